@@ -92,7 +92,7 @@ $(B)/obj/%.o: %.c Makefile | toolkit
 $(AGENT_OBJ): DEFINES += -DNVTX_NO_IMPL
 
 # Another LIBDIR asks for another gputrace.
-$(B)/obj/src/launch/library.o: $(B)/obj/libdir
+$(B)/obj/src/launch/program.o: $(B)/obj/libdir
 $(B)/obj/libdir: always
 	@mkdir -p $(@D)
 	@echo '$(LIBDIR_FROM_BINDIR)' | cmp -s - $@ || echo '$(LIBDIR_FROM_BINDIR)' >$@

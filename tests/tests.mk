@@ -79,8 +79,8 @@ $(B)/tests/bench/tracing_program: tests/bench/tracing_program.c tests/bench/trac
 	$(call say,CC,$<)$(CC) -std=c11 -D_GNU_SOURCE $(CFLAGS) $(WARNINGS) -Iinclude -o $@ $< -L$(@D) -ltracing_loops \
 	    -Wl,--enable-new-dtags,-rpath,'$$ORIGIN:$(CUDA_HOME)/lib64' -ldl
 
-$(B)/tests/bench/tracing_floor.so: $(call objects,tests/bench/tracing_floor.c src/common/cupti_versions.c src/common/log.c \
-    src/common/utf8.c src/common/world_writable.c src/agent/cupti/cupti_library.c src/agent/cupti/activity_kinds.c src/common/api_classes.c)
+$(B)/tests/bench/tracing_floor.so: $(call objects,tests/bench/tracing_floor.c src/common/cupti_path.c src/common/log.c \
+    src/common/text.c src/common/world_writable.c src/agent/cupti/cupti_library.c src/agent/cupti/activity_kinds.c src/common/api_classes.c)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)$(CC) $(SANITIZE) -pthread -shared -o $@ $^ -ldl
 

@@ -1,5 +1,12 @@
 /*
- * What unit tests share: cmocka, whose header needs others before it, and a look at what was printed to stderr.
+ * What unit tests share: cmocka, whose header needs others before it, tests that register themselves, and helpers for
+ * stderr and files.
+ *
+ *     UNIT_FIXTURE(start) { ...; return 0; }        set-up or tear-down; has the parameter `void **state`
+ *     UNIT_TEST(name) { ... }                       a test
+ *     UNIT_TEST_WITH(name, start, stop) { ... }     a test with its set-up and tear-down, either of which may be NULL
+ *     UNIT_MAIN(begin, end)                    main: runs the tests of the file in their order, between those of the
+ * file
  */
 #ifndef TESTS_UNIT_H
 #define TESTS_UNIT_H
@@ -15,6 +22,51 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+static struct unit_test {
+    struct CMUnitTest test;
+    int line;
+} unit_tests[128];
+static size_t unit_test_count;
+
+__attribute__((unused)) static void unit_add(int line, struct CMUnitTest test)
+{
+    if (unit_test_count == sizeof(unit_tests) / sizeof(unit_tests[0]))
+        abort();
+    unit_tests[unit_test_count++] = (struct unit_test){test, line};
+}
+
+static inline int unit_compare(const void *a, const void *b)
+{
+    return ((const struct unit_test *)a)->line - ((const struct unit_test *)b)->line;
+}
+
+__attribute__((unused)) static int unit_run(CMFixtureFunction begin, CMFixtureFunction end)
+{
+    struct CMUnitTest tests[sizeof(unit_tests) / sizeof(unit_tests[0])];
+    qsort(unit_tests, unit_test_count, sizeof(unit_tests[0]), unit_compare);
+    for (size_t i = 0; i < unit_test_count; i++)
+        tests[i] = unit_tests[i].test;
+    return _cmocka_run_group_tests("tests", tests, unit_test_count, begin, end);
+}
+
+#define UNIT_FIXTURE(name) static int name(__attribute__((unused)) void **state)
+
+#define UNIT_TEST_WITH(name, setup, teardown)                                        \
+    static void name(void **state);                                                  \
+    __attribute__((constructor)) static void name##_add(void)                        \
+    {                                                                                \
+        unit_add(__LINE__, (struct CMUnitTest){#name, name, setup, teardown, NULL}); \
+    }                                                                                \
+    static void name(__attribute__((unused)) void **state)
+
+#define UNIT_TEST(name) UNIT_TEST_WITH(name, NULL, NULL)
+
+#define UNIT_MAIN(begin, end)        \
+    int main(void)                   \
+    {                                \
+        return unit_run(begin, end); \
+    }
 
 /* Between these, stderr goes to a file; unit_stderr_end gives what came there, valid until the next one begins. */
 static int unit_stderr_kept = -1;

@@ -1,5 +1,6 @@
 #include "analysis/autograd.h"
 
+#include "analysis/order.h"
 #include "analysis/ranges.h"
 
 /* An operator of the forward pass, or one that it caused. Both have one key. */
@@ -24,25 +25,13 @@ struct moved_op {
 static int by_key(const void *left, const void *right)
 {
     const struct end *a = left, *b = right;
-    if (a->process != b->process)
-        return a->process < b->process ? -1 : 1;
-    if (a->key != b->key)
-        return a->key < b->key ? -1 : 1;
-    if (a->time != b->time)
-        return a->time < b->time ? -1 : 1;
-    if (a->backward != b->backward)
-        return a->backward ? 1 : -1;
-    return (a->thread > b->thread) - (a->thread < b->thread);
+    return ORDER(a->process, b->process) ?: ORDER(a->key, b->key) ?: ORDER(a->time, b->time) ?: ORDER(a->backward, b->backward) ?: ORDER(a->thread, b->thread);
 }
 
 static int by_thread_and_time(const void *left, const void *right)
 {
     const struct link *a = left, *b = right;
-    if (a->thread != b->thread)
-        return a->thread < b->thread ? -1 : 1;
-    if (a->time != b->time)
-        return a->time < b->time ? -1 : 1;
-    return (a->forward_time > b->forward_time) - (a->forward_time < b->forward_time);
+    return ORDER(a->thread, b->thread) ?: ORDER(a->time, b->time) ?: ORDER(a->forward_time, b->forward_time);
 }
 
 void autograd_init(struct autograd *autograd, struct sorter_room *room)

@@ -10,7 +10,7 @@
 
 #include "analysis/gpu_ops.h"
 #include "analysis/ranges.h"
-#include "analysis/sorter.h"
+#include "common/sorter.h"
 
 struct autograd {
     struct sorter flows, operators; /* ends of links, of both kinds */

@@ -1,5 +1,6 @@
 /*
- * How long something was busy: the union of intervals, so that what overlaps counts once.
+ * How long things were busy: the lengths of unions of intervals, so that what overlaps counts once. Memory does not
+ * grow with the intervals.
  */
 #ifndef GPUTRACE_ANALYSIS_BUSY_H
 #define GPUTRACE_ANALYSIS_BUSY_H
@@ -9,35 +10,60 @@
 
 #include "common/array.h"
 #include "analysis/groups.h"
-#include "analysis/sorter.h"
+#include "common/sorter.h"
 
+/* The length of the union of intervals that come by their start. All zero is that of none. */
+struct busy_sum {
+    int64_t total; /* ns */
+    int64_t until; /* what was counted ends there */
+    bool any;
+};
+
+/* Returns by how much the total grows. */
+static inline int64_t busy_sum_add(struct busy_sum *sum, int64_t start, int64_t end)
+{
+    int64_t from = sum->any && sum->until > start ? sum->until : start;
+    if (end <= from)
+        return 0;
+    sum->any = true;
+    sum->until = end;
+    sum->total += end - from;
+    return end - from;
+}
+
+/* Intervals of things that have numbers, in any order. Of one thing they come nearly by their start, so what it did
+ * without a gap is one piece, and the pieces of all are put in order. */
 struct busy {
-    ARRAY(struct busy_interval) intervals; /* parted by gaps, unless they came out of order */
-    bool disordered;
+    struct sorter pieces;
+    ARRAY(struct busy_piece) last; /* by the things' numbers; it may still grow */
 };
 
-struct busy_interval {
+struct busy_piece {
     int64_t start, end;
+    uint32_t number;
+    bool any;
 };
 
-/* Returns 0, or -1: no memory. Intervals that come by their start, and touch, are joined at once. */
-int busy_add(struct busy *busy, int64_t start, int64_t end);
-
-/* The length of the union, ns. */
-int64_t busy_total(struct busy *busy);
+void busy_init(struct busy *busy, struct sorter_room *room);
 void busy_release(struct busy *busy);
+
+/* Returns 0, or -1: no memory. */
+int busy_add(struct busy *busy, uint32_t number, int64_t start, int64_t end);
+
+/* After the last: calls EACH for all pieces, by their start, and releases them. Returns 0, or -1: no memory, or after
+ * error(). */
+int busy_finish(struct busy *busy, void (*each)(void *context, const struct busy_piece *piece), void *context);
 
 /*
  * GPU busy time, as all sections about ranges show it: the time in which at least one of a row's GPU operations ran, on
- * each GPU by itself, summed over the GPUs. An operation that belongs to several ranges of a row counts once. Memory
- * does not grow with the operations.
+ * each GPU by itself, summed over the GPUs. An operation that belongs to several ranges of a row counts once.
  */
 
 /* All zero is empty. */
 struct range_busy {
     struct groups ids; /* {row, GPU} -> parts */
     ARRAY(struct range_busy_part) parts;
-    struct sorter pieces;  /* times without a gap, by start */
+    struct busy busy;      /* by the parts' numbers */
     ARRAY(int64_t) totals; /* of each row; after range_busy_finish() */
 };
 
@@ -47,10 +73,7 @@ struct range_busy {
 /* A row on one GPU. */
 struct range_busy_part {
     uint32_t row;
-    bool any;
-    int64_t start, end; /* of its last piece */
-    int64_t until;      /* while pieces are added up: what was counted ends there */
-    int64_t total;      /* after range_busy_finish() */
+    struct busy_sum sum; /* after range_busy_finish() */
 };
 
 void range_busy_init(struct range_busy *busy, struct sorter_room *room);

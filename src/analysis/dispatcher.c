@@ -2,11 +2,10 @@
 
 #include <stdlib.h>
 
-#include "common/page.h"
+#include "common/memory.h"
 #include "common/log.h"
-#include "common/ordered_loop.h"
-#include "common/buffer.h"
 #include "common/threads.h"
+#include "common/buffer.h"
 #include "trace/trace_event.h"
 
 struct dispatcher_batch {
@@ -70,7 +69,7 @@ static void begin_batch(struct dispatcher *dispatcher)
 /* Without memory for batches events are given at once. */
 static void make_batches(struct dispatcher *dispatcher)
 {
-    dispatcher->batches = large_alloc(DISPATCHER_BATCHES * sizeof(*dispatcher->batches));
+    dispatcher->batches = huge_page_alloc(DISPATCHER_BATCHES * sizeof(*dispatcher->batches));
     for (size_t i = 0; dispatcher->batches && i < DISPATCHER_BATCHES; i++) {
         struct dispatcher_batch *batch = &dispatcher->batches[i];
         buffer_init_memory(&batch->bytes);

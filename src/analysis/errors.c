@@ -99,11 +99,6 @@ struct cell error_cell(struct table *table, bool of_runtime, int64_t code)
     return table_sink(table, &text);
 }
 
-struct cell driver_error_cell(struct table *table, int64_t code)
-{
-    return code == 0 || code == EVENT_NONE ? (struct cell){0} : error_cell(table, false, code);
-}
-
 void failures_release(struct failures *failures)
 {
     groups_release(&failures->keys);
@@ -122,11 +117,11 @@ int failures_add(struct failures *failures, const struct trace_event *event)
     return 0;
 }
 
-/* Of CUresult and cudaError_t alike. */
+/* Errors after which CUDA cannot be used any more in a process, of CUresult and cudaError_t alike. */
 static const struct {
     int64_t code;
     const char *words;
-} lasting[] = {
+} lasting_errors[] = {
     {214, "uncorrectable ECC error"},
     {220, "uncorrectable NVLink error"},
     {226, "exception that the GPU contained"},
@@ -144,40 +139,10 @@ static const struct {
     {911, "error of a device outside of CUDA"},
 };
 
-const char *first_error_words(int64_t code)
+const char *error_lasting_words(int64_t code)
 {
-    for (size_t i = 0; i < sizeof(lasting) / sizeof(lasting[0]); i++)
-        if (lasting[i].code == code)
-            return lasting[i].words;
+    for (size_t i = 0; i < sizeof(lasting_errors) / sizeof(*lasting_errors); i++)
+        if (lasting_errors[i].code == code)
+            return lasting_errors[i].words;
     return NULL;
-}
-
-static int64_t end_of(const struct first_error *error)
-{
-    return error->start + error->duration;
-}
-
-int first_errors_see(struct first_errors *errors, const struct trace_event *event)
-{
-    if (event->return_value == EVENT_NONE || event->return_value == 0 || !first_error_words(event->return_value))
-        return 0;
-    struct first_error seen = {.process = event->process,
-                               .thread = event->thread,
-                               .name = event->name,
-                               .start = event->start,
-                               .duration = event->duration,
-                               .code = event->return_value,
-                               .of_runtime = event->category == EVENT_RUNTIME};
-    struct first_error *first = groups_item(&errors->ids, &seen.process, &errors->items);
-    if (!first)
-        return -1;
-    if (first->code == 0 || end_of(&seen) < end_of(first))
-        *first = seen;
-    return 0;
-}
-
-void first_errors_release(struct first_errors *errors)
-{
-    groups_release(&errors->ids);
-    array_release(&errors->items);
 }

@@ -40,8 +40,8 @@ struct cell errors_cell(const struct errors *errors, struct table *table);
 /* The error CODE of CUDA's runtime, or of its driver. */
 struct cell error_cell(struct table *table, bool of_runtime, int64_t code);
 
-/* Empty for success, and for EVENT_NONE. */
-struct cell driver_error_cell(struct table *table, int64_t code);
+/* What CODE, of CUDA's driver or runtime, says when CUDA cannot be used any more after it; NULL: it can. */
+const char *error_lasting_words(int64_t code);
 
 /* --- failed calls, by function and error --- */
 
@@ -64,28 +64,5 @@ void failures_release(struct failures *failures);
 
 /* Adds the failed call EVENT. Returns 0, or -1: no memory. */
 int failures_add(struct failures *failures, const struct trace_event *event);
-
-/* --- errors after which CUDA cannot be used any more in a process. Every later call returns the same error, so the
- * first call that returned it is the nearest to the fault --- */
-
-struct first_error {
-    event_id process, thread;
-    uint32_t name; /* of the call */
-    int64_t start, duration, code;
-    bool of_runtime; /* else the driver's */
-};
-
-struct first_errors {
-    struct groups ids;
-    ARRAY(struct first_error) items; /* one for each process */
-};
-
-void first_errors_release(struct first_errors *errors);
-
-/* EVENT is a call of CUDA's. Returns 0, or -1: no memory. */
-int first_errors_see(struct first_errors *errors, const struct trace_event *event);
-
-/* What CODE, of CUDA's driver or runtime, says; NULL: it is not such an error. */
-const char *first_error_words(int64_t code);
 
 #endif

@@ -3,19 +3,12 @@
 #include <stdlib.h>
 
 #include "trace/trace_event.h"
+#include "analysis/order.h"
 
 static int by_correlation_and_process(const void *left, const void *right)
 {
     const struct call *a = left, *b = right;
-    if (a->correlation != b->correlation)
-        return a->correlation < b->correlation ? -1 : 1;
-    if (a->process != b->process)
-        return a->process < b->process ? -1 : 1;
-    if (a->start != b->start)
-        return a->start < b->start ? -1 : 1;
-    if (a->end != b->end)
-        return a->end > b->end ? -1 : 1;
-    return (a->name > b->name) - (a->name < b->name);
+    return ORDER(a->correlation, b->correlation) ?: ORDER(a->process, b->process) ?: ORDER(a->start, b->start) ?: ORDER(b->end, a->end) ?: ORDER(a->name, b->name);
 }
 
 void calls_init(struct calls *calls, struct sorter_room *room)
@@ -119,11 +112,7 @@ int calls_join_end(struct calls_join *join)
 static int by_correlation(const void *left, const void *right)
 {
     const struct gpu_op *a = left, *b = right;
-    if (a->is_correlated != b->is_correlated)
-        return a->is_correlated ? 1 : -1;
-    if (a->correlation != b->correlation)
-        return a->correlation < b->correlation ? -1 : 1;
-    return (a->order > b->order) - (a->order < b->order);
+    return ORDER(a->is_correlated, b->is_correlated) ?: ORDER(a->correlation, b->correlation) ?: ORDER(a->order, b->order);
 }
 
 void gpu_ops_init(struct gpu_ops *gpu_ops, struct sorter_room *room)
@@ -168,11 +157,7 @@ int gpu_ops_each(const struct gpu_ops *gpu_ops, const struct calls *calls,
 int launched_ops_order(const void *left, const void *right)
 {
     const struct launched_op *a = left, *b = right;
-    if (a->thread != b->thread)
-        return a->thread < b->thread ? -1 : 1;
-    if (a->called != b->called)
-        return a->called < b->called ? -1 : 1;
-    return (a->start > b->start) - (a->start < b->start);
+    return ORDER(a->thread, b->thread) ?: ORDER(a->called, b->called) ?: ORDER(a->start, b->start);
 }
 
 void launched_ops_init(struct launched_ops *launched, struct sorter_room *room)

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "common/array.h"
-#include "analysis/sorter.h"
+#include "common/sorter.h"
 
 struct trace_event;
 

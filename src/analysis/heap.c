@@ -1,5 +1,7 @@
 #include "analysis/heap.h"
 
+#include "analysis/order.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -170,16 +172,16 @@ int heap_pass_all(struct heap *heap)
 
 /* --- gputrace's instants --- */
 
-static int fail(struct heap *heap, const struct trace_event *event, const struct heap_failure *told)
+static int fail(struct heap *heap, const struct trace_event *event, const struct heap_group_id *asked, int64_t held)
 {
     struct heap_failure *failure = array_push(&heap->failures);
     if (!failure)
         return -1;
-    *failure = *told;
-    failure->time = event->start;
-    failure->bytes = event->bytes;
-    failure->process = event->process;
-    failure->device = event->device < 0 ? EVENT_NONE : event->device;
+    *failure = (struct heap_failure){.asked = *asked,
+                                     .time = event->start,
+                                     .held = held,
+                                     .result = event->return_value,
+                                     .held_by_kind = event->held_by_kind};
     return 0;
 }
 
@@ -204,13 +206,7 @@ static int own_event(struct heap *heap, const struct trace_event *event)
                                .size = event->bytes,
                                .stack = event->stack};
     if (allocation && failed)
-        return fail(heap, event,
-                    &(struct heap_failure){.source = id.source,
-                                           .kind = id.kind,
-                                           .held = event->held,
-                                           .held_by_kind = event->held_by_kind,
-                                           .result = event->return_value,
-                                           .stack = event->stack});
+        return fail(heap, event, &id, event->held);
     struct heap_space *space = heap_space_at(heap, HEAP_OF_GPUTRACE, event->process, event->start);
     if (!space)
         return -1;
@@ -224,16 +220,21 @@ static int own_event(struct heap *heap, const struct trace_event *event)
 
 /* --- PyTorch's --- */
 
+static struct heap_group_id pytorch_id(event_id process, int64_t device, int64_t type, int64_t size)
+{
+    return (struct heap_group_id){.source = HEAP_OF_PYTORCH,
+                                  .process = process,
+                                  .device = device < 0 ? EVENT_NONE : device,
+                                  .kind = (uint64_t)type,
+                                  .size = size,
+                                  .stack = EVENT_NONE};
+}
+
 static int pytorch_event(struct heap *heap, const struct trace_event *event)
 {
+    struct heap_group_id id = pytorch_id(event->process, event->device, event->device_type, event->bytes);
     if (starts_with(heap, event->name, PYTORCH_FAILURE))
-        return fail(heap, event,
-                    &(struct heap_failure){.source = HEAP_OF_PYTORCH,
-                                           .kind = (uint64_t)event->device_type,
-                                           .held = event->total_allocated,
-                                           .held_by_kind = EVENT_NO_TEXT,
-                                           .result = EVENT_NONE,
-                                           .stack = EVENT_NONE});
+        return fail(heap, event, &id, event->total_allocated);
     if (event->address == EVENT_NONE || event->bytes == EVENT_NONE)
         return 0;
     struct heap_step *step = array_push(&heap->steps);
@@ -241,7 +242,7 @@ static int pytorch_event(struct heap *heap, const struct trace_event *event)
         return -1;
     *step = (struct heap_step){.time = event->start,
                                .bytes = event->bytes,
-                               .device = event->device < 0 ? EVENT_NONE : event->device,
+                               .device = id.device,
                                .type = event->device_type,
                                .address = (uint64_t)event->address,
                                .process = event->process,
@@ -252,20 +253,13 @@ static int pytorch_event(struct heap *heap, const struct trace_event *event)
 static int by_time(const void *a, const void *b)
 {
     const struct heap_step *left = a, *right = b;
-    if (left->time != right->time)
-        return left->time < right->time ? -1 : 1;
-    return left->order < right->order ? -1 : left->order > right->order;
+    return ORDER(left->time, right->time) ?: ORDER(left->order, right->order);
 }
 
 static int apply_step(struct heap *heap, const struct heap_step *step)
 {
     struct heap_space *space = heap_space_at(heap, HEAP_OF_PYTORCH, step->process, step->time);
-    struct heap_group_id id = {.source = HEAP_OF_PYTORCH,
-                               .process = step->process,
-                               .device = step->device,
-                               .kind = (uint64_t)step->type,
-                               .size = step->bytes,
-                               .stack = EVENT_NONE};
+    struct heap_group_id id = pytorch_id(step->process, step->device, step->type, step->bytes);
     if (!space)
         return -1;
     if (step->bytes > 0)
@@ -294,7 +288,7 @@ int heap_event(struct heap *heap, const struct trace_event *event)
 static int by_failure(const void *a, const void *b)
 {
     const struct heap_failure *left = a, *right = b;
-    return left->time < right->time ? -1 : left->time > right->time;
+    return ORDER(left->time, right->time);
 }
 
 int heap_finish(struct heap *heap)

@@ -71,11 +71,9 @@ struct heap_space {
 };
 
 struct heap_failure {
-    int64_t time, device, bytes, held, result, stack; /* EVENT_NONE: not known */
-    event_id process;
-    int64_t source;
-    uint64_t kind;
-    uint32_t held_by_kind; /* text */
+    struct heap_group_id asked;
+    int64_t time, held, result; /* EVENT_NONE: not known */
+    uint32_t held_by_kind;      /* text */
 };
 
 struct heap_step {
@@ -123,6 +121,12 @@ bool heap_is_pytorch(const struct interner *strings, const struct trace_event *e
 
 /* PyTorch's "Device Type" of memory of the host. */
 #define HEAP_PYTORCH_CPU 0
+
+/* What its allocator of memory of a device type is called. */
+static inline const char *heap_pytorch_name(uint64_t type)
+{
+    return type == HEAP_PYTORCH_CPU ? "PyTorch's allocator, host" : "PyTorch's allocator";
+}
 
 /* --- what instants are made of; these return 0, or -1: no memory --- */
 

@@ -1,10 +1,10 @@
-#include "analysis/range_depth.h"
+#include "analysis/order.h"
+#include "analysis/range_rows.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "common/log.h"
-#include "analysis/cover.h"
 
 #define NO_THREAD UINT32_MAX
 #define STEPS 4u /* are taken here where there would have been one: they are shorter */
@@ -35,12 +35,12 @@ int range_depth_span(struct range_depth *depth, uint32_t row, const struct range
 
 /* --- operations, by thread and call --- */
 
-static int load(struct range_depth *depth, const struct range_depth_ops *ops)
+static int load(struct range_depth *depth, const struct range_rows *rows)
 {
     struct sorter_walk walk;
     const struct launched_op *op;
     int status = 0;
-    sorter_walk_begin(&walk, &ops->gpu_ops->sorter);
+    sorter_walk_begin(&walk, &rows->trace->launched_ops.sorter);
     while (status == 0 && (op = sorter_next(&walk)) && op->thread != LAUNCHED_NO_THREAD) {
         struct cover_operation *operation = file_vector_push(&depth->operations);
         status = operation ? 0 : -1;
@@ -49,7 +49,7 @@ static int load(struct range_depth *depth, const struct range_depth_ops *ops)
                                                   .start = op->start,
                                                   .end = op->start + op->duration,
                                                   .thread = op->thread,
-                                                  .gpu = ops->gpu(ops->context, op)};
+                                                  .gpu = range_rows_gpu(rows, op)};
     }
     int walked = sorter_walk_end(&walk);
     return status ? status : walked;
@@ -86,11 +86,7 @@ static uint64_t count_operations(const struct range_depth *depth, const struct r
 static int by_row(const void *a, const void *b)
 {
     const struct range_depth_span *left = a, *right = b;
-    if (left->row != right->row)
-        return left->row < right->row ? -1 : 1;
-    if (left->thread != right->thread)
-        return left->thread < right->thread ? -1 : 1;
-    return (left->first > right->first) - (left->first < right->first);
+    return ORDER(left->row, right->row) ?: ORDER(left->thread, right->thread) ?: ORDER(left->first, right->first);
 }
 
 /* In empty spans nothing was launched. */
@@ -149,21 +145,13 @@ static int part_rows(struct range_depth *depth)
 static int by_threads(const void *a, const void *b)
 {
     const struct cover_question *left = a, *right = b;
-    if (left->thread != right->thread)
-        return left->thread < right->thread ? -1 : 1;
-    if (left->other != right->other)
-        return left->other < right->other ? -1 : 1;
-    return (left->last > right->last) - (left->last < right->last);
+    return ORDER(left->thread, right->thread) ?: ORDER(left->other, right->other) ?: ORDER(left->last, right->last);
 }
 
 static int by_gpu(const void *a, const void *b)
 {
     const struct cover_operation *left = a, *right = b;
-    if (left->gpu != right->gpu)
-        return left->gpu < right->gpu ? -1 : 1;
-    if (left->called != right->called)
-        return left->called < right->called ? -1 : 1;
-    return (left->start > right->start) - (left->start < right->start);
+    return ORDER(left->gpu, right->gpu) ?: ORDER(left->called, right->called) ?: ORDER(left->start, right->start);
 }
 
 static int answer_on_gpu(struct range_busy *busy, const struct cover_operation *operations, size_t count,
@@ -261,9 +249,7 @@ struct change {
 static int earliest_first(const void *a, const void *b)
 {
     const struct range_depth_row *left = a, *right = b;
-    if (left->earliest != right->earliest)
-        return left->earliest < right->earliest ? -1 : 1;
-    return (left->row > right->row) - (left->row < right->row);
+    return ORDER(left->earliest, right->earliest) ?: ORDER(left->row, right->row);
 }
 
 static int make_coverages(struct change *change, const struct copied *sorted)
@@ -371,14 +357,14 @@ static int measure_others(struct range_depth *depth, struct range_busy *busy, ui
 
 /* --- */
 
-int range_depth_measure(struct range_depth *depth, const struct range_depth_ops *ops, struct range_busy *busy)
+int range_depth_measure(struct range_depth *depth, const struct range_rows *rows, struct range_busy *busy)
 {
     uint64_t left_out = 0;
-    int status = load(depth, ops);
+    int status = load(depth, rows);
     if (status == 0)
         status = sort_spans(depth);
     depth->steps =
-        STEPS * (ops->limit.all + ops->limit.each * (uint64_t)(depth->operations.count + depth->spans.count));
+        STEPS * (rows->limit.all + rows->limit.each * (uint64_t)(depth->operations.count + depth->spans.count));
     if (status == 0)
         status = part_rows(depth);
     if (status == 0)

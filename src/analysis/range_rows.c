@@ -1,9 +1,7 @@
 #include "analysis/range_rows.h"
 
 #include "common/buffer.h"
-#include "analysis/range_depth.h"
 #include "analysis/table.h"
-#include "analysis/trace.h"
 
 /* A row of which a range is open on the thread where the walk is, or was lately. */
 struct open_row {
@@ -107,7 +105,7 @@ static int add_op(void *context, struct range_walk *walk, const struct launched_
     if (open_ranges(gathering, walk, op->thread, op->called) < 0)
         return -1;
     bool outside = gathering->thread != op->thread || gathering->latest < op->called;
-    uint32_t gpu = rows->gpu(rows->context, op);
+    uint32_t gpu = range_rows_gpu(rows, op);
     if (rows->operation && rows->operation(rows->context, op, outside) < 0)
         return -1;
     if (outside)
@@ -126,7 +124,8 @@ static int write_all(struct range_busy *busy, struct range_busy *from)
         return -1;
     for (size_t i = 0; i < from->parts.count; i++) {
         const uint64_t *row_and_gpu = groups_key(&from->ids, i);
-        if (range_busy_put(busy, (uint32_t)row_and_gpu[0], (uint32_t)row_and_gpu[1], from->parts.items[i].total) < 0)
+        if (range_busy_put(busy, (uint32_t)row_and_gpu[0], (uint32_t)row_and_gpu[1], from->parts.items[i].sum.total) <
+            0)
             return -1;
     }
     return 0;
@@ -135,17 +134,19 @@ static int write_all(struct range_busy *busy, struct range_busy *from)
 int range_rows_gather(const struct range_rows *rows, struct range_busy *busy)
 {
     struct gathering gathering = {.rows = rows, .steps = rows->limit.all, .thread = UINT32_MAX, .latest = INT64_MIN};
-    range_busy_init(&gathering.outside, rows->room);
-    range_busy_init(&gathering.inside, rows->room);
-    range_depth_init(&gathering.depth, sorter_directory());
-    int status = range_walk_ops(rows->ranges, rows->nesting, rows->gpu_ops, add_op, add_rest, &gathering);
+    const struct trace *trace = rows->trace;
+    if (trace->ranges.count == 0)
+        return 0;
+    range_busy_init(&gathering.outside, trace->room);
+    range_busy_init(&gathering.inside, trace->room);
+    range_depth_init(&gathering.depth, temporary_directory());
+    int status = range_walk_ops(&trace->ranges, rows->nesting, &trace->launched_ops, add_op, add_rest, &gathering);
     if (status == 0)
         status = write_all(busy, &gathering.outside);
     if (status == 0 && !gathering.too_deep)
         status = write_all(busy, &gathering.inside);
     else if (status == 0)
-        status = range_depth_measure(
-            &gathering.depth, &(struct range_depth_ops){rows->gpu_ops, rows->gpu, rows->context, rows->limit}, busy);
+        status = range_depth_measure(&gathering.depth, rows, busy);
     range_busy_release(&gathering.outside);
     if (!gathering.too_deep)
         range_busy_release(&gathering.inside);

@@ -1,15 +1,11 @@
 #include "analysis/ranges.h"
 
+#include "analysis/order.h"
+
 static int by_thread_and_start(const void *a, const void *b)
 {
     const struct range *left = a, *right = b;
-    if (left->thread != right->thread)
-        return left->thread < right->thread ? -1 : 1;
-    if (left->start != right->start)
-        return left->start < right->start ? -1 : 1;
-    if (left->end != right->end)
-        return left->end > right->end ? -1 : 1;
-    return (left->number > right->number) - (left->number < right->number);
+    return ORDER(left->thread, right->thread) ?: ORDER(left->start, right->start) ?: ORDER(right->end, left->end) ?: ORDER(left->number, right->number);
 }
 
 void ranges_init(struct ranges *ranges, struct sorter_room *room)
@@ -21,8 +17,7 @@ void ranges_init(struct ranges *ranges, struct sorter_room *room)
 void ranges_release(struct ranges *ranges)
 {
     sorter_release(&ranges->sorter);
-    array_release(&ranges->starts);
-    map_release(&ranges->last_by_id);
+    range_starts_release(&ranges->starts);
 }
 
 static struct range range_of(struct ranges *ranges, const struct trace_event *event, uint32_t thread)
@@ -37,56 +32,75 @@ static struct range range_of(struct ranges *ranges, const struct trace_event *ev
 
 /* --- those that are started and ended --- */
 
-/* The index + 1 of a place; 0: no memory. */
-static uint32_t find_place(struct ranges *ranges)
+void range_starts_release(struct range_starts *starts)
 {
-    uint32_t place = ranges->unused;
+    array_release(&starts->items);
+    map_release(&starts->last_by_id);
+}
+
+/* The index + 1 of a place; 0: no memory. */
+static uint32_t find_place(struct range_starts *starts)
+{
+    uint32_t place = starts->unused;
     if (place)
-        ranges->unused = ranges->starts.items[place - 1].next;
-    else if (array_push(&ranges->starts))
-        place = (uint32_t)ranges->starts.count;
+        starts->unused = starts->items.items[place - 1].next;
+    else if (array_push(&starts->items))
+        place = (uint32_t)starts->items.count;
     return place;
+}
+
+struct range *range_starts_push(struct range_starts *starts, uint64_t id)
+{
+    uint64_t *last = map_put(&starts->last_by_id, id, NULL);
+    uint32_t place = last ? find_place(starts) : 0;
+    if (!place)
+        return NULL;
+    struct range_start *start = &starts->items.items[place - 1];
+    *start = (struct range_start){.range = {.end = EVENT_NONE}, .next = (uint32_t)*last};
+    *last = place;
+    return &start->range;
+}
+
+bool range_starts_pop(struct range_starts *starts, uint64_t id, struct range *range)
+{
+    uint64_t *last = map_get(&starts->last_by_id, id);
+    if (!last || *last == 0)
+        return false;
+    uint32_t place = (uint32_t)*last;
+    struct range_start *start = &starts->items.items[place - 1];
+    if (start->next)
+        *last = start->next;
+    else
+        map_remove(&starts->last_by_id, id);
+    *range = start->range;
+    *start = (struct range_start){.next = starts->unused};
+    starts->unused = place;
+    return true;
 }
 
 static int start(struct ranges *ranges, const struct trace_event *event, uint32_t thread)
 {
-    uint64_t *last = map_put(&ranges->last_by_id, event->id, NULL);
-    uint32_t place = last ? find_place(ranges) : 0;
-    if (!place)
+    struct range *range = range_starts_push(&ranges->starts, event->id);
+    if (!range)
         return -1;
-    struct range_start *start = &ranges->starts.items[place - 1];
-    *start = (struct range_start){.range = range_of(ranges, event, thread), .next = (uint32_t)*last};
-    start->range.started = true;
-    start->range.end = EVENT_NONE;
-    *last = place;
+    *range = range_of(ranges, event, thread);
+    range->started = true;
+    range->end = EVENT_NONE;
     return 0;
-}
-
-static int add_to_both(struct ranges *ranges, struct range range, uint32_t end_thread)
-{
-    if (sorter_add(&ranges->sorter, &range) < 0)
-        return -1;
-    if (range.thread == end_thread)
-        return 0;
-    range.thread = end_thread;
-    return sorter_add(&ranges->sorter, &range);
 }
 
 static int end(struct ranges *ranges, const struct trace_event *event, uint32_t thread)
 {
-    uint64_t *last = map_get(&ranges->last_by_id, event->id);
-    if (!last || *last == 0)
+    struct range range;
+    if (!range_starts_pop(&ranges->starts, event->id, &range))
         return 0;
-    uint32_t place = (uint32_t)*last;
-    struct range_start *start = &ranges->starts.items[place - 1];
-    if (start->next)
-        *last = start->next;
-    else
-        map_remove(&ranges->last_by_id, event->id);
-    start->range.end = event->start > start->range.start ? event->start : start->range.start;
-    start->next = ranges->unused;
-    ranges->unused = place;
-    return add_to_both(ranges, start->range, thread);
+    range.end = event->start > range.start ? event->start : range.start;
+    if (sorter_add(&ranges->sorter, &range) < 0)
+        return -1;
+    if (range.thread == thread)
+        return 0;
+    range.thread = thread;
+    return sorter_add(&ranges->sorter, &range);
 }
 
 /* --- */
@@ -106,8 +120,8 @@ int ranges_add(struct ranges *ranges, const struct trace_event *event, uint32_t 
 
 int ranges_finish(struct ranges *ranges, int64_t end_of_all)
 {
-    for (size_t i = 0; i < ranges->starts.count; i++) {
-        struct range *range = &ranges->starts.items[i].range;
+    for (size_t i = 0; i < ranges->starts.items.count; i++) {
+        struct range *range = &ranges->starts.items.items[i].range;
         if (range->end != EVENT_NONE)
             continue;
         range->end = end_of_all > range->start ? end_of_all : range->start;

@@ -13,7 +13,7 @@
 #include "common/map.h"
 #include "trace/trace_event.h"
 #include "analysis/gpu_ops.h"
-#include "analysis/sorter.h"
+#include "common/sorter.h"
 
 /* One that was started and ended stands there twice when that was done on two threads. */
 struct range {
@@ -24,12 +24,9 @@ struct range {
     bool started;          /* and ended, else it nests */
 };
 
-struct ranges {
-    bool wanted;
-    uint32_t count;
-    struct sorter sorter; /* by thread, then start; outer ones come before what is in them */
-    /* Those that were started, and not ended so far */
-    ARRAY(struct range_start) starts;
+/* Ranges that were started and not ended so far, by ids: of those of one id the last ends first. All zero is empty. */
+struct range_starts {
+    ARRAY(struct range_start) items;
     uint32_t unused;       /* index + 1 of the first free entry */
     struct map last_by_id; /* id -> index + 1 of the last */
 };
@@ -37,6 +34,19 @@ struct ranges {
 struct range_start {
     struct range range; /* those whose end is not EVENT_NONE are free */
     uint32_t next;      /* index + 1 of the one that was started before with the same id; else of the next unused */
+};
+
+void range_starts_release(struct range_starts *starts);
+/* The place of a new one, whose end is EVENT_NONE. NULL: no memory. */
+struct range *range_starts_push(struct range_starts *starts, uint64_t id);
+/* Copies the last of ID to RANGE, and takes it out. False: there is none. */
+bool range_starts_pop(struct range_starts *starts, uint64_t id, struct range *range);
+
+struct ranges {
+    bool wanted;
+    uint32_t count;
+    struct sorter sorter; /* by thread, then start; outer ones come before what is in them */
+    struct range_starts starts;
 };
 
 void ranges_init(struct ranges *ranges, struct sorter_room *room);

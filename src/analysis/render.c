@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/buffer.h"
-#include "common/utf8.h"
+#include "common/text.h"
 #include "analysis/table.h"
 
 bool render_leaves_out(struct render *render, const struct table *table)

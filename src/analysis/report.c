@@ -8,8 +8,9 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/buffer.h"
-#include "common/suggest.h"
+#include "common/text.h"
 #include "analysis/heap.h"
+#include "analysis/names.h"
 #include "trace/json/reader.h"
 #include "analysis/render.h"
 #include "analysis/section.h"
@@ -145,25 +146,27 @@ static void report_release(struct report *report)
 static struct trace_event *place_event(void *context)
 {
     struct report *report = context;
-    return sections_place(&report->sections);
+    return dispatcher_place(&report->sections.dispatcher);
 }
 
 static int read_event(void *context, struct trace_event *event)
 {
     struct report *report = context;
-    return sections_event(&report->sections, event);
+    if (event->category == EVENT_KERNEL && name_change(&report->trace, event) < 0)
+        return error_no_memory("names");
+    return dispatcher_event(&report->sections.dispatcher, event);
 }
 
 static int read_run(void *context, const struct event_run *run)
 {
     struct report *report = context;
-    return sections_run(&report->sections, run);
+    return dispatcher_run(&report->sections.dispatcher, run);
 }
 
 static int read_metadata(void *context, const char *key, const struct cJSON *value)
 {
     struct report *report = context;
-    if (sections_wait(&report->sections) < 0)
+    if (dispatcher_wait(&report->sections.dispatcher) < 0)
         return -1;
     return trace_metadata(&report->trace, key, value) < 0 ? error_no_memory("the trace's metadata") : 0;
 }
@@ -186,11 +189,12 @@ static bool is_unrecorded(const struct section *section, const struct trace *tra
     return unrecorded;
 }
 
-static int fill_table(struct report *report, const struct section *section, void *state, struct table *table)
+static int fill_table(struct report *report, unsigned number, struct table *table)
 {
+    const struct section *section = sections_of(report->options, number);
     const struct trace *trace = &report->trace;
     table->unrecorded = is_unrecorded(section, trace);
-    int status = table->unrecorded ? 0 : section->finish(state, trace, table);
+    int status = table->unrecorded ? 0 : sections_fill(&report->sections, number, table);
     uint64_t looked_at = table->rows > 0 ? section->parts : 0;
     for (size_t i = 0; i < SECTION_SOURCES; i++)
         looked_at |= section->sources[i];
@@ -213,7 +217,7 @@ static int write_section(struct report *report, unsigned number, struct render *
         .listing = section->listing,
         .headed = section->headed,
     };
-    int status = fill_table(report, section, report->sections.all[number].state, &table);
+    int status = fill_table(report, number, &table);
     if (status < 0 || table.no_memory)
         status = error_no_memory(sections_word(number));
     else
@@ -247,7 +251,7 @@ static int report_file(const struct report_options *options, const char *path, s
                                 .workers = options->workers,
                                 .place = place_event,
                                 .event = read_event,
-                                .run = trace_renames(&report.trace) ? NULL : read_run,
+                                .run = options->names == REPORT_NAMES_FULL ? read_run : NULL,
                                 .metadata = read_metadata};
     if (status == 0)
         status = read_trace(options, path, &report.trace.strings, &buffer);

@@ -3,8 +3,145 @@
 #include <stdlib.h>
 
 #include "common/log.h"
-#include "common/ordered_loop.h"
-#include "analysis/trace.h"
+#include "common/threads.h"
+#include "analysis/errors.h"
+
+/* --- rows --- */
+
+void tally_release(struct tally *tally, size_t size, unsigned series)
+{
+    for (size_t i = 0; i < tally->count; i++)
+        for (unsigned k = 0; k < series; k++)
+            series_release((struct series *)((char *)tally->items + i * size) + k);
+    array_release(tally);
+    groups_release(&tally->keys);
+}
+
+int section_row(struct row *row, const void *key, const void *item)
+{
+    struct table *table = row->table;
+    struct cell *cells = table_row(table);
+    row->key = key;
+    row->item = item;
+    row->summarised = NULL;
+    for (size_t i = 0; cells && i < table->column_count; i++) {
+        const struct column *column = &table->columns[i];
+        if (column->source & row->trace->unrecorded)
+            cells[i].kind = CELL_UNRECORDED;
+        else if (column->fill)
+            cells[i] = column->fill(row, column);
+    }
+    return cells ? 0 : -1;
+}
+
+/* The sum of the totals that a column of shares is about. */
+static int64_t sum_totals(const struct table *table, const char *items, size_t count, size_t size)
+{
+    int64_t whole = 0;
+    for (size_t i = 0; i < table->column_count; i++)
+        for (size_t k = 0; table->columns[i].fill == fill_share && k < count; k++)
+            whole = series_plus(whole, (const void *)(items + k * size + table->columns[i].at));
+    return whole;
+}
+
+int section_rows(struct row *row, const struct groups *keys, const void *items, size_t count, size_t size)
+{
+    row->table->whole = sum_totals(row->table, items, count, size);
+    for (row->number = 0; row->number < count; row->number++) {
+        const void *key = keys && keys->count ? groups_key(keys, row->number) : NULL;
+        if (section_row(row, key, (const char *)items + row->number * size) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static const void *field(const struct row *row, const struct column *column)
+{
+    return (const char *)(column->of_key ? row->key : row->item) + column->at;
+}
+
+int64_t row_integer(const struct row *row, const struct column *column)
+{
+    const void *at = field(row, column);
+    return column->size == sizeof(uint32_t) ? *(const uint32_t *)at : *(const int64_t *)at;
+}
+
+static const struct summary *summary_of(struct row *row, const struct column *column)
+{
+    const struct series *series = field(row, column);
+    if (row->summarised != series)
+        row->summary = series_summary((struct series *)(uintptr_t)series);
+    row->summarised = series;
+    return &row->summary;
+}
+
+struct cell fill_share(struct row *row, const struct column *column)
+{
+    return cell_share(summary_of(row, column)->total, row->table->whole);
+}
+
+struct cell fill_count(struct row *row, const struct column *column)
+{
+    return cell_integer(summary_of(row, column)->count);
+}
+
+/* Of no values there are none of these. */
+#define FILL_SUMMARY(name, value)                                         \
+    struct cell fill_##name(struct row *row, const struct column *column) \
+    {                                                                     \
+        const struct summary *summary = summary_of(row, column);          \
+        return summary->count ? (value) : (struct cell){0};               \
+    }
+FILL_SUMMARY(total, cell_integer(summary->total))
+FILL_SUMMARY(average, cell_real(summary->average))
+FILL_SUMMARY(median, cell_real(summary->median))
+FILL_SUMMARY(min, cell_integer(summary->min))
+FILL_SUMMARY(max, cell_integer(summary->max))
+FILL_SUMMARY(deviation, cell_real(summary->deviation))
+
+struct cell fill_number(struct row *row, const struct column *column)
+{
+    return trace_number_cell(row_integer(row, column));
+}
+
+struct cell fill_some(struct row *row, const struct column *column)
+{
+    int64_t number = row_integer(row, column);
+    return number ? cell_integer(number) : (struct cell){0};
+}
+
+struct cell fill_time(struct row *row, const struct column *column)
+{
+    int64_t time = row_integer(row, column);
+    return trace_number_cell(time == EVENT_NONE ? time : time - row->trace->start);
+}
+
+struct cell fill_name(struct row *row, const struct column *column)
+{
+    return trace_text_cell(row->trace, row->table, (uint32_t)row_integer(row, column));
+}
+
+struct cell fill_process(struct row *row, const struct column *column)
+{
+    event_id process = (event_id)row_integer(row, column);
+    return row->trace->host_processes > 1 ? trace_process_cell(row->trace, row->table, process) : (struct cell){0};
+}
+
+struct cell fill_error(struct row *row, const struct column *column)
+{
+    int64_t code = row_integer(row, column);
+    return code == 0 || code == EVENT_NONE ? (struct cell){0} : error_cell(row->table, false, code);
+}
+
+struct cell fill_errors(struct row *row, const struct column *column)
+{
+    return errors_cell(field(row, column), row->table);
+}
+
+struct cell fill_cell(struct row *row, const struct column *column)
+{
+    return *(const struct cell *)field(row, column);
+}
 
 /* A trace of fewer calls and GPU operations is done sooner than threads are started. */
 #define SMALL 20000
@@ -14,7 +151,7 @@
 static const struct {
     const char *word, *title;
     const struct section *section;
-} table[] = {
+} all_sections[] = {
 #define SECTION(constant, name, word, title) {word, title, &section_##name},
     REPORT_SECTIONS(SECTION)
 #undef SECTION
@@ -29,17 +166,17 @@ bool sections_wanted(const struct report_options *options, unsigned number)
 
 const struct section *sections_of(const struct report_options *options, unsigned number)
 {
-    return number == REPORT_MEMORY && options->has_snapshot ? &section_memory_snapshot : table[number].section;
+    return number == REPORT_MEMORY && options->has_snapshot ? &section_memory_snapshot : all_sections[number].section;
 }
 
 const char *sections_word(unsigned number)
 {
-    return table[number].word;
+    return all_sections[number].word;
 }
 
 const char *sections_title(unsigned number)
 {
-    return table[number].title;
+    return all_sections[number].title;
 }
 
 /* --- events --- */
@@ -88,11 +225,13 @@ static int add_section(struct sections *sections, unsigned number)
     *one = (struct sections_one){.section = section, .trace = trace};
     if (section->state_size > 0 && !(one->state = calloc(1, section->state_size)))
         return error_no_memory("a report");
+    if (section->init)
+        section->init(one->state, trace);
     if (section->event)
         dispatcher_add(&sections->dispatcher, &(struct dispatcher_consumer){.categories = section->categories,
                                                                             .take = add_to_section,
                                                                             .context = one,
-                                                                            .what = table[number].word});
+                                                                            .what = all_sections[number].word});
     return 0;
 }
 
@@ -118,32 +257,12 @@ void sections_release(struct sections *sections)
     dispatcher_release(&sections->dispatcher);
     for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++) {
         struct sections_one *one = &sections->all[i];
-        if (one->state)
+        if (one->state && one->section->release)
             one->section->release(one->state);
+        if (one->state && one->section->item_size)
+            tally_release(one->state, one->section->item_size, one->section->series);
         free(one->state);
     }
-}
-
-struct trace_event *sections_place(struct sections *sections)
-{
-    return dispatcher_place(&sections->dispatcher);
-}
-
-int sections_event(struct sections *sections, struct trace_event *event)
-{
-    if (event->category == EVENT_KERNEL && trace_rename(sections->trace, event) < 0)
-        return error_no_memory("names");
-    return dispatcher_event(&sections->dispatcher, event);
-}
-
-int sections_run(struct sections *sections, const struct event_run *run)
-{
-    return dispatcher_run(&sections->dispatcher, run);
-}
-
-int sections_wait(struct sections *sections)
-{
-    return dispatcher_wait(&sections->dispatcher);
 }
 
 /* --- the end --- */
@@ -187,10 +306,21 @@ int sections_finish(struct sections *sections)
     if (dispatcher_wait(&sections->dispatcher) < 0)
         return -1;
     bool small =
-        trace->gpu_ops.sorter.count + trace->calls.sorter.count + trace->pieces.count + trace->ranges.count < SMALL;
+        trace->gpu_ops.sorter.count + trace->calls.sorter.count + trace->busy.pieces.count + trace->ranges.count <
+        SMALL;
     unsigned workers = small ? 1 : ordered_loop_workers(trace->options->workers, JOB_THREADS);
     int status = trace_finish(trace, workers);
     if (status == 0)
         status = gather_all(sections, workers);
     return status < 0 ? error_no_memory("a report") : 0;
+}
+
+int sections_fill(struct sections *sections, unsigned number, struct table *table)
+{
+    const struct sections_one *one = &sections->all[number];
+    struct row row = {.trace = sections->trace, .table = table, .state = one->state};
+    const struct tally *tally = one->state;
+    if (one->section->finish)
+        return one->section->finish(&row);
+    return section_rows(&row, &tally->keys, tally->items, tally->count, one->section->item_size);
 }

@@ -1,5 +1,9 @@
 /*
- * A section of the report: it watches the events of the categories it is about, and fills a table at the end.
+ * A section of the report: it takes the events of some categories, and fills a table at the end.
+ *
+ * Most sections are declared by their columns: an event is added to an item that is found by a key (struct tally), and
+ * each column names the field of the key or the item that it shows (FROM_KEY, FROM_ITEM) and how (the cell_… functions
+ * below).
  */
 #ifndef GPUTRACE_ANALYSIS_SECTION_H
 #define GPUTRACE_ANALYSIS_SECTION_H
@@ -10,13 +14,115 @@
 #include "common/settings.h"
 #include "trace/trace_event.h"
 #include "analysis/dispatcher.h"
+#include "analysis/groups.h"
 #include "analysis/options.h"
+#include "analysis/series.h"
 #include "analysis/table.h"
 #include "analysis/trace.h"
 
 #define SECTION_SOURCES 3
 #define TRACE_GPU_WORK (TRACE_KERNEL | TRACE_MEMCPY | TRACE_MEMSET)
 #define TRACE_API (TRACE_RUNTIME | TRACE_DRIVER)
+
+/* --- what is added up for each row --- */
+
+/* All zero is empty. */
+struct tally {
+    struct groups keys;
+    void *items; /* by the keys' numbers */
+    size_t count, capacity;
+};
+
+/* The item, a TYPE, of the key that KEY points to (see groups.h); zeroed when the key is new. NULL: no memory. */
+#define tally_item(tally, key, type)                                                                  \
+    ((type *)groups_item_bytes(&(tally)->keys, key, sizeof(*(key)), &(tally)->items, &(tally)->count, \
+                               &(tally)->capacity, sizeof(type)))
+/* A new item without a key. NULL: no memory. */
+#define tally_add(tally, type) \
+    ((type *)array_push_bytes(&(tally)->items, &(tally)->count, &(tally)->capacity, sizeof(type)))
+
+/* Items are of SIZE bytes and begin with SERIES struct series, which are released too. */
+void tally_release(struct tally *tally, size_t size, unsigned series);
+
+/* The key of most rows. */
+struct name_key {
+    uint64_t name; /* of trace.strings */
+};
+
+/* --- a row of the table in the making --- */
+
+struct row {
+    const struct trace *trace;
+    struct table *table;
+    void *state;   /* of the section */
+    size_t number; /* of the key and the item in the tally */
+    const void *key, *item;
+    const struct series *summarised; /* what the summary is of */
+    struct summary summary;
+};
+
+/* Adds a row to the table, and fills it as its columns say from KEY and ITEM. Returns 0, or -1: no memory. */
+int section_row(struct row *row, const void *key, const void *item);
+/* Adds a row for each of COUNT ITEMS of SIZE bytes, whose keys are KEYS (NULL: they have none); or for each of ARRAY.
+ * Returns 0, or -1: no memory. */
+int section_rows(struct row *row, const struct groups *keys, const void *items, size_t count, size_t size);
+#define section_array(row, keys, array) section_rows(row, keys, (array)->items, (array)->count, sizeof(*(array)->items))
+
+/* Which field a column shows. */
+#define FROM_KEY(type, field) .of_key = true, FROM_ITEM(type, field)
+#define FROM_ITEM(type, field) .at = offsetof(struct type, field), .size = sizeof(((struct type *)0)->field)
+
+/* The field of ROW that COLUMN shows, when it is an integer of 32 or 64 bits. */
+int64_t row_integer(const struct row *row, const struct column *column);
+
+/* Fill a cell from a struct series, … */
+struct cell fill_share(struct row *row, const struct column *column); /* its total, of the sum of all rows */
+struct cell fill_count(struct row *row, const struct column *column);
+struct cell fill_total(struct row *row, const struct column *column); /* this and the next: empty of no values */
+struct cell fill_average(struct row *row, const struct column *column);
+struct cell fill_median(struct row *row, const struct column *column);
+struct cell fill_min(struct row *row, const struct column *column);
+struct cell fill_max(struct row *row, const struct column *column);
+struct cell fill_deviation(struct row *row, const struct column *column);
+/* … from an integer, … */
+struct cell fill_number(struct row *row, const struct column *column);  /* empty for EVENT_NONE */
+struct cell fill_some(struct row *row, const struct column *column);    /* empty for 0 */
+struct cell fill_time(struct row *row, const struct column *column);    /* since the start; empty for EVENT_NONE */
+struct cell fill_name(struct row *row, const struct column *column);    /* a text of trace.strings */
+struct cell fill_process(struct row *row, const struct column *column); /* empty where all is of one process */
+struct cell fill_error(struct row *row, const struct column *column);   /* of CUDA's driver; empty for success */
+/* … from a struct errors, or from a struct cell, which is copied. */
+struct cell fill_errors(struct row *row, const struct column *column);
+struct cell fill_cell(struct row *row, const struct column *column);
+
+/* Columns of the struct series FIELD of an item. */
+#define COLUMN_SHARE(item, field)                                                    \
+    {                                                                                \
+        "time", "Time", TYPE_PERCENT, COLUMN_SUM, fill_share, FROM_ITEM(item, field) \
+    }
+#define COLUMN_TOTAL(flags, item, field)                                                      \
+    {                                                                                         \
+        "total", "Total", TYPE_NS, (flags) | COLUMN_APART, fill_total, FROM_ITEM(item, field) \
+    }
+#define COLUMN_COUNT(word, title, flags, item, field)                      \
+    {                                                                      \
+        word, title, TYPE_COUNT, flags, fill_count, FROM_ITEM(item, field) \
+    }
+/* WHAT follows each title. */
+#define COLUMNS_SUMMARY(what, type, item, field)                                 \
+    {"avg", "Avg" what, type, 0, fill_average, FROM_ITEM(item, field)},          \
+        {"med", "Med" what, type, 0, fill_median, FROM_ITEM(item, field)},       \
+        {"min", "Min" what, type, 0, fill_min, FROM_ITEM(item, field)},          \
+        {"max", "Max" what, type, 0, fill_max, FROM_ITEM(item, field)},          \
+    {                                                                            \
+        "stddev", "StdDev" what, type, 0, fill_deviation, FROM_ITEM(item, field) \
+    }
+#define COLUMN_NAME                                                       \
+    {                                                                     \
+        "name", "Name", TYPE_TEXT, 0, fill_name, FROM_KEY(name_key, name) \
+    }
+
+/* --- sections --- */
 
 struct section {
     const struct column *columns;
@@ -31,10 +137,14 @@ struct section {
      */
     uint64_t sources[SECTION_SOURCES], parts;
     size_t state_size; /* bytes of its state, which starts as zeros */
+    size_t
+        item_size; /* not 0: the state begins with a struct tally, whose items have so many bytes, and begin with … */
+    unsigned series;   /* … so many struct series */
     bool heap;         /* it looks at trace.heap */
     bool ranges;       /* it looks at trace.ranges */
     bool launched_ops; /* and at trace.launched_ops; where there are no ranges, at trace.gpu_ops and trace.calls */
     bool calls;        /* it looks at trace.calls; sections with gpu_op() get them without asking */
+    void (*init)(void *state, const struct trace *trace); /* before the first event; NULL: zeros will do */
     /* Called for every GPU operation, with the call that started it (NULL: not known), after trace_finish(). Returns
      * 0, or -1: no memory. NULL: the section needs no operations. */
     int (*gpu_op)(void *state, const struct trace *trace, const struct gpu_op *op, const struct call *call);
@@ -45,10 +155,16 @@ struct section {
      * trace's options and at the texts that the event refers to, and use the sorters' memory. Returns 0, or -1: no
      * memory. NULL: the section looks at the trace alone. */
     int (*event)(void *state, const struct trace *trace, const struct trace_event *event);
-    /* Fills TABLE's rows after trace_finish(). Returns 0, or -1: no memory. */
-    int (*finish)(void *state, const struct trace *trace, struct table *table);
-    void (*release)(void *state);
+    /* Adds the table's rows after trace_finish(). ROW has the trace, the table and the state. Returns 0, or -1: no
+     * memory. NULL: a row for each item of the tally. */
+    int (*finish)(struct row *row);
+    void (*release)(void *state); /* all but the tally; NULL: nothing */
 };
+
+#define SECTION_COLUMNS(list) .columns = (list), .column_count = sizeof(list) / sizeof(*(list))
+/* The state is a tally of items of TYPE, or begins with one. */
+#define SECTION_TALLY(type, count) .state_size = sizeof(struct tally), SECTION_STATE_TALLY(type, count)
+#define SECTION_STATE_TALLY(type, count) .item_size = sizeof(type), .series = (count)
 
 #define SECTION(constant, name, word, title) extern const struct section section_##name;
 REPORT_SECTIONS(SECTION)
@@ -74,25 +190,15 @@ const struct section *sections_of(const struct report_options *options, unsigned
 const char *sections_word(unsigned number);
 const char *sections_title(unsigned number);
 
-/* Tells the trace what is wanted of it. Returns 0, or -1 after error(). Both outlive SECTIONS, which stay where they
- * are.
- */
+/* Adds the trace and the wanted sections to the dispatcher. Returns 0, or -1 after error(). TRACE outlives SECTIONS,
+ * which stay where they are. */
 int sections_init(struct sections *sections, struct trace *trace);
 void sections_release(struct sections *sections);
-
-/* Where the next event may be put. */
-struct trace_event *sections_place(struct sections *sections);
-/* Adds an event, which may be changed; the trace and the sections get it now or later. Returns 0, or -1 after
- * error(). */
-int sections_event(struct sections *sections, struct trace_event *event);
-/* Adds all events of a run; only where the trace renames none. */
-int sections_run(struct sections *sections, const struct event_run *run);
-/* Waits until the trace and the sections have got all events; then the trace may be changed. Returns 0, or -1 after
- * error(). */
-int sections_wait(struct sections *sections);
 
 /* After the last event: finishes the trace, and brings the sections to where they can fill their tables. Returns 0, or
  * -1 after error(). */
 int sections_finish(struct sections *sections);
+/* Fills TABLE with the rows of section NUMBER. Returns 0, or -1: no memory. */
+int sections_fill(struct sections *sections, unsigned number, struct table *table);
 
 #endif

@@ -1,82 +1,68 @@
-/* Runtime and driver calls by name, how many of them failed, and with which errors. */
+/* Runtime and driver calls by name, how many of them failed, and with which errors; and all failures. */
 #include "analysis/errors.h"
 #include "analysis/section.h"
-#include "analysis/series.h"
-
-#define COLUMNS(X)                                            \
-    X(TIME, "time", "Time", PERCENT, COLUMN_SUM)              \
-    X(TOTAL, "total", "Total", NS, COLUMN_SUM | COLUMN_APART) \
-    X(CALLS, "calls", "Calls", COUNT, COLUMN_SUM)             \
-    SUMMARY_COLUMNS(X, NS)                                    \
-    X(FAILURES, "failures", "Failures", COUNT, COLUMN_SUM)    \
-    X(ERRORS, "errors", "Errors", TEXT, COLUMN_OPTIONAL)      \
-    X(NAME, "name", "Name", TEXT, 0)
-
-enum { COLUMNS(COLUMN_ENUM) COLUMNS_END };
-static const struct column columns[] = {COLUMNS(COLUMN_ROW)};
 
 struct api_row {
-    struct series durations;
+    struct series times;
     struct errors failures;
-};
-
-struct api {
-    struct groups groups; /* of names */
-    ARRAY(struct api_row) rows;
 };
 
 static int event(void *state, const struct trace *trace, const struct trace_event *event)
 {
-    struct api *api = state;
-    uint64_t key = event->name;
-    struct api_row *row = groups_item(&api->groups, &key, &api->rows);
+    const struct name_key key = {event->name};
+    struct api_row *row = tally_item((struct tally *)state, &key, struct api_row);
     if (!row)
         return -1;
     if (errors_is_failure(&trace->strings, event))
         errors_add(&row->failures, event);
-    return series_add(&row->durations, event->duration);
+    return series_add(&row->times, event->duration);
 }
 
-static int finish(void *state, const struct trace *trace, struct table *table)
-{
-    struct api *api = state;
-    int64_t all = 0;
-    for (size_t i = 0; i < api->rows.count; i++)
-        all = series_plus(all, &api->rows.items[i].durations);
-    for (size_t i = 0; i < api->rows.count; i++) {
-        const uint64_t *name = groups_key(&api->groups, i);
-        struct summary summary = series_summary(&api->rows.items[i].durations);
-        struct cell *row = table_row(table);
-        if (!row)
-            return -1;
-        row[COLUMN_TIME] = cell_share(summary.total, all);
-        row[COLUMN_TOTAL] = cell_integer(summary.total);
-        row[COLUMN_CALLS] = cell_integer(summary.count);
-        table_write_summary(&row[COLUMN_AVG], &summary);
-        row[COLUMN_FAILURES] = cell_integer((int64_t)api->rows.items[i].failures.count);
-        row[COLUMN_ERRORS] = errors_cell(&api->rows.items[i].failures, table);
-        row[COLUMN_NAME] = trace_text_cell(trace, table, (uint32_t)*name);
-    }
-    return 0;
-}
-
-static void release(void *state)
-{
-    struct api *api = state;
-    for (size_t i = 0; i < api->rows.count; i++)
-        series_release(&api->rows.items[i].durations);
-    array_release(&api->rows);
-    groups_release(&api->groups);
-}
+static const struct column api_columns[] = {
+    COLUMN_SHARE(api_row, times),
+    COLUMN_TOTAL(COLUMN_SUM, api_row, times),
+    COLUMN_COUNT("calls", "Calls", COLUMN_SUM, api_row, times),
+    COLUMNS_SUMMARY("", TYPE_NS, api_row, times),
+    {"failures", "Failures", TYPE_COUNT, COLUMN_SUM, fill_number, FROM_ITEM(api_row, failures.count)},
+    {"errors", "Errors", TYPE_TEXT, COLUMN_OPTIONAL, fill_errors, FROM_ITEM(api_row, failures)},
+    COLUMN_NAME,
+};
 
 const struct section section_api = {
-    .columns = columns,
-    .column_count = COLUMNS_END,
+    SECTION_COLUMNS(api_columns), SECTION_TALLY(struct api_row, 1),
+    .sources = {TRACE_API},       .sort = "total",
+    .categories = EVENT_API,      .event = event,
+};
+
+/*
+ * Calls that failed, by function and error: how often, and when the first and the last of them began. What came before
+ * the first error of all is usually the cause of those that follow.
+ */
+
+static struct cell fill_failure(struct row *row, const struct column *column)
+{
+    const struct failure_key *key = row->key;
+    (void)column;
+    return error_cell(row->table, key->of_runtime, key->code);
+}
+
+static const struct column error_columns[] = {
+    {"count", "Count", TYPE_COUNT, COLUMN_SUM, fill_number, FROM_ITEM(failure, count)},
+    {"first", "First at", TYPE_NS, 0, fill_time, FROM_ITEM(failure, first)},
+    {"last", "Last at", TYPE_NS, 0, fill_time, FROM_ITEM(failure, last)},
+    {"code", "Code", TYPE_NUMBER, COLUMN_MACHINE, fill_number, FROM_KEY(failure_key, code)},
+    {"error", "Error", TYPE_TEXT, 0, .fill = fill_failure},
+    {"name", "Name", TYPE_TEXT, 0, fill_name, FROM_KEY(failure_key, name)},
+};
+
+static int finish_errors(struct row *row)
+{
+    return section_array(row, &row->trace->failures.keys, &row->trace->failures.items);
+}
+
+const struct section section_errors = {
+    SECTION_COLUMNS(error_columns),
     .sources = {TRACE_API},
-    .sort = "total",
-    .categories = EVENT_API,
-    .state_size = sizeof(struct api),
-    .event = event,
-    .finish = finish,
-    .release = release,
+    .sort = "count",
+    .finish = finish_errors,
 };

@@ -5,124 +5,105 @@
  */
 #include "analysis/errors.h"
 #include "analysis/section.h"
-#include "analysis/series.h"
-
-#define COMPILATION_COLUMNS(X)                                  \
-    X(TOTAL, "total", "Total", NS, COLUMN_APART)                \
-    X(PASSED, "passed", "Passed", NS, COLUMN_APART)             \
-    X(COUNT, "count", "Count", COUNT, 0)                        \
-    SUMMARY_COLUMNS(X, NS)                                      \
-    X(FAILURES, "failures", "Failures", COUNT, 0)               \
-    X(HITS, "cache_hits", "Cache hits", COUNT, COLUMN_OPTIONAL) \
-    X(ERRORS, "errors", "Errors", TEXT, COLUMN_OPTIONAL)        \
-    X(NAME, "name", "Name", TEXT, 0)
-
-static const struct column compilation_columns[] = {COMPILATION_COLUMNS(COLUMN_ROW)};
 
 struct phase_group {
     struct series durations;
-    struct busy busy;
+    struct busy_sum passed; /* gathered last */
     struct errors failures;
-    int64_t hits;
-    bool cached; /* some said whether they were found in the cache */
+    int64_t hits; /* EVENT_NONE: none said whether it was found in the cache */
 };
 
 struct compilation {
-    struct groups names;
-    ARRAY(struct phase_group) groups;
+    struct tally phases;
+    struct busy busy; /* by the items' numbers */
 };
+
+static struct phase_group *group_of(const struct compilation *compilation, uint32_t number)
+{
+    return (struct phase_group *)compilation->phases.items + number;
+}
+
+static void init(void *state, const struct trace *trace)
+{
+    busy_init(&((struct compilation *)state)->busy, trace->room);
+}
 
 static int event(void *state, const struct trace *trace, const struct trace_event *event)
 {
     struct compilation *compilation = state;
-    uint64_t key = event->name;
-    struct phase_group *group =
-        event->phase == 'X' ? groups_item(&compilation->names, &key, &compilation->groups) : NULL;
+    const struct name_key key = {event->name};
+    struct phase_group *group = event->phase == 'X' ? tally_item(&compilation->phases, &key, struct phase_group) : NULL;
     if (!group)
         return event->phase == 'X' ? -1 : 0;
+    if (group->durations.count == 0)
+        group->hits = EVENT_NONE;
     if (errors_is_failure(&trace->strings, event))
         errors_add(&group->failures, event);
-    group->cached |= event->cache_hit != EVENT_NONE;
-    group->hits += event->cache_hit == 1;
+    if (event->cache_hit != EVENT_NONE)
+        group->hits = (group->hits == EVENT_NONE ? 0 : group->hits) + (event->cache_hit == 1);
     if (series_add(&group->durations, event->duration) < 0)
         return -1;
-    return busy_add(&group->busy, event->start, event->start + event->duration);
+    return busy_add(&compilation->busy, (uint32_t)(group - group_of(compilation, 0)), event->start,
+                    event->start + event->duration);
 }
 
-static int write_group(const struct trace *trace, struct table *table, uint32_t name, struct phase_group *group)
+static void add_passed(void *state, const struct busy_piece *piece)
 {
-    enum { COMPILATION_COLUMNS(COLUMN_ENUM) };
-    struct summary summary = series_summary(&group->durations);
-    struct cell *row = table_row(table);
-    if (!row)
+    busy_sum_add(&group_of(state, piece->number)->passed, piece->start, piece->end);
+}
+
+static int gather(void *state, const struct trace *trace)
+{
+    (void)trace;
+    return busy_finish(&((struct compilation *)state)->busy, add_passed, state);
+}
+
+enum { COLUMN_PASSED = 1 };
+
+static const struct column compilation_columns[] = {
+    COLUMN_TOTAL(0, phase_group, durations),
+    [COLUMN_PASSED] = {"passed", "Passed", TYPE_NS, COLUMN_APART, fill_number, FROM_ITEM(phase_group, passed.total)},
+    COLUMN_COUNT("count", "Count", 0, phase_group, durations),
+    COLUMNS_SUMMARY("", TYPE_NS, phase_group, durations),
+    {"failures", "Failures", TYPE_COUNT, 0, fill_number, FROM_ITEM(phase_group, failures.count)},
+    {"cache_hits", "Cache hits", TYPE_COUNT, COLUMN_OPTIONAL, fill_number, FROM_ITEM(phase_group, hits)},
+    {"errors", "Errors", TYPE_TEXT, COLUMN_OPTIONAL, fill_errors, FROM_ITEM(phase_group, failures)},
+    COLUMN_NAME,
+};
+
+static int finish(struct row *row)
+{
+    const struct tally *rows = row->state;
+    if (section_rows(row, &rows->keys, rows->items, rows->count, sizeof(struct phase_group)) < 0)
         return -1;
-    row[COLUMN_TOTAL] = cell_integer(summary.total);
-    row[COLUMN_PASSED] = cell_integer(busy_total(&group->busy));
-    row[COLUMN_COUNT] = cell_integer(summary.count);
-    table_write_summary(&row[COLUMN_AVG], &summary);
-    row[COLUMN_FAILURES] = cell_integer((int64_t)group->failures.count);
-    row[COLUMN_ERRORS] = errors_cell(&group->failures, table);
-    if (group->cached)
-        row[COLUMN_HITS] = cell_integer(group->hits);
-    row[COLUMN_NAME] = trace_text_cell(trace, table, name);
-    return 0;
-}
-
-static int finish(void *state, const struct trace *trace, struct table *table)
-{
-    enum { COMPILATION_COLUMNS(COLUMN_ENUM) };
-    struct compilation *compilation = state;
-    for (size_t i = 0; i < compilation->groups.count; i++) {
-        const uint64_t *name = groups_key(&compilation->names, i);
-        if (write_group(trace, table, (uint32_t)*name, &compilation->groups.items[i]) < 0)
-            return -1;
-    }
-    struct cell *row = compilation->groups.count > 0 ? table_row(table) : NULL;
-    if (!row)
-        return table->no_memory ? -1 : 0;
-    row[COLUMN_PASSED] = cell_integer(trace->compiling_total);
-    row[COLUMN_NAME] = table_text(table, "at least one of them");
+    struct cell *cells = rows->count > 0 ? table_row(row->table) : NULL;
+    if (!cells)
+        return rows->count > 0 ? -1 : 0;
+    cells[COLUMN_PASSED] = cell_integer(row->trace->compiled.total);
+    cells[row->table->column_count - 1] = table_text(row->table, "at least one of them");
     return 0;
 }
 
 static void release(void *state)
 {
-    struct compilation *compilation = state;
-    for (size_t i = 0; i < compilation->groups.count; i++) {
-        series_release(&compilation->groups.items[i].durations);
-        busy_release(&compilation->groups.items[i].busy);
-    }
-    array_release(&compilation->groups);
-    groups_release(&compilation->names);
+    busy_release(&((struct compilation *)state)->busy);
 }
 
 const struct section section_compilation = {
-    .columns = compilation_columns,
-    .column_count = sizeof(compilation_columns) / sizeof(*compilation_columns),
+    SECTION_COLUMNS(compilation_columns),
+    .state_size = sizeof(struct compilation),
+    SECTION_STATE_TALLY(struct phase_group, 1),
     .sources = {TRACE_COMPILE},
     .sort = "total",
     .categories = EVENT_BIT(EVENT_COMPILATION),
-    .state_size = sizeof(struct compilation),
+    .init = init,
     .event = event,
+    .gather = gather,
     .finish = finish,
     .release = release,
 };
 
 /* Each phase of compilation, the longest first: when it was, on which thread, in which function, and how it ended. */
-
-#define PHASES_COLUMNS(X)                                   \
-    X(DURATION, "duration", "Duration", NS, COLUMN_APART)   \
-    X(AT, "at", "At", NS, COLUMN_APART)                     \
-    X(NAME, "name", "Name", TEXT, 0)                        \
-    X(RESULT, "result", "Result", NUMBER, COLUMN_MACHINE)   \
-    X(ERROR, "error", "Error", TEXT, COLUMN_OPTIONAL)       \
-    X(CACHE, "cache", "Cache", TEXT, COLUMN_OPTIONAL)       \
-    X(ENDING, "ending", "Ended by", TEXT, COLUMN_OPTIONAL)  \
-    X(PROCESS, "process", "Process", TEXT, COLUMN_OPTIONAL) \
-    X(THREAD, "thread", "Thread", TEXT, COLUMN_OPTIONAL)    \
-    X(FUNCTION, "function", "Function", TEXT, COLUMN_OPTIONAL)
-
-static const struct column phases_columns[] = {PHASES_COLUMNS(COLUMN_ROW)};
 
 struct phase {
     int64_t start, duration, result, cache_hit, thread;
@@ -130,23 +111,18 @@ struct phase {
     uint32_t name, function, ending;
 };
 
-struct phases {
-    ARRAY(struct phase) items;
-};
-
 static int event_phase(void *state, const struct trace *trace, const struct trace_event *event)
 {
     (void)trace;
-    struct phases *phases = state;
     if (event->phase != 'X')
         return 0;
-    struct phase *phase = array_push(&phases->items);
+    struct phase *phase = tally_add((struct tally *)state, struct phase);
     if (!phase)
         return -1;
     *phase = (struct phase){
         .start = event->start,
         .duration = event->duration,
-        .result = event->return_value,
+        .result = event->return_value == 0 ? EVENT_NONE : event->return_value,
         .cache_hit = event->cache_hit,
         .thread = event->of_thread,
         .process = event->process,
@@ -157,61 +133,37 @@ static int event_phase(void *state, const struct trace *trace, const struct trac
     return 0;
 }
 
-static struct cell thread_cell(const struct trace *trace, struct table *table, const struct phase *phase)
+static struct cell fill_cache(struct row *row, const struct column *column)
 {
-    if (phase->thread == EVENT_NONE)
-        return (struct cell){0};
-    int64_t index = trace_find_thread(trace, phase->process, phase->thread);
-    if (index != EVENT_NONE)
-        return trace_thread_cell(trace, table, (uint32_t)index);
-    return table_format(table, "thread %lld", (long long)phase->thread);
+    int64_t hit = row_integer(row, column);
+    return hit == EVENT_NONE ? (struct cell){0} : table_text(row->table, hit == 1 ? "hit" : "miss");
 }
 
-static int write_phase(const struct trace *trace, struct table *table, const struct phase *phase)
+static struct cell fill_thread(struct row *row, const struct column *column)
 {
-    enum { PHASES_COLUMNS(COLUMN_ENUM) };
-    struct cell *row = table_row(table);
-    if (!row)
-        return -1;
-    row[COLUMN_DURATION] = cell_integer(phase->duration);
-    row[COLUMN_AT] = cell_integer(phase->start - trace->start);
-    row[COLUMN_NAME] = trace_text_cell(trace, table, phase->name);
-    if (phase->result != 0)
-        row[COLUMN_RESULT] = trace_number_cell(phase->result);
-    row[COLUMN_ERROR] = driver_error_cell(table, phase->result);
-    if (phase->cache_hit != EVENT_NONE)
-        row[COLUMN_CACHE] = table_text(table, phase->cache_hit == 1 ? "hit" : "miss");
-    row[COLUMN_ENDING] = trace_text_cell(trace, table, phase->ending);
-    if (trace->host_processes > 1)
-        row[COLUMN_PROCESS] = trace_process_cell(trace, table, phase->process);
-    row[COLUMN_THREAD] = thread_cell(trace, table, phase);
-    row[COLUMN_FUNCTION] = trace_text_cell(trace, table, phase->function);
-    return 0;
+    const struct phase *phase = row->item;
+    (void)column;
+    return trace_thread_id_cell(row->trace, row->table, phase->process, phase->thread);
 }
 
-static int finish_phases(void *state, const struct trace *trace, struct table *table)
-{
-    struct phases *phases = state;
-    for (size_t i = 0; i < phases->items.count; i++)
-        if (write_phase(trace, table, &phases->items.items[i]) < 0)
-            return -1;
-    return 0;
-}
-
-static void release_phases(void *state)
-{
-    struct phases *phases = state;
-    array_release(&phases->items);
-}
+static const struct column phase_columns[] = {
+    {"duration", "Duration", TYPE_NS, COLUMN_APART, fill_number, FROM_ITEM(phase, duration)},
+    {"at", "At", TYPE_NS, COLUMN_APART, fill_time, FROM_ITEM(phase, start)},
+    {"name", "Name", TYPE_TEXT, 0, fill_name, FROM_ITEM(phase, name)},
+    {"result", "Result", TYPE_NUMBER, COLUMN_MACHINE, fill_number, FROM_ITEM(phase, result)},
+    {"error", "Error", TYPE_TEXT, COLUMN_OPTIONAL, fill_error, FROM_ITEM(phase, result)},
+    {"cache", "Cache", TYPE_TEXT, COLUMN_OPTIONAL, fill_cache, FROM_ITEM(phase, cache_hit)},
+    {"ending", "Ended by", TYPE_TEXT, COLUMN_OPTIONAL, fill_name, FROM_ITEM(phase, ending)},
+    {"process", "Process", TYPE_TEXT, COLUMN_OPTIONAL, fill_process, FROM_ITEM(phase, process)},
+    {"thread", "Thread", TYPE_TEXT, COLUMN_OPTIONAL, .fill = fill_thread},
+    {"function", "Function", TYPE_TEXT, COLUMN_OPTIONAL, fill_name, FROM_ITEM(phase, function)},
+};
 
 const struct section section_phases = {
-    .columns = phases_columns,
-    .column_count = sizeof(phases_columns) / sizeof(*phases_columns),
+    SECTION_COLUMNS(phase_columns),
+    SECTION_TALLY(struct phase, 0),
     .sources = {TRACE_COMPILE},
     .sort = "duration",
     .categories = EVENT_BIT(EVENT_COMPILATION),
-    .state_size = sizeof(struct phases),
     .event = event_phase,
-    .finish = finish_phases,
-    .release = release_phases,
 };

@@ -9,11 +9,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "common/array.h"
 #include "analysis/errors.h"
-#include "analysis/groups.h"
 #include "analysis/section.h"
-#include "analysis/trace.h"
 
 /* --- what the section keeps of the events: what each stream did last, the last value of each memory counter, the calls
  * that first returned an error, and the last calls of each thread that failed --- */
@@ -59,20 +56,41 @@ struct call_results {
 
 #define MEMORY_PREFIX "Memory in use: " /* of the counters' names */
 
+/* The call of a process that first returned an error after which CUDA cannot be used any more: every later call returns
+ * the same error, so this one is the nearest to the fault. */
+struct first_error {
+    event_id process, thread;
+    uint32_t name; /* of the call */
+    int64_t start, duration, code;
+    bool of_runtime; /* else the driver's */
+};
+
 /* Starts as zeros. */
 struct crash_index {
-    struct groups op_ids, held_ids; /* by op_key and held_key */
-    ARRAY(struct last_op) gpu_ops;
-    ARRAY(struct held) helds;
-    struct groups result_ids; /* by struct trace_thread_id */
-    ARRAY(struct call_results) results;
-    struct first_errors errors;
+    struct tally ops;     /* struct last_op by struct op_key */
+    struct tally helds;   /* struct held by struct held_key */
+    struct tally results; /* struct call_results by struct trace_thread_id */
+    struct tally errors;  /* struct first_error by process */
 };
+
+/* Makes a place in ITEMS, COUNT of MOST records of SIZE bytes, the latest first, each with its start AT some bytes.
+ * NULL: START is before all of them. */
+static void *insert_latest(void *items, unsigned *count, unsigned most, size_t size, size_t at, int64_t start)
+{
+    char *place = (char *)items + *count * size;
+    while (place > (char *)items && *(int64_t *)(void *)(place - size + at) < start)
+        place -= size;
+    if (place == (char *)items + most * size)
+        return NULL;
+    *count += *count < most;
+    memmove(place + size, place, (size_t)((char *)items + *count * size - place) - size);
+    return place;
+}
 
 static int index_gpu_op(struct crash_index *seen, const struct trace_event *event)
 {
     struct op_key key = {event->process, trace_event_device(event), event->stream};
-    struct last_op *op = groups_item(&seen->op_ids, &key, &seen->gpu_ops);
+    struct last_op *op = tally_item(&seen->ops, &key, struct last_op);
     if (!op)
         return -1;
     if (event->category == EVENT_IN_FLIGHT) {
@@ -95,7 +113,7 @@ static int index_counter(struct crash_index *seen, const struct trace *trace, co
     if (strncmp(name, MEMORY_PREFIX, strlen(MEMORY_PREFIX)) != 0 || event->bytes == EVENT_NONE)
         return 0;
     struct held_key key = {event->process, event->name};
-    struct held *held = groups_item(&seen->held_ids, &key, &seen->helds);
+    struct held *held = tally_item(&seen->helds, &key, struct held);
     if (!held)
         return -1;
     if (!held->known || event->start >= held->time)
@@ -114,21 +132,35 @@ static struct trace_thread_id thread_of(const struct trace_event *event)
 static int index_result(struct crash_index *seen, const struct trace *trace, const struct trace_event *event)
 {
     struct trace_thread_id thread = thread_of(event);
-    struct call_results *results = groups_item(&seen->result_ids, &thread, &seen->results);
+    struct call_results *results = tally_item(&seen->results, &thread, struct call_results);
     if (!results)
         return -1;
-    unsigned place = results->count;
-    while (place > 0 && results->last[place - 1].start < event->start)
-        place--;
-    if (place == CALL_RESULTS_KEPT)
+    struct call_result *place = insert_latest(results->last, &results->count, CALL_RESULTS_KEPT, sizeof(*place),
+                                              offsetof(struct call_result, start), event->start);
+    if (place)
+        *place = (struct call_result){.start = event->start,
+                                      .code = event->return_value,
+                                      .name = event->name,
+                                      .of_runtime = event->category == EVENT_RUNTIME,
+                                      .failed = errors_is_failure(&trace->strings, event)};
+    return 0;
+}
+
+static int index_lasting_error(struct crash_index *seen, const struct trace_event *event)
+{
+    if (!error_lasting_words(event->return_value))
         return 0;
-    results->count += results->count < CALL_RESULTS_KEPT;
-    memmove(&results->last[place + 1], &results->last[place], (results->count - place - 1) * sizeof(*results->last));
-    results->last[place] = (struct call_result){.start = event->start,
-                                                .code = event->return_value,
-                                                .name = event->name,
-                                                .of_runtime = event->category == EVENT_RUNTIME,
-                                                .failed = errors_is_failure(&trace->strings, event)};
+    struct first_error *first = tally_item(&seen->errors, &event->process, struct first_error);
+    if (!first)
+        return -1;
+    if (first->code == 0 || event->start + event->duration < first->start + first->duration)
+        *first = (struct first_error){.process = event->process,
+                                      .thread = event->thread,
+                                      .name = event->name,
+                                      .start = event->start,
+                                      .duration = event->duration,
+                                      .code = event->return_value,
+                                      .of_runtime = event->category == EVENT_RUNTIME};
     return 0;
 }
 
@@ -136,7 +168,7 @@ static int index_result(struct crash_index *seen, const struct trace *trace, con
 static const struct call_result *crash_index_result(struct crash_index *seen, const struct trace_thread_id *thread,
                                                     const struct call *call)
 {
-    const struct call_results *results = groups_item(&seen->result_ids, thread, &seen->results);
+    const struct call_results *results = tally_item(&seen->results, thread, struct call_results);
     for (unsigned i = 0; results && i < results->count; i++)
         if (results->last[i].start == call->start && results->last[i].name == call->name)
             return &results->last[i];
@@ -147,7 +179,7 @@ static int index_call(struct crash_index *seen, const struct trace *trace, const
 {
     if (event->return_value == EVENT_NONE || event->return_value == 0)
         return 0;
-    return first_errors_see(&seen->errors, event) < 0 ? -1 : index_result(seen, trace, event);
+    return index_lasting_error(seen, event) < 0 ? -1 : index_result(seen, trace, event);
 }
 
 static int event(void *state, const struct trace *trace, const struct trace_event *event)
@@ -164,105 +196,109 @@ static int event(void *state, const struct trace *trace, const struct trace_even
 static void release(void *state)
 {
     struct crash_index *seen = state;
-    groups_release(&seen->op_ids);
-    groups_release(&seen->held_ids);
-    array_release(&seen->gpu_ops);
-    array_release(&seen->helds);
-    groups_release(&seen->result_ids);
-    array_release(&seen->results);
-    first_errors_release(&seen->errors);
+    tally_release(&seen->ops, sizeof(struct last_op), 0);
+    tally_release(&seen->helds, sizeof(struct held), 0);
+    tally_release(&seen->results, sizeof(struct call_results), 0);
+    tally_release(&seen->errors, sizeof(struct first_error), 0);
 }
 
 /* --- the table --- */
 
-#define COLUMNS(X)                                                          \
-    X(PROCESS, "process", "Process", TEXT, COLUMN_OPTIONAL)                 \
-    X(WHAT, "what", "What", TEXT, 0)                                        \
-    X(WHERE, "where", "Where", TEXT, COLUMN_OPTIONAL)                       \
-    X(NAME, "name", "Name", TEXT, 0)                                        \
-    X(AT, "at", "At", NS, COLUMN_OPTIONAL)                                  \
-    X(DURATION, "duration", "Duration", NS, COLUMN_OPTIONAL | COLUMN_APART) \
-    X(BYTES, "held", "Held", BYTES, COLUMN_OPTIONAL)                        \
-    X(DETAIL, "detail", "Detail", TEXT, COLUMN_OPTIONAL)
-
-enum { COLUMNS(COLUMN_ENUM) COLUMNS_END };
-static const struct column columns[] = {COLUMNS(COLUMN_ROW)};
-
 #define LAST_CALLS 5u /* of each thread */
 
-struct writer {
-    const struct trace *trace;
-    struct table *table;
-    const struct trace_crash *crash; /* NULL: the process did not die */
-    bool processes;                  /* there is more than one */
+struct crash_row {
+    event_id process;
+    const char *what;
+    struct cell where, name;
+    int64_t at, duration, held; /* EVENT_NONE: empty */
+    struct cell detail;
 };
 
-static struct cell *put(const struct writer *writer, const char *what)
+static const struct cell none;
+
+/* The process that is written about. */
+struct writer {
+    struct row *row;
+    const struct trace *trace;
+    struct table *table;
+    const struct trace_crash *crash;
+    event_id process;
+};
+
+static struct cell fill_process_of_crash(struct row *row, const struct column *column)
 {
-    struct cell *row = table_row(writer->table);
-    if (!row)
-        return NULL;
-    if (writer->crash && writer->processes)
-        row[COLUMN_PROCESS] = trace_process_cell(writer->trace, writer->table, event_id_number(writer->crash->pid));
-    row[COLUMN_WHAT] = table_text(writer->table, what);
-    return row;
+    bool several = row->trace->crashes.count > 1 || row->trace->host_processes > 1;
+    event_id process = (event_id)row_integer(row, column);
+    return several ? trace_process_cell(row->trace, row->table, process) : (struct cell){0};
 }
 
-static struct cell time_cell(const struct writer *writer, int64_t time)
+static struct cell fill_what(struct row *row, const struct column *column)
 {
-    return time == EVENT_NONE ? (struct cell){0} : cell_integer(time - writer->trace->start);
+    (void)column;
+    return table_text(row->table, ((const struct crash_row *)row->item)->what);
 }
 
-static struct cell thread_cell(const struct writer *writer, int64_t id)
+static const struct column columns[] = {
+    {"process", "Process", TYPE_TEXT, COLUMN_OPTIONAL, fill_process_of_crash, FROM_ITEM(crash_row, process)},
+    {"what", "What", TYPE_TEXT, 0, .fill = fill_what},
+    {"where", "Where", TYPE_TEXT, COLUMN_OPTIONAL, fill_cell, FROM_ITEM(crash_row, where)},
+    {"name", "Name", TYPE_TEXT, 0, fill_cell, FROM_ITEM(crash_row, name)},
+    {"at", "At", TYPE_NS, COLUMN_OPTIONAL, fill_time, FROM_ITEM(crash_row, at)},
+    {"duration", "Duration", TYPE_NS, COLUMN_OPTIONAL | COLUMN_APART, fill_number, FROM_ITEM(crash_row, duration)},
+    {"held", "Held", TYPE_BYTES, COLUMN_OPTIONAL, fill_number, FROM_ITEM(crash_row, held)},
+    {"detail", "Detail", TYPE_TEXT, COLUMN_OPTIONAL, fill_cell, FROM_ITEM(crash_row, detail)},
+};
+
+/* Times are EVENT_NONE where they are not known. */
+static int put(const struct writer *writer, const char *what, struct cell where, struct cell name, int64_t at,
+               int64_t duration, struct cell detail)
 {
-    int64_t thread = trace_find_thread(writer->trace, event_id_number(writer->crash->pid), id);
-    if (thread != EVENT_NONE)
-        return trace_thread_cell(writer->trace, writer->table, (uint32_t)thread);
-    return id == EVENT_NONE ? (struct cell){0} : table_format(writer->table, "thread %" PRId64, id);
+    const struct crash_row row = {writer->process, what, where, name, at, duration, EVENT_NONE, detail};
+    return section_row(writer->row, NULL, &row);
+}
+
+static struct cell text_cell(const struct writer *writer, uint32_t text)
+{
+    return trace_text_cell(writer->trace, writer->table, text);
+}
+
+static const char *text_of(const struct writer *writer, uint32_t text)
+{
+    return text == EVENT_NO_TEXT ? "" : interned(&writer->trace->strings, text);
+}
+
+static struct cell signal_cell(const struct writer *writer)
+{
+    const struct trace_crash *crash = writer->crash;
+    if (crash->address != EVENT_NO_TEXT)
+        return table_format(writer->table, "at address %s", text_of(writer, crash->address));
+    if (crash->sender == crash->pid)
+        return table_text(writer->table, "sent by itself");
+    return crash->sender == EVENT_NONE ? (struct cell){0}
+                                       : table_format(writer->table, "sent by process %" PRId64, crash->sender);
+}
+
+static struct cell thread_cell(const struct writer *writer, int64_t thread)
+{
+    return trace_thread_id_cell(writer->trace, writer->table, writer->process, thread);
 }
 
 /* How the first process ended is known from its exit status too. */
 static int write_ending(const struct writer *writer)
 {
     const struct trace_crash *crash = writer->crash;
-    struct cell *row = put(writer, "End");
-    if (!row)
+    uint32_t ending = crash == writer->trace->crashes.items ? writer->trace->ending : EVENT_NO_TEXT;
+    struct cell state = text_cell(writer, crash->state);
+    bool known = ending != EVENT_NO_TEXT;
+    if (put(writer, "End", none, known ? text_cell(writer, ending) : state, EVENT_NONE, EVENT_NONE,
+            known ? state : none) < 0)
         return -1;
-    bool first = crash == writer->trace->crashes.items && writer->trace->ending != EVENT_NO_TEXT;
-    row[COLUMN_NAME] = trace_text_cell(writer->trace, writer->table, first ? writer->trace->ending : crash->state);
-    if (first)
-        row[COLUMN_DETAIL] = trace_text_cell(writer->trace, writer->table, crash->state);
     if (crash->signal == EVENT_NONE)
         return 0;
-    row = put(writer, "Signal");
-    if (!row)
-        return -1;
-    row[COLUMN_WHERE] = thread_cell(writer, crash->thread);
-    row[COLUMN_NAME] =
-        table_format(writer->table, "signal %" PRId64 " (%s)", crash->signal,
-                     crash->words == EVENT_NO_TEXT ? "" : interned(&writer->trace->strings, crash->words));
-    row[COLUMN_AT] = time_cell(writer, crash->time);
-    if (crash->address != EVENT_NO_TEXT)
-        row[COLUMN_DETAIL] =
-            table_format(writer->table, "at address %s", interned(&writer->trace->strings, crash->address));
-    else if (crash->sender == crash->pid)
-        row[COLUMN_DETAIL] = table_text(writer->table, "sent by itself");
-    else if (crash->sender != EVENT_NONE)
-        row[COLUMN_DETAIL] = table_format(writer->table, "sent by process %" PRId64, crash->sender);
-    return 0;
-}
-
-/* Puts CALL among the last, by their start. */
-static void insert_last(struct call last[LAST_CALLS], unsigned *count, const struct call *call)
-{
-    unsigned place = *count;
-    while (place > 0 && last[place - 1].start < call->start)
-        place--;
-    if (place == LAST_CALLS)
-        return;
-    *count += *count < LAST_CALLS;
-    memmove(&last[place + 1], &last[place], (*count - place - 1) * sizeof(*last));
-    last[place] = *call;
+    struct cell name =
+        table_format(writer->table, "signal %" PRId64 " (%s)", crash->signal, text_of(writer, crash->words));
+    return put(writer, "Signal", thread_cell(writer, crash->thread), name, crash->time, EVENT_NONE,
+               signal_cell(writer));
 }
 
 /* The last calls of THREAD, the latest first, COUNT of them. */
@@ -272,9 +308,13 @@ static int find_last(const struct trace *trace, uint32_t thread, struct call las
     const struct call *call;
     *count = 0;
     calls_walk_begin(&walk, &trace->calls);
-    while ((call = calls_next(&walk)))
-        if (call->thread == thread)
-            insert_last(last, count, call);
+    while ((call = calls_next(&walk))) {
+        struct call *place = call->thread != thread ? NULL
+                                                    : insert_latest(last, count, LAST_CALLS, sizeof(*last),
+                                                                    offsetof(struct call, start), call->start);
+        if (place)
+            *place = *call;
+    }
     return sorter_walk_end(&walk.walk);
 }
 
@@ -296,19 +336,17 @@ static int write_calls(const struct writer *writer, struct crash_index *seen)
         const struct trace_thread_id *id = groups_key(&trace->thread_ids, i);
         struct call last[LAST_CALLS];
         unsigned count;
-        if (!trace->threads.items[i].host || id->process != event_id_number(writer->crash->pid))
+        if (!trace->threads.items[i].host || id->process != writer->process)
             continue;
         if (find_last(trace, i, last, &count) < 0)
             return -1;
-        for (unsigned place = count; place-- > 0;) {
-            struct cell *row = put(writer, "Call");
-            if (!row)
+        struct cell where = trace_thread_cell(trace, writer->table, i);
+        while (count-- > 0) {
+            const struct call *call = &last[count];
+            struct cell result = result_cell(writer->table, crash_index_result(seen, id, call));
+            if (put(writer, "Call", where, text_cell(writer, call->name), call->start, call->end - call->start,
+                    result) < 0)
                 return -1;
-            row[COLUMN_WHERE] = trace_thread_cell(trace, writer->table, i);
-            row[COLUMN_NAME] = trace_text_cell(trace, writer->table, last[place].name);
-            row[COLUMN_AT] = time_cell(writer, last[place].start);
-            row[COLUMN_DURATION] = cell_integer(last[place].end - last[place].start);
-            row[COLUMN_DETAIL] = result_cell(writer->table, crash_index_result(seen, id, &last[place]));
         }
     }
     return 0;
@@ -316,31 +354,23 @@ static int write_calls(const struct writer *writer, struct crash_index *seen)
 
 static struct cell waiting_cell(const struct writer *writer, const struct trace_open_call *call)
 {
-    const struct interner *strings = &writer->trace->strings;
     if (call->stream != EVENT_NONE)
         return table_format(writer->table, "had not returned: waited for stream %" PRId64, call->stream);
     if (call->waits_for == EVENT_NO_TEXT)
         return table_text(writer->table, "had not returned");
-    return table_format(writer->table, "had not returned: waited for %s%s%s", interned(strings, call->waits_for),
-                        call->handle == EVENT_NO_TEXT ? "" : " ",
-                        call->handle == EVENT_NO_TEXT ? "" : interned(strings, call->handle));
+    return table_format(writer->table, "had not returned: waited for %s%s%s", text_of(writer, call->waits_for),
+                        call->handle == EVENT_NO_TEXT ? "" : " ", text_of(writer, call->handle));
 }
 
 static int write_open_calls(const struct writer *writer)
 {
     for (size_t i = 0; i < writer->trace->open_calls.count; i++) {
         const struct trace_open_call *call = &writer->trace->open_calls.items[i];
-        if (call->pid != writer->crash->pid)
-            continue;
-        struct cell *row = put(writer, "Open call");
-        if (!row)
+        bool open = call->time != EVENT_NONE && writer->trace->end > call->time;
+        if (call->pid == writer->crash->pid &&
+            put(writer, "Open call", thread_cell(writer, call->thread), text_cell(writer, call->function), call->time,
+                open ? writer->trace->end - call->time : EVENT_NONE, waiting_cell(writer, call)) < 0)
             return -1;
-        row[COLUMN_WHERE] = thread_cell(writer, call->thread);
-        row[COLUMN_NAME] = trace_text_cell(writer->trace, writer->table, call->function);
-        row[COLUMN_AT] = time_cell(writer, call->time);
-        if (call->time != EVENT_NONE && writer->trace->end > call->time)
-            row[COLUMN_DURATION] = cell_integer(writer->trace->end - call->time);
-        row[COLUMN_DETAIL] = waiting_cell(writer, call);
     }
     return 0;
 }
@@ -349,96 +379,83 @@ static int write_open_calls(const struct writer *writer)
 static bool is_of(const struct writer *writer, event_id row)
 {
     const struct trace_gpu_row *gpu = trace_gpu_row(writer->trace, row);
-    return (gpu ? gpu->process : row) == event_id_number(writer->crash->pid);
+    return (gpu ? gpu->process : row) == writer->process;
 }
 
 static int write_gpu_ops(const struct writer *writer, const struct crash_index *seen)
 {
-    for (size_t i = 0; i < seen->gpu_ops.count; i++) {
-        const struct op_key *key = groups_key(&seen->op_ids, i);
-        const struct last_op *op = &seen->gpu_ops.items[i];
+    for (size_t i = 0; i < seen->ops.count; i++) {
+        const struct op_key *key = groups_key(&seen->ops.keys, i);
+        const struct last_op *op = (const struct last_op *)seen->ops.items + i;
         if (!is_of(writer, key->row))
             continue;
         struct cell stream = table_format(writer->table, "GPU %" PRId64 " stream %" PRId64, key->device, key->stream);
-        struct cell *row = op->finished ? put(writer, "Finished last") : NULL;
-        if (row) {
-            row[COLUMN_WHERE] = stream;
-            row[COLUMN_NAME] = trace_text_cell(writer->trace, writer->table, op->name);
-            row[COLUMN_AT] = time_cell(writer, op->start);
-            row[COLUMN_DURATION] = cell_integer(op->duration);
-        }
-        row = op->in_flight ? put(writer, "In flight") : NULL;
-        if (row) {
-            row[COLUMN_WHERE] = stream;
-            row[COLUMN_NAME] = trace_text_cell(writer->trace, writer->table, op->first);
-            row[COLUMN_AT] = time_cell(writer, op->launched);
-            if (op->in_flight > 1)
-                row[COLUMN_DETAIL] = table_format(writer->table, "and %" PRId64 " more", op->in_flight - 1);
-        }
+        struct cell more =
+            op->in_flight > 1 ? table_format(writer->table, "and %" PRId64 " more", op->in_flight - 1) : none;
+        if (op->finished &&
+            put(writer, "Finished last", stream, text_cell(writer, op->name), op->start, op->duration, none) < 0)
+            return -1;
+        if (op->in_flight &&
+            put(writer, "In flight", stream, text_cell(writer, op->first), op->launched, EVENT_NONE, more) < 0)
+            return -1;
     }
-    return writer->table->no_memory ? -1 : 0;
+    return 0;
 }
 
 static int write_memory(const struct writer *writer, const struct crash_index *seen)
 {
     for (size_t i = 0; i < seen->helds.count; i++) {
-        const struct held_key *key = groups_key(&seen->held_ids, i);
+        const struct held_key *key = groups_key(&seen->helds.keys, i);
         const struct trace_gpu_row *gpu = trace_gpu_row(writer->trace, key->row);
         if (!is_of(writer, key->row))
             continue;
-        struct cell *row = put(writer, "Memory");
-        if (!row)
+        const struct crash_row row = {
+            .process = writer->process,
+            .what = "Memory",
+            .where = gpu ? table_format(writer->table, "GPU %" PRId64, gpu->device) : table_text(writer->table, "host"),
+            .name = table_text(writer->table, text_of(writer, (uint32_t)key->name) + strlen(MEMORY_PREFIX)),
+            .at = EVENT_NONE,
+            .duration = EVENT_NONE,
+            .held = ((const struct held *)seen->helds.items)[i].bytes};
+        if (section_row(writer->row, NULL, &row) < 0)
             return -1;
-        row[COLUMN_WHERE] =
-            gpu ? table_format(writer->table, "GPU %" PRId64, gpu->device) : table_text(writer->table, "host");
-        row[COLUMN_NAME] =
-            table_text(writer->table, interned(&writer->trace->strings, (uint32_t)key->name) + strlen(MEMORY_PREFIX));
-        row[COLUMN_BYTES] = cell_integer(seen->helds.items[i].bytes);
     }
     return 0;
 }
 
-static int write_first_errors(const struct writer *writer, const struct crash_index *seen)
+static int write_first_error(struct writer *writer, const struct first_error *error)
 {
-    for (size_t i = 0; i < seen->errors.items.count; i++) {
-        const struct first_error *error = &seen->errors.items.items[i];
-        int64_t thread = trace_find_thread(writer->trace, error->process, (int64_t)(error->thread / 2));
-        struct cell *row = put(writer, "First error");
-        if (!row)
-            return -1;
-        if (writer->processes)
-            row[COLUMN_PROCESS] = trace_process_cell(writer->trace, writer->table, error->process);
-        if (thread != EVENT_NONE)
-            row[COLUMN_WHERE] = trace_thread_cell(writer->trace, writer->table, (uint32_t)thread);
-        row[COLUMN_NAME] = trace_text_cell(writer->trace, writer->table, error->name);
-        row[COLUMN_AT] = time_cell(writer, error->start);
-        row[COLUMN_DURATION] = cell_integer(error->duration);
-        struct cell name = error_cell(writer->table, error->of_runtime, error->code);
-        if (name.kind != CELL_NONE)
-            row[COLUMN_DETAIL] = table_format(writer->table, "%s: %s", table_cell_text(writer->table, &name),
-                                              first_error_words(error->code));
-    }
-    return writer->table->no_memory ? -1 : 0;
+    const struct trace *trace = writer->trace;
+    int64_t thread = trace_find_thread(trace, error->process, (int64_t)(error->thread / 2));
+    struct cell name = error_cell(writer->table, error->of_runtime, error->code), detail = none;
+    if (name.kind != CELL_NONE)
+        detail = table_format(writer->table, "%s: %s", table_cell_text(writer->table, &name),
+                              error_lasting_words(error->code));
+    writer->process = error->process;
+    return put(writer, "First error",
+               thread == EVENT_NONE ? none : trace_thread_cell(trace, writer->table, (uint32_t)thread),
+               text_cell(writer, error->name), error->start, error->duration, detail);
 }
 
-static int finish(void *state, const struct trace *trace, struct table *table)
+static int finish(struct row *row)
 {
-    struct writer writer = {
-        .trace = trace, .table = table, .processes = trace->crashes.count > 1 || trace->host_processes > 1};
-    if (write_first_errors(&writer, state) < 0)
-        return -1;
-    for (size_t i = 0; i < trace->crashes.count; i++) {
-        writer.crash = &trace->crashes.items[i];
-        if (write_ending(&writer) < 0 || write_calls(&writer, state) < 0 || write_open_calls(&writer) < 0 ||
-            write_gpu_ops(&writer, state) < 0 || write_memory(&writer, state) < 0)
+    struct crash_index *seen = row->state;
+    struct writer writer = {.row = row, .trace = row->trace, .table = row->table};
+    for (size_t i = 0; i < seen->errors.count; i++)
+        if (write_first_error(&writer, (const struct first_error *)seen->errors.items + i) < 0)
+            return -1;
+    for (size_t i = 0; i < row->trace->crashes.count; i++) {
+        writer.crash = &row->trace->crashes.items[i];
+        writer.process = event_id_number(writer.crash->pid);
+        if (write_ending(&writer) < 0 || write_calls(&writer, seen) < 0 || write_open_calls(&writer) < 0 ||
+            write_gpu_ops(&writer, seen) < 0 || write_memory(&writer, seen) < 0)
             return -1;
     }
     return 0;
 }
 
 const struct section section_crashes = {
-    .columns = columns,
-    .column_count = COLUMNS_END,
+    SECTION_COLUMNS(columns),
     .parts = TRACE_GPU_WORK | TRACE_API | TRACE_SYNC | TRACE_MEMORY,
     .listing = true,
     .headed = true,

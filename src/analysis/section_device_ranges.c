@@ -3,18 +3,6 @@
  * the GPU. They nest and overlap, so there are no sums.
  */
 #include "analysis/section.h"
-#include "analysis/series.h"
-
-#define COLUMNS(X)                                       \
-    X(TOTAL, "total", "Total", NS, COLUMN_APART)         \
-    X(COUNT, "count", "Count", COUNT, 0)                 \
-    SUMMARY_COLUMNS(X, NS)                               \
-    X(OPEN, "open", "Not ended", COUNT, COLUMN_OPTIONAL) \
-    X(DEVICE, "device", "GPU", NUMBER, 0)                \
-    X(NAME, "name", "Name", TEXT, 0)
-
-enum { COLUMNS(COLUMN_ENUM) COLUMNS_END };
-static const struct column columns[] = {COLUMNS(COLUMN_ROW)};
 
 struct range_key {
     uint64_t name;
@@ -26,68 +14,30 @@ struct range_group {
     int64_t open;
 };
 
-struct device_ranges {
-    struct groups keys; /* struct range_key */
-    ARRAY(struct range_group) groups;
-};
-
 static int event(void *state, const struct trace *trace, const struct trace_event *event)
 {
     (void)trace;
-    struct device_ranges *ranges = state;
     if (event->phase != 'X' || event->name == EVENT_NO_TEXT)
         return 0;
-    struct range_key key = {event->name, trace_event_device(event)};
-    struct range_group *group = groups_item(&ranges->keys, &key, &ranges->groups);
+    const struct range_key key = {event->name, trace_event_device(event)};
+    struct range_group *group = tally_item((struct tally *)state, &key, struct range_group);
     if (!group)
         return -1;
     group->open += event->open_at_end == 1;
     return series_add(&group->times, event->duration);
 }
 
-static int write_group(const struct trace *trace, struct table *table, const struct range_key *key,
-                       struct range_group *group)
-{
-    struct summary summary = series_summary(&group->times);
-    struct cell *row = table_row(table);
-    if (!row)
-        return -1;
-    row[COLUMN_TOTAL] = cell_integer(summary.total);
-    row[COLUMN_COUNT] = cell_integer(summary.count);
-    table_write_summary(&row[COLUMN_AVG], &summary);
-    if (group->open)
-        row[COLUMN_OPEN] = cell_integer(group->open);
-    if (key->device != EVENT_NONE)
-        row[COLUMN_DEVICE] = cell_integer(key->device);
-    row[COLUMN_NAME] = trace_text_cell(trace, table, (uint32_t)key->name);
-    return 0;
-}
-
-static int finish(void *state, const struct trace *trace, struct table *table)
-{
-    struct device_ranges *ranges = state;
-    for (size_t i = 0; i < ranges->groups.count; i++)
-        if (write_group(trace, table, groups_key(&ranges->keys, i), &ranges->groups.items[i]) < 0)
-            return -1;
-    return 0;
-}
-
-static void release(void *state)
-{
-    struct device_ranges *ranges = state;
-    for (size_t i = 0; i < ranges->groups.count; i++)
-        series_release(&ranges->groups.items[i].times);
-    array_release(&ranges->groups);
-    groups_release(&ranges->keys);
-}
+static const struct column columns[] = {
+    COLUMN_TOTAL(0, range_group, times),
+    COLUMN_COUNT("count", "Count", 0, range_group, times),
+    COLUMNS_SUMMARY("", TYPE_NS, range_group, times),
+    {"open", "Not ended", TYPE_COUNT, COLUMN_OPTIONAL, fill_some, FROM_ITEM(range_group, open)},
+    {"device", "GPU", TYPE_NUMBER, 0, fill_number, FROM_KEY(range_key, device)},
+    COLUMN_NAME,
+};
 
 const struct section section_device_ranges = {
-    .columns = columns,
-    .column_count = COLUMNS_END,
-    .sort = "total",
-    .categories = EVENT_BIT(EVENT_DEVICE_RANGE),
-    .state_size = sizeof(struct device_ranges),
+    SECTION_COLUMNS(columns), SECTION_TALLY(struct range_group, 1),
+    .sort = "total",          .categories = EVENT_BIT(EVENT_DEVICE_RANGE),
     .event = event,
-    .finish = finish,
-    .release = release,
 };

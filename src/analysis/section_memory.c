@@ -8,11 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "common/array.h"
-#include "analysis/groups.h"
 #include "analysis/heap.h"
 #include "analysis/section.h"
-#include "analysis/trace.h"
 
 enum memory_source { MEMORY_COUNTER, MEMORY_INSTANT, MEMORY_PYTORCH, MEMORY_PYTORCH_RESERVED };
 
@@ -32,12 +29,6 @@ struct memory_use {
     int64_t allocations, releases, failures;
     int64_t doubles; /* releases of what was released before */
     int64_t unknown; /* releases of what was not allocated, as far as is known */
-};
-
-/* All zero: none. */
-struct memory_uses {
-    struct groups groups;
-    ARRAY(struct memory_use) items; /* by their number in `groups`, whose keys are struct memory_key */
 };
 
 #define COUNTER_PREFIX "Memory in use: "
@@ -64,14 +55,14 @@ static const char *counted_kind(const char *name)
     return strcmp(name, "Pool reserved") == 0 || strcmp(name, "Pool used") == 0 ? name : NULL;
 }
 
-static int add_counter(struct memory_uses *uses, const struct trace *trace, const struct trace_event *event)
+static int add_counter(struct tally *uses, const struct trace *trace, const struct trace_event *event)
 {
     if (event->name == EVENT_NO_TEXT || event->bytes == EVENT_NONE)
         return 0;
     if (!counted_kind(interned(&trace->strings, event->name)))
         return 0;
     struct memory_key key = {MEMORY_COUNTER, event->name, EVENT_NONE, event->process};
-    struct memory_use *use = groups_item(&uses->groups, &key, &uses->items);
+    struct memory_use *use = tally_item(uses, &key, struct memory_use);
     if (use)
         set_level(use, event->bytes, event->start);
     return use ? 0 : -1;
@@ -95,10 +86,10 @@ static void count_fault(struct memory_use *use, const char *what)
         use->unknown++;
 }
 
-static int add_instant(struct memory_uses *uses, const struct trace *trace, const struct trace_event *event)
+static int add_instant(struct tally *uses, const struct trace *trace, const struct trace_event *event)
 {
     struct memory_key key = {MEMORY_INSTANT, event->memory_kind, event->device, event->process};
-    struct memory_use *use = groups_item(&uses->groups, &key, &uses->items);
+    struct memory_use *use = tally_item(uses, &key, struct memory_use);
     const char *name = event->name == EVENT_NO_TEXT ? "" : interned(&trace->strings, event->name);
     if (!use)
         return -1;
@@ -114,23 +105,23 @@ static int add_instant(struct memory_uses *uses, const struct trace *trace, cons
 }
 
 /* What the allocator holds of CUDA's memory. It does not report this of the host's. */
-static int add_pytorch_reserved(struct memory_uses *uses, const struct trace_event *event)
+static int add_pytorch_reserved(struct tally *uses, const struct trace_event *event)
 {
     if (event->total_reserved == EVENT_NONE || event->device_type == HEAP_PYTORCH_CPU)
         return 0;
     struct memory_key key = {MEMORY_PYTORCH_RESERVED, (uint64_t)event->device_type, event->device, event->process};
-    struct memory_use *use = groups_item(&uses->groups, &key, &uses->items);
+    struct memory_use *use = tally_item(uses, &key, struct memory_use);
     if (use)
         set_level(use, event->total_reserved, event->start);
     return use ? 0 : -1;
 }
 
-static int add_pytorch(struct memory_uses *uses, const struct trace *trace, const struct trace_event *event)
+static int add_pytorch(struct tally *uses, const struct trace *trace, const struct trace_event *event)
 {
     if (!heap_is_pytorch(&trace->strings, event))
         return 0;
     struct memory_key key = {MEMORY_PYTORCH, (uint64_t)event->device_type, event->device, event->process};
-    struct memory_use *use = groups_item(&uses->groups, &key, &uses->items);
+    struct memory_use *use = tally_item(uses, &key, struct memory_use);
     if (!use)
         return -1;
     bool failed = event->address == EVENT_NONE;           /* out of memory: there is none */
@@ -142,7 +133,7 @@ static int add_pytorch(struct memory_uses *uses, const struct trace *trace, cons
 
 static int event(void *state, const struct trace *trace, const struct trace_event *event)
 {
-    struct memory_uses *uses = state;
+    struct tally *uses = state;
     if (event->phase == 'C')
         return add_counter(uses, trace, event);
     if (event->phase != 'i' && event->phase != 'I')
@@ -152,37 +143,14 @@ static int event(void *state, const struct trace *trace, const struct trace_even
     return event->category == EVENT_CPU_INSTANT ? add_pytorch(uses, trace, event) : 0;
 }
 
-static void release(void *state)
-{
-    struct memory_uses *uses = state;
-    array_release(&uses->items);
-    groups_release(&uses->groups);
-}
-
 /* --- the table --- */
-
-#define COLUMNS(X)                                                 \
-    X(PEAK, "peak", "Peak", BYTES, 0)                              \
-    X(PEAK_AT, "peak_at", "Peak at", NS, 0)                        \
-    X(END, "end", "At the end", BYTES, 0)                          \
-    X(ALLOCATIONS, "allocations", "Allocations", COUNT, 0)         \
-    X(RELEASES, "releases", "Releases", COUNT, 0)                  \
-    X(FAILURES, "failures", "Failures", COUNT, 0)                  \
-    X(DOUBLE, "double", "Double frees", COUNT, COLUMN_OPTIONAL)    \
-    X(UNKNOWN, "unknown", "Unknown frees", COUNT, COLUMN_OPTIONAL) \
-    X(DEVICE, "device", "GPU", NUMBER, COLUMN_OPTIONAL)            \
-    X(PROCESS, "process", "Process", TEXT, COLUMN_OPTIONAL)        \
-    X(KIND, "kind", "Kind", TEXT, 0)
-
-enum { COLUMNS(COLUMN_ENUM) COLUMNS_END };
-static const struct column columns[] = {COLUMNS(COLUMN_ROW)};
 
 static const char *kind_of(const struct trace *trace, const struct memory_key *key)
 {
     if (key->source == MEMORY_PYTORCH_RESERVED)
         return "PyTorch's allocator, reserved";
     if (key->source == MEMORY_PYTORCH)
-        return key->text == HEAP_PYTORCH_CPU ? "PyTorch's allocator, host" : "PyTorch's allocator";
+        return heap_pytorch_name(key->text);
     if (key->text == EVENT_NO_TEXT)
         return "not told";
     const char *text = interned(&trace->strings, (uint32_t)key->text);
@@ -224,7 +192,13 @@ static void raise_to_pools(struct memory_use *use, const struct trace *trace, co
     struct place place = place_of(trace, key);
     if (key->source != MEMORY_COUNTER || (!reserved && strcmp(kind_of(trace, key), "Pool used") != 0))
         return;
-    int64_t most = trace_pool_peak(trace, place.device, place.owned ? &place.process : NULL, reserved);
+    int64_t most = 0;
+    for (size_t i = 0; i < trace->pools.count; i++) {
+        const struct trace_pool *pool = &trace->pools.items[i];
+        int64_t peak = reserved ? pool->reserved_peak : pool->used_peak;
+        if (pool->device == place.device && (!place.owned || pool->process == place.process) && peak > most)
+            most = peak;
+    }
     if (most <= use->peak)
         return;
     use->peak = most;
@@ -233,20 +207,20 @@ static void raise_to_pools(struct memory_use *use, const struct trace *trace, co
 
 /* Makes one row of the counter's view and the instants' at number INSTANTS, where it is clear that both are of one
  * memory. */
-static void unite(struct memory_uses *memory, const struct trace *trace, size_t instants)
+static void unite(struct tally *memory, const struct trace *trace, size_t instants)
 {
-    const struct memory_key *key = groups_key(&memory->groups, instants);
-    struct memory_use *use = &memory->items.items[instants], *partner = NULL;
+    const struct memory_key *key = groups_key(&memory->keys, instants);
+    struct memory_use *uses = memory->items, *use = &uses[instants], *partner = NULL;
     struct place place = place_of(trace, key);
-    for (size_t i = 0; i < memory->items.count; i++) {
-        const struct memory_key *other = groups_key(&memory->groups, i);
+    for (size_t i = 0; i < memory->count; i++) {
+        const struct memory_key *other = groups_key(&memory->keys, i);
         struct place other_place = place_of(trace, other);
         if (other->source != MEMORY_COUNTER || !is_same(&place, &other_place) ||
             strcmp(kind_of(trace, other), kind_of(trace, key)) != 0)
             continue;
         if (partner)
             return;
-        partner = &memory->items.items[i];
+        partner = &uses[i];
     }
     if (!partner)
         return;
@@ -259,58 +233,76 @@ static void unite(struct memory_uses *memory, const struct trace *trace, size_t 
     use->shown = true;
 }
 
-static int write_row(const struct trace *trace, struct table *table, const struct memory_key *key,
-                     const struct memory_use *use)
+static struct cell fill_counted(struct row *row, const struct column *column)
 {
-    struct cell *row = table_row(table);
-    if (!row)
-        return -1;
-    if (use->counted) {
-        row[COLUMN_PEAK] = cell_integer(use->peak);
-        if (use->peak_at != EVENT_NONE)
-            row[COLUMN_PEAK_AT] = cell_integer(use->peak_at - trace->start);
-        row[COLUMN_END] = cell_integer(use->end);
-    }
-    if (use->stepped) {
-        row[COLUMN_ALLOCATIONS] = cell_integer(use->allocations);
-        row[COLUMN_RELEASES] = cell_integer(use->releases);
-        row[COLUMN_FAILURES] = cell_integer(use->failures);
-    }
-    if (use->doubles)
-        row[COLUMN_DOUBLE] = cell_integer(use->doubles);
-    if (use->unknown)
-        row[COLUMN_UNKNOWN] = cell_integer(use->unknown);
-    struct place place = place_of(trace, key);
-    row[COLUMN_DEVICE] = trace_number_cell(place.device);
-    if (place.owned && trace->host_processes > 1)
-        row[COLUMN_PROCESS] = trace_process_cell(trace, table, place.process);
-    row[COLUMN_KIND] = table_text(table, kind_of(trace, key));
-    return 0;
+    return ((const struct memory_use *)row->item)->counted ? fill_number(row, column) : (struct cell){0};
 }
 
-static int finish(void *state, const struct trace *trace, struct table *table)
+static struct cell fill_peak_at(struct row *row, const struct column *column)
 {
-    struct memory_uses *memory = state;
-    for (size_t i = 0; i < memory->items.count; i++)
-        if (((const struct memory_key *)groups_key(&memory->groups, i))->source == MEMORY_INSTANT)
-            unite(memory, trace, i);
-    for (size_t i = 0; i < memory->items.count; i++)
-        raise_to_pools(&memory->items.items[i], trace, groups_key(&memory->groups, i));
-    for (size_t i = 0; i < memory->items.count; i++)
-        if (!memory->items.items[i].shown &&
-            write_row(trace, table, groups_key(&memory->groups, i), &memory->items.items[i]) < 0)
+    return ((const struct memory_use *)row->item)->counted ? fill_time(row, column) : (struct cell){0};
+}
+
+static struct cell fill_steps(struct row *row, const struct column *column)
+{
+    return ((const struct memory_use *)row->item)->stepped ? fill_number(row, column) : (struct cell){0};
+}
+
+static struct cell fill_device(struct row *row, const struct column *column)
+{
+    (void)column;
+    return trace_number_cell(place_of(row->trace, row->key).device);
+}
+
+static struct cell fill_owner(struct row *row, const struct column *column)
+{
+    struct place place = place_of(row->trace, row->key);
+    bool told = place.owned && row->trace->host_processes > 1;
+    (void)column;
+    return told ? trace_process_cell(row->trace, row->table, place.process) : (struct cell){0};
+}
+
+static struct cell fill_kind(struct row *row, const struct column *column)
+{
+    (void)column;
+    return table_text(row->table, kind_of(row->trace, row->key));
+}
+
+static const struct column columns[] = {
+    {"peak", "Peak", TYPE_BYTES, 0, fill_counted, FROM_ITEM(memory_use, peak)},
+    {"peak_at", "Peak at", TYPE_NS, 0, fill_peak_at, FROM_ITEM(memory_use, peak_at)},
+    {"end", "At the end", TYPE_BYTES, 0, fill_counted, FROM_ITEM(memory_use, end)},
+    {"allocations", "Allocations", TYPE_COUNT, 0, fill_steps, FROM_ITEM(memory_use, allocations)},
+    {"releases", "Releases", TYPE_COUNT, 0, fill_steps, FROM_ITEM(memory_use, releases)},
+    {"failures", "Failures", TYPE_COUNT, 0, fill_steps, FROM_ITEM(memory_use, failures)},
+    {"double", "Double frees", TYPE_COUNT, COLUMN_OPTIONAL, fill_some, FROM_ITEM(memory_use, doubles)},
+    {"unknown", "Unknown frees", TYPE_COUNT, COLUMN_OPTIONAL, fill_some, FROM_ITEM(memory_use, unknown)},
+    {"device", "GPU", TYPE_NUMBER, COLUMN_OPTIONAL, .fill = fill_device},
+    {"process", "Process", TYPE_TEXT, COLUMN_OPTIONAL, .fill = fill_owner},
+    {"kind", "Kind", TYPE_TEXT, 0, .fill = fill_kind},
+};
+
+static int finish(struct row *row)
+{
+    struct tally *memory = row->state;
+    struct memory_use *uses = memory->items;
+    for (size_t i = 0; i < memory->count; i++)
+        if (((const struct memory_key *)groups_key(&memory->keys, i))->source == MEMORY_INSTANT)
+            unite(memory, row->trace, i);
+    for (size_t i = 0; i < memory->count; i++)
+        raise_to_pools(&uses[i], row->trace, groups_key(&memory->keys, i));
+    for (size_t i = 0; i < memory->count; i++)
+        if (!uses[i].shown && section_row(row, groups_key(&memory->keys, i), &uses[i]) < 0)
             return -1;
     return 0;
 }
 
 const struct section section_memory = {
-    .columns = columns,
-    .column_count = COLUMNS_END,
+    SECTION_COLUMNS(columns),
+    SECTION_TALLY(struct memory_use, 0),
     .sources = {TRACE_MEMORY},
     .sort = "peak",
     .categories = EVENT_BIT(EVENT_MEMORY) | EVENT_BIT(EVENT_CPU_INSTANT) | EVENT_BIT(EVENT_OTHER),
-    .state_size = sizeof(struct memory_uses),
     .event = event,
     .finish = finish,
-    .release = release,
 };

@@ -4,39 +4,12 @@
  * in their outer ones too. A trace without ranges of the host has its own rows of spans on the GPU, and these count.
  */
 #include "common/extents.h"
+#include "analysis/order.h"
 #include "analysis/range_rows.h"
 #include "analysis/section.h"
-#include "analysis/series.h"
-
-#define COLUMNS(X)                                                             \
-    X(GPU_BUSY, "gpu_busy", "GPU busy", NS, COLUMN_APART | COLUMN_OPTIONAL)    \
-    X(GPU_SPAN, "gpu_span", "GPU span", NS, COLUMN_APART)                      \
-    X(COUNT, "count", "Spans", COUNT, 0)                                       \
-    X(OPERATIONS, "gpu_ops", "GPU ops", COUNT, COLUMN_OPTIONAL)                \
-    X(KERNELS, "kernels", "Kernels", COUNT, COLUMN_OPTIONAL)                   \
-    X(AVG, "avg", "Avg span", NS, 0)                                           \
-    X(MED, "med", "Med span", NS, 0)                                           \
-    X(MIN, "min", "Min span", NS, 0)                                           \
-    X(MAX, "max", "Max span", NS, 0)                                           \
-    X(STDDEV, "stddev", "StdDev span", NS, 0)                                  \
-    X(DEVICE, "device", "GPU", NUMBER, 0)                                      \
-    X(CONTEXT, "context", "Context", NUMBER, COLUMN_OPTIONAL | COLUMN_MACHINE) \
-    X(STREAM, "stream", "Stream", NUMBER, COLUMN_OPTIONAL)                     \
-    X(KIND, "kind", "Kind", TEXT, 0)                                           \
-    X(DOMAIN, "domain", "Domain", TEXT, COLUMN_OPTIONAL)                       \
-    X(NAME, "name", "Name", TEXT, 0)
-
-enum { COLUMNS(COLUMN_ENUM) COLUMNS_END };
-static const struct column columns[] = {COLUMNS(COLUMN_ROW)};
-
-/* What the ranges of a row have in common. */
-struct kind {
-    uint64_t name, domain, form;
-};
-enum { NESTED, STARTED, OUTSIDE }; /* forms: push and pop; start and end; in no range */
 
 struct gpu_key {
-    struct kind kind;
+    struct range_kind kind;
     int64_t device, context, stream;
 };
 
@@ -64,17 +37,13 @@ struct part {
 #define NO_RANGE UINT32_MAX /* instead of a range's number */
 
 struct gpu {
+    struct tally rows;         /* struct gpu_group by struct gpu_key */
     const struct trace *trace; /* while operations are gathered */
     struct groups kinds, places;
     struct extents extents;                /* operations and ranges by thread, while they are gathered */
     FILE_VECTOR(uint32_t) kinds_of_ranges; /* by the ranges' numbers */
     struct sorter parts;                   /* by range, then stream */
-    struct groups groups;
-    ARRAY(struct gpu_group) rows;
-    struct range_busy busy; /* by kind and place */
-    /* Of the trace's own rows */
-    struct groups own_groups;
-    ARRAY(struct gpu_group) own_rows;
+    struct range_busy busy;                /* by kind and place */
 };
 
 /* A span of the GPU's own row, in a trace that has no ranges of the host. */
@@ -85,11 +54,11 @@ static int event(void *state, const struct trace *trace, const struct trace_even
     if (event->phase != 'X' || event->name == EVENT_NO_TEXT)
         return 0;
     bool plain = !event_id_is_text(event->thread) && event_id_value(event->thread) < TRACE_EXTRA_TID;
-    struct gpu_key key = {.kind = {event->name, event->domain, NESTED},
+    struct gpu_key key = {.kind = {event->name, event->domain, RANGE_NESTED},
                           .device = trace_event_device(event),
                           .context = event->context,
                           .stream = plain ? event_id_value(event->thread) : EVENT_NONE};
-    struct gpu_group *group = groups_item(&gpu->own_groups, &key, &gpu->own_rows);
+    struct gpu_group *group = tally_item(&gpu->rows, &key, struct gpu_group);
     return group ? series_add(&group->spans, event->duration) : -1;
 }
 
@@ -98,18 +67,14 @@ static int event(void *state, const struct trace *trace, const struct trace_even
 static int by_range_and_stream(const void *left, const void *right)
 {
     const struct part *a = left, *b = right;
-    if (a->range != b->range)
-        return a->range < b->range ? -1 : 1;
-    if (a->stream != b->stream)
-        return a->stream < b->stream ? -1 : 1;
-    return (a->start > b->start) - (a->start < b->start);
+    return ORDER(a->range, b->range) ?: ORDER(a->stream, b->stream) ?: ORDER(a->start, b->start);
 }
 
 static uint32_t row_of(void *state, struct range_walk *walk)
 {
     struct gpu *gpu = state;
     const struct range *range = &walk->open.items[walk->open.count - 1].range;
-    const struct kind key = {range->name, range->domain, range->started ? STARTED : NESTED};
+    const struct range_kind key = range_kind_of(range);
     uint32_t kind = groups_number(&gpu->kinds, &key, sizeof(key));
     while (gpu->kinds_of_ranges.count <= range->number)
         if (!file_vector_push(&gpu->kinds_of_ranges))
@@ -165,21 +130,26 @@ struct span {
     bool any;
 };
 
+static struct gpu_group *group_of(const struct gpu *gpu, uint32_t row)
+{
+    return (struct gpu_group *)gpu->rows.items + row;
+}
+
 static int end_span(struct gpu *gpu, const struct span *span)
 {
     if (!span->any || span->range == NO_RANGE)
         return 0;
-    return series_add(&gpu->rows.items[span->row].spans, span->end - span->start);
+    return series_add(&group_of(gpu, span->row)->spans, span->end - span->start);
 }
 
 static int begin_span(struct gpu *gpu, const struct trace *trace, const struct part *part, struct span *span)
 {
     const struct trace_stream_id *stream = trace_stream_id(trace, part->stream);
-    struct gpu_key key = {.kind = *(const struct kind *)groups_key(&gpu->kinds, part->kind),
+    struct gpu_key key = {.kind = *(const struct range_kind *)groups_key(&gpu->kinds, part->kind),
                           .device = stream->device,
                           .context = stream->context,
                           .stream = stream->stream};
-    struct gpu_group *group = groups_item(&gpu->groups, &key, &gpu->rows);
+    struct gpu_group *group = tally_item(&gpu->rows, &key, struct gpu_group);
     if (!group)
         return -1;
     const struct place place = {stream->device, stream->context, stream->stream};
@@ -187,7 +157,7 @@ static int begin_span(struct gpu *gpu, const struct trace *trace, const struct p
     group->place = groups_number(&gpu->places, &place, sizeof(place));
     *span = (struct span){.range = part->range,
                           .stream = part->stream,
-                          .row = (uint32_t)(group - gpu->rows.items),
+                          .row = (uint32_t)(group - group_of(gpu, 0)),
                           .start = part->start,
                           .end = part->start,
                           .any = true};
@@ -196,7 +166,7 @@ static int begin_span(struct gpu *gpu, const struct trace *trace, const struct p
 
 static void widen(struct gpu *gpu, struct span *span, const struct part *part)
 {
-    struct gpu_group *group = &gpu->rows.items[span->row];
+    struct gpu_group *group = group_of(gpu, span->row);
     span->end = part->end > span->end ? part->end : span->end;
     group->operations += part->operations;
     group->kernels += part->kernels;
@@ -228,10 +198,8 @@ static int join_parts(struct gpu *gpu, const struct trace *trace)
 
 static int gather_parts(struct gpu *gpu, const struct trace *trace)
 {
-    static const struct kind outside = {EVENT_NO_TEXT, EVENT_NO_TEXT, OUTSIDE};
-    const struct range_rows rows = {.ranges = &trace->ranges,
-                                    .gpu_ops = &trace->launched_ops,
-                                    .room = trace->room,
+    const struct range_kind outside = RANGE_KIND_OUTSIDE;
+    const struct range_rows rows = {.trace = trace,
                                     .limit = RANGE_ROWS_LIMIT,
                                     .context = gpu,
                                     .row = row_of,
@@ -248,10 +216,11 @@ static int gather(void *state, const struct trace *trace)
     struct gpu *gpu = state;
     if (trace->ranges.count == 0)
         return 0;
+    tally_release(&gpu->rows, sizeof(struct gpu_group), 1); /* the trace's own */
     gpu->trace = trace;
     sorter_init(&gpu->parts, trace->room, sizeof(struct part), by_range_and_stream);
-    extents_init(&gpu->extents, sorter_directory());
-    gpu->kinds_of_ranges.memory.directory = sorter_directory();
+    extents_init(&gpu->extents, temporary_directory());
+    gpu->kinds_of_ranges.memory.directory = temporary_directory();
     int status = gather_parts(gpu, trace);
     extents_release(&gpu->extents);
     file_vector_release(&gpu->kinds_of_ranges);
@@ -265,67 +234,55 @@ static int gather(void *state, const struct trace *trace)
 
 /* --- rows --- */
 
-static int write_row(const struct trace *trace, struct table *table, const struct gpu_key *key, struct gpu_group *group,
-                     struct cell busy)
+/* Empty where it is not known, as of the trace's own rows. */
+static struct cell fill_busy(struct row *row, const struct column *column)
 {
-    static const char *const forms[] = {[NESTED] = "range", [STARTED] = "start/end", [OUTSIDE] = "outside"};
-    struct summary summary = series_summary(&group->spans);
-    struct cell *row = table_row(table);
-    if (!row)
-        return -1;
-    row[COLUMN_GPU_BUSY] = busy;
-    if (summary.count) {
-        row[COLUMN_GPU_SPAN] = cell_integer(summary.total);
-        row[COLUMN_COUNT] = cell_integer(summary.count);
-    }
-    if (group->operations) {
-        row[COLUMN_OPERATIONS] = cell_integer(group->operations);
-        row[COLUMN_KERNELS] = trace_count_cell(trace, TRACE_KERNEL, group->kernels);
-    }
-    table_write_summary(&row[COLUMN_AVG], &summary);
-    row[COLUMN_DEVICE] = trace_number_cell(key->device);
-    row[COLUMN_CONTEXT] = trace_number_cell(key->context);
-    row[COLUMN_STREAM] = trace_number_cell(key->stream);
-    row[COLUMN_KIND] = table_text(table, forms[key->kind.form]);
-    row[COLUMN_DOMAIN] = trace_text_cell(trace, table, (uint32_t)key->kind.domain);
-    if (key->kind.form == OUTSIDE)
-        row[COLUMN_NAME] = table_text(table, RANGE_OUTSIDE);
-    else
-        row[COLUMN_NAME] = trace_text_cell(trace, table, (uint32_t)key->kind.name);
-    return 0;
-}
-
-static struct cell busy_cell(struct gpu *gpu, const struct gpu_group *group)
-{
-    bool known = range_busy_total(&gpu->busy, group->kind) != RANGE_BUSY_UNKNOWN;
+    struct gpu *gpu = row->state;
+    const struct gpu_group *group = row->item;
+    bool known = row->trace->ranges.count > 0 && range_busy_total(&gpu->busy, group->kind) != RANGE_BUSY_UNKNOWN;
+    (void)column;
     return known ? cell_integer(range_busy_on(&gpu->busy, group->kind, group->place)) : (struct cell){0};
 }
 
-static int finish(void *state, const struct trace *trace, struct table *table)
+static struct cell fill_kernels(struct row *row, const struct column *column)
 {
-    struct gpu *gpu = state;
-    const struct cell unknown = {0};
-    for (size_t i = 0; i < gpu->rows.count; i++)
-        if (write_row(trace, table, groups_key(&gpu->groups, i), &gpu->rows.items[i],
-                      busy_cell(gpu, &gpu->rows.items[i])) < 0)
-            return -1;
-    for (size_t i = 0; i < gpu->own_rows.count && trace->ranges.count == 0; i++)
-        if (write_row(trace, table, groups_key(&gpu->own_groups, i), &gpu->own_rows.items[i], unknown) < 0)
-            return -1;
-    return 0;
+    const struct gpu_group *group = row->item;
+    bool told = row->trace->unrecorded & TRACE_KERNEL;
+    if (!group->operations)
+        return (struct cell){0};
+    return told ? (struct cell){.kind = CELL_UNRECORDED} : fill_number(row, column);
 }
+
+static struct cell fill_form(struct row *row, const struct column *column)
+{
+    static const char *const forms[] = {"range", "start/end", "outside"};
+    return table_text(row->table, forms[row_integer(row, column)]);
+}
+
+static struct cell fill_range(struct row *row, const struct column *column)
+{
+    const struct gpu_key *key = row->key;
+    return key->kind.form == RANGE_IN_NONE ? table_text(row->table, RANGE_OUTSIDE) : fill_name(row, column);
+}
+
+static const struct column columns[] = {
+    {"gpu_busy", "GPU busy", TYPE_NS, COLUMN_APART | COLUMN_OPTIONAL, .fill = fill_busy},
+    {"gpu_span", "GPU span", TYPE_NS, COLUMN_APART, fill_total, FROM_ITEM(gpu_group, spans)},
+    {"count", "Spans", TYPE_COUNT, 0, fill_some, FROM_ITEM(gpu_group, spans.count)},
+    {"gpu_ops", "GPU ops", TYPE_COUNT, COLUMN_OPTIONAL, fill_some, FROM_ITEM(gpu_group, operations)},
+    {"kernels", "Kernels", TYPE_COUNT, COLUMN_OPTIONAL, fill_kernels, FROM_ITEM(gpu_group, kernels)},
+    COLUMNS_SUMMARY(" span", TYPE_NS, gpu_group, spans),
+    {"device", "GPU", TYPE_NUMBER, 0, fill_number, FROM_KEY(gpu_key, device)},
+    {"context", "Context", TYPE_NUMBER, COLUMN_OPTIONAL | COLUMN_MACHINE, fill_number, FROM_KEY(gpu_key, context)},
+    {"stream", "Stream", TYPE_NUMBER, COLUMN_OPTIONAL, fill_number, FROM_KEY(gpu_key, stream)},
+    {"kind", "Kind", TYPE_TEXT, 0, fill_form, FROM_KEY(gpu_key, kind.form)},
+    {"domain", "Domain", TYPE_TEXT, COLUMN_OPTIONAL, fill_name, FROM_KEY(gpu_key, kind.domain)},
+    {"name", "Name", TYPE_TEXT, 0, fill_range, FROM_KEY(gpu_key, kind.name)},
+};
 
 static void release(void *state)
 {
     struct gpu *gpu = state;
-    for (size_t i = 0; i < gpu->rows.count; i++)
-        series_release(&gpu->rows.items[i].spans);
-    for (size_t i = 0; i < gpu->own_rows.count; i++)
-        series_release(&gpu->own_rows.items[i].spans);
-    array_release(&gpu->rows);
-    array_release(&gpu->own_rows);
-    groups_release(&gpu->groups);
-    groups_release(&gpu->own_groups);
     groups_release(&gpu->kinds);
     groups_release(&gpu->places);
     sorter_release(&gpu->parts);
@@ -333,16 +290,15 @@ static void release(void *state)
 }
 
 const struct section section_nvtx_gpu = {
-    .columns = columns,
-    .column_count = COLUMNS_END,
+    SECTION_COLUMNS(columns),
+    .state_size = sizeof(struct gpu),
+    SECTION_STATE_TALLY(struct gpu_group, 1),
     .sources = {TRACE_NVTX, TRACE_GPU_WORK, TRACE_API},
     .sort = "gpu_busy",
     .categories = EVENT_BIT(EVENT_GPU_RANGE),
-    .state_size = sizeof(struct gpu),
     .ranges = true,
     .launched_ops = true,
     .event = event,
     .gather = gather,
-    .finish = finish,
     .release = release,
 };

@@ -5,23 +5,9 @@
  */
 #include <stdlib.h>
 
+#include "analysis/order.h"
 #include "analysis/range_rows.h"
 #include "analysis/section.h"
-#include "analysis/series.h"
-
-#define COLUMNS(X)                                                          \
-    X(TOTAL, "total", "Total", NS, COLUMN_APART)                            \
-    X(SELF, "self", "Self", NS, COLUMN_APART)                               \
-    X(GPU_BUSY, "gpu_busy", "GPU busy", NS, COLUMN_OPTIONAL | COLUMN_APART) \
-    X(COUNT, "count", "Count", COUNT, 0)                                    \
-    SUMMARY_COLUMNS(X, NS)                                                  \
-    X(DOMAIN, "domain", "Domain", TEXT, COLUMN_OPTIONAL)                    \
-    X(DEPTH, "depth", "Depth", COUNT, COLUMN_MACHINE)                       \
-    X(PATH, "path", "Path", TEXT, COLUMN_MACHINE)                           \
-    X(NAME, "name", "Name", TEXT, 0)
-
-enum { COLUMNS(COLUMN_ENUM) COLUMNS_END };
-static const struct column columns[] = {COLUMNS(COLUMN_ROW)};
 
 /* Blanks before a name, two for each range around it, up to these. */
 static const char indentation[] = "                                                                ";
@@ -33,12 +19,16 @@ struct branch {
 };
 
 struct tree {
+    struct tally branches; /* struct branch, one for each node */
     struct range_forest forest;
-    ARRAY(struct branch) branches; /* of each node */
-    uint32_t first;                /* index + 1 */
-    const struct trace *trace;     /* while GPU operations are gathered */
-    struct range_busy busy;        /* by node + 1; 0: in no range */
+    uint32_t first;         /* index + 1 */
+    struct range_busy busy; /* by node + 1; 0: in no range */
 };
+
+static struct branch *branch_of(const struct tree *tree, uint32_t node)
+{
+    return (struct branch *)tree->branches.items + node;
+}
 
 /* The node of the range that was opened last is the newest, or one that is known. */
 static int add(struct tree *tree, struct range_walk *walk)
@@ -47,13 +37,13 @@ static int add(struct tree *tree, struct range_walk *walk)
     int64_t taken, duration = open->range.end - open->range.start;
     if (range_forest_place(&tree->forest, walk, &taken) < 0)
         return -1;
-    if (open->node == tree->branches.count && !array_push(&tree->branches))
+    if (open->node == tree->branches.count && !tally_add(&tree->branches, struct branch))
         return -1;
-    struct branch *branch = &tree->branches.items[open->node];
+    struct branch *branch = branch_of(tree, open->node);
     uint32_t parent = tree->forest.nodes.items[open->node].parent;
     branch->self += duration;
     if (parent)
-        tree->branches.items[parent - 1].self -= taken;
+        branch_of(tree, parent - 1)->self -= taken;
     return series_add(&branch->durations, duration);
 }
 
@@ -62,26 +52,11 @@ static uint32_t row_of(void *state, struct range_walk *walk)
     return add(state, walk) == 0 ? walk->open.items[walk->open.count - 1].node + 1 : RANGE_ROW_NONE;
 }
 
-static uint32_t gpu_of(void *state, const struct launched_op *op)
-{
-    const struct tree *tree = state;
-    return tree->trace->streams.items[op->stream].device;
-}
-
 static int gather(void *state, const struct trace *trace)
 {
     struct tree *tree = state;
-    if (trace->ranges.count == 0)
-        return 0;
-    tree->trace = trace;
-    const struct range_rows rows = {.ranges = &trace->ranges,
-                                    .nesting = true,
-                                    .gpu_ops = &trace->launched_ops,
-                                    .room = trace->room,
-                                    .limit = RANGE_ROWS_LIMIT,
-                                    .context = tree,
-                                    .row = row_of,
-                                    .gpu = gpu_of};
+    const struct range_rows rows = {
+        .trace = trace, .nesting = true, .limit = RANGE_ROWS_LIMIT, .context = tree, .row = row_of};
     return range_rows_gather(&rows, &tree->busy);
 }
 
@@ -93,9 +68,7 @@ struct rank {
 static int shortest_first(const void *a, const void *b)
 {
     const struct rank *left = a, *right = b;
-    if (left->total != right->total)
-        return left->total < right->total ? -1 : 1;
-    return (left->node < right->node) - (left->node > right->node);
+    return ORDER(left->total, right->total) ?: ORDER(right->node, left->node);
 }
 
 /* Each is put before those that are there already: the longest, last of all, becomes the first. */
@@ -106,104 +79,106 @@ static int order(struct tree *tree)
     if (count && !ranks)
         return -1;
     for (size_t i = 0; i < count; i++)
-        ranks[i] = (struct rank){tree->branches.items[i].durations.total, (uint32_t)i};
+        ranks[i] = (struct rank){branch_of(tree, (uint32_t)i)->durations.total, (uint32_t)i};
     if (count > 1)
         qsort(ranks, count, sizeof(*ranks), shortest_first);
     for (size_t i = 0; i < count; i++) {
         uint32_t node = ranks[i].node, parent = tree->forest.nodes.items[node].parent;
-        uint32_t *first = parent ? &tree->branches.items[parent - 1].inner : &tree->first;
-        tree->branches.items[node].next = *first;
+        uint32_t *first = parent ? &branch_of(tree, parent - 1)->inner : &tree->first;
+        branch_of(tree, node)->next = *first;
         *first = node + 1;
     }
     free(ranks);
     return 0;
 }
 
+/* Empty where the trace has no GPU operation. */
+static struct cell fill_busy(struct row *row, const struct column *column)
+{
+    const struct tree *tree = row->state;
+    (void)column;
+    return tree->busy.totals.count ? range_rows_cell(&tree->busy, (uint32_t)row->number + 1) : (struct cell){0};
+}
+
+static struct cell fill_path(struct row *row, const struct column *column)
+{
+    const struct tree *tree = row->state;
+    (void)column;
+    return range_forest_path_cell(&tree->forest, row->trace, row->table, (uint32_t)row->number + 1);
+}
+
 /* In tables that are read the name stands below those that are around it; Markdown takes no blanks, so it has the whole
  * way. */
-static struct cell name_cell(const struct tree *tree, const struct trace *trace, struct table *table, uint32_t index)
+static struct cell fill_indented(struct row *row, const struct column *column)
 {
-    const struct range_node *node = &tree->forest.nodes.items[index];
-    if (trace->options->format == REPORT_MARKDOWN)
-        return range_forest_path_cell(&tree->forest, trace, table, index + 1);
-    size_t blanks = trace->options->format == REPORT_TABLE ? 2 * (size_t)node->depth : 0;
-    size_t most = sizeof(indentation) - 1;
-    const char *name = node->name == EVENT_NO_TEXT ? "" : interned(&trace->strings, node->name);
-    return table_format(table, "%s%s", indentation + (blanks < most ? most - blanks : 0), name);
+    const struct range_node *node = row->key;
+    enum report_format format = row->trace->options->format;
+    if (format == REPORT_MARKDOWN)
+        return fill_path(row, column);
+    size_t blanks = format == REPORT_TABLE ? 2 * (size_t)node->depth : 0, most = sizeof(indentation) - 1;
+    const char *name = node->name == EVENT_NO_TEXT ? "" : interned(&row->trace->strings, node->name);
+    return table_format(row->table, "%s%s", indentation + (blanks < most ? most - blanks : 0), name);
 }
 
-/* Empty where the trace has no GPU operation. */
-static struct cell busy_cell(const struct tree *tree, uint32_t row)
+enum { COLUMN_BUSY = 2, COLUMN_DEPTH = 10, COLUMN_PATH, COLUMN_RANGE };
+
+static const struct column columns[] = {
+    COLUMN_TOTAL(0, branch, durations),
+    {"self", "Self", TYPE_NS, COLUMN_APART, fill_number, FROM_ITEM(branch, self)},
+    [COLUMN_BUSY] = {"gpu_busy", "GPU busy", TYPE_NS, COLUMN_OPTIONAL | COLUMN_APART, .fill = fill_busy},
+    COLUMN_COUNT("count", "Count", 0, branch, durations),
+    COLUMNS_SUMMARY("", TYPE_NS, branch, durations),
+    {"domain", "Domain", TYPE_TEXT, COLUMN_OPTIONAL, fill_name, FROM_KEY(range_node, domain)},
+    [COLUMN_DEPTH] = {"depth", "Depth", TYPE_COUNT, COLUMN_MACHINE, fill_number, FROM_KEY(range_node, depth)},
+    [COLUMN_PATH] = {"path", "Path", TYPE_TEXT, COLUMN_MACHINE, .fill = fill_path},
+    [COLUMN_RANGE] = {"name", "Name", TYPE_TEXT, 0, .fill = fill_indented},
+};
+
+static int write_branch(struct row *row, uint32_t number)
 {
-    return tree->busy.totals.count ? range_rows_cell(&tree->busy, row) : (struct cell){0};
+    const struct tree *tree = row->state;
+    row->number = number;
+    return section_row(row, &tree->forest.nodes.items[number], branch_of(tree, number));
 }
 
-static int write_row(const struct trace *trace, struct table *table, struct tree *tree, uint32_t index)
+static int write_outside(struct row *row)
 {
-    const struct range_node *node = &tree->forest.nodes.items[index];
-    struct branch *branch = &tree->branches.items[index];
-    struct summary summary = series_summary(&branch->durations);
-    struct cell *row = table_row(table);
-    if (!row)
+    const struct tree *tree = row->state;
+    struct cell *cells = table_row(row->table);
+    if (!cells)
         return -1;
-    row[COLUMN_TOTAL] = cell_integer(summary.total);
-    row[COLUMN_SELF] = cell_integer(branch->self);
-    row[COLUMN_GPU_BUSY] = busy_cell(tree, index + 1);
-    row[COLUMN_COUNT] = cell_integer(summary.count);
-    table_write_summary(&row[COLUMN_AVG], &summary);
-    row[COLUMN_DOMAIN] = trace_text_cell(trace, table, node->domain);
-    row[COLUMN_DEPTH] = cell_integer(node->depth);
-    row[COLUMN_PATH] = range_forest_path_cell(&tree->forest, trace, table, index + 1);
-    row[COLUMN_NAME] = name_cell(tree, trace, table, index);
+    cells[COLUMN_BUSY] = range_rows_cell(&tree->busy, 0);
+    cells[COLUMN_DEPTH] = cell_integer(0);
+    cells[COLUMN_PATH] = cells[COLUMN_RANGE] = table_text(row->table, RANGE_OUTSIDE);
     return 0;
 }
 
-static int write_outside(const struct tree *tree, struct table *table)
+static int finish(struct row *row)
 {
-    struct cell *row = table_row(table);
-    if (!row)
-        return -1;
-    row[COLUMN_GPU_BUSY] = busy_cell(tree, 0);
-    row[COLUMN_DEPTH] = cell_integer(0);
-    row[COLUMN_PATH] = row[COLUMN_NAME] = table_text(table, RANGE_OUTSIDE);
-    return 0;
-}
-
-static int finish(void *state, const struct trace *trace, struct table *table)
-{
-    struct tree *tree = state;
+    struct tree *tree = row->state;
     if (order(tree) < 0)
         return -1;
     uint32_t at = tree->first;
     while (at) {
-        if (write_row(trace, table, tree, at - 1) < 0)
+        if (write_branch(row, at - 1) < 0)
             return -1;
-        uint32_t next = tree->branches.items[at - 1].inner;
+        uint32_t next = branch_of(tree, at - 1)->inner;
         for (; !next && at; at = tree->forest.nodes.items[at - 1].parent)
-            next = tree->branches.items[at - 1].next;
+            next = branch_of(tree, at - 1)->next;
         at = next;
     }
-    return range_busy_total(&tree->busy, 0) ? write_outside(tree, table) : 0;
+    return range_busy_total(&tree->busy, 0) ? write_outside(row) : 0;
 }
 
 static void release(void *state)
 {
     struct tree *tree = state;
-    for (size_t i = 0; i < tree->branches.count; i++)
-        series_release(&tree->branches.items[i].durations);
-    array_release(&tree->branches);
     range_forest_release(&tree->forest);
     range_busy_release(&tree->busy);
 }
 
 const struct section section_nvtx_tree = {
-    .columns = columns,
-    .column_count = COLUMNS_END,
-    .sources = {TRACE_NVTX},
-    .state_size = sizeof(struct tree),
-    .ranges = true,
-    .launched_ops = true,
-    .gather = gather,
-    .finish = finish,
-    .release = release,
+    SECTION_COLUMNS(columns), .sources = {TRACE_NVTX}, .state_size = sizeof(struct tree),
+    .ranges = true,           .launched_ops = true,    .gather = gather,
+    .finish = finish,         .release = release,
 };

@@ -5,14 +5,13 @@
 #include "analysis/errors.h"
 #include "analysis/section.h"
 
-#define COLUMNS(X)                                \
-    X(ITEM, "item", "Item", TEXT, 0)              \
-    X(VALUE, "value", "Value", ANY, 0)            \
-    X(UNIT, "unit", "Unit", TEXT, COLUMN_MACHINE) \
-    X(DETAIL, "detail", "", TEXT, COLUMN_OPTIONAL)
-
-enum { COLUMNS(COLUMN_ENUM) COLUMNS_END };
-static const struct column columns[] = {COLUMNS(COLUMN_ROW)};
+enum { ITEM, VALUE, UNIT, DETAIL };
+static const struct column columns[] = {
+    [ITEM] = {"item", "Item", TYPE_TEXT, 0, .fill = NULL},
+    [VALUE] = {"value", "Value", TYPE_ANY, 0, .fill = NULL},
+    [UNIT] = {"unit", "Unit", TYPE_TEXT, COLUMN_MACHINE, .fill = NULL},
+    [DETAIL] = {"detail", "", TYPE_TEXT, COLUMN_OPTIONAL, .fill = NULL},
+};
 
 static const char *unit_word(enum column_type type)
 {
@@ -25,10 +24,10 @@ static struct cell *put(struct table *table, struct cell item, struct cell value
     struct cell *row = table_row(table);
     if (!row)
         return NULL;
-    row[COLUMN_ITEM] = item;
-    row[COLUMN_VALUE] = cell_typed(value, type);
-    row[COLUMN_UNIT] = table_text(table, unit_word(type));
-    return &row[COLUMN_DETAIL];
+    row[ITEM] = item;
+    row[VALUE] = cell_typed(value, type);
+    row[UNIT] = table_text(table, unit_word(type));
+    return &row[DETAIL];
 }
 
 static void write_text(struct table *table, const struct trace *trace, const char *item, uint32_t text)
@@ -63,11 +62,11 @@ static void write_device(struct table *table, const struct trace *trace, size_t 
     int64_t id = trace_device_id(trace, index);
     const char *name = device->name == EVENT_NO_TEXT ? "" : interned(&trace->strings, device->name);
     struct cell without = without_cell(table, trace, TRACE_GPU_WORK);
-    struct cell busy = cell_share(device->busy_total, trace_span(trace));
+    struct cell busy = cell_share(device->busy.total, trace_span(trace));
     struct cell *detail = put(table, table_format(table, "GPU %" PRId64 " busy", id), busy, TYPE_PERCENT);
     if (detail)
         *detail = table_text(table, name);
-    struct cell time = cell_integer(device->busy_total);
+    struct cell time = cell_integer(device->busy.total);
     detail = put(table, table_format(table, "GPU %" PRId64 " busy time", id), time, TYPE_NS);
     if (detail)
         *detail = without;
@@ -94,8 +93,8 @@ static void write_compilation(struct table *table, const struct trace *trace)
         write_unrecorded(table, "Compiling");
     if (trace->counts[EVENT_COMPILATION] == 0)
         return;
-    put(table, table_text(table, "Compiling"), cell_share(trace->compiling_total, trace_span(trace)), TYPE_PERCENT);
-    put(table, table_text(table, "Compilation time"), cell_integer(trace->compiling_total), TYPE_NS);
+    put(table, table_text(table, "Compiling"), cell_share(trace->compiled.total, trace_span(trace)), TYPE_PERCENT);
+    put(table, table_text(table, "Compilation time"), cell_integer(trace->compiled.total), TYPE_NS);
 }
 
 static void write_calls(struct table *table, const struct trace *trace)
@@ -184,9 +183,10 @@ static void write_losses(struct table *table, const struct trace *trace)
         write_count(table, "GPU work without times", trace->counts[EVENT_IN_FLIGHT]);
 }
 
-static int finish(void *state, const struct trace *trace, struct table *table)
+static int finish(struct row *row)
 {
-    (void)state;
+    const struct trace *trace = row->trace;
+    struct table *table = row->table;
     write_text(table, trace, "Program", trace->program);
     write_text(table, trace, "Host", trace->host);
     write_text(table, trace, "Ended with", trace->ending);
@@ -204,8 +204,7 @@ static int finish(void *state, const struct trace *trace, struct table *table)
 }
 
 const struct section section_overview = {
-    .columns = columns,
-    .column_count = COLUMNS_END,
+    SECTION_COLUMNS(columns),
     .listing = true,
     .finish = finish,
 };

@@ -1,63 +1,58 @@
 /* Lines that plugins printed, and the time that the program spent in them, which the first row of each shows. */
 #include "analysis/section.h"
 
-#define COLUMNS(X)                                          \
-    X(PLUGIN, "plugin", "Plugin", TEXT, 0)                  \
-    X(PROCESS, "process", "Process", TEXT, COLUMN_OPTIONAL) \
-    X(CALLS, "calls", "Calls", COUNT, COLUMN_OPTIONAL)      \
-    X(TIME, "time", "Time", NS, COLUMN_OPTIONAL)            \
-    X(LINE, "line", "Line", TEXT, COLUMN_OPTIONAL)          \
-    X(STACK, "stack", "Stack", TEXT, COLUMN_MACHINE)
+struct plugin_row {
+    uint32_t name, text, stack;
+    event_id process;
+    bool has_process;
+    int64_t calls, ns;
+};
 
-enum { COLUMNS(COLUMN_ENUM) COLUMNS_END };
-static const struct column columns[] = {COLUMNS(COLUMN_ROW)};
-
-static struct cell *write_row(const struct trace *trace, struct table *table, const struct trace_plugin *plugin)
+static struct cell fill_plugin_process(struct row *row, const struct column *column)
 {
-    struct cell *row = table_row(table);
-    if (!row)
-        return NULL;
-    row[COLUMN_PLUGIN] = trace_text_cell(trace, table, plugin->name);
-    if (trace->host_processes > 1 && plugin->pid != EVENT_NONE)
-        row[COLUMN_PROCESS] = trace_process_cell(trace, table, event_id_number(plugin->pid));
-    return row;
+    return ((const struct plugin_row *)row->item)->has_process ? fill_process(row, column) : (struct cell){0};
 }
 
-/* FIRST is the number of its first line. */
-static int write_plugin(const struct trace *trace, struct table *table, const struct trace_plugin *plugin, size_t first)
+static const struct column columns[] = {
+    {"plugin", "Plugin", TYPE_TEXT, 0, fill_name, FROM_ITEM(plugin_row, name)},
+    {"process", "Process", TYPE_TEXT, COLUMN_OPTIONAL, fill_plugin_process, FROM_ITEM(plugin_row, process)},
+    {"calls", "Calls", TYPE_COUNT, COLUMN_OPTIONAL, fill_number, FROM_ITEM(plugin_row, calls)},
+    {"time", "Time", TYPE_NS, COLUMN_OPTIONAL, fill_number, FROM_ITEM(plugin_row, ns)},
+    {"line", "Line", TYPE_TEXT, COLUMN_OPTIONAL, fill_name, FROM_ITEM(plugin_row, text)},
+    {"stack", "Stack", TYPE_TEXT, COLUMN_MACHINE, fill_name, FROM_ITEM(plugin_row, stack)},
+};
+
+/* FIRST is the first of its lines. */
+static int write_plugin(struct row *row, const struct trace_plugin *plugin, const struct trace_plugin_line *first)
 {
-    size_t rows = plugin->lines > 0 ? plugin->lines : 1;
-    for (size_t i = 0; i < rows; i++) {
-        struct cell *row = write_row(trace, table, plugin);
-        if (!row)
+    struct plugin_row item = {.name = plugin->name,
+                              .process = event_id_number(plugin->pid),
+                              .has_process = plugin->pid != EVENT_NONE,
+                              .calls = plugin->calls,
+                              .ns = plugin->ns};
+    for (size_t i = 0; i == 0 || i < plugin->lines; i++) {
+        item.text = i < plugin->lines ? first[i].text : EVENT_NO_TEXT;
+        item.stack = i < plugin->lines ? first[i].stack : EVENT_NO_TEXT;
+        if (section_row(row, NULL, &item) < 0)
             return -1;
-        if (i == 0) {
-            row[COLUMN_CALLS] = trace_number_cell(plugin->calls);
-            row[COLUMN_TIME] = trace_number_cell(plugin->ns);
-        }
-        if (i < plugin->lines) {
-            const struct trace_plugin_line *line = &trace->plugin_lines.items[first + i];
-            row[COLUMN_LINE] = trace_text_cell(trace, table, line->text);
-            row[COLUMN_STACK] = trace_text_cell(trace, table, line->stack);
-        }
+        item.calls = item.ns = EVENT_NONE;
     }
     return 0;
 }
 
-static int finish(void *state, const struct trace *trace, struct table *table)
+static int finish(struct row *row)
 {
-    (void)state;
-    size_t line = 0;
-    for (size_t i = 0; i < trace->plugins.count; i++) {
-        if (write_plugin(trace, table, &trace->plugins.items[i], line) < 0)
+    const struct trace_plugin_line *line = row->trace->plugin_lines.items;
+    for (size_t i = 0; i < row->trace->plugins.count; i++) {
+        const struct trace_plugin *plugin = &row->trace->plugins.items[i];
+        if (write_plugin(row, plugin, line) < 0)
             return -1;
-        line += trace->plugins.items[i].lines;
+        line += plugin->lines;
     }
     return 0;
 }
 
 const struct section section_plugins = {
-    .columns = columns,
-    .column_count = COLUMNS_END,
+    SECTION_COLUMNS(columns),
     .finish = finish,
 };

@@ -5,78 +5,65 @@
 
 #include "analysis/section.h"
 
-#define COLUMNS(X)                                                     \
-    X(BUSY_SHARE, "busy_share", "Busy", PERCENT, 0)                    \
-    X(BUSY, "busy", "Busy", NS, COLUMN_APART)                          \
-    X(KERNELS, "kernels", "Kernels", COUNT, COLUMN_SUM)                \
-    X(COPIES, "copies", "Copies", COUNT, COLUMN_SUM)                   \
-    X(SETS, "sets", "Sets", COUNT, COLUMN_SUM)                         \
-    X(GRAPHS, "graphs", "Graphs", COUNT, COLUMN_SUM | COLUMN_OPTIONAL) \
-    X(FIRST, "first", "First start", NS, 0)                            \
-    X(LAST, "last", "Last end", NS, 0)                                 \
-    X(DEVICE, "device", "GPU", NUMBER, 0)                              \
-    X(CONTEXT, "context", "Context", NUMBER, COLUMN_OPTIONAL)          \
-    X(STREAM, "stream", "Stream", NUMBER, 0)                           \
-    X(PROCESS, "process", "Process", TEXT, COLUMN_OPTIONAL)            \
-    X(NAME, "name", "Name", TEXT, COLUMN_OPTIONAL)
+static struct cell fill_busy_share(struct row *row, const struct column *column)
+{
+    return cell_share(row_integer(row, column), trace_span(row->trace));
+}
 
-enum { COLUMNS(COLUMN_ENUM) COLUMNS_END };
-static const struct column columns[] = {COLUMNS(COLUMN_ROW)};
+static struct cell fill_graphs(struct row *row, const struct column *column)
+{
+    return row->trace->counts[EVENT_GRAPH] ? fill_number(row, column) : (struct cell){0};
+}
+
+static struct cell fill_process_of_gpu(struct row *row, const struct column *column)
+{
+    const struct trace_gpu_row *gpu = trace_gpu_row(row->trace, (event_id)row_integer(row, column));
+    bool several = row->trace->host_processes > 1;
+    return gpu && several ? trace_process_cell(row->trace, row->table, gpu->process) : (struct cell){0};
+}
 
 /* The name that the program gave the stream: that of its row, unless it only repeats the number. */
-static struct cell name_cell(const struct trace *trace, struct table *table, const struct trace_stream_id *id)
+static struct cell fill_stream_name(struct row *row, const struct column *column)
 {
-    struct trace_thread_id row = {id->process, event_id_number(id->stream)};
+    const struct trace *trace = row->trace;
+    const struct trace_stream_id *id = row->key;
+    int64_t thread = trace_find_thread(trace, id->process, id->stream);
+    uint32_t name = thread == EVENT_NONE ? EVENT_NO_TEXT : trace->threads.items[thread].name;
+    const char *text = name == EVENT_NO_TEXT ? "" : interned(&trace->strings, name);
     char plain[32];
-    for (size_t i = 0; i < trace->threads.count; i++) {
-        if (memcmp(groups_key(&trace->thread_ids, i), &row, sizeof(row)) != 0)
-            continue;
-        uint32_t name = trace->threads.items[i].name;
-        const char *text = name == EVENT_NO_TEXT ? "" : interned(&trace->strings, name);
-        int length = snprintf(plain, sizeof(plain), "stream %" PRId64, id->stream);
-        bool tells =
-            strncmp(text, plain, (size_t)length) != 0 || text[length + (int)strspn(text + length, " ")] != '\0';
-        return *text && tells ? table_text(table, text) : (struct cell){0};
-    }
-    return (struct cell){0};
+    (void)column;
+    int length = snprintf(plain, sizeof(plain), "stream %" PRId64, id->stream);
+    bool tells = strncmp(text, plain, (size_t)length) != 0 || text[length + (int)strspn(text + length, " ")] != '\0';
+    return *text && tells ? table_text(row->table, text) : (struct cell){0};
 }
 
-static struct cell process_cell(const struct trace *trace, struct table *table, const struct trace_stream_id *id)
-{
-    const struct trace_gpu_row *row = trace_gpu_row(trace, id->process);
-    return row && trace->host_processes > 1 ? trace_process_cell(trace, table, row->process) : (struct cell){0};
-}
+static const struct column columns[] = {
+    {"busy_share", "Busy", TYPE_PERCENT, 0, fill_busy_share, FROM_ITEM(trace_stream, busy.total)},
+    {"busy", "Busy", TYPE_NS, COLUMN_APART, fill_number, FROM_ITEM(trace_stream, busy.total)},
+    {"kernels", "Kernels", TYPE_COUNT, COLUMN_SUM, fill_number, FROM_ITEM(trace_stream, gpu_ops[EVENT_KERNEL]),
+     .source = TRACE_KERNEL},
+    {"copies", "Copies", TYPE_COUNT, COLUMN_SUM, fill_number, FROM_ITEM(trace_stream, gpu_ops[EVENT_MEMCPY]),
+     .source = TRACE_MEMCPY},
+    {"sets", "Sets", TYPE_COUNT, COLUMN_SUM, fill_number, FROM_ITEM(trace_stream, gpu_ops[EVENT_MEMSET]),
+     .source = TRACE_MEMSET},
+    {"graphs", "Graphs", TYPE_COUNT, COLUMN_SUM | COLUMN_OPTIONAL, fill_graphs,
+     FROM_ITEM(trace_stream, gpu_ops[EVENT_GRAPH])},
+    {"first", "First start", TYPE_NS, 0, fill_time, FROM_ITEM(trace_stream, first)},
+    {"last", "Last end", TYPE_NS, 0, fill_time, FROM_ITEM(trace_stream, last)},
+    {"device", "GPU", TYPE_NUMBER, 0, fill_number, FROM_KEY(trace_stream_id, device)},
+    {"context", "Context", TYPE_NUMBER, COLUMN_OPTIONAL, fill_number, FROM_KEY(trace_stream_id, context)},
+    {"stream", "Stream", TYPE_NUMBER, 0, fill_number, FROM_KEY(trace_stream_id, stream)},
+    {"process", "Process", TYPE_TEXT, COLUMN_OPTIONAL, fill_process_of_gpu, FROM_KEY(trace_stream_id, process)},
+    {"name", "Name", TYPE_TEXT, COLUMN_OPTIONAL, .fill = fill_stream_name},
+};
 
-static int finish(void *state, const struct trace *trace, struct table *table)
+static int finish(struct row *row)
 {
-    (void)state;
-    for (size_t i = 0; i < trace->streams.count; i++) {
-        const struct trace_stream *stream = &trace->streams.items[i];
-        const struct trace_stream_id *id = trace_stream_id(trace, i);
-        struct cell *row = table_row(table);
-        if (!row)
-            return -1;
-        row[COLUMN_BUSY_SHARE] = cell_share(stream->busy_total, trace_span(trace));
-        row[COLUMN_BUSY] = cell_integer(stream->busy_total);
-        row[COLUMN_KERNELS] = trace_count_cell(trace, TRACE_KERNEL, (int64_t)stream->gpu_ops[EVENT_KERNEL]);
-        row[COLUMN_COPIES] = trace_count_cell(trace, TRACE_MEMCPY, (int64_t)stream->gpu_ops[EVENT_MEMCPY]);
-        row[COLUMN_SETS] = trace_count_cell(trace, TRACE_MEMSET, (int64_t)stream->gpu_ops[EVENT_MEMSET]);
-        if (trace->counts[EVENT_GRAPH])
-            row[COLUMN_GRAPHS] = cell_integer((int64_t)stream->gpu_ops[EVENT_GRAPH]);
-        row[COLUMN_FIRST] = cell_integer(stream->first - trace->start);
-        row[COLUMN_LAST] = cell_integer(stream->last - trace->start);
-        row[COLUMN_DEVICE] = trace_number_cell(id->device);
-        row[COLUMN_CONTEXT] = trace_number_cell(id->context);
-        row[COLUMN_STREAM] = trace_number_cell(id->stream);
-        row[COLUMN_PROCESS] = process_cell(trace, table, id);
-        row[COLUMN_NAME] = name_cell(trace, table, id);
-    }
-    return 0;
+    return section_array(row, &row->trace->stream_ids, &row->trace->streams);
 }
 
 const struct section section_streams = {
-    .columns = columns,
-    .column_count = COLUMNS_END,
+    SECTION_COLUMNS(columns),
     .sources = {TRACE_GPU_WORK},
     .sort = "busy",
     .finish = finish,

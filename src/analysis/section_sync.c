@@ -7,19 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "analysis/order.h"
 #include "analysis/section.h"
-#include "analysis/series.h"
-
-#define COLUMNS(X)                               \
-    X(TOTAL, "total", "Total", NS, COLUMN_APART) \
-    X(COUNT, "count", "Count", COUNT, 0)         \
-    SUMMARY_COLUMNS(X, NS)                       \
-    X(KIND, "kind", "Kind", TEXT, 0)             \
-    X(WAITER, "waiter", "Who waited", TEXT, 0)   \
-    X(TARGET, "target", "For what", TEXT, 0)
-
-enum { COLUMNS(COLUMN_ENUM) COLUMNS_END };
-static const struct column columns[] = {COLUMNS(COLUMN_ROW)};
 
 /* What distinguishes the rows of waits. */
 struct wait_key {
@@ -36,21 +25,29 @@ struct sync_record {
     struct wait_key key;
 };
 
+struct wait {
+    struct series times; /* none where a stream waits */
+    int64_t count;
+};
+
 struct sync {
-    const struct trace *trace; /* after the last event */
+    struct tally waits; /* struct wait by struct wait_key */
+    const struct trace *trace;
     struct sorter records;
-    struct series_by waits;
     ARRAY(char) waiting; /* of each name: enum waiting */
 };
 
 static int by_correlation(const void *left, const void *right)
 {
     const struct sync_record *a = left, *b = right;
-    if (a->correlation != b->correlation)
-        return a->correlation < b->correlation ? -1 : 1;
-    if (a->start != b->start)
-        return a->start < b->start ? -1 : 1;
-    return (a->duration > b->duration) - (a->duration < b->duration);
+    return ORDER(a->correlation, b->correlation) ?: ORDER(a->start, b->start) ?: ORDER(a->duration, b->duration);
+}
+
+static void init(void *state, const struct trace *trace)
+{
+    struct sync *sync = state;
+    sync->trace = trace;
+    sorter_init(&sync->records, trace->room, sizeof(struct sync_record), by_correlation);
 }
 
 /* CUPTI's "none" comes as -1, or as that in 32 bits. */
@@ -62,8 +59,6 @@ static int64_t known(int64_t number)
 static int event(void *state, const struct trace *trace, const struct trace_event *event)
 {
     struct sync *sync = state;
-    if (sync->records.record_bytes == 0)
-        sorter_init(&sync->records, trace->room, sizeof(struct sync_record), by_correlation);
     const char *kind = interned(&trace->strings, event->name);
     bool stream_waits = strcmp(kind, "Stream Wait Event") == 0;
     int64_t stream = known(event->wait_on_stream);
@@ -114,7 +109,11 @@ static int find_waiting(struct sync *sync, uint32_t name)
 
 static int add_wait(struct sync *sync, const struct wait_key *key, int64_t duration)
 {
-    return series_by_add(&sync->waits, key, sizeof(*key), duration);
+    struct wait *wait = tally_item(&sync->waits, key, struct wait);
+    if (!wait)
+        return -1;
+    wait->count++;
+    return key->stream_waits ? 0 : series_add(&wait->times, duration);
 }
 
 /* A call that CUPTI has no record for. */
@@ -154,9 +153,6 @@ static int gather(void *state, const struct trace *trace)
     struct calls_join join;
     struct sorter_walk walk;
     const struct sync_record *record;
-    sync->trace = trace;
-    if (sync->records.record_bytes == 0)
-        sorter_init(&sync->records, trace->room, sizeof(struct sync_record), by_correlation);
     int status = sorter_ready(&sync->records);
     if (status < 0)
         return status;
@@ -172,67 +168,57 @@ static int gather(void *state, const struct trace *trace)
     return status ? status : walked ? walked : joined;
 }
 
-static struct cell waiter_cell(const struct trace *trace, struct table *table, const struct wait_key *key)
+static struct cell fill_waiter(struct row *row, const struct column *column)
 {
+    const struct wait_key *key = row->key;
+    (void)column;
     if (key->thread != EVENT_NONE)
-        return trace_thread_cell(trace, table, (uint32_t)key->thread);
+        return trace_thread_cell(row->trace, row->table, (uint32_t)key->thread);
     if (key->waiting_stream != EVENT_NONE)
-        return table_format(table, "GPU %" PRId64 " stream %" PRId64, key->device, key->waiting_stream);
-    return table_text(table, "a thread");
+        return table_format(row->table, "GPU %" PRId64 " stream %" PRId64, key->device, key->waiting_stream);
+    return table_text(row->table, "a thread");
 }
 
-static struct cell target_cell(struct table *table, const struct wait_key *key, const char *name)
+static struct cell fill_target(struct row *row, const struct column *column)
 {
-    const char *what = strstr(name, "Event") ? "event on " : "";
+    const struct wait_key *key = row->key;
+    const char *what = strstr(interned(&row->trace->strings, (uint32_t)key->name), "Event") ? "event on " : "";
+    (void)column;
     if (key->device == EVENT_NONE)
         return (struct cell){0};
     if (key->stream != EVENT_NONE)
-        return table_format(table, "%sGPU %" PRId64 " stream %" PRId64, what, key->device, key->stream);
+        return table_format(row->table, "%sGPU %" PRId64 " stream %" PRId64, what, key->device, key->stream);
     if (key->cuda_event != EVENT_NONE)
-        return table_format(table, "GPU %" PRId64 " event %" PRId64, key->device, key->cuda_event);
-    return table_format(table, "%sGPU %" PRId64, what, key->device);
+        return table_format(row->table, "GPU %" PRId64 " event %" PRId64, key->device, key->cuda_event);
+    return table_format(row->table, "%sGPU %" PRId64, what, key->device);
 }
 
-static int finish(void *state, const struct trace *trace, struct table *table)
-{
-    struct sync *sync = state;
-    for (size_t i = 0; i < sync->waits.items.count; i++) {
-        const struct wait_key *key = groups_key(&sync->waits.groups, i);
-        struct summary summary = series_summary(&sync->waits.items.items[i]);
-        struct cell *row = table_row(table);
-        if (!row)
-            return -1;
-        row[COLUMN_COUNT] = cell_integer(summary.count);
-        if (!key->stream_waits) {
-            row[COLUMN_TOTAL] = cell_integer(summary.total);
-            table_write_summary(&row[COLUMN_AVG], &summary);
-        }
-        row[COLUMN_KIND] = trace_text_cell(trace, table, (uint32_t)key->name);
-        row[COLUMN_WAITER] = waiter_cell(trace, table, key);
-        row[COLUMN_TARGET] = target_cell(table, key, interned(&trace->strings, (uint32_t)key->name));
-    }
-    return 0;
-}
+static const struct column columns[] = {
+    COLUMN_TOTAL(0, wait, times),
+    {"count", "Count", TYPE_COUNT, 0, fill_number, FROM_ITEM(wait, count)},
+    COLUMNS_SUMMARY("", TYPE_NS, wait, times),
+    {"kind", "Kind", TYPE_TEXT, 0, fill_name, FROM_KEY(wait_key, name)},
+    {"waiter", "Who waited", TYPE_TEXT, 0, .fill = fill_waiter},
+    {"target", "For what", TYPE_TEXT, 0, .fill = fill_target},
+};
 
 static void release(void *state)
 {
     struct sync *sync = state;
-    if (sync->records.record_bytes > 0)
-        sorter_release(&sync->records);
-    series_by_release(&sync->waits);
+    sorter_release(&sync->records);
     array_release(&sync->waiting);
 }
 
 const struct section section_sync = {
-    .columns = columns,
-    .column_count = COLUMNS_END,
+    SECTION_COLUMNS(columns),
+    .state_size = sizeof(struct sync),
+    SECTION_STATE_TALLY(struct wait, 1),
     .sources = {TRACE_SYNC | TRACE_API},
     .sort = "total",
     .categories = EVENT_BIT(EVENT_SYNC),
-    .state_size = sizeof(struct sync),
     .calls = true,
+    .init = init,
     .event = event,
     .gather = gather,
-    .finish = finish,
     .release = release,
 };

@@ -94,22 +94,6 @@ void series_release(struct series *series)
     *series = (struct series){0};
 }
 
-int64_t series_by_total(const struct series_by *series)
-{
-    int64_t total = 0;
-    for (size_t i = 0; i < series->items.count; i++)
-        total = series_plus(total, &series->items.items[i]);
-    return total;
-}
-
-void series_by_release(struct series_by *series)
-{
-    for (size_t i = 0; i < series->items.count; i++)
-        series_release(&series->items.items[i]);
-    array_release(&series->items);
-    groups_release(&series->groups);
-}
-
 static void swap(int64_t *a, int64_t *b)
 {
     int64_t kept = *a;

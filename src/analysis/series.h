@@ -9,7 +9,6 @@
 #include <stdint.h>
 
 #include "common/array.h"
-#include "analysis/groups.h"
 
 /* Each power of two is parted into so many buckets of one width. */
 #define HISTOGRAM_BUCKETS 128
@@ -78,23 +77,6 @@ static inline int64_t series_plus(int64_t total, const struct series *series)
 {
     return __builtin_add_overflow(total, series->total, &total) ? INT64_MAX : total;
 }
-
-/* A series for each key: the usual state of a section. All zero is empty. */
-struct series_by {
-    struct groups groups;
-    ARRAY(struct series) items; /* by the groups' numbers */
-};
-
-/* Adds VALUE to the series of KEY (see groups.h). Returns 0, or -1: no memory. */
-static inline int series_by_add(struct series_by *series, const void *key, size_t size, int64_t value)
-{
-    struct series *one = groups_item_bytes(&series->groups, key, size, (void **)&series->items.items,
-                                           &series->items.count, &series->items.capacity, sizeof(*one));
-    return one ? series_add(one, value) : -1;
-}
-/* The sum of all series. */
-int64_t series_by_total(const struct series_by *series);
-void series_by_release(struct series_by *series);
 
 struct summary {
     int64_t count, total, min, max;

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "common/buffer.h"
-#include "analysis/series.h"
 
 static const char *const type_units[] = {
 #define TYPE(name, unit) unit,
@@ -88,17 +87,6 @@ struct cell table_format(struct table *table, const char *format, ...)
     struct cell cell = table_text(table, text);
     free(text);
     return cell;
-}
-
-void table_write_summary(struct cell *first, const struct summary *summary)
-{
-    if (summary->count == 0)
-        return;
-    *first++ = cell_real(summary->average);
-    *first++ = cell_real(summary->median);
-    *first++ = cell_integer(summary->min);
-    *first++ = cell_integer(summary->max);
-    *first = cell_real(summary->deviation);
 }
 
 static bool column_is(const struct column *column, const char *word)

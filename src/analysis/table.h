@@ -38,24 +38,19 @@ enum column_flags {
     COLUMN_APART = 8,    /* times in a unit of their own; those of all other columns are in one, to be compared */
 };
 
+struct row; /* section.h */
+
 struct column {
     const char *word;  /* for --sort, csv and json: lower case, '_' for blanks */
     const char *title; /* for people */
     enum column_type type;
     unsigned flags;
+    /* How section_row() fills a cell of it: from a field of the row's key or item. NULL: the section fills it. */
+    struct cell (*fill)(struct row *row, const struct column *column);
+    bool of_key;
+    size_t at, size; /* of the field, in bytes */
+    uint64_t source; /* a bit of enum trace_bits: the cell is CELL_UNRECORDED where --trace left it out */
 };
-
-/* For X lists of columns: the enum that numbers them, and the rows that describe them. */
-#define COLUMN_ENUM(name, word, title, type, flags) COLUMN_##name,
-#define COLUMN_ROW(name, word, title, type, flags) {word, title, TYPE_##type, flags},
-
-/* What a struct summary has to say, in its order (see table_write_summary). */
-#define SUMMARY_COLUMNS(X, type)  \
-    X(AVG, "avg", "Avg", type, 0) \
-    X(MED, "med", "Med", type, 0) \
-    X(MIN, "min", "Min", type, 0) \
-    X(MAX, "max", "Max", type, 0) \
-    X(STDDEV, "stddev", "StdDev", type, 0)
 
 enum cell_kind {
     CELL_NONE,
@@ -90,6 +85,7 @@ struct table {
     bool unrecorded;             /* --trace left out what it is about: it has no rows, and MISSING says what */
     char missing[TABLE_MISSING]; /* what of it was not recorded: "kernel, memset"; "": nothing is missing */
     bool no_memory;              /* sticky */
+    int64_t whole;               /* the sum of which shares are written */
     struct interner texts;
 };
 
@@ -110,10 +106,6 @@ struct cell table_format(struct table *table, const char *format, ...) __attribu
 struct buffer;
 /* The text that was written to BUFFER, which is in memory, and is released. */
 struct cell table_sink(struct table *table, struct buffer *buffer);
-
-struct summary;
-/* The cells of SUMMARY_COLUMNS from FIRST on. Of no values they stay empty. */
-void table_write_summary(struct cell *first, const struct summary *summary);
 
 /* The column called WORD (its word, or its key in json); -1: none. */
 int table_find_column(const struct column *columns, size_t count, const char *word);

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/threads.h"
 #include "analysis/errors.h"
 #include "analysis/heap.h"
-#include "analysis/names.h"
 #include "analysis/table.h"
 
 /* Slices of these are what a thread of the program did. */
@@ -35,7 +35,8 @@ void trace_init(struct trace *trace, const struct report_options *options)
     ranges_init(&trace->ranges, trace->room);
     launched_ops_init(&trace->launched_ops, trace->room);
     autograd_init(&trace->autograd, trace->room);
-    trace_busy_init(trace);
+    busy_init(&trace->busy, trace->room);
+    busy_init(&trace->compiling, trace->room);
 }
 
 void trace_release(struct trace *trace)
@@ -63,7 +64,7 @@ void trace_release(struct trace *trace)
     groups_release(&trace->device_ids);
     sorter_release(&trace->calls.sorter);
     sorter_release(&trace->gpu_ops.sorter);
-    sorter_release(&trace->pieces);
+    busy_release(&trace->busy);
     ranges_release(&trace->ranges);
     sorter_release(&trace->launched_ops.sorter);
     autograd_release(&trace->autograd);
@@ -181,13 +182,13 @@ static int add_gpu_op(struct trace *trace, const struct trace_event *event)
     size_t before = trace->streams.count;
     struct trace_stream *stream = groups_item(&trace->stream_ids, &id, &trace->streams);
     bool first = trace->streams.count > before;
+    uint32_t number = (uint32_t)(stream - trace->streams.items);
     if (!stream || (first && use_device(trace, stream, id.device) < 0) ||
-        trace_busy_add(trace, stream, event->start, end) < 0)
+        busy_add(&trace->busy, number, event->start, end) < 0)
         return -1;
     stream->gpu_ops[event->category]++;
     stream->first = first || event->start < stream->first ? event->start : stream->first;
     stream->last = first || end > stream->last ? end : stream->last;
-    uint32_t number = (uint32_t)(stream - trace->streams.items);
     return trace->gpu_ops.wanted ? gpu_ops_add(&trace->gpu_ops, event, number) : 0;
 }
 
@@ -261,7 +262,7 @@ static int slice(struct trace *trace, const struct trace_event *event)
         return 0;
     trace_times_widen(&trace->times, event->start, event->start + event->duration);
     if (event->category == EVENT_COMPILATION)
-        return busy_add(&trace->compiling, event->start, event->start + event->duration);
+        return busy_add(&trace->compiling, 0, event->start, event->start + event->duration);
     if (!event_category_in(event->category, HOST_CATEGORIES))
         return 0;
     if (event->category == EVENT_RANGE)
@@ -304,6 +305,111 @@ int trace_event(struct trace *trace, const struct trace_event *event)
     }
 }
 
+/* --- after the last event --- */
+
+static int make(void *context, size_t number, unsigned slot, unsigned worker)
+{
+    const struct job *job = &((const struct job *)context)[number];
+    (void)slot, (void)worker;
+    return job->run(job->context) < 0 ? -1 : 0;
+}
+
+static int take(void *context, size_t number, unsigned slot)
+{
+    (void)context, (void)number, (void)slot;
+    return 0;
+}
+
+int jobs_run(const struct job *jobs, size_t count, unsigned workers)
+{
+    struct ordered_loop pieces = {.count = count, .make = make, .take = take, .context = (void *)(uintptr_t)jobs};
+    pieces.workers = workers < count ? workers : (unsigned)count;
+    return ordered_loop_run(&pieces);
+}
+
+static int ready_calls(void *context)
+{
+    return sorter_ready(&((struct trace *)context)->calls.sorter);
+}
+
+static int ready_gpu_ops(void *context)
+{
+    return sorter_ready(&((struct trace *)context)->gpu_ops.sorter);
+}
+
+static int finish_ranges(void *context)
+{
+    struct trace *trace = context;
+    return trace->ranges.wanted ? ranges_finish(&trace->ranges, trace->end) : 0;
+}
+
+void trace_sum_times(struct trace *trace)
+{
+    struct trace_times all = trace->times;
+    if (trace->gpu_op_times.any)
+        trace_times_widen(&all, trace->gpu_op_times.first, trace->gpu_op_times.last);
+    trace->start = all.first;
+    trace->end = all.last;
+    trace->any = all.any;
+}
+
+static void count_gpu_ops(struct trace *trace)
+{
+    for (size_t i = 0; i < trace->streams.count; i++)
+        for (unsigned category = 0; category <= EVENT_GRAPH; category++)
+            trace->counts[category] += trace->streams.items[i].gpu_ops[category];
+}
+
+static void add_compiling(void *context, const struct busy_piece *piece)
+{
+    busy_sum_add(&((struct trace *)context)->compiled, piece->start, piece->end);
+}
+
+int trace_finish(struct trace *trace, unsigned workers)
+{
+    const struct job jobs[] = {{finish_ranges, trace}, {ready_calls, trace}, {ready_gpu_ops, trace}};
+    trace_sum_times(trace);
+    count_gpu_ops(trace);
+    for (size_t i = 0; i < trace->processes.count; i++)
+        trace->host_processes += trace->processes.items[i].host;
+    if (busy_finish(&trace->compiling, add_compiling, trace) < 0)
+        return -1;
+    int status = jobs_run(jobs, sizeof(jobs) / sizeof(*jobs), workers);
+    if (status < 0 || !trace->launched_ops.wanted || trace->ranges.count == 0)
+        return status;
+    status = launched_ops_gather(&trace->launched_ops, &trace->gpu_ops, &trace->calls);
+    return status ? status : autograd_attribute(&trace->autograd, &trace->ranges, &trace->launched_ops);
+}
+
+static void add_busy(void *context, const struct busy_piece *piece)
+{
+    struct trace *trace = context;
+    struct trace_stream *stream = &trace->streams.items[piece->number];
+    busy_sum_add(&stream->busy, piece->start, piece->end);
+    busy_sum_add(&trace->devices.items[stream->device].busy, piece->start, piece->end);
+}
+
+static int finish_busy(void *context)
+{
+    struct trace *trace = context;
+    return busy_finish(&trace->busy, add_busy, trace);
+}
+
+static int finish_heap(void *context)
+{
+    struct trace *trace = context;
+    return trace->heap ? heap_finish(trace->heap) : 0;
+}
+
+size_t trace_last_jobs(struct trace *trace, struct job jobs[TRACE_LAST_JOBS])
+{
+    jobs[0] = (struct job){finish_busy, trace};
+    jobs[1] = (struct job){finish_heap, trace};
+    return TRACE_LAST_JOBS;
+}
+
+/* --- what is known of it --- */
+
 const struct trace_gpu_row *trace_gpu_row(const struct trace *trace, event_id row)
 {
     for (size_t i = 0; i < trace->gpu_rows.count; i++)
@@ -330,51 +436,6 @@ int64_t trace_find_thread(const struct trace *trace, event_id process, int64_t i
     return EVENT_NONE;
 }
 
-/*
- * Names of kernels as the user wants to see them.
- */
-
-static uint32_t shorten(struct trace *trace, uint32_t name)
-{
-    const char *whole = interned(&trace->strings, name);
-    size_t length = strlen(whole);
-    char *short_name = malloc(length + 1);
-    if (!short_name)
-        return INTERN_NO_MEMORY;
-    uint32_t number = intern(&trace->strings, short_name, name_shorten(whole, length, short_name));
-    free(short_name);
-    return number;
-}
-
-bool trace_renames(const struct trace *trace)
-{
-    return trace->options->names != REPORT_NAMES_FULL;
-}
-
-int trace_rename(struct trace *trace, struct trace_event *event)
-{
-    enum report_names names = trace->options->names;
-    if (names == REPORT_NAMES_MANGLED && event->mangled_name != EVENT_NO_TEXT)
-        event->name = event->mangled_name;
-    else if (names == REPORT_NAMES_MANGLED && event->name < trace->shown_names.count &&
-             trace->shown_names.items[event->name] != 0)
-        event->name = trace->shown_names.items[event->name] - 1;
-    if (names != REPORT_NAMES_SHORT)
-        return 0;
-    while (trace->shown_names.count <= event->name)
-        if (!array_push(&trace->shown_names))
-            return -1;
-    uint32_t *shown = &trace->shown_names.items[event->name];
-    if (*shown == 0) {
-        uint32_t number = shorten(trace, event->name);
-        if (number == INTERN_NO_MEMORY)
-            return -1;
-        *shown = number + 1;
-    }
-    event->name = *shown - 1;
-    return 0;
-}
-
 struct cell trace_process_cell(const struct trace *trace, struct table *table, event_id id)
 {
     const struct trace_process *process = trace_process(trace, id);
@@ -394,11 +455,6 @@ struct cell trace_number_cell(int64_t number)
     return number == EVENT_NONE ? (struct cell){0} : cell_integer(number);
 }
 
-struct cell trace_count_cell(const struct trace *trace, uint64_t source, int64_t count)
-{
-    return trace->unrecorded & source ? (struct cell){.kind = CELL_UNRECORDED} : cell_integer(count);
-}
-
 struct cell trace_thread_cell(const struct trace *trace, struct table *table, uint32_t thread)
 {
     const struct trace_thread_id *id = groups_key(&trace->thread_ids, thread);
@@ -408,4 +464,12 @@ struct cell trace_thread_cell(const struct trace *trace, struct table *table, ui
     if (event_id_is_text(id->thread))
         return trace_text_cell(trace, table, (uint32_t)(id->thread >> 1));
     return table_format(table, "thread %lld", (long long)event_id_value(id->thread));
+}
+
+struct cell trace_thread_id_cell(const struct trace *trace, struct table *table, event_id process, int64_t id)
+{
+    int64_t index = id == EVENT_NONE ? EVENT_NONE : trace_find_thread(trace, process, id);
+    if (index != EVENT_NONE)
+        return trace_thread_cell(trace, table, (uint32_t)index);
+    return id == EVENT_NONE ? (struct cell){0} : table_format(table, "thread %lld", (long long)id);
 }

@@ -18,7 +18,7 @@
 #include "analysis/groups.h"
 #include "analysis/ranges.h"
 #include "analysis/options.h"
-#include "analysis/sorter.h"
+#include "common/sorter.h"
 
 struct cJSON;
 
@@ -62,7 +62,7 @@ struct trace {
     struct groups device_ids; /* int64_t -> devices */
     ARRAY(struct trace_device) devices;
     struct gpu_ops gpu_ops;
-    struct sorter pieces; /* of times in which streams were busy: trace_finish.c */
+    struct busy busy; /* streams, by their numbers */
 
     /* What trace_event() does */
     _Alignas(TRACE_APART) struct trace_times times;
@@ -80,11 +80,11 @@ struct trace {
     struct ranges ranges;
     struct launched_ops launched_ops; /* after trace_finish(), where there are ranges */
     struct autograd autograd;         /* for these */
-    struct busy compiling;            /* phases of compilation, of all threads and processes */
+    struct busy compiling;            /* phases of compilation, of all threads and processes: one thing */
 
     _Alignas(TRACE_APART) struct sorter_room own_room;
     struct sorter_room *room;    /* for the sorters of this, and of sections: own_room, as a trace stays where it is */
-    int64_t compiling_total;     /* after trace_finish() */
+    struct busy_sum compiled;    /* after trace_finish() */
     ARRAY(uint32_t) shown_names; /* of kernels, by the name's number: the number + 1 of what is shown, 0: not known */
 
     /* Metadata; texts of `strings`, EVENT_NO_TEXT when not known */
@@ -134,17 +134,13 @@ struct trace_stream {
     uint64_t gpu_ops[EVENT_GRAPH + 1]; /* by category */
     int64_t first, last;               /* start of the first, end of the last operation */
     uint32_t device;                   /* index */
-    int64_t busy_total;                /* after the last jobs */
-    /* The last time in which it was busy without a gap, while events come; then, until when it is counted */
-    bool has_piece;
-    int64_t piece_start, piece_end, until;
+    struct busy_sum busy;              /* after the last jobs */
 };
 
 struct trace_device {
-    uint32_t name;      /* EVENT_NO_TEXT: not known */
-    bool used;          /* something ran on it */
-    int64_t busy_total; /* after the last jobs */
-    int64_t until;      /* while that is counted */
+    uint32_t name;        /* EVENT_NO_TEXT: not known */
+    bool used;            /* something ran on it */
+    struct busy_sum busy; /* after the last jobs */
 };
 
 struct trace_gpu_row {
@@ -155,7 +151,7 @@ struct trace_gpu_row {
 struct trace_pool {
     event_id process;
     int64_t device;
-    int64_t reserved_peak, used_peak; /* bytes */
+    int64_t reserved_peak, used_peak; /* bytes; EVENT_NONE: not known */
 };
 
 struct trace_loss {
@@ -203,22 +199,9 @@ void trace_release(struct trace *trace);
  * of GPU operations, trace_event() everything else. */
 int trace_event(struct trace *trace, const struct trace_event *event);
 int trace_gpu_op(struct trace *trace, const struct trace_event *event);
-/* The part about how long streams and devices were busy. */
-void trace_busy_init(struct trace *trace);
-int trace_busy_add(struct trace *trace, struct trace_stream *stream, int64_t start, int64_t end);
-int trace_busy_finish(struct trace *trace);
-/* Whether kernels are shown under other names than their own (--names), and gives a kernel the name to show. */
-bool trace_renames(const struct trace *trace);
-int trace_rename(struct trace *trace, struct trace_event *event);
 int trace_metadata(struct trace *trace, const char *key, const struct cJSON *value);
 /* Writes the words of --trace for BITS, "kernel, memset", into the SIZE bytes of TEXT. */
 void trace_bit_words(uint64_t bits, char *text, size_t size);
-/* The part of it about plugins. */
-int trace_plugins(struct trace *trace, const struct cJSON *plugins);
-/* And about call stacks. */
-int trace_stacks(struct trace *trace, const struct cJSON *frames, const struct cJSON *stacks);
-/* The most that a pool of DEVICE, and of PROCESS (NULL: of any), reserved or lent; 0: not known. */
-int64_t trace_pool_peak(const struct trace *trace, int64_t device, const event_id *process, bool reserved);
 /* After the last event: sets its start and end. */
 void trace_sum_times(struct trace *trace);
 /* The same, and, in so many threads, makes calls, GPU operations and ranges ready. Returns 0, or -1: no memory. */
@@ -259,11 +242,11 @@ struct cell;
 struct table;
 /* Cells that name something as a user knows it: "thread 583 (python3)", "GPU 0 stream 7". */
 struct cell trace_thread_cell(const struct trace *trace, struct table *table, uint32_t thread);
+/* The same of the thread ID of a process, which may have no event; empty for EVENT_NONE. */
+struct cell trace_thread_id_cell(const struct trace *trace, struct table *table, event_id process, int64_t id);
 struct cell trace_process_cell(const struct trace *trace, struct table *table, event_id process); /* "python3 (583)" */
 struct cell trace_text_cell(const struct trace *trace, struct table *table, uint32_t text);
 struct cell trace_number_cell(int64_t number); /* empty for EVENT_NONE */
-/* How many there are of what SOURCE, a bit of enum trace_bits, records. */
-struct cell trace_count_cell(const struct trace *trace, uint64_t source, int64_t count);
 /* Of a call stack: where the program asked, "keep (leak.cu:12)"; and all of it. Empty when it is not known. */
 struct cell trace_place_cell(const struct trace *trace, struct table *table, int64_t stack);
 struct cell trace_stack_cell(const struct trace *trace, struct table *table, int64_t stack);

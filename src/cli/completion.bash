@@ -14,7 +14,7 @@ _gputrace_list() { # OPTION= VALUE WORDS
 
 # The argument of an option: `--option=` or the word before in $1, what was typed of it in $2, what goes before in $3.
 _gputrace_argument() {
-    local trace='kernel memcpy memset runtime driver sync event stream graph memory nvtx compile overhead event-times api-all cuda all none'
+    local trace='kernel memcpy memset runtime driver sync event stream graph memory nvtx compile overhead event-times api-all unified-memory cuda all none'
     local sections='overview death kernels api errors memtime memsize sync latency nvtx nvtx-tree nvtx-gpu nvtx-kernels ranges'
     sections+=' memory memory-peak memory-leaks memory-churn memory-failures streams compilation phases plugins'
     case $1 in

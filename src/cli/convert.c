@@ -15,14 +15,11 @@
 #include "cli/output_name.h"
 #include "cli/progress.h"
 #include "cli/summary.h"
-#include "cli/terminal_line.h"
 #include "trace/build/passes.h"
-#include "launch/signals.h"
+#include "launch/launch.h"
 #include "symbols/symbols.h"
 #include "trace/transcode.h"
 #include "trace/output.h"
-
-#define EXIT_USAGE 2
 
 struct convert_command_options {
     bool force, quiet, verbose;
@@ -76,19 +73,6 @@ static bool is_same_file(const char *input, const char *output)
            first.st_ino == second.st_ino;
 }
 
-/* Nothing stays of a file that was not finished. */
-static void end_when_asked(const char *output)
-{
-    static char last_words[PATH_MAX + 64]; /* the handler's, which may come at any time */
-    static struct signals signals;
-    snprintf(last_words, sizeof(last_words), "%sgputrace: interrupted: '%s' was not written\n",
-             terminal_line_possible() ? TERMINAL_LINE_CLEAR : "", output);
-    sigprocmask(SIG_BLOCK, NULL, &signals.inherited_mask);
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error with a name */
-    signals_on_end(output_abandon);
-    signals_end_with(&signals, last_words);
-}
-
 static int convert(const struct convert_command_options *wanted, const char *input, const char *output)
 {
     struct convert_summary summary = {0};
@@ -99,7 +83,7 @@ static int convert(const struct convert_command_options *wanted, const char *inp
         return error("'%s' is there already: --force replaces it", output);
     if (output_name_writable(output) != 0)
         return -1;
-    end_when_asked(output);
+    end_when_asked(NULL, "interrupted: '%s' was not written\n", output);
     if (!is_directory(input))
         return from_trace(input, output);
     if (from_spool(input, output, &summary) != 0)
@@ -111,15 +95,14 @@ static int convert(const struct convert_command_options *wanted, const char *inp
 #define FIELD(name) offsetof(struct convert_command_options, name)
 
 static const struct option_row rows[] = {
-    {.word = "force", .type = OPTION_FLAG, .offset = FIELD(force), .help = "replace OUT if it is there"},
-    {.word = "quiet", .letter = 'q', .type = OPTION_FLAG, .offset = FIELD(quiet), .help = "print errors only"},
-    {.word = "verbose", .letter = 'v', .type = OPTION_FLAG, .offset = FIELD(verbose), .help = "explain what happens"},
+    {.word = "force", .offset = FIELD(force), .help = "replace OUT if it is there"},
+    OPTION_ROWS_VERBOSITY(convert_command_options),
 };
 
 static int convert_run(int argc, char **argv)
 {
     struct convert_command_options options = {0};
-    int first = options_parse(&command_convert, &options, argc, argv, 0);
+    int first = options_parse(&command_convert, &options, argc, argv, false);
     if (first == OPTIONS_HELP)
         return EXIT_SUCCESS;
     if (first == OPTIONS_ERROR)
@@ -132,7 +115,7 @@ static int convert_run(int argc, char **argv)
         error("'%s' does not name a format: it must end in .json, .json.gz, .pftrace or .pftrace.gz", argv[first + 1]);
         return EXIT_USAGE;
     }
-    log_set_level(options.quiet ? LOG_QUIET : options.verbose ? LOG_VERBOSE : LOG_NORMAL);
+    options_set_log_level(options.quiet, options.verbose);
     return convert(&options, argv[first], argv[first + 1]) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 

@@ -9,20 +9,17 @@
 #include "common/buffer.h"
 #include "cli/options.h"
 #include "doctor/doctor.h"
-#include "launch/elf_file.h"
+#include "launch/program.h"
 
-#define EXIT_USAGE 2
-
-/* A run goes on without a library that does not load, and says so; here that library is the question. */
+/* A run goes on without a library that does not load, and reports it; here it is an error. */
 static int take_cupti(void *settings, const char *value)
 {
     struct doctor_options *options = settings;
-    struct elf_file file;
     if (options_cupti(&options->cupti, value) != 0)
         return -1;
-    bool is_library = elf_open(&file, options->cupti);
-    elf_close(&file);
-    return is_library ? 0 : error("'--cupti=%s' is not a shared library: name the file libcupti.so itself", value);
+    return elf_is(options->cupti)
+               ? 0
+               : error("--cupti: '%s' is not a shared library: name the file libcupti.so itself", value);
 }
 
 static const struct option_row rows[] = {
@@ -30,18 +27,18 @@ static const struct option_row rows[] = {
      .argument = "FILE",
      .type = OPTION_CALL,
      .take = take_cupti,
-     .help = "try this libcupti before any other"},
+     .help = "check this libcupti instead of searching for one"},
     {.word = "spool-dir",
      .argument = "DIR",
      .type = OPTION_TEXT,
      .offset = offsetof(struct doctor_options, spool_parent),
-     .help = "look at DIR instead of $TMPDIR or /tmp"},
+     .help = "check DIR instead of $TMPDIR or /tmp"},
 };
 
 static int doctor_command(int argc, char **argv)
 {
     struct doctor_options options = {.cupti = getenv("GPUTRACE_CUPTI")};
-    int first = options_parse(&command_doctor, &options, argc, argv, 0);
+    int first = options_parse(&command_doctor, &options, argc, argv, false);
     if (first == OPTIONS_HELP)
         return EXIT_SUCCESS;
     if (first == OPTIONS_ERROR)
@@ -65,7 +62,7 @@ static int doctor_command(int argc, char **argv)
 const struct command command_doctor = {
     .name = "doctor",
     .operands = "",
-    .summary = "Says what tracing needs, what was found, and how to mend the rest",
+    .summary = "Checks what tracing needs, and explains how to fix what is missing",
     .options = rows,
     .option_count = sizeof(rows) / sizeof(*rows),
     .run = doctor_command,

@@ -8,12 +8,9 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "common/suggest.h"
+#include "common/text.h"
 #include "cli/options.h"
 #include "cli/output_name.h"
-
-/* A command line that cannot be understood, or an output that cannot be written. */
-#define EXIT_USAGE 2
 
 static const struct command *const commands[] = {&command_run, &command_report, &command_recover, &command_convert,
                                                  &command_doctor};

@@ -2,13 +2,15 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/log.h"
-#include "common/suggest.h"
-#include "launch/library.h"
+#include "common/text.h"
+#include "launch/program.h"
 
 /* getopt_long gives a row's number above any letter, so that one number space tells rows and letters apart. */
 #define ROW_BASE 256
@@ -28,7 +30,7 @@ static const struct option_row *row_at(const struct command *command, size_t ind
     return index < command->option_count ? &command->options[index] : &help_row;
 }
 
-static int parser_init(struct parser *parser, const struct command *command, int stop_at_operand)
+static int parser_init(struct parser *parser, const struct command *command, bool stop_at_operand)
 {
     size_t count = command->option_count + 1;
     *parser = (struct parser){.command = command};
@@ -70,12 +72,55 @@ static const struct option_row *find_row(const struct command *command, int key)
     return NULL;
 }
 
+const struct option_choice *options_choose(const struct option_choice *choices, const char *option, const char *word,
+                                           size_t length)
+{
+    char list[512] = "";
+    struct suggestion nearest = suggestion_for(word, length);
+    for (const struct option_choice *choice = choices; choice->word; choice++) {
+        if (strlen(choice->word) == length && memcmp(choice->word, word, length) == 0)
+            return choice;
+        suggestion_consider(&nearest, choice->word);
+        if (strlen(list) + strlen(choice->word) + 3 < sizeof(list))
+            strcat(strcat(list, *list ? ", " : ""), choice->word);
+    }
+    if (nearest.word)
+        error("--%s: '%.*s' is not valid: did you mean '%s'? Valid are %s", option, (int)length, word, nearest.word,
+              list);
+    else
+        error("--%s: '%.*s' is not valid: use %s", option, (int)length, word, list);
+    return NULL;
+}
+
+static int store_choice(const struct option_row *row, int *field, const char *value)
+{
+    const struct option_choice *choice = options_choose(row->choices, row->word, value, strlen(value));
+    if (!choice)
+        return -1;
+    *field = choice->value;
+    return 0;
+}
+
+static int store_number(const struct option_row *row, int64_t *field, const char *value)
+{
+    char *end;
+    errno = 0;
+    long long number = strtoll(value, &end, 10);
+    if (errno || *value < '0' || *value > '9' || *end || number < row->least || number > row->most)
+        return error("--%s: '%s' is not a number of %s", row->word, value, row->unit);
+    *field = number;
+    return 0;
+}
+
 static int store(const struct option_row *row, void *settings, const char *value)
 {
-    char *field = (char *)settings + row->offset;
+    void *field = (char *)settings + row->offset;
     switch (row->type) {
     case OPTION_FLAG: *(bool *)field = true; return 0;
     case OPTION_TEXT: *(const char **)field = value; return 0;
+    case OPTION_TIME: return duration_parse(row->word, value, field);
+    case OPTION_NUMBER: return store_number(row, field, value);
+    case OPTION_CHOICE: return store_choice(row, field, value);
     case OPTION_CALL: return row->take(settings, value);
     }
     return -1;
@@ -94,7 +139,7 @@ static int error_unknown(const struct command *command, const char *given)
     return error("no option '%.*s' in '%s': see 'gputrace %s --help'", shown, given, command->name, command->name);
 }
 
-/* What getopt_long did not take: an unknown option ('?') or one whose argument is missing (':'). */
+/* For what getopt_long refused: an unknown option ('?') or one whose argument is missing (':'). */
 static int error_refused(const struct command *command, int what, char **argv)
 {
     const struct option_row *row = optopt ? find_row(command, optopt) : NULL;
@@ -107,7 +152,7 @@ static int error_refused(const struct command *command, int what, char **argv)
     return error_unknown(command, argv[optind - 1]);
 }
 
-int options_parse(const struct command *command, void *settings, int argc, char **argv, int stop_at_operand)
+int options_parse(const struct command *command, void *settings, int argc, char **argv, bool stop_at_operand)
 {
     struct parser parser;
     int result = OPTIONS_ERROR;
@@ -166,19 +211,37 @@ void options_help(const struct command *command, FILE *out)
     fprintf(out, "\nSee gputrace-%s(1).\n", command->name);
 }
 
-int options_choice(bool *field, const char *word, const char *first, const char *second, const char *value)
+void options_set_log_level(bool quiet, bool verbose)
 {
-    *field = strcmp(value, second) == 0;
-    if (*field || strcmp(value, first) == 0)
-        return 0;
-    return error("'--%s=%s' is neither '%s' nor '%s'", word, value, first, second);
+    log_set_level(quiet ? LOG_QUIET : verbose ? LOG_VERBOSE : LOG_NORMAL);
 }
 
 int options_cupti(const char **field, const char *value)
 {
     char *path = realpath(value, NULL);
     if (!path)
-        return error("'--cupti=%s': %s", value, strerror(errno));
+        return error("--cupti: '%s': %s", value, strerror(errno));
     *field = path;
     return library_check(path);
+}
+
+#define SECONDS_MAX 1e9 /* thirty years, and far from overflow in ns */
+
+static const struct {
+    const char *word;
+    uint64_t ns;
+} units[] = {{"", NS_PER_S}, {"s", NS_PER_S}, {"ms", NS_PER_MS}, {"us", NS_PER_US}, {"ns", 1}};
+
+int duration_parse(const char *option, const char *value, uint64_t *ns)
+{
+    char *end;
+    double number = strtod(value, &end);
+    for (size_t i = 0; i < sizeof(units) / sizeof(*units) && end != value; i++) {
+        double wanted = number * (double)units[i].ns;
+        if (strcmp(end, units[i].word) != 0 || !(wanted >= 0 && wanted <= SECONDS_MAX * (double)NS_PER_S))
+            continue;
+        *ns = (uint64_t)llround(wanted);
+        return 0;
+    }
+    return error("--%s: '%s' is not a time (try 2, 0.5 or 300ms)", option, value);
 }

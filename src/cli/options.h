@@ -1,30 +1,57 @@
 /*
- * Commands and options as rows of tables. Parsing and `--help` both read the rows, so they cannot drift apart; a test
- * compares them with the man pages.
+ * Commands and options as rows of tables. Parsing and `--help` read the same rows, and a test compares them with the
+ * man pages and the completions.
  */
 #ifndef GPUTRACE_CLI_OPTIONS_H
 #define GPUTRACE_CLI_OPTIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
+/* The exit status for a command line that is wrong, or an output that cannot be written. */
+#define EXIT_USAGE 2
+
+/* What is stored at `offset` of the command's settings. */
 enum option_type {
-    OPTION_FLAG, /* no argument; sets the bool at `offset` */
-    OPTION_TEXT, /* stores the argument (const char *, not copied) at `offset` */
-    OPTION_CALL, /* calls `take` with the settings and the argument (NULL when `argument` is NULL) */
+    OPTION_FLAG,   /* true (bool); there is no argument */
+    OPTION_TEXT,   /* the argument (const char *, not copied) */
+    OPTION_TIME,   /* nanoseconds (uint64_t), see duration_parse() */
+    OPTION_NUMBER, /* a number (64 bits) from `least` to `most` */
+    OPTION_CHOICE, /* the value (int or enum) of one of `choices` */
+    OPTION_CALL,   /* nothing: `take` gets the settings and the argument */
+};
+
+/* A word of an argument and its value. A list of them ends with a NULL word. */
+struct option_choice {
+    const char *word;
+    int value;
 };
 
 struct option_row {
     const char *word;     /* "output" for --output */
     char letter;          /* 'o' for -o, or 0 */
-    const char *argument; /* what the argument is called in help, "FILE"; NULL: it takes none */
+    const char *argument; /* the name of the argument in help, "FILE"; NULL: it takes none */
     const char *help;     /* one sentence, lower case, no full stop; a newline starts a further line */
     enum option_type type;
-    size_t offset; /* of the field in the command's settings */
-    /* Checks VALUE and stores it in SETTINGS. Gives 0, or -1 after error(). */
+    size_t offset;
+    int64_t least, most;
+    const char *unit; /* of a number, for messages: "rows (0 for all)" */
+    const struct option_choice *choices;
+    /* Checks VALUE and stores it in SETTINGS. Returns 0, or -1 after error(). */
     int (*take)(void *settings, const char *value);
 };
+
+/* The rows that several commands have. */
+#define OPTION_ROWS_VERBOSITY(settings)                                                                           \
+    {.word = "quiet", .letter = 'q', .offset = offsetof(struct settings, quiet), .help = "print errors only"},    \
+    {                                                                                                             \
+        .word = "verbose", .letter = 'v', .offset = offsetof(struct settings, verbose), .help = "print each step" \
+    }
+
+/* Sets how much is printed, by these two; errors only if both are given. */
+void options_set_log_level(bool quiet, bool verbose);
 
 struct command {
     const char *name;     /* "run" */
@@ -32,31 +59,37 @@ struct command {
     const char *summary;  /* one line for `gputrace --help` */
     const struct option_row *options;
     size_t option_count;
-    int (*run)(int argc, char **argv); /* argv[0] is the command's name; gives the exit status */
+    int (*run)(int argc, char **argv); /* argv[0] is the command's name; returns the exit status */
 };
 
 enum { OPTIONS_ERROR = -1, OPTIONS_HELP = -2 };
 
 /*
- * Parses ARGV (argv[0] is the command's name) into SETTINGS by the rows of COMMAND, and stops at `--` or, as the
- * command runs a program with options of its own, at the first operand when STOP_AT_OPERAND. Without it, options and
- * operands may be mixed, and ARGV is reordered so that the operands come last.
+ * Parses ARGV (argv[0] is the command's name) into SETTINGS by the rows of COMMAND. With STOP_AT_OPERAND, for a command
+ * that runs a program with options of its own, it stops at `--` or the first operand. Without, options and operands may
+ * be mixed, and ARGV is reordered so that the operands come last.
  * `-h` and `--help` are known to every command. `--word=value`, `--word value`, `-ovalue` and `-o value` are accepted.
- * Gives the index of the first operand; OPTIONS_ERROR after error(); OPTIONS_HELP after the help was printed to stdout.
+ * Returns the index of the first operand; OPTIONS_ERROR after error(); OPTIONS_HELP after the help was printed to
+ * stdout.
  */
-int options_parse(const struct command *command, void *settings, int argc, char **argv, int stop_at_operand);
+int options_parse(const struct command *command, void *settings, int argc, char **argv, bool stop_at_operand);
 
 /* Prints usage and every option of COMMAND. */
 void options_help(const struct command *command, FILE *out);
 
-/* For `take` of the option WORD: one of two words, of which the second sets FIELD. Gives 0, or -1 after error(). */
-int options_choice(bool *field, const char *word, const char *first, const char *second, const char *value);
+/* The choice that is the LENGTH bytes at WORD; NULL after an error() that lists what --OPTION takes. */
+const struct option_choice *options_choose(const struct option_choice *choices, const char *option, const char *word,
+                                           size_t length);
 
-/* For `take` of --cupti: stores the absolute path of VALUE, as the program may change its directory; it is never freed.
- * Gives 0, or -1 after error(): there is no such file, or it must not be loaded. */
+/* Reads VALUE of --OPTION as a time in seconds, or in the unit behind it: "2", "0.5", "1.5s", "300ms", "20us", "7ns".
+ * Returns 0, or -1 after error(). */
+int duration_parse(const char *option, const char *value, uint64_t *ns);
+
+/* For `take` of --cupti: stores the absolute path of VALUE, which is never freed, as the program may change its
+ * directory. Returns 0, or -1 after error(): there is no such file, or it must not be loaded. */
 int options_cupti(const char **field, const char *value);
 
-/* The commands of gputrace, each defined in its own file of this room. */
+/* The commands of gputrace, each in a file of its name. */
 extern const struct command command_run, command_report, command_recover, command_convert, command_doctor;
 
 #endif

@@ -11,9 +11,8 @@
 
 #include "common/log.h"
 #include "common/buffer.h"
-#include "common/suggest.h"
-#include "launch/elf_file.h"
-#include "launch/library.h"
+#include "common/text.h"
+#include "launch/program.h"
 
 /* Below the library's own directory, as `make install` and `make samples` put plugins there. */
 static const char *const places[] = {"/gputrace", "/samples/plugins"};
@@ -150,10 +149,7 @@ static int error_unknown_setting(const struct search *search, const char *known,
 static int check_settings(const struct search *search, const char *settings)
 {
     char known[SETTINGS_MAX];
-    struct elf_file file;
-    bool says =
-        elf_open(&file, search->found) && elf_exported_text(&file, "gputrace_plugin_settings", known, sizeof(known));
-    elf_close(&file);
+    bool says = elf_exported_text(search->found, "gputrace_plugin_settings", known, sizeof(known));
     const char *item = settings;
     for (size_t length; says && (item = next_item(item, &length)); item += length) {
         size_t key = strcspn(item, "=,");

@@ -1,15 +1,71 @@
 #include "cli/progress.h"
 
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "cli/summary.h"
+#include "common/buffer.h"
 #include "common/clock.h"
 #include "common/log.h"
-#include "common/buffer.h"
+#include "common/text.h"
 #include "common/threads.h"
-#include "cli/terminal_line.h"
+#include "trace/output.h"
 
+#define TERMINAL_LINE_CLEAR "\r\x1b[K"
 #define QUIET_NS NS_PER_S /* what is done by then needs no line */
-#define EVERY_NS (250 * NS_PER_MS)
+#define EVERY_ON_TERMINAL (250 * NS_PER_MS)
+#define EVERY_ELSEWHERE (5 * NS_PER_S)
+
+/* The time over which a GPU's share is shown, before now: the last half second is not collected yet. */
+#define BUSY_FROM (1500 * NS_PER_MS)
+#define BUSY_TO (500 * NS_PER_MS)
+
+static size_t columns(void)
+{
+    struct winsize size;
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+static void write_stderr(const char *bytes, size_t size)
+{
+    ssize_t written = write(STDERR_FILENO, bytes, size);
+    (void)written; /* nowhere to complain */
+}
+
+static bool terminal_line_possible(void)
+{
+    return isatty(STDERR_FILENO) == 1;
+}
+
+/* Shows "gputrace: TEXT", cut to one line. One write, so that other output does not mix with it. */
+static void terminal_line_show(const struct buffer *text)
+{
+    struct buffer line;
+    buffer_init_memory(&line);
+    buffer_text(&line, TERMINAL_LINE_CLEAR "gputrace: ");
+    for (size_t at = 0, size; at < text->length; at += size) {
+        char shown[UTF8_VISIBLE_BYTES];
+        size_t width = utf8_visible(shown, text->data + at, text->length - at, &size);
+        buffer_bytes(&line, shown, width);
+    }
+    size_t most = columns() - 1 + strlen(TERMINAL_LINE_CLEAR);
+    if (line.length > most)
+        line.length = most;
+    if (buffer_finish(&line) == 0)
+        write_stderr(line.data, line.length);
+    buffer_release(&line);
+}
+
+static void terminal_line_clear(void)
+{
+    write_stderr(TERMINAL_LINE_CLEAR, strlen(TERMINAL_LINE_CLEAR));
+}
 
 static void show(const struct progress *progress)
 {
@@ -40,7 +96,7 @@ static void *watch(void *context)
     struct progress *progress = context;
     bool shown = false;
     pthread_mutex_lock(&progress->lock);
-    for (uint64_t time = progress->begun + QUIET_NS; !ended_by(progress, time); time += EVERY_NS) {
+    for (uint64_t time = progress->begun + QUIET_NS; !ended_by(progress, time); time += EVERY_ON_TERMINAL) {
         show(progress);
         shown = true;
     }
@@ -70,4 +126,95 @@ void progress_end(struct progress *progress)
     pthread_mutex_unlock(&progress->lock);
     pthread_join(progress->thread, NULL);
     progress->runs = false;
+}
+
+static void put_seconds(struct buffer *text, uint64_t ns)
+{
+    uint64_t seconds = ns / NS_PER_S;
+    if (seconds >= 3600)
+        buffer_format(text, "%u:%02u:%02u", (unsigned)(seconds / 3600), (unsigned)(seconds / 60 % 60),
+                      (unsigned)(seconds % 60));
+    else
+        buffer_format(text, "%u:%02u", (unsigned)(seconds / 60), (unsigned)(seconds % 60));
+}
+
+static void put_busy(struct buffer *text, const struct live *live)
+{
+    uint64_t now = clock_now();
+    const char *before = ", GPU ";
+    for (uint32_t gpu = 0; gpu < LIVE_GPUS_MAX; gpu++) {
+        double busy = live_busy(live, gpu, now - BUSY_FROM, now - BUSY_TO);
+        if (busy < 0)
+            continue;
+        buffer_format(text, "%s%.0f %%", before, 100 * busy);
+        before = " / ";
+    }
+    if (*before == ',')
+        buffer_text(text, ", no GPU work yet");
+    else
+        buffer_text(text, " busy");
+}
+
+static void put_line(struct buffer *text, const struct live *live, uint64_t disk)
+{
+    put_seconds(text, clock_now() - live->started);
+    buffer_format(text, "  %llu event%s", (unsigned long long)live->events, live->events == 1 ? "" : "s");
+    put_busy(text, live);
+    buffer_text(text, ", ");
+    summary_put_size(text, live->memory);
+    buffer_text(text, " of GPU memory in use, ");
+    summary_put_size(text, live->recorded);
+    buffer_text(text, " recorded, ");
+    summary_put_size(text, disk);
+    buffer_text(text, " on disk");
+}
+
+static void report(void *context, const struct live *live, uint64_t disk)
+{
+    struct live_line *line = context;
+    struct buffer text;
+    buffer_init_memory(&text);
+    put_line(&text, live, disk);
+    buffer_char(&text, '\0');
+    text.length--;
+    if (buffer_finish(&text) != 0)
+        line->written = false;
+    else if (line->terminal)
+        terminal_line_show(&text);
+    else
+        notice("%s", text.data);
+    buffer_release(&text);
+    line->written = line->terminal;
+}
+
+struct drain_listener live_line_begin(struct live_line *line)
+{
+    *line = (struct live_line){.terminal = terminal_line_possible()};
+    return (struct drain_listener){
+        .report = report, .context = line, .every = line->terminal ? EVERY_ON_TERMINAL : EVERY_ELSEWHERE};
+}
+
+void live_line_end(struct live_line *line)
+{
+    if (line->written)
+        terminal_line_clear();
+    line->written = false;
+}
+
+void end_when_asked(const struct signals *signals, const char *format, ...)
+{
+    static char message[2 * PATH_MAX + 128]; /* for the signal handler */
+    static struct signals none;
+    va_list args;
+    size_t length =
+        (size_t)snprintf(message, sizeof(message), "%sgputrace: ", terminal_line_possible() ? TERMINAL_LINE_CLEAR : "");
+    va_start(args, format);
+    vsnprintf(message + length, sizeof(message) - length, format, args);
+    va_end(args);
+    if (!signals) {
+        signals = &none;
+        sigprocmask(SIG_BLOCK, NULL, &none.inherited_mask);
+        signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error with a name */
+    }
+    signals_end_with(signals, output_abandon, message);
 }

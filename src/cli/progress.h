@@ -1,5 +1,6 @@
 /*
- * How far the writing of a trace is: a line on the terminal, once it takes longer than a second.
+ * What stderr shows while something goes on: a line on the terminal that the next one replaces, and what becomes of an
+ * unfinished trace when a signal ends the tool.
  */
 #ifndef GPUTRACE_CLI_PROGRESS_H
 #define GPUTRACE_CLI_PROGRESS_H
@@ -8,8 +9,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "launch/drain.h"
+#include "launch/launch.h"
 #include "trace/build/passes.h"
 
+/* How much of a trace is written: a line on the terminal, once it takes longer than a second. */
 struct progress {
     struct convert_progress made; /* for convert_options.progress */
     const char *output;
@@ -21,9 +25,24 @@ struct progress {
     pthread_cond_t wake;
 };
 
-/* Begins to watch over the writing of OUTPUT, unless messages are unwanted or standard error is not a terminal.
- * PROGRESS stays where it is until progress_end(), which takes the line off the terminal. */
+/* Shows progress for OUTPUT, unless messages are off or stderr is not a terminal. PROGRESS stays where it is until
+ * progress_end(), which clears the line. */
 void progress_begin(struct progress *progress, const char *output);
 void progress_end(struct progress *progress);
+
+/* The line of `gputrace run --live`: replaced in place on a terminal; elsewhere a line every few seconds. */
+struct live_line {
+    bool terminal; /* stderr is one */
+    bool written;  /* a line is there that the next one replaces */
+};
+
+/* A listener that writes to stderr. LINE stays where it is until live_line_end(), to be called after drain_stop(). */
+struct drain_listener live_line_begin(struct live_line *line);
+void live_line_end(struct live_line *line);
+
+/* From here on a signal that asks this process to end does so: it removes the unfinished trace and prints MESSAGE.
+ * SIGNALS are those that a launch holds; NULL: there was none. INTERRUPTED takes the spool directory, twice. */
+#define INTERRUPTED "interrupted: the records stay in '%s': 'gputrace recover %s -o FILE' writes the trace\n"
+void end_when_asked(const struct signals *signals, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

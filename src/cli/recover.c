@@ -16,14 +16,11 @@
 #include "cli/progress.h"
 #include "cli/session.h"
 #include "cli/summary.h"
-#include "cli/writing.h"
 #include "trace/build/passes.h"
 #include "launch/drain.h"
 #include "launch/run_directory.h"
-#include "launch/signals.h"
+#include "launch/launch.h"
 #include "symbols/symbols.h"
-
-#define EXIT_USAGE 2
 
 struct recover_options {
     const char *output;       /* NULL: where the run wanted it */
@@ -141,7 +138,6 @@ static int recover(const struct recover_options *wanted, const char *path)
 {
     static struct run_directory directory;
     static char output[PATH_MAX];
-    struct signals signals = {0};
     struct convert_summary summary = {0};
     bool held, safe;
     if (run_directory_open(&directory, path, &held, &safe) < 0)
@@ -151,9 +147,7 @@ static int recover(const struct recover_options *wanted, const char *path)
         warning("'%s' may change while it is read", directory.path);
     int result = choose_output(wanted, directory.path, safe, output, sizeof(output));
     if (result == 0) {
-        sigprocmask(SIG_BLOCK, NULL, &signals.inherited_mask);
-        signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error with a name */
-        writing_ends_with(&signals, directory.path);
+        end_when_asked(NULL, INTERRUPTED, directory.path, directory.path);
         result = convert(directory.path, output, &summary);
     }
     if (result < 0) {
@@ -177,20 +171,19 @@ static const struct option_row rows[] = {
      .offset = FIELD(output),
      .help = "write the trace to FILE, not to where the run wanted it;\n.pftrace at its end makes it Perfetto's "
              "format, .gz compresses it"},
-    {.word = "keep", .type = OPTION_FLAG, .offset = FIELD(keep), .help = "do not remove the directory afterwards"},
+    {.word = "keep", .offset = FIELD(keep), .help = "do not remove the directory afterwards"},
     {.word = "spool-dir",
      .argument = "DIR",
      .type = OPTION_TEXT,
      .offset = FIELD(spool_parent),
      .help = "list what is in DIR instead of $TMPDIR or /tmp"},
-    {.word = "quiet", .letter = 'q', .type = OPTION_FLAG, .offset = FIELD(quiet), .help = "print errors only"},
-    {.word = "verbose", .letter = 'v', .type = OPTION_FLAG, .offset = FIELD(verbose), .help = "explain what happens"},
+    OPTION_ROWS_VERBOSITY(recover_options),
 };
 
 static int recover_command(int argc, char **argv)
 {
     struct recover_options options = {0};
-    int first = options_parse(&command_recover, &options, argc, argv, 0);
+    int first = options_parse(&command_recover, &options, argc, argv, false);
     if (first == OPTIONS_HELP)
         return EXIT_SUCCESS;
     if (first == OPTIONS_ERROR)
@@ -205,7 +198,7 @@ static int recover_command(int argc, char **argv)
         error("'recover' needs a directory for that: without one it lists those there are");
         return EXIT_USAGE;
     }
-    log_set_level(options.quiet ? LOG_QUIET : options.verbose ? LOG_VERBOSE : LOG_NORMAL);
+    options_set_log_level(options.quiet, options.verbose);
     int result = first == argc ? list_all(&options) : recover(&options, argv[first]);
     return result < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -8,8 +8,6 @@
 
 #include "common/log.h"
 #include "common/buffer.h"
-#include "common/suggest.h"
-#include "cli/duration.h"
 #include "cli/options.h"
 #include "symbols/symbols.h"
 #include "trace/build/passes.h"
@@ -19,162 +17,94 @@
 #include "trace/transcode.h"
 #include "analysis/report.h"
 
-#define EXIT_USAGE 2
-
 struct settings {
     struct report_options report;
-    bool top_given;
+    int64_t top;       /* -1: not given */
+    uint64_t snapshot; /* UINT64_MAX: not given */
 };
 
-/* A word of an option's argument, and what it stands for. */
-struct choice {
-    const char *word;
-    int value;
-};
-
-static const struct choice sections[] = {
+static const struct option_choice sections[] = {
 #define SECTION(constant, name, word, title) {word, REPORT_##constant},
     REPORT_SECTIONS(SECTION)
 #undef SECTION
         {NULL, 0},
 };
-static const struct choice formats[] = {
+static const struct option_choice formats[] = {
     {"table", REPORT_TABLE}, {"csv", REPORT_CSV}, {"json", REPORT_JSON}, {"markdown", REPORT_MARKDOWN}, {NULL, 0}};
-static const struct choice name_forms[] = {
+static const struct option_choice name_forms[] = {
     {"full", REPORT_NAMES_FULL}, {"short", REPORT_NAMES_SHORT}, {"mangled", REPORT_NAMES_MANGLED}, {NULL, 0}};
-static const struct choice units[] = {{"auto", REPORT_UNIT_AUTO}, {"ns", REPORT_UNIT_NS}, {"us", REPORT_UNIT_US},
-                                      {"ms", REPORT_UNIT_MS},     {"s", REPORT_UNIT_S},   {NULL, 0}};
-
-/* The value of the LENGTH bytes at WORD; -1 after an error that lists what is valid for OPTION. */
-static int choose(const struct choice *choices, const char *option, const char *word, size_t length)
-{
-    char list[512] = "";
-    struct suggestion nearest = suggestion_for(word, length);
-    for (const struct choice *choice = choices; choice->word; choice++) {
-        if (strlen(choice->word) == length && strncmp(choice->word, word, length) == 0)
-            return choice->value;
-        suggestion_consider(&nearest, choice->word);
-        if (strlen(list) + strlen(choice->word) + 3 < sizeof(list))
-            strcat(strcat(list, *list ? ", " : ""), choice->word);
-    }
-    if (nearest.word)
-        return error("--%s: '%.*s' is not valid: did you mean '%s'? Valid are %s", option, (int)length, word,
-                     nearest.word, list);
-    return error("--%s: '%.*s' is not valid: use %s", option, (int)length, word, list);
-}
+static const struct option_choice units[] = {{"auto", REPORT_UNIT_AUTO}, {"ns", REPORT_UNIT_NS}, {"us", REPORT_UNIT_US},
+                                             {"ms", REPORT_UNIT_MS},     {"s", REPORT_UNIT_S},   {NULL, 0}};
 
 static int take_sections(void *context, const char *value)
 {
     struct settings *settings = context;
     settings->report.sections = 0;
-    for (;;) {
+    for (;; value++) {
         size_t length = strcspn(value, ",");
-        int section = choose(sections, "report", value, length);
-        if (section < 0)
+        const struct option_choice *section = options_choose(sections, "report", value, length);
+        if (!section)
             return -1;
-        settings->report.sections |= 1u << section;
-        if (value[length] == '\0')
+        settings->report.sections |= 1u << section->value;
+        value += length;
+        if (*value == '\0')
             return 0;
-        value += length + 1;
     }
 }
 
-static int take_format(void *context, const char *value)
-{
-    struct settings *settings = context;
-    int format = choose(formats, "format", value, strlen(value));
-    settings->report.format = format < 0 ? REPORT_TABLE : (enum report_format)format;
-    return format < 0 ? -1 : 0;
-}
-
-static int take_names(void *context, const char *value)
-{
-    struct settings *settings = context;
-    int names = choose(name_forms, "names", value, strlen(value));
-    settings->report.names = names < 0 ? REPORT_NAMES_FULL : (enum report_names)names;
-    return names < 0 ? -1 : 0;
-}
-
-static int take_unit(void *context, const char *value)
-{
-    struct settings *settings = context;
-    int unit = choose(units, "time-unit", value, strlen(value));
-    settings->report.unit = unit < 0 ? REPORT_UNIT_AUTO : (enum report_unit)unit;
-    return unit < 0 ? -1 : 0;
-}
-
-static int take_top(void *context, const char *value)
-{
-    struct settings *settings = context;
-    char *end;
-    errno = 0;
-    unsigned long long top = strtoull(value, &end, 10);
-    if (*value < '0' || *value > '9' || *end != '\0' || errno != 0)
-        return error("--top needs a number of rows, not '%s': --top=10, or --top=0 for all", value);
-    settings->report.top = (size_t)top;
-    settings->top_given = true;
-    return 0;
-}
-
-static int take_snapshot(void *context, const char *value)
-{
-    struct settings *settings = context;
-    uint64_t ns;
-    if (duration_parse("snapshot", value, &ns) < 0)
-        return -1;
-    settings->report.snapshot = (int64_t)ns;
-    settings->report.has_snapshot = true;
-    return 0;
-}
-
 #define SECTION(constant, name, word, title) " " word
+#define FIELD(name) offsetof(struct settings, name)
 static const struct option_row options[] = {
     {.word = "report",
      .letter = 'r',
      .argument = "LIST",
-     .help = "sections to show, parted by commas:" REPORT_SECTIONS(SECTION) "\n(default: all)",
+     .help = "show these sections, separated by commas:" REPORT_SECTIONS(SECTION) "\n(default: all)",
      .type = OPTION_CALL,
      .take = take_sections},
     {.word = "format",
      .letter = 'f',
      .argument = "FORMAT",
      .help = "table, csv, json or markdown (default: table)",
-     .type = OPTION_CALL,
-     .take = take_format},
+     .type = OPTION_CHOICE,
+     .choices = formats,
+     .offset = FIELD(report.format)},
     {.word = "top",
      .letter = 'n',
      .argument = "N",
-     .help = "rows of each section at most, 0 for all\n(default: 20 in table and markdown, all in csv and json)",
-     .type = OPTION_CALL,
-     .take = take_top},
+     .help = "show at most N rows of each section, 0 for all\n(default: 20 in table and markdown, all in csv and json)",
+     .type = OPTION_NUMBER,
+     .most = INT64_MAX,
+     .unit = "rows: --top=10, or --top=0 for all",
+     .offset = FIELD(top)},
     {.word = "sort",
      .letter = 's',
      .argument = "COLUMN",
-     .help = "order rows by this column, such as total, calls, avg, max or name\n(default: each section's own)",
+     .help = "sort rows by this column, such as total, calls, avg, max or name\n(default: each section's own)",
      .type = OPTION_TEXT,
-     .offset = offsetof(struct settings, report.sort)},
+     .offset = FIELD(report.sort)},
     {.word = "snapshot",
      .argument = "TIME",
-     .help = "in the section memory: what was allocated at this time of the trace,\n"
+     .help = "section memory: show what was allocated at this time of the trace,\n"
              "in seconds, or with a unit (0.25, 250ms)",
-     .type = OPTION_CALL,
-     .take = take_snapshot},
+     .type = OPTION_TIME,
+     .offset = FIELD(snapshot)},
     {.word = "time-unit",
      .letter = 'u',
      .argument = "UNIT",
      .help = "auto, ns, us, ms or s (default: auto, which is ns in csv;\njson always has ns)",
-     .type = OPTION_CALL,
-     .take = take_unit},
+     .type = OPTION_CHOICE,
+     .choices = units,
+     .offset = FIELD(report.unit)},
     {.word = "names",
      .argument = "FORM",
-     .help = "kernels' names: full, short (without template arguments and parameters)\n"
-             "or mangled, where the trace has them (default: full)",
-     .type = OPTION_CALL,
-     .take = take_names},
+     .help = "show kernel names full, short (without template arguments and\n"
+             "parameters) or mangled, where the trace has them (default: full)",
+     .type = OPTION_CHOICE,
+     .choices = name_forms,
+     .offset = FIELD(report.names)},
     {.word = "by-grid",
-     .help = "a row for each kernel, grid and block, instead of each kernel",
-     .type = OPTION_FLAG,
-     .offset = offsetof(struct settings, report.by_grid)},
+     .help = "show a row for each kernel, grid and block, instead of each kernel",
+     .offset = FIELD(report.by_grid)},
 };
 #undef SECTION
 
@@ -250,12 +180,14 @@ static const char *newest_trace(void)
 
 static int run(int argc, char **argv)
 {
-    struct settings settings = {0};
+    struct settings settings = {.top = -1, .snapshot = UINT64_MAX};
     int first = options_parse(&command_report, &settings, argc, argv, false);
     if (first == OPTIONS_HELP)
         return EXIT_SUCCESS;
     if (first == OPTIONS_ERROR)
         return EXIT_USAGE;
+    settings.report.has_snapshot = settings.snapshot != UINT64_MAX;
+    settings.report.snapshot = settings.report.has_snapshot ? (int64_t)settings.snapshot : 0;
     const char *const *paths = (const char *const *)argv + first, *newest = NULL;
     size_t count = (size_t)(argc - first);
     if (report_check(&settings.report) < 0)
@@ -271,8 +203,8 @@ static int run(int argc, char **argv)
         paths = &newest;
         count = 1;
     }
-    if (!settings.top_given && (settings.report.format == REPORT_TABLE || settings.report.format == REPORT_MARKDOWN))
-        settings.report.top = REPORT_TOP_FOR_PEOPLE;
+    bool for_people = settings.report.format == REPORT_TABLE || settings.report.format == REPORT_MARKDOWN;
+    settings.report.top = settings.top >= 0 ? (size_t)settings.top : for_people ? REPORT_TOP_FOR_PEOPLE : 0;
     settings.report.width = terminal_width();
     settings.report.readers = readers;
     if (write_report(&settings.report, paths, count) < 0)

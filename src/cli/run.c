@@ -1,27 +1,32 @@
 /*
- * gputrace run: prepares a run directory and the library's settings, starts the program, and when it has ended makes
- * the trace of what was recorded. Whatever fails before the start, the program still runs; whatever fails after, what
- * was recorded stays where it is.
+ * gputrace run: prepares a run directory and the agent's settings, starts the program, and writes the trace when it has
+ * ended. If anything fails before the start, the program still runs; if anything fails after it, the records stay where
+ * they are.
  */
+
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/report.h"
+#include "cli/progress.h"
+#include "cli/output_name.h"
+#include "cli/run_options.h"
+#include "cli/summary.h"
+#include "cli/session.h"
+#include "common/buffer.h"
 #include "common/clock.h"
 #include "common/log.h"
-#include "cli/live_line.h"
-#include "cli/output_name.h"
-#include "cli/run_finish.h"
-#include "cli/run_options.h"
-#include "cli/session.h"
+#include "doctor/doctor.h"
 #include "launch/drain.h"
 #include "launch/launch.h"
-#include "launch/library.h"
 #include "launch/program.h"
 #include "launch/run_directory.h"
 #include "launch/spool_server.h"
+#include "symbols/symbols.h"
+#include "trace/build/passes.h"
 
 /* Variables by which CUDA's driver and NVTX's header find the library. */
 enum { FOR_CUDA, FOR_NVTX };
@@ -43,7 +48,7 @@ struct run {
     char standard_error[LOG_FILE_NAME_BYTES];
 };
 
-/* How often the processes that are waited for are looked for. */
+/* How often --wait=all looks for processes. */
 #define LOOK_NS (50 * NS_PER_MS)
 
 static void warn_of_replaced_injections(const char *library)
@@ -68,8 +73,8 @@ static void count_leftover(void *context, const char *path, uint64_t bytes)
         snprintf(leftovers->first, sizeof(leftovers->first), "%s", path);
 }
 
-/* Of runs whose launcher did not come to make the trace. */
-static void tell_leftovers(const char *parent)
+/* Prints which runs ended without a trace. */
+static void note_leftovers(const char *parent)
 {
     struct leftovers leftovers = {0};
     run_directory_leftovers(parent, count_leftover, &leftovers);
@@ -88,7 +93,7 @@ static int prepare(struct run *run)
         return -1;
     if (run_directory_make(&run->directory, run_directory_parent(run->options.spool_parent)) < 0)
         return -1;
-    tell_leftovers(run_directory_parent(run->options.spool_parent));
+    note_leftovers(run_directory_parent(run->options.spool_parent));
     verbose("library '%s', spool directory '%s'", run->library, run->directory.path);
     warn_of_replaced_injections(run->library);
     struct settings *settings = &run->options.settings;
@@ -99,7 +104,9 @@ static int prepare(struct run *run)
     else
         verbose("processes that cannot reach '%s' are not recorded: no socket to ask for a file (%m)",
                 run->directory.path);
-    settings->verbose = run_options_level(&run->options);
+    settings->verbose = log_level();
+    settings->graph_nodes = run->options.graph_nodes;
+    settings->backtrace = run->options.backtrace ? BACKTRACE_ALLOCATIONS : BACKTRACE_NONE;
     log_name_file(run->standard_error);
     settings->standard_error = *run->standard_error ? run->standard_error : "none";
     return 0;
@@ -123,7 +130,7 @@ static void start_draining(struct run *run)
         verbose("what is recorded stays as it is until the end: no thread to pack it (%m)");
 }
 
-/* Before anybody reads the spools. */
+/* Before the spools are read. */
 static void stop_draining(struct run *run)
 {
     if (!run->drain)
@@ -172,7 +179,7 @@ static int inside(void *context)
     return failed ? error_no_memory("the environment of the program") : 0;
 }
 
-/* What outlives the first process; whoever is asked to end waits no longer. */
+/* Waits for the processes that outlive the first one, or for a signal that asks us to end. */
 static void wait_for_all(struct run *run)
 {
     unsigned before = 0, count;
@@ -185,14 +192,138 @@ static void wait_for_all(struct run *run)
     }
 }
 
+/* The agent is loaded at the first use of CUDA or NVTX, and then makes a spool file. */
+static void warn_if_empty(struct run *run, const struct convert_summary *summary)
+{
+    const char *program = run->launch.argv[0];
+    bool empty = summary->processes == 0;
+    char words[512];
+    if (empty && program_is_static(run->launch.path))
+        warning("'%s' is statically linked: nothing can be loaded into it, and nothing was recorded", program);
+    else if (empty && program_is_for_musl(run->launch.path))
+        warning("'%s' is for the C library musl: libgputrace.so, which is for glibc, cannot be loaded into it",
+                program);
+    else if (empty ? summary->losses.unrecorded > 0 : summary->cuda || !program_has_kernels(run->launch.path))
+        return;
+    else if (doctor_lacks_cuda(words, sizeof(words)))
+        warning("%s, and '%s' %s: 'gputrace doctor' says what CUDA needs", words, program,
+                empty ? "used no NVTX, so the trace is empty" : "was recorded without it");
+    else if (empty)
+        warning("'%s' used neither CUDA nor NVTX: the trace is empty", program);
+}
+
+static void warn_of_running_processes(struct run *run)
+{
+    unsigned count = run_directory_writers(&run->directory);
+    if (count > 0)
+        warning("%u process%s of '%s' still run%s: what %s from now on is not in the trace ('gputrace run --wait=all' "
+                "waits for %s)",
+                count, count == 1 ? "" : "es", run->launch.argv[0], count == 1 ? "s" : "",
+                count == 1 ? "it does" : "they do", count == 1 ? "it" : "them");
+}
+
+static int convert(struct run *run, struct symbols *symbols, struct convert_summary *summary)
+{
+    char exit_text[64];
+    ending_describe(run->launch.status, exit_text, sizeof(exit_text));
+    verbose("'%s' ended: %s", run->launch.argv[0], exit_text);
+    struct frame_namer namer = symbols_namer(symbols);
+    struct convert_options options = {.spool_directory = run->directory.path,
+                                      .output = run->output,
+                                      .ran = run->launch.ended - run->launch.started,
+                                      .exit_text = exit_text,
+                                      .unrecorded = run->unrecorded,
+                                      .namer = symbols ? &namer : NULL};
+    uint64_t begun = clock_monotonic();
+    struct progress progress;
+    progress_begin(&progress, run->output);
+    options.progress = &progress.made;
+    int failed = output_name_keep_old(run->output) < 0 || convert_spool(&options, summary) < 0;
+    progress_end(&progress);
+    if (failed)
+        return -1;
+    verbose("%u process%s read, trace written in %.2f s", summary->processes, summary->processes == 1 ? "" : "es",
+            (double)(clock_monotonic() - begun) / (double)NS_PER_S);
+    return 0;
+}
+
+/* Prints the messages of plugins in one piece, so that no other output comes between. */
+static void print_plugins(struct run *run, const struct convert_plugins *plugins)
+{
+    struct buffer out;
+    if (log_level() <= LOG_QUIET)
+        return;
+    uint64_t run_ns = run->launch.ended - run->launch.started;
+    buffer_init(&out, buffer_drain_fd, BUFFER_FD(STDERR_FILENO));
+    run_plugins_write(&out, plugins, run_ns, log_level() >= LOG_VERBOSE);
+    buffer_finish(&out); /* nowhere left to complain */
+    buffer_release(&out);
+}
+
+/* The program's stdout is its own, so the report goes to stderr. */
+static int print_report(struct run *run)
+{
+    struct report_options options = {.top = REPORT_TOP_FOR_PEOPLE};
+    const char *output = run->output;
+    struct buffer out;
+    buffer_init(&out, buffer_drain_fd, BUFFER_FD(STDERR_FILENO));
+    int failed = report_files(&options, &output, 1, &out);
+    if (buffer_finish(&out) != 0)
+        failed = -1; /* nowhere left to complain */
+    buffer_release(&out);
+    return failed;
+}
+
+static void tidy(struct run *run, bool whole)
+{
+    if (whole && !run->options.keep_spool) {
+        run_directory_remove(&run->directory);
+        return;
+    }
+    run_directory_release(&run->directory);
+    if (!whole && access(run->directory.path, F_OK) != 0)
+        error("the spool directory '%s' is gone, and what was recorded with it: --spool-dir chooses a place that lasts",
+              run->directory.path);
+    else if (!whole)
+        error("what was recorded stays in '%s': 'gputrace recover %s -o FILE' makes the trace of it",
+              run->directory.path, run->directory.path);
+    else
+        notice("the spool stays in '%s'", run->directory.path);
+}
+
+/* Prints what is known of the trace. Returns 0, or -1 after error(). */
+static int print_result(struct run *run, const struct convert_summary *summary)
+{
+    warn_if_empty(run, summary);
+    print_plugins(run, &summary->plugins);
+    int failed = run->options.stats ? print_report(run) : 0;
+    summary_print(run->output, summary);
+    return failed;
+}
+
+/* Writes the trace of a program that has ended. Returns 0, or after error() EXIT_OURS: there is no trace, and the spool
+ * stays; EXIT_LOSSES: the trace is incomplete, and --strict was given. */
 static int finish(struct run *run)
 {
-    struct run_result result = {.options = &run->options,
-                                .launch = &run->launch,
-                                .directory = &run->directory,
-                                .output = run->output,
-                                .unrecorded = run->unrecorded};
-    return run_finish(&result);
+    end_when_asked(&run->launch.signals, INTERRUPTED, run->directory.path, run->directory.path);
+    struct convert_summary summary = {0};
+    struct symbols *symbols = symbols_new(run->launch.started); /* NULL: stacks stay addresses */
+    bool whole = convert(run, symbols, &summary) == 0;
+    if (whole)
+        warn_of_running_processes(run);
+    tidy(run, whole);
+    int failed = whole ? print_result(run, &summary) : -1;
+    convert_plugins_release(&summary.plugins);
+    symbols_free(symbols);
+    if (failed)
+        return EXIT_OURS;
+    if (!run->options.strict || !summary_is_incomplete(&summary))
+        return 0;
+    if (*summary.missed)
+        error("'%s' is not what --strict asks for: %s", run->output, summary.missed);
+    else
+        error("'%s' is not whole, which --strict asks for", run->output);
+    return EXIT_LOSSES;
 }
 
 /* Runs the program and makes its trace. Gives the exit status, or does not return when a signal ended the program. */
@@ -232,7 +363,7 @@ int run_command(int argc, char **argv)
 {
     static struct run run; /* static: three paths are much for a stack */
     run_options_init(&run.options);
-    int first = options_parse(&command_run, &run.options, argc, argv, 1);
+    int first = options_parse(&command_run, &run.options, argc, argv, true);
     if (first == OPTIONS_HELP)
         return EXIT_SUCCESS;
     if (first == OPTIONS_ERROR)
@@ -241,7 +372,7 @@ int run_command(int argc, char **argv)
         error("no program given: gputrace run [options] PROGRAM [ARG...]");
         return EXIT_OURS;
     }
-    log_set_level(run_options_level(&run.options));
+    options_set_log_level(run.options.quiet, run.options.verbose);
     int missing = program_find(argv[first], run.program, sizeof(run.program));
     if (missing)
         return missing;

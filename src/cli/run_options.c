@@ -1,29 +1,67 @@
 #include "cli/run_options.h"
 
-#include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/duration.h"
+#include "cli/options.h"
 #include "cli/output_name.h"
 #include "cli/plugin_list.h"
-#include "cli/trace_list.h"
-
-#define FLUSH_INTERVAL_MAX 3600000
+#include "common/log.h"
+#include "common/settings.h"
 
 void run_options_init(struct run_options *options)
 {
-    *options = (struct run_options){.output = "trace.json"};
+    *options = (struct run_options){.output = "trace.json", .graph_nodes = 1};
     settings_init(&options->settings);
     options->settings.capture_range = "none";
     options->settings.cupti = getenv("GPUTRACE_CUPTI");
 }
 
-enum log_level run_options_level(const struct run_options *options)
+/* --- --trace --- */
+
+static const struct option_choice trace_words[] = {
+    {"all", TRACE_DEFAULT},
+    {"none", 0},
+    {"cuda", TRACE_DEFAULT & ~TRACE_NVTX},
+#define BIT(name, word, on, text) {word, TRACE_##name},
+    TRACE_BITS(BIT)
+#undef BIT
+        {NULL, 0},
+};
+
+static int apply(const char *item, size_t length, int64_t *bits)
 {
-    return options->quiet ? LOG_QUIET : options->verbose ? LOG_VERBOSE : LOG_NORMAL;
+    bool removes = *item == '-';
+    const struct option_choice *choice = options_choose(trace_words, "trace", item + removes, length - removes);
+    if (!choice)
+        return -1;
+    if (removes)
+        *bits &= ~(int64_t)choice->value;
+    else if (choice->value == 0)
+        *bits = 0;
+    else
+        *bits |= choice->value == TRACE_API_ALL ? TRACE_DEFAULT | TRACE_API_ALL : choice->value;
+    return 0;
 }
+
+int trace_list_parse(const char *text, int64_t *bits)
+{
+    *bits = *text == '-' ? TRACE_DEFAULT : 0;
+    for (const char *item = text;; item++) {
+        size_t length = strcspn(item, ",");
+        if (length == 0)
+            return error("--trace: '%s' has an empty item: use all, none, or names separated by commas", text);
+        if (apply(item, length, bits) < 0)
+            return -1;
+        item += length;
+        if (!*item)
+            return 0;
+    }
+}
+
+/* --- options that are more than a row --- */
 
 static int take_output(void *settings, const char *value)
 {
@@ -38,28 +76,12 @@ static int take_trace(void *settings, const char *value)
     return trace_list_parse(value, &options->settings.trace);
 }
 
-static int take_graph(void *settings, const char *value)
-{
-    struct run_options *options = settings;
-    bool graph = strcmp(value, "graph") == 0;
-    if (!graph && strcmp(value, "node") != 0)
-        return error("'--graph=%s' is neither 'node' nor 'graph'", value);
-    options->settings.graph_nodes = !graph;
-    return 0;
-}
-
-static int take_delay(void *settings, const char *value)
-{
-    struct run_options *options = settings;
-    return duration_parse("delay", value, &options->delay);
-}
-
 static int take_duration(void *settings, const char *value)
 {
     struct run_options *options = settings;
     if (duration_parse("duration", value, &options->duration) < 0)
         return -1;
-    return options->duration ? 0 : error("'--duration=%s' would record nothing", value);
+    return options->duration ? 0 : error("--duration: '%s' would record nothing", value);
 }
 
 static int take_capture_range(void *settings, const char *value)
@@ -76,11 +98,15 @@ static int take_capture_range(void *settings, const char *value)
                  value);
 }
 
-/* A list of nothing would be one of everything. */
+/* An empty list would be read as no list. */
 static int take_domains(const char **list, const char *option, const char *value)
 {
     *list = value;
-    return *value ? 0 : error("'--%s=' names no NVTX domain: 'default' is the one without a name", option);
+    return *value
+               ? 0
+               : error(
+                     "--%s: no NVTX domain given: use names separated by commas, 'default' for the one without a name",
+                     option);
 }
 
 static int take_nvtx_domains(void *settings, const char *value)
@@ -95,42 +121,10 @@ static int take_nvtx_exclude(void *settings, const char *value)
     return take_domains(&options->settings.nvtx_exclude, "nvtx-exclude", value);
 }
 
-static int take_flush_interval(void *settings, const char *value)
-{
-    struct run_options *options = settings;
-    char *end;
-    errno = 0;
-    long long ms = strtoll(value, &end, 10);
-    if (errno || end == value || *end || ms < 1 || ms > FLUSH_INTERVAL_MAX)
-        return error("'--flush-interval=%s' is no number of milliseconds from 1 to %d", value, FLUSH_INTERVAL_MAX);
-    options->settings.flush_interval_ms = ms;
-    return 0;
-}
-
 static int take_cupti(void *settings, const char *value)
 {
     struct run_options *options = settings;
     return options_cupti(&options->settings.cupti, value);
-}
-
-static int take_children(void *settings, const char *value)
-{
-    struct run_options *options = settings;
-    return options_choice(&options->first_alone, "children", "yes", "no", value);
-}
-
-static int take_wait(void *settings, const char *value)
-{
-    struct run_options *options = settings;
-    return options_choice(&options->wait_all, "wait", "primary", "all", value);
-}
-
-static int take_backtrace(void *settings, const char *value)
-{
-    struct run_options *options = settings;
-    (void)value;
-    options->settings.backtrace = BACKTRACE_ALLOCATIONS;
-    return 0;
 }
 
 static int take_plugin(void *settings, const char *value)
@@ -139,7 +133,12 @@ static int take_plugin(void *settings, const char *value)
     return plugin_list_add(&options->settings.plugins, value);
 }
 
+static const struct option_choice graph_words[] = {{"node", 1}, {"graph", 0}, {NULL, 0}};
+static const struct option_choice children_words[] = {{"yes", false}, {"no", true}, {NULL, 0}};
+static const struct option_choice wait_words[] = {{"primary", false}, {"all", true}, {NULL, 0}};
+
 #define FIELD(name) offsetof(struct run_options, name)
+#define BIT(name, word, on, text) word " "
 
 static const struct option_row rows[] = {
     {.word = "output",
@@ -147,110 +146,102 @@ static const struct option_row rows[] = {
      .argument = "FILE",
      .type = OPTION_CALL,
      .take = take_output,
-     .help = "write the trace to FILE (trace.json); .pftrace at its end makes it Perfetto's\n"
-             "format, .gz compresses it;\n"
+     .help = "write the trace to FILE (default: trace.json);\n"
+             ".json, .pftrace (Perfetto) and a final .gz choose the format;\n"
              "%p is the program's pid, %h the host, %n the program's name,\n"
-             "%q{VARIABLE} of the environment, %% a percent sign"},
+             "%q{VARIABLE} an environment variable, %% a percent sign"},
     {.word = "trace",
      .letter = 't',
      .argument = "LIST",
      .type = OPTION_CALL,
      .take = take_trace,
-     .help = "record what LIST names (all), with commas between:\n"
-             "kernel memcpy memset runtime driver sync event stream graph\n"
-             "memory nvtx compile overhead event-times all none,\n"
-             "cuda (all but nvtx),\n"
-             "api-all (all, and the API calls that only ask);\n"
-             "-NAME takes one away"},
+     .help = "record the kinds in LIST, separated by commas (default: all):\n" TRACE_BITS(
+         BIT) "all none,\n"
+              "cuda (all but nvtx), api-all (all, and API calls that only query);\n"
+              "-NAME removes one"},
     {.word = "graph",
      .argument = "HOW",
-     .type = OPTION_CALL,
-     .take = take_graph,
-     .help = "show each node of a CUDA graph (node), or each launch (graph)"},
+     .type = OPTION_CHOICE,
+     .offset = FIELD(graph_nodes),
+     .choices = graph_words,
+     .help = "show each node of a CUDA graph (node, the default) or each launch (graph)"},
     {.word = "delay",
      .argument = "SECONDS",
-     .type = OPTION_CALL,
-     .take = take_delay,
-     .help = "record nothing until SECONDS after the start"},
+     .type = OPTION_TIME,
+     .offset = FIELD(delay),
+     .help = "start recording SECONDS after the program's start"},
     {.word = "duration",
      .argument = "SECONDS",
      .type = OPTION_CALL,
      .take = take_duration,
-     .help = "record for SECONDS only; the program runs on"},
+     .help = "stop recording after SECONDS; the program runs on"},
     {.word = "capture-range",
      .argument = "RANGE",
      .type = OPTION_CALL,
      .take = take_capture_range,
-     .help = "record only while the program says so: none, api,\n"
+     .help = "record only while the program asks for it: none (default), api,\n"
              "cudaProfilerApi, nvtx:NAME or nvtx:NAME@DOMAIN"},
     {.word = "nvtx-domains",
      .argument = "LIST",
      .type = OPTION_CALL,
      .take = take_nvtx_domains,
-     .help = "record NVTX of these domains only, with commas between;\n"
+     .help = "record only these NVTX domains, separated by commas;\n"
              "'default' is the one without a name"},
     {.word = "nvtx-exclude",
      .argument = "LIST",
      .type = OPTION_CALL,
      .take = take_nvtx_exclude,
-     .help = "record NVTX of all domains but these"},
-    {.word = "backtrace",
-     .type = OPTION_CALL,
-     .take = take_backtrace,
-     .help = "keep the call stack of every allocation"},
+     .help = "record all NVTX domains except these"},
+    {.word = "backtrace", .offset = FIELD(backtrace), .help = "record the call stack of every allocation"},
     {.word = "flush-interval",
      .argument = "MS",
-     .type = OPTION_CALL,
-     .take = take_flush_interval,
-     .help = "collect GPU times every MS milliseconds (200)"},
+     .type = OPTION_NUMBER,
+     .least = 1,
+     .most = 3600000,
+     .unit = "milliseconds from 1 to 3600000",
+     .offset = FIELD(settings.flush_interval_ms),
+     .help = "collect GPU times every MS milliseconds (default: 200)"},
     {.word = "children",
      .argument = "WHETHER",
-     .type = OPTION_CALL,
-     .take = take_children,
-     .help = "record the processes that the program starts (yes), or the\n"
-             "first process alone (no)"},
+     .type = OPTION_CHOICE,
+     .offset = FIELD(first_alone),
+     .choices = children_words,
+     .help = "record the processes that the program starts (yes, the\n"
+             "default), or only the first process (no)"},
     {.word = "wait",
      .argument = "FOR",
-     .type = OPTION_CALL,
-     .take = take_wait,
-     .help = "end when the first process has ended (primary), or all\n"
-             "that are recorded (all)"},
+     .type = OPTION_CHOICE,
+     .offset = FIELD(wait_all),
+     .choices = wait_words,
+     .help = "end when the first process has ended (primary, the\n"
+             "default), or when all recorded processes have (all)"},
     {.word = "spool-dir",
      .argument = "DIR",
      .type = OPTION_TEXT,
      .offset = FIELD(spool_parent),
-     .help = "keep what is recorded in DIR while the program runs\n"
-             "($TMPDIR, else /tmp)"},
-    {.word = "keep-spool", .type = OPTION_FLAG, .offset = FIELD(keep_spool), .help = "do not remove it afterwards"},
+     .help = "store records in DIR while the program runs\n"
+             "(default: $TMPDIR or /tmp)"},
+    {.word = "keep-spool", .offset = FIELD(keep_spool), .help = "do not remove these records at the end"},
     {.word = "cupti",
      .argument = "FILE",
      .type = OPTION_CALL,
      .take = take_cupti,
-     .help = "use this libcupti before any other"},
+     .help = "load this libcupti instead of searching for one"},
     {.word = "plugin",
      .argument = "FILE",
      .type = OPTION_CALL,
      .take = take_plugin,
-     .help = "load FILE into the program: a library that is called when the\n"
-             "program does something; ,key=value… after it are its settings;\n"
-             "may be given more than once; leaks, hazards and calls are\n"
-             "there: gputrace-callbacks(3)"},
-    {.word = "live",
-     .type = OPTION_FLAG,
-     .offset = FIELD(live),
-     .help = "tell on stderr, while the program runs, what was recorded so far"},
-    {.word = "stats",
-     .type = OPTION_FLAG,
-     .offset = FIELD(stats),
-     .help = "print the report of the trace to stderr afterwards"},
+     .help = "load a plugin into the program: a file, or leaks, hazards or calls;\n"
+             "FILE,key=value,... passes settings; may be repeated"},
+    {.word = "live", .offset = FIELD(live), .help = "print progress to stderr while the program runs"},
+    {.word = "stats", .offset = FIELD(stats), .help = "print the report of the trace to stderr at the end"},
     {.word = "strict",
-     .type = OPTION_FLAG,
      .offset = FIELD(strict),
-     .help = "end with 124 when the program ended with 0 and anything is\n"
-             "missing in the trace"},
-    {.word = "quiet", .letter = 'q', .type = OPTION_FLAG, .offset = FIELD(quiet), .help = "print errors only"},
-    {.word = "verbose", .letter = 'v', .type = OPTION_FLAG, .offset = FIELD(verbose), .help = "explain what happens"},
+     .help = "exit with 124 if the program exits with 0 and the trace is\n"
+             "incomplete"},
+    OPTION_ROWS_VERBOSITY(run_options),
 };
+#undef BIT
 
 const struct command command_run = {
     .name = "run",

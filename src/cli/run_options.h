@@ -7,33 +7,37 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/log.h"
 #include "cli/options.h"
 #include "common/settings.h"
 
 struct run_options {
     const char *output;       /* name of the trace, with patterns */
-    const char *spool_parent; /* NULL: the usual place */
+    const char *spool_parent; /* NULL: the default place */
     uint64_t delay;           /* ns from the program's start to the first record, 0: at once */
     uint64_t duration;        /* ns from then on to the last record, 0: to the end */
-    struct settings settings; /* for the library; what the run itself finds out is filled in later */
+    struct settings settings; /* for the agent, without what run.c fills in */
+    int graph_nodes;          /* for settings.graph_nodes */
+    int first_alone;          /* 1: only the first process is recorded */
+    int wait_all;             /* 1: wait for all recorded processes, not only for the first */
+    bool backtrace;           /* for settings.backtrace */
     bool keep_spool;
-    bool first_alone; /* no other process is recorded */
-    bool wait_all;    /* for all processes that are recorded, not for the first alone */
-    bool quiet;
-    bool verbose;
+    bool quiet, verbose;
     bool stats;
-    bool strict; /* a trace in which something is missing is a failure */
-    bool live;   /* figures are told while it runs */
+    bool strict; /* an incomplete trace is a failure */
+    bool live;
 };
 
 /* The command itself, in run.c; command_run of options.h is its row. */
 int run_command(int argc, char **argv);
 
-/* The options as they are when none is given. */
+/* The options when none is given. */
 void run_options_init(struct run_options *options);
 
-/* How much is to be said, by -q and -v. */
-enum log_level run_options_level(const struct run_options *options);
+/*
+ * Reads the list of --trace into BITS (enum trace_bits): "kernel,memcpy", "all,-memory", "-runtime", "none". Names add,
+ * "all" adds what is on by default, "api-all" that and the API calls that are left out by default, "none" removes all,
+ * -NAME removes one. A list that begins with a removal starts from the default. Returns 0, or -1 after error().
+ */
+int trace_list_parse(const char *text, int64_t *bits);
 
 #endif

@@ -15,12 +15,12 @@
 #include "common/json_out.h"
 #include "common/log.h"
 #include "common/buffer.h"
-#include "common/rank.h"
+#include "common/settings.h"
 #include "common/spool.h"
 
 static void put_rank(struct json_out *json)
 {
-    struct rank rank;
+    struct job_rank rank;
     rank_read(&rank);
     if (rank.rank < 0)
         return;

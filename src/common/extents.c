@@ -21,9 +21,9 @@ void extents_release(struct extents *extents)
 
 void extents_rest(const struct extents *extents)
 {
-    file_vector_rest(&extents->points);
-    file_vector_rest(&extents->spans);
-    file_vector_rest(&extents->links);
+    file_vector_evict(&extents->points);
+    file_vector_evict(&extents->spans);
+    file_vector_evict(&extents->links);
 }
 
 static int compare_points(const void *a, const void *b)
@@ -59,7 +59,7 @@ static int join_points(struct extents *extents)
         else
             points[kept++] = points[i];
         if (i % REST_ITEMS == 0)
-            file_vector_rest(&extents->points);
+            file_vector_evict(&extents->points);
     }
     extents->points.count = kept;
     return kept < UINT32_MAX ? 0 : -1;
@@ -78,7 +78,7 @@ int extents_add(struct extents *extents, const struct extents_point *point)
         return -1;
     *added = *point;
     if (extents->points.count % REST_ITEMS == 0)
-        file_vector_rest(&extents->points);
+        file_vector_evict(&extents->points);
     return 0;
 }
 
@@ -89,7 +89,7 @@ int extents_span(struct extents *extents, uint32_t line, int64_t first, int64_t 
         return -1;
     *added = (struct extents_span){.first = first, .last = last, .line = line, .what = what};
     if (extents->spans.count % REST_ITEMS == 0)
-        file_vector_rest(&extents->spans);
+        file_vector_evict(&extents->spans);
     return 0;
 }
 

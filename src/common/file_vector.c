@@ -6,14 +6,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "common/page.h"
-#include "common/temporary_file.h"
+#include "common/memory.h"
+#include "common/sorter.h"
 
-/* Of all arrays of this process, wherever they are: its memory is one, and so is its table of descriptors. */
+/* Of all file vectors of this process: bytes of ordinary memory, and files. */
 static _Atomic size_t plain_bytes;
 static _Atomic size_t files;
 
-/* Others need descriptors, too, and large arrays need files more than small ones do. */
+/* Half of the descriptors, or a quarter, stay free for others: large vectors need files more than small ones do. */
 static bool may_open(size_t wanted)
 {
     struct rlimit limit;
@@ -33,10 +33,10 @@ static void *map(int fd, size_t bytes)
     return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 }
 
-/* NULL: there can be no file, or no room in it. */
-static void *move_to_file(void *items, size_t bytes, size_t wanted, struct big_memory *memory)
+/* NULL: no file can be made, or its disk is full. */
+static void *move_to_file(void *items, size_t bytes, size_t wanted, struct file_memory *memory)
 {
-    int fd = memory->directory ? unnamed_file(memory->directory) : -1;
+    int fd = memory->directory ? temporary_file_open(memory->directory) : -1;
     void *at = fd >= 0 && temporary_file_grow(fd, 0, wanted) == 0 ? map(fd, wanted) : MAP_FAILED;
     if (at == MAP_FAILED) {
         if (fd >= 0)
@@ -53,19 +53,19 @@ static void *move_to_file(void *items, size_t bytes, size_t wanted, struct big_m
     return at;
 }
 
-static void *move_to_memory(void *items, size_t bytes, size_t wanted, struct big_memory *memory)
+static void *move_to_memory(void *items, size_t bytes, size_t wanted, struct file_memory *memory)
 {
     void *at = malloc(wanted);
     if (!at)
         return NULL;
     memcpy(at, items, bytes);
-    big_memory_release(items, bytes, memory);
+    file_memory_release(items, bytes, memory);
     plain_bytes += wanted;
     memory->refused = true;
     return at;
 }
 
-static void *grow_file(void *items, size_t bytes, size_t wanted, struct big_memory *memory)
+static void *grow_file(void *items, size_t bytes, size_t wanted, struct file_memory *memory)
 {
     size_t had = whole_pages(bytes), room = whole_pages(wanted);
     void *at = MAP_FAILED;
@@ -74,12 +74,12 @@ static void *grow_file(void *items, size_t bytes, size_t wanted, struct big_memo
     return at != MAP_FAILED ? at : move_to_memory(items, bytes, wanted, memory);
 }
 
-void *big_memory_grow(void *items, size_t bytes, size_t wanted, struct big_memory *memory)
+void *file_memory_grow(void *items, size_t bytes, size_t wanted, struct file_memory *memory)
 {
     if (memory->file)
         return grow_file(items, bytes, wanted, memory);
     void *at = NULL;
-    bool many = plain_bytes - bytes + wanted > BIG_ARRAYS_PLAIN;
+    bool many = plain_bytes - bytes + wanted > FILE_VECTORS_PLAIN;
     if (wanted > (many ? FILE_VECTOR_LEAST : FILE_VECTOR_PLAIN) && !memory->refused && may_open(wanted))
         at = move_to_file(items, bytes, whole_pages(wanted), memory);
     if (at)
@@ -89,7 +89,7 @@ void *big_memory_grow(void *items, size_t bytes, size_t wanted, struct big_memor
     return at;
 }
 
-void big_memory_release(void *items, size_t bytes, struct big_memory *memory)
+void file_memory_release(void *items, size_t bytes, struct file_memory *memory)
 {
     if (memory->file) {
         munmap(items, whole_pages(bytes));
@@ -103,7 +103,7 @@ void big_memory_release(void *items, size_t bytes, struct big_memory *memory)
     memory->refused = false;
 }
 
-void big_memory_rest(void *items, size_t bytes, const struct big_memory *memory)
+void file_memory_evict(void *items, size_t bytes, const struct file_memory *memory)
 {
     if (memory->file)
         madvise(items, whole_pages(bytes), MADV_DONTNEED);
@@ -112,141 +112,161 @@ void big_memory_rest(void *items, size_t bytes, const struct big_memory *memory)
 #define FAR_BYTES ((size_t)64 << 10) /* the kernel maps so much around a page */
 #define JUMPS 128u                   /* before pages are given back */
 
-void big_memory_found(void *items, size_t bytes, size_t at, struct big_memory *memory)
+void file_memory_found(void *items, size_t bytes, size_t at, struct file_memory *memory)
 {
     size_t distance = at > memory->found ? at - memory->found : memory->found - at;
     if (distance < FAR_BYTES)
         return;
     memory->found = at;
     if (++memory->jumps % JUMPS == 0)
-        big_memory_rest(items, bytes, memory);
+        file_memory_evict(items, bytes, memory);
 }
 
-/* --- sorting: blocks by themselves, then all of them merged into another file, and back --- */
+#define SORTED_BYTES ((size_t)8 << 20) /* at a time, and what is read or written before pages are given back */
 
-#define BLOCK_BYTES ((size_t)8 << 20)
-#define REST_BYTES ((size_t)8 << 20) /* are read or written before pages are given back */
-
-struct sort {
-    char *items, *merged;
-    size_t count, size, per_block, blocks;
-    int (*compare)(const void *, const void *);
-    const struct big_memory *memory;
-    struct big_memory other;
-    size_t *next; /* of each block: the item that comes next … */
-    size_t *heap; /* … and blocks, that with the least item first */
-    size_t open;  /* blocks in it */
+/* One walk over the items: gives pages back on its way. */
+struct pass {
+    char *items;
+    size_t count, size, touched;
+    const struct file_memory *memory;
 };
 
-static bool is_sorted(const struct sort *sort)
+static void pass_on(struct pass *pass)
 {
-    size_t since = 0;
-    for (size_t i = 1; i < sort->count; i++, since += sort->size) {
-        if (sort->compare(sort->items + (i - 1) * sort->size, sort->items + i * sort->size) > 0)
+    pass->touched += pass->size;
+    if (pass->touched < SORTED_BYTES)
+        return;
+    file_memory_evict(pass->items, pass->count * pass->size, pass->memory);
+    pass->touched = 0;
+}
+
+static bool is_sorted(struct pass pass, int (*compare)(const void *, const void *))
+{
+    for (size_t i = 1; i < pass.count; i++, pass_on(&pass))
+        if (compare(pass.items + (i - 1) * pass.size, pass.items + i * pass.size) > 0)
             return false;
-        if (since >= REST_BYTES) {
-            big_memory_rest(sort->items, sort->count * sort->size, sort->memory);
-            since = 0;
-        }
-    }
     return true;
 }
 
-static size_t block_end(const struct sort *sort, size_t block)
+static int fill(struct sorter *sorter, struct pass pass)
 {
-    size_t end = (block + 1) * sort->per_block;
-    return end < sort->count ? end : sort->count;
+    int status = 0;
+    for (size_t i = 0; i < pass.count && status == 0; i++, pass_on(&pass))
+        status = sorter_add_bytes(sorter, pass.items + i * pass.size, pass.size);
+    return status < 0 ? -1 : sorter_ready(sorter);
 }
 
-static bool comes_before(const struct sort *sort, size_t a, size_t b)
+static int read_back(const struct sorter *sorter, struct pass pass)
 {
-    int order = sort->compare(sort->items + sort->next[a] * sort->size, sort->items + sort->next[b] * sort->size);
-    return order != 0 ? order < 0 : a < b;
+    struct sorter_walk walk;
+    const void *item;
+    sorter_walk_begin(&walk, sorter);
+    for (char *at = pass.items; (item = sorter_next(&walk)); at += pass.size, pass_on(&pass))
+        memcpy(at, item, pass.size);
+    return sorter_walk_end(&walk);
 }
 
-static void buffer_down(struct sort *sort, size_t at)
+int file_memory_sort(void *items, size_t count, size_t size, int (*compare)(const void *, const void *),
+                     const struct file_memory *memory)
 {
-    for (size_t child; (child = 2 * at + 1) < sort->open; at = child) {
-        if (child + 1 < sort->open && comes_before(sort, sort->heap[child + 1], sort->heap[child]))
-            child++;
-        if (!comes_before(sort, sort->heap[child], sort->heap[at]))
-            return;
-        size_t block = sort->heap[at];
-        sort->heap[at] = sort->heap[child];
-        sort->heap[child] = block;
-    }
-}
-
-static void rest_both(const struct sort *sort)
-{
-    big_memory_rest(sort->items, sort->count * sort->size, sort->memory);
-    big_memory_rest(sort->merged, sort->count * sort->size, &sort->other);
-}
-
-static void merge(struct sort *sort)
-{
-    size_t since = 0;
-    for (size_t i = sort->open; i-- > 0;)
-        buffer_down(sort, i);
-    for (size_t i = 0; i < sort->count; i++, since += sort->size) {
-        size_t block = sort->heap[0];
-        memcpy(sort->merged + i * sort->size, sort->items + sort->next[block]++ * sort->size, sort->size);
-        if (sort->next[block] == block_end(sort, block))
-            sort->heap[0] = sort->heap[--sort->open];
-        buffer_down(sort, 0);
-        if (since >= REST_BYTES) {
-            rest_both(sort);
-            since = 0;
-        }
-    }
-    rest_both(sort);
-}
-
-static void copy_back(const struct sort *sort)
-{
-    size_t bytes = sort->count * sort->size;
-    for (size_t at = 0; at < bytes; at += REST_BYTES) {
-        memcpy(sort->items + at, sort->merged + at, bytes - at < REST_BYTES ? bytes - at : REST_BYTES);
-        rest_both(sort);
-    }
-}
-
-static int sort_blocks(struct sort *sort)
-{
-    size_t bytes = sort->count * sort->size;
-    sort->next = calloc(sort->blocks, sizeof(*sort->next));
-    sort->heap = calloc(sort->blocks, sizeof(*sort->heap));
-    sort->merged = big_memory_grow(NULL, 0, bytes, &sort->other);
-    if (!sort->next || !sort->heap || !sort->merged)
-        return -1;
-    for (size_t i = 0; i < sort->blocks; i++) {
-        sort->next[i] = i * sort->per_block;
-        sort->heap[sort->open++] = i;
-        qsort(sort->items + sort->next[i] * sort->size, block_end(sort, i) - sort->next[i], sort->size, sort->compare);
-        big_memory_rest(sort->items, bytes, sort->memory);
-    }
-    merge(sort);
-    copy_back(sort);
-    return 0;
-}
-
-int big_memory_sort(void *items, size_t count, size_t size, int (*compare)(const void *, const void *),
-                    const struct big_memory *memory)
-{
-    struct sort sort = {.items = items, .count = count, .size = size, .compare = compare, .memory = memory};
-    if (count < 2 || is_sorted(&sort))
+    struct pass pass = {.items = items, .count = count, .size = size, .memory = memory};
+    struct sorter_room room = {.left = 0, .run = SORTED_BYTES, .directory = memory->directory};
+    struct sorter sorter;
+    if (count < 2 || is_sorted(pass, compare))
         return 0;
     if (!memory->file) {
         qsort(items, count, size, compare);
         return 0;
     }
-    sort.per_block = BLOCK_BYTES / size;
-    sort.blocks = (count + sort.per_block - 1) / sort.per_block;
-    sort.other.directory = memory->directory;
-    int result = sort_blocks(&sort);
-    if (sort.merged)
-        big_memory_release(sort.merged, count * size, &sort.other);
-    free(sort.next);
-    free(sort.heap);
-    return result;
+    sorter_init(&sorter, &room, size, compare);
+    int status = fill(&sorter, pass);
+    if (status == 0)
+        status = read_back(&sorter, pass);
+    sorter_release(&sorter);
+    return status;
+}
+
+/* --- blocks that stay where they are --- */
+
+#define PLAIN_EXTENT ((size_t)4 << 20)
+#define FILE_EXTENT ((size_t)32 << 20)
+
+void spill_init(struct spill *spill, const char *directory)
+{
+    *spill = (struct spill){.directory = directory, .most_plain = SPILL_PLAIN_BYTES};
+}
+
+void spill_release(struct spill *spill)
+{
+    for (size_t i = 0; i < spill->extents.count; i++)
+        munmap(spill->extents.items[i].at, spill->extents.items[i].size);
+    array_release(&spill->extents);
+    if (spill->started && spill->fd >= 0)
+        close(spill->fd);
+    *spill = (struct spill){0};
+}
+
+static void *map_in_file(struct spill *spill)
+{
+    if (!spill->started) {
+        spill->started = true;
+        spill->fd = temporary_file_open(spill->directory);
+    }
+    if (spill->fd < 0 || temporary_file_grow(spill->fd, spill->file_bytes, FILE_EXTENT) != 0)
+        return MAP_FAILED;
+    void *at = mmap(NULL, FILE_EXTENT, PROT_READ | PROT_WRITE, MAP_SHARED, spill->fd, (off_t)spill->file_bytes);
+    if (at != MAP_FAILED)
+        spill->file_bytes += FILE_EXTENT;
+    return at;
+}
+
+static void *map_plain(void)
+{
+    return mmap(NULL, PLAIN_EXTENT, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+static struct spill_extent *add_extent(struct spill *spill)
+{
+    struct spill_extent *extent = array_push(&spill->extents);
+    if (!extent)
+        return NULL;
+    bool large = spill->directory && spill->plain_bytes >= spill->most_plain;
+    void *at = large ? map_in_file(spill) : MAP_FAILED;
+    extent->in_file = at != MAP_FAILED;
+    if (!extent->in_file)
+        at = map_plain();
+    if (at == MAP_FAILED) {
+        spill->extents.count--;
+        return NULL;
+    }
+    extent->at = at;
+    extent->size = extent->in_file ? FILE_EXTENT : PLAIN_EXTENT;
+    spill->plain_bytes += extent->in_file ? 0 : extent->size;
+    return extent;
+}
+
+void *spill_block(struct spill *spill, size_t size)
+{
+    struct spill_extent *last = spill->extents.count ? &spill->extents.items[spill->extents.count - 1] : NULL;
+    size_t from = last ? (last->used + size - 1) / size * size : 0;
+    if (!last || from + size > last->size) {
+        last = add_extent(spill);
+        from = 0;
+    }
+    if (!last)
+        return NULL;
+    last->used = from + size;
+    return last->at + from;
+}
+
+bool spill_last_in_file(const struct spill *spill)
+{
+    return spill->extents.count > 0 && spill->extents.items[spill->extents.count - 1].in_file;
+}
+
+void spill_evict(const struct spill *spill)
+{
+    for (size_t i = 0; i < spill->extents.count; i++)
+        if (spill->extents.items[i].in_file)
+            madvise(spill->extents.items[i].at, spill->extents.items[i].size, MADV_DONTNEED);
 }

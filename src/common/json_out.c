@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/buffer.h"
-#include "common/utf8.h"
+#include "common/text.h"
 
 void json_out_init(struct json_out *json, struct buffer *buffer, bool pretty)
 {

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/utf8.h"
+#include "common/text.h"
 
 #define NSIG_BYTES (_NSIG / 8) /* of a set of signals, to the kernel */
 

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -20,9 +21,12 @@ static int64_t number(const char *variable, int64_t otherwise)
     if (!text || !*text)
         return otherwise;
     char *end;
+    int saved = errno;
     errno = 0;
     long long value = strtoll(text, &end, 10);
-    return errno || *end ? otherwise : value;
+    int failure = errno;
+    errno = saved;
+    return failure || *end ? otherwise : value;
 }
 
 void settings_init(struct settings *settings)
@@ -63,4 +67,32 @@ int settings_export(const struct settings *settings)
     SETTINGS_NUMBERS(WRITE)
 #undef WRITE
     return failed ? -1 : 0;
+}
+
+static const struct {
+    const char *rank, *world_size, *local;
+} variables[] = {
+    {"RANK", "WORLD_SIZE", "LOCAL_RANK"},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
+    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
+    {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"},
+};
+
+/* The number in VARIABLE, or -1: it is absent or not a rank. */
+static int64_t rank_number(const char *variable)
+{
+    int64_t value = number(variable, -1);
+    return value < 0 || value >= INT32_MAX ? -1 : value;
+}
+
+void rank_read(struct job_rank *rank)
+{
+    *rank = (struct job_rank){-1, -1, -1};
+    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]) && rank->rank < 0; i++) {
+        rank->rank = rank_number(variables[i].rank);
+        if (rank->rank < 0)
+            continue;
+        rank->world_size = rank_number(variables[i].world_size);
+        rank->local = rank_number(variables[i].local);
+    }
 }

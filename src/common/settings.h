@@ -1,8 +1,9 @@
 /*
- * What the launcher tells the library, by environment variables. One list, read once by each process.
+ * What both processes read from the environment: the settings that the launcher passes to the agent, and the rank in a
+ * job of many processes.
  *
- * The launcher writes every setting it has a value for; the library reads them at its first entry and never again.
- * A value that does not parse counts as absent.
+ * The launcher writes every setting that has a value; the agent reads them at its first entry and never again. A value
+ * that does not parse counts as absent.
  */
 #ifndef GPUTRACE_COMMON_SETTINGS_H
 #define GPUTRACE_COMMON_SETTINGS_H
@@ -11,8 +12,8 @@
 
 /*      field            variable                     what it holds */
 #define SETTINGS_TEXTS(X)                                                                                             \
-    X(spool_directory, "GPUTRACE_SPOOL")       /* directory of this run's spool files; absent: do nothing at all */   \
-    X(spool_server, "GPUTRACE_SPOOL_SERVER")   /* whom to ask for a file there: spool_request.h */                    \
+    X(spool_directory, "GPUTRACE_SPOOL")       /* directory of this run's spool files; absent: record nothing */      \
+    X(spool_server, "GPUTRACE_SPOOL_SERVER")   /* address of the socket that makes a file there */                    \
     X(library, "GPUTRACE_LIBRARY")             /* path of libgputrace.so, for gputrace.h */                           \
     X(cupti, "GPUTRACE_CUPTI")                 /* path of the libcupti to load, before any search */                  \
     X(capture_range, "GPUTRACE_CAPTURE_RANGE") /* none, api, cudaProfilerApi, nvtx:NAME or nvtx:NAME@DOMAIN */        \
@@ -46,22 +47,23 @@ enum backtrace { BACKTRACE_NONE = 0, BACKTRACE_ALLOCATIONS = 1 };
 
 /* What can be recorded: `--trace` names them; `all` is every one but those marked off by default.
  *      bit      name on the command line, on by default, what it is */
-#define TRACE_BITS(X)                                                         \
-    X(KERNEL, "kernel", 1, "kernels")                                         \
-    X(MEMCPY, "memcpy", 1, "copies of every kind, peer to peer too")          \
-    X(MEMSET, "memset", 1, "memory sets")                                     \
-    X(RUNTIME, "runtime", 1, "CUDA runtime calls")                            \
-    X(DRIVER, "driver", 1, "CUDA driver calls that the program makes itself") \
-    X(SYNC, "sync", 1, "synchronisation: who waited for what")                \
-    X(EVENT, "event", 1, "CUDA events")                                       \
-    X(STREAM, "stream", 1, "streams and contexts")                            \
-    X(GRAPH, "graph", 1, "CUDA graphs")                                       \
-    X(MEMORY, "memory", 1, "allocations and releases")                        \
-    X(NVTX, "nvtx", 1, "NVTX ranges, marks and names")                        \
-    X(COMPILE, "compile", 1, "module loads, compilation, captures of graphs") \
-    X(OVERHEAD, "overhead", 0, "CUPTI's own overhead")                        \
-    X(EVENT_TIMES, "event-times", 0, "when the GPU came to each CUDA event")  \
-    X(API_ALL, "api-all", 0, "API calls that only ask, too (api_classes.list)")
+#define TRACE_BITS(X)                                                           \
+    X(KERNEL, "kernel", 1, "kernels")                                           \
+    X(MEMCPY, "memcpy", 1, "copies of every kind, peer to peer too")            \
+    X(MEMSET, "memset", 1, "memory sets")                                       \
+    X(RUNTIME, "runtime", 1, "CUDA runtime calls")                              \
+    X(DRIVER, "driver", 1, "CUDA driver calls that the program makes itself")   \
+    X(SYNC, "sync", 1, "synchronisation: who waited for what")                  \
+    X(EVENT, "event", 1, "CUDA events")                                         \
+    X(STREAM, "stream", 1, "streams and contexts")                              \
+    X(GRAPH, "graph", 1, "CUDA graphs")                                         \
+    X(MEMORY, "memory", 1, "allocations and releases")                          \
+    X(NVTX, "nvtx", 1, "NVTX ranges, marks and names")                          \
+    X(COMPILE, "compile", 1, "module loads, compilation, captures of graphs")   \
+    X(OVERHEAD, "overhead", 0, "CUPTI's own overhead")                          \
+    X(EVENT_TIMES, "event-times", 0, "when the GPU came to each CUDA event")    \
+    X(API_ALL, "api-all", 0, "API calls that only ask, too (api_classes.list)") \
+    X(UNIFIED_MEMORY, "unified-memory", 0, "migrations and page faults of managed memory")
 
 enum trace_index {
 #define BIT(name, word, on, text) TRACE_INDEX_##name,
@@ -76,9 +78,12 @@ enum trace_bits {
 #define BIT(name, word, on, text) | ((on) << TRACE_INDEX_##name)
         TRACE_DEFAULT = 0 TRACE_BITS(BIT),
 #undef BIT
+#define BIT(name, word, on, text) | TRACE_##name
+    TRACE_OF_CUDA = (0 TRACE_BITS(BIT)) & ~TRACE_NVTX,
+#undef BIT
 };
 
-/* Settings as they are when nobody says otherwise. */
+/* The defaults. */
 void settings_init(struct settings *settings);
 
 /* Reads all settings from the environment; texts point into it. Absent numbers take their defaults. */
@@ -86,5 +91,15 @@ void settings_read(struct settings *settings);
 
 /* Writes all settings into the environment of this process (the launcher's child, before exec). */
 int settings_export(const struct settings *settings);
+
+/* The number of this process in a job of many, as torchrun, Open MPI, MPICH, Intel MPI and Slurm set it. Each is -1
+ * when it is not known. */
+struct job_rank {
+    int64_t rank;
+    int64_t world_size;
+    int64_t local; /* among the processes on this host */
+};
+
+void rank_read(struct job_rank *rank);
 
 #endif

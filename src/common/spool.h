@@ -42,6 +42,7 @@
 #define GPUTRACE_COMMON_SPOOL_H
 
 #include <assert.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -208,12 +209,21 @@ struct spool_record {
  * the pid in the file's name means nothing or another process.
  */
 
-/* The lock belongs to the open file FD, and stays as long as any descriptor or mapping of that is there. Gives 0, or -1
- * with errno set: the file system has no locks. */
-int spool_lock_take(int fd);
+/* The lock belongs to the open file FD, and stays as long as any descriptor or mapping of it. A lock of the process
+ * would end with the first descriptor that the program closes. Returns 0, or -1 with errno set: the file system has no
+ * locks. */
+static inline int spool_lock_take(int fd)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    return fcntl(fd, F_OFD_SETLK, &lock);
+}
 
 /* FD is of another open(). */
-bool spool_lock_is_held(int fd);
+static inline bool spool_lock_is_held(int fd)
+{
+    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+    return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
 
 /*
  * How a process that cannot reach the spool directory gets its spool: it asks the launcher, which makes the file and

@@ -1,8 +1,13 @@
 #include "common/threads.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 unsigned threads_start(pthread_t *threads, unsigned count, void *(*run)(void *context), void *context)
 {
@@ -19,4 +24,207 @@ unsigned threads_start(pthread_t *threads, unsigned count, void *(*run)(void *co
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     errno = failure ? failure : errno;
     return started;
+}
+
+enum slot_state { SLOT_EMPTY, SLOT_MADE, SLOT_NOTHING, SLOT_FAILED };
+
+struct slot {
+    enum slot_state state;
+    unsigned of_piece; /* the slot of the piece in flight whose number % slot_count is this */
+    unsigned free;     /* the first `free_count` of these are the slots that are not in use */
+};
+
+struct ordered_run {
+    struct ordered_loop loop;
+    pthread_mutex_t lock;       /* of all below */
+    pthread_cond_t made, space; /* the caller waits for a piece, a worker for a slot */
+    unsigned slot_count, free_count;
+    struct slot *slots;
+    size_t begun, taken; /* pieces */
+    size_t held;         /* bytes of those between */
+    bool in_use;         /* the caller has piece `taken` */
+    bool stopped;
+    unsigned next_worker, started;
+    pthread_t threads[];
+};
+
+static unsigned processors(void)
+{
+    cpu_set_t allowed; /* of 1,024; where there are more the call fails */
+    long count =
+        sched_getaffinity(0, sizeof(allowed), &allowed) == 0 ? CPU_COUNT(&allowed) : sysconf(_SC_NPROCESSORS_ONLN);
+    return count > 0 ? (unsigned)count : 1;
+}
+
+unsigned ordered_loop_workers(unsigned wanted, unsigned most)
+{
+    unsigned count = wanted ? wanted : processors();
+    return count < most ? count : most;
+}
+
+static int run_alone(const struct ordered_loop *loop)
+{
+    int result = 0;
+    for (size_t i = 0; i < loop->count && result == 0; i++) {
+        result = loop->begin ? loop->begin(loop->context, i, 0) : 0;
+        if (result == 0)
+            result = loop->make(loop->context, i, 0, 0);
+        if (result == 0)
+            result = loop->take(loop->context, i, 0);
+    }
+    return result > 0 ? 0 : result;
+}
+
+/* --- with the lock held --- */
+
+static size_t size_of(const struct ordered_run *run, size_t piece)
+{
+    return run->loop.size ? run->loop.size(run->loop.context, piece) : 0;
+}
+
+static bool has_space(const struct ordered_run *run)
+{
+    if (run->begun == run->taken)
+        return true;
+    return run->free_count > 0 && (!run->loop.size || run->held + size_of(run, run->begun) <= run->loop.most);
+}
+
+static unsigned *slot_of(const struct ordered_run *run, size_t piece)
+{
+    return &run->slots[piece % run->slot_count].of_piece;
+}
+
+static bool is_over(const struct ordered_run *run)
+{
+    return run->stopped || run->begun == run->loop.count;
+}
+
+/* Wakes one worker if it can begin a piece. It wakes the next one: all of them at once would wait for the lock. */
+static void wake(struct ordered_run *run)
+{
+    if (is_over(run))
+        pthread_cond_broadcast(&run->space);
+    else if (has_space(run))
+        pthread_cond_signal(&run->space);
+}
+
+/* False: there is no other. */
+static bool begin_piece(struct ordered_run *run, size_t *piece)
+{
+    while (!is_over(run) && !has_space(run))
+        pthread_cond_wait(&run->space, &run->lock);
+    if (is_over(run))
+        return false;
+    unsigned slot = run->slots[run->free_count - 1].free;
+    if (run->loop.begin && run->loop.begin(run->loop.context, run->begun, slot) != 0) {
+        run->loop.count = run->begun;
+        pthread_cond_broadcast(&run->space);
+        pthread_cond_signal(&run->made);
+        return false;
+    }
+    run->free_count--;
+    *piece = run->begun++;
+    *slot_of(run, *piece) = slot;
+    run->held += size_of(run, *piece);
+    wake(run);
+    return true;
+}
+
+static void end_piece(struct ordered_run *run)
+{
+    unsigned slot = *slot_of(run, run->taken);
+    run->slots[slot].state = SLOT_EMPTY;
+    run->slots[run->free_count++].free = slot;
+    run->held -= size_of(run, run->taken++);
+    run->in_use = false;
+    wake(run);
+}
+
+/* --- threads --- */
+
+static void *work(void *data)
+{
+    struct ordered_run *run = data;
+    size_t piece;
+    pthread_mutex_lock(&run->lock);
+    unsigned worker = run->next_worker++;
+    while (begin_piece(run, &piece)) {
+        unsigned slot = *slot_of(run, piece);
+        pthread_mutex_unlock(&run->lock);
+        int result = run->loop.make(run->loop.context, piece, slot, worker);
+        pthread_mutex_lock(&run->lock);
+        run->slots[slot].state = result == 0 ? SLOT_MADE : result > 0 ? SLOT_NOTHING : SLOT_FAILED;
+        pthread_cond_signal(&run->made);
+    }
+    pthread_mutex_unlock(&run->lock);
+    return NULL;
+}
+
+struct ordered_run *ordered_run_begin(const struct ordered_loop *loop)
+{
+    if (loop->workers <= 1 || loop->count <= 1)
+        return NULL;
+    struct ordered_run *run = calloc(1, sizeof(*run) + loop->workers * sizeof(*run->threads));
+    if (!run)
+        return NULL;
+    run->loop = *loop;
+    run->slot_count = ordered_loop_slots(loop->workers);
+    run->slots = calloc(run->slot_count, sizeof(*run->slots));
+    for (; run->slots && run->free_count < run->slot_count; run->free_count++)
+        run->slots[run->free_count].free = run->free_count;
+    pthread_mutex_init(&run->lock, NULL);
+    pthread_cond_init(&run->made, NULL);
+    pthread_cond_init(&run->space, NULL);
+    if (run->slots)
+        run->started = threads_start(run->threads, loop->workers, work, run);
+    if (run->started > 0)
+        return run;
+    ordered_run_end(run);
+    return NULL;
+}
+
+int ordered_run_next(struct ordered_run *run, unsigned *slot)
+{
+    int result = 1;
+    pthread_mutex_lock(&run->lock);
+    if (run->in_use)
+        end_piece(run);
+    while (run->taken == run->begun ? !is_over(run) : run->slots[*slot_of(run, run->taken)].state == SLOT_EMPTY)
+        pthread_cond_wait(&run->made, &run->lock);
+    if (run->taken < run->begun) {
+        *slot = *slot_of(run, run->taken);
+        enum slot_state state = run->slots[*slot].state;
+        result = state == SLOT_MADE ? 0 : state == SLOT_NOTHING ? 1 : -1;
+        run->in_use = result == 0;
+    }
+    pthread_mutex_unlock(&run->lock);
+    return result;
+}
+
+void ordered_run_end(struct ordered_run *run)
+{
+    pthread_mutex_lock(&run->lock);
+    run->stopped = true;
+    pthread_cond_broadcast(&run->space);
+    pthread_mutex_unlock(&run->lock);
+    for (unsigned i = 0; i < run->started; i++)
+        pthread_join(run->threads[i], NULL);
+    pthread_cond_destroy(&run->space);
+    pthread_cond_destroy(&run->made);
+    pthread_mutex_destroy(&run->lock);
+    free(run->slots);
+    free(run);
+}
+
+int ordered_loop_run(const struct ordered_loop *loop)
+{
+    struct ordered_run *run = ordered_run_begin(loop);
+    unsigned slot;
+    int result = 0;
+    if (!run)
+        return run_alone(loop);
+    for (size_t i = 0; result == 0 && (result = ordered_run_next(run, &slot)) == 0; i++)
+        result = loop->take(loop->context, i, slot);
+    ordered_run_end(run);
+    return result > 0 ? 0 : result;
 }

@@ -1,38 +1,85 @@
 /*
- * Threads that work beside others for a while.
+ * Threads, and a parallel loop whose results come in order.
  */
 #ifndef GPUTRACE_COMMON_THREADS_H
 #define GPUTRACE_COMMON_THREADS_H
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-/* Starts up to COUNT threads that call RUN(CONTEXT), as many as can be had, and gives their number; errno says why it
- * is not COUNT. What is sent to the process is for the other threads: these handle no signal but those of their own
- * faults. */
+/* Starts up to COUNT threads that call RUN(CONTEXT) and returns how many; errno says why it is not COUNT. The threads
+ * handle no signal that is sent to the process, only those of their own faults. */
 unsigned threads_start(pthread_t *threads, unsigned count, void *(*run)(void *context), void *context);
 
-/*
- * A key for data of threads that may not be had: a process has 1024 of them, and the program may use them all. A key
- * that was not made must not be set: its number is somebody else's.
- */
-
+/* A key for data of threads. A process has 1024 keys, and the program may use them all; then nothing is set. */
 struct thread_key {
     pthread_key_t key;
     bool made;
 };
 
-/* ENDED is called with what a thread set, when it ends. */
+/* A thread that ends calls ENDED with what it set. */
 static inline void thread_key_make(struct thread_key *key, void (*ended)(void *value))
 {
     key->made = pthread_key_create(&key->key, ended) == 0;
 }
 
-/* Without the key nothing happens, also at the thread's end. */
 static inline void thread_key_set(const struct thread_key *key, const void *value)
 {
     if (key->made)
         pthread_setspecific(key->key, value);
 }
+
+/*
+ * An ordered parallel loop: several threads make numbered pieces, and one thread takes them in their order.
+ *
+ * Pieces are begun in their order. A piece has a slot of its own from its beginning until the next one is asked for.
+ * There are few slots, so memory does not grow with the number of pieces. With size() it does not grow with the number
+ * of threads either. The slot that was freed last is used next: of slots that keep their memory few are large.
+ */
+
+#define ORDERED_LOOP_UNKNOWN SIZE_MAX
+
+struct ordered_loop {
+    size_t count;     /* ORDERED_LOOP_UNKNOWN: begin() or make() returns 1 at the end */
+    unsigned workers; /* threads that make pieces; up to 1: the caller makes what it takes */
+    /* Begins a piece; called in the order of pieces, by one thread at a time. Returns 0, or 1: there is no such piece
+     * and none after it. May be NULL. */
+    int (*begin)(void *context, size_t piece, unsigned slot);
+    /* Makes a piece in its slot; called by thread WORKER, from 0. Returns 0, -1 after error(), or 1 as begin(). */
+    int (*make)(void *context, size_t piece, unsigned slot, unsigned worker);
+    /* Takes it; called by the thread that runs the loop, in the order of pieces. Returns 0, or -1 after error(). */
+    int (*take)(void *context, size_t piece, unsigned slot);
+    /* About how many bytes a piece takes in its slot; called by any of the threads. No piece is begun that would make
+     * those in slots larger than MOST together, unless it is alone. NULL: there is no limit. */
+    size_t (*size)(void *context, size_t piece);
+    size_t most;
+    void *context;
+};
+
+/* WANTED threads or, where that is 0, as many as may run at once here; at most MOST. */
+unsigned ordered_loop_workers(unsigned wanted, unsigned most);
+
+/* How many slots there are. */
+static inline unsigned ordered_loop_slots(unsigned workers)
+{
+    return workers > 1 ? workers + workers / 2 + 1 : 1;
+}
+
+/* Makes and takes all pieces. Returns 0, or -1 when one failed: then no later one was taken. Works with fewer threads,
+ * or none, where the system gives no more. */
+int ordered_loop_run(const struct ordered_loop *loop);
+
+/* The same for a caller that asks for each piece; take() is not called. */
+struct ordered_run;
+
+/* Starts the threads. NULL: there are none, or no memory. */
+struct ordered_run *ordered_run_begin(const struct ordered_loop *loop);
+/* Waits for the next piece, whose SLOT is the caller's until the next call. Returns 0, -1: it failed, or 1: it was the
+ * last one. */
+int ordered_run_next(struct ordered_run *run, unsigned *slot);
+/* Waits for the threads to end. */
+void ordered_run_end(struct ordered_run *run);
 
 #endif

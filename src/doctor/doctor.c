@@ -1,63 +1,371 @@
 #include "doctor/doctor.h"
 
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
 #include "common/buffer.h"
-#include "doctor/check.h"
+#include "common/cupti_path.h"
+#include "doctor/libraries.h"
+#include "launch/program.h"
+#include "launch/run_directory.h"
+
+enum verdict {
+    VERDICT_OK,
+    VERDICT_NOTE,    /* worth knowing; tracing works */
+    VERDICT_PROBLEM, /* tracing does not work, or not completely */
+};
+
+struct doctor {
+    const struct doctor_options *options;
+    struct driver_answer driver;
+    struct buffer *out;
+    const char *title; /* of the check that runs */
+    int problems;
+};
+
+/* Writes what the check found. */
+__attribute__((format(printf, 3, 4))) static void report(struct doctor *doctor, enum verdict verdict,
+                                                         const char *format, ...)
+{
+    static const char *const verdicts[] = {"ok", "note", "problem"};
+    va_list args;
+    buffer_format(doctor->out, "%-8s %-15s ", verdicts[verdict], doctor->title);
+    va_start(args, format);
+    buffer_vformat(doctor->out, format, args);
+    va_end(args);
+    buffer_char(doctor->out, '\n');
+    doctor->problems += verdict == VERDICT_PROBLEM;
+}
+
+/* Writes how to fix it. */
+__attribute__((format(printf, 2, 3))) static void report_fix(struct doctor *doctor, const char *format, ...)
+{
+    va_list args;
+    buffer_format(doctor->out, "%-8s %-15s to fix: ", "", "");
+    va_start(args, format);
+    buffer_vformat(doctor->out, format, args);
+    va_end(args);
+    buffer_char(doctor->out, '\n');
+}
+
+/* --- NVIDIA: GPU, driver, toolkit, CUPTI --- */
+
+#define DRIVER_PAGE "https://www.nvidia.com/drivers"
+#define TOOLKIT_PAGE "https://developer.nvidia.com/cuda-downloads"
+
+static void check_gpu(struct doctor *doctor)
+{
+    const struct driver_answer *driver = &doctor->driver;
+    if (driver->devices > 0) {
+        report(doctor, VERDICT_OK, "%d device%s; the first is '%s'", driver->devices, driver->devices == 1 ? "" : "s",
+               driver->device);
+    } else if (access("/dev/nvidia0", F_OK) == 0 || access("/dev/dxg", F_OK) == 0) {
+        report(doctor, VERDICT_PROBLEM, "there is a device file, but the driver finds no GPU");
+        report_fix(doctor, "see the driver below; CUDA_VISIBLE_DEVICES, which is '%s', may hide the GPU",
+                   getenv("CUDA_VISIBLE_DEVICES") ? getenv("CUDA_VISIBLE_DEVICES") : "not set");
+    } else {
+        report(doctor, VERDICT_PROBLEM, "none: no /dev/nvidia0 and no /dev/dxg");
+        report_fix(doctor, "give the GPU to the container (docker run --gpus all); programs that use NVTX without "
+                           "CUDA can be traced without a GPU");
+    }
+}
+
+/* The kernel module's version, "580.159"; "" when there is none. */
+static void read_module_version(char *text, size_t size)
+{
+    *text = '\0';
+    FILE *file = fopen("/sys/module/nvidia/version", "r");
+    if (!file)
+        return;
+    if (fgets(text, (int)size, file))
+        text[strcspn(text, "\n")] = '\0';
+    fclose(file);
+}
+
+static void check_driver(struct doctor *doctor)
+{
+    const struct driver_answer *driver = &doctor->driver;
+    char module[64];
+    read_module_version(module, sizeof(module));
+    if (driver->end == PROBE_CRASHED || driver->end == PROBE_TOO_SLOW) {
+        report(doctor, VERDICT_PROBLEM, "libcuda.so.1 %s when it was initialised",
+               driver->end == PROBE_CRASHED ? "crashed" : "hung");
+        report_fix(doctor, "check dmesg for messages of the driver, and that 'nvidia-smi' works");
+    } else if (!driver->loaded) {
+        report(doctor, VERDICT_PROBLEM, "%s", driver->words);
+        report_fix(doctor, "install the driver: " DRIVER_PAGE);
+    } else if (driver->result != 0) {
+        report(doctor, VERDICT_PROBLEM, "cuInit returned %d: %s", driver->result, driver->words);
+        report_fix(doctor, "if 'nvidia-smi' fails too, repair the driver first (after its update the machine must be "
+                           "restarted)");
+    } else {
+        report(doctor, VERDICT_OK, "CUDA %d.%d%s%s", driver->version / 1000, driver->version % 1000 / 10,
+               *module ? ", kernel module " : "", module);
+    }
+}
+
+/* CUDA_VERSION of the toolkit in HOME, 0 when it has no cuda.h. */
+static int read_toolkit_version(const char *home)
+{
+    char line[256], path[PATH_MAX];
+    int version = 0;
+    snprintf(path, sizeof(path), "%s/include/cuda.h", home);
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return 0;
+    while (version == 0 && fgets(line, sizeof(line), file))
+        if (sscanf(line, "#define CUDA_VERSION %d", &version) != 1)
+            version = 0;
+    fclose(file);
+    return version;
+}
+
+static void check_toolkit(struct doctor *doctor)
+{
+    const char *homes[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda"};
+    for (size_t i = 0; i < sizeof(homes) / sizeof(*homes); i++) {
+        int version = homes[i] && *homes[i] ? read_toolkit_version(homes[i]) : 0;
+        if (version == 0)
+            continue;
+        report(doctor, VERDICT_OK, "%d.%d in '%s'", version / 1000, version % 1000 / 10, homes[i]);
+        return;
+    }
+    report(doctor, VERDICT_NOTE, "no headers found; only building gputrace needs them");
+}
+
+static int try_cupti(void *context, const char *path)
+{
+    struct cupti_answer *answer = context;
+    struct cupti_answer last;
+    ask_cupti(path, &last);
+    if (last.loaded && last.version < CUPTI_OLDEST)
+        snprintf(last.words, sizeof(last.words), "'%s' is CUPTI %u; the oldest that works is 18, of CUDA 11.8", path,
+                 last.version);
+    bool usable = last.loaded && last.version >= CUPTI_OLDEST;
+    /* Of libraries that cannot be used, one that exists explains more than the last soname that does not. */
+    if (usable || !*answer->words || last.end != PROBE_ANSWERED || last.loaded)
+        *answer = last;
+    return usable;
+}
+
+/* "version 130000, of CUDA 13.0", as far as the number says. */
+static void describe_cupti(uint32_t version, char *text, size_t size)
+{
+    if (version >= 10000)
+        snprintf(text, size, "version %u, of CUDA %u.%u", version, version / 10000, version / 100 % 100);
+    else
+        snprintf(text, size, "version %u", version);
+}
+
+static void check_cupti(struct doctor *doctor)
+{
+    struct cupti_answer answer = {0};
+    char version[64];
+    bool usable = cupti_path_each(doctor->options->cupti, try_cupti, &answer) != 0;
+    describe_cupti(answer.version, version, sizeof(version));
+    if (answer.end != PROBE_ANSWERED) {
+        report(doctor, VERDICT_PROBLEM, "'%s' %s when it was loaded", answer.path,
+               answer.end == PROBE_TOO_SLOW ? "hung" : "crashed");
+        report_fix(doctor, "try another version with --cupti=FILE");
+    } else if (!usable) {
+        report(doctor, VERDICT_PROBLEM, "%s", answer.words);
+        report_fix(doctor, "install the CUDA toolkit (" TOOLKIT_PAGE ") or the package nvidia-cuda-cupti; if it is "
+                           "installed, set CUDA_HOME or LD_LIBRARY_PATH, or give --cupti=FILE");
+    } else if (answer.result == 0) {
+        report(doctor, VERDICT_OK, "'%s', %s, can be subscribed to", answer.path, version);
+    } else if (doctor->driver.devices == 0) {
+        report(doctor, VERDICT_NOTE, "'%s', %s; it cannot be tried without a GPU (%s)", answer.path, version,
+               answer.words);
+    } else {
+        report(doctor, VERDICT_PROBLEM, "'%s', %s: subscribing failed with %d: %s", answer.path, version, answer.result,
+               answer.words);
+        report_fix(doctor, "stop other profilers and debuggers: only one tool at a time can subscribe");
+    }
+}
+
+/* --- gputrace and the machine --- */
+
+#define TMPFS 0x01021994 /* TMPFS_MAGIC of linux/magic.h */
+#define MB UINT64_C(1000000)
+#define DISK_LEAST (64 * MB)    /* less does not hold even the first chunks of a few processes */
+#define DISK_LITTLE (2000 * MB) /* some ten million kernel launches */
+
+static void check_library(struct doctor *doctor)
+{
+    char path[PATH_MAX];
+    struct library_answer answer = {0};
+    if (library_find(path, sizeof(path)) < 0) {
+        report(doctor, VERDICT_PROBLEM,
+               "'" LIBRARY_FILE "' is neither beside gputrace nor in '" GPUTRACE_LIBDIR "' from there");
+        report_fix(doctor, "run 'make' or 'make install'");
+        return;
+    }
+    ask_library(path, &answer);
+    if (answer.end == PROBE_ANSWERED && answer.loaded && answer.cuda) {
+        report(doctor, VERDICT_OK, "'%s'", path);
+        return;
+    }
+    report(doctor, VERDICT_PROBLEM, "'%s' cannot be loaded: %s", path,
+           answer.end == PROBE_ANSWERED ? *answer.words ? answer.words : "it has no InitializeInjection"
+                                        : "it crashed");
+    report_fix(doctor, "build and install gputrace again");
+}
+
+static void check_nvtx(struct doctor *doctor)
+{
+    char path[PATH_MAX];
+    struct library_answer answer = {0};
+    if (library_find(path, sizeof(path)) == 0)
+        ask_library(path, &answer);
+    if (answer.nvtx)
+        report(doctor, VERDICT_OK, "libgputrace.so records NVTX calls itself, without a GPU");
+    else
+        report(doctor, VERDICT_PROBLEM, "libgputrace.so has no InitializeInjectionNvtx2");
+    if (!answer.nvtx)
+        report_fix(doctor, "build and install gputrace again");
+}
+
+static void check_environment(struct doctor *doctor)
+{
+    static const char *const variables[] = {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH", "GPUTRACE_SPOOL"};
+    for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++) {
+        const char *value = getenv(variables[i]);
+        if (!value || !*value)
+            continue;
+        report(doctor, VERDICT_NOTE, "%s is '%s', which another tool set; 'gputrace run' replaces it", variables[i],
+               value);
+        return;
+    }
+    report(doctor, VERDICT_OK, "no other tool asks to be loaded into CUDA programs");
+}
+
+/* RmProfilingAdminOnly of the driver's parameters; -1 when it is not among them. */
+static int read_admin_only(void)
+{
+    char line[256];
+    int value = -1;
+    FILE *file = fopen("/proc/driver/nvidia/params", "r");
+    if (!file)
+        return -1;
+    while (fgets(line, sizeof(line), file))
+        if (sscanf(line, "RmProfilingAdminOnly: %d", &value) == 1)
+            break;
+    fclose(file);
+    return value;
+}
+
+static void check_permissions(struct doctor *doctor)
+{
+    static const char *const devices[] = {"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia0"};
+    for (size_t i = 0; i < sizeof(devices) / sizeof(*devices); i++) {
+        if (access(devices[i], F_OK) != 0 || access(devices[i], R_OK | W_OK) == 0)
+            continue;
+        report(doctor, VERDICT_PROBLEM, "'%s': %s", devices[i], strerror(errno));
+        report_fix(doctor, "join the group that owns it ('ls -l %s')", devices[i]);
+        return;
+    }
+    if (read_admin_only() == 1)
+        report(doctor, VERDICT_OK,
+               "no special rights are needed (RmProfilingAdminOnly restricts performance counters, which are not "
+               "used)");
+    else
+        report(doctor, VERDICT_OK, "no special rights are needed");
+}
+
+static void check_disk(struct doctor *doctor)
+{
+    const char *parent = run_directory_parent(doctor->options->spool_parent);
+    struct statvfs room;
+    struct statfs system;
+    if (statvfs(parent, &room) != 0 || access(parent, W_OK | X_OK) != 0) {
+        report(doctor, VERDICT_PROBLEM, "cannot write to '%s': %s", parent, strerror(errno));
+        report_fix(doctor, "choose another directory with TMPDIR or --spool-dir");
+        return;
+    }
+    uint64_t bytes = (uint64_t)room.f_bavail * room.f_frsize;
+    const char *kind = statfs(parent, &system) == 0 && system.f_type == TMPFS ? " of memory (tmpfs)" : "";
+    enum verdict verdict = bytes < DISK_LEAST ? VERDICT_PROBLEM : bytes < DISK_LITTLE ? VERDICT_NOTE : VERDICT_OK;
+    report(doctor, verdict, "%" PRIu64 " MB%s free in '%s'; a kernel launch takes about 250 bytes", bytes / MB, kind,
+           parent);
+    if (verdict != VERDICT_OK)
+        report_fix(doctor, "for long runs choose another directory with TMPDIR or --spool-dir");
+}
+
+struct leftovers {
+    unsigned count;
+    uint64_t bytes;
+    char first[PATH_MAX];
+};
+
+static void count_leftover(void *context, const char *path, uint64_t bytes)
+{
+    struct leftovers *leftovers = context;
+    if (leftovers->count++ == 0)
+        snprintf(leftovers->first, sizeof(leftovers->first), "%s", path);
+    leftovers->bytes += bytes;
+}
+
+static void check_leftovers(struct doctor *doctor)
+{
+    struct leftovers leftovers = {0};
+    const char *parent = run_directory_parent(doctor->options->spool_parent);
+    run_directory_leftovers(parent, count_leftover, &leftovers);
+    if (leftovers.count == 0) {
+        report(doctor, VERDICT_OK, "no records of earlier runs in '%s'", parent);
+        return;
+    }
+    report(doctor, VERDICT_NOTE, "%u director%s of earlier runs in '%s' with %" PRIu64 " MB", leftovers.count,
+           leftovers.count == 1 ? "y" : "ies", parent, leftovers.bytes / MB);
+    if (leftovers.count == 1)
+        report_fix(doctor, "'gputrace recover %s' writes its trace; rm -r '%s' discards it", leftovers.first,
+                   leftovers.first);
+    else
+        report_fix(doctor, "'gputrace recover' lists them");
+}
+
+/* --- all of them --- */
 
 static const struct {
     const char *title;
-    void (*check)(const struct check_context *context, struct finding *finding);
+    void (*check)(struct doctor *doctor);
 } checks[] = {
-#define CHECK(function, title) {title, function},
-    DOCTOR_CHECKS(CHECK)
-#undef CHECK
+    {"GPU", check_gpu},
+    {"driver", check_driver},
+    {"CUDA toolkit", check_toolkit},
+    {"CUPTI", check_cupti},
+    {"libgputrace.so", check_library},
+    {"NVTX", check_nvtx},
+    {"environment", check_environment},
+    {"permissions", check_permissions},
+    {"disk", check_disk},
+    {"leftovers", check_leftovers},
 };
-
-void finding_set(struct finding *finding, enum verdict verdict, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    vsnprintf(finding->text, sizeof(finding->text), format, args);
-    va_end(args);
-    finding->verdict = verdict;
-}
-
-void finding_set_fix(struct finding *finding, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    vsnprintf(finding->fix, sizeof(finding->fix), format, args);
-    va_end(args);
-}
-
-static void print(const char *title, const struct finding *finding, struct buffer *out)
-{
-    static const char *const verdicts[] = {"ok", "note", "problem"};
-    buffer_format(out, "%-8s %-15s %s\n", verdicts[finding->verdict], title, finding->text);
-    if (*finding->fix)
-        buffer_format(out, "%-8s %-15s to mend: %s\n", "", "", finding->fix);
-}
 
 int doctor_examine(const struct doctor_options *options, struct buffer *out)
 {
-    struct check_context context = {.options = options};
-    ask_driver(&context.driver);
-    int problems = 0;
+    struct doctor doctor = {.options = options, .out = out};
+    ask_driver(&doctor.driver);
     for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++) {
-        struct finding finding = {0};
-        checks[i].check(&context, &finding);
-        problems += finding.verdict == VERDICT_PROBLEM;
-        print(checks[i].title, &finding, out);
+        doctor.title = checks[i].title;
+        checks[i].check(&doctor);
     }
-    if (problems == 0)
+    if (doctor.problems == 0)
         buffer_text(out, "\nA CUDA program can be traced here.\n");
     else
-        buffer_format(out, "\n%d problem%s: a CUDA program cannot be traced here, or not wholly.\n", problems,
-                      problems == 1 ? "" : "s");
-    return problems;
+        buffer_format(out, "\n%d problem%s: a CUDA program cannot be traced here, or not completely.\n",
+                      doctor.problems, doctor.problems == 1 ? "" : "s");
+    return doctor.problems;
 }
 
 bool doctor_lacks_cuda(char *words, size_t size)
@@ -68,12 +376,13 @@ bool doctor_lacks_cuda(char *words, size_t size)
     if (driver.end == PROBE_NOT_ASKED)
         return false;
     if (driver.end != PROBE_ANSWERED)
-        snprintf(words, size, "CUDA's driver %s when it is started", driver.end == PROBE_CRASHED ? "crashes" : "hangs");
+        snprintf(words, size, "the CUDA driver %s when it is initialised",
+                 driver.end == PROBE_CRASHED ? "crashes" : "hangs");
     else if (!driver.loaded)
         snprintf(words, size, "CUDA found no driver");
     else if (driver.result == NO_DEVICE || (driver.result == 0 && driver.devices == 0))
         snprintf(words, size, "CUDA found no GPU");
     else
-        snprintf(words, size, "CUDA's driver does not start (%d: %s)", driver.result, driver.words);
+        snprintf(words, size, "the CUDA driver cannot be initialised (%d: %s)", driver.result, driver.words);
     return driver.end != PROBE_ANSWERED || driver.result != 0 || driver.devices == 0;
 }

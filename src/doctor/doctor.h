@@ -1,5 +1,5 @@
 /*
- * What tracing needs, what was found, and how to fix the rest: the interface of this folder.
+ * Checks what tracing needs, and explains how to fix what is missing.
  */
 #ifndef GPUTRACE_DOCTOR_DOCTOR_H
 #define GPUTRACE_DOCTOR_DOCTOR_H
@@ -11,14 +11,14 @@ struct buffer;
 
 struct doctor_options {
     const char *cupti;        /* a libcupti to try before any other; NULL: none */
-    const char *spool_parent; /* as --spool-dir of `gputrace run`; NULL: the usual place */
+    const char *spool_parent; /* as --spool-dir of `gputrace run`; NULL: the default place */
 };
 
-/* Writes a row for each check to OUT. Returns the number of problems: 0 means that tracing a CUDA program would work.
- */
+/* Writes a row for each check to OUT. Returns the number of problems: 0 means that a CUDA program can be traced. */
 int doctor_examine(const struct doctor_options *options, struct buffer *out);
 
-/* Whether CUDA cannot start here, as found out in a child process. WORDS becomes the reason: "CUDA found no driver". */
+/* Whether CUDA cannot be initialised here, as found out in a child process. WORDS becomes the reason: "CUDA found no
+ * driver". */
 bool doctor_lacks_cuda(char *words, size_t size);
 
 #endif

@@ -17,15 +17,13 @@
 
 #include "common/clock.h"
 #include "common/threads.h"
-#include "launch/spool_drain.h"
 
-/* How long until a spool is looked at again: at least when there was something to drain, then twice as long each time,
- * and longest when nothing was for a while. */
+/* Time until a spool is read again: the least when there was something to drain, then twice as long each time. */
 #define PAUSE_LEAST (10 * NS_PER_MS)
 #define PAUSE_MOST (160 * NS_PER_MS)
 #define PAUSE_NO_ROOM NS_PER_S
-/* How often new spools are looked for. A directory that changed less than SETTLED ago may have changed again at the
- * same time, as file systems tell it. */
+/* How often new spools are looked for. A directory that changed less than SETTLED ago may have changed again without a
+ * change of its time. */
 #define LOOK (50 * NS_PER_MS)
 #define SETTLED (1 * NS_PER_S)
 
@@ -41,7 +39,7 @@ struct drain {
     struct drain_listener listener;
     struct drain_figures figures; /* of spools that nothing is to be done for; at the end, of all */
     uint64_t ended_disk;          /* bytes that those take there */
-    uint64_t told;                /* CLOCK_MONOTONIC */
+    uint64_t reported;            /* CLOCK_MONOTONIC */
     struct timespec looked;       /* the directory's time of change then */
     int hold;                     /* the file by whose lock others keep us from draining; -1: there is none */
     struct map known;             /* hashes of names */
@@ -66,7 +64,7 @@ static void add(struct drain *drain, const char *name)
         drain->spools.count--;
 }
 
-static void look_for_spools(struct drain *drain)
+static void find_spools(struct drain *drain)
 {
     struct stat status;
     if (fstat(drain->tools.directory, &status) != 0 ||
@@ -118,8 +116,8 @@ static void look_at(struct drain *drain, struct spool_drain *spool)
     set_pause(spool, count);
 }
 
-/* Nothing is to be done for it any more. */
-static void leave(struct drain *drain, struct spool_drain *spool)
+/* The spool is done with. */
+static void drop(struct drain *drain, struct spool_drain *spool)
 {
     sum(drain, spool);
     drain->ended_disk += spool->disk;
@@ -139,7 +137,7 @@ static uint64_t drain_due(struct drain *drain)
         if (spool->next <= now)
             look_at(drain, spool);
         if (spool->over || spool->unusable) {
-            leave(drain, spool);
+            drop(drain, spool);
             continue;
         }
         due = spool->next < due ? spool->next : due;
@@ -148,16 +146,16 @@ static uint64_t drain_due(struct drain *drain)
     return due;
 }
 
-static void tell(struct drain *drain)
+static void report(struct drain *drain)
 {
     uint64_t now = clock_monotonic(), disk = 0;
-    if (!drain->listener.tell || now - drain->told < drain->listener.every)
+    if (!drain->listener.report || now - drain->reported < drain->listener.every)
         return;
-    drain->told = now;
+    drain->reported = now;
     disk = drain->ended_disk;
     for (size_t i = 0; i < drain->spools.count; i++)
         disk += drain->spools.items[i].disk;
-    drain->listener.tell(drain->listener.context, drain->tools.live, disk);
+    drain->listener.report(drain->listener.context, drain->tools.live, disk);
 }
 
 static void wait_until(struct drain *drain, uint64_t due)
@@ -169,8 +167,8 @@ static void wait_until(struct drain *drain, uint64_t due)
     pthread_mutex_unlock(&drain->lock);
 }
 
-/* Packing much takes a processor's time, of which the program is to have what it wants. Until then processes that end
- * one after another must not pile up while it has all processors. */
+/* Packing much takes a processor's time, and the program comes first. Before that, spools of short processes must not
+ * pile up while the program uses all processors. */
 static void give_way(struct drain *drain)
 {
     uint64_t bytes = drain->figures.bytes;
@@ -190,13 +188,13 @@ static void *run(void *context)
     while (!is_stopping(drain)) {
         uint64_t due = clock_monotonic() + LOOK;
         if (drain->hold < 0 || flock(drain->hold, LOCK_EX | LOCK_NB) == 0) {
-            look_for_spools(drain);
+            find_spools(drain);
             due = drain_due(drain);
             give_way(drain);
             if (drain->hold >= 0)
                 flock(drain->hold, LOCK_UN);
         }
-        tell(drain);
+        report(drain);
         wait_until(drain, due);
     }
     drain->figures.processor = clock_read(CLOCK_THREAD_CPUTIME_ID);
@@ -239,7 +237,7 @@ static int open_all(struct drain *drain, const char *path, const struct drain_li
     tools->data = aligned_alloc(SPOOL_ALIGN, SPOOL_SEGMENT_BYTES);
     if (listener) {
         drain->listener = *listener;
-        drain->told = clock_monotonic();
+        drain->reported = clock_monotonic();
         tools->live = calloc(1, sizeof(*tools->live));
     }
     if (packer_init(&tools->packer) != 0 || !tools->data || (listener && !tools->live)) {

@@ -1,27 +1,57 @@
 /*
- * Starting a program and waiting for it. This room knows nothing of traces: what has to be done around the start is the
- * caller's, by two functions.
+ * Starts a program, passes signals on to it, and waits for it as if this process were not there.
+ *
+ * All signals are blocked while the program runs and taken one by one with sigwaitinfo(2), so there are no handlers and
+ * no races with them. A signal that the terminal makes (^C, ^\, ^Z, a new window size) reaches the program by itself,
+ * as it is in our process group; one that was sent to us is passed on. A signal to the whole group may reach it twice.
  */
 #ifndef GPUTRACE_LAUNCH_LAUNCH_H
 #define GPUTRACE_LAUNCH_LAUNCH_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "launch/signals.h"
+struct signals {
+    sigset_t held;                 /* blocked while the child runs */
+    sigset_t inherited_mask;       /* blocked before */
+    struct sigaction inherited[3]; /* of the signals whose disposition is ours meanwhile */
+};
 
-/* What becomes of a program that is about to start. */
+/* Blocks signals, and sets those whose disposition matters to us: SIGCHLD, which would hide the child's end if it were
+ * ignored, and what our own writes cause, which must fail with errno and not kill us. Call it before fork(). */
+void signals_hold(struct signals *signals);
+
+/* Returns this process, the child before exec, the mask and dispositions that were inherited. */
+void signals_restore(const struct signals *signals);
+
+/* Waits for CHILD's end and passes signals on; stops and continues with it. Returns its status as waitpid(2) does.
+ * Reaps all other children meanwhile: orphans, where this is process 1 of a container. */
+int signals_wait(const struct signals *signals, pid_t child);
+
+/* Waits for NS at most while signals are held, and reaps children. True: a signal came that asks this process to end.
+ */
+bool signals_pause(const struct signals *signals, uint64_t ns);
+
+/* Lets signals through again. One that asks this process to end calls TIDY (async-signal-safe; NULL: nothing), prints
+ * MESSAGE (a whole line, kept by pointer) and ends it. */
+void signals_end_with(const struct signals *signals, void (*tidy)(void), const char *message);
+
+/* Forgets signals that came for a child that has ended. */
+void signals_drain(const struct signals *signals);
+
+/* How the program starts. */
 enum launch_way {
     LAUNCH_PREPARED = 'P', /* inside() is called, then it starts */
-    LAUNCH_PLAIN = 'N',    /* it starts as if we were not there */
+    LAUNCH_PLAIN = 'N',    /* it starts without tracing */
     LAUNCH_CANCELLED = 'C' /* it does not start */
 };
 
 /* Exit statuses of our own, as env(1) and timeout(1) have them. */
 enum {
-    EXIT_LOSSES = 124,    /* the trace is not whole, and was to be */
+    EXIT_LOSSES = 124,    /* the trace is not complete, and --strict was given */
     EXIT_OURS = 125,      /* we failed */
     EXIT_NOT_RUN = 126,   /* the program was found but could not be run */
     EXIT_NOT_FOUND = 127, /* there is no such program */
@@ -36,7 +66,7 @@ struct launch {
     /* In the child, just before exec: sets its environment. Returns 0, or -1: it starts all the same. */
     int (*inside)(void *context);
 
-    bool plain;             /* it runs as if we were not there: with what inside() adds, there is too much for exec */
+    bool plain;             /* it runs without tracing: what inside() adds was too much for exec */
     struct signals signals; /* held from the start on, see launch_run() */
     int status;             /* how the program ended, as waitpid(2) tells */
     uint64_t started;       /* CLOCK_REALTIME before the program began, ns */
@@ -50,15 +80,11 @@ struct launch {
  */
 int launch_run(struct launch *launch);
 
-/*
- * How a program ended, in words and handed on.
- */
-
 /* Writes "exit 3" or "signal 9 (Killed)" for a STATUS of waitpid(2). */
 void ending_describe(int status, char *text, size_t room);
 
-/* The exit status that tells of STATUS. When a signal ended the program, it ends us too, without a second core dump,
- * and this does not return. */
+/* Returns the exit status for STATUS. When a signal ended the program, it ends this process too, without a second core
+ * dump, and this does not return. */
 int ending_pass_on(int status);
 
 #endif

@@ -1,9 +1,8 @@
-#include "launch/live.h"
+#include "launch/drain.h"
 
 #include "common/clock.h"
 #include "trace/spool/cupti.h"
 #include "trace/spool/agent_records.h"
-#include "trace/spool/records.h"
 #include "common/spool_records.h"
 
 /* --- how busy GPUs are --- */
@@ -58,7 +57,7 @@ double live_busy(const struct live *live, uint32_t number, uint64_t from, uint64
     return end > first ? (double)busy / (double)((end - first) * NS_PER_MS) : 0;
 }
 
-size_t live_see_cupti(struct live *live, const struct spool_part *part, const uint16_t record_bytes[SPOOL_CUPTI_KINDS])
+size_t live_add_cupti(struct live *live, const struct spool_part *part, const uint16_t record_bytes[SPOOL_CUPTI_KINDS])
 {
     struct cupti_walk walk;
     struct event event;
@@ -79,8 +78,8 @@ size_t live_see_cupti(struct live *live, const struct spool_part *part, const ui
 
 /* --- memory in use --- */
 
-/* Releases before their allocation was heard of, which a round or two later it is; those of host memory, of which no
- * allocation counts, stay among them. When there are so many all are forgotten. */
+/* Releases that are read before their allocation, which comes a round or two later. Those of host memory, whose
+ * allocations do not count, stay here. When there are this many, all are dropped. */
 #define RELEASED_MOST ((size_t)1 << 16)
 
 static void allocate(struct live *live, struct live_process *process, const struct event *event)
@@ -95,11 +94,11 @@ static void allocate(struct live *live, struct live_process *process, const stru
     uint64_t *bytes = map_put(&process->allocated, event->memory.address, NULL);
     if (!bytes)
         return;
-    live->memory += event->memory.size - *bytes; /* of one whose release was not heard of */
+    live->memory += event->memory.size - *bytes; /* of one whose release was not recorded */
     *bytes = event->memory.size;
 }
 
-static void give_back(struct live *live, struct live_process *process, const struct event *event)
+static void release_memory(struct live *live, struct live_process *process, const struct event *event)
 {
     const uint64_t *bytes = map_get(&process->allocated, event->memory.address);
     if (bytes) {
@@ -114,17 +113,17 @@ static void give_back(struct live *live, struct live_process *process, const str
         *when = event->start;
 }
 
-static void see_memory(struct live *live, struct live_process *process, const struct event *event)
+static void add_memory(struct live *live, struct live_process *process, const struct event *event)
 {
     if (event->memory.result != 0)
         return;
     if (event->memory.operation == SPOOL_MEMORY_RELEASE)
-        give_back(live, process, event);
+        release_memory(live, process, event);
     else if (event->memory.operation == SPOOL_MEMORY_ALLOCATE && event->device != EVENT_NO_DEVICE)
         allocate(live, process, event);
 }
 
-void live_see_own(struct live *live, struct live_process *process, const struct spool_part *part)
+void live_add_agent(struct live *live, struct live_process *process, const struct spool_part *part)
 {
     struct own_walk walk;
     struct event event;
@@ -133,7 +132,7 @@ void live_see_own(struct live *live, struct live_process *process, const struct 
         own_decode(&event, &walk, part->thread);
         live->events += event.type == EVENT_NVTX || event.type == EVENT_MEMORY || event.type == EVENT_NVTX_EXTENSION;
         if (event.type == EVENT_MEMORY)
-            see_memory(live, process, &event);
+            add_memory(live, process, &event);
     }
     live->recorded += part->size;
 }

@@ -1,8 +1,10 @@
 #include "launch/program.h"
 
+#include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
-#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +13,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "launch/elf_file.h"
+#include "common/world_writable.h"
 #include "launch/launch.h"
 
 /* Returns 0 for a file that may be run, else errno. */
@@ -57,7 +59,7 @@ int program_find(const char *name, char *path, size_t room)
         return failure ? refuse(name, failure) : 0;
     }
     const char *list = getenv("PATH");
-    int worst = ENOENT; /* one that is there but cannot be run is the better explanation */
+    int worst = ENOENT; /* a file that cannot be run explains more than none */
     for (const char *folder = list ? list : "/usr/local/bin:/usr/bin:/bin"; *name;) {
         size_t length = strcspn(folder, ":");
         int failure = join(path, room, folder, length, name) ? check(path) : ENOENT;
@@ -70,7 +72,7 @@ int program_find(const char *name, char *path, size_t room)
         folder += length + 1;
     }
     if (worst == ENOENT && access(name, X_OK) == 0)
-        error("there is a '%s' here, but not in PATH: say './%s'", name, name);
+        error("cannot find '%s' in PATH: to run the file in this directory, use './%s'", name, name);
     else
         return refuse(name, worst);
     return EXIT_NOT_FOUND;
@@ -92,38 +94,229 @@ bool program_gains_rights(const char *path)
     return user || group || (getuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0);
 }
 
-bool program_is_static(const char *path)
+/* --- a 64-bit ELF file; of a damaged one nothing is found --- */
+
+struct elf_file {
+    int fd; /* -1: it is not such a file */
+    Elf64_Ehdr head;
+};
+
+static bool read_at(const struct elf_file *file, uint64_t at, void *bytes, size_t size)
 {
-    struct elf_file file;
-    bool without_loader = elf_open(&file, path) && elf_has_segment(&file, PT_INTERP) == 0;
-    elf_close(&file);
-    return without_loader;
+    return at <= INT64_MAX && pread(file->fd, bytes, size, (off_t)at) == (ssize_t)size;
 }
 
-bool program_is_static_with_nvtx(const char *path)
+static void elf_close(struct elf_file *file)
 {
-    struct elf_file file;
-    bool has = program_is_static(path) && elf_open(&file, path);
-    if (!has)
-        return false;
-    has = elf_has_text(&file, "NVTX_INJECTION64_PATH");
-    elf_close(&file);
-    return has;
+    if (file->fd >= 0)
+        close(file->fd);
+    file->fd = -1;
 }
 
-bool program_is_for_musl(const char *path)
+/* elf_close() may be called whatever it returns. */
+static bool elf_open(struct elf_file *file, const char *path)
+{
+    file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (file->fd >= 0 && read_at(file, 0, &file->head, sizeof(file->head)) &&
+        memcmp(file->head.e_ident, ELFMAG, SELFMAG) == 0 && file->head.e_ident[EI_CLASS] == ELFCLASS64)
+        return true;
+    elf_close(file);
+    return false;
+}
+
+/* Returns 1 when there is a program header of TYPE, 0 when not, -1 when the file does not say. */
+static int find_segment(const struct elf_file *file, uint32_t type, Elf64_Phdr *segment)
+{
+    if (file->head.e_phentsize != sizeof(*segment))
+        return -1;
+    for (unsigned i = 0; i < file->head.e_phnum; i++) {
+        if (!read_at(file, file->head.e_phoff + i * sizeof(*segment), segment, sizeof(*segment)))
+            return -1;
+        if (segment->p_type == type)
+            return 1;
+    }
+    return 0;
+}
+
+/* Copies the name of the loader that the file asks for into TEXT. False: it asks for none, or for a longer name. */
+static bool elf_loader(const struct elf_file *file, char *text, size_t room)
+{
+    Elf64_Phdr segment;
+    return find_segment(file, PT_INTERP, &segment) == 1 && segment.p_filesz > 0 && segment.p_filesz <= room &&
+           read_at(file, segment.p_offset, text, segment.p_filesz) && text[segment.p_filesz - 1] == '\0';
+}
+
+static bool read_section(const struct elf_file *file, unsigned number, Elf64_Shdr *section)
+{
+    return number < file->head.e_shnum && file->head.e_shentsize == sizeof(*section) &&
+           read_at(file, file->head.e_shoff + number * sizeof(*section), section, sizeof(*section));
+}
+
+/* Whether NAME is the string at OFFSET of the section STRINGS. */
+static bool is_named(const struct elf_file *file, const Elf64_Shdr *strings, uint64_t offset, const char *name)
+{
+    char found[64];
+    size_t size = strlen(name) + 1;
+    return size <= sizeof(found) && read_at(file, strings->sh_offset + offset, found, size) &&
+           memcmp(found, name, size) == 0;
+}
+
+static bool elf_has_section(const struct elf_file *file, const char *name)
+{
+    Elf64_Shdr names, section;
+    bool found = false, readable = read_section(file, file->head.e_shstrndx, &names);
+    for (unsigned i = 0; readable && !found && read_section(file, i, &section); i++)
+        found = is_named(file, &names, section.sh_name, name);
+    return found;
+}
+
+/* The bytes of SYMBOL, which end with a NUL. */
+static bool read_text(const struct elf_file *file, const Elf64_Sym *symbol, char *text, size_t room)
+{
+    Elf64_Shdr section;
+    uint64_t size = symbol->st_size;
+    return size > 0 && size <= room && read_section(file, symbol->st_shndx, &section) &&
+           section.sh_type == SHT_PROGBITS && symbol->st_value >= section.sh_addr &&
+           read_at(file, section.sh_offset + (symbol->st_value - section.sh_addr), text, size) &&
+           text[size - 1] == '\0';
+}
+
+static bool find_symbol(const struct elf_file *file, const Elf64_Shdr *table, const char *name, Elf64_Sym *symbol)
+{
+    Elf64_Shdr strings;
+    uint64_t count = table->sh_entsize == sizeof(*symbol) ? table->sh_size / sizeof(*symbol) : 0;
+    bool found = false, readable = read_section(file, table->sh_link, &strings);
+    for (uint64_t i = 0; readable && !found && i < count; i++) {
+        readable = read_at(file, table->sh_offset + i * sizeof(*symbol), symbol, sizeof(*symbol));
+        found = readable && is_named(file, &strings, symbol->st_name, name);
+    }
+    return found;
+}
+
+static bool exported_text(const struct elf_file *file, const char *name, char *text, size_t room)
+{
+    Elf64_Shdr section;
+    Elf64_Sym symbol;
+    for (unsigned i = 0; read_section(file, i, &section); i++)
+        if (section.sh_type == SHT_DYNSYM)
+            return find_symbol(file, &section, name, &symbol) && read_text(file, &symbol, text, room);
+    return false;
+}
+
+bool elf_exported_text(const char *path, const char *name, char *text, size_t room)
 {
     struct elf_file file;
-    char loader[PATH_MAX];
-    bool is = elf_open(&file, path) && elf_loader(&file, loader, sizeof(loader)) && strstr(loader, "/ld-musl-");
+    bool found = elf_open(&file, path) && exported_text(&file, name, text, room);
+    elf_close(&file);
+    return found;
+}
+
+bool elf_is(const char *path)
+{
+    struct elf_file file;
+    bool is = elf_open(&file, path);
     elf_close(&file);
     return is;
 }
 
-bool program_has_kernels(const char *path)
+/* Whether the bytes of TEXT, at most 63, are anywhere in the file. */
+static bool elf_has_text(const struct elf_file *file, const char *text)
+{
+    char block[1 << 16];
+    size_t length = strlen(text), kept = 0; /* bytes of the last block, in which the text may begin */
+    ssize_t got;
+    for (off_t at = 0; (got = pread(file->fd, block + kept, sizeof(block) - kept, at)) > 0; at += got) {
+        size_t size = kept + (size_t)got;
+        if (memmem(block, size, text, length))
+            return true;
+        kept = size < length ? size : length - 1;
+        memmove(block, block + size - kept, kept);
+    }
+    return false;
+}
+
+static bool ask(const char *path, bool (*question)(const struct elf_file *))
 {
     struct elf_file file;
-    bool found = elf_open(&file, path) && elf_has_section(&file, ".nv_fatbin"); /* where nvcc puts them */
+    bool yes = elf_open(&file, path) && question(&file);
     elf_close(&file);
-    return found;
+    return yes;
+}
+
+static bool is_static(const struct elf_file *file)
+{
+    Elf64_Phdr segment;
+    return find_segment(file, PT_INTERP, &segment) == 0;
+}
+
+static bool is_static_with_nvtx(const struct elf_file *file)
+{
+    return is_static(file) && elf_has_text(file, "NVTX_INJECTION64_PATH");
+}
+
+static bool is_for_musl(const struct elf_file *file)
+{
+    char loader[PATH_MAX];
+    return elf_loader(file, loader, sizeof(loader)) && strstr(loader, "/ld-musl-");
+}
+
+static bool has_kernels(const struct elf_file *file)
+{
+    return elf_has_section(file, ".nv_fatbin"); /* where nvcc puts them */
+}
+
+bool program_is_static(const char *path)
+{
+    return ask(path, is_static);
+}
+
+bool program_is_static_with_nvtx(const char *path)
+{
+    return ask(path, is_static_with_nvtx);
+}
+
+bool program_is_for_musl(const char *path)
+{
+    return ask(path, is_for_musl);
+}
+
+bool program_has_kernels(const char *path)
+{
+    return ask(path, has_kernels);
+}
+
+/* --- our library --- */
+
+/* In a build tree, and as `make install` puts it: GPUTRACE_LIBDIR is relative to this program. */
+static const char *const places[] = {"", "/" GPUTRACE_LIBDIR};
+
+int library_find(char *path, size_t room)
+{
+    char self[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    if (length <= 0)
+        return -1;
+    self[length] = '\0';
+    char *slash = strrchr(self, '/');
+    if (slash)
+        *slash = '\0';
+    for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+        char candidate[PATH_MAX], absolute[PATH_MAX];
+        int size = snprintf(candidate, sizeof(candidate), "%s%s/" LIBRARY_FILE, self, places[i]);
+        if (size < 0 || (size_t)size >= sizeof(candidate) || !realpath(candidate, absolute))
+            continue;
+        size = snprintf(path, room, "%s", absolute);
+        if (size > 0 && (size_t)size < room && access(path, R_OK) == 0)
+            return 0;
+    }
+    return -1;
+}
+
+int library_check(const char *path)
+{
+    char where[PATH_MAX];
+    if (!world_writable(path, where))
+        return 0;
+    return error("'%s' is not loaded into a program, for everybody can write to '%s': chmod o-w '%s'", path, where,
+                 where);
 }

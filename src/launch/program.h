@@ -1,5 +1,5 @@
 /*
- * Finding a program as a shell does.
+ * The program to run and the library to load into it: where they are, and what their files say.
  */
 #ifndef GPUTRACE_LAUNCH_PROGRAM_H
 #define GPUTRACE_LAUNCH_PROGRAM_H
@@ -7,26 +7,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/*
- * Finds NAME, by PATH when it has no slash, and writes where it is into PATH (ROOM bytes), always with a slash.
- * Returns 0; or after error() EXIT_NOT_FOUND or EXIT_NOT_RUN of launch.h.
- */
+/* Finds NAME as a shell does and writes where it is into PATH (ROOM bytes), always with a slash. Returns 0; or after
+ * error() EXIT_NOT_FOUND or EXIT_NOT_RUN of launch.h. */
 int program_find(const char *name, char *path, size_t room);
 
-/* The last part of a path: what the program is called. Points into PATH. */
+/* The last part of a path: the name of the program. Points into PATH. */
 const char *program_name(const char *path);
 
-/*
- * What sort of file a program is: whether a library can be loaded into it, whether it is for a GPU.
- */
-
-/* Whether the file runs with rights that this process has not: it has no regard for who asks to look into it. */
+/* Whether the program runs with more rights than this process. */
 bool program_gains_rights(const char *path);
 
 /* Whether the file is an executable without a dynamic loader. */
 bool program_is_static(const char *path);
 
-/* Whether the file is such an executable and has NVTX's header in it: loading a library into it can crash it. */
+/* Whether the file is such an executable and contains NVTX's header: loading a library into it can crash it. */
 bool program_is_static_with_nvtx(const char *path);
 
 /* Whether the file is for musl, a C library into which ours, which is for glibc, cannot be loaded. */
@@ -34,5 +28,22 @@ bool program_is_for_musl(const char *path);
 
 /* Whether nvcc put code for GPUs into the file. */
 bool program_has_kernels(const char *path);
+
+/* Whether PATH is a 64-bit ELF file. */
+bool elf_is(const char *path);
+
+/* Copies the text that the shared library PATH exports as the char array SYMBOL into TEXT, without loading it. Returns
+ * false when it exports none, or a longer one than ROOM. */
+bool elf_exported_text(const char *path, const char *symbol, char *text, size_t room);
+
+#define LIBRARY_FILE "libgputrace.so.0" /* its SONAME */
+
+/* Writes the absolute path of libgputrace.so: beside this program, or in the directory that `make install` puts it
+ * into. Returns 0, or -1 when it is in neither. Prints nothing. */
+int library_find(char *path, size_t room);
+
+/* Whether PATH may be loaded into a program: only root and this user can change that file. Returns 0, or -1 after
+ * error(). */
+int library_check(const char *path);
 
 #endif

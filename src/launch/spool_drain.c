@@ -1,4 +1,4 @@
-#include "launch/spool_drain.h"
+#include "launch/drain.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,12 +13,11 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "common/temporary_file.h"
+#include "common/memory.h"
 #include "common/spool.h"
 #include "trace/spool/cupti.h"
 #include "trace/spool/ended_file.h"
-#include "trace/spool/packed_file.h"
-#include "trace/spool/records.h"
+#include "trace/spool/spool_file.h"
 
 /* A round: the files are open for it alone, as a run may have more processes than we may have descriptors. */
 struct round {
@@ -91,7 +90,7 @@ static int round_open_packed(struct round *round)
 static int append(struct round *round, const uint8_t *entry, size_t size)
 {
     struct spool_drain *drain = round->drain;
-    if (round_open_packed(round) != 0 || !disk_room(round->packed, size))
+    if (round_open_packed(round) != 0 || !disk_has_space(round->packed, size))
         return -1;
     if (round_write(round->packed, entry, size, drain->packed_size) != 0) {
         int cut = ftruncate(round->packed, (off_t)drain->packed_size);
@@ -102,21 +101,21 @@ static int append(struct round *round, const uint8_t *entry, size_t size)
     return 0;
 }
 
-/* Returns the bytes that were seen. */
-static size_t see_part(struct round *round, const struct spool_part *part)
+/* Returns the bytes that were counted. */
+static size_t count_part(struct round *round, const struct spool_part *part)
 {
     uint16_t sizes[SPOOL_CUPTI_KINDS];
     if (part->type == SPOOL_RECORDS) {
-        live_see_own(round->tools->live, &round->drain->process, part);
+        live_add_agent(round->tools->live, &round->drain->process, part);
         return part->size;
     }
     cupti_record_sizes(sizes, &round->header);
-    return live_see_cupti(round->tools->live, part, sizes);
+    return live_add_cupti(round->tools->live, part, sizes);
 }
 
-/* The records of a chunk since the last look, which are multiples of 8 bytes. One that is done was read already; of our
- * own, `used` tells at any time how many there are. */
-static void see(struct round *round, const struct spool_chunk *chunk, uint64_t offset)
+/* Counts the records of a chunk since the last time; they are multiples of 8 bytes. A chunk that is done was read
+ * already. In a chunk of agent records `used` is right at any time. */
+static void count_records(struct round *round, const struct spool_chunk *chunk, uint64_t offset)
 {
     struct drain_tools *tools = round->tools;
     bool done = chunk->state == SPOOL_DONE;
@@ -134,7 +133,7 @@ static void see(struct round *round, const struct spool_chunk *chunk, uint64_t o
         part.size = LOOK_BYTES;
     if (!done && round_read(round->spool, tools->data, part.size, offset + sizeof(*chunk) + *seen) != 0)
         return;
-    *seen += see_part(round, &part);
+    *seen += count_part(round, &part);
 }
 
 static int pack(struct round *round, const struct spool_chunk *chunk, uint64_t offset)
@@ -153,12 +152,12 @@ static int pack(struct round *round, const struct spool_chunk *chunk, uint64_t o
         return -1;
     round->drain->bytes += chunk->used;
     round->count++;
-    see(round, chunk, offset);
+    count_records(round, chunk, offset);
     map_remove(&round->drain->seen, offset);
     return 0;
 }
 
-/* A chunk that is done is nobody's but ours. */
+/* A chunk that is done has no other user. */
 static int round_drain_chunk(struct round *round, struct spool_chunk *chunk, uint64_t offset)
 {
     static const uint16_t drained = SPOOL_DRAINED;
@@ -183,7 +182,7 @@ static int round_read_chunk(struct round *round, struct spool_chunk *chunk, uint
     return sound ? 0 : -1;
 }
 
-/* Returns the room of what was drained, and of what was never used, back to the disk; their headers stay. */
+/* Frees the disk space of chunks that were drained or never used; their headers stay. */
 static void punch(struct round *round, const struct segment_drain *segment)
 {
     struct spool_chunk chunk;
@@ -199,11 +198,11 @@ static void punch(struct round *round, const struct segment_drain *segment)
 }
 
 /* Whether nothing more is to come of the chunk. */
-static bool take_chunk(struct round *round, struct spool_chunk *chunk, uint64_t offset)
+static bool drain_chunk_if_done(struct round *round, struct spool_chunk *chunk, uint64_t offset)
 {
     bool records = chunk->type == SPOOL_CUPTI || chunk->type == SPOOL_RECORDS;
     if (records && chunk->state == SPOOL_IN_USE)
-        see(round, chunk, offset);
+        count_records(round, chunk, offset);
     else if (records && chunk->state == SPOOL_DONE && round_drain_chunk(round, chunk, offset) != 0)
         return false;
     return chunk->state == SPOOL_DRAINED;
@@ -228,7 +227,7 @@ static bool drain_segment(struct round *round, struct segment_drain *segment)
     for (uint64_t at = segment->at; at < SPOOL_SEGMENT_BYTES; at += chunk.bytes) {
         if (round_read_chunk(round, &chunk, offset_of(segment) + at, SPOOL_SEGMENT_BYTES - at) != 0)
             return false;
-        in_order = take_chunk(round, &chunk, offset_of(segment) + at) && in_order;
+        in_order = drain_chunk_if_done(round, &chunk, offset_of(segment) + at) && in_order;
         if (in_order) {
             segment->at = (uint32_t)(at + chunk.bytes);
             map_remove(&round->drain->seen, offset_of(segment) + at);
@@ -283,7 +282,7 @@ static void round_close(struct round *round)
         close(round->packed);
 }
 
-static void round_see_disk(struct round *round)
+static void note_disk_use(struct round *round)
 {
     struct stat status;
     if (fstat(round->spool, &status) == 0)
@@ -300,7 +299,7 @@ int spool_drain_round(struct spool_drain *drain, struct drain_tools *tools)
     drain->unusable = there && !round_is_usable(&round.header);
     if (there && !drain->unusable && note_new_segments(&round) == 0)
         drain_segments(&round);
-    round_see_disk(&round);
+    note_disk_use(&round);
     round_close(&round);
     return drain->no_room ? -1 : round.count;
 }
@@ -403,7 +402,7 @@ static int write_ended(struct round *round, int ended, const uint8_t *head, size
 {
     struct drain_tools *tools = round->tools;
     size_t chunks = (size_t)round->drain->packed_size;
-    if (!disk_room(ended, head_size + chunks) ||
+    if (!disk_has_space(ended, head_size + chunks) ||
         (chunks > 0 && (round_open_packed(round) != 0 || round_read(round->packed, tools->data, chunks, 0) != 0)) ||
         round_write(ended, tools->data, chunks, tools->ended + head_size) != 0 ||
         round_write(ended, head, head_size, tools->ended) != 0) {
@@ -441,7 +440,7 @@ static void cut_spool(struct round *round)
     static const uint64_t formatted = SPOOL_HEADER_BYTES;
     if (round_write(round->spool, &formatted, sizeof(formatted), offsetof(struct spool_header, formatted)) == 0 &&
         ftruncate(round->spool, SPOOL_HEADER_BYTES) == 0)
-        round_see_disk(round);
+        note_disk_use(round);
 }
 
 static void end_spool(struct round *round)

@@ -1,10 +1,10 @@
-#include "symbols/object.h"
-
+/*
+ * A program or library: its functions by their symbols, lines and inlined calls by its debugging information.
+ */
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +13,83 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "symbols/symbols.h"
+
+/* --- functions by their symbols --- */
+
+/* How many that begin later than the one around an address may end before it. */
+#define NESTED_MAX 16
+
+static bool is_function(const GElf_Sym *symbol, GElf_Word section)
+{
+    switch (GELF_ST_TYPE(symbol->st_info)) {
+    case STT_FUNC:
+    case STT_GNU_IFUNC: return section != SHN_UNDEF;
+    case STT_NOTYPE: return section != SHN_UNDEF && section != SHN_ABS && symbol->st_size > 0;
+    default: return false;
+    }
+}
+
+/* A public name is better than a private one, and of "write" and "__write" the first. */
+static unsigned rank_of(const GElf_Sym *symbol, const char *name)
+{
+    size_t underscores = strspn(name, "_");
+    unsigned plain = underscores < 8 ? 8 - (unsigned)underscores : 0;
+    bool public = GELF_ST_BIND(symbol->st_info) != STB_LOCAL && GELF_ST_VISIBILITY(symbol->st_other) == STV_DEFAULT;
+    return (symbol->st_size > 0 ? 32u : 0) + (public ? 16u : 0) + plain;
+}
+
+static int compare(const void *left, const void *right)
+{
+    const struct symbol *a = left, *b = right;
+    if (a->address != b->address)
+        return a->address < b->address ? -1 : 1;
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    return strcmp(b->name, a->name);
+}
+
+int symbol_table_read(struct symbol_table *table, Dwfl_Module *module)
+{
+    int count = dwfl_module_getsymtab(module);
+    for (int i = 1; i < count; i++) {
+        GElf_Sym symbol;
+        GElf_Addr address;
+        GElf_Word section;
+        const char *name = dwfl_module_getsym_info(module, i, &symbol, &address, &section, NULL, NULL);
+        if (!name || !*name || !is_function(&symbol, section))
+            continue;
+        struct symbol *added = array_push(&table->items);
+        if (!added)
+            return error_no_memory("symbols");
+        *added = (struct symbol){address, symbol.st_size, name, rank_of(&symbol, name)};
+    }
+    if (table->items.count > 0)
+        qsort(table->items.items, table->items.count, sizeof(*table->items.items), compare);
+    return 0;
+}
+
+const char *symbol_table_find(const struct symbol_table *table, uint64_t address)
+{
+    size_t before = 0, high = table->items.count; /* how many begin at ADDRESS or before it */
+    while (before < high) {
+        size_t middle = before + (high - before) / 2;
+        if (table->items.items[middle].address <= address)
+            before = middle + 1;
+        else
+            high = middle;
+    }
+    if (before > 0 && table->items.items[before - 1].size == 0)
+        return table->items.items[before - 1].name;
+    for (size_t i = 0; i < NESTED_MAX && i < before; i++) {
+        const struct symbol *symbol = &table->items.items[before - 1 - i];
+        if (address - symbol->address < symbol->size)
+            return symbol->name;
+    }
+    return NULL;
+}
+
+/* --- lines and inlined calls --- */
 
 /* Where an address is looked for: a compilation unit. */
 struct unit {
@@ -32,6 +109,15 @@ static Dwarf_Die *find_unit(Dwfl_Module *module, GElf_Addr address, Dwarf_Addr *
     return unit;
 }
 
+/* Sets *TEXT to a name as NAMES keep it. Returns 0, or -1: no memory. */
+static int set_text(const char **text, const struct names *names, uint32_t name)
+{
+    if (name == NAMES_NO_MEMORY)
+        return -1;
+    *text = names_get(names, name)->text;
+    return 0;
+}
+
 static int set_file(const struct unit *unit, const char *path, struct stack_frame *frame)
 {
     char joined[PATH_MAX];
@@ -39,11 +125,7 @@ static int set_file(const struct unit *unit, const char *path, struct stack_fram
     const char *directory = *path == '/' ? NULL : dwarf_formstring(dwarf_attr(unit->die, DW_AT_comp_dir, &attribute));
     if (directory && snprintf(joined, sizeof(joined), "%s/%s", directory, path) < (int)sizeof(joined))
         path = joined;
-    uint32_t name = names_put(unit->names, path, strlen(path));
-    if (name == NAMES_NO_MEMORY)
-        return -1;
-    frame->file = names_get(unit->names, name)->text;
-    return 0;
+    return set_text(&frame->file, unit->names, names_put(unit->names, path, strlen(path)));
 }
 
 /* The line that the code at the address itself was made from. */
@@ -83,11 +165,7 @@ static int set_function(const struct unit *unit, Dwarf_Die *call, struct stack_f
     const char *text = dwarf_formstring(dwarf_attr_integrate(call, DW_AT_linkage_name, &attribute));
     if (!text)
         text = dwarf_diename(call);
-    uint32_t name = text ? names_put_symbol(unit->names, text, strlen(text)) : NAMES_NO_MEMORY;
-    if (text && name == NAMES_NO_MEMORY)
-        return -1;
-    frame->function = text ? names_get(unit->names, name)->text : NULL;
-    return 0;
+    return text ? set_text(&frame->function, unit->names, names_put_symbol(unit->names, text, strlen(text))) : 0;
 }
 
 /* The scopes around the address, from the innermost inlined call outwards. Returns their number; 0: there is none. */
@@ -107,13 +185,8 @@ static int find_inlined_scopes(const struct unit *unit, Dwarf_Die **scopes)
     return found > 0 ? found : 0;
 }
 
-static bool is_inlined(Dwarf_Die *scope)
-{
-    return dwarf_tag(scope) == DW_TAG_inlined_subroutine;
-}
-
-/* A frame for each inlined call: its function, and where in it we are: at the innermost the line of the code, else the
- * place of the call within. What remains is where FRAME's own function made the outermost one. */
+/* Makes a frame for each inlined call: its function, and the place in it. At the innermost that is the line of the
+ * code, in others the call within. FRAME's own place becomes that of the outermost call. */
 static int set_inlined(const struct unit *unit, Dwarf_Die *scopes, int count, struct stack_frame *frame)
 {
     struct stack_frame place = {.file = frame->file, .line = frame->line};
@@ -122,7 +195,7 @@ static int set_inlined(const struct unit *unit, Dwarf_Die *scopes, int count, st
         return error_no_memory("symbols");
     frame->inlined = inlined;
     for (int i = 0; i < count && dwarf_tag(&scopes[i]) != DW_TAG_subprogram; i++) {
-        if (!is_inlined(&scopes[i]))
+        if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine)
             continue;
         struct stack_frame *call = &inlined[frame->inlined_count++];
         *call = place;
@@ -134,7 +207,7 @@ static int set_inlined(const struct unit *unit, Dwarf_Die *scopes, int count, st
     return 0;
 }
 
-static int source_find(Dwfl_Module *module, uint64_t address, struct names *names, struct stack_frame *frame)
+static int find_source(Dwfl_Module *module, uint64_t address, struct names *names, struct stack_frame *frame)
 {
     struct unit unit = {.names = names};
     Dwarf_Addr bias = 0;
@@ -152,7 +225,7 @@ static int source_find(Dwfl_Module *module, uint64_t address, struct names *name
 }
 
 /* Debugging information in files of its own is found by build id or by name, below /usr/lib/debug or beside the file.
- * (That may also ask servers, where DEBUGINFOD_URLS names some: symbols.c sees to it that none is.) */
+ * (It would also ask the servers in DEBUGINFOD_URLS, which symbols_new() unsets.) */
 static const Dwfl_Callbacks callbacks = {
     .find_elf = dwfl_build_id_find_elf,
     .find_debuginfo = dwfl_standard_find_debuginfo,
@@ -160,10 +233,10 @@ static const Dwfl_Callbacks callbacks = {
 
 /*
  * Whether FD still is the file that was mapped. A file that was replaced has another number and a time of change after
- * the process began. The number alone does not tell: on overlay and network file systems, stat() and /proc/PID/maps may
- * differ. Nor does the time: programs compile libraries for themselves and load them.
+ * the process began. The number alone is not enough, for stat() and /proc/PID/maps may differ on overlay and network
+ * file systems. Nor is the time: programs compile libraries for themselves and load them.
  */
-static bool is_believed(int fd, uint64_t inode, uint64_t since)
+static bool is_same_file(int fd, uint64_t inode, uint64_t since)
 {
     struct stat status;
     if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
@@ -180,7 +253,7 @@ void object_open(struct object *object, const char *path, uint64_t inode, uint64
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a pipe or a device must not hold us up */
     if (fd < 0)
         return;
-    object->dwfl = is_believed(fd, inode, since) ? dwfl_begin(&callbacks) : NULL;
+    object->dwfl = is_same_file(fd, inode, since) ? dwfl_begin(&callbacks) : NULL;
     if (object->dwfl) {
         dwfl_report_begin(object->dwfl);
         /* At the addresses that the file itself says: then one object serves all processes. */
@@ -199,7 +272,7 @@ void object_close(struct object *object)
         free((void *)(uintptr_t)object->places.items[i].inlined);
     array_release(&object->places);
     map_release(&object->known);
-    symbol_table_release(&object->symbols);
+    array_release(&object->symbols.items);
     if (object->dwfl)
         dwfl_end(object->dwfl);
 }
@@ -224,49 +297,34 @@ static bool find_address(Dwfl_Module *module, uint64_t offset, GElf_Addr *addres
     return false;
 }
 
-static int name_function(struct object *object, GElf_Addr address, struct names *names, const char **function)
-{
-    if (!object->symbols_read && symbol_table_read(&object->symbols, object->module) < 0)
-        return -1;
-    object->symbols_read = true;
-    const char *text = symbol_table_find(&object->symbols, address);
-    /* "memcpy@@GLIBC_2.14": the version says nothing here */
-    uint32_t name = text ? names_put_symbol(names, text, strcspn(text, "@")) : NAMES_NO_MEMORY;
-    if (text && name == NAMES_NO_MEMORY)
-        return -1;
-    *function = text ? names_get(names, name)->text : NULL;
-    return 0;
-}
-
 static int find_place(struct object *object, struct names *names, uint64_t offset, struct stack_frame *place)
 {
     GElf_Addr address;
     if (!object->module || !find_address(object->module, offset, &address))
         return 0;
-    if (name_function(object, address, names, &place->function) < 0)
+    if (!object->symbols_read && symbol_table_read(&object->symbols, object->module) < 0)
         return -1;
-    return source_find(object->module, address, names, place);
-}
-
-static const struct stack_frame *put_place(struct object *object, struct names *names, uint64_t offset)
-{
-    uint64_t *known = map_put(&object->known, offset, NULL);
-    if (known && *known)
-        return &object->places.items[*known - 1];
-    struct stack_frame *place = known ? array_push(&object->places) : NULL;
-    if (!place) {
-        error_no_memory("symbols");
-        return NULL;
-    }
-    *known = object->places.count;
-    return find_place(object, names, offset, place) == 0 ? place : NULL;
+    object->symbols_read = true;
+    const char *text = symbol_table_find(&object->symbols, address);
+    /* "memcpy@@GLIBC_2.14": without the version */
+    if (text && set_text(&place->function, names, names_put_symbol(names, text, strcspn(text, "@"))) < 0)
+        return -1;
+    return find_source(object->module, address, names, place);
 }
 
 int object_name(struct object *object, struct names *names, uint64_t offset, struct stack_frame *frame)
 {
-    const struct stack_frame *place = put_place(object, names, offset);
-    if (!place)
-        return -1;
+    uint64_t *known = map_put(&object->known, offset, NULL);
+    if (known && *known == 0) {
+        struct stack_frame *made = array_push(&object->places);
+        *known = object->places.count;
+        if (made && find_place(object, names, offset, made) != 0)
+            return -1;
+        known = made ? known : NULL;
+    }
+    if (!known)
+        return error_no_memory("symbols");
+    const struct stack_frame *place = &object->places.items[*known - 1];
     frame->function = place->function;
     frame->file = place->file;
     frame->line = place->line;

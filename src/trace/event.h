@@ -31,7 +31,8 @@
     X(OVERHEAD, "overhead")                       \
     X(COMPILATION, "compilation")                 \
     X(PLUGIN, "plugin")                           \
-    X(NVTX_MEMORY, "nvtx_memory")
+    X(NVTX_MEMORY, "nvtx_memory")                 \
+    X(UNIFIED_MEMORY, "unified_memory")
 
 enum category {
 #define CATEGORY(name, text) CATEGORY_##name,
@@ -116,7 +117,10 @@ bool slice_category_find(const char *text, size_t length, enum category *categor
     X(ACCESS, "access")                                         \
     X(FLAGS, "flags")                                           \
     X(OFFSET, "offset")                                         \
-    X(EXTENT, "extent")
+    X(EXTENT, "extent")                                         \
+    X(PROCESS, "process")                                       \
+    X(FAULT_GROUPS, "page fault groups")                        \
+    X(PROGRAM_COUNTER, "program counter")
 
 enum arg_key {
 #define KEY(name, text) ARG_##name,

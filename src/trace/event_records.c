@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "common/map.h"
-#include "common/utf8.h"
+#include "common/text.h"
 #include "trace/json/fast_path.h"
 #include "trace/json/scan.h"
 

@@ -239,7 +239,7 @@ static void keep_displaced(struct lanes *lanes)
         if (lanes->spans.items[i].lane != 0)
             lanes->spans.items[kept++] = lanes->spans.items[i];
         if (i % REST_SPANS == 0)
-            file_vector_rest(&lanes->spans);
+            file_vector_evict(&lanes->spans);
     }
     lanes->spans.count = kept;
     if (kept == 0)
@@ -257,7 +257,7 @@ int lanes_assign(struct lanes *lanes)
     for (size_t i = 0; i < lanes->spans.count && result == 0; i++) {
         result = place(&open, lanes->rule, &lanes->spans.items[i]);
         if (i % REST_SPANS == 0)
-            file_vector_rest(&lanes->spans);
+            file_vector_evict(&lanes->spans);
     }
     if (open.lanes.count > 0)
         lanes->count = (uint32_t)open.lanes.count;

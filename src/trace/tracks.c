@@ -18,7 +18,7 @@ void tracks_release(struct tracks *tracks)
 void tracks_rest(const struct tracks *tracks)
 {
     for (size_t i = 0; i < tracks->items.count; i++)
-        file_vector_rest(&tracks->items.items[i]->lanes.spans);
+        file_vector_evict(&tracks->items.items[i]->lanes.spans);
 }
 
 void rows_release(struct rows *rows)

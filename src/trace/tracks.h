@@ -30,14 +30,15 @@
 #define TRACKS_PROCESS_PID UINT32_C(0x10000000)
 
 enum track_kind {
-    TRACK_THREAD,      /* number: thread id */
-    TRACK_OVERHEAD,    /* CUPTI's overhead on a thread; number: thread id, 0: of no thread */
-    TRACK_STREAM,      /* number: stream id; GPU work */
-    TRACK_ANNOTATION,  /* NVTX ranges on a stream */
-    TRACK_SYNC,        /* waiting for a stream, or, without a stream, for a context */
-    TRACK_COMPILATION, /* of the process; number: 0 */
-    TRACK_PLUGIN,      /* what one added; number: the plugin's */
-    TRACK_DEFERRED,    /* NVTX's deferred events of one scope; number: of nvtx_deferred's rows */
+    TRACK_THREAD,         /* number: thread id */
+    TRACK_OVERHEAD,       /* CUPTI's overhead on a thread; number: thread id, 0: of no thread */
+    TRACK_STREAM,         /* number: stream id; GPU work */
+    TRACK_ANNOTATION,     /* NVTX ranges on a stream */
+    TRACK_SYNC,           /* waiting for a stream, or, without a stream, for a context */
+    TRACK_COMPILATION,    /* of the process; number: 0 */
+    TRACK_PLUGIN,         /* what one added; number: the plugin's */
+    TRACK_DEFERRED,       /* NVTX's deferred events of one scope; number: of nvtx_deferred's rows */
+    TRACK_UNIFIED_MEMORY, /* of a GPU; number: 0 */
     TRACK_KIND_COUNT
 };
 

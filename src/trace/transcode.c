@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 
 #include "common/log.h"
-#include "trace/gzip/peek.h"
+#include "trace/gzip/source.h"
 #include "trace/pftrace/reader.h"
 #include "trace/json/replay.h"
 #include "trace/pftrace/replay.h"

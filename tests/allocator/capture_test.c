@@ -1,9 +1,8 @@
 /* Memory for streams that are being captured. */
 #include "tests/allocator/using.h"
 
-static void memory_is_allocated_outside_of_the_capture_and_held_by_the_graph(void **state)
+UNIT_TEST_WITH(memory_is_allocated_outside_of_the_capture_and_held_by_the_graph, start, NULL)
 {
-    (void)state;
     warm_up();
     fake_cuda_capture(5, 100, 1);
     void *a = take(100, 5);
@@ -23,9 +22,8 @@ static void memory_is_allocated_outside_of_the_capture_and_held_by_the_graph(voi
     assert_all_given_back();
 }
 
-static void memory_stays_until_the_program_has_freed_it(void **state)
+UNIT_TEST_WITH(memory_stays_until_the_program_has_freed_it, start, NULL)
 {
-    (void)state;
     warm_up_captures();
     fake_cuda_capture(5, 100, 1);
     void *a = take(100, 5);
@@ -39,9 +37,8 @@ static void memory_stays_until_the_program_has_freed_it(void **state)
     assert_all_given_back();
 }
 
-static void a_free_after_the_capture_waits_for_it_and_the_graph(void **state)
+UNIT_TEST_WITH(a_free_after_the_capture_waits_for_it_and_the_graph, start, NULL)
 {
-    (void)state;
     warm_up_captures();
     fake_cuda_capture(5, 100, 1);
     void *a = take(100, 5);
@@ -57,9 +54,8 @@ static void a_free_after_the_capture_waits_for_it_and_the_graph(void **state)
     assert_all_given_back();
 }
 
-static void a_capture_uses_again_what_it_has_freed(void **state)
+UNIT_TEST_WITH(a_capture_uses_again_what_it_has_freed, start, NULL)
 {
-    (void)state;
     warm_up_captures();
     fake_cuda_capture(5, 100, 1);
     fake_cuda_capture(6, 100, 1);
@@ -89,9 +85,8 @@ static void a_capture_uses_again_what_it_has_freed(void **state)
     assert_all_given_back();
 }
 
-static void another_capture_does_not_use_freed_memory(void **state)
+UNIT_TEST_WITH(another_capture_does_not_use_freed_memory, start, NULL)
 {
-    (void)state;
     fake_cuda_capture(5, 100, 1);
     void *a = take(100, 5);
     give(a, 5);
@@ -106,9 +101,8 @@ static void another_capture_does_not_use_freed_memory(void **state)
     assert_all_given_back();
 }
 
-static void memory_with_recorded_streams_is_not_used_again(void **state)
+UNIT_TEST_WITH(memory_with_recorded_streams_is_not_used_again, start, NULL)
 {
-    (void)state;
     fake_cuda_capture(5, 100, 1);
     fake_cuda_capture(6, 100, 1);
     void *a = take(100, 5);
@@ -123,9 +117,8 @@ static void memory_with_recorded_streams_is_not_used_again(void **state)
     assert_all_given_back();
 }
 
-static void memory_from_before_the_capture_is_released_after_it(void **state)
+UNIT_TEST_WITH(memory_from_before_the_capture_is_released_after_it, start, NULL)
 {
-    (void)state;
     void *a = take(100, 5), *b = take(10, 6);
     gputrace_allocator_record_stream(b, fake_stream_of(5));
     fake_cuda_capture(5, 100, 1);
@@ -144,9 +137,8 @@ static void memory_from_before_the_capture_is_released_after_it(void **state)
     assert_all_given_back();
 }
 
-static void memory_of_an_earlier_capture_that_is_freed_in_a_later_one(void **state)
+UNIT_TEST_WITH(memory_of_an_earlier_capture_that_is_freed_in_a_later_one, start, NULL)
 {
-    (void)state;
     fake_cuda_capture(5, 100, 1);
     void *a = take(100, 5);
     fake_cuda_end_capture(5);
@@ -159,9 +151,8 @@ static void memory_of_an_earlier_capture_that_is_freed_in_a_later_one(void **sta
     assert_all_given_back();
 }
 
-static void memory_of_a_destroyed_graph_is_not_kept_for_its_capture(void **state)
+UNIT_TEST_WITH(memory_of_a_destroyed_graph_is_not_kept_for_its_capture, start, NULL)
 {
-    (void)state;
     fake_cuda_capture(5, 100, 1);
     void *a = take(100, 5);
     fake_cuda_destroy_graph(1); /* as that of a capture that breaks */
@@ -172,9 +163,8 @@ static void memory_of_a_destroyed_graph_is_not_kept_for_its_capture(void **state
     assert_all_given_back();
 }
 
-static void a_broken_capture_gets_memory_that_no_graph_holds(void **state)
+UNIT_TEST_WITH(a_broken_capture_gets_memory_that_no_graph_holds, start, NULL)
 {
-    (void)state;
     fake_cuda_break_capture(5);
     void *a = take(100, 5);
     give(a, 5);
@@ -183,9 +173,8 @@ static void a_broken_capture_gets_memory_that_no_graph_holds(void **state)
     assert_all_given_back();
 }
 
-static void the_legacy_stream_does_not_break_a_capture_that_it_waits_for(void **state)
+UNIT_TEST_WITH(the_legacy_stream_does_not_break_a_capture_that_it_waits_for, start, NULL)
 {
-    (void)state;
     warm_up_captures();
     void *before = take(10, 0);
     fake_cuda_capture_implicit(true);
@@ -200,9 +189,8 @@ static void the_legacy_stream_does_not_break_a_capture_that_it_waits_for(void **
     assert_all_given_back();
 }
 
-static void if_the_graph_cannot_hold_memory_there_is_none(void **state)
+UNIT_TEST_WITH(if_the_graph_cannot_hold_memory_there_is_none, start, NULL)
 {
-    (void)state;
     fake_cuda_capture(5, 100, 1);
     fake_cuda_says.retain_object = CUDA_ERROR_INVALID_VALUE;
     assert_null(gputrace_malloc(100, device, fake_stream_of(5)));
@@ -212,9 +200,8 @@ static void if_the_graph_cannot_hold_memory_there_is_none(void **state)
     assert_all_given_back();
 }
 
-static void the_limit_holds_in_captures(void **state)
+UNIT_TEST_WITH(the_limit_holds_in_captures, start, NULL)
 {
-    (void)state;
     warm_up_captures();
     gputrace_allocator_set_fraction(0.5, device);
     fake_cuda_capture(5, 100, 1);
@@ -230,22 +217,4 @@ static void the_limit_holds_in_captures(void **state)
     assert_all_given_back();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(memory_is_allocated_outside_of_the_capture_and_held_by_the_graph),
-        TEST(memory_stays_until_the_program_has_freed_it),
-        TEST(a_free_after_the_capture_waits_for_it_and_the_graph),
-        TEST(a_capture_uses_again_what_it_has_freed),
-        TEST(another_capture_does_not_use_freed_memory),
-        TEST(memory_with_recorded_streams_is_not_used_again),
-        TEST(memory_from_before_the_capture_is_released_after_it),
-        TEST(memory_of_an_earlier_capture_that_is_freed_in_a_later_one),
-        TEST(memory_of_a_destroyed_graph_is_not_kept_for_its_capture),
-        TEST(a_broken_capture_gets_memory_that_no_graph_holds),
-        TEST(the_legacy_stream_does_not_break_a_capture_that_it_waits_for),
-        TEST(if_the_graph_cannot_hold_memory_there_is_none),
-        TEST(the_limit_holds_in_captures),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -6,9 +6,8 @@
 
 #include <gputrace/callbacks.h>
 
-static void beyond_the_fraction_there_is_no_memory(void **state)
+UNIT_TEST_WITH(beyond_the_fraction_there_is_no_memory, start, NULL)
 {
-    (void)state;
     struct gputrace_allocator_stream_stats of_stream;
     assert_int_equal(gputrace_allocator_set_fraction(0.25, device), 0);
     assert_int_equal(stats().limit, FAKE_DEVICE_BYTES / 4);
@@ -34,9 +33,8 @@ static void beyond_the_fraction_there_is_no_memory(void **state)
     assert_int_equal(gputrace_allocator_set_fraction(0.5, -1), -1);
 }
 
-static void failed_allocations_do_not_count_for_the_limit(void **state)
+UNIT_TEST_WITH(failed_allocations_do_not_count_for_the_limit, start, NULL)
 {
-    (void)state;
     gputrace_allocator_set_fraction(0.5, device);
     fake_cuda_says.allocate = CUDA_ERROR_OUT_OF_MEMORY;
     for (int i = 0; i < 10; i++)
@@ -47,9 +45,8 @@ static void failed_allocations_do_not_count_for_the_limit(void **state)
     give(a, 5);
 }
 
-static void in_C_the_throwing_function_gives_NULL(void **state)
+UNIT_TEST_WITH(in_C_the_throwing_function_gives_NULL, start, NULL)
 {
-    (void)state;
     if (dlopen("libstdc++.so.6", RTLD_NOW | RTLD_NOLOAD))
         skip(); /* a sanitizer brings it; then there is an exception */
     assert_int_equal(gputrace_allocator_set_fraction(0, device), 0);
@@ -66,9 +63,8 @@ static void publish(const struct gputrace_host *host, const struct gputrace_memo
     published = *failure;
 }
 
-static void beyond_the_fraction_the_agent_publishes_the_failure(void **state)
+UNIT_TEST_WITH(beyond_the_fraction_the_agent_publishes_the_failure, start, NULL)
 {
-    (void)state;
     struct gputrace_host host = {.size = sizeof(host), .allocation_failed = publish};
     gpu_host_replace(&host);
     gputrace_allocator_set_fraction(0, device);
@@ -86,9 +82,8 @@ static void beyond_the_fraction_the_agent_publishes_the_failure(void **state)
     gpu_host_replace(NULL);
 }
 
-static void an_agent_that_is_older_than_the_allocator_publishes_nothing(void **state)
+UNIT_TEST_WITH(an_agent_that_is_older_than_the_allocator_publishes_nothing, start, NULL)
 {
-    (void)state;
     struct gputrace_host older = {.size = offsetof(struct gputrace_host, event_take), .allocation_failed = publish};
     gpu_host_replace(&older);
     gputrace_allocator_set_fraction(0, device);
@@ -104,9 +99,8 @@ static void an_agent_that_is_older_than_the_allocator_publishes_nothing(void **s
     gpu_host_replace(NULL);
 }
 
-static void unused_memory_of_pools_is_released_before_an_allocation_fails(void **state)
+UNIT_TEST_WITH(unused_memory_of_pools_is_released_before_an_allocation_fails, start, NULL)
 {
-    (void)state;
     give(take(10, 5), 5);
     fake_cuda_asked();
     assert_null(gputrace_malloc(FAKE_DEVICE_BYTES + 1, device, fake_stream_of(5)));
@@ -119,9 +113,8 @@ static void unused_memory_of_pools_is_released_before_an_allocation_fails(void *
     assert_figure(stats().held_bytes, 0, 10, 10, 10);
 }
 
-static void other_errors_are_not_tried_again(void **state)
+UNIT_TEST_WITH(other_errors_are_not_tried_again, start, NULL)
 {
-    (void)state;
     give(take(10, 5), 5);
     fake_cuda_asked();
     fake_cuda_says.allocate = CUDA_ERROR_ILLEGAL_ADDRESS;
@@ -149,9 +142,8 @@ static int help(void *data, int where, size_t size, size_t held)
     return spare != NULL;
 }
 
-static void registered_functions_are_called_for_help(void **state)
+UNIT_TEST_WITH(registered_functions_are_called_for_help, start, NULL)
 {
-    (void)state;
     struct helper none = {0}, one = {.spare = take(FAKE_DEVICE_BYTES / 2, 5)};
     assert_int_equal(gputrace_allocator_on_failure(help, &none), 0);
     assert_int_equal(gputrace_allocator_on_failure(help, &one), 0);
@@ -181,9 +173,8 @@ static int hope(void *data, int where, size_t size, size_t held)
     return 1;
 }
 
-static void an_allocation_is_tried_again_8_times_at_most(void **state)
+UNIT_TEST_WITH(an_allocation_is_tried_again_8_times_at_most, start, NULL)
 {
-    (void)state;
     unsigned calls = 0;
     assert_int_equal(gputrace_allocator_on_failure(hope, &calls), 0);
     assert_null(gputrace_malloc(FAKE_DEVICE_BYTES + 1, device, NULL));
@@ -196,9 +187,8 @@ static void an_allocation_is_tried_again_8_times_at_most(void **state)
         assert_int_equal(gputrace_allocator_off_failure(hope, &calls), 0);
 }
 
-static void memory_that_the_driver_does_not_free_is_lost(void **state)
+UNIT_TEST_WITH(memory_that_the_driver_does_not_free_is_lost, start, NULL)
 {
-    (void)state;
     void *a = take(10, 5);
     fake_cuda_says.free = CUDA_ERROR_INVALID_VALUE;
     give(a, 5);
@@ -210,19 +200,4 @@ static void memory_that_the_driver_does_not_free_is_lost(void **state)
     gputrace_allocator_set_fraction(1, device);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(beyond_the_fraction_there_is_no_memory),
-        TEST(failed_allocations_do_not_count_for_the_limit),
-        TEST(in_C_the_throwing_function_gives_NULL),
-        TEST(beyond_the_fraction_the_agent_publishes_the_failure),
-        TEST(an_agent_that_is_older_than_the_allocator_publishes_nothing),
-        TEST(unused_memory_of_pools_is_released_before_an_allocation_fails),
-        TEST(other_errors_are_not_tried_again),
-        TEST(registered_functions_are_called_for_help),
-        TEST(an_allocation_is_tried_again_8_times_at_most),
-        TEST(memory_that_the_driver_does_not_free_is_lost),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -4,9 +4,8 @@
 #include <pthread.h>
 #include <sys/wait.h>
 
-static void memory_comes_from_a_pool_that_keeps_all(void **state)
+UNIT_TEST_WITH(memory_comes_from_a_pool_that_keeps_all, start, NULL)
 {
-    (void)state;
     give(take(100, 5), 5);
     assert_string_equal(fake_cuda_asked(), "pool 1\n"
                                            "set 4 of pool 1 to ffffffffffffffff\n"
@@ -16,9 +15,8 @@ static void memory_comes_from_a_pool_that_keeps_all(void **state)
     assert_string_equal(fake_cuda_asked(), "alloc 200 from pool 1 in 6\nfree 1 in 7\n");
 }
 
-static void allocations_are_counted_by_device_and_by_stream(void **state)
+UNIT_TEST_WITH(allocations_are_counted_by_device_and_by_stream, start, NULL)
 {
-    (void)state;
     struct gputrace_allocator_stream_stats of_stream, all[4];
     void *a = take(100, 5), *b = take(30, 6), *c = take(7, 5);
     give(a, 5);
@@ -42,9 +40,8 @@ static void allocations_are_counted_by_device_and_by_stream(void **state)
     assert_figure(stats().held_bytes, 0, 137, 137, 137);
 }
 
-static void peaks_and_totals_are_reset(void **state)
+UNIT_TEST_WITH(peaks_and_totals_are_reset, start, NULL)
 {
-    (void)state;
     struct gputrace_allocator_stream_stats of_stream;
     void *a = take(100, 5), *b = take(50, 5);
     give(a, 5);
@@ -63,9 +60,8 @@ static void peaks_and_totals_are_reset(void **state)
     give(b, 5);
 }
 
-static void size_0_returns_NULL_and_is_not_a_failure(void **state)
+UNIT_TEST_WITH(size_0_returns_NULL_and_is_not_a_failure, start, NULL)
 {
-    (void)state;
     assert_null(gputrace_malloc(0, device, NULL));
     assert_string_equal(fake_cuda_asked(), "");
     assert_int_equal(stats().failures, 0);
@@ -77,17 +73,15 @@ static void size_0_returns_NULL_and_is_not_a_failure(void **state)
     assert_int_equal(gputrace_allocator_stats(1000, &none), -1);
 }
 
-static void statistics_of_an_unused_device_create_no_context(void **state)
+UNIT_TEST_WITH(statistics_of_an_unused_device_create_no_context, start, NULL)
 {
-    (void)state;
     assert_int_equal(stats().device_bytes, FAKE_DEVICE_BYTES);
     assert_int_equal(stats().limit, UINT64_MAX);
     assert_string_equal(fake_cuda_asked(), "");
 }
 
-static void thousands_of_allocations_are_found(void **state)
+UNIT_TEST_WITH(thousands_of_allocations_are_found, start, NULL)
 {
-    (void)state;
     enum { MANY = 5000 };
     static void *pointers[MANY];
     fake_cuda_quiet();
@@ -101,9 +95,8 @@ static void thousands_of_allocations_are_found(void **state)
     assert_all_given_back();
 }
 
-static void unknown_pointers_are_ignored_and_counted(void **state)
+UNIT_TEST_WITH(unknown_pointers_are_ignored_and_counted, start, NULL)
 {
-    (void)state;
     int there;
     void *a = take(10, 5);
     give(&there, 5);
@@ -114,9 +107,8 @@ static void unknown_pointers_are_ignored_and_counted(void **state)
     assert_int_equal(fake_cuda_wrong_frees(), 0);
 }
 
-static void a_wrong_device_does_not_matter(void **state)
+UNIT_TEST_WITH(a_wrong_device_does_not_matter, start, NULL)
 {
-    (void)state;
     void *a = take(10, 5);
     gputrace_free(a, 99, device + 1, fake_stream_of(5));
     gputrace_free(take(10, 5), 99, -1, fake_stream_of(5));
@@ -130,9 +122,8 @@ static void *give_elsewhere(void *pointer)
     return fake_cuda_current();
 }
 
-static void another_thread_may_free(void **state)
+UNIT_TEST_WITH(another_thread_may_free, start, NULL)
 {
-    (void)state;
     pthread_t thread;
     void *current;
     void *a = take(10, 5);
@@ -142,9 +133,8 @@ static void another_thread_may_free(void **state)
     assert_ptr_equal(current, fake_cuda_primary(device)); /* it had none */
 }
 
-static void a_context_of_the_device_is_current(void **state)
+UNIT_TEST_WITH(a_context_of_the_device_is_current, start, NULL)
 {
-    (void)state;
     give(take(10, 5), 5);
     assert_ptr_equal(fake_cuda_current(), fake_cuda_primary(device)); /* as after a call of CUDA's runtime */
     fake_cuda_enter(fake_other_context(device));
@@ -157,9 +147,8 @@ static void a_context_of_the_device_is_current(void **state)
 
 /* --- streams that use it too --- */
 
-static void a_free_waits_for_recorded_streams(void **state)
+UNIT_TEST_WITH(a_free_waits_for_recorded_streams, start, NULL)
 {
-    (void)state;
     void *a = take(10, 5);
     gputrace_allocator_record_stream(a, fake_stream_of(6));
     gputrace_allocator_record_stream(a, fake_stream_of(5)); /* its own */
@@ -177,9 +166,8 @@ static void a_free_waits_for_recorded_streams(void **state)
     gputrace_allocator_record_stream(NULL, fake_stream_of(6));
 }
 
-static void without_an_event_the_host_waits(void **state)
+UNIT_TEST_WITH(without_an_event_the_host_waits, start, NULL)
 {
-    (void)state;
     void *a = take(10, 5);
     gputrace_allocator_record_stream(a, fake_stream_of(6));
     fake_cuda_says.record = CUDA_ERROR_INVALID_HANDLE;
@@ -190,9 +178,8 @@ static void without_an_event_the_host_waits(void **state)
 
 /* --- where there is none --- */
 
-static void a_device_without_pools_has_no_memory_and_says_so_once(void **state)
+UNIT_TEST_WITH(a_device_without_pools_has_no_memory_and_says_so_once, start, NULL)
 {
-    (void)state;
     fake_cuda_says.create_pool = CUDA_ERROR_NOT_SUPPORTED;
     unit_stderr_begin();
     void *a = gputrace_malloc(1, device, NULL), *b = gputrace_malloc(1, device, NULL);
@@ -205,9 +192,8 @@ static void a_device_without_pools_has_no_memory_and_says_so_once(void **state)
     give(take(1, 5), 5);
 }
 
-static void a_forked_child_has_no_memory(void **state)
+UNIT_TEST_WITH(a_forked_child_has_no_memory, start, NULL)
 {
-    (void)state;
     void *a = take(10, 5);
     fake_cuda_asked();
     pid_t child = fork();
@@ -223,23 +209,4 @@ static void a_forked_child_has_no_memory(void **state)
     assert_figure(stats().held_bytes, 0, 10, 10, 10);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(memory_comes_from_a_pool_that_keeps_all),
-        TEST(allocations_are_counted_by_device_and_by_stream),
-        TEST(peaks_and_totals_are_reset),
-        TEST(size_0_returns_NULL_and_is_not_a_failure),
-        TEST(statistics_of_an_unused_device_create_no_context),
-        TEST(thousands_of_allocations_are_found),
-        TEST(unknown_pointers_are_ignored_and_counted),
-        TEST(a_wrong_device_does_not_matter),
-        TEST(another_thread_may_free),
-        TEST(a_context_of_the_device_is_current),
-        TEST(a_free_waits_for_recorded_streams),
-        TEST(without_an_event_the_host_waits),
-        TEST(a_device_without_pools_has_no_memory_and_says_so_once),
-        TEST(a_forked_child_has_no_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -6,9 +6,8 @@
 
 static const struct gputrace_pool_id pool = {7, 0}, second_pool = {0, 7};
 
-static void allocations_between_begin_and_end_come_from_the_pool(void **state)
+UNIT_TEST_WITH(allocations_between_begin_and_end_come_from_the_pool, start, NULL)
 {
-    (void)state;
     warm_up();
     gputrace_allocator_begin_pool(device, pool, NULL);
     assert_contains(fake_cuda_asked(), "pool 2\n");
@@ -29,9 +28,8 @@ static void allocations_between_begin_and_end_come_from_the_pool(void **state)
     assert_all_given_back();
 }
 
-static void a_pool_is_released_as_often_as_it_was_begun(void **state)
+UNIT_TEST_WITH(a_pool_is_released_as_often_as_it_was_begun, start, NULL)
 {
-    (void)state;
     warm_up();
     for (int i = 0; i < 2; i++) {
         gputrace_allocator_begin_pool(device, pool, NULL);
@@ -61,9 +59,8 @@ static void *on_another_thread(unsigned stream)
     return pointer;
 }
 
-static void other_threads_use_the_pool_only_for_the_capture(void **state)
+UNIT_TEST_WITH(other_threads_use_the_pool_only_for_the_capture, start, NULL)
 {
-    (void)state;
     warm_up_captures();
     gputrace_allocator_begin_pool(device, pool, NULL);
     fake_cuda_capture(5, 100, 1);
@@ -91,9 +88,8 @@ static void other_threads_use_the_pool_only_for_the_capture(void **state)
 }
 
 /* As PyTorch does with two graphs that share a pool. */
-static void captures_of_one_pool_use_each_others_memory(void **state)
+UNIT_TEST_WITH(captures_of_one_pool_use_each_others_memory, start, NULL)
 {
-    (void)state;
     gputrace_allocator_begin_pool(device, pool, NULL);
     fake_cuda_capture(5, 100, 1);
     void *a = take(100, 5), *output = take(50, 5);
@@ -156,9 +152,8 @@ static bool is_taken_again(unsigned stream, unsigned freed_in, bool used_elsewhe
     return a == b;
 }
 
-static void memory_freed_between_captures_is_used_again_where_that_is_safe(void **state)
+UNIT_TEST_WITH(memory_freed_between_captures_is_used_again_where_that_is_safe, start, NULL)
 {
-    (void)state;
     warm_up_captures();
     assert_true(is_taken_again(5, 5, false, false));
     assert_false(is_taken_again(5, 6, false, false));
@@ -172,9 +167,8 @@ static void *begin_elsewhere(void *unused)
     return unused;
 }
 
-static void a_thread_prefers_the_pool_that_it_began(void **state)
+UNIT_TEST_WITH(a_thread_prefers_the_pool_that_it_began, start, NULL)
 {
-    (void)state;
     pthread_t thread;
     warm_up();
     gputrace_allocator_begin_pool(device, pool, NULL);
@@ -198,9 +192,8 @@ static void a_thread_prefers_the_pool_that_it_began(void **state)
     assert_int_equal(fake_cuda_pools(), 1);
 }
 
-static void without_a_private_pool_memory_comes_from_the_common_one(void **state)
+UNIT_TEST_WITH(without_a_private_pool_memory_comes_from_the_common_one, start, NULL)
 {
-    (void)state;
     warm_up();
     fake_cuda_says.create_pool = CUDA_ERROR_OUT_OF_MEMORY;
     unit_stderr_begin();
@@ -212,16 +205,4 @@ static void without_a_private_pool_memory_comes_from_the_common_one(void **state
     gputrace_allocator_release_pool(device, pool);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(allocations_between_begin_and_end_come_from_the_pool),
-        TEST(a_pool_is_released_as_often_as_it_was_begun),
-        TEST(other_threads_use_the_pool_only_for_the_capture),
-        TEST(captures_of_one_pool_use_each_others_memory),
-        TEST(memory_freed_between_captures_is_used_again_where_that_is_safe),
-        TEST(a_thread_prefers_the_pool_that_it_began),
-        TEST(without_a_private_pool_memory_comes_from_the_common_one),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

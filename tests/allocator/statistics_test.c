@@ -8,9 +8,8 @@ static int collect(void *data, const struct gputrace_allocator_allocation *alloc
     return allocation->bytes == 999 ? 7 : 0;
 }
 
-static void a_snapshot_has_the_allocations_in_order(void **state)
+UNIT_TEST_WITH(a_snapshot_has_the_allocations_in_order, start, NULL)
 {
-    (void)state;
     struct gputrace_allocator_allocation list[8], *next = list;
     void *a = take(1, 5), *b = take(2, 6), *c = take(3, 7), *d = take(999, 8);
     give(b, 6);
@@ -35,9 +34,8 @@ static void a_snapshot_has_the_allocations_in_order(void **state)
     assert_int_equal(gputrace_allocator_snapshot(1000, collect, &next), -1);
 }
 
-static void history_keeps_the_last_events(void **state)
+UNIT_TEST_WITH(history_keeps_the_last_events, start, NULL)
 {
-    (void)state;
     struct gputrace_allocator_event events[8];
     give(take(1, 5), 5);
     assert_int_equal(gputrace_allocator_history_read(device, events, 8), 0);
@@ -64,9 +62,8 @@ static void history_keeps_the_last_events(void **state)
     assert_int_equal(gputrace_allocator_history_read(device, events, 8), 0);
 }
 
-static void the_base_of_an_allocation_is_found(void **state)
+UNIT_TEST_WITH(the_base_of_an_allocation_is_found, start, NULL)
 {
-    (void)state;
     size_t size = 5;
     char *a = take(100, 5);
     assert_ptr_equal(gputrace_allocator_base(a + 99, &size), a);
@@ -78,9 +75,8 @@ static void the_base_of_an_allocation_is_found(void **state)
     assert_null(gputrace_allocator_base(a, &size));
 }
 
-static void settings_apply_to_all_pools(void **state)
+UNIT_TEST_WITH(settings_apply_to_all_pools, start, NULL)
 {
-    (void)state;
     give(take(1, 5), 5);
     fake_cuda_asked();
     assert_int_equal(gputrace_allocator_set_release_threshold(device, 16), 0);
@@ -103,13 +99,4 @@ static void settings_apply_to_all_pools(void **state)
     gputrace_allocator_release_pool(device, (struct gputrace_pool_id){1, 2});
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_snapshot_has_the_allocations_in_order),
-        TEST(history_keeps_the_last_events),
-        TEST(the_base_of_an_allocation_is_found),
-        TEST(settings_apply_to_all_pools),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -113,9 +113,8 @@ static void *capture_graphs(void *unused)
     return NULL;
 }
 
-static void threads_do_not_disturb_each_other(void **state)
+UNIT_TEST(threads_do_not_disturb_each_other)
 {
-    (void)state;
     pthread_t threads[THREADS + 1];
     struct gputrace_allocator_stats stats;
     device = fake_cuda_start();
@@ -151,9 +150,8 @@ static void *take_one(void *unused)
     return gputrace_malloc(10, device, fake_stream_of(5));
 }
 
-static void threads_that_begin_together_share_a_heap(void **state)
+UNIT_TEST(threads_that_begin_together_share_a_heap)
 {
-    (void)state;
     for (int round = 0; round < 20; round++) {
         pthread_t threads[THREADS];
         struct gputrace_allocator_stats stats;
@@ -172,11 +170,4 @@ static void threads_that_begin_together_share_a_heap(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_do_not_disturb_each_other),
-        cmocka_unit_test(threads_that_begin_together_share_a_heap),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -13,9 +13,8 @@
 
 static int device; /* of the test that runs */
 
-__attribute__((unused)) static int start(void **state)
+__attribute__((unused)) UNIT_FIXTURE(start)
 {
-    (void)state;
     device = fake_cuda_start();
     return 0;
 }

@@ -41,9 +41,8 @@ static int64_t count(const struct cover_operation *operations, const struct cove
     return all;
 }
 
-static void random_questions_agree_with_counting(void **state)
+UNIT_TEST(random_questions_agree_with_counting)
 {
-    (void)state;
     for (seed = 1; seed < 100; seed++) {
         struct cover_operation operations[OPERATIONS];
         struct cover_question questions[QUESTIONS];
@@ -64,9 +63,8 @@ static void random_questions_agree_with_counting(void **state)
     }
 }
 
-static void of_nothing_and_of_operations_without_length_it_is_nothing(void **state)
+UNIT_TEST(of_nothing_and_of_operations_without_length_it_is_nothing)
 {
-    (void)state;
     struct cover_operation operation = {.called = 5, .start = 7, .end = 7};
     struct cover_question question = {.first = 0, .last = 10, .length = 3};
     assert_int_equal(cover_answer(NULL, 0, &question, 1), 0);
@@ -76,11 +74,4 @@ static void of_nothing_and_of_operations_without_length_it_is_nothing(void **sta
     assert_int_equal(question.length, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_questions_agree_with_counting),
-        cmocka_unit_test(of_nothing_and_of_operations_without_length_it_is_nothing),
-    };
-    return cmocka_run_group_tests_name("cover", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -123,9 +123,8 @@ static int hand_out_run(struct test *test, int64_t first, size_t count)
 
 static const unsigned worker_counts[] = {1, 2, 3, 4, 16};
 
-static void each_taker_has_all_of_its_events_in_order(void **state)
+UNIT_TEST(each_taker_has_all_of_its_events_in_order)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(worker_counts) / sizeof(*worker_counts); i++) {
         struct test test;
         size_t expected[TAKERS] = {0};
@@ -143,9 +142,8 @@ static void each_taker_has_all_of_its_events_in_order(void **state)
 }
 
 /* A run of each size up to some, then of many, with events of their own between them. */
-static void runs_are_taken_as_their_events_would_be(void **state)
+UNIT_TEST(runs_are_taken_as_their_events_would_be)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(worker_counts) / sizeof(*worker_counts); i++) {
         struct test test;
         int64_t number = 1;
@@ -163,9 +161,8 @@ static void runs_are_taken_as_their_events_would_be(void **state)
     }
 }
 
-static void fields_that_a_run_does_not_tell_are_as_if_never_told(void **state)
+UNIT_TEST(fields_that_a_run_does_not_tell_are_as_if_never_told)
 {
-    (void)state;
     for (unsigned workers = 1; workers <= 16; workers += 5) {
         struct test test;
         begin(&test, workers);
@@ -179,9 +176,8 @@ static void fields_that_a_run_does_not_tell_are_as_if_never_told(void **state)
     }
 }
 
-static void what_was_handed_out_is_taken_after_a_wait(void **state)
+UNIT_TEST(what_was_handed_out_is_taken_after_a_wait)
 {
-    (void)state;
     for (unsigned workers = 1; workers <= 5; workers += 2) {
         struct test test;
         begin(&test, workers);
@@ -199,9 +195,8 @@ static void what_was_handed_out_is_taken_after_a_wait(void **state)
     }
 }
 
-static void few_takers_are_given_events_at_once(void **state)
+UNIT_TEST(few_takers_are_given_events_at_once)
 {
-    (void)state;
     struct test test = {0};
     dispatcher_init(&test.dispatcher, 16);
     test.seen[0] = (struct seen){.categories = ~0u, .most = SIZE_MAX, .strings = &test.strings};
@@ -215,9 +210,8 @@ static void few_takers_are_given_events_at_once(void **state)
     end(&test);
 }
 
-static void a_taker_without_memory_ends_it(void **state)
+UNIT_TEST(a_taker_without_memory_ends_it)
 {
-    (void)state;
     for (unsigned workers = 1; workers <= 5; workers += 2) {
         struct test test;
         int64_t number = 0;
@@ -234,9 +228,8 @@ static void a_taker_without_memory_ends_it(void **state)
     }
 }
 
-static void what_is_not_waited_for_need_not_be_taken(void **state)
+UNIT_TEST(what_is_not_waited_for_need_not_be_taken)
 {
-    (void)state;
     struct test test;
     begin(&test, 16);
     for (int64_t number = 1; number <= 5000; number++)
@@ -246,16 +239,4 @@ static void what_is_not_waited_for_need_not_be_taken(void **state)
     end(&test);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_taker_has_all_of_its_events_in_order),
-        cmocka_unit_test(runs_are_taken_as_their_events_would_be),
-        cmocka_unit_test(fields_that_a_run_does_not_tell_are_as_if_never_told),
-        cmocka_unit_test(what_was_handed_out_is_taken_after_a_wait),
-        cmocka_unit_test(few_takers_are_given_events_at_once),
-        cmocka_unit_test(a_taker_without_memory_ends_it),
-        cmocka_unit_test(what_is_not_waited_for_need_not_be_taken),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

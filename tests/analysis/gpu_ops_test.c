@@ -27,9 +27,8 @@ static uint32_t found(const struct calls *calls, int64_t correlation, int64_t ti
     return name;
 }
 
-static void the_outer_of_nested_calls_is_found(void **state)
+UNIT_TEST(the_outer_of_nested_calls_is_found)
 {
-    (void)state;
     struct calls calls;
     struct calls_walk walk;
     begin(&calls);
@@ -47,9 +46,8 @@ static void the_outer_of_nested_calls_is_found(void **state)
     sorter_release(&calls.sorter);
 }
 
-static void a_correlation_that_no_call_has_is_not_found(void **state)
+UNIT_TEST(a_correlation_that_no_call_has_is_not_found)
 {
-    (void)state;
     struct calls calls, none;
     begin(&none);
     assert_int_equal(sorter_ready(&none.sorter), 0);
@@ -64,9 +62,8 @@ static void a_correlation_that_no_call_has_is_not_found(void **state)
     sorter_release(&calls.sorter);
 }
 
-static void of_several_processes_the_last_to_start_before_counts(void **state)
+UNIT_TEST(of_several_processes_the_last_to_start_before_counts)
 {
-    (void)state;
     struct calls calls;
     begin(&calls);
     add(&calls, 5, 0, 100, 110, 1);
@@ -80,9 +77,8 @@ static void of_several_processes_the_last_to_start_before_counts(void **state)
     sorter_release(&calls.sorter);
 }
 
-static void rising_correlations_are_joined_in_one_walk(void **state)
+UNIT_TEST(rising_correlations_are_joined_in_one_walk)
 {
-    (void)state;
     struct calls calls;
     struct calls_join join;
     begin(&calls);
@@ -108,9 +104,8 @@ static int add_name(void *context, const struct call *call)
     return 0;
 }
 
-static void calls_that_nothing_found_are_missed(void **state)
+UNIT_TEST(calls_that_nothing_found_are_missed)
 {
-    (void)state;
     struct calls calls;
     struct calls_join join;
     uint32_t names = 0;
@@ -137,14 +132,4 @@ static void calls_that_nothing_found_are_missed(void **state)
     sorter_release(&calls.sorter);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_outer_of_nested_calls_is_found),
-        cmocka_unit_test(a_correlation_that_no_call_has_is_not_found),
-        cmocka_unit_test(of_several_processes_the_last_to_start_before_counts),
-        cmocka_unit_test(rising_correlations_are_joined_in_one_walk),
-        cmocka_unit_test(calls_that_nothing_found_are_missed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

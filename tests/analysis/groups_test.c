@@ -7,9 +7,8 @@ struct pair {
     int64_t second;
 };
 
-static void keys_are_numbered_as_they_come(void **state)
+UNIT_TEST(keys_are_numbered_as_they_come)
 {
-    (void)state;
     struct groups groups = {0};
     const uint64_t keys[] = {7, UINT64_MAX, 0, 7, 0, 8};
     const uint32_t numbers[] = {0, 1, 2, 0, 2, 3};
@@ -25,9 +24,8 @@ static struct pair pair_of(uint32_t i)
     return (struct pair){(uint64_t)(i % 64) << 58, (int64_t)(i / 64) - 100};
 }
 
-static void many_keys_are_told_apart(void **state)
+UNIT_TEST(many_keys_are_told_apart)
 {
-    (void)state;
     enum { COUNT = 100000 };
     struct groups groups = {0};
     for (uint32_t round = 0; round < 2; round++)
@@ -42,9 +40,8 @@ static void many_keys_are_told_apart(void **state)
     groups_release(&groups);
 }
 
-static void a_new_group_has_a_new_item(void **state)
+UNIT_TEST(a_new_group_has_a_new_item)
 {
-    (void)state;
     struct groups groups = {0};
     ARRAY(int) counts = {0};
     for (uint64_t i = 0; i < 1000; i++) {
@@ -63,12 +60,4 @@ static void a_new_group_has_a_new_item(void **state)
     groups_release(&groups);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keys_are_numbered_as_they_come),
-        cmocka_unit_test(many_keys_are_told_apart),
-        cmocka_unit_test(a_new_group_has_a_new_item),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

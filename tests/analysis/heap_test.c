@@ -13,9 +13,8 @@ static uint32_t text(const char *words)
     return intern(&strings, words, strlen(words));
 }
 
-static int begin(void **state)
+UNIT_FIXTURE(begin)
 {
-    (void)state;
     strings = (struct interner){0};
     heap_init(&heap, &strings);
     allocate_name = text("Allocate Device");
@@ -26,9 +25,8 @@ static int begin(void **state)
     return 0;
 }
 
-static int end(void **state)
+UNIT_FIXTURE(end)
 {
-    (void)state;
     heap_release(&heap);
     interner_release(&strings);
     return 0;
@@ -112,9 +110,8 @@ static size_t count_live(void)
     return count;
 }
 
-static void a_peak_is_made_of_what_was_live_then(void **state)
+UNIT_TEST_WITH(a_peak_is_made_of_what_was_live_then, begin, end)
 {
-    (void)state;
     allocate(1, 0x1, 100);
     allocate(2, 0x2, 50);
     give_back(3, 0x2);
@@ -134,9 +131,8 @@ static void a_peak_is_made_of_what_was_live_then(void **state)
     assert_group(50, 2, 1, 0);
 }
 
-static void a_peak_at_the_end_is_made_of_what_is_live(void **state)
+UNIT_TEST_WITH(a_peak_at_the_end_is_made_of_what_is_live, begin, end)
 {
-    (void)state;
     allocate(1, 0x1, 100);
     give_back(2, 0x1);
     allocate(3, 0x2, 70);
@@ -148,9 +144,8 @@ static void a_peak_at_the_end_is_made_of_what_is_live(void **state)
 }
 
 /* Each alike to what a slow count says: a walk of random steps. */
-static void peaks_are_those_of_a_slow_count(void **state)
+UNIT_TEST_WITH(peaks_are_those_of_a_slow_count, begin, end)
 {
-    (void)state;
     enum { ADDRESSES = 40, SIZES = 5 };
     int64_t size_at[ADDRESSES] = {0}, live[SIZES + 1] = {0}, then[SIZES + 1] = {0}, bytes = 0, peak = 0;
     unsigned seed = 11;
@@ -174,9 +169,8 @@ static void peaks_are_those_of_a_slow_count(void **state)
     }
 }
 
-static void memory_does_not_grow_with_what_comes_and_goes(void **state)
+UNIT_TEST_WITH(memory_does_not_grow_with_what_comes_and_goes, begin, end)
 {
-    (void)state;
     for (int64_t i = 0; i < 10000; i++) {
         allocate(2 * i, i, 64);
         give_back(2 * i + 1, i);
@@ -187,9 +181,8 @@ static void memory_does_not_grow_with_what_comes_and_goes(void **state)
     assert_int_equal(count_live(), 0);
 }
 
-static void devices_processes_and_stacks_are_told_apart(void **state)
+UNIT_TEST_WITH(devices_processes_and_stacks_are_told_apart, begin, end)
 {
-    (void)state;
     struct trace_event event = instant(allocate_name, 1, 0x1, 10);
     see(event);
     event.process = OTHER; /* the same address there is another one */
@@ -209,9 +202,8 @@ static void devices_processes_and_stacks_are_told_apart(void **state)
     assert_int_equal(heap_group_id(&heap, 3)->stack, 7);
 }
 
-static void lives_shorter_than_a_millisecond_are_counted(void **state)
+UNIT_TEST_WITH(lives_shorter_than_a_millisecond_are_counted, begin, end)
 {
-    (void)state;
     allocate(0, 0x1, 10);
     give_back(MS - 1, 0x1);
     allocate(2 * MS, 0x1, 10);
@@ -227,9 +219,8 @@ static void lives_shorter_than_a_millisecond_are_counted(void **state)
     assert_int_equal(group->brief.time, MS + 4);
 }
 
-static void what_is_not_known_or_was_refused_changes_nothing(void **state)
+UNIT_TEST_WITH(what_is_not_known_or_was_refused_changes_nothing, begin, end)
 {
-    (void)state;
     allocate(1, 0x1, 10);
     give_back(2, 0x9);
     struct trace_event refused = instant(release_name, 3, 0x1, EVENT_NONE);
@@ -243,9 +234,8 @@ static void what_is_not_known_or_was_refused_changes_nothing(void **state)
     assert_int_equal(heap.groups.count, 1);
 }
 
-static void an_address_given_out_again_early_is_freed_oldest_first(void **state)
+UNIT_TEST_WITH(an_address_given_out_again_early_is_freed_oldest_first, begin, end)
 {
-    (void)state;
     allocate(1, 0x1, 10);
     allocate(2, 0x1, 20);
     allocate(3, 0x1, 30);
@@ -260,9 +250,8 @@ static void an_address_given_out_again_early_is_freed_oldest_first(void **state)
     assert_int_equal(count_live(), 0);
 }
 
-static void failures_are_kept_one_by_one(void **state)
+UNIT_TEST_WITH(failures_are_kept_one_by_one, begin, end)
 {
-    (void)state;
     struct trace_event failed = instant(allocate_name, 5, 0, 1000);
     failed.return_value = 2;
     failed.held = 30;
@@ -275,16 +264,15 @@ static void failures_are_kept_one_by_one(void **state)
     finish();
     assert_int_equal(heap.failures.count, 2);
     const struct heap_failure *first = &heap.failures.items[0], *second = first + 1;
-    assert_true(first->time == 5 && first->bytes == 1000 && first->held == 30 && first->stack == 4 &&
+    assert_true(first->time == 5 && first->asked.size == 1000 && first->held == 30 && first->asked.stack == 4 &&
                 first->result == 2);
-    assert_true(second->bytes == 2000 && second->held == 40 && second->source == HEAP_OF_PYTORCH);
+    assert_true(second->asked.size == 2000 && second->held == 40 && second->asked.source == HEAP_OF_PYTORCH);
     assert_int_equal(heap.groups.count, 0);
 }
 
 /* Its events come thread by thread. */
-static void pytorch_s_events_are_taken_by_time(void **state)
+UNIT_TEST_WITH(pytorch_s_events_are_taken_by_time, begin, end)
 {
-    (void)state;
     pytorch(1, 0x1, 512);
     pytorch(4, 0x1, 1024);
     pytorch(2, 0x2, 256);
@@ -305,9 +293,8 @@ static void assert_then(size_t count, uint64_t first)
         assert_int_equal(heap.then.items[0].address, first);
 }
 
-static void what_was_live_at_a_time_is_kept(void **state)
+UNIT_TEST_WITH(what_was_live_at_a_time_is_kept, begin, end)
 {
-    (void)state;
     heap.asked_at = 20;
     allocate(10, 0x1, 8);
     allocate(20, 0x2, 8); /* at that very moment: it counts */
@@ -317,9 +304,8 @@ static void what_was_live_at_a_time_is_kept(void **state)
     assert_then(1, 0x2);
 }
 
-static void a_process_that_was_done_before_that_time_is_told_as_it_was_left(void **state)
+UNIT_TEST_WITH(a_process_that_was_done_before_that_time_is_told_as_it_was_left, begin, end)
 {
-    (void)state;
     heap.asked_at = 1000;
     allocate(10, 0x1, 8);
     allocate(20, 0x2, 8);
@@ -330,22 +316,4 @@ static void a_process_that_was_done_before_that_time_is_told_as_it_was_left(void
     assert_int_equal(heap.then.count, 2);
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-    const struct CMUnitTest tests[] = {
-        TEST(a_peak_is_made_of_what_was_live_then),
-        TEST(a_peak_at_the_end_is_made_of_what_is_live),
-        TEST(peaks_are_those_of_a_slow_count),
-        TEST(memory_does_not_grow_with_what_comes_and_goes),
-        TEST(devices_processes_and_stacks_are_told_apart),
-        TEST(lives_shorter_than_a_millisecond_are_counted),
-        TEST(what_is_not_known_or_was_refused_changes_nothing),
-        TEST(an_address_given_out_again_early_is_freed_oldest_first),
-        TEST(failures_are_kept_one_by_one),
-        TEST(pytorch_s_events_are_taken_by_time),
-        TEST(what_was_live_at_a_time_is_kept),
-        TEST(a_process_that_was_done_before_that_time_is_told_as_it_was_left),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -11,9 +11,8 @@ static const char *shortened(const char *name)
     return out;
 }
 
-static void parameters_and_return_type_go(void **state)
+UNIT_TEST(parameters_and_return_type_go)
 {
-    (void)state;
     assert_string_equal(shortened("add(int, float*)"), "add");
     assert_string_equal(shortened("void add<float>(int, float*)"), "add");
     assert_string_equal(shortened("unsigned int ns::f<1>(int)"), "ns::f");
@@ -23,9 +22,8 @@ static void parameters_and_return_type_go(void **state)
     assert_string_equal(shortened("f[abi:cxx11](int)"), "f");
 }
 
-static void nested_template_arguments_go(void **state)
+UNIT_TEST(nested_template_arguments_go)
 {
-    (void)state;
     assert_string_equal(shortened("void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, "
                                   "std::array<char*, 1ul> >(int, at::native::FillFunctor<float>)"),
                         "at::native::vectorized_elementwise_kernel");
@@ -35,9 +33,8 @@ static void nested_template_arguments_go(void **state)
     assert_string_equal(shortened("void f<decltype (a->b)>(int)"), "f");
 }
 
-static void the_anonymous_namespace_stays(void **state)
+UNIT_TEST(the_anonymous_namespace_stays)
 {
-    (void)state;
     assert_string_equal(
         shortened(
             "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::(anonymous "
@@ -46,9 +43,8 @@ static void the_anonymous_namespace_stays(void **state)
     assert_string_equal(shortened("(anonymous namespace)::k(int)"), "(anonymous namespace)::k");
 }
 
-static void operators_keep_their_symbols(void **state)
+UNIT_TEST(operators_keep_their_symbols)
 {
-    (void)state;
     assert_string_equal(shortened("A::operator()(int) const"), "A::operator()");
     assert_string_equal(shortened("bool A::operator<(A const&)"), "A::operator<");
     assert_string_equal(shortened("bool operator< <int>(A const&)"), "operator<");
@@ -60,9 +56,8 @@ static void operators_keep_their_symbols(void **state)
     assert_string_equal(shortened("void my_operator<int>(int)"), "my_operator");
 }
 
-static void lambdas_keep_their_place(void **state)
+UNIT_TEST(lambdas_keep_their_place)
 {
-    (void)state;
     assert_string_equal(shortened("void run<main::{lambda(int)#1}>(main::{lambda(int)#1})"), "run");
     assert_string_equal(shortened("main::{lambda(int)#1}::operator()(int) const"), "main::{lambda#1}::operator()");
     assert_string_equal(shortened("f(A<int>)::{lambda(float, B<int>)#2}::operator()(float, B<int>) const"),
@@ -70,9 +65,8 @@ static void lambdas_keep_their_place(void **state)
     assert_string_equal(shortened("A::f(int) const::{lambda()#1}::operator()() const"), "A::f::{lambda#1}::operator()");
 }
 
-static void other_names_stay_whole(void **state)
+UNIT_TEST(other_names_stay_whole)
 {
-    (void)state;
     const char *const names[] = {
         "",
         "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize64x64x8_execute_kernel__5x_cublas",
@@ -94,9 +88,8 @@ static void other_names_stay_whole(void **state)
         assert_string_equal(shortened(names[i]), names[i]);
 }
 
-static void names_that_nest_too_deep_stay_whole(void **state)
+UNIT_TEST(names_that_nest_too_deep_stay_whole)
 {
-    (void)state;
     char name[1000] = "void f";
     memset(name + 6, '<', 300);
     memset(name + 306, '>', 300);
@@ -104,16 +97,4 @@ static void names_that_nest_too_deep_stay_whole(void **state)
     assert_string_equal(shortened(name), name);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parameters_and_return_type_go),
-        cmocka_unit_test(nested_template_arguments_go),
-        cmocka_unit_test(the_anonymous_namespace_stays),
-        cmocka_unit_test(operators_keep_their_symbols),
-        cmocka_unit_test(lambdas_keep_their_place),
-        cmocka_unit_test(other_names_stay_whole),
-        cmocka_unit_test(names_that_nest_too_deep_stay_whole),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -91,9 +91,8 @@ static void check_node(const struct placed *one)
     assert_int_equal(one->own, own_time(one));
 }
 
-static void ranges_are_placed_in_what_is_around_them(void **state)
+UNIT_TEST(ranges_are_placed_in_what_is_around_them)
 {
-    (void)state;
     for (unsigned i = 0; i < 10; i++) {
         seed = i;
         struct sorter_room room = sorter_room_usual();
@@ -110,10 +109,4 @@ static void ranges_are_placed_in_what_is_around_them(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranges_are_placed_in_what_is_around_them),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

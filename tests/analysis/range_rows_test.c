@@ -104,20 +104,14 @@ static int64_t count(uint32_t row, uint32_t gpu)
 static unsigned check(bool leaks, struct range_rows_limit limit)
 {
     struct sorter_room room = {.left = 4096, .run = 512};
-    struct ranges ranges;
-    struct launched_ops gpu_ops;
+    static struct trace trace;
     struct range_busy busy = {0};
     unsigned left_out = 0, outside = 0;
-    ranges_init(&ranges, &room);
-    launched_ops_init(&gpu_ops, &room);
-    fill(&ranges, &gpu_ops, leaks);
-    const struct range_rows rows = {.ranges = &ranges,
-                                    .gpu_ops = &gpu_ops,
-                                    .room = &room,
-                                    .limit = limit,
-                                    .row = row_of,
-                                    .gpu = gpu_of,
-                                    .operation = see};
+    ranges_init(&trace.ranges, &room);
+    launched_ops_init(&trace.launched_ops, &room);
+    fill(&trace.ranges, &trace.launched_ops, leaks);
+    trace.room = &room;
+    const struct range_rows rows = {.trace = &trace, .limit = limit, .row = row_of, .gpu = gpu_of, .operation = see};
     outside_seen = 0;
     assert_int_equal(range_rows_gather(&rows, &busy), 0);
     for (uint32_t row = 0; row <= NAMES; row++) {
@@ -134,14 +128,13 @@ static unsigned check(bool leaks, struct range_rows_limit limit)
         outside += is_in(&operations[i], RANGE_ROW_OUTSIDE);
     assert_int_equal(outside_seen, outside);
     range_busy_release(&busy);
-    sorter_release(&gpu_ops.sorter);
-    ranges_release(&ranges);
+    sorter_release(&trace.launched_ops.sorter);
+    ranges_release(&trace.ranges);
     return left_out;
 }
 
-static void random_rows_agree_with_looking_at_every_range(void **state)
+UNIT_TEST(random_rows_agree_with_looking_at_every_range)
 {
-    (void)state;
     for (unsigned i = 1; i < 40; i++) {
         seed = i;
         assert_int_equal(check(i % 2, RANGE_ROWS_LIMIT), 0);
@@ -149,9 +142,8 @@ static void random_rows_agree_with_looking_at_every_range(void **state)
 }
 
 /* One step is too little to add any operation to a row, but enough for those rows that are one question. */
-static void rows_beyond_the_limit_are_measured_otherwise_or_left_out(void **state)
+UNIT_TEST(rows_beyond_the_limit_are_measured_otherwise_or_left_out)
 {
-    (void)state;
     unsigned left_out = 0;
     log_set_level(LOG_QUIET);
     for (unsigned i = 1; i < 40; i++) {
@@ -165,50 +157,40 @@ static void rows_beyond_the_limit_are_measured_otherwise_or_left_out(void **stat
 }
 
 /* Whatever is open at once, nothing is left out where each range is open on one thread and has a name of its own. */
-static void no_row_of_one_range_is_left_out(void **state)
+UNIT_TEST(no_row_of_one_range_is_left_out)
 {
-    (void)state;
     for (seed = 1; seed < 20; seed++) {
         struct sorter_room room = sorter_room_usual();
-        struct ranges ranges;
-        struct launched_ops gpu_ops;
+        static struct trace trace;
         struct range_busy busy = {0};
-        ranges_init(&ranges, &room);
-        launched_ops_init(&gpu_ops, &room);
+        ranges_init(&trace.ranges, &room);
+        launched_ops_init(&trace.launched_ops, &room);
         for (uint32_t i = 0; i < RANGES; i++) {
             known[i] = make_known(true);
             known[i].name = i;
             known[i].end_thread = known[i].thread;
             struct trace_event event = {
                 .phase = 'X', .start = known[i].start, .duration = known[i].end - known[i].start, .name = i};
-            assert_int_equal(ranges_add(&ranges, &event, known[i].thread), 0);
+            assert_int_equal(ranges_add(&trace.ranges, &event, known[i].thread), 0);
         }
         for (size_t i = 0; i < WORKS; i++) {
             operations[i] = (struct launched_op){.called = random_below(TIMES),
                                                  .start = random_below(TIMES),
                                                  .duration = random_below(20),
                                                  .thread = random_below(THREADS)};
-            assert_int_equal(sorter_add(&gpu_ops.sorter, &operations[i]), 0);
+            assert_int_equal(sorter_add(&trace.launched_ops.sorter, &operations[i]), 0);
         }
-        assert_int_equal(ranges_finish(&ranges, TIMES), 0);
-        assert_int_equal(sorter_ready(&gpu_ops.sorter), 0);
-        const struct range_rows rows = {
-            .ranges = &ranges, .gpu_ops = &gpu_ops, .room = &room, .limit = {0, 1}, .row = row_of, .gpu = gpu_of};
+        assert_int_equal(ranges_finish(&trace.ranges, TIMES), 0);
+        assert_int_equal(sorter_ready(&trace.launched_ops.sorter), 0);
+        trace.room = &room;
+        const struct range_rows rows = {.trace = &trace, .limit = {0, 1}, .row = row_of, .gpu = gpu_of};
         assert_int_equal(range_rows_gather(&rows, &busy), 0);
         for (uint32_t row = 0; row <= RANGES; row++)
             assert_int_equal(range_busy_total(&busy, row), count(row, 0));
         range_busy_release(&busy);
-        sorter_release(&gpu_ops.sorter);
-        ranges_release(&ranges);
+        sorter_release(&trace.launched_ops.sorter);
+        ranges_release(&trace.ranges);
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_rows_agree_with_looking_at_every_range),
-        cmocka_unit_test(rows_beyond_the_limit_are_measured_otherwise_or_left_out),
-        cmocka_unit_test(no_row_of_one_range_is_left_out),
-    };
-    return cmocka_run_group_tests_name("range_rows", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

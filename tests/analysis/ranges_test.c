@@ -99,9 +99,8 @@ static void check(struct sorter_room room, bool nesting)
     free(all);
 }
 
-static void walks_find_what_is_around(void **state)
+UNIT_TEST(walks_find_what_is_around)
 {
-    (void)state;
     for (unsigned i = 0; i < 8; i++) {
         seed = i;
         check(sorter_room_usual(), i % 2);
@@ -110,9 +109,8 @@ static void walks_find_what_is_around(void **state)
 }
 
 /* Of ranges of one id the last that was started is the first that ends. */
-static void starts_and_ends_of_one_id_are_paired(void **state)
+UNIT_TEST(starts_and_ends_of_one_id_are_paired)
 {
-    (void)state;
     struct sorter_room room = sorter_room_usual();
     struct ranges ranges;
     struct sorter_walk walk;
@@ -141,9 +139,8 @@ static void starts_and_ends_of_one_id_are_paired(void **state)
 }
 
 /* A million that follow one another: neither those that have ended nor their ids are kept. */
-static void what_has_ended_is_not_kept(void **state)
+UNIT_TEST(what_has_ended_is_not_kept)
 {
-    (void)state;
     struct sorter_room room = {.left = 1 << 20, .run = 1 << 16};
     struct ranges ranges;
     struct range_walk walk;
@@ -154,7 +151,7 @@ static void what_has_ended_is_not_kept(void **state)
         if (i > 0)
             assert_int_equal(add(&ranges, 'e', 10 * (int64_t)i + 5, 0, i - 1, 0), 0);
     }
-    assert_true(ranges.starts.count <= 2);
+    assert_true(ranges.starts.items.count <= 2);
     assert_int_equal(ranges_finish(&ranges, 20000000), 0);
     range_walk_begin(&walk, &ranges, false);
     while (range_walk_open(&walk, 0, INT64_MAX))
@@ -164,12 +161,4 @@ static void what_has_ended_is_not_kept(void **state)
     ranges_release(&ranges);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(walks_find_what_is_around),
-        cmocka_unit_test(starts_and_ends_of_one_id_are_paired),
-        cmocka_unit_test(what_has_ended_is_not_kept),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -4,15 +4,14 @@
 #include "analysis/render.h"
 #include "analysis/table.h"
 
-#define COLUMNS(X)                                            \
-    X(TOTAL, "total", "Total", NS, COLUMN_SUM | COLUMN_APART) \
-    X(AVG, "avg", "Avg", NS, 0)                               \
-    X(SIZE, "size", "Size", BYTES, 0)                         \
-    X(NOTE, "note", "Note", TEXT, COLUMN_OPTIONAL)            \
-    X(NAME, "name", "Name", TEXT, 0)
-
-enum { COLUMNS(COLUMN_ENUM) COLUMNS_END };
-static const struct column columns[] = {COLUMNS(COLUMN_ROW)};
+enum { TOTAL, AVG, SIZE, NOTE, NAME, COLUMNS };
+static const struct column columns[] = {
+    [TOTAL] = {"total", "Total", TYPE_NS, COLUMN_SUM | COLUMN_APART, .fill = NULL},
+    [AVG] = {"avg", "Avg", TYPE_NS, 0, .fill = NULL},
+    [SIZE] = {"size", "Size", TYPE_BYTES, 0, .fill = NULL},
+    [NOTE] = {"note", "Note", TYPE_TEXT, COLUMN_OPTIONAL, .fill = NULL},
+    [NAME] = {"name", "Name", TYPE_TEXT, 0, .fill = NULL},
+};
 
 static struct table table;
 static struct buffer out;
@@ -21,23 +20,21 @@ static void add_row(int64_t total, double average, int64_t size, const char *nam
 {
     struct cell *row = table_row(&table);
     assert_non_null(row);
-    row[COLUMN_TOTAL] = cell_integer(total);
-    row[COLUMN_AVG] = cell_real(average);
-    row[COLUMN_SIZE] = cell_integer(size);
-    row[COLUMN_NAME] = table_text(&table, name);
+    row[TOTAL] = cell_integer(total);
+    row[AVG] = cell_real(average);
+    row[SIZE] = cell_integer(size);
+    row[NAME] = table_text(&table, name);
 }
 
-static int begin(void **state)
+UNIT_FIXTURE(begin)
 {
-    (void)state;
-    table = (struct table){.word = "things", .title = "Things", .columns = columns, .column_count = COLUMNS_END};
+    table = (struct table){.word = "things", .title = "Things", .columns = columns, .column_count = COLUMNS};
     buffer_init_memory(&out);
     return 0;
 }
 
-static int end(void **state)
+UNIT_FIXTURE(end)
 {
-    (void)state;
     table_release(&table);
     buffer_release(&out);
     return 0;
@@ -48,7 +45,7 @@ static const char *rendered(const struct renderer *format, const struct report_o
 {
     struct render render = {.format = format, .out = &out, .options = options};
     free(table.order);
-    assert_int_equal(table_sort(&table, COLUMN_TOTAL, options->top), 0);
+    assert_int_equal(table_sort(&table, TOTAL, options->top), 0);
     out.length = 0;
     if (format->begin)
         format->begin(&render);
@@ -64,9 +61,8 @@ static const char *rendered(const struct renderer *format, const struct report_o
     return out.data;
 }
 
-static void a_table_is_aligned_and_summed(void **state)
+UNIT_TEST_WITH(a_table_is_aligned_and_summed, begin, end)
 {
-    (void)state;
     struct report_options options = {0};
     add_row(1500, 751, 100, "small");
     add_row(2000000, 20000.25, 3145728, "great");
@@ -79,9 +75,8 @@ static void a_table_is_aligned_and_summed(void **state)
                                                              "    2001.500                      total\n");
 }
 
-static void sizes_of_any_kind_have_a_unit_that_suits_them(void **state)
+UNIT_TEST_WITH(sizes_of_any_kind_have_a_unit_that_suits_them, begin, end)
 {
-    (void)state;
     struct report_options options = {0};
     add_row(1, 1, INT64_C(1) << 40, "x");
     add_row(1, 1, INT64_C(3) << 49, "x");
@@ -92,9 +87,8 @@ static void sizes_of_any_kind_have_a_unit_that_suits_them(void **state)
     assert_contains(text, " 1.00 EiB  x\n");
 }
 
-static void what_top_cuts_is_told_and_summed(void **state)
+UNIT_TEST_WITH(what_top_cuts_is_told_and_summed, begin, end)
 {
-    (void)state;
     struct report_options options = {.top = 1};
     for (int i = 0; i < 3; i++)
         add_row(10 + i, 1, 1, "x");
@@ -103,9 +97,8 @@ static void what_top_cuts_is_told_and_summed(void **state)
     assert_contains(text, "          33                  total\n");
 }
 
-static void a_chosen_unit_is_used_everywhere(void **state)
+UNIT_TEST_WITH(a_chosen_unit_is_used_everywhere, begin, end)
 {
-    (void)state;
     struct report_options options = {.unit = REPORT_UNIT_MS};
     add_row(1234567, 1000, 1, "x");
     assert_contains(rendered(&renderer_table, &options), "  Total (ms)  Avg (ms)");
@@ -114,9 +107,8 @@ static void a_chosen_unit_is_used_everywhere(void **state)
                     "total_ms,avg_ms,size_bytes,note,name\r\n1.234567,0.001000,1,,x\r\n");
 }
 
-static void names_are_shortened_in_their_middle_to_fit(void **state)
+UNIT_TEST_WITH(names_are_shortened_in_their_middle_to_fit, begin, end)
 {
-    (void)state;
     struct report_options options = {.width = 60};
     add_row(1, 1, 1, "abcdefghijklmnopqrstuvwxyzÄÖÜäöüABCDEFGHIJKLMNOPQRSTUVWXYZ");
     const char *text = rendered(&renderer_table, &options);
@@ -127,9 +119,8 @@ static void names_are_shortened_in_their_middle_to_fit(void **state)
     assert_contains(rendered(&renderer_table, &options), "abcdefghijklmno…STUVWXYZ\n");
 }
 
-static void nothing_in_a_table_breaks_its_lines(void **state)
+UNIT_TEST_WITH(nothing_in_a_table_breaks_its_lines, begin, end)
 {
-    (void)state;
     struct report_options options = {0};
     add_row(1, 1, 1,
             "a\nb\tc\x1b[31m\x7f\xff|\xe2\x80\xae"
@@ -137,18 +128,16 @@ static void nothing_in_a_table_breaks_its_lines(void **state)
     assert_contains(rendered(&renderer_table, &options), "a\\nb\\tc\\x1b[31m\\x7f\xef\xbf\xbd|\\u202ed\\x9b\n");
 }
 
-static void markdown_takes_nothing_for_its_own(void **state)
+UNIT_TEST_WITH(markdown_takes_nothing_for_its_own, begin, end)
 {
-    (void)state;
     struct report_options options = {0};
     add_row(1, 1, 1, "f<int*>(a|b)\\n_x_`[1]#&$~\n");
     assert_contains(rendered(&renderer_markdown, &options),
                     "| f\\<int\\*\\>(a\\|b)\\\\n\\_x\\_\\`\\[1\\]\\#\\&\\$\\~\\\\n |\n");
 }
 
-static void csv_quotes_what_needs_it(void **state)
+UNIT_TEST_WITH(csv_quotes_what_needs_it, begin, end)
 {
-    (void)state;
     struct report_options options = {0};
     add_row(3, 1.5, 7, "plain | name");
     add_row(2, 1, 7, "a,\"b\"\r\nc\xff");
@@ -157,9 +146,8 @@ static void csv_quotes_what_needs_it(void **state)
                                                            "2,1.000,7,,\"a,\"\"b\"\"\r\nc\xef\xbf\xbd\"\r\n");
 }
 
-static void json_has_exact_numbers_whatever_the_unit(void **state)
+UNIT_TEST_WITH(json_has_exact_numbers_whatever_the_unit, begin, end)
 {
-    (void)state;
     struct report_options options = {.unit = REPORT_UNIT_S};
     add_row(INT64_C(9007199254740993), 1.5, 7, "a\"\n\xff");
     assert_string_equal(
@@ -168,39 +156,36 @@ static void json_has_exact_numbers_whatever_the_unit(void **state)
         "1.5, \"size_bytes\": 7, \"note\": null, \"name\": \"a\\\"\\n\xef\xbf\xbd\"}\n  ]\n}\n");
 }
 
-static void columns_are_found_by_word_or_by_key(void **state)
+UNIT_TEST_WITH(columns_are_found_by_word_or_by_key, begin, end)
 {
-    (void)state;
-    assert_int_equal(table_find_column(columns, COLUMNS_END, "total"), COLUMN_TOTAL);
-    assert_int_equal(table_find_column(columns, COLUMNS_END, "total_ns"), COLUMN_TOTAL);
-    assert_int_equal(table_find_column(columns, COLUMNS_END, "size_bytes"), COLUMN_SIZE);
-    assert_int_equal(table_find_column(columns, COLUMNS_END, "total_ms"), -1);
-    assert_int_equal(table_find_column(columns, COLUMNS_END, "tot"), -1);
-    assert_int_equal(table_find_column(columns, COLUMNS_END, ""), -1);
+    assert_int_equal(table_find_column(columns, COLUMNS, "total"), TOTAL);
+    assert_int_equal(table_find_column(columns, COLUMNS, "total_ns"), TOTAL);
+    assert_int_equal(table_find_column(columns, COLUMNS, "size_bytes"), SIZE);
+    assert_int_equal(table_find_column(columns, COLUMNS, "total_ms"), -1);
+    assert_int_equal(table_find_column(columns, COLUMNS, "tot"), -1);
+    assert_int_equal(table_find_column(columns, COLUMNS, ""), -1);
 }
 
-static void texts_are_sorted_from_a_and_what_is_not_known_comes_last(void **state)
+UNIT_TEST_WITH(texts_are_sorted_from_a_and_what_is_not_known_comes_last, begin, end)
 {
-    (void)state;
     const char *const names[] = {"b", "c", "a"};
     for (int i = 0; i < 3; i++)
         add_row(1, 1, 1, names[i]);
     assert_non_null(table_row(&table));
-    assert_int_equal(table_sort(&table, COLUMN_NAME, 0), 0);
+    assert_int_equal(table_sort(&table, NAME, 0), 0);
     for (size_t i = 0; i < 3; i++)
-        assert_int_equal(*table_cell_text(&table, table_cell(&table, i, COLUMN_NAME)), 'a' + (int)i);
-    assert_int_equal(table_cell(&table, 3, COLUMN_NAME)->kind, CELL_NONE);
+        assert_int_equal(*table_cell_text(&table, table_cell(&table, i, NAME)), 'a' + (int)i);
+    assert_int_equal(table_cell(&table, 3, NAME)->kind, CELL_NONE);
 }
 
-static void what_was_not_recorded_is_no_value_for_programs_and_words_for_people(void **state)
+UNIT_TEST_WITH(what_was_not_recorded_is_no_value_for_programs_and_words_for_people, begin, end)
 {
-    (void)state;
     struct report_options options = {.unit = REPORT_UNIT_NS};
     add_row(5, 1, 1, "b");
     add_row(7, 1, 1, "a");
     struct cell *row = table_row(&table);
-    row[COLUMN_TOTAL].kind = CELL_UNRECORDED;
-    row[COLUMN_NAME] = table_text(&table, "c");
+    row[TOTAL].kind = CELL_UNRECORDED;
+    row[NAME] = table_text(&table, "c");
     snprintf(table.missing, sizeof(table.missing), "kernel");
     const char *text = rendered(&renderer_table, &options);
     assert_contains(text, "\n  not recorded         -     -  c\n");
@@ -209,23 +194,4 @@ static void what_was_not_recorded_is_no_value_for_programs_and_words_for_people(
     assert_contains(rendered(&renderer_csv, &options), "\r\n,,,,c\r\n,,,,not recorded: kernel\r\n");
 }
 
-#define RENDER_TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        RENDER_TEST(a_table_is_aligned_and_summed),
-        RENDER_TEST(sizes_of_any_kind_have_a_unit_that_suits_them),
-        RENDER_TEST(what_top_cuts_is_told_and_summed),
-        RENDER_TEST(a_chosen_unit_is_used_everywhere),
-        RENDER_TEST(names_are_shortened_in_their_middle_to_fit),
-        RENDER_TEST(nothing_in_a_table_breaks_its_lines),
-        RENDER_TEST(markdown_takes_nothing_for_its_own),
-        RENDER_TEST(csv_quotes_what_needs_it),
-        RENDER_TEST(json_has_exact_numbers_whatever_the_unit),
-        RENDER_TEST(columns_are_found_by_word_or_by_key),
-        RENDER_TEST(texts_are_sorted_from_a_and_what_is_not_known_comes_last),
-        RENDER_TEST(what_was_not_recorded_is_no_value_for_programs_and_words_for_people),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -33,9 +33,8 @@ static void read_sample(const char *name, struct sample *sample)
     close(fd);
 }
 
-static int begin(void **state)
+UNIT_FIXTURE(begin)
 {
-    (void)state;
     folder = unit_directory();
     snprintf(path, sizeof(path), "%s/trace.json", folder);
     read_sample(SMALL, &small);
@@ -46,9 +45,8 @@ static int begin(void **state)
     return 0;
 }
 
-static int end(void **state)
+UNIT_FIXTURE(end)
 {
-    (void)state;
     unit_remove(folder);
     return 0;
 }
@@ -74,9 +72,8 @@ static int report_bytes(const char *bytes, size_t size, const struct report_opti
     return status;
 }
 
-static void every_format_reports_the_small_trace(void **state)
+UNIT_TEST(every_format_reports_the_small_trace)
 {
-    (void)state;
     for (int format = REPORT_TABLE; format <= REPORT_MARKDOWN; format++) {
         struct report_options options = {.format = (enum report_format)format};
         size_t length;
@@ -85,9 +82,8 @@ static void every_format_reports_the_small_trace(void **state)
     }
 }
 
-static void a_trace_cut_anywhere_is_refused(void **state)
+UNIT_TEST(a_trace_cut_anywhere_is_refused)
 {
-    (void)state;
     struct report_options options = {0};
     for (size_t size = 0; size < small.size - 3; size += 7) {
         size_t length;
@@ -97,9 +93,8 @@ static void a_trace_cut_anywhere_is_refused(void **state)
 }
 
 /* Values of other types and sizes in the place of numbers and texts; run under sanitizers. */
-static void strange_values_do_no_harm(void **state)
+UNIT_TEST(strange_values_do_no_harm)
 {
-    (void)state;
     static const char *const values[] = {"-1",
                                          "1e999",
                                          "-4611686018427387",
@@ -140,9 +135,8 @@ static void strange_values_do_no_harm(void **state)
     }
 }
 
-static void random_bytes_do_no_harm(void **state)
+UNIT_TEST(random_bytes_do_no_harm)
 {
-    (void)state;
     unsigned seed = 5;
     for (int round = 0; round < 2000; round++) {
         const struct sample *sample = samples[(size_t)round % SAMPLES];
@@ -158,9 +152,8 @@ static void random_bytes_do_no_harm(void **state)
     }
 }
 
-static void several_traces_are_reported_on_their_own(void **state)
+UNIT_TEST(several_traces_are_reported_on_their_own)
 {
-    (void)state;
     const char *const paths[] = {SMALL, SMALL};
     struct report_options options = {.format = REPORT_JSON, .sections = 1u << REPORT_KERNELS};
     struct buffer once, twice;
@@ -220,9 +213,8 @@ static void write_large_trace(struct buffer *trace)
                        "\"deviceProperties\":[{\"id\":0,\"name\":\"GPU\"}]}");
 }
 
-static void the_number_of_threads_changes_nothing(void **state)
+UNIT_TEST(the_number_of_threads_changes_nothing)
 {
-    (void)state;
     static const unsigned workers[] = {1, 2, 3, 5, 16};
     const char *const paths[] = {path};
     struct buffer trace, alone, several;
@@ -251,15 +243,4 @@ static void the_number_of_threads_changes_nothing(void **state)
     buffer_release(&trace);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_format_reports_the_small_trace),
-        cmocka_unit_test(a_trace_cut_anywhere_is_refused),
-        cmocka_unit_test(strange_values_do_no_harm),
-        cmocka_unit_test(random_bytes_do_no_harm),
-        cmocka_unit_test(several_traces_are_reported_on_their_own),
-        cmocka_unit_test(the_number_of_threads_changes_nothing),
-    };
-    return cmocka_run_group_tests(tests, begin, end);
-}
+UNIT_MAIN(begin, end)

@@ -120,21 +120,6 @@ static void the_median_is_exact(void **state)
     }
 }
 
-static void keys_have_series_of_their_own(void **state)
-{
-    (void)state;
-    struct series_by series = {0};
-    const uint64_t keys[] = {5, 9, 5};
-    for (int i = 0; i < 3; i++)
-        assert_int_equal(series_by_add(&series, &keys[i], sizeof(keys[i]), i + 1), 0);
-    assert_int_equal(series.items.count, 2);
-    assert_int_equal(series.items.items[0].total, 4);
-    assert_int_equal(series.items.items[1].total, 2);
-    assert_int_equal(*(const uint64_t *)groups_key(&series.groups, 1), 9);
-    assert_int_equal(series_by_total(&series), 6);
-    series_by_release(&series);
-}
-
 static void a_total_too_large_stays_at_the_limit(void **state)
 {
     (void)state;
@@ -206,7 +191,6 @@ int main(void)
         cmocka_unit_test(many_equal_values_are_told_as_they_are),
         cmocka_unit_test(up_to_a_number_of_values_the_median_is_exact),
         cmocka_unit_test(the_median_is_exact),
-        cmocka_unit_test(keys_have_series_of_their_own),
         cmocka_unit_test(a_total_too_large_stays_at_the_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

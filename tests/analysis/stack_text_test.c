@@ -7,16 +7,14 @@
 
 static struct buffer out;
 
-static int begin(void **state)
+UNIT_FIXTURE(begin)
 {
-    (void)state;
     buffer_init_memory(&out);
     return 0;
 }
 
-static int end(void **state)
+UNIT_FIXTURE(end)
 {
-    (void)state;
     buffer_release(&out);
     return 0;
 }
@@ -30,9 +28,8 @@ static const char *written(const struct stack_frame *frames, size_t count)
     return out.data;
 }
 
-static void places_stand_below_each_other(void **state)
+UNIT_TEST_WITH(places_stand_below_each_other, begin, end)
 {
-    (void)state;
     const struct stack_frame frames[] = {
         {.address = 1, .function = "allocate", .file = "/src/leak.cu", .line = 7, .module = "/bin/leak", .offset = 16},
         {.address = 2, .function = "run(int)", .module = "/lib/libwork.so.1", .offset = 0x1f0},
@@ -47,9 +44,8 @@ static void places_stand_below_each_other(void **state)
                                             "  main      /src/leak.cu:42\n");
 }
 
-static void sources_below_the_working_directory_are_told_from_there(void **state)
+UNIT_TEST_WITH(sources_below_the_working_directory_are_told_from_there, begin, end)
 {
-    (void)state;
     char here[PATH_MAX], path[PATH_MAX + 16], beside[PATH_MAX + 16], expected[PATH_MAX + 64];
     assert_non_null(getcwd(here, sizeof(here)));
     snprintf(path, sizeof(path), "%s/x/leak.cu", here);
@@ -59,9 +55,8 @@ static void sources_below_the_working_directory_are_told_from_there(void **state
     assert_string_equal(written(frames, 2), expected);
 }
 
-static void cudas_own_frames_and_what_started_main_are_left_out(void **state)
+UNIT_TEST_WITH(cudas_own_frames_and_what_started_main_are_left_out, begin, end)
 {
-    (void)state;
     const struct stack_frame frames[] = {
         {.module = "/usr/lib/libcupti.so.13", .offset = 1},
         {.function = "cuMemAlloc_v2", .module = "/usr/lib/libcuda.so.1", .offset = 2},
@@ -79,9 +74,8 @@ static void cudas_own_frames_and_what_started_main_are_left_out(void **state)
                                              "  main        /src/leak.cu:42\n");
 }
 
-static void what_lies_above_cuda_is_left_out(void **state)
+UNIT_TEST_WITH(what_lies_above_cuda_is_left_out, begin, end)
 {
-    (void)state;
     const struct stack_frame frames[] = {
         {.function = "tell", .module = "/lib/libother_tool.so"},
         {.function = "cuMemAlloc_v2", .module = "/lib/libcuda.so.1"},
@@ -91,9 +85,8 @@ static void what_lies_above_cuda_is_left_out(void **state)
 }
 
 /* It runs on a thread of CUDA's. */
-static void a_function_that_cuda_called_is_shown(void **state)
+UNIT_TEST_WITH(a_function_that_cuda_called_is_shown, begin, end)
 {
-    (void)state;
     const struct stack_frame frames[] = {
         {.function = "hosted", .file = "/src/h.cu", .line = 3},
         {.module = "/lib/libcuda.so.1", .offset = 1},
@@ -104,9 +97,8 @@ static void a_function_that_cuda_called_is_shown(void **state)
                                             "  start_thread  libc.so.6+0x2\n");
 }
 
-static void what_started_a_thread_is_left_out(void **state)
+UNIT_TEST_WITH(what_started_a_thread_is_left_out, begin, end)
 {
-    (void)state;
     const struct stack_frame frames[] = {
         {.function = "work", .file = "/src/t.cu", .line = 3},
         {.function = "start_thread", .module = "/lib/libc.so.6"},
@@ -115,9 +107,8 @@ static void what_started_a_thread_is_left_out(void **state)
     assert_string_equal(written(frames, 3), "  work  /src/t.cu:3\n");
 }
 
-static void a_stack_of_such_frames_alone_is_shown(void **state)
+UNIT_TEST_WITH(a_stack_of_such_frames_alone_is_shown, begin, end)
 {
-    (void)state;
     const struct stack_frame frames[] = {{.function = "cuInit", .module = "/lib/libcuda.so.1", .offset = 1},
                                          {.function = "start_thread", .module = "/lib/libc.so.6", .offset = 2}};
     assert_string_equal(written(frames, 2), "  cuInit        libcuda.so.1+0x1\n"
@@ -125,9 +116,8 @@ static void a_stack_of_such_frames_alone_is_shown(void **state)
     assert_string_equal(written(NULL, 0), "");
 }
 
-static void inlined_calls_come_first(void **state)
+UNIT_TEST_WITH(inlined_calls_come_first, begin, end)
 {
-    (void)state;
     const struct stack_frame inlined[] = {{.function = "inner", .file = "/a.h", .line = 1},
                                           {.function = "outer_one", .file = "/b.h", .line = 2}};
     const struct stack_frame frames[] = {
@@ -137,9 +127,8 @@ static void inlined_calls_come_first(void **state)
                                             "  main       /c.c:3\n");
 }
 
-static void deep_stacks_are_cut_and_it_is_said(void **state)
+UNIT_TEST_WITH(deep_stacks_are_cut_and_it_is_said, begin, end)
 {
-    (void)state;
     struct stack_frame frames[100];
     for (size_t i = 0; i < 100; i++)
         frames[i] = (struct stack_frame){.function = "again", .file = "/r.c", .line = 9};
@@ -151,26 +140,10 @@ static void deep_stacks_are_cut_and_it_is_said(void **state)
     assert_contains(text, "  … and 68 more\n");
 }
 
-static void names_keep_to_their_line(void **state)
+UNIT_TEST_WITH(names_keep_to_their_line, begin, end)
 {
-    (void)state;
     const struct stack_frame frames[] = {{.function = "a\n\x1b[31m", .file = "/b\r\xff.c", .line = 1}};
     assert_string_equal(written(frames, 1), "  a\\n\\x1b[31m  /b\\r\xef\xbf\xbd.c:1\n");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(places_stand_below_each_other, begin, end),
-        cmocka_unit_test_setup_teardown(sources_below_the_working_directory_are_told_from_there, begin, end),
-        cmocka_unit_test_setup_teardown(cudas_own_frames_and_what_started_main_are_left_out, begin, end),
-        cmocka_unit_test_setup_teardown(what_lies_above_cuda_is_left_out, begin, end),
-        cmocka_unit_test_setup_teardown(a_function_that_cuda_called_is_shown, begin, end),
-        cmocka_unit_test_setup_teardown(what_started_a_thread_is_left_out, begin, end),
-        cmocka_unit_test_setup_teardown(a_stack_of_such_frames_alone_is_shown, begin, end),
-        cmocka_unit_test_setup_teardown(inlined_calls_come_first, begin, end),
-        cmocka_unit_test_setup_teardown(deep_stacks_are_cut_and_it_is_said, begin, end),
-        cmocka_unit_test_setup_teardown(names_keep_to_their_line, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

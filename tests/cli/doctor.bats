@@ -2,14 +2,14 @@
 
 load common
 
-@test "every row is ok, note or problem, and a problem says how to mend it" {
+@test "every row is ok, note or problem, and a problem says how to fix it" {
     run "$gputrace" doctor
     for title in GPU driver 'CUDA toolkit' CUPTI libgputrace.so NVTX environment permissions disk leftovers; do
         assert_line --regexp "^(ok|note|problem) +$title +[^ ]"
     done
     if [ "$(grep -c '^problem' <<<"$output")" -gt 0 ]; then
         assert_equal "$status" 1
-        [ "$(grep -c 'to mend:' <<<"$output")" -ge "$(grep -c '^problem' <<<"$output")" ]
+        [ "$(grep -c 'to fix:' <<<"$output")" -ge "$(grep -c '^problem' <<<"$output")" ]
     else
         assert_equal "$status" 0
     fi
@@ -26,14 +26,14 @@ load common
 @test "no GPU is a problem" {
     need_simulated
     SIMGPU_NO_DEVICE=1 run -1 "$gputrace" doctor
-    assert_line --regexp '^problem +driver +cuInit gave [0-9]+'
+    assert_line --regexp '^problem +driver +cuInit returned [0-9]+'
     assert_line --regexp '^problem +GPU '
 }
 
 @test "a CUPTI that is taken is a problem" {
     need_simulated
     SIMGPU_CUPTI_TAKEN=1 run -1 "$gputrace" doctor
-    assert_line --regexp '^problem +CUPTI .*: subscribing gave 39'
+    assert_line --regexp '^problem +CUPTI .*: subscribing failed with 39'
 }
 
 @test "a CUPTI that is too old is a problem" {
@@ -65,7 +65,7 @@ load common
 
 @test "a spool directory that takes nothing is a problem" {
     run -1 "$gputrace" doctor --spool-dir=/no/such/place
-    assert_line --regexp "^problem +disk +no spool can be written in '/no/such/place'"
+    assert_line --regexp "^problem +disk +cannot write to '/no/such/place'"
 }
 
 @test "another tool's injection is a note" {
@@ -75,14 +75,14 @@ load common
 
 @test "a libcupti that is not there, or not a library, is refused" {
     run -2 "$gputrace" doctor --cupti=/nope
-    assert_output "gputrace: '--cupti=/nope': No such file or directory"
+    assert_output "gputrace: --cupti: '/nope': No such file or directory"
     run -125 "$gputrace" run --cupti=/nope true
-    assert_output "gputrace: '--cupti=/nope': No such file or directory"
+    assert_output "gputrace: --cupti: '/nope': No such file or directory"
     run -2 "$gputrace" doctor --cupti="$simgpu"
-    assert_output "gputrace: '--cupti=$simgpu' is not a shared library: name the file libcupti.so itself"
+    assert_output "gputrace: --cupti: '$simgpu' is not a shared library: name the file libcupti.so itself"
     echo text >libcupti.so
     run -2 "$gputrace" doctor --cupti=libcupti.so
-    assert_output "gputrace: '--cupti=libcupti.so' is not a shared library: name the file libcupti.so itself"
+    assert_output "gputrace: --cupti: 'libcupti.so' is not a shared library: name the file libcupti.so itself"
 }
 
 @test "a command line that cannot be understood is 2" {

@@ -87,11 +87,23 @@ man_options() { # COMMAND
     done
 }
 
-@test "the man page of run names every word of --trace" {
-    for word in $(sed -nE 's/^ *X\([A-Z]+, "([a-z]+)", [01],.*/\1/p' "$root/src/common/settings.h"); do
-        grep -qx "\.It Cm $word" "$root/man/gputrace-run.1"
-        "$gputrace" run --help | grep -qw "$word"
-    done
+# The words of --trace, as the table has them, and those for several.
+trace_words() {
+    sed -nE '/^#define TRACE_BITS/,/^$/s/^ *X\([A-Z_]+, "([a-z-]+)", [01],.*/\1/p' "$root/src/common/settings.h"
+    printf '%s\n' cuda all none
+}
+
+@test "help, man page and completion know every word of --trace" {
+    # shellcheck source=src/cli/completion.bash
+    source "$root/src/cli/completion.bash"
+    trace_words | sort >in-table
+    [ "$(wc -l <in-table)" -gt 17 ]
+    "$gputrace" run --help | sed -n '/--trace=/,/-NAME/{/--trace=/d;/-NAME/d;s/([^)]*)//;p}' | tr -s ' ,;' '\n' | grep . | sort |
+        diff in-table -
+    sed -n '/^\.It Fl t Ar list/,/^A name after/s/^\.It Cm //p' "$root/man/gputrace-run.1" | sort | diff in-table -
+    _gputrace_argument --trace '' ''
+    printf '%s\n' "${COMPREPLY[@]}" | sort | diff in-table -
+    sed -n 's/.*local -a trace=(\(.*\))/\1/p' "$root/src/cli/completion.zsh" | tr ' ' '\n' | sort | diff in-table -
 }
 
 @test "bash completion knows every command and every option" {

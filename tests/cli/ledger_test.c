@@ -255,16 +255,14 @@ static void check(const struct loss *loss)
     unit_remove(directory);
 }
 
-static void every_loss_is_told_everywhere_by_its_name(void **state)
+UNIT_TEST(every_loss_is_told_everywhere_by_its_name)
 {
-    (void)state;
     for (size_t i = 0; i < LOSSES; i++)
         check(&losses[i]);
 }
 
-static void a_whole_trace_has_none(void **state)
+UNIT_TEST(a_whole_trace_has_none)
 {
-    (void)state;
     struct make_spool spool;
     snprintf(directory, sizeof(directory), "%s", unit_directory());
     make_whole(&spool);
@@ -277,11 +275,4 @@ static void a_whole_trace_has_none(void **state)
     unit_remove(directory);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_loss_is_told_everywhere_by_its_name),
-        cmocka_unit_test(a_whole_trace_has_none),
-    };
-    return cmocka_run_group_tests_name("cli/ledger", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -9,6 +9,8 @@ struct settings {
     const char *text;
     int called;
     const char *value;
+    int64_t number;
+    int choice;
 };
 
 static int take(void *context, const char *value)
@@ -28,13 +30,27 @@ static const struct option_row rows[] = {
      .type = OPTION_TEXT,
      .offset = offsetof(struct settings, text)},
     {.word = "call", .argument = "VALUE", .help = "call it", .type = OPTION_CALL, .take = take},
+    {.word = "number",
+     .argument = "N",
+     .help = "count",
+     .type = OPTION_NUMBER,
+     .least = 1,
+     .most = 20,
+     .unit = "things from 1 to 20",
+     .offset = offsetof(struct settings, number)},
+    {.word = "choice",
+     .argument = "WORD",
+     .help = "choose",
+     .type = OPTION_CHOICE,
+     .choices = (const struct option_choice[]){{"first", 7}, {"second", 8}, {NULL, 0}},
+     .offset = offsetof(struct settings, choice)},
 };
 static const struct command command = {
-    .name = "test", .operands = "FILE...", .summary = "try options", .options = rows, .option_count = 3};
+    .name = "test", .operands = "FILE...", .summary = "try options", .options = rows, .option_count = 5};
 
 /* Parses up to eight words after the command's name; the words that are left come to be in `left`. */
 static char *left[12];
-static int parse(struct settings *settings, int stop_at_operand, const char *const words[])
+static int parse(struct settings *settings, bool stop_at_operand, const char *const words[])
 {
     static char copies[12][64];
     int count = 1;
@@ -115,6 +131,21 @@ static void what_is_wrong_is_named(void **state)
     assert_contains(refused(0, "--flag=yes"), "'--flag' takes no argument");
 }
 
+static void numbers_and_choices_are_checked(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"--number=0",  "--number=21", "--number=",   "--number=x",
+                                        "--number=-1", "--number=1x", "--number= 1", "--number=99999999999999999999"};
+    struct settings settings;
+    assert_int_equal(PARSE(&settings, 0, "--number=20", "--choice=second"), 3);
+    assert_int_equal(settings.number, 20);
+    assert_int_equal(settings.choice, 8);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+        assert_contains(refused(0, wrong[i]), "' is not a number of things from 1 to 20");
+    assert_contains(refused(0, "--choice=secnd"), "--choice: 'secnd' is not valid: did you mean 'second'?");
+    assert_contains(refused(0, "--choice="), "--choice: '' is not valid: use first, second");
+}
+
 static void a_value_that_is_refused_ends_the_parsing(void **state)
 {
     (void)state;
@@ -139,12 +170,50 @@ static void help_shows_every_option(void **state)
     free(text);
 }
 
+/* --- */
+
+static void a_number_is_of_seconds_unless_a_unit_follows(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t ns;
+    } cases[] = {
+        {"0", 0},          {"2", 2000000000}, {"0.25", 250000000},    {"1.5s", 1500000000}, {"300ms", 300000000},
+        {"20.5us", 20500}, {"7ns", 7},        {"1e3", 1000000000000}, {"0.0000000004", 0}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        uint64_t ns = 1;
+        assert_int_equal(duration_parse("delay", cases[i].text, &ns), 0);
+        assert_int_equal(ns, cases[i].ns);
+    }
+}
+
+static void what_is_no_time_is_refused(void **state)
+{
+    (void)state;
+    static const char *const cases[] = {"",    "s",    "ms",  "soon", "-1",   "-1ms",   "nan",
+                                        "inf", "1e30", "1 s", "1h",   "1sec", "1e20ns", "2s "};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        uint64_t ns = 1;
+        unit_stderr_begin();
+        assert_int_equal(duration_parse("snapshot", cases[i], &ns), -1);
+        assert_contains(unit_stderr_end(), "gputrace: --snapshot: '");
+        assert_int_equal(ns, 1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_way_of_writing_an_argument_works),   cmocka_unit_test(options_and_operands_may_be_mixed),
-        cmocka_unit_test(a_program_keeps_its_own_options),          cmocka_unit_test(what_is_wrong_is_named),
-        cmocka_unit_test(a_value_that_is_refused_ends_the_parsing), cmocka_unit_test(help_shows_every_option),
+        cmocka_unit_test(every_way_of_writing_an_argument_works),
+        cmocka_unit_test(options_and_operands_may_be_mixed),
+        cmocka_unit_test(a_program_keeps_its_own_options),
+        cmocka_unit_test(what_is_wrong_is_named),
+        cmocka_unit_test(a_value_that_is_refused_ends_the_parsing),
+        cmocka_unit_test(help_shows_every_option),
+        cmocka_unit_test(numbers_and_choices_are_checked),
+        cmocka_unit_test(a_number_is_of_seconds_unless_a_unit_follows),
+        cmocka_unit_test(what_is_no_time_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

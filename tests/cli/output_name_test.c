@@ -15,9 +15,8 @@ static const char *expanded(const char *pattern)
     return name;
 }
 
-static void patterns_are_replaced(void **state)
+UNIT_TEST(patterns_are_replaced)
 {
-    (void)state;
     char host[256], expected[512];
     assert_int_equal(gethostname(host, sizeof(host)), 0);
     snprintf(expected, sizeof(expected), "%s-app.4711.json", host);
@@ -37,9 +36,8 @@ static const char *refused(const char *pattern, size_t room)
     return text;
 }
 
-static void wrong_patterns_are_told(void **state)
+UNIT_TEST(wrong_patterns_are_told)
 {
-    (void)state;
     unsetenv("OUTPUT_NAME_TEST");
     assert_contains(refused("a%x", 64), "none of %p, %h, %n");
     assert_contains(refused("a%", 64), "none of %p, %h, %n");
@@ -60,9 +58,8 @@ static const char *ending_refused(const char *pattern)
     return text;
 }
 
-static void the_ending_of_something_else_is_refused(void **state)
+UNIT_TEST(the_ending_of_something_else_is_refused)
 {
-    (void)state;
     static const char *const right[] = {"trace.json", "t.json.gz", "t.pftrace",  "t.pftrace.gz", "trace",
                                         "trace.gz",   "run-1.5",   "run-1.5.gz", "a.b/trace",    ".hidden",
                                         "trace.%p",   "x.txt%p",   "t-%h.json",  "x.%n.pftrace", "%q{A.B}",
@@ -82,18 +79,16 @@ static void the_ending_of_something_else_is_refused(void **state)
 
 static char folder[256], path[512], old[600];
 
-static int begin(void **state)
+UNIT_FIXTURE(begin)
 {
-    (void)state;
     snprintf(folder, sizeof(folder), "%s", unit_directory());
     snprintf(path, sizeof(path), "%s/trace.json", folder);
     snprintf(old, sizeof(old), "%s.old", path);
     return 0;
 }
 
-static int end(void **state)
+UNIT_FIXTURE(end)
 {
-    (void)state;
     unit_remove(folder);
     return 0;
 }
@@ -108,9 +103,8 @@ static const char *content(const char *file)
     return text;
 }
 
-static void what_is_there_is_kept_as_old(void **state)
+UNIT_TEST_WITH(what_is_there_is_kept_as_old, begin, end)
 {
-    (void)state;
     unit_write_file(path, "second");
     unit_write_file(old, "first");
     assert_int_equal(output_name_keep_old(path), 0);
@@ -123,9 +117,8 @@ static void what_is_there_is_kept_as_old(void **state)
     assert_string_equal(content(old), "second");
 }
 
-static void nothing_there_leaves_nothing_old(void **state)
+UNIT_TEST_WITH(nothing_there_leaves_nothing_old, begin, end)
 {
-    (void)state;
     assert_int_equal(output_name_keep_old(path), 0);
     assert_int_not_equal(access(old, F_OK), 0);
 }
@@ -139,9 +132,8 @@ static const char *not_writable(const char *name)
     return text;
 }
 
-static void only_a_regular_file_in_a_folder_can_be_written(void **state)
+UNIT_TEST_WITH(only_a_regular_file_in_a_folder_can_be_written, begin, end)
 {
-    (void)state;
     char deeper[600];
     assert_int_equal(output_name_writable(path), 0);
     unit_write_file(path, "");
@@ -160,9 +152,8 @@ static void only_a_regular_file_in_a_folder_can_be_written(void **state)
     assert_contains(not_writable("-"), "a trace needs a file");
 }
 
-static void a_name_that_is_too_long_is_refused(void **state)
+UNIT_TEST_WITH(a_name_that_is_too_long_is_refused, begin, end)
 {
-    (void)state;
     char name[600];
     int length = snprintf(name, sizeof(name), "%s/", folder);
     memset(name + length, 'x', 250); /* NAME_MAX is 255, and the temporary ending is longer than 5 */
@@ -170,9 +161,8 @@ static void a_name_that_is_too_long_is_refused(void **state)
     assert_contains(not_writable(name), "File name too long");
 }
 
-static void a_folder_under_the_old_name_is_refused(void **state)
+UNIT_TEST_WITH(a_folder_under_the_old_name_is_refused, begin, end)
 {
-    (void)state;
     unit_write_file(path, "");
     assert_int_equal(output_name_old_writable(path), 0);
     assert_int_equal(mkdir(old, 0700), 0);
@@ -186,17 +176,4 @@ static void a_folder_under_the_old_name_is_refused(void **state)
     rmdir(old);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(patterns_are_replaced),
-        cmocka_unit_test(wrong_patterns_are_told),
-        cmocka_unit_test(the_ending_of_something_else_is_refused),
-        cmocka_unit_test_setup_teardown(what_is_there_is_kept_as_old, begin, end),
-        cmocka_unit_test_setup_teardown(nothing_there_leaves_nothing_old, begin, end),
-        cmocka_unit_test_setup_teardown(only_a_regular_file_in_a_folder_can_be_written, begin, end),
-        cmocka_unit_test_setup_teardown(a_name_that_is_too_long_is_refused, begin, end),
-        cmocka_unit_test_setup_teardown(a_folder_under_the_old_name_is_refused, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -9,9 +9,8 @@
 
 static int terminal, others, before; /* both ends, and what standard error was */
 
-static int begin(void **state)
+UNIT_FIXTURE(begin)
 {
-    (void)state;
     terminal = posix_openpt(O_RDWR | O_NOCTTY);
     if (terminal < 0 || grantpt(terminal) != 0 || unlockpt(terminal) != 0)
         return -1;
@@ -20,9 +19,8 @@ static int begin(void **state)
     return others < 0 || before < 0 ? -1 : 0;
 }
 
-static int end(void **state)
+UNIT_FIXTURE(end)
 {
-    (void)state;
     close(terminal);
     close(others);
     return close(before);
@@ -61,24 +59,21 @@ static const char *shown(int standard_error, long ms, uint64_t done, uint64_t to
     return all_shown();
 }
 
-static void what_takes_longer_than_a_second_shows_how_far_it_is(void **state)
+UNIT_TEST(what_takes_longer_than_a_second_shows_how_far_it_is)
 {
-    (void)state;
     const char *text = shown(others, 1800, 45, 100);
     assert_contains(text, "\r\x1b[Kgputrace: writing 'a.json': 45 %, 1 s");
     assert_string_equal(text + strlen(text) - strlen("\r\x1b[K"), "\r\x1b[K"); /* and nothing stays */
     assert_contains(shown(others, 1800, 0, 0), "gputrace: writing 'a.json', 1 s");
 }
 
-static void what_is_quick_shows_nothing(void **state)
+UNIT_TEST(what_is_quick_shows_nothing)
 {
-    (void)state;
     assert_string_equal(shown(others, 60, 45, 100), "");
 }
 
-static void where_there_is_no_terminal_nothing_is_shown(void **state)
+UNIT_TEST(where_there_is_no_terminal_nothing_is_shown)
 {
-    (void)state;
     int pipes[2];
     char text[64];
     assert_int_equal(pipe2(pipes, O_NONBLOCK), 0);
@@ -88,12 +83,4 @@ static void where_there_is_no_terminal_nothing_is_shown(void **state)
     close(pipes[1]);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_takes_longer_than_a_second_shows_how_far_it_is),
-        cmocka_unit_test(what_is_quick_shows_nothing),
-        cmocka_unit_test(where_there_is_no_terminal_nothing_is_shown),
-    };
-    return cmocka_run_group_tests(tests, begin, end);
-}
+UNIT_MAIN(begin, end)

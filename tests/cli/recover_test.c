@@ -15,17 +15,15 @@ static char parent[256], output[300];
 static struct run_directory left; /* by a launcher that is no more */
 static const char *said;
 
-static int begin(void **state)
+UNIT_FIXTURE(begin)
 {
-    (void)state;
     snprintf(parent, sizeof(parent), "%s", unit_directory());
     snprintf(output, sizeof(output), "%s/trace.json", parent);
     return 0;
 }
 
-static int end(void **state)
+UNIT_FIXTURE(end)
 {
-    (void)state;
     unit_remove(parent);
     return 0;
 }
@@ -68,9 +66,8 @@ static bool exists(const char *path)
     return access(path, F_OK) == 0;
 }
 
-static void the_trace_comes_where_the_run_wanted_it_and_the_spool_goes(void **state)
+UNIT_TEST_WITH(the_trace_comes_where_the_run_wanted_it_and_the_spool_goes, begin, end)
 {
-    (void)state;
     leave(output);
     assert_int_equal(recover(left.path, NULL, NULL), EXIT_SUCCESS);
     assert_contains(said, output);
@@ -78,9 +75,8 @@ static void the_trace_comes_where_the_run_wanted_it_and_the_spool_goes(void **st
     assert_false(exists(left.path));
 }
 
-static void an_output_that_is_given_comes_first(void **state)
+UNIT_TEST_WITH(an_output_that_is_given_comes_first, begin, end)
 {
-    (void)state;
     char other[300];
     snprintf(other, sizeof(other), "-o%s/other.json", parent);
     leave(output);
@@ -89,9 +85,8 @@ static void an_output_that_is_given_comes_first(void **state)
     assert_false(exists(output));
 }
 
-static void the_spool_can_be_kept(void **state)
+UNIT_TEST_WITH(the_spool_can_be_kept, begin, end)
 {
-    (void)state;
     leave(output);
     assert_int_equal(recover((char[]){"--keep"}, left.path, NULL), EXIT_SUCCESS);
     assert_contains(said, "the spool stays in");
@@ -100,9 +95,8 @@ static void the_spool_can_be_kept(void **state)
     assert_false(exists(left.path));
 }
 
-static void without_a_note_the_output_must_be_given(void **state)
+UNIT_TEST_WITH(without_a_note_the_output_must_be_given, begin, end)
 {
-    (void)state;
     leave(NULL);
     assert_int_equal(recover(left.path, NULL, NULL), EXIT_FAILURE);
     assert_contains(said, "-o FILE says it");
@@ -110,9 +104,8 @@ static void without_a_note_the_output_must_be_given(void **state)
     assert_true(exists(left.path));
 }
 
-static void what_others_could_have_written_is_not_believed(void **state)
+UNIT_TEST_WITH(what_others_could_have_written_is_not_believed, begin, end)
 {
-    (void)state;
     leave(output);
     assert_int_equal(chmod(left.path, 0777), 0);
     assert_int_equal(recover(left.path, NULL, NULL), EXIT_FAILURE);
@@ -120,9 +113,8 @@ static void what_others_could_have_written_is_not_believed(void **state)
     assert_false(exists(output));
 }
 
-static void an_output_that_cannot_be_written_keeps_the_spool(void **state)
+UNIT_TEST_WITH(an_output_that_cannot_be_written_keeps_the_spool, begin, end)
 {
-    (void)state;
     char nowhere[300];
     snprintf(nowhere, sizeof(nowhere), "-o%s/no/such/trace.json", parent);
     leave(output);
@@ -131,9 +123,8 @@ static void an_output_that_cannot_be_written_keeps_the_spool(void **state)
     assert_true(exists(left.path));
 }
 
-static void an_output_name_can_be_too_long(void **state)
+UNIT_TEST_WITH(an_output_name_can_be_too_long, begin, end)
 {
-    (void)state;
     char name[PATH_MAX + 8];
     memset(name, 'x', sizeof(name));
     memcpy(name, "-o/", 3);
@@ -143,9 +134,8 @@ static void an_output_name_can_be_too_long(void **state)
     assert_contains(said, "too long");
 }
 
-static void a_directory_in_use_is_read_and_stays(void **state)
+UNIT_TEST_WITH(a_directory_in_use_is_read_and_stays, begin, end)
 {
-    (void)state;
     struct run_directory held;
     struct make_spool spool;
     char other[300];
@@ -163,9 +153,8 @@ static void a_directory_in_use_is_read_and_stays(void **state)
     run_directory_remove(&held);
 }
 
-static void what_is_no_spool_directory_is_refused(void **state)
+UNIT_TEST_WITH(what_is_no_spool_directory_is_refused, begin, end)
 {
-    (void)state;
     char missing[300];
     snprintf(missing, sizeof(missing), "%s/missing", parent);
     assert_int_equal(recover(missing, NULL, NULL), EXIT_FAILURE);
@@ -174,9 +163,8 @@ static void what_is_no_spool_directory_is_refused(void **state)
     assert_contains(said, "holds nothing that gputrace recorded");
 }
 
-static void command_lines_that_make_no_sense_are_refused(void **state)
+UNIT_TEST_WITH(command_lines_that_make_no_sense_are_refused, begin, end)
 {
-    (void)state;
     assert_int_equal(recover((char[]){"one"}, (char[]){"two"}, NULL), EXIT_USAGE);
     assert_contains(said, "not 'two' too");
     assert_int_equal(recover((char[]){"--keep"}, NULL, NULL), EXIT_USAGE);
@@ -203,9 +191,8 @@ static void list_into(char *text, size_t size)
     assert_int_equal(status, EXIT_SUCCESS);
 }
 
-static void without_a_directory_those_there_are_are_listed(void **state)
+UNIT_TEST_WITH(without_a_directory_those_there_are_are_listed, begin, end)
 {
-    (void)state;
     char list[8192];
     list_into(list, sizeof(list));
     assert_string_equal(list, "");
@@ -217,21 +204,4 @@ static void without_a_directory_those_there_are_are_listed(void **state)
     assert_null(strstr(list, "still written"));
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-    const struct CMUnitTest tests[] = {
-        TEST(the_trace_comes_where_the_run_wanted_it_and_the_spool_goes),
-        TEST(an_output_that_is_given_comes_first),
-        TEST(the_spool_can_be_kept),
-        TEST(without_a_note_the_output_must_be_given),
-        TEST(what_others_could_have_written_is_not_believed),
-        TEST(an_output_that_cannot_be_written_keeps_the_spool),
-        TEST(an_output_name_can_be_too_long),
-        TEST(a_directory_in_use_is_read_and_stays),
-        TEST(what_is_no_spool_directory_is_refused),
-        TEST(command_lines_that_make_no_sense_are_refused),
-        TEST(without_a_directory_those_there_are_are_listed),
-    };
-    return cmocka_run_group_tests_name("cli/recover", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

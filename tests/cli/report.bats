@@ -918,7 +918,7 @@ END
     assert_output --partial "use auto, ns, us, ms, s"
     for top in x -1 1x '' 99999999999999999999999; do
         run -2 "$gputrace" report --top="$top" "$small"
-        assert_output --partial "--top needs a number of rows"
+        assert_output --partial "is not a number of rows"
     done
     run -2 "$gputrace" report -r kernels --sort=size "$small"
     assert_output "gputrace: no column 'size' to sort by: these sections have time, total, calls, avg, med, min, max, stddev, grid, block, name"

@@ -1,6 +1,7 @@
 #include "tests/unit.h"
 
 #include "cli/run_options.h"
+#include "common/settings.h"
 
 static int parse(struct run_options *options, const char *word)
 {
@@ -21,22 +22,20 @@ static void expect_refused(const char *word, const char *why)
     assert_contains(text, why);
 }
 
-static void without_options_all_is_recorded_at_once(void **state)
+UNIT_TEST(without_options_all_is_recorded_at_once)
 {
-    (void)state;
     struct run_options options;
     run_options_init(&options);
     assert_string_equal(options.output, "trace.json");
     assert_int_equal(options.settings.trace, TRACE_DEFAULT);
-    assert_int_equal(options.settings.graph_nodes, 1);
+    assert_int_equal(options.graph_nodes, 1);
     assert_string_equal(options.settings.capture_range, "none");
     assert_int_equal(options.delay, 0);
-    assert_int_equal(run_options_level(&options), LOG_NORMAL);
+    assert_false(options.quiet || options.verbose);
 }
 
-static void seconds_become_nanoseconds(void **state)
+UNIT_TEST(seconds_become_nanoseconds)
 {
-    (void)state;
     struct run_options options;
     assert_int_equal(parse(&options, "--delay=0.25"), 2);
     assert_int_equal(options.delay, 250000000);
@@ -52,20 +51,18 @@ static void seconds_become_nanoseconds(void **state)
     expect_refused("--duration=0", "would record nothing");
 }
 
-static void call_stacks_are_kept_when_asked_for(void **state)
+UNIT_TEST(call_stacks_are_kept_when_asked_for)
 {
-    (void)state;
     struct run_options options;
     assert_int_equal(parse(&options, "--quiet"), 2);
-    assert_int_equal(options.settings.backtrace, BACKTRACE_NONE);
+    assert_false(options.backtrace);
     assert_int_equal(parse(&options, "--backtrace"), 2);
-    assert_int_equal(options.settings.backtrace, BACKTRACE_ALLOCATIONS);
+    assert_true(options.backtrace);
     expect_refused("--backtrace=all", "takes no argument");
 }
 
-static void capture_ranges_are_checked(void **state)
+UNIT_TEST(capture_ranges_are_checked)
 {
-    (void)state;
     static const char *const right[] = {"none", "api", "cudaProfilerApi", "nvtx:a", "nvtx:a@b", "nvtx:a b"};
     static const char *const wrong[] = {"", "nvtx", "nvtx:", "nvtx:@b", "API"};
     char word[64];
@@ -80,9 +77,8 @@ static void capture_ranges_are_checked(void **state)
     }
 }
 
-static void nvtx_domains_are_named(void **state)
+UNIT_TEST(nvtx_domains_are_named)
 {
-    (void)state;
     struct run_options options;
     assert_int_equal(parse(&options, "--quiet"), 2);
     assert_null(options.settings.nvtx_domains);
@@ -91,17 +87,16 @@ static void nvtx_domains_are_named(void **state)
     assert_string_equal(options.settings.nvtx_domains, "default,a\\,b");
     assert_int_equal(parse(&options, "--nvtx-exclude=NCCL"), 2);
     assert_string_equal(options.settings.nvtx_exclude, "NCCL");
-    expect_refused("--nvtx-domains=", "names no NVTX domain");
-    expect_refused("--nvtx-exclude=", "names no NVTX domain");
+    expect_refused("--nvtx-domains=", "no NVTX domain given");
+    expect_refused("--nvtx-exclude=", "no NVTX domain given");
 }
 
-static void other_values_are_checked(void **state)
+UNIT_TEST(other_values_are_checked)
 {
-    (void)state;
     struct run_options options;
     assert_int_equal(parse(&options, "--graph=graph"), 2);
-    assert_int_equal(options.settings.graph_nodes, 0);
-    expect_refused("--graph=nodes", "neither 'node' nor 'graph'");
+    assert_int_equal(options.graph_nodes, 0);
+    expect_refused("--graph=nodes", "did you mean 'node'? Valid are node, graph");
     assert_int_equal(parse(&options, "--flush-interval=50"), 2);
     assert_int_equal(options.settings.flush_interval_ms, 50);
     expect_refused("--flush-interval=0", "milliseconds");
@@ -109,20 +104,66 @@ static void other_values_are_checked(void **state)
     expect_refused("--cupti=/no/such/libcupti.so", "No such file");
     expect_refused("--output=%z", "none of %p");
     assert_int_equal(parse(&options, "-q"), 2);
-    assert_int_equal(run_options_level(&options), LOG_QUIET);
+    assert_true(options.quiet);
     assert_int_equal(parse(&options, "-v"), 2);
-    assert_int_equal(run_options_level(&options), LOG_VERBOSE);
+    assert_true(options.verbose);
 }
 
-int main(void)
+/* --- */
+
+static int64_t parsed(const char *text)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_options_all_is_recorded_at_once),
-        cmocka_unit_test(seconds_become_nanoseconds),
-        cmocka_unit_test(call_stacks_are_kept_when_asked_for),
-        cmocka_unit_test(capture_ranges_are_checked),
-        cmocka_unit_test(nvtx_domains_are_named),
-        cmocka_unit_test(other_values_are_checked),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int64_t bits = -1;
+    assert_int_equal(trace_list_parse(text, &bits), 0);
+    return bits;
 }
+
+UNIT_TEST(names_add_up)
+{
+    assert_int_equal(parsed("kernel"), TRACE_KERNEL);
+    assert_int_equal(parsed("nvtx,memcpy"), TRACE_NVTX | TRACE_MEMCPY);
+    assert_int_equal(parsed("all"), TRACE_DEFAULT);
+    assert_int_equal(parsed("cuda"), TRACE_DEFAULT & ~TRACE_NVTX);
+    assert_int_equal(parsed("cuda,nvtx"), TRACE_DEFAULT);
+    assert_int_equal(parsed("all,overhead"), TRACE_DEFAULT | TRACE_OVERHEAD);
+    assert_int_equal(parsed("none"), 0);
+    assert_int_equal(parsed("kernel,none,sync"), TRACE_SYNC);
+}
+
+UNIT_TEST(api_all_adds_queries_to_the_default)
+{
+    assert_int_equal(parsed("api-all"), TRACE_DEFAULT | TRACE_API_ALL);
+    assert_int_equal(parsed("api-all,-memory"), (TRACE_DEFAULT | TRACE_API_ALL) & ~TRACE_MEMORY);
+    assert_int_equal(parsed("api-all,-api-all"), TRACE_DEFAULT);
+}
+
+UNIT_TEST(a_minus_takes_away)
+{
+    assert_int_equal(parsed("all,-memory"), TRACE_DEFAULT & ~TRACE_MEMORY);
+    assert_int_equal(parsed("-memory"), TRACE_DEFAULT & ~TRACE_MEMORY);
+    assert_int_equal(parsed("-memory,-nvtx"), TRACE_DEFAULT & ~(TRACE_MEMORY | TRACE_NVTX));
+    assert_int_equal(parsed("kernel,memset,-kernel"), TRACE_MEMSET);
+}
+
+static const char *refused(const char *text)
+{
+    int64_t bits;
+    unit_stderr_begin();
+    int result = trace_list_parse(text, &bits);
+    const char *printed = unit_stderr_end();
+    assert_int_equal(result, -1);
+    return printed;
+}
+
+UNIT_TEST(unknown_names_are_told_with_the_known_ones)
+{
+    assert_contains(refused("kernels"), "did you mean 'kernel'?");
+    assert_contains(refused("kernel,xyzzy"), "'xyzzy' is not valid: use all, none, cuda, kernel, memcpy");
+    assert_contains(refused("kernel,-xyzzy"), "'xyzzy' is not valid");
+    assert_contains(refused(""), "empty item");
+    assert_contains(refused("kernel,"), "empty item");
+    assert_contains(refused("kernel,,nvtx"), "empty item");
+    assert_contains(refused("-"), "'' is not valid");
+}
+
+UNIT_MAIN(NULL, NULL)

@@ -23,9 +23,8 @@ static void write_and_parse(char *const *command, const struct settings *setting
     assert_non_null(json);
 }
 
-static int begin(void **state)
+UNIT_FIXTURE(begin)
 {
-    (void)state;
     static const char *const ranks[] = {"RANK",     "WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
                                         "PMI_RANK", "PMI_SIZE",   "SLURM_PROCID",         "SLURM_NTASKS"};
     for (size_t i = 0; i < sizeof(ranks) / sizeof(*ranks); i++)
@@ -34,9 +33,8 @@ static int begin(void **state)
     return 0;
 }
 
-static int end(void **state)
+UNIT_FIXTURE(end)
 {
-    (void)state;
     cJSON_Delete(json);
     json = NULL;
     unit_remove(folder);
@@ -51,9 +49,8 @@ static const cJSON *member(const char *key)
     return value;
 }
 
-static void a_session_tells_what_runs_and_how(void **state)
+UNIT_TEST_WITH(a_session_tells_what_runs_and_how, begin, end)
 {
-    (void)state;
     char *command[] = {(char *)"./a b", (char *)"--x=\n", NULL};
     struct settings settings = {.trace = TRACE_KERNEL | TRACE_NVTX, .capture_range = "api", .flush_interval_ms = 5};
     double before = (double)clock_now();
@@ -72,9 +69,8 @@ static void a_session_tells_what_runs_and_how(void **state)
     assert_null(cJSON_GetObjectItemCaseSensitive(json, "rank"));
 }
 
-static void a_rank_is_noted_whoever_tells_it(void **state)
+UNIT_TEST_WITH(a_rank_is_noted_whoever_tells_it, begin, end)
 {
-    (void)state;
     char *command[] = {(char *)"app", NULL};
     struct settings settings = {0};
     setenv("RANK", "not a number", 1);
@@ -85,9 +81,8 @@ static void a_rank_is_noted_whoever_tells_it(void **state)
     assert_int_equal(member("world_size")->valueint, 8);
 }
 
-static void an_existing_session_is_not_overwritten(void **state)
+UNIT_TEST_WITH(an_existing_session_is_not_overwritten, begin, end)
 {
-    (void)state;
     char *command[] = {(char *)"app", NULL};
     struct settings settings = {0};
     struct session session = {.command = command, .output = "x", .settings = &settings};
@@ -98,12 +93,4 @@ static void an_existing_session_is_not_overwritten(void **state)
     assert_int_equal(again, -1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_session_tells_what_runs_and_how, begin, end),
-        cmocka_unit_test_setup_teardown(a_rank_is_noted_whoever_tells_it, begin, end),
-        cmocka_unit_test_setup_teardown(an_existing_session_is_not_overwritten, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -6,9 +6,8 @@ struct point {
     int x, y;
 };
 
-static void items_are_zeroed_and_stay_while_the_array_grows(void **state)
+UNIT_TEST(items_are_zeroed_and_stay_while_the_array_grows)
 {
-    (void)state;
     ARRAY(struct point) points = {0};
     for (int i = 0; i < 1000; i++) {
         struct point *point = array_push(&points);
@@ -25,10 +24,4 @@ static void items_are_zeroed_and_stay_while_the_array_grows(void **state)
     assert_null(points.items);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(items_are_zeroed_and_stay_while_the_array_grows),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -5,9 +5,8 @@
 
 #include "common/buffer.h"
 
-static void numbers_are_written_as_printf_would(void **state)
+UNIT_TEST(numbers_are_written_as_printf_would)
 {
-    (void)state;
     static const int64_t values[] = {0, 9, 10, -1, 1234567890123, INT64_MAX, INT64_MIN};
     for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
         char expected[32];
@@ -21,9 +20,8 @@ static void numbers_are_written_as_printf_would(void **state)
     }
 }
 
-static void text_longer_than_the_buffer_arrives_whole(void **state)
+UNIT_TEST(text_longer_than_the_buffer_arrives_whole)
 {
-    (void)state;
     FILE *file = tmpfile();
     struct buffer buffer;
     buffer_init(&buffer, buffer_drain_fd, BUFFER_FD(fileno(file)));
@@ -53,9 +51,8 @@ static int full_disk(void *context, const char *data, size_t size)
     return -1;
 }
 
-static void the_first_failure_stays_and_the_rest_is_dropped(void **state)
+UNIT_TEST(the_first_failure_stays_and_the_rest_is_dropped)
 {
-    (void)state;
     struct buffer buffer;
     calls = 0;
     buffer_init(&buffer, full_disk, NULL);
@@ -69,9 +66,8 @@ static void the_first_failure_stays_and_the_rest_is_dropped(void **state)
     buffer_release(&buffer);
 }
 
-static void a_closed_descriptor_is_told(void **state)
+UNIT_TEST(a_closed_descriptor_is_told)
 {
-    (void)state;
     struct buffer buffer;
     buffer_init(&buffer, buffer_drain_fd, BUFFER_FD(-1));
     buffer_text(&buffer, "lost");
@@ -79,13 +75,4 @@ static void a_closed_descriptor_is_told(void **state)
     buffer_release(&buffer);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_are_written_as_printf_would),
-        cmocka_unit_test(text_longer_than_the_buffer_arrives_whole),
-        cmocka_unit_test(the_first_failure_stays_and_the_rest_is_dropped),
-        cmocka_unit_test(a_closed_descriptor_is_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -2,7 +2,7 @@
 
 #include <sys/stat.h>
 
-#include "common/cupti_versions.h"
+#include "common/cupti_path.h"
 
 struct seen {
     int count;
@@ -35,9 +35,8 @@ static void make_file(const char *folder, const char *name, char *path, size_t r
     assert_int_equal(system(command), 0);
 }
 
-static int begin(void **state)
+UNIT_FIXTURE(begin)
 {
-    (void)state;
     snprintf(root, sizeof(root), "%s", unit_directory());
     unsetenv("LD_LIBRARY_PATH");
     unsetenv("CUDA_HOME");
@@ -45,16 +44,14 @@ static int begin(void **state)
     return 0;
 }
 
-static int end(void **state)
+UNIT_FIXTURE(end)
 {
-    (void)state;
     unit_remove(root);
     return 0;
 }
 
-static void the_order_is_preferred_loader_path_toolkits_sonames(void **state)
+UNIT_TEST_WITH(the_order_is_preferred_loader_path_toolkits_sonames, begin, end)
 {
-    (void)state;
     char loader[512], home[512], extras[512], list[600];
     make_file("lib", "libcupti.so.12", loader, sizeof(loader));
     make_file("cuda/lib64", "libcupti.so", home, sizeof(home));
@@ -76,17 +73,15 @@ static void the_order_is_preferred_loader_path_toolkits_sonames(void **state)
     assert_int_equal(index_of(&seen, "libcupti.so"), seen.count - 1);
 }
 
-static void the_search_ends_with_the_first_that_is_taken(void **state)
+UNIT_TEST_WITH(the_search_ends_with_the_first_that_is_taken, begin, end)
 {
-    (void)state;
     struct seen seen = {.stop_at = 1};
     assert_int_equal(cupti_path_each("mine", see, &seen), 42);
     assert_int_equal(seen.count, 1);
 }
 
-static void an_empty_preference_is_none(void **state)
+UNIT_TEST_WITH(an_empty_preference_is_none, begin, end)
 {
-    (void)state;
     struct seen seen = {0};
     cupti_path_each("", see, &seen);
     assert_int_equal(index_of(&seen, ""), -1);
@@ -95,12 +90,4 @@ static void an_empty_preference_is_none(void **state)
     assert_int_equal(same.count, seen.count);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_order_is_preferred_loader_path_toolkits_sonames, begin, end),
-        cmocka_unit_test_setup_teardown(the_search_ends_with_the_first_that_is_taken, begin, end),
-        cmocka_unit_test_setup_teardown(an_empty_preference_is_none, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -54,9 +54,8 @@ static void fill(struct extents *extents, unsigned longest)
     }
 }
 
-static void test_random_intervals_agree_with_looking_at_every_point(void **state)
+UNIT_TEST(test_random_intervals_agree_with_looking_at_every_point)
 {
-    (void)state;
     for (seed = 1; seed < 200; seed++) {
         struct extents extents;
         extents_init(&extents, NULL);
@@ -87,9 +86,8 @@ static int stop(void *context, uint32_t what, uint32_t track, const struct exten
     return 7;
 }
 
-static void test_the_walk_can_be_ended(void **state)
+UNIT_TEST(test_the_walk_can_be_ended)
 {
-    (void)state;
     struct extents extents;
     unsigned calls = 0;
     extents_init(&extents, NULL);
@@ -100,11 +98,4 @@ static void test_the_walk_can_be_ended(void **state)
     extents_release(&extents);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_intervals_agree_with_looking_at_every_point),
-        cmocka_unit_test(test_the_walk_can_be_ended),
-    };
-    return cmocka_run_group_tests_name("extents", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

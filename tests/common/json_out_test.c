@@ -25,9 +25,8 @@ static void expect_page(struct page *page, const char *text)
     buffer_release(&page->buffer);
 }
 
-static void commas_stand_between_values_and_nowhere_else(void **state)
+UNIT_TEST(commas_stand_between_values_and_nowhere_else)
 {
-    (void)state;
     struct page page;
     open_page(&page, false);
     struct json_out *json = &page.json;
@@ -49,9 +48,8 @@ static void commas_stand_between_values_and_nowhere_else(void **state)
     expect_page(&page, "{\"a\":[],\"b\":[18446744073709551615,-9223372036854775808,true,null],\"c\":{}}");
 }
 
-static void pretty_output_has_a_line_per_value(void **state)
+UNIT_TEST(pretty_output_has_a_line_per_value)
 {
-    (void)state;
     struct page page;
     open_page(&page, true);
     struct json_out *json = &page.json;
@@ -80,24 +78,21 @@ static void expect_escaped(const char *bytes, size_t length, const char *text)
     buffer_release(&buffer);
 }
 
-static void what_json_demands_is_escaped(void **state)
+UNIT_TEST(what_json_demands_is_escaped)
 {
-    (void)state;
     expect_escaped("a\"b\\c\n\t\r\b\f\x01\x1f", 12, "a\\\"b\\\\c\\n\\t\\r\\b\\f\\u0001\\u001f");
     expect_escaped("\0", 1, "\\u0000");
     expect_escaped("\x7f", 1, "\x7f");
     expect_escaped("", 0, "");
 }
 
-static void utf8_stays_as_it_is(void **state)
+UNIT_TEST(utf8_stays_as_it_is)
 {
-    (void)state;
     expect_escaped("\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", 9, "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80");
 }
 
-static void bytes_that_are_no_character_become_replacements(void **state)
+UNIT_TEST(bytes_that_are_no_character_become_replacements)
 {
-    (void)state;
     expect_escaped("a\xff\x62", 3, "a\xef\xbf\xbd\x62");
     expect_escaped("\xc3", 1, "\xef\xbf\xbd");                                 /* cut */
     expect_escaped("\xed\xa0\x80", 3, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"); /* surrogate */
@@ -112,9 +107,8 @@ static void expect_us(int64_t ns, const char *text)
     expect_page(&page, text);
 }
 
-static void nanoseconds_become_microseconds_exactly(void **state)
+UNIT_TEST(nanoseconds_become_microseconds_exactly)
 {
-    (void)state;
     expect_us(0, "0.000");
     expect_us(1, "0.001");
     expect_us(-1, "-0.001");
@@ -131,9 +125,8 @@ static void expect_double(double value, int decimals, const char *text)
     expect_page(&page, text);
 }
 
-static void numbers_are_finite_and_short(void **state)
+UNIT_TEST(numbers_are_finite_and_short)
 {
-    (void)state;
     expect_double(0.1, -1, "0.1");
     expect_double(1.0 / 3, -1, "0.3333333333333333");
     expect_double(2.5, 2, "2.50");
@@ -141,16 +134,4 @@ static void numbers_are_finite_and_short(void **state)
     expect_double(-(double)INFINITY, 1, "0.0");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(commas_stand_between_values_and_nowhere_else),
-        cmocka_unit_test(pretty_output_has_a_line_per_value),
-        cmocka_unit_test(what_json_demands_is_escaped),
-        cmocka_unit_test(utf8_stays_as_it_is),
-        cmocka_unit_test(bytes_that_are_no_character_become_replacements),
-        cmocka_unit_test(nanoseconds_become_microseconds_exactly),
-        cmocka_unit_test(numbers_are_finite_and_short),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

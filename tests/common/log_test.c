@@ -19,18 +19,16 @@ static const char *printed_at(enum log_level level)
     return unit_stderr_end();
 }
 
-static void each_level_prints_its_own(void **state)
+UNIT_TEST(each_level_prints_its_own)
 {
-    (void)state;
     assert_string_equal(printed_at(LOG_QUIET), "gputrace: no 'file'\n");
     assert_string_equal(printed_at(LOG_NORMAL), "gputrace: no 'file'\ngputrace: warning: few 1\ngputrace: done\n");
     assert_string_equal(printed_at(LOG_VERBOSE),
                         "gputrace: no 'file'\ngputrace: warning: few 1\ngputrace: done\ngputrace: step\n");
 }
 
-static void errno_stays(void **state)
+UNIT_TEST(errno_stays)
 {
-    (void)state;
     unit_stderr_begin();
     errno = ENOENT;
     error("cannot: %m");
@@ -40,17 +38,15 @@ static void errno_stays(void **state)
     assert_string_equal(text, "gputrace: cannot: No such file or directory\n");
 }
 
-static void what_a_terminal_would_obey_is_escaped(void **state)
+UNIT_TEST(what_a_terminal_would_obey_is_escaped)
 {
-    (void)state;
     unit_stderr_begin();
     error("no '%s'", "a\x1b[2J\nb\xc2\x9b\xe2\x80\xae\xff\\ü");
     assert_string_equal(unit_stderr_end(), "gputrace: no 'a\\x1b[2J\\nb\\x9b\\u202e\xef\xbf\xbd\\ü'\n");
 }
 
-static void a_long_message_is_one_line_cut(void **state)
+UNIT_TEST(a_long_message_is_one_line_cut)
 {
-    (void)state;
     char *large = malloc(5000);
     memset(large, 'x', 4999);
     large[4999] = '\0';
@@ -62,9 +58,8 @@ static void a_long_message_is_one_line_cut(void **state)
     free(large);
 }
 
-static void messages_are_for_the_file_that_was_named_alone(void **state)
+UNIT_TEST(messages_are_for_the_file_that_was_named_alone)
 {
-    (void)state;
     char name[LOG_FILE_NAME_BYTES];
     unit_stderr_begin();
     log_name_file(name);
@@ -100,9 +95,8 @@ static int status_after_warning(int where)
     return status;
 }
 
-static void where_nobody_reads_a_line_ends_nobody(void **state)
+UNIT_TEST(where_nobody_reads_a_line_ends_nobody)
 {
-    (void)state;
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     close(ends[0]);
@@ -110,24 +104,11 @@ static void where_nobody_reads_a_line_ends_nobody(void **state)
     close(ends[1]);
 }
 
-static void where_a_file_may_not_grow_a_line_ends_nobody(void **state)
+UNIT_TEST(where_a_file_may_not_grow_a_line_ends_nobody)
 {
-    (void)state;
     FILE *file = tmpfile();
     assert_int_equal(status_after_warning(fileno(file)), 0);
     fclose(file);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_level_prints_its_own),
-        cmocka_unit_test(errno_stays),
-        cmocka_unit_test(what_a_terminal_would_obey_is_escaped),
-        cmocka_unit_test(a_long_message_is_one_line_cut),
-        cmocka_unit_test(messages_are_for_the_file_that_was_named_alone),
-        cmocka_unit_test(where_nobody_reads_a_line_ends_nobody),
-        cmocka_unit_test(where_a_file_may_not_grow_a_line_ends_nobody),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

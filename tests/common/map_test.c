@@ -2,18 +2,16 @@
 
 #include "common/map.h"
 
-static void an_empty_map_has_nothing(void **state)
+UNIT_TEST(an_empty_map_has_nothing)
 {
-    (void)state;
     struct map map = {0};
     assert_null(map_get(&map, 0));
     assert_false(map_remove(&map, 0));
     map_release(&map);
 }
 
-static void what_was_put_is_found(void **state)
+UNIT_TEST(what_was_put_is_found)
 {
-    (void)state;
     struct map map = {0};
     bool is_new = false;
     for (uint64_t key = 0; key < 10000; key++) {
@@ -31,9 +29,8 @@ static void what_was_put_is_found(void **state)
 }
 
 /* Removed slots are reused, so a map that changes all the time does not grow. */
-static void a_map_in_motion_stays_small(void **state)
+UNIT_TEST(a_map_in_motion_stays_small)
 {
-    (void)state;
     struct map map = {0};
     for (uint64_t key = 0; key < 100000; key++) {
         *map_put(&map, key, NULL) = key;
@@ -48,9 +45,8 @@ static void a_map_in_motion_stays_small(void **state)
     map_release(&map);
 }
 
-static void a_removed_key_comes_back_as_zero(void **state)
+UNIT_TEST(a_removed_key_comes_back_as_zero)
 {
-    (void)state;
     struct map map = {0};
     *map_put(&map, 5, NULL) = 55;
     assert_true(map_remove(&map, 5));
@@ -68,9 +64,8 @@ static int add(void *context, uint64_t key, uint64_t *value)
     return key == 3 ? 33 : 0;
 }
 
-static void each_pair_is_visited_until_told_to_stop(void **state)
+UNIT_TEST(each_pair_is_visited_until_told_to_stop)
 {
-    (void)state;
     struct map map = {0};
     uint64_t sum = 0;
     *map_put(&map, 1, NULL) = 10;
@@ -82,18 +77,16 @@ static void each_pair_is_visited_until_told_to_stop(void **state)
     map_release(&map);
 }
 
-static void hashes_tell_lengths_and_contents_apart(void **state)
+UNIT_TEST(hashes_tell_lengths_and_contents_apart)
 {
-    (void)state;
     assert_int_not_equal(hash_bytes("", 0), hash_bytes("\0", 1));
     assert_int_not_equal(hash_bytes("12345678", 8), hash_bytes("12345678\0", 9));
     assert_int_not_equal(hash_bytes("abcdefgh1", 9), hash_bytes("abcdefgh2", 9));
     assert_int_equal(hash_bytes("abcdefgh1", 9), hash_bytes("abcdefgh1", 9));
 }
 
-static void equal_strings_get_one_number(void **state)
+UNIT_TEST(equal_strings_get_one_number)
 {
-    (void)state;
     struct interner interner = {0};
     assert_int_equal(intern(&interner, "one", 3), 0);
     assert_int_equal(intern(&interner, "two", 3), 1);
@@ -111,9 +104,8 @@ static void equal_strings_get_one_number(void **state)
     interner_release(&interner);
 }
 
-static void strings_stay_where_they_are(void **state)
+UNIT_TEST(strings_stay_where_they_are)
 {
-    (void)state;
     enum { COUNT = 20000 };
     static const struct interned *places[COUNT];
     struct interner interner = {0};
@@ -132,17 +124,4 @@ static void strings_stay_where_they_are(void **state)
     interner_release(&interner);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_empty_map_has_nothing),
-        cmocka_unit_test(what_was_put_is_found),
-        cmocka_unit_test(a_map_in_motion_stays_small),
-        cmocka_unit_test(a_removed_key_comes_back_as_zero),
-        cmocka_unit_test(each_pair_is_visited_until_told_to_stop),
-        cmocka_unit_test(hashes_tell_lengths_and_contents_apart),
-        cmocka_unit_test(equal_strings_get_one_number),
-        cmocka_unit_test(strings_stay_where_they_are),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -13,9 +13,8 @@
         assert_string_equal(room, text);        \
     } while (0)
 
-static void integers_are_written_as_printf_would(void **state)
+UNIT_TEST(integers_are_written_as_printf_would)
 {
-    (void)state;
     static const uint64_t values[] = {0, 9, 10, 99, 100, 101, 999, 1000, 12345678901, UINT64_MAX};
     for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
         char decimal[32], hexadecimal[32];
@@ -28,9 +27,8 @@ static void integers_are_written_as_printf_would(void **state)
     expect(number_i64(at, INT64_MIN), "-9223372036854775808");
 }
 
-static void nanoseconds_become_microseconds(void **state)
+UNIT_TEST(nanoseconds_become_microseconds)
 {
-    (void)state;
     expect(number_us(at, 0), "0.000");
     expect(number_us(at, 1), "0.001");
     expect(number_us(at, 999), "0.999");
@@ -38,9 +36,8 @@ static void nanoseconds_become_microseconds(void **state)
     expect(number_us(at, UINT64_MAX), "18446744073709551.615");
 }
 
-static void fractions_are_rounded_and_bounded(void **state)
+UNIT_TEST(fractions_are_rounded_and_bounded)
 {
-    (void)state;
     expect(number_fixed6(at, 0.1), "0.100000");
     expect(number_fixed6(at, 2.0000004), "2.000000");
     expect(number_fixed6(at, 2.0000006), "2.000001");
@@ -49,12 +46,4 @@ static void fractions_are_rounded_and_bounded(void **state)
     expect(number_fixed6(at, 1e300), "1000000000000.000000");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(integers_are_written_as_printf_would),
-        cmocka_unit_test(nanoseconds_become_microseconds),
-        cmocka_unit_test(fractions_are_rounded_and_bounded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -41,9 +41,8 @@ static const struct payload_schema *add(enum payload_schema_kind kind, const str
 }
 #define ADD(kind, entries) add(PAYLOAD_##kind, entries, sizeof(entries) / sizeof(*(entries)), 0, 0)
 
-static int forget(void **state)
+UNIT_FIXTURE(forget)
 {
-    (void)state;
     schema_count = 0;
     return 0;
 }
@@ -61,9 +60,8 @@ static unsigned places(const struct payload_schema *schema, const void *bytes, s
     return count;
 }
 
-static void test_structs_are_laid_out_as_c_does(void **state)
+UNIT_TEST_WITH(test_structs_are_laid_out_as_c_does, forget, NULL)
 {
-    (void)state;
     static const struct payload_entry inner[] = {{.type = PAYLOAD_TYPE_CHAR}, {.type = PAYLOAD_TYPE_DOUBLE}};
     ADD(STATIC, inner);
     static const struct payload_entry outer[] = {
@@ -107,9 +105,8 @@ static void test_structs_are_laid_out_as_c_does(void **state)
     assert_int_equal(fields[6].at, 100);
 }
 
-static void test_packed_structs_leave_no_gaps(void **state)
+UNIT_TEST_WITH(test_packed_structs_leave_no_gaps, forget, NULL)
 {
-    (void)state;
     static const struct payload_entry entries[] = {{.type = PAYLOAD_TYPE_INT8}, {.type = PAYLOAD_TYPE_DOUBLE}};
     const struct payload_schema *schema = add(PAYLOAD_STATIC, entries, 2, 0, 1);
     const uint8_t bytes[9] = {0};
@@ -119,9 +116,8 @@ static void test_packed_structs_leave_no_gaps(void **state)
     assert_int_equal(fields[1].at, 1);
 }
 
-static void test_lengths_come_from_other_entries(void **state)
+UNIT_TEST_WITH(test_lengths_come_from_other_entries, forget, NULL)
 {
-    (void)state;
     static const struct payload_entry entries[] = {
         {.type = PAYLOAD_TYPE_INT16},
         {.type = PAYLOAD_TYPE_UINT8, .flags = PAYLOAD_FLAG_ARRAY_LENGTH, .detail = 0},
@@ -143,9 +139,8 @@ static void test_lengths_come_from_other_entries(void **state)
     assert_int_equal(fields[6].count, 0);
 }
 
-static void test_a_length_below_zero_is_none(void **state)
+UNIT_TEST_WITH(test_a_length_below_zero_is_none, forget, NULL)
 {
-    (void)state;
     static const struct payload_entry entries[] = {
         {.type = PAYLOAD_TYPE_INT32}, {.type = PAYLOAD_TYPE_UINT8, .flags = PAYLOAD_FLAG_ARRAY_LENGTH, .detail = 0}};
     const int32_t bytes[] = {-2, 7};
@@ -154,9 +149,8 @@ static void test_a_length_below_zero_is_none(void **state)
     assert_int_equal(fields[1].count, 0);
 }
 
-static void test_lengths_come_from_other_payloads(void **state)
+UNIT_TEST_WITH(test_lengths_come_from_other_payloads, forget, NULL)
 {
-    (void)state;
     static const struct payload_entry entries[] = {
         {.type = PAYLOAD_TYPE_UINT16, .flags = PAYLOAD_FLAG_ARRAY_LENGTH_PAYLOAD, .detail = 0}};
     const struct payload_schema *schema = ADD(DYNAMIC, entries);
@@ -171,9 +165,8 @@ static void test_lengths_come_from_other_payloads(void **state)
     assert_int_equal(field.count, 3);
 }
 
-static void test_offsets_lead_to_other_places(void **state)
+UNIT_TEST_WITH(test_offsets_lead_to_other_places, forget, NULL)
 {
-    (void)state;
     static const struct payload_entry entries[] = {
         {.type = PAYLOAD_TYPE_INT32, .flags = PAYLOAD_FLAG_OFFSET_FROM_BASE},
         {.type = PAYLOAD_TYPE_CSTRING, .flags = PAYLOAD_FLAG_OFFSET_FROM_HERE | PAYLOAD_FLAG_ARRAY_TERMINATED},
@@ -191,9 +184,8 @@ static void test_offsets_lead_to_other_places(void **state)
     assert_int_equal(fields[1].count, 3);
 }
 
-static void test_unions_give_what_is_selected(void **state)
+UNIT_TEST_WITH(test_unions_give_what_is_selected, forget, NULL)
 {
-    (void)state;
     static const struct payload_entry members[] = {{.type = PAYLOAD_TYPE_INT64}, {.type = PAYLOAD_TYPE_DOUBLE}};
     static const struct payload_entry selecting[] = {{.type = PAYLOAD_TYPE_UNION_SELECTOR},
                                                      {.type = PAYLOAD_TYPE_INT8, .offset = 2},
@@ -219,9 +211,8 @@ static void test_unions_give_what_is_selected(void **state)
     assert_int_equal(fields[2].member, PAYLOAD_NO_MEMBER);
 }
 
-static void test_what_is_cut_off_is_left_out(void **state)
+UNIT_TEST_WITH(test_what_is_cut_off_is_left_out, forget, NULL)
 {
-    (void)state;
     static const struct payload_entry entries[] = {
         {.type = PAYLOAD_TYPE_INT32},
         {.type = PAYLOAD_TYPE_INT32, .flags = PAYLOAD_FLAG_ARRAY_FIXED, .detail = UINT64_MAX},
@@ -234,9 +225,8 @@ static void test_what_is_cut_off_is_left_out(void **state)
     assert_int_equal(places(schemas, bytes, 3, fields, 3), 0);
 }
 
-static void test_schemas_that_hold_themselves_come_to_an_end(void **state)
+UNIT_TEST_WITH(test_schemas_that_hold_themselves_come_to_an_end, forget, NULL)
 {
-    (void)state;
     static const struct payload_entry entries[] = {{.type = PAYLOAD_TYPE_INT8}, {.type = PAYLOAD_FIRST_SCHEMA}};
     const uint8_t bytes[16] = {0};
     struct payload_field field;
@@ -259,9 +249,8 @@ static void test_schemas_that_hold_themselves_come_to_an_end(void **state)
     }
 }
 
-static void test_a_budget_ends_every_walk(void **state)
+UNIT_TEST_WITH(test_a_budget_ends_every_walk, forget, NULL)
 {
-    (void)state;
     static struct payload_entry entries[PAYLOAD_ENTRIES_MAX];
     static const uint8_t bytes[64] = {0};
     for (unsigned i = 0; i < PAYLOAD_ENTRIES_MAX; i++)
@@ -316,9 +305,8 @@ static void walk_all(struct payload_cursor *cursor)
     }
 }
 
-static void test_nonsense_stays_within_the_payload(void **state)
+UNIT_TEST_WITH(test_nonsense_stays_within_the_payload, forget, NULL)
 {
-    (void)state;
     enum { ROUNDS = 20000, ENTRIES = 6 };
     static struct payload_entry entries[SCHEMAS_MAX][ENTRIES];
     uint64_t seed = 0x2545f4914f6cdd1d;
@@ -343,20 +331,4 @@ static void test_nonsense_stays_within_the_payload(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_structs_are_laid_out_as_c_does, forget),
-        cmocka_unit_test_setup(test_packed_structs_leave_no_gaps, forget),
-        cmocka_unit_test_setup(test_lengths_come_from_other_entries, forget),
-        cmocka_unit_test_setup(test_a_length_below_zero_is_none, forget),
-        cmocka_unit_test_setup(test_lengths_come_from_other_payloads, forget),
-        cmocka_unit_test_setup(test_offsets_lead_to_other_places, forget),
-        cmocka_unit_test_setup(test_unions_give_what_is_selected, forget),
-        cmocka_unit_test_setup(test_what_is_cut_off_is_left_out, forget),
-        cmocka_unit_test_setup(test_schemas_that_hold_themselves_come_to_an_end, forget),
-        cmocka_unit_test_setup(test_a_budget_ends_every_walk, forget),
-        cmocka_unit_test_setup(test_nonsense_stays_within_the_payload, forget),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -4,16 +4,14 @@
 
 static struct buffer buffer;
 
-static int set_up(void **state)
+UNIT_FIXTURE(set_up)
 {
-    (void)state;
     buffer_init_memory(&buffer);
     return 0;
 }
 
-static int tear_down(void **state)
+UNIT_FIXTURE(tear_down)
 {
-    (void)state;
     buffer_release(&buffer);
     return 0;
 }
@@ -23,9 +21,8 @@ static struct protobuf_reader written(void)
     return protobuf_reader(buffer.data, buffer.length);
 }
 
-static void test_numbers_come_back(void **state)
+UNIT_TEST_WITH(test_numbers_come_back, set_up, tear_down)
 {
-    (void)state;
     static const uint64_t numbers[] = {0, 1, 127, 128, 300, 16383, 16384, UINT32_MAX, INT64_MAX, UINT64_MAX};
     struct protobuf_field field;
     for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
@@ -45,9 +42,8 @@ static void test_numbers_come_back(void **state)
 }
 
 /* As the encoding's documentation has it: field 1 of value 150, field 2 of the text "testing". */
-static void test_bytes_are_those_of_the_documentation(void **state)
+UNIT_TEST_WITH(test_bytes_are_those_of_the_documentation, set_up, tear_down)
 {
-    (void)state;
     static const unsigned char expected[] = {0x08, 0x96, 0x01, 0x12, 0x07, 't', 'e', 's', 't', 'i', 'n', 'g'};
     protobuf_put_u64(&buffer, 1, 150);
     protobuf_put_text(&buffer, 2, "testing");
@@ -55,9 +51,8 @@ static void test_bytes_are_those_of_the_documentation(void **state)
     assert_memory_equal(buffer.data, expected, sizeof(expected));
 }
 
-static void test_doubles_come_back(void **state)
+UNIT_TEST_WITH(test_doubles_come_back, set_up, tear_down)
 {
-    (void)state;
     struct protobuf_field field;
     protobuf_put_double(&buffer, 3000, -1.5e300);
     struct protobuf_reader reader = written();
@@ -67,9 +62,8 @@ static void test_doubles_come_back(void **state)
 }
 
 /* One byte, two and three of length: the body is moved when it has become longer than expected. */
-static void test_messages_of_any_length_nest(void **state)
+UNIT_TEST_WITH(test_messages_of_any_length_nest, set_up, tear_down)
 {
-    (void)state;
     static const size_t sizes[] = {0, 1, 125, 126, 127, 128, 200, 16000, 20000};
     static char text[20000];
     memset(text, 'x', sizeof(text));
@@ -105,9 +99,8 @@ static void ends_broken(const char *bytes, size_t size)
     assert_false(protobuf_next(&reader, &field));
 }
 
-static void test_what_is_broken_ends(void **state)
+UNIT_TEST_WITH(test_what_is_broken_ends, set_up, tear_down)
 {
-    (void)state;
     ends_broken("\x08", 1);     /* no value */
     ends_broken("\x08\x80", 2); /* a value that goes on */
     ends_broken("\x12\x05"
@@ -120,14 +113,4 @@ static void test_what_is_broken_ends(void **state)
     ends_broken("\x12\xff\xff\xff\xff\xff\xff\xff\xff\x7f", 10);         /* a size that overflows */
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_numbers_come_back, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_bytes_are_those_of_the_documentation, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_doubles_come_back, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_messages_of_any_length_nest, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_what_is_broken_ends, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

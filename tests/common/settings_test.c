@@ -3,9 +3,8 @@
 #include "common/log.h"
 #include "common/settings.h"
 
-static int clear(void **state)
+UNIT_FIXTURE(clear)
 {
-    (void)state;
 #define CLEAR(field, variable) unsetenv(variable);
     SETTINGS_TEXTS(CLEAR)
     SETTINGS_NUMBERS(CLEAR)
@@ -13,9 +12,8 @@ static int clear(void **state)
     return 0;
 }
 
-static void without_environment_settings_are_the_defaults(void **state)
+UNIT_TEST_WITH(without_environment_settings_are_the_defaults, clear, NULL)
 {
-    (void)state;
     struct settings settings, defaults;
     settings_read(&settings);
     settings_init(&defaults);
@@ -26,9 +24,8 @@ static void without_environment_settings_are_the_defaults(void **state)
     assert_memory_equal(&settings, &defaults, sizeof(settings));
 }
 
-static void what_is_exported_is_read_again(void **state)
+UNIT_TEST_WITH(what_is_exported_is_read_again, clear, NULL)
 {
-    (void)state;
     struct settings written = {.spool_directory = "/a b",
                                .capture_range = "nvtx:x@y",
                                .trace = TRACE_KERNEL | TRACE_NVTX,
@@ -50,9 +47,8 @@ static void what_is_exported_is_read_again(void **state)
 }
 
 /* A launcher under a launcher must not inherit what the outer one set. */
-static void export_takes_away_what_has_no_value(void **state)
+UNIT_TEST_WITH(export_takes_away_what_has_no_value, clear, NULL)
 {
-    (void)state;
     setenv("GPUTRACE_CUPTI", "/outer", 1);
     struct settings settings;
     settings_init(&settings);
@@ -60,9 +56,8 @@ static void export_takes_away_what_has_no_value(void **state)
     assert_null(getenv("GPUTRACE_CUPTI"));
 }
 
-static void a_value_that_does_not_parse_counts_as_absent(void **state)
+UNIT_TEST_WITH(a_value_that_does_not_parse_counts_as_absent, clear, NULL)
 {
-    (void)state;
     static const char *const wrong[] = {"", "x", "12x", "99999999999999999999", " "};
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
         struct settings settings;
@@ -72,24 +67,63 @@ static void a_value_that_does_not_parse_counts_as_absent(void **state)
     }
 }
 
-static void what_costs_much_is_off_by_default(void **state)
+UNIT_TEST(what_costs_much_is_off_by_default)
 {
-    (void)state;
     int all = 0;
 #define ADD(name, word, on, text) all |= TRACE_##name;
     TRACE_BITS(ADD)
 #undef ADD
-    assert_int_equal(TRACE_DEFAULT, all & ~(TRACE_OVERHEAD | TRACE_EVENT_TIMES | TRACE_API_ALL));
+    assert_int_equal(TRACE_DEFAULT, all & ~(TRACE_OVERHEAD | TRACE_EVENT_TIMES | TRACE_API_ALL | TRACE_UNIFIED_MEMORY));
 }
 
-int main(void)
+/* --- */
+
+static struct job_rank read_with(const char *const *variables)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(without_environment_settings_are_the_defaults, clear),
-        cmocka_unit_test_setup(what_is_exported_is_read_again, clear),
-        cmocka_unit_test_setup(export_takes_away_what_has_no_value, clear),
-        cmocka_unit_test_setup(a_value_that_does_not_parse_counts_as_absent, clear),
-        cmocka_unit_test(what_costs_much_is_off_by_default),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    static char *output; /* how cmocka was asked to print */
+    struct job_rank rank;
+    if (!output && getenv("CMOCKA_MESSAGE_OUTPUT"))
+        output = strdup(getenv("CMOCKA_MESSAGE_OUTPUT"));
+    clearenv();
+    if (output)
+        setenv("CMOCKA_MESSAGE_OUTPUT", output, 1);
+    for (; *variables; variables += 2)
+        setenv(variables[0], variables[1], 1);
+    rank_read(&rank);
+    return rank;
 }
+
+#define WITH(...) read_with((const char *const[]){__VA_ARGS__, NULL})
+
+static void assert_rank(struct job_rank rank, int64_t number, int64_t world_size, int64_t local)
+{
+    assert_int_equal(rank.rank, number);
+    assert_int_equal(rank.world_size, world_size);
+    assert_int_equal(rank.local, local);
+}
+
+UNIT_TEST(each_starter_of_jobs_is_known)
+{
+    assert_rank(WITH("RANK", "3", "WORLD_SIZE", "8", "LOCAL_RANK", "1"), 3, 8, 1);
+    assert_rank(WITH("OMPI_COMM_WORLD_RANK", "4", "OMPI_COMM_WORLD_SIZE", "5", "OMPI_COMM_WORLD_LOCAL_RANK", "0"), 4, 5,
+                0);
+    assert_rank(WITH("PMI_RANK", "6", "PMI_SIZE", "7"), 6, 7, -1);
+    assert_rank(WITH("SLURM_PROCID", "0", "SLURM_NTASKS", "2", "SLURM_LOCALID", "0"), 0, 2, 0);
+}
+
+UNIT_TEST(torchruns_counts_before_that_of_what_started_it)
+{
+    assert_rank(WITH("SLURM_PROCID", "0", "RANK", "9"), 9, -1, -1);
+}
+
+UNIT_TEST(what_is_no_number_is_not_known)
+{
+    assert_rank(WITH("HOME", "/"), -1, -1, -1);
+    assert_rank(WITH("RANK", ""), -1, -1, -1);
+    assert_rank(WITH("RANK", "-1"), -1, -1, -1);
+    assert_rank(WITH("RANK", "3x"), -1, -1, -1);
+    assert_rank(WITH("RANK", "99999999999"), -1, -1, -1);
+    assert_rank(WITH("RANK", "x", "PMI_RANK", "2"), 2, -1, -1);
+}
+
+UNIT_MAIN(NULL, NULL)

@@ -9,9 +9,8 @@
 static const char *folder;
 static char library[512], below[512], link_to[512], where[PATH_MAX];
 
-static int begin(void **state)
+UNIT_FIXTURE(begin)
 {
-    (void)state;
     folder = unit_directory();
     snprintf(below, sizeof(below), "%s/lib", folder);
     snprintf(library, sizeof(library), "%s/lib/a.so", folder);
@@ -22,48 +21,42 @@ static int begin(void **state)
     return fd < 0 || close(fd) != 0 || chmod(library, 0644) != 0 ? -1 : 0;
 }
 
-static int end(void **state)
+UNIT_FIXTURE(end)
 {
-    (void)state;
     unit_remove(folder);
     return 0;
 }
 
-static void what_only_its_owner_writes_is_safe(void **state)
+UNIT_TEST_WITH(what_only_its_owner_writes_is_safe, begin, end)
 {
-    (void)state;
     assert_false(world_writable(library, where));
     assert_int_equal(chmod(library, 0664), 0); /* a group is chosen, not everybody */
     assert_false(world_writable(library, where));
 }
 
-static void a_file_for_everybody_is_not(void **state)
+UNIT_TEST_WITH(a_file_for_everybody_is_not, begin, end)
 {
-    (void)state;
     assert_int_equal(chmod(library, 0646), 0);
     assert_true(world_writable(library, where));
     assert_string_equal(strrchr(where, '/'), "/a.so");
 }
 
-static void nor_is_one_in_a_directory_for_everybody(void **state)
+UNIT_TEST_WITH(nor_is_one_in_a_directory_for_everybody, begin, end)
 {
-    (void)state;
     assert_int_equal(chmod(below, 0777), 0);
     assert_true(world_writable(library, where));
     assert_string_equal(strrchr(where, '/'), "/lib");
 }
 
-static void nor_below_one(void **state)
+UNIT_TEST_WITH(nor_below_one, begin, end)
 {
-    (void)state;
     assert_int_equal(chmod(folder, 0777), 0);
     assert_true(world_writable(library, where));
     assert_string_equal(where, folder);
 }
 
-static void a_sticky_directory_is_safe_for_what_is_ours(void **state)
+UNIT_TEST_WITH(a_sticky_directory_is_safe_for_what_is_ours, begin, end)
 {
-    (void)state;
     assert_int_equal(chmod(below, 01777), 0);
     assert_false(world_writable(library, where));
     if (geteuid() != 0)
@@ -72,9 +65,8 @@ static void a_sticky_directory_is_safe_for_what_is_ours(void **state)
     assert_true(world_writable(library, where)); /* its owner may remove it, and put another there */
 }
 
-static void a_link_counts_as_well_as_where_it_leads(void **state)
+UNIT_TEST_WITH(a_link_counts_as_well_as_where_it_leads, begin, end)
 {
-    (void)state;
     char open_folder[560], link_in_it[600];
     assert_int_equal(symlink(library, link_to), 0);
     assert_false(world_writable(link_to, where));
@@ -87,27 +79,12 @@ static void a_link_counts_as_well_as_where_it_leads(void **state)
     assert_true(world_writable(link_to, where));
 }
 
-static void what_is_not_there_is_no_danger(void **state)
+UNIT_TEST_WITH(what_is_not_there_is_no_danger, begin, end)
 {
-    (void)state;
     assert_false(world_writable("/none/of/this", where));
     assert_false(world_writable("", where));
     assert_false(world_writable("none-here", where));
     assert_false(world_writable("/", where));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(what_only_its_owner_writes_is_safe),
-        TEST(a_file_for_everybody_is_not),
-        TEST(nor_is_one_in_a_directory_for_everybody),
-        TEST(nor_below_one),
-        TEST(a_sticky_directory_is_safe_for_what_is_ours),
-        TEST(a_link_counts_as_well_as_where_it_leads),
-        TEST(what_is_not_there_is_no_danger),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -21,28 +21,19 @@ static void leave(const void *question, void *answer)
     exit(0);
 }
 
-static void an_answer_comes_back(void **state)
+UNIT_TEST(an_answer_comes_back)
 {
-    (void)state;
     size_t answer = 0;
     assert_int_equal(probe(answer_length, "four", &answer, sizeof(answer)), PROBE_ANSWERED);
     assert_int_equal(answer, 4);
 }
 
-static void a_crash_is_told_and_leaves_what_it_had_come_to(void **state)
+UNIT_TEST(a_crash_is_told_and_leaves_what_it_had_come_to)
 {
-    (void)state;
     size_t question = 5, answer = 0;
     assert_int_equal(probe(crash, &question, &answer, sizeof(answer)), PROBE_CRASHED);
     assert_int_equal(answer, 5);
     assert_int_equal(probe(leave, NULL, &answer, sizeof(answer)), PROBE_CRASHED);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_answer_comes_back),
-        cmocka_unit_test(a_crash_is_told_and_leaves_what_it_had_come_to),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

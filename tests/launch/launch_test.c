@@ -45,26 +45,23 @@ static void expect_status(enum launch_way way, const char *script, const char *w
     assert_string_equal(text, words);
 }
 
-static void the_status_is_the_programs(void **state)
+UNIT_TEST(the_status_is_the_programs)
 {
-    (void)state;
     expect_status(LAUNCH_PLAIN, "exit 0", "exit 0");
     expect_status(LAUNCH_PLAIN, "exit 42", "exit 42");
     expect_status(LAUNCH_PLAIN, "kill -9 $$", "signal 9 (Killed)");
     expect_status(LAUNCH_PLAIN, "kill -SEGV $$", "signal 11 (Segmentation fault)");
 }
 
-static void only_a_prepared_program_sees_our_environment(void **state)
+UNIT_TEST(only_a_prepared_program_sees_our_environment)
 {
-    (void)state;
     expect_status(LAUNCH_PREPARED, "test \"$LAUNCH_TEST\" = inside", "exit 0");
     expect_status(LAUNCH_PLAIN, "test -z \"$LAUNCH_TEST\"", "exit 0");
     assert_null(getenv("LAUNCH_TEST"));
 }
 
-static void a_cancelled_program_does_not_start(void **state)
+UNIT_TEST(a_cancelled_program_does_not_start)
 {
-    (void)state;
     struct launch launch;
     struct test test = {.way = LAUNCH_CANCELLED};
     char script[600];
@@ -76,9 +73,8 @@ static void a_cancelled_program_does_not_start(void **state)
     unit_remove(folder);
 }
 
-static void a_file_that_is_no_program_is_told(void **state)
+UNIT_TEST(a_file_that_is_no_program_is_told)
 {
-    (void)state;
     char path[512];
     char *argv[] = {path, NULL};
     const char *folder = unit_directory();
@@ -161,21 +157,18 @@ static int exit_is_passed_on(void)
     return ending_pass_on(launch.status);
 }
 
-static void signals_that_are_sent_reach_the_program(void **state)
+UNIT_TEST(signals_that_are_sent_reach_the_program)
 {
-    (void)state;
     assert_int_equal(in_child(signal_is_passed_on), 0);
 }
 
-static void the_program_inherits_what_we_inherited(void **state)
+UNIT_TEST(the_program_inherits_what_we_inherited)
 {
-    (void)state;
     assert_int_equal(in_child(inheritance_is_untouched), 0);
 }
 
-static void we_end_as_the_program_did(void **state)
+UNIT_TEST(we_end_as_the_program_did)
 {
-    (void)state;
     int status = in_child(death_is_passed_on);
     assert_true(WIFSIGNALED(status));
     assert_int_equal(WTERMSIG(status), SIGABRT);
@@ -184,16 +177,4 @@ static void we_end_as_the_program_did(void **state)
     assert_int_equal(WEXITSTATUS(status), 3);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_status_is_the_programs),
-        cmocka_unit_test(only_a_prepared_program_sees_our_environment),
-        cmocka_unit_test(a_cancelled_program_does_not_start),
-        cmocka_unit_test(a_file_that_is_no_program_is_told),
-        cmocka_unit_test(signals_that_are_sent_reach_the_program),
-        cmocka_unit_test(the_program_inherits_what_we_inherited),
-        cmocka_unit_test(we_end_as_the_program_did),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

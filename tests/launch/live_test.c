@@ -2,22 +2,20 @@
 
 #include "common/clock.h"
 #include "tests/trace/build/make_spool.h"
-#include "launch/live.h"
+#include "launch/drain.h"
 
 static struct live live;
 static struct make_spool spool;
 
-static int set_up(void **state)
+UNIT_FIXTURE(set_up)
 {
-    (void)state;
     memset(&live, 0, sizeof(live));
     make_spool_init(&spool, 1, 130001);
     return 0;
 }
 
-static int tear_down(void **state)
+UNIT_FIXTURE(tear_down)
 {
-    (void)state;
     make_spool_release(&spool);
     return 0;
 }
@@ -40,7 +38,7 @@ static struct spool_part part_of(enum spool_chunk_type type)
 static void see_cupti(void)
 {
     struct spool_part part = part_of(SPOOL_CUPTI);
-    live_see_cupti(&live, &part, make_spool_header(&spool)->record_bytes);
+    live_add_cupti(&live, &part, make_spool_header(&spool)->record_bytes);
 }
 
 static double busy(uint32_t gpu, uint64_t from_ms, uint64_t to_ms)
@@ -54,9 +52,8 @@ static bool is_about(double value, double expected)
     return value > expected - 1e-6 && value < expected + 1e-6;
 }
 
-static void busy_is_the_share_of_time_with_work(void **state)
+UNIT_TEST_WITH(busy_is_the_share_of_time_with_work, set_up, tear_down)
 {
-    (void)state;
     make_spool_chunk(&spool, SPOOL_CUPTI, 1);
     kernel(0, 5000, 0);      /* half of ten milliseconds */
     kernel(2000, 3000, 0);   /* beside it on another stream: not twice */
@@ -72,9 +69,8 @@ static void busy_is_the_share_of_time_with_work(void **state)
     assert_int_equal(live.recorded, 4 * 216);
 }
 
-static void times_of_all_kinds_do_no_harm(void **state)
+UNIT_TEST_WITH(times_of_all_kinds_do_no_harm, set_up, tear_down)
 {
-    (void)state;
     make_spool_chunk(&spool, SPOOL_CUPTI, 1);
     kernel(0, 60 * 1000 * 1000, 0); /* longer than what is remembered */
     kernel(1000, 2000, LIVE_GPUS_MAX);
@@ -97,9 +93,8 @@ static void memory(uint64_t address, uint64_t size, uint64_t time, uint16_t oper
     memcpy(make_spool_bytes(&spool, sizeof(record)), &record, sizeof(record));
 }
 
-static void memory_in_use_is_what_was_not_released(void **state)
+UNIT_TEST_WITH(memory_in_use_is_what_was_not_released, set_up, tear_down)
 {
-    (void)state;
     struct live_process process = {0};
     make_spool_chunk(&spool, SPOOL_RECORDS, 1);
     memory(0x1000, 500, 10, SPOOL_MEMORY_ALLOCATE, 0);
@@ -110,19 +105,10 @@ static void memory_in_use_is_what_was_not_released(void **state)
     memory(0x4000, 100, 40, SPOOL_MEMORY_ALLOCATE, 0);
     memory(0x4000, 100, 60, SPOOL_MEMORY_ALLOCATE, 0); /* … but this is another one */
     struct spool_part part = part_of(SPOOL_RECORDS);
-    live_see_own(&live, &process, &part);
+    live_add_agent(&live, &process, &part);
     assert_int_equal(live.memory, 800);
     live_process_release(&process, &live);
     assert_int_equal(live.memory, 0);
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(busy_is_the_share_of_time_with_work),
-        TEST(times_of_all_kinds_do_no_harm),
-        TEST(memory_in_use_is_what_was_not_released),
-    };
-    return cmocka_run_group_tests_name("launch/live", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -16,9 +16,8 @@ static void make_program(const char *name, mode_t mode)
     assert_int_equal(chmod(file, mode), 0);
 }
 
-static int begin(void **state)
+UNIT_FIXTURE(begin)
 {
-    (void)state;
     char list[1024];
     snprintf(folder, sizeof(folder), "%s", unit_directory());
     snprintf(list, sizeof(list), "/nowhere:%s", folder);
@@ -27,9 +26,8 @@ static int begin(void **state)
     return 0;
 }
 
-static int end(void **state)
+UNIT_FIXTURE(end)
 {
-    (void)state;
     setenv("PATH", getenv("PATH_KEPT"), 1);
     unit_remove(folder);
     return 0;
@@ -44,9 +42,8 @@ static void expect_refused(const char *name, int status, const char *why)
     assert_contains(text, why);
 }
 
-static void a_name_is_looked_for_in_path(void **state)
+UNIT_TEST_WITH(a_name_is_looked_for_in_path, begin, end)
 {
-    (void)state;
     char expected[512];
     make_program("app", 0755);
     snprintf(expected, sizeof(expected), "%s/app", folder);
@@ -56,9 +53,8 @@ static void a_name_is_looked_for_in_path(void **state)
     assert_string_equal(path, expected);
 }
 
-static void what_cannot_be_run_is_told_from_what_is_not_there(void **state)
+UNIT_TEST_WITH(what_cannot_be_run_is_told_from_what_is_not_there, begin, end)
 {
-    (void)state;
     char file[512];
     make_program("text", 0644);
     snprintf(file, sizeof(file), "%s/text", folder);
@@ -71,33 +67,22 @@ static void what_cannot_be_run_is_told_from_what_is_not_there(void **state)
     expect_refused("text", EXIT_NOT_RUN, "not executable");
 }
 
-static void a_program_here_but_not_in_path_is_hinted_at(void **state)
+UNIT_TEST_WITH(a_program_here_but_not_in_path_is_hinted_at, begin, end)
 {
-    (void)state;
     char before[PATH_MAX];
     assert_non_null(getcwd(before, sizeof(before)));
     make_program("here", 0755);
     assert_int_equal(chdir(folder), 0);
     setenv("PATH", "/nowhere", 1);
-    expect_refused("here", EXIT_NOT_FOUND, "say './here'");
+    expect_refused("here", EXIT_NOT_FOUND, "use './here'");
     assert_int_equal(chdir(before), 0);
 }
 
-static void a_name_is_the_last_part_of_a_path(void **state)
+UNIT_TEST(a_name_is_the_last_part_of_a_path)
 {
-    (void)state;
     assert_string_equal(program_name("/a/b/app"), "app");
     assert_string_equal(program_name("app"), "app");
     assert_string_equal(program_name("./a/"), "./a/");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_name_is_looked_for_in_path, begin, end),
-        cmocka_unit_test_setup_teardown(what_cannot_be_run_is_told_from_what_is_not_there, begin, end),
-        cmocka_unit_test_setup_teardown(a_program_here_but_not_in_path_is_hinted_at, begin, end),
-        cmocka_unit_test(a_name_is_the_last_part_of_a_path),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "launch/signals.h"
+#include "launch/launch.h"
 
 /* Runs BODY in a process of its own; gives its status. */
 static int in_child(void (*body)(void))
@@ -22,7 +22,7 @@ static void end_by_term(void)
 {
     struct signals signals;
     signals_hold(&signals);
-    signals_end_with(&signals, "last words\n");
+    signals_end_with(&signals, NULL, "last words\n");
     raise(SIGTERM);
 }
 
@@ -32,7 +32,7 @@ static void be_ended_while_held(void)
     signals_hold(&signals);
     raise(SIGTERM);
     signals_drain(&signals);
-    signals_end_with(&signals, "never said\n");
+    signals_end_with(&signals, NULL, "never said\n");
 }
 
 static void ignore_hangups(void)
@@ -40,7 +40,7 @@ static void ignore_hangups(void)
     struct signals signals;
     signal(SIGHUP, SIG_IGN); /* as under nohup */
     signals_hold(&signals);
-    signals_end_with(&signals, "never said\n");
+    signals_end_with(&signals, NULL, "never said\n");
     raise(SIGHUP);
 }
 
@@ -49,14 +49,13 @@ static void write_to_a_closed_pipe(void)
     struct signals signals;
     int pipes[2];
     signals_hold(&signals);
-    signals_end_with(&signals, "never said\n");
+    signals_end_with(&signals, NULL, "never said\n");
     if (pipe(pipes) == 0 && close(pipes[0]) == 0 && write(pipes[1], "x", 1) > 0)
         _exit(1);
 }
 
-static void a_signal_ends_us_with_our_last_words(void **state)
+UNIT_TEST(a_signal_ends_us_with_our_last_words)
 {
-    (void)state;
     unit_stderr_begin();
     int status = in_child(end_by_term);
     const char *text = unit_stderr_end();
@@ -65,31 +64,19 @@ static void a_signal_ends_us_with_our_last_words(void **state)
     assert_int_equal(WTERMSIG(status), SIGTERM);
 }
 
-static void what_came_for_the_program_does_not_end_us_later(void **state)
+UNIT_TEST(what_came_for_the_program_does_not_end_us_later)
 {
-    (void)state;
     assert_int_equal(in_child(be_ended_while_held), 0);
 }
 
-static void a_signal_that_was_ignored_stays_ignored(void **state)
+UNIT_TEST(a_signal_that_was_ignored_stays_ignored)
 {
-    (void)state;
     assert_int_equal(in_child(ignore_hangups), 0);
 }
 
-static void writing_to_who_is_gone_does_not_end_us(void **state)
+UNIT_TEST(writing_to_who_is_gone_does_not_end_us)
 {
-    (void)state;
     assert_int_equal(in_child(write_to_a_closed_pipe), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_signal_ends_us_with_our_last_words),
-        cmocka_unit_test(what_came_for_the_program_does_not_end_us_later),
-        cmocka_unit_test(a_signal_that_was_ignored_stays_ignored),
-        cmocka_unit_test(writing_to_who_is_gone_does_not_end_us),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -10,7 +10,7 @@
 
 #include "tests/trace/build/make_spool.h"
 #include "trace/build/passes.h"
-#include "launch/spool_drain.h"
+#include "launch/drain.h"
 #include "trace/spool/spool_directory.h"
 #include "trace/spool/spool_file.h"
 
@@ -29,7 +29,7 @@ static void put(const void *data, size_t size, off_t offset)
 }
 
 /* A spool of SEGMENTS segments of unused room, as a process would have it. */
-static int set_up(void **state)
+UNIT_FIXTURE(set_up)
 {
     *state = (void *)unit_directory();
     snprintf(path, sizeof(path), "%s/1-0.spool", (const char *)*state);
@@ -53,7 +53,7 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
+UNIT_FIXTURE(tear_down)
 {
     spool_drain_release(&drain);
     packer_release(&tools.packer);
@@ -145,9 +145,8 @@ static void reads_damaged(void)
     spool_file_close(&file);
 }
 
-static void what_is_done_is_packed_and_given_back(void **state)
+UNIT_TEST_WITH(what_is_done_is_packed_and_given_back, set_up, tear_down)
 {
-    (void)state;
     put_chunk(0, 0, 1, SPOOL_CUPTI, SPOOL_DONE);
     put_chunk(0, 1, 2, SPOOL_CUPTI, SPOOL_DONE);
     put_chunk(1, 0, 3, SPOOL_CUPTI, SPOOL_DONE);
@@ -161,9 +160,8 @@ static void what_is_done_is_packed_and_given_back(void **state)
     reads((uint64_t[]){1, 2, 3}, 3);
 }
 
-static void what_is_in_use_stays(void **state)
+UNIT_TEST_WITH(what_is_in_use_stays, set_up, tear_down)
 {
-    (void)state;
     put_chunk(0, 0, 1, SPOOL_RECORDS, SPOOL_IN_USE);
     put_chunk(0, 1, 4, SPOOL_RECORDS, SPOOL_DONE);
     put_chunk(1, 0, 2, SPOOL_CUPTI, SPOOL_IN_USE);
@@ -177,9 +175,8 @@ static void what_is_in_use_stays(void **state)
     assert_int_equal(spool_drain_round(&drain, &tools), 1);
 }
 
-static void the_librarys_own_are_packed_among_those_of_cupti(void **state)
+UNIT_TEST_WITH(the_librarys_own_are_packed_among_those_of_cupti, set_up, tear_down)
 {
-    (void)state;
     for (uint64_t sequence = 1; sequence < 5; sequence++)
         put_chunk(0, (unsigned)sequence - 1, sequence, SPOOL_RECORDS, SPOOL_DONE);
     put_chunk(1, 0, 6, SPOOL_CUPTI, SPOOL_DONE);
@@ -194,9 +191,8 @@ static void the_librarys_own_are_packed_among_those_of_cupti(void **state)
 }
 
 /* The launcher dies before a chunk is marked, or in the midst of its entry. */
-static void of_the_librarys_own_none_is_lost_or_comes_twice(void **state)
+UNIT_TEST_WITH(of_the_librarys_own_none_is_lost_or_comes_twice, set_up, tear_down)
 {
-    (void)state;
     put_chunk(0, 0, 1, SPOOL_RECORDS, SPOOL_DONE);
     put_chunk(0, 1, 2, SPOOL_RECORDS, SPOOL_DONE);
     assert_int_equal(spool_drain_round(&drain, &tools), 2);
@@ -210,9 +206,8 @@ static void of_the_librarys_own_none_is_lost_or_comes_twice(void **state)
     reads((uint64_t[]){1, 2}, 2);
 }
 
-static void what_is_told_while_it_runs_is_told_once(void **state)
+UNIT_TEST_WITH(what_is_told_while_it_runs_is_told_once, set_up, tear_down)
 {
-    (void)state;
     tools.live = calloc(1, sizeof(*tools.live));
     put_chunk(0, 0, 1, SPOOL_RECORDS, SPOOL_IN_USE);
     spool_drain_round(&drain, &tools);
@@ -229,9 +224,8 @@ static void what_is_told_while_it_runs_is_told_once(void **state)
     tools.live = NULL;
 }
 
-static void a_segment_that_is_used_anew_is_drained_anew(void **state)
+UNIT_TEST_WITH(a_segment_that_is_used_anew_is_drained_anew, set_up, tear_down)
 {
-    (void)state;
     for (uint64_t sequence = 1; sequence < 9; sequence++) {
         put_chunk(0, 0, sequence, SPOOL_CUPTI, SPOOL_IN_USE);
         assert_int_equal(spool_drain_round(&drain, &tools), 0);
@@ -248,9 +242,8 @@ static uint64_t on_disk(void)
     return (uint64_t)status.st_blocks * 512;
 }
 
-static void what_the_writer_has_left_becomes_a_hole(void **state)
+UNIT_TEST_WITH(what_the_writer_has_left_becomes_a_hole, set_up, tear_down)
 {
-    (void)state;
     uint64_t before = on_disk();
     put_chunk(0, 0, 1, SPOOL_CUPTI, SPOOL_DONE);
     put_chunk(0, 1, 2, SPOOL_CUPTI, SPOOL_DONE);
@@ -261,9 +254,8 @@ static void what_the_writer_has_left_becomes_a_hole(void **state)
     reads((uint64_t[]){1, 2}, 2);
 }
 
-static void without_room_what_is_recorded_stays(void **state)
+UNIT_TEST_WITH(without_room_what_is_recorded_stays, set_up, tear_down)
 {
-    (void)state;
     struct rlimit unlimited, small;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &unlimited), 0);
     small = (struct rlimit){.rlim_cur = 5000, .rlim_max = unlimited.rlim_max};
@@ -279,9 +271,8 @@ static void without_room_what_is_recorded_stays(void **state)
     reads((uint64_t[]){1}, 1);
 }
 
-static void a_file_that_goes_does_no_harm(void **state)
+UNIT_TEST_WITH(a_file_that_goes_does_no_harm, set_up, tear_down)
 {
-    (void)state;
     put_chunk(0, 0, 1, SPOOL_CUPTI, SPOOL_DONE);
     assert_int_equal(spool_drain_round(&drain, &tools), 1);
     assert_int_equal(ftruncate(fd, SPOOL_HEADER_BYTES + 100), 0);
@@ -290,9 +281,8 @@ static void a_file_that_goes_does_no_harm(void **state)
     assert_int_equal(spool_drain_round(&drain, &tools), -1);
 }
 
-static void a_round_can_be_cut_short(void **state)
+UNIT_TEST_WITH(a_round_can_be_cut_short, set_up, tear_down)
 {
-    (void)state;
     put_chunk(0, 0, 1, SPOOL_CUPTI, SPOOL_DONE);
     tools.stop = &stopped;
     assert_int_equal(spool_drain_round(&drain, &tools), 0);
@@ -345,7 +335,7 @@ static void reads_ended(const char *directory, size_t count)
     spool_directory_release(&spools);
 }
 
-static void what_a_process_leaves_goes_into_one_file(void **state)
+UNIT_TEST_WITH(what_a_process_leaves_goes_into_one_file, set_up, tear_down)
 {
     put_chunk(0, 0, 1, SPOOL_CUPTI, SPOOL_IN_USE);
     put_chunk(0, 1, 2, SPOOL_RECORDS, SPOOL_DONE);
@@ -364,9 +354,8 @@ static void what_a_process_leaves_goes_into_one_file(void **state)
     reads_ended(*state, 3);
 }
 
-static void a_mapping_without_a_descriptor_is_a_process_that_lives(void **state)
+UNIT_TEST_WITH(a_mapping_without_a_descriptor_is_a_process_that_lives, set_up, tear_down)
 {
-    (void)state;
     put_chunk(0, 0, 1, SPOOL_RECORDS, SPOOL_IN_USE);
     void *map = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     assert_ptr_not_equal(map, MAP_FAILED);
@@ -381,9 +370,8 @@ static void a_mapping_without_a_descriptor_is_a_process_that_lives(void **state)
 }
 
 /* More than what goes into the file for all. */
-static void of_a_large_spool_the_header_stays_beside_what_is_packed(void **state)
+UNIT_TEST_WITH(of_a_large_spool_the_header_stays_beside_what_is_packed, set_up, tear_down)
 {
-    (void)state;
     enum { LARGE = 300000 };
     uint64_t sequences[2 * SEGMENTS];
     uint8_t *noise = malloc(LARGE);
@@ -415,9 +403,8 @@ static void of_a_large_spool_the_header_stays_beside_what_is_packed(void **state
     spool_file_close(&file);
 }
 
-static void a_damaged_spool_stays_as_it_is(void **state)
+UNIT_TEST_WITH(a_damaged_spool_stays_as_it_is, set_up, tear_down)
 {
-    (void)state;
     put_chunk(0, 0, 1, SPOOL_RECORDS, SPOOL_DONE);
     uint32_t magic = 0;
     put(&magic, sizeof(magic), offset_of(1, 0));
@@ -430,7 +417,7 @@ static void a_damaged_spool_stays_as_it_is(void **state)
 }
 
 /* The launcher died in the midst of an entry, or before the spool was removed. */
-static void an_entry_that_is_cut_is_none(void **state)
+UNIT_TEST_WITH(an_entry_that_is_cut_is_none, set_up, tear_down)
 {
     struct spool_directory spools;
     put_chunk(0, 0, 1, SPOOL_RECORDS, SPOOL_DONE);
@@ -446,7 +433,7 @@ static void an_entry_that_is_cut_is_none(void **state)
     close(ended);
 }
 
-static void a_process_whose_files_are_there_still_counts_once(void **state)
+UNIT_TEST_WITH(a_process_whose_files_are_there_still_counts_once, set_up, tear_down)
 {
     char command[1200], output[600];
     struct convert_summary summary;
@@ -466,26 +453,4 @@ static void a_process_whose_files_are_there_still_counts_once(void **state)
     assert_int_equal(summary.processes, 2); /* the other name is another process */
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(what_is_done_is_packed_and_given_back),
-        TEST(what_is_in_use_stays),
-        TEST(the_librarys_own_are_packed_among_those_of_cupti),
-        TEST(of_the_librarys_own_none_is_lost_or_comes_twice),
-        TEST(what_is_told_while_it_runs_is_told_once),
-        TEST(a_segment_that_is_used_anew_is_drained_anew),
-        TEST(what_the_writer_has_left_becomes_a_hole),
-        TEST(without_room_what_is_recorded_stays),
-        TEST(a_file_that_goes_does_no_harm),
-        TEST(a_round_can_be_cut_short),
-        TEST(what_a_process_leaves_goes_into_one_file),
-        TEST(a_mapping_without_a_descriptor_is_a_process_that_lives),
-        TEST(of_a_large_spool_the_header_stays_beside_what_is_packed),
-        TEST(a_damaged_spool_stays_as_it_is),
-        TEST(an_entry_that_is_cut_is_none),
-        TEST(a_process_whose_files_are_there_still_counts_once),
-    };
-    return cmocka_run_group_tests_name("launch/spool_drain", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

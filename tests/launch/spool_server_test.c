@@ -14,17 +14,15 @@
 static char directory[256];
 static struct spool_server *server;
 
-static int begin(void **state)
+UNIT_FIXTURE(begin)
 {
-    (void)state;
     snprintf(directory, sizeof(directory), "%s", unit_directory());
     server = spool_server_start(directory);
     return server ? 0 : -1;
 }
 
-static int end(void **state)
+UNIT_FIXTURE(end)
 {
-    (void)state;
     unit_remove(directory);
     return 0;
 }
@@ -70,9 +68,8 @@ static int file(const char *name, struct stat *status)
     return lstat(path, status);
 }
 
-static void a_process_gets_a_file_of_its_own(void **state)
+UNIT_TEST_WITH(a_process_gets_a_file_of_its_own, begin, end)
 {
-    (void)state;
     struct stat got, there;
     for (uint32_t image = 0; image < 3; image++) {
         struct spool_request request = request_of(17, SPOOL_NO_IMAGE, 0);
@@ -102,9 +99,8 @@ static void a_process_gets_a_file_of_its_own(void **state)
     assert_int_equal(spool_server_stop(server), 0);
 }
 
-static void who_does_not_know_the_token_gets_nothing(void **state)
+UNIT_TEST_WITH(who_does_not_know_the_token_gets_nothing, begin, end)
 {
-    (void)state;
     struct spool_request request = request_of(17, SPOOL_NO_IMAGE, 0);
     struct spool_reply reply;
     struct stat status;
@@ -118,9 +114,8 @@ static void who_does_not_know_the_token_gets_nothing(void **state)
     assert_int_equal(spool_server_stop(server), 0);
 }
 
-static void a_report_leaves_a_note_in_place_of_the_file(void **state)
+UNIT_TEST_WITH(a_report_leaves_a_note_in_place_of_the_file, begin, end)
 {
-    (void)state;
     struct spool_request request = request_of(17, SPOOL_NO_IMAGE, 0);
     struct spool_reply reply;
     struct stat status;
@@ -136,9 +131,8 @@ static void a_report_leaves_a_note_in_place_of_the_file(void **state)
     assert_int_equal(spool_server_stop(server), 0);
 }
 
-static void a_report_without_a_directory_is_counted(void **state)
+UNIT_TEST_WITH(a_report_without_a_directory_is_counted, begin, end)
 {
-    (void)state;
     struct spool_request request = request_of(17, SPOOL_NO_IMAGE, 0);
     struct spool_reply reply;
     int fd;
@@ -151,13 +145,4 @@ static void a_report_without_a_directory_is_counted(void **state)
     assert_int_equal(spool_server_stop(server), 1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_process_gets_a_file_of_its_own, begin, end),
-        cmocka_unit_test_setup_teardown(who_does_not_know_the_token_gets_nothing, begin, end),
-        cmocka_unit_test_setup_teardown(a_report_leaves_a_note_in_place_of_the_file, begin, end),
-        cmocka_unit_test_setup_teardown(a_report_without_a_directory_is_counted, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -171,6 +171,28 @@ waits() { # TRACE
     traces "$samples/memory"
 }
 
+# Migrations that the program asked for have all its bytes; a real GPU also has those of page faults.
+@test "managed: migrations and page faults are on a row of the GPU" {
+    traces --trace=all,unified-memory "$samples/managed"
+    jq -e --arg simulated "${simulated-}" '
+        [.traceEvents[] | select(.cat == "unified_memory")] as $events
+        | def sum($name): [$events[] | select(.name == $name and .args.reason == "user") | .args.bytes] | add;
+        sum("Unified Memory memcpy HtoD") == 4194304 and sum("Unified Memory memcpy DtoH") == 4194304
+        and ([$events[] | .args.address | startswith("0x")] | all)
+        and ($simulated != "" or ([$events[].name] | contains(["GPU Page Fault", "CPU Page Fault"])))
+        and ([$events[] | "\(.pid) \(.tid)"] - [.traceEvents[] | select(.name == "thread_name"
+              and (.args.name | startswith("unified memory"))) | "\(.pid) \(.tid)"] == [])' trace.json
+    "$gputrace" report trace.json >report
+}
+
+@test "managed: a GPU whose unified memory cannot be recorded gets one line, and the rest of the trace" {
+    [ -n "${simulated-}" ] || skip 'only the simulated GPU can be told to'
+    SIMGPU_NO_UNIFIED_MEMORY=1 traces --trace=all,unified-memory "$samples/managed"
+    assert_equal "$(grep -c 'unified memory is not recorded: ' words)" 1
+    traces "$samples/managed"
+    run ! grep -q unified words
+}
+
 @test "launches" {
     traces "$samples/launches"
 }

@@ -8,18 +8,16 @@ enum { WIDTH = 64, HEIGHT = 16, BYTES = WIDTH * HEIGHT };
 static uint8_t source[BYTES], target[BYTES];
 static const struct cudaChannelFormatDesc texel = {8, 0, 0, 0, cudaChannelFormatKindUnsigned};
 
-static int start(void **state)
+UNIT_FIXTURE(start)
 {
-    (void)state;
     for (size_t i = 0; i < BYTES; i++)
         source[i] = (uint8_t)(i * 5 + i / 256);
     recording_start(1 << 16);
     return cudaFree(NULL);
 }
 
-static int clear(void **state)
+UNIT_FIXTURE(clear)
 {
-    (void)state;
     memset(target, 0, BYTES);
     recording_clear();
     return 0;
@@ -37,9 +35,8 @@ static void fetch(cudaArray_t array)
     CUDA_OK(cudaMemcpy2DFromArray(target, WIDTH, array, 0, 0, WIDTH, HEIGHT, cudaMemcpyDeviceToHost));
 }
 
-static void rows_go_into_arrays_and_out_of_them(void **state)
+UNIT_TEST_WITH(rows_go_into_arrays_and_out_of_them, NULL, clear)
 {
-    (void)state;
     cudaArray_t array = new_array();
     cudaStream_t stream;
     CUDA_OK(cudaStreamCreate(&stream));
@@ -59,9 +56,8 @@ static void rows_go_into_arrays_and_out_of_them(void **state)
     CUDA_OK(cudaFreeArray(array));
 }
 
-static void arrays_are_copied_to_each_other(void **state)
+UNIT_TEST_WITH(arrays_are_copied_to_each_other, NULL, clear)
 {
-    (void)state;
     cudaArray_t first = new_array(), second = new_array();
     CUDA_OK(cudaMemcpy2DToArray(first, 0, 0, source, WIDTH, WIDTH, HEIGHT, cudaMemcpyHostToDevice));
     CUDA_OK(cudaMemcpy2DArrayToArray(second, 0, 0, first, 0, 0, WIDTH, HEIGHT, cudaMemcpyDeviceToDevice));
@@ -71,9 +67,8 @@ static void arrays_are_copied_to_each_other(void **state)
     CUDA_OK(cudaFreeArray(second));
 }
 
-static void the_driver_copies_single_rows(void **state)
+UNIT_TEST_WITH(the_driver_copies_single_rows, NULL, clear)
 {
-    (void)state;
     const CUDA_ARRAY_DESCRIPTOR shape = {BYTES, 0, CU_AD_FORMAT_UNSIGNED_INT8, 1};
     CUarray first, second;
     CUstream stream;
@@ -93,9 +88,8 @@ static void the_driver_copies_single_rows(void **state)
     CUDA_OK(cuStreamDestroy(stream));
 }
 
-static void boxes_are_copied_by_the_batch(void **state)
+UNIT_TEST_WITH(boxes_are_copied_by_the_batch, NULL, clear)
 {
-    (void)state;
     cudaArray_t array = new_array();
     void *device;
     cudaStream_t stream;
@@ -121,9 +115,8 @@ static void boxes_are_copied_by_the_batch(void **state)
     CUDA_OK(cudaFreeArray(array));
 }
 
-static void the_runtime_s_copies_are_boxes_to_the_driver(void **state)
+UNIT_TEST_WITH(the_runtime_s_copies_are_boxes_to_the_driver, NULL, clear)
 {
-    (void)state;
     cudaArray_t array = new_array();
     recording_tell(CUPTI_CB_DOMAIN_DRIVER_API);
     CUDA_OK(cudaMemcpy2DToArray(array, 0, 0, source, WIDTH, WIDTH, HEIGHT, cudaMemcpyHostToDevice));
@@ -132,9 +125,8 @@ static void the_runtime_s_copies_are_boxes_to_the_driver(void **state)
     CUDA_OK(cudaFreeArray(array));
 }
 
-static void a_mipmapped_array_is_one_piece_of_memory_with_many_arrays(void **state)
+UNIT_TEST_WITH(a_mipmapped_array_is_one_piece_of_memory_with_many_arrays, NULL, clear)
 {
-    (void)state;
     recording_enable((const CUpti_ActivityKind[]){CUPTI_ACTIVITY_KIND_MEMORY2, CUPTI_ACTIVITY_KIND_INVALID});
     cudaMipmappedArray_t mipmap;
     cudaArray_t levels[3];
@@ -157,9 +149,8 @@ static void a_mipmapped_array_is_one_piece_of_memory_with_many_arrays(void **sta
     assert_int_equal(memory->bytes, BYTES + BYTES / 4 + BYTES / 16);
 }
 
-static void there_are_no_more_levels_than_halves(void **state)
+UNIT_TEST_WITH(there_are_no_more_levels_than_halves, NULL, clear)
 {
-    (void)state;
     const CUDA_ARRAY3D_DESCRIPTOR shape = {8, 2, 0, CU_AD_FORMAT_UNSIGNED_INT8, 1, 0};
     CUmipmappedArray mipmap;
     CUarray level;
@@ -170,16 +161,4 @@ static void there_are_no_more_levels_than_halves(void **state)
     assert_int_equal(cuMipmappedArrayCreate(&mipmap, &shape, 0), CUDA_ERROR_INVALID_VALUE);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(rows_go_into_arrays_and_out_of_them, clear),
-        cmocka_unit_test_teardown(arrays_are_copied_to_each_other, clear),
-        cmocka_unit_test_teardown(the_driver_copies_single_rows, clear),
-        cmocka_unit_test_teardown(boxes_are_copied_by_the_batch, clear),
-        cmocka_unit_test_teardown(the_runtime_s_copies_are_boxes_to_the_driver, clear),
-        cmocka_unit_test_teardown(a_mipmapped_array_is_one_piece_of_memory_with_many_arrays, clear),
-        cmocka_unit_test_teardown(there_are_no_more_levels_than_halves, clear),
-    };
-    return cmocka_run_group_tests(tests, start, NULL);
-}
+UNIT_MAIN(start, NULL)

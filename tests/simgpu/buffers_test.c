@@ -9,16 +9,14 @@
 
 static const CUpti_ActivityKind kernels[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_INVALID};
 
-static int start(void **state)
+UNIT_FIXTURE(start)
 {
-    (void)state;
     setenv("SIMGPU_KERNEL_NS", "20000", 1);
     return recording_start_warm(2048); /* nine kernels */
 }
 
-static int clear(void **state)
+UNIT_FIXTURE(clear)
 {
-    (void)state;
     cudaDeviceSynchronize();
     recording_clear();
     return 0;
@@ -34,9 +32,8 @@ static void wait_to_be_let(void *unused)
         nanosleep(&(struct timespec){0, 100000}, NULL);
 }
 
-static void launched_work_is_in_the_buffer_at_once_and_incomplete(void **state)
+UNIT_TEST_WITH(launched_work_is_in_the_buffer_at_once_and_incomplete, NULL, clear)
 {
-    (void)state;
     recording_enable(kernels);
     atomic_store(&let, false);
     CUDA_OK(cudaLaunchHostFunc(NULL, wait_to_be_let, NULL));
@@ -64,9 +61,8 @@ static void launched_work_is_in_the_buffer_at_once_and_incomplete(void **state)
     assert_int_equal(recording_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), 1);
 }
 
-static void a_forced_flush_gives_running_work_without_an_end_and_never_again(void **state)
+UNIT_TEST_WITH(a_forced_flush_gives_running_work_without_an_end_and_never_again, NULL, clear)
 {
-    (void)state;
     recording_enable(kernels);
     atomic_store(&let, false);
     CUDA_OK(cudaLaunchHostFunc(NULL, wait_to_be_let, NULL));
@@ -81,9 +77,8 @@ static void a_forced_flush_gives_running_work_without_an_end_and_never_again(voi
     assert_int_equal(recording_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), 1);
 }
 
-static void full_buffers_come_back_without_a_flush(void **state)
+UNIT_TEST_WITH(full_buffers_come_back_without_a_flush, NULL, clear)
 {
-    (void)state;
     recording_enable(kernels);
     for (int i = 0; i < 100; i++)
         recording_kernel();
@@ -107,9 +102,8 @@ static void *launch_two(void *requests)
     return NULL;
 }
 
-static void every_thread_asks_for_a_buffer_of_its_own(void **state)
+UNIT_TEST_WITH(every_thread_asks_for_a_buffer_of_its_own, NULL, clear)
 {
-    (void)state;
     recording_enable(kernels);
     recording_kernel();
     unsigned requests[4];
@@ -125,9 +119,8 @@ static void every_thread_asks_for_a_buffer_of_its_own(void **state)
     assert_int_equal(recording_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), 9);
 }
 
-static void one_buffer_serves_all_threads_when_asked(void **state)
+UNIT_TEST_WITH(one_buffer_serves_all_threads_when_asked, NULL, clear)
 {
-    (void)state;
     uint8_t per_thread = 1;
     size_t size = sizeof(per_thread);
     CUDA_OK(cuptiActivityGetAttribute(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, &size, &per_thread));
@@ -154,9 +147,8 @@ static void *launch_many(void *unused)
     return NULL;
 }
 
-static void no_record_is_lost_between_threads_and_flushes(void **state)
+UNIT_TEST_WITH(no_record_is_lost_between_threads_and_flushes, NULL, clear)
 {
-    (void)state;
     recording_enable(kernels);
     pthread_t threads[4];
     for (int i = 0; i < 4; i++)
@@ -172,15 +164,4 @@ static void no_record_is_lost_between_threads_and_flushes(void **state)
     assert_int_equal(recording_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), 2000);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(launched_work_is_in_the_buffer_at_once_and_incomplete, clear),
-        cmocka_unit_test_teardown(a_forced_flush_gives_running_work_without_an_end_and_never_again, clear),
-        cmocka_unit_test_teardown(full_buffers_come_back_without_a_flush, clear),
-        cmocka_unit_test_teardown(every_thread_asks_for_a_buffer_of_its_own, clear),
-        cmocka_unit_test_teardown(one_buffer_serves_all_threads_when_asked, clear),
-        cmocka_unit_test_teardown(no_record_is_lost_between_threads_and_flushes, clear),
-    };
-    return cmocka_run_group_tests(tests, start, NULL);
-}
+UNIT_MAIN(start, NULL)

@@ -6,18 +6,16 @@
 #include "recording.h"
 
 /* CUPTI heeds a function's switch only if it was on when the first context was made. */
-static int start(void **state)
+UNIT_FIXTURE(start)
 {
-    (void)state;
     cuptiActivityEnableDriverApi(CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, 1);
     int failed = recording_start_warm(1 << 16);
     cuptiActivityEnableDriverApi(CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, 0);
     return failed;
 }
 
-static int clear(void **state)
+UNIT_FIXTURE(clear)
 {
-    (void)state;
     recording_clear();
     return 0;
 }
@@ -32,9 +30,8 @@ static void disable_at_entry(const struct recorded_call *call)
         recording_tell_no_more(MEM_ALLOC);
 }
 
-static void what_is_disabled_at_its_entry_has_no_exit(void **state)
+UNIT_TEST_WITH(what_is_disabled_at_its_entry_has_no_exit, NULL, clear)
 {
-    (void)state;
     recording_tell_one(MEM_ALLOC);
     recording_tell_one(MEM_FREE);
     recording_in_callbacks(disable_at_entry);
@@ -54,9 +51,8 @@ static void enable_at_entry(const struct recorded_call *call)
         recording_tell_one(MEM_ALLOC);
 }
 
-static void what_is_enabled_in_a_callback_is_told_at_once(void **state)
+UNIT_TEST_WITH(what_is_enabled_in_a_callback_is_told_at_once, NULL, clear)
 {
-    (void)state;
     recording_tell_one(MALLOC);
     recording_in_callbacks(enable_at_entry);
     void *memory;
@@ -76,9 +72,8 @@ static void *switch_often(void *unused)
     return NULL;
 }
 
-static void callbacks_are_switched_while_others_call(void **state)
+UNIT_TEST_WITH(callbacks_are_switched_while_others_call, NULL, clear)
 {
-    (void)state;
     pthread_t thread;
     pthread_create(&thread, NULL, switch_often, NULL);
     for (int i = 0; i < 500; i++) {
@@ -100,9 +95,8 @@ static void call_cuda(const struct recorded_call *call)
     cudaFree(memory);
 }
 
-static void calls_in_a_callback_are_not_told_but_recorded_as_the_call_s_own(void **state)
+UNIT_TEST_WITH(calls_in_a_callback_are_not_told_but_recorded_as_the_call_s_own, NULL, clear)
 {
-    (void)state;
     static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_MEMSET,
                                                CUPTI_ACTIVITY_KIND_INVALID};
     recording_tell(CUPTI_CB_DOMAIN_DRIVER_API);
@@ -139,9 +133,8 @@ static void call_the_driver(const struct recorded_call *call)
     cuMemFree(memory);
 }
 
-static void single_ids_are_recorded_of_calls_that_the_tool_makes(void **state)
+UNIT_TEST_WITH(single_ids_are_recorded_of_calls_that_the_tool_makes, NULL, clear)
 {
-    (void)state;
     CUDA_OK(cuptiActivityEnableDriverApi(CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, 1));
     recording_tell_one(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuStreamCreate);
     recording_in_callbacks(call_the_driver);
@@ -164,9 +157,8 @@ static void ask_in_callback(const struct recorded_call *call)
     asked += recording_tells(MALLOC);
 }
 
-static void the_tool_can_ask_in_a_callback_what_is_enabled(void **state)
+UNIT_TEST_WITH(the_tool_can_ask_in_a_callback_what_is_enabled, NULL, clear)
 {
-    (void)state;
     assert_true(recording_tells(MALLOC) == false);
     recording_tell_one(MALLOC);
     assert_true(recording_tells(MALLOC));
@@ -177,15 +169,4 @@ static void the_tool_can_ask_in_a_callback_what_is_enabled(void **state)
     CUDA_OK(cudaFree(memory));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(what_is_disabled_at_its_entry_has_no_exit, clear),
-        cmocka_unit_test_teardown(what_is_enabled_in_a_callback_is_told_at_once, clear),
-        cmocka_unit_test_teardown(callbacks_are_switched_while_others_call, clear),
-        cmocka_unit_test_teardown(calls_in_a_callback_are_not_told_but_recorded_as_the_call_s_own, clear),
-        cmocka_unit_test_teardown(single_ids_are_recorded_of_calls_that_the_tool_makes, clear),
-        cmocka_unit_test_teardown(the_tool_can_ask_in_a_callback_what_is_enabled, clear),
-    };
-    return cmocka_run_group_tests(tests, start, NULL);
-}
+UNIT_MAIN(start, NULL)

@@ -3,22 +3,19 @@
 
 #include "recording.h"
 
-static int start(void **state)
+UNIT_FIXTURE(start)
 {
-    (void)state;
     return recording_start_warm(1 << 16);
 }
 
-static int clear(void **state)
+UNIT_FIXTURE(clear)
 {
-    (void)state;
     recording_clear();
     return 0;
 }
 
-static void a_runtime_call_has_its_driver_call_inside(void **state)
+UNIT_TEST_WITH(a_runtime_call_has_its_driver_call_inside, NULL, clear)
 {
-    (void)state;
     recording_tell(CUPTI_CB_DOMAIN_RUNTIME_API);
     recording_tell_one(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2);
     void *memory;
@@ -52,9 +49,8 @@ static void a_runtime_call_has_its_driver_call_inside(void **state)
     assert_int_equal(recording_call(5)->first_word, (uintptr_t)memory);
 }
 
-static void correlation_data_goes_from_entry_to_exit(void **state)
+UNIT_TEST_WITH(correlation_data_goes_from_entry_to_exit, NULL, clear)
 {
-    (void)state;
     recording_tell(CUPTI_CB_DOMAIN_RUNTIME_API);
     recording_tell(CUPTI_CB_DOMAIN_DRIVER_API);
     CUDA_OK(cudaDeviceSynchronize());
@@ -65,9 +61,8 @@ static void correlation_data_goes_from_entry_to_exit(void **state)
     assert_int_equal(recording_call(1)->cbid, CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize_v2);
 }
 
-static void an_exit_tells_the_result(void **state)
+UNIT_TEST_WITH(an_exit_tells_the_result, NULL, clear)
 {
-    (void)state;
     recording_tell(CUPTI_CB_DOMAIN_RUNTIME_API);
     void *memory;
     assert_int_equal(cudaMalloc(&memory, (size_t)1 << 60), cudaErrorMemoryAllocation);
@@ -78,9 +73,8 @@ static void an_exit_tells_the_result(void **state)
     assert_int_equal(cudaGetLastError(), cudaSuccess);
 }
 
-static void a_launch_tells_the_kernels_name_in_both_domains(void **state)
+UNIT_TEST_WITH(a_launch_tells_the_kernels_name_in_both_domains, NULL, clear)
 {
-    (void)state;
     recording_tell_one(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000);
     recording_tell_one(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel);
     recording_kernel();
@@ -89,9 +83,8 @@ static void a_launch_tells_the_kernels_name_in_both_domains(void **state)
         assert_string_equal(recording_call(i)->symbol, "_Z16recording_kernelv");
 }
 
-static void resources_are_told(void **state)
+UNIT_TEST_WITH(resources_are_told, NULL, clear)
 {
-    (void)state;
     recording_tell(CUPTI_CB_DOMAIN_RESOURCE);
     cudaStream_t stream;
     CUDA_OK(cudaStreamCreate(&stream));
@@ -114,9 +107,8 @@ static void resources_are_told(void **state)
         assert_int_equal(recording_call(i)->cbid, expected[i]);
 }
 
-static void streams_go_with_their_context(void **state)
+UNIT_TEST_WITH(streams_go_with_their_context, NULL, clear)
 {
-    (void)state;
     CUcontext context;
     CUstream stream;
     CUDA_OK(cuCtxCreate_v4(&context, NULL, 0, 0));
@@ -133,9 +125,8 @@ static void streams_go_with_their_context(void **state)
     assert_int_equal(recording_call(5)->site, CUPTI_API_EXIT);
 }
 
-static void synchronisation_is_told(void **state)
+UNIT_TEST_WITH(synchronisation_is_told, NULL, clear)
 {
-    (void)state;
     recording_tell(CUPTI_CB_DOMAIN_SYNCHRONIZE);
     CUDA_OK(cudaStreamSynchronize(NULL));
     CUDA_OK(cudaDeviceSynchronize());
@@ -144,17 +135,15 @@ static void synchronisation_is_told(void **state)
     assert_int_equal(recording_call(1)->cbid, CUPTI_CBID_SYNCHRONIZE_CONTEXT_SYNCHRONIZED);
 }
 
-static void nothing_is_told_that_is_not_enabled(void **state)
+UNIT_TEST_WITH(nothing_is_told_that_is_not_enabled, NULL, clear)
 {
-    (void)state;
     recording_kernel();
     CUDA_OK(cudaDeviceSynchronize());
     assert_int_equal(recording_calls(), 0);
 }
 
-static void a_process_has_one_subscriber(void **state)
+UNIT_TEST_WITH(a_process_has_one_subscriber, NULL, clear)
 {
-    (void)state;
     CUpti_SubscriberHandle second;
     char name[64] = "";
     CUpti_SubscriberParams params = {.structSize = CUpti_SubscriberParams_STRUCT_SIZE,
@@ -166,9 +155,8 @@ static void a_process_has_one_subscriber(void **state)
     assert_string_equal(name, "CUPTI for unnamed");
 }
 
-static void callbacks_have_the_names_of_the_headers(void **state)
+UNIT_TEST_WITH(callbacks_have_the_names_of_the_headers, NULL, clear)
 {
-    (void)state;
     const char *name;
     CUDA_OK(cuptiGetCallbackName(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, &name));
     assert_string_equal(name, "cuMemAlloc_v2");
@@ -179,19 +167,4 @@ static void callbacks_have_the_names_of_the_headers(void **state)
     assert_int_equal(cuptiGetCallbackName(CUPTI_CB_DOMAIN_RUNTIME_API, 100000, &name), CUPTI_ERROR_INVALID_PARAMETER);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(a_runtime_call_has_its_driver_call_inside, clear),
-        cmocka_unit_test_teardown(correlation_data_goes_from_entry_to_exit, clear),
-        cmocka_unit_test_teardown(an_exit_tells_the_result, clear),
-        cmocka_unit_test_teardown(a_launch_tells_the_kernels_name_in_both_domains, clear),
-        cmocka_unit_test_teardown(resources_are_told, clear),
-        cmocka_unit_test_teardown(streams_go_with_their_context, clear),
-        cmocka_unit_test_teardown(synchronisation_is_told, clear),
-        cmocka_unit_test_teardown(nothing_is_told_that_is_not_enabled, clear),
-        cmocka_unit_test_teardown(a_process_has_one_subscriber, clear),
-        cmocka_unit_test_teardown(callbacks_have_the_names_of_the_headers, clear),
-    };
-    return cmocka_run_group_tests(tests, start, NULL);
-}
+UNIT_MAIN(start, NULL)

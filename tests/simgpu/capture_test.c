@@ -8,9 +8,8 @@
 static cudaStream_t stream, side, free_stream;
 static cudaEvent_t event;
 
-static int start(void **state)
+UNIT_FIXTURE(start)
 {
-    (void)state;
     recording_start(1 << 16);
     cudaFree(NULL);
     recording_kernel();
@@ -18,9 +17,8 @@ static int start(void **state)
            cudaStreamCreateWithFlags(&free_stream, cudaStreamNonBlocking) || cudaEventCreate(&event);
 }
 
-static int clear(void **state)
+UNIT_FIXTURE(clear)
 {
-    (void)state;
     recording_clear();
     return cudaDeviceSynchronize();
 }
@@ -71,9 +69,8 @@ static size_t end_with_nodes(void)
     return count;
 }
 
-static void a_stream_that_waits_for_a_captured_event_joins(void **state)
+UNIT_TEST_WITH(a_stream_that_waits_for_a_captured_event_joins, NULL, clear)
 {
-    (void)state;
     begin(cudaStreamCaptureModeThreadLocal);
     CUDA_OK(cudaEventRecord(event, stream));
     assert_int_equal(status_of(side), cudaStreamCaptureStatusNone);
@@ -87,9 +84,8 @@ static void a_stream_that_waits_for_a_captured_event_joins(void **state)
     assert_int_equal(status_of(side), cudaStreamCaptureStatusNone);
 }
 
-static void synchronising_breaks_it(void **state)
+UNIT_TEST_WITH(synchronising_breaks_it, NULL, clear)
 {
-    (void)state;
     begin(cudaStreamCaptureModeGlobal);
     assert_int_equal(cudaStreamSynchronize(stream), cudaErrorStreamCaptureUnsupported);
     assert_broken();
@@ -101,9 +97,8 @@ static void synchronising_breaks_it(void **state)
     assert_broken();
 }
 
-static void asking_for_an_event_in_it_breaks_it(void **state)
+UNIT_TEST_WITH(asking_for_an_event_in_it_breaks_it, NULL, clear)
 {
-    (void)state;
     begin(cudaStreamCaptureModeRelaxed);
     CUDA_OK(cudaEventRecord(event, stream));
     assert_int_equal(cudaEventQuery(event), cudaErrorCapturedEvent);
@@ -119,9 +114,8 @@ static void nothing(void *unused)
     (void)unused;
 }
 
-static void the_legacy_stream_breaks_it_for_streams_that_block(void **state)
+UNIT_TEST_WITH(the_legacy_stream_breaks_it_for_streams_that_block, NULL, clear)
 {
-    (void)state;
     begin(cudaStreamCaptureModeRelaxed);
     assert_int_equal(cudaLaunchHostFunc(NULL, nothing, NULL), cudaErrorStreamCaptureImplicit);
     assert_broken();
@@ -134,9 +128,8 @@ static void the_legacy_stream_breaks_it_for_streams_that_block(void **state)
 
 /* As the documentation has it: the answer would be no, and using the stream would break the capture; asking does not.
  */
-static void the_legacy_stream_cannot_be_asked_about_while_others_are_captured(void **state)
+UNIT_TEST_WITH(the_legacy_stream_cannot_be_asked_about_while_others_are_captured, NULL, clear)
 {
-    (void)state;
     enum cudaStreamCaptureStatus status;
     begin(cudaStreamCaptureModeThreadLocal);
     assert_int_equal(cudaStreamIsCapturing(NULL, &status), cudaErrorStreamCaptureImplicit);
@@ -169,9 +162,8 @@ static cudaError_t allocate_elsewhere(void)
     return (cudaError_t)(uintptr_t)result;
 }
 
-static void allocating_breaks_it_where_its_mode_says_so(void **state)
+UNIT_TEST_WITH(allocating_breaks_it_where_its_mode_says_so, NULL, clear)
 {
-    (void)state;
     begin(cudaStreamCaptureModeGlobal);
     assert_int_equal(allocate_elsewhere(), cudaErrorStreamCaptureUnsupported);
     assert_broken();
@@ -190,9 +182,8 @@ static void allocating_breaks_it_where_its_mode_says_so(void **state)
     assert_int_equal(end_with_nodes(), 1);
 }
 
-static void two_captures_do_not_merge(void **state)
+UNIT_TEST_WITH(two_captures_do_not_merge, NULL, clear)
 {
-    (void)state;
     cudaGraph_t graph;
     begin(cudaStreamCaptureModeRelaxed);
     begin_in(free_stream, cudaStreamCaptureModeRelaxed);
@@ -212,9 +203,8 @@ static void *end_capture(void *unused)
     return (void *)(uintptr_t)cudaStreamEndCapture(stream, &graph);
 }
 
-static void only_its_own_stream_and_thread_end_it(void **state)
+UNIT_TEST_WITH(only_its_own_stream_and_thread_end_it, NULL, clear)
 {
-    (void)state;
     cudaGraph_t graph;
     pthread_t thread;
     void *result;
@@ -228,9 +218,8 @@ static void only_its_own_stream_and_thread_end_it(void **state)
     assert_int_equal(end_with_nodes(), 1);
 }
 
-static void a_stream_that_goes_takes_its_capture_with_it(void **state)
+UNIT_TEST_WITH(a_stream_that_goes_takes_its_capture_with_it, NULL, clear)
 {
-    (void)state;
     cudaStream_t passing;
     CUDA_OK(cudaStreamCreate(&passing));
     begin(cudaStreamCaptureModeThreadLocal);
@@ -246,18 +235,4 @@ static void a_stream_that_goes_takes_its_capture_with_it(void **state)
     assert_int_equal(status_of(side), cudaStreamCaptureStatusNone);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(a_stream_that_waits_for_a_captured_event_joins, clear),
-        cmocka_unit_test_teardown(synchronising_breaks_it, clear),
-        cmocka_unit_test_teardown(asking_for_an_event_in_it_breaks_it, clear),
-        cmocka_unit_test_teardown(the_legacy_stream_breaks_it_for_streams_that_block, clear),
-        cmocka_unit_test_teardown(the_legacy_stream_cannot_be_asked_about_while_others_are_captured, clear),
-        cmocka_unit_test_teardown(allocating_breaks_it_where_its_mode_says_so, clear),
-        cmocka_unit_test_teardown(two_captures_do_not_merge, clear),
-        cmocka_unit_test_teardown(only_its_own_stream_and_thread_end_it, clear),
-        cmocka_unit_test_teardown(a_stream_that_goes_takes_its_capture_with_it, clear),
-    };
-    return cmocka_run_group_tests(tests, start, NULL);
-}
+UNIT_MAIN(start, NULL)

@@ -22,9 +22,8 @@ static int has_no_driver_in_a_fork(void)
     return 0;
 }
 
-static void a_forked_child_has_no_driver(void **state)
+UNIT_TEST(a_forked_child_has_no_driver)
 {
-    (void)state;
     EXITS(has_no_driver_in_a_fork, NULL, NULL);
 }
 
@@ -39,9 +38,8 @@ static int cannot_call_before_init(void)
     return 0;
 }
 
-static void the_driver_wants_to_be_initialised(void **state)
+UNIT_TEST(the_driver_wants_to_be_initialised)
 {
-    (void)state;
     EXITS(cannot_call_before_init, NULL, NULL);
 }
 
@@ -62,15 +60,13 @@ static int finds_entry_points(void)
     return 0;
 }
 
-static void entry_points_are_found_by_name_and_version(void **state)
+UNIT_TEST(entry_points_are_found_by_name_and_version)
 {
-    (void)state;
     EXITS(finds_entry_points, NULL, NULL);
 }
 
-static void what_fails_fails_as_on_a_real_gpu(void **state)
+UNIT_TEST(what_fails_fails_as_on_a_real_gpu)
 {
-    (void)state;
     recording_start(1 << 16);
     CUDA_OK(cudaFree(NULL));
     recording_kernel();
@@ -98,9 +94,8 @@ static void what_fails_fails_as_on_a_real_gpu(void **state)
     recording_clear();
 }
 
-static void what_the_runtime_refuses_itself_makes_no_call_of_the_driver(void **state)
+UNIT_TEST(what_the_runtime_refuses_itself_makes_no_call_of_the_driver)
 {
-    (void)state;
     char bytes[8];
     recording_tell(CUPTI_CB_DOMAIN_DRIVER_API);
     assert_int_equal(cudaMalloc(NULL, 1), cudaErrorInvalidValue);
@@ -113,14 +108,4 @@ static void what_the_runtime_refuses_itself_makes_no_call_of_the_driver(void **s
     recording_clear();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_forked_child_has_no_driver),
-        cmocka_unit_test(the_driver_wants_to_be_initialised),
-        cmocka_unit_test(entry_points_are_found_by_name_and_version),
-        cmocka_unit_test(what_fails_fails_as_on_a_real_gpu),
-        cmocka_unit_test(what_the_runtime_refuses_itself_makes_no_call_of_the_driver),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

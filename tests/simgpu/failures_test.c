@@ -21,9 +21,8 @@ static int finds_no_device(void)
     return 0;
 }
 
-static void no_device(void **state)
+UNIT_TEST(no_device)
 {
-    (void)state;
     EXITS(finds_no_device, "SIMGPU_NO_DEVICE", "1");
 }
 
@@ -40,9 +39,8 @@ static int finds_three_devices(void)
     return 0;
 }
 
-static void several_devices(void **state)
+UNIT_TEST(several_devices)
 {
-    (void)state;
     EXITS(finds_three_devices, "SIMGPU_DEVICES", "3");
 }
 
@@ -53,9 +51,8 @@ static int cannot_subscribe(void)
     return 0;
 }
 
-static void cupti_is_taken(void **state)
+UNIT_TEST(cupti_is_taken)
 {
-    (void)state;
     EXITS(cannot_subscribe, "SIMGPU_CUPTI_TAKEN", "1");
 }
 
@@ -70,9 +67,8 @@ static int runs_out_of_memory(void)
     return 0;
 }
 
-static void memory_ends_after_so_many_bytes(void **state)
+UNIT_TEST(memory_ends_after_so_many_bytes)
 {
-    (void)state;
     EXITS(runs_out_of_memory, "SIMGPU_OOM_AFTER", "10000");
 }
 
@@ -86,9 +82,8 @@ static int has_little_memory(void)
     return 0;
 }
 
-static void devices_with_little_memory(void **state)
+UNIT_TEST(devices_with_little_memory)
 {
-    (void)state;
     EXITS(has_little_memory, "SIMGPU_MEMORY", "5000");
 }
 
@@ -113,9 +108,8 @@ static int launches_a_graph(void)
     return 0;
 }
 
-static void a_launch_that_crashes_and_one_that_kills(void **state)
+UNIT_TEST(a_launch_that_crashes_and_one_that_kills)
 {
-    (void)state;
     int status = recording_in_child(launches_and_dies, "SIMGPU_CRASH_LAUNCH", "10");
     assert_true(WIFSIGNALED(status));
     assert_int_equal(WTERMSIG(status), SIGSEGV);
@@ -149,9 +143,8 @@ static int launches_what_never_ends(void)
     return 0;
 }
 
-static void a_kernel_that_never_ends_and_a_program_that_does(void **state)
+UNIT_TEST(a_kernel_that_never_ends_and_a_program_that_does)
 {
-    (void)state;
     EXITS(launches_what_never_ends, "SIMGPU_HANG_KERNEL", "3");
 }
 
@@ -179,9 +172,8 @@ static int launches_what_faults(void)
     return 0;
 }
 
-static void a_kernel_that_faults_takes_its_context_with_it(void **state)
+UNIT_TEST(a_kernel_that_faults_takes_its_context_with_it)
 {
-    (void)state;
     EXITS(launches_what_faults, "SIMGPU_FAULT_KERNEL", "3");
 }
 
@@ -201,9 +193,8 @@ static int launches_without_times(void)
     return 0;
 }
 
-static void kernels_without_times(void **state)
+UNIT_TEST(kernels_without_times)
 {
-    (void)state;
     EXITS(launches_without_times, "SIMGPU_ZERO_KERNELS", "4");
 }
 
@@ -222,9 +213,8 @@ static int loses_records(void)
     return 0;
 }
 
-static void records_are_dropped_and_counted(void **state)
+UNIT_TEST(records_are_dropped_and_counted)
 {
-    (void)state;
     EXITS(loses_records, "SIMGPU_DROP_RECORDS", "10");
 }
 
@@ -240,9 +230,8 @@ static int gets_no_buffers(void)
     return 0;
 }
 
-static void records_without_a_buffer_are_dropped_and_counted(void **state)
+UNIT_TEST(records_without_a_buffer_are_dropped_and_counted)
 {
-    (void)state;
     EXITS(gets_no_buffers, NULL, NULL);
 }
 
@@ -264,9 +253,8 @@ static int sees_records_of_11_8(void)
     return 0;
 }
 
-static void an_older_cupti_has_shorter_records(void **state)
+UNIT_TEST(an_older_cupti_has_shorter_records)
 {
-    (void)state;
     EXITS(sees_records_of_11_8, "SIMGPU_CUPTI_VERSION", "18");
 }
 
@@ -282,28 +270,9 @@ static int takes_the_time_given(void)
     return 0;
 }
 
-static void kernels_take_the_time_given(void **state)
+UNIT_TEST(kernels_take_the_time_given)
 {
-    (void)state;
     EXITS(takes_the_time_given, "SIMGPU_KERNEL_NS", "1234567");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_device),
-        cmocka_unit_test(several_devices),
-        cmocka_unit_test(cupti_is_taken),
-        cmocka_unit_test(memory_ends_after_so_many_bytes),
-        cmocka_unit_test(devices_with_little_memory),
-        cmocka_unit_test(a_launch_that_crashes_and_one_that_kills),
-        cmocka_unit_test(a_kernel_that_never_ends_and_a_program_that_does),
-        cmocka_unit_test(a_kernel_that_faults_takes_its_context_with_it),
-        cmocka_unit_test(kernels_without_times),
-        cmocka_unit_test(records_are_dropped_and_counted),
-        cmocka_unit_test(records_without_a_buffer_are_dropped_and_counted),
-        cmocka_unit_test(an_older_cupti_has_shorter_records),
-        cmocka_unit_test(kernels_take_the_time_given),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

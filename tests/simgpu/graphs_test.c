@@ -9,17 +9,15 @@ static uint8_t *pinned;
 static void *device;
 static cudaStream_t stream, side;
 
-static int start(void **state)
+UNIT_FIXTURE(start)
 {
-    (void)state;
     recording_start(1 << 16);
     return cudaMallocHost((void **)&pinned, BYTES) || cudaMalloc(&device, BYTES) || cudaStreamCreate(&stream) ||
            cudaStreamCreate(&side);
 }
 
-static int clear(void **state)
+UNIT_FIXTURE(clear)
 {
-    (void)state;
     cudaDeviceSynchronize();
     recording_clear();
     return 0;
@@ -47,9 +45,8 @@ static cudaGraphExec_t capture_chain(void)
     return exec;
 }
 
-static void capturing_does_nothing_and_launching_does_it(void **state)
+UNIT_TEST_WITH(capturing_does_nothing_and_launching_does_it, NULL, clear)
 {
-    (void)state;
     KINDS(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET);
     memset(pinned, 0, BYTES);
     cudaGraphExec_t exec = capture_chain();
@@ -72,9 +69,8 @@ static void capturing_does_nothing_and_launching_does_it(void **state)
     CUDA_OK(cudaGraphExecDestroy(exec));
 }
 
-static void nodes_have_their_launch_s_correlation_and_ids_of_graph_and_node(void **state)
+UNIT_TEST_WITH(nodes_have_their_launch_s_correlation_and_ids_of_graph_and_node, NULL, clear)
 {
-    (void)state;
     cudaGraphExec_t exec = capture_chain();
     KINDS(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_RUNTIME);
     CUDA_OK(cudaGraphLaunch(exec, stream));
@@ -95,9 +91,8 @@ static void nodes_have_their_launch_s_correlation_and_ids_of_graph_and_node(void
     CUDA_OK(cudaGraphExecDestroy(exec));
 }
 
-static void a_graph_recorded_as_a_whole_has_no_nodes(void **state)
+UNIT_TEST_WITH(a_graph_recorded_as_a_whole_has_no_nodes, NULL, clear)
 {
-    (void)state;
     cudaGraphExec_t exec = capture_chain();
     KINDS(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
     for (int i = 0; i < 3; i++)
@@ -150,9 +145,8 @@ static size_t launch_conditional(CUgraphConditionalNodeType type, unsigned size,
     return recording_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 }
 
-static void bodies_run_as_the_condition_says_without_a_correlation_id(void **state)
+UNIT_TEST_WITH(bodies_run_as_the_condition_says_without_a_correlation_id, NULL, clear)
 {
-    (void)state;
     uint32_t id, stream_id;
     assert_int_equal(launch_conditional(CU_GRAPH_COND_TYPE_IF, 1, 0, &id), 0);
     assert_int_equal(launch_conditional(CU_GRAPH_COND_TYPE_IF, 2, 0, &id), 1); /* else */
@@ -170,9 +164,8 @@ static void bodies_run_as_the_condition_says_without_a_correlation_id(void **sta
     assert_true(first->end <= last->start);
 }
 
-static void branches_run_beside_each_other(void **state)
+UNIT_TEST_WITH(branches_run_beside_each_other, NULL, clear)
 {
-    (void)state;
     cudaGraph_t graph;
     cudaGraphExec_t exec;
     cudaEvent_t fork, join;
@@ -210,9 +203,8 @@ static void branches_run_beside_each_other(void **state)
     CUDA_OK(cudaEventDestroy(join));
 }
 
-static void a_capture_whose_streams_do_not_come_back_fails(void **state)
+UNIT_TEST_WITH(a_capture_whose_streams_do_not_come_back_fails, NULL, clear)
 {
-    (void)state;
     cudaGraph_t graph;
     cudaEvent_t fork;
     CUDA_OK(cudaEventCreate(&fork));
@@ -233,9 +225,8 @@ static void add_one(void *count)
     ++*(int *)count;
 }
 
-static void graphs_are_built_by_hand_in_graphs(void **state)
+UNIT_TEST_WITH(graphs_are_built_by_hand_in_graphs, NULL, clear)
 {
-    (void)state;
     int calls = 0;
     cudaGraph_t inner, outer;
     cudaGraphNode_t set, host, child, copy, empty;
@@ -269,9 +260,8 @@ static void graphs_are_built_by_hand_in_graphs(void **state)
     CUDA_OK(cudaGraphDestroy(inner));
 }
 
-static void an_update_needs_the_same_shape(void **state)
+UNIT_TEST_WITH(an_update_needs_the_same_shape, NULL, clear)
 {
-    (void)state;
     cudaGraphExec_t exec = capture_chain();
     cudaGraph_t same, other;
     cudaGraphExecUpdateResultInfo info;
@@ -296,17 +286,4 @@ static void an_update_needs_the_same_shape(void **state)
     CUDA_OK(cudaGraphExecDestroy(exec));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(capturing_does_nothing_and_launching_does_it, clear),
-        cmocka_unit_test_teardown(nodes_have_their_launch_s_correlation_and_ids_of_graph_and_node, clear),
-        cmocka_unit_test_teardown(a_graph_recorded_as_a_whole_has_no_nodes, clear),
-        cmocka_unit_test_teardown(bodies_run_as_the_condition_says_without_a_correlation_id, clear),
-        cmocka_unit_test_teardown(branches_run_beside_each_other, clear),
-        cmocka_unit_test_teardown(a_capture_whose_streams_do_not_come_back_fails, clear),
-        cmocka_unit_test_teardown(graphs_are_built_by_hand_in_graphs, clear),
-        cmocka_unit_test_teardown(an_update_needs_the_same_shape, clear),
-    };
-    return cmocka_run_group_tests(tests, start, NULL);
-}
+UNIT_MAIN(start, NULL)

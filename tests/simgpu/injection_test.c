@@ -37,9 +37,8 @@ static int first_call_is_of_the_runtime(void)
     return 0;
 }
 
-static void the_runtimes_first_call_loads_the_tool_and_is_told(void **state)
+UNIT_TEST(the_runtimes_first_call_loads_the_tool_and_is_told)
 {
-    (void)state;
     EXITS(first_call_is_of_the_runtime, "CUDA_INJECTION64_PATH", tool_path());
 }
 
@@ -50,9 +49,8 @@ static int first_call_is_of_the_driver(void)
     return 0;
 }
 
-static void initialising_the_driver_loads_the_tool_once(void **state)
+UNIT_TEST(initialising_the_driver_loads_the_tool_once)
 {
-    (void)state;
     EXITS(first_call_is_of_the_driver, "CUDA_INJECTION64_PATH", tool_path());
 }
 
@@ -77,9 +75,8 @@ static int many_threads_are_first(void)
     return 0;
 }
 
-static void threads_that_come_together_load_it_once(void **state)
+UNIT_TEST(threads_that_come_together_load_it_once)
 {
-    (void)state;
     EXITS(many_threads_are_first, "CUDA_INJECTION64_PATH", tool_path());
 }
 
@@ -90,19 +87,9 @@ static int goes_on_without(void)
     return 0;
 }
 
-static void a_tool_that_cannot_be_loaded_is_no_harm(void **state)
+UNIT_TEST(a_tool_that_cannot_be_loaded_is_no_harm)
 {
-    (void)state;
     EXITS(goes_on_without, "CUDA_INJECTION64_PATH", "/nowhere/tool.so");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_runtimes_first_call_loads_the_tool_and_is_told),
-        cmocka_unit_test(initialising_the_driver_loads_the_tool_once),
-        cmocka_unit_test(threads_that_come_together_load_it_once),
-        cmocka_unit_test(a_tool_that_cannot_be_loaded_is_no_harm),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -50,9 +50,8 @@ static int compiles_once(void)
     return 0;
 }
 
-static void ptx_is_compiled_once_and_then_in_the_cache(void **state)
+UNIT_TEST(ptx_is_compiled_once_and_then_in_the_cache)
 {
-    (void)state;
     EXITS(compiles_once, NULL, NULL);
 }
 
@@ -67,9 +66,8 @@ static int takes_the_time_given(void)
     return 0;
 }
 
-static void compiling_takes_the_time_given(void **state)
+UNIT_TEST(compiling_takes_the_time_given)
 {
-    (void)state;
     EXITS(takes_the_time_given, "SIMGPU_JIT_NS", "30000000");
 }
 
@@ -95,9 +93,8 @@ static int is_recorded_where_it_is_looked_at(void)
     return 0;
 }
 
-static void compiling_is_recorded_in_calls_that_are_watched(void **state)
+UNIT_TEST(compiling_is_recorded_in_calls_that_are_watched)
 {
-    (void)state;
     EXITS(is_recorded_where_it_is_looked_at, NULL, NULL);
 }
 
@@ -121,9 +118,8 @@ static int finds_a_full_cache(void)
     return 0;
 }
 
-static void a_cache_in_a_folder_outlives_the_process(void **state)
+UNIT_TEST(a_cache_in_a_folder_outlives_the_process)
 {
-    (void)state;
     const char *directory = unit_directory();
     snprintf(cache, sizeof(cache), "%s/cache", directory);
     EXITS(finds_an_empty_cache, "CUDA_CACHE_PATH", cache);
@@ -142,9 +138,8 @@ static int has_no_cache(void)
     return 0;
 }
 
-static void without_a_cache_all_is_compiled_again(void **state)
+UNIT_TEST(without_a_cache_all_is_compiled_again)
 {
-    (void)state;
     EXITS(has_no_cache, "CUDA_CACHE_DISABLE", "1");
 }
 
@@ -189,9 +184,8 @@ static int compiles_a_fat_binary(void)
     return 0;
 }
 
-static void a_fat_binary_is_compiled_when_it_has_no_code_for_the_device(void **state)
+UNIT_TEST(a_fat_binary_is_compiled_when_it_has_no_code_for_the_device)
 {
-    (void)state;
     EXITS(compiles_a_fat_binary, NULL, NULL);
 }
 
@@ -230,9 +224,8 @@ static int links(void)
     return 0;
 }
 
-static void what_is_linked_is_code_with_all_the_names(void **state)
+UNIT_TEST(what_is_linked_is_code_with_all_the_names)
 {
-    (void)state;
     EXITS(links, NULL, NULL);
 }
 
@@ -249,25 +242,14 @@ static int cannot_link_junk(void)
     return 0;
 }
 
-static void what_cannot_be_read_is_not_linked(void **state)
+UNIT_TEST(what_cannot_be_read_is_not_linked)
 {
-    (void)state;
     EXITS(cannot_link_junk, NULL, NULL);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ptx_is_compiled_once_and_then_in_the_cache),
-        cmocka_unit_test(compiling_takes_the_time_given),
-        cmocka_unit_test(compiling_is_recorded_in_calls_that_are_watched),
-        cmocka_unit_test(a_cache_in_a_folder_outlives_the_process),
-        cmocka_unit_test(without_a_cache_all_is_compiled_again),
-        cmocka_unit_test(a_fat_binary_is_compiled_when_it_has_no_code_for_the_device),
-        cmocka_unit_test(what_is_linked_is_code_with_all_the_names),
-        cmocka_unit_test(what_cannot_be_read_is_not_linked),
-    };
     unsetenv("CUDA_CACHE_PATH");
     unsetenv("CUDA_CACHE_DISABLE");
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

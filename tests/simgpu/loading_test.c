@@ -9,16 +9,14 @@ enum { ELF_WORD = 0x464c457f };
 #define RESOURCE CUPTI_CB_DOMAIN_RESOURCE
 #define CBID(name) CUPTI_DRIVER_TRACE_CBID_##name
 
-static int clear(void **state)
+UNIT_FIXTURE(clear)
 {
-    (void)state;
     recording_clear();
     return 0;
 }
 
-static int start(void **state)
+UNIT_FIXTURE(start)
 {
-    (void)state;
     recording_start(1 << 16);
     return cudaFree(NULL);
 }
@@ -61,9 +59,8 @@ static int loads_at_its_first_launch(void)
     return 0;
 }
 
-static void a_program_s_kernel_is_loaded_at_its_first_launch(void **state)
+UNIT_TEST(a_program_s_kernel_is_loaded_at_its_first_launch)
 {
-    (void)state;
     EXITS(loads_at_its_first_launch, NULL, NULL);
 }
 
@@ -87,15 +84,13 @@ static int records_the_loading(void)
     return 0;
 }
 
-static void loading_a_function_is_an_overhead_of_its_first_launch(void **state)
+UNIT_TEST(loading_a_function_is_an_overhead_of_its_first_launch)
 {
-    (void)state;
     EXITS(records_the_loading, NULL, NULL);
 }
 
-static void a_function_is_loaded_once_in_each_context(void **state)
+UNIT_TEST_WITH(a_function_is_loaded_once_in_each_context, start, clear)
 {
-    (void)state;
     recording_kernel();
     recording_tell_one(RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED);
     recording_kernel();
@@ -111,9 +106,8 @@ static void a_function_is_loaded_once_in_each_context(void **state)
     CUDA_OK(cuCtxDestroy(context));
 }
 
-static void a_module_is_loaded_where_it_is_asked_for(void **state)
+UNIT_TEST_WITH(a_module_is_loaded_where_it_is_asked_for, NULL, clear)
 {
-    (void)state;
     static const uint32_t expected[][3] = {
         {DRIVER, CBID(cuModuleLoadData), CUPTI_API_ENTER},         {RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED, 0},
         {DRIVER, CBID(cuModuleLoadData), CUPTI_API_EXIT},          {DRIVER, CBID(cuModuleUnload), CUPTI_API_ENTER},
@@ -129,9 +123,8 @@ static void a_module_is_loaded_where_it_is_asked_for(void **state)
     assert_int_equal(recording_call(1)->module_id, recording_call(4)->module_id);
 }
 
-static void a_function_is_loaded_where_it_is_first_asked_for(void **state)
+UNIT_TEST_WITH(a_function_is_loaded_where_it_is_first_asked_for, NULL, clear)
 {
-    (void)state;
     CUmodule module;
     CUlibrary library;
     CUkernel kernel;
@@ -164,9 +157,8 @@ static void a_function_is_loaded_where_it_is_first_asked_for(void **state)
     CUDA_OK(cuModuleUnload(module));
 }
 
-static void a_library_that_no_context_used_was_never_loaded(void **state)
+UNIT_TEST_WITH(a_library_that_no_context_used_was_never_loaded, NULL, clear)
 {
-    (void)state;
     CUlibrary library;
     recording_tell(RESOURCE);
     CUDA_OK(cuLibraryLoadData(&library, recording_ptx, NULL, NULL, 0, NULL, NULL, 0));
@@ -181,9 +173,8 @@ static void a_library_that_no_context_used_was_never_loaded(void **state)
     assert_int_equal(recording_call(1)->cbid, CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING);
 }
 
-static void what_is_no_image_is_refused(void **state)
+UNIT_TEST_WITH(what_is_no_image_is_refused, NULL, clear)
 {
-    (void)state;
     CUmodule module;
     CUlibrary library;
     static const char *const junk[] = {"this is no image of device code", "\1\2\3\4\5", ""};
@@ -194,25 +185,11 @@ static void what_is_no_image_is_refused(void **state)
     assert_int_equal(cuModuleLoad(&module, "/nowhere"), CUDA_ERROR_FILE_NOT_FOUND);
 }
 
-static void loading_is_lazy(void **state)
+UNIT_TEST_WITH(loading_is_lazy, NULL, clear)
 {
-    (void)state;
     CUmoduleLoadingMode mode;
     CUDA_OK(cuModuleGetLoadingMode(&mode));
     assert_int_equal(mode, CU_MODULE_LAZY_LOADING);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_program_s_kernel_is_loaded_at_its_first_launch),
-        cmocka_unit_test(loading_a_function_is_an_overhead_of_its_first_launch),
-        cmocka_unit_test_setup_teardown(a_function_is_loaded_once_in_each_context, start, clear),
-        cmocka_unit_test_teardown(a_module_is_loaded_where_it_is_asked_for, clear),
-        cmocka_unit_test_teardown(a_function_is_loaded_where_it_is_first_asked_for, clear),
-        cmocka_unit_test_teardown(a_library_that_no_context_used_was_never_loaded, clear),
-        cmocka_unit_test_teardown(what_is_no_image_is_refused, clear),
-        cmocka_unit_test_teardown(loading_is_lazy, clear),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -7,25 +7,22 @@ enum { BYTES = 1 << 16, GRANULARITY = 2 << 20 };
 
 static uint8_t source[BYTES], target[BYTES];
 
-static int start(void **state)
+UNIT_FIXTURE(start)
 {
-    (void)state;
     setenv("SIMGPU_DEVICES", "2", 1);
     for (size_t i = 0; i < BYTES; i++)
         source[i] = (uint8_t)(i * 7 + i / 256);
     return cudaFree(NULL);
 }
 
-static int clean_target(void **state)
+UNIT_FIXTURE(clean_target)
 {
-    (void)state;
     memset(target, 0, BYTES);
     return 0;
 }
 
-static void bytes_go_there_and_back(void **state)
+UNIT_TEST_WITH(bytes_go_there_and_back, clean_target, NULL)
 {
-    (void)state;
     void *first, *second;
     CUDA_OK(cudaMalloc(&first, BYTES));
     CUDA_OK(cudaMalloc(&second, BYTES));
@@ -37,9 +34,8 @@ static void bytes_go_there_and_back(void **state)
     CUDA_OK(cudaFree(second));
 }
 
-static void pageable_memory_is_read_before_an_asynchronous_copy_returns(void **state)
+UNIT_TEST_WITH(pageable_memory_is_read_before_an_asynchronous_copy_returns, clean_target, NULL)
 {
-    (void)state;
     void *device;
     uint8_t *changing = malloc(BYTES);
     CUDA_OK(cudaMalloc(&device, BYTES));
@@ -52,9 +48,8 @@ static void pageable_memory_is_read_before_an_asynchronous_copy_returns(void **s
     CUDA_OK(cudaFree(device));
 }
 
-static void rows_of_pitched_memory_are_copied_one_by_one(void **state)
+UNIT_TEST_WITH(rows_of_pitched_memory_are_copied_one_by_one, clean_target, NULL)
 {
-    (void)state;
     void *device;
     size_t pitch;
     CUDA_OK(cudaMallocPitch(&device, &pitch, 100, 50));
@@ -69,9 +64,8 @@ static void rows_of_pitched_memory_are_copied_one_by_one(void **state)
     CUDA_OK(cudaFree(device));
 }
 
-static void arrays_keep_planes(void **state)
+UNIT_TEST_WITH(arrays_keep_planes, clean_target, NULL)
 {
-    (void)state;
     cudaArray_t array;
     const struct cudaChannelFormatDesc format = {.x = 32, .f = cudaChannelFormatKindUnsigned};
     CUDA_OK(cudaMallocArray(&array, &format, 16, 8, 0));
@@ -82,9 +76,8 @@ static void arrays_keep_planes(void **state)
     CUDA_OK(cudaFreeArray(array));
 }
 
-static void sets_of_every_width(void **state)
+UNIT_TEST_WITH(sets_of_every_width, clean_target, NULL)
 {
-    (void)state;
     CUdeviceptr device;
     CUDA_OK(cuMemAlloc(&device, 64));
     CUDA_OK(cuMemsetD8(device, 0x11, 64));
@@ -101,9 +94,8 @@ static void sets_of_every_width(void **state)
     CUDA_OK(cuMemFree(device));
 }
 
-static void pointers_are_known_for_what_they_are(void **state)
+UNIT_TEST(pointers_are_known_for_what_they_are)
 {
-    (void)state;
     void *device, *pinned, *managed;
     int unknown;
     CUDA_OK(cudaMalloc(&device, 100));
@@ -129,9 +121,8 @@ static void pointers_are_known_for_what_they_are(void **state)
     CUDA_OK(cudaFree(managed));
 }
 
-static void what_is_not_allocated_cannot_be_freed(void **state)
+UNIT_TEST(what_is_not_allocated_cannot_be_freed)
 {
-    (void)state;
     void *device;
     CUDA_OK(cudaMalloc(&device, 100));
     assert_int_equal(cudaFree((char *)device + 1), cudaErrorInvalidValue);
@@ -141,9 +132,8 @@ static void what_is_not_allocated_cannot_be_freed(void **state)
     CUDA_OK(cudaFree(NULL));
 }
 
-static void a_device_has_no_more_than_it_has(void **state)
+UNIT_TEST(a_device_has_no_more_than_it_has)
 {
-    (void)state;
     size_t before, after, total;
     void *most, *more;
     CUDA_OK(cudaMemGetInfo(&before, &total));
@@ -161,9 +151,8 @@ static void a_device_has_no_more_than_it_has(void **state)
     assert_int_equal(after, before);
 }
 
-static void memory_freed_in_a_stream_is_there_until_the_stream_gets_there(void **state)
+UNIT_TEST(memory_freed_in_a_stream_is_there_until_the_stream_gets_there)
 {
-    (void)state;
     void *device, *pinned;
     CUDA_OK(cudaMallocHost(&pinned, BYTES));
     CUDA_OK(cudaMallocAsync(&device, BYTES, NULL));
@@ -175,9 +164,8 @@ static void memory_freed_in_a_stream_is_there_until_the_stream_gets_there(void *
     CUDA_OK(cudaFreeHost(pinned));
 }
 
-static void pools_count_what_is_taken_from_them(void **state)
+UNIT_TEST(pools_count_what_is_taken_from_them)
 {
-    (void)state;
     const struct cudaMemPoolProps properties = {.allocType = cudaMemAllocationTypePinned,
                                                 .location = {.type = cudaMemLocationTypeDevice, .id = 0},
                                                 .maxSize = 10000};
@@ -205,9 +193,8 @@ static uint64_t reserved_of(cudaMemPool_t pool)
     return reserved;
 }
 
-static void pools_hold_more_than_is_used_until_the_device_is_waited_for(void **state)
+UNIT_TEST(pools_hold_more_than_is_used_until_the_device_is_waited_for)
 {
-    (void)state;
     const struct cudaMemPoolProps properties = {.allocType = cudaMemAllocationTypePinned,
                                                 .location = {.type = cudaMemLocationTypeDevice, .id = 0}};
     cudaMemPool_t pool;
@@ -227,9 +214,8 @@ static void pools_hold_more_than_is_used_until_the_device_is_waited_for(void **s
     CUDA_OK(cudaMemPoolDestroy(pool));
 }
 
-static void peers_get_each_others_bytes(void **state)
+UNIT_TEST_WITH(peers_get_each_others_bytes, clean_target, NULL)
 {
-    (void)state;
     void *here, *there;
     CUDA_OK(cudaMalloc(&here, BYTES));
     CUDA_OK(cudaSetDevice(1));
@@ -248,9 +234,8 @@ static void peers_get_each_others_bytes(void **state)
     CUDA_OK(cudaFree(there));
 }
 
-static void memory_can_be_mapped_at_two_addresses(void **state)
+UNIT_TEST_WITH(memory_can_be_mapped_at_two_addresses, clean_target, NULL)
 {
-    (void)state;
     const CUmemAllocationProp properties = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
                                             .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0}};
     const CUmemAccessDesc access = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0},
@@ -278,9 +263,8 @@ static void memory_can_be_mapped_at_two_addresses(void **state)
     assert_int_equal(after, before);
 }
 
-static void a_module_has_what_its_ptx_says(void **state)
+UNIT_TEST_WITH(a_module_has_what_its_ptx_says, clean_target, NULL)
 {
-    (void)state;
     CUmodule module;
     CUfunction function;
     CUdeviceptr table;
@@ -297,23 +281,4 @@ static void a_module_has_what_its_ptx_says(void **state)
     assert_int_equal(cuModuleLoadData(&module, "\1 this is not an image"), CUDA_ERROR_INVALID_IMAGE);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(bytes_go_there_and_back, clean_target),
-        cmocka_unit_test_setup(pageable_memory_is_read_before_an_asynchronous_copy_returns, clean_target),
-        cmocka_unit_test_setup(rows_of_pitched_memory_are_copied_one_by_one, clean_target),
-        cmocka_unit_test_setup(arrays_keep_planes, clean_target),
-        cmocka_unit_test_setup(sets_of_every_width, clean_target),
-        cmocka_unit_test(pointers_are_known_for_what_they_are),
-        cmocka_unit_test(what_is_not_allocated_cannot_be_freed),
-        cmocka_unit_test(a_device_has_no_more_than_it_has),
-        cmocka_unit_test(memory_freed_in_a_stream_is_there_until_the_stream_gets_there),
-        cmocka_unit_test(pools_count_what_is_taken_from_them),
-        cmocka_unit_test(pools_hold_more_than_is_used_until_the_device_is_waited_for),
-        cmocka_unit_test_setup(peers_get_each_others_bytes, clean_target),
-        cmocka_unit_test_setup(memory_can_be_mapped_at_two_addresses, clean_target),
-        cmocka_unit_test_setup(a_module_has_what_its_ptx_says, clean_target),
-    };
-    return cmocka_run_group_tests(tests, start, NULL);
-}
+UNIT_MAIN(start, NULL)

@@ -4,9 +4,8 @@
 #include "recording.h"
 
 /* CUPTI heeds a function's switch only if it was on when the first context was made. */
-static int start(void **state)
+UNIT_FIXTURE(start)
 {
-    (void)state;
     cuptiActivityEnableDriverApi(CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize_v2, 1);
     cuptiActivityEnableDriverApi(CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize, 1);
     int failed = recording_start_warm(1 << 16);
@@ -15,18 +14,16 @@ static int start(void **state)
     return failed;
 }
 
-static int clear(void **state)
+UNIT_FIXTURE(clear)
 {
-    (void)state;
     recording_clear();
     return 0;
 }
 
 #define KINDS(...) recording_enable((const CUpti_ActivityKind[]){__VA_ARGS__, (CUpti_ActivityKind)0})
 
-static void a_kernel_has_its_launch_s_correlation_and_comes_after_it(void **state)
+UNIT_TEST_WITH(a_kernel_has_its_launch_s_correlation_and_comes_after_it, NULL, clear)
 {
-    (void)state;
     KINDS(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_RUNTIME);
     recording_kernel();
     CUDA_OK(cudaDeviceSynchronize());
@@ -55,9 +52,8 @@ static void a_kernel_has_its_launch_s_correlation_and_comes_after_it(void **stat
     assert_int_equal(launch->returnValue, 0);
 }
 
-static void driver_kind_records_nested_calls_and_an_id_only_the_program_s(void **state)
+UNIT_TEST_WITH(driver_kind_records_nested_calls_and_an_id_only_the_program_s, NULL, clear)
 {
-    (void)state;
     KINDS(CUPTI_ACTIVITY_KIND_DRIVER);
     CUDA_OK(cudaDeviceSynchronize());
     recording_flush(false);
@@ -76,18 +72,16 @@ static void driver_kind_records_nested_calls_and_an_id_only_the_program_s(void *
     CUDA_OK(cuptiActivityEnableDriverApi(CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize, 0));
 }
 
-static void a_function_is_not_heeded_that_was_off_when_the_first_context_was_made(void **state)
+UNIT_TEST_WITH(a_function_is_not_heeded_that_was_off_when_the_first_context_was_made, NULL, clear)
 {
-    (void)state;
     CUDA_OK(cuptiActivityEnableRuntimeApi(CUPTI_RUNTIME_TRACE_CBID_cudaDeviceSynchronize_v3020, 1));
     CUDA_OK(cudaDeviceSynchronize());
     recording_flush(false);
     assert_int_equal(recording_count(CUPTI_ACTIVITY_KIND_RUNTIME), 0);
 }
 
-static void copies_tell_their_direction_size_and_kinds_of_memory(void **state)
+UNIT_TEST_WITH(copies_tell_their_direction_size_and_kinds_of_memory, NULL, clear)
 {
-    (void)state;
     KINDS(CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET);
     char pageable[4096] = {0};
     void *device, *pinned;
@@ -121,9 +115,8 @@ static void copies_tell_their_direction_size_and_kinds_of_memory(void **state)
     assert_true(down->end <= set->start);
 }
 
-static void memory_is_recorded_when_taken_and_when_given_back(void **state)
+UNIT_TEST_WITH(memory_is_recorded_when_taken_and_when_given_back, NULL, clear)
 {
-    (void)state;
     KINDS(CUPTI_ACTIVITY_KIND_MEMORY2);
     void *device, *managed, *async, *refused;
     CUDA_OK(cudaMalloc(&device, 1000));
@@ -163,9 +156,8 @@ static void memory_is_recorded_when_taken_and_when_given_back(void **state)
     }
 }
 
-static void synchronisation_records_say_who_waited_for_what(void **state)
+UNIT_TEST_WITH(synchronisation_records_say_who_waited_for_what, NULL, clear)
 {
-    (void)state;
     KINDS(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_CUDA_EVENT);
     CUDA_OK(cuptiActivityEnableCudaEventDeviceTimestamps(1));
     cudaStream_t stream;
@@ -206,9 +198,8 @@ static void synchronisation_records_say_who_waited_for_what(void **state)
     CUDA_OK(cudaStreamDestroy(stream));
 }
 
-static void things_are_recorded_when_made(void **state)
+UNIT_TEST_WITH(things_are_recorded_when_made, NULL, clear)
 {
-    (void)state;
     KINDS(CUPTI_ACTIVITY_KIND_DEVICE, CUPTI_ACTIVITY_KIND_CONTEXT, CUPTI_ACTIVITY_KIND_STREAM);
     CUcontext context;
     CUstream stream;
@@ -229,9 +220,8 @@ static void things_are_recorded_when_made(void **state)
     CUDA_OK(cuCtxDestroy(context));
 }
 
-static void external_correlation_goes_before_the_call_s_record(void **state)
+UNIT_TEST_WITH(external_correlation_goes_before_the_call_s_record, NULL, clear)
 {
-    (void)state;
     KINDS(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, CUPTI_ACTIVITY_KIND_RUNTIME);
     CUDA_OK(cuptiActivityPushExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, 4711));
     recording_kernel();
@@ -252,9 +242,8 @@ static void external_correlation_goes_before_the_call_s_record(void **state)
         recording_api(CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000)->correlationId);
 }
 
-static void a_query_that_finds_work_is_recorded_only_when_all_are(void **state)
+UNIT_TEST_WITH(a_query_that_finds_work_is_recorded_only_when_all_are, NULL, clear)
 {
-    (void)state;
     KINDS(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
     cudaStream_t stream;
     cudaEvent_t event;
@@ -279,18 +268,4 @@ static void a_query_that_finds_work_is_recorded_only_when_all_are(void **state)
     CUDA_OK(cuptiActivityEnableAllSyncRecords(1));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(a_kernel_has_its_launch_s_correlation_and_comes_after_it, clear),
-        cmocka_unit_test_teardown(driver_kind_records_nested_calls_and_an_id_only_the_program_s, clear),
-        cmocka_unit_test_teardown(a_function_is_not_heeded_that_was_off_when_the_first_context_was_made, clear),
-        cmocka_unit_test_teardown(copies_tell_their_direction_size_and_kinds_of_memory, clear),
-        cmocka_unit_test_teardown(memory_is_recorded_when_taken_and_when_given_back, clear),
-        cmocka_unit_test_teardown(synchronisation_records_say_who_waited_for_what, clear),
-        cmocka_unit_test_teardown(things_are_recorded_when_made, clear),
-        cmocka_unit_test_teardown(external_correlation_goes_before_the_call_s_record, clear),
-        cmocka_unit_test_teardown(a_query_that_finds_work_is_recorded_only_when_all_are, clear),
-    };
-    return cmocka_run_group_tests(tests, start, NULL);
-}
+UNIT_MAIN(start, NULL)

@@ -1,6 +1,6 @@
 # The simulated GPU: three libraries with the names of NVIDIA's, and a private one that they share.
 
-SIMGPU_ROOMS := core cuda cudart cupti
+SIMGPU_PARTS := core cuda cudart cupti
 SIMGPU_DIR := $(B)/simgpu
 SIMGPU_OBJ := $(SIMGPU_DIR)/obj
 SIMGPU_LIBS := $(addprefix $(SIMGPU_DIR)/,libsimgpu.so libcuda.so.1 libcuda.so libcudart.so.13 libcudart.so \
@@ -15,17 +15,24 @@ simgpu: $(SIMGPU_LIBS) ## the simulated GPU: build/simgpu/libcuda.so.1, libcudar
 $(SIMGPU_DIR)/include/%_names.inc: $(CUDA_HOME)/include/cupti_%_cbid.h
 	@mkdir -p $(@D)
 	$(call say,GEN,$@)sed -nE 's/^ *CUPTI_[A-Z]+_TRACE_CBID_([A-Za-z_][A-Za-z0-9_]*) *= *([0-9]+),?$$/[\2] = "\1",/p' $< >$@
+# The parameters of all API calls, likewise.
+$(SIMGPU_DIR)/include/driver_arguments.h: $(CUDA_HOME)/include/generated_cuda_meta.h
+$(SIMGPU_DIR)/include/runtime_arguments.h: $(CUDA_HOME)/include/generated_cuda_runtime_api_meta.h
+$(SIMGPU_DIR)/include/%_arguments.h: tests/simgpu/arguments.awk
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)awk -f $^ >$@
+$(foreach part,$(SIMGPU_PARTS),$(call simgpu_objects,$(part))): $(SIMGPU_DIR)/include/driver_arguments.h $(SIMGPU_DIR)/include/runtime_arguments.h
 $(SIMGPU_OBJ)/cupti/names.o: $(SIMGPU_DIR)/include/driver_names.inc $(SIMGPU_DIR)/include/runtime_names.inc
 
 # The private library is open to the other three, which hide all but NVIDIA's names.
-SIMGPU_OUTER := $(foreach room,cuda cudart cupti,$(call simgpu_objects,$(room)))
+SIMGPU_OUTER := $(foreach part,cuda cudart cupti,$(call simgpu_objects,$(part)))
 $(SIMGPU_OUTER): SIMGPU_CFLAGS += -fvisibility=hidden
 
 $(SIMGPU_OBJ)/%.o: tests/simgpu/%.c tests/simgpu/simgpu.mk | toolkit
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(SIMGPU_CFLAGS) -MMD -MP -c -o $@ $<
 
--include $(foreach room,$(SIMGPU_ROOMS),$(patsubst %.o,%.d,$(call simgpu_objects,$(room))))
+-include $(foreach part,$(SIMGPU_PARTS),$(patsubst %.o,%.d,$(call simgpu_objects,$(part))))
 
 # RPATH, not RUNPATH: on a machine with a GPU, LD_LIBRARY_PATH may lead to NVIDIA's driver.
 SIMGPU_LINK = $(CC) $(SANITIZE) -pthread -shared -Wl,-soname,$(@F) -Wl,--disable-new-dtags,-rpath,'$$ORIGIN' -L$(SIMGPU_DIR)

@@ -10,16 +10,14 @@
 /* Long enough for the launches that have to be made meanwhile, on a busy machine too. */
 enum { KERNEL_NS = 20000000 };
 
-static int start(void **state)
+UNIT_FIXTURE(start)
 {
-    (void)state;
     setenv("SIMGPU_KERNEL_NS", "20000000", 1);
     return recording_start_warm(1 << 16);
 }
 
-static int clear(void **state)
+UNIT_FIXTURE(clear)
 {
-    (void)state;
     cudaDeviceSynchronize();
     recording_clear();
     return 0;
@@ -47,9 +45,8 @@ static bool overlap(const CUpti_ActivityKernel10 *a, const CUpti_ActivityKernel1
     return a->start < b->end && b->start < a->end;
 }
 
-static void a_stream_does_one_thing_after_the_other(void **state)
+UNIT_TEST_WITH(a_stream_does_one_thing_after_the_other, NULL, clear)
 {
-    (void)state;
     record_kernels();
     for (int i = 0; i < 5; i++)
         launch(NULL);
@@ -62,9 +59,8 @@ static void a_stream_does_one_thing_after_the_other(void **state)
     }
 }
 
-static void streams_run_beside_each_other(void **state)
+UNIT_TEST_WITH(streams_run_beside_each_other, NULL, clear)
 {
-    (void)state;
     record_kernels();
     cudaStream_t streams[2];
     for (int i = 0; i < 2; i++)
@@ -79,9 +75,8 @@ static void streams_run_beside_each_other(void **state)
         CUDA_OK(cudaStreamDestroy(streams[i]));
 }
 
-static void a_stream_waits_for_an_event_of_another(void **state)
+UNIT_TEST_WITH(a_stream_waits_for_an_event_of_another, NULL, clear)
 {
-    (void)state;
     record_kernels();
     cudaStream_t first, second;
     cudaEvent_t event;
@@ -102,9 +97,8 @@ static void a_stream_waits_for_an_event_of_another(void **state)
     CUDA_OK(cudaStreamDestroy(second));
 }
 
-static void the_null_stream_and_blocking_streams_wait_for_each_other(void **state)
+UNIT_TEST_WITH(the_null_stream_and_blocking_streams_wait_for_each_other, NULL, clear)
 {
-    (void)state;
     record_kernels();
     cudaStream_t blocking, other;
     CUDA_OK(cudaStreamCreate(&blocking));
@@ -122,9 +116,8 @@ static void the_null_stream_and_blocking_streams_wait_for_each_other(void **stat
     CUDA_OK(cudaStreamDestroy(other));
 }
 
-static void elapsed_time_is_that_between_two_events(void **state)
+UNIT_TEST_WITH(elapsed_time_is_that_between_two_events, NULL, clear)
 {
-    (void)state;
     cudaEvent_t before, after, untimed;
     CUDA_OK(cudaEventCreate(&before));
     CUDA_OK(cudaEventCreate(&after));
@@ -159,9 +152,8 @@ static void note_time(void *time)
     *(uint64_t *)time = now();
 }
 
-static void functions_of_the_host_are_called_in_the_streams_order(void **state)
+UNIT_TEST_WITH(functions_of_the_host_are_called_in_the_streams_order, NULL, clear)
 {
-    (void)state;
     record_kernels();
     uint64_t called = 0;
     launch(NULL);
@@ -173,9 +165,8 @@ static void functions_of_the_host_are_called_in_the_streams_order(void **state)
     assert_true(called <= kernel(1)->start);
 }
 
-static void waiting_takes_as_long_as_the_work(void **state)
+UNIT_TEST_WITH(waiting_takes_as_long_as_the_work, NULL, clear)
 {
-    (void)state;
     uint64_t begin = now();
     launch(NULL);
     assert_true(now() - begin < KERNEL_NS); /* the launch itself does not */
@@ -193,9 +184,8 @@ static void *use_own_stream(void *unused)
     return NULL;
 }
 
-static void threads_have_default_streams_of_their_own(void **state)
+UNIT_TEST_WITH(threads_have_default_streams_of_their_own, NULL, clear)
 {
-    (void)state;
     record_kernels();
     pthread_t threads[2];
     for (int i = 0; i < 2; i++)
@@ -213,9 +203,8 @@ static void threads_have_default_streams_of_their_own(void **state)
     assert_int_not_equal(second, 7);
 }
 
-static void an_event_of_a_context_stands_for_all_its_streams(void **state)
+UNIT_TEST_WITH(an_event_of_a_context_stands_for_all_its_streams, NULL, clear)
 {
-    (void)state;
     cudaStream_t streams[2];
     cudaEvent_t event;
     CUcontext context;
@@ -236,18 +225,4 @@ static void an_event_of_a_context_stands_for_all_its_streams(void **state)
     CUDA_OK(cudaEventDestroy(event));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(a_stream_does_one_thing_after_the_other, clear),
-        cmocka_unit_test_teardown(streams_run_beside_each_other, clear),
-        cmocka_unit_test_teardown(a_stream_waits_for_an_event_of_another, clear),
-        cmocka_unit_test_teardown(the_null_stream_and_blocking_streams_wait_for_each_other, clear),
-        cmocka_unit_test_teardown(elapsed_time_is_that_between_two_events, clear),
-        cmocka_unit_test_teardown(functions_of_the_host_are_called_in_the_streams_order, clear),
-        cmocka_unit_test_teardown(waiting_takes_as_long_as_the_work, clear),
-        cmocka_unit_test_teardown(threads_have_default_streams_of_their_own, clear),
-        cmocka_unit_test_teardown(an_event_of_a_context_stands_for_all_its_streams, clear),
-    };
-    return cmocka_run_group_tests(tests, start, NULL);
-}
+UNIT_MAIN(start, NULL)

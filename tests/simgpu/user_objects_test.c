@@ -13,16 +13,14 @@ static void tell(void *data)
     atomic_fetch_add((atomic_int *)data, 1);
 }
 
-static int start(void **state)
+UNIT_FIXTURE(start)
 {
-    (void)state;
     recording_start(1 << 16);
     return cudaStreamCreate(&stream);
 }
 
-static int clear(void **state)
+UNIT_FIXTURE(clear)
 {
-    (void)state;
     atomic_store(&told, 0);
     return 0;
 }
@@ -52,9 +50,8 @@ static void wait_until_told(int times)
     assert_int_equal(atomic_load(&told), times);
 }
 
-static void the_last_reference_counts(void **state)
+UNIT_TEST_WITH(the_last_reference_counts, clear, NULL)
 {
-    (void)state;
     cudaUserObject_t made = object(2);
     CUDA_OK(cudaUserObjectRetain(made, 1));
     CUDA_OK(cudaUserObjectRelease(made, 2));
@@ -64,9 +61,8 @@ static void the_last_reference_counts(void **state)
     wait_until_told(1);
 }
 
-static void a_graph_and_what_is_made_of_it_hold_it(void **state)
+UNIT_TEST_WITH(a_graph_and_what_is_made_of_it_hold_it, clear, NULL)
 {
-    (void)state;
     cudaGraph_t graph = graph_with_object(), clone;
     cudaGraphExec_t exec;
     CUDA_OK(cudaGraphClone(&clone, graph));
@@ -79,9 +75,8 @@ static void a_graph_and_what_is_made_of_it_hold_it(void **state)
     wait_until_told(1);
 }
 
-static void a_launch_holds_it_until_it_is_done(void **state)
+UNIT_TEST_WITH(a_launch_holds_it_until_it_is_done, clear, NULL)
 {
-    (void)state;
     cudaGraph_t graph = graph_with_object();
     cudaGraphExec_t exec;
     cudaEvent_t gate;
@@ -102,9 +97,8 @@ static void a_launch_holds_it_until_it_is_done(void **state)
     CUDA_OK(cudaEventDestroy(gate));
 }
 
-static void an_update_takes_over_what_the_new_graph_holds(void **state)
+UNIT_TEST_WITH(an_update_takes_over_what_the_new_graph_holds, clear, NULL)
 {
-    (void)state;
     cudaGraph_t graph = graph_with_object(), other = graph_with_object();
     cudaGraphExec_t exec;
     cudaGraphExecUpdateResultInfo result;
@@ -119,9 +113,8 @@ static void an_update_takes_over_what_the_new_graph_holds(void **state)
     wait_until_told(2);
 }
 
-static void a_graph_can_let_it_go(void **state)
+UNIT_TEST_WITH(a_graph_can_let_it_go, clear, NULL)
 {
-    (void)state;
     cudaGraph_t graph;
     cudaUserObject_t made = object(1);
     CUDA_OK(cudaGraphCreate(&graph, 0));
@@ -138,16 +131,4 @@ static void a_graph_can_let_it_go(void **state)
                      cudaErrorInvalidValue);
 }
 
-#define TEST(name) cmocka_unit_test_setup(name, clear)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(the_last_reference_counts),
-        TEST(a_graph_and_what_is_made_of_it_hold_it),
-        TEST(a_launch_holds_it_until_it_is_done),
-        TEST(an_update_takes_over_what_the_new_graph_holds),
-        TEST(a_graph_can_let_it_go),
-    };
-    return cmocka_run_group_tests(tests, start, NULL);
-}
+UNIT_MAIN(start, NULL)

@@ -8,9 +8,8 @@
 
 enum { SOON_NS = 20000000 };
 
-static int start(void **state)
+UNIT_FIXTURE(start)
 {
-    (void)state;
     cudaFree(NULL);
     recording_kernel();
     return cudaDeviceSynchronize();
@@ -28,9 +27,8 @@ static void *write_soon(void *value)
     return NULL;
 }
 
-static void a_stream_waits_for_a_value_that_the_host_writes(void **state)
+UNIT_TEST(a_stream_waits_for_a_value_that_the_host_writes)
 {
-    (void)state;
     cudaStream_t stream;
     uint32_t *value;
     pthread_t writer;
@@ -47,9 +45,8 @@ static void a_stream_waits_for_a_value_that_the_host_writes(void **state)
     CUDA_OK(cudaStreamDestroy(stream));
 }
 
-static void a_stream_waits_for_a_value_that_another_writes(void **state)
+UNIT_TEST(a_stream_waits_for_a_value_that_another_writes)
 {
-    (void)state;
     cudaStream_t first, second;
     uint64_t *values;
     CUDA_OK(cudaStreamCreate(&first));
@@ -78,11 +75,4 @@ static void a_stream_waits_for_a_value_that_another_writes(void **state)
     CUDA_OK(cudaStreamDestroy(second));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_stream_waits_for_a_value_that_the_host_writes),
-        cmocka_unit_test(a_stream_waits_for_a_value_that_another_writes),
-    };
-    return cmocka_run_group_tests(tests, start, NULL);
-}
+UNIT_MAIN(start, NULL)

@@ -1,21 +1,19 @@
 #include "tests/unit.h"
 
-#include "symbols/mappings.h"
+#include "symbols/symbols.h"
 
 static struct mappings mappings;
 static struct names names;
 
-static int begin(void **state)
+UNIT_FIXTURE(begin)
 {
-    (void)state;
     mappings = (struct mappings){0};
     names = (struct names){0};
     return 0;
 }
 
-static int end(void **state)
+UNIT_FIXTURE(end)
 {
-    (void)state;
     mappings_release(&mappings);
     names_release(&names);
     return 0;
@@ -26,9 +24,8 @@ static void read_text(const char *text)
     assert_int_equal(mappings_read(&mappings, &names, text, strlen(text)), 0);
 }
 
-static void a_line_is_read(void **state)
+UNIT_TEST_WITH(a_line_is_read, begin, end)
 {
-    (void)state;
     read_text("7f5a01000000-7f5a01028000 r-xp 00028000 08:01 1234567                    /lib/x86_64/libc 6.so\n");
     assert_int_equal(mappings.items.count, 1);
     const struct mapping *mapping = &mappings.items.items[0];
@@ -39,9 +36,8 @@ static void a_line_is_read(void **state)
     assert_string_equal(mapping->path, "/lib/x86_64/libc 6.so");
 }
 
-static void lines_without_a_file_are_read(void **state)
+UNIT_TEST_WITH(lines_without_a_file_are_read, begin, end)
 {
-    (void)state;
     read_text("7000-8000 rw-p 00000000 00:00 0 \n"
               "8000-9000 rw-p 00000000 00:00 0\n"
               "7ffc5f9e6000-7ffc5f9e8000 r-xp 00000000 00:00 0                          [vdso]\n"
@@ -53,9 +49,8 @@ static void lines_without_a_file_are_read(void **state)
     assert_string_equal(mappings.items.items[3].path, "[vsyscall]");
 }
 
-static void an_address_belongs_to_the_mapping_around_it(void **state)
+UNIT_TEST_WITH(an_address_belongs_to_the_mapping_around_it, begin, end)
 {
-    (void)state;
     read_text("1000-2000 r-xp 00000000 08:01 1 /a\n"
               "2000-3000 r-xp 00000000 08:01 2 /b\n");
     assert_null(mappings_find(&mappings, 0xfff));
@@ -65,18 +60,16 @@ static void an_address_belongs_to_the_mapping_around_it(void **state)
     assert_null(mappings_find(&mappings, 0x3000));
 }
 
-static void what_was_read_last_counts(void **state)
+UNIT_TEST_WITH(what_was_read_last_counts, begin, end)
 {
-    (void)state;
     read_text("1000-2000 r-xp 00000000 08:01 1 /unloaded\n"
               "1000-1800 r-xp 00000000 08:01 2 /loaded in its place\n");
     assert_string_equal(mappings_find(&mappings, 0x1700)->path, "/loaded in its place");
     assert_string_equal(mappings_find(&mappings, 0x1900)->path, "/unloaded");
 }
 
-static void what_is_no_line_is_passed_over(void **state)
+UNIT_TEST_WITH(what_is_no_line_is_passed_over, begin, end)
 {
-    (void)state;
     static const char *const lines[] = {
         "",
         " ",
@@ -108,9 +101,8 @@ static void what_is_no_line_is_passed_over(void **state)
     assert_int_equal(mappings.items.count, 1);
 }
 
-static void random_bytes_do_no_harm(void **state)
+UNIT_TEST_WITH(random_bytes_do_no_harm, begin, end)
 {
-    (void)state;
     static const char line[] = "7f5a01000000-7f5a01028000 r-xp 00028000 08:01 1234567 /lib/libc.so\n";
     unsigned seed = 7;
     for (int round = 0; round < 20000; round++) {
@@ -126,15 +118,4 @@ static void random_bytes_do_no_harm(void **state)
         assert_true(mappings.items.items[i].start < mappings.items.items[i].end);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_line_is_read, begin, end),
-        cmocka_unit_test_setup_teardown(lines_without_a_file_are_read, begin, end),
-        cmocka_unit_test_setup_teardown(an_address_belongs_to_the_mapping_around_it, begin, end),
-        cmocka_unit_test_setup_teardown(what_was_read_last_counts, begin, end),
-        cmocka_unit_test_setup_teardown(what_is_no_line_is_passed_over, begin, end),
-        cmocka_unit_test_setup_teardown(random_bytes_do_no_harm, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -2,7 +2,7 @@
 
 #include <elfutils/libdwfl.h>
 
-#include "symbols/symbol_table.h"
+#include "symbols/symbols.h"
 
 /* In order of address, as symbol_table_read() leaves them. */
 static struct symbol symbols[] = {
@@ -15,18 +15,16 @@ static const struct symbol_table table = {.items = {.items = symbols, .count = 7
 
 #define assert_found(address, name) assert_string_equal(symbol_table_find(&table, (address)), (name))
 
-static void an_address_belongs_to_the_function_around_it(void **state)
+UNIT_TEST(an_address_belongs_to_the_function_around_it)
 {
-    (void)state;
     assert_found(0x100, "first");
     assert_found(0x10f, "first");
     assert_found(0x500, "last");
     assert_found(0x50f, "last");
 }
 
-static void what_lies_between_functions_has_no_name(void **state)
+UNIT_TEST(what_lies_between_functions_has_no_name)
 {
-    (void)state;
     assert_null(symbol_table_find(&table, 0));
     assert_null(symbol_table_find(&table, 0xff));
     assert_null(symbol_table_find(&table, 0x110));
@@ -35,30 +33,26 @@ static void what_lies_between_functions_has_no_name(void **state)
     assert_null(symbol_table_find(&table, UINT64_MAX));
 }
 
-static void the_innermost_function_counts(void **state)
+UNIT_TEST(the_innermost_function_counts)
 {
-    (void)state;
     assert_found(0x13f, "around");
     assert_found(0x140, "within");
     assert_found(0x150, "around");
     assert_found(0x21f, "around");
 }
 
-static void of_several_names_the_last_counts(void **state)
+UNIT_TEST(of_several_names_the_last_counts)
 {
-    (void)state;
     assert_found(0x308, "write");
 }
 
-static void a_function_of_no_size_reaches_to_the_next(void **state)
+UNIT_TEST(a_function_of_no_size_reaches_to_the_next)
 {
-    (void)state;
     assert_found(0x4ff, "of no size");
 }
 
-static void an_empty_table_has_no_names(void **state)
+UNIT_TEST(an_empty_table_has_no_names)
 {
-    (void)state;
     const struct symbol_table empty = {0};
     assert_null(symbol_table_find(&empty, 0x100));
 }
@@ -79,9 +73,8 @@ __attribute__((noinline, noclone)) int public_function(int number)
 int private_alias(int number) __attribute__((alias("public_function"), visibility("hidden")));
 int __public_function(int number) __attribute__((alias("public_function"), visibility("default")));
 
-static void a_file_s_functions_are_found(void **state)
+UNIT_TEST(a_file_s_functions_are_found)
 {
-    (void)state;
     static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_linux_proc_find_elf,
                                              .find_debuginfo = dwfl_standard_find_debuginfo};
     struct symbol_table own = {0};
@@ -97,20 +90,8 @@ static void a_file_s_functions_are_found(void **state)
         assert_true(own.items.items[i - 1].address <= own.items.items[i].address);
     assert_string_equal(symbol_table_find(&own, address), "a_private_function");
     assert_string_equal(symbol_table_find(&own, (uintptr_t)public_function), "public_function");
-    symbol_table_release(&own);
+    array_release(&own.items);
     dwfl_end(dwfl);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_address_belongs_to_the_function_around_it),
-        cmocka_unit_test(what_lies_between_functions_has_no_name),
-        cmocka_unit_test(the_innermost_function_counts),
-        cmocka_unit_test(of_several_names_the_last_counts),
-        cmocka_unit_test(a_function_of_no_size_reaches_to_the_next),
-        cmocka_unit_test(an_empty_table_has_no_names),
-        cmocka_unit_test(a_file_s_functions_are_found),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -71,16 +71,14 @@ APART static struct place with_inlined_calls(uint32_t *middle, uint32_t *outer)
 static struct symbols *symbols;
 static char maps_text[1 << 20];
 
-static int begin(void **state)
+UNIT_FIXTURE(begin)
 {
-    (void)state;
     symbols = symbols_new(clock_now());
     return symbols ? 0 : -1;
 }
 
-static int end(void **state)
+UNIT_FIXTURE(end)
 {
-    (void)state;
     symbols_free(symbols);
     return 0;
 }
@@ -134,9 +132,8 @@ static void assert_place(const struct stack_frame *frame, const char *function, 
     assert_int_equal(frame->line, line);
 }
 
-static void functions_have_their_names_and_lines(void **state)
+UNIT_TEST_WITH(functions_have_their_names_and_lines, begin, end)
 {
-    (void)state;
     struct place place = in_a_static_function();
     struct stack_frame frame = named(place.address);
     assert_place(&frame, "in_a_static_function", place.line);
@@ -148,17 +145,15 @@ static void functions_have_their_names_and_lines(void **state)
     assert_place(&frame, "in_a_function", place.line);
 }
 
-static void cxx_names_are_readable(void **state)
+UNIT_TEST_WITH(cxx_names_are_readable, begin, end)
 {
-    (void)state;
     struct place place = in_cxx(0);
     struct stack_frame frame = named(place.address);
     assert_place(&frame, "gputrace::test(int)", place.line);
 }
 
-static void inlined_calls_are_told_from_the_innermost_on(void **state)
+UNIT_TEST_WITH(inlined_calls_are_told_from_the_innermost_on, begin, end)
 {
-    (void)state;
     uint32_t middle, outer;
     struct place place = with_inlined_calls(&middle, &outer);
     struct stack_frame frame = named(place.address);
@@ -169,9 +164,8 @@ static void inlined_calls_are_told_from_the_innermost_on(void **state)
 }
 
 /* The first frame is of a call, not behind it: an address that is the first of a function belongs to it. */
-static void the_first_frame_is_looked_up_as_it_is(void **state)
+UNIT_TEST_WITH(the_first_frame_is_looked_up_as_it_is, begin, end)
 {
-    (void)state;
     struct mapping_text maps = own_mappings();
     uint64_t addresses[] = {(uintptr_t)in_a_function, (uintptr_t)in_a_function};
     struct stack_frame frames[] = {{.address = addresses[0]}, {.address = addresses[1]}};
@@ -182,18 +176,16 @@ static void the_first_frame_is_looked_up_as_it_is(void **state)
     assert_int_equal(frames[1].offset, frames[0].offset);
 }
 
-static void a_stripped_library_has_what_it_exports(void **state)
+UNIT_TEST_WITH(a_stripped_library_has_what_it_exports, begin, end)
 {
-    (void)state;
     struct stack_frame frame = named((uintptr_t)_assert_true + 1);
     assert_string_equal(frame.function, "_assert_true");
     assert_contains(frame.module, "libcmocka");
     assert_true(frame.offset > 0);
 }
 
-static void code_without_a_file_is_an_address(void **state)
+UNIT_TEST_WITH(code_without_a_file_is_an_address, begin, end)
 {
-    (void)state;
     void *page = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(page, MAP_FAILED);
     struct stack_frame frame = named((uintptr_t)page + 16);
@@ -208,13 +200,13 @@ static void code_without_a_file_is_an_address(void **state)
 
 static const char *folder;
 
-static int begin_files(void **state)
+UNIT_FIXTURE(begin_files)
 {
     folder = unit_directory();
     return begin(state);
 }
 
-static int end_files(void **state)
+UNIT_FIXTURE(end_files)
 {
     unit_remove(folder);
     return end(state);
@@ -267,18 +259,16 @@ static void assert_module_alone(const char *path, uint64_t inode, uint64_t addre
     assert_int_equal(frame.line, 0);
 }
 
-static void a_file_that_is_gone_leaves_module_and_offset(void **state)
+UNIT_TEST_WITH(a_file_that_is_gone_leaves_module_and_offset, begin, end)
 {
-    (void)state;
     struct place place = in_a_function();
     assert_module_alone("/no/such/file", 1234, place.address);
     assert_module_alone("/tmp/gone.so (deleted)", 1234, place.address);
     assert_module_alone("[vdso]", 0, place.address);
 }
 
-static void a_file_that_was_replaced_meanwhile_is_not_believed(void **state)
+UNIT_TEST_WITH(a_file_that_was_replaced_meanwhile_is_not_believed, begin_files, end_files)
 {
-    (void)state;
     char path[PATH_MAX];
     snprintf(path, sizeof(path), "%s/program", folder);
     use_symbols_since(clock_now() - NS_PER_S);
@@ -287,9 +277,8 @@ static void a_file_that_was_replaced_meanwhile_is_not_believed(void **state)
     assert_module_alone(path, inode + 1, place.address);
 }
 
-static void a_file_made_meanwhile_is_believed(void **state)
+UNIT_TEST_WITH(a_file_made_meanwhile_is_believed, begin_files, end_files)
 {
-    (void)state;
     char path[PATH_MAX];
     snprintf(path, sizeof(path), "%s/program", folder);
     use_symbols_since(clock_now() - NS_PER_S);
@@ -302,9 +291,8 @@ static void a_file_made_meanwhile_is_believed(void **state)
 }
 
 /* On overlay file systems the numbers differ. */
-static void a_file_that_was_there_before_is_believed(void **state)
+UNIT_TEST_WITH(a_file_that_was_there_before_is_believed, begin_files, end_files)
 {
-    (void)state;
     char path[PATH_MAX];
     snprintf(path, sizeof(path), "%s/program", folder);
     uint64_t inode = copy_program(path);
@@ -315,9 +303,8 @@ static void a_file_that_was_there_before_is_believed(void **state)
     assert_place(&frame, "in_a_function", place.line);
 }
 
-static void what_is_no_program_names_nothing(void **state)
+UNIT_TEST_WITH(what_is_no_program_names_nothing, begin_files, end_files)
 {
-    (void)state;
     char path[PATH_MAX];
     struct stat status;
     struct place place = in_a_function();
@@ -338,9 +325,8 @@ static void what_is_no_program_names_nothing(void **state)
     assert_module_alone(folder, status.st_ino, place.address);
 }
 
-static void nonsense_between_the_lines_is_passed_over(void **state)
+UNIT_TEST_WITH(nonsense_between_the_lines_is_passed_over, begin, end)
 {
-    (void)state;
     struct place place = in_a_function();
     struct mapping_text own = own_mappings();
     char *text = malloc(own.length + 200);
@@ -356,9 +342,8 @@ static void nonsense_between_the_lines_is_passed_over(void **state)
     free(text);
 }
 
-static void another_process_has_its_own_mappings(void **state)
+UNIT_TEST_WITH(another_process_has_its_own_mappings, begin, end)
 {
-    (void)state;
     struct place place = in_a_function();
     struct mapping_text maps = own_mappings();
     struct stack_frame frame = named_in(&maps, place.address);
@@ -372,31 +357,11 @@ static void another_process_has_its_own_mappings(void **state)
     assert_string_equal(frame.function, "in_a_function");
 }
 
-static void nobody_is_asked_over_the_network(void **state)
+UNIT_TEST_WITH(nobody_is_asked_over_the_network, begin, end)
 {
-    (void)state;
     setenv("DEBUGINFOD_URLS", "http://127.0.0.1:1", 1);
     use_symbols_since(0);
     assert_null(getenv("DEBUGINFOD_URLS"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(functions_have_their_names_and_lines, begin, end),
-        cmocka_unit_test_setup_teardown(cxx_names_are_readable, begin, end),
-        cmocka_unit_test_setup_teardown(inlined_calls_are_told_from_the_innermost_on, begin, end),
-        cmocka_unit_test_setup_teardown(the_first_frame_is_looked_up_as_it_is, begin, end),
-        cmocka_unit_test_setup_teardown(a_stripped_library_has_what_it_exports, begin, end),
-        cmocka_unit_test_setup_teardown(code_without_a_file_is_an_address, begin, end),
-        cmocka_unit_test_setup_teardown(a_file_that_is_gone_leaves_module_and_offset, begin, end),
-        cmocka_unit_test_setup_teardown(a_file_that_was_replaced_meanwhile_is_not_believed, begin_files, end_files),
-        cmocka_unit_test_setup_teardown(a_file_made_meanwhile_is_believed, begin_files, end_files),
-        cmocka_unit_test_setup_teardown(a_file_that_was_there_before_is_believed, begin_files, end_files),
-        cmocka_unit_test_setup_teardown(what_is_no_program_names_nothing, begin_files, end_files),
-        cmocka_unit_test_setup_teardown(nonsense_between_the_lines_is_passed_over, begin, end),
-        cmocka_unit_test_setup_teardown(another_process_has_its_own_mappings, begin, end),
-        cmocka_unit_test_setup_teardown(nobody_is_asked_over_the_network, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -34,48 +34,41 @@ static void assert_lanes(enum lanes_rule rule, const struct span *spans, size_t 
         assert_lanes(rule, spans, sizeof(spans) / sizeof(*spans), collects, wanted); \
     } while (0)
 
-static void test_slices_that_follow_need_no_memory(void **state)
+UNIT_TEST(test_slices_that_follow_need_no_memory)
 {
-    (void)state;
     CHECK(LANES_FOLLOW, false, 1, {10, 20, 0}, {20, 30, 0}, {40, 40, 0}, {50, 60, 0}, {70, 80, 0}, {90, 95, 0});
     CHECK(LANES_NEST, false, 1, {10, 20, 0}, {20, 30, 0}, {40, 40, 0}, {50, 60, 0}, {70, 80, 0}, {90, 95, 0});
 }
 
-static void test_calls_around_calls_need_no_memory(void **state)
+UNIT_TEST(test_calls_around_calls_need_no_memory)
 {
-    (void)state;
     CHECK(LANES_NEST, false, 1, {12, 15, 0}, {16, 18, 0}, {10, 20, 0}, {31, 32, 0}, {30, 40, 0});
 }
 
-static void test_a_call_around_more_than_is_remembered_is_still_right(void **state)
+UNIT_TEST(test_a_call_around_more_than_is_remembered_is_still_right)
 {
-    (void)state;
     CHECK(LANES_NEST, true, 1, {11, 12, 0}, {13, 14, 0}, {15, 16, 0}, {17, 18, 0}, {19, 20, 0}, {21, 22, 0},
           {10, 30, 0});
 }
 
-static void test_overlapping_work_is_spread(void **state)
+UNIT_TEST(test_overlapping_work_is_spread)
 {
-    (void)state;
     CHECK(LANES_FOLLOW, true, 3, {10, 20, 0}, {15, 25, 1}, {16, 17, 2}, {20, 30, 0}, {25, 26, 1});
 }
 
-static void test_work_within_work_is_spread_too(void **state)
+UNIT_TEST(test_work_within_work_is_spread_too)
 {
-    (void)state;
     CHECK(LANES_FOLLOW, true, 2, {12, 15, 1}, {10, 20, 0});
 }
 
-static void test_slices_that_cross_are_parted(void **state)
+UNIT_TEST(test_slices_that_cross_are_parted)
 {
-    (void)state;
     CHECK(LANES_NEST, true, 2, {10, 20, 0}, {15, 25, 1}, {16, 18, 0});
     CHECK(LANES_NEST, true, 3, {10, 20, 0}, {12, 22, 1}, {14, 24, 2});
 }
 
-static void test_equal_work_gets_a_lane_each_and_equal_calls_share_one(void **state)
+UNIT_TEST(test_equal_work_gets_a_lane_each_and_equal_calls_share_one)
 {
-    (void)state;
     struct lanes lanes;
     const struct span equal[] = {{10, 20, 0}, {10, 20, 0}, {10, 20, 0}};
     bool seen[3] = {false};
@@ -89,17 +82,15 @@ static void test_equal_work_gets_a_lane_each_and_equal_calls_share_one(void **st
     CHECK(LANES_NEST, false, 1, {10, 20, 0}, {10, 20, 0});
 }
 
-static void test_disorder_alone_makes_no_lanes(void **state)
+UNIT_TEST(test_disorder_alone_makes_no_lanes)
 {
-    (void)state;
     CHECK(LANES_FOLLOW, true, 1, {50, 60, 0}, {10, 20, 0}, {30, 40, 0});
     CHECK(LANES_NEST, true, 1, {50, 60, 0}, {10, 20, 0}, {30, 40, 0});
 }
 
 /* However slices fall, no two of a lane break the rule. */
-static void test_random_slices_never_break_the_rule(void **state)
+UNIT_TEST(test_random_slices_never_break_the_rule)
 {
-    (void)state;
     enum { COUNT = 200 };
     struct span spans[COUNT];
     srandom(5);
@@ -146,9 +137,8 @@ static bool has_room(enum lanes_rule rule, const struct span *spans, size_t one,
 }
 
 /* However many are open at once. */
-static void test_a_slice_gets_the_first_lane_that_has_room(void **state)
+UNIT_TEST(test_a_slice_gets_the_first_lane_that_has_room)
 {
-    (void)state;
     struct span spans[CROWD];
     srandom(6);
     for (int round = 0; round < 40; round++) {
@@ -213,9 +203,8 @@ static bool overlap(enum lanes_rule rule, const struct span *spans, size_t count
     return several;
 }
 
-static void test_pieces_show_what_the_whole_shows(void **state)
+UNIT_TEST(test_pieces_show_what_the_whole_shows)
 {
-    (void)state;
     struct span spans[400];
     unsigned spread = 0;
     srandom(7);
@@ -242,9 +231,8 @@ struct owned {
     uint32_t owner, lane;
 };
 
-static void test_within_slices_lie_only_those_of_their_owner(void **state)
+UNIT_TEST(test_within_slices_lie_only_those_of_their_owner)
 {
-    (void)state;
     static const struct owned spans[] = {
         {10, 100, 1, 0},  {20, 30, 1, 0},   {25, 28, 1, 0},   {40, 50, 2, 1},   {40, 50, 1, 0},
         {45, 60, 1, 2},   {70, 90, 2, 1},   {75, 80, 2, 1},   {75, 80, 3, 2},   {90, 95, 2, 1},
@@ -262,21 +250,4 @@ static void test_within_slices_lie_only_those_of_their_owner(void **state)
     lanes_release(&lanes);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_slices_that_follow_need_no_memory),
-        cmocka_unit_test(test_calls_around_calls_need_no_memory),
-        cmocka_unit_test(test_a_call_around_more_than_is_remembered_is_still_right),
-        cmocka_unit_test(test_overlapping_work_is_spread),
-        cmocka_unit_test(test_work_within_work_is_spread_too),
-        cmocka_unit_test(test_slices_that_cross_are_parted),
-        cmocka_unit_test(test_equal_work_gets_a_lane_each_and_equal_calls_share_one),
-        cmocka_unit_test(test_disorder_alone_makes_no_lanes),
-        cmocka_unit_test(test_random_slices_never_break_the_rule),
-        cmocka_unit_test(test_a_slice_gets_the_first_lane_that_has_room),
-        cmocka_unit_test(test_pieces_show_what_the_whole_shows),
-        cmocka_unit_test(test_within_slices_lie_only_those_of_their_owner),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

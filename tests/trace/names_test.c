@@ -9,9 +9,8 @@ static const char *symbol(struct names *names, const char *mangled)
     return names_get(names, number)->text;
 }
 
-static void test_symbols_are_demangled_as_kineto_shows_them(void **state)
+UNIT_TEST(test_symbols_are_demangled_as_kineto_shows_them)
 {
-    (void)state;
     struct names names = {0};
     assert_string_equal(symbol(&names, "_Z6vecAddPKfS0_Pfi"), "vecAdd(float const*, float const*, float*, int)");
     assert_string_equal(symbol(&names, "_Z1fILi4EZ1gvEUlfE_St5arrayIPcLm2EEEvT0_T1_"),
@@ -23,9 +22,8 @@ static void test_symbols_are_demangled_as_kineto_shows_them(void **state)
     names_release(&names);
 }
 
-static void test_a_name_is_kept_once_and_ready_for_json(void **state)
+UNIT_TEST(test_a_name_is_kept_once_and_ready_for_json)
 {
-    (void)state;
     struct names names = {0};
     uint32_t first = names_put(&names, "a\"\xff", 3);
     assert_int_equal(names_put(&names, "a\"\xff", 3), first);
@@ -37,9 +35,8 @@ static void test_a_name_is_kept_once_and_ready_for_json(void **state)
     names_release(&names);
 }
 
-static void test_a_pointer_means_what_it_meant_at_the_time(void **state)
+UNIT_TEST(test_a_pointer_means_what_it_meant_at_the_time)
 {
-    (void)state;
     struct pointer_names pointers = {0};
     assert_int_equal(pointer_names_put(&pointers, 0x10, 200, 2), 0);
     assert_int_equal(pointer_names_put(&pointers, 0x10, 100, 1), 0); /* told later, known earlier */
@@ -53,12 +50,4 @@ static void test_a_pointer_means_what_it_meant_at_the_time(void **state)
     pointer_names_release(&pointers);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_symbols_are_demangled_as_kineto_shows_them),
-        cmocka_unit_test(test_a_name_is_kept_once_and_ready_for_json),
-        cmocka_unit_test(test_a_pointer_means_what_it_meant_at_the_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

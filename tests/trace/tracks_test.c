@@ -2,9 +2,8 @@
 
 #include "trace/tracks.h"
 
-static void test_a_track_is_made_once_and_stays(void **state)
+UNIT_TEST(test_a_track_is_made_once_and_stays)
 {
-    (void)state;
     struct tracks tracks = {0};
     bool is_new;
     struct track *first = tracks_put(&tracks, TRACK_STREAM, 0, 1, 7, &is_new);
@@ -20,9 +19,8 @@ static void test_a_track_is_made_once_and_stays(void **state)
     tracks_release(&tracks);
 }
 
-static void test_a_gpu_has_its_number_unless_it_is_taken(void **state)
+UNIT_TEST(test_a_gpu_has_its_number_unless_it_is_taken)
 {
-    (void)state;
     struct rows rows = {0};
     uint32_t pid;
     assert_int_equal(rows_take_pid(&rows, 1), 0);
@@ -35,9 +33,8 @@ static void test_a_gpu_has_its_number_unless_it_is_taken(void **state)
     rows_release(&rows);
 }
 
-static void test_rows_have_the_numbers_of_the_system_and_others_beyond(void **state)
+UNIT_TEST(test_rows_have_the_numbers_of_the_system_and_others_beyond)
 {
-    (void)state;
     struct rows rows = {0};
     struct tracks tracks = {0};
     struct track *thread = tracks_put(&tracks, TRACK_THREAD, 0, 0, 4321, NULL);
@@ -57,12 +54,4 @@ static void test_rows_have_the_numbers_of_the_system_and_others_beyond(void **st
     rows_release(&rows);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_track_is_made_once_and_stays),
-        cmocka_unit_test(test_a_gpu_has_its_number_unless_it_is_taken),
-        cmocka_unit_test(test_rows_have_the_numbers_of_the_system_and_others_beyond),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

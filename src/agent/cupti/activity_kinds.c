@@ -5,24 +5,10 @@
 #include <string.h>
 
 #include "agent/cupti/cupti_library.h"
+#include "agent/dispatch/registry.h"
+#include "agent/spool/recorder.h"
 #include "common/api_classes.h"
-#include "common/settings.h"
-
-/* Kinds by what the user asked for. GRAPH is not here: it chooses how kernels are recorded. SYNC is not: either kind of
- * it makes every launch 0.1 us longer (13.0), so the recorder records waits from their calls
- * (record_cuda.c), but where the GPU is asked for the times of events. */
-static const struct {
-    uint64_t bits;
-    CUpti_ActivityKind kind;
-} kinds[] = {
-    {TRACE_KERNEL, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL},
-    {TRACE_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY},
-    {TRACE_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2},
-    {TRACE_MEMSET, CUPTI_ACTIVITY_KIND_MEMSET},
-    {TRACE_EVENT_TIMES, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION}, /* switched on late (13.0), neither of the two … */
-    {TRACE_EVENT_TIMES, CUPTI_ACTIVITY_KIND_CUDA_EVENT},      /* … reports all without the other */
-    {TRACE_OVERHEAD, CUPTI_ACTIVITY_KIND_OVERHEAD},
-};
+#include "common/cupti_kinds.h"
 
 static const struct cupti *cupti_in_use; /* NULL: not there yet, or no longer */
 
@@ -74,6 +60,62 @@ void activity_kinds_want_jit(bool wanted)
     switch_jit(&jit.wanted, wanted);
 }
 
+/* --- unified memory --- */
+
+/* CUPTI wants to know the counters before the kind is switched on, and switches it on only once CUDA is initialised. It
+ * says so when the kind is switched on, not when the counters are set (13.0). So the first context is the second try.
+ */
+static struct {
+    pthread_mutex_t lock;
+    bool recording, on, unsupported;
+} unified_memory = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static CUptiResult configure_unified_memory(const struct cupti *cupti)
+{
+    CUpti_ActivityUnifiedMemoryCounterConfig configs[CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_COUNT - 1];
+    const unsigned count = sizeof(configs) / sizeof(*configs);
+    if (!cupti->cuptiActivityConfigureUnifiedMemoryCounter)
+        return CUPTI_ERROR_NOT_SUPPORTED;
+    for (unsigned i = 0; i < count; i++)
+        configs[i] = (CUpti_ActivityUnifiedMemoryCounterConfig){
+            .scope = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE,
+            .kind = (CUpti_ActivityUnifiedMemoryCounterKind)(i + 1),
+            .enable = 1,
+        };
+    return cupti->cuptiActivityConfigureUnifiedMemoryCounter(configs, count);
+}
+
+/* Under the lock. */
+static void switch_unified_memory(const struct cupti *cupti)
+{
+    if (unified_memory.recording == unified_memory.on || unified_memory.unsupported)
+        return;
+    if (!unified_memory.recording) {
+        switch_kind(cupti, CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, false);
+        unified_memory.on = false;
+        return;
+    }
+    CUptiResult result = configure_unified_memory(cupti);
+    if (result == CUPTI_SUCCESS)
+        result = cupti->cuptiActivityEnable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
+    unified_memory.on = result == CUPTI_SUCCESS;
+    if (!unified_memory.on && result != CUPTI_ERROR_NOT_INITIALIZED && result != CUPTI_ERROR_NOT_READY) {
+        unified_memory.unsupported = true;
+        recorder_warn("unified memory is not recorded: %s", cupti_words(cupti, result));
+    }
+}
+
+static void context_made(void *data, const struct gputrace_context_creation *context)
+{
+    const struct cupti *cupti = in_use();
+    (void)data;
+    (void)context;
+    pthread_mutex_lock(&unified_memory.lock);
+    if (cupti)
+        switch_unified_memory(cupti);
+    pthread_mutex_unlock(&unified_memory.lock);
+}
+
 /* --- API calls --- */
 
 /* Driver calls that the CUDA runtime makes by itself around the program's calls, at every launch or by the hundred at
@@ -121,6 +163,19 @@ static const CUpti_CallbackId driver_launches[] = {
     CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz,
 };
 
+/*
+ * Functions are switched on one by one, never as a whole kind, and never off again:
+ * - With the whole kind on, a call that is left out still costs 130 ns and more, and the driver's kind records every
+ * call that the runtime makes inside its own.
+ * - CUPTI 13.0 heeds a function only if it is on when the first context is made.
+ * - When callbacks or records of a function are switched while a thread is inside of it, and the function was not
+ * recorded throughout, CUPTI can believe that the thread never leaves it: all later calls and kernels of that thread
+ * then carry the correlation id of that one call (13.0; seen with threads that launch, wait and allocate, in half of
+ * the runs). So launches are recorded wherever kernels or compilation are: their callbacks come and go. The reader
+ * leaves out what was not asked for.
+ * - Switching off saves only a part: a launch that was on and is off again still takes 0.35 to 0.46 us longer.
+ */
+
 /* A CUPTI newer than our headers has functions that these do not know. It refuses numbers that it does not know. */
 #define NEWER_FUNCTIONS 128
 
@@ -150,51 +205,20 @@ static void enable_driver_calls(const struct cupti *cupti, uint64_t trace_bits)
                 cupti->cuptiActivityEnableDriverApi(cbid, 1);
 }
 
-/*
- * Functions are switched on one by one, never as a whole kind, and never off again:
- * - With the whole kind on, a call that is left out still costs 130 ns and more, and the driver's kind records every
- * call that the runtime makes inside its own.
- * - CUPTI 13.0 heeds a function only if it is on when the first context is made.
- * - When callbacks or records of a function are switched while a thread is inside of it, and the function was not
- * recorded throughout, CUPTI can believe that the thread never leaves it: all later calls and kernels of that thread
- * then carry the correlation id of that one call (13.0; seen with threads that launch, wait and allocate, in half of
- * the runs). So launches are recorded wherever kernels or compilation are: their callbacks come and go. The reader
- * leaves out what was not asked for.
- * - Switching off saves only a part: a launch that was on and is off again still takes 0.35 to 0.46 us longer.
- */
-static void enable_calls(const struct cupti *cupti, uint64_t trace_bits)
-{
-    enable_runtime_calls(cupti, trace_bits);
-    enable_driver_calls(cupti, trace_bits);
-}
-
-/* An older CUPTI has all calls or none. */
-static void switch_whole_kinds(const struct cupti *cupti, uint64_t trace_bits, bool on)
-{
-    if ((trace_bits & TRACE_RUNTIME) && !cupti->cuptiActivityEnableRuntimeApi)
-        switch_kind(cupti, CUPTI_ACTIVITY_KIND_RUNTIME, on);
-    if ((trace_bits & TRACE_DRIVER) && !cupti->cuptiActivityEnableDriverApi)
-        switch_kind(cupti, CUPTI_ACTIVITY_KIND_DRIVER, on);
-}
-
 /* --- from the start --- */
-
-/* Records that come once, at the start or when a context is made, and are needed whenever recording begins. */
-static void enable_lasting(const struct cupti *cupti, uint64_t trace_bits)
-{
-    if ((trace_bits & ~(uint64_t)TRACE_NVTX) == 0)
-        return; /* nothing of CUDA's is asked for */
-    cupti->cuptiActivityEnable(CUPTI_ACTIVITY_KIND_DEVICE);
-    cupti->cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONTEXT);
-    if ((trace_bits & TRACE_EVENT_TIMES) && cupti->cuptiActivityEnableCudaEventDeviceTimestamps)
-        cupti->cuptiActivityEnableCudaEventDeviceTimestamps(1); /* 1 us for each record of an event */
-    enable_calls(cupti, trace_bits);
-}
 
 void activity_kinds_init(const struct cupti *cupti, uint64_t trace_bits)
 {
     __atomic_store_n(&cupti_in_use, cupti, __ATOMIC_RELEASE);
-    enable_lasting(cupti, trace_bits);
+    for (size_t i = 0; i < CUPTI_KIND_COUNT; i++)
+        if (cupti_kinds[i].on == CUPTI_KIND_AT_START && (cupti_kinds[i].groups & trace_bits))
+            switch_kind(cupti, cupti_kinds[i].number, true);
+    if ((trace_bits & TRACE_EVENT_TIMES) && cupti->cuptiActivityEnableCudaEventDeviceTimestamps)
+        cupti->cuptiActivityEnableCudaEventDeviceTimestamps(1); /* 1 us for each record of an event */
+    enable_runtime_calls(cupti, trace_bits);
+    enable_driver_calls(cupti, trace_bits);
+    if (trace_bits & TRACE_UNIFIED_MEMORY)
+        registry_context_creation_register(context_made, NULL);
     switch_jit(&jit.recorded, false); /* it may be wanted by the registry already */
 }
 
@@ -233,19 +257,38 @@ static void switch_wanted_event_times(const struct cupti *cupti, bool on)
     pthread_mutex_unlock(&event_times.lock);
 }
 
+/* Whether KIND follows its row of the table. */
+static bool is_switched(const struct cupti *cupti, uint32_t kind, bool graph_nodes)
+{
+    switch (kind) {
+    case CUPTI_ACTIVITY_KIND_RUNTIME: return !cupti->cuptiActivityEnableRuntimeApi; /* an older CUPTI has all calls … */
+    case CUPTI_ACTIVITY_KIND_DRIVER: return !cupti->cuptiActivityEnableDriverApi;   /* … or none */
+    case CUPTI_ACTIVITY_KIND_GRAPH_TRACE: return !graph_nodes;
+    case CUPTI_ACTIVITY_KIND_JIT: return false;                    /* it has two users: switch_jit() */
+    case CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER: return false; /* not before it is configured */
+    default: return true;
+    }
+}
+
 void activity_kinds_switch(uint64_t trace_bits, bool graph_nodes, bool on)
 {
     const struct cupti *cupti = in_use();
     if (!cupti)
         return;
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-        if (kinds[i].bits & trace_bits)
-            switch_kind(cupti, kinds[i].kind, on);
+    for (size_t i = 0; i < CUPTI_KIND_COUNT; i++) {
+        const struct cupti_kind *kind = &cupti_kinds[i];
+        if (kind->on == CUPTI_KIND_RECORDING && (kind->groups & trace_bits) &&
+            is_switched(cupti, kind->number, graph_nodes))
+            switch_kind(cupti, kind->number, on);
+    }
     if (trace_bits & TRACE_COMPILE)
         switch_jit(&jit.recorded, on);
-    if ((trace_bits & TRACE_GRAPH) && !graph_nodes)
-        switch_kind(cupti, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, on);
-    switch_whole_kinds(cupti, trace_bits, on);
+    if (trace_bits & TRACE_UNIFIED_MEMORY) {
+        pthread_mutex_lock(&unified_memory.lock);
+        unified_memory.recording = on;
+        switch_unified_memory(cupti);
+        pthread_mutex_unlock(&unified_memory.lock);
+    }
     switch_wanted_event_times(cupti, on);
 }
 
@@ -261,4 +304,6 @@ void activity_kinds_atfork_child(void)
     pthread_mutex_init(&jit.lock, NULL);
     memset(&event_times, 0, sizeof(event_times));
     pthread_mutex_init(&event_times.lock, NULL);
+    memset(&unified_memory, 0, sizeof(unified_memory));
+    pthread_mutex_init(&unified_memory.lock, NULL);
 }

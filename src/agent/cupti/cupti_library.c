@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/cupti_versions.h"
+#include "common/cupti_path.h"
 #include "common/log.h"
 #include "common/world_writable.h"
 

@@ -33,12 +33,13 @@
     X(cuptiGetStreamIdEx)
 
 /* … and those that only newer ones have: NULL when missing. */
-#define CUPTI_NEWER_FUNCTIONS(X)     \
-    X(cuptiGetCallbackState)         \
-    X(cuptiActivityEnableDriverApi)  \
-    X(cuptiActivityEnableRuntimeApi) \
-    X(cuptiGetGraphNodeId)           \
-    X(cuptiGetGraphExecId)           \
+#define CUPTI_NEWER_FUNCTIONS(X)                  \
+    X(cuptiGetCallbackState)                      \
+    X(cuptiActivityEnableDriverApi)               \
+    X(cuptiActivityEnableRuntimeApi)              \
+    X(cuptiGetGraphNodeId)                        \
+    X(cuptiGetGraphExecId)                        \
+    X(cuptiActivityConfigureUnifiedMemoryCounter) \
     X(cuptiActivityEnableCudaEventDeviceTimestamps)
 
 struct cupti {
@@ -52,7 +53,7 @@ struct cupti {
 
 /*
  * Loads CUPTI: PREFERRED (may be NULL), else the one that the process has loaded already, else the first that is found
- * (common/cupti_versions.h). Returns it, or NULL; WHY (of SIZE bytes) then says in words for the user what was tried.
+ * (common/cupti_path.h). Returns it, or NULL; WHY (of SIZE bytes) then says in words for the user what was tried.
  * Once loaded it stays, also over a fork.
  */
 const struct cupti *cupti_load(const char *preferred, char *why, size_t size);

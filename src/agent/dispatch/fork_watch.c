@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "common/page.h"
+#include "common/memory.h"
 
 /* In .bss, whose whole pages are anonymous memory. */
 __attribute__((aligned(FORK_PAGE_BYTES))) union fork_page fork_page;

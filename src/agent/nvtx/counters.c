@@ -1,63 +1,35 @@
 /*
- * Which schema the samples of a counter have: all that sampling needs to know of it here.
+ * NVTX's counters: defined once, sampled one by one or in batches.
  */
-
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/dispatch/fork_watch.h"
-#include "agent/nvtx/definitions.h"
 #include "agent/nvtx/nvtx.h"
-#include "agent/nvtx/payload_copy.h"
-#include "agent/nvtx/program_memory.h"
-#include "agent/nvtx/schemas.h"
-#include "common/clock.h"
 
-void nvtx_counter_schema_put(uint32_t domain, uint64_t counter, uint64_t schema);
-
-/* The schema that the counter was registered with last; 0: it is not known. */
-uint64_t nvtx_counter_schema(uint32_t domain, uint64_t counter);
-
-#define BUCKETS 256u
-
-struct known {
-    uint64_t counter, schema;
-    uint32_t domain;
-    struct known *next;
+/* The schema of each counter: all that sampling needs to know of it here. */
+struct known_counter {
+    struct nvtx_known known;
+    uint64_t schema;
 };
+static struct nvtx_known_table counters;
 
-/* Only ever added to: read without a lock. */
-static struct known *buckets[BUCKETS];
-
-static struct known **bucket_of(uint32_t domain, uint64_t counter)
+static void keep_schema(uint32_t domain, uint64_t counter, uint64_t schema)
 {
-    return &buckets[(counter ^ domain * 31u) % BUCKETS];
-}
-
-void nvtx_counter_schema_put(uint32_t domain, uint64_t counter, uint64_t schema)
-{
-    struct known **bucket = bucket_of(domain, counter), *known = fork_unannounced() ? NULL : malloc(sizeof(*known));
+    struct known_counter *known = fork_unannounced() ? NULL : malloc(sizeof(*known));
     if (!known)
         return;
-    *known = (struct known){.counter = counter, .schema = schema, .domain = domain};
-    known->next = __atomic_load_n(bucket, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n(bucket, &known->next, known, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-        ;
+    *known = (struct known_counter){.known = {.id = counter, .domain = domain}, .schema = schema};
+    nvtx_known_add(&counters, &known->known);
 }
 
-uint64_t nvtx_counter_schema(uint32_t domain, uint64_t counter)
+/* Bytes of one sample; 0: they differ, or the counter or its schema is unknown. */
+static uint64_t sample_bytes(const struct nvtx_domain *domain, uint64_t counter)
 {
-    const struct known *known = __atomic_load_n(bucket_of(domain, counter), __ATOMIC_ACQUIRE);
-    while (known && (known->counter != counter || known->domain != domain))
-        known = known->next;
-    return known ? known->schema : 0;
+    const struct known_counter *known =
+        (const struct known_counter *)nvtx_known_find(&counters, domain->number, counter);
+    return nvtx_payload_stride(domain, known ? known->schema : 0);
 }
-
-/*
- * NVTX's counters: defined once, sampled one by one or in batches.
- */
 
 /* nvToolsExtCounters.h shifts an int by 32 for these, which no compiler does. A batch of more than two samples with
  * two times is such a pair all the same. */
@@ -69,7 +41,7 @@ static uint64_t NVTX_API counter_register(nvtxDomainHandle_t handle, const nvtxC
     const struct nvtx_domain *domain = nvtx_domain_ours(handle);
     if (!attributes || domain->off || attributes->structSize < sizeof(*attributes))
         return NVTX_COUNTER_ID_NONE;
-    struct gputrace_text name = nvtx_ascii(attributes->name);
+    struct gputrace_text name = text_of(attributes->name);
     struct spool_nvtx_counter record = {
         .id = nvtx_definition_id(attributes->counterId),
         .schema = attributes->schemaId,
@@ -78,9 +50,9 @@ static uint64_t NVTX_API counter_register(nvtxDomainHandle_t handle, const nvtxC
         .domain = domain->number,
         .name_length = name.length < SPOOL_NVTX_TEXT_MAX ? name.length : SPOOL_NVTX_TEXT_MAX,
     };
-    nvtx_define(NVTX_RECORD(COUNTER, &record, .text = name, .more = nvtx_ascii(attributes->description)));
+    nvtx_define(NVTX_RECORD(COUNTER, &record, .text = name, .more = text_of(attributes->description)));
     nvtx_semantics_define(attributes->semantics, NVTX_SEMANTICS_OF_COUNTER, record.number, 0);
-    nvtx_counter_schema_put(domain->number, record.id, attributes->schemaId);
+    keep_schema(domain->number, record.id, attributes->schemaId);
     return record.id;
 }
 
@@ -109,21 +81,16 @@ static void NVTX_API sample_no_value(nvtxDomainHandle_t domain, uint64_t counter
     publish_number(domain, counter, SPOOL_NVTX_SAMPLE_NONE, reason);
 }
 
-static struct gputrace_text bytes_of(const void *bytes, size_t size)
-{
-    return (struct gputrace_text){bytes, (uint32_t)size};
-}
-
 static void NVTX_API sample(nvtxDomainHandle_t handle, uint64_t counter, const void *values, size_t size)
 {
     const struct nvtx_domain *domain = nvtx_domain_ours(handle);
     struct spool_nvtx_sample record = {.counter = counter, .domain = domain->number};
     if (domain->off || !values)
         return;
-    uint64_t vouched = nvtx_payload_stride(domain, nvtx_counter_schema(domain->number, counter));
+    uint64_t vouched = sample_bytes(domain, counter);
     size_t kept = size < SPOOL_NVTX_TEXT_MAX ? size : SPOOL_NVTX_TEXT_MAX;
     kept = kept <= vouched ? kept : program_readable((uintptr_t)values, kept);
-    nvtx_publish(NVTX_RECORD(SAMPLE, &record, .flags = SPOOL_NVTX_SAMPLE_BYTES, .text = bytes_of(values, kept)));
+    nvtx_publish(NVTX_RECORD(SAMPLE, &record, .flags = SPOOL_NVTX_SAMPLE_BYTES, .text = text_of_bytes(values, kept)));
 }
 
 /* --- batches --- */
@@ -144,7 +111,7 @@ static bool is_pair(const nvtxCounterBatch_t *given, size_t times, size_t sample
 
 static bool read_batch(struct batch *batch, const struct nvtx_domain *domain, const nvtxCounterBatch_t *given)
 {
-    uint64_t stride = nvtx_payload_stride(domain, nvtx_counter_schema(domain->number, given->counterId));
+    uint64_t stride = sample_bytes(domain, given->counterId);
     if (stride == 0 || stride > SPOOL_NVTX_TEXT_MAX || !given->counters)
         return false;
     *batch = (struct batch){.given = given, .samples = given->counters, .stride = (size_t)stride};
@@ -171,7 +138,7 @@ static void publish_part(const struct batch *batch, const struct nvtx_domain *do
 {
     struct spool_nvtx_sample record = {
         .counter = batch->given->counterId, .stride = batch->stride, .domain = domain->number};
-    struct gputrace_text samples = bytes_of(batch->samples + from * batch->stride, count * batch->stride);
+    struct gputrace_text samples = text_of_bytes(batch->samples + from * batch->stride, count * batch->stride);
     struct gputrace_text times = {0};
     uint16_t kind = batch->pair ? SPOOL_NVTX_SAMPLE_EVERY : SPOOL_NVTX_SAMPLE_BATCH;
     if (batch->pair) {
@@ -179,7 +146,7 @@ static void publish_part(const struct batch *batch, const struct nvtx_domain *do
         record.first = (int64_t)((uint64_t)first_time(batch) + (uint64_t)record.interval * from);
     } else if (batch->times > 0) {
         record.count = (uint32_t)count;
-        times = bytes_of(batch->given->timestamps + from, count * sizeof(int64_t));
+        times = text_of_bytes((const char *)(batch->given->timestamps + from), count * sizeof(int64_t));
     }
     nvtx_publish(NVTX_RECORD(SAMPLE, &record, .flags = kind, .text = times, .more = samples));
 }
@@ -196,13 +163,12 @@ static void NVTX_API batch_submit(nvtxDomainHandle_t handle, const nvtxCounterBa
         publish_part(&batch, domain, from, batch.count - from < most ? batch.count - from : most);
 }
 
-static const struct nvtx_extension_function functions[] = {
+const struct nvtx_function nvtx_counter_functions[] = {
     NVTX_EXTENSION_FUNCTION(nvtxCounterRegister, counter_register),
     NVTX_EXTENSION_FUNCTION(nvtxCounterSampleInt64, sample_int64),
     NVTX_EXTENSION_FUNCTION(nvtxCounterSampleFloat64, sample_float64),
     NVTX_EXTENSION_FUNCTION(nvtxCounterSample, sample),
     NVTX_EXTENSION_FUNCTION(nvtxCounterSampleNoValue, sample_no_value),
     NVTX_EXTENSION_FUNCTION(nvtxCounterBatchSubmit, batch_submit),
+    {0},
 };
-
-const struct nvtx_extension_functions nvtx_counter_functions = NVTX_EXTENSION_FUNCTIONS(functions);

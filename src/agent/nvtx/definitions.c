@@ -1,17 +1,14 @@
-#include "agent/nvtx/definitions.h"
-
-#include <stdbool.h>
+/*
+ * What NVTX's extensions define once and refer to later, and the clocks that events and counters are timed by.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/registry.h"
-#include "agent/nvtx/domains.h"
 #include "agent/nvtx/nvtx.h"
-#include "agent/nvtx/program_memory.h"
 #include "common/clock.h"
-#include "common/payload.h"
 
 /* A copy of what was defined; its record and its texts lie behind it. */
 struct definition {
@@ -50,9 +47,7 @@ static void keep(const struct gputrace_nvtx_extension *what)
     kept->definition.record = record;
     kept->definition.text.bytes = text;
     kept->definition.more.bytes = more;
-    kept->next = __atomic_load_n(&definitions, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n(&definitions, &kept->next, kept, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-        ;
+    NVTX_LIST_PUSH(&definitions, kept);
 }
 
 void nvtx_define(struct gputrace_nvtx_extension *what)
@@ -81,6 +76,24 @@ uint64_t nvtx_definition_id(uint64_t chosen)
     return __atomic_add_fetch(&last_id, 1, __ATOMIC_RELAXED);
 }
 
+static struct nvtx_known **bucket_of(struct nvtx_known_table *table, uint32_t domain, uint64_t id)
+{
+    return &table->buckets[(id ^ id >> 24 ^ domain * 31u) % (sizeof(table->buckets) / sizeof(*table->buckets))];
+}
+
+void nvtx_known_add(struct nvtx_known_table *table, struct nvtx_known *known)
+{
+    NVTX_LIST_PUSH(bucket_of(table, known->domain, known->id), known);
+}
+
+struct nvtx_known *nvtx_known_find(struct nvtx_known_table *table, uint32_t domain, uint64_t id)
+{
+    struct nvtx_known *known = __atomic_load_n(bucket_of(table, domain, id), __ATOMIC_ACQUIRE);
+    while (known && (known->id != id || known->domain != domain))
+        known = known->next;
+    return known;
+}
+
 /* --- clocks --- */
 
 #define READ_INTERVAL (10 * NS_PER_MS)
@@ -101,18 +114,6 @@ struct clock {
 static struct clock *clocks;  /* only ever added to */
 static __thread bool reading; /* a clock of the program may call NVTX */
 
-/* --- reading --- */
-
-static int64_t value_of(const struct clock *clock)
-{
-    return clock->plain ? clock->plain() : clock->read(clock->data);
-}
-
-static void publish_sync(const struct spool_nvtx_sync *sync, uint64_t time)
-{
-    nvtx_publish(NVTX_RECORD(SYNC, sync, .time = time, .always = true));
-}
-
 static void read_clock(const struct clock *clock)
 {
     struct spool_nvtx_sync sync = {
@@ -121,7 +122,7 @@ static void read_clock(const struct clock *clock)
     reading = true;
     for (unsigned i = 0; i < READ_TRIES; i++) {
         uint64_t before = clock_now();
-        int64_t value = value_of(clock);
+        int64_t value = clock->plain ? clock->plain() : clock->read(clock->data);
         uint64_t after = clock_now();
         if (after < before || after - before >= least)
             continue;
@@ -131,7 +132,7 @@ static void read_clock(const struct clock *clock)
     }
     reading = false;
     if (least != UINT64_MAX)
-        publish_sync(&sync, (uint64_t)sync.target_time);
+        nvtx_publish(NVTX_RECORD(SYNC, &sync, .time = (uint64_t)sync.target_time, .always = true));
 }
 
 void nvtx_clocks_read(void)
@@ -159,9 +160,7 @@ static void add(struct clock made)
     if (!clock)
         return;
     *clock = made;
-    clock->next = __atomic_load_n(&clocks, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n(&clocks, &clock->next, clock, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-        ;
+    NVTX_LIST_PUSH(&clocks, clock);
     nvtx_clocks_read();
 }
 
@@ -243,46 +242,43 @@ static uint64_t NVTX_API time_domain_register(nvtxDomainHandle_t handle, const n
     return record.id;
 }
 
-static void NVTX_API timer_source(nvtxDomainHandle_t handle, uint64_t id, uint64_t flags, int64_t (*plain)(void))
+static void add_source(nvtxDomainHandle_t handle, uint64_t flags, struct clock clock)
 {
     const struct nvtx_domain *domain = nvtx_domain_ours(handle);
-    if (plain && !domain->off)
-        add((struct clock){.id = id,
-                           .plain = plain,
-                           .domain = domain->number,
-                           .until_end = flags == NVTX_TIMER_SOURCE_SAFE_CALL_AFTER_PROCESS_TEARDOWN});
+    clock.domain = domain->number;
+    clock.until_end = flags == NVTX_TIMER_SOURCE_SAFE_CALL_AFTER_PROCESS_TEARDOWN;
+    if ((clock.plain || clock.read) && !domain->off)
+        add(clock);
 }
 
-static void NVTX_API timer_source_with_data(nvtxDomainHandle_t handle, uint64_t id, uint64_t flags,
+static void NVTX_API timer_source(nvtxDomainHandle_t domain, uint64_t id, uint64_t flags, int64_t (*plain)(void))
+{
+    add_source(domain, flags, (struct clock){.id = id, .plain = plain});
+}
+
+static void NVTX_API timer_source_with_data(nvtxDomainHandle_t domain, uint64_t id, uint64_t flags,
                                             int64_t (*read)(void *data), void *data)
 {
-    const struct nvtx_domain *domain = nvtx_domain_ours(handle);
-    if (read && !domain->off)
-        add((struct clock){.id = id,
-                           .read = read,
-                           .data = data,
-                           .domain = domain->number,
-                           .until_end = flags == NVTX_TIMER_SOURCE_SAFE_CALL_AFTER_PROCESS_TEARDOWN});
+    add_source(domain, flags, (struct clock){.id = id, .read = read, .data = data});
 }
 
-static void define_sync(struct spool_nvtx_sync sync, uint16_t flags)
+static void define_sync(nvtxDomainHandle_t handle, struct spool_nvtx_sync sync, uint16_t flags)
 {
+    const struct nvtx_domain *domain = nvtx_domain_ours(handle);
+    if (domain->off)
+        return;
+    sync.domain = domain->number;
     nvtx_clock_used(sync.source);
     nvtx_clock_used(sync.target);
     nvtx_define(NVTX_RECORD(SYNC, &sync, .flags = flags));
 }
 
-static void NVTX_API sync_point(nvtxDomainHandle_t handle, uint64_t source, uint64_t target, int64_t source_time,
+static void NVTX_API sync_point(nvtxDomainHandle_t domain, uint64_t source, uint64_t target, int64_t source_time,
                                 int64_t target_time)
 {
-    const struct nvtx_domain *domain = nvtx_domain_ours(handle);
-    if (!domain->off)
-        define_sync((struct spool_nvtx_sync){.source = source,
-                                             .target = target,
-                                             .source_time = source_time,
-                                             .target_time = target_time,
-                                             .domain = domain->number},
-                    SPOOL_NVTX_SYNC_POINT);
+    struct spool_nvtx_sync sync = {
+        .source = source, .target = target, .source_time = source_time, .target_time = target_time};
+    define_sync(domain, sync, SPOOL_NVTX_SYNC_POINT);
 }
 
 static void NVTX_API sync_point_table(nvtxDomainHandle_t handle, uint64_t source, uint64_t target,
@@ -294,21 +290,15 @@ static void NVTX_API sync_point_table(nvtxDomainHandle_t handle, uint64_t source
         sync_point(handle, source, target, points[i].src, points[i].dst);
 }
 
-static void NVTX_API conversion_factor(nvtxDomainHandle_t handle, uint64_t source, uint64_t target, double slope,
+static void NVTX_API conversion_factor(nvtxDomainHandle_t domain, uint64_t source, uint64_t target, double slope,
                                        int64_t source_time, int64_t target_time)
 {
-    const struct nvtx_domain *domain = nvtx_domain_ours(handle);
-    if (!domain->off)
-        define_sync((struct spool_nvtx_sync){.source = source,
-                                             .target = target,
-                                             .source_time = source_time,
-                                             .target_time = target_time,
-                                             .slope = slope,
-                                             .domain = domain->number},
-                    SPOOL_NVTX_SYNC_SLOPE);
+    struct spool_nvtx_sync sync = {
+        .source = source, .target = target, .source_time = source_time, .target_time = target_time, .slope = slope};
+    define_sync(domain, sync, SPOOL_NVTX_SYNC_SLOPE);
 }
 
-static const struct nvtx_extension_function functions[] = {
+const struct nvtx_function nvtx_clock_functions[] = {
     NVTX_EXTENSION_FUNCTION(nvtxTimestampGet, timestamp_get),
     NVTX_EXTENSION_FUNCTION(nvtxTimeDomainRegister, time_domain_register),
     NVTX_EXTENSION_FUNCTION(nvtxTimerSource, timer_source),
@@ -316,6 +306,5 @@ static const struct nvtx_extension_function functions[] = {
     NVTX_EXTENSION_FUNCTION(nvtxTimeSyncPoint, sync_point),
     NVTX_EXTENSION_FUNCTION(nvtxTimeSyncPointTable, sync_point_table),
     NVTX_EXTENSION_FUNCTION(nvtxTimestampConversionFactor, conversion_factor),
+    {0},
 };
-
-const struct nvtx_extension_functions nvtx_clock_functions = NVTX_EXTENSION_FUNCTIONS(functions);

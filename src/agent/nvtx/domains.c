@@ -1,15 +1,16 @@
-#include "agent/nvtx/domains.h"
-
+/*
+ * Domains and registered strings, texts in NVTX's forms, and what is kept for each thread.
+ */
 #include <pthread.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/registry.h"
+#include "agent/nvtx/nvtx.h"
 #include "common/map.h"
 #include "common/threads.h"
-#include "common/utf8.h"
+#include "common/text.h"
 
 /* --- threads --- */
 
@@ -58,42 +59,40 @@ int *nvtx_thread_more(uint32_t domain)
     return &more[index];
 }
 
-/* NULL: no memory. */
-static char *nvtx_thread_text(void)
+/* --- texts --- */
+
+#define UTF8_MOST 4u                       /* bytes of a character */
+#define LONG_TEXT_BYTES ((size_t)17 << 10) /* longer than any text that is recorded whole */
+
+/* Memory of the thread, which its next long text takes again. NULL: no memory. */
+static char *thread_text(void)
 {
     struct nvtx_thread *mine = &nvtx_this_thread;
     if (!mine->text && !fork_unannounced())
-        mine->text = malloc(NVTX_THREAD_TEXT);
+        mine->text = malloc(LONG_TEXT_BYTES);
     if (mine->text && !fork_unannounced())
         free_at_end(mine);
     return mine->text;
-}
-
-#define UTF8_MOST 4u /* bytes of a character */
-
-struct gputrace_text nvtx_ascii(const char *text)
-{
-    return text_of(text);
 }
 
 struct gputrace_text nvtx_wide(struct nvtx_text *out, const wchar_t *text)
 {
     size_t length = text ? utf8_from_wide(out->wide, sizeof(out->wide), text) : 0;
     bool whole = length + UTF8_MOST <= sizeof(out->wide);
-    char *longer = whole ? NULL : nvtx_thread_text();
+    char *longer = whole ? NULL : thread_text();
     if (!longer)
         return (struct gputrace_text){out->wide, (uint32_t)length};
-    return (struct gputrace_text){longer, (uint32_t)utf8_from_wide(longer, NVTX_THREAD_TEXT, text)};
+    return (struct gputrace_text){longer, (uint32_t)utf8_from_wide(longer, LONG_TEXT_BYTES, text)};
 }
 
-struct gputrace_text nvtx_message(int32_t type, nvtxMessageValue_t message, struct nvtx_text *room, uint32_t *string)
+struct gputrace_text nvtx_message(int32_t type, nvtxMessageValue_t message, struct nvtx_text *out, uint32_t *string)
 {
     const struct nvtx_string *registered = (const struct nvtx_string *)message.registered;
     if (string)
         *string = 0;
     switch (type) {
-    case NVTX_MESSAGE_TYPE_ASCII: return nvtx_ascii(message.ascii);
-    case NVTX_MESSAGE_TYPE_UNICODE: return nvtx_wide(room, message.unicode);
+    case NVTX_MESSAGE_TYPE_ASCII: return text_of(message.ascii);
+    case NVTX_MESSAGE_TYPE_UNICODE: return nvtx_wide(out, message.unicode);
     case NVTX_MESSAGE_TYPE_REGISTERED:
         if (registered && string)
             *string = registered->number;
@@ -129,7 +128,7 @@ struct nvtx_domain nvtx_default_domain;
 /* --- which are on --- */
 
 /* Whether the first item of *LIST is NAME; *LIST then begins with the next one. */
-static bool take_item(const char **list, struct gputrace_text name)
+static bool is_next_item(const char **list, struct gputrace_text name)
 {
     const char *at = *list;
     uint32_t length = 0;
@@ -148,7 +147,7 @@ static bool is_listed(const char *list, struct gputrace_text name)
 {
     bool listed = false;
     while (list && *list && !listed)
-        listed = take_item(&list, name);
+        listed = is_next_item(&list, name);
     return listed;
 }
 
@@ -161,7 +160,7 @@ void nvtx_domains_select(const char *only, const char *without)
 {
     domains.only = only && *only ? only : NULL;
     domains.without = without;
-    nvtx_default_domain.off = !is_on(nvtx_ascii(DEFAULT_NAME));
+    nvtx_default_domain.off = !is_on(text_of(DEFAULT_NAME));
 }
 
 bool nvtx_domains_are_listed(void)
@@ -277,7 +276,7 @@ void nvtx_default_domain_left_out(void)
 {
     if (!__atomic_load_n(&domains.default_left_out, __ATOMIC_RELAXED) &&
         !__atomic_exchange_n(&domains.default_left_out, true, __ATOMIC_RELAXED))
-        publish(NVTX_NAMED_LEFT_OUT, 0, 0, nvtx_ascii(DEFAULT_NAME));
+        publish(NVTX_NAMED_LEFT_OUT, 0, 0, text_of(DEFAULT_NAME));
 }
 
 struct nvtx_domain *nvtx_domain_of(struct gputrace_text name)

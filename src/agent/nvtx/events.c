@@ -1,17 +1,13 @@
 /*
- * Ranges and marks. Every push and pop of the program comes through here, so what all have in common is inline, and a
- * domain that is off is left at once.
+ * Ranges, marks and deferred events. Every push and pop of the program comes through here, so what all have in common
+ * is inline, and a domain that is off returns at once.
  */
-#include <stddef.h>
-
-#include "common/clock.h"
-#include "agent/nvtx/domains.h"
-#include "agent/nvtx/nvtx.h"
-#include "agent/nvtx/payload_copy.h"
-#include "agent/dispatch/registry.h"
 #include "agent/dispatch/fork_watch.h"
+#include "agent/dispatch/registry.h"
+#include "agent/nvtx/nvtx.h"
+#include "common/clock.h"
 
-static uint64_t last_range;
+#define INLINE static inline __attribute__((always_inline))
 
 /* An event of FUNCTION in DOMAIN, now. */
 static inline struct gputrace_nvtx event_of(const char *function, const struct nvtx_domain *domain)
@@ -24,7 +20,7 @@ static inline struct gputrace_nvtx event_of(const char *function, const struct n
     };
 }
 
-/* What is no more than a message need not become an event when the shortcut is open. False: it is not. */
+/* An event that is no more than a message need not become a struct when the shortcut is open. False: it is closed. */
 static inline bool published_briefly(enum spool_nvtx_what what, const struct nvtx_domain *domain, uint32_t string,
                                      struct gputrace_text message)
 {
@@ -34,27 +30,132 @@ static inline bool published_briefly(enum spool_nvtx_what what, const struct nvt
     return shortcut != NULL;
 }
 
-static inline int one_deeper(uint32_t domain)
+/* What NVTX's function returns to the program: a push and a pop how many ranges are open outside of theirs. */
+INLINE nvtxRangeId_t result_of(enum spool_nvtx_what what, const struct nvtx_domain *domain)
 {
-    int *depth = nvtx_thread_depth(domain);
-    return depth ? (*depth)++ : NVTX_NO_PUSH_POP_TRACKING;
-}
-
-static inline int one_less_deep(uint32_t domain)
-{
-    int *depth = nvtx_thread_depth(domain);
+    if (what == SPOOL_NVTX_MARK)
+        return 0;
+    int *depth = nvtx_thread_depth(domain->number);
     if (!depth)
-        return NVTX_NO_PUSH_POP_TRACKING;
-    return *depth > 0 ? --*depth : -1;
+        return (nvtxRangeId_t)NVTX_NO_PUSH_POP_TRACKING;
+    if (what == SPOOL_NVTX_PUSH)
+        return (nvtxRangeId_t)(*depth)++;
+    return (nvtxRangeId_t)(*depth > 0 ? --*depth : -1);
 }
 
-static int pushed(struct gputrace_nvtx *event)
+INLINE nvtxRangeId_t publish(enum spool_nvtx_what what, const struct nvtx_domain *domain, struct gputrace_nvtx *event)
 {
-    registry_nvtx_push_publish(event);
-    return one_deeper(event->domain);
+    static uint64_t last_range;
+    switch (what) {
+    case SPOOL_NVTX_MARK: registry_nvtx_mark_publish(event); break;
+    case SPOOL_NVTX_PUSH: registry_nvtx_push_publish(event); break;
+    case SPOOL_NVTX_POP: registry_nvtx_pop_publish(event); break;
+    default:
+        event->range = __atomic_add_fetch(&last_range, 1, __ATOMIC_RELAXED);
+        registry_nvtx_start_publish(event);
+        return event->range;
+    }
+    return result_of(what, domain);
 }
 
-static inline int popped(const char *function, const struct nvtx_domain *domain)
+/* What a function returns for a domain that is off. */
+INLINE nvtxRangeId_t result_of_none(enum spool_nvtx_what what)
+{
+    return what == SPOOL_NVTX_PUSH || what == SPOOL_NVTX_POP ? (nvtxRangeId_t)NVTX_NO_PUSH_POP_TRACKING : 0;
+}
+
+INLINE bool is_message_alone(const nvtxEventAttributes_t *attributes)
+{
+    return attributes && NVTX_HAS(attributes, message) && attributes->category == 0 &&
+           attributes->colorType == NVTX_COLOR_UNKNOWN && attributes->payloadType == NVTX_PAYLOAD_UNKNOWN &&
+           (attributes->messageType == NVTX_MESSAGE_TYPE_ASCII ||
+            attributes->messageType == NVTX_MESSAGE_TYPE_REGISTERED);
+}
+
+INLINE nvtxRangeId_t with_attributes(enum spool_nvtx_what what, const char *function, const struct nvtx_domain *domain,
+                                     const nvtxEventAttributes_t *attributes)
+{
+    struct nvtx_text text;
+    if (domain->off)
+        return result_of_none(what);
+    if (what != SPOOL_NVTX_START && is_message_alone(attributes)) {
+        uint32_t string;
+        struct gputrace_text message = nvtx_message(attributes->messageType, attributes->message, NULL, &string);
+        if (published_briefly(what, domain, string, message))
+            return result_of(what, domain);
+    }
+    struct gputrace_nvtx event = event_of(function, domain);
+    nvtx_read_attributes(attributes, &event, &text);
+    return publish(what, domain, &event);
+}
+
+INLINE nvtxRangeId_t with_text(enum spool_nvtx_what what, const char *function, struct gputrace_text message,
+                               bool is_wide)
+{
+    if (what != SPOOL_NVTX_START && !is_wide && published_briefly(what, &nvtx_default_domain, 0, message))
+        return result_of(what, &nvtx_default_domain);
+    struct gputrace_nvtx event = event_of(function, &nvtx_default_domain);
+    event.message = message;
+    return publish(what, &nvtx_default_domain, &event);
+}
+
+/* With payloads alone: they hold the event's message, category and colour. */
+static nvtxRangeId_t with_payloads(enum spool_nvtx_what what, const char *function, nvtxDomainHandle_t handle,
+                                   nvtxRangeId_t range, const nvtxPayloadData_t *payloads, size_t count)
+{
+    const struct nvtx_domain *domain = nvtx_domain_ours(handle);
+    struct nvtx_text text;
+    if (domain->off)
+        return result_of_none(what);
+    struct gputrace_nvtx event = event_of(function, domain);
+    event.payload = nvtx_payloads_copy(domain, event.call.end, payloads, count, &event, &text);
+    event.payload_type = event.payload ? SPOOL_NVTX_PAYLOAD_PIECES : 0;
+    if (what != SPOOL_NVTX_END)
+        return publish(what, domain, &event);
+    event.range = range;
+    registry_nvtx_end_publish(&event);
+    return 0;
+}
+
+/* All forms of one of NVTX's functions. RESULT is `return (type)`, or a cast to void. */
+#define PAYLOAD_FORM(type, RESULT, name, what)                                                                      \
+    static type NVTX_API name##_payload(nvtxDomainHandle_t domain, const nvtxPayloadData_t *payloads, size_t count) \
+    {                                                                                                               \
+        RESULT with_payloads((what), "nvtx" #name "Payload", domain, 0, payloads, count);                           \
+    }
+#define ALL_FORMS(type, RESULT, name, what)                                                                   \
+    static type NVTX_API Domain##name##Ex(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *attributes) \
+    {                                                                                                         \
+        RESULT with_attributes((what), "nvtxDomain" #name "Ex", nvtx_domain_ours(domain), attributes);        \
+    }                                                                                                         \
+    static type NVTX_API name##Ex(const nvtxEventAttributes_t *attributes)                                    \
+    {                                                                                                         \
+        RESULT with_attributes((what), "nvtx" #name "Ex", &nvtx_default_domain, attributes);                  \
+    }                                                                                                         \
+    static type NVTX_API name##A(const char *message)                                                         \
+    {                                                                                                         \
+        RESULT with_text((what), "nvtx" #name "A", text_of(message), false);                                  \
+    }                                                                                                         \
+    static type NVTX_API name##W(const wchar_t *message)                                                      \
+    {                                                                                                         \
+        struct nvtx_text text;                                                                                \
+        RESULT with_text((what), "nvtx" #name "W", nvtx_wide(&text, message), true);                          \
+    }                                                                                                         \
+    /* Where the default domain is off: its first use is published, and nothing else. */                      \
+    static type NVTX_API name##_left_out(const void *unused)                                                  \
+    {                                                                                                         \
+        (void)unused;                                                                                         \
+        nvtx_default_domain_left_out();                                                                       \
+        RESULT result_of_none(what);                                                                          \
+    }                                                                                                         \
+    PAYLOAD_FORM(type, RESULT, name, what)
+
+ALL_FORMS(void, (void), Mark, SPOOL_NVTX_MARK)
+ALL_FORMS(int, return (int), RangePush, SPOOL_NVTX_PUSH)
+ALL_FORMS(nvtxRangeId_t, return, RangeStart, SPOOL_NVTX_START)
+PAYLOAD_FORM(int, return (int), RangePop, SPOOL_NVTX_POP)
+
+INLINE int popped(const char *function, const struct nvtx_domain *domain)
 {
     if (domain->off)
         return NVTX_NO_PUSH_POP_TRACKING;
@@ -62,17 +163,21 @@ static inline int popped(const char *function, const struct nvtx_domain *domain)
         struct gputrace_nvtx event = event_of(function, domain);
         registry_nvtx_pop_publish(&event);
     }
-    return one_less_deep(domain->number);
+    return (int)result_of(SPOOL_NVTX_POP, domain);
 }
 
-static nvtxRangeId_t started(struct gputrace_nvtx *event)
+static int NVTX_API RangePop(void)
 {
-    event->range = __atomic_add_fetch(&last_range, 1, __ATOMIC_RELAXED);
-    registry_nvtx_start_publish(event);
-    return event->range;
+    return popped("nvtxRangePop", &nvtx_default_domain);
 }
 
-/* Whatever its domain is: some end all their ranges with nvtxRangeEnd(). A domain that is off returns 0. */
+static int NVTX_API DomainRangePop(nvtxDomainHandle_t domain)
+{
+    return popped("nvtxDomainRangePop", nvtx_domain_ours(domain));
+}
+
+/* The domain may be off or another one: some programs end all ranges with nvtxRangeEnd(). A range of a domain that is
+ * off is 0. */
 static void ended(const char *function, const struct nvtx_domain *domain, nvtxRangeId_t range)
 {
     if (range == 0)
@@ -82,144 +187,122 @@ static void ended(const char *function, const struct nvtx_domain *domain, nvtxRa
     registry_nvtx_end_publish(&event);
 }
 
-static void marked(struct gputrace_nvtx *event)
-{
-    registry_nvtx_mark_publish(event);
-}
-
-/* What an event is told with: attributes, a text, a wide text. BRIEF tells `message`, which may have a number as a
- * `string`, where that is all and the shortcut is open, and returns; WHOLE tells `&event` and returns what the function
- * does. OFF is what it gives for a domain that is off. */
-#define WITH_ATTRIBUTES(type, function, name, brief, whole, off_value)                                                \
-    static type NVTX_API domain_##function##_ex(nvtxDomainHandle_t handle, const nvtxEventAttributes_t *attributes)   \
-    {                                                                                                                 \
-        const struct nvtx_domain *domain = nvtx_domain_ours(handle);                                                  \
-        if (domain->off)                                                                                              \
-            return off_value;                                                                                         \
-        if (nvtx_is_message_alone(attributes)) {                                                                      \
-            uint32_t string;                                                                                          \
-            struct gputrace_text message = nvtx_message(attributes->messageType, attributes->message, NULL, &string); \
-            brief;                                                                                                    \
-        }                                                                                                             \
-        struct nvtx_text room;                                                                                        \
-        struct gputrace_nvtx event = event_of("nvtxDomain" name "Ex", domain);                                        \
-        nvtx_read_attributes(attributes, &event, &room);                                                              \
-        whole;                                                                                                        \
-    }                                                                                                                 \
-    static type NVTX_API function##_ex(const nvtxEventAttributes_t *attributes)                                       \
-    {                                                                                                                 \
-        struct nvtx_text room;                                                                                        \
-        struct gputrace_nvtx event = event_of("nvtx" name "Ex", &nvtx_default_domain);                                \
-        nvtx_read_attributes(attributes, &event, &room);                                                              \
-        whole;                                                                                                        \
-    }
-#define WITH_TEXT(type, function, name, brief, whole)                                 \
-    static type NVTX_API function##_a(const char *text)                               \
-    {                                                                                 \
-        const struct nvtx_domain *domain = &nvtx_default_domain;                      \
-        struct gputrace_text message = nvtx_ascii(text);                              \
-        uint32_t string = 0;                                                          \
-        brief;                                                                        \
-        struct gputrace_nvtx event = event_of("nvtx" name "A", domain);               \
-        event.message = message;                                                      \
-        event.string = string;                                                        \
-        whole;                                                                        \
-    }                                                                                 \
-    static type NVTX_API function##_w(const wchar_t *message)                         \
-    {                                                                                 \
-        struct nvtx_text room;                                                        \
-        struct gputrace_nvtx event = event_of("nvtx" name "W", &nvtx_default_domain); \
-        event.message = nvtx_wide(&room, message);                                    \
-        whole;                                                                        \
-    }
-#define EVENT(type, function, name, brief, whole, off_value)       \
-    WITH_ATTRIBUTES(type, function, name, brief, whole, off_value) \
-    WITH_TEXT(type, function, name, brief, whole)
-
-#define MARK_BRIEFLY                                                 \
-    if (published_briefly(SPOOL_NVTX_MARK, domain, string, message)) \
-    return
-#define PUSH_BRIEFLY                                                 \
-    if (published_briefly(SPOOL_NVTX_PUSH, domain, string, message)) \
-    return one_deeper(domain->number)
-#define START_WHOLE /* it has a number to be told as well */ \
-    (void)message;                                           \
-    (void)string
-
-EVENT(void, mark, "Mark", MARK_BRIEFLY, marked(&event), )
-EVENT(int, range_push, "RangePush", PUSH_BRIEFLY, return pushed(&event), NVTX_NO_PUSH_POP_TRACKING)
-EVENT(nvtxRangeId_t, range_start, "RangeStart", START_WHOLE, return started(&event), 0)
-
-static int NVTX_API range_pop(void)
-{
-    return popped("nvtxRangePop", &nvtx_default_domain);
-}
-
-static int NVTX_API domain_range_pop(nvtxDomainHandle_t domain)
-{
-    return popped("nvtxDomainRangePop", nvtx_domain_ours(domain));
-}
-
-static void NVTX_API range_end(nvtxRangeId_t range)
+static void NVTX_API RangeEnd(nvtxRangeId_t range)
 {
     ended("nvtxRangeEnd", &nvtx_default_domain, range);
 }
 
-static void NVTX_API domain_range_end(nvtxDomainHandle_t domain, nvtxRangeId_t range)
+static void NVTX_API DomainRangeEnd(nvtxDomainHandle_t domain, nvtxRangeId_t range)
 {
     ended("nvtxDomainRangeEnd", nvtx_domain_ours(domain), range);
 }
 
-static const struct nvtx_function default_events[] = {
-    NVTX_FUNCTION(CORE, MarkEx, mark_ex),
-    NVTX_FUNCTION(CORE, MarkA, mark_a),
-    NVTX_FUNCTION(CORE, MarkW, mark_w),
-    NVTX_FUNCTION(CORE, RangeStartEx, range_start_ex),
-    NVTX_FUNCTION(CORE, RangeStartA, range_start_a),
-    NVTX_FUNCTION(CORE, RangeStartW, range_start_w),
-    NVTX_FUNCTION(CORE, RangePushEx, range_push_ex),
-    NVTX_FUNCTION(CORE, RangePushA, range_push_a),
-    NVTX_FUNCTION(CORE, RangePushW, range_push_w),
-    NVTX_FUNCTION(CORE, RangePop, range_pop),
+static void NVTX_API RangeEnd_payload(nvtxDomainHandle_t domain, nvtxRangeId_t range, const nvtxPayloadData_t *payloads,
+                                      size_t count)
+{
+    if (range != 0)
+        with_payloads(SPOOL_NVTX_END, "nvtxRangeEndPayload", domain, range, payloads, count);
+}
+
+const struct nvtx_function nvtx_default_events[] = {
+    NVTX_FUNCTION(CORE, MarkEx, MarkEx),
+    NVTX_FUNCTION(CORE, MarkA, MarkA),
+    NVTX_FUNCTION(CORE, MarkW, MarkW),
+    NVTX_FUNCTION(CORE, RangeStartEx, RangeStartEx),
+    NVTX_FUNCTION(CORE, RangeStartA, RangeStartA),
+    NVTX_FUNCTION(CORE, RangeStartW, RangeStartW),
+    NVTX_FUNCTION(CORE, RangePushEx, RangePushEx),
+    NVTX_FUNCTION(CORE, RangePushA, RangePushA),
+    NVTX_FUNCTION(CORE, RangePushW, RangePushW),
+    NVTX_FUNCTION(CORE, RangePop, RangePop),
+    {0},
 };
 
-static const struct nvtx_function domain_events[] = {
-    NVTX_FUNCTION(CORE, RangeEnd, range_end),
-    NVTX_FUNCTION(CORE2, DomainMarkEx, domain_mark_ex),
-    NVTX_FUNCTION(CORE2, DomainRangeStartEx, domain_range_start_ex),
-    NVTX_FUNCTION(CORE2, DomainRangeEnd, domain_range_end),
-    NVTX_FUNCTION(CORE2, DomainRangePushEx, domain_range_push_ex),
-    NVTX_FUNCTION(CORE2, DomainRangePop, domain_range_pop),
+const struct nvtx_function nvtx_left_out_events[] = {
+    NVTX_FUNCTION(CORE, MarkEx, Mark_left_out),
+    NVTX_FUNCTION(CORE, MarkA, Mark_left_out),
+    NVTX_FUNCTION(CORE, MarkW, Mark_left_out),
+    NVTX_FUNCTION(CORE, RangeStartEx, RangeStart_left_out),
+    NVTX_FUNCTION(CORE, RangeStartA, RangeStart_left_out),
+    NVTX_FUNCTION(CORE, RangeStartW, RangeStart_left_out),
+    NVTX_FUNCTION(CORE, RangePushEx, RangePush_left_out),
+    NVTX_FUNCTION(CORE, RangePushA, RangePush_left_out),
+    NVTX_FUNCTION(CORE, RangePushW, RangePush_left_out),
+    {0},
 };
 
-/* Where the default domain is off: its first use is published, and nothing else. */
-#define LEFT_OUT(type, function, attributes, off_value)         \
-    static type NVTX_API left_out_##function(attributes unused) \
-    {                                                           \
-        (void)unused;                                           \
-        nvtx_default_domain_left_out();                         \
-        return off_value;                                       \
+const struct nvtx_function nvtx_domain_events[] = {
+    NVTX_FUNCTION(CORE, RangeEnd, RangeEnd), /* also ends ranges of other domains */
+    NVTX_FUNCTION(CORE2, DomainMarkEx, DomainMarkEx),
+    NVTX_FUNCTION(CORE2, DomainRangeStartEx, DomainRangeStartEx),
+    NVTX_FUNCTION(CORE2, DomainRangeEnd, DomainRangeEnd),
+    NVTX_FUNCTION(CORE2, DomainRangePushEx, DomainRangePushEx),
+    NVTX_FUNCTION(CORE2, DomainRangePop, DomainRangePop),
+    {0},
+};
+
+/* --- deferred events, which the program submits with their times, and the scopes they come from --- */
+
+static uint8_t NVTX_API domain_is_enabled(nvtxDomainHandle_t handle)
+{
+    return !nvtx_domain_ours(handle)->off;
+}
+
+static uint64_t NVTX_API scope_register(nvtxDomainHandle_t handle, const nvtxScopeAttr_t *attributes)
+{
+    const struct nvtx_domain *domain = nvtx_domain_ours(handle);
+    if (!attributes || domain->off || attributes->structSize < sizeof(*attributes))
+        return NVTX_SCOPE_NONE;
+    struct spool_nvtx_scope record = {
+        .id = nvtx_definition_id(attributes->scopeId), .parent = attributes->parentScope, .domain = domain->number};
+    nvtx_define(NVTX_RECORD(SCOPE, &record, .text = text_of(attributes->path)));
+    return record.id;
+}
+
+static void NVTX_API event_submit(nvtxDomainHandle_t handle, const nvtxPayloadData_t *payloads, size_t count)
+{
+    const struct nvtx_domain *domain = nvtx_domain_ours(handle);
+    if (domain->off)
+        return;
+    uint64_t now = clock_now();
+    struct spool_nvtx_deferred record = {.domain = domain->number};
+    nvtx_clocks_read();
+    record.number = nvtx_payloads_copy(domain, now, payloads, count, NULL, NULL);
+    if (record.number != 0)
+        nvtx_publish(NVTX_RECORD(DEFERRED, &record, .time = now));
+}
+
+static void NVTX_API event_batch_submit(nvtxDomainHandle_t handle, const nvtxEventBatch_t *batch)
+{
+    const struct nvtx_domain *domain = nvtx_domain_ours(handle);
+    const struct payload_schema *schema = batch ? nvtx_schema_find(domain->number, batch->eventSchemaId) : NULL;
+    if (domain->off || !schema || schema->size == 0 || schema->size > SPOOL_NVTX_TEXT_MAX || !batch->events)
+        return;
+    size_t stride = (size_t)schema->size, most = SPOOL_NVTX_TEXT_MAX / stride * stride; /* that one record holds */
+    size_t there = program_readable((uintptr_t)batch->events, batch->size) / stride * stride;
+    const nvtxPayloadData_t flexible = {
+        .schemaId = NVTX_TYPE_PAYLOAD_SCHEMA_REFERENCED, .size = batch->flexDataSize, .payload = batch->flexData};
+    nvtx_clocks_read();
+    for (size_t at = 0; at < there; at += most) {
+        const nvtxPayloadData_t events = {.schemaId = batch->eventSchemaId,
+                                          .size = there - at < most ? there - at : most,
+                                          .payload = (const char *)batch->events + at};
+        uint64_t now = clock_now();
+        struct spool_nvtx_deferred record = {.scope = batch->scope, .stride = stride, .domain = domain->number};
+        record.number = nvtx_payloads_copy_batch(domain, now, schema, &events, stride, &flexible);
+        nvtx_publish(NVTX_RECORD(DEFERRED, &record, .time = now));
     }
-#define LEFT_OUT_EACH(type, function, off_value)                            \
-    LEFT_OUT(type, function##_ex, const nvtxEventAttributes_t *, off_value) \
-    LEFT_OUT(type, function##_a, const char *, off_value)                   \
-    LEFT_OUT(type, function##_w, const wchar_t *, off_value)
-LEFT_OUT_EACH(void, mark, )
-LEFT_OUT_EACH(int, range_push, NVTX_NO_PUSH_POP_TRACKING)
-LEFT_OUT_EACH(nvtxRangeId_t, range_start, 0)
+}
 
-static const struct nvtx_function left_out_events[] = {
-    NVTX_FUNCTION(CORE, MarkEx, left_out_mark_ex),
-    NVTX_FUNCTION(CORE, MarkA, left_out_mark_a),
-    NVTX_FUNCTION(CORE, MarkW, left_out_mark_w),
-    NVTX_FUNCTION(CORE, RangeStartEx, left_out_range_start_ex),
-    NVTX_FUNCTION(CORE, RangeStartA, left_out_range_start_a),
-    NVTX_FUNCTION(CORE, RangeStartW, left_out_range_start_w),
-    NVTX_FUNCTION(CORE, RangePushEx, left_out_range_push_ex),
-    NVTX_FUNCTION(CORE, RangePushA, left_out_range_push_a),
-    NVTX_FUNCTION(CORE, RangePushW, left_out_range_push_w),
+const struct nvtx_function nvtx_payload_functions[] = {
+    NVTX_EXTENSION_FUNCTION(nvtxMarkPayload, Mark_payload),
+    NVTX_EXTENSION_FUNCTION(nvtxRangePushPayload, RangePush_payload),
+    NVTX_EXTENSION_FUNCTION(nvtxRangePopPayload, RangePop_payload),
+    NVTX_EXTENSION_FUNCTION(nvtxRangeStartPayload, RangeStart_payload),
+    NVTX_EXTENSION_FUNCTION(nvtxRangeEndPayload, RangeEnd_payload),
+    NVTX_EXTENSION_FUNCTION(nvtxDomainIsEnabled, domain_is_enabled),
+    NVTX_EXTENSION_FUNCTION(nvtxScopeRegister, scope_register),
+    NVTX_EXTENSION_FUNCTION(nvtxEventSubmit, event_submit),
+    NVTX_EXTENSION_FUNCTION(nvtxEventBatchSubmit, event_batch_submit),
+    {0},
 };
-
-const struct nvtx_functions nvtx_default_events = NVTX_FUNCTIONS(default_events);
-const struct nvtx_functions nvtx_left_out_events = NVTX_FUNCTIONS(left_out_events);
-const struct nvtx_functions nvtx_domain_events = NVTX_FUNCTIONS(domain_events);

@@ -1,9 +1,5 @@
-#include "agent/nvtx/payload_copy.h"
-
-#include "agent/nvtx/definitions.h"
-#include "agent/nvtx/program_memory.h"
-#include "agent/nvtx/schemas.h"
-#include "common/utf8.h"
+#include "agent/nvtx/nvtx.h"
+#include "common/text.h"
 
 #define COPIES_MAX 64 /* of what pointers lead to, for one event; more are counted */
 
@@ -12,7 +8,7 @@ struct payload_copy {
     uint64_t number, time;
     uint32_t domain;
     struct gputrace_nvtx *event; /* NULL: its attributes are not asked for */
-    struct nvtx_text *room;
+    struct nvtx_text *text;
     struct payload_reader reader;
     struct payload_blob blobs[PAYLOAD_BLOBS_MAX];
     uint64_t published[COPIES_MAX]; /* addresses of what pointers led to */
@@ -64,25 +60,25 @@ static void set_message(struct payload_copy *copy, struct gputrace_text text, ui
     copy->event->string = string;
 }
 
-static void take_text(struct payload_copy *copy, const void *bytes, uint64_t count, uint64_t width)
+static void read_text(struct payload_copy *copy, const void *bytes, uint64_t count, uint64_t width)
 {
     if (width == 1)
         set_message(copy, (struct gputrace_text){bytes, (uint32_t)count}, 0);
-    else if (copy->room)
+    else if (copy->text)
         set_message(copy,
-                    (struct gputrace_text){copy->room->wide,
-                                           (uint32_t)utf8_from_units(copy->room->wide, sizeof(copy->room->wide), bytes,
+                    (struct gputrace_text){copy->text->wide,
+                                           (uint32_t)utf8_from_units(copy->text->wide, sizeof(copy->text->wide), bytes,
                                                                      (size_t)count, (size_t)width)},
                     0);
 }
 
-static void take_attribute(struct payload_copy *copy, const struct payload_field *field, const uint8_t *bytes)
+static void read_attribute(struct payload_copy *copy, const struct payload_field *field, const uint8_t *bytes)
 {
     enum payload_value value = field->nested ? PAYLOAD_NONE : payload_value_of(field->entry->type);
     if (!copy->event || field->count == 0)
         return;
     if (field->form == PAYLOAD_TEXT && (field->entry->flags & PAYLOAD_FLAG_EVENT_MESSAGE)) {
-        take_text(copy, bytes, payload_text_length(bytes, field->count * field->unit, field->unit), field->unit);
+        read_text(copy, bytes, payload_text_length(bytes, field->count * field->unit, field->unit), field->unit);
     } else if (field->form == PAYLOAD_ONE && value == PAYLOAD_CATEGORY) {
         copy->event->category = (uint32_t)payload_load(bytes, 4);
     } else if (field->form == PAYLOAD_ONE && value == PAYLOAD_COLOR) {
@@ -154,7 +150,7 @@ static void follow_pointer(struct payload_copy *copy, struct payload_field *fiel
     uint64_t taken = payload_found(field, bytes, there);
     uint64_t size = count == PAYLOAD_TERMINATED ? taken : field->unit * count;
     taken = field->form == PAYLOAD_TEXT ? field->count * field->unit : taken;
-    take_attribute(copy, field, bytes);
+    read_attribute(copy, field, bytes);
     if (!is_new(copy, field->address))
         return;
     publish_copy(copy,
@@ -182,7 +178,7 @@ static void follow(struct payload_copy *copy, const struct payload_cursor *curso
         for (uint64_t i = 0; i < field->count && i < COPIES_MAX; i++)
             follow_handle(copy, field->entry, payload_load(bytes + i * field->unit, sizeof(uint64_t)));
     else
-        take_attribute(copy, field, bytes);
+        read_attribute(copy, field, bytes);
 }
 
 static void follow_all(struct payload_copy *copy, const struct payload_schema *schema, const uint8_t *bytes,
@@ -195,12 +191,6 @@ static void follow_all(struct payload_copy *copy, const struct payload_schema *s
     payload_begin(&cursor, &copy->reader, schema, bytes, size, start);
     while (payload_next(&cursor, &field))
         follow(copy, &cursor, &field, depth);
-}
-
-static void follow_pointers(struct payload_copy *copy, const struct payload_schema *schema, const uint8_t *bytes,
-                            uint64_t size, uint64_t start)
-{
-    follow_all(copy, schema, bytes, size, start, 0);
 }
 
 /* --- what the program passes --- */
@@ -222,7 +212,7 @@ static void begin(struct payload_copy *copy, const struct nvtx_domain *domain, u
     copy->time = time;
     copy->domain = domain->number;
     copy->event = NULL;
-    copy->room = NULL;
+    copy->text = NULL;
     copy->reader =
         (struct payload_reader){.find = find_schema, .context = copy, .blobs = copy->blobs, .budget = PAYLOAD_BUDGET};
     copy->published_count = 0;
@@ -271,7 +261,7 @@ static uint64_t readable(const struct payload_schema *schema, const nvtxPayloadD
 }
 
 /* Publishes payload INDEX; its pointers are followed later. */
-static void take(struct payload_copy *copy, const nvtxPayloadData_t *payload, uint32_t index)
+static void copy_payload(struct payload_copy *copy, const nvtxPayloadData_t *payload, uint32_t index)
 {
     const struct payload_schema *schema = find_schema(copy, payload->schemaId);
     struct payload_blob *blob = &copy->blobs[index];
@@ -301,36 +291,36 @@ static void finish(struct payload_copy *copy)
 }
 
 uint64_t nvtx_payloads_copy(const struct nvtx_domain *domain, uint64_t time, const nvtxPayloadData_t *payloads,
-                            size_t count, struct gputrace_nvtx *event, struct nvtx_text *room)
+                            size_t count, struct gputrace_nvtx *event, struct nvtx_text *text)
 {
     struct payload_copy copy;
     if (!payloads || count == 0)
         return 0;
     begin(&copy, domain, time);
     copy.event = event;
-    copy.room = room;
+    copy.text = text;
     if (count > 1) /* one is there, if any is */
         count = program_readable((uintptr_t)payloads, (count < COUNT_MAX ? count : COUNT_MAX) * sizeof(*payloads)) /
                 sizeof(*payloads);
     for (uint32_t i = 0; i < count && i < PAYLOAD_BLOBS_MAX; i++)
-        take(&copy, &payloads[i], i);
+        copy_payload(&copy, &payloads[i], i);
     copy.lost = count > PAYLOAD_BLOBS_MAX ? count - PAYLOAD_BLOBS_MAX : 0;
     for (size_t i = 0; i < copy.reader.blob_count; i++) {
         const struct payload_schema *schema = find_schema(&copy, copy.blobs[i].schema);
         if (schema && schema->walks)
-            follow_pointers(&copy, schema, copy.blobs[i].bytes, copy.blobs[i].size, 0);
+            follow_all(&copy, schema, copy.blobs[i].bytes, copy.blobs[i].size, 0, 0);
     }
     finish(&copy);
     return copy.number;
 }
 
-static void read_payloads(const nvtxEventAttributes_t *attributes, struct gputrace_nvtx *event, struct nvtx_text *room)
+static void read_payloads(const nvtxEventAttributes_t *attributes, struct gputrace_nvtx *event, struct nvtx_text *text)
 {
     const nvtxPayloadData_t *payloads = (const nvtxPayloadData_t *)(uintptr_t)attributes->payload.ullValue;
     if (attributes->payloadType != NVTX_PAYLOAD_TYPE_EXT || attributes->reserved0 <= 0)
         return;
     const struct nvtx_domain domain = {.number = event->domain};
-    event->payload = nvtx_payloads_copy(&domain, event->call.end, payloads, (size_t)attributes->reserved0, event, room);
+    event->payload = nvtx_payloads_copy(&domain, event->call.end, payloads, (size_t)attributes->reserved0, event, text);
     event->payload_type = event->payload ? SPOOL_NVTX_PAYLOAD_PIECES : 0;
 }
 
@@ -339,14 +329,14 @@ uint64_t nvtx_payloads_copy_batch(const struct nvtx_domain *domain, uint64_t tim
 {
     struct payload_copy copy;
     begin(&copy, domain, time);
-    take(&copy, events, 0);
+    copy_payload(&copy, events, 0);
     if (flexible->payload && flexible->size > 0)
-        take(&copy, flexible, 1);
+        copy_payload(&copy, flexible, 1);
     unsigned left = BATCH_BUDGET;
     for (uint64_t at = 0; schema->walks && left > 0 && at + stride <= copy.blobs[0].size; at += stride) {
         unsigned budget = left < PAYLOAD_BUDGET ? left : PAYLOAD_BUDGET;
         copy.reader.budget = budget;
-        follow_pointers(&copy, schema, copy.blobs[0].bytes, copy.blobs[0].size, at);
+        follow_all(&copy, schema, copy.blobs[0].bytes, copy.blobs[0].size, at, 0);
         left -= budget - copy.reader.budget;
     }
     copy.lost += left == 0;
@@ -364,7 +354,7 @@ static void read_payload(const nvtxEventAttributes_t *attributes, struct gputrac
     event->payload = attributes->payload.ullValue; /* as bits; the type says how many of them count */
 }
 
-void nvtx_read_attributes(const nvtxEventAttributes_t *attributes, struct gputrace_nvtx *event, struct nvtx_text *room)
+void nvtx_read_attributes(const nvtxEventAttributes_t *attributes, struct gputrace_nvtx *event, struct nvtx_text *text)
 {
     if (!attributes)
         return;
@@ -377,7 +367,7 @@ void nvtx_read_attributes(const nvtxEventAttributes_t *attributes, struct gputra
     if (NVTX_HAS(attributes, payload))
         read_payload(attributes, event);
     if (NVTX_HAS(attributes, message))
-        event->message = nvtx_message(attributes->messageType, attributes->message, room, &event->string);
+        event->message = nvtx_message(attributes->messageType, attributes->message, text, &event->string);
     if (NVTX_HAS(attributes, payload) && attributes->payloadType == NVTX_PAYLOAD_TYPE_EXT)
-        read_payloads(attributes, event, room); /* what stands in payloads counts more */
+        read_payloads(attributes, event, text); /* what stands in payloads counts more */
 }

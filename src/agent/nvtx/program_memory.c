@@ -1,12 +1,9 @@
-#include "agent/nvtx/program_memory.h"
-
 #include <errno.h>
-#include <stdbool.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common/page.h"
-#include "common/payload.h"
+#include "agent/nvtx/nvtx.h"
+#include "common/memory.h"
 
 #define SIGNAL_SET_BYTES 8
 

@@ -1,35 +1,22 @@
-#include "agent/nvtx/schemas.h"
-
+/*
+ * Payload schemas and enumerations that the program registered, and the semantic extensions.
+ */
 #include <stdlib.h>
 
 #include "agent/dispatch/fork_watch.h"
-#include "agent/nvtx/definitions.h"
-#include "agent/nvtx/domains.h"
 #include "agent/nvtx/nvtx.h"
-#include "agent/nvtx/program_memory.h"
-
-#define BUCKETS 4096u /* a program may register one schema after the other */
 
 struct known {
+    struct nvtx_known known;
     struct payload_schema schema;
-    uint32_t domain, number;
-    struct known *next;
+    uint32_t number;
     struct payload_entry entries[];
 };
-
-/* Only ever added to: read without a lock. */
-static struct known *buckets[BUCKETS];
-
-static struct known **bucket_of(uint32_t domain, uint64_t id)
-{
-    return &buckets[(id ^ id >> 24 ^ domain * 31u) % BUCKETS];
-}
+static struct nvtx_known_table schemas;
 
 const struct payload_schema *nvtx_schema_find(uint32_t domain, uint64_t id)
 {
-    struct known *known = __atomic_load_n(bucket_of(domain, id), __ATOMIC_ACQUIRE);
-    while (known && (known->schema.id != id || known->domain != domain))
-        known = known->next;
+    const struct known *known = (const struct known *)nvtx_known_find(&schemas, domain, id);
     return known ? &known->schema : NULL;
 }
 
@@ -38,17 +25,16 @@ static const struct payload_schema *find_in_domain(const void *domain, uint64_t 
     return nvtx_schema_find(*(const uint32_t *)domain, id);
 }
 
-static void add(struct known *known)
+static uint64_t add(struct known *known)
 {
-    struct payload_reader reader = {.find = find_in_domain, .context = &known->domain, .budget = PAYLOAD_BUDGET};
-    struct known **bucket = bucket_of(known->domain, known->schema.id);
+    struct payload_reader reader = {.find = find_in_domain, .context = &known->known.domain, .budget = PAYLOAD_BUDGET};
     payload_measure(&known->schema, &reader);
-    known->next = __atomic_load_n(bucket, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n(bucket, &known->next, known, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-        ;
+    known->known.id = known->schema.id;
+    nvtx_known_add(&schemas, &known->known);
+    return known->schema.id;
 }
 
-/* Room for a schema of COUNT entries, of which those that can be read are kept; NULL: there is nothing to keep. */
+/* A schema of COUNT entries, of which those that can be read are kept; NULL: there is nothing to keep. */
 static struct known *make(const struct nvtx_domain *domain, const void *entries, size_t *count, size_t bytes_of_one)
 {
     size_t wanted = *count < PAYLOAD_ENTRIES_MAX ? *count : PAYLOAD_ENTRIES_MAX;
@@ -57,7 +43,7 @@ static struct known *make(const struct nvtx_domain *domain, const void *entries,
     struct known *known = left_out ? NULL : calloc(1, sizeof(*known) + *count * sizeof(struct payload_entry));
     if (!known)
         return NULL;
-    known->domain = domain->number;
+    known->known.domain = domain->number;
     known->number = nvtx_definition_number();
     known->schema.count = (uint32_t)*count;
     known->schema.entries = known->entries;
@@ -72,17 +58,17 @@ static void define_schema(const struct known *known, const char *name, size_t en
         .size = known->schema.size,
         .pack = known->schema.pack,
         .number = known->number,
-        .domain = known->domain,
+        .domain = known->known.domain,
         .kind = known->schema.kind,
         .entries = entries < UINT32_MAX ? (uint32_t)entries : UINT32_MAX,
     };
-    nvtx_define(NVTX_RECORD(SCHEMA, &record, .text = nvtx_ascii(name)));
+    nvtx_define(NVTX_RECORD(SCHEMA, &record, .text = text_of(name)));
 }
 
 static void define_entry(const struct known *known, uint32_t index, const char *name, const char *description)
 {
     const struct payload_entry *entry = &known->entries[index];
-    struct gputrace_text text = nvtx_ascii(name);
+    struct gputrace_text text = text_of(name);
     struct spool_nvtx_entry record = {
         .flags = entry->flags,
         .type = entry->type,
@@ -92,7 +78,7 @@ static void define_entry(const struct known *known, uint32_t index, const char *
         .index = index,
         .name_length = text.length < SPOOL_NVTX_TEXT_MAX ? text.length : SPOOL_NVTX_TEXT_MAX,
     };
-    nvtx_define(NVTX_RECORD(ENTRY, &record, .text = text, .more = nvtx_ascii(description)));
+    nvtx_define(NVTX_RECORD(ENTRY, &record, .text = text, .more = text_of(description)));
 }
 
 /* --- schemas --- */
@@ -135,8 +121,7 @@ static uint64_t NVTX_API schema_register(nvtxDomainHandle_t handle, const nvtxPa
         define_entry(known, i, entries[i].name, entries[i].description);
         nvtx_semantics_define(entries[i].semantics, NVTX_SEMANTICS_OF_ENTRY, known->number, i);
     }
-    add(known);
-    return known->schema.id;
+    return add(known);
 }
 
 /* --- enumerations --- */
@@ -160,58 +145,42 @@ static uint64_t NVTX_API enum_register(nvtxDomainHandle_t handle, const nvtxPayl
         known->entries[i] = (struct payload_entry){.flags = entries[i].isFlag != 0, .detail = entries[i].value};
         define_entry(known, i, entries[i].name, NULL);
     }
-    add(known);
-    return known->schema.id;
+    return add(known);
 }
 
-static const struct nvtx_extension_function functions[] = {
+const struct nvtx_function nvtx_schema_functions[] = {
     NVTX_EXTENSION_FUNCTION(nvtxPayloadSchemaRegister, schema_register),
     NVTX_EXTENSION_FUNCTION(nvtxPayloadEnumRegister, enum_register),
+    {0},
 };
-
-const struct nvtx_extension_functions nvtx_schema_functions = NVTX_EXTENSION_FUNCTIONS(functions);
 
 /* --- semantics --- */
 
 #define LIST_MAX 16 /* a list that does not end is left */
 
-static void read_scope(const nvtxSemanticsScope_t *scope, struct spool_nvtx_semantics *record)
-{
-    record->scope = scope->scopeId;
-    record->meanings |= SPOOL_NVTX_SCOPE_MEANT;
-}
-
-static void read_time(const nvtxSemanticsTime_t *time, struct spool_nvtx_semantics *record)
-{
-    record->time_domain = time->timeDomainId;
-    record->meanings |= SPOOL_NVTX_TIME_MEANT;
-    nvtx_clock_used(time->timeDomainId);
-}
-
-static void read_counter(const nvtxSemanticsCounter_t *counter, struct spool_nvtx_semantics *record,
-                         struct gputrace_text *unit)
-{
-    record->flags = counter->flags;
-    record->numerator = counter->unitScaleNumerator;
-    record->denominator = counter->unitScaleDenominator;
-    record->limit_type = (uint32_t)counter->limitType;
-    record->least = counter->min.u64;
-    record->most = counter->max.u64;
-    record->meanings |= SPOOL_NVTX_COUNTER_MEANT;
-    *unit = nvtx_ascii(counter->unit);
-}
-
-/* What is not known, or too short for what it says it is, is passed over. */
+/* Semantics that are not known, or too short for what they say they are, are passed over. */
 static void read_one(const nvtxSemanticsHeader_t *header, struct spool_nvtx_semantics *record,
                      struct gputrace_text *unit)
 {
-    const void *at = header;
-    if (header->semanticId == NVTX_SEMANTIC_ID_SCOPE_V1 && header->structSize >= sizeof(nvtxSemanticsScope_t))
-        read_scope(at, record);
-    else if (header->semanticId == NVTX_SEMANTIC_ID_TIME_V1 && header->structSize >= sizeof(nvtxSemanticsTime_t))
-        read_time(at, record);
-    else if (header->semanticId == NVTX_SEMANTIC_ID_COUNTERS_V1 && header->structSize >= sizeof(nvtxSemanticsCounter_t))
-        read_counter(at, record, unit);
+    if (header->semanticId == NVTX_SEMANTIC_ID_SCOPE_V1 && header->structSize >= sizeof(nvtxSemanticsScope_t)) {
+        record->scope = ((const nvtxSemanticsScope_t *)(const void *)header)->scopeId;
+        record->meanings |= SPOOL_NVTX_SCOPE_MEANT;
+    } else if (header->semanticId == NVTX_SEMANTIC_ID_TIME_V1 && header->structSize >= sizeof(nvtxSemanticsTime_t)) {
+        record->time_domain = ((const nvtxSemanticsTime_t *)(const void *)header)->timeDomainId;
+        record->meanings |= SPOOL_NVTX_TIME_MEANT;
+        nvtx_clock_used(record->time_domain);
+    } else if (header->semanticId == NVTX_SEMANTIC_ID_COUNTERS_V1 &&
+               header->structSize >= sizeof(nvtxSemanticsCounter_t)) {
+        const nvtxSemanticsCounter_t *counter = (const void *)header;
+        record->flags = counter->flags;
+        record->numerator = counter->unitScaleNumerator;
+        record->denominator = counter->unitScaleDenominator;
+        record->limit_type = (uint32_t)counter->limitType;
+        record->least = counter->min.u64;
+        record->most = counter->max.u64;
+        record->meanings |= SPOOL_NVTX_COUNTER_MEANT;
+        *unit = text_of(counter->unit);
+    }
 }
 
 void nvtx_semantics_define(const nvtxSemanticsHeader_t *first, uint16_t what, uint32_t of, uint32_t index)

@@ -17,7 +17,7 @@
 
 #include "agent/dispatch/registry.h"
 #include "common/clock.h"
-#include "common/rank.h"
+#include "common/settings.h"
 
 /* What a thread brings upon itself comes all the same, and would end the program were it blocked. */
 static const int own_faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
@@ -129,7 +129,7 @@ void process_facts_fill(struct spool_header *header, uint64_t trace_bits)
     header->process_started = read_stat(STAT_STARTED);
     header->pid_namespace = pid_namespace();
     header->monotonic_ahead = time_namespace_offset();
-    struct rank rank;
+    struct job_rank rank;
     rank_read(&rank);
     header->rank = (uint32_t)(rank.rank + 1);
     header->local_rank = (uint32_t)(rank.local + 1);

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "common/page.h"
+#include "common/memory.h"
 
 /* A slot for each segment that is mapped; a chunk knows the number of its slot. */
 #define SEGMENTS_MAX 4096u

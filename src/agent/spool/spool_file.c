@@ -13,9 +13,8 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/temporary_file.h"
+#include "common/memory.h"
 #include "common/log.h"
-#include "common/page.h"
 #include "agent/spool/process.h"
 #include "common/spool.h"
 
@@ -39,7 +38,7 @@ static int may_grow(int fd, uint64_t end, uint64_t bytes)
     struct rlimit limit;
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && end > limit.rlim_cur)
         return EFBIG;
-    return disk_room(fd, bytes) ? 0 : ENOSPC;
+    return disk_has_space(fd, bytes) ? 0 : ENOSPC;
 }
 
 /* Room on the disk, and pages in memory. Returns 0, or errno. */

@@ -1,6 +1,8 @@
 #include "trace/build/capture_intervals.h"
 
 #include "common/log.h"
+#include "trace/build/event_passes.h"
+#include "trace/build/piece_writer.h"
 
 void capture_intervals_release(struct capture_intervals *capture_intervals)
 {
@@ -60,4 +62,30 @@ uint64_t capture_intervals_end(const struct capture_intervals *capture_intervals
         if (!capture_intervals->marks.items[i].on)
             return capture_intervals->marks.items[i].time;
     return UINT64_MAX;
+}
+
+int index_capture(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    (void)conversion;
+    if (!process_index_span(process, event))
+        return 0;
+    return process_thread(process, TRACK_THREAD, event->thread) ? 0 : -1;
+}
+
+int write_capture(struct piece_writer *out, struct process *process, const struct event *event)
+{
+    const struct track *thread = tracks_get(&process->tracks, TRACK_THREAD, 0, 0, event->thread);
+    if (!process->cuda && !process->nvtx_seen)
+        return 0; /* nothing was recorded: the trace has no events */
+    if (!thread || !process_knows_time(process, event->start))
+        return 0;
+    struct args args = {0};
+    args_text(&args, ARG_REASON, event->text, event->text_length);
+    struct slice slice = {.category = CATEGORY_CAPTURE,
+                          .name = name_plain(event->capture.on ? "Recording on" : "Recording off"),
+                          .row = {thread->pid, thread->tids[0]},
+                          .start = event->start,
+                          .args = &args};
+    out->writer.format->instant(&out->writer, &slice);
+    return 0;
 }

@@ -57,9 +57,7 @@ static inline uint64_t clock_axis_place(const struct clock_axis *axis, const str
 }
 
 struct conversion;
-struct piece_writer;
 struct event;
-struct json_out;
 struct process;
 struct spool_part;
 

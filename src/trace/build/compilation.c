@@ -4,6 +4,7 @@
 
 #include "common/log.h"
 #include "common/spool_records.h"
+#include "trace/build/event_passes.h"
 #include "trace/build/piece_writer.h"
 #include "trace/spool/cuda_names.h"
 
@@ -112,7 +113,7 @@ static int join_phases(struct compilation *compilation)
         else
             steps[kept++] = steps[i];
         if (i % REST_STEPS == 0)
-            file_vector_rest(&compilation->steps);
+            file_vector_evict(&compilation->steps);
     }
     compilation->steps.count = kept;
     return 0;
@@ -151,7 +152,7 @@ static int find_threads(struct compilation *compilation, const struct launches *
         struct compilation_step *step = &compilation->steps.items[i];
         const struct launch *launch = step->correlation ? launches_get(launches, step->correlation) : NULL;
         if (i % REST_STEPS == 0)
-            file_vector_rest(&compilation->steps);
+            file_vector_evict(&compilation->steps);
         if (!is_jit(step) && step->start != 0 && step->correlation != 0)
             caller = step;
         else if (is_jit(step) && caller && caller->correlation == step->correlation)
@@ -186,7 +187,7 @@ int compilation_close(struct compilation *compilation, const struct capture_inte
     for (size_t i = 0; i < compilation->steps.count; i++) {
         struct compilation_step *step = &compilation->steps.items[i];
         if (i % REST_STEPS == 0)
-            file_vector_rest(&compilation->steps);
+            file_vector_evict(&compilation->steps);
         if (step->start == 0 || !capture_intervals_hold(capture_intervals, step->start))
             continue; /* an end whose start was not recorded is no phase */
         if (!is_jit(step))
@@ -204,8 +205,17 @@ int compilation_close(struct compilation *compilation, const struct capture_inte
 
 #define EVICT_ITEMS ((size_t)1 << 16) /* are walked over before indexes give their pages back */
 
-int index_phase(struct process *process, const struct event *event)
+int index_jit(struct conversion *conversion, struct process *process, const struct event *event)
 {
+    (void)conversion;
+    return process_index_span(process, event) ? compilation_jit(process->compilation, event) : 0;
+}
+
+int index_phase(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    (void)conversion;
+    if (!process_index_span(process, event))
+        return 0;
     if (event->phase.trigger == SPOOL_TRIGGER_NONE || event->phase.trigger >= SPOOL_TRIGGER_COUNT) {
         process->losses.undecoded++;
         return 0;

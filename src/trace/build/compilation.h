@@ -63,14 +63,10 @@ int compilation_jit(struct compilation *compilation, const struct event *event);
 int compilation_close(struct compilation *compilation, const struct capture_intervals *capture_intervals,
                       const struct launches *launches, uint64_t time);
 
-struct conversion;
 struct piece_writer;
-struct event;
-struct json_out;
 struct process;
 
 /* compilation.c: likewise. */
-int index_phase(struct process *process, const struct event *event);
 int resolve_compilation(struct process *process);
 int write_compilation(struct piece_writer *out, struct process *process);
 

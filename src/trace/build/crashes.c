@@ -13,17 +13,16 @@
 #include "common/log.h"
 #include "common/spool.h"
 #include "common/spool_records.h"
+#include "trace/build/event_passes.h"
 #include "trace/build/launches.h"
 #include "trace/build/process.h"
 #include "trace/spool/cuda_names.h"
 
-int index_crash_record(struct process *process, const struct event *event)
+int index_crash_record(struct conversion *conversion, struct process *process, const struct event *event)
 {
-    if (!process_knows_time(process, event->start)) {
-        process->losses.undecoded++;
+    (void)conversion;
+    if (!process_index_span(process, event))
         return 0;
-    }
-    widen_process_time(process, event->start, event->start);
     struct event *kept = array_push(&process->crash_records);
     if (!kept)
         return error_no_memory("last words");

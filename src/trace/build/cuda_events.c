@@ -4,6 +4,8 @@
 
 #include "common/log.h"
 #include "common/settings.h"
+#include "trace/build/event_passes.h"
+#include "trace/build/capture_intervals.h"
 #include "trace/build/gpu_ops.h"
 #include "trace/build/nvtx.h"
 #include "trace/build/launches.h"
@@ -158,4 +160,58 @@ int write_sync(struct piece_writer *out, struct process *process, const struct e
                           .args = &args};
     out->writer.format->slice(&out->writer, &slice);
     return 0;
+}
+
+/* --- index and resolve passes --- */
+
+int index_cuda_event(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    bool shown = process_was_to_record(process, TRACE_EVENT_TIMES);
+    if (shown && event->start != 0 && process_knows_time(process, event->start)) {
+        widen_process_time(process, event->start, event->start);
+        if (!process_stream(conversion, process, TRACK_STREAM, process_device(process, event->device, event->context),
+                            event->context, event->stream))
+            return -1;
+    }
+    return process->agent_waits ? 0 : cuda_events_index(process->cuda_events, event);
+}
+
+int index_event_record(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    (void)conversion;
+    return cuda_events_index(process->cuda_events, event);
+}
+
+int index_sync(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    (void)conversion;
+    if (!process_index_span(process, event))
+        return 0;
+    return tracks_put(&process->waits, TRACK_SYNC, event->device, event->context, event->stream, NULL) ? 0 : -1;
+}
+
+int index_agent_sync(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    process->cuda = true;
+    return capture_intervals_hold(process->capture_intervals, event->start) ? index_sync(conversion, process, event)
+                                                                            : 0;
+}
+
+int resolve_sync(struct process *process, const struct event *event)
+{
+    uint32_t device = process_device(process, event->device, event->context);
+    struct track *track = tracks_get(&process->tracks, TRACK_SYNC, device, event->context, event->stream);
+    if (!track || !process_knows_span(process, event))
+        return 0;
+    return lanes_collect(&track->lanes, event->start, event->end);
+}
+
+int resolve_agent_sync(struct process *process, const struct event *event)
+{
+    return capture_intervals_hold(process->capture_intervals, event->start) ? resolve_sync(process, event) : 0;
+}
+
+int write_agent_sync(struct piece_writer *out, struct process *process, const struct event *event)
+{
+    return capture_intervals_hold(process->capture_intervals, event->start) ? write_sync(out, process, event) : 0;
 }

@@ -32,12 +32,4 @@ int cuda_events_sort(struct cuda_events *events);
 /* The record that an EVENT_SYNC waited for: the one with its sync id, else the last before it. NULL: not known. */
 const struct cuda_event_record *cuda_events_find(const struct cuda_events *events, const struct event *sync);
 
-struct conversion;
-struct piece_writer;
-struct event;
-struct json_out;
-struct process;
-int write_cuda_event(struct piece_writer *out, struct process *process, const struct event *event);
-int write_sync(struct piece_writer *out, struct process *process, const struct event *event);
-
 #endif

@@ -3,11 +3,10 @@
 #include "common/log.h"
 #include "common/settings.h"
 #include "trace/build/launches.h"
-#include "trace/build/nvtx_write.h"
+#include "trace/build/nvtx.h"
 #include "trace/build/piece_writer.h"
 #include "trace/build/projections.h"
 #include "trace/spool/agent_records.h"
-#include "trace/spool/records.h"
 
 #define EVICT_RANGES ((size_t)1 << 17) /* are closed before pages are given back */
 
@@ -28,8 +27,8 @@ void device_ranges_release(struct device_ranges *ranges)
 void device_ranges_evict(const struct device_ranges *ranges)
 {
     stream_markers_rest(&ranges->moments);
-    file_vector_rest(&ranges->items);
-    file_vector_rest(&ranges->edges);
+    file_vector_evict(&ranges->items);
+    file_vector_evict(&ranges->edges);
 }
 
 static int no_memory(void)

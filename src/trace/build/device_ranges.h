@@ -78,8 +78,6 @@ bool device_ranges_cut(struct device_ranges *ranges, const struct event *work);
 
 struct conversion;
 struct piece_writer;
-struct event;
-struct json_out;
 struct process;
 
 /* device_ranges.c. An EVENT_DEVICE_RANGE, and CUPTI's record of a CUDA event; then, once all were seen, their times. */

@@ -14,7 +14,7 @@
 #include "trace/build/launches.h"
 #include "trace/build/plugins.h"
 #include "trace/build/process.h"
-#include "trace/build/cupti_events.h"
+#include "trace/build/event_passes.h"
 
 bool call_is_plugins(const struct process *process, const struct event *api)
 {
@@ -40,7 +40,7 @@ static bool was_started_suppressed(struct process *process, const struct event *
 
 static bool is_plugins(struct process *process, const struct event *event)
 {
-    switch (cupti_event_kind(event->type)->cause) {
+    switch (cupti_passes[event->type].cause) {
     case ON_THREAD: return call_is_plugins(process, event);
     case WITHIN_CALL: return happened_suppressed(process, event);
     case STARTED_BY_CALL: return was_started_suppressed(process, event);
@@ -88,10 +88,4 @@ bool event_is_shown(struct process *process, const struct event *event)
     if (calls_recorded)
         return launch && launch->from != LAUNCH_UNKNOWN;
     return capture_intervals_hold(process->capture_intervals, event->start);
-}
-
-/* What plugins do is not recorded. */
-bool agent_wait_is_shown(const struct process *process, const struct event *event)
-{
-    return !process->capture_intervals->limited || capture_intervals_hold(process->capture_intervals, event->start);
 }

@@ -4,17 +4,12 @@
 
 #include <stdbool.h>
 
-struct conversion;
-struct piece_writer;
 struct event;
-struct json_out;
 struct process;
 
 /* shows.c: whether the trace shows what CUPTI recorded here: it started, or was launched, while recording was on, and
  * is not of a plugin. The calls of the process must be known. */
 bool event_is_shown(struct process *process, const struct event *event);
-/* The same of an EVENT_SYNC that the library recorded. */
-bool agent_wait_is_shown(const struct process *process, const struct event *event);
 /* Whether the call was made by a plugin. */
 bool call_is_plugins(const struct process *process, const struct event *api);
 /* Whether there are calls that are not the program's: of plugins, and of the library where device ranges start and end.

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "common/settings.h"
+#include "trace/build/event_passes.h"
+#include "trace/build/device_ranges.h"
 #include "trace/build/kernel_names.h"
 #include "trace/build/launches.h"
 #include "trace/build/piece_writer.h"
@@ -244,6 +246,26 @@ static void write_flow_end(struct piece_writer *out, struct process *process, co
     };
     if (flow.id != 0)
         out->writer.format->flow_end(&out->writer, &flow);
+}
+
+int index_gpu_op(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    (void)conversion;
+    if (event->type == EVENT_KERNEL && index_kernel_name(process, event) != 0)
+        return -1;
+    if (process->device_ranges->any && !event->in_flight && process_knows_span(process, event))
+        device_ranges_work(process->device_ranges, event);
+    return 0;
+}
+
+int resolve_gpu_op(struct process *process, const struct event *event)
+{
+    struct track *stream = tracks_look(&process->tracks, &process->tracks.recent, TRACK_STREAM, event->device,
+                                       event->context, event->stream);
+    if (lanes_collect_own(&stream->lanes, event->start, event->end, process->part) != 0)
+        return -1;
+    resolve_device_gpu_op(process, event);
+    return 0;
 }
 
 int write_gpu_op(struct piece_writer *out, struct process *process, const struct event *event)

@@ -24,15 +24,10 @@ struct occupancy occupancy_of(const struct device *device, const struct event *k
 /* Blocks of this size that one multiprocessor can hold at once. */
 uint32_t occupancy_blocks(const struct device *device, uint32_t threads, uint32_t registers, uint32_t shared);
 
-struct conversion;
-struct piece_writer;
-struct event;
-struct json_out;
 struct process;
 struct args;
 
 /* Events of CUPTI's records, and of ours. */
-int write_gpu_op(struct piece_writer *out, struct process *process, const struct event *event);
 
 void add_gpu_place(struct args *args, const struct process *process, const struct event *event);
 

@@ -1,30 +1,68 @@
 /*
- * The index pass (passes.h): its order, and what both the agent and CUPTI record.
+ * The index pass (passes.h): its order, and what several threads look at in CUPTI's records.
  */
 #include "common/log.h"
-#include "trace/build/compilation.h"
-#include "trace/build/crashes.h"
-#include "trace/build/cuda_events.h"
+#include "common/spool_records.h"
 #include "trace/build/device_ranges.h"
 #include "trace/build/event_filter.h"
+#include "trace/build/event_passes.h"
 #include "trace/build/kernel_names.h"
+#include "trace/build/graphs.h"
+#include "trace/build/launches.h"
 #include "trace/build/memory.h"
 #include "trace/build/nvtx.h"
-#include "trace/build/nvtx_extensions.h"
 #include "trace/build/parallel_scan.h"
 #include "trace/build/passes.h"
-#include "trace/build/cupti_events.h"
 #include "trace/build/plugins.h"
-#include "trace/build/pools.h"
-#include "trace/build/session.h"
-#include "trace/build/stacks.h"
 #include "trace/spool/cuda_names.h"
-#include "common/spool_records.h"
 
-/* --- the agent's records: rows of threads, allocations, NVTX, waits, plugins --- */
+/* --- devices, contexts, streams, threads --- */
 
-static int index_stream(struct process *process, const struct event *event)
+int index_device(struct conversion *conversion, struct process *process, const struct event *event)
 {
+    (void)conversion;
+    if (process_device_info(process, event->device_info.id))
+        return 0;
+    struct device *device = array_push(&process->devices);
+    if (!device)
+        return error_no_memory("devices");
+    *device = event->device_info;
+    return 0;
+}
+
+/* What goes when the process ends was still there. */
+static int index_context_end(struct process *process, const struct event *event)
+{
+    uint64_t finished = process->file.header.finished;
+    if (finished != 0 && event->start >= finished)
+        return 0;
+    if (!process_thread(process, TRACK_THREAD, event->thread))
+        return -1;
+    return memory_collect(process->memory, event);
+}
+
+int index_context(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    (void)conversion;
+    process->cuda = true;
+    uint64_t *device = map_put(&process->device_of_context, event->context, NULL);
+    if (!device)
+        return error_no_memory("contexts");
+    if (event->device != EVENT_NO_DEVICE)
+        *device = (uint64_t)event->device + 1;
+    if (event->object.handle != 0) {
+        uint64_t *context = map_put(&process->context_of_handle, event->object.handle, NULL);
+        if (!context)
+            return error_no_memory("contexts");
+        *context = event->context;
+    }
+    return event->object.destroyed ? index_context_end(process, event) : 0;
+}
+
+int index_stream(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    (void)conversion;
+    process->cuda = true;
     uint64_t *stream = map_put(&process->stream_of_handle, event->object.handle, NULL);
     if (!stream)
         return error_no_memory("streams");
@@ -32,32 +70,25 @@ static int index_stream(struct process *process, const struct event *event)
     return 0;
 }
 
-static int index_memory(struct conversion *conversion, struct process *process, const struct event *event)
+int index_thread_name(struct conversion *conversion, struct process *process, const struct event *event)
 {
-    uint32_t pid;
-    process->cuda = true;
-    if (event->device != EVENT_NO_DEVICE && process_gpu_pid(conversion, process, event->device, &pid) != 0)
-        return -1;
-    if (!process_thread(process, TRACK_THREAD, event->thread))
-        return -1;
-    if (capture_intervals_hold(process->capture_intervals, event->start) &&
-        stacks_want(process->stacks, event->memory.stack) != 0)
-        return -1;
-    return memory_collect(process->memory, event);
+    (void)conversion;
+    return put_given_name(process, &process->name_of_thread, event->thread, event, event->thread_name.by_program);
 }
 
-/* It is told by the library's own thread, which is none of the program's. */
-static int index_pool(struct conversion *conversion, struct process *process, const struct event *event)
+int index_graph_launch(struct conversion *conversion, struct process *process, const struct event *event)
 {
-    uint32_t pid;
-    process->cuda = true;
-    if (process_gpu_pid(conversion, process, event->device, &pid) != 0)
-        return -1;
-    return pools_collect(process->pools, event);
+    (void)conversion;
+    return conditional_launches_index(process->conditional, event);
 }
 
-static int index_nvtx(struct process *process, const struct event *event)
+/* --- NVTX --- */
+
+int index_nvtx(struct conversion *conversion, struct process *process, const struct event *event)
 {
+    (void)conversion;
+    if (!process_index_span(process, event))
+        return 0;
     process->nvtx_seen = true;
     process->nvtx_wanted |= event->nvtx.what != SPOOL_NVTX_END; /* nvtxRangeEnd() is of no domain */
     struct track *thread = process_thread(process, TRACK_THREAD, event->thread);
@@ -70,62 +101,16 @@ static int index_nvtx(struct process *process, const struct event *event)
     return nvtx_index(process->nvtx, process->capture_intervals, event);
 }
 
-/* Records that stand at a point of the time line. */
-static int index_timed(struct conversion *conversion, struct process *process, const struct event *event)
+int index_nvtx_name(struct conversion *conversion, struct process *process, const struct event *event)
 {
-    if (!process_knows_time(process, event->start)) {
-        process->losses.undecoded++;
-        return 0;
-    }
-    widen_process_time(process, event->start, event->start);
-    switch (event->type) {
-    case EVENT_MEMORY: return index_memory(conversion, process, event);
-    case EVENT_POOL: return index_pool(conversion, process, event);
-    case EVENT_NVTX: return index_nvtx(process, event);
-    case EVENT_PHASE: return index_phase(process, event);
-    default: return process_thread(process, TRACK_THREAD, event->thread) ? 0 : -1;
-    }
+    (void)conversion;
+    return nvtx_index(process->nvtx, process->capture_intervals, event);
 }
 
-static int index_agent_sync(struct conversion *conversion, struct process *process, const struct event *event)
+int index_nvtx_record(struct conversion *conversion, struct process *process, const struct event *event)
 {
-    process->cuda = true;
-    return agent_wait_is_shown(process, event) ? index_sync(conversion, process, event) : 0;
-}
-
-static int index_agent_record(struct conversion *conversion, struct process *process, const struct event *event)
-{
-    switch (event->type) {
-    case EVENT_POINTER_NAME: return index_pointer_name(conversion, process, event);
-    case EVENT_LAUNCH_NAME: return index_launch_name(conversion, process, event);
-    case EVENT_FUNCTION_NAME: return index_function_name(conversion, process, event);
-    case EVENT_GRAPH_NODE: return index_graph_node(process, event);
-    case EVENT_GRAPH_LAUNCH: return conditional_launches_index(process->conditional, event);
-    case EVENT_THREAD_NAME: return index_thread_name(process, event);
-    case EVENT_CONTEXT: process->cuda = true; return index_context(conversion, process, event);
-    case EVENT_STREAM: process->cuda = true; return index_stream(process, event);
-    case EVENT_NVTX_NAME: return 0; /* once all streams are known: index_late() */
-    case EVENT_NVTX:
-    case EVENT_MEMORY:
-    case EVENT_POOL:
-    case EVENT_PHASE:
-    case EVENT_CAPTURE: return index_timed(conversion, process, event);
-    case EVENT_SYNC: return index_agent_sync(conversion, process, event);
-    case EVENT_SEEN: return index_seen(conversion, event);
-    case EVENT_CUDA_EVENT: return cuda_events_index(process->cuda_events, event);
-    case EVENT_PLUGIN_EVENT: return index_plugin_event(process, event);
-    case EVENT_PLUGIN:
-    case EVENT_PLUGIN_TIME:
-    case EVENT_PLUGIN_LINE: return plugins_index(process->plugins, event);
-    case EVENT_STACK:
-    case EVENT_MAPPING: return stacks_index(process->stacks, event);
-    case EVENT_DEVICE_RANGE:
-    case EVENT_PLUGIN_WINDOW: return 0; /* before: find_capture_intervals() */
-    case EVENT_NVTX_EXTENSION: return index_nvtx_extension(process, event);
-    case EVENT_DEATH:
-    case EVENT_OPEN_CALL: return index_crash_record(process, event);
-    default: return nvtx_index(process->nvtx, process->capture_intervals, event);
-    }
+    (void)conversion;
+    return index_nvtx_extension(process, event);
 }
 
 /* --- CUPTI's records: which call started which operation, rows of streams, and which rows need lanes --- */
@@ -247,8 +232,14 @@ static int take(struct conversion *conversion, struct process *process, void *co
 
 static int index_deferred(struct conversion *conversion, struct process *process, const struct event *event)
 {
-    const struct cupti_event_kind *kind = cupti_event_kind(event->type);
-    return kind->index ? kind->index(conversion, process, event) : 0;
+    const struct event_passes *passes = &cupti_passes[event->type];
+    return passes->index ? passes->index(conversion, process, event) : 0;
+}
+
+static int index_agent_record(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    const struct event_passes *passes = &agent_passes[event->type];
+    return passes->index ? passes->index(conversion, process, event) : 0;
 }
 
 static int look_at_graphs(struct process *process, void *context, const struct event *event)
@@ -346,7 +337,7 @@ static int index_context_name(struct process *process, const struct event *event
     return context ? put_given_name(process, &process->name_of_context, *context, event, true) : 0;
 }
 
-static int index_nvtx_name(struct process *process, const struct event *event)
+static int index_given_name(struct process *process, const struct event *event)
 {
     if (event->nvtx_name.what == SPOOL_NVTX_DEVICE)
         return put_given_name(process, &process->name_of_device, event->nvtx_name.object, event, true);
@@ -381,7 +372,7 @@ static int place_waits(struct conversion *conversion, struct process *process)
 static int index_late(struct conversion *conversion, struct process *process, const struct event *event)
 {
     (void)conversion;
-    return event->type == EVENT_NVTX_NAME ? index_nvtx_name(process, event) : 0;
+    return event->type == EVENT_NVTX_NAME ? index_given_name(process, event) : 0;
 }
 
 static void spread_ranges(void *context, uint32_t thread)

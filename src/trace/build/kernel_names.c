@@ -9,6 +9,7 @@
 #include "trace/build/kernel_names.h"
 
 #include "common/log.h"
+#include "trace/build/event_passes.h"
 #include "trace/build/process.h"
 
 #define KERNEL_NAMES_SEVERAL UINT64_MAX
@@ -49,8 +50,9 @@ int index_function_name(struct conversion *conversion, struct process *process, 
     return pointer_names_put(&process->kernel_names->functions, event->graph_node.function, event->start, name);
 }
 
-int index_graph_node(struct process *process, const struct event *event)
+int index_graph_node(struct conversion *conversion, struct process *process, const struct event *event)
 {
+    (void)conversion;
     return ended_in_order(process) ? 0 : graph_nodes_index(&process->kernel_names->nodes, event);
 }
 

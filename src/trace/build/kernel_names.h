@@ -6,10 +6,7 @@
 #include "trace/build/graphs.h"
 #include "trace/names.h"
 
-struct conversion;
-struct piece_writer;
 struct event;
-struct json_out;
 struct process;
 /* Beside what the pointers of kernels' records mean. */
 struct kernel_names {
@@ -22,10 +19,6 @@ struct kernel_names {
 
 /* The index pass. All return 0, or -1 after error(); the last gives the number of a name, NAMES_NO_MEMORY:
  * it is not known. */
-int index_pointer_name(struct conversion *conversion, struct process *process, const struct event *event);
-int index_launch_name(struct conversion *conversion, struct process *process, const struct event *event);
-int index_function_name(struct conversion *conversion, struct process *process, const struct event *event);
-int index_graph_node(struct process *process, const struct event *event);
 int index_kernel_name(struct process *process, const struct event *event);
 /* Whether somebody read the name, and its launch told none: then a kernel need not be seen. Any number of threads may
  * ask meanwhile. */

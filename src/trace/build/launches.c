@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "common/log.h"
+#include "trace/build/event_passes.h"
 #include "trace/build/piece_writer.h"
 #include "trace/spool/cuda_names.h"
 
@@ -36,9 +37,9 @@ void launches_release(struct launches *launches)
 void launches_evict(const struct launches *launches)
 {
     pthread_mutex_lock(&pages);
-    spill_rest(&launches->spill);
+    spill_evict(&launches->spill);
     pthread_mutex_unlock(&pages);
-    file_vector_rest(&launches->shares);
+    file_vector_evict(&launches->shares);
 }
 
 /* The entry's page, which another thread may have added meanwhile; with the lock held. NULL: no memory. */
@@ -309,6 +310,12 @@ static void write_flow_starts(struct piece_writer *out, struct process *process,
     }
 }
 
+int resolve_api(struct process *process, const struct event *event)
+{
+    struct track *thread = tracks_look(&process->tracks, &process->tracks.recent, TRACK_THREAD, 0, 0, event->thread);
+    return lanes_collect(&thread->lanes, event->start, event->end);
+}
+
 int write_api(struct piece_writer *out, struct process *process, const struct event *event)
 {
     struct track *thread = piece_writer_track(out, process, TRACK_THREAD, 0, 0, event->thread);
@@ -336,6 +343,15 @@ int write_api(struct piece_writer *out, struct process *process, const struct ev
     return 0;
 }
 
+int index_overhead(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    (void)conversion;
+    if (!process_index_span(process, event))
+        return 0;
+    struct track *track = process_thread(process, TRACK_OVERHEAD, event->thread);
+    return track ? lanes_collect(&track->lanes, event->start, event->end) : -1;
+}
+
 int write_overhead(struct piece_writer *out, struct process *process, const struct event *event)
 {
     struct track *track = piece_writer_track(out, process, TRACK_OVERHEAD, 0, 0, event->thread);
@@ -351,24 +367,6 @@ int write_overhead(struct piece_writer *out, struct process *process, const stru
                           .end = event->end,
                           .args = &args};
     out->writer.format->slice(&out->writer, &slice);
-    return 0;
-}
-
-int write_capture(struct piece_writer *out, struct process *process, const struct event *event)
-{
-    const struct track *thread = tracks_get(&process->tracks, TRACK_THREAD, 0, 0, event->thread);
-    if (!process->cuda && !process->nvtx_seen)
-        return 0; /* nothing was recorded: the trace has no events */
-    if (!thread || !process_knows_time(process, event->start))
-        return 0;
-    struct args args = {0};
-    args_text(&args, ARG_REASON, event->text, event->text_length);
-    struct slice slice = {.category = CATEGORY_CAPTURE,
-                          .name = name_plain(event->capture.on ? "Recording on" : "Recording off"),
-                          .row = {thread->pid, thread->tids[0]},
-                          .start = event->start,
-                          .args = &args};
-    out->writer.format->instant(&out->writer, &slice);
     return 0;
 }
 

@@ -19,7 +19,6 @@
 #include <stdint.h>
 
 #include "common/file_vector.h"
-#include "common/spill.h"
 #include "trace/spool/event_record.h"
 
 enum launch_from { LAUNCH_UNKNOWN = 0, LAUNCH_DRIVER, LAUNCH_RUNTIME };
@@ -136,16 +135,9 @@ static inline uint64_t launch_end(const struct launch *launch)
     return launch->start + launch->duration;
 }
 
-struct conversion;
-struct piece_writer;
-struct event;
-struct json_out;
 struct process;
 
 /* The id that the trace shows for a correlation id: those of several processes do not mix. 0: none. */
 uint32_t process_correlation(const struct process *process, uint32_t correlation);
-int write_api(struct piece_writer *out, struct process *process, const struct event *event);
-int write_overhead(struct piece_writer *out, struct process *process, const struct event *event);
-int write_capture(struct piece_writer *out, struct process *process, const struct event *event);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "common/log.h"
 #include "common/spool_records.h"
+#include "trace/build/event_passes.h"
 #include "trace/build/capture_intervals.h"
 #include "trace/build/launches.h"
 #include "trace/build/piece_writer.h"
@@ -485,4 +486,22 @@ int write_memory(struct piece_writer *out, struct process *process)
         piece_writer_passed(out, process);
     }
     return 0;
+}
+
+/* --- index pass --- */
+
+int index_memory(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    uint32_t pid;
+    if (!process_index_span(process, event))
+        return 0;
+    process->cuda = true;
+    if (event->device != EVENT_NO_DEVICE && process_gpu_pid(conversion, process, event->device, &pid) != 0)
+        return -1;
+    if (!process_thread(process, TRACK_THREAD, event->thread))
+        return -1;
+    if (capture_intervals_hold(process->capture_intervals, event->start) &&
+        stacks_want(process->stacks, event->memory.stack) != 0)
+        return -1;
+    return memory_collect(process->memory, event);
 }

@@ -106,10 +106,7 @@ int memory_end_context(struct memory *memory, uint32_t context,
 /* Bytes in use on a device, of one KIND or of all (SPOOL_MEMORY_UNKNOWN). */
 uint64_t memory_held(const struct memory *memory, uint32_t device, uint16_t kind);
 
-struct conversion;
 struct piece_writer;
-struct event;
-struct json_out;
 struct process;
 int write_memory(struct piece_writer *out, struct process *process);
 

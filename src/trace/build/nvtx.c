@@ -2,77 +2,118 @@
 
 #include "common/log.h"
 #include "common/spool_records.h"
+#include "trace/build/process.h"
 
 #define EVICT_RANGES ((size_t)1 << 18) /* are walked over before they are given back */
 
+#define FILE_VECTORS(X)     \
+    X(ranges)               \
+    X(started)              \
+    X(recorded_events)      \
+    X(syncs.steps)          \
+    X(syncs.waits)          \
+    X(syncs.holds)          \
+    X(copies.items)         \
+    X(clocks.syncs)         \
+    X(counters.samplings)   \
+    X(counters.samples)     \
+    X(deferred.submissions) \
+    X(deferred.events)      \
+    X(heaps.steps)
+#define ARRAYS(X)         \
+    X(tracks)             \
+    X(ends)               \
+    X(texts)              \
+    X(resources.items)    \
+    X(schemas.items)      \
+    X(schemas.entries)    \
+    X(schemas.semantics)  \
+    X(scopes.items)       \
+    X(clocks.domains)     \
+    X(clocks.pairs)       \
+    X(counters.items)     \
+    X(counters.semantics) \
+    X(deferred.rows)      \
+    X(heaps.items)        \
+    X(heaps.regions)
+#define MAPS(X)            \
+    X(open_started)        \
+    X(early_ends)          \
+    X(tracks_by_key)       \
+    X(tracks_by_thread)    \
+    X(domains)             \
+    X(strings)             \
+    X(categories)          \
+    X(event_names)         \
+    X(resources.by_number) \
+    X(syncs.waiting)       \
+    X(syncs.held)          \
+    X(schemas.by_id)       \
+    X(scopes.by_id)        \
+    X(counters.by_id)      \
+    X(deferred.row_of)     \
+    X(heaps.heap_of)       \
+    X(heaps.region_of)
+
 void nvtx_init(struct nvtx *nvtx, const char *directory)
 {
-    *nvtx = (struct nvtx){.directory = directory};
-    nvtx->ranges.memory.directory = nvtx->started.memory.directory = nvtx->recorded_events.memory.directory = directory;
-    nvtx->syncs.steps.memory.directory = nvtx->syncs.waits.memory.directory = nvtx->syncs.holds.memory.directory =
-        directory;
+    *nvtx = (struct nvtx){.directory = directory, .clocks.directory = directory};
+#define SET_DIRECTORY(vector) nvtx->vector.memory.directory = directory;
+    FILE_VECTORS(SET_DIRECTORY)
 }
 
 void nvtx_evict(const struct nvtx *nvtx)
 {
-    nvtx_syncs_evict(&nvtx->syncs);
+#define EVICT(vector) file_vector_evict(&nvtx->vector);
+    FILE_VECTORS(EVICT)
     for (size_t i = 0; i < nvtx->tracks.count; i++)
-        file_vector_rest(&nvtx->tracks.items[i].ranges);
-    file_vector_rest(&nvtx->ranges);
-    file_vector_rest(&nvtx->started);
-    file_vector_rest(&nvtx->recorded_events);
+        EVICT(tracks.items[i].ranges)
+    for (size_t i = 0; i < nvtx->clocks.pairs.count; i++)
+        EVICT(clocks.pairs.items[i].points)
 }
 
 void nvtx_release(struct nvtx *nvtx)
 {
+#define RELEASE_VECTOR(vector) file_vector_release(&nvtx->vector);
+#define RELEASE_ARRAY(array) array_release(&nvtx->array);
+#define RELEASE_MAP(map) map_release(&nvtx->map);
     for (size_t i = 0; i < nvtx->tracks.count; i++)
-        file_vector_release(&nvtx->tracks.items[i].ranges);
-    array_release(&nvtx->tracks);
-    file_vector_release(&nvtx->ranges);
-    file_vector_release(&nvtx->started);
-    array_release(&nvtx->texts);
-    array_release(&nvtx->ends);
-    map_release(&nvtx->open_started);
-    map_release(&nvtx->early_ends);
-    map_release(&nvtx->tracks_by_key);
-    map_release(&nvtx->tracks_by_thread);
-    map_release(&nvtx->domains);
-    map_release(&nvtx->strings);
-    map_release(&nvtx->categories);
-    map_release(&nvtx->event_names);
-    file_vector_release(&nvtx->recorded_events);
-    nvtx_syncs_release(&nvtx->syncs);
-    nvtx_resources_release(&nvtx->resources);
+        RELEASE_VECTOR(tracks.items[i].ranges)
+    for (size_t i = 0; i < nvtx->clocks.pairs.count; i++)
+        RELEASE_VECTOR(clocks.pairs.items[i].points)
+    for (size_t i = 0; i < nvtx->heaps.items.count; i++)
+        RELEASE_ARRAY(heaps.items.items[i].members)
+    for (size_t i = 0; i < nvtx->schemas.items.count; i++) {
+        free(nvtx->schemas.items.items[i].entries);
+        free(nvtx->schemas.items.items[i].words);
+    }
+    FILE_VECTORS(RELEASE_VECTOR)
+    ARRAYS(RELEASE_ARRAY)
+    MAPS(RELEASE_MAP)
 }
 
-static struct nvtx_track *add_track(struct nvtx *nvtx, uint64_t *index, uint32_t thread)
+/* The track of an event, made when it is new. NULL after error(). */
+static struct nvtx_track *track_of(struct nvtx *nvtx, const struct event *event)
 {
-    uint64_t *first = map_put(&nvtx->tracks_by_thread, thread, NULL);
+    uint64_t *index = map_put(&nvtx->tracks_by_key, (uint64_t)event->thread << 32 | event->nvtx.domain, NULL);
+    if (index && *index)
+        return &nvtx->tracks.items[*index - 1];
+    uint64_t *first = index ? map_put(&nvtx->tracks_by_thread, event->thread, NULL) : NULL;
     struct nvtx_track *track = first ? array_push(&nvtx->tracks) : NULL;
     if (!track) {
         error_no_memory("NVTX ranges");
         return NULL;
     }
-    track->thread = thread;
+    track->thread = event->thread;
     track->ranges.memory.directory = nvtx->directory;
     track->next = (uint32_t)*first;
     *first = *index = nvtx->tracks.count;
     return track;
 }
 
-static struct nvtx_track *track_of(struct nvtx *nvtx, const struct event *event)
-{
-    uint64_t *index = map_put(&nvtx->tracks_by_key, (uint64_t)event->thread << 32 | event->nvtx.domain, NULL);
-    if (!index) {
-        error_no_memory("NVTX ranges");
-        return NULL;
-    }
-    return *index ? &nvtx->tracks.items[*index - 1] : add_track(nvtx, index, event->thread);
-}
-
-/* Ends the ranges of a track whose window was over before TIME. */
-static void end_with_window(struct nvtx *nvtx, struct nvtx_track *track,
-                            const struct capture_intervals *capture_intervals, uint64_t time)
+/* Ends the ranges of a track whose capture interval was over before TIME. */
+static void end_with_interval(struct nvtx *nvtx, struct nvtx_track *track,
+                              const struct capture_intervals *capture_intervals, uint64_t time)
 {
     while (capture_intervals->limited && track->innermost != 0) {
         struct nvtx_range *range = &nvtx->ranges.items[track->innermost - 1];
@@ -90,7 +131,7 @@ static int push(struct nvtx *nvtx, const struct capture_intervals *capture_inter
     struct nvtx_track *track = track_of(nvtx, event);
     if (!track)
         return -1;
-    end_with_window(nvtx, track, capture_intervals, event->start);
+    end_with_interval(nvtx, track, capture_intervals, event->start);
     struct nvtx_range *range = file_vector_push(&nvtx->ranges);
     uint32_t *listed = file_vector_push(&track->ranges);
     if (!range || !listed)
@@ -110,7 +151,8 @@ static uint64_t not_before(uint64_t time, uint64_t start)
     return time < start ? start : time;
 }
 
-static const void *telling(const struct event *event)
+/* The record of an end that has payloads. */
+static const void *end_record(const struct event *event)
 {
     return event->nvtx.payload_type == SPOOL_NVTX_PAYLOAD_PIECES ? event->record : NULL;
 }
@@ -120,14 +162,14 @@ static int pop(struct nvtx *nvtx, const struct capture_intervals *capture_interv
     struct nvtx_track *track = track_of(nvtx, event);
     if (!track)
         return -1;
-    end_with_window(nvtx, track, capture_intervals, event->start);
+    end_with_interval(nvtx, track, capture_intervals, event->start);
     if (track->innermost == 0) {
         nvtx->unmatched += !capture_intervals->limited; /* else its push came while recording was off */
         return 0;
     }
     struct nvtx_range *range = &nvtx->ranges.items[track->innermost - 1];
     range->end = not_before(event->start, range->start);
-    range->end_record = telling(event);
+    range->end_record = end_record(event);
     track->innermost = range->parent;
     return 0;
 }
@@ -177,7 +219,7 @@ static int end_early(struct nvtx *nvtx, const struct event *event)
     else if ((*index = new_end(nvtx)) == 0)
         return error_no_memory("NVTX ranges");
     nvtx->ends.items[*index - 1] =
-        (struct nvtx_end){.time = event->start, .thread = event->thread, .record = telling(event)};
+        (struct nvtx_end){.time = event->start, .thread = event->thread, .record = end_record(event)};
     return 0;
 }
 
@@ -189,13 +231,15 @@ static int end(struct nvtx *nvtx, const struct event *event)
     struct nvtx_range *range = &nvtx->started.items[*index - 1];
     range->end = not_before(event->start, range->start);
     range->end_thread = event->thread;
-    range->end_record = telling(event);
+    range->end_record = end_record(event);
     map_remove(&nvtx->open_started, event->nvtx.range);
     return 0;
 }
 
-static int index_event(struct nvtx *nvtx, const struct capture_intervals *capture_intervals, const struct event *event)
+int nvtx_index(struct nvtx *nvtx, const struct capture_intervals *capture_intervals, const struct event *event)
 {
+    if (event->type != EVENT_NVTX)
+        return nvtx_index_name(nvtx, event);
     switch (event->nvtx.what) {
     case SPOOL_NVTX_PUSH: return push(nvtx, capture_intervals, event);
     case SPOOL_NVTX_POP: return pop(nvtx, capture_intervals, event);
@@ -210,21 +254,53 @@ static int index_event(struct nvtx *nvtx, const struct capture_intervals *captur
     }
 }
 
-int nvtx_index(struct nvtx *nvtx, const struct capture_intervals *capture_intervals, const struct event *event)
+int index_nvtx_extension(struct process *process, const struct event *event)
 {
-    switch (event->type) {
-    case EVENT_NVTX: return index_event(nvtx, capture_intervals, event);
-    case EVENT_NVTX_RESOURCE: return nvtx_resources_index(&nvtx->resources, event);
-    default: return nvtx_index_name(nvtx, event);
+    struct nvtx *nvtx = process->nvtx;
+    const struct spool_record *record = event->record;
+    bool has_row = record->type == SPOOL_RECORD_NVTX_MEMORY || record->type == SPOOL_RECORD_NVTX_DEFERRED;
+    process->nvtx_seen = process->nvtx_wanted = true;
+    if (!process_knows_time(process, event->start)) {
+        process->losses.undecoded++;
+        return 0;
     }
+    if (has_row && !process_thread(process, TRACK_THREAD, event->thread))
+        return -1;
+    switch (record->type) {
+    case SPOOL_RECORD_NVTX_SCHEMA:
+    case SPOOL_RECORD_NVTX_ENTRY: return payload_schemas_index(&nvtx->schemas, event);
+    case SPOOL_RECORD_NVTX_SEMANTICS:
+        return record->flags == 0   ? payload_schemas_index(&nvtx->schemas, event) /* of an entry */
+               : record->flags == 1 ? nvtx_counters_index(&nvtx->counters, event)
+                                    : 0;
+    case SPOOL_RECORD_NVTX_PIECE: return payload_copies_index(&nvtx->copies, event);
+    case SPOOL_RECORD_NVTX_SCOPE: return nvtx_index_scope(&nvtx->scopes, event);
+    case SPOOL_RECORD_NVTX_TIME_DOMAIN:
+    case SPOOL_RECORD_NVTX_SYNC: return nvtx_clocks_index(&nvtx->clocks, event);
+    case SPOOL_RECORD_NVTX_COUNTER:
+    case SPOOL_RECORD_NVTX_SAMPLE: return nvtx_counters_index(&nvtx->counters, event);
+    case SPOOL_RECORD_NVTX_DEFERRED: return nvtx_deferred_index(&nvtx->deferred, event);
+    case SPOOL_RECORD_NVTX_MEMORY:
+        widen_process_time(process, event->start, event->start);
+        return nvtx_heaps_index(&nvtx->heaps, event);
+    default: return 0;
+    }
+}
+
+int index_nvtx_extensions_end(struct process *process)
+{
+    struct nvtx *nvtx = process->nvtx;
+    process->losses.cut_texts += nvtx->copies.lost;
+    return nvtx_heaps_sort(&nvtx->heaps) | payload_schemas_close(&nvtx->schemas) | nvtx_clocks_close(&nvtx->clocks) |
+           nvtx_counters_close(&nvtx->counters) | payload_copies_close(&nvtx->copies);
 }
 
 static void close_range(struct nvtx_range *range, const struct capture_intervals *capture_intervals, uint64_t time)
 {
     if (range->end != 0)
         return;
-    uint64_t window_end = capture_intervals_end(capture_intervals, range->start);
-    range->end = not_before(time < window_end ? time : window_end, range->start);
+    uint64_t interval_end = capture_intervals_end(capture_intervals, range->start);
+    range->end = not_before(time < interval_end ? time : interval_end, range->start);
     range->end_thread = range->thread;
     range->open_at_end = true;
 }
@@ -245,42 +321,16 @@ int nvtx_close(struct nvtx *nvtx, const struct capture_intervals *capture_interv
 
 const struct nvtx_track *nvtx_first_track(const struct nvtx *nvtx, uint32_t thread)
 {
-    const uint64_t *index = map_get(&nvtx->tracks_by_thread, thread);
-    return index && *index ? &nvtx->tracks.items[*index - 1] : NULL;
+    return FIND_ITEM(&nvtx->tracks, &nvtx->tracks_by_thread, thread);
 }
 
 /*
  * Whether ranges and other slices of a thread nest.
  */
 
-#define EVICT_RANGES ((size_t)1 << 18) /* are walked over before they are given back */
-
 static uint64_t start_of(const struct nvtx *nvtx, const struct nvtx_track *track, size_t i)
 {
     return nvtx->ranges.items[track->ranges.items[i]].start;
-}
-
-/* How many ranges of the track start up to TIME: looked for from where the last search ended, since what asks comes
- * nearly in order. */
-static size_t started_by(const struct nvtx *nvtx, const struct nvtx_track *track, size_t place, uint64_t time)
-{
-    size_t count = track->ranges.count, low = place < count ? place : count, high = low, step = 1;
-    for (; low > 0 && start_of(nvtx, track, low - 1) > time; step *= 2) {
-        high = low - 1;
-        low = low > step ? low - step : 0;
-    }
-    for (; high < count && start_of(nvtx, track, high) <= time; step *= 2) {
-        low = high + 1;
-        high = count - high > step ? high + step : count;
-    }
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (start_of(nvtx, track, middle) <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
 }
 
 static struct nvtx_place *place_of(struct nvtx_places *places, uint32_t track)
@@ -296,7 +346,7 @@ static struct nvtx_place *place_of(struct nvtx_places *places, uint32_t track)
 static uint32_t innermost(const struct nvtx *nvtx, const struct nvtx_track *track, struct nvtx_place *place,
                           uint64_t time)
 {
-    size_t started = started_by(nvtx, track, place->started, time);
+    size_t started = COUNT_BEFORE_NEAR(place->started, track->ranges.count, i, start_of(nvtx, track, i) <= time);
     if (started != place->started || time < place->ended) {
         place->started = started;
         place->open = started > 0 ? track->ranges.items[started - 1] + 1 : 0;
@@ -359,15 +409,9 @@ int nvtx_check_nesting(const struct nvtx *nvtx, void (*unfit)(void *context, uin
     int result = 0;
     for (size_t i = 0; i < nvtx->ranges.count && result == 0; i++) {
         const struct nvtx_range *range = &nvtx->ranges.items[i];
-        uint64_t *index = map_put(&by_thread, range->thread, NULL);
+        struct nesting *nesting = PUT_ITEM(&threads, &by_thread, range->thread);
         bool nests = true;
-        if (!index || (*index == 0 && !array_push(&threads))) {
-            result = error_no_memory("NVTX ranges");
-            break;
-        }
-        if (*index == 0)
-            *index = threads.count;
-        result = enter(&threads.items[*index - 1], range, &nests);
+        result = nesting ? enter(nesting, range, &nests) : error_no_memory("NVTX ranges");
         if (!nests)
             unfit(context, range->thread);
         if (i % EVICT_RANGES == 0)

@@ -1,35 +1,36 @@
-#include "trace/build/nvtx_clocks.h"
-
+/*
+ * Clocks that the program times events and counters by, and how their times become the trace's.
+ */
 #include <math.h>
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "common/payload.h"
+#include "trace/build/nvtx.h"
 
 #define CHAIN_MAX 4    /* clocks that lead from one to the trace's */
 #define STEPS_MAX 1024 /* that are tried */
 #define PAIRS_MAX 512  /* of clocks that were read together; a program has a few */
 #define DOMAINS_MAX 512
-#define REST_SYNCS ((size_t)1 << 17) /* are taken before pages are given back */
+#define EVICT_SYNCS ((size_t)1 << 17) /* are walked over before pages are given back */
 
-/* NVTX_TIMESTAMP_TYPE_… that say what their numbers are. */
-enum { TYPE_TSC = 10, TYPE_TSC_PHYSICAL = 11, TYPE_FIRST_COUNTED = 14, TYPE_LAST_COUNTED = 17, TYPE_STEADY = 50 };
+/* NVTX_TIMESTAMP_TYPE_… */
+enum {
+    TYPE_REALTIME = 12,
+    TYPE_REALTIME_COARSE = 13,
+    TYPE_BOOTTIME = 17,
+    TYPE_TIME = 40, /* seconds */
+    TYPE_TIMESPEC_GET = 42,
+    TYPE_STEADY = 50,
+    TYPE_HIGH_RESOLUTION = 51, /* the system clock, in the C++ library of GNU */
+    TYPE_SYSTEM = 52,
+};
 enum { START_UNIX_EPOCH = 3 };
 
-void nvtx_clocks_release(struct nvtx_clocks *clocks)
+static void evict(const struct nvtx_clocks *clocks)
 {
+    file_vector_evict(&clocks->syncs);
     for (size_t i = 0; i < clocks->pairs.count; i++)
-        file_vector_release(&clocks->pairs.items[i].points);
-    array_release(&clocks->pairs);
-    array_release(&clocks->domains);
-    file_vector_release(&clocks->syncs);
-}
-
-void nvtx_clocks_evict(const struct nvtx_clocks *clocks)
-{
-    file_vector_rest(&clocks->syncs);
-    for (size_t i = 0; i < clocks->pairs.count; i++)
-        file_vector_rest(&clocks->pairs.items[i].points);
+        file_vector_evict(&clocks->pairs.items[i].points);
 }
 
 int nvtx_clocks_index(struct nvtx_clocks *clocks, const struct event *event)
@@ -42,8 +43,7 @@ int nvtx_clocks_index(struct nvtx_clocks *clocks, const struct event *event)
         if (!domain)
             return error_no_memory("clocks");
         *domain = event->record;
-    } else if (head->type == SPOOL_RECORD_NVTX_SYNC) {
-        clocks->syncs.memory.directory = clocks->directory;
+    } else {
         const struct spool_nvtx_sync **sync = file_vector_push(&clocks->syncs);
         if (!sync)
             return error_no_memory("clocks");
@@ -83,17 +83,17 @@ static int add_point(struct nvtx_clocks *clocks, const struct spool_nvtx_sync *s
     struct nvtx_sync_point *point = pair ? file_vector_push(&pair->points) : NULL;
     if (!point)
         return error_no_memory("clocks");
-    bool told = sync->head.flags == SPOOL_NVTX_SYNC_SLOPE && isfinite(sync->slope) && sync->slope != 0;
+    bool known = sync->head.flags == SPOOL_NVTX_SYNC_SLOPE && isfinite(sync->slope) && sync->slope != 0;
     point->from = reversed ? sync->target_time : sync->source_time;
     point->to = reversed ? sync->source_time : sync->target_time;
-    point->slope = !told ? 0 : reversed ? 1 / sync->slope : sync->slope;
+    point->slope = !known ? 0 : reversed ? 1 / sync->slope : sync->slope;
     return 0;
 }
 
 static int by_time(const void *a, const void *b)
 {
     const struct nvtx_sync_point *left = a, *right = b;
-    return left->from < right->from ? -1 : left->from > right->from;
+    return ORDER(left->from, right->from);
 }
 
 int nvtx_clocks_close(struct nvtx_clocks *clocks)
@@ -102,8 +102,8 @@ int nvtx_clocks_close(struct nvtx_clocks *clocks)
         if (add_point(clocks, clocks->syncs.items[i], false) != 0 ||
             add_point(clocks, clocks->syncs.items[i], true) != 0)
             return -1;
-        if (i % REST_SYNCS == 0)
-            nvtx_clocks_evict(clocks);
+        if (i % EVICT_SYNCS == 0)
+            evict(clocks);
     }
     file_vector_release(&clocks->syncs);
     for (size_t i = 0; i < clocks->pairs.count; i++)
@@ -125,29 +125,22 @@ static const struct spool_nvtx_time_domain *time_domain(const struct nvtx_clocks
 /* Ticks of a clock in a second; 0: not known. */
 static double rate(const struct nvtx_clocks *clocks, uint32_t domain, uint64_t clock)
 {
-    const struct spool_nvtx_time_domain *told = time_domain(clocks, domain, clock);
-    if (told && told->resolution > 0)
-        return (double)told->resolution;
-    uint64_t type = told ? told->type : clock;
-    bool counted = type >= TYPE_FIRST_COUNTED && type <= TYPE_LAST_COUNTED;
-    return counted || type == TYPE_STEADY || type == NVTX_CLOCKS_OURS || type == 12 || type == 13 ? (double)NS_PER_S
-                                                                                                  : 0;
+    const struct spool_nvtx_time_domain *said = time_domain(clocks, domain, clock);
+    if (said && said->resolution > 0)
+        return (double)said->resolution;
+    uint64_t type = said ? said->type : clock;
+    bool counts_ns =
+        (type >= TYPE_REALTIME && type <= TYPE_BOOTTIME) || type == TYPE_STEADY || type == NVTX_CLOCKS_OURS;
+    return counts_ns ? (double)NS_PER_S : 0;
 }
 
 /* The two points that TIME lies between, or the nearest two. */
 static size_t segment(const struct nvtx_clock_pair *pair, int64_t time)
 {
-    size_t low = 0, high = pair->points.count; /* the first later than TIME */
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (pair->points.items[middle].from <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t count = pair->points.count, low = COUNT_BEFORE(count, i, pair->points.items[i].from <= time);
     if (low > 0)
         low--;
-    return low + 2 <= pair->points.count ? low : pair->points.count - 2;
+    return low + 2 <= count ? low : count - 2;
 }
 
 static bool shift(const struct nvtx_sync_point *point, double slope, int64_t ticks, int64_t *result)
@@ -181,37 +174,26 @@ static bool step(const struct nvtx_clocks *clocks, const struct nvtx_clock_pair 
 
 /* --- chains --- */
 
-/* What needs no reading: clocks that count from the epoch. */
+/* Times of clocks that count from the epoch need no other clock. */
 static bool from_epoch(const struct nvtx_clocks *clocks, uint32_t domain, uint64_t clock, int64_t ticks, int64_t *time)
 {
-    const struct spool_nvtx_time_domain *told = time_domain(clocks, domain, clock);
-    double seconds;
-    switch (told ? told->type : clock) {
+    const struct spool_nvtx_time_domain *said = time_domain(clocks, domain, clock);
+    switch (said ? said->type : clock) {
     case NVTX_CLOCKS_OURS:
-    case 12: /* CLOCK_REALTIME, and the coarse one */
-    case 13:
-    case 42: /* timespec_get() */
-    case 51: /* the C++ library's high-resolution clock is its system clock */
-    case 52: *time = ticks; break;
-    case 40:
-        seconds = (double)ticks;
-        *time = (int64_t)(seconds * (double)NS_PER_S);
-        break;
+    case TYPE_REALTIME:
+    case TYPE_REALTIME_COARSE:
+    case TYPE_TIMESPEC_GET:
+    case TYPE_HIGH_RESOLUTION:
+    case TYPE_SYSTEM: *time = ticks; break;
+    case TYPE_TIME: *time = (int64_t)((double)ticks * (double)NS_PER_S); break;
     default:
-        if (!told || told->start != START_UNIX_EPOCH || told->resolution <= 0)
+        if (!said || said->start != START_UNIX_EPOCH || said->resolution <= 0)
             return false;
         *time = ticks;
     }
-    if (told && told->resolution > 0 && (uint64_t)told->resolution != NS_PER_S)
-        *time = (int64_t)((__int128)ticks * (__int128)NS_PER_S / told->resolution);
+    if (said && said->resolution > 0 && (uint64_t)said->resolution != NS_PER_S)
+        *time = (int64_t)((__int128)ticks * (__int128)NS_PER_S / said->resolution);
     return true;
-}
-
-/* The clock that TYPE of a time domain says it is. */
-static uint64_t clock_of_type(const struct nvtx_clocks *clocks, uint32_t domain, uint64_t clock)
-{
-    const struct spool_nvtx_time_domain *told = time_domain(clocks, domain, clock);
-    return told ? told->type : clock;
 }
 
 struct chain {
@@ -249,7 +231,8 @@ bool nvtx_clocks_convert(const struct nvtx_clocks *clocks, uint32_t domain, uint
                          uint64_t *time)
 {
     int64_t found;
-    uint64_t type = clock_of_type(clocks, domain, clock);
+    const struct spool_nvtx_time_domain *said = time_domain(clocks, domain, clock);
+    uint64_t type = said ? said->type : clock; /* what the program says that its clock is */
     bool known = convert(clocks, domain, clock, ticks, &found) || from_epoch(clocks, domain, clock, ticks, &found) ||
                  (type != clock && convert(clocks, domain, type, ticks, &found));
     if (known && found > 0)

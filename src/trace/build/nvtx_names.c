@@ -1,30 +1,32 @@
 /*
- * What NVTX's domains, strings, categories and CUDA events are called.
+ * Names of NVTX's domains, strings, categories and CUDA events; resources, which have nothing but a name; scopes.
  */
+#include "common/buffer.h"
+#include "common/json_out.h"
 #include "common/log.h"
+#include "common/number.h"
 #include "common/spool_records.h"
 #include "trace/build/nvtx.h"
+#include "trace/build/process.h"
 
 static uint64_t pair(uint32_t high, uint32_t low)
 {
     return (uint64_t)high << 32 | low;
 }
 
-static int put_text(struct nvtx *nvtx, struct map *map, uint64_t key, const struct event *event)
+static int keep_text(struct nvtx *nvtx, struct map *map, uint64_t key, const struct event *event)
 {
-    uint64_t *index = map_put(map, key, NULL);
-    if (!index || (*index == 0 && !array_push(&nvtx->texts)))
+    struct nvtx_text *text = PUT_ITEM(&nvtx->texts, map, key);
+    if (!text)
         return error_no_memory("NVTX names");
-    if (*index == 0)
-        *index = nvtx->texts.count;
-    nvtx->texts.items[*index - 1] = (struct nvtx_text){event->text, event->text_length};
+    *text = (struct nvtx_text){event->text, event->text_length};
     return 0;
 }
 
-static struct nvtx_text get_text(const struct nvtx *nvtx, const struct map *map, uint64_t key)
+static struct nvtx_text text_at(const struct nvtx *nvtx, const struct map *map, uint64_t key)
 {
-    const uint64_t *index = map_get(map, key);
-    return index && *index ? nvtx->texts.items[*index - 1] : (struct nvtx_text){NULL, 0};
+    const struct nvtx_text *text = FIND_ITEM(&nvtx->texts, map, key);
+    return text ? *text : (struct nvtx_text){NULL, 0};
 }
 
 static int index_recorded(struct nvtx *nvtx, const struct event *event)
@@ -38,18 +40,37 @@ static int index_recorded(struct nvtx *nvtx, const struct event *event)
     return 0;
 }
 
+/* Its end may be read before it. */
+static int index_resource(struct nvtx_resources *resources, const struct event *event)
+{
+    struct nvtx_resource *resource = PUT_ITEM(&resources->items, &resources->by_number, event->nvtx_resource.number);
+    if (!resource)
+        return error_no_memory("NVTX resources");
+    if (event->nvtx_resource.destroyed) {
+        resource->destroyed = event->start;
+        return 0;
+    }
+    resource->created = event->start;
+    resource->identifier = event->nvtx_resource.identifier;
+    resource->type = event->nvtx_resource.type;
+    resource->domain = event->nvtx_resource.domain;
+    resource->name = (struct nvtx_text){event->text, event->text_length};
+    return 0;
+}
+
 int nvtx_index_name(struct nvtx *nvtx, const struct event *event)
 {
     uint64_t key = pair(event->nvtx_text.domain, event->nvtx_text.number);
     switch (event->type) {
-    case EVENT_NVTX_DOMAIN: return put_text(nvtx, &nvtx->domains, event->nvtx_text.domain, event);
-    case EVENT_NVTX_STRING: return put_text(nvtx, &nvtx->strings, key, event);
-    case EVENT_NVTX_CATEGORY: return put_text(nvtx, &nvtx->categories, key, event);
+    case EVENT_NVTX_DOMAIN: return keep_text(nvtx, &nvtx->domains, event->nvtx_text.domain, event);
+    case EVENT_NVTX_STRING: return keep_text(nvtx, &nvtx->strings, key, event);
+    case EVENT_NVTX_CATEGORY: return keep_text(nvtx, &nvtx->categories, key, event);
     case EVENT_NVTX_NAME:
         return event->nvtx_name.what != SPOOL_NVTX_CUDA_EVENT
                    ? 0
-                   : put_text(nvtx, &nvtx->event_names, event->nvtx_name.object, event);
+                   : keep_text(nvtx, &nvtx->event_names, event->nvtx_name.object, event);
     case EVENT_NVTX_RECORDED: return index_recorded(nvtx, event);
+    case EVENT_NVTX_RESOURCE: return index_resource(&nvtx->resources, event);
     default: return 0;
     }
 }
@@ -57,9 +78,7 @@ int nvtx_index_name(struct nvtx *nvtx, const struct event *event)
 static int by_correlation(const void *a, const void *b)
 {
     const struct nvtx_recorded *left = a, *right = b;
-    if (left->correlation != right->correlation)
-        return left->correlation < right->correlation ? -1 : 1;
-    return left->order < right->order ? -1 : left->order > right->order;
+    return ORDER(left->correlation, right->correlation) ?: ORDER(left->order, right->order);
 }
 
 int nvtx_close_names(struct nvtx *nvtx)
@@ -70,71 +89,38 @@ int nvtx_close_names(struct nvtx *nvtx)
 struct nvtx_text nvtx_message(const struct nvtx *nvtx, const struct event *event)
 {
     if (event->nvtx.string != 0)
-        return get_text(nvtx, &nvtx->strings, pair(event->nvtx.domain, event->nvtx.string));
+        return text_at(nvtx, &nvtx->strings, pair(event->nvtx.domain, event->nvtx.string));
     return (struct nvtx_text){event->text, event->text_length};
 }
 
 struct nvtx_text nvtx_domain_name(const struct nvtx *nvtx, uint32_t domain)
 {
-    return get_text(nvtx, &nvtx->domains, domain);
+    return text_at(nvtx, &nvtx->domains, domain);
 }
 
 struct nvtx_text nvtx_category_name(const struct nvtx *nvtx, uint32_t domain, uint32_t category)
 {
-    return get_text(nvtx, &nvtx->categories, pair(domain, category));
+    return text_at(nvtx, &nvtx->categories, pair(domain, category));
 }
 
 struct nvtx_text nvtx_event_name(const struct nvtx *nvtx, uint32_t correlation)
 {
-    size_t low = 0, high = nvtx->recorded_events.count; /* the last of them counts */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (nvtx->recorded_events.items[middle].correlation <= correlation)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const struct nvtx_recorded *recorded = low > 0 ? &nvtx->recorded_events.items[low - 1] : NULL;
-    return recorded && recorded->correlation == correlation ? get_text(nvtx, &nvtx->event_names, recorded->event)
+    size_t count =
+        COUNT_BEFORE(nvtx->recorded_events.count, i,
+                     nvtx->recorded_events.items[i].correlation <= correlation); /* the last of them counts */
+    const struct nvtx_recorded *recorded = count > 0 ? &nvtx->recorded_events.items[count - 1] : NULL;
+    return recorded && recorded->correlation == correlation ? text_at(nvtx, &nvtx->event_names, recorded->event)
                                                             : (struct nvtx_text){NULL, 0};
 }
 
-void nvtx_resources_release(struct nvtx_resources *resources)
-{
-    array_release(&resources->items);
-    map_release(&resources->by_number);
-}
-
-int nvtx_resources_index(struct nvtx_resources *resources, const struct event *event)
-{
-    uint64_t *index = map_put(&resources->by_number, event->nvtx_resource.number, NULL);
-    if (!index)
-        return error_no_memory("NVTX resources");
-    if (*index == 0 && !array_push(&resources->items))
-        return error_no_memory("NVTX resources");
-    if (*index == 0)
-        *index = resources->items.count;
-    struct nvtx_resource *resource = &resources->items.items[*index - 1];
-    if (event->nvtx_resource.destroyed) {
-        resource->destroyed = event->start;
-        return 0;
-    }
-    resource->created = event->start;
-    resource->identifier = event->nvtx_resource.identifier;
-    resource->type = event->nvtx_resource.type;
-    resource->domain = event->nvtx_resource.domain;
-    resource->text = event->text;
-    resource->length = event->text_length;
-    return 0;
-}
+/* --- resources --- */
 
 const struct nvtx_resource *nvtx_resource(const struct nvtx_resources *resources, uint64_t number)
 {
-    const uint64_t *index = map_get(&resources->by_number, number);
-    return index && *index ? &resources->items.items[*index - 1] : NULL;
+    return FIND_ITEM(&resources->items, &resources->by_number, number);
 }
 
-/*      class, index  what it is called; as NVTX_RESOURCE_MAKE_TYPE puts them together */
+/*      class, index, name; as NVTX_RESOURCE_MAKE_TYPE puts them together */
 #define TYPES(X)                 \
     X(1, 1, "pointer")           \
     X(1, 2, "handle")            \
@@ -168,7 +154,7 @@ const struct nvtx_resource *nvtx_resource(const struct nvtx_resources *resources
     X(6, 6, "OpenCL program")    \
     X(6, 7, "OpenCL event")
 
-const char *nvtx_resource_type(uint32_t type)
+static const char *type_name(uint32_t type)
 {
     switch (type) {
 #define TYPE(class, index, name) \
@@ -177,5 +163,125 @@ const char *nvtx_resource_type(uint32_t type)
 #undef TYPE
     case SPOOL_NVTX_SYNC_USER: return "synchronisation object";
     default: return NULL;
+    }
+}
+
+static void put_text(struct json_out *json, const char *key, struct nvtx_text text)
+{
+    json_key(json, key);
+    json_string_n(json, text.text, text.length);
+}
+
+/* A time in microseconds, as events have it. */
+static void put_time(struct json_out *json, const char *key, uint64_t time, uint64_t base)
+{
+    if (time == 0)
+        return;
+    json_key(json, key);
+    json_us(json, (int64_t)(time - base));
+}
+
+static void put_resource(struct json_out *json, const struct conversion *conversion, const struct process *process,
+                         size_t i)
+{
+    const struct nvtx_resource *resource = &process->nvtx->resources.items.items[i];
+    struct nvtx_text domain = nvtx_domain_name(process->nvtx, resource->domain);
+    const char *type = type_name(resource->type);
+    char identifier[NUMBER_ROOM];
+    json_key(json, "type");
+    if (type)
+        json_string(json, type);
+    else
+        json_u64(json, resource->type);
+    if (resource->identifier)
+        put_text(json, "identifier",
+                 (struct nvtx_text){identifier, (uint32_t)(number_hex(identifier, resource->identifier) - identifier)});
+    if (resource->name.text)
+        put_text(json, "name", resource->name);
+    if (domain.text)
+        put_text(json, "domain", domain);
+    put_time(json, "created", resource->created, conversion->base);
+    put_time(json, "destroyed", resource->destroyed, conversion->base);
+}
+
+static size_t resource_count(const struct nvtx *nvtx)
+{
+    return nvtx->resources.items.count;
+}
+
+void write_nvtx_resources(const struct conversion *conversion, struct json_out *json)
+{
+    put_nvtx_items(conversion, json, "nvtx_resources", resource_count, put_resource);
+}
+
+/* --- scopes --- */
+
+#define PARENTS_MAX 16 /* a scope that is its own parent ends here */
+
+int nvtx_index_scope(struct nvtx_scopes *scopes, const struct event *event)
+{
+    const struct spool_nvtx_scope *record = event->record;
+    uint64_t *index = map_put(&scopes->by_id, payload_key(record->domain, record->id), NULL);
+    const struct spool_nvtx_scope **item = index ? array_push(&scopes->items) : NULL;
+    if (!item)
+        return error_no_memory("scopes");
+    *item = record;
+    *index = scopes->items.count;
+    return 0;
+}
+
+static const struct spool_nvtx_scope *find_scope(const struct nvtx_scopes *scopes, uint32_t domain, uint64_t id)
+{
+    const struct spool_nvtx_scope **found = FIND_ITEM(&scopes->items, &scopes->by_id, payload_key(domain, id));
+    return found && (*found)->id == id && (*found)->domain == domain ? *found : NULL;
+}
+
+static const char *predefined(uint64_t id)
+{
+    static const struct {
+        uint64_t id;
+        const char *name;
+    } names[] = {{NVTX_SCOPES_ROOT, "root"},
+                 {2, "machine"},
+                 {3, "socket"},
+                 {4, "physical CPU"},
+                 {5, "logical CPU"},
+                 {15, "CPU"},
+                 {16, "hypervisor"},
+                 {17, "virtual machine"},
+                 {18, "kernel"},
+                 {19, "container"},
+                 {20, "operating system"},
+                 {NVTX_SCOPES_PROCESS, "process"},
+                 {NVTX_SCOPES_THREAD, "thread"},
+                 {NVTX_SCOPES_INNERMOST, "thread"}};
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (names[i].id == id)
+            return names[i].name;
+    return NULL;
+}
+
+/* The root, and none, are above all paths and not part of them. */
+void nvtx_scopes_put(const struct nvtx_scopes *scopes, struct buffer *buffer, uint32_t domain, uint64_t id)
+{
+    const struct spool_nvtx_scope *path[PARENTS_MAX];
+    size_t count = 0;
+    const struct spool_nvtx_scope *scope = find_scope(scopes, domain, id);
+    for (; scope && count < PARENTS_MAX; scope = find_scope(scopes, domain, scope->parent))
+        path[count++] = scope;
+    uint64_t above = count ? path[count - 1]->parent : id;
+    const char *name = predefined(above);
+    bool has_top = above != NVTX_SCOPES_NONE && (count == 0 || above != NVTX_SCOPES_ROOT) && count < PARENTS_MAX;
+    if (has_top && name)
+        buffer_text(buffer, name);
+    else if (has_top)
+        buffer_u64(buffer, above);
+    for (size_t i = count; i > 0; i--) {
+        if (i < count || has_top)
+            buffer_char(buffer, '/');
+        uint32_t slashes = 0;
+        while (slashes < path[i - 1]->length && path[i - 1]->text[slashes] == '/')
+            slashes++;
+        buffer_bytes(buffer, path[i - 1]->text + slashes, path[i - 1]->length - slashes);
     }
 }

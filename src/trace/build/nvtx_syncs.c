@@ -1,44 +1,46 @@
-#include "trace/build/nvtx_syncs.h"
+/*
+ * Synchronisation objects of NVTX: a slice for each time that a thread waited for one, a range for each time that it
+ * was held.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "common/log.h"
 #include "common/spool_records.h"
+#include "trace/build/nvtx.h"
+#include "trace/build/piece_writer.h"
 
-#define REST_STEPS ((size_t)1 << 17) /* are taken before pages are given back */
+#define EVICT_STEPS ((size_t)1 << 17) /* are walked over before pages are given back */
 
-void nvtx_syncs_evict(const struct nvtx_syncs *syncs)
+static int no_memory(void)
 {
-    file_vector_rest(&syncs->steps);
-    file_vector_rest(&syncs->waits);
-    file_vector_rest(&syncs->holds);
+    return error_no_memory("NVTX synchronisation");
 }
 
-void nvtx_syncs_release(struct nvtx_syncs *syncs)
+static void evict(const struct nvtx_syncs *syncs)
 {
-    file_vector_release(&syncs->steps);
-    file_vector_release(&syncs->waits);
-    file_vector_release(&syncs->holds);
-    map_release(&syncs->waiting);
-    map_release(&syncs->held);
+    file_vector_evict(&syncs->steps);
+    file_vector_evict(&syncs->waits);
+    file_vector_evict(&syncs->holds);
 }
 
 int nvtx_syncs_index(struct nvtx_syncs *syncs, const struct event *event)
 {
     struct nvtx_sync_step *step = file_vector_push(&syncs->steps);
     if (!step)
-        return error_no_memory("NVTX synchronisation");
+        return no_memory();
     *step = (struct nvtx_sync_step){
         .time = event->start, .object = event->nvtx.range, .thread = event->thread, .what = event->nvtx.what};
     return 0;
 }
 
+/* --- which step follows which --- */
+
 static int by_time(const void *a, const void *b)
 {
     const struct nvtx_sync_step *left = a, *right = b;
-    if (left->time != right->time)
-        return left->time < right->time ? -1 : 1;
-    if (left->thread != right->thread)
-        return left->thread < right->thread ? -1 : 1;
-    return (left->what > right->what) - (left->what < right->what);
+    return ORDER(left->time, right->time) ?: ORDER(left->thread, right->thread) ?: ORDER(left->what, right->what);
 }
 
 /* Objects are numbered from 1, threads have 22 bits. */
@@ -49,11 +51,11 @@ static uint64_t waiting_key(const struct nvtx_sync_step *step)
 
 static int begin_wait(struct nvtx_syncs *syncs, const struct nvtx_sync_step *step)
 {
-    struct nvtx_wait *wait = file_vector_push(&syncs->waits);
+    struct nvtx_sync_span *wait = file_vector_push(&syncs->waits);
     uint64_t *waiting = map_put(&syncs->waiting, waiting_key(step), NULL);
     if (!wait || !waiting)
-        return error_no_memory("NVTX synchronisation");
-    *wait = (struct nvtx_wait){.object = step->object, .start = step->time, .thread = step->thread};
+        return no_memory();
+    *wait = (struct nvtx_sync_span){.object = step->object, .start = step->time, .thread = step->thread};
     *waiting = syncs->waits.count;
     return 0;
 }
@@ -65,7 +67,7 @@ static void end_wait(struct nvtx_syncs *syncs, const struct nvtx_sync_step *step
         syncs->unmatched++;
         return;
     }
-    struct nvtx_wait *wait = &syncs->waits.items[*waiting - 1];
+    struct nvtx_sync_span *wait = &syncs->waits.items[*waiting - 1];
     wait->end = step->time;
     wait->failed = step->what == SPOOL_NVTX_ACQUIRE_FAILED;
     map_remove(&syncs->waiting, waiting_key(step));
@@ -73,18 +75,18 @@ static void end_wait(struct nvtx_syncs *syncs, const struct nvtx_sync_step *step
 
 static int begin_hold(struct nvtx_syncs *syncs, const struct nvtx_sync_step *step)
 {
-    uint64_t *first = map_put(&syncs->held, step->object, NULL);
-    struct nvtx_hold *hold = first ? file_vector_push(&syncs->holds) : NULL;
+    uint64_t *last = map_put(&syncs->held, step->object, NULL);
+    struct nvtx_sync_span *hold = last ? file_vector_push(&syncs->holds) : NULL;
     if (!hold)
-        return error_no_memory("NVTX synchronisation");
-    *hold = (struct nvtx_hold){
-        .object = step->object, .start = step->time, .thread = step->thread, .next = (uint32_t)*first};
-    *first = syncs->holds.count;
+        return no_memory();
+    *hold = (struct nvtx_sync_span){
+        .object = step->object, .start = step->time, .thread = step->thread, .next = (uint32_t)*last};
+    *last = syncs->holds.count;
     return 0;
 }
 
-/* Where the index + 1 stands of what a thread gives back: what it took last, else what was taken first of all. 0 stands
- * there when nothing is held. */
+/* Where the index + 1 stands of what a thread releases: its own last hold, else the oldest one. 0 stands there when
+ * nothing is held. */
 static uint32_t *find_hold(struct nvtx_syncs *syncs, uint32_t *first, uint32_t thread)
 {
     uint32_t *oldest = first;
@@ -105,14 +107,14 @@ static void end_hold(struct nvtx_syncs *syncs, const struct nvtx_sync_step *step
         syncs->unmatched++;
         return;
     }
-    struct nvtx_hold *hold = &syncs->holds.items[*index - 1];
+    struct nvtx_sync_span *hold = &syncs->holds.items[*index - 1];
     hold->end = step->time;
     hold->end_thread = step->thread;
     *index = hold->next;
     *held = first;
 }
 
-static int take_step(struct nvtx_syncs *syncs, const struct nvtx_sync_step *step)
+static int match_step(struct nvtx_syncs *syncs, const struct nvtx_sync_step *step)
 {
     switch (step->what) {
     case SPOOL_NVTX_ACQUIRE: return begin_wait(syncs, step);
@@ -122,54 +124,113 @@ static int take_step(struct nvtx_syncs *syncs, const struct nvtx_sync_step *step
     }
 }
 
-/* What is open at the end of all, or of the capture interval it began in, ends there. */
-static uint64_t last_time(const struct capture_intervals *capture_intervals, uint64_t start, uint64_t time)
+/* A span that is open at the end of the trace, or of the capture interval it began in, ends there. */
+static void end_open(struct nvtx_sync_span *spans, size_t count, const struct nvtx_syncs *syncs,
+                     const struct capture_intervals *capture_intervals, uint64_t time)
 {
-    uint64_t window_end = capture_intervals_end(capture_intervals, start);
-    uint64_t end = time < window_end ? time : window_end;
-    return end > start ? end : start;
-}
-
-static void end_open_waits(struct nvtx_syncs *syncs, const struct capture_intervals *capture_intervals, uint64_t time)
-{
-    for (size_t i = 0; i < syncs->waits.count; i++) {
-        struct nvtx_wait *wait = &syncs->waits.items[i];
-        wait->open_at_end = wait->end == 0;
-        if (wait->open_at_end)
-            wait->end = last_time(capture_intervals, wait->start, time);
-        if (i % REST_STEPS == 0)
-            nvtx_syncs_evict(syncs);
-    }
-}
-
-static void end_open_holds(struct nvtx_syncs *syncs, const struct capture_intervals *capture_intervals, uint64_t time)
-{
-    for (size_t i = 0; i < syncs->holds.count; i++) {
-        struct nvtx_hold *hold = &syncs->holds.items[i];
-        hold->open_at_end = hold->end == 0;
-        if (hold->open_at_end) {
-            hold->end = last_time(capture_intervals, hold->start, time);
-            hold->end_thread = hold->thread;
+    for (size_t i = 0; i < count; i++) {
+        struct nvtx_sync_span *span = &spans[i];
+        span->open_at_end = span->end == 0;
+        if (span->open_at_end) {
+            uint64_t interval_end = capture_intervals_end(capture_intervals, span->start);
+            span->end = time < interval_end ? time : interval_end;
+            span->end = span->end > span->start ? span->end : span->start;
+            span->end_thread = span->thread;
         }
-        if (i % REST_STEPS == 0)
-            nvtx_syncs_evict(syncs);
+        if (i % EVICT_STEPS == 0)
+            evict(syncs);
     }
 }
 
 int nvtx_syncs_match(struct nvtx_syncs *syncs, const struct capture_intervals *capture_intervals, uint64_t time)
 {
     if (file_vector_sort(&syncs->steps, by_time) != 0)
-        return error_no_memory("NVTX synchronisation");
+        return no_memory();
     for (size_t i = 0; i < syncs->steps.count; i++) {
-        if (take_step(syncs, &syncs->steps.items[i]) != 0)
+        if (match_step(syncs, &syncs->steps.items[i]) != 0)
             return -1;
-        if (i % REST_STEPS == 0)
-            nvtx_syncs_evict(syncs);
+        if (i % EVICT_STEPS == 0)
+            evict(syncs);
     }
     file_vector_release(&syncs->steps);
-    end_open_waits(syncs, capture_intervals, time);
-    end_open_holds(syncs, capture_intervals, time);
+    end_open(syncs->waits.items, syncs->waits.count, syncs, capture_intervals, time);
+    end_open(syncs->holds.items, syncs->holds.count, syncs, capture_intervals, time);
     if (capture_intervals->limited)
-        syncs->unmatched = 0; /* what they follow from may have come while recording was off */
+        syncs->unmatched = 0; /* the step before may have come while recording was off */
     return 0;
+}
+
+/* --- writing --- */
+
+/* Arguments of a span, and "holding NAME", to be freed; NULL after error(). */
+static char *describe(struct args *args, const struct process *process, const struct nvtx_sync_span *span,
+                      const char *doing)
+{
+    const struct nvtx_resource *object = nvtx_resource(&process->nvtx->resources, span->object);
+    char *text = NULL;
+    int length = object && object->name.length
+                     ? asprintf(&text, "%s %.*s", doing, (int)object->name.length, object->name.text)
+                     : asprintf(&text, "%s synchronisation object %llu", doing, (unsigned long long)span->object);
+    if (length < 0) {
+        no_memory();
+        return NULL;
+    }
+    args->count = 0;
+    if (object)
+        describe_nvtx_domain(args, process->nvtx, object->domain);
+    if (span->open_at_end)
+        args_add(args, ARG_OPEN_AT_END, ARG_TYPE_TRUE);
+    if (span->failed)
+        args_add(args, ARG_FAILED, ARG_TYPE_TRUE);
+    return text;
+}
+
+static int write_wait(struct piece_writer *out, struct process *process, const struct nvtx_sync_span *wait)
+{
+    struct track *thread = tracks_get(&process->tracks, TRACK_THREAD, 0, 0, wait->thread);
+    struct args args;
+    char *name = describe(&args, process, wait, "acquiring");
+    if (name && thread)
+        out->writer.format->slice(&out->writer, &(struct slice){.category = CATEGORY_USER_ANNOTATION,
+                                                                .name = name_passing(name, strlen(name)),
+                                                                .row = track_row(thread, wait->start, wait->end),
+                                                                .start = wait->start,
+                                                                .end = wait->end,
+                                                                .args = &args});
+    free(name);
+    return name ? 0 : -1;
+}
+
+static int write_hold(struct piece_writer *out, struct process *process, const struct nvtx_sync_span *hold, uint64_t id)
+{
+    struct args args;
+    char *name = describe(&args, process, hold, "holding");
+    if (name)
+        out->writer.format->async(&out->writer,
+                                  &(struct async_slice){.category = CATEGORY_USER_ANNOTATION,
+                                                        .name = name_passing(name, strlen(name)),
+                                                        .begin = nvtx_thread_row(process, hold->thread),
+                                                        .end_row = nvtx_thread_row(process, hold->end_thread),
+                                                        .start = hold->start,
+                                                        .end = hold->end,
+                                                        .id = id,
+                                                        .args = &args});
+    free(name);
+    return name ? 0 : -1;
+}
+
+int write_nvtx_syncs(struct piece_writer *out, struct process *process)
+{
+    const struct nvtx_syncs *syncs = &process->nvtx->syncs;
+    uint64_t before = process->async_before + process->nvtx->started.count;
+    int result = 0;
+    for (size_t i = 0; i < syncs->waits.count && result == 0; i++) {
+        result = write_wait(out, process, &syncs->waits.items[i]);
+        piece_writer_passed(out, process);
+    }
+    for (size_t i = 0; i < syncs->holds.count && result == 0; i++) {
+        result = write_hold(out, process, &syncs->holds.items[i], before + i + 1);
+        piece_writer_passed(out, process);
+    }
+    return result;
 }

@@ -1,68 +1,136 @@
 /*
- * NVTX: ranges on their threads and on the GPU's streams, started ranges, marks.
+ * NVTX in the trace: ranges on their threads and on the GPU's streams, started ranges, marks; and what topics of NVTX
+ * have in common where they are written.
  */
-#include "trace/build/nvtx_write.h"
-
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/json_out.h"
-#include "common/log.h"
-#include "common/buffer.h"
-#include "common/spool_records.h"
-#include "trace/build/payload_json.h"
+#include "trace/build/nvtx.h"
 #include "trace/build/piece_writer.h"
 #include "trace/build/projections.h"
 #include "trace/spool/agent_records.h"
-#include "trace/spool/records.h"
 
-static void add_payload(struct args *args, const struct event *event)
+/* --- in common --- */
+
+bool describe_nvtx_domain(struct args *args, const struct nvtx *nvtx, uint32_t domain)
+{
+    struct nvtx_text name = nvtx_domain_name(nvtx, domain);
+    if (name.text)
+        args_text(args, ARG_DOMAIN, name.text, name.length);
+    return name.text != NULL;
+}
+
+void describe_nvtx_category(struct args *args, const struct nvtx *nvtx, uint32_t domain, uint32_t category, bool is_set)
+{
+    struct nvtx_text name = nvtx_category_name(nvtx, domain, category);
+    if (name.text)
+        args_text(args, ARG_CATEGORY, name.text, name.length);
+    else if (is_set)
+        args_u64(args, ARG_CATEGORY, category);
+}
+
+struct name nvtx_message_name(struct nvtx_text message)
+{
+    static const char none[] = "(no message)";
+    return message.length ? name_passing(message.text, message.length) : name_passing(none, sizeof(none) - 1);
+}
+
+struct row nvtx_thread_row(struct process *process, uint32_t thread)
+{
+    const struct track *track = tracks_get(&process->tracks, TRACK_THREAD, 0, 0, thread);
+    return track ? (struct row){track->pid, track->tids[0]} : (struct row){process->pid, process->pid};
+}
+
+void put_nvtx_items(const struct conversion *conversion, struct json_out *json, const char *key,
+                    size_t (*count)(const struct nvtx *nvtx),
+                    void (*put)(struct json_out *json, const struct conversion *conversion,
+                                const struct process *process, size_t i))
+{
+    bool any = false;
+    for (size_t i = 0; i < conversion->processes.count; i++) {
+        const struct process *process = conversion_process(conversion, i);
+        size_t items = count(process->nvtx);
+        if (items > 0 && !any) {
+            json_key(json, key);
+            json_begin_array(json);
+            any = true;
+        }
+        for (size_t k = 0; k < items; k++) {
+            json_begin_object(json);
+            json_key(json, "pid");
+            json_u64(json, process->pid);
+            put(json, conversion, process, k);
+            json_end(json);
+        }
+    }
+    if (any)
+        json_end(json);
+}
+
+/* --- payloads --- */
+
+/* Payloads are put together from their copies when they are written. */
+static void put_payload(struct buffer *buffer, const struct arg_json *arg)
+{
+    struct payload_view view;
+    struct json_out json;
+    json_out_init(&json, buffer, false);
+    payload_view_open(&view, arg->context, arg->domain, arg->number);
+    payload_put(&view, &json, arg->stride, arg->index);
+}
+
+void describe_nvtx_payload(struct args *args, const struct nvtx *nvtx, enum arg_key key, const struct arg_json *payload)
+{
+    struct payload_view view;
+    payload_view_open(&view, nvtx, payload->domain, payload->number);
+    if (payload_view_shown(&view) == 0)
+        return;
+    struct arg *arg = args_add(args, key, ARG_TYPE_JSON);
+    arg->json = *payload;
+    arg->json.put = put_payload;
+    arg->json.context = nvtx;
+    struct nvtx_text schema = payload_view_schema(&view);
+    if (schema.text && key == ARG_PAYLOAD)
+        args_text(args, ARG_SCHEMA, schema.text, schema.length);
+}
+
+static void describe_payload(struct args *args, const struct nvtx *nvtx, enum arg_key key, const struct event *event)
 {
     uint64_t bits = event->nvtx.payload;
     uint32_t low = (uint32_t)bits;
     double real;
     float single;
     switch (event->nvtx.payload_type) { /* nvtxPayloadType_t */
-    case 1: args_u64(args, ARG_PAYLOAD, bits); break;
-    case 2: args_i64(args, ARG_PAYLOAD, (int64_t)bits); break;
+    case 1: args_u64(args, key, bits); break;
+    case 2: args_i64(args, key, (int64_t)bits); break;
     case 3:
         memcpy(&real, &bits, sizeof(real));
-        args_real(args, ARG_PAYLOAD, ARG_TYPE_REAL, real);
+        args_real(args, key, ARG_TYPE_REAL, real);
         break;
-    case 4: args_u64(args, ARG_PAYLOAD, low); break;
-    case 5: args_i64(args, ARG_PAYLOAD, (int32_t)low); break;
+    case 4: args_u64(args, key, low); break;
+    case 5: args_i64(args, key, (int32_t)low); break;
     case 6:
         memcpy(&single, &low, sizeof(single));
-        args_real(args, ARG_PAYLOAD, ARG_TYPE_REAL, (double)single);
+        args_real(args, key, ARG_TYPE_REAL, (double)single);
+        break;
+    case SPOOL_NVTX_PAYLOAD_PIECES:
+        describe_nvtx_payload(args, nvtx, key, &(struct arg_json){.number = bits, .domain = event->nvtx.domain});
         break;
     default: break;
     }
 }
 
-static void describe(struct args *args, const struct process *process, const struct event *event)
+/* --- events --- */
+
+static void describe(struct args *args, const struct nvtx *nvtx, const struct event *event)
 {
-    struct nvtx_text domain = nvtx_domain_name(process->nvtx, event->nvtx.domain);
-    struct nvtx_text category = nvtx_category_name(process->nvtx, event->nvtx.domain, event->nvtx.category);
-    if (domain.text)
-        args_text(args, ARG_DOMAIN, domain.text, domain.length);
-    else if (event->nvtx.domain != 0)
-        args_u64(args, ARG_DOMAIN, event->nvtx.domain);
-    if (category.text)
-        args_text(args, ARG_CATEGORY, category.text, category.length);
-    else if (event->nvtx.category != 0)
-        args_u64(args, ARG_CATEGORY, event->nvtx.category);
+    uint32_t domain = event->nvtx.domain, category = event->nvtx.category;
+    if (!describe_nvtx_domain(args, nvtx, domain) && domain != 0)
+        args_u64(args, ARG_DOMAIN, domain);
+    describe_nvtx_category(args, nvtx, domain, category, category != 0);
     if (event->nvtx.color_type == 1)
         args_add(args, ARG_COLOR, ARG_TYPE_COLOR)->u64 = event->nvtx.color;
-    add_payload(args, event);
-    describe_payload(args, process, event);
-}
-
-static struct name message(const struct process *process, const struct event *event)
-{
-    static const char none[] = "(no message)";
-    struct nvtx_text text = nvtx_message(process->nvtx, event);
-    return text.length ? name_passing(text.text, text.length) : name_passing(none, sizeof(none) - 1);
+    describe_payload(args, nvtx, ARG_PAYLOAD, event);
 }
 
 static void read_again(struct event *event, const void *record, uint32_t thread)
@@ -72,73 +140,73 @@ static void read_again(struct event *event, const void *record, uint32_t thread)
     own_decode(event, &walk, thread);
 }
 
-static void write_range(struct piece_writer *out, struct process *process, const struct nvtx_range *range)
+/* Arguments and name of a range. What the payloads of a pop or end say replaces what its push or start says; they are
+ * an argument of their own where they are SHOWN. */
+static struct name describe_range(struct args *args, const struct nvtx *nvtx, const struct nvtx_range *range,
+                                  bool shown)
 {
-    struct track *thread = piece_writer_track(out, process, TRACK_THREAD, 0, 0, range->thread);
-    struct event event;
-    struct args args;
-    if (!thread)
-        return;
-    args.count = 0;
+    struct event event, end;
+    args->count = 0;
     read_again(&event, range->record, range->thread);
-    merge_range_end(&event, range);
-    describe(&args, process, &event);
-    describe_range_end(&args, process, range);
-    if (range->open_at_end)
-        args_add(&args, ARG_OPEN_AT_END, ARG_TYPE_TRUE);
-    struct row row = track_row(thread, range->start, range->end);
-    if (row.tid != range->thread) /* a further row of the thread */
-        args_u64(&args, ARG_THREAD, range->thread);
-    struct slice slice = {.category = CATEGORY_USER_ANNOTATION,
-                          .name = message(process, &event),
-                          .row = row,
-                          .start = range->start,
-                          .end = range->end,
-                          .args = &args};
-    out->writer.format->slice(&out->writer, &slice);
-}
-
-static struct row thread_row(struct process *process, uint32_t thread)
-{
-    const struct track *track = tracks_get(&process->tracks, TRACK_THREAD, 0, 0, thread);
-    return track ? (struct row){track->pid, track->tids[0]} : (struct row){process->pid, process->pid};
-}
-
-static void write_started(struct piece_writer *out, struct process *process, const struct nvtx_range *range,
-                          uint64_t id)
-{
-    struct event event;
-    struct args args;
-    args.count = 0;
-    read_again(&event, range->record, range->thread);
-    merge_range_end(&event, range);
-    describe(&args, process, &event);
-    describe_range_end(&args, process, range);
-    if (range->open_at_end)
-        args_add(&args, ARG_OPEN_AT_END, ARG_TYPE_TRUE);
-    struct async_slice slice = {.category = CATEGORY_USER_ANNOTATION,
-                                .name = message(process, &event),
-                                .begin = thread_row(process, range->thread),
-                                .end_row = thread_row(process, range->end_thread),
-                                .start = range->start,
-                                .end = range->end,
-                                .id = id,
-                                .args = &args};
-    out->writer.format->async(&out->writer, &slice);
+    if (range->end_record) {
+        read_again(&end, range->end_record, range->end_thread);
+        if (end.text_length > 0 || end.nvtx.string != 0) {
+            event.text = end.text;
+            event.text_length = end.text_length;
+            event.nvtx.string = end.nvtx.string;
+        }
+        if (end.nvtx.color_type != 0) {
+            event.nvtx.color_type = end.nvtx.color_type;
+            event.nvtx.color = end.nvtx.color;
+        }
+        if (end.nvtx.category != 0)
+            event.nvtx.category = end.nvtx.category;
+    }
+    describe(args, nvtx, &event);
+    if (range->end_record && shown)
+        describe_payload(args, nvtx, ARG_END_PAYLOAD, &end);
+    if (range->open_at_end && shown)
+        args_add(args, ARG_OPEN_AT_END, ARG_TYPE_TRUE);
+    return nvtx_message_name(nvtx_message(nvtx, &event));
 }
 
 /* In order of push: what encloses comes first. */
 int write_nvtx_ranges(struct piece_writer *out, struct process *process, size_t first, size_t end)
 {
-    for (size_t i = first; i < end; i++)
-        write_range(out, process, &process->nvtx->ranges.items[i]);
+    for (size_t i = first; i < end; i++) {
+        const struct nvtx_range *range = &process->nvtx->ranges.items[i];
+        struct track *thread = piece_writer_track(out, process, TRACK_THREAD, 0, 0, range->thread);
+        struct args args;
+        if (!thread)
+            continue;
+        struct slice slice = {.category = CATEGORY_USER_ANNOTATION,
+                              .name = describe_range(&args, process->nvtx, range, true),
+                              .row = track_row(thread, range->start, range->end),
+                              .start = range->start,
+                              .end = range->end,
+                              .args = &args};
+        if (slice.row.tid != range->thread) /* a further row of the thread */
+            args_u64(&args, ARG_THREAD, range->thread);
+        out->writer.format->slice(&out->writer, &slice);
+    }
     return 0;
 }
 
 int write_nvtx_started(struct piece_writer *out, struct process *process, size_t first, size_t end)
 {
-    for (size_t i = first; i < end; i++)
-        write_started(out, process, &process->nvtx->started.items[i], process->async_before + i + 1);
+    for (size_t i = first; i < end; i++) {
+        const struct nvtx_range *range = &process->nvtx->started.items[i];
+        struct args args;
+        struct async_slice slice = {.category = CATEGORY_USER_ANNOTATION,
+                                    .name = describe_range(&args, process->nvtx, range, true),
+                                    .begin = nvtx_thread_row(process, range->thread),
+                                    .end_row = nvtx_thread_row(process, range->end_thread),
+                                    .start = range->start,
+                                    .end = range->end,
+                                    .id = process->async_before + i + 1,
+                                    .args = &args};
+        out->writer.format->async(&out->writer, &slice);
+    }
     return 0;
 }
 
@@ -148,21 +216,16 @@ void write_projection(struct piece_writer *out, struct process *process, const s
     const struct track *stream = process->tracks.items.items[projection->track];
     struct track *track =
         piece_writer_track(out, process, TRACK_ANNOTATION, stream->device, stream->context, stream->number);
-    struct event event;
     struct args args;
     if (!track)
         return;
-    args.count = 0;
-    read_again(&event, range->record, range->thread);
-    merge_range_end(&event, range);
-    describe(&args, process, &event);
-    args_u64(&args, ARG_THREAD, range->thread);
     struct slice slice = {.category = CATEGORY_GPU_USER_ANNOTATION,
-                          .name = message(process, &event),
+                          .name = describe_range(&args, process->nvtx, range, false),
                           .row = track_row(track, projection->start, projection->end),
                           .start = projection->start,
                           .end = projection->end,
                           .args = &args};
+    args_u64(&args, ARG_THREAD, range->thread);
     out->writer.format->slice(&out->writer, &slice);
 }
 
@@ -170,263 +233,12 @@ int write_nvtx_mark(struct piece_writer *out, struct process *process, const str
 {
     struct args args;
     args.count = 0;
-    describe(&args, process, event);
+    describe(&args, process->nvtx, event);
     struct slice slice = {.category = CATEGORY_USER_ANNOTATION,
-                          .name = message(process, event),
-                          .row = thread_row(process, event->thread),
+                          .name = nvtx_message_name(nvtx_message(process->nvtx, event)),
+                          .row = nvtx_thread_row(process, event->thread),
                           .start = event->start,
                           .args = &args};
     out->writer.format->instant(&out->writer, &slice);
-    return 0;
-}
-
-/*
- * Payloads of NVTX events as arguments: put together from their pieces when they are written.
- */
-
-struct payload_sources process_payload_sources(const struct process *process)
-{
-    return (struct payload_sources){.schemas = process->payload_schemas,
-                                    .pieces = process->payload_copies,
-                                    .scopes = process->nvtx_scopes,
-                                    .nvtx = process->nvtx};
-}
-
-static void put_payload(struct buffer *buffer, const struct arg_json *arg)
-{
-    struct payload_sources sources = process_payload_sources(arg->context);
-    struct payload_view view;
-    struct json_out json;
-    json_out_init(&json, buffer, false);
-    payload_view_open(&view, &sources, arg->domain, arg->number);
-    payload_view_put(&view, &json, arg->stride, arg->index);
-}
-
-void add_payload_args(struct args *args, const struct process *process, enum arg_key key,
-                      const struct arg_json *payload)
-{
-    struct payload_sources sources = process_payload_sources(process);
-    struct payload_view view;
-    payload_view_open(&view, &sources, payload->domain, payload->number);
-    if (payload_view_shown(&view) == 0)
-        return;
-    struct arg *arg = args_add(args, key, ARG_TYPE_JSON);
-    arg->json = *payload;
-    arg->json.put = put_payload;
-    arg->json.context = process;
-    struct payload_text schema = payload_view_schema(&view);
-    if (schema.text && key == ARG_PAYLOAD)
-        args_text(args, ARG_SCHEMA, schema.text, schema.length);
-}
-
-void describe_payload(struct args *args, const struct process *process, const struct event *event)
-{
-    if (event->nvtx.payload_type == SPOOL_NVTX_PAYLOAD_PIECES)
-        add_payload_args(args, process, ARG_PAYLOAD,
-                         &(struct arg_json){.number = event->nvtx.payload, .domain = event->nvtx.domain});
-}
-
-static bool read_end(struct event *event, const struct nvtx_range *range)
-{
-    struct own_walk walk;
-    if (!range->end_record)
-        return false;
-    own_walk_at(&walk, range->end_record);
-    own_decode(event, &walk, range->end_thread);
-    return true;
-}
-
-void merge_range_end(struct event *event, const struct nvtx_range *range)
-{
-    struct event end;
-    if (!read_end(&end, range))
-        return;
-    if (end.text_length > 0 || end.nvtx.string != 0) {
-        event->text = end.text;
-        event->text_length = end.text_length;
-        event->nvtx.string = end.nvtx.string;
-    }
-    if (end.nvtx.color_type != 0) {
-        event->nvtx.color_type = end.nvtx.color_type;
-        event->nvtx.color = end.nvtx.color;
-    }
-    if (end.nvtx.category != 0)
-        event->nvtx.category = end.nvtx.category;
-}
-
-void describe_range_end(struct args *args, const struct process *process, const struct nvtx_range *range)
-{
-    struct event end;
-    if (read_end(&end, range))
-        add_payload_args(args, process, ARG_END_PAYLOAD,
-                         &(struct arg_json){.number = end.nvtx.payload, .domain = end.nvtx.domain});
-}
-
-/*
- * NVTX's resources in the metadata: what the program gave a name that has no row.
- */
-
-static void put_text(struct json_out *json, const char *key, const char *text, size_t length)
-{
-    json_key(json, key);
-    json_string_n(json, text, length);
-}
-
-static void put_hex(struct json_out *json, const char *key, uint64_t value)
-{
-    char text[24];
-    int length = snprintf(text, sizeof(text), "0x%llx", (unsigned long long)value);
-    put_text(json, key, text, (size_t)length);
-}
-
-static void put_type(struct json_out *json, uint32_t type)
-{
-    const char *name = nvtx_resource_type(type);
-    json_key(json, "type");
-    if (name)
-        json_string(json, name);
-    else
-        json_u64(json, type);
-}
-
-/* A time in microseconds, as events have it. */
-static void put_time(struct json_out *json, const char *key, uint64_t time, uint64_t base)
-{
-    if (time == 0)
-        return;
-    json_key(json, key);
-    json_us(json, (int64_t)(time - base));
-}
-
-static void put_resource(struct json_out *json, const struct process *process, const struct nvtx_resource *resource,
-                         uint64_t base)
-{
-    struct nvtx_text domain = nvtx_domain_name(process->nvtx, resource->domain);
-    json_begin_object(json);
-    json_key(json, "pid");
-    json_u64(json, process->pid);
-    put_type(json, resource->type);
-    if (resource->identifier)
-        put_hex(json, "identifier", resource->identifier);
-    if (resource->text)
-        put_text(json, "name", resource->text, resource->length);
-    if (domain.text)
-        put_text(json, "domain", domain.text, domain.length);
-    put_time(json, "created", resource->created, base);
-    put_time(json, "destroyed", resource->destroyed, base);
-    json_end(json);
-}
-
-static bool any(const struct conversion *conversion)
-{
-    for (size_t i = 0; i < conversion->processes.count; i++)
-        if (conversion_process(conversion, i)->nvtx->resources.items.count > 0)
-            return true;
-    return false;
-}
-
-void write_nvtx_resources(const struct conversion *conversion, struct json_out *json)
-{
-    if (!any(conversion))
-        return;
-    json_key(json, "nvtx_resources");
-    json_begin_array(json);
-    for (size_t i = 0; i < conversion->processes.count; i++) {
-        const struct process *process = conversion_process(conversion, i);
-        for (size_t k = 0; k < process->nvtx->resources.items.count; k++)
-            put_resource(json, process, &process->nvtx->resources.items.items[k], conversion->base);
-    }
-    json_end(json);
-}
-
-/*
- * Synchronisation objects of NVTX: a slice for each time that a thread waited for one, a range for each that it was
- * held.
- */
-
-/* "holding NAME"; to be freed. NULL after error(). */
-static char *name_of(const char *doing, const struct nvtx_resource *object, uint64_t number)
-{
-    char *text = NULL;
-    int length = object && object->length
-                     ? asprintf(&text, "%s %.*s", doing, (int)object->length, object->text)
-                     : asprintf(&text, "%s synchronisation object %llu", doing, (unsigned long long)number);
-    if (length >= 0)
-        return text;
-    error_no_memory("NVTX synchronisation");
-    return NULL;
-}
-
-static void describe_resource(struct args *args, const struct process *process, const struct nvtx_resource *object,
-                              bool open)
-{
-    struct nvtx_text domain = {NULL, 0};
-    if (object)
-        domain = nvtx_domain_name(process->nvtx, object->domain);
-    if (domain.text)
-        args_text(args, ARG_DOMAIN, domain.text, domain.length);
-    if (open)
-        args_add(args, ARG_OPEN_AT_END, ARG_TYPE_TRUE);
-}
-
-static int emit_wait(struct piece_writer *out, struct process *process, const struct nvtx_wait *wait)
-{
-    struct track *thread = tracks_get(&process->tracks, TRACK_THREAD, 0, 0, wait->thread);
-    const struct nvtx_resource *object = nvtx_resource(&process->nvtx->resources, wait->object);
-    char *name = name_of("acquiring", object, wait->object);
-    struct args args = {0};
-    if (!name || !thread) {
-        free(name);
-        return name ? 0 : -1;
-    }
-    describe_resource(&args, process, object, wait->open_at_end);
-    if (wait->failed)
-        args_add(&args, ARG_FAILED, ARG_TYPE_TRUE);
-    struct slice slice = {.category = CATEGORY_USER_ANNOTATION,
-                          .name = name_passing(name, strlen(name)),
-                          .row = track_row(thread, wait->start, wait->end),
-                          .start = wait->start,
-                          .end = wait->end,
-                          .args = &args};
-    out->writer.format->slice(&out->writer, &slice);
-    free(name);
-    return 0;
-}
-
-static int write_hold(struct piece_writer *out, struct process *process, const struct nvtx_hold *hold, uint64_t id)
-{
-    const struct nvtx_resource *object = nvtx_resource(&process->nvtx->resources, hold->object);
-    char *name = name_of("holding", object, hold->object);
-    struct args args = {0};
-    if (!name)
-        return -1;
-    describe_resource(&args, process, object, hold->open_at_end);
-    struct async_slice slice = {.category = CATEGORY_USER_ANNOTATION,
-                                .name = name_passing(name, strlen(name)),
-                                .begin = thread_row(process, hold->thread),
-                                .end_row = thread_row(process, hold->end_thread),
-                                .start = hold->start,
-                                .end = hold->end,
-                                .id = id,
-                                .args = &args};
-    out->writer.format->async(&out->writer, &slice);
-    free(name);
-    return 0;
-}
-
-int write_nvtx_syncs(struct piece_writer *out, struct process *process)
-{
-    const struct nvtx_syncs *syncs = &process->nvtx->syncs;
-    for (size_t i = 0; i < syncs->waits.count; i++) {
-        if (emit_wait(out, process, &syncs->waits.items[i]) != 0)
-            return -1;
-        piece_writer_passed(out, process);
-    }
-    uint64_t before = process->async_before + process->nvtx->started.count;
-    for (size_t i = 0; i < syncs->holds.count; i++) {
-        if (write_hold(out, process, &syncs->holds.items[i], before + i + 1) != 0)
-            return -1;
-        piece_writer_passed(out, process);
-    }
     return 0;
 }

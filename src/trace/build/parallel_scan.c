@@ -1,7 +1,7 @@
 #include "trace/build/parallel_scan.h"
 
 #include "common/log.h"
-#include "common/ordered_loop.h"
+#include "common/threads.h"
 #include "trace/build/event_filter.h"
 #include "trace/build/graphs.h"
 #include "trace/spool/cupti.h"

@@ -16,7 +16,6 @@
 #include "trace/build/process.h"
 #include "trace/spool/cupti.h"
 #include "trace/spool/agent_records.h"
-#include "trace/spool/records.h"
 
 /*
  * Walks over the records of a spool, decoded, at times that are on the axis of all processes. CUPTI's are so many that

@@ -17,10 +17,7 @@
 #include "trace/build/cuda_events.h"
 #include "trace/build/device_ranges.h"
 #include "trace/build/kernel_names.h"
-#include "trace/build/nvtx_clocks.h"
-#include "trace/build/nvtx_counters.h"
-#include "trace/build/nvtx_deferred.h"
-#include "trace/build/nvtx_memory.h"
+#include "trace/build/nvtx.h"
 #include "trace/build/pools.h"
 #include "trace/build/projections.h"
 #include "trace/spool/cupti.h"
@@ -36,13 +33,6 @@ struct process_state {
     struct launches launches;
     struct conditional_launches conditional;
     struct nvtx nvtx;
-    struct payload_schemas payload_schemas;
-    struct payload_copies payload_copies;
-    struct nvtx_scopes nvtx_scopes;
-    struct nvtx_clocks nvtx_clocks;
-    struct nvtx_counters nvtx_counters;
-    struct nvtx_deferred nvtx_deferred;
-    struct nvtx_heaps nvtx_heaps;
     struct projections projections;
     struct memory memory;
     struct pools pools;
@@ -62,25 +52,18 @@ static void evict_process(const struct process *process)
 {
     spool_file_rest(&process->file);
     launches_evict(process->launches);
-    file_vector_rest(&process->conditional->items);
+    file_vector_evict(&process->conditional->items);
     nvtx_evict(process->nvtx);
     projections_evict(process->projections);
     tracks_rest(&process->tracks);
-    file_vector_rest(&process->memory->steps);
-    file_vector_rest(&process->cuda_events->items);
-    file_vector_rest(&process->plugins->slices);
-    file_vector_rest(&process->capture_intervals->marks);
-    file_vector_rest(&process->kernel_names->nodes.changes);
-    file_vector_rest(&process->pools->steps);
-    file_vector_rest(&process->compilation->steps);
+    file_vector_evict(&process->memory->steps);
+    file_vector_evict(&process->cuda_events->items);
+    file_vector_evict(&process->plugins->slices);
+    file_vector_evict(&process->capture_intervals->marks);
+    file_vector_evict(&process->kernel_names->nodes.changes);
+    file_vector_evict(&process->pools->steps);
+    file_vector_evict(&process->compilation->steps);
     plugin_intervals_rest(process->plugin_intervals);
-    file_vector_rest(&process->nvtx_counters->samplings);
-    file_vector_rest(&process->nvtx_counters->samples);
-    file_vector_rest(&process->nvtx_deferred->submissions);
-    file_vector_rest(&process->nvtx_deferred->events);
-    file_vector_rest(&process->nvtx_heaps->steps);
-    file_vector_rest(&process->payload_copies->items);
-    nvtx_clocks_evict(process->nvtx_clocks);
     device_ranges_evict(process->device_ranges);
 }
 
@@ -99,13 +82,6 @@ static int process_open(struct process_state *state, const struct spool_director
     process->launches = &state->launches;
     process->conditional = &state->conditional;
     process->nvtx = &state->nvtx;
-    process->payload_schemas = &state->payload_schemas;
-    process->payload_copies = &state->payload_copies;
-    process->nvtx_scopes = &state->nvtx_scopes;
-    process->nvtx_clocks = &state->nvtx_clocks;
-    process->nvtx_counters = &state->nvtx_counters;
-    process->nvtx_deferred = &state->nvtx_deferred;
-    process->nvtx_heaps = &state->nvtx_heaps;
     process->projections = &state->projections;
     process->memory = &state->memory;
     process->pools = &state->pools;
@@ -132,10 +108,6 @@ static int process_open(struct process_state *state, const struct spool_director
     conditional_launches_init(process->conditional, directory);
     nvtx_init(process->nvtx, directory);
     projections_init(process->projections, directory);
-    process->nvtx_counters->samplings.memory.directory = process->nvtx_counters->samples.memory.directory = directory;
-    process->nvtx_deferred->submissions.memory.directory = process->nvtx_deferred->events.memory.directory = directory;
-    process->nvtx_heaps->steps.memory.directory = process->payload_copies->items.memory.directory = directory;
-    process->nvtx_clocks->directory = directory;
     device_ranges_init(process->device_ranges, directory);
     process->capture_intervals->marks.memory.directory = process->kernel_names->nodes.changes.memory.directory =
         process->pools->steps.memory.directory = process->compilation->steps.memory.directory = directory;
@@ -156,13 +128,6 @@ static void process_close(struct process *process)
     conditional_launches_release(process->conditional);
     tracks_release(&process->tracks);
     nvtx_release(process->nvtx);
-    payload_schemas_release(process->payload_schemas);
-    payload_copies_release(process->payload_copies);
-    nvtx_scopes_release(process->nvtx_scopes);
-    nvtx_clocks_release(process->nvtx_clocks);
-    nvtx_counters_release(process->nvtx_counters);
-    nvtx_deferred_release(process->nvtx_deferred);
-    nvtx_heaps_release(process->nvtx_heaps);
     projections_release(process->projections);
     memory_release(process->memory);
     pools_release(process->pools);

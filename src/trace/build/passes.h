@@ -13,7 +13,8 @@
  * (parallel_scan.h, write_pass.c).
  *
  * So the metadata can stand first in the file with all counts, and only small indexes grow with what is read. Those
- * that grow with every trace lie in files once they are large (common/spill.h, common/file_vector.h). Bytes for each:
+ * that grow with every trace lie in files once they are large (common/file_vector.h, common/file_vector.h). Bytes for
+ * each:
  *
  *   32       correlation id, slice of a row that needs lanes, record of a CUDA event, plugin's slice, NVTX sample
  *   52       NVTX range (84 when it was started, not pushed)

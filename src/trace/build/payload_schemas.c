@@ -1,39 +1,46 @@
-#include "trace/build/payload_schemas.h"
-
-#include <stddef.h>
+/*
+ * Payload schemas, put together from their records, and copies of the program's memory.
+ */
 #include <stdlib.h>
 
 #include "common/log.h"
-#include "common/buffer.h"
+#include "trace/build/payloads.h"
 
-void payload_schemas_release(struct payload_schemas *schemas)
+static int no_memory(void)
 {
-    for (size_t i = 0; i < schemas->items.count; i++) {
-        free(schemas->items.items[i].entries);
-        free(schemas->items.items[i].words);
-    }
-    array_release(&schemas->items);
-    array_release(&schemas->entries);
-    array_release(&schemas->semantics);
-    map_release(&schemas->by_id);
+    return error_no_memory("payload schemas");
 }
 
-void payload_split_text(const char *text, uint32_t length, uint32_t first, struct payload_text *name,
-                        struct payload_text *rest)
+void payload_split_text(const char *text, uint32_t length, uint32_t name_length, struct nvtx_text *name,
+                        struct nvtx_text *description)
 {
-    uint32_t bytes = first < length ? first : length;
-    *name = (struct payload_text){bytes ? text : NULL, bytes};
-    *rest = (struct payload_text){length > bytes ? text + bytes : NULL, length - bytes};
+    uint32_t bytes = name_length < length ? name_length : length;
+    *name = nvtx_text_of(text, bytes);
+    *description = bytes < length ? nvtx_text_of(text + bytes, length - bytes) : (struct nvtx_text){NULL, 0};
 }
 
-static int index_schema(struct payload_schemas *schemas, const struct event *event)
+int payload_schemas_index(struct payload_schemas *schemas, const struct event *event)
 {
     const struct spool_nvtx_schema *record = event->record;
+    if (record->head.type == SPOOL_RECORD_NVTX_ENTRY) {
+        const struct spool_nvtx_entry **entry = array_push(&schemas->entries);
+        if (!entry)
+            return no_memory();
+        *entry = event->record;
+        return 0;
+    }
+    if (record->head.type == SPOOL_RECORD_NVTX_SEMANTICS) {
+        const struct spool_nvtx_semantics **semantics = array_push(&schemas->semantics);
+        if (!semantics)
+            return no_memory();
+        *semantics = event->record;
+        return 0;
+    }
     struct payload_described *schema = array_push(&schemas->items);
     if (!schema)
-        return error_no_memory("payload schemas");
+        return no_memory();
     schema->record = record;
-    schema->name = (struct payload_text){event->text_length ? event->text : NULL, event->text_length};
+    schema->name = nvtx_text_of(event->text, event->text_length);
     schema->layout = (struct payload_schema){.id = record->id,
                                              .flags = record->flags,
                                              .size = record->size,
@@ -42,47 +49,21 @@ static int index_schema(struct payload_schemas *schemas, const struct event *eve
     return 0;
 }
 
-int payload_schemas_index(struct payload_schemas *schemas, const struct event *event)
-{
-    const struct spool_record *head = event->record;
-    if (head->type == SPOOL_RECORD_NVTX_SCHEMA)
-        return index_schema(schemas, event);
-    if (head->type == SPOOL_RECORD_NVTX_ENTRY) {
-        const struct spool_nvtx_entry **entry = array_push(&schemas->entries);
-        if (!entry)
-            return error_no_memory("payload schemas");
-        *entry = event->record;
-    } else if (head->type == SPOOL_RECORD_NVTX_SEMANTICS && head->flags == 0) {
-        const struct spool_nvtx_semantics **semantics = array_push(&schemas->semantics);
-        if (!semantics)
-            return error_no_memory("payload schemas");
-        *semantics = event->record;
-    }
-    return 0;
-}
-
 static int by_number(const void *a, const void *b)
 {
     const struct payload_described *left = a, *right = b;
-    return left->record->number < right->record->number ? -1 : left->record->number > right->record->number;
+    return ORDER(left->record->number, right->record->number);
 }
 
 static struct payload_described *find_number(struct payload_schemas *schemas, uint32_t number)
 {
-    size_t low = 0, high = schemas->items.count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (schemas->items.items[middle].record->number < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    bool found = low < schemas->items.count && schemas->items.items[low].record->number == number;
-    return found ? &schemas->items.items[low] : NULL;
+    size_t at = COUNT_BEFORE(schemas->items.count, i, schemas->items.items[i].record->number < number);
+    bool found = at < schemas->items.count && schemas->items.items[at].record->number == number;
+    return found ? &schemas->items.items[at] : NULL;
 }
 
-/* Room for as many entries as there are records of, whatever the schema says of itself. */
-static int make_room(struct payload_schemas *schemas)
+/* Memory for as many entries as there are records of, whatever the schema says of itself. */
+static int allocate_entries(struct payload_schemas *schemas)
 {
     for (size_t i = 0; i < schemas->entries.count; i++) {
         struct payload_described *schema = find_number(schemas, schemas->entries.items[i]->schema);
@@ -94,28 +75,10 @@ static int make_room(struct payload_schemas *schemas)
         schema->entries = calloc(schema->layout.count + 1, sizeof(*schema->entries));
         schema->words = calloc(schema->layout.count + 1, sizeof(*schema->words));
         if (!schema->entries || !schema->words)
-            return error_no_memory("payload schemas");
+            return no_memory();
         schema->layout.entries = schema->entries;
     }
     return 0;
-}
-
-static void place_entry(struct payload_schemas *schemas, const struct spool_nvtx_entry *record)
-{
-    struct payload_described *schema = find_number(schemas, record->schema);
-    if (!schema || record->index >= schema->layout.count)
-        return;
-    struct payload_entry_words *words = &schema->words[record->index];
-    schema->entries[record->index] = (struct payload_entry){
-        .flags = record->flags, .type = record->type, .detail = record->detail, .offset = record->offset};
-    payload_split_text(record->text, record->length, record->name_length, &words->name, &words->description);
-}
-
-static void place_semantics(struct payload_schemas *schemas, const struct spool_nvtx_semantics *record)
-{
-    struct payload_described *schema = find_number(schemas, record->of);
-    if (schema && record->index < schema->layout.count)
-        schema->words[record->index].semantics = record;
 }
 
 struct in_domain {
@@ -140,7 +103,7 @@ static int measure(struct payload_schemas *schemas)
         payload_measure(&schema->layout, &reader);
         uint64_t *index = map_put(&schemas->by_id, payload_key(schema->record->domain, schema->layout.id), NULL);
         if (!index)
-            return error_no_memory("payload schemas");
+            return no_memory();
         *index = i + 1;
     }
     return 0;
@@ -150,75 +113,79 @@ int payload_schemas_close(struct payload_schemas *schemas)
 {
     if (schemas->items.count > 1)
         qsort(schemas->items.items, schemas->items.count, sizeof(*schemas->items.items), by_number);
-    if (make_room(schemas) != 0)
+    if (allocate_entries(schemas) != 0)
         return -1;
-    for (size_t i = 0; i < schemas->entries.count; i++)
-        place_entry(schemas, schemas->entries.items[i]);
-    for (size_t i = 0; i < schemas->semantics.count; i++)
-        place_semantics(schemas, schemas->semantics.items[i]);
+    for (size_t i = 0; i < schemas->entries.count; i++) {
+        const struct spool_nvtx_entry *record = schemas->entries.items[i];
+        struct payload_described *schema = find_number(schemas, record->schema);
+        if (!schema || record->index >= schema->layout.count)
+            continue;
+        struct payload_entry_words *words = &schema->words[record->index];
+        schema->entries[record->index] = (struct payload_entry){
+            .flags = record->flags, .type = record->type, .detail = record->detail, .offset = record->offset};
+        payload_split_text(record->text, record->length, record->name_length, &words->name, &words->description);
+    }
+    for (size_t i = 0; i < schemas->semantics.count; i++) {
+        const struct spool_nvtx_semantics *record = schemas->semantics.items[i];
+        struct payload_described *schema = find_number(schemas, record->of);
+        if (schema && record->index < schema->layout.count)
+            schema->words[record->index].semantics = record;
+    }
     return measure(schemas);
 }
 
 const struct payload_described *payload_schemas_find(const struct payload_schemas *schemas, uint32_t domain,
                                                      uint64_t id)
 {
-    const uint64_t *index = map_get(&schemas->by_id, payload_key(domain, id));
-    const struct payload_described *found = index && *index ? &schemas->items.items[*index - 1] : NULL;
+    const struct payload_described *found = FIND_ITEM(&schemas->items, &schemas->by_id, payload_key(domain, id));
     return found && found->layout.id == id && found->record->domain == domain ? found : NULL;
 }
 
-void payload_copies_release(struct payload_copies *pieces)
-{
-    file_vector_release(&pieces->items);
-}
+/* --- copies --- */
 
-int payload_copies_index(struct payload_copies *pieces, const struct event *event)
+int payload_copies_index(struct payload_copies *copies, const struct event *event)
 {
     const struct spool_nvtx_piece *record = event->record;
-    if (record->head.type != SPOOL_RECORD_NVTX_PIECE)
-        return 0;
     if (record->head.flags == SPOOL_NVTX_PIECE_LOST) {
-        pieces->lost += record->size;
+        copies->lost += record->size;
         return 0;
     }
-    struct payload_copy *piece = file_vector_push(&pieces->items);
-    if (!piece)
+    struct payload_copy *copy = file_vector_push(&copies->items);
+    if (!copy)
         return error_no_memory("payloads");
-    *piece = (struct payload_copy){.record = record, .number = record->number, .order = pieces->items.count};
+    *copy = (struct payload_copy){.record = record, .number = record->number, .order = copies->items.count};
     return 0;
 }
 
-static int by_piece(const void *a, const void *b)
+static int by_number_and_order(const void *a, const void *b)
 {
     const struct payload_copy *left = a, *right = b;
-    if (left->number != right->number)
-        return left->number < right->number ? -1 : 1;
-    return left->order < right->order ? -1 : left->order > right->order;
+    return ORDER(left->number, right->number) ?: ORDER(left->order, right->order);
 }
 
-int payload_copies_close(struct payload_copies *pieces)
+int payload_copies_close(struct payload_copies *copies)
 {
-    return file_vector_sort(&pieces->items, by_piece) == 0 ? 0 : error_no_memory("payloads");
+    return file_vector_sort(&copies->items, by_number_and_order) == 0 ? 0 : error_no_memory("payloads");
 }
 
-const struct payload_copy *payload_copies_first(const struct payload_copies *pieces, uint64_t number)
+const struct payload_copy *payload_copies_first(const struct payload_copies *copies, uint64_t number)
 {
-    size_t low = 0, high = pieces->items.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (pieces->items.items[middle].number < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < pieces->items.count && pieces->items.items[low].number == number ? &pieces->items.items[low] : NULL;
+    size_t first = COUNT_BEFORE(copies->items.count, i, copies->items.items[i].number < number);
+    bool found = first < copies->items.count && copies->items.items[first].number == number;
+    return found ? &copies->items.items[first] : NULL;
 }
 
-const uint8_t *payload_copies_at(const struct payload_copies *pieces, uint64_t number, uint64_t address, uint64_t *size)
+const struct payload_copy *payload_copies_next(const struct payload_copies *copies, const struct payload_copy *copy)
 {
-    const struct payload_copy *piece = payload_copies_first(pieces, number);
-    for (; piece; piece = payload_copies_next(pieces, piece)) {
-        const struct spool_nvtx_piece *record = piece->record;
+    const struct payload_copy *next = copy + 1;
+    return next < copies->items.items + copies->items.count && next->number == copy->number ? next : NULL;
+}
+
+const uint8_t *payload_copies_at(const struct payload_copies *copies, uint64_t number, uint64_t address, uint64_t *size)
+{
+    const struct payload_copy *copy = payload_copies_first(copies, number);
+    for (; copy; copy = payload_copies_next(copies, copy)) {
+        const struct spool_nvtx_piece *record = copy->record;
         bool text = record->head.flags == SPOOL_NVTX_PIECE_STRING;
         uint64_t at = address - record->address;
         if (text || address < record->address || at > record->length || (at == record->length && at != 0))
@@ -229,98 +196,14 @@ const uint8_t *payload_copies_at(const struct payload_copies *pieces, uint64_t n
     return NULL;
 }
 
-const uint8_t *payload_copies_string(const struct payload_copies *pieces, uint64_t number, uint64_t handle,
+const uint8_t *payload_copies_string(const struct payload_copies *copies, uint64_t number, uint64_t handle,
                                      uint64_t *size)
 {
-    const struct payload_copy *piece = payload_copies_first(pieces, number);
-    while (piece && (piece->record->head.flags != SPOOL_NVTX_PIECE_STRING || piece->record->address != handle))
-        piece = payload_copies_next(pieces, piece);
-    if (!piece)
+    const struct payload_copy *copy = payload_copies_first(copies, number);
+    while (copy && (copy->record->head.flags != SPOOL_NVTX_PIECE_STRING || copy->record->address != handle))
+        copy = payload_copies_next(copies, copy);
+    if (!copy)
         return NULL;
-    *size = piece->record->length;
-    return (const uint8_t *)piece->record->text;
-}
-
-#define PARENTS_MAX 16 /* a scope that is its own parent ends here */
-
-void nvtx_scopes_release(struct nvtx_scopes *scopes)
-{
-    array_release(&scopes->items);
-    map_release(&scopes->by_id);
-}
-
-int nvtx_scopes_index(struct nvtx_scopes *scopes, const struct event *event)
-{
-    const struct spool_nvtx_scope *record = event->record;
-    if (record->head.type != SPOOL_RECORD_NVTX_SCOPE)
-        return 0;
-    uint64_t *index = map_put(&scopes->by_id, payload_key(record->domain, record->id), NULL);
-    const struct spool_nvtx_scope **item = index ? array_push(&scopes->items) : NULL;
-    if (!item)
-        return error_no_memory("scopes");
-    *item = record;
-    *index = scopes->items.count;
-    return 0;
-}
-
-static const struct spool_nvtx_scope *find(const struct nvtx_scopes *scopes, uint32_t domain, uint64_t id)
-{
-    const uint64_t *index = map_get(&scopes->by_id, payload_key(domain, id));
-    const struct spool_nvtx_scope *found = index && *index ? scopes->items.items[*index - 1] : NULL;
-    return found && found->id == id && found->domain == domain ? found : NULL;
-}
-
-static const char *predefined(uint64_t id)
-{
-    static const struct {
-        uint64_t id;
-        const char *name;
-    } names[] = {{NVTX_SCOPES_ROOT, "root"},
-                 {2, "machine"},
-                 {3, "socket"},
-                 {4, "physical CPU"},
-                 {5, "logical CPU"},
-                 {15, "CPU"},
-                 {16, "hypervisor"},
-                 {17, "virtual machine"},
-                 {18, "kernel"},
-                 {19, "container"},
-                 {20, "operating system"},
-                 {NVTX_SCOPES_PROCESS, "process"},
-                 {NVTX_SCOPES_THREAD, "thread"},
-                 {NVTX_SCOPES_INNERMOST, "thread"}};
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        if (names[i].id == id)
-            return names[i].name;
-    return NULL;
-}
-
-static void put_path(struct buffer *buffer, const struct spool_nvtx_scope *scope)
-{
-    uint32_t slashes = 0;
-    while (slashes < scope->length && scope->text[slashes] == '/')
-        slashes++;
-    buffer_bytes(buffer, scope->text + slashes, scope->length - slashes);
-}
-
-/* The root, and none, are above all paths and not part of them. */
-void nvtx_scopes_put(const struct nvtx_scopes *scopes, struct buffer *buffer, uint32_t domain, uint64_t id)
-{
-    const struct spool_nvtx_scope *path[PARENTS_MAX];
-    size_t count = 0;
-    const struct spool_nvtx_scope *scope = find(scopes, domain, id);
-    for (; scope && count < PARENTS_MAX; scope = find(scopes, domain, scope->parent))
-        path[count++] = scope;
-    uint64_t above = count ? path[count - 1]->parent : id;
-    const char *name = predefined(above);
-    bool told = above != NVTX_SCOPES_NONE && (count == 0 || above != NVTX_SCOPES_ROOT) && count < PARENTS_MAX;
-    if (told && name)
-        buffer_text(buffer, name);
-    else if (told)
-        buffer_u64(buffer, above);
-    for (size_t i = count; i > 0; i--) {
-        if (i < count || told)
-            buffer_char(buffer, '/');
-        put_path(buffer, path[i - 1]);
-    }
+    *size = copy->record->length;
+    return (const uint8_t *)copy->record->text;
 }

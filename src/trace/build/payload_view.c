@@ -1,37 +1,126 @@
-#include "trace/build/payload_view.h"
-
+/*
+ * The payloads of one event: numbers in them, and what they say of the event.
+ */
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
-#include "common/utf8.h"
-#include "trace/build/payload_values.h"
+#include "common/text.h"
+#include "trace/build/nvtx.h"
 
 #define VALUES_MAX 16384u /* of one event: pointers may lead to the same place again and again */
+
+/* A binary number of EXPONENT and FRACTION bits below its sign. */
+static double real_of(uint64_t bits, unsigned exponent_bits, unsigned fraction_bits)
+{
+    uint64_t fraction = bits & ((UINT64_C(1) << fraction_bits) - 1);
+    int exponent = (int)(bits >> fraction_bits & ((UINT64_C(1) << exponent_bits) - 1));
+    int most = (1 << exponent_bits) - 1, bias = most / 2;
+    bool negative = (bits >> (fraction_bits + exponent_bits) & 1) != 0;
+    double value;
+    if (exponent == most)
+        value = fraction ? NAN : INFINITY;
+    else if (exponent == 0)
+        value = ldexp((double)fraction, 1 - bias - (int)fraction_bits);
+    else
+        value = ldexp((double)(fraction | UINT64_C(1) << fraction_bits), exponent - bias - (int)fraction_bits);
+    return negative ? -value : value;
+}
+
+/* 128 bits: the 64 highest of its fraction are more than a double has. */
+static double quadruple(const uint8_t *bytes)
+{
+    uint64_t low = payload_load(bytes, 8), high = payload_load(bytes + 8, 8);
+    int exponent = (int)(high >> 48 & 0x7fff);
+    uint64_t fraction = high << 16 | low >> 48;
+    double value = exponent == 0x7fff ? (fraction ? NAN : INFINITY)
+                   : exponent == 0    ? ldexp((double)fraction, -16382 - 64)
+                                      : ldexp(1.0 + ldexp((double)fraction, -64), exponent - 16383);
+    return high >> 63 ? -value : value;
+}
+
+static double real_at(uint64_t type, const uint8_t *bytes)
+{
+    float single;
+    double value;
+    long double extended;
+    switch (type) {
+    case PAYLOAD_TYPE_FLOAT16: return real_of(payload_load(bytes, 2), 5, 10);
+    case PAYLOAD_TYPE_BF16: return real_of(payload_load(bytes, 2), 8, 7);
+    case PAYLOAD_TYPE_FLOAT128: return quadruple(bytes);
+    case PAYLOAD_TYPE_LONGDOUBLE: memcpy(&extended, bytes, sizeof(extended)); return (double)extended;
+    case PAYLOAD_TYPE_DOUBLE:
+    case PAYLOAD_TYPE_FLOAT64: memcpy(&value, bytes, sizeof(value)); return value;
+    default: memcpy(&single, bytes, sizeof(single)); return (double)single; /* TF32 is a float with less in it */
+    }
+}
+
+static int64_t extend(uint64_t bits, unsigned bytes)
+{
+    unsigned unused = 64 - 8 * bytes;
+    return (int64_t)(bits << unused) >> unused;
+}
+
+bool payload_number(struct payload_number *number, uint64_t type, const uint8_t *bytes)
+{
+    unsigned size = payload_bytes_of(type);
+    switch (payload_value_of(type)) {
+    case PAYLOAD_CHARACTER: /* `char` counts, too */
+    case PAYLOAD_SIGNED:
+        if (size > 8)
+            return false;
+        number->kind = PAYLOAD_NUMBER_SIGNED;
+        number->i64 = extend(payload_load(bytes, size), size);
+        return true;
+    case PAYLOAD_BYTES:
+    case PAYLOAD_UNSIGNED:
+        if (size > 8)
+            return false;
+        number->kind = PAYLOAD_NUMBER_UNSIGNED;
+        number->u64 = payload_load(bytes, size);
+        return true;
+    case PAYLOAD_REAL:
+        number->kind = PAYLOAD_NUMBER_REAL;
+        number->real = real_at(type, bytes);
+        return true;
+    default: return false;
+    }
+}
+
+double payload_number_real(const struct payload_number *number)
+{
+    switch (number->kind) {
+    case PAYLOAD_NUMBER_SIGNED: return (double)number->i64;
+    case PAYLOAD_NUMBER_UNSIGNED: return (double)number->u64;
+    default: return number->real;
+    }
+}
+
+/* --- views --- */
+
+const struct payload_described *payload_view_described(const struct payload_view *view, uint64_t id)
+{
+    return payload_schemas_find(&view->nvtx->schemas, view->domain, id);
+}
 
 static const struct payload_schema *find_layout(const void *context, uint64_t id)
 {
     const struct payload_view *view = context;
-    const struct payload_described *found = payload_schemas_find(view->sources->schemas, view->domain, id);
+    const struct payload_described *found = payload_view_described(view, id);
     return found ? &found->layout : NULL;
 }
 
-const struct payload_described *payload_view_described(const struct payload_view *view, uint64_t id)
+void payload_view_open(struct payload_view *view, const struct nvtx *nvtx, uint32_t domain, uint64_t number)
 {
-    return payload_schemas_find(view->sources->schemas, view->domain, id);
-}
-
-void payload_view_open(struct payload_view *view, const struct payload_sources *sources, uint32_t domain,
-                       uint64_t number)
-{
-    view->sources = sources;
+    view->nvtx = nvtx;
     view->number = number;
     view->domain = domain;
     view->values_left = VALUES_MAX;
     view->reader =
         (struct payload_reader){.find = find_layout, .context = view, .blobs = view->blobs, .budget = PAYLOAD_BUDGET};
-    const struct payload_copy *piece = payload_copies_first(sources->pieces, number);
-    for (; piece; piece = payload_copies_next(sources->pieces, piece)) {
-        const struct spool_nvtx_piece *record = piece->record;
+    const struct payload_copy *copy = payload_copies_first(&nvtx->copies, number);
+    for (; copy; copy = payload_copies_next(&nvtx->copies, copy)) {
+        const struct spool_nvtx_piece *record = copy->record;
         if (record->head.flags != SPOOL_NVTX_PIECE_PAYLOAD || record->index >= PAYLOAD_BLOBS_MAX)
             continue;
         while (view->reader.blob_count <= record->index)
@@ -58,14 +147,14 @@ unsigned payload_view_shown(const struct payload_view *view)
     return shown;
 }
 
-struct payload_text payload_view_schema(const struct payload_view *view)
+struct nvtx_text payload_view_schema(const struct payload_view *view)
 {
     for (size_t i = 0; i < view->reader.blob_count; i++) {
         const struct payload_described *schema = payload_view_described(view, view->blobs[i].schema);
         if (schema && schema->name.text && payload_view_shows(view, &view->blobs[i]))
             return schema->name;
     }
-    return (struct payload_text){NULL, 0};
+    return (struct nvtx_text){NULL, 0};
 }
 
 const uint8_t *payload_view_bytes(const struct payload_view *view, const struct payload_cursor *cursor,
@@ -76,45 +165,47 @@ const uint8_t *payload_view_bytes(const struct payload_view *view, const struct 
         return cursor->bytes + field->at;
     }
     const uint8_t *bytes =
-        field->address ? payload_copies_at(view->sources->pieces, view->number, field->address, size) : NULL;
+        field->address ? payload_copies_at(&view->nvtx->copies, view->number, field->address, size) : NULL;
     if (bytes)
         payload_found(field, bytes, *size);
     return bytes;
 }
 
-static void take_message(struct payload_facts *facts, const struct payload_field *field, const uint8_t *bytes)
+/* --- what payloads say of their event --- */
+
+static void read_message(struct payload_facts *facts, const struct payload_field *field, const uint8_t *bytes)
 {
     uint64_t width = payload_bytes_of(field->entry->type);
     uint64_t length = payload_text_length(bytes, field->count * width, width);
-    facts->message = (struct payload_text){(const char *)bytes, (uint32_t)length};
+    facts->message = (struct nvtx_text){(const char *)bytes, (uint32_t)length};
     if (width > 1)
         facts->message =
-            (struct payload_text){facts->wide, (uint32_t)utf8_from_units(facts->wide, sizeof(facts->wide), bytes,
-                                                                         (size_t)length, (size_t)width)};
+            (struct nvtx_text){facts->wide, (uint32_t)utf8_from_units(facts->wide, sizeof(facts->wide), bytes,
+                                                                      (size_t)length, (size_t)width)};
 }
 
-static void take_handle(struct payload_facts *facts, const struct payload_view *view, uint64_t handle)
+static void read_handle(struct payload_facts *facts, const struct payload_view *view, uint64_t handle)
 {
     uint64_t size = 0;
-    const uint8_t *text = payload_copies_string(view->sources->pieces, view->number, handle, &size);
+    const uint8_t *text = payload_copies_string(&view->nvtx->copies, view->number, handle, &size);
     if (text)
-        facts->message = (struct payload_text){(const char *)text, (uint32_t)size};
+        facts->message = (struct nvtx_text){(const char *)text, (uint32_t)size};
 }
 
-static void take_moment(struct payload_facts *facts, const struct payload_entry *entry,
-                        const struct spool_nvtx_semantics *semantics, int64_t ticks)
+static void read_time(struct payload_facts *facts, const struct payload_entry *entry,
+                      const struct spool_nvtx_semantics *semantics, int64_t ticks)
 {
     uint64_t clock = semantics && semantics->meanings & SPOOL_NVTX_TIME_MEANT ? semantics->time_domain : 0;
-    struct payload_moment moment = {.told = true, .ticks = ticks, .clock = clock};
+    struct payload_time time = {.known = true, .ticks = ticks, .clock = clock};
     switch (entry->flags & PAYLOAD_FLAG_ROLE) {
-    case PAYLOAD_FLAG_RANGE_BEGIN: facts->begin = moment; break;
-    case PAYLOAD_FLAG_RANGE_END: facts->end = moment; break;
-    case PAYLOAD_FLAG_MARK: facts->mark = moment; break;
-    default: *(facts->begin.told ? &facts->end : &facts->begin) = moment; break; /* in their order */
+    case PAYLOAD_FLAG_RANGE_BEGIN: facts->begin = time; break;
+    case PAYLOAD_FLAG_RANGE_END: facts->end = time; break;
+    case PAYLOAD_FLAG_MARK: facts->mark = time; break;
+    default: *(facts->begin.known ? &facts->end : &facts->begin) = time; break; /* in their order */
     }
 }
 
-static void take_scope(struct payload_facts *facts, uint64_t scope, unsigned rank)
+static void read_scope(struct payload_facts *facts, uint64_t scope, unsigned rank)
 {
     if (rank < facts->scope_rank || scope == NVTX_SCOPES_NONE)
         return;
@@ -127,7 +218,7 @@ static bool has_role(const struct payload_entry *entry)
     return (entry->flags & (PAYLOAD_FLAG_ROLE | PAYLOAD_FLAG_TIMESTAMP)) != 0;
 }
 
-static void take_number(struct payload_facts *facts, const struct payload_field *field,
+static void read_number(struct payload_facts *facts, const struct payload_field *field,
                         const struct spool_nvtx_semantics *semantics, const uint8_t *bytes)
 {
     struct payload_number number;
@@ -141,13 +232,13 @@ static void take_number(struct payload_facts *facts, const struct payload_field 
         facts->has_color = true;
         break;
     case PAYLOAD_SCOPE:
-        take_scope(facts, payload_load(bytes, 8),
+        read_scope(facts, payload_load(bytes, 8),
                    has_role(field->entry) ? PAYLOAD_SCOPE_BY_ROLE_ENTRY : PAYLOAD_SCOPE_BY_ENTRY);
         break;
     default:
         if ((field->entry->flags & PAYLOAD_FLAG_TIMESTAMP) && payload_number(&number, field->entry->type, bytes))
-            take_moment(facts, field->entry, semantics,
-                        number.kind == PAYLOAD_NUMBER_REAL ? (int64_t)number.real : number.i64);
+            read_time(facts, field->entry, semantics,
+                      number.kind == PAYLOAD_NUMBER_REAL ? (int64_t)number.real : number.i64);
     }
 }
 
@@ -162,20 +253,20 @@ static void read_field(struct payload_facts *facts, struct payload_view *view, c
     const uint8_t *bytes = payload_view_bytes(view, cursor, field, &size);
     struct payload_cursor inner;
     if (semantics && semantics->meanings & SPOOL_NVTX_SCOPE_MEANT)
-        take_scope(facts, semantics->scope,
+        read_scope(facts, semantics->scope,
                    has_role(field->entry) ? PAYLOAD_SCOPE_BY_ROLE_SEMANTICS : PAYLOAD_SCOPE_BY_SEMANTICS);
     if (!bytes || field->count == 0)
         return;
     if (field->form == PAYLOAD_TEXT) {
         if (field->entry->flags & PAYLOAD_FLAG_EVENT_MESSAGE)
-            take_message(facts, field, bytes);
+            read_message(facts, field, bytes);
     } else if (field->nested && field->nested->kind != PAYLOAD_ENUM && !field->pointer) {
         if (field->form == PAYLOAD_ONE && payload_enter(&inner, cursor, field, 0))
             read_schema(facts, view, &inner);
     } else if (!field->nested && field->form == PAYLOAD_ONE && size >= field->unit) {
         if (payload_value_of(field->entry->type) == PAYLOAD_HANDLE && field->entry->flags & PAYLOAD_FLAG_EVENT_MESSAGE)
-            take_handle(facts, view, payload_load(bytes, 8));
-        take_number(facts, field, semantics, bytes);
+            read_handle(facts, view, payload_load(bytes, 8));
+        read_number(facts, field, semantics, bytes);
     }
 }
 
@@ -190,7 +281,7 @@ static void read_schema(struct payload_facts *facts, struct payload_view *view, 
 static void read_blob(struct payload_facts *facts, struct payload_view *view, const struct payload_blob *blob,
                       uint64_t start)
 {
-    const struct payload_described *schema = payload_schemas_find(view->sources->schemas, view->domain, blob->schema);
+    const struct payload_described *schema = payload_view_described(view, blob->schema);
     struct payload_cursor cursor;
     if (!blob->bytes || !schema || schema->layout.kind == PAYLOAD_ENUM)
         return;

@@ -5,10 +5,7 @@
 #include "trace/build/conversion.h"
 
 struct conversion;
-struct piece_writer;
-struct event;
 struct json_out;
-struct process;
 
 /* plugin_lines.c: fills conversion.plugins. Returns 0, or -1 after error(). */
 int gather_plugins(struct conversion *conversion);

@@ -7,10 +7,10 @@
 
 #include "common/log.h"
 #include "common/spool_records.h"
+#include "trace/build/event_passes.h"
 #include "trace/build/capture_intervals.h"
 #include "trace/build/piece_writer.h"
 #include "trace/spool/agent_records.h"
-#include "trace/spool/records.h"
 
 void plugins_release(struct plugins *plugins)
 {
@@ -40,18 +40,20 @@ static struct plugin_text text_of(const struct event *event)
     return (struct plugin_text){event->text, event->text_length};
 }
 
-static int index_plugin(struct plugins *plugins, const struct event *event)
+int index_plugin(struct conversion *conversion, struct process *process, const struct event *event)
 {
-    struct plugin *plugin = put(plugins, event->plugin.number);
+    (void)conversion;
+    struct plugin *plugin = put(process->plugins, event->plugin.number);
     if (plugin)
         plugin->name = text_of(event);
     return plugin ? 0 : -1;
 }
 
 /* The latest one counts. */
-static int index_plugin_time(struct plugins *plugins, const struct event *event)
+int index_plugin_time(struct conversion *conversion, struct process *process, const struct event *event)
 {
-    struct plugin *plugin = put(plugins, event->plugin.number);
+    (void)conversion;
+    struct plugin *plugin = put(process->plugins, event->plugin.number);
     if (!plugin)
         return -1;
     if (event->start < plugin->told)
@@ -79,9 +81,11 @@ static int index_event(struct plugins *plugins, const struct event *event)
     return 0;
 }
 
-static int index_line(struct plugins *plugins, const struct event *event)
+int index_plugin_line(struct conversion *conversion, struct process *process, const struct event *event)
 {
-    struct plugin_line *line = put(plugins, event->plugin_line.plugin) ? array_push(&plugins->lines) : NULL;
+    (void)conversion;
+    struct plugin_line *line =
+        put(process->plugins, event->plugin_line.plugin) ? array_push(&process->plugins->lines) : NULL;
     if (!line)
         return error_no_memory("lines of plugins");
     *line = (struct plugin_line){.text = text_of(event),
@@ -89,17 +93,6 @@ static int index_line(struct plugins *plugins, const struct event *event)
                                  .plugin = event->plugin_line.plugin,
                                  .stack = event->plugin_line.stack};
     return 0;
-}
-
-int plugins_index(struct plugins *plugins, const struct event *event)
-{
-    switch (event->type) {
-    case EVENT_PLUGIN: return index_plugin(plugins, event);
-    case EVENT_PLUGIN_TIME: return index_plugin_time(plugins, event);
-    case EVENT_PLUGIN_EVENT: return index_event(plugins, event);
-    case EVENT_PLUGIN_LINE: return index_line(plugins, event);
-    default: return 0;
-    }
 }
 
 static int outer_first(const void *a, const void *b)
@@ -193,7 +186,7 @@ static int put_in_order(struct plugin_intervals_of *thread)
         else if (items[i].end > items[kept].end)
             items[kept].end = items[i].end;
         if (i % REST_WINDOWS == 0)
-            file_vector_rest(&thread->capture_intervals);
+            file_vector_evict(&thread->capture_intervals);
     }
     thread->capture_intervals.count = kept + 1;
     return 0;
@@ -210,7 +203,7 @@ int plugin_intervals_close(struct plugin_intervals *capture_intervals)
 void plugin_intervals_rest(const struct plugin_intervals *capture_intervals)
 {
     for (size_t i = 0; i < capture_intervals->threads.count; i++)
-        file_vector_rest(&capture_intervals->threads.items[i].capture_intervals);
+        file_vector_evict(&capture_intervals->threads.items[i].capture_intervals);
 }
 
 bool plugin_intervals_hold(const struct plugin_intervals *capture_intervals, uint32_t thread, uint64_t start,
@@ -266,8 +259,9 @@ static bool is_sound(const struct process *process, const struct event *event)
     }
 }
 
-int index_plugin_event(struct process *process, const struct event *event)
+int index_plugin_event(struct conversion *conversion, struct process *process, const struct event *event)
 {
+    (void)conversion;
     if (!is_sound(process, event)) {
         process->losses.undecoded++;
         return 0;
@@ -278,7 +272,7 @@ int index_plugin_event(struct process *process, const struct event *event)
     bool row = event->plugin_event.what != SPOOL_PLUGIN_COUNTER;
     if (row && !process_thread(process, TRACK_PLUGIN, event->plugin_event.plugin))
         return -1;
-    return plugins_index(process->plugins, event);
+    return index_event(process->plugins, event);
 }
 
 #define REST_SLICES ((size_t)1 << 18) /* are walked over before indexes give their pages back */

@@ -46,10 +46,6 @@ struct plugins {
 
 void plugins_release(struct plugins *plugins);
 
-/* Remembers an EVENT_PLUGIN, _TIME or _LINE, or that there is a plugin of an EVENT_PLUGIN_EVENT, and its slice. Returns
- * 0, or -1 after error(). */
-int plugins_index(struct plugins *plugins, const struct event *event);
-
 /* After the last: puts all in order. Returns 0, or -1 after error(). */
 int plugins_close(struct plugins *plugins);
 
@@ -91,18 +87,13 @@ static inline bool plugin_intervals_any(const struct plugin_intervals *capture_i
 bool plugin_intervals_hold(const struct plugin_intervals *capture_intervals, uint32_t thread, uint64_t start,
                            uint64_t end);
 
-struct conversion;
 struct piece_writer;
-struct event;
-struct json_out;
 struct process;
 
-/* plugins.c: likewise. */
-int index_plugin_event(struct process *process, const struct event *event);
+/* Index pass. Return 0, or -1 after error(). */
 int resolve_plugins(struct process *process);
 /* To be freed; NULL after error(). */
 char *plugin_name(const struct process *process, uint32_t number);
-int write_plugin_event(struct piece_writer *out, struct process *process, const struct event *event);
 int write_plugin_slices(struct piece_writer *out, struct process *process);
 
 #endif

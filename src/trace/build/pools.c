@@ -5,6 +5,7 @@
 
 #include "common/json_out.h"
 #include "common/log.h"
+#include "trace/build/event_passes.h"
 #include "trace/build/capture_intervals.h"
 #include "trace/build/piece_writer.h"
 
@@ -162,4 +163,16 @@ void put_pools(const struct pools *pools, struct json_out *json)
     for (size_t i = 0; i < pools->peaks.count; i++)
         put_pool(&pools->peaks.items[i], json);
     json_end(json);
+}
+
+/* The agent's own thread looks at pools: it has no row in the trace. */
+int index_pool(struct conversion *conversion, struct process *process, const struct event *event)
+{
+    uint32_t pid;
+    if (!process_index_span(process, event))
+        return 0;
+    process->cuda = true;
+    if (process_gpu_pid(conversion, process, event->device, &pid) != 0)
+        return -1;
+    return pools_collect(process->pools, event);
 }

@@ -53,9 +53,7 @@ int pools_sort(struct pools *pools);
 /* Applies step INDEX, one after the other. Returns what the pools of its device hold then; NULL after error(). */
 struct pool_level *pools_apply(struct pools *pools, size_t index);
 
-struct conversion;
 struct piece_writer;
-struct event;
 struct json_out;
 struct process;
 int emit_pools(struct piece_writer *out, struct process *process);

@@ -2,7 +2,6 @@
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "trace/spool/cupti.h"
 
 /*
  * Times may be this much before the process was first seen (clocks are set back) and after; others come from damaged
@@ -126,17 +125,22 @@ int put_given_name(struct process *process, struct map *map, uint64_t object, co
     return 0;
 }
 
-int index_thread_name(struct process *process, const struct event *event)
-{
-    return put_given_name(process, &process->name_of_thread, event->thread, event, event->thread_name.by_program);
-}
-
 void widen_process_time(struct process *process, uint64_t start, uint64_t end)
 {
     if (process->first_time == 0 || start < process->first_time)
         process->first_time = start;
     if (end > process->last_time)
         process->last_time = end;
+}
+
+bool process_index_span(struct process *process, const struct event *event)
+{
+    bool known = process_knows_span(process, event);
+    if (known)
+        widen_process_time(process, event->start, event->end);
+    else
+        process->losses.undecoded++;
+    return known;
 }
 
 uint64_t process_image_key(const struct process *process)
@@ -159,5 +163,5 @@ const struct process *conversion_latest_image(const struct conversion *conversio
 void conversion_evict(const struct conversion *conversion, size_t passed)
 {
     if (passed % EVICT_PROCESSES == EVICT_PROCESSES - 1)
-        spill_rest(&conversion->memory);
+        spill_evict(&conversion->memory);
 }

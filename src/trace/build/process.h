@@ -11,7 +11,7 @@
 #include "common/array.h"
 #include "common/map.h"
 #include "common/buffer.h"
-#include "common/spill.h"
+#include "common/file_vector.h"
 #include "trace/build/conversion.h"
 #include "trace/names.h"
 #include "trace/sink.h"
@@ -29,13 +29,6 @@ struct kernel_names;
 struct launches;
 struct conditional_launches;
 struct nvtx;
-struct payload_schemas;
-struct payload_copies;
-struct nvtx_scopes;
-struct nvtx_clocks;
-struct nvtx_counters;
-struct nvtx_deferred;
-struct nvtx_heaps;
 struct projections;
 struct memory;
 struct pools;
@@ -82,13 +75,6 @@ struct process {
     struct tracks tracks;
     struct tracks waits; /* as their records tell of where they were, until all contexts are known */
     struct nvtx *nvtx;
-    struct payload_schemas *payload_schemas;
-    struct payload_copies *payload_copies;
-    struct nvtx_scopes *nvtx_scopes;
-    struct nvtx_clocks *nvtx_clocks;
-    struct nvtx_counters *nvtx_counters;
-    struct nvtx_deferred *nvtx_deferred;
-    struct nvtx_heaps *nvtx_heaps;
     struct projections *projections;
     struct memory *memory;
     struct pools *pools;
@@ -178,10 +164,10 @@ const struct device *process_device_info(const struct process *process, uint32_t
 const struct given_name *process_name(const struct process *process, const struct map *names, uint64_t object);
 /* Widens the time that the process is known to have lived. */
 void widen_process_time(struct process *process, uint64_t start, uint64_t end);
+/* The index pass meets an event: widens the time, or counts an event whose times cannot be and returns false. */
+bool process_index_span(struct process *process, const struct event *event);
 
-/* given names: an EVENT_THREAD_NAME; and an EVENT_NVTX_NAME, once all contexts and streams are known. Return 0, or -1
- * after error(). */
-int index_thread_name(struct process *process, const struct event *event);
+/* The event gives OBJECT a name. Returns 0, or -1 after error(). */
 int put_given_name(struct process *process, struct map *map, uint64_t object, const struct event *event,
                    bool by_program);
 

@@ -1,6 +1,7 @@
 #include "trace/build/projections.h"
 
 #include "common/log.h"
+#include "trace/build/lookup.h"
 
 static int no_memory(void)
 {
@@ -18,11 +19,11 @@ void projections_init(struct projections *projections, const char *directory)
 
 void projections_evict(const struct projections *projections)
 {
-    file_vector_rest(&projections->items);
-    file_vector_rest(&projections->of_two);
+    file_vector_evict(&projections->items);
+    file_vector_evict(&projections->of_two);
     extents_rest(&projections->extents);
     for (size_t i = 0; i < projections->pieces.count; i++)
-        file_vector_rest(&projections->pieces.items[i].starts);
+        file_vector_evict(&projections->pieces.items[i].starts);
 }
 
 static void release_pieces(struct projections *projections)
@@ -45,16 +46,13 @@ void projections_release(struct projections *projections)
 
 static struct projection_pieces *pieces_of(struct projections *projections, uint32_t thread)
 {
-    uint64_t *index = map_put(&projections->threads, thread, NULL);
-    if (!index || (*index == 0 && !array_push(&projections->pieces)))
-        return NULL;
-    if (*index == 0) {
-        *index = projections->pieces.count;
-        projections->pieces.items[*index - 1].starts.memory.directory = projections->directory;
-    }
-    return &projections->pieces.items[*index - 1];
+    struct projection_pieces *pieces = PUT_ITEM(&projections->pieces, &projections->threads, thread);
+    if (pieces)
+        pieces->starts.memory.directory = projections->directory;
+    return pieces;
 }
 
+/* A piece begins at TIME. */
 static int cut(struct projection_pieces *pieces, uint64_t time)
 {
     uint64_t *start = file_vector_push(&pieces->starts);
@@ -173,30 +171,7 @@ int projections_begin(struct projections *projections, const struct nvtx *nvtx)
     return 0;
 }
 
-/* --- GPU work --- */
-
-/* How many pieces start up to TIME: looked for from where the last search ended, since what asks comes nearly in
- * order. */
-static size_t started_by(const uint64_t *starts, size_t count, size_t *place, uint64_t time)
-{
-    size_t low = *place < count ? *place : count, high = low, step = 1;
-    for (; low > 0 && starts[low - 1] > time; step *= 2) {
-        high = low - 1;
-        low = low > step ? low - step : 0;
-    }
-    for (; high < count && starts[high] <= time; step *= 2) {
-        low = high + 1;
-        high = count - high > step ? high + step : count;
-    }
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (starts[middle] <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return *place = low;
-}
+/* --- GPU operations --- */
 
 static uint32_t slot_of(uint32_t thread, uint32_t track)
 {
@@ -222,12 +197,11 @@ static int find(struct projections_found *found, const struct extents_point *poi
 int projections_find(struct projections_found *found, const struct projections *projections, uint32_t thread,
                      uint64_t called, uint32_t track, uint64_t start, uint64_t end)
 {
-    const uint64_t *index = map_get(&projections->threads, thread);
-    if (!index)
+    const struct projection_pieces *pieces = FIND_ITEM(&projections->pieces, &projections->threads, thread);
+    if (!pieces)
         return 0;
-    const struct projection_pieces *pieces = &projections->pieces.items[*index - 1];
     size_t *place = &found->places[thread % PROJECTIONS_RECENT];
-    size_t started = started_by(pieces->starts.items, pieces->starts.count, place, called);
+    size_t started = *place = COUNT_BEFORE_NEAR(*place, pieces->starts.count, i, pieces->starts.items[i] <= called);
     if (started == 0 || started == pieces->starts.count)
         return 0; /* before all ranges or after them */
     struct extents_point point = {.at = (int64_t)pieces->starts.items[started - 1],
@@ -280,9 +254,7 @@ static int add_projection(void *context, uint32_t number, uint32_t track, const 
 static int by_range(const void *a, const void *b)
 {
     const struct projection *left = a, *right = b;
-    if (left->range != right->range)
-        return left->range < right->range ? -1 : 1;
-    return (left->track > right->track) - (left->track < right->track);
+    return ORDER(left->range, right->range) ?: ORDER(left->track, right->track);
 }
 
 /* Adds those of ranges that two threads have to the others, joined. */
@@ -310,11 +282,7 @@ static int join_two(struct projections *projections)
 static int outer_first(const void *a, const void *b)
 {
     const struct projection *left = a, *right = b;
-    if (left->start != right->start)
-        return left->start < right->start ? -1 : 1;
-    if (left->end != right->end)
-        return left->end > right->end ? -1 : 1;
-    return by_range(a, b);
+    return ORDER(left->start, right->start) ?: ORDER(right->end, left->end) ?: by_range(a, b);
 }
 
 int projections_finish(struct projections *projections, const struct nvtx *nvtx)

@@ -1,5 +1,5 @@
 /*
- * NVTX ranges on the GPU: for each range and stream the time from the first to the last GPU work that was started
+ * NVTX ranges on the GPU: for each range and stream the time from the first to the last GPU operation that was started
  * within it.
  *
  * To a range of push and pop belongs what its thread started. A range of start and end may be handed on: to it belongs
@@ -43,20 +43,20 @@ void projections_init(struct projections *projections, const char *directory);
 void projections_release(struct projections *projections);
 void projections_evict(const struct projections *projections);
 
-/* Before the first work, when all ranges are known. Returns 0, or -1 after error(). */
+/* Before the first GPU operation, when all ranges are known. Returns 0, or -1 after error(). */
 int projections_begin(struct projections *projections, const struct nvtx *nvtx);
 
 #define PROJECTIONS_RECENT 64 /* a power of two */
 
-/* What some of the GPU work is projected to. Several threads may find it at once, each in a struct of its own, which
- * starts as zeros. */
+/* What some of the GPU operations are projected to. Several threads may find it at once, each in a struct of its own,
+ * which starts as zeros. */
 struct projections_found {
     ARRAY(struct extents_point) items;
     uint32_t recent[PROJECTIONS_RECENT]; /* by thread and track: index + 1 of the last item … */
     size_t places[PROJECTIONS_RECENT];   /* … and by thread, where the last search ended */
 };
 
-/* GPU work on TRACK, whose call THREAD began at CALLED. Returns 0, or -1 after error(). */
+/* A GPU operation on TRACK, whose call THREAD began at CALLED. Returns 0, or -1 after error(). */
 int projections_find(struct projections_found *found, const struct projections *projections, uint32_t thread,
                      uint64_t called, uint32_t track, uint64_t start, uint64_t end);
 /* Adds what was found, and makes FOUND empty. Returns 0, or -1 after error(). */

@@ -6,9 +6,9 @@
 #include "trace/build/compilation.h"
 #include "trace/build/cuda_events.h"
 #include "trace/build/device_ranges.h"
-#include "trace/build/event_filter.h"
+#include "trace/build/event_passes.h"
 #include "trace/build/memory.h"
-#include "trace/build/nvtx_extensions.h"
+#include "trace/build/nvtx.h"
 #include "trace/build/parallel_scan.h"
 #include "trace/build/passes.h"
 #include "trace/build/plugins.h"
@@ -99,7 +99,7 @@ static int look(struct process *process, void *context, const struct event *even
         return look_at_gpu_op(process, context, event);
     if (event->type == EVENT_API)
         return look_at_api(process, context, event);
-    return event->type == EVENT_SYNC ? SCAN_DEFER : 0;
+    return cupti_passes[event->type].resolve ? SCAN_DEFER : 0;
 }
 
 static int take(struct conversion *conversion, struct process *process, void *context)
@@ -126,38 +126,16 @@ static void release(void *context)
     projections_found_release(&found->ranges);
 }
 
-static int collect_gpu_op(struct process *process, const struct event *event)
-{
-    struct track *stream = stream_of(process, &process->tracks.recent, event);
-    if (lanes_collect_own(&stream->lanes, event->start, event->end, process->part) != 0)
-        return -1;
-    resolve_device_gpu_op(process, event);
-    return 0;
-}
-
-static int collect_sync(struct process *process, const struct event *event)
-{
-    uint32_t device = process_device(process, event->device, event->context);
-    struct track *track = tracks_get(&process->tracks, TRACK_SYNC, device, event->context, event->stream);
-    if (!track || !process_knows_span(process, event))
-        return 0;
-    return lanes_collect(&track->lanes, event->start, event->end);
-}
-
-static int see(struct conversion *conversion, struct process *process, const struct event *event)
+static int resolve_deferred_event(struct conversion *conversion, struct process *process, const struct event *event)
 {
     (void)conversion;
-    if (event_is_gpu_work(event->type))
-        return collect_gpu_op(process, event);
-    if (event->type == EVENT_SYNC)
-        return collect_sync(process, event);
-    return lanes_collect(&thread_of(process, &process->tracks.recent, event)->lanes, event->start, event->end);
+    return cupti_passes[event->type].resolve(process, event);
 }
 
-static int index_agent_record(struct conversion *conversion, struct process *process, const struct event *event)
+static int resolve_agent_record(struct conversion *conversion, struct process *process, const struct event *event)
 {
     (void)conversion;
-    return event->type == EVENT_SYNC && agent_wait_is_shown(process, event) ? collect_sync(process, event) : 0;
+    return agent_passes[event->type].resolve ? agent_passes[event->type].resolve(process, event) : 0;
 }
 
 static int resolve_host(struct process *process, uint32_t number, uint64_t start, uint64_t end)
@@ -177,7 +155,7 @@ static int resolve_ranges(struct process *process)
             process_evict(process);
     }
     for (size_t i = 0; i < process->nvtx->syncs.waits.count; i++) {
-        const struct nvtx_wait *wait = &process->nvtx->syncs.waits.items[i];
+        const struct nvtx_sync_span *wait = &process->nvtx->syncs.waits.items[i];
         if (resolve_host(process, wait->thread, wait->start, wait->end) != 0)
             return -1;
     }
@@ -204,8 +182,11 @@ static int resolve_projections(struct conversion *conversion, struct process *pr
 
 int resolve_process(struct conversion *conversion, struct process *process)
 {
-    static const struct scan matching = {
-        .found_size = sizeof(struct found), .look = look, .take = take, .release = release, .see = see};
+    static const struct scan matching = {.found_size = sizeof(struct found),
+                                         .look = look,
+                                         .take = take,
+                                         .release = release,
+                                         .see = resolve_deferred_event};
     if (resolve_deferred(process) != 0 || resolve_counters(process) != 0 ||
         resolve_device_ranges(conversion, process) != 0 ||
         projections_begin(process->projections, process->nvtx) != 0 ||
@@ -213,7 +194,7 @@ int resolve_process(struct conversion *conversion, struct process *process)
         resolve_projections(conversion, process) != 0 || resolve_compilation(process) != 0 ||
         resolve_plugins(process) != 0)
         return -1;
-    if (process->agent_waits && process_walk_agent_records(conversion, process, index_agent_record, NULL) != 0)
+    if (process->agent_waits && process_walk_agent_records(conversion, process, resolve_agent_record, NULL) != 0)
         return -1;
     if (pools_sort(process->pools) != 0 || memory_sort(process->memory) != 0 ||
         cuda_events_sort(process->cuda_events) != 0)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/log.h"
-#include "trace/build/nvtx_extensions.h"
+#include "trace/build/nvtx.h"
 #include "trace/build/plugins.h"
 #include "trace/build/process.h"
 
@@ -128,6 +128,8 @@ static int track_name(char **text, const struct process *process, const struct t
         return (*text = deferred_row_name(process, track->number)) ? 0 : -1;
     if (track->kind == TRACK_COMPILATION)
         return asprintf(text, "compilation") < 0 ? error_no_memory("names of rows") : 0;
+    if (track->kind == TRACK_UNIFIED_MEMORY)
+        return asprintf(text, "unified memory") < 0 ? error_no_memory("names of rows") : 0;
     bool of_thread = track->kind == TRACK_THREAD || track->kind == TRACK_OVERHEAD;
     const struct map *names = of_thread ? &process->name_of_thread : &process->name_of_stream;
     static const char *const suffixes[] = {
@@ -158,13 +160,13 @@ done:
  * all threads come those of the process. */
 static int64_t sort_index(const struct track *track, uint32_t lane)
 {
-    static const int64_t base[] = {
-        [TRACK_ANNOTATION] = 0, [TRACK_STREAM] = 20,      [TRACK_THREAD] = 20, [TRACK_SYNC] = 80,
-        [TRACK_OVERHEAD] = 80,  [TRACK_COMPILATION] = 20, [TRACK_PLUGIN] = 20, [TRACK_DEFERRED] = 20};
+    static const int64_t base[] = {[TRACK_ANNOTATION] = 0, [TRACK_STREAM] = 20,   [TRACK_THREAD] = 20,
+                                   [TRACK_SYNC] = 80,      [TRACK_OVERHEAD] = 80, [TRACK_COMPILATION] = 20,
+                                   [TRACK_PLUGIN] = 20,    [TRACK_DEFERRED] = 20, [TRACK_UNIFIED_MEMORY] = 20};
     int64_t number = track->number == EVENT_NO_STREAM ? 0 : track->number;
     if (number > 1 << 22)
         number = 1 << 22;
-    if (track->kind == TRACK_COMPILATION || track->kind == TRACK_PLUGIN || track->kind == TRACK_DEFERRED)
+    if (track->kind >= TRACK_COMPILATION)
         number += (1 << 22) + 1;
     return number * 100 + base[track->kind] + (lane < 19 ? lane : 19);
 }

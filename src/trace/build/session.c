@@ -19,6 +19,7 @@
 #include "trace/build/nvtx.h"
 #include "trace/build/process.h"
 #include "common/spool_records.h"
+#include "trace/build/event_passes.h"
 
 #define SESSION_MAX (16 * 1024 * 1024)
 #define SESSION_DEPTH 16       /* of values that are copied */
@@ -179,8 +180,9 @@ void session_note_put(const struct session_note *session, struct json_out *json)
 /* More names than these are not listed; the library does not note more ranges of a process either. */
 #define NAMES_SHOWN 8
 
-int index_seen(struct conversion *conversion, const struct event *event)
+int index_seen(struct conversion *conversion, struct process *process, const struct event *event)
 {
+    (void)process;
     struct missed *missed = conversion->missed;
     if (event->seen == SPOOL_SEEN_START)
         missed->started_outside = true;

@@ -9,10 +9,7 @@
 #include "trace/names.h"
 
 struct conversion;
-struct piece_writer;
-struct event;
 struct json_out;
-struct process;
 struct session_note {
     void *json;               /* cJSON, NULL: there is no session.json */
     int64_t rank, world_size; /* -1: not known */
@@ -33,7 +30,6 @@ uint64_t session_note_number(const struct session_note *session, const char *opt
 /* Its keys, within an object. */
 void session_note_put(const struct session_note *session, struct json_out *json);
 /* missed.c: an EVENT_SEEN; then, once all is known, what the user waited for in vain. Return 0, or -1 after error(). */
-int index_seen(struct conversion *conversion, const struct event *event);
 int find_missed(struct conversion *conversion);
 /* Its key and text, within an object, if there is any. */
 void write_missed(const struct conversion *conversion, struct json_out *json);

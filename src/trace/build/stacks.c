@@ -6,6 +6,7 @@
 #include "common/json_out.h"
 #include "common/log.h"
 #include "common/number.h"
+#include "trace/build/event_passes.h"
 
 void stacks_release(struct stacks *stacks)
 {
@@ -31,9 +32,10 @@ static struct recorded_stack *put(struct stacks *stacks, uint32_t number)
     return stack;
 }
 
-static int index_stack(struct stacks *stacks, const struct event *event)
+int index_stack(struct conversion *conversion, struct process *process, const struct event *event)
 {
-    struct recorded_stack *stack = put(stacks, event->stack.number);
+    (void)conversion;
+    struct recorded_stack *stack = put(process->stacks, event->stack.number);
     if (!stack)
         return -1;
     stack->words = event->text;
@@ -41,18 +43,14 @@ static int index_stack(struct stacks *stacks, const struct event *event)
     return 0;
 }
 
-static int index_mapping(struct stacks *stacks, const struct event *event)
+int index_mapping(struct conversion *conversion, struct process *process, const struct event *event)
 {
-    struct recorded_mapping *mapping = array_push(&stacks->mappings);
+    (void)conversion;
+    struct recorded_mapping *mapping = array_push(&process->stacks->mappings);
     if (!mapping)
         return error_no_memory("the mappings of a process");
     *mapping = (struct recorded_mapping){event->text, event->text_length};
     return 0;
-}
-
-int stacks_index(struct stacks *stacks, const struct event *event)
-{
-    return event->type == EVENT_STACK ? index_stack(stacks, event) : index_mapping(stacks, event);
 }
 
 int stacks_want(struct stacks *stacks, uint32_t number)

@@ -36,8 +36,7 @@ struct stacks {
 /* All zero is empty. */
 void stacks_release(struct stacks *stacks);
 
-/* Remembers an EVENT_STACK or EVENT_MAPPING. Returns 0, or -1 after error(). */
-int stacks_index(struct stacks *stacks, const struct event *event);
+/* Index pass. Return 0, or -1 after error(). */
 
 /* An event refers to stack NUMBER; 0 is none. Returns 0, or -1 after error(). */
 int stacks_want(struct stacks *stacks, uint32_t number);

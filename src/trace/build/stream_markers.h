@@ -74,7 +74,7 @@ void stream_markers_settle(struct stream_markers *moments, bool all_work);
 /* What is known need not stay in memory for now. */
 static inline void stream_markers_rest(const struct stream_markers *moments)
 {
-    file_vector_rest(&moments->items);
+    file_vector_evict(&moments->items);
 }
 
 #endif

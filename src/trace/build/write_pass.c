@@ -3,16 +3,14 @@
  * the thread that puts the pieces into the file, when it comes to them.
  */
 #include "common/log.h"
-#include "common/ordered_loop.h"
+#include "common/threads.h"
+#include "common/spool_records.h"
 #include "trace/build/compilation.h"
 #include "trace/build/cuda_events.h"
 #include "trace/build/device_ranges.h"
-#include "trace/build/event_filter.h"
+#include "trace/build/event_passes.h"
 #include "trace/build/memory.h"
-#include "trace/build/nvtx_counters.h"
-#include "trace/build/nvtx_deferred.h"
-#include "trace/build/nvtx_memory.h"
-#include "trace/build/nvtx_write.h"
+#include "trace/build/nvtx.h"
 #include "trace/build/parallel_scan.h"
 #include "trace/build/passes.h"
 #include "trace/build/piece_writer.h"
@@ -20,31 +18,18 @@
 #include "trace/build/pools.h"
 #include "trace/build/rows.h"
 #include "trace/output.h"
-#include "trace/build/cupti_events.h"
 
-/* --- records as they lie in the spool: CUPTI's, and those of the library that are events by themselves --- */
-
-static int write_cupti(struct piece_writer *out, struct process *process, const struct event *event)
+/* Ranges are written from their index. */
+int write_nvtx(struct piece_writer *out, struct process *process, const struct event *event)
 {
-    const struct cupti_event_kind *kind = cupti_event_kind(event->type);
-    return kind->write ? kind->write(out, process, event) : 0;
+    bool mark = event->nvtx.what == SPOOL_NVTX_MARK && process_knows_time(process, event->start);
+    return mark ? write_nvtx_mark(out, process, event) : 0;
 }
 
-static int write_own(struct piece_writer *out, struct process *process, const struct event *event)
-{
-    if (event->type == EVENT_CAPTURE)
-        return write_capture(out, process, event);
-    if (event->type == EVENT_PLUGIN_EVENT)
-        return write_plugin_event(out, process, event);
-    if (event->type == EVENT_SYNC && agent_wait_is_shown(process, event))
-        return write_sync(out, process, event);
-    if (event->type == EVENT_NVTX && event->nvtx.what == SPOOL_NVTX_MARK && process_knows_time(process, event->start))
-        return write_nvtx_mark(out, process, event);
-    return 0;
-}
+/* --- records as they lie in the spool: CUPTI's, and those of the agent that are events by themselves --- */
 
 static int write_parts(struct piece_writer *out, struct process *process, size_t first, size_t end, uint16_t type,
-                       int (*emit)(struct piece_writer *, struct process *, const struct event *))
+                       const struct event_passes passes[EVENT_TYPE_COUNT])
 {
     int result = 0;
     for (size_t i = first; i < end && result == 0; i++) {
@@ -56,7 +41,8 @@ static int write_parts(struct piece_writer *out, struct process *process, size_t
         piece_writer_enter_part(out, (uint32_t)i);
         part_walk_begin(&walk, process, part, spool_part_data(part, &out->scratch), false);
         while (result == 0 && part_walk_next(&walk, &event))
-            result = emit(out, process, &event);
+            if (passes[event.type].write)
+                result = passes[event.type].write(out, process, &event);
         part_walk_end(&walk);
     }
     return result;
@@ -64,12 +50,12 @@ static int write_parts(struct piece_writer *out, struct process *process, size_t
 
 static int write_cupti_parts(struct piece_writer *out, struct process *process, size_t first, size_t end)
 {
-    return write_parts(out, process, first, end, SPOOL_CUPTI, write_cupti);
+    return write_parts(out, process, first, end, SPOOL_CUPTI, cupti_passes);
 }
 
 static int write_own_parts(struct piece_writer *out, struct process *process, size_t first, size_t end)
 {
-    return write_parts(out, process, first, end, SPOOL_RECORDS, write_own);
+    return write_parts(out, process, first, end, SPOOL_RECORDS, agent_passes);
 }
 
 /* A piece of this many bytes of records, or this many ranges, becomes some MiB of JSON. */
@@ -199,7 +185,7 @@ static int write_other_slices(struct piece_writer *out, struct process *process)
 
 static int write_counters(struct piece_writer *out, struct process *process)
 {
-    return emit_nvtx_counters(out, process) != 0 || write_nvtx_memory(out, process) != 0 ||
+    return write_nvtx_counters(out, process) != 0 || write_nvtx_memory(out, process) != 0 ||
                    write_memory(out, process) != 0
                ? -1
                : emit_pools(out, process);
@@ -328,8 +314,7 @@ static void number_async(struct conversion *conversion)
     for (size_t i = 0; i < conversion->processes.count; i++) {
         struct process *process = conversion_process(conversion, i);
         process->async_before = before;
-        before += process->nvtx->started.count + process->nvtx->syncs.holds.count +
-                  nvtx_deferred_started(process->nvtx_deferred);
+        before += process->nvtx->started.count + process->nvtx->syncs.holds.count + process->nvtx->deferred.started;
     }
 }
 

@@ -1,7 +1,6 @@
 /*
- * Compression from memory to memory, in one of two forms: members of a .gz file, each of which can be unpacked alone
- * and says where the next begins (member.h), or zlib streams, which a file format of its own holds. Several threads
- * compress at once, with a gzip each.
+ * Compression from memory to memory, in one of two forms: members of a .gz file, or zlib streams, which another file
+ * format contains. Several threads compress at once, with a gzip each.
  */
 #ifndef GPUTRACE_TRACE_GZIP_GZIP_H
 #define GPUTRACE_TRACE_GZIP_GZIP_H
@@ -23,15 +22,30 @@ enum gzip_form gzip_form(const struct gzip *gzip);
 /* Also of NULL. */
 void gzip_free(struct gzip *gzip);
 
-/* Adds to OUT, a buffer in memory, members that hold SIZE bytes of DATA: one for each MiB begun; 0 bytes make one too.
- * Gives 0, or -1 with errno set. */
+/* Adds to OUT, a buffer in memory, members that hold SIZE bytes of DATA, a MiB each; 0 bytes make one too.
+ * Returns 0, or -1 with errno set. */
 int gzip_members(struct gzip *gzip, struct buffer *out, const char *data, size_t size);
 
-/* Adds to OUT, a buffer in memory, one zlib stream that holds DATA. Gives 0, or -1 with errno set. */
+/* Adds to OUT, a buffer in memory, one zlib stream that holds DATA. Returns 0, or -1 with errno set. */
 int gzip_stream(struct gzip *gzip, struct buffer *out, const char *data, size_t size);
 
-/* Makes OUT, a buffer in memory, what the zlib stream DATA holds. Gives 0, or -1 with errno set: EBADMSG, DATA is not
- * one whole stream, or holds MOST bytes or more; else there was no memory. */
+/* Makes OUT, a buffer in memory, what the zlib stream DATA holds. Returns 0, or -1 with errno set: EBADMSG, DATA is not
+ * one whole stream, or holds MOST bytes or more; else no memory. */
 int gzip_unpack_stream(struct buffer *out, const uint8_t *data, size_t size, size_t most);
+
+/*
+ * A member of our .gz files: gzip's header (RFC 1952) has an extra field with the size of the whole member, so the next
+ * member is found without unpacking this one, and threads unpack several at once. Other readers skip the field.
+ */
+enum {
+    MEMBER_SIZE_AT = 16, /* bytes from the member's start; low byte first */
+    MEMBER_HEAD_SIZE = 20,
+    MEMBER_TAIL_SIZE = 8,           /* a checksum, and the length of the text */
+    MEMBER_TEXT_MOST = 1 << 20,     /* of text: more becomes several members */
+    MEMBER_SIZE_MOST = 1088 * 1024, /* what that becomes at worst */
+};
+
+/* The size that the MEMBER_HEAD_SIZE bytes of a header name; 0: it is not one of ours. */
+size_t member_size(const uint8_t *head);
 
 #endif

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "common/ordered_loop.h"
 #include "common/threads.h"
 #include "trace/json/fast_path.h"
 #include "trace/json/scan.h"

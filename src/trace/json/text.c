@@ -5,7 +5,7 @@
 
 #include "common/json_out.h"
 #include "common/buffer.h"
-#include "common/utf8.h"
+#include "common/text.h"
 
 #define CHARACTER_BYTES 4 /* of UTF-8 */
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "common/log.h"
-#include "common/ordered_loop.h"
+#include "common/threads.h"
 #include "trace/event_records.h"
 #include "trace/pftrace/pftrace_records.h"
 #include "trace/pftrace/packets.h"

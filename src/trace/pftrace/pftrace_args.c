@@ -13,7 +13,7 @@
 
 #include "common/number.h"
 #include "common/protobuf.h"
-#include "common/utf8.h"
+#include "common/text.h"
 #include "trace/json/text.h"
 #include "trace/pftrace/pftrace_event.h"
 

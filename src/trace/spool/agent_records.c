@@ -1,18 +1,95 @@
 #include "trace/spool/agent_records.h"
 
+#include <stddef.h>
+#include <string.h>
+
 #include "common/spool_records.h"
+#include "trace/spool/record_table.h"
+
+/* --- the walk --- */
+
+/* Where each type's text is; types without one have no length field. */
+struct layout {
+    uint32_t size;   /* of the struct, its text field's room counted in */
+    uint32_t length; /* offset of the text's length, 0: no text */
+    uint32_t text;
+};
+
+#define LAYOUT_FIXED(structure)        \
+    {                                  \
+        sizeof(struct structure), 0, 0 \
+    }
+#define LAYOUT_TEXT(structure)                                                                         \
+    {                                                                                                  \
+        sizeof(struct structure), offsetof(struct structure, length), offsetof(struct structure, text) \
+    }
+#define LAYOUT(type, structure, holds) [SPOOL_RECORD_##type] = LAYOUT_##holds(structure),
+
+static const struct layout layouts[SPOOL_RECORD_TYPE_COUNT] = {SPOOL_RECORD_TYPES(LAYOUT)};
+
+void own_walk_begin(struct own_walk *walk, const struct spool_part *part)
+{
+    *walk = (struct own_walk){.at = part->data, .end = part->size > 0 ? part->data + part->size : part->data};
+}
+
+/* Whether the record, which lies within the chunk, holds all that its type has. */
+static bool whole(struct own_walk *walk, const struct spool_record *record)
+{
+    if (record->type == SPOOL_RECORD_NONE || record->type >= SPOOL_RECORD_TYPE_COUNT)
+        return false;
+    const struct layout *layout = &layouts[record->type];
+    if (layout->size == 0 || record->bytes < layout->size)
+        return false;
+    walk->text = NULL;
+    walk->length = 0;
+    if (layout->length == 0)
+        return true;
+    const uint8_t *bytes = (const uint8_t *)record;
+    memcpy(&walk->length, bytes + layout->length, sizeof(walk->length));
+    walk->text = (const char *)bytes + layout->text;
+    return walk->length <= record->bytes - layout->text;
+}
+
+bool own_walk_next(struct own_walk *walk)
+{
+    while (walk->at < walk->end) {
+        size_t left = (size_t)(walk->end - walk->at);
+        const struct spool_record *record = (const struct spool_record *)(const void *)walk->at;
+        if (left < sizeof(*record) || record->bytes < sizeof(*record) || record->bytes % 8 != 0 ||
+            record->bytes > left) {
+            walk->damaged++;
+            walk->at = walk->end;
+            return false;
+        }
+        walk->at += record->bytes;
+        walk->record = record;
+        if (whole(walk, record))
+            return true;
+        walk->damaged++;
+    }
+    return false;
+}
+
+void own_walk_at(struct own_walk *walk, const void *record)
+{
+    *walk = (struct own_walk){.record = record};
+    if (!whole(walk, record)) { /* the file was changed since */
+        walk->text = NULL;
+        walk->length = 0;
+    }
+}
+
+/* --- decoders --- */
 
 static void decode_pointer_name(struct event *event, const void *record)
 {
     const struct spool_pointer_name *name = record;
-    event->type = EVENT_POINTER_NAME;
     event->pointer_name.pointer = name->pointer;
 }
 
 static void decode_thread_name(struct event *event, const void *record)
 {
     const struct spool_thread_name *name = record;
-    event->type = EVENT_THREAD_NAME;
     event->thread = name->thread;
     event->thread_name.by_program = name->head.flags == SPOOL_THREAD_NAME_NVTX;
 }
@@ -20,21 +97,18 @@ static void decode_thread_name(struct event *event, const void *record)
 static void decode_capture(struct event *event, const void *record)
 {
     const struct spool_capture *capture = record;
-    event->type = EVENT_CAPTURE;
     event->capture.on = capture->head.flags != 0;
 }
 
 static void decode_seen(struct event *event, const void *record)
 {
     const struct spool_seen *seen = record;
-    event->type = EVENT_SEEN;
     event->seen = seen->head.flags;
 }
 
 static void decode_note(struct event *event, const void *record)
 {
     const struct spool_note *note = record;
-    event->type = EVENT_NOTE;
     event->note.warning = note->head.flags != SPOOL_NOTE_VERBOSE;
     event->note.printed = note->head.flags == SPOOL_NOTE_WARNED;
 }
@@ -42,7 +116,6 @@ static void decode_note(struct event *event, const void *record)
 static void decode_context(struct event *event, const void *record)
 {
     const struct spool_context *context = record;
-    event->type = EVENT_CONTEXT;
     event->context = context->context;
     event->device = context->device;
     event->object.handle = context->handle;
@@ -52,7 +125,6 @@ static void decode_context(struct event *event, const void *record)
 static void decode_stream(struct event *event, const void *record)
 {
     const struct spool_stream *stream = record;
-    event->type = EVENT_STREAM;
     event->context = stream->context;
     event->stream = stream->stream;
     event->object.handle = stream->handle;
@@ -62,7 +134,6 @@ static void decode_stream(struct event *event, const void *record)
 static void decode_memory(struct event *event, const void *record)
 {
     const struct spool_memory *memory = record;
-    event->type = EVENT_MEMORY;
     event->device = memory->device;
     event->context = memory->context;
     event->stream = memory->stream;
@@ -80,7 +151,6 @@ static void decode_memory(struct event *event, const void *record)
 static void decode_pool_level(struct event *event, const void *record)
 {
     const struct spool_pool_level *level = record;
-    event->type = EVENT_POOL;
     event->device = level->device;
     event->pool.handle = level->pool;
     event->pool.reserved = level->reserved;
@@ -92,14 +162,12 @@ static void decode_pool_level(struct event *event, const void *record)
 static void decode_nvtx_domain(struct event *event, const void *record)
 {
     const struct spool_nvtx_domain *domain = record;
-    event->type = EVENT_NVTX_DOMAIN;
     event->nvtx_text.domain = domain->domain;
 }
 
 static void decode_nvtx_string(struct event *event, const void *record)
 {
     const struct spool_nvtx_string *string = record;
-    event->type = EVENT_NVTX_STRING;
     event->nvtx_text.domain = string->domain;
     event->nvtx_text.number = string->string;
 }
@@ -107,7 +175,6 @@ static void decode_nvtx_string(struct event *event, const void *record)
 static void decode_nvtx_category(struct event *event, const void *record)
 {
     const struct spool_nvtx_category *category = record;
-    event->type = EVENT_NVTX_CATEGORY;
     event->nvtx_text.domain = category->domain;
     event->nvtx_text.number = category->category;
 }
@@ -115,7 +182,6 @@ static void decode_nvtx_category(struct event *event, const void *record)
 static void decode_nvtx_name(struct event *event, const void *record)
 {
     const struct spool_nvtx_name *name = record;
-    event->type = EVENT_NVTX_NAME;
     event->stream = name->stream;
     event->nvtx_name.object = name->object;
     event->nvtx_name.what = name->what;
@@ -124,7 +190,6 @@ static void decode_nvtx_name(struct event *event, const void *record)
 static void decode_nvtx_event(struct event *event, const void *record)
 {
     const struct spool_nvtx_event *nvtx = record;
-    event->type = EVENT_NVTX;
     event->nvtx.what = nvtx->head.flags;
     event->nvtx.color_type = nvtx->color_type;
     event->nvtx.payload_type = nvtx->payload_type;
@@ -139,7 +204,6 @@ static void decode_nvtx_event(struct event *event, const void *record)
 static void decode_nvtx_plain(struct event *event, const void *record)
 {
     const struct spool_nvtx_plain *nvtx = record;
-    event->type = EVENT_NVTX;
     event->nvtx.what = nvtx->head.flags;
     event->nvtx.domain = nvtx->domain;
     event->nvtx.string = nvtx->string;
@@ -148,7 +212,6 @@ static void decode_nvtx_plain(struct event *event, const void *record)
 static void decode_nvtx_resource(struct event *event, const void *record)
 {
     const struct spool_nvtx_resource *resource = record;
-    event->type = EVENT_NVTX_RESOURCE;
     event->nvtx_resource.number = resource->resource;
     event->nvtx_resource.identifier = resource->identifier;
     event->nvtx_resource.type = resource->type;
@@ -159,7 +222,6 @@ static void decode_nvtx_resource(struct event *event, const void *record)
 static void decode_nvtx_recorded(struct event *event, const void *record)
 {
     const struct spool_nvtx_recorded *recorded = record;
-    event->type = EVENT_NVTX_RECORDED;
     event->correlation = recorded->correlation;
     event->nvtx_name.object = recorded->event;
     event->nvtx_name.what = SPOOL_NVTX_CUDA_EVENT;
@@ -168,7 +230,6 @@ static void decode_nvtx_recorded(struct event *event, const void *record)
 static void decode_phase(struct event *event, const void *record)
 {
     const struct spool_phase *phase = record;
-    event->type = EVENT_PHASE;
     event->thread = phase->thread;
     event->correlation = phase->correlation;
     event->phase.number = phase->phase;
@@ -181,14 +242,12 @@ static void decode_phase(struct event *event, const void *record)
 static void decode_plugin(struct event *event, const void *record)
 {
     const struct spool_plugin *plugin = record;
-    event->type = EVENT_PLUGIN;
     event->plugin.number = plugin->plugin;
 }
 
 static void decode_plugin_time(struct event *event, const void *record)
 {
     const struct spool_plugin_time *time = record;
-    event->type = EVENT_PLUGIN_TIME;
     event->plugin.number = time->plugin;
     event->plugin.calls = time->calls;
     event->plugin.ns = time->ns;
@@ -197,14 +256,12 @@ static void decode_plugin_time(struct event *event, const void *record)
 static void decode_plugin_window(struct event *event, const void *record)
 {
     const struct spool_plugin_window *window = record;
-    event->type = EVENT_PLUGIN_WINDOW;
     event->end = window->end;
 }
 
 static void decode_plugin_event(struct event *event, const void *record)
 {
     const struct spool_plugin_event *made = record;
-    event->type = EVENT_PLUGIN_EVENT;
     event->thread = made->thread;
     event->plugin_event.what = made->head.flags;
     event->plugin_event.plugin = made->plugin;
@@ -217,7 +274,6 @@ static void decode_plugin_event(struct event *event, const void *record)
 static void decode_plugin_line(struct event *event, const void *record)
 {
     const struct spool_plugin_line *line = record;
-    event->type = EVENT_PLUGIN_LINE;
     event->plugin_line.plugin = line->plugin;
     event->plugin_line.stack = line->stack;
 }
@@ -225,20 +281,12 @@ static void decode_plugin_line(struct event *event, const void *record)
 static void decode_stack(struct event *event, const void *record)
 {
     const struct spool_stack *stack = record;
-    event->type = EVENT_STACK;
     event->stack.number = stack->stack;
-}
-
-static void decode_mapping(struct event *event, const void *record)
-{
-    (void)record;
-    event->type = EVENT_MAPPING;
 }
 
 static void decode_device_range(struct event *event, const void *record)
 {
     const struct spool_device_range *range = record;
-    event->type = EVENT_DEVICE_RANGE;
     event->correlation = range->correlation;
     event->device_range.number = range->range;
     event->device_range.ended = range->head.flags == SPOOL_DEVICE_RANGE_END;
@@ -247,7 +295,6 @@ static void decode_device_range(struct event *event, const void *record)
 static void decode_death(struct event *event, const void *record)
 {
     const struct spool_death *death = record;
-    event->type = EVENT_DEATH;
     event->thread = death->thread;
     event->death.address = death->address;
     event->death.signal = death->signal;
@@ -259,9 +306,10 @@ static void decode_death(struct event *event, const void *record)
 static void decode_open_call(struct event *event, const void *record)
 {
     const struct spool_open_call *call = record;
-    if (call->head.flags != SPOOL_CALL_OPEN)
+    if (call->head.flags != SPOOL_CALL_OPEN) {
+        event->type = EVENT_NONE;
         return;
-    event->type = EVENT_OPEN_CALL;
+    }
     event->thread = call->thread;
     event->correlation = call->correlation;
     event->open_call.object = call->object;
@@ -272,21 +320,18 @@ static void decode_open_call(struct event *event, const void *record)
 static void decode_launch_name(struct event *event, const void *record)
 {
     const struct spool_launch_name *name = record;
-    event->type = EVENT_LAUNCH_NAME;
     event->correlation = name->correlation;
 }
 
 static void decode_function_name(struct event *event, const void *record)
 {
     const struct spool_function_name *name = record;
-    event->type = EVENT_FUNCTION_NAME;
     event->graph_node.function = name->function;
 }
 
 static void decode_graph_node(struct event *event, const void *record)
 {
     const struct spool_graph_node *node = record;
-    event->type = EVENT_GRAPH_NODE;
     event->correlation = node->correlation;
     event->graph_node.node = node->node;
     event->graph_node.original = node->original;
@@ -296,12 +341,11 @@ static void decode_graph_node(struct event *event, const void *record)
 static void decode_graph_launch(struct event *event, const void *record)
 {
     const struct spool_graph_launch *launch = record;
-    event->type = EVENT_GRAPH_LAUNCH;
     event->correlation = launch->correlation;
     event->graph.graph = launch->graph;
 }
 
-static void decode_sync(struct event *event, const void *record)
+static void decode_agent_sync(struct event *event, const void *record)
 {
     static const enum event_sync_kind kinds[] = {
         [SPOOL_SYNC_EVENT] = EVENT_SYNC_EVENT,
@@ -310,7 +354,6 @@ static void decode_sync(struct event *event, const void *record)
         [SPOOL_SYNC_CONTEXT] = EVENT_SYNC_CONTEXT,
     };
     const struct spool_sync *sync = record;
-    event->type = EVENT_SYNC;
     event->start = sync->start;
     event->context = sync->context;
     event->stream = sync->stream;
@@ -324,7 +367,6 @@ static void decode_sync(struct event *event, const void *record)
 static void decode_event_record(struct event *event, const void *record)
 {
     const struct spool_event_record *recorded = record;
-    event->type = EVENT_CUDA_EVENT;
     event->start = event->end = 0;
     event->context = recorded->context;
     event->stream = recorded->stream;
@@ -332,56 +374,22 @@ static void decode_event_record(struct event *event, const void *record)
     event->cuda_event.event = recorded->event;
 }
 
-/* Those who know the extensions read its records themselves. */
-static void decode_nvtx_extension(struct event *event, const void *record)
-{
-    (void)record;
-    event->type = EVENT_NVTX_EXTENSION;
-}
-
-static void (*const decoders[SPOOL_RECORD_TYPE_COUNT])(struct event *event, const void *record) = {
-    [SPOOL_RECORD_POINTER_NAME] = decode_pointer_name,
-    [SPOOL_RECORD_THREAD_NAME] = decode_thread_name,
-    [SPOOL_RECORD_CAPTURE] = decode_capture,
-    [SPOOL_RECORD_NOTE] = decode_note,
-    [SPOOL_RECORD_SEEN] = decode_seen,
-    [SPOOL_RECORD_CONTEXT] = decode_context,
-    [SPOOL_RECORD_STREAM] = decode_stream,
-    [SPOOL_RECORD_MEMORY] = decode_memory,
-    [SPOOL_RECORD_POOL_LEVEL] = decode_pool_level,
-    [SPOOL_RECORD_NVTX_DOMAIN] = decode_nvtx_domain,
-    [SPOOL_RECORD_NVTX_STRING] = decode_nvtx_string,
-    [SPOOL_RECORD_NVTX_CATEGORY] = decode_nvtx_category,
-    [SPOOL_RECORD_NVTX_NAME] = decode_nvtx_name,
-    [SPOOL_RECORD_NVTX_EVENT] = decode_nvtx_event,
-    [SPOOL_RECORD_NVTX_PLAIN] = decode_nvtx_plain,
-    [SPOOL_RECORD_NVTX_RESOURCE] = decode_nvtx_resource,
-    [SPOOL_RECORD_NVTX_RECORDED] = decode_nvtx_recorded,
-    [SPOOL_RECORD_PHASE] = decode_phase,
-    [SPOOL_RECORD_PLUGIN] = decode_plugin,
-    [SPOOL_RECORD_PLUGIN_TIME] = decode_plugin_time,
-    [SPOOL_RECORD_PLUGIN_WINDOW] = decode_plugin_window,
-    [SPOOL_RECORD_PLUGIN_EVENT] = decode_plugin_event,
-    [SPOOL_RECORD_PLUGIN_LINE] = decode_plugin_line,
-    [SPOOL_RECORD_STACK] = decode_stack,
-    [SPOOL_RECORD_MAPPING] = decode_mapping,
-    [SPOOL_RECORD_DEVICE_RANGE] = decode_device_range,
-    [SPOOL_RECORD_DEATH] = decode_death,
-    [SPOOL_RECORD_OPEN_CALL] = decode_open_call,
-    [SPOOL_RECORD_LAUNCH_NAME] = decode_launch_name,
-    [SPOOL_RECORD_FUNCTION_NAME] = decode_function_name,
-    [SPOOL_RECORD_GRAPH_NODE] = decode_graph_node,
-    [SPOOL_RECORD_GRAPH_LAUNCH] = decode_graph_launch,
-    [SPOOL_RECORD_SYNC] = decode_sync,
-    [SPOOL_RECORD_EVENT_RECORD] = decode_event_record,
-#define EXTENSION(type, structure, holds) [SPOOL_RECORD_##type] = decode_nvtx_extension,
-    SPOOL_NVTX_EXTENSION_TYPES(EXTENSION)
-#undef EXTENSION
+static const struct {
+    void (*decode)(struct event *event, const void *record);
+    enum event_type type;
+} decoders[SPOOL_RECORD_TYPE_COUNT] = {
+#define ROW(record, event, decode, ...) [SPOOL_RECORD_##record] = {decode, EVENT_##event},
+    AGENT_RECORDS(ROW, ROW)
+#undef ROW
 };
 
 void own_decode(struct event *event, const struct own_walk *walk, uint32_t thread)
 {
+    uint16_t type = *(const volatile uint16_t *)&walk->record->type; /* a living process may write the record */
+    if (type >= SPOOL_RECORD_TYPE_COUNT)
+        type = SPOOL_RECORD_NONE;
     *event = (struct event){
+        .type = decoders[type].type,
         .start = walk->record->time,
         .end = walk->record->time,
         .thread = thread,
@@ -391,6 +399,6 @@ void own_decode(struct event *event, const struct own_walk *walk, uint32_t threa
         .text = walk->text,
         .text_length = walk->length,
     };
-    if (decoders[walk->record->type]) /* or else others read it themselves */
-        decoders[walk->record->type](event, walk->record);
+    if (decoders[type].decode)
+        decoders[type].decode(event, walk->record);
 }

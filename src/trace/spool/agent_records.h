@@ -1,11 +1,25 @@
 /*
- * From the library's own records (common/spool_records.h) to events.
+ * The agent's records (common/spool_records.h): a walk over those of one chunk, and what they become.
  */
 #ifndef GPUTRACE_TRACE_SPOOL_AGENT_RECORDS_H
 #define GPUTRACE_TRACE_SPOOL_AGENT_RECORDS_H
 
 #include "trace/spool/event_record.h"
-#include "trace/spool/records.h"
+#include "trace/spool/spool_file.h"
+
+struct own_walk {
+    const uint8_t *at, *end;
+    const struct spool_record *record; /* its fixed fields and its text lie within `bytes` */
+    const char *text;                  /* of types that have one; not terminated */
+    uint32_t length;
+    uint64_t damaged; /* records left out: unknown, too short, or cut */
+};
+
+void own_walk_begin(struct own_walk *walk, const struct spool_part *part);
+bool own_walk_next(struct own_walk *walk);
+
+/* Puts the walk on one record that own_walk_next() gave before. */
+void own_walk_at(struct own_walk *walk, const void *record);
 
 /* Fills EVENT from the record at hand, written by THREAD. */
 void own_decode(struct event *event, const struct own_walk *walk, uint32_t thread);

@@ -8,18 +8,54 @@
 
 #include <cupti_activity.h>
 #include <cupti_activity_deprecated.h>
-#include "common/cupti_versions.h"
+#include "common/cupti_kinds.h"
+#include "trace/spool/record_table.h"
 
 static_assert(SPOOL_CUPTI_KINDS >= CUPTI_ACTIVITY_KIND_COUNT, "the header of a spool has a size for every kind");
+
+/* --- the walk --- */
+
+void cupti_walk_begin(struct cupti_walk *walk, const struct spool_part *part, const uint8_t *data,
+                      const uint16_t *sizes)
+{
+    *walk = (struct cupti_walk){.at = data, .end = data, .sizes = sizes, .done = part->state == SPOOL_DONE};
+    if (data)
+        walk->end += part->size;
+    else
+        walk->damaged = 1;
+}
+
+bool cupti_walk_next(struct cupti_walk *walk)
+{
+    size_t left = (size_t)(walk->end - walk->at);
+    uint32_t kind = 0;
+    if (left >= sizeof(kind))
+        memcpy(&kind, walk->at, sizeof(kind));
+    if (left == 0 || (kind == 0 && !walk->done))
+        return false;
+    walk->in_flight = (kind & SPOOL_IN_FLIGHT) != 0;
+    walk->kind = kind & ~SPOOL_IN_FLIGHT;
+    uint16_t bytes = walk->kind < SPOOL_CUPTI_KINDS ? walk->sizes[walk->kind] : 0;
+    if (walk->kind == 0 || bytes == 0 || bytes > left) {
+        walk->damaged++;
+        walk->at = walk->end;
+        return false;
+    }
+    walk->record = walk->at;
+    walk->bytes = bytes;
+    walk->at += bytes;
+    return true;
+}
+
+/* --- decoders --- */
 
 /* The value of a field, or 0 when the record, of BYTES, ends before it. */
 #define FIELD(record, bytes, field) \
     (offsetof(__typeof__(*(record)), field) + sizeof((record)->field) <= (bytes) ? (record)->field : 0)
 
 /* What all work of a GPU has, in records of different types. */
-#define GPU_WORK(event, what, record)                   \
+#define GPU_WORK(event, record)                         \
     do {                                                \
-        (event)->type = (what);                         \
         (event)->start = (record)->start;               \
         (event)->end = (record)->end;                   \
         (event)->device = (record)->deviceId;           \
@@ -31,7 +67,7 @@ static_assert(SPOOL_CUPTI_KINDS >= CUPTI_ACTIVITY_KIND_COUNT, "the header of a s
 static void decode_kernel(struct event *event, const void *at, uint32_t bytes)
 {
     const CUpti_ActivityKernel10 *kernel = at;
-    GPU_WORK(event, EVENT_KERNEL, kernel);
+    GPU_WORK(event, kernel);
     event->kernel.name = (uint64_t)(uintptr_t)kernel->name;
     event->kernel.queued = FIELD(kernel, bytes, queued);
     event->kernel.graph_node = FIELD(kernel, bytes, graphNodeId);
@@ -51,7 +87,7 @@ static void decode_kernel(struct event *event, const void *at, uint32_t bytes)
 static void decode_memcpy(struct event *event, const void *at, uint32_t bytes)
 {
     const CUpti_ActivityMemcpy6 *copy = at;
-    GPU_WORK(event, EVENT_MEMCPY, copy);
+    GPU_WORK(event, copy);
     event->memcpy.bytes = copy->bytes;
     event->memcpy.kind = copy->copyKind;
     event->memcpy.source = copy->srcKind;
@@ -64,7 +100,7 @@ static void decode_memcpy(struct event *event, const void *at, uint32_t bytes)
 static void decode_peer_copy(struct event *event, const void *at, uint32_t bytes)
 {
     const CUpti_ActivityMemcpyPtoP4 *copy = at;
-    GPU_WORK(event, EVENT_MEMCPY, copy);
+    GPU_WORK(event, copy);
     event->memcpy.bytes = copy->bytes;
     event->memcpy.kind = copy->copyKind;
     event->memcpy.source = copy->srcKind;
@@ -81,7 +117,7 @@ static void decode_peer_copy(struct event *event, const void *at, uint32_t bytes
 static void decode_memset(struct event *event, const void *at, uint32_t bytes)
 {
     const CUpti_ActivityMemset4 *set = at;
-    GPU_WORK(event, EVENT_MEMSET, set);
+    GPU_WORK(event, set);
     event->memset.bytes = set->bytes;
     event->memset.value = set->value;
     event->memset.target = set->memoryKind;
@@ -93,7 +129,7 @@ static void decode_graph(struct event *event, const void *at, uint32_t bytes)
 {
     const CUpti_ActivityGraphTrace2 *graph = at;
     (void)bytes;
-    GPU_WORK(event, EVENT_GRAPH, graph);
+    GPU_WORK(event, graph);
     event->graph.graph = graph->graphId;
 }
 
@@ -101,7 +137,6 @@ static void decode_api(struct event *event, const void *at, uint32_t bytes)
 {
     const CUpti_ActivityAPI *api = at;
     (void)bytes;
-    event->type = EVENT_API;
     event->start = api->start;
     event->end = api->end;
     event->thread = api->threadId;
@@ -120,7 +155,6 @@ static void decode_sync(struct event *event, const void *at, uint32_t bytes)
         [CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE] = EVENT_SYNC_CONTEXT,
     };
     const CUpti_ActivitySynchronization2 *sync = at;
-    event->type = EVENT_SYNC;
     event->start = sync->start;
     event->end = sync->end;
     event->correlation = sync->correlationId;
@@ -137,7 +171,6 @@ static void decode_sync(struct event *event, const void *at, uint32_t bytes)
 static void decode_cuda_event(struct event *event, const void *at, uint32_t bytes)
 {
     const CUpti_ActivityCudaEvent2 *record = at;
-    event->type = EVENT_CUDA_EVENT;
     event->start = event->end = FIELD(record, bytes, deviceTimestamp);
     event->correlation = record->correlationId;
     event->context = record->contextId;
@@ -167,7 +200,6 @@ static const char *overhead_name(CUpti_ActivityOverheadKind kind)
 static void decode_overhead(struct event *event, const void *at, uint32_t bytes)
 {
     const CUpti_ActivityOverhead3 *overhead = at;
-    event->type = EVENT_OVERHEAD;
     event->start = overhead->start;
     event->end = overhead->end;
     event->correlation = FIELD(overhead, bytes, correlationId);
@@ -185,7 +217,6 @@ static_assert((int)EVENT_JIT_CACHE_LOAD == CUPTI_ACTIVITY_JIT_OPERATION_CACHE_LO
 static void decode_jit(struct event *event, const void *at, uint32_t bytes)
 {
     const CUpti_ActivityJit2 *jit = at;
-    event->type = EVENT_JIT;
     event->start = jit->start;
     event->end = jit->end;
     event->device = jit->deviceId;
@@ -199,11 +230,53 @@ static void decode_jit(struct event *event, const void *at, uint32_t bytes)
         event->jit.entry = (enum event_jit_entry)jit->jitEntryType;
 }
 
+static_assert((int)EVENT_UNIFIED_HTOD == CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD &&
+                  (int)EVENT_UNIFIED_GPU_FAULT == CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_GPU_PAGE_FAULT &&
+                  (int)EVENT_UNIFIED_COUNT == CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_COUNT &&
+                  EVENT_NO_DEVICE == CUPTI_UNIFIED_MEMORY_CPU_DEVICE_ID,
+              "the numbers are CUPTI's");
+
+/* The first of the devices that fight for the memory. */
+static uint32_t first_device(const CUpti_ActivityUnifiedMemoryCounter3 *counter, uint32_t bytes)
+{
+    if (bytes < sizeof(*counter))
+        return counter->srcId ? (uint32_t)__builtin_ctz(counter->srcId) : EVENT_NO_DEVICE; /* a mask as well */
+    for (uint32_t i = 0; i < sizeof(counter->processors) / sizeof(*counter->processors); i++)
+        if (counter->processors[i])
+            return 64 * i + (uint32_t)__builtin_ctzll(counter->processors[i]);
+    return EVENT_NO_DEVICE;
+}
+
+static void decode_unified_memory(struct event *event, const void *at, uint32_t bytes)
+{
+    const CUpti_ActivityUnifiedMemoryCounter3 *counter = at;
+    uint32_t what = (uint32_t)counter->counterKind;
+    event->unified_memory.what = what < EVENT_UNIFIED_COUNT ? (enum event_unified_memory)what : EVENT_UNIFIED_UNKNOWN;
+    what = event->unified_memory.what;
+    bool has_end =
+        what != EVENT_UNIFIED_CPU_FAULT && what != EVENT_UNIFIED_THRASHING && what != EVENT_UNIFIED_REMOTE_MAP;
+    /* Of the host CUPTI says 0, as of the first GPU. */
+    bool throttles_host = what == EVENT_UNIFIED_THROTTLING && (counter->flags & CUPTI_ACTIVITY_FLAG_THROTTLING_IN_CPU);
+    bool has_source = what != EVENT_UNIFIED_CPU_FAULT && what != EVENT_UNIFIED_HTOD && !throttles_host;
+    bool has_target = what == EVENT_UNIFIED_HTOD || what == EVENT_UNIFIED_DTOD || what == EVENT_UNIFIED_REMOTE_MAP;
+    event->start = counter->start;
+    event->end = has_end ? counter->end : counter->start;
+    event->unified_memory.value = counter->value;
+    event->unified_memory.address = counter->address;
+    event->unified_memory.source = what == EVENT_UNIFIED_THRASHING ? first_device(counter, bytes)
+                                   : has_source                    ? counter->srcId
+                                                                   : EVENT_NO_DEVICE;
+    event->unified_memory.target = has_target ? counter->dstId : EVENT_NO_DEVICE;
+    event->unified_memory.process = counter->processId;
+    event->unified_memory.flags = counter->flags;
+    event->device =
+        event->unified_memory.target != EVENT_NO_DEVICE ? event->unified_memory.target : event->unified_memory.source;
+}
+
 static void decode_device(struct event *event, const void *at, uint32_t bytes)
 {
     const CUpti_ActivityDevice5 *device = at;
     (void)bytes;
-    event->type = EVENT_DEVICE;
     event->device = device->id;
     struct device *info = &event->device_info;
     info->id = device->id;
@@ -227,31 +300,23 @@ static void decode_context(struct event *event, const void *at, uint32_t bytes)
 {
     const CUpti_ActivityContext3 *context = at;
     (void)bytes;
-    event->type = EVENT_CONTEXT;
     event->context = context->contextId;
     event->device = context->deviceId;
 }
 
-/* Which kinds are read, the last field that a record must have, and how. */
-#define UP_TO(structure, field) (offsetof(structure, field) + sizeof(((structure *)0)->field))
 static const struct decoder {
     void (*decode)(struct event *event, const void *record, uint32_t bytes);
+    enum event_type type;
     uint32_t least_bytes;
 } decoders[SPOOL_CUPTI_KINDS] = {
-    [CUPTI_ACTIVITY_KIND_KERNEL] = {decode_kernel, UP_TO(CUpti_ActivityKernel10, name)},
-    [CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL] = {decode_kernel, UP_TO(CUpti_ActivityKernel10, name)},
-    [CUPTI_ACTIVITY_KIND_MEMCPY] = {decode_memcpy, UP_TO(CUpti_ActivityMemcpy6, correlationId)},
-    [CUPTI_ACTIVITY_KIND_MEMCPY2] = {decode_peer_copy, UP_TO(CUpti_ActivityMemcpyPtoP4, correlationId)},
-    [CUPTI_ACTIVITY_KIND_MEMSET] = {decode_memset, UP_TO(CUpti_ActivityMemset4, memoryKind)},
-    [CUPTI_ACTIVITY_KIND_GRAPH_TRACE] = {decode_graph, UP_TO(CUpti_ActivityGraphTrace2, streamId)},
-    [CUPTI_ACTIVITY_KIND_RUNTIME] = {decode_api, sizeof(CUpti_ActivityAPI)},
-    [CUPTI_ACTIVITY_KIND_DRIVER] = {decode_api, sizeof(CUpti_ActivityAPI)},
-    [CUPTI_ACTIVITY_KIND_SYNCHRONIZATION] = {decode_sync, UP_TO(CUpti_ActivitySynchronization2, cudaEventId)},
-    [CUPTI_ACTIVITY_KIND_CUDA_EVENT] = {decode_cuda_event, UP_TO(CUpti_ActivityCudaEvent2, eventId)},
-    [CUPTI_ACTIVITY_KIND_OVERHEAD] = {decode_overhead, UP_TO(CUpti_ActivityOverhead3, end)},
-    [CUPTI_ACTIVITY_KIND_JIT] = {decode_jit, UP_TO(CUpti_ActivityJit2, correlationId)},
-    [CUPTI_ACTIVITY_KIND_DEVICE] = {decode_device, UP_TO(CUpti_ActivityDevice5, name)},
-    [CUPTI_ACTIVITY_KIND_CONTEXT] = {decode_context, UP_TO(CUpti_ActivityContext3, deviceId)},
+#define ROW(kind, event, decode, structure, last, ...) ALSO(kind, event, decode, structure, last)
+#define ALSO(kind, event, decode, structure, last) \
+    [CUPTI_ACTIVITY_KIND_##                        \
+        kind] = {decode, EVENT_##event,            \
+                 offsetof(CUpti_Activity##structure, last) + sizeof(((CUpti_Activity##structure *)NULL)->last)},
+    CUPTI_RECORDS(ROW, ALSO)
+#undef ALSO
+#undef ROW
 };
 
 bool cupti_kind_decoded(uint32_t kind)
@@ -272,6 +337,7 @@ void cupti_decode(struct event *event, const struct cupti_walk *walk)
     const struct decoder *decoder = &decoders[walk->kind];
     if (!decoder->decode || walk->bytes < decoder->least_bytes)
         return;
+    event->type = decoder->type;
     decoder->decode(event, walk->record, walk->bytes);
 }
 
@@ -280,11 +346,14 @@ void cupti_decode(struct event *event, const struct cupti_walk *walk)
     "CUPTI's headers are too old: gputrace is built with those of CUDA 13.0 or newer (it traces with CUPTI 11.8 or newer)"
 #endif
 
-#define ROW(number, kind, since, bytes, type)                                                          \
-    static_assert((number) == CUPTI_ACTIVITY_KIND_##kind, "the number of CUPTI_ACTIVITY_KIND_" #kind); \
+#define SIZE(since, bytes, type) \
     static_assert((bytes) == sizeof(CUpti_Activity##type), "the size of CUpti_Activity" #type);
-CUPTI_RECORDS(ROW)
-#undef ROW
+#define KIND(number, kind, groups, on, sizes)                                                          \
+    static_assert((number) == CUPTI_ACTIVITY_KIND_##kind, "the number of CUPTI_ACTIVITY_KIND_" #kind); \
+    sizes
+CUPTI_KINDS(KIND)
+#undef KIND
+#undef SIZE
 
 void cupti_record_sizes(uint16_t sizes[SPOOL_CUPTI_KINDS], const struct spool_header *header)
 {

@@ -1,5 +1,12 @@
 /*
- * From CUPTI's activity records to events.
+ * CUPTI's activity records: a walk over those of one chunk, by kind and size, and what they become.
+ *
+ *     struct cupti_walk walk;
+ *     cupti_walk_begin(&walk, part, spool_part_data(part, &scratch), sizes);
+ *     while (cupti_walk_next(&walk)) … cupti_decode(&event, &walk) …
+ *     lost += walk.damaged;
+ *
+ * A record is given only when it lies within the chunk as a whole, and begins on a multiple of 8 bytes.
  *
  * The layouts are those of the header this was compiled with. Records of an older CUPTI are shorter, with the fields
  * that they have at the same places; fields beyond a record's end are taken as 0 and never read.
@@ -11,8 +18,26 @@
 #include <stdint.h>
 
 #include "trace/spool/event_record.h"
-#include "trace/spool/records.h"
+#include "trace/spool/spool_file.h"
 #include "common/spool.h"
+
+struct cupti_walk {
+    const uint8_t *at, *end;
+    const uint16_t *sizes; /* of each kind below SPOOL_CUPTI_KINDS, multiples of 8; 0: not known */
+    bool done;             /* the chunk is whole: its end is not guessed */
+    /* The record at hand. */
+    const void *record;
+    uint32_t kind; /* without SPOOL_IN_FLIGHT */
+    uint32_t bytes;
+    bool in_flight;
+    /* After the last: 1 when bytes were left that could not be read. */
+    uint64_t damaged;
+};
+
+/* DATA is what spool_part_data() gave; NULL counts as damage. */
+void cupti_walk_begin(struct cupti_walk *walk, const struct spool_part *part, const uint8_t *data,
+                      const uint16_t *sizes);
+bool cupti_walk_next(struct cupti_walk *walk);
 
 /*
  * The size of every kind's records, for cupti_walk_begin(): what the header tells, else what is known of its version of

@@ -23,6 +23,7 @@ enum event_type {
     EVENT_SYNC,
     EVENT_CUDA_EVENT,
     EVENT_OVERHEAD,
+    EVENT_UNIFIED_MEMORY,
     EVENT_JIT,
     EVENT_DEVICE,
     EVENT_CONTEXT,
@@ -58,6 +59,7 @@ enum event_type {
     EVENT_SEEN,           /* its text: what was there instead of what recording waits for */
     EVENT_GRAPH_LAUNCH,   /* `correlation` launches graph.graph, which has conditional nodes; start: of the call */
     EVENT_NVTX_EXTENSION, /* its record is a struct of common/spool_nvtx.h */
+    EVENT_TYPE_COUNT
 };
 
 static inline bool event_is_gpu_work(enum event_type type)
@@ -87,6 +89,20 @@ enum event_sync_kind {
     EVENT_SYNC_STREAM,
     EVENT_SYNC_CONTEXT,
     EVENT_SYNC_KIND_COUNT
+};
+
+/* What happened to managed memory, as CUPTI numbers its counters. */
+enum event_unified_memory {
+    EVENT_UNIFIED_UNKNOWN,
+    EVENT_UNIFIED_HTOD,
+    EVENT_UNIFIED_DTOH,
+    EVENT_UNIFIED_CPU_FAULT,
+    EVENT_UNIFIED_GPU_FAULT,
+    EVENT_UNIFIED_THRASHING,
+    EVENT_UNIFIED_THROTTLING,
+    EVENT_UNIFIED_REMOTE_MAP,
+    EVENT_UNIFIED_DTOD,
+    EVENT_UNIFIED_COUNT
 };
 
 /* What a GPU is, as far as a trace tells it. */
@@ -159,6 +175,13 @@ struct event {
         struct {
             const char *name;
         } overhead;
+        struct {
+            enum event_unified_memory what;
+            uint32_t source, target, process; /* devices; EVENT_NO_DEVICE: the host, or none */
+            uint32_t flags;                   /* why, or how the memory was accessed, by `what`: as CUPTI numbers it */
+            uint64_t value;                   /* bytes, of a fault CUPTI's value */
+            uint64_t address;
+        } unified_memory; /* `device`: whose row it is on */
         struct {
             uint64_t group; /* operations on one piece of code have the same */
             uint64_t cache_bytes;

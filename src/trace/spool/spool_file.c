@@ -2,19 +2,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/log.h"
 #include "trace/spool/ended_file.h"
-#include "trace/spool/packed_file.h"
+#include "trace/spool/packing.h"
 #include "common/spool.h"
 
-static int look_at_file(struct spool_file *file, int fd, const char *path)
+/* Returns 0; 1 after warning(): it is left out; -1 after error(). */
+static int look_at_file(int fd, const char *path, size_t *size)
 {
     struct stat status;
     if (fstat(fd, &status) != 0)
@@ -23,11 +24,7 @@ static int look_at_file(struct spool_file *file, int fd, const char *path)
         warning("'%s' is no regular file and is left out", path);
         return 1;
     }
-    if (status.st_size < (off_t)sizeof(struct spool_header)) {
-        verbose("'%s' ends within its header and is left out", path);
-        return 1;
-    }
-    file->size = (size_t)status.st_size;
+    *size = (size_t)status.st_size;
     return 0;
 }
 
@@ -64,6 +61,10 @@ static int check_header(struct spool_header *header, const char *path)
 
 static int read_header(struct spool_file *file, int fd, const char *path)
 {
+    if (file->size < sizeof(file->header)) {
+        verbose("'%s' ends within its header and is left out", path);
+        return 1;
+    }
     int result = read_at(fd, &file->header, sizeof(file->header), 0, path);
     return result == 0 ? check_header(&file->header, path) : result;
 }
@@ -148,6 +149,83 @@ static int list_chunks(struct spool_file *file, int fd, const char *path)
     return result < 0 ? -1 : 0;
 }
 
+/* --- what the launcher has drained: the chunks of the file of the same name with SPOOL_PACKED_SUFFIX --- */
+
+int packed_file_name(const char *spool, char *name, size_t room)
+{
+    size_t stem = strlen(spool), suffix = strlen(SPOOL_SUFFIX);
+    if (stem <= suffix || strcmp(spool + stem - suffix, SPOOL_SUFFIX) != 0)
+        return -1;
+    int length = snprintf(name, room, "%.*s" SPOOL_PACKED_SUFFIX, (int)(stem - suffix), spool);
+    return length < 0 || (size_t)length >= room ? -1 : 0;
+}
+
+static int add_packed_part(struct spool_file *file, const struct spool_packed *packed, uint64_t data)
+{
+    struct spool_part *part = array_push(&file->parts);
+    if (!part)
+        return error_no_memory("the list of chunks");
+    *part = (struct spool_part){
+        .source = &file->packed,
+        .offset = data,
+        .size = (size_t)packed->used,
+        .sequence = packed->sequence,
+        .opened_monotonic = packed->opened_monotonic,
+        .done_monotonic = packed->done_monotonic,
+        .thread = packed->thread,
+        .type = packed->type,
+        .state = SPOOL_DONE,
+        .drained = true,
+        .packed = packed->packing == SPOOL_PACKED_COLUMNS ? packed->packed : 0,
+        .columned = packed->columned,
+    };
+    return 0;
+}
+
+/* One that is cut, or is none, ends the list. */
+static int add_packed_parts(struct spool_file *file, int fd, const char *path, uint64_t from, uint64_t end)
+{
+    struct spool_packed packed;
+    for (uint64_t at = from; end - at >= sizeof(packed);) {
+        ssize_t got = pread(fd, &packed, sizeof(packed), (off_t)at);
+        if (got < 0)
+            return error("cannot read '%s': %m", path);
+        if (got != (ssize_t)sizeof(packed) || !spool_packed_sound(&packed))
+            return 0;
+        uint64_t data = at + sizeof(packed);
+        if (packed.packed > end - data)
+            return 0;
+        if (add_packed_part(file, &packed, data) != 0)
+            return -1;
+        uint64_t whole = ((uint64_t)packed.packed + SPOOL_ALIGN - 1) & ~(uint64_t)(SPOOL_ALIGN - 1);
+        if (whole > end - data)
+            return 0;
+        at = data + whole;
+    }
+    return 0;
+}
+
+/* The packed file of SPOOL, if there is one. Returns 0, or -1 after error(). */
+static int add_packed_file(struct spool_file *file, const char *spool)
+{
+    char path[PATH_MAX];
+    size_t size = 0;
+    if (packed_file_name(spool, path, sizeof(path)) != 0)
+        return 0;
+    int fd = open(path, SPOOL_SOURCE_OPEN);
+    if (fd < 0)
+        return errno == ENOENT ? 0 : error("cannot open '%s': %m", path);
+    int result = look_at_file(fd, path, &size);
+    if (result == 0 && size > 0 && !(file->packed.path = strdup(path)))
+        result = error_no_memory("a spool");
+    if (result == 0 && size > 0)
+        result = add_packed_parts(file, fd, path, 0, size);
+    close(fd);
+    return result < 0 ? -1 : 0;
+}
+
+/* --- all of a process --- */
+
 static int by_sequence(const void *a, const void *b)
 {
     const struct spool_part *left = a, *right = b;
@@ -200,7 +278,7 @@ int spool_file_open(struct spool_file *file, const char *path, const char *direc
     if (fd < 0)
         return error("cannot open '%s': %m", path);
     file->is_written = spool_lock_is_held(fd);
-    int result = look_at_file(file, fd, path);
+    int result = look_at_file(fd, path, &file->size);
     if (result == 0 && !(file->spool.path = strdup(path)))
         result = error_no_memory("a spool");
     if (result == 0)
@@ -208,7 +286,7 @@ int spool_file_open(struct spool_file *file, const char *path, const char *direc
     if (result == 0)
         result = list_chunks(file, fd, path);
     if (result == 0)
-        result = packed_file_add(file, path);
+        result = add_packed_file(file, path);
     close(fd);
     return finish_opening(file, result, directory);
 }
@@ -225,7 +303,7 @@ static int read_ended(struct spool_file *file, int fd, const char *path, uint64_
         return 1;
     }
     int result = check_header(&file->header, path);
-    return result == 0 ? packed_parts_add(file, fd, path, entry.chunks, entry.end) : result;
+    return result == 0 ? add_packed_parts(file, fd, path, entry.chunks, entry.end) : result;
 }
 
 int spool_file_open_ended(struct spool_file *file, const char *path, uint64_t offset, const char *directory)

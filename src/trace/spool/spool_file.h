@@ -12,9 +12,72 @@
 #ifndef GPUTRACE_TRACE_SPOOL_SPOOL_FILE_H
 #define GPUTRACE_TRACE_SPOOL_SPOOL_FILE_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include "trace/spool/spool_parts.h"
+#include "common/array.h"
+#include "common/file_vector.h"
+#include "common/spool.h"
+
+/* How a source is opened: a pipe or a device must not hold us up. */
+#define SPOOL_SOURCE_OPEN (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+
+/* A file that parts lie in; it is open only while something is read. */
+struct spool_source {
+    char *path;
+    bool shorter; /* than it was when the spool was opened */
+};
+
+struct spool_part {
+    const uint8_t *data; /* of SPOOL_RECORDS, SPOOL_ALIGN-aligned; of SPOOL_CUPTI ask spool_part_data() for it */
+    struct spool_source *source; /* where its bytes are … */
+    uint64_t offset;             /* … in that file */
+    size_t size; /* bytes that may hold records: `used` of it when it was done, else all its room in the file */
+    uint64_t sequence;
+    uint64_t opened_monotonic, done_monotonic; /* as the chunk's; 0: not known */
+    uint32_t thread;
+    uint16_t type;     /* SPOOL_CUPTI or SPOOL_RECORDS */
+    uint16_t state;    /* enum spool_chunk_state; SPOOL_DONE of what was drained */
+    bool drained;      /* it lies in the packed file … */
+    bool in_file;      /* `data` lies in a file without a name, so that its pages can be given back */
+    uint32_t packed;   /* … in so many bytes, which are unpacked when they are read; 0: as it is */
+    uint32_t columned; /* bytes of it between one step of that and the next */
+};
+
+struct spool_file {
+    size_t size;
+    struct spool_header header;     /* a copy; its texts end with a NUL */
+    ARRAY(struct spool_part) parts; /* by sequence; free chunks are left out */
+    struct spool_source spool, packed;
+    uint8_t *copied;       /* the library's own records, where they are few … */
+    struct spill unpacked; /* … and where they are many */
+    uint64_t damaged;
+    bool is_written; /* the process that writes it lives, and what it does from now on is not seen */
+};
+
+/* Where one thread reads parts, one after another: 3.3 MiB. Starts as zeros; released at its end. */
+struct spool_scratch {
+    uint8_t *bytes;
+};
+void spool_scratch_release(struct spool_scratch *scratch);
+
+/* The part's `size` bytes, SPOOL_ALIGN-aligned: of SPOOL_RECORDS where they lie as long as the file is open, of
+ * SPOOL_CUPTI a copy in SCRATCH, until it is used again. NULL: they are damaged, or there is no memory for them. */
+const uint8_t *spool_part_data(const struct spool_part *part, struct spool_scratch *scratch);
+
+/* This part was read and is not needed for now: its pages need not stay in our memory. What points there stays valid.
+ */
+void spool_part_rest(const struct spool_part *part);
+
+/* The same of all parts. Others may be reading them. */
+void spool_file_rest(const struct spool_file *file);
+
+/* Copies the parts of SPOOL_RECORDS: what they hold is pointed to as long as FILE is open. Where they are many, each is
+ * copied up to the first record that cannot be one. DIRECTORY is where that may lie; NULL: in memory. Returns 0, or -1
+ * after error(). */
+int own_parts_copy(struct spool_file *file, const char *directory);
+void own_parts_release(struct spool_file *file);
 
 /*
  * DIRECTORY is the caller's as long as the file is open: the copy of the library's own records lies there, in a file
@@ -27,5 +90,9 @@ int spool_file_open(struct spool_file *file, const char *path, const char *direc
 /* The same of a process that has ended: its entry is at OFFSET of the file PATH. */
 int spool_file_open_ended(struct spool_file *file, const char *path, uint64_t offset, const char *directory);
 void spool_file_close(struct spool_file *file);
+
+/* The name of the packed file of SPOOL, whose name ends with SPOOL_SUFFIX. Returns 0, or -1: it does not, or ROOM is
+ * too little. */
+int packed_file_name(const char *spool, char *name, size_t room);
 
 #endif

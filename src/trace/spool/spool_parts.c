@@ -1,4 +1,4 @@
-#include "trace/spool/spool_parts.h"
+#include "trace/spool/spool_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "common/page.h"
+#include "common/memory.h"
 #include "trace/spool/packing.h"
 
 void spool_scratch_release(struct spool_scratch *scratch)
@@ -68,7 +68,7 @@ void spool_part_rest(const struct spool_part *part)
 
 void spool_file_rest(const struct spool_file *file)
 {
-    spill_rest(&file->unpacked);
+    spill_evict(&file->unpacked);
 }
 
 /* --- the library's own records --- */
@@ -142,7 +142,7 @@ static int copy(struct copying *copying, struct spool_part *part)
     copying->rest += part->size;
     if (copying->rest < UNPACKED_REST)
         return 0;
-    spill_rest(&file->unpacked);
+    spill_evict(&file->unpacked);
     copying->rest = 0;
     return 0;
 }

@@ -9,8 +9,12 @@
 
 static bool on[CUPTI_ACTIVITY_KIND_COUNT];
 
+static bool cuda_runs = true;
+
 static CUptiResult enable(CUpti_ActivityKind kind)
 {
+    if (kind == CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER && !cuda_runs)
+        return CUPTI_ERROR_NOT_READY;
     on[kind] = true;
     return CUPTI_SUCCESS;
 }
@@ -62,7 +66,26 @@ static CUptiResult enable_event_times(uint8_t enabled)
     return CUPTI_SUCCESS;
 }
 
+static CUptiResult configured = CUPTI_SUCCESS; /* what CUPTI answers */
+static unsigned counters;
+
+static CUptiResult configure_unified_memory(CUpti_ActivityUnifiedMemoryCounterConfig *configs, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        counters += configs[i].enable;
+    return configured;
+}
+
+static CUptiResult result_string(CUptiResult result, const char **words)
+{
+    (void)result;
+    *words = "words";
+    return CUPTI_SUCCESS;
+}
+
 static const struct cupti cupti = {
+    .cuptiGetResultString = result_string,
+    .cuptiActivityConfigureUnifiedMemoryCounter = configure_unified_memory,
     .cuptiActivityEnable = enable,
     .cuptiActivityDisable = disable,
     .cuptiActivityEnableDriverApi = enable_driver_api,
@@ -87,18 +110,16 @@ static void start(uint64_t trace_bits)
 }
 
 /* The first context may be made before recording begins. */
-static void calls_are_on_from_the_start(void **state)
+UNIT_TEST(calls_are_on_from_the_start)
 {
-    (void)state;
     init(&cupti, TRACE_DEFAULT);
     assert_true(runtime.on[CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000]);
     assert_true(driver.on[CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel]);
     assert_false(on[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL]);
 }
 
-static void queries_are_never_switched_on_by_default(void **state)
+UNIT_TEST(queries_are_never_switched_on_by_default)
 {
-    (void)state;
     start(TRACE_DEFAULT);
     assert_true(runtime.on[CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_ptsz_v7000]);
     assert_true(runtime.on[CUPTI_RUNTIME_TRACE_CBID_cudaSetDevice_v3020]);
@@ -109,9 +130,8 @@ static void queries_are_never_switched_on_by_default(void **state)
     assert_false(driver.ever[CUPTI_DRIVER_TRACE_CBID_cuCtxGetCurrent]);
 }
 
-static void questions_for_the_status_of_work_are_on_with_the_times_of_events(void **state)
+UNIT_TEST(questions_for_the_status_of_work_are_on_with_the_times_of_events)
 {
-    (void)state;
     start(TRACE_DEFAULT);
     assert_false(runtime.ever[CUPTI_RUNTIME_TRACE_CBID_cudaEventQuery_v3020]);
     start(TRACE_DEFAULT | TRACE_EVENT_TIMES);
@@ -120,9 +140,8 @@ static void questions_for_the_status_of_work_are_on_with_the_times_of_events(voi
     assert_false(runtime.on[CUPTI_RUNTIME_TRACE_CBID_cudaGetDevice_v3020]);
 }
 
-static void api_all_switches_queries_on(void **state)
+UNIT_TEST(api_all_switches_queries_on)
 {
-    (void)state;
     start(TRACE_DEFAULT | TRACE_API_ALL);
     assert_int_equal(count(runtime.on), CUPTI_RUNTIME_TRACE_CBID_SIZE - 1);
     assert_true(driver.on[CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxGetState]);
@@ -130,9 +149,8 @@ static void api_all_switches_queries_on(void **state)
 }
 
 /* What is in no class is recorded. */
-static void functions_of_a_newer_cupti_are_on(void **state)
+UNIT_TEST(functions_of_a_newer_cupti_are_on)
 {
-    (void)state;
     newer = 20;
     start(TRACE_DEFAULT);
     newer = 0;
@@ -141,9 +159,8 @@ static void functions_of_a_newer_cupti_are_on(void **state)
 }
 
 /* Else CUPTI loses count of the calls that threads are in. */
-static void calls_are_never_switched_off(void **state)
+UNIT_TEST(calls_are_never_switched_off)
 {
-    (void)state;
     start(TRACE_DEFAULT);
     unsigned before = count(runtime.on) + count(driver.on);
     assert_true(before > 500);
@@ -153,9 +170,8 @@ static void calls_are_never_switched_off(void **state)
 }
 
 /* Their callbacks come and go, which they may do only where they are recorded. */
-static void launches_are_recorded_wherever_kernels_are(void **state)
+UNIT_TEST(launches_are_recorded_wherever_kernels_are)
 {
-    (void)state;
     driver_calls_init();
     start(TRACE_KERNEL);
     unsigned launches = 0;
@@ -175,18 +191,16 @@ static void launches_are_recorded_wherever_kernels_are(void **state)
     assert_int_equal(count(runtime.on) + count(driver.on), 0);
 }
 
-static void only_the_api_that_was_asked_for_is_on(void **state)
+UNIT_TEST(only_the_api_that_was_asked_for_is_on)
 {
-    (void)state;
     start(TRACE_MEMORY | TRACE_RUNTIME);
     assert_false(driver.ever[CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2]);
     start(TRACE_MEMORY | TRACE_DRIVER);
     assert_int_equal(count(runtime.ever), 0);
 }
 
-static void a_cupti_without_single_switches_gets_the_kinds(void **state)
+UNIT_TEST(a_cupti_without_single_switches_gets_the_kinds)
 {
-    (void)state;
     struct cupti old = cupti;
     old.cuptiActivityEnableDriverApi = NULL;
     old.cuptiActivityEnableRuntimeApi = NULL;
@@ -203,9 +217,8 @@ static unsigned event_kinds(void)
     return on[CUPTI_ACTIVITY_KIND_CUDA_EVENT];
 }
 
-static void kinds_of_waits_and_events_are_off_by_default(void **state)
+UNIT_TEST(kinds_of_waits_and_events_are_off_by_default)
 {
-    (void)state;
     start(TRACE_DEFAULT);
     assert_true(on[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL]);
     assert_int_equal(event_kinds(), 0);
@@ -214,9 +227,8 @@ static void kinds_of_waits_and_events_are_off_by_default(void **state)
     assert_false(gpu_times);
 }
 
-static void they_are_on_for_the_times_of_events(void **state)
+UNIT_TEST(they_are_on_for_the_times_of_events)
 {
-    (void)state;
     start(TRACE_DEFAULT | TRACE_EVENT_TIMES);
     assert_int_equal(event_kinds(), 1);
     activity_kinds_switch(TRACE_DEFAULT | TRACE_EVENT_TIMES, true, false);
@@ -226,9 +238,8 @@ static void they_are_on_for_the_times_of_events(void **state)
     assert_true(gpu_times);
 }
 
-static void device_ranges_switch_them_on_while_recording_is(void **state)
+UNIT_TEST(device_ranges_switch_them_on_while_recording_is)
 {
-    (void)state;
     start(TRACE_DEFAULT);
     assert_int_equal(activity_kinds_want_event_times(), ACTIVITY_TIMES_ON);
     assert_true(gpu_times);
@@ -239,21 +250,35 @@ static void device_ranges_switch_them_on_while_recording_is(void **state)
     assert_int_equal(event_kinds(), 1);
 }
 
-int main(void)
+UNIT_TEST(counters_of_unified_memory_are_configured_before_they_are_on)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(calls_are_on_from_the_start),
-        cmocka_unit_test(queries_are_never_switched_on_by_default),
-        cmocka_unit_test(questions_for_the_status_of_work_are_on_with_the_times_of_events),
-        cmocka_unit_test(api_all_switches_queries_on),
-        cmocka_unit_test(functions_of_a_newer_cupti_are_on),
-        cmocka_unit_test(calls_are_never_switched_off),
-        cmocka_unit_test(launches_are_recorded_wherever_kernels_are),
-        cmocka_unit_test(only_the_api_that_was_asked_for_is_on),
-        cmocka_unit_test(a_cupti_without_single_switches_gets_the_kinds),
-        cmocka_unit_test(kinds_of_waits_and_events_are_off_by_default),
-        cmocka_unit_test(they_are_on_for_the_times_of_events),
-        cmocka_unit_test(device_ranges_switch_them_on_while_recording_is),
-    };
-    return cmocka_run_group_tests_name("agent/cupti/activity_kinds", tests, NULL, NULL);
+    counters = 0;
+    start(TRACE_DEFAULT);
+    assert_false(on[CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER]);
+    start(TRACE_UNIFIED_MEMORY);
+    assert_int_equal(counters, 8);
+    assert_true(on[CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER]);
+    activity_kinds_switch(TRACE_UNIFIED_MEMORY, true, false);
+    assert_false(on[CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER]);
+    activity_kinds_switch(TRACE_UNIFIED_MEMORY, true, true);
+    assert_true(on[CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER]);
 }
+
+UNIT_TEST(they_are_tried_again_with_the_first_context_and_not_when_they_are_not_supported)
+{
+    cuda_runs = false;
+    start(TRACE_UNIFIED_MEMORY);
+    assert_false(on[CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER]);
+    cuda_runs = true;
+    registry_context_creation_publish(&(struct gputrace_context_creation){{.start = 1}});
+    assert_true(on[CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER]);
+    configured = CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED;
+    counters = 0;
+    start(TRACE_UNIFIED_MEMORY);
+    registry_context_creation_publish(&(struct gputrace_context_creation){{.start = 1}});
+    assert_false(on[CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER]);
+    assert_int_equal(counters, 8);
+    configured = CUPTI_SUCCESS;
+}
+
+UNIT_MAIN(NULL, NULL)

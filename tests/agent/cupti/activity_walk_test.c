@@ -3,7 +3,7 @@
 #include "agent/cupti/cupti_library.h"
 #include "agent/dispatch/registry.h"
 #include "tests/unit.h"
-#include "common/cupti_versions.h"
+#include "common/cupti_kinds.h"
 
 static char told[256];
 
@@ -25,9 +25,8 @@ static void hear_jit(void *data, const struct gputrace_jit *jit)
     snprintf(cache_path, sizeof(cache_path), "%s", jit->cache_path ? jit->cache_path : "none");
 }
 
-static int subscribe(void **state)
+UNIT_FIXTURE(subscribe)
 {
-    (void)state;
     return registry_pointer_name_register(hear, NULL) | registry_jit_register(hear_jit, NULL);
 }
 
@@ -64,9 +63,8 @@ static CUptiResult next_of_13_2(uint8_t *buffer, size_t valid, CUpti_Activity **
     return bytes > 0 ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_KIND;
 }
 
-static void cupti_is_asked_for_the_sizes_of_its_records(void **state)
+UNIT_TEST(cupti_is_asked_for_the_sizes_of_its_records)
 {
-    (void)state;
     struct spool_header header = {0};
     activity_walk_init(&header, &(struct cupti){.cuptiActivityGetNextRecord = next_of_13_2, .version = 130200});
     assert_int_equal(header.cupti_version, 130200);
@@ -75,9 +73,8 @@ static void cupti_is_asked_for_the_sizes_of_its_records(void **state)
     assert_int_equal(header.record_bytes[CUPTI_ACTIVITY_KIND_DEVICE], 0); /* nobody knows it */
 }
 
-static void sizes_without_an_answer_are_those_of_the_version(void **state)
+UNIT_TEST(sizes_without_an_answer_are_those_of_the_version)
 {
-    (void)state;
     struct spool_header header = {0};
     init(&header, 24);
     assert_int_equal(header.cupti_version, 24);
@@ -88,9 +85,8 @@ static void sizes_without_an_answer_are_those_of_the_version(void **state)
 }
 
 /* The toolkit's own library, which answers on a machine without a GPU. */
-static void a_real_cupti_answers_as_the_table_says(void **state)
+UNIT_TEST(a_real_cupti_answers_as_the_table_says)
 {
-    (void)state;
     struct spool_header header = {0};
     char why[1024];
     const struct cupti *cupti = cupti_load(NULL, why, sizeof(why));
@@ -103,9 +99,8 @@ static void a_real_cupti_answers_as_the_table_says(void **state)
             assert_int_equal(header.record_bytes[kind], cupti_record_bytes(kind, cupti->version));
 }
 
-static void names_come_once_and_from_records_in_flight_too(void **state)
+UNIT_TEST(names_come_once_and_from_records_in_flight_too)
 {
-    (void)state;
     static uint8_t data[4096] __attribute__((aligned(64)));
     struct spool_header header = {0};
     init(&header, CUPTI_API_VERSION);
@@ -129,9 +124,8 @@ static void names_come_once_and_from_records_in_flight_too(void **state)
     assert_int_equal(walked, 4 * kernel);
 }
 
-static void an_unknown_kind_ends_the_walk(void **state)
+UNIT_TEST(an_unknown_kind_ends_the_walk)
 {
-    (void)state;
     static uint8_t data[1024] __attribute__((aligned(64)));
     struct spool_header header = {0};
     init(&header, CUPTI_API_VERSION);
@@ -156,9 +150,8 @@ static CUptiResult next_record(uint8_t *buffer, size_t valid, CUpti_Activity **r
     return CUPTI_SUCCESS;
 }
 
-static void sizes_are_learnt_from_complete_buffers(void **state)
+UNIT_TEST(sizes_are_learnt_from_complete_buffers)
 {
-    (void)state;
     static uint8_t data[1024] __attribute__((aligned(64)));
     struct spool_header header = {0};
     init(&header, 28);
@@ -181,9 +174,8 @@ static CUptiResult next_of_calls_alone(uint8_t *buffer, size_t valid, CUpti_Acti
 }
 
 /* The caller throws away buffers of calls alone, and readers go by the sizes. */
-static void where_cupti_cannot_read_on_nothing_is_learnt(void **state)
+UNIT_TEST(where_cupti_cannot_read_on_nothing_is_learnt)
 {
-    (void)state;
     static uint8_t data[1024] __attribute__((aligned(64)));
     struct spool_header header = {0};
     struct cupti cupti = {.cuptiActivityGetNextRecord = next_of_calls_alone};
@@ -224,9 +216,8 @@ static void put_jit(uint8_t *at, CUpti_ActivityJitOperationType operation, const
     memcpy(at, &jit, jit_bytes);
 }
 
-static void compilation_is_told_when_its_buffer_is_complete(void **state)
+UNIT_TEST(compilation_is_told_when_its_buffer_is_complete)
 {
-    (void)state;
     static uint8_t data[512] __attribute__((aligned(64)));
     struct spool_header header = {0};
     struct cupti cupti = {.cuptiActivityGetNextRecord = next_jit};
@@ -254,9 +245,8 @@ static void compilation_is_told_when_its_buffer_is_complete(void **state)
     assert_string_equal(cache_path, "/home/cache/1");
 }
 
-static void compilation_of_an_older_cupti_names_no_thread(void **state)
+UNIT_TEST(compilation_of_an_older_cupti_names_no_thread)
 {
-    (void)state;
     static uint8_t data[512] __attribute__((aligned(64)));
     struct spool_header header = {0};
     struct cupti cupti = {.cuptiActivityGetNextRecord = next_jit};
@@ -273,18 +263,4 @@ static void compilation_of_an_older_cupti_names_no_thread(void **state)
     assert_int_equal(header.record_bytes[CUPTI_ACTIVITY_KIND_JIT], jit_bytes);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cupti_is_asked_for_the_sizes_of_its_records),
-        cmocka_unit_test(sizes_without_an_answer_are_those_of_the_version),
-        cmocka_unit_test(a_real_cupti_answers_as_the_table_says),
-        cmocka_unit_test(names_come_once_and_from_records_in_flight_too),
-        cmocka_unit_test(an_unknown_kind_ends_the_walk),
-        cmocka_unit_test(sizes_are_learnt_from_complete_buffers),
-        cmocka_unit_test(where_cupti_cannot_read_on_nothing_is_learnt),
-        cmocka_unit_test(compilation_is_told_when_its_buffer_is_complete),
-        cmocka_unit_test(compilation_of_an_older_cupti_names_no_thread),
-    };
-    return cmocka_run_group_tests_name("agent/cupti/activity_walk", tests, subscribe, NULL);
-}
+UNIT_MAIN(subscribe, NULL)

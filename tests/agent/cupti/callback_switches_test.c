@@ -35,16 +35,14 @@ static unsigned serving(uint64_t kinds)
     return count;
 }
 
-static void nothing_is_on_when_nobody_registers(void **state)
+UNIT_TEST(nothing_is_on_when_nobody_registers)
 {
-    (void)state;
     assert_int_equal(fake_count_on(DRIVER) + fake_count_on(RESOURCE), 0);
     assert_int_equal(fake_asked.switches, 0);
 }
 
-static void exactly_the_functions_of_a_wanted_kind_are_on(void **state)
+UNIT_TEST(exactly_the_functions_of_a_wanted_kind_are_on)
 {
-    (void)state;
     for (unsigned kind = 0; kind < REGISTRY_KIND_COUNT; kind++) {
         uint64_t registration = want(kind);
         assert_int_equal(fake_count_on(DRIVER), serving(UINT64_C(1) << kind));
@@ -57,9 +55,8 @@ static void exactly_the_functions_of_a_wanted_kind_are_on(void **state)
     }
 }
 
-static void only_the_difference_is_switched(void **state)
+UNIT_TEST(only_the_difference_is_switched)
 {
-    (void)state;
     uint64_t allocations = want(REGISTRY_memory_allocation);
     unsigned before = fake_asked.switches;
     uint64_t failures = want(REGISTRY_memory_allocation_failure); /* served by the same functions */
@@ -75,9 +72,8 @@ static void only_the_difference_is_switched(void **state)
     assert_int_equal(fake_count_on(DRIVER), 0);
 }
 
-static void resources_follow_too(void **state)
+UNIT_TEST(resources_follow_too)
 {
-    (void)state;
     static const struct {
         enum registry_kind kind;
         CUpti_CallbackId cbid;
@@ -101,9 +97,8 @@ static void resources_follow_too(void **state)
     assert_int_equal(fake_count_on(RESOURCE), 0);
 }
 
-static void launches_are_switched_alone_while_phases_are_wanted(void **state)
+UNIT_TEST(launches_are_switched_alone_while_phases_are_wanted)
 {
-    (void)state;
     callback_switches_need(CALLBACKS_LAZY_LOADING, true); /* nobody wants phases */
     assert_int_equal(fake_count_on(DRIVER), 0);
     uint64_t phases = want(REGISTRY_compilation_start);
@@ -125,9 +120,8 @@ static void launches_are_switched_alone_while_phases_are_wanted(void **state)
 }
 
 /* Else they would seem to go on for ever. */
-static void who_hears_captures_begin_hears_them_end(void **state)
+UNIT_TEST(who_hears_captures_begin_hears_them_end)
 {
-    (void)state;
     static const enum registry_kind kinds[] = {REGISTRY_graph_capture_start, REGISTRY_graph_capture_end,
                                                REGISTRY_event_record, REGISTRY_event_wait, REGISTRY_graph_node};
     for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -138,9 +132,8 @@ static void who_hears_captures_begin_hears_them_end(void **state)
     }
 }
 
-static void captures_switch_launches_where_nodes_are_wanted(void **state)
+UNIT_TEST(captures_switch_launches_where_nodes_are_wanted)
 {
-    (void)state;
     uint64_t events = want(REGISTRY_event_record);
     captures_begin();
     assert_true(captures_go_on());
@@ -158,9 +151,8 @@ static void captures_switch_launches_where_nodes_are_wanted(void **state)
 }
 
 /* The last test: the process is a fork's child from here on. */
-static void a_forked_child_calls_nothing(void **state)
+UNIT_TEST(a_forked_child_calls_nothing)
 {
-    (void)state;
     unsigned before = fake_asked.switches;
     registry_atfork_child();
     cupti_callbacks_atfork_child();
@@ -170,24 +162,10 @@ static void a_forked_child_calls_nothing(void **state)
     assert_int_equal(cupti_stream_id(0x11, 0x22), GPUTRACE_NO_STREAM);
 }
 
-static int start(void **state)
+UNIT_FIXTURE(start)
 {
-    (void)state;
     char why[256];
     return cupti_callbacks_init(&fake_cupti, why, sizeof(why));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_on_when_nobody_registers),
-        cmocka_unit_test(exactly_the_functions_of_a_wanted_kind_are_on),
-        cmocka_unit_test(only_the_difference_is_switched),
-        cmocka_unit_test(resources_follow_too),
-        cmocka_unit_test(launches_are_switched_alone_while_phases_are_wanted),
-        cmocka_unit_test(who_hears_captures_begin_hears_them_end),
-        cmocka_unit_test(captures_switch_launches_where_nodes_are_wanted),
-        cmocka_unit_test(a_forked_child_calls_nothing),
-    };
-    return cmocka_run_group_tests_name("agent/cupti/callback_switches", tests, start, NULL);
-}
+UNIT_MAIN(start, NULL)

@@ -38,9 +38,8 @@ static void check(const struct gputrace_module_load *load, uint64_t module, bool
         check(HEAR(module_load, function, &p, CUDA_ERROR_INVALID_IMAGE), 0, is_library, sort, name); \
     } while (0)
 
-static void loads_tell_module_and_image_and_are_phases(void **state)
+UNIT_TEST(loads_tell_module_and_image_and_are_phases)
 {
-    (void)state;
     LOADS(cuModuleLoadData, CUmodule, module, false, GPUTRACE_IMAGE_PTX, NULL, .image = ptx);
     LOADS(cuModuleLoadData, CUmodule, module, false, GPUTRACE_IMAGE_FATBIN, NULL, .image = fatbin);
     LOADS(cuModuleLoadDataEx, CUmodule, module, false, GPUTRACE_IMAGE_PTX, NULL, .image = ptx);
@@ -52,9 +51,8 @@ static void loads_tell_module_and_image_and_are_phases(void **state)
     LOADS(cuLibraryLoadFromFile, CUlibrary, library, true, GPUTRACE_IMAGE_FILE, file, .fileName = file);
 }
 
-static void unloads_tell_the_module(void **state)
+UNIT_TEST(unloads_tell_the_module)
 {
-    (void)state;
     cuModuleUnload_params module = {(CUmodule)0x70};
     assert_int_equal(HEAR(module_unload, cuModuleUnload, &module, 0)->module, 0x70);
     assert_int_equal(HEAR(module_unload, cuModuleUnload, &module, CUDA_ERROR_INVALID_HANDLE)->library, 0);
@@ -75,9 +73,8 @@ static void check_phase_alone(CUpti_CallbackId cbid, const void *params, uint32_
     assert_int_equal(end->call.result, CUDA_ERROR_INVALID_VALUE);
 }
 
-static void linking_and_getting_functions_are_phases(void **state)
+UNIT_TEST(linking_and_getting_functions_are_phases)
 {
-    (void)state;
 #define CHECK(function, trigger)                                                               \
     do {                                                                                       \
         function##_params p;                                                                   \
@@ -107,9 +104,8 @@ static void linking_and_getting_functions_are_phases(void **state)
 }
 
 /* Libraries ask for a kernel's function before each launch. */
-static void the_function_of_a_kernel_is_loaded_once(void **state)
+UNIT_TEST(the_function_of_a_kernel_is_loaded_once)
 {
-    (void)state;
     cuKernelGetFunction_params get = {NULL, (CUkernel)0x21};
     cuModuleUnload_params unload = {(CUmodule)0x70};
     make_call(CUPTI_DRIVER_TRACE_CBID_cuKernelGetFunction, &get, 0);
@@ -121,9 +117,8 @@ static void the_function_of_a_kernel_is_loaded_once(void **state)
     assert_int_equal(phase_trigger(), GPUTRACE_TRIGGER_FUNCTION_LOAD);
 }
 
-static void code_tells_the_call_that_it_came_in(void **state)
+UNIT_TEST(code_tells_the_call_that_it_came_in)
 {
-    (void)state;
     CUmodule made = (CUmodule)0x70;
     cuModuleLoadData_params p = {&made, fatbin};
     CUpti_ModuleResourceData module = {.moduleId = 9, .cubinSize = sizeof(fatbin), .pCubin = (const char *)fatbin};
@@ -144,9 +139,8 @@ static void code_tells_the_call_that_it_came_in(void **state)
     assert_null(code->call.function);
 }
 
-static void profiling_is_asked_for(void **state)
+UNIT_TEST(profiling_is_asked_for)
 {
-    (void)state;
     assert_int_equal(HEAR(profiler, cuProfilerStart, NULL, 0)->start, 1);
     assert_int_equal(HEAR(profiler, cuProfilerStop, NULL, 0)->start, 0);
     HEAR(profiler, cuProfilerStart, NULL, CUDA_ERROR_PROFILER_DISABLED);
@@ -169,9 +163,8 @@ static enum gputrace_image sort_at_end(const void *bytes, size_t length)
     return image;
 }
 
-static void binaries_are_known_by_four_bytes(void **state)
+UNIT_TEST(binaries_are_known_by_four_bytes)
 {
-    (void)state;
     assert_int_equal(sort_at_end("\x7f"
                                  "ELF",
                                  4),
@@ -184,18 +177,16 @@ static void binaries_are_known_by_four_bytes(void **state)
 
 #define TEXT(text) sort_at_end(text, sizeof(text)) /* with its NUL */
 
-static void ptx_begins_with_its_version(void **state)
+UNIT_TEST(ptx_begins_with_its_version)
 {
-    (void)state;
     assert_int_equal(TEXT(".version 8.0"), GPUTRACE_IMAGE_PTX);
     assert_int_equal(TEXT("\n\t .version 8.0"), GPUTRACE_IMAGE_PTX);
     assert_int_equal(TEXT("//\n// made by a compiler\n//\n\n.version 8.0"), GPUTRACE_IMAGE_PTX);
     assert_int_equal(TEXT("/* one\n * two **/ // three\n.version 8.0"), GPUTRACE_IMAGE_PTX);
 }
 
-static void other_texts_are_not_read_beyond_their_end(void **state)
+UNIT_TEST(other_texts_are_not_read_beyond_their_end)
 {
-    (void)state;
     assert_int_equal(TEXT(""), GPUTRACE_IMAGE_UNKNOWN);
     assert_int_equal(TEXT("."), GPUTRACE_IMAGE_UNKNOWN);
     assert_int_equal(TEXT(".versio"), GPUTRACE_IMAGE_UNKNOWN);
@@ -211,18 +202,4 @@ static void other_texts_are_not_read_beyond_their_end(void **state)
     assert_int_equal(image_sort(NULL), GPUTRACE_IMAGE_UNKNOWN);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(loads_tell_module_and_image_and_are_phases),
-        cmocka_unit_test(unloads_tell_the_module),
-        cmocka_unit_test(linking_and_getting_functions_are_phases),
-        cmocka_unit_test(the_function_of_a_kernel_is_loaded_once),
-        cmocka_unit_test(code_tells_the_call_that_it_came_in),
-        cmocka_unit_test(profiling_is_asked_for),
-        cmocka_unit_test(binaries_are_known_by_four_bytes),
-        cmocka_unit_test(ptx_begins_with_its_version),
-        cmocka_unit_test(other_texts_are_not_read_beyond_their_end),
-    };
-    return cmocka_run_group_tests_name("agent/cupti/calls_code", tests, hearing_start, NULL);
-}
+UNIT_MAIN(hearing_start, NULL)

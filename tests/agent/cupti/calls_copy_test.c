@@ -62,9 +62,8 @@ static void check_row(const struct gputrace_memcpy *copy, struct expected expect
         __VA_ARGS__ \
     }
 
-static void rows_tell_their_sides(void **state)
+UNIT_TEST(rows_tell_their_sides)
 {
-    (void)state;
     SYNC(cuMemcpyHtoD_v2, ('D', 'H', DEVICE, 0x9000, 0, 0), .dstDevice = DEVICE, .srcHost = HOST);
     SYNC(cuMemcpyDtoH_v2, ('H', 'D', 0x9000, DEVICE, 0, 0), .dstHost = HOST, .srcDevice = DEVICE);
     SYNC(cuMemcpyDtoD_v2, ('D', 'D', DEVICE, OTHER, 0, 0), .dstDevice = DEVICE, .srcDevice = OTHER);
@@ -79,9 +78,8 @@ static void rows_tell_their_sides(void **state)
     hearing_clear();
 }
 
-static void rows_in_streams_tell_their_stream(void **state)
+UNIT_TEST(rows_in_streams_tell_their_stream)
 {
-    (void)state;
     ASYNC(cuMemcpyHtoDAsync_v2, ('D', 'H', DEVICE, 0x9000, 0, 0), .dstDevice = DEVICE, .srcHost = HOST);
     ASYNC(cuMemcpyDtoHAsync_v2, ('H', 'D', 0x9000, DEVICE, 0, 0), .dstHost = HOST, .srcDevice = DEVICE);
     ASYNC(cuMemcpyDtoDAsync_v2, ('D', 'D', DEVICE, OTHER, 0, 0), .dstDevice = DEVICE, .srcDevice = OTHER);
@@ -140,9 +138,8 @@ static CUDA_MEMCPY2D rectangle(void)
         assert_int_equal(copy->target_side, '?');                           \
     } while (0)
 
-static void rectangles_add_their_offsets(void **state)
+UNIT_TEST(rectangles_add_their_offsets)
 {
-    (void)state;
     CUDA_MEMCPY2D shape = rectangle();
 #define CHECK(function, per_thread) SHAPE(function, per_thread, &shape, check_rectangle)
     PLAIN_AND_PTDS(CHECK, cuMemcpy2D_v2);
@@ -182,9 +179,8 @@ static void check_box(const struct gputrace_memcpy *copy)
         .srcXInBytes = 4, .srcY = 5, .srcZ = 6, .WidthInBytes = 10, .Height = 11, .Depth = 12,           \
     }
 
-static void boxes_add_their_offsets(void **state)
+UNIT_TEST(boxes_add_their_offsets)
 {
-    (void)state;
     CUDA_MEMCPY3D shape = BOX;
     CUDA_MEMCPY3D_PEER between = BOX;
 #define CHECK(function, per_thread) SHAPE(function, per_thread, &shape, check_box)
@@ -214,9 +210,8 @@ static void check_broken_batch(unsigned count)
     assert_true(copy_at(0)->call.result != 0);
 }
 
-static void batches_are_as_many_copies(void **state)
+UNIT_TEST(batches_are_as_many_copies)
 {
-    (void)state;
     CUdeviceptr targets[] = {0x100, 0x200, 0x300}, sources[] = {0x400, 0x500, 0x600};
     size_t sizes[] = {1, 2, 3};
 #define CHECK(function, is_per_thread)                                                                         \
@@ -242,9 +237,8 @@ static void batches_are_as_many_copies(void **state)
 #undef CHECK
 }
 
-static void batches_of_boxes_are_as_many_copies(void **state)
+UNIT_TEST(batches_of_boxes_are_as_many_copies)
 {
-    (void)state;
     CUDA_MEMCPY3D_BATCH_OP boxes[2] = {
         {.src = {.type = CU_MEMCPY_OPERAND_TYPE_POINTER, .op.ptr = {.ptr = 0x100, .rowLength = 64, .layerHeight = 9}},
          .dst = {.type = CU_MEMCPY_OPERAND_TYPE_POINTER, .op.ptr = {.ptr = 0x200}},
@@ -330,30 +324,19 @@ static void check_stream(const struct gputrace_memset *set, CUstream expected)
     SET_ASYNC(cuMemsetD2D##bits##Async, false, size, true, SET_SHAPE(field));  \
     SET_ASYNC(cuMemsetD2D##bits##Async_ptsz, true, size, true, SET_SHAPE(field))
 
-static void rows_tell_value_and_bytes(void **state)
+UNIT_TEST(rows_tell_value_and_bytes)
 {
-    (void)state;
     ROWS(1, 8, uc);
     ROWS(2, 16, us);
     ROWS(4, 32, ui);
 }
 
-static void rectangles_tell_pitch_and_bytes(void **state)
+UNIT_TEST(rectangles_tell_pitch_and_bytes)
 {
-    (void)state;
     RECTANGLES(1, 8, uc);
     RECTANGLES(2, 16, us);
     RECTANGLES(4, 32, ui);
     hearing_covers(&copy_calls, REGISTRY_BIT(memset));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_tell_their_sides),        cmocka_unit_test(rows_in_streams_tell_their_stream),
-        cmocka_unit_test(rectangles_add_their_offsets), cmocka_unit_test(boxes_add_their_offsets),
-        cmocka_unit_test(batches_are_as_many_copies),   cmocka_unit_test(batches_of_boxes_are_as_many_copies),
-        cmocka_unit_test(rows_tell_value_and_bytes),    cmocka_unit_test(rectangles_tell_pitch_and_bytes),
-    };
-    return cmocka_run_group_tests_name("agent/cupti/calls_copy", tests, hearing_start, NULL);
-}
+UNIT_MAIN(hearing_start, NULL)

@@ -19,9 +19,8 @@ static void check(const struct gputrace_kernel_launch *launch, CUstream expected
     assert_int_equal(launch->cooperative, cooperative);
 }
 
-static void launches_tell_kernel_shape_and_stream(void **state)
+UNIT_TEST(launches_tell_kernel_shape_and_stream)
 {
-    (void)state;
     fake_symbol = "_Z6kernelv";
 #define CHECK_KIND(function, per_thread, is_cooperative)                                               \
     do {                                                                                               \
@@ -41,9 +40,8 @@ static void launches_tell_kernel_shape_and_stream(void **state)
 #undef CHECK
 }
 
-static void launches_with_a_configuration_tell_it(void **state)
+UNIT_TEST(launches_with_a_configuration_tell_it)
 {
-    (void)state;
     CUlaunchAttribute attributes[2] = {{.id = CU_LAUNCH_ATTRIBUTE_PRIORITY},
                                        {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1}};
 #define CHECK(function, per_thread)                                                                        \
@@ -63,9 +61,8 @@ static void launches_with_a_configuration_tell_it(void **state)
 #undef CHECK
 }
 
-static void a_launch_on_several_devices_is_several_launches(void **state)
+UNIT_TEST(a_launch_on_several_devices_is_several_launches)
 {
-    (void)state;
     CUDA_LAUNCH_PARAMS each[2] = {{.function = KERNEL, SHAPE, .hStream = stream},
                                   {.function = KERNEL, SHAPE, .hStream = (CUstream)0x53}};
     cuLaunchCooperativeKernelMultiDevice_params p = {each, 2, 0};
@@ -77,9 +74,8 @@ static void a_launch_on_several_devices_is_several_launches(void **state)
     HEAR(kernel_launch, cuLaunchCooperativeKernelMultiDevice, &p, CUDA_ERROR_INVALID_VALUE);
 }
 
-static void launches_of_old_tell_their_grid(void **state)
+UNIT_TEST(launches_of_old_tell_their_grid)
 {
-    (void)state;
     cuLaunch_params one = {KERNEL};
     assert_int_equal(HEAR(kernel_launch, cuLaunch, &one, 0)->grid[0], 1);
     cuLaunchGrid_params grid = {KERNEL, 8, 9};
@@ -95,9 +91,8 @@ static void launches_of_old_tell_their_grid(void **state)
 
 /* --- what else is put into streams --- */
 
-static void functions_of_the_host_tell_their_stream(void **state)
+UNIT_TEST(functions_of_the_host_tell_their_stream)
 {
-    (void)state;
 #define CHECK(function, per_thread)                                                           \
     do {                                                                                      \
         function##_params p = {.hStream = stream};                                            \
@@ -129,9 +124,8 @@ static void check_value(const struct gputrace_stream_value *value, CUstream expe
 #define WAITS(function, per_thread) VALUES(function, per_thread, 1, 0)
 #define WRITES(function, per_thread) VALUES(function, per_thread, 0, 1)
 
-static void values_are_waited_for_or_written(void **state)
+UNIT_TEST(values_are_waited_for_or_written)
 {
-    (void)state;
     PLAIN_AND_PTSZ(WAITS, cuStreamWaitValue32);
     PLAIN_AND_PTSZ(WAITS, cuStreamWaitValue64);
     PLAIN_AND_PTSZ(WAITS, cuStreamWaitValue32_v2);
@@ -142,9 +136,8 @@ static void values_are_waited_for_or_written(void **state)
     PLAIN_AND_PTSZ(WRITES, cuStreamWriteValue64_v2);
 }
 
-static void batches_count_both(void **state)
+UNIT_TEST(batches_count_both)
 {
-    (void)state;
     CUstreamBatchMemOpParams each[4] = {{.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32},
                                         {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_64},
                                         {.operation = CU_STREAM_MEM_OP_BARRIER},
@@ -162,9 +155,8 @@ static void batches_count_both(void **state)
 #undef CHECK
 }
 
-static void semaphores_count(void **state)
+UNIT_TEST(semaphores_count)
 {
-    (void)state;
 #define CHECK_SEMAPHORES(function, per_thread, waits, writes)                                                      \
     do {                                                                                                           \
         function##_params p = {.numExtSems = 3, .stream = stream};                                                 \
@@ -182,17 +174,4 @@ static void semaphores_count(void **state)
     hearing_covers(&launch_calls, REGISTRY_BIT(host_function) | REGISTRY_BIT(stream_value));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(launches_tell_kernel_shape_and_stream),
-        cmocka_unit_test(launches_with_a_configuration_tell_it),
-        cmocka_unit_test(a_launch_on_several_devices_is_several_launches),
-        cmocka_unit_test(launches_of_old_tell_their_grid),
-        cmocka_unit_test(functions_of_the_host_tell_their_stream),
-        cmocka_unit_test(values_are_waited_for_or_written),
-        cmocka_unit_test(batches_count_both),
-        cmocka_unit_test(semaphores_count),
-    };
-    return cmocka_run_group_tests_name("agent/cupti/calls_launch", tests, hearing_start, NULL);
-}
+UNIT_MAIN(hearing_start, NULL)

@@ -20,9 +20,8 @@ static const CUstream stream = (CUstream)0x52;
         assert_int_equal(failed->kind, GPUTRACE_MEMORY_##memory_kind);                                      \
     } while (0)
 
-static void allocations_tell_address_bytes_and_kind(void **state)
+UNIT_TEST(allocations_tell_address_bytes_and_kind)
 {
-    (void)state;
     ALLOCATES(cuMemAlloc_v2, CUdeviceptr, dptr, 0x1000, DEVICE, 256, 256, .bytesize = 256);
     ALLOCATES(cuMemAllocManaged, CUdeviceptr, dptr, 0x1000, MANAGED, 64, 64, .bytesize = 64);
     ALLOCATES(cuMemHostAlloc, void *, pp, 0x3000, PINNED, 32, 32, .bytesize = 32);
@@ -33,9 +32,8 @@ static void allocations_tell_address_bytes_and_kind(void **state)
               .Height = 10);
 }
 
-static void arrays_count_their_texels(void **state)
+UNIT_TEST(arrays_count_their_texels)
 {
-    (void)state;
     CUDA_ARRAY_DESCRIPTOR flat = {.Width = 10, .Height = 3, .NumChannels = 2, .Format = CU_AD_FORMAT_HALF};
     ALLOCATES(cuArrayCreate_v2, CUarray, pHandle, 0x10, ARRAY, 120, 120, .pAllocateArray = &flat);
     CUDA_ARRAY3D_DESCRIPTOR shape = {.Width = 64, .Height = 32, .NumChannels = 4, .Format = CU_AD_FORMAT_FLOAT};
@@ -46,9 +44,8 @@ static void arrays_count_their_texels(void **state)
               .pMipmappedArrayDesc = &shape, .numMipmapLevels = 3);
 }
 
-static void host_memory_is_on_no_device(void **state)
+UNIT_TEST(host_memory_is_on_no_device)
 {
-    (void)state;
     void *out = (void *)0x3000;
     cuMemHostAlloc_params p = {&out, 8, 0};
     assert_int_equal(HEAR(memory_allocation, cuMemHostAlloc, &p, 0)->call.device, GPUTRACE_NO_DEVICE);
@@ -58,9 +55,8 @@ static void host_memory_is_on_no_device(void **state)
     assert_int_equal(HEAR(memory_allocation, cuMemAlloc_v2, &device, 0)->stream_id, GPUTRACE_NO_STREAM);
 }
 
-static void registered_memory_is_the_programs(void **state)
+UNIT_TEST(registered_memory_is_the_programs)
 {
-    (void)state;
 #define CHECK(function)                                                                                             \
     do {                                                                                                            \
         function##_params p = {(void *)0x7000, 4096, 0};                                                            \
@@ -77,9 +73,8 @@ static void registered_memory_is_the_programs(void **state)
 #undef CHECK
 }
 
-static void virtual_memory_is_of_the_device_it_lies_on(void **state)
+UNIT_TEST(virtual_memory_is_of_the_device_it_lies_on)
 {
-    (void)state;
     CUmemGenericAllocationHandle handle = 5;
     CUmemAllocationProp where = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 1}};
     cuMemCreate_params p = {&handle, 2 << 20, &where, 0};
@@ -90,9 +85,8 @@ static void virtual_memory_is_of_the_device_it_lies_on(void **state)
     assert_int_equal(HEAR(memory_allocation, cuMemCreate, &p, 0)->call.device, GPUTRACE_NO_DEVICE);
 }
 
-static void stream_ordered_memory_tells_stream_and_pool(void **state)
+UNIT_TEST(stream_ordered_memory_tells_stream_and_pool)
 {
-    (void)state;
 #define CHECK(function, per_thread)                                                               \
     do {                                                                                          \
         CUdeviceptr out = 0x3000;                                                                 \
@@ -133,9 +127,8 @@ static void stream_ordered_memory_tells_stream_and_pool(void **state)
         assert_int_equal(heard_in_all(), 0); /* freeing NULL does nothing */                                 \
     } while (0)
 
-static void deallocations_tell_the_address(void **state)
+UNIT_TEST(deallocations_tell_the_address)
 {
-    (void)state;
     FREES(cuMemFree_v2, UNKNOWN, CUdeviceptr, 0x1000);
     FREES(cuMemFreeHost, PINNED, void *, 0x3000);
     FREES(cuMemHostUnregister, REGISTERED, void *, 0x7000);
@@ -152,9 +145,8 @@ static void deallocations_tell_the_address(void **state)
     assert_int_equal(freed->stream_id, 8);
 }
 
-static void mapping_tells_addresses_and_memory(void **state)
+UNIT_TEST(mapping_tells_addresses_and_memory)
 {
-    (void)state;
     cuMemMap_params map = {0x10000, 4096, 64, 5, 0};
     const struct gputrace_memory_mapping *mapped = HEAR(memory_mapping, cuMemMap, &map, 0);
     assert_int_equal(mapped->address, 0x10000);
@@ -169,18 +161,16 @@ static void mapping_tells_addresses_and_memory(void **state)
     HEAR(memory_unmapping, cuMemUnmap, &unmap, CUDA_ERROR_INVALID_VALUE);
 }
 
-static void every_row_was_called(void **state)
+UNIT_TEST(every_row_was_called)
 {
-    (void)state;
     hearing_covers(&memory_calls, REGISTRY_BIT(memory_allocation) | REGISTRY_BIT(memory_deallocation) |
                                       REGISTRY_BIT(memory_mapping) | REGISTRY_BIT(memory_unmapping));
 }
 
 /* --- how much memory an array takes --- */
 
-static void texels_are_counted(void **state)
+UNIT_TEST(texels_are_counted)
 {
-    (void)state;
     CUDA_ARRAY_DESCRIPTOR flat = {.Width = 10, .Height = 0, .NumChannels = 2, .Format = CU_AD_FORMAT_HALF};
     assert_int_equal(array_bytes_2d(&flat), 40);
     CUDA_ARRAY3D_DESCRIPTOR box = {
@@ -191,9 +181,8 @@ static void texels_are_counted(void **state)
     assert_int_equal(array_bytes_2d(NULL) + array_bytes_3d(NULL) + array_bytes_mipmapped(NULL, 3), 0);
 }
 
-static void levels_halve_down_to_one_texel(void **state)
+UNIT_TEST(levels_halve_down_to_one_texel)
 {
-    (void)state;
     CUDA_ARRAY3D_DESCRIPTOR box = {
         .Width = 4, .Height = 4, .Depth = 4, .NumChannels = 1, .Format = CU_AD_FORMAT_UNSIGNED_INT8};
     assert_int_equal(array_bytes_mipmapped(&box, 1), 64);
@@ -202,9 +191,8 @@ static void levels_halve_down_to_one_texel(void **state)
     assert_int_equal(array_bytes_mipmapped(&box, 99), 64 + 8 + 1);
 }
 
-static void layers_do_not_halve(void **state)
+UNIT_TEST(layers_do_not_halve)
 {
-    (void)state;
     CUDA_ARRAY3D_DESCRIPTOR layered = {.Width = 4,
                                        .Height = 4,
                                        .Depth = 6,
@@ -214,21 +202,4 @@ static void layers_do_not_halve(void **state)
     assert_int_equal(array_bytes_mipmapped(&layered, 9), 6 * (16 + 4 + 1));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(allocations_tell_address_bytes_and_kind),
-        cmocka_unit_test(arrays_count_their_texels),
-        cmocka_unit_test(host_memory_is_on_no_device),
-        cmocka_unit_test(registered_memory_is_the_programs),
-        cmocka_unit_test(virtual_memory_is_of_the_device_it_lies_on),
-        cmocka_unit_test(stream_ordered_memory_tells_stream_and_pool),
-        cmocka_unit_test(deallocations_tell_the_address),
-        cmocka_unit_test(mapping_tells_addresses_and_memory),
-        cmocka_unit_test(every_row_was_called),
-        cmocka_unit_test(texels_are_counted),
-        cmocka_unit_test(levels_halve_down_to_one_texel),
-        cmocka_unit_test(layers_do_not_halve),
-    };
-    return cmocka_run_group_tests_name("agent/cupti/calls_memory", tests, hearing_start, NULL);
-}
+UNIT_MAIN(hearing_start, NULL)

@@ -6,9 +6,8 @@
 static const CUevent event = (CUevent)0xe1;
 static const CUstream stream = (CUstream)0x52;
 
-static void a_streams_wait_tells_stream_event_and_flags(void **state)
+UNIT_TEST(a_streams_wait_tells_stream_event_and_flags)
 {
-    (void)state;
 #define CHECK(function, per_thread)                                                 \
     do {                                                                            \
         function##_params p = {stream, event, CU_EVENT_WAIT_EXTERNAL};              \
@@ -37,9 +36,8 @@ static CUresult is_capturing(CUstream of, CUstreamCaptureStatus *status)
 }
 
 /* As told by what begins and ends captures, which is heard for this purpose alone. */
-static void a_streams_wait_in_a_capture_says_so(void **state)
+UNIT_TEST(a_streams_wait_in_a_capture_says_so)
 {
-    (void)state;
     CUgraph graph = NULL;
     cuStreamBeginCapture_v2_params begin = {(CUstream)0x53, CU_STREAM_CAPTURE_MODE_RELAXED};
     cuStreamEndCapture_params end = {(CUstream)0x53, &graph};
@@ -59,9 +57,8 @@ static void a_streams_wait_in_a_capture_says_so(void **state)
     driver_replace(NULL);
 }
 
-static void a_contexts_wait_says_so(void **state)
+UNIT_TEST(a_contexts_wait_says_so)
 {
-    (void)state;
     cuCtxWaitEvent_params p = {FAKE_CONTEXT, event};
     assert_int_equal(HEAR(event_wait, cuCtxWaitEvent, &p, 0)->whole_context, 1);
     assert_int_equal(HEAR(event_wait, cuCtxWaitEvent, &p, 0)->stream_id, GPUTRACE_NO_STREAM);
@@ -72,9 +69,8 @@ static void a_contexts_wait_says_so(void **state)
     assert_ptr_equal(wait->event, event);
 }
 
-static void waiting_for_and_asking_a_stream_tell_it(void **state)
+UNIT_TEST(waiting_for_and_asking_a_stream_tell_it)
 {
-    (void)state;
 #define CHECK_KIND(kind, function, per_thread)                                                                \
     do {                                                                                                      \
         function##_params p = {stream};                                                                       \
@@ -96,9 +92,8 @@ static void waiting_for_and_asking_a_stream_tell_it(void **state)
     assert_int_equal(HEAR(stream_synchronization, cuStreamSynchronize_ptsz, &p, 0)->stream_id, 8);
 }
 
-static void waiting_for_a_context_tells_which(void **state)
+UNIT_TEST(waiting_for_a_context_tells_which)
 {
-    (void)state;
     HEAR(device_synchronization, cuCtxSynchronize, NULL, 0);
     HEAR(device_synchronization, cuCtxSynchronize, NULL, CUDA_ERROR_ILLEGAL_ADDRESS);
     cuCtxSynchronize_v2_params p = {NULL}; /* the thread's own */
@@ -116,9 +111,8 @@ static void waiting_for_a_context_tells_which(void **state)
 
 static const CUevent other = (CUevent)0xe2;
 
-static void creation_tells_the_event_and_its_flags(void **state)
+UNIT_TEST(creation_tells_the_event_and_its_flags)
 {
-    (void)state;
     CUevent made = event;
     cuEventCreate_params p = {&made, CU_EVENT_DISABLE_TIMING};
     const struct gputrace_event_creation *heard_of = HEAR(event_creation, cuEventCreate, &p, 0);
@@ -129,9 +123,8 @@ static void creation_tells_the_event_and_its_flags(void **state)
     assert_null(heard_of->event);
 }
 
-static void deletion_tells_the_event(void **state)
+UNIT_TEST(deletion_tells_the_event)
 {
-    (void)state;
 #define CHECK(function)                                                                                \
     do {                                                                                               \
         function##_params p = {event};                                                                 \
@@ -143,9 +136,8 @@ static void deletion_tells_the_event(void **state)
 #undef CHECK
 }
 
-static void records_tell_event_and_stream(void **state)
+UNIT_TEST(records_tell_event_and_stream)
 {
-    (void)state;
 #define CHECK(function, per_thread)                                                         \
     do {                                                                                    \
         function##_params p = {.hEvent = event, .hStream = stream};                         \
@@ -170,9 +162,8 @@ static void records_tell_event_and_stream(void **state)
     assert_int_equal(HEAR(event_record, cuEventRecordWithFlags, &p, 0)->flags, CU_EVENT_RECORD_EXTERNAL);
 }
 
-static void records_of_a_context_say_so(void **state)
+UNIT_TEST(records_of_a_context_say_so)
 {
-    (void)state;
     cuCtxRecordEvent_params p = {FAKE_CONTEXT, event};
     assert_int_equal(HEAR(event_record, cuCtxRecordEvent, &p, 0)->whole_context, 1);
     assert_int_equal(HEAR(event_record, cuCtxRecordEvent, &p, 0)->stream_id, GPUTRACE_NO_STREAM);
@@ -196,9 +187,8 @@ static CUresult is_capturing_or_refused(CUstream of, CUstreamCaptureStatus *stat
     return of ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
 }
 
-static void records_that_are_captured_say_so(void **state)
+UNIT_TEST(records_that_are_captured_say_so)
 {
-    (void)state;
     cuEventRecord_params p = {event, stream};
     driver_replace(&(struct driver){.cuStreamIsCapturing = is_capturing_or_refused});
     assert_int_equal(HEAR(event_record, cuEventRecord, &p, 0)->captured, 0);
@@ -217,9 +207,8 @@ static void records_that_are_captured_say_so(void **state)
     driver_replace(NULL);
 }
 
-static void synchronisation_and_query_tell_the_event(void **state)
+UNIT_TEST(synchronisation_and_query_tell_the_event)
 {
-    (void)state;
     cuEventSynchronize_params wait = {event};
     assert_ptr_equal(HEAR(event_synchronization, cuEventSynchronize, &wait, 0)->event, event);
     assert_ptr_equal(HEAR(event_synchronization, cuEventSynchronize, &wait, CUDA_ERROR_LAUNCH_FAILED)->event, event);
@@ -229,9 +218,8 @@ static void synchronisation_and_query_tell_the_event(void **state)
 }
 
 /* It proves that both are done; when it fails it proves nothing. */
-static void elapsed_time_is_a_query_of_both(void **state)
+UNIT_TEST(elapsed_time_is_a_query_of_both)
 {
-    (void)state;
     cuEventElapsedTime_v2_params p = {NULL, event, other};
     static const CUpti_CallbackId cbids[] = {CUPTI_DRIVER_TRACE_CBID_cuEventElapsedTime,
                                              CUPTI_DRIVER_TRACE_CBID_cuEventElapsedTime_v2};
@@ -245,9 +233,8 @@ static void elapsed_time_is_a_query_of_both(void **state)
     }
 }
 
-static void every_row_was_called(void **state)
+UNIT_TEST(every_row_was_called)
 {
-    (void)state;
     hearing_covers(&sync_calls, REGISTRY_BIT(event_creation) | REGISTRY_BIT(event_deletion) |
                                     REGISTRY_BIT(event_record) | REGISTRY_BIT(event_synchronization) |
                                     REGISTRY_BIT(event_query));
@@ -263,9 +250,8 @@ static void check_creation(const struct gputrace_stream_creation *created, uint3
     assert_int_equal(created->priority, priority);
 }
 
-static void creation_tells_stream_number_flags_and_priority(void **state)
+UNIT_TEST(creation_tells_stream_number_flags_and_priority)
 {
-    (void)state;
     CUstream made = stream;
     cuStreamCreate_params plain = {&made, CU_STREAM_NON_BLOCKING};
     check_creation(HEAR(stream_creation, cuStreamCreate, &plain, 0), CU_STREAM_NON_BLOCKING, 0);
@@ -289,9 +275,8 @@ static void destroy(CUpti_CallbackId cbid, CUresult result)
     fake_exit(cbid, &p, result);
 }
 
-static void deletion_is_told_once_while_the_stream_is_there(void **state)
+UNIT_TEST(deletion_is_told_once_while_the_stream_is_there)
 {
-    (void)state;
     static const struct {
         CUpti_CallbackId cbid;
         const char *name;
@@ -311,9 +296,8 @@ static void deletion_is_told_once_while_the_stream_is_there(void **state)
     }
 }
 
-static void deletion_that_fails_is_told_as_failed(void **state)
+UNIT_TEST(deletion_that_fails_is_told_as_failed)
 {
-    (void)state;
 #define CHECK(function)                                                     \
     do {                                                                    \
         function##_params p = {stream};                                     \
@@ -336,17 +320,15 @@ static void create(void)
     HEAR(stream_creation, cuStreamCreate, &p, 0);
 }
 
-static void streams_that_cuda_made_for_itself_are_not_told(void **state)
+UNIT_TEST(streams_that_cuda_made_for_itself_are_not_told)
 {
-    (void)state;
     hearing_clear();
     fake_resource(CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING, FAKE_CONTEXT, (CUstream)0x99, NULL);
     assert_int_equal(heard(REGISTRY_stream_deletion), 0);
 }
 
-static void a_stream_that_goes_with_its_context_names_no_function(void **state)
+UNIT_TEST(a_stream_that_goes_with_its_context_names_no_function)
 {
-    (void)state;
     create();
     hearing_clear();
     fake_resource(CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, FAKE_CONTEXT, NULL, NULL);
@@ -360,9 +342,8 @@ static void a_stream_that_goes_with_its_context_names_no_function(void **state)
     assert_int_equal(deleted->stream_id, 0x52);
 }
 
-static void a_stream_that_another_call_takes_along_is_not_that_calls(void **state)
+UNIT_TEST(a_stream_that_another_call_takes_along_is_not_that_calls)
 {
-    (void)state;
     cuStreamDestroy_v2_params p = {(CUstream)0x53};
     create();
     hearing_clear();
@@ -373,9 +354,8 @@ static void a_stream_that_another_call_takes_along_is_not_that_calls(void **stat
     assert_null(((const struct gputrace_stream_deletion *)heard_what(REGISTRY_stream_deletion, 0))->call.function);
 }
 
-static void contexts_are_told_when_they_are_made(void **state)
+UNIT_TEST(contexts_are_told_when_they_are_made)
 {
-    (void)state;
     hearing_clear();
     fake_resource(CUPTI_CBID_RESOURCE_CONTEXT_CREATED, (CUcontext)0x1044, NULL, NULL);
     const struct gputrace_context_creation *created = heard_what(REGISTRY_context_creation, 0);
@@ -383,39 +363,12 @@ static void contexts_are_told_when_they_are_made(void **state)
     assert_int_equal(created->call.thread, gettid());
 }
 
-static void default_streams_have_numbers(void **state)
+UNIT_TEST(default_streams_have_numbers)
 {
-    (void)state;
     assert_int_equal(cupti_stream_id(0x1011, 0), 7);
     assert_int_equal(cupti_stream_id(0x1011, 1), 7);
     assert_int_equal(cupti_stream_id(0x1011, 2), 8);
     assert_int_equal(cupti_stream_id(0, 0x99), 0x99);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_streams_wait_tells_stream_event_and_flags),
-        cmocka_unit_test(a_streams_wait_in_a_capture_says_so),
-        cmocka_unit_test(a_contexts_wait_says_so),
-        cmocka_unit_test(waiting_for_and_asking_a_stream_tell_it),
-        cmocka_unit_test(waiting_for_a_context_tells_which),
-        cmocka_unit_test(creation_tells_the_event_and_its_flags),
-        cmocka_unit_test(deletion_tells_the_event),
-        cmocka_unit_test(records_tell_event_and_stream),
-        cmocka_unit_test(records_of_a_context_say_so),
-        cmocka_unit_test(records_that_are_captured_say_so),
-        cmocka_unit_test(synchronisation_and_query_tell_the_event),
-        cmocka_unit_test(elapsed_time_is_a_query_of_both),
-        cmocka_unit_test(every_row_was_called),
-        cmocka_unit_test(creation_tells_stream_number_flags_and_priority),
-        cmocka_unit_test(deletion_is_told_once_while_the_stream_is_there),
-        cmocka_unit_test(deletion_that_fails_is_told_as_failed),
-        cmocka_unit_test(streams_that_cuda_made_for_itself_are_not_told),
-        cmocka_unit_test(a_stream_that_goes_with_its_context_names_no_function),
-        cmocka_unit_test(a_stream_that_another_call_takes_along_is_not_that_calls),
-        cmocka_unit_test(contexts_are_told_when_they_are_made),
-        cmocka_unit_test(default_streams_have_numbers),
-    };
-    return cmocka_run_group_tests_name("agent/cupti/calls_sync", tests, hearing_start, NULL);
-}
+UNIT_MAIN(hearing_start, NULL)

@@ -103,7 +103,7 @@ static const struct cupti cupti = {
     .version = CUPTI_API_VERSION,
 };
 
-static int start(void **state)
+UNIT_FIXTURE(start)
 {
     char why[256];
     (void)state;
@@ -149,9 +149,8 @@ static void blank(void)
 
 /* --- tests --- */
 
-static void calls_alone_go_back_empty_while_nothing_is_recorded(void **state)
+UNIT_TEST_WITH(calls_alone_go_back_empty_while_nothing_is_recorded, start, NULL)
 {
-    (void)state;
     blank();
     request_buffer();
     assert_int_equal(complete_buffer(10, 0), 0);
@@ -161,26 +160,23 @@ static void calls_alone_go_back_empty_while_nothing_is_recorded(void **state)
     assert_int_equal(room.done, 2);
 }
 
-static void other_records_are_kept_with_the_calls_beside_them(void **state)
+UNIT_TEST_WITH(other_records_are_kept_with_the_calls_beside_them, start, NULL)
 {
-    (void)state;
     request_buffer();
     assert_int_equal(complete_buffer(10, 1), 10 * CALL_BYTES + KERNEL_BYTES);
     blank();
 }
 
-static void calls_are_kept_while_recording_is_on(void **state)
+UNIT_TEST_WITH(calls_are_kept_while_recording_is_on, start, NULL)
 {
-    (void)state;
     activity_buffers_keep(true);
     request_buffer();
     assert_int_equal(complete_buffer(10, 0), 10 * CALL_BYTES);
     blank();
 }
 
-static void a_buffer_in_use_when_recording_begins_or_ends_is_kept(void **state)
+UNIT_TEST_WITH(a_buffer_in_use_when_recording_begins_or_ends_is_kept, start, NULL)
 {
-    (void)state;
     request_buffer();
     activity_buffers_keep(true);
     assert_int_equal(complete_buffer(10, 0), 10 * CALL_BYTES);
@@ -193,7 +189,7 @@ static void a_buffer_in_use_when_recording_begins_or_ends_is_kept(void **state)
     assert_int_equal(complete_buffer(10, 0), 0);
 }
 
-static void a_forked_child_begins_without_keeping(void **state)
+UNIT_TEST_WITH(a_forked_child_begins_without_keeping, start, NULL)
 {
     char why[256];
     (void)state;
@@ -223,7 +219,7 @@ static void *fill_buffers(void *unused)
     return NULL;
 }
 
-static void recording_goes_on_and_off_while_buffers_come_and_go(void **state)
+UNIT_TEST_WITH(recording_goes_on_and_off_while_buffers_come_and_go, start, NULL)
 {
     pthread_t threads[3];
     (void)state;
@@ -236,15 +232,4 @@ static void recording_goes_on_and_off_while_buffers_come_and_go(void **state)
         pthread_join(threads[i], NULL);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(calls_alone_go_back_empty_while_nothing_is_recorded, start),
-        cmocka_unit_test_setup(other_records_are_kept_with_the_calls_beside_them, start),
-        cmocka_unit_test_setup(calls_are_kept_while_recording_is_on, start),
-        cmocka_unit_test_setup(a_buffer_in_use_when_recording_begins_or_ends_is_kept, start),
-        cmocka_unit_test_setup(a_forked_child_begins_without_keeping, start),
-        cmocka_unit_test_setup(recording_goes_on_and_off_while_buffers_come_and_go, start),
-    };
-    return cmocka_run_group_tests_name("agent/cupti/cupti_activity", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

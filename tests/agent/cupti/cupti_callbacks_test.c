@@ -7,6 +7,8 @@
 #include "tests/agent/cupti/fake_cupti.h"
 #include "tests/unit.h"
 
+UNIT_FIXTURE(clear);
+
 #define RECORD CUPTI_DRIVER_TRACE_CBID_cuEventRecord
 
 static struct gputrace_event_record last;
@@ -22,9 +24,8 @@ static void hear(void *data, const struct gputrace_event_record *record)
 
 static const cuEventRecord_params params = {(CUevent)0xe1, (CUstream)0x52};
 
-static void another_subscriber_is_told_of(void **state)
+UNIT_TEST_WITH(another_subscriber_is_told_of, clear, NULL)
 {
-    (void)state;
     char why[256];
     fake_subscription = CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
     assert_int_equal(cupti_callbacks_init(&fake_cupti, why, sizeof(why)), -1);
@@ -37,18 +38,16 @@ static void another_subscriber_is_told_of(void **state)
     assert_int_equal(cupti_callbacks_init(&fake_cupti, why, sizeof(why)), 0);
 }
 
-static void errno_is_as_before(void **state)
+UNIT_TEST_WITH(errno_is_as_before, clear, NULL)
 {
-    (void)state;
     errno = EDOM;
     fake_call(RECORD, &params, 0);
     assert_int_equal(errno, EDOM);
     assert_int_equal(records, 1);
 }
 
-static void a_contexts_numbers_are_asked_for_once(void **state)
+UNIT_TEST_WITH(a_contexts_numbers_are_asked_for_once, clear, NULL)
 {
-    (void)state;
     fake_call(RECORD, &params, 0);
     unsigned before = fake_asked.contexts;
     for (unsigned i = 0; i < 5; i++)
@@ -67,17 +66,15 @@ static void a_contexts_numbers_are_asked_for_once(void **state)
 }
 
 /* Somebody registered while the call was going on. */
-static void a_call_whose_begin_was_not_heard_has_no_duration(void **state)
+UNIT_TEST_WITH(a_call_whose_begin_was_not_heard_has_no_duration, clear, NULL)
 {
-    (void)state;
     fake_exit(RECORD, &params, 0);
     assert_int_equal(records, 1);
     assert_true(last.call.start == last.call.end && last.call.start > 0);
 }
 
-static void what_nobody_wants_is_not_told(void **state)
+UNIT_TEST_WITH(what_nobody_wants_is_not_told, clear, NULL)
 {
-    (void)state;
     cuEventQuery_params query = {(CUevent)0xe1};
     fake_call(CUPTI_DRIVER_TRACE_CBID_cuEventQuery, &query, 0);
     assert_int_equal(records, 0);
@@ -85,9 +82,8 @@ static void what_nobody_wants_is_not_told(void **state)
 }
 
 /* The event of the next record and its stream are destroyed in between; another stream gets the address. */
-static void a_streams_number_is_asked_for_until_a_stream_goes(void **state)
+UNIT_TEST_WITH(a_streams_number_is_asked_for_until_a_stream_goes, clear, NULL)
 {
-    (void)state;
     fake_call(RECORD, &params, 0);
     unsigned before = fake_asked.streams;
     for (unsigned i = 0; i < 5; i++)
@@ -102,9 +98,8 @@ static void a_streams_number_is_asked_for_until_a_stream_goes(void **state)
 }
 
 /* Nobody told of streams that went meanwhile. */
-static void streams_are_asked_for_again_when_nobody_listened(void **state)
+UNIT_TEST_WITH(streams_are_asked_for_again_when_nobody_listened, clear, NULL)
 {
-    (void)state;
     fake_call(RECORD, &params, 0);
     unsigned before = fake_asked.streams;
     registry_clear(REGISTRY_LIBRARY, REGISTRY_event_record);
@@ -114,9 +109,8 @@ static void streams_are_asked_for_again_when_nobody_listened(void **state)
 }
 
 /* The last test: a client has registered from here on. */
-static void a_client_is_told_when_what_is_brief_ends(void **state)
+UNIT_TEST_WITH(a_client_is_told_when_what_is_brief_ends, clear, NULL)
 {
-    (void)state;
     fake_call(RECORD, &params, 0);
     assert_int_equal(last.call.end, last.call.start);
     assert_in_range(clock_now() - last.call.start, 0, NS_PER_S);
@@ -131,30 +125,15 @@ static void a_client_is_told_when_what_is_brief_ends(void **state)
     assert_int_equal(registry_remove(REGISTRY_PROGRAM, registration), 0);
 }
 
-static int clear(void **state)
+UNIT_FIXTURE(clear)
 {
-    (void)state;
     records = 0;
     return 0;
 }
 
-static int start(void **state)
+UNIT_FIXTURE(start)
 {
-    (void)state;
     return registry_event_record_register(hear, NULL);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(another_subscriber_is_told_of, clear),
-        cmocka_unit_test_setup(errno_is_as_before, clear),
-        cmocka_unit_test_setup(a_contexts_numbers_are_asked_for_once, clear),
-        cmocka_unit_test_setup(a_call_whose_begin_was_not_heard_has_no_duration, clear),
-        cmocka_unit_test_setup(what_nobody_wants_is_not_told, clear),
-        cmocka_unit_test_setup(a_streams_number_is_asked_for_until_a_stream_goes, clear),
-        cmocka_unit_test_setup(streams_are_asked_for_again_when_nobody_listened, clear),
-        cmocka_unit_test_setup(a_client_is_told_when_what_is_brief_ends, clear),
-    };
-    return cmocka_run_group_tests_name("agent/cupti/cupti_callbacks", tests, start, NULL);
-}
+UNIT_MAIN(start, NULL)

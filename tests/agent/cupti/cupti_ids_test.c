@@ -7,9 +7,8 @@
 static struct cupti_ids mine;
 static struct gputrace_call call;
 
-static int start(void **state)
+UNIT_FIXTURE(start)
 {
-    (void)state;
     cupti_ids_init(&fake_cupti);
     mine = (struct cupti_ids){0};
     fake_asked.contexts = fake_asked.streams = 0;
@@ -21,9 +20,8 @@ static uint32_t id_of(uintptr_t stream)
     return cupti_ids_of_stream(&mine, &call, (const struct CUstream_st *)stream);
 }
 
-static void a_context_is_asked_for_until_it_is_another(void **state)
+UNIT_TEST_WITH(a_context_is_asked_for_until_it_is_another, start, NULL)
 {
-    (void)state;
     for (unsigned i = 0; i < 3; i++)
         cupti_ids_of_call(&mine, FAKE_CONTEXT, 1, &call);
     assert_int_equal(fake_asked.contexts, 1);
@@ -40,9 +38,8 @@ static void a_context_is_asked_for_until_it_is_another(void **state)
     assert_int_equal(fake_asked.contexts, 4);
 }
 
-static void a_stream_is_asked_for_once(void **state)
+UNIT_TEST_WITH(a_stream_is_asked_for_once, start, NULL)
 {
-    (void)state;
     cupti_ids_of_call(&mine, FAKE_CONTEXT, 1, &call);
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(id_of(0x9940), 0x40);
@@ -52,9 +49,8 @@ static void a_stream_is_asked_for_once(void **state)
     assert_int_equal(fake_asked.streams, 3);
 }
 
-static void streams_that_go_are_forgotten_by_all_threads(void **state)
+UNIT_TEST_WITH(streams_that_go_are_forgotten_by_all_threads, start, NULL)
 {
-    (void)state;
     cupti_ids_of_call(&mine, FAKE_CONTEXT, 1, &call);
     struct cupti_ids others = mine;
     for (unsigned round = 1; round <= 3; round++) {
@@ -67,9 +63,8 @@ static void streams_that_go_are_forgotten_by_all_threads(void **state)
     }
 }
 
-static void another_context_has_streams_of_its_own(void **state)
+UNIT_TEST_WITH(another_context_has_streams_of_its_own, start, NULL)
 {
-    (void)state;
     cupti_ids_of_call(&mine, FAKE_CONTEXT, 1, &call);
     id_of(0);
     cupti_ids_of_call(&mine, (CUcontext)0x1022, 2, &call);
@@ -85,9 +80,8 @@ static void another_context_has_streams_of_its_own(void **state)
     assert_int_equal(fake_asked.streams, 6);
 }
 
-static void more_streams_than_are_remembered_are_still_right(void **state)
+UNIT_TEST_WITH(more_streams_than_are_remembered_are_still_right, start, NULL)
 {
-    (void)state;
     cupti_ids_of_call(&mine, FAKE_CONTEXT, 1, &call);
     for (unsigned i = 0; i < 10 * CUPTI_IDS_STREAMS; i++)
         for (uintptr_t stream = 0x5500; stream < 0x5600; stream += 0x10)
@@ -100,9 +94,8 @@ static CUptiResult refuse(CUcontext context, CUstream stream, uint8_t per_thread
     return CUPTI_ERROR_INVALID_PARAMETER;
 }
 
-static void a_failure_is_not_remembered(void **state)
+UNIT_TEST_WITH(a_failure_is_not_remembered, start, NULL)
 {
-    (void)state;
     struct cupti failing = fake_cupti;
     failing.cuptiGetStreamIdEx = refuse;
     cupti_ids_of_call(&mine, FAKE_CONTEXT, 1, &call);
@@ -112,9 +105,8 @@ static void a_failure_is_not_remembered(void **state)
     assert_int_equal(id_of(0x9940), 0x40);
 }
 
-static void a_forked_child_asks_nobody_and_knows_nothing(void **state)
+UNIT_TEST_WITH(a_forked_child_asks_nobody_and_knows_nothing, start, NULL)
 {
-    (void)state;
     cupti_ids_of_call(&mine, FAKE_CONTEXT, 1, &call);
     id_of(0x9940);
     cupti_ids_atfork_child();
@@ -122,16 +114,4 @@ static void a_forked_child_asks_nobody_and_knows_nothing(void **state)
     assert_int_equal(fake_asked.streams, 1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_context_is_asked_for_until_it_is_another, start),
-        cmocka_unit_test_setup(a_stream_is_asked_for_once, start),
-        cmocka_unit_test_setup(streams_that_go_are_forgotten_by_all_threads, start),
-        cmocka_unit_test_setup(another_context_has_streams_of_its_own, start),
-        cmocka_unit_test_setup(more_streams_than_are_remembered_are_still_right, start),
-        cmocka_unit_test_setup(a_failure_is_not_remembered, start),
-        cmocka_unit_test_setup(a_forked_child_asks_nobody_and_knows_nothing, start),
-    };
-    return cmocka_run_group_tests_name("agent/cupti/cupti_ids", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -127,9 +127,8 @@ static bool shall_have_row(const char *name)
     return of_family;
 }
 
-static void every_function_of_the_driver_has_a_row_or_needs_none(void **state)
+UNIT_TEST(every_function_of_the_driver_has_a_row_or_needs_none)
 {
-    (void)state;
     FILE *list = open_list();
     if (!list)
         skip();
@@ -152,9 +151,8 @@ static void every_function_of_the_driver_has_a_row_or_needs_none(void **state)
 }
 
 /* An exemption that nothing needs any more, or that hides a row, is a mistake. */
-static void every_exemption_is_of_functions_without_a_row(void **state)
+UNIT_TEST(every_exemption_is_of_functions_without_a_row)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(need_none); i++) {
         FILE *list = open_list();
         if (!list)
@@ -180,9 +178,8 @@ static const struct driver_calls *const groups[] = {
     &code_calls, &copy_calls, &graph_calls, &launch_calls, &memory_calls, &sync_calls,
 };
 
-static void no_function_stands_twice(void **state)
+UNIT_TEST(no_function_stands_twice)
 {
-    (void)state;
     for (size_t group = 0; group < COUNT(groups); group++)
         for (size_t i = 0; i < groups[group]->count; i++) {
             const struct driver_call *row = &groups[group]->rows[i];
@@ -191,9 +188,8 @@ static void no_function_stands_twice(void **state)
         }
 }
 
-static void every_row_serves_somebody(void **state)
+UNIT_TEST(every_row_serves_somebody)
 {
-    (void)state;
     for (size_t group = 0; group < COUNT(groups); group++)
         for (size_t i = 0; i < groups[group]->count; i++) {
             const struct driver_call *row = &groups[group]->rows[i];
@@ -205,29 +201,17 @@ static void every_row_serves_somebody(void **state)
         }
 }
 
-static void ids_that_are_none_have_no_row(void **state)
+UNIT_TEST(ids_that_are_none_have_no_row)
 {
-    (void)state;
     assert_null(driver_call_find(0));
     assert_null(driver_call_find(CUPTI_DRIVER_TRACE_CBID_SIZE)); /* of a CUPTI that is newer than we */
     assert_null(driver_call_find(UINT32_MAX));
 }
 
-static int start(void **state)
+UNIT_FIXTURE(start)
 {
-    (void)state;
     driver_calls_init();
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_function_of_the_driver_has_a_row_or_needs_none),
-        cmocka_unit_test(every_exemption_is_of_functions_without_a_row),
-        cmocka_unit_test(no_function_stands_twice),
-        cmocka_unit_test(every_row_serves_somebody),
-        cmocka_unit_test(ids_that_are_none_have_no_row),
-    };
-    return cmocka_run_group_tests_name("agent/cupti/driver_calls", tests, start, NULL);
-}
+UNIT_MAIN(start, NULL)

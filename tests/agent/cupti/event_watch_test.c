@@ -12,9 +12,8 @@ static void record(void)
     fake_call(CUPTI_DRIVER_TRACE_CBID_cuEventRecord, &params, CUDA_SUCCESS);
 }
 
-static void a_call_that_was_waited_for_gives_its_id_alone(void **state)
+UNIT_TEST(a_call_that_was_waited_for_gives_its_id_alone)
 {
-    (void)state;
     hearing_clear();
     fake_correlation = 5;
     event_watch_begin();
@@ -35,9 +34,8 @@ static void *record_there(void *unused)
     return unused;
 }
 
-static void calls_of_other_threads_and_functions_are_not_meant(void **state)
+UNIT_TEST(calls_of_other_threads_and_functions_are_not_meant)
 {
-    (void)state;
     pthread_t thread;
     cuEventQuery_params query = {(CUevent)0xe1};
     hearing_clear();
@@ -51,9 +49,8 @@ static void calls_of_other_threads_and_functions_are_not_meant(void **state)
 }
 
 /* The one that registers and removes callbacks meanwhile. */
-static void its_callback_stays_on(void **state)
+UNIT_TEST(its_callback_stays_on)
 {
-    (void)state;
     callback_switches_need(CALLBACKS_EVENT_WATCH, true);
     callback_switches_need(CALLBACKS_EVENT_WATCH, true);
     registry_clear(REGISTRY_LIBRARY, REGISTRY_KIND_COUNT);
@@ -64,12 +61,4 @@ static void its_callback_stays_on(void **state)
     assert_int_equal(event_watch_end(), 7);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_call_that_was_waited_for_gives_its_id_alone),
-        cmocka_unit_test(calls_of_other_threads_and_functions_are_not_meant),
-        cmocka_unit_test(its_callback_stays_on),
-    };
-    return cmocka_run_group_tests_name("agent/cupti/event_watch", tests, hearing_start, NULL);
-}
+UNIT_MAIN(hearing_start, NULL)

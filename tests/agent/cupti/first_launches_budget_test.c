@@ -5,9 +5,8 @@
 #include "tests/agent/cupti/launching.h"
 #include "tests/unit.h"
 
-static void patience_ends_with_launches_of_others(void **state)
+UNIT_TEST_WITH(patience_ends_with_launches_of_others, NULL, launching_clear)
 {
-    (void)state;
     get_function("late");
     launch_others(FIRST_LAUNCHES_BUDGET - 1);
     assert_true(launches_are_on());
@@ -28,9 +27,8 @@ static uint64_t now_on(void)
 
 #define WHOLE_AGAIN (FIRST_LAUNCHES_BUDGET / FIRST_LAUNCHES_PER_MS * NS_PER_MS + NS_PER_MS)
 
-static void patience_comes_back_with_time(void **state)
+UNIT_TEST_WITH(patience_comes_back_with_time, NULL, launching_clear)
 {
-    (void)state;
     uint64_t now = now_on();
     get_function("late");
     launch_others(FIRST_LAUNCHES_BUDGET);
@@ -44,9 +42,8 @@ static void patience_comes_back_with_time(void **state)
     assert_false(launches_are_on());
 }
 
-static void who_launches_seldom_is_heard_all_the_time(void **state)
+UNIT_TEST_WITH(who_launches_seldom_is_heard_all_the_time, NULL, launching_clear)
 {
-    (void)state;
     uint64_t now = now_on();
     get_function("late");
     for (unsigned i = 1; i <= 1000; i++) {
@@ -59,9 +56,8 @@ static void who_launches_seldom_is_heard_all_the_time(void **state)
 }
 
 /* Of one that launches as fast as it can: a second. */
-static void a_hundredth_of_the_time_is_the_most_that_hearing_takes(void **state)
+UNIT_TEST_WITH(a_hundredth_of_the_time_is_the_most_that_hearing_takes, NULL, launching_clear)
 {
-    (void)state;
     uint64_t now = now_on(), launched = 0;
     get_function("late");
     for (unsigned ms = 1; ms <= 1000; ms++) {
@@ -72,16 +68,14 @@ static void a_hundredth_of_the_time_is_the_most_that_hearing_takes(void **state)
     assert_in_range(launched, FIRST_LAUNCHES_PER_MS * 900, FIRST_LAUNCHES_PER_MS * 1000 + FIRST_LAUNCHES_BUDGET);
 }
 
-static void where_nothing_waits_time_changes_nothing(void **state)
+UNIT_TEST_WITH(where_nothing_waits_time_changes_nothing, NULL, launching_clear)
 {
-    (void)state;
     now_on();
     assert_false(launches_are_on());
 }
 
-static void a_first_launch_renews_the_patience(void **state)
+UNIT_TEST_WITH(a_first_launch_renews_the_patience, NULL, launching_clear)
 {
-    (void)state;
     get_function("one");
     get_function("two");
     launch_others(FIRST_LAUNCHES_BUDGET - 1);
@@ -92,9 +86,8 @@ static void a_first_launch_renews_the_patience(void **state)
     assert_false(launches_are_on());
 }
 
-static void launches_without_a_symbol_are_heard_in_vain(void **state)
+UNIT_TEST_WITH(launches_without_a_symbol_are_heard_in_vain, NULL, launching_clear)
 {
-    (void)state;
     get_function("late");
     for (unsigned i = 0; i < FIRST_LAUNCHES_BUDGET; i++)
         launch(NULL);
@@ -102,16 +95,4 @@ static void launches_without_a_symbol_are_heard_in_vain(void **state)
     assert_false(launches_are_on());
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(patience_ends_with_launches_of_others, launching_clear),
-        cmocka_unit_test_teardown(patience_comes_back_with_time, launching_clear),
-        cmocka_unit_test_teardown(who_launches_seldom_is_heard_all_the_time, launching_clear),
-        cmocka_unit_test_teardown(a_hundredth_of_the_time_is_the_most_that_hearing_takes, launching_clear),
-        cmocka_unit_test_teardown(where_nothing_waits_time_changes_nothing, launching_clear),
-        cmocka_unit_test_teardown(a_first_launch_renews_the_patience, launching_clear),
-        cmocka_unit_test_teardown(launches_without_a_symbol_are_heard_in_vain, launching_clear),
-    };
-    return cmocka_run_group_tests_name("agent/cupti/first_launches: budget", tests, launching_start, NULL);
-}
+UNIT_MAIN(launching_start, NULL)

@@ -22,18 +22,16 @@ static CUresult kernel_is_called(const char **name, CUkernel kernel)
 
 static const struct driver named = {.cuFuncGetName = function_is_called, .cuKernelGetName = kernel_is_called};
 
-static void nothing_is_heard_before_a_function_is_got(void **state)
+UNIT_TEST_WITH(nothing_is_heard_before_a_function_is_got, NULL, launching_clear)
 {
-    (void)state;
     assert_false(launches_are_on());
     launch_others(1);
     assert_int_equal(told.count, 0);
 }
 
 /* At its begin: the process can be killed before it returns. */
-static void a_first_launch_is_told_when_it_begins(void **state)
+UNIT_TEST_WITH(a_first_launch_is_told_when_it_begins, NULL, launching_clear)
 {
-    (void)state;
     cuLaunchKernel_params p = {.f = (CUfunction)0x30};
     get_function("_Z5firstv");
     assert_true(launches_are_on());
@@ -51,9 +49,8 @@ static void a_first_launch_is_told_when_it_begins(void **state)
     assert_int_equal(told.count, 1);
 }
 
-static void every_function_is_told_once_whenever_it_is_launched(void **state)
+UNIT_TEST_WITH(every_function_is_told_once_whenever_it_is_launched, NULL, launching_clear)
 {
-    (void)state;
     char name[16];
     for (unsigned i = 1; i <= 64; i++) {
         snprintf(name, sizeof(name), "f%u", i);
@@ -71,9 +68,8 @@ static void every_function_is_told_once_whenever_it_is_launched(void **state)
 }
 
 /* The last was launched first, as only the order of launches matters. */
-static void the_last_that_was_got_does_not_end_it(void **state)
+UNIT_TEST_WITH(the_last_that_was_got_does_not_end_it, NULL, launching_clear)
 {
-    (void)state;
     get_function("one");
     get_function("two");
     launch("two");
@@ -85,9 +81,8 @@ static void the_last_that_was_got_does_not_end_it(void **state)
 }
 
 /* A library's kernel has a function in each context, and is launched by any of these handles. */
-static void what_has_several_handles_is_launched_once(void **state)
+UNIT_TEST_WITH(what_has_several_handles_is_launched_once, NULL, launching_clear)
 {
-    (void)state;
     CUfunction function = (CUfunction)0x40;
     cuKernelGetFunction_params p = {&function, (CUkernel)0x20};
     driver_replace(&named);
@@ -98,9 +93,8 @@ static void what_has_several_handles_is_launched_once(void **state)
     assert_false(launches_are_on());
 }
 
-static void what_was_launched_once_is_not_waited_for_again(void **state)
+UNIT_TEST_WITH(what_was_launched_once_is_not_waited_for_again, NULL, launching_clear)
 {
-    (void)state;
     get_function("again");
     launch("again");
     get_function("again");
@@ -108,9 +102,8 @@ static void what_was_launched_once_is_not_waited_for_again(void **state)
 }
 
 /* Outside of a capture range a launch has no callback; what was got meanwhile is named when recording is on. */
-static void nothing_is_heard_while_suspended(void **state)
+UNIT_TEST_WITH(nothing_is_heard_while_suspended, NULL, launching_clear)
 {
-    (void)state;
     get_function("before");
     assert_true(launches_are_on());
     first_launches_suspend(true);
@@ -131,9 +124,8 @@ static void nothing_is_heard_while_suspended(void **state)
     assert_false(launches_are_on());
 }
 
-static void what_was_not_got_is_not_waited_for(void **state)
+UNIT_TEST_WITH(what_was_not_got_is_not_waited_for, NULL, launching_clear)
 {
-    (void)state;
     get_kernel("none", CUDA_ERROR_NOT_FOUND);
     assert_false(launches_are_on());
 }
@@ -148,9 +140,8 @@ static void unload(bool library, uintptr_t module)
         fake_call(CUPTI_DRIVER_TRACE_CBID_cuModuleUnload, &p, CUDA_SUCCESS);
 }
 
-static void what_was_unloaded_is_waited_for_no_longer(void **state)
+UNIT_TEST_WITH(what_was_unloaded_is_waited_for_no_longer, NULL, launching_clear)
 {
-    (void)state;
     get_function("function");
     get_kernel("kernel", CUDA_SUCCESS);
     unload(false, 0x2);
@@ -160,9 +151,8 @@ static void what_was_unloaded_is_waited_for_no_longer(void **state)
     assert_false(launches_are_on());
 }
 
-static void what_is_enumerated_is_got_too(void **state)
+UNIT_TEST_WITH(what_is_enumerated_is_got_too, NULL, launching_clear)
 {
-    (void)state;
     CUfunction functions[] = {(CUfunction)0x360, (CUfunction)0x370};
     CUkernel kernels[] = {(CUkernel)0x380};
     cuModuleEnumerateFunctions_params p = {functions, 2, (CUmodule)0x1};
@@ -181,9 +171,8 @@ static void what_is_enumerated_is_got_too(void **state)
 }
 
 /* Then it was no launch. */
-static void a_captured_launch_is_not_the_first(void **state)
+UNIT_TEST_WITH(a_captured_launch_is_not_the_first, NULL, launching_clear)
 {
-    (void)state;
     cuLaunchKernel_params p = {.f = (CUfunction)0x30};
     get_function("first");
     fake_symbol = "first";
@@ -202,9 +191,8 @@ static void *launch_elsewhere(void *name)
     return NULL;
 }
 
-static void another_thread_may_launch_it(void **state)
+UNIT_TEST_WITH(another_thread_may_launch_it, NULL, launching_clear)
 {
-    (void)state;
     pthread_t thread;
     char name[] = "elsewhere";
     get_function(name);
@@ -214,9 +202,8 @@ static void another_thread_may_launch_it(void **state)
     assert_false(launches_are_on());
 }
 
-static void nobody_who_wants_names_nothing_is_heard(void **state)
+UNIT_TEST_WITH(nobody_who_wants_names_nothing_is_heard, NULL, launching_clear)
 {
-    (void)state;
     get_function("late");
     assert_true(launches_are_on());
     assert_int_equal(launching_want_no_more(), 0);
@@ -228,22 +215,4 @@ static void nobody_who_wants_names_nothing_is_heard(void **state)
     assert_false(launches_are_on());
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(nothing_is_heard_before_a_function_is_got, launching_clear),
-        cmocka_unit_test_teardown(a_first_launch_is_told_when_it_begins, launching_clear),
-        cmocka_unit_test_teardown(every_function_is_told_once_whenever_it_is_launched, launching_clear),
-        cmocka_unit_test_teardown(the_last_that_was_got_does_not_end_it, launching_clear),
-        cmocka_unit_test_teardown(what_has_several_handles_is_launched_once, launching_clear),
-        cmocka_unit_test_teardown(what_was_launched_once_is_not_waited_for_again, launching_clear),
-        cmocka_unit_test_teardown(nothing_is_heard_while_suspended, launching_clear),
-        cmocka_unit_test_teardown(what_was_not_got_is_not_waited_for, launching_clear),
-        cmocka_unit_test_teardown(what_was_unloaded_is_waited_for_no_longer, launching_clear),
-        cmocka_unit_test_teardown(what_is_enumerated_is_got_too, launching_clear),
-        cmocka_unit_test_teardown(a_captured_launch_is_not_the_first, launching_clear),
-        cmocka_unit_test_teardown(another_thread_may_launch_it, launching_clear),
-        cmocka_unit_test_teardown(nobody_who_wants_names_nothing_is_heard, launching_clear),
-    };
-    return cmocka_run_group_tests_name("agent/cupti/first_launches", tests, launching_start, NULL);
-}
+UNIT_MAIN(launching_start, NULL)

@@ -37,25 +37,22 @@ static const struct driver named = {.cuFuncGetName = of_function, .cuKernelGetNa
 
 static uint64_t registration;
 
-static int start(void **state)
+UNIT_FIXTURE(start)
 {
-    (void)state;
     driver_replace(&named);
     registration = registry_add(REGISTRY_LIBRARY, REGISTRY_function_name, (gputrace_any_fn *)hear, NULL);
     return registration == 0;
 }
 
-static int clear(void **state)
+UNIT_FIXTURE(clear)
 {
-    (void)state;
     function_names_forget();
     memset(&told, 0, sizeof(told));
     return 0;
 }
 
-static void a_name_is_told_once(void **state)
+UNIT_TEST_WITH(a_name_is_told_once, NULL, clear)
 {
-    (void)state;
     for (unsigned i = 0; i < 3; i++)
         function_name_publish((void *)0x10, "_Z5firstv");
     assert_int_equal(told.count, 1);
@@ -63,9 +60,8 @@ static void a_name_is_told_once(void **state)
     assert_string_equal(told.text, "_Z5firstv");
 }
 
-static void a_handle_that_is_used_again_is_told_again(void **state)
+UNIT_TEST_WITH(a_handle_that_is_used_again_is_told_again, NULL, clear)
 {
-    (void)state;
     function_name_publish((void *)0x10, "one");
     function_name_publish((void *)0x10, "other");
     assert_int_equal(told.count, 2);
@@ -74,9 +70,8 @@ static void a_handle_that_is_used_again_is_told_again(void **state)
     assert_int_equal(told.count, 3);
 }
 
-static void nothing_is_told_of_nothing(void **state)
+UNIT_TEST_WITH(nothing_is_told_of_nothing, NULL, clear)
 {
-    (void)state;
     function_name_publish(NULL, "name");
     function_name_publish((void *)0x10, NULL);
     assert_null(function_name_ask(NULL));
@@ -84,9 +79,8 @@ static void nothing_is_told_of_nothing(void **state)
     assert_int_equal(told.count, 0);
 }
 
-static void the_driver_is_asked_by_what_the_handle_is(void **state)
+UNIT_TEST_WITH(the_driver_is_asked_by_what_the_handle_is, NULL, clear)
 {
-    (void)state;
     assert_string_equal(function_name_ask((CUfunction)0x20), "a function");
     assert_string_equal(kernel_name_ask((CUkernel)0x30), "a kernel");
     assert_null(function_name_ask((CUfunction)0xbad));
@@ -94,18 +88,16 @@ static void the_driver_is_asked_by_what_the_handle_is(void **state)
     assert_int_equal(told.count, 0);
 }
 
-static void without_the_driver_none_is_asked(void **state)
+UNIT_TEST_WITH(without_the_driver_none_is_asked, NULL, clear)
 {
-    (void)state;
     driver_replace(NULL);
     assert_null(function_name_ask((CUfunction)0x20));
     assert_null(kernel_name_ask((CUkernel)0x30));
     driver_replace(&named);
 }
 
-static void a_child_tells_into_its_own_spool(void **state)
+UNIT_TEST_WITH(a_child_tells_into_its_own_spool, NULL, clear)
 {
-    (void)state;
     function_name_publish((void *)0x10, "name");
     pid_t child = fork();
     if (child == 0) {
@@ -118,9 +110,8 @@ static void a_child_tells_into_its_own_spool(void **state)
     assert_int_equal(status, 0);
 }
 
-static void who_wants_none_is_told_none(void **state)
+UNIT_TEST_WITH(who_wants_none_is_told_none, NULL, clear)
 {
-    (void)state;
     assert_int_equal(registry_remove(REGISTRY_LIBRARY, registration), 0);
     function_name_publish((void *)0x10, "name");
     assert_int_equal(told.count, 0);
@@ -130,16 +121,4 @@ static void who_wants_none_is_told_none(void **state)
     assert_int_equal(told.count, 1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(a_name_is_told_once, clear),
-        cmocka_unit_test_teardown(a_handle_that_is_used_again_is_told_again, clear),
-        cmocka_unit_test_teardown(nothing_is_told_of_nothing, clear),
-        cmocka_unit_test_teardown(the_driver_is_asked_by_what_the_handle_is, clear),
-        cmocka_unit_test_teardown(without_the_driver_none_is_asked, clear),
-        cmocka_unit_test_teardown(a_child_tells_into_its_own_spool, clear),
-        cmocka_unit_test_teardown(who_wants_none_is_told_none, clear),
-    };
-    return cmocka_run_group_tests_name("agent/cupti/function_names", tests, start, NULL);
-}
+UNIT_MAIN(start, NULL)

@@ -25,7 +25,7 @@ static void hear_launch(void *data, const struct gputrace_conditional_launch *la
 
 static uint64_t registration;
 
-static int start(void **state)
+UNIT_FIXTURE(start)
 {
     char why[256];
     (void)state;
@@ -34,9 +34,8 @@ static int start(void **state)
            cupti_callbacks_init(&fake_cupti, why, sizeof(why)) != 0;
 }
 
-static int clear(void **state)
+UNIT_FIXTURE(clear)
 {
-    (void)state;
     graph_launches_forget();
     return fake_is_on(CUPTI_CB_DOMAIN_DRIVER_API, LAUNCH);
 }
@@ -60,9 +59,8 @@ static void instantiate(unsigned number, CUresult result)
     fake_call(CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags, &p, result);
 }
 
-static void launches_are_heard_until_each_was_launched(void **state)
+UNIT_TEST_WITH(launches_are_heard_until_each_was_launched, NULL, clear)
 {
-    (void)state;
     assert_false(are_on());
     instantiate(1, CUDA_SUCCESS);
     instantiate(2, CUDA_SUCCESS);
@@ -74,17 +72,15 @@ static void launches_are_heard_until_each_was_launched(void **state)
     assert_false(are_on());
 }
 
-static void what_failed_is_not_expected(void **state)
+UNIT_TEST_WITH(what_failed_is_not_expected, NULL, clear)
 {
-    (void)state;
     instantiate(1, CUDA_ERROR_INVALID_VALUE);
     graph_launches_expect(NULL);
     assert_false(are_on());
 }
 
-static void one_that_is_changed_is_new_again(void **state)
+UNIT_TEST_WITH(one_that_is_changed_is_new_again, NULL, clear)
 {
-    (void)state;
     CUDA_KERNEL_NODE_PARAMS params = {.func = (CUfunction)0xf1};
     cuGraphExecUpdate_v2_params update = {.hGraphExec = EXEC(1)};
     cuGraphExecChildGraphNodeSetParams_params child = {.hGraphExec = EXEC(1)};
@@ -104,9 +100,8 @@ static void one_that_is_changed_is_new_again(void **state)
     assert_false(are_on());
 }
 
-static void a_launch_tells_whether_it_was_expected(void **state)
+UNIT_TEST_WITH(a_launch_tells_whether_it_was_expected, NULL, clear)
 {
-    (void)state;
     graph_launches_expect(EXEC(1));
     assert_false(graph_launches_returned(EXEC(2), 1, 10));
     assert_true(graph_launches_returned(EXEC(1), 2, 20));
@@ -125,9 +120,8 @@ static void instantiate_with(unsigned number, CUgraphNodeType type)
     fake_exit(CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags, &p, CUDA_SUCCESS);
 }
 
-static void every_launch_of_a_graph_with_conditional_nodes_is_told(void **state)
+UNIT_TEST_WITH(every_launch_of_a_graph_with_conditional_nodes_is_told, NULL, clear)
 {
-    (void)state;
     instantiate_with(1, CU_GRAPH_NODE_TYPE_CONDITIONAL);
     instantiate_with(2, CU_GRAPH_NODE_TYPE_KERNEL);
     launch(2);
@@ -151,9 +145,8 @@ static void every_launch_of_a_graph_with_conditional_nodes_is_told(void **state)
 }
 
 /* Outside of a capture range each would be a record for nothing. */
-static void conditional_launches_are_not_told_while_suspended(void **state)
+UNIT_TEST_WITH(conditional_launches_are_not_told_while_suspended, NULL, clear)
 {
-    (void)state;
     published_count = 0;
     instantiate_with(1, CU_GRAPH_NODE_TYPE_CONDITIONAL);
     graph_launches_suspend(true);
@@ -178,9 +171,8 @@ static void conditional_launches_are_not_told_while_suspended(void **state)
     assert_int_equal(published_count, 2);
 }
 
-static void patience_ends_with_launches_of_others(void **state)
+UNIT_TEST_WITH(patience_ends_with_launches_of_others, NULL, clear)
 {
-    (void)state;
     instantiate(1, CUDA_SUCCESS);
     for (unsigned i = 1; i < GRAPH_LAUNCHES_BUDGET; i++)
         launch(9);
@@ -189,9 +181,8 @@ static void patience_ends_with_launches_of_others(void **state)
     assert_false(are_on());
 }
 
-static void who_wants_none_hears_none(void **state)
+UNIT_TEST_WITH(who_wants_none_hears_none, NULL, clear)
 {
-    (void)state;
     instantiate(1, CUDA_SUCCESS);
     assert_int_equal(registry_remove(REGISTRY_LIBRARY, registration), 0);
     assert_false(are_on());
@@ -201,17 +192,4 @@ static void who_wants_none_hears_none(void **state)
     assert_false(are_on());
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(launches_are_heard_until_each_was_launched, clear),
-        cmocka_unit_test_teardown(what_failed_is_not_expected, clear),
-        cmocka_unit_test_teardown(one_that_is_changed_is_new_again, clear),
-        cmocka_unit_test_teardown(a_launch_tells_whether_it_was_expected, clear),
-        cmocka_unit_test_teardown(every_launch_of_a_graph_with_conditional_nodes_is_told, clear),
-        cmocka_unit_test_teardown(conditional_launches_are_not_told_while_suspended, clear),
-        cmocka_unit_test_teardown(patience_ends_with_launches_of_others, clear),
-        cmocka_unit_test_teardown(who_wants_none_hears_none, clear),
-    };
-    return cmocka_run_group_tests_name("agent/cupti/graph_launches", tests, start, NULL);
-}
+UNIT_MAIN(start, NULL)

@@ -45,7 +45,7 @@ static void hear_name(void *data, const struct gputrace_function_name *name)
 
 static uint64_t registration;
 
-static int start(void **state)
+UNIT_FIXTURE(start)
 {
     char why[256];
     (void)state;
@@ -54,9 +54,8 @@ static int start(void **state)
     return registration == 0 || names == 0 || cupti_callbacks_init(&fake_cupti, why, sizeof(why)) != 0;
 }
 
-static int clear(void **state)
+UNIT_FIXTURE(clear)
 {
-    (void)state;
     memset(&told, 0, sizeof(told));
     memset(&named, 0, sizeof(named));
     return fake_is_on(CUPTI_CB_DOMAIN_DRIVER_API, LAUNCH);
@@ -105,9 +104,8 @@ static void assert_told(uint64_t node, const void *function, uint64_t original)
     memset(&told, 0, sizeof(told));
 }
 
-static void launches_are_heard_while_streams_are_captured(void **state)
+UNIT_TEST_WITH(launches_are_heard_while_streams_are_captured, NULL, clear)
 {
-    (void)state;
     begin_capture(CUDA_ERROR_ILLEGAL_STATE);
     assert_false(fake_is_on(CUPTI_CB_DOMAIN_DRIVER_API, LAUNCH));
     begin_capture(CUDA_SUCCESS);
@@ -127,9 +125,8 @@ static void launches_are_heard_while_streams_are_captured(void **state)
     end_capture(CUDA_SUCCESS);
 }
 
-static void a_captured_launch_makes_a_node_of_its_function(void **state)
+UNIT_TEST_WITH(a_captured_launch_makes_a_node_of_its_function, NULL, clear)
 {
-    (void)state;
     cuLaunchKernel_params p = {.f = (CUfunction)0xf1};
     begin_capture(CUDA_SUCCESS);
     fake_correlation = 31;
@@ -145,9 +142,8 @@ static void a_captured_launch_makes_a_node_of_its_function(void **state)
     end_capture(CUDA_SUCCESS);
 }
 
-static void nodes_that_are_no_kernels_are_not_told(void **state)
+UNIT_TEST_WITH(nodes_that_are_no_kernels_are_not_told, NULL, clear)
 {
-    (void)state;
     cuLaunchKernel_params p = {.f = (CUfunction)0xf1};
     begin_capture(CUDA_SUCCESS);
     fake_enter(LAUNCH, &p);
@@ -158,9 +154,8 @@ static void nodes_that_are_no_kernels_are_not_told(void **state)
     assert_int_equal(told.count, 0);
 }
 
-static void copies_are_told_with_the_call_that_makes_them(void **state)
+UNIT_TEST_WITH(copies_are_told_with_the_call_that_makes_them, NULL, clear)
 {
-    (void)state;
     CUgraphExec exec = NULL;
     cuGraphInstantiateWithFlags_params p = {&exec, (CUgraph)0x60, 0};
     cuGraphClone_params q = {NULL, (CUgraph)0x60};
@@ -189,9 +184,8 @@ static void copies_are_told_with_the_call_that_makes_them(void **state)
         fake_correlation = 0;                                                    \
     } while (0)
 
-static void calls_that_have_nodes_launch_something_tell_it(void **state)
+UNIT_TEST_WITH(calls_that_have_nodes_launch_something_tell_it, NULL, clear)
 {
-    (void)state;
     CUgraphNode node = NODE(9);
     CUDA_KERNEL_NODE_PARAMS_v1 older = {.func = (CUfunction)0xf2};
     CUDA_KERNEL_NODE_PARAMS newer = {.func = (CUfunction)0xf3}, of_kernel = {.kern = (CUkernel)0xf4};
@@ -220,9 +214,8 @@ static void calls_that_have_nodes_launch_something_tell_it(void **state)
         assert_int_equal(told.count, 0);                                                                  \
     } while (0)
 
-static void calls_that_change_a_copy_tell_it_of_the_copy(void **state)
+UNIT_TEST_WITH(calls_that_change_a_copy_tell_it_of_the_copy, NULL, clear)
 {
-    (void)state;
     CUDA_KERNEL_NODE_PARAMS_v1 older = {.func = (CUfunction)0xf2};
     CUDA_KERNEL_NODE_PARAMS newer = {.func = (CUfunction)0xf3};
     CUgraphNodeParams any = {.type = CU_GRAPH_NODE_TYPE_KERNEL, .kernel.kern = (CUkernel)0xf5};
@@ -234,9 +227,8 @@ static void calls_that_change_a_copy_tell_it_of_the_copy(void **state)
 }
 
 /* What is known of its nodes could be wrong. */
-static void an_older_cupti_is_not_asked(void **state)
+UNIT_TEST_WITH(an_older_cupti_is_not_asked, NULL, clear)
 {
-    (void)state;
     struct cupti older = fake_cupti;
     older.version = 28;
     graphs_init(&older);
@@ -247,9 +239,8 @@ static void an_older_cupti_is_not_asked(void **state)
     assert_int_equal(told.count, 1);
 }
 
-static void other_nodes_that_are_added_are_not_told(void **state)
+UNIT_TEST_WITH(other_nodes_that_are_added_are_not_told, NULL, clear)
 {
-    (void)state;
     CUgraphNode node = NODE(9);
     CUgraphNodeParams any = {.type = CU_GRAPH_NODE_TYPE_EMPTY};
     cuGraphAddNode_v2_params p = {.phGraphNode = &node, .nodeParams = &any};
@@ -257,9 +248,8 @@ static void other_nodes_that_are_added_are_not_told(void **state)
     assert_int_equal(told.count, 0);
 }
 
-static void who_wants_none_hears_no_launches(void **state)
+UNIT_TEST_WITH(who_wants_none_hears_no_launches, NULL, clear)
 {
-    (void)state;
     begin_capture(CUDA_SUCCESS);
     assert_int_equal(registry_remove(REGISTRY_LIBRARY, registration), 0);
     assert_false(fake_is_on(CUPTI_CB_DOMAIN_DRIVER_API, LAUNCH));
@@ -271,18 +261,4 @@ static void who_wants_none_hears_no_launches(void **state)
     assert_true(fake_is_on(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(launches_are_heard_while_streams_are_captured, clear),
-        cmocka_unit_test_teardown(a_captured_launch_makes_a_node_of_its_function, clear),
-        cmocka_unit_test_teardown(nodes_that_are_no_kernels_are_not_told, clear),
-        cmocka_unit_test_teardown(copies_are_told_with_the_call_that_makes_them, clear),
-        cmocka_unit_test_teardown(calls_that_have_nodes_launch_something_tell_it, clear),
-        cmocka_unit_test_teardown(calls_that_change_a_copy_tell_it_of_the_copy, clear),
-        cmocka_unit_test_teardown(an_older_cupti_is_not_asked, clear),
-        cmocka_unit_test_teardown(other_nodes_that_are_added_are_not_told, clear),
-        cmocka_unit_test_teardown(who_wants_none_hears_no_launches, clear),
-    };
-    return cmocka_run_group_tests_name("agent/cupti/graph_nodes", tests, start, NULL);
-}
+UNIT_MAIN(start, NULL)

@@ -47,9 +47,8 @@ static void end_capture(bool own)
     assert_int_equal(ended_as(GPUTRACE_ENDING_RETURNED), 1);
 }
 
-static void captures_tell_mode_and_graph_and_are_phases(void **state)
+UNIT_TEST(captures_tell_mode_and_graph_and_are_phases)
 {
-    (void)state;
     CAPTURE(cuStreamBeginCapture, false, CU_STREAM_CAPTURE_MODE_GLOBAL);
     CAPTURE(cuStreamBeginCapture_ptsz, true, CU_STREAM_CAPTURE_MODE_GLOBAL);
     CAPTURE(cuStreamBeginCapture_v2, false, CU_STREAM_CAPTURE_MODE_RELAXED, .mode = CU_STREAM_CAPTURE_MODE_RELAXED);
@@ -66,9 +65,8 @@ static void begin_capture(void)
     assert_int_equal(phases_pending(), 1);
 }
 
-static void a_broken_capture_ends(void **state)
+UNIT_TEST(a_broken_capture_ends)
 {
-    (void)state;
     begin_capture();
     cuStreamEndCapture_params p = {stream, NULL};
     const struct gputrace_graph_capture_end *end =
@@ -77,9 +75,8 @@ static void a_broken_capture_ends(void **state)
     assert_int_equal(phases_pending(), 0);
 }
 
-static void a_capture_that_another_thread_must_end_goes_on(void **state)
+UNIT_TEST(a_capture_that_another_thread_must_end_goes_on)
 {
-    (void)state;
     begin_capture();
     cuStreamEndCapture_params p = {stream, NULL};
     HEAR(graph_capture_end, cuStreamEndCapture, &p, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
@@ -90,9 +87,8 @@ static void a_capture_that_another_thread_must_end_goes_on(void **state)
     assert_int_equal(ended_as(GPUTRACE_ENDING_STREAM_DESTROYED), 1);
 }
 
-static void a_capture_ends_with_its_context(void **state)
+UNIT_TEST(a_capture_ends_with_its_context)
 {
-    (void)state;
     begin_capture();
     hearing_clear();
     fake_resource(CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, FAKE_CONTEXT, NULL, NULL);
@@ -118,9 +114,8 @@ static void a_capture_ends_with_its_context(void **state)
         assert_int_equal(phases_pending(), 0);                                                            \
     } while (0)
 
-static void instantiations_tell_graph_and_exec_and_are_phases(void **state)
+UNIT_TEST(instantiations_tell_graph_and_exec_and_are_phases)
 {
-    (void)state;
     CUDA_GRAPH_INSTANTIATE_PARAMS with = {.flags = CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD};
     INSTANTIATES(cuGraphInstantiate, 0);
     INSTANTIATES(cuGraphInstantiate_v2, 0);
@@ -129,9 +124,8 @@ static void instantiations_tell_graph_and_exec_and_are_phases(void **state)
     INSTANTIATES(cuGraphInstantiateWithParams_ptsz, CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD, .instantiateParams = &with);
 }
 
-static void launches_tell_exec_and_stream(void **state)
+UNIT_TEST(launches_tell_exec_and_stream)
 {
-    (void)state;
 #define CHECK(function, own)                                                                                       \
     do {                                                                                                           \
         function##_params p = {(CUgraphExec)0x61, stream};                                                         \
@@ -147,15 +141,4 @@ static void launches_tell_exec_and_stream(void **state)
                    REGISTRY_BIT(graph_capture_start) | REGISTRY_BIT(graph_instantiation) | REGISTRY_BIT(graph_launch));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(captures_tell_mode_and_graph_and_are_phases),
-        cmocka_unit_test(a_broken_capture_ends),
-        cmocka_unit_test(a_capture_that_another_thread_must_end_goes_on),
-        cmocka_unit_test(a_capture_ends_with_its_context),
-        cmocka_unit_test(instantiations_tell_graph_and_exec_and_are_phases),
-        cmocka_unit_test(launches_tell_exec_and_stream),
-    };
-    return cmocka_run_group_tests_name("agent/cupti/graphs", tests, hearing_start, NULL);
-}
+UNIT_MAIN(hearing_start, NULL)

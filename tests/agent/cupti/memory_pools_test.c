@@ -56,7 +56,7 @@ static CUresult exchange_mode(CUstreamCaptureMode *value)
     return CUDA_SUCCESS;
 }
 
-static int start(void **state)
+UNIT_FIXTURE(start)
 {
     static const struct driver functions = {.cuDeviceGetDefaultMemPool = default_pool,
                                             .cuMemPoolGetAttribute = attribute,
@@ -65,9 +65,8 @@ static int start(void **state)
     return hearing_start(state);
 }
 
-static int begin(void **state)
+UNIT_FIXTURE(begin)
 {
-    (void)state;
     memory_pools_atfork_child(); /* nothing is known, as in a forked child */
     memory_pools_ask(true);
     memset(fake_pools, 0, sizeof(fake_pools));
@@ -109,9 +108,8 @@ static unsigned ask(bool all_the_same)
     return asked - before;
 }
 
-static void nobody_is_asked_before_there_is_a_pool(void **state)
+UNIT_TEST_WITH(nobody_is_asked_before_there_is_a_pool, begin, NULL)
 {
-    (void)state;
     cuMemFree_v2_params params = {0x1000};
     make_call(CUPTI_DRIVER_TRACE_CBID_cuMemFree_v2, &params, 0);
     assert_false(memory_pools_any());
@@ -119,9 +117,8 @@ static void nobody_is_asked_before_there_is_a_pool(void **state)
     assert_int_equal(heard(REGISTRY_plugin_window), 0);
 }
 
-static void what_has_changed_is_told_aside(void **state)
+UNIT_TEST_WITH(what_has_changed_is_told_aside, begin, NULL)
 {
-    (void)state;
     allocate(0);
     assert_true(memory_pools_any());
     fake_pools[0] = (struct fake_pool){32, 4, 64, 50, false};
@@ -145,9 +142,8 @@ static void assert_settles(void)
     assert_int_equal(ask(false), 0);
 }
 
-static void it_is_asked_while_it_is_used_or_settles_and_at_the_end(void **state)
+UNIT_TEST_WITH(it_is_asked_while_it_is_used_or_settles_and_at_the_end, begin, NULL)
 {
-    (void)state;
     allocate(1);
     fake_pools[1] = (struct fake_pool){32, 4, 32, 4, false};
     assert_int_equal(ask(false), 4);
@@ -163,9 +159,8 @@ static void it_is_asked_while_it_is_used_or_settles_and_at_the_end(void **state)
 }
 
 /* Memory that was freed is back when the GPU has got there: long after the call, or when the program has waited. */
-static void what_is_freed_late_is_told(void **state)
+UNIT_TEST_WITH(what_is_freed_late_is_told, begin, NULL)
 {
-    (void)state;
     cuStreamSynchronize_params wait = {NULL};
     allocate(1);
     fake_pools[1] = (struct fake_pool){32, 4, 32, 4, false};
@@ -183,9 +178,8 @@ static void what_is_freed_late_is_told(void **state)
     assert_int_equal(heard(REGISTRY_pool_level), 1);
 }
 
-static void pools_that_are_set_for_a_device_lend_unnamed(void **state)
+UNIT_TEST_WITH(pools_that_are_set_for_a_device_lend_unnamed, begin, NULL)
 {
-    (void)state;
     cuDeviceSetMemPool_params params = {FAKE_DEVICE, handle_of(2)};
     make_call(CUPTI_DRIVER_TRACE_CBID_cuDeviceSetMemPool, &params, CUDA_ERROR_INVALID_VALUE);
     assert_false(memory_pools_any());
@@ -200,9 +194,8 @@ static void pools_that_are_set_for_a_device_lend_unnamed(void **state)
     assert_true(((const struct gputrace_pool_level *)heard_what(REGISTRY_pool_level, 0))->pool == pool_of(2));
 }
 
-static void a_pool_that_goes_is_not_asked_and_holds_nothing(void **state)
+UNIT_TEST_WITH(a_pool_that_goes_is_not_asked_and_holds_nothing, begin, NULL)
 {
-    (void)state;
     allocate(0);
     allocate(1);
     fake_pools[1] = (struct fake_pool){32, 4, 64, 50, false};
@@ -220,9 +213,8 @@ static void a_pool_that_goes_is_not_asked_and_holds_nothing(void **state)
     assert_int_equal(asked_gone, 0);
 }
 
-static void a_device_that_is_reset_takes_its_pools_along(void **state)
+UNIT_TEST_WITH(a_device_that_is_reset_takes_its_pools_along, begin, NULL)
 {
-    (void)state;
     static const CUpti_CallbackId resets[] = {CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset,
                                               CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset_v2};
     for (size_t i = 0; i < 2; i++) {
@@ -237,9 +229,8 @@ static void a_device_that_is_reset_takes_its_pools_along(void **state)
     }
 }
 
-static void after_the_end_and_in_a_forked_child_nobody_is_asked(void **state)
+UNIT_TEST_WITH(after_the_end_and_in_a_forked_child_nobody_is_asked, begin, NULL)
 {
-    (void)state;
     allocate(0);
     memory_pools_stop();
     assert_int_equal(ask(true), 0);
@@ -264,9 +255,8 @@ static void hear_nothing(void *data, const struct gputrace_pool_level *level)
     (void)data, (void)level;
 }
 
-static void no_pool_is_asked_while_it_is_destroyed(void **state)
+UNIT_TEST_WITH(no_pool_is_asked_while_it_is_destroyed, begin, NULL)
 {
-    (void)state;
     registry_clear(REGISTRY_LIBRARY, REGISTRY_KIND_COUNT); /* more is told than the tests could hear */
     assert_int_equal(registry_pool_level_register(hear_nothing, NULL), 0);
     pthread_t thread;
@@ -284,25 +274,9 @@ static void no_pool_is_asked_while_it_is_destroyed(void **state)
     assert_int_equal(asked_gone, 0);
 }
 
-static void every_row_was_called(void **state)
+UNIT_TEST(every_row_was_called)
 {
-    (void)state;
     hearing_covers_only(&memory_calls, REGISTRY_BIT(pool_level));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(nobody_is_asked_before_there_is_a_pool, begin),
-        cmocka_unit_test_setup(what_has_changed_is_told_aside, begin),
-        cmocka_unit_test_setup(it_is_asked_while_it_is_used_or_settles_and_at_the_end, begin),
-        cmocka_unit_test_setup(what_is_freed_late_is_told, begin),
-        cmocka_unit_test_setup(pools_that_are_set_for_a_device_lend_unnamed, begin),
-        cmocka_unit_test_setup(a_pool_that_goes_is_not_asked_and_holds_nothing, begin),
-        cmocka_unit_test_setup(a_device_that_is_reset_takes_its_pools_along, begin),
-        cmocka_unit_test_setup(after_the_end_and_in_a_forked_child_nobody_is_asked, begin),
-        cmocka_unit_test_setup(no_pool_is_asked_while_it_is_destroyed, begin),
-        cmocka_unit_test(every_row_was_called),
-    };
-    return cmocka_run_group_tests_name("agent/cupti/memory_pools", tests, start, NULL);
-}
+UNIT_MAIN(start, NULL)

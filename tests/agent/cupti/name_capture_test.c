@@ -13,9 +13,8 @@ static void *say_so(void *unused)
     return unused;
 }
 
-static void a_wait_ends_when_names_are_due(void **state)
+UNIT_TEST(a_wait_ends_when_names_are_due)
 {
-    (void)state;
     pthread_t thread;
     uint64_t begun = clock_monotonic();
     assert_int_equal(pthread_create(&thread, NULL, say_so, NULL), 0);
@@ -24,9 +23,8 @@ static void a_wait_ends_when_names_are_due(void **state)
     pthread_join(thread, NULL);
 }
 
-static void what_was_said_before_the_wait_is_heard_once(void **state)
+UNIT_TEST(what_was_said_before_the_wait_is_heard_once)
 {
-    (void)state;
     name_capture_request();
     name_capture_request();
     assert_true(name_capture_wait(20 * NS_PER_S));
@@ -35,11 +33,4 @@ static void what_was_said_before_the_wait_is_heard_once(void **state)
     assert_true(clock_monotonic() - begun >= 15 * NS_PER_MS);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_wait_ends_when_names_are_due),
-        cmocka_unit_test(what_was_said_before_the_wait_is_heard_once),
-    };
-    return cmocka_run_group_tests_name("agent/cupti/name_capture", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -19,9 +19,8 @@ static void hear(void *data, const struct gputrace_pointer_name *name)
     told.count++;
 }
 
-static int subscribe(void **state)
+UNIT_FIXTURE(subscribe)
 {
-    (void)state;
     return registry_pointer_name_register(hear, NULL);
 }
 
@@ -38,9 +37,8 @@ static void unload(void)
     kernel_names_unloaded();
 }
 
-static void a_name_is_told_once(void **state)
+UNIT_TEST(a_name_is_told_once)
 {
-    (void)state;
     static char name[16];
     begin(name, "scale");
     kernel_names_publish(name, 1);
@@ -51,9 +49,8 @@ static void a_name_is_told_once(void **state)
     assert_ptr_equal(told.pointer, name);
 }
 
-static void a_pointer_that_means_another_name_after_an_unloading_is_told_as_of_then(void **state)
+UNIT_TEST(a_pointer_that_means_another_name_after_an_unloading_is_told_as_of_then)
 {
-    (void)state;
     static char name[16];
     begin(name, "module_0");
     kernel_names_publish(name, 10);
@@ -67,9 +64,8 @@ static void a_pointer_that_means_another_name_after_an_unloading_is_told_as_of_t
     assert_int_equal(told.count, 2);
 }
 
-static void a_record_of_before_the_unloading_is_not_looked_at_again(void **state)
+UNIT_TEST(a_record_of_before_the_unloading_is_not_looked_at_again)
 {
-    (void)state;
     static char name[16];
     begin(name, "module_0");
     kernel_names_publish(name, 10);
@@ -81,9 +77,8 @@ static void a_record_of_before_the_unloading_is_not_looked_at_again(void **state
     assert_int_equal(told.count, 1);
 }
 
-static void a_name_that_stayed_is_not_told_again(void **state)
+UNIT_TEST(a_name_that_stayed_is_not_told_again)
 {
-    (void)state;
     static char name[16];
     begin(name, "scale");
     kernel_names_publish(name, 20);
@@ -92,9 +87,8 @@ static void a_name_that_stayed_is_not_told_again(void **state)
     assert_int_equal(told.count, 1);
 }
 
-static void correlations_begin_again(void **state)
+UNIT_TEST(correlations_begin_again)
 {
-    (void)state;
     static char name[16];
     begin(name, "early");
     for (uint32_t correlation = 1; correlation < 15; correlation++)
@@ -107,14 +101,4 @@ static void correlations_begin_again(void **state)
     assert_string_equal(told.text, "late");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_name_is_told_once),
-        cmocka_unit_test(a_pointer_that_means_another_name_after_an_unloading_is_told_as_of_then),
-        cmocka_unit_test(a_record_of_before_the_unloading_is_not_looked_at_again),
-        cmocka_unit_test(a_name_that_stayed_is_not_told_again),
-        cmocka_unit_test(correlations_begin_again),
-    };
-    return cmocka_run_group_tests(tests, subscribe, NULL);
-}
+UNIT_MAIN(subscribe, NULL)

@@ -7,9 +7,8 @@
 
 static uint64_t *counter; /* shared with children */
 
-static int begin(void **state)
+UNIT_FIXTURE(begin)
 {
-    (void)state;
     fork_watch_begin();
     counter = mmap(NULL, sizeof(*counter), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     fork_watch_count(counter);
@@ -29,9 +28,8 @@ static int in_child(int (*run)(void))
     return WEXITSTATUS(status);
 }
 
-static void the_process_itself_is_not_turned_away(void **state)
+UNIT_TEST(the_process_itself_is_not_turned_away)
 {
-    (void)state;
     fork_watch_begin(); /* again, without effect */
     assert_int_equal(fork_generation(), 1);
     assert_false(fork_unannounced());
@@ -47,9 +45,8 @@ static int call_three_times(void)
     return fork_generation() == 0 ? turned_away : 100;
 }
 
-static void calls_of_a_child_that_was_not_announced_are_counted(void **state)
+UNIT_TEST(calls_of_a_child_that_was_not_announced_are_counted)
 {
-    (void)state;
     *counter = 0;
     assert_int_equal(in_child(call_three_times), 4);
     assert_int_equal(*counter, 3);
@@ -61,9 +58,8 @@ static int call_in_grandchild(void)
     return in_child(call_three_times);
 }
 
-static void so_are_those_of_its_child(void **state)
+UNIT_TEST(so_are_those_of_its_child)
 {
-    (void)state;
     *counter = 0;
     assert_int_equal(in_child(call_in_grandchild), 4);
     assert_int_equal(*counter, 3);
@@ -75,21 +71,11 @@ static int announced(void)
     return fork_turned_away() || fork_generation() != 2 || in_child(call_three_times) != 4;
 }
 
-static void an_announced_child_is_a_process_of_its_own_and_counts_nothing_in_its_parent(void **state)
+UNIT_TEST(an_announced_child_is_a_process_of_its_own_and_counts_nothing_in_its_parent)
 {
-    (void)state;
     *counter = 0;
     assert_int_equal(in_child(announced), 0);
     assert_int_equal(*counter, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_process_itself_is_not_turned_away),
-        cmocka_unit_test(calls_of_a_child_that_was_not_announced_are_counted),
-        cmocka_unit_test(so_are_those_of_its_child),
-        cmocka_unit_test(an_announced_child_is_a_process_of_its_own_and_counts_nothing_in_its_parent),
-    };
-    return cmocka_run_group_tests_name("agent/dispatch/fork_watch", tests, begin, NULL);
-}
+UNIT_MAIN(begin, NULL)

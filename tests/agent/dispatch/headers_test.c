@@ -10,9 +10,8 @@ static_assert((int)GPUTRACE_READ == (int)GPUTRACE_ACCESS_READ, "modes are the sa
 static_assert((int)GPUTRACE_WRITE == (int)GPUTRACE_ACCESS_WRITE, "modes are the same in both");
 static_assert((int)GPUTRACE_READ_WRITE == (int)GPUTRACE_ACCESS_READ_WRITE, "modes are the same in both");
 
-static void an_access_is_heard_by_nobody(void **state)
+UNIT_TEST(an_access_is_heard_by_nobody)
 {
-    (void)state;
     int memory = 0;
     unsetenv("GPUTRACE_LIBRARY");
     errno = 7;
@@ -26,9 +25,8 @@ static void recorded(void *data, const struct gputrace_event_record *what)
     (void)data, (void)what;
 }
 
-static void without_a_host_everything_does_nothing(void **state)
+UNIT_TEST(without_a_host_everything_does_nothing)
 {
-    (void)state;
     const struct gputrace_host *host = gputrace_own_host();
     assert_null(host);
     assert_int_equal(gputrace_event_record_register(host, recorded, NULL), 0);
@@ -45,11 +43,4 @@ static void without_a_host_everything_does_nothing(void **state)
     gputrace_line(host, 0, "");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_access_is_heard_by_nobody),
-        cmocka_unit_test(without_a_host_everything_does_nothing),
-    };
-    return cmocka_run_group_tests_name("agent/dispatch/headers", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

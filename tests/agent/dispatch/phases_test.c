@@ -90,9 +90,8 @@ static void capture_begins(unsigned n, bool bound)
     phase_capture_begins(stream(n), bound, &begins);
 }
 
-static int listen_all(void **state)
+UNIT_FIXTURE(listen_all)
 {
-    (void)state;
     heard[0] = '\0';
     first = 0;
     return registry_compilation_start_register(all_started, NULL) | registry_compilation_end_register(all_ended, NULL) |
@@ -100,18 +99,16 @@ static int listen_all(void **state)
            registry_compilation_phase_end_register(one_ended, NULL);
 }
 
-static int clear(void **state)
+UNIT_FIXTURE(clear)
 {
-    (void)state;
     registry_clear(REGISTRY_LIBRARY, REGISTRY_KIND_COUNT);
     registry_clear(REGISTRY_FIRST_PLUGIN, REGISTRY_KIND_COUNT);
     phases_forget();
     return phases_pending() == 0 ? 0 : -1;
 }
 
-static void a_phase_alone_is_told_four_times(void **state)
+UNIT_TEST_WITH(a_phase_alone_is_told_four_times, listen_all, clear)
 {
-    (void)state;
     load_begins(7);
     assert_int_equal(phases_pending(), 1);
     load_returns(7, 200);
@@ -126,9 +123,8 @@ static void a_phase_alone_is_told_four_times(void **state)
     assert_int_equal(phases_pending(), 0);
 }
 
-static void phases_within_a_phase_start_and_end_nothing_else(void **state)
+UNIT_TEST_WITH(phases_within_a_phase_start_and_end_nothing_else, listen_all, clear)
 {
-    (void)state;
     capture_begins(1, true);
     load_begins(7);
     load_returns(7, 0);
@@ -139,9 +135,8 @@ static void phases_within_a_phase_start_and_end_nothing_else(void **state)
     assert_string_equal(heard, "S1 s1 s2 e2 s3 e1 e3 E3 ");
 }
 
-static void a_call_that_began_no_phase_ends_none(void **state)
+UNIT_TEST_WITH(a_call_that_began_no_phase_ends_none, listen_all, clear)
 {
-    (void)state;
     load_begins(7);
     load_returns(8, 0);
     struct gputrace_call other = call("cuModuleUnload", 7);
@@ -154,9 +149,8 @@ static void a_call_that_began_no_phase_ends_none(void **state)
     assert_string_equal(heard, "S1 s1 e1 E1 ");
 }
 
-static void a_capture_ends_with_its_stream_or_context(void **state)
+UNIT_TEST_WITH(a_capture_ends_with_its_stream_or_context, listen_all, clear)
 {
-    (void)state;
     capture_begins(1, true);
     capture_begins(2, false);
     struct gputrace_call gone = call("cuStreamDestroy_v2", 60);
@@ -179,9 +173,8 @@ static void *begin_and_atfork_child(void *unused)
     return NULL;
 }
 
-static void a_thread_takes_its_phases_with_it(void **state)
+UNIT_TEST_WITH(a_thread_takes_its_phases_with_it, listen_all, clear)
 {
-    (void)state;
     pthread_t thread;
     pthread_create(&thread, NULL, begin_and_atfork_child, NULL);
     pthread_join(thread, NULL);
@@ -199,16 +192,15 @@ static void compile_within(void *data, const struct gputrace_compilation_phase_s
     load_returns(99, 0);
 }
 
-static void a_clients_own_compilation_is_no_phase(void **state)
+UNIT_TEST_WITH(a_clients_own_compilation_is_no_phase, listen_all, clear)
 {
-    (void)state;
     registry_add(REGISTRY_FIRST_PLUGIN, REGISTRY_compilation_phase_start, (gputrace_any_fn *)compile_within, NULL);
     load_begins(7);
     load_returns(7, 0);
     assert_string_equal(heard, "S1 s1 e1 E1 ");
 }
 
-static void nobody_listening_leaves_nothing_behind(void **state)
+UNIT_TEST_WITH(nobody_listening_leaves_nothing_behind, listen_all, clear)
 {
     load_begins(7);
     clear(state);
@@ -252,7 +244,7 @@ static void *compile_much(void *unused)
     return NULL;
 }
 
-static void starts_and_ends_take_turns_whatever_threads_do(void **state)
+UNIT_TEST_WITH(starts_and_ends_take_turns_whatever_threads_do, listen_all, clear)
 {
     clear(state);
     registry_compilation_start_register(more, NULL);
@@ -267,15 +259,4 @@ static void starts_and_ends_take_turns_whatever_threads_do(void **state)
     assert_int_equal(phases_pending(), 0);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, listen_all, clear)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_phase_alone_is_told_four_times),       TEST(phases_within_a_phase_start_and_end_nothing_else),
-        TEST(a_call_that_began_no_phase_ends_none),   TEST(a_capture_ends_with_its_stream_or_context),
-        TEST(a_thread_takes_its_phases_with_it),      TEST(a_clients_own_compilation_is_no_phase),
-        TEST(nobody_listening_leaves_nothing_behind), TEST(starts_and_ends_take_turns_whatever_threads_do),
-    };
-    return cmocka_run_group_tests_name("phases", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

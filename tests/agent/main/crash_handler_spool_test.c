@@ -43,9 +43,8 @@ static void write_beyond_the_end_of_the_spool(void)
     _exit(there && counted ? 6 : 7);
 }
 
-static void a_spool_that_was_made_shorter_ends_nothing_and_is_counted(void **state)
+UNIT_TEST_WITH(a_spool_that_was_made_shorter_ends_nothing_and_is_counted, dying_begin, dying_end)
 {
-    (void)state;
     assert_int_equal(dies(let_nothing_grow, write_beyond_the_end_of_the_spool),
                      6 << 8); /* the status of an exit with 6 */
 }
@@ -74,9 +73,8 @@ static void exit_with_records(void)
     _exit(spool_file_header()->losses.no_room == 0 ? 6 : 7);
 }
 
-static void what_came_into_parts_that_had_no_room_is_in_the_file_at_the_end(void **state)
+UNIT_TEST_WITH(what_came_into_parts_that_had_no_room_is_in_the_file_at_the_end, dying_begin, dying_end)
 {
-    (void)state;
     assert_int_equal(dies(NULL, exit_with_records), 6 << 8); /* the status of an exit with 6 */
     struct reading reading = read_spool(dying_directory(), dying_child());
     assert_int_equal(count_records(&reading, SPOOL_RECORD_NOTE), RECORDS);
@@ -89,9 +87,8 @@ static void exit_without_room(void)
     _exit(spool_file_header()->losses.no_room == RECORDS / 2 ? 6 : 7);
 }
 
-static void where_there_is_still_none_each_is_counted(void **state)
+UNIT_TEST_WITH(where_there_is_still_none_each_is_counted, dying_begin, dying_end)
 {
-    (void)state;
     assert_int_equal(dies(let_nothing_grow, exit_without_room), 6 << 8); /* the status of an exit with 6 */
     struct reading reading = read_spool(dying_directory(), dying_child());
     assert_int_equal(count_records(&reading, SPOOL_RECORD_NOTE), RECORDS / 2);
@@ -104,9 +101,8 @@ static void write_into_the_header_that_is_gone(void)
     _exit(spool_file_header()->clock_count == 5 ? 6 : 7);
 }
 
-static void nor_does_a_header_that_is_gone(void **state)
+UNIT_TEST_WITH(nor_does_a_header_that_is_gone, dying_begin, dying_end)
 {
-    (void)state;
     assert_int_equal(dies(NULL, write_into_the_header_that_is_gone), 6 << 8); /* the status of an exit with 6 */
 }
 
@@ -135,9 +131,8 @@ static void lose_the_header_and_that_of_a_forked_child(void)
     _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 8);
 }
 
-static void each_process_says_once_that_a_part_of_its_spool_is_gone(void **state)
+UNIT_TEST_WITH(each_process_says_once_that_a_part_of_its_spool_is_gone, dying_begin, dying_end)
 {
-    (void)state;
     static const char words[] = "a part of the spool cannot be written any more";
     unit_stderr_begin();
     int status = dies(NULL, lose_the_header_and_that_of_a_forked_child);
@@ -148,14 +143,4 @@ static void each_process_says_once_that_a_part_of_its_spool_is_gone(void **state
     assert_null(strstr(second + 1, words));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        DYING_TEST(a_spool_that_was_made_shorter_ends_nothing_and_is_counted),
-        DYING_TEST(what_came_into_parts_that_had_no_room_is_in_the_file_at_the_end),
-        DYING_TEST(where_there_is_still_none_each_is_counted),
-        DYING_TEST(nor_does_a_header_that_is_gone),
-        DYING_TEST(each_process_says_once_that_a_part_of_its_spool_is_gone),
-    };
-    return cmocka_run_group_tests_name("agent/main/crash_handler, spool", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -20,9 +20,8 @@ static void fault(void)
     *nowhere = 1;
 }
 
-static void a_fault_is_told_with_its_address_and_ends_the_process(void **state)
+UNIT_TEST_WITH(a_fault_is_told_with_its_address_and_ends_the_process, dying_begin, dying_end)
 {
-    (void)state;
     assert_signal(dies(NULL, fault), SIGSEGV);
     const struct spool_death *death = death_told();
     assert_non_null(death);
@@ -33,9 +32,8 @@ static void a_fault_is_told_with_its_address_and_ends_the_process(void **state)
     assert_int_equal(death->sender, 0);
 }
 
-static void an_abort_is_told_with_its_sender(void **state)
+UNIT_TEST_WITH(an_abort_is_told_with_its_sender, dying_begin, dying_end)
 {
-    (void)state;
     assert_signal(dies(NULL, abort), SIGABRT);
     const struct spool_death *death = death_told();
     assert_non_null(death);
@@ -49,9 +47,8 @@ static void send_each(void)
     raise(SIGSYS);
 }
 
-static void a_signal_that_was_sent_ends_it_too(void **state)
+UNIT_TEST_WITH(a_signal_that_was_sent_ends_it_too, dying_begin, dying_end)
 {
-    (void)state;
     assert_signal(dies(NULL, send_each), SIGSYS);
     assert_int_equal(death_told()->signal, SIGSYS);
 }
@@ -70,9 +67,8 @@ static void fault_on_another_thread(void)
     pthread_join(thread, NULL);
 }
 
-static void the_thread_is_the_one_that_faulted(void **state)
+UNIT_TEST_WITH(the_thread_is_the_one_that_faulted, dying_begin, dying_end)
 {
-    (void)state;
     assert_signal(dies(NULL, fault_on_another_thread), SIGSEGV);
     assert_int_not_equal(death_told()->thread, dying_child());
 }
@@ -97,9 +93,8 @@ static void fault_on_four_threads(void)
         pthread_join(threads[i], NULL);
 }
 
-static void threads_that_die_together_tell_one_death(void **state)
+UNIT_TEST_WITH(threads_that_die_together_tell_one_death, dying_begin, dying_end)
 {
-    (void)state;
     assert_signal(dies(NULL, fault_on_four_threads), SIGSEGV);
     assert_non_null(death_told());
 }
@@ -115,9 +110,8 @@ static void handle(void)
     signal(SIGSEGV, exit_with_5);
 }
 
-static void a_handler_that_the_program_has_stays(void **state)
+UNIT_TEST_WITH(a_handler_that_the_program_has_stays, dying_begin, dying_end)
 {
-    (void)state;
     int status = dies(handle, fault);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 5);
@@ -135,9 +129,8 @@ static void trap_and_exit(void)
     _exit(6);
 }
 
-static void what_the_program_ignores_stays_ignored(void **state)
+UNIT_TEST_WITH(what_the_program_ignores_stays_ignored, dying_begin, dying_end)
 {
-    (void)state;
     int status = dies(ignore, trap_and_exit);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 6);
@@ -159,9 +152,8 @@ static void fault_with_a_handler_in_front(void)
     fault();
 }
 
-static void called_with_garbage_it_still_ends_the_process(void **state)
+UNIT_TEST_WITH(called_with_garbage_it_still_ends_the_process, dying_begin, dying_end)
 {
-    (void)state;
     assert_signal(dies(NULL, fault_with_a_handler_in_front), SIGSEGV);
     assert_int_equal(death_told()->signal, SIGSEGV);
 }
@@ -178,9 +170,8 @@ static void fork_and_fault(void)
     _exit(WIFSIGNALED(status) ? WTERMSIG(status) : 0);
 }
 
-static void a_forked_child_dies_likewise_and_tells_nothing(void **state)
+UNIT_TEST_WITH(a_forked_child_dies_likewise_and_tells_nothing, dying_begin, dying_end)
 {
-    (void)state;
     int status = dies(NULL, fork_and_fault);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), SIGSEGV);
@@ -200,9 +191,8 @@ static void vfork_and_abort(void)
     _exit(WIFSIGNALED(status) ? WTERMSIG(status) : 0);
 }
 
-static void a_child_of_vfork_dies_likewise_and_tells_nothing(void **state)
+UNIT_TEST_WITH(a_child_of_vfork_dies_likewise_and_tells_nothing, dying_begin, dying_end)
 {
-    (void)state;
     int status = dies(NULL, vfork_and_abort);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), SIGABRT);
@@ -219,28 +209,11 @@ static void write_beyond_the_end_of_another_file(void)
     map[0] = 1;
 }
 
-static void a_bus_error_that_is_the_programs_ends_it_and_is_told(void **state)
+UNIT_TEST_WITH(a_bus_error_that_is_the_programs_ends_it_and_is_told, dying_begin, dying_end)
 {
-    (void)state;
     assert_signal(dies(NULL, write_beyond_the_end_of_another_file), SIGBUS);
     assert_int_equal(death_told()->signal, SIGBUS);
     assert_int_equal(death_told()->code, BUS_ADRERR);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        DYING_TEST(a_fault_is_told_with_its_address_and_ends_the_process),
-        DYING_TEST(an_abort_is_told_with_its_sender),
-        DYING_TEST(a_signal_that_was_sent_ends_it_too),
-        DYING_TEST(the_thread_is_the_one_that_faulted),
-        DYING_TEST(threads_that_die_together_tell_one_death),
-        DYING_TEST(a_handler_that_the_program_has_stays),
-        DYING_TEST(what_the_program_ignores_stays_ignored),
-        DYING_TEST(called_with_garbage_it_still_ends_the_process),
-        DYING_TEST(a_forked_child_dies_likewise_and_tells_nothing),
-        DYING_TEST(a_child_of_vfork_dies_likewise_and_tells_nothing),
-        DYING_TEST(a_bus_error_that_is_the_programs_ends_it_and_is_told),
-    };
-    return cmocka_run_group_tests_name("agent/main/crash_handler", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

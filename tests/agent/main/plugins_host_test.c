@@ -7,16 +7,14 @@
 
 static char *spool;
 
-static int prepare(void **state)
+UNIT_FIXTURE(prepare)
 {
-    (void)state;
     spool = new_directory();
     return chunks_open(spool, 0);
 }
 
-static int tidy(void **state)
+UNIT_FIXTURE(tidy)
 {
-    (void)state;
     unit_remove(spool);
     free(spool);
     return 0;
@@ -46,9 +44,8 @@ static void hears(void *data, const struct gputrace_nvtx *what)
     heard++;
 }
 
-static void the_program_has_a_host_of_its_own(void **state)
+UNIT_TEST(the_program_has_a_host_of_its_own)
 {
-    (void)state;
     const struct gputrace_host *host = plugins_program_host(GPUTRACE_CALLBACKS_VERSION);
     assert_non_null(host);
     assert_int_equal(host->version, GPUTRACE_CALLBACKS_VERSION);
@@ -62,9 +59,8 @@ static void the_program_has_a_host_of_its_own(void **state)
     assert_null(gputrace_setting(host, "key"));
 }
 
-static void a_program_of_another_version_has_none_and_is_told_once(void **state)
+UNIT_TEST(a_program_of_another_version_has_none_and_is_told_once)
 {
-    (void)state;
     unit_stderr_begin();
     assert_null(plugins_program_host(3));
     assert_contains(unit_stderr_end(), "the program's own callbacks are not called: built for version 3");
@@ -73,9 +69,8 @@ static void a_program_of_another_version_has_none_and_is_told_once(void **state)
     assert_string_equal(unit_stderr_end(), "");
 }
 
-static void a_client_removes_its_own_callbacks_alone(void **state)
+UNIT_TEST(a_client_removes_its_own_callbacks_alone)
 {
-    (void)state;
     const struct gputrace_host *host = plugins_program_host(GPUTRACE_CALLBACKS_VERSION);
     assert_int_equal(registry_nvtx_mark_register(hears, NULL), 0);
     gputrace_registration registration = gputrace_nvtx_mark_register(host, hears, NULL);
@@ -95,9 +90,8 @@ static void a_client_removes_its_own_callbacks_alone(void **state)
     assert_int_equal(host->add(host, GPUTRACE_KIND_COUNT, (gputrace_any_fn *)hears, NULL), 0); /* nothing of ours */
 }
 
-static void slices_instants_and_counters_are_written(void **state)
+UNIT_TEST(slices_instants_and_counters_are_written)
 {
-    (void)state;
     const struct gputrace_host *host = plugins_program_host(GPUTRACE_CALLBACKS_VERSION);
     gputrace_slice(host, "a slice", 10, 30, "with detail");
     const struct spool_plugin_event *event = last(SPOOL_RECORD_PLUGIN_EVENT);
@@ -123,9 +117,8 @@ static void slices_instants_and_counters_are_written(void **state)
     assert_text(event->text, event->length, "level");
 }
 
-static void what_is_too_long_is_cut_and_counted(void **state)
+UNIT_TEST(what_is_too_long_is_cut_and_counted)
 {
-    (void)state;
     static char text[20000];
     const struct gputrace_host *host = plugins_program_host(GPUTRACE_CALLBACKS_VERSION);
     memset(text, 'x', sizeof(text) - 1);
@@ -137,9 +130,8 @@ static void what_is_too_long_is_cut_and_counted(void **state)
     assert_int_equal(header_of(&reading)->losses.cut_texts, 2);
 }
 
-static void settings_are_found_by_their_whole_names(void **state)
+UNIT_TEST(settings_are_found_by_their_whole_names)
 {
-    (void)state;
     const struct gputrace_host *host = host_make(REGISTRY_FIRST_PLUGIN, "plugin", "key=value,flag,,empty=,key=again");
     assert_string_equal(gputrace_setting(host, "key"), "value");
     assert_string_equal(gputrace_setting(host, "flag"), "");
@@ -150,9 +142,8 @@ static void settings_are_found_by_their_whole_names(void **state)
     assert_null(gputrace_setting(host, ""));
 }
 
-static void lines_have_the_number_of_their_stack(void **state)
+UNIT_TEST(lines_have_the_number_of_their_stack)
 {
-    (void)state;
     gputrace_line(plugins_program_host(GPUTRACE_CALLBACKS_VERSION), 7, "a line");
     const struct spool_plugin_line *line = last(SPOOL_RECORD_PLUGIN_LINE);
     assert_int_equal(line->plugin, REGISTRY_PROGRAM);
@@ -165,9 +156,8 @@ static void fails(void *data, const struct gputrace_memory_allocation_failure *f
     *(struct gputrace_memory_allocation_failure *)data = *failure;
 }
 
-static void a_failed_allocation_is_published(void **state)
+UNIT_TEST(a_failed_allocation_is_published)
 {
-    (void)state;
     const struct gputrace_host *host = plugins_program_host(GPUTRACE_CALLBACKS_VERSION);
     struct gputrace_memory_allocation_failure published = {.bytes = 0};
     gputrace_registration registration = gputrace_memory_allocation_failure_register(host, fails, &published);
@@ -181,9 +171,8 @@ static void a_failed_allocation_is_published(void **state)
     assert_int_equal(gputrace_remove(host, registration), 0);
 }
 
-static void an_allocation_failure_of_another_edition_is_published(void **state)
+UNIT_TEST(an_allocation_failure_of_another_edition_is_published)
 {
-    (void)state;
     const struct gputrace_host *host = plugins_program_host(GPUTRACE_CALLBACKS_VERSION);
     struct gputrace_memory_allocation_failure published = {.bytes = 0};
     struct {
@@ -203,18 +192,4 @@ static void an_allocation_failure_of_another_edition_is_published(void **state)
     assert_int_equal(gputrace_remove(host, registration), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_program_has_a_host_of_its_own),
-        cmocka_unit_test(a_program_of_another_version_has_none_and_is_told_once),
-        cmocka_unit_test(a_client_removes_its_own_callbacks_alone),
-        cmocka_unit_test(slices_instants_and_counters_are_written),
-        cmocka_unit_test(what_is_too_long_is_cut_and_counted),
-        cmocka_unit_test(settings_are_found_by_their_whole_names),
-        cmocka_unit_test(lines_have_the_number_of_their_stack),
-        cmocka_unit_test(a_failed_allocation_is_published),
-        cmocka_unit_test(an_allocation_failure_of_another_edition_is_published),
-    };
-    return cmocka_run_group_tests_name("agent/main/host", tests, prepare, tidy);
-}
+UNIT_MAIN(prepare, tidy)

@@ -11,17 +11,15 @@
 
 static char *spool, directory[256];
 
-static int prepare(void **state)
+UNIT_FIXTURE(prepare)
 {
-    (void)state;
     spool = new_directory();
     snprintf(directory, sizeof(directory), "%s", unit_directory());
     return chunks_open(spool, 0);
 }
 
-static int tidy(void **state)
+UNIT_FIXTURE(tidy)
 {
-    (void)state;
     unit_remove(directory);
     unit_remove(spool);
     free(spool);
@@ -96,9 +94,8 @@ static void mark(const char *message)
     registry_nvtx_mark_publish(&(struct gputrace_nvtx_mark){.message = {message, (uint32_t)strlen(message)}});
 }
 
-static void a_plugin_is_started_with_its_settings(void **state)
+UNIT_TEST(a_plugin_is_started_with_its_settings)
 {
-    (void)state;
     char line[1024];
     snprintf(line, sizeof(line), "%s,key=a=b,flag,other", make_library(directory, "works", works));
     assert_string_equal(load(line), "");
@@ -109,9 +106,8 @@ static void a_plugin_is_started_with_its_settings(void **state)
     assert_int_equal(count(SPOOL_RECORD_PLUGIN), 1);
 }
 
-static void its_callbacks_are_called_in_order(void **state)
+UNIT_TEST(its_callbacks_are_called_in_order)
 {
-    (void)state;
     mark("this");
     struct reading reading = read_spool(spool, getpid());
     unsigned lines = count_records(&reading, SPOOL_RECORD_PLUGIN_LINE);
@@ -122,9 +118,8 @@ static void its_callbacks_are_called_in_order(void **state)
     assert_last_line("second heard this");
 }
 
-static void the_time_it_takes_is_told_once_it_has_changed(void **state)
+UNIT_TEST(the_time_it_takes_is_told_once_it_has_changed)
 {
-    (void)state;
     plugins_record_times();
     const struct spool_plugin_time *time = last(SPOOL_RECORD_PLUGIN_TIME);
     assert_non_null(time);
@@ -136,24 +131,21 @@ static void the_time_it_takes_is_told_once_it_has_changed(void **state)
     assert_int_equal(count(SPOOL_RECORD_PLUGIN_TIME), 1);
 }
 
-static void a_file_that_is_not_there_is_told(void **state)
+UNIT_TEST(a_file_that_is_not_there_is_told)
 {
-    (void)state;
     assert_refused(load("/nowhere/at/all.so"), "/nowhere/at/all.so", "No such file or directory");
 }
 
-static void a_file_that_is_no_library_is_told(void **state)
+UNIT_TEST(a_file_that_is_no_library_is_told)
 {
-    (void)state;
     char path[512];
     snprintf(path, sizeof(path), "%s/text.so", directory);
     unit_write_file(path, "no library");
     assert_refused(load(path), path, "file too short");
 }
 
-static void a_library_that_lacks_a_function_is_told(void **state)
+UNIT_TEST(a_library_that_lacks_a_function_is_told)
 {
-    (void)state;
     const char *path = make_library(
         directory, "lacks",
         PLUGIN_HEAD "void nobody_has_this(void);\n"
@@ -162,16 +154,14 @@ static void a_library_that_lacks_a_function_is_told(void **state)
     assert_refused(load(path), path, "undefined symbol: nobody_has_this");
 }
 
-static void a_library_that_is_no_plugin_is_told(void **state)
+UNIT_TEST(a_library_that_is_no_plugin_is_told)
 {
-    (void)state;
     const char *path = make_library(directory, "none", "int other(void);\nint other(void) { return 1; }\n");
     assert_refused(load(path), path, "it has no 'gputrace_plugin'");
 }
 
-static void another_version_is_refused_with_both_and_the_way_out(void **state)
+UNIT_TEST(another_version_is_refused_with_both_and_the_way_out)
 {
-    (void)state;
     /* Nothing but the version may be read of it: the rest is not there. */
     const char *path = make_library(directory, "newer", "unsigned gputrace_plugin = 7;\n");
     const char *said = load(path);
@@ -180,18 +170,16 @@ static void another_version_is_refused_with_both_and_the_way_out(void **state)
     assert_contains(said, "build it anew with the callbacks.h of this gputrace");
 }
 
-static void a_plugin_that_is_not_whole_is_refused(void **state)
+UNIT_TEST(a_plugin_that_is_not_whole_is_refused)
 {
-    (void)state;
     const char *path = make_library(
         directory, "cut",
         PLUGIN_HEAD "struct gputrace_plugin gputrace_plugin = {GPUTRACE_CALLBACKS_VERSION, 8, \"cut\", 0};\n");
     assert_refused(load(path), path, "'gputrace_plugin' is not whole");
 }
 
-static void a_start_that_fails_leaves_no_callback(void **state)
+UNIT_TEST(a_start_that_fails_leaves_no_callback)
 {
-    (void)state;
     const char *path =
         make_library(directory, "fails",
                      PLUGIN_HEAD "static const struct gputrace_host *us;\n"
@@ -210,9 +198,8 @@ static void a_start_that_fails_leaves_no_callback(void **state)
     assert_last_line("second heard after");
 }
 
-static void a_plugin_that_is_named_twice_is_loaded_once(void **state)
+UNIT_TEST(a_plugin_that_is_named_twice_is_loaded_once)
 {
-    (void)state;
     char path[512];
     snprintf(path, sizeof(path), "%s/works.so", directory);
     assert_refused(load(path), path, "it is named twice");
@@ -241,9 +228,8 @@ static void sees_window(void *data, const struct gputrace_plugin_window *window)
     window_end = window->end;
 }
 
-static void what_start_does_is_not_told(void **state)
+UNIT_TEST(what_start_does_is_not_told)
 {
-    (void)state;
     char line[1024];
     void (*function)(void) = mark_of_start;
     const char *path =
@@ -308,9 +294,8 @@ static int be_the_child(uint32_t parent)
     return 0;
 }
 
-static void a_forked_child_tells_its_plugins_anew(void **state)
+UNIT_TEST(a_forked_child_tells_its_plugins_anew)
 {
-    (void)state;
     uint32_t parent = (uint32_t)getpid();
     assert_non_null(plugins_program_host(GPUTRACE_CALLBACKS_VERSION));
     pid_t child = fork();
@@ -321,9 +306,8 @@ static void a_forked_child_tells_its_plugins_anew(void **state)
     assert_int_equal(status, 0);
 }
 
-static void more_than_there_is_room_for_are_refused(void **state)
+UNIT_TEST(more_than_there_is_room_for_are_refused)
 {
-    (void)state;
     char lines[8192] = "", path[512], command[1400];
     size_t used = 0;
     enum { BEFORE = 3, MOST = 14 }; /* works, fails, busy */
@@ -339,9 +323,8 @@ static void more_than_there_is_room_for_are_refused(void **state)
     assert_int_equal(plugin->plugin, EPOCH_CLIENTS - 1);
 }
 
-static void the_end_is_told_once(void **state)
+UNIT_TEST(the_end_is_told_once)
 {
-    (void)state;
     unsigned lines = count(SPOOL_RECORD_PLUGIN_LINE), times = count(SPOOL_RECORD_PLUGIN_TIME);
     plugins_process_end();
     assert_last_line("ended");
@@ -352,24 +335,4 @@ static void the_end_is_told_once(void **state)
     assert_int_equal(count(SPOOL_RECORD_PLUGIN_LINE), told);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_plugin_is_started_with_its_settings),
-        cmocka_unit_test(its_callbacks_are_called_in_order),
-        cmocka_unit_test(the_time_it_takes_is_told_once_it_has_changed),
-        cmocka_unit_test(a_file_that_is_not_there_is_told),
-        cmocka_unit_test(a_file_that_is_no_library_is_told),
-        cmocka_unit_test(a_library_that_lacks_a_function_is_told),
-        cmocka_unit_test(a_library_that_is_no_plugin_is_told),
-        cmocka_unit_test(another_version_is_refused_with_both_and_the_way_out),
-        cmocka_unit_test(a_plugin_that_is_not_whole_is_refused),
-        cmocka_unit_test(a_start_that_fails_leaves_no_callback),
-        cmocka_unit_test(a_plugin_that_is_named_twice_is_loaded_once),
-        cmocka_unit_test(what_start_does_is_not_told),
-        cmocka_unit_test(a_forked_child_tells_its_plugins_anew),
-        cmocka_unit_test(more_than_there_is_room_for_are_refused),
-        cmocka_unit_test(the_end_is_told_once),
-    };
-    return cmocka_run_group_tests_name("agent/main/plugin", tests, prepare, tidy);
-}
+UNIT_MAIN(prepare, tidy)

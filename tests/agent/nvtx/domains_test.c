@@ -1,11 +1,10 @@
 /*
  * Domains that are on and off, and names that several threads make at once.
  */
-#include "agent/nvtx/domains.h"
+#include "agent/nvtx/nvtx.h"
 
 #include <pthread.h>
 
-#include "agent/nvtx/nvtx.h"
 #include "agent/dispatch/registry.h"
 #include "tests/agent/nvtx/module.h"
 #include "tests/unit.h"
@@ -24,9 +23,8 @@ static void hear_name(void *data, const struct gputrace_nvtx_name *name)
     __atomic_add_fetch(name->named == NVTX_NAMED_LEFT_OUT ? &left_out : &names, 1, __ATOMIC_RELAXED);
 }
 
-static int listen(void **state)
+UNIT_FIXTURE(listen)
 {
-    (void)state;
     return registry_nvtx_push_register(hear_event, NULL) | registry_nvtx_pop_register(hear_event, NULL) |
            registry_nvtx_start_register(hear_event, NULL) | registry_nvtx_end_register(hear_event, NULL) |
            registry_nvtx_mark_register(hear_event, NULL) | registry_nvtx_name_register(hear_name, NULL);
@@ -43,13 +41,12 @@ static void attach(const char *only, const char *without)
 
 static bool is_on(const char *name)
 {
-    return !nvtx_domain_of(nvtx_ascii(name))->off;
+    return !nvtx_domain_of(text_of(name))->off;
 }
 
 /* Domains stay what they were when they were made, so each list has names of its own. */
-static void lists_say_which_domains_are_on(void **state)
+UNIT_TEST(lists_say_which_domains_are_on)
 {
-    (void)state;
     attach(NULL, NULL);
     assert_true(is_on("a1") && !nvtx_default_domain.off);
     attach("a2,b2", NULL);
@@ -67,9 +64,8 @@ static void lists_say_which_domains_are_on(void **state)
     assert_true(is_on("a7") && !is_on("b7"));
 }
 
-static void of_a_domain_that_is_off_nothing_is_told_but_that_it_is_there(void **state)
+UNIT_TEST(of_a_domain_that_is_off_nothing_is_told_but_that_it_is_there)
 {
-    (void)state;
     attach("on", NULL);
     nvtxDomainHandle_t off = CORE2(DomainCreateA)("off");
     assert_non_null(off);
@@ -99,9 +95,8 @@ static void of_a_domain_that_is_off_nothing_is_told_but_that_it_is_there(void **
     assert_int_equal(names, 2);
 }
 
-static void the_default_domain_that_is_off_is_told_at_its_first_use(void **state)
+UNIT_TEST(the_default_domain_that_is_off_is_told_at_its_first_use)
 {
-    (void)state;
     attach("on", NULL);
     assert_int_equal(left_out, 0);
     assert_int_equal(CORE(RangePushA)("x"), NVTX_NO_PUSH_POP_TRACKING);
@@ -114,9 +109,8 @@ static void the_default_domain_that_is_off_is_told_at_its_first_use(void **state
     assert_null(FUNCTION(CORE, RangePop));
 }
 
-static void the_default_domain_that_is_excluded_costs_the_program_nothing(void **state)
+UNIT_TEST(the_default_domain_that_is_excluded_costs_the_program_nothing)
 {
-    (void)state;
     attach(NULL, "default");
     assert_null(FUNCTION(CORE, RangePushA));
     assert_null(FUNCTION(CORE, RangePop));
@@ -151,9 +145,8 @@ static void *make_all(void *number)
     return NULL;
 }
 
-static void threads_that_make_the_same_names_get_the_same_handles(void **state)
+UNIT_TEST(threads_that_make_the_same_names_get_the_same_handles)
 {
-    (void)state;
     pthread_t threads[THREADS];
     attach(NULL, NULL);
     pthread_barrier_init(&begin, NULL, THREADS);
@@ -172,9 +165,8 @@ static void threads_that_make_the_same_names_get_the_same_handles(void **state)
     assert_int_equal(names, STRINGS + STRINGS + THREADS * STRINGS); /* domains, strings, categories: once each */
 }
 
-static void a_category_is_told_again_when_it_gets_another_name(void **state)
+UNIT_TEST(a_category_is_told_again_when_it_gets_another_name)
 {
-    (void)state;
     attach(NULL, NULL);
     CORE(NameCategoryA)(5, "five");
     CORE(NameCategoryA)(5, "five");
@@ -186,15 +178,4 @@ static void a_category_is_told_again_when_it_gets_another_name(void **state)
     assert_true(names > 1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lists_say_which_domains_are_on),
-        cmocka_unit_test(of_a_domain_that_is_off_nothing_is_told_but_that_it_is_there),
-        cmocka_unit_test(the_default_domain_that_is_off_is_told_at_its_first_use),
-        cmocka_unit_test(the_default_domain_that_is_excluded_costs_the_program_nothing),
-        cmocka_unit_test(threads_that_make_the_same_names_get_the_same_handles),
-        cmocka_unit_test(a_category_is_told_again_when_it_gets_another_name),
-    };
-    return cmocka_run_group_tests_name("nvtx domains", tests, listen, NULL);
-}
+UNIT_MAIN(listen, NULL)

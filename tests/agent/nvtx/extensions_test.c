@@ -6,9 +6,6 @@
 
 #include <sys/mman.h>
 
-#include "agent/nvtx/definitions.h"
-#include "agent/nvtx/domains.h"
-#include "agent/nvtx/payload_copy.h"
 #include "agent/dispatch/registry.h"
 #include "tests/unit.h"
 #include "common/payload.h"
@@ -73,9 +70,8 @@ static void hear_event(void *data, const struct gputrace_nvtx *what)
     keep(message, what->message);
 }
 
-static int forget(void **state)
+UNIT_FIXTURE(forget)
 {
-    (void)state;
     heard_count = 0;
     event = (struct gputrace_nvtx){0};
     return 0;
@@ -110,9 +106,8 @@ static int attach_module(uint16_t module, uint16_t version, intptr_t *slots, siz
     return nvtx_extension_attach(&info);
 }
 
-static int attach(void **state)
+UNIT_FIXTURE(attach)
 {
-    (void)state;
     return registry_nvtx_extension_register(hear, NULL) | registry_nvtx_mark_register(hear_event, NULL) |
            registry_nvtx_push_register(hear_event, NULL) | registry_nvtx_pop_register(hear_event, NULL) |
            registry_nvtx_start_register(hear_event, NULL) | registry_nvtx_end_register(hear_event, NULL) |
@@ -128,9 +123,8 @@ static int attach(void **state)
 
 /* --- tables --- */
 
-static void every_function_of_the_headers_is_ours(void **state)
+UNIT_TEST_WITH(every_function_of_the_headers_is_ours, forget, NULL)
 {
-    (void)state;
     for (unsigned i = 0; i <= NVTX3EXT_CBID_nvtxEventBatchSubmit; i++)
         assert_true(payload_slots[i] != 0);
     for (unsigned i = 0; i <= NVTX3EXT_CBID_nvtxCounterBatchSubmit; i++)
@@ -140,9 +134,8 @@ static void every_function_of_the_headers_is_ours(void **state)
     assert_true(payload_slots[NVTX3EXT_CBID_nvtxEventBatchSubmit + 1] == 0);
 }
 
-static void tables_that_are_shorter_or_of_others_are_respected(void **state)
+UNIT_TEST_WITH(tables_that_are_shorter_or_of_others_are_respected, forget, NULL)
 {
-    (void)state;
     intptr_t slots[SLOTS] = {0};
     assert_int_equal(attach_module(NVTX_EXT_PAYLOAD_MODULEID, NVTX_EXT_PAYLOAD_COMPATID, slots, 3), 1);
     assert_true(slots[2] != 0 && slots[3] == 0);
@@ -158,9 +151,8 @@ static void tables_that_are_shorter_or_of_others_are_respected(void **state)
     assert_int_equal(nvtx_extension_attach(&(nvtxExtModuleInfo_t){.structSize = 4}), 0);
 }
 
-static void our_numbers_are_those_of_the_headers(void **state)
+UNIT_TEST_WITH(our_numbers_are_those_of_the_headers, forget, NULL)
 {
-    (void)state;
 #define SAME(name) assert_int_equal(PAYLOAD_TYPE_##name, NVTX_PAYLOAD_ENTRY_TYPE_##name)
     SAME(CHAR), SAME(UCHAR), SAME(SHORT), SAME(USHORT), SAME(INT), SAME(UINT), SAME(LONG), SAME(ULONG);
     SAME(LONGLONG), SAME(ULONGLONG), SAME(INT8), SAME(UINT8), SAME(INT16), SAME(UINT16), SAME(INT32), SAME(UINT32);
@@ -205,9 +197,8 @@ static uint64_t register_schema(const nvtxPayloadSchemaEntry_t *entries, size_t 
                    const nvtxPayloadSchemaAttr_t *)(NULL, &attributes);
 }
 
-static void a_schema_is_told_with_its_entries(void **state)
+UNIT_TEST_WITH(a_schema_is_told_with_its_entries, forget, NULL)
 {
-    (void)state;
     const nvtxSemanticsCounter_t counter = {
         {sizeof(counter), NVTX_SEMANTIC_ID_COUNTERS_V1, NVTX_COUNTER_SEMANTIC_VERSION, NULL},
         .unit = "B",
@@ -248,9 +239,8 @@ static void a_schema_is_told_with_its_entries(void **state)
     assert_true(ours > NVTX_PAYLOAD_SCHEMA_ID_DYNAMIC_START);
 }
 
-static void schemas_that_cannot_be_are_refused(void **state)
+UNIT_TEST_WITH(schemas_that_cannot_be_are_refused, forget, NULL)
 {
-    (void)state;
     const nvtxPayloadSchemaEntry_t entry = {.type = NVTX_PAYLOAD_ENTRY_TYPE_INT32};
     nvtxPayloadSchemaAttr_t attributes = {.type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC, .entries = &entry, .numEntries = 1};
 #define REGISTER_SCHEMA \
@@ -282,9 +272,8 @@ static char *edge(void)
     return pages + page;
 }
 
-static void more_entries_than_there_are_end_where_memory_does(void **state)
+UNIT_TEST_WITH(more_entries_than_there_are_end_where_memory_does, forget, NULL)
 {
-    (void)state;
     nvtxPayloadSchemaEntry_t *entries = (nvtxPayloadSchemaEntry_t *)(void *)edge() - 2;
     entries[0].type = entries[1].type = NVTX_PAYLOAD_ENTRY_TYPE_INT8;
     assert_true(register_schema(entries, SIZE_MAX, NVTX_PAYLOAD_SCHEMA_TYPE_STATIC, 0, 0) != 0);
@@ -299,9 +288,8 @@ static void mark(const nvtxPayloadData_t *payloads, size_t payload_count)
     (NULL, payloads, payload_count);
 }
 
-static void payloads_are_copied_byte_for_byte(void **state)
+UNIT_TEST_WITH(payloads_are_copied_byte_for_byte, forget, NULL)
 {
-    (void)state;
     const nvtxPayloadSchemaEntry_t entry = {.type = NVTX_PAYLOAD_ENTRY_TYPE_CSTRING, .arrayOrUnionDetail = 4};
     const uint64_t schema = register_schema(&entry, 1, NVTX_PAYLOAD_SCHEMA_TYPE_STATIC, 4, 0);
     const nvtxPayloadData_t payloads[] = {
@@ -320,9 +308,8 @@ static void payloads_are_copied_byte_for_byte(void **state)
     }
 }
 
-static void what_is_not_there_is_survived(void **state)
+UNIT_TEST_WITH(what_is_not_there_is_survived, forget, NULL)
 {
-    (void)state;
     char *end = edge();
     strcpy(end - 4, "end");
     const nvtxPayloadData_t payloads[] = {{NVTX_PAYLOAD_ENTRY_TYPE_INT32, 4, NULL},
@@ -340,9 +327,8 @@ static void what_is_not_there_is_survived(void **state)
     assert_int_equal(event.payload_type, 0);
 }
 
-static void more_payloads_than_are_kept_are_counted(void **state)
+UNIT_TEST_WITH(more_payloads_than_are_kept_are_counted, forget, NULL)
 {
-    (void)state;
     static nvtxPayloadData_t payloads[PAYLOAD_BLOBS_MAX + 9];
     for (unsigned i = 0; i < PAYLOAD_BLOBS_MAX + 9; i++)
         payloads[i] = (nvtxPayloadData_t){NVTX_PAYLOAD_ENTRY_TYPE_INT8, 1, "x"};
@@ -353,9 +339,8 @@ static void more_payloads_than_are_kept_are_counted(void **state)
     assert_int_equal(last->piece.size, 9);
 }
 
-static void pointers_are_followed_as_the_schema_says(void **state)
+UNIT_TEST_WITH(pointers_are_followed_as_the_schema_says, forget, NULL)
 {
-    (void)state;
     const nvtxPayloadSchemaEntry_t inner_entry = {.type = NVTX_PAYLOAD_ENTRY_TYPE_CSTRING};
     const uint64_t inner = register_schema(&inner_entry, 1, NVTX_PAYLOAD_SCHEMA_TYPE_STATIC, 8, 0);
     const nvtxPayloadSchemaEntry_t entries[] = {
@@ -384,9 +369,8 @@ static void pointers_are_followed_as_the_schema_says(void **state)
     assert_int_equal(nth(SPOOL_RECORD_NVTX_PIECE, 4)->flags, SPOOL_NVTX_PIECE_STRING);
 }
 
-static void lists_that_do_not_end_are_left(void **state)
+UNIT_TEST_WITH(lists_that_do_not_end_are_left, forget, NULL)
 {
-    (void)state;
     const uint64_t id = NVTX_PAYLOAD_SCHEMA_ID_STATIC_START + 77;
     const nvtxPayloadSchemaEntry_t entries[] = {
         {.type = id, .flags = NVTX_PAYLOAD_ENTRY_FLAG_POINTER | NVTX_PAYLOAD_ENTRY_FLAG_DEEP_COPY},
@@ -403,9 +387,8 @@ static void lists_that_do_not_end_are_left(void **state)
     assert_true(heard_count < 2 * NVTX_PAYLOAD_ENTRY_TYPE_UNION_SELECTOR);
 }
 
-static void messages_categories_and_colours_are_the_events(void **state)
+UNIT_TEST_WITH(messages_categories_and_colours_are_the_events, forget, NULL)
 {
-    (void)state;
     const nvtxPayloadSchemaEntry_t entries[] = {
         {.type = NVTX_PAYLOAD_ENTRY_TYPE_CSTRING, .flags = NVTX_PAYLOAD_ENTRY_FLAG_EVENT_MESSAGE},
         {.type = NVTX_PAYLOAD_ENTRY_TYPE_CATEGORY},
@@ -454,9 +437,8 @@ static int64_t tick(void *data)
     return ticks += *(const int64_t *)data;
 }
 
-static void clocks_are_read_beside_the_traces(void **state)
+UNIT_TEST_WITH(clocks_are_read_beside_the_traces, forget, NULL)
 {
-    (void)state;
     static int64_t step = 5;
     const nvtxTimeDomainAttr_t attributes = {.timestampTypeId = NVTX_TIMESTAMP_TYPE_CPU_CLOCK_GETTIME_MONOTONIC};
     uint64_t id =
@@ -476,9 +458,8 @@ static void clocks_are_read_beside_the_traces(void **state)
     (NULL, id, 1, NULL, 9);
 }
 
-static void batches_are_cut_into_records(void **state)
+UNIT_TEST_WITH(batches_are_cut_into_records, forget, NULL)
 {
-    (void)state;
     enum { COUNT = 3000 };
     static int64_t times[COUNT];
     const nvtxPayloadSchemaEntry_t entry = {.type = NVTX_PAYLOAD_ENTRY_TYPE_INT64};
@@ -515,9 +496,8 @@ static uint64_t register_counter(uint64_t schema)
     return COUNTERS(uint64_t, nvtxCounterRegister, nvtxDomainHandle_t, const nvtxCounterAttr_t *)(NULL, &attributes);
 }
 
-static void samples_are_told_with_their_counter(void **state)
+UNIT_TEST_WITH(samples_are_told_with_their_counter, forget, NULL)
 {
-    (void)state;
     uint64_t id = register_counter(NVTX_PAYLOAD_ENTRY_TYPE_INT16);
     const int16_t value = -3;
     assert_string_equal(nth(SPOOL_RECORD_NVTX_COUNTER, 0)->text, "counter");
@@ -534,9 +514,8 @@ static void samples_are_told_with_their_counter(void **state)
                      0);
 }
 
-static void batches_of_samples_keep_their_times(void **state)
+UNIT_TEST_WITH(batches_of_samples_keep_their_times, forget, NULL)
 {
-    (void)state;
     const int16_t values[] = {1, 2, 3, 4};
     const int64_t times[] = {10, 20, 30};
     nvtxCounterBatch_t batch = {.counterId = register_counter(NVTX_PAYLOAD_ENTRY_TYPE_INT16),
@@ -565,9 +544,8 @@ static void batches_of_samples_keep_their_times(void **state)
     assert_int_equal(count(SPOOL_RECORD_NVTX_SAMPLE), 2);
 }
 
-static void heaps_and_regions_have_handles(void **state)
+UNIT_TEST_WITH(heaps_and_regions_have_handles, forget, NULL)
 {
-    (void)state;
     static char pool[64];
     const nvtxMemVirtualRangeDesc_t range = {sizeof(pool), pool};
     nvtxMemHeapDesc_t desc = {.extCompatID = NVTX_EXT_COMPATID_MEM,
@@ -611,9 +589,8 @@ static void heaps_and_regions_have_handles(void **state)
 
 /* --- fork --- */
 
-static void definitions_are_told_again(void **state)
+UNIT_TEST_WITH(definitions_are_told_again, forget, NULL)
 {
-    (void)state;
     const nvtxScopeAttr_t scope = {.structSize = sizeof(scope), .path = "a/path"};
     PAYLOAD(uint64_t, nvtxScopeRegister, nvtxDomainHandle_t, const nvtxScopeAttr_t *)(NULL, &scope);
     forget(NULL);
@@ -623,27 +600,4 @@ static void definitions_are_told_again(void **state)
     assert_int_equal(count(SPOOL_RECORD_NVTX_PIECE), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(every_function_of_the_headers_is_ours, forget),
-        cmocka_unit_test_setup(tables_that_are_shorter_or_of_others_are_respected, forget),
-        cmocka_unit_test_setup(our_numbers_are_those_of_the_headers, forget),
-        cmocka_unit_test_setup(a_schema_is_told_with_its_entries, forget),
-        cmocka_unit_test_setup(schemas_that_cannot_be_are_refused, forget),
-        cmocka_unit_test_setup(more_entries_than_there_are_end_where_memory_does, forget),
-        cmocka_unit_test_setup(payloads_are_copied_byte_for_byte, forget),
-        cmocka_unit_test_setup(what_is_not_there_is_survived, forget),
-        cmocka_unit_test_setup(more_payloads_than_are_kept_are_counted, forget),
-        cmocka_unit_test_setup(pointers_are_followed_as_the_schema_says, forget),
-        cmocka_unit_test_setup(lists_that_do_not_end_are_left, forget),
-        cmocka_unit_test_setup(messages_categories_and_colours_are_the_events, forget),
-        cmocka_unit_test_setup(clocks_are_read_beside_the_traces, forget),
-        cmocka_unit_test_setup(batches_are_cut_into_records, forget),
-        cmocka_unit_test_setup(samples_are_told_with_their_counter, forget),
-        cmocka_unit_test_setup(batches_of_samples_keep_their_times, forget),
-        cmocka_unit_test_setup(heaps_and_regions_have_handles, forget),
-        cmocka_unit_test_setup(definitions_are_told_again, forget),
-    };
-    return cmocka_run_group_tests_name("nvtx extensions", tests, attach, NULL);
-}
+UNIT_MAIN(attach, NULL)

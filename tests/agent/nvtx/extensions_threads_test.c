@@ -7,8 +7,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "agent/nvtx/definitions.h"
-#include "agent/nvtx/domains.h"
 #include "agent/dispatch/registry.h"
 #include "tests/unit.h"
 #include "common/payload.h"

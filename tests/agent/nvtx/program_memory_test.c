@@ -1,8 +1,8 @@
-#include "agent/nvtx/program_memory.h"
+#include "agent/nvtx/nvtx.h"
 
 #include <sys/mman.h>
 
-#include "common/page.h"
+#include "common/memory.h"
 #include "tests/unit.h"
 
 static uint64_t address_of(const void *at)
@@ -10,9 +10,8 @@ static uint64_t address_of(const void *at)
     return (uint64_t)(uintptr_t)at;
 }
 
-static void memory_is_readable_up_to_the_page_that_is_not(void **state)
+UNIT_TEST(memory_is_readable_up_to_the_page_that_is_not)
 {
-    (void)state;
     size_t page = page_bytes();
     char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(pages, MAP_FAILED);
@@ -26,18 +25,10 @@ static void memory_is_readable_up_to_the_page_that_is_not(void **state)
 }
 
 /* A program may put a small number where NVTX expects a pointer. */
-static void the_first_page_is_not_readable(void **state)
+UNIT_TEST(the_first_page_is_not_readable)
 {
-    (void)state;
     for (uint64_t at = 0; at < 16; at++)
         assert_int_equal(program_readable(at, 8), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_is_readable_up_to_the_page_that_is_not),
-        cmocka_unit_test(the_first_page_is_not_readable),
-    };
-    return cmocka_run_group_tests_name("agent/nvtx/program_memory", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -12,9 +12,8 @@ static struct gputrace_call find(void)
     return call;
 }
 
-static void test_it_is_this_threads(void **state)
+UNIT_TEST(test_it_is_this_threads)
 {
-    (void)state;
     fake_driver_start(FAKE_CONTEXT_A);
     assert_ptr_equal(find().context, FAKE_CONTEXT_A);
     fake_driver_enter(FAKE_CONTEXT_B);
@@ -22,20 +21,12 @@ static void test_it_is_this_threads(void **state)
     assert_int_equal(find().device, GPUTRACE_NO_DEVICE); /* CUPTI, which knows it, is not here */
 }
 
-static void test_where_none_is_current_the_call_has_none(void **state)
+UNIT_TEST(test_where_none_is_current_the_call_has_none)
 {
-    (void)state;
     fake_driver_start(NULL);
     assert_null(find().context);
     assert_int_equal(find().device, GPUTRACE_NO_DEVICE);
     assert_int_equal(find().context_id, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_it_is_this_threads),
-        cmocka_unit_test(test_where_none_is_current_the_call_has_none),
-    };
-    return cmocka_run_group_tests_name("agent/ranges/current_context", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

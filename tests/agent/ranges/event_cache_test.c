@@ -41,17 +41,15 @@ static unsigned created(void)
     return __atomic_load_n(&fake_driver_asked.created, __ATOMIC_RELAXED);
 }
 
-static int start(void **state)
+UNIT_FIXTURE(start)
 {
-    (void)state;
     fake_driver_start(FAKE_CONTEXT_A);
     return 0;
 }
 
 /* Nothing may be left: leaks would be seen. */
-static int end(void **state)
+UNIT_FIXTURE(end)
 {
-    (void)state;
     for (unsigned i = 0; i < OUT_MAX; i++)
         if (out_now[i])
             give_back(out_now[i]);
@@ -92,9 +90,8 @@ static void *take_and_give_back(void *context)
 
 /* --- tests --- */
 
-static void an_event_that_came_home_is_used_again(void **state)
+UNIT_TEST_WITH(an_event_that_came_home_is_used_again, start, end)
 {
-    (void)state;
     event first = take(FAKE_CONTEXT_A, false);
     CUevent made = first->event;
     give_back(first);
@@ -106,9 +103,8 @@ static void an_event_that_came_home_is_used_again(void **state)
     assert_int_equal(created(), 1);
 }
 
-static void events_that_are_out_differ(void **state)
+UNIT_TEST_WITH(events_that_are_out_differ, start, end)
 {
-    (void)state;
     event one = take(FAKE_CONTEXT_A, false), two = take(FAKE_CONTEXT_A, false);
     assert_ptr_not_equal(one->event, two->event);
     give_back(one);
@@ -118,9 +114,8 @@ static void events_that_are_out_differ(void **state)
     assert_int_equal(created(), 2);
 }
 
-static void timing_and_other_events_are_apart(void **state)
+UNIT_TEST_WITH(timing_and_other_events_are_apart, start, end)
 {
-    (void)state;
     event timing = take(FAKE_CONTEXT_A, true);
     assert_true(fake_event_timing(timing->event));
     give_back(timing);
@@ -133,9 +128,8 @@ static void timing_and_other_events_are_apart(void **state)
     assert_int_equal(created(), 2);
 }
 
-static void every_context_has_its_own(void **state)
+UNIT_TEST_WITH(every_context_has_its_own, start, end)
 {
-    (void)state;
     event a = take(FAKE_CONTEXT_A, false), b = take(FAKE_CONTEXT_B, false);
     assert_ptr_equal(fake_event_context(a->event), FAKE_CONTEXT_A);
     assert_ptr_equal(fake_event_context(b->event), FAKE_CONTEXT_B);
@@ -147,9 +141,8 @@ static void every_context_has_its_own(void **state)
     assert_ptr_equal(take(FAKE_CONTEXT_A, false)->event, of_a);
 }
 
-static void no_context_means_the_current_one(void **state)
+UNIT_TEST_WITH(no_context_means_the_current_one, start, end)
 {
-    (void)state;
     assert_ptr_equal(fake_event_context(take(NULL, false)->event), FAKE_CONTEXT_A);
     fake_driver_enter(FAKE_CONTEXT_B);
     assert_ptr_equal(fake_event_context(take(NULL, false)->event), FAKE_CONTEXT_B);
@@ -157,9 +150,8 @@ static void no_context_means_the_current_one(void **state)
     assert_null(event_cache_take(NULL, false));
 }
 
-static void every_thread_has_its_own(void **state)
+UNIT_TEST_WITH(every_thread_has_its_own, start, end)
 {
-    (void)state;
     event mine = take(FAKE_CONTEXT_A, false);
     CUevent made = mine->event;
     give_back(mine);
@@ -168,9 +160,8 @@ static void every_thread_has_its_own(void **state)
     give_back(theirs);
 }
 
-static void an_event_goes_home_from_any_thread(void **state)
+UNIT_TEST_WITH(an_event_goes_home_from_any_thread, start, end)
 {
-    (void)state;
     event mine = take(FAKE_CONTEXT_A, false);
     CUevent made = mine->event;
     on_a_thread(give_one_back, (void *)(uintptr_t)mine);
@@ -179,9 +170,8 @@ static void an_event_goes_home_from_any_thread(void **state)
 }
 
 /* The cache outlives its thread, and the next thread takes it over, with what is at home. */
-static void the_cache_of_a_thread_that_ended_is_taken_over(void **state)
+UNIT_TEST_WITH(the_cache_of_a_thread_that_ended_is_taken_over, start, end)
 {
-    (void)state;
     give_back(take(FAKE_CONTEXT_A, false)); /* this thread has one already */
     event theirs = on_a_thread(take_one, FAKE_CONTEXT_A);
     CUevent made = theirs->event;
@@ -192,9 +182,8 @@ static void the_cache_of_a_thread_that_ended_is_taken_over(void **state)
     assert_int_equal(created(), 2);
 }
 
-static void an_event_comes_home_to_a_cache_that_was_taken_over(void **state)
+UNIT_TEST_WITH(an_event_comes_home_to_a_cache_that_was_taken_over, start, end)
 {
-    (void)state;
     event theirs = on_a_thread(take_one, FAKE_CONTEXT_A);
     CUevent made = theirs->event;
     event mine = take(FAKE_CONTEXT_A, false); /* this thread takes it over, with the event out */
@@ -203,9 +192,8 @@ static void an_event_comes_home_to_a_cache_that_was_taken_over(void **state)
     assert_ptr_equal(take(FAKE_CONTEXT_A, false)->event, made);
 }
 
-static void events_of_a_context_that_is_gone_are_forgotten(void **state)
+UNIT_TEST_WITH(events_of_a_context_that_is_gone_are_forgotten, start, end)
 {
-    (void)state;
     event kept = take(FAKE_CONTEXT_A, false), out = take(FAKE_CONTEXT_A, false);
     event other = take(FAKE_CONTEXT_B, false), theirs = on_a_thread(take_one, FAKE_CONTEXT_A);
     CUevent gone[] = {kept->event, out->event, theirs->event}, of_b = other->event;
@@ -222,9 +210,8 @@ static void events_of_a_context_that_is_gone_are_forgotten(void **state)
     assert_ptr_equal(take(FAKE_CONTEXT_B, false)->event, of_b);
 }
 
-static void an_event_given_back_twice_is_at_home_once(void **state)
+UNIT_TEST_WITH(an_event_given_back_twice_is_at_home_once, start, end)
 {
-    (void)state;
     event one = take(FAKE_CONTEXT_A, false);
     give_back(one);
     give_back(one);
@@ -233,9 +220,8 @@ static void an_event_given_back_twice_is_at_home_once(void **state)
     assert_ptr_not_equal(two->event, three->event);
 }
 
-static void what_cuda_refuses_is_not_given(void **state)
+UNIT_TEST_WITH(what_cuda_refuses_is_not_given, start, end)
 {
-    (void)state;
     fake_driver_says.create = CUDA_ERROR_OUT_OF_MEMORY;
     assert_null(event_cache_take(FAKE_CONTEXT_A, false));
     fake_driver_says.create = CUDA_SUCCESS;
@@ -246,9 +232,8 @@ static void what_cuda_refuses_is_not_given(void **state)
 }
 
 /* A capture that goes on meanwhile is not broken, and the thread's mode is as before. */
-static void events_are_made_in_the_relaxed_mode(void **state)
+UNIT_TEST_WITH(events_are_made_in_the_relaxed_mode, start, end)
 {
-    (void)state;
     assert_int_equal(fake_event_mode(take(FAKE_CONTEXT_A, false)->event), CU_STREAM_CAPTURE_MODE_RELAXED);
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
     fake_driver.cuThreadExchangeStreamCaptureMode(&mode);
@@ -275,9 +260,8 @@ static CUresult look_and_create(CUevent *made, unsigned flags)
     return fake_driver.cuEventCreate(made, flags);
 }
 
-static void making_one_is_nobodys_business(void **state)
+UNIT_TEST_WITH(making_one_is_nobodys_business, start, end)
 {
-    (void)state;
     struct driver looking = fake_driver;
     looking.cuEventCreate = look_and_create;
     driver_replace(&looking);
@@ -299,9 +283,8 @@ static void making_one_is_nobodys_business(void **state)
     registry_clear(REGISTRY_LIBRARY, REGISTRY_plugin_window);
 }
 
-static void a_forked_child_starts_empty(void **state)
+UNIT_TEST_WITH(a_forked_child_starts_empty, start, end)
 {
-    (void)state;
     event out = take(FAKE_CONTEXT_A, false), kept = take(FAKE_CONTEXT_A, false);
     CUevent parents[] = {out->event, kept->event};
     give_back(kept);
@@ -349,9 +332,8 @@ static void *let_contexts_go(void *done)
     return NULL;
 }
 
-static void many_threads_pass_events_on(void **state)
+UNIT_TEST_WITH(many_threads_pass_events_on, start, end)
 {
-    (void)state;
     pthread_t threads[THREADS], other;
     bool done = false;
     assert_int_equal(pthread_create(&other, NULL, let_contexts_go, &done), 0);
@@ -375,25 +357,4 @@ static void many_threads_pass_events_on(void **state)
     assert_true(created() <= 4 * (SLOTS + THREADS) * THREADS);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(an_event_that_came_home_is_used_again, start, end),
-        cmocka_unit_test_setup_teardown(events_that_are_out_differ, start, end),
-        cmocka_unit_test_setup_teardown(timing_and_other_events_are_apart, start, end),
-        cmocka_unit_test_setup_teardown(every_context_has_its_own, start, end),
-        cmocka_unit_test_setup_teardown(no_context_means_the_current_one, start, end),
-        cmocka_unit_test_setup_teardown(every_thread_has_its_own, start, end),
-        cmocka_unit_test_setup_teardown(an_event_goes_home_from_any_thread, start, end),
-        cmocka_unit_test_setup_teardown(the_cache_of_a_thread_that_ended_is_taken_over, start, end),
-        cmocka_unit_test_setup_teardown(an_event_comes_home_to_a_cache_that_was_taken_over, start, end),
-        cmocka_unit_test_setup_teardown(events_of_a_context_that_is_gone_are_forgotten, start, end),
-        cmocka_unit_test_setup_teardown(an_event_given_back_twice_is_at_home_once, start, end),
-        cmocka_unit_test_setup_teardown(what_cuda_refuses_is_not_given, start, end),
-        cmocka_unit_test_setup_teardown(events_are_made_in_the_relaxed_mode, start, end),
-        cmocka_unit_test_setup_teardown(making_one_is_nobodys_business, start, end),
-        cmocka_unit_test_setup_teardown(a_forked_child_starts_empty, start, end),
-        cmocka_unit_test_setup_teardown(many_threads_pass_events_on, start, end),
-    };
-    return cmocka_run_group_tests_name("agent/ranges/event_cache", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -6,9 +6,8 @@
 
 static char *directory;
 
-static int open_stock(void **state)
+UNIT_FIXTURE(open_stock)
 {
-    (void)state;
     directory = new_directory();
     if (!spool_file_open(directory, 7))
         return -1;
@@ -17,9 +16,8 @@ static int open_stock(void **state)
     return first == NULL;
 }
 
-static int remove_spool(void **state)
+UNIT_FIXTURE(remove_spool)
 {
-    (void)state;
     remove_directory(directory);
     return 0;
 }
@@ -36,9 +34,8 @@ static uint64_t file_bytes(void)
     return __atomic_load_n(&spool_file_header()->formatted, __ATOMIC_ACQUIRE);
 }
 
-static void a_whole_segment_is_ready_for_either(void **state)
+UNIT_TEST(a_whole_segment_is_ready_for_either)
 {
-    (void)state;
     struct spool_chunk *cupti = take(SPOOL_CUPTI), *records = take(SPOOL_RECORDS);
     assert_int_equal(cupti->bytes, SPOOL_SEGMENT_BYTES);
     assert_int_equal(records->bytes, SPOOL_SEGMENT_BYTES);
@@ -48,9 +45,8 @@ static void a_whole_segment_is_ready_for_either(void **state)
     chunk_pool_add(records);
 }
 
-static void the_smallest_that_is_large_enough_goes_first(void **state)
+UNIT_TEST(the_smallest_that_is_large_enough_goes_first)
 {
-    (void)state;
     struct spool_chunk *first = take(SPOOL_CUPTI), *second = take(SPOOL_CUPTI);
     struct spool_chunk *larger = segment_cut(first, SPOOL_SEGMENT_BYTES - 2 * CUPTI_CHUNK_BYTES_MIN);
     struct spool_chunk *smaller = segment_cut(second, SPOOL_SEGMENT_BYTES - CUPTI_CHUNK_BYTES_MIN);
@@ -64,9 +60,8 @@ static void the_smallest_that_is_large_enough_goes_first(void **state)
     segment_drop(smaller);
 }
 
-static void what_is_too_small_for_cupti_is_left_to_records(void **state)
+UNIT_TEST(what_is_too_small_for_cupti_is_left_to_records)
 {
-    (void)state;
     struct spool_chunk *records = take(SPOOL_RECORDS);
     struct spool_chunk *rest = segment_cut(records, SPOOL_SEGMENT_BYTES - RECORDS_CHUNK_BYTES);
     chunk_pool_add(rest);
@@ -79,9 +74,8 @@ static void what_is_too_small_for_cupti_is_left_to_records(void **state)
 }
 
 /* A segment is drained as a whole: what is not CUPTI's does not lie in those of CUPTI while there are others. */
-static void a_segment_for_others_is_left_alone(void **state)
+UNIT_TEST(a_segment_for_others_is_left_alone)
 {
-    (void)state;
     struct spool_chunk *cupti = take(SPOOL_CUPTI);
     struct spool_chunk *rest = segment_cut(cupti, SPOOL_SEGMENT_BYTES - CUPTI_CHUNK_BYTES_MIN);
     chunk_pool_add(rest);
@@ -93,9 +87,8 @@ static void a_segment_for_others_is_left_alone(void **state)
     chunk_pool_add(records);
 }
 
-static void what_is_taken_is_cut_and_the_rest_is_ready_at_once(void **state)
+UNIT_TEST(what_is_taken_is_cut_and_the_rest_is_ready_at_once)
 {
-    (void)state;
     struct spool_chunk *first = chunk_pool_take(SPOOL_RECORDS, 1024, 4096),
                        *second = chunk_pool_take(SPOOL_RECORDS, 1024, 4096);
     assert_int_equal(first->bytes, 4096);
@@ -112,9 +105,8 @@ static void what_is_taken_is_cut_and_the_rest_is_ready_at_once(void **state)
 }
 
 /* Rests of thousands of threads that have ended are used again, all of them. */
-static void many_small_rests_are_kept(void **state)
+UNIT_TEST(many_small_rests_are_kept)
 {
-    (void)state;
     enum { COUNT = 2000, MARK = 77 };
     static struct spool_chunk *chunks[COUNT];
     unsigned again = 0;
@@ -136,9 +128,8 @@ static void many_small_rests_are_kept(void **state)
 }
 
 /* Their segments stay mapped for them. */
-static void small_rests_of_many_segments_are_let_go(void **state)
+UNIT_TEST(small_rests_of_many_segments_are_let_go)
 {
-    (void)state;
     enum { COUNT = 200 };
     static struct spool_chunk *chunks[COUNT];
     unsigned kept = 0;
@@ -168,9 +159,8 @@ static void *ask(void *context)
 }
 
 /* One makes the file grow, and the others take what it got. */
-static void threads_that_ask_at_once_do_not_grow_the_file_each(void **state)
+UNIT_TEST(threads_that_ask_at_once_do_not_grow_the_file_each)
 {
-    (void)state;
     enum { COUNT = 200 };
     static struct asking threads[COUNT];
     pthread_barrier_t begin;
@@ -187,25 +177,10 @@ static void threads_that_ask_at_once_do_not_grow_the_file_each(void **state)
     assert_true(file_bytes() <= before + 20 * SPOOL_SEGMENT_BYTES);
 }
 
-static void nothing_may_be_put(void **state)
+UNIT_TEST(nothing_may_be_put)
 {
-    (void)state;
     chunk_pool_add(NULL);
     assert_non_null(take(SPOOL_RECORDS));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_whole_segment_is_ready_for_either),
-        cmocka_unit_test(the_smallest_that_is_large_enough_goes_first),
-        cmocka_unit_test(what_is_too_small_for_cupti_is_left_to_records),
-        cmocka_unit_test(a_segment_for_others_is_left_alone),
-        cmocka_unit_test(what_is_taken_is_cut_and_the_rest_is_ready_at_once),
-        cmocka_unit_test(many_small_rests_are_kept),
-        cmocka_unit_test(small_rests_of_many_segments_are_let_go),
-        cmocka_unit_test(threads_that_ask_at_once_do_not_grow_the_file_each),
-        cmocka_unit_test(nothing_may_be_put),
-    };
-    return cmocka_run_group_tests_name("agent/spool/chunk_pool", tests, open_stock, remove_spool);
-}
+UNIT_MAIN(open_stock, remove_spool)

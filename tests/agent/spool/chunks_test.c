@@ -11,15 +11,13 @@
 #include "agent/dispatch/fork_watch.h"
 #include "tests/agent/spool/test_spool.h"
 
-static int open_spool(void **state)
+UNIT_FIXTURE(open_spool)
 {
-    (void)state;
     return open_test_spool(7);
 }
 
-static void header_tells_who_wrote_it(void **state)
+UNIT_TEST(header_tells_who_wrote_it)
 {
-    (void)state;
     struct reading reading = read_spool(directory, getpid());
     const struct spool_header *header = header_of(&reading);
     assert_memory_equal(header->magic, SPOOL_MAGIC, 8);
@@ -37,9 +35,8 @@ static void header_tells_who_wrote_it(void **state)
     assert_int_equal(status.st_mode & 0777, 0600);
 }
 
-static void cupti_chunks_are_aligned_blank_and_large(void **state)
+UNIT_TEST(cupti_chunks_are_aligned_blank_and_large)
 {
-    (void)state;
     struct spool_chunk *chunk = chunk_take(SPOOL_CUPTI);
     assert_non_null(chunk);
     assert_int_equal((uintptr_t)chunk_data(chunk) % SPOOL_ALIGN, 0);
@@ -50,9 +47,8 @@ static void cupti_chunks_are_aligned_blank_and_large(void **state)
     chunk_done(chunk, 0);
 }
 
-static void what_is_not_used_is_handed_out_again(void **state)
+UNIT_TEST(what_is_not_used_is_handed_out_again)
 {
-    (void)state;
     struct spool_chunk *first = chunk_take(SPOOL_CUPTI);
     memset(chunk_data(first), 'x', 1000);
     chunk_done(first, 1000);
@@ -69,18 +65,16 @@ static void what_is_not_used_is_handed_out_again(void **state)
     assert_true(done >= 2);
 }
 
-static void a_record_chunk_is_a_small_piece(void **state)
+UNIT_TEST(a_record_chunk_is_a_small_piece)
 {
-    (void)state;
     struct spool_chunk *chunk = chunk_take(SPOOL_RECORDS);
     assert_int_equal(chunk->bytes, RECORDS_CHUNK_BYTES);
     assert_int_equal(chunk->thread, gettid());
     chunk_done(chunk, 8);
 }
 
-static void the_stock_never_runs_dry(void **state)
+UNIT_TEST(the_stock_never_runs_dry)
 {
-    (void)state;
     enum { COUNT = 200 };
     struct spool_chunk *chunks[COUNT];
     for (unsigned i = 0; i < COUNT; i++) {
@@ -93,9 +87,8 @@ static void the_stock_never_runs_dry(void **state)
         chunk_done(chunks[i], chunk_room(chunks[i]));
 }
 
-static void without_room_there_is_no_chunk_and_no_death(void **state)
+UNIT_TEST(without_room_there_is_no_chunk_and_no_death)
 {
-    (void)state;
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
@@ -117,9 +110,8 @@ static void without_room_there_is_no_chunk_and_no_death(void **state)
     assert_in_range(WEXITSTATUS(status), 1, 3);
 }
 
-static void a_forked_child_cannot_touch_the_parents_spool(void **state)
+UNIT_TEST(a_forked_child_cannot_touch_the_parents_spool)
 {
-    (void)state;
     struct spool_chunk *chunk = chunk_take(SPOOL_CUPTI);
     uint32_t before = fork_generation();
     fflush(NULL);
@@ -156,9 +148,8 @@ static void *fill_chunks(void *last)
 }
 
 /* Ends the spool: the last test. */
-static void a_removed_file_is_given_back_while_threads_record(void **state)
+UNIT_TEST(a_removed_file_is_given_back_while_threads_record)
 {
-    (void)state;
     enum { THREADS = 4, MORE = 50 << 20 };
     pthread_t threads[THREADS];
     struct spool_chunk *last[THREADS];
@@ -191,17 +182,4 @@ static void a_removed_file_is_given_back_while_threads_record(void **state)
     close(fd);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(header_tells_who_wrote_it),
-        cmocka_unit_test(cupti_chunks_are_aligned_blank_and_large),
-        cmocka_unit_test(what_is_not_used_is_handed_out_again),
-        cmocka_unit_test(a_record_chunk_is_a_small_piece),
-        cmocka_unit_test(the_stock_never_runs_dry),
-        cmocka_unit_test(without_room_there_is_no_chunk_and_no_death),
-        cmocka_unit_test(a_forked_child_cannot_touch_the_parents_spool),
-        cmocka_unit_test(a_removed_file_is_given_back_while_threads_record),
-    };
-    return cmocka_run_group_tests_name("agent/spool/chunks", tests, open_spool, remove_spool);
-}
+UNIT_MAIN(open_spool, remove_spool)

@@ -6,9 +6,8 @@
 #include "tests/agent/spool/test_spool.h"
 #include "common/settings.h"
 
-static int open_spool(void **state)
+UNIT_FIXTURE(open_spool)
 {
-    (void)state;
     return open_test_spool(TRACE_DEFAULT) | crash_chunk_open() | crash_chunk_subscribe(TRACE_DEFAULT);
 }
 
@@ -42,9 +41,8 @@ static unsigned open_count(void)
     return count;
 }
 
-static void the_table_stands_in_the_spool_from_the_start(void **state)
+UNIT_TEST(the_table_stands_in_the_spool_from_the_start)
 {
-    (void)state;
     struct reading reading = read_spool(directory, getpid());
     assert_int_equal(count_records(&reading, SPOOL_RECORD_OPEN_CALL), CRASH_CHUNK_CALLS);
     assert_int_equal(open_count(), 0);
@@ -53,9 +51,8 @@ static void the_table_stands_in_the_spool_from_the_start(void **state)
     assert_int_equal(count_records(&reading, SPOOL_RECORD_OPEN_CALL), CRASH_CHUNK_CALLS);
 }
 
-static void a_call_is_open_until_it_returns(void **state)
+UNIT_TEST(a_call_is_open_until_it_returns)
 {
-    (void)state;
     unsigned count;
     publish(false, 17, 5, 99);
     const struct spool_open_call *call = open_calls(&count, 0);
@@ -72,9 +69,8 @@ static void a_call_is_open_until_it_returns(void **state)
     assert_int_equal(open_count(), 0);
 }
 
-static void of_calls_within_calls_the_outermost_is_told(void **state)
+UNIT_TEST(of_calls_within_calls_the_outermost_is_told)
 {
-    (void)state;
     unsigned count;
     publish(false, 20, 6, 99);
     publish(false, 21, 6, 99);
@@ -86,9 +82,8 @@ static void of_calls_within_calls_the_outermost_is_told(void **state)
     assert_int_equal(open_count(), 0);
 }
 
-static void one_whose_end_is_not_heard_of_ends_with_the_next(void **state)
+UNIT_TEST(one_whose_end_is_not_heard_of_ends_with_the_next)
 {
-    (void)state;
     unsigned count;
     publish(false, 22, 7, 99);
     publish(false, 23, 8, 99);
@@ -110,9 +105,8 @@ static void *call_and_wait(void *number)
     return NULL;
 }
 
-static void every_thread_has_its_own(void **state)
+UNIT_TEST(every_thread_has_its_own)
 {
-    (void)state;
     pthread_t threads[THREADS];
     unsigned count, seen = 0;
     pthread_barrier_init(&inside, NULL, THREADS + 1);
@@ -134,9 +128,8 @@ static void every_thread_has_its_own(void **state)
 }
 
 /* A thread that dies while it writes leaves nothing of what it wrote. */
-static void what_is_not_committed_does_not_stand_there(void **state)
+UNIT_TEST(what_is_not_committed_does_not_stand_there)
 {
-    (void)state;
     struct spool_death *record = crash_chunk_begin(SPOOL_RECORD_DEATH, sizeof(*record), 77);
     assert_non_null(record);
     record->signal = 11;
@@ -153,9 +146,8 @@ static void what_is_not_committed_does_not_stand_there(void **state)
     assert_int_equal(death->head.time, 78);
 }
 
-static void there_is_no_more_room_than_there_is(void **state)
+UNIT_TEST(there_is_no_more_room_than_there_is)
 {
-    (void)state;
     unsigned names = 0;
     struct spool_pointer_name *record;
     while ((record = crash_chunk_begin(SPOOL_RECORD_POINTER_NAME, 4096, 1))) {
@@ -168,26 +160,12 @@ static void there_is_no_more_room_than_there_is(void **state)
     assert_int_equal(count_records(&reading, SPOOL_RECORD_POINTER_NAME), names);
 }
 
-static void after_a_fork_nothing_is_written(void **state)
+UNIT_TEST(after_a_fork_nothing_is_written)
 {
-    (void)state;
     crash_chunk_atfork_child();
     assert_null(crash_chunk_begin(SPOOL_RECORD_DEATH, sizeof(struct spool_death), 1));
     publish(false, 40, 200, 99);
     assert_int_equal(open_count(), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_table_stands_in_the_spool_from_the_start),
-        cmocka_unit_test(a_call_is_open_until_it_returns),
-        cmocka_unit_test(of_calls_within_calls_the_outermost_is_told),
-        cmocka_unit_test(one_whose_end_is_not_heard_of_ends_with_the_next),
-        cmocka_unit_test(every_thread_has_its_own),
-        cmocka_unit_test(what_is_not_committed_does_not_stand_there),
-        cmocka_unit_test(there_is_no_more_room_than_there_is),
-        cmocka_unit_test(after_a_fork_nothing_is_written),
-    };
-    return cmocka_run_group_tests_name("agent/spool/crash_chunk", tests, open_spool, remove_spool);
-}
+UNIT_MAIN(open_spool, remove_spool)

@@ -9,25 +9,22 @@ static struct descriptor descriptor;
 static char *directory;
 static char path[512];
 
-static int begin(void **state)
+UNIT_FIXTURE(begin)
 {
-    (void)state;
     directory = new_directory();
     snprintf(path, sizeof(path), "%s/file", directory);
     return descriptor_create(&descriptor, path);
 }
 
-static int end(void **state)
+UNIT_FIXTURE(end)
 {
-    (void)state;
     descriptor_close(&descriptor);
     remove_directory(directory);
     return 0;
 }
 
-static void it_stands_above_the_numbers_of_the_program(void **state)
+UNIT_TEST_WITH(it_stands_above_the_numbers_of_the_program, begin, end)
 {
-    (void)state;
     assert_true(descriptor.fd >= 512);
     int next = dup(STDERR_FILENO);
     assert_true(next < 100);
@@ -47,9 +44,8 @@ static void *make_another(void *other)
 }
 
 /* The table that threads share does not grow, for which the kernel would wait. */
-static void with_threads_it_stands_below_64(void **state)
+UNIT_TEST_WITH(with_threads_it_stands_below_64, begin, end)
 {
-    (void)state;
     struct descriptor other;
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, make_another, &other), 0);
@@ -58,26 +54,23 @@ static void with_threads_it_stands_below_64(void **state)
     descriptor_close(&other);
 }
 
-static void a_file_that_is_there_is_not_taken(void **state)
+UNIT_TEST_WITH(a_file_that_is_there_is_not_taken, begin, end)
 {
-    (void)state;
     struct descriptor other;
     assert_int_equal(descriptor_create(&other, path), -1);
     assert_int_equal(errno, EEXIST);
 }
 
-static void closed_it_is_opened_again(void **state)
+UNIT_TEST_WITH(closed_it_is_opened_again, begin, end)
 {
-    (void)state;
     close(descriptor.fd);
     assert_false(descriptor_is_ours(&descriptor));
     assert_true(descriptor_use(&descriptor) >= 0);
     assert_true(descriptor_is_ours(&descriptor));
 }
 
-static void a_number_that_is_another_files_is_left_to_it(void **state)
+UNIT_TEST_WITH(a_number_that_is_another_files_is_left_to_it, begin, end)
 {
-    (void)state;
     char name[600];
     snprintf(name, sizeof(name), "%s/other", directory);
     int other = open(name, O_RDWR | O_CREAT, 0600), number = descriptor.fd;
@@ -94,9 +87,8 @@ static void a_number_that_is_another_files_is_left_to_it(void **state)
     close(fd);
 }
 
-static void another_file_of_the_name_is_not_ours(void **state)
+UNIT_TEST_WITH(another_file_of_the_name_is_not_ours, begin, end)
 {
-    (void)state;
     close(descriptor.fd);
     unlink(path);
     int other = open(path, O_RDWR | O_CREAT, 0600);
@@ -119,9 +111,8 @@ static void *with_own_table(void *there)
     return descriptor_use(own) >= 0 && descriptor_is_ours(own) ? NULL : (void *)"the file cannot be opened";
 }
 
-static void a_table_of_a_threads_own_is_empty_and_holds_nothing(void **state)
+UNIT_TEST_WITH(a_table_of_a_threads_own_is_empty_and_holds_nothing, begin, end)
 {
-    (void)state;
     int ends[2];
     char byte;
     void *failure = NULL;
@@ -138,9 +129,8 @@ static void a_table_of_a_threads_own_is_empty_and_holds_nothing(void **state)
     close(ends[0]);
 }
 
-static void devices_are_found_as_long_as_one_is_open(void **state)
+UNIT_TEST(devices_are_found_as_long_as_one_is_open)
 {
-    (void)state;
     static const char full[] = "/dev/full";
     assert_false(descriptor_any_device(full));
     int first = open(full, O_RDONLY), second = open(full, O_RDONLY);
@@ -154,17 +144,4 @@ static void devices_are_found_as_long_as_one_is_open(void **state)
     assert_false(descriptor_any_device(full));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(it_stands_above_the_numbers_of_the_program, begin, end),
-        cmocka_unit_test_setup_teardown(with_threads_it_stands_below_64, begin, end),
-        cmocka_unit_test_setup_teardown(a_file_that_is_there_is_not_taken, begin, end),
-        cmocka_unit_test_setup_teardown(closed_it_is_opened_again, begin, end),
-        cmocka_unit_test_setup_teardown(a_number_that_is_another_files_is_left_to_it, begin, end),
-        cmocka_unit_test_setup_teardown(another_file_of_the_name_is_not_ours, begin, end),
-        cmocka_unit_test_setup_teardown(a_table_of_a_threads_own_is_empty_and_holds_nothing, begin, end),
-        cmocka_unit_test(devices_are_found_as_long_as_one_is_open),
-    };
-    return cmocka_run_group_tests_name("agent/spool/descriptor", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -13,9 +13,8 @@
 
 enum { THREADS = 4, EACH = 300, ALL = THREADS * EACH };
 
-static int open_spool(void **state)
+UNIT_FIXTURE(open_spool)
 {
-    (void)state;
     return open_test_spool(7);
 }
 
@@ -152,9 +151,8 @@ static void every_chunk_was_seen_once(struct drainer *drainer)
 
 /* --- what shall hold --- */
 
-static void what_is_drained_at_once_is_used_again(void **state)
+UNIT_TEST(what_is_drained_at_once_is_used_again)
 {
-    (void)state;
     struct drainer *drainer = calloc(1, sizeof(*drainer));
     for (uint64_t i = 0; i < ALL; i++) {
         fill_chunk(SPOOL_CUPTI, i, 1 << 20);
@@ -166,9 +164,8 @@ static void what_is_drained_at_once_is_used_again(void **state)
 }
 
 /* ALL of them take 75 segments. */
-static void so_is_what_the_library_records_itself(void **state)
+UNIT_TEST(so_is_what_the_library_records_itself)
 {
-    (void)state;
     struct drainer *drainer = calloc(1, sizeof(*drainer));
     struct reading before = read_spool(directory, getpid());
     for (uint64_t i = 0; i < ALL; i++) {
@@ -181,9 +178,8 @@ static void so_is_what_the_library_records_itself(void **state)
     free(drainer);
 }
 
-static void nothing_is_lost_and_nothing_comes_twice(void **state)
+UNIT_TEST(nothing_is_lost_and_nothing_comes_twice)
 {
-    (void)state;
     static const unsigned pauses[] = {0, 500, 20000};
     for (unsigned i = 0; i < sizeof(pauses) / sizeof(*pauses); i++) {
         struct drainer *drainer = calloc(1, sizeof(*drainer));
@@ -212,9 +208,8 @@ static unsigned mapped_segments(void)
     return count;
 }
 
-static void what_nobody_drains_stays_in_the_file_and_not_in_memory(void **state)
+UNIT_TEST(what_nobody_drains_stays_in_the_file_and_not_in_memory)
 {
-    (void)state;
     struct drainer *drainer = calloc(1, sizeof(*drainer));
     for (uint64_t i = 0; i < ALL / 4; i++)
         fill_chunk(SPOOL_CUPTI, i, 1 << 20);
@@ -232,9 +227,8 @@ static void what_nobody_drains_stays_in_the_file_and_not_in_memory(void **state)
     free(drainer);
 }
 
-static void own_records_are_not_between_those_of_cupti(void **state)
+UNIT_TEST(own_records_are_not_between_those_of_cupti)
 {
-    (void)state;
     struct spool_chunk *cupti = chunk_take(SPOOL_CUPTI), *records = chunk_take(SPOOL_RECORDS);
     for (unsigned i = 0; i < 20; i++) { /* rests of both are there to be chosen */
         chunk_done(cupti, 1000);
@@ -258,14 +252,4 @@ static void own_records_are_not_between_those_of_cupti(void **state)
     free(types);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_drained_at_once_is_used_again),
-        cmocka_unit_test(so_is_what_the_library_records_itself),
-        cmocka_unit_test(nothing_is_lost_and_nothing_comes_twice),
-        cmocka_unit_test(what_nobody_drains_stays_in_the_file_and_not_in_memory),
-        cmocka_unit_test(own_records_are_not_between_those_of_cupti),
-    };
-    return cmocka_run_group_tests_name("agent/spool/draining", tests, open_spool, remove_spool);
-}
+UNIT_MAIN(open_spool, remove_spool)

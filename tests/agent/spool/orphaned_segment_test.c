@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "common/temporary_file.h"
+#include "common/memory.h"
 #include "agent/spool/spool_file.h"
 
 #define OFFSET SPOOL_HEADER_BYTES
@@ -20,11 +20,10 @@ static struct spool_chunk *chunk_at(uint64_t at)
     return (struct spool_chunk *)(void *)(segment + at);
 }
 
-static int begin(void **state)
+UNIT_FIXTURE(begin)
 {
-    (void)state;
     segment = aligned_alloc(SPOOL_ALIGN, SPOOL_SEGMENT_BYTES);
-    file = unnamed_file("/tmp");
+    file = temporary_file_open("/tmp");
     if (!segment || file < 0)
         return -1;
     memset(segment, 0, SPOOL_SEGMENT_BYTES);
@@ -50,9 +49,8 @@ static int begin(void **state)
     return 0;
 }
 
-static int end(void **state)
+UNIT_FIXTURE(end)
 {
-    (void)state;
     free(segment);
     return close(file);
 }
@@ -62,24 +60,21 @@ static int64_t missing(void)
     return orphaned_segment_missing(file, segment, OFFSET, record_bytes);
 }
 
-static void where_nothing_is_in_the_file_all_are_missing(void **state)
+UNIT_TEST_WITH(where_nothing_is_in_the_file_all_are_missing, begin, end)
 {
-    (void)state;
     assert_int_equal(sizeof(struct spool_record), 16);
     assert_int_equal(missing(), OWN + API);
     assert_int_equal(orphaned_segment_missing(-1, segment, OFFSET, record_bytes), OWN + API);
 }
 
-static void what_was_written_is_there(void **state)
+UNIT_TEST_WITH(what_was_written_is_there, begin, end)
 {
-    (void)state;
     assert_int_equal(orphaned_segment_write(file, segment, OFFSET), 0);
     assert_int_equal(missing(), 0);
 }
 
-static void records_that_came_since_are_missing(void **state)
+UNIT_TEST_WITH(records_that_came_since_are_missing, begin, end)
 {
-    (void)state;
     assert_int_equal(orphaned_segment_write(file, segment, OFFSET), 0);
     uint32_t *api = (uint32_t *)(void *)(chunk_at(OWN_CHUNK) + 1);
     for (unsigned i = API; i < API + 20; i++)
@@ -88,9 +83,8 @@ static void records_that_came_since_are_missing(void **state)
 }
 
 /* As when pages were written from the end on, and the one of the header found no room. */
-static void records_of_which_no_header_tells_are_missing(void **state)
+UNIT_TEST_WITH(records_of_which_no_header_tells_are_missing, begin, end)
 {
-    (void)state;
     struct spool_chunk header = *chunk_at(0);
     assert_int_equal(orphaned_segment_write(file, segment, OFFSET), 0);
     header.used = (uint64_t)(OWN - 9) * 32;
@@ -101,24 +95,12 @@ static void records_of_which_no_header_tells_are_missing(void **state)
     assert_int_equal(missing(), OWN);
 }
 
-static void damage_ends_the_count(void **state)
+UNIT_TEST_WITH(damage_ends_the_count, begin, end)
 {
-    (void)state;
     chunk_at(OWN_CHUNK)->bytes = SPOOL_SEGMENT_BYTES;
     assert_int_equal(missing(), OWN);
     chunk_at(0)->bytes = 0;
     assert_int_equal(missing(), 0);
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-    const struct CMUnitTest tests[] = {
-        TEST(where_nothing_is_in_the_file_all_are_missing),
-        TEST(what_was_written_is_there),
-        TEST(records_that_came_since_are_missing),
-        TEST(records_of_which_no_header_tells_are_missing),
-        TEST(damage_ends_the_count),
-    };
-    return cmocka_run_group_tests_name("agent/spool/orphaned_segment", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

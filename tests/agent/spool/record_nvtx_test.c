@@ -3,17 +3,15 @@
 #include "agent/dispatch/registry.h"
 #include "tests/agent/spool/test_spool.h"
 
-static int open_spool(void **state)
+UNIT_FIXTURE(open_spool)
 {
-    (void)state;
     int failed = open_test_spool(0) | record_nvtx_subscribe();
     recorder_switch(true, 1, "start");
     return failed;
 }
 
-static void what_is_plain_goes_into_the_small_record(void **state)
+UNIT_TEST(what_is_plain_goes_into_the_small_record)
 {
-    (void)state;
     struct gputrace_nvtx event = {.call.end = 5, .domain = 3, .message = text_of("a message")};
     registry_nvtx_push_publish(&event);
     event.string = 7; /* then the text is known */
@@ -33,9 +31,8 @@ static void what_is_plain_goes_into_the_small_record(void **state)
     assert_true(pop->head.flags == SPOOL_NVTX_POP && pop->length == 0 && pop->head.bytes == sizeof(*pop));
 }
 
-static void what_says_more_goes_into_the_large_one(void **state)
+UNIT_TEST(what_says_more_goes_into_the_large_one)
 {
-    (void)state;
     struct gputrace_nvtx events[] = {
         {.range = 1}, {.category = 2}, {.color_type = 1, .color = 3}, {.payload_type = 2, .payload = 4}};
     for (size_t i = 0; i < 4; i++)
@@ -50,9 +47,8 @@ static void what_says_more_goes_into_the_large_one(void **state)
     }
 }
 
-static void resources_and_steps_are_written(void **state)
+UNIT_TEST(resources_and_steps_are_written)
 {
-    (void)state;
     registry_nvtx_name_publish(&(struct gputrace_nvtx_name){.named = NVTX_NAMED_RESOURCE,
                                                             .domain = 2,
                                                             .object = 0xabc,
@@ -83,9 +79,8 @@ static void record(uintptr_t number, uint32_t correlation)
         &(struct gputrace_event_record){.call = {.correlation = correlation}, .event = event(number)});
 }
 
-static void records_of_named_events_alone_are_written(void **state)
+UNIT_TEST(records_of_named_events_alone_are_written)
 {
-    (void)state;
     assert_false(registry_event_record_wanted()); /* nobody pays who names none */
     registry_nvtx_name_publish(&(struct gputrace_nvtx_name){
         .named = NVTX_NAMED_OBJECT, .what = SPOOL_NVTX_CUDA_EVENT, .object = 0x500, .text = text_of("ready")});
@@ -100,13 +95,4 @@ static void records_of_named_events_alone_are_written(void **state)
     assert_true(recorded->event == 0x500 && recorded->correlation == 41);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_plain_goes_into_the_small_record),
-        cmocka_unit_test(what_says_more_goes_into_the_large_one),
-        cmocka_unit_test(resources_and_steps_are_written),
-        cmocka_unit_test(records_of_named_events_alone_are_written),
-    };
-    return cmocka_run_group_tests_name("record_nvtx", tests, open_spool, remove_spool);
-}
+UNIT_MAIN(open_spool, remove_spool)

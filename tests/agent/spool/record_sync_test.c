@@ -5,16 +5,14 @@
 #include "common/settings.h"
 
 static struct CUevent_st *const event = (struct CUevent_st *)0xe1;
-static int open_spool(void **state)
+UNIT_FIXTURE(open_spool)
 {
-    (void)state;
     return open_test_spool(TRACE_DEFAULT);
 }
 
 /* The first test: nobody has subscribed yet. */
-static void waits_are_heard_where_cupti_does_not_record_them(void **state)
+UNIT_TEST(waits_are_heard_where_cupti_does_not_record_them)
 {
-    (void)state;
     assert_int_equal(record_cuda_subscribe(TRACE_SYNC | TRACE_EVENT | TRACE_EVENT_TIMES), 0);
     assert_int_equal(record_cuda_subscribe(TRACE_EVENT), 0);
     assert_false(registry_event_record_wanted() || registry_event_wait_wanted());
@@ -42,18 +40,16 @@ static void publish_all(uint32_t correlation, int32_t result)
     registry_device_synchronization_publish(&(struct gputrace_device_synchronization){.call = call});
 }
 
-static void nothing_is_written_while_recording_is_off(void **state)
+UNIT_TEST(nothing_is_written_while_recording_is_off)
 {
-    (void)state;
     publish_all(5, 0);
     struct reading reading = read_spool(directory, getpid());
     assert_int_equal(count_records(&reading, SPOOL_RECORD_SYNC), 0);
     assert_int_equal(count_records(&reading, SPOOL_RECORD_EVENT_RECORD), 0);
 }
 
-static void waits_tell_who_waited_for_what(void **state)
+UNIT_TEST(waits_tell_who_waited_for_what)
 {
-    (void)state;
     static const struct {
         enum spool_sync_kind kind;
         uint32_t stream;
@@ -80,9 +76,8 @@ static void waits_tell_who_waited_for_what(void **state)
     assert_true(record->context == 2 && record->correlation == 6);
 }
 
-static void what_waited_for_work_that_failed_is_written_and_other_failures_are_not(void **state)
+UNIT_TEST(what_waited_for_work_that_failed_is_written_and_other_failures_are_not)
 {
-    (void)state;
     static const int32_t refused[] = {201, 400, 600, 900, 905};
     for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
         publish_all(7, refused[i]);
@@ -98,9 +93,8 @@ static void what_waited_for_work_that_failed_is_written_and_other_failures_are_n
     assert_int_equal(count_records(&reading, SPOOL_RECORD_EVENT_RECORD), 1);
 }
 
-static void what_becomes_part_of_a_graph_is_not_written(void **state)
+UNIT_TEST(what_becomes_part_of_a_graph_is_not_written)
 {
-    (void)state;
     struct gputrace_call call = call_of(9, 0);
     registry_event_record_publish(&(struct gputrace_event_record){.call = call, .event = event, .captured = 1});
     registry_event_wait_publish(&(struct gputrace_event_wait){.call = call, .event = event, .captured = 1});
@@ -109,14 +103,4 @@ static void what_becomes_part_of_a_graph_is_not_written(void **state)
     assert_int_equal(count_records(&reading, SPOOL_RECORD_EVENT_RECORD), 1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(waits_are_heard_where_cupti_does_not_record_them),
-        cmocka_unit_test(nothing_is_written_while_recording_is_off),
-        cmocka_unit_test(waits_tell_who_waited_for_what),
-        cmocka_unit_test(what_waited_for_work_that_failed_is_written_and_other_failures_are_not),
-        cmocka_unit_test(what_becomes_part_of_a_graph_is_not_written),
-    };
-    return cmocka_run_group_tests_name("agent/spool/record_sync", tests, open_spool, remove_spool);
-}
+UNIT_MAIN(open_spool, remove_spool)

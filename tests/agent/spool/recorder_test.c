@@ -4,9 +4,8 @@
 #include "tests/agent/spool/test_spool.h"
 #include "common/settings.h"
 
-static int open_spool(void **state)
+UNIT_FIXTURE(open_spool)
 {
-    (void)state;
     return open_test_spool(TRACE_DEFAULT) | record_cuda_subscribe(TRACE_DEFAULT) | record_nvtx_subscribe();
 }
 
@@ -15,9 +14,8 @@ static void mark(const char *message, uint32_t length)
     registry_nvtx_mark_publish(&(struct gputrace_nvtx){.call.end = 5, .message = {message, length}});
 }
 
-static void nvtx_is_written_only_while_recording(void **state)
+UNIT_TEST(nvtx_is_written_only_while_recording)
 {
-    (void)state;
     mark("before", 6);
     recorder_switch(true, 3, "start");
     mark("recorded", 8);
@@ -36,9 +34,8 @@ static void nvtx_is_written_only_while_recording(void **state)
     assert_memory_equal(off->text, "stop", off->length);
 }
 
-static void memory_and_names_are_always_written(void **state)
+UNIT_TEST(memory_and_names_are_always_written)
 {
-    (void)state;
     recorder_switch(false, 9, "stop");
     registry_memory_allocation_publish(&(struct gputrace_memory_allocation){
         .call = {.end = 7, .device = GPUTRACE_NO_DEVICE, .thread = 77, .correlation = 5},
@@ -63,9 +60,8 @@ static void memory_and_names_are_always_written(void **state)
     assert_memory_equal(name->text, symbol, sizeof(symbol) - 1);
 }
 
-static void functions_and_what_nodes_launch_are_always_written(void **state)
+UNIT_TEST(functions_and_what_nodes_launch_are_always_written)
 {
-    (void)state;
     assert_int_equal(record_cuda_subscribe_graph_nodes(), 0);
     recorder_switch(false, 9, "stop");
     registry_function_name_publish(&(struct gputrace_function_name){(void *)0x5550, {"_Z6kernelv", 10}});
@@ -95,9 +91,8 @@ static const struct spool_memory *last_memory(const struct reading *reading)
     return find_record(reading, SPOOL_RECORD_MEMORY, count_records(reading, SPOOL_RECORD_MEMORY) - 1);
 }
 
-static void allocations_and_failures_keep_their_stacks_when_that_is_wanted(void **state)
+UNIT_TEST(allocations_and_failures_keep_their_stacks_when_that_is_wanted)
 {
-    (void)state;
     publish_allocation(0x2000);
     struct reading reading = read_spool(directory, getpid());
     assert_int_equal(last_memory(&reading)->stack, 0);
@@ -122,9 +117,8 @@ static void allocations_and_failures_keep_their_stacks_when_that_is_wanted(void 
     record_cuda_keep_stacks(false);
 }
 
-static void a_registered_message_is_written_as_its_number(void **state)
+UNIT_TEST(a_registered_message_is_written_as_its_number)
 {
-    (void)state;
     recorder_switch(true, 3, "start");
     registry_nvtx_push_publish(&(struct gputrace_nvtx){.string = 9, .message = {"long registered text", 20}});
     struct reading reading = read_spool(directory, getpid());
@@ -134,9 +128,8 @@ static void a_registered_message_is_written_as_its_number(void **state)
     assert_int_equal(event->length, 0);
 }
 
-static void what_failed_is_written_as_failed(void **state)
+UNIT_TEST(what_failed_is_written_as_failed)
 {
-    (void)state;
     registry_memory_allocation_failure_publish(
         &(struct gputrace_memory_allocation_failure){.call = {.end = 8, .result = 2}, .bytes = 99});
     registry_memory_deallocation_publish(
@@ -154,9 +147,8 @@ static void what_failed_is_written_as_failed(void **state)
     assert_int_equal(count_records(&reading, SPOOL_RECORD_STREAM), 0); /* there is no such stream */
 }
 
-static void a_phase_is_a_record_at_each_end(void **state)
+UNIT_TEST(a_phase_is_a_record_at_each_end)
 {
-    (void)state;
     struct gputrace_call call = {.start = 10, .end = 30, .function = "cuLinkComplete", .thread = 4, .result = 200};
     registry_compilation_phase_start_publish(
         &(struct gputrace_compilation_phase_start){call, 3, GPUTRACE_TRIGGER_LINK, 1});
@@ -178,9 +170,8 @@ static void a_phase_is_a_record_at_each_end(void **state)
     assert_int_equal(end->ending, GPUTRACE_ENDING_THREAD_ENDED);
 }
 
-static void a_text_too_long_is_cut_and_counted(void **state)
+UNIT_TEST(a_text_too_long_is_cut_and_counted)
 {
-    (void)state;
     static char text[WRITER_TEXT_MAX + 1000];
     memset(text, 'x', sizeof(text));
     recorder_switch(true, 3, "start");
@@ -193,17 +184,4 @@ static void a_text_too_long_is_cut_and_counted(void **state)
     assert_int_equal(event->length, WRITER_TEXT_MAX);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nvtx_is_written_only_while_recording),
-        cmocka_unit_test(memory_and_names_are_always_written),
-        cmocka_unit_test(functions_and_what_nodes_launch_are_always_written),
-        cmocka_unit_test(allocations_and_failures_keep_their_stacks_when_that_is_wanted),
-        cmocka_unit_test(a_registered_message_is_written_as_its_number),
-        cmocka_unit_test(what_failed_is_written_as_failed),
-        cmocka_unit_test(a_phase_is_a_record_at_each_end),
-        cmocka_unit_test(a_text_too_long_is_cut_and_counted),
-    };
-    return cmocka_run_group_tests_name("agent/spool/recorder", tests, open_spool, remove_spool);
-}
+UNIT_MAIN(open_spool, remove_spool)

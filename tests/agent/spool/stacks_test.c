@@ -52,9 +52,8 @@ static void *open_made(const char *name, const char *source)
     return library;
 }
 
-static int prepare(void **state)
+UNIT_FIXTURE(prepare)
 {
-    (void)state;
     spool = new_directory();
     snprintf(directory, sizeof(directory), "%s", unit_directory());
     void *library = open_made("program", program);
@@ -66,9 +65,8 @@ static int prepare(void **state)
     return chunks_open(spool, 0);
 }
 
-static int tidy(void **state)
+UNIT_FIXTURE(tidy)
 {
-    (void)state;
     unit_remove(directory);
     unit_remove(spool);
     free(spool);
@@ -112,9 +110,8 @@ static void assert_frame(uint32_t number, unsigned frame, const char *function)
     assert_string_equal(info.dli_sname, function);
 }
 
-static void a_stack_begins_with_the_program_and_goes_outwards(void **state)
+UNIT_TEST(a_stack_begins_with_the_program_and_goes_outwards)
 {
-    (void)state;
     uint32_t number = outer(take);
     assert_true(number > 0);
     assert_frame(number, 0, "inner");
@@ -122,9 +119,8 @@ static void a_stack_begins_with_the_program_and_goes_outwards(void **state)
 }
 
 /* The address of the first frame is of a call, not behind it: nothing is taken from it to find its line. */
-static void the_first_address_is_of_the_call_itself(void **state)
+UNIT_TEST(the_first_address_is_of_the_call_itself)
 {
-    (void)state;
     uint64_t first = address_of(stack_of(outer(take)), 0);
     uint64_t of_same = address_of(stack_of(inner(take)), 0);
     assert_true(first == of_same);
@@ -133,9 +129,8 @@ static void the_first_address_is_of_the_call_itself(void **state)
     assert_true(behind[-2] == 0xff && (behind[-1] & 0xf8) == 0xd0);
 }
 
-static void the_same_stack_has_the_same_number(void **state)
+UNIT_TEST(the_same_stack_has_the_same_number)
 {
-    (void)state;
     uint32_t numbers[3];
     for (unsigned i = 0; i < 3; i++)
         numbers[i] = outer(take);
@@ -149,9 +144,8 @@ static void the_same_stack_has_the_same_number(void **state)
     assert_int_equal(written, 1);
 }
 
-static void frames_can_be_skipped(void **state)
+UNIT_TEST(frames_can_be_skipped)
 {
-    (void)state;
     assert_frame(outer(take_without_one), 0, "outer");
     assert_int_equal(stacks_take(10000), 0);
 }
@@ -171,9 +165,8 @@ static uint32_t publish(void)
     return of_callback;
 }
 
-static void in_a_callback_the_plugin_is_left_out(void **state)
+UNIT_TEST(in_a_callback_the_plugin_is_left_out)
 {
-    (void)state;
     take_fn *function = take;
     uint64_t registration =
         registry_add(REGISTRY_FIRST_PLUGIN, REGISTRY_nvtx_mark, (gputrace_any_fn *)marked, &function);
@@ -186,15 +179,13 @@ static void in_a_callback_the_plugin_is_left_out(void **state)
     assert_int_equal(registry_remove(REGISTRY_FIRST_PLUGIN, registration), 0);
 }
 
-static void outside_of_callbacks_it_is_not(void **state)
+UNIT_TEST(outside_of_callbacks_it_is_not)
 {
-    (void)state;
     assert_frame(in_plugin(take), 0, "in_plugin");
 }
 
-static void outer_frames_beyond_the_most_are_left_out(void **state)
+UNIT_TEST(outer_frames_beyond_the_most_are_left_out)
 {
-    (void)state;
     uint32_t number = deep(take, 200);
     assert_int_equal(stack_of(number)->length, STACK_FRAMES_MAX * sizeof(uint64_t));
     assert_frame(number, 0, "deep");
@@ -218,17 +209,15 @@ static bool is_mapped(uint64_t address, const char *name)
     return false;
 }
 
-static void every_address_lies_in_a_mapping_that_was_told(void **state)
+UNIT_TEST(every_address_lies_in_a_mapping_that_was_told)
 {
-    (void)state;
     const struct spool_stack *stack = stack_of(outer(take));
     for (unsigned i = 0; i < stack->length / sizeof(uint64_t); i++)
         assert_true(is_mapped(address_of(stack, i) - (i > 0), i < 2 ? "/program.so" : ""));
 }
 
-static void a_mapping_is_told_once(void **state)
+UNIT_TEST(a_mapping_is_told_once)
 {
-    (void)state;
     struct reading reading = read_spool(spool, getpid());
     unsigned before = count_records(&reading, SPOOL_RECORD_MAPPING);
     assert_true(before > 0);
@@ -236,9 +225,8 @@ static void a_mapping_is_told_once(void **state)
     assert_int_equal(count_records(&reading, SPOOL_RECORD_MAPPING), before);
 }
 
-static void libraries_that_come_later_are_told(void **state)
+UNIT_TEST(libraries_that_come_later_are_told)
 {
-    (void)state;
     call_fn *later;
     void *library = open_made("later", plugin);
     *(void **)&later = find(library, "in_plugin");
@@ -259,9 +247,8 @@ static void *take_many(void *number)
     return NULL;
 }
 
-static void threads_take_stacks_at_the_same_time(void **state)
+UNIT_TEST(threads_take_stacks_at_the_same_time)
 {
-    (void)state;
     enum { THREADS = 4 };
     pthread_t threads[THREADS];
     uint32_t numbers[THREADS] = {0};
@@ -273,9 +260,8 @@ static void threads_take_stacks_at_the_same_time(void **state)
         assert_true(numbers[i] > 0 && numbers[i] == numbers[0]);
 }
 
-static void a_forked_child_begins_anew(void **state)
+UNIT_TEST(a_forked_child_begins_anew)
 {
-    (void)state;
     struct reading reading = read_spool(spool, getpid());
     unsigned mappings = count_records(&reading, SPOOL_RECORD_MAPPING);
     pid_t child = fork();
@@ -289,21 +275,4 @@ static void a_forked_child_begins_anew(void **state)
     assert_int_equal(status, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_stack_begins_with_the_program_and_goes_outwards),
-        cmocka_unit_test(the_first_address_is_of_the_call_itself),
-        cmocka_unit_test(the_same_stack_has_the_same_number),
-        cmocka_unit_test(frames_can_be_skipped),
-        cmocka_unit_test(in_a_callback_the_plugin_is_left_out),
-        cmocka_unit_test(outside_of_callbacks_it_is_not),
-        cmocka_unit_test(outer_frames_beyond_the_most_are_left_out),
-        cmocka_unit_test(every_address_lies_in_a_mapping_that_was_told),
-        cmocka_unit_test(a_mapping_is_told_once),
-        cmocka_unit_test(libraries_that_come_later_are_told),
-        cmocka_unit_test(threads_take_stacks_at_the_same_time),
-        cmocka_unit_test(a_forked_child_begins_anew),
-    };
-    return cmocka_run_group_tests_name("agent/spool/stacks", tests, prepare, tidy);
-}
+UNIT_MAIN(prepare, tidy)

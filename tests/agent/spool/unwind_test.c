@@ -53,9 +53,8 @@ __attribute__((noinline)) static uint32_t deep(unsigned depth, uint64_t key, uin
     return known;
 }
 
-static void frames_go_outwards_from_unwind(void **state)
+UNIT_TEST(frames_go_outwards_from_unwind)
 {
-    (void)state;
     struct unwound unwound;
     Dl_info inner, outer;
     unwind(&unwound);
@@ -67,9 +66,8 @@ static void frames_go_outwards_from_unwind(void **state)
         assert_true(*(const uint64_t *)(uintptr_t)unwound.place[i] == unwound.at[i]);
 }
 
-static void what_is_too_deep_is_left_out(void **state)
+UNIT_TEST(what_is_too_deep_is_left_out)
 {
-    (void)state;
     struct unwound unwound;
     deep(10, 1, 0);
     unwind(&unwound);
@@ -77,25 +75,22 @@ static void what_is_too_deep_is_left_out(void **state)
     assert_int_equal(deep(300, 90, 5), 0); /* does no harm */
 }
 
-static void a_stack_is_recognised_where_it_comes_again(void **state)
+UNIT_TEST(a_stack_is_recognised_where_it_comes_again)
 {
-    (void)state;
     for (volatile uint32_t round = 0; round < 5; round++) {
         uint32_t known = from_here(1, round == 0 ? 7 : 0);
         assert_int_equal(known, round == 0 || !CAN_RECALL ? 0 : 7);
     }
 }
 
-static void another_key_another_stack(void **state)
+UNIT_TEST(another_key_another_stack)
 {
-    (void)state;
     for (volatile uint32_t round = 0; round < 2; round++)
         assert_int_equal(from_here(2 + round, round == 0 ? 8 : 0), 0);
 }
 
-static void another_caller_or_line_is_another_stack(void **state)
+UNIT_TEST(another_caller_or_line_is_another_stack)
 {
-    (void)state;
     for (volatile uint32_t round = 0; round < 2; round++) {
         uint32_t known = round == 0 ? from_here(10, 9) : from_there(10, 0);
         assert_int_equal(known, 0);
@@ -104,9 +99,8 @@ static void another_caller_or_line_is_another_stack(void **state)
     assert_int_equal(from_there(10, 0), 0);
 }
 
-static void another_depth_is_another_stack(void **state)
+UNIT_TEST(another_depth_is_another_stack)
 {
-    (void)state;
     for (unsigned depth = 0; depth < 40; depth++) {
         for (unsigned other = 0; other < 40; other++)
             assert_true(deep(other, 20 + depth, other == depth ? 1000 + depth : 0) == 0);
@@ -115,9 +109,8 @@ static void another_depth_is_another_stack(void **state)
     }
 }
 
-static void more_than_there_is_room_for_are_forgotten(void **state)
+UNIT_TEST(more_than_there_is_room_for_are_forgotten)
 {
-    (void)state;
     unsigned known = 0;
     for (volatile unsigned round = 0; round < 2; round++)
         for (uint32_t key = 1000; key < 1100; key++)
@@ -132,9 +125,8 @@ static void *in_thread(void *known)
     return NULL;
 }
 
-static void each_thread_remembers_its_own(void **state)
+UNIT_TEST(each_thread_remembers_its_own)
 {
-    (void)state;
     for (unsigned i = 0; i < 3; i++) {
         pthread_t thread;
         uint32_t known = 0;
@@ -147,16 +139,6 @@ static void each_thread_remembers_its_own(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(frames_go_outwards_from_unwind),
-        cmocka_unit_test(what_is_too_deep_is_left_out),
-        cmocka_unit_test(a_stack_is_recognised_where_it_comes_again),
-        cmocka_unit_test(another_key_another_stack),
-        cmocka_unit_test(another_caller_or_line_is_another_stack),
-        cmocka_unit_test(another_depth_is_another_stack),
-        cmocka_unit_test(more_than_there_is_room_for_are_forgotten),
-        cmocka_unit_test(each_thread_remembers_its_own),
-    };
     stacks_prepare();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -9,8 +9,6 @@
 #include <sys/mman.h>
 #include <wchar.h>
 
-#include "agent/nvtx/definitions.h"
-#include "agent/nvtx/domains.h"
 #include "agent/nvtx/nvtx.h"
 #include "agent/dispatch/registry.h"
 #include "tests/agent/nvtx/module.h"

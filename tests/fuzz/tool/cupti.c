@@ -5,7 +5,6 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "trace/spool/cupti.h"
-#include "trace/spool/records.h"
 
 static void walk(const struct spool_part *part, const uint16_t *sizes)
 {

@@ -11,7 +11,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "common/utf8.h"
+#include "common/text.h"
 
 static char directory[PATH_MAX];
 static pid_t maker;

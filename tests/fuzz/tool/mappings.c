@@ -3,7 +3,7 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "symbols/mappings.h"
+#include "symbols/symbols.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

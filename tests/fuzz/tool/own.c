@@ -4,7 +4,6 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "trace/spool/agent_records.h"
-#include "trace/spool/records.h"
 
 static void see(const struct own_walk *walk, const struct spool_part *part)
 {

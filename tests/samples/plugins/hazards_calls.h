@@ -37,9 +37,8 @@ __attribute__((unused)) static void create_stream(struct CUstream_st *stream, ui
     FAKE(stream_creation, .stream = stream, .stream_id = id, .flags = flags);
 }
 
-__attribute__((unused)) static int each(void **state)
+__attribute__((unused)) UNIT_FIXTURE(each)
 {
-    (void)state;
     hazards_nothing_at = nothing_at;
     driver_knows = false;
     hazards_hold = 0;
@@ -113,7 +112,5 @@ __attribute__((unused)) static void assert_told(const char *text)
     fake_show();
     fail_msg("nothing was told of '%s'", text);
 }
-
-#define TEST(name) cmocka_unit_test_setup(name, each)
 
 #endif

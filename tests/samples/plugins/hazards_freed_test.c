@@ -1,9 +1,8 @@
 /* Memory that is freed, used too early, or too late; and waits for nothing. */
 #include "tests/samples/plugins/hazards_calls.h"
 
-static void a_free_in_a_stream_races_with_uses_in_others(void **state)
+UNIT_TEST_WITH(a_free_in_a_stream_races_with_uses_in_others, each, NULL)
 {
-    (void)state;
     allocate_async(0x7f0001000000, stream_a);
     FAKE(event_record, .event = event, .stream = stream_a);
     FAKE(event_wait, .event = event, .stream = stream_b);
@@ -13,9 +12,8 @@ static void a_free_in_a_stream_races_with_uses_in_others(void **state)
     assert_told("#1 race: free (memory_deallocation) in stream 13 frees 4096 bytes");
 }
 
-static void use_after_a_free_in_the_same_stream_is_told(void **state)
+UNIT_TEST_WITH(use_after_a_free_in_the_same_stream_is_told, each, NULL)
 {
-    (void)state;
     driver_knows = true; /* the pool still holds it */
     allocate_async(0x7f0001000000, stream_a);
     free_async(0x7f0001000000, stream_a);
@@ -25,9 +23,8 @@ static void use_after_a_free_in_the_same_stream_is_told(void **state)
     assert_told("#2 race with free: set (memset) in stream 14");
 }
 
-static void memory_allocated_again_is_no_longer_freed(void **state)
+UNIT_TEST_WITH(memory_allocated_again_is_no_longer_freed, each, NULL)
 {
-    (void)state;
     allocate_async(0x7f0001000000, stream_a);
     free_async(0x7f0001000000, stream_a);
     allocate_async(0x7f0001000000, stream_a);
@@ -35,17 +32,15 @@ static void memory_allocated_again_is_no_longer_freed(void **state)
     assert_silent();
 }
 
-static void use_before_the_allocation_in_another_stream_is_told(void **state)
+UNIT_TEST_WITH(use_before_the_allocation_in_another_stream_is_told, each, NULL)
 {
-    (void)state;
     allocate_async(0x7f0001000000, stream_a);
     set(0x7f0001000000, stream_b);
     assert_told("#1 use before allocation: set (memset) in stream 14");
 }
 
-static void use_after_free_is_told_when_the_driver_knows_no_memory_there(void **state)
+UNIT_TEST_WITH(use_after_free_is_told_when_the_driver_knows_no_memory_there, each, NULL)
 {
-    (void)state;
     free_now(BUFFER, GPUTRACE_MEMORY_UNKNOWN);
     driver_knows = true; /* somebody else's, of whom we were not told */
     set(BUFFER, stream_a);
@@ -62,9 +57,8 @@ static void use_after_free_is_told_when_the_driver_knows_no_memory_there(void **
     assert_told("free (memory_deallocation) by thread 100 frees 4096 bytes");
 }
 
-static void a_free_by_the_host_waits_for_the_device(void **state)
+UNIT_TEST_WITH(a_free_by_the_host_waits_for_the_device, each, NULL)
 {
-    (void)state;
     set(BUFFER, stream_a);
     set(OTHER, stream_a);
     free_now(BUFFER, GPUTRACE_MEMORY_UNKNOWN);
@@ -72,17 +66,15 @@ static void a_free_by_the_host_waits_for_the_device(void **state)
     assert_silent();
 }
 
-static void host_memory_may_be_used_after_it_was_freed(void **state)
+UNIT_TEST_WITH(host_memory_may_be_used_after_it_was_freed, each, NULL)
 {
-    (void)state;
     free_now(PINNED, GPUTRACE_MEMORY_PINNED);
     copy(BUFFER, 'D', PINNED, 'H', stream_a, 1); /* malloc() gave the same address */
     assert_silent();
 }
 
-static void memory_of_the_host_at_a_freed_address_is_not_freed(void **state)
+UNIT_TEST_WITH(memory_of_the_host_at_a_freed_address_is_not_freed, each, NULL)
 {
-    (void)state;
     static char host[64]; /* malloc() gave the program an address that CUDA had freed */
     uint64_t address = (uint64_t)(uintptr_t)host;
     allocate(address, GPUTRACE_MEMORY_DEVICE);
@@ -93,9 +85,8 @@ static void memory_of_the_host_at_a_freed_address_is_not_freed(void **state)
     assert_silent();
 }
 
-static void a_free_told_late_does_not_free_what_came_after_it(void **state)
+UNIT_TEST_WITH(a_free_told_late_does_not_free_what_came_after_it, each, NULL)
 {
-    (void)state;
     struct gputrace_memory_deallocation late = {.call = fake_call("free"), .address = BUFFER};
     late.stream_id = GPUTRACE_NO_STREAM;
     allocate(BUFFER, GPUTRACE_MEMORY_DEVICE);
@@ -106,9 +97,8 @@ static void a_free_told_late_does_not_free_what_came_after_it(void **state)
     assert_told("race");
 }
 
-static void unmapped_addresses_are_freed(void **state)
+UNIT_TEST_WITH(unmapped_addresses_are_freed, each, NULL)
 {
-    (void)state;
     FAKE(memory_mapping, .address = 0x7f0002000000, .bytes = 2 * SIZE, .handle = 1);
     FAKE(memory_mapping, .address = 0x7f0002002000, .bytes = 2 * SIZE, .handle = 2);
     set_bytes(0x7f0002001000, 2 * SIZE, stream_a); /* over both */
@@ -119,9 +109,8 @@ static void unmapped_addresses_are_freed(void **state)
     assert_told("#2 use after free");
 }
 
-static void arrays_are_told_apart_by_box(void **state)
+UNIT_TEST_WITH(arrays_are_told_apart_by_box, each, NULL)
 {
-    (void)state;
     FAKE(memory_allocation, .address = 0x9000, .bytes = SIZE, .kind = GPUTRACE_MEMORY_ARRAY,
          .stream_id = GPUTRACE_NO_STREAM);
     struct gputrace_memcpy left = {.call = fake_call("left"), .bytes = 64, .width = 16, .height = 4, .depth = 1};
@@ -144,18 +133,16 @@ static void arrays_are_told_apart_by_box(void **state)
     assert_told("race");
 }
 
-static void a_context_takes_its_memory_along(void **state)
+UNIT_TEST_WITH(a_context_takes_its_memory_along, each, NULL)
 {
-    (void)state;
     set(BUFFER, stream_a);
     fake_context_deletion(&(struct gputrace_context_deletion){.call = fake_call("cuDevicePrimaryCtxReset")});
     set(BUFFER, stream_b);
     assert_silent();
 }
 
-static void a_wait_for_an_event_that_nobody_ever_records_is_told(void **state)
+UNIT_TEST_WITH(a_wait_for_an_event_that_nobody_ever_records_is_told, each, NULL)
 {
-    (void)state;
     fake.stack = 77;
     FAKE(event_wait, .event = event, .stream = stream_b);
     assert_silent();
@@ -164,18 +151,16 @@ static void a_wait_for_an_event_that_nobody_ever_records_is_told(void **state)
     assert_int_equal(fake.lines[0].stack, 77);
 }
 
-static void a_wait_before_the_first_record_is_usual(void **state)
+UNIT_TEST_WITH(a_wait_before_the_first_record_is_usual, each, NULL)
 {
-    (void)state;
     FAKE(event_wait, .event = event, .stream = stream_b);
     FAKE(event_record, .event = event, .stream = stream_a);
     end();
     assert_told("nothing found");
 }
 
-static void events_are_told_apart_by_time_when_handles_come_again(void **state)
+UNIT_TEST_WITH(events_are_told_apart_by_time_when_handles_come_again, each, NULL)
 {
-    (void)state;
     struct gputrace_event_deletion late = {.call = fake_call("cuEventDestroy_v2"), .event = event};
     FAKE(event_creation, .event = event);
     FAKE(event_wait, .event = event, .stream = stream_b);
@@ -185,24 +170,4 @@ static void events_are_told_apart_by_time_when_handles_come_again(void **state)
     assert_told("nothing found");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_free_in_a_stream_races_with_uses_in_others),
-        TEST(use_after_a_free_in_the_same_stream_is_told),
-        TEST(memory_allocated_again_is_no_longer_freed),
-        TEST(use_before_the_allocation_in_another_stream_is_told),
-        TEST(use_after_free_is_told_when_the_driver_knows_no_memory_there),
-        TEST(a_free_by_the_host_waits_for_the_device),
-        TEST(host_memory_may_be_used_after_it_was_freed),
-        TEST(memory_of_the_host_at_a_freed_address_is_not_freed),
-        TEST(a_free_told_late_does_not_free_what_came_after_it),
-        TEST(unmapped_addresses_are_freed),
-        TEST(arrays_are_told_apart_by_box),
-        TEST(a_context_takes_its_memory_along),
-        TEST(a_wait_for_an_event_that_nobody_ever_records_is_told),
-        TEST(a_wait_before_the_first_record_is_usual),
-        TEST(events_are_told_apart_by_time_when_handles_come_again),
-    };
-    return cmocka_run_group_tests_name("hazards_freed", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

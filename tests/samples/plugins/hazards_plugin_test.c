@@ -1,9 +1,8 @@
 /* Settings, the end, forks, bounds, threads. */
 #include "tests/samples/plugins/hazards_calls.h"
 
-static void settings_that_make_no_sense_are_refused(void **state)
+UNIT_TEST_WITH(settings_that_make_no_sense_are_refused, each, NULL)
 {
-    (void)state;
     assert_int_not_equal(fake_start("top=many"), 0);
     assert_told("'top' takes a number");
     assert_int_not_equal(fake_start("stacks=maybe"), 0);
@@ -13,9 +12,8 @@ static void settings_that_make_no_sense_are_refused(void **state)
     assert_int_equal(fake.registered_count, 0);
 }
 
-static void more_hazards_than_top_are_counted(void **state)
+UNIT_TEST_WITH(more_hazards_than_top_are_counted, each, NULL)
 {
-    (void)state;
     assert_int_equal(fake_start("top=1"), 0);
     set(BUFFER, stream_a);
     set(BUFFER, stream_b);
@@ -27,9 +25,8 @@ static void more_hazards_than_top_are_counted(void **state)
     assert_told("1 of them are told above; top=N tells more");
 }
 
-static void without_stacks_none_is_taken(void **state)
+UNIT_TEST_WITH(without_stacks_none_is_taken, each, NULL)
 {
-    (void)state;
     assert_int_equal(fake_start("stacks=no"), 0);
     set(BUFFER, stream_a);
     set(BUFFER, stream_b);
@@ -37,9 +34,8 @@ static void without_stacks_none_is_taken(void **state)
     assert_told("race");
 }
 
-static void a_forked_child_starts_anew(void **state)
+UNIT_TEST_WITH(a_forked_child_starts_anew, each, NULL)
 {
-    (void)state;
     set(BUFFER, stream_a);
     set(BUFFER, stream_b);
     fake.line_count = 0;
@@ -49,9 +45,8 @@ static void a_forked_child_starts_anew(void **state)
     assert_told("nothing found in 1 operation on 1 stream");
 }
 
-static void memory_stays_bounded(void **state)
+UNIT_TEST_WITH(memory_stays_bounded, each, NULL)
 {
-    (void)state;
     for (uint64_t i = 0; i < 2000; i++) {
         set_bytes(BUFFER + 2 * (i % SIZE / 2), 1, i % 2 ? stream_a : stream_b);
         set_bytes(OTHER, 16, stream_a);
@@ -60,9 +55,8 @@ static void memory_stays_bounded(void **state)
     assert_told("had to be forgotten early");
 }
 
-static void streams_without_number_are_used_by_few_numbers(void **state)
+UNIT_TEST_WITH(streams_without_number_are_used_by_few_numbers, each, NULL)
 {
-    (void)state;
     for (uintptr_t i = 0; i < 3000; i++) {
         struct CUstream_st *stream = (struct CUstream_st *)(0x100000 + i * 16);
         create_stream(stream, (uint32_t)(100 + i), 1);
@@ -95,9 +89,8 @@ static void *churn(void *data)
     return NULL;
 }
 
-static void threads_work_side_by_side(void **state)
+UNIT_TEST_WITH(threads_work_side_by_side, each, NULL)
 {
-    (void)state;
     pthread_t threads[4];
     for (uintptr_t i = 0; i < 4; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, churn, (void *)i), 0);
@@ -107,16 +100,4 @@ static void threads_work_side_by_side(void **state)
     assert_told("nothing found in 32000 operations on 6 streams");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(settings_that_make_no_sense_are_refused),
-        TEST(more_hazards_than_top_are_counted),
-        TEST(without_stacks_none_is_taken),
-        TEST(a_forked_child_starts_anew),
-        TEST(memory_stays_bounded),
-        TEST(streams_without_number_are_used_by_few_numbers),
-        TEST(threads_work_side_by_side),
-    };
-    return cmocka_run_group_tests_name("hazards_plugin", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -1,9 +1,8 @@
 /* Races: both places are told, and only of what is not ordered. */
 #include "tests/samples/plugins/hazards_calls.h"
 
-static void both_places_of_a_race_are_told(void **state)
+UNIT_TEST_WITH(both_places_of_a_race_are_told, each, NULL)
 {
-    (void)state;
     set(BUFFER, stream_a);
     copy(BUFFER, 'D', PINNED, 'H', stream_b, 1);
     assert_int_equal(fake.line_count, 2);
@@ -19,9 +18,8 @@ static void both_places_of_a_race_are_told(void **state)
     assert_told("1 hazard found in 2 operations on 2 streams");
 }
 
-static void a_pair_of_places_is_told_once_and_counted(void **state)
+UNIT_TEST_WITH(a_pair_of_places_is_told_once_and_counted, each, NULL)
 {
-    (void)state;
     for (int i = 0; i < 17; i++) {
         fake.stack = 0;
         set(BUFFER, stream_a);
@@ -33,9 +31,8 @@ static void a_pair_of_places_is_told_once_and_counted(void **state)
     assert_told("1 hazard found (#1 17 times) in 34 operations on 2 streams");
 }
 
-static void readers_do_not_race(void **state)
+UNIT_TEST_WITH(readers_do_not_race, each, NULL)
 {
-    (void)state;
     copy(PINNED, 'H', BUFFER, 'D', stream_a, 1);
     copy(OTHER, 'D', BUFFER, 'D', stream_b, 1);
     assert_silent();
@@ -43,9 +40,8 @@ static void readers_do_not_race(void **state)
     assert_told("nothing found in 2 operations on 2 streams");
 }
 
-static void what_failed_was_not_done(void **state)
+UNIT_TEST_WITH(what_failed_was_not_done, each, NULL)
 {
-    (void)state;
     struct gputrace_memset failed = {.call = fake_call("memset"), .address = BUFFER, .bytes = SIZE, .width = SIZE};
     failed.height = 1;
     failed.stream = stream_a;
@@ -62,9 +58,8 @@ static void what_failed_was_not_done(void **state)
     assert_told("race");
 }
 
-static void the_legacy_default_stream_orders_blocking_streams_alone(void **state)
+UNIT_TEST_WITH(the_legacy_default_stream_orders_blocking_streams_alone, each, NULL)
 {
-    (void)state;
     struct CUstream_st *blocking = (struct CUstream_st *)0x5030;
     create_stream(blocking, 15, 0);
     set(BUFFER, blocking);
@@ -77,17 +72,15 @@ static void the_legacy_default_stream_orders_blocking_streams_alone(void **state
     assert_told("in stream 7 (default)");
 }
 
-static void a_stream_whose_making_was_not_seen_counts_as_blocking(void **state)
+UNIT_TEST_WITH(a_stream_whose_making_was_not_seen_counts_as_blocking, each, NULL)
 {
-    (void)state;
     set(BUFFER, (struct CUstream_st *)0x5040);
     set(BUFFER, NULL);
     assert_silent();
 }
 
-static void each_thread_has_a_default_stream_of_its_own(void **state)
+UNIT_TEST_WITH(each_thread_has_a_default_stream_of_its_own, each, NULL)
 {
-    (void)state;
     struct gputrace_memset first = {.call = fake_call("memset"), .address = BUFFER, .bytes = 16, .width = 16};
     first.height = 1;
     first.stream = (struct CUstream_st *)2;
@@ -102,9 +95,8 @@ static void each_thread_has_a_default_stream_of_its_own(void **state)
     assert_told("race");
 }
 
-static void copies_without_a_stream_wait(void **state)
+UNIT_TEST_WITH(copies_without_a_stream_wait, each, NULL)
 {
-    (void)state;
     copy(PINNED, 'H', BUFFER, 'D', NULL, 0);
     set(BUFFER, stream_a);
     assert_silent();
@@ -114,9 +106,8 @@ static void copies_without_a_stream_wait(void **state)
     assert_told("race");
 }
 
-static void a_copy_to_memory_that_cuda_does_not_know_is_over_when_it_returns(void **state)
+UNIT_TEST_WITH(a_copy_to_memory_that_cuda_does_not_know_is_over_when_it_returns, each, NULL)
 {
-    (void)state;
     copy(0x1234000, 'H', BUFFER, 'D', stream_a, 1);
     set(BUFFER, stream_b);
     assert_silent();
@@ -125,9 +116,8 @@ static void a_copy_to_memory_that_cuda_does_not_know_is_over_when_it_returns(voi
     assert_told("race");
 }
 
-static void copies_between_devices_without_a_stream_come_after_everything(void **state)
+UNIT_TEST_WITH(copies_between_devices_without_a_stream_come_after_everything, each, NULL)
 {
-    (void)state;
     set(BUFFER, stream_a);
     struct gputrace_memcpy peer = {.call = fake_call("cuMemcpyPeer"), .bytes = SIZE, .width = SIZE, .height = 1};
     peer.depth = 1;
@@ -139,17 +129,15 @@ static void copies_between_devices_without_a_stream_come_after_everything(void *
     assert_silent();
 }
 
-static void memory_never_seen_is_not_looked_at(void **state)
+UNIT_TEST_WITH(memory_never_seen_is_not_looked_at, each, NULL)
 {
-    (void)state;
     set(0x123400000, stream_a);
     set(0x123400000, stream_b);
     assert_silent();
 }
 
-static void a_wait_for_an_event_is_for_its_last_record_so_far(void **state)
+UNIT_TEST_WITH(a_wait_for_an_event_is_for_its_last_record_so_far, each, NULL)
 {
-    (void)state;
     FAKE(event_record, .event = event, .stream = stream_a);
     set(BUFFER, stream_a);
     FAKE(event_wait, .event = event, .stream = stream_b);
@@ -158,9 +146,8 @@ static void a_wait_for_an_event_is_for_its_last_record_so_far(void **state)
     assert_told("race");
 }
 
-static void a_declared_access_is_made_by_the_launch(void **state)
+UNIT_TEST_WITH(a_declared_access_is_made_by_the_launch, each, NULL)
 {
-    (void)state;
     set(BUFFER, stream_a);
     FAKE(event_record, .event = event, .stream = stream_a);
     fake.stack = 50;
@@ -172,9 +159,8 @@ static void a_declared_access_is_made_by_the_launch(void **state)
     assert_told("declared access (memory_access) in stream 14 reads 4096 bytes");
 }
 
-static void a_declared_access_of_the_default_stream_has_the_only_context(void **state)
+UNIT_TEST_WITH(a_declared_access_of_the_default_stream_has_the_only_context, each, NULL)
 {
-    (void)state;
     set(BUFFER, stream_a);
     struct gputrace_memory_access access = {.call = fake_call(NULL), .address = BUFFER, .bytes = 1, .mode = 2};
     access.call.context = NULL;
@@ -185,23 +171,4 @@ static void a_declared_access_of_the_default_stream_has_the_only_context(void **
     assert_told("#1 race: declared access (gputrace_access) in the default stream writes 1 bytes");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(both_places_of_a_race_are_told),
-        TEST(a_pair_of_places_is_told_once_and_counted),
-        TEST(readers_do_not_race),
-        TEST(what_failed_was_not_done),
-        TEST(the_legacy_default_stream_orders_blocking_streams_alone),
-        TEST(a_stream_whose_making_was_not_seen_counts_as_blocking),
-        TEST(each_thread_has_a_default_stream_of_its_own),
-        TEST(copies_without_a_stream_wait),
-        TEST(a_copy_to_memory_that_cuda_does_not_know_is_over_when_it_returns),
-        TEST(copies_between_devices_without_a_stream_come_after_everything),
-        TEST(memory_never_seen_is_not_looked_at),
-        TEST(a_wait_for_an_event_is_for_its_last_record_so_far),
-        TEST(a_declared_access_is_made_by_the_launch),
-        TEST(a_declared_access_of_the_default_stream_has_the_only_context),
-    };
-    return cmocka_run_group_tests_name("hazards_races", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -302,9 +302,8 @@ static unsigned check_told(const struct program *program, bool *told)
     return reports;
 }
 
-static void finds_exactly_what_races(void **state)
+UNIT_TEST(finds_exactly_what_races)
 {
-    (void)state;
     unsigned racing = 0, clean = 0;
     assert_int_equal(fake_start("top=1000"), 0);
     random_state = 1;
@@ -329,9 +328,8 @@ static void finds_exactly_what_races(void **state)
     print_message("# %u racing steps, %u programs without\n", racing, clean);
 }
 
-static void whatever_host_functions_mean_nothing_false_is_told(void **state)
+UNIT_TEST(whatever_host_functions_mean_nothing_false_is_told)
 {
-    (void)state;
     unsigned told_in_all = 0, possible = 0;
     assert_int_equal(fake_start("top=1000"), 0);
     random_state = 2;
@@ -353,11 +351,4 @@ static void whatever_host_functions_mean_nothing_false_is_told(void **state)
     assert_true(told_in_all > 1000);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_exactly_what_races),
-        cmocka_unit_test(whatever_host_functions_mean_nothing_false_is_told),
-    };
-    return cmocka_run_group_tests_name("hazards_random", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

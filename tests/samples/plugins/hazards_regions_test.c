@@ -42,9 +42,8 @@ static struct shape random_shape(uint64_t pitch)
     return shape;
 }
 
-static void boxes_share_what_they_share(void **state)
+UNIT_TEST(boxes_share_what_they_share)
 {
-    (void)state;
     unsigned apart = 0, overlap = 0;
     for (int i = 0; i < 200000; i++) {
         uint64_t pitch = 1 + random_below(40);
@@ -59,9 +58,8 @@ static void boxes_share_what_they_share(void **state)
     assert_true(overlap > 10000);
 }
 
-static void a_shape_covers_only_what_it_holds(void **state)
+UNIT_TEST(a_shape_covers_only_what_it_holds)
 {
-    (void)state;
     static unsigned char whole[ROOM], part[ROOM];
     unsigned covered = 0;
     for (int i = 0; i < 20000; i++) {
@@ -78,9 +76,8 @@ static void a_shape_covers_only_what_it_holds(void **state)
     assert_true(covered > 1000);
 }
 
-static void halo_columns_of_a_matrix_are_apart(void **state)
+UNIT_TEST(halo_columns_of_a_matrix_are_apart)
 {
-    (void)state;
     enum { PITCH = 1 << 20, ROWS = 1 << 15 };
     struct shape left = shape_box(0x7f0000000000, 16, ROWS, PITCH, 1, 0);
     struct shape right = shape_box(0x7f0000000010, 16, ROWS, PITCH, 1, 0);
@@ -89,9 +86,8 @@ static void halo_columns_of_a_matrix_are_apart(void **state)
     assert_int_equal(shapes_compare(&left, &wide), SHAPES_OVERLAP);
 }
 
-static void boxes_of_one_array_are_compared_by_element(void **state)
+UNIT_TEST(boxes_of_one_array_are_compared_by_element)
 {
-    (void)state;
     struct shape a = shape_array_box(0, 0, 0, 64, 16, 4), b = shape_array_box(64, 0, 0, 64, 16, 4);
     struct shape c = shape_array_box(63, 15, 3, 1, 1, 1), d = shape_array_box(0, 0, 4, 64, 16, 1);
     assert_int_equal(shapes_compare(&a, &b), SHAPES_APART);
@@ -99,31 +95,18 @@ static void boxes_of_one_array_are_compared_by_element(void **state)
     assert_int_equal(shapes_compare(&a, &d), SHAPES_APART);
 }
 
-static void what_would_take_too_long_is_unknown(void **state)
+UNIT_TEST(what_would_take_too_long_is_unknown)
 {
-    (void)state;
     struct shape a = shape_box(0, 1, 1 << 20, 1000, 1, 0), b = shape_box(2, 1, 1 << 20, 1002, 1, 0);
     assert_int_equal(shapes_compare(&a, &b), SHAPES_UNKNOWN);
 }
 
-static void nothing_shares_nothing(void **state)
+UNIT_TEST(nothing_shares_nothing)
 {
-    (void)state;
     struct shape none = shape_run(100, 0), some = shape_run(0, 200);
     assert_int_equal(shapes_compare(&none, &some), SHAPES_APART);
     struct shape odd = shape_box(0, 20, 5, 10, 1, 0); /* rows that overlap each other: CUDA takes no such */
     assert_int_equal(shapes_compare(&odd, &some), SHAPES_UNKNOWN);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(boxes_share_what_they_share),
-        cmocka_unit_test(a_shape_covers_only_what_it_holds),
-        cmocka_unit_test(halo_columns_of_a_matrix_are_apart),
-        cmocka_unit_test(boxes_of_one_array_are_compared_by_element),
-        cmocka_unit_test(what_would_take_too_long_is_unknown),
-        cmocka_unit_test(nothing_shares_nothing),
-    };
-    return cmocka_run_group_tests_name("hazards_shape", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -1,9 +1,8 @@
 /* What cannot be seen is not judged. */
 #include "tests/samples/plugins/hazards_calls.h"
 
-static void work_behind_a_host_function_is_not_judged_until_the_host_waited(void **state)
+UNIT_TEST_WITH(work_behind_a_host_function_is_not_judged_until_the_host_waited, each, NULL)
 {
-    (void)state;
     set(BUFFER, stream_b);
     FAKE(host_function, .stream = stream_a);
     set(BUFFER, stream_a);
@@ -20,9 +19,8 @@ static void work_behind_a_host_function_is_not_judged_until_the_host_waited(void
     assert_told("race");
 }
 
-static void what_is_captured_does_not_run(void **state)
+UNIT_TEST_WITH(what_is_captured_does_not_run, each, NULL)
 {
-    (void)state;
     FAKE(graph_capture_start, .stream = stream_a);
     set(BUFFER, stream_a);
     FAKE(event_record, .event = event, .stream = stream_a);
@@ -37,9 +35,8 @@ static void what_is_captured_does_not_run(void **state)
     assert_told("1 hazard found in 2 operations");
 }
 
-static void a_capture_that_is_refused_to_end_goes_on(void **state)
+UNIT_TEST_WITH(a_capture_that_is_refused_to_end_goes_on, each, NULL)
 {
-    (void)state;
     FAKE(graph_capture_start, .stream = stream_a);
     struct gputrace_graph_capture_end refused = {.call = fake_call("cuStreamEndCapture"), .stream = stream_a};
     refused.call.result = 908;
@@ -49,9 +46,8 @@ static void a_capture_that_is_refused_to_end_goes_on(void **state)
     assert_silent();
 }
 
-static void events_may_be_recorded_by_graphs(void **state)
+UNIT_TEST_WITH(events_may_be_recorded_by_graphs, each, NULL)
 {
-    (void)state;
     FAKE(graph_launch, .exec = graph, .stream = stream_a);
     FAKE(event_wait, .event = event, .stream = stream_b);
     set(BUFFER, stream_b);
@@ -59,9 +55,8 @@ static void events_may_be_recorded_by_graphs(void **state)
     assert_told("nothing found in 0 operations");
 }
 
-static void an_event_of_another_process_may_order_anything(void **state)
+UNIT_TEST_WITH(an_event_of_another_process_may_order_anything, each, NULL)
 {
-    (void)state;
     struct CUevent_st *strange = (struct CUevent_st *)0x6666;
     set(BUFFER, stream_a);
     FAKE(event_wait, .event = strange, .stream = stream_b);
@@ -69,9 +64,8 @@ static void an_event_of_another_process_may_order_anything(void **state)
     assert_silent();
 }
 
-static void kernels_of_libraries_that_meet_across_devices_order(void **state)
+UNIT_TEST_WITH(kernels_of_libraries_that_meet_across_devices_order, each, NULL)
 {
-    (void)state;
     struct gputrace_context_creation second = {.call = fake_call("cuDevicePrimaryCtxRetain")};
     second.call.device = 1;
     fake_context_creation(&second);
@@ -95,9 +89,8 @@ static void set_by(uint32_t thread, struct CUstream_st *stream)
 }
 
 /* The function runs, and thread 101 goes on, before thread 100 is back from the call that put it into the stream. */
-static void a_call_told_late_may_have_ordered_what_another_thread_did(void **state)
+UNIT_TEST_WITH(a_call_told_late_may_have_ordered_what_another_thread_did, each, NULL)
 {
-    (void)state;
     hazards_hold = 50000000;
     set_by(100, stream_a);
     struct gputrace_host_function late = {.call = fake_call("cuLaunchHostFunc"), .stream = stream_a};
@@ -107,9 +100,8 @@ static void a_call_told_late_may_have_ordered_what_another_thread_did(void **sta
     assert_told("nothing found in 2 operations");
 }
 
-static void what_nothing_explains_is_told_after_a_while(void **state)
+UNIT_TEST_WITH(what_nothing_explains_is_told_after_a_while, each, NULL)
 {
-    (void)state;
     hazards_hold = 50000000;
     set_by(100, stream_a);
     set_by(101, stream_b);
@@ -124,17 +116,4 @@ static void what_nothing_explains_is_told_after_a_while(void **state)
     assert_told("#2 race");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(work_behind_a_host_function_is_not_judged_until_the_host_waited),
-        TEST(what_is_captured_does_not_run),
-        TEST(a_capture_that_is_refused_to_end_goes_on),
-        TEST(events_may_be_recorded_by_graphs),
-        TEST(an_event_of_another_process_may_order_anything),
-        TEST(kernels_of_libraries_that_meet_across_devices_order),
-        TEST(a_call_told_late_may_have_ordered_what_another_thread_did),
-        TEST(what_nothing_explains_is_told_after_a_while),
-    };
-    return cmocka_run_group_tests_name("hazards_unseen", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -7,9 +7,8 @@
 #define BUFFER UINT64_C(0x7f0000000000)
 enum { SIZE = 4096 };
 
-static int each(void **state)
+UNIT_FIXTURE(each)
 {
-    (void)state;
     fake.stack = 1;
     assert_int_equal(fake_start(NULL), 0);
     FAKE(process_fork, .parent = 1);
@@ -39,9 +38,8 @@ static void assert_told(const char *text)
     fail_msg("nothing was told of '%s'", text);
 }
 
-static void what_is_freed_is_no_leak(void **state)
+UNIT_TEST_WITH(what_is_freed_is_no_leak, each, NULL)
 {
-    (void)state;
     allocate(BUFFER, SIZE, GPUTRACE_MEMORY_DEVICE);
     allocate(BUFFER, 1, GPUTRACE_MEMORY_ARRAY); /* a handle with the same number */
     release(BUFFER, GPUTRACE_MEMORY_ARRAY);
@@ -51,9 +49,8 @@ static void what_is_freed_is_no_leak(void **state)
     assert_told("nothing was left allocated, of 2 allocations");
 }
 
-static void places_are_told_with_the_most_bytes_first(void **state)
+UNIT_TEST_WITH(places_are_told_with_the_most_bytes_first, each, NULL)
 {
-    (void)state;
     allocate(BUFFER, SIZE, GPUTRACE_MEMORY_DEVICE);
     allocate(BUFFER + SIZE, SIZE, GPUTRACE_MEMORY_DEVICE);
     fake.stack = 2;
@@ -72,9 +69,8 @@ static void places_are_told_with_the_most_bytes_first(void **state)
                         "in all 20481 bytes in 4 allocations: device 20480 bytes in 3, pinned 1 bytes in 1");
 }
 
-static void least_and_top_leave_out_and_say_so(void **state)
+UNIT_TEST_WITH(least_and_top_leave_out_and_say_so, each, NULL)
 {
-    (void)state;
     assert_int_equal(fake_start("least=1K,top=1"), 0);
     allocate(BUFFER, 1023, GPUTRACE_MEMORY_DEVICE);
     fake.stack = 2;
@@ -88,9 +84,8 @@ static void least_and_top_leave_out_and_say_so(void **state)
     assert_told("in all 6143 bytes in 3 allocations");
 }
 
-static void settings_that_make_no_sense_are_refused(void **state)
+UNIT_TEST_WITH(settings_that_make_no_sense_are_refused, each, NULL)
 {
-    (void)state;
     static const char *const odd[] = {
         "least=",      "least=big", "least=4KB", "top=-1", "top=99999999999999999999", "top=99999999999999999G",
         "stacks=maybe"};
@@ -101,9 +96,8 @@ static void settings_that_make_no_sense_are_refused(void **state)
     }
 }
 
-static void without_stacks_a_kind_is_one_place(void **state)
+UNIT_TEST_WITH(without_stacks_a_kind_is_one_place, each, NULL)
 {
-    (void)state;
     assert_int_equal(fake_start("stacks=no"), 0);
     allocate(BUFFER, SIZE, GPUTRACE_MEMORY_DEVICE);
     fake.stack = 2;
@@ -113,9 +107,8 @@ static void without_stacks_a_kind_is_one_place(void **state)
     assert_int_equal(fake.lines[0].stack, 0);
 }
 
-static void what_failed_changes_nothing(void **state)
+UNIT_TEST_WITH(what_failed_changes_nothing, each, NULL)
 {
-    (void)state;
     allocate(BUFFER, SIZE, GPUTRACE_MEMORY_DEVICE);
     struct gputrace_memory_deallocation failed = {.call = fake_call("cuMemFree_v2"), .address = BUFFER};
     failed.call.result = 1;
@@ -125,18 +118,16 @@ static void what_failed_changes_nothing(void **state)
     assert_null(fake_find("not seen allocated"));
 }
 
-static void a_free_of_unknown_memory_is_counted(void **state)
+UNIT_TEST_WITH(a_free_of_unknown_memory_is_counted, each, NULL)
 {
-    (void)state;
     release(BUFFER, GPUTRACE_MEMORY_UNKNOWN);
     end();
     assert_told("1 free of memory that was not seen allocated");
 }
 
 /* One thread frees, another is given the address again and is told of first. */
-static void a_free_told_late_is_of_the_older(void **state)
+UNIT_TEST_WITH(a_free_told_late_is_of_the_older, each, NULL)
 {
-    (void)state;
     allocate(BUFFER, SIZE, GPUTRACE_MEMORY_DEVICE);
     struct gputrace_memory_deallocation late = {.call = fake_call("cuMemFree_v2"), .address = BUFFER};
     late.stream_id = GPUTRACE_NO_STREAM;
@@ -149,9 +140,8 @@ static void a_free_told_late_is_of_the_older(void **state)
 }
 
 /* The other has freed it again by then. */
-static void a_free_told_later_still_is_no_unknown_one(void **state)
+UNIT_TEST_WITH(a_free_told_later_still_is_no_unknown_one, each, NULL)
 {
-    (void)state;
     allocate(BUFFER, SIZE, GPUTRACE_MEMORY_DEVICE);
     struct gputrace_memory_deallocation late = {.call = fake_call("cuMemFree_v2"), .address = BUFFER};
     late.stream_id = GPUTRACE_NO_STREAM;
@@ -165,9 +155,8 @@ static void a_free_told_later_still_is_no_unknown_one(void **state)
     assert_null(fake_find("not seen allocated"));
 }
 
-static void a_context_takes_its_memory_along(void **state)
+UNIT_TEST_WITH(a_context_takes_its_memory_along, each, NULL)
 {
-    (void)state;
     allocate(BUFFER, SIZE, GPUTRACE_MEMORY_DEVICE);
     allocate(BUFFER + SIZE, 1, GPUTRACE_MEMORY_POOL);
     struct gputrace_context_deletion other = {.call = fake_call("cuCtxDestroy_v2")};
@@ -180,9 +169,8 @@ static void a_context_takes_its_memory_along(void **state)
     assert_told("in all 1 bytes in 1 allocation: stream-ordered 1 bytes in 1");
 }
 
-static void physical_memory_lives_while_it_is_mapped(void **state)
+UNIT_TEST_WITH(physical_memory_lives_while_it_is_mapped, each, NULL)
 {
-    (void)state;
     allocate(0x11, SIZE, GPUTRACE_MEMORY_VIRTUAL);
     allocate(0x12, SIZE, GPUTRACE_MEMORY_VIRTUAL);
     FAKE(memory_mapping, .address = BUFFER, .bytes = SIZE, .handle = 0x11);
@@ -201,9 +189,8 @@ static void physical_memory_lives_while_it_is_mapped(void **state)
     assert_told("nothing was left allocated, of 3 allocations");
 }
 
-static void a_forked_child_tells_of_its_own_alone(void **state)
+UNIT_TEST_WITH(a_forked_child_tells_of_its_own_alone, each, NULL)
 {
-    (void)state;
     allocate(BUFFER, SIZE, GPUTRACE_MEMORY_DEVICE);
     FAKE(process_fork, .parent = 1);
     end();
@@ -213,9 +200,8 @@ static void a_forked_child_tells_of_its_own_alone(void **state)
     assert_told("in all 3 bytes in 1 allocation");
 }
 
-static void a_million_allocations_are_followed(void **state)
+UNIT_TEST_WITH(a_million_allocations_are_followed, each, NULL)
 {
-    (void)state;
     enum { MANY = 1000000 };
     for (uint64_t i = 0; i < MANY; i++)
         allocate(BUFFER + i * 512, 512, GPUTRACE_MEMORY_DEVICE);
@@ -238,9 +224,8 @@ static void *churn(void *data)
     return NULL;
 }
 
-static void threads_work_side_by_side(void **state)
+UNIT_TEST_WITH(threads_work_side_by_side, each, NULL)
 {
-    (void)state;
     pthread_t threads[4];
     for (uintptr_t i = 0; i < 4; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, churn, (void *)i), 0);
@@ -251,9 +236,8 @@ static void threads_work_side_by_side(void **state)
 }
 
 /* The map against a plain table. */
-static void the_map_holds_what_was_put_there(void **state)
+UNIT_TEST(the_map_holds_what_was_put_there)
 {
-    (void)state;
     enum { KEYS = 500 };
     static uint64_t values[KEYS];
     struct address_map map = {0};
@@ -281,26 +265,4 @@ static void the_map_holds_what_was_put_there(void **state)
     address_map_release(&map);
 }
 
-#define TEST(name) cmocka_unit_test_setup(name, each)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(what_is_freed_is_no_leak),
-        TEST(places_are_told_with_the_most_bytes_first),
-        TEST(least_and_top_leave_out_and_say_so),
-        TEST(settings_that_make_no_sense_are_refused),
-        TEST(without_stacks_a_kind_is_one_place),
-        TEST(what_failed_changes_nothing),
-        TEST(a_free_of_unknown_memory_is_counted),
-        TEST(a_free_told_late_is_of_the_older),
-        TEST(a_free_told_later_still_is_no_unknown_one),
-        TEST(a_context_takes_its_memory_along),
-        TEST(physical_memory_lives_while_it_is_mapped),
-        TEST(a_forked_child_tells_of_its_own_alone),
-        TEST(a_million_allocations_are_followed),
-        TEST(threads_work_side_by_side),
-        cmocka_unit_test(the_map_holds_what_was_put_there),
-    };
-    return cmocka_run_group_tests_name("leaks", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -43,6 +43,9 @@ static size_t activity_size_of(CUpti_ActivityKind kind, uint64_t version)
     case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
         return version >= 26 ? sizeof(CUpti_ActivitySynchronization2) : sizeof(CUpti_ActivitySynchronization);
     case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION: return sizeof(CUpti_ActivityExternalCorrelation);
+    case CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER:
+        return version >= 130000 ? sizeof(CUpti_ActivityUnifiedMemoryCounter3)
+                                 : sizeof(CUpti_ActivityUnifiedMemoryCounter2);
     case CUPTI_ACTIVITY_KIND_MEMORY_POOL:
         return version >= 130000 ? sizeof(CUpti_ActivityMemoryPool3) : sizeof(CUpti_ActivityMemoryPool2);
     case CUPTI_ACTIVITY_KIND_JIT: return version >= 22 ? sizeof(CUpti_ActivityJit2) : sizeof(CUpti_ActivityJit);

@@ -4,10 +4,9 @@
  * call's, and so has a call that the tool makes in one of its callbacks), and the activity record at the end, which
  * spans the callbacks.
  *
- *     DRIVER_API(cuMemAlloc_v2, (CUdeviceptr * dptr, size_t bytesize), dptr, bytesize)
+ *     DRIVER_API(cuMemAlloc_v2)
  *     {
- *         return ...;                  the arguments are in the parameter struct of CUPTI's headers: p->dptr,
- * p->bytesize
+ *         return ...;                  the arguments are in the parameter struct of CUPTI's headers: p->bytesize
  *     }
  *
  * DRIVER_STREAM_API also makes NAME_ptsz, for programs whose default stream is one per thread: `per_thread` says which
@@ -21,9 +20,9 @@
 #include <stdint.h>
 
 #include <cupti.h>
+#include <driver_arguments.h> /* made by arguments.awk */
 
 #include "core/driver.h"
-#include "core/fault.h"
 
 struct api_call {
     CUpti_CallbackDomain domain;
@@ -90,12 +89,12 @@ bool api_pop_external(CUpti_ExternalCorrelationKind kind, uint64_t *id);
                                 : fault_stops(#name) ? CUDA_ERROR_ILLEGAL_ADDRESS                        \
                                                      : body))
 
-#define DRIVER_API(name, arguments, ...)                       \
-    API_EXPORT CUresult CUDAAPI name arguments;                \
+#define DRIVER_API(name)                                       \
+    API_EXPORT CUresult CUDAAPI name ARGUMENTS_##name;         \
     static CUresult name##_body(const name##_params *p);       \
-    API_EXPORT CUresult CUDAAPI name arguments                 \
+    API_EXPORT CUresult CUDAAPI name ARGUMENTS_##name          \
     {                                                          \
-        const name##_params params = {__VA_ARGS__};            \
+        const name##_params params = {NAMES_##name};           \
         DRIVER_RUN(name, &params, NULL, name##_body(&params)); \
     }                                                          \
     static CUresult name##_body(API_UNUSED const name##_params *p)
@@ -109,21 +108,21 @@ bool api_pop_external(CUpti_ExternalCorrelationKind kind, uint64_t *id);
     }                                                \
     static CUresult name##_body(void)
 
-/* SYMBOL: an expression of `params`, the kernel's name, for launches. SUFFIX: _ptsz or _ptds. */
-#define DRIVER_ONE_OF_TWO(name, stem, is_per_thread, symbol, arguments, ...)    \
-    API_EXPORT CUresult CUDAAPI name arguments;                                 \
-    API_EXPORT CUresult CUDAAPI name arguments                                  \
+/* SYMBOL: the kernel's name, an expression of the parameters, for launches. SUFFIX: _ptsz or _ptds. */
+#define DRIVER_ONE_OF_TWO(name, stem, is_per_thread, symbol)                    \
+    API_EXPORT CUresult CUDAAPI name ARGUMENTS_##stem;                          \
+    API_EXPORT CUresult CUDAAPI name ARGUMENTS_##stem                           \
     {                                                                           \
-        const stem##_params params = {__VA_ARGS__};                             \
+        const stem##_params params = {NAMES_##stem};                            \
         DRIVER_RUN(name, &params, symbol, stem##_body(&params, is_per_thread)); \
     }
-#define DRIVER_TWO(name, suffix, symbol, arguments, ...)                        \
-    static CUresult name##_body(const name##_params *p, bool per_thread);       \
-    DRIVER_ONE_OF_TWO(name, name, false, symbol, arguments, __VA_ARGS__)        \
-    DRIVER_ONE_OF_TWO(name##suffix, name, true, symbol, arguments, __VA_ARGS__) \
+#define DRIVER_TWO(name, suffix, symbol)                                  \
+    static CUresult name##_body(const name##_params *p, bool per_thread); \
+    DRIVER_ONE_OF_TWO(name, name, false, symbol)                          \
+    DRIVER_ONE_OF_TWO(name##suffix, name, true, symbol)                   \
     static CUresult name##_body(API_UNUSED const name##_params *p, API_UNUSED bool per_thread)
-#define DRIVER_STREAM_API(name, arguments, ...) DRIVER_TWO(name, _ptsz, NULL, arguments, __VA_ARGS__)
-#define DRIVER_SYNC_API(name, arguments, ...) DRIVER_TWO(name, _ptds, NULL, arguments, __VA_ARGS__)
-#define DRIVER_LAUNCH_API(name, symbol, arguments, ...) DRIVER_TWO(name, _ptsz, symbol, arguments, __VA_ARGS__)
+#define DRIVER_STREAM_API(name) DRIVER_TWO(name, _ptsz, NULL)
+#define DRIVER_SYNC_API(name) DRIVER_TWO(name, _ptds, NULL)
+#define DRIVER_LAUNCH_API(name, symbol) DRIVER_TWO(name, _ptsz, symbol)
 
 #endif

@@ -5,9 +5,11 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/activity.h"
 #include "core/callbacks.h"
+#include "core/context.h"
 #include "core/device.h"
 #include "core/sim.h"
 
@@ -95,4 +97,30 @@ bool driver_started(void)
 bool driver_forked(void)
 {
     return atomic_load(&state) == DRIVER_FORKED;
+}
+
+/* ---- lost contexts ---- */
+
+/* How the names of functions begin that do not need a context, or end it. */
+static const char *const needless[] = {
+    "cuInit",   "cuDriver",     "cuDevice",        "cuGet",      "cuCtxGetCurrent", "cuCtxCreate",    "cuCtxPush",
+    "cuCtxPop", "cuCtxDestroy", "cuCtxSetCurrent", "cuProfiler", "cuCtxGetId",      "cuCtxGetDevice", "cuCtxGetFlags",
+};
+
+bool fault_stops(const char *name)
+{
+    CUcontext context = context_current();
+    if (!context || !atomic_load(&context->lost))
+        return false;
+    for (size_t i = 0; i < sizeof(needless) / sizeof(needless[0]); i++)
+        if (strncmp(name, needless[i], strlen(needless[i])) == 0)
+            return false;
+    return true;
+}
+
+/* A launch has returned before its kernel begins, however slow this simulator is. */
+CUresult fault_result(const char *name, CUresult result)
+{
+    bool launch = strncmp(name, "cuLaunch", strlen("cuLaunch")) == 0;
+    return result == CUDA_SUCCESS && !launch && fault_stops(name) ? CUDA_ERROR_ILLEGAL_ADDRESS : result;
 }

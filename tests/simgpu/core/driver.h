@@ -16,4 +16,13 @@ bool driver_started(void);
 /* Is this a child of fork whose parent had a driver? Its threads are not here. */
 bool driver_forked(void);
 
+/*
+ * A kernel that reads where nothing is takes its context with it: nothing that is asked of the context is done any
+ * more, and every call that needs it fails with the same error, until the context is destroyed.
+ */
+/* Does the driver's function NAME fail, because it needs this thread's context and that is lost? */
+bool fault_stops(const char *name);
+/* What it gives, whose own result is RESULT: it may have waited for what was lost meanwhile. */
+CUresult fault_result(const char *name, CUresult result);
+
 #endif

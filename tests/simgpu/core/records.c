@@ -1,7 +1,6 @@
 /* The records of things that are, and of what the host does with them. */
 #include "core/records.h"
 
-#include <stdatomic.h>
 #include <unistd.h>
 
 #include "core/api.h"
@@ -163,6 +162,27 @@ void records_synchronization(CUpti_ActivitySynchronizationType type, uint64_t st
         .cudaEventId = event ? event->id : CUPTI_SYNCHRONIZATION_INVALID_VALUE,
         .cudaEventSyncId = event ? event->sync_id : CUPTI_SYNCHRONIZATION_INVALID_VALUE,
         .returnValue = (uint32_t)result,
+    };
+    activity_write(&record);
+}
+
+void records_migration(uint64_t address, uint64_t bytes, int device)
+{
+    if (!activity_wanted(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, 0))
+        return;
+    uint64_t start = clock_now();
+    CUpti_ActivityUnifiedMemoryCounter3 record = {
+        .kind = CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER,
+        .counterKind = device < 0 ? CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOH
+                                  : CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD,
+        .value = bytes,
+        .start = start,
+        .end = start + bytes / 50 + 1,
+        .address = address,
+        .srcId = 0, /* of the host too, as CUPTI 13.0 writes it */
+        .dstId = device < 0 ? 0 : (uint32_t)device,
+        .processId = (uint32_t)getpid(),
+        .flags = CUPTI_ACTIVITY_UNIFIED_MEMORY_MIGRATION_CAUSE_USER,
     };
     activity_write(&record);
 }

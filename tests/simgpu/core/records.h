@@ -42,6 +42,8 @@ void records_pool(CUpti_ActivityMemoryPoolOperationType operation, CUmemoryPool 
 /* A synchronisation that began at START ns and has ended now. STREAM and EVENT may be NULL. */
 void records_synchronization(CUpti_ActivitySynchronizationType type, uint64_t start, CUcontext context, CUstream stream,
                              CUevent event, CUresult result);
+/* BYTES at ADDRESS were moved to the device, or to the host (-1), at once. */
+void records_migration(uint64_t address, uint64_t bytes, int device);
 void records_overhead(CUpti_ActivityOverheadKind kind, uint64_t start);
 /* Only when the tool watches the driver call in which it happened: as the real one. */
 void records_jit(CUpti_ActivityJitOperationType operation, const struct jit_step *step);

@@ -16,18 +16,17 @@ static CUresult context_make(CUcontext *out, unsigned flags, CUdevice ordinal)
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuCtxCreate_v2, (CUcontext * pctx, unsigned flags, CUdevice dev), pctx, flags, dev)
+DRIVER_API(cuCtxCreate_v2)
 {
     return context_make(p->pctx, p->flags, p->dev);
 }
 
-DRIVER_API(cuCtxCreate_v4, (CUcontext * pctx, CUctxCreateParams *ctxCreateParams, unsigned flags, CUdevice dev), pctx,
-           ctxCreateParams, flags, dev)
+DRIVER_API(cuCtxCreate_v4)
 {
     return context_make(p->pctx, p->flags, p->dev);
 }
 
-DRIVER_API(cuCtxDestroy_v2, (CUcontext ctx), ctx)
+DRIVER_API(cuCtxDestroy_v2)
 {
     NEED(p->ctx && !p->ctx->destroyed, CUDA_ERROR_INVALID_CONTEXT);
     context_destroy(p->ctx);
@@ -36,14 +35,14 @@ DRIVER_API(cuCtxDestroy_v2, (CUcontext ctx), ctx)
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuCtxPushCurrent_v2, (CUcontext ctx), ctx)
+DRIVER_API(cuCtxPushCurrent_v2)
 {
     NEED(p->ctx, CUDA_ERROR_INVALID_CONTEXT);
     context_push(p->ctx);
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuCtxPopCurrent_v2, (CUcontext * pctx), pctx)
+DRIVER_API(cuCtxPopCurrent_v2)
 {
     CUcontext context = context_pop();
     if (p->pctx)
@@ -51,20 +50,20 @@ DRIVER_API(cuCtxPopCurrent_v2, (CUcontext * pctx), pctx)
     return context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
-DRIVER_API(cuCtxSetCurrent, (CUcontext ctx), ctx)
+DRIVER_API(cuCtxSetCurrent)
 {
     context_set_current(p->ctx);
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuCtxGetCurrent, (CUcontext * pctx), pctx)
+DRIVER_API(cuCtxGetCurrent)
 {
     NEED_VALUE(p->pctx);
     *p->pctx = context_current();
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuCtxGetDevice, (CUdevice * device), device)
+DRIVER_API(cuCtxGetDevice)
 {
     NEED_VALUE(p->device);
     NEED_CONTEXT(context);
@@ -72,7 +71,7 @@ DRIVER_API(cuCtxGetDevice, (CUdevice * device), device)
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuCtxGetFlags, (unsigned *flags), flags)
+DRIVER_API(cuCtxGetFlags)
 {
     NEED_VALUE(p->flags);
     NEED_CONTEXT(context);
@@ -80,7 +79,7 @@ DRIVER_API(cuCtxGetFlags, (unsigned *flags), flags)
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuCtxGetId, (CUcontext ctx, unsigned long long *ctxId), ctx, ctxId)
+DRIVER_API(cuCtxGetId)
 {
     CUcontext context = p->ctx ? p->ctx : context_current();
     NEED(context, CUDA_ERROR_INVALID_CONTEXT);
@@ -89,7 +88,7 @@ DRIVER_API(cuCtxGetId, (CUcontext ctx, unsigned long long *ctxId), ctx, ctxId)
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuCtxGetApiVersion, (CUcontext ctx, unsigned *version), ctx, version)
+DRIVER_API(cuCtxGetApiVersion)
 {
     NEED_VALUE(p->version);
     *p->version = 3020;
@@ -115,12 +114,12 @@ DRIVER_API_0(cuCtxSynchronize)
     return context_synchronize(context_current());
 }
 
-DRIVER_API(cuCtxSynchronize_v2, (CUcontext ctx), ctx)
+DRIVER_API(cuCtxSynchronize_v2)
 {
     return context_synchronize(p->ctx ? p->ctx : context_current());
 }
 
-DRIVER_API(cuCtxSetLimit, (CUlimit limit, size_t value), limit, value)
+DRIVER_API(cuCtxSetLimit)
 {
     NEED_CONTEXT(context);
     NEED_VALUE((unsigned)p->limit < CU_LIMIT_MAX);
@@ -128,7 +127,7 @@ DRIVER_API(cuCtxSetLimit, (CUlimit limit, size_t value), limit, value)
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuCtxGetLimit, (size_t * pvalue, CUlimit limit), pvalue, limit)
+DRIVER_API(cuCtxGetLimit)
 {
     NEED_CONTEXT(context);
     NEED_VALUE(p->pvalue && (unsigned)p->limit < CU_LIMIT_MAX);
@@ -136,19 +135,19 @@ DRIVER_API(cuCtxGetLimit, (size_t * pvalue, CUlimit limit), pvalue, limit)
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuCtxGetCacheConfig, (CUfunc_cache * pconfig), pconfig)
+DRIVER_API(cuCtxGetCacheConfig)
 {
     NEED_VALUE(p->pconfig);
     *p->pconfig = CU_FUNC_CACHE_PREFER_NONE;
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuCtxSetCacheConfig, (CUfunc_cache config), config)
+DRIVER_API(cuCtxSetCacheConfig)
 {
     return context_current() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
-DRIVER_API(cuCtxGetStreamPriorityRange, (int *leastPriority, int *greatestPriority), leastPriority, greatestPriority)
+DRIVER_API(cuCtxGetStreamPriorityRange)
 {
     if (p->leastPriority)
         *p->leastPriority = 0;
@@ -157,7 +156,7 @@ DRIVER_API(cuCtxGetStreamPriorityRange, (int *leastPriority, int *greatestPriori
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuCtxEnablePeerAccess, (CUcontext peerContext, unsigned Flags), peerContext, Flags)
+DRIVER_API(cuCtxEnablePeerAccess)
 {
     NEED_CONTEXT(context);
     NEED(p->peerContext && p->peerContext->device != context->device, CUDA_ERROR_INVALID_DEVICE);
@@ -167,7 +166,7 @@ DRIVER_API(cuCtxEnablePeerAccess, (CUcontext peerContext, unsigned Flags), peerC
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuCtxDisablePeerAccess, (CUcontext peerContext), peerContext)
+DRIVER_API(cuCtxDisablePeerAccess)
 {
     NEED_CONTEXT(context);
     NEED(p->peerContext, CUDA_ERROR_INVALID_CONTEXT);

@@ -8,7 +8,7 @@
 #include "core/sim.h"
 #include "cuda/need.h"
 
-DRIVER_API(cuDeviceGet, (CUdevice * device, int ordinal), device, ordinal)
+DRIVER_API(cuDeviceGet)
 {
     NEED_VALUE(p->device);
     NEED_DEVICE(device, p->ordinal);
@@ -16,14 +16,14 @@ DRIVER_API(cuDeviceGet, (CUdevice * device, int ordinal), device, ordinal)
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuDeviceGetCount, (int *count), count)
+DRIVER_API(cuDeviceGetCount)
 {
     NEED_VALUE(p->count);
     *p->count = device_count();
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuDeviceGetName, (char *name, int len, CUdevice dev), name, len, dev)
+DRIVER_API(cuDeviceGetName)
 {
     NEED_VALUE(p->name && p->len > 0);
     NEED_DEVICE(device, p->dev);
@@ -32,7 +32,7 @@ DRIVER_API(cuDeviceGetName, (char *name, int len, CUdevice dev), name, len, dev)
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuDeviceGetUuid_v2, (CUuuid * uuid, CUdevice dev), uuid, dev)
+DRIVER_API(cuDeviceGetUuid_v2)
 {
     NEED_VALUE(p->uuid);
     NEED_DEVICE(device, p->dev);
@@ -40,7 +40,7 @@ DRIVER_API(cuDeviceGetUuid_v2, (CUuuid * uuid, CUdevice dev), uuid, dev)
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuDeviceTotalMem_v2, (size_t * bytes, CUdevice dev), bytes, dev)
+DRIVER_API(cuDeviceTotalMem_v2)
 {
     NEED_VALUE(p->bytes);
     NEED_DEVICE(device, p->dev);
@@ -49,14 +49,14 @@ DRIVER_API(cuDeviceTotalMem_v2, (size_t * bytes, CUdevice dev), bytes, dev)
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuDeviceGetAttribute, (int *pi, CUdevice_attribute attrib, CUdevice dev), pi, attrib, dev)
+DRIVER_API(cuDeviceGetAttribute)
 {
     NEED_VALUE(p->pi);
     NEED_DEVICE(device, p->dev);
     return device_attribute(device, p->attrib, p->pi) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-DRIVER_API(cuDeviceComputeCapability, (int *major, int *minor, CUdevice dev), major, minor, dev)
+DRIVER_API(cuDeviceComputeCapability)
 {
     NEED_VALUE(p->major && p->minor);
     NEED_DEVICE(device, p->dev);
@@ -65,7 +65,7 @@ DRIVER_API(cuDeviceComputeCapability, (int *major, int *minor, CUdevice dev), ma
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuDeviceGetPCIBusId, (char *pciBusId, int len, CUdevice dev), pciBusId, len, dev)
+DRIVER_API(cuDeviceGetPCIBusId)
 {
     NEED_VALUE(p->pciBusId && p->len > 0);
     NEED_DEVICE(device, p->dev);
@@ -73,7 +73,7 @@ DRIVER_API(cuDeviceGetPCIBusId, (char *pciBusId, int len, CUdevice dev), pciBusI
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuDeviceGetByPCIBusId, (CUdevice * dev, const char *pciBusId), dev, pciBusId)
+DRIVER_API(cuDeviceGetByPCIBusId)
 {
     NEED_VALUE(p->dev && p->pciBusId);
     unsigned domain, bus, slot;
@@ -84,7 +84,7 @@ DRIVER_API(cuDeviceGetByPCIBusId, (CUdevice * dev, const char *pciBusId), dev, p
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuDeviceCanAccessPeer, (int *canAccessPeer, CUdevice dev, CUdevice peerDev), canAccessPeer, dev, peerDev)
+DRIVER_API(cuDeviceCanAccessPeer)
 {
     NEED_VALUE(p->canAccessPeer);
     NEED_DEVICE(device, p->dev);
@@ -93,8 +93,7 @@ DRIVER_API(cuDeviceCanAccessPeer, (int *canAccessPeer, CUdevice dev, CUdevice pe
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuDeviceGetP2PAttribute, (int *value, CUdevice_P2PAttribute attrib, CUdevice srcDevice, CUdevice dstDevice),
-           value, attrib, srcDevice, dstDevice)
+DRIVER_API(cuDeviceGetP2PAttribute)
 {
     NEED_VALUE(p->value);
     NEED_DEVICE(from, p->srcDevice);
@@ -104,7 +103,7 @@ DRIVER_API(cuDeviceGetP2PAttribute, (int *value, CUdevice_P2PAttribute attrib, C
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuDeviceGetDefaultMemPool, (CUmemoryPool * pool_out, CUdevice dev), pool_out, dev)
+DRIVER_API(cuDeviceGetDefaultMemPool)
 {
     NEED_VALUE(p->pool_out);
     NEED_DEVICE(device, p->dev);
@@ -112,7 +111,7 @@ DRIVER_API(cuDeviceGetDefaultMemPool, (CUmemoryPool * pool_out, CUdevice dev), p
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuDeviceGetMemPool, (CUmemoryPool * pool, CUdevice dev), pool, dev)
+DRIVER_API(cuDeviceGetMemPool)
 {
     NEED_VALUE(p->pool);
     NEED_DEVICE(device, p->dev);
@@ -120,7 +119,7 @@ DRIVER_API(cuDeviceGetMemPool, (CUmemoryPool * pool, CUdevice dev), pool, dev)
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuDeviceSetMemPool, (CUdevice dev, CUmemoryPool pool), dev, pool)
+DRIVER_API(cuDeviceSetMemPool)
 {
     NEED_DEVICE(device, p->dev);
     NEED_VALUE(p->pool && p->pool->device == device);
@@ -132,7 +131,7 @@ DRIVER_API(cuDeviceSetMemPool, (CUdevice dev, CUmemoryPool pool), dev, pool)
 
 /* ---- the primary context ---- */
 
-DRIVER_API(cuDevicePrimaryCtxRetain, (CUcontext * pctx, CUdevice dev), pctx, dev)
+DRIVER_API(cuDevicePrimaryCtxRetain)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* one thread makes it, the others wait for it */
     NEED_VALUE(p->pctx);
@@ -156,27 +155,27 @@ static CUresult primary_reset(struct device *device)
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuDevicePrimaryCtxRelease_v2, (CUdevice dev), dev)
+DRIVER_API(cuDevicePrimaryCtxRelease_v2)
 {
     NEED_DEVICE(device, p->dev);
     NEED(device->primary_references, CUDA_ERROR_INVALID_CONTEXT);
     return --device->primary_references ? CUDA_SUCCESS : primary_reset(device);
 }
 
-DRIVER_API(cuDevicePrimaryCtxReset_v2, (CUdevice dev), dev)
+DRIVER_API(cuDevicePrimaryCtxReset_v2)
 {
     NEED_DEVICE(device, p->dev);
     return primary_reset(device);
 }
 
-DRIVER_API(cuDevicePrimaryCtxSetFlags_v2, (CUdevice dev, unsigned flags), dev, flags)
+DRIVER_API(cuDevicePrimaryCtxSetFlags_v2)
 {
     NEED_DEVICE(device, p->dev);
     device->primary_flags = p->flags;
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuDevicePrimaryCtxGetState, (CUdevice dev, unsigned *flags, int *active), dev, flags, active)
+DRIVER_API(cuDevicePrimaryCtxGetState)
 {
     NEED_VALUE(p->flags && p->active);
     NEED_DEVICE(device, p->dev);

@@ -15,7 +15,7 @@ enum { EVENT_FLAGS = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT
 
 #undef cuEventElapsedTime /* both versions are here */
 
-DRIVER_API(cuEventCreate, (CUevent * phEvent, unsigned Flags), phEvent, Flags)
+DRIVER_API(cuEventCreate)
 {
     NEED_VALUE(p->phEvent && !(p->Flags & ~(unsigned)EVENT_FLAGS));
     NEED_CONTEXT(context);
@@ -23,7 +23,7 @@ DRIVER_API(cuEventCreate, (CUevent * phEvent, unsigned Flags), phEvent, Flags)
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuEventDestroy_v2, (CUevent hEvent), hEvent)
+DRIVER_API(cuEventDestroy_v2)
 {
     NEED_HANDLE(p->hEvent);
     event_destroy(p->hEvent);
@@ -37,31 +37,31 @@ static CUresult record(CUevent event, CUstream stream)
     return event_record(event, stream);
 }
 
-DRIVER_STREAM_API(cuEventRecord, (CUevent hEvent, CUstream hStream), hEvent, hStream)
+DRIVER_STREAM_API(cuEventRecord)
 {
     return record(p->hEvent, stream_resolve(p->hStream, per_thread));
 }
 
-DRIVER_STREAM_API(cuEventRecordWithFlags, (CUevent hEvent, CUstream hStream, unsigned flags), hEvent, hStream, flags)
+DRIVER_STREAM_API(cuEventRecordWithFlags)
 {
     return record(p->hEvent, stream_resolve(p->hStream, per_thread));
 }
 
-DRIVER_API(cuCtxRecordEvent, (CUcontext hCtx, CUevent hEvent), hCtx, hEvent)
+DRIVER_API(cuCtxRecordEvent)
 {
     NEED(p->hCtx, CUDA_ERROR_INVALID_CONTEXT);
     NEED_HANDLE(p->hEvent && p->hEvent->context == p->hCtx);
     return event_record_context(p->hEvent, p->hCtx);
 }
 
-DRIVER_API(cuCtxWaitEvent, (CUcontext hCtx, CUevent hEvent), hCtx, hEvent)
+DRIVER_API(cuCtxWaitEvent)
 {
     NEED(p->hCtx, CUDA_ERROR_INVALID_CONTEXT);
     NEED_HANDLE(p->hEvent);
     return event_wait_context(p->hEvent, p->hCtx);
 }
 
-DRIVER_API(cuEventQuery, (CUevent hEvent), hEvent)
+DRIVER_API(cuEventQuery)
 {
     NEED_HANDLE(p->hEvent);
     NEED_UNCAPTURED(p->hEvent);
@@ -72,7 +72,7 @@ DRIVER_API(cuEventQuery, (CUevent hEvent), hEvent)
     return result;
 }
 
-DRIVER_API(cuEventSynchronize, (CUevent hEvent), hEvent)
+DRIVER_API(cuEventSynchronize)
 {
     NEED_HANDLE(p->hEvent);
     NEED_UNCAPTURED(p->hEvent);
@@ -91,12 +91,12 @@ static CUresult elapsed(float *milliseconds, CUevent first, CUevent second)
     return event_elapsed(first, second, milliseconds);
 }
 
-DRIVER_API(cuEventElapsedTime, (float *pMilliseconds, CUevent hStart, CUevent hEnd), pMilliseconds, hStart, hEnd)
+DRIVER_API(cuEventElapsedTime)
 {
     return elapsed(p->pMilliseconds, p->hStart, p->hEnd);
 }
 
-DRIVER_API(cuEventElapsedTime_v2, (float *pMilliseconds, CUevent hStart, CUevent hEnd), pMilliseconds, hStart, hEnd)
+DRIVER_API(cuEventElapsedTime_v2)
 {
     return elapsed(p->pMilliseconds, p->hStart, p->hEnd);
 }

@@ -2,23 +2,24 @@
 #include "core/graph.h"
 #include "core/api.h"
 #include "core/stream.h"
+#include "core/user_object.h"
 #include "cuda/need.h"
 
-DRIVER_API(cuGraphCreate, (CUgraph * phGraph, unsigned flags), phGraph, flags)
+DRIVER_API(cuGraphCreate)
 {
     NEED_VALUE(p->phGraph);
     *p->phGraph = graph_create();
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuGraphDestroy, (CUgraph hGraph), hGraph)
+DRIVER_API(cuGraphDestroy)
 {
     NEED_VALUE(p->hGraph);
     graph_destroy(p->hGraph);
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuGraphClone, (CUgraph * phGraphClone, CUgraph originalGraph), phGraphClone, originalGraph)
+DRIVER_API(cuGraphClone)
 {
     NEED_VALUE(p->phGraphClone && p->originalGraph);
     *p->phGraphClone = graph_clone(p->originalGraph);
@@ -38,14 +39,13 @@ static CUresult hand_out(const struct list *list, CUgraphNode *nodes, size_t *co
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuGraphGetNodes, (CUgraph hGraph, CUgraphNode *nodes, size_t *numNodes), hGraph, nodes, numNodes)
+DRIVER_API(cuGraphGetNodes)
 {
     NEED_VALUE(p->hGraph);
     return hand_out(&p->hGraph->nodes, p->nodes, p->numNodes);
 }
 
-DRIVER_API(cuGraphGetRootNodes, (CUgraph hGraph, CUgraphNode *rootNodes, size_t *numRootNodes), hGraph, rootNodes,
-           numRootNodes)
+DRIVER_API(cuGraphGetRootNodes)
 {
     NEED_VALUE(p->hGraph);
     struct list roots = {0};
@@ -59,25 +59,19 @@ DRIVER_API(cuGraphGetRootNodes, (CUgraph hGraph, CUgraphNode *rootNodes, size_t 
     return result;
 }
 
-DRIVER_API(cuGraphNodeGetDependencies_v2,
-           (CUgraphNode hNode, CUgraphNode *dependencies, CUgraphEdgeData *edgeData, size_t *numDependencies), hNode,
-           dependencies, edgeData, numDependencies)
+DRIVER_API(cuGraphNodeGetDependencies_v2)
 {
     NEED_VALUE(p->hNode);
     return hand_out(&p->hNode->before, p->dependencies, p->numDependencies);
 }
 
-DRIVER_API(cuGraphNodeGetDependentNodes_v2,
-           (CUgraphNode hNode, CUgraphNode *dependentNodes, CUgraphEdgeData *edgeData, size_t *numDependentNodes),
-           hNode, dependentNodes, edgeData, numDependentNodes)
+DRIVER_API(cuGraphNodeGetDependentNodes_v2)
 {
     NEED_VALUE(p->hNode);
     return hand_out(&p->hNode->after, p->dependentNodes, p->numDependentNodes);
 }
 
-DRIVER_API(cuGraphGetEdges_v2,
-           (CUgraph hGraph, CUgraphNode *from, CUgraphNode *to, CUgraphEdgeData *edgeData, size_t *numEdges), hGraph,
-           from, to, edgeData, numEdges)
+DRIVER_API(cuGraphGetEdges_v2)
 {
     NEED_VALUE(p->hGraph && p->numEdges);
     struct list starts = {0}, ends = {0};
@@ -96,10 +90,7 @@ DRIVER_API(cuGraphGetEdges_v2,
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuGraphAddDependencies_v2,
-           (CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to, const CUgraphEdgeData *edgeData,
-            size_t numDependencies),
-           hGraph, from, to, edgeData, numDependencies)
+DRIVER_API(cuGraphAddDependencies_v2)
 {
     NEED_VALUE(p->hGraph && ((p->from && p->to) || !p->numDependencies));
     for (size_t i = 0; i < p->numDependencies; i++)
@@ -107,10 +98,7 @@ DRIVER_API(cuGraphAddDependencies_v2,
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuGraphRemoveDependencies_v2,
-           (CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to, const CUgraphEdgeData *edgeData,
-            size_t numDependencies),
-           hGraph, from, to, edgeData, numDependencies)
+DRIVER_API(cuGraphRemoveDependencies_v2)
 {
     NEED_VALUE(p->hGraph && ((p->from && p->to) || !p->numDependencies));
     for (size_t i = 0; i < p->numDependencies; i++)
@@ -120,30 +108,28 @@ DRIVER_API(cuGraphRemoveDependencies_v2,
 
 /* ---- its nodes ---- */
 
-DRIVER_API(cuGraphDestroyNode, (CUgraphNode hNode), hNode)
+DRIVER_API(cuGraphDestroyNode)
 {
     NEED_VALUE(p->hNode);
     graph_remove(p->hNode);
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuGraphNodeGetType, (CUgraphNode hNode, CUgraphNodeType *type), hNode, type)
+DRIVER_API(cuGraphNodeGetType)
 {
     NEED_VALUE(p->hNode && p->type);
     *p->type = p->hNode->op.type;
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuGraphNodeFindInClone, (CUgraphNode * phNode, CUgraphNode hOriginalNode, CUgraph hClonedGraph), phNode,
-           hOriginalNode, hClonedGraph)
+DRIVER_API(cuGraphNodeFindInClone)
 {
     NEED_VALUE(p->phNode && p->hOriginalNode && p->hClonedGraph);
     *p->phNode = graph_find_copy(p->hClonedGraph, p->hOriginalNode);
     return *p->phNode ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-DRIVER_API(cuGraphNodeSetEnabled, (CUgraphExec hGraphExec, CUgraphNode hNode, unsigned isEnabled), hGraphExec, hNode,
-           isEnabled)
+DRIVER_API(cuGraphNodeSetEnabled)
 {
     NEED_VALUE(p->hGraphExec && p->hNode);
     CUgraphNode node = graph_find_copy(p->hGraphExec->graph, p->hNode);
@@ -152,8 +138,7 @@ DRIVER_API(cuGraphNodeSetEnabled, (CUgraphExec hGraphExec, CUgraphNode hNode, un
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuGraphNodeGetEnabled, (CUgraphExec hGraphExec, CUgraphNode hNode, unsigned *isEnabled), hGraphExec, hNode,
-           isEnabled)
+DRIVER_API(cuGraphNodeGetEnabled)
 {
     NEED_VALUE(p->hGraphExec && p->hNode && p->isEnabled);
     CUgraphNode node = graph_find_copy(p->hGraphExec->graph, p->hNode);
@@ -164,17 +149,14 @@ DRIVER_API(cuGraphNodeGetEnabled, (CUgraphExec hGraphExec, CUgraphNode hNode, un
 
 /* ---- making it executable, and executing it ---- */
 
-DRIVER_API(cuGraphInstantiateWithFlags, (CUgraphExec * phGraphExec, CUgraph hGraph, unsigned long long flags),
-           phGraphExec, hGraph, flags)
+DRIVER_API(cuGraphInstantiateWithFlags)
 {
     NEED_VALUE(p->phGraphExec && p->hGraph);
     *p->phGraphExec = graph_instantiate(p->hGraph, p->flags);
     return CUDA_SUCCESS;
 }
 
-DRIVER_STREAM_API(cuGraphInstantiateWithParams,
-                  (CUgraphExec * phGraphExec, CUgraph hGraph, CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams),
-                  phGraphExec, hGraph, instantiateParams)
+DRIVER_STREAM_API(cuGraphInstantiateWithParams)
 {
     NEED_VALUE(p->phGraphExec && p->hGraph && p->instantiateParams);
     *p->phGraphExec = graph_instantiate(p->hGraph, p->instantiateParams->flags);
@@ -182,15 +164,14 @@ DRIVER_STREAM_API(cuGraphInstantiateWithParams,
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuGraphExecGetFlags, (CUgraphExec hGraphExec, cuuint64_t *flags), hGraphExec, flags)
+DRIVER_API(cuGraphExecGetFlags)
 {
     NEED_VALUE(p->hGraphExec && p->flags);
     *p->flags = p->hGraphExec->flags;
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuGraphExecUpdate_v2, (CUgraphExec hGraphExec, CUgraph hGraph, CUgraphExecUpdateResultInfo *resultInfo),
-           hGraphExec, hGraph, resultInfo)
+DRIVER_API(cuGraphExecUpdate_v2)
 {
     NEED_VALUE(p->hGraphExec && p->hGraph && p->resultInfo);
     bool same = graph_exec_update(p->hGraphExec, p->hGraph);
@@ -199,13 +180,13 @@ DRIVER_API(cuGraphExecUpdate_v2, (CUgraphExec hGraphExec, CUgraph hGraph, CUgrap
     return same ? CUDA_SUCCESS : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
 }
 
-DRIVER_STREAM_API(cuGraphUpload, (CUgraphExec hGraph, CUstream hStream), hGraph, hStream)
+DRIVER_STREAM_API(cuGraphUpload)
 {
     NEED_VALUE(p->hGraph);
     return stream_resolve(p->hStream, per_thread) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
-DRIVER_STREAM_API(cuGraphLaunch, (CUgraphExec hGraph, CUstream hStream), hGraph, hStream)
+DRIVER_STREAM_API(cuGraphLaunch)
 {
     NEED_VALUE(p->hGraph);
     CUstream stream = stream_resolve(p->hStream, per_thread);
@@ -219,9 +200,53 @@ DRIVER_STREAM_API(cuGraphLaunch, (CUgraphExec hGraph, CUstream hStream), hGraph,
     return result;
 }
 
-DRIVER_API(cuGraphExecDestroy, (CUgraphExec hGraphExec), hGraphExec)
+DRIVER_API(cuGraphExecDestroy)
 {
     NEED_VALUE(p->hGraphExec);
     graph_exec_destroy(p->hGraphExec);
+    return CUDA_SUCCESS;
+}
+
+/* ---- user objects ---- */
+
+DRIVER_API(cuUserObjectCreate)
+{
+    NEED_VALUE(p->object_out && p->destroy && p->initialRefcount && p->flags == CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
+    *p->object_out = user_object_create(p->ptr, p->destroy, p->initialRefcount);
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuUserObjectRetain)
+{
+    NEED_VALUE(p->object && p->count);
+    user_object_retain(p->object, p->count);
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuUserObjectRelease)
+{
+    NEED_VALUE(p->object && p->count);
+    user_object_release(p->object, p->count, NULL);
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuGraphRetainUserObject)
+{
+    NEED_VALUE(p->graph && p->object && p->count && !(p->flags & ~(unsigned)CU_GRAPH_USER_OBJECT_MOVE));
+    if (!(p->flags & CU_GRAPH_USER_OBJECT_MOVE))
+        user_object_retain(p->object, p->count);
+    for (unsigned i = 0; i < p->count; i++)
+        list_add(&p->graph->objects, p->object);
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuGraphReleaseUserObject)
+{
+    NEED_VALUE(p->graph && p->object && p->count);
+    for (unsigned i = 0; i < p->count; i++) {
+        NEED_VALUE(list_has(&p->graph->objects, p->object));
+        list_remove(&p->graph->objects, p->object);
+        user_object_release(p->object, 1, NULL);
+    }
     return CUDA_SUCCESS;
 }

@@ -4,7 +4,6 @@
 #include "core/function.h"
 #include "core/graph.h"
 #include "core/memory.h"
-#include "cuda/graph_params.h"
 #include "cuda/need.h"
 
 static CUresult add(CUgraphNode *out, CUgraph graph, const CUgraphNode *before, size_t count, struct op op)
@@ -35,189 +34,214 @@ static CUresult replace_in(CUgraphExec exec, CUgraphNode node, struct op op)
 
 #define NEED_NODE(node, kind) NEED_VALUE((node) && (node)->op.type == CU_GRAPH_NODE_TYPE_##kind)
 
-/* ---- kernels ---- */
+/* ---- operations from and to the structs of parameters ---- */
 
-DRIVER_API(cuGraphAddKernelNode_v2,
-           (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,
-            const CUDA_KERNEL_NODE_PARAMS *nodeParams),
-           phGraphNode, hGraph, dependencies, numDependencies, nodeParams)
+static struct op graph_op_kernel(const CUDA_KERNEL_NODE_PARAMS *params)
 {
-    NEED_VALUE(p->nodeParams && (p->nodeParams->func || p->nodeParams->kern));
-    NEED_CONTEXT(context);
-    function_load(function_of(p->nodeParams->func ? p->nodeParams->func : (CUfunction)(void *)p->nodeParams->kern),
-                  context);
-    return add(p->phGraphNode, p->hGraph, p->dependencies, p->numDependencies, graph_op_kernel(p->nodeParams));
+    CUfunction function = params->func ? params->func : (CUfunction)(void *)params->kern;
+    return (struct op){.type = CU_GRAPH_NODE_TYPE_KERNEL,
+                       .kernel = {.function = function_of(function),
+                                  .grid = {params->gridDimX, params->gridDimY, params->gridDimZ},
+                                  .block = {params->blockDimX, params->blockDimY, params->blockDimZ},
+                                  .shared = params->sharedMemBytes,
+                                  .arguments = params->kernelParams,
+                                  .extra = params->extra}};
 }
 
-DRIVER_API(cuGraphKernelNodeGetParams_v2, (CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS *nodeParams), hNode, nodeParams)
+static CUDA_KERNEL_NODE_PARAMS graph_params_kernel(const struct op *op)
 {
-    NEED_NODE(p->hNode, KERNEL);
-    *p->nodeParams = graph_params_kernel(&p->hNode->op);
-    return CUDA_SUCCESS;
+    const struct op_kernel *kernel = &op->kernel;
+    return (CUDA_KERNEL_NODE_PARAMS){.func = (CUfunction)(uintptr_t)kernel->function,
+                                     .gridDimX = kernel->grid[0],
+                                     .gridDimY = kernel->grid[1],
+                                     .gridDimZ = kernel->grid[2],
+                                     .blockDimX = kernel->block[0],
+                                     .blockDimY = kernel->block[1],
+                                     .blockDimZ = kernel->block[2],
+                                     .sharedMemBytes = kernel->shared,
+                                     .kernelParams = kernel->arguments,
+                                     .extra = kernel->extra};
 }
 
-DRIVER_API(cuGraphKernelNodeSetParams_v2, (CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS *nodeParams), hNode,
-           nodeParams)
+static struct op graph_op_copy(const CUDA_MEMCPY3D *params)
 {
-    NEED_VALUE(p->nodeParams);
-    return replace(p->hNode, graph_op_kernel(p->nodeParams));
+    struct op op = {.type = CU_GRAPH_NODE_TYPE_MEMCPY, .copy = copy_box(params)};
+    op.copy.async = true;
+    return op;
 }
 
-DRIVER_API(cuGraphExecKernelNodeSetParams_v2,
-           (CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS *nodeParams), hGraphExec, hNode,
-           nodeParams)
+static CUDA_MEMCPY3D graph_params_copy(const struct op *op)
 {
-    NEED_VALUE(p->nodeParams);
-    return replace_in(p->hGraphExec, p->hNode, graph_op_kernel(p->nodeParams));
+    return copy_describe(&op->copy);
 }
 
-/* ---- copies ---- */
-
-DRIVER_API(cuGraphAddMemcpyNode,
-           (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,
-            const CUDA_MEMCPY3D *copyParams, CUcontext ctx),
-           phGraphNode, hGraph, dependencies, numDependencies, copyParams, ctx)
+static struct op graph_op_set(const CUDA_MEMSET_NODE_PARAMS *params)
 {
-    NEED_VALUE(p->copyParams);
-    return add(p->phGraphNode, p->hGraph, p->dependencies, p->numDependencies, graph_op_copy(p->copyParams));
+    struct op op = {.type = CU_GRAPH_NODE_TYPE_MEMSET,
+                    .set = {.to = memory_place((const void *)(uintptr_t)params->dst),
+                            .width = params->width,
+                            .height = params->height,
+                            .element = params->elementSize,
+                            .value = params->value,
+                            .async = true}};
+    op.set.to.pitch = params->pitch;
+    return op;
 }
 
-DRIVER_API(cuGraphMemcpyNodeGetParams, (CUgraphNode hNode, CUDA_MEMCPY3D *nodeParams), hNode, nodeParams)
+static CUDA_MEMSET_NODE_PARAMS graph_params_set(const struct op *op)
 {
-    NEED_NODE(p->hNode, MEMCPY);
-    *p->nodeParams = copy_describe(&p->hNode->op.copy);
-    return CUDA_SUCCESS;
+    return (CUDA_MEMSET_NODE_PARAMS){.dst = (uintptr_t)op->set.to.address,
+                                     .pitch = op->set.to.pitch,
+                                     .value = op->set.value,
+                                     .elementSize = op->set.element,
+                                     .width = op->set.width,
+                                     .height = op->set.height};
 }
 
-DRIVER_API(cuGraphMemcpyNodeSetParams, (CUgraphNode hNode, const CUDA_MEMCPY3D *nodeParams), hNode, nodeParams)
+static struct op graph_op_host(const CUDA_HOST_NODE_PARAMS *params)
 {
-    NEED_VALUE(p->nodeParams);
-    return replace(p->hNode, graph_op_copy(p->nodeParams));
+    return (struct op){.type = CU_GRAPH_NODE_TYPE_HOST, .host = {.function = params->fn, .data = params->userData}};
 }
 
-DRIVER_API(cuGraphExecMemcpyNodeSetParams,
-           (CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_MEMCPY3D *copyParams, CUcontext ctx), hGraphExec,
-           hNode, copyParams, ctx)
+static CUDA_HOST_NODE_PARAMS graph_params_host(const struct op *op)
 {
-    NEED_VALUE(p->copyParams);
-    return replace_in(p->hGraphExec, p->hNode, graph_op_copy(p->copyParams));
+    return (CUDA_HOST_NODE_PARAMS){.fn = op->host.function, .userData = op->host.data};
 }
 
-/* ---- sets ---- */
-
-DRIVER_API(cuGraphAddMemsetNode,
-           (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,
-            const CUDA_MEMSET_NODE_PARAMS *memsetParams, CUcontext ctx),
-           phGraphNode, hGraph, dependencies, numDependencies, memsetParams, ctx)
+static struct op graph_op_any_set(const CUDA_MEMSET_NODE_PARAMS_v2 *set)
 {
-    NEED_VALUE(p->memsetParams);
-    return add(p->phGraphNode, p->hGraph, p->dependencies, p->numDependencies, graph_op_set(p->memsetParams));
+    const CUDA_MEMSET_NODE_PARAMS params = {.dst = set->dst,
+                                            .pitch = set->pitch,
+                                            .value = set->value,
+                                            .elementSize = set->elementSize,
+                                            .width = set->width,
+                                            .height = set->height};
+    return graph_op_set(&params);
 }
 
-DRIVER_API(cuGraphMemsetNodeGetParams, (CUgraphNode hNode, CUDA_MEMSET_NODE_PARAMS *nodeParams), hNode, nodeParams)
+/* A handle is what its condition is at each launch; the upper half only tells it from 0. */
+static CUgraphConditionalHandle graph_condition(unsigned value)
 {
-    NEED_NODE(p->hNode, MEMSET);
-    *p->nodeParams = graph_params_set(&p->hNode->op);
-    return CUDA_SUCCESS;
+    return (CUgraphConditionalHandle)1 << 32 | value;
 }
 
-DRIVER_API(cuGraphMemsetNodeSetParams, (CUgraphNode hNode, const CUDA_MEMSET_NODE_PARAMS *nodeParams), hNode,
-           nodeParams)
+static unsigned graph_condition_value(CUgraphConditionalHandle handle)
 {
-    NEED_VALUE(p->nodeParams);
-    return replace(p->hNode, graph_op_set(p->nodeParams));
+    return (unsigned)handle;
 }
 
-DRIVER_API(cuGraphExecMemsetNodeSetParams,
-           (CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_MEMSET_NODE_PARAMS *memsetParams, CUcontext ctx),
-           hGraphExec, hNode, memsetParams, ctx)
+/* Of the kinds that cuGraphAddNode takes in one struct. False for those that are not simulated. */
+static bool graph_op(const CUgraphNodeParams *params, struct op *op)
 {
-    NEED_VALUE(p->memsetParams);
-    return replace_in(p->hGraphExec, p->hNode, graph_op_set(p->memsetParams));
+    *op = (struct op){.type = params->type};
+    switch ((int)params->type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL: {
+        const CUDA_KERNEL_NODE_PARAMS_v3 *k = &params->kernel;
+        const CUDA_KERNEL_NODE_PARAMS kernel = {k->func,         k->gridDimX,  k->gridDimY,  k->gridDimZ,
+                                                k->blockDimX,    k->blockDimY, k->blockDimZ, k->sharedMemBytes,
+                                                k->kernelParams, k->extra,     k->kern,      k->ctx};
+        *op = graph_op_kernel(&kernel);
+        return true;
+    }
+    case CU_GRAPH_NODE_TYPE_MEMCPY: *op = graph_op_copy(&params->memcpy.copyParams); return true;
+    case CU_GRAPH_NODE_TYPE_MEMSET: *op = graph_op_any_set(&params->memset); return true;
+    case CU_GRAPH_NODE_TYPE_HOST:
+        op->host = (struct op_host){.function = params->host.fn, .data = params->host.userData};
+        return true;
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+        op->conditional = (struct op_conditional){.type = params->conditional.type,
+                                                  .value = graph_condition_value(params->conditional.handle),
+                                                  .size = params->conditional.size};
+        return params->conditional.size > 0;
+    case CU_GRAPH_NODE_TYPE_GRAPH: op->graph = graph_clone(params->graph.graph); return true;
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD: op->event = params->eventRecord.event; return true;
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT: op->event = params->eventWait.event; return true;
+    case CU_GRAPH_NODE_TYPE_MEM_FREE: op->memory = params->free.dptr; return true;
+    case CU_GRAPH_NODE_TYPE_EMPTY: return true;
+    default: return false;
+    }
 }
 
-/* ---- functions of the host ---- */
+/* ---- kernels, copies, sets, functions of the host ---- */
 
-DRIVER_API(cuGraphAddHostNode,
-           (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,
-            const CUDA_HOST_NODE_PARAMS *nodeParams),
-           phGraphNode, hGraph, dependencies, numDependencies, nodeParams)
-{
-    NEED_VALUE(p->nodeParams && p->nodeParams->fn);
-    return add(p->phGraphNode, p->hGraph, p->dependencies, p->numDependencies, graph_op_host(p->nodeParams));
-}
+/* A kind of node with a struct of parameters. ADDED, CHANGED: the names of the struct when a node is added, and when it
+ * is changed in an executable graph. NEED: what else adding it asks for. */
+#define PARAMS_NODE(kind, version, type, added, changed, need, op_of, params_of)                     \
+    DRIVER_API(cuGraphAdd##kind##Node##version)                                                      \
+    {                                                                                                \
+        NEED_VALUE(p->added);                                                                        \
+        need;                                                                                        \
+        return add(p->phGraphNode, p->hGraph, p->dependencies, p->numDependencies, op_of(p->added)); \
+    }                                                                                                \
+    DRIVER_API(cuGraph##kind##NodeGetParams##version)                                                \
+    {                                                                                                \
+        NEED_NODE(p->hNode, type);                                                                   \
+        *p->nodeParams = params_of(&p->hNode->op);                                                   \
+        return CUDA_SUCCESS;                                                                         \
+    }                                                                                                \
+    DRIVER_API(cuGraph##kind##NodeSetParams##version)                                                \
+    {                                                                                                \
+        NEED_VALUE(p->nodeParams);                                                                   \
+        return replace(p->hNode, op_of(p->nodeParams));                                              \
+    }                                                                                                \
+    DRIVER_API(cuGraphExec##kind##NodeSetParams##version)                                            \
+    {                                                                                                \
+        NEED_VALUE(p->changed);                                                                      \
+        return replace_in(p->hGraphExec, p->hNode, op_of(p->changed));                               \
+    }
 
-DRIVER_API(cuGraphHostNodeGetParams, (CUgraphNode hNode, CUDA_HOST_NODE_PARAMS *nodeParams), hNode, nodeParams)
-{
-    NEED_NODE(p->hNode, HOST);
-    *p->nodeParams = graph_params_host(&p->hNode->op);
-    return CUDA_SUCCESS;
-}
+#define LOAD_KERNEL()                                                                                               \
+    NEED_VALUE(p->nodeParams->func || p->nodeParams->kern);                                                         \
+    NEED_CONTEXT(context);                                                                                          \
+    function_load(function_of(p->nodeParams->func ? p->nodeParams->func : (CUfunction)(void *)p->nodeParams->kern), \
+                  context)
 
-DRIVER_API(cuGraphHostNodeSetParams, (CUgraphNode hNode, const CUDA_HOST_NODE_PARAMS *nodeParams), hNode, nodeParams)
-{
-    NEED_VALUE(p->nodeParams);
-    return replace(p->hNode, graph_op_host(p->nodeParams));
-}
-
-DRIVER_API(cuGraphExecHostNodeSetParams,
-           (CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_HOST_NODE_PARAMS *nodeParams), hGraphExec, hNode,
-           nodeParams)
-{
-    NEED_VALUE(p->nodeParams);
-    return replace_in(p->hGraphExec, p->hNode, graph_op_host(p->nodeParams));
-}
+PARAMS_NODE(Kernel, _v2, KERNEL, nodeParams, nodeParams, LOAD_KERNEL(), graph_op_kernel, graph_params_kernel)
+PARAMS_NODE(Memcpy, , MEMCPY, copyParams, copyParams, (void)0, graph_op_copy, graph_params_copy)
+PARAMS_NODE(Memset, , MEMSET, memsetParams, memsetParams, (void)0, graph_op_set, graph_params_set)
+PARAMS_NODE(Host, , HOST, nodeParams, nodeParams, NEED_VALUE(p->nodeParams->fn), graph_op_host, graph_params_host)
 
 /* ---- graphs in graphs, nothing, events, memory ---- */
 
-DRIVER_API(cuGraphAddChildGraphNode,
-           (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,
-            CUgraph childGraph),
-           phGraphNode, hGraph, dependencies, numDependencies, childGraph)
+DRIVER_API(cuGraphAddChildGraphNode)
 {
     NEED_VALUE(p->childGraph);
     const struct op op = {.type = CU_GRAPH_NODE_TYPE_GRAPH, .graph = graph_clone(p->childGraph)};
     return add(p->phGraphNode, p->hGraph, p->dependencies, p->numDependencies, op);
 }
 
-DRIVER_API(cuGraphChildGraphNodeGetGraph, (CUgraphNode hNode, CUgraph *phGraph), hNode, phGraph)
+DRIVER_API(cuGraphChildGraphNodeGetGraph)
 {
     NEED_NODE(p->hNode, GRAPH);
     *p->phGraph = p->hNode->op.graph;
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuGraphAddEmptyNode,
-           (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies),
-           phGraphNode, hGraph, dependencies, numDependencies)
+DRIVER_API(cuGraphAddEmptyNode)
 {
     return add(p->phGraphNode, p->hGraph, p->dependencies, p->numDependencies,
                (struct op){.type = CU_GRAPH_NODE_TYPE_EMPTY});
 }
 
 #define EVENT_NODE(verb, kind)                                                                                         \
-    DRIVER_API(cuGraphAddEvent##verb##Node,                                                                            \
-               (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,    \
-                CUevent event),                                                                                        \
-               phGraphNode, hGraph, dependencies, numDependencies, event)                                              \
+    DRIVER_API(cuGraphAddEvent##verb##Node)                                                                            \
     {                                                                                                                  \
         NEED_VALUE(p->event);                                                                                          \
         return add(p->phGraphNode, p->hGraph, p->dependencies, p->numDependencies,                                     \
                    (struct op){.type = CU_GRAPH_NODE_TYPE_##kind, .event = p->event});                                 \
     }                                                                                                                  \
-    DRIVER_API(cuGraphEvent##verb##NodeGetEvent, (CUgraphNode hNode, CUevent * event_out), hNode, event_out)           \
+    DRIVER_API(cuGraphEvent##verb##NodeGetEvent)                                                                       \
     {                                                                                                                  \
         NEED_NODE(p->hNode, kind);                                                                                     \
         *p->event_out = p->hNode->op.event;                                                                            \
         return CUDA_SUCCESS;                                                                                           \
     }                                                                                                                  \
-    DRIVER_API(cuGraphEvent##verb##NodeSetEvent, (CUgraphNode hNode, CUevent event), hNode, event)                     \
+    DRIVER_API(cuGraphEvent##verb##NodeSetEvent)                                                                       \
     {                                                                                                                  \
         NEED_VALUE(p->event);                                                                                          \
         return replace(p->hNode, (struct op){.type = CU_GRAPH_NODE_TYPE_##kind, .event = p->event});                   \
     }                                                                                                                  \
-    DRIVER_API(cuGraphExecEvent##verb##NodeSetEvent, (CUgraphExec hGraphExec, CUgraphNode hNode, CUevent event),       \
-               hGraphExec, hNode, event)                                                                               \
+    DRIVER_API(cuGraphExecEvent##verb##NodeSetEvent)                                                                   \
     {                                                                                                                  \
         NEED_VALUE(p->event);                                                                                          \
         return replace_in(p->hGraphExec, p->hNode, (struct op){.type = CU_GRAPH_NODE_TYPE_##kind, .event = p->event}); \
@@ -226,10 +250,7 @@ DRIVER_API(cuGraphAddEmptyNode,
 EVENT_NODE(Record, EVENT_RECORD)
 EVENT_NODE(Wait, WAIT_EVENT)
 
-DRIVER_API(cuGraphAddMemAllocNode,
-           (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,
-            CUDA_MEM_ALLOC_NODE_PARAMS *nodeParams),
-           phGraphNode, hGraph, dependencies, numDependencies, nodeParams)
+DRIVER_API(cuGraphAddMemAllocNode)
 {
     NEED_VALUE(p->nodeParams && p->nodeParams->bytesize);
     NEED_CONTEXT(context);
@@ -241,10 +262,7 @@ DRIVER_API(cuGraphAddMemAllocNode,
                (struct op){.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC, .memory = p->nodeParams->dptr});
 }
 
-DRIVER_API(cuGraphAddMemFreeNode,
-           (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,
-            CUdeviceptr dptr),
-           phGraphNode, hGraph, dependencies, numDependencies, dptr)
+DRIVER_API(cuGraphAddMemFreeNode)
 {
     NEED_VALUE(p->dptr);
     return add(p->phGraphNode, p->hGraph, p->dependencies, p->numDependencies,
@@ -253,10 +271,7 @@ DRIVER_API(cuGraphAddMemFreeNode,
 
 /* ---- of any kind ---- */
 
-DRIVER_API(cuGraphAddNode_v2,
-           (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
-            const CUgraphEdgeData *dependencyData, size_t numDependencies, CUgraphNodeParams *nodeParams),
-           phGraphNode, hGraph, dependencies, dependencyData, numDependencies, nodeParams)
+DRIVER_API(cuGraphAddNode_v2)
 {
     struct op op;
     NEED_VALUE(p->nodeParams);
@@ -267,17 +282,14 @@ DRIVER_API(cuGraphAddNode_v2,
     return result;
 }
 
-DRIVER_API(cuGraphConditionalHandleCreate,
-           (CUgraphConditionalHandle * pHandle_out, CUgraph hGraph, CUcontext ctx, unsigned defaultLaunchValue,
-            unsigned flags),
-           pHandle_out, hGraph, ctx, defaultLaunchValue, flags)
+DRIVER_API(cuGraphConditionalHandleCreate)
 {
     NEED_VALUE(p->pHandle_out && p->hGraph);
     *p->pHandle_out = graph_condition(p->flags & CU_GRAPH_COND_ASSIGN_DEFAULT ? p->defaultLaunchValue : 0);
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuGraphNodeSetParams, (CUgraphNode hNode, CUgraphNodeParams *nodeParams), hNode, nodeParams)
+DRIVER_API(cuGraphNodeSetParams)
 {
     struct op op;
     NEED_VALUE(p->nodeParams);
@@ -285,8 +297,7 @@ DRIVER_API(cuGraphNodeSetParams, (CUgraphNode hNode, CUgraphNodeParams *nodePara
     return replace(p->hNode, op);
 }
 
-DRIVER_API(cuGraphExecNodeSetParams, (CUgraphExec hGraphExec, CUgraphNode hNode, CUgraphNodeParams *nodeParams),
-           hGraphExec, hNode, nodeParams)
+DRIVER_API(cuGraphExecNodeSetParams)
 {
     struct op op;
     NEED_VALUE(p->nodeParams);

@@ -11,13 +11,13 @@
 
 enum { DRIVER_VERSION = 13000 };
 
-DRIVER_API(cuInit, (unsigned Flags), Flags)
+DRIVER_API(cuInit)
 {
     NEED_VALUE(p->Flags == 0);
     return driver_init();
 }
 
-DRIVER_API(cuDriverGetVersion, (int *driverVersion), driverVersion)
+DRIVER_API(cuDriverGetVersion)
 {
     NEED_VALUE(p->driverVersion);
     *p->driverVersion = DRIVER_VERSION;
@@ -77,7 +77,7 @@ DRIVER_API_0(cuProfilerStop)
     X(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, "the graph update was not performed because it included changes")   \
     X(CUDA_ERROR_UNKNOWN, "unknown error")
 
-DRIVER_API(cuGetErrorString, (CUresult error, const char **pStr), error, pStr)
+DRIVER_API(cuGetErrorString)
 {
     NEED_VALUE(p->pStr);
     switch ((int)p->error) {
@@ -89,7 +89,7 @@ DRIVER_API(cuGetErrorString, (CUresult error, const char **pStr), error, pStr)
     }
 }
 
-DRIVER_API(cuGetErrorName, (CUresult error, const char **pStr), error, pStr)
+DRIVER_API(cuGetErrorName)
 {
     NEED_VALUE(p->pStr);
     switch ((int)p->error) {
@@ -102,7 +102,7 @@ DRIVER_API(cuGetErrorName, (CUresult error, const char **pStr), error, pStr)
 }
 
 /* Private tables of the real driver; the simulated one has none. */
-DRIVER_API(cuGetExportTable, (const void **ppExportTable, const CUuuid *pExportTableId), ppExportTable, pExportTableId)
+DRIVER_API(cuGetExportTable)
 {
     NEED_VALUE(p->ppExportTable);
     *p->ppExportTable = NULL;
@@ -163,10 +163,7 @@ static void *entry_of_name(const char *symbol, int version, bool per_thread)
     return NULL;
 }
 
-DRIVER_API(cuGetProcAddress_v2,
-           (const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags,
-            CUdriverProcAddressQueryResult *symbolStatus),
-           symbol, pfn, cudaVersion, flags, symbolStatus)
+DRIVER_API(cuGetProcAddress_v2)
 {
     NEED_VALUE(p->symbol && p->pfn);
     *p->pfn = entry_of_name(p->symbol, p->cudaVersion, p->flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM);

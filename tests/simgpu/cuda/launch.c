@@ -44,12 +44,7 @@ static const char *symbol_of(CUfunction f)
     return f ? function_of(f)->name : NULL;
 }
 
-DRIVER_LAUNCH_API(cuLaunchKernel, symbol_of(f),
-                  (CUfunction f, unsigned gridDimX, unsigned gridDimY, unsigned gridDimZ, unsigned blockDimX,
-                   unsigned blockDimY, unsigned blockDimZ, unsigned sharedMemBytes, CUstream hStream,
-                   void **kernelParams, void **extra),
-                  f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream,
-                  kernelParams, extra)
+DRIVER_LAUNCH_API(cuLaunchKernel, symbol_of(f))
 {
     const struct op_kernel kernel = {
         .function = function_of(p->f),
@@ -73,9 +68,7 @@ static void launch_attribute(struct op_kernel *kernel, const CUlaunchAttribute *
     }
 }
 
-DRIVER_LAUNCH_API(cuLaunchKernelEx, symbol_of(f),
-                  (const CUlaunchConfig *config, CUfunction f, void **kernelParams, void **extra), config, f,
-                  kernelParams, extra)
+DRIVER_LAUNCH_API(cuLaunchKernelEx, symbol_of(f))
 {
     const CUlaunchConfig *c = p->config;
     NEED_VALUE(c);
@@ -101,12 +94,7 @@ static unsigned blocks_at_once(uint64_t threads, size_t shared)
     return blocks < SM_BLOCKS ? blocks : SM_BLOCKS;
 }
 
-DRIVER_LAUNCH_API(cuLaunchCooperativeKernel, symbol_of(f),
-                  (CUfunction f, unsigned gridDimX, unsigned gridDimY, unsigned gridDimZ, unsigned blockDimX,
-                   unsigned blockDimY, unsigned blockDimZ, unsigned sharedMemBytes, CUstream hStream,
-                   void **kernelParams),
-                  f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream,
-                  kernelParams)
+DRIVER_LAUNCH_API(cuLaunchCooperativeKernel, symbol_of(f))
 {
     const struct op_kernel kernel = {
         .function = function_of(p->f),
@@ -132,24 +120,17 @@ static CUresult occupancy(int *blocks, CUfunction function, int threads, size_t 
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuOccupancyMaxActiveBlocksPerMultiprocessor,
-           (int *numBlocks, CUfunction func, int blockSize, size_t dynamicSMemSize), numBlocks, func, blockSize,
-           dynamicSMemSize)
+DRIVER_API(cuOccupancyMaxActiveBlocksPerMultiprocessor)
 {
     return occupancy(p->numBlocks, p->func, p->blockSize, p->dynamicSMemSize);
 }
 
-DRIVER_API(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
-           (int *numBlocks, CUfunction func, int blockSize, size_t dynamicSMemSize, unsigned flags), numBlocks, func,
-           blockSize, dynamicSMemSize, flags)
+DRIVER_API(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags)
 {
     return occupancy(p->numBlocks, p->func, p->blockSize, p->dynamicSMemSize);
 }
 
-DRIVER_API(cuOccupancyMaxPotentialBlockSize,
-           (int *minGridSize, int *blockSize, CUfunction func, CUoccupancyB2DSize blockSizeToDynamicSMemSize,
-            size_t dynamicSMemSize, int blockSizeLimit),
-           minGridSize, blockSize, func, blockSizeToDynamicSMemSize, dynamicSMemSize, blockSizeLimit)
+DRIVER_API(cuOccupancyMaxPotentialBlockSize)
 {
     NEED_VALUE(p->minGridSize && p->blockSize);
     int block = p->blockSizeLimit > 0 && p->blockSizeLimit < BLOCK_MOST ? p->blockSizeLimit : BLOCK_MOST;
@@ -162,9 +143,7 @@ DRIVER_API(cuOccupancyMaxPotentialBlockSize,
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuOccupancyAvailableDynamicSMemPerBlock,
-           (size_t * dynamicSmemSize, CUfunction func, int numBlocks, int blockSize), dynamicSmemSize, func, numBlocks,
-           blockSize)
+DRIVER_API(cuOccupancyAvailableDynamicSMemPerBlock)
 {
     NEED_VALUE(p->dynamicSmemSize && p->numBlocks > 0);
     size_t share = (size_t)(SM_SHARED / p->numBlocks);
@@ -172,16 +151,14 @@ DRIVER_API(cuOccupancyAvailableDynamicSMemPerBlock,
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuOccupancyMaxPotentialClusterSize, (int *clusterSize, CUfunction func, const CUlaunchConfig *config),
-           clusterSize, func, config)
+DRIVER_API(cuOccupancyMaxPotentialClusterSize)
 {
     NEED_VALUE(p->clusterSize);
     *p->clusterSize = 8;
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuOccupancyMaxActiveClusters, (int *numClusters, CUfunction func, const CUlaunchConfig *config), numClusters,
-           func, config)
+DRIVER_API(cuOccupancyMaxActiveClusters)
 {
     NEED_VALUE(p->numClusters);
     *p->numClusters = SMS / 8;

@@ -1,4 +1,6 @@
 /* The driver API: memory of the device, of the host, and managed. */
+#include <string.h>
+
 #include "core/memory.h"
 #include "core/api.h"
 #include "core/capture.h"
@@ -38,7 +40,7 @@ static void *pointer(CUdeviceptr address)
     return (void *)(uintptr_t)address;
 }
 
-DRIVER_API(cuMemGetInfo_v2, (size_t * free, size_t *total), free, total)
+DRIVER_API(cuMemGetInfo_v2)
 {
     NEED_VALUE(p->free && p->total);
     NEED_CONTEXT(context);
@@ -47,7 +49,7 @@ DRIVER_API(cuMemGetInfo_v2, (size_t * free, size_t *total), free, total)
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuMemAlloc_v2, (CUdeviceptr * dptr, size_t bytesize), dptr, bytesize)
+DRIVER_API(cuMemAlloc_v2)
 {
     NEED_VALUE(p->dptr);
     void *address = NULL;
@@ -57,9 +59,7 @@ DRIVER_API(cuMemAlloc_v2, (CUdeviceptr * dptr, size_t bytesize), dptr, bytesize)
     return result;
 }
 
-DRIVER_API(cuMemAllocPitch_v2,
-           (CUdeviceptr * dptr, size_t *pPitch, size_t WidthInBytes, size_t Height, unsigned ElementSizeBytes), dptr,
-           pPitch, WidthInBytes, Height, ElementSizeBytes)
+DRIVER_API(cuMemAllocPitch_v2)
 {
     NEED_VALUE(p->dptr && p->pPitch && p->WidthInBytes && p->Height);
     size_t pitch = (p->WidthInBytes + PITCH - 1) / PITCH * PITCH;
@@ -72,7 +72,7 @@ DRIVER_API(cuMemAllocPitch_v2,
     return result;
 }
 
-DRIVER_API(cuMemAllocManaged, (CUdeviceptr * dptr, size_t bytesize, unsigned flags), dptr, bytesize, flags)
+DRIVER_API(cuMemAllocManaged)
 {
     NEED_VALUE(p->dptr);
     void *address = NULL;
@@ -82,29 +82,29 @@ DRIVER_API(cuMemAllocManaged, (CUdeviceptr * dptr, size_t bytesize, unsigned fla
     return result;
 }
 
-DRIVER_API(cuMemFree_v2, (CUdeviceptr dptr), dptr)
+DRIVER_API(cuMemFree_v2)
 {
     if (!p->dptr)
         return CUDA_SUCCESS;
     return release(pointer(p->dptr), 1u << MEMORY_DEVICE | 1u << MEMORY_MANAGED | 1u << MEMORY_ASYNC);
 }
 
-DRIVER_API(cuMemAllocHost_v2, (void **pp, size_t bytesize), pp, bytesize)
+DRIVER_API(cuMemAllocHost_v2)
 {
     return allocate(MEMORY_HOST, p->bytesize, 0, p->pp);
 }
 
-DRIVER_API(cuMemHostAlloc, (void **pp, size_t bytesize, unsigned Flags), pp, bytesize, Flags)
+DRIVER_API(cuMemHostAlloc)
 {
     return allocate(MEMORY_HOST, p->bytesize, p->Flags, p->pp);
 }
 
-DRIVER_API(cuMemFreeHost, (void *p), p)
+DRIVER_API(cuMemFreeHost)
 {
     return p->p ? release(p->p, 1u << MEMORY_HOST) : CUDA_SUCCESS;
 }
 
-DRIVER_API(cuMemHostRegister_v2, (void *p, size_t bytesize, unsigned Flags), p, bytesize, Flags)
+DRIVER_API(cuMemHostRegister_v2)
 {
     NEED_VALUE(p->p && p->bytesize);
     NEED_CONTEXT(context);
@@ -120,7 +120,7 @@ DRIVER_API(cuMemHostRegister_v2, (void *p, size_t bytesize, unsigned Flags), p, 
     return result;
 }
 
-DRIVER_API(cuMemHostUnregister, (void *p), p)
+DRIVER_API(cuMemHostUnregister)
 {
     struct memory_range range;
     CUresult result = memory_remove(p->p, MEMORY_REGISTERED, &range);
@@ -129,7 +129,7 @@ DRIVER_API(cuMemHostUnregister, (void *p), p)
     return result;
 }
 
-DRIVER_API(cuMemHostGetDevicePointer_v2, (CUdeviceptr * pdptr, void *p, unsigned Flags), pdptr, p, Flags)
+DRIVER_API(cuMemHostGetDevicePointer_v2)
 {
     struct memory_range range;
     NEED_VALUE(p->pdptr && memory_find(p->p, &range));
@@ -137,7 +137,7 @@ DRIVER_API(cuMemHostGetDevicePointer_v2, (CUdeviceptr * pdptr, void *p, unsigned
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuMemHostGetFlags, (unsigned *pFlags, void *p), pFlags, p)
+DRIVER_API(cuMemHostGetFlags)
 {
     struct memory_range range;
     NEED_VALUE(p->pFlags && memory_find(p->p, &range));
@@ -145,7 +145,7 @@ DRIVER_API(cuMemHostGetFlags, (unsigned *pFlags, void *p), pFlags, p)
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuMemGetAddressRange_v2, (CUdeviceptr * pbase, size_t *psize, CUdeviceptr dptr), pbase, psize, dptr)
+DRIVER_API(cuMemGetAddressRange_v2)
 {
     struct memory_range range;
     NEED(memory_find(pointer(p->dptr), &range), CUDA_ERROR_NOT_FOUND);
@@ -156,28 +156,87 @@ DRIVER_API(cuMemGetAddressRange_v2, (CUdeviceptr * pbase, size_t *psize, CUdevic
     return CUDA_SUCCESS;
 }
 
-/* Managed memory is everywhere at once here, so advice and prefetching change nothing. */
-DRIVER_API(cuMemAdvise_v2, (CUdeviceptr devPtr, size_t count, CUmem_advise advice, CUmemLocation location), devPtr,
-           count, advice, location)
+/* Managed memory is everywhere at once here, so advice changes nothing, and prefetching is a record alone. */
+DRIVER_API(cuMemAdvise_v2)
 {
     struct memory_range range;
     NEED_VALUE(memory_find(pointer(p->devPtr), &range));
     return CUDA_SUCCESS;
 }
 
-DRIVER_STREAM_API(cuMemPrefetchAsync_v2,
-                  (CUdeviceptr devPtr, size_t count, CUmemLocation location, unsigned flags, CUstream hStream), devPtr,
-                  count, location, flags, hStream)
+DRIVER_STREAM_API(cuMemPrefetchAsync_v2)
 {
     struct memory_range range;
     NEED_VALUE(memory_find(pointer(p->devPtr), &range));
+    records_migration(p->devPtr, p->count, p->location.type == CU_MEM_LOCATION_TYPE_DEVICE ? p->location.id : -1);
     return CUDA_SUCCESS;
 }
 
-DRIVER_STREAM_API(cuStreamAttachMemAsync, (CUstream hStream, CUdeviceptr dptr, size_t length, unsigned flags), hStream,
-                  dptr, length, flags)
+DRIVER_STREAM_API(cuStreamAttachMemAsync)
 {
     struct memory_range range;
     NEED_VALUE(memory_find(pointer(p->dptr), &range));
+    return CUDA_SUCCESS;
+}
+
+/* ---- what a pointer is ---- */
+
+static CUmemorytype memory_type(const struct memory_range *range)
+{
+    return range->origin == MEMORY_HOST || range->origin == MEMORY_REGISTERED ? CU_MEMORYTYPE_HOST
+                                                                              : CU_MEMORYTYPE_DEVICE;
+}
+
+/* Puts a value of its own type where DATA points. */
+#define ANSWER(type, value)      \
+    do {                         \
+        *(type *)data = (value); \
+        return CUDA_SUCCESS;     \
+    } while (0)
+
+static CUresult pointer_attribute(void *data, CUpointer_attribute attribute, const struct memory_range *range,
+                                  CUdeviceptr pointer)
+{
+    switch ((int)attribute) {
+    case CU_POINTER_ATTRIBUTE_CONTEXT: ANSWER(CUcontext, range->context);
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE: ANSWER(CUmemorytype, memory_type(range));
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: ANSWER(CUdeviceptr, pointer);
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER: ANSWER(void *, (void *)(uintptr_t)pointer);
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: ANSWER(int, 0);
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID: ANSWER(unsigned long long, range->id);
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED: ANSWER(int, range->origin == MEMORY_MANAGED);
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: ANSWER(int, range->device->ordinal);
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: ANSWER(CUdeviceptr, (uintptr_t)range->address);
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE: ANSWER(size_t, range->size);
+    case CU_POINTER_ATTRIBUTE_MAPPED: ANSWER(int, 1);
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: ANSWER(CUmemoryPool, range->pool);
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+DRIVER_API(cuPointerGetAttribute)
+{
+    struct memory_range range;
+    NEED_VALUE(p->data && memory_find((const void *)(uintptr_t)p->ptr, &range));
+    return pointer_attribute(p->data, p->attribute, &range, p->ptr);
+}
+
+/* Unlike the one above it answers for strange pointers too: with zeros. */
+DRIVER_API(cuPointerGetAttributes)
+{
+    NEED_VALUE(p->attributes && p->data);
+    struct memory_range range;
+    bool known = memory_find((const void *)(uintptr_t)p->ptr, &range);
+    for (unsigned i = 0; i < p->numAttributes; i++) {
+        if (known)
+            pointer_attribute(p->data[i], p->attributes[i], &range, p->ptr);
+        else if (p->attributes[i] == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL)
+            *(int *)p->data[i] = -2;
+        else if (p->attributes[i] == CU_POINTER_ATTRIBUTE_MEMORY_TYPE ||
+                 p->attributes[i] == CU_POINTER_ATTRIBUTE_IS_MANAGED)
+            *(int *)p->data[i] = 0;
+        else
+            *(void **)p->data[i] = NULL;
+    }
     return CUDA_SUCCESS;
 }

@@ -28,15 +28,14 @@ static CUresult allocate_async(CUdeviceptr *out, size_t size, CUmemoryPool pool,
     return CUDA_SUCCESS;
 }
 
-DRIVER_STREAM_API(cuMemAllocAsync, (CUdeviceptr * dptr, size_t bytesize, CUstream hStream), dptr, bytesize, hStream)
+DRIVER_STREAM_API(cuMemAllocAsync)
 {
     CUstream stream = stream_resolve(p->hStream, per_thread);
     NEED(stream, CUDA_ERROR_INVALID_CONTEXT);
     return allocate_async(p->dptr, p->bytesize, pool_current(stream->context->device), stream);
 }
 
-DRIVER_STREAM_API(cuMemAllocFromPoolAsync, (CUdeviceptr * dptr, size_t bytesize, CUmemoryPool pool, CUstream hStream),
-                  dptr, bytesize, pool, hStream)
+DRIVER_STREAM_API(cuMemAllocFromPoolAsync)
 {
     CUstream stream = stream_resolve(p->hStream, per_thread);
     NEED(stream, CUDA_ERROR_INVALID_CONTEXT);
@@ -44,7 +43,7 @@ DRIVER_STREAM_API(cuMemAllocFromPoolAsync, (CUdeviceptr * dptr, size_t bytesize,
     return allocate_async(p->dptr, p->bytesize, p->pool, stream);
 }
 
-DRIVER_STREAM_API(cuMemFreeAsync, (CUdeviceptr dptr, CUstream hStream), dptr, hStream)
+DRIVER_STREAM_API(cuMemFreeAsync)
 {
     CUstream stream = stream_resolve(p->hStream, per_thread);
     NEED(stream, CUDA_ERROR_INVALID_CONTEXT);
@@ -66,7 +65,7 @@ DRIVER_STREAM_API(cuMemFreeAsync, (CUdeviceptr dptr, CUstream hStream), dptr, hS
 
 /* ---- pools ---- */
 
-DRIVER_API(cuMemPoolCreate, (CUmemoryPool * pool, const CUmemPoolProps *poolProps), pool, poolProps)
+DRIVER_API(cuMemPoolCreate)
 {
     NEED_VALUE(p->pool && p->poolProps);
     NEED_DEVICE(device, p->poolProps->location.id);
@@ -74,14 +73,14 @@ DRIVER_API(cuMemPoolCreate, (CUmemoryPool * pool, const CUmemPoolProps *poolProp
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuMemPoolDestroy, (CUmemoryPool pool), pool)
+DRIVER_API(cuMemPoolDestroy)
 {
     NEED_VALUE(p->pool && p->pool != p->pool->device->default_pool);
     pool_destroy(p->pool);
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuMemPoolTrimTo, (CUmemoryPool pool, size_t minBytesToKeep), pool, minBytesToKeep)
+DRIVER_API(cuMemPoolTrimTo)
 {
     NEED_VALUE(p->pool);
     pool_trim(p->pool, p->minBytesToKeep);
@@ -110,7 +109,7 @@ static size_t pool_attribute_size(CUmemPool_attribute attribute)
     return attribute <= CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES ? sizeof(int) : sizeof(uint64_t);
 }
 
-DRIVER_API(cuMemPoolGetAttribute, (CUmemoryPool pool, CUmemPool_attribute attr, void *value), pool, attr, value)
+DRIVER_API(cuMemPoolGetAttribute)
 {
     NEED_VALUE(p->pool && p->value);
     pool_must_be(p->pool);
@@ -121,7 +120,7 @@ DRIVER_API(cuMemPoolGetAttribute, (CUmemoryPool pool, CUmemPool_attribute attr, 
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuMemPoolSetAttribute, (CUmemoryPool pool, CUmemPool_attribute attr, void *value), pool, attr, value)
+DRIVER_API(cuMemPoolSetAttribute)
 {
     NEED_VALUE(p->pool && p->value && pool_attribute(p->pool, p->attr));
     NEED_VALUE(p->attr != CU_MEMPOOL_ATTR_USED_MEM_CURRENT && p->attr != CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT);
@@ -135,14 +134,13 @@ DRIVER_API(cuMemPoolSetAttribute, (CUmemoryPool pool, CUmemPool_attribute attr, 
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuMemPoolSetAccess, (CUmemoryPool pool, const CUmemAccessDesc *map, size_t count), pool, map, count)
+DRIVER_API(cuMemPoolSetAccess)
 {
     NEED_VALUE(p->pool && (p->map || !p->count));
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuMemPoolGetAccess, (CUmemAccess_flags * flags, CUmemoryPool memPool, CUmemLocation *location), flags,
-           memPool, location)
+DRIVER_API(cuMemPoolGetAccess)
 {
     NEED_VALUE(p->flags && p->memPool && p->location);
     *p->flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;

@@ -38,18 +38,14 @@ static void physical_drop(struct physical *physical)
     free(physical);
 }
 
-DRIVER_API(cuMemGetAllocationGranularity,
-           (size_t * granularity, const CUmemAllocationProp *prop, CUmemAllocationGranularity_flags option),
-           granularity, prop, option)
+DRIVER_API(cuMemGetAllocationGranularity)
 {
     NEED_VALUE(p->granularity && p->prop);
     *p->granularity = GRANULARITY;
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuMemAddressReserve,
-           (CUdeviceptr * ptr, size_t size, size_t alignment, CUdeviceptr addr, unsigned long long flags), ptr, size,
-           alignment, addr, flags)
+DRIVER_API(cuMemAddressReserve)
 {
     NEED_VALUE(p->ptr && p->size && p->size % GRANULARITY == 0);
     size_t alignment = p->alignment > GRANULARITY ? p->alignment : GRANULARITY;
@@ -63,15 +59,12 @@ DRIVER_API(cuMemAddressReserve,
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuMemAddressFree, (CUdeviceptr ptr, size_t size), ptr, size)
+DRIVER_API(cuMemAddressFree)
 {
     return munmap((void *)(uintptr_t)p->ptr, p->size) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
-DRIVER_API(cuMemCreate,
-           (CUmemGenericAllocationHandle * handle, size_t size, const CUmemAllocationProp *prop,
-            unsigned long long flags),
-           handle, size, prop, flags)
+DRIVER_API(cuMemCreate)
 {
     NEED_VALUE(p->handle && p->prop && p->size && p->size % GRANULARITY == 0);
     NEED_DEVICE(device, p->prop->location.id);
@@ -90,16 +83,14 @@ DRIVER_API(cuMemCreate,
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuMemRelease, (CUmemGenericAllocationHandle handle), handle)
+DRIVER_API(cuMemRelease)
 {
     NEED_VALUE(p->handle);
     physical_drop(physical_of(p->handle));
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuMemMap,
-           (CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAllocationHandle handle, unsigned long long flags),
-           ptr, size, offset, handle, flags)
+DRIVER_API(cuMemMap)
 {
     NEED_CONTEXT(context);
     NEED_VALUE(p->ptr && p->handle && p->size % GRANULARITY == 0);
@@ -123,7 +114,7 @@ DRIVER_API(cuMemMap,
     return result == CUDA_SUCCESS ? result : CUDA_ERROR_ALREADY_MAPPED;
 }
 
-DRIVER_API(cuMemUnmap, (CUdeviceptr ptr, size_t size), ptr, size)
+DRIVER_API(cuMemUnmap)
 {
     uint8_t *at = (uint8_t *)(uintptr_t)p->ptr, *end = at + p->size;
     while (at < end) {
@@ -138,8 +129,7 @@ DRIVER_API(cuMemUnmap, (CUdeviceptr ptr, size_t size), ptr, size)
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuMemSetAccess, (CUdeviceptr ptr, size_t size, const CUmemAccessDesc *desc, size_t count), ptr, size, desc,
-           count)
+DRIVER_API(cuMemSetAccess)
 {
     NEED_VALUE(p->desc && p->count);
     int protection = PROT_NONE;
@@ -152,15 +142,14 @@ DRIVER_API(cuMemSetAccess, (CUdeviceptr ptr, size_t size, const CUmemAccessDesc 
     return mprotect((void *)(uintptr_t)p->ptr, p->size, protection) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
-DRIVER_API(cuMemGetAllocationPropertiesFromHandle, (CUmemAllocationProp * prop, CUmemGenericAllocationHandle handle),
-           prop, handle)
+DRIVER_API(cuMemGetAllocationPropertiesFromHandle)
 {
     NEED_VALUE(p->prop && p->handle);
     *p->prop = physical_of(p->handle)->properties;
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuMemRetainAllocationHandle, (CUmemGenericAllocationHandle * handle, void *addr), handle, addr)
+DRIVER_API(cuMemRetainAllocationHandle)
 {
     struct memory_range range;
     NEED_VALUE(p->handle && memory_find(p->addr, &range) && range.origin == MEMORY_MAPPED);

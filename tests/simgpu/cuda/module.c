@@ -1,9 +1,38 @@
-/* The driver API: modules, libraries, and the functions and variables in them. */
+/* The driver API: modules, libraries, the functions and variables in them, and linking. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "core/api.h"
+#include "core/cubin.h"
 #include "core/device.h"
 #include "core/function.h"
-#include "cuda/file.h"
+#include "core/image_read.h"
+#include "core/jit.h"
 #include "cuda/need.h"
+
+/* The file's bytes with a NUL behind them, to be freed; *SIZE (may be NULL) is without it. NULL: cannot be read. */
+static void *file_read(const char *path, size_t *size)
+{
+    enum { block = 1 << 16 };
+    FILE *file = path ? fopen(path, "rb") : NULL;
+    if (!file)
+        return NULL;
+    char *data = NULL;
+    size_t all = 0, got;
+    do {
+        data = realloc(data, all + block + 1);
+        if (!data)
+            abort();
+        got = fread(data + all, 1, block, file);
+        all += got;
+    } while (got);
+    data[all] = '\0';
+    fclose(file);
+    if (size)
+        *size = all;
+    return data;
+}
 
 /* Handles are images and functions by other names. */
 static struct image *image_of(const void *handle)
@@ -22,44 +51,42 @@ static CUresult module_load(CUmodule *module, const void *data)
     return result;
 }
 
-DRIVER_API(cuModuleLoad, (CUmodule * module, const char *fname), module, fname)
+DRIVER_API(cuModuleLoad)
 {
     void *data = file_read(p->fname, NULL); /* stays: tools look at an image for as long as it is loaded */
     return data ? module_load(p->module, data) : CUDA_ERROR_FILE_NOT_FOUND;
 }
 
-DRIVER_API(cuModuleLoadData, (CUmodule * module, const void *image), module, image)
+DRIVER_API(cuModuleLoadData)
 {
     return module_load(p->module, p->image);
 }
 
-DRIVER_API(cuModuleLoadDataEx,
-           (CUmodule * module, const void *image, unsigned numOptions, CUjit_option *options, void **optionValues),
-           module, image, numOptions, options, optionValues)
+DRIVER_API(cuModuleLoadDataEx)
 {
     return module_load(p->module, p->image);
 }
 
-DRIVER_API(cuModuleLoadFatBinary, (CUmodule * module, const void *fatCubin), module, fatCubin)
+DRIVER_API(cuModuleLoadFatBinary)
 {
     return module_load(p->module, p->fatCubin);
 }
 
-DRIVER_API(cuModuleUnload, (CUmodule hmod), hmod)
+DRIVER_API(cuModuleUnload)
 {
     NEED_HANDLE(p->hmod);
     image_unload(image_of(p->hmod));
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuModuleGetLoadingMode, (CUmoduleLoadingMode * mode), mode)
+DRIVER_API(cuModuleGetLoadingMode)
 {
     NEED_VALUE(p->mode);
     *p->mode = CU_MODULE_LAZY_LOADING;
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuModuleGetFunction, (CUfunction * hfunc, CUmodule hmod, const char *name), hfunc, hmod, name)
+DRIVER_API(cuModuleGetFunction)
 {
     NEED_HANDLE(p->hmod);
     NEED_VALUE(p->hfunc && p->name);
@@ -86,8 +113,7 @@ static CUresult find_global(CUdeviceptr *address, size_t *bytes, struct image *i
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuModuleGetGlobal_v2, (CUdeviceptr * dptr, size_t *bytes, CUmodule hmod, const char *name), dptr, bytes,
-           hmod, name)
+DRIVER_API(cuModuleGetGlobal_v2)
 {
     return find_global(p->dptr, p->bytes, image_of(p->hmod), p->name);
 }
@@ -104,35 +130,25 @@ static CUresult library_load(CUlibrary *library, const void *data)
     return result;
 }
 
-DRIVER_API(cuLibraryLoadData,
-           (CUlibrary * library, const void *code, CUjit_option *jitOptions, void **jitOptionsValues,
-            unsigned numJitOptions, CUlibraryOption *libraryOptions, void **libraryOptionValues,
-            unsigned numLibraryOptions),
-           library, code, jitOptions, jitOptionsValues, numJitOptions, libraryOptions, libraryOptionValues,
-           numLibraryOptions)
+DRIVER_API(cuLibraryLoadData)
 {
     return library_load(p->library, p->code);
 }
 
-DRIVER_API(cuLibraryLoadFromFile,
-           (CUlibrary * library, const char *fileName, CUjit_option *jitOptions, void **jitOptionsValues,
-            unsigned numJitOptions, CUlibraryOption *libraryOptions, void **libraryOptionValues,
-            unsigned numLibraryOptions),
-           library, fileName, jitOptions, jitOptionsValues, numJitOptions, libraryOptions, libraryOptionValues,
-           numLibraryOptions)
+DRIVER_API(cuLibraryLoadFromFile)
 {
     void *data = file_read(p->fileName, NULL);
     return data ? library_load(p->library, data) : CUDA_ERROR_FILE_NOT_FOUND;
 }
 
-DRIVER_API(cuLibraryUnload, (CUlibrary library), library)
+DRIVER_API(cuLibraryUnload)
 {
     NEED_HANDLE(p->library);
     image_unload(image_of(p->library));
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuLibraryGetKernel, (CUkernel * pKernel, CUlibrary library, const char *name), pKernel, library, name)
+DRIVER_API(cuLibraryGetKernel)
 {
     NEED_HANDLE(p->library);
     NEED_VALUE(p->pKernel && p->name);
@@ -142,7 +158,7 @@ DRIVER_API(cuLibraryGetKernel, (CUkernel * pKernel, CUlibrary library, const cha
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuLibraryGetKernelCount, (unsigned *count, CUlibrary lib), count, lib)
+DRIVER_API(cuLibraryGetKernelCount)
 {
     NEED_HANDLE(p->lib);
     NEED_VALUE(p->count);
@@ -150,8 +166,7 @@ DRIVER_API(cuLibraryGetKernelCount, (unsigned *count, CUlibrary lib), count, lib
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuLibraryEnumerateKernels, (CUkernel * kernels, unsigned numKernels, CUlibrary lib), kernels, numKernels,
-           lib)
+DRIVER_API(cuLibraryEnumerateKernels)
 {
     NEED_HANDLE(p->lib);
     NEED_VALUE(p->kernels);
@@ -161,7 +176,7 @@ DRIVER_API(cuLibraryEnumerateKernels, (CUkernel * kernels, unsigned numKernels, 
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuLibraryGetModule, (CUmodule * pMod, CUlibrary library), pMod, library)
+DRIVER_API(cuLibraryGetModule)
 {
     NEED_HANDLE(p->library);
     NEED_VALUE(p->pMod);
@@ -171,15 +186,14 @@ DRIVER_API(cuLibraryGetModule, (CUmodule * pMod, CUlibrary library), pMod, libra
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuLibraryGetGlobal, (CUdeviceptr * dptr, size_t *bytes, CUlibrary library, const char *name), dptr, bytes,
-           library, name)
+DRIVER_API(cuLibraryGetGlobal)
 {
     return find_global(p->dptr, p->bytes, image_of(p->library), p->name);
 }
 
 /* ---- kernels ---- */
 
-DRIVER_API(cuKernelGetFunction, (CUfunction * pFunc, CUkernel kernel), pFunc, kernel)
+DRIVER_API(cuKernelGetFunction)
 {
     NEED_VALUE(p->pFunc);
     NEED_HANDLE(p->kernel);
@@ -189,7 +203,7 @@ DRIVER_API(cuKernelGetFunction, (CUfunction * pFunc, CUkernel kernel), pFunc, ke
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuKernelGetName, (const char **name, CUkernel hfunc), name, hfunc)
+DRIVER_API(cuKernelGetName)
 {
     NEED_VALUE(p->name);
     NEED_HANDLE(p->hfunc);
@@ -197,7 +211,7 @@ DRIVER_API(cuKernelGetName, (const char **name, CUkernel hfunc), name, hfunc)
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuFuncGetName, (const char **name, CUfunction hfunc), name, hfunc)
+DRIVER_API(cuFuncGetName)
 {
     NEED_VALUE(p->name);
     NEED_HANDLE(p->hfunc);
@@ -205,7 +219,7 @@ DRIVER_API(cuFuncGetName, (const char **name, CUfunction hfunc), name, hfunc)
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuFuncGetModule, (CUmodule * hmod, CUfunction hfunc), hmod, hfunc)
+DRIVER_API(cuFuncGetModule)
 {
     NEED_VALUE(p->hmod);
     NEED_HANDLE(p->hfunc);
@@ -242,34 +256,32 @@ static CUresult set_attribute(struct function *function, CUfunction_attribute at
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuFuncGetAttribute, (int *pi, CUfunction_attribute attrib, CUfunction hfunc), pi, attrib, hfunc)
+DRIVER_API(cuFuncGetAttribute)
 {
     return get_attribute(function_of(p->hfunc), p->attrib, p->pi);
 }
 
-DRIVER_API(cuFuncSetAttribute, (CUfunction hfunc, CUfunction_attribute attrib, int value), hfunc, attrib, value)
+DRIVER_API(cuFuncSetAttribute)
 {
     return set_attribute(function_of(p->hfunc), p->attrib, p->value);
 }
 
-DRIVER_API(cuFuncSetCacheConfig, (CUfunction hfunc, CUfunc_cache config), hfunc, config)
+DRIVER_API(cuFuncSetCacheConfig)
 {
     return p->hfunc ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-DRIVER_API(cuKernelGetAttribute, (int *pi, CUfunction_attribute attrib, CUkernel kernel, CUdevice dev), pi, attrib,
-           kernel, dev)
+DRIVER_API(cuKernelGetAttribute)
 {
     return get_attribute(function_of((CUfunction)(void *)p->kernel), p->attrib, p->pi);
 }
 
-DRIVER_API(cuKernelSetAttribute, (CUfunction_attribute attrib, int val, CUkernel kernel, CUdevice dev), attrib, val,
-           kernel, dev)
+DRIVER_API(cuKernelSetAttribute)
 {
     return set_attribute(function_of((CUfunction)(void *)p->kernel), p->attrib, p->val);
 }
 
-DRIVER_API(cuFuncLoad, (CUfunction function), function)
+DRIVER_API(cuFuncLoad)
 {
     NEED_HANDLE(p->function);
     NEED_CONTEXT(context);
@@ -277,12 +289,85 @@ DRIVER_API(cuFuncLoad, (CUfunction function), function)
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuFuncIsLoaded, (CUfunctionLoadingState * state, CUfunction function), state, function)
+DRIVER_API(cuFuncIsLoaded)
 {
     NEED_VALUE(p->state);
     NEED_HANDLE(p->function);
     NEED_CONTEXT(context);
     bool loaded = function_loaded(function_of(p->function), context);
     *p->state = loaded ? CU_FUNCTION_LOADING_STATE_LOADED : CU_FUNCTION_LOADING_STATE_UNLOADED;
+    return CUDA_SUCCESS;
+}
+
+/* ---- linking: what is added is read for its names; the result is a cubin with all of them ---- */
+
+struct CUlinkState_st {
+    struct image parts; /* the names of all that was added */
+    void *cubin;        /* once it is complete; the program's to look at until the state is destroyed */
+    size_t size;
+};
+
+static CUresult link_add(CUlinkState state, CUjitInputType type, const void *data, size_t size)
+{
+    NEED_HANDLE(state);
+    NEED_VALUE(data && size && !state->cubin && (unsigned)type < CU_JIT_NUM_INPUT_TYPES);
+    char *text = malloc(size + 1); /* PTX may come without a NUL */
+    NEED(text, CUDA_ERROR_OUT_OF_MEMORY);
+    memcpy(text, data, size);
+    text[size] = '\0';
+    state->parts.ptx = NULL;
+    bool read = image_read(&state->parts, text);
+    bool is_ptx = state->parts.ptx == text;
+    if (read && is_ptx)
+        jit_compile(text, state->parts.ptx_size);
+    free(text);
+    NEED(read, type == CU_JIT_INPUT_PTX ? CUDA_ERROR_INVALID_PTX : CUDA_ERROR_INVALID_IMAGE);
+    NEED(is_ptx == (type == CU_JIT_INPUT_PTX), CUDA_ERROR_INVALID_IMAGE);
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuLinkCreate_v2)
+{
+    NEED_VALUE(p->stateOut && ((p->options && p->optionValues) || !p->numOptions));
+    NEED_CONTEXT(context);
+    CUlinkState state = calloc(1, sizeof(*state));
+    NEED(state, CUDA_ERROR_OUT_OF_MEMORY);
+    *p->stateOut = state;
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuLinkAddData_v2)
+{
+    return link_add(p->state, p->type, p->data, p->size);
+}
+
+DRIVER_API(cuLinkAddFile_v2)
+{
+    size_t size;
+    void *data = file_read(p->path, &size);
+    NEED(data, CUDA_ERROR_FILE_NOT_FOUND);
+    CUresult result = link_add(p->state, p->type, data, size);
+    free(data);
+    return result;
+}
+
+DRIVER_API(cuLinkComplete)
+{
+    NEED_HANDLE(p->state);
+    NEED_VALUE(p->cubinOut);
+    if (!p->state->cubin)
+        p->state->cubin = cubin_make(&p->state->parts, &p->state->size);
+    *p->cubinOut = p->state->cubin;
+    if (p->sizeOut)
+        *p->sizeOut = p->state->size;
+    return CUDA_SUCCESS;
+}
+
+DRIVER_API(cuLinkDestroy)
+{
+    NEED_HANDLE(p->state);
+    image_forget(&p->state->parts);
+    free(p->state->cubin);
+    free(p->state);
     return CUDA_SUCCESS;
 }

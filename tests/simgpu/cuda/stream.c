@@ -14,7 +14,7 @@
     CUstream stream = stream_resolve(handle, per_thread); \
     NEED(stream, CUDA_ERROR_INVALID_CONTEXT)
 
-DRIVER_API(cuStreamCreate, (CUstream * phStream, unsigned Flags), phStream, Flags)
+DRIVER_API(cuStreamCreate)
 {
     NEED_VALUE(p->phStream);
     NEED_CONTEXT(context);
@@ -23,7 +23,7 @@ DRIVER_API(cuStreamCreate, (CUstream * phStream, unsigned Flags), phStream, Flag
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuStreamCreateWithPriority, (CUstream * phStream, unsigned flags, int priority), phStream, flags, priority)
+DRIVER_API(cuStreamCreateWithPriority)
 {
     NEED_VALUE(p->phStream);
     NEED_CONTEXT(context);
@@ -32,14 +32,14 @@ DRIVER_API(cuStreamCreateWithPriority, (CUstream * phStream, unsigned flags, int
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuStreamDestroy_v2, (CUstream hStream), hStream)
+DRIVER_API(cuStreamDestroy_v2)
 {
     NEED_HANDLE(p->hStream && p->hStream != CU_STREAM_LEGACY && p->hStream != CU_STREAM_PER_THREAD);
     stream_destroy(p->hStream);
     return CUDA_SUCCESS;
 }
 
-DRIVER_STREAM_API(cuStreamSynchronize, (CUstream hStream), hStream)
+DRIVER_STREAM_API(cuStreamSynchronize)
 {
     NEED_STREAM(stream, p->hStream);
     NEED(capture_refuse(stream) == CUDA_SUCCESS, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
@@ -53,7 +53,7 @@ DRIVER_STREAM_API(cuStreamSynchronize, (CUstream hStream), hStream)
     return CUDA_SUCCESS;
 }
 
-DRIVER_STREAM_API(cuStreamQuery, (CUstream hStream), hStream)
+DRIVER_STREAM_API(cuStreamQuery)
 {
     NEED_STREAM(stream, p->hStream);
     NEED(capture_refuse(stream) == CUDA_SUCCESS, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
@@ -64,7 +64,7 @@ DRIVER_STREAM_API(cuStreamQuery, (CUstream hStream), hStream)
     return result;
 }
 
-DRIVER_STREAM_API(cuStreamWaitEvent, (CUstream hStream, CUevent hEvent, unsigned Flags), hStream, hEvent, Flags)
+DRIVER_STREAM_API(cuStreamWaitEvent)
 {
     NEED_STREAM(stream, p->hStream);
     NEED_HANDLE(p->hEvent);
@@ -76,7 +76,7 @@ DRIVER_STREAM_API(cuStreamWaitEvent, (CUstream hStream, CUevent hEvent, unsigned
     return result;
 }
 
-DRIVER_STREAM_API(cuLaunchHostFunc, (CUstream hStream, CUhostFn fn, void *userData), hStream, fn, userData)
+DRIVER_STREAM_API(cuLaunchHostFunc)
 {
     NEED_STREAM(stream, p->hStream);
     NEED_VALUE(p->fn);
@@ -84,8 +84,7 @@ DRIVER_STREAM_API(cuLaunchHostFunc, (CUstream hStream, CUhostFn fn, void *userDa
     return stream_submit(stream, &op, false);
 }
 
-DRIVER_STREAM_API(cuStreamAddCallback, (CUstream hStream, CUstreamCallback callback, void *userData, unsigned flags),
-                  hStream, callback, userData, flags)
+DRIVER_STREAM_API(cuStreamAddCallback)
 {
     NEED_STREAM(stream, p->hStream);
     NEED_VALUE(p->callback);
@@ -96,7 +95,7 @@ DRIVER_STREAM_API(cuStreamAddCallback, (CUstream hStream, CUstreamCallback callb
 
 /* ---- what a stream is ---- */
 
-DRIVER_STREAM_API(cuStreamGetPriority, (CUstream hStream, int *priority), hStream, priority)
+DRIVER_STREAM_API(cuStreamGetPriority)
 {
     NEED_STREAM(stream, p->hStream);
     NEED_VALUE(p->priority);
@@ -104,7 +103,7 @@ DRIVER_STREAM_API(cuStreamGetPriority, (CUstream hStream, int *priority), hStrea
     return CUDA_SUCCESS;
 }
 
-DRIVER_STREAM_API(cuStreamGetFlags, (CUstream hStream, unsigned *flags), hStream, flags)
+DRIVER_STREAM_API(cuStreamGetFlags)
 {
     NEED_STREAM(stream, p->hStream);
     NEED_VALUE(p->flags);
@@ -112,7 +111,7 @@ DRIVER_STREAM_API(cuStreamGetFlags, (CUstream hStream, unsigned *flags), hStream
     return CUDA_SUCCESS;
 }
 
-DRIVER_STREAM_API(cuStreamGetId, (CUstream hStream, unsigned long long *streamId), hStream, streamId)
+DRIVER_STREAM_API(cuStreamGetId)
 {
     NEED_STREAM(stream, p->hStream);
     NEED_VALUE(p->streamId);
@@ -120,7 +119,7 @@ DRIVER_STREAM_API(cuStreamGetId, (CUstream hStream, unsigned long long *streamId
     return CUDA_SUCCESS;
 }
 
-DRIVER_STREAM_API(cuStreamGetCtx, (CUstream hStream, CUcontext *pctx), hStream, pctx)
+DRIVER_STREAM_API(cuStreamGetCtx)
 {
     NEED_STREAM(stream, p->hStream);
     NEED_VALUE(p->pctx);
@@ -128,7 +127,7 @@ DRIVER_STREAM_API(cuStreamGetCtx, (CUstream hStream, CUcontext *pctx), hStream, 
     return CUDA_SUCCESS;
 }
 
-DRIVER_STREAM_API(cuStreamGetDevice, (CUstream hStream, CUdevice *device), hStream, device)
+DRIVER_STREAM_API(cuStreamGetDevice)
 {
     NEED_STREAM(stream, p->hStream);
     NEED_VALUE(p->device);
@@ -138,17 +137,14 @@ DRIVER_STREAM_API(cuStreamGetDevice, (CUstream hStream, CUdevice *device), hStre
 
 /* ---- capturing ---- */
 
-DRIVER_STREAM_API(cuStreamBeginCapture_v2, (CUstream hStream, CUstreamCaptureMode mode), hStream, mode)
+DRIVER_STREAM_API(cuStreamBeginCapture_v2)
 {
     NEED_STREAM(stream, p->hStream);
     NEED(stream != stream->context->null_stream, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     return capture_begin(stream, NULL, p->mode);
 }
 
-DRIVER_STREAM_API(cuStreamBeginCaptureToGraph,
-                  (CUstream hStream, CUgraph hGraph, const CUgraphNode *dependencies,
-                   const CUgraphEdgeData *dependencyData, size_t numDependencies, CUstreamCaptureMode mode),
-                  hStream, hGraph, dependencies, dependencyData, numDependencies, mode)
+DRIVER_STREAM_API(cuStreamBeginCaptureToGraph)
 {
     NEED_STREAM(stream, p->hStream);
     NEED_VALUE(p->hGraph);
@@ -159,7 +155,7 @@ DRIVER_STREAM_API(cuStreamBeginCaptureToGraph,
     return result;
 }
 
-DRIVER_STREAM_API(cuStreamEndCapture, (CUstream hStream, CUgraph *phGraph), hStream, phGraph)
+DRIVER_STREAM_API(cuStreamEndCapture)
 {
     NEED_STREAM(stream, p->hStream);
     NEED_VALUE(p->phGraph);
@@ -178,7 +174,7 @@ static CUstreamCaptureStatus capture_status(CUstream stream)
     return stream->capture->broken ? CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }
 
-DRIVER_STREAM_API(cuStreamIsCapturing, (CUstream hStream, CUstreamCaptureStatus *captureStatus), hStream, captureStatus)
+DRIVER_STREAM_API(cuStreamIsCapturing)
 {
     NEED_STREAM(stream, p->hStream);
     NEED_VALUE(p->captureStatus);
@@ -206,21 +202,14 @@ static CUresult capture_info(CUstream stream, CUstreamCaptureStatus *status, cuu
     return CUDA_SUCCESS;
 }
 
-DRIVER_STREAM_API(cuStreamGetCaptureInfo_v2,
-                  (CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out, CUgraph *graph_out,
-                   const CUgraphNode **dependencies_out, size_t *numDependencies_out),
-                  hStream, captureStatus_out, id_out, graph_out, dependencies_out, numDependencies_out)
+DRIVER_STREAM_API(cuStreamGetCaptureInfo_v2)
 {
     NEED_STREAM(stream, p->hStream);
     return capture_info(stream, p->captureStatus_out, p->id_out, p->graph_out, p->dependencies_out,
                         p->numDependencies_out);
 }
 
-DRIVER_STREAM_API(cuStreamGetCaptureInfo_v3,
-                  (CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out, CUgraph *graph_out,
-                   const CUgraphNode **dependencies_out, const CUgraphEdgeData **edgeData_out,
-                   size_t *numDependencies_out),
-                  hStream, captureStatus_out, id_out, graph_out, dependencies_out, edgeData_out, numDependencies_out)
+DRIVER_STREAM_API(cuStreamGetCaptureInfo_v3)
 {
     NEED_STREAM(stream, p->hStream);
     if (p->edgeData_out)
@@ -229,10 +218,7 @@ DRIVER_STREAM_API(cuStreamGetCaptureInfo_v3,
                         p->numDependencies_out);
 }
 
-DRIVER_STREAM_API(cuStreamUpdateCaptureDependencies_v2,
-                  (CUstream hStream, CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData,
-                   size_t numDependencies, unsigned flags),
-                  hStream, dependencies, dependencyData, numDependencies, flags)
+DRIVER_STREAM_API(cuStreamUpdateCaptureDependencies_v2)
 {
     NEED_STREAM(stream, p->hStream);
     NEED(stream->capture, CUDA_ERROR_ILLEGAL_STATE);
@@ -243,9 +229,64 @@ DRIVER_STREAM_API(cuStreamUpdateCaptureDependencies_v2,
     return CUDA_SUCCESS;
 }
 
-DRIVER_API(cuThreadExchangeStreamCaptureMode, (CUstreamCaptureMode * mode), mode)
+DRIVER_API(cuThreadExchangeStreamCaptureMode)
 {
     NEED_VALUE(p->mode);
     *p->mode = capture_exchange_mode(*p->mode);
     return CUDA_SUCCESS;
+}
+
+/* ---- values in memory ---- */
+
+static CUresult memory_value(CUstream stream, CUdeviceptr address, uint64_t value, unsigned bytes, unsigned flags,
+                             bool write)
+{
+    NEED(stream, CUDA_ERROR_INVALID_CONTEXT);
+    NEED_VALUE(address && address % bytes == 0);
+    const struct op op = {.type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP,
+                          .value = {.address = (void *)(uintptr_t)address,
+                                    .value = value,
+                                    .bytes = bytes,
+                                    .flags = flags & ~(unsigned)CU_STREAM_WAIT_VALUE_FLUSH,
+                                    .write = write}};
+    NEED_VALUE(write || op.value.flags <= CU_STREAM_WAIT_VALUE_NOR);
+    return stream_submit(stream, &op, false);
+}
+
+#define VALUE_CALLS(bits)                                                                                         \
+    DRIVER_STREAM_API(cuStreamWaitValue##bits##_v2)                                                               \
+    {                                                                                                             \
+        return memory_value(stream_resolve(p->stream, per_thread), p->addr, p->value, bits / 8, p->flags, false); \
+    }                                                                                                             \
+    DRIVER_STREAM_API(cuStreamWriteValue##bits##_v2)                                                              \
+    {                                                                                                             \
+        return memory_value(stream_resolve(p->stream, per_thread), p->addr, p->value, bits / 8, 0, true);         \
+    }
+
+VALUE_CALLS(32)
+VALUE_CALLS(64)
+
+static CUresult memory_operation(CUstream stream, const CUstreamBatchMemOpParams *one)
+{
+    const struct CUstreamMemOpWaitValueParams_st *wait = &one->waitValue;
+    const struct CUstreamMemOpWriteValueParams_st *write = &one->writeValue;
+    switch ((int)one->operation) {
+    case CU_STREAM_MEM_OP_WAIT_VALUE_32: return memory_value(stream, wait->address, wait->value, 4, wait->flags, false);
+    case CU_STREAM_MEM_OP_WAIT_VALUE_64:
+        return memory_value(stream, wait->address, wait->value64, 8, wait->flags, false);
+    case CU_STREAM_MEM_OP_WRITE_VALUE_32: return memory_value(stream, write->address, write->value, 4, 0, true);
+    case CU_STREAM_MEM_OP_WRITE_VALUE_64: return memory_value(stream, write->address, write->value64, 8, 0, true);
+    case CU_STREAM_MEM_OP_BARRIER:
+    case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES: return CUDA_SUCCESS; /* all is in order here */
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+DRIVER_STREAM_API(cuStreamBatchMemOp_v2)
+{
+    NEED_VALUE(p->paramArray && p->count && p->count <= 256 && !p->flags);
+    CUresult result = CUDA_SUCCESS;
+    for (unsigned i = 0; i < p->count && result == CUDA_SUCCESS; i++)
+        result = memory_operation(stream_resolve(p->stream, per_thread), &p->paramArray[i]);
+    return result;
 }

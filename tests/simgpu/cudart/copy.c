@@ -37,44 +37,58 @@ static cudaError_t copy_async(void *to, const void *from, size_t bytes, enum cud
     return cudaErrorInvalidMemcpyDirection;
 }
 
-RUNTIME_SYNC_API(cudaMemcpy, v3020, v7000, (void *dst, const void *src, size_t count, enum cudaMemcpyKind kind), dst,
-                 src, count, kind)
-{
-    return copy(p->dst, p->src, p->count, p->kind, per_thread);
-}
+#define NOTHING (void)0
 
-RUNTIME_STREAM_API(cudaMemcpyAsync, v3020, v7000,
-                   (void *dst, const void *src, size_t count, enum cudaMemcpyKind kind, cudaStream_t stream), dst, src,
-                   count, kind, stream)
-{
-    return copy_async(p->dst, p->src, p->count, p->kind, p->stream, per_thread);
-}
+/* A call and its asynchronous twin: BEGIN is done first, then NOW and LATER get the arguments that follow. */
+#define PAIR(name, version, thread_version, begin, now, later, ...) \
+    RUNTIME_SYNC_API(name, version, thread_version)                 \
+    {                                                               \
+        begin;                                                      \
+        return now(__VA_ARGS__, per_thread);                        \
+    }                                                               \
+    RUNTIME_STREAM_API(name##Async, version, thread_version)        \
+    {                                                               \
+        begin;                                                      \
+        return later(__VA_ARGS__, p->stream, per_thread);           \
+    }
+/* The same of which NOW and LATER are calls of the driver. */
+#define DRIVER_PAIR(name, version, thread_version, begin, now, later, ...) \
+    RUNTIME_SYNC_API(name, version, thread_version)                        \
+    {                                                                      \
+        NEED_CONTEXT();                                                    \
+        begin;                                                             \
+        return DRIVER(PICK_SYNC(now)(__VA_ARGS__));                        \
+    }                                                                      \
+    RUNTIME_STREAM_API(name##Async, version, thread_version)               \
+    {                                                                      \
+        NEED_CONTEXT();                                                    \
+        begin;                                                             \
+        return DRIVER(PICK(later)(__VA_ARGS__, p->stream));                \
+    }
 
-RUNTIME_API(cudaMemcpyPeer, v4000, (void *dst, int dstDevice, const void *src, int srcDevice, size_t count), dst,
-            dstDevice, src, srcDevice, count)
+PAIR(cudaMemcpy, v3020, v7000, NOTHING, copy, copy_async, p->dst, p->src, p->count, p->kind)
+
+/* Declares the contexts TO and FROM. */
+#define PEERS(to_device, from_device)     \
+    CUcontext to, from;                   \
+    TRY(runtime_primary(to_device, &to)); \
+    TRY(runtime_primary(from_device, &from))
+
+RUNTIME_API(cudaMemcpyPeer, v4000)
 {
     NEED_CONTEXT();
-    CUcontext to, from;
-    TRY(runtime_primary(p->dstDevice, &to));
-    TRY(runtime_primary(p->srcDevice, &from));
+    PEERS(p->dstDevice, p->srcDevice);
     return DRIVER(cuMemcpyPeer(address(p->dst), to, address(p->src), from, p->count));
 }
 
-RUNTIME_API(cudaMemcpyPeerAsync, v4000,
-            (void *dst, int dstDevice, const void *src, int srcDevice, size_t count, cudaStream_t stream), dst,
-            dstDevice, src, srcDevice, count, stream)
+RUNTIME_API(cudaMemcpyPeerAsync, v4000)
 {
     NEED_CONTEXT();
-    CUcontext to, from;
-    TRY(runtime_primary(p->dstDevice, &to));
-    TRY(runtime_primary(p->srcDevice, &from));
+    PEERS(p->dstDevice, p->srcDevice);
     return DRIVER(cuMemcpyPeerAsync(address(p->dst), to, address(p->src), from, p->count, p->stream));
 }
 
-RUNTIME_STREAM_API(cudaMemcpyBatchAsync, v13000, v13000,
-                   (void *const *dsts, const void *const *srcs, const size_t *sizes, size_t count,
-                    struct cudaMemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs, cudaStream_t stream),
-                   dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, stream)
+RUNTIME_STREAM_API(cudaMemcpyBatchAsync, v13000, v13000)
 {
     NEED_CONTEXT();
     return DRIVER(PICK(cuMemcpyBatchAsync_v2)(
@@ -82,9 +96,7 @@ RUNTIME_STREAM_API(cudaMemcpyBatchAsync, v13000, v13000,
         (CUmemcpyAttributes *)(void *)p->attrs, p->attrsIdxs, p->numAttrs, p->stream));
 }
 
-RUNTIME_STREAM_API(cudaMemcpy3DBatchAsync, v13000, v13000,
-                   (size_t numOps, struct cudaMemcpy3DBatchOp *opList, unsigned long long flags, cudaStream_t stream),
-                   numOps, opList, flags, stream)
+RUNTIME_STREAM_API(cudaMemcpy3DBatchAsync, v13000, v13000)
 {
     _Static_assert(sizeof(struct cudaMemcpy3DBatchOp) == sizeof(CUDA_MEMCPY3D_BATCH_OP), "one layout, two names");
     NEED_CONTEXT();
@@ -106,81 +118,23 @@ static cudaError_t symbol_at(const void *symbol, size_t offset, size_t count, vo
     return cudaSuccess;
 }
 
-RUNTIME_SYNC_API(cudaMemcpyToSymbol, v3020, v7000,
-                 (const void *symbol, const void *src, size_t count, size_t offset, enum cudaMemcpyKind kind), symbol,
-                 src, count, offset, kind)
-{
-    void *to;
-    TRY(symbol_at(p->symbol, p->offset, p->count, &to));
-    return copy(to, p->src, p->count, p->kind, per_thread);
-}
+/* Declares PLACE, which is OFFSET bytes into SYMBOL. */
+#define SYMBOL_PLACE() \
+    void *place;       \
+    TRY(symbol_at(p->symbol, p->offset, p->count, &place))
 
-RUNTIME_SYNC_API(cudaMemcpyFromSymbol, v3020, v7000,
-                 (void *dst, const void *symbol, size_t count, size_t offset, enum cudaMemcpyKind kind), dst, symbol,
-                 count, offset, kind)
-{
-    void *from;
-    TRY(symbol_at(p->symbol, p->offset, p->count, &from));
-    return copy(p->dst, from, p->count, p->kind, per_thread);
-}
-
-RUNTIME_STREAM_API(cudaMemcpyToSymbolAsync, v3020, v7000,
-                   (const void *symbol, const void *src, size_t count, size_t offset, enum cudaMemcpyKind kind,
-                    cudaStream_t stream),
-                   symbol, src, count, offset, kind, stream)
-{
-    void *to;
-    TRY(symbol_at(p->symbol, p->offset, p->count, &to));
-    return copy_async(to, p->src, p->count, p->kind, p->stream, per_thread);
-}
-
-RUNTIME_STREAM_API(cudaMemcpyFromSymbolAsync, v3020, v7000,
-                   (void *dst, const void *symbol, size_t count, size_t offset, enum cudaMemcpyKind kind,
-                    cudaStream_t stream),
-                   dst, symbol, count, offset, kind, stream)
-{
-    void *from;
-    TRY(symbol_at(p->symbol, p->offset, p->count, &from));
-    return copy_async(p->dst, from, p->count, p->kind, p->stream, per_thread);
-}
+PAIR(cudaMemcpyToSymbol, v3020, v7000, SYMBOL_PLACE(), copy, copy_async, place, p->src, p->count, p->kind)
+PAIR(cudaMemcpyFromSymbol, v3020, v7000, SYMBOL_PLACE(), copy, copy_async, p->dst, place, p->count, p->kind)
 
 /* ---- planes and boxes ---- */
 
-RUNTIME_SYNC_API(cudaMemcpy2D, v3020, v7000,
-                 (void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
-                  enum cudaMemcpyKind kind),
-                 dst, dpitch, src, spitch, width, height, kind)
-{
-    NEED_CONTEXT();
-    const CUDA_MEMCPY2D shape = shape_plane(p->dst, p->dpitch, p->src, p->spitch, p->width, p->height);
-    return DRIVER(PICK_SYNC(cuMemcpy2DUnaligned_v2)(&shape));
-}
+#define PLANE() const CUDA_MEMCPY2D shape = shape_plane(p->dst, p->dpitch, p->src, p->spitch, p->width, p->height)
+#define BOX()         \
+    NEED_VALUE(p->p); \
+    const CUDA_MEMCPY3D shape = shape_box(p->p)
 
-RUNTIME_STREAM_API(cudaMemcpy2DAsync, v3020, v7000,
-                   (void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
-                    enum cudaMemcpyKind kind, cudaStream_t stream),
-                   dst, dpitch, src, spitch, width, height, kind, stream)
-{
-    NEED_CONTEXT();
-    const CUDA_MEMCPY2D shape = shape_plane(p->dst, p->dpitch, p->src, p->spitch, p->width, p->height);
-    return DRIVER(PICK(cuMemcpy2DAsync_v2)(&shape, p->stream));
-}
-
-RUNTIME_SYNC_API(cudaMemcpy3D, v3020, v7000, (const struct cudaMemcpy3DParms *p), p)
-{
-    NEED_VALUE(p->p);
-    NEED_CONTEXT();
-    const CUDA_MEMCPY3D shape = shape_box(p->p);
-    return DRIVER(PICK_SYNC(cuMemcpy3D_v2)(&shape));
-}
-
-RUNTIME_STREAM_API(cudaMemcpy3DAsync, v3020, v7000, (const struct cudaMemcpy3DParms *p, cudaStream_t stream), p, stream)
-{
-    NEED_VALUE(p->p);
-    NEED_CONTEXT();
-    const CUDA_MEMCPY3D shape = shape_box(p->p);
-    return DRIVER(PICK(cuMemcpy3DAsync_v2)(&shape, p->stream));
-}
+DRIVER_PAIR(cudaMemcpy2D, v3020, v7000, PLANE(), cuMemcpy2DUnaligned_v2, cuMemcpy2DAsync_v2, &shape)
+DRIVER_PAIR(cudaMemcpy3D, v3020, v7000, BOX(), cuMemcpy3D_v2, cuMemcpy3DAsync_v2, &shape)
 
 static CUDA_MEMCPY3D_PEER shape_peers(const struct cudaMemcpy3DPeerParms *s, CUcontext to, CUcontext from)
 {
@@ -194,76 +148,106 @@ static CUDA_MEMCPY3D_PEER shape_peers(const struct cudaMemcpy3DPeerParms *s, CUc
     return shape;
 }
 
-RUNTIME_SYNC_API(cudaMemcpy3DPeer, v4000, v7000, (const struct cudaMemcpy3DPeerParms *p), p)
+#define PEER_BOX()                           \
+    NEED_VALUE(p->p);                        \
+    PEERS(p->p->dstDevice, p->p->srcDevice); \
+    const CUDA_MEMCPY3D_PEER shape = shape_peers(p->p, to, from)
+
+DRIVER_PAIR(cudaMemcpy3DPeer, v4000, v7000, PEER_BOX(), cuMemcpy3DPeer, cuMemcpy3DPeerAsync, &shape)
+
+/* ---- arrays: the driver gets boxes of one plane ---- */
+
+/* Where in an array a copy begins: bytes, rows. */
+struct corner {
+    cudaArray_const_t array;
+    size_t x, y;
+};
+
+static CUDA_MEMCPY3D box_to_array(struct corner to, const void *from, size_t pitch, size_t width, size_t height)
 {
-    NEED_VALUE(p->p);
-    NEED_CONTEXT();
-    CUcontext to, from;
-    TRY(runtime_primary(p->p->dstDevice, &to));
-    TRY(runtime_primary(p->p->srcDevice, &from));
-    const CUDA_MEMCPY3D_PEER shape = shape_peers(p->p, to, from);
-    return DRIVER(PICK_SYNC(cuMemcpy3DPeer)(&shape));
+    return (CUDA_MEMCPY3D){.srcMemoryType = CU_MEMORYTYPE_UNIFIED,
+                           .srcDevice = (uintptr_t)from,
+                           .srcPitch = pitch,
+                           .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+                           .dstArray = array_to_driver(to.array),
+                           .dstXInBytes = to.x,
+                           .dstY = to.y,
+                           .WidthInBytes = width,
+                           .Height = height,
+                           .Depth = 1};
 }
 
-RUNTIME_STREAM_API(cudaMemcpy3DPeerAsync, v4000, v7000, (const struct cudaMemcpy3DPeerParms *p, cudaStream_t stream), p,
-                   stream)
+static CUDA_MEMCPY3D box_from_array(void *to, size_t pitch, struct corner from, size_t width, size_t height)
 {
-    NEED_VALUE(p->p);
+    return (CUDA_MEMCPY3D){.srcMemoryType = CU_MEMORYTYPE_ARRAY,
+                           .srcArray = array_to_driver(from.array),
+                           .srcXInBytes = from.x,
+                           .srcY = from.y,
+                           .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+                           .dstDevice = (uintptr_t)to,
+                           .dstPitch = pitch,
+                           .WidthInBytes = width,
+                           .Height = height,
+                           .Depth = 1};
+}
+
+static CUDA_MEMCPY3D box_between(struct corner to, struct corner from, size_t width, size_t height)
+{
+    CUDA_MEMCPY3D shape = box_from_array(NULL, 0, from, width, height);
+    shape.dstMemoryType = CU_MEMORYTYPE_ARRAY;
+    shape.dstArray = array_to_driver(to.array);
+    shape.dstXInBytes = to.x;
+    shape.dstY = to.y;
+    return shape;
+}
+
+static cudaError_t copy_box(CUDA_MEMCPY3D shape, bool per_thread)
+{
+    NEED_VALUE(shape.srcMemoryType != CU_MEMORYTYPE_ARRAY || shape.srcArray);
+    NEED_VALUE(shape.dstMemoryType != CU_MEMORYTYPE_ARRAY || shape.dstArray);
     NEED_CONTEXT();
-    CUcontext to, from;
-    TRY(runtime_primary(p->p->dstDevice, &to));
-    TRY(runtime_primary(p->p->srcDevice, &from));
-    const CUDA_MEMCPY3D_PEER shape = shape_peers(p->p, to, from);
-    return DRIVER(PICK(cuMemcpy3DPeerAsync)(&shape, p->stream));
+    return DRIVER(PICK_SYNC(cuMemcpy3D_v2)(&shape));
+}
+
+static cudaError_t copy_box_async(CUDA_MEMCPY3D shape, cudaStream_t stream, bool per_thread)
+{
+    NEED_VALUE(shape.srcMemoryType != CU_MEMORYTYPE_ARRAY || shape.srcArray);
+    NEED_VALUE(shape.dstMemoryType != CU_MEMORYTYPE_ARRAY || shape.dstArray);
+    NEED_CONTEXT();
+    return DRIVER(PICK(cuMemcpy3DAsync_v2)(&shape, stream));
+}
+
+#define TO ((struct corner){p->dst, p->wOffset, p->hOffset})
+#define FROM ((struct corner){p->src, p->wOffset, p->hOffset})
+
+PAIR(cudaMemcpyToArray, v3020, v7000, NOTHING, copy_box, copy_box_async,
+     box_to_array(TO, p->src, p->count, p->count, 1))
+PAIR(cudaMemcpyFromArray, v3020, v7000, NOTHING, copy_box, copy_box_async,
+     box_from_array(p->dst, p->count, FROM, p->count, 1))
+PAIR(cudaMemcpy2DToArray, v3020, v7000, NOTHING, copy_box, copy_box_async,
+     box_to_array(TO, p->src, p->spitch, p->width, p->height))
+PAIR(cudaMemcpy2DFromArray, v3020, v7000, NOTHING, copy_box, copy_box_async,
+     box_from_array(p->dst, p->dpitch, FROM, p->width, p->height))
+
+#define FIRST ((struct corner){p->dst, p->wOffsetDst, p->hOffsetDst})
+#define SECOND ((struct corner){p->src, p->wOffsetSrc, p->hOffsetSrc})
+
+RUNTIME_SYNC_API(cudaMemcpyArrayToArray, v3020, v7000)
+{
+    return copy_box(box_between(FIRST, SECOND, p->count, 1), per_thread);
+}
+
+RUNTIME_SYNC_API(cudaMemcpy2DArrayToArray, v3020, v7000)
+{
+    return copy_box(box_between(FIRST, SECOND, p->width, p->height), per_thread);
 }
 
 /* ---- sets ---- */
 
-RUNTIME_SYNC_API(cudaMemset, v3020, v7000, (void *devPtr, int value, size_t count), devPtr, value, count)
-{
-    NEED_CONTEXT();
-    return DRIVER(PICK_SYNC(cuMemsetD8_v2)(address(p->devPtr), (unsigned char)p->value, p->count));
-}
+#define VALUE ((unsigned char)p->value)
 
-RUNTIME_STREAM_API(cudaMemsetAsync, v3020, v7000, (void *devPtr, int value, size_t count, cudaStream_t stream), devPtr,
-                   value, count, stream)
-{
-    NEED_CONTEXT();
-    return DRIVER(PICK(cuMemsetD8Async)(address(p->devPtr), (unsigned char)p->value, p->count, p->stream));
-}
-
-RUNTIME_SYNC_API(cudaMemset2D, v3020, v7000, (void *devPtr, size_t pitch, int value, size_t width, size_t height),
-                 devPtr, pitch, value, width, height)
-{
-    NEED_CONTEXT();
-    return DRIVER(
-        PICK_SYNC(cuMemsetD2D8_v2)(address(p->devPtr), p->pitch, (unsigned char)p->value, p->width, p->height));
-}
-
-RUNTIME_STREAM_API(cudaMemset2DAsync, v3020, v7000,
-                   (void *devPtr, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream), devPtr,
-                   pitch, value, width, height, stream)
-{
-    NEED_CONTEXT();
-    return DRIVER(
-        PICK(cuMemsetD2D8Async)(address(p->devPtr), p->pitch, (unsigned char)p->value, p->width, p->height, p->stream));
-}
-
-RUNTIME_SYNC_API(cudaMemset3D, v3020, v7000, (struct cudaPitchedPtr pitchedDevPtr, int value, struct cudaExtent extent),
-                 pitchedDevPtr, value, extent)
-{
-    NEED_CONTEXT();
-    return DRIVER(PICK_SYNC(cuMemsetD2D8_v2)(address(p->pitchedDevPtr.ptr), p->pitchedDevPtr.pitch,
-                                             (unsigned char)p->value, p->extent.width,
-                                             p->extent.height * p->extent.depth));
-}
-
-RUNTIME_STREAM_API(cudaMemset3DAsync, v3020, v7000,
-                   (struct cudaPitchedPtr pitchedDevPtr, int value, struct cudaExtent extent, cudaStream_t stream),
-                   pitchedDevPtr, value, extent, stream)
-{
-    NEED_CONTEXT();
-    return DRIVER(PICK(cuMemsetD2D8Async)(address(p->pitchedDevPtr.ptr), p->pitchedDevPtr.pitch,
-                                          (unsigned char)p->value, p->extent.width, p->extent.height * p->extent.depth,
-                                          p->stream));
-}
+DRIVER_PAIR(cudaMemset, v3020, v7000, NOTHING, cuMemsetD8_v2, cuMemsetD8Async, address(p->devPtr), VALUE, p->count)
+DRIVER_PAIR(cudaMemset2D, v3020, v7000, NOTHING, cuMemsetD2D8_v2, cuMemsetD2D8Async, address(p->devPtr), p->pitch,
+            VALUE, p->width, p->height)
+DRIVER_PAIR(cudaMemset3D, v3020, v7000, NOTHING, cuMemsetD2D8_v2, cuMemsetD2D8Async, address(p->pitchedDevPtr.ptr),
+            p->pitchedDevPtr.pitch, VALUE, p->extent.width, p->extent.height * p->extent.depth)

@@ -7,17 +7,14 @@
 
 enum { RUNTIME_VERSION = 13000 };
 
-RUNTIME_API(cudaRuntimeGetVersion, v3020, (int *runtimeVersion), runtimeVersion)
+RUNTIME_API(cudaRuntimeGetVersion, v3020)
 {
     NEED_VALUE(p->runtimeVersion);
     *p->runtimeVersion = RUNTIME_VERSION;
     return cudaSuccess;
 }
 
-RUNTIME_API(cudaDriverGetVersion, v3020, (int *driverVersion), driverVersion)
-{
-    return DRIVER(cuDriverGetVersion(p->driverVersion));
-}
+RUNTIME_FORWARD_PLAIN(cudaDriverGetVersion, v3020, cuDriverGetVersion)
 
 /* Unlike others this one also answers when there is no driver: with none. */
 API_EXPORT cudaError_t CUDARTAPI cudaGetDeviceCount(int *count);
@@ -31,25 +28,25 @@ API_EXPORT cudaError_t CUDARTAPI cudaGetDeviceCount(int *count)
                 DRIVER(cuDeviceGetCount(count)));
 }
 
-RUNTIME_API(cudaSetDevice, v3020, (int device), device)
+RUNTIME_API(cudaSetDevice, v3020)
 {
     return runtime_set_device(p->device);
 }
 
-RUNTIME_API(cudaInitDevice, v12000, (int device, unsigned deviceFlags, unsigned flags), device, deviceFlags, flags)
+RUNTIME_API(cudaInitDevice, v12000)
 {
     CUcontext context;
     return runtime_primary(p->device, &context);
 }
 
-RUNTIME_API(cudaGetDevice, v3020, (int *device), device)
+RUNTIME_API(cudaGetDevice, v3020)
 {
     NEED_VALUE(p->device);
     *p->device = runtime_device();
     return cudaSuccess;
 }
 
-RUNTIME_API(cudaDeviceGetAttribute, v5000, (int *value, enum cudaDeviceAttr attr, int device), value, attr, device)
+RUNTIME_API(cudaDeviceGetAttribute, v5000)
 {
     return DRIVER(cuDeviceGetAttribute(p->value, (CUdevice_attribute)p->attr, p->device));
 }
@@ -108,7 +105,7 @@ RUNTIME_API(cudaDeviceGetAttribute, v5000, (int *value, enum cudaDeviceAttr attr
     X(memoryPoolsSupported, MEMORY_POOLS_SUPPORTED)                               \
     X(clusterLaunch, CLUSTER_LAUNCH)
 
-RUNTIME_API(cudaGetDeviceProperties, v12000, (struct cudaDeviceProp * prop, int device), prop, device)
+RUNTIME_API(cudaGetDeviceProperties, v12000)
 {
     NEED_VALUE(p->prop);
     struct cudaDeviceProp *prop = p->prop;
@@ -125,22 +122,15 @@ RUNTIME_API(cudaGetDeviceProperties, v12000, (struct cudaDeviceProp * prop, int 
     return cudaSuccess;
 }
 
-RUNTIME_API(cudaChooseDevice, v3020, (int *device, const struct cudaDeviceProp *prop), device, prop)
+RUNTIME_API(cudaChooseDevice, v3020)
 {
     NEED_VALUE(p->device);
     *p->device = 0; /* one is as good as another */
     return cudaSuccess;
 }
 
-RUNTIME_API(cudaDeviceGetPCIBusId, v4010, (char *pciBusId, int len, int device), pciBusId, len, device)
-{
-    return DRIVER(cuDeviceGetPCIBusId(p->pciBusId, p->len, p->device));
-}
-
-RUNTIME_API(cudaDeviceGetByPCIBusId, v4010, (int *device, const char *pciBusId), device, pciBusId)
-{
-    return DRIVER(cuDeviceGetByPCIBusId(p->device, p->pciBusId));
-}
+RUNTIME_FORWARD_PLAIN(cudaDeviceGetPCIBusId, v4010, cuDeviceGetPCIBusId)
+RUNTIME_FORWARD_PLAIN(cudaDeviceGetByPCIBusId, v4010, cuDeviceGetByPCIBusId)
 
 RUNTIME_API_0(runtime_end, cudaDeviceSynchronize, v3020)
 {
@@ -156,55 +146,44 @@ RUNTIME_API_0(runtime_end, cudaDeviceReset, v3020)
     return DRIVER(cuCtxSetCurrent(NULL));
 }
 
-RUNTIME_API(cudaSetDeviceFlags, v3020, (unsigned flags), flags)
+RUNTIME_API(cudaSetDeviceFlags, v3020)
 {
     return DRIVER(cuDevicePrimaryCtxSetFlags_v2(runtime_device(), p->flags));
 }
 
-RUNTIME_API(cudaGetDeviceFlags, v7000, (unsigned *flags), flags)
+RUNTIME_API(cudaGetDeviceFlags, v7000)
 {
     int active;
     return DRIVER(cuDevicePrimaryCtxGetState(runtime_device(), p->flags, &active));
 }
 
-RUNTIME_API(cudaDeviceSetLimit, v3020, (enum cudaLimit limit, size_t value), limit, value)
+RUNTIME_API(cudaDeviceSetLimit, v3020)
 {
     NEED_CONTEXT();
     return DRIVER(cuCtxSetLimit((CUlimit)p->limit, p->value));
 }
 
-RUNTIME_API(cudaDeviceGetLimit, v3020, (size_t * pValue, enum cudaLimit limit), pValue, limit)
+RUNTIME_API(cudaDeviceGetLimit, v3020)
 {
     NEED_CONTEXT();
     return DRIVER(cuCtxGetLimit(p->pValue, (CUlimit)p->limit));
 }
 
-RUNTIME_API(cudaDeviceSetCacheConfig, v3020, (enum cudaFuncCache cacheConfig), cacheConfig)
+RUNTIME_API(cudaDeviceSetCacheConfig, v3020)
 {
     NEED_CONTEXT();
     return DRIVER(cuCtxSetCacheConfig((CUfunc_cache)p->cacheConfig));
 }
 
-RUNTIME_API(cudaDeviceGetStreamPriorityRange, v5050, (int *leastPriority, int *greatestPriority), leastPriority,
-            greatestPriority)
-{
-    NEED_CONTEXT();
-    return DRIVER(cuCtxGetStreamPriorityRange(p->leastPriority, p->greatestPriority));
-}
+RUNTIME_FORWARD(cudaDeviceGetStreamPriorityRange, v5050, cuCtxGetStreamPriorityRange)
+RUNTIME_FORWARD_PLAIN(cudaDeviceCanAccessPeer, v4000, cuDeviceCanAccessPeer)
 
-RUNTIME_API(cudaDeviceCanAccessPeer, v4000, (int *canAccessPeer, int device, int peerDevice), canAccessPeer, device,
-            peerDevice)
-{
-    return DRIVER(cuDeviceCanAccessPeer(p->canAccessPeer, p->device, p->peerDevice));
-}
-
-RUNTIME_API(cudaDeviceGetP2PAttribute, v8000, (int *value, enum cudaDeviceP2PAttr attr, int srcDevice, int dstDevice),
-            value, attr, srcDevice, dstDevice)
+RUNTIME_API(cudaDeviceGetP2PAttribute, v8000)
 {
     return DRIVER(cuDeviceGetP2PAttribute(p->value, (CUdevice_P2PAttribute)p->attr, p->srcDevice, p->dstDevice));
 }
 
-RUNTIME_API(cudaDeviceEnablePeerAccess, v4000, (int peerDevice, unsigned flags), peerDevice, flags)
+RUNTIME_API(cudaDeviceEnablePeerAccess, v4000)
 {
     NEED_CONTEXT();
     CUcontext peer;
@@ -212,7 +191,7 @@ RUNTIME_API(cudaDeviceEnablePeerAccess, v4000, (int peerDevice, unsigned flags),
     return DRIVER(cuCtxEnablePeerAccess(peer, p->flags));
 }
 
-RUNTIME_API(cudaDeviceDisablePeerAccess, v4000, (int peerDevice), peerDevice)
+RUNTIME_API(cudaDeviceDisablePeerAccess, v4000)
 {
     NEED_CONTEXT();
     CUcontext peer;
@@ -246,18 +225,12 @@ static cudaError_t entry_point(const char *symbol, void **function, unsigned ver
     return result == CUDA_ERROR_NOT_FOUND && status ? cudaSuccess : DRIVER(result);
 }
 
-RUNTIME_STREAM_API(cudaGetDriverEntryPointByVersion, v12050, v12050,
-                   (const char *symbol, void **funcPtr, unsigned cudaVersion, unsigned long long flags,
-                    enum cudaDriverEntryPointQueryResult *driverStatus),
-                   symbol, funcPtr, cudaVersion, flags, driverStatus)
+RUNTIME_STREAM_API(cudaGetDriverEntryPointByVersion, v12050, v12050)
 {
     return entry_point(p->symbol, p->funcPtr, p->cudaVersion, p->flags, p->driverStatus, per_thread);
 }
 
-RUNTIME_STREAM_API(cudaGetDriverEntryPoint, v11030, v11030,
-                   (const char *symbol, void **funcPtr, unsigned long long flags,
-                    enum cudaDriverEntryPointQueryResult *driverStatus),
-                   symbol, funcPtr, flags, driverStatus)
+RUNTIME_STREAM_API(cudaGetDriverEntryPoint, v11030, v11030)
 {
     return entry_point(p->symbol, p->funcPtr, RUNTIME_VERSION, p->flags, p->driverStatus, per_thread);
 }

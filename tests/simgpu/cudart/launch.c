@@ -51,9 +51,7 @@ API_EXPORT cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *func)
     return cudaSuccess;
 }
 
-RUNTIME_LAUNCH_API(cudaLaunchKernel, v7000, v7000, registry_name(func),
-                   (const void *func, dim3 gridDim, dim3 blockDim, void **args, size_t sharedMem, cudaStream_t stream),
-                   func, gridDim, blockDim, args, sharedMem, stream)
+RUNTIME_LAUNCH_API(cudaLaunchKernel, v7000, v7000, registry_name(func))
 {
     NEED_CONTEXT();
     CUfunction function;
@@ -82,9 +80,7 @@ API_EXPORT cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 gridDim
     return cudaLaunchKernel_ptsz((const void *)kernel, gridDim, blockDim, args, sharedMem, stream);
 }
 
-RUNTIME_LAUNCH_API(cudaLaunchCooperativeKernel, v9000, v9000, registry_name(func),
-                   (const void *func, dim3 gridDim, dim3 blockDim, void **args, size_t sharedMem, cudaStream_t stream),
-                   func, gridDim, blockDim, args, sharedMem, stream)
+RUNTIME_LAUNCH_API(cudaLaunchCooperativeKernel, v9000, v9000, registry_name(func))
 {
     NEED_CONTEXT();
     CUfunction function;
@@ -94,8 +90,7 @@ RUNTIME_LAUNCH_API(cudaLaunchCooperativeKernel, v9000, v9000, registry_name(func
                                                   p->args));
 }
 
-RUNTIME_LAUNCH_API(cudaLaunchKernelExC, v11060, v11060, registry_name(func),
-                   (const cudaLaunchConfig_t *config, const void *func, void **args), config, func, args)
+RUNTIME_LAUNCH_API(cudaLaunchKernelExC, v11060, v11060, registry_name(func))
 {
     NEED_VALUE(p->config);
     NEED_CONTEXT();
@@ -116,16 +111,11 @@ RUNTIME_LAUNCH_API(cudaLaunchKernelExC, v11060, v11060, registry_name(func),
     return DRIVER(PICK(cuLaunchKernelEx)(&driver, function, p->args, NULL));
 }
 
-RUNTIME_STREAM_API(cudaLaunchHostFunc, v10000, v10000, (cudaStream_t stream, cudaHostFn_t fn, void *userData), stream,
-                   fn, userData)
-{
-    NEED_CONTEXT();
-    return DRIVER(PICK(cuLaunchHostFunc)(p->stream, p->fn, p->userData));
-}
+RUNTIME_STREAM_FORWARD(cudaLaunchHostFunc, v10000, v10000, cuLaunchHostFunc)
 
 /* ---- what is known of kernels ---- */
 
-RUNTIME_API(cudaFuncGetAttributes, v3020, (struct cudaFuncAttributes * attr, const void *func), attr, func)
+RUNTIME_API(cudaFuncGetAttributes, v3020)
 {
     NEED_VALUE(p->attr);
     NEED_CONTEXT();
@@ -147,7 +137,7 @@ RUNTIME_API(cudaFuncGetAttributes, v3020, (struct cudaFuncAttributes * attr, con
     return cudaSuccess;
 }
 
-RUNTIME_API(cudaFuncSetAttribute, v9000, (const void *func, enum cudaFuncAttribute attr, int value), func, attr, value)
+RUNTIME_API(cudaFuncSetAttribute, v9000)
 {
     NEED_CONTEXT();
     CUfunction function;
@@ -155,7 +145,7 @@ RUNTIME_API(cudaFuncSetAttribute, v9000, (const void *func, enum cudaFuncAttribu
     return DRIVER(cuFuncSetAttribute(function, (CUfunction_attribute)p->attr, p->value));
 }
 
-RUNTIME_API(cudaFuncSetCacheConfig, v3020, (const void *func, enum cudaFuncCache cacheConfig), func, cacheConfig)
+RUNTIME_API(cudaFuncSetCacheConfig, v3020)
 {
     NEED_CONTEXT();
     CUfunction function;
@@ -163,7 +153,7 @@ RUNTIME_API(cudaFuncSetCacheConfig, v3020, (const void *func, enum cudaFuncCache
     return DRIVER(cuFuncSetCacheConfig(function, (CUfunc_cache)p->cacheConfig));
 }
 
-RUNTIME_API(cudaFuncGetName, v12030, (const char **name, const void *func), name, func)
+RUNTIME_API(cudaFuncGetName, v12030)
 {
     NEED_VALUE(p->name);
     NEED_CONTEXT();
@@ -172,7 +162,7 @@ RUNTIME_API(cudaFuncGetName, v12030, (const char **name, const void *func), name
     return DRIVER(cuFuncGetName(p->name, function));
 }
 
-RUNTIME_API(cudaGetFuncBySymbol, v11000, (cudaFunction_t * functionPtr, const void *symbolPtr), functionPtr, symbolPtr)
+RUNTIME_API(cudaGetFuncBySymbol, v11000)
 {
     NEED_VALUE(p->functionPtr);
     NEED_CONTEXT();
@@ -181,7 +171,7 @@ RUNTIME_API(cudaGetFuncBySymbol, v11000, (cudaFunction_t * functionPtr, const vo
     return cudaSuccess;
 }
 
-RUNTIME_API(cudaGetKernel, v12000, (cudaKernel_t * kernelPtr, const void *entryFuncAddr), kernelPtr, entryFuncAddr)
+RUNTIME_API(cudaGetKernel, v12000)
 {
     NEED_VALUE(p->kernelPtr);
     NEED_CONTEXT();
@@ -192,9 +182,7 @@ RUNTIME_API(cudaGetKernel, v12000, (cudaKernel_t * kernelPtr, const void *entryF
     return cudaSuccess;
 }
 
-RUNTIME_API(cudaOccupancyMaxActiveBlocksPerMultiprocessor, v6050,
-            (int *numBlocks, const void *func, int blockSize, size_t dynamicSMemSize), numBlocks, func, blockSize,
-            dynamicSMemSize)
+RUNTIME_API(cudaOccupancyMaxActiveBlocksPerMultiprocessor, v6050)
 {
     NEED_CONTEXT();
     CUfunction function;
@@ -203,9 +191,7 @@ RUNTIME_API(cudaOccupancyMaxActiveBlocksPerMultiprocessor, v6050,
         cuOccupancyMaxActiveBlocksPerMultiprocessor(p->numBlocks, function, p->blockSize, p->dynamicSMemSize));
 }
 
-RUNTIME_API(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, v7000,
-            (int *numBlocks, const void *func, int blockSize, size_t dynamicSMemSize, unsigned flags), numBlocks, func,
-            blockSize, dynamicSMemSize, flags)
+RUNTIME_API(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, v7000)
 {
     NEED_CONTEXT();
     CUfunction function;
@@ -214,9 +200,7 @@ RUNTIME_API(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, v7000,
                                                                        p->dynamicSMemSize, p->flags));
 }
 
-RUNTIME_API(cudaOccupancyAvailableDynamicSMemPerBlock, v10200,
-            (size_t * dynamicSmemSize, const void *func, int numBlocks, int blockSize), dynamicSmemSize, func,
-            numBlocks, blockSize)
+RUNTIME_API(cudaOccupancyAvailableDynamicSMemPerBlock, v10200)
 {
     NEED_CONTEXT();
     CUfunction function;
@@ -226,37 +210,23 @@ RUNTIME_API(cudaOccupancyAvailableDynamicSMemPerBlock, v10200,
 
 /* ---- libraries ---- */
 
-RUNTIME_API(cudaLibraryLoadData, v12060,
-            (cudaLibrary_t * library, const void *code, enum cudaJitOption *jitOptions, void **jitOptionsValues,
-             unsigned numJitOptions, enum cudaLibraryOption *libraryOptions, void **libraryOptionValues,
-             unsigned numLibraryOptions),
-            library, code, jitOptions, jitOptionsValues, numJitOptions, libraryOptions, libraryOptionValues,
-            numLibraryOptions)
+RUNTIME_API(cudaLibraryLoadData, v12060)
 {
     NEED_CONTEXT();
     return DRIVER(cuLibraryLoadData(p->library, p->code, NULL, NULL, 0, NULL, NULL, 0));
 }
 
-RUNTIME_API(cudaLibraryLoadFromFile, v12060,
-            (cudaLibrary_t * library, const char *fileName, enum cudaJitOption *jitOptions, void **jitOptionsValues,
-             unsigned numJitOptions, enum cudaLibraryOption *libraryOptions, void **libraryOptionValues,
-             unsigned numLibraryOptions),
-            library, fileName, jitOptions, jitOptionsValues, numJitOptions, libraryOptions, libraryOptionValues,
-            numLibraryOptions)
+RUNTIME_API(cudaLibraryLoadFromFile, v12060)
 {
     NEED_CONTEXT();
     return DRIVER(cuLibraryLoadFromFile(p->library, p->fileName, NULL, NULL, 0, NULL, NULL, 0));
 }
 
-RUNTIME_API(cudaLibraryGetKernel, v12060, (cudaKernel_t * pKernel, cudaLibrary_t library, const char *name), pKernel,
-            library, name)
+RUNTIME_API(cudaLibraryGetKernel, v12060)
 {
     TRY(cuLibraryGetKernel(p->pKernel, p->library, p->name));
     registry_add_handle(*p->pKernel);
     return cudaSuccess;
 }
 
-RUNTIME_API(cudaLibraryUnload, v12060, (cudaLibrary_t library), library)
-{
-    return DRIVER(cuLibraryUnload(p->library));
-}
+RUNTIME_FORWARD_PLAIN(cudaLibraryUnload, v12060, cuLibraryUnload)

@@ -1,14 +1,14 @@
 /* The runtime API: memory. */
-#include "cudart/memory_array.h"
 #include "cudart/registry.h"
 #include "cudart/runtime.h"
+#include "cudart/shape.h"
 
 static CUdeviceptr address(const void *pointer)
 {
     return (uintptr_t)pointer;
 }
 
-RUNTIME_API(cudaMalloc, v3020, (void **devPtr, size_t size), devPtr, size)
+RUNTIME_API(cudaMalloc, v3020)
 {
     NEED_VALUE(p->devPtr);
     NEED_CONTEXT();
@@ -18,7 +18,7 @@ RUNTIME_API(cudaMalloc, v3020, (void **devPtr, size_t size), devPtr, size)
     return DRIVER(cuMemAlloc_v2((CUdeviceptr *)p->devPtr, p->size));
 }
 
-RUNTIME_API(cudaFree, v3020, (void *devPtr), devPtr)
+RUNTIME_API(cudaFree, v3020)
 {
     NEED_CONTEXT();
     return DRIVER(cuMemFree_v2(address(p->devPtr))); /* also of NULL */
@@ -31,14 +31,12 @@ static cudaError_t malloc_pitch(void **pointer, size_t *pitch, size_t width, siz
     return DRIVER(cuMemAllocPitch_v2((CUdeviceptr *)pointer, pitch, width, height, 4));
 }
 
-RUNTIME_API(cudaMallocPitch, v3020, (void **devPtr, size_t *pitch, size_t width, size_t height), devPtr, pitch, width,
-            height)
+RUNTIME_API(cudaMallocPitch, v3020)
 {
     return malloc_pitch(p->devPtr, p->pitch, p->width, p->height);
 }
 
-RUNTIME_API(cudaMalloc3D, v3020, (struct cudaPitchedPtr * pitchedDevPtr, struct cudaExtent extent), pitchedDevPtr,
-            extent)
+RUNTIME_API(cudaMalloc3D, v3020)
 {
     NEED_VALUE(p->pitchedDevPtr);
     struct cudaPitchedPtr *out = p->pitchedDevPtr;
@@ -48,82 +46,55 @@ RUNTIME_API(cudaMalloc3D, v3020, (struct cudaPitchedPtr * pitchedDevPtr, struct 
     return cudaSuccess;
 }
 
-RUNTIME_API(cudaMallocHost, v3020, (void **ptr, size_t size), ptr, size)
+RUNTIME_API(cudaMallocHost, v3020)
 {
     NEED_CONTEXT();
     return DRIVER(cuMemHostAlloc(p->ptr, p->size, 0));
 }
 
-RUNTIME_API(cudaHostAlloc, v3020, (void **pHost, size_t size, unsigned flags), pHost, size, flags)
-{
-    NEED_CONTEXT();
-    return DRIVER(cuMemHostAlloc(p->pHost, p->size, p->flags));
-}
+RUNTIME_FORWARD(cudaHostAlloc, v3020, cuMemHostAlloc)
 
-RUNTIME_API(cudaFreeHost, v3020, (void *ptr), ptr)
+RUNTIME_API(cudaFreeHost, v3020)
 {
     NEED_CONTEXT();
     return p->ptr ? DRIVER(cuMemFreeHost(p->ptr)) : cudaSuccess;
 }
 
-RUNTIME_API(cudaHostRegister, v4000, (void *ptr, size_t size, unsigned flags), ptr, size, flags)
-{
-    NEED_CONTEXT();
-    return DRIVER(cuMemHostRegister_v2(p->ptr, p->size, p->flags));
-}
+RUNTIME_FORWARD(cudaHostRegister, v4000, cuMemHostRegister_v2)
+RUNTIME_FORWARD(cudaHostUnregister, v4000, cuMemHostUnregister)
 
-RUNTIME_API(cudaHostUnregister, v4000, (void *ptr), ptr)
-{
-    NEED_CONTEXT();
-    return DRIVER(cuMemHostUnregister(p->ptr));
-}
-
-RUNTIME_API(cudaHostGetDevicePointer, v3020, (void **pDevice, void *pHost, unsigned flags), pDevice, pHost, flags)
+RUNTIME_API(cudaHostGetDevicePointer, v3020)
 {
     NEED_CONTEXT();
     return DRIVER(cuMemHostGetDevicePointer_v2((CUdeviceptr *)p->pDevice, p->pHost, p->flags));
 }
 
-RUNTIME_API(cudaHostGetFlags, v3020, (unsigned *pFlags, void *pHost), pFlags, pHost)
-{
-    NEED_CONTEXT();
-    return DRIVER(cuMemHostGetFlags(p->pFlags, p->pHost));
-}
+RUNTIME_FORWARD(cudaHostGetFlags, v3020, cuMemHostGetFlags)
 
-RUNTIME_API(cudaMallocManaged, v6000, (void **devPtr, size_t size, unsigned flags), devPtr, size, flags)
+RUNTIME_API(cudaMallocManaged, v6000)
 {
     NEED_VALUE(p->devPtr);
     NEED_CONTEXT();
     return DRIVER(cuMemAllocManaged((CUdeviceptr *)p->devPtr, p->size, p->flags));
 }
 
-RUNTIME_API(cudaMemGetInfo, v3020, (size_t * free, size_t *total), free, total)
-{
-    NEED_CONTEXT();
-    return DRIVER(cuMemGetInfo_v2(p->free, p->total));
-}
+RUNTIME_FORWARD(cudaMemGetInfo, v3020, cuMemGetInfo_v2)
 
-RUNTIME_API(cudaMemAdvise, v12020,
-            (const void *devPtr, size_t count, enum cudaMemoryAdvise advice, struct cudaMemLocation location), devPtr,
-            count, advice, location)
+RUNTIME_API(cudaMemAdvise, v12020)
 {
     NEED_CONTEXT();
     const CUmemLocation where = {(CUmemLocationType)p->location.type, p->location.id};
     return DRIVER(cuMemAdvise_v2(address(p->devPtr), p->count, (CUmem_advise)p->advice, where));
 }
 
-RUNTIME_STREAM_API(cudaMemPrefetchAsync, v12020, v12020,
-                   (const void *devPtr, size_t count, struct cudaMemLocation location, unsigned flags,
-                    cudaStream_t stream),
-                   devPtr, count, location, flags, stream)
+RUNTIME_STREAM_API(cudaMemPrefetchAsync, v12020, v12020)
 {
     NEED_CONTEXT();
     const CUmemLocation where = {(CUmemLocationType)p->location.type, p->location.id};
     return DRIVER(PICK(cuMemPrefetchAsync_v2)(address(p->devPtr), p->count, where, p->flags, p->stream));
 }
 
-RUNTIME_STREAM_API(cudaStreamAttachMemAsync, v6000, v7000,
-                   (cudaStream_t stream, void *devPtr, size_t length, unsigned flags), stream, devPtr, length, flags)
+RUNTIME_STREAM_API(cudaStreamAttachMemAsync, v6000, v7000)
 {
     NEED_CONTEXT();
     return DRIVER(PICK(cuStreamAttachMemAsync)(p->stream, address(p->devPtr), p->length, p->flags));
@@ -167,30 +138,22 @@ static cudaError_t malloc_array(cudaArray_t *array, const struct cudaChannelForm
     return cudaSuccess;
 }
 
-RUNTIME_API(cudaMallocArray, v3020,
-            (cudaArray_t * array, const struct cudaChannelFormatDesc *desc, size_t width, size_t height,
-             unsigned flags),
-            array, desc, width, height, flags)
+RUNTIME_API(cudaMallocArray, v3020)
 {
     return malloc_array(p->array, p->desc, (struct cudaExtent){p->width, p->height, 0}, p->flags);
 }
 
-RUNTIME_API(cudaMalloc3DArray, v3020,
-            (cudaArray_t * array, const struct cudaChannelFormatDesc *desc, struct cudaExtent extent, unsigned flags),
-            array, desc, extent, flags)
+RUNTIME_API(cudaMalloc3DArray, v3020)
 {
     return malloc_array(p->array, p->desc, p->extent, p->flags);
 }
 
-RUNTIME_API(cudaFreeArray, v3020, (cudaArray_t array), array)
+RUNTIME_API(cudaFreeArray, v3020)
 {
     return p->array ? DRIVER(cuArrayDestroy(array_to_driver(p->array))) : cudaSuccess;
 }
 
-RUNTIME_API(cudaMallocMipmappedArray, v5000,
-            (cudaMipmappedArray_t * mipmappedArray, const struct cudaChannelFormatDesc *desc, struct cudaExtent extent,
-             unsigned numLevels, unsigned flags),
-            mipmappedArray, desc, extent, numLevels, flags)
+RUNTIME_API(cudaMallocMipmappedArray, v5000)
 {
     NEED_VALUE(p->mipmappedArray && p->desc);
     NEED_CONTEXT();
@@ -198,9 +161,7 @@ RUNTIME_API(cudaMallocMipmappedArray, v5000,
     return DRIVER(cuMipmappedArrayCreate((CUmipmappedArray *)(void *)p->mipmappedArray, &shape, p->numLevels));
 }
 
-RUNTIME_API(cudaGetMipmappedArrayLevel, v5000,
-            (cudaArray_t * levelArray, cudaMipmappedArray_const_t mipmappedArray, unsigned level), levelArray,
-            mipmappedArray, level)
+RUNTIME_API(cudaGetMipmappedArrayLevel, v5000)
 {
     NEED_VALUE(p->levelArray);
     NEED_CONTEXT();
@@ -208,7 +169,7 @@ RUNTIME_API(cudaGetMipmappedArrayLevel, v5000,
                                            (CUmipmappedArray)(uintptr_t)p->mipmappedArray, p->level));
 }
 
-RUNTIME_API(cudaFreeMipmappedArray, v5000, (cudaMipmappedArray_t mipmappedArray), mipmappedArray)
+RUNTIME_API(cudaFreeMipmappedArray, v5000)
 {
     NEED_CONTEXT();
     return p->mipmappedArray ? DRIVER(cuMipmappedArrayDestroy((CUmipmappedArray)(void *)p->mipmappedArray))
@@ -217,8 +178,7 @@ RUNTIME_API(cudaFreeMipmappedArray, v5000, (cudaMipmappedArray_t mipmappedArray)
 
 /* ---- what pointers and symbols are ---- */
 
-RUNTIME_API(cudaPointerGetAttributes, v4000, (struct cudaPointerAttributes * attributes, const void *ptr), attributes,
-            ptr)
+RUNTIME_API(cudaPointerGetAttributes, v4000)
 {
     NEED_VALUE(p->attributes);
     NEED_CONTEXT();
@@ -240,7 +200,7 @@ RUNTIME_API(cudaPointerGetAttributes, v4000, (struct cudaPointerAttributes * att
     return cudaSuccess;
 }
 
-RUNTIME_API(cudaGetSymbolAddress, v3020, (void **devPtr, const void *symbol), devPtr, symbol)
+RUNTIME_API(cudaGetSymbolAddress, v3020)
 {
     NEED_VALUE(p->devPtr);
     NEED_CONTEXT();
@@ -248,10 +208,67 @@ RUNTIME_API(cudaGetSymbolAddress, v3020, (void **devPtr, const void *symbol), de
     return registry_variable(p->symbol, (CUdeviceptr *)p->devPtr, &size);
 }
 
-RUNTIME_API(cudaGetSymbolSize, v3020, (size_t * size, const void *symbol), size, symbol)
+RUNTIME_API(cudaGetSymbolSize, v3020)
 {
     NEED_VALUE(p->size);
     NEED_CONTEXT();
     CUdeviceptr where;
     return registry_variable(p->symbol, &where, p->size);
+}
+
+/* ---- memory in the order of a stream, and pools ---- */
+
+RUNTIME_STREAM_API(cudaMallocAsync, v11020, v11020)
+{
+    CUresult result = PICK(cuMemAllocAsync)((CUdeviceptr *)p->devPtr, p->size, p->hStream);
+    if (result != CUDA_ERROR_INVALID_CONTEXT)
+        return DRIVER(result);
+    NEED_CONTEXT(); /* only now, as the real one does */
+    return DRIVER(PICK(cuMemAllocAsync)((CUdeviceptr *)p->devPtr, p->size, p->hStream));
+}
+
+RUNTIME_STREAM_API(cudaMallocFromPoolAsync, v11020, v11020)
+{
+    NEED_CONTEXT();
+    return DRIVER(PICK(cuMemAllocFromPoolAsync)((CUdeviceptr *)p->ptr, p->size, p->memPool, p->stream));
+}
+
+RUNTIME_STREAM_API(cudaFreeAsync, v11020, v11020)
+{
+    NEED_CONTEXT();
+    return DRIVER(PICK(cuMemFreeAsync)((uintptr_t)p->devPtr, p->hStream));
+}
+
+RUNTIME_FORWARD_PLAIN(cudaDeviceGetDefaultMemPool, v11020, cuDeviceGetDefaultMemPool)
+RUNTIME_FORWARD_PLAIN(cudaDeviceGetMemPool, v11020, cuDeviceGetMemPool)
+RUNTIME_FORWARD_PLAIN(cudaDeviceSetMemPool, v11020, cuDeviceSetMemPool)
+
+RUNTIME_API(cudaMemPoolCreate, v11020)
+{
+    NEED_VALUE(p->poolProps);
+    const CUmemPoolProps properties = {
+        .allocType = (CUmemAllocationType)p->poolProps->allocType,
+        .handleTypes = (CUmemAllocationHandleType)p->poolProps->handleTypes,
+        .location = {(CUmemLocationType)p->poolProps->location.type, p->poolProps->location.id},
+        .maxSize = p->poolProps->maxSize,
+    };
+    return DRIVER(cuMemPoolCreate(p->memPool, &properties));
+}
+
+RUNTIME_FORWARD_PLAIN(cudaMemPoolDestroy, v11020, cuMemPoolDestroy)
+RUNTIME_FORWARD_PLAIN(cudaMemPoolTrimTo, v11020, cuMemPoolTrimTo)
+
+RUNTIME_API(cudaMemPoolSetAttribute, v11020)
+{
+    return DRIVER(cuMemPoolSetAttribute(p->memPool, (CUmemPool_attribute)p->attr, p->value));
+}
+
+RUNTIME_API(cudaMemPoolGetAttribute, v11020)
+{
+    return DRIVER(cuMemPoolGetAttribute(p->memPool, (CUmemPool_attribute)p->attr, p->value));
+}
+
+RUNTIME_API(cudaMemPoolSetAccess, v11020)
+{
+    return DRIVER(cuMemPoolSetAccess(p->memPool, (const CUmemAccessDesc *)(const void *)p->descList, p->count));
 }

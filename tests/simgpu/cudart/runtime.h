@@ -2,7 +2,7 @@
  * The runtime over the driver: as the real one, it has a device for each thread, takes that device's primary context
  * when it first needs one, and does everything else by calling the driver. Errors have the same numbers in both.
  *
- *     RUNTIME_API(cudaMalloc, v3020, (void **devPtr, size_t size), devPtr, size)
+ *     RUNTIME_API(cudaMalloc, v3020)
  *     {
  *         NEED_CONTEXT();
  *         return DRIVER(cuMemAlloc_v2(...));
@@ -17,8 +17,12 @@
 
 #include <stdbool.h>
 
+#include <runtime_arguments.h> /* made by arguments.awk */
+
 #include "core/api.h"
-#include "cudart/driver_per_thread.h"
+
+/* Of an earlier version, which the runtime still calls. */
+CUresult cuCtxSynchronize_v2(CUcontext ctx);
 
 /* Initialises the driver, which loads the tool: before the first call is recorded. */
 cudaError_t runtime_begin(void);
@@ -60,16 +64,15 @@ void runtime_forget(int device);
     API_RUN(cudaError_t, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_##id, name, params, symbol, \
             end(begun == cudaSuccess ? body : begun))
 
-#define RUNTIME_API_(end, name, version, arguments, ...)                                \
-    API_EXPORT cudaError_t CUDARTAPI name arguments;                                    \
-    static cudaError_t name##_body(const name##_##version##_params *p);                 \
-    API_EXPORT cudaError_t CUDARTAPI name arguments                                     \
-    {                                                                                   \
-        const name##_##version##_params params = {__VA_ARGS__};                         \
-        RUNTIME_RUN(name##_##version, #name, &params, NULL, end, name##_body(&params)); \
-    }                                                                                   \
+#define RUNTIME_API(name, version)                                                              \
+    API_EXPORT cudaError_t CUDARTAPI name ARGUMENTS_##name##_##version;                         \
+    static cudaError_t name##_body(const name##_##version##_params *p);                         \
+    API_EXPORT cudaError_t CUDARTAPI name ARGUMENTS_##name##_##version                          \
+    {                                                                                           \
+        const name##_##version##_params params = {NAMES_##name##_##version};                    \
+        RUNTIME_RUN(name##_##version, #name, &params, NULL, runtime_end, name##_body(&params)); \
+    }                                                                                           \
     static cudaError_t name##_body(API_UNUSED const name##_##version##_params *p)
-#define RUNTIME_API(name, version, arguments, ...) RUNTIME_API_(runtime_end, name, version, arguments, __VA_ARGS__)
 
 /* END: runtime_end, or nothing when the result is not an error of this call. */
 #define RUNTIME_API_0(end, name, version)                                     \
@@ -81,24 +84,40 @@ void runtime_forget(int device);
     }                                                                         \
     static cudaError_t name##_body(void)
 
-#define RUNTIME_ONE_OF_TWO(symbol_name, id, stem, version, is_per_thread, symbol, arguments, ...)         \
-    API_EXPORT cudaError_t CUDARTAPI symbol_name arguments;                                               \
-    API_EXPORT cudaError_t CUDARTAPI symbol_name arguments                                                \
+#define RUNTIME_ONE_OF_TWO(symbol_name, id, stem, version, is_per_thread, symbol)                         \
+    API_EXPORT cudaError_t CUDARTAPI symbol_name ARGUMENTS_##stem##_##version;                            \
+    API_EXPORT cudaError_t CUDARTAPI symbol_name ARGUMENTS_##stem##_##version                             \
     {                                                                                                     \
-        const stem##_##version##_params params = {__VA_ARGS__};                                           \
+        const stem##_##version##_params params = {NAMES_##stem##_##version};                              \
         RUNTIME_RUN(id, #symbol_name, &params, symbol, runtime_end, stem##_body(&params, is_per_thread)); \
     }
-#define RUNTIME_TWO(suffix, name, version, thread_version, symbol, arguments, ...)                            \
-    static cudaError_t name##_body(const name##_##version##_params *p, bool per_thread);                      \
-    RUNTIME_ONE_OF_TWO(name, name##_##version, name, version, false, symbol, arguments, __VA_ARGS__)          \
-    RUNTIME_ONE_OF_TWO(name##suffix, name##suffix##_##thread_version, name, version, true, symbol, arguments, \
-                       __VA_ARGS__)                                                                           \
+#define RUNTIME_TWO(suffix, name, version, thread_version, symbol)                                 \
+    static cudaError_t name##_body(const name##_##version##_params *p, bool per_thread);           \
+    RUNTIME_ONE_OF_TWO(name, name##_##version, name, version, false, symbol)                       \
+    RUNTIME_ONE_OF_TWO(name##suffix, name##suffix##_##thread_version, name, version, true, symbol) \
     static cudaError_t name##_body(API_UNUSED const name##_##version##_params *p, API_UNUSED bool per_thread)
-#define RUNTIME_STREAM_API(name, version, thread_version, arguments, ...) \
-    RUNTIME_TWO(_ptsz, name, version, thread_version, NULL, arguments, __VA_ARGS__)
-#define RUNTIME_SYNC_API(name, version, thread_version, arguments, ...) \
-    RUNTIME_TWO(_ptds, name, version, thread_version, NULL, arguments, __VA_ARGS__)
-#define RUNTIME_LAUNCH_API(name, version, thread_version, symbol, arguments, ...) \
-    RUNTIME_TWO(_ptsz, name, version, thread_version, symbol, arguments, __VA_ARGS__)
+#define RUNTIME_STREAM_API(name, version, thread_version) RUNTIME_TWO(_ptsz, name, version, thread_version, NULL)
+#define RUNTIME_SYNC_API(name, version, thread_version) RUNTIME_TWO(_ptds, name, version, thread_version, NULL)
+#define RUNTIME_LAUNCH_API(name, version, thread_version, symbol) \
+    RUNTIME_TWO(_ptsz, name, version, thread_version, symbol)
+
+/* Calls that pass their arguments to a call of the driver as they are. _PLAIN: without a context. */
+#define RUNTIME_FORWARD_PLAIN(name, version, driver)      \
+    RUNTIME_API(name, version)                            \
+    {                                                     \
+        return DRIVER(driver(FIELDS_##name##_##version)); \
+    }
+#define RUNTIME_FORWARD(name, version, driver)            \
+    RUNTIME_API(name, version)                            \
+    {                                                     \
+        NEED_CONTEXT();                                   \
+        return DRIVER(driver(FIELDS_##name##_##version)); \
+    }
+#define RUNTIME_STREAM_FORWARD(name, version, thread_version, driver) \
+    RUNTIME_STREAM_API(name, version, thread_version)                 \
+    {                                                                 \
+        NEED_CONTEXT();                                               \
+        return DRIVER(PICK(driver)(FIELDS_##name##_##version));       \
+    }
 
 #endif

@@ -1,7 +1,6 @@
 #include "cudart/shape.h"
 
 #include "core/array.h"
-#include "cudart/memory_array.h"
 
 CUDA_MEMCPY2D shape_plane(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height)
 {

@@ -6,6 +6,7 @@
 #include "core/api.h"
 #include "core/callbacks.h"
 #include "core/clock.h"
+#include "core/config.h"
 #include "core/context.h"
 #include "core/device.h"
 #include "core/driver.h"
@@ -24,6 +25,7 @@ static void announce(CUpti_ActivityKind kind)
 
 CUPTI_EXPORT CUptiResult CUPTIAPI cuptiActivityEnable(CUpti_ActivityKind kind)
 {
+    NEED(kind != CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER || driver_started(), CUPTI_ERROR_NOT_READY);
     NEED(activity_enable(kind, 0, true), CUPTI_ERROR_INVALID_KIND);
     announce(kind);
     return CUPTI_SUCCESS;
@@ -214,6 +216,13 @@ CUPTI_EXPORT CUptiResult CUPTIAPI cuptiGetThreadIdType(CUpti_ActivityThreadIdTyp
     NEED_PARAMETER(type);
     *type = api_thread_id_type();
     return CUPTI_SUCCESS;
+}
+
+CUPTI_EXPORT CUptiResult CUPTIAPI
+cuptiActivityConfigureUnifiedMemoryCounter(CUpti_ActivityUnifiedMemoryCounterConfig *configs, uint32_t count)
+{
+    NEED_PARAMETER(configs && count > 0);
+    return config()->no_unified_memory ? CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED : CUPTI_SUCCESS;
 }
 
 /* ---- external correlation, and the end ---- */

@@ -8,9 +8,8 @@ static void put(struct capture_intervals *capture_intervals, uint64_t time, bool
     assert_int_equal(capture_intervals_mark(capture_intervals, &event), 0);
 }
 
-static void without_marks_everything_counts(void **state)
+UNIT_TEST(without_marks_everything_counts)
 {
-    (void)state;
     struct capture_intervals capture_intervals = {0};
     capture_intervals_close(&capture_intervals);
     assert_true(capture_intervals_hold(&capture_intervals, 0));
@@ -18,9 +17,8 @@ static void without_marks_everything_counts(void **state)
     assert_true(capture_intervals_end(&capture_intervals, 5) == UINT64_MAX);
 }
 
-static void recording_that_never_went_off_has_no_borders(void **state)
+UNIT_TEST(recording_that_never_went_off_has_no_borders)
 {
-    (void)state;
     struct capture_intervals capture_intervals = {0};
     put(&capture_intervals, 100, true);
     capture_intervals_close(&capture_intervals);
@@ -29,9 +27,8 @@ static void recording_that_never_went_off_has_no_borders(void **state)
     capture_intervals_release(&capture_intervals);
 }
 
-static void windows_lie_between_marks_of_any_order(void **state)
+UNIT_TEST(windows_lie_between_marks_of_any_order)
 {
-    (void)state;
     struct capture_intervals capture_intervals = {0};
     put(&capture_intervals, 300, true);
     put(&capture_intervals, 10, false);
@@ -52,9 +49,8 @@ static void windows_lie_between_marks_of_any_order(void **state)
     capture_intervals_release(&capture_intervals);
 }
 
-static void what_comes_before_the_first_mark_is_as_that_mark(void **state)
+UNIT_TEST(what_comes_before_the_first_mark_is_as_that_mark)
 {
-    (void)state;
     struct capture_intervals capture_intervals = {0};
     put(&capture_intervals, 100, true);
     put(&capture_intervals, 200, false);
@@ -65,13 +61,4 @@ static void what_comes_before_the_first_mark_is_as_that_mark(void **state)
     capture_intervals_release(&capture_intervals);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_marks_everything_counts),
-        cmocka_unit_test(recording_that_never_went_off_has_no_borders),
-        cmocka_unit_test(windows_lie_between_marks_of_any_order),
-        cmocka_unit_test(what_comes_before_the_first_mark_is_as_that_mark),
-    };
-    return cmocka_run_group_tests_name("trace/build/capture_intervals", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

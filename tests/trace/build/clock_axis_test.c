@@ -1,10 +1,8 @@
 #include "trace/build/clocks.h"
 
-#include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 
-#include <cmocka.h>
+#include "tests/unit.h"
 
 #define S INT64_C(1000000000)
 #define OFFSET (1790000000 * S)
@@ -29,7 +27,7 @@ static int64_t place(const struct clock_axis *axis, int64_t time, struct clock_h
     return (int64_t)clock_axis_place(axis, stretch, (uint64_t)time) - OFFSET;
 }
 
-static void steps_of_any_size_and_sign_leave_times_where_they_were(void **state)
+UNIT_TEST(steps_of_any_size_and_sign_leave_times_where_they_were)
 {
     static const int64_t steps[] = {3600 * S, -3600 * S, 86400 * 365 * S, 45 * S, -200 * S};
     (void)state;
@@ -43,9 +41,8 @@ static void steps_of_any_size_and_sign_leave_times_where_they_were(void **state)
     }
 }
 
-static void a_time_that_came_twice_is_placed_by_when_it_was_written(void **state)
+UNIT_TEST(a_time_that_came_twice_is_placed_by_when_it_was_written)
 {
-    (void)state;
     struct clock_axis axis = stepped(-10 * S);
     int64_t twice = OFFSET + 125 * S; /* at 125 s, and at 135 s */
     assert_int_equal(place(&axis, twice, ((struct clock_hint){100 * S, 126 * S})), 125 * S);
@@ -53,9 +50,8 @@ static void a_time_that_came_twice_is_placed_by_when_it_was_written(void **state
     clock_axis_release(&axis);
 }
 
-static void a_process_that_began_after_the_step_is_on_the_axis_of_the_first(void **state)
+UNIT_TEST(a_process_that_began_after_the_step_is_on_the_axis_of_the_first)
 {
-    (void)state;
     struct clock_axis axis = {0};
     assert_int_equal(clock_axis_start(&axis, 140 * S, OFFSET + 3600 * S), 0);
     assert_false(axis.bent);
@@ -65,9 +61,8 @@ static void a_process_that_began_after_the_step_is_on_the_axis_of_the_first(void
     clock_axis_release(&axis);
 }
 
-static void clocks_that_nobody_set_leave_every_time_as_it_is(void **state)
+UNIT_TEST(clocks_that_nobody_set_leave_every_time_as_it_is)
 {
-    (void)state;
     struct clock_axis axis = {0};
     assert_int_equal(clock_axis_start(&axis, 140 * S, OFFSET + 500), 0);
     clock_axis_refer(&axis, OFFSET);
@@ -75,13 +70,4 @@ static void clocks_that_nobody_set_leave_every_time_as_it_is(void **state)
     clock_axis_release(&axis);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(steps_of_any_size_and_sign_leave_times_where_they_were),
-        cmocka_unit_test(a_time_that_came_twice_is_placed_by_when_it_was_written),
-        cmocka_unit_test(a_process_that_began_after_the_step_is_on_the_axis_of_the_first),
-        cmocka_unit_test(clocks_that_nobody_set_leave_every_time_as_it_is),
-    };
-    return cmocka_run_group_tests_name("trace/build/clock_axis", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

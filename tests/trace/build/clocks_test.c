@@ -40,9 +40,8 @@ static void launch(struct make_spool *spool, uint32_t correlation, uint64_t at)
                 (struct make_kernel){.name = NAME, .correlation = correlation, .start = at + 10000, .end = at + 20000});
 }
 
-static void calls_and_kernels_stay_together_after_a_step_forward(void **state)
+UNIT_TEST(calls_and_kernels_stay_together_after_a_step_forward)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool, PID, 10, 3600);
     chunk(&spool, SPOOL_RECORDS, 0, 0);
@@ -61,9 +60,8 @@ static void calls_and_kernels_stay_together_after_a_step_forward(void **state)
     trace_release(&trace);
 }
 
-static void times_that_come_twice_follow_the_order_of_records(void **state)
+UNIT_TEST(times_that_come_twice_follow_the_order_of_records)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool, PID, 30, -10);
     chunk(&spool, SPOOL_RECORDS, 0, 0);
@@ -90,9 +88,8 @@ static void times_that_come_twice_follow_the_order_of_records(void **state)
     trace_release(&trace);
 }
 
-static void a_call_that_was_on_while_the_clock_was_set_back_is_as_long_as_it_was(void **state)
+UNIT_TEST(a_call_that_was_on_while_the_clock_was_set_back_is_as_long_as_it_was)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool, PID, 30, -3600);
     chunk(&spool, SPOOL_RECORDS, 0, 0);
@@ -110,9 +107,8 @@ static void a_call_that_was_on_while_the_clock_was_set_back_is_as_long_as_it_was
 }
 
 /* Of two processes that began at once, the second in a namespace whose CLOCK_MONOTONIC is 5000 s ahead. */
-static void a_process_in_a_time_namespace_is_on_the_axis_of_the_others(void **state)
+UNIT_TEST(a_process_in_a_time_namespace_is_on_the_axis_of_the_others)
 {
-    (void)state;
     const char *directory = unit_directory();
     for (uint32_t i = 0; i < 2; i++) {
         struct make_spool spool;
@@ -145,13 +141,4 @@ static void a_process_in_a_time_namespace_is_on_the_axis_of_the_others(void **st
     unit_remove(directory);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(calls_and_kernels_stay_together_after_a_step_forward),
-        cmocka_unit_test(times_that_come_twice_follow_the_order_of_records),
-        cmocka_unit_test(a_call_that_was_on_while_the_clock_was_set_back_is_as_long_as_it_was),
-        cmocka_unit_test(a_process_in_a_time_namespace_is_on_the_axis_of_the_others),
-    };
-    return cmocka_run_group_tests_name("convert/clocks", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

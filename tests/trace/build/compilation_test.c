@@ -21,9 +21,8 @@ static void whole_phase(struct make_spool *spool, struct make_phase phase, uint6
     make_phase_end(spool, phase);
 }
 
-static void test_a_phase_is_a_slice_that_tells_its_call(void **state)
+UNIT_TEST(test_a_phase_is_a_slice_that_tells_its_call)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_begin(&spool, PID, THREAD);
     whole_phase(&spool,
@@ -50,9 +49,8 @@ static void test_a_phase_is_a_slice_that_tells_its_call(void **state)
     trace_release(&trace);
 }
 
-static void test_every_trigger_has_its_name(void **state)
+UNIT_TEST(test_every_trigger_has_its_name)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_begin(&spool, PID, THREAD);
     for (uint32_t i = 1; i < SPOOL_TRIGGER_COUNT; i++)
@@ -66,9 +64,8 @@ static void test_every_trigger_has_its_name(void **state)
     trace_release(&trace);
 }
 
-static void test_failures_and_endings_are_told(void **state)
+UNIT_TEST(test_failures_and_endings_are_told)
 {
-    (void)state;
     static const char *const words[] = {"thread ended", "context destroyed", "stream destroyed", "unknown"};
     struct make_spool spool;
     make_spool_begin(&spool, PID, THREAD);
@@ -93,9 +90,8 @@ static void test_failures_and_endings_are_told(void **state)
     trace_release(&trace);
 }
 
-static void test_an_end_on_another_thread_may_be_read_before_its_start(void **state)
+UNIT_TEST(test_an_end_on_another_thread_may_be_read_before_its_start)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_begin(&spool, PID, THREAD);
     make_phase_end(&spool, (struct make_phase){.time = 5000,
@@ -116,9 +112,8 @@ static void test_an_end_on_another_thread_may_be_read_before_its_start(void **st
     trace_release(&trace);
 }
 
-static void test_a_phase_without_end_lasts_as_long_as_the_process(void **state)
+UNIT_TEST(test_a_phase_without_end_lasts_as_long_as_the_process)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_begin(&spool, PID, THREAD);
     make_spool_header(&spool)->finished = 0; /* killed */
@@ -136,9 +131,8 @@ static void test_a_phase_without_end_lasts_as_long_as_the_process(void **state)
     trace_release(&trace);
 }
 
-static void test_an_end_without_start_and_a_trigger_of_the_future(void **state)
+UNIT_TEST(test_an_end_without_start_and_a_trigger_of_the_future)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_begin(&spool, PID, THREAD);
     make_phase_end(&spool, (struct make_phase){.time = 5000, .phase = 3, .trigger = SPOOL_TRIGGER_LINK});
@@ -150,9 +144,8 @@ static void test_an_end_without_start_and_a_trigger_of_the_future(void **state)
     trace_release(&trace);
 }
 
-static void test_jit_operations_nest_in_the_phase_of_their_call(void **state)
+UNIT_TEST(test_jit_operations_nest_in_the_phase_of_their_call)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_begin(&spool, PID, THREAD);
     whole_phase(&spool,
@@ -195,9 +188,8 @@ static void test_jit_operations_nest_in_the_phase_of_their_call(void **state)
 }
 
 /* Of several events of the host with one id HTA takes the last in the file for the launch. */
-static void test_a_phase_comes_before_the_call_that_it_is_within(void **state)
+UNIT_TEST(test_a_phase_comes_before_the_call_that_it_is_within)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_init(&spool, PID, 130001);
     make_spool_chunk(&spool, SPOOL_CUPTI, THREAD);
@@ -222,9 +214,8 @@ static void test_a_phase_comes_before_the_call_that_it_is_within(void **state)
     trace_release(&trace);
 }
 
-static void test_jit_operations_without_times_are_counted(void **state)
+UNIT_TEST(test_jit_operations_without_times_are_counted)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_init(&spool, PID, 130001);
     make_spool_chunk(&spool, SPOOL_CUPTI, THREAD);
@@ -235,9 +226,8 @@ static void test_jit_operations_without_times_are_counted(void **state)
     trace_release(&trace);
 }
 
-static void test_phases_of_one_thread_nest_and_those_of_others_have_lanes(void **state)
+UNIT_TEST(test_phases_of_one_thread_nest_and_those_of_others_have_lanes)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_begin(&spool, PID, THREAD);
     struct make_phase outer = {.time = 1000, .phase = 1, .trigger = SPOOL_TRIGGER_GRAPH_CAPTURE, .thread = THREAD};
@@ -259,9 +249,8 @@ static void test_phases_of_one_thread_nest_and_those_of_others_have_lanes(void *
     trace_release(&trace);
 }
 
-static void test_nothing_is_shown_from_outside_the_windows(void **state)
+UNIT_TEST(test_nothing_is_shown_from_outside_the_windows)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_begin(&spool, PID, THREAD);
     make_capture(&spool, 500, 0, "waiting");
@@ -283,20 +272,4 @@ static void test_nothing_is_shown_from_outside_the_windows(void **state)
     trace_release(&trace);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_phase_is_a_slice_that_tells_its_call),
-        cmocka_unit_test(test_every_trigger_has_its_name),
-        cmocka_unit_test(test_failures_and_endings_are_told),
-        cmocka_unit_test(test_an_end_on_another_thread_may_be_read_before_its_start),
-        cmocka_unit_test(test_a_phase_without_end_lasts_as_long_as_the_process),
-        cmocka_unit_test(test_an_end_without_start_and_a_trigger_of_the_future),
-        cmocka_unit_test(test_jit_operations_nest_in_the_phase_of_their_call),
-        cmocka_unit_test(test_a_phase_comes_before_the_call_that_it_is_within),
-        cmocka_unit_test(test_jit_operations_without_times_are_counted),
-        cmocka_unit_test(test_phases_of_one_thread_nest_and_those_of_others_have_lanes),
-        cmocka_unit_test(test_nothing_is_shown_from_outside_the_windows),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

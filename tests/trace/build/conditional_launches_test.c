@@ -4,16 +4,14 @@
 
 static struct conditional_launches launches;
 
-static int begin(void **state)
+UNIT_FIXTURE(begin)
 {
-    (void)state;
     conditional_launches_init(&launches, NULL);
     return 0;
 }
 
-static int end(void **state)
+UNIT_FIXTURE(end)
 {
-    (void)state;
     conditional_launches_release(&launches);
     return 0;
 }
@@ -79,9 +77,8 @@ static const struct {
     {33, 5, 0, 639929723, 639955739, 109},
 };
 
-static void bodies_of_a_real_program_belong_to_their_launches(void **state)
+UNIT_TEST_WITH(bodies_of_a_real_program_belong_to_their_launches, begin, end)
 {
-    (void)state;
     static const struct {
         uint32_t graph, correlation;
         uint64_t called;
@@ -109,9 +106,8 @@ static void call_three(void)
     assert_int_equal(conditional_launches_order(&launches), 0);
 }
 
-static void calls_far_ahead_of_the_gpu_are_told_apart_by_own_works(void **state)
+UNIT_TEST_WITH(calls_far_ahead_of_the_gpu_are_told_apart_by_own_works, begin, end)
 {
-    (void)state;
     call_three();
     for (uint32_t i = 0; i < 3; i++) { /* own, then the body twice */
         look(kernel(5, 1, 11 + i, 200 + 100 * i, 210 + 100 * i));
@@ -125,9 +121,8 @@ static void calls_far_ahead_of_the_gpu_are_told_apart_by_own_works(void **state)
     }
 }
 
-static void a_body_may_come_before_the_own_works(void **state)
+UNIT_TEST_WITH(a_body_may_come_before_the_own_works, begin, end)
 {
-    (void)state;
     call_three();
     for (uint32_t i = 0; i < 3; i++) { /* node 2, then own, then node 3 */
         look(kernel(5, 2, 0, 200 + 100 * i, 210 + 100 * i));
@@ -141,9 +136,8 @@ static void a_body_may_come_before_the_own_works(void **state)
     }
 }
 
-static void without_own_works_the_last_call_counts(void **state)
+UNIT_TEST_WITH(without_own_works_the_last_call_counts, begin, end)
 {
-    (void)state;
     launch(5, 11, 100);
     launch(5, 12, 200);
     assert_int_equal(conditional_launches_order(&launches), 0);
@@ -154,9 +148,8 @@ static void without_own_works_the_last_call_counts(void **state)
     assert_int_equal(find(kernel(5, 2, 0, 250, 260)), 12);
 }
 
-static void work_of_no_recorded_launch_belongs_to_none(void **state)
+UNIT_TEST_WITH(work_of_no_recorded_launch_belongs_to_none, begin, end)
 {
-    (void)state;
     struct event copy = {.type = EVENT_MEMCPY, .start = 300, .end = 310};
     launch(5, 11, 100);
     assert_int_equal(find(kernel(5, 2, 0, 150, 160)), 0); /* not finished */
@@ -172,16 +165,4 @@ static void work_of_no_recorded_launch_belongs_to_none(void **state)
     assert_int_equal(find(copy), 11);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(bodies_of_a_real_program_belong_to_their_launches),
-        TEST(calls_far_ahead_of_the_gpu_are_told_apart_by_own_works),
-        TEST(a_body_may_come_before_the_own_works),
-        TEST(without_own_works_the_last_call_counts),
-        TEST(work_of_no_recorded_launch_belongs_to_none),
-    };
-    return cmocka_run_group_tests_name("trace/build/conditional_launches", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

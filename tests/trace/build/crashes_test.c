@@ -55,9 +55,8 @@ static void assert_text(const cJSON *object, const char *key, const char *text)
     assert_string_equal(event_text(object, key), text);
 }
 
-static void a_fault_has_its_address(void **state)
+UNIT_TEST(a_fault_has_its_address)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     make_death(&spool, 3000, SIGSEGV, 1)->address = 0x10;
@@ -74,9 +73,8 @@ static void a_fault_has_its_address(void **state)
     trace_release(&trace);
 }
 
-static void a_signal_that_was_sent_has_its_sender_and_no_address(void **state)
+UNIT_TEST(a_signal_that_was_sent_has_its_sender_and_no_address)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     make_death(&spool, 3000, SIGABRT, -6)->sender = PID;
@@ -87,9 +85,8 @@ static void a_signal_that_was_sent_has_its_sender_and_no_address(void **state)
     trace_release(&trace);
 }
 
-static void a_call_that_had_not_returned_tells_what_it_waits_for(void **state)
+UNIT_TEST(a_call_that_had_not_returned_tells_what_it_waits_for)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     make_stream(&spool, 0x5000, 1, 13);
@@ -108,9 +105,8 @@ static void a_call_that_had_not_returned_tells_what_it_waits_for(void **state)
 }
 
 /* CUPTI's record of the call was written before the thread could say that it had returned. */
-static void a_call_with_a_record_had_returned(void **state)
+UNIT_TEST(a_call_with_a_record_had_returned)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     make_open_call(&spool, 2000, 7);
@@ -127,9 +123,8 @@ static void a_call_with_a_record_had_returned(void **state)
     trace_release(&trace);
 }
 
-static void rows_of_the_table_that_are_free_tell_nothing(void **state)
+UNIT_TEST(rows_of_the_table_that_are_free_tell_nothing)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     make_open_call(&spool, 2000, 7)->head.flags = SPOOL_CALL_RETURNED;
@@ -140,9 +135,8 @@ static void rows_of_the_table_that_are_free_tell_nothing(void **state)
     trace_release(&trace);
 }
 
-static void a_process_that_finished_has_no_last_words(void **state)
+UNIT_TEST(a_process_that_finished_has_no_last_words)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     make_death(&spool, 3000, SIGSEGV, 1);
@@ -157,9 +151,8 @@ static void a_process_that_finished_has_no_last_words(void **state)
     trace_release(&trace);
 }
 
-static void what_a_damaged_record_says_is_not_believed(void **state)
+UNIT_TEST(what_a_damaged_record_says_is_not_believed)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     make_open_call(&spool, 2000, 7)->what = 77;
@@ -175,16 +168,4 @@ static void what_a_damaged_record_says_is_not_believed(void **state)
     trace_release(&trace);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_fault_has_its_address),
-        cmocka_unit_test(a_signal_that_was_sent_has_its_sender_and_no_address),
-        cmocka_unit_test(a_call_that_had_not_returned_tells_what_it_waits_for),
-        cmocka_unit_test(a_call_with_a_record_had_returned),
-        cmocka_unit_test(rows_of_the_table_that_are_free_tell_nothing),
-        cmocka_unit_test(a_process_that_finished_has_no_last_words),
-        cmocka_unit_test(what_a_damaged_record_says_is_not_believed),
-    };
-    return cmocka_run_group_tests_name("trace/build/crashes", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

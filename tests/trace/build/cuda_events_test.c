@@ -29,9 +29,8 @@ static uint32_t found(const struct cuda_events *events, uint64_t number, uint32_
     return record ? record->correlation : 0;
 }
 
-static void a_wait_is_for_the_last_record_before_it(void **state)
+UNIT_TEST(a_wait_is_for_the_last_record_before_it)
 {
-    (void)state;
     struct cuda_events events = {0};
     see(&events, 3, 1, 30, 0);
     see(&events, 3, 1, 10, 0);
@@ -46,9 +45,8 @@ static void a_wait_is_for_the_last_record_before_it(void **state)
     cuda_events_release(&events);
 }
 
-static void a_record_with_the_waits_own_number_counts_more(void **state)
+UNIT_TEST(a_record_with_the_waits_own_number_counts_more)
 {
-    (void)state;
     struct cuda_events events = {0};
     see(&events, 3, 1, 10, 71);
     see(&events, 3, 1, 20, 72);
@@ -59,9 +57,8 @@ static void a_record_with_the_waits_own_number_counts_more(void **state)
 }
 
 /* Numbers are a context's; handles, which are longer, are the process's, whatever context is current. */
-static void handles_and_numbers_of_contexts_do_not_mix(void **state)
+UNIT_TEST(handles_and_numbers_of_contexts_do_not_mix)
 {
-    (void)state;
     const uint64_t handle = UINT64_C(0x7f0000000003);
     struct cuda_events events = {0};
     see(&events, handle, 0, 10, 0);
@@ -78,12 +75,4 @@ static void handles_and_numbers_of_contexts_do_not_mix(void **state)
     cuda_events_release(&events);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_wait_is_for_the_last_record_before_it),
-        cmocka_unit_test(a_record_with_the_waits_own_number_counts_more),
-        cmocka_unit_test(handles_and_numbers_of_contexts_do_not_mix),
-    };
-    return cmocka_run_group_tests_name("trace/build/cuda_events", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -89,9 +89,8 @@ static void assert_span(const cJSON *range, long start, long stop)
     assert_int_equal(event_ns(range, "dur"), stop - start);
 }
 
-static void test_a_range_encloses_the_work_of_its_stream(void **state)
+UNIT_TEST(test_a_range_encloses_the_work_of_its_stream)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     put_start(&spool, 3, 1000, 11, "forward");
@@ -113,9 +112,8 @@ static void test_a_range_encloses_the_work_of_its_stream(void **state)
     trace_release(&trace);
 }
 
-static void test_the_event_and_the_calls_that_mark_it_are_not_the_programs(void **state)
+UNIT_TEST(test_the_event_and_the_calls_that_mark_it_are_not_the_programs)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     put_start(&spool, 1, 1000, 11, "range");
@@ -136,9 +134,8 @@ static void test_the_event_and_the_calls_that_mark_it_are_not_the_programs(void 
     trace_release(&trace);
 }
 
-static void test_events_that_only_ranges_asked_for_are_not_shown(void **state)
+UNIT_TEST(test_events_that_only_ranges_asked_for_are_not_shown)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     make_spool_header(&spool)->trace_bits = TRACE_KERNEL;
@@ -155,9 +152,8 @@ static void test_events_that_only_ranges_asked_for_are_not_shown(void **state)
     trace_release(&trace);
 }
 
-static void test_ranges_nest_and_those_that_overlap_get_a_row_each(void **state)
+UNIT_TEST(test_ranges_nest_and_those_that_overlap_get_a_row_each)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     put_start(&spool, 1, 1000, 11, "outer");
@@ -188,9 +184,8 @@ static void test_ranges_nest_and_those_that_overlap_get_a_row_each(void **state)
 }
 
 /* The clocks of events and of kernels differ by some ns. */
-static void test_a_range_that_ends_within_work_has_a_row_beside_the_streams(void **state)
+UNIT_TEST(test_a_range_that_ends_within_work_has_a_row_beside_the_streams)
 {
-    (void)state;
     for (int early = 0; early < 2; early++) {
         struct make_spool spool;
         begin(&spool);
@@ -210,9 +205,8 @@ static void test_a_range_that_ends_within_work_has_a_row_beside_the_streams(void
     }
 }
 
-static void test_nvtx_ranges_of_the_same_start_are_written_in_their_order(void **state)
+UNIT_TEST(test_nvtx_ranges_of_the_same_start_are_written_in_their_order)
 {
-    (void)state;
     for (int wider = 0; wider < 2; wider++) {
         struct make_spool spool;
         begin(&spool);
@@ -234,9 +228,8 @@ static void test_nvtx_ranges_of_the_same_start_are_written_in_their_order(void *
     }
 }
 
-static void test_a_range_that_ends_elsewhere_is_on_the_stream_of_its_start(void **state)
+UNIT_TEST(test_a_range_that_ends_elsewhere_is_on_the_stream_of_its_start)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     put_start(&spool, 1, 1000, 11, "across");
@@ -260,9 +253,8 @@ static void test_a_range_that_ends_elsewhere_is_on_the_stream_of_its_start(void 
     trace_release(&trace);
 }
 
-static void test_an_end_may_be_read_before_its_start(void **state)
+UNIT_TEST(test_an_end_may_be_read_before_its_start)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     put_end(&spool, 1, 1300, 12);
@@ -279,9 +271,8 @@ static void test_an_end_may_be_read_before_its_start(void **state)
     trace_release(&trace);
 }
 
-static void test_ranges_of_which_a_time_is_missing_are_counted(void **state)
+UNIT_TEST(test_ranges_of_which_a_time_is_missing_are_counted)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     put_start(&spool, 1, 1000, 0, "too old a CUPTI");
@@ -308,9 +299,8 @@ static void test_ranges_of_which_a_time_is_missing_are_counted(void **state)
 }
 
 /* Such as of an older CUPTI: the record is there, and ends before the time. */
-static void test_records_of_an_older_cupti_have_no_times(void **state)
+UNIT_TEST(test_records_of_an_older_cupti_have_no_times)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     make_spool_header(&spool)->record_bytes[CUPTI_ACTIVITY_KIND_CUDA_EVENT] = 24;
@@ -325,9 +315,8 @@ static void test_records_of_an_older_cupti_have_no_times(void **state)
     trace_release(&trace);
 }
 
-static void test_a_range_that_was_not_ended_is_open_up_to_the_end_of_recording(void **state)
+UNIT_TEST(test_a_range_that_was_not_ended_is_open_up_to_the_end_of_recording)
 {
-    (void)state;
     for (int stopped = 0; stopped < 2; stopped++) {
         struct make_spool spool;
         begin(&spool);
@@ -346,9 +335,8 @@ static void test_a_range_that_was_not_ended_is_open_up_to_the_end_of_recording(v
     }
 }
 
-static void test_a_range_without_a_message_says_so(void **state)
+UNIT_TEST(test_a_range_without_a_message_says_so)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     put_start(&spool, 1, 1000, 11, NULL);
@@ -365,9 +353,8 @@ static void test_a_range_without_a_message_says_so(void **state)
     trace_release(&trace);
 }
 
-static void test_streams_of_several_devices_and_contexts_are_apart(void **state)
+UNIT_TEST(test_streams_of_several_devices_and_contexts_are_apart)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     for (uint32_t i = 0; i < 3; i++) {
@@ -390,22 +377,4 @@ static void test_streams_of_several_devices_and_contexts_are_apart(void **state)
     trace_release(&trace);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_range_encloses_the_work_of_its_stream),
-        cmocka_unit_test(test_the_event_and_the_calls_that_mark_it_are_not_the_programs),
-        cmocka_unit_test(test_events_that_only_ranges_asked_for_are_not_shown),
-        cmocka_unit_test(test_ranges_nest_and_those_that_overlap_get_a_row_each),
-        cmocka_unit_test(test_a_range_that_ends_within_work_has_a_row_beside_the_streams),
-        cmocka_unit_test(test_nvtx_ranges_of_the_same_start_are_written_in_their_order),
-        cmocka_unit_test(test_a_range_that_ends_elsewhere_is_on_the_stream_of_its_start),
-        cmocka_unit_test(test_an_end_may_be_read_before_its_start),
-        cmocka_unit_test(test_ranges_of_which_a_time_is_missing_are_counted),
-        cmocka_unit_test(test_records_of_an_older_cupti_have_no_times),
-        cmocka_unit_test(test_a_range_that_was_not_ended_is_open_up_to_the_end_of_recording),
-        cmocka_unit_test(test_a_range_without_a_message_says_so),
-        cmocka_unit_test(test_streams_of_several_devices_and_contexts_are_apart),
-    };
-    return cmocka_run_group_tests_name("trace/build/device_ranges_write", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

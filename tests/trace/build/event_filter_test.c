@@ -58,9 +58,8 @@ static void assert_no_losses(const struct trace *trace)
 #undef NONE
 }
 
-static void test_calls_within_a_window_are_left_out_with_the_work_they_started(void **state)
+UNIT_TEST(test_calls_within_a_window_are_left_out_with_the_work_they_started)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     kernel(&spool, 2, 5000); /* read before its call */
@@ -81,9 +80,8 @@ static void test_calls_within_a_window_are_left_out_with_the_work_they_started(v
     trace_release(&trace);
 }
 
-static void test_of_nested_calls_with_one_id_the_outer_is_shown_once(void **state)
+UNIT_TEST(test_of_nested_calls_with_one_id_the_outer_is_shown_once)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     call(&spool, SET, 1, 2100, 2500); /* the plugin's */
@@ -123,9 +121,8 @@ static void assert_shown(uint32_t cbid, int kernels, int copies, int sets, int g
     trace_release(&trace);
 }
 
-static void test_work_with_the_id_of_both_is_the_outer_calls_when_it_starts_such_work(void **state)
+UNIT_TEST(test_work_with_the_id_of_both_is_the_outer_calls_when_it_starts_such_work)
 {
-    (void)state;
     assert_shown(LAUNCH, 1, 0, 0, 0, 0);
     assert_shown(COPY, 0, 1, 0, 0, 0);
     assert_shown(SET, 0, 0, 1, 0, 0);
@@ -135,9 +132,8 @@ static void test_work_with_the_id_of_both_is_the_outer_calls_when_it_starts_such
     assert_shown(MALLOC, 0, 0, 0, 0, 0);
 }
 
-static void test_waiting_and_compiling_are_told_by_their_times(void **state)
+UNIT_TEST(test_waiting_and_compiling_are_told_by_their_times)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     call(&spool, LAUNCH, 1, 2050, 2500);
@@ -160,9 +156,8 @@ static void test_waiting_and_compiling_are_told_by_their_times(void **state)
     trace_release(&trace);
 }
 
-static void test_it_holds_where_recording_was_off_at_times(void **state)
+UNIT_TEST(test_it_holds_where_recording_was_off_at_times)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_init(&spool, PID, 130001);
     make_spool_header(&spool)->trace_bits = UINT64_MAX;
@@ -188,9 +183,8 @@ static void test_it_holds_where_recording_was_off_at_times(void **state)
 }
 
 /* Of a CUPTI that switches all calls or none. */
-static void test_calls_of_a_class_that_was_not_asked_for_are_left_out(void **state)
+UNIT_TEST(test_calls_of_a_class_that_was_not_asked_for_are_left_out)
 {
-    (void)state;
     static const struct {
         uint64_t bits;
         int calls;
@@ -215,9 +209,8 @@ static void test_calls_of_a_class_that_was_not_asked_for_are_left_out(void **sta
 }
 
 /* Records of the driver's launches are always on. */
-static void test_calls_of_an_api_that_was_not_asked_for_are_left_out(void **state)
+UNIT_TEST(test_calls_of_an_api_that_was_not_asked_for_are_left_out)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_init(&spool, PID, 130001);
     make_spool_header(&spool)->trace_bits = TRACE_KERNEL | TRACE_RUNTIME;
@@ -235,9 +228,8 @@ static void test_calls_of_an_api_that_was_not_asked_for_are_left_out(void **stat
     trace_release(&trace);
 }
 
-static void test_a_window_that_ends_before_it_begins_is_counted(void **state)
+UNIT_TEST(test_a_window_that_ends_before_it_begins_is_counted)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_init(&spool, PID, 130001);
     make_spool_chunk(&spool, SPOOL_RECORDS, THREAD);
@@ -251,17 +243,4 @@ static void test_a_window_that_ends_before_it_begins_is_counted(void **state)
     trace_release(&trace);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_calls_within_a_window_are_left_out_with_the_work_they_started),
-        cmocka_unit_test(test_of_nested_calls_with_one_id_the_outer_is_shown_once),
-        cmocka_unit_test(test_work_with_the_id_of_both_is_the_outer_calls_when_it_starts_such_work),
-        cmocka_unit_test(test_waiting_and_compiling_are_told_by_their_times),
-        cmocka_unit_test(test_it_holds_where_recording_was_off_at_times),
-        cmocka_unit_test(test_calls_of_a_class_that_was_not_asked_for_are_left_out),
-        cmocka_unit_test(test_calls_of_an_api_that_was_not_asked_for_are_left_out),
-        cmocka_unit_test(test_a_window_that_ends_before_it_begins_is_counted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

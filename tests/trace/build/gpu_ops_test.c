@@ -27,9 +27,8 @@ static void call(struct make_spool *spool, uint32_t correlation, uint64_t start,
                         .cbid = LAUNCH, .thread = THREAD, .correlation = correlation, .start = start, .end = stop});
 }
 
-static void test_a_kernel_has_its_place_name_and_args(void **state)
+UNIT_TEST(test_a_kernel_has_its_place_name_and_args)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     call(&spool, 9, 1000, 4000);
@@ -57,9 +56,8 @@ static void test_a_kernel_has_its_place_name_and_args(void **state)
     trace_release(&trace);
 }
 
-static void test_an_flow_goes_from_the_call_to_the_kernel(void **state)
+UNIT_TEST(test_an_flow_goes_from_the_call_to_the_kernel)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     make_kernel(&spool, (struct make_kernel){.name = NAME, .start = 5000, .end = 7500, .correlation = 9});
@@ -77,9 +75,8 @@ static void test_an_flow_goes_from_the_call_to_the_kernel(void **state)
     trace_release(&trace);
 }
 
-static void test_a_driver_call_inside_a_runtime_call_shows_no_second_flow(void **state)
+UNIT_TEST(test_a_driver_call_inside_a_runtime_call_shows_no_second_flow)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     make_api(&spool,
@@ -94,9 +91,8 @@ static void test_a_driver_call_inside_a_runtime_call_shows_no_second_flow(void *
     trace_release(&trace);
 }
 
-static void test_a_driver_call_alone_starts_the_flow(void **state)
+UNIT_TEST(test_a_driver_call_alone_starts_the_flow)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     make_api(&spool,
@@ -108,9 +104,8 @@ static void test_a_driver_call_alone_starts_the_flow(void **state)
     trace_release(&trace);
 }
 
-static void test_every_node_of_a_graph_gets_an_flow_of_its_own(void **state)
+UNIT_TEST(test_every_node_of_a_graph_gets_an_flow_of_its_own)
 {
-    (void)state;
     struct make_spool spool;
     enum { NODES = 300 };
     begin(&spool);
@@ -135,9 +130,8 @@ static void test_every_node_of_a_graph_gets_an_flow_of_its_own(void **state)
     trace_release(&trace);
 }
 
-static void test_work_whose_call_is_missing_is_counted_and_has_no_flow(void **state)
+UNIT_TEST(test_work_whose_call_is_missing_is_counted_and_has_no_flow)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     make_kernel(&spool, (struct make_kernel){.name = NAME, .start = 5000, .end = 7500, .correlation = 9});
@@ -148,9 +142,8 @@ static void test_work_whose_call_is_missing_is_counted_and_has_no_flow(void **st
     trace_release(&trace);
 }
 
-static void test_a_kernel_before_its_call_is_counted(void **state)
+UNIT_TEST(test_a_kernel_before_its_call_is_counted)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     call(&spool, 9, 1000, 4000);
@@ -161,9 +154,8 @@ static void test_a_kernel_before_its_call_is_counted(void **state)
     trace_release(&trace);
 }
 
-static void test_no_flow_goes_back_to_a_kernel_that_ended_before_its_call(void **state)
+UNIT_TEST(test_no_flow_goes_back_to_a_kernel_that_ended_before_its_call)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     call(&spool, 9, 5000, 6000);
@@ -176,9 +168,8 @@ static void test_no_flow_goes_back_to_a_kernel_that_ended_before_its_call(void *
     trace_release(&trace);
 }
 
-static void test_kernels_that_overlap_go_to_lanes(void **state)
+UNIT_TEST(test_kernels_that_overlap_go_to_lanes)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     make_kernel(&spool, (struct make_kernel){.name = NAME, .start = 1000, .end = 2000});
@@ -196,9 +187,8 @@ static void test_kernels_that_overlap_go_to_lanes(void **state)
     trace_release(&trace);
 }
 
-static void test_records_out_of_order_need_no_lanes(void **state)
+UNIT_TEST(test_records_out_of_order_need_no_lanes)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     make_kernel(&spool, (struct make_kernel){.name = NAME, .start = 5000, .end = 6000});
@@ -208,9 +198,8 @@ static void test_records_out_of_order_need_no_lanes(void **state)
     trace_release(&trace);
 }
 
-static void test_records_in_flight_are_shown_where_their_call_ended(void **state)
+UNIT_TEST(test_records_in_flight_are_shown_where_their_call_ended)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     make_spool_done(&spool, SPOOL_DONE);
@@ -236,9 +225,8 @@ static void test_records_in_flight_are_shown_where_their_call_ended(void **state
     trace_release(&trace);
 }
 
-static void test_work_with_zero_times_is_counted(void **state)
+UNIT_TEST(test_work_with_zero_times_is_counted)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     call(&spool, 9, 1000, 4000);
@@ -251,9 +239,8 @@ static void test_work_with_zero_times_is_counted(void **state)
     trace_release(&trace);
 }
 
-static void test_a_kernel_without_a_name_is_counted_and_shown(void **state)
+UNIT_TEST(test_a_kernel_without_a_name_is_counted_and_shown)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     make_kernel(&spool, (struct make_kernel){.name = 0xabc, .start = 5000, .end = 7500});
@@ -263,9 +250,8 @@ static void test_a_kernel_without_a_name_is_counted_and_shown(void **state)
     trace_release(&trace);
 }
 
-static void test_copies_and_sets_are_named_as_kineto_names_them(void **state)
+UNIT_TEST(test_copies_and_sets_are_named_as_kineto_names_them)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     make_copy(&spool,
@@ -290,9 +276,8 @@ static void test_copies_and_sets_are_named_as_kineto_names_them(void **state)
     trace_release(&trace);
 }
 
-static void test_a_graph_launch_can_be_one_slice(void **state)
+UNIT_TEST(test_a_graph_launch_can_be_one_slice)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     make_api(&spool,
@@ -304,9 +289,8 @@ static void test_a_graph_launch_can_be_one_slice(void **state)
     trace_release(&trace);
 }
 
-static void test_waits_tell_what_they_waited_for(void **state)
+UNIT_TEST(test_waits_tell_what_they_waited_for)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     make_cuda_event(&spool, (struct make_cuda_event){.correlation = 5, .stream = 13, .event = 77, .time = 1500});
@@ -374,9 +358,8 @@ static void in_version(uint32_t version, bool told)
     trace_release(&trace);
 }
 
-static void test_spools_of_every_cupti_are_read(void **state)
+UNIT_TEST(test_spools_of_every_cupti_are_read)
 {
-    (void)state;
     static const uint32_t versions[] = {18, 28, 130001};
     for (size_t i = 0; i < 3; i++) {
         in_version(versions[i], true);
@@ -401,9 +384,8 @@ static const struct device h200 = {
     .shared_per_multiprocessor = 233472,
 };
 
-static void test_figures_equal_those_of_kineto(void **state)
+UNIT_TEST(test_figures_equal_those_of_kineto)
 {
-    (void)state;
     static const struct {
         uint32_t registers, shared;
         int32_t grid[3], block[3];
@@ -433,9 +415,8 @@ static void test_figures_equal_those_of_kineto(void **state)
     }
 }
 
-static void test_each_resource_limits_the_blocks(void **state)
+UNIT_TEST(test_each_resource_limits_the_blocks)
 {
-    (void)state;
     assert_int_equal(occupancy_blocks(&h200, 32, 16, 0), 32);          /* blocks */
     assert_int_equal(occupancy_blocks(&h200, 1024, 16, 0), 2);         /* warps */
     assert_int_equal(occupancy_blocks(&h200, 128, 255, 0), 2);         /* registers: 2 warps for each scheduler */
@@ -443,9 +424,8 @@ static void test_each_resource_limits_the_blocks(void **state)
     assert_int_equal(occupancy_blocks(&h200, 128, 16, 232448), 1);
 }
 
-static void test_nonsense_gives_nothing(void **state)
+UNIT_TEST(test_nonsense_gives_nothing)
 {
-    (void)state;
     struct event kernel = {.type = EVENT_KERNEL};
     struct device empty = {0};
     kernel.kernel.grid[0] = -1;
@@ -457,29 +437,4 @@ static void test_nonsense_gives_nothing(void **state)
     assert_int_equal(occupancy_blocks(&h200, 128, UINT32_MAX, UINT32_MAX), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_kernel_has_its_place_name_and_args),
-        cmocka_unit_test(test_an_flow_goes_from_the_call_to_the_kernel),
-        cmocka_unit_test(test_a_driver_call_inside_a_runtime_call_shows_no_second_flow),
-        cmocka_unit_test(test_a_driver_call_alone_starts_the_flow),
-        cmocka_unit_test(test_every_node_of_a_graph_gets_an_flow_of_its_own),
-        cmocka_unit_test(test_work_whose_call_is_missing_is_counted_and_has_no_flow),
-        cmocka_unit_test(test_a_kernel_before_its_call_is_counted),
-        cmocka_unit_test(test_no_flow_goes_back_to_a_kernel_that_ended_before_its_call),
-        cmocka_unit_test(test_kernels_that_overlap_go_to_lanes),
-        cmocka_unit_test(test_records_out_of_order_need_no_lanes),
-        cmocka_unit_test(test_records_in_flight_are_shown_where_their_call_ended),
-        cmocka_unit_test(test_work_with_zero_times_is_counted),
-        cmocka_unit_test(test_a_kernel_without_a_name_is_counted_and_shown),
-        cmocka_unit_test(test_copies_and_sets_are_named_as_kineto_names_them),
-        cmocka_unit_test(test_a_graph_launch_can_be_one_slice),
-        cmocka_unit_test(test_waits_tell_what_they_waited_for),
-        cmocka_unit_test(test_spools_of_every_cupti_are_read),
-        cmocka_unit_test(test_figures_equal_those_of_kineto),
-        cmocka_unit_test(test_each_resource_limits_the_blocks),
-        cmocka_unit_test(test_nonsense_gives_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

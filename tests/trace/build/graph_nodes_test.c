@@ -21,18 +21,16 @@ static uint64_t find(uint64_t node, uint32_t correlation)
     return graph_nodes_find(&nodes, node, correlation, &time);
 }
 
-static int clear(void **state)
+UNIT_FIXTURE(clear)
 {
-    (void)state;
     graph_nodes_release(&nodes);
     nodes = (struct graph_nodes){0};
     when = 0;
     return 0;
 }
 
-static void what_was_not_told_is_not_known(void **state)
+UNIT_TEST_WITH(what_was_not_told_is_not_known, NULL, clear)
 {
-    (void)state;
     assert_int_equal(find(1, 9), 0);
     see(2, 0, 0xf2, 1);
     assert_int_equal(find(1, 9), 0);
@@ -40,9 +38,8 @@ static void what_was_not_told_is_not_known(void **state)
     assert_int_equal(find(2, 0), 0); /* before it was */
 }
 
-static void copies_launch_what_their_originals_do(void **state)
+UNIT_TEST_WITH(copies_launch_what_their_originals_do, NULL, clear)
 {
-    (void)state;
     see(30, 20, 0, 3); /* in no order */
     see(10, 0, 0xf1, 1);
     see(20, 10, 0, 2);
@@ -51,9 +48,8 @@ static void copies_launch_what_their_originals_do(void **state)
     assert_int_equal(find(30, 9), 0xf1);
 }
 
-static void a_copy_stays_what_it_was_when_its_original_changes(void **state)
+UNIT_TEST_WITH(a_copy_stays_what_it_was_when_its_original_changes, NULL, clear)
 {
-    (void)state;
     see(10, 0, 0xf1, 1);
     see(20, 10, 0, 2);
     see(10, 0, 0xf2, 3);
@@ -63,9 +59,8 @@ static void a_copy_stays_what_it_was_when_its_original_changes(void **state)
     assert_int_equal(find(30, 9), 0xf2);
 }
 
-static void earlier_launches_are_of_what_was_before(void **state)
+UNIT_TEST_WITH(earlier_launches_are_of_what_was_before, NULL, clear)
 {
-    (void)state;
     see(10, 0, 0xf1, 1);
     see(20, 10, 0, 2);
     see(20, 0, 0xf2, 5);
@@ -74,18 +69,16 @@ static void earlier_launches_are_of_what_was_before(void **state)
 }
 
 /* In one call it is told that the node is a copy, then what it launches. */
-static void the_last_word_of_a_call_counts(void **state)
+UNIT_TEST_WITH(the_last_word_of_a_call_counts, NULL, clear)
 {
-    (void)state;
     see(10, 0, 0xf1, 1);
     see(20, 10, 0, 2);
     see(20, 0, 0xf2, 2);
     assert_int_equal(find(20, 2), 0xf2);
 }
 
-static void the_time_is_when_the_function_was_told(void **state)
+UNIT_TEST_WITH(the_time_is_when_the_function_was_told, NULL, clear)
 {
-    (void)state;
     uint64_t time = 0;
     see(10, 0, 0xf1, 1);
     see(20, 10, 0, 2);
@@ -94,9 +87,8 @@ static void the_time_is_when_the_function_was_told(void **state)
     assert_int_equal(time, 1);
 }
 
-static void a_ring_of_copies_ends(void **state)
+UNIT_TEST_WITH(a_ring_of_copies_ends, NULL, clear)
 {
-    (void)state;
     see(10, 20, 0, 1);
     see(20, 10, 0, 1);
     see(30, 30, 0, 1);
@@ -104,16 +96,4 @@ static void a_ring_of_copies_ends(void **state)
     assert_int_equal(find(30, 9), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(what_was_not_told_is_not_known, clear),
-        cmocka_unit_test_teardown(copies_launch_what_their_originals_do, clear),
-        cmocka_unit_test_teardown(a_copy_stays_what_it_was_when_its_original_changes, clear),
-        cmocka_unit_test_teardown(earlier_launches_are_of_what_was_before, clear),
-        cmocka_unit_test_teardown(the_last_word_of_a_call_counts, clear),
-        cmocka_unit_test_teardown(the_time_is_when_the_function_was_told, clear),
-        cmocka_unit_test_teardown(a_ring_of_copies_ends, clear),
-    };
-    return cmocka_run_group_tests_name("trace/build/graph_nodes", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

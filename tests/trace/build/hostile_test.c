@@ -42,9 +42,8 @@ static void convert(struct make_spool *spool, int kernels, bool whole)
     trace_release(&trace);
 }
 
-static void record_sizes_that_cannot_be_are_not_believed(void **state)
+UNIT_TEST(record_sizes_that_cannot_be_are_not_believed)
 {
-    (void)state;
     static const uint16_t wrong[] = {0, 1, 7, 9, 65535};
     struct make_spool spool;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
@@ -55,9 +54,8 @@ static void record_sizes_that_cannot_be_are_not_believed(void **state)
     }
 }
 
-static void record_sizes_that_are_wrong_lose_records_and_are_told(void **state)
+UNIT_TEST(record_sizes_that_are_wrong_lose_records_and_are_told)
 {
-    (void)state;
     static const uint16_t wrong[] = {8, 65528};
     struct make_spool spool;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
@@ -68,9 +66,8 @@ static void record_sizes_that_are_wrong_lose_records_and_are_told(void **state)
     }
 }
 
-static void a_chunk_that_leads_nowhere_ends_the_list(void **state)
+UNIT_TEST(a_chunk_that_leads_nowhere_ends_the_list)
 {
-    (void)state;
     static const uint64_t wrong[] = {0, 1, 63, 65, UINT64_MAX, UINT64_MAX - 63};
     struct make_spool spool;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
@@ -82,36 +79,32 @@ static void a_chunk_that_leads_nowhere_ends_the_list(void **state)
     }
 }
 
-static void a_chunk_without_its_magic_ends_the_list(void **state)
+UNIT_TEST(a_chunk_without_its_magic_ends_the_list)
 {
-    (void)state;
     struct make_spool spool;
     make_sound(&spool);
     chunk_of(&spool, 1)->magic = __builtin_bswap32(SPOOL_CHUNK_MAGIC);
     convert(&spool, 0, false);
 }
 
-static void what_a_chunk_says_it_used_ends_with_the_chunk(void **state)
+UNIT_TEST(what_a_chunk_says_it_used_ends_with_the_chunk)
 {
-    (void)state;
     struct make_spool spool;
     make_sound(&spool);
     chunk_of(&spool, 1)->used = UINT64_MAX;
     convert(&spool, KERNELS, false);
 }
 
-static void a_chunk_that_begins_in_another_is_read_as_what_it_is(void **state)
+UNIT_TEST(a_chunk_that_begins_in_another_is_read_as_what_it_is)
 {
-    (void)state;
     struct make_spool spool;
     make_sound(&spool);
     chunk_of(&spool, 0)->bytes = SPOOL_ALIGN; /* the rest of it is no chunk */
     convert(&spool, 0, false);
 }
 
-static void a_length_of_the_file_that_is_wrong(void **state)
+UNIT_TEST(a_length_of_the_file_that_is_wrong)
 {
-    (void)state;
     static const uint64_t wrong[] = {0, 1, 4095, 4096, 4097, UINT64_MAX};
     struct make_spool spool;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
@@ -121,9 +114,8 @@ static void a_length_of_the_file_that_is_wrong(void **state)
     }
 }
 
-static void a_length_of_the_header_that_is_wrong(void **state)
+UNIT_TEST(a_length_of_the_header_that_is_wrong)
 {
-    (void)state;
     static const uint32_t wrong[] = {0, 1, 64, 4095, UINT32_MAX, UINT32_MAX - 63};
     struct make_spool spool;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
@@ -135,9 +127,8 @@ static void a_length_of_the_header_that_is_wrong(void **state)
     }
 }
 
-static void a_magic_of_another_kind_of_machine(void **state)
+UNIT_TEST(a_magic_of_another_kind_of_machine)
 {
-    (void)state;
     struct make_spool spool;
     make_sound(&spool);
     memcpy(make_spool_header(&spool)->magic, "ECARTUPG", 8);
@@ -149,9 +140,8 @@ static void a_magic_of_another_kind_of_machine(void **state)
     trace_release(&trace);
 }
 
-static void texts_that_are_longer_than_their_records(void **state)
+UNIT_TEST(texts_that_are_longer_than_their_records)
 {
-    (void)state;
     struct make_spool spool;
     make_sound(&spool);
     make_spool_chunk(&spool, SPOOL_RECORDS, PID);
@@ -168,9 +158,8 @@ static void texts_that_are_longer_than_their_records(void **state)
     trace_release(&trace);
 }
 
-static void records_of_no_type_and_of_no_size(void **state)
+UNIT_TEST(records_of_no_type_and_of_no_size)
 {
-    (void)state;
     static const uint32_t sizes[] = {0, 8, 15, 17, 4096, UINT32_MAX};
     struct make_spool spool;
     for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
@@ -183,9 +172,8 @@ static void records_of_no_type_and_of_no_size(void **state)
     }
 }
 
-static void times_from_no_age(void **state)
+UNIT_TEST(times_from_no_age)
 {
-    (void)state;
     static const uint64_t wrong[] = {0, 1, UINT64_MAX, UINT64_C(1) << 63};
     struct make_spool spool;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
@@ -207,9 +195,8 @@ static void times_from_no_age(void **state)
     }
 }
 
-static void numbers_of_processes_threads_and_devices_beyond_32_bits_signed(void **state)
+UNIT_TEST(numbers_of_processes_threads_and_devices_beyond_32_bits_signed)
 {
-    (void)state;
     static const uint32_t wrong[] = {0, UINT32_MAX, UINT32_C(1) << 31};
     struct make_spool spool;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
@@ -229,22 +216,4 @@ static void numbers_of_processes_threads_and_devices_beyond_32_bits_signed(void 
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(record_sizes_that_cannot_be_are_not_believed),
-        cmocka_unit_test(record_sizes_that_are_wrong_lose_records_and_are_told),
-        cmocka_unit_test(a_chunk_that_leads_nowhere_ends_the_list),
-        cmocka_unit_test(a_chunk_without_its_magic_ends_the_list),
-        cmocka_unit_test(what_a_chunk_says_it_used_ends_with_the_chunk),
-        cmocka_unit_test(a_chunk_that_begins_in_another_is_read_as_what_it_is),
-        cmocka_unit_test(a_length_of_the_file_that_is_wrong),
-        cmocka_unit_test(a_length_of_the_header_that_is_wrong),
-        cmocka_unit_test(a_magic_of_another_kind_of_machine),
-        cmocka_unit_test(texts_that_are_longer_than_their_records),
-        cmocka_unit_test(records_of_no_type_and_of_no_size),
-        cmocka_unit_test(times_from_no_age),
-        cmocka_unit_test(numbers_of_processes_threads_and_devices_beyond_32_bits_signed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -30,9 +30,8 @@ static void assert_named(const struct trace *trace, const char *name, int count)
     assert_int_equal(trace_count(trace, "X", "kernel", name) + trace_count(trace, "i", "gpu_in_flight", name), count);
 }
 
-static void a_kernel_that_nobody_read_has_the_name_that_its_launch_told(void **state)
+UNIT_TEST(a_kernel_that_nobody_read_has_the_name_that_its_launch_told)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     make_launch_name(&spool, 7, "_Z5firsti");
@@ -45,9 +44,8 @@ static void a_kernel_that_nobody_read_has_the_name_that_its_launch_told(void **s
 }
 
 /* The record of a later launch may stand in an earlier chunk. */
-static void later_launches_of_the_kernel_have_it_by_their_pointer(void **state)
+UNIT_TEST(later_launches_of_the_kernel_have_it_by_their_pointer)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     make_launch_name(&spool, 7, "_Z5firsti");
@@ -62,9 +60,8 @@ static void later_launches_of_the_kernel_have_it_by_their_pointer(void **state)
 }
 
 /* CUPTI may go on with the name of a kernel whose code is gone. */
-static void what_a_launch_told_counts_more_than_what_was_read(void **state)
+UNIT_TEST(what_a_launch_told_counts_more_than_what_was_read)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     make_pointer_name_since(&spool, 1000, NAME, "gone");
@@ -86,9 +83,8 @@ static void what_a_launch_told_counts_more_than_what_was_read(void **state)
     trace_release(&trace);
 }
 
-static void a_record_whose_pointer_is_not_there_yet_has_its_launchs_name(void **state)
+UNIT_TEST(a_record_whose_pointer_is_not_there_yet_has_its_launchs_name)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     make_launch_name(&spool, 7, "told");
@@ -102,9 +98,8 @@ static void a_record_whose_pointer_is_not_there_yet_has_its_launchs_name(void **
     trace_release(&trace);
 }
 
-static void two_names_of_one_launch_are_none(void **state)
+UNIT_TEST(two_names_of_one_launch_are_none)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     make_launch_name(&spool, 7, "one");
@@ -122,9 +117,8 @@ static void two_names_of_one_launch_are_none(void **state)
 }
 
 /* All kernels of a graph have the correlation id of its launch. */
-static void kernels_of_a_graph_are_not_named_by_its_launch(void **state)
+UNIT_TEST(kernels_of_a_graph_are_not_named_by_its_launch)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     make_launch_name(&spool, 7, "told");
@@ -152,9 +146,8 @@ static void make_node(struct make_spool *spool, uint64_t time, struct spool_grap
 
 #define FUNCTION UINT64_C(0x55550000)
 
-static void kernels_of_a_graph_have_the_names_of_what_its_nodes_launch(void **state)
+UNIT_TEST(kernels_of_a_graph_have_the_names_of_what_its_nodes_launch)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     make_function_name(&spool, 900, FUNCTION, "_Z3onei");
@@ -177,9 +170,8 @@ static void kernels_of_a_graph_have_the_names_of_what_its_nodes_launch(void **st
 }
 
 /* Another function that is loaded later may have the handle. */
-static void a_node_launches_what_had_the_handle_when_it_was_made(void **state)
+UNIT_TEST(a_node_launches_what_had_the_handle_when_it_was_made)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     make_function_name(&spool, 900, FUNCTION, "_Z5firsti");
@@ -196,9 +188,8 @@ static void a_node_launches_what_had_the_handle_when_it_was_made(void **state)
     trace_release(&trace);
 }
 
-static void launches_without_a_correlation_id_have_no_name(void **state)
+UNIT_TEST(launches_without_a_correlation_id_have_no_name)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     make_launch_name(&spool, 0, "told");
@@ -210,18 +201,4 @@ static void launches_without_a_correlation_id_have_no_name(void **state)
     trace_release(&trace);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_kernel_that_nobody_read_has_the_name_that_its_launch_told),
-        cmocka_unit_test(later_launches_of_the_kernel_have_it_by_their_pointer),
-        cmocka_unit_test(what_a_launch_told_counts_more_than_what_was_read),
-        cmocka_unit_test(a_record_whose_pointer_is_not_there_yet_has_its_launchs_name),
-        cmocka_unit_test(two_names_of_one_launch_are_none),
-        cmocka_unit_test(kernels_of_a_graph_are_not_named_by_its_launch),
-        cmocka_unit_test(kernels_of_a_graph_have_the_names_of_what_its_nodes_launch),
-        cmocka_unit_test(a_node_launches_what_had_the_handle_when_it_was_made),
-        cmocka_unit_test(launches_without_a_correlation_id_have_no_name),
-    };
-    return cmocka_run_group_tests_name("trace/build/kernel_names", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

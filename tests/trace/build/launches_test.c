@@ -26,9 +26,8 @@ static bool is_call(struct launches *launches, uint32_t correlation, enum event_
     return launch_is_call(launches_get(launches, correlation), &api);
 }
 
-static void test_the_runtime_call_counts_in_any_order(void **state)
+UNIT_TEST(test_the_runtime_call_counts_in_any_order)
 {
-    (void)state;
     struct launches launches = {0};
     call(&launches, 1, EVENT_API_DRIVER, 120);
     call(&launches, 1, EVENT_API_RUNTIME, 100);
@@ -40,9 +39,8 @@ static void test_the_runtime_call_counts_in_any_order(void **state)
     launches_release(&launches);
 }
 
-static void test_of_driver_calls_alone_the_last_to_start_counts(void **state)
+UNIT_TEST(test_of_driver_calls_alone_the_last_to_start_counts)
 {
-    (void)state;
     struct launches launches = {0};
     call(&launches, 1, EVENT_API_DRIVER, 120);
     call(&launches, 1, EVENT_API_DRIVER, 150);
@@ -51,9 +49,8 @@ static void test_of_driver_calls_alone_the_last_to_start_counts(void **state)
     launches_release(&launches);
 }
 
-static void test_ids_far_apart_are_kept_apart(void **state)
+UNIT_TEST(test_ids_far_apart_are_kept_apart)
 {
-    (void)state;
     struct launches launches = {0};
     static const uint32_t ids[] = {1, 1023, 1024, 1025, 5000000, UINT32_MAX};
     for (uint32_t i = 0; i < 6; i++)
@@ -65,9 +62,8 @@ static void test_ids_far_apart_are_kept_apart(void **state)
     launches_release(&launches);
 }
 
-static void test_flow_ids_are_unique_and_begin_with_the_correlation(void **state)
+UNIT_TEST(test_flow_ids_are_unique_and_begin_with_the_correlation)
 {
-    (void)state;
     struct launches launches = {.offset = 100};
     uint64_t next = 1000;
     work(&launches, 7, 3);
@@ -86,9 +82,8 @@ static void test_flow_ids_are_unique_and_begin_with_the_correlation(void **state
 }
 
 /* Part by part, whoever reads a part knows how many GPU operations of a launch came before. */
-static void test_works_in_several_parts_are_counted_through(void **state)
+UNIT_TEST(test_works_in_several_parts_are_counted_through)
 {
-    (void)state;
     struct launches launches = {0};
     static const struct {
         uint32_t part, count;
@@ -109,9 +104,8 @@ static void test_works_in_several_parts_are_counted_through(void **state)
     launches_release(&launches);
 }
 
-static void test_ids_beyond_32_bits_are_not_given(void **state)
+UNIT_TEST(test_ids_beyond_32_bits_are_not_given)
 {
-    (void)state;
     struct launches launches = {.offset = 10};
     uint64_t next = UINT32_MAX;
     work(&launches, 7, 3);
@@ -123,9 +117,8 @@ static void test_ids_beyond_32_bits_are_not_given(void **state)
     launches_release(&launches);
 }
 
-static void test_work_is_a_plugins_when_no_shown_call_starts_such_work(void **state)
+UNIT_TEST(test_work_is_a_plugins_when_no_shown_call_starts_such_work)
 {
-    (void)state;
     struct launches launches = {0};
     struct event plugins = {.type = EVENT_API, .correlation = 1};
     assert_int_equal(launches_suppress(&launches, &plugins), 0);
@@ -161,9 +154,8 @@ static void *add_pages(void *context)
     return NULL;
 }
 
-static void test_pages_are_given_back_while_others_are_added(void **state)
+UNIT_TEST(test_pages_are_given_back_while_others_are_added)
 {
-    (void)state;
     struct launches launches;
     pthread_t threads[ADDERS];
     atomic_uint done = 0;
@@ -183,17 +175,4 @@ static void test_pages_are_given_back_while_others_are_added(void **state)
     launches_release(&launches);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_runtime_call_counts_in_any_order),
-        cmocka_unit_test(test_of_driver_calls_alone_the_last_to_start_counts),
-        cmocka_unit_test(test_ids_far_apart_are_kept_apart),
-        cmocka_unit_test(test_flow_ids_are_unique_and_begin_with_the_correlation),
-        cmocka_unit_test(test_works_in_several_parts_are_counted_through),
-        cmocka_unit_test(test_ids_beyond_32_bits_are_not_given),
-        cmocka_unit_test(test_work_is_a_plugins_when_no_shown_call_starts_such_work),
-        cmocka_unit_test(test_pages_are_given_back_while_others_are_added),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

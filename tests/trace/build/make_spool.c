@@ -6,6 +6,7 @@
 
 #include <cupti_activity.h>
 #include <cupti_activity_deprecated.h>
+#include "common/cupti_kinds.h"
 
 static void *grow(struct make_spool *spool, size_t size)
 {
@@ -19,31 +20,6 @@ static void *grow(struct make_spool *spool, size_t size)
     memset(at, 0, size);
     spool->size += size;
     return at;
-}
-
-static void set_record_bytes(struct spool_header *header, uint32_t version)
-{
-    int column = version >= 130000 ? 2 : version >= 19 ? 1 : 0;
-    static const struct {
-        uint32_t kind;
-        uint16_t bytes[3]; /* of 11.8, 12.9, 13.0 */
-    } sizes[] = {
-        {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, {200, 208, 216}},
-        {CUPTI_ACTIVITY_KIND_MEMCPY, {88, 96, 96}},
-        {CUPTI_ACTIVITY_KIND_MEMCPY2, {96, 96, 96}},
-        {CUPTI_ACTIVITY_KIND_MEMSET, {88, 88, 88}},
-        {CUPTI_ACTIVITY_KIND_RUNTIME, {40, 40, 40}},
-        {CUPTI_ACTIVITY_KIND_DRIVER, {40, 40, 40}},
-        {CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, {40, 56, 56}},
-        {CUPTI_ACTIVITY_KIND_CUDA_EVENT, {24, 56, 56}},
-        {CUPTI_ACTIVITY_KIND_GRAPH_TRACE, {48, 56, 56}},
-        {CUPTI_ACTIVITY_KIND_OVERHEAD, {40, 56, 56}},
-        {CUPTI_ACTIVITY_KIND_JIT, {0, 72, 72}},
-        {CUPTI_ACTIVITY_KIND_DEVICE, {176, 184, 184}},
-        {CUPTI_ACTIVITY_KIND_CONTEXT, {16, 32, 32}},
-    };
-    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
-        header->record_bytes[sizes[i].kind] = sizes[i].bytes[column];
 }
 
 void make_spool_init(struct make_spool *spool, uint32_t pid, uint32_t cupti_version)
@@ -63,7 +39,8 @@ void make_spool_init(struct make_spool *spool, uint32_t pid, uint32_t cupti_vers
     header->started = MAKE_SPOOL_START;
     strcpy(header->program, "app");
     strcpy(header->command, "./app --fast");
-    set_record_bytes(header, cupti_version);
+    for (uint32_t kind = 0; kind < SPOOL_CUPTI_KINDS; kind++)
+        header->record_bytes[kind] = cupti_record_bytes(kind, cupti_version < CUPTI_13_1 ? cupti_version : CUPTI_13_0);
 }
 
 void make_spool_release(struct make_spool *spool)

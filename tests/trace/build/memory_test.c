@@ -19,9 +19,8 @@ static struct event allocation(uint32_t correlation, int result)
     return event;
 }
 
-static void an_attempt_that_its_call_made_up_for_is_told_from_a_failure(void **state)
+UNIT_TEST(an_attempt_that_its_call_made_up_for_is_told_from_a_failure)
 {
-    (void)state;
     struct memory memory = {0};
     struct event attempt = allocation(118, FAILED), again = allocation(118, 0), failure = allocation(119, FAILED),
                  other = allocation(120, 0), nameless = allocation(0, FAILED), nameless_done = allocation(0, 0);
@@ -35,9 +34,8 @@ static void an_attempt_that_its_call_made_up_for_is_told_from_a_failure(void **s
     memory_release(&memory);
 }
 
-static void a_failure_holds_nothing(void **state)
+UNIT_TEST(a_failure_holds_nothing)
 {
-    (void)state;
     struct memory memory = {0};
     struct allocation about;
     struct event failure = allocation(1, FAILED), done = allocation(2, 0);
@@ -65,9 +63,8 @@ static enum memory_fault fault_of(struct memory *memory, uint64_t address)
     return (enum memory_fault)about.fault;
 }
 
-static void addresses_that_were_released_are_remembered_but_not_without_end(void **state)
+UNIT_TEST(addresses_that_were_released_are_remembered_but_not_without_end)
 {
-    (void)state;
     enum { TIMES = 5 };
     struct memory memory = {0};
     struct allocation about;
@@ -110,9 +107,8 @@ static void is_same_call(const struct event *event, const struct event *wanted)
 }
 
 /* All that the trace tells of it is in the step. */
-static void an_event_comes_back_from_its_step_as_it_was(void **state)
+UNIT_TEST(an_event_comes_back_from_its_step_as_it_was)
 {
-    (void)state;
     struct memory memory = {0};
     struct event call = allocation(7, FAILED), end = {.type = EVENT_CONTEXT, .context = 3, .device = 1};
     call.start = call.end = 1234;
@@ -137,13 +133,4 @@ static void an_event_comes_back_from_its_step_as_it_was(void **state)
     memory_release(&memory);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_attempt_that_its_call_made_up_for_is_told_from_a_failure),
-        cmocka_unit_test(a_failure_holds_nothing),
-        cmocka_unit_test(addresses_that_were_released_are_remembered_but_not_without_end),
-        cmocka_unit_test(an_event_comes_back_from_its_step_as_it_was),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -38,9 +38,8 @@ static void assert_levels(const struct trace *trace, const char *name, const dou
         assert_true(arg_is(trace_event(trace, "C", NULL, name, i), "bytes", levels[i]));
 }
 
-static void test_a_counter_follows_each_kind(void **state)
+UNIT_TEST(test_a_counter_follows_each_kind)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_begin(&spool, PID, THREAD);
     allocate(&spool, 1000, 0x1000, 100, SPOOL_MEMORY_DEVICE);
@@ -57,9 +56,8 @@ static void test_a_counter_follows_each_kind(void **state)
     trace_release(&trace);
 }
 
-static void test_a_release_takes_size_and_kind_from_its_allocation(void **state)
+UNIT_TEST(test_a_release_takes_size_and_kind_from_its_allocation)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_begin(&spool, PID, THREAD);
     allocate(&spool, 1000, 0xdeadbeef000, 100, SPOOL_MEMORY_MANAGED);
@@ -72,9 +70,8 @@ static void test_a_release_takes_size_and_kind_from_its_allocation(void **state)
     trace_release(&trace);
 }
 
-static void test_failed_operations_are_shown_and_change_nothing(void **state)
+UNIT_TEST(test_failed_operations_are_shown_and_change_nothing)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_begin(&spool, PID, THREAD);
     allocate(&spool, 1000, 0x1000, 100, SPOOL_MEMORY_DEVICE);
@@ -93,9 +90,8 @@ static void test_failed_operations_are_shown_and_change_nothing(void **state)
     trace_release(&trace);
 }
 
-static void test_steps_of_several_threads_are_taken_by_time(void **state)
+UNIT_TEST(test_steps_of_several_threads_are_taken_by_time)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_begin(&spool, PID, THREAD);
     give_back(&spool, 2000, 0x1000, 0);
@@ -109,9 +105,8 @@ static void test_steps_of_several_threads_are_taken_by_time(void **state)
     trace_release(&trace);
 }
 
-static void test_an_address_given_out_again_early_is_released_in_order(void **state)
+UNIT_TEST(test_an_address_given_out_again_early_is_released_in_order)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_begin(&spool, PID, THREAD);
     allocate(&spool, 1000, 0x1000, 100, SPOOL_MEMORY_DEVICE);
@@ -127,9 +122,8 @@ static void test_an_address_given_out_again_early_is_released_in_order(void **st
     trace_release(&trace);
 }
 
-static void test_a_context_takes_its_memory_with_it(void **state)
+UNIT_TEST(test_a_context_takes_its_memory_with_it)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_begin(&spool, PID, THREAD);
     allocate(&spool, 1000, 0x1000, 100, SPOOL_MEMORY_DEVICE);
@@ -156,9 +150,8 @@ static void test_a_context_takes_its_memory_with_it(void **state)
     trace_release(&trace);
 }
 
-static void test_what_goes_with_the_process_was_not_freed(void **state)
+UNIT_TEST(test_what_goes_with_the_process_was_not_freed)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_begin(&spool, PID, THREAD);
     allocate(&spool, 1000, 0x1000, 100, SPOOL_MEMORY_DEVICE);
@@ -170,9 +163,8 @@ static void test_what_goes_with_the_process_was_not_freed(void **state)
     trace_release(&trace);
 }
 
-static void test_double_frees_are_told_from_unknown_ones(void **state)
+UNIT_TEST(test_double_frees_are_told_from_unknown_ones)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_begin(&spool, PID, THREAD);
     allocate(&spool, 1000, 0x1000, 100, SPOOL_MEMORY_DEVICE);
@@ -194,9 +186,8 @@ static void test_double_frees_are_told_from_unknown_ones(void **state)
     trace_release(&trace);
 }
 
-static void test_a_failed_allocation_tells_what_its_device_held(void **state)
+UNIT_TEST(test_a_failed_allocation_tells_what_its_device_held)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_begin(&spool, PID, THREAD);
     allocate(&spool, 1000, 0x1000, 100, SPOOL_MEMORY_DEVICE);
@@ -263,9 +254,8 @@ static void make_stacks(struct make_spool *spool)
     make_stack(spool, 3, third, 1);
 }
 
-static void test_stacks_of_allocations_are_told_once_and_their_frames_too(void **state)
+UNIT_TEST(test_stacks_of_allocations_are_told_once_and_their_frames_too)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_begin(&spool, PID, THREAD);
     make_stacks(&spool); /* nothing refers to the third */
@@ -302,9 +292,8 @@ static int name_first(void *data, const struct mapping_text *maps, const uint64_
     return 0;
 }
 
-static void test_frames_are_named(void **state)
+UNIT_TEST(test_frames_are_named)
 {
-    (void)state;
     struct make_spool spool;
     struct frame_namer namer = {name_first, NULL};
     make_spool_begin(&spool, PID, THREAD);
@@ -324,9 +313,8 @@ static void test_frames_are_named(void **state)
 }
 
 /* Two processes, or two images of one, number their stacks alike. */
-static void test_stacks_of_several_processes_do_not_mix(void **state)
+UNIT_TEST(test_stacks_of_several_processes_do_not_mix)
 {
-    (void)state;
     const char *directory = unit_directory();
     for (uint32_t pid = PID; pid < PID + 2; pid++) {
         struct make_spool spool;
@@ -350,9 +338,8 @@ static void test_stacks_of_several_processes_do_not_mix(void **state)
 }
 
 /* A reader of traces holds the metadata whole, so it may not grow for ever. */
-static void test_more_stacks_than_metadata_can_hold_are_left_out_and_counted(void **state)
+UNIT_TEST(test_more_stacks_than_metadata_can_hold_are_left_out_and_counted)
 {
-    (void)state;
     enum { STACKS = 4000, FRAMES = 64 };
     struct make_spool spool;
     make_spool_begin(&spool, PID, THREAD);
@@ -373,9 +360,8 @@ static void test_more_stacks_than_metadata_can_hold_are_left_out_and_counted(voi
     trace_release(&trace);
 }
 
-static void test_what_is_outside_the_recording_needs_no_stack(void **state)
+UNIT_TEST(test_what_is_outside_the_recording_needs_no_stack)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_begin(&spool, PID, THREAD);
     make_stacks(&spool);
@@ -391,9 +377,8 @@ static void test_what_is_outside_the_recording_needs_no_stack(void **state)
 
 /* --- pools --- */
 
-static void test_pools_have_counters_of_their_device(void **state)
+UNIT_TEST(test_pools_have_counters_of_their_device)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_begin(&spool, PID, THREAD);
     make_pool_level(&spool, (struct make_pool_level){.time = 3000, .pool = 0xb, .reserved = 64, .used = 1});
@@ -433,9 +418,8 @@ static void assert_pool(const cJSON *pools, int index, const char *handle, doubl
     assert_true(event_number(pool, "reserved_peak") == reserved && event_number(pool, "used_peak") == used);
 }
 
-static void test_the_most_of_each_pool_is_told(void **state)
+UNIT_TEST(test_the_most_of_each_pool_is_told)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_begin(&spool, PID, THREAD);
     make_pool_level(&spool,
@@ -456,9 +440,8 @@ static void test_the_most_of_each_pool_is_told(void **state)
     trace_release(&trace);
 }
 
-static void test_pools_outside_the_recording_are_shown_with_what_they_hold_within(void **state)
+UNIT_TEST(test_pools_outside_the_recording_are_shown_with_what_they_hold_within)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_begin(&spool, PID, THREAD);
     make_capture(&spool, 500, 0, "stop");
@@ -471,26 +454,4 @@ static void test_pools_outside_the_recording_are_shown_with_what_they_hold_withi
     trace_release(&trace);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_counter_follows_each_kind),
-        cmocka_unit_test(test_a_release_takes_size_and_kind_from_its_allocation),
-        cmocka_unit_test(test_failed_operations_are_shown_and_change_nothing),
-        cmocka_unit_test(test_steps_of_several_threads_are_taken_by_time),
-        cmocka_unit_test(test_an_address_given_out_again_early_is_released_in_order),
-        cmocka_unit_test(test_a_context_takes_its_memory_with_it),
-        cmocka_unit_test(test_what_goes_with_the_process_was_not_freed),
-        cmocka_unit_test(test_double_frees_are_told_from_unknown_ones),
-        cmocka_unit_test(test_a_failed_allocation_tells_what_its_device_held),
-        cmocka_unit_test(test_stacks_of_allocations_are_told_once_and_their_frames_too),
-        cmocka_unit_test(test_frames_are_named),
-        cmocka_unit_test(test_stacks_of_several_processes_do_not_mix),
-        cmocka_unit_test(test_more_stacks_than_metadata_can_hold_are_left_out_and_counted),
-        cmocka_unit_test(test_what_is_outside_the_recording_needs_no_stack),
-        cmocka_unit_test(test_pools_have_counters_of_their_device),
-        cmocka_unit_test(test_the_most_of_each_pool_is_told),
-        cmocka_unit_test(test_pools_outside_the_recording_are_shown_with_what_they_hold_within),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

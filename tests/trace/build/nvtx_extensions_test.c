@@ -54,9 +54,8 @@ static void make_clock_reading(struct make_spool *spool, uint64_t source, int64_
 
 #define AT(ns) ((int64_t)MAKE_SPOOL_START + (ns))
 
-static void test_deferred_ranges_stand_at_their_own_times(void **state)
+UNIT_TEST(test_deferred_ranges_stand_at_their_own_times)
 {
-    (void)state;
     struct make_spool spool;
     const struct range ranges[] = {{AT(3000), AT(4000), "second"}, {AT(1000), AT(2000), "first"}};
     make_spool_begin(&spool, PID, THREAD);
@@ -73,9 +72,8 @@ static void test_deferred_ranges_stand_at_their_own_times(void **state)
     trace_release(&trace);
 }
 
-static void test_ranges_that_overlap_get_rows_of_their_own(void **state)
+UNIT_TEST(test_ranges_that_overlap_get_rows_of_their_own)
 {
-    (void)state;
     struct make_spool spool;
     const struct range ranges[] = {{AT(1000), AT(3000), "a"}, {AT(2000), AT(4000), "b"}, {AT(2500), AT(2600), "c"}};
     make_spool_begin(&spool, PID, THREAD);
@@ -90,9 +88,8 @@ static void test_ranges_that_overlap_get_rows_of_their_own(void **state)
     trace_release(&trace);
 }
 
-static void test_ranges_of_the_thread_lie_on_its_row(void **state)
+UNIT_TEST(test_ranges_of_the_thread_lie_on_its_row)
 {
-    (void)state;
     struct make_spool spool;
     const struct range range = {AT(1500), AT(2500), "crosses"};
     make_spool_begin(&spool, PID, THREAD);
@@ -106,9 +103,8 @@ static void test_ranges_of_the_thread_lie_on_its_row(void **state)
     trace_release(&trace);
 }
 
-static void test_marks_and_started_ranges(void **state)
+UNIT_TEST(test_marks_and_started_ranges)
 {
-    (void)state;
     struct make_spool spool;
     const struct range range = {AT(1500), AT(2500), "event"};
     make_spool_begin(&spool, PID, THREAD);
@@ -144,9 +140,8 @@ static void make_clock(struct make_spool *spool, uint64_t type, int64_t resoluti
                    .resolution = resolution, .start = start);
 }
 
-static void test_two_readings_tell_how_a_clock_goes(void **state)
+UNIT_TEST(test_two_readings_tell_how_a_clock_goes)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_begin(&spool, PID, THREAD);
     make_clock_reading(&spool, CLOCK_ID, 0, 1, AT(5000));
@@ -163,9 +158,8 @@ static void test_two_readings_tell_how_a_clock_goes(void **state)
     lies_at(&spool, CLOCK_ID, 1200, 800);
 }
 
-static void test_one_reading_needs_a_rate(void **state)
+UNIT_TEST(test_one_reading_needs_a_rate)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_begin(&spool, PID, THREAD);
     make_clock_reading(&spool, CLOCK_ID, 0, 1, AT(5000));
@@ -183,9 +177,8 @@ static void test_one_reading_needs_a_rate(void **state)
     lies_at(&spool, 14, 5100, 100);
 }
 
-static void test_clocks_lead_from_one_to_another(void **state)
+UNIT_TEST(test_clocks_lead_from_one_to_another)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_begin(&spool, PID, THREAD);
     for (int64_t i = 0; i < 2; i++) {
@@ -200,9 +193,8 @@ static void test_clocks_lead_from_one_to_another(void **state)
     lies_at(&spool, CLOCK_ID, -1, -1);
 }
 
-static void test_clocks_say_what_they_are(void **state)
+UNIT_TEST(test_clocks_say_what_they_are)
 {
-    (void)state;
     struct make_spool spool;
     const int64_t second = (int64_t)(MAKE_SPOOL_START / 1000000000);
     const struct range range = {second, second + 2, "range"};
@@ -234,9 +226,8 @@ static void make_sample(struct make_spool *spool, uint64_t time, uint16_t kind, 
     MAKE_EXTENSION(spool, NVTX_SAMPLE, spool_nvtx_sample, kind, time, bytes, size, .counter = counter, .bits = bits);
 }
 
-static void test_samples_come_in_the_order_of_time(void **state)
+UNIT_TEST(test_samples_come_in_the_order_of_time)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_begin(&spool, PID, THREAD);
     make_sample(&spool, 2000, SPOOL_NVTX_SAMPLE_INTEGER, COUNTER, (uint64_t)-5, NULL, 0);
@@ -255,9 +246,8 @@ static void test_samples_come_in_the_order_of_time(void **state)
     trace_release(&trace);
 }
 
-static void test_groups_have_a_value_for_each_number(void **state)
+UNIT_TEST(test_groups_have_a_value_for_each_number)
 {
-    (void)state;
     struct make_spool spool;
     static const struct make_entry inner[] = {{"x", PAYLOAD_TYPE_INT8}};
     const struct make_entry entries[] = {{"a", PAYLOAD_TYPE_UINT8},
@@ -282,9 +272,8 @@ static void test_groups_have_a_value_for_each_number(void **state)
     trace_release(&trace);
 }
 
-static void test_batches_are_taken_apart(void **state)
+UNIT_TEST(test_batches_are_taken_apart)
 {
-    (void)state;
     struct make_spool spool;
     const struct {
         int64_t times[3];
@@ -325,9 +314,8 @@ static void heap_holds(const struct trace *trace, int n, double regions, double 
     assert_true(arg_is(counter, "regions", regions) && arg_is(counter, "size", size));
 }
 
-static void test_heaps_hold_their_regions(void **state)
+UNIT_TEST(test_heaps_hold_their_regions)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_begin(&spool, PID, THREAD);
     make_memory_call(&spool, 1000, SPOOL_NVTX_MEMORY_HEAP_REGISTER, 0x1000, 0, 500, "pool");
@@ -350,21 +338,4 @@ static void test_heaps_hold_their_regions(void **state)
     trace_release(&trace);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_deferred_ranges_stand_at_their_own_times),
-        cmocka_unit_test(test_ranges_that_overlap_get_rows_of_their_own),
-        cmocka_unit_test(test_ranges_of_the_thread_lie_on_its_row),
-        cmocka_unit_test(test_marks_and_started_ranges),
-        cmocka_unit_test(test_two_readings_tell_how_a_clock_goes),
-        cmocka_unit_test(test_one_reading_needs_a_rate),
-        cmocka_unit_test(test_clocks_lead_from_one_to_another),
-        cmocka_unit_test(test_clocks_say_what_they_are),
-        cmocka_unit_test(test_samples_come_in_the_order_of_time),
-        cmocka_unit_test(test_groups_have_a_value_for_each_number),
-        cmocka_unit_test(test_batches_are_taken_apart),
-        cmocka_unit_test(test_heaps_hold_their_regions),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -21,9 +21,8 @@ static void range(struct nvtx *nvtx, uint64_t start, uint64_t end, uint32_t thre
     tell(nvtx, end, thread, domain, SPOOL_NVTX_POP);
 }
 
-static void test_a_slice_fits_within_ranges_and_between_them(void **state)
+UNIT_TEST(test_a_slice_fits_within_ranges_and_between_them)
 {
-    (void)state;
     struct nvtx nvtx = {0};
     struct nvtx_places places = {0};
     tell(&nvtx, 100, ONE, 0, SPOOL_NVTX_PUSH);
@@ -44,9 +43,8 @@ static void test_a_slice_fits_within_ranges_and_between_them(void **state)
     nvtx_release(&nvtx);
 }
 
-static void test_a_slice_must_fit_the_ranges_of_every_domain(void **state)
+UNIT_TEST(test_a_slice_must_fit_the_ranges_of_every_domain)
 {
-    (void)state;
     struct nvtx nvtx = {0};
     struct nvtx_places places = {0};
     range(&nvtx, 100, 200, ONE, 1);
@@ -58,9 +56,8 @@ static void test_a_slice_must_fit_the_ranges_of_every_domain(void **state)
 }
 
 /* Where a search begins does not matter. */
-static void test_whether_a_slice_fits_is_found_from_anywhere(void **state)
+UNIT_TEST(test_whether_a_slice_fits_is_found_from_anywhere)
 {
-    (void)state;
     enum { COUNT = 300 };
     struct nvtx nvtx = {0};
     struct nvtx_places places = {0};
@@ -77,9 +74,8 @@ static void test_whether_a_slice_fits_is_found_from_anywhere(void **state)
 }
 
 /* After a deep nest, and in the middle of its end: the searches in time's order, backwards, and from anywhere agree. */
-static void test_whether_a_slice_fits_after_ranges_that_have_ended_within_others(void **state)
+UNIT_TEST(test_whether_a_slice_fits_after_ranges_that_have_ended_within_others)
 {
-    (void)state;
     enum { DEPTH = 200 };
     struct nvtx nvtx = {0};
     struct nvtx_places places = {0};
@@ -102,9 +98,8 @@ static void count_one(void *context, uint32_t thread)
     counts[thread == TWO]++;
 }
 
-static void test_ranges_of_domains_that_overlap_are_noticed_by_thread(void **state)
+UNIT_TEST(test_ranges_of_domains_that_overlap_are_noticed_by_thread)
 {
-    (void)state;
     struct nvtx nvtx = {0};
     unsigned counts[2] = {0};
     tell(&nvtx, 100, ONE, 1, SPOOL_NVTX_PUSH);
@@ -122,14 +117,4 @@ static void test_ranges_of_domains_that_overlap_are_noticed_by_thread(void **sta
     nvtx_release(&nvtx);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_slice_fits_within_ranges_and_between_them),
-        cmocka_unit_test(test_a_slice_must_fit_the_ranges_of_every_domain),
-        cmocka_unit_test(test_whether_a_slice_fits_is_found_from_anywhere),
-        cmocka_unit_test(test_whether_a_slice_fits_after_ranges_that_have_ended_within_others),
-        cmocka_unit_test(test_ranges_of_domains_that_overlap_are_noticed_by_thread),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -35,9 +35,8 @@ static void launch(struct make_spool *spool, uint32_t thread, uint32_t correlati
                     .name = NAME, .start = start, .end = start + 100, .correlation = correlation, .stream = stream});
 }
 
-static void test_a_range_tells_all_that_the_program_said(void **state)
+UNIT_TEST(test_a_range_tells_all_that_the_program_said)
 {
-    (void)state;
     struct make_spool spool;
     double half = 0.5;
     uint64_t bits;
@@ -67,9 +66,8 @@ static void test_a_range_tells_all_that_the_program_said(void **state)
     trace_release(&trace);
 }
 
-static void test_ranges_nest_with_the_calls_inside_them(void **state)
+UNIT_TEST(test_ranges_nest_with_the_calls_inside_them)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     push(&spool, 1000, 0, "outer");
@@ -85,9 +83,8 @@ static void test_ranges_nest_with_the_calls_inside_them(void **state)
     trace_release(&trace);
 }
 
-static void test_ranges_of_domains_that_cross_go_to_a_row_of_their_own(void **state)
+UNIT_TEST(test_ranges_of_domains_that_cross_go_to_a_row_of_their_own)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     push(&spool, 1000, 1, "first");
@@ -100,9 +97,8 @@ static void test_ranges_of_domains_that_cross_go_to_a_row_of_their_own(void **st
     trace_release(&trace);
 }
 
-static void test_a_range_covers_on_the_gpu_what_its_thread_launched(void **state)
+UNIT_TEST(test_a_range_covers_on_the_gpu_what_its_thread_launched)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     push(&spool, 1000, 0, "step");
@@ -133,9 +129,8 @@ static void test_a_range_covers_on_the_gpu_what_its_thread_launched(void **state
     trace_release(&trace);
 }
 
-static void test_projections_leave_the_row_of_a_stream_with_lanes(void **state)
+UNIT_TEST(test_projections_leave_the_row_of_a_stream_with_lanes)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     push(&spool, 1000, 0, "step");
@@ -150,9 +145,8 @@ static void test_projections_leave_the_row_of_a_stream_with_lanes(void **state)
     trace_release(&trace);
 }
 
-static void test_projections_of_two_threads_that_cross_do_not_share_a_row(void **state)
+UNIT_TEST(test_projections_of_two_threads_that_cross_do_not_share_a_row)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     push(&spool, 1000, 0, "one");
@@ -174,9 +168,8 @@ static void test_projections_of_two_threads_that_cross_do_not_share_a_row(void *
     trace_release(&trace);
 }
 
-static void test_a_started_range_may_end_on_another_thread(void **state)
+UNIT_TEST(test_a_started_range_may_end_on_another_thread)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     /* The end is read before its start: its chunk was opened earlier. */
@@ -212,9 +205,8 @@ static void assert_span(const cJSON *event, long start, long length)
     assert_int_equal(event_ns(event, "dur"), length);
 }
 
-static void test_a_started_range_covers_what_both_of_its_threads_launched(void **state)
+UNIT_TEST(test_a_started_range_covers_what_both_of_its_threads_launched)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     started(&spool, 1000, 1, "handed on");
@@ -243,9 +235,8 @@ static void test_a_started_range_covers_what_both_of_its_threads_launched(void *
     trace_release(&trace);
 }
 
-static void test_a_range_covers_all_of_a_graph_that_was_launched_in_it(void **state)
+UNIT_TEST(test_a_range_covers_all_of_a_graph_that_was_launched_in_it)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     push(&spool, 1000, 0, "graph");
@@ -265,9 +256,8 @@ static void test_a_range_covers_all_of_a_graph_that_was_launched_in_it(void **st
     trace_release(&trace);
 }
 
-static void test_the_small_record_tells_the_same(void **state)
+UNIT_TEST(test_the_small_record_tells_the_same)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     make_nvtx_domain(&spool, 3, "library");
@@ -287,9 +277,8 @@ static void test_the_small_record_tells_the_same(void **state)
     trace_release(&trace);
 }
 
-static void test_a_range_on_a_further_row_tells_its_thread(void **state)
+UNIT_TEST(test_a_range_on_a_further_row_tells_its_thread)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     push(&spool, 1000, 1, "first");
@@ -302,9 +291,8 @@ static void test_a_range_on_a_further_row_tells_its_thread(void **state)
     trace_release(&trace);
 }
 
-static void test_cuda_events_and_contexts_have_the_names_that_were_given(void **state)
+UNIT_TEST(test_cuda_events_and_contexts_have_the_names_that_were_given)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     make_context_handle(&spool, 0xc000, 1, 0);
@@ -329,9 +317,8 @@ static void test_cuda_events_and_contexts_have_the_names_that_were_given(void **
     trace_release(&trace);
 }
 
-static void test_open_ranges_end_with_the_process(void **state)
+UNIT_TEST(test_open_ranges_end_with_the_process)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     make_spool_header(&spool)->finished = MAKE_SPOOL_START + 9000;
@@ -346,9 +333,8 @@ static void test_open_ranges_end_with_the_process(void **state)
     trace_release(&trace);
 }
 
-static void test_pops_and_ends_without_a_start_are_counted(void **state)
+UNIT_TEST(test_pops_and_ends_without_a_start_are_counted)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     pop(&spool, 1000, 0);
@@ -358,9 +344,8 @@ static void test_pops_and_ends_without_a_start_are_counted(void **state)
     trace_release(&trace);
 }
 
-static void test_marks_are_instants_and_names_reach_the_rows(void **state)
+UNIT_TEST(test_marks_are_instants_and_names_reach_the_rows)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     make_thread_name(&spool, THREAD, "loader", 1);
@@ -382,24 +367,4 @@ static void test_marks_are_instants_and_names_reach_the_rows(void **state)
     trace_release(&trace);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_range_tells_all_that_the_program_said),
-        cmocka_unit_test(test_ranges_nest_with_the_calls_inside_them),
-        cmocka_unit_test(test_ranges_of_domains_that_cross_go_to_a_row_of_their_own),
-        cmocka_unit_test(test_a_range_covers_on_the_gpu_what_its_thread_launched),
-        cmocka_unit_test(test_projections_leave_the_row_of_a_stream_with_lanes),
-        cmocka_unit_test(test_projections_of_two_threads_that_cross_do_not_share_a_row),
-        cmocka_unit_test(test_a_started_range_may_end_on_another_thread),
-        cmocka_unit_test(test_a_started_range_covers_what_both_of_its_threads_launched),
-        cmocka_unit_test(test_a_range_covers_all_of_a_graph_that_was_launched_in_it),
-        cmocka_unit_test(test_the_small_record_tells_the_same),
-        cmocka_unit_test(test_a_range_on_a_further_row_tells_its_thread),
-        cmocka_unit_test(test_cuda_events_and_contexts_have_the_names_that_were_given),
-        cmocka_unit_test(test_open_ranges_end_with_the_process),
-        cmocka_unit_test(test_pops_and_ends_without_a_start_are_counted),
-        cmocka_unit_test(test_marks_are_instants_and_names_reach_the_rows),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -31,9 +31,8 @@ static void wait_in_context(struct make_spool *spool, uint32_t kind, uint64_t st
     make_own_sync(spool, (struct make_own_sync){.kind = kind, .start = start, .end = stop, .stream = stream});
 }
 
-static void test_each_kind_has_its_name_row_and_args(void **state)
+UNIT_TEST(test_each_kind_has_its_name_row_and_args)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     make_own_sync(&spool, (struct make_own_sync){.kind = SPOOL_SYNC_STREAM,
@@ -64,9 +63,8 @@ static void test_each_kind_has_its_name_row_and_args(void **state)
 }
 
 /* The wait of one context is for an event of another; CUPTI, which was on for a device range, has numbers for both. */
-static void test_waits_tell_the_last_record_before_them(void **state)
+UNIT_TEST(test_waits_tell_the_last_record_before_them)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     make_event_record(&spool, EVENT, 5, 13);
@@ -108,9 +106,8 @@ static void make_both(struct make_spool *spool, bool own)
     make_sync(spool, (struct make_sync){.type = 3, .start = 3000, .end = 3100, .stream = 7});
 }
 
-static void test_cupti_does_not_tell_them_a_second_time(void **state)
+UNIT_TEST(test_cupti_does_not_tell_them_a_second_time)
 {
-    (void)state;
     struct make_spool spool;
     make_both(&spool, true);
     struct trace trace = trace_of_done(&spool);
@@ -123,9 +120,8 @@ static void test_cupti_does_not_tell_them_a_second_time(void **state)
     trace_release(&trace);
 }
 
-static void test_waits_that_began_while_recording_was_off_are_left_out(void **state)
+UNIT_TEST(test_waits_that_began_while_recording_was_off_are_left_out)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     make_capture(&spool, 500, 0, "start");
@@ -140,9 +136,8 @@ static void test_waits_that_began_while_recording_was_off_are_left_out(void **st
     trace_release(&trace);
 }
 
-static void test_what_threads_waited_for_at_once_has_lanes(void **state)
+UNIT_TEST(test_what_threads_waited_for_at_once_has_lanes)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     wait_in_context(&spool, SPOOL_SYNC_CONTEXT, 1000, 3000, SPOOL_NO_STREAM);
@@ -155,9 +150,8 @@ static void test_what_threads_waited_for_at_once_has_lanes(void **state)
     trace_release(&trace);
 }
 
-static void test_damaged_times_are_counted_and_not_shown(void **state)
+UNIT_TEST(test_damaged_times_are_counted_and_not_shown)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     wait_in_context(&spool, SPOOL_SYNC_CONTEXT, 3000, 1000, SPOOL_NO_STREAM);
@@ -169,9 +163,8 @@ static void test_damaged_times_are_counted_and_not_shown(void **state)
 }
 
 /* The name is known by the call that recorded the event. */
-static void test_waits_have_the_names_of_events(void **state)
+UNIT_TEST(test_waits_have_the_names_of_events)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     make_nvtx_name(&spool, SPOOL_NVTX_CUDA_EVENT, EVENT, SPOOL_NO_STREAM, "ready");
@@ -189,16 +182,4 @@ static void test_waits_have_the_names_of_events(void **state)
     trace_release(&trace);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_kind_has_its_name_row_and_args),
-        cmocka_unit_test(test_waits_tell_the_last_record_before_them),
-        cmocka_unit_test(test_cupti_does_not_tell_them_a_second_time),
-        cmocka_unit_test(test_waits_that_began_while_recording_was_off_are_left_out),
-        cmocka_unit_test(test_what_threads_waited_for_at_once_has_lanes),
-        cmocka_unit_test(test_damaged_times_are_counted_and_not_shown),
-        cmocka_unit_test(test_waits_have_the_names_of_events),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -52,9 +52,8 @@ static void shows(const struct make_entry *entries, size_t count, enum payload_s
         shows(shown, sizeof(shown) / sizeof(*shown), PAYLOAD_##kind, bytes, size, wanted); \
     } while (0)
 
-static void test_numbers_of_every_type(void **state)
+UNIT_TEST(test_numbers_of_every_type)
 {
-    (void)state;
     static const uint8_t ones[16] = {255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255};
 #define ONES(name, wanted) SHOWS(STATIC, ones, 16, "{\"v\":" wanted "}", {"v", PAYLOAD_TYPE_##name})
     ONES(UCHAR, "255");
@@ -85,9 +84,8 @@ static void test_numbers_of_every_type(void **state)
     ONES(TID_UINT32, "4294967295");
 }
 
-static void test_fractions_of_every_width(void **state)
+UNIT_TEST(test_fractions_of_every_width)
 {
-    (void)state;
     static const uint16_t half[] = {0x3555, 0x0001, 0xfc00};
     static const uint16_t brain[] = {0x4049};
     static const uint64_t quadruple[] = {0, 0xc000800000000000}; /* -3 */
@@ -99,9 +97,8 @@ static void test_fractions_of_every_width(void **state)
     SHOWS(STATIC, &extended, sizeof(extended), "{\"v\":0.75}", {"v", PAYLOAD_TYPE_LONGDOUBLE});
 }
 
-static void test_texts_of_every_sort(void **state)
+UNIT_TEST(test_texts_of_every_sort)
 {
-    (void)state;
     static const uint32_t wide[] = {0x48, 0x1f600, 0x110000, 0};
     SHOWS(STATIC, "abc\0def", 7, "{\"v\":\"abc\"}", {"v", PAYLOAD_TYPE_CSTRING, 0, 7});
     SHOWS(STATIC, "abc", 3, "{\"v\":\"abc\"}", {"v", PAYLOAD_TYPE_CHAR, PAYLOAD_FLAG_ARRAY_FIXED, 3});
@@ -111,16 +108,14 @@ static void test_texts_of_every_sort(void **state)
     SHOWS(STATIC, "x\"\xff\n", 4, "{\"v\":\"x\\\"\ufffd\\n\"}", {"v", PAYLOAD_TYPE_CSTRING_UTF8, 0, 4});
 }
 
-static void test_entries_without_a_name_or_with_anothers(void **state)
+UNIT_TEST(test_entries_without_a_name_or_with_anothers)
 {
-    (void)state;
     SHOWS(STATIC, "\1\2\3\4", 4, "{\"#0\":1,\"a\":2,\"#2\":3}", {NULL, PAYLOAD_TYPE_INT8}, {"a", PAYLOAD_TYPE_INT8},
           {"a", PAYLOAD_TYPE_INT8}, {"hidden", PAYLOAD_TYPE_INT8, PAYLOAD_FLAG_HIDE});
 }
 
-static void test_what_is_cut_off_or_unknown_is_left_out(void **state)
+UNIT_TEST(test_what_is_cut_off_or_unknown_is_left_out)
 {
-    (void)state;
     SHOWS(STATIC, "\1\2", 2, "{\"a\":1}", {"a", PAYLOAD_TYPE_INT8}, {"b", PAYLOAD_TYPE_INT32, 0, 0, 1});
     SHOWS(STATIC, "\1\2", 2, "{\"a\":1}", {"a", PAYLOAD_TYPE_INT8}, {"b", 99}, {"c", PAYLOAD_TYPE_INT8});
     SHOWS(STATIC, "\1\2", 2, "{\"a\":1,\"c\":2}", {"a", PAYLOAD_TYPE_INT8}, {"b", 99},
@@ -128,9 +123,8 @@ static void test_what_is_cut_off_or_unknown_is_left_out(void **state)
     SHOWS(STATIC, "\1", 1, "{\"a\":1}", {"a", PAYLOAD_TYPE_INT8}, {"b", PAYLOAD_TYPE_INT8, 0, 0, UINT64_MAX});
 }
 
-static void test_enumerations_by_name_and_by_bits(void **state)
+UNIT_TEST(test_enumerations_by_name_and_by_bits)
 {
-    (void)state;
     struct make_spool spool;
     static const struct make_entry values[] = {{"minus", .detail = UINT64_MAX}, {"one", .detail = 1}};
     static const struct make_entry bits[] = {{"a", .detail = 1, .flags = 1}, {"b", .detail = 2, .flags = 1}};
@@ -151,9 +145,8 @@ static void test_enumerations_by_name_and_by_bits(void **state)
     trace_release(&trace);
 }
 
-static void test_pointers_lead_to_pieces(void **state)
+UNIT_TEST(test_pointers_lead_to_pieces)
 {
-    (void)state;
     struct make_spool spool;
     static const struct make_entry inner[] = {{"n", PAYLOAD_TYPE_INT16}};
     const struct make_entry entries[] = {
@@ -183,9 +176,8 @@ static void test_pointers_lead_to_pieces(void **state)
     trace_release(&trace);
 }
 
-static void test_several_payloads_are_an_array(void **state)
+UNIT_TEST(test_several_payloads_are_an_array)
 {
-    (void)state;
     struct make_spool spool;
     static const struct make_entry hidden[] = {{"n", PAYLOAD_TYPE_INT8}};
     make_spool_begin(&spool, PID, THREAD);
@@ -203,9 +195,8 @@ static void test_several_payloads_are_an_array(void **state)
     trace_release(&trace);
 }
 
-static void test_an_event_whose_payload_is_lost_has_none(void **state)
+UNIT_TEST(test_an_event_whose_payload_is_lost_has_none)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_begin(&spool, PID, THREAD);
     MAKE_EXTENSION(&spool, NVTX_PIECE, spool_nvtx_piece, SPOOL_NVTX_PIECE_LOST, 0, NULL, 0, .number = NUMBER,
@@ -217,9 +208,8 @@ static void test_an_event_whose_payload_is_lost_has_none(void **state)
     trace_release(&trace);
 }
 
-static void test_what_a_pop_tells_counts_more(void **state)
+UNIT_TEST(test_what_a_pop_tells_counts_more)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_begin(&spool, PID, THREAD);
     make_payload(&spool, 1, 0, PAYLOAD_TYPE_INT8, 0x1000, "\1", 1);
@@ -243,9 +233,8 @@ static void test_what_a_pop_tells_counts_more(void **state)
     trace_release(&trace);
 }
 
-static void test_schemas_that_hold_themselves_end_somewhere(void **state)
+UNIT_TEST(test_schemas_that_hold_themselves_end_somewhere)
 {
-    (void)state;
     struct make_spool spool;
     const struct make_entry entries[] = {
         {"n", PAYLOAD_TYPE_INT8},
@@ -299,9 +288,8 @@ static void make_nonsense(struct make_spool *spool, uint64_t *seed)
                    sizes[kind], words + 32, length);
 }
 
-static void test_nonsense_is_survived(void **state)
+UNIT_TEST(test_nonsense_is_survived)
 {
-    (void)state;
     uint64_t seed = 0x9e3779b97f4a7c15;
     for (int round = 0; round < 200; round++) {
         struct make_spool spool;
@@ -315,21 +303,4 @@ static void test_nonsense_is_survived(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers_of_every_type),
-        cmocka_unit_test(test_fractions_of_every_width),
-        cmocka_unit_test(test_texts_of_every_sort),
-        cmocka_unit_test(test_entries_without_a_name_or_with_anothers),
-        cmocka_unit_test(test_what_is_cut_off_or_unknown_is_left_out),
-        cmocka_unit_test(test_enumerations_by_name_and_by_bits),
-        cmocka_unit_test(test_pointers_lead_to_pieces),
-        cmocka_unit_test(test_several_payloads_are_an_array),
-        cmocka_unit_test(test_an_event_whose_payload_is_lost_has_none),
-        cmocka_unit_test(test_what_a_pop_tells_counts_more),
-        cmocka_unit_test(test_schemas_that_hold_themselves_end_somewhere),
-        cmocka_unit_test(test_nonsense_is_survived),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

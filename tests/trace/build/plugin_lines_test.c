@@ -36,9 +36,8 @@ static const char *text_in(const cJSON *object, const char *key)
     return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
 }
 
-static void test_lines_and_time_reach_metadata_and_summary(void **state)
+UNIT_TEST(test_lines_and_time_reach_metadata_and_summary)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     make_plugin(&spool, 1, "app");
@@ -70,9 +69,8 @@ static void test_lines_and_time_reach_metadata_and_summary(void **state)
     trace_release(&trace);
 }
 
-static void test_a_trace_without_plugins_says_so(void **state)
+UNIT_TEST(test_a_trace_without_plugins_says_so)
 {
-    (void)state;
     struct make_spool spool;
     make_spool_init(&spool, PID, 130001);
     make_spool_chunk(&spool, SPOOL_RECORDS, THREAD);
@@ -123,9 +121,8 @@ static void make_stacks(struct make_spool *spool)
     make_stack(spool, 3, addresses, 2);
 }
 
-static void test_stacks_are_named_and_written_out(void **state)
+UNIT_TEST(test_stacks_are_named_and_written_out)
 {
-    (void)state;
     struct make_spool spool;
     struct naming naming = {0};
     struct frame_namer namer = {name_frames, &naming};
@@ -153,9 +150,8 @@ static void test_stacks_are_named_and_written_out(void **state)
     trace_release(&trace);
 }
 
-static void test_without_a_namer_stacks_are_addresses(void **state)
+UNIT_TEST(test_without_a_namer_stacks_are_addresses)
 {
-    (void)state;
     struct make_spool spool;
     make_stacks(&spool);
     struct trace trace = end(&spool);
@@ -165,9 +161,8 @@ static void test_without_a_namer_stacks_are_addresses(void **state)
     trace_release(&trace);
 }
 
-static void test_a_namer_that_fails_ends_the_conversion(void **state)
+UNIT_TEST(test_a_namer_that_fails_ends_the_conversion)
 {
-    (void)state;
     struct make_spool spool;
     struct naming naming = {.fails = 1};
     struct frame_namer namer = {name_frames, &naming};
@@ -186,14 +181,4 @@ static void test_a_namer_that_fails_ends_the_conversion(void **state)
     unit_remove(directory);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines_and_time_reach_metadata_and_summary),
-        cmocka_unit_test(test_a_trace_without_plugins_says_so),
-        cmocka_unit_test(test_stacks_are_named_and_written_out),
-        cmocka_unit_test(test_without_a_namer_stacks_are_addresses),
-        cmocka_unit_test(test_a_namer_that_fails_ends_the_conversion),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -26,9 +26,8 @@ static void slice(struct make_spool *spool, uint64_t start, uint64_t stop, uint3
             .what = SPOOL_PLUGIN_SLICE, .time = start, .end = stop, .plugin = PLUGIN, .thread = thread, .name = name});
 }
 
-static void test_slices_and_instants_lie_on_a_row_of_the_plugin(void **state)
+UNIT_TEST(test_slices_and_instants_lie_on_a_row_of_the_plugin)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     make_plugin_event(&spool, (struct make_plugin_event){.what = SPOOL_PLUGIN_SLICE,
@@ -56,9 +55,8 @@ static void test_slices_and_instants_lie_on_a_row_of_the_plugin(void **state)
     trace_release(&trace);
 }
 
-static void test_slices_that_overlap_have_lanes_and_outer_ones_come_first(void **state)
+UNIT_TEST(test_slices_that_overlap_have_lanes_and_outer_ones_come_first)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     slice(&spool, 1000, 1500, THREAD, "inner"); /* told first, and begins with the one around it */
@@ -73,9 +71,8 @@ static void test_slices_that_overlap_have_lanes_and_outer_ones_come_first(void *
     trace_release(&trace);
 }
 
-static void test_counters_have_the_plugins_name_before_theirs(void **state)
+UNIT_TEST(test_counters_have_the_plugins_name_before_theirs)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     struct make_plugin_event event = {
@@ -99,9 +96,8 @@ static void test_counters_have_the_plugins_name_before_theirs(void **state)
     trace_release(&trace);
 }
 
-static void test_nothing_is_shown_from_outside_the_windows(void **state)
+UNIT_TEST(test_nothing_is_shown_from_outside_the_windows)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     make_capture(&spool, 2000, 1, "on");
@@ -117,9 +113,8 @@ static void test_nothing_is_shown_from_outside_the_windows(void **state)
     trace_release(&trace);
 }
 
-static void test_a_plugin_whose_name_was_lost_has_its_number(void **state)
+UNIT_TEST(test_a_plugin_whose_name_was_lost_has_its_number)
 {
-    (void)state;
     struct make_spool spool;
     begin(&spool);
     make_plugin_event(&spool,
@@ -131,9 +126,8 @@ static void test_a_plugin_whose_name_was_lost_has_its_number(void **state)
     trace_release(&trace);
 }
 
-static void test_no_windows_hold_nothing(void **state)
+UNIT_TEST(test_no_windows_hold_nothing)
 {
-    (void)state;
     struct plugin_intervals capture_intervals = {0};
     plugin_intervals_close(&capture_intervals);
     assert_false(plugin_intervals_any(&capture_intervals));
@@ -141,9 +135,8 @@ static void test_no_windows_hold_nothing(void **state)
     plugin_intervals_release(&capture_intervals);
 }
 
-static void test_times_within_a_window_of_the_thread_are_held(void **state)
+UNIT_TEST(test_times_within_a_window_of_the_thread_are_held)
 {
-    (void)state;
     struct plugin_intervals capture_intervals = {0};
     /* In no order, and of two threads in turn. */
     assert_int_equal(plugin_intervals_add(&capture_intervals, 1, 300, 400), 0);
@@ -164,9 +157,8 @@ static void test_times_within_a_window_of_the_thread_are_held(void **state)
     plugin_intervals_release(&capture_intervals);
 }
 
-static void test_windows_within_and_across_one_another_are_one(void **state)
+UNIT_TEST(test_windows_within_and_across_one_another_are_one)
 {
-    (void)state;
     struct plugin_intervals capture_intervals = {0};
     static const uint64_t spans[][2] = {{100, 500}, {200, 300}, {450, 600}, {600, 700}, {800, 900}};
     for (size_t i = 0; i < sizeof(spans) / sizeof(*spans); i++)
@@ -178,9 +170,8 @@ static void test_windows_within_and_across_one_another_are_one(void **state)
     plugin_intervals_release(&capture_intervals);
 }
 
-static void test_every_one_of_many_is_found(void **state)
+UNIT_TEST(test_every_one_of_many_is_found)
 {
-    (void)state;
     struct plugin_intervals capture_intervals = {0};
     for (uint64_t i = 0; i < 1000; i++)
         assert_int_equal(plugin_intervals_add(&capture_intervals, (uint32_t)(i % 7), i * 100, i * 100 + 50), 0);
@@ -194,18 +185,4 @@ static void test_every_one_of_many_is_found(void **state)
     plugin_intervals_release(&capture_intervals);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_slices_and_instants_lie_on_a_row_of_the_plugin),
-        cmocka_unit_test(test_slices_that_overlap_have_lanes_and_outer_ones_come_first),
-        cmocka_unit_test(test_counters_have_the_plugins_name_before_theirs),
-        cmocka_unit_test(test_nothing_is_shown_from_outside_the_windows),
-        cmocka_unit_test(test_a_plugin_whose_name_was_lost_has_its_number),
-        cmocka_unit_test(test_no_windows_hold_nothing),
-        cmocka_unit_test(test_times_within_a_window_of_the_thread_are_held),
-        cmocka_unit_test(test_windows_within_and_across_one_another_are_one),
-        cmocka_unit_test(test_every_one_of_many_is_found),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

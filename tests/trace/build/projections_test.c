@@ -123,9 +123,8 @@ static void check_range(const struct nvtx *nvtx, const struct projections *proje
     }
 }
 
-static void test_random_ranges_agree_with_looking_at_every_launch(void **state)
+UNIT_TEST(test_random_ranges_agree_with_looking_at_every_launch)
 {
-    (void)state;
     for (unsigned round = 1; round <= 60; round++) {
         struct nvtx nvtx = {0};
         struct projections projections;
@@ -144,10 +143,4 @@ static void test_random_ranges_agree_with_looking_at_every_launch(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_ranges_agree_with_looking_at_every_launch),
-    };
-    return cmocka_run_group_tests_name("trace/build/projections", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

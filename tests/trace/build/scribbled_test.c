@@ -15,8 +15,9 @@
 #include "tests/trace/build/make_nvtx_extension.h"
 #include "tests/trace/build/make_plugin.h"
 #include "tests/trace/build/trace_reading.h"
+#include "trace/spool/agent_records.h"
 #include "trace/spool/cupti.h"
-#include "launch/spool_drain.h"
+#include "launch/drain.h"
 
 enum {
     PID = 600,
@@ -165,7 +166,7 @@ static void scribble(void)
     }
 }
 
-static int set_up(void **state)
+UNIT_FIXTURE(set_up)
 {
     *state = (void *)(directory = unit_directory());
     snprintf(path, sizeof(path), "%s/%u-0.spool", directory, PID);
@@ -179,7 +180,7 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
+UNIT_FIXTURE(tear_down)
 {
     for (int i = 0; i < SCRIBBLERS; i++) {
         kill(scribblers[i], SIGKILL);
@@ -205,9 +206,8 @@ static void check_json(const char *name)
     fclose(file);
 }
 
-static void a_spool_that_changes_while_it_is_converted_does_no_harm(void **state)
+UNIT_TEST_WITH(a_spool_that_changes_while_it_is_converted_does_no_harm, set_up, tear_down)
 {
-    (void)state;
     char output[600];
     snprintf(output, sizeof(output), "%s/trace.json", directory);
     for (unsigned i = 0; i < CONVERSIONS; i++) {
@@ -222,9 +222,8 @@ static void a_spool_that_changes_while_it_is_converted_does_no_harm(void **state
     }
 }
 
-static void a_spool_that_changes_while_it_is_drained_does_no_harm(void **state)
+UNIT_TEST_WITH(a_spool_that_changes_while_it_is_drained_does_no_harm, set_up, tear_down)
 {
-    (void)state;
     static const bool go_on;
     char name[64], packed[600];
     struct drain_tools tools = {.stop = &go_on, .live = calloc(1, sizeof(*tools.live))};
@@ -248,12 +247,4 @@ static void a_spool_that_changes_while_it_is_drained_does_no_harm(void **state)
     free(tools.live);
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(a_spool_that_changes_while_it_is_converted_does_no_harm),
-        TEST(a_spool_that_changes_while_it_is_drained_does_no_harm),
-    };
-    return cmocka_run_group_tests_name("trace/build/scribbled", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -90,25 +90,22 @@ static const struct step on_an_h200[] = {
     {.start = 2552417, .end = 2563233},
 };
 
-static void test_on_an_h200_moments_are_where_the_kernel_before_is_done(void **state)
+UNIT_TEST(test_on_an_h200_moments_are_where_the_kernel_before_is_done)
 {
-    (void)state;
     assert_times(on_an_h200, sizeof(on_an_h200) / sizeof(*on_an_h200), true);
     assert_times(on_an_h200, sizeof(on_an_h200) / sizeof(*on_an_h200), false);
 }
 
-static void test_many_moments_in_a_row_are_one_time_when_they_were_in_the_stream_already(void **state)
+UNIT_TEST(test_many_moments_in_a_row_are_one_time_when_they_were_in_the_stream_already)
 {
-    (void)state;
     struct step steps[21] = {{.start = 50000, .end = 60000}};
     for (unsigned i = 1; i < sizeof(steps) / sizeof(*steps); i++)
         steps[i] = (struct step){.called = 100 + i, .marked = 60000 + i * 1300, .time = 60000};
     assert_times(steps, sizeof(steps) / sizeof(*steps), true);
 }
 
-static void test_moments_put_one_by_one_into_an_idle_stream_do_not_add_up(void **state)
+UNIT_TEST(test_moments_put_one_by_one_into_an_idle_stream_do_not_add_up)
 {
-    (void)state;
     static const struct step steps[] = {
         {.start = 50000, .end = 60000},
         {.called = 63000, .marked = 65000, .time = 60000},
@@ -119,9 +116,8 @@ static void test_moments_put_one_by_one_into_an_idle_stream_do_not_add_up(void *
     assert_times(steps, sizeof(steps) / sizeof(*steps), true);
 }
 
-static void test_what_comes_late_is_where_it_was_marked(void **state)
+UNIT_TEST(test_what_comes_late_is_where_it_was_marked)
 {
-    (void)state;
     static const struct step steps[] = {
         {.start = 50000, .end = 60000},
         {.called = 1, .marked = 60001 + DEVICE_MOMENT_SOON, .time = 60001 + DEVICE_MOMENT_SOON},
@@ -132,9 +128,8 @@ static void test_what_comes_late_is_where_it_was_marked(void **state)
     assert_times(steps, sizeof(steps) / sizeof(*steps), true);
 }
 
-static void test_before_all_work_the_first_one_keeps_its_time(void **state)
+UNIT_TEST(test_before_all_work_the_first_one_keeps_its_time)
 {
-    (void)state;
     static const struct step steps[] = {
         {.called = 1, .marked = 40000, .time = 40000},
         {.called = 2, .marked = 41300, .time = 40000},
@@ -143,9 +138,8 @@ static void test_before_all_work_the_first_one_keeps_its_time(void **state)
     assert_times(steps, sizeof(steps) / sizeof(*steps), true);
 }
 
-static void test_without_all_sorts_of_work_no_moment_is_moved_to_another(void **state)
+UNIT_TEST(test_without_all_sorts_of_work_no_moment_is_moved_to_another)
 {
-    (void)state;
     static const struct step steps[] = {
         {.called = 1, .marked = 40000, .time = 40000},
         {.called = 2, .marked = 41300, .time = 41300}, /* a copy may have been in between */
@@ -158,9 +152,8 @@ static void test_without_all_sorts_of_work_no_moment_is_moved_to_another(void **
 }
 
 /* The clocks of events and of work differ by some ns. */
-static void test_a_moment_within_work_stays_there(void **state)
+UNIT_TEST(test_a_moment_within_work_stays_there)
 {
-    (void)state;
     static const struct step steps[] = {
         {.start = 50000, .end = 60000},
         {.called = 1, .marked = 60002, .time = 60002},
@@ -172,9 +165,8 @@ static void test_a_moment_within_work_stays_there(void **state)
     assert_times(steps, sizeof(steps) / sizeof(*steps), true);
 }
 
-static void test_work_of_another_stream_moves_nothing(void **state)
+UNIT_TEST(test_work_of_another_stream_moves_nothing)
 {
-    (void)state;
     static const struct step step = {.called = 1, .marked = 61000};
     struct stream_markers moments = {0};
     add(&moments, 0, &step);
@@ -192,9 +184,8 @@ static void test_work_of_another_stream_moves_nothing(void **state)
     stream_markers_release(&moments);
 }
 
-static void test_what_was_not_marked_moves_nothing_and_has_no_time(void **state)
+UNIT_TEST(test_what_was_not_marked_moves_nothing_and_has_no_time)
 {
-    (void)state;
     static const struct step lost = {.called = 3}, kept = {.called = 4};
     struct stream_markers moments = {0};
     mark(&moments, 0, 60000); /* there is none yet */
@@ -218,9 +209,8 @@ static void test_what_was_not_marked_moves_nothing_and_has_no_time(void **state)
 }
 
 /* So many that they lie in a file, sorted in several blocks. */
-static void test_more_than_memory_shall_hold_come_out_the_same(void **state)
+UNIT_TEST(test_more_than_memory_shall_hold_come_out_the_same)
 {
-    (void)state;
     enum { COUNT = 300000 };
     struct stream_markers moments = {.items.memory.directory = "/tmp"};
     for (size_t i = COUNT; i-- > 0;)
@@ -262,9 +252,8 @@ static size_t started_before(const struct step *steps, uint64_t time)
 }
 
 /* Whatever there is: GPU operations that overlap as well, as those of a graph do. */
-static void test_moments_stay_in_order_and_pass_over_no_work(void **state)
+UNIT_TEST(test_moments_stay_in_order_and_pass_over_no_work)
 {
-    (void)state;
     srand(4);
     for (int round = 0; round < 2000; round++) {
         struct step steps[MANY] = {0};
@@ -293,20 +282,4 @@ static void test_moments_stay_in_order_and_pass_over_no_work(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_on_an_h200_moments_are_where_the_kernel_before_is_done),
-        cmocka_unit_test(test_many_moments_in_a_row_are_one_time_when_they_were_in_the_stream_already),
-        cmocka_unit_test(test_moments_put_one_by_one_into_an_idle_stream_do_not_add_up),
-        cmocka_unit_test(test_what_comes_late_is_where_it_was_marked),
-        cmocka_unit_test(test_before_all_work_the_first_one_keeps_its_time),
-        cmocka_unit_test(test_without_all_sorts_of_work_no_moment_is_moved_to_another),
-        cmocka_unit_test(test_a_moment_within_work_stays_there),
-        cmocka_unit_test(test_work_of_another_stream_moves_nothing),
-        cmocka_unit_test(test_what_was_not_marked_moves_nothing_and_has_no_time),
-        cmocka_unit_test(test_more_than_memory_shall_hold_come_out_the_same),
-        cmocka_unit_test(test_moments_stay_in_order_and_pass_over_no_work),
-    };
-    return cmocka_run_group_tests_name("trace/build/stream_markers", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

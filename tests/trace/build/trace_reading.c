@@ -6,7 +6,7 @@
 
 #include <zlib.h>
 
-#include "common/utf8.h"
+#include "common/text.h"
 
 #define REQUIRE(condition, ...)                             \
     do {                                                    \

@@ -144,9 +144,8 @@ static void same_for_all_workers(const char *directory, const char *name)
     free(wanted.data);
 }
 
-static void test_any_number_of_threads_writes_the_same_file(void **state)
+UNIT_TEST(test_any_number_of_threads_writes_the_same_file)
 {
-    (void)state;
     const char *directory = unit_directory();
     make_large(directory, PID);
     same_for_all_workers(directory, "trace.json");
@@ -192,9 +191,8 @@ static void check_flows(const struct bytes *trace)
         assert_true(tails[i] != tails[i - 1]);
 }
 
-static void test_what_several_threads_write_is_whole(void **state)
+UNIT_TEST(test_what_several_threads_write_is_whole)
 {
-    (void)state;
     const char *directory = unit_directory();
     struct convert_summary summary;
     make_large(directory, PID);
@@ -213,9 +211,8 @@ static void test_what_several_threads_write_is_whole(void **state)
     unit_remove(directory);
 }
 
-static void test_a_full_disk_ends_all_threads(void **state)
+UNIT_TEST(test_a_full_disk_ends_all_threads)
 {
-    (void)state;
     const char *directory = unit_directory();
     make_large(directory, PID);
     for (unsigned workers = 1; workers <= 4; workers += 3) {
@@ -229,12 +226,4 @@ static void test_a_full_disk_ends_all_threads(void **state)
     unit_remove(directory);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_any_number_of_threads_writes_the_same_file),
-        cmocka_unit_test(test_what_several_threads_write_is_whole),
-        cmocka_unit_test(test_a_full_disk_ends_all_threads),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -6,7 +6,6 @@
 
 #include "common/buffer.h"
 #include "trace/gzip/gzip.h"
-#include "trace/gzip/member.h"
 
 /* Unpacks one member, and gives how many bytes it took. */
 static size_t unpack(const char *data, size_t size, char *text, size_t room, size_t *length)
@@ -23,9 +22,8 @@ static size_t unpack(const char *data, size_t size, char *text, size_t room, siz
     return taken;
 }
 
-static void test_each_member_can_be_unpacked_alone(void **state)
+UNIT_TEST(test_each_member_can_be_unpacked_alone)
 {
-    (void)state;
     static const char *const texts[] = {"first", "", "third and last"};
     struct gzip *gzip = gzip_new(GZIP_MEMBERS);
     struct buffer out;
@@ -48,9 +46,8 @@ static void test_each_member_can_be_unpacked_alone(void **state)
 }
 
 /* A MiB and a byte of noise. */
-static void test_what_does_not_compress_fits_too(void **state)
+UNIT_TEST(test_what_does_not_compress_fits_too)
 {
-    (void)state;
     enum { SIZE = MEMBER_TEXT_MOST + 1 };
     char *noise = malloc(SIZE), *back = malloc(SIZE);
     uint64_t number = 1;
@@ -76,9 +73,8 @@ static void test_what_does_not_compress_fits_too(void **state)
     free(back);
 }
 
-static void test_what_others_wrote_has_no_size(void **state)
+UNIT_TEST(test_what_others_wrote_has_no_size)
 {
-    (void)state;
     static const uint8_t ours[MEMBER_HEAD_SIZE] = {0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 3, 8, 0, 'G', 'T', 4, 0, 99};
     static const struct {
         size_t at;
@@ -94,9 +90,8 @@ static void test_what_others_wrote_has_no_size(void **state)
     }
 }
 
-static void test_a_stream_is_unpacked_if_it_is_whole_and_small_enough(void **state)
+UNIT_TEST(test_a_stream_is_unpacked_if_it_is_whole_and_small_enough)
 {
-    (void)state;
     enum { SIZE = 1 << 20 };
     char *text = calloc(1, SIZE);
     struct gzip *gzip = gzip_new(GZIP_STREAMS);
@@ -120,13 +115,4 @@ static void test_a_stream_is_unpacked_if_it_is_whole_and_small_enough(void **sta
     free(text);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_member_can_be_unpacked_alone),
-        cmocka_unit_test(test_what_does_not_compress_fits_too),
-        cmocka_unit_test(test_what_others_wrote_has_no_size),
-        cmocka_unit_test(test_a_stream_is_unpacked_if_it_is_whole_and_small_enough),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

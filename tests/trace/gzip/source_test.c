@@ -11,9 +11,7 @@
 
 #include "common/buffer.h"
 #include "trace/gzip/gzip.h"
-#include "trace/gzip/member.h"
 #include "trace/gzip/source.h"
-#include "trace/gzip/unpacking.h"
 
 enum { MEMBERS = 24, TEXT = 40000 }; /* of noise: enough that threads begin */
 
@@ -31,9 +29,8 @@ static void fill_noise(char *text, size_t size, uint64_t number)
     }
 }
 
-static int begin(void **state)
+UNIT_FIXTURE(begin)
 {
-    (void)state;
     static char text[TEXT];
     folder = unit_directory();
     snprintf(path, sizeof(path), "%s/trace.json.gz", folder);
@@ -51,9 +48,8 @@ static int begin(void **state)
     return 0;
 }
 
-static int end(void **state)
+UNIT_FIXTURE(end)
 {
-    (void)state;
     buffer_release(&file);
     buffer_release(&whole);
     gzip_free(gzip);
@@ -142,9 +138,8 @@ static unsigned members_unpacked(uint64_t offset)
 
 /* --- files --- */
 
-static void all_members_of_ours_are_unpacked_by_threads(void **state)
+UNIT_TEST(all_members_of_ours_are_unpacked_by_threads)
 {
-    (void)state;
     save(file.data, file.length);
     assert_int_equal(members_unpacked(0), MEMBERS);
     assert_int_equal(members_unpacked(starts[3]), MEMBERS - 3);
@@ -152,9 +147,8 @@ static void all_members_of_ours_are_unpacked_by_threads(void **state)
     expect(whole.data, whole.length, NULL);
 }
 
-static void a_reader_may_end_before_the_file_does(void **state)
+UNIT_TEST(a_reader_may_end_before_the_file_does)
 {
-    (void)state;
     char bytes[100];
     save(file.data, file.length);
     for (unsigned i = 0; i < 50; i++) {
@@ -167,9 +161,8 @@ static void a_reader_may_end_before_the_file_does(void **state)
     }
 }
 
-static void what_is_no_gzip_is_read_as_it_is(void **state)
+UNIT_TEST(what_is_no_gzip_is_read_as_it_is)
 {
-    (void)state;
     save(whole.data, whole.length);
     expect(whole.data, whole.length, NULL);
     save("", 0);
@@ -178,9 +171,8 @@ static void what_is_no_gzip_is_read_as_it_is(void **state)
     expect("\x1f", 1, NULL);
 }
 
-static void one_member_is_read_without_threads(void **state)
+UNIT_TEST(one_member_is_read_without_threads)
 {
-    (void)state;
     struct buffer one;
     buffer_init_memory(&one);
     assert_int_equal(gzip_members(gzip, &one, whole.data, MEMBER_TEXT_MOST / 2), 0);
@@ -190,9 +182,8 @@ static void one_member_is_read_without_threads(void **state)
     buffer_release(&one);
 }
 
-static void what_stands_behind_members_is_passed_over(void **state)
+UNIT_TEST(what_stands_behind_members_is_passed_over)
 {
-    (void)state;
     static const char *const rests[] = {"x", "\x1f", "trash", "\x1f\x8a", "{\"ph\":\"X\"}"};
     struct buffer more;
     buffer_init_memory(&more);
@@ -211,9 +202,8 @@ static void what_stands_behind_members_is_passed_over(void **state)
     buffer_release(&more);
 }
 
-static void a_file_cut_anywhere_is_told(void **state)
+UNIT_TEST(a_file_cut_anywhere_is_told)
 {
-    (void)state;
     for (size_t cut = file.length - 1; cut > file.length - 60; cut -= 4) {
         save(file.data, cut);
         expect(NULL, 0, "unexpected end of file");
@@ -228,9 +218,8 @@ static void a_file_cut_anywhere_is_told(void **state)
     }
 }
 
-static void members_of_others_may_stand_between_ours(void **state)
+UNIT_TEST(members_of_others_may_stand_between_ours)
 {
-    (void)state;
     save(file.data, file.length);
     for (int i = 0; i < 2; i++) {
         gzFile other = gzopen(path, "ab");
@@ -256,15 +245,14 @@ static void put_other_fields(struct buffer *out)
 {
     static const char field[] = "\6\0BC\2\0\x34\x12";
     for (size_t i = 0; i < MEMBERS; i++) {
-        buffer_bytes(out, file.data + starts[i], MEMBER_FIELD_AT - 2);
+        buffer_bytes(out, file.data + starts[i], 10 /* before the extra field */);
         buffer_bytes(out, field, 8);
         buffer_bytes(out, file.data + starts[i] + MEMBER_HEAD_SIZE, starts[i + 1] - starts[i] - MEMBER_HEAD_SIZE);
     }
 }
 
-static void fields_of_others_are_passed_over(void **state)
+UNIT_TEST(fields_of_others_are_passed_over)
 {
-    (void)state;
     struct buffer others;
     buffer_init_memory(&others);
     put_other_fields(&others);
@@ -281,19 +269,25 @@ static void fields_of_others_are_passed_over(void **state)
     buffer_release(&others);
 }
 
+static void write_size(uint8_t *at, size_t size)
+{
+    for (int i = 0; i < 4; i++)
+        at[i] = (uint8_t)(size >> 8 * i);
+}
+
 /* Saves the file with the size that member MEMBER says of itself changed. */
 static void save_with_size(size_t member, size_t size)
 {
     uint8_t *at = (uint8_t *)file.data + starts[member] + MEMBER_SIZE_AT;
-    uint32_t before = member_read_u32(at);
-    member_write_u32(at, (uint32_t)size);
+    uint32_t before;
+    memcpy(&before, at, sizeof(before));
+    write_size(at, size);
     save(file.data, file.length);
-    member_write_u32(at, before);
+    memcpy(at, &before, sizeof(before));
 }
 
-static void wrong_sizes_change_nothing(void **state)
+UNIT_TEST(wrong_sizes_change_nothing)
 {
-    (void)state;
     const size_t member = 9, right = starts[member + 1] - starts[member];
     const size_t wrong[] = {0,          1,           28,        29,
                             right - 1,  right + 1,   right / 2, starts[member + 2] - starts[member],
@@ -308,9 +302,8 @@ static void wrong_sizes_change_nothing(void **state)
     }
 }
 
-static void damage_is_told_where_it_is(void **state)
+UNIT_TEST(damage_is_told_where_it_is)
 {
-    (void)state;
     static const struct {
         size_t before_end;
         const char *message;
@@ -334,9 +327,8 @@ static void damage_is_told_where_it_is(void **state)
     }
 }
 
-static void changed_bytes_do_no_harm(void **state)
+UNIT_TEST(changed_bytes_do_no_harm)
 {
-    (void)state;
     uint64_t number = 7;
     for (unsigned i = 0; i < 60; i++) {
         number = number * UINT64_C(6364136223846793005) + 1442695040888963407u;
@@ -353,14 +345,13 @@ static void changed_bytes_do_no_harm(void **state)
 }
 
 /* It says truly how long it is, but not how much it becomes. */
-static void a_member_of_much_text_is_not_held(void **state)
+UNIT_TEST(a_member_of_much_text_is_not_held)
 {
-    (void)state;
     const size_t size = 5 * (size_t)MEMBER_TEXT_MOST;
     char *zeros = calloc(1, size);
     uint8_t *packed = malloc(size);
-    uint8_t field[MEMBER_FIELD_SIZE] = {'G', 'T', 4};
-    gz_header header = {.extra = field, .extra_len = MEMBER_FIELD_SIZE};
+    uint8_t field[8] = {'G', 'T', 4};
+    gz_header header = {.extra = field, .extra_len = sizeof(field)};
     z_stream stream = {0};
     assert_int_equal(deflateInit2(&stream, 1, Z_DEFLATED, 31, 9, Z_DEFAULT_STRATEGY), Z_OK);
     deflateSetHeader(&stream, &header);
@@ -369,7 +360,7 @@ static void a_member_of_much_text_is_not_held(void **state)
     stream.next_out = packed;
     stream.avail_out = (unsigned)size;
     assert_int_equal(deflate(&stream, Z_FINISH), Z_STREAM_END);
-    member_write_u32(packed + MEMBER_SIZE_AT, (uint32_t)stream.total_out);
+    write_size(packed + MEMBER_SIZE_AT, stream.total_out);
     struct buffer text, all;
     buffer_init_memory(&text);
     buffer_init_memory(&all);
@@ -390,9 +381,8 @@ static void a_member_of_much_text_is_not_held(void **state)
 }
 
 /* Something before us has read its beginning. */
-static void standard_input_is_read_from_where_it_is(void **state)
+UNIT_TEST(standard_input_is_read_from_where_it_is)
 {
-    (void)state;
     int kept = dup(STDIN_FILENO);
     size_t skipped = 0;
     for (size_t i = 0; i < 4; i++)
@@ -415,22 +405,4 @@ static void standard_input_is_read_from_where_it_is(void **state)
     close(kept);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_members_of_ours_are_unpacked_by_threads),
-        cmocka_unit_test(a_reader_may_end_before_the_file_does),
-        cmocka_unit_test(what_is_no_gzip_is_read_as_it_is),
-        cmocka_unit_test(one_member_is_read_without_threads),
-        cmocka_unit_test(what_stands_behind_members_is_passed_over),
-        cmocka_unit_test(a_file_cut_anywhere_is_told),
-        cmocka_unit_test(members_of_others_may_stand_between_ours),
-        cmocka_unit_test(fields_of_others_are_passed_over),
-        cmocka_unit_test(wrong_sizes_change_nothing),
-        cmocka_unit_test(damage_is_told_where_it_is),
-        cmocka_unit_test(changed_bytes_do_no_harm),
-        cmocka_unit_test(a_member_of_much_text_is_not_held),
-        cmocka_unit_test(standard_input_is_read_from_where_it_is),
-    };
-    return cmocka_run_group_tests(tests, begin, end);
-}
+UNIT_MAIN(begin, end)

@@ -155,9 +155,8 @@ static void put_launches(struct buffer *text, const char *between, const char *n
     }
 }
 
-static void events_of_all_blocks_come_in_order(void **state)
+UNIT_TEST(events_of_all_blocks_come_in_order)
 {
-    (void)state;
     static const char *const betweens[] = {",\n", ",", " , \n\t", ",\n{\"ph\":\"s\",\"id\":3,\"ts\":1,\"args\":{}},\n"};
     char message[256];
     for (size_t i = 0; i < sizeof(betweens) / sizeof(*betweens); i++) {
@@ -175,9 +174,8 @@ static void events_of_all_blocks_come_in_order(void **state)
     }
 }
 
-static void text_that_looks_like_events_is_not_taken_for_them(void **state)
+UNIT_TEST(text_that_looks_like_events_is_not_taken_for_them)
 {
-    (void)state;
     char message[256];
     struct buffer text;
     buffer_init_memory(&text);
@@ -191,9 +189,8 @@ static void text_that_looks_like_events_is_not_taken_for_them(void **state)
 }
 
 /* What stands in metadata, or within an event, is not in the array of events. */
-static void events_elsewhere_do_not_count(void **state)
+UNIT_TEST(events_elsewhere_do_not_count)
 {
-    (void)state;
     char message[256];
     struct buffer text;
     buffer_init_memory(&text);
@@ -231,9 +228,8 @@ static void put_with(const char *wrong)
     buffer_release(&text);
 }
 
-static void what_is_wrong_is_told_with_its_place(void **state)
+UNIT_TEST(what_is_wrong_is_told_with_its_place)
 {
-    (void)state;
     char message[256], expected[100];
     static const char *const wrongs[] = {"{\"ph\": oops},\n", "{\"ph\": \"X\", \"name\": },\n", "oops\n", ",\n"};
     for (size_t i = 0; i < sizeof(wrongs) / sizeof(*wrongs); i++) {
@@ -249,9 +245,8 @@ static void what_is_wrong_is_told_with_its_place(void **state)
 }
 
 /* An object, an event, a text that reach over many blocks. */
-static void large_values_are_read_over_borders(void **state)
+UNIT_TEST(large_values_are_read_over_borders)
 {
-    (void)state;
     char message[256];
     struct buffer text;
     buffer_init_memory(&text);
@@ -270,9 +265,8 @@ static void large_values_are_read_over_borders(void **state)
     buffer_release(&text);
 }
 
-static void a_cut_file_gives_what_is_whole(void **state)
+UNIT_TEST(a_cut_file_gives_what_is_whole)
 {
-    (void)state;
     char message[256];
     struct buffer text;
     buffer_init_memory(&text);
@@ -296,9 +290,8 @@ static void report_with(unsigned workers, struct buffer *out)
     assert_int_equal(report_files(&options, paths, 1, out), 0);
 }
 
-static void reports_are_the_same(void **state)
+UNIT_TEST(reports_are_the_same)
 {
-    (void)state;
     struct buffer text, one, other;
     buffer_init_memory(&text);
     buffer_text(&text, "[");
@@ -316,9 +309,8 @@ static void reports_are_the_same(void **state)
     buffer_release(&text);
 }
 
-static void gzip_that_threads_unpack_is_the_same(void **state)
+UNIT_TEST(gzip_that_threads_unpack_is_the_same)
 {
-    (void)state;
     char message[256];
     struct buffer text, packed;
     struct gzip *gzip = gzip_new(GZIP_MEMBERS);
@@ -345,17 +337,4 @@ static void gzip_that_threads_unpack_is_the_same(void **state)
     gzip_free(gzip);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(events_of_all_blocks_come_in_order),
-        cmocka_unit_test(text_that_looks_like_events_is_not_taken_for_them),
-        cmocka_unit_test(events_elsewhere_do_not_count),
-        cmocka_unit_test(what_is_wrong_is_told_with_its_place),
-        cmocka_unit_test(large_values_are_read_over_borders),
-        cmocka_unit_test(a_cut_file_gives_what_is_whole),
-        cmocka_unit_test(reports_are_the_same),
-        cmocka_unit_test(gzip_that_threads_unpack_is_the_same),
-    };
-    return cmocka_run_group_tests(tests, begin_folder, end_folder);
-}
+UNIT_MAIN(begin_folder, end_folder)

@@ -8,17 +8,15 @@
 static struct buffer buffer;
 static struct writer writer;
 
-static int set_up(void **state)
+UNIT_FIXTURE(set_up)
 {
-    (void)state;
     buffer_init_memory(&buffer);
     writer_init(&writer, &chrome_json, &buffer);
     return 0;
 }
 
-static int tear_down(void **state)
+UNIT_FIXTURE(tear_down)
 {
-    (void)state;
     buffer_release(&buffer);
     return 0;
 }
@@ -30,18 +28,16 @@ static const char *finished(void)
     return buffer.data;
 }
 
-static void test_no_events_are_a_whole_file(void **state)
+UNIT_TEST_WITH(test_no_events_are_a_whole_file, set_up, tear_down)
 {
-    (void)state;
     writer.format->metadata(&writer, "one", "1", 1);
     writer.format->metadata(&writer, "two", "[2]", 3);
     writer.format->begin(&writer, 0);
     assert_string_equal(finished(), "{\n\"one\":1,\n\"two\":[2],\n\"traceEvents\":[\n]}\n");
 }
 
-static void test_a_slice_is_one_line(void **state)
+UNIT_TEST_WITH(test_a_slice_is_one_line, set_up, tear_down)
 {
-    (void)state;
     static const int32_t grid[] = {1, -2, 3};
     struct args args = {0};
     args_i64(&args, ARG_STREAM, -1);
@@ -69,9 +65,8 @@ static void test_a_slice_is_one_line(void **state)
     assert_int_equal(writer.events, 1);
 }
 
-static void test_numbers_that_json_lacks_are_texts(void **state)
+UNIT_TEST_WITH(test_numbers_that_json_lacks_are_texts, set_up, tear_down)
 {
-    (void)state;
     static const double values[] = {NAN, INFINITY, -INFINITY, 0.1};
     writer.format->begin(&writer, 0);
     for (size_t i = 0; i < 4; i++) {
@@ -89,9 +84,8 @@ static void test_numbers_that_json_lacks_are_texts(void **state)
     assert_contains(text, "\"s\":\"t\"");
 }
 
-static void test_flows_have_both_forms(void **state)
+UNIT_TEST_WITH(test_flows_have_both_forms, set_up, tear_down)
 {
-    (void)state;
     struct flow flow = {.id = UINT32_MAX, .row = {1, 2}, .time = 5000};
     writer.format->begin(&writer, 0);
     writer.format->flow_start(&writer, &flow);
@@ -105,9 +99,8 @@ static void test_flows_have_both_forms(void **state)
     assert_int_equal(writer.events, 0);
 }
 
-static void test_counters_ranges_and_rows(void **state)
+UNIT_TEST_WITH(test_counters_ranges_and_rows, set_up, tear_down)
 {
-    (void)state;
     struct counter counter = {.name = name_passing("Memory in use: Device", 21), .pid = 0, .time = 7, .bytes = 12};
     struct async_slice slice = {.category = CATEGORY_USER_ANNOTATION,
                                 .name = name_passing("r", 1),
@@ -149,9 +142,8 @@ static void test_counters_ranges_and_rows(void **state)
     assert_int_equal(writer.events, 4);
 }
 
-static void test_true_and_false(void **state)
+UNIT_TEST_WITH(test_true_and_false, set_up, tear_down)
 {
-    (void)state;
     struct args args = {0};
     args_add(&args, ARG_CACHE_HIT, ARG_TYPE_FALSE);
     args_add(&args, ARG_OPEN_AT_END, ARG_TYPE_TRUE);
@@ -162,9 +154,8 @@ static void test_true_and_false(void **state)
     assert_contains(finished(), "\"args\":{\"cache hit\":false,\"open at end\":true}}");
 }
 
-static void test_long_names_and_texts_fit(void **state)
+UNIT_TEST_WITH(test_long_names_and_texts_fit, set_up, tear_down)
 {
-    (void)state;
     static char text[300000];
     memset(text, '\x01', sizeof(text)); /* each becomes six characters */
     struct args args = {0};
@@ -176,16 +167,4 @@ static void test_long_names_and_texts_fit(void **state)
     assert_true(strlen(finished()) > 6 * (sizeof(text) + 1000 * ARGS_MAX));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_no_events_are_a_whole_file, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_slice_is_one_line, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_numbers_that_json_lacks_are_texts, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_flows_have_both_forms, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_counters_ranges_and_rows, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_true_and_false, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_long_names_and_texts_fit, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -107,24 +107,21 @@ static bool compare(const char *text, size_t size)
     return result != FAST_PATH_NOT;
 }
 
-static void usual_events_are_taken(void **state)
+UNIT_TEST(usual_events_are_taken)
 {
-    (void)state;
     for (size_t i = 0; i < USUAL_COUNT; i++)
         assert_int_equal(compare(usual[i], strlen(usual[i])), strstr(usual[i], "1e3") == NULL);
 }
 
-static void an_event_that_is_cut_is_not_taken(void **state)
+UNIT_TEST(an_event_that_is_cut_is_not_taken)
 {
-    (void)state;
     for (size_t i = 0; i < USUAL_COUNT; i++)
         for (size_t size = 0; size < strlen(usual[i]); size++)
             assert_false(compare(usual[i], size));
 }
 
-static void what_is_doubtful_is_left_to_the_thorough_reading(void **state)
+UNIT_TEST(what_is_doubtful_is_left_to_the_thorough_reading)
 {
-    (void)state;
     static const char *const doubtful[] = {
         "{\"ph\":\"X\",\"name\":\"a\\u0041\",\"ts\":1,\"dur\":1}",
         "{\"ph\":\"X\",\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1}",
@@ -152,9 +149,8 @@ static void what_is_doubtful_is_left_to_the_thorough_reading(void **state)
         assert_false(compare(doubtful[i], strlen(doubtful[i])));
 }
 
-static void whatever_is_taken_is_read_alike(void **state)
+UNIT_TEST(whatever_is_taken_is_read_alike)
 {
-    (void)state;
     static const char bytes[] = "{}[]\",:\\0159.-+eEtrufnalsX \n\t\x80\xff\0";
     unsigned seed = 11, taken = 0;
     for (int round = 0; round < 200000; round++) {
@@ -170,13 +166,4 @@ static void whatever_is_taken_is_read_alike(void **state)
     assert_true(taken > 20000);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(usual_events_are_taken),
-        cmocka_unit_test(an_event_that_is_cut_is_not_taken),
-        cmocka_unit_test(what_is_doubtful_is_left_to_the_thorough_reading),
-        cmocka_unit_test(whatever_is_taken_is_read_alike),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

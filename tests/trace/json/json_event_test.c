@@ -7,9 +7,8 @@ static struct json_text text(const char *value)
     return (struct json_text){value, strlen(value)};
 }
 
-static void test_microseconds_become_ns(void **state)
+UNIT_TEST(test_microseconds_become_ns)
 {
-    (void)state;
     assert_true(json_ns(text("0")) == 0);
     assert_true(json_ns(text("1")) == 1000);
     assert_true(json_ns(text("1.5")) == 1500);
@@ -22,9 +21,8 @@ static void test_microseconds_become_ns(void **state)
     assert_true(json_ns(text("\"1\"")) == 0);
 }
 
-static void test_members_are_found_where_they_are(void **state)
+UNIT_TEST(test_members_are_found_where_they_are)
 {
-    (void)state;
     struct json_text value;
     struct json_event event = json_event_read(text("{ \"args\" : {\"a\":\"}\\\"\",\"b\": [1,{\"c\":2}] ,\"d\":-1.5} , "
                                                    "\"ph\":\"X\",\"name\":\"n\\u00e9\\n\",\"cat\":\"c\","
@@ -44,9 +42,8 @@ static void test_members_are_found_where_they_are(void **state)
     free(name);
 }
 
-static void test_what_is_no_event_has_no_phase(void **state)
+UNIT_TEST(test_what_is_no_event_has_no_phase)
 {
-    (void)state;
     static const char *const others[] = {"",        "{",        "{}",          "[]",
                                          "1",       "null",     "{\"ph\":1}",  "{\"ph\":\"XX\"}",
                                          "{\"ph\"", "{\"ph\":", "{\"ph\":\"X", "{1:2}"};
@@ -54,12 +51,4 @@ static void test_what_is_no_event_has_no_phase(void **state)
         assert_int_equal(json_event_read(text(others[i])).phase, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_microseconds_become_ns),
-        cmocka_unit_test(test_members_are_found_where_they_are),
-        cmocka_unit_test(test_what_is_no_event_has_no_phase),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

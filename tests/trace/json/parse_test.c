@@ -21,17 +21,15 @@ static enum parse_result parse(const char *text, struct trace_event *event)
     return result;
 }
 
-static int release(void **state)
+UNIT_FIXTURE(release)
 {
-    (void)state;
     parser_release(&parser);
     interner_release(&strings);
     return 0;
 }
 
-static void a_kernel_is_read(void **state)
+UNIT_TEST(a_kernel_is_read)
 {
-    (void)state;
     struct trace_event event;
     assert_int_equal(
         parse("{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"pid\": 0, \"tid\": 7, \"ts\": 10.5,"
@@ -52,9 +50,8 @@ static void a_kernel_is_read(void **state)
     assert_int_equal(event.mangled_name, EVENT_NO_TEXT);
 }
 
-static void rows_may_be_numbers_or_texts(void **state)
+UNIT_TEST(rows_may_be_numbers_or_texts)
 {
-    (void)state;
     struct trace_event event;
     assert_int_equal(parse("{\"ph\":\"i\",\"name\":\"n\",\"pid\":\"Spans\",\"tid\":-3,\"ts\":0}", &event), PARSE_DONE);
     assert_true(event_id_is_text(event.process));
@@ -62,9 +59,8 @@ static void rows_may_be_numbers_or_texts(void **state)
     assert_int_equal(event_id_value(event.thread), -3);
 }
 
-static void of_two_keys_of_a_name_the_last_counts(void **state)
+UNIT_TEST(of_two_keys_of_a_name_the_last_counts)
 {
-    (void)state;
     struct trace_event event;
     assert_int_equal(parse("{\"ph\":\"X\",\"name\":\"a\",\"name\":\"b\",\"ts\":1,\"ts\":2,\"dur\":3}", &event),
                      PARSE_DONE);
@@ -72,18 +68,16 @@ static void of_two_keys_of_a_name_the_last_counts(void **state)
     assert_int_equal(event.start, 2000);
 }
 
-static void times_with_exponents_are_read(void **state)
+UNIT_TEST(times_with_exponents_are_read)
 {
-    (void)state;
     struct trace_event event;
     assert_int_equal(parse("{\"ph\":\"X\",\"name\":\"a\",\"ts\":1.5e3,\"dur\":2E-3}", &event), PARSE_DONE);
     assert_int_equal(event.start, 1500000);
     assert_int_equal(event.duration, 2);
 }
 
-static void what_is_no_event_is_told(void **state)
+UNIT_TEST(what_is_no_event_is_told)
 {
-    (void)state;
     static const struct {
         const char *text, *expected;
     } wrong[] = {
@@ -108,18 +102,16 @@ static void what_is_no_event_is_told(void **state)
     }
 }
 
-static void what_is_not_json_is_told_with_its_place(void **state)
+UNIT_TEST(what_is_not_json_is_told_with_its_place)
 {
-    (void)state;
     struct trace_event event;
     assert_int_equal(parse("{\"ph\": oops}", &event), PARSE_NOT_JSON);
     assert_int_equal(parser.error_at, 7);
     assert_int_equal(parse("{\"ph\" \"X\"}", &event), PARSE_NOT_JSON);
 }
 
-static void arguments_of_wrong_types_are_passed_over(void **state)
+UNIT_TEST(arguments_of_wrong_types_are_passed_over)
 {
-    (void)state;
     struct trace_event event;
     assert_int_equal(parse("{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1,\"args\":{\"stream\":[],\"grid\":7,"
                            "\"block\":[1,\"x\",null,4],\"device\":{},\"bytes\":1e999,\"domain\":{},\"kind\":3}}",
@@ -134,9 +126,8 @@ static void arguments_of_wrong_types_are_passed_over(void **state)
     assert_int_equal(parse("{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1,\"args\":[1]}", &event), PARSE_DONE);
 }
 
-static void a_range_that_the_program_put_into_a_stream_is_told_by_its_argument(void **state)
+UNIT_TEST(a_range_that_the_program_put_into_a_stream_is_told_by_its_argument)
 {
-    (void)state;
     static const struct {
         const char *args;
         enum event_category category;
@@ -159,17 +150,4 @@ static void a_range_that_the_program_put_into_a_stream_is_told_by_its_argument(v
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_kernel_is_read),
-        cmocka_unit_test(rows_may_be_numbers_or_texts),
-        cmocka_unit_test(of_two_keys_of_a_name_the_last_counts),
-        cmocka_unit_test(times_with_exponents_are_read),
-        cmocka_unit_test(what_is_no_event_is_told),
-        cmocka_unit_test(what_is_not_json_is_told_with_its_place),
-        cmocka_unit_test(arguments_of_wrong_types_are_passed_over),
-        cmocka_unit_test(a_range_that_the_program_put_into_a_stream_is_told_by_its_argument),
-    };
-    return cmocka_run_group_tests(tests, NULL, release);
-}
+UNIT_MAIN(NULL, release)

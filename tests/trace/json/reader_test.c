@@ -57,9 +57,8 @@ static const char object[] = "{\n  \"schemaVersion\": 1, \"s\": \"}\", \"list\":
                              "  \"traceEvents\": [\n" EVENT("1.5") ",\n" EVENT("2") "\n],\n\"traceName\": \"x\"}\n";
 static const char array[] = "[" EVENT("1.5") "," EVENT("2") "\n]\n";
 
-static void both_forms_are_read(void **state)
+UNIT_TEST(both_forms_are_read)
 {
-    (void)state;
     struct seen seen;
     const char *message;
     assert_int_equal(read_text(object, strlen(object), &seen, &message), 0);
@@ -72,9 +71,8 @@ static void both_forms_are_read(void **state)
     assert_string_equal(message, "");
 }
 
-static void empty_traces_and_a_byte_order_mark_are_fine(void **state)
+UNIT_TEST(empty_traces_and_a_byte_order_mark_are_fine)
 {
-    (void)state;
     const char *const texts[] = {"[]", "{\"traceEvents\":[]}", " \n[\n]\n", "\xef\xbb\xbf[]", "[{\"ph\":\"M\"},]"};
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
         struct seen seen;
@@ -85,9 +83,8 @@ static void empty_traces_and_a_byte_order_mark_are_fine(void **state)
 }
 
 /* An array may end anywhere; every event that is whole is read, and what is missing is told. */
-static void an_array_cut_anywhere_gives_its_whole_events(void **state)
+UNIT_TEST(an_array_cut_anywhere_gives_its_whole_events)
 {
-    (void)state;
     const size_t first = 1 + strlen(EVENT("1.5")), second = first + 1 + strlen(EVENT("2"));
     for (size_t size = 1; size < strlen(array); size++) {
         struct seen seen;
@@ -100,9 +97,8 @@ static void an_array_cut_anywhere_gives_its_whole_events(void **state)
 }
 
 /* An object that is cut is an error wherever it is cut, and the error says where and what is missing. */
-static void an_object_cut_anywhere_is_an_error(void **state)
+UNIT_TEST(an_object_cut_anywhere_is_an_error)
 {
-    (void)state;
     for (size_t size = 0; size < strlen(object) - 1; size++) {
         struct seen seen;
         const char *message;
@@ -114,9 +110,8 @@ static void an_object_cut_anywhere_is_an_error(void **state)
     }
 }
 
-static void errors_name_file_place_and_what_was_expected(void **state)
+UNIT_TEST(errors_name_file_place_and_what_was_expected)
 {
-    (void)state;
     static const struct {
         const char *text, *place, *expected;
     } wrong[] = {
@@ -148,9 +143,8 @@ static void errors_name_file_place_and_what_was_expected(void **state)
     }
 }
 
-static void elements_that_are_no_events_are_left_out_with_one_warning(void **state)
+UNIT_TEST(elements_that_are_no_events_are_left_out_with_one_warning)
 {
-    (void)state;
     static const char text[] = "[\n1, {\"ph\": \"M\"}, null, \"x\", [],\n{}, " EVENT("3") "]";
     struct seen seen;
     const char *message;
@@ -159,9 +153,8 @@ static void elements_that_are_no_events_are_left_out_with_one_warning(void **sta
     assert_contains(message, "5 events are left out, the first at line 2 (byte 2): expected an object");
 }
 
-static void flows_are_passed_over(void **state)
+UNIT_TEST(flows_are_passed_over)
 {
-    (void)state;
     static const char text[] = "[{\"ph\":\"s\",\"id\":1,\"ts\":1},{\"ph\" : \"f\",\"id\":1,\"ts\":1}," EVENT("1") "]";
     struct seen seen;
     const char *message;
@@ -170,9 +163,8 @@ static void flows_are_passed_over(void **state)
     assert_string_equal(message, "");
 }
 
-static void gzip_of_several_members_is_read(void **state)
+UNIT_TEST(gzip_of_several_members_is_read)
 {
-    (void)state;
     struct seen seen;
     for (size_t split = 1; split < strlen(object); split += 37) {
         unlink(path);
@@ -189,9 +181,8 @@ static void gzip_of_several_members_is_read(void **state)
     }
 }
 
-static void gzip_cut_anywhere_is_an_error(void **state)
+UNIT_TEST(gzip_cut_anywhere_is_an_error)
 {
-    (void)state;
     char bytes[1024];
     gzFile file = gzopen(path, "wb");
     assert_int_equal(gzwrite(file, object, (unsigned)strlen(object)), (int)strlen(object));
@@ -207,9 +198,8 @@ static void gzip_cut_anywhere_is_an_error(void **state)
     }
 }
 
-static void what_cannot_be_opened_is_told(void **state)
+UNIT_TEST(what_cannot_be_opened_is_told)
 {
-    (void)state;
     struct seen seen;
     char missing[400];
     snprintf(missing, sizeof(missing), "%s/missing", folder);
@@ -238,9 +228,8 @@ static int read_long(const char *head, char fill, size_t size, const char *tail,
 
 #define MIB ((size_t)1024 * 1024)
 
-static void a_large_event_is_read_and_a_huge_one_refused(void **state)
+UNIT_TEST(a_large_event_is_read_and_a_huge_one_refused)
 {
-    (void)state;
     const char *message;
     assert_int_equal(read_long("[{\"ph\":\"M\",\"name\":\"", 'x', 5 * MIB, "\"}]", &message), 0);
     assert_string_equal(message, "");
@@ -249,9 +238,8 @@ static void a_large_event_is_read_and_a_huge_one_refused(void **state)
     assert_int_equal(read_long("[", ' ', 40 * MIB, "]", &message), 0);
 }
 
-static void huge_nesting_is_refused(void **state)
+UNIT_TEST(huge_nesting_is_refused)
 {
-    (void)state;
     const char *message;
     assert_int_equal(read_long("[{\"ph\":\"M\",\"a\":", '[', 8 * MIB, "", &message), 0); /* cut off */
     assert_int_equal(read_long("[", '[', 40 * MIB, "", &message), -1);
@@ -266,9 +254,8 @@ static void huge_nesting_is_refused(void **state)
 }
 
 /* Whatever a file holds: it is read or refused, and memory stays whole (run under sanitizers). */
-static void random_changes_do_no_harm(void **state)
+UNIT_TEST(random_changes_do_no_harm)
 {
-    (void)state;
     static const char bytes[] = "{}[]\",:\\0159.-eEtrufnl \n\t\x80\xff";
     unsigned seed = 20;
     for (int round = 0; round < 6000; round++) {
@@ -287,22 +274,4 @@ static void random_changes_do_no_harm(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_forms_are_read),
-        cmocka_unit_test(empty_traces_and_a_byte_order_mark_are_fine),
-        cmocka_unit_test(an_array_cut_anywhere_gives_its_whole_events),
-        cmocka_unit_test(an_object_cut_anywhere_is_an_error),
-        cmocka_unit_test(errors_name_file_place_and_what_was_expected),
-        cmocka_unit_test(elements_that_are_no_events_are_left_out_with_one_warning),
-        cmocka_unit_test(flows_are_passed_over),
-        cmocka_unit_test(gzip_of_several_members_is_read),
-        cmocka_unit_test(gzip_cut_anywhere_is_an_error),
-        cmocka_unit_test(what_cannot_be_opened_is_told),
-        cmocka_unit_test(a_large_event_is_read_and_a_huge_one_refused),
-        cmocka_unit_test(huge_nesting_is_refused),
-        cmocka_unit_test(random_changes_do_no_harm),
-    };
-    return cmocka_run_group_tests(tests, begin_folder, end_folder);
-}
+UNIT_MAIN(begin_folder, end_folder)

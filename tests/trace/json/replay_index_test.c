@@ -4,9 +4,8 @@
 
 static struct flow_ids ids;
 
-static int tear_down(void **state)
+UNIT_FIXTURE(tear_down)
 {
-    (void)state;
     flow_ids_release(&ids);
     ids = (struct flow_ids){0};
     return 0;
@@ -19,9 +18,8 @@ static void note(uint32_t bind_id, unsigned works)
         assert_int_equal(flow_ids_note(&ids, bind_id, true), 0);
 }
 
-static void test_one_work_has_the_call_s_bind_id(void **state)
+UNIT_TEST_WITH(test_one_work_has_the_call_s_bind_id, NULL, tear_down)
 {
-    (void)state;
     note(63, 1);
     note(64, 1);
     note(UINT32_MAX, 1);
@@ -32,9 +30,8 @@ static void test_one_work_has_the_call_s_bind_id(void **state)
     assert_int_equal(flow_ids_head(&ids, UINT32_MAX), UINT32_MAX);
 }
 
-static void test_further_works_have_ids_beyond_all(void **state)
+UNIT_TEST_WITH(test_further_works_have_ids_beyond_all, NULL, tear_down)
 {
-    (void)state;
     note(7, 3);
     note(100, 0); /* a call whose works are not there takes its id too */
     note(8, 2);
@@ -52,9 +49,8 @@ static void test_further_works_have_ids_beyond_all(void **state)
     assert_int_equal(flow_ids_head(&ids, 8), 103);
 }
 
-static void test_when_no_ids_are_left_the_first_work_keeps_its_flow(void **state)
+UNIT_TEST_WITH(test_when_no_ids_are_left_the_first_work_keeps_its_flow, NULL, tear_down)
 {
-    (void)state;
     note(UINT32_MAX - 1, 3);
     flow_ids_number(&ids);
     assert_int_equal(flow_ids_count(&ids, UINT32_MAX - 1), 1);
@@ -63,12 +59,4 @@ static void test_when_no_ids_are_left_the_first_work_keeps_its_flow(void **state
     assert_int_equal(flow_ids_head(&ids, UINT32_MAX - 1), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_one_work_has_the_call_s_bind_id, tear_down),
-        cmocka_unit_test_teardown(test_further_works_have_ids_beyond_all, tear_down),
-        cmocka_unit_test_teardown(test_when_no_ids_are_left_the_first_work_keeps_its_flow, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -8,9 +8,8 @@ static size_t length_of(const char *text)
     return scan_value(text, strlen(text), &scan) ? scan.length : 0;
 }
 
-static void a_value_ends_where_its_brackets_do(void **state)
+UNIT_TEST(a_value_ends_where_its_brackets_do)
 {
-    (void)state;
     assert_int_equal(length_of("{} "), 2);
     assert_int_equal(length_of("{\"a\": [1, {\"b\": []}]}, {"), 21);
     assert_int_equal(length_of("[[[]]]]"), 6);
@@ -19,26 +18,23 @@ static void a_value_ends_where_its_brackets_do(void **state)
     assert_int_equal(length_of("\"text\": 1"), 6);
 }
 
-static void brackets_and_quotes_in_strings_do_not_count(void **state)
+UNIT_TEST(brackets_and_quotes_in_strings_do_not_count)
 {
-    (void)state;
     assert_int_equal(length_of("{\"}]\": \"{\"}x"), 11);
     assert_int_equal(length_of("{\"a\\\"}\": 1}x"), 11);
     assert_int_equal(length_of("\"\\\\\"x"), 4);
     assert_int_equal(length_of("\"\\\\\\\"\"x"), 6);
 }
 
-static void a_value_that_does_not_end_is_told(void **state)
+UNIT_TEST(a_value_that_does_not_end_is_told)
 {
-    (void)state;
     const char *const cut[] = {"", "{", "{\"a", "{\"a\\\"}", "[1, 2", "{\"a\": \"}", "\"", "\"a\\", "12", "nul", "[[]"};
     for (size_t i = 0; i < sizeof(cut) / sizeof(*cut); i++)
         assert_int_equal(length_of(cut[i]), 0);
 }
 
-static void times_are_found_among_the_events_own_keys(void **state)
+UNIT_TEST(times_are_found_among_the_events_own_keys)
 {
-    (void)state;
     const char text[] = "{\"name\": \"ts\", \"args\": {\"ts\": 1, \"dur\": 2}, \"ts\" : 3.5, \"dur\":4, \"ph\": \"X\"}";
     struct scan scan;
     assert_true(scan_value(text, strlen(text), &scan));
@@ -49,9 +45,8 @@ static void times_are_found_among_the_events_own_keys(void **state)
     assert_int_equal(scan.ts, 0);
 }
 
-static void of_two_times_the_last_counts(void **state)
+UNIT_TEST(of_two_times_the_last_counts)
 {
-    (void)state;
     const char text[] = "{\"ts\": 1, \"ts\": 2}";
     struct scan scan;
     assert_true(scan_value(text, strlen(text), &scan));
@@ -65,9 +60,8 @@ static int64_t ns_of(const char *text)
     return ns;
 }
 
-static void microseconds_become_nanoseconds_exactly(void **state)
+UNIT_TEST(microseconds_become_nanoseconds_exactly)
 {
-    (void)state;
     assert_int_equal(ns_of("0"), 0);
     assert_int_equal(ns_of("1"), 1000);
     assert_int_equal(ns_of("1.5,"), 1500);
@@ -77,9 +71,8 @@ static void microseconds_become_nanoseconds_exactly(void **state)
     assert_int_equal(ns_of("-0.001"), -1);
 }
 
-static void parts_of_nanoseconds_are_rounded_to_the_nearest(void **state)
+UNIT_TEST(parts_of_nanoseconds_are_rounded_to_the_nearest)
 {
-    (void)state;
     assert_int_equal(ns_of("0.0004"), 0);
     assert_int_equal(ns_of("0.0005"), 1);
     assert_int_equal(ns_of("0.00049999999"), 0);
@@ -87,9 +80,8 @@ static void parts_of_nanoseconds_are_rounded_to_the_nearest(void **state)
     assert_int_equal(ns_of("-1.9999"), -2000);
 }
 
-static void what_is_no_plain_decimal_is_refused(void **state)
+UNIT_TEST(what_is_no_plain_decimal_is_refused)
 {
-    (void)state;
     const char *const wrong[] = {"",
                                  "-",
                                  "x",
@@ -109,17 +101,4 @@ static void what_is_no_plain_decimal_is_refused(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_value_ends_where_its_brackets_do),
-        cmocka_unit_test(brackets_and_quotes_in_strings_do_not_count),
-        cmocka_unit_test(a_value_that_does_not_end_is_told),
-        cmocka_unit_test(times_are_found_among_the_events_own_keys),
-        cmocka_unit_test(of_two_times_the_last_counts),
-        cmocka_unit_test(microseconds_become_nanoseconds_exactly),
-        cmocka_unit_test(parts_of_nanoseconds_are_rounded_to_the_nearest),
-        cmocka_unit_test(what_is_no_plain_decimal_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

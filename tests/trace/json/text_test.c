@@ -15,9 +15,8 @@ static int error_at(const char *text)
     return json_check(text, strlen(text), &at) ? -1 : (int)at;
 }
 
-static void values_are_valid(void **state)
+UNIT_TEST(values_are_valid)
 {
-    (void)state;
     static const char *const valid[] = {"0",
                                         "-0",
                                         "10",
@@ -39,9 +38,8 @@ static void values_are_valid(void **state)
         assert_int_equal(error_at(valid[i]), -1);
 }
 
-static void an_error_has_its_place(void **state)
+UNIT_TEST(an_error_has_its_place)
 {
-    (void)state;
     static const struct {
         const char *text;
         int at;
@@ -75,9 +73,8 @@ static void an_error_has_its_place(void **state)
         assert_int_equal(error_at(invalid[i].text), invalid[i].at);
 }
 
-static void depth_is_limited(void **state)
+UNIT_TEST(depth_is_limited)
 {
-    (void)state;
     static char nested[2 * (JSON_TEXT_DEPTH_MAX + 1)];
     size_t at, depth = JSON_TEXT_DEPTH_MAX;
     memset(nested, '[', depth);
@@ -89,9 +86,8 @@ static void depth_is_limited(void **state)
     assert_int_equal(at, depth);
 }
 
-static void a_value_ends_or_does_not(void **state)
+UNIT_TEST(a_value_ends_or_does_not)
 {
-    (void)state;
     static const char whole[] = "[\"]\",{\"a\":[]},\"\\\\\"] ";
     assert_ptr_equal(json_skip(whole, whole + strlen(whole)), whole + strlen(whole) - 1);
     for (size_t length = 0; length + 1 < strlen(whole); length++)
@@ -108,9 +104,8 @@ static void assert_clean(const char *from, const char *to)
     buffer_release(&scratch);
 }
 
-static void strings_become_valid_utf8_with_needed_escapes_alone(void **state)
+UNIT_TEST(strings_become_valid_utf8_with_needed_escapes_alone)
 {
-    (void)state;
     struct buffer scratch;
     buffer_init_memory(&scratch);
     struct json_text plain = text("{\"é\": [1, \"b\"]}");
@@ -121,9 +116,8 @@ static void strings_become_valid_utf8_with_needed_escapes_alone(void **state)
     assert_clean("\"\\u0058\\/\\ud83d\\ude00\\u0000\\\"\\\\\"", "\"X/\xf0\x9f\x98\x80\\u0000\\\"\\\\\"");
 }
 
-static void escapes_become_what_they_stand_for(void **state)
+UNIT_TEST(escapes_become_what_they_stand_for)
 {
-    (void)state;
     struct buffer out;
     buffer_init_memory(&out);
     json_unescape(&out, text("a\\n\\u00e9\\ud83d\\ude00\\\\"));
@@ -132,15 +126,4 @@ static void escapes_become_what_they_stand_for(void **state)
     buffer_release(&out);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_are_valid),
-        cmocka_unit_test(an_error_has_its_place),
-        cmocka_unit_test(depth_is_limited),
-        cmocka_unit_test(a_value_ends_or_does_not),
-        cmocka_unit_test(strings_become_valid_utf8_with_needed_escapes_alone),
-        cmocka_unit_test(escapes_become_what_they_stand_for),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -19,9 +19,8 @@ static struct gzip *gzip;
 static struct buffer plain, file, packets;
 static char path[] = "/tmp/compressed_test.XXXXXX";
 
-static int set_up(void **state)
+UNIT_FIXTURE(set_up)
 {
-    (void)state;
     gzip = gzip_new(GZIP_STREAMS);
     buffer_init_memory(&plain);
     buffer_init_memory(&file);
@@ -29,9 +28,8 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
+UNIT_FIXTURE(tear_down)
 {
-    (void)state;
     gzip_free(gzip);
     buffer_release(&plain);
     buffer_release(&file);
@@ -128,9 +126,8 @@ static void reads_the_same(size_t events)
     assert_string_equal(got.message, "");
 }
 
-static void test_a_compressed_trace_is_smaller_and_reads_the_same(void **state)
+UNIT_TEST_WITH(test_a_compressed_trace_is_smaller_and_reads_the_same, set_up, tear_down)
 {
-    (void)state;
     write_trace(50000, 10);
     compress_all();
     assert_true(plain.length > 3 << 19); /* several sections */
@@ -138,9 +135,8 @@ static void test_a_compressed_trace_is_smaller_and_reads_the_same(void **state)
     reads_the_same(50000);
 }
 
-static void test_sections_are_the_same_however_the_bytes_come(void **state)
+UNIT_TEST_WITH(test_sections_are_the_same_however_the_bytes_come, set_up, tear_down)
 {
-    (void)state;
     static const size_t steps[] = {7777, 262144, 3000000};
     write_trace(50000, 10);
     compress_all();
@@ -161,9 +157,8 @@ static void test_sections_are_the_same_however_the_bytes_come(void **state)
     }
 }
 
-static void test_each_section_is_a_run_that_needs_nothing_before_it(void **state)
+UNIT_TEST_WITH(test_each_section_is_a_run_that_needs_nothing_before_it, set_up, tear_down)
 {
-    (void)state;
     struct packets runs;
     struct packets_run run = {0};
     size_t count = 0, events = 0;
@@ -192,9 +187,8 @@ static void test_each_section_is_a_run_that_needs_nothing_before_it(void **state
     unlink(path);
 }
 
-static void test_a_section_of_a_large_packet_is_not_compressed(void **state)
+UNIT_TEST_WITH(test_a_section_of_a_large_packet_is_not_compressed, set_up, tear_down)
 {
-    (void)state;
     const size_t large = 2 << 20;
     write_trace(10, large);
     compress_all();
@@ -214,9 +208,8 @@ static void add_compressed(void)
 }
 
 /* The begin of a slice is in another one than its end, then. */
-static void test_packets_that_others_compressed_are_read(void **state)
+UNIT_TEST_WITH(test_packets_that_others_compressed_are_read, set_up, tear_down)
 {
-    (void)state;
     static const size_t most[] = {1, 2, 7, 1000};
     write_trace(1000, 10);
     for (size_t i = 0; i < 4; i++) {
@@ -247,9 +240,8 @@ static void is_damaged(size_t good, size_t events)
     packets.length = 0;
 }
 
-static void test_a_packet_that_cannot_be_unpacked_is_an_error(void **state)
+UNIT_TEST_WITH(test_a_packet_that_cannot_be_unpacked_is_an_error, set_up, tear_down)
 {
-    (void)state;
     write_trace(5, 10);
     compress_all();
     size_t good = file.length;
@@ -270,9 +262,8 @@ static void test_a_packet_that_cannot_be_unpacked_is_an_error(void **state)
     is_damaged(good, 5);
 }
 
-static void test_bytes_after_the_stream_are_an_error(void **state)
+UNIT_TEST_WITH(test_bytes_after_the_stream_are_an_error, set_up, tear_down)
 {
-    (void)state;
     write_trace(5, 10);
     compress_all();
     size_t good = file.length, packet = protobuf_begin(&file, PB_TRACE_PACKET);
@@ -284,9 +275,8 @@ static void test_bytes_after_the_stream_are_an_error(void **state)
     is_damaged(good, 5);
 }
 
-static void test_a_compressed_packet_holds_no_other(void **state)
+UNIT_TEST_WITH(test_a_compressed_packet_holds_no_other, set_up, tear_down)
 {
-    (void)state;
     write_trace(5, 10);
     compress_all();
     size_t good = file.length;
@@ -300,9 +290,8 @@ static void test_a_compressed_packet_holds_no_other(void **state)
     is_damaged(good, 5);
 }
 
-static void test_what_unpacks_to_too_much_is_an_error(void **state)
+UNIT_TEST_WITH(test_what_unpacks_to_too_much_is_an_error, set_up, tear_down)
 {
-    (void)state;
     write_trace(5, 10);
     compress_all();
     size_t good = file.length;
@@ -314,9 +303,8 @@ static void test_what_unpacks_to_too_much_is_an_error(void **state)
     is_damaged(good, 5);
 }
 
-static void test_a_file_cut_in_a_compressed_packet_gives_what_is_before_it(void **state)
+UNIT_TEST_WITH(test_a_file_cut_in_a_compressed_packet_gives_what_is_before_it, set_up, tear_down)
 {
-    (void)state;
     char words[128];
     write_trace(5, 10);
     compress_all();
@@ -332,20 +320,4 @@ static void test_a_file_cut_in_a_compressed_packet_gives_what_is_before_it(void 
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_compressed_trace_is_smaller_and_reads_the_same, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_sections_are_the_same_however_the_bytes_come, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_each_section_is_a_run_that_needs_nothing_before_it, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_section_of_a_large_packet_is_not_compressed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_packets_that_others_compressed_are_read, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_packet_that_cannot_be_unpacked_is_an_error, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_bytes_after_the_stream_are_an_error, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_compressed_packet_holds_no_other, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_what_unpacks_to_too_much_is_an_error, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_file_cut_in_a_compressed_packet_gives_what_is_before_it, set_up,
-                                        tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

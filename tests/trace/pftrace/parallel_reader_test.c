@@ -141,9 +141,8 @@ static void write_trace(uint32_t launches)
     assert_int_equal(file.failure, 0);
 }
 
-static int set_up(void **state)
+UNIT_FIXTURE(set_up)
 {
-    (void)state;
     strcpy(path + strlen(path) - 6, "XXXXXX");
     int fd = mkstemp(path);
     assert_true(fd >= 0);
@@ -152,9 +151,8 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
+UNIT_FIXTURE(tear_down)
 {
-    (void)state;
     unlink(path);
     buffer_release(&file);
     return 0;
@@ -186,9 +184,8 @@ static void same_by_all(struct told *one)
     }
 }
 
-static void test_all_numbers_of_threads_tell_the_same(void **state)
+UNIT_TEST_WITH(test_all_numbers_of_threads_tell_the_same, set_up, tear_down)
 {
-    (void)state;
     struct told with = {0}, without = {0}, compressed = {0};
     write_trace(60000);
     same_by_all(&with);
@@ -206,9 +203,8 @@ static void test_all_numbers_of_threads_tell_the_same(void **state)
     assert_true(compressed.hash == with.hash);
 }
 
-static void test_who_takes_may_stop(void **state)
+UNIT_TEST_WITH(test_who_takes_may_stop, set_up, tear_down)
 {
-    (void)state;
     struct told told = {.stop_at = 70001};
     write_trace(60000);
     put_file(file.length);
@@ -218,9 +214,8 @@ static void test_who_takes_may_stop(void **state)
     }
 }
 
-static void test_a_file_may_be_cut_anywhere(void **state)
+UNIT_TEST_WITH(test_a_file_may_be_cut_anywhere, set_up, tear_down)
 {
-    (void)state;
     size_t most = 0;
     write_trace(5);
     for (size_t length = 1; length <= file.length; length++) {
@@ -236,9 +231,8 @@ static void test_a_file_may_be_cut_anywhere(void **state)
     assert_int_equal(most, 10);
 }
 
-static void test_what_is_broken_is_told_after_what_is_before_it(void **state)
+UNIT_TEST_WITH(test_what_is_broken_is_told_after_what_is_before_it, set_up, tear_down)
 {
-    (void)state;
     struct told told = {0};
     write_trace(20000);
     size_t whole = file.length;
@@ -255,9 +249,8 @@ static void test_what_is_broken_is_told_after_what_is_before_it(void **state)
     }
 }
 
-static void test_a_damaged_compressed_packet_is_told_after_what_is_before_it(void **state)
+UNIT_TEST_WITH(test_a_damaged_compressed_packet_is_told_after_what_is_before_it, set_up, tear_down)
 {
-    (void)state;
     struct told told = {0};
     write_trace(20000);
     compress();
@@ -275,15 +268,4 @@ static void test_a_damaged_compressed_packet_is_told_after_what_is_before_it(voi
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_all_numbers_of_threads_tell_the_same, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_who_takes_may_stop, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_file_may_be_cut_anywhere, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_what_is_broken_is_told_after_what_is_before_it, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_damaged_compressed_packet_is_told_after_what_is_before_it, set_up,
-                                        tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

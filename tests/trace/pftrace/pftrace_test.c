@@ -24,9 +24,8 @@ static struct pftrace_arg all_args[ARGS_MOST];
 static char *texts[ARGS_MOST];
 static char path[] = "/tmp/pftrace_test.XXXXXX";
 
-static int set_up(void **state)
+UNIT_FIXTURE(set_up)
 {
-    (void)state;
     buffer_init_memory(&buffer);
     writer_init(&writer, &pftrace, &buffer);
     writer.format->begin(&writer, BASE);
@@ -40,9 +39,8 @@ static void forget_args(void)
     event.arg_count = 0;
 }
 
-static int tear_down(void **state)
+UNIT_FIXTURE(tear_down)
 {
-    (void)state;
     forget_args();
     if (reader)
         pftrace_close(reader);
@@ -163,9 +161,8 @@ static void next_slice_is(uint64_t start, uint64_t end)
     assert_int_equal(event.end, end);
 }
 
-static void test_rows_and_metadata(void **state)
+UNIT_TEST_WITH(test_rows_and_metadata, set_up, tear_down)
 {
-    (void)state;
     writer.format->metadata(&writer, "gputrace", "{\"a\":1}", 7);
     writer.format->process(&writer,
                            &(struct row_name){.row = {42, 42}, .name = "app", .label = "CPU", .sort_index = 42});
@@ -194,9 +191,8 @@ static void test_rows_and_metadata(void **state)
 }
 
 /* Records come in the order of ends: what encloses comes after what is in it, and is earlier. */
-static void test_times_may_go_back(void **state)
+UNIT_TEST_WITH(test_times_may_go_back, set_up, tear_down)
 {
-    (void)state;
     write_slice(call(1000, 2000));
     write_slice(call(500, 2500));
     write_slice(call(2500, 2500));
@@ -210,9 +206,8 @@ static void test_times_may_go_back(void **state)
     no_more();
 }
 
-static void test_a_time_before_the_base_is_the_base(void **state)
+UNIT_TEST_WITH(test_a_time_before_the_base_is_the_base, set_up, tear_down)
 {
-    (void)state;
     struct slice slice = call(0, 5);
     slice.start = BASE - 10;
     write_slice(slice);
@@ -229,9 +224,8 @@ static void put_flow(uint32_t id, struct row row, uint64_t time, bool head)
         writer.format->flow_start(&writer, &flow);
 }
 
-static void test_flows_are_the_slices(void **state)
+UNIT_TEST_WITH(test_flows_are_the_slices, set_up, tear_down)
 {
-    (void)state;
     struct args args = {0};
     args_u64(&args, ARG_CBID, 211);
     args_u64(&args, ARG_CORRELATION, 9);
@@ -259,9 +253,8 @@ static void test_flows_are_the_slices(void **state)
 }
 
 /* A correlation that is not the flow's is told by itself. */
-static void test_correlation_and_flow_may_differ(void **state)
+UNIT_TEST_WITH(test_correlation_and_flow_may_differ, set_up, tear_down)
 {
-    (void)state;
     struct args args = {0};
     args_u64(&args, ARG_CORRELATION, 5);
     struct slice work = kernel(0, 10);
@@ -278,9 +271,8 @@ static void test_correlation_and_flow_may_differ(void **state)
     assert_int_equal(arg("correlation")->u64, 5);
 }
 
-static void test_an_flow_of_another_row_is_none(void **state)
+UNIT_TEST_WITH(test_an_flow_of_another_row_is_none, set_up, tear_down)
 {
-    (void)state;
     write_slice(call(0, 10));
     put_flow(1, (struct row){42, 44}, 0, false);
     put_flow(2, (struct row){42, 43}, 0, true); /* a head, where calls have tails */
@@ -289,9 +281,8 @@ static void test_an_flow_of_another_row_is_none(void **state)
     assert_int_equal(event.flow_count, 0);
 }
 
-static void test_what_launches_share(void **state)
+UNIT_TEST_WITH(test_what_launches_share, set_up, tear_down)
 {
-    (void)state;
     static const int32_t grid[3] = {1, 2, 3}, block[3] = {256, 1, 1};
     size_t first = 0;
     for (uint64_t i = 0; i < 3; i++) {
@@ -327,9 +318,8 @@ static void test_what_launches_share(void **state)
 }
 
 /* The slice before is written first. */
-static void test_rows_may_come_late(void **state)
+UNIT_TEST_WITH(test_rows_may_come_late, set_up, tear_down)
 {
-    (void)state;
     write_slice(call(0, 10));
     writer.format->thread(&writer, &(struct row_name){.row = {42, 50}, .name = "late"});
     write_slice(call(20, 30));
@@ -340,9 +330,8 @@ static void test_rows_may_come_late(void **state)
     no_more();
 }
 
-static void test_arguments_of_every_type(void **state)
+UNIT_TEST_WITH(test_arguments_of_every_type, set_up, tear_down)
 {
-    (void)state;
     static const int32_t size[3] = {-1, 0, 5};
     static char long_text[1000];
     memset(long_text, 'y', sizeof(long_text) - 1);
@@ -384,9 +373,8 @@ static void test_arguments_of_every_type(void **state)
     no_more();
 }
 
-static void test_counters_and_ranges(void **state)
+UNIT_TEST_WITH(test_counters_and_ranges, set_up, tear_down)
 {
-    (void)state;
     struct counter_value values[] = {{.name = "one", .length = 3, .kind = COUNTER_SIGNED, .i64 = -7},
                                      {.name = "two", .length = 3, .kind = COUNTER_REAL, .real = 0.5}};
     struct counter counter = {
@@ -427,9 +415,8 @@ static void test_counters_and_ranges(void **state)
 }
 
 /* Each piece tells its own names, and numbers its rows anew. */
-static void test_pieces_stand_alone(void **state)
+UNIT_TEST_WITH(test_pieces_stand_alone, set_up, tear_down)
 {
-    (void)state;
     writer.format->thread(&writer, &(struct row_name){.row = {0, 7}, .name = "stream 7"});
     for (uint64_t i = 0; i < 3; i++) {
         struct writer piece;
@@ -501,9 +488,8 @@ static uint64_t count_by_runs(size_t *runs)
     return slices;
 }
 
-static void test_sections_ask_for_nothing_before_them(void **state)
+UNIT_TEST_WITH(test_sections_ask_for_nothing_before_them, set_up, tear_down)
 {
-    (void)state;
     enum { SLICES = 100000 };
     size_t runs;
     for (uint64_t i = 0; i < SLICES; i++)
@@ -520,9 +506,8 @@ static void test_sections_ask_for_nothing_before_them(void **state)
 }
 
 /* What somebody else wrote has no sections: a run goes on where the one before it ended, be it within an event. */
-static void test_a_long_section_is_read_in_several_runs(void **state)
+UNIT_TEST_WITH(test_a_long_section_is_read_in_several_runs, set_up, tear_down)
 {
-    (void)state;
     static char text[100000];
     struct args args;
     struct slice slice = call(0, 10);
@@ -546,9 +531,8 @@ static void test_a_long_section_is_read_in_several_runs(void **state)
     no_more();
 }
 
-static void test_a_cut_file_gives_what_is_whole(void **state)
+UNIT_TEST_WITH(test_a_cut_file_gives_what_is_whole, set_up, tear_down)
 {
-    (void)state;
     write_slice(call(0, 10));
     write_slice(call(20, 30));
     writer.format->finish(&writer);
@@ -573,9 +557,8 @@ static const char *read_part(size_t start, size_t size)
     return unit_stderr_end();
 }
 
-static void test_a_file_that_is_cut_between_packets_is_noticed(void **state)
+UNIT_TEST_WITH(test_a_file_that_is_cut_between_packets_is_noticed, set_up, tear_down)
 {
-    (void)state;
     size_t head, size;
     write_slice(call(0, 10));
     write_slice(call(20, 30));
@@ -589,17 +572,15 @@ static void test_a_file_that_is_cut_between_packets_is_noticed(void **state)
 }
 
 /* Nor do other programs announce a last packet. */
-static void test_a_file_that_announces_no_last_packet_may_lack_it(void **state)
+UNIT_TEST_WITH(test_a_file_that_announces_no_last_packet_may_lack_it, set_up, tear_down)
 {
-    (void)state;
     write_slice(call(0, 10));
     writer.format->finish(&writer);
     assert_string_equal(read_part(MARK_BYTES, buffer.length - 2 * MARK_BYTES), "");
 }
 
-static void test_another_file_is_an_error(void **state)
+UNIT_TEST_WITH(test_another_file_is_an_error, set_up, tear_down)
 {
-    (void)state;
     buffer.length = 0; /* of what begin() wrote */
     buffer_text(&buffer, "{\"traceEvents\":[]}");
     open_written(buffer.length);
@@ -609,26 +590,4 @@ static void test_another_file_is_an_error(void **state)
     assert_int_equal(more, -1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_rows_and_metadata, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_times_may_go_back, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_time_before_the_base_is_the_base, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_flows_are_the_slices, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_correlation_and_flow_may_differ, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_an_flow_of_another_row_is_none, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_what_launches_share, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_rows_may_come_late, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_arguments_of_every_type, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_counters_and_ranges, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_pieces_stand_alone, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_sections_ask_for_nothing_before_them, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_long_section_is_read_in_several_runs, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_cut_file_gives_what_is_whole, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_file_that_is_cut_between_packets_is_noticed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_file_that_announces_no_last_packet_may_lack_it, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_another_file_is_an_error, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -11,9 +11,8 @@ static struct event decode(const void *record)
     return event;
 }
 
-static void test_a_wait_has_both_times_and_the_events_handle(void **state)
+UNIT_TEST(test_a_wait_has_both_times_and_the_events_handle)
 {
-    (void)state;
     static const enum event_sync_kind kinds[] = {EVENT_SYNC_UNKNOWN, EVENT_SYNC_EVENT,   EVENT_SYNC_STREAM_WAIT_EVENT,
                                                  EVENT_SYNC_STREAM,  EVENT_SYNC_CONTEXT, EVENT_SYNC_UNKNOWN};
     struct spool_sync record = {
@@ -38,9 +37,8 @@ static void test_a_wait_has_both_times_and_the_events_handle(void **state)
     }
 }
 
-static void test_a_recorded_event_has_no_time_of_the_gpu(void **state)
+UNIT_TEST(test_a_recorded_event_has_no_time_of_the_gpu)
 {
-    (void)state;
     const struct spool_event_record record = {
         .head = {.type = SPOOL_RECORD_EVENT_RECORD, .bytes = sizeof(record), .time = 900},
         .event = UINT64_C(0x7f0000001000),
@@ -56,11 +54,4 @@ static void test_a_recorded_event_has_no_time_of_the_gpu(void **state)
     assert_true(event.cuda_event.sync_id == 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_wait_has_both_times_and_the_events_handle),
-        cmocka_unit_test(test_a_recorded_event_has_no_time_of_the_gpu),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

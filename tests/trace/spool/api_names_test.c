@@ -9,9 +9,8 @@
 #define RUNTIME(cbid) api_name(EVENT_API_RUNTIME, CUPTI_RUNTIME_TRACE_CBID_##cbid)
 #define DRIVER(cbid) api_name(EVENT_API_DRIVER, CUPTI_DRIVER_TRACE_CBID_##cbid)
 
-static void test_the_names_that_analysers_look_for_come_out_exactly(void **state)
+UNIT_TEST(test_the_names_that_analysers_look_for_come_out_exactly)
 {
-    (void)state;
     assert_string_equal(RUNTIME(cudaLaunchKernel_v7000), "cudaLaunchKernel");
     assert_string_equal(RUNTIME(cudaLaunchKernel_ptsz_v7000), "cudaLaunchKernel");
     assert_string_equal(RUNTIME(__cudaLaunchKernel_v13000), "cudaLaunchKernel");
@@ -27,26 +26,23 @@ static void test_the_names_that_analysers_look_for_come_out_exactly(void **state
     assert_string_equal(DRIVER(cuMemcpy2D_v2), "cuMemcpy2D");
 }
 
-static void test_every_id_of_the_headers_has_a_name(void **state)
+UNIT_TEST(test_every_id_of_the_headers_has_a_name)
 {
-    (void)state;
     for (uint32_t cbid = 1; cbid < CUPTI_RUNTIME_TRACE_CBID_SIZE; cbid++)
         assert_non_null(api_name(EVENT_API_RUNTIME, cbid));
     for (uint32_t cbid = 1; cbid < CUPTI_DRIVER_TRACE_CBID_SIZE; cbid++)
         assert_non_null(api_name(EVENT_API_DRIVER, cbid));
 }
 
-static void test_other_ids_have_none(void **state)
+UNIT_TEST(test_other_ids_have_none)
 {
-    (void)state;
     assert_null(api_name(EVENT_API_RUNTIME, 0));
     assert_null(api_name(EVENT_API_RUNTIME, CUPTI_RUNTIME_TRACE_CBID_SIZE));
     assert_null(api_name(EVENT_API_DRIVER, UINT32_MAX));
 }
 
-static void test_what_calls_start_is_told_by_their_names(void **state)
+UNIT_TEST(test_what_calls_start_is_told_by_their_names)
 {
-    (void)state;
 #define STARTS(domain, name) api_sorts(EVENT_API_##domain, CUPTI_##domain##_TRACE_CBID_##name)
     assert_int_equal(STARTS(RUNTIME, cudaLaunchKernel_ptsz_v7000), LAUNCH_KERNELS);
     assert_int_equal(STARTS(DRIVER, cuLaunchCooperativeKernel), LAUNCH_KERNELS);
@@ -61,13 +57,4 @@ static void test_what_calls_start_is_told_by_their_names(void **state)
     assert_int_equal(api_sorts(EVENT_API_DRIVER, UINT32_MAX), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_names_that_analysers_look_for_come_out_exactly),
-        cmocka_unit_test(test_every_id_of_the_headers_has_a_name),
-        cmocka_unit_test(test_other_ids_have_none),
-        cmocka_unit_test(test_what_calls_start_is_told_by_their_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

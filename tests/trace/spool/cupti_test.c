@@ -5,9 +5,8 @@
 
 #include "trace/spool/cupti.h"
 
-static void test_sizes_that_the_spool_does_not_tell_are_those_of_its_version(void **state)
+UNIT_TEST(test_sizes_that_the_spool_does_not_tell_are_those_of_its_version)
 {
-    (void)state;
     struct spool_header header = {.cupti_version = 18};
     uint16_t sizes[SPOOL_CUPTI_KINDS];
     cupti_record_sizes(sizes, &header);
@@ -18,9 +17,8 @@ static void test_sizes_that_the_spool_does_not_tell_are_those_of_its_version(voi
     assert_int_equal(sizes[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL], 208);
 }
 
-static void test_sizes_that_the_spool_tells_count_more_unless_impossible(void **state)
+UNIT_TEST(test_sizes_that_the_spool_tells_count_more_unless_impossible)
 {
-    (void)state;
     struct spool_header header = {.cupti_version = 130001};
     uint16_t sizes[SPOOL_CUPTI_KINDS];
     header.record_bytes[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL] = 224;
@@ -36,9 +34,8 @@ static void decode(struct event *event, const void *record, uint32_t kind, uint3
     cupti_decode(event, &walk);
 }
 
-static void test_fields_beyond_a_short_record_are_zero_and_not_read(void **state)
+UNIT_TEST(test_fields_beyond_a_short_record_are_zero_and_not_read)
 {
-    (void)state;
     CUpti_ActivitySynchronization2 sync = {.kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
                                            .type = CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT,
                                            .streamId = 13,
@@ -56,9 +53,8 @@ static void test_fields_beyond_a_short_record_are_zero_and_not_read(void **state
     free(exact);
 }
 
-static void test_jit_operations_of_either_size(void **state)
+UNIT_TEST(test_jit_operations_of_either_size)
 {
-    (void)state;
     CUpti_ActivityJit2 jit = {.kind = CUPTI_ACTIVITY_KIND_JIT,
                               .jitEntryType = CUPTI_ACTIVITY_JIT_ENTRY_PTX_TO_CUBIN,
                               .jitOperationType = CUPTI_ACTIVITY_JIT_OPERATION_COMPILE,
@@ -86,9 +82,8 @@ static void test_jit_operations_of_either_size(void **state)
     free(exact);
 }
 
-static void test_no_record_is_read_beyond_its_bytes(void **state)
+UNIT_TEST(test_no_record_is_read_beyond_its_bytes)
 {
-    (void)state;
     for (uint32_t kind = 0; kind < SPOOL_CUPTI_KINDS; kind++) {
         for (uint32_t bytes = 8; bytes <= 256; bytes += 8) {
             void *record = calloc(1, bytes);
@@ -101,9 +96,8 @@ static void test_no_record_is_read_beyond_its_bytes(void **state)
     }
 }
 
-static void test_a_record_too_short_for_its_kind_tells_nothing(void **state)
+UNIT_TEST(test_a_record_too_short_for_its_kind_tells_nothing)
 {
-    (void)state;
     CUpti_ActivityKernel10 kernel = {.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, .correlationId = 4};
     struct event event;
     decode(&event, &kernel, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 64);
@@ -113,22 +107,9 @@ static void test_a_record_too_short_for_its_kind_tells_nothing(void **state)
     assert_int_equal(event.correlation, 4);
 }
 
-static void test_no_stream_is_the_same_number_for_all(void **state)
+UNIT_TEST(test_no_stream_is_the_same_number_for_all)
 {
-    (void)state;
     assert_int_equal((uint32_t)CUPTI_SYNCHRONIZATION_INVALID_VALUE, EVENT_NO_STREAM);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes_that_the_spool_does_not_tell_are_those_of_its_version),
-        cmocka_unit_test(test_sizes_that_the_spool_tells_count_more_unless_impossible),
-        cmocka_unit_test(test_fields_beyond_a_short_record_are_zero_and_not_read),
-        cmocka_unit_test(test_jit_operations_of_either_size),
-        cmocka_unit_test(test_no_record_is_read_beyond_its_bytes),
-        cmocka_unit_test(test_a_record_too_short_for_its_kind_tells_nothing),
-        cmocka_unit_test(test_no_stream_is_the_same_number_for_all),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -5,18 +5,16 @@
 
 #include "trace/spool/cuda_names.h"
 
-static void test_runtime_and_driver_have_number_spaces_of_their_own(void **state)
+UNIT_TEST(test_runtime_and_driver_have_number_spaces_of_their_own)
 {
-    (void)state;
     assert_string_equal(runtime_error_name(cudaErrorInvalidMemcpyDirection), "cudaErrorInvalidMemcpyDirection");
     assert_null(driver_error_name(cudaErrorInvalidMemcpyDirection));
     assert_string_equal(runtime_error_name(cudaErrorMemoryAllocation), "cudaErrorMemoryAllocation");
     assert_string_equal(driver_error_name(CUDA_ERROR_OUT_OF_MEMORY), "CUDA_ERROR_OUT_OF_MEMORY");
 }
 
-static void test_the_first_and_the_last_of_each_are_known(void **state)
+UNIT_TEST(test_the_first_and_the_last_of_each_are_known)
 {
-    (void)state;
     assert_string_equal(runtime_error_name(cudaErrorInvalidValue), "cudaErrorInvalidValue");
     assert_string_equal(runtime_error_name(cudaErrorUnknown), "cudaErrorUnknown");
     assert_string_equal(runtime_error_name(cudaErrorApiFailureBase), "cudaErrorApiFailureBase");
@@ -25,9 +23,8 @@ static void test_the_first_and_the_last_of_each_are_known(void **state)
     assert_string_equal(driver_error_name(CUDA_ERROR_UNKNOWN), "CUDA_ERROR_UNKNOWN");
 }
 
-static void test_success_and_numbers_of_no_error_have_no_name(void **state)
+UNIT_TEST(test_success_and_numbers_of_no_error_have_no_name)
 {
-    (void)state;
     for (int64_t number = -1; number <= INT64_C(1) << 33; number += INT64_C(1) << 33) {
         assert_null(runtime_error_name(number));
         assert_null(driver_error_name(number));
@@ -37,12 +34,4 @@ static void test_success_and_numbers_of_no_error_have_no_name(void **state)
     assert_null(driver_error_name(cudaErrorApiFailureBase));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_runtime_and_driver_have_number_spaces_of_their_own),
-        cmocka_unit_test(test_the_first_and_the_last_of_each_are_known),
-        cmocka_unit_test(test_success_and_numbers_of_no_error_have_no_name),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

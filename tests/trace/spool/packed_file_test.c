@@ -1,7 +1,7 @@
 #include "tests/trace/spool/spool_pair.h"
 
 #include "trace/spool/packing.h"
-#include "trace/spool/records.h"
+#include "trace/spool/cupti.h"
 #include "trace/spool/spool_file.h"
 
 enum { CALLS = 1000 };
@@ -52,9 +52,8 @@ static uint32_t first_correlation(const struct spool_file *file, size_t part, st
     return words[8];
 }
 
-static void what_was_drained_is_among_the_parts(void **state)
+UNIT_TEST_WITH(what_was_drained_is_among_the_parts, set_up, tear_down)
 {
-    (void)state;
     struct spool_file file;
     struct spool_scratch scratch = {0};
     FILE *packed = fopen(packed_path, "we");
@@ -85,9 +84,8 @@ static void what_was_drained_is_among_the_parts(void **state)
     spool_file_close(&file);
 }
 
-static void a_chunk_in_both_files_counts_once(void **state)
+UNIT_TEST_WITH(a_chunk_in_both_files_counts_once, set_up, tear_down)
 {
-    (void)state;
     static const enum spool_chunk_state states[] = {SPOOL_DONE, SPOOL_DRAINED};
     for (size_t i = 0; i < 2; i++) { /* the launcher died before, or after it was marked */
         struct spool_file file;
@@ -107,9 +105,8 @@ static void a_chunk_in_both_files_counts_once(void **state)
     }
 }
 
-static void a_last_entry_that_is_cut_is_in_the_spool(void **state)
+UNIT_TEST_WITH(a_last_entry_that_is_cut_is_in_the_spool, set_up, tear_down)
 {
-    (void)state;
     FILE *packed = fopen(packed_path, "we");
     make_spool_header(&spool)->drained = 1;
     put_chunk(1, 1000, SPOOL_DRAINED);
@@ -128,9 +125,8 @@ static void a_last_entry_that_is_cut_is_in_the_spool(void **state)
     }
 }
 
-static void what_is_in_neither_file_is_counted(void **state)
+UNIT_TEST_WITH(what_is_in_neither_file_is_counted, set_up, tear_down)
 {
-    (void)state;
     struct spool_file file;
     make_spool_header(&spool)->drained = 5;
     put_chunk(1, 1000, SPOOL_DRAINED); /* its room was not used again yet */
@@ -142,9 +138,8 @@ static void what_is_in_neither_file_is_counted(void **state)
     spool_file_close(&file);
 }
 
-static void what_does_not_become_smaller_stays_as_it_is(void **state)
+UNIT_TEST_WITH(what_does_not_become_smaller_stays_as_it_is, set_up, tear_down)
 {
-    (void)state;
     struct spool_file file;
     struct spool_scratch scratch = {0};
     FILE *packed = fopen(packed_path, "we");
@@ -169,9 +164,8 @@ static void what_does_not_become_smaller_stays_as_it_is(void **state)
     spool_file_close(&file);
 }
 
-static void entries_that_lie_end_the_list(void **state)
+UNIT_TEST_WITH(entries_that_lie_end_the_list, set_up, tear_down)
 {
-    (void)state;
     static const struct {
         size_t field;
         uint64_t value;
@@ -208,9 +202,8 @@ static void entries_that_lie_end_the_list(void **state)
     }
 }
 
-static void damaged_bytes_are_a_part_that_cannot_be_read(void **state)
+UNIT_TEST_WITH(damaged_bytes_are_a_part_that_cannot_be_read, set_up, tear_down)
 {
-    (void)state;
     struct spool_file file;
     struct spool_scratch scratch = {0};
     struct cupti_walk walk;
@@ -233,14 +226,4 @@ static void damaged_bytes_are_a_part_that_cannot_be_read(void **state)
     spool_file_close(&file);
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(what_was_drained_is_among_the_parts),          TEST(a_chunk_in_both_files_counts_once),
-        TEST(a_last_entry_that_is_cut_is_in_the_spool),     TEST(what_is_in_neither_file_is_counted),
-        TEST(what_does_not_become_smaller_stays_as_it_is),  TEST(entries_that_lie_end_the_list),
-        TEST(damaged_bytes_are_a_part_that_cannot_be_read),
-    };
-    return cmocka_run_group_tests_name("trace/spool/packed_file", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -4,7 +4,7 @@
 #include "tests/trace/spool/spool_pair.h"
 
 #include "trace/spool/packing.h"
-#include "trace/spool/records.h"
+#include "trace/spool/agent_records.h"
 #include "trace/spool/spool_file.h"
 
 enum { OWN_BYTES = 64000, OWN_WAITS = OWN_BYTES / (int)sizeof(struct spool_event_record) };
@@ -52,7 +52,7 @@ static bool is_own_chunk(const struct spool_part *part, uint64_t sequence)
 }
 
 /* What points there stays valid, in memory, in a file, and when pages were given back. */
-static void own_records_are_unpacked_when_the_spool_is_opened(void **state)
+UNIT_TEST_WITH(own_records_are_unpacked_when_the_spool_is_opened, set_up, tear_down)
 {
     enum { CHUNKS = 200 }; /* more than what is kept in memory */
     const char *directories[] = {NULL, *state, "/proc/nowhere"};
@@ -74,9 +74,8 @@ static void own_records_are_unpacked_when_the_spool_is_opened(void **state)
     }
 }
 
-static void own_records_that_are_damaged_are_counted_and_left_out(void **state)
+UNIT_TEST_WITH(own_records_that_are_damaged_are_counted_and_left_out, set_up, tear_down)
 {
-    (void)state;
     struct spool_file file;
     pack_own_chunks(2);
     FILE *packed = fopen(packed_path, "r+e");
@@ -93,12 +92,4 @@ static void own_records_that_are_damaged_are_counted_and_left_out(void **state)
     spool_file_close(&file);
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(own_records_are_unpacked_when_the_spool_is_opened),
-        TEST(own_records_that_are_damaged_are_counted_and_left_out),
-    };
-    return cmocka_run_group_tests_name("trace/spool/packed_own", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -8,9 +8,8 @@ enum { SIZE = 4096 };
 static uint16_t sizes[SPOOL_CUPTI_KINDS];
 static alignas(8) uint8_t records[SIZE], columns[COLUMNS_BYTES_MAX(SIZE)], again[SIZE];
 
-static int set_up(void **state)
+UNIT_FIXTURE(set_up)
 {
-    (void)state;
     memset(records, 0, sizeof(records));
     memset(sizes, 0, sizeof(sizes));
     sizes[5] = 40;
@@ -42,23 +41,20 @@ static void come_back(size_t size, const uint16_t *record_bytes)
     assert_memory_equal(records, again, size);
 }
 
-static void records_come_back_as_they_were(void **state)
+UNIT_TEST_WITH(records_come_back_as_they_were, set_up, NULL)
 {
-    (void)state;
     for (unsigned count = 0; count <= 40; count++)
         come_back(put_records(count), sizes);
 }
 
-static void what_does_not_vary_is_kept_once(void **state)
+UNIT_TEST_WITH(what_does_not_vary_is_kept_once, set_up, NULL)
 {
-    (void)state;
     size_t size = put_records(40);
     assert_true(columns_split(records, size, sizes, columns) < size / 3);
 }
 
-static void what_is_not_known_stays_as_it_is(void **state)
+UNIT_TEST_WITH(what_is_not_known_stays_as_it_is, set_up, NULL)
 {
-    (void)state;
     size_t size = put_records(6);
     for (size_t i = 0; i < 100; i++)
         records[size + i] = (uint8_t)(i * 37 + 99);
@@ -84,9 +80,8 @@ static size_t put_own(size_t at, uint16_t type, uint16_t flags, uint32_t words, 
     return at + 4 * words;
 }
 
-static void own_records_are_told_apart_by_type_flags_and_size(void **state)
+UNIT_TEST_WITH(own_records_are_told_apart_by_type_flags_and_size, set_up, NULL)
 {
-    (void)state;
     size_t size = 0;
     for (uint32_t i = 0; i < 60; i++)
         size = put_own(size, (uint16_t)(1 + i % 2), (uint16_t)(i % 3), 8 + 2 * (i % 5 == 0), i);
@@ -97,9 +92,8 @@ static void own_records_are_told_apart_by_type_flags_and_size(void **state)
     assert_int_equal(head->kinds, 2 * 3 * 2);
 }
 
-static void own_records_of_too_many_kinds_stay_as_they_are(void **state)
+UNIT_TEST_WITH(own_records_of_too_many_kinds_stay_as_they_are, set_up, NULL)
 {
-    (void)state;
     size_t size = 0;
     for (uint32_t i = 0; i < 100; i++)
         size = put_own(size, 1, (uint16_t)i, 6, i);
@@ -110,9 +104,8 @@ static void own_records_of_too_many_kinds_stay_as_they_are(void **state)
     assert_int_equal(head->kinds, COLUMNS_KINDS_MAX);
 }
 
-static void own_records_that_are_large_or_damaged_stay_as_they_are(void **state)
+UNIT_TEST_WITH(own_records_that_are_large_or_damaged_stay_as_they_are, set_up, NULL)
 {
-    (void)state;
     size_t first = put_own(0, 1, 0, 8, 1), size = put_own(first, 2, 0, COLUMNS_WORDS_MAX + 2, 2);
     come_back(put_own(size, 1, 0, 8, 3), NULL);
     for (uint32_t bytes = 0; bytes < 40; bytes++) { /* as it tells of itself */
@@ -123,9 +116,8 @@ static void own_records_that_are_large_or_damaged_stay_as_they_are(void **state)
     come_back(8, NULL);
 }
 
-static void damaged_columns_are_refused(void **state)
+UNIT_TEST_WITH(damaged_columns_are_refused, set_up, NULL)
 {
-    (void)state;
     size_t size = put_records(12), bytes = columns_split(records, size, sizes, columns);
     for (size_t cut = 0; cut < bytes; cut++)
         assert_false(columns_join(columns, cut, again, size));
@@ -153,16 +145,4 @@ static void damaged_columns_are_refused(void **state)
     assert_true(columns_join(columns, bytes, again, size));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(records_come_back_as_they_were, set_up),
-        cmocka_unit_test_setup(what_does_not_vary_is_kept_once, set_up),
-        cmocka_unit_test_setup(what_is_not_known_stays_as_it_is, set_up),
-        cmocka_unit_test_setup(own_records_are_told_apart_by_type_flags_and_size, set_up),
-        cmocka_unit_test_setup(own_records_of_too_many_kinds_stay_as_they_are, set_up),
-        cmocka_unit_test_setup(own_records_that_are_large_or_damaged_stay_as_they_are, set_up),
-        cmocka_unit_test_setup(damaged_columns_are_refused, set_up),
-    };
-    return cmocka_run_group_tests_name("trace/spool/packing", tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

@@ -2,7 +2,8 @@
 
 #include <stdalign.h>
 
-#include "trace/spool/records.h"
+#include "trace/spool/agent_records.h"
+#include "trace/spool/cupti.h"
 #include "common/spool_records.h"
 
 static uint16_t sizes[SPOOL_CUPTI_KINDS];
@@ -13,9 +14,8 @@ static struct spool_part part_of(size_t size, enum spool_chunk_state state)
     return (struct spool_part){.data = data, .size = size, .state = (uint16_t)state};
 }
 
-static int set_up(void **state)
+UNIT_FIXTURE(set_up)
 {
-    (void)state;
     memset(data, 0, sizeof(data));
     memset(sizes, 0, sizeof(sizes));
     sizes[5] = 40;
@@ -28,9 +28,8 @@ static void put_kind(size_t offset, uint32_t kind)
     memcpy(data + offset, &kind, sizeof(kind));
 }
 
-static void test_records_follow_one_another_by_the_size_of_their_kind(void **state)
+UNIT_TEST_WITH(test_records_follow_one_another_by_the_size_of_their_kind, set_up, NULL)
 {
-    (void)state;
     struct spool_part part = part_of(sizeof(data), SPOOL_IN_USE);
     struct cupti_walk walk;
     put_kind(0, 5);
@@ -47,9 +46,8 @@ static void test_records_follow_one_another_by_the_size_of_their_kind(void **sta
     assert_int_equal(walk.damaged, 0); /* kind 0 is the end of a chunk in use */
 }
 
-static void test_a_kind_of_unknown_size_ends_the_walk_and_is_counted(void **state)
+UNIT_TEST_WITH(test_a_kind_of_unknown_size_ends_the_walk_and_is_counted, set_up, NULL)
 {
-    (void)state;
     static const uint32_t kinds[] = {6, 63, 64, 0x7fffffff};
     for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
         struct spool_part part = part_of(sizeof(data), SPOOL_IN_USE);
@@ -64,9 +62,8 @@ static void test_a_kind_of_unknown_size_ends_the_walk_and_is_counted(void **stat
     }
 }
 
-static void test_nothing_may_be_left_of_a_chunk_that_is_done(void **state)
+UNIT_TEST_WITH(test_nothing_may_be_left_of_a_chunk_that_is_done, set_up, NULL)
 {
-    (void)state;
     struct spool_part part = part_of(48, SPOOL_DONE);
     struct cupti_walk walk;
     put_kind(0, 5);
@@ -76,9 +73,8 @@ static void test_nothing_may_be_left_of_a_chunk_that_is_done(void **state)
     assert_int_equal(walk.damaged, 1);
 }
 
-static void test_a_record_that_is_cut_is_not_given(void **state)
+UNIT_TEST_WITH(test_a_record_that_is_cut_is_not_given, set_up, NULL)
 {
-    (void)state;
     for (size_t size = 0; size < 40; size++) {
         struct spool_part part = part_of(size, SPOOL_IN_USE);
         struct cupti_walk walk;
@@ -99,9 +95,8 @@ static struct spool_note *put_note(size_t offset, uint32_t bytes, uint32_t lengt
     return note;
 }
 
-static void test_own_records_are_given_with_their_text(void **state)
+UNIT_TEST_WITH(test_own_records_are_given_with_their_text, set_up, NULL)
 {
-    (void)state;
     struct spool_part part = part_of(24, SPOOL_DONE);
     struct own_walk walk;
     put_note(0, 24, 3);
@@ -116,9 +111,8 @@ static void test_own_records_are_given_with_their_text(void **state)
     assert_memory_equal(walk.text, "abc", walk.length);
 }
 
-static void test_own_records_that_lie_are_left_out_and_the_next_is_found(void **state)
+UNIT_TEST_WITH(test_own_records_that_lie_are_left_out_and_the_next_is_found, set_up, NULL)
 {
-    (void)state;
     struct spool_part part = part_of(48, SPOOL_DONE);
     struct own_walk walk;
     put_note(0, 24, 5); /* the text does not fit */
@@ -133,9 +127,8 @@ static void test_own_records_that_lie_are_left_out_and_the_next_is_found(void **
     assert_int_equal(walk.damaged, 1);
 }
 
-static void test_every_type_of_record_is_known_and_none_is_read_beyond_its_size(void **state)
+UNIT_TEST_WITH(test_every_type_of_record_is_known_and_none_is_read_beyond_its_size, set_up, NULL)
 {
-    (void)state;
     static const uint32_t sizes_of[] = {0,
 #define SIZE(type, structure, holds) sizeof(struct structure),
                                         SPOOL_RECORD_TYPES(SIZE)
@@ -154,9 +147,8 @@ static void test_every_type_of_record_is_known_and_none_is_read_beyond_its_size(
     }
 }
 
-static void test_a_size_that_leads_nowhere_ends_the_walk(void **state)
+UNIT_TEST_WITH(test_a_size_that_leads_nowhere_ends_the_walk, set_up, NULL)
 {
-    (void)state;
     static const uint32_t lies[] = {0, 8, 20, 56, UINT32_MAX};
     for (size_t i = 0; i < sizeof(lies) / sizeof(*lies); i++) {
         struct spool_part part = part_of(48, SPOOL_DONE);
@@ -168,17 +160,4 @@ static void test_a_size_that_leads_nowhere_ends_the_walk(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_records_follow_one_another_by_the_size_of_their_kind, set_up),
-        cmocka_unit_test_setup(test_a_kind_of_unknown_size_ends_the_walk_and_is_counted, set_up),
-        cmocka_unit_test_setup(test_nothing_may_be_left_of_a_chunk_that_is_done, set_up),
-        cmocka_unit_test_setup(test_a_record_that_is_cut_is_not_given, set_up),
-        cmocka_unit_test_setup(test_own_records_are_given_with_their_text, set_up),
-        cmocka_unit_test_setup(test_own_records_that_lie_are_left_out_and_the_next_is_found, set_up),
-        cmocka_unit_test_setup(test_every_type_of_record_is_known_and_none_is_read_beyond_its_size, set_up),
-        cmocka_unit_test_setup(test_a_size_that_leads_nowhere_ends_the_walk, set_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN(NULL, NULL)

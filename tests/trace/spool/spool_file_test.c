@@ -5,7 +5,7 @@
 
 #include "common/log.h"
 #include "tests/trace/build/make_spool.h"
-#include "trace/spool/records.h"
+#include "trace/spool/agent_records.h"
 #include "trace/spool/spool_directory.h"
 #include "trace/spool/spool_file.h"
 

@@ -7,13 +7,13 @@
 #include "tests/unit.h"
 
 #include "tests/trace/build/make_spool.h"
-#include "trace/spool/packed_file.h"
+#include "trace/spool/spool_file.h"
 
 static char path[512], packed_path[512];
 static struct make_spool spool;
 
 /* *STATE is the directory, which is removed in the end. */
-static int set_up(void **state)
+UNIT_FIXTURE(set_up)
 {
     *state = (void *)unit_directory();
     snprintf(path, sizeof(path), "%s/1-0.spool", (const char *)*state);
@@ -22,7 +22,7 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
+UNIT_FIXTURE(tear_down)
 {
     make_spool_release(&spool);
     unit_remove(*state);

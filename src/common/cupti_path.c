@@ -1,0 +1,68 @@
+#include "common/cupti_path.h"
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+/* A folder's own link comes first: it is the version that belongs there. The others are for installations without
+ * development files, which have sonames alone. 11.8 is the oldest that works. */
+static const char *const names[] = {"libcupti.so", "libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8"};
+static const char *const sonames[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so"};
+
+struct search {
+    int (*try)(void *context, const char *path);
+    void *context;
+};
+
+/* FOLDER is LENGTH bytes long; SUFFIX goes on below it. */
+static int search_folder(const struct search *search, const char *folder, size_t length, const char *suffix)
+{
+    char path[PATH_MAX];
+    for (size_t i = 0; i < COUNT(names); i++) {
+        int size = snprintf(path, sizeof(path), "%.*s%s/%s", (int)length, folder, suffix, names[i]);
+        if (size < 0 || (size_t)size >= sizeof(path) || access(path, R_OK) != 0)
+            continue;
+        int result = search->try(search->context, path);
+        if (result)
+            return result;
+    }
+    return 0;
+}
+
+static int search_list(const struct search *search, const char *list)
+{
+    int result = 0;
+    for (size_t length; list && *list && !result; list += length + (list[length] != '\0')) {
+        length = strcspn(list, ":;");
+        if (length > 0)
+            result = search_folder(search, list, length, "");
+    }
+    return result;
+}
+
+static int search_toolkit(const struct search *search, const char *home)
+{
+    if (!home || !*home)
+        return 0;
+    int result = search_folder(search, home, strlen(home), "/lib64");
+    return result ? result : search_folder(search, home, strlen(home), "/extras/CUPTI/lib64");
+}
+
+int cupti_path_each(const char *preferred, int (*try)(void *context, const char *path), void *context)
+{
+    struct search search = {.try = try, .context = context};
+    int result = preferred && *preferred ? try(context, preferred) : 0;
+    if (!result)
+        result = search_list(&search, getenv("LD_LIBRARY_PATH"));
+    const char *homes[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda"};
+    for (size_t i = 0; !result && i < COUNT(homes); i++)
+        result = search_toolkit(&search, homes[i]);
+    for (size_t i = 0; !result && i < COUNT(sonames); i++)
+        result = try(context, sonames[i]);
+    return result;
+}

@@ -1,0 +1,87 @@
+#include "common/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/statvfs.h>
+
+#define HUGE_PAGE ((size_t)2 * 1024 * 1024)
+
+void *huge_page_alloc(size_t size)
+{
+    void *memory = NULL;
+    if (size < HUGE_PAGE)
+        return malloc(size);
+    if (posix_memalign(&memory, HUGE_PAGE, size) != 0)
+        return NULL;
+    madvise(memory, size / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE); /* small pages do as well */
+    return memory;
+}
+
+bool file_read_at(int fd, void *bytes, size_t size, uint64_t offset)
+{
+    for (size_t done = 0; done < size;) {
+        ssize_t got = pread(fd, (char *)bytes + done, size - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got == 0)
+            errno = 0;
+        if (got <= 0)
+            return false;
+        done += (size_t)got;
+    }
+    return true;
+}
+
+bool file_write_at(int fd, const void *bytes, size_t size, uint64_t offset)
+{
+    for (size_t done = 0; done < size;) {
+        ssize_t written = pwrite(fd, (const char *)bytes + done, size - done, (off_t)(offset + done));
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return false;
+        done += (size_t)written;
+    }
+    return true;
+}
+
+const char *temporary_directory(void)
+{
+    const char *directory = getenv("TMPDIR");
+    return directory && *directory ? directory : "/tmp";
+}
+
+/* Some file systems have no O_TMPFILE. */
+int temporary_file_open(const char *directory)
+{
+    char path[4096];
+    int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
+    int length = fd >= 0 ? -1 : snprintf(path, sizeof(path), "%s/.index.XXXXXX", directory);
+    if (length > 0 && (size_t)length < sizeof(path)) {
+        fd = mkostemp(path, O_CLOEXEC);
+        if (fd >= 0)
+            unlink(path);
+    }
+    return fd;
+}
+
+int temporary_file_grow(int fd, uint64_t from, uint64_t bytes)
+{
+    return fallocate(fd, 0, (off_t)from, (off_t)bytes) == 0 ? 0 : -1;
+}
+
+#define LEFT_FREE_MAX ((uint64_t)128 << 20)
+#define LEFT_FREE_PART 20u
+
+bool disk_has_space(int fd, uint64_t bytes)
+{
+    struct statvfs disk;
+    if (fstatvfs(fd, &disk) != 0 || disk.f_blocks == 0)
+        return true;
+    uint64_t left = (uint64_t)disk.f_blocks * disk.f_frsize / LEFT_FREE_PART;
+    left = left < LEFT_FREE_MAX ? left : LEFT_FREE_MAX;
+    return (uint64_t)disk.f_bavail * disk.f_frsize >= left + bytes;
+}

@@ -1,0 +1,43 @@
+/*
+ * Pages of memory, and files that stand in for memory.
+ */
+#ifndef GPUTRACE_COMMON_MEMORY_H
+#define GPUTRACE_COMMON_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h>
+
+/* The bytes of a page, a power of two: 4 KiB on most machines, up to 64 KiB on others. What is mapped must begin at a
+ * multiple of it in the file. Async-signal-safe. */
+static inline size_t page_bytes(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* SIZE bytes that are used from end to end, to be freed with free(); NULL: no memory. They lie in huge pages where the
+ * system has them: the first touch of each small page takes a microsecond. */
+void *huge_page_alloc(size_t size);
+
+/* Read or write SIZE bytes at OFFSET of FD, in as many calls as it takes. False: an error (errno), or the file ends
+ * before (errno is 0). */
+bool file_read_at(int fd, void *bytes, size_t size, uint64_t offset);
+bool file_write_at(int fd, const void *bytes, size_t size, uint64_t offset);
+
+/* Where temporary files lie: $TMPDIR or /tmp. */
+const char *temporary_directory(void);
+
+/* Makes an empty file without a name on the disk of DIRECTORY. It is gone when it is closed, however the process ends.
+ * Returns its descriptor, or -1. */
+int temporary_file_open(const char *directory);
+
+/* Reserves BYTES on the disk at FROM: a page of a mapped file for which the disk has no space is a SIGBUS. Returns 0,
+ * or -1. */
+int temporary_file_grow(int fd, uint64_t from, uint64_t bytes);
+
+/* Whether the file FD may grow by BYTES. The agent and the launcher leave a twentieth of the disk, at most 128 MiB,
+ * for the program, which may write to it too. True also where the disk does not report its size. */
+bool disk_has_space(int fd, uint64_t bytes);
+
+#endif

@@ -1,0 +1,105 @@
+/*
+ * Sorts any number of small records in bounded memory. Sorted runs that do not fit into the budget lie in a temporary
+ * file; where none can be made or the disk is full, they stay in memory.
+ *
+ *     sorter_init(&sorter, &room, sizeof(struct thing), compare);
+ *     sorter_add() …, sorter_ready(), then as often as wanted:
+ *     sorter_walk_begin(&walk, &sorter); while ((thing = sorter_next(&walk))) …; status = sorter_walk_end(&walk);
+ *
+ * Records that compare equal come in any order, the same each time.
+ */
+#ifndef GPUTRACE_COMMON_SORTER_H
+#define GPUTRACE_COMMON_SORTER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "common/array.h"
+#include "common/memory.h"
+
+/* Bytes of records in memory of all sorters of a report, beyond the runs that are being added to. */
+#define SORTER_ROOM ((size_t)80 * 1024 * 1024)
+/* Bytes of records that are sorted at a time. */
+#define SORTER_RUN ((size_t)4 * 1024 * 1024)
+
+/* The memory that several sorters share, also those of several threads. */
+struct sorter_room {
+    atomic_size_t left;    /* bytes */
+    size_t run;            /* of each run; at least one record */
+    const char *directory; /* of temporary files; NULL: temporary_directory() */
+};
+
+static inline struct sorter_room sorter_room_usual(void)
+{
+    return (struct sorter_room){.left = SORTER_ROOM, .run = SORTER_RUN};
+}
+
+typedef int (*sorter_compare)(const void *left, const void *right);
+
+struct sorter {
+    size_t record_bytes;
+    sorter_compare compare;
+    struct sorter_room *room;
+    uint64_t count; /* of all records */
+    char *filling;  /* the run that is being added to; NULL: none */
+    size_t filled;  /* bytes in it … */
+    size_t most;    /* … of these */
+    ARRAY(struct sorter_run) runs;
+    char *greatest;  /* the last record of the last run */
+    bool disordered; /* a run begins before the end of the one before it */
+    int fd;          /* of the temporary file; -1: none */
+    uint64_t end;    /* bytes in it */
+    bool no_file;    /* none can be made, or the disk is full */
+};
+
+struct sorter_run {
+    char *held;      /* the records; NULL: they are in the file */
+    size_t room;     /* bytes of the budget that it takes */
+    uint64_t offset; /* in the file */
+    size_t count;
+};
+
+/* ROOM is the caller's and outlives the sorter. */
+void sorter_init(struct sorter *sorter, struct sorter_room *room, size_t record_bytes, sorter_compare compare);
+void sorter_release(struct sorter *sorter);
+
+/* Begins a run when the last one is full. Returns 0, or -1: no memory. */
+int sorter_make_room(struct sorter *sorter);
+
+/* Adds the record that RECORD points to. Returns 0, or -1: no memory. */
+#define sorter_add(sorter, record) sorter_add_bytes(sorter, record, sizeof(*(record)))
+static inline int sorter_add_bytes(struct sorter *sorter, const void *record, size_t size)
+{
+    if (sorter->filled == sorter->most && sorter_make_room(sorter) < 0)
+        return -1;
+    memcpy(sorter->filling + sorter->filled, record, size);
+    sorter->filled += size;
+    sorter->count++;
+    return 0;
+}
+
+/* After the last record, before the first walk: 0, or -1: no memory. */
+int sorter_ready(struct sorter *sorter);
+
+/* A walk over the records. Several walks may go on at a time, in one thread or several. */
+struct sorter_walk {
+    const struct sorter *sorter;
+    struct sorter_cursor *cursors; /* those of runs that are not at their end are a heap */
+    size_t count;
+    size_t next; /* the first run that is not begun: runs in order are read one after another */
+    bool started;
+    int status;
+};
+
+void sorter_walk_begin(struct sorter_walk *walk, const struct sorter *sorter);
+
+/* The next record, valid until the next call; NULL: there is none. */
+const void *sorter_next(struct sorter_walk *walk);
+
+/* Returns 0, or -1: no memory, or, after warning(), records could not be read back. */
+int sorter_walk_end(struct sorter_walk *walk);
+
+#endif

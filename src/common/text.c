@@ -1,0 +1,203 @@
+#include "common/text.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static size_t size_by_first_byte(unsigned char first)
+{
+    if (first < 0x80)
+        return 1;
+    if (first >= 0xc2 && first <= 0xdf)
+        return 2;
+    if (first >= 0xe0 && first <= 0xef)
+        return 3;
+    if (first >= 0xf0 && first <= 0xf4)
+        return 4;
+    return 0;
+}
+
+/* The second byte's range depends on the first: it keeps out overlong forms, surrogates and beyond U+10FFFF. */
+static int second_fits(unsigned char first, unsigned char second)
+{
+    switch (first) {
+    case 0xe0: return second >= 0xa0 && second <= 0xbf;
+    case 0xed: return second >= 0x80 && second <= 0x9f;
+    case 0xf0: return second >= 0x90 && second <= 0xbf;
+    case 0xf4: return second >= 0x80 && second <= 0x8f;
+    default: return second >= 0x80 && second <= 0xbf;
+    }
+}
+
+size_t utf8_size(const char *text, size_t length)
+{
+    const unsigned char *byte = (const unsigned char *)text;
+    size_t size = length ? size_by_first_byte(byte[0]) : 0;
+    if (size > length)
+        return 0;
+    if (size >= 2 && !second_fits(byte[0], byte[1]))
+        return 0;
+    for (size_t i = 2; i < size; i++)
+        if ((byte[i] & 0xc0) != 0x80)
+            return 0;
+    return size;
+}
+
+static size_t encode(char out[4], uint32_t c)
+{
+    if (c < 0x80) {
+        out[0] = (char)c;
+        return 1;
+    }
+    if (c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff)) {
+        memcpy(out, UTF8_REPLACEMENT, 3);
+        return 3;
+    }
+    size_t size = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    static const unsigned char lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
+    for (size_t i = size - 1; i > 0; i--, c >>= 6)
+        out[i] = (char)(0x80 | (c & 0x3f));
+    out[0] = (char)(lead[size] | c);
+    return size;
+}
+
+size_t utf8_from_wide(char *out, size_t room, const wchar_t *text)
+{
+    size_t used = 0;
+    for (; *text; text++) {
+        char character[4];
+        size_t size = encode(character, (uint32_t)*text);
+        if (size > room - used)
+            break;
+        memcpy(out + used, character, size);
+        used += size;
+    }
+    return used;
+}
+
+/* The character at UNITS[*AT], which moves on: two halves of UTF-16 are one. */
+static uint32_t unit_character(const char *units, size_t count, size_t width, size_t *at)
+{
+    uint32_t first = 0, second = 0;
+    memcpy(&first, units + *at * width, width);
+    ++*at;
+    if (width != 2 || first < 0xd800 || first > 0xdbff || *at == count)
+        return first;
+    memcpy(&second, units + *at * width, width);
+    if (second < 0xdc00 || second > 0xdfff)
+        return first;
+    ++*at;
+    return 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00);
+}
+
+size_t utf8_from_units(char *out, size_t room, const void *units, size_t count, size_t width)
+{
+    size_t used = 0;
+    for (size_t at = 0; at < count;) {
+        char character[4];
+        size_t size = encode(character, unit_character(units, count, width, &at));
+        if (size > room - used)
+            break;
+        memcpy(out + used, character, size);
+        used += size;
+    }
+    return used;
+}
+
+static uint32_t code_point(const char *text, size_t size)
+{
+    static const unsigned char masks[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+    uint32_t code = (unsigned char)text[0] & masks[size];
+    for (size_t i = 1; i < size; i++)
+        code = code << 6 | ((unsigned char)text[i] & 0x3f);
+    return code;
+}
+
+static bool is_control(uint32_t code)
+{
+    return code < 0x20 || (code >= 0x7f && code < 0xa0);
+}
+
+static bool turns_direction(uint32_t code)
+{
+    return (code >= 0x200e && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
+           (code >= 0x2066 && code <= 0x2069);
+}
+
+static int escape(char out[UTF8_VISIBLE_BYTES], uint32_t code)
+{
+    switch (code) {
+    case '\n': return snprintf(out, UTF8_VISIBLE_BYTES, "\\n");
+    case '\r': return snprintf(out, UTF8_VISIBLE_BYTES, "\\r");
+    case '\t': return snprintf(out, UTF8_VISIBLE_BYTES, "\\t");
+    default: return snprintf(out, UTF8_VISIBLE_BYTES, code > 0xff ? "\\u%04x" : "\\x%02x", code);
+    }
+}
+
+size_t utf8_visible(char out[UTF8_VISIBLE_BYTES], const char *text, size_t length, size_t *size)
+{
+    *size = utf8_size(text, length);
+    uint32_t code = *size ? code_point(text, *size) : 0;
+    if (*size == 0) {
+        *size = 1;
+        memcpy(out, UTF8_REPLACEMENT, strlen(UTF8_REPLACEMENT));
+        return strlen(UTF8_REPLACEMENT);
+    }
+    if (is_control(code) || turns_direction(code))
+        return (size_t)escape(out, code);
+    memcpy(out, text, *size);
+    return *size;
+}
+
+#define LONGEST 64
+
+static size_t least(size_t a, size_t b, size_t c)
+{
+    size_t ab = a < b ? a : b;
+    return ab < c ? ab : c;
+}
+
+static bool same(char a, char b)
+{
+    return tolower((unsigned char)a) == tolower((unsigned char)b);
+}
+
+/* Insertions, removals, replacements and swaps of neighbours that lead from A to B, by rows of the usual matrix. */
+static size_t edit_distance(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+    size_t rows[3][LONGEST + 1];
+    for (size_t j = 0; j <= b_length; j++)
+        rows[0][j] = j;
+    for (size_t i = 1; i <= a_length; i++) {
+        size_t *row = rows[i % 3];
+        const size_t *above = rows[(i + 2) % 3], *second = rows[(i + 1) % 3];
+        row[0] = i;
+        for (size_t j = 1; j <= b_length; j++) {
+            row[j] = least(above[j] + 1, row[j - 1] + 1, above[j - 1] + !same(a[i - 1], b[j - 1]));
+            bool swapped = i > 1 && j > 1 && same(a[i - 1], b[j - 2]) && same(a[i - 2], b[j - 1]);
+            if (swapped && second[j - 2] + 1 < row[j])
+                row[j] = second[j - 2] + 1;
+        }
+    }
+    return rows[a_length % 3][b_length];
+}
+
+struct suggestion suggestion_for(const char *given, size_t length)
+{
+    return (struct suggestion){.given = given, .length = length, .distance = length / 3 + 2};
+}
+
+bool suggestion_consider(struct suggestion *suggestion, const char *word)
+{
+    size_t length = strlen(word);
+    if (length > LONGEST || suggestion->length > LONGEST)
+        return false;
+    size_t distance = edit_distance(suggestion->given, suggestion->length, word, length);
+    size_t longer = length > suggestion->length ? length : suggestion->length;
+    if (distance >= suggestion->distance || distance >= length || 2 * distance >= longer)
+        return false;
+    suggestion->word = word;
+    suggestion->distance = distance;
+    return true;
+}

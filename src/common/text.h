@@ -1,0 +1,46 @@
+/*
+ * Text: UTF-8, and the known word nearest to an unknown one.
+ */
+#ifndef GPUTRACE_COMMON_TEXT_H
+#define GPUTRACE_COMMON_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <wchar.h>
+
+/* U+FFFD, in place of bytes that are not a character. */
+#define UTF8_REPLACEMENT "\xef\xbf\xbd"
+
+/* Bytes of the character at TEXT, 1 to 4; 0 when the bytes there are not valid UTF-8 (overlong, surrogate, cut). */
+size_t utf8_size(const char *text, size_t length);
+
+/* Writes the first character of TEXT (LENGTH bytes, at least one) in a form that is safe on a terminal: \n, \t or \x1b
+ * for control characters, \u202e for those that turn the direction of text, U+FFFD for a byte that is not UTF-8. *SIZE
+ * becomes the bytes of TEXT that it takes. Returns the bytes written. */
+#define UTF8_VISIBLE_BYTES 8
+size_t utf8_visible(char out[UTF8_VISIBLE_BYTES], const char *text, size_t length, size_t *size);
+
+/* Writes the wide string (UTF-32 here) as UTF-8 into ROOM bytes, without a final NUL, cut between characters.
+ * Returns the bytes written. No allocation, no locale. */
+size_t utf8_from_wide(char *out, size_t room, const wchar_t *text);
+
+/* The same of COUNT units of WIDTH bytes: 2 UTF-16, 4 UTF-32, as the machine has them; they need not be aligned. */
+size_t utf8_from_units(char *out, size_t room, const void *units, size_t count, size_t width);
+
+/* "Did you mean …?" */
+struct suggestion {
+    const char *given;
+    size_t length;
+    const char *word; /* the nearest word so far; NULL while none is near enough */
+    size_t distance;  /* of it */
+};
+
+/* Starts a search for GIVEN (LENGTH bytes, kept by pointer). */
+struct suggestion suggestion_for(const char *given, size_t length);
+
+/* Takes WORD, and returns true, when it is nearer than the words before, and near enough to be a typing error. Upper
+ * and lower case are the same. */
+bool suggestion_consider(struct suggestion *suggestion, const char *word);
+
+#endif

@@ -1,0 +1,70 @@
+/*
+ * Items by a key, sorting, and searches in sorted items.
+ */
+#ifndef GPUTRACE_TRACE_BUILD_LOOKUP_H
+#define GPUTRACE_TRACE_BUILD_LOOKUP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/array.h"
+#include "common/map.h"
+
+/* MAP leads from a key to index + 1 in ARRAY. Returns the item of KEY; NULL: there is none. */
+#define FIND_ITEM(array, map, key)                              \
+    ({                                                          \
+        const uint64_t *index_ = map_get((map), (key));         \
+        index_ &&*index_ ? &(array)->items[*index_ - 1] : NULL; \
+    })
+
+/* The same; an item that is new is added, all zero. NULL: no memory. */
+#define PUT_ITEM(array, map, key)                               \
+    ({                                                          \
+        uint64_t *index_ = map_put((map), (key), NULL);         \
+        if (index_ && *index_ == 0 && array_push(array))        \
+            *index_ = (array)->count;                           \
+        index_ &&*index_ ? &(array)->items[*index_ - 1] : NULL; \
+    })
+
+/* For qsort(): what is smaller comes first. Chains as ORDER(a->x, b->x) ?: ORDER(a->y, b->y). */
+#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
+
+/* How many of COUNT items come before the place that is sought: the expression BEFORE says it of item I. */
+#define COUNT_BEFORE(count, i, before) COUNT_BEFORE_BETWEEN(0, count, i, before)
+
+/* The same, where PLACE is what the last search found and the next place is near: steps away from it grow. */
+#define COUNT_BEFORE_NEAR(place, count, i, before)                                                    \
+    ({                                                                                                \
+        size_t count_ = (count), from_ = (place) < count_ ? (place) : count_, to_ = from_, step_ = 1; \
+        for (; from_ > 0; step_ *= 2) {                                                               \
+            size_t i = from_ - 1;                                                                     \
+            if (before)                                                                               \
+                break;                                                                                \
+            to_ = i;                                                                                  \
+            from_ = from_ > step_ ? from_ - step_ : 0;                                                \
+        }                                                                                             \
+        for (; to_ < count_; step_ *= 2) {                                                            \
+            size_t i = to_;                                                                           \
+            if (!(before))                                                                            \
+                break;                                                                                \
+            from_ = i + 1;                                                                            \
+            to_ = count_ - i > step_ ? i + step_ : count_;                                            \
+        }                                                                                             \
+        COUNT_BEFORE_BETWEEN(from_, to_, i, before);                                                  \
+    })
+
+/* Items before LOW come before the place, and those from HIGH on do not. */
+#define COUNT_BEFORE_BETWEEN(low, high, i, before) \
+    ({                                             \
+        size_t low_ = (low), high_ = (high);       \
+        while (low_ < high_) {                     \
+            size_t i = low_ + (high_ - low_) / 2;  \
+            if (before)                            \
+                low_ = i + 1;                      \
+            else                                   \
+                high_ = i;                         \
+        }                                          \
+        low_;                                      \
+    })
+
+#endif
