@@ -1,9 +1,9 @@
 /*
  * callbacks.h: be called when a CUDA program does something.
  *
- * gputrace hears of events, streams, memory, launches, copies, graphs, modules, NVTX ranges and compilation, whichever
- * of CUDA's many functions the program used, and calls whoever registered for that kind of thing, once for each
- * operation. Two sorts of code register:
+ * gputrace reports events, streams, memory, launches, copies, graphs, modules, NVTX ranges and compilation to every
+ * callback that is registered for that kind, once for each operation, whichever of CUDA's functions the program used.
+ * Callbacks are registered by
  *
  *   a plugin, a shared library that the user names: gputrace run --plugin ./mine.so[,key=value…] ./program
  *
@@ -22,40 +22,41 @@
  *       }
  *       GPUTRACE_PLUGIN("mine", start);
  *
- *   the program itself, which asks gputrace_own_host() for its host and gets NULL when it does not run under gputrace.
+ *   the program itself: gputrace_own_host() returns its host, or NULL when the program does not run under gputrace.
  *
  * Everything is in this header: there is nothing to link, and no other header of CUDA's or gputrace's is needed.
  *
- * CALLBACKS. For each KIND of GPUTRACE_KINDS there are a struct gputrace_KIND with what happened, the type of its
- * callbacks gputrace_KIND_fn, and gputrace_KIND_register(). A callback runs on the thread that did the thing, after it
- * was done or failed and before the program goes on; callbacks of a kind run in the order in which they were
- * registered. What it is given is valid during the call alone. The same function may be registered more than once, with
- * the same or with different data, and is then called as often. Callbacks of one kind run at the same time on several
- * threads.
+ * CALLBACKS. For each KIND of GPUTRACE_KINDS there are a struct gputrace_KIND that describes what happened, the type of
+ * its callbacks gputrace_KIND_fn, and gputrace_KIND_register(). A callback runs on the thread that did the operation,
+ * after the operation was done or failed and before the program continues. Callbacks of a kind run in the order in
+ * which they were registered. Their argument is valid during the call alone. The same function may be registered more
+ * than once, with the same or with different data, and is then called as often. Callbacks of one kind run at the same
+ * time on several threads.
  *
- * Registering and removing may be done at any time, from any thread, also from inside a callback; dispatch takes no
- * lock. A callback that was removed is not called by operations that begin afterwards; on other threads a call that had
- * begun may still be going on, and gputrace_synchronize() waits for those. A kind that nobody registered for costs
- * nothing: CUPTI is not asked for it.
+ * Callbacks may be registered and removed at any time, from any thread, also from inside a callback; dispatch takes no
+ * lock. A removed callback is not called for operations that begin afterwards. A call that had begun on another thread
+ * may still be going on: gputrace_synchronize() waits for those. A kind without callbacks costs nothing: CUPTI is not
+ * asked for it.
  *
- * A callback may call CUDA and NVTX. What it does there is neither traced nor told to callbacks. It must not throw, not
- * leave by longjmp(), and not wait for another thread that calls CUDA. After an operation failed, `call.result` holds
- * the CUresult: what failed was not done. Calls that the CUDA runtime refuses by itself, before it asks the driver, and
- * those that the driver refuses before CUPTI hears of them (to wait for the event NULL, or ask for it) are not told
- * here; the trace has the former, as calls with an error.
+ * A callback may call CUDA and NVTX. Those calls are neither traced nor reported to callbacks. A callback must not
+ * throw, not leave by longjmp(), and not wait for another thread that calls CUDA. `call.result` holds the CUresult: an
+ * operation that failed was not done. Two sorts of calls are not reported: those that the CUDA runtime refuses itself,
+ * before it calls the driver, and those that the driver refuses before CUPTI sees them (to wait for the event NULL, or
+ * query it). The trace has the former, as calls with an error.
  *
  * COMPILATION. A phase is a time in which CUDA prepares code: it loads a module, compiles PTX, links, loads a function
- * at its first use, captures or instantiates a graph. Each is told when it starts and when it ends; and beside that
- * `compilation_start` is told when the number of phases that are going on leaves zero, `compilation_end` when it is
- * back at zero. These two never overlap: they are told under a lock, one after the other. A phase ends for certain: one
- * whose end never comes is ended when its thread ends or its context is destroyed, and says so.
+ * at its first use, captures or instantiates a graph. The start and the end of each phase are reported. Besides,
+ * `compilation_start` is reported when the number of phases that are going on leaves zero, and `compilation_end` when
+ * it is back at zero. These two never overlap: they are reported under a lock, one after the other. Every phase ends:
+ * if its own end never comes, it ends with its thread or its context, and `ending` says so.
  *
- * VERSIONS. As long as GPUTRACE_CALLBACKS_VERSION stays, plugins and gputraces of different dates work together. A
- * struct that may grow grows at its end and has its size: struct gputrace_KIND in `call.size`, a host and a plugin in
- * `size`. The size is that of whoever filled the struct in. Members of the first edition are always there; before a
- * callback reads a member that was added later, it asks GPUTRACE_HAS(what, member). New kinds come last, and to
- * register for a kind that the running gputrace does not know gives 0. Structs without a size do not change. A plugin
- * that was built for another version is not loaded, and the user is told.
+ * VERSIONS. As long as GPUTRACE_CALLBACKS_VERSION stays, a plugin works with an earlier and with a later gputrace.
+ *   - Structs grow at their end. A struct that may grow holds its size: struct gputrace_KIND in `call.size`, a host and
+ * a plugin in `size`. It is the size that the side knows which filled in the struct.
+ *   - GPUTRACE_HAS(what, member) is true if the running gputrace filled in that member. Members of the first edition
+ * need no such check. Structs without a size do not change.
+ *   - New kinds come last. To register for a kind that the running gputrace does not know returns 0.
+ * A plugin that was built for another version is not loaded, and gputrace prints a warning.
  *
  * C99 and later, C++11 and later; GCC or Clang; Linux. See gputrace-callbacks(3).
  */
@@ -99,7 +100,7 @@ struct CUgraphExec_st;
     X(device_synchronization)    /* the thread waited for a device (context) */                        \
     X(memory_allocation)         /* memory of any sort was allocated, or host memory registered */     \
     X(memory_deallocation)       /* memory was freed, or host memory unregistered */                   \
-    X(memory_allocation_failure) /* memory was asked for in vain */                                    \
+    X(memory_allocation_failure) /* an allocation failed */                                            \
     X(memory_mapping)            /* virtual addresses got memory: cuMemMap */                          \
     X(memory_unmapping)          /* … and lost it: cuMemUnmap */                                     \
     X(memory_access)             /* the program declared an access: gputrace_access() */               \
@@ -121,15 +122,15 @@ struct CUgraphExec_st;
     X(nvtx_pop)                  /* … and ends */                                                    \
     X(nvtx_start)                /* NVTX: a range of the process begins */                             \
     X(nvtx_end)                  /* … and ends */                                                    \
-    X(nvtx_mark)                 /* NVTX: a moment */                                                  \
+    X(nvtx_mark)                 /* NVTX: a mark */                                                    \
     X(profiler)                  /* cuProfilerStart, cuProfilerStop */                                 \
     X(compilation_start)         /* the first of the phases going on starts */                         \
     X(compilation_end)           /* the last one has ended */                                          \
     X(compilation_phase_start)   /* a phase starts */                                                  \
     X(compilation_phase_end)     /* a phase has ended */                                               \
-    X(jit)                       /* CUPTI's record of a compilation of PTX, told a little later */     \
+    X(jit)                       /* CUPTI's record of a compilation of PTX, a little later */          \
     X(process_fork)              /* this process is a fork of the one that registered */               \
-    X(process_end)               /* the process exits: the last callback, not told when it is killed */
+    X(process_end)               /* the process exits: the last callback, none when it is killed */
 
 enum gputrace_kind {
 #define GPUTRACE_KIND(name) GPUTRACE_KIND_##name,
@@ -195,8 +196,8 @@ struct gputrace_event_synchronization {
     struct CUevent_st *event;
 };
 
-/* `call.result` 0: all the event stood for is done; 600 (CUDA_ERROR_NOT_READY): not yet, which is no failure.
- * cuEventElapsedTime that succeeds tells that both its events are done: it is told as a query of each. */
+/* `call.result` 0: all the event stood for is done; 600 (CUDA_ERROR_NOT_READY): not yet, which is not a failure. A
+ * cuEventElapsedTime() that succeeds shows that both its events are done: it is reported as a query of each. */
 struct gputrace_event_query {
     struct gputrace_call call;
     struct CUevent_st *event;
@@ -250,7 +251,7 @@ struct gputrace_profiler {
 /* --- memory --- */
 
 enum gputrace_memory_kind {
-    GPUTRACE_MEMORY_UNKNOWN = 0, /* of a deallocation whose function does not tell: the allocation's kind counts */
+    GPUTRACE_MEMORY_UNKNOWN = 0, /* of a deallocation by a function for several kinds: the allocation's kind counts */
     GPUTRACE_MEMORY_DEVICE = 1,
     GPUTRACE_MEMORY_PINNED = 2, /* host memory that CUDA allocated */
     GPUTRACE_MEMORY_MANAGED = 3,
@@ -270,7 +271,7 @@ struct gputrace_memory_allocation {
     uint32_t kind;              /* enum gputrace_memory_kind */
 };
 
-/* Freeing NULL does nothing and is not told. With call.result other than 0 the memory is as before. */
+/* Freeing NULL does nothing and is not reported. With call.result other than 0 the memory is as before. */
 struct gputrace_memory_deallocation {
     struct gputrace_call call;
     uint64_t address;
@@ -311,8 +312,8 @@ enum gputrace_access_mode {
     GPUTRACE_ACCESS_READ_WRITE = 3,
 };
 
-/* The program said that its next work in the stream uses memory so: gputrace_access() of gputrace.h. It is no call of
- * CUDA's; `call` has the context that is current on the thread, if there is one. */
+/* The program declared that its next work in the stream uses memory so: gputrace_access() of gputrace.h. It is not a
+ * call of CUDA's; `call` has the context that is current on the thread, if there is one. */
 struct gputrace_memory_access {
     struct gputrace_call call;
     uint64_t address;
@@ -354,7 +355,7 @@ struct gputrace_memcpy {
     struct CUstream_st *stream; /* NULL for functions that take none: they work in the default stream */
     uint32_t stream_given;      /* 1: the function takes a stream; it does not wait for the copy */
     uint32_t per_thread;        /* 1: its default stream is the thread's own */
-    uint32_t index, count;      /* of the copies of one call: a batch is told as `count` copies */
+    uint32_t index, count;      /* of the copies of one call: a batch is reported as `count` copies */
     /* What the function says of its sides: 'H' host, 'D' device, 'A' array, '?' to be found out from the address. */
     char target_side, source_side;
 };
@@ -496,7 +497,7 @@ enum gputrace_jit_operation {
     GPUTRACE_JIT_COMPILE = 3,
 };
 
-/* Told by a thread of gputrace's when CUPTI hands over its record, up to a flush interval after it happened. */
+/* Reported by a thread of gputrace's when CUPTI delivers its record, up to a flush interval after it happened. */
 struct gputrace_jit {
     struct gputrace_call call; /* correlation: of the call that needed it; start and end are CUPTI's */
     uint64_t cache_bytes;      /* the most the cache may hold */
@@ -515,9 +516,9 @@ struct gputrace_text {
 };
 
 struct gputrace_nvtx {
-    struct gputrace_call call; /* the context is not told; start is end */
+    struct gputrace_call call; /* without a context; start is end */
     uint64_t range;            /* of start and end: the number that belongs to both */
-    uint64_t payload;          /* bits of the value; of type 7 a number: the payloads themselves are not told */
+    uint64_t payload;          /* bits of the value; of type 7 a number without its payloads */
     uint32_t domain;           /* gputrace's number of it; 0: the default one */
     uint32_t category;
     uint32_t color;
@@ -584,7 +585,7 @@ struct gputrace_host {
 /* A callback's registration: a number, never 0. */
 typedef uint64_t gputrace_registration;
 
-/* gputrace_KIND_register(host, call, data): CALL(DATA, what happened) from now on. Gives the registration, or 0: no
+/* gputrace_KIND_register(host, call, data): CALL(DATA, what happened) from now on. Returns the registration, or 0: no
  * memory, or HOST is NULL. */
 #define GPUTRACE_KIND(name)                                                                                \
     typedef void gputrace_##name##_fn(void *data, const struct gputrace_##name *what);                     \
@@ -596,7 +597,7 @@ typedef uint64_t gputrace_registration;
 GPUTRACE_KINDS(GPUTRACE_KIND)
 #undef GPUTRACE_KIND
 
-/* Removes one callback. Gives 0, or -1: HOST has no such registration (any more). */
+/* Removes one callback. Returns 0, or -1: HOST has no such registration (any more). */
 static inline int gputrace_remove(const struct gputrace_host *host, gputrace_registration registration)
 {
     return host ? host->remove(host, registration) : -1;
@@ -699,7 +700,7 @@ static inline void gputrace_event_give_back(const struct gputrace_host *host, co
 /* --- being an allocator --- */
 
 /* The program's own allocator could not give memory and did not ask CUDA for it, so that no CUDA call failed. It is in
- * the trace and told to callbacks as any memory_allocation_failure. FAILURE is filled in by the caller, but for
+ * the trace and reported to callbacks as any memory_allocation_failure. FAILURE is filled in by the caller, but for
  * call.size; its call.correlation is 0. Nothing happens when this gputrace is too old. */
 static inline void gputrace_allocation_failed(const struct gputrace_host *host,
                                               const struct gputrace_memory_allocation_failure *failure)

@@ -10,43 +10,42 @@
  *
  *     $ gputrace run --capture-range=api ./program
  *
- * Everything is in this header: there is no library to link. A program that does not run under `gputrace run` pays one
- * look at the environment and from then on a load and a comparison; nothing is loaded and nothing happens.
+ * Everything is in this header: there is no library to link. In a program that does not run under `gputrace run` the
+ * first call reads the environment, and later calls cost a load and a comparison; nothing is loaded.
  *
  * gputrace_start()   records from here on.
- * gputrace_stop()    records no more. What the GPU has not finished by then is not waited for: synchronise first when
- *                    it belongs to the part that matters.
- * gputrace_active()  1 while the program is being recorded, 0 otherwise.
+ * gputrace_stop()    stops recording. It does not wait for GPU work: synchronise first if that work matters.
+ * gputrace_active()  returns 1 while the program is being recorded, else 0.
  *
  * gputrace_access(pointer, bytes, mode, stream)
- *                    the work that is put into STREAM next reads, writes or both (GPUTRACE_READ, GPUTRACE_WRITE,
- *                    GPUTRACE_READ_WRITE) BYTES of memory from POINTER on. Nobody but the program knows what memory a
- *                    kernel uses: say it just before each launch, once for each piece of memory. STREAM is a
- *                    cudaStream_t or CUstream, as the launch is given it; 0 is the default stream that the program
- *                    is compiled for, of the current context. Plugins are told (callbacks.h): `hazards` finds
- *                    kernels that are in each other's way. Gives 1 when one of them asks for it, else 0.
+ *                    declares that the next work in STREAM reads, writes or both (GPUTRACE_READ, GPUTRACE_WRITE,
+ *                    GPUTRACE_READ_WRITE) BYTES of memory from POINTER on. Only the program knows what memory a kernel
+ *                    uses: call this just before each launch, once for each piece of memory. STREAM is a cudaStream_t
+ *                    or CUstream, as it is given to the launch; 0 is the default stream that the program is compiled
+ *                    for, of the current context. Plugins get it (callbacks.h): `hazards` finds kernels that use the
+ *                    same memory without synchronisation. Returns 1 if a plugin asks for it, else 0.
  *
  *     gputrace_access(input, bytes, GPUTRACE_READ, stream);
  *     gputrace_access(output, bytes, GPUTRACE_WRITE, stream);
  *     scale<<<blocks, threads, 0, stream>>>(output, input, count);
  *
  * gputrace_device_range_start(message, stream), gputrace_device_range_end(range, stream)
- *                    a range in STREAM: it starts on the GPU when the work that was put into the stream before the
- *                    start is done, and ends when that before the end is. In the trace it is a slice on the stream's
- *                    row. Start gives the range's number for end, which may come from another thread, or in another
- *                    stream; 0 when it is not recorded, which end may be given too. STREAM is a cudaStream_t or
- *                    CUstream; 0 is the default stream that the program is compiled for. Not while the stream is
- *                    captured into a graph: that is refused, and the user is told. It needs CUPTI of CUDA 12.8 or
- *                    newer, costs two events recorded, and makes nothing wait.
+ *                    record a range in STREAM: it starts on the GPU when the work before the start is done, and ends
+ *                    when the work before the end is done. In the trace it is a slice on the stream's row. Start
+ *                    returns the range's number for end, which may be called on another thread or for another stream;
+ *                    0 when the range is not recorded, which end accepts. STREAM is a cudaStream_t or CUstream; 0 is
+ *                    the default stream that the program is compiled for. While the stream is captured into a graph,
+ *                    the range is not recorded, and gputrace prints a warning. It needs CUPTI of CUDA 12.8 or newer,
+ *                    costs two recorded events, and makes nothing wait.
  *
  *     uint64_t range = gputrace_device_range_start("forward", stream);
  *     ...launches into stream...
  *     gputrace_device_range_end(range, stream);
  *
  * With `--capture-range=api` nothing is recorded before the first gputrace_start(). Without it recording is on from the
- * beginning, and gputrace_stop() and gputrace_start() cut a pause into it. Calls do not nest: two starts need one stop.
- * All may be called from any thread, at any time, before CUDA and NVTX are used as well; they change no CUDA state and
- * they keep errno.
+ * beginning, and gputrace_stop() and gputrace_start() cut out a pause. Calls do not nest: two starts need one stop. All
+ * may be called from any thread, at any time, also before CUDA and NVTX are used. They change no CUDA state and keep
+ * errno.
  *
  * Needs C99 or C++11, GCC or Clang, Linux. With a glibc older than 2.34, link with -ldl for dlopen().
  */

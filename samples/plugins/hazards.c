@@ -10,7 +10,7 @@
  * and "wait for nothing" (a stream waited for an event that in its whole life nobody recorded). Each pair of places is
  * told once, with both call stacks, as lines at the end and as instants in the trace; that it happened again is
  * counted. A report is written down at once, so that it is there when the program is killed; in a program of several
- * threads after 50 ms, when no call of another thread can come to light that orders it (hazards_held.c).
+ * threads after 50 ms, when no call of another thread can come to light that orders it (hazards_memory.c).
  *
  * WHAT A REPORT PROVES. By the rules of CUDA nothing makes one of the two wait for the other: no order within a stream,
  * no event, no wait of the host, no legacy default stream; they share at least one byte, and one of them writes it. It

@@ -23,14 +23,83 @@
  * A stream is a number below ORDER_STREAMS_MAX, which is given again when what it stood for is gone and done. Without
  * memory for a clock nothing is judged any more (`broken`). One thread at a time.
  */
-#ifndef GPUTRACE_PLUGINS_HAZARDS_ORDER_H
-#define GPUTRACE_PLUGINS_HAZARDS_ORDER_H
+#ifndef SAMPLES_PLUGINS_HAZARDS_ORDER_H
+#define SAMPLES_PLUGINS_HAZARDS_ORDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #include <gputrace/callbacks.h>
 
 #include "address_map.h"
-#include "hazards_clock.h"
-#include "hazards_place.h"
+
+/*
+ * Places: what was done, where, when and by which call, as it is told when it turns out to be one side of a hazard.
+ */
+
+/*    what            noun                  what it does to the bytes */
+#define PLACE_WHATS(X)                             \
+    X(COPY_FROM, "copy", "reads")                  \
+    X(COPY_TO, "copy", "writes")                   \
+    X(SET, "set", "writes")                        \
+    X(DECLARED_READ, "declared access", "reads")   \
+    X(DECLARED_WRITE, "declared access", "writes") \
+    X(ALLOCATION, "allocation", "allocates")       \
+    X(FREE, "free", "frees")                       \
+    X(WAIT, "wait", "waits for")
+
+enum place_what {
+#define WHAT(name, noun, verb) PLACE_##name,
+    PLACE_WHATS(WHAT)
+#undef WHAT
+        PLACE_WHAT_COUNT
+};
+
+struct place {
+    enum place_what what;
+    uint32_t stack;             /* gputrace_stack(), 0: none */
+    uint64_t time;              /* when it was called */
+    const char *function;       /* lives for ever; NULL: gputrace_access() */
+    struct CUstream_st *stream; /* as the program gave it */
+    uint32_t stream_id;         /* GPUTRACE_NO_STREAM: not known */
+    uint32_t thread;
+    uint32_t in_stream;      /* 0: in none, the call itself did it */
+    uint64_t address, bytes; /* of memory: the first byte and how many; of an array its handle; of a wait the event */
+};
+
+/*
+ * Vector clocks: how far each stream is known to have come. A stream is a number from 0 on, how far is the count of
+ * what was put into it. What a clock says nothing about is 0: nothing known to be done.
+ *
+ * Functions that may need memory give false when there was none; then the clock is as before.
+ */
+
+struct clock {
+    uint64_t *at;
+    uint32_t count;
+};
+
+void clock_release(struct clock *clock);
+
+static inline uint64_t clock_get(const struct clock *clock, uint32_t stream)
+{
+    return stream < clock->count ? clock->at[stream] : 0;
+}
+
+/* STREAM is known to have come to TIME at least. */
+bool clock_raise(struct clock *clock, uint32_t stream, uint64_t time);
+
+/* What FROM knows is known to TO too. */
+bool clock_join(struct clock *to, const struct clock *from);
+
+bool clock_copy(struct clock *to, const struct clock *from);
+
+/* All that PART knows is known to WHOLE. */
+bool clock_covers(const struct clock *whole, const struct clock *part);
+
+/*
+ * The order.
+ */
 
 #define ORDER_STREAMS_MAX 256
 
@@ -159,5 +228,94 @@ void order_event_synchronized(struct order *order, struct CUevent_st *handle);
 
 /* It was waited for, and never recorded, by nobody. */
 bool order_event_is_void(const struct order *order, const struct order_event *event);
+
+/*
+ * Shapes: the bytes that a copy or a set touches, and whether two of them share one.
+ *
+ * A shape is a box of slices of rows, each row a run of bytes. The bytes between rows and between slices do not belong
+ * to it: halo columns of one matrix that lie side by side do not overlap, though their first and last bytes interleave.
+ */
+
+struct shape {
+    uint64_t start;         /* address of the first byte */
+    uint64_t width;         /* bytes of a row */
+    uint64_t height, pitch; /* rows, and bytes from one to the next */
+    uint64_t depth, slice;  /* slices, and bytes from one to the next */
+};
+
+/* BYTES bytes from START on. */
+struct shape shape_run(uint64_t start, uint64_t bytes);
+
+/* PITCH 0: as wide as a row. ROWS from a slice to the next, 0: as many as it is high. What is one run becomes one. */
+struct shape shape_box(uint64_t start, uint64_t width, uint64_t height, uint64_t pitch, uint64_t depth, uint64_t rows);
+
+/* A box within an array. Where arrays keep their bytes is unknown, so each gets addresses of its own from 0 on, in
+ * which all its boxes have the same pitch; shapes of different arrays must not be compared. */
+struct shape shape_array_box(uint64_t x, uint64_t y, uint64_t z, uint64_t width, uint64_t height, uint64_t depth);
+
+static inline bool shape_is_empty(const struct shape *shape)
+{
+    return shape->width == 0 || shape->height == 0 || shape->depth == 0;
+}
+
+/* Behind its last byte. */
+uint64_t shape_end(const struct shape *shape);
+
+enum shapes { SHAPES_APART, SHAPES_OVERLAP, SHAPES_UNKNOWN };
+
+/* Exact; SHAPES_UNKNOWN when that would take too long, as with two boxes of very many rows and different pitches, or
+ * when a shape is none that CUDA would accept. */
+enum shapes shapes_compare(const struct shape *a, const struct shape *b);
+
+/* Every byte of PART is known to belong to WHOLE. False may mean that it is not known. */
+bool shape_covers(const struct shape *whole, const struct shape *part);
+
+/*
+ * Regions of memory by address, none of which overlap: a treap, so that finding, adding and removing take the logarithm
+ * of their number. A region belongs to one tree at a time; it is the caller's. One thread at a time.
+ */
+
+/* Something that was done to memory of a region and may still be going on. */
+struct use {
+    uint32_t stream; /* its number in the order … */
+    bool writes;
+    uint64_t time; /* … and its time there */
+    struct shape shape;
+    struct place place;
+};
+
+struct region {
+    uint64_t address, bytes;
+    uint64_t allocated;       /* when the call that allocated it was over */
+    struct CUctx_st *context; /* that allocated it */
+    uint32_t device;
+    uint32_t kind; /* enum gputrace_memory_kind */
+    struct use *uses;
+    uint32_t use_count, use_room;
+    uint32_t overwritten; /* uses, for want of room */
+    struct use freed; /* of one that was freed: by whom; its stream is ORDER_STREAMS_MAX where the host waited for it */
+    struct region *left, *right, *older, *newer; /* the tree's, and of freed ones by age */
+    uint32_t weight;
+};
+
+struct regions {
+    struct region *root;
+    uint64_t count;
+    uint32_t random;
+};
+
+static inline uint64_t region_end(const struct region *region)
+{
+    return region->address + region->bytes;
+}
+
+/* The one with the lowest address of those that end behind ADDRESS; NULL: none. */
+struct region *regions_from(const struct regions *regions, uint64_t address);
+
+/* The one that holds ADDRESS, or NULL. */
+struct region *regions_at(const struct regions *regions, uint64_t address);
+
+void regions_add(struct regions *regions, struct region *region);
+void regions_remove(struct regions *regions, struct region *region);
 
 #endif

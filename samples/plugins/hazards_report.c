@@ -1,4 +1,4 @@
-#include "hazards_report.h"
+#include "hazards.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -28,8 +28,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
-#include "leaks_live.h"
-#include "leaks_report.h"
+#include "leaks.h"
 
 static struct {
     const struct gputrace_host *host;

@@ -1,4 +1,4 @@
-#include "leaks_live.h"
+#include "leaks.h"
 
 /* Addresses, arrays, handles of physical memory and registered host memory are numbers of their own: upper bits, which
  * no address has, tell them apart. */

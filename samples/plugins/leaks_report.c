@@ -1,4 +1,4 @@
-#include "leaks_report.h"
+#include "leaks.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -6,7 +6,9 @@
 #define BLOCKS_AT_ONCE 128
 #define TABLE_CAPACITY_FIRST 1024
 
-struct block *block_new(struct block **spare)
+/* Returns a block from SPARE, a stack that grows by many at once; all zero but the list of other streams, which is
+ * empty. NULL: no memory. */
+static struct block *block_new(struct block **spare)
 {
     if (!*spare) {
         struct block *blocks = calloc(BLOCKS_AT_ONCE, sizeof(*blocks));
@@ -16,7 +18,7 @@ struct block *block_new(struct block **spare)
     return block_pop(spare);
 }
 
-void block_recycle(struct block **spare, struct block *block)
+static void block_recycle(struct block **spare, struct block *block)
 {
     *block = (struct block){.others = block->others, .other_capacity = block->other_capacity};
     block_push(spare, block);
@@ -66,7 +68,8 @@ static int grow(struct block_table *table)
     return 0;
 }
 
-int block_table_add(struct block_table *table, struct block *block)
+/* Returns 0, or -1: no memory, and the table is as before. */
+static int block_table_add(struct block_table *table, struct block *block)
 {
     if (table->count == table->capacity && grow(table) != 0)
         return -1;
@@ -83,7 +86,8 @@ struct block *block_table_get(const struct block_table *table, uint64_t address)
     return block;
 }
 
-void block_table_remove(struct block_table *table, struct block *block)
+/* Removes a block that is in the table. */
+static void block_table_remove(struct block_table *table, struct block *block)
 {
     struct block **at = chain_of(table, block->address);
     while (*at != block)

@@ -161,7 +161,7 @@ static struct private_pool *find_pool(const struct heap *heap, struct gputrace_p
     return pool;
 }
 
-/* Removes a pool that nobody needs. Returns what is to be destroyed, or NULL. */
+/* Removes a pool that is no longer used. Returns what is to be destroyed, or NULL. */
 static CUmemoryPool remove_unused(struct heap *heap, struct private_pool *pool)
 {
     if (pool->uses > 0 || pool->blocks > 0 || pool->pins > 0)

@@ -67,12 +67,6 @@ static inline struct block *block_pop(struct block **list)
     return first;
 }
 
-/* Returns a block from SPARE, a stack that grows by many at once; all zero but the list of other streams, which is
- * empty. NULL: no memory. */
-struct block *block_new(struct block **spare);
-/* Returns BLOCK to SPARE. */
-void block_recycle(struct block **spare, struct block *block);
-
 /* Records that STREAM uses it too. Returns 0, or -1: no memory. */
 int block_add_stream(struct block *block, CUstream stream);
 
@@ -84,14 +78,8 @@ struct block_table {
     size_t count;
 };
 
-/* Returns 0, or -1: no memory, and the table is as before. */
-int block_table_add(struct block_table *table, struct block *block);
-
 /* The block of ADDRESS; NULL: there is none. */
 struct block *block_table_get(const struct block_table *table, uint64_t address);
-
-/* Removes a block that is in the table. */
-void block_table_remove(struct block_table *table, struct block *block);
 
 /* Calls EACH for every block, in no order, until it returns non-zero; returns that, else 0. */
 int block_table_each(const struct block_table *table, int (*each)(void *data, const struct block *block), void *data);

@@ -97,7 +97,7 @@ void memory_release(struct heap *heap, struct block *block)
         end_release(heap, &release, stream);
 }
 
-/* Counts graphs that are gone. Returns a list of the blocks that nobody has any more. With the lock held. */
+/* Counts graphs that are gone. Returns a list of the blocks that are no longer used. With the lock held. */
 static struct block *collect_returned(struct heap *heap)
 {
     struct block *free_blocks = NULL;

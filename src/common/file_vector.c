@@ -10,8 +10,7 @@
 #include "common/sorter.h"
 
 /* Of all file vectors of this process: bytes of ordinary memory, and files. */
-static _Atomic size_t plain_bytes;
-static _Atomic size_t files;
+static size_t plain_bytes, files; /* atomically */
 
 /* Half of the descriptors, or a quarter, stay free for others: large vectors need files more than small ones do. */
 static bool may_open(size_t wanted)
@@ -19,7 +18,8 @@ static bool may_open(size_t wanted)
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
         return false;
-    return files < (wanted > FILE_VECTOR_PLAIN ? limit.rlim_cur / 4 * 3 : limit.rlim_cur / 2);
+    return __atomic_load_n(&files, __ATOMIC_RELAXED) <
+           (wanted > FILE_VECTOR_PLAIN ? limit.rlim_cur / 4 * 3 : limit.rlim_cur / 2);
 }
 
 static size_t whole_pages(size_t bytes)
@@ -48,8 +48,8 @@ static void *move_to_file(void *items, size_t bytes, size_t wanted, struct file_
     if (bytes > 0)
         memcpy(at, items, bytes);
     free(items);
-    plain_bytes -= bytes;
-    files++;
+    __atomic_sub_fetch(&plain_bytes, bytes, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&files, 1, __ATOMIC_RELAXED);
     return at;
 }
 
@@ -60,7 +60,7 @@ static void *move_to_memory(void *items, size_t bytes, size_t wanted, struct fil
         return NULL;
     memcpy(at, items, bytes);
     file_memory_release(items, bytes, memory);
-    plain_bytes += wanted;
+    __atomic_add_fetch(&plain_bytes, wanted, __ATOMIC_RELAXED);
     memory->refused = true;
     return at;
 }
@@ -79,13 +79,13 @@ void *file_memory_grow(void *items, size_t bytes, size_t wanted, struct file_mem
     if (memory->file)
         return grow_file(items, bytes, wanted, memory);
     void *at = NULL;
-    bool many = plain_bytes - bytes + wanted > FILE_VECTORS_PLAIN;
+    bool many = __atomic_load_n(&plain_bytes, __ATOMIC_RELAXED) - bytes + wanted > FILE_VECTORS_PLAIN;
     if (wanted > (many ? FILE_VECTOR_LEAST : FILE_VECTOR_PLAIN) && !memory->refused && may_open(wanted))
         at = move_to_file(items, bytes, whole_pages(wanted), memory);
     if (at)
         return at;
     at = realloc(items, wanted);
-    plain_bytes += at ? wanted - bytes : 0;
+    __atomic_add_fetch(&plain_bytes, at ? wanted - bytes : 0, __ATOMIC_RELAXED);
     return at;
 }
 
@@ -94,10 +94,10 @@ void file_memory_release(void *items, size_t bytes, struct file_memory *memory)
     if (memory->file) {
         munmap(items, whole_pages(bytes));
         close(memory->file - 1);
-        files--;
+        __atomic_sub_fetch(&files, 1, __ATOMIC_RELAXED);
     } else {
         free(items);
-        plain_bytes -= bytes;
+        __atomic_sub_fetch(&plain_bytes, bytes, __ATOMIC_RELAXED);
     }
     memory->file = 0;
     memory->refused = false;

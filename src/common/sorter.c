@@ -22,7 +22,7 @@ void sorter_release(struct sorter *sorter)
 {
     for (size_t i = 0; i < sorter->runs.count; i++) {
         struct sorter_run *run = &sorter->runs.items[i];
-        atomic_fetch_add(&sorter->room->left, run->room);
+        __atomic_add_fetch(&sorter->room->left, run->room, __ATOMIC_RELAXED);
         free(run->held);
     }
     array_release(&sorter->runs);
@@ -76,12 +76,12 @@ static int note_order(struct sorter *sorter)
 /* Reserves up to SIZE bytes of the sorters' memory, but at least LEAST; returns how many. */
 static size_t reserve(struct sorter_room *room, size_t size, size_t least)
 {
-    size_t left = atomic_load(&room->left), taken;
+    size_t left = __atomic_load_n(&room->left, __ATOMIC_RELAXED), taken;
     do {
         taken = size < left ? size : left;
         if (taken < least)
             return 0;
-    } while (!atomic_compare_exchange_weak(&room->left, &left, left - taken));
+    } while (!__atomic_compare_exchange_n(&room->left, &left, left - taken, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
     return taken;
 }
 

@@ -11,7 +11,6 @@
 #ifndef GPUTRACE_COMMON_SORTER_H
 #define GPUTRACE_COMMON_SORTER_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,7 +26,7 @@
 
 /* The memory that several sorters share, also those of several threads. */
 struct sorter_room {
-    atomic_size_t left;    /* bytes */
+    size_t left;           /* bytes; atomically */
     size_t run;            /* of each run; at least one record */
     const char *directory; /* of temporary files; NULL: temporary_directory() */
 };

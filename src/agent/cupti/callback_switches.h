@@ -1,8 +1,8 @@
 /*
  * CUPTI's callbacks, and which of them are on: those of the kinds that a subscriber is registered for, and no others.
  *
- * May be called from any thread, also inside a callback of CUPTI's; one change is made at a time, and CUPTI is told the
- * difference alone.
+ * May be called from any thread, also inside a callback of CUPTI's; one change is made at a time, and only the
+ * difference is switched in CUPTI.
  */
 #ifndef GPUTRACE_AGENT_CUPTI_CALLBACK_SWITCHES_H
 #define GPUTRACE_AGENT_CUPTI_CALLBACK_SWITCHES_H
@@ -78,8 +78,8 @@ uint32_t event_watch_end(void);
 extern bool event_watch_used; /* by any thread, ever */
 bool event_watch_looks(uint32_t correlation);
 
-/* For the collector: cuEventRecord was called on this thread. True: it is the call that was waited for, and nobody's
- * business but ours. */
+/* For the collector: cuEventRecord was called on this thread. True: it is the call that was waited for, which is
+ * our own and not published. */
 static inline bool event_watch_sees(uint32_t correlation)
 {
     return __atomic_load_n(&event_watch_used, __ATOMIC_RELAXED) && event_watch_looks(correlation);

@@ -31,7 +31,7 @@ static inline void copy_set_stream(struct gputrace_memcpy *copy, const struct dr
     copy->stream_given = 1;
 }
 
-/* --- copies of one row: cuMemcpyHtoD and its kin --- */
+/* --- copies of one row: cuMemcpyHtoD and the like --- */
 
 /* One side: memory, or an array from a byte on. */
 static struct gputrace_place memory(uint64_t address)

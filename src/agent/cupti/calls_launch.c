@@ -123,7 +123,9 @@ static bool begin_loading(void)
     return mine.loading;
 }
 
-bool lazy_loading_begins(CUfunction launched, uint32_t correlation)
+/* A launch begins on this thread: whether it loads the kernel, because it is the kernel's handle that is launched, or
+ * because the runtime got it in the same call. Then lazy_loading_ends() when it returns. */
+static bool lazy_loading_begins(CUfunction launched, uint32_t correlation)
 {
     if (current(&lazy.armed) == 0)
         return false;

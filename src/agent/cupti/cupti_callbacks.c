@@ -16,6 +16,58 @@
 #include "agent/dispatch/registry.h"
 #include "common/clock.h"
 
+/* --- the calls that a thread is in --- */
+
+/* Calls within calls that both have callbacks are rare. One whose callback was switched off while it went on never
+ * returns here: it is overwritten in the end. */
+#define OPEN_CALLS_DEPTH 4u
+
+/* Of one thread; zero: none. */
+struct open_calls {
+    unsigned next;
+    struct open_call calls[OPEN_CALLS_DEPTH];
+};
+
+static inline struct open_call *open_call_back(struct open_calls *open, unsigned back)
+{
+    return &open->calls[(open->next - back) % OPEN_CALLS_DEPTH];
+}
+
+/* A call begins, at START. */
+static inline struct open_call *open_call_push(struct open_calls *open, const struct driver_call *row,
+                                               const void *params, uint32_t correlation, uint64_t start)
+{
+    struct open_call *call = open_call_back(open, 0);
+    open->next++;
+    *call = (struct open_call){.row = row, .params = params, .start = start, .correlation = correlation};
+    return call;
+}
+
+/* It returns. Returns what was known of it, until the next one begins; NULL: nothing, for its callback was switched on
+ * only in between. */
+static inline struct open_call *open_call_pop(struct open_calls *open, const struct driver_call *row,
+                                              uint32_t correlation)
+{
+    for (unsigned back = 1; back <= OPEN_CALLS_DEPTH; back++) {
+        struct open_call *call = open_call_back(open, back);
+        if (call->row != row || call->correlation != correlation)
+            continue;
+        call->row = NULL;
+        open->next -= back;
+        return call;
+    }
+    return NULL;
+}
+
+/* The innermost; NULL: none. Valid until it returns. */
+static inline struct open_call *open_calls_innermost(struct open_calls *open)
+{
+    struct open_call *call = open_call_back(open, 1);
+    return call->row ? call : NULL;
+}
+
+/* --- resources --- */
+
 /* What happens within OPEN (may be NULL) to something of CONTEXT. */
 static struct gputrace_call call_within(const struct open_call *open, CUcontext context)
 {
@@ -99,8 +151,8 @@ static void graph_node_came(const CUpti_ResourceData *data, const struct open_ca
         graph_node_made(graph->node, graph->nodeType, open);
 }
 
-/* CUPTI told CBID, a CUpti_CallbackIdResource, of what DATA, which is CUPTI's, says, on the thread that did it, in the
- * driver call OPEN (NULL: in none that has a callback); what is told of the resource is noted there. */
+/* CUPTI reports CBID, a CUpti_CallbackIdResource, with its DATA on the thread that did it, in the driver call OPEN
+ * (NULL: in none that has a callback). What is published of the resource is noted there. */
 static void cupti_resource_changed(CUpti_CallbackId cbid, const CUpti_ResourceData *data, struct open_call *open)
 {
     switch (cbid) {
@@ -356,7 +408,7 @@ int cupti_callbacks_init(const struct cupti *cupti, char *why, size_t size)
     driver_calls_init();
     cupti_ids_init(cupti);
     graphs_init(cupti);
-    function_names_init();
+    driver_functions(); /* found here, so that callbacks need not take the dynamic loader's lock */
     callback_switches_init(cupti, subscriber);
     registry_watch(wanted_changed);
     return 0;

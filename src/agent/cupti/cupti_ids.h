@@ -64,7 +64,7 @@ uint32_t cupti_ids_of_stream(struct cupti_ids *mine, const struct gputrace_call 
     (REGISTRY_BIT(event_record) | REGISTRY_BIT(event_wait) | REGISTRY_BIT(stream_synchronization) | \
      REGISTRY_BIT(memory_allocation) | REGISTRY_BIT(memory_allocation_failure) | REGISTRY_BIT(memory_deallocation))
 
-/* A stream went, or may have gone unheard of: all threads ask anew. */
+/* A stream was destroyed, or may have been without a report: all threads ask anew. */
 void cupti_ids_forget_streams(void);
 
 /*

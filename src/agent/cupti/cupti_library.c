@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -107,36 +108,60 @@ const char *cupti_words(const struct cupti *cupti, CUptiResult result)
 
 /* --- libcuda --- */
 
-bool driver_library_find(void *functions, const char *const names[], size_t count)
+static struct {
+    pthread_mutex_t lock; /* of finding */
+    struct driver found;
+    const struct driver *known;
+} libcuda = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static bool resolve_driver(void *library, struct driver *driver)
 {
+#define FUNCTION(name, ...) driver->name = (__typeof__(driver->name))dlsym(library, #name);
+    DRIVER_FUNCTIONS(FUNCTION)
+    DRIVER_NEWER_FUNCTIONS(FUNCTION)
+#undef FUNCTION
+#define FUNCTION(name, ...) &&driver->name
+    return true DRIVER_FUNCTIONS(FUNCTION);
+#undef FUNCTION
+}
+
+const struct driver *driver_known(void)
+{
+    return __atomic_load_n(&libcuda.known, __ATOMIC_ACQUIRE);
+}
+
+const struct driver *driver_functions(void)
+{
+    struct driver driver;
+    if (driver_known())
+        return driver_known();
+    /* Before the lock: the dynamic loader has one of its own. */
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-    bool whole = library != NULL;
-    for (size_t i = 0; whole && i < count; i++) {
-        void *found = dlsym(library, names[i]);
-        memcpy((char *)functions + i * sizeof(found), &found, sizeof(found));
-        whole = found != NULL;
+    if (!library || !resolve_driver(library, &driver))
+        return NULL;
+    pthread_mutex_lock(&libcuda.lock);
+    if (!libcuda.known) {
+        libcuda.found = driver;
+        driver_replace(&libcuda.found);
     }
-    return whole;
+    pthread_mutex_unlock(&libcuda.lock);
+    return driver_known();
+}
+
+void driver_replace(const struct driver *driver)
+{
+    __atomic_store_n(&libcuda.known, driver, __ATOMIC_RELEASE);
 }
 
 /* --- versions of CUDA --- */
 
-struct version_call {
-    int (*ask)(int *version);
-};
-
-static int32_t ask(const struct version_call *call)
-{
-    int version = 0;
-    call->ask(&version);
-    return version;
-}
-
 void cuda_versions_read(int32_t *driver, int32_t *runtime)
 {
-    static const char *const name = "cuDriverGetVersion";
-    struct version_call of_driver;
-    struct version_call of_runtime = {(int (*)(int *))dlsym(RTLD_DEFAULT, "cudaRuntimeGetVersion")};
-    *driver = driver_library_find(&of_driver, &name, 1) ? ask(&of_driver) : 0;
-    *runtime = of_runtime.ask ? ask(&of_runtime) : 0;
+    int (*ask_runtime)(int *version) = (int (*)(int *))dlsym(RTLD_DEFAULT, "cudaRuntimeGetVersion");
+    const struct driver *functions = driver_functions();
+    *driver = *runtime = 0;
+    if (functions)
+        functions->cuDriverGetVersion(driver);
+    if (ask_runtime)
+        ask_runtime(runtime);
 }

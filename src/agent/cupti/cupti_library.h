@@ -62,16 +62,44 @@ const struct cupti *cupti_load(const char *preferred, char *why, size_t size);
 const char *cupti_words(const struct cupti *cupti, CUptiResult result);
 
 /*
- * The libcuda that the process has loaded, and functions of it that the library calls itself. It links with no CUDA: a
- * program without it is traced too.
+ * The libcuda that the process has loaded, and the functions of it that the agent calls itself. The agent links with no
+ * CUDA: a program without it is traced too.
  */
 
-/*
- * Fills FUNCTIONS, a struct of COUNT pointers to functions and nothing else, with those of NAMES in the same order.
- * Names are as libcuda exports them: cuda.h lets some stand for newer versions. False: no libcuda is loaded, or one
- * that does not have them all. Takes the dynamic loader's lock.
- */
-bool driver_library_find(void *functions, const char *const names[], size_t count);
+/* Names as libcuda exports them: cuda.h lets some stand for newer versions. Every driver since CUDA 10.1 has these … */
+#define DRIVER_FUNCTIONS(X)                                                \
+    X(cuCtxGetCurrent, CUcontext *context)                                 \
+    X(cuCtxPushCurrent_v2, CUcontext context)                              \
+    X(cuCtxPopCurrent_v2, CUcontext *context)                              \
+    X(cuDriverGetVersion, int *version)                                    \
+    X(cuEventCreate, CUevent *event, unsigned flags)                       \
+    X(cuEventRecord, CUevent event, CUstream stream)                       \
+    X(cuStreamGetCtx, CUstream stream, CUcontext *context)                 \
+    X(cuStreamIsCapturing, CUstream stream, CUstreamCaptureStatus *status) \
+    X(cuThreadExchangeStreamCaptureMode, CUstreamCaptureMode *mode)
+
+/* … and newer ones these: NULL when missing. Pools came with 11.2, names with 12.3. */
+#define DRIVER_NEWER_FUNCTIONS(X)                                                           \
+    X(cuDeviceGetDefaultMemPool, CUmemoryPool *pool, CUdevice device)                       \
+    X(cuMemPoolGetAttribute, CUmemoryPool pool, CUmemPool_attribute attribute, void *value) \
+    X(cuFuncGetName, const char **name, CUfunction function)                                \
+    X(cuKernelGetName, const char **name, CUkernel kernel)
+
+struct driver {
+#define FUNCTION(name, ...) CUresult (*name)(__VA_ARGS__);
+    DRIVER_FUNCTIONS(FUNCTION)
+    DRIVER_NEWER_FUNCTIONS(FUNCTION)
+#undef FUNCTION
+};
+
+/* Finds them once; they live for ever. NULL: no libcuda is loaded, or one that is older. May take the dynamic loader's
+ * lock. */
+const struct driver *driver_functions(void);
+/* NULL also before they were found; takes no lock. */
+const struct driver *driver_known(void);
+
+/* For tests: these instead. NULL: the process's again. */
+void driver_replace(const struct driver *driver);
 
 /*
  * Versions of the CUDA driver and of the CUDA runtime that the process has loaded.

@@ -28,54 +28,6 @@ struct open_call {
     bool published; /* a resource callback published what it does */
 };
 
-/* Calls within calls that both have callbacks are rare. One whose callback was switched off while it went on never
- * returns here: it is overwritten in the end. */
-#define OPEN_CALLS_DEPTH 4u
-
-/* Of one thread; zero: none. */
-struct open_calls {
-    unsigned next;
-    struct open_call calls[OPEN_CALLS_DEPTH];
-};
-
-static inline struct open_call *open_call_back(struct open_calls *open, unsigned back)
-{
-    return &open->calls[(open->next - back) % OPEN_CALLS_DEPTH];
-}
-
-/* A call begins, at START. */
-static inline struct open_call *open_call_push(struct open_calls *open, const struct driver_call *row,
-                                               const void *params, uint32_t correlation, uint64_t start)
-{
-    struct open_call *call = open_call_back(open, 0);
-    open->next++;
-    *call = (struct open_call){.row = row, .params = params, .start = start, .correlation = correlation};
-    return call;
-}
-
-/* It returns. Returns what was known of it, until the next one begins; NULL: nothing, for its callback was switched on
- * only in between. */
-static inline struct open_call *open_call_pop(struct open_calls *open, const struct driver_call *row,
-                                              uint32_t correlation)
-{
-    for (unsigned back = 1; back <= OPEN_CALLS_DEPTH; back++) {
-        struct open_call *call = open_call_back(open, back);
-        if (call->row != row || call->correlation != correlation)
-            continue;
-        call->row = NULL;
-        open->next -= back;
-        return call;
-    }
-    return NULL;
-}
-
-/* The innermost; NULL: none. Valid until it returns. */
-static inline struct open_call *open_calls_innermost(struct open_calls *open)
-{
-    struct open_call *call = open_call_back(open, 1);
-    return call->row ? call : NULL;
-}
-
 /*
  * One driver call stands for each operation, whichever function of the runtime the program used, and has the runtime
  * call's correlation id. Functions exist in versions: NAME, NAME_v2, NAMEWithFlags, NAMEEx, and, compiled for a default
@@ -119,7 +71,7 @@ struct driver_call {
     uint32_t (*trigger)(const void *params, CUcontext context, uint32_t correlation);
     bool per_thread; /* its default stream is the thread's own */
     bool brief;      /* the recorder writes when it begins, and not when it ends */
-    /* The function that a launch launches. NULL: it is no launch, or of several. */
+    /* The function that a launch launches. NULL: not a launch, or one of several functions. */
     CUfunction (*launched)(const void *params);
     /* When the call begins, before CUDA does anything. NULL: nothing is to be done then. */
     void (*begins)(const void *params);
@@ -245,10 +197,6 @@ void lazy_loading_unloaded(void);
 
 /* This thread loaded it otherwise. */
 void lazy_loading_loaded(CUkernel kernel);
-
-/* A launch begins on this thread: whether it loads the kernel, because it is the kernel's handle that is launched, or
- * because the runtime got it in the same call. Then lazy_loading_ends() when it returns. */
-bool lazy_loading_begins(CUfunction launched, uint32_t correlation);
 
 /* Does nothing on a thread on which none has begun. */
 void lazy_loading_ends(void);

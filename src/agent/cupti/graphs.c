@@ -78,7 +78,8 @@ void graph_node_copied(CUgraphNode node, CUgraphNode original, const struct open
     publish(copied.node, NULL, of, copied.correlation);
 }
 
-bool graph_nodes_made_conditional(uint32_t correlation)
+/* Whether CUPTI reported a conditional node that was made in the call CORRELATION of this thread. */
+static bool made_conditional(uint32_t correlation)
 {
     return correlation != 0 && conditional_in == correlation;
 }
@@ -88,7 +89,8 @@ void graph_node_launches(CUgraphNode node, const void *function, uint32_t correl
     publish(node_number(node), function, 0, correlation);
 }
 
-void graph_node_copy_launches(const void *function, uint32_t correlation)
+/* The call CORRELATION had the copy of a node that CUPTI reported in it launch FUNCTION. */
+static void copy_launches(const void *function, uint32_t correlation)
 {
     if (copied.node != 0 && copied.correlation == correlation)
         publish(copied.node, function, 0, correlation);
@@ -135,7 +137,8 @@ static uint32_t graph_number(CUgraphExec exec)
     return known ? number : 0;
 }
 
-void graph_launches_instantiated(CUgraphExec exec, bool conditional)
+/* EXEC was made, CONDITIONAL: of nodes some of which are. */
+static void note_instantiated(CUgraphExec exec, bool conditional)
 {
     if (!exec || !registry_graph_node_wanted())
         return;
@@ -205,10 +208,6 @@ void graph_launches_forget(void)
 
 /* --- captures --- */
 
-static struct {
-    CUresult (*cuStreamIsCapturing)(CUstream stream, CUstreamCaptureStatus *status); /* NULL: was not found */
-} driver;
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* so that launches are switched in the order of counts */
 unsigned captures_going_on;                              /* read without it */
 
@@ -246,7 +245,8 @@ void captures_forget(void)
 bool captures_ask(CUstream stream)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    return driver.cuStreamIsCapturing && driver.cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
+    const struct driver *driver = driver_known();
+    return driver && driver->cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
            status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
@@ -254,9 +254,6 @@ bool captures_ask(CUstream stream)
 
 void graphs_init(const struct cupti *cupti)
 {
-    static const char *const name = "cuStreamIsCapturing";
-    if (!driver.cuStreamIsCapturing && !driver_library_find(&driver, &name, 1))
-        driver.cuStreamIsCapturing = NULL;
     __atomic_store_n(&cupti_in_use, cupti, __ATOMIC_RELEASE);
 }
 
@@ -269,11 +266,6 @@ void graphs_atfork_child(void)
     graphs.expected = graphs.conditional = (struct map){0}; /* copies of the parent's: leave it, malloc may be locked */
     pthread_mutex_init(&lock, NULL);
     captures_going_on = 0;
-}
-
-void captures_replace_driver(CUresult (*is_capturing)(CUstream stream, CUstreamCaptureStatus *status))
-{
-    driver.cuStreamIsCapturing = is_capturing;
 }
 
 /* Graphs: captured, instantiated, launched. A capture is a phase of compilation that lasts from one call to another. */
@@ -333,7 +325,7 @@ static void publish_end(const struct driver_return *returned)
 static void publish_instantiation(const struct driver_return *returned, CUgraph graph, CUgraphExec *out, uint64_t flags)
 {
     if (driver_call_done(returned))
-        graph_launches_instantiated(*out, graph_nodes_made_conditional(returned->call.correlation));
+        note_instantiated(*out, made_conditional(returned->call.correlation));
     registry_graph_instantiation_publish(&(struct gputrace_graph_instantiation){
         .call = returned->call,
         .graph = graph,
@@ -368,7 +360,7 @@ static const void *function_of_newer(const CUDA_KERNEL_NODE_PARAMS *params)
     return !params ? NULL : params->func ? (const void *)params->func : (const void *)params->kern;
 }
 
-/* NULL: it is no kernel. */
+/* NULL: not a kernel. */
 static const void *function_of_any(const CUgraphNodeParams *params)
 {
     if (!params || params->type != CU_GRAPH_NODE_TYPE_KERNEL)
@@ -388,7 +380,7 @@ static const void *function_of_any(const CUgraphNodeParams *params)
     }
 #define NEW_NODE graph_node_launches(*p->phGraphNode, launched, correlation)
 #define NODE graph_node_launches(p->hNode, launched, correlation)
-#define COPY graph_node_copy_launches(launched, correlation), graph_launches_expect(p->hGraphExec)
+#define COPY copy_launches(launched, correlation), graph_launches_expect(p->hGraphExec)
 
 PUBLISH(cuGraphAddKernelNode, function_of_older(p->nodeParams), NEW_NODE)
 PUBLISH(cuGraphAddKernelNode_v2, function_of_newer(p->nodeParams), NEW_NODE)

@@ -14,8 +14,7 @@
 struct cupti;
 struct open_call;
 
-/* CUPTI is asked for the numbers of nodes and graphs. Finds the driver's function that is asked for captures, which
- * takes the dynamic loader's lock. */
+/* CUPTI is asked for the numbers of nodes and graphs. */
 void graphs_init(const struct cupti *cupti);
 
 /* In a forked child: CUPTI is not asked. */
@@ -53,9 +52,6 @@ static inline bool captures_hold(CUstream stream)
 /* No subscriber needs captures any more, and their ends may not be seen. */
 void captures_forget(void);
 
-/* For tests: this instead of the driver's. */
-void captures_replace_driver(CUresult (*is_capturing)(CUstream stream, CUstreamCaptureStatus *status));
-
 /*
  * Which function a graph's kernel nodes launch, published when nodes are made, copied and changed. Records of a graph's
  * kernels have the correlation id of the graph's launch, and the number of a node: of that which was copied when the
@@ -77,13 +73,8 @@ void graph_node_starts(CUgraphNodeType type, const struct open_call *open);
 void graph_node_made(CUgraphNode node, CUgraphNodeType type, const struct open_call *open);
 void graph_node_copied(CUgraphNode node, CUgraphNode original, const struct open_call *open);
 
-/* Whether CUPTI reported a conditional node that was made in the call CORRELATION of this thread. */
-bool graph_nodes_made_conditional(uint32_t correlation);
-
 /* The call CORRELATION had NODE launch FUNCTION (a CUfunction or CUkernel). */
 void graph_node_launches(CUgraphNode node, const void *function, uint32_t correlation);
-/* The same of that copy of a node that CUPTI reported in the call. */
-void graph_node_copy_launches(const void *function, uint32_t correlation);
 
 /*
  * The first launches of executable graphs. When one has returned, CUPTI's records of its kernels are there, and the
@@ -96,9 +87,6 @@ void graph_node_copy_launches(const void *function, uint32_t correlation);
  */
 
 #define GRAPH_LAUNCHES_BUDGET 4096u
-
-/* EXEC was made, CONDITIONAL: of nodes some of which are. */
-void graph_launches_instantiated(CUgraphExec exec, bool conditional);
 
 /* EXEC was changed (NULL: none): what it launches next may have new names. */
 void graph_launches_expect(CUgraphExec exec);

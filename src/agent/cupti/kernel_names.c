@@ -298,23 +298,10 @@ void first_launches_forget(void)
 
 /* --- names of functions --- */
 
-/* In the order of their names; both have been there since 12.3. */
-static struct driver {
-    CUresult (*cuFuncGetName)(const char **name, CUfunction function);
-    CUresult (*cuKernelGetName)(const char **name, CUkernel kernel);
-} driver;
-
 static struct {
     pthread_mutex_t lock;
     struct map of_function; /* handle -> the hash of its name */
 } published = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-void function_names_init(void)
-{
-    static const char *const symbols[] = {"cuFuncGetName", "cuKernelGetName"};
-    if (!driver.cuFuncGetName && !driver_library_find(&driver, symbols, sizeof(symbols) / sizeof(symbols[0])))
-        driver = (struct driver){0};
-}
 
 static bool is_new(const void *function, const char *name, size_t length)
 {
@@ -346,15 +333,17 @@ static bool wanted(void)
 const char *function_name_ask(CUfunction function)
 {
     const char *name = NULL;
-    bool asked = function && driver.cuFuncGetName && wanted();
-    return asked && driver.cuFuncGetName(&name, function) == CUDA_SUCCESS ? name : NULL;
+    const struct driver *driver = driver_known();
+    bool asked = function && driver && driver->cuFuncGetName && wanted();
+    return asked && driver->cuFuncGetName(&name, function) == CUDA_SUCCESS ? name : NULL;
 }
 
 const char *kernel_name_ask(CUkernel kernel)
 {
     const char *name = NULL;
-    bool asked = kernel && driver.cuKernelGetName && wanted();
-    return asked && driver.cuKernelGetName(&name, kernel) == CUDA_SUCCESS ? name : NULL;
+    const struct driver *driver = driver_known();
+    bool asked = kernel && driver && driver->cuKernelGetName && wanted();
+    return asked && driver->cuKernelGetName(&name, kernel) == CUDA_SUCCESS ? name : NULL;
 }
 
 void function_names_forget(void)
@@ -376,10 +365,4 @@ void kernel_names_atfork_child(void)
     first.on = first.suspended = mine.launches = false;
     pthread_mutex_init(&published.lock, NULL);
     published.of_function = (struct map){0};
-}
-
-void function_names_replace_driver(CUresult (*of_function)(const char **name, CUfunction function),
-                                   CUresult (*of_kernel)(const char **name, CUkernel kernel))
-{
-    driver = (struct driver){of_function, of_kernel};
 }

@@ -98,9 +98,6 @@ void first_launches_forget(void);
  * The names of the program's functions, published as soon as it gets them. Later records need only the handle.
  */
 
-/* Finds the driver's functions that are asked. Takes the dynamic loader's lock. */
-void function_names_init(void);
-
 /* FUNCTION (a CUfunction or CUkernel) is called NAME; either may be NULL: nothing is published. Published once, and
  * again when a function that was loaded later has the handle of one that is gone. */
 void function_name_publish(const void *function, const char *name);
@@ -112,9 +109,5 @@ const char *kernel_name_ask(CUkernel kernel);
 
 /* No subscriber wants the names any more. */
 void function_names_forget(void);
-
-/* For tests: these instead of the driver's. */
-void function_names_replace_driver(CUresult (*of_function)(const char **name, CUfunction function),
-                                   CUresult (*of_kernel)(const char **name, CUkernel kernel));
 
 #endif

@@ -8,12 +8,6 @@
 #include "agent/dispatch/registry.h"
 #include "common/clock.h"
 
-static const char *const names[] = {
-#define FUNCTION(name, ...) #name,
-    POOL_FUNCTIONS(FUNCTION)
-#undef FUNCTION
-};
-
 /* A place for one, used again when the pool is gone. */
 struct pool {
     struct pool *next;
@@ -31,8 +25,6 @@ static struct {
     pthread_mutex_t adding; /* of places taken and left; never held while CUDA is called */
     pthread_mutex_t asking; /* the driver, and of what was published; a pool is forgotten under it */
     unsigned settling;      /* questions to come though nothing was used: what is freed goes when the GPU gets there */
-    bool found;             /* `driver` is */
-    struct pool_functions driver;
 } pools = {.adding = PTHREAD_MUTEX_INITIALIZER, .asking = PTHREAD_MUTEX_INITIALIZER};
 
 /* --- what is known --- */
@@ -149,14 +141,14 @@ static bool is_stopped(void)
     return __atomic_load_n(&pools.stopped, __ATOMIC_ACQUIRE);
 }
 
-static bool ask_handle(const struct pool *pool, CUmemoryPool *handle)
+static bool ask_handle(const struct driver *driver, const struct pool *pool, CUmemoryPool *handle)
 {
     *handle = (CUmemoryPool)(uintptr_t)pool->handle;
-    return *handle || pools.driver.cuDeviceGetDefaultMemPool(handle, (CUdevice)pool->device) == CUDA_SUCCESS;
+    return *handle || driver->cuDeviceGetDefaultMemPool(handle, (CUdevice)pool->device) == CUDA_SUCCESS;
 }
 
 /* What is used comes before what is reserved, and the most after both, so that none is more than the next. */
-static bool ask_level(CUmemoryPool pool, struct gputrace_pool_level *level)
+static bool ask_level(const struct driver *driver, CUmemoryPool pool, struct gputrace_pool_level *level)
 {
     const struct {
         CUmemPool_attribute attribute;
@@ -170,7 +162,7 @@ static bool ask_level(CUmemoryPool pool, struct gputrace_pool_level *level)
     level->time = clock_now();
     for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++)
         if (is_stopped() ||
-            pools.driver.cuMemPoolGetAttribute(pool, questions[i].attribute, questions[i].value) != CUDA_SUCCESS)
+            driver->cuMemPoolGetAttribute(pool, questions[i].attribute, questions[i].value) != CUDA_SUCCESS)
             return false;
     return true;
 }
@@ -181,11 +173,11 @@ static bool same(const struct gputrace_pool_level *a, const struct gputrace_pool
            a->reserved_high == b->reserved_high && a->used_high == b->used_high;
 }
 
-static void ask_pool(struct pool *pool)
+static void ask_pool(const struct driver *driver, struct pool *pool)
 {
     CUmemoryPool handle;
     struct gputrace_pool_level level = {.device = pool->device};
-    if (!ask_handle(pool, &handle) || !ask_level(handle, &level))
+    if (!ask_handle(driver, pool, &handle) || !ask_level(driver, handle, &level))
         return;
     level.pool = (uint64_t)(uintptr_t)handle;
     pool->changed = !same(&level, &pool->published);
@@ -194,14 +186,14 @@ static void ask_pool(struct pool *pool)
 }
 
 /* A question of ours is nothing that a stream's capture has to fear. */
-static void ask_all(void)
+static void ask_all(const struct driver *driver)
 {
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    pools.driver.cuThreadExchangeStreamCaptureMode(&mode);
+    driver->cuThreadExchangeStreamCaptureMode(&mode);
     for (struct pool *pool = first(); pool && !is_stopped(); pool = pool->next)
         if (is_known(pool))
-            ask_pool(pool);
-    pools.driver.cuThreadExchangeStreamCaptureMode(&mode);
+            ask_pool(driver, pool);
+    driver->cuThreadExchangeStreamCaptureMode(&mode);
 }
 
 static void publish_changed(void)
@@ -215,14 +207,6 @@ static void publish_changed(void)
     }
 }
 
-/* Found once. The dynamic loader's lock is taken outside of ours. */
-static bool find_driver(void)
-{
-    if (!pools.found)
-        pools.found = driver_library_find(&pools.driver, names, sizeof(names) / sizeof(names[0]));
-    return pools.found;
-}
-
 void memory_pools_ask(bool all_the_same)
 {
     struct tracing_suppressed suppressed;
@@ -230,22 +214,17 @@ void memory_pools_ask(bool all_the_same)
         return;
     if (__atomic_exchange_n(&pools.used, false, __ATOMIC_ACQ_REL))
         pools.settling = 1 + MEMORY_POOLS_SETTLING;
-    if ((pools.settling == 0 && !all_the_same) || !find_driver())
+    const struct driver *driver = pools.settling > 0 || all_the_same ? driver_functions() : NULL;
+    if (!driver || !driver->cuDeviceGetDefaultMemPool || !driver->cuMemPoolGetAttribute)
         return;
     pools.settling -= pools.settling > 0;
     pthread_mutex_lock(&pools.asking);
     if (tracing_suppress(&suppressed)) {
-        ask_all();
+        ask_all(driver);
         tracing_resume(&suppressed);
         publish_changed();
     }
     pthread_mutex_unlock(&pools.asking);
-}
-
-void memory_pools_replace_driver(const struct pool_functions *functions)
-{
-    pools.driver = *functions;
-    pools.found = true;
 }
 
 void memory_pools_stop(void)

@@ -9,25 +9,6 @@
 #include <stdint.h>
 
 /*
- * What the driver is asked about pools (memory_pools.h).
- */
-
-/* Names as libcuda exports them; all are there since CUDA 11.2. */
-#define POOL_FUNCTIONS(X)                                                                   \
-    X(cuDeviceGetDefaultMemPool, CUmemoryPool *pool, CUdevice device)                       \
-    X(cuMemPoolGetAttribute, CUmemoryPool pool, CUmemPool_attribute attribute, void *value) \
-    X(cuThreadExchangeStreamCaptureMode, CUstreamCaptureMode *mode)
-
-struct pool_functions {
-#define FUNCTION(name, ...) CUresult (*name)(__VA_ARGS__);
-    POOL_FUNCTIONS(FUNCTION)
-#undef FUNCTION
-};
-
-/* For tests: these instead of the process's. */
-void memory_pools_replace_driver(const struct pool_functions *functions);
-
-/*
  * The pools of stream-ordered memory that the program uses, and what they hold and lend: the driver is asked now and
  * then, for asking CUPTI costs the program more than a microsecond at every allocation.
  *

@@ -100,7 +100,9 @@ static bool is_in(uint32_t rounds)
     return rounds % 2 != 0;
 }
 
-bool epoch_is_quiescent(void)
+/* Whether no thread but this one is in a dispatch that began before the call. Also false when that cannot be
+ * determined. */
+static bool epoch_is_quiescent(void)
 {
     if (!make_stores_visible())
         return false;
@@ -110,7 +112,7 @@ bool epoch_is_quiescent(void)
     return true;
 }
 
-void epoch_synchronize(void)
+void registry_synchronize(void)
 {
     if (fork_unannounced())
         return;
@@ -131,7 +133,7 @@ void epoch_client_time(unsigned client, uint64_t *calls, uint64_t *ns)
     }
 }
 
-void epoch_atfork_child(void)
+static void epoch_atfork_child(void)
 {
     for (struct epoch_reader *reader = first(); reader; reader = reader->next) {
         if (reader == epoch_reader_known)
@@ -330,11 +332,6 @@ void registry_clear(unsigned client, unsigned kind)
         remove_all(kind, kind + 1, client, 0);
     else if (kind == REGISTRY_KIND_COUNT)
         remove_all(0, REGISTRY_KIND_COUNT, client, 0);
-}
-
-void registry_synchronize(void)
-{
-    epoch_synchronize();
 }
 
 void registry_watch(void (*changed)(uint64_t wanted))

@@ -11,7 +11,7 @@
  * To publish a kind of callbacks.h fills in its `call.size`.
  *
  * Callbacks run on the publishing thread, in order of registration. Publishing takes no lock: the list of a kind is
- * replaced as a whole, and freed when no thread can be walking it (epoch_synchronize()). While a thread is in a
+ * replaced as a whole, and freed when no thread can be walking it (epochs). While a thread is in a
  * callback of a client, nothing that it does is published. Callers that publish more than once, or must be fast, pass
  * their thread's reader: epoch_reader(); NULL: nothing is published.
  */
@@ -202,18 +202,8 @@ static inline void epoch_read_unlock(struct epoch_reader *reader)
  * ten milliseconds in one with more, where it is delayed until something is removed for the first time. */
 void epoch_prepare(void);
 
-/* Whether no thread but this one is in a dispatch that began before the call. Also false when that cannot be
- * determined. */
-bool epoch_is_quiescent(void);
-
-/* Waits until every other thread has left the dispatch that it is in now. */
-void epoch_synchronize(void);
-
 /* Calls and time (ns) of all threads in one client's callbacks. */
 void epoch_client_time(unsigned client, uint64_t *calls, uint64_t *ns);
-
-/* In a forked child: the other threads are gone. */
-void epoch_atfork_child(void);
 
 /*
  * Kinds, clients and registering.
@@ -274,8 +264,8 @@ static inline bool registry_had_clients(void)
 void registry_watch(void (*changed)(uint64_t wanted));
 
 /*
- * The shortcut of NVTX: a push, a pop or a mark that is no more than a message goes straight to the recorder while
- * nobody else can be listening, which is a third of what it costs to tell everybody. STRING is the message's number, or
+ * The shortcut of NVTX: a push, a pop or a mark that is only a message goes straight to the recorder while there is
+ * no other subscriber, which costs a third of a dispatch. STRING is the message's number, or
  * 0.
  */
 typedef void registry_shortcut_fn(enum spool_nvtx_what what, uint32_t domain, uint32_t string,

@@ -21,7 +21,7 @@ void library_start_cuda(void);
  * When recording is on: within the time interval, and within whatever `--capture-range` names.
  *
  * Everything that turns recording on does so before the call returns, so that what follows it is recorded. What turns
- * it off marks the moment. The service thread switches CUPTI's kinds off a little later, when no GPU work is on its way
+ * it off marks the time. The service thread switches CUPTI's kinds off a little later, when no GPU work is on its way
  * any more, and the reader leaves out what was launched after the mark. API calls stay on (activity_kinds.c); what
  * CUPTI records of them outside of recording is thrown away.
  */

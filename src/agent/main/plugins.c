@@ -392,7 +392,7 @@ void plugins_record_times(void)
     record_host_times();
 }
 
-static struct gputrace_call this_moment(void)
+static struct gputrace_call call_of_now(void)
 {
     uint64_t now = clock_now();
     return (struct gputrace_call){.start = now, .end = now, .device = GPUTRACE_NO_DEVICE, .thread = writer_thread()};
@@ -402,7 +402,7 @@ void plugins_process_end(void)
 {
     if (!__atomic_exchange_n(&plugins.begun, false, __ATOMIC_RELAXED))
         return;
-    registry_process_end_publish(&(struct gputrace_process_end){this_moment()});
+    registry_process_end_publish(&(struct gputrace_process_end){call_of_now()});
     record_host_times();
 }
 
@@ -416,5 +416,5 @@ void plugins_after_fork(uint32_t parent)
 {
     plugins.begun = true;
     record_hosts_again();
-    registry_process_fork_publish(&(struct gputrace_process_fork){this_moment(), parent});
+    registry_process_fork_publish(&(struct gputrace_process_fork){call_of_now(), parent});
 }

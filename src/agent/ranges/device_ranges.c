@@ -1,6 +1,5 @@
 #include "agent/ranges/device_ranges.h"
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -12,67 +11,36 @@
 #include "agent/dispatch/registry.h"
 #include "agent/spool/recorder.h"
 
-static struct {
-    pthread_mutex_t lock; /* of finding */
-    struct driver found;
-    const struct driver *driver; /* once it is known */
-} libcuda = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static const char *const names[] = {
-#define FUNCTION(name, ...) #name,
-    DRIVER_FUNCTIONS(FUNCTION)
-#undef FUNCTION
-};
-
-static const struct driver *known(void)
-{
-    return __atomic_load_n(&libcuda.driver, __ATOMIC_ACQUIRE);
-}
-
-const struct driver *driver_functions(void)
-{
-    if (known())
-        return known();
-    /* Before the lock: the dynamic loader has one of its own. */
-    struct driver driver;
-    if (!driver_library_find(&driver, names, sizeof(names) / sizeof(names[0])))
-        return NULL;
-    pthread_mutex_lock(&libcuda.lock);
-    if (!libcuda.driver) {
-        libcuda.found = driver;
-        __atomic_store_n(&libcuda.driver, &libcuda.found, __ATOMIC_RELEASE);
-    }
-    pthread_mutex_unlock(&libcuda.lock);
-    return known();
-}
-
-void driver_replace(const struct driver *driver)
-{
-    __atomic_store_n(&libcuda.driver, driver, __ATOMIC_RELEASE);
-}
-
 /* --- current context --- */
+
+struct CUctx_st *current_context(void)
+{
+    const struct driver *driver = driver_functions();
+    struct tracing_suppressed suppressed;
+    CUcontext context = NULL;
+    if (!driver || !tracing_suppress(&suppressed))
+        return NULL;
+    if (driver->cuCtxGetCurrent(&context) != CUDA_SUCCESS)
+        context = NULL;
+    tracing_resume(&suppressed);
+    return context;
+}
 
 void current_context_find(struct gputrace_call *call)
 {
-    const struct driver *driver = driver_functions();
-    CUcontext context = NULL;
-    struct tracing_suppressed suppressed;
-    if (!driver || !tracing_suppress(&suppressed))
-        return;
-    if (driver->cuCtxGetCurrent(&context) == CUDA_SUCCESS && context)
+    CUcontext context = current_context();
+    if (context)
         cupti_ids_of_context(context, call);
-    tracing_resume(&suppressed);
 }
 
 /*      refusal     words for the user */
-#define REFUSALS(X)                                                                                    \
-    X(CAPTURED, "its stream, or one that it would wait for, is being captured into a graph")           \
-    X(NO_CONTEXT, "no CUDA context is current on its thread, or CUDA has had an error")                \
-    X(NO_EVENT, "CUDA gives no event to mark it with")                                                 \
-    X(NOT_RECORDED, "CUDA does not take an event into its stream")                                     \
-    X(TOO_OLD, "this CUPTI does not tell when the GPU came to it; that of CUDA 12.8 is the first one") \
-    X(UNSEEN, "CUPTI did not tell of the event that marks it")
+#define REFUSALS(X)                                                                                             \
+    X(CAPTURED, "its stream, or one that it would wait for, is being captured into a graph")                    \
+    X(NO_CONTEXT, "no CUDA context is current on its thread, or CUDA has had an error")                         \
+    X(NO_EVENT, "CUDA gives no event to mark it with")                                                          \
+    X(NOT_RECORDED, "CUDA does not take an event into its stream")                                              \
+    X(TOO_OLD, "this CUPTI does not report when the GPU reached it; CUPTI of CUDA 12.8 is the first that does") \
+    X(UNSEEN, "CUPTI did not report the event that marks it")
 
 enum refusal {
     ACCEPTED = 0,
@@ -85,7 +53,7 @@ enum refusal {
 static struct {
     uint64_t last; /* range */
     bool times_on; /* CUPTI records events with the GPU's times */
-    bool told[REFUSAL_COUNT];
+    bool reported[REFUSAL_COUNT];
 } ranges;
 
 /* Once for each cause, at the end of the run. */
@@ -96,7 +64,7 @@ static void publish(enum refusal refusal, const char *what)
         REFUSALS(REFUSAL)
 #undef REFUSAL
     };
-    if (__atomic_exchange_n(&ranges.told[refusal], true, __ATOMIC_RELAXED))
+    if (__atomic_exchange_n(&ranges.reported[refusal], true, __ATOMIC_RELAXED))
         return;
     recorder_note(SPOOL_NOTE_WARNING, "%s of a device range is not recorded: %s", what, words[refusal]);
 }
@@ -124,8 +92,8 @@ static enum refusal record_event(const struct driver *driver, CUevent event, CUs
     return *correlation ? ACCEPTED : REFUSED_UNSEEN;
 }
 
-/* Puts a moment into STREAM. */
-static enum refusal mark_moment(const struct driver *driver, CUstream stream, uint32_t *correlation)
+/* Puts a marker into STREAM. */
+static enum refusal put_marker(const struct driver *driver, CUstream stream, uint32_t *correlation)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     CUcontext context = NULL;
@@ -153,8 +121,7 @@ static uint64_t put(uint64_t range, uint16_t what, const char *message, CUstream
     uint32_t correlation = 0;
     if (!driver || !tracing_suppress(&suppressed))
         return 0;
-    enum refusal refusal =
-        times == ACTIVITY_TIMES_TOO_OLD ? REFUSED_TOO_OLD : mark_moment(driver, stream, &correlation);
+    enum refusal refusal = times == ACTIVITY_TIMES_TOO_OLD ? REFUSED_TOO_OLD : put_marker(driver, stream, &correlation);
     tracing_resume(&suppressed);
     if (refusal != ACCEPTED)
         publish(refusal, words);

@@ -1,8 +1,8 @@
 /*
- * Device ranges: from a moment in a stream to another one, each of them there when the work before it in the stream is
- * done.
+ * Device ranges: from a marker in a stream to another one. The GPU reaches a marker when the work before it in the
+ * stream is done.
  *
- * A moment is an event of the cache, recorded in the stream; CUPTI's record of that has the GPU's time. The spool is
+ * A marker is an event of the cache, recorded in the stream; CUPTI's record of that has the GPU's time. The spool
  * says which correlation id the record has, and what the range is called; the reader puts them together.
  */
 #ifndef GPUTRACE_AGENT_RANGES_DEVICE_RANGES_H
@@ -53,37 +53,13 @@ void event_cache_give_back(const struct gputrace_cached_event *event);
 void event_cache_atfork_child(void);
 
 /*
- * The functions of CUDA's driver that this module calls, found in the libcuda that the process has loaded.
- */
-
-/* Names as libcuda exports them: cuda.h lets some stand for newer versions. */
-#define DRIVER_FUNCTIONS(X)                                                \
-    X(cuCtxGetCurrent, CUcontext *context)                                 \
-    X(cuCtxPushCurrent_v2, CUcontext context)                              \
-    X(cuCtxPopCurrent_v2, CUcontext *context)                              \
-    X(cuEventCreate, CUevent *event, unsigned flags)                       \
-    X(cuEventRecord, CUevent event, CUstream stream)                       \
-    X(cuStreamGetCtx, CUstream stream, CUcontext *context)                 \
-    X(cuStreamIsCapturing, CUstream stream, CUstreamCaptureStatus *status) \
-    X(cuThreadExchangeStreamCaptureMode, CUstreamCaptureMode *mode)
-
-struct driver {
-#define FUNCTION(name, ...) CUresult (*name)(__VA_ARGS__);
-    DRIVER_FUNCTIONS(FUNCTION)
-#undef FUNCTION
-};
-
-/* Lives for ever; NULL: the process has not loaded CUDA's driver, or one that is too old (before CUDA 10.1). */
-const struct driver *driver_functions(void);
-
-/* For tests: another one instead. NULL: the process's again. */
-void driver_replace(const struct driver *driver);
-
-/*
  * The context that is current on this thread, for events that are published without a CUDA call.
  */
 
 struct gputrace_call;
+
+/* NULL: none is current, or no CUDA. */
+struct CUctx_st *current_context(void);
 
 /* Fills in CALL's context, its number and its device; leaves them as they are where none is current, or no CUDA. */
 void current_context_find(struct gputrace_call *call);

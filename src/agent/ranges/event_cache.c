@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "common/threads.h"
+#include "agent/cupti/cupti_library.h"
 #include "agent/dispatch/registry.h"
 #include "agent/dispatch/fork_watch.h"
 
@@ -169,19 +170,6 @@ static struct event_cache *cache_of_thread(struct CUctx_st *context)
 }
 
 /* --- CUDA --- */
-
-static struct CUctx_st *current_context(void)
-{
-    const struct driver *driver = driver_functions();
-    struct tracing_suppressed suppressed;
-    CUcontext context = NULL;
-    if (!driver || !tracing_suppress(&suppressed))
-        return NULL;
-    if (driver->cuCtxGetCurrent(&context) != CUDA_SUCCESS)
-        context = NULL;
-    tracing_resume(&suppressed);
-    return context;
-}
 
 /* Also while streams are captured, which creating an event must not break. */
 static CUevent create_in_current(const struct driver *driver, bool timing)

@@ -31,7 +31,7 @@ void signal_guard_begin(struct signal_guard *before);
 void signal_guard_end(const struct signal_guard *before);
 
 /*
- * Threads of ours in the user's process: small, named, and deaf to the program's signals.
+ * Threads of ours in the user's process: small, named, and with the program's signals blocked.
  */
 
 /* Starts RUN(ARGUMENT) detached, with all signals but SIGBUS blocked from its first instruction. Returns 0, or -1 with

@@ -50,8 +50,8 @@ static inline struct spool_chunk *chunk_of_data(void *data)
     return (struct spool_chunk *)data - 1;
 }
 
-/* When the spool's file was removed: no chunk is handed out any more, and what nobody has in use is given back. True:
- * it was, just now. */
+/* When the spool's file was removed: no chunk is handed out any more, and the space of unused chunks is given
+ * back. True: it was removed since the last call. */
 bool chunks_end_if_removed(void);
 
 /* In a forked child: leaves the parent's spool, with a new fork_generation(). The next chunks_open() makes an own one.
@@ -59,7 +59,7 @@ bool chunks_end_if_removed(void);
 void chunks_atfork_child(void);
 
 /*
- * Each thread's own records: the way from a happening to bytes that survive the process.
+ * Each thread's own records: the way from an event to bytes that survive the process.
  *
  *     struct spool_memory *record = writer_begin(SPOOL_RECORD_MEMORY, sizeof(*record), clock_now());
  *     if (record) { ...fill...; writer_commit(&record->head); }
@@ -115,7 +115,7 @@ static inline void writer_note_begun(struct writer *mine)
 #endif
 }
 
-/* To find a thread's own variable takes a call, and compilers rather make it again than keep what it gave. */
+/* Finding a thread-local variable takes a call, and compilers repeat the call rather than keep its result. */
 static inline struct writer *writer_mine(void)
 {
     struct writer *mine = &this_writer;
@@ -338,9 +338,6 @@ struct unwound {
     uint64_t at[UNWIND_FRAMES_MAX];    /* return addresses, innermost first; the first lies in unwind() */
     uint64_t place[UNWIND_FRAMES_MAX]; /* where on the stack each of them was taken from */
 };
-
-/* Loads what unwinding needs: once for a process, by the first caller. Takes the loader's lock. */
-void unwind_prepare(void);
 
 /* No frames when unwinding is not possible. */
 void unwind(struct unwound *unwound);

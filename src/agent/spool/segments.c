@@ -319,9 +319,9 @@ static uint64_t end_of(const struct spool_chunk *chunk)
 static uint64_t missing_of(const struct spool_chunk *chunk, const char *there,
                            const uint16_t record_bytes[SPOOL_CUPTI_KINDS])
 {
-    const struct spool_chunk *told = (const struct spool_chunk *)(const void *)there;
+    const struct spool_chunk *header = (const struct spool_chunk *)(const void *)there;
     const char *here = (const char *)chunk;
-    uint64_t missing = 0, end = end_of(chunk), end_there = told->sequence == chunk->sequence ? end_of(told) : 0;
+    uint64_t missing = 0, end = end_of(chunk), end_there = header->sequence == chunk->sequence ? end_of(header) : 0;
     for (uint64_t at = sizeof(*chunk), size; at < end; at += size) {
         size = record_size(chunk, here + at, end - at, record_bytes);
         if (size == 0)

@@ -33,8 +33,8 @@ void spool_file_give_up(const char *directory);
 /* The header of the open file, or a private one when there is none, so that counters can always be written. */
 struct spool_header *spool_file_header(void);
 
-/* Adds the first segment, for records of our own, of which only the chunk that it gives, held once, has room on the
- * disk and pages: a process with few records needs no more. NULL with errno set: there is no room. */
+/* Adds the first segment, for records of our own. Returns a chunk of it, held once. Only that chunk has disk space and
+ * pages: a process with few records needs no more. NULL with errno set: there is no space. */
 #define SPOOL_FILE_FIRST_BYTES ((uint64_t)64 << 10)
 struct spool_chunk *spool_file_begin(void);
 
@@ -54,7 +54,8 @@ bool spool_file_was_closed(void);
  * grows no more (ESTALE). */
 bool spool_file_is_removed(void);
 
-/* Of a removed file: gives the disk all of it back that is not mapped. Later unmapped segments follow by themselves. */
+/* For a removed file: gives back the disk space of all that is not mapped. Segments that are unmapped later follow by
+ * themselves. */
 void spool_file_give_back(void);
 
 /*

@@ -73,7 +73,7 @@ static void load(void)
     *(void **)&unwinder.backtrace = dlsym(library, "_Unwind_Backtrace");
 }
 
-void unwind_prepare(void)
+void stacks_prepare(void)
 {
     pthread_once(&unwinder.once, load);
 }
@@ -93,7 +93,7 @@ static _Unwind_Reason_Code note_frame(struct _Unwind_Context *context, void *dat
 void unwind(struct unwound *unwound)
 {
     unwound->count = 0;
-    unwind_prepare();
+    stacks_prepare();
     if (unwinder.backtrace && unwinder.address && unwinder.frame)
         unwinder.backtrace(note_frame, unwound);
 }
@@ -396,11 +396,6 @@ static int count_changes(struct dl_phdr_info *info, size_t size, void *changes)
     (void)size;
     *(uint64_t *)changes = info->dlpi_adds + info->dlpi_subs;
     return 1; /* every library would return the same */
-}
-
-void stacks_prepare(void)
-{
-    unwind_prepare();
 }
 
 /* What the number of a stack depends on, besides its addresses. */

@@ -45,21 +45,22 @@ void launches_evict(const struct launches *launches)
 /* The entry's page, which another thread may have added meanwhile; with the lock held. NULL: no memory. */
 static struct launch *put_page(struct launches *launches, uint32_t correlation)
 {
-    if (!launches->groups)
-        launches->groups = calloc(LAUNCHES_GROUPS, sizeof(launches_group));
     launches_group *groups = launches->groups;
+    if (!groups)
+        groups = calloc(LAUNCHES_GROUPS, sizeof(*groups));
+    __atomic_store_n(&launches->groups, groups, __ATOMIC_RELEASE);
     if (!groups)
         return NULL;
     launches_group *place = &groups[correlation / LAUNCHES_PAGE / LAUNCHES_GROUP];
     launches_page *group = *place;
     if (!group)
         group = calloc(LAUNCHES_GROUP, sizeof(*group));
-    *place = group;
+    __atomic_store_n(place, group, __ATOMIC_RELEASE);
     if (!group)
         return NULL;
     launches_page *page = &group[correlation / LAUNCHES_PAGE % LAUNCHES_GROUP];
     if (!*page)
-        *page = spill_block(&launches->spill, LAUNCHES_PAGE * sizeof(struct launch));
+        __atomic_store_n(page, spill_block(&launches->spill, LAUNCHES_PAGE * sizeof(struct launch)), __ATOMIC_RELEASE);
     return *page;
 }
 
@@ -98,13 +99,13 @@ uint32_t launches_highest(const struct launches *launches)
 
 static void hold(struct launch *launch)
 {
-    while (atomic_exchange_explicit(&launch->held, true, memory_order_acquire))
+    while (__atomic_exchange_n(&launch->held, true, __ATOMIC_ACQUIRE))
         sched_yield();
 }
 
 static void let_go(struct launch *launch)
 {
-    atomic_store_explicit(&launch->held, false, memory_order_release);
+    __atomic_store_n(&launch->held, false, __ATOMIC_RELEASE);
 }
 
 int launches_gpu_op(struct launches *launches, uint32_t correlation)
@@ -115,8 +116,8 @@ int launches_gpu_op(struct launches *launches, uint32_t correlation)
     hold(launch);
     bool several = ++launch->gpu_ops > 1;
     let_go(launch);
-    if (several && !atomic_load_explicit(&launches->several, memory_order_relaxed))
-        atomic_store_explicit(&launches->several, true, memory_order_relaxed);
+    if (several && !__atomic_load_n(&launches->several, __ATOMIC_RELAXED))
+        __atomic_store_n(&launches->several, true, __ATOMIC_RELAXED);
     return 0;
 }
 

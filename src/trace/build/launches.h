@@ -15,7 +15,6 @@
 #ifndef GPUTRACE_TRACE_BUILD_LAUNCHES_H
 #define GPUTRACE_TRACE_BUILD_LAUNCHES_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -34,7 +33,7 @@ struct launch {
     uint8_t from;     /* enum launch_from */
     uint8_t sorts;    /* enum launch_sorts: what its calls start; known of those with ASIDE alone */
     bool suppressed;  /* a plugin's call, which is not shown, had the same id */
-    atomic_bool held;
+    bool held;        /* atomically */
 };
 
 /* Of a launch whose GPU operations are in several parts of the spool: how many come before those of PART. */
@@ -46,15 +45,15 @@ struct launch_share {
 #define LAUNCHES_GROUP 2048 /* pages */
 #define LAUNCHES_GROUPS ((UINT64_C(1) << 32) / LAUNCHES_PAGE / LAUNCHES_GROUP)
 
-/* NULL: none is there. */
-typedef _Atomic(struct launch *) launches_page;
-typedef _Atomic(launches_page *) launches_group;
+/* Read and written atomically. NULL: none is there. */
+typedef struct launch *launches_page;
+typedef launches_page *launches_group;
 
 struct launches {
-    _Atomic(launches_group *) groups; /* LAUNCHES_GROUPS of them, once there is a launch */
+    launches_group *groups; /* LAUNCHES_GROUPS of them, once there is a launch */
     struct spill spill;
     FILE_VECTOR(struct launch_share) shares; /* in order, once they are numbered */
-    atomic_bool several;                     /* some launch has more than one work */
+    bool several;                            /* atomically: some launch has more than one GPU operation */
     uint32_t offset;                         /* what the trace adds to this process's correlation ids */
 };
 
@@ -71,11 +70,11 @@ struct launch *launches_put(struct launches *launches, uint32_t correlation);
 /* NULL: there is none. */
 static inline struct launch *launches_get(const struct launches *launches, uint32_t correlation)
 {
-    launches_group *groups = atomic_load_explicit(&launches->groups, memory_order_acquire);
+    launches_group *groups = __atomic_load_n(&launches->groups, __ATOMIC_ACQUIRE);
     launches_group *place = groups ? &groups[correlation / LAUNCHES_PAGE / LAUNCHES_GROUP] : NULL;
-    launches_page *group = place ? atomic_load_explicit(place, memory_order_acquire) : NULL;
+    launches_page *group = place ? __atomic_load_n(place, __ATOMIC_ACQUIRE) : NULL;
     struct launch *page =
-        group ? atomic_load_explicit(&group[correlation / LAUNCHES_PAGE % LAUNCHES_GROUP], memory_order_acquire) : NULL;
+        group ? __atomic_load_n(&group[correlation / LAUNCHES_PAGE % LAUNCHES_GROUP], __ATOMIC_ACQUIRE) : NULL;
     return page ? &page[correlation % LAUNCHES_PAGE] : NULL;
 }
 

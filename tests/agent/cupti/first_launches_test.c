@@ -1,3 +1,4 @@
+#include "agent/cupti/cupti_library.h"
 #include "agent/cupti/kernel_names.h"
 
 #include <pthread.h>
@@ -18,6 +19,8 @@ static CUresult kernel_is_called(const char **name, CUkernel kernel)
     *name = "kernel";
     return CUDA_SUCCESS;
 }
+
+static const struct driver named = {.cuFuncGetName = function_is_called, .cuKernelGetName = kernel_is_called};
 
 UNIT_TEST_WITH(nothing_is_heard_before_a_function_is_got, NULL, launching_clear)
 {
@@ -82,7 +85,7 @@ UNIT_TEST_WITH(what_has_several_handles_is_launched_once, NULL, launching_clear)
 {
     CUfunction function = (CUfunction)0x40;
     cuKernelGetFunction_params p = {&function, (CUkernel)0x20};
-    function_names_replace_driver(function_is_called, kernel_is_called);
+    driver_replace(&named);
     get_kernel("kernel", CUDA_SUCCESS);
     fake_call(CUPTI_DRIVER_TRACE_CBID_cuKernelGetFunction, &p, CUDA_SUCCESS);
     launch("kernel");
@@ -154,7 +157,7 @@ UNIT_TEST_WITH(what_is_enumerated_is_got_too, NULL, launching_clear)
     CUkernel kernels[] = {(CUkernel)0x380};
     cuModuleEnumerateFunctions_params p = {functions, 2, (CUmodule)0x1};
     cuLibraryEnumerateKernels_params q = {kernels, 1, (CUlibrary)0x1};
-    function_names_replace_driver(function_is_called, kernel_is_called);
+    driver_replace(&named);
     fake_call(CUPTI_DRIVER_TRACE_CBID_cuModuleEnumerateFunctions, &p, CUDA_ERROR_INVALID_VALUE);
     assert_false(launches_are_on());
     fake_call(CUPTI_DRIVER_TRACE_CBID_cuModuleEnumerateFunctions, &p, CUDA_SUCCESS);

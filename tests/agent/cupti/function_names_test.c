@@ -1,3 +1,4 @@
+#include "agent/cupti/cupti_library.h"
 #include "agent/cupti/kernel_names.h"
 
 #include <sys/wait.h>
@@ -32,11 +33,13 @@ static CUresult of_kernel(const char **name, CUkernel kernel)
     return kernel == (CUkernel)0xbad ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
 }
 
+static const struct driver named = {.cuFuncGetName = of_function, .cuKernelGetName = of_kernel};
+
 static uint64_t registration;
 
 UNIT_FIXTURE(start)
 {
-    function_names_replace_driver(of_function, of_kernel);
+    driver_replace(&named);
     registration = registry_add(REGISTRY_LIBRARY, REGISTRY_function_name, (gputrace_any_fn *)hear, NULL);
     return registration == 0;
 }
@@ -87,10 +90,10 @@ UNIT_TEST_WITH(the_driver_is_asked_by_what_the_handle_is, NULL, clear)
 
 UNIT_TEST_WITH(without_the_driver_none_is_asked, NULL, clear)
 {
-    function_names_replace_driver(NULL, NULL);
+    driver_replace(NULL);
     assert_null(function_name_ask((CUfunction)0x20));
     assert_null(kernel_name_ask((CUkernel)0x30));
-    function_names_replace_driver(of_function, of_kernel);
+    driver_replace(&named);
 }
 
 UNIT_TEST_WITH(a_child_tells_into_its_own_spool, NULL, clear)

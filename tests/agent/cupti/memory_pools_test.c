@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include "agent/cupti/cupti_library.h"
 #include "agent/dispatch/registry.h"
 #include "tests/agent/cupti/hearing.h"
 
@@ -57,8 +58,10 @@ static CUresult exchange_mode(CUstreamCaptureMode *value)
 
 UNIT_FIXTURE(start)
 {
-    static const struct pool_functions functions = {default_pool, attribute, exchange_mode};
-    memory_pools_replace_driver(&functions);
+    static const struct driver functions = {.cuDeviceGetDefaultMemPool = default_pool,
+                                            .cuMemPoolGetAttribute = attribute,
+                                            .cuThreadExchangeStreamCaptureMode = exchange_mode};
+    driver_replace(&functions);
     return hearing_start(state);
 }
 

@@ -1,6 +1,6 @@
 /*
- * A driver for the room `ranges` that makes events out of nothing and says what was asked of it. Threads have a current
- * context each, as with the real one.
+ * A driver for the module `ranges` that makes events out of nothing and says what was asked of it. Threads have a
+ * current context each, as with the real one.
  *
  * Stream 0xSCNN belongs to context 0xC000: fake_stream(). Streams 0, 1 and 2 belong to whatever is current.
  */
@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 
+#include "agent/cupti/cupti_library.h"
 #include "agent/ranges/device_ranges.h"
 
 #define FAKE_CONTEXT_A ((CUcontext)0xa000)

@@ -139,6 +139,6 @@ UNIT_TEST(each_thread_remembers_its_own)
 
 int main(void)
 {
-    unwind_prepare();
+    stacks_prepare();
     return unit_run(NULL, NULL);
 }

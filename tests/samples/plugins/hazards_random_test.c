@@ -8,7 +8,7 @@
  */
 #include "tests/unit.h"
 
-#include "samples/plugins/hazards_shape.h"
+#include "samples/plugins/hazards_order.h"
 #include "tests/samples/plugins/fake_host.h"
 
 enum { STEPS = 40, STREAMS = 5, EVENTS = 4, BYTES = 64, NODES = 2 * STEPS, WORDS = (NODES + 63) / 64 };

@@ -1,7 +1,7 @@
 /* Shapes against a look at every byte. */
 #include "tests/unit.h"
 
-#include "samples/plugins/hazards_shape.h"
+#include "samples/plugins/hazards_order.h"
 
 enum { ROOM = 4096 };
 

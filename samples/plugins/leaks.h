@@ -4,11 +4,12 @@
  * Physical memory of cuMemCreate is allocated until it was released and nothing is mapped to it any more, as the driver
  * has it. One thread at a time.
  */
-#ifndef GPUTRACE_PLUGINS_LEAKS_LIVE_H
-#define GPUTRACE_PLUGINS_LEAKS_LIVE_H
+#ifndef SAMPLES_PLUGINS_LEAKS_H
+#define SAMPLES_PLUGINS_LEAKS_H
+
+#include <stdbool.h>
 
 #include <gputrace/callbacks.h>
-#include <stdbool.h>
 
 #include "address_map.h"
 
@@ -53,5 +54,16 @@ struct gone {
 struct gone live_context_deleted(struct live *live, const struct CUctx_st *context);
 
 void live_release(struct live *live);
+
+/* The last words of the plugin `leaks`. */
+
+struct telling {
+    uint64_t start; /* times are told from here on */
+    uint64_t least; /* bytes; places with less are told as a sum */
+    uint64_t top;   /* so many places */
+};
+
+/* Tells what is allocated, by place, the most bytes first. */
+void leaks_report(const struct gputrace_host *host, const struct live *live, const struct telling *telling);
 
 #endif
