@@ -89,3 +89,87 @@ int write_capture(struct piece_writer *out, struct process *process, const struc
     out->writer.format->instant(&out->writer, &slice);
     return 0;
 }
+
+/* --- plugins --- */
+
+#define EVICT_INTERVALS ((size_t)1 << 19) /* are joined before pages are given back */
+
+void plugin_intervals_release(struct plugin_intervals *intervals)
+{
+    for (size_t i = 0; i < intervals->threads.count; i++)
+        file_vector_release(&intervals->threads.items[i].items);
+    array_release(&intervals->threads);
+    map_release(&intervals->by_thread);
+}
+
+int plugin_intervals_add(struct plugin_intervals *intervals, uint32_t thread, uint64_t start, uint64_t end)
+{
+    uint64_t *index = map_put(&intervals->by_thread, thread, NULL);
+    if (!index || (*index == 0 && !array_push(&intervals->threads)))
+        return error_no_memory("intervals of plugins");
+    if (*index == 0) {
+        *index = intervals->threads.count;
+        intervals->threads.items[*index - 1].items.memory.directory = intervals->directory;
+    }
+    struct plugin_interval *interval = file_vector_push(&intervals->threads.items[*index - 1].items);
+    if (!interval)
+        return error_no_memory("intervals of plugins");
+    *interval = (struct plugin_interval){start, end};
+    return 0;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct plugin_interval *left = a, *right = b;
+    return left->start < right->start ? -1 : left->start > right->start;
+}
+
+/* Sorted, and those that touch are one. */
+static int put_in_order(struct plugin_intervals_of *thread)
+{
+    struct plugin_interval *items = thread->items.items;
+    size_t kept = 0;
+    if (file_vector_sort(&thread->items, by_start) != 0)
+        return error_no_memory("intervals of plugins");
+    for (size_t i = 1; i < thread->items.count; i++) {
+        if (items[i].start > items[kept].end)
+            items[++kept] = items[i];
+        else if (items[i].end > items[kept].end)
+            items[kept].end = items[i].end;
+        if (i % EVICT_INTERVALS == 0)
+            file_vector_rest(&thread->items);
+    }
+    thread->items.count = kept + 1;
+    return 0;
+}
+
+int plugin_intervals_close(struct plugin_intervals *intervals)
+{
+    for (size_t i = 0; i < intervals->threads.count; i++)
+        if (put_in_order(&intervals->threads.items[i]) != 0)
+            return -1;
+    return 0;
+}
+
+void plugin_intervals_rest(const struct plugin_intervals *intervals)
+{
+    for (size_t i = 0; i < intervals->threads.count; i++)
+        file_vector_rest(&intervals->threads.items[i].items);
+}
+
+bool plugin_intervals_hold(const struct plugin_intervals *intervals, uint32_t thread, uint64_t start, uint64_t end)
+{
+    const uint64_t *index = map_get(&intervals->by_thread, thread);
+    if (!index || *index == 0)
+        return false;
+    const struct plugin_intervals_of *of = &intervals->threads.items[*index - 1];
+    size_t low = 0, high = of->items.count; /* the first that begins after START */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (of->items.items[middle].start <= start)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 && end <= of->items.items[low - 1].end;
+}

@@ -48,26 +48,6 @@ int device_ranges_index(struct device_ranges *ranges, const struct event *event)
     return stream_markers_add(&ranges->moments, &moment);
 }
 
-int device_ranges_list(struct device_ranges *ranges)
-{
-    return stream_markers_list(&ranges->moments);
-}
-
-void device_ranges_time(struct device_ranges *ranges, const struct event *event)
-{
-    stream_markers_mark(&ranges->moments, event);
-}
-
-int device_ranges_order(struct device_ranges *ranges)
-{
-    return stream_markers_order(&ranges->moments);
-}
-
-void device_ranges_settle(struct device_ranges *ranges, bool all)
-{
-    stream_markers_settle(&ranges->moments, all);
-}
-
 /* Of what started or ended twice the first counts. */
 static int by_range(const void *a, const void *b)
 {
@@ -226,7 +206,7 @@ int index_device_range(struct process *process, const struct event *event)
 void index_stream_marker(struct process *process, const struct event *event)
 {
     if (event->device != EVENT_NO_DEVICE && process_knows_time(process, event->start))
-        device_ranges_time(process->device_ranges, event);
+        stream_markers_mark(&process->device_ranges->moments, event);
 }
 
 /* Work of sorts that were not recorded may lie between moments. */
@@ -238,8 +218,8 @@ static bool all_work_recorded(const struct process *process)
 
 void index_device_times(struct process *process)
 {
-    const struct stream_markers *moments = &process->device_ranges->moments;
-    device_ranges_settle(process->device_ranges, all_work_recorded(process));
+    struct stream_markers *moments = &process->device_ranges->moments;
+    stream_markers_settle(moments, all_work_recorded(process));
     if (moments->first != 0)
         widen_process_time(process, moments->first, moments->last);
 }

@@ -49,25 +49,9 @@ void device_ranges_release(struct device_ranges *ranges);
 /* What is known need not stay in memory for now. */
 void device_ranges_evict(const struct device_ranges *ranges);
 
-/* An EVENT_DEVICE_RANGE; and after the last of them. Return 0, or -1 after error(). */
+/* An EVENT_DEVICE_RANGE: its moment is added to `moments`, which has its own steps (stream_markers.h). Returns 0, or -1
+ * after error(). */
 int device_ranges_index(struct device_ranges *ranges, const struct event *event);
-int device_ranges_list(struct device_ranges *ranges);
-
-/* An EVENT_CUDA_EVENT with a time, once they are listed; nothing is done when it is of no range. */
-void device_ranges_time(struct device_ranges *ranges, const struct event *event);
-
-/* After the last of those. Returns 0, or -1 after error(). */
-int device_ranges_order(struct device_ranges *ranges);
-
-/* GPU work of the process with a known time, once they are ordered. */
-static inline void device_ranges_work(struct device_ranges *ranges, const struct event *work)
-{
-    stream_markers_see(&ranges->moments, work);
-}
-
-/* After the last work, of which ALL of the process was told or only some sorts: the times become those to be shown,
- * between moments.first and moments.last. */
-void device_ranges_settle(struct device_ranges *ranges, bool all);
 
 /* Once they are settled, before the edges are asked for. What is open ends with the capture interval it started in, or
  * at TIME. Returns 0, or -1 after error(). */

@@ -323,7 +323,8 @@ static int find_capture_intervals(struct conversion *conversion, struct process 
     if (process_walk_agent_records(conversion, process, index_window, NULL) != 0)
         return -1;
     if (capture_intervals_close(process->capture_intervals) != 0 ||
-        plugin_intervals_close(process->plugin_intervals) != 0 || device_ranges_list(process->device_ranges) != 0)
+        plugin_intervals_close(process->plugin_intervals) != 0 ||
+        stream_markers_list(&process->device_ranges->moments) != 0)
         return -1;
     if (!process->capture_intervals->limited && !has_suppressed_calls(process))
         return 0;
@@ -387,7 +388,8 @@ static void spread_ranges(void *context, uint32_t thread)
 int index_process(struct conversion *conversion, struct process *process)
 {
     uint64_t *undecoded = &process->losses.undecoded;
-    if (find_capture_intervals(conversion, process) != 0 || device_ranges_order(process->device_ranges) != 0 ||
+    if (find_capture_intervals(conversion, process) != 0 ||
+        stream_markers_order(&process->device_ranges->moments) != 0 ||
         process_walk_agent_records(conversion, process, index_agent_record, undecoded) != 0 ||
         process_walk_agent_records(conversion, process, index_late, NULL) != 0 || order_kernel_names(process) != 0 ||
         index_cupti(conversion, process, undecoded) != 0 || place_waits(conversion, process) != 0)

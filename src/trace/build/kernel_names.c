@@ -139,9 +139,8 @@ static int count_unnamed(void *context, uint64_t pointer, uint64_t *count)
     return 0;
 }
 
-void release_kernel_names(struct process *process)
+void kernel_names_release(struct kernel_names *names)
 {
-    struct kernel_names *names = process->kernel_names;
     map_release(&names->of_launch);
     map_release(&names->unknown);
     pointer_names_release(&names->told);

@@ -1,7 +1,7 @@
 /*
  * What stands before the events: keys as Kineto's traces have them, and all of ours below "gputrace".
  */
-#include "trace/build/metadata.h"
+#include "trace/build/passes.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "trace/build/nvtx_counters.h"
 #include "trace/build/nvtx_write.h"
 #include "trace/build/parallel_scan.h"
-#include "trace/build/plugin_lines.h"
+#include "trace/build/plugins.h"
 #include "trace/build/pools.h"
 #include "trace/build/session.h"
 #include "trace/build/stacks.h"

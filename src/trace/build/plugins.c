@@ -5,11 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/json_out.h"
 #include "common/log.h"
 #include "common/spool_records.h"
 #include "trace/build/event_passes.h"
 #include "trace/build/capture_intervals.h"
 #include "trace/build/piece_writer.h"
+#include "trace/build/stacks.h"
 #include "trace/spool/agent_records.h"
 
 void plugins_release(struct plugins *plugins)
@@ -139,89 +141,6 @@ const struct plugin *plugins_get(const struct plugins *plugins, uint32_t number)
 {
     const uint64_t *index = map_get(&plugins->by_number, number);
     return index && *index ? &plugins->items.items[*index - 1] : NULL;
-}
-
-#define REST_WINDOWS ((size_t)1 << 19) /* are joined before pages are given back */
-
-void plugin_intervals_release(struct plugin_intervals *capture_intervals)
-{
-    for (size_t i = 0; i < capture_intervals->threads.count; i++)
-        file_vector_release(&capture_intervals->threads.items[i].capture_intervals);
-    array_release(&capture_intervals->threads);
-    map_release(&capture_intervals->by_thread);
-}
-
-int plugin_intervals_add(struct plugin_intervals *capture_intervals, uint32_t thread, uint64_t start, uint64_t end)
-{
-    uint64_t *index = map_put(&capture_intervals->by_thread, thread, NULL);
-    if (!index || (*index == 0 && !array_push(&capture_intervals->threads)))
-        return error_no_memory("windows of plugins");
-    if (*index == 0) {
-        *index = capture_intervals->threads.count;
-        capture_intervals->threads.items[*index - 1].capture_intervals.memory.directory = capture_intervals->directory;
-    }
-    struct plugin_interval *window = file_vector_push(&capture_intervals->threads.items[*index - 1].capture_intervals);
-    if (!window)
-        return error_no_memory("windows of plugins");
-    *window = (struct plugin_interval){start, end};
-    return 0;
-}
-
-static int by_start(const void *a, const void *b)
-{
-    const struct plugin_interval *left = a, *right = b;
-    return left->start < right->start ? -1 : left->start > right->start;
-}
-
-/* Sorted, and those that touch are one. */
-static int put_in_order(struct plugin_intervals_of *thread)
-{
-    struct plugin_interval *items = thread->capture_intervals.items;
-    size_t kept = 0;
-    if (file_vector_sort(&thread->capture_intervals, by_start) != 0)
-        return error_no_memory("windows of plugins");
-    for (size_t i = 1; i < thread->capture_intervals.count; i++) {
-        if (items[i].start > items[kept].end)
-            items[++kept] = items[i];
-        else if (items[i].end > items[kept].end)
-            items[kept].end = items[i].end;
-        if (i % REST_WINDOWS == 0)
-            file_vector_rest(&thread->capture_intervals);
-    }
-    thread->capture_intervals.count = kept + 1;
-    return 0;
-}
-
-int plugin_intervals_close(struct plugin_intervals *capture_intervals)
-{
-    for (size_t i = 0; i < capture_intervals->threads.count; i++)
-        if (put_in_order(&capture_intervals->threads.items[i]) != 0)
-            return -1;
-    return 0;
-}
-
-void plugin_intervals_rest(const struct plugin_intervals *capture_intervals)
-{
-    for (size_t i = 0; i < capture_intervals->threads.count; i++)
-        file_vector_rest(&capture_intervals->threads.items[i].capture_intervals);
-}
-
-bool plugin_intervals_hold(const struct plugin_intervals *capture_intervals, uint32_t thread, uint64_t start,
-                           uint64_t end)
-{
-    const uint64_t *index = map_get(&capture_intervals->by_thread, thread);
-    if (!index || *index == 0)
-        return false;
-    const struct plugin_intervals_of *of = &capture_intervals->threads.items[*index - 1];
-    size_t low = 0, high = of->capture_intervals.count; /* the first that begins after START */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (of->capture_intervals.items[middle].start <= start)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 && end <= of->capture_intervals.items[low - 1].end;
 }
 
 /*
@@ -376,4 +295,134 @@ int write_plugin_event(struct piece_writer *out, struct process *process, const 
                             .args = &args};
     out->writer.format->instant(&out->writer, &instant);
     return 0;
+}
+
+/*
+ * What plugins report at the end: their lines, with the frames of their stacks named.
+ */
+
+void convert_plugins_release(struct convert_plugins *plugins)
+{
+    for (size_t i = 0; i < plugins->count; i++) {
+        struct convert_plugin *plugin = &plugins->items[i];
+        for (size_t k = 0; k < plugin->line_count; k++) {
+            free(plugin->lines[k].text);
+            free(plugin->lines[k].frames);
+        }
+        free(plugin->lines);
+        free(plugin->name);
+    }
+    free(plugins->items);
+    *plugins = (struct convert_plugins){0};
+}
+
+static int add_line(struct conversion *conversion, struct process *process, const struct plugin_line *said,
+                    struct convert_plugin *plugin)
+{
+    struct convert_line *line = &plugin->lines[plugin->line_count];
+    line->text = malloc((size_t)said->text.length + 1);
+    if (!line->text)
+        return error_no_memory("lines of plugins");
+    plugin->line_count++;
+    memcpy(line->text, said->text.text, said->text.length);
+    line->text[said->text.length] = '\0';
+    line->length = said->text.length;
+    return stack_frames(conversion, process, said->stack, &line->frames, &line->frame_count);
+}
+
+static int add_plugin(struct conversion *conversion, struct process *process, const struct plugin *known)
+{
+    struct convert_plugin *plugin = &conversion->plugins.items[conversion->plugins.count];
+    size_t lines = 0;
+    for (size_t i = 0; i < process->plugins->lines.count; i++)
+        lines += process->plugins->lines.items[i].plugin == known->number;
+    plugin->name = plugin_name(process, known->number);
+    if (!plugin->name)
+        return -1;
+    conversion->plugins.count++;
+    plugin->pid = process->pid;
+    plugin->calls = known->calls;
+    plugin->ns = known->ns;
+    plugin->lines = calloc(lines + 1, sizeof(*plugin->lines));
+    if (!plugin->lines)
+        return error_no_memory("lines of plugins");
+    for (size_t i = 0; i < process->plugins->lines.count; i++) {
+        const struct plugin_line *line = &process->plugins->lines.items[i];
+        if (line->plugin == known->number && add_line(conversion, process, line, plugin) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int gather_plugins(struct conversion *conversion)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < conversion->processes.count; i++)
+        count += conversion_process(conversion, i)->plugins->items.count;
+    if (count == 0)
+        return 0;
+    conversion->plugins.items = calloc(count, sizeof(*conversion->plugins.items));
+    if (!conversion->plugins.items)
+        return error_no_memory("plugins");
+    for (size_t i = 0; i < conversion->processes.count; i++) {
+        struct process *process = conversion_process(conversion, i);
+        for (size_t k = 0; k < process->plugins->items.count; k++)
+            if (add_plugin(conversion, process, &process->plugins->items.items[k]) != 0)
+                return -1;
+    }
+    return 0;
+}
+
+/*
+ * Plugins in the metadata: who they are, what their callbacks took, what they have to say.
+ */
+
+static void put_u64(struct json_out *json, const char *key, uint64_t value)
+{
+    json_key(json, key);
+    json_u64(json, value);
+}
+
+static void put_text(struct json_out *json, const char *key, const char *text)
+{
+    json_key(json, key);
+    json_string(json, text);
+}
+
+static void put_line(const struct convert_line *line, struct json_out *json)
+{
+    json_begin_object(json);
+    json_key(json, "text");
+    json_string_n(json, line->text, line->length);
+    if (line->frame_count > 0) {
+        json_key(json, "stack");
+        json_begin_array(json);
+        for (size_t i = 0; i < line->frame_count; i++)
+            put_frame(&line->frames[i], json);
+        json_end(json);
+    }
+    json_end(json);
+}
+
+static void put_plugin(const struct convert_plugin *plugin, struct json_out *json)
+{
+    json_begin_object(json);
+    put_text(json, "name", plugin->name);
+    put_u64(json, "pid", plugin->pid);
+    put_u64(json, "calls", plugin->calls);
+    put_u64(json, "time_ns", plugin->ns);
+    json_key(json, "lines");
+    json_begin_array(json);
+    for (size_t i = 0; i < plugin->line_count; i++)
+        put_line(&plugin->lines[i], json);
+    json_end(json);
+    json_end(json);
+}
+
+void put_plugins(const struct convert_plugins *plugins, struct json_out *json)
+{
+    json_begin_array(json);
+    for (size_t i = 0; i < plugins->count; i++)
+        put_plugin(&plugins->items[i], json);
+    json_end(json);
 }

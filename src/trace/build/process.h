@@ -22,28 +22,34 @@
 struct noting;
 struct session_note;
 struct missed;
-struct clock_axis;
-struct capture_intervals;
-struct plugin_intervals;
-struct kernel_names;
-struct launches;
-struct conditional_launches;
-struct nvtx;
-struct payload_schemas;
-struct payload_copies;
-struct nvtx_scopes;
-struct nvtx_clocks;
-struct nvtx_counters;
-struct nvtx_deferred;
-struct nvtx_heaps;
-struct projections;
-struct memory;
-struct pools;
-struct cuda_events;
-struct device_ranges;
-struct compilation;
-struct plugins;
-struct stacks;
+
+/* What each topic keeps of a process: a struct of its header, and the process's field that points to it. */
+#define PROCESS_TOPICS(X)                   \
+    X(clock_axis, clocks)                   \
+    X(capture_intervals, capture_intervals) \
+    X(plugin_intervals, plugin_intervals)   \
+    X(kernel_names, kernel_names)           \
+    X(launches, launches)                   \
+    X(conditional_launches, conditional)    \
+    X(nvtx, nvtx)                           \
+    X(payload_schemas, payload_schemas)     \
+    X(payload_copies, payload_copies)       \
+    X(nvtx_scopes, nvtx_scopes)             \
+    X(nvtx_clocks, nvtx_clocks)             \
+    X(nvtx_counters, nvtx_counters)         \
+    X(nvtx_deferred, nvtx_deferred)         \
+    X(nvtx_heaps, nvtx_heaps)               \
+    X(projections, projections)             \
+    X(memory, memory)                       \
+    X(pools, pools)                         \
+    X(cuda_events, cuda_events)             \
+    X(device_ranges, device_ranges)         \
+    X(compilation, compilation)             \
+    X(plugins, plugins)                     \
+    X(stacks, stacks)
+#define TOPIC(type, field) struct type;
+PROCESS_TOPICS(TOPIC)
+#undef TOPIC
 
 /* Something that was given a name; the text lies in the spool. */
 struct given_name {
@@ -67,36 +73,17 @@ struct process {
     uint32_t index;                 /* among the processes of the trace */
     uint32_t pid;                   /* of its rows: the system's, unless another process had it before */
     uint64_t first_time, last_time; /* 0: nothing was seen */
-    struct clock_axis *clocks;
     bool cuda, nvtx_seen;
     bool nvtx_wanted; /* NVTX of a domain that is recorded was seen */
     bool agent_waits; /* the library recorded synchronisation: what CUPTI has of it is left out */
     struct convert_losses losses;
 
-    struct capture_intervals *capture_intervals;
-    struct plugin_intervals *plugin_intervals;
+#define TOPIC(type, field) struct type *field;
+    PROCESS_TOPICS(TOPIC)
+#undef TOPIC
     struct pointer_names symbols;
-    struct kernel_names *kernel_names;
-    struct launches *launches;
-    struct conditional_launches *conditional;
     struct tracks tracks;
-    struct tracks waits; /* as their records tell of where they were, until all contexts are known */
-    struct nvtx *nvtx;
-    struct payload_schemas *payload_schemas;
-    struct payload_copies *payload_copies;
-    struct nvtx_scopes *nvtx_scopes;
-    struct nvtx_clocks *nvtx_clocks;
-    struct nvtx_counters *nvtx_counters;
-    struct nvtx_deferred *nvtx_deferred;
-    struct nvtx_heaps *nvtx_heaps;
-    struct projections *projections;
-    struct memory *memory;
-    struct pools *pools;
-    struct cuda_events *cuda_events;
-    struct device_ranges *device_ranges;
-    struct compilation *compilation;
-    struct plugins *plugins;
-    struct stacks *stacks;
+    struct tracks waits;              /* as their records tell of where they were, until all contexts are known */
     uint32_t stack_offset;            /* what the trace adds to their numbers */
     uint64_t async_before;            /* ids of asynchronous ranges that other processes may have */
     struct mapping_text mapping_text; /* for the namer, once it is needed; its text is in mapping_lines */

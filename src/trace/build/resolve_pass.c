@@ -6,6 +6,7 @@
 #include "trace/build/compilation.h"
 #include "trace/build/cuda_events.h"
 #include "trace/build/device_ranges.h"
+#include "trace/build/launches.h"
 #include "trace/build/event_passes.h"
 #include "trace/build/memory.h"
 #include "trace/build/nvtx_extensions.h"

@@ -1,7 +1,7 @@
 /*
  * Names and order of processes, threads and streams.
  */
-#include "trace/build/rows.h"
+#include "trace/build/passes.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -19,8 +19,39 @@
 #include "trace/build/piece_writer.h"
 #include "trace/build/plugins.h"
 #include "trace/build/pools.h"
-#include "trace/build/rows.h"
 #include "trace/output.h"
+
+/* --- the writer of a piece --- */
+
+/* The next events go to BUFFER. */
+static void piece_writer_begin(struct piece_writer *out, struct conversion *conversion, struct buffer *buffer)
+{
+    out->conversion = conversion;
+    out->kernels = 0;
+    out->part = 0;
+    writer_piece(&out->writer, &conversion->writer, buffer);
+}
+
+static void piece_writer_end(struct piece_writer *out)
+{
+    writer_release(&out->writer);
+    map_release(&out->gpu_ops);
+}
+
+static void piece_writer_release(struct piece_writer *out)
+{
+    spool_scratch_release(&out->scratch);
+    map_release(&out->gpu_ops);
+    *out = (struct piece_writer){0};
+}
+
+/* The next events are of this part. */
+static void piece_writer_enter_part(struct piece_writer *out, uint32_t part)
+{
+    out->part = part;
+    if (out->gpu_ops.count > 0)
+        map_release(&out->gpu_ops);
+}
 
 /* Ranges are written from their index. */
 int write_nvtx(struct piece_writer *out, struct process *process, const struct event *event)
