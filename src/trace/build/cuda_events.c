@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "common/array.h"
 #include "common/log.h"
 #include "common/settings.h"
 #include "trace/build/event_passes.h"
@@ -45,26 +46,13 @@ int cuda_events_sort(struct cuda_events *events)
     return file_vector_sort(&events->items, order) == 0 ? 0 : error_no_memory("CUDA events");
 }
 
-/* How many records come before WANTED. */
-static size_t before(const struct cuda_events *events, const struct cuda_event_record *wanted)
-{
-    size_t low = 0, high = events->items.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (order(&events->items.items[middle], wanted) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 const struct cuda_event_record *cuda_events_find(const struct cuda_events *events, const struct event *sync)
 {
     struct cuda_event_record wanted = {
         .event_context = sync->sync.event_context, .event = sync->sync.event, .correlation = sync->correlation};
     const struct cuda_event_record *last = NULL;
-    for (size_t i = before(events, &wanted); i > 0; i--) {
+    for (size_t i = array_before(events->items.items, events->items.count, sizeof(wanted), &wanted, order); i > 0;
+         i--) {
         const struct cuda_event_record *record = &events->items.items[i - 1];
         if (record->event != wanted.event || record->event_context != wanted.event_context)
             break;

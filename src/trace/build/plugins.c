@@ -377,18 +377,6 @@ int gather_plugins(struct conversion *conversion)
  * Plugins in the metadata: who they are, what their callbacks took, what they have to say.
  */
 
-static void put_u64(struct json_out *json, const char *key, uint64_t value)
-{
-    json_key(json, key);
-    json_u64(json, value);
-}
-
-static void put_text(struct json_out *json, const char *key, const char *text)
-{
-    json_key(json, key);
-    json_string(json, text);
-}
-
 static void put_line(const struct convert_line *line, struct json_out *json)
 {
     json_begin_object(json);
@@ -407,10 +395,10 @@ static void put_line(const struct convert_line *line, struct json_out *json)
 static void put_plugin(const struct convert_plugin *plugin, struct json_out *json)
 {
     json_begin_object(json);
-    put_text(json, "name", plugin->name);
-    put_u64(json, "pid", plugin->pid);
-    put_u64(json, "calls", plugin->calls);
-    put_u64(json, "time_ns", plugin->ns);
+    json_put_text(json, "name", plugin->name);
+    json_put_u64(json, "pid", plugin->pid);
+    json_put_u64(json, "calls", plugin->calls);
+    json_put_u64(json, "time_ns", plugin->ns);
     json_key(json, "lines");
     json_begin_array(json);
     for (size_t i = 0; i < plugin->line_count; i++)

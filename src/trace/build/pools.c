@@ -1,6 +1,5 @@
 #include "trace/build/pools.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "common/json_out.h"
@@ -140,17 +139,11 @@ int emit_pools(struct piece_writer *out, struct process *process)
 
 static void put_pool(const struct pool_peak *peak, struct json_out *json)
 {
-    char handle[24];
-    snprintf(handle, sizeof(handle), "0x%" PRIx64, peak->pool);
     json_begin_object(json);
-    json_key(json, "pool");
-    json_string(json, handle);
-    json_key(json, "device");
-    json_u64(json, peak->device);
-    json_key(json, "reserved_peak");
-    json_u64(json, peak->reserved);
-    json_key(json, "used_peak");
-    json_u64(json, peak->used);
+    json_put_hex(json, "pool", peak->pool);
+    json_put_u64(json, "device", peak->device);
+    json_put_u64(json, "reserved_peak", peak->reserved);
+    json_put_u64(json, "used_peak", peak->used);
     json_end(json);
 }
 

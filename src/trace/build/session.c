@@ -382,6 +382,5 @@ void write_missed(const struct conversion *conversion, struct json_out *json)
 {
     if (conversion->missed->text.length <= 1)
         return;
-    json_key(json, "missed");
-    json_string(json, conversion->missed->text.data);
+    json_put_text(json, "missed", conversion->missed->text.data);
 }

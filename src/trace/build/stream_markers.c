@@ -1,5 +1,6 @@
 #include "trace/build/stream_markers.h"
 
+#include "common/array.h"
 #include "common/log.h"
 
 #define REST_MOMENTS ((size_t)1 << 17) /* are settled before pages are given back */
@@ -34,16 +35,9 @@ int stream_markers_list(struct stream_markers *moments)
 static size_t first_from(struct stream_markers *moments, size_t count, const struct stream_marker *wanted,
                          int (*compare)(const void *, const void *))
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare(&moments->items.items[middle], wanted) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    file_vector_found(&moments->items, low);
-    return low;
+    size_t first = array_before(moments->items.items, count, sizeof(*wanted), wanted, compare);
+    file_vector_found(&moments->items, first);
+    return first;
 }
 
 void stream_markers_mark(struct stream_markers *moments, const struct event *event)
@@ -96,15 +90,9 @@ int stream_markers_order(struct stream_markers *moments)
 {
     if (file_vector_sort(&moments->items, marked_first) != 0)
         return error_no_memory("device ranges");
-    size_t low = 0, high = moments->items.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (moments->items.items[middle].marked != 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    moments->marked = low;
+    for (moments->marked = moments->items.count; moments->marked > 0; moments->marked--)
+        if (moments->items.items[moments->marked - 1].marked != 0)
+            break;
     stream_markers_rest(moments);
     return 0;
 }
