@@ -49,7 +49,8 @@ int index_phase(struct conversion *conversion, struct process *process, const st
     (void)conversion;
     if (!process_index_span(process, event))
         return 0;
-    if (event->phase.trigger == SPOOL_TRIGGER_NONE || event->phase.trigger >= SPOOL_TRIGGER_COUNT) {
+    const struct spool_phase *phase = event->record;
+    if (phase->trigger == SPOOL_TRIGGER_NONE || phase->trigger >= SPOOL_TRIGGER_COUNT) {
         process->losses.undecoded++;
         return 0;
     }
@@ -57,14 +58,14 @@ int index_phase(struct conversion *conversion, struct process *process, const st
     struct compilation_step *step = add_step(process->compilation, "phases of compilation");
     if (!step)
         return -1;
-    step->number = event->phase.number;
-    step->trigger = event->phase.trigger;
-    step->is_end = event->phase.ended;
+    step->number = phase->phase;
+    step->trigger = phase->trigger;
+    step->is_end = phase->head.flags == SPOOL_PHASE_ENDED;
     if (step->is_end) {
         step->end = event->start;
-        step->result = event->phase.result;
-        step->ending = event->phase.ending < COMPILATION_UNKNOWN ? (enum compilation_ending)event->phase.ending
-                                                                 : COMPILATION_UNKNOWN;
+        step->result = phase->result;
+        step->ending =
+            phase->ending < COMPILATION_UNKNOWN ? (enum compilation_ending)phase->ending : COMPILATION_UNKNOWN;
         return 0;
     }
     step->start = event->start;

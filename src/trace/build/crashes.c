@@ -56,22 +56,24 @@ static void put_time(const struct conversion *conversion, struct json_out *json,
 /* Faults that the kernel raises have an address. */
 static bool has_address(const struct event *event)
 {
-    int32_t signal = event->death.signal;
-    return event->death.code > 0 && (signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE);
+    const struct spool_death *death = event->record;
+    int32_t signal = death->signal;
+    return death->code > 0 && (signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE);
 }
 
 static void put_signal(const struct conversion *conversion, struct json_out *json, const struct event *event)
 {
+    const struct spool_death *death = event->record;
     json_key(json, "death");
     json_begin_object(json);
-    json_put_i64(json, "signal", event->death.signal);
-    json_put_text(json, "words", strsignal(event->death.signal));
-    json_put_i64(json, "code", event->death.code);
+    json_put_i64(json, "signal", death->signal);
+    json_put_text(json, "words", strsignal(death->signal));
+    json_put_i64(json, "code", death->code);
     json_put_i64(json, "thread", event->thread);
     if (has_address(event))
-        json_put_hex(json, "address", event->death.address);
-    if (event->death.sender != 0)
-        json_put_i64(json, "sender", event->death.sender);
+        json_put_hex(json, "address", death->address);
+    if (death->sender != 0)
+        json_put_i64(json, "sender", death->sender);
     put_time(conversion, json, event->start);
     json_end(json);
 }
@@ -80,16 +82,16 @@ static void put_object(const struct process *process, struct json_out *json, con
 {
     static const char *const words[] = {
         [SPOOL_CALL_OF_STREAM] = "stream", [SPOOL_CALL_OF_EVENT] = "event", [SPOOL_CALL_OF_CONTEXT] = "context"};
-    uint32_t what = event->open_call.what;
+    const struct spool_open_call *call = event->record;
+    uint32_t what = call->what;
     if (what == SPOOL_CALL_OF_NOTHING || what >= sizeof(words) / sizeof(*words))
         return;
     json_put_text(json, "waits_for", words[what]);
-    const uint64_t *stream =
-        what == SPOOL_CALL_OF_STREAM ? map_get(&process->stream_of_handle, event->open_call.object) : NULL;
+    const uint64_t *stream = what == SPOOL_CALL_OF_STREAM ? map_get(&process->stream_of_handle, call->object) : NULL;
     if (stream)
         json_put_i64(json, "stream", (int64_t)*stream - 1);
     if (what != SPOOL_CALL_OF_CONTEXT)
-        json_put_hex(json, "handle", event->open_call.object);
+        json_put_hex(json, "handle", call->object);
 }
 
 /* CUPTI records a call when it returns: then it is not open, though the writer had no time to say so. */
@@ -103,7 +105,8 @@ static bool has_returned(const struct process *process, const struct event *even
 static void put_open_call(const struct conversion *conversion, const struct process *process, struct json_out *json,
                           const struct event *event)
 {
-    const char *function = api_name(EVENT_API_DRIVER, event->open_call.cbid);
+    const struct spool_open_call *call = event->record;
+    const char *function = api_name(EVENT_API_DRIVER, call->cbid);
     json_begin_object(json);
     json_put_i64(json, "thread", event->thread);
     json_put_text(json, "function", function ? function : "a driver call");

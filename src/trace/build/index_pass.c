@@ -73,8 +73,10 @@ int index_stream(struct conversion *conversion, struct process *process, const s
 
 int index_thread_name(struct conversion *conversion, struct process *process, const struct event *event)
 {
+    const struct spool_thread_name *name = event->record;
+    bool by_program = name->head.flags == SPOOL_THREAD_NAME_NVTX;
     (void)conversion;
-    return put_given_name(process, &process->name_of_thread, event->thread, event, event->thread_name.by_program);
+    return put_given_name(process, &process->name_of_thread, event->thread, event, by_program);
 }
 
 int index_graph_launch(struct conversion *conversion, struct process *process, const struct event *event)

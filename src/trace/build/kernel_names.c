@@ -9,6 +9,7 @@
 #include "trace/build/kernel_names.h"
 
 #include "common/log.h"
+#include "common/spool_records.h"
 #include "trace/build/event_passes.h"
 #include "trace/build/process.h"
 
@@ -16,10 +17,11 @@
 
 int index_pointer_name(struct conversion *conversion, struct process *process, const struct event *event)
 {
+    const struct spool_pointer_name *record = event->record;
     uint32_t name = names_put_symbol(&conversion->names, event->text, event->text_length);
     if (name == NAMES_NO_MEMORY)
         return -1;
-    return pointer_names_put(&process->symbols, event->pointer_name.pointer, event->start, name);
+    return pointer_names_put(&process->symbols, record->pointer, event->start, name);
 }
 
 /* Then the names that its kernels' records point to have all been read. */

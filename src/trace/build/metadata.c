@@ -9,6 +9,7 @@
 #include "common/json_out.h"
 #include "common/log.h"
 #include "common/buffer.h"
+#include "common/spool_records.h"
 #include "trace/build/crashes.h"
 #include "trace/build/launches.h"
 #include "trace/build/nvtx_counters.h"
@@ -167,7 +168,8 @@ struct noting {
 static int put_note(struct conversion *conversion, struct process *process, const struct event *event)
 {
     struct noting *noting = conversion->noting;
-    if (event->type != EVENT_NOTE || !event->note.warning)
+    const struct spool_note *note = event->record;
+    if (event->type != EVENT_NOTE || note->head.flags == SPOOL_NOTE_VERBOSE)
         return 0;
     json_begin_object(noting->json);
     json_put_u64(noting->json, "pid", process->pid);
@@ -176,7 +178,7 @@ static int put_note(struct conversion *conversion, struct process *process, cons
     json_end(noting->json);
     size_t known = noting->told.count;
     uint32_t number = intern(&noting->told, event->text, event->text_length);
-    if (number != INTERN_NO_MEMORY && noting->told.count > known && !event->note.printed)
+    if (number != INTERN_NO_MEMORY && noting->told.count > known && note->head.flags != SPOOL_NOTE_WARNED)
         warning("%s", interned(&noting->told, number));
     return 0;
 }

@@ -45,7 +45,8 @@ static struct plugin_text text_of(const struct event *event)
 int index_plugin(struct conversion *conversion, struct process *process, const struct event *event)
 {
     (void)conversion;
-    struct plugin *plugin = put(process->plugins, event->plugin.number);
+    const struct spool_plugin *record = event->record;
+    struct plugin *plugin = put(process->plugins, record->plugin);
     if (plugin)
         plugin->name = text_of(event);
     return plugin ? 0 : -1;
@@ -55,22 +56,24 @@ int index_plugin(struct conversion *conversion, struct process *process, const s
 int index_plugin_time(struct conversion *conversion, struct process *process, const struct event *event)
 {
     (void)conversion;
-    struct plugin *plugin = put(process->plugins, event->plugin.number);
+    const struct spool_plugin_time *record = event->record;
+    struct plugin *plugin = put(process->plugins, record->plugin);
     if (!plugin)
         return -1;
     if (event->start < plugin->told)
         return 0;
     plugin->told = event->start;
-    plugin->calls = event->plugin.calls;
-    plugin->ns = event->plugin.ns;
+    plugin->calls = record->calls;
+    plugin->ns = record->ns;
     return 0;
 }
 
 static int index_event(struct plugins *plugins, const struct event *event)
 {
-    if (!put(plugins, event->plugin_event.plugin))
+    const struct spool_plugin_event *made = event->record;
+    if (!put(plugins, made->plugin))
         return -1;
-    if (event->plugin_event.what != SPOOL_PLUGIN_SLICE)
+    if (made->head.flags != SPOOL_PLUGIN_SLICE)
         return 0;
     struct plugin_slice *slice = file_vector_push(&plugins->slices);
     if (!slice)
@@ -78,7 +81,7 @@ static int index_event(struct plugins *plugins, const struct event *event)
     *slice = (struct plugin_slice){.record = event->record,
                                    .start = event->start,
                                    .end = event->end,
-                                   .plugin = event->plugin_event.plugin,
+                                   .plugin = made->plugin,
                                    .thread = event->thread};
     return 0;
 }
@@ -86,14 +89,12 @@ static int index_event(struct plugins *plugins, const struct event *event)
 int index_plugin_line(struct conversion *conversion, struct process *process, const struct event *event)
 {
     (void)conversion;
-    struct plugin_line *line =
-        put(process->plugins, event->plugin_line.plugin) ? array_push(&process->plugins->lines) : NULL;
+    const struct spool_plugin_line *record = event->record;
+    struct plugin_line *line = put(process->plugins, record->plugin) ? array_push(&process->plugins->lines) : NULL;
     if (!line)
         return error_no_memory("lines of plugins");
-    *line = (struct plugin_line){.text = text_of(event),
-                                 .time = event->start,
-                                 .plugin = event->plugin_line.plugin,
-                                 .stack = event->plugin_line.stack};
+    *line = (struct plugin_line){
+        .text = text_of(event), .time = event->start, .plugin = record->plugin, .stack = record->stack};
     return 0;
 }
 
@@ -168,12 +169,13 @@ char *plugin_name(const struct process *process, uint32_t number)
 
 static bool is_sound(const struct process *process, const struct event *event)
 {
+    const struct spool_plugin_event *made = event->record;
     if (!process_knows_span(process, event))
         return false;
-    switch (event->plugin_event.what) {
+    switch (made->head.flags) {
     case SPOOL_PLUGIN_SLICE:
     case SPOOL_PLUGIN_INSTANT: return true;
-    case SPOOL_PLUGIN_COUNTER: return isfinite(event->plugin_event.value); /* JSON has no word for others */
+    case SPOOL_PLUGIN_COUNTER: return isfinite(made->value); /* JSON has no word for others */
     default: return false;
     }
 }
@@ -188,8 +190,9 @@ int index_plugin_event(struct conversion *conversion, struct process *process, c
     if (!capture_intervals_hold(process->capture_intervals, event->start))
         return 0;
     widen_process_time(process, event->start, event->end);
-    bool row = event->plugin_event.what != SPOOL_PLUGIN_COUNTER;
-    if (row && !process_thread(process, TRACK_PLUGIN, event->plugin_event.plugin))
+    const struct spool_plugin_event *made = event->record;
+    bool row = made->head.flags != SPOOL_PLUGIN_COUNTER;
+    if (row && !process_thread(process, TRACK_PLUGIN, made->plugin))
         return -1;
     return index_event(process->plugins, event);
 }
@@ -211,16 +214,23 @@ int resolve_plugins(struct process *process)
     return 0;
 }
 
+/* The text is the name, then the detail. */
+static uint32_t name_length(const struct event *event)
+{
+    const struct spool_plugin_event *made = event->record;
+    return made->name_length < event->text_length ? made->name_length : event->text_length;
+}
+
 static struct name event_name(const struct event *event)
 {
     static const char none[] = "(no name)";
-    uint32_t length = event->plugin_event.name_length;
+    uint32_t length = name_length(event);
     return length ? name_passing(event->text, length) : name_passing(none, sizeof(none) - 1);
 }
 
 static void describe(struct args *args, const struct event *event)
 {
-    uint32_t name = event->plugin_event.name_length;
+    uint32_t name = name_length(event);
     if (event->text_length > name)
         args_text(args, ARG_DETAIL, event->text + name, event->text_length - name);
     args_u64(args, ARG_THREAD, event->thread);
@@ -257,9 +267,10 @@ int write_plugin_slices(struct piece_writer *out, struct process *process)
 
 static int emit_counter(struct piece_writer *out, const struct process *process, const struct event *event)
 {
+    const struct spool_plugin_event *made = event->record;
     struct name name = event_name(event);
-    char *plugin = plugin_name(process, event->plugin_event.plugin), *text = NULL;
-    uint32_t length = event->plugin_event.name_length < NAME_MAX_BYTES ? (uint32_t)name.length : NAME_MAX_BYTES;
+    char *plugin = plugin_name(process, made->plugin), *text = NULL;
+    uint32_t length = name_length(event) < NAME_MAX_BYTES ? (uint32_t)name.length : NAME_MAX_BYTES;
     if (!plugin || asprintf(&text, "%s: %.*s", plugin, (int)length, name.text) < 0) {
         free(plugin);
         return error_no_memory("names of counters");
@@ -268,7 +279,7 @@ static int emit_counter(struct piece_writer *out, const struct process *process,
                               .pid = process->pid,
                               .time = event->start,
                               .real = true,
-                              .value = event->plugin_event.value};
+                              .value = made->value};
     out->writer.format->counter(&out->writer, &counter);
     free(plugin);
     free(text);
@@ -277,13 +288,14 @@ static int emit_counter(struct piece_writer *out, const struct process *process,
 
 int write_plugin_event(struct piece_writer *out, struct process *process, const struct event *event)
 {
-    uint16_t what = event->plugin_event.what;
+    const struct spool_plugin_event *made = event->record;
+    uint16_t what = made->head.flags;
     if (what == SPOOL_PLUGIN_SLICE || !is_sound(process, event) ||
         !capture_intervals_hold(process->capture_intervals, event->start))
         return 0; /* slices come before, in their order */
     if (what == SPOOL_PLUGIN_COUNTER)
         return emit_counter(out, process, event);
-    const struct track *track = tracks_get(&process->tracks, TRACK_PLUGIN, 0, 0, event->plugin_event.plugin);
+    const struct track *track = tracks_get(&process->tracks, TRACK_PLUGIN, 0, 0, made->plugin);
     struct args args = {0};
     if (!track)
         return 0;

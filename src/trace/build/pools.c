@@ -4,6 +4,7 @@
 
 #include "common/json_out.h"
 #include "common/log.h"
+#include "common/spool_records.h"
 #include "trace/build/event_passes.h"
 #include "trace/build/capture_intervals.h"
 #include "trace/build/piece_writer.h"
@@ -38,16 +39,17 @@ static void raise_to(uint64_t *peak, uint64_t bytes)
 
 int pools_collect(struct pools *pools, const struct event *event)
 {
+    const struct spool_pool_level *level = event->record;
     struct pool_step *step = file_vector_push(&pools->steps);
-    struct pool_peak *peak = peak_of(pools, event->pool.handle, event->device);
+    struct pool_peak *peak = peak_of(pools, level->pool, event->device);
     if (!step || !peak)
         return error_no_memory("memory pools");
-    raise_to(&peak->reserved, event->pool.reserved_high);
-    raise_to(&peak->used, event->pool.used_high);
+    raise_to(&peak->reserved, level->reserved_high);
+    raise_to(&peak->used, level->used_high);
     *step = (struct pool_step){.time = event->start,
-                               .pool = event->pool.handle,
-                               .reserved = event->pool.reserved,
-                               .used = event->pool.used,
+                               .pool = level->pool,
+                               .reserved = level->reserved,
+                               .used = level->used,
                                .device = event->device,
                                .order = (uint32_t)pools->steps.count};
     return 0;

@@ -183,12 +183,13 @@ void session_note_put(const struct session_note *session, struct json_out *json)
 int index_seen(struct conversion *conversion, struct process *process, const struct event *event)
 {
     (void)process;
+    const struct spool_seen *seen = event->record;
     struct missed *missed = conversion->missed;
-    if (event->seen == SPOOL_SEEN_START)
+    if (seen->head.flags == SPOOL_SEEN_START)
         missed->started_outside = true;
-    if (event->seen != SPOOL_SEEN_RANGE && event->seen != SPOOL_SEEN_DOMAIN)
+    if (seen->head.flags != SPOOL_SEEN_RANGE && seen->head.flags != SPOOL_SEEN_DOMAIN)
         return 0;
-    struct interner *names = event->seen == SPOOL_SEEN_RANGE ? &missed->ranges : &missed->domains;
+    struct interner *names = seen->head.flags == SPOOL_SEEN_RANGE ? &missed->ranges : &missed->domains;
     uint32_t number = intern(names, event->text, event->text_length);
     return number == INTERN_NO_MEMORY ? error_no_memory("names of NVTX ranges") : 0;
 }

@@ -5,6 +5,7 @@
 
 #include "common/json_out.h"
 #include "common/log.h"
+#include "common/spool_records.h"
 #include "trace/build/event_passes.h"
 
 void stacks_release(struct stacks *stacks)
@@ -34,7 +35,8 @@ static struct recorded_stack *put(struct stacks *stacks, uint32_t number)
 int index_stack(struct conversion *conversion, struct process *process, const struct event *event)
 {
     (void)conversion;
-    struct recorded_stack *stack = put(process->stacks, event->stack.number);
+    const struct spool_stack *record = event->record;
+    struct recorded_stack *stack = put(process->stacks, record->stack);
     if (!stack)
         return -1;
     stack->words = event->text;
