@@ -125,11 +125,11 @@ static void see_memory(struct live *live, struct live_process *process, const st
 
 void live_see_own(struct live *live, struct live_process *process, const struct spool_part *part)
 {
-    struct own_walk walk;
+    struct agent_walk walk;
     struct event event;
-    own_walk_begin(&walk, part);
-    while (own_walk_next(&walk)) {
-        own_decode(&event, &walk, part->thread);
+    agent_walk_begin(&walk, part);
+    while (agent_walk_next(&walk)) {
+        agent_decode(&event, &walk, part->thread);
         live->events += event.type == EVENT_NVTX || event.type == EVENT_MEMORY || event.type == EVENT_NVTX_EXTENSION;
         if (event.type == EVENT_MEMORY)
             see_memory(live, process, &event);

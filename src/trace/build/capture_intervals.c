@@ -11,10 +11,10 @@ void capture_intervals_release(struct capture_intervals *capture_intervals)
 
 int capture_intervals_mark(struct capture_intervals *capture_intervals, const struct event *event)
 {
-    struct window_mark *mark = file_vector_push(&capture_intervals->marks);
+    struct capture_mark *mark = file_vector_push(&capture_intervals->marks);
     if (!mark)
-        return error_no_memory("capture windows");
-    *mark = (struct window_mark){.time = event->start, .on = event->capture.on};
+        return error_no_memory("capture intervals");
+    *mark = (struct capture_mark){.time = event->start, .on = event->capture.on};
     capture_intervals->limited |= !mark->on;
     capture_intervals->any_on |= mark->on;
     return 0;
@@ -22,13 +22,13 @@ int capture_intervals_mark(struct capture_intervals *capture_intervals, const st
 
 static int by_time(const void *a, const void *b)
 {
-    const struct window_mark *left = a, *right = b;
+    const struct capture_mark *left = a, *right = b;
     return left->time < right->time ? -1 : left->time > right->time;
 }
 
 int capture_intervals_close(struct capture_intervals *capture_intervals)
 {
-    return file_vector_sort(&capture_intervals->marks, by_time) == 0 ? 0 : error_no_memory("capture windows");
+    return file_vector_sort(&capture_intervals->marks, by_time) == 0 ? 0 : error_no_memory("capture intervals");
 }
 
 /* Marks at or before TIME. */
@@ -151,7 +151,7 @@ int plugin_intervals_close(struct plugin_intervals *intervals)
     return 0;
 }
 
-void plugin_intervals_rest(const struct plugin_intervals *intervals)
+void plugin_intervals_evict(const struct plugin_intervals *intervals)
 {
     for (size_t i = 0; i < intervals->threads.count; i++)
         file_vector_rest(&intervals->threads.items[i].items);

@@ -16,7 +16,7 @@
 #include "trace/spool/event_record.h"
 
 struct capture_intervals {
-    FILE_VECTOR(struct window_mark {
+    FILE_VECTOR(struct capture_mark {
         uint64_t time;
         bool on;
     })
@@ -37,7 +37,7 @@ int capture_intervals_close(struct capture_intervals *capture_intervals);
 bool capture_intervals_hold(const struct capture_intervals *capture_intervals, uint64_t time);
 
 /* Whether recording was on at any time. */
-static inline bool windows_any_on(const struct capture_intervals *capture_intervals)
+static inline bool capture_intervals_any_on(const struct capture_intervals *capture_intervals)
 {
     return !capture_intervals->limited || capture_intervals->any_on;
 }
@@ -69,7 +69,7 @@ int plugin_intervals_add(struct plugin_intervals *intervals, uint32_t thread, ui
 int plugin_intervals_close(struct plugin_intervals *intervals);
 
 /* What is known need not stay in memory for now. */
-void plugin_intervals_rest(const struct plugin_intervals *intervals);
+void plugin_intervals_evict(const struct plugin_intervals *intervals);
 
 static inline bool plugin_intervals_any(const struct plugin_intervals *intervals)
 {

@@ -1,6 +1,6 @@
 /*
- * Device ranges: from a moment in a stream to another one. The library wrote down what they are called and which
- * correlation ids their two moments have; CUPTI's records of CUDA events with these ids tell stream and time, and the
+ * Device ranges: from a marker in a stream to another one. The library wrote down what they are called and which
+ * correlation ids their two markers have; CUPTI's records of CUDA events with these ids tell stream and time, and the
  * GPU work around them tells the time that is meant (stream_markers.h).
  *
  * They are shown on the stream of their start. One that was not ended is shown up to the end of recording; one of which
@@ -36,7 +36,7 @@ struct device_edge {
 
 struct device_ranges {
     bool any;                               /* some were seen */
-    struct stream_markers moments;          /* all starts and ends; until they are closed */
+    struct stream_markers markers;          /* all starts and ends; until they are closed */
     FILE_VECTOR(struct device_range) items; /* once closed: those to be shown, what encloses before the rest */
     FILE_VECTOR(struct device_edge) edges;  /* in order; once they are closed */
     uint64_t untimed;                       /* not to be shown */
@@ -49,7 +49,7 @@ void device_ranges_release(struct device_ranges *ranges);
 /* What is known need not stay in memory for now. */
 void device_ranges_evict(const struct device_ranges *ranges);
 
-/* An EVENT_DEVICE_RANGE: its moment is added to `moments`, which has its own steps (stream_markers.h). Returns 0, or -1
+/* An EVENT_DEVICE_RANGE: its marker is added to `markers`, which has its own steps (stream_markers.h). Returns 0, or -1
  * after error(). */
 int device_ranges_index(struct device_ranges *ranges, const struct event *event);
 

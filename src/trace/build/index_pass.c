@@ -268,7 +268,7 @@ static int index_conditional_launches(struct conversion *conversion, struct proc
 static int index_cupti(struct conversion *conversion, struct process *process, uint64_t *undecoded)
 {
     static const struct scan indexing = {
-        .found_size = sizeof(struct found), .look = look, .take = take, .release = release, .see = index_deferred};
+        .found_size = sizeof(struct found), .look = look, .take = take, .release = release, .visit = index_deferred};
     if (index_conditional_launches(conversion, process) != 0)
         return -1;
     return parallel_scan(conversion, process, &indexing, undecoded);
@@ -312,7 +312,7 @@ static int look_at_call(struct process *process, void *found, const struct event
     return launches_call(process->launches, event);
 }
 
-static int index_moment(struct conversion *conversion, struct process *process, const struct event *event)
+static int index_marker(struct conversion *conversion, struct process *process, const struct event *event)
 {
     (void)conversion;
     index_stream_marker(process, event);
@@ -321,12 +321,12 @@ static int index_moment(struct conversion *conversion, struct process *process, 
 
 static int find_capture_intervals(struct conversion *conversion, struct process *process)
 {
-    static const struct scan calls = {.all = true, .look = look_at_call, .see = index_moment};
+    static const struct scan calls = {.all = true, .look = look_at_call, .visit = index_marker};
     if (process_walk_agent_records(conversion, process, index_window, NULL) != 0)
         return -1;
     if (capture_intervals_close(process->capture_intervals) != 0 ||
         plugin_intervals_close(process->plugin_intervals) != 0 ||
-        stream_markers_list(&process->device_ranges->moments) != 0)
+        stream_markers_list(&process->device_ranges->markers) != 0)
         return -1;
     if (!process->capture_intervals->limited && !has_suppressed_calls(process))
         return 0;
@@ -391,7 +391,7 @@ int index_process(struct conversion *conversion, struct process *process)
 {
     uint64_t *undecoded = &process->losses.undecoded;
     if (find_capture_intervals(conversion, process) != 0 ||
-        stream_markers_order(&process->device_ranges->moments) != 0 ||
+        stream_markers_order(&process->device_ranges->markers) != 0 ||
         process_walk_agent_records(conversion, process, index_agent_record, undecoded) != 0 ||
         process_walk_agent_records(conversion, process, index_late, NULL) != 0 || order_kernel_names(process) != 0 ||
         index_cupti(conversion, process, undecoded) != 0 || place_waits(conversion, process) != 0)

@@ -395,8 +395,8 @@ static void describe_held(struct args *args, const struct process *process, uint
         args_text(args, ARG_HELD_BY_KIND, held->text, held->length);
 }
 
-static void emit_instant(struct piece_writer *out, struct process *process, const struct event *event, const char *name,
-                         const struct args *args)
+static void write_instant(struct piece_writer *out, struct process *process, const struct event *event,
+                          const char *name, const struct args *args)
 {
     const struct track *thread = tracks_get(&process->tracks, TRACK_THREAD, 0, 0, event->thread);
     if (!thread)
@@ -422,7 +422,7 @@ static void write_operation(struct piece_writer *out, struct process *process, c
         describe_held(&args, process, about->device, &held);
     snprintf(name, sizeof(name), "%s %s%s", release ? "Release" : "Allocate", kind_text(about->kind),
              failed ? " failed" : "");
-    emit_instant(out, process, event, name, &args);
+    write_instant(out, process, event, name, &args);
 }
 
 /* --- the end of a context --- */
@@ -444,7 +444,7 @@ static void write_gone(void *data, uint64_t address, const struct allocation *ab
     describe(&args, address, about);
     args_text(&args, ARG_ENDING, ending, sizeof(ending) - 1);
     snprintf(name, sizeof(name), "Release %s", kind_text(about->kind));
-    emit_instant(end->out, end->process, end->event, name, &args);
+    write_instant(end->out, end->process, end->event, name, &args);
 }
 
 static int write_context_end(struct piece_writer *out, struct process *process, const struct event *event)

@@ -66,9 +66,9 @@ static struct name message(const struct process *process, const struct event *ev
 
 static void read_again(struct event *event, const void *record, uint32_t thread)
 {
-    struct own_walk walk;
-    own_walk_at(&walk, record);
-    own_decode(event, &walk, thread);
+    struct agent_walk walk;
+    agent_walk_at(&walk, record);
+    agent_decode(event, &walk, thread);
 }
 
 static void write_range(struct piece_writer *out, struct process *process, const struct nvtx_range *range)
@@ -227,11 +227,11 @@ void describe_payload(struct args *args, const struct process *process, const st
 
 static bool read_end(struct event *event, const struct nvtx_range *range)
 {
-    struct own_walk walk;
+    struct agent_walk walk;
     if (!range->end_record)
         return false;
-    own_walk_at(&walk, range->end_record);
-    own_decode(event, &walk, range->end_thread);
+    agent_walk_at(&walk, range->end_record);
+    agent_decode(event, &walk, range->end_thread);
     return true;
 }
 

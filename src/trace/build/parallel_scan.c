@@ -25,7 +25,7 @@ struct deferred_event {
 struct part_found {
     struct spool_scratch scratch;
     void *noted;
-    ARRAY(struct deferred_event) deferred_event;
+    ARRAY(struct deferred_event) deferred;
     uint64_t undecoded;
 };
 
@@ -44,12 +44,12 @@ static const struct spool_part *part_of(const struct scanning *scanning, size_t 
     return part->type == SPOOL_CUPTI ? part : NULL;
 }
 
-static int deferred_event(struct part_found *found, const struct part_walk *walk, const struct event *event)
+static int defer(struct part_found *found, const struct part_walk *walk, const struct event *event)
 {
-    struct deferred_event *deferred_event = array_push(&found->deferred_event);
-    if (!deferred_event)
+    struct deferred_event *deferred = array_push(&found->deferred);
+    if (!deferred)
         return error_no_memory("reading");
-    *deferred_event = (struct deferred_event){
+    *deferred = (struct deferred_event){
         .record = walk->cupti.record,
         .kind = walk->cupti.kind,
         .bytes = walk->cupti.bytes,
@@ -76,24 +76,22 @@ static int look(void *context, size_t number, unsigned slot, unsigned worker)
     while (result >= 0 && part_walk_next(&walk, &event)) {
         result = scanning->scan->look(scanning->process, found->noted, &event);
         if (result == SCAN_DEFER)
-            result = deferred_event(found, &walk, &event);
+            result = defer(found, &walk, &event);
     }
     found->undecoded = part_walk_end(&walk);
     return result;
 }
 
-static int visit_deferred(struct scanning *scanning, const struct deferred_event *deferred_event)
+static int visit_deferred(struct scanning *scanning, const struct deferred_event *deferred)
 {
-    const struct cupti_walk walk = {.record = deferred_event->record,
-                                    .kind = deferred_event->kind,
-                                    .bytes = deferred_event->bytes,
-                                    .in_flight = deferred_event->in_flight};
+    const struct cupti_walk walk = {
+        .record = deferred->record, .kind = deferred->kind, .bytes = deferred->bytes, .in_flight = deferred->in_flight};
     struct event event;
     cupti_decode(&event, &walk);
-    event.start = deferred_event->start;
-    event.end = deferred_event->end;
-    event.correlation = deferred_event->correlation;
-    return scanning->scan->see(scanning->conversion, scanning->process, &event);
+    event.start = deferred->start;
+    event.end = deferred->end;
+    event.correlation = deferred->correlation;
+    return scanning->scan->visit(scanning->conversion, scanning->process, &event);
 }
 
 static int take(void *context, size_t number, unsigned slot)
@@ -107,9 +105,9 @@ static int take(void *context, size_t number, unsigned slot)
     scanning->process->part = (uint32_t)number;
     if (scanning->scan->take)
         result = scanning->scan->take(scanning->conversion, scanning->process, found->noted);
-    for (size_t i = 0; i < found->deferred_event.count && result == 0; i++)
-        result = visit_deferred(scanning, &found->deferred_event.items[i]);
-    found->deferred_event.count = 0;
+    for (size_t i = 0; i < found->deferred.count && result == 0; i++)
+        result = visit_deferred(scanning, &found->deferred.items[i]);
+    found->deferred.count = 0;
     scanning->undecoded += found->undecoded;
     process_walked(scanning->process, part, &scanning->walked);
     return result;
@@ -140,7 +138,7 @@ static void release_slots(struct scanning *scanning)
         if (found->noted && scanning->scan->release)
             scanning->scan->release(found->noted);
         free(found->noted);
-        array_release(&found->deferred_event);
+        array_release(&found->deferred);
         spool_scratch_release(&found->scratch);
     }
     free(scanning->slots);
@@ -177,7 +175,7 @@ void part_walk_begin(struct part_walk *walk, struct process *process, const stru
     if (part->type == SPOOL_CUPTI)
         cupti_walk_begin(&walk->cupti, part, data, process->record_bytes);
     else
-        own_walk_begin(&walk->own, part);
+        agent_walk_begin(&walk->own, part);
 }
 
 static bool next_cupti(struct part_walk *walk, struct event *event)
@@ -199,9 +197,9 @@ static bool next_cupti(struct part_walk *walk, struct event *event)
 
 static bool next_own(struct part_walk *walk, struct event *event)
 {
-    if (!own_walk_next(&walk->own))
+    if (!agent_walk_next(&walk->own))
         return false;
-    own_decode(event, &walk->own, walk->part->thread);
+    agent_decode(event, &walk->own, walk->part->thread);
     clock_walk_set(&walk->clocks, event);
     return true;
 }
@@ -213,7 +211,7 @@ bool part_walk_next(struct part_walk *walk, struct event *event)
 
 uint64_t part_walk_end(const struct part_walk *walk)
 {
-    spool_part_rest(walk->part);
+    spool_part_evict(walk->part);
     return walk->unreadable + (walk->part->type == SPOOL_CUPTI ? walk->cupti.damaged : walk->own.damaged);
 }
 

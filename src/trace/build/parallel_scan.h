@@ -28,7 +28,7 @@ struct part_walk {
     const struct spool_part *part;
     bool all; /* also what the trace does not show */
     struct cupti_walk cupti;
-    struct own_walk own;
+    struct agent_walk own;
     struct clock_walk clocks;
     uint64_t unreadable; /* records so far */
 };
@@ -43,9 +43,9 @@ uint64_t part_walk_end(const struct part_walk *walk);
 
 typedef int (*event_function)(struct conversion *conversion, struct process *process, const struct event *event);
 
-/* Calls SEE for each event of the library's records until one gives non-zero, and gives that. UNDECODED (or NULL)
+/* Calls VISIT for each event of the library's records until one gives non-zero, and gives that. UNDECODED (or NULL)
  * counts what cannot be read. */
-int process_walk_agent_records(struct conversion *conversion, struct process *process, event_function see,
+int process_walk_agent_records(struct conversion *conversion, struct process *process, event_function visit,
                                uint64_t *undecoded);
 
 #define SCAN_DEFER 1 /* of look(): this event is to be seen */
@@ -62,7 +62,7 @@ struct scan {
     /* Of what is never taken. */
     void (*release)(void *found);
     /* As take(), for an event that was put off; NULL: none is. */
-    event_function see;
+    event_function visit;
 };
 
 /* UNDECODED (or NULL) counts what cannot be read. Returns 0, or -1 after error(). */

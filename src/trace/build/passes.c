@@ -40,7 +40,7 @@ _Static_assert(sizeof(struct process_state) <= PROCESS_BLOCK, "a process has roo
 /* What indexes and spool hold need not stay in memory for now. */
 static void evict_process(const struct process *process)
 {
-    spool_file_rest(&process->file);
+    spool_file_evict(&process->file);
     launches_evict(process->launches);
     file_vector_rest(&process->conditional->items);
     nvtx_evict(process->nvtx);
@@ -53,7 +53,7 @@ static void evict_process(const struct process *process)
     file_vector_rest(&process->kernel_names->nodes.changes);
     file_vector_rest(&process->pools->steps);
     file_vector_rest(&process->compilation->steps);
-    plugin_intervals_rest(process->plugin_intervals);
+    plugin_intervals_evict(process->plugin_intervals);
     file_vector_rest(&process->nvtx_counters->samplings);
     file_vector_rest(&process->nvtx_counters->samples);
     file_vector_rest(&process->nvtx_deferred->submissions);

@@ -236,16 +236,16 @@ static void describe(struct args *args, const struct event *event)
     args_u64(args, ARG_THREAD, event->thread);
 }
 
-static void emit_slice(struct piece_writer *out, struct process *process, const struct plugin_slice *made)
+static void write_slice(struct piece_writer *out, struct process *process, const struct plugin_slice *made)
 {
     struct track *track = tracks_get(&process->tracks, TRACK_PLUGIN, 0, 0, made->plugin);
-    struct own_walk walk;
+    struct agent_walk walk;
     struct event event;
     struct args args = {0};
     if (!track)
         return;
-    own_walk_at(&walk, made->record);
-    own_decode(&event, &walk, made->thread);
+    agent_walk_at(&walk, made->record);
+    agent_decode(&event, &walk, made->thread);
     describe(&args, &event);
     struct slice slice = {.category = CATEGORY_PLUGIN,
                           .name = event_name(&event),
@@ -259,13 +259,13 @@ static void emit_slice(struct piece_writer *out, struct process *process, const 
 int write_plugin_slices(struct piece_writer *out, struct process *process)
 {
     for (size_t i = 0; i < process->plugins->slices.count; i++) {
-        emit_slice(out, process, &process->plugins->slices.items[i]);
+        write_slice(out, process, &process->plugins->slices.items[i]);
         piece_writer_passed(out, process);
     }
     return 0;
 }
 
-static int emit_counter(struct piece_writer *out, const struct process *process, const struct event *event)
+static int write_counter(struct piece_writer *out, const struct process *process, const struct event *event)
 {
     const struct spool_plugin_event *made = event->record;
     struct name name = event_name(event);
@@ -294,7 +294,7 @@ int write_plugin_event(struct piece_writer *out, struct process *process, const 
         !capture_intervals_hold(process->capture_intervals, event->start))
         return 0; /* slices come before, in their order */
     if (what == SPOOL_PLUGIN_COUNTER)
-        return emit_counter(out, process, event);
+        return write_counter(out, process, event);
     const struct track *track = tracks_get(&process->tracks, TRACK_PLUGIN, 0, 0, made->plugin);
     struct args args = {0};
     if (!track)

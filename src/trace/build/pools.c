@@ -114,7 +114,7 @@ static void emit_counter(struct piece_writer *out, uint32_t pid, uint64_t time, 
     out->writer.format->counter(&out->writer, &counter);
 }
 
-int emit_pools(struct piece_writer *out, struct process *process)
+int write_pools(struct piece_writer *out, struct process *process)
 {
     for (size_t i = 0; i < process->pools->steps.count; i++) {
         uint64_t time = process->pools->steps.items[i].time;

@@ -56,7 +56,7 @@ struct pool_level *pools_apply(struct pools *pools, size_t index);
 struct piece_writer;
 struct json_out;
 struct process;
-int emit_pools(struct piece_writer *out, struct process *process);
+int write_pools(struct piece_writer *out, struct process *process);
 /* metadata_pools.c: the same, of a process. */
 void put_pools(const struct pools *pools, struct json_out *json);
 

@@ -187,7 +187,7 @@ int resolve_process(struct conversion *conversion, struct process *process)
                                          .look = look,
                                          .take = take,
                                          .release = release,
-                                         .see = resolve_deferred_event};
+                                         .visit = resolve_deferred_event};
     if (resolve_deferred(process) != 0 || resolve_counters(process) != 0 ||
         resolve_device_ranges(conversion, process) != 0 ||
         projections_begin(process->projections, process->nvtx) != 0 ||

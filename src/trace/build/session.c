@@ -234,7 +234,7 @@ static void put_seen(struct buffer *text, const struct interner *names)
 static bool any_began(const struct conversion *conversion)
 {
     for (size_t i = 0; i < conversion->processes.count; i++)
-        if (windows_any_on(conversion_process(conversion, i)->capture_intervals))
+        if (capture_intervals_any_on(conversion_process(conversion, i)->capture_intervals))
             return true;
     return false;
 }

@@ -110,7 +110,7 @@ _Static_assert(PIECE_BYTES > 2 * MAPPED_AROUND, "a piece has some ranges");
 struct job {
     struct process *process;
     /* One of these: of the numbers FIRST to END; or of all there are, by the thread that puts them into the file. */
-    int (*emit)(struct piece_writer *out, struct process *process, size_t first, size_t end);
+    int (*write)(struct piece_writer *out, struct process *process, size_t first, size_t end);
     int (*write_events)(struct piece_writer *out, struct process *process);
     size_t first, end;
     size_t bytes;  /* of records that are read, about; 0 of what is not made apart */
@@ -153,9 +153,9 @@ static int plan(struct write_pass *write_pass, const struct job *job)
 }
 
 static int plan_alone(struct write_pass *write_pass, struct process *process,
-                      int (*emit)(struct piece_writer *out, struct process *process))
+                      int (*write)(struct piece_writer *out, struct process *process))
 {
-    return plan(write_pass, &(struct job){.process = process, .write_events = emit});
+    return plan(write_pass, &(struct job){.process = process, .write_events = write});
 }
 
 static size_t record_bytes(const struct process *process)
@@ -169,7 +169,7 @@ static size_t record_bytes(const struct process *process)
 
 /* COUNT things that records tell of, some PIECE_RANGES of them a piece, fewer where these lie far apart. */
 static int plan_ranges(struct write_pass *write_pass, struct process *process, size_t count,
-                       int (*emit)(struct piece_writer *, struct process *, size_t, size_t))
+                       int (*write)(struct piece_writer *, struct process *, size_t, size_t))
 {
     /* A range itself, and of the spool what is between it and the next, as far as that comes into memory. */
     size_t apart = count > 0 ? record_bytes(process) / count : 0;
@@ -179,7 +179,7 @@ static int plan_ranges(struct write_pass *write_pass, struct process *process, s
     for (size_t first = 0; first < count && result == 0; first += most) {
         size_t end = count - first < most ? count : first + most, bytes = (end - first) * each;
         result = plan(write_pass, &(struct job){.process = process,
-                                                .emit = emit,
+                                                .write = write,
                                                 .first = first,
                                                 .end = end,
                                                 .bytes = bytes,
@@ -190,7 +190,7 @@ static int plan_ranges(struct write_pass *write_pass, struct process *process, s
 
 /* The parts of a type, some PIECE_BYTES a piece, or what the format asks for. */
 static int plan_parts(struct write_pass *write_pass, struct process *process, uint16_t type,
-                      int (*emit)(struct piece_writer *, struct process *, size_t, size_t))
+                      int (*write)(struct piece_writer *, struct process *, size_t, size_t))
 {
     size_t bytes = 0, first = 0, count = process->file.parts.count;
     size_t piece = PIECE_BYTES * write_pass->scale;
@@ -200,10 +200,10 @@ static int plan_parts(struct write_pass *write_pass, struct process *process, ui
         bytes += part->type == type ? part->size : 0;
         if (bytes < piece && (i + 1 < count || bytes == 0))
             continue;
-        result =
-            plan(write_pass,
-                 &(struct job){
-                     .process = process, .emit = emit, .first = first, .end = i + 1, .bytes = bytes, .mapped = bytes});
+        result = plan(
+            write_pass,
+            &(struct job){
+                .process = process, .write = write, .first = first, .end = i + 1, .bytes = bytes, .mapped = bytes});
         first = i + 1;
         bytes = 0;
     }
@@ -222,7 +222,7 @@ static int write_counters(struct piece_writer *out, struct process *process)
     return emit_nvtx_counters(out, process) != 0 || write_nvtx_memory(out, process) != 0 ||
                    write_memory(out, process) != 0
                ? -1
-               : emit_pools(out, process);
+               : write_pools(out, process);
 }
 
 /* Slices that may enclose others come first. Compilation comes before calls as well: of several events of the host with
@@ -244,7 +244,7 @@ static int plan_process(struct write_pass *write_pass, struct process *process)
 /* --- the pieces --- */
 
 /* DONE of all pieces are in the file. */
-static void tell_progress(const struct write_pass *write_pass, size_t done)
+static void publish_progress(const struct write_pass *write_pass, size_t done)
 {
     struct convert_progress *progress = write_pass->conversion->options->progress;
     if (!progress)
@@ -259,11 +259,11 @@ static int make_piece(void *context, size_t piece, unsigned slot, unsigned numbe
     const struct job *job = &write_pass->jobs.items[piece];
     struct worker *worker = &write_pass->workers[number];
     struct made *made = &write_pass->slots[slot];
-    if (!job->emit)
+    if (!job->write)
         return 0;
     output_block_clear(&made->block);
     piece_writer_begin(&worker->out, write_pass->conversion, &made->block.text);
-    int result = job->emit(&worker->out, job->process, job->first, job->end);
+    int result = job->write(&worker->out, job->process, job->first, job->end);
     made->events = worker->out.writer.events;
     made->kernels = worker->out.kernels;
     piece_writer_end(&worker->out);
@@ -294,9 +294,9 @@ static int take_piece(void *context, size_t piece, unsigned slot)
     struct write_pass *write_pass = context;
     const struct job *job = &write_pass->jobs.items[piece];
     const struct made *made = &write_pass->slots[slot];
-    tell_progress(write_pass, piece);
+    publish_progress(write_pass, piece);
     conversion_evict(write_pass->conversion, piece);
-    if (!job->emit)
+    if (!job->write)
         return write_alone(write_pass, job);
     write_pass->conversion->events += made->events;
     write_pass->conversion->kernels += made->kernels;

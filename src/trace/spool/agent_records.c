@@ -27,13 +27,13 @@ struct layout {
 
 static const struct layout layouts[SPOOL_RECORD_TYPE_COUNT] = {SPOOL_RECORD_TYPES(LAYOUT)};
 
-void own_walk_begin(struct own_walk *walk, const struct spool_part *part)
+void agent_walk_begin(struct agent_walk *walk, const struct spool_part *part)
 {
-    *walk = (struct own_walk){.at = part->data, .end = part->size > 0 ? part->data + part->size : part->data};
+    *walk = (struct agent_walk){.at = part->data, .end = part->size > 0 ? part->data + part->size : part->data};
 }
 
 /* Whether the record, which lies within the chunk, holds all that its type has. */
-static bool whole(struct own_walk *walk, const struct spool_record *record)
+static bool whole(struct agent_walk *walk, const struct spool_record *record)
 {
     if (record->type == SPOOL_RECORD_NONE || record->type >= SPOOL_RECORD_TYPE_COUNT)
         return false;
@@ -50,7 +50,7 @@ static bool whole(struct own_walk *walk, const struct spool_record *record)
     return walk->length <= record->bytes - layout->text;
 }
 
-bool own_walk_next(struct own_walk *walk)
+bool agent_walk_next(struct agent_walk *walk)
 {
     while (walk->at < walk->end) {
         size_t left = (size_t)(walk->end - walk->at);
@@ -70,9 +70,9 @@ bool own_walk_next(struct own_walk *walk)
     return false;
 }
 
-void own_walk_at(struct own_walk *walk, const void *record)
+void agent_walk_at(struct agent_walk *walk, const void *record)
 {
-    *walk = (struct own_walk){.record = record};
+    *walk = (struct agent_walk){.record = record};
     if (!whole(walk, record)) { /* the file was changed since */
         walk->text = NULL;
         walk->length = 0;
@@ -315,7 +315,7 @@ static const struct {
 #undef ROW
 };
 
-void own_decode(struct event *event, const struct own_walk *walk, uint32_t thread)
+void agent_decode(struct event *event, const struct agent_walk *walk, uint32_t thread)
 {
     uint16_t type = *(const volatile uint16_t *)&walk->record->type; /* a living process may write the record */
     if (type >= SPOOL_RECORD_TYPE_COUNT)

@@ -7,7 +7,7 @@
 #include "trace/spool/event_record.h"
 #include "trace/spool/spool_file.h"
 
-struct own_walk {
+struct agent_walk {
     const uint8_t *at, *end;
     const struct spool_record *record; /* its fixed fields and its text lie within `bytes` */
     const char *text;                  /* of types that have one; not terminated */
@@ -15,13 +15,13 @@ struct own_walk {
     uint64_t damaged; /* records left out: unknown, too short, or cut */
 };
 
-void own_walk_begin(struct own_walk *walk, const struct spool_part *part);
-bool own_walk_next(struct own_walk *walk);
+void agent_walk_begin(struct agent_walk *walk, const struct spool_part *part);
+bool agent_walk_next(struct agent_walk *walk);
 
-/* Puts the walk on one record that own_walk_next() gave before. */
-void own_walk_at(struct own_walk *walk, const void *record);
+/* Puts the walk on one record that agent_walk_next() gave before. */
+void agent_walk_at(struct agent_walk *walk, const void *record);
 
 /* Fills EVENT from the record at hand, written by THREAD. */
-void own_decode(struct event *event, const struct own_walk *walk, uint32_t thread);
+void agent_decode(struct event *event, const struct agent_walk *walk, uint32_t thread);
 
 #endif

@@ -197,7 +197,7 @@ static int add_packed_parts(struct spool_file *file, int fd, const char *path, u
             return 0;
         if (add_packed_part(file, &packed, data) != 0)
             return -1;
-        uint64_t whole = ((uint64_t)packed.packed + SPOOL_ALIGN - 1) & ~(uint64_t)(SPOOL_ALIGN - 1);
+        uint64_t whole = spool_aligned(packed.packed);
         if (whole > end - data)
             return 0;
         at = data + whole;
@@ -264,7 +264,7 @@ static int finish_opening(struct spool_file *file, int result, const char *direc
         qsort(file->parts.items, file->parts.count, sizeof(*file->parts.items), by_sequence);
     if (result == 0) {
         take_once(file);
-        result = own_parts_copy(file, directory);
+        result = agent_parts_copy(file, directory);
     }
     if (result != 0)
         spool_file_close(file);
@@ -323,7 +323,7 @@ void spool_file_close(struct spool_file *file)
     if (file->spool.shorter || file->packed.shorter)
         warning("the spool of process %u became shorter while it was read: the trace lacks what was there",
                 file->header.pid);
-    own_parts_release(file);
+    agent_parts_release(file);
     free(file->spool.path);
     free(file->packed.path);
     array_release(&file->parts);

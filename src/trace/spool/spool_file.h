@@ -68,16 +68,16 @@ const uint8_t *spool_part_data(const struct spool_part *part, struct spool_scrat
 
 /* This part was read and is not needed for now: its pages need not stay in our memory. What points there stays valid.
  */
-void spool_part_rest(const struct spool_part *part);
+void spool_part_evict(const struct spool_part *part);
 
 /* The same of all parts. Others may be reading them. */
-void spool_file_rest(const struct spool_file *file);
+void spool_file_evict(const struct spool_file *file);
 
 /* Copies the parts of SPOOL_RECORDS: what they hold is pointed to as long as FILE is open. Where they are many, each is
  * copied up to the first record that cannot be one. DIRECTORY is where that may lie; NULL: in memory. Returns 0, or -1
  * after error(). */
-int own_parts_copy(struct spool_file *file, const char *directory);
-void own_parts_release(struct spool_file *file);
+int agent_parts_copy(struct spool_file *file, const char *directory);
+void agent_parts_release(struct spool_file *file);
 
 /*
  * DIRECTORY is the caller's as long as the file is open: the copy of the library's own records lies there, in a file

@@ -5,17 +5,17 @@
 
 #include "trace/spool/agent_records.h"
 
-static void see(const struct own_walk *walk, const struct spool_part *part)
+static void see(const struct agent_walk *walk, const struct spool_part *part)
 {
     struct event event;
-    struct own_walk again;
+    struct agent_walk again;
     const uint8_t *end = part->data + part->size;
     FUZZ_HOLDS((const uint8_t *)walk->record + walk->record->bytes <= end);
     FUZZ_HOLDS(!walk->text || (const uint8_t *)walk->text + walk->length <= end);
-    own_decode(&event, walk, 7);
+    agent_decode(&event, walk, 7);
     FUZZ_HOLDS(event.record == walk->record && event.text_length == walk->length);
     fuzz_touch(event.text, event.text_length);
-    own_walk_at(&again, walk->record);
+    agent_walk_at(&again, walk->record);
     FUZZ_HOLDS(again.text == walk->text && again.length == walk->length);
 }
 
@@ -23,11 +23,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct fuzz_bytes bytes = {data, size};
     struct spool_part part = {.type = SPOOL_RECORDS, .state = SPOOL_IN_USE, .size = size};
-    struct own_walk walk;
+    struct agent_walk walk;
     uint8_t *copy = fuzz_copy(&bytes, &part.size);
     part.data = copy;
-    own_walk_begin(&walk, &part);
-    while (own_walk_next(&walk))
+    agent_walk_begin(&walk, &part);
+    while (agent_walk_next(&walk))
         see(&walk, &part);
     free(copy);
     return 0;

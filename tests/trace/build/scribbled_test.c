@@ -134,10 +134,10 @@ static void find_heads(uint8_t *map)
     struct spool_chunk *own = (struct spool_chunk *)(void *)(map + SPOOL_HEADER_BYTES);
     struct spool_chunk *cupti = (struct spool_chunk *)(void *)((uint8_t *)own + own->bytes);
     uint16_t sizes[SPOOL_CUPTI_KINDS];
-    struct own_walk walk;
+    struct agent_walk walk;
     struct cupti_walk records;
-    own_walk_begin(&walk, &(struct spool_part){.data = (uint8_t *)(own + 1), .size = own->used});
-    while (own_walk_next(&walk))
+    agent_walk_begin(&walk, &(struct spool_part){.data = (uint8_t *)(own + 1), .size = own->used});
+    while (agent_walk_next(&walk))
         found.heads[found.count++] = (uint16_t *)(uintptr_t)walk.record;
     cupti_record_sizes(sizes, (struct spool_header *)(void *)map);
     cupti_walk_begin(&records, &(struct spool_part){.size = cupti->used}, (uint8_t *)(cupti + 1), sizes);

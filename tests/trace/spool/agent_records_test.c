@@ -5,9 +5,9 @@
 
 static struct event decode(const void *record)
 {
-    struct own_walk walk = {.record = record};
+    struct agent_walk walk = {.record = record};
     struct event event;
-    own_decode(&event, &walk, 501);
+    agent_decode(&event, &walk, 501);
     return event;
 }
 

@@ -78,7 +78,7 @@ static void what_was_drained_is_among_the_parts(void **state)
         assert_int_equal(file.parts.items[i].thread, 77);
         assert_int_equal(file.parts.items[i].state, SPOOL_DONE);
         assert_int_equal(first_correlation(&file, i, &scratch), 1000 * (i + 1));
-        spool_part_rest(&file.parts.items[i]);
+        spool_part_evict(&file.parts.items[i]);
         assert_int_equal(first_correlation(&file, i, &scratch), 1000 * (i + 1));
     }
     spool_scratch_release(&scratch);

@@ -40,11 +40,11 @@ static void pack_own_chunks(uint64_t count)
 
 static bool is_own_chunk(const struct spool_part *part, uint64_t sequence)
 {
-    struct own_walk walk;
+    struct agent_walk walk;
     uint32_t count = 0;
     bool right = part->type == SPOOL_RECORDS && part->thread == 8 && part->packed == 0 && part->sequence == sequence;
-    own_walk_begin(&walk, part);
-    while (own_walk_next(&walk)) {
+    agent_walk_begin(&walk, part);
+    while (agent_walk_next(&walk)) {
         const struct spool_event_record *record = (const void *)walk.record;
         right = right && record->event == sequence && record->correlation == count++;
     }
@@ -66,9 +66,9 @@ static void own_records_are_unpacked_when_the_spool_is_opened(void **state)
         for (unsigned round = 0; round < 2; round++) {
             for (uint64_t i = 0; i < CHUNKS; i++) {
                 assert_true(is_own_chunk(&file.parts.items[i], i + 1));
-                spool_part_rest(&file.parts.items[i]);
+                spool_part_evict(&file.parts.items[i]);
             }
-            spool_file_rest(&file);
+            spool_file_evict(&file);
         }
         spool_file_close(&file);
     }
@@ -89,7 +89,7 @@ static void own_records_that_are_damaged_are_counted_and_left_out(void **state)
     assert_int_equal(file.parts.items[0].size, 0);
     assert_int_equal(file.damaged, 1);
     assert_true(is_own_chunk(&file.parts.items[1], 2));
-    spool_file_rest(&file);
+    spool_file_evict(&file);
     spool_file_close(&file);
 }
 

@@ -104,16 +104,16 @@ static void test_own_records_are_given_with_their_text(void **state)
 {
     (void)state;
     struct spool_part part = part_of(24, SPOOL_DONE);
-    struct own_walk walk;
+    struct agent_walk walk;
     put_note(0, 24, 3);
-    own_walk_begin(&walk, &part);
-    assert_true(own_walk_next(&walk));
+    agent_walk_begin(&walk, &part);
+    assert_true(agent_walk_next(&walk));
     assert_int_equal(walk.record->type, SPOOL_RECORD_NOTE);
     assert_int_equal(walk.length, 3);
     assert_memory_equal(walk.text, "abc", 3);
-    assert_false(own_walk_next(&walk));
+    assert_false(agent_walk_next(&walk));
     assert_int_equal(walk.damaged, 0);
-    own_walk_at(&walk, data);
+    agent_walk_at(&walk, data);
     assert_memory_equal(walk.text, "abc", walk.length);
 }
 
@@ -121,16 +121,16 @@ static void test_own_records_that_lie_are_left_out_and_the_next_is_found(void **
 {
     (void)state;
     struct spool_part part = part_of(48, SPOOL_DONE);
-    struct own_walk walk;
+    struct agent_walk walk;
     put_note(0, 24, 5); /* the text does not fit */
     put_note(24, 24, 3);
-    own_walk_begin(&walk, &part);
-    assert_true(own_walk_next(&walk));
+    agent_walk_begin(&walk, &part);
+    assert_true(agent_walk_next(&walk));
     assert_ptr_equal(walk.record, data + 24);
     assert_int_equal(walk.damaged, 1);
     ((struct spool_record *)(void *)data)->type = SPOOL_RECORD_TYPE_COUNT;
-    own_walk_begin(&walk, &part);
-    assert_true(own_walk_next(&walk));
+    agent_walk_begin(&walk, &part);
+    assert_true(agent_walk_next(&walk));
     assert_int_equal(walk.damaged, 1);
 }
 
@@ -145,11 +145,11 @@ static void test_every_type_of_record_is_known_and_none_is_read_beyond_its_size(
     for (uint16_t type = 1; type < SPOOL_RECORD_TYPE_COUNT; type++) {
         for (uint32_t bytes = sizeof(struct spool_record); bytes <= sizes_of[type]; bytes += 8) {
             struct spool_part part = part_of(bytes, SPOOL_DONE);
-            struct own_walk walk;
+            struct agent_walk walk;
             memset(data, 0, sizeof(data));
             *(struct spool_record *)(void *)data = (struct spool_record){.type = type, .bytes = bytes};
-            own_walk_begin(&walk, &part);
-            assert_int_equal(own_walk_next(&walk), bytes == sizes_of[type]);
+            agent_walk_begin(&walk, &part);
+            assert_int_equal(agent_walk_next(&walk), bytes == sizes_of[type]);
             assert_int_equal(walk.damaged, bytes != sizes_of[type]);
         }
     }
@@ -161,10 +161,10 @@ static void test_a_size_that_leads_nowhere_ends_the_walk(void **state)
     static const uint32_t lies[] = {0, 8, 20, 56, UINT32_MAX};
     for (size_t i = 0; i < sizeof(lies) / sizeof(*lies); i++) {
         struct spool_part part = part_of(48, SPOOL_DONE);
-        struct own_walk walk;
+        struct agent_walk walk;
         put_note(0, lies[i], 0);
-        own_walk_begin(&walk, &part);
-        assert_false(own_walk_next(&walk));
+        agent_walk_begin(&walk, &part);
+        assert_false(agent_walk_next(&walk));
         assert_int_equal(walk.damaged, 1);
     }
 }

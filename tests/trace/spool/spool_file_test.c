@@ -110,7 +110,7 @@ static void test_own_records_stay_as_they_were_when_it_was_opened(void **state)
     enum { RECORDS = 4000 }; /* more than what has memory of its own size */
     struct make_spool spool;
     struct spool_file file;
-    struct own_walk walk;
+    struct agent_walk walk;
     make_spool_init(&spool, 1, 130001);
     make_spool_chunk(&spool, SPOOL_RECORDS, 77);
     for (int i = 0; i < RECORDS; i++)
@@ -125,8 +125,8 @@ static void test_own_records_stay_as_they_were_when_it_was_opened(void **state)
     close(fd);
     free(other);
     int count = 0;
-    own_walk_begin(&walk, &file.parts.items[0]);
-    while (own_walk_next(&walk))
+    agent_walk_begin(&walk, &file.parts.items[0]);
+    while (agent_walk_next(&walk))
         count += walk.record->type == SPOOL_RECORD_EVENT_RECORD && ((const char *)walk.record)[63] == 'x';
     assert_int_equal(count, RECORDS);
     assert_int_equal(walk.damaged, 0);
@@ -139,7 +139,7 @@ static void test_chunks_of_nothing_take_no_memory(void **state)
     (void)state;
     struct make_spool spool;
     struct spool_file file;
-    struct own_walk walk;
+    struct agent_walk walk;
     make_spool_init(&spool, 1, 130001);
     make_spool_chunk(&spool, SPOOL_RECORDS, 77);
     make_spool_done(&spool, SPOOL_IN_USE);
@@ -152,8 +152,8 @@ static void test_chunks_of_nothing_take_no_memory(void **state)
     assert_int_equal(truncate(path, (off_t)1 << 40), 0);
     assert_int_equal(spool_file_open(&file, path, NULL), 0);
     assert_int_equal(file.damaged, 1);
-    own_walk_begin(&walk, &file.parts.items[0]);
-    assert_false(own_walk_next(&walk));
+    agent_walk_begin(&walk, &file.parts.items[0]);
+    assert_false(agent_walk_next(&walk));
     assert_int_equal(walk.damaged, 1);
     assert_int_equal(file.parts.items[0].size, sizeof(struct spool_record));
     spool_file_close(&file);
