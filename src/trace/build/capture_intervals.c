@@ -64,9 +64,8 @@ uint64_t capture_intervals_end(const struct capture_intervals *capture_intervals
     return UINT64_MAX;
 }
 
-int index_capture(struct conversion *conversion, struct process *process, const struct event *event)
+int index_capture(struct process *process, const struct event *event)
 {
-    (void)conversion;
     if (!process_index_span(process, event))
         return 0;
     return process_thread(process, TRACK_THREAD, event->thread) ? 0 : -1;

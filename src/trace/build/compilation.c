@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "common/array.h"
 #include "common/log.h"
 #include "common/spool_records.h"
 #include "trace/build/event_passes.h"
@@ -44,9 +45,8 @@ static struct compilation_step *add_step(struct compilation *compilation, const 
     return step;
 }
 
-int index_phase(struct conversion *conversion, struct process *process, const struct event *event)
+int index_phase(struct process *process, const struct event *event)
 {
-    (void)conversion;
     if (!process_index_span(process, event))
         return 0;
     const struct spool_phase *phase = event->record;
@@ -76,9 +76,8 @@ int index_phase(struct conversion *conversion, struct process *process, const st
     return 0;
 }
 
-int index_jit(struct conversion *conversion, struct process *process, const struct event *event)
+int index_jit(struct process *process, const struct event *event)
 {
-    (void)conversion;
     if (!process_index_span(process, event))
         return 0;
     struct compilation_step *step = add_step(process->compilation, "JIT operations");
@@ -166,8 +165,7 @@ static void close_phase(struct compilation_step *phase, const struct capture_int
 static int by_call(const void *a, const void *b)
 {
     const struct compilation_step *left = a, *right = b;
-    if (left->correlation != right->correlation)
-        return left->correlation < right->correlation ? -1 : 1;
+    COMPARE_BY(correlation);
     if (is_jit(left) != is_jit(right))
         return is_jit(left) ? 1 : -1;
     return by_order(left, right);
@@ -198,14 +196,12 @@ static int find_threads(struct compilation *compilation, const struct launches *
 static int outer_first(const void *a, const void *b)
 {
     const struct compilation_step *left = a, *right = b;
-    if (left->start != right->start)
-        return left->start < right->start ? -1 : 1;
+    COMPARE_BY(start);
     if (left->end != right->end)
         return left->end > right->end ? -1 : 1;
     if (is_jit(left) != is_jit(right))
         return is_jit(left) ? 1 : -1;
-    if (left->number != right->number)
-        return left->number < right->number ? -1 : 1;
+    COMPARE_BY(number);
     return by_order(left, right);
 }
 

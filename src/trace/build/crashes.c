@@ -16,9 +16,8 @@
 #include "trace/build/process.h"
 #include "trace/spool/cuda_names.h"
 
-int index_crash_record(struct conversion *conversion, struct process *process, const struct event *event)
+int index_crash_record(struct process *process, const struct event *event)
 {
-    (void)conversion;
     if (!process_index_span(process, event))
         return 0;
     struct event *kept = array_push(&process->crash_records);

@@ -34,10 +34,8 @@ int cuda_events_index(struct cuda_events *events, const struct event *event)
 static int order(const void *a, const void *b)
 {
     const struct cuda_event_record *left = a, *right = b;
-    if (left->event != right->event)
-        return left->event < right->event ? -1 : 1;
-    if (left->event_context != right->event_context)
-        return left->event_context < right->event_context ? -1 : 1;
+    COMPARE_BY(event);
+    COMPARE_BY(event_context);
     return left->correlation < right->correlation ? -1 : left->correlation > right->correlation;
 }
 
@@ -152,37 +150,34 @@ int write_sync(struct piece_writer *out, struct process *process, const struct e
 
 /* --- index and resolve passes --- */
 
-int index_cuda_event(struct conversion *conversion, struct process *process, const struct event *event)
+int index_cuda_event(struct process *process, const struct event *event)
 {
     bool shown = process_was_to_record(process, TRACE_EVENT_TIMES);
     if (shown && event->start != 0 && process_knows_time(process, event->start)) {
         widen_process_time(process, event->start, event->start);
-        if (!process_stream(conversion, process, TRACK_STREAM, process_device(process, event->device, event->context),
+        if (!process_stream(process, TRACK_STREAM, process_device(process, event->device, event->context),
                             event->context, event->stream))
             return -1;
     }
     return process->agent_waits ? 0 : cuda_events_index(process->cuda_events, event);
 }
 
-int index_event_record(struct conversion *conversion, struct process *process, const struct event *event)
+int index_event_record(struct process *process, const struct event *event)
 {
-    (void)conversion;
     return cuda_events_index(process->cuda_events, event);
 }
 
-int index_sync(struct conversion *conversion, struct process *process, const struct event *event)
+int index_sync(struct process *process, const struct event *event)
 {
-    (void)conversion;
     if (!process_index_span(process, event))
         return 0;
     return tracks_put(&process->waits, TRACK_SYNC, event->device, event->context, event->stream, NULL) ? 0 : -1;
 }
 
-int index_agent_sync(struct conversion *conversion, struct process *process, const struct event *event)
+int index_agent_sync(struct process *process, const struct event *event)
 {
     process->cuda = true;
-    return capture_intervals_hold(process->capture_intervals, event->start) ? index_sync(conversion, process, event)
-                                                                            : 0;
+    return capture_intervals_hold(process->capture_intervals, event->start) ? index_sync(process, event) : 0;
 }
 
 int resolve_sync(struct process *process, const struct event *event)

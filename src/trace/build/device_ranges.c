@@ -1,5 +1,6 @@
 #include "trace/build/device_ranges.h"
 
+#include "common/array.h"
 #include "common/log.h"
 #include "common/settings.h"
 #include "trace/build/launches.h"
@@ -52,8 +53,7 @@ int device_ranges_index(struct device_ranges *ranges, const struct event *event)
 static int by_range(const void *a, const void *b)
 {
     const struct stream_marker *left = a, *right = b;
-    if (left->range != right->range)
-        return left->range < right->range ? -1 : 1;
+    COMPARE_BY(range);
     if (left->ends != right->ends)
         return left->ends ? 1 : -1;
     return left->called < right->called ? -1 : left->called > right->called;
@@ -86,8 +86,7 @@ static bool make_range(struct device_range *range, const struct stream_marker *s
 static int outer_first(const void *a, const void *b)
 {
     const struct device_range *left = a, *right = b;
-    if (left->start != right->start)
-        return left->start < right->start ? -1 : 1;
+    COMPARE_BY(start);
     if (left->end != right->end)
         return left->end > right->end ? -1 : 1;
     if (left->marked != right->marked) /* put at the same time: the outer one was there first */
@@ -98,12 +97,9 @@ static int outer_first(const void *a, const void *b)
 static int by_place_and_time(const void *a, const void *b)
 {
     const struct device_edge *left = a, *right = b;
-    if (left->device != right->device)
-        return left->device < right->device ? -1 : 1;
-    if (left->context != right->context)
-        return left->context < right->context ? -1 : 1;
-    if (left->stream != right->stream)
-        return left->stream < right->stream ? -1 : 1;
+    COMPARE_BY(device);
+    COMPARE_BY(context);
+    COMPARE_BY(stream);
     return left->time < right->time ? -1 : left->time > right->time;
 }
 
@@ -224,14 +220,12 @@ void index_device_times(struct process *process)
         widen_process_time(process, markers->first, markers->last);
 }
 
-int resolve_device_ranges(struct conversion *conversion, struct process *process)
+int resolve_device_ranges(struct process *process)
 {
     for (size_t i = 0; i < process->device_ranges->items.count; i++) {
         const struct device_range *range = &process->device_ranges->items.items[i];
-        struct track *stream =
-            process_stream(conversion, process, TRACK_STREAM, range->device, range->context, range->stream);
-        struct track *track =
-            process_stream(conversion, process, TRACK_ANNOTATION, range->device, range->context, range->stream);
+        struct track *stream = process_stream(process, TRACK_STREAM, range->device, range->context, range->stream);
+        struct track *track = process_stream(process, TRACK_ANNOTATION, range->device, range->context, range->stream);
         if (!stream || !track || lanes_collect(&track->lanes, range->start, range->end) != 0)
             return -1;
         if (i % EVICT_ITEMS == 0)

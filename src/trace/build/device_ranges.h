@@ -60,7 +60,6 @@ int device_ranges_close(struct device_ranges *ranges, const struct capture_inter
 /* Whether a range of its stream starts or ends within this GPU work: then they do not nest. */
 bool device_ranges_cut(struct device_ranges *ranges, const struct event *work);
 
-struct conversion;
 struct piece_writer;
 struct process;
 
@@ -69,7 +68,7 @@ int index_device_range(struct process *process, const struct event *event);
 void index_stream_marker(struct process *process, const struct event *event);
 void index_device_times(struct process *process);
 /* Their rows, before GPU work is matched with them. Returns 0, or -1 after error(). */
-int resolve_device_ranges(struct conversion *conversion, struct process *process);
+int resolve_device_ranges(struct process *process);
 void resolve_device_gpu_op(struct process *process, const struct event *event);
 int write_gpu_ranges(struct piece_writer *out, struct process *process, size_t first, size_t end);
 size_t gpu_range_count(const struct process *process);

@@ -15,10 +15,10 @@
 
 #define KERNEL_NAMES_SEVERAL UINT64_MAX
 
-int index_pointer_name(struct conversion *conversion, struct process *process, const struct event *event)
+int index_pointer_name(struct process *process, const struct event *event)
 {
     const struct spool_pointer_name *record = event->record;
-    uint32_t name = names_put_symbol(&conversion->names, event->text, event->text_length);
+    uint32_t name = names_put_symbol(&process->conversion->names, event->text, event->text_length);
     if (name == NAMES_NO_MEMORY)
         return -1;
     return pointer_names_put(&process->symbols, record->pointer, event->start, name);
@@ -30,9 +30,9 @@ static bool ended_in_order(const struct process *process)
     return process->file.header.state == SPOOL_FINISHED;
 }
 
-int index_launch_name(struct conversion *conversion, struct process *process, const struct event *event)
+int index_launch_name(struct process *process, const struct event *event)
 {
-    uint32_t name = names_put_symbol(&conversion->names, event->text, event->text_length);
+    uint32_t name = names_put_symbol(&process->conversion->names, event->text, event->text_length);
     if (name == NAMES_NO_MEMORY || event->correlation == 0)
         return name == NAMES_NO_MEMORY ? -1 : 0;
     uint64_t *known = map_put(&process->kernel_names->of_launch, event->correlation, NULL);
@@ -42,19 +42,18 @@ int index_launch_name(struct conversion *conversion, struct process *process, co
     return 0;
 }
 
-int index_function_name(struct conversion *conversion, struct process *process, const struct event *event)
+int index_function_name(struct process *process, const struct event *event)
 {
     if (ended_in_order(process))
         return 0;
-    uint32_t name = names_put_symbol(&conversion->names, event->text, event->text_length);
+    uint32_t name = names_put_symbol(&process->conversion->names, event->text, event->text_length);
     if (name == NAMES_NO_MEMORY)
         return -1;
     return pointer_names_put(&process->kernel_names->functions, event->graph_node.function, event->start, name);
 }
 
-int index_graph_node(struct conversion *conversion, struct process *process, const struct event *event)
+int index_graph_node(struct process *process, const struct event *event)
 {
-    (void)conversion;
     return ended_in_order(process) ? 0 : graph_nodes_index(&process->kernel_names->nodes, event);
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/log.h"
 #include "common/spool_records.h"
 #include "trace/build/event_passes.h"
@@ -107,8 +108,7 @@ struct event memory_event(const struct memory_step *step)
 static int by_time(const void *a, const void *b)
 {
     const struct memory_step *left = a, *right = b;
-    if (left->time != right->time)
-        return left->time < right->time ? -1 : 1;
+    COMPARE_BY(time);
     return left->order < right->order ? -1 : left->order > right->order;
 }
 
@@ -334,8 +334,7 @@ static void write_levels(struct piece_writer *out, struct process *process, uint
         if (!level->changed)
             continue;
         level->changed = false;
-        if (level->device != EVENT_NO_DEVICE &&
-            process_gpu_pid(out->conversion, process, level->device, &counter.pid) != 0)
+        if (level->device != EVENT_NO_DEVICE && process_gpu_pid(process, level->device, &counter.pid) != 0)
             continue;
         snprintf(name, sizeof(name), "Memory in use: %s", kind_text(level->kind));
         counter.name = name_plain(name);
@@ -490,13 +489,13 @@ int write_memory(struct piece_writer *out, struct process *process)
 
 /* --- index pass --- */
 
-int index_memory(struct conversion *conversion, struct process *process, const struct event *event)
+int index_memory(struct process *process, const struct event *event)
 {
     uint32_t pid;
     if (!process_index_span(process, event))
         return 0;
     process->cuda = true;
-    if (event->device != EVENT_NO_DEVICE && process_gpu_pid(conversion, process, event->device, &pid) != 0)
+    if (event->device != EVENT_NO_DEVICE && process_gpu_pid(process, event->device, &pid) != 0)
         return -1;
     if (!process_thread(process, TRACK_THREAD, event->thread))
         return -1;

@@ -165,9 +165,9 @@ struct noting {
     struct interner told;
 };
 
-static int put_note(struct conversion *conversion, struct process *process, const struct event *event)
+static int put_note(struct process *process, const struct event *event)
 {
-    struct noting *noting = conversion->noting;
+    struct noting *noting = process->conversion->noting;
     const struct spool_note *note = event->record;
     if (event->type != EVENT_NOTE || note->head.flags == SPOOL_NOTE_VERBOSE)
         return 0;
@@ -189,7 +189,7 @@ static void put_notes(struct conversion *conversion, struct json_out *json)
     conversion->noting = &noting;
     json_begin_array(json);
     for (size_t i = 0; i < conversion->processes.count; i++)
-        process_walk_agent_records(conversion, conversion_process(conversion, i), put_note, NULL);
+        process_walk_agent_records(conversion_process(conversion, i), put_note, NULL);
     json_end(json);
     conversion->noting = NULL;
     interner_release(&noting.told);

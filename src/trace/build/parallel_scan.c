@@ -30,7 +30,6 @@ struct part_found {
 };
 
 struct scanning {
-    struct conversion *conversion;
     struct process *process;
     const struct scan *scan;
     struct part_found *slots;
@@ -91,7 +90,7 @@ static int visit_deferred(struct scanning *scanning, const struct deferred_event
     event.start = deferred->start;
     event.end = deferred->end;
     event.correlation = deferred->correlation;
-    return scanning->scan->visit(scanning->conversion, scanning->process, &event);
+    return scanning->scan->visit(scanning->process, &event);
 }
 
 static int take(void *context, size_t number, unsigned slot)
@@ -104,7 +103,7 @@ static int take(void *context, size_t number, unsigned slot)
         return 0;
     scanning->process->part = (uint32_t)number;
     if (scanning->scan->take)
-        result = scanning->scan->take(scanning->conversion, scanning->process, found->noted);
+        result = scanning->scan->take(scanning->process, found->noted);
     for (size_t i = 0; i < found->deferred.count && result == 0; i++)
         result = visit_deferred(scanning, &found->deferred.items[i]);
     found->deferred.count = 0;
@@ -144,11 +143,12 @@ static void release_slots(struct scanning *scanning)
     free(scanning->slots);
 }
 
-int parallel_scan(struct conversion *conversion, struct process *process, const struct scan *scan, uint64_t *undecoded)
+int parallel_scan(struct process *process, const struct scan *scan, uint64_t *undecoded)
 {
-    struct scanning scanning = {.conversion = conversion, .process = process, .scan = scan};
+    struct scanning scanning = {.process = process, .scan = scan};
     size_t parts = process->file.parts.count;
-    unsigned workers = parts < PARTS_LEAST ? 1 : ordered_loop_workers(conversion->options->workers, WORKERS_MOST);
+    unsigned workers =
+        parts < PARTS_LEAST ? 1 : ordered_loop_workers(process->conversion->options->workers, WORKERS_MOST);
     int result = make_slots(&scanning, workers);
     if (result == 0)
         result = ordered_loop_run(&(struct ordered_loop){.count = parts,
@@ -215,8 +215,7 @@ uint64_t part_walk_end(const struct part_walk *walk)
     return walk->unreadable + (walk->part->type == SPOOL_CUPTI ? walk->cupti.damaged : walk->own.damaged);
 }
 
-int process_walk_agent_records(struct conversion *conversion, struct process *process, event_function visit,
-                               uint64_t *undecoded)
+int process_walk_agent_records(struct process *process, event_function visit, uint64_t *undecoded)
 {
     const struct spool_file *file = &process->file;
     uint64_t lost = 0, walked = 0;
@@ -229,7 +228,7 @@ int process_walk_agent_records(struct conversion *conversion, struct process *pr
             continue;
         part_walk_begin(&walk, process, part, part->data, false);
         while (result == 0 && part_walk_next(&walk, &event))
-            result = visit(conversion, process, &event);
+            result = visit(process, &event);
         lost += part_walk_end(&walk);
         process_walked(process, part, &walked);
     }

@@ -173,6 +173,7 @@ static int open_process(struct conversion *conversion, const struct spool_direct
         conversion->losses.undecoded += result > 0;
         return result < 0 ? -1 : 0;
     }
+    process->conversion = conversion;
     bool ended_before = number > 0 && spools->places[number - 1].ended && !spools->places[number].ended;
     if (ended_before && is_open(conversion, process)) {
         process_close(process);
@@ -243,10 +244,10 @@ static int learn(struct conversion *conversion)
     if (open_processes(conversion) != 0 || find_clocks(conversion) != 0)
         return -1;
     for (size_t i = 0; i < conversion->processes.count; i++)
-        if (index_process(conversion, conversion_process(conversion, i)) != 0)
+        if (index_process(conversion_process(conversion, i)) != 0)
             return -1;
     for (size_t i = 0; i < conversion->processes.count; i++)
-        if (resolve_process(conversion, conversion_process(conversion, i)) != 0)
+        if (resolve_process(conversion_process(conversion, i)) != 0)
             return -1;
     if (number_flows(conversion) != 0)
         return -1;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/json_out.h"
 #include "common/log.h"
 #include "common/spool_records.h"
@@ -42,9 +43,8 @@ static struct plugin_text text_of(const struct event *event)
     return (struct plugin_text){event->text, event->text_length};
 }
 
-int index_plugin(struct conversion *conversion, struct process *process, const struct event *event)
+int index_plugin(struct process *process, const struct event *event)
 {
-    (void)conversion;
     const struct spool_plugin *record = event->record;
     struct plugin *plugin = put(process->plugins, record->plugin);
     if (plugin)
@@ -53,9 +53,8 @@ int index_plugin(struct conversion *conversion, struct process *process, const s
 }
 
 /* The latest one counts. */
-int index_plugin_time(struct conversion *conversion, struct process *process, const struct event *event)
+int index_plugin_time(struct process *process, const struct event *event)
 {
-    (void)conversion;
     const struct spool_plugin_time *record = event->record;
     struct plugin *plugin = put(process->plugins, record->plugin);
     if (!plugin)
@@ -86,9 +85,8 @@ static int index_event(struct plugins *plugins, const struct event *event)
     return 0;
 }
 
-int index_plugin_line(struct conversion *conversion, struct process *process, const struct event *event)
+int index_plugin_line(struct process *process, const struct event *event)
 {
-    (void)conversion;
     const struct spool_plugin_line *record = event->record;
     struct plugin_line *line = put(process->plugins, record->plugin) ? array_push(&process->plugins->lines) : NULL;
     if (!line)
@@ -101,8 +99,7 @@ int index_plugin_line(struct conversion *conversion, struct process *process, co
 static int outer_first(const void *a, const void *b)
 {
     const struct plugin_slice *left = a, *right = b;
-    if (left->start != right->start)
-        return left->start < right->start ? -1 : 1;
+    COMPARE_BY(start);
     if (left->end != right->end)
         return left->end > right->end ? -1 : 1;
     return left->record < right->record ? -1 : left->record > right->record;
@@ -112,8 +109,7 @@ static int outer_first(const void *a, const void *b)
 static int by_time(const void *a, const void *b)
 {
     const struct plugin_line *left = a, *right = b;
-    if (left->time != right->time)
-        return left->time < right->time ? -1 : 1;
+    COMPARE_BY(time);
     return left->text.text < right->text.text ? -1 : left->text.text > right->text.text;
 }
 
@@ -180,9 +176,8 @@ static bool is_sound(const struct process *process, const struct event *event)
     }
 }
 
-int index_plugin_event(struct conversion *conversion, struct process *process, const struct event *event)
+int index_plugin_event(struct process *process, const struct event *event)
 {
-    (void)conversion;
     if (!is_sound(process, event)) {
         process->losses.undecoded++;
         return 0;

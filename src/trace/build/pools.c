@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "common/array.h"
 #include "common/json_out.h"
 #include "common/log.h"
 #include "common/spool_records.h"
@@ -58,8 +59,7 @@ int pools_collect(struct pools *pools, const struct event *event)
 static int by_time(const void *a, const void *b)
 {
     const struct pool_step *left = a, *right = b;
-    if (left->time != right->time)
-        return left->time < right->time ? -1 : 1;
+    COMPARE_BY(time);
     return left->order < right->order ? -1 : left->order > right->order;
 }
 
@@ -120,7 +120,7 @@ int write_pools(struct piece_writer *out, struct process *process)
         uint64_t time = process->pools->steps.items[i].time;
         struct pool_level *level = pools_apply(process->pools, i);
         uint32_t pid;
-        if (!level || process_gpu_pid(out->conversion, process, level->device, &pid) != 0)
+        if (!level || process_gpu_pid(process, level->device, &pid) != 0)
             return -1;
         if (!capture_intervals_hold(process->capture_intervals, time))
             continue;
@@ -161,13 +161,13 @@ void put_pools(const struct pools *pools, struct json_out *json)
 }
 
 /* The agent's own thread looks at pools: it has no row in the trace. */
-int index_pool(struct conversion *conversion, struct process *process, const struct event *event)
+int index_pool(struct process *process, const struct event *event)
 {
     uint32_t pid;
     if (!process_index_span(process, event))
         return 0;
     process->cuda = true;
-    if (process_gpu_pid(conversion, process, event->device, &pid) != 0)
+    if (process_gpu_pid(process, event->device, &pid) != 0)
         return -1;
     return pools_collect(process->pools, event);
 }

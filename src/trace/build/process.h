@@ -64,8 +64,11 @@ struct process_gpu {
     uint32_t device, pid;
 };
 
+struct conversion;
+
 /* One spool file: one process, or one image of it. */
 struct process {
+    struct conversion *conversion;
     struct spool_file file;
     void (*rest)(const struct process *process); /* the driver's: process_evict() */
     uint32_t part;                               /* number of the one that is taken (parallel_scan.h) */
@@ -153,10 +156,10 @@ bool process_knows_time(const struct process *process, uint64_t time);
 /* Whether this is a slice in time. */
 bool process_knows_span(const struct process *process, const struct event *event);
 /* The pid of a device's rows. Returns 0, or -1 after error(). */
-int process_gpu_pid(struct conversion *conversion, struct process *process, uint32_t device, uint32_t *pid);
+int process_gpu_pid(struct process *process, uint32_t device, uint32_t *pid);
 /* The track of GPU work on a stream, or of a thread, of compilation, of a plugin; made when new. NULL after error(). */
-struct track *process_stream(struct conversion *conversion, struct process *process, enum track_kind kind,
-                             uint32_t device, uint32_t context, uint32_t stream);
+struct track *process_stream(struct process *process, enum track_kind kind, uint32_t device, uint32_t context,
+                             uint32_t stream);
 struct track *process_thread(struct process *process, enum track_kind kind, uint32_t number);
 /* The device of an event: DEVICE, or when that is EVENT_NO_DEVICE, its context's. */
 uint32_t process_device(const struct process *process, uint32_t device, uint32_t context);

@@ -180,11 +180,10 @@ void session_note_put(const struct session_note *session, struct json_out *json)
 /* More names than these are not listed; the library does not note more ranges of a process either. */
 #define NAMES_SHOWN 8
 
-int index_seen(struct conversion *conversion, struct process *process, const struct event *event)
+int index_seen(struct process *process, const struct event *event)
 {
-    (void)process;
     const struct spool_seen *seen = event->record;
-    struct missed *missed = conversion->missed;
+    struct missed *missed = process->conversion->missed;
     if (seen->head.flags == SPOOL_SEEN_START)
         missed->started_outside = true;
     if (seen->head.flags != SPOOL_SEEN_RANGE && seen->head.flags != SPOOL_SEEN_DOMAIN)

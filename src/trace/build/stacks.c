@@ -32,9 +32,8 @@ static struct recorded_stack *put(struct stacks *stacks, uint32_t number)
     return stack;
 }
 
-int index_stack(struct conversion *conversion, struct process *process, const struct event *event)
+int index_stack(struct process *process, const struct event *event)
 {
-    (void)conversion;
     const struct spool_stack *record = event->record;
     struct recorded_stack *stack = put(process->stacks, record->stack);
     if (!stack)
@@ -44,9 +43,8 @@ int index_stack(struct conversion *conversion, struct process *process, const st
     return 0;
 }
 
-int index_mapping(struct conversion *conversion, struct process *process, const struct event *event)
+int index_mapping(struct process *process, const struct event *event)
 {
-    (void)conversion;
     struct recorded_mapping *mapping = array_push(&process->stacks->mappings);
     if (!mapping)
         return error_no_memory("the mappings of a process");

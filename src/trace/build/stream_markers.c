@@ -57,12 +57,9 @@ void stream_markers_mark(struct stream_markers *markers, const struct event *eve
 
 static int by_place(const struct stream_marker *left, const struct stream_marker *right)
 {
-    if (left->device != right->device)
-        return left->device < right->device ? -1 : 1;
-    if (left->context != right->context)
-        return left->context < right->context ? -1 : 1;
-    if (left->stream != right->stream)
-        return left->stream < right->stream ? -1 : 1;
+    COMPARE_BY(device);
+    COMPARE_BY(context);
+    COMPARE_BY(stream);
     return 0;
 }
 
@@ -72,8 +69,7 @@ static int by_place_and_time(const void *a, const void *b)
     int order = by_place(left, right);
     if (order != 0)
         return order;
-    if (left->marked != right->marked)
-        return left->marked < right->marked ? -1 : 1;
+    COMPARE_BY(marked);
     return left->called < right->called ? -1 : left->called > right->called;
 }
 

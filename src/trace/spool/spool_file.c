@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "common/log.h"
 #include "trace/spool/ended_file.h"
 #include "trace/spool/packing.h"
@@ -229,8 +230,7 @@ static int add_packed_file(struct spool_file *file, const char *spool)
 static int by_sequence(const void *a, const void *b)
 {
     const struct spool_part *left = a, *right = b;
-    if (left->sequence != right->sequence)
-        return left->sequence < right->sequence ? -1 : 1;
+    COMPARE_BY(sequence);
     if (left->drained != right->drained)
         return left->drained ? -1 : 1;
     return left->offset < right->offset ? -1 : left->offset > right->offset; /* damaged: keep the file's order */
