@@ -48,4 +48,24 @@ static inline void array_fit_bytes(void **items, size_t count, size_t *capacity,
     *capacity = count;
 }
 
+/* How many of COUNT items of SIZE bytes, which are in the order of COMPARE, come before WANTED. */
+static inline size_t array_before(const void *items, size_t count, size_t size, const void *wanted,
+                                  int (*compare)(const void *item, const void *wanted))
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare((const char *)items + middle * size, wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* In a function that compares LEFT and RIGHT: returns which comes first by this member, unless they have the same. */
+#define COMPARE_BY(member)             \
+    if (left->member != right->member) \
+    return left->member < right->member ? -1 : 1
+
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/buffer.h"
+#include "common/number.h"
 #include "common/text.h"
 
 void json_out_init(struct json_out *json, struct buffer *buffer, bool pretty)
@@ -213,4 +214,11 @@ void json_raw(struct json_out *json, const char *text, size_t size)
 {
     begin_value(json);
     buffer_bytes(json->buffer, text, size);
+}
+
+void json_put_hex(struct json_out *json, const char *key, uint64_t value)
+{
+    char number[NUMBER_ROOM];
+    json_key(json, key);
+    json_string_n(json, number, (size_t)(number_hex(number, value) - number));
 }

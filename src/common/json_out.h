@@ -53,6 +53,24 @@ void json_us(struct json_out *json, int64_t ns);
 /* SIZE bytes that are one JSON value already. */
 void json_raw(struct json_out *json, const char *text, size_t size);
 
+/* A key and its value; of the last a text "0x1f". */
+static inline void json_put_u64(struct json_out *json, const char *key, uint64_t value)
+{
+    json_key(json, key);
+    json_u64(json, value);
+}
+static inline void json_put_i64(struct json_out *json, const char *key, int64_t value)
+{
+    json_key(json, key);
+    json_i64(json, value);
+}
+static inline void json_put_text(struct json_out *json, const char *key, const char *text)
+{
+    json_key(json, key);
+    json_string(json, text);
+}
+void json_put_hex(struct json_out *json, const char *key, uint64_t value);
+
 /* TEXT escaped as the inside of a JSON string, without quotes, straight to a buffer. */
 void json_escape(struct buffer *buffer, const char *text, size_t length);
 

@@ -50,6 +50,10 @@
 #define SPOOL_VERSION 1u
 #define SPOOL_HEADER_BYTES 65536u /* a multiple of every size of page; readers go by header.header_bytes */
 #define SPOOL_ALIGN 64u
+static inline uint64_t spool_aligned(uint64_t bytes)
+{
+    return (bytes + SPOOL_ALIGN - 1) & ~(uint64_t)(SPOOL_ALIGN - 1);
+}
 #define SPOOL_SEGMENT_BYTES ((uint64_t)1 << 20)
 #define SPOOL_SUFFIX ".spool"         /* files are named PID-N.spool: N tells apart several images of one pid */
 #define SPOOL_PACKED_SUFFIX ".packed" /* what was drained of the spool of the same name */

@@ -13,7 +13,7 @@ int capture_intervals_mark(struct capture_intervals *capture_intervals, const st
 {
     struct capture_mark *mark = file_vector_push(&capture_intervals->marks);
     if (!mark)
-        return error_no_memory("capture windows");
+        return error_no_memory("capture intervals");
     *mark = (struct capture_mark){.time = event->start, .on = event->capture.on};
     capture_intervals->limited |= !mark->on;
     capture_intervals->any_on |= mark->on;
@@ -28,7 +28,7 @@ static int by_time(const void *a, const void *b)
 
 int capture_intervals_close(struct capture_intervals *capture_intervals)
 {
-    return file_vector_sort(&capture_intervals->marks, by_time) == 0 ? 0 : error_no_memory("capture windows");
+    return file_vector_sort(&capture_intervals->marks, by_time) == 0 ? 0 : error_no_memory("capture intervals");
 }
 
 /* Marks at or before TIME. */
@@ -64,9 +64,8 @@ uint64_t capture_intervals_end(const struct capture_intervals *capture_intervals
     return UINT64_MAX;
 }
 
-int index_capture(struct conversion *conversion, struct process *process, const struct event *event)
+int index_capture(struct process *process, const struct event *event)
 {
-    (void)conversion;
     if (!process_index_span(process, event))
         return 0;
     return process_thread(process, TRACK_THREAD, event->thread) ? 0 : -1;
@@ -88,4 +87,88 @@ int write_capture(struct piece_writer *out, struct process *process, const struc
                           .args = &args};
     out->writer.format->instant(&out->writer, &slice);
     return 0;
+}
+
+/* --- plugins --- */
+
+#define EVICT_INTERVALS ((size_t)1 << 19) /* are joined before pages are given back */
+
+void plugin_intervals_release(struct plugin_intervals *intervals)
+{
+    for (size_t i = 0; i < intervals->threads.count; i++)
+        file_vector_release(&intervals->threads.items[i].items);
+    array_release(&intervals->threads);
+    map_release(&intervals->by_thread);
+}
+
+int plugin_intervals_add(struct plugin_intervals *intervals, uint32_t thread, uint64_t start, uint64_t end)
+{
+    uint64_t *index = map_put(&intervals->by_thread, thread, NULL);
+    if (!index || (*index == 0 && !array_push(&intervals->threads)))
+        return error_no_memory("intervals of plugins");
+    if (*index == 0) {
+        *index = intervals->threads.count;
+        intervals->threads.items[*index - 1].items.memory.directory = intervals->directory;
+    }
+    struct plugin_interval *interval = file_vector_push(&intervals->threads.items[*index - 1].items);
+    if (!interval)
+        return error_no_memory("intervals of plugins");
+    *interval = (struct plugin_interval){start, end};
+    return 0;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct plugin_interval *left = a, *right = b;
+    return left->start < right->start ? -1 : left->start > right->start;
+}
+
+/* Sorted, and those that touch are one. */
+static int put_in_order(struct plugin_intervals_of *thread)
+{
+    struct plugin_interval *items = thread->items.items;
+    size_t kept = 0;
+    if (file_vector_sort(&thread->items, by_start) != 0)
+        return error_no_memory("intervals of plugins");
+    for (size_t i = 1; i < thread->items.count; i++) {
+        if (items[i].start > items[kept].end)
+            items[++kept] = items[i];
+        else if (items[i].end > items[kept].end)
+            items[kept].end = items[i].end;
+        if (i % EVICT_INTERVALS == 0)
+            file_vector_evict(&thread->items);
+    }
+    thread->items.count = kept + 1;
+    return 0;
+}
+
+int plugin_intervals_close(struct plugin_intervals *intervals)
+{
+    for (size_t i = 0; i < intervals->threads.count; i++)
+        if (put_in_order(&intervals->threads.items[i]) != 0)
+            return -1;
+    return 0;
+}
+
+void plugin_intervals_evict(const struct plugin_intervals *intervals)
+{
+    for (size_t i = 0; i < intervals->threads.count; i++)
+        file_vector_evict(&intervals->threads.items[i].items);
+}
+
+bool plugin_intervals_hold(const struct plugin_intervals *intervals, uint32_t thread, uint64_t start, uint64_t end)
+{
+    const uint64_t *index = map_get(&intervals->by_thread, thread);
+    if (!index || *index == 0)
+        return false;
+    const struct plugin_intervals_of *of = &intervals->threads.items[*index - 1];
+    size_t low = 0, high = of->items.count; /* the first that begins after START */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (of->items.items[middle].start <= start)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 && end <= of->items.items[low - 1].end;
 }

@@ -39,7 +39,7 @@ int clock_axis_step(struct clock_axis *axis, int64_t before, int64_t monotonic, 
     struct clock_stretch *last = &axis->stretches.items[axis->stretches.count - 1];
     last->sure_to = before;
     last->latest = monotonic;
-    axis->bent = true;
+    axis->stepped = true;
     return add(axis, (struct clock_stretch){before, monotonic, INT64_MAX, INT64_MAX, offset});
 }
 
@@ -47,7 +47,7 @@ void clock_axis_refer(struct clock_axis *axis, int64_t reference)
 {
     axis->reference = reference;
     if (axis->stretches.count > 0 && llabs(axis->stretches.items[0].offset - reference) >= SAME_NS)
-        axis->bent = true;
+        axis->stepped = true;
 }
 
 /* How far TIME is outside of FROM to TO. */
@@ -152,7 +152,7 @@ static void place_header(struct process *process)
     struct spool_header *header = &process->file.header;
     struct clock_hint started = {(int64_t)header->started_monotonic, (int64_t)header->started_monotonic};
     struct clock_hint after = {(int64_t)header->started_monotonic, INT64_MAX};
-    if (!process->clocks->bent)
+    if (!process->clocks->stepped)
         return;
     if (header->clock_count > 0 && header->clock_count <= SPOOL_CLOCKS)
         after.from = (int64_t)header->clocks[header->clock_count - 1].monotonic;

@@ -23,7 +23,7 @@ struct clock_stretch {
 struct clock_axis {
     ARRAY(struct clock_stretch) stretches;
     int64_t reference;
-    bool bent; /* else every time stays as it is */
+    bool stepped; /* else every time stays as it is */
 };
 
 /* What is known of a time: by CLOCK_MONOTONIC it is between these. */
@@ -75,7 +75,7 @@ void clock_walk_correct(struct clock_walk *walk, struct event *event);
 /* Puts the event's times on the axis. */
 static inline void clock_walk_set(struct clock_walk *walk, struct event *event)
 {
-    if (walk->clocks->bent)
+    if (walk->clocks->stepped)
         clock_walk_correct(walk, event);
 }
 

@@ -2,13 +2,33 @@
 
 #include <string.h>
 
+#include "common/array.h"
 #include "common/log.h"
 #include "common/spool_records.h"
 #include "trace/build/event_passes.h"
+#include "trace/build/capture_intervals.h"
+#include "trace/build/launches.h"
 #include "trace/build/piece_writer.h"
 #include "trace/spool/cuda_names.h"
 
-#define REST_STEPS ((size_t)1 << 16) /* are walked over before pages are given back */
+/* Why a phase ended. The first have the numbers of the records.
+ *      ending               words in the trace */
+#define COMPILATION_ENDINGS(X)                \
+    X(RETURNED, "returned")                   \
+    X(THREAD_ENDED, "thread ended")           \
+    X(CONTEXT_DESTROYED, "context destroyed") \
+    X(STREAM_DESTROYED, "stream destroyed")   \
+    X(UNKNOWN, "unknown")                     \
+    X(PROCESS_ENDED, "process ended")         \
+    X(RECORDING_OFF, "recording was turned off")
+enum compilation_ending {
+#define ENDING(name, text) COMPILATION_##name,
+    COMPILATION_ENDINGS(ENDING)
+#undef ENDING
+        COMPILATION_ENDING_COUNT
+};
+
+#define EVICT_STEPS ((size_t)1 << 16) /* are walked over before pages are given back */
 
 void compilation_release(struct compilation *compilation)
 {
@@ -25,19 +45,27 @@ static struct compilation_step *add_step(struct compilation *compilation, const 
     return step;
 }
 
-int compilation_phase(struct compilation *compilation, const struct event *event)
+int index_phase(struct process *process, const struct event *event)
 {
-    struct compilation_step *step = add_step(compilation, "phases of compilation");
+    if (!process_index_span(process, event))
+        return 0;
+    const struct spool_phase *phase = event->record;
+    if (phase->trigger == SPOOL_TRIGGER_NONE || phase->trigger >= SPOOL_TRIGGER_COUNT) {
+        process->losses.undecoded++;
+        return 0;
+    }
+    process->cuda = true;
+    struct compilation_step *step = add_step(process->compilation, "phases of compilation");
     if (!step)
         return -1;
-    step->number = event->phase.number;
-    step->trigger = event->phase.trigger;
-    step->is_end = event->phase.ended;
+    step->number = phase->phase;
+    step->trigger = phase->trigger;
+    step->is_end = phase->head.flags == SPOOL_PHASE_ENDED;
     if (step->is_end) {
         step->end = event->start;
-        step->result = event->phase.result;
-        step->ending = event->phase.ending < COMPILATION_UNKNOWN ? (enum compilation_ending)event->phase.ending
-                                                                 : COMPILATION_UNKNOWN;
+        step->result = phase->result;
+        step->ending =
+            phase->ending < COMPILATION_UNKNOWN ? (enum compilation_ending)phase->ending : COMPILATION_UNKNOWN;
         return 0;
     }
     step->start = event->start;
@@ -48,9 +76,11 @@ int compilation_phase(struct compilation *compilation, const struct event *event
     return 0;
 }
 
-int compilation_jit(struct compilation *compilation, const struct event *event)
+int index_jit(struct process *process, const struct event *event)
 {
-    struct compilation_step *step = add_step(compilation, "JIT operations");
+    if (!process_index_span(process, event))
+        return 0;
+    struct compilation_step *step = add_step(process->compilation, "JIT operations");
     if (!step)
         return -1;
     step->start = event->start;
@@ -112,7 +142,7 @@ static int join_phases(struct compilation *compilation)
             join(&steps[kept - 1], &steps[i]);
         else
             steps[kept++] = steps[i];
-        if (i % REST_STEPS == 0)
+        if (i % EVICT_STEPS == 0)
             file_vector_evict(&compilation->steps);
     }
     compilation->steps.count = kept;
@@ -135,8 +165,7 @@ static void close_phase(struct compilation_step *phase, const struct capture_int
 static int by_call(const void *a, const void *b)
 {
     const struct compilation_step *left = a, *right = b;
-    if (left->correlation != right->correlation)
-        return left->correlation < right->correlation ? -1 : 1;
+    COMPARE_BY(correlation);
     if (is_jit(left) != is_jit(right))
         return is_jit(left) ? 1 : -1;
     return by_order(left, right);
@@ -151,7 +180,7 @@ static int find_threads(struct compilation *compilation, const struct launches *
     for (size_t i = 0; i < compilation->steps.count; i++) {
         struct compilation_step *step = &compilation->steps.items[i];
         const struct launch *launch = step->correlation ? launches_get(launches, step->correlation) : NULL;
-        if (i % REST_STEPS == 0)
+        if (i % EVICT_STEPS == 0)
             file_vector_evict(&compilation->steps);
         if (!is_jit(step) && step->start != 0 && step->correlation != 0)
             caller = step;
@@ -167,26 +196,26 @@ static int find_threads(struct compilation *compilation, const struct launches *
 static int outer_first(const void *a, const void *b)
 {
     const struct compilation_step *left = a, *right = b;
-    if (left->start != right->start)
-        return left->start < right->start ? -1 : 1;
+    COMPARE_BY(start);
     if (left->end != right->end)
         return left->end > right->end ? -1 : 1;
     if (is_jit(left) != is_jit(right))
         return is_jit(left) ? 1 : -1;
-    if (left->number != right->number)
-        return left->number < right->number ? -1 : 1;
+    COMPARE_BY(number);
     return by_order(left, right);
 }
 
-int compilation_close(struct compilation *compilation, const struct capture_intervals *capture_intervals,
-                      const struct launches *launches, uint64_t time)
+/* After the last record: ends open phases at TIME, leaves out what began while recording was off, gives JIT operations
+ * their threads, and sorts. */
+static int close_steps(struct compilation *compilation, const struct capture_intervals *capture_intervals,
+                       const struct launches *launches, uint64_t time)
 {
     if (join_phases(compilation) != 0 || find_threads(compilation, launches) != 0)
         return -1;
     size_t kept = 0;
     for (size_t i = 0; i < compilation->steps.count; i++) {
         struct compilation_step *step = &compilation->steps.items[i];
-        if (i % REST_STEPS == 0)
+        if (i % EVICT_STEPS == 0)
             file_vector_evict(&compilation->steps);
         if (step->start == 0 || !capture_intervals_hold(capture_intervals, step->start))
             continue; /* an end whose start was not recorded is no phase */
@@ -198,36 +227,10 @@ int compilation_close(struct compilation *compilation, const struct capture_inte
     return file_vector_sort(&compilation->steps, outer_first) == 0 ? 0 : error_no_memory("phases of compilation");
 }
 
-/*
- * The row "compilation": phases in which CUDA prepared code, and within them what its just-in-time compiler did. Slices
- * of one thread nest; those of several threads that overlap have lanes of their own.
- */
-
-#define EVICT_ITEMS ((size_t)1 << 16) /* are walked over before indexes give their pages back */
-
-int index_jit(struct conversion *conversion, struct process *process, const struct event *event)
-{
-    (void)conversion;
-    return process_index_span(process, event) ? compilation_jit(process->compilation, event) : 0;
-}
-
-int index_phase(struct conversion *conversion, struct process *process, const struct event *event)
-{
-    (void)conversion;
-    if (!process_index_span(process, event))
-        return 0;
-    if (event->phase.trigger == SPOOL_TRIGGER_NONE || event->phase.trigger >= SPOOL_TRIGGER_COUNT) {
-        process->losses.undecoded++;
-        return 0;
-    }
-    process->cuda = true;
-    return compilation_phase(process->compilation, event);
-}
-
 int resolve_compilation(struct process *process)
 {
     struct compilation *compilation = process->compilation;
-    if (compilation_close(compilation, process->capture_intervals, process->launches, process->last_time) != 0)
+    if (close_steps(compilation, process->capture_intervals, process->launches, process->last_time) != 0)
         return -1;
     if (compilation->steps.count == 0)
         return 0;
@@ -236,7 +239,7 @@ int resolve_compilation(struct process *process)
         const struct compilation_step *step = &compilation->steps.items[i];
         if (lanes_collect_own(&track->lanes, step->start, step->end, step->thread) != 0)
             return -1;
-        if (i % EVICT_ITEMS == 0)
+        if (i % EVICT_STEPS == 0)
             process_evict(process);
     }
     return track ? 0 : -1;

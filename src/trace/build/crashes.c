@@ -4,9 +4,7 @@
  */
 #include "trace/build/crashes.h"
 
-#include <inttypes.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "common/json_out.h"
@@ -18,9 +16,8 @@
 #include "trace/build/process.h"
 #include "trace/spool/cuda_names.h"
 
-int index_crash_record(struct conversion *conversion, struct process *process, const struct event *event)
+int index_crash_record(struct process *process, const struct event *event)
 {
-    (void)conversion;
     if (!process_index_span(process, event))
         return 0;
     struct event *kept = array_push(&process->crash_records);
@@ -49,20 +46,6 @@ const char *process_state(const struct conversion *conversion, const struct proc
     return "ended without its exit handlers";
 }
 
-static void put_number(struct json_out *json, const char *key, int64_t value)
-{
-    json_key(json, key);
-    json_i64(json, value);
-}
-
-static void put_hex(struct json_out *json, const char *key, uint64_t value)
-{
-    char text[24];
-    snprintf(text, sizeof(text), "0x%" PRIx64, value);
-    json_key(json, key);
-    json_string(json, text);
-}
-
 static void put_time(const struct conversion *conversion, struct json_out *json, uint64_t time)
 {
     json_key(json, "ts");
@@ -72,23 +55,24 @@ static void put_time(const struct conversion *conversion, struct json_out *json,
 /* Faults that the kernel raises have an address. */
 static bool has_address(const struct event *event)
 {
-    int32_t signal = event->death.signal;
-    return event->death.code > 0 && (signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE);
+    const struct spool_death *death = event->record;
+    int32_t signal = death->signal;
+    return death->code > 0 && (signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE);
 }
 
 static void put_signal(const struct conversion *conversion, struct json_out *json, const struct event *event)
 {
+    const struct spool_death *death = event->record;
     json_key(json, "death");
     json_begin_object(json);
-    put_number(json, "signal", event->death.signal);
-    json_key(json, "words");
-    json_string(json, strsignal(event->death.signal));
-    put_number(json, "code", event->death.code);
-    put_number(json, "thread", event->thread);
+    json_put_i64(json, "signal", death->signal);
+    json_put_text(json, "words", strsignal(death->signal));
+    json_put_i64(json, "code", death->code);
+    json_put_i64(json, "thread", event->thread);
     if (has_address(event))
-        put_hex(json, "address", event->death.address);
-    if (event->death.sender != 0)
-        put_number(json, "sender", event->death.sender);
+        json_put_hex(json, "address", death->address);
+    if (death->sender != 0)
+        json_put_i64(json, "sender", death->sender);
     put_time(conversion, json, event->start);
     json_end(json);
 }
@@ -97,17 +81,16 @@ static void put_object(const struct process *process, struct json_out *json, con
 {
     static const char *const words[] = {
         [SPOOL_CALL_OF_STREAM] = "stream", [SPOOL_CALL_OF_EVENT] = "event", [SPOOL_CALL_OF_CONTEXT] = "context"};
-    uint32_t what = event->open_call.what;
+    const struct spool_open_call *call = event->record;
+    uint32_t what = call->what;
     if (what == SPOOL_CALL_OF_NOTHING || what >= sizeof(words) / sizeof(*words))
         return;
-    json_key(json, "waits_for");
-    json_string(json, words[what]);
-    const uint64_t *stream =
-        what == SPOOL_CALL_OF_STREAM ? map_get(&process->stream_of_handle, event->open_call.object) : NULL;
+    json_put_text(json, "waits_for", words[what]);
+    const uint64_t *stream = what == SPOOL_CALL_OF_STREAM ? map_get(&process->stream_of_handle, call->object) : NULL;
     if (stream)
-        put_number(json, "stream", (int64_t)*stream - 1);
+        json_put_i64(json, "stream", (int64_t)*stream - 1);
     if (what != SPOOL_CALL_OF_CONTEXT)
-        put_hex(json, "handle", event->open_call.object);
+        json_put_hex(json, "handle", call->object);
 }
 
 /* CUPTI records a call when it returns: then it is not open, though the writer had no time to say so. */
@@ -121,13 +104,13 @@ static bool has_returned(const struct process *process, const struct event *even
 static void put_open_call(const struct conversion *conversion, const struct process *process, struct json_out *json,
                           const struct event *event)
 {
-    const char *function = api_name(EVENT_API_DRIVER, event->open_call.cbid);
+    const struct spool_open_call *call = event->record;
+    const char *function = api_name(EVENT_API_DRIVER, call->cbid);
     json_begin_object(json);
-    put_number(json, "thread", event->thread);
-    json_key(json, "function");
-    json_string(json, function ? function : "a driver call");
+    json_put_i64(json, "thread", event->thread);
+    json_put_text(json, "function", function ? function : "a driver call");
     put_time(conversion, json, event->start);
-    put_number(json, "correlation", process_correlation(process, event->correlation));
+    json_put_i64(json, "correlation", process_correlation(process, event->correlation));
     put_object(process, json, event);
     json_end(json);
 }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "common/array.h"
 #include "common/log.h"
 #include "common/settings.h"
 #include "trace/build/event_passes.h"
@@ -33,10 +34,8 @@ int cuda_events_index(struct cuda_events *events, const struct event *event)
 static int order(const void *a, const void *b)
 {
     const struct cuda_event_record *left = a, *right = b;
-    if (left->event != right->event)
-        return left->event < right->event ? -1 : 1;
-    if (left->event_context != right->event_context)
-        return left->event_context < right->event_context ? -1 : 1;
+    COMPARE_BY(event);
+    COMPARE_BY(event_context);
     return left->correlation < right->correlation ? -1 : left->correlation > right->correlation;
 }
 
@@ -45,26 +44,13 @@ int cuda_events_sort(struct cuda_events *events)
     return file_vector_sort(&events->items, order) == 0 ? 0 : error_no_memory("CUDA events");
 }
 
-/* How many records come before WANTED. */
-static size_t before(const struct cuda_events *events, const struct cuda_event_record *wanted)
-{
-    size_t low = 0, high = events->items.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (order(&events->items.items[middle], wanted) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 const struct cuda_event_record *cuda_events_find(const struct cuda_events *events, const struct event *sync)
 {
     struct cuda_event_record wanted = {
         .event_context = sync->sync.event_context, .event = sync->sync.event, .correlation = sync->correlation};
     const struct cuda_event_record *last = NULL;
-    for (size_t i = before(events, &wanted); i > 0; i--) {
+    for (size_t i = array_before(events->items.items, events->items.count, sizeof(wanted), &wanted, order); i > 0;
+         i--) {
         const struct cuda_event_record *record = &events->items.items[i - 1];
         if (record->event != wanted.event || record->event_context != wanted.event_context)
             break;
@@ -164,37 +150,34 @@ int write_sync(struct piece_writer *out, struct process *process, const struct e
 
 /* --- index and resolve passes --- */
 
-int index_cuda_event(struct conversion *conversion, struct process *process, const struct event *event)
+int index_cuda_event(struct process *process, const struct event *event)
 {
     bool shown = process_was_to_record(process, TRACE_EVENT_TIMES);
     if (shown && event->start != 0 && process_knows_time(process, event->start)) {
         widen_process_time(process, event->start, event->start);
-        if (!process_stream(conversion, process, TRACK_STREAM, process_device(process, event->device, event->context),
+        if (!process_stream(process, TRACK_STREAM, process_device(process, event->device, event->context),
                             event->context, event->stream))
             return -1;
     }
     return process->agent_waits ? 0 : cuda_events_index(process->cuda_events, event);
 }
 
-int index_event_record(struct conversion *conversion, struct process *process, const struct event *event)
+int index_event_record(struct process *process, const struct event *event)
 {
-    (void)conversion;
     return cuda_events_index(process->cuda_events, event);
 }
 
-int index_sync(struct conversion *conversion, struct process *process, const struct event *event)
+int index_sync(struct process *process, const struct event *event)
 {
-    (void)conversion;
     if (!process_index_span(process, event))
         return 0;
     return tracks_put(&process->waits, TRACK_SYNC, event->device, event->context, event->stream, NULL) ? 0 : -1;
 }
 
-int index_agent_sync(struct conversion *conversion, struct process *process, const struct event *event)
+int index_agent_sync(struct process *process, const struct event *event)
 {
     process->cuda = true;
-    return capture_intervals_hold(process->capture_intervals, event->start) ? index_sync(conversion, process, event)
-                                                                            : 0;
+    return capture_intervals_hold(process->capture_intervals, event->start) ? index_sync(process, event) : 0;
 }
 
 int resolve_sync(struct process *process, const struct event *event)

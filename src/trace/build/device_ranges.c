@@ -1,5 +1,6 @@
 #include "trace/build/device_ranges.h"
 
+#include "common/array.h"
 #include "common/log.h"
 #include "common/settings.h"
 #include "trace/build/launches.h"
@@ -12,20 +13,20 @@
 void device_ranges_init(struct device_ranges *ranges, const char *directory)
 {
     *ranges = (struct device_ranges){0};
-    ranges->moments.items.memory.directory = ranges->items.memory.directory = ranges->edges.memory.directory =
+    ranges->markers.items.memory.directory = ranges->items.memory.directory = ranges->edges.memory.directory =
         directory;
 }
 
 void device_ranges_release(struct device_ranges *ranges)
 {
-    stream_markers_release(&ranges->moments);
+    stream_markers_release(&ranges->markers);
     file_vector_release(&ranges->items);
     file_vector_release(&ranges->edges);
 }
 
 void device_ranges_evict(const struct device_ranges *ranges)
 {
-    stream_markers_evict(&ranges->moments);
+    stream_markers_evict(&ranges->markers);
     file_vector_evict(&ranges->items);
     file_vector_evict(&ranges->edges);
 }
@@ -37,48 +38,27 @@ static int no_memory(void)
 
 int device_ranges_index(struct device_ranges *ranges, const struct event *event)
 {
-    const struct stream_marker moment = {.record = event->record,
+    const struct stream_marker marker = {.record = event->record,
                                          .range = event->device_range.number,
                                          .thread = event->thread,
                                          .ends = event->device_range.ended,
                                          .correlation = event->correlation,
                                          .called = event->start};
     ranges->any = true;
-    return stream_markers_add(&ranges->moments, &moment);
-}
-
-int device_ranges_list(struct device_ranges *ranges)
-{
-    return stream_markers_list(&ranges->moments);
-}
-
-void device_ranges_time(struct device_ranges *ranges, const struct event *event)
-{
-    stream_markers_mark(&ranges->moments, event);
-}
-
-int device_ranges_order(struct device_ranges *ranges)
-{
-    return stream_markers_order(&ranges->moments);
-}
-
-void device_ranges_settle(struct device_ranges *ranges, bool all)
-{
-    stream_markers_settle(&ranges->moments, all);
+    return stream_markers_add(&ranges->markers, &marker);
 }
 
 /* Of what started or ended twice the first counts. */
 static int by_range(const void *a, const void *b)
 {
     const struct stream_marker *left = a, *right = b;
-    if (left->range != right->range)
-        return left->range < right->range ? -1 : 1;
+    COMPARE_BY(range);
     if (left->ends != right->ends)
         return left->ends ? 1 : -1;
     return left->called < right->called ? -1 : left->called > right->called;
 }
 
-/* A range of its moments, of which one may be NULL. False: a time is missing. */
+/* A range of its markers, of which one may be NULL. False: a time is missing. */
 static bool make_range(struct device_range *range, const struct stream_marker *start, const struct stream_marker *end,
                        const struct capture_intervals *capture_intervals, uint64_t time)
 {
@@ -105,8 +85,7 @@ static bool make_range(struct device_range *range, const struct stream_marker *s
 static int outer_first(const void *a, const void *b)
 {
     const struct device_range *left = a, *right = b;
-    if (left->start != right->start)
-        return left->start < right->start ? -1 : 1;
+    COMPARE_BY(start);
     if (left->end != right->end)
         return left->end > right->end ? -1 : 1;
     if (left->marked != right->marked) /* put at the same time: the outer one was there first */
@@ -117,12 +96,9 @@ static int outer_first(const void *a, const void *b)
 static int by_place_and_time(const void *a, const void *b)
 {
     const struct device_edge *left = a, *right = b;
-    if (left->device != right->device)
-        return left->device < right->device ? -1 : 1;
-    if (left->context != right->context)
-        return left->context < right->context ? -1 : 1;
-    if (left->stream != right->stream)
-        return left->stream < right->stream ? -1 : 1;
+    COMPARE_BY(device);
+    COMPARE_BY(context);
+    COMPARE_BY(stream);
     return left->time < right->time ? -1 : left->time > right->time;
 }
 
@@ -142,17 +118,17 @@ static int add_range(struct device_ranges *ranges, const struct device_range *ra
     return 0;
 }
 
-/* The moments from FIRST on that are of one range. */
+/* The markers from FIRST on that are of one range. */
 static int close_range(struct device_ranges *ranges, size_t first, size_t end,
                        const struct capture_intervals *capture_intervals, uint64_t time)
 {
-    const struct stream_marker *moments = ranges->moments.items.items, *started = NULL, *ended = NULL;
+    const struct stream_marker *markers = ranges->markers.items.items, *started = NULL, *ended = NULL;
     struct device_range range;
     for (size_t i = end; i-- > first;) {
-        if (moments[i].ends)
-            ended = &moments[i];
+        if (markers[i].ends)
+            ended = &markers[i];
         else
-            started = &moments[i];
+            started = &markers[i];
     }
     if (make_range(&range, started, ended, capture_intervals, time))
         return add_range(ranges, &range);
@@ -162,12 +138,12 @@ static int close_range(struct device_ranges *ranges, size_t first, size_t end,
 
 int device_ranges_close(struct device_ranges *ranges, const struct capture_intervals *capture_intervals, uint64_t time)
 {
-    size_t count = ranges->moments.items.count;
-    if (file_vector_sort(&ranges->moments.items, by_range) != 0)
+    size_t count = ranges->markers.items.count;
+    if (file_vector_sort(&ranges->markers.items, by_range) != 0)
         return no_memory();
-    const struct stream_marker *moments = ranges->moments.items.items;
+    const struct stream_marker *markers = ranges->markers.items.items;
     for (size_t first = 0, end, passed = 0; first < count; first = end) {
-        for (end = first + 1; end < count && moments[end].range == moments[first].range;)
+        for (end = first + 1; end < count && markers[end].range == markers[first].range;)
             end++;
         if (close_range(ranges, first, end, capture_intervals, time) != 0)
             return -1;
@@ -176,7 +152,7 @@ int device_ranges_close(struct device_ranges *ranges, const struct capture_inter
             passed = end;
         }
     }
-    stream_markers_release(&ranges->moments);
+    stream_markers_release(&ranges->markers);
     if (file_vector_sort(&ranges->items, outer_first) != 0 || file_vector_sort(&ranges->edges, by_place_and_time) != 0)
         return no_memory();
     return 0;
@@ -209,7 +185,7 @@ bool device_ranges_cut(struct device_ranges *ranges, const struct event *work)
 
 #define EVICT_ITEMS ((size_t)1 << 17) /* are walked over before indexes give their pages back */
 
-/* The event that marks a moment was recorded by the library: neither it nor the call is the program's. */
+/* The event that marks a marker was recorded by the library: neither it nor the call is the program's. */
 int index_device_range(struct process *process, const struct event *event)
 {
     process->cuda = true;
@@ -225,10 +201,10 @@ int index_device_range(struct process *process, const struct event *event)
 void index_stream_marker(struct process *process, const struct event *event)
 {
     if (event->device != EVENT_NO_DEVICE && process_knows_time(process, event->start))
-        device_ranges_time(process->device_ranges, event);
+        stream_markers_mark(&process->device_ranges->markers, event);
 }
 
-/* Work of sorts that were not recorded may lie between moments. */
+/* Work of sorts that were not recorded may lie between markers. */
 static bool all_work_recorded(const struct process *process)
 {
     uint64_t recorded = process->file.header.trace_bits, work = TRACE_KERNEL | TRACE_MEMCPY | TRACE_MEMSET;
@@ -237,20 +213,18 @@ static bool all_work_recorded(const struct process *process)
 
 void index_device_times(struct process *process)
 {
-    const struct stream_markers *moments = &process->device_ranges->moments;
-    device_ranges_settle(process->device_ranges, all_work_recorded(process));
-    if (moments->first != 0)
-        widen_process_time(process, moments->first, moments->last);
+    struct stream_markers *markers = &process->device_ranges->markers;
+    stream_markers_settle(markers, all_work_recorded(process));
+    if (markers->first != 0)
+        widen_process_time(process, markers->first, markers->last);
 }
 
-int resolve_device_ranges(struct conversion *conversion, struct process *process)
+int resolve_device_ranges(struct process *process)
 {
     for (size_t i = 0; i < process->device_ranges->items.count; i++) {
         const struct device_range *range = &process->device_ranges->items.items[i];
-        struct track *stream =
-            process_stream(conversion, process, TRACK_STREAM, range->device, range->context, range->stream);
-        struct track *track =
-            process_stream(conversion, process, TRACK_ANNOTATION, range->device, range->context, range->stream);
+        struct track *stream = process_stream(process, TRACK_STREAM, range->device, range->context, range->stream);
+        struct track *track = process_stream(process, TRACK_ANNOTATION, range->device, range->context, range->stream);
         if (!stream || !track || lanes_collect(&track->lanes, range->start, range->end) != 0)
             return -1;
         if (i % EVICT_ITEMS == 0)

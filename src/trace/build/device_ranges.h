@@ -1,6 +1,6 @@
 /*
- * Device ranges: from a moment in a stream to another one. The library wrote down what they are called and which
- * correlation ids their two moments have; CUPTI's records of CUDA events with these ids tell stream and time, and the
+ * Device ranges: from a marker in a stream to another one. The library wrote down what they are called and which
+ * correlation ids their two markers have; CUPTI's records of CUDA events with these ids tell stream and time, and the
  * GPU work around them tells the time that is meant (stream_markers.h).
  *
  * They are shown on the stream of their start. One that was not ended is shown up to the end of recording; one of which
@@ -36,7 +36,7 @@ struct device_edge {
 
 struct device_ranges {
     bool any;                               /* some were seen */
-    struct stream_markers moments;          /* all starts and ends; until they are closed */
+    struct stream_markers markers;          /* all starts and ends; until they are closed */
     FILE_VECTOR(struct device_range) items; /* once closed: those to be shown, what encloses before the rest */
     FILE_VECTOR(struct device_edge) edges;  /* in order; once they are closed */
     uint64_t untimed;                       /* not to be shown */
@@ -49,25 +49,9 @@ void device_ranges_release(struct device_ranges *ranges);
 /* What is known need not stay in memory for now. */
 void device_ranges_evict(const struct device_ranges *ranges);
 
-/* An EVENT_DEVICE_RANGE; and after the last of them. Return 0, or -1 after error(). */
+/* An EVENT_DEVICE_RANGE: its marker is added to `markers`, which has its own steps (stream_markers.h). Returns 0, or -1
+ * after error(). */
 int device_ranges_index(struct device_ranges *ranges, const struct event *event);
-int device_ranges_list(struct device_ranges *ranges);
-
-/* An EVENT_CUDA_EVENT with a time, once they are listed; nothing is done when it is of no range. */
-void device_ranges_time(struct device_ranges *ranges, const struct event *event);
-
-/* After the last of those. Returns 0, or -1 after error(). */
-int device_ranges_order(struct device_ranges *ranges);
-
-/* GPU work of the process with a known time, once they are ordered. */
-static inline void device_ranges_work(struct device_ranges *ranges, const struct event *work)
-{
-    stream_markers_see(&ranges->moments, work);
-}
-
-/* After the last work, of which ALL of the process was told or only some sorts: the times become those to be shown,
- * between moments.first and moments.last. */
-void device_ranges_settle(struct device_ranges *ranges, bool all);
 
 /* Once they are settled, before the edges are asked for. What is open ends with the capture interval it started in, or
  * at TIME. Returns 0, or -1 after error(). */
@@ -76,7 +60,6 @@ int device_ranges_close(struct device_ranges *ranges, const struct capture_inter
 /* Whether a range of its stream starts or ends within this GPU work: then they do not nest. */
 bool device_ranges_cut(struct device_ranges *ranges, const struct event *work);
 
-struct conversion;
 struct piece_writer;
 struct process;
 
@@ -85,7 +68,7 @@ int index_device_range(struct process *process, const struct event *event);
 void index_stream_marker(struct process *process, const struct event *event);
 void index_device_times(struct process *process);
 /* Their rows, before GPU work is matched with them. Returns 0, or -1 after error(). */
-int resolve_device_ranges(struct conversion *conversion, struct process *process);
+int resolve_device_ranges(struct process *process);
 void resolve_device_gpu_op(struct process *process, const struct event *event);
 int write_gpu_ranges(struct piece_writer *out, struct process *process, size_t first, size_t end);
 size_t gpu_range_count(const struct process *process);

@@ -8,7 +8,6 @@
 #include "trace/spool/event_record.h"
 #include "trace/spool/record_table.h"
 
-struct conversion;
 struct piece_writer;
 struct process;
 
@@ -22,7 +21,7 @@ enum event_cause {
 
 /* Each function returns 0, or -1 after error(); NULL: the pass does nothing with the event. */
 struct event_passes {
-    int (*index)(struct conversion *conversion, struct process *process, const struct event *event);
+    int (*index)(struct process *process, const struct event *event);
     int (*resolve)(struct process *process, const struct event *event);
     int (*write)(struct piece_writer *out, struct process *process, const struct event *event);
     enum event_cause cause;
@@ -30,9 +29,9 @@ struct event_passes {
 
 extern const struct event_passes cupti_passes[EVENT_TYPE_COUNT], agent_passes[EVENT_TYPE_COUNT]; /* by type */
 
-#define FUNCTIONS(index, resolve, write)                                                          \
-    int index(struct conversion *conversion, struct process *process, const struct event *event); \
-    int resolve(struct process *process, const struct event *event);                              \
+#define FUNCTIONS(index, resolve, write)                             \
+    int index(struct process *process, const struct event *event);   \
+    int resolve(struct process *process, const struct event *event); \
     int write(struct piece_writer *out, struct process *process, const struct event *event);
 #define CUPTI_ROW(kind, event, decode, type, last, index, resolve, write, cause) FUNCTIONS(index, resolve, write)
 #define AGENT_ROW(record, event, decode, index, resolve, write) FUNCTIONS(index, resolve, write)

@@ -248,13 +248,12 @@ static void write_flow_end(struct piece_writer *out, struct process *process, co
         out->writer.format->flow_end(&out->writer, &flow);
 }
 
-int index_gpu_op(struct conversion *conversion, struct process *process, const struct event *event)
+int index_gpu_op(struct process *process, const struct event *event)
 {
-    (void)conversion;
     if (event->type == EVENT_KERNEL && index_kernel_name(process, event) != 0)
         return -1;
     if (process->device_ranges->any && !event->in_flight && process_knows_span(process, event))
-        device_ranges_work(process->device_ranges, event);
+        stream_markers_see(&process->device_ranges->markers, event);
     return 0;
 }
 

@@ -1,5 +1,6 @@
 #include "trace/build/graphs.h"
 
+#include "common/array.h"
 #include "common/log.h"
 
 /* Copies of copies that are followed: a spool may hold rings of them. */
@@ -45,16 +46,8 @@ int graph_nodes_order(struct graph_nodes *nodes)
 /* How many changes come before those of NODE that are of later calls than CORRELATION. */
 static size_t changes_until(const struct graph_nodes *nodes, uint64_t node, uint32_t correlation)
 {
-    size_t low = 0, high = nodes->changes.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct graph_node_change *change = &nodes->changes.items[middle];
-        if (change->node < node || (change->node == node && change->correlation <= correlation))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    const struct graph_node_change last = {.node = node, .correlation = correlation, .time = UINT64_MAX};
+    return array_before(nodes->changes.items, nodes->changes.count, sizeof(last), &last, compare_changes);
 }
 
 uint64_t graph_nodes_find(const struct graph_nodes *nodes, uint64_t node, uint32_t correlation, uint64_t *time)
@@ -121,15 +114,7 @@ int conditional_launches_order(struct conditional_launches *launches)
 static size_t position(const struct conditional_launches *launches, uint32_t graph, uint32_t correlation)
 {
     const struct conditional_launch wanted = {.graph = graph, .correlation = correlation};
-    size_t low = 0, high = launches->items.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_launches(&launches->items.items[middle], &wanted) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return array_before(launches->items.items, launches->items.count, sizeof(wanted), &wanted, compare_launches);
 }
 
 static bool is_of(const struct conditional_launches *launches, size_t index, uint32_t graph)

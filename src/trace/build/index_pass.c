@@ -18,9 +18,8 @@
 
 /* --- devices, contexts, streams, threads --- */
 
-int index_device(struct conversion *conversion, struct process *process, const struct event *event)
+int index_device(struct process *process, const struct event *event)
 {
-    (void)conversion;
     if (process_device_info(process, event->device_info.id))
         return 0;
     struct device *device = array_push(&process->devices);
@@ -41,9 +40,8 @@ static int index_context_end(struct process *process, const struct event *event)
     return memory_collect(process->memory, event);
 }
 
-int index_context(struct conversion *conversion, struct process *process, const struct event *event)
+int index_context(struct process *process, const struct event *event)
 {
-    (void)conversion;
     process->cuda = true;
     uint64_t *device = map_put(&process->device_of_context, event->context, NULL);
     if (!device)
@@ -59,9 +57,8 @@ int index_context(struct conversion *conversion, struct process *process, const 
     return event->object.destroyed ? index_context_end(process, event) : 0;
 }
 
-int index_stream(struct conversion *conversion, struct process *process, const struct event *event)
+int index_stream(struct process *process, const struct event *event)
 {
-    (void)conversion;
     process->cuda = true;
     uint64_t *stream = map_put(&process->stream_of_handle, event->object.handle, NULL);
     if (!stream)
@@ -70,23 +67,22 @@ int index_stream(struct conversion *conversion, struct process *process, const s
     return 0;
 }
 
-int index_thread_name(struct conversion *conversion, struct process *process, const struct event *event)
+int index_thread_name(struct process *process, const struct event *event)
 {
-    (void)conversion;
-    return put_given_name(process, &process->name_of_thread, event->thread, event, event->thread_name.by_program);
+    const struct spool_thread_name *name = event->record;
+    bool by_program = name->head.flags == SPOOL_THREAD_NAME_NVTX;
+    return put_given_name(process, &process->name_of_thread, event->thread, event, by_program);
 }
 
-int index_graph_launch(struct conversion *conversion, struct process *process, const struct event *event)
+int index_graph_launch(struct process *process, const struct event *event)
 {
-    (void)conversion;
     return conditional_launches_index(process->conditional, event);
 }
 
 /* --- NVTX --- */
 
-int index_nvtx(struct conversion *conversion, struct process *process, const struct event *event)
+int index_nvtx(struct process *process, const struct event *event)
 {
-    (void)conversion;
     if (!process_index_span(process, event))
         return 0;
     process->nvtx_seen = true;
@@ -101,15 +97,13 @@ int index_nvtx(struct conversion *conversion, struct process *process, const str
     return nvtx_index(process->nvtx, process->capture_intervals, event);
 }
 
-int index_nvtx_name(struct conversion *conversion, struct process *process, const struct event *event)
+int index_nvtx_name(struct process *process, const struct event *event)
 {
-    (void)conversion;
     return nvtx_index(process->nvtx, process->capture_intervals, event);
 }
 
-int index_nvtx_record(struct conversion *conversion, struct process *process, const struct event *event)
+int index_nvtx_record(struct process *process, const struct event *event)
 {
-    (void)conversion;
     return index_nvtx_extension(process, event);
 }
 
@@ -196,16 +190,16 @@ static int index_place(struct process *process, const struct track *stream)
     return 0;
 }
 
-static struct track *take_track(struct conversion *conversion, struct process *process, const struct track *found)
+static struct track *take_track(struct process *process, const struct track *found)
 {
     if (found->kind == TRACK_THREAD)
         return process_thread(process, TRACK_THREAD, found->number);
     if (index_place(process, found) != 0)
         return NULL;
-    return process_stream(conversion, process, TRACK_STREAM, found->device, found->context, found->number);
+    return process_stream(process, TRACK_STREAM, found->device, found->context, found->number);
 }
 
-static int take(struct conversion *conversion, struct process *process, void *context)
+static int take(struct process *process, void *context)
 {
     struct found *found = context;
     int result = 0;
@@ -217,7 +211,7 @@ static int take(struct conversion *conversion, struct process *process, void *co
         widen_process_time(process, found->first_time, found->last_time);
     for (size_t i = 0; i < found->tracks.items.count && result == 0; i++) {
         const struct track *part = found->tracks.items.items[i];
-        struct track *track = take_track(conversion, process, part);
+        struct track *track = take_track(process, part);
         if (track)
             lanes_append(&track->lanes, &part->lanes);
         else
@@ -230,16 +224,16 @@ static int take(struct conversion *conversion, struct process *process, void *co
 
 /* --- what was put off --- */
 
-static int index_deferred(struct conversion *conversion, struct process *process, const struct event *event)
+static int index_deferred(struct process *process, const struct event *event)
 {
     const struct event_passes *passes = &cupti_passes[event->type];
-    return passes->index ? passes->index(conversion, process, event) : 0;
+    return passes->index ? passes->index(process, event) : 0;
 }
 
-static int index_agent_record(struct conversion *conversion, struct process *process, const struct event *event)
+static int index_agent_record(struct process *process, const struct event *event)
 {
     const struct event_passes *passes = &agent_passes[event->type];
-    return passes->index ? passes->index(conversion, process, event) : 0;
+    return passes->index ? passes->index(process, event) : 0;
 }
 
 static int look_at_graphs(struct process *process, void *context, const struct event *event)
@@ -251,31 +245,30 @@ static int look_at_graphs(struct process *process, void *context, const struct e
 }
 
 /* Before all other walks, which show GPU operations by their launches. */
-static int index_conditional_launches(struct conversion *conversion, struct process *process)
+static int index_conditional_launches(struct process *process)
 {
     static const struct scan graphs = {.all = true, .look = look_at_graphs};
     if (process->conditional->items.count == 0)
         return 0;
-    if (conditional_launches_order(process->conditional) != 0 || parallel_scan(conversion, process, &graphs, NULL) != 0)
+    if (conditional_launches_order(process->conditional) != 0 || parallel_scan(process, &graphs, NULL) != 0)
         return -1;
     conditional_launches_finish(process->conditional);
     return 0;
 }
 
-static int index_cupti(struct conversion *conversion, struct process *process, uint64_t *undecoded)
+static int index_cupti(struct process *process, uint64_t *undecoded)
 {
     static const struct scan indexing = {
-        .found_size = sizeof(struct found), .look = look, .take = take, .release = release, .see = index_deferred};
-    if (index_conditional_launches(conversion, process) != 0)
+        .found_size = sizeof(struct found), .look = look, .take = take, .release = release, .visit = index_deferred};
+    if (index_conditional_launches(process) != 0)
         return -1;
-    return parallel_scan(conversion, process, &indexing, undecoded);
+    return parallel_scan(process, &indexing, undecoded);
 }
 
 /* --- before all: when recording was on, and which calls count --- */
 
-static int index_window(struct conversion *conversion, struct process *process, const struct event *event)
+static int index_window(struct process *process, const struct event *event)
 {
-    (void)conversion;
     if (event->type == EVENT_CAPTURE)
         return capture_intervals_mark(process->capture_intervals, event);
     if (event->type == EVENT_DEVICE_RANGE)
@@ -309,24 +302,24 @@ static int look_at_call(struct process *process, void *found, const struct event
     return launches_call(process->launches, event);
 }
 
-static int index_moment(struct conversion *conversion, struct process *process, const struct event *event)
+static int index_marker(struct process *process, const struct event *event)
 {
-    (void)conversion;
     index_stream_marker(process, event);
     return 0;
 }
 
-static int find_capture_intervals(struct conversion *conversion, struct process *process)
+static int find_capture_intervals(struct process *process)
 {
-    static const struct scan calls = {.all = true, .look = look_at_call, .see = index_moment};
-    if (process_walk_agent_records(conversion, process, index_window, NULL) != 0)
+    static const struct scan calls = {.all = true, .look = look_at_call, .visit = index_marker};
+    if (process_walk_agent_records(process, index_window, NULL) != 0)
         return -1;
     if (capture_intervals_close(process->capture_intervals) != 0 ||
-        plugin_intervals_close(process->plugin_intervals) != 0 || device_ranges_list(process->device_ranges) != 0)
+        plugin_intervals_close(process->plugin_intervals) != 0 ||
+        stream_markers_list(&process->device_ranges->markers) != 0)
         return -1;
     if (!process->capture_intervals->limited && !has_suppressed_calls(process))
         return 0;
-    return parallel_scan(conversion, process, &calls, NULL);
+    return parallel_scan(process, &calls, NULL);
 }
 
 /* --- the pass --- */
@@ -356,12 +349,12 @@ static int index_given_name(struct process *process, const struct event *event)
 }
 
 /* Rows of waits, once it is known which device a context is of. */
-static int place_waits(struct conversion *conversion, struct process *process)
+static int place_waits(struct process *process)
 {
     for (size_t i = 0; i < process->waits.items.count; i++) {
         const struct track *wait = process->waits.items.items[i];
         uint32_t device = process_device(process, wait->device, wait->context);
-        if (!process_stream(conversion, process, TRACK_SYNC, device, wait->context, wait->number))
+        if (!process_stream(process, TRACK_SYNC, device, wait->context, wait->number))
             return -1;
     }
     tracks_release(&process->waits);
@@ -369,9 +362,8 @@ static int place_waits(struct conversion *conversion, struct process *process)
     return 0;
 }
 
-static int index_late(struct conversion *conversion, struct process *process, const struct event *event)
+static int index_late(struct process *process, const struct event *event)
 {
-    (void)conversion;
     return event->type == EVENT_NVTX_NAME ? index_given_name(process, event) : 0;
 }
 
@@ -383,13 +375,13 @@ static void spread_ranges(void *context, uint32_t thread)
         lanes_must_collect(&track->lanes);
 }
 
-int index_process(struct conversion *conversion, struct process *process)
+int index_process(struct process *process)
 {
     uint64_t *undecoded = &process->losses.undecoded;
-    if (find_capture_intervals(conversion, process) != 0 || device_ranges_order(process->device_ranges) != 0 ||
-        process_walk_agent_records(conversion, process, index_agent_record, undecoded) != 0 ||
-        process_walk_agent_records(conversion, process, index_late, NULL) != 0 || order_kernel_names(process) != 0 ||
-        index_cupti(conversion, process, undecoded) != 0 || place_waits(conversion, process) != 0)
+    if (find_capture_intervals(process) != 0 || stream_markers_order(&process->device_ranges->markers) != 0 ||
+        process_walk_agent_records(process, index_agent_record, undecoded) != 0 ||
+        process_walk_agent_records(process, index_late, NULL) != 0 || order_kernel_names(process) != 0 ||
+        index_cupti(process, undecoded) != 0 || place_waits(process) != 0)
         return -1;
     close_kernel_names(process);
     if (index_nvtx_extensions_end(process) != 0)

@@ -9,17 +9,19 @@
 #include "trace/build/kernel_names.h"
 
 #include "common/log.h"
+#include "common/spool_records.h"
 #include "trace/build/event_passes.h"
 #include "trace/build/process.h"
 
 #define KERNEL_NAMES_SEVERAL UINT64_MAX
 
-int index_pointer_name(struct conversion *conversion, struct process *process, const struct event *event)
+int index_pointer_name(struct process *process, const struct event *event)
 {
-    uint32_t name = names_put_symbol(&conversion->names, event->text, event->text_length);
+    const struct spool_pointer_name *record = event->record;
+    uint32_t name = names_put_symbol(&process->conversion->names, event->text, event->text_length);
     if (name == NAMES_NO_MEMORY)
         return -1;
-    return pointer_names_put(&process->symbols, event->pointer_name.pointer, event->start, name);
+    return pointer_names_put(&process->symbols, record->pointer, event->start, name);
 }
 
 /* Then the names that its kernels' records point to have all been read. */
@@ -28,9 +30,9 @@ static bool ended_in_order(const struct process *process)
     return process->file.header.state == SPOOL_FINISHED;
 }
 
-int index_launch_name(struct conversion *conversion, struct process *process, const struct event *event)
+int index_launch_name(struct process *process, const struct event *event)
 {
-    uint32_t name = names_put_symbol(&conversion->names, event->text, event->text_length);
+    uint32_t name = names_put_symbol(&process->conversion->names, event->text, event->text_length);
     if (name == NAMES_NO_MEMORY || event->correlation == 0)
         return name == NAMES_NO_MEMORY ? -1 : 0;
     uint64_t *known = map_put(&process->kernel_names->of_launch, event->correlation, NULL);
@@ -40,19 +42,18 @@ int index_launch_name(struct conversion *conversion, struct process *process, co
     return 0;
 }
 
-int index_function_name(struct conversion *conversion, struct process *process, const struct event *event)
+int index_function_name(struct process *process, const struct event *event)
 {
     if (ended_in_order(process))
         return 0;
-    uint32_t name = names_put_symbol(&conversion->names, event->text, event->text_length);
+    uint32_t name = names_put_symbol(&process->conversion->names, event->text, event->text_length);
     if (name == NAMES_NO_MEMORY)
         return -1;
     return pointer_names_put(&process->kernel_names->functions, event->graph_node.function, event->start, name);
 }
 
-int index_graph_node(struct conversion *conversion, struct process *process, const struct event *event)
+int index_graph_node(struct process *process, const struct event *event)
 {
-    (void)conversion;
     return ended_in_order(process) ? 0 : graph_nodes_index(&process->kernel_names->nodes, event);
 }
 
@@ -139,9 +140,8 @@ static int count_unnamed(void *context, uint64_t pointer, uint64_t *count)
     return 0;
 }
 
-void release_kernel_names(struct process *process)
+void kernel_names_release(struct kernel_names *names)
 {
-    struct kernel_names *names = process->kernel_names;
     map_release(&names->of_launch);
     map_release(&names->unknown);
     pointer_names_release(&names->told);

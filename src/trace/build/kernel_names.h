@@ -27,7 +27,7 @@ bool kernel_name_is_settled(const struct process *process, const struct event *e
 int order_kernel_names(struct process *process);
 /* Once all records were seen: counts those without a name. */
 void close_kernel_names(struct process *process);
-void release_kernel_names(struct process *process);
+void kernel_names_release(struct kernel_names *names);
 uint32_t kernel_name_number(const struct process *process, const struct event *event);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/array.h"
 #include "common/log.h"
 #include "trace/build/event_passes.h"
 #include "trace/build/piece_writer.h"
@@ -230,8 +231,7 @@ int launches_meet(struct launches *launches, uint32_t correlation, uint32_t part
 static int by_part(const void *a, const void *b)
 {
     const struct launch_share *left = a, *right = b;
-    if (left->part != right->part)
-        return left->part < right->part ? -1 : 1;
+    COMPARE_BY(part);
     return left->correlation < right->correlation ? -1 : left->correlation > right->correlation;
 }
 
@@ -343,9 +343,8 @@ int write_api(struct piece_writer *out, struct process *process, const struct ev
     return 0;
 }
 
-int index_overhead(struct conversion *conversion, struct process *process, const struct event *event)
+int index_overhead(struct process *process, const struct event *event)
 {
-    (void)conversion;
     if (!process_index_span(process, event))
         return 0;
     struct track *track = process_thread(process, TRACK_OVERHEAD, event->thread);

@@ -27,7 +27,7 @@ struct launch {
     uint64_t start;    /* of the call, ns */
     uint32_t duration; /* ns, UINT32_MAX when longer */
     uint32_t thread;
-    uint32_t gpu_ops; /* GPU operations that an flow can go to */
+    uint32_t gpu_ops; /* GPU operations that a flow can go to */
     uint32_t met;     /* of them, by launches_meet() so far; of launches with several */
     uint32_t extra;   /* flow id of the second work, 0: there are no ids left; before: where it was met last, + 1 */
     uint8_t from;     /* enum launch_from */
@@ -100,11 +100,11 @@ bool launch_is_suppressed(const struct launch *launch, enum event_type type);
 /* Whether this call is the one that its GPU operations belong to. */
 bool launch_is_call(const struct launch *launch, const struct event *api);
 
-/* Once all calls and GPU operations were told: of each work, ending at END, whether an flow can go to it from the call,
+/* Once all calls and GPU operations were told: of each work, ending at END, whether a flow can go to it from the call,
  * which is known. Those to which none can are not the launch's. */
 enum launch_reach { LAUNCH_REACHES_NOT, LAUNCH_REACHES_ONE, LAUNCH_REACHES_SEVERAL };
 enum launch_reach launch_reach(struct launch *launch, uint64_t end);
-/* As many as COUNT of several GPU operations that an flow goes to are in this part of the spool. In the order of parts,
+/* As many as COUNT of several GPU operations that a flow goes to are in this part of the spool. In the order of parts,
  * by one thread. Returns 0, or -1 after error(). */
 int launches_meet(struct launches *launches, uint32_t correlation, uint32_t part, uint32_t count);
 /* How many GPU operations of the launch were met in earlier parts. After launches_number(). */
@@ -123,7 +123,7 @@ static inline uint32_t launch_flow(const struct launches *launches, const struct
     return launch->extra ? launch->extra + i - 1 : 0;
 }
 
-/* Whether an flow can go from the call to GPU work that ends at END: the head may not come before the tail, and lies
+/* Whether a flow can go from the call to GPU work that ends at END: the head may not come before the tail, and lies
  * on the work. */
 static inline bool launch_reaches(const struct launch *launch, uint64_t end)
 {

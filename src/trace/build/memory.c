@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/log.h"
 #include "common/spool_records.h"
 #include "trace/build/event_passes.h"
@@ -107,8 +108,7 @@ struct event memory_event(const struct memory_step *step)
 static int by_time(const void *a, const void *b)
 {
     const struct memory_step *left = a, *right = b;
-    if (left->time != right->time)
-        return left->time < right->time ? -1 : 1;
+    COMPARE_BY(time);
     return left->order < right->order ? -1 : left->order > right->order;
 }
 
@@ -334,8 +334,7 @@ static void write_levels(struct piece_writer *out, struct process *process, uint
         if (!level->changed)
             continue;
         level->changed = false;
-        if (level->device != EVENT_NO_DEVICE &&
-            process_gpu_pid(out->conversion, process, level->device, &counter.pid) != 0)
+        if (level->device != EVENT_NO_DEVICE && process_gpu_pid(process, level->device, &counter.pid) != 0)
             continue;
         snprintf(name, sizeof(name), "Memory in use: %s", kind_text(level->kind));
         counter.name = name_plain(name);
@@ -395,8 +394,8 @@ static void describe_held(struct args *args, const struct process *process, uint
         args_text(args, ARG_HELD_BY_KIND, held->text, held->length);
 }
 
-static void emit_instant(struct piece_writer *out, struct process *process, const struct event *event, const char *name,
-                         const struct args *args)
+static void write_instant(struct piece_writer *out, struct process *process, const struct event *event,
+                          const char *name, const struct args *args)
 {
     const struct track *thread = tracks_get(&process->tracks, TRACK_THREAD, 0, 0, event->thread);
     if (!thread)
@@ -422,7 +421,7 @@ static void write_operation(struct piece_writer *out, struct process *process, c
         describe_held(&args, process, about->device, &held);
     snprintf(name, sizeof(name), "%s %s%s", release ? "Release" : "Allocate", kind_text(about->kind),
              failed ? " failed" : "");
-    emit_instant(out, process, event, name, &args);
+    write_instant(out, process, event, name, &args);
 }
 
 /* --- the end of a context --- */
@@ -444,7 +443,7 @@ static void write_gone(void *data, uint64_t address, const struct allocation *ab
     describe(&args, address, about);
     args_text(&args, ARG_ENDING, ending, sizeof(ending) - 1);
     snprintf(name, sizeof(name), "Release %s", kind_text(about->kind));
-    emit_instant(end->out, end->process, end->event, name, &args);
+    write_instant(end->out, end->process, end->event, name, &args);
 }
 
 static int write_context_end(struct piece_writer *out, struct process *process, const struct event *event)
@@ -490,13 +489,13 @@ int write_memory(struct piece_writer *out, struct process *process)
 
 /* --- index pass --- */
 
-int index_memory(struct conversion *conversion, struct process *process, const struct event *event)
+int index_memory(struct process *process, const struct event *event)
 {
     uint32_t pid;
     if (!process_index_span(process, event))
         return 0;
     process->cuda = true;
-    if (event->device != EVENT_NO_DEVICE && process_gpu_pid(conversion, process, event->device, &pid) != 0)
+    if (event->device != EVENT_NO_DEVICE && process_gpu_pid(process, event->device, &pid) != 0)
         return -1;
     if (!process_thread(process, TRACK_THREAD, event->thread))
         return -1;

@@ -1,7 +1,7 @@
 /*
  * What stands before the events: keys as Kineto's traces have them, and all of ours below "gputrace".
  */
-#include "trace/build/metadata.h"
+#include "trace/build/passes.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -9,28 +9,17 @@
 #include "common/json_out.h"
 #include "common/log.h"
 #include "common/buffer.h"
+#include "common/spool_records.h"
 #include "trace/build/crashes.h"
 #include "trace/build/launches.h"
 #include "trace/build/nvtx.h"
 #include "trace/build/parallel_scan.h"
-#include "trace/build/plugin_lines.h"
+#include "trace/build/plugins.h"
 #include "trace/build/pools.h"
 #include "trace/build/session.h"
 #include "trace/build/stacks.h"
 
 #define SCHEMA_VERSION 1
-
-static void put_u64(struct json_out *json, const char *key, uint64_t value)
-{
-    json_key(json, key);
-    json_u64(json, value);
-}
-
-static void put_text(struct json_out *json, const char *key, const char *text)
-{
-    json_key(json, key);
-    json_string(json, text);
-}
 
 static const struct name *device_name(const struct conversion *conversion, const struct process *process,
                                       const struct device *device)
@@ -48,7 +37,7 @@ static void put_uuid(struct json_out *json, const uint8_t uuid[16])
         return;
     for (int i = 0; i < 16; i++)
         at += sprintf(at, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", uuid[i]);
-    put_text(json, "uuid", text);
+    json_put_text(json, "uuid", text);
 }
 
 static void put_device(const struct conversion *conversion, const struct process *process, const struct device *device,
@@ -57,21 +46,21 @@ static void put_device(const struct conversion *conversion, const struct process
     const struct name *name = device_name(conversion, process, device);
     uint64_t threads = (uint64_t)device->max_warps_per_multiprocessor * device->warp_size;
     json_begin_object(json);
-    put_u64(json, "id", device->id);
+    json_put_u64(json, "id", device->id);
     json_key(json, "name");
     json_string_n(json, name ? name->text : "", name ? name->length : 0);
     put_uuid(json, device->uuid);
-    put_u64(json, "totalGlobalMem", device->memory_bytes);
-    put_u64(json, "computeMajor", device->major);
-    put_u64(json, "computeMinor", device->minor);
-    put_u64(json, "maxThreadsPerBlock", device->max_threads_per_block);
-    put_u64(json, "maxThreadsPerMultiprocessor", threads);
-    put_u64(json, "regsPerBlock", device->registers_per_block);
-    put_u64(json, "warpSize", device->warp_size);
-    put_u64(json, "sharedMemPerBlock", device->shared_per_block);
-    put_u64(json, "numSms", device->multiprocessors);
-    put_u64(json, "regsPerMultiprocessor", device->registers_per_multiprocessor);
-    put_u64(json, "sharedMemPerMultiprocessor", device->shared_per_multiprocessor);
+    json_put_u64(json, "totalGlobalMem", device->memory_bytes);
+    json_put_u64(json, "computeMajor", device->major);
+    json_put_u64(json, "computeMinor", device->minor);
+    json_put_u64(json, "maxThreadsPerBlock", device->max_threads_per_block);
+    json_put_u64(json, "maxThreadsPerMultiprocessor", threads);
+    json_put_u64(json, "regsPerBlock", device->registers_per_block);
+    json_put_u64(json, "warpSize", device->warp_size);
+    json_put_u64(json, "sharedMemPerBlock", device->shared_per_block);
+    json_put_u64(json, "numSms", device->multiprocessors);
+    json_put_u64(json, "regsPerMultiprocessor", device->registers_per_multiprocessor);
+    json_put_u64(json, "sharedMemPerMultiprocessor", device->shared_per_multiprocessor);
     json_end(json);
 }
 
@@ -100,7 +89,7 @@ static void put_devices(const struct conversion *conversion, struct json_out *js
 static void put_losses(const struct convert_losses *losses, struct json_out *json)
 {
     json_begin_object(json);
-#define LOSS(field, words) put_u64(json, #field, losses->field);
+#define LOSS(field, words) json_put_u64(json, #field, losses->field);
     CONVERT_LOSSES(LOSS)
 #undef LOSS
     json_end(json);
@@ -110,29 +99,28 @@ static void put_process(const struct conversion *conversion, const struct proces
 {
     const struct spool_header *header = &process->file.header;
     json_begin_object(json);
-    put_u64(json, "pid", process->pid);
+    json_put_u64(json, "pid", process->pid);
     if (process->pid != header->pid)
-        put_u64(json, "system_pid", header->pid);
-    put_u64(json, "parent_pid", header->parent_pid);
+        json_put_u64(json, "system_pid", header->pid);
+    json_put_u64(json, "parent_pid", header->parent_pid);
     if (header->rank != 0)
-        put_u64(json, "rank", header->rank - 1);
+        json_put_u64(json, "rank", header->rank - 1);
     if (header->local_rank != 0)
-        put_u64(json, "local_rank", header->local_rank - 1);
-    put_text(json, "program", header->program);
-    put_text(json, "command", header->command);
-    put_text(json, "state", process_state(conversion, process));
+        json_put_u64(json, "local_rank", header->local_rank - 1);
+    json_put_text(json, "program", header->program);
+    json_put_text(json, "command", header->command);
+    json_put_text(json, "state", process_state(conversion, process));
     write_crash_records(conversion, process, json);
-    put_u64(json, "started", header->started);
-    put_u64(json, "finished", header->finished);
-    put_u64(json, "cupti_version", header->cupti_version);
-    json_key(json, "correlation_offset");
-    json_u64(json, process->launches->offset);
+    json_put_u64(json, "started", header->started);
+    json_put_u64(json, "finished", header->finished);
+    json_put_u64(json, "cupti_version", header->cupti_version);
+    json_put_u64(json, "correlation_offset", process->launches->offset);
     json_key(json, "gpu_pids");
     json_begin_object(json);
     for (size_t i = 0; i < process->gpus.count; i++) {
         char device[16];
         snprintf(device, sizeof(device), "%u", process->gpus.items[i].device);
-        put_u64(json, device, process->gpus.items[i].pid);
+        json_put_u64(json, device, process->gpus.items[i].pid);
     }
     json_end(json);
     put_pools(process->pools, json);
@@ -167,7 +155,7 @@ static void write_processes(const struct conversion *conversion, struct json_out
     }
     json_end(json);
     if (left_out > 0)
-        put_u64(json, "processes_left_out", left_out);
+        json_put_u64(json, "processes_left_out", left_out);
 }
 
 /* A note of a process, for the trace; warnings are for the user's eyes too, if he has not had them. */
@@ -176,19 +164,20 @@ struct noting {
     struct interner told;
 };
 
-static int put_note(struct conversion *conversion, struct process *process, const struct event *event)
+static int put_note(struct process *process, const struct event *event)
 {
-    struct noting *noting = conversion->noting;
-    if (event->type != EVENT_NOTE || !event->note.warning)
+    struct noting *noting = process->conversion->noting;
+    const struct spool_note *note = event->record;
+    if (event->type != EVENT_NOTE || note->head.flags == SPOOL_NOTE_VERBOSE)
         return 0;
     json_begin_object(noting->json);
-    put_u64(noting->json, "pid", process->pid);
+    json_put_u64(noting->json, "pid", process->pid);
     json_key(noting->json, "text");
     json_string_n(noting->json, event->text, event->text_length);
     json_end(noting->json);
     size_t known = noting->told.count;
     uint32_t number = intern(&noting->told, event->text, event->text_length);
-    if (number != INTERN_NO_MEMORY && noting->told.count > known && !event->note.printed)
+    if (number != INTERN_NO_MEMORY && noting->told.count > known && note->head.flags != SPOOL_NOTE_WARNED)
         warning("%s", interned(&noting->told, number));
     return 0;
 }
@@ -199,7 +188,7 @@ static void put_notes(struct conversion *conversion, struct json_out *json)
     conversion->noting = &noting;
     json_begin_array(json);
     for (size_t i = 0; i < conversion->processes.count; i++)
-        process_walk_agent_records(conversion, conversion_process(conversion, i), put_note, NULL);
+        process_walk_agent_records(conversion_process(conversion, i), put_note, NULL);
     json_end(json);
     conversion->noting = NULL;
     interner_release(&noting.told);
@@ -228,10 +217,10 @@ static void put_symbols(const struct names *names, struct json_out *json)
 static void put_gputrace(struct conversion *conversion, struct json_out *json)
 {
     json_begin_object(json);
-    put_text(json, "version", GPUTRACE_VERSION);
+    json_put_text(json, "version", GPUTRACE_VERSION);
     session_note_put(conversion->session, json);
     if (conversion->options->exit_text)
-        put_text(json, "exit", conversion->options->exit_text);
+        json_put_text(json, "exit", conversion->options->exit_text);
     json_key(json, "losses");
     put_losses(&conversion->losses, json);
     write_missed(conversion, json);

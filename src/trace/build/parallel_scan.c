@@ -25,12 +25,11 @@ struct deferred_event {
 struct part_found {
     struct spool_scratch scratch;
     void *noted;
-    ARRAY(struct deferred_event) deferred_event;
+    ARRAY(struct deferred_event) deferred;
     uint64_t undecoded;
 };
 
 struct scanning {
-    struct conversion *conversion;
     struct process *process;
     const struct scan *scan;
     struct part_found *slots;
@@ -44,12 +43,12 @@ static const struct spool_part *part_of(const struct scanning *scanning, size_t 
     return part->type == SPOOL_CUPTI ? part : NULL;
 }
 
-static int deferred_event(struct part_found *found, const struct part_walk *walk, const struct event *event)
+static int defer(struct part_found *found, const struct part_walk *walk, const struct event *event)
 {
-    struct deferred_event *deferred_event = array_push(&found->deferred_event);
-    if (!deferred_event)
+    struct deferred_event *deferred = array_push(&found->deferred);
+    if (!deferred)
         return error_no_memory("reading");
-    *deferred_event = (struct deferred_event){
+    *deferred = (struct deferred_event){
         .record = walk->cupti.record,
         .kind = walk->cupti.kind,
         .bytes = walk->cupti.bytes,
@@ -76,24 +75,22 @@ static int look(void *context, size_t number, unsigned slot, unsigned worker)
     while (result >= 0 && part_walk_next(&walk, &event)) {
         result = scanning->scan->look(scanning->process, found->noted, &event);
         if (result == SCAN_DEFER)
-            result = deferred_event(found, &walk, &event);
+            result = defer(found, &walk, &event);
     }
     found->undecoded = part_walk_end(&walk);
     return result;
 }
 
-static int visit_deferred(struct scanning *scanning, const struct deferred_event *deferred_event)
+static int visit_deferred(struct scanning *scanning, const struct deferred_event *deferred)
 {
-    const struct cupti_walk walk = {.record = deferred_event->record,
-                                    .kind = deferred_event->kind,
-                                    .bytes = deferred_event->bytes,
-                                    .in_flight = deferred_event->in_flight};
+    const struct cupti_walk walk = {
+        .record = deferred->record, .kind = deferred->kind, .bytes = deferred->bytes, .in_flight = deferred->in_flight};
     struct event event;
     cupti_decode(&event, &walk);
-    event.start = deferred_event->start;
-    event.end = deferred_event->end;
-    event.correlation = deferred_event->correlation;
-    return scanning->scan->see(scanning->conversion, scanning->process, &event);
+    event.start = deferred->start;
+    event.end = deferred->end;
+    event.correlation = deferred->correlation;
+    return scanning->scan->visit(scanning->process, &event);
 }
 
 static int take(void *context, size_t number, unsigned slot)
@@ -106,10 +103,10 @@ static int take(void *context, size_t number, unsigned slot)
         return 0;
     scanning->process->part = (uint32_t)number;
     if (scanning->scan->take)
-        result = scanning->scan->take(scanning->conversion, scanning->process, found->noted);
-    for (size_t i = 0; i < found->deferred_event.count && result == 0; i++)
-        result = visit_deferred(scanning, &found->deferred_event.items[i]);
-    found->deferred_event.count = 0;
+        result = scanning->scan->take(scanning->process, found->noted);
+    for (size_t i = 0; i < found->deferred.count && result == 0; i++)
+        result = visit_deferred(scanning, &found->deferred.items[i]);
+    found->deferred.count = 0;
     scanning->undecoded += found->undecoded;
     process_walked(scanning->process, part, &scanning->walked);
     return result;
@@ -140,17 +137,18 @@ static void release_slots(struct scanning *scanning)
         if (found->noted && scanning->scan->release)
             scanning->scan->release(found->noted);
         free(found->noted);
-        array_release(&found->deferred_event);
+        array_release(&found->deferred);
         spool_scratch_release(&found->scratch);
     }
     free(scanning->slots);
 }
 
-int parallel_scan(struct conversion *conversion, struct process *process, const struct scan *scan, uint64_t *undecoded)
+int parallel_scan(struct process *process, const struct scan *scan, uint64_t *undecoded)
 {
-    struct scanning scanning = {.conversion = conversion, .process = process, .scan = scan};
+    struct scanning scanning = {.process = process, .scan = scan};
     size_t parts = process->file.parts.count;
-    unsigned workers = parts < PARTS_LEAST ? 1 : ordered_loop_workers(conversion->options->workers, WORKERS_MOST);
+    unsigned workers =
+        parts < PARTS_LEAST ? 1 : ordered_loop_workers(process->conversion->options->workers, WORKERS_MOST);
     int result = make_slots(&scanning, workers);
     if (result == 0)
         result = ordered_loop_run(&(struct ordered_loop){.count = parts,
@@ -217,8 +215,7 @@ uint64_t part_walk_end(const struct part_walk *walk)
     return walk->unreadable + (walk->part->type == SPOOL_CUPTI ? walk->cupti.damaged : walk->own.damaged);
 }
 
-int process_walk_agent_records(struct conversion *conversion, struct process *process, event_function visit,
-                               uint64_t *undecoded)
+int process_walk_agent_records(struct process *process, event_function visit, uint64_t *undecoded)
 {
     const struct spool_file *file = &process->file;
     uint64_t lost = 0, walked = 0;
@@ -231,7 +228,7 @@ int process_walk_agent_records(struct conversion *conversion, struct process *pr
             continue;
         part_walk_begin(&walk, process, part, part->data, false);
         while (result == 0 && part_walk_next(&walk, &event))
-            result = visit(conversion, process, &event);
+            result = visit(process, &event);
         lost += part_walk_end(&walk);
         process_walked(process, part, &walked);
     }

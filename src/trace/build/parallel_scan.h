@@ -41,12 +41,11 @@ bool part_walk_next(struct part_walk *walk, struct event *event);
 /* Returns how many records could not be read. */
 uint64_t part_walk_end(const struct part_walk *walk);
 
-typedef int (*event_function)(struct conversion *conversion, struct process *process, const struct event *event);
+typedef int (*event_function)(struct process *process, const struct event *event);
 
-/* Calls SEE for each event of the library's records until one gives non-zero, and gives that. UNDECODED (or NULL)
+/* Calls VISIT for each event of the library's records until one gives non-zero, and gives that. UNDECODED (or NULL)
  * counts what cannot be read. */
-int process_walk_agent_records(struct conversion *conversion, struct process *process, event_function see,
-                               uint64_t *undecoded);
+int process_walk_agent_records(struct process *process, event_function visit, uint64_t *undecoded);
 
 #define SCAN_DEFER 1 /* of look(): this event is to be seen */
 
@@ -58,14 +57,14 @@ struct scan {
     int (*look)(struct process *process, void *found, const struct event *event);
     /* What was found in part number process->part, and left as zeros; NULL: nothing is noted. Returns 0, or -1 after
      * error(). While it is called others look. */
-    int (*take)(struct conversion *conversion, struct process *process, void *found);
+    int (*take)(struct process *process, void *found);
     /* Of what is never taken. */
     void (*release)(void *found);
     /* As take(), for an event that was put off; NULL: none is. */
-    event_function see;
+    event_function visit;
 };
 
 /* UNDECODED (or NULL) counts what cannot be read. Returns 0, or -1 after error(). */
-int parallel_scan(struct conversion *conversion, struct process *process, const struct scan *scan, uint64_t *undecoded);
+int parallel_scan(struct process *process, const struct scan *scan, uint64_t *undecoded);
 
 #endif

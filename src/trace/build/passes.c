@@ -7,8 +7,6 @@
 #include "common/log.h"
 #include "trace/build/clocks.h"
 #include "trace/build/memory.h"
-#include "trace/build/metadata.h"
-#include "trace/build/plugin_lines.h"
 #include "trace/build/plugins.h"
 #include "trace/build/session.h"
 #include "trace/build/stacks.h"
@@ -17,6 +15,7 @@
 #include "trace/build/cuda_events.h"
 #include "trace/build/device_ranges.h"
 #include "trace/build/kernel_names.h"
+#include "trace/build/launches.h"
 #include "trace/build/nvtx.h"
 #include "trace/build/pools.h"
 #include "trace/spool/cupti.h"
@@ -25,20 +24,9 @@
 /* What is known of a process: each topic's own struct. */
 struct process_state {
     struct process process;
-    struct clock_axis clocks;
-    struct capture_intervals capture_intervals;
-    struct plugin_intervals plugin_intervals;
-    struct kernel_names kernel_names;
-    struct launches launches;
-    struct conditional_launches conditional;
-    struct nvtx nvtx;
-    struct memory memory;
-    struct pools pools;
-    struct cuda_events cuda_events;
-    struct device_ranges device_ranges;
-    struct compilation compilation;
-    struct plugins plugins;
-    struct stacks stacks;
+#define TOPIC(type, field) struct type field;
+    PROCESS_TOPICS(TOPIC)
+#undef TOPIC
 };
 
 /* Where it lies: conversion.memory has blocks of this size. */
@@ -72,20 +60,9 @@ static int process_open(struct process_state *state, const struct spool_director
     struct process *process = &state->process;
     *state = (struct process_state){0};
     process->rest = evict_process;
-    process->clocks = &state->clocks;
-    process->capture_intervals = &state->capture_intervals;
-    process->plugin_intervals = &state->plugin_intervals;
-    process->kernel_names = &state->kernel_names;
-    process->launches = &state->launches;
-    process->conditional = &state->conditional;
-    process->nvtx = &state->nvtx;
-    process->memory = &state->memory;
-    process->pools = &state->pools;
-    process->cuda_events = &state->cuda_events;
-    process->device_ranges = &state->device_ranges;
-    process->compilation = &state->compilation;
-    process->plugins = &state->plugins;
-    process->stacks = &state->stacks;
+#define TOPIC(type, field) process->field = &state->field;
+    PROCESS_TOPICS(TOPIC)
+#undef TOPIC
     const struct spool_place *place = &spools->places[number];
     int result = place->ended ? spool_file_open_ended(&process->file, spools->ended_path, place->ended - 1, directory)
                               : spool_file_open(&process->file, place->path, directory);
@@ -114,22 +91,11 @@ static int process_open(struct process_state *state, const struct spool_director
 
 static void process_close(struct process *process)
 {
-    clock_axis_release(process->clocks);
-    capture_intervals_release(process->capture_intervals);
-    plugin_intervals_release(process->plugin_intervals);
+#define TOPIC(type, field) type##_release(process->field);
+    PROCESS_TOPICS(TOPIC)
+#undef TOPIC
     pointer_names_release(&process->symbols);
-    release_kernel_names(process);
-    launches_release(process->launches);
-    conditional_launches_release(process->conditional);
     tracks_release(&process->tracks);
-    nvtx_release(process->nvtx);
-    memory_release(process->memory);
-    pools_release(process->pools);
-    cuda_events_release(process->cuda_events);
-    device_ranges_release(process->device_ranges);
-    compilation_release(process->compilation);
-    plugins_release(process->plugins);
-    stacks_release(process->stacks);
     buffer_release(&process->mapping_lines);
     array_release(&process->devices);
     array_release(&process->names);
@@ -190,6 +156,7 @@ static int open_process(struct conversion *conversion, const struct spool_direct
         conversion->losses.undecoded += result > 0;
         return result < 0 ? -1 : 0;
     }
+    process->conversion = conversion;
     bool ended_before = number > 0 && spools->places[number - 1].ended && !spools->places[number].ended;
     if (ended_before && is_open(conversion, process)) {
         process_close(process);
@@ -260,10 +227,10 @@ static int learn(struct conversion *conversion)
     if (open_processes(conversion) != 0 || find_clocks(conversion) != 0)
         return -1;
     for (size_t i = 0; i < conversion->processes.count; i++)
-        if (index_process(conversion, conversion_process(conversion, i)) != 0)
+        if (index_process(conversion_process(conversion, i)) != 0)
             return -1;
     for (size_t i = 0; i < conversion->processes.count; i++)
-        if (resolve_process(conversion, conversion_process(conversion, i)) != 0)
+        if (resolve_process(conversion_process(conversion, i)) != 0)
             return -1;
     if (number_flows(conversion) != 0)
         return -1;

@@ -52,8 +52,13 @@ int convert_spool(const struct convert_options *options, struct convert_summary 
 
 /* The passes, each in a file of its name; the last writes the rows of all processes, then their events. Return 0, or -1
  * after error(). */
-int index_process(struct conversion *conversion, struct process *process);
-int resolve_process(struct conversion *conversion, struct process *process);
+int index_process(struct process *process);
+int resolve_process(struct process *process);
 int write_events(struct conversion *conversion, struct output *output);
+
+/* Before the events: the trace's metadata, and the names and order of a process's rows. Return 0, or -1 after error().
+ */
+int write_metadata(struct conversion *conversion);
+int write_rows(struct conversion *conversion, struct process *process);
 
 #endif

@@ -26,20 +26,20 @@ struct piece_writer {
     uint64_t rested;    /* … and bytes that were written until then */
 };
 
-/* The next events go to BUFFER. */
-void piece_writer_begin(struct piece_writer *out, struct conversion *conversion, struct buffer *buffer);
-void piece_writer_end(struct piece_writer *out);
-/* Of one that is all zero, too. */
-void piece_writer_release(struct piece_writer *out);
-
 /* Text that is written, and events, before the pages of what was read for them are given back. */
 #define PIECE_WRITER_EVICT_BYTES ((uint64_t)32 << 20)
 #define PIECE_WRITER_EVICT_EVENTS ((size_t)1 << 16)
 /* For who writes all there are: that much is written of it, and what was read for that need not stay in memory. */
-void piece_writer_passed(struct piece_writer *out, const struct process *process);
+static inline void piece_writer_passed(struct piece_writer *out, const struct process *process)
+{
+    uint64_t written = out->writer.buffer->total;
+    if (++out->passed < PIECE_WRITER_EVICT_EVENTS && written - out->rested < PIECE_WRITER_EVICT_BYTES)
+        return;
+    process_evict(process);
+    out->passed = 0;
+    out->rested = written;
+}
 
-/* The next events are of this part. */
-void piece_writer_enter_part(struct piece_writer *out, uint32_t part);
 static inline struct track *piece_writer_track(struct piece_writer *out, struct process *process, enum track_kind kind,
                                                uint32_t device, uint32_t context, uint32_t number)
 {

@@ -5,11 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
+#include "common/json_out.h"
 #include "common/log.h"
 #include "common/spool_records.h"
 #include "trace/build/event_passes.h"
 #include "trace/build/capture_intervals.h"
 #include "trace/build/piece_writer.h"
+#include "trace/build/stacks.h"
 #include "trace/spool/agent_records.h"
 
 void plugins_release(struct plugins *plugins)
@@ -40,35 +43,36 @@ static struct plugin_text text_of(const struct event *event)
     return (struct plugin_text){event->text, event->text_length};
 }
 
-int index_plugin(struct conversion *conversion, struct process *process, const struct event *event)
+int index_plugin(struct process *process, const struct event *event)
 {
-    (void)conversion;
-    struct plugin *plugin = put(process->plugins, event->plugin.number);
+    const struct spool_plugin *record = event->record;
+    struct plugin *plugin = put(process->plugins, record->plugin);
     if (plugin)
         plugin->name = text_of(event);
     return plugin ? 0 : -1;
 }
 
 /* The latest one counts. */
-int index_plugin_time(struct conversion *conversion, struct process *process, const struct event *event)
+int index_plugin_time(struct process *process, const struct event *event)
 {
-    (void)conversion;
-    struct plugin *plugin = put(process->plugins, event->plugin.number);
+    const struct spool_plugin_time *record = event->record;
+    struct plugin *plugin = put(process->plugins, record->plugin);
     if (!plugin)
         return -1;
     if (event->start < plugin->told)
         return 0;
     plugin->told = event->start;
-    plugin->calls = event->plugin.calls;
-    plugin->ns = event->plugin.ns;
+    plugin->calls = record->calls;
+    plugin->ns = record->ns;
     return 0;
 }
 
 static int index_event(struct plugins *plugins, const struct event *event)
 {
-    if (!put(plugins, event->plugin_event.plugin))
+    const struct spool_plugin_event *made = event->record;
+    if (!put(plugins, made->plugin))
         return -1;
-    if (event->plugin_event.what != SPOOL_PLUGIN_SLICE)
+    if (made->head.flags != SPOOL_PLUGIN_SLICE)
         return 0;
     struct plugin_slice *slice = file_vector_push(&plugins->slices);
     if (!slice)
@@ -76,30 +80,26 @@ static int index_event(struct plugins *plugins, const struct event *event)
     *slice = (struct plugin_slice){.record = event->record,
                                    .start = event->start,
                                    .end = event->end,
-                                   .plugin = event->plugin_event.plugin,
+                                   .plugin = made->plugin,
                                    .thread = event->thread};
     return 0;
 }
 
-int index_plugin_line(struct conversion *conversion, struct process *process, const struct event *event)
+int index_plugin_line(struct process *process, const struct event *event)
 {
-    (void)conversion;
-    struct plugin_line *line =
-        put(process->plugins, event->plugin_line.plugin) ? array_push(&process->plugins->lines) : NULL;
+    const struct spool_plugin_line *record = event->record;
+    struct plugin_line *line = put(process->plugins, record->plugin) ? array_push(&process->plugins->lines) : NULL;
     if (!line)
         return error_no_memory("lines of plugins");
-    *line = (struct plugin_line){.text = text_of(event),
-                                 .time = event->start,
-                                 .plugin = event->plugin_line.plugin,
-                                 .stack = event->plugin_line.stack};
+    *line = (struct plugin_line){
+        .text = text_of(event), .time = event->start, .plugin = record->plugin, .stack = record->stack};
     return 0;
 }
 
 static int outer_first(const void *a, const void *b)
 {
     const struct plugin_slice *left = a, *right = b;
-    if (left->start != right->start)
-        return left->start < right->start ? -1 : 1;
+    COMPARE_BY(start);
     if (left->end != right->end)
         return left->end > right->end ? -1 : 1;
     return left->record < right->record ? -1 : left->record > right->record;
@@ -109,8 +109,7 @@ static int outer_first(const void *a, const void *b)
 static int by_time(const void *a, const void *b)
 {
     const struct plugin_line *left = a, *right = b;
-    if (left->time != right->time)
-        return left->time < right->time ? -1 : 1;
+    COMPARE_BY(time);
     return left->text.text < right->text.text ? -1 : left->text.text > right->text.text;
 }
 
@@ -141,89 +140,6 @@ const struct plugin *plugins_get(const struct plugins *plugins, uint32_t number)
     return index && *index ? &plugins->items.items[*index - 1] : NULL;
 }
 
-#define REST_WINDOWS ((size_t)1 << 19) /* are joined before pages are given back */
-
-void plugin_intervals_release(struct plugin_intervals *capture_intervals)
-{
-    for (size_t i = 0; i < capture_intervals->threads.count; i++)
-        file_vector_release(&capture_intervals->threads.items[i].capture_intervals);
-    array_release(&capture_intervals->threads);
-    map_release(&capture_intervals->by_thread);
-}
-
-int plugin_intervals_add(struct plugin_intervals *capture_intervals, uint32_t thread, uint64_t start, uint64_t end)
-{
-    uint64_t *index = map_put(&capture_intervals->by_thread, thread, NULL);
-    if (!index || (*index == 0 && !array_push(&capture_intervals->threads)))
-        return error_no_memory("windows of plugins");
-    if (*index == 0) {
-        *index = capture_intervals->threads.count;
-        capture_intervals->threads.items[*index - 1].capture_intervals.memory.directory = capture_intervals->directory;
-    }
-    struct plugin_interval *window = file_vector_push(&capture_intervals->threads.items[*index - 1].capture_intervals);
-    if (!window)
-        return error_no_memory("windows of plugins");
-    *window = (struct plugin_interval){start, end};
-    return 0;
-}
-
-static int by_start(const void *a, const void *b)
-{
-    const struct plugin_interval *left = a, *right = b;
-    return left->start < right->start ? -1 : left->start > right->start;
-}
-
-/* Sorted, and those that touch are one. */
-static int put_in_order(struct plugin_intervals_of *thread)
-{
-    struct plugin_interval *items = thread->capture_intervals.items;
-    size_t kept = 0;
-    if (file_vector_sort(&thread->capture_intervals, by_start) != 0)
-        return error_no_memory("windows of plugins");
-    for (size_t i = 1; i < thread->capture_intervals.count; i++) {
-        if (items[i].start > items[kept].end)
-            items[++kept] = items[i];
-        else if (items[i].end > items[kept].end)
-            items[kept].end = items[i].end;
-        if (i % REST_WINDOWS == 0)
-            file_vector_evict(&thread->capture_intervals);
-    }
-    thread->capture_intervals.count = kept + 1;
-    return 0;
-}
-
-int plugin_intervals_close(struct plugin_intervals *capture_intervals)
-{
-    for (size_t i = 0; i < capture_intervals->threads.count; i++)
-        if (put_in_order(&capture_intervals->threads.items[i]) != 0)
-            return -1;
-    return 0;
-}
-
-void plugin_intervals_evict(const struct plugin_intervals *capture_intervals)
-{
-    for (size_t i = 0; i < capture_intervals->threads.count; i++)
-        file_vector_evict(&capture_intervals->threads.items[i].capture_intervals);
-}
-
-bool plugin_intervals_hold(const struct plugin_intervals *capture_intervals, uint32_t thread, uint64_t start,
-                           uint64_t end)
-{
-    const uint64_t *index = map_get(&capture_intervals->by_thread, thread);
-    if (!index || *index == 0)
-        return false;
-    const struct plugin_intervals_of *of = &capture_intervals->threads.items[*index - 1];
-    size_t low = 0, high = of->capture_intervals.count; /* the first that begins after START */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (of->capture_intervals.items[middle].start <= start)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 && end <= of->capture_intervals.items[low - 1].end;
-}
-
 /*
  * What plugins added to the trace: slices and instants on a row of each, and counters.
  */
@@ -249,19 +165,19 @@ char *plugin_name(const struct process *process, uint32_t number)
 
 static bool is_sound(const struct process *process, const struct event *event)
 {
+    const struct spool_plugin_event *made = event->record;
     if (!process_knows_span(process, event))
         return false;
-    switch (event->plugin_event.what) {
+    switch (made->head.flags) {
     case SPOOL_PLUGIN_SLICE:
     case SPOOL_PLUGIN_INSTANT: return true;
-    case SPOOL_PLUGIN_COUNTER: return isfinite(event->plugin_event.value); /* JSON has no word for others */
+    case SPOOL_PLUGIN_COUNTER: return isfinite(made->value); /* JSON has no word for others */
     default: return false;
     }
 }
 
-int index_plugin_event(struct conversion *conversion, struct process *process, const struct event *event)
+int index_plugin_event(struct process *process, const struct event *event)
 {
-    (void)conversion;
     if (!is_sound(process, event)) {
         process->losses.undecoded++;
         return 0;
@@ -269,8 +185,9 @@ int index_plugin_event(struct conversion *conversion, struct process *process, c
     if (!capture_intervals_hold(process->capture_intervals, event->start))
         return 0;
     widen_process_time(process, event->start, event->end);
-    bool row = event->plugin_event.what != SPOOL_PLUGIN_COUNTER;
-    if (row && !process_thread(process, TRACK_PLUGIN, event->plugin_event.plugin))
+    const struct spool_plugin_event *made = event->record;
+    bool row = made->head.flags != SPOOL_PLUGIN_COUNTER;
+    if (row && !process_thread(process, TRACK_PLUGIN, made->plugin))
         return -1;
     return index_event(process->plugins, event);
 }
@@ -292,22 +209,29 @@ int resolve_plugins(struct process *process)
     return 0;
 }
 
+/* The text is the name, then the detail. */
+static uint32_t name_length(const struct event *event)
+{
+    const struct spool_plugin_event *made = event->record;
+    return made->name_length < event->text_length ? made->name_length : event->text_length;
+}
+
 static struct name event_name(const struct event *event)
 {
     static const char none[] = "(no name)";
-    uint32_t length = event->plugin_event.name_length;
+    uint32_t length = name_length(event);
     return length ? name_passing(event->text, length) : name_passing(none, sizeof(none) - 1);
 }
 
 static void describe(struct args *args, const struct event *event)
 {
-    uint32_t name = event->plugin_event.name_length;
+    uint32_t name = name_length(event);
     if (event->text_length > name)
         args_text(args, ARG_DETAIL, event->text + name, event->text_length - name);
     args_u64(args, ARG_THREAD, event->thread);
 }
 
-static void emit_slice(struct piece_writer *out, struct process *process, const struct plugin_slice *made)
+static void write_slice(struct piece_writer *out, struct process *process, const struct plugin_slice *made)
 {
     struct track *track = tracks_get(&process->tracks, TRACK_PLUGIN, 0, 0, made->plugin);
     struct agent_walk walk;
@@ -330,17 +254,18 @@ static void emit_slice(struct piece_writer *out, struct process *process, const 
 int write_plugin_slices(struct piece_writer *out, struct process *process)
 {
     for (size_t i = 0; i < process->plugins->slices.count; i++) {
-        emit_slice(out, process, &process->plugins->slices.items[i]);
+        write_slice(out, process, &process->plugins->slices.items[i]);
         piece_writer_passed(out, process);
     }
     return 0;
 }
 
-static int emit_counter(struct piece_writer *out, const struct process *process, const struct event *event)
+static int write_counter(struct piece_writer *out, const struct process *process, const struct event *event)
 {
+    const struct spool_plugin_event *made = event->record;
     struct name name = event_name(event);
-    char *plugin = plugin_name(process, event->plugin_event.plugin), *text = NULL;
-    uint32_t length = event->plugin_event.name_length < NAME_MAX_BYTES ? (uint32_t)name.length : NAME_MAX_BYTES;
+    char *plugin = plugin_name(process, made->plugin), *text = NULL;
+    uint32_t length = name_length(event) < NAME_MAX_BYTES ? (uint32_t)name.length : NAME_MAX_BYTES;
     if (!plugin || asprintf(&text, "%s: %.*s", plugin, (int)length, name.text) < 0) {
         free(plugin);
         return error_no_memory("names of counters");
@@ -349,7 +274,7 @@ static int emit_counter(struct piece_writer *out, const struct process *process,
                               .pid = process->pid,
                               .time = event->start,
                               .real = true,
-                              .value = event->plugin_event.value};
+                              .value = made->value};
     out->writer.format->counter(&out->writer, &counter);
     free(plugin);
     free(text);
@@ -358,13 +283,14 @@ static int emit_counter(struct piece_writer *out, const struct process *process,
 
 int write_plugin_event(struct piece_writer *out, struct process *process, const struct event *event)
 {
-    uint16_t what = event->plugin_event.what;
+    const struct spool_plugin_event *made = event->record;
+    uint16_t what = made->head.flags;
     if (what == SPOOL_PLUGIN_SLICE || !is_sound(process, event) ||
         !capture_intervals_hold(process->capture_intervals, event->start))
         return 0; /* slices come before, in their order */
     if (what == SPOOL_PLUGIN_COUNTER)
-        return emit_counter(out, process, event);
-    const struct track *track = tracks_get(&process->tracks, TRACK_PLUGIN, 0, 0, event->plugin_event.plugin);
+        return write_counter(out, process, event);
+    const struct track *track = tracks_get(&process->tracks, TRACK_PLUGIN, 0, 0, made->plugin);
     struct args args = {0};
     if (!track)
         return 0;
@@ -376,4 +302,122 @@ int write_plugin_event(struct piece_writer *out, struct process *process, const 
                             .args = &args};
     out->writer.format->instant(&out->writer, &instant);
     return 0;
+}
+
+/*
+ * What plugins report at the end: their lines, with the frames of their stacks named.
+ */
+
+void convert_plugins_release(struct convert_plugins *plugins)
+{
+    for (size_t i = 0; i < plugins->count; i++) {
+        struct convert_plugin *plugin = &plugins->items[i];
+        for (size_t k = 0; k < plugin->line_count; k++) {
+            free(plugin->lines[k].text);
+            free(plugin->lines[k].frames);
+        }
+        free(plugin->lines);
+        free(plugin->name);
+    }
+    free(plugins->items);
+    *plugins = (struct convert_plugins){0};
+}
+
+static int add_line(struct conversion *conversion, struct process *process, const struct plugin_line *said,
+                    struct convert_plugin *plugin)
+{
+    struct convert_line *line = &plugin->lines[plugin->line_count];
+    line->text = malloc((size_t)said->text.length + 1);
+    if (!line->text)
+        return error_no_memory("lines of plugins");
+    plugin->line_count++;
+    memcpy(line->text, said->text.text, said->text.length);
+    line->text[said->text.length] = '\0';
+    line->length = said->text.length;
+    return stack_frames(conversion, process, said->stack, &line->frames, &line->frame_count);
+}
+
+static int add_plugin(struct conversion *conversion, struct process *process, const struct plugin *known)
+{
+    struct convert_plugin *plugin = &conversion->plugins.items[conversion->plugins.count];
+    size_t lines = 0;
+    for (size_t i = 0; i < process->plugins->lines.count; i++)
+        lines += process->plugins->lines.items[i].plugin == known->number;
+    plugin->name = plugin_name(process, known->number);
+    if (!plugin->name)
+        return -1;
+    conversion->plugins.count++;
+    plugin->pid = process->pid;
+    plugin->calls = known->calls;
+    plugin->ns = known->ns;
+    plugin->lines = calloc(lines + 1, sizeof(*plugin->lines));
+    if (!plugin->lines)
+        return error_no_memory("lines of plugins");
+    for (size_t i = 0; i < process->plugins->lines.count; i++) {
+        const struct plugin_line *line = &process->plugins->lines.items[i];
+        if (line->plugin == known->number && add_line(conversion, process, line, plugin) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int gather_plugins(struct conversion *conversion)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < conversion->processes.count; i++)
+        count += conversion_process(conversion, i)->plugins->items.count;
+    if (count == 0)
+        return 0;
+    conversion->plugins.items = calloc(count, sizeof(*conversion->plugins.items));
+    if (!conversion->plugins.items)
+        return error_no_memory("plugins");
+    for (size_t i = 0; i < conversion->processes.count; i++) {
+        struct process *process = conversion_process(conversion, i);
+        for (size_t k = 0; k < process->plugins->items.count; k++)
+            if (add_plugin(conversion, process, &process->plugins->items.items[k]) != 0)
+                return -1;
+    }
+    return 0;
+}
+
+/*
+ * Plugins in the metadata: who they are, what their callbacks took, what they have to say.
+ */
+
+static void put_line(const struct convert_line *line, struct json_out *json)
+{
+    json_begin_object(json);
+    json_key(json, "text");
+    json_string_n(json, line->text, line->length);
+    if (line->frame_count > 0) {
+        json_key(json, "stack");
+        json_begin_array(json);
+        for (size_t i = 0; i < line->frame_count; i++)
+            put_frame(&line->frames[i], json);
+        json_end(json);
+    }
+    json_end(json);
+}
+
+static void put_plugin(const struct convert_plugin *plugin, struct json_out *json)
+{
+    json_begin_object(json);
+    json_put_text(json, "name", plugin->name);
+    json_put_u64(json, "pid", plugin->pid);
+    json_put_u64(json, "calls", plugin->calls);
+    json_put_u64(json, "time_ns", plugin->ns);
+    json_key(json, "lines");
+    json_begin_array(json);
+    for (size_t i = 0; i < plugin->line_count; i++)
+        put_line(&plugin->lines[i], json);
+    json_end(json);
+    json_end(json);
+}
+
+void put_plugins(const struct convert_plugins *plugins, struct json_out *json)
+{
+    json_begin_array(json);
+    for (size_t i = 0; i < plugins->count; i++)
+        put_plugin(&plugins->items[i], json);
+    json_end(json);
 }

@@ -52,41 +52,9 @@ int plugins_close(struct plugins *plugins);
 /* NULL: nothing was seen of it. */
 const struct plugin *plugins_get(const struct plugins *plugins, uint32_t number);
 
-/*
- * When threads of the program were in callbacks of plugins: calls of CUDA in these capture intervals are a plugin's,
- * not the program's. Nothing is kept, and nothing costs time, where there are none.
- */
-
-struct plugin_interval {
-    uint64_t start, end; /* ns */
-};
-
-struct plugin_intervals {
-    struct map by_thread; /* -> index + 1 in threads */
-    ARRAY(struct plugin_intervals_of { FILE_VECTOR(struct plugin_interval) capture_intervals; }) threads;
-    const char *directory; /* for what memory cannot hold; NULL: there is none */
-};
-
-void plugin_intervals_release(struct plugin_intervals *capture_intervals);
-
-/* Returns 0, or -1 after error(). */
-int plugin_intervals_add(struct plugin_intervals *capture_intervals, uint32_t thread, uint64_t start, uint64_t end);
-
-/* After the last: puts them in order. Returns 0, or -1 after error(). */
-int plugin_intervals_close(struct plugin_intervals *capture_intervals);
-
-/* What is known need not stay in memory for now. */
-void plugin_intervals_evict(const struct plugin_intervals *capture_intervals);
-
-static inline bool plugin_intervals_any(const struct plugin_intervals *capture_intervals)
-{
-    return capture_intervals->threads.count > 0;
-}
-
-/* Whether the time from START to END of THREAD lies within a capture interval. */
-bool plugin_intervals_hold(const struct plugin_intervals *capture_intervals, uint32_t thread, uint64_t start,
-                           uint64_t end);
-
+struct conversion;
+struct convert_plugins;
+struct json_out;
 struct piece_writer;
 struct process;
 
@@ -95,5 +63,10 @@ int resolve_plugins(struct process *process);
 /* To be freed; NULL after error(). */
 char *plugin_name(const struct process *process, uint32_t number);
 int write_plugin_slices(struct piece_writer *out, struct process *process);
+
+/* Fills conversion.plugins. Returns 0, or -1 after error(). */
+int gather_plugins(struct conversion *conversion);
+/* Writes them as an array of the metadata. */
+void put_plugins(const struct convert_plugins *plugins, struct json_out *json);
 
 #endif

@@ -1,10 +1,11 @@
 #include "trace/build/pools.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
+#include "common/array.h"
 #include "common/json_out.h"
 #include "common/log.h"
+#include "common/spool_records.h"
 #include "trace/build/event_passes.h"
 #include "trace/build/capture_intervals.h"
 #include "trace/build/piece_writer.h"
@@ -39,16 +40,17 @@ static void raise_to(uint64_t *peak, uint64_t bytes)
 
 int pools_collect(struct pools *pools, const struct event *event)
 {
+    const struct spool_pool_level *level = event->record;
     struct pool_step *step = file_vector_push(&pools->steps);
-    struct pool_peak *peak = peak_of(pools, event->pool.handle, event->device);
+    struct pool_peak *peak = peak_of(pools, level->pool, event->device);
     if (!step || !peak)
         return error_no_memory("memory pools");
-    raise_to(&peak->reserved, event->pool.reserved_high);
-    raise_to(&peak->used, event->pool.used_high);
+    raise_to(&peak->reserved, level->reserved_high);
+    raise_to(&peak->used, level->used_high);
     *step = (struct pool_step){.time = event->start,
-                               .pool = event->pool.handle,
-                               .reserved = event->pool.reserved,
-                               .used = event->pool.used,
+                               .pool = level->pool,
+                               .reserved = level->reserved,
+                               .used = level->used,
                                .device = event->device,
                                .order = (uint32_t)pools->steps.count};
     return 0;
@@ -57,8 +59,7 @@ int pools_collect(struct pools *pools, const struct event *event)
 static int by_time(const void *a, const void *b)
 {
     const struct pool_step *left = a, *right = b;
-    if (left->time != right->time)
-        return left->time < right->time ? -1 : 1;
+    COMPARE_BY(time);
     return left->order < right->order ? -1 : left->order > right->order;
 }
 
@@ -119,7 +120,7 @@ int write_pools(struct piece_writer *out, struct process *process)
         uint64_t time = process->pools->steps.items[i].time;
         struct pool_level *level = pools_apply(process->pools, i);
         uint32_t pid;
-        if (!level || process_gpu_pid(out->conversion, process, level->device, &pid) != 0)
+        if (!level || process_gpu_pid(process, level->device, &pid) != 0)
             return -1;
         if (!capture_intervals_hold(process->capture_intervals, time))
             continue;
@@ -140,17 +141,11 @@ int write_pools(struct piece_writer *out, struct process *process)
 
 static void put_pool(const struct pool_peak *peak, struct json_out *json)
 {
-    char handle[24];
-    snprintf(handle, sizeof(handle), "0x%" PRIx64, peak->pool);
     json_begin_object(json);
-    json_key(json, "pool");
-    json_string(json, handle);
-    json_key(json, "device");
-    json_u64(json, peak->device);
-    json_key(json, "reserved_peak");
-    json_u64(json, peak->reserved);
-    json_key(json, "used_peak");
-    json_u64(json, peak->used);
+    json_put_hex(json, "pool", peak->pool);
+    json_put_u64(json, "device", peak->device);
+    json_put_u64(json, "reserved_peak", peak->reserved);
+    json_put_u64(json, "used_peak", peak->used);
     json_end(json);
 }
 
@@ -166,13 +161,13 @@ void put_pools(const struct pools *pools, struct json_out *json)
 }
 
 /* The agent's own thread looks at pools: it has no row in the trace. */
-int index_pool(struct conversion *conversion, struct process *process, const struct event *event)
+int index_pool(struct process *process, const struct event *event)
 {
     uint32_t pid;
     if (!process_index_span(process, event))
         return 0;
     process->cuda = true;
-    if (process_gpu_pid(conversion, process, event->device, &pid) != 0)
+    if (process_gpu_pid(process, event->device, &pid) != 0)
         return -1;
     return pools_collect(process->pools, event);
 }

@@ -44,7 +44,7 @@ bool process_knows_span(const struct process *process, const struct event *event
            process_knows_time(process, event->end);
 }
 
-int process_gpu_pid(struct conversion *conversion, struct process *process, uint32_t device, uint32_t *pid)
+int process_gpu_pid(struct process *process, uint32_t device, uint32_t *pid)
 {
     for (size_t i = 0; i < process->gpus.count; i++) {
         if (process->gpus.items[i].device == device) {
@@ -56,18 +56,18 @@ int process_gpu_pid(struct conversion *conversion, struct process *process, uint
     if (!gpu)
         return error_no_memory("rows");
     gpu->device = device;
-    if (rows_gpu_pid(&conversion->rows, process->index, device, &gpu->pid) != 0)
+    if (rows_gpu_pid(&process->conversion->rows, process->index, device, &gpu->pid) != 0)
         return -1;
     *pid = gpu->pid;
     return 0;
 }
 
-struct track *process_stream(struct conversion *conversion, struct process *process, enum track_kind kind,
-                             uint32_t device, uint32_t context, uint32_t stream)
+struct track *process_stream(struct process *process, enum track_kind kind, uint32_t device, uint32_t context,
+                             uint32_t stream)
 {
     bool is_new;
     struct track *track = tracks_put(&process->tracks, kind, device, context, stream, &is_new);
-    if (track && is_new && process_gpu_pid(conversion, process, device, &track->pid) != 0)
+    if (track && is_new && process_gpu_pid(process, device, &track->pid) != 0)
         return NULL;
     return track;
 }

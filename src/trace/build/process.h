@@ -22,20 +22,26 @@
 struct noting;
 struct session_note;
 struct missed;
-struct clock_axis;
-struct capture_intervals;
-struct plugin_intervals;
-struct kernel_names;
-struct launches;
-struct conditional_launches;
-struct nvtx;
-struct memory;
-struct pools;
-struct cuda_events;
-struct device_ranges;
-struct compilation;
-struct plugins;
-struct stacks;
+
+/* What each topic keeps of a process: a struct of its header, and the process's field that points to it. */
+#define PROCESS_TOPICS(X)                   \
+    X(clock_axis, clocks)                   \
+    X(capture_intervals, capture_intervals) \
+    X(plugin_intervals, plugin_intervals)   \
+    X(kernel_names, kernel_names)           \
+    X(launches, launches)                   \
+    X(conditional_launches, conditional)    \
+    X(nvtx, nvtx)                           \
+    X(memory, memory)                       \
+    X(pools, pools)                         \
+    X(cuda_events, cuda_events)             \
+    X(device_ranges, device_ranges)         \
+    X(compilation, compilation)             \
+    X(plugins, plugins)                     \
+    X(stacks, stacks)
+#define TOPIC(type, field) struct type;
+PROCESS_TOPICS(TOPIC)
+#undef TOPIC
 
 /* Something that was given a name; the text lies in the spool. */
 struct given_name {
@@ -50,8 +56,11 @@ struct process_gpu {
     uint32_t device, pid;
 };
 
+struct conversion;
+
 /* One spool file: one process, or one image of it. */
 struct process {
+    struct conversion *conversion;
     struct spool_file file;
     void (*rest)(const struct process *process); /* the driver's: process_evict() */
     uint32_t part;                               /* number of the one that is taken (parallel_scan.h) */
@@ -59,28 +68,17 @@ struct process {
     uint32_t index;                 /* among the processes of the trace */
     uint32_t pid;                   /* of its rows: the system's, unless another process had it before */
     uint64_t first_time, last_time; /* 0: nothing was seen */
-    struct clock_axis *clocks;
     bool cuda, nvtx_seen;
     bool nvtx_wanted; /* NVTX of a domain that is recorded was seen */
     bool agent_waits; /* the library recorded synchronisation: what CUPTI has of it is left out */
     struct convert_losses losses;
 
-    struct capture_intervals *capture_intervals;
-    struct plugin_intervals *plugin_intervals;
+#define TOPIC(type, field) struct type *field;
+    PROCESS_TOPICS(TOPIC)
+#undef TOPIC
     struct pointer_names symbols;
-    struct kernel_names *kernel_names;
-    struct launches *launches;
-    struct conditional_launches *conditional;
     struct tracks tracks;
-    struct tracks waits; /* as their records tell of where they were, until all contexts are known */
-    struct nvtx *nvtx;
-    struct memory *memory;
-    struct pools *pools;
-    struct cuda_events *cuda_events;
-    struct device_ranges *device_ranges;
-    struct compilation *compilation;
-    struct plugins *plugins;
-    struct stacks *stacks;
+    struct tracks waits;              /* as their records tell of where they were, until all contexts are known */
     uint32_t stack_offset;            /* what the trace adds to their numbers */
     uint64_t async_before;            /* ids of asynchronous ranges that other processes may have */
     struct mapping_text mapping_text; /* for the namer, once it is needed; its text is in mapping_lines */
@@ -150,10 +148,10 @@ bool process_knows_time(const struct process *process, uint64_t time);
 /* Whether this is a slice in time. */
 bool process_knows_span(const struct process *process, const struct event *event);
 /* The pid of a device's rows. Returns 0, or -1 after error(). */
-int process_gpu_pid(struct conversion *conversion, struct process *process, uint32_t device, uint32_t *pid);
+int process_gpu_pid(struct process *process, uint32_t device, uint32_t *pid);
 /* The track of GPU work on a stream, or of a thread, of compilation, of a plugin; made when new. NULL after error(). */
-struct track *process_stream(struct conversion *conversion, struct process *process, enum track_kind kind,
-                             uint32_t device, uint32_t context, uint32_t stream);
+struct track *process_stream(struct process *process, enum track_kind kind, uint32_t device, uint32_t context,
+                             uint32_t stream);
 struct track *process_thread(struct process *process, enum track_kind kind, uint32_t number);
 /* The device of an event: DEVICE, or when that is EVENT_NO_DEVICE, its context's. */
 uint32_t process_device(const struct process *process, uint32_t device, uint32_t context);

@@ -6,6 +6,7 @@
 #include "trace/build/compilation.h"
 #include "trace/build/cuda_events.h"
 #include "trace/build/device_ranges.h"
+#include "trace/build/launches.h"
 #include "trace/build/event_passes.h"
 #include "trace/build/memory.h"
 #include "trace/build/nvtx.h"
@@ -101,11 +102,10 @@ static int look(struct process *process, void *context, const struct event *even
     return cupti_passes[event->type].resolve ? SCAN_DEFER : 0;
 }
 
-static int take(struct conversion *conversion, struct process *process, void *context)
+static int take(struct process *process, void *context)
 {
     struct found *found = context;
     int result = projections_add(&process->nvtx->projections, &found->ranges);
-    (void)conversion;
     for (size_t i = 0; i < found->gpu_ops.count && result == 0; i++) {
         const struct found_gpu_ops *gpu_ops = &found->gpu_ops.items[i];
         result = launches_meet(process->launches, gpu_ops->correlation, process->part, gpu_ops->count);
@@ -125,15 +125,13 @@ static void release(void *context)
     projections_found_release(&found->ranges);
 }
 
-static int resolve_deferred_event(struct conversion *conversion, struct process *process, const struct event *event)
+static int resolve_deferred_event(struct process *process, const struct event *event)
 {
-    (void)conversion;
     return cupti_passes[event->type].resolve(process, event);
 }
 
-static int resolve_agent_record(struct conversion *conversion, struct process *process, const struct event *event)
+static int resolve_agent_record(struct process *process, const struct event *event)
 {
-    (void)conversion;
     return agent_passes[event->type].resolve ? agent_passes[event->type].resolve(process, event) : 0;
 }
 
@@ -162,7 +160,7 @@ static int resolve_ranges(struct process *process)
 }
 
 /* A row of ranges for each stream that has any. */
-static int resolve_projections(struct conversion *conversion, struct process *process)
+static int resolve_projections(struct process *process)
 {
     if (projections_finish(process->nvtx) != 0)
         return -1;
@@ -170,7 +168,7 @@ static int resolve_projections(struct conversion *conversion, struct process *pr
         const struct projection *projection = &process->nvtx->projections.items.items[i];
         const struct track *stream = process->tracks.items.items[projection->track];
         struct track *track =
-            process_stream(conversion, process, TRACK_ANNOTATION, stream->device, stream->context, stream->number);
+            process_stream(process, TRACK_ANNOTATION, stream->device, stream->context, stream->number);
         if (!track || lanes_collect(&track->lanes, projection->start, projection->end) != 0)
             return -1;
         if (i % EVICT_ITEMS == 0)
@@ -179,24 +177,23 @@ static int resolve_projections(struct conversion *conversion, struct process *pr
     return 0;
 }
 
-int resolve_process(struct conversion *conversion, struct process *process)
+int resolve_process(struct process *process)
 {
     static const struct scan matching = {.found_size = sizeof(struct found),
                                          .look = look,
                                          .take = take,
                                          .release = release,
-                                         .see = resolve_deferred_event};
-    if (resolve_deferred(process) != 0 || resolve_counters(process) != 0 ||
-        resolve_device_ranges(conversion, process) != 0 || projections_begin(process->nvtx) != 0 ||
-        parallel_scan(conversion, process, &matching, NULL) != 0 || resolve_ranges(process) != 0 ||
-        resolve_projections(conversion, process) != 0 || resolve_compilation(process) != 0 ||
+                                         .visit = resolve_deferred_event};
+    if (resolve_deferred(process) != 0 || resolve_counters(process) != 0 || resolve_device_ranges(process) != 0 ||
+        projections_begin(process->nvtx) != 0 || parallel_scan(process, &matching, NULL) != 0 ||
+        resolve_ranges(process) != 0 || resolve_projections(process) != 0 || resolve_compilation(process) != 0 ||
         resolve_plugins(process) != 0)
         return -1;
-    if (process->agent_waits && process_walk_agent_records(conversion, process, resolve_agent_record, NULL) != 0)
+    if (process->agent_waits && process_walk_agent_records(process, resolve_agent_record, NULL) != 0)
         return -1;
     if (pools_sort(process->pools) != 0 || memory_sort(process->memory) != 0 ||
         cuda_events_sort(process->cuda_events) != 0)
         return -1;
     process_evict(process);
-    return tracks_number(&process->tracks, &conversion->rows);
+    return tracks_number(&process->tracks, &process->conversion->rows);
 }

@@ -1,12 +1,13 @@
 /*
  * Names and order of processes, threads and streams.
  */
-#include "trace/build/rows.h"
+#include "trace/build/passes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/buffer.h"
 #include "common/log.h"
 #include "trace/build/nvtx.h"
 #include "trace/build/plugins.h"
@@ -15,11 +16,24 @@
 /* As Kineto sorts: processes by pid, GPUs below all of them. */
 #define GPU_SORT_INDEX INT64_C(5000000)
 
-/* The name that was given, in blanks and brackets, or nothing. */
-static int bracketed(char **text, const struct given_name *name)
+/* Names are put together in a buffer, which says at the end whether there was memory for them. */
+static const char *name_done(struct buffer *name)
 {
-    int result = name ? asprintf(text, " (%.*s)", (int)name->length, name->text) : asprintf(text, "%s", "");
-    return result < 0 ? error_no_memory("names of rows") : 0;
+    buffer_char(name, '\0');
+    if (buffer_finish(name) == 0)
+        return name->data;
+    error_no_memory("names of rows");
+    return NULL;
+}
+
+/* The name that was given, in blanks and brackets, or nothing. */
+static void put_given(struct buffer *text, const struct given_name *name)
+{
+    if (!name)
+        return;
+    buffer_text(text, " (");
+    buffer_bytes(text, name->text, name->length);
+    buffer_text(text, ")");
 }
 
 static const char *program_name(const struct process *process)
@@ -28,13 +42,11 @@ static const char *program_name(const struct process *process)
 }
 
 /* "rank 3: ", where it is known. */
-#define RANK_ROOM 24
-static void put_rank(char text[RANK_ROOM], const struct process *process)
+static void put_rank(struct buffer *text, const struct process *process)
 {
     uint32_t rank = process->file.header.rank;
-    *text = '\0';
     if (rank != 0)
-        snprintf(text, RANK_ROOM, "rank %u: ", rank - 1);
+        buffer_format(text, "rank %u: ", rank - 1);
 }
 
 /* The command line without the program's folders, cut between characters where it is long. */
@@ -54,106 +66,98 @@ static const char *command_name(const struct process *process, size_t *length)
     return from;
 }
 
+/* Gives the name to the format and releases it. */
+static int write_process_row(struct conversion *conversion, struct buffer *name, struct row_name *row)
+{
+    row->name = name_done(name);
+    if (row->name)
+        conversion->writer.format->process(&conversion->writer, row);
+    buffer_release(name);
+    return row->name ? 0 : -1;
+}
+
 static int write_host_process(struct conversion *conversion, struct process *process)
 {
-    char rank[RANK_ROOM], *text = NULL;
+    struct row_name row = {.row = {process->pid, process->pid}, .label = "CPU", .sort_index = process->pid};
+    struct buffer name;
     size_t length;
     const char *command = command_name(process, &length);
-    put_rank(rank, process);
-    if (asprintf(&text, "%s%.*s%s", rank, (int)length, command, command[length] ? "…" : "") < 0)
-        return error_no_memory("names of rows");
-    struct row_name name = {
-        .row = {process->pid, process->pid}, .name = text, .label = "CPU", .sort_index = process->pid};
-    conversion->writer.format->process(&conversion->writer, &name);
-    free(text);
-    return 0;
+    buffer_init_memory(&name);
+    put_rank(&name, process);
+    buffer_bytes(&name, command, length);
+    buffer_text(&name, command[length] ? "…" : "");
+    return write_process_row(conversion, &name, &row);
 }
 
 static int write_gpu_process(struct conversion *conversion, struct process *process, const struct process_gpu *gpu)
 {
-    const struct given_name *given = process_name(process, &process->name_of_device, gpu->device);
-    char *suffix = NULL, *text = NULL, label[32], rank[RANK_ROOM], pid[16] = "";
+    char label[32];
+    struct buffer name;
+    struct row_name row = {.row = {gpu->pid, gpu->pid},
+                           .label = label,
+                           .owner = process->pid,
+                           .sort_index = GPU_SORT_INDEX + process->index * INT64_C(1024) + gpu->device};
     snprintf(label, sizeof(label), "GPU %u", gpu->device);
-    put_rank(rank, process);
+    buffer_init_memory(&name);
+    put_rank(&name, process);
+    buffer_text(&name, program_name(process));
     if (conversion->processes.count > 1)
-        snprintf(pid, sizeof(pid), " (%u)", process->file.header.pid);
-    if (bracketed(&suffix, given) != 0)
+        buffer_format(&name, " (%u)", process->file.header.pid);
+    buffer_format(&name, " %s", label);
+    put_given(&name, process_name(process, &process->name_of_device, gpu->device));
+    return write_process_row(conversion, &name, &row);
+}
+
+static void put_context(struct buffer *text, const struct process *process, const struct track *track)
+{
+    buffer_format(text, "context %u", track->context);
+    put_given(text, process_name(process, &process->name_of_context, track->context));
+}
+
+/* A text that is to be freed; NULL after error(). */
+static int put_owned(struct buffer *text, char *owned)
+{
+    if (!owned)
         return -1;
-    if (asprintf(&text, "%s%s%s %s%s", rank, program_name(process), pid, label, suffix) < 0) {
-        free(suffix);
-        return error_no_memory("names of rows");
-    }
-    struct row_name name = {.row = {gpu->pid, gpu->pid},
-                            .name = text,
-                            .label = label,
-                            .owner = process->pid,
-                            .sort_index = GPU_SORT_INDEX + process->index * INT64_C(1024) + gpu->device};
-    conversion->writer.format->process(&conversion->writer, &name);
-    free(suffix);
-    free(text);
+    buffer_text(text, owned);
+    free(owned);
     return 0;
 }
 
-static int plugin_row_name(char **text, const struct process *process, uint32_t number)
+/* "thread 12 (name) CUPTI overhead", "stream 7 (name) of context 2 (name)" */
+static void put_thread_or_stream(struct buffer *text, const struct process *process, const struct track *track)
 {
-    char *plugin = plugin_name(process, number);
-    int length = plugin ? asprintf(text, "plugin %s", plugin) : -1;
-    if (plugin && length < 0)
-        error_no_memory("names of rows");
-    free(plugin);
-    return length < 0 ? -1 : 0;
-}
-
-#define OF_CONTEXT " of "
-
-/* " of context 2 (name)" */
-static int context_name(char **text, const struct process *process, const struct track *track)
-{
-    char *given = NULL;
-    if (bracketed(&given, process_name(process, &process->name_of_context, track->context)) != 0)
-        return -1;
-    int length = asprintf(text, OF_CONTEXT "context %u%s", track->context, given);
-    free(given);
-    if (length < 0)
-        *text = NULL;
-    return length < 0 ? error_no_memory("names of rows") : 0;
-}
-
-/* What a track is called before its lanes are told apart. */
-static int track_name(char **text, const struct process *process, const struct track *track)
-{
-    if (track->kind == TRACK_PLUGIN)
-        return plugin_row_name(text, process, track->number);
-    if (track->kind == TRACK_DEFERRED)
-        return (*text = deferred_row_name(process, track->number)) ? 0 : -1;
-    if (track->kind == TRACK_COMPILATION)
-        return asprintf(text, "compilation") < 0 ? error_no_memory("names of rows") : 0;
-    if (track->kind == TRACK_UNIFIED_MEMORY)
-        return asprintf(text, "unified memory") < 0 ? error_no_memory("names of rows") : 0;
+    static const char *const suffixes[TRACK_KIND_COUNT] = {
+        [TRACK_OVERHEAD] = " CUPTI overhead", [TRACK_ANNOTATION] = " annotations", [TRACK_SYNC] = " synchronisation"};
     bool of_thread = track->kind == TRACK_THREAD || track->kind == TRACK_OVERHEAD;
     const struct map *names = of_thread ? &process->name_of_thread : &process->name_of_stream;
-    static const char *const suffixes[] = {
-        [TRACK_OVERHEAD] = " CUPTI overhead", [TRACK_ANNOTATION] = " annotations", [TRACK_SYNC] = " synchronisation"};
-    const char *suffix = track->kind == TRACK_THREAD || track->kind == TRACK_STREAM ? "" : suffixes[track->kind];
-    char *given = NULL, *context = NULL;
-    int length = -1;
-    if (bracketed(&given, process_name(process, names, track->number)) != 0 ||
-        context_name(&context, process, track) != 0)
-        goto done;
-    if (track->kind == TRACK_OVERHEAD && track->number == 0)
-        length = asprintf(text, "CUPTI overhead");
-    else if (track->kind == TRACK_SYNC && track->number == EVENT_NO_STREAM)
-        length = asprintf(text, "%s%s", context + strlen(OF_CONTEXT), suffix);
-    else if (track->kind == TRACK_STREAM && track->tids[0] >= TRACKS_EXTRA_TID)
-        length = asprintf(text, "stream %u%s%s", track->number, given, context);
-    else
-        length = asprintf(text, "%s %u%s%s", of_thread ? "thread" : "stream", track->number, given, suffix);
-    if (length < 0)
-        error_no_memory("names of rows");
-done:
-    free(given);
-    free(context);
-    return length < 0 ? -1 : 0;
+    if (track->kind == TRACK_OVERHEAD && track->number == 0) {
+        buffer_text(text, suffixes[TRACK_OVERHEAD] + 1);
+        return;
+    }
+    if (track->kind == TRACK_SYNC && track->number == EVENT_NO_STREAM) {
+        put_context(text, process, track);
+    } else {
+        buffer_format(text, "%s %u", of_thread ? "thread" : "stream", track->number);
+        put_given(text, process_name(process, names, track->number));
+    }
+    if (track->kind == TRACK_STREAM && track->tids[0] >= TRACKS_EXTRA_TID) {
+        buffer_text(text, " of ");
+        put_context(text, process, track);
+    }
+    buffer_text(text, suffixes[track->kind] ? suffixes[track->kind] : "");
+}
+
+/* What a track is called before its lanes are told apart. Returns 0, or -1 after error(). */
+static int put_track(struct buffer *text, const struct process *process, const struct track *track)
+{
+    switch (track->kind) {
+    case TRACK_PLUGIN: buffer_text(text, "plugin "); return put_owned(text, plugin_name(process, track->number));
+    case TRACK_DEFERRED: return put_owned(text, deferred_row_name(process, track->number));
+    case TRACK_COMPILATION: buffer_text(text, "compilation"); return 0;
+    case TRACK_UNIFIED_MEMORY: buffer_text(text, "unified memory"); return 0;
+    default: put_thread_or_stream(text, process, track); return 0;
+    }
 }
 
 /* Rows of one thread or stream stand together: ranges, then work, then further lanes, then waiting and overhead. Below
@@ -171,30 +175,27 @@ static int64_t sort_index(const struct track *track, uint32_t lane)
     return number * 100 + base[track->kind] + (lane < 19 ? lane : 19);
 }
 
-static int write_lane(struct conversion *conversion, const struct track *track, uint32_t lane, const char *name)
+static int write_lane(struct conversion *conversion, struct process *process, const struct track *track, uint32_t lane)
 {
-    char number[16] = "", *text = NULL;
-    if (lane > 0)
-        snprintf(number, sizeof(number), " (%u)", lane + 1);
-    if (asprintf(&text, "%s%s", name, number) < 0)
-        return error_no_memory("names of rows");
-    struct row_name row = {.row = {track->pid, track->tids[lane]}, .name = text, .sort_index = sort_index(track, lane)};
-    conversion->writer.format->thread(&conversion->writer, &row);
-    free(text);
-    return 0;
+    struct row_name row = {.row = {track->pid, track->tids[lane]}, .sort_index = sort_index(track, lane)};
+    struct buffer name;
+    buffer_init_memory(&name);
+    if (put_track(&name, process, track) == 0) {
+        if (lane > 0)
+            buffer_format(&name, " (%u)", lane + 1);
+        row.name = name_done(&name);
+    }
+    if (row.name)
+        conversion->writer.format->thread(&conversion->writer, &row);
+    buffer_release(&name);
+    return row.name ? 0 : -1;
 }
 
 static int write_track(struct conversion *conversion, struct process *process, const struct track *track)
 {
-    char *text = NULL;
-    if (track_name(&text, process, track) != 0)
-        return -1;
     int result = 0;
-    for (uint32_t lane = 0; lane < track->lanes.count && result == 0; lane++) {
-        if (lane > 0 || !track->joined)
-            result = write_lane(conversion, track, lane, text);
-    }
-    free(text);
+    for (uint32_t lane = track->joined ? 1 : 0; lane < track->lanes.count && result == 0; lane++)
+        result = write_lane(conversion, process, track, lane);
     return result;
 }
 

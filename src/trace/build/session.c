@@ -180,15 +180,15 @@ void session_note_put(const struct session_note *session, struct json_out *json)
 /* More names than these are not listed; the library does not note more ranges of a process either. */
 #define NAMES_SHOWN 8
 
-int index_seen(struct conversion *conversion, struct process *process, const struct event *event)
+int index_seen(struct process *process, const struct event *event)
 {
-    (void)process;
-    struct missed *missed = conversion->missed;
-    if (event->seen == SPOOL_SEEN_START)
+    const struct spool_seen *seen = event->record;
+    struct missed *missed = process->conversion->missed;
+    if (seen->head.flags == SPOOL_SEEN_START)
         missed->started_outside = true;
-    if (event->seen != SPOOL_SEEN_RANGE && event->seen != SPOOL_SEEN_DOMAIN)
+    if (seen->head.flags != SPOOL_SEEN_RANGE && seen->head.flags != SPOOL_SEEN_DOMAIN)
         return 0;
-    struct interner *names = event->seen == SPOOL_SEEN_RANGE ? &missed->ranges : &missed->domains;
+    struct interner *names = seen->head.flags == SPOOL_SEEN_RANGE ? &missed->ranges : &missed->domains;
     uint32_t number = intern(names, event->text, event->text_length);
     return number == INTERN_NO_MEMORY ? error_no_memory("names of NVTX ranges") : 0;
 }
@@ -382,6 +382,5 @@ void write_missed(const struct conversion *conversion, struct json_out *json)
 {
     if (conversion->missed->text.length <= 1)
         return;
-    json_key(json, "missed");
-    json_string(json, conversion->missed->text.data);
+    json_put_text(json, "missed", conversion->missed->text.data);
 }

@@ -5,7 +5,7 @@
 
 #include "common/json_out.h"
 #include "common/log.h"
-#include "common/number.h"
+#include "common/spool_records.h"
 #include "trace/build/event_passes.h"
 
 void stacks_release(struct stacks *stacks)
@@ -32,10 +32,10 @@ static struct recorded_stack *put(struct stacks *stacks, uint32_t number)
     return stack;
 }
 
-int index_stack(struct conversion *conversion, struct process *process, const struct event *event)
+int index_stack(struct process *process, const struct event *event)
 {
-    (void)conversion;
-    struct recorded_stack *stack = put(process->stacks, event->stack.number);
+    const struct spool_stack *record = event->record;
+    struct recorded_stack *stack = put(process->stacks, record->stack);
     if (!stack)
         return -1;
     stack->words = event->text;
@@ -43,9 +43,8 @@ int index_stack(struct conversion *conversion, struct process *process, const st
     return 0;
 }
 
-int index_mapping(struct conversion *conversion, struct process *process, const struct event *event)
+int index_mapping(struct process *process, const struct event *event)
 {
-    (void)conversion;
     struct recorded_mapping *mapping = array_push(&process->stacks->mappings);
     if (!mapping)
         return error_no_memory("the mappings of a process");
@@ -164,10 +163,8 @@ static int gather_stack(struct gathering *gathering, struct recorded_stack *stac
     int result = stack_frames(gathering->conversion, gathering->process, stack->number, &frames, &count);
     struct json_out *json = &gathering->stacks;
     json_begin_object(json);
-    json_key(json, "stack");
-    json_u64(json, stack_in_trace(gathering->process, stack->number));
-    json_key(json, "pid");
-    json_u64(json, gathering->process->pid);
+    json_put_u64(json, "stack", stack_in_trace(gathering->process, stack->number));
+    json_put_u64(json, "pid", gathering->process->pid);
     json_key(json, "frames");
     json_begin_array(json);
     for (size_t i = 0; i < count && result == 0; i++)
@@ -234,30 +231,16 @@ void write_stacks(const struct conversion *conversion, struct json_out *json)
  * Frames of call stacks in the metadata.
  */
 
-static void put_text(struct json_out *json, const char *key, const char *text)
-{
-    json_key(json, key);
-    json_string(json, text);
-}
-
-static void put_hex(struct json_out *json, const char *key, uint64_t value)
-{
-    char number[NUMBER_ROOM];
-    json_key(json, key);
-    json_string_n(json, number, (size_t)(number_hex(number, value) - number));
-}
-
 /* Only what is known. */
 static void put_function(const struct stack_frame *frame, struct json_out *json)
 {
     if (frame->function)
-        put_text(json, "function", frame->function);
+        json_put_text(json, "function", frame->function);
     if (frame->file)
-        put_text(json, "file", frame->file);
+        json_put_text(json, "file", frame->file);
     if (frame->line == 0)
         return;
-    json_key(json, "line");
-    json_u64(json, frame->line);
+    json_put_u64(json, "line", frame->line);
 }
 
 /* The calls that the compiler put into a frame's function, innermost first. */
@@ -276,11 +259,11 @@ static void put_inlined(const struct stack_frame *frame, struct json_out *json)
 void put_frame(const struct stack_frame *frame, struct json_out *json)
 {
     json_begin_object(json);
-    put_hex(json, "address", frame->address);
+    json_put_hex(json, "address", frame->address);
     put_function(frame, json);
     if (frame->module) {
-        put_text(json, "module", frame->module);
-        put_hex(json, "offset", frame->offset);
+        json_put_text(json, "module", frame->module);
+        json_put_hex(json, "offset", frame->offset);
     }
     if (frame->inlined_count > 0)
         put_inlined(frame, json);

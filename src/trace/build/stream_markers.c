@@ -1,21 +1,22 @@
 #include "trace/build/stream_markers.h"
 
+#include "common/array.h"
 #include "common/log.h"
 
-#define REST_MOMENTS ((size_t)1 << 17) /* are settled before pages are given back */
+#define EVICT_MARKERS ((size_t)1 << 17) /* are settled before pages are given back */
 
-void stream_markers_release(struct stream_markers *moments)
+void stream_markers_release(struct stream_markers *markers)
 {
-    file_vector_release(&moments->items);
-    moments->marked = 0;
+    file_vector_release(&markers->items);
+    markers->marked = 0;
 }
 
-int stream_markers_add(struct stream_markers *moments, const struct stream_marker *moment)
+int stream_markers_add(struct stream_markers *markers, const struct stream_marker *marker)
 {
-    struct stream_marker *added = file_vector_push(&moments->items);
+    struct stream_marker *added = file_vector_push(&markers->items);
     if (!added)
         return error_no_memory("device ranges");
-    *added = *moment;
+    *added = *marker;
     return 0;
 }
 
@@ -25,50 +26,40 @@ static int by_correlation(const void *a, const void *b)
     return left->correlation < right->correlation ? -1 : left->correlation > right->correlation;
 }
 
-int stream_markers_list(struct stream_markers *moments)
+int stream_markers_list(struct stream_markers *markers)
 {
-    return file_vector_sort(&moments->items, by_correlation) == 0 ? 0 : error_no_memory("device ranges");
+    return file_vector_sort(&markers->items, by_correlation) == 0 ? 0 : error_no_memory("device ranges");
 }
 
 /* The first of COUNT that is not before WANTED. */
-static size_t first_from(struct stream_markers *moments, size_t count, const struct stream_marker *wanted,
+static size_t first_from(struct stream_markers *markers, size_t count, const struct stream_marker *wanted,
                          int (*compare)(const void *, const void *))
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare(&moments->items.items[middle], wanted) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    file_vector_found(&moments->items, low);
-    return low;
+    size_t first = array_before(markers->items.items, count, sizeof(*wanted), wanted, compare);
+    file_vector_found(&markers->items, first);
+    return first;
 }
 
-void stream_markers_mark(struct stream_markers *moments, const struct event *event)
+void stream_markers_mark(struct stream_markers *markers, const struct event *event)
 {
     const struct stream_marker wanted = {.correlation = event->correlation};
-    if (event->correlation == 0 || moments->items.count == 0)
+    if (event->correlation == 0 || markers->items.count == 0)
         return;
-    size_t index = first_from(moments, moments->items.count, &wanted, by_correlation);
-    struct stream_marker *moment = &moments->items.items[index];
-    if (index == moments->items.count || moment->correlation != event->correlation)
+    size_t index = first_from(markers, markers->items.count, &wanted, by_correlation);
+    struct stream_marker *marker = &markers->items.items[index];
+    if (index == markers->items.count || marker->correlation != event->correlation)
         return;
-    moment->marked = moment->time = event->start;
-    moment->device = event->device;
-    moment->context = event->context;
-    moment->stream = event->stream;
+    marker->marked = marker->time = event->start;
+    marker->device = event->device;
+    marker->context = event->context;
+    marker->stream = event->stream;
 }
 
 static int by_place(const struct stream_marker *left, const struct stream_marker *right)
 {
-    if (left->device != right->device)
-        return left->device < right->device ? -1 : 1;
-    if (left->context != right->context)
-        return left->context < right->context ? -1 : 1;
-    if (left->stream != right->stream)
-        return left->stream < right->stream ? -1 : 1;
+    COMPARE_BY(device);
+    COMPARE_BY(context);
+    COMPARE_BY(stream);
     return 0;
 }
 
@@ -78,8 +69,7 @@ static int by_place_and_time(const void *a, const void *b)
     int order = by_place(left, right);
     if (order != 0)
         return order;
-    if (left->marked != right->marked)
-        return left->marked < right->marked ? -1 : 1;
+    COMPARE_BY(marked);
     return left->called < right->called ? -1 : left->called > right->called;
 }
 
@@ -92,85 +82,79 @@ static int marked_first(const void *a, const void *b)
     return by_place_and_time(a, b);
 }
 
-int stream_markers_order(struct stream_markers *moments)
+int stream_markers_order(struct stream_markers *markers)
 {
-    if (file_vector_sort(&moments->items, marked_first) != 0)
+    if (file_vector_sort(&markers->items, marked_first) != 0)
         return error_no_memory("device ranges");
-    size_t low = 0, high = moments->items.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (moments->items.items[middle].marked != 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    moments->marked = low;
-    stream_markers_evict(moments);
+    for (markers->marked = markers->items.count; markers->marked > 0; markers->marked--)
+        if (markers->items.items[markers->marked - 1].marked != 0)
+            break;
+    stream_markers_evict(markers);
     return 0;
 }
 
 /* The first in the work's stream at TIME or later; NULL: there is none. */
-static struct stream_marker *first_in_stream(struct stream_markers *moments, const struct event *work, uint64_t time)
+static struct stream_marker *first_in_stream(struct stream_markers *markers, const struct event *work, uint64_t time)
 {
     const struct stream_marker wanted = {
         .marked = time, .device = work->device, .context = work->context, .stream = work->stream};
-    size_t index = first_from(moments, moments->marked, &wanted, by_place_and_time);
-    struct stream_marker *moment = &moments->items.items[index];
-    return index < moments->marked && by_place(moment, &wanted) == 0 ? moment : NULL;
+    size_t index = first_from(markers, markers->marked, &wanted, by_place_and_time);
+    struct stream_marker *marker = &markers->items.items[index];
+    return index < markers->marked && by_place(marker, &wanted) == 0 ? marker : NULL;
 }
 
-/* The first moment behind it learns of it; the later ones when they are settled. */
-void stream_markers_find_work(struct stream_markers *moments, const struct event *work)
+/* The first marker behind it learns of it; the later ones when they are settled. */
+void stream_markers_find_work(struct stream_markers *markers, const struct event *work)
 {
-    struct stream_marker *moment = first_in_stream(moments, work, work->end);
-    if (moment && moment->work_ended < work->end)
-        moment->work_ended = work->end;
-    moment = first_in_stream(moments, work, work->start + 1);
-    if (moment && moment->work_started < work->start)
-        moment->work_started = work->start;
+    struct stream_marker *marker = first_in_stream(markers, work, work->end);
+    if (marker && marker->work_ended < work->end)
+        marker->work_ended = work->end;
+    marker = first_in_stream(markers, work, work->start + 1);
+    if (marker && marker->work_started < work->start)
+        marker->work_started = work->start;
 }
 
-/* Whether it comes soon after what is shown at TIME and was MARKED then. A moment that the program called for before
+/* Whether it comes soon after what is shown at TIME and was MARKED then. A marker that the program called for before
  * that was in the stream already: what passed since the mark is its own event's time. */
-static bool comes_soon(const struct stream_marker *moment, uint64_t time, uint64_t marked)
+static bool comes_soon(const struct stream_marker *marker, uint64_t time, uint64_t marked)
 {
-    uint64_t since = moment->called <= time ? marked : time;
-    return moment->marked - since <= STREAM_MARKER_SOON;
+    uint64_t since = marker->called <= time ? marked : time;
+    return marker->marked - since <= STREAM_MARKER_SOON;
 }
 
 /* PREVIOUS: in the same stream, settled; NULL: there is none. */
-static void settle(struct stream_marker *moment, const struct stream_marker *previous, bool all_work)
+static void settle(struct stream_marker *marker, const struct stream_marker *previous, bool all_work)
 {
-    bool worked = moment->work_ended != 0;
-    if (previous && moment->work_started < previous->work_started)
-        moment->work_started = previous->work_started;
-    if (previous && moment->work_ended < previous->work_ended) {
-        moment->work_ended = previous->work_ended;
+    bool worked = marker->work_ended != 0;
+    if (previous && marker->work_started < previous->work_started)
+        marker->work_started = previous->work_started;
+    if (previous && marker->work_ended < previous->work_ended) {
+        marker->work_ended = previous->work_ended;
         worked = false;
     }
-    if (moment->work_started > moment->work_ended)
+    if (marker->work_started > marker->work_ended)
         return; /* the clocks of events and of work differ by some ns: it is within the work that started last */
-    if (worked || (moment->work_ended != 0 && !all_work)) {
-        if (comes_soon(moment, moment->work_ended, moment->work_ended))
-            moment->time = moment->work_ended;
-    } else if (previous && all_work && comes_soon(moment, previous->time, previous->marked)) {
-        moment->time = previous->time;
+    if (worked || (marker->work_ended != 0 && !all_work)) {
+        if (comes_soon(marker, marker->work_ended, marker->work_ended))
+            marker->time = marker->work_ended;
+    } else if (previous && all_work && comes_soon(marker, previous->time, previous->marked)) {
+        marker->time = previous->time;
     }
 }
 
-void stream_markers_settle(struct stream_markers *moments, bool all_work)
+void stream_markers_settle(struct stream_markers *markers, bool all_work)
 {
     const struct stream_marker *previous = NULL;
-    for (size_t i = 0; i < moments->marked; i++) {
-        struct stream_marker *moment = &moments->items.items[i];
-        bool other_stream = previous && by_place(previous, moment) != 0;
-        settle(moment, other_stream ? NULL : previous, all_work);
-        if (moments->first == 0 || moment->time < moments->first)
-            moments->first = moment->time;
-        if (moment->time > moments->last)
-            moments->last = moment->time;
-        previous = moment;
-        if (i % REST_MOMENTS == 0)
-            stream_markers_evict(moments);
+    for (size_t i = 0; i < markers->marked; i++) {
+        struct stream_marker *marker = &markers->items.items[i];
+        bool other_stream = previous && by_place(previous, marker) != 0;
+        settle(marker, other_stream ? NULL : previous, all_work);
+        if (markers->first == 0 || marker->time < markers->first)
+            markers->first = marker->time;
+        if (marker->time > markers->last)
+            markers->last = marker->time;
+        previous = marker;
+        if (i % EVICT_MARKERS == 0)
+            stream_markers_evict(markers);
     }
 }

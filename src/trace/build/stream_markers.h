@@ -1,7 +1,7 @@
 /*
  * Moments in streams: that the work before them is done. A CUDA event of the library's own marks each, and costs the
  * GPU time: it is done 0.8 to 4 us after the work (on an H200 1.3 at the median), and one after another 1.3 us later
- * again. That is the tracer's time and not the program's. So a moment that comes soon after the end of the last work of
+ * again. That is the tracer's time and not the program's. So a marker that comes soon after the end of the last work of
  * its stream is at that end, and one that comes soon after another, without work in between, is where the other one is.
  * What comes later than that is as late as the GPU said: the program put it there later, or the stream waited.
  *
@@ -34,7 +34,7 @@ struct stream_marker {
     uint64_t marked; /* when the GPU was done with the event, ns; 0: not known */
     uint64_t time;   /* as it is shown, ns; as marked until it is settled */
 
-    /* The work seen between the moment before it in its stream and it. */
+    /* The work seen between the marker before it in its stream and it. */
     uint64_t work_started; /* the last start of work before it, ns; 0: there is none */
     uint64_t work_ended;   /* the last end at or before it */
 };
@@ -46,35 +46,35 @@ struct stream_markers {
 };
 
 /* All zero is empty: `struct stream_markers m = {0}`; items.memory.directory may be set. */
-void stream_markers_release(struct stream_markers *moments);
+void stream_markers_release(struct stream_markers *markers);
 
 /* Adds MOMENT, whose `marked` and what follows are 0; and after the last. Return 0, or -1 after error(). */
-int stream_markers_add(struct stream_markers *moments, const struct stream_marker *moment);
-int stream_markers_list(struct stream_markers *moments);
+int stream_markers_add(struct stream_markers *markers, const struct stream_marker *marker);
+int stream_markers_list(struct stream_markers *markers);
 
-/* An EVENT_CUDA_EVENT with a time; nothing is done when it is of no moment. */
-void stream_markers_mark(struct stream_markers *moments, const struct event *event);
+/* An EVENT_CUDA_EVENT with a time; nothing is done when it is of no marker. */
+void stream_markers_mark(struct stream_markers *markers, const struct event *event);
 
 /* After the last. Returns 0, or -1 after error(). */
-int stream_markers_order(struct stream_markers *moments);
+int stream_markers_order(struct stream_markers *markers);
 
-void stream_markers_find_work(struct stream_markers *moments, const struct event *work);
+void stream_markers_find_work(struct stream_markers *markers, const struct event *work);
 
 /* GPU work of a known time, once they are in order. */
-static inline void stream_markers_see(struct stream_markers *moments, const struct event *work)
+static inline void stream_markers_see(struct stream_markers *markers, const struct event *work)
 {
-    if (moments->marked > 0)
-        stream_markers_find_work(moments, work);
+    if (markers->marked > 0)
+        stream_markers_find_work(markers, work);
 }
 
 /* Sets their times; in a stream they stay in order. ALL_WORK: there was no other; without it, nothing is known of what
- * lies between moments, and only those that come soon after work are moved. */
-void stream_markers_settle(struct stream_markers *moments, bool all_work);
+ * lies between markers, and only those that come soon after work are moved. */
+void stream_markers_settle(struct stream_markers *markers, bool all_work);
 
 /* What is known need not stay in memory for now. */
-static inline void stream_markers_evict(const struct stream_markers *moments)
+static inline void stream_markers_evict(const struct stream_markers *markers)
 {
-    file_vector_evict(&moments->items);
+    file_vector_evict(&markers->items);
 }
 
 #endif

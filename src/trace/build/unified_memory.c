@@ -42,12 +42,12 @@ static bool is_slice(const struct event *event)
     return event->end > event->start;
 }
 
-int index_unified_memory(struct conversion *conversion, struct process *process, const struct event *event)
+int index_unified_memory(struct process *process, const struct event *event)
 {
     if (!process_index_span(process, event))
         return 0;
     uint32_t device = process_device(process, event->device, 0);
-    return process_stream(conversion, process, TRACK_UNIFIED_MEMORY, device, 0, 0) ? 0 : -1;
+    return process_stream(process, TRACK_UNIFIED_MEMORY, device, 0, 0) ? 0 : -1;
 }
 
 static struct track *track_of(const struct process *process, const struct event *event)

@@ -16,8 +16,39 @@
 #include "trace/build/piece_writer.h"
 #include "trace/build/plugins.h"
 #include "trace/build/pools.h"
-#include "trace/build/rows.h"
 #include "trace/output.h"
+
+/* --- the writer of a piece --- */
+
+/* The next events go to BUFFER. */
+static void piece_writer_begin(struct piece_writer *out, struct conversion *conversion, struct buffer *buffer)
+{
+    out->conversion = conversion;
+    out->kernels = 0;
+    out->part = 0;
+    writer_piece(&out->writer, &conversion->writer, buffer);
+}
+
+static void piece_writer_end(struct piece_writer *out)
+{
+    writer_release(&out->writer);
+    map_release(&out->gpu_ops);
+}
+
+static void piece_writer_release(struct piece_writer *out)
+{
+    spool_scratch_release(&out->scratch);
+    map_release(&out->gpu_ops);
+    *out = (struct piece_writer){0};
+}
+
+/* The next events are of this part. */
+static void piece_writer_enter_part(struct piece_writer *out, uint32_t part)
+{
+    out->part = part;
+    if (out->gpu_ops.count > 0)
+        map_release(&out->gpu_ops);
+}
 
 /* Ranges are written from their index. */
 int write_nvtx(struct piece_writer *out, struct process *process, const struct event *event)
@@ -76,7 +107,7 @@ _Static_assert(PIECE_BYTES > 2 * MAPPED_AROUND, "a piece has some ranges");
 struct job {
     struct process *process;
     /* One of these: of the numbers FIRST to END; or of all there are, by the thread that puts them into the file. */
-    int (*emit)(struct piece_writer *out, struct process *process, size_t first, size_t end);
+    int (*write)(struct piece_writer *out, struct process *process, size_t first, size_t end);
     int (*write_events)(struct piece_writer *out, struct process *process);
     size_t first, end;
     size_t bytes;  /* of records that are read, about; 0 of what is not made apart */
@@ -119,9 +150,9 @@ static int plan(struct write_pass *write_pass, const struct job *job)
 }
 
 static int plan_alone(struct write_pass *write_pass, struct process *process,
-                      int (*emit)(struct piece_writer *out, struct process *process))
+                      int (*write)(struct piece_writer *out, struct process *process))
 {
-    return plan(write_pass, &(struct job){.process = process, .write_events = emit});
+    return plan(write_pass, &(struct job){.process = process, .write_events = write});
 }
 
 static size_t record_bytes(const struct process *process)
@@ -135,7 +166,7 @@ static size_t record_bytes(const struct process *process)
 
 /* COUNT things that records tell of, some PIECE_RANGES of them a piece, fewer where these lie far apart. */
 static int plan_ranges(struct write_pass *write_pass, struct process *process, size_t count,
-                       int (*emit)(struct piece_writer *, struct process *, size_t, size_t))
+                       int (*write)(struct piece_writer *, struct process *, size_t, size_t))
 {
     /* A range itself, and of the spool what is between it and the next, as far as that comes into memory. */
     size_t apart = count > 0 ? record_bytes(process) / count : 0;
@@ -145,7 +176,7 @@ static int plan_ranges(struct write_pass *write_pass, struct process *process, s
     for (size_t first = 0; first < count && result == 0; first += most) {
         size_t end = count - first < most ? count : first + most, bytes = (end - first) * each;
         result = plan(write_pass, &(struct job){.process = process,
-                                                .emit = emit,
+                                                .write = write,
                                                 .first = first,
                                                 .end = end,
                                                 .bytes = bytes,
@@ -156,7 +187,7 @@ static int plan_ranges(struct write_pass *write_pass, struct process *process, s
 
 /* The parts of a type, some PIECE_BYTES a piece, or what the format asks for. */
 static int plan_parts(struct write_pass *write_pass, struct process *process, uint16_t type,
-                      int (*emit)(struct piece_writer *, struct process *, size_t, size_t))
+                      int (*write)(struct piece_writer *, struct process *, size_t, size_t))
 {
     size_t bytes = 0, first = 0, count = process->file.parts.count;
     size_t piece = PIECE_BYTES * write_pass->scale;
@@ -166,10 +197,10 @@ static int plan_parts(struct write_pass *write_pass, struct process *process, ui
         bytes += part->type == type ? part->size : 0;
         if (bytes < piece && (i + 1 < count || bytes == 0))
             continue;
-        result =
-            plan(write_pass,
-                 &(struct job){
-                     .process = process, .emit = emit, .first = first, .end = i + 1, .bytes = bytes, .mapped = bytes});
+        result = plan(
+            write_pass,
+            &(struct job){
+                .process = process, .write = write, .first = first, .end = i + 1, .bytes = bytes, .mapped = bytes});
         first = i + 1;
         bytes = 0;
     }
@@ -210,7 +241,7 @@ static int plan_process(struct write_pass *write_pass, struct process *process)
 /* --- the pieces --- */
 
 /* DONE of all pieces are in the file. */
-static void tell_progress(const struct write_pass *write_pass, size_t done)
+static void publish_progress(const struct write_pass *write_pass, size_t done)
 {
     struct convert_progress *progress = write_pass->conversion->options->progress;
     if (!progress)
@@ -225,11 +256,11 @@ static int make_piece(void *context, size_t piece, unsigned slot, unsigned numbe
     const struct job *job = &write_pass->jobs.items[piece];
     struct worker *worker = &write_pass->workers[number];
     struct made *made = &write_pass->slots[slot];
-    if (!job->emit)
+    if (!job->write)
         return 0;
     output_block_clear(&made->block);
     piece_writer_begin(&worker->out, write_pass->conversion, &made->block.text);
-    int result = job->emit(&worker->out, job->process, job->first, job->end);
+    int result = job->write(&worker->out, job->process, job->first, job->end);
     made->events = worker->out.writer.events;
     made->kernels = worker->out.kernels;
     piece_writer_end(&worker->out);
@@ -260,9 +291,9 @@ static int take_piece(void *context, size_t piece, unsigned slot)
     struct write_pass *write_pass = context;
     const struct job *job = &write_pass->jobs.items[piece];
     const struct made *made = &write_pass->slots[slot];
-    tell_progress(write_pass, piece);
+    publish_progress(write_pass, piece);
     conversion_evict(write_pass->conversion, piece);
-    if (!job->emit)
+    if (!job->write)
         return write_alone(write_pass, job);
     write_pass->conversion->events += made->events;
     write_pass->conversion->kernels += made->kernels;

@@ -81,36 +81,16 @@ void agent_walk_at(struct agent_walk *walk, const void *record)
 
 /* --- decoders --- */
 
-static void decode_pointer_name(struct event *event, const void *record)
-{
-    const struct spool_pointer_name *name = record;
-    event->pointer_name.pointer = name->pointer;
-}
-
 static void decode_thread_name(struct event *event, const void *record)
 {
     const struct spool_thread_name *name = record;
     event->thread = name->thread;
-    event->thread_name.by_program = name->head.flags == SPOOL_THREAD_NAME_NVTX;
 }
 
 static void decode_capture(struct event *event, const void *record)
 {
     const struct spool_capture *capture = record;
     event->capture.on = capture->head.flags != 0;
-}
-
-static void decode_seen(struct event *event, const void *record)
-{
-    const struct spool_seen *seen = record;
-    event->seen = seen->head.flags;
-}
-
-static void decode_note(struct event *event, const void *record)
-{
-    const struct spool_note *note = record;
-    event->note.warning = note->head.flags != SPOOL_NOTE_VERBOSE;
-    event->note.printed = note->head.flags == SPOOL_NOTE_WARNED;
 }
 
 static void decode_context(struct event *event, const void *record)
@@ -152,11 +132,6 @@ static void decode_pool_level(struct event *event, const void *record)
 {
     const struct spool_pool_level *level = record;
     event->device = level->device;
-    event->pool.handle = level->pool;
-    event->pool.reserved = level->reserved;
-    event->pool.used = level->used;
-    event->pool.reserved_high = level->reserved_high;
-    event->pool.used_high = level->used_high;
 }
 
 static void decode_nvtx_domain(struct event *event, const void *record)
@@ -232,25 +207,6 @@ static void decode_phase(struct event *event, const void *record)
     const struct spool_phase *phase = record;
     event->thread = phase->thread;
     event->correlation = phase->correlation;
-    event->phase.number = phase->phase;
-    event->phase.trigger = phase->trigger;
-    event->phase.ending = phase->ending;
-    event->phase.result = phase->result;
-    event->phase.ended = phase->head.flags == SPOOL_PHASE_ENDED;
-}
-
-static void decode_plugin(struct event *event, const void *record)
-{
-    const struct spool_plugin *plugin = record;
-    event->plugin.number = plugin->plugin;
-}
-
-static void decode_plugin_time(struct event *event, const void *record)
-{
-    const struct spool_plugin_time *time = record;
-    event->plugin.number = time->plugin;
-    event->plugin.calls = time->calls;
-    event->plugin.ns = time->ns;
 }
 
 static void decode_plugin_window(struct event *event, const void *record)
@@ -263,25 +219,8 @@ static void decode_plugin_event(struct event *event, const void *record)
 {
     const struct spool_plugin_event *made = record;
     event->thread = made->thread;
-    event->plugin_event.what = made->head.flags;
-    event->plugin_event.plugin = made->plugin;
-    event->plugin_event.value = made->value;
-    event->plugin_event.name_length = made->name_length < made->length ? made->name_length : made->length;
-    if (event->plugin_event.what == SPOOL_PLUGIN_SLICE)
+    if (made->head.flags == SPOOL_PLUGIN_SLICE)
         event->end = made->end;
-}
-
-static void decode_plugin_line(struct event *event, const void *record)
-{
-    const struct spool_plugin_line *line = record;
-    event->plugin_line.plugin = line->plugin;
-    event->plugin_line.stack = line->stack;
-}
-
-static void decode_stack(struct event *event, const void *record)
-{
-    const struct spool_stack *stack = record;
-    event->stack.number = stack->stack;
 }
 
 static void decode_device_range(struct event *event, const void *record)
@@ -296,10 +235,6 @@ static void decode_death(struct event *event, const void *record)
 {
     const struct spool_death *death = record;
     event->thread = death->thread;
-    event->death.address = death->address;
-    event->death.signal = death->signal;
-    event->death.code = death->code;
-    event->death.sender = death->sender;
 }
 
 /* The writer may be at it: only one that says so is told. */
@@ -312,9 +247,6 @@ static void decode_open_call(struct event *event, const void *record)
     }
     event->thread = call->thread;
     event->correlation = call->correlation;
-    event->open_call.object = call->object;
-    event->open_call.what = call->what;
-    event->open_call.cbid = call->cbid;
 }
 
 static void decode_launch_name(struct event *event, const void *record)

@@ -9,11 +9,6 @@
 #define HEADER_PACKED_MAX LZ4_COMPRESSBOUND(sizeof(struct spool_header))
 static_assert(sizeof(struct spool_ended) + HEADER_PACKED_MAX + SPOOL_ALIGN <= ENDED_HEAD_MAX, "there is room for it");
 
-static uint64_t aligned(uint64_t bytes)
-{
-    return (bytes + SPOOL_ALIGN - 1) & ~(uint64_t)(SPOOL_ALIGN - 1);
-}
-
 size_t ended_head_pack(uint8_t head[ENDED_HEAD_MAX], const char *name, const struct spool_header *header,
                        uint64_t chunks)
 {
@@ -26,7 +21,7 @@ size_t ended_head_pack(uint8_t head[ENDED_HEAD_MAX], const char *name, const str
                                       (int)HEADER_PACKED_MAX);
     ended.header = (uint32_t)packed;
     memcpy(head, &ended, sizeof(ended));
-    return packed > 0 ? (size_t)aligned(sizeof(ended) + (uint64_t)packed) : 0;
+    return packed > 0 ? (size_t)spool_aligned(sizeof(ended) + (uint64_t)packed) : 0;
 }
 
 static bool read_at(int fd, void *bytes, size_t size, uint64_t offset)
@@ -39,7 +34,7 @@ int ended_entry_read(struct ended_entry *entry, int fd, uint64_t offset, uint64_
     struct spool_ended *head = &entry->head;
     if (offset > size || size - offset < sizeof(*head) || !read_at(fd, head, sizeof(*head), offset))
         return -1;
-    uint64_t left = size - offset - sizeof(*head), header = aligned(head->header);
+    uint64_t left = size - offset - sizeof(*head), header = spool_aligned(head->header);
     if (head->magic != SPOOL_ENDED_MAGIC || head->header > HEADER_PACKED_MAX || header > left ||
         head->chunks % SPOOL_ALIGN != 0 || head->chunks > left - header)
         return -1;

@@ -190,19 +190,8 @@ struct event {
         } jit; /* `thread` 0: not told */
         struct device device_info;
         struct {
-            uint64_t pointer;
-        } pointer_name;
-        struct {
-            bool by_program; /* named through NVTX, which counts more than the kernel's own name */
-        } thread_name;
-        struct {
             bool on;
         } capture;
-        uint16_t seen; /* SPOOL_SEEN_RANGE … of EVENT_SEEN */
-        struct {
-            bool warning;
-            bool printed; /* by the process: the user has read it */
-        } note;
         struct {
             bool destroyed;
             uint64_t handle;
@@ -213,11 +202,6 @@ struct event {
             uint16_t operation, kind; /* enum spool_memory_operation, spool_memory_kind */
             uint32_t stack;           /* that asked for it; 0: not kept */
         } memory;
-        struct {
-            uint64_t handle;         /* CUmemoryPool */
-            uint64_t reserved, used; /* bytes */
-            uint64_t reserved_high, used_high;
-        } pool;
         struct {
             uint32_t domain, number; /* of EVENT_NVTX_DOMAIN, _STRING, _CATEGORY */
         } nvtx_text;
@@ -238,41 +222,8 @@ struct event {
         } nvtx;
         struct {
             uint64_t number;
-            uint32_t trigger; /* enum spool_trigger */
-            uint32_t ending;
-            int32_t result;
-            bool ended; /* else it began */
-        } phase;        /* its text: the function */
-        struct {
-            uint32_t number;
-            uint64_t calls, ns; /* of EVENT_PLUGIN_TIME */
-        } plugin;
-        struct {
-            uint32_t plugin;
-            uint16_t what; /* SPOOL_PLUGIN_SLICE … */
-            uint32_t name_length;
-            double value;
-        } plugin_event; /* its text: the name, then the detail */
-        struct {
-            uint32_t plugin, stack;
-        } plugin_line;
-        struct {
-            uint64_t number;
             bool ended; /* else it began */
         } device_range; /* of a start, its text: the message */
-        struct {
-            uint32_t number;
-        } stack; /* its text: addresses */
-        struct {
-            uint64_t address;     /* of a fault */
-            int32_t signal, code; /* si_code */
-            uint32_t sender;      /* pid; 0: none */
-        } death;
-        struct {
-            uint64_t object; /* waited for, as spool_open_call tells */
-            uint32_t what;   /* enum spool_call_object */
-            uint32_t cbid;   /* of the driver */
-        } open_call;
         struct {
             uint64_t node, original; /* CUPTI's numbers */
             uint64_t function;       /* the handle */

@@ -259,16 +259,11 @@ bool columns_join(const uint8_t *in, size_t in_size, uint8_t *data, size_t size)
     return true;
 }
 
-static size_t aligned(size_t bytes)
-{
-    return (bytes + SPOOL_ALIGN - 1) & ~(size_t)(SPOOL_ALIGN - 1);
-}
-
 int packer_init(struct packer *packer)
 {
-    packer->columned = aligned_alloc(SPOOL_ALIGN, aligned(COLUMNED_BYTES_MAX));
+    packer->columned = aligned_alloc(SPOOL_ALIGN, spool_aligned(COLUMNED_BYTES_MAX));
     packer->entry = aligned_alloc(SPOOL_ALIGN, sizeof(struct spool_packed) +
-                                                   aligned((size_t)LZ4_COMPRESSBOUND((int)COLUMNED_BYTES_MAX)));
+                                                   spool_aligned((size_t)LZ4_COMPRESSBOUND((int)COLUMNED_BYTES_MAX)));
     return packer->columned && packer->entry ? 0 : -1;
 }
 
@@ -306,8 +301,8 @@ const uint8_t *packer_pack(struct packer *packer, const struct spool_chunk *chun
         .done_monotonic = chunk->done_monotonic,
         .thread = chunk->thread,
     };
-    *size = sizeof(*head) + aligned((size_t)packed);
-    memset(body + packed, 0, aligned((size_t)packed) - (size_t)packed);
+    *size = sizeof(*head) + spool_aligned((size_t)packed);
+    memset(body + packed, 0, spool_aligned((size_t)packed) - (size_t)packed);
     return packer->entry;
 }
 

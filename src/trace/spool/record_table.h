@@ -3,8 +3,10 @@
  * columns they need: trace/spool/cupti.c and agent_records.c the event and its decoder, trace/build/event_passes.c what
  * the passes do with the event. no_index, no_resolve, no_write: the pass does nothing.
  *
- * An event without a decoder (NULL) has nothing but what every record has. CUPTI's kinds, their sizes and when they are
- * on are rows of common/cupti_kinds.h, the agent's types and their structs rows of common/spool_records.h.
+ * An event without a decoder (NULL) has what every record has. What is the record's own the passes read from
+ * event->record, a struct of common/spool_records.h, unless several kinds of records become the event. CUPTI's kinds,
+ * their sizes and when they are on are rows of common/cupti_kinds.h, the agent's types and their structs rows of
+ * common/spool_records.h.
  */
 #ifndef GPUTRACE_TRACE_SPOOL_RECORD_TABLE_H
 #define GPUTRACE_TRACE_SPOOL_RECORD_TABLE_H
@@ -45,11 +47,11 @@
  * X(record, event, decode, index, resolve, write), ALSO(record, event, decode): the same of SPOOL_RECORD_<record>.
  */
 #define AGENT_RECORDS(X, ALSO)                                                                                         \
-    X(POINTER_NAME, POINTER_NAME, decode_pointer_name, index_pointer_name, no_resolve, no_write)                       \
+    X(POINTER_NAME, POINTER_NAME, NULL, index_pointer_name, no_resolve, no_write)                                      \
     X(THREAD_NAME, THREAD_NAME, decode_thread_name, index_thread_name, no_resolve, no_write)                           \
     X(CAPTURE, CAPTURE, decode_capture, index_capture, no_resolve, write_capture)                                      \
-    X(NOTE, NOTE, decode_note, no_index, no_resolve, no_write)                                                         \
-    X(SEEN, SEEN, decode_seen, index_seen, no_resolve, no_write)                                                       \
+    X(NOTE, NOTE, NULL, no_index, no_resolve, no_write)                                                                \
+    X(SEEN, SEEN, NULL, index_seen, no_resolve, no_write)                                                              \
     X(CONTEXT, CONTEXT, decode_context, index_context, no_resolve, no_write)                                           \
     X(STREAM, STREAM, decode_stream, index_stream, no_resolve, no_write)                                               \
     X(MEMORY, MEMORY, decode_memory, index_memory, no_resolve, no_write)                                               \
@@ -74,13 +76,13 @@
     ALSO(NVTX_SAMPLE, NVTX_EXTENSION, NULL)                                                                            \
     ALSO(NVTX_MEMORY, NVTX_EXTENSION, NULL)                                                                            \
     X(PHASE, PHASE, decode_phase, index_phase, no_resolve, no_write)                                                   \
-    X(PLUGIN, PLUGIN, decode_plugin, index_plugin, no_resolve, no_write)                                               \
-    X(PLUGIN_TIME, PLUGIN_TIME, decode_plugin_time, index_plugin_time, no_resolve, no_write)                           \
+    X(PLUGIN, PLUGIN, NULL, index_plugin, no_resolve, no_write)                                                        \
+    X(PLUGIN_TIME, PLUGIN_TIME, NULL, index_plugin_time, no_resolve, no_write)                                         \
     X(PLUGIN_WINDOW, PLUGIN_WINDOW, decode_plugin_window, no_index, no_resolve,                                        \
       no_write) /* index_capture_intervals() */                                                                        \
     X(PLUGIN_EVENT, PLUGIN_EVENT, decode_plugin_event, index_plugin_event, no_resolve, write_plugin_event)             \
-    X(PLUGIN_LINE, PLUGIN_LINE, decode_plugin_line, index_plugin_line, no_resolve, no_write)                           \
-    X(STACK, STACK, decode_stack, index_stack, no_resolve, no_write)                                                   \
+    X(PLUGIN_LINE, PLUGIN_LINE, NULL, index_plugin_line, no_resolve, no_write)                                         \
+    X(STACK, STACK, NULL, index_stack, no_resolve, no_write)                                                           \
     X(MAPPING, MAPPING, NULL, index_mapping, no_resolve, no_write)                                                     \
     X(DEVICE_RANGE, DEVICE_RANGE, decode_device_range, no_index, no_resolve, no_write) /* index_capture_intervals() */ \
     X(DEATH, DEATH, decode_death, index_crash_record, no_resolve, no_write)                                            \

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "common/log.h"
 #include "trace/spool/ended_file.h"
 #include "trace/spool/packing.h"
@@ -197,7 +198,7 @@ static int add_packed_parts(struct spool_file *file, int fd, const char *path, u
             return 0;
         if (add_packed_part(file, &packed, data) != 0)
             return -1;
-        uint64_t whole = ((uint64_t)packed.packed + SPOOL_ALIGN - 1) & ~(uint64_t)(SPOOL_ALIGN - 1);
+        uint64_t whole = spool_aligned(packed.packed);
         if (whole > end - data)
             return 0;
         at = data + whole;
@@ -229,8 +230,7 @@ static int add_packed_file(struct spool_file *file, const char *spool)
 static int by_sequence(const void *a, const void *b)
 {
     const struct spool_part *left = a, *right = b;
-    if (left->sequence != right->sequence)
-        return left->sequence < right->sequence ? -1 : 1;
+    COMPARE_BY(sequence);
     if (left->drained != right->drained)
         return left->drained ? -1 : 1;
     return left->offset < right->offset ? -1 : left->offset > right->offset; /* damaged: keep the file's order */

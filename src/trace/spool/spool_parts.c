@@ -97,11 +97,6 @@ static size_t block_of(size_t size)
     return block;
 }
 
-static size_t aligned(size_t size)
-{
-    return (size + SPOOL_ALIGN - 1) & ~(size_t)(SPOOL_ALIGN - 1);
-}
-
 /* The bytes of whole records, and the head of one that is none, where the walk over them ends. */
 static size_t sound_bytes(const uint8_t *data, size_t size)
 {
@@ -120,7 +115,7 @@ static uint8_t *take_block(struct copying *copying, size_t size)
     if (!copying->few)
         return spill_block(&copying->file->unpacked, block_of(size));
     uint8_t *block = copying->file->copied + copying->used;
-    copying->used += aligned(size);
+    copying->used += spool_aligned(size);
     return block;
 }
 
@@ -151,7 +146,7 @@ static size_t own_bytes(const struct spool_file *file)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < file->parts.count; i++)
-        bytes += file->parts.items[i].type == SPOOL_RECORDS ? aligned(file->parts.items[i].size) : 0;
+        bytes += file->parts.items[i].type == SPOOL_RECORDS ? spool_aligned(file->parts.items[i].size) : 0;
     return bytes;
 }
 

@@ -54,9 +54,9 @@ UNIT_TEST(a_process_that_began_after_the_step_is_on_the_axis_of_the_first)
 {
     struct clock_axis axis = {0};
     assert_int_equal(clock_axis_start(&axis, 140 * S, OFFSET + 3600 * S), 0);
-    assert_false(axis.bent);
+    assert_false(axis.stepped);
     clock_axis_refer(&axis, OFFSET);
-    assert_true(axis.bent);
+    assert_true(axis.stepped);
     assert_int_equal(place(&axis, OFFSET + 3600 * S + 150 * S, ANY), 150 * S);
     clock_axis_release(&axis);
 }
@@ -66,7 +66,7 @@ UNIT_TEST(clocks_that_nobody_set_leave_every_time_as_it_is)
     struct clock_axis axis = {0};
     assert_int_equal(clock_axis_start(&axis, 140 * S, OFFSET + 500), 0);
     clock_axis_refer(&axis, OFFSET);
-    assert_false(axis.bent);
+    assert_false(axis.stepped);
     clock_axis_release(&axis);
 }
 

@@ -27,9 +27,9 @@ static void came(uint32_t correlation, uint32_t stream, uint64_t time)
 
 static void all_came(struct device_ranges *ranges)
 {
-    assert_int_equal(device_ranges_list(ranges), 0);
+    assert_int_equal(stream_markers_list(&ranges->markers), 0);
     for (size_t i = 0; i < time_count; i++)
-        device_ranges_time(ranges, &times[i]);
+        stream_markers_mark(&ranges->markers, &times[i]);
     time_count = 0;
 }
 
@@ -74,7 +74,7 @@ static void test_ranges_come_in_the_order_in_which_they_are_written(void **state
 static void work(struct device_ranges *ranges, uint32_t stream, uint64_t start, uint64_t end)
 {
     struct event event = {.type = EVENT_KERNEL, .context = 1, .stream = stream, .start = start, .end = end};
-    device_ranges_work(ranges, &event);
+    stream_markers_see(&ranges->markers, &event);
 }
 
 /* The inner one has the lower number: another thread may have begun before this one. */
@@ -86,11 +86,11 @@ static void test_ranges_that_come_to_start_and_end_at_one_time_stay_in_their_ord
     put(&ranges, 2, 7, 21300, 36000);
     put(&ranges, 3, 7, 37300, 90000);
     all_came(&ranges);
-    assert_int_equal(device_ranges_order(&ranges), 0);
+    assert_int_equal(stream_markers_order(&ranges.markers), 0);
     work(&ranges, 7, 10000, 20000);
     work(&ranges, 7, 24000, 33400);
     work(&ranges, 7, 40000, 88000);
-    device_ranges_settle(&ranges, true);
+    stream_markers_settle(&ranges.markers, true);
     assert_int_equal(device_ranges_close(&ranges, &always, 100000), 0);
     static const struct {
         uint64_t number, start, end;

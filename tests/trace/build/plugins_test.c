@@ -7,6 +7,7 @@
 
 #include "tests/trace/build/make_plugin.h"
 #include "tests/trace/build/trace_reading.h"
+#include "trace/build/capture_intervals.h"
 #include "trace/build/plugins.h"
 
 enum { PID = 500, THREAD = 501, OTHER = 502, PLUGIN = 2 };
@@ -128,61 +129,61 @@ UNIT_TEST(test_a_plugin_whose_name_was_lost_has_its_number)
 
 UNIT_TEST(test_no_windows_hold_nothing)
 {
-    struct plugin_intervals capture_intervals = {0};
-    plugin_intervals_close(&capture_intervals);
-    assert_false(plugin_intervals_any(&capture_intervals));
-    assert_false(plugin_intervals_hold(&capture_intervals, 1, 10, 20));
-    plugin_intervals_release(&capture_intervals);
+    struct plugin_intervals intervals = {0};
+    plugin_intervals_close(&intervals);
+    assert_false(plugin_intervals_any(&intervals));
+    assert_false(plugin_intervals_hold(&intervals, 1, 10, 20));
+    plugin_intervals_release(&intervals);
 }
 
 UNIT_TEST(test_times_within_a_window_of_the_thread_are_held)
 {
-    struct plugin_intervals capture_intervals = {0};
+    struct plugin_intervals intervals = {0};
     /* In no order, and of two threads in turn. */
-    assert_int_equal(plugin_intervals_add(&capture_intervals, 1, 300, 400), 0);
-    assert_int_equal(plugin_intervals_add(&capture_intervals, 2, 150, 160), 0);
-    assert_int_equal(plugin_intervals_add(&capture_intervals, 1, 100, 200), 0);
-    plugin_intervals_close(&capture_intervals);
-    assert_true(plugin_intervals_any(&capture_intervals));
-    assert_true(plugin_intervals_hold(&capture_intervals, 1, 100, 200));
-    assert_true(plugin_intervals_hold(&capture_intervals, 1, 350, 350));
-    assert_false(plugin_intervals_hold(&capture_intervals, 1, 99, 150));
-    assert_false(plugin_intervals_hold(&capture_intervals, 1, 150, 201));
-    assert_false(plugin_intervals_hold(&capture_intervals, 1, 150, 350));
-    assert_false(plugin_intervals_hold(&capture_intervals, 1, 250, 260));
-    assert_false(plugin_intervals_hold(&capture_intervals, 1, 401, 402));
-    assert_false(plugin_intervals_hold(&capture_intervals, 2, 100, 155));
-    assert_true(plugin_intervals_hold(&capture_intervals, 2, 150, 155));
-    assert_false(plugin_intervals_hold(&capture_intervals, 3, 150, 155));
-    plugin_intervals_release(&capture_intervals);
+    assert_int_equal(plugin_intervals_add(&intervals, 1, 300, 400), 0);
+    assert_int_equal(plugin_intervals_add(&intervals, 2, 150, 160), 0);
+    assert_int_equal(plugin_intervals_add(&intervals, 1, 100, 200), 0);
+    plugin_intervals_close(&intervals);
+    assert_true(plugin_intervals_any(&intervals));
+    assert_true(plugin_intervals_hold(&intervals, 1, 100, 200));
+    assert_true(plugin_intervals_hold(&intervals, 1, 350, 350));
+    assert_false(plugin_intervals_hold(&intervals, 1, 99, 150));
+    assert_false(plugin_intervals_hold(&intervals, 1, 150, 201));
+    assert_false(plugin_intervals_hold(&intervals, 1, 150, 350));
+    assert_false(plugin_intervals_hold(&intervals, 1, 250, 260));
+    assert_false(plugin_intervals_hold(&intervals, 1, 401, 402));
+    assert_false(plugin_intervals_hold(&intervals, 2, 100, 155));
+    assert_true(plugin_intervals_hold(&intervals, 2, 150, 155));
+    assert_false(plugin_intervals_hold(&intervals, 3, 150, 155));
+    plugin_intervals_release(&intervals);
 }
 
 UNIT_TEST(test_windows_within_and_across_one_another_are_one)
 {
-    struct plugin_intervals capture_intervals = {0};
+    struct plugin_intervals intervals = {0};
     static const uint64_t spans[][2] = {{100, 500}, {200, 300}, {450, 600}, {600, 700}, {800, 900}};
     for (size_t i = 0; i < sizeof(spans) / sizeof(*spans); i++)
-        assert_int_equal(plugin_intervals_add(&capture_intervals, 1, spans[i][0], spans[i][1]), 0);
-    plugin_intervals_close(&capture_intervals);
-    assert_true(plugin_intervals_hold(&capture_intervals, 1, 350, 400)); /* the latest that began is over by then */
-    assert_true(plugin_intervals_hold(&capture_intervals, 1, 150, 700));
-    assert_false(plugin_intervals_hold(&capture_intervals, 1, 650, 850));
-    plugin_intervals_release(&capture_intervals);
+        assert_int_equal(plugin_intervals_add(&intervals, 1, spans[i][0], spans[i][1]), 0);
+    plugin_intervals_close(&intervals);
+    assert_true(plugin_intervals_hold(&intervals, 1, 350, 400)); /* the latest that began is over by then */
+    assert_true(plugin_intervals_hold(&intervals, 1, 150, 700));
+    assert_false(plugin_intervals_hold(&intervals, 1, 650, 850));
+    plugin_intervals_release(&intervals);
 }
 
 UNIT_TEST(test_every_one_of_many_is_found)
 {
-    struct plugin_intervals capture_intervals = {0};
+    struct plugin_intervals intervals = {0};
     for (uint64_t i = 0; i < 1000; i++)
-        assert_int_equal(plugin_intervals_add(&capture_intervals, (uint32_t)(i % 7), i * 100, i * 100 + 50), 0);
-    plugin_intervals_close(&capture_intervals);
+        assert_int_equal(plugin_intervals_add(&intervals, (uint32_t)(i % 7), i * 100, i * 100 + 50), 0);
+    plugin_intervals_close(&intervals);
     for (uint64_t i = 0; i < 1000; i++) {
         uint32_t thread = (uint32_t)(i % 7);
-        assert_true(plugin_intervals_hold(&capture_intervals, thread, i * 100, i * 100 + 50));
-        assert_false(plugin_intervals_hold(&capture_intervals, thread, i * 100 + 40, i * 100 + 51));
-        assert_false(plugin_intervals_hold(&capture_intervals, (thread + 1) % 7, i * 100, i * 100 + 50));
+        assert_true(plugin_intervals_hold(&intervals, thread, i * 100, i * 100 + 50));
+        assert_false(plugin_intervals_hold(&intervals, thread, i * 100 + 40, i * 100 + 51));
+        assert_false(plugin_intervals_hold(&intervals, (thread + 1) % 7, i * 100, i * 100 + 50));
     }
-    plugin_intervals_release(&capture_intervals);
+    plugin_intervals_release(&intervals);
 }
 
 UNIT_MAIN(NULL, NULL)

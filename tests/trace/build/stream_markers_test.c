@@ -6,58 +6,58 @@
 
 enum { STREAM = 7, MANY = 64 };
 
-/* Something of a stream: a moment, which must come to be at TIME, or work. */
+/* Something of a stream: a marker, which must come to be at TIME, or work. */
 struct step {
-    uint64_t called, marked; /* of a moment */
+    uint64_t called, marked; /* of a marker */
     uint64_t time;
     uint64_t start, end; /* of work */
 };
 
-static uint64_t placed[MANY]; /* where the moments have come to be */
+static uint64_t placed[MANY]; /* where the markers have come to be */
 
-static void see(struct stream_markers *moments, uint32_t stream, uint64_t start, uint64_t end)
+static void see(struct stream_markers *markers, uint32_t stream, uint64_t start, uint64_t end)
 {
     struct event work = {.type = EVENT_KERNEL, .context = 1, .stream = stream, .start = start, .end = end};
-    stream_markers_see(moments, &work);
+    stream_markers_see(markers, &work);
 }
 
-static void add(struct stream_markers *moments, size_t i, const struct step *step)
+static void add(struct stream_markers *markers, size_t i, const struct step *step)
 {
-    struct stream_marker moment = {.range = i, .correlation = (uint32_t)i + 1, .called = step->called};
-    assert_int_equal(stream_markers_add(moments, &moment), 0);
+    struct stream_marker marker = {.range = i, .correlation = (uint32_t)i + 1, .called = step->called};
+    assert_int_equal(stream_markers_add(markers, &marker), 0);
 }
 
-static void mark(struct stream_markers *moments, size_t i, uint64_t time)
+static void mark(struct stream_markers *markers, size_t i, uint64_t time)
 {
     struct event event = {
         .type = EVENT_CUDA_EVENT, .start = time, .correlation = (uint32_t)i + 1, .context = 1, .stream = STREAM};
-    stream_markers_mark(moments, &event);
+    stream_markers_mark(markers, &event);
 }
 
 /* All are told backwards: no order is needed. */
-static void settle_in(struct stream_markers *moments, const struct step *steps, size_t count, bool all_work)
+static void settle_in(struct stream_markers *markers, const struct step *steps, size_t count, bool all_work)
 {
     for (size_t i = count; i-- > 0;)
         if (steps[i].marked)
-            add(moments, i, &steps[i]);
-    assert_int_equal(stream_markers_list(moments), 0);
+            add(markers, i, &steps[i]);
+    assert_int_equal(stream_markers_list(markers), 0);
     for (size_t i = count; i-- > 0;)
         if (steps[i].marked)
-            mark(moments, i, steps[i].marked);
-    assert_int_equal(stream_markers_order(moments), 0);
+            mark(markers, i, steps[i].marked);
+    assert_int_equal(stream_markers_order(markers), 0);
     for (size_t i = count; i-- > 0;)
         if (steps[i].end)
-            see(moments, STREAM, steps[i].start, steps[i].end);
-    stream_markers_settle(moments, all_work);
-    for (size_t i = 0; i < moments->marked; i++)
-        placed[moments->items.items[i].range] = moments->items.items[i].time;
+            see(markers, STREAM, steps[i].start, steps[i].end);
+    stream_markers_settle(markers, all_work);
+    for (size_t i = 0; i < markers->marked; i++)
+        placed[markers->items.items[i].range] = markers->items.items[i].time;
 }
 
 static void settle(const struct step *steps, size_t count, bool all_work)
 {
-    struct stream_markers moments = {0};
-    settle_in(&moments, steps, count, all_work);
-    stream_markers_release(&moments);
+    struct stream_markers markers = {0};
+    settle_in(&markers, steps, count, all_work);
+    stream_markers_release(&markers);
 }
 
 static void assert_times(const struct step *steps, size_t count, bool all_work)
@@ -168,71 +168,71 @@ UNIT_TEST(test_a_moment_within_work_stays_there)
 UNIT_TEST(test_work_of_another_stream_moves_nothing)
 {
     static const struct step step = {.called = 1, .marked = 61000};
-    struct stream_markers moments = {0};
-    add(&moments, 0, &step);
-    assert_int_equal(stream_markers_list(&moments), 0);
-    mark(&moments, 0, step.marked);
-    assert_int_equal(stream_markers_order(&moments), 0);
-    see(&moments, STREAM - 1, 50000, 60000);
-    see(&moments, STREAM + 1, 50000, 60000);
+    struct stream_markers markers = {0};
+    add(&markers, 0, &step);
+    assert_int_equal(stream_markers_list(&markers), 0);
+    mark(&markers, 0, step.marked);
+    assert_int_equal(stream_markers_order(&markers), 0);
+    see(&markers, STREAM - 1, 50000, 60000);
+    see(&markers, STREAM + 1, 50000, 60000);
     struct event work = {.type = EVENT_KERNEL, .context = 2, .stream = STREAM, .start = 50000, .end = 60000};
-    stream_markers_see(&moments, &work);
+    stream_markers_see(&markers, &work);
     work.context = 1, work.device = 1;
-    stream_markers_see(&moments, &work);
-    stream_markers_settle(&moments, true);
-    assert_int_equal(moments.items.items[0].time, 61000);
-    stream_markers_release(&moments);
+    stream_markers_see(&markers, &work);
+    stream_markers_settle(&markers, true);
+    assert_int_equal(markers.items.items[0].time, 61000);
+    stream_markers_release(&markers);
 }
 
 UNIT_TEST(test_what_was_not_marked_moves_nothing_and_has_no_time)
 {
     static const struct step lost = {.called = 3}, kept = {.called = 4};
-    struct stream_markers moments = {0};
-    mark(&moments, 0, 60000); /* there is none yet */
-    add(&moments, 0, &lost);
-    add(&moments, 1, &kept);
-    assert_int_equal(stream_markers_list(&moments), 0);
-    mark(&moments, 1, 61000);
-    mark(&moments, 2, 62000);                                          /* of none */
+    struct stream_markers markers = {0};
+    mark(&markers, 0, 60000); /* there is none yet */
+    add(&markers, 0, &lost);
+    add(&markers, 1, &kept);
+    assert_int_equal(stream_markers_list(&markers), 0);
+    mark(&markers, 1, 61000);
+    mark(&markers, 2, 62000);                                          /* of none */
     struct event program = {.type = EVENT_CUDA_EVENT, .start = 60000}; /* without a correlation */
-    stream_markers_mark(&moments, &program);
-    assert_int_equal(stream_markers_order(&moments), 0);
-    assert_int_equal(moments.marked, 1);
-    see(&moments, STREAM, 50000, 60000);
-    stream_markers_settle(&moments, true);
-    assert_int_equal(moments.items.items[0].range, 1);
-    assert_int_equal(moments.items.items[0].time, 60000);
-    assert_int_equal(moments.items.items[1].time, 0);
-    assert_int_equal(moments.first, 60000);
-    assert_int_equal(moments.last, 60000);
-    stream_markers_release(&moments);
+    stream_markers_mark(&markers, &program);
+    assert_int_equal(stream_markers_order(&markers), 0);
+    assert_int_equal(markers.marked, 1);
+    see(&markers, STREAM, 50000, 60000);
+    stream_markers_settle(&markers, true);
+    assert_int_equal(markers.items.items[0].range, 1);
+    assert_int_equal(markers.items.items[0].time, 60000);
+    assert_int_equal(markers.items.items[1].time, 0);
+    assert_int_equal(markers.first, 60000);
+    assert_int_equal(markers.last, 60000);
+    stream_markers_release(&markers);
 }
 
 /* So many that they lie in a file, sorted in several blocks. */
 UNIT_TEST(test_more_than_memory_shall_hold_come_out_the_same)
 {
     enum { COUNT = 300000 };
-    struct stream_markers moments = {.items.memory.directory = "/tmp"};
+    struct stream_markers markers = {.items.memory.directory = "/tmp"};
     for (size_t i = COUNT; i-- > 0;)
-        add(&moments, i, &(struct step){.called = 1});
-    assert_int_equal(stream_markers_list(&moments), 0);
+        add(&markers, i, &(struct step){.called = 1});
+    assert_int_equal(stream_markers_list(&markers), 0);
     for (size_t i = 0; i < COUNT; i++) {
         size_t number = i * 7919 % COUNT; /* all over */
-        mark(&moments, number, 100000 + 20000 * (uint64_t)number);
+        mark(&markers, number, 100000 + 20000 * (uint64_t)number);
     }
-    assert_int_equal(stream_markers_order(&moments), 0);
-    assert_int_equal(moments.marked, COUNT);
+    assert_int_equal(stream_markers_order(&markers), 0);
+    assert_int_equal(markers.marked, COUNT);
     for (size_t i = 0; i < COUNT; i++) {
         uint64_t done = 99000 + 20000 * (uint64_t)(i * 7919 % COUNT);
-        see(&moments, STREAM, done - 5000, done);
+        see(&markers, STREAM, done - 5000, done);
     }
-    stream_markers_settle(&moments, true);
+    stream_markers_settle(&markers, true);
     for (size_t i = 0; i < COUNT; i++) {
-        assert_int_equal(moments.items.items[i].range, i);
-        assert_int_equal(moments.items.items[i].time, 99000 + 20000 * (uint64_t)i);
+        assert_int_equal(markers.items.items[i].range, i);
+        assert_int_equal(markers.items.items[i].time, 99000 + 20000 * (uint64_t)i);
     }
-    assert_true(moments.items.memory.file > 0);
-    stream_markers_release(&moments);
+    assert_true(markers.items.memory.file > 0);
+    stream_markers_release(&markers);
 }
 
 static size_t ended_before(const struct step *steps, uint64_t time)
