@@ -1,7 +1,6 @@
-#include "analysis/autograd.h"
+#include "analysis/ranges.h"
 
 #include "analysis/order.h"
-#include "analysis/ranges.h"
 
 /* An operator of the forward pass, or one that it caused. Both have one key. */
 struct end {

@@ -24,12 +24,6 @@ struct cover_question {
     uint32_t thread, other;
 };
 
-/* Returns the times at which OPERATIONS start and end, each once, in order, for the caller to free(), and their
- * number in COUNT; NULL: no memory. */
-int64_t *cover_moments(const struct cover_operation *operations, size_t operation_count, size_t *count);
-/* The place of TIME, which is among them. */
-size_t cover_moment(const int64_t *moments, size_t count, int64_t time);
-
 /* OPERATIONS come by their calls, QUESTIONS by `last`. Returns 0, or -1: no memory. */
 int cover_answer(const struct cover_operation *operations, size_t count, struct cover_question *questions,
                  size_t question_count);

@@ -114,32 +114,19 @@ static void snapshot_warn(const char *path, int64_t asked, int64_t span)
 struct report {
     const struct report_options *options;
     struct trace trace;
-    struct heap heap; /* the trace's, where it is wanted */
     struct sections sections;
 };
-
-/* Whether a wanted section looks at the heap. */
-static bool wants_heap(const struct report_options *options)
-{
-    bool wanted = false;
-    for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++)
-        wanted |= sections_wanted(options, i) && sections_of(options, i)->heap;
-    return wanted;
-}
 
 static int report_init(struct report *report, const struct report_options *options)
 {
     *report = (struct report){.options = options};
     trace_init(&report->trace, options);
-    heap_init(&report->heap, &report->trace.strings);
-    report->trace.heap = wants_heap(options) ? &report->heap : NULL;
     return sections_init(&report->sections, &report->trace);
 }
 
 static void report_release(struct report *report)
 {
     sections_release(&report->sections);
-    heap_release(&report->heap);
     trace_release(&report->trace);
 }
 
@@ -246,7 +233,7 @@ static int report_file(const struct report_options *options, const char *path, s
     struct report report;
     int status = report_init(&report, options);
     if (status == 0 && report.trace.heap && options->has_snapshot)
-        status = snapshot_find(&report.heap.asked_at, options, path);
+        status = snapshot_find(&report.trace.heap->asked_at, options, path);
     struct event_sink buffer = {.context = &report,
                                 .workers = options->workers,
                                 .place = place_event,

@@ -218,6 +218,7 @@ static int add_section(struct sections *sections, unsigned number)
     struct trace *trace = sections->trace;
     struct sections_one *one = &sections->all[number];
     const struct section *section = sections_of(trace->options, number);
+    trace->heap = section->heap ? &sections->heap : trace->heap;
     trace->ranges.wanted |= section->ranges;
     trace->launched_ops.wanted |= section->launched_ops;
     trace->gpu_ops.wanted |= section->gpu_op || section->launched_ops;
@@ -238,6 +239,7 @@ static int add_section(struct sections *sections, unsigned number)
 int sections_init(struct sections *sections, struct trace *trace)
 {
     *sections = (struct sections){.trace = trace};
+    heap_init(&sections->heap, &trace->strings);
     dispatcher_init(&sections->dispatcher, trace->options->workers);
     dispatcher_add(&sections->dispatcher,
                    &(struct dispatcher_consumer){
@@ -255,6 +257,7 @@ int sections_init(struct sections *sections, struct trace *trace)
 void sections_release(struct sections *sections)
 {
     dispatcher_release(&sections->dispatcher);
+    heap_release(&sections->heap);
     for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++) {
         struct sections_one *one = &sections->all[i];
         if (one->state && one->section->release)

@@ -15,6 +15,7 @@
 #include "trace/trace_event.h"
 #include "analysis/dispatcher.h"
 #include "analysis/groups.h"
+#include "analysis/heap.h"
 #include "analysis/options.h"
 #include "analysis/series.h"
 #include "analysis/table.h"
@@ -175,6 +176,7 @@ extern const struct section section_memory_snapshot; /* in place of section_memo
 
 struct sections {
     struct trace *trace;
+    struct heap heap; /* the trace's, where a section looks at it */
     struct dispatcher dispatcher;
     struct sections_one {
         const struct section *section; /* NULL: it is not wanted */

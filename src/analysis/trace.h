@@ -10,7 +10,6 @@
 
 #include "common/array.h"
 #include "common/map.h"
-#include "analysis/autograd.h"
 #include "analysis/busy.h"
 #include "analysis/errors.h"
 #include "trace/trace_event.h"
