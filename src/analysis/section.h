@@ -172,29 +172,31 @@ REPORT_SECTIONS(SECTION)
 #undef SECTION
 extern const struct section section_memory_snapshot; /* in place of section_memory where --snapshot names a time */
 
-/* --- the wanted sections of one trace: they get its events after the trace itself, and then its GPU operations --- */
+/* By enum report_section. */
+extern const struct section_entry {
+    const char *word, *title; /* for -r; for people */
+    const struct section *section;
+} section_list[];
+
+/* Section NUMBER, as it is with these options; NULL: it is not wanted. */
+const struct section *section_wanted(const struct report_options *options, unsigned number);
+
+/* --- one trace, and its wanted sections: they get its events after the trace itself, and then its GPU operations ---
+ */
 
 struct sections {
-    struct trace *trace;
+    struct trace trace;
     struct heap heap; /* the trace's, where a section looks at it */
     struct dispatcher dispatcher;
     struct sections_one {
         const struct section *section; /* NULL: it is not wanted */
-        struct trace *trace;
+        const struct trace *trace;
         void *state; /* NULL: it has none */
     } all[REPORT_SECTION_COUNT];
 };
 
-bool sections_wanted(const struct report_options *options, unsigned number);
-/* Section NUMBER, as it is with these options. */
-const struct section *sections_of(const struct report_options *options, unsigned number);
-/* Its name for -r, and its title. */
-const char *sections_word(unsigned number);
-const char *sections_title(unsigned number);
-
-/* Adds the trace and the wanted sections to the dispatcher. Returns 0, or -1 after error(). TRACE outlives SECTIONS,
- * which stay where they are. */
-int sections_init(struct sections *sections, struct trace *trace);
+/* Returns 0, or -1 after error(). OPTIONS outlive SECTIONS, which stay where they are. */
+int sections_init(struct sections *sections, const struct report_options *options);
 void sections_release(struct sections *sections);
 
 /* After the last event: finishes the trace, and brings the sections to where they can fill their tables. Returns 0, or
