@@ -40,7 +40,7 @@ static int load(struct range_depth *depth, const struct range_rows *rows)
     struct sorter_walk walk;
     const struct launched_op *op;
     int status = 0;
-    sorter_walk_begin(&walk, &rows->trace->launched_ops.sorter);
+    sorter_walk_begin(&walk, &rows->trace->launched_ops);
     while (status == 0 && (op = sorter_next(&walk)) && op->thread != LAUNCHED_NO_THREAD) {
         struct cover_operation *operation = file_vector_push(&depth->operations);
         status = operation ? 0 : -1;

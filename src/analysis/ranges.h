@@ -43,7 +43,6 @@ struct range *range_starts_push(struct range_starts *starts, uint64_t id);
 bool range_starts_pop(struct range_starts *starts, uint64_t id, struct range *range);
 
 struct ranges {
-    bool wanted;
     uint32_t count;
     struct sorter sorter; /* by thread, then start; outer ones come before what is in them */
     struct range_starts starts;
@@ -103,7 +102,7 @@ int range_walk_end(struct range_walk *walk);
 /* Calls EACH for all GPU operations, with a walk over RANGES that it may open up to the operation's call, then REST
  * (NULL: nothing), which may open all that are left, until one gives non-zero. Returns that, or 0, or -1: no memory, or
  * after error(). Several may go on at a time. */
-int range_walk_ops(const struct ranges *ranges, bool nesting, const struct launched_ops *gpu_ops,
+int range_walk_ops(const struct ranges *ranges, bool nesting, const struct sorter *gpu_ops,
                    int (*each)(void *context, struct range_walk *walk, const struct launched_op *op),
                    int (*rest)(void *context, struct range_walk *walk), void *context);
 
@@ -131,6 +130,6 @@ int autograd_operator(struct autograd *autograd, const struct trace_event *event
 /* After the last event, when RANGES and OPS are ready: operations in OPS that an autograd thread launched in no
  * range of its own get the thread and the time of the operator that caused them. Returns 0, or -1: no memory, or after
  * error(). */
-int autograd_attribute(struct autograd *autograd, const struct ranges *ranges, struct launched_ops *gpu_ops);
+int autograd_attribute(struct autograd *autograd, const struct ranges *ranges, struct sorter *gpu_ops);
 
 #endif

@@ -206,10 +206,10 @@ static int add_section(struct sections *sections, unsigned number)
     if (!section)
         return 0;
     trace->heap = section->heap ? &sections->heap : trace->heap;
-    trace->ranges.wanted |= section->ranges;
-    trace->launched_ops.wanted |= section->launched_ops;
-    trace->gpu_ops.wanted |= section->gpu_op || section->launched_ops;
-    trace->calls.wanted |= section->calls || section->gpu_op || section->launched_ops;
+    trace->wanted.ranges |= section->ranges;
+    trace->wanted.launched_ops |= section->launched_ops;
+    trace->wanted.gpu_ops |= section->gpu_op || section->launched_ops;
+    trace->wanted.calls |= section->calls || section->gpu_op || section->launched_ops;
     if (section->state_size > 0 && !(one->state = calloc(1, section->state_size)))
         return error_no_memory("a report");
     if (section->init)
@@ -292,9 +292,7 @@ int sections_finish(struct sections *sections)
     struct trace *trace = &sections->trace;
     if (dispatcher_wait(&sections->dispatcher) < 0)
         return -1;
-    bool small =
-        trace->gpu_ops.sorter.count + trace->calls.sorter.count + trace->busy.pieces.count + trace->ranges.count <
-        SMALL;
+    bool small = trace->gpu_ops.count + trace->calls.count + trace->busy.pieces.count + trace->ranges.count < SMALL;
     unsigned workers = small ? 1 : ordered_loop_workers(trace->options->workers, JOB_THREADS);
     int status = trace_finish(trace, workers);
     if (status == 0)

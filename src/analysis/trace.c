@@ -62,11 +62,11 @@ void trace_release(struct trace *trace)
     groups_release(&trace->thread_ids);
     groups_release(&trace->stream_ids);
     groups_release(&trace->device_ids);
-    sorter_release(&trace->calls.sorter);
-    sorter_release(&trace->gpu_ops.sorter);
+    sorter_release(&trace->calls);
+    sorter_release(&trace->gpu_ops);
     busy_release(&trace->busy);
     ranges_release(&trace->ranges);
-    sorter_release(&trace->launched_ops.sorter);
+    sorter_release(&trace->launched_ops);
     autograd_release(&trace->autograd);
     failures_release(&trace->failures);
     interner_release(&trace->strings);
@@ -151,7 +151,7 @@ static int api_call(struct trace *trace, const struct trace_event *event)
     int64_t thread = thread_of(trace, event);
     if (thread < 0)
         return -1;
-    if (!trace->calls.wanted || event->correlation < 0 || event->correlation > UINT32_MAX)
+    if (!trace->wanted.calls || event->correlation < 0 || event->correlation > UINT32_MAX)
         return 0;
     struct call call = {
         .correlation = (uint32_t)event->correlation,
@@ -161,7 +161,7 @@ static int api_call(struct trace *trace, const struct trace_event *event)
         .start = event->start,
         .end = event->start + event->duration,
     };
-    return sorter_add(&trace->calls.sorter, &call);
+    return sorter_add(&trace->calls, &call);
 }
 
 /* A stream is new: something runs on the device ID. */
@@ -189,7 +189,7 @@ static int add_gpu_op(struct trace *trace, const struct trace_event *event)
     stream->gpu_ops[event->category]++;
     stream->first = first || event->start < stream->first ? event->start : stream->first;
     stream->last = first || end > stream->last ? end : stream->last;
-    return trace->gpu_ops.wanted ? gpu_ops_add(&trace->gpu_ops, event, number) : 0;
+    return trace->wanted.gpu_ops ? gpu_ops_add(&trace->gpu_ops, event, number) : 0;
 }
 
 static bool is_gpu_op(const struct trace_event *event)
@@ -229,7 +229,7 @@ static int range(struct trace *trace, const struct trace_event *event)
 {
     if (host_event(trace, event) < 0)
         return -1;
-    if (!trace->ranges.wanted || (event->phase == 'X' && event->name == EVENT_NO_TEXT))
+    if (!trace->wanted.ranges || (event->phase == 'X' && event->name == EVENT_NO_TEXT))
         return 0;
     int64_t thread = thread_of(trace, event);
     return thread < 0 ? -1 : ranges_add(&trace->ranges, event, (uint32_t)thread);
@@ -238,7 +238,7 @@ static int range(struct trace *trace, const struct trace_event *event)
 /* An operator of PyTorch. */
 static int operator(struct trace *trace, const struct trace_event *event)
 {
-    if (!trace->launched_ops.wanted || event->sequence < 0)
+    if (!trace->wanted.launched_ops || event->sequence < 0)
         return 0;
     uint32_t thread = trace->recent_index - 1;
     return autograd_operator(&trace->autograd, event, trace->threads.items[thread].process, thread);
@@ -247,7 +247,7 @@ static int operator(struct trace *trace, const struct trace_event *event)
 /* An end of a flow from an operator of the forward pass to one of the backward pass. */
 static int flow(struct trace *trace, const struct trace_event *event)
 {
-    if (event->category != EVENT_FWDBWD || event->id == EVENT_NO_ID || !trace->launched_ops.wanted)
+    if (event->category != EVENT_FWDBWD || event->id == EVENT_NO_ID || !trace->wanted.launched_ops)
         return 0;
     const struct trace_thread *thread = write_thread(trace, event);
     if (!thread)
@@ -327,20 +327,15 @@ int jobs_run(const struct job *jobs, size_t count, unsigned workers)
     return ordered_loop_run(&pieces);
 }
 
-static int ready_calls(void *context)
+static int make_ready(void *sorter)
 {
-    return sorter_ready(&((struct trace *)context)->calls.sorter);
-}
-
-static int ready_gpu_ops(void *context)
-{
-    return sorter_ready(&((struct trace *)context)->gpu_ops.sorter);
+    return sorter_ready(sorter);
 }
 
 static int finish_ranges(void *context)
 {
     struct trace *trace = context;
-    return trace->ranges.wanted ? ranges_finish(&trace->ranges, trace->end) : 0;
+    return trace->wanted.ranges ? ranges_finish(&trace->ranges, trace->end) : 0;
 }
 
 void trace_sum_times(struct trace *trace)
@@ -367,7 +362,7 @@ static void add_compiling(void *context, const struct busy_piece *piece)
 
 int trace_finish(struct trace *trace, unsigned workers)
 {
-    const struct job jobs[] = {{finish_ranges, trace}, {ready_calls, trace}, {ready_gpu_ops, trace}};
+    const struct job jobs[] = {{finish_ranges, trace}, {make_ready, &trace->calls}, {make_ready, &trace->gpu_ops}};
     trace_sum_times(trace);
     count_gpu_ops(trace);
     for (size_t i = 0; i < trace->processes.count; i++)
@@ -375,7 +370,7 @@ int trace_finish(struct trace *trace, unsigned workers)
     if (busy_finish(&trace->compiling, add_compiling, trace) < 0)
         return -1;
     int status = jobs_run(jobs, sizeof(jobs) / sizeof(*jobs), workers);
-    if (status < 0 || !trace->launched_ops.wanted || trace->ranges.count == 0)
+    if (status < 0 || !trace->wanted.launched_ops || trace->ranges.count == 0)
         return status;
     status = launched_ops_gather(&trace->launched_ops, &trace->gpu_ops, &trace->calls);
     return status ? status : autograd_attribute(&trace->autograd, &trace->ranges, &trace->launched_ops);

@@ -51,6 +51,9 @@ struct trace {
     const struct report_options *options;
     struct interner strings;
 
+    struct {
+        bool calls, gpu_ops, ranges, launched_ops;
+    } wanted;           /* what sections look at */
     int64_t start, end; /* of all events that take or mark time; after trace_sum_times() */
     bool any;           /* there was one */
 
@@ -60,7 +63,7 @@ struct trace {
     ARRAY(struct trace_stream) streams;
     struct groups device_ids; /* int64_t -> devices */
     ARRAY(struct trace_device) devices;
-    struct gpu_ops gpu_ops;
+    struct sorter gpu_ops;
     struct busy busy; /* streams, by their numbers */
 
     /* What trace_event() does */
@@ -75,11 +78,11 @@ struct trace {
     ARRAY(struct trace_process) processes;
     struct groups thread_ids; /* struct trace_thread_id -> threads */
     ARRAY(struct trace_thread) threads;
-    struct calls calls;
+    struct sorter calls;
     struct ranges ranges;
-    struct launched_ops launched_ops; /* after trace_finish(), where there are ranges */
-    struct autograd autograd;         /* for these */
-    struct busy compiling;            /* phases of compilation, of all threads and processes: one thing */
+    struct sorter launched_ops; /* after trace_finish(), where there are ranges */
+    struct autograd autograd;   /* for these */
+    struct busy compiling;      /* phases of compilation, of all threads and processes: one thing */
 
     _Alignas(TRACE_APART) struct sorter_room own_room;
     struct sorter_room *room;    /* for the sorters of this, and of sections: own_room, as a trace stays where it is */

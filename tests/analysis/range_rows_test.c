@@ -31,7 +31,7 @@ static struct known make_known(bool leaks)
     return one;
 }
 
-static void fill(struct ranges *ranges, struct launched_ops *gpu_ops, bool leaks)
+static void fill(struct ranges *ranges, struct sorter *gpu_ops, bool leaks)
 {
     for (uint32_t i = 0; i < RANGES; i++) {
         known[i] = make_known(leaks);
@@ -48,10 +48,10 @@ static void fill(struct ranges *ranges, struct launched_ops *gpu_ops, bool leaks
                                              .duration = random_below(20),
                                              .stream = random_below(GPUS),
                                              .thread = random_below(9) ? random_below(THREADS) : LAUNCHED_NO_THREAD};
-        assert_int_equal(sorter_add(&gpu_ops->sorter, &operations[i]), 0);
+        assert_int_equal(sorter_add(gpu_ops, &operations[i]), 0);
     }
     assert_int_equal(ranges_finish(ranges, TIMES), 0);
-    assert_int_equal(sorter_ready(&gpu_ops->sorter), 0);
+    assert_int_equal(sorter_ready(gpu_ops), 0);
 }
 
 static uint32_t row_of(void *context, struct range_walk *walk)
@@ -128,7 +128,7 @@ static unsigned check(bool leaks, struct range_rows_limit limit)
         outside += is_in(&operations[i], RANGE_ROW_OUTSIDE);
     assert_int_equal(outside_seen, outside);
     range_busy_release(&busy);
-    sorter_release(&trace.launched_ops.sorter);
+    sorter_release(&trace.launched_ops);
     ranges_release(&trace.ranges);
     return left_out;
 }
@@ -181,17 +181,17 @@ static void no_row_of_one_range_is_left_out(void **state)
                                                  .start = random_below(TIMES),
                                                  .duration = random_below(20),
                                                  .thread = random_below(THREADS)};
-            assert_int_equal(sorter_add(&trace.launched_ops.sorter, &operations[i]), 0);
+            assert_int_equal(sorter_add(&trace.launched_ops, &operations[i]), 0);
         }
         assert_int_equal(ranges_finish(&trace.ranges, TIMES), 0);
-        assert_int_equal(sorter_ready(&trace.launched_ops.sorter), 0);
+        assert_int_equal(sorter_ready(&trace.launched_ops), 0);
         trace.room = &room;
         const struct range_rows rows = {.trace = &trace, .limit = {0, 1}, .row = row_of, .gpu = gpu_of};
         assert_int_equal(range_rows_gather(&rows, &busy), 0);
         for (uint32_t row = 0; row <= RANGES; row++)
             assert_int_equal(range_busy_total(&busy, row), count(row, 0));
         range_busy_release(&busy);
-        sorter_release(&trace.launched_ops.sorter);
+        sorter_release(&trace.launched_ops);
         ranges_release(&trace.ranges);
     }
 }
