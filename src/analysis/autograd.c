@@ -118,7 +118,7 @@ struct attribution {
     const struct link *next; /* NULL: there is none */
     struct link last;
     bool any;
-    struct sorter moved; /* struct moved_work */
+    struct sorter moved; /* struct moved_op */
     struct sorter placed;
 };
 

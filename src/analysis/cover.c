@@ -9,7 +9,7 @@ struct cover {
     int64_t *times; /* at which operations start and end, each once, by time */
     size_t count;
     uint32_t
-        *last;     /* a tree over the pieces between these: the number of the last operation that covers all, 0: none */
+        *last;     /* a segment tree over the intervals between these: the last operation that covers a node, 0: none */
     int64_t *sums; /* of the times of which operations are the last: a Fenwick tree by their numbers, from 1 on */
     size_t operations;
     int64_t total;
@@ -33,13 +33,13 @@ static int64_t sum(const struct cover *cover, size_t number)
     return all;
 }
 
-/* A part of the tree: a node, and the pieces below it, END not counted. */
+/* A part of the tree: a node, and the intervals below it, END not counted. */
 struct part {
     size_t node, first, end;
 };
 
-/* Operation NUMBER covers the pieces from FIRST to END. A part that has several is looked into once more for each
- * operation that ended in it, so all of this takes a logarithmic number of steps for each. */
+/* Operation NUMBER covers the intervals from FIRST to END. A MIXED node is entered once for each operation that ended
+ * in it, so an operation takes an amortised O(log operations). */
 static void put(struct cover *cover, struct part part, size_t first, size_t end, uint32_t number)
 {
     uint32_t *last = cover->last;
@@ -161,7 +161,7 @@ void coverage_release(struct coverage *coverage)
     *coverage = (struct coverage){0};
 }
 
-/* Of the pieces from FROM to TO, which NODE is over, those from FIRST to END. */
+/* Changes the intervals from FIRST to END; NODE is over those from FROM to TO. */
 static void change(struct coverage *coverage, size_t node, size_t from, size_t to, size_t first, size_t end, int by)
 {
     struct coverage_node *nodes = coverage->nodes, *one = &nodes[node];

@@ -16,7 +16,7 @@
 #include "trace/trace_event.h"
 #include "analysis/groups.h"
 
-/* No memory is larger than an address space: greater sizes are not believed. */
+/* No memory is larger than an address space: greater sizes are ignored. */
 #define HEAP_SIZE_MAX (INT64_C(1) << 48)
 
 /* Allocations that live for less are short-lived. */

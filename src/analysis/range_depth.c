@@ -7,7 +7,7 @@
 #include "common/log.h"
 
 #define NO_THREAD UINT32_MAX
-#define STEPS 4u /* are taken here where there would have been one: they are shorter */
+#define STEPS 4u /* of here, which are shorter, count as one of the limit */
 
 void range_depth_init(struct range_depth *depth, const char *directory)
 {
@@ -238,7 +238,7 @@ static int answer_questions(struct range_depth *depth, struct range_busy *busy, 
     return 0;
 }
 
-/* --- other rows: from one to the next, operations are put in and taken out that only one of them has --- */
+/* --- other rows: from one to the next, the operations are added and removed that only one of the two has --- */
 
 struct change {
     struct range_depth *depth;

@@ -76,7 +76,7 @@ static void close_row(struct gathering *gathering, size_t index)
         gathering->places.items[open[index].row] = (uint32_t)index + 1;
 }
 
-/* Adds WORK to all rows that are open. */
+/* Adds an operation to all rows that are open. */
 static int add_inside(struct gathering *gathering, const struct launched_op *op, uint32_t gpu)
 {
     if (gathering->open.count > gathering->steps) {

@@ -30,7 +30,7 @@ size_t render_width(const char *text, size_t length)
     return width;
 }
 
-/* Comma-separated values as RFC 4180 has them. Several tables in one output are parted by an empty line, and each is
+/* Comma-separated values as RFC 4180 has them. An empty line separates several tables in one output, and each is
  * headed by a line with the section's name alone; so are several traces, by the name of the file. What was not recorded
  * is named in a last row, in the column "name" or another of texts; the others are empty there. */
 

@@ -143,10 +143,10 @@ struct cell fill_cell(struct row *row, const struct column *column)
     return *(const struct cell *)field(row, column);
 }
 
-/* A trace of fewer calls and GPU operations is done sooner than threads are started. */
+/* For fewer calls and GPU operations, starting threads takes longer than the work. */
 #define SMALL 20000
 
-#define JOB_THREADS 8 /* more threads would find no work: there are no more long jobs */
+#define JOB_THREADS 8 /* there are no more long jobs than this */
 
 const struct section_entry section_list[] = {
 #define SECTION(constant, name, word, title) {word, title, &section_##name},

@@ -138,9 +138,10 @@ struct section {
      */
     uint64_t sources[SECTION_SOURCES], parts;
     size_t state_size; /* bytes of its state, which starts as zeros */
-    size_t
-        item_size; /* not 0: the state begins with a struct tally, whose items have so many bytes, and begin with … */
-    unsigned series;   /* … so many struct series */
+    /* If item_size is not 0, the state begins with a struct tally, whose items have so many bytes and begin with so
+     * many struct series. */
+    size_t item_size;
+    unsigned series;
     bool heap;         /* it looks at trace.heap */
     bool ranges;       /* it looks at trace.ranges */
     bool launched_ops; /* and at trace.launched_ops; where there are no ranges, at trace.gpu_ops and trace.calls */

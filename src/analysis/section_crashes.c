@@ -121,17 +121,9 @@ static int index_counter(struct crash_index *seen, const struct trace *trace, co
     return 0;
 }
 
-/* Whose call EVENT is, which may be in a further row of its thread. */
-static struct trace_thread_id thread_of(const struct trace_event *event)
-{
-    bool extra = event->of_thread != EVENT_NONE && !event_id_is_text(event->thread) &&
-                 event_id_value(event->thread) >= TRACE_EXTRA_TID;
-    return (struct trace_thread_id){event->process, extra ? event_id_number(event->of_thread) : event->thread};
-}
-
 static int index_result(struct crash_index *seen, const struct trace *trace, const struct trace_event *event)
 {
-    struct trace_thread_id thread = thread_of(event);
+    const struct trace_thread_id thread = {event->process, trace_thread_of(event)};
     struct call_results *results = tally_item(&seen->results, &thread, struct call_results);
     if (!results)
         return -1;

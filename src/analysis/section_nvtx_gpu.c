@@ -53,7 +53,7 @@ static int event(void *state, const struct trace *trace, const struct trace_even
     struct gpu *gpu = state;
     if (event->phase != 'X' || event->name == EVENT_NO_TEXT)
         return 0;
-    bool plain = !event_id_is_text(event->thread) && event_id_value(event->thread) < TRACE_EXTRA_TID;
+    bool plain = !event_id_is_text(event->thread) && !trace_in_extra_row(event);
     struct gpu_key key = {.kind = {event->name, event->domain, RANGE_NESTED},
                           .device = trace_event_device(event),
                           .context = event->context,

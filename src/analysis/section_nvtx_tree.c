@@ -1,7 +1,7 @@
 /*
- * Ranges within one another: a row for each way from an outermost range to an inner one, below the row of what is
- * around it, with its time, what of it is in none of its own inner ranges, and how long GPUs were busy with what was
- * launched in it. The longest come first.
+ * Ranges within one another: a row for each path from an outermost range to an inner one, below the row of its parent,
+ * with its time, the part of it outside its inner ranges (self), and how long GPUs were busy with what was launched in
+ * it. The longest come first.
  */
 #include <stdlib.h>
 
@@ -71,7 +71,7 @@ static int shortest_first(const void *a, const void *b)
     return ORDER(left->total, right->total) ?: ORDER(right->node, left->node);
 }
 
-/* Each is put before those that are there already: the longest, last of all, becomes the first. */
+/* Inserts the shortest first, each at the front, so that the longest is the first in the end. */
 static int order(struct tree *tree)
 {
     size_t count = tree->branches.count;
@@ -107,8 +107,7 @@ static struct cell fill_path(struct row *row, const struct column *column)
     return range_forest_path_cell(&tree->forest, row->trace, row->table, (uint32_t)row->number + 1);
 }
 
-/* In tables that are read the name stands below those that are around it; Markdown takes no blanks, so it has the whole
- * way. */
+/* In text tables the name is indented below its parent's. Markdown drops leading blanks, so it shows the whole path. */
 static struct cell fill_indented(struct row *row, const struct column *column)
 {
     const struct range_node *node = row->key;
@@ -184,7 +183,7 @@ const struct section section_nvtx_tree = {
 };
 
 /*
- * Kernels by the range that they were started in: the way to the innermost one of their call's thread. Launches of
+ * Kernels by the range that they were launched in: the path to the innermost range of their call's thread. Launches of
  * whole graphs, where their nodes were not recorded, are listed with them. The sum of durations counts kernels that
  * overlap each on its own; GPU busy time counts them once.
  */

@@ -14,7 +14,7 @@
 /* Instants of these are about the program; others, such as Kineto's "Record Window End", about the recording. */
 #define INSTANT_CATEGORIES \
     (EVENT_BIT(EVENT_RANGE) | EVENT_BIT(EVENT_MEMORY) | EVENT_BIT(EVENT_IN_FLIGHT) | EVENT_BIT(EVENT_CPU_INSTANT))
-/* As model/tracks.h numbers the rows of GPUs where the device's number is taken: this + (process << 10) + device. */
+/* trace/tracks.h numbers the rows of GPUs, where the device's number is in use, as this + (process << 10) + device. */
 #define GPU_ROW_PID INT64_C(0x40000000)
 #define GPU_ROW_DEVICES 1024
 
@@ -91,10 +91,10 @@ static struct trace_process *write_process(struct trace *trace, event_id id)
     return process;
 }
 
-static struct trace_thread *write_thread(struct trace *trace, const struct trace_event *event)
+static struct trace_thread *write_thread(struct trace *trace, event_id process_id, event_id thread_id)
 {
-    struct trace_thread_id id = {event->process, event->thread};
-    struct trace_process *process = write_process(trace, event->process);
+    const struct trace_thread_id id = {process_id, thread_id};
+    struct trace_process *process = write_process(trace, process_id);
     size_t before = trace->threads.count;
     struct trace_thread *thread = process ? groups_item(&trace->thread_ids, &id, &trace->threads) : NULL;
     if (thread && trace->threads.count > before) {
@@ -117,11 +117,10 @@ static int host_event(struct trace *trace, const struct trace_event *event)
 {
     if (trace->recent_index && trace->recent_process == event->process && trace->recent_thread == event->thread)
         return 0;
-    struct trace_thread *thread = write_thread(trace, event);
+    struct trace_thread *thread = write_thread(trace, event->process, event->thread);
     if (!thread)
         return -1;
-    bool extra = !event_id_is_text(event->thread) && event_id_value(event->thread) >= TRACE_EXTRA_TID;
-    thread->host = !extra;
+    thread->host = !trace_in_extra_row(event);
     trace->processes.items[thread->process].host = true;
     trace->recent_process = event->process;
     trace->recent_thread = event->thread;
@@ -129,15 +128,13 @@ static int host_event(struct trace *trace, const struct trace_event *event)
     return 0;
 }
 
-/* The index of the thread of the last host event; an event in an extra row names its thread. */
+/* The index of the thread of EVENT, the last host event; -1: no memory. */
 static int64_t thread_of(struct trace *trace, const struct trace_event *event)
 {
-    struct trace_event own = *event;
-    if (event->of_thread == EVENT_NONE || event_id_is_text(event->thread) ||
-        event_id_value(event->thread) < TRACE_EXTRA_TID)
+    event_id own = trace_thread_of(event);
+    if (own == event->thread)
         return trace->recent_index - 1;
-    own.thread = event_id_number(event->of_thread);
-    const struct trace_thread *thread = write_thread(trace, &own);
+    const struct trace_thread *thread = write_thread(trace, event->process, own);
     return thread ? thread - trace->threads.items : -1;
 }
 
@@ -216,7 +213,7 @@ static int name_row(struct trace *trace, const struct trace_event *event)
             return -1;
         *(what[strlen("process_")] == 'n' ? &process->name : &process->label) = event->label;
     } else if (strcmp(what, "thread_name") == 0) {
-        struct trace_thread *thread = write_thread(trace, event);
+        struct trace_thread *thread = write_thread(trace, event->process, event->thread);
         if (!thread)
             return -1;
         thread->name = event->label;
@@ -249,7 +246,7 @@ static int flow(struct trace *trace, const struct trace_event *event)
 {
     if (event->category != EVENT_FWDBWD || event->id == EVENT_NO_ID || !trace->wanted.launched_ops)
         return 0;
-    const struct trace_thread *thread = write_thread(trace, event);
+    const struct trace_thread *thread = write_thread(trace, event->process, event->thread);
     if (!thread)
         return -1;
     return autograd_flow(&trace->autograd, event, thread->process, (uint32_t)(thread - trace->threads.items));

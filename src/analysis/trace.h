@@ -24,6 +24,18 @@ struct cJSON;
 /* Rows of threads beyond the first, which gputrace makes for slices that do not nest, have tids from here up. */
 #define TRACE_EXTRA_TID INT64_C(0x20000000)
 
+static inline bool trace_in_extra_row(const struct trace_event *event)
+{
+    return !event_id_is_text(event->thread) && event_id_value(event->thread) >= TRACE_EXTRA_TID;
+}
+
+/* The thread whose EVENT is: an event in an extra row names it. */
+static inline event_id trace_thread_of(const struct trace_event *event)
+{
+    bool named = event->of_thread != EVENT_NONE && trace_in_extra_row(event);
+    return named ? event_id_number(event->of_thread) : event->thread;
+}
+
 #define TRACE_APART 64 /* bytes that processors share: a line of their caches */
 
 /* A task of several that do not depend on each other. */
@@ -93,7 +105,7 @@ struct trace {
     bool without_queries; /* API calls that only ask were left out */
     uint64_t unrecorded;  /* bits of enum trace_bits (common/settings.h) that --trace left out; 0 when not known */
     uint32_t program, version, host, ending;
-    uint32_t missed; /* what the user waited for in vain; of a trace that misses nothing EVENT_NO_TEXT */
+    uint32_t missed; /* a warning about what the user asked for and the trace does not have */
     bool losses_known;
     ARRAY(struct trace_loss) losses;   /* those that are not 0 */
     ARRAY(struct trace_crash) crashes; /* of processes that did not end by exit */
@@ -169,7 +181,7 @@ struct trace_plugin {
 };
 
 struct trace_plugin_line {
-    uint32_t text, stack; /* EVENT_NO_TEXT: none; the stack's frames from the innermost on, parted by " < " */
+    uint32_t text, stack; /* EVENT_NO_TEXT: none; the stack's frames from the innermost on, separated by " < " */
 };
 
 /* A process that did not run its exit handlers. */
