@@ -16,7 +16,7 @@
 #include "analysis/cover.h"
 #include "analysis/groups.h"
 #include "analysis/ranges.h"
-#include "analysis/trace.h"
+#include "analysis/section.h"
 
 /* The limit of steps, of about 50 ns: for each operation and range, and a sum for all in addition. */
 struct range_rows_limit {
@@ -46,12 +46,13 @@ static inline uint32_t range_rows_gpu(const struct range_rows *rows, const struc
     return rows->gpu ? rows->gpu(rows->context, op) : rows->trace->streams.items[op->stream].device;
 }
 
-/* The key of rows that differ in the name of their ranges and in how these were made. */
+/* The key of rows, or its beginning, that differ in the name of their ranges and in how these were made: by push and
+ * pop, or by start and end. Marks and what is in no range have rows too. */
 struct range_kind {
     uint64_t name, domain;
-    uint64_t form; /* push and pop; start and end; in no range */
+    uint64_t form; /* one of these: */
 };
-enum { RANGE_NESTED, RANGE_STARTED, RANGE_IN_NONE };
+enum { RANGE_NESTED, RANGE_STARTED, RANGE_MARK, RANGE_IN_NONE };
 
 #define RANGE_KIND_OUTSIDE ((struct range_kind){EVENT_NO_TEXT, EVENT_NO_TEXT, RANGE_IN_NONE})
 
@@ -59,6 +60,16 @@ static inline struct range_kind range_kind_of(const struct range *range)
 {
     return (struct range_kind){range->name, range->domain, range->started ? RANGE_STARTED : RANGE_NESTED};
 }
+
+/* Columns of such a key, and the functions that fill them. */
+#define RANGE_KIND_COLUMNS                                                                         \
+    {"kind", "Kind", TYPE_TEXT, 0, fill_range_form, FROM_KEY(range_kind, form)},                   \
+        {"domain", "Domain", TYPE_TEXT, COLUMN_OPTIONAL, fill_name, FROM_KEY(range_kind, domain)}, \
+    {                                                                                              \
+        "name", "Name", TYPE_TEXT, 0, fill_range_name, FROM_KEY(range_kind, name)                  \
+    }
+struct cell fill_range_form(struct row *row, const struct column *column);
+struct cell fill_range_name(struct row *row, const struct column *column);
 
 /* Opens all ranges, and sets and finishes BUSY, which is all zero before. Rows that would still take too many steps are
  * RANGE_BUSY_UNKNOWN, and a warning says how many. If the trace has no ranges, BUSY stays as it is. Returns 0, or -1:

@@ -8,6 +8,7 @@
 #include "analysis/range_rows.h"
 #include "analysis/section.h"
 
+/* Begins with what RANGE_KIND_COLUMNS show. */
 struct gpu_key {
     struct range_kind kind;
     int64_t device, context, stream;
@@ -253,18 +254,6 @@ static struct cell fill_kernels(struct row *row, const struct column *column)
     return told ? (struct cell){.kind = CELL_UNRECORDED} : fill_number(row, column);
 }
 
-static struct cell fill_form(struct row *row, const struct column *column)
-{
-    static const char *const forms[] = {"range", "start/end", "outside"};
-    return table_text(row->table, forms[row_integer(row, column)]);
-}
-
-static struct cell fill_range(struct row *row, const struct column *column)
-{
-    const struct gpu_key *key = row->key;
-    return key->kind.form == RANGE_IN_NONE ? table_text(row->table, RANGE_OUTSIDE) : fill_name(row, column);
-}
-
 static const struct column columns[] = {
     {"gpu_busy", "GPU busy", TYPE_NS, COLUMN_APART | COLUMN_OPTIONAL, .fill = fill_busy},
     {"gpu_span", "GPU span", TYPE_NS, COLUMN_APART, fill_total, FROM_ITEM(gpu_group, spans)},
@@ -275,9 +264,7 @@ static const struct column columns[] = {
     {"device", "GPU", TYPE_NUMBER, 0, fill_number, FROM_KEY(gpu_key, device)},
     {"context", "Context", TYPE_NUMBER, COLUMN_OPTIONAL | COLUMN_MACHINE, fill_number, FROM_KEY(gpu_key, context)},
     {"stream", "Stream", TYPE_NUMBER, COLUMN_OPTIONAL, fill_number, FROM_KEY(gpu_key, stream)},
-    {"kind", "Kind", TYPE_TEXT, 0, fill_form, FROM_KEY(gpu_key, kind.form)},
-    {"domain", "Domain", TYPE_TEXT, COLUMN_OPTIONAL, fill_name, FROM_KEY(gpu_key, kind.domain)},
-    {"name", "Name", TYPE_TEXT, 0, fill_range, FROM_KEY(gpu_key, kind.name)},
+    RANGE_KIND_COLUMNS,
 };
 
 static void release(void *state)
