@@ -219,11 +219,6 @@ int range_forest_place(struct range_forest *forest, struct range_walk *walk, int
     return 0;
 }
 
-static const char *name_of(const struct trace *trace, const struct range_node *node)
-{
-    return node->name == EVENT_NO_TEXT ? "" : interned(&trace->strings, node->name);
-}
-
 struct cell range_forest_path_cell(const struct range_forest *forest, const struct trace *trace, struct table *table,
                                    uint32_t node)
 {
@@ -236,14 +231,9 @@ struct cell range_forest_path_cell(const struct range_forest *forest, const stru
     if (node)
         buffer_text(&path, "…/");
     for (unsigned i = count; i-- > 0;) {
-        buffer_text(&path, name_of(trace, way[i]));
+        buffer_text(&path, trace_text(trace, way[i]->name));
         if (i > 0)
             buffer_char(&path, '/');
     }
-    buffer_char(&path, '\0');
-    bool failed = buffer_finish(&path) != 0;
-    struct cell cell = failed ? (struct cell){0} : table_text(table, path.data);
-    table->no_memory |= failed;
-    buffer_release(&path);
-    return cell;
+    return table_sink(table, &path);
 }

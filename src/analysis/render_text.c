@@ -60,8 +60,7 @@ static bool is_left(const struct table *table, size_t column)
 
 static void write_any(struct grid *grid, const struct cell *cell)
 {
-    double value = cell->kind == CELL_INTEGER ? (double)cell->integer : cell->real;
-    struct unit unit = unit_of_value(cell->type, value, grid->render->options->unit);
+    struct unit unit = unit_of_value(cell->type, cell_value(cell), grid->render->options->unit);
     unit_write(&grid->text, cell, cell->type, &unit);
     if (*unit.name)
         buffer_format(&grid->text, " %s", unit.name);

@@ -211,7 +211,7 @@ static struct cell fill_stream_name(struct row *row, const struct column *column
     const struct trace_stream_id *id = row->key;
     int64_t thread = trace_find_thread(trace, id->process, id->stream);
     uint32_t name = thread == EVENT_NONE ? EVENT_NO_TEXT : trace->threads.items[thread].name;
-    const char *text = name == EVENT_NO_TEXT ? "" : interned(&trace->strings, name);
+    const char *text = trace_text(trace, name);
     char plain[32];
     (void)column;
     int length = snprintf(plain, sizeof(plain), "stream %" PRId64, id->stream);

@@ -90,7 +90,7 @@ static int add_instant(struct tally *uses, const struct trace *trace, const stru
 {
     struct memory_key key = {MEMORY_INSTANT, event->memory_kind, event->device, event->process};
     struct memory_use *use = tally_item(uses, &key, struct memory_use);
-    const char *name = event->name == EVENT_NO_TEXT ? "" : interned(&trace->strings, event->name);
+    const char *name = trace_text(trace, event->name);
     if (!use)
         return -1;
     bool failed = event->return_value != EVENT_NONE && event->return_value != 0;

@@ -115,7 +115,7 @@ static struct cell fill_indented(struct row *row, const struct column *column)
     if (format == REPORT_MARKDOWN)
         return fill_path(row, column);
     size_t blanks = format == REPORT_TABLE ? 2 * (size_t)node->depth : 0, most = sizeof(indentation) - 1;
-    const char *name = node->name == EVENT_NO_TEXT ? "" : interned(&row->trace->strings, node->name);
+    const char *name = trace_text(row->trace, node->name);
     return table_format(row->table, "%s%s", indentation + (blanks < most ? most - blanks : 0), name);
 }
 

@@ -60,7 +60,7 @@ static void write_device(struct table *table, const struct trace *trace, size_t 
     if (!device->used)
         return;
     int64_t id = trace_device_id(trace, index);
-    const char *name = device->name == EVENT_NO_TEXT ? "" : interned(&trace->strings, device->name);
+    const char *name = trace_text(trace, device->name);
     struct cell without = without_cell(table, trace, TRACE_GPU_WORK);
     struct cell busy = cell_share(device->busy.total, trace_span(trace));
     struct cell *detail = put(table, table_format(table, "GPU %" PRId64 " busy", id), busy, TYPE_PERCENT);

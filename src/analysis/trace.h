@@ -252,6 +252,12 @@ const struct trace_process *trace_process(const struct trace *trace, event_id id
 /* The index of the thread ID of the process, for trace_thread_cell(). EVENT_NONE: no event is about it. */
 int64_t trace_find_thread(const struct trace *trace, event_id process, int64_t id);
 
+/* A text of trace.strings; "" for EVENT_NO_TEXT. */
+static inline const char *trace_text(const struct trace *trace, uint32_t text)
+{
+    return text == EVENT_NO_TEXT ? "" : interned(&trace->strings, text);
+}
+
 struct cell;
 struct table;
 /* Cells that name something as a user knows it: "thread 583 (python3)", "GPU 0 stream 7". */
