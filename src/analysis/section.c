@@ -55,20 +55,20 @@ int section_rows(struct row *row, const struct groups *keys, const void *items, 
     return 0;
 }
 
-static const void *field(const struct row *row, const struct column *column)
+const void *row_field(const struct row *row, const struct column *column)
 {
     return (const char *)(column->of_key ? row->key : row->item) + column->at;
 }
 
 int64_t row_integer(const struct row *row, const struct column *column)
 {
-    const void *at = field(row, column);
+    const void *at = row_field(row, column);
     return column->size == sizeof(uint32_t) ? *(const uint32_t *)at : *(const int64_t *)at;
 }
 
 static const struct summary *summary_of(struct row *row, const struct column *column)
 {
-    const struct series *series = field(row, column);
+    const struct series *series = row_field(row, column);
     if (row->summarised != series)
         row->summary = series_summary((struct series *)(uintptr_t)series);
     row->summarised = series;
@@ -135,12 +135,12 @@ struct cell fill_error(struct row *row, const struct column *column)
 
 struct cell fill_errors(struct row *row, const struct column *column)
 {
-    return errors_cell(field(row, column), row->table);
+    return errors_cell(row_field(row, column), row->table);
 }
 
 struct cell fill_cell(struct row *row, const struct column *column)
 {
-    return *(const struct cell *)field(row, column);
+    return *(const struct cell *)row_field(row, column);
 }
 
 /* For fewer calls and GPU operations, starting threads takes longer than the work. */

@@ -73,7 +73,8 @@ int section_rows(struct row *row, const struct groups *keys, const void *items, 
 #define FROM_KEY(type, field) .of_key = true, FROM_ITEM(type, field)
 #define FROM_ITEM(type, field) .at = offsetof(struct type, field), .size = sizeof(((struct type *)0)->field)
 
-/* The field of ROW that COLUMN shows, when it is an integer of 32 or 64 bits. */
+/* The field of ROW that COLUMN shows; and its value when it is an integer of 32 or 64 bits. */
+const void *row_field(const struct row *row, const struct column *column);
 int64_t row_integer(const struct row *row, const struct column *column);
 
 /* Fill a cell from a struct series, … */

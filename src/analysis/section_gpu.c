@@ -36,7 +36,7 @@ static int kernel_event(void *state, const struct trace *trace, const struct tra
 
 static struct cell fill_size(struct row *row, const struct column *column)
 {
-    const int64_t *size = (const int64_t *)row->key + column->at / sizeof(*size);
+    const int64_t *size = row_field(row, column);
     if (!row->trace->options->by_grid || size[0] == EVENT_NONE || size[1] == EVENT_NONE || size[2] == EVENT_NONE)
         return (struct cell){0};
     return table_format(row->table, "%lldx%lldx%lld", (long long)size[0], (long long)size[1], (long long)size[2]);

@@ -8,21 +8,27 @@
 #include "analysis/range_rows.h"
 #include "analysis/section.h"
 
+/* Streams of several processes that have the same numbers are one. */
+struct place {
+    int64_t device, context, stream;
+};
+
+static struct place place_of(const struct trace *trace, uint32_t stream)
+{
+    const struct trace_stream_id *id = trace_stream_id(trace, stream);
+    return (struct place){id->device, id->context, id->stream};
+}
+
 /* Begins with what RANGE_KIND_COLUMNS show. */
 struct gpu_key {
     struct range_kind kind;
-    int64_t device, context, stream;
+    struct place place;
 };
 
 struct gpu_group {
     struct series spans;
     int64_t operations, kernels;
     uint32_t kind, place; /* of the busy time */
-};
-
-/* Streams of several processes that have the same numbers are one. */
-struct place {
-    int64_t device, context, stream;
 };
 
 /* The part of a range that is on one stream. A range that was started on one thread and ended on another has a part
@@ -55,10 +61,9 @@ static int event(void *state, const struct trace *trace, const struct trace_even
     if (event->phase != 'X' || event->name == EVENT_NO_TEXT)
         return 0;
     bool plain = !event_id_is_text(event->thread) && !trace_in_extra_row(event);
-    struct gpu_key key = {.kind = {event->name, event->domain, RANGE_NESTED},
-                          .device = trace_event_device(event),
-                          .context = event->context,
-                          .stream = plain ? event_id_value(event->thread) : EVENT_NONE};
+    struct gpu_key key = {
+        .kind = {event->name, event->domain, RANGE_NESTED},
+        .place = {trace_event_device(event), event->context, plain ? event_id_value(event->thread) : EVENT_NONE}};
     struct gpu_group *group = tally_item(&gpu->rows, &key, struct gpu_group);
     return group ? series_add(&group->spans, event->duration) : -1;
 }
@@ -89,8 +94,7 @@ static uint32_t row_of(void *state, struct range_walk *walk)
 static uint32_t gpu_of(void *state, const struct launched_op *op)
 {
     struct gpu *gpu = state;
-    const struct trace_stream_id *stream = trace_stream_id(gpu->trace, op->stream);
-    const struct place place = {stream->device, stream->context, stream->stream};
+    const struct place place = place_of(gpu->trace, op->stream);
     return groups_number(&gpu->places, &place, sizeof(place));
 }
 
@@ -145,17 +149,13 @@ static int end_span(struct gpu *gpu, const struct span *span)
 
 static int begin_span(struct gpu *gpu, const struct trace *trace, const struct part *part, struct span *span)
 {
-    const struct trace_stream_id *stream = trace_stream_id(trace, part->stream);
     struct gpu_key key = {.kind = *(const struct range_kind *)groups_key(&gpu->kinds, part->kind),
-                          .device = stream->device,
-                          .context = stream->context,
-                          .stream = stream->stream};
+                          .place = place_of(trace, part->stream)};
     struct gpu_group *group = tally_item(&gpu->rows, &key, struct gpu_group);
     if (!group)
         return -1;
-    const struct place place = {stream->device, stream->context, stream->stream};
     group->kind = part->kind;
-    group->place = groups_number(&gpu->places, &place, sizeof(place));
+    group->place = groups_number(&gpu->places, &key.place, sizeof(key.place));
     *span = (struct span){.range = part->range,
                           .stream = part->stream,
                           .row = (uint32_t)(group - group_of(gpu, 0)),
@@ -261,9 +261,10 @@ static const struct column columns[] = {
     {"gpu_ops", "GPU ops", TYPE_COUNT, COLUMN_OPTIONAL, fill_some, FROM_ITEM(gpu_group, operations)},
     {"kernels", "Kernels", TYPE_COUNT, COLUMN_OPTIONAL, fill_kernels, FROM_ITEM(gpu_group, kernels)},
     COLUMNS_SUMMARY(" span", TYPE_NS, gpu_group, spans),
-    {"device", "GPU", TYPE_NUMBER, 0, fill_number, FROM_KEY(gpu_key, device)},
-    {"context", "Context", TYPE_NUMBER, COLUMN_OPTIONAL | COLUMN_MACHINE, fill_number, FROM_KEY(gpu_key, context)},
-    {"stream", "Stream", TYPE_NUMBER, COLUMN_OPTIONAL, fill_number, FROM_KEY(gpu_key, stream)},
+    {"device", "GPU", TYPE_NUMBER, 0, fill_number, FROM_KEY(gpu_key, place.device)},
+    {"context", "Context", TYPE_NUMBER, COLUMN_OPTIONAL | COLUMN_MACHINE, fill_number,
+     FROM_KEY(gpu_key, place.context)},
+    {"stream", "Stream", TYPE_NUMBER, COLUMN_OPTIONAL, fill_number, FROM_KEY(gpu_key, place.stream)},
     RANGE_KIND_COLUMNS,
 };
 
