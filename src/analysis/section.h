@@ -1,9 +1,32 @@
 /*
  * A section of the report: it takes the events of some categories, and fills a table at the end.
  *
- * Most sections are declared by their columns: an event is added to an item that is found by a key (struct tally), and
- * each column names the field of the key or the item that it shows (FROM_KEY, FROM_ITEM) and how (the cell_… functions
- * below).
+ * Most sections are declared by their columns. An event is added to the item of its key (struct tally), and each column
+ * names the field of the key or the item that it shows (FROM_KEY, FROM_ITEM) and a function that fills the cell:
+ *
+ *     struct copy_row {
+ *         struct series times;
+ *     };
+ *
+ *     static int event(void *state, const struct trace *trace, const struct trace_event *event)
+ *     {
+ *         const struct name_key key = {event->name};
+ *         struct copy_row *row = tally_item(state, &key, struct copy_row);
+ *         return row ? series_add(&row->times, event->duration) : -1;
+ *     }
+ *
+ *     static const struct column columns[] = {COLUMN_TOTAL(COLUMN_SUM, copy_row, times), COLUMN_NAME};
+ *
+ *     const struct section section_copies = {
+ *         SECTION_COLUMNS(columns),
+ *         SECTION_TALLY(struct copy_row, 1),
+ *         .sources = {TRACE_MEMCPY},
+ *         .sort = "total",
+ *         .categories = EVENT_BIT(EVENT_MEMCPY),
+ *         .event = event,
+ *     };
+ *
+ * A section whose rows are not the items of a tally adds them with section_row() in its function finish().
  */
 #ifndef GPUTRACE_ANALYSIS_SECTION_H
 #define GPUTRACE_ANALYSIS_SECTION_H
@@ -35,12 +58,20 @@ struct tally {
 };
 
 /* The item, a TYPE, of the key that KEY points to (see groups.h); zeroed when the key is new. NULL: no memory. */
-#define tally_item(tally, key, type)                                                                  \
-    ((type *)groups_item_bytes(&(tally)->keys, key, sizeof(*(key)), &(tally)->items, &(tally)->count, \
-                               &(tally)->capacity, sizeof(type)))
+#define tally_item(tally, key, type) ((type *)tally_item_bytes(tally, key, sizeof(*(key)), sizeof(type)))
+static inline void *tally_item_bytes(void *state, const void *key, size_t key_size, size_t size)
+{
+    struct tally *tally = state;
+    return groups_item_bytes(&tally->keys, key, key_size, &tally->items, &tally->count, &tally->capacity, size);
+}
+
 /* A new item without a key. NULL: no memory. */
-#define tally_add(tally, type) \
-    ((type *)array_push_bytes(&(tally)->items, &(tally)->count, &(tally)->capacity, sizeof(type)))
+#define tally_add(tally, type) ((type *)tally_add_bytes(tally, sizeof(type)))
+static inline void *tally_add_bytes(void *state, size_t size)
+{
+    struct tally *tally = state;
+    return array_push_bytes(&tally->items, &tally->count, &tally->capacity, size);
+}
 
 /* Items are of SIZE bytes and begin with SERIES struct series, which are released too. */
 void tally_release(struct tally *tally, size_t size, unsigned series);

@@ -116,7 +116,7 @@ static int event_phase(void *state, const struct trace *trace, const struct trac
     (void)trace;
     if (event->phase != 'X')
         return 0;
-    struct phase *phase = tally_add((struct tally *)state, struct phase);
+    struct phase *phase = tally_add(state, struct phase);
     if (!phase)
         return -1;
     *phase = (struct phase){

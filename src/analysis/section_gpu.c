@@ -27,9 +27,9 @@ static int kernel_event(void *state, const struct trace *trace, const struct tra
     if (trace->options->by_grid) {
         memcpy(key.grid, event->grid, sizeof(key.grid));
         memcpy(key.block, event->block, sizeof(key.block));
-        row = tally_item((struct tally *)state, &key, struct kernel_row);
+        row = tally_item(state, &key, struct kernel_row);
     } else {
-        row = tally_item((struct tally *)state, &key.name, struct kernel_row);
+        row = tally_item(state, &key.name, struct kernel_row);
     }
     return row ? series_add(&row->times, event->duration) : -1;
 }
@@ -71,7 +71,7 @@ static int memop_event(void *state, const struct trace *trace, const struct trac
 {
     (void)trace;
     const struct name_key key = {event->name};
-    struct memop_row *row = tally_item((struct tally *)state, &key, struct memop_row);
+    struct memop_row *row = tally_item(state, &key, struct memop_row);
     if (!row || series_add(&row->times, event->duration) < 0)
         return -1;
     return series_add(&row->sizes, event->bytes > 0 ? event->bytes : 0);
@@ -149,7 +149,7 @@ static const struct column latency_columns[] = {
 static struct latency_row *latency_row_of(void *rows, uint32_t name)
 {
     const struct name_key key = {name};
-    return tally_item((struct tally *)rows, &key, struct latency_row);
+    return tally_item(rows, &key, struct latency_row);
 }
 
 /* Rows stand in the order in which their first operation came. */
@@ -272,7 +272,7 @@ static int range_event(void *state, const struct trace *trace, const struct trac
     if (event->phase != 'X' || event->name == EVENT_NO_TEXT)
         return 0;
     const struct range_key key = {event->name, trace_event_device(event)};
-    struct range_group *group = tally_item((struct tally *)state, &key, struct range_group);
+    struct range_group *group = tally_item(state, &key, struct range_group);
     if (!group)
         return -1;
     group->open += event->open_at_end == 1;
