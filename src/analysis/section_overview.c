@@ -196,17 +196,21 @@ static const struct column plugin_columns[] = {
     {"stack", "Stack", TYPE_TEXT, COLUMN_MACHINE, fill_name, FROM_ITEM(plugin_row, stack)},
 };
 
-/* FIRST is the first of its lines. */
-static int write_plugin(struct row *row, const struct trace_plugin *plugin, const struct trace_plugin_line *first)
+/* FIRST is the number of its first line. */
+static int write_plugin(struct row *row, const struct trace_plugin *plugin, size_t first)
 {
     struct plugin_row item = {.name = plugin->name,
                               .process = event_id_number(plugin->pid),
                               .has_process = plugin->pid != EVENT_NONE,
                               .calls = plugin->calls,
-                              .ns = plugin->ns};
+                              .ns = plugin->ns,
+                              .text = EVENT_NO_TEXT,
+                              .stack = EVENT_NO_TEXT};
     for (size_t i = 0; i == 0 || i < plugin->lines; i++) {
-        item.text = i < plugin->lines ? first[i].text : EVENT_NO_TEXT;
-        item.stack = i < plugin->lines ? first[i].stack : EVENT_NO_TEXT;
+        if (i < plugin->lines) {
+            item.text = row->trace->plugin_lines.items[first + i].text;
+            item.stack = row->trace->plugin_lines.items[first + i].stack;
+        }
         if (section_row(row, NULL, &item) < 0)
             return -1;
         item.calls = item.ns = EVENT_NONE;
@@ -216,7 +220,7 @@ static int write_plugin(struct row *row, const struct trace_plugin *plugin, cons
 
 static int finish_plugins(struct row *row)
 {
-    const struct trace_plugin_line *line = row->trace->plugin_lines.items;
+    size_t line = 0;
     for (size_t i = 0; i < row->trace->plugins.count; i++) {
         const struct trace_plugin *plugin = &row->trace->plugins.items[i];
         if (write_plugin(row, plugin, line) < 0)
