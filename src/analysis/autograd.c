@@ -1,7 +1,6 @@
-#include "analysis/autograd.h"
+#include "analysis/ranges.h"
 
 #include "analysis/order.h"
-#include "analysis/ranges.h"
 
 /* An operator of the forward pass, or one that it caused. Both have one key. */
 struct end {
@@ -119,7 +118,7 @@ struct attribution {
     const struct link *next; /* NULL: there is none */
     struct link last;
     bool any;
-    struct launched_ops moved; /* struct moved_work */
+    struct sorter moved; /* struct moved_op */
     struct sorter placed;
 };
 
@@ -151,7 +150,7 @@ static int move(void *context, struct range_walk *ranges, const struct launched_
         return sorter_add(&to->placed, op);
     struct moved_op moved = {.op = *op, .forward_time = link->forward_time};
     moved.op.thread = link->forward_thread;
-    return sorter_add(&to->moved.sorter, &moved);
+    return sorter_add(&to->moved, &moved);
 }
 
 /* There it stays in the range that was open then, or goes to that of the operator. */
@@ -166,7 +165,7 @@ static int place(void *context, struct range_walk *ranges, const struct launched
 }
 
 static int move_all(struct autograd *autograd, struct attribution *to, const struct ranges *ranges,
-                    const struct launched_ops *gpu_ops)
+                    const struct sorter *gpu_ops)
 {
     sorter_walk_begin(&to->links, &autograd->links);
     to->next = sorter_next(&to->links);
@@ -175,23 +174,23 @@ static int move_all(struct autograd *autograd, struct attribution *to, const str
     return status ? status : walked;
 }
 
-int autograd_attribute(struct autograd *autograd, const struct ranges *ranges, struct launched_ops *gpu_ops)
+int autograd_attribute(struct autograd *autograd, const struct ranges *ranges, struct sorter *gpu_ops)
 {
     struct attribution to = {0};
     int status = make_links(autograd);
     if (status < 0 || autograd->links.count == 0)
         return status;
-    sorter_init(&to.moved.sorter, gpu_ops->sorter.room, sizeof(struct moved_op), launched_ops_order);
-    sorter_init(&to.placed, gpu_ops->sorter.room, sizeof(struct launched_op), launched_ops_order);
+    sorter_init(&to.moved, gpu_ops->room, sizeof(struct moved_op), launched_ops_order);
+    sorter_init(&to.placed, gpu_ops->room, sizeof(struct launched_op), launched_ops_order);
     status = move_all(autograd, &to, ranges, gpu_ops);
     if (status == 0)
-        status = sorter_ready(&to.moved.sorter);
+        status = sorter_ready(&to.moved);
     if (status == 0)
         status = range_walk_ops(ranges, false, &to.moved, place, NULL, &to);
     if (status == 0)
         status = sorter_ready(&to.placed);
-    sorter_release(&to.moved.sorter);
-    sorter_release(&gpu_ops->sorter);
-    gpu_ops->sorter = to.placed;
+    sorter_release(&to.moved);
+    sorter_release(gpu_ops);
+    *gpu_ops = to.placed;
     return status;
 }

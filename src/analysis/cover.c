@@ -9,7 +9,7 @@ struct cover {
     int64_t *times; /* at which operations start and end, each once, by time */
     size_t count;
     uint32_t
-        *last;     /* a tree over the pieces between these: the number of the last operation that covers all, 0: none */
+        *last;     /* a segment tree over the intervals between these: the last operation that covers a node, 0: none */
     int64_t *sums; /* of the times of which operations are the last: a Fenwick tree by their numbers, from 1 on */
     size_t operations;
     int64_t total;
@@ -33,13 +33,13 @@ static int64_t sum(const struct cover *cover, size_t number)
     return all;
 }
 
-/* A part of the tree: a node, and the pieces below it, END not counted. */
+/* A part of the tree: a node, and the intervals below it, END not counted. */
 struct part {
     size_t node, first, end;
 };
 
-/* Operation NUMBER covers the pieces from FIRST to END. A part that has several is looked into once more for each
- * operation that ended in it, so all of this takes a logarithmic number of steps for each. */
+/* Operation NUMBER covers the intervals from FIRST to END. A MIXED node is entered once for each operation that ended
+ * in it, so an operation takes an amortised O(log operations). */
 static void put(struct cover *cover, struct part part, size_t first, size_t end, uint32_t number)
 {
     uint32_t *last = cover->last;
@@ -67,32 +67,30 @@ static int by_time(const void *a, const void *b)
     return (*left > *right) - (*left < *right);
 }
 
-int64_t *cover_moments(const struct cover_operation *operations, size_t operation_count, size_t *count)
+/* Returns the times at which OPERATIONS start and end, each once, in order, for the caller to free(), and their
+ * number in COUNT; NULL: no memory. */
+static int64_t *make_times(const struct cover_operation *operations, size_t operation_count, size_t *count)
 {
-    int64_t *moments = malloc(2 * operation_count * sizeof(*moments));
+    int64_t *times = malloc(2 * operation_count * sizeof(*times));
     *count = 0;
-    if (!moments)
+    if (!times)
         return NULL;
     for (size_t i = 0; i < operation_count; i++) {
-        moments[2 * i] = operations[i].start;
-        moments[2 * i + 1] = operations[i].end;
+        times[2 * i] = operations[i].start;
+        times[2 * i + 1] = operations[i].end;
     }
-    qsort(moments, 2 * operation_count, sizeof(*moments), by_time);
+    qsort(times, 2 * operation_count, sizeof(*times), by_time);
     for (size_t i = 0; i < 2 * operation_count; i++)
-        if (i == 0 || moments[i] != moments[*count - 1])
-            moments[(*count)++] = moments[i];
-    return moments;
+        if (i == 0 || times[i] != times[*count - 1])
+            times[(*count)++] = times[i];
+    return times;
 }
 
-size_t cover_moment(const int64_t *moments, size_t count, int64_t time)
+/* The place of TIME, which is among them. */
+static size_t find_time(const int64_t *times, size_t count, int64_t time)
 {
-    const int64_t *found = bsearch(&time, moments, count, sizeof(time), by_time);
-    return (size_t)(found - moments);
-}
-
-static size_t find_time(const struct cover *cover, int64_t time)
-{
-    return cover_moment(cover->times, cover->count, time);
+    const int64_t *found = bsearch(&time, times, count, sizeof(time), by_time);
+    return (size_t)(found - times);
 }
 
 /* How many operations are called before TIME. */
@@ -114,7 +112,7 @@ static int make(struct cover *cover, const struct cover_operation *operations, s
     *cover = (struct cover){.operations = count,
                             .last = calloc(8 * count, sizeof(*cover->last)),
                             .sums = calloc(count + 1, sizeof(*cover->sums))};
-    cover->times = cover_moments(operations, count, &cover->count);
+    cover->times = make_times(operations, count, &cover->count);
     return cover->times && cover->last && cover->sums ? 0 : -1;
 }
 
@@ -126,8 +124,8 @@ static void answer_all(struct cover *cover, const struct cover_operation *operat
     for (size_t i = 0; i < count; i++) {
         for (; done < cover->operations && operations[done].called <= questions[i].last; done++)
             if (operations[done].end > operations[done].start)
-                put(cover, all, find_time(cover, operations[done].start), find_time(cover, operations[done].end),
-                    (uint32_t)done + 1);
+                put(cover, all, find_time(cover->times, cover->count, operations[done].start),
+                    find_time(cover->times, cover->count, operations[done].end), (uint32_t)done + 1);
         questions[i].length = cover->total - sum(cover, called_before(operations, done, questions[i].first));
     }
 }
@@ -152,7 +150,7 @@ int cover_answer(const struct cover_operation *operations, size_t count, struct 
 int coverage_init(struct coverage *coverage, const struct cover_operation *operations, size_t count)
 {
     *coverage = (struct coverage){.nodes = calloc(8 * count, sizeof(*coverage->nodes))};
-    coverage->times = cover_moments(operations, count, &coverage->count);
+    coverage->times = make_times(operations, count, &coverage->count);
     return coverage->times && coverage->nodes ? 0 : -1;
 }
 
@@ -163,12 +161,7 @@ void coverage_release(struct coverage *coverage)
     *coverage = (struct coverage){0};
 }
 
-static size_t find_coverage_time(const struct coverage *coverage, int64_t time)
-{
-    return cover_moment(coverage->times, coverage->count, time);
-}
-
-/* Of the pieces from FROM to TO, which NODE is over, those from FIRST to END. */
+/* Changes the intervals from FIRST to END; NODE is over those from FROM to TO. */
 static void change(struct coverage *coverage, size_t node, size_t from, size_t to, size_t first, size_t end, int by)
 {
     struct coverage_node *nodes = coverage->nodes, *one = &nodes[node];
@@ -190,6 +183,6 @@ static void change(struct coverage *coverage, size_t node, size_t from, size_t t
 void coverage_change(struct coverage *coverage, const struct cover_operation *operation, int by)
 {
     if (operation->end > operation->start)
-        change(coverage, 1, 0, coverage->count - 1, find_coverage_time(coverage, operation->start),
-               find_coverage_time(coverage, operation->end), by);
+        change(coverage, 1, 0, coverage->count - 1, find_time(coverage->times, coverage->count, operation->start),
+               find_time(coverage->times, coverage->count, operation->end), by);
 }

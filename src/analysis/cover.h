@@ -1,10 +1,11 @@
 /*
- * How long GPUs were busy with the operations that were called from one time to another, for any number of such
- * questions, however they overlap: O((operations + questions) log operations).
+ * How long a GPU was busy with the operations whose calls began in an interval, for any number of such questions that
+ * may overlap: O((operations + questions) log operations).
  *
- * Operations are gone through by their calls. Each moment knows the last operation that covers it so far, and for each
- * operation the time is known of which it is the last. The answer to a question is the sum of these times, when all are
- * gone through that are called by its end, over those that are called from its beginning on.
+ * The algorithm adds operations in the order of their calls. At each point of GPU time it keeps the operation that
+ * covers the point and was added last, and for each operation the total time that it is the last one of. A question is
+ * answered when all operations are added that were called before its end: the answer is the sum of these totals over
+ * the operations called since its beginning.
  */
 #ifndef GPUTRACE_ANALYSIS_COVER_H
 #define GPUTRACE_ANALYSIS_COVER_H
@@ -24,24 +25,18 @@ struct cover_question {
     uint32_t thread, other;
 };
 
-/* Returns the times at which OPERATIONS start and end, each once, in order, for the caller to free(), and their
- * number in COUNT; NULL: no memory. */
-int64_t *cover_moments(const struct cover_operation *operations, size_t operation_count, size_t *count);
-/* The place of TIME, which is among them. */
-size_t cover_moment(const int64_t *moments, size_t count, int64_t time);
-
 /* OPERATIONS come by their calls, QUESTIONS by `last`. Returns 0, or -1: no memory. */
 int cover_answer(const struct cover_operation *operations, size_t count, struct cover_question *questions,
                  size_t question_count);
 
-/* --- how long at least one operation runs, while operations are added and removed in any order: each takes a
- * logarithmic number of steps --- */
+/* --- how long at least one operation runs, while operations are added and removed in any order. Each change takes
+ * O(log operations) --- */
 
 /* All zero is that of no operation. */
 struct coverage {
     int64_t *times; /* at which operations start and end, each once, by time */
     size_t count;
-    struct coverage_node *nodes; /* a tree over the pieces between these, from 1 on; those below n are 2n and 2n + 1 */
+    struct coverage_node *nodes; /* a segment tree over the intervals between these; the children of n are 2n, 2n + 1 */
 };
 
 struct coverage_node {
@@ -49,7 +44,7 @@ struct coverage_node {
     uint32_t whole; /* operations that cover all of it, but not all of what is above */
 };
 
-/* OPERATIONS are those that may be put in. Returns 0, or -1: no memory. */
+/* OPERATIONS are those that may be added. Returns 0, or -1: no memory. */
 int coverage_init(struct coverage *coverage, const struct cover_operation *operations, size_t count);
 void coverage_release(struct coverage *coverage);
 

@@ -11,18 +11,17 @@ static int by_correlation_and_process(const void *left, const void *right)
     return ORDER(a->correlation, b->correlation) ?: ORDER(a->process, b->process) ?: ORDER(a->start, b->start) ?: ORDER(b->end, a->end) ?: ORDER(a->name, b->name);
 }
 
-void calls_init(struct calls *calls, struct sorter_room *room)
+void calls_init(struct sorter *calls, struct sorter_room *room)
 {
-    calls->wanted = false;
-    sorter_init(&calls->sorter, room, sizeof(struct call), by_correlation_and_process);
+    sorter_init(calls, room, sizeof(struct call), by_correlation_and_process);
 }
 
 /* --- */
 
-void calls_walk_begin(struct calls_walk *walk, const struct calls *calls)
+void calls_walk_begin(struct calls_walk *walk, const struct sorter *calls)
 {
     walk->any = false;
-    sorter_walk_begin(&walk->walk, &calls->sorter);
+    sorter_walk_begin(&walk->walk, calls);
 }
 
 const struct call *calls_next(struct calls_walk *walk)
@@ -41,7 +40,7 @@ const struct call *calls_next(struct calls_walk *walk)
 
 /* --- */
 
-void calls_join_begin(struct calls_join *join, const struct calls *calls)
+void calls_join_begin(struct calls_join *join, const struct sorter *calls)
 {
     *join = (struct calls_join){.correlation = -1};
     calls_walk_begin(&join->walk, calls);
@@ -115,29 +114,28 @@ static int by_correlation(const void *left, const void *right)
     return ORDER(a->is_correlated, b->is_correlated) ?: ORDER(a->correlation, b->correlation) ?: ORDER(a->order, b->order);
 }
 
-void gpu_ops_init(struct gpu_ops *gpu_ops, struct sorter_room *room)
+void gpu_ops_init(struct sorter *gpu_ops, struct sorter_room *room)
 {
-    gpu_ops->wanted = false;
-    sorter_init(&gpu_ops->sorter, room, sizeof(struct gpu_op), by_correlation);
+    sorter_init(gpu_ops, room, sizeof(struct gpu_op), by_correlation);
 }
 
-int gpu_ops_add(struct gpu_ops *gpu_ops, const struct trace_event *event, uint32_t stream)
+int gpu_ops_add(struct sorter *gpu_ops, const struct trace_event *event, uint32_t stream)
 {
     struct gpu_op op = {
         .start = event->start,
         .duration = event->duration,
         .name = event->name,
         .stream = stream,
-        .order = (uint32_t)gpu_ops->sorter.count,
+        .order = (uint32_t)gpu_ops->count,
         .is_correlated = event->correlation >= 0 && event->correlation <= UINT32_MAX,
         .kernel = event->category == EVENT_KERNEL || event->category == EVENT_GRAPH,
     };
     if (op.is_correlated)
         op.correlation = (uint32_t)event->correlation;
-    return sorter_add(&gpu_ops->sorter, &op);
+    return sorter_add(gpu_ops, &op);
 }
 
-int gpu_ops_each(const struct gpu_ops *gpu_ops, const struct calls *calls,
+int gpu_ops_each(const struct sorter *gpu_ops, const struct sorter *calls,
                  int (*each)(void *context, const struct gpu_op *op, const struct call *call), void *context)
 {
     struct calls_join found;
@@ -145,7 +143,7 @@ int gpu_ops_each(const struct gpu_ops *gpu_ops, const struct calls *calls,
     const struct gpu_op *op;
     int status = 0;
     calls_join_begin(&found, calls);
-    sorter_walk_begin(&walk, &gpu_ops->sorter);
+    sorter_walk_begin(&walk, gpu_ops);
     while (status == 0 && (op = sorter_next(&walk))) {
         int64_t correlation = op->is_correlated ? (int64_t)op->correlation : -1;
         status = each(context, op, calls_join_find(&found, correlation, op->start));
@@ -160,15 +158,14 @@ int launched_ops_order(const void *left, const void *right)
     return ORDER(a->thread, b->thread) ?: ORDER(a->called, b->called) ?: ORDER(a->start, b->start);
 }
 
-void launched_ops_init(struct launched_ops *launched, struct sorter_room *room)
+void launched_ops_init(struct sorter *launched, struct sorter_room *room)
 {
-    launched->wanted = false;
-    sorter_init(&launched->sorter, room, sizeof(struct launched_op), launched_ops_order);
+    sorter_init(launched, room, sizeof(struct launched_op), launched_ops_order);
 }
 
 static int add_called(void *context, const struct gpu_op *op, const struct call *call)
 {
-    struct launched_ops *launched = context;
+    struct sorter *launched = context;
     struct launched_op one = {.called = call ? call->start : 0,
                               .start = op->start,
                               .duration = op->duration,
@@ -176,11 +173,11 @@ static int add_called(void *context, const struct gpu_op *op, const struct call 
                               .stream = op->stream,
                               .thread = call ? call->thread : LAUNCHED_NO_THREAD,
                               .kernel = op->kernel};
-    return sorter_add(&launched->sorter, &one);
+    return sorter_add(launched, &one);
 }
 
-int launched_ops_gather(struct launched_ops *launched, const struct gpu_ops *gpu_ops, const struct calls *calls)
+int launched_ops_gather(struct sorter *launched, const struct sorter *gpu_ops, const struct sorter *calls)
 {
     int status = gpu_ops_each(gpu_ops, calls, add_called, launched);
-    return status ? status : sorter_ready(&launched->sorter);
+    return status ? status : sorter_ready(launched);
 }

@@ -29,12 +29,7 @@ struct call {
     int64_t start, end;
 };
 
-struct calls {
-    bool wanted; /* a section looks at them */
-    struct sorter sorter;
-};
-
-void calls_init(struct calls *calls, struct sorter_room *room);
+void calls_init(struct sorter *calls, struct sorter_room *room);
 
 /* A walk over the outermost calls, by correlation id, then process; sorter_walk_end(&walk.walk) ends it. Several may go
  * on at a time. */
@@ -44,7 +39,7 @@ struct calls_walk {
     bool any;                      /* there was one */
 };
 
-void calls_walk_begin(struct calls_walk *walk, const struct calls *calls);
+void calls_walk_begin(struct calls_walk *walk, const struct sorter *calls);
 /* NULL: there is no other. Valid until the next call. */
 const struct call *calls_next(struct calls_walk *walk);
 
@@ -66,7 +61,7 @@ struct calls_join_call {
     bool found;
 };
 
-void calls_join_begin(struct calls_join *join, const struct calls *calls);
+void calls_join_begin(struct calls_join *join, const struct sorter *calls);
 /* The call of CORRELATION; when several processes use that id, the last that started by TIME, else the first. NULL:
  * there is none. Valid until the next call. */
 const struct call *calls_join_find(struct calls_join *join, int64_t correlation, int64_t time);
@@ -87,20 +82,15 @@ struct gpu_op {
     bool kernel; /* or a whole graph; else a copy or set */
 };
 
-struct gpu_ops {
-    bool wanted; /* a section looks at them */
-    struct sorter sorter;
-};
-
-void gpu_ops_init(struct gpu_ops *gpu_ops, struct sorter_room *room);
+void gpu_ops_init(struct sorter *gpu_ops, struct sorter_room *room);
 
 /* Returns 0, or -1: no memory. */
-int gpu_ops_add(struct gpu_ops *gpu_ops, const struct trace_event *event, uint32_t stream);
+int gpu_ops_add(struct sorter *gpu_ops, const struct trace_event *event, uint32_t stream);
 
 /* Calls EACH for all GPU operations with the call that started it (NULL: none is known), by correlation id, until it
  * returns non-zero. Returns that, or 0, or -1: no memory, or after error(). Several may go on at a time, in one thread
  * or several. */
-int gpu_ops_each(const struct gpu_ops *gpu_ops, const struct calls *calls,
+int gpu_ops_each(const struct sorter *gpu_ops, const struct sorter *calls,
                  int (*each)(void *context, const struct gpu_op *op, const struct call *call), void *context);
 
 /* --- GPU operations by the thread and the time of the call that started them: an operation belongs to a range if its
@@ -117,17 +107,12 @@ struct launched_op {
     bool kernel;             /* or a whole graph; else a copy or set */
 };
 
-struct launched_ops {
-    bool wanted; /* a section looks at them */
-    struct sorter sorter;
-};
-
 /* By thread, then call: for sorters of records that begin with a struct launched_op. */
 int launched_ops_order(const void *left, const void *right);
 
-void launched_ops_init(struct launched_ops *launched, struct sorter_room *room);
+void launched_ops_init(struct sorter *launched, struct sorter_room *room);
 
 /* After GPU_OPS and CALLS are ready: 0, or -1: no memory, or after error(). */
-int launched_ops_gather(struct launched_ops *launched, const struct gpu_ops *gpu_ops, const struct calls *calls);
+int launched_ops_gather(struct sorter *launched, const struct sorter *gpu_ops, const struct sorter *calls);
 
 #endif

@@ -77,8 +77,8 @@ static uint32_t new_live(struct heap *heap)
     return index;
 }
 
-int heap_allocate(struct heap *heap, struct heap_space *space, const struct heap_group_id *id, uint64_t address,
-                  int64_t time)
+static int allocate(struct heap *heap, struct heap_space *space, const struct heap_group_id *id, uint64_t address,
+                    int64_t time)
 {
     struct heap_group *group = group_of(heap, id);
     uint32_t index = group ? new_live(heap) : 0;
@@ -110,7 +110,8 @@ static void note_brief(struct heap_group *group, int64_t lived)
     group->brief.count++;
 }
 
-void heap_give_back(struct heap *heap, struct heap_space *space, uint64_t address, int64_t time)
+/* What was allocated before the trace begins is not known, and not missed. */
+static void give_back(struct heap *heap, struct heap_space *space, uint64_t address, int64_t time)
 {
     uint64_t *place = map_get(&space->oldest, address);
     if (!place)
@@ -149,20 +150,13 @@ static int pass(struct heap *heap, struct heap_space *space)
     return map_each(&space->oldest, keep_live, heap);
 }
 
-struct heap_space *heap_space_at(struct heap *heap, enum heap_source source, event_id process, int64_t time)
+/* The addresses of a process, before what happens at TIME. NULL: no memory. */
+static struct heap_space *space_at(struct heap *heap, enum heap_source source, event_id process, int64_t time)
 {
     struct heap_space_id id = {source, process};
     struct heap_space *space = groups_item(&heap->space_ids, &id, &heap->spaces);
     bool passes = space && heap->asked_at != EVENT_NONE && !space->passed && time > heap->asked_at;
     return passes && pass(heap, space) < 0 ? NULL : space;
-}
-
-int heap_pass_all(struct heap *heap)
-{
-    for (size_t i = 0; i < heap->spaces.count && heap->asked_at != EVENT_NONE; i++)
-        if (!heap->spaces.items[i].passed && pass(heap, &heap->spaces.items[i]) < 0)
-            return -1;
-    return 0;
 }
 
 /* --- from instants, ours and PyTorch's, to changes of the heap --- */
@@ -207,14 +201,14 @@ static int own_event(struct heap *heap, const struct trace_event *event)
                                .stack = event->stack};
     if (allocation && failed)
         return fail(heap, event, &id, event->held);
-    struct heap_space *space = heap_space_at(heap, HEAP_OF_GPUTRACE, event->process, event->start);
+    struct heap_space *space = space_at(heap, HEAP_OF_GPUTRACE, event->process, event->start);
     if (!space)
         return -1;
     if (failed || event->address == EVENT_NONE)
         return 0;
     if (allocation)
-        return is_size(event->bytes) ? heap_allocate(heap, space, &id, (uint64_t)event->address, event->start) : 0;
-    heap_give_back(heap, space, (uint64_t)event->address, event->start);
+        return is_size(event->bytes) ? allocate(heap, space, &id, (uint64_t)event->address, event->start) : 0;
+    give_back(heap, space, (uint64_t)event->address, event->start);
     return 0;
 }
 
@@ -258,13 +252,13 @@ static int by_time(const void *a, const void *b)
 
 static int apply_step(struct heap *heap, const struct heap_step *step)
 {
-    struct heap_space *space = heap_space_at(heap, HEAP_OF_PYTORCH, step->process, step->time);
+    struct heap_space *space = space_at(heap, HEAP_OF_PYTORCH, step->process, step->time);
     struct heap_group_id id = pytorch_id(step->process, step->device, step->type, step->bytes);
     if (!space)
         return -1;
     if (step->bytes > 0)
-        return is_size(step->bytes) ? heap_allocate(heap, space, &id, step->address, step->time) : 0;
-    heap_give_back(heap, space, step->address, step->time);
+        return is_size(step->bytes) ? allocate(heap, space, &id, step->address, step->time) : 0;
+    give_back(heap, space, step->address, step->time);
     return 0;
 }
 
@@ -301,5 +295,8 @@ int heap_finish(struct heap *heap)
         if (apply_step(heap, &heap->steps.items[i]) < 0)
             return -1;
     array_release(&heap->steps);
-    return heap_pass_all(heap);
+    for (size_t i = 0; i < heap->spaces.count && heap->asked_at != EVENT_NONE; i++)
+        if (!heap->spaces.items[i].passed && pass(heap, &heap->spaces.items[i]) < 0)
+            return -1;
+    return 0;
 }

@@ -16,7 +16,7 @@
 #include "trace/trace_event.h"
 #include "analysis/groups.h"
 
-/* No memory is larger than an address space: greater sizes are not believed. */
+/* No memory is larger than an address space: greater sizes are ignored. */
 #define HEAP_SIZE_MAX (INT64_C(1) << 48)
 
 /* Allocations that live for less are short-lived. */
@@ -127,16 +127,5 @@ static inline const char *heap_pytorch_name(uint64_t type)
 {
     return type == HEAP_PYTORCH_CPU ? "PyTorch's allocator, host" : "PyTorch's allocator";
 }
-
-/* --- what instants are made of; these return 0, or -1: no memory --- */
-
-/* The addresses of a process, before what happens at TIME. NULL: no memory. */
-struct heap_space *heap_space_at(struct heap *heap, enum heap_source source, event_id process, int64_t time);
-int heap_allocate(struct heap *heap, struct heap_space *space, const struct heap_group_id *id, uint64_t address,
-                  int64_t time);
-/* What was allocated before the trace begins is not known, and not missed. */
-void heap_give_back(struct heap *heap, struct heap_space *space, uint64_t address, int64_t time);
-/* Nothing more comes. */
-int heap_pass_all(struct heap *heap);
 
 #endif

@@ -15,12 +15,12 @@ struct trace_event;
  *
  *     void at::native::elementwise_kernel<128, 2, F>(int, F)  ->  at::native::elementwise_kernel
  *
- * A name that is no function with a parameter list, or not understood, is copied whole. Returns the bytes written
- * without the NUL.
+ * A name that is not a function with a parameter list, or that is not understood, is copied whole. Returns the bytes
+ * written without the NUL.
  */
 size_t name_shorten(const char *name, size_t length, char *short_name);
 
-/* Gives a kernel the name to show, unless its own is wanted. Returns 0, or -1: no memory. */
+/* Changes the name of a kernel to the one that --names shows. Returns 0, or -1: no memory. */
 int name_change(struct trace *trace, struct trace_event *event);
 
 #endif

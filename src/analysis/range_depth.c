@@ -7,7 +7,7 @@
 #include "common/log.h"
 
 #define NO_THREAD UINT32_MAX
-#define STEPS 4u /* are taken here where there would have been one: they are shorter */
+#define STEPS 4u /* of here, which are shorter, count as one of the limit */
 
 void range_depth_init(struct range_depth *depth, const char *directory)
 {
@@ -40,7 +40,7 @@ static int load(struct range_depth *depth, const struct range_rows *rows)
     struct sorter_walk walk;
     const struct launched_op *op;
     int status = 0;
-    sorter_walk_begin(&walk, &rows->trace->launched_ops.sorter);
+    sorter_walk_begin(&walk, &rows->trace->launched_ops);
     while (status == 0 && (op = sorter_next(&walk)) && op->thread != LAUNCHED_NO_THREAD) {
         struct cover_operation *operation = file_vector_push(&depth->operations);
         status = operation ? 0 : -1;
@@ -238,7 +238,7 @@ static int answer_questions(struct range_depth *depth, struct range_busy *busy, 
     return 0;
 }
 
-/* --- other rows: from one to the next, operations are put in and taken out that only one of them has --- */
+/* --- other rows: from one to the next, the operations are added and removed that only one of the two has --- */
 
 struct change {
     struct range_depth *depth;

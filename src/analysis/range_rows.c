@@ -76,7 +76,7 @@ static void close_row(struct gathering *gathering, size_t index)
         gathering->places.items[open[index].row] = (uint32_t)index + 1;
 }
 
-/* Adds WORK to all rows that are open. */
+/* Adds an operation to all rows that are open. */
 static int add_inside(struct gathering *gathering, const struct launched_op *op, uint32_t gpu)
 {
     if (gathering->open.count > gathering->steps) {
@@ -162,6 +162,18 @@ struct cell range_rows_cell(const struct range_busy *busy, uint32_t row)
     return total == RANGE_BUSY_UNKNOWN ? (struct cell){0} : cell_integer(total);
 }
 
+struct cell fill_range_form(struct row *row, const struct column *column)
+{
+    static const char *const forms[] = {"range", "start/end", "mark", "outside"};
+    return table_text(row->table, forms[row_integer(row, column)]);
+}
+
+struct cell fill_range_name(struct row *row, const struct column *column)
+{
+    const struct range_kind *kind = row->key;
+    return kind->form == RANGE_IN_NONE ? table_text(row->table, RANGE_OUTSIDE) : fill_name(row, column);
+}
+
 #define PATH_NAMES 32u /* at most: recursion makes paths that nobody reads */
 
 void range_forest_release(struct range_forest *forest)
@@ -207,11 +219,6 @@ int range_forest_place(struct range_forest *forest, struct range_walk *walk, int
     return 0;
 }
 
-static const char *name_of(const struct trace *trace, const struct range_node *node)
-{
-    return node->name == EVENT_NO_TEXT ? "" : interned(&trace->strings, node->name);
-}
-
 struct cell range_forest_path_cell(const struct range_forest *forest, const struct trace *trace, struct table *table,
                                    uint32_t node)
 {
@@ -224,14 +231,9 @@ struct cell range_forest_path_cell(const struct range_forest *forest, const stru
     if (node)
         buffer_text(&path, "…/");
     for (unsigned i = count; i-- > 0;) {
-        buffer_text(&path, name_of(trace, way[i]));
+        buffer_text(&path, trace_text(trace, way[i]->name));
         if (i > 0)
             buffer_char(&path, '/');
     }
-    buffer_char(&path, '\0');
-    bool failed = buffer_finish(&path) != 0;
-    struct cell cell = failed ? (struct cell){0} : table_text(table, path.data);
-    table->no_memory |= failed;
-    buffer_release(&path);
-    return cell;
+    return table_sink(table, &path);
 }

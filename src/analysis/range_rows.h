@@ -2,8 +2,8 @@
  * How long GPUs were busy with what was launched in the ranges of each row of a section, in time that does not grow
  * with how many ranges are open at once.
  *
- * Mostly few rows are open, and each GPU operation is added to each of them (busy.h). Where that would take too
- * many steps, as of a program that never ends its ranges, it is given up, and done otherwise (range_depth.c).
+ * Usually few rows are open, and each GPU operation is added to each of them (busy.h). If that would take too many
+ * steps, for example because a program never ends its ranges, range_depth.c computes the times instead.
  */
 #ifndef GPUTRACE_ANALYSIS_RANGE_ROWS_H
 #define GPUTRACE_ANALYSIS_RANGE_ROWS_H
@@ -16,9 +16,9 @@
 #include "analysis/cover.h"
 #include "analysis/groups.h"
 #include "analysis/ranges.h"
-#include "analysis/trace.h"
+#include "analysis/section.h"
 
-/* How many steps may be taken, of about 50 ns: for each operation and range, and beyond that for all together. */
+/* The limit of steps, of about 50 ns: for each operation and range, and a sum for all in addition. */
 struct range_rows_limit {
     uint64_t each, all;
 };
@@ -46,12 +46,13 @@ static inline uint32_t range_rows_gpu(const struct range_rows *rows, const struc
     return rows->gpu ? rows->gpu(rows->context, op) : rows->trace->streams.items[op->stream].device;
 }
 
-/* What rows of ranges have in common that are told apart by their names and by how they were made. */
+/* The key of rows, or its beginning, that differ in the name of their ranges and in how these were made: by push and
+ * pop, or by start and end. Marks and what is in no range have rows too. */
 struct range_kind {
     uint64_t name, domain;
-    uint64_t form; /* push and pop; start and end; in no range */
+    uint64_t form; /* one of these: */
 };
-enum { RANGE_NESTED, RANGE_STARTED, RANGE_IN_NONE };
+enum { RANGE_NESTED, RANGE_STARTED, RANGE_MARK, RANGE_IN_NONE };
 
 #define RANGE_KIND_OUTSIDE ((struct range_kind){EVENT_NO_TEXT, EVENT_NO_TEXT, RANGE_IN_NONE})
 
@@ -60,17 +61,27 @@ static inline struct range_kind range_kind_of(const struct range *range)
     return (struct range_kind){range->name, range->domain, range->started ? RANGE_STARTED : RANGE_NESTED};
 }
 
-/* Opens all ranges, and sets BUSY, all zero before, which is then finished; rows that would take too many steps even so
- * are RANGE_BUSY_UNKNOWN, and a warning says how many. A trace without ranges leaves it as it is. Returns 0, or -1: no
- * memory, or after error(). */
+/* Columns of such a key, and the functions that fill them. */
+#define RANGE_KIND_COLUMNS                                                                         \
+    {"kind", "Kind", TYPE_TEXT, 0, fill_range_form, FROM_KEY(range_kind, form)},                   \
+        {"domain", "Domain", TYPE_TEXT, COLUMN_OPTIONAL, fill_name, FROM_KEY(range_kind, domain)}, \
+    {                                                                                              \
+        "name", "Name", TYPE_TEXT, 0, fill_range_name, FROM_KEY(range_kind, name)                  \
+    }
+struct cell fill_range_form(struct row *row, const struct column *column);
+struct cell fill_range_name(struct row *row, const struct column *column);
+
+/* Opens all ranges, and sets and finishes BUSY, which is all zero before. Rows that would still take too many steps are
+ * RANGE_BUSY_UNKNOWN, and a warning says how many. If the trace has no ranges, BUSY stays as it is. Returns 0, or -1:
+ * no memory, or after error(). */
 int range_rows_gather(const struct range_rows *rows, struct range_busy *busy);
 
 struct cell;
 /* The busy time of a row; empty when it is not known. */
 struct cell range_rows_cell(const struct range_busy *busy, uint32_t row);
 
-/* --- ranges on a thread that nest form a forest. A range that overlaps another without nesting is left out of it.
- * Ranges of the same names on the whole path are one node --- */
+/* --- the forest of ranges that nest on a thread. A range that overlaps another without nesting is not in it. Ranges
+ * whose whole paths have the same names are one node --- */
 
 struct range_node {
     uint32_t parent; /* index + 1; 0: outermost */
@@ -86,8 +97,8 @@ struct range_forest {
 
 void range_forest_release(struct range_forest *forest);
 
-/* Sets `node` of the range that WALK, of those that nest, has opened last. TAKEN becomes the time that this one took of
- * its parent's own: what no other inner one of that parent had taken. Returns 0, or -1: no memory. */
+/* Sets `node` of the range that WALK, of ranges that nest, has opened last. TAKEN becomes the time by which this range
+ * shortens its parent's own time: the part that no earlier inner range covers. Returns 0, or -1: no memory. */
 int range_forest_place(struct range_forest *forest, struct range_walk *walk, int64_t *taken);
 
 struct cell;
@@ -101,10 +112,10 @@ struct cell range_forest_path_cell(const struct range_forest *forest, const stru
  * --- range_depth.c: how long GPUs were busy with what was launched in rows of ranges, where too many rows are open at
  * once to add each operation to each of them.
  *
- * A row that is open on one thread once, or on two threads at the same time, is a question about calls that follow one
- * another (cover.h), and any number of these is answered. Other rows come by their start, and from one to the next
- * those operations are put in and taken out that only one of them has (struct coverage): few, where a range is leaked
- * in each step of several threads. What takes more than a limit is left out.
+ * A row that was open once on one thread, or once on two threads at the same time, is a question about consecutive
+ * calls (cover.h), and any number of these is answered. Other rows are sorted by their start, and from one to the next
+ * the operations are added and removed that only one of the two has (struct coverage). These are few where each step of
+ * several threads leaks a range. A row that takes more steps than the limit is left out.
  */
 
 /* A time in which ranges of a row were open on a thread. */

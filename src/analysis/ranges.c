@@ -219,7 +219,7 @@ int range_walk_end(struct range_walk *walk)
     return walk->no_memory ? -1 : status;
 }
 
-int range_walk_ops(const struct ranges *ranges, bool nesting, const struct launched_ops *gpu_ops,
+int range_walk_ops(const struct ranges *ranges, bool nesting, const struct sorter *gpu_ops,
                    int (*each)(void *context, struct range_walk *walk, const struct launched_op *op),
                    int (*rest)(void *context, struct range_walk *walk), void *context)
 {
@@ -228,7 +228,7 @@ int range_walk_ops(const struct ranges *ranges, bool nesting, const struct launc
     const struct launched_op *op;
     int status = 0;
     range_walk_begin(&walk, ranges, nesting);
-    sorter_walk_begin(&walk_ops, &gpu_ops->sorter);
+    sorter_walk_begin(&walk_ops, gpu_ops);
     while (status == 0 && (op = sorter_next(&walk_ops)))
         status = each(context, &walk, op);
     if (status == 0 && rest)

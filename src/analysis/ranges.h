@@ -1,7 +1,7 @@
 /*
- * Ranges of the program (NVTX, PyTorch's record_function): what the sections about them have in common. Gathered only
- * where one of them is wanted; there may be any number, so they are sorted in bounded memory, and looked at in walks
- * (struct range_walk).
+ * Ranges of the program (NVTX, PyTorch's record_function), which several sections use. They are collected only where
+ * such a section is wanted. As there may be any number, they are sorted in bounded memory, and read in walks (struct
+ * range_walk).
  */
 #ifndef GPUTRACE_ANALYSIS_RANGES_H
 #define GPUTRACE_ANALYSIS_RANGES_H
@@ -15,7 +15,7 @@
 #include "analysis/gpu_ops.h"
 #include "common/sorter.h"
 
-/* One that was started and ended stands there twice when that was done on two threads. */
+/* A range that was started on one thread and ended on another is there twice, once for each thread. */
 struct range {
     int64_t start, end;
     uint32_t name, domain; /* EVENT_NO_TEXT: none */
@@ -39,11 +39,10 @@ struct range_start {
 void range_starts_release(struct range_starts *starts);
 /* The place of a new one, whose end is EVENT_NONE. NULL: no memory. */
 struct range *range_starts_push(struct range_starts *starts, uint64_t id);
-/* Copies the last of ID to RANGE, and takes it out. False: there is none. */
+/* Removes the last of ID, and copies it to RANGE. False: there is none. */
 bool range_starts_pop(struct range_starts *starts, uint64_t id, struct range *range);
 
 struct ranges {
-    bool wanted;
     uint32_t count;
     struct sorter sorter; /* by thread, then start; outer ones come before what is in them */
     struct range_starts starts;
@@ -58,11 +57,11 @@ int ranges_add(struct ranges *ranges, const struct trace_event *event, uint32_t 
 int ranges_finish(struct ranges *ranges, int64_t end);
 
 /*
- * A walk over ranges, one thread after another, each by time, and which of them are around a moment. What it holds are
- * those that are open there, however many others there are.
+ * A walk over ranges, by thread and then by time, that finds the ranges around a time. It holds only the ranges that
+ * are open at that time.
  *
  *     range_walk_begin(&walk, &trace->ranges, false);
- *     for each moment, by thread and time:
+ *     for each time, by thread and time:
  *         while (range_walk_open(&walk, thread, time)) …;
  *         … range_walk_innermost(&walk, thread, time) …
  *     status = range_walk_end(&walk);
@@ -84,14 +83,14 @@ struct range_walk {
     const struct range *next;      /* NULL: there is none */
     bool nesting;                  /* those that were started and ended are left out */
     ARRAY(struct range_open) open; /* by start, longer ones first; some have ended since */
-    size_t crowded;                /* when there are so many, those that have ended are taken out */
+    size_t crowded;                /* at this count, those that have ended are removed */
     bool no_memory;
 };
 
 void range_walk_begin(struct range_walk *walk, const struct ranges *ranges, bool nesting);
 
-/* Opens the next range, if it is of an earlier thread than THREAD, or starts on it by TIME. NULL: there is no such, or
- * no memory. Valid until the next call; it is the last of `open`. */
+/* Opens the next range, if it is of an earlier thread than THREAD, or starts on THREAD by TIME. The result is the last
+ * of `open`, and valid until the next call. NULL: there is no such range, or no memory. */
 struct range_open *range_walk_open(struct range_walk *walk, uint32_t thread, int64_t time);
 
 /* After that: the innermost range around TIME on THREAD, NULL: there is none. TIME never goes back on a thread. */
@@ -100,11 +99,37 @@ struct range_open *range_walk_innermost(struct range_walk *walk, uint32_t thread
 /* Returns 0, or -1: no memory, or after error(). */
 int range_walk_end(struct range_walk *walk);
 
-/* Calls EACH for all GPU operations, with a walk over RANGES that it may open up to the operation's call, then REST
- * (NULL: nothing), which may open all that are left, until one gives non-zero. Returns that, or 0, or -1: no memory, or
- * after error(). Several may go on at a time. */
-int range_walk_ops(const struct ranges *ranges, bool nesting, const struct launched_ops *gpu_ops,
+/* Calls EACH for all GPU operations, with a walk over RANGES in which it may open the ranges up to the operation's
+ * call, and then REST (NULL: nothing), which may open all that are left. Stops when one returns non-zero, and returns
+ * that; else 0, or -1: no memory, or after error(). Several threads may do so at a time. */
+int range_walk_ops(const struct ranges *ranges, bool nesting, const struct sorter *gpu_ops,
                    int (*each)(void *context, struct range_walk *walk, const struct launched_op *op),
                    int (*rest)(void *context, struct range_walk *walk), void *context);
+
+/*
+ * --- autograd.c: PyTorch runs the backward pass on threads of its own (autograd), which have no ranges. Kineto's flows
+ * "fwdbwd" name the operator of the forward pass that caused an operator of the backward pass. In a trace without these
+ * flows, both operators have the same sequence number. So a GPU operation that an autograd thread launches belongs to a
+ * range of the thread that ran the forward pass: to the range that is open there at that time, around the call of
+ * backward(), else to the range around the operator of the forward pass.
+ */
+
+struct autograd {
+    struct sorter flows, operators; /* ends of links, of both kinds */
+    struct sorter links;            /* by the thread of the backward pass, then time */
+};
+
+void autograd_init(struct autograd *autograd, struct sorter_room *room);
+void autograd_release(struct autograd *autograd);
+
+/* An end of a flow "fwdbwd", and an operator with a sequence number. PROCESS and THREAD are indices of the trace. These
+ * return 0, or -1: no memory. */
+int autograd_flow(struct autograd *autograd, const struct trace_event *event, uint32_t process, uint32_t thread);
+int autograd_operator(struct autograd *autograd, const struct trace_event *event, uint32_t process, uint32_t thread);
+
+/* After the last event, when RANGES and OPS are ready: operations in OPS that an autograd thread launched in no
+ * range of its own get the thread and the time of the operator that caused them. Returns 0, or -1: no memory, or after
+ * error(). */
+int autograd_attribute(struct autograd *autograd, const struct ranges *ranges, struct sorter *gpu_ops);
 
 #endif

@@ -9,37 +9,6 @@
 #include "common/text.h"
 #include "analysis/table.h"
 
-bool render_leaves_out(struct render *render, const struct table *table)
-{
-    if (table->rows > 0 || render->options->sections != 0)
-        return false;
-    _Static_assert(sizeof(render->left_out) == sizeof(render->unrecorded), "either list");
-    char *list = table->unrecorded ? render->unrecorded : render->left_out;
-    size_t length = strlen(list), room = sizeof(render->left_out) - length;
-    if (table->unrecorded || !*table->missing)
-        snprintf(list + length, room, "%s%s", length ? ", " : "", table->word);
-    else
-        snprintf(list + length, room, "%s%s (not recorded: %s)", length ? ", " : "", table->word, table->missing);
-    return true;
-}
-
-void render_left_out(struct render *render)
-{
-    if (*render->left_out)
-        buffer_format(render->out, "\nNot in this trace: %s\n", render->left_out);
-    if (*render->unrecorded)
-        buffer_format(render->out, "\nNot recorded (left out by --trace): %s\n", render->unrecorded);
-    *render->left_out = *render->unrecorded = '\0';
-}
-
-void render_missing(struct render *render, const struct table *table, const char *indent)
-{
-    if (table->rows == 0 && !table->unrecorded)
-        buffer_format(render->out, "%snone in this trace\n", indent);
-    if (*table->missing)
-        buffer_format(render->out, "%snot recorded (left out by --trace): %s\n", indent, table->missing);
-}
-
 /* Where a backslash is special, one that we write is escaped as well. */
 void render_visible(struct buffer *buffer, const char *text, const char *special)
 {
@@ -61,7 +30,7 @@ size_t render_width(const char *text, size_t length)
     return width;
 }
 
-/* Comma-separated values as RFC 4180 has them. Several tables in one output are parted by an empty line, and each is
+/* Comma-separated values as RFC 4180 has them. An empty line separates several tables in one output, and each is
  * headed by a line with the section's name alone; so are several traces, by the name of the file. What was not recorded
  * is named in a last row, in the column "name" or another of texts; the others are empty there. */
 

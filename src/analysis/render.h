@@ -37,14 +37,6 @@ struct renderer {
 
 extern const struct renderer renderer_table, renderer_csv, renderer_json, renderer_markdown;
 
-/* For people: an empty section that was not asked for by name is left out, and named in a line at the end. */
-bool render_leaves_out(struct render *render, const struct table *table);
-void render_left_out(struct render *render);
-
-/* For people, on a line of its own after INDENT: why TABLE has no rows, or what is missing beside them. Nothing where
- * nothing is missing. */
-void render_missing(struct render *render, const struct table *table, const char *indent);
-
 /* Appends TEXT with everything visible and on one line: control characters become \n, \t, \x1b, those that turn the
  * direction of text \u202e, bytes that are not UTF-8 U+FFFD. A backslash goes before each character of SPECIAL. */
 void render_visible(struct buffer *buffer, const char *text, const char *special);

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,10 @@
  */
 
 struct grid {
-    struct buffer text; /* all cells' texts, one after another */
+    const struct render *render;
+    const struct table *table;
+    const char *special; /* of render_visible() */
+    struct buffer text;  /* all cells' texts, one after another */
     size_t columns, rows;
     struct grid_column {
         size_t index; /* in the table */
@@ -54,10 +58,9 @@ static bool is_left(const struct table *table, size_t column)
     return table->columns[column].type == TYPE_TEXT || table->columns[column].type == TYPE_ANY;
 }
 
-static void write_any(struct grid *grid, const struct cell *cell, enum report_unit time)
+static void write_any(struct grid *grid, const struct cell *cell)
 {
-    double value = cell->kind == CELL_INTEGER ? (double)cell->integer : cell->real;
-    struct unit unit = unit_of_value(cell->type, value, time);
+    struct unit unit = unit_of_value(cell->type, cell_value(cell), grid->render->options->unit);
     unit_write(&grid->text, cell, cell->type, &unit);
     if (*unit.name)
         buffer_format(&grid->text, " %s", unit.name);
@@ -87,17 +90,17 @@ static void measure(struct grid *grid)
     }
 }
 
-static void fill_cell(struct grid *grid, const struct render *render, const struct table *table, size_t row,
-                      size_t column, const struct cell *cell, const struct unit *unit, const char *special)
+static void fill_cell(struct grid *grid, size_t row, size_t column, const struct cell *cell, const struct unit *unit)
 {
+    const struct table *table = grid->table;
     size_t start = grid->text.length;
     enum column_type type = table->columns[grid->column[column].index].type;
     if (cell->kind == CELL_TEXT)
-        render_visible(&grid->text, table_cell_text(table, cell), special);
+        render_visible(&grid->text, table_cell_text(table, cell), grid->special);
     else if (cell->kind == CELL_UNRECORDED)
         buffer_text(&grid->text, "not recorded");
     else if (cell->kind != CELL_NONE && type == TYPE_ANY)
-        write_any(grid, cell, render->options->unit);
+        write_any(grid, cell);
     else if (cell->kind != CELL_NONE)
         unit_write(&grid->text, cell, type, unit);
     else if (row <= grid->rows && type != TYPE_ANY && (type != TYPE_TEXT || (column > 0 && !table->listing)))
@@ -105,22 +108,21 @@ static void fill_cell(struct grid *grid, const struct render *render, const stru
     end_cell(grid, row, column, start);
 }
 
-static void write_head(struct grid *grid, const struct table *table, size_t column, const struct unit *unit)
+static void write_head(struct grid *grid, size_t column, const struct unit *unit)
 {
     size_t start = grid->text.length;
-    buffer_text(&grid->text, table->columns[grid->column[column].index].title);
-    if (*unit->name && !is_left(table, grid->column[column].index))
+    buffer_text(&grid->text, grid->table->columns[grid->column[column].index].title);
+    if (*unit->name && !grid->column[column].left)
         buffer_format(&grid->text, unit->name[0] == '%' ? " %s" : " (%s)", unit->name);
     end_cell(grid, GRID_HEAD, column, start);
 }
 
-static void write_sum(struct grid *grid, const struct render *render, const struct table *table, size_t column,
-                      const struct unit *unit, const char *special)
+static void write_sum(struct grid *grid, size_t column, const struct unit *unit)
 {
-    size_t start = grid->text.length;
-    if (table->columns[grid->column[column].index].flags & COLUMN_SUM) {
-        struct cell sum = table_sum(table, grid->column[column].index);
-        fill_cell(grid, render, table, grid->rows + 1, column, &sum, unit, special);
+    size_t start = grid->text.length, index = grid->column[column].index;
+    if (grid->table->columns[index].flags & COLUMN_SUM) {
+        struct cell sum = table_sum(grid->table, index);
+        fill_cell(grid, grid->rows + 1, column, &sum, unit);
         return;
     }
     if (column + 1 == grid->columns)
@@ -128,16 +130,15 @@ static void write_sum(struct grid *grid, const struct render *render, const stru
     end_cell(grid, grid->rows + 1, column, start);
 }
 
-static void write_column(struct grid *grid, const struct render *render, const struct table *table, size_t column,
-                         const char *special)
+static void write_column(struct grid *grid, size_t column)
 {
     size_t index = grid->column[column].index;
-    struct unit unit = unit_of_column(table, index, render->options->unit);
-    write_head(grid, table, column, &unit);
+    struct unit unit = unit_of_column(grid->table, index, grid->render->options->unit);
+    write_head(grid, column, &unit);
     for (size_t row = 0; row < grid->rows; row++)
-        fill_cell(grid, render, table, GRID_FIRST_ROW + row, column, table_cell(table, row, index), &unit, special);
+        fill_cell(grid, GRID_FIRST_ROW + row, column, table_cell(grid->table, row, index), &unit);
     if (grid->sums)
-        write_sum(grid, render, table, column, &unit, special);
+        write_sum(grid, column, &unit);
 }
 
 static void choose_columns(struct grid *grid, const struct table *table)
@@ -156,7 +157,7 @@ static void choose_columns(struct grid *grid, const struct table *table)
  * -1: no memory. */
 static int grid_make(struct grid *grid, const struct render *render, const struct table *table, const char *special)
 {
-    *grid = (struct grid){.rows = table->shown};
+    *grid = (struct grid){.render = render, .table = table, .special = special, .rows = table->shown};
     buffer_init_memory(&grid->text);
     grid->column = calloc(table->column_count, sizeof(*grid->column));
     grid->cells = calloc((table->shown + 2) * table->column_count, sizeof(*grid->cells));
@@ -164,7 +165,7 @@ static int grid_make(struct grid *grid, const struct render *render, const struc
         return -1;
     choose_columns(grid, table);
     for (size_t column = 0; column < grid->columns; column++)
-        write_column(grid, render, table, column, special);
+        write_column(grid, column);
     measure(grid);
     return grid->text.failure ? -1 : 0;
 }
@@ -227,16 +228,10 @@ static void grid_narrow(struct grid *grid, size_t width)
 #define INDENT 2
 #define GAP 2
 
-static void pad(struct buffer *out, size_t count)
+static void repeat(struct buffer *out, char c, size_t count)
 {
     while (count-- > 0)
-        buffer_char(out, ' ');
-}
-
-static void rule(struct buffer *out, size_t width)
-{
-    while (width-- > 0)
-        buffer_char(out, '-');
+        buffer_char(out, c);
 }
 
 static void write_cell(struct buffer *out, const struct grid *grid, size_t row, size_t column, bool last)
@@ -244,10 +239,10 @@ static void write_cell(struct buffer *out, const struct grid *grid, size_t row, 
     const struct grid_cell *cell = grid_cell(grid, row, column);
     size_t blank = cell->width < grid->column[column].width ? grid->column[column].width - cell->width : 0;
     if (!grid->column[column].left)
-        pad(out, blank);
+        repeat(out, ' ', blank);
     buffer_bytes(out, grid->text.data + cell->at, cell->length);
     if (grid->column[column].left && !last)
-        pad(out, blank);
+        repeat(out, ' ', blank);
 }
 
 static void write_table_row(struct buffer *out, const struct grid *grid, size_t row)
@@ -256,7 +251,7 @@ static void write_table_row(struct buffer *out, const struct grid *grid, size_t 
     while (last > 0 && grid_cell(grid, row, last)->width == 0)
         last--;
     for (size_t column = 0; column <= last; column++) {
-        pad(out, column == 0 ? INDENT : GAP);
+        repeat(out, ' ', column == 0 ? INDENT : GAP);
         write_cell(out, grid, row, column, column == last);
     }
     buffer_char(out, '\n');
@@ -265,9 +260,9 @@ static void write_table_row(struct buffer *out, const struct grid *grid, size_t 
 static void write_rules(struct buffer *out, const struct grid *grid)
 {
     for (size_t column = 0; column < grid->columns; column++) {
-        pad(out, column == 0 ? INDENT : GAP);
+        repeat(out, ' ', column == 0 ? INDENT : GAP);
         bool last_text = column + 1 == grid->columns && grid->column[column].left;
-        rule(out, last_text ? grid_cell(grid, GRID_HEAD, column)->width : grid->column[column].width);
+        repeat(out, '-', last_text ? grid_cell(grid, GRID_HEAD, column)->width : grid->column[column].width);
     }
     buffer_char(out, '\n');
 }
@@ -280,69 +275,30 @@ static void fit(struct grid *grid, size_t width)
     grid_narrow(grid, width > used ? width - used : 0);
 }
 
-static void write_rest(struct render *render, const struct table *table)
+static void write_rest(struct buffer *out, const struct table *table, const char *before)
 {
     size_t rest = table->rows - table->shown;
     if (rest > 0)
-        buffer_format(render->out, "  … and %zu more row%s (--top=0 shows all)\n", rest, rest == 1 ? "" : "s");
+        buffer_format(out, "%s… and %zu more row%s (--top=0 shows all)\n", before, rest, rest == 1 ? "" : "s");
 }
 
-static void write_table_grid(struct render *render, const struct table *table, const struct grid *grid)
+static void write_text_grid(struct buffer *out, struct grid *grid)
 {
-    struct buffer *out = render->out;
+    const struct table *table = grid->table;
+    if (grid->render->options->width && grid->column[grid->columns - 1].left)
+        fit(grid, grid->render->options->width);
     if (!table->listing || table->headed) {
         write_table_row(out, grid, GRID_HEAD);
         write_rules(out, grid);
     }
     for (size_t row = 0; row < grid->rows; row++)
         write_table_row(out, grid, GRID_FIRST_ROW + row);
-    write_rest(render, table);
+    write_rest(out, table, "  ");
     if (grid->sums) {
         write_rules(out, grid);
         write_table_row(out, grid, grid->rows + 1);
     }
 }
-
-static void text_table(struct render *render, const struct table *table)
-{
-    struct grid grid;
-    if (render_leaves_out(render, table))
-        return;
-    buffer_format(render->out, "%s%s\n", render->any ? "\n" : "", table->title);
-    render->any = true;
-    if (table->rows == 0) {
-        render_missing(render, table, "  ");
-        return;
-    }
-    if (grid_make(&grid, render, table, "") < 0) {
-        render->out->failure = render->out->failure ? render->out->failure : ENOMEM;
-    } else {
-        if (render->options->width && grid.column[grid.columns - 1].left)
-            fit(&grid, render->options->width);
-        write_table_grid(render, table, &grid);
-        render_missing(render, table, "  ");
-    }
-    grid_release(&grid);
-}
-
-static void text_trace_begin(struct render *render, const char *path, const char *missing)
-{
-    (void)missing;
-    if (!render->several_traces)
-        return;
-    buffer_text(render->out, render->any ? "\n\n=== " : "=== ");
-    render_visible(render->out, path, "");
-    buffer_text(render->out, " ===\n");
-    render->any = true;
-}
-
-static void text_trace_end(struct render *render)
-{
-    render_left_out(render);
-}
-
-const struct renderer renderer_table = {
-    .trace_begin = text_trace_begin, .table = text_table, .trace_end = text_trace_end};
 
 /* Tables of GitHub's Markdown. */
 
@@ -359,62 +315,85 @@ static void write_markdown_row(struct buffer *out, const struct grid *grid, size
     buffer_text(out, " |\n");
 }
 
-static void write_alignment(struct buffer *out, const struct grid *grid)
+static void write_markdown_grid(struct buffer *out, const struct grid *grid)
 {
+    write_markdown_row(out, grid, GRID_HEAD);
     for (size_t column = 0; column < grid->columns; column++)
         buffer_text(out, grid->column[column].left ? "| :-- " : "| --: ");
     buffer_text(out, "|\n");
-}
-
-static void write_markdown_grid(struct render *render, const struct table *table, const struct grid *grid)
-{
-    write_markdown_row(render->out, grid, GRID_HEAD);
-    write_alignment(render->out, grid);
     for (size_t row = GRID_FIRST_ROW; row < grid_row_count(grid); row++)
-        write_markdown_row(render->out, grid, row);
-    size_t rest = table->rows - table->shown;
-    if (rest > 0)
-        buffer_format(render->out, "\n… and %zu more row%s (--top=0 shows all)\n", rest, rest == 1 ? "" : "s");
+        write_markdown_row(out, grid, row);
+    write_rest(out, grid->table, "\n");
 }
 
-static void markdown_table(struct render *render, const struct table *table)
+/* --- both --- */
+
+/* An empty section that was not asked for by name is left out, and named in a line at the end. */
+static bool leave_out(struct render *render, const struct table *table)
+{
+    if (table->rows > 0 || render->options->sections != 0)
+        return false;
+    _Static_assert(sizeof(render->left_out) == sizeof(render->unrecorded), "either list");
+    char *list = table->unrecorded ? render->unrecorded : render->left_out;
+    size_t length = strlen(list), room = sizeof(render->left_out) - length;
+    if (table->unrecorded || !*table->missing)
+        snprintf(list + length, room, "%s%s", length ? ", " : "", table->word);
+    else
+        snprintf(list + length, room, "%s%s (not recorded: %s)", length ? ", " : "", table->word, table->missing);
+    return true;
+}
+
+static void write_grid(struct render *render, const struct table *table, bool markdown)
 {
     struct grid grid;
-    if (render_leaves_out(render, table))
-        return;
-    buffer_format(render->out, "%s%s %s\n\n", render->any ? "\n" : "", render->several_traces ? "##" : "#",
-                  table->title);
-    render->any = true;
-    if (table->rows == 0) {
-        render_missing(render, table, "");
-        return;
-    }
-    if (grid_make(&grid, render, table, SPECIAL) < 0)
+    if (grid_make(&grid, render, table, markdown ? SPECIAL : "") < 0)
         render->out->failure = render->out->failure ? render->out->failure : ENOMEM;
+    else if (markdown)
+        write_markdown_grid(render->out, &grid);
     else
-        write_markdown_grid(render, table, &grid);
-    if (*table->missing) {
-        buffer_char(render->out, '\n');
-        render_missing(render, table, "");
-    }
+        write_text_grid(render->out, &grid);
     grid_release(&grid);
 }
 
-static void markdown_trace_begin(struct render *render, const char *path, const char *missing)
+static void write_table(struct render *render, const struct table *table)
 {
+    bool markdown = render->format == &renderer_markdown;
+    const char *indent = markdown ? "" : "  ", *level = render->several_traces ? "## " : "# ";
+    if (leave_out(render, table))
+        return;
+    buffer_format(render->out, "%s%s%s\n%s", render->any ? "\n" : "", markdown ? level : "", table->title,
+                  markdown ? "\n" : "");
+    render->any = true;
+    if (table->rows > 0)
+        write_grid(render, table, markdown);
+    else if (!table->unrecorded)
+        buffer_format(render->out, "%snone in this trace\n", indent);
+    if (*table->missing)
+        buffer_format(render->out, "%s%snot recorded (left out by --trace): %s\n",
+                      markdown && table->rows > 0 ? "\n" : "", indent, table->missing);
+}
+
+static void begin_trace(struct render *render, const char *path, const char *missing)
+{
+    bool markdown = render->format == &renderer_markdown;
     (void)missing;
     if (!render->several_traces)
         return;
-    buffer_text(render->out, render->any ? "\n# " : "# ");
-    render_visible(render->out, path, SPECIAL);
-    buffer_char(render->out, '\n');
+    buffer_text(render->out, !render->any ? "" : markdown ? "\n" : "\n\n");
+    buffer_text(render->out, markdown ? "# " : "=== ");
+    render_visible(render->out, path, markdown ? SPECIAL : "");
+    buffer_text(render->out, markdown ? "\n" : " ===\n");
     render->any = true;
 }
 
-static void markdown_trace_end(struct render *render)
+static void end_trace(struct render *render)
 {
-    render_left_out(render);
+    if (*render->left_out)
+        buffer_format(render->out, "\nNot in this trace: %s\n", render->left_out);
+    if (*render->unrecorded)
+        buffer_format(render->out, "\nNot recorded (left out by --trace): %s\n", render->unrecorded);
+    *render->left_out = *render->unrecorded = '\0';
 }
 
-const struct renderer renderer_markdown = {
-    .trace_begin = markdown_trace_begin, .table = markdown_table, .trace_end = markdown_trace_end};
+const struct renderer renderer_table = {.trace_begin = begin_trace, .table = write_table, .trace_end = end_trace};
+const struct renderer renderer_markdown = {.trace_begin = begin_trace, .table = write_table, .trace_end = end_trace};

@@ -110,65 +110,30 @@ static void snapshot_warn(const char *path, int64_t asked, int64_t span)
 
 /* --- one trace --- */
 
-/* The report of one trace in the making. */
-struct report {
-    const struct report_options *options;
-    struct trace trace;
-    struct heap heap; /* the trace's, where it is wanted */
-    struct sections sections;
-};
-
-/* Whether a wanted section looks at the heap. */
-static bool wants_heap(const struct report_options *options)
-{
-    bool wanted = false;
-    for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++)
-        wanted |= sections_wanted(options, i) && sections_of(options, i)->heap;
-    return wanted;
-}
-
-static int report_init(struct report *report, const struct report_options *options)
-{
-    *report = (struct report){.options = options};
-    trace_init(&report->trace, options);
-    heap_init(&report->heap, &report->trace.strings);
-    report->trace.heap = wants_heap(options) ? &report->heap : NULL;
-    return sections_init(&report->sections, &report->trace);
-}
-
-static void report_release(struct report *report)
-{
-    sections_release(&report->sections);
-    heap_release(&report->heap);
-    trace_release(&report->trace);
-}
-
 static struct trace_event *place_event(void *context)
 {
-    struct report *report = context;
-    return dispatcher_place(&report->sections.dispatcher);
+    return dispatcher_place(&((struct sections *)context)->dispatcher);
 }
 
 static int read_event(void *context, struct trace_event *event)
 {
-    struct report *report = context;
-    if (event->category == EVENT_KERNEL && name_change(&report->trace, event) < 0)
+    struct sections *sections = context;
+    if (event->category == EVENT_KERNEL && name_change(&sections->trace, event) < 0)
         return error_no_memory("names");
-    return dispatcher_event(&report->sections.dispatcher, event);
+    return dispatcher_event(&sections->dispatcher, event);
 }
 
 static int read_run(void *context, const struct event_run *run)
 {
-    struct report *report = context;
-    return dispatcher_run(&report->sections.dispatcher, run);
+    return dispatcher_run(&((struct sections *)context)->dispatcher, run);
 }
 
 static int read_metadata(void *context, const char *key, const struct cJSON *value)
 {
-    struct report *report = context;
-    if (dispatcher_wait(&report->sections.dispatcher) < 0)
+    struct sections *sections = context;
+    if (dispatcher_wait(&sections->dispatcher) < 0)
         return -1;
-    return trace_metadata(&report->trace, key, value) < 0 ? error_no_memory("the trace's metadata") : 0;
+    return trace_metadata(&sections->trace, key, value) < 0 ? error_no_memory("the trace's metadata") : 0;
 }
 
 /* The column of a section that its rows are sorted by; -1: none. */
@@ -189,53 +154,53 @@ static bool is_unrecorded(const struct section *section, const struct trace *tra
     return unrecorded;
 }
 
-static int fill_table(struct report *report, unsigned number, struct table *table)
+static int fill_table(struct sections *sections, unsigned number, struct table *table)
 {
-    const struct section *section = sections_of(report->options, number);
-    const struct trace *trace = &report->trace;
+    const struct section *section = sections->all[number].section;
+    const struct trace *trace = &sections->trace;
     table->unrecorded = is_unrecorded(section, trace);
-    int status = table->unrecorded ? 0 : sections_fill(&report->sections, number, table);
+    int status = table->unrecorded ? 0 : sections_fill(sections, number, table);
     uint64_t looked_at = table->rows > 0 ? section->parts : 0;
     for (size_t i = 0; i < SECTION_SOURCES; i++)
         looked_at |= section->sources[i];
     trace_bit_words(looked_at & trace->unrecorded, table->missing, sizeof(table->missing));
     if (status == 0 && !table->no_memory)
-        status = table_sort(table, sort_column(report->options, section), report->options->top);
+        status = table_sort(table, sort_column(trace->options, section), trace->options->top);
     return status;
 }
 
-static int write_section(struct report *report, unsigned number, struct render *render)
+static int write_section(struct sections *sections, unsigned number, struct render *render)
 {
-    const struct section *section = sections_of(report->options, number);
+    const struct section *section = sections->all[number].section;
     char title[160];
-    snapshot_title(title, sizeof(title), report->options->snapshot, trace_span(&report->trace));
+    snapshot_title(title, sizeof(title), render->options->snapshot, trace_span(&sections->trace));
     struct table table = {
-        .word = sections_word(number),
-        .title = section == &section_memory_snapshot ? title : sections_title(number),
+        .word = section_list[number].word,
+        .title = section == &section_memory_snapshot ? title : section_list[number].title,
         .columns = section->columns,
         .column_count = section->column_count,
         .listing = section->listing,
         .headed = section->headed,
     };
-    int status = fill_table(report, number, &table);
+    int status = fill_table(sections, number, &table);
     if (status < 0 || table.no_memory)
-        status = error_no_memory(sections_word(number));
+        status = error_no_memory(table.word);
     else
         render->format->table(render, &table);
     table_release(&table);
     return status;
 }
 
-static int write_report(struct report *report, const char *path, struct render *render)
+static int write_report(struct sections *sections, const char *path, struct render *render)
 {
     int status = 0;
     char missing[TABLE_MISSING];
-    trace_bit_words(report->trace.unrecorded, missing, sizeof(missing));
+    trace_bit_words(sections->trace.unrecorded, missing, sizeof(missing));
     if (render->format->trace_begin)
         render->format->trace_begin(render, path, missing);
     for (unsigned i = 0; i < REPORT_SECTION_COUNT && status == 0; i++)
-        if (sections_wanted(report->options, i))
-            status = write_section(report, i, render);
+        if (sections->all[i].section)
+            status = write_section(sections, i, render);
     if (render->format->trace_end)
         render->format->trace_end(render);
     return status;
@@ -243,25 +208,26 @@ static int write_report(struct report *report, const char *path, struct render *
 
 static int report_file(const struct report_options *options, const char *path, struct render *render)
 {
-    struct report report;
-    int status = report_init(&report, options);
-    if (status == 0 && report.trace.heap && options->has_snapshot)
-        status = snapshot_find(&report.heap.asked_at, options, path);
-    struct event_sink buffer = {.context = &report,
+    struct sections sections;
+    struct trace *trace = &sections.trace;
+    int status = sections_init(&sections, options);
+    if (status == 0 && trace->heap && options->has_snapshot)
+        status = snapshot_find(&trace->heap->asked_at, options, path);
+    struct event_sink buffer = {.context = &sections,
                                 .workers = options->workers,
                                 .place = place_event,
                                 .event = read_event,
                                 .run = options->names == REPORT_NAMES_FULL ? read_run : NULL,
                                 .metadata = read_metadata};
     if (status == 0)
-        status = read_trace(options, path, &report.trace.strings, &buffer);
+        status = read_trace(options, path, &trace->strings, &buffer);
     if (status == 0)
-        status = sections_finish(&report.sections);
-    if (status == 0 && options->has_snapshot && sections_wanted(options, REPORT_MEMORY))
-        snapshot_warn(path, options->snapshot, trace_span(&report.trace));
+        status = sections_finish(&sections);
+    if (status == 0 && options->has_snapshot && sections.all[REPORT_MEMORY].section)
+        snapshot_warn(path, options->snapshot, trace_span(trace));
     if (status == 0)
-        status = write_report(&report, path, render);
-    report_release(&report);
+        status = write_report(&sections, path, render);
+    sections_release(&sections);
     return status;
 }
 
@@ -285,8 +251,8 @@ int report_check(const struct report_options *options)
     char list[1024] = "";
     bool found = !options->sort;
     for (unsigned i = 0; i < REPORT_SECTION_COUNT && !found; i++) {
-        const struct section *section = sections_of(options, i);
-        if (!sections_wanted(options, i) || section->listing)
+        const struct section *section = section_wanted(options, i);
+        if (!section || section->listing)
             continue;
         found = table_find_column(section->columns, section->column_count, options->sort) >= 0;
         for (size_t k = 0; k < section->column_count; k++) {

@@ -55,20 +55,20 @@ int section_rows(struct row *row, const struct groups *keys, const void *items, 
     return 0;
 }
 
-static const void *field(const struct row *row, const struct column *column)
+const void *row_field(const struct row *row, const struct column *column)
 {
     return (const char *)(column->of_key ? row->key : row->item) + column->at;
 }
 
 int64_t row_integer(const struct row *row, const struct column *column)
 {
-    const void *at = field(row, column);
+    const void *at = row_field(row, column);
     return column->size == sizeof(uint32_t) ? *(const uint32_t *)at : *(const int64_t *)at;
 }
 
 static const struct summary *summary_of(struct row *row, const struct column *column)
 {
-    const struct series *series = field(row, column);
+    const struct series *series = row_field(row, column);
     if (row->summarised != series)
         row->summary = series_summary((struct series *)(uintptr_t)series);
     row->summarised = series;
@@ -135,23 +135,20 @@ struct cell fill_error(struct row *row, const struct column *column)
 
 struct cell fill_errors(struct row *row, const struct column *column)
 {
-    return errors_cell(field(row, column), row->table);
+    return errors_cell(row_field(row, column), row->table);
 }
 
 struct cell fill_cell(struct row *row, const struct column *column)
 {
-    return *(const struct cell *)field(row, column);
+    return *(const struct cell *)row_field(row, column);
 }
 
-/* A trace of fewer calls and GPU operations is done sooner than threads are started. */
+/* For fewer calls and GPU operations, starting threads takes longer than the work. */
 #define SMALL 20000
 
-#define JOB_THREADS 8 /* more threads would find no work: there are no more long jobs */
+#define JOB_THREADS 8 /* there are no more long jobs than this */
 
-static const struct {
-    const char *word, *title;
-    const struct section *section;
-} all_sections[] = {
+const struct section_entry section_list[] = {
 #define SECTION(constant, name, word, title) {word, title, &section_##name},
     REPORT_SECTIONS(SECTION)
 #undef SECTION
@@ -159,24 +156,11 @@ static const struct {
 
 _Static_assert(REPORT_SECTION_COUNT + 2 <= DISPATCHER_CONSUMERS, "all sections and the trace may take events");
 
-bool sections_wanted(const struct report_options *options, unsigned number)
+const struct section *section_wanted(const struct report_options *options, unsigned number)
 {
-    return options->sections == 0 || (options->sections >> number & 1);
-}
-
-const struct section *sections_of(const struct report_options *options, unsigned number)
-{
-    return number == REPORT_MEMORY && options->has_snapshot ? &section_memory_snapshot : all_sections[number].section;
-}
-
-const char *sections_word(unsigned number)
-{
-    return all_sections[number].word;
-}
-
-const char *sections_title(unsigned number)
-{
-    return all_sections[number].title;
+    if (options->sections != 0 && !(options->sections >> number & 1))
+        return NULL;
+    return number == REPORT_MEMORY && options->has_snapshot ? &section_memory_snapshot : section_list[number].section;
 }
 
 /* --- events --- */
@@ -215,39 +199,40 @@ static int add_to_section(void *context, const struct trace_event *events, size_
 
 static int add_section(struct sections *sections, unsigned number)
 {
-    struct trace *trace = sections->trace;
+    struct trace *trace = &sections->trace;
     struct sections_one *one = &sections->all[number];
-    const struct section *section = sections_of(trace->options, number);
-    trace->ranges.wanted |= section->ranges;
-    trace->launched_ops.wanted |= section->launched_ops;
-    trace->gpu_ops.wanted |= section->gpu_op || section->launched_ops;
-    trace->calls.wanted |= section->calls || section->gpu_op || section->launched_ops;
+    const struct section *section = section_wanted(trace->options, number);
     *one = (struct sections_one){.section = section, .trace = trace};
+    if (!section)
+        return 0;
+    trace->heap = section->heap ? &sections->heap : trace->heap;
+    trace->wanted.ranges |= section->ranges;
+    trace->wanted.launched_ops |= section->launched_ops;
+    trace->wanted.gpu_ops |= section->gpu_op || section->launched_ops;
+    trace->wanted.calls |= section->calls || section->gpu_op || section->launched_ops;
     if (section->state_size > 0 && !(one->state = calloc(1, section->state_size)))
         return error_no_memory("a report");
     if (section->init)
         section->init(one->state, trace);
     if (section->event)
-        dispatcher_add(&sections->dispatcher, &(struct dispatcher_consumer){.categories = section->categories,
-                                                                            .take = add_to_section,
-                                                                            .context = one,
-                                                                            .what = all_sections[number].word});
+        dispatcher_add(&sections->dispatcher, &(struct dispatcher_consumer){section->categories, add_to_section, one,
+                                                                            .what = section_list[number].word});
     return 0;
 }
 
-int sections_init(struct sections *sections, struct trace *trace)
+int sections_init(struct sections *sections, const struct report_options *options)
 {
-    *sections = (struct sections){.trace = trace};
-    dispatcher_init(&sections->dispatcher, trace->options->workers);
+    struct trace *trace = &sections->trace;
+    *sections = (struct sections){0};
+    trace_init(trace, options);
+    heap_init(&sections->heap, &trace->strings);
+    dispatcher_init(&sections->dispatcher, options->workers);
     dispatcher_add(&sections->dispatcher,
-                   &(struct dispatcher_consumer){
-                       .categories = ~0u, .take = add_to_trace, .context = trace, .what = "the trace's rows"});
-    dispatcher_add(&sections->dispatcher, &(struct dispatcher_consumer){.categories = EVENT_GPU_WORK,
-                                                                        .take = add_gpu_ops,
-                                                                        .context = trace,
-                                                                        .what = "the trace's GPU work"});
+                   &(struct dispatcher_consumer){~0u, add_to_trace, trace, .what = "the trace's rows"});
+    dispatcher_add(&sections->dispatcher,
+                   &(struct dispatcher_consumer){EVENT_GPU_WORK, add_gpu_ops, trace, .what = "the trace's GPU work"});
     for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++)
-        if (sections_wanted(trace->options, i) && add_section(sections, i) < 0)
+        if (add_section(sections, i) < 0)
             return -1;
     return 0;
 }
@@ -263,6 +248,8 @@ void sections_release(struct sections *sections)
             tally_release(one->state, one->section->item_size, one->section->series);
         free(one->state);
     }
+    heap_release(&sections->heap);
+    trace_release(&sections->trace);
 }
 
 /* --- the end --- */
@@ -289,7 +276,7 @@ static int gather(void *context)
 static int gather_all(struct sections *sections, unsigned workers)
 {
     struct job jobs[TRACE_LAST_JOBS + REPORT_SECTION_COUNT];
-    size_t count = trace_last_jobs(sections->trace, jobs);
+    size_t count = trace_last_jobs(&sections->trace, jobs);
     for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++) {
         struct sections_one *one = &sections->all[i];
         if (one->section && one->section->gpu_op)
@@ -302,12 +289,10 @@ static int gather_all(struct sections *sections, unsigned workers)
 
 int sections_finish(struct sections *sections)
 {
-    struct trace *trace = sections->trace;
+    struct trace *trace = &sections->trace;
     if (dispatcher_wait(&sections->dispatcher) < 0)
         return -1;
-    bool small =
-        trace->gpu_ops.sorter.count + trace->calls.sorter.count + trace->busy.pieces.count + trace->ranges.count <
-        SMALL;
+    bool small = trace->gpu_ops.count + trace->calls.count + trace->busy.pieces.count + trace->ranges.count < SMALL;
     unsigned workers = small ? 1 : ordered_loop_workers(trace->options->workers, JOB_THREADS);
     int status = trace_finish(trace, workers);
     if (status == 0)
@@ -318,7 +303,7 @@ int sections_finish(struct sections *sections)
 int sections_fill(struct sections *sections, unsigned number, struct table *table)
 {
     const struct sections_one *one = &sections->all[number];
-    struct row row = {.trace = sections->trace, .table = table, .state = one->state};
+    struct row row = {.trace = one->trace, .table = table, .state = one->state};
     const struct tally *tally = one->state;
     if (one->section->finish)
         return one->section->finish(&row);

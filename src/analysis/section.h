@@ -1,9 +1,32 @@
 /*
  * A section of the report: it takes the events of some categories, and fills a table at the end.
  *
- * Most sections are declared by their columns: an event is added to an item that is found by a key (struct tally), and
- * each column names the field of the key or the item that it shows (FROM_KEY, FROM_ITEM) and how (the cell_… functions
- * below).
+ * Most sections are declared by their columns. An event is added to the item of its key (struct tally), and each column
+ * names the field of the key or the item that it shows (FROM_KEY, FROM_ITEM) and a function that fills the cell:
+ *
+ *     struct copy_row {
+ *         struct series times;
+ *     };
+ *
+ *     static int event(void *state, const struct trace *trace, const struct trace_event *event)
+ *     {
+ *         const struct name_key key = {event->name};
+ *         struct copy_row *row = tally_item(state, &key, struct copy_row);
+ *         return row ? series_add(&row->times, event->duration) : -1;
+ *     }
+ *
+ *     static const struct column columns[] = {COLUMN_TOTAL(COLUMN_SUM, copy_row, times), COLUMN_NAME};
+ *
+ *     const struct section section_copies = {
+ *         SECTION_COLUMNS(columns),
+ *         SECTION_TALLY(struct copy_row, 1),
+ *         .sources = {TRACE_MEMCPY},
+ *         .sort = "total",
+ *         .categories = EVENT_BIT(EVENT_MEMCPY),
+ *         .event = event,
+ *     };
+ *
+ * A section whose rows are not the items of a tally adds them with section_row() in its function finish().
  */
 #ifndef GPUTRACE_ANALYSIS_SECTION_H
 #define GPUTRACE_ANALYSIS_SECTION_H
@@ -15,6 +38,7 @@
 #include "trace/trace_event.h"
 #include "analysis/dispatcher.h"
 #include "analysis/groups.h"
+#include "analysis/heap.h"
 #include "analysis/options.h"
 #include "analysis/series.h"
 #include "analysis/table.h"
@@ -34,12 +58,20 @@ struct tally {
 };
 
 /* The item, a TYPE, of the key that KEY points to (see groups.h); zeroed when the key is new. NULL: no memory. */
-#define tally_item(tally, key, type)                                                                  \
-    ((type *)groups_item_bytes(&(tally)->keys, key, sizeof(*(key)), &(tally)->items, &(tally)->count, \
-                               &(tally)->capacity, sizeof(type)))
+#define tally_item(tally, key, type) ((type *)tally_item_bytes(tally, key, sizeof(*(key)), sizeof(type)))
+static inline void *tally_item_bytes(void *state, const void *key, size_t key_size, size_t size)
+{
+    struct tally *tally = state;
+    return groups_item_bytes(&tally->keys, key, key_size, &tally->items, &tally->count, &tally->capacity, size);
+}
+
 /* A new item without a key. NULL: no memory. */
-#define tally_add(tally, type) \
-    ((type *)array_push_bytes(&(tally)->items, &(tally)->count, &(tally)->capacity, sizeof(type)))
+#define tally_add(tally, type) ((type *)tally_add_bytes(tally, sizeof(type)))
+static inline void *tally_add_bytes(void *state, size_t size)
+{
+    struct tally *tally = state;
+    return array_push_bytes(&tally->items, &tally->count, &tally->capacity, size);
+}
 
 /* Items are of SIZE bytes and begin with SERIES struct series, which are released too. */
 void tally_release(struct tally *tally, size_t size, unsigned series);
@@ -72,7 +104,8 @@ int section_rows(struct row *row, const struct groups *keys, const void *items, 
 #define FROM_KEY(type, field) .of_key = true, FROM_ITEM(type, field)
 #define FROM_ITEM(type, field) .at = offsetof(struct type, field), .size = sizeof(((struct type *)0)->field)
 
-/* The field of ROW that COLUMN shows, when it is an integer of 32 or 64 bits. */
+/* The field of ROW that COLUMN shows; and its value when it is an integer of 32 or 64 bits. */
+const void *row_field(const struct row *row, const struct column *column);
 int64_t row_integer(const struct row *row, const struct column *column);
 
 /* Fill a cell from a struct series, … */
@@ -137,9 +170,10 @@ struct section {
      */
     uint64_t sources[SECTION_SOURCES], parts;
     size_t state_size; /* bytes of its state, which starts as zeros */
-    size_t
-        item_size; /* not 0: the state begins with a struct tally, whose items have so many bytes, and begin with … */
-    unsigned series;   /* … so many struct series */
+    /* If item_size is not 0, the state begins with a struct tally, whose items have so many bytes and begin with so
+     * many struct series. */
+    size_t item_size;
+    unsigned series;
     bool heap;         /* it looks at trace.heap */
     bool ranges;       /* it looks at trace.ranges */
     bool launched_ops; /* and at trace.launched_ops; where there are no ranges, at trace.gpu_ops and trace.calls */
@@ -171,28 +205,31 @@ REPORT_SECTIONS(SECTION)
 #undef SECTION
 extern const struct section section_memory_snapshot; /* in place of section_memory where --snapshot names a time */
 
-/* --- the wanted sections of one trace: they get its events after the trace itself, and then its GPU operations --- */
+/* By enum report_section. */
+extern const struct section_entry {
+    const char *word, *title; /* for -r; for people */
+    const struct section *section;
+} section_list[];
+
+/* Section NUMBER, as it is with these options; NULL: it is not wanted. */
+const struct section *section_wanted(const struct report_options *options, unsigned number);
+
+/* --- one trace, and its wanted sections: they get its events after the trace itself, and then its GPU operations ---
+ */
 
 struct sections {
-    struct trace *trace;
+    struct trace trace;
+    struct heap heap; /* the trace's, where a section looks at it */
     struct dispatcher dispatcher;
     struct sections_one {
         const struct section *section; /* NULL: it is not wanted */
-        struct trace *trace;
+        const struct trace *trace;
         void *state; /* NULL: it has none */
     } all[REPORT_SECTION_COUNT];
 };
 
-bool sections_wanted(const struct report_options *options, unsigned number);
-/* Section NUMBER, as it is with these options. */
-const struct section *sections_of(const struct report_options *options, unsigned number);
-/* Its name for -r, and its title. */
-const char *sections_word(unsigned number);
-const char *sections_title(unsigned number);
-
-/* Adds the trace and the wanted sections to the dispatcher. Returns 0, or -1 after error(). TRACE outlives SECTIONS,
- * which stay where they are. */
-int sections_init(struct sections *sections, struct trace *trace);
+/* Returns 0, or -1 after error(). OPTIONS outlive SECTIONS, which stay where they are. */
+int sections_init(struct sections *sections, const struct report_options *options);
 void sections_release(struct sections *sections);
 
 /* After the last event: finishes the trace, and brings the sections to where they can fill their tables. Returns 0, or

@@ -10,7 +10,7 @@ struct api_row {
 static int event(void *state, const struct trace *trace, const struct trace_event *event)
 {
     const struct name_key key = {event->name};
-    struct api_row *row = tally_item((struct tally *)state, &key, struct api_row);
+    struct api_row *row = tally_item(state, &key, struct api_row);
     if (!row)
         return -1;
     if (errors_is_failure(&trace->strings, event))

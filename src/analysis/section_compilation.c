@@ -1,7 +1,7 @@
 /*
- * Phases of compilation by what they were for, and what the just-in-time compiler did in them. Phases lie within each
- * other and beside each other, so there are no sums: `passed` counts time once in which several went on, and the last
- * row tells how much of it there was in all.
+ * Phases of compilation by what they were for, and what the just-in-time compiler did in them. Phases nest and overlap,
+ * so there are no sums: `passed` counts time in which several went on once, and the last row shows the time in which at
+ * least one went on.
  */
 #include "analysis/errors.h"
 #include "analysis/section.h"
@@ -116,7 +116,7 @@ static int event_phase(void *state, const struct trace *trace, const struct trac
     (void)trace;
     if (event->phase != 'X')
         return 0;
-    struct phase *phase = tally_add((struct tally *)state, struct phase);
+    struct phase *phase = tally_add(state, struct phase);
     if (!phase)
         return -1;
     *phase = (struct phase){

@@ -109,7 +109,7 @@ static int index_gpu_op(struct crash_index *seen, const struct trace_event *even
 
 static int index_counter(struct crash_index *seen, const struct trace *trace, const struct trace_event *event)
 {
-    const char *name = event->name == EVENT_NO_TEXT ? "" : interned(&trace->strings, event->name);
+    const char *name = trace_text(trace, event->name);
     if (strncmp(name, MEMORY_PREFIX, strlen(MEMORY_PREFIX)) != 0 || event->bytes == EVENT_NONE)
         return 0;
     struct held_key key = {event->process, event->name};
@@ -121,17 +121,9 @@ static int index_counter(struct crash_index *seen, const struct trace *trace, co
     return 0;
 }
 
-/* Whose call EVENT is, which may be in a further row of its thread. */
-static struct trace_thread_id thread_of(const struct trace_event *event)
-{
-    bool extra = event->of_thread != EVENT_NONE && !event_id_is_text(event->thread) &&
-                 event_id_value(event->thread) >= TRACE_EXTRA_TID;
-    return (struct trace_thread_id){event->process, extra ? event_id_number(event->of_thread) : event->thread};
-}
-
 static int index_result(struct crash_index *seen, const struct trace *trace, const struct trace_event *event)
 {
-    struct trace_thread_id thread = thread_of(event);
+    const struct trace_thread_id thread = {event->process, trace_thread_of(event)};
     struct call_results *results = tally_item(&seen->results, &thread, struct call_results);
     if (!results)
         return -1;
@@ -262,16 +254,11 @@ static struct cell text_cell(const struct writer *writer, uint32_t text)
     return trace_text_cell(writer->trace, writer->table, text);
 }
 
-static const char *text_of(const struct writer *writer, uint32_t text)
-{
-    return text == EVENT_NO_TEXT ? "" : interned(&writer->trace->strings, text);
-}
-
 static struct cell signal_cell(const struct writer *writer)
 {
     const struct trace_crash *crash = writer->crash;
     if (crash->address != EVENT_NO_TEXT)
-        return table_format(writer->table, "at address %s", text_of(writer, crash->address));
+        return table_format(writer->table, "at address %s", trace_text(writer->trace, crash->address));
     if (crash->sender == crash->pid)
         return table_text(writer->table, "sent by itself");
     return crash->sender == EVENT_NONE ? (struct cell){0}
@@ -296,7 +283,7 @@ static int write_ending(const struct writer *writer)
     if (crash->signal == EVENT_NONE)
         return 0;
     struct cell name =
-        table_format(writer->table, "signal %" PRId64 " (%s)", crash->signal, text_of(writer, crash->words));
+        table_format(writer->table, "signal %" PRId64 " (%s)", crash->signal, trace_text(writer->trace, crash->words));
     return put(writer, "Signal", thread_cell(writer, crash->thread), name, crash->time, EVENT_NONE,
                signal_cell(writer));
 }
@@ -358,8 +345,9 @@ static struct cell waiting_cell(const struct writer *writer, const struct trace_
         return table_format(writer->table, "had not returned: waited for stream %" PRId64, call->stream);
     if (call->waits_for == EVENT_NO_TEXT)
         return table_text(writer->table, "had not returned");
-    return table_format(writer->table, "had not returned: waited for %s%s%s", text_of(writer, call->waits_for),
-                        call->handle == EVENT_NO_TEXT ? "" : " ", text_of(writer, call->handle));
+    return table_format(writer->table, "had not returned: waited for %s%s%s",
+                        trace_text(writer->trace, call->waits_for), call->handle == EVENT_NO_TEXT ? "" : " ",
+                        trace_text(writer->trace, call->handle));
 }
 
 static int write_open_calls(const struct writer *writer)
@@ -413,7 +401,7 @@ static int write_memory(const struct writer *writer, const struct crash_index *s
             .process = writer->process,
             .what = "Memory",
             .where = gpu ? table_format(writer->table, "GPU %" PRId64, gpu->device) : table_text(writer->table, "host"),
-            .name = table_text(writer->table, text_of(writer, (uint32_t)key->name) + strlen(MEMORY_PREFIX)),
+            .name = table_text(writer->table, trace_text(writer->trace, (uint32_t)key->name) + strlen(MEMORY_PREFIX)),
             .at = EVENT_NONE,
             .duration = EVENT_NONE,
             .held = ((const struct held *)seen->helds.items)[i].bytes};

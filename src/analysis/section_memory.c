@@ -2,7 +2,7 @@
  * Memory by device and kind: the most that was in use and when, and what was still allocated at the end, from the
  * counters "Memory in use: KIND", and likewise what pools held and lent, from "Pool reserved" and "Pool used";
  * allocations and releases, and what was wrong with them, from the instants of category "memory". PyTorch's caching
- * allocator tells of itself by instants called "[memory]".
+ * allocator writes instants called "[memory]".
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@ enum memory_source { MEMORY_COUNTER, MEMORY_INSTANT, MEMORY_PYTORCH, MEMORY_PYTO
 struct memory_key {
     int64_t source;   /* enum memory_source */
     uint64_t text;    /* the counter's name, or the instant's kind; of PyTorch its device type */
-    int64_t device;   /* EVENT_NONE: the host's, or not told */
+    int64_t device;   /* EVENT_NONE: the host's, or not known */
     event_id process; /* whose it is; of a GPU's counter, the GPU's row */
 };
 
@@ -90,7 +90,7 @@ static int add_instant(struct tally *uses, const struct trace *trace, const stru
 {
     struct memory_key key = {MEMORY_INSTANT, event->memory_kind, event->device, event->process};
     struct memory_use *use = tally_item(uses, &key, struct memory_use);
-    const char *name = event->name == EVENT_NO_TEXT ? "" : interned(&trace->strings, event->name);
+    const char *name = trace_text(trace, event->name);
     if (!use)
         return -1;
     bool failed = event->return_value != EVENT_NONE && event->return_value != 0;
@@ -159,7 +159,7 @@ static const char *kind_of(const struct trace *trace, const struct memory_key *k
 
 /* The owner and the place of memory: rows differ in these, and both views have them. */
 struct place {
-    int64_t device; /* EVENT_NONE: the host's memory, or not told */
+    int64_t device; /* EVENT_NONE: the host's memory, or not known */
     bool owned;     /* the process is known */
     event_id process;
 };

@@ -226,8 +226,8 @@ const struct section section_memory_churn = {
 };
 
 /*
- * Allocations that failed, one by one: how much was asked for, and what was held at that moment on the device, or, when
- * memory of the host was asked for, there.
+ * Allocations that failed, one by one: how much was asked for, and what was held at that time on the device, or on the
+ * host if host memory was asked for.
  */
 
 static const struct column failure_columns[] = {

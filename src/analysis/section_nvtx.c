@@ -117,21 +117,7 @@ struct range_row {
     struct series host; /* the range_group's; none of what takes no time */
     struct cell total, count, busy, span, spans;
     int64_t open;
-    const char *kind;
 };
-
-static struct cell fill_kind(struct row *row, const struct column *column)
-{
-    (void)column;
-    return table_text(row->table, ((const struct range_row *)row->item)->kind);
-}
-
-static const struct range_key no_range = {EVENT_NO_TEXT, EVENT_NO_TEXT};
-
-static struct cell fill_range(struct row *row, const struct column *column)
-{
-    return row->key == &no_range ? table_text(row->table, RANGE_OUTSIDE) : fill_name(row, column);
-}
 
 static const struct column columns[] = {
     {"total", "Total", TYPE_NS, COLUMN_APART, fill_cell, FROM_ITEM(range_row, total)},
@@ -141,15 +127,12 @@ static const struct column columns[] = {
     COLUMNS_SUMMARY("", TYPE_NS, range_row, host),
     {"gpu_count", "GPU spans", TYPE_COUNT, COLUMN_OPTIONAL, fill_cell, FROM_ITEM(range_row, spans)},
     {"open", "Not ended", TYPE_COUNT, COLUMN_OPTIONAL, fill_some, FROM_ITEM(range_row, open)},
-    {"kind", "Kind", TYPE_TEXT, 0, .fill = fill_kind},
-    {"domain", "Domain", TYPE_TEXT, COLUMN_OPTIONAL, fill_name, FROM_KEY(range_key, domain)},
-    {"name", "Name", TYPE_TEXT, 0, fill_range, FROM_KEY(range_key, name)},
+    RANGE_KIND_COLUMNS,
 };
 
-static struct range_row timed_row(const char *kind, const struct series *times, int64_t open, struct cell busy)
+static struct range_row timed_row(const struct series *times, int64_t open, struct cell busy)
 {
-    return (struct range_row){.kind = kind,
-                              .host = *times,
+    return (struct range_row){.host = *times,
                               .total = cell_integer(times->total),
                               .count = cell_integer(times->count),
                               .open = open,
@@ -160,21 +143,21 @@ static struct range_row timed_row(const char *kind, const struct series *times, 
 static int write_rows(struct row *row, const struct range_key *key, const struct range_group *range)
 {
     struct nvtx *nvtx = row->state;
-    const struct range_kind nested = {key->name, key->domain, RANGE_NESTED},
-                            started = {key->name, key->domain, RANGE_STARTED};
+    const struct range_kind kinds[] = {{key->name, key->domain, RANGE_NESTED},
+                                       {key->name, key->domain, RANGE_STARTED},
+                                       {key->name, key->domain, RANGE_MARK},
+                                       {key->name, key->domain, RANGE_NESTED}};
+    struct cell busy = busy_cell(nvtx, &kinds[0]), async_busy = busy_cell(nvtx, &kinds[1]);
+    const struct range_row rows[] = {
+        timed_row(&range->nested, range->nested_open, busy),
+        timed_row(&range->async, range->open, range->other ? (struct cell){0} : async_busy),
+        {.count = cell_integer(range->marks)},
+        {.count = cell_integer(0), .span = cell_integer(range->gpu.total), .spans = cell_integer(range->gpu.count)},
+    };
     bool async = range->async.count || range->open, on_host = range->nested.count || async;
-    struct cell nested_busy = busy_cell(nvtx, &nested);
-    struct cell async_busy = range->other ? (struct cell){0} : busy_cell(nvtx, &started);
-    struct range_row marks = {.kind = "mark", .count = cell_integer(range->marks)};
-    struct range_row gpu = {.kind = "range",
-                            .count = cell_integer(0),
-                            .span = cell_integer(range->gpu.total),
-                            .spans = cell_integer(range->gpu.count)};
-    const struct range_row rows[] = {timed_row("range", &range->nested, range->nested_open, nested_busy),
-                                     timed_row("start/end", &range->async, range->open, async_busy), marks, gpu};
     const bool wanted[] = {range->nested.count > 0, async, range->marks > 0, range->gpu.count > 0 && !on_host};
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-        if (wanted[i] && section_row(row, key, &rows[i]) < 0)
+        if (wanted[i] && section_row(row, &kinds[i], &rows[i]) < 0)
             return -1;
     return 0;
 }
@@ -185,8 +168,9 @@ static int finish(struct row *row)
     for (uint32_t i = 0; i < nvtx->ranges.count; i++)
         if (write_rows(row, groups_key(&nvtx->ranges.keys, i), range_of(nvtx, i)) < 0)
             return -1;
-    const struct range_row outside = {.kind = "outside", .busy = busy_cell(nvtx, &RANGE_KIND_OUTSIDE)};
-    return range_busy_total(&nvtx->busy, RANGE_ROW_OUTSIDE) ? section_row(row, &no_range, &outside) : 0;
+    const struct range_kind outside = RANGE_KIND_OUTSIDE;
+    const struct range_row operations = {.busy = busy_cell(nvtx, &outside)};
+    return range_busy_total(&nvtx->busy, RANGE_ROW_OUTSIDE) ? section_row(row, &outside, &operations) : 0;
 }
 
 static void release(void *state)

@@ -8,20 +8,27 @@
 #include "analysis/range_rows.h"
 #include "analysis/section.h"
 
+/* Streams of several processes that have the same numbers are one. */
+struct place {
+    int64_t device, context, stream;
+};
+
+static struct place place_of(const struct trace *trace, uint32_t stream)
+{
+    const struct trace_stream_id *id = trace_stream_id(trace, stream);
+    return (struct place){id->device, id->context, id->stream};
+}
+
+/* Begins with what RANGE_KIND_COLUMNS show. */
 struct gpu_key {
     struct range_kind kind;
-    int64_t device, context, stream;
+    struct place place;
 };
 
 struct gpu_group {
     struct series spans;
     int64_t operations, kernels;
     uint32_t kind, place; /* of the busy time */
-};
-
-/* Streams of several processes that have the same numbers are one. */
-struct place {
-    int64_t device, context, stream;
 };
 
 /* The part of a range that is on one stream. A range that was started on one thread and ended on another has a part
@@ -53,11 +60,10 @@ static int event(void *state, const struct trace *trace, const struct trace_even
     struct gpu *gpu = state;
     if (event->phase != 'X' || event->name == EVENT_NO_TEXT)
         return 0;
-    bool plain = !event_id_is_text(event->thread) && event_id_value(event->thread) < TRACE_EXTRA_TID;
-    struct gpu_key key = {.kind = {event->name, event->domain, RANGE_NESTED},
-                          .device = trace_event_device(event),
-                          .context = event->context,
-                          .stream = plain ? event_id_value(event->thread) : EVENT_NONE};
+    bool plain = !event_id_is_text(event->thread) && !trace_in_extra_row(event);
+    struct gpu_key key = {
+        .kind = {event->name, event->domain, RANGE_NESTED},
+        .place = {trace_event_device(event), event->context, plain ? event_id_value(event->thread) : EVENT_NONE}};
     struct gpu_group *group = tally_item(&gpu->rows, &key, struct gpu_group);
     return group ? series_add(&group->spans, event->duration) : -1;
 }
@@ -88,8 +94,7 @@ static uint32_t row_of(void *state, struct range_walk *walk)
 static uint32_t gpu_of(void *state, const struct launched_op *op)
 {
     struct gpu *gpu = state;
-    const struct trace_stream_id *stream = trace_stream_id(gpu->trace, op->stream);
-    const struct place place = {stream->device, stream->context, stream->stream};
+    const struct place place = place_of(gpu->trace, op->stream);
     return groups_number(&gpu->places, &place, sizeof(place));
 }
 
@@ -144,17 +149,13 @@ static int end_span(struct gpu *gpu, const struct span *span)
 
 static int begin_span(struct gpu *gpu, const struct trace *trace, const struct part *part, struct span *span)
 {
-    const struct trace_stream_id *stream = trace_stream_id(trace, part->stream);
     struct gpu_key key = {.kind = *(const struct range_kind *)groups_key(&gpu->kinds, part->kind),
-                          .device = stream->device,
-                          .context = stream->context,
-                          .stream = stream->stream};
+                          .place = place_of(trace, part->stream)};
     struct gpu_group *group = tally_item(&gpu->rows, &key, struct gpu_group);
     if (!group)
         return -1;
-    const struct place place = {stream->device, stream->context, stream->stream};
     group->kind = part->kind;
-    group->place = groups_number(&gpu->places, &place, sizeof(place));
+    group->place = groups_number(&gpu->places, &key.place, sizeof(key.place));
     *span = (struct span){.range = part->range,
                           .stream = part->stream,
                           .row = (uint32_t)(group - group_of(gpu, 0)),
@@ -253,18 +254,6 @@ static struct cell fill_kernels(struct row *row, const struct column *column)
     return told ? (struct cell){.kind = CELL_UNRECORDED} : fill_number(row, column);
 }
 
-static struct cell fill_form(struct row *row, const struct column *column)
-{
-    static const char *const forms[] = {"range", "start/end", "outside"};
-    return table_text(row->table, forms[row_integer(row, column)]);
-}
-
-static struct cell fill_range(struct row *row, const struct column *column)
-{
-    const struct gpu_key *key = row->key;
-    return key->kind.form == RANGE_IN_NONE ? table_text(row->table, RANGE_OUTSIDE) : fill_name(row, column);
-}
-
 static const struct column columns[] = {
     {"gpu_busy", "GPU busy", TYPE_NS, COLUMN_APART | COLUMN_OPTIONAL, .fill = fill_busy},
     {"gpu_span", "GPU span", TYPE_NS, COLUMN_APART, fill_total, FROM_ITEM(gpu_group, spans)},
@@ -272,12 +261,11 @@ static const struct column columns[] = {
     {"gpu_ops", "GPU ops", TYPE_COUNT, COLUMN_OPTIONAL, fill_some, FROM_ITEM(gpu_group, operations)},
     {"kernels", "Kernels", TYPE_COUNT, COLUMN_OPTIONAL, fill_kernels, FROM_ITEM(gpu_group, kernels)},
     COLUMNS_SUMMARY(" span", TYPE_NS, gpu_group, spans),
-    {"device", "GPU", TYPE_NUMBER, 0, fill_number, FROM_KEY(gpu_key, device)},
-    {"context", "Context", TYPE_NUMBER, COLUMN_OPTIONAL | COLUMN_MACHINE, fill_number, FROM_KEY(gpu_key, context)},
-    {"stream", "Stream", TYPE_NUMBER, COLUMN_OPTIONAL, fill_number, FROM_KEY(gpu_key, stream)},
-    {"kind", "Kind", TYPE_TEXT, 0, fill_form, FROM_KEY(gpu_key, kind.form)},
-    {"domain", "Domain", TYPE_TEXT, COLUMN_OPTIONAL, fill_name, FROM_KEY(gpu_key, kind.domain)},
-    {"name", "Name", TYPE_TEXT, 0, fill_range, FROM_KEY(gpu_key, kind.name)},
+    {"device", "GPU", TYPE_NUMBER, 0, fill_number, FROM_KEY(gpu_key, place.device)},
+    {"context", "Context", TYPE_NUMBER, COLUMN_OPTIONAL | COLUMN_MACHINE, fill_number,
+     FROM_KEY(gpu_key, place.context)},
+    {"stream", "Stream", TYPE_NUMBER, COLUMN_OPTIONAL, fill_number, FROM_KEY(gpu_key, place.stream)},
+    RANGE_KIND_COLUMNS,
 };
 
 static void release(void *state)

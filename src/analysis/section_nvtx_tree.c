@@ -1,7 +1,7 @@
 /*
- * Ranges within one another: a row for each way from an outermost range to an inner one, below the row of what is
- * around it, with its time, what of it is in none of its own inner ranges, and how long GPUs were busy with what was
- * launched in it. The longest come first.
+ * Ranges within one another: a row for each path from an outermost range to an inner one, below the row of its parent,
+ * with its time, the part of it outside its inner ranges (self), and how long GPUs were busy with what was launched in
+ * it. The longest come first.
  */
 #include <stdlib.h>
 
@@ -71,7 +71,7 @@ static int shortest_first(const void *a, const void *b)
     return ORDER(left->total, right->total) ?: ORDER(right->node, left->node);
 }
 
-/* Each is put before those that are there already: the longest, last of all, becomes the first. */
+/* Inserts the shortest first, each at the front, so that the longest is the first in the end. */
 static int order(struct tree *tree)
 {
     size_t count = tree->branches.count;
@@ -107,8 +107,7 @@ static struct cell fill_path(struct row *row, const struct column *column)
     return range_forest_path_cell(&tree->forest, row->trace, row->table, (uint32_t)row->number + 1);
 }
 
-/* In tables that are read the name stands below those that are around it; Markdown takes no blanks, so it has the whole
- * way. */
+/* In text tables the name is indented below its parent's. Markdown drops leading blanks, so it shows the whole path. */
 static struct cell fill_indented(struct row *row, const struct column *column)
 {
     const struct range_node *node = row->key;
@@ -116,7 +115,7 @@ static struct cell fill_indented(struct row *row, const struct column *column)
     if (format == REPORT_MARKDOWN)
         return fill_path(row, column);
     size_t blanks = format == REPORT_TABLE ? 2 * (size_t)node->depth : 0, most = sizeof(indentation) - 1;
-    const char *name = node->name == EVENT_NO_TEXT ? "" : interned(&row->trace->strings, node->name);
+    const char *name = trace_text(row->trace, node->name);
     return table_format(row->table, "%s%s", indentation + (blanks < most ? most - blanks : 0), name);
 }
 
@@ -181,4 +180,103 @@ const struct section section_nvtx_tree = {
     SECTION_COLUMNS(columns), .sources = {TRACE_NVTX}, .state_size = sizeof(struct tree),
     .ranges = true,           .launched_ops = true,    .gather = gather,
     .finish = finish,         .release = release,
+};
+
+/*
+ * Kernels by the range that they were launched in: the path to the innermost range of their call's thread. Launches of
+ * whole graphs, where their nodes were not recorded, are listed with them. The sum of durations counts kernels that
+ * overlap each on its own; GPU busy time counts them once.
+ */
+
+struct kernel_key {
+    uint64_t node; /* index + 1; 0: in no range */
+    uint64_t name;
+};
+
+struct kernel_row {
+    struct series times;
+};
+
+struct kernels {
+    struct tally rows; /* struct kernel_row by struct kernel_key */
+    struct range_forest forest;
+    struct range_busy busy;    /* by the rows' numbers */
+    const struct trace *trace; /* while kernels are gathered */
+};
+
+static int add_kernel(struct kernels *kernels, uint32_t node, const struct launched_op *op)
+{
+    const struct kernel_key key = {node, op->name};
+    struct kernel_row *row = tally_item(&kernels->rows, &key, struct kernel_row);
+    if (!row || series_add(&row->times, op->duration) < 0)
+        return -1;
+    uint32_t number = (uint32_t)(row - (struct kernel_row *)kernels->rows.items);
+    uint32_t device = kernels->trace->streams.items[op->stream].device;
+    return range_busy_add(&kernels->busy, number, device, op->start, op->duration);
+}
+
+static int add_op(void *state, struct range_walk *ranges, const struct launched_op *op)
+{
+    struct kernels *kernels = state;
+    int64_t taken;
+    while (range_walk_open(ranges, op->thread, op->called))
+        if (range_forest_place(&kernels->forest, ranges, &taken) < 0)
+            return -1;
+    const struct range_open *innermost = range_walk_innermost(ranges, op->thread, op->called);
+    return op->kernel ? add_kernel(kernels, innermost ? innermost->node + 1 : 0, op) : 0;
+}
+
+static int gather_kernels(void *state, const struct trace *trace)
+{
+    struct kernels *kernels = state;
+    if (trace->ranges.count == 0)
+        return 0;
+    kernels->trace = trace;
+    range_busy_init(&kernels->busy, trace->room);
+    int status = range_walk_ops(&trace->ranges, true, &trace->launched_ops, add_op, NULL, kernels);
+    return status ? status : range_busy_finish(&kernels->busy);
+}
+
+static struct cell fill_kernel_busy(struct row *row, const struct column *column)
+{
+    const struct kernels *kernels = row->state;
+    (void)column;
+    return cell_integer(range_busy_total(&kernels->busy, row->number));
+}
+
+static struct cell fill_kernel_path(struct row *row, const struct column *column)
+{
+    const struct kernels *kernels = row->state;
+    uint32_t node = (uint32_t)row_integer(row, column);
+    return node ? range_forest_path_cell(&kernels->forest, row->trace, row->table, node)
+                : table_text(row->table, RANGE_OUTSIDE);
+}
+
+static const struct column kernel_columns[] = {
+    COLUMN_SHARE(kernel_row, times),
+    COLUMN_TOTAL(COLUMN_SUM, kernel_row, times),
+    {"gpu_busy", "GPU busy", TYPE_NS, COLUMN_APART, .fill = fill_kernel_busy},
+    COLUMN_COUNT("calls", "Calls", COLUMN_SUM, kernel_row, times),
+    COLUMNS_SUMMARY("", TYPE_NS, kernel_row, times),
+    {"range", "Range", TYPE_TEXT, 0, fill_kernel_path, FROM_KEY(kernel_key, node)},
+    {"name", "Name", TYPE_TEXT, 0, fill_name, FROM_KEY(kernel_key, name)},
+};
+
+static void release_kernels(void *state)
+{
+    struct kernels *kernels = state;
+    range_forest_release(&kernels->forest);
+    range_busy_release(&kernels->busy);
+}
+
+const struct section section_nvtx_kernels = {
+    SECTION_COLUMNS(kernel_columns),
+    .state_size = sizeof(struct kernels),
+    SECTION_STATE_TALLY(struct kernel_row, 1),
+    .sources = {TRACE_NVTX, TRACE_KERNEL, TRACE_API},
+    .sort = "total",
+    .ranges = true,
+    .launched_ops = true,
+    .gather = gather_kernels,
+    .release = release_kernels,
 };

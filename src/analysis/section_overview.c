@@ -13,37 +13,35 @@ static const struct column columns[] = {
     [DETAIL] = {"detail", "", TYPE_TEXT, COLUMN_OPTIONAL, .fill = NULL},
 };
 
-static const char *unit_word(enum column_type type)
-{
-    return type == TYPE_NS ? "ns" : type == TYPE_PERCENT ? "percent" : type == TYPE_COUNT ? "count" : "";
-}
+static const struct cell none;
 
-/* Adds a row ITEM with VALUE. Returns the cell for its detail; NULL: no memory. */
-static struct cell *put(struct table *table, struct cell item, struct cell value, enum column_type type)
+/* If there is no memory for a row, the table remembers that. */
+static void put(struct table *table, struct cell item, struct cell value, enum column_type type, struct cell detail)
 {
+    const char *unit = type == TYPE_NS ? "ns" : type == TYPE_PERCENT ? "percent" : type == TYPE_COUNT ? "count" : "";
     struct cell *row = table_row(table);
     if (!row)
-        return NULL;
+        return;
     row[ITEM] = item;
     row[VALUE] = cell_typed(value, type);
-    row[UNIT] = table_text(table, unit_word(type));
-    return &row[DETAIL];
+    row[UNIT] = table_text(table, unit);
+    row[DETAIL] = detail;
 }
 
 static void write_text(struct table *table, const struct trace *trace, const char *item, uint32_t text)
 {
     if (text != EVENT_NO_TEXT)
-        put(table, table_text(table, item), trace_text_cell(trace, table, text), TYPE_TEXT);
+        put(table, table_text(table, item), trace_text_cell(trace, table, text), TYPE_TEXT, none);
 }
 
-static bool is_recorded(const struct trace *trace, uint64_t sources)
+/* COUNT of what --trace names by SOURCES, 0: of what is always recorded. */
+static void write_count(struct table *table, const struct trace *trace, uint64_t sources, const char *item,
+                        uint64_t count, struct cell detail)
 {
-    return sources & ~trace->unrecorded;
-}
-
-static void write_unrecorded(struct table *table, const char *item)
-{
-    put(table, table_text(table, item), table_text(table, "not recorded"), TYPE_TEXT);
+    if (sources && !(sources & ~trace->unrecorded))
+        put(table, table_text(table, item), table_text(table, "not recorded"), TYPE_TEXT, none);
+    else
+        put(table, table_text(table, item), cell_integer((int64_t)count), TYPE_COUNT, detail);
 }
 
 /* "without kernel, memset" where only some of SOURCES were recorded. */
@@ -51,85 +49,56 @@ static struct cell without_cell(struct table *table, const struct trace *trace, 
 {
     char words[TABLE_MISSING];
     trace_bit_words(sources & trace->unrecorded, words, sizeof(words));
-    return *words ? table_format(table, "without %s", words) : (struct cell){0};
+    return *words ? table_format(table, "without %s", words) : none;
 }
 
-static void write_device(struct table *table, const struct trace *trace, size_t index)
+static void write_devices(struct table *table, const struct trace *trace)
 {
-    const struct trace_device *device = &trace->devices.items[index];
-    if (!device->used)
-        return;
-    int64_t id = trace_device_id(trace, index);
-    const char *name = device->name == EVENT_NO_TEXT ? "" : interned(&trace->strings, device->name);
     struct cell without = without_cell(table, trace, TRACE_GPU_WORK);
-    struct cell busy = cell_share(device->busy.total, trace_span(trace));
-    struct cell *detail = put(table, table_format(table, "GPU %" PRId64 " busy", id), busy, TYPE_PERCENT);
-    if (detail)
-        *detail = table_text(table, name);
-    struct cell time = cell_integer(device->busy.total);
-    detail = put(table, table_format(table, "GPU %" PRId64 " busy time", id), time, TYPE_NS);
-    if (detail)
-        *detail = without;
-}
-
-static void write_count(struct table *table, const char *item, uint64_t count)
-{
-    put(table, table_text(table, item), cell_integer((int64_t)count), TYPE_COUNT);
-}
-
-/* COUNT of what --trace names by SOURCE. */
-static void write_count_of(struct table *table, const struct trace *trace, uint64_t source, const char *item,
-                           uint64_t count)
-{
-    if (is_recorded(trace, source))
-        write_count(table, item, count);
-    else
-        write_unrecorded(table, item);
+    for (size_t i = 0; i < trace->devices.count; i++) {
+        const struct trace_device *device = &trace->devices.items[i];
+        int64_t id = trace_device_id(trace, i);
+        if (!device->used)
+            continue;
+        put(table, table_format(table, "GPU %" PRId64 " busy", id), cell_share(device->busy.total, trace_span(trace)),
+            TYPE_PERCENT, table_text(table, trace_text(trace, device->name)));
+        put(table, table_format(table, "GPU %" PRId64 " busy time", id), cell_integer(device->busy.total), TYPE_NS,
+            without);
+    }
+    if (!(TRACE_GPU_WORK & ~trace->unrecorded))
+        write_count(table, trace, TRACE_GPU_WORK, "GPU busy", 0, none);
 }
 
 static void write_compilation(struct table *table, const struct trace *trace)
 {
-    if (!is_recorded(trace, TRACE_COMPILE))
-        write_unrecorded(table, "Compiling");
+    struct cell share = cell_share(trace->compiled.total, trace_span(trace));
+    if (!(TRACE_COMPILE & ~trace->unrecorded))
+        write_count(table, trace, TRACE_COMPILE, "Compiling", 0, none);
     if (trace->counts[EVENT_COMPILATION] == 0)
         return;
-    put(table, table_text(table, "Compiling"), cell_share(trace->compiled.total, trace_span(trace)), TYPE_PERCENT);
-    put(table, table_text(table, "Compilation time"), cell_integer(trace->compiled.total), TYPE_NS);
-}
-
-static void write_calls(struct table *table, const struct trace *trace)
-{
-    struct cell calls = cell_integer((int64_t)(trace->counts[EVENT_RUNTIME] + trace->counts[EVENT_DRIVER]));
-    struct cell failed = cell_integer((int64_t)trace->failed_calls.count);
-    if (!is_recorded(trace, TRACE_API)) {
-        write_unrecorded(table, "API calls");
-        write_unrecorded(table, "Failed API calls");
-        return;
-    }
-    struct cell *detail = put(table, table_text(table, "API calls"), calls, TYPE_COUNT);
-    if (detail && (TRACE_API & trace->unrecorded))
-        *detail = without_cell(table, trace, TRACE_API);
-    else if (detail && trace->without_queries)
-        *detail = table_text(table, "without queries (recorded by --trace=api-all)");
-    detail = put(table, table_text(table, "Failed API calls"), failed, TYPE_COUNT);
-    if (detail)
-        *detail = errors_cell(&trace->failed_calls, table);
+    put(table, table_text(table, "Compiling"), share, TYPE_PERCENT, none);
+    put(table, table_text(table, "Compilation time"), cell_integer(trace->compiled.total), TYPE_NS, none);
 }
 
 static void write_counts(struct table *table, const struct trace *trace)
 {
     const uint64_t *counts = trace->counts;
-    write_count_of(table, trace, TRACE_KERNEL, "Kernels", counts[EVENT_KERNEL]);
-    write_count_of(table, trace, TRACE_MEMCPY, "Memory copies", counts[EVENT_MEMCPY]);
-    write_count_of(table, trace, TRACE_MEMSET, "Memory sets", counts[EVENT_MEMSET]);
+    struct cell queries =
+        trace->without_queries ? table_text(table, "without queries (recorded by --trace=api-all)") : none;
+    struct cell without = TRACE_API & trace->unrecorded ? without_cell(table, trace, TRACE_API) : queries;
+    write_count(table, trace, TRACE_KERNEL, "Kernels", counts[EVENT_KERNEL], none);
+    write_count(table, trace, TRACE_MEMCPY, "Memory copies", counts[EVENT_MEMCPY], none);
+    write_count(table, trace, TRACE_MEMSET, "Memory sets", counts[EVENT_MEMSET], none);
     if (counts[EVENT_GRAPH])
-        write_count(table, "Graph launches", counts[EVENT_GRAPH]);
-    write_calls(table, trace);
-    write_count_of(table, trace, TRACE_NVTX, "NVTX ranges", counts[EVENT_RANGE] + trace->async_ranges);
+        write_count(table, trace, 0, "Graph launches", counts[EVENT_GRAPH], none);
+    write_count(table, trace, TRACE_API, "API calls", counts[EVENT_RUNTIME] + counts[EVENT_DRIVER], without);
+    write_count(table, trace, TRACE_API, "Failed API calls", trace->failed_calls.count,
+                errors_cell(&trace->failed_calls, table));
+    write_count(table, trace, TRACE_NVTX, "NVTX ranges", counts[EVENT_RANGE] + trace->async_ranges, none);
     if (trace->marks)
-        write_count(table, "NVTX marks", trace->marks);
+        write_count(table, trace, 0, "NVTX marks", trace->marks, none);
     if (counts[EVENT_CPU_OP])
-        write_count(table, "CPU operators", counts[EVENT_CPU_OP]);
+        write_count(table, trace, 0, "CPU operators", counts[EVENT_CPU_OP], none);
 }
 
 /* "python3 (583)", one after another. */
@@ -160,27 +129,25 @@ static void write_program(struct table *table, const struct trace *trace)
         processes += trace->processes.items[i].host;
     for (size_t i = 0; i < trace->threads.count; i++)
         threads += trace->threads.items[i].host;
-    struct cell *detail = put(table, table_text(table, "Processes"), cell_integer((int64_t)processes), TYPE_COUNT);
-    if (detail)
-        *detail = process_names(trace, table);
-    write_count(table, "Threads", threads);
+    write_count(table, trace, 0, "Processes", processes, process_names(trace, table));
+    write_count(table, trace, 0, "Threads", threads, none);
 }
 
 /* The words for a loss are its key's. */
 static void write_losses(struct table *table, const struct trace *trace)
 {
     if (trace->losses_known && trace->losses.count == 0)
-        put(table, table_text(table, "Lost or doubtful"), table_text(table, "nothing"), TYPE_TEXT);
+        put(table, table_text(table, "Lost or doubtful"), table_text(table, "nothing"), TYPE_TEXT, none);
     for (size_t i = 0; i < trace->losses.count; i++) {
         char words[64];
-        snprintf(words, sizeof(words), "%s", interned(&trace->strings, trace->losses.items[i].name));
+        snprintf(words, sizeof(words), "%s", trace_text(trace, trace->losses.items[i].name));
         for (char *at = words; *at; at++)
             *at = *at == '_' ? ' ' : *at;
         put(table, table_format(table, "Lost or doubtful: %s", words), cell_integer(trace->losses.items[i].count),
-            TYPE_COUNT);
+            TYPE_COUNT, none);
     }
     if (!trace->losses_known && trace->counts[EVENT_IN_FLIGHT]) /* else it is among them */
-        write_count(table, "GPU work without times", trace->counts[EVENT_IN_FLIGHT]);
+        write_count(table, trace, 0, "GPU work without times", trace->counts[EVENT_IN_FLIGHT], none);
 }
 
 static int finish(struct row *row)
@@ -191,11 +158,8 @@ static int finish(struct row *row)
     write_text(table, trace, "Host", trace->host);
     write_text(table, trace, "Ended with", trace->ending);
     write_text(table, trace, "Warning", trace->missed);
-    put(table, table_text(table, "Time span"), cell_integer(trace_span(trace)), TYPE_NS);
-    for (size_t i = 0; i < trace->devices.count; i++)
-        write_device(table, trace, i);
-    if (!is_recorded(trace, TRACE_GPU_WORK))
-        write_unrecorded(table, "GPU busy");
+    put(table, table_text(table, "Time span"), cell_integer(trace_span(trace)), TYPE_NS, none);
+    write_devices(table, trace);
     write_compilation(table, trace);
     write_counts(table, trace);
     write_program(table, trace);
@@ -207,4 +171,66 @@ const struct section section_overview = {
     SECTION_COLUMNS(columns),
     .listing = true,
     .finish = finish,
+};
+
+/* Lines that plugins printed, and the time that the program spent in them, which the first row of each shows. */
+
+struct plugin_row {
+    uint32_t name, text, stack;
+    event_id process;
+    bool has_process;
+    int64_t calls, ns;
+};
+
+static struct cell fill_plugin_process(struct row *row, const struct column *column)
+{
+    return ((const struct plugin_row *)row->item)->has_process ? fill_process(row, column) : (struct cell){0};
+}
+
+static const struct column plugin_columns[] = {
+    {"plugin", "Plugin", TYPE_TEXT, 0, fill_name, FROM_ITEM(plugin_row, name)},
+    {"process", "Process", TYPE_TEXT, COLUMN_OPTIONAL, fill_plugin_process, FROM_ITEM(plugin_row, process)},
+    {"calls", "Calls", TYPE_COUNT, COLUMN_OPTIONAL, fill_number, FROM_ITEM(plugin_row, calls)},
+    {"time", "Time", TYPE_NS, COLUMN_OPTIONAL, fill_number, FROM_ITEM(plugin_row, ns)},
+    {"line", "Line", TYPE_TEXT, COLUMN_OPTIONAL, fill_name, FROM_ITEM(plugin_row, text)},
+    {"stack", "Stack", TYPE_TEXT, COLUMN_MACHINE, fill_name, FROM_ITEM(plugin_row, stack)},
+};
+
+/* FIRST is the number of its first line. */
+static int write_plugin(struct row *row, const struct trace_plugin *plugin, size_t first)
+{
+    struct plugin_row item = {.name = plugin->name,
+                              .process = event_id_number(plugin->pid),
+                              .has_process = plugin->pid != EVENT_NONE,
+                              .calls = plugin->calls,
+                              .ns = plugin->ns,
+                              .text = EVENT_NO_TEXT,
+                              .stack = EVENT_NO_TEXT};
+    for (size_t i = 0; i == 0 || i < plugin->lines; i++) {
+        if (i < plugin->lines) {
+            item.text = row->trace->plugin_lines.items[first + i].text;
+            item.stack = row->trace->plugin_lines.items[first + i].stack;
+        }
+        if (section_row(row, NULL, &item) < 0)
+            return -1;
+        item.calls = item.ns = EVENT_NONE;
+    }
+    return 0;
+}
+
+static int finish_plugins(struct row *row)
+{
+    size_t line = 0;
+    for (size_t i = 0; i < row->trace->plugins.count; i++) {
+        const struct trace_plugin *plugin = &row->trace->plugins.items[i];
+        if (write_plugin(row, plugin, line) < 0)
+            return -1;
+        line += plugin->lines;
+    }
+    return 0;
+}
+
+const struct section section_plugins = {
+    SECTION_COLUMNS(plugin_columns),
+    .finish = finish_plugins,
 };

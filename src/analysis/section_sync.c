@@ -1,8 +1,8 @@
 /*
- * Who waited for what. A wait is an API call that does not return before the GPU has done something, and knows the
- * thread, or CUPTI's record of it, which knows streams and events, or both: these are joined by correlation id. Of the
- * wait of a stream for an event, CUPTI records how long the call took that put it into the stream; how long the stream
- * waited nothing tells. Waits of several threads and streams go on at once, so there are no sums.
+ * Who waited for what. A wait is known from the API call that does not return before the GPU has done something, which
+ * has the thread, or from CUPTI's record of it, which has streams and events, or from both, joined by correlation id.
+ * When a stream waits for an event, CUPTI records how long the call took that made it wait; how long the stream waited
+ * is not recorded. Several threads and streams wait at the same time, so there are no sums.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -70,7 +70,8 @@ static int event(void *state, const struct trace *trace, const struct trace_even
         .device = trace_event_device(event),
         .waiting_stream = stream_waits ? known(event->stream) : EVENT_NONE,
         .stream = strcmp(kind, "Stream Sync") == 0 ? known(event->stream) : stream,
-        .cuda_event = stream == EVENT_NONE ? known(event->wait_on_event) : EVENT_NONE, /* many: told by its stream */
+        .cuda_event = stream == EVENT_NONE ? known(event->wait_on_event)
+                                           : EVENT_NONE, /* with a stream, many events are one row */
     };
     return sorter_add(&sync->records, &record);
 }

@@ -10,7 +10,7 @@
 
 #include "common/array.h"
 
-/* Each power of two is parted into so many buckets of one width. */
+/* Each power of two is divided into so many buckets of one width. */
 #define HISTOGRAM_BUCKETS 128
 #define HISTOGRAM_POWERS 57 /* 0..255 in buckets of 1, then powers up to 2^63 */
 

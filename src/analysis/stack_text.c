@@ -44,7 +44,7 @@ static bool is_beginning(const struct stack_frame *frame)
     return libc && !frame->function;
 }
 
-/* Frames at most that others, who told us of the call, have put above CUDA's own. */
+/* The code that reported the call may have so many frames above CUDA's own. */
 #define FRAMES_ABOVE_CUDA 8
 
 /* How many frames lie within CUDA, or above it. */

@@ -110,11 +110,6 @@ struct ordering {
     size_t column;
 };
 
-static double cell_value(const struct cell *cell)
-{
-    return cell->kind == CELL_INTEGER ? (double)cell->integer : cell->real;
-}
-
 static int compare_numbers(const struct cell *a, const struct cell *b)
 {
     if (a->kind == CELL_INTEGER && b->kind == CELL_INTEGER)
@@ -222,7 +217,7 @@ struct range {
 
 static double value_of(const struct cell *cell)
 {
-    return fabs(cell->kind == CELL_INTEGER ? (double)cell->integer : cell->kind == CELL_REAL ? cell->real : 0);
+    return cell->kind == CELL_INTEGER || cell->kind == CELL_REAL ? fabs(cell_value(cell)) : 0;
 }
 
 static void widen(struct range *range, const struct table *table, size_t column)
@@ -349,7 +344,6 @@ void unit_write(struct buffer *buffer, const struct cell *cell, enum column_type
     } else if (cell->kind == CELL_INTEGER && unit->size == 1) {
         buffer_i64(buffer, cell->integer);
     } else {
-        double value = cell->kind == CELL_INTEGER ? (double)cell->integer : cell->real;
-        buffer_format(buffer, "%.*f", unit->decimals, value / unit->size);
+        buffer_format(buffer, "%.*f", unit->decimals, cell_value(cell) / unit->size);
     }
 }

@@ -100,6 +100,11 @@ struct cell cell_real(double value);
 /* PART of WHOLE in per cent. */
 struct cell cell_share(int64_t part, int64_t whole);
 struct cell cell_typed(struct cell cell, enum column_type type);
+/* The number in a cell. */
+static inline double cell_value(const struct cell *cell)
+{
+    return cell->kind == CELL_INTEGER ? (double)cell->integer : cell->real;
+}
 struct cell table_text(struct table *table, const char *text);
 struct cell table_format(struct table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

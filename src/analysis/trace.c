@@ -14,7 +14,7 @@
 /* Instants of these are about the program; others, such as Kineto's "Record Window End", about the recording. */
 #define INSTANT_CATEGORIES \
     (EVENT_BIT(EVENT_RANGE) | EVENT_BIT(EVENT_MEMORY) | EVENT_BIT(EVENT_IN_FLIGHT) | EVENT_BIT(EVENT_CPU_INSTANT))
-/* As model/tracks.h numbers the rows of GPUs where the device's number is taken: this + (process << 10) + device. */
+/* trace/tracks.h numbers the rows of GPUs, where the device's number is in use, as this + (process << 10) + device. */
 #define GPU_ROW_PID INT64_C(0x40000000)
 #define GPU_ROW_DEVICES 1024
 
@@ -62,11 +62,11 @@ void trace_release(struct trace *trace)
     groups_release(&trace->thread_ids);
     groups_release(&trace->stream_ids);
     groups_release(&trace->device_ids);
-    sorter_release(&trace->calls.sorter);
-    sorter_release(&trace->gpu_ops.sorter);
+    sorter_release(&trace->calls);
+    sorter_release(&trace->gpu_ops);
     busy_release(&trace->busy);
     ranges_release(&trace->ranges);
-    sorter_release(&trace->launched_ops.sorter);
+    sorter_release(&trace->launched_ops);
     autograd_release(&trace->autograd);
     failures_release(&trace->failures);
     interner_release(&trace->strings);
@@ -91,10 +91,10 @@ static struct trace_process *write_process(struct trace *trace, event_id id)
     return process;
 }
 
-static struct trace_thread *write_thread(struct trace *trace, const struct trace_event *event)
+static struct trace_thread *write_thread(struct trace *trace, event_id process_id, event_id thread_id)
 {
-    struct trace_thread_id id = {event->process, event->thread};
-    struct trace_process *process = write_process(trace, event->process);
+    const struct trace_thread_id id = {process_id, thread_id};
+    struct trace_process *process = write_process(trace, process_id);
     size_t before = trace->threads.count;
     struct trace_thread *thread = process ? groups_item(&trace->thread_ids, &id, &trace->threads) : NULL;
     if (thread && trace->threads.count > before) {
@@ -117,11 +117,10 @@ static int host_event(struct trace *trace, const struct trace_event *event)
 {
     if (trace->recent_index && trace->recent_process == event->process && trace->recent_thread == event->thread)
         return 0;
-    struct trace_thread *thread = write_thread(trace, event);
+    struct trace_thread *thread = write_thread(trace, event->process, event->thread);
     if (!thread)
         return -1;
-    bool extra = !event_id_is_text(event->thread) && event_id_value(event->thread) >= TRACE_EXTRA_TID;
-    thread->host = !extra;
+    thread->host = !trace_in_extra_row(event);
     trace->processes.items[thread->process].host = true;
     trace->recent_process = event->process;
     trace->recent_thread = event->thread;
@@ -129,15 +128,13 @@ static int host_event(struct trace *trace, const struct trace_event *event)
     return 0;
 }
 
-/* The index of the thread of the last host event; an event in an extra row names its thread. */
+/* The index of the thread of EVENT, the last host event; -1: no memory. */
 static int64_t thread_of(struct trace *trace, const struct trace_event *event)
 {
-    struct trace_event own = *event;
-    if (event->of_thread == EVENT_NONE || event_id_is_text(event->thread) ||
-        event_id_value(event->thread) < TRACE_EXTRA_TID)
+    event_id own = trace_thread_of(event);
+    if (own == event->thread)
         return trace->recent_index - 1;
-    own.thread = event_id_number(event->of_thread);
-    const struct trace_thread *thread = write_thread(trace, &own);
+    const struct trace_thread *thread = write_thread(trace, event->process, own);
     return thread ? thread - trace->threads.items : -1;
 }
 
@@ -151,7 +148,7 @@ static int api_call(struct trace *trace, const struct trace_event *event)
     int64_t thread = thread_of(trace, event);
     if (thread < 0)
         return -1;
-    if (!trace->calls.wanted || event->correlation < 0 || event->correlation > UINT32_MAX)
+    if (!trace->wanted.calls || event->correlation < 0 || event->correlation > UINT32_MAX)
         return 0;
     struct call call = {
         .correlation = (uint32_t)event->correlation,
@@ -161,7 +158,7 @@ static int api_call(struct trace *trace, const struct trace_event *event)
         .start = event->start,
         .end = event->start + event->duration,
     };
-    return sorter_add(&trace->calls.sorter, &call);
+    return sorter_add(&trace->calls, &call);
 }
 
 /* A stream is new: something runs on the device ID. */
@@ -189,7 +186,7 @@ static int add_gpu_op(struct trace *trace, const struct trace_event *event)
     stream->gpu_ops[event->category]++;
     stream->first = first || event->start < stream->first ? event->start : stream->first;
     stream->last = first || end > stream->last ? end : stream->last;
-    return trace->gpu_ops.wanted ? gpu_ops_add(&trace->gpu_ops, event, number) : 0;
+    return trace->wanted.gpu_ops ? gpu_ops_add(&trace->gpu_ops, event, number) : 0;
 }
 
 static bool is_gpu_op(const struct trace_event *event)
@@ -216,7 +213,7 @@ static int name_row(struct trace *trace, const struct trace_event *event)
             return -1;
         *(what[strlen("process_")] == 'n' ? &process->name : &process->label) = event->label;
     } else if (strcmp(what, "thread_name") == 0) {
-        struct trace_thread *thread = write_thread(trace, event);
+        struct trace_thread *thread = write_thread(trace, event->process, event->thread);
         if (!thread)
             return -1;
         thread->name = event->label;
@@ -229,7 +226,7 @@ static int range(struct trace *trace, const struct trace_event *event)
 {
     if (host_event(trace, event) < 0)
         return -1;
-    if (!trace->ranges.wanted || (event->phase == 'X' && event->name == EVENT_NO_TEXT))
+    if (!trace->wanted.ranges || (event->phase == 'X' && event->name == EVENT_NO_TEXT))
         return 0;
     int64_t thread = thread_of(trace, event);
     return thread < 0 ? -1 : ranges_add(&trace->ranges, event, (uint32_t)thread);
@@ -238,7 +235,7 @@ static int range(struct trace *trace, const struct trace_event *event)
 /* An operator of PyTorch. */
 static int operator(struct trace *trace, const struct trace_event *event)
 {
-    if (!trace->launched_ops.wanted || event->sequence < 0)
+    if (!trace->wanted.launched_ops || event->sequence < 0)
         return 0;
     uint32_t thread = trace->recent_index - 1;
     return autograd_operator(&trace->autograd, event, trace->threads.items[thread].process, thread);
@@ -247,9 +244,9 @@ static int operator(struct trace *trace, const struct trace_event *event)
 /* An end of a flow from an operator of the forward pass to one of the backward pass. */
 static int flow(struct trace *trace, const struct trace_event *event)
 {
-    if (event->category != EVENT_FWDBWD || event->id == EVENT_NO_ID || !trace->launched_ops.wanted)
+    if (event->category != EVENT_FWDBWD || event->id == EVENT_NO_ID || !trace->wanted.launched_ops)
         return 0;
-    const struct trace_thread *thread = write_thread(trace, event);
+    const struct trace_thread *thread = write_thread(trace, event->process, event->thread);
     if (!thread)
         return -1;
     return autograd_flow(&trace->autograd, event, thread->process, (uint32_t)(thread - trace->threads.items));
@@ -327,20 +324,15 @@ int jobs_run(const struct job *jobs, size_t count, unsigned workers)
     return ordered_loop_run(&pieces);
 }
 
-static int ready_calls(void *context)
+static int make_ready(void *sorter)
 {
-    return sorter_ready(&((struct trace *)context)->calls.sorter);
-}
-
-static int ready_gpu_ops(void *context)
-{
-    return sorter_ready(&((struct trace *)context)->gpu_ops.sorter);
+    return sorter_ready(sorter);
 }
 
 static int finish_ranges(void *context)
 {
     struct trace *trace = context;
-    return trace->ranges.wanted ? ranges_finish(&trace->ranges, trace->end) : 0;
+    return trace->wanted.ranges ? ranges_finish(&trace->ranges, trace->end) : 0;
 }
 
 void trace_sum_times(struct trace *trace)
@@ -367,7 +359,7 @@ static void add_compiling(void *context, const struct busy_piece *piece)
 
 int trace_finish(struct trace *trace, unsigned workers)
 {
-    const struct job jobs[] = {{finish_ranges, trace}, {ready_calls, trace}, {ready_gpu_ops, trace}};
+    const struct job jobs[] = {{finish_ranges, trace}, {make_ready, &trace->calls}, {make_ready, &trace->gpu_ops}};
     trace_sum_times(trace);
     count_gpu_ops(trace);
     for (size_t i = 0; i < trace->processes.count; i++)
@@ -375,7 +367,7 @@ int trace_finish(struct trace *trace, unsigned workers)
     if (busy_finish(&trace->compiling, add_compiling, trace) < 0)
         return -1;
     int status = jobs_run(jobs, sizeof(jobs) / sizeof(*jobs), workers);
-    if (status < 0 || !trace->launched_ops.wanted || trace->ranges.count == 0)
+    if (status < 0 || !trace->wanted.launched_ops || trace->ranges.count == 0)
         return status;
     status = launched_ops_gather(&trace->launched_ops, &trace->gpu_ops, &trace->calls);
     return status ? status : autograd_attribute(&trace->autograd, &trace->ranges, &trace->launched_ops);

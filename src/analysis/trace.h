@@ -10,7 +10,6 @@
 
 #include "common/array.h"
 #include "common/map.h"
-#include "analysis/autograd.h"
 #include "analysis/busy.h"
 #include "analysis/errors.h"
 #include "trace/trace_event.h"
@@ -24,6 +23,18 @@ struct cJSON;
 
 /* Rows of threads beyond the first, which gputrace makes for slices that do not nest, have tids from here up. */
 #define TRACE_EXTRA_TID INT64_C(0x20000000)
+
+static inline bool trace_in_extra_row(const struct trace_event *event)
+{
+    return !event_id_is_text(event->thread) && event_id_value(event->thread) >= TRACE_EXTRA_TID;
+}
+
+/* The thread whose EVENT is: an event in an extra row names it. */
+static inline event_id trace_thread_of(const struct trace_event *event)
+{
+    bool named = event->of_thread != EVENT_NONE && trace_in_extra_row(event);
+    return named ? event_id_number(event->of_thread) : event->thread;
+}
 
 #define TRACE_APART 64 /* bytes that processors share: a line of their caches */
 
@@ -52,6 +63,9 @@ struct trace {
     const struct report_options *options;
     struct interner strings;
 
+    struct {
+        bool calls, gpu_ops, ranges, launched_ops;
+    } wanted;           /* what sections look at */
     int64_t start, end; /* of all events that take or mark time; after trace_sum_times() */
     bool any;           /* there was one */
 
@@ -61,7 +75,7 @@ struct trace {
     ARRAY(struct trace_stream) streams;
     struct groups device_ids; /* int64_t -> devices */
     ARRAY(struct trace_device) devices;
-    struct gpu_ops gpu_ops;
+    struct sorter gpu_ops;
     struct busy busy; /* streams, by their numbers */
 
     /* What trace_event() does */
@@ -76,11 +90,11 @@ struct trace {
     ARRAY(struct trace_process) processes;
     struct groups thread_ids; /* struct trace_thread_id -> threads */
     ARRAY(struct trace_thread) threads;
-    struct calls calls;
+    struct sorter calls;
     struct ranges ranges;
-    struct launched_ops launched_ops; /* after trace_finish(), where there are ranges */
-    struct autograd autograd;         /* for these */
-    struct busy compiling;            /* phases of compilation, of all threads and processes: one thing */
+    struct sorter launched_ops; /* after trace_finish(), where there are ranges */
+    struct autograd autograd;   /* for these */
+    struct busy compiling;      /* phases of compilation, of all threads and processes: one thing */
 
     _Alignas(TRACE_APART) struct sorter_room own_room;
     struct sorter_room *room;    /* for the sorters of this, and of sections: own_room, as a trace stays where it is */
@@ -91,7 +105,7 @@ struct trace {
     bool without_queries; /* API calls that only ask were left out */
     uint64_t unrecorded;  /* bits of enum trace_bits (common/settings.h) that --trace left out; 0 when not known */
     uint32_t program, version, host, ending;
-    uint32_t missed; /* what the user waited for in vain; of a trace that misses nothing EVENT_NO_TEXT */
+    uint32_t missed; /* a warning about what the user asked for and the trace does not have */
     bool losses_known;
     ARRAY(struct trace_loss) losses;   /* those that are not 0 */
     ARRAY(struct trace_crash) crashes; /* of processes that did not end by exit */
@@ -167,7 +181,7 @@ struct trace_plugin {
 };
 
 struct trace_plugin_line {
-    uint32_t text, stack; /* EVENT_NO_TEXT: none; the stack's frames from the innermost on, parted by " < " */
+    uint32_t text, stack; /* EVENT_NO_TEXT: none; the stack's frames from the innermost on, separated by " < " */
 };
 
 /* A process that did not run its exit handlers. */
@@ -237,6 +251,12 @@ const struct trace_process *trace_process(const struct trace *trace, event_id id
 
 /* The index of the thread ID of the process, for trace_thread_cell(). EVENT_NONE: no event is about it. */
 int64_t trace_find_thread(const struct trace *trace, event_id process, int64_t id);
+
+/* A text of trace.strings; "" for EVENT_NO_TEXT. */
+static inline const char *trace_text(const struct trace *trace, uint32_t text)
+{
+    return text == EVENT_NO_TEXT ? "" : interned(&trace->strings, text);
+}
 
 struct cell;
 struct table;

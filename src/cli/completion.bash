@@ -12,14 +12,17 @@ _gputrace_list() { # OPTION= VALUE WORDS
     done
 }
 
+# The sections of a report, which its help lists.
+_gputrace_sections() {
+    "${COMP_WORDS[0]}" report --help 2>/dev/null | sed -n '/--report=/,/default: all/{/default: all/d;s/.*commas://;p;}'
+}
+
 # The argument of an option: `--option=` or the word before in $1, what was typed of it in $2, what goes before in $3.
 _gputrace_argument() {
     local trace='kernel memcpy memset runtime driver sync event stream graph memory nvtx compile overhead event-times api-all unified-memory cuda all none'
-    local sections='overview death kernels api errors memtime memsize sync latency nvtx nvtx-tree nvtx-gpu nvtx-kernels ranges'
-    sections+=' memory memory-peak memory-leaks memory-churn memory-failures streams compilation phases plugins'
     case $1 in
     --trace | -t) _gputrace_list "$3" "$2" "$trace" ;;
-    --report | -r) _gputrace_list "$3" "$2" "$sections" ;;
+    --report | -r) _gputrace_list "$3" "$2" "$(_gputrace_sections)" ;;
     --children) _gputrace_list "$3" "$2" 'yes no' ;;
     --wait) _gputrace_list "$3" "$2" 'primary all' ;;
     --graph) _gputrace_list "$3" "$2" 'node graph' ;;

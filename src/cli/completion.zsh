@@ -35,9 +35,9 @@ _gputrace_run() {
 }
 
 _gputrace_report() {
-    local -a sections=(overview death kernels api errors memtime memsize sync latency nvtx nvtx-tree nvtx-gpu nvtx-kernels
-        ranges memory memory-peak memory-leaks
-        memory-churn memory-failures streams compilation phases plugins)
+    # The help lists the sections.
+    local -a sections=(${=$(_call_program sections gputrace report --help |
+        sed -n '/--report=/,/default: all/{/default: all/d;s/.*commas://;p;}')})
     _arguments -s -S \
         {-r,--report=}'[print these sections]:sections:_values -s , section $sections' \
         {-f,--format=}'[how to print]:format:(table csv json markdown)' \

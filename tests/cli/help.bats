@@ -177,10 +177,14 @@ plugins() {
         grep -qx -- "$section" in-help
         grep -qE "^\.It Cm $section\$" "$root/man/gputrace-report.1"
     done
+    COMP_WORDS=("$gputrace") COMPREPLY=()
     _gputrace_argument --report '' ''
     diff in-table <(printf '%s\n' "${COMPREPLY[@]}")
-    diff in-table <(sed -n '/local -a sections=(/,/)/p' "$root/src/cli/completion.zsh" |
-        sed 's/.*(//; s/)//' | tr -s ' ' '\n' | grep .)
+    # zsh asks in the same way
+    for script in bash zsh; do
+        grep -oE "sed -n '[^']*commas[^']*'" "$root/src/cli/completion.$script"
+    done | sort -u >in-completions
+    [ "$(wc -l <in-completions)" -eq 1 ]
     plugins >in-build
     [ -s in-build ]
     COMPREPLY=()
