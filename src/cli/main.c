@@ -76,14 +76,14 @@ static int unknown_command(int argc, char **argv)
     else if (is_trace(name))
         error("no command '%s': did you mean 'gputrace report %s%s'?", name, name, rest);
     else
-        error("no command '%s': to trace a program, 'gputrace run %s%s'; for the commands, 'gputrace --help'", name,
+        error("no command '%s': use 'gputrace run %s%s' to trace a program, 'gputrace --help' for the commands", name,
               name, rest);
     return EXIT_USAGE;
 }
 
 static int print_usage(FILE *out)
 {
-    fputs("usage: gputrace COMMAND [options] ...\n\nTraces CUDA programs as they are.\n\ncommands:\n", out);
+    fputs("usage: gputrace COMMAND [options] ...\n\nTraces CUDA programs without changing them.\n\ncommands:\n", out);
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
     fputs("  help       Explains a command: gputrace help COMMAND\n\noptions:\n"

@@ -34,7 +34,7 @@ static int put_host(struct buffer *buffer)
 {
     char host[HOST_NAME_MAX + 1] = "";
     if (gethostname(host, sizeof(host) - 1) != 0)
-        return error("cannot tell the name of this host: %s", strerror(errno));
+        return error("cannot get the name of this host: %s", strerror(errno));
     buffer_text(buffer, host);
     return 0;
 }
@@ -48,7 +48,7 @@ static int put_pattern(struct buffer *buffer, const char *pattern, const struct 
     case 'h': return put_host(buffer);
     case 'q': return put_variable(buffer, pattern, at);
     case '%': buffer_char(buffer, '%'); return 0;
-    default: return error("'-o %s' has a pattern that is none of %%p, %%h, %%n, %%q{VARIABLE} and %%%%", pattern);
+    default: return error("-o: '%s' has an unknown pattern: use %%p, %%h, %%n, %%q{VARIABLE} or %%%%", pattern);
     }
 }
 
@@ -140,11 +140,11 @@ int output_name_writable(const char *name)
         snprintf(folder, sizeof(folder), "%.*s", slash == name ? 1 : (int)(slash - name), name);
     struct stat status;
     if (strcmp(name, "-") == 0)
-        return error("a trace needs a file: '-' is none");
+        return error("-o: '-' is not a file name: a trace is written to a file");
     if (stat(folder, &status) != 0)
         return error("cannot write the trace '%s': '%s': %s", name, folder, strerror(errno));
     if (access(folder, W_OK | X_OK) != 0)
-        return error("cannot write the trace '%s': '%s' takes no files: %s", name, folder, strerror(errno));
+        return error("cannot write the trace '%s': cannot create files in '%s': %s", name, folder, strerror(errno));
     bool there = lstat(name, &status) == 0;
     if (there && S_ISLNK(status.st_mode))
         return error("cannot write the trace '%s': a regular file is needed, and it is a symbolic link", name);

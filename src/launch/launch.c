@@ -92,7 +92,7 @@ static _Noreturn void be_child(struct launch *launch, const struct pipes *pipes)
 static int error_not_run(const struct launch *launch, int failure)
 {
     if (failure == ENOENT)
-        error("cannot run '%s': it is there, but not the interpreter or loader that it names", launch->path);
+        error("cannot run '%s': the interpreter or loader that it needs does not exist", launch->path);
     else
         error("cannot run '%s': %s", launch->path, strerror(failure));
     return EXIT_NOT_RUN;

@@ -129,7 +129,7 @@ int run_directory_open(struct run_directory *directory, const char *path, bool *
     if (has_ours(directory))
         return 0;
     run_directory_release(directory);
-    return error("'%s' holds nothing that gputrace recorded: 'gputrace recover' lists what there is", path);
+    return error("'%s' has no records of gputrace: 'gputrace recover' lists directories that do", path);
 }
 
 void run_directory_remove(struct run_directory *directory)

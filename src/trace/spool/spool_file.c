@@ -20,7 +20,7 @@ static int look_at_file(struct spool_file *file, int fd, const char *path)
     if (fstat(fd, &status) != 0)
         return error("cannot examine '%s': %m", path);
     if (!S_ISREG(status.st_mode)) {
-        warning("'%s' is no regular file and is left out", path);
+        warning("'%s' is not a regular file and is left out", path);
         return 1;
     }
     if (status.st_size < (off_t)sizeof(struct spool_header)) {
