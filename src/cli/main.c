@@ -24,7 +24,7 @@ static const struct command *find_command(const char *name)
     return NULL;
 }
 
-/* What other tools call it: of Nsight Systems, perf and nvprof. */
+/* The words of Nsight Systems, perf and nvprof. */
 static const struct {
     const char *word;
     const struct command *command;
@@ -44,7 +44,7 @@ static bool is_trace(const char *name)
            (stat(name, &status) == 0 && S_ISREG(status.st_mode) && access(name, X_OK) != 0);
 }
 
-/* What NAME, in the place of a command, is likely to mean; NULL: that is not known. */
+/* What NAME, in the place of a command, is likely to mean; NULL: not known. */
 static const char *command_meant(const char *name)
 {
     struct suggestion nearest = suggestion_for(name, strlen(name));
@@ -136,7 +136,7 @@ int main(int argc, char **argv)
 {
     fill_standard_descriptors();
     int status = dispatch(argc, argv);
-    /* What was printed but did not arrive is a failure: a full disk, a closed stdout. */
+    /* Output that could not be written is a failure: a full disk, a closed stdout. */
     errno = 0;
     if (fflush(stdout) != 0 || ferror(stdout)) {
         error("cannot write to standard output: %s", strerror(errno ? errno : EIO));

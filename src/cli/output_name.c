@@ -39,7 +39,7 @@ static int put_host(struct buffer *buffer)
     return 0;
 }
 
-/* Writes what the pattern at *AT (after '%') stands for, and moves *AT behind it. */
+/* Writes the value of the pattern at *AT (after '%'), and moves *AT behind it. */
 static int put_pattern(struct buffer *buffer, const char *pattern, const struct output_facts *facts, const char **at)
 {
     switch (*(*at)++) {
@@ -92,7 +92,7 @@ bool output_name_ends_well(const char *name)
     return false;
 }
 
-/* What comes after the pattern that begins at AT. */
+/* The place after the pattern that begins at AT. */
 static const char *after_pattern(const char *at)
 {
     const char *end = strncmp(at, "%q{", 3) == 0 ? strchr(at, '}') : NULL;
@@ -153,7 +153,7 @@ int output_name_writable(const char *name)
     return output_try(name);
 }
 
-/* Writes the name that an existing NAME gets. Gives 0, or -1 after error(). */
+/* Writes the name that an existing NAME gets. Returns 0, or -1 after error(). */
 static int name_old(const char *name, char old[PATH_MAX])
 {
     struct stat status;

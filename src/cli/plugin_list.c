@@ -27,7 +27,7 @@ struct search {
     struct buffer looked;   /* "'here', 'there'" */
 };
 
-/* PATH is a file: its absolute path in FOUND. Gives 0, or -1 with errno set. */
+/* PATH is a file: its absolute path in FOUND. Returns 0, or -1 with errno set. */
 static int is_file(const char *path, char *found)
 {
     struct stat status;
@@ -145,7 +145,7 @@ static int error_unknown_setting(const struct search *search, const char *known,
                  *list ? list : "none");
 }
 
-/* A plugin says what settings it has; one that does not is given whatever is written. */
+/* A plugin that names its settings gets no others; one that does not gets any. */
 static int check_settings(const struct search *search, const char *settings)
 {
     char known[SETTINGS_MAX];

@@ -1,6 +1,5 @@
 /*
- * gputrace recover: the trace of a run whose launcher did not make it, from what is on the disk; without a directory, a
- * list of those there are.
+ * gputrace recover: writes the trace of a run whose launcher did not write it. Without a directory, it lists them.
  */
 #include <limits.h>
 #include <stddef.h>
@@ -23,8 +22,8 @@
 #include "symbols/symbols.h"
 
 struct recover_options {
-    const char *output;       /* NULL: where the run wanted it */
-    const char *spool_parent; /* NULL: the usual place */
+    const char *output;       /* NULL: the name given to the run */
+    const char *spool_parent; /* NULL: the default place */
     bool keep, quiet, verbose;
 };
 
@@ -77,7 +76,7 @@ static int writable(const char *output)
     return output_name_writable(output) < 0 ? -1 : output_name_old_writable(output);
 }
 
-/* Where the trace goes. What a directory says that others can write to is not believed. */
+/* Chooses the name of the trace. The name in a directory that others can write to is ignored. */
 static int choose_output(const struct recover_options *wanted, const char *directory, bool safe, char *output,
                          size_t room)
 {
@@ -122,8 +121,8 @@ static void tidy(const struct recover_options *wanted, struct run_directory *dir
     notice("the spool stays in '%s'", directory->path);
 }
 
-/* A held directory's launcher will make the trace itself; a process that lives goes on writing. */
-static bool warn_of_the_living(const struct run_directory *directory, bool held)
+/* The launcher of a held directory will write the trace itself; a process that runs will write more records. */
+static bool warn_if_in_use(const struct run_directory *directory, bool held)
 {
     unsigned writers = run_directory_writers(directory);
     if (writers > 0)
@@ -142,7 +141,7 @@ static int recover(const struct recover_options *wanted, const char *path)
     bool held, safe;
     if (run_directory_open(&directory, path, &held, &safe) < 0)
         return -1;
-    bool busy = warn_of_the_living(&directory, held);
+    bool busy = warn_if_in_use(&directory, held);
     if (held && drain_hold(directory.path) != 0)
         warning("'%s' may change while it is read", directory.path);
     int result = choose_output(wanted, directory.path, safe, output, sizeof(output));

@@ -37,7 +37,7 @@ struct run {
     struct run_options options;
     struct launch launch;
     struct run_directory directory;
-    bool traced;                 /* all that tracing needs was made ready */
+    bool traced;                 /* everything for tracing is prepared */
     struct drain *drain;         /* NULL: nothing is drained */
     struct spool_server *server; /* NULL: processes that cannot reach the directory are not recorded */
     unsigned unrecorded;         /* processes that it could only count */
@@ -84,7 +84,7 @@ static void note_leftovers(const char *parent)
         notice("%u earlier runs left records in '%s': 'gputrace recover' lists them", leftovers.count, parent);
 }
 
-/* What tracing needs that does not depend on the program's pid. */
+/* Prepares what does not depend on the program's pid. */
 static int prepare(struct run *run)
 {
     if (library_find(run->library, sizeof(run->library)) < 0)
@@ -291,7 +291,7 @@ static void tidy(struct run *run, bool whole)
         notice("the spool stays in '%s'", run->directory.path);
 }
 
-/* Prints what is known of the trace. Returns 0, or -1 after error(). */
+/* Prints warnings, the report and the last line. Returns 0, or -1 after error(). */
 static int print_result(struct run *run, const struct convert_summary *summary)
 {
     warn_if_empty(run, summary);
@@ -326,7 +326,8 @@ static int finish(struct run *run)
     return EXIT_LOSSES;
 }
 
-/* Runs the program and writes its trace. Gives the exit status, or does not return when a signal ended the program. */
+/* Runs the program and writes its trace. Returns the exit status, or does not return when a signal ended the program.
+ */
 static int carry_out(struct run *run)
 {
     run->traced = prepare(run) == 0;

@@ -9,7 +9,7 @@
 #define CUPTI_OLDEST 18 /* what cuptiGetVersion() says of CUDA 11.8's: an older one crashes programs */
 
 /*
- * Calls TRY with one name for dlopen() after the other, until it gives non-zero; gives that, else 0:
+ * Calls TRY with one name for dlopen() after the other, until it gives non-zero; returns that, else 0:
  *   1. PREFERRED (the setting GPUTRACE_CUPTI; NULL or "": none), whether it exists or not
  *   2. those that exist in the folders of LD_LIBRARY_PATH, for it says which CUDA this program shall use
  *   3. those that exist in the toolkits $CUDA_HOME, $CUDA_PATH and /usr/local/cuda

@@ -19,7 +19,7 @@ void extents_release(struct extents *extents)
     array_release(&extents->tracks);
 }
 
-void extents_rest(const struct extents *extents)
+void extents_evict(const struct extents *extents)
 {
     file_vector_evict(&extents->points);
     file_vector_evict(&extents->spans);
@@ -167,7 +167,7 @@ static int come_to(struct extents *extents, size_t index)
     return 0;
 }
 
-/* What comes from the point at INDEX on, up to LAST. */
+/* Adds up the points from INDEX up to LAST. */
 static struct extent join_until(const struct extents *extents, size_t index, int64_t last)
 {
     const struct extents_point *points = extents->points.items;
@@ -214,7 +214,7 @@ static int make_ready(struct extents *extents)
         if (!file_vector_push(&extents->links))
             return -1;
         if (i % REST_ITEMS == 0)
-            extents_rest(extents);
+            extents_evict(extents);
     }
     return 0;
 }
@@ -229,12 +229,12 @@ int extents_each(struct extents *extents,
         for (; point > 0 && result == 0 && !is_before(&extents->points.items[point - 1], &span); point--) {
             result = come_to(extents, point - 1);
             if (point % REST_ITEMS == 0)
-                extents_rest(extents);
+                extents_evict(extents);
         }
         if (result == 0)
             result = each_track(extents, &span, each, context);
         if (i % REST_ITEMS == 0)
-            extents_rest(extents);
+            extents_evict(extents);
     }
     return result;
 }

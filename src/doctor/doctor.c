@@ -159,7 +159,7 @@ static int try_cupti(void *context, const char *path)
     return usable;
 }
 
-/* "version 130000, of CUDA 13.0", as far as the number says. */
+/* "version 130000, of CUDA 13.0". */
 static void describe_cupti(uint32_t version, char *text, size_t size)
 {
     if (version >= 10000)

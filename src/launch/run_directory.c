@@ -33,8 +33,8 @@ static void warn_of_others(const char *parent)
                 parent, parent);
 }
 
-/* Where a file system writes nothing in place, a page that the spool has room for finds none when it is written again,
- * and its writer dies of it. Of btrfs this can be asked for files to be made; others do not know it. */
+/* A file system that does not write in place may have no space when a page of the spool is written again, which kills
+ * the writer. btrfs can be asked to write new files in place; others ignore this. */
 static void ask_to_write_in_place(int directory)
 {
     int flags;
@@ -64,7 +64,7 @@ int run_directory_make(struct run_directory *directory, const char *parent)
     directory->lock = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     warn_of_others(absolute);
     if (directory->lock >= 0) {
-        flock(directory->lock, LOCK_EX | LOCK_NB); /* where it cannot be had, leftovers are told too eagerly */
+        flock(directory->lock, LOCK_EX | LOCK_NB); /* without it, running runs are listed as leftovers */
         ask_to_write_in_place(directory->lock);
     }
     return 0;
@@ -89,7 +89,7 @@ static bool is_ours(const char *name)
            ends_with(name, SPOOL_PACKED_SUFFIX) || ends_with(name, SPOOL_UNRECORDED_SUFFIX);
 }
 
-/* The directory that was made, whatever has its name now. */
+/* The directory that was made, even if another one has its name now. */
 static DIR *open_files(const struct run_directory *directory)
 {
     int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;

@@ -20,7 +20,7 @@ void projections_evict(const struct projections *projections)
 {
     file_vector_evict(&projections->items);
     file_vector_evict(&projections->of_two);
-    extents_rest(&projections->extents);
+    extents_evict(&projections->extents);
     for (size_t i = 0; i < projections->pieces.count; i++)
         file_vector_evict(&projections->pieces.items[i].starts);
 }
