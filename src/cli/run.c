@@ -60,24 +60,10 @@ static void warn_of_replaced_injections(const char *library)
     }
 }
 
-struct leftovers {
-    unsigned count;
-    char first[PATH_MAX];
-};
-
-static void count_leftover(void *context, const char *path, uint64_t bytes)
-{
-    struct leftovers *leftovers = context;
-    (void)bytes;
-    if (leftovers->count++ == 0)
-        snprintf(leftovers->first, sizeof(leftovers->first), "%s", path);
-}
-
 /* Prints which runs ended without a trace. */
 static void note_leftovers(const char *parent)
 {
-    struct leftovers leftovers = {0};
-    run_directory_leftovers(parent, count_leftover, &leftovers);
+    struct leftovers leftovers = run_directory_leftovers(parent, NULL, NULL);
     if (leftovers.count == 1)
         notice("an earlier run left '%s': 'gputrace recover %s' writes its trace", leftovers.first, leftovers.first);
     else if (leftovers.count > 1)

@@ -36,9 +36,15 @@ void run_directory_remove(struct run_directory *directory);
 /* How many processes that wrote into the directory are still alive: of the program's own children, say. */
 unsigned run_directory_writers(const struct run_directory *directory);
 
-/* Calls EACH with every spool directory of this user below PARENT that no launcher holds, and the bytes in its files.
- */
-void run_directory_leftovers(const char *parent, void (*each)(void *context, const char *path, uint64_t bytes),
-                             void *context);
+/* Spool directories of this user that no launcher holds. */
+struct leftovers {
+    unsigned count;
+    uint64_t bytes; /* in their files */
+    char first[PATH_MAX];
+};
+
+/* Finds them below PARENT. EACH, which may be NULL, is called with every one and the bytes in its files. */
+struct leftovers run_directory_leftovers(const char *parent,
+                                         void (*each)(void *context, const char *path, uint64_t bytes), void *context);
 
 #endif

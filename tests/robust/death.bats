@@ -464,7 +464,7 @@ faults() { # WAY STATUS
     mv later.json trace.json
     whole 1
     run -0 "$gputrace" recover
-    assert_output --partial 'nothing of an earlier run'
+    assert_output --partial 'no records of earlier runs'
 }
 
 @test "recover: --keep keeps, what is no spool is refused, what others can write to is not believed" {
@@ -479,7 +479,7 @@ faults() { # WAY STATUS
     chmod go-w gputrace-*
     mkdir empty
     run -1 "$gputrace" recover empty
-    assert_output --partial 'holds nothing that gputrace recorded'
+    assert_output --partial 'has no records of gputrace'
     run -1 "$gputrace" recover nowhere
     assert_output --partial "cannot open 'nowhere': No such file or directory"
     run -2 "$gputrace" recover -o file
