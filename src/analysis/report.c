@@ -104,8 +104,7 @@ static void snapshot_warn(const char *path, int64_t asked, int64_t span)
     write_time(time, asked);
     write_time(end, span);
     if (asked > span)
-        warning("'%s' ends at %s, before the %s of --snapshot: shown is what was allocated at its end", path, end,
-                time);
+        warning("'%s' ends at %s, before the %s of --snapshot: showing what was allocated at its end", path, end, time);
 }
 
 /* --- one trace --- */

@@ -11,24 +11,24 @@ _gputrace_run() {
         {-o,--output=}'[write the trace to a file]:file:_files' \
         {-t,--trace=}'[record what the list names]:list:_values -s , what $trace' \
         '--graph=[show each node of a graph, or each launch]:how:(node graph)' \
-        '--delay=[record nothing at first]:seconds' \
-        '--duration=[record for so long]:seconds' \
-        '--capture-range=[record while the program says so]:range:(none api cudaProfilerApi nvtx\:)' \
+        '--delay=[start recording so long after the start]:seconds' \
+        '--duration=[stop recording after so long]:seconds' \
+        '--capture-range=[record only while the program asks for it]:range:(none api cudaProfilerApi nvtx\:)' \
         '--nvtx-domains=[record NVTX of these domains only]:domains' \
         '--nvtx-exclude=[record NVTX of all domains but these]:domains' \
-        '--backtrace[keep the call stack of every allocation]' \
-        '--flush-interval=[collect GPU times so often]:milliseconds' \
+        '--backtrace[record the call stack of every allocation]' \
+        '--flush-interval=[collect GPU times at this interval]:milliseconds' \
         '--children=[record other processes too]:whether:(yes no)' \
         '--wait=[end when these have ended]:for:(primary all)' \
-        '--spool-dir=[keep what is recorded here meanwhile]:directory:_directories' \
+        '--spool-dir=[store records here while the program runs]:directory:_directories' \
         '--keep-spool[do not remove it afterwards]' \
-        '--cupti=[use this libcupti]:file:_files' \
+        '--cupti=[load this libcupti]:file:_files' \
         '*--plugin=[load this library into the program]:plugin:_gputrace_plugins' \
-        '--live[tell what was recorded so far while the program runs]' \
+        '--live[print progress while the program runs]' \
         '--stats[print the report afterwards]' \
-        '--strict[end with 124 when anything is missing in the trace]' \
+        '--strict[exit with 124 if the trace is incomplete]' \
         {-q,--quiet}'[print errors only]' \
-        {-v,--verbose}'[explain what happens]' \
+        {-v,--verbose}'[print each step]' \
         {-h,--help}'[print help]' \
         '(-)1:program:_command_names -e' \
         '*::arguments:_normal'
@@ -57,7 +57,7 @@ _gputrace_recover() {
         '--keep[do not remove the directory]' \
         '--spool-dir=[list what is in this directory]:directory:_directories' \
         {-q,--quiet}'[print errors only]' \
-        {-v,--verbose}'[explain what happens]' \
+        {-v,--verbose}'[print each step]' \
         {-h,--help}'[print help]' \
         '1:directory:_directories'
 }
@@ -66,7 +66,7 @@ _gputrace_convert() {
     _arguments -s -S \
         '--force[replace the file that is there]' \
         {-q,--quiet}'[print errors only]' \
-        {-v,--verbose}'[explain what happens]' \
+        {-v,--verbose}'[print each step]' \
         {-h,--help}'[print help]' \
         '1:trace or directory:_files' \
         '2:trace:_files -g "*.(json|pftrace)(|.gz)"'
@@ -74,18 +74,18 @@ _gputrace_convert() {
 
 _gputrace_doctor() {
     _arguments -s -S \
-        '--cupti=[try this libcupti]:file:_files' \
-        '--spool-dir=[look at this directory]:directory:_directories' \
+        '--cupti=[check this libcupti]:file:_files' \
+        '--spool-dir=[check this directory]:directory:_directories' \
         {-h,--help}'[print help]'
 }
 
 _gputrace() {
     local -a commands=(
         'run:run a program and write a trace of its GPU work'
-        'report:say where the time in a trace went'
-        'recover:make the trace of a run that was cut off'
-        'convert:make a trace of another format of a trace or a spool'
-        'doctor:say what tracing needs and what was found'
+        'report:print where the time of a trace went'
+        'recover:write the trace of an interrupted run'
+        'convert:convert a trace between formats'
+        'doctor:check what tracing needs'
         'help:explain a command'
     )
     local line state

@@ -122,7 +122,7 @@ static int convert_run(int argc, char **argv)
 const struct command command_convert = {
     .name = "convert",
     .operands = "IN OUT",
-    .summary = "Makes a trace of another format of a trace or a spool",
+    .summary = "Converts a trace between formats",
     .options = rows,
     .option_count = sizeof(rows) / sizeof(*rows),
     .run = convert_run,

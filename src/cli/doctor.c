@@ -44,7 +44,7 @@ static int doctor_command(int argc, char **argv)
     if (first == OPTIONS_ERROR)
         return EXIT_USAGE;
     if (first < argc) {
-        error("'doctor' takes no '%s'", argv[first]);
+        error("'doctor' takes no arguments: '%s' is one", argv[first]);
         return EXIT_USAGE;
     }
     struct buffer out;

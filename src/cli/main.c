@@ -24,7 +24,7 @@ static const struct command *find_command(const char *name)
     return NULL;
 }
 
-/* What other tools call it: of Nsight Systems, perf and nvprof. */
+/* The words of Nsight Systems, perf and nvprof. */
 static const struct {
     const char *word;
     const struct command *command;
@@ -44,7 +44,7 @@ static bool is_trace(const char *name)
            (stat(name, &status) == 0 && S_ISREG(status.st_mode) && access(name, X_OK) != 0);
 }
 
-/* What NAME, in the place of a command, is likely to mean; NULL: that is not known. */
+/* What NAME, in the place of a command, is likely to mean; NULL: not known. */
 static const char *command_meant(const char *name)
 {
     struct suggestion nearest = suggestion_for(name, strlen(name));
@@ -76,14 +76,14 @@ static int unknown_command(int argc, char **argv)
     else if (is_trace(name))
         error("no command '%s': did you mean 'gputrace report %s%s'?", name, name, rest);
     else
-        error("no command '%s': to trace a program, 'gputrace run %s%s'; for the commands, 'gputrace --help'", name,
+        error("no command '%s': use 'gputrace run %s%s' to trace a program, 'gputrace --help' for the commands", name,
               name, rest);
     return EXIT_USAGE;
 }
 
 static int print_usage(FILE *out)
 {
-    fputs("usage: gputrace COMMAND [options] ...\n\nTraces CUDA programs as they are.\n\ncommands:\n", out);
+    fputs("usage: gputrace COMMAND [options] ...\n\nTraces CUDA programs without changing them.\n\ncommands:\n", out);
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
     fputs("  help       Explains a command: gputrace help COMMAND\n\noptions:\n"
@@ -136,7 +136,7 @@ int main(int argc, char **argv)
 {
     fill_standard_descriptors();
     int status = dispatch(argc, argv);
-    /* What was printed but did not arrive is a failure: a full disk, a closed stdout. */
+    /* Output that could not be written is a failure: a full disk, a closed stdout. */
     errno = 0;
     if (fflush(stdout) != 0 || ferror(stdout)) {
         error("cannot write to standard output: %s", strerror(errno ? errno : EIO));

@@ -12,7 +12,7 @@
 #include "common/text.h"
 #include "launch/program.h"
 
-/* getopt_long gives a row's number above any letter, so that one number space tells rows and letters apart. */
+/* A row's number for getopt_long, above any letter. */
 #define ROW_BASE 256
 #define HELP_COLUMN 28
 #define HELP_WIDTH 80 /* longer lines are broken at a blank */
@@ -41,7 +41,7 @@ static int parser_init(struct parser *parser, const struct command *command, boo
     char *letter = parser->letters;
     if (stop_at_operand)
         *letter++ = '+';
-    *letter++ = ':'; /* tells a missing argument from an unknown option */
+    *letter++ = ':'; /* getopt_long returns ':' for a missing argument */
     for (size_t i = 0; i < count; i++) {
         const struct option_row *row = row_at(command, i);
         int takes = row->argument ? required_argument : no_argument;

@@ -34,12 +34,12 @@ static int put_host(struct buffer *buffer)
 {
     char host[HOST_NAME_MAX + 1] = "";
     if (gethostname(host, sizeof(host) - 1) != 0)
-        return error("cannot tell the name of this host: %s", strerror(errno));
+        return error("cannot get the name of this host: %s", strerror(errno));
     buffer_text(buffer, host);
     return 0;
 }
 
-/* Writes what the pattern at *AT (after '%') stands for, and moves *AT behind it. */
+/* Writes the value of the pattern at *AT (after '%'), and moves *AT behind it. */
 static int put_pattern(struct buffer *buffer, const char *pattern, const struct output_facts *facts, const char **at)
 {
     switch (*(*at)++) {
@@ -48,7 +48,7 @@ static int put_pattern(struct buffer *buffer, const char *pattern, const struct 
     case 'h': return put_host(buffer);
     case 'q': return put_variable(buffer, pattern, at);
     case '%': buffer_char(buffer, '%'); return 0;
-    default: return error("'-o %s' has a pattern that is none of %%p, %%h, %%n, %%q{VARIABLE} and %%%%", pattern);
+    default: return error("-o: '%s' has an unknown pattern: use %%p, %%h, %%n, %%q{VARIABLE} or %%%%", pattern);
     }
 }
 
@@ -92,7 +92,7 @@ bool output_name_ends_well(const char *name)
     return false;
 }
 
-/* What comes after the pattern that begins at AT. */
+/* The place after the pattern that begins at AT. */
 static const char *after_pattern(const char *at)
 {
     const char *end = strncmp(at, "%q{", 3) == 0 ? strchr(at, '}') : NULL;
@@ -140,11 +140,11 @@ int output_name_writable(const char *name)
         snprintf(folder, sizeof(folder), "%.*s", slash == name ? 1 : (int)(slash - name), name);
     struct stat status;
     if (strcmp(name, "-") == 0)
-        return error("a trace needs a file: '-' is none");
+        return error("-o: '-' is not a file name: a trace is written to a file");
     if (stat(folder, &status) != 0)
         return error("cannot write the trace '%s': '%s': %s", name, folder, strerror(errno));
     if (access(folder, W_OK | X_OK) != 0)
-        return error("cannot write the trace '%s': '%s' takes no files: %s", name, folder, strerror(errno));
+        return error("cannot write the trace '%s': cannot create files in '%s': %s", name, folder, strerror(errno));
     bool there = lstat(name, &status) == 0;
     if (there && S_ISLNK(status.st_mode))
         return error("cannot write the trace '%s': a regular file is needed, and it is a symbolic link", name);
@@ -153,7 +153,7 @@ int output_name_writable(const char *name)
     return output_try(name);
 }
 
-/* Writes the name that an existing NAME gets. Gives 0, or -1 after error(). */
+/* Writes the name that an existing NAME gets. Returns 0, or -1 after error(). */
 static int name_old(const char *name, char old[PATH_MAX])
 {
     struct stat status;

@@ -15,29 +15,29 @@ struct output_facts {
 
 /*
  * Writes PATTERN into NAME (ROOM bytes) with %p, %n, %h (this host), %q{VARIABLE} of the environment and %% replaced.
- * Gives 0, or -1 after error(): an unknown pattern, a variable that is not set, a name that is too long.
+ * Returns 0, or -1 after error(): an unknown pattern, a variable that is not set, a name that is too long.
  */
 int output_name_expand(const char *pattern, const struct output_facts *facts, char *name, size_t room);
 
 /* Whether NAME ends in .json, .json.gz, .pftrace or .pftrace.gz. */
 bool output_name_ends_well(const char *name);
 
-/* Refuses a NAME or pattern with the ending of something else, "trace.txt"; one without ending is right. Gives 0, or -1
- * after error(). */
+/* Refuses a NAME or pattern with the ending of something else, "trace.txt"; one without ending is right. Returns 0, or
+ * -1 after error(). */
 int output_name_check_ending(const char *name);
 
-/* Checks PATTERN alone, before anything has started. Gives 0, or -1 after error(). */
+/* Checks PATTERN alone, before anything has started. Returns 0, or -1 after error(). */
 int output_name_check(const char *pattern);
 
 /* Whether a trace can be written as NAME: a file can be made in its directory, and NAME is a regular file or not there.
- * Gives 0, or -1 after error(). */
+ * Returns 0, or -1 after error(). */
 int output_name_writable(const char *name);
 
-/* Whether an existing NAME can become NAME.old. Gives 0, or -1 after error(). */
+/* Whether an existing NAME can become NAME.old. Returns 0, or -1 after error(). */
 int output_name_old_writable(const char *name);
 
-/* Keeps an existing NAME as NAME.old, which it replaces; there is no moment without NAME where hard links are known.
- * Gives 0, or -1 after error(). */
+/* Keeps an existing NAME as NAME.old, which it replaces; with hard links NAME always exists.
+ * Returns 0, or -1 after error(). */
 int output_name_keep_old(const char *name);
 
 #endif

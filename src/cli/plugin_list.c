@@ -27,7 +27,7 @@ struct search {
     struct buffer looked;   /* "'here', 'there'" */
 };
 
-/* PATH is a file: its absolute path in FOUND. Gives 0, or -1 with errno set. */
+/* PATH is a file: its absolute path in FOUND. Returns 0, or -1 with errno set. */
 static int is_file(const char *path, char *found)
 {
     struct stat status;
@@ -68,11 +68,11 @@ static int search_init(struct search *search, const char *value)
     *search = (struct search){0};
     buffer_init_memory(&search->looked);
     if (length == 0)
-        return error("'--plugin=%s' names no file", value);
+        return error("--plugin: '%s' has no file name", value);
     if (strchr(value, '\n'))
-        return error("'--plugin' cannot take a line break: '%s'", value);
+        return error("--plugin: '%s' contains a line break", value);
     if (length >= sizeof(search->name))
-        return error("'--plugin': %s", strerror(ENAMETOOLONG));
+        return error("--plugin: %s", strerror(ENAMETOOLONG));
     memcpy(search->name, value, length);
     if (library_find(search->library, sizeof(search->library)) < 0)
         *search->library = '\0';
@@ -106,7 +106,7 @@ static int find(struct search *search)
 {
     if (strchr(search->name, '/'))
         return is_file(search->name, search->found) == 0 ? 0
-                                                         : error("'--plugin=%s': %s", search->name, strerror(errno));
+                                                         : error("--plugin: '%s': %s", search->name, strerror(errno));
     if (look_for_name(search) == 0)
         return 0;
     buffer_char(&search->looked, '\0');
@@ -145,7 +145,7 @@ static int error_unknown_setting(const struct search *search, const char *known,
                  *list ? list : "none");
 }
 
-/* A plugin says what settings it has; one that does not is given whatever is written. */
+/* A plugin that names its settings gets no others; one that does not gets any. */
 static int check_settings(const struct search *search, const char *settings)
 {
     char known[SETTINGS_MAX];
@@ -167,7 +167,7 @@ static int append(const char **list, const char *path, const char *settings)
 {
     char *grown;
     if (strpbrk(path, ",\n"))
-        return error("'--plugin' cannot take a file whose path has a comma or a line break: '%s'", path);
+        return error("--plugin: the path '%s' contains a comma or a line break", path);
     int length = asprintf(&grown, "%s%s%s%s", *list ? *list : "", *list ? "\n" : "", path, settings);
     if (length < 0)
         return error_no_memory("the plugins");

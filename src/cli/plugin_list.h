@@ -1,5 +1,5 @@
 /*
- * The plugins of `--plugin FILE[,key=value…]`: where each lies, as the library is told it.
+ * The plugins of `--plugin FILE[,key=value…]`: the path of each, for the setting of the agent.
  */
 #ifndef GPUTRACE_CLI_PLUGIN_LIST_H
 #define GPUTRACE_CLI_PLUGIN_LIST_H
@@ -8,9 +8,9 @@
  * Adds a plugin to *LIST (settings.plugins: "PATH,key=value,…", one on each line; NULL: none yet), which is allocated
  * and replaced here, and never freed.
  *
- * A FILE with a slash is taken as it is. A name without one is looked for, as NAME.so and as NAME, in gputrace/ and
+ * A FILE with a slash is taken as it is. A name without one is searched, as NAME.so and as NAME, in gputrace/ and
  * samples/plugins/ beside libgputrace.so, where plugins are installed and built, and in this directory.
- * Gives 0, or -1 after error(), which says where it was looked for.
+ * Returns 0, or -1 after error(), which lists the places that were searched.
  */
 int plugin_list_add(const char **list, const char *value);
 

@@ -1,6 +1,5 @@
 /*
- * gputrace recover: the trace of a run whose launcher did not make it, from what is on the disk; without a directory, a
- * list of those there are.
+ * gputrace recover: writes the trace of a run whose launcher did not write it. Without a directory, it lists them.
  */
 #include <limits.h>
 #include <stddef.h>
@@ -23,8 +22,8 @@
 #include "symbols/symbols.h"
 
 struct recover_options {
-    const char *output;       /* NULL: where the run wanted it */
-    const char *spool_parent; /* NULL: the usual place */
+    const char *output;       /* NULL: the name given to the run */
+    const char *spool_parent; /* NULL: the default place */
     bool keep, quiet, verbose;
 };
 
@@ -66,7 +65,7 @@ static int list_all(const struct recover_options *wanted)
     if (failure)
         return error("cannot write to standard output: %s", strerror(failure));
     if (listing.count == 0)
-        notice("nothing of an earlier run is in '%s'", parent);
+        notice("no records of earlier runs in '%s'", parent);
     return 0;
 }
 
@@ -77,7 +76,7 @@ static int writable(const char *output)
     return output_name_writable(output) < 0 ? -1 : output_name_old_writable(output);
 }
 
-/* Where the trace goes. What a directory says that others can write to is not believed. */
+/* Chooses the name of the trace. The name in a directory that others can write to is ignored. */
 static int choose_output(const struct recover_options *wanted, const char *directory, bool safe, char *output,
                          size_t room)
 {
@@ -89,10 +88,10 @@ static int choose_output(const struct recover_options *wanted, const char *direc
         return writable(output);
     }
     if (!safe)
-        return error("others can write to '%s': say where the trace is to go, with -o FILE", directory);
+        return error("others can write to '%s', so the output name in it is ignored: give one with -o FILE", directory);
     session_read(directory, &facts);
     if (!*facts.output)
-        return error("'%s' does not tell where the trace was to go: -o FILE says it", directory);
+        return error("'%s' has no output name: give one with -o FILE", directory);
     snprintf(output, room, "%s", facts.output);
     return writable(output);
 }
@@ -122,15 +121,15 @@ static void tidy(const struct recover_options *wanted, struct run_directory *dir
     notice("the spool stays in '%s'", directory->path);
 }
 
-/* A held directory's launcher will make the trace itself; a process that lives goes on writing. */
-static bool warn_of_the_living(const struct run_directory *directory, bool held)
+/* The launcher of a held directory will write the trace itself; a process that runs will write more records. */
+static bool warn_if_in_use(const struct run_directory *directory, bool held)
 {
     unsigned writers = run_directory_writers(directory);
     if (writers > 0)
-        warning("%u process%s still write%s into '%s': the trace holds what was done so far", writers,
+        warning("%u process%s still write%s into '%s': the trace has only what was recorded so far", writers,
                 writers == 1 ? "" : "es", writers == 1 ? "s" : "", directory->path);
     else if (held)
-        warning("'%s' is in use by a gputrace that runs: the trace holds what is there now", directory->path);
+        warning("'%s' is in use by another gputrace: the trace has only what was recorded so far", directory->path);
     return writers > 0 || held;
 }
 
@@ -142,7 +141,7 @@ static int recover(const struct recover_options *wanted, const char *path)
     bool held, safe;
     if (run_directory_open(&directory, path, &held, &safe) < 0)
         return -1;
-    bool busy = warn_of_the_living(&directory, held);
+    bool busy = warn_if_in_use(&directory, held);
     if (held && drain_hold(directory.path) != 0)
         warning("'%s' may change while it is read", directory.path);
     int result = choose_output(wanted, directory.path, safe, output, sizeof(output));
@@ -152,7 +151,7 @@ static int recover(const struct recover_options *wanted, const char *path)
     }
     if (result < 0) {
         run_directory_release(&directory);
-        return error("what was recorded stays in '%s'", directory.path);
+        return error("the records stay in '%s'", directory.path);
     }
     tidy(wanted, &directory, busy);
     summary_print(output, &summary);
@@ -189,13 +188,13 @@ static int recover_command(int argc, char **argv)
     if (first == OPTIONS_ERROR)
         return EXIT_USAGE;
     if (argc - first > 1) {
-        error("'recover' takes one directory, not '%s' too", argv[first + 1]);
+        error("'recover' takes one directory: '%s' is one too many", argv[first + 1]);
         return EXIT_USAGE;
     }
     if (options.output && output_name_check_ending(options.output) < 0)
         return EXIT_USAGE;
     if (first == argc && (options.output || options.keep)) {
-        error("'recover' needs a directory for that: without one it lists those there are");
+        error("-o and --keep need a directory: 'gputrace recover' lists them");
         return EXIT_USAGE;
     }
     options_set_log_level(options.quiet, options.verbose);
@@ -206,7 +205,7 @@ static int recover_command(int argc, char **argv)
 const struct command command_recover = {
     .name = "recover",
     .operands = "[DIR]",
-    .summary = "Makes the trace of a run that was cut off",
+    .summary = "Writes the trace of an interrupted run",
     .options = rows,
     .option_count = sizeof(rows) / sizeof(*rows),
     .run = recover_command,

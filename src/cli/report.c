@@ -195,8 +195,9 @@ static int run(int argc, char **argv)
     if (count == 0) {
         newest = newest_trace();
         if (!newest) {
-            error("no trace to report on: there is no 'trace.json' here, which 'gputrace run PROGRAM' writes; for "
-                  "another file 'gputrace report FILE'");
+            error("no trace to report on: no 'trace.json' in this directory; use 'gputrace report FILE', or write a "
+                  "trace "
+                  "with 'gputrace run PROGRAM'");
             return EXIT_USAGE;
         }
         notice("this is the report of '%s'", newest);
@@ -215,7 +216,7 @@ static int run(int argc, char **argv)
 const struct command command_report = {
     .name = "report",
     .operands = "[TRACE...]",
-    .summary = "Says where the time of a trace went",
+    .summary = "Prints where the time of a trace went",
     .options = options,
     .option_count = sizeof(options) / sizeof(*options),
     .run = run,

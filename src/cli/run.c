@@ -37,7 +37,7 @@ struct run {
     struct run_options options;
     struct launch launch;
     struct run_directory directory;
-    bool traced;                 /* all that tracing needs was made ready */
+    bool traced;                 /* everything for tracing is prepared */
     struct drain *drain;         /* NULL: nothing is drained */
     struct spool_server *server; /* NULL: processes that cannot reach the directory are not recorded */
     unsigned unrecorded;         /* processes that it could only count */
@@ -60,35 +60,21 @@ static void warn_of_replaced_injections(const char *library)
     }
 }
 
-struct leftovers {
-    unsigned count;
-    char first[PATH_MAX];
-};
-
-static void count_leftover(void *context, const char *path, uint64_t bytes)
-{
-    struct leftovers *leftovers = context;
-    (void)bytes;
-    if (leftovers->count++ == 0)
-        snprintf(leftovers->first, sizeof(leftovers->first), "%s", path);
-}
-
 /* Prints which runs ended without a trace. */
 static void note_leftovers(const char *parent)
 {
-    struct leftovers leftovers = {0};
-    run_directory_leftovers(parent, count_leftover, &leftovers);
+    struct leftovers leftovers = run_directory_leftovers(parent, NULL, NULL);
     if (leftovers.count == 1)
-        notice("an earlier run left '%s': 'gputrace recover %s' makes its trace", leftovers.first, leftovers.first);
+        notice("an earlier run left '%s': 'gputrace recover %s' writes its trace", leftovers.first, leftovers.first);
     else if (leftovers.count > 1)
         notice("%u earlier runs left records in '%s': 'gputrace recover' lists them", leftovers.count, parent);
 }
 
-/* What tracing needs that does not depend on the program's pid. */
+/* Prepares what does not depend on the program's pid. */
 static int prepare(struct run *run)
 {
     if (library_find(run->library, sizeof(run->library)) < 0)
-        return error("cannot find '" LIBRARY_FILE "': 'gputrace doctor' says where it should be");
+        return error("cannot find '" LIBRARY_FILE "': 'gputrace doctor' shows where it should be");
     if (library_check(run->library) < 0)
         return -1;
     if (run_directory_make(&run->directory, run_directory_parent(run->options.spool_parent)) < 0)
@@ -127,7 +113,7 @@ static void start_draining(struct run *run)
     struct drain_listener listener = live_line_begin(&run->live);
     run->drain = drain_start(run->directory.path, run->options.live ? &listener : NULL);
     if (!run->drain)
-        verbose("what is recorded stays as it is until the end: no thread to pack it (%m)");
+        verbose("records are not packed while the program runs: no thread (%m)");
 }
 
 /* Before the spools are read. */
@@ -282,16 +268,16 @@ static void tidy(struct run *run, bool whole)
     }
     run_directory_release(&run->directory);
     if (!whole && access(run->directory.path, F_OK) != 0)
-        error("the spool directory '%s' is gone, and what was recorded with it: --spool-dir chooses a place that lasts",
+        error("the spool directory '%s' was removed, and the records with it: choose another place with --spool-dir",
               run->directory.path);
     else if (!whole)
-        error("what was recorded stays in '%s': 'gputrace recover %s -o FILE' makes the trace of it",
-              run->directory.path, run->directory.path);
+        error("the records stay in '%s': 'gputrace recover %s -o FILE' writes the trace", run->directory.path,
+              run->directory.path);
     else
         notice("the spool stays in '%s'", run->directory.path);
 }
 
-/* Prints what is known of the trace. Returns 0, or -1 after error(). */
+/* Prints warnings, the report and the last line. Returns 0, or -1 after error(). */
 static int print_result(struct run *run, const struct convert_summary *summary)
 {
     warn_if_empty(run, summary);
@@ -320,26 +306,27 @@ static int finish(struct run *run)
     if (!run->options.strict || !summary_is_incomplete(&summary))
         return 0;
     if (*summary.missed)
-        error("'%s' is not what --strict asks for: %s", run->output, summary.missed);
+        error("'%s' is incomplete, and --strict was given: %s", run->output, summary.missed);
     else
-        error("'%s' is not whole, which --strict asks for", run->output);
+        error("'%s' is incomplete, and --strict was given", run->output);
     return EXIT_LOSSES;
 }
 
-/* Runs the program and makes its trace. Gives the exit status, or does not return when a signal ended the program. */
+/* Runs the program and writes its trace. Returns the exit status, or does not return when a signal ended the program.
+ */
 static int carry_out(struct run *run)
 {
     run->traced = prepare(run) == 0;
     if (!run->traced)
         warning("the program runs without being traced");
     if (program_gains_rights(run->program))
-        warning("'%s' runs with more rights than you have (set-user-ID), and is not recorded", run->program);
+        warning("'%s' has more rights than you (set-user-ID) and is not recorded", run->program);
     set_times(run);
     int ours = launch_run(&run->launch);
     bool ran = ours == 0;
     if (ran && run->launch.plain) {
         run->traced = false;
-        warning("'%s' ran without being traced: arguments and environment leave no room for what tracing adds",
+        warning("'%s' ran without being traced: arguments and environment leave no space for what tracing adds",
                 run->launch.argv[0]);
     }
     if (ran && run->traced && run->options.wait_all)

@@ -152,7 +152,7 @@ int session_write(const char *directory, const struct session *session)
 
 #define NOTE_MAX ((size_t)1 << 20)
 
-/* NULL: there is none, or it is no object. */
+/* NULL: there is none, or it is not an object. */
 static cJSON *read_note(const char *directory)
 {
     char path[PATH_MAX];

@@ -17,12 +17,12 @@ struct session {
     uint64_t delay, duration;        /* ns, as asked for; 0: not asked for */
 };
 
-/* Writes session.json into DIRECTORY. Gives 0, or -1 after error(). */
+/* Writes session.json into DIRECTORY. Returns 0, or -1 after error(). */
 int session_write(const char *directory, const struct session *session);
 
-/* What a note tells to whoever finds it later; what it does not tell is empty. */
+/* The facts in a note; those that it lacks are empty. */
 struct session_facts {
-    char output[PATH_MAX]; /* absolute, if it can be known */
+    char output[PATH_MAX]; /* absolute if possible */
     char command[256];     /* its words, cut where they are many */
 };
 void session_read(const char *directory, struct session_facts *facts);

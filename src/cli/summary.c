@@ -28,7 +28,7 @@ void summary_put_size(struct buffer *buffer, uint64_t bytes)
 
 static void put_losses(struct buffer *buffer, const struct convert_losses *losses)
 {
-    const char *separator = "; not whole: ";
+    const char *separator = "; incomplete: ";
 #define PUT(field, words)                  \
     if (losses->field) {                   \
         buffer_text(buffer, separator);    \

@@ -1,7 +1,7 @@
 /*
  * The class of each function of CUDA's API, which decides whether its calls are recorded by default. The table is
- * api_classes.list. The agent switches on in CUPTI what is to be recorded; the tool leaves out what a CUPTI recorded
- * that is too old to be told.
+ * api_classes.list. The agent asks CUPTI for the recorded calls only; the tool drops the calls that an old CUPTI, which
+ * cannot be asked, recorded nevertheless.
  */
 #ifndef GPUTRACE_COMMON_API_CLASSES_H
 #define GPUTRACE_COMMON_API_CLASSES_H
@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 enum api_class {
-    API_ACTION, /* also a function that the table does not know */
+    API_ACTION, /* also a function that is not in the table */
     API_QUERY,
     API_STATUS,
 };

@@ -1,8 +1,8 @@
 /*
  * A buffered byte output to a file descriptor, or to memory.
  *
- * Errors are sticky, like stdio's: once a write or an allocation failed, everything after is dropped, and
- * buffer_finish() tells errno of the first failure. So writers check once, at the end.
+ * Errors are sticky, like stdio's: after a write or an allocation has failed, everything else is dropped, and
+ * buffer_finish() returns errno of the first failure. So writers check once, at the end.
  */
 #ifndef GPUTRACE_COMMON_BUFFER_H
 #define GPUTRACE_COMMON_BUFFER_H
@@ -13,12 +13,12 @@
 #include <string.h>
 
 struct buffer {
-    char *data;      /* bytes not handed on yet */
+    char *data;      /* bytes not written yet */
     size_t length;   /* of data in use */
     size_t capacity; /* of data */
-    uint64_t total;  /* bytes handed on so far */
-    int failure;     /* errno of the first failure, 0 while there was none */
-    /* Takes SIZE bytes; gives 0, or -1 with errno set. NULL for a buffer that grows in memory. */
+    uint64_t total;  /* bytes written so far */
+    int failure;     /* errno of the first failure; 0: none */
+    /* Takes SIZE bytes; returns 0, or -1 with errno set. NULL for a buffer that grows in memory. */
     int (*drain)(void *context, const char *data, size_t size);
     void *context;
 };
@@ -26,14 +26,14 @@ struct buffer {
 /* A buffer in memory: data[0..length) is the result. Release with buffer_release(). */
 void buffer_init_memory(struct buffer *buffer);
 
-/* A buffer that hands blocks of some 256 KiB to DRAIN. Release with buffer_release(). */
+/* A buffer that passes blocks of about 256 KiB to DRAIN. Release with buffer_release(). */
 void buffer_init(struct buffer *buffer, int (*drain)(void *context, const char *data, size_t size), void *context);
 
 /* The usual drain: CONTEXT is a file descriptor cast to a pointer (BUFFER_FD). */
 int buffer_drain_fd(void *context, const char *data, size_t size);
 #define BUFFER_FD(fd) ((void *)(intptr_t)(fd))
 
-/* Hands on what is buffered. Gives 0, or the errno of the first failure. */
+/* Writes what is buffered. Returns 0, or the errno of the first failure. */
 int buffer_finish(struct buffer *buffer);
 void buffer_release(struct buffer *buffer);
 

@@ -7,8 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The offsets that /proc tells are those of children. They are our own unless we made a namespace for children alone.
- */
+/* /proc shows the offsets of children. They are ours too, unless we made a namespace only for children. */
 static bool are_our_own(void)
 {
     struct stat ours, children;

@@ -1,5 +1,5 @@
 /*
- * Time as the trace tells it: nanoseconds of CLOCK_REALTIME since 1970, the clock of CUPTI's own records.
+ * Time as in the trace: nanoseconds of CLOCK_REALTIME since 1970, the clock of CUPTI's own records.
  */
 #ifndef GPUTRACE_COMMON_CLOCK_H
 #define GPUTRACE_COMMON_CLOCK_H
@@ -24,18 +24,14 @@ static inline uint64_t clock_now(void)
     return clock_read(CLOCK_REALTIME);
 }
 
-/* For intervals of our own: never stepped. */
+/* For our own intervals: never stepped. */
 static inline uint64_t clock_monotonic(void)
 {
     return clock_read(CLOCK_MONOTONIC);
 }
 
-/*
- * Time namespaces: in one of these CLOCK_MONOTONIC is ahead of that of the host, or behind it. CLOCK_REALTIME is the
- * same everywhere.
- */
-
-/* How far this process's CLOCK_MONOTONIC is ahead of the host's, ns; 0 also when that is not known. */
+/* How far CLOCK_MONOTONIC of this process is ahead of the host's, ns, by its time namespace; 0 also when that is not
+ * known. CLOCK_REALTIME is the same everywhere. */
 int64_t time_namespace_offset(void);
 
 #endif

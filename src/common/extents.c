@@ -167,7 +167,7 @@ static int come_to(struct extents *extents, size_t index)
     return 0;
 }
 
-/* What comes from the point at INDEX on, up to LAST. */
+/* Adds up the points from INDEX up to LAST. */
 static struct extent join_until(const struct extents *extents, size_t index, int64_t last)
 {
     const struct extents_point *points = extents->points.items;

@@ -1,16 +1,16 @@
 /*
- * What lies within an interval, by track: for each interval, and each track that has points in it, from when to when
- * these points reach, and how much they are. GPU operations are such points, placed on the line of the thread that
- * launched them, at the time of the call; their tracks are streams; NVTX ranges are such intervals.
+ * Sums of points within intervals: for each interval, and each track that has points in it, the first and last time of
+ * these points, and their number. The points are GPU operations, on the line of the thread that launched them, at the
+ * time of the call; the tracks are streams; the intervals are NVTX ranges.
  *
  *     extents_add() …, extents_span() …, then extents_each() once
  *
- * It takes O((points + intervals + results) log points), however the intervals overlap and however many are open at
- * once: points are walked over from the last to the first, with a list of the tracks in the order in which they come
- * next. So the tracks of an interval are at the front of the list when the walk is at its beginning. Each point has a
- * link to the next one of its track, and one that jumps over many, with what is passed by.
+ * It takes O((points + intervals + results) log points), however the intervals overlap. A walk goes over the points
+ * from the last to the first and keeps a list of tracks, the one with the nearest point first. So the tracks of an
+ * interval are at the front of the list when the walk is at its beginning. Each point has a link to the next one of its
+ * track, and one that jumps over many, with the sum of those between.
  *
- * Large ones lie in files. Points of one place and track are joined.
+ * Large ones lie in files. Points of one place and track are added up.
  */
 #ifndef GPUTRACE_COMMON_EXTENTS_H
 #define GPUTRACE_COMMON_EXTENTS_H
@@ -45,7 +45,7 @@ struct extents_span {
     uint32_t line, what;
 };
 
-/* Of each point, once the walk has come to it */
+/* Of each point that the walk has reached. */
 struct extents_link {
     struct extent passed; /* by the jump: this point and those up to where it leads */
     uint32_t next, jump;  /* index + 1 of a later point of the same line and track, 0: none */
@@ -57,18 +57,18 @@ struct extents_track {
     uint32_t before, after; /* track + 1 */
 };
 
-/* DIRECTORY is for what memory cannot hold; NULL: none. */
+/* DIRECTORY is for the files; NULL: there are none. */
 void extents_init(struct extents *extents, const char *directory);
 void extents_release(struct extents *extents);
-/* What was touched is not needed for now. */
+/* Gives back the pages of the files. */
 void extents_evict(const struct extents *extents);
 
-/* WHAT is the caller's number of the interval. These give 0, or -1: no memory. */
+/* WHAT is the caller's number of the interval. They return 0, or -1: no memory. */
 int extents_add(struct extents *extents, const struct extents_point *point);
 int extents_span(struct extents *extents, uint32_t line, int64_t first, int64_t last, uint32_t what);
 
-/* Calls EACH for every interval and every track that has points in it, later ones first, until it gives non-zero; gives
- * that, or 0, or -1: no memory. */
+/* Calls EACH for every interval and every track that has points in it, later ones first, until it returns non-zero.
+ * Returns that, or 0, or -1: no memory. */
 int extents_each(struct extents *extents,
                  int (*each)(void *context, uint32_t what, uint32_t track, const struct extent *extent), void *context);
 

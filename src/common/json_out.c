@@ -26,7 +26,7 @@ static void new_line(struct json_out *json, int depth)
         buffer_bytes(json->buffer, "  ", 2);
 }
 
-/* What stands before a key or a value: a comma after the one before, and a new line where it is pretty. */
+/* Writes the comma before a key or a value, and a new line where the output is pretty. */
 static void separate(struct json_out *json)
 {
     if (json->depth == 0)

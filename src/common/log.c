@@ -49,7 +49,7 @@ void log_only_to(const char *name)
     snprintf(only_to, sizeof(only_to), "%s", name ? name : "");
 }
 
-/* What is behind the descriptor may be the program's data, where a line of ours would be a fault. */
+/* The descriptor may have become a data file of the program, which our line would damage. */
 static bool may_write(void)
 {
     struct stat status;
@@ -63,9 +63,9 @@ static bool may_write(void)
 }
 
 /*
- * A line of ours ends nobody: a write to a pipe that nobody reads brings SIGPIPE, one to a file that may not grow
- * SIGXFSZ, and whichever was not pending before is taken away again. By number: the C library's functions are points
- * where threads are cancelled.
+ * Our line must not end the program: a write to a pipe without readers raises SIGPIPE, one to a file at its limit
+ * SIGXFSZ. A signal that was not pending before is removed again. System calls by number: the C library's functions
+ * are cancellation points.
  */
 static bool write_line(const char *line, size_t length)
 {
@@ -89,7 +89,7 @@ static bool write_line(const char *line, size_t length)
 
 #define LINE_BYTES 2048
 
-/* Names of files may hold anything: what a terminal would obey is written as \x1b. Gives the length of LINE. */
+/* Names of files may hold anything: what a terminal would obey is written as \x1b. Returns the length of LINE. */
 static size_t put_visible(char line[LINE_BYTES], size_t length, const char *text)
 {
     for (size_t left = strlen(text), size; left > 0; text += size, left -= size) {

@@ -1,10 +1,9 @@
 /*
  * One-line messages on stderr, for both processes.
  *
- * A message is lower case, names its subject in quotes and says the way out. It is written with a single
- * write(2), so that lines of several threads and processes do not mix, and errno is left as it was. Nothing
- * here exits, allocates or touches stdout, and where a line cannot be written no signal comes of it: the library
- * may call it in the user's process.
+ * A message is lower case, names its subject in quotes and says how to fix the problem. A single write(2) writes it, so
+ * that lines of several threads and processes do not mix. errno is preserved. No function exits, allocates or writes to
+ * stdout, and a failed write raises no signal: the agent calls them in the user's process.
  */
 #ifndef GPUTRACE_COMMON_LOG_H
 #define GPUTRACE_COMMON_LOG_H
@@ -20,24 +19,24 @@ enum log_level {
 void log_set_level(enum log_level level);
 enum log_level log_level(void);
 
-/* A name for the file that standard error is now, written into TEXT; "" when there is none. */
+/* Writes a name of the file that is standard error now into TEXT; "" when there is none. */
 #define LOG_FILE_NAME_BYTES 48
 void log_name_file(char text[LOG_FILE_NAME_BYTES]);
 
-/* From now on messages are for the file of this NAME alone: in the user's process the descriptor of standard error may
- * come to be that of anything. NULL: for whatever it is. */
+/* From now on messages are written only if standard error is the file of this NAME: in the user's process another file
+ * may get its descriptor. NULL: always. */
 void log_only_to(const char *name);
 
-/* Prints "gputrace: MESSAGE" and gives -1, so that `return error("cannot open '%s'", path)` ends a function. */
+/* Prints "gputrace: MESSAGE" and returns -1, so that `return error("cannot open '%s'", path)` ends a function. */
 int error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* error() for the failure of an allocation; WHAT is what there was no memory for. */
+/* error() for a failed allocation of memory for WHAT. */
 int error_no_memory(const char *what);
 
-/* Prints "gputrace: MESSAGE" unless quiet: what is worth a line though nothing is wrong. */
+/* Prints "gputrace: MESSAGE" unless quiet. */
 void notice(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Prints "gputrace: warning: MESSAGE" unless quiet. Gives whether it was printed. */
+/* Prints "gputrace: warning: MESSAGE" unless quiet. Returns whether it was printed. */
 bool warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Prints "gputrace: MESSAGE" when verbose. */

@@ -1,6 +1,6 @@
 /*
  * A hash map from 64-bit keys to 64-bit values, and an interner of strings. Open addressing, grows by doubling.
- * Not thread-safe. A failed allocation is told by the return value and leaves the map as it was.
+ * Not thread-safe. If an allocation fails, the return value says so and the map is unchanged.
  */
 #ifndef GPUTRACE_COMMON_MAP_H
 #define GPUTRACE_COMMON_MAP_H
@@ -28,7 +28,8 @@ uint64_t *map_put(struct map *map, uint64_t key, bool *is_new);
 /* Removes KEY; false when it was not there. */
 bool map_remove(struct map *map, uint64_t key);
 
-/* Calls EACH for every pair, in no order, until it gives non-zero; gives that, else 0. EACH may not change the map. */
+/* Calls EACH for every pair, in no order, until it returns non-zero; returns that, else 0. EACH may not change the map.
+ */
 int map_each(const struct map *map, int (*each)(void *context, uint64_t key, uint64_t *value), void *context);
 
 /* A well-mixed hash of LENGTH bytes. */
@@ -37,7 +38,7 @@ uint64_t hash_bytes(const void *bytes, size_t length);
 #define INTERNER_BITS 6
 #define INTERNER_FIRST (UINT32_C(1) << INTERNER_BITS)
 
-/* Strings kept once each, numbered from 0 in order of their first coming. They and what is known of them stay where
+/* Strings kept once each, numbered from 0 in order of their first use. They and their entries stay where
  * they are until release: while one thread adds others, another may look at those whose numbers it was given. */
 struct interner {
     struct map by_hash; /* hash -> index + 1 of the first string with it */
@@ -55,10 +56,10 @@ void interner_release(struct interner *interner);
 /* The number of TEXT, which is copied when it is new. */
 uint32_t intern(struct interner *interner, const char *text, size_t length);
 
-/* What is known of string NUMBER. */
+/* The entry of string NUMBER. */
 static inline struct interned *interner_at(const struct interner *interner, uint32_t number)
 {
-    uint32_t place = number + INTERNER_FIRST; /* its highest bit tells the block, the others where in it */
+    uint32_t place = number + INTERNER_FIRST; /* its highest bit is the block, the others the place in it */
     unsigned highest = 31 - (unsigned)__builtin_clz(place);
     return &interner->blocks[highest - INTERNER_BITS][place - (UINT32_C(1) << highest)];
 }

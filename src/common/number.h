@@ -1,6 +1,6 @@
 /*
- * Numbers as decimal text, written straight into room that the caller has: the hot path of every trace.
- * Each function writes at AT, without a final NUL, and gives the place after the last character.
+ * Numbers as decimal text, written to memory of the caller: the hot path of every trace.
+ * Each function writes at AT, without a final NUL, and returns the place after the last character.
  */
 #ifndef GPUTRACE_COMMON_NUMBER_H
 #define GPUTRACE_COMMON_NUMBER_H
@@ -81,7 +81,7 @@ static inline char *number_us(char *at, uint64_t ns)
     return number_pair(at, rest % 100);
 }
 
-/* A value from 0 to 1e12 with six decimals, rounded; outside, and for what is no number, the nearest bound or 0. */
+/* A value from 0 to 1e12 with six decimals, rounded; outside of that the nearest bound, for NaN 0. */
 static inline char *number_fixed6(char *at, double value)
 {
     if (!(value > 0))

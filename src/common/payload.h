@@ -2,15 +2,15 @@
  * Payloads of NVTX's payload extension: what their schemas say about bytes, for the process that copies them and the
  * one that shows them. The numbers are NVTX's own (nvToolsExtPayload.h).
  *
- * A walk over one payload gives its fields one after another, with the place of each:
+ * A walk over one payload returns its fields one after another, with the place of each:
  *
  *     struct payload_cursor cursor;
  *     struct payload_field field;
  *     payload_begin(&cursor, &reader, schema, bytes, size, 0);
  *     while (payload_next(&cursor, &field)) …
  *
- * Nothing is believed: a field lies within the bytes or is not given, a walk over all that a payload holds ends after
- * `budget` fields, and whoever walks into nested schemas gives up below PAYLOAD_DEPTH.
+ * The bytes are not trusted: a field that does not lie within them is not returned, a walk ends after `budget` fields,
+ * and callers stop at nested schemas deeper than PAYLOAD_DEPTH.
  */
 #ifndef GPUTRACE_COMMON_PAYLOAD_H
 #define GPUTRACE_COMMON_PAYLOAD_H
@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PAYLOAD_ENTRIES_MAX 4096 /* of a schema; what comes after is not kept */
+#define PAYLOAD_ENTRIES_MAX 4096 /* of a schema; further ones are dropped */
 #define PAYLOAD_BLOBS_MAX 64     /* payloads of one event */
 #define PAYLOAD_BUDGET 4096      /* fields of one payload */
 #define PAYLOAD_DEPTH 8          /* schemas within schemas */
@@ -174,7 +174,7 @@ struct payload_reader {
     unsigned budget; /* fields that may still be given; PAYLOAD_BUDGET at first */
 };
 
-/* What a type of NVTX's is, and its bytes and alignment; of strings those of one character. */
+/* What an NVTX type is, and its bytes and alignment; of strings those of one character. */
 enum payload_value payload_value_of(uint64_t type);
 uint32_t payload_bytes_of(uint64_t type);
 

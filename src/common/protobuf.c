@@ -10,7 +10,7 @@ void protobuf_put_double(struct buffer *buffer, uint32_t field, double value)
     buffer_advance(buffer, (size_t)(at - from) + sizeof(value));
 }
 
-/* Most messages are shorter than 128 bytes: one byte is kept for the length, and what is longer is moved. */
+/* Most messages are shorter than 128 bytes: one byte is reserved for the length, and longer messages are moved. */
 size_t protobuf_begin(struct buffer *buffer, uint32_t field)
 {
     char *at = buffer_reserve(buffer, PROTOBUF_VARINT_ROOM + 1), *from = at;

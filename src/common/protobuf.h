@@ -19,7 +19,7 @@ enum protobuf_type { PROTOBUF_VARINT = 0, PROTOBUF_FIXED64 = 1, PROTOBUF_BYTES =
 
 #define PROTOBUF_VARINT_ROOM 10
 
-/* --- writing: each gives the place after what it wrote at AT --- */
+/* --- writing: each returns the place after what it wrote at AT --- */
 
 static inline char *protobuf_varint(char *at, uint64_t value)
 {
@@ -71,7 +71,7 @@ static inline void protobuf_put_text(struct buffer *buffer, uint32_t field, cons
 void protobuf_put_double(struct buffer *buffer, uint32_t field, double value);
 
 /* A message within another: what is put into the buffer between begin and end is its body. The buffer must be one in
- * memory. Gives what end() has to know. */
+ * memory. Returns what end() has to know. */
 size_t protobuf_begin(struct buffer *buffer, uint32_t field);
 void protobuf_end(struct buffer *buffer, size_t begun);
 

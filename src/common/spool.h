@@ -20,23 +20,23 @@
  *                    and the records are found by walking kind after kind with the sizes in header.record_bytes until
  *                    kind 0 or an unknown one. A kind with the top bit set (SPOOL_IN_FLIGHT) is a record whose GPU
  *                    times CUPTI had not collected. When done, `used` bytes are valid.
- *     SPOOL_RECORDS  our own records (spool_records.h), by one thread; `used` (stored with release after the
- *                    record is whole) is valid at any time.
+ *     SPOOL_RECORDS  agent records (spool_records.h), by one thread; `used` (stored with release after the
+ *                    record is complete) is valid at any time.
  *
  * The writer adds chunks by segments of SPOOL_SEGMENT_BYTES, counted from header.header_bytes, and no chunk reaches
- * over the end of its segment. What a process with few records does not need, of the header's place and of the first
- * segment, has no room on the disk: a hole, which begins behind a chunk's header.
+ * over the end of its segment. The parts of the header and of the first segment that a
+ * process with few records does not use are a hole in the file, which begins after a chunk's header.
  *
- * The writer holds a lock on the file while it lives (spool_lock.h).
+ * The writer holds a lock on the file while it lives (spool_lock_take()).
  *
  * While the program runs, its launcher drains the spool: it packs a chunk that is done into a file beside (struct
- * spool_packed), and then, in the spool, makes it SPOOL_DRAINED, which gives it back to the writer. A segment with
- * nothing but drained and unused chunks is made one chunk again, whose `bytes` are stored first (release), blank, and
- * used anew, with other sequences. A chunk that the writer has left for good (SPOOL_NO_SEGMENT) gets a hole in the
- * file instead. So a sequence can be in both files, with the same data, and counts once. When the process has ended,
- * the launcher packs what is left and removes both files, or cuts the spool behind its header: see struct spool_ended.
+ * spool_packed), and then, in the spool, makes it SPOOL_DRAINED, so that the writer can reuse it. A segment of
+ * only drained and unused chunks becomes one blank chunk again, whose `bytes` are stored first (release), and is reused
+ * with other sequences. A chunk that the writer will not use again (SPOOL_NO_SEGMENT) becomes a hole in the file. So a
+ * sequence can be in both files, with the same data, and counts once. When the process has ended, the launcher packs
+ * what is left and removes both files, or cuts the spool behind its header: see struct spool_ended.
  *
- * A reader takes nothing here on trust: sizes, types, alignments and counts are checked against the file's length.
+ * A reader does not trust the file: sizes, types, alignments and counts are checked against the file's length.
  */
 #ifndef GPUTRACE_COMMON_SPOOL_H
 #define GPUTRACE_COMMON_SPOOL_H
@@ -57,14 +57,14 @@ static inline uint64_t spool_aligned(uint64_t bytes)
 #define SPOOL_SEGMENT_BYTES ((uint64_t)1 << 20)
 #define SPOOL_SUFFIX ".spool"         /* files are named PID-N.spool: N tells apart several images of one pid */
 #define SPOOL_PACKED_SUFFIX ".packed" /* what was drained of the spool of the same name */
-/* In place of a spool that could not be made: a symbolic link, which takes no descriptor, whose target says why. */
+/* In place of a spool that could not be made: a symbolic link, which needs no descriptor; its target is the reason. */
 #define SPOOL_UNRECORDED_SUFFIX ".unrecorded"
 
-/* CUPTI activity kinds whose record size the header can tell; larger kinds are not known to this version. */
+/* CUPTI activity kinds whose record size the header holds; this version does not know larger ones. */
 #define SPOOL_CUPTI_KINDS 64
 #define SPOOL_IN_FLIGHT UINT32_C(0x80000000)
 
-/* What the writer knows to be missing. Each is a counter in the header.
+/* What the writer knows is missing. Each is a counter in the header.
  *      field             words for the user */
 #define SPOOL_LOSSES(X)                                                                           \
     X(cupti_dropped, "records dropped by CUPTI for want of a buffer")                             \
@@ -83,13 +83,13 @@ enum spool_state {
     SPOOL_FINISHED = 2, /* our exit handler ran */
 };
 
-/* CLOCK_REALTIME was stepped: from `monotonic` on it is OFFSET ns ahead of CLOCK_MONOTONIC; at `before` it still was as
- * far ahead as the entry before tells, or `started` and `started_monotonic`. */
+/* CLOCK_REALTIME was stepped: from `monotonic` on it is OFFSET ns ahead of CLOCK_MONOTONIC; at `before` it was still as
+ * far ahead as by the entry before, or by `started` and `started_monotonic`. */
 struct spool_clock {
     uint64_t before, monotonic; /* CLOCK_MONOTONIC, ns */
     int64_t offset;
 };
-#define SPOOL_CLOCKS 32 /* later steps are not told */
+#define SPOOL_CLOCKS 32 /* later steps are dropped */
 
 struct spool_header {
     char magic[8];
@@ -98,11 +98,11 @@ struct spool_header {
     uint32_t pid;
     uint32_t parent_pid;
     uint32_t state;             /* enum spool_state */
-    uint32_t cupti_version;     /* as cuptiGetVersion tells, 0: CUPTI was not used */
-    int32_t driver_version;     /* as cuDriverGetVersion tells, 0: not known */
-    int32_t runtime_version;    /* as cudaRuntimeGetVersion tells, 0: not known */
+    uint32_t cupti_version;     /* of cuptiGetVersion, 0: CUPTI was not used */
+    int32_t driver_version;     /* of cuDriverGetVersion, 0: not known */
+    int32_t runtime_version;    /* of cudaRuntimeGetVersion, 0: not known */
     uint64_t started;           /* CLOCK_REALTIME, ns, when the file was made */
-    uint64_t started_monotonic; /* CLOCK_MONOTONIC at the same moment, ns */
+    uint64_t started_monotonic; /* CLOCK_MONOTONIC at the same time, ns */
     uint64_t finished;          /* CLOCK_REALTIME when our exit handler ran, 0: it did not */
     uint64_t formatted;         /* bytes of the file that hold the header and whole chunks (release) */
     uint64_t trace_bits;        /* what is recorded: enum trace_bits */
@@ -116,10 +116,11 @@ struct spool_header {
     uint32_t local_rank;      /* among those on this host, + 1 */
     uint64_t clock_looked;    /* CLOCK_MONOTONIC of the last look at both clocks; 0: not known */
     uint32_t clock_count;     /* of `clocks` (release) */
-    uint32_t cuda_unrecorded; /* 1: CUPTI could not be used, or somebody has detached it from the process */
+    uint32_t cuda_unrecorded; /* 1: CUPTI could not be used, or was detached from the process */
     struct spool_clock clocks[SPOOL_CLOCKS];
     uint64_t drained; /* chunks that the launcher has packed; its to write, before they are SPOOL_DRAINED */
-    /* Calls of children that the C library announced to nobody, and which share this page: _Fork(), clone(). A loss. */
+    /* Calls of children of _Fork() and clone(), for which the C library calls no handler; they share this page. A loss.
+     */
     uint64_t unannounced;
     uint64_t pid_namespace;  /* inode of /proc/PID/ns/pid: `pid` is a number there; 0: not known */
     int64_t monotonic_ahead; /* this process's CLOCK_MONOTONIC is so far ahead of the host's, ns: its time namespace */
@@ -158,7 +159,7 @@ struct spool_chunk {
 static_assert(sizeof(struct spool_chunk) == SPOOL_ALIGN, "chunk data is aligned");
 
 /* A chunk in the packed file: this header, then `packed` bytes, then zeros up to the next multiple of SPOOL_ALIGN,
- * where the next one is. A launcher that dies may leave a last one that is not whole; its chunk is in the spool still.
+ * where the next one is. A launcher that dies may leave an incomplete last one; its chunk is still in the spool.
  */
 #define SPOOL_PACKED_MAGIC UINT32_C(0x444b4350) /* "PCKD" */
 enum spool_packing {
@@ -181,10 +182,10 @@ struct spool_packed {
 };
 static_assert(sizeof(struct spool_packed) == SPOOL_ALIGN, "as large as the chunk's header");
 
-/* When a process has ended, and what its spool holds is packed and not much, all of it goes to the end of one file for
- * all such processes: this head, then `header` bytes of LZ4, which are struct spool_header, then zeros up to the next
- * multiple of SPOOL_ALIGN, then `chunks` bytes of chunks, as the packed file has them. Then its own files are removed.
- * A launcher that dies may leave an entry that is not whole, or one whose files are there still: it counts once. */
+/* When a process has ended and its packed chunks are few, they go to the end of one file for all such processes: this
+ * head, then `header` bytes of LZ4, which are struct spool_header, then zeros up to the next multiple of SPOOL_ALIGN,
+ * then `chunks` bytes of chunks, as the packed file has them. Then its own files are removed. A launcher that dies may
+ * leave an incomplete entry, or one whose files still exist: it counts once. */
 #define SPOOL_ENDED_FILE "ended" SPOOL_PACKED_SUFFIX
 #define SPOOL_ENDED_MAGIC UINT32_C(0x44444e45) /* "ENDD" */
 struct spool_ended {
@@ -195,21 +196,21 @@ struct spool_ended {
 };
 static_assert(sizeof(struct spool_ended) == SPOOL_ALIGN, "what follows is aligned");
 
-/* Our own records: this head, then the fields of its type, then texts. Sizes are multiples of 8. */
+/* Agent records: this head, then the fields of its type, then texts. Sizes are multiples of 8. */
 struct spool_record {
     uint16_t type;  /* enum spool_record_type */
-    uint16_t flags; /* of the type; 0 where it tells of none */
+    uint16_t flags; /* of the type; 0 where it has none */
     uint32_t bytes; /* the whole record with padding */
     uint64_t time;  /* CLOCK_REALTIME, ns */
 };
 
-/* The launcher's own note about the run, in the spool directory: one JSON object (cJSON), written before the
+/* The launcher's note about the run, in the spool directory: one JSON object (cJSON), written before the
  * program starts. Keys: version, command (array), host, started (ns), output, options (object). */
 #define SPOOL_SESSION_FILE "session.json"
 
 /*
- * Whether the process that writes a spool still does. It holds a lock on the file, which the kernel releases when the
- * process ends or becomes another program, however that happens; and which is seen from other namespaces of pids, where
+ * Whether the process that writes a spool still runs. It holds a lock on the file, which the kernel releases when the
+ * process ends or becomes another program, however that happens. Other pid namespaces see it too, where
  * the pid in the file's name means nothing or another process.
  */
 
@@ -232,8 +233,8 @@ static inline bool spool_lock_is_held(int fd)
 /*
  * How a process that cannot reach the spool directory gets its spool: it asks the launcher, which makes the file and
  * hands it over as a descriptor. Privileges may have been dropped, the directory may be hidden by a mount, the root may
- * be another or read-only, and programs close descriptors that they inherit; a socket in the abstract namespace can be
- * reached all the same.
+ * be another or read-only, and programs close descriptors that they inherit; a socket in the abstract namespace can
+ * still be reached.
  *
  * The launcher listens on a SOCK_SEQPACKET socket, and the setting `spool_server` holds "NAME:TOKEN": the socket's name
  * without its first byte, which is 0, and a secret, as any user can connect to such a socket. One message is one

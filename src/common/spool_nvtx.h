@@ -39,7 +39,7 @@ struct spool_nvtx_schema {
     struct spool_record head;
     uint64_t id;
     uint64_t flags; /* enum payload_schema_flags */
-    uint64_t size;  /* bytes of a payload of it, or of the enumeration; 0: not told */
+    uint64_t size;  /* bytes of a payload of it, or of the enumeration; 0: not given */
     uint64_t pack;  /* alignment is not more than this; 0: natural */
     uint32_t number;
     uint32_t domain;
@@ -73,7 +73,7 @@ struct spool_nvtx_semantics {
     uint64_t scope, time_domain;
     uint64_t flags; /* NVTX_COUNTER_FLAG_… */
     uint64_t numerator, denominator;
-    uint64_t least, most; /* bits, as limit_type tells */
+    uint64_t least, most; /* bits, by limit_type */
     uint32_t limit_type;  /* 0 none, 1 signed, 2 unsigned, 3 double */
     uint32_t meanings;    /* bits of enum spool_nvtx_meaning */
     uint32_t of;          /* number of the schema or counter */
@@ -106,7 +106,7 @@ struct spool_nvtx_time_domain {
     char text[4];
 };
 
-/* Two clocks at one moment: SOURCE showed SOURCE_TIME, TARGET showed TARGET_TIME. With SPOOL_NVTX_SYNC_SLOPE the target
+/* Two clocks at one time: SOURCE showed SOURCE_TIME, TARGET showed TARGET_TIME. With SPOOL_NVTX_SYNC_SLOPE the target
  * goes on by SLOPE for each tick of the source. */
 enum { SPOOL_NVTX_SYNC_POINT = 0, SPOOL_NVTX_SYNC_SLOPE = 1 };
 struct spool_nvtx_sync {

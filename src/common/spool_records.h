@@ -1,6 +1,6 @@
 /*
- * The library's own records in a spool: what happened, told by callbacks of CUDA and NVTX. Numbers of types are in
- * files, so that new ones come last. Records of NVTX's extensions are in spool_nvtx.h.
+ * Agent records in a spool: what callbacks of CUDA and NVTX reported. Numbers of types are in files, so new ones come
+ * last. Records of NVTX's extensions are in spool_nvtx.h.
  */
 #ifndef GPUTRACE_COMMON_SPOOL_RECORDS_H
 #define GPUTRACE_COMMON_SPOOL_RECORDS_H
@@ -61,7 +61,7 @@ enum spool_record_type {
 
 /* Texts are the last field of their record: LENGTH bytes, no NUL, UTF-8 as the program gave it (not checked). */
 
-/* The text behind a pointer that CUPTI's records hold (a kernel's mangled name, a device's name). */
+/* The text behind a pointer in CUPTI's records (a kernel's mangled name, a device's name). */
 struct spool_pointer_name {
     struct spool_record head;
     uint64_t pointer;
@@ -78,14 +78,14 @@ struct spool_thread_name {
     char text[8];
 };
 
-/* Recording went on (flags 1) or off (flags 0); the text says what asked for it. */
+/* Recording was turned on (flags 1) or off (flags 0); the text says by what. */
 struct spool_capture {
     struct spool_record head;
     uint32_t length;
     char text[4];
 };
 
-/* What the process did while recording waited for something else: a record for each text, of ranges some alone. */
+/* What the process did while recording waited for something else: a record for each text, for ranges only some. */
 enum {
     SPOOL_SEEN_RANGE = 0,  /* it opened this NVTX range, "NAME" or "NAME@DOMAIN", and capture_range names another */
     SPOOL_SEEN_DOMAIN = 1, /* it used this NVTX domain, which nvtx_domains or nvtx_exclude leave out */
@@ -97,8 +97,8 @@ struct spool_seen {
     char text[4];
 };
 
-/* A word to the user about this process: "CUPTI is taken by another profiler: …". It belongs in the trace. */
-enum { SPOOL_NOTE_WARNING = 0, SPOOL_NOTE_VERBOSE = 1, SPOOL_NOTE_WARNED = 2 }; /* the last: the user has read it */
+/* A message to the user about this process: "CUPTI is taken by another profiler: …". It belongs in the trace. */
+enum { SPOOL_NOTE_WARNING = 0, SPOOL_NOTE_VERBOSE = 1, SPOOL_NOTE_WARNED = 2 }; /* the last: it was printed */
 struct spool_note {
     struct spool_record head;
     uint32_t length;
@@ -123,7 +123,7 @@ struct spool_stream {
     int32_t priority;
 };
 
-/* An allocation or a release of memory, as the driver was asked and answered. */
+/* An allocation or a release of memory: the call of the driver and its result. */
 enum spool_memory_operation {
     SPOOL_MEMORY_ALLOCATE = 1,
     SPOOL_MEMORY_RELEASE = 2,
@@ -138,7 +138,7 @@ enum spool_memory_operation {
     X(POOL, "Pool")             \
     X(VIRTUAL, "Virtual")
 enum spool_memory_kind {
-    SPOOL_MEMORY_UNKNOWN = 0, /* of a release whose call does not tell: the allocation's kind counts */
+    SPOOL_MEMORY_UNKNOWN = 0, /* of a release whose call does not show it: the allocation's kind counts */
 #define KIND(name, text) SPOOL_MEMORY_##name,
     SPOOL_MEMORY_KINDS(KIND)
 #undef KIND
@@ -157,7 +157,7 @@ struct spool_memory {
     int32_t result;           /* CUresult: 0 done, else the operation failed and memory is as before */
     uint16_t operation;       /* enum spool_memory_operation */
     uint16_t kind;            /* enum spool_memory_kind */
-    uint32_t stack;           /* number of a spool_stack: where it was asked for; 0: not kept */
+    uint32_t stack;           /* number of a spool_stack: where it was allocated; 0: none */
 };
 #define SPOOL_NO_DEVICE UINT32_MAX
 #define SPOOL_NO_STREAM UINT32_MAX
@@ -186,7 +186,7 @@ struct spool_nvtx_category {
     char text[4];
 };
 
-/* A name given to something of CUDA's. */
+/* A name of a CUDA object. */
 enum spool_nvtx_object {
     SPOOL_NVTX_DEVICE = 1, /* object: device number */
     SPOOL_NVTX_CONTEXT,    /* CUcontext */
@@ -216,7 +216,7 @@ enum spool_nvtx_what {
 struct spool_nvtx_event {
     struct spool_record head; /* flags: enum spool_nvtx_what */
     uint64_t range;           /* START, END: the id given to the program; ACQUIRE … RELEASE: the object's; else 0 */
-    uint64_t payload;         /* bits of the value, as payload_type tells */
+    uint64_t payload;         /* bits of the value, by payload_type */
     uint32_t domain;
     uint32_t category;     /* 0: none */
     uint32_t color;        /* ARGB when color_type is 1 */
@@ -227,7 +227,7 @@ struct spool_nvtx_event {
     char text[8]; /* may be of length 0; the record then ends with these 8 bytes */
 };
 
-/* The same for the many that have neither range nor category, colour and payload: half the bytes. */
+/* The same without range, category, colour and payload, as most are: half the bytes. */
 struct spool_nvtx_plain {
     struct spool_record head; /* flags: enum spool_nvtx_what */
     uint32_t domain;
@@ -236,8 +236,8 @@ struct spool_nvtx_plain {
     char text[4];
 };
 
-/* A resource, or a synchronisation object, which NVTX gives a name; later (flags 1) it is destroyed, told by its number
- * alone. What OpenCL's objects are named is told as resources too, which stay. */
+/* A resource or synchronisation object that NVTX names; later (flags 1) its end, with only its number. Names of OpenCL
+ * objects are resources too, which have no end. */
 struct spool_nvtx_resource {
     struct spool_record head; /* flags: SPOOL_CREATED or SPOOL_DESTROYED */
     uint64_t resource;        /* its number, unique in the process */
@@ -257,7 +257,7 @@ struct spool_nvtx_recorded {
     uint32_t reserved;
 };
 
-/* A phase of compilation began (flags 0) or ended (flags 1): a record each, told apart by `phase`. The triggers and
+/* A phase of compilation began (flags 0) or ended (flags 1): a record each, with the same `phase`. The triggers and
  * endings have the numbers of enum gputrace_trigger and gputrace_ending in callbacks.h.
  *      trigger             name in the trace */
 enum { SPOOL_PHASE_STARTED = 0, SPOOL_PHASE_ENDED = 1 };
@@ -281,13 +281,13 @@ struct spool_phase {
     uint32_t trigger;         /* enum spool_trigger */
     uint32_t thread;          /* gettid() of the thread that began it */
     uint32_t correlation;     /* of the call that began it */
-    uint32_t ending;          /* of an end: 0 the call returned, else why it ended without */
+    uint32_t ending;          /* of an end: 0 the call returned, else why it ended otherwise */
     int32_t result;           /* of an end: CUresult */
     uint32_t length;
     char text[8]; /* the function: "cuLibraryLoadData" */
 };
 
-/* Whoever registered callbacks and adds to the trace: number 1 is the program itself, plugins follow from 2. */
+/* A client that registers callbacks and adds to the trace: number 1 is the program itself, plugins follow from 2. */
 struct spool_plugin {
     struct spool_record head;
     uint32_t plugin;
@@ -349,12 +349,12 @@ struct spool_mapping {
     char text[8];
 };
 
-/* A moment in a stream, put there by gputrace_device_range_start() (flags 0) or _end() (flags 1). */
+/* A marker in a stream, put there by gputrace_device_range_start() (flags 0) or _end() (flags 1). */
 enum { SPOOL_DEVICE_RANGE_START = 0, SPOOL_DEVICE_RANGE_END = 1 };
 struct spool_device_range {
     struct spool_record head; /* time: of the call */
     uint64_t range;           /* number within the process, from 1 */
-    uint32_t correlation;     /* CUPTI's CUDA_EVENT record that has it tells stream and time; 0: there is none */
+    uint32_t correlation;     /* of CUPTI's CUDA_EVENT record, which has stream and time; 0: there is none */
     uint32_t length;
     char text[8]; /* of a start: its message */
 };
@@ -366,11 +366,11 @@ struct spool_death {
     int32_t signal;
     int32_t code;    /* si_code */
     uint32_t thread; /* gettid() */
-    uint32_t sender; /* pid of who sent it; 0: the kernel, or not told */
+    uint32_t sender; /* pid of the sender; 0: the kernel, or not known */
 };
 
-/* A driver call that a thread is in, as far as its callbacks are on. The record lasts and is used for one call after
- * another: what it says counts while flags are SPOOL_CALL_OPEN, which is stored last (release). */
+/* A driver call in progress on a thread, if its callbacks are enabled. The record is reused for one call after another;
+ * it is valid while flags are SPOOL_CALL_OPEN, which is stored last (release). */
 enum { SPOOL_CALL_RETURNED = 0, SPOOL_CALL_OPEN = 1, SPOOL_CALL_TAKEN = 2 };
 enum spool_call_object { SPOOL_CALL_OF_NOTHING = 0, SPOOL_CALL_OF_STREAM, SPOOL_CALL_OF_EVENT, SPOOL_CALL_OF_CONTEXT };
 struct spool_open_call {
@@ -382,10 +382,10 @@ struct spool_open_call {
     uint32_t thread; /* gettid() */
 };
 
-/* What a stream-ordered pool holds, and how much of it is lent; told when it has changed since the last look. A pool
- * that is gone holds nothing. */
+/* What a stream-ordered pool has reserved, and how much of it is in use, when it has changed since the last reading. A
+ * pool that was destroyed has reserved nothing. */
 struct spool_pool_level {
-    struct spool_record head; /* time: of the look */
+    struct spool_record head; /* time: of the reading */
     uint64_t pool;            /* CUmemoryPool */
     uint64_t reserved, used;  /* bytes */
     uint64_t reserved_high;   /* the most since the pool was made, or the program reset it */
@@ -394,8 +394,8 @@ struct spool_pool_level {
     uint32_t blank;
 };
 
-/* The (mangled) name of the kernel that a launch starts, written before CUPTI writes the kernel's record: of a process
- * that is killed in between nobody has read that record's name. */
+/* The (mangled) name of the kernel that a launch starts, written before CUPTI writes the kernel's record: if the
+ * process is killed in between, the pointer in that record was not followed yet. */
 struct spool_launch_name {
     struct spool_record head; /* time: when the launch began */
     uint32_t correlation;
@@ -403,8 +403,8 @@ struct spool_launch_name {
     char text[8];
 };
 
-/* A thread has waited, or a stream will. A process that writes these has CUPTI's records of the same for other purposes
- * if at all. The numbers are CUPTI's of kinds of synchronisation. */
+/* A thread has waited, or a stream will. If a process writes these, CUPTI's records of the same serve other purposes.
+ * The numbers are CUPTI's kinds of synchronisation. */
 enum spool_sync_kind {
     SPOOL_SYNC_EVENT = 1,         /* the thread, for an event */
     SPOOL_SYNC_STREAM_WAIT_EVENT, /* the stream, for an event; without one: all streams of the context */
@@ -421,7 +421,7 @@ struct spool_sync {
     int32_t result;       /* CUresult: 0, or the error that the thread got for waiting */
 };
 
-/* A CUDA event was recorded: what later waits for it wait for. */
+/* A CUDA event was recorded: later waits for it wait for this. */
 struct spool_event_record {
     struct spool_record head; /* time: when it was called, or has returned */
     uint64_t event;           /* CUevent */
@@ -431,7 +431,8 @@ struct spool_event_record {
     uint32_t reserved;
 };
 
-/* The (mangled) name of a function, told when the program gets it. One that is loaded later may have its handle. */
+/* The (mangled) name of a function, written when the program gets it. A function that is loaded later may have the same
+ * handle. */
 struct spool_function_name {
     struct spool_record head;
     uint64_t function; /* CUfunction or CUkernel */
@@ -440,8 +441,8 @@ struct spool_function_name {
 };
 
 /* What a node of a graph launches: records of a graph's kernels have the correlation id of the graph's launch, and the
- * number of a node. Told when the node is made, copied or changed, in the call `correlation`: kernels of lower ones are
- * of before. Of nodes that launch nothing it is told of which others they are copies. */
+ * number of a node. Written when the node is made, copied or changed, in the call `correlation`: kernels with a lower
+ * one came before. For nodes that launch nothing it names the node that they are copies of. */
 struct spool_graph_node {
     struct spool_record head;
     uint64_t node;     /* CUPTI's number, of no other node of the process */
@@ -452,7 +453,7 @@ struct spool_graph_node {
 };
 
 /* The call `correlation`, which began at head.time, launched an executable graph that has conditional nodes: records of
- * what their bodies do have the graph's number alone. */
+ * their bodies have only the graph's number. */
 struct spool_graph_launch {
     struct spool_record head;
     uint32_t graph; /* CUPTI's number, of no other graph of the process */

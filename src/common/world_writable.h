@@ -1,6 +1,6 @@
 /*
- * Who could put other code in place of a library before it is loaded: everybody, where the file or a directory above it
- * may be written by everybody. A directory with the sticky bit, /tmp, is safe for what belongs to root or to this user.
+ * Whether every user could replace a library before it is loaded: the file or a directory above it is world-writable. A
+ * directory with the sticky bit, such as /tmp, is safe for files of root and of this user.
  */
 #ifndef GPUTRACE_COMMON_WORLD_WRITABLE_H
 #define GPUTRACE_COMMON_WORLD_WRITABLE_H
@@ -10,7 +10,8 @@
 
 /*
  * PATH leads to a file, by symbolic links or not. True: others can change what is there; WHERE then holds the file or
- * directory in question. False also for what is not there, which cannot be loaded. Nothing is allocated or printed.
+ * directory in question. False also for a file that does not exist, which cannot be loaded. Nothing is allocated or
+ * printed.
  */
 bool world_writable(const char *path, char where[PATH_MAX]);
 

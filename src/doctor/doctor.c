@@ -159,7 +159,7 @@ static int try_cupti(void *context, const char *path)
     return usable;
 }
 
-/* "version 130000, of CUDA 13.0", as far as the number says. */
+/* "version 130000, of CUDA 13.0". */
 static void describe_cupti(uint32_t version, char *text, size_t size)
 {
     if (version >= 10000)
@@ -302,25 +302,10 @@ static void check_disk(struct doctor *doctor)
         report_fix(doctor, "for long runs choose another directory with TMPDIR or --spool-dir");
 }
 
-struct leftovers {
-    unsigned count;
-    uint64_t bytes;
-    char first[PATH_MAX];
-};
-
-static void count_leftover(void *context, const char *path, uint64_t bytes)
-{
-    struct leftovers *leftovers = context;
-    if (leftovers->count++ == 0)
-        snprintf(leftovers->first, sizeof(leftovers->first), "%s", path);
-    leftovers->bytes += bytes;
-}
-
 static void check_leftovers(struct doctor *doctor)
 {
-    struct leftovers leftovers = {0};
     const char *parent = run_directory_parent(doctor->options->spool_parent);
-    run_directory_leftovers(parent, count_leftover, &leftovers);
+    struct leftovers leftovers = run_directory_leftovers(parent, NULL, NULL);
     if (leftovers.count == 0) {
         report(doctor, VERDICT_OK, "no records of earlier runs in '%s'", parent);
         return;

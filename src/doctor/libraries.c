@@ -71,7 +71,7 @@ static void *load_library(const char *path, char *words, size_t size)
     bool open = strchr(path, '/') && world_writable(path, where);
     void *handle = open ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (open)
-        snprintf(words, size, "it is not loaded, for everybody can write to '%.180s'", where);
+        snprintf(words, size, "it is not loaded, because everybody can write to '%.180s'", where);
     else if (!handle)
         snprintf(words, size, "%s", dlerror());
     return handle;

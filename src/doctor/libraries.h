@@ -1,5 +1,5 @@
 /*
- * What libcuda, libcupti and libgputrace.so report about themselves, each asked in a child process, so that its crash,
+ * What libcuda, libcupti and libgputrace.so report about themselves, each loaded in a child process, so that its crash,
  * its output and its threads do not affect the tool.
  *
  * No header of NVIDIA's is needed: the few functions called here are looked up by name and have had these prototypes in

@@ -18,7 +18,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 
-/* Two pipes: on `go` the child waits for its way; on `failure` it tells errno when exec failed, GONE_PLAIN when it
+/* Two pipes: on `go` the child waits for its way; on `failure` it sends errno when exec failed, GONE_PLAIN when it
  * tries again without what inside() added. Both close at exec. */
 #define GONE_PLAIN (-1)
 struct pipes {
@@ -92,7 +92,7 @@ static _Noreturn void be_child(struct launch *launch, const struct pipes *pipes)
 static int error_not_run(const struct launch *launch, int failure)
 {
     if (failure == ENOENT)
-        error("cannot run '%s': it is there, but not the interpreter or loader that it names", launch->path);
+        error("cannot run '%s': the interpreter or loader that it needs does not exist", launch->path);
     else
         error("cannot run '%s': %s", launch->path, strerror(failure));
     return EXIT_NOT_RUN;
@@ -163,10 +163,10 @@ int ending_pass_on(int status)
     sigaddset(&only, number);
     sigprocmask(SIG_UNBLOCK, &only, NULL);
     raise(number);
-    return 128 + number; /* not reached but for a signal that the kernel keeps from us */
+    return 128 + number; /* only reached for a signal that the kernel blocks */
 }
 
-/* Left alone: what this process brings upon itself, and SIGPIPE and SIGXFSZ, which its own writes cause. */
+/* Not blocked: faults of this process, and SIGPIPE and SIGXFSZ, which its own writes cause. */
 static const int not_held[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPIPE, SIGXFSZ};
 
 static const struct {
@@ -206,15 +206,15 @@ static void pass_on(pid_t child, const siginfo_t *signal)
         kill(child, signal->si_signo);
 }
 
-/* A stop from the terminal's side is a stop of the whole job. SIGSTOP is somebody's wish for that process alone. */
+/* A stop from the terminal stops the whole job. SIGSTOP was sent to that process only. */
 static bool stops_job(int status)
 {
     int signal = WSTOPSIG(status);
     return signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
 }
 
-/* What happened to the child since the last call. True: it has ended. Orphans come to us as to process 1 of a
- * container, or to a subreaper: the ends of these are taken too, or they would stay zombies. */
+/* Handles what happened to the child since the last call. True: it has ended. Where this process is process 1 of a
+ * container, or a subreaper, it gets orphans; they are reaped too. */
 static bool take_changes(pid_t child, int *status)
 {
     bool ended = false;

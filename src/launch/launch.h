@@ -68,15 +68,15 @@ struct launch {
 
     bool plain;             /* it runs without tracing: what inside() adds was too much for exec */
     struct signals signals; /* held from the start on, see launch_run() */
-    int status;             /* how the program ended, as waitpid(2) tells */
+    int status;             /* how the program ended, by waitpid(2) */
     uint64_t started;       /* CLOCK_REALTIME before the program began, ns */
     uint64_t ended;         /* and after its end */
 };
 
 /*
  * Starts the program, passes signals on and waits for its end. Returns 0 and sets `status` and the times; or, after
- * error(), an exit status of ours: the program did not run. Signals stay held until signals_end_with(), so that what
- * comes meanwhile interrupts nothing.
+ * error(), an exit status of ours: the program did not run. Signals stay held until signals_end_with(), so that
+ * none interrupts what follows.
  */
 int launch_run(struct launch *launch);
 

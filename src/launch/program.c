@@ -317,6 +317,6 @@ int library_check(const char *path)
     char where[PATH_MAX];
     if (!world_writable(path, where))
         return 0;
-    return error("'%s' is not loaded into a program, for everybody can write to '%s': chmod o-w '%s'", path, where,
+    return error("'%s' is not loaded into a program, because everybody can write to '%s': chmod o-w '%s'", path, where,
                  where);
 }

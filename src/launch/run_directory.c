@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "common/memory.h"
 #include "common/spool.h"
 
 #define PREFIX "gputrace-"
@@ -20,8 +21,7 @@
 
 const char *run_directory_parent(const char *given)
 {
-    const char *temporary = getenv("TMPDIR");
-    return given ? given : temporary && *temporary ? temporary : "/tmp";
+    return given ? given : temporary_directory();
 }
 
 static void warn_of_others(const char *parent)
@@ -33,8 +33,8 @@ static void warn_of_others(const char *parent)
                 parent, parent);
 }
 
-/* Where a file system writes nothing in place, a page that the spool has room for finds none when it is written again,
- * and its writer dies of it. Of btrfs this can be asked for files to be made; others do not know it. */
+/* A file system that does not write in place may have no space when a page of the spool is written again, which kills
+ * the writer. btrfs can be asked to write new files in place; others ignore this. */
 static void ask_to_write_in_place(int directory)
 {
     int flags;
@@ -64,7 +64,7 @@ int run_directory_make(struct run_directory *directory, const char *parent)
     directory->lock = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     warn_of_others(absolute);
     if (directory->lock >= 0) {
-        flock(directory->lock, LOCK_EX | LOCK_NB); /* where it cannot be had, leftovers are told too eagerly */
+        flock(directory->lock, LOCK_EX | LOCK_NB); /* without it, running runs are listed as leftovers */
         ask_to_write_in_place(directory->lock);
     }
     return 0;
@@ -89,27 +89,24 @@ static bool is_ours(const char *name)
            ends_with(name, SPOOL_PACKED_SUFFIX) || ends_with(name, SPOOL_UNRECORDED_SUFFIX);
 }
 
-/* The directory that was made, whatever has its name now. */
-static DIR *open_files(const struct run_directory *directory)
+/* Calls EACH for every file of the open directory FOLDER. */
+static void each_file(int folder, void (*each)(void *context, int folder, const char *name), void *context)
 {
-    int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-    int folder = directory->lock >= 0 ? openat(directory->lock, ".", flags) : open(directory->path, flags);
-    DIR *files = folder >= 0 ? fdopendir(folder) : NULL;
-    if (!files && folder >= 0)
-        close(folder);
-    return files;
-}
-
-/* Whether there is anything in it that a run makes. */
-static bool has_ours(const struct run_directory *directory)
-{
-    bool found = false;
-    DIR *files = open_files(directory);
-    for (struct dirent *file; files && !found && (file = readdir(files));)
-        found = is_ours(file->d_name);
+    int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *files = again >= 0 ? fdopendir(again) : NULL;
+    for (struct dirent *file; files && (file = readdir(files));)
+        each(context, folder, file->d_name);
     if (files)
         closedir(files);
-    return found;
+    else if (again >= 0)
+        close(again);
+}
+
+static void look_for_ours(void *context, int folder, const char *name)
+{
+    bool *found = context;
+    (void)folder;
+    *found |= is_ours(name);
 }
 
 int run_directory_open(struct run_directory *directory, const char *path, bool *held, bool *safe)
@@ -126,61 +123,62 @@ int run_directory_open(struct run_directory *directory, const char *path, bool *
     }
     *held = flock(directory->lock, LOCK_EX | LOCK_NB) != 0;
     *safe = status.st_uid == geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-    if (has_ours(directory))
+    bool found = false;
+    each_file(directory->lock, look_for_ours, &found);
+    if (found)
         return 0;
     run_directory_release(directory);
-    return error("'%s' holds nothing that gputrace recorded: 'gputrace recover' lists what there is", path);
+    return error("'%s' has no records of gputrace: 'gputrace recover' lists directories that do", path);
+}
+
+static void remove_ours(void *context, int folder, const char *name)
+{
+    (void)context;
+    if (is_ours(name))
+        unlinkat(folder, name, 0);
 }
 
 void run_directory_remove(struct run_directory *directory)
 {
-    DIR *files = open_files(directory);
-    for (struct dirent *file; files && (file = readdir(files));)
-        if (is_ours(file->d_name))
-            unlinkat(dirfd(files), file->d_name, 0);
-    if (files)
-        closedir(files);
+    int folder = directory->lock; /* the directory that was made, even if another one has its name now */
+    if (folder < 0)
+        folder = open(directory->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (folder >= 0)
+        each_file(folder, remove_ours, NULL);
+    directory->lock = folder;
     run_directory_release(directory);
     if (rmdir(directory->path) != 0 && errno != ENOENT)
         warning("'%s' stays: %s", directory->path, strerror(errno));
 }
 
-static bool writer_lives(int directory, const char *file)
+static void count_writer(void *context, int folder, const char *name)
 {
-    if (!ends_with(file, SPOOL_SUFFIX))
-        return false;
-    int fd = openat(directory, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    bool lives = fd >= 0 && spool_lock_is_held(fd);
+    unsigned *count = context;
+    int fd = ends_with(name, SPOOL_SUFFIX)
+                 ? openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+                 : -1;
+    *count += fd >= 0 && spool_lock_is_held(fd);
     if (fd >= 0)
         close(fd);
-    return lives;
 }
 
 unsigned run_directory_writers(const struct run_directory *directory)
 {
     unsigned count = 0;
-    DIR *files = opendir(directory->path);
-    for (struct dirent *file; files && (file = readdir(files));)
-        count += writer_lives(dirfd(files), file->d_name);
-    if (files)
-        closedir(files);
+    int folder = open(directory->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder >= 0) {
+        each_file(folder, count_writer, &count);
+        close(folder);
+    }
     return count;
 }
 
-static uint64_t bytes_below(int folder)
+static void add_bytes(void *context, int folder, const char *name)
 {
-    uint64_t bytes = 0;
-    int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *files = again < 0 ? NULL : fdopendir(again);
+    uint64_t *bytes = context;
     struct stat file;
-    for (struct dirent *entry; files && (entry = readdir(files));)
-        if (fstatat(folder, entry->d_name, &file, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(file.st_mode))
-            bytes += (uint64_t)file.st_blocks * 512;
-    if (files)
-        closedir(files);
-    else if (again >= 0)
-        close(again);
-    return bytes;
+    if (fstatat(folder, name, &file, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(file.st_mode))
+        *bytes += (uint64_t)file.st_blocks * 512;
 }
 
 /* True for a directory of this user that no launcher holds; BYTES is what its files take on the disk. */
@@ -193,13 +191,17 @@ static bool left_over(int parent, const char *name, uint64_t *bytes)
         return false;
     struct stat status;
     bool free = fstat(folder, &status) == 0 && status.st_uid == geteuid() && flock(folder, LOCK_EX | LOCK_NB) == 0;
-    *bytes = free ? bytes_below(folder) : 0;
+    *bytes = 0;
+    if (free)
+        each_file(folder, add_bytes, bytes);
     close(folder);
     return free;
 }
 
-void run_directory_leftovers(const char *parent, void (*each)(void *, const char *, uint64_t), void *context)
+struct leftovers run_directory_leftovers(const char *parent, void (*each)(void *, const char *, uint64_t),
+                                         void *context)
 {
+    struct leftovers found = {0};
     DIR *names = opendir(parent);
     for (struct dirent *entry; names && (entry = readdir(names));) {
         char path[PATH_MAX];
@@ -207,8 +209,13 @@ void run_directory_leftovers(const char *parent, void (*each)(void *, const char
         if (!left_over(dirfd(names), entry->d_name, &bytes))
             continue;
         snprintf(path, sizeof(path), "%s/%s", parent, entry->d_name);
-        each(context, path, bytes);
+        if (found.count++ == 0)
+            memcpy(found.first, path, sizeof(path));
+        found.bytes += bytes;
+        if (each)
+            each(context, path, bytes);
     }
     if (names)
         closedir(names);
+    return found;
 }

@@ -1,7 +1,7 @@
 /*
  * The private directory of one run, "gputrace-XXXXXX", where traced processes put their spool files.
  *
- * Its maker holds a lock on it while it lives, so that directories left over by a launcher that was killed can be told
+ * Its maker holds a lock on it while it lives, so that directories of a launcher that was killed can be told
  * from those in use.
  */
 #ifndef GPUTRACE_LAUNCH_RUN_DIRECTORY_H
@@ -23,21 +23,28 @@ const char *run_directory_parent(const char *given);
 int run_directory_make(struct run_directory *directory, const char *parent);
 
 /* Opens the directory PATH of an earlier run. HELD: its launcher still lives, and will make the trace itself. SAFE: it
- * is this user's, and nobody else can write into it. Returns 0, or -1 after error(): there is none, or it is none. */
+ * is this user's, and only this user can write into it. Returns 0, or -1 after error(): it does not exist, or is not
+ * one. */
 int run_directory_open(struct run_directory *directory, const char *path, bool *held, bool *safe);
 
 /* Lets go of the directory and leaves it where it is. */
 void run_directory_release(struct run_directory *directory);
 
-/* Removes the files that a run makes, and the directory when nothing else is in it; a warning() tells when there is. */
+/* Removes the files that a run makes, and the directory when nothing else is in it; a warning() says when there is. */
 void run_directory_remove(struct run_directory *directory);
 
 /* How many processes that wrote into the directory are still alive: of the program's own children, say. */
 unsigned run_directory_writers(const struct run_directory *directory);
 
-/* Calls EACH with every spool directory of this user below PARENT that no launcher holds, and the bytes in its files.
- */
-void run_directory_leftovers(const char *parent, void (*each)(void *context, const char *path, uint64_t bytes),
-                             void *context);
+/* Spool directories of this user that no launcher holds. */
+struct leftovers {
+    unsigned count;
+    uint64_t bytes; /* in their files */
+    char first[PATH_MAX];
+};
+
+/* Finds them below PARENT. EACH, which may be NULL, is called with every one and the bytes in its files. */
+struct leftovers run_directory_leftovers(const char *parent,
+                                         void (*each)(void *context, const char *path, uint64_t bytes), void *context);
 
 #endif

@@ -70,7 +70,7 @@ static uint64_t offset_of(const struct segment_drain *segment)
 
 /* --- one chunk --- */
 
-/* Where the next entry goes: its end as we know it, or as it is when somebody made the file shorter. */
+/* Opens the packed file. If it became shorter, the next entry goes to its present end. */
 static int round_open_packed(struct round *round)
 {
     struct stat status;
@@ -94,7 +94,7 @@ static int append(struct round *round, const uint8_t *entry, size_t size)
         return -1;
     if (round_write(round->packed, entry, size, drain->packed_size) != 0) {
         int cut = ftruncate(round->packed, (off_t)drain->packed_size);
-        (void)cut; /* what stays of it is no whole entry, and is written over */
+        (void)cut; /* the rest is an incomplete entry, and is overwritten */
         return -1;
     }
     drain->packed_size += size;
@@ -325,8 +325,8 @@ static bool leases_are_exact(int fd)
 }
 
 /*
- * The kernel gives a lease for reading on a file that nobody has open for writing, and a mapping counts as open, in any
- * PID namespace. If somebody opened the file in this moment we would get a signal: of the sort that is ignored. The
+ * The kernel gives a lease for reading on a file that no process has open for writing, and a mapping counts as open, in
+ * any PID namespace. If somebody opened the file at this time we would get SIGURG, which is ignored by default. The
  * lock of the spool (common/spool.h) is not enough here, where a spool is removed: a process goes on writing
  * without it when its header became memory of its own, and a file system may have no locks.
  */
@@ -349,7 +349,8 @@ static bool writer_is_gone(int fd, const struct spool_header *header)
  */
 #define ENDED_MOST SPOOL_SEGMENT_BYTES
 
-/* What CUPTI has written into a chunk that was in use: up to where no record is, or, if there is something else, all.
+/* What CUPTI has written into a chunk that was in use: up to the first place without a record or, if there is other
+ * data, all.
  */
 static uint64_t bytes_in_use(struct round *round, const struct spool_chunk *chunk, uint64_t offset)
 {
@@ -407,7 +408,7 @@ static int write_ended(struct round *round, int ended, const uint8_t *head, size
         round_write(ended, tools->data, chunks, tools->ended + head_size) != 0 ||
         round_write(ended, head, head_size, tools->ended) != 0) {
         int cut = ftruncate(ended, (off_t)tools->ended);
-        (void)cut; /* what stays of it is no entry, or a whole one, whose spool is there still */
+        (void)cut; /* the rest is not an entry, or a complete one whose spool still exists */
         return -1;
     }
     tools->ended += head_size + chunks;
@@ -434,7 +435,7 @@ static int add_to_ended(struct round *round)
     return 0;
 }
 
-/* Of a spool all of whose chunks are packed the header is kept. */
+/* Keeps only the header of a spool whose chunks are all packed. */
 static void cut_spool(struct round *round)
 {
     static const uint64_t formatted = SPOOL_HEADER_BYTES;

@@ -30,7 +30,7 @@ struct spool_server {
     int socket;
     int directory;
     bool stop;
-    unsigned unnoted; /* processes that are not recorded, of which no note could be made */
+    unsigned unnoted; /* processes that are not recorded and could not be noted */
     char name[SPOOL_SERVER_NAME_MAX];
     char token[SPOOL_SERVER_TOKEN_MAX];
     char address[SPOOL_SERVER_NAME_MAX + SPOOL_SERVER_TOKEN_MAX];
@@ -99,7 +99,7 @@ static void serve_one(struct spool_server *server, int client)
     else if ((fd = make_file(server, request.pid, &reply.image)) < 0)
         reply.failure = errno;
     else
-        spool_lock_take(fd); /* which goes with the descriptor: the process counts as a writer from now on */
+        spool_lock_take(fd); /* passed on with the descriptor: from now on the process counts as a writer */
     answer(client, &reply, fd);
     if (fd >= 0)
         close(fd);
@@ -125,7 +125,7 @@ static void *serve(void *context)
 
 /* --- begin and end --- */
 
-/* Letters and digits that nobody guesses. */
+/* Random names, which cannot be guessed. */
 static int name_server(struct spool_server *server)
 {
     uint64_t random[3];

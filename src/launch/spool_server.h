@@ -7,14 +7,14 @@
 
 struct spool_server;
 
-/* Begins to listen for processes whose spools belong into DIRECTORY. NULL with errno set: there is no such socket here,
- * and nobody is helped. */
+/* Begins to listen for processes whose spools belong into DIRECTORY. NULL with errno set: such a socket
+ * cannot be made. */
 struct spool_server *spool_server_start(const char *directory);
 
-/* What processes are to be given as the setting `spool_server`. Lives as long as SERVER. */
+/* The setting `spool_server` for processes. Valid as long as SERVER. */
 const char *spool_server_address(const struct spool_server *server);
 
-/* Ends the thread and frees SERVER. Returns how many processes are not recorded that the directory does not tell of.
+/* Ends the thread and frees SERVER. Returns how many processes are not recorded and not noted in the directory.
  * SERVER may be NULL. */
 unsigned spool_server_stop(struct spool_server *server);
 

@@ -16,7 +16,7 @@
 struct output {
     struct buffer buffer; /* what is written goes here */
     char *path;
-    char *temporary; /* NULL when PATH is no regular file: then it is written in place */
+    char *temporary; /* NULL when PATH is not a regular file: then it is written in place */
     int fd;
     struct gzip *gzip;    /* for what goes through the buffer; NULL: the file is not compressed */
     struct buffer packed; /* in memory: the compressed bytes at hand */

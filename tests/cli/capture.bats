@@ -82,7 +82,7 @@ set_delay() {
 @test "--strict ends with 124 when recording never began" {
     traced 124 --strict --capture-range=nvtx:stpe "$samples/capture" nvtx
     assert_equal "${lines[-1]}" \
-        "gputrace: 'trace.json' is not what --strict asks for: nothing was recorded: no NVTX range 'stpe' was opened; seen: middle"
+        "gputrace: 'trace.json' is incomplete, and --strict was given: nothing was recorded: no NVTX range 'stpe' was opened; seen: middle"
     traced 124 --strict --capture-range=cudaProfilerApi "$samples/capture" nvtx
     traced 124 --strict --delay=1000 "$samples/vector_add"
     traced 124 --strict --nvtx-domains=nosuch "$samples/nvtx"

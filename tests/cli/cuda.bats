@@ -132,7 +132,7 @@ load common
     [ "$(count kernel)" -gt 0 ]
     echo 'no library' >libcupti.so
     run -0 "$gputrace" run --cupti=./libcupti.so "$samples/vector_add"
-    assert_output --partial 'the libcupti that was asked for does not load'
+    assert_output --partial 'the requested libcupti cannot be loaded'
     [ "$(count kernel)" -gt 0 ]
 }
 
@@ -146,7 +146,7 @@ load common
 @test "records that CUPTI dropped are in the last line" {
     need_simulated
     SIMGPU_DROP_RECORDS=10 run -0 "$gputrace" run "$samples/launch_loop" 1000
-    assert_line --regexp "^gputrace: [0-9]+ events .* not whole: [0-9]+ records dropped by CUPTI"
+    assert_line --regexp "^gputrace: [0-9]+ events .* incomplete: [0-9]+ records dropped by CUPTI"
 }
 
 @test "no GPU at all: the program's own failure, and no crash of ours" {

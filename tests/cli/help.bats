@@ -68,7 +68,7 @@ man_options() { # COMMAND
     assert_output --partial "did you mean 'gputrace report ./recorded'?"
     chmod +x recorded
     run -2 "$gputrace" ./recorded
-    assert_output --partial "to trace a program, 'gputrace run ./recorded'"
+    assert_output --partial "use 'gputrace run ./recorded' to trace a program"
 }
 
 @test "an error of standard output is reported" {

@@ -225,7 +225,7 @@ static void assert_last_line(const struct convert_summary *summary, const char *
     if (words)
         assert_contains(said, words);
     else
-        assert_null(strstr(said, "not whole"));
+        assert_null(strstr(said, "incomplete: "));
 }
 
 static void check(const struct loss *loss)
@@ -246,7 +246,7 @@ static void check(const struct loss *loss)
                      (unsigned long long)count_of(&summary.losses, &losses[i]), losses[i].name);
     }
     assert_true(summary_is_incomplete(&summary));
-    snprintf(words, sizeof(words), "; not whole: 1 %s", loss->words);
+    snprintf(words, sizeof(words), "; incomplete: 1 %s", loss->words);
     assert_last_line(&summary, words);
     snprintf(words, sizeof(words), "Lost or doubtful: %s", loss->name);
     for (char *at = words; *at; at++)

@@ -44,21 +44,21 @@ marking_program() {
         assert_line --partial "'${place}nothing.so', '${place}nothing'"
     done
     run -125 "$gputrace" run --plugin=./nothing.so,key=value ./app
-    assert_output "gputrace: '--plugin=./nothing.so': No such file or directory"
+    assert_output "gputrace: --plugin: './nothing.so': No such file or directory"
     mkdir folder
     run -125 "$gputrace" run --plugin=./folder ./app
-    assert_output "gputrace: '--plugin=./folder': Is a directory"
+    assert_output "gputrace: --plugin: './folder': Is a directory"
     [ ! -e started ]
 }
 
 @test "a plugin that cannot be named ends run" {
     run -125 "$gputrace" run --plugin= true
-    assert_output "gputrace: '--plugin=' names no file"
+    assert_output "gputrace: --plugin: '' has no file name"
     run -125 "$gputrace" run --plugin=,key=value true
-    assert_output --partial 'names no file'
+    assert_output --partial 'has no file name'
     run -125 "$gputrace" run --plugin="calls,key=two
 lines" true
-    assert_line --partial "cannot take a line break"
+    assert_line --partial "contains a line break"
     run -125 "$gputrace" run --plugin
     assert_output --partial "'--plugin' needs an argument"
 }

@@ -99,8 +99,8 @@ UNIT_TEST_WITH(without_a_note_the_output_must_be_given, begin, end)
 {
     leave(NULL);
     assert_int_equal(recover(left.path, NULL, NULL), EXIT_FAILURE);
-    assert_contains(said, "-o FILE says it");
-    assert_contains(said, "what was recorded stays in");
+    assert_contains(said, "give one with -o FILE");
+    assert_contains(said, "the records stay in");
     assert_true(exists(left.path));
 }
 
@@ -119,7 +119,7 @@ UNIT_TEST_WITH(an_output_that_cannot_be_written_keeps_the_spool, begin, end)
     snprintf(nowhere, sizeof(nowhere), "-o%s/no/such/trace.json", parent);
     leave(output);
     assert_int_equal(recover(nowhere, left.path, NULL), EXIT_FAILURE);
-    assert_contains(said, "what was recorded stays in");
+    assert_contains(said, "the records stay in");
     assert_true(exists(left.path));
 }
 
@@ -148,7 +148,7 @@ UNIT_TEST_WITH(a_directory_in_use_is_read_and_stays, begin, end)
     make_spool_save(&spool, held.path);
     make_spool_release(&spool);
     assert_int_equal(recover(other, held.path, NULL), EXIT_SUCCESS);
-    assert_contains(said, "is in use by a gputrace that runs");
+    assert_contains(said, "is in use by another gputrace");
     assert_true(exists(other + 2) && exists(held.path));
     run_directory_remove(&held);
 }
@@ -160,15 +160,15 @@ UNIT_TEST_WITH(a_directory_that_is_not_a_spool_is_an_error, begin, end)
     assert_int_equal(recover(missing, NULL, NULL), EXIT_FAILURE);
     assert_contains(said, "No such file or directory");
     assert_int_equal(recover(parent, NULL, NULL), EXIT_FAILURE);
-    assert_contains(said, "holds nothing that gputrace recorded");
+    assert_contains(said, "has no records of gputrace");
 }
 
 UNIT_TEST_WITH(command_lines_that_make_no_sense_are_refused, begin, end)
 {
     assert_int_equal(recover((char[]){"one"}, (char[]){"two"}, NULL), EXIT_USAGE);
-    assert_contains(said, "not 'two' too");
+    assert_contains(said, "'two' is one too many");
     assert_int_equal(recover((char[]){"--keep"}, NULL, NULL), EXIT_USAGE);
-    assert_contains(said, "needs a directory");
+    assert_contains(said, "need a directory");
     assert_int_equal(recover((char[]){"-ofile"}, NULL, NULL), EXIT_USAGE);
     assert_int_equal(recover((char[]){"--kep"}, NULL, NULL), EXIT_USAGE);
 }
@@ -196,7 +196,7 @@ UNIT_TEST_WITH(without_a_directory_those_there_are_are_listed, begin, end)
     char list[8192];
     list_into(list, sizeof(list));
     assert_string_equal(list, "");
-    assert_contains(said, "nothing of an earlier run");
+    assert_contains(said, "no records of earlier runs");
     leave(output);
     list_into(list, sizeof(list));
     assert_contains(list, left.path);

@@ -508,7 +508,7 @@ END
 @test "a snapshot beyond the end of the trace says which time was asked for and where the trace ends" {
     run --separate-stderr -0 "$gputrace" report -r memory --snapshot=2s "$memory"
     assert_line --index 0 'Memory allocated at the end of the trace, 4 ms (--snapshot asked for 2 s)'
-    assert_equal "$stderr" "gputrace: warning: '$memory' ends at 4 ms, before the 2 s of --snapshot: shown is what was allocated at its end"
+    assert_equal "$stderr" "gputrace: warning: '$memory' ends at 4 ms, before the 2 s of --snapshot: showing what was allocated at its end"
     run --separate-stderr -0 "$gputrace" report -r memory --snapshot=4000us "$memory"
     assert_line --index 0 'Memory allocated at 4 ms'
     assert_equal "$stderr" ""
@@ -937,7 +937,7 @@ END
 
 @test "without a file the newest trace of this directory is reported" {
     run -2 "$gputrace" report
-    assert_output "gputrace: no trace to report on: there is no 'trace.json' here, which 'gputrace run PROGRAM' writes; for another file 'gputrace report FILE'"
+    assert_output "gputrace: no trace to report on: no 'trace.json' in this directory; use 'gputrace report FILE', or write a trace with 'gputrace run PROGRAM'"
     "$gputrace" run -q -o trace.json sh -c 'exit 0' first
     "$gputrace" run -q -o trace.pftrace sh -c 'exit 0' second
     touch -d '1 hour ago' trace.json

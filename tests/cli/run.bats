@@ -243,7 +243,7 @@ load common
     mkdir gone
     script app 'rmdir gone' 'exit "$1"'
     run -125 "$gputrace" run -o gone/trace.json ./app 0
-    assert_line --regexp "^gputrace: what was recorded stays in '$TMPDIR/gputrace-"
+    assert_line --regexp "^gputrace: the records stay in '$TMPDIR/gputrace-"
     [ -e "$TMPDIR"/gputrace-*/session.json ]
     mkdir gone
     run -6 "$gputrace" run -o gone/trace.json ./app 6

@@ -102,7 +102,7 @@ UNIT_TEST(other_values_are_checked)
     expect_refused("--flush-interval=0", "milliseconds");
     expect_refused("--flush-interval=9e9", "milliseconds");
     expect_refused("--cupti=/no/such/libcupti.so", "No such file");
-    expect_refused("--output=%z", "none of %p");
+    expect_refused("--output=%z", "use %p");
     assert_int_equal(parse(&options, "-q"), 2);
     assert_true(options.quiet);
     assert_int_equal(parse(&options, "-v"), 2);

@@ -44,7 +44,7 @@ functions_of_cuda() {
 
 @test "gputrace-api-calls(7) lists the same functions" {
     local class section
-    for class in query:ASK status:STATUS action:ACT; do
+    for class in query:QUERY status:STATUS action:ACTION; do
         section=${class#*:}
         awk -v section="$section" '$1 == ".Sh" { inside = $NF == section; next } !/^\./ && inside' man/gputrace-api-calls.7 |
             tr ' ' '\n' | sort >"$BATS_TEST_TMPDIR/page"

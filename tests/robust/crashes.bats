@@ -304,7 +304,7 @@ goes_on() { # WHAT
     run -6 "$gputrace" run "$programs/going_on" finalize
     assert_equal "$(grep -c 'CUPTI was detached from the process' <<<"$output")" 1
     # A real GPU also had work in flight whose times were not handed over yet.
-    assert_line --regexp '; not whole: .*1 processes whose CUDA work is not recorded to its end'
+    assert_line --regexp '; incomplete: .*1 processes whose CUDA work is not recorded to its end'
     assert_equal "$(kernels)" 50
     assert_equal "$(number .gputrace.losses.cuda_unrecorded)" 1
     assert_equal "$(number '[.traceEvents[] | select(.cat == "user_annotation")] | length')" 100
@@ -404,13 +404,13 @@ faults() { # WAY STATUS
     run -0 "$gputrace" run true
     assert_line --partial "an earlier run left '${spool%/*}': 'gputrace recover"
     run "$gputrace" doctor
-    assert_line --partial "'gputrace recover ${spool%/*}' makes the trace of it"
+    assert_line --partial "'gputrace recover ${spool%/*}' writes its trace"
     run -0 "$gputrace" recover "${spool%/*}"
     [ ! -e "${spool%/*}" ]
     mv later.json trace.json
     whole 1
     run -0 "$gputrace" recover
-    assert_output --partial 'nothing of an earlier run'
+    assert_output --partial 'no records of earlier runs'
 }
 
 @test "recover: --keep keeps the spool; a directory that is not a spool is an error, one that others can write to needs -o" {
@@ -420,11 +420,11 @@ faults() { # WAY STATUS
     [ -d gputrace-* ]
     chmod go+w gputrace-*
     run -1 "$gputrace" recover gputrace-*
-    assert_line --partial "say where the trace is to go, with -o FILE"
+    assert_line --partial "give one with -o FILE"
     chmod go-w gputrace-*
     mkdir empty
     run -1 "$gputrace" recover empty
-    assert_output --partial 'holds nothing that gputrace recorded'
+    assert_output --partial 'has no records of gputrace'
     run -1 "$gputrace" recover nowhere
     assert_output --partial "cannot open 'nowhere': No such file or directory"
     run -2 "$gputrace" recover -o file
@@ -436,7 +436,7 @@ faults() { # WAY STATUS
 # 125, nothing half made stays, the spool does, and what is said makes the trace.
 keeps_the_spool() { # SAID
     assert_line --partial "$1"
-    assert_line --regexp "what was recorded stays in '.*': 'gputrace recover .* -o FILE' makes the trace of it"
+    assert_line --regexp "the records stay in '.*': 'gputrace recover .* -o FILE' writes the trace"
     [ -z "$(ls -A "${2:-.}"/*.tmp 2>/dev/null)" ]
     "$gputrace" recover -o saved.json "$TMPDIR"/gputrace-*
     [ "$(count cuda_driver saved.json)" -gt 100 ]
@@ -496,7 +496,7 @@ keeps_the_spool() { # SAID
     mapfile -t lines <said
     ! writing
     [ ! -e trace.json ]
-    grep -E "interrupted: what was recorded stays in '.*': 'gputrace recover .* -o FILE'" said
+    grep -E "interrupted: the records stay in '.*': 'gputrace recover .* -o FILE'" said
     "$gputrace" recover -q -o saved.json "$TMPDIR"/gputrace-*
     [ "$(grep -c cuLaunchKernel saved.json)" -ge 100000 ]
 }

@@ -284,11 +284,11 @@ spool_with() { # LINE...
 
 @test "files among the spools that are not spools are left out, without waiting" {
     spool_with 'mkfifo 1-0.spool'
-    [[ $stderr == *"1-0.spool' is no regular file and is left out"* ]]
+    [[ $stderr == *"1-0.spool' is not a regular file and is left out"* ]]
     spool_with 'mkdir 2-0.spool'
-    [[ $stderr == *"2-0.spool' is no regular file and is left out"* ]]
+    [[ $stderr == *"2-0.spool' is not a regular file and is left out"* ]]
     spool_with 'ln -s /dev/zero 3-0.spool'
-    [[ $stderr == *"3-0.spool' is no regular file and is left out"* ]]
+    [[ $stderr == *"3-0.spool' is not a regular file and is left out"* ]]
     spool_with ': >4-0.spool' 'head -c 100 /dev/zero >5-0.spool' 'head -c 10000 /dev/zero >6-0.spool'
     spool_with 'yes "something else" | head -c 10000 >7-0.spool'
     [[ $stderr == *"7-0.spool' is not a spool file and is left out"* ]]
@@ -317,11 +317,11 @@ spool_with() { # LINE...
 
 @test "a session.json that is not a file, or is too large, is left out" {
     spool_with 'rm session.json' 'mkfifo session.json'
-    [[ $stderr == *"session.json' is no regular file"* ]]
+    [[ $stderr == *"session.json' is not a regular file"* ]]
     spool_with 'rm session.json' 'mkdir session.json'
-    [[ $stderr == *"session.json' is no regular file"* ]]
+    [[ $stderr == *"session.json' is not a regular file"* ]]
     spool_with 'rm session.json' 'ln -s /dev/zero session.json'
-    [[ $stderr == *"session.json' is no regular file"* ]]
+    [[ $stderr == *"session.json' is not a regular file"* ]]
     spool_with 'echo "[[[" >session.json'
     [[ $stderr == *"is not a JSON object"* ]]
     spool_with 'head -c 5000000 /dev/zero | tr "\0" "[" >session.json'
@@ -384,7 +384,7 @@ spool_with() { # LINE...
     cp "$build/samples/plugins/empty.so" open/
     chmod 777 open
     run -125 "$gputrace" run --plugin=open/empty.so true
-    assert_output --partial "for everybody can write to"
+    assert_output --partial "because everybody can write to"
     chmod 755 open
     chmod 666 open/empty.so
     run -125 "$gputrace" run --plugin=open/empty.so true
@@ -408,7 +408,7 @@ spool_with() { # LINE...
     cp "$gputrace" "$build/libgputrace.so.0" open/bin/
     chmod 777 open
     run -0 open/bin/gputrace run -o trace.json echo done
-    assert_line --partial "is not loaded into a program, for everybody can write to"
+    assert_line --partial "is not loaded into a program, because everybody can write to"
     assert_line done
     [ ! -e trace.json ]
     run open/bin/gputrace doctor
@@ -424,8 +424,8 @@ spool_with() { # LINE...
     cp "$simgpu"/libcupti.so* open/
     chmod 777 open
     LD_LIBRARY_PATH=$PWD/open:$LD_LIBRARY_PATH run -0 "$gputrace" run "$samples/vector_add"
-    assert_output --partial "open/libcupti.so' is not loaded, for everybody can write to"
+    assert_output --partial "open/libcupti.so' is not loaded, because everybody can write to"
     [ "$(count kernel)" -gt 0 ]
     run -125 "$gputrace" run --cupti=open/libcupti.so "$samples/vector_add"
-    assert_output --partial 'for everybody can write to'
+    assert_output --partial 'because everybody can write to'
 }

@@ -19,7 +19,7 @@ loses() { # LOSS PROGRAM [ARG...]
         [ "$go" -lt "${goes-1}" ] && $spared || fail "no loss of $loss: $(cat all said)"
     done
     assert_equal "$got" 124
-    grep -q "^gputrace: 'traced.json' is not whole, which --strict asks for" said
+    grep -q "^gputrace: 'traced.json' is incomplete, and --strict was given" said
     "$check_trace" traced.json
     # Without it the same is reported, and the status is the program's.
     run -0 "$gputrace" run -o traced.json "$@"
@@ -86,14 +86,14 @@ has_its_name() {
 @test "--strict: nothing is lost, and the status is the program's" {
     need_plain
     run -0 "$gputrace" run --strict "$samples/vector_add"
-    refute_output --partial 'not whole'
+    refute_output --partial 'incomplete: '
 }
 
 @test "--strict: the program's own failure goes first" {
     need_plain
     script app "'$programs/going_on' careless" "exit 9"
     run -9 "$gputrace" run --strict ./app
-    assert_line --partial 'not whole: '
+    assert_line --partial 'incomplete: '
 }
 
 @test "--strict: a program that was not traced at all" {

@@ -146,7 +146,7 @@ driver_bore_it() {
     [ "$mounted" -eq 0 ] || skip "the file system of /tmp knows no set-user-ID"
     assert_equal "$status" 6
     assert_line done
-    assert_line --partial "runs with more rights than you have (set-user-ID), and is not recorded"
+    assert_line --partial "has more rights than you (set-user-ID) and is not recorded"
     assert_equal "$spools" 0
 }
 
@@ -201,13 +201,13 @@ all_is_there_or_counted() {
     # How much is lost is chance: drained chunks are used again if the launcher is in time.
     unharmed -- "$programs/seccomp" shared "$programs/close_all" later threads
     all_is_there_or_counted
-    ! grep -q '^spool_dropped ' all || said "the program closed the spool's file"
+    ! grep -q '^spool_dropped ' all || said "the program closed the spool file"
     # Without space for packed chunks none is used again.
     QUOTA_DIRECTORY=$PWD/spools QUOTA_BYTES=0 QUOTA_SUFFIX=.packed LD_PRELOAD=$programs/quota_library.so \
         unharmed --spool-dir="$PWD/spools" -- "$programs/seccomp" shared "$programs/close_all" later threads
     all_is_there_or_counted
     grep -q '^spool_dropped [1-9]' all || fail "nothing was lost: $(cat all said)"
-    said "the program closed the spool's file"
+    said "the program closed the spool file"
 }
 
 @test "standard descriptors closed too, and taken for files of the program's" {
@@ -405,7 +405,7 @@ P
     while [ -n "$one" ] && ! /bin/true "${words[@]}" "$one" 2>/dev/null; do one=${one:0:$((${#one} - 300))}; done
     words+=("${one:0:$((${#one} - 400))}") # for the launcher's own arguments
     run -0 --separate-stderr "$gputrace" run -o huge.json /bin/true "${words[@]}"
-    [[ $stderr = *"ran without being traced: arguments and environment leave no room"* ]]
+    [[ $stderr = *"ran without being traced: arguments and environment leave no space"* ]]
     INPUT= unharmed -- "$programs/plain" 8 "${words[@]:0:3}"
     recorded gpu_memcpy 40
 }

@@ -39,7 +39,7 @@ lost() { # NAME
 # 125, no partial file, the spool is kept, and the printed command makes the trace when there is space.
 keeps_the_spool() { # DIRECTORY-OF-THE-TRACE
     assert_output --partial 'Disk quota exceeded'
-    assert_line --regexp "what was recorded stays in '.*': 'gputrace recover .* -o FILE' makes the trace of it"
+    assert_line --regexp "the records stay in '.*': 'gputrace recover .* -o FILE' writes the trace"
     assert_equal "$(ls -A "$1")" ''
     no_quota
     run -0 "$gputrace" recover -o saved.json "$TMPDIR"/gputrace-*
@@ -55,7 +55,7 @@ keeps_the_spool() { # DIRECTORY-OF-THE-TRACE
     no_quota
     said 'the spool cannot grow (Disk quota exceeded)'
     lost spool_dropped
-    grep -q 'not whole: ' said
+    grep -q 'incomplete: ' said
     [ "$(count user_annotation traced.json)" -gt 1000 ]
     "$check_trace" traced.json
     assert_equal "$(ls spools)" ''
@@ -66,7 +66,7 @@ keeps_the_spool() { # DIRECTORY-OF-THE-TRACE
     script app "'$programs/flood' 50000 300" 'exit 0'
     quota "$PWD/spools" 3500000
     run -124 "$gputrace" run --strict --spool-dir="$PWD/spools" ./app
-    assert_line --partial 'not whole: '
+    assert_line --partial 'incomplete: '
 }
 
 @test "a quota of nothing: the process is reported as not recorded" {
@@ -145,6 +145,6 @@ keeps_the_spool() { # DIRECTORY-OF-THE-TRACE
         'sleep 0.7; truncate -s 0 "$GPUTRACE_SPOOL"/*.spool; wait $program; echo "it ended with $?"'
     run -0 "$gputrace" run -o traced.json ./app
     assert_line 'it ended with 0'
-    assert_line --partial 'a part of the spool cannot be written any more'
+    assert_line --partial 'a part of the spool cannot be written'
     jq -e .traceEvents traced.json >/dev/null
 }

@@ -127,9 +127,9 @@ lost_only() { # TRACE LOSS...
     assert_equal "$lost" ''
 }
 
-# The sum of the numbers after "not whole:" in the last line of `run`.
+# The sum of the numbers after "incomplete:" in the last line of `run`.
 said_losses() { # FILE
-    sed -nE 's/.*; not whole: ([^;]*).*/\1/p' "$1" | tail -n 1 | tr ',' '\n' | awk '{ sum += $1 } END { print sum + 0 }'
+    sed -nE 's/.*; incomplete: ([^;]*).*/\1/p' "$1" | tail -n 1 | tr ',' '\n' | awk '{ sum += $1 } END { print sum + 0 }'
 }
 
 # --- trees of processes ---

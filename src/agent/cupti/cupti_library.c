@@ -37,7 +37,7 @@ static int load_file(void *context, const char *path)
     struct search *search = context;
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!handle && search->preferred && strcmp(path, search->preferred) == 0)
-        warning("the libcupti that was asked for does not load (%s): looking for another", dlerror());
+        warning("the requested libcupti cannot be loaded (%s): searching for another one", dlerror());
     if (!handle)
         return 0;
     const char *missing;
@@ -70,8 +70,8 @@ static int try_file(void *context, const char *path)
     char where[PATH_MAX];
     if (!strchr(path, '/') || !world_writable(path, where))
         return load_file(context, path);
-    snprintf(search->why, search->size, "'%s' is not loaded, for everybody can write to '%s'", path, where);
-    warning("'%s' is not loaded, for everybody can write to '%s'", path, where);
+    snprintf(search->why, search->size, "'%s' is not loaded, because everybody can write to '%s'", path, where);
+    warning("'%s' is not loaded, because everybody can write to '%s'", path, where);
     return 0;
 }
 

@@ -179,8 +179,8 @@ static bool is_page_repaired(int number, siginfo_t *info)
     __atomic_add_fetch(&spool_file_header()->losses.no_room, 1, __ATOMIC_RELAXED);
     let_faults_through(SIG_BLOCK);
     if (!__atomic_exchange_n(&crash.repaired, true, __ATOMIC_RELAXED))
-        warning("a part of the spool cannot be written any more (no room, or its file was made shorter): what comes "
-                "there may be lost");
+        warning(
+            "a part of the spool cannot be written (the disk is full, or its file was truncated): records may be lost");
     return true;
 }
 

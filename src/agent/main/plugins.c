@@ -302,7 +302,7 @@ static const struct gputrace_plugin *open_plugin(const char *path)
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         const char *words = dlerror();
-        refuse(path, "%s", words ? words : "it does not load");
+        refuse(path, "%s", words ? words : "it cannot be loaded");
         return NULL;
     }
     const struct gputrace_plugin *plugin = dlsym(library, "gputrace_plugin");
@@ -323,7 +323,7 @@ static const char *name_of(const struct gputrace_plugin *plugin, const char *pat
 static bool start(const char *path, const char *settings)
 {
     if (plugins.count == PLUGINS_MAX)
-        return refuse(path, "%u are the most that can be used at a time", (unsigned)PLUGINS_MAX);
+        return refuse(path, "at most %u plugins can be used", (unsigned)PLUGINS_MAX);
     const struct gputrace_plugin *plugin = open_plugin(path);
     if (!plugin)
         return false;

@@ -106,7 +106,7 @@ static enum refusal put_marker(const struct driver *driver, CUstream stream, uin
     if (!event)
         return REFUSED_NO_EVENT;
     enum refusal refusal = record_event(driver, event->event, stream, correlation);
-    event_cache_give_back(event); /* what was recorded stays in the stream */
+    event_cache_give_back(event); /* the records stay in the stream */
     return refusal;
 }
 

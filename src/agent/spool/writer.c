@@ -30,7 +30,7 @@ static void publish_no_room(int failure)
         return;
     errno = failure;
     if (failure == EBADF)
-        warning("the program closed the spool's file, and a sandbox keeps us from having our own: recording stops");
+        warning("the program closed the spool file, and a sandbox prevents opening it again: recording stops");
     else
         warning("the spool cannot grow (%m): recording stops until there is room; --spool-dir chooses another disk");
 }

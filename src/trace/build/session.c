@@ -34,7 +34,7 @@ static int open_note(const char *path)
         warning("cannot read '%s': %m", path);
     if (fd < 0 || (fstat(fd, &status) == 0 && S_ISREG(status.st_mode)))
         return fd;
-    warning("'%s' is no regular file: the trace tells less about the run", path);
+    warning("'%s' is not a regular file: the trace has no facts about the run", path);
     close(fd);
     return -1;
 }
@@ -88,7 +88,7 @@ void session_note_read(struct session_note *session, const char *directory)
     if (read_all(&text, path) == 0) {
         session->json = is_bounded(text.data, text.length) ? cJSON_ParseWithLength(text.data, text.length) : NULL;
         if (!cJSON_IsObject((cJSON *)session->json))
-            warning("'%s' is not a JSON object: the trace tells less about the run", path);
+            warning("'%s' is not a JSON object: the trace has no facts about the run", path);
         session->rank = number_of(session->json, "rank");
         session->world_size = number_of(session->json, "world_size");
     }

@@ -219,7 +219,7 @@ static int cut_off(struct reader *reader, bool bare)
         return reader_cut_value(reader, "the rest of the events, then ]}; the file is incomplete");
     input_advance(&reader->input, input_left(&reader->input));
     if (!reader->buffer->quiet)
-        warning("'%s' is cut off at byte %" PRIu64 ": what follows the last whole event is left out",
+        warning("'%s' is cut off at byte %" PRIu64 ": what follows the last complete event is left out",
                 reader->input.path, reader->input.offset);
     return 0;
 }

@@ -206,11 +206,12 @@ int packets_tell_end(struct packets *packets, const struct packets_run *run)
             warning("'%s' is cut off at byte %" PRIu64 ": its last packets are missing", path, run->end_offset);
         return 0;
     case PACKETS_CUT_OFF:
-        warning("'%s' is cut off at byte %" PRIu64 ": what follows the last whole packet is left out", path,
+        warning("'%s' is cut off at byte %" PRIu64 ": what follows the last complete packet is left out", path,
                 run->end_offset);
         return 0;
     case PACKETS_BROKEN:
-        return error("'%s' is no trace in Perfetto's format: byte %" PRIu64 " begins no packet", path, run->end_offset);
+        return error("'%s' is not a trace in Perfetto's format: no packet begins at byte %" PRIu64, path,
+                     run->end_offset);
     case PACKETS_DAMAGED:
         return error("'%s' is damaged: the compressed packet at byte %" PRIu64 " cannot be unpacked", path,
                      run->end_offset);

@@ -276,8 +276,7 @@ static int replay_all(struct file_replay *replay, struct pftrace_reader *reader,
         replay_event(replay, event);
     replay->left_out += pftrace_left_out(reader) + replay->events.left_out;
     if (more == 0 && replay->left_out > 0)
-        warning("'%s': %" PRIu64 " packets are left out, as gputrace would not have written them", path,
-                replay->left_out);
+        warning("'%s': %" PRIu64 " packets are left out: gputrace does not write such packets", path, replay->left_out);
     if (more == 0 &&
         (replay->events.members.failure || replay->events.category.failure || replay->events.clean.failure))
         return error_no_memory("arguments of an event");

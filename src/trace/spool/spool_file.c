@@ -22,7 +22,7 @@ static int look_at_file(int fd, const char *path, size_t *size)
     if (fstat(fd, &status) != 0)
         return error("cannot examine '%s': %m", path);
     if (!S_ISREG(status.st_mode)) {
-        warning("'%s' is no regular file and is left out", path);
+        warning("'%s' is not a regular file and is left out", path);
         return 1;
     }
     *size = (size_t)status.st_size;

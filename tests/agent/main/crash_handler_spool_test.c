@@ -133,7 +133,7 @@ static void lose_the_header_and_that_of_a_forked_child(void)
 
 UNIT_TEST_WITH(each_process_says_once_that_a_part_of_its_spool_is_gone, dying_begin, dying_end)
 {
-    static const char words[] = "a part of the spool cannot be written any more";
+    static const char words[] = "a part of the spool cannot be written";
     unit_stderr_begin();
     int status = dies(NULL, lose_the_header_and_that_of_a_forked_child);
     const char *first = strstr(unit_stderr_end(), words);

@@ -318,7 +318,7 @@ UNIT_TEST(more_than_there_is_room_for_are_refused)
         used += (size_t)snprintf(lines + used, sizeof(lines) - used, "%s\n", path);
     }
     const char *said = load(lines);
-    assert_refused(said, path, "14 are the most that can be used at a time");
+    assert_refused(said, path, "at most 14 plugins can be used");
     const struct spool_plugin *plugin = last(SPOOL_RECORD_PLUGIN);
     assert_int_equal(plugin->plugin, EPOCH_CLIENTS - 1);
 }

@@ -242,7 +242,7 @@ UNIT_TEST_WITH(test_what_is_broken_is_told_after_what_is_before_it, set_up, tear
         char words[64];
         unit_stderr_begin();
         int status = read_file(&told, workers);
-        sprintf(words, "byte %zu begins no packet", whole);
+        sprintf(words, "no packet begins at byte %zu", whole);
         assert_non_null(strstr(unit_stderr_end(), words));
         assert_int_equal(status, -1);
         assert_int_equal(told.events, 2 * 20000 + 20);

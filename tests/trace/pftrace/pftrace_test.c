@@ -586,7 +586,7 @@ UNIT_TEST_WITH(test_another_file_is_an_error, set_up, tear_down)
     open_written(buffer.length);
     unit_stderr_begin();
     int more = read_next();
-    assert_non_null(strstr(unit_stderr_end(), "byte 0 begins no packet"));
+    assert_non_null(strstr(unit_stderr_end(), "no packet begins at byte 0"));
     assert_int_equal(more, -1);
 }
 

@@ -166,7 +166,7 @@ static void test_what_is_no_file_is_left_out_at_once(void **state)
     assert_int_equal(mkfifo(path, 0600), 0);
     unit_stderr_begin();
     assert_int_equal(spool_file_open(&file, path, NULL), 1);
-    assert_contains(unit_stderr_end(), "is no regular file and is left out");
+    assert_contains(unit_stderr_end(), "is not a regular file and is left out");
 }
 
 static void test_other_versions_say_whose_they_are(void **state)
