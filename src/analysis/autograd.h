@@ -22,8 +22,8 @@ void autograd_release(struct autograd *autograd);
 
 /* An end of a flow "fwdbwd", and an operator with a sequence number. PROCESS and THREAD are indices of the trace. These
  * give 0, or -1: no memory. */
-int autograd_flow(struct autograd *autograd, const struct trace_event *event, uint32_t process, uint32_t thread);
-int autograd_operator(struct autograd *autograd, const struct trace_event *event, uint32_t process, uint32_t thread);
+int autograd_flow(struct autograd *autograd, const struct event_fields *event, uint32_t process, uint32_t thread);
+int autograd_operator(struct autograd *autograd, const struct event_fields *event, uint32_t process, uint32_t thread);
 
 /* After the last event, when RANGES and OPS are ready: operations in OPS that an autograd thread launched in no
  * range of its own get the thread and the time of the operator that caused them. Returns 0, or -1: no memory, or after

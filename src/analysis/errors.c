@@ -26,7 +26,7 @@ static bool is_function(const char *name, const char *function)
     return strncmp(name, function, length) == 0 && (name[length] == '\0' || name[length] == '_');
 }
 
-bool errors_is_failure(const struct interner *strings, const struct trace_event *event)
+bool errors_is_failure(const struct interner *strings, const struct event_fields *event)
 {
     if (event->return_value == EVENT_NONE || event->return_value == 0)
         return false;
@@ -37,9 +37,9 @@ bool errors_is_failure(const struct interner *strings, const struct trace_event 
     return true;
 }
 
-void errors_add(struct errors *errors, const struct trace_event *event)
+void errors_add(struct errors *errors, const struct event_fields *event)
 {
-    bool of_runtime = event->category == EVENT_RUNTIME;
+    bool of_runtime = event->category == CATEGORY_CUDA_RUNTIME;
     errors->count++;
     for (unsigned i = 0; i < errors->kinds; i++) {
         struct error_kind *kind = &errors->kind[i];
@@ -110,9 +110,9 @@ void failures_release(struct failures *failures)
     array_release(&failures->items);
 }
 
-int failures_add(struct failures *failures, const struct trace_event *event)
+int failures_add(struct failures *failures, const struct event_fields *event)
 {
-    struct failure_key key = {event->name, event->return_value, event->category == EVENT_RUNTIME};
+    struct failure_key key = {event->name, event->return_value, event->category == CATEGORY_CUDA_RUNTIME};
     struct failure *failure = groups_item(&failures->keys, &key, &failures->items);
     if (!failure)
         return -1;
@@ -157,7 +157,7 @@ static int64_t end_of(const struct first_error *error)
     return error->start + error->duration;
 }
 
-int first_errors_see(struct first_errors *errors, const struct trace_event *event)
+int first_errors_see(struct first_errors *errors, const struct event_fields *event)
 {
     if (event->return_value == EVENT_NONE || event->return_value == 0 || !first_error_words(event->return_value))
         return 0;
@@ -167,7 +167,7 @@ int first_errors_see(struct first_errors *errors, const struct trace_event *even
                                .start = event->start,
                                .duration = event->duration,
                                .code = event->return_value,
-                               .of_runtime = event->category == EVENT_RUNTIME};
+                               .of_runtime = event->category == CATEGORY_CUDA_RUNTIME};
     struct first_error *first = groups_item(&errors->ids, &seen.process, &errors->items);
     if (!first)
         return -1;

@@ -17,7 +17,7 @@
 #include "common/array.h"
 #include "analysis/sorter.h"
 
-struct trace_event;
+struct event_fields;
 
 /* --- API calls --- */
 
@@ -95,7 +95,7 @@ struct gpu_ops {
 void gpu_ops_init(struct gpu_ops *gpu_ops, struct sorter_room *room);
 
 /* Returns 0, or -1: no memory. */
-int gpu_ops_add(struct gpu_ops *gpu_ops, const struct trace_event *event, uint32_t stream);
+int gpu_ops_add(struct gpu_ops *gpu_ops, const struct event_fields *event, uint32_t stream);
 
 /* Calls EACH for all GPU operations with the call that started it (NULL: none is known), by correlation id, until it
  * returns non-zero. Returns that, or 0, or -1: no memory, or after error(). Several may go on at a time, in one thread

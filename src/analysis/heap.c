@@ -170,7 +170,7 @@ int heap_pass_all(struct heap *heap)
 
 /* --- gputrace's instants --- */
 
-static int fail(struct heap *heap, const struct trace_event *event, const struct heap_failure *told)
+static int fail(struct heap *heap, const struct event_fields *event, const struct heap_failure *told)
 {
     struct heap_failure *failure = array_push(&heap->failures);
     if (!failure)
@@ -193,7 +193,7 @@ static bool is_size(int64_t bytes)
     return bytes >= 0 && bytes <= HEAP_SIZE_MAX;
 }
 
-static int own_event(struct heap *heap, const struct trace_event *event)
+static int own_event(struct heap *heap, const struct event_fields *event)
 {
     bool failed = event->return_value != EVENT_NONE && event->return_value != 0;
     bool allocation = starts_with(heap, event->name, "Allocat");
@@ -224,7 +224,7 @@ static int own_event(struct heap *heap, const struct trace_event *event)
 
 /* --- PyTorch's --- */
 
-static int pytorch_event(struct heap *heap, const struct trace_event *event)
+static int pytorch_event(struct heap *heap, const struct event_fields *event)
 {
     if (starts_with(heap, event->name, PYTORCH_FAILURE))
         return fail(heap, event,
@@ -274,9 +274,9 @@ static int apply_step(struct heap *heap, const struct heap_step *step)
     return 0;
 }
 
-bool heap_is_pytorch(const struct interner *strings, const struct trace_event *event)
+bool heap_is_pytorch(const struct interner *strings, const struct event_fields *event)
 {
-    if (event->category != EVENT_CPU_INSTANT || event->name == EVENT_NO_TEXT)
+    if (event->category != CATEGORY_CPU_INSTANT_EVENT || event->name == EVENT_NO_TEXT)
         return false;
     const char *name = interned(strings, event->name);
     return strcmp(name, PYTORCH_MEMORY) == 0 || strcmp(name, PYTORCH_FAILURE) == 0;
@@ -284,9 +284,9 @@ bool heap_is_pytorch(const struct interner *strings, const struct trace_event *e
 
 /* --- */
 
-int heap_event(struct heap *heap, const struct trace_event *event)
+int heap_event(struct heap *heap, const struct event_fields *event)
 {
-    if (event->category == EVENT_MEMORY)
+    if (event->category == CATEGORY_MEMORY)
         return own_event(heap, event);
     return heap_is_pytorch(heap->strings, event) ? pytorch_event(heap, event) : 0;
 }

@@ -10,7 +10,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "trace/trace_event.h"
+#include "trace/event_fields.h"
 
 /* A number from 0 on; EVENT_NONE: there is none of this key. */
 static inline int64_t metadata_number(const cJSON *object, const char *key)

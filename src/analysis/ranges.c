@@ -25,7 +25,7 @@ void ranges_release(struct ranges *ranges)
     map_release(&ranges->last_by_id);
 }
 
-static struct range range_of(struct ranges *ranges, const struct trace_event *event, uint32_t thread)
+static struct range range_of(struct ranges *ranges, const struct event_fields *event, uint32_t thread)
 {
     return (struct range){.start = event->start,
                           .end = event->start + event->duration,
@@ -48,7 +48,7 @@ static uint32_t find_place(struct ranges *ranges)
     return place;
 }
 
-static int start(struct ranges *ranges, const struct trace_event *event, uint32_t thread)
+static int start(struct ranges *ranges, const struct event_fields *event, uint32_t thread)
 {
     uint64_t *last = map_put(&ranges->last_by_id, event->id, NULL);
     uint32_t place = last ? find_place(ranges) : 0;
@@ -72,7 +72,7 @@ static int add_to_both(struct ranges *ranges, struct range range, uint32_t end_t
     return sorter_add(&ranges->sorter, &range);
 }
 
-static int end(struct ranges *ranges, const struct trace_event *event, uint32_t thread)
+static int end(struct ranges *ranges, const struct event_fields *event, uint32_t thread)
 {
     uint64_t *last = map_get(&ranges->last_by_id, event->id);
     if (!last || *last == 0)
@@ -91,7 +91,7 @@ static int end(struct ranges *ranges, const struct trace_event *event, uint32_t 
 
 /* --- */
 
-int ranges_add(struct ranges *ranges, const struct trace_event *event, uint32_t thread)
+int ranges_add(struct ranges *ranges, const struct event_fields *event, uint32_t thread)
 {
     if (event->phase == 'X') {
         struct range range = range_of(ranges, event, thread);

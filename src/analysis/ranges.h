@@ -11,7 +11,7 @@
 
 #include "common/array.h"
 #include "common/map.h"
-#include "trace/trace_event.h"
+#include "trace/event_fields.h"
 #include "analysis/gpu_ops.h"
 #include "analysis/sorter.h"
 
@@ -43,7 +43,7 @@ void ranges_init(struct ranges *ranges, struct sorter_room *room);
 void ranges_release(struct ranges *ranges);
 
 /* Each returns 0, or -1: no memory. THREAD is an index of the trace. For events 'X', 'b' and 'e' of ranges: */
-int ranges_add(struct ranges *ranges, const struct trace_event *event, uint32_t thread);
+int ranges_add(struct ranges *ranges, const struct event_fields *event, uint32_t thread);
 /* After the last; what is open ends at END. */
 int ranges_finish(struct ranges *ranges, int64_t end);
 

@@ -10,7 +10,7 @@
 #include "common/buffer.h"
 #include "common/suggest.h"
 #include "analysis/heap.h"
-#include "trace/json/reader.h"
+#include "trace/build/sources.h"
 #include "analysis/render.h"
 #include "analysis/section.h"
 
@@ -21,21 +21,21 @@ static const struct renderer *const renderers[] = {
     [REPORT_MARKDOWN] = &renderer_markdown,
 };
 
-/* Reads PATH with the first reader that accepts it. */
 static int read_trace(const struct report_options *options, const char *path, struct interner *strings,
-                      const struct event_sink *buffer)
+                      const struct fields_receiver *receiver)
 {
-    for (const struct report_reader *reader = options->readers; reader && reader->reads; reader++)
-        if (reader->reads(path))
-            return reader->read(path, strings, buffer);
-    return json_read(path, strings, buffer);
+    struct sink *sink = fields_sink_new(strings, receiver);
+    const struct sources_options source = {.workers = options->workers, .namer = options->namer};
+    int status = sink ? sources_read(path, sink, &source) : -1;
+    fields_sink_free(sink);
+    return status;
 }
 
 /* --- the time that --snapshot names --- */
 
 #define TIME_TEXT 32
 
-static int widen_times(void *context, struct trace_event *event)
+static int widen_times(void *context, struct event_fields *event)
 {
     return trace_event(context, event) < 0 || trace_gpu_op(context, event) < 0 ? error_no_memory("the trace's rows")
                                                                                : 0;
@@ -52,7 +52,7 @@ static int pass_metadata(void *context, const char *key, const struct cJSON *val
 static int snapshot_find(int64_t *moment, const struct report_options *options, const char *path)
 {
     struct trace trace;
-    struct event_sink buffer = {.context = &trace, .event = widen_times, .metadata = pass_metadata};
+    struct fields_receiver receiver = {.context = &trace, .event = widen_times, .metadata = pass_metadata};
     enum log_level level = log_level();
     struct stat file;
     if (strcmp(path, "-") == 0)
@@ -61,7 +61,7 @@ static int snapshot_find(int64_t *moment, const struct report_options *options, 
         return error("a snapshot needs a file: '%s' cannot be read twice", path);
     trace_init(&trace, options);
     log_set_level(LOG_QUIET); /* warnings come with the second time */
-    int status = read_trace(options, path, &trace.strings, &buffer);
+    int status = read_trace(options, path, &trace.strings, &receiver);
     log_set_level(level);
     trace_sum_times(&trace);
     if (__builtin_add_overflow(trace.start, options->snapshot, moment))
@@ -142,13 +142,13 @@ static void report_release(struct report *report)
     trace_release(&report->trace);
 }
 
-static struct trace_event *place_event(void *context)
+static struct event_fields *place_event(void *context)
 {
     struct report *report = context;
     return sections_place(&report->sections);
 }
 
-static int read_event(void *context, struct trace_event *event)
+static int read_event(void *context, struct event_fields *event)
 {
     struct report *report = context;
     return sections_event(&report->sections, event);
@@ -243,14 +243,13 @@ static int report_file(const struct report_options *options, const char *path, s
     int status = report_init(&report, options);
     if (status == 0 && report.trace.heap && options->has_snapshot)
         status = snapshot_find(&report.heap.asked_at, options, path);
-    struct event_sink buffer = {.context = &report,
-                                .workers = options->workers,
-                                .place = place_event,
-                                .event = read_event,
-                                .run = trace_renames(&report.trace) ? NULL : read_run,
-                                .metadata = read_metadata};
+    struct fields_receiver receiver = {.context = &report,
+                                       .place = place_event,
+                                       .event = read_event,
+                                       .run = trace_renames(&report.trace) ? NULL : read_run,
+                                       .metadata = read_metadata};
     if (status == 0)
-        status = read_trace(options, path, &report.trace.strings, &buffer);
+        status = read_trace(options, path, &report.trace.strings, &receiver);
     if (status == 0)
         status = sections_finish(&report.sections);
     if (status == 0 && options->has_snapshot && sections_wanted(options, REPORT_MEMORY))

@@ -44,7 +44,7 @@ const char *sections_title(unsigned number)
 
 /* --- events --- */
 
-static int add_to_trace(void *context, const struct trace_event *events, size_t count)
+static int add_to_trace(void *context, const struct event_fields *events, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (trace_event(context, &events[i]) < 0)
@@ -52,7 +52,7 @@ static int add_to_trace(void *context, const struct trace_event *events, size_t 
     return 0;
 }
 
-static int add_gpu_ops(void *context, const struct trace_event *events, size_t count)
+static int add_gpu_ops(void *context, const struct event_fields *events, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (trace_gpu_op(context, &events[i]) < 0)
@@ -61,13 +61,14 @@ static int add_gpu_ops(void *context, const struct trace_event *events, size_t c
 }
 
 /* Sections about slices see slices alone; in the others an event's phase says what it is. */
-static bool is_for(const struct section *section, const struct trace_event *event)
+static bool is_for(const struct section *section, const struct event_fields *event)
 {
-    bool slices_only = event_category_in(event->category, EVENT_GPU_WORK | EVENT_API | EVENT_BIT(EVENT_SYNC));
-    return event_category_in(event->category, section->categories) && (!slices_only || event->phase == 'X');
+    bool slices_only =
+        category_in(event->category, CATEGORIES_GPU_OPS | CATEGORIES_API | CATEGORY_BIT(CATEGORY_CUDA_SYNC));
+    return category_in(event->category, section->categories) && (!slices_only || event->phase == 'X');
 }
 
-static int add_to_section(void *context, const struct trace_event *events, size_t count)
+static int add_to_section(void *context, const struct event_fields *events, size_t count)
 {
     const struct sections_one *one = context;
     for (size_t i = 0; i < count; i++)
@@ -103,7 +104,7 @@ int sections_init(struct sections *sections, struct trace *trace)
     dispatcher_add(&sections->dispatcher,
                    &(struct dispatcher_consumer){
                        .categories = ~0u, .take = add_to_trace, .context = trace, .what = "the trace's rows"});
-    dispatcher_add(&sections->dispatcher, &(struct dispatcher_consumer){.categories = EVENT_GPU_WORK,
+    dispatcher_add(&sections->dispatcher, &(struct dispatcher_consumer){.categories = CATEGORIES_GPU_OPS,
                                                                         .take = add_gpu_ops,
                                                                         .context = trace,
                                                                         .what = "the trace's GPU work"});
@@ -124,14 +125,14 @@ void sections_release(struct sections *sections)
     }
 }
 
-struct trace_event *sections_place(struct sections *sections)
+struct event_fields *sections_place(struct sections *sections)
 {
     return dispatcher_place(&sections->dispatcher);
 }
 
-int sections_event(struct sections *sections, struct trace_event *event)
+int sections_event(struct sections *sections, struct event_fields *event)
 {
-    if (event->category == EVENT_KERNEL && trace_rename(sections->trace, event) < 0)
+    if (event->category == CATEGORY_KERNEL && trace_rename(sections->trace, event) < 0)
         return error_no_memory("names");
     return dispatcher_event(&sections->dispatcher, event);
 }

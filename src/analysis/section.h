@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #include "common/settings.h"
-#include "trace/trace_event.h"
+#include "trace/event_fields.h"
 #include "analysis/dispatcher.h"
 #include "analysis/options.h"
 #include "analysis/table.h"
@@ -24,7 +24,7 @@ struct section {
     const char *sort;    /* its own order: the word of a column; NULL: as rows come */
     bool listing;        /* see struct table */
     bool headed;         /* likewise */
-    unsigned categories; /* EVENT_BIT() of those it wants to see; of EVENT_OTHER too where it says so */
+    unsigned categories; /* CATEGORY_BIT() of those it wants to see; of CATEGORY_OTHER too where it says so */
     /*
      * What it is made of, as bits of enum trace_bits. It is not recorded where all bits of one of the SOURCES, those
      * that are not 0, were left out by --trace. A part that was left out is named below its rows, if it has any.
@@ -44,7 +44,7 @@ struct section {
     /* Called for every event of the categories, while other threads add to the trace: it may look only at the
      * trace's options and at the texts that the event refers to, and use the sorters' memory. Returns 0, or -1: no
      * memory. NULL: the section looks at the trace alone. */
-    int (*event)(void *state, const struct trace *trace, const struct trace_event *event);
+    int (*event)(void *state, const struct trace *trace, const struct event_fields *event);
     /* Fills TABLE's rows after trace_finish(). Returns 0, or -1: no memory. */
     int (*finish)(void *state, const struct trace *trace, struct table *table);
     void (*release)(void *state);
@@ -81,10 +81,10 @@ int sections_init(struct sections *sections, struct trace *trace);
 void sections_release(struct sections *sections);
 
 /* Where the next event may be put. */
-struct trace_event *sections_place(struct sections *sections);
+struct event_fields *sections_place(struct sections *sections);
 /* Adds an event, which may be changed; the trace and the sections get it now or later. Returns 0, or -1 after
  * error(). */
-int sections_event(struct sections *sections, struct trace_event *event);
+int sections_event(struct sections *sections, struct event_fields *event);
 /* Adds all events of a run; only where the trace renames none. */
 int sections_run(struct sections *sections, const struct event_run *run);
 /* Waits until the trace and the sections have got all events; then the trace may be changed. Returns 0, or -1 after

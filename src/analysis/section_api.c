@@ -25,7 +25,7 @@ struct api {
     ARRAY(struct api_row) rows;
 };
 
-static int event(void *state, const struct trace *trace, const struct trace_event *event)
+static int event(void *state, const struct trace *trace, const struct event_fields *event)
 {
     struct api *api = state;
     uint64_t key = event->name;
@@ -74,7 +74,7 @@ const struct section section_api = {
     .column_count = COLUMNS_END,
     .sources = {TRACE_API},
     .sort = "total",
-    .categories = EVENT_API,
+    .categories = CATEGORIES_API,
     .state_size = sizeof(struct api),
     .event = event,
     .finish = finish,

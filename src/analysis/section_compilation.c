@@ -32,7 +32,7 @@ struct compilation {
     ARRAY(struct phase_group) groups;
 };
 
-static int event(void *state, const struct trace *trace, const struct trace_event *event)
+static int event(void *state, const struct trace *trace, const struct event_fields *event)
 {
     struct compilation *compilation = state;
     uint64_t key = event->name;
@@ -101,7 +101,7 @@ const struct section section_compilation = {
     .column_count = sizeof(compilation_columns) / sizeof(*compilation_columns),
     .sources = {TRACE_COMPILE},
     .sort = "total",
-    .categories = EVENT_BIT(EVENT_COMPILATION),
+    .categories = CATEGORY_BIT(CATEGORY_COMPILATION),
     .state_size = sizeof(struct compilation),
     .event = event,
     .finish = finish,
@@ -134,7 +134,7 @@ struct phases {
     ARRAY(struct phase) items;
 };
 
-static int event_phase(void *state, const struct trace *trace, const struct trace_event *event)
+static int event_phase(void *state, const struct trace *trace, const struct event_fields *event)
 {
     (void)trace;
     struct phases *phases = state;
@@ -209,7 +209,7 @@ const struct section section_phases = {
     .column_count = sizeof(phases_columns) / sizeof(*phases_columns),
     .sources = {TRACE_COMPILE},
     .sort = "duration",
-    .categories = EVENT_BIT(EVENT_COMPILATION),
+    .categories = CATEGORY_BIT(CATEGORY_COMPILATION),
     .state_size = sizeof(struct phases),
     .event = event_phase,
     .finish = finish_phases,

@@ -69,13 +69,13 @@ struct crash_index {
     struct first_errors errors;
 };
 
-static int index_gpu_op(struct crash_index *seen, const struct trace_event *event)
+static int index_gpu_op(struct crash_index *seen, const struct event_fields *event)
 {
     struct op_key key = {event->process, trace_event_device(event), event->stream};
     struct last_op *op = groups_item(&seen->op_ids, &key, &seen->gpu_ops);
     if (!op)
         return -1;
-    if (event->category == EVENT_IN_FLIGHT) {
+    if (event->category == CATEGORY_GPU_IN_FLIGHT) {
         if (op->in_flight++ == 0 || event->start < op->launched) {
             op->first = event->name;
             op->launched = event->start;
@@ -89,7 +89,7 @@ static int index_gpu_op(struct crash_index *seen, const struct trace_event *even
     return 0;
 }
 
-static int index_counter(struct crash_index *seen, const struct trace *trace, const struct trace_event *event)
+static int index_counter(struct crash_index *seen, const struct trace *trace, const struct event_fields *event)
 {
     const char *name = event->name == EVENT_NO_TEXT ? "" : interned(&trace->strings, event->name);
     if (strncmp(name, MEMORY_PREFIX, strlen(MEMORY_PREFIX)) != 0 || event->bytes == EVENT_NONE)
@@ -104,14 +104,14 @@ static int index_counter(struct crash_index *seen, const struct trace *trace, co
 }
 
 /* Whose call EVENT is, which may be in a further row of its thread. */
-static struct trace_thread_id thread_of(const struct trace_event *event)
+static struct trace_thread_id thread_of(const struct event_fields *event)
 {
     bool extra = event->of_thread != EVENT_NONE && !event_id_is_text(event->thread) &&
                  event_id_value(event->thread) >= TRACE_EXTRA_TID;
     return (struct trace_thread_id){event->process, extra ? event_id_number(event->of_thread) : event->thread};
 }
 
-static int index_result(struct crash_index *seen, const struct trace *trace, const struct trace_event *event)
+static int index_result(struct crash_index *seen, const struct trace *trace, const struct event_fields *event)
 {
     struct trace_thread_id thread = thread_of(event);
     struct call_results *results = groups_item(&seen->result_ids, &thread, &seen->results);
@@ -127,7 +127,7 @@ static int index_result(struct crash_index *seen, const struct trace *trace, con
     results->last[place] = (struct call_result){.start = event->start,
                                                 .code = event->return_value,
                                                 .name = event->name,
-                                                .of_runtime = event->category == EVENT_RUNTIME,
+                                                .of_runtime = event->category == CATEGORY_CUDA_RUNTIME,
                                                 .failed = errors_is_failure(&trace->strings, event)};
     return 0;
 }
@@ -143,21 +143,21 @@ static const struct call_result *crash_index_result(struct crash_index *seen, co
     return NULL;
 }
 
-static int index_call(struct crash_index *seen, const struct trace *trace, const struct trace_event *event)
+static int index_call(struct crash_index *seen, const struct trace *trace, const struct event_fields *event)
 {
     if (event->return_value == EVENT_NONE || event->return_value == 0)
         return 0;
     return first_errors_see(&seen->errors, event) < 0 ? -1 : index_result(seen, trace, event);
 }
 
-static int event(void *state, const struct trace *trace, const struct trace_event *event)
+static int event(void *state, const struct trace *trace, const struct event_fields *event)
 {
     struct crash_index *seen = state;
     if (event->phase == 'C')
         return index_counter(seen, trace, event);
-    if (event_category_in(event->category, EVENT_API))
+    if (category_in(event->category, CATEGORIES_API))
         return index_call(seen, trace, event);
-    bool op = event->category == EVENT_IN_FLIGHT || event_category_in(event->category, EVENT_GPU_WORK);
+    bool op = event->category == CATEGORY_GPU_IN_FLIGHT || category_in(event->category, CATEGORIES_GPU_OPS);
     return op ? index_gpu_op(seen, event) : 0;
 }
 
@@ -442,7 +442,7 @@ const struct section section_crashes = {
     .parts = TRACE_GPU_WORK | TRACE_API | TRACE_SYNC | TRACE_MEMORY,
     .listing = true,
     .headed = true,
-    .categories = EVENT_GPU_WORK | EVENT_API | EVENT_BIT(EVENT_IN_FLIGHT) | EVENT_BIT(EVENT_OTHER),
+    .categories = CATEGORIES_GPU_OPS | CATEGORIES_API | CATEGORY_BIT(CATEGORY_GPU_IN_FLIGHT) | CATEGORIES_OTHER,
     .state_size = sizeof(struct crash_index),
     .calls = true,
     .event = event,

@@ -31,7 +31,7 @@ struct device_ranges {
     ARRAY(struct range_group) groups;
 };
 
-static int event(void *state, const struct trace *trace, const struct trace_event *event)
+static int event(void *state, const struct trace *trace, const struct event_fields *event)
 {
     (void)trace;
     struct device_ranges *ranges = state;
@@ -85,7 +85,7 @@ const struct section section_device_ranges = {
     .columns = columns,
     .column_count = COLUMNS_END,
     .sort = "total",
-    .categories = EVENT_BIT(EVENT_DEVICE_RANGE),
+    .categories = CATEGORY_BIT(CATEGORY_DEVICE_RANGE),
     .state_size = sizeof(struct device_ranges),
     .event = event,
     .finish = finish,

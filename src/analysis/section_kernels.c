@@ -22,7 +22,7 @@ struct kernel_key {
     int64_t grid[3], block[3]; /* by grid alone, else the key ends before them */
 };
 
-static int event(void *state, const struct trace *trace, const struct trace_event *event)
+static int event(void *state, const struct trace *trace, const struct event_fields *event)
 {
     struct kernel_key key = {.name = event->name};
     if (!trace->options->by_grid)
@@ -72,7 +72,7 @@ const struct section section_kernels = {
     .column_count = COLUMNS_END,
     .sources = {TRACE_KERNEL},
     .sort = "total",
-    .categories = EVENT_BIT(EVENT_KERNEL) | EVENT_BIT(EVENT_GRAPH),
+    .categories = CATEGORY_BIT(CATEGORY_KERNEL) | CATEGORY_BIT(CATEGORY_GPU_GRAPH),
     .state_size = sizeof(struct series_by),
     .event = event,
     .finish = finish,

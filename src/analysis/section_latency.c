@@ -34,7 +34,7 @@ struct latency {
 };
 
 /* Rows stand in the order in which their first operation came. */
-static int event(void *state, const struct trace *trace, const struct trace_event *event)
+static int event(void *state, const struct trace *trace, const struct event_fields *event)
 {
     (void)trace;
     struct latency *latency = state;
@@ -108,7 +108,7 @@ const struct section section_latency = {
     .column_count = COLUMNS_END,
     .sources = {TRACE_GPU_WORK, TRACE_API},
     .sort = "queue_avg",
-    .categories = EVENT_GPU_WORK,
+    .categories = CATEGORIES_GPU_OPS,
     .state_size = sizeof(struct latency),
     .event = event,
     .gpu_op = join,

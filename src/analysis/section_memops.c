@@ -29,7 +29,7 @@ struct operations {
     struct series_by durations, sizes; /* both by the name's number */
 };
 
-static int event(void *state, const struct trace *trace, const struct trace_event *event)
+static int event(void *state, const struct trace *trace, const struct event_fields *event)
 {
     (void)trace;
     struct operations *operations = state;
@@ -86,7 +86,7 @@ const struct section section_memtime = {
     .column_count = COLUMNS_END,
     .sources = {TRACE_MEMCPY | TRACE_MEMSET},
     .sort = "total",
-    .categories = EVENT_BIT(EVENT_MEMCPY) | EVENT_BIT(EVENT_MEMSET),
+    .categories = CATEGORY_BIT(CATEGORY_GPU_MEMCPY) | CATEGORY_BIT(CATEGORY_GPU_MEMSET),
     .state_size = sizeof(struct operations),
     .event = event,
     .finish = finish_time,
@@ -98,7 +98,7 @@ const struct section section_memsize = {
     .column_count = COLUMNS_END,
     .sources = {TRACE_MEMCPY | TRACE_MEMSET},
     .sort = "total",
-    .categories = EVENT_BIT(EVENT_MEMCPY) | EVENT_BIT(EVENT_MEMSET),
+    .categories = CATEGORY_BIT(CATEGORY_GPU_MEMCPY) | CATEGORY_BIT(CATEGORY_GPU_MEMSET),
     .state_size = sizeof(struct operations),
     .event = event,
     .finish = finish_size,

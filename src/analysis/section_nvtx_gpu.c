@@ -78,7 +78,7 @@ struct gpu {
 };
 
 /* A span of the GPU's own row, in a trace that has no ranges of the host. */
-static int event(void *state, const struct trace *trace, const struct trace_event *event)
+static int event(void *state, const struct trace *trace, const struct event_fields *event)
 {
     (void)trace;
     struct gpu *gpu = state;
@@ -337,7 +337,7 @@ const struct section section_nvtx_gpu = {
     .column_count = COLUMNS_END,
     .sources = {TRACE_NVTX, TRACE_GPU_WORK, TRACE_API},
     .sort = "gpu_busy",
-    .categories = EVENT_BIT(EVENT_GPU_RANGE),
+    .categories = CATEGORY_BIT(CATEGORY_GPU_USER_ANNOTATION),
     .state_size = sizeof(struct gpu),
     .ranges = true,
     .launched_ops = true,

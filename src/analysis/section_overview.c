@@ -92,7 +92,7 @@ static void write_compilation(struct table *table, const struct trace *trace)
 {
     if (!is_recorded(trace, TRACE_COMPILE))
         write_unrecorded(table, "Compiling");
-    if (trace->counts[EVENT_COMPILATION] == 0)
+    if (trace->counts[CATEGORY_COMPILATION] == 0)
         return;
     put(table, table_text(table, "Compiling"), cell_share(trace->compiling_total, trace_span(trace)), TYPE_PERCENT);
     put(table, table_text(table, "Compilation time"), cell_integer(trace->compiling_total), TYPE_NS);
@@ -100,7 +100,8 @@ static void write_compilation(struct table *table, const struct trace *trace)
 
 static void write_calls(struct table *table, const struct trace *trace)
 {
-    struct cell calls = cell_integer((int64_t)(trace->counts[EVENT_RUNTIME] + trace->counts[EVENT_DRIVER]));
+    struct cell calls =
+        cell_integer((int64_t)(trace->counts[CATEGORY_CUDA_RUNTIME] + trace->counts[CATEGORY_CUDA_DRIVER]));
     struct cell failed = cell_integer((int64_t)trace->failed_calls.count);
     if (!is_recorded(trace, TRACE_API)) {
         write_unrecorded(table, "API calls");
@@ -120,17 +121,17 @@ static void write_calls(struct table *table, const struct trace *trace)
 static void write_counts(struct table *table, const struct trace *trace)
 {
     const uint64_t *counts = trace->counts;
-    write_count_of(table, trace, TRACE_KERNEL, "Kernels", counts[EVENT_KERNEL]);
-    write_count_of(table, trace, TRACE_MEMCPY, "Memory copies", counts[EVENT_MEMCPY]);
-    write_count_of(table, trace, TRACE_MEMSET, "Memory sets", counts[EVENT_MEMSET]);
-    if (counts[EVENT_GRAPH])
-        write_count(table, "Graph launches", counts[EVENT_GRAPH]);
+    write_count_of(table, trace, TRACE_KERNEL, "Kernels", counts[CATEGORY_KERNEL]);
+    write_count_of(table, trace, TRACE_MEMCPY, "Memory copies", counts[CATEGORY_GPU_MEMCPY]);
+    write_count_of(table, trace, TRACE_MEMSET, "Memory sets", counts[CATEGORY_GPU_MEMSET]);
+    if (counts[CATEGORY_GPU_GRAPH])
+        write_count(table, "Graph launches", counts[CATEGORY_GPU_GRAPH]);
     write_calls(table, trace);
-    write_count_of(table, trace, TRACE_NVTX, "NVTX ranges", counts[EVENT_RANGE] + trace->async_ranges);
+    write_count_of(table, trace, TRACE_NVTX, "NVTX ranges", counts[CATEGORY_USER_ANNOTATION] + trace->async_ranges);
     if (trace->marks)
         write_count(table, "NVTX marks", trace->marks);
-    if (counts[EVENT_CPU_OP])
-        write_count(table, "CPU operators", counts[EVENT_CPU_OP]);
+    if (counts[CATEGORY_CPU_OP])
+        write_count(table, "CPU operators", counts[CATEGORY_CPU_OP]);
 }
 
 /* "python3 (583)", one after another. */
@@ -180,8 +181,8 @@ static void write_losses(struct table *table, const struct trace *trace)
         put(table, table_format(table, "Lost or doubtful: %s", words), cell_integer(trace->losses.items[i].count),
             TYPE_COUNT);
     }
-    if (!trace->losses_known && trace->counts[EVENT_IN_FLIGHT]) /* else it is among them */
-        write_count(table, "GPU work without times", trace->counts[EVENT_IN_FLIGHT]);
+    if (!trace->losses_known && trace->counts[CATEGORY_GPU_IN_FLIGHT]) /* else it is among them */
+        write_count(table, "GPU work without times", trace->counts[CATEGORY_GPU_IN_FLIGHT]);
 }
 
 static int finish(void *state, const struct trace *trace, struct table *table)

@@ -58,11 +58,11 @@ static int finish(void *state, const struct trace *trace, struct table *table)
             return -1;
         row[COLUMN_BUSY_SHARE] = cell_share(stream->busy_total, trace_span(trace));
         row[COLUMN_BUSY] = cell_integer(stream->busy_total);
-        row[COLUMN_KERNELS] = trace_count_cell(trace, TRACE_KERNEL, (int64_t)stream->gpu_ops[EVENT_KERNEL]);
-        row[COLUMN_COPIES] = trace_count_cell(trace, TRACE_MEMCPY, (int64_t)stream->gpu_ops[EVENT_MEMCPY]);
-        row[COLUMN_SETS] = trace_count_cell(trace, TRACE_MEMSET, (int64_t)stream->gpu_ops[EVENT_MEMSET]);
-        if (trace->counts[EVENT_GRAPH])
-            row[COLUMN_GRAPHS] = cell_integer((int64_t)stream->gpu_ops[EVENT_GRAPH]);
+        row[COLUMN_KERNELS] = trace_count_cell(trace, TRACE_KERNEL, (int64_t)stream->gpu_ops[CATEGORY_KERNEL]);
+        row[COLUMN_COPIES] = trace_count_cell(trace, TRACE_MEMCPY, (int64_t)stream->gpu_ops[CATEGORY_GPU_MEMCPY]);
+        row[COLUMN_SETS] = trace_count_cell(trace, TRACE_MEMSET, (int64_t)stream->gpu_ops[CATEGORY_GPU_MEMSET]);
+        if (trace->counts[CATEGORY_GPU_GRAPH])
+            row[COLUMN_GRAPHS] = cell_integer((int64_t)stream->gpu_ops[CATEGORY_GPU_GRAPH]);
         row[COLUMN_FIRST] = cell_integer(stream->first - trace->start);
         row[COLUMN_LAST] = cell_integer(stream->last - trace->start);
         row[COLUMN_DEVICE] = trace_number_cell(id->device);

@@ -59,7 +59,7 @@ static int64_t known(int64_t number)
     return number >= 0 && number < UINT32_MAX ? number : EVENT_NONE;
 }
 
-static int event(void *state, const struct trace *trace, const struct trace_event *event)
+static int event(void *state, const struct trace *trace, const struct event_fields *event)
 {
     struct sync *sync = state;
     if (sync->records.record_bytes == 0)
@@ -228,7 +228,7 @@ const struct section section_sync = {
     .column_count = COLUMNS_END,
     .sources = {TRACE_SYNC | TRACE_API},
     .sort = "total",
-    .categories = EVENT_BIT(EVENT_SYNC),
+    .categories = CATEGORY_BIT(CATEGORY_CUDA_SYNC),
     .state_size = sizeof(struct sync),
     .calls = true,
     .event = event,

@@ -13,7 +13,7 @@
 #include "analysis/autograd.h"
 #include "analysis/busy.h"
 #include "analysis/errors.h"
-#include "trace/trace_event.h"
+#include "trace/event_fields.h"
 #include "analysis/gpu_ops.h"
 #include "analysis/groups.h"
 #include "analysis/ranges.h"
@@ -66,7 +66,7 @@ struct trace {
 
     /* What trace_event() does */
     _Alignas(TRACE_APART) struct trace_times times;
-    uint64_t counts[EVENT_CATEGORY_COUNT]; /* slices; of IN_FLIGHT, instants; of GPU operations after trace_finish() */
+    uint64_t counts[CATEGORY_COUNT]; /* slices; of IN_FLIGHT, instants; of GPU operations after trace_finish() */
     uint64_t marks, async_ranges;
     struct errors failed_calls;             /* of the API */
     struct failures failures;               /* the same, by function and error */
@@ -131,10 +131,10 @@ struct trace_stream_id {
     int64_t device, context, stream;
 };
 struct trace_stream {
-    uint64_t gpu_ops[EVENT_GRAPH + 1]; /* by category */
-    int64_t first, last;               /* start of the first, end of the last operation */
-    uint32_t device;                   /* index */
-    int64_t busy_total;                /* after the last jobs */
+    uint64_t gpu_ops[CATEGORY_GPU_GRAPH + 1]; /* by category */
+    int64_t first, last;                      /* start of the first, end of the last operation */
+    uint32_t device;                          /* index */
+    int64_t busy_total;                       /* after the last jobs */
     /* The last time in which it was busy without a gap, while events come; then, until when it is counted */
     bool has_piece;
     int64_t piece_start, piece_end, until;
@@ -201,15 +201,15 @@ void trace_release(struct trace *trace);
 
 /* These return 0, or -1: no memory. The first two see all events, in one thread each: trace_gpu_op() handles slices
  * of GPU operations, trace_event() everything else. */
-int trace_event(struct trace *trace, const struct trace_event *event);
-int trace_gpu_op(struct trace *trace, const struct trace_event *event);
+int trace_event(struct trace *trace, const struct event_fields *event);
+int trace_gpu_op(struct trace *trace, const struct event_fields *event);
 /* The part about how long streams and devices were busy. */
 void trace_busy_init(struct trace *trace);
 int trace_busy_add(struct trace *trace, struct trace_stream *stream, int64_t start, int64_t end);
 int trace_busy_finish(struct trace *trace);
 /* Whether kernels are shown under other names than their own (--names), and gives a kernel the name to show. */
 bool trace_renames(const struct trace *trace);
-int trace_rename(struct trace *trace, struct trace_event *event);
+int trace_rename(struct trace *trace, struct event_fields *event);
 int trace_metadata(struct trace *trace, const char *key, const struct cJSON *value);
 /* Writes the words of --trace for BITS, "kernel, memset", into the SIZE bytes of TEXT. */
 void trace_bit_words(uint64_t bits, char *text, size_t size);
@@ -245,7 +245,7 @@ static inline int64_t trace_device_id(const struct trace *trace, size_t device)
 struct trace_device *trace_device(struct trace *trace, int64_t id);
 
 /* The device that an event is of: its argument's, else its process row's number. EVENT_NONE: of none. */
-int64_t trace_event_device(const struct trace_event *event);
+int64_t trace_event_device(const struct event_fields *event);
 
 /* NULL: not known. */
 const struct trace_gpu_row *trace_gpu_row(const struct trace *trace, event_id row);

@@ -140,7 +140,7 @@ void trace_sum_times(struct trace *trace)
 static void count_gpu_ops(struct trace *trace)
 {
     for (size_t i = 0; i < trace->streams.count; i++)
-        for (unsigned category = 0; category <= EVENT_GRAPH; category++)
+        for (unsigned category = 0; category <= CATEGORY_GPU_GRAPH; category++)
             trace->counts[category] += trace->streams.items[i].gpu_ops[category];
 }
 

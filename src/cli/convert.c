@@ -17,9 +17,9 @@
 #include "cli/summary.h"
 #include "cli/terminal_line.h"
 #include "trace/build/passes.h"
+#include "trace/build/sources.h"
 #include "launch/signals.h"
 #include "symbols/symbols.h"
-#include "trace/transcode.h"
 #include "trace/output.h"
 
 #define EXIT_USAGE 2
@@ -52,10 +52,10 @@ static int from_spool(const char *directory, const char *output, struct convert_
 
 static int from_trace(const char *input, const char *output)
 {
-    struct transcode_summary made;
+    struct convert_summary made;
     struct progress progress;
     progress_begin(&progress, output);
-    int failed = transcode(input, output, &made);
+    int failed = convert_file(input, output, &made);
     progress_end(&progress);
     if (failed)
         return -1;

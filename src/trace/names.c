@@ -1,6 +1,5 @@
 #include "trace/names.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +33,7 @@ static int make_ready(struct name *name, const char *text, size_t length)
     }
     name->text = text;
     name->length = length;
+    name->kept = true;
     name->json = buffer.data ? buffer.data : calloc(1, 1); /* ours now */
     name->json_length = buffer.length;
     return name->json ? 0 : error_no_memory("names");

@@ -4,6 +4,7 @@
 #ifndef GPUTRACE_TRACE_NAMES_H
 #define GPUTRACE_TRACE_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -16,6 +17,7 @@ struct name {
     size_t length;
     const char *json; /* the same as the inside of a JSON string; NULL: not made ready, escape it */
     size_t json_length;
+    bool kept; /* TEXT stays as it is as long as events are written, so that sinks may know it by its address */
 };
 
 struct names {

@@ -2,27 +2,27 @@
 
 #include "trace/output.h"
 
-const struct writer_format *writer_format_for(const char *path)
+const struct sink_format *sink_format_for(const char *path)
 {
     if (output_name_ends(path, ".pftrace") || output_name_ends(path, ".pftrace.gz"))
         return &pftrace;
     return &chrome_json;
 }
 
-void writer_init(struct writer *writer, const struct writer_format *format, struct buffer *buffer)
+void sink_init(struct sink *sink, const struct sink_format *format, struct buffer *buffer)
 {
-    *writer = (struct writer){.format = format, .buffer = buffer};
+    *sink = (struct sink){.format = format, .buffer = buffer};
 }
 
-void writer_release(struct writer *writer)
+void sink_release(struct sink *sink)
 {
-    if (writer->format && writer->format->release)
-        writer->format->release(writer);
+    if (sink->format && sink->format->release)
+        sink->format->release(sink);
 }
 
-void writer_piece(struct writer *piece, const struct writer *whole, struct buffer *buffer)
+void sink_piece(struct sink *piece, const struct sink *whole, struct buffer *buffer)
 {
-    *piece = (struct writer){
+    *piece = (struct sink){
         .format = whole->format, .buffer = buffer, .base = whole->base, .any = true, .state = whole->state};
     if (piece->format->piece)
         piece->format->piece(piece);

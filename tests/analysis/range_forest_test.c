@@ -27,7 +27,7 @@ static struct range_forest forest;
 static int fill(struct ranges *ranges)
 {
     for (uint32_t i = 0; i < COUNT; i++) {
-        struct trace_event event = {.phase = 'X', .start = random_below(TIMES), .name = random_below(NAMES)};
+        struct event_fields event = {.phase = 'X', .start = random_below(TIMES), .name = random_below(NAMES)};
         event.duration = random_below(random_below(4) ? 30 : 500);
         if (ranges_add(ranges, &event, random_below(2)) < 0)
             return -1;

@@ -35,7 +35,7 @@ static void fill(struct ranges *ranges, struct launched_ops *gpu_ops, bool leaks
 {
     for (uint32_t i = 0; i < RANGES; i++) {
         known[i] = make_known(leaks);
-        struct trace_event event = {.phase = 'b', .start = known[i].start, .name = known[i].name, .id = i + 1};
+        struct event_fields event = {.phase = 'b', .start = known[i].start, .name = known[i].name, .id = i + 1};
         assert_int_equal(ranges_add(ranges, &event, known[i].thread), 0);
         event.phase = 'e';
         event.start = known[i].end;
@@ -179,7 +179,7 @@ static void no_row_of_one_range_is_left_out(void **state)
             known[i] = make_known(true);
             known[i].name = i;
             known[i].end_thread = known[i].thread;
-            struct trace_event event = {
+            struct event_fields event = {
                 .phase = 'X', .start = known[i].start, .duration = known[i].end - known[i].start, .name = i};
             assert_int_equal(ranges_add(&ranges, &event, known[i].thread), 0);
         }

@@ -105,7 +105,7 @@ static void write_started(struct piece_writer *out, const struct nvtx_deferred_e
                                   .end = event->end,
                                   .id = id,
                                   .args = slice->args};
-    out->writer.format->async(&out->writer, &started);
+    out->sink.format->async(&out->sink, &started);
 }
 
 static void emit_event(struct piece_writer *out, struct process *process, const struct nvtx_deferred_event *event,
@@ -125,12 +125,12 @@ static void emit_event(struct piece_writer *out, struct process *process, const 
                           .end = event->end,
                           .args = &args};
     if (event->kind == NVTX_DEFERRED_MARK) {
-        out->writer.format->instant(&out->writer, &slice);
+        out->sink.format->instant(&out->sink, &slice);
     } else if (event->kind == NVTX_DEFERRED_STARTED) {
         write_started(out, event, &slice, ++*last_async);
     } else {
         slice.row = track_row(track, event->start, event->end);
-        out->writer.format->slice(&out->writer, &slice);
+        out->sink.format->slice(&out->sink, &slice);
     }
 }
 

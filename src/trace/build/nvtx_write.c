@@ -95,7 +95,7 @@ static void write_range(struct piece_writer *out, struct process *process, const
                           .start = range->start,
                           .end = range->end,
                           .args = &args};
-    out->writer.format->slice(&out->writer, &slice);
+    out->sink.format->slice(&out->sink, &slice);
 }
 
 static struct row thread_row(struct process *process, uint32_t thread)
@@ -124,7 +124,7 @@ static void write_started(struct piece_writer *out, struct process *process, con
                                 .end = range->end,
                                 .id = id,
                                 .args = &args};
-    out->writer.format->async(&out->writer, &slice);
+    out->sink.format->async(&out->sink, &slice);
 }
 
 /* In order of push: what encloses comes first. */
@@ -163,7 +163,7 @@ void write_projection(struct piece_writer *out, struct process *process, const s
                           .start = projection->start,
                           .end = projection->end,
                           .args = &args};
-    out->writer.format->slice(&out->writer, &slice);
+    out->sink.format->slice(&out->sink, &slice);
 }
 
 int write_nvtx_mark(struct piece_writer *out, struct process *process, const struct event *event)
@@ -176,7 +176,7 @@ int write_nvtx_mark(struct piece_writer *out, struct process *process, const str
                           .row = thread_row(process, event->thread),
                           .start = event->start,
                           .args = &args};
-    out->writer.format->instant(&out->writer, &slice);
+    out->sink.format->instant(&out->sink, &slice);
     return 0;
 }
 
@@ -388,7 +388,7 @@ static int emit_wait(struct piece_writer *out, struct process *process, const st
                           .start = wait->start,
                           .end = wait->end,
                           .args = &args};
-    out->writer.format->slice(&out->writer, &slice);
+    out->sink.format->slice(&out->sink, &slice);
     free(name);
     return 0;
 }
@@ -409,7 +409,7 @@ static int write_hold(struct piece_writer *out, struct process *process, const s
                                 .end = hold->end,
                                 .id = id,
                                 .args = &args};
-    out->writer.format->async(&out->writer, &slice);
+    out->sink.format->async(&out->sink, &slice);
     free(name);
     return 0;
 }

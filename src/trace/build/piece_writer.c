@@ -5,12 +5,12 @@ void piece_writer_begin(struct piece_writer *out, struct conversion *conversion,
     out->conversion = conversion;
     out->kernels = 0;
     out->part = 0;
-    writer_piece(&out->writer, &conversion->writer, buffer);
+    sink_piece(&out->sink, &conversion->sink, buffer);
 }
 
 void piece_writer_end(struct piece_writer *out)
 {
-    writer_release(&out->writer);
+    sink_release(&out->sink);
     map_release(&out->gpu_ops);
 }
 
@@ -23,7 +23,7 @@ void piece_writer_release(struct piece_writer *out)
 
 void piece_writer_passed(struct piece_writer *out, const struct process *process)
 {
-    uint64_t written = out->writer.buffer->total;
+    uint64_t written = out->sink.buffer->total;
     if (++out->passed < PIECE_WRITER_EVICT_EVENTS && written - out->rested < PIECE_WRITER_EVICT_BYTES)
         return;
     process_evict(process);

@@ -13,10 +13,10 @@
 #include "trace/build/process.h"
 #include "trace/sink.h"
 
-/* One thread's: its writer, and what it remembers while it is at a piece. */
+/* One thread's: its sink, and what it remembers while it is at a piece. */
 struct piece_writer {
     struct conversion *conversion;
-    struct writer writer;
+    struct sink sink;
     struct spool_scratch scratch;
     struct tracks_recent tracks;
     uint32_t part;      /* of CUPTI's records: its index in the spool */

@@ -64,7 +64,7 @@ static int write_host_process(struct conversion *conversion, struct process *pro
         return error_no_memory("names of rows");
     struct row_name name = {
         .row = {process->pid, process->pid}, .name = text, .label = "CPU", .sort_index = process->pid};
-    conversion->writer.format->process(&conversion->writer, &name);
+    conversion->sink.format->process(&conversion->sink, &name);
     free(text);
     return 0;
 }
@@ -88,7 +88,7 @@ static int write_gpu_process(struct conversion *conversion, struct process *proc
                             .label = label,
                             .owner = process->pid,
                             .sort_index = GPU_SORT_INDEX + process->index * INT64_C(1024) + gpu->device};
-    conversion->writer.format->process(&conversion->writer, &name);
+    conversion->sink.format->process(&conversion->sink, &name);
     free(suffix);
     free(text);
     return 0;
@@ -177,7 +177,7 @@ static int write_lane(struct conversion *conversion, const struct track *track, 
     if (asprintf(&text, "%s%s", name, number) < 0)
         return error_no_memory("names of rows");
     struct row_name row = {.row = {track->pid, track->tids[lane]}, .name = text, .sort_index = sort_index(track, lane)};
-    conversion->writer.format->thread(&conversion->writer, &row);
+    conversion->sink.format->thread(&conversion->sink, &row);
     free(text);
     return 0;
 }

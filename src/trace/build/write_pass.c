@@ -244,7 +244,7 @@ static int make_piece(void *context, size_t piece, unsigned slot, unsigned numbe
     output_block_clear(&made->block);
     piece_writer_begin(&worker->out, write_pass->conversion, &made->block.text);
     int result = job->emit(&worker->out, job->process, job->first, job->end);
-    made->events = worker->out.writer.events;
+    made->events = worker->out.sink.events;
     made->kernels = worker->out.kernels;
     piece_writer_end(&worker->out);
     output_block_pack(&made->block, worker->gzip);
@@ -264,7 +264,7 @@ static int write_alone(struct write_pass *write_pass, const struct job *job)
     struct piece_writer *out = &write_pass->alone;
     piece_writer_begin(out, write_pass->conversion, &write_pass->output->buffer);
     int result = job->write_events(out, job->process);
-    write_pass->conversion->events += out->writer.events;
+    write_pass->conversion->events += out->sink.events;
     piece_writer_end(out);
     return result;
 }
@@ -335,7 +335,7 @@ static void number_async(struct conversion *conversion)
 
 int write_events(struct conversion *conversion, struct output *output)
 {
-    unsigned scale = conversion->writer.format->piece_scale;
+    unsigned scale = conversion->sink.format->piece_scale;
     struct write_pass write_pass = {.conversion = conversion, .output = output, .scale = scale ? scale : 1};
     int result = 0;
     number_async(conversion);

@@ -13,7 +13,7 @@
 #include "common/map.h"
 #include "trace/gzip/source.h"
 #include "trace/json/parse.h"
-#include "trace/trace_event.h"
+#include "trace/event_fields.h"
 
 struct batch_text {
     size_t at, length; /* of the piece */
@@ -21,8 +21,8 @@ struct batch_text {
 
 struct batch {
     bool keeps_texts; /* set before batch_read(): of what is an event or a flow the text alone is wanted */
-    ARRAY(struct batch_text) texts;   /* where these are; then `events` is empty */
-    ARRAY(struct trace_event) events; /* in the file's order, without flows; their texts are numbers of `strings` */
+    ARRAY(struct batch_text) texts;    /* where these are; then `events` is empty */
+    ARRAY(struct event_fields) events; /* in the file's order, without flows; their texts are numbers of `strings` */
     struct interner strings;
     size_t length;        /* bytes read of the piece, from its start */
     bool after_event;     /* what comes next is the ',' or ']' after an event, else an event or ']' */

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 struct interner;
-struct trace_event;
+struct event_fields;
 
 /* Behind what is read stand so many bytes of zero. */
 #define FAST_PATH_PADDING 16
@@ -21,7 +21,7 @@ enum fast_path_result {
 };
 
 /* The event that starts at TEXT[0]; sets *LENGTH to its bytes. STRINGS takes its texts. */
-enum fast_path_result fast_path_event(const char *text, struct interner *strings, struct trace_event *event,
+enum fast_path_result fast_path_event(const char *text, struct interner *strings, struct event_fields *event,
                                       size_t *length);
 
 #endif

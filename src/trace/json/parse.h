@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "trace/trace_event.h"
+#include "trace/event_fields.h"
 
 /* A tree that takes more than this is refused: a hostile file may not take the machine's memory. */
 #define ARENA_LIMIT ((size_t)256 * 1024 * 1024)
@@ -62,6 +62,6 @@ void parser_clear(struct parser *parser);
 
 /* Parses the value TEXT[0..scan->length) as an event. */
 enum parse_result parser_event(struct parser *parser, const char *text, const struct scan *scan,
-                               struct trace_event *event);
+                               struct event_fields *event);
 
 #endif

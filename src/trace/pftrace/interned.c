@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "common/buffer.h"
+#include "trace/json/text.h"
 #include "trace/pftrace/fields.h"
 
 #define IID_MOST (1u << 20)  /* a larger one is no number of something interned here */
@@ -76,10 +78,27 @@ static struct entry read_entry(struct interner *strings, struct protobuf_reader 
     return entry;
 }
 
+static struct pftrace_category category_of(const struct interner *strings, uint32_t text)
+{
+    struct pftrace_category category = {CATEGORY_OTHER, text};
+    if (text != PFTRACE_UNKNOWN)
+        category.category = category_find(interned(strings, text), interner_at(strings, text)->length);
+    return category;
+}
+
+static struct pftrace_arg_name arg_name_of(const struct interner *strings, uint32_t text)
+{
+    struct pftrace_arg_name name = {ARG_OTHER, text};
+    if (text != PFTRACE_UNKNOWN)
+        name.key = arg_key_find(interned(strings, text), interner_at(strings, text)->length);
+    return name;
+}
+
 static int take_specification(struct pftrace_tables *tables, struct pftrace_interning *interning,
                               struct protobuf_reader message)
 {
-    struct pftrace_specification read = {PFTRACE_UNKNOWN, PFTRACE_UNKNOWN};
+    struct pftrace_specification read = {.name = PFTRACE_UNKNOWN, .category.text = PFTRACE_UNKNOWN};
+    const struct pftrace_specification nothing = read;
     uint64_t iid = 0;
     struct protobuf_field field;
     while (protobuf_next(&message, &field)) {
@@ -88,118 +107,128 @@ static int take_specification(struct pftrace_tables *tables, struct pftrace_inte
         else if (field.number == PB_SPECIFICATION_NAME)
             read.name = intern_field(interning->strings, &field);
         else if (field.number == PB_SPECIFICATION_DESCRIPTION)
-            read.description = intern_field(interning->strings, &field);
+            read.category = category_of(interning->strings, intern_field(interning->strings, &field));
     }
-    struct pftrace_specification nothing = {PFTRACE_UNKNOWN, PFTRACE_UNKNOWN};
     struct pftrace_specification *item = ITEM_OF(tables, interning, &tables->specifications, iid, nothing);
     if (item)
         *item = read;
     return item ? 0 : -1;
 }
 
-static bool take_size(struct pftrace_sizes *sizes, const struct pftrace_arg *arg)
+/* One of the three numbers of a grid or block. */
+static bool take_size(struct pftrace_sizes *sizes, const struct arg *arg)
 {
     static const char *const starts[] = {PFTRACE_GRID, PFTRACE_BLOCK};
-    static const char *const names[] = {"grid", "block"};
     for (unsigned i = 0; i < 2; i++) {
-        struct pftrace_arg *size = i == 0 ? &sizes->grid : &sizes->block;
         size_t length = strlen(starts[i]);
-        if (arg->kind != PFTRACE_ARG_U64 || arg->name_length != length + 1 ||
-            memcmp(arg->name, starts[i], length) != 0 || arg->name[length] < 'x' || arg->name[length] > 'z')
+        if (arg->type != ARG_TYPE_U64 || arg->key != ARG_OTHER || arg->other_length != length + 1 ||
+            memcmp(arg->other, starts[i], length) != 0 || arg->other[length] < 'x' || arg->other[length] > 'z')
             continue;
-        unsigned axis = (unsigned)(arg->name[length] - 'x');
-        size->name = names[i];
-        size->name_length = strlen(names[i]);
-        size->kind = PFTRACE_ARG_SIZE3;
-        size->size3[axis] = (int32_t)arg->u64;
+        unsigned axis = (unsigned)(arg->other[length] - 'x');
+        (i == 0 ? sizes->grid : sizes->block)[axis] = (int32_t)arg->u64;
         sizes->seen |= 1u << (3 * i + axis);
         return true;
     }
     return false;
 }
 
-static void set_text(struct pftrace_arg *arg, const struct protobuf_field *field)
+void pftrace_name_arg(const struct interner *strings, const struct pftrace_arg_name *name, struct arg *arg)
 {
-    if (field->type != PROTOBUF_BYTES)
-        return;
-    if (arg->kind != PFTRACE_ARG_JSON)
-        arg->kind = PFTRACE_ARG_TEXT;
-    arg->text = (const char *)field->bytes;
-    arg->length = field->size;
+    arg->key = name->key;
+    arg->other = name->text == PFTRACE_UNKNOWN ? "" : interned(strings, name->text);
+    arg->other_length = name->text == PFTRACE_UNKNOWN ? 0 : interner_at(strings, name->text)->length;
 }
 
-static void set_name(const struct pftrace_tables *tables, const struct interner *strings, uint64_t iid,
-                     struct pftrace_arg *arg)
+void pftrace_check_raw(struct arg *arg, struct buffer *scratch)
 {
-    uint32_t text = iid < tables->compute_arg_names.count ? tables->compute_arg_names.items[iid] : PFTRACE_UNKNOWN;
-    if (text == PFTRACE_UNKNOWN)
-        return;
-    arg->name = interned(strings, text);
-    arg->name_length = interner_at(strings, text)->length;
-    arg->name_number = text;
+    size_t error_at;
+    struct json_text value = {arg->text, arg->length};
+    if (json_check(arg->text, arg->length, &error_at))
+        value = json_clean(value, scratch);
+    else
+        arg->type = ARG_TYPE_TEXT;
+    arg->text = value.at;
+    arg->length = value.length;
 }
 
 bool pftrace_compute_arg(const struct pftrace_tables *tables, const struct interner *strings,
-                         struct protobuf_reader message, struct pftrace_arg *arg, struct pftrace_sizes *sizes)
+                         struct protobuf_reader message, struct arg *arg, struct pftrace_sizes *sizes)
 {
-    bool has_value = false;
+    bool named = false, raw = false, has_value = false;
     struct protobuf_field field;
-    *arg = (struct pftrace_arg){0};
+    *arg = (struct arg){.type = ARG_TYPE_U64};
     while (protobuf_next(&message, &field)) {
-        if (field.number == PFTRACE_OWN_JSON) {
-            if (arg->kind == PFTRACE_ARG_TEXT)
-                arg->kind = PFTRACE_ARG_JSON;
-            continue;
-        }
         has_value |= field.number >= PB_COMPUTE_ARG_INT && field.number <= PB_COMPUTE_ARG_STRING;
         switch (field.number) {
-        case PB_COMPUTE_ARG_NAME_IID: set_name(tables, strings, field.value, arg); break;
+        case PFTRACE_OWN_JSON: raw = true; break;
+        case PB_COMPUTE_ARG_NAME_IID:
+            named = field.value < tables->compute_arg_names.count &&
+                    tables->compute_arg_names.items[field.value].text != PFTRACE_UNKNOWN;
+            if (named)
+                pftrace_name_arg(strings, &tables->compute_arg_names.items[field.value], arg);
+            break;
         case PB_COMPUTE_ARG_INT:
-            arg->kind = PFTRACE_ARG_I64;
+            arg->type = ARG_TYPE_I64;
             arg->i64 = (int64_t)field.value;
             break;
         case PB_COMPUTE_ARG_UINT:
-            arg->kind = PFTRACE_ARG_U64;
+            arg->type = ARG_TYPE_U64;
             arg->u64 = field.value;
             break;
         case PB_COMPUTE_ARG_DOUBLE:
-            arg->kind = PFTRACE_ARG_REAL;
+            arg->type = ARG_TYPE_REAL;
             arg->real = protobuf_double(&field);
             break;
-        case PB_COMPUTE_ARG_STRING: set_text(arg, &field); break;
+        case PB_COMPUTE_ARG_STRING:
+            if (field.type != PROTOBUF_BYTES)
+                break;
+            arg->type = ARG_TYPE_TEXT;
+            arg->text = (const char *)field.bytes;
+            arg->length = field.size;
+            break;
         default: break;
         }
     }
-    return arg->name && has_value && !take_size(sizes, arg);
+    if (raw && arg->type == ARG_TYPE_TEXT)
+        arg->type = ARG_TYPE_RAW;
+    return named && has_value && !take_size(sizes, arg);
 }
 
 /* Texts of kernels live as long as the names. */
-static int push_kernel_arg(struct pftrace_kernel *kernel, struct interner *strings, struct pftrace_arg *arg)
+static int push_kernel_arg(struct pftrace_kernel *kernel, struct interner *strings, struct arg *arg)
 {
-    if (arg->kind == PFTRACE_ARG_TEXT || arg->kind == PFTRACE_ARG_JSON) {
-        uint32_t text = intern(strings, arg->text, arg->length);
-        if (text == INTERN_NO_MEMORY)
-            return -1;
-        arg->text = interned(strings, text);
+    struct buffer scratch;
+    uint32_t text = 0;
+    buffer_init_memory(&scratch);
+    if (arg->type == ARG_TYPE_RAW)
+        pftrace_check_raw(arg, &scratch);
+    if (arg->type == ARG_TYPE_TEXT || arg->type == ARG_TYPE_RAW) {
+        text = scratch.failure ? INTERN_NO_MEMORY : intern(strings, arg->text, arg->length);
+        arg->text = text == INTERN_NO_MEMORY ? "" : interned(strings, text);
     }
-    kernel->tells_correlation |= strcmp(arg->name, "correlation") == 0;
-    struct pftrace_arg *place = array_push(&kernel->args);
+    buffer_release(&scratch);
+    kernel->tells_correlation |= arg->key == ARG_CORRELATION;
+    struct arg *place = text == INTERN_NO_MEMORY ? NULL : array_push(&kernel->args);
     if (place)
         *place = *arg;
     return place ? 0 : -1;
 }
 
-static int push_size(struct pftrace_kernel *kernel, struct interner *strings, struct pftrace_arg *size)
+static int push_size(struct pftrace_kernel *kernel, enum arg_key key, const int32_t size3[3])
 {
-    size->name_number = intern(strings, size->name, size->name_length);
-    return size->name_number == INTERN_NO_MEMORY ? -1 : push_kernel_arg(kernel, strings, size);
+    struct arg *place = array_push(&kernel->args);
+    if (!place)
+        return -1;
+    *place = (struct arg){.key = key, .type = ARG_TYPE_SIZE3};
+    memcpy(place->size3, size3, sizeof(place->size3));
+    return 0;
 }
 
 static int read_kernel(const struct pftrace_tables *tables, struct interner *strings, struct protobuf_reader message,
                        struct pftrace_kernel *kernel, uint64_t *iid)
 {
     struct pftrace_sizes sizes = {0};
-    struct pftrace_arg arg;
+    struct arg arg;
     struct protobuf_field field;
     int result = 0;
     while (result == 0 && protobuf_next(&message, &field)) {
@@ -210,9 +239,9 @@ static int read_kernel(const struct pftrace_tables *tables, struct interner *str
             result = push_kernel_arg(kernel, strings, &arg);
     }
     if (result == 0 && (sizes.seen & 7) == 7)
-        result = push_size(kernel, strings, &sizes.grid);
+        result = push_size(kernel, ARG_GRID, sizes.grid);
     if (result == 0 && sizes.seen >> 3 == 7)
-        result = push_size(kernel, strings, &sizes.block);
+        result = push_size(kernel, ARG_BLOCK, sizes.block);
     return result;
 }
 
@@ -232,25 +261,30 @@ static int take_kernel(struct pftrace_tables *tables, struct pftrace_interning *
     return 0;
 }
 
-static int take_text(struct pftrace_tables *tables, struct pftrace_interning *interning, uint32_t table,
-                     const struct entry *entry)
+static int take_category(struct pftrace_tables *tables, struct pftrace_interning *interning, const struct entry *entry)
 {
-    uint32_t *item = NULL;
-    switch (table) {
-    case PB_INTERNED_EVENT_CATEGORIES:
-        item = ITEM_OF(tables, interning, &tables->categories, entry->iid, PFTRACE_UNKNOWN);
-        break;
-    case PB_INTERNED_ANNOTATION_NAMES:
-        item = ITEM_OF(tables, interning, &tables->arg_names, entry->iid, PFTRACE_UNKNOWN);
-        break;
-    case PB_INTERNED_COMPUTE_ARG_NAMES:
-        item = ITEM_OF(tables, interning, &tables->compute_arg_names, entry->iid, PFTRACE_UNKNOWN);
-        break;
-    case PB_INTERNED_STRING_VALUES:
-        item = ITEM_OF(tables, interning, &tables->texts, entry->iid, PFTRACE_UNKNOWN);
-        break;
-    default: return 0;
-    }
+    struct pftrace_category nothing = {CATEGORY_OTHER, PFTRACE_UNKNOWN};
+    struct pftrace_category *item = ITEM_OF(tables, interning, &tables->categories, entry->iid, nothing);
+    if (item)
+        *item = category_of(interning->strings, entry->name);
+    return item ? 0 : -1;
+}
+
+static int take_arg_name(struct pftrace_tables *tables, struct pftrace_interning *interning, uint32_t table,
+                         const struct entry *entry)
+{
+    struct pftrace_arg_name nothing = {ARG_OTHER, PFTRACE_UNKNOWN};
+    struct pftrace_arg_name *item = table == PB_INTERNED_ANNOTATION_NAMES
+                                        ? ITEM_OF(tables, interning, &tables->arg_names, entry->iid, nothing)
+                                        : ITEM_OF(tables, interning, &tables->compute_arg_names, entry->iid, nothing);
+    if (item)
+        *item = arg_name_of(interning->strings, entry->name);
+    return item ? 0 : -1;
+}
+
+static int take_text(struct pftrace_tables *tables, struct pftrace_interning *interning, const struct entry *entry)
+{
+    uint32_t *item = ITEM_OF(tables, interning, &tables->texts, entry->iid, PFTRACE_UNKNOWN);
     if (item)
         *item = entry->name;
     return item ? 0 : -1;
@@ -273,23 +307,30 @@ static void name_as_ours(struct interner *strings, struct entry *entry)
         entry->name = intern(strings, ours, sizeof(ours) - 1);
 }
 
+static int take_entry(struct pftrace_tables *tables, struct pftrace_interning *interning, uint32_t table,
+                      struct protobuf_reader message)
+{
+    struct entry entry;
+    if (table == PB_INTERNED_GPU_SPECIFICATIONS)
+        return take_specification(tables, interning, message);
+    if (table == PB_INTERNED_COMPUTE_KERNELS)
+        return take_kernel(tables, interning, message);
+    entry = read_entry(interning->strings, message);
+    switch (table) {
+    case PB_INTERNED_EVENT_CATEGORIES: return take_category(tables, interning, &entry);
+    case PB_INTERNED_EVENT_NAMES: return take_name(tables, interning, &entry);
+    case PB_INTERNED_COMPUTE_ARG_NAMES: name_as_ours(interning->strings, &entry); /* fallthrough */
+    case PB_INTERNED_ANNOTATION_NAMES: return take_arg_name(tables, interning, table, &entry);
+    case PB_INTERNED_STRING_VALUES: return take_text(tables, interning, &entry);
+    default: return 0;
+    }
+}
+
 int pftrace_tables_take(struct pftrace_tables *tables, struct pftrace_interning *interning, struct protobuf_reader data)
 {
     struct protobuf_field field;
     int result = 0;
-    while (result == 0 && protobuf_next(&data, &field)) {
-        struct protobuf_reader message = protobuf_inside(&field);
-        if (field.number == PB_INTERNED_GPU_SPECIFICATIONS) {
-            result = take_specification(tables, interning, message);
-        } else if (field.number == PB_INTERNED_COMPUTE_KERNELS) {
-            result = take_kernel(tables, interning, message);
-        } else {
-            struct entry entry = read_entry(interning->strings, message);
-            if (field.number == PB_INTERNED_COMPUTE_ARG_NAMES)
-                name_as_ours(interning->strings, &entry);
-            result = field.number == PB_INTERNED_EVENT_NAMES ? take_name(tables, interning, &entry)
-                                                             : take_text(tables, interning, field.number, &entry);
-        }
-    }
+    while (result == 0 && protobuf_next(&data, &field))
+        result = take_entry(tables, interning, field.number, protobuf_inside(&field));
     return result;
 }

@@ -19,15 +19,27 @@ struct pftrace_name {
     uint64_t cbid; /* + 1; 0: none */
 };
 
+/* A name of arguments; without one, "" of ARG_OTHER. */
+struct pftrace_arg_name {
+    enum arg_key key;
+    uint32_t text;
+};
+
+struct pftrace_category {
+    enum category category;
+    uint32_t text;
+};
+
 struct pftrace_specification {
-    uint32_t name, description;
+    uint32_t name;
+    struct pftrace_category category;
 };
 
 /* What launches of a kernel, or copies of a stream, have in common. */
 struct pftrace_kernel {
-    ARRAY(struct pftrace_arg) args; /* texts live as long as the interner */
-    uint32_t number;                /* in the order of their coming, from 1; 0: there is none of this iid */
-    bool tells_correlation;         /* by an argument of that name */
+    ARRAY(struct arg) args; /* texts live as long as the interner */
+    uint32_t number;        /* in the order of their coming, from 1; 0: there is none of this iid */
+    bool tells_correlation; /* by an argument of that name */
 };
 
 /* What all sequences of a reader share. */
@@ -42,10 +54,10 @@ struct pftrace_tables {
     uint64_t last; /* time of the last packet, ns since the base */
     uint64_t uuid; /* of the default track */
     size_t gaps;
-    ARRAY(uint32_t) categories;
+    ARRAY(struct pftrace_category) categories;
     ARRAY(struct pftrace_name) names;
-    ARRAY(uint32_t) arg_names; /* of annotations */
-    ARRAY(uint32_t) compute_arg_names;
+    ARRAY(struct pftrace_arg_name) arg_names; /* of annotations */
+    ARRAY(struct pftrace_arg_name) compute_arg_names;
     ARRAY(uint32_t) texts;
     ARRAY(struct pftrace_specification) specifications;
     ARRAY(struct pftrace_kernel) kernels;
@@ -59,12 +71,18 @@ int pftrace_tables_take(struct pftrace_tables *tables, struct pftrace_interning 
 
 /* Grids and blocks come as three arguments each. */
 struct pftrace_sizes {
-    struct pftrace_arg grid, block;
+    int32_t grid[3], block[3];
     unsigned seen; /* a bit for each of the six */
 };
 
+/* Sets the name of ARG. */
+void pftrace_name_arg(const struct interner *strings, const struct pftrace_arg_name *name, struct arg *arg);
+
+/* Of an argument of ARG_TYPE_RAW: makes its text valid JSON, which may be put into SCRATCH, or a text. */
+void pftrace_check_raw(struct arg *arg, struct buffer *scratch);
+
 /* An ExtraComputeArg, whose text is where the field was. False: it is none that can be shown, or is one of SIZES. */
 bool pftrace_compute_arg(const struct pftrace_tables *tables, const struct interner *strings,
-                         struct protobuf_reader message, struct pftrace_arg *arg, struct pftrace_sizes *sizes);
+                         struct protobuf_reader message, struct arg *arg, struct pftrace_sizes *sizes);
 
 #endif

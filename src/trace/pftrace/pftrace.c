@@ -14,42 +14,42 @@
  * own, which makes the file the longer the shorter sections are. */
 #define SECTION_BYTES ((uint64_t)512 << 10)
 
-void pftrace_flush(struct writer *writer)
+void pftrace_flush(struct sink *sink)
 {
-    struct pftrace_state *state = writer->state;
+    struct pftrace_state *state = sink->state;
     struct pftrace_pending *pending = &state->pending;
     if (pending->what == PFTRACE_CALL)
-        pftrace_flush_call(writer, state, pending);
+        pftrace_flush_call(sink, state, pending);
     else if (pending->what == PFTRACE_WORK)
-        pftrace_flush_work(writer, state, pending);
+        pftrace_flush_work(sink, state, pending);
     pending->what = PFTRACE_NOTHING;
     pending->flows.count = 0;
     pending->delay = 0;
 }
 
-static void begin_section(struct writer *writer, uint64_t written)
+static void begin_section(struct sink *sink, uint64_t written)
 {
-    struct pftrace_state *state = writer->state;
+    struct pftrace_state *state = sink->state;
     pftrace_sequences_release(&state->sequences);
     pftrace_sequences_init(&state->sequences);
     state->body.length = 0;
     protobuf_put_u64(&state->body, PFTRACE_OWN_SECTION, 1);
-    pftrace_plain_packet(writer->buffer, &state->body);
+    pftrace_plain_packet(sink->buffer, &state->body);
     state->in_section = true;
     state->section_start = written;
 }
 
 /* Before each event; gives the state, or NULL after a failure. */
-static struct pftrace_state *begin_event(struct writer *writer)
+static struct pftrace_state *begin_event(struct sink *sink)
 {
-    struct pftrace_state *state = writer->state;
-    uint64_t written = writer->buffer->total + writer->buffer->length;
+    struct pftrace_state *state = sink->state;
+    uint64_t written = sink->buffer->total + sink->buffer->length;
     if (!state)
         return NULL;
-    pftrace_flush(writer);
+    pftrace_flush(sink);
     if (!state->in_section || written - state->section_start > SECTION_BYTES)
-        begin_section(writer, written);
-    writer->events++;
+        begin_section(sink, written);
+    sink->events++;
     return state;
 }
 
@@ -67,23 +67,23 @@ static enum pftrace_lane lane_of(const struct slice *slice)
     }
 }
 
-static void write_slice(struct writer *writer, const struct slice *slice)
+static void write_slice(struct sink *sink, const struct slice *slice)
 {
-    struct pftrace_state *state = begin_event(writer);
+    struct pftrace_state *state = begin_event(sink);
     enum pftrace_lane lane = lane_of(slice);
     if (!state)
         return;
     struct pftrace_pending *pending = &state->pending;
     struct pftrace_sequence *sequence = pftrace_sequence_find(&state->sequences, slice->row, lane);
     if (sequence && !sequence->begun && lane == PFTRACE_LANE_RANGES)
-        pftrace_describe_ranges(writer, slice->row);
-    sequence = pftrace_sequence_of(writer, slice->row, lane);
+        pftrace_describe_ranges(sink, slice->row);
+    sequence = pftrace_sequence_of(sink, slice->row, lane);
     if (!sequence)
         return;
     pending->put = (struct pftrace_put){.sequence = sequence, .hold_correlation = true};
     pending->row = slice->row;
-    pending->start = pftrace_time(writer, slice->start);
-    pending->end = pftrace_time(writer, slice->end);
+    pending->start = pftrace_time(sink, slice->start);
+    pending->end = pftrace_time(sink, slice->end);
     pending->what = lane == PFTRACE_LANE_WORK ? PFTRACE_WORK : PFTRACE_CALL;
     if (pending->what == PFTRACE_WORK)
         pftrace_put_work(state, pending, slice);
@@ -91,73 +91,73 @@ static void write_slice(struct writer *writer, const struct slice *slice)
         pftrace_put_call(state, pending, slice);
 }
 
-static void write_instant(struct writer *writer, const struct slice *instant)
+static void write_instant(struct sink *sink, const struct slice *instant)
 {
-    if (begin_event(writer))
-        pftrace_write_instant(writer, instant);
+    if (begin_event(sink))
+        pftrace_write_instant(sink, instant);
 }
 
-static void write_async(struct writer *writer, const struct async_slice *slice)
+static void write_async(struct sink *sink, const struct async_slice *slice)
 {
-    if (begin_event(writer))
-        pftrace_write_async(writer, slice);
+    if (begin_event(sink))
+        pftrace_write_async(sink, slice);
 }
 
-static void write_counter(struct writer *writer, const struct counter *counter)
+static void write_counter(struct sink *sink, const struct counter *counter)
 {
-    if (begin_event(writer))
-        pftrace_write_counter(writer, counter);
+    if (begin_event(sink))
+        pftrace_write_counter(sink, counter);
 }
 
 /* A flow follows its slice: of what comes otherwise nothing is drawn. */
-static void add_flow(struct writer *writer, const struct flow *flow, int what)
+static void add_flow(struct sink *sink, const struct flow *flow, int what)
 {
-    struct pftrace_state *state = writer->state;
+    struct pftrace_state *state = sink->state;
     struct pftrace_pending *pending = &state->pending;
     if (!state || (int)pending->what != what || pending->row.pid != flow->row.pid || pending->row.tid != flow->row.tid)
         return;
     uint64_t *id = array_push(&pending->flows);
     if (!id) {
-        pftrace_fail(writer);
+        pftrace_fail(sink);
         return;
     }
     *id = flow->id;
-    uint64_t time = pftrace_time(writer, flow->time);
+    uint64_t time = pftrace_time(sink, flow->time);
     pending->delay = what == PFTRACE_WORK && time > pending->start ? time - pending->start : 0;
 }
 
-static void write_flow_start(struct writer *writer, const struct flow *flow)
+static void write_flow_start(struct sink *sink, const struct flow *flow)
 {
-    add_flow(writer, flow, PFTRACE_CALL);
+    add_flow(sink, flow, PFTRACE_CALL);
 }
 
-static void write_flow_end(struct writer *writer, const struct flow *flow)
+static void write_flow_end(struct sink *sink, const struct flow *flow)
 {
-    add_flow(writer, flow, PFTRACE_WORK);
+    add_flow(sink, flow, PFTRACE_WORK);
 }
 
-static void write_mark(struct writer *writer, uint64_t mark)
+static void write_mark(struct sink *sink, uint64_t mark)
 {
-    struct pftrace_state *state = writer->state;
+    struct pftrace_state *state = sink->state;
     state->body.length = 0;
     protobuf_put_u64(&state->body, PFTRACE_OWN_WHOLE, mark);
-    pftrace_plain_packet(writer->buffer, &state->body);
+    pftrace_plain_packet(sink->buffer, &state->body);
 }
 
 /* Of the whole file, which it begins when it comes first. NULL after a failure. */
-static struct pftrace_state *begin_file(struct writer *writer)
+static struct pftrace_state *begin_file(struct sink *sink)
 {
-    if (!writer->state && pftrace_state_new(writer, NULL))
-        write_mark(writer, PFTRACE_FILE_BEGINS);
-    return writer->state;
+    if (!sink->state && pftrace_state_new(sink, NULL))
+        write_mark(sink, PFTRACE_FILE_BEGINS);
+    return sink->state;
 }
 
-static void write_metadata(struct writer *writer, const char *key, const char *value, size_t size)
+static void write_metadata(struct sink *sink, const char *key, const char *value, size_t size)
 {
-    struct pftrace_state *state = begin_file(writer);
+    struct pftrace_state *state = begin_file(sink);
     if (!state)
         return;
-    pftrace_flush(writer);
+    pftrace_flush(sink);
     struct buffer *packet = &state->body;
     packet->length = 0;
     size_t attributes = protobuf_begin(packet, PB_PACKET_TRACE_ATTRIBUTES);
@@ -166,53 +166,53 @@ static void write_metadata(struct writer *writer, const char *key, const char *v
     protobuf_put_bytes(packet, PB_ATTRIBUTE_STRING_VALUE, value, size);
     protobuf_end(packet, attribute);
     protobuf_end(packet, attributes);
-    pftrace_plain_packet(writer->buffer, packet);
+    pftrace_plain_packet(sink->buffer, packet);
     if (strcmp(key, "deviceProperties") == 0)
-        pftrace_write_gpus(writer, value, size);
+        pftrace_write_gpus(sink, value, size);
 }
 
-static void write_begin(struct writer *writer, uint64_t base)
+static void write_begin(struct sink *sink, uint64_t base)
 {
-    struct pftrace_state *state = begin_file(writer);
-    writer->base = base;
-    writer->any = true;
+    struct pftrace_state *state = begin_file(sink);
+    sink->base = base;
+    sink->any = true;
     if (!state)
         return;
-    pftrace_flush(writer);
-    pftrace_relate_clocks(&state->body, writer->buffer, base);
+    pftrace_flush(sink);
+    pftrace_relate_clocks(&state->body, sink->buffer, base);
 }
 
-static void write_process(struct writer *writer, const struct row_name *process)
+static void write_process(struct sink *sink, const struct row_name *process)
 {
-    if (!writer->state)
+    if (!sink->state)
         return;
-    pftrace_flush(writer);
-    pftrace_write_process(writer, process);
+    pftrace_flush(sink);
+    pftrace_write_process(sink, process);
 }
 
-static void write_thread(struct writer *writer, const struct row_name *thread)
+static void write_thread(struct sink *sink, const struct row_name *thread)
 {
-    if (!writer->state)
+    if (!sink->state)
         return;
-    pftrace_flush(writer);
-    pftrace_write_thread(writer, thread);
+    pftrace_flush(sink);
+    pftrace_write_thread(sink, thread);
 }
 
-static void begin_piece(struct writer *piece)
+static void begin_piece(struct sink *piece)
 {
     const struct pftrace_state *whole = piece->state;
     pftrace_state_new(piece, whole ? whole->rows : NULL);
 }
 
-static void write_finish(struct writer *writer)
+static void write_finish(struct sink *sink)
 {
-    if (!writer->state)
+    if (!sink->state)
         return;
-    pftrace_flush(writer);
-    write_mark(writer, PFTRACE_FILE_ENDS);
+    pftrace_flush(sink);
+    write_mark(sink, PFTRACE_FILE_ENDS);
 }
 
-const struct writer_format pftrace = {
+const struct sink_format pftrace = {
     .name = "pftrace",
     .piece_scale = 16,
     .metadata = write_metadata,

@@ -1,6 +1,6 @@
 /*
- * Arguments that come as text of JSON, from a trace in another file. Integers keep all digits that a 64-bit integer
- * has, other numbers are doubles, as readers of JSON have them. What has no form of its own here stays text of JSON:
+ * Of arguments that come as text of JSON, from a trace in another file, integers keep all digits that a 64-bit integer
+ * has; other numbers are doubles, as readers of JSON have them. What has no form of its own here stays text of JSON:
  * arrays, objects, and numbers beyond these.
  */
 #include "trace/pftrace/pftrace_args.h"
@@ -15,13 +15,6 @@
 #include "common/protobuf.h"
 #include "common/utf8.h"
 #include "trace/json/text.h"
-#include "trace/pftrace/pftrace_event.h"
-
-const struct pftrace_key pftrace_keys[ARG_KEY_COUNT] = {
-#define KEY(name, text) [ARG_##name] = {text, sizeof(text) - 1},
-    ARG_KEYS(KEY)
-#undef KEY
-};
 
 /* Those that are the same for all launches of a kernel of one shape, or of all copies of a stream. */
 static const bool shared_keys[ARG_KEY_COUNT] = {
@@ -46,16 +39,25 @@ static void intern_entry(struct pftrace_sequence *sequence, uint32_t table, uint
 static uint64_t name_iid(struct pftrace_put *put, enum arg_key key, const char *name, size_t length)
 {
     struct pftrace_sequence *sequence = put->sequence;
-    if (key < ARG_KEY_COUNT && sequence->arg_name_iids[key] != 0)
+    if (key != ARG_OTHER && sequence->arg_name_iids[key] != 0)
         return sequence->arg_name_iids[key];
     bool is_new;
     uint64_t iid = pftrace_iid(sequence, PFTRACE_ARG_NAMES, hash_bytes(name, length), &is_new);
     if (iid != 0 && is_new)
         intern_entry(sequence, put->shared ? PB_INTERNED_COMPUTE_ARG_NAMES : PB_INTERNED_ANNOTATION_NAMES, iid, name,
                      length);
-    if (key < ARG_KEY_COUNT && iid < 256)
+    if (key != ARG_OTHER && iid < 256)
         sequence->arg_name_iids[key] = (uint8_t)iid;
     return iid;
+}
+
+static uint64_t arg_name_iid(struct pftrace_put *put, const struct arg *arg)
+{
+    if (arg->key == ARG_OTHER)
+        return name_iid(put, arg->key, arg->other, arg->other_length);
+    if (arg->key == ARG_REGISTERS && put->shared)
+        return name_iid(put, arg->key, PFTRACE_REGISTERS, strlen(PFTRACE_REGISTERS));
+    return name_iid(put, arg->key, arg_words[arg->key].text, arg_words[arg->key].length);
 }
 
 /* 0: the text is too long, or there are too many. */
@@ -72,24 +74,25 @@ static uint64_t text_iid(struct pftrace_put *put, const char *text, size_t lengt
 
 /* --- DebugAnnotation --- */
 
-static void put_annotation_value(struct pftrace_put *put, const struct pftrace_arg *arg)
+static void put_annotation_value(struct pftrace_put *put, const struct arg *arg)
 {
     struct buffer *body = put->body;
     char text[64];
     size_t length;
     uint64_t iid;
-    switch (arg->kind) {
-    case PFTRACE_ARG_U64: protobuf_put_u64(body, PB_ANNOTATION_UINT, arg->u64); break;
-    case PFTRACE_ARG_I64: protobuf_put_u64(body, PB_ANNOTATION_INT, (uint64_t)arg->i64); break;
-    case PFTRACE_ARG_REAL: protobuf_put_double(body, PB_ANNOTATION_DOUBLE, arg->real); break;
-    case PFTRACE_ARG_BOOL: protobuf_put_u64(body, PB_ANNOTATION_BOOL, arg->u64); break;
-    case PFTRACE_ARG_HEX: protobuf_put_u64(body, PB_ANNOTATION_POINTER, arg->u64); break;
-    case PFTRACE_ARG_JSON: protobuf_put_bytes(body, PB_ANNOTATION_JSON, arg->text, arg->length); break;
-    case PFTRACE_ARG_SIZE3:
+    switch (arg->type) {
+    case ARG_TYPE_U64: protobuf_put_u64(body, PB_ANNOTATION_UINT, arg->u64); break;
+    case ARG_TYPE_I64: protobuf_put_u64(body, PB_ANNOTATION_INT, (uint64_t)arg->i64); break;
+    case ARG_TYPE_REAL: protobuf_put_double(body, PB_ANNOTATION_DOUBLE, arg->real); break;
+    case ARG_TYPE_TRUE:
+    case ARG_TYPE_FALSE: protobuf_put_u64(body, PB_ANNOTATION_BOOL, arg->type == ARG_TYPE_TRUE); break;
+    case ARG_TYPE_HEX: protobuf_put_u64(body, PB_ANNOTATION_POINTER, arg->u64); break;
+    case ARG_TYPE_RAW: protobuf_put_bytes(body, PB_ANNOTATION_JSON, arg->text, arg->length); break;
+    case ARG_TYPE_SIZE3:
         length = (size_t)snprintf(text, sizeof(text), "[%d,%d,%d]", arg->size3[0], arg->size3[1], arg->size3[2]);
         protobuf_put_bytes(body, PB_ANNOTATION_JSON, text, length);
         break;
-    case PFTRACE_ARG_TEXT:
+    default: /* ARG_TYPE_TEXT */
         iid = text_iid(put, arg->text, arg->length);
         if (iid != 0)
             protobuf_put_u64(body, PB_ANNOTATION_STRING_IID, iid);
@@ -99,116 +102,111 @@ static void put_annotation_value(struct pftrace_put *put, const struct pftrace_a
     }
 }
 
-static void put_annotation(struct pftrace_put *put, enum arg_key key, const struct pftrace_arg *arg)
+static void put_annotation(struct pftrace_put *put, const struct arg *arg)
 {
     size_t begun = protobuf_begin(put->body, PB_EVENT_ANNOTATIONS);
-    protobuf_put_u64(put->body, PB_ANNOTATION_NAME_IID, name_iid(put, key, arg->name, arg->name_length));
+    protobuf_put_u64(put->body, PB_ANNOTATION_NAME_IID, arg_name_iid(put, arg));
     put_annotation_value(put, arg);
     protobuf_end(put->body, begun);
 }
 
 /* --- GpuRenderStageEvent.ExtraComputeArg --- */
 
-static void put_compute_value(struct buffer *body, const struct pftrace_arg *arg)
+static void put_compute_value(struct buffer *body, const struct arg *arg)
 {
     char text[64], *at;
-    switch (arg->kind) {
-    case PFTRACE_ARG_BOOL:
-        protobuf_put_text(body, PB_COMPUTE_ARG_STRING, arg->u64 ? "true" : "false");
+    switch (arg->type) {
+    case ARG_TYPE_TRUE:
+    case ARG_TYPE_FALSE:
+        protobuf_put_text(body, PB_COMPUTE_ARG_STRING, arg->type == ARG_TYPE_TRUE ? "true" : "false");
         protobuf_put_u64(body, PFTRACE_OWN_JSON, 1);
         break;
-    case PFTRACE_ARG_U64: protobuf_put_u64(body, PB_COMPUTE_ARG_UINT, arg->u64); break;
-    case PFTRACE_ARG_I64: protobuf_put_u64(body, PB_COMPUTE_ARG_INT, (uint64_t)arg->i64); break;
-    case PFTRACE_ARG_REAL: protobuf_put_double(body, PB_COMPUTE_ARG_DOUBLE, arg->real); break;
-    case PFTRACE_ARG_TEXT: protobuf_put_bytes(body, PB_COMPUTE_ARG_STRING, arg->text, arg->length); break;
-    case PFTRACE_ARG_HEX:
+    case ARG_TYPE_U64: protobuf_put_u64(body, PB_COMPUTE_ARG_UINT, arg->u64); break;
+    case ARG_TYPE_I64: protobuf_put_u64(body, PB_COMPUTE_ARG_INT, (uint64_t)arg->i64); break;
+    case ARG_TYPE_REAL: protobuf_put_double(body, PB_COMPUTE_ARG_DOUBLE, arg->real); break;
+    case ARG_TYPE_HEX:
         at = number_hex(text, arg->u64);
         protobuf_put_bytes(body, PB_COMPUTE_ARG_STRING, text, (size_t)(at - text));
         break;
-    case PFTRACE_ARG_JSON:
+    default: /* ARG_TYPE_TEXT, ARG_TYPE_RAW */
         protobuf_put_bytes(body, PB_COMPUTE_ARG_STRING, arg->text, arg->length);
-        protobuf_put_u64(body, PFTRACE_OWN_JSON, 1);
+        if (arg->type == ARG_TYPE_RAW)
+            protobuf_put_u64(body, PFTRACE_OWN_JSON, 1);
         break;
-    case PFTRACE_ARG_SIZE3: break; /* three arguments: put_sizes() */
     }
 }
 
-static void put_compute_arg(struct pftrace_put *put, enum arg_key key, const struct pftrace_arg *arg)
+static void put_compute_arg(struct pftrace_put *put, const struct arg *arg)
 {
-    bool shared = key < ARG_KEY_COUNT &&
-                  (shared_keys[key] || (key == ARG_QUEUED && arg->kind == PFTRACE_ARG_U64 && arg->u64 == 0));
+    bool shared = shared_keys[arg->key] || (arg->key == ARG_QUEUED && arg->type == ARG_TYPE_U64 && arg->u64 == 0);
     struct buffer *body = shared ? put->shared : put->body;
     size_t begun = protobuf_begin(body, shared ? PB_KERNEL_ARGS : PB_LAUNCH_ARGS);
-    protobuf_put_u64(body, PB_COMPUTE_ARG_NAME_IID, name_iid(put, key, arg->name, arg->name_length));
+    protobuf_put_u64(body, PB_COMPUTE_ARG_NAME_IID, arg_name_iid(put, arg));
     put_compute_value(body, arg);
     protobuf_end(body, begun);
 }
 
-static void put_sizes(struct pftrace_put *put, enum arg_key key, const struct pftrace_arg *arg)
+/* Three arguments. */
+static void put_sizes(struct pftrace_put *put, const struct arg *arg)
 {
     for (int i = 0; i < 3; i++) {
         char name[32];
-        int length = snprintf(name, sizeof(name), "%s%c", key == ARG_GRID ? PFTRACE_GRID : PFTRACE_BLOCK, 'x' + i);
+        int length = snprintf(name, sizeof(name), "%s%c", arg->key == ARG_GRID ? PFTRACE_GRID : PFTRACE_BLOCK, 'x' + i);
         size_t begun = protobuf_begin(put->shared, PB_KERNEL_ARGS);
-        protobuf_put_u64(put->shared, PB_COMPUTE_ARG_NAME_IID, name_iid(put, ARG_KEY_COUNT, name, (size_t)length));
+        protobuf_put_u64(put->shared, PB_COMPUTE_ARG_NAME_IID, name_iid(put, ARG_OTHER, name, (size_t)length));
         protobuf_put_u64(put->shared, PB_COMPUTE_ARG_UINT, (uint32_t)arg->size3[i]);
         protobuf_end(put->shared, begun);
     }
 }
 
-static void put_work_arg(struct pftrace_put *put, enum arg_key key, struct pftrace_arg *arg)
+static void put_gpu_op_arg(struct pftrace_put *put, const struct arg *arg)
 {
-    if (key == ARG_DEVICE && arg->kind == PFTRACE_ARG_U64 && arg->u64 <= INT32_MAX)
+    if (arg->key == ARG_DEVICE && arg->type == ARG_TYPE_U64 && arg->u64 <= INT32_MAX)
         put->device = arg->u64;
-    if (key == ARG_CONTEXT && arg->kind == PFTRACE_ARG_U64)
+    if (arg->key == ARG_CONTEXT && arg->type == ARG_TYPE_U64)
         put->context = arg->u64;
-    if (key == ARG_REGISTERS) {
-        arg->name = PFTRACE_REGISTERS;
-        arg->name_length = strlen(PFTRACE_REGISTERS);
-    }
-    if (arg->kind == PFTRACE_ARG_SIZE3)
-        put_sizes(put, key, arg);
+    if (arg->type == ARG_TYPE_SIZE3)
+        put_sizes(put, arg);
     else
-        put_compute_arg(put, key, arg);
+        put_compute_arg(put, arg);
 }
 
 /* --- the arguments of an event --- */
 
-void pftrace_put_arg(struct pftrace_put *put, enum arg_key key, struct pftrace_arg *arg)
+/* ARG is of a type that annotations have. */
+static void put_arg(struct pftrace_put *put, const struct arg *arg)
 {
-    if (key == ARG_CORRELATION && put->hold_correlation && arg->kind == PFTRACE_ARG_U64) {
+    if (arg->key == ARG_CORRELATION && put->hold_correlation && arg->type == ARG_TYPE_U64) {
         put->correlation = arg->u64;
         put->has_correlation = true;
     } else if (put->shared) {
-        put_work_arg(put, key, arg);
-    } else if (key == ARG_CBID && put->hold_correlation && arg->kind == PFTRACE_ARG_U64 && arg->u64 < UINT32_MAX) {
+        put_gpu_op_arg(put, arg);
+    } else if (arg->key == ARG_CBID && put->hold_correlation && arg->type == ARG_TYPE_U64 && arg->u64 < UINT32_MAX) {
         put->cbid = arg->u64 + 1;
     } else {
-        put_annotation(put, key, arg);
+        put_annotation(put, arg);
     }
 }
 
 void pftrace_put_correlation(struct pftrace_put *put, uint64_t correlation)
 {
-    struct pftrace_arg arg = {.name = pftrace_keys[ARG_CORRELATION].text,
-                              .name_length = pftrace_keys[ARG_CORRELATION].length,
-                              .kind = PFTRACE_ARG_U64,
-                              .u64 = correlation};
+    const struct arg arg = {.key = ARG_CORRELATION, .type = ARG_TYPE_U64, .u64 = correlation};
     if (put->shared)
-        put_compute_arg(put, ARG_CORRELATION, &arg);
+        put_compute_arg(put, &arg);
     else
-        put_annotation(put, ARG_CORRELATION, &arg);
+        put_annotation(put, &arg);
 }
+
+static void set_text(struct arg *arg, enum arg_type type, const char *text, size_t length)
+{
+    arg->type = type;
+    arg->text = text;
+    arg->length = length;
+}
+
+/* --- arguments that are text of JSON --- */
 
 #define NUMBER_BYTES 64 /* longer ones stay text */
-
-static enum arg_key find_key(struct json_text name)
-{
-    for (enum arg_key key = 0; key < ARG_KEY_COUNT; key++)
-        if (pftrace_keys[key].length == name.length && memcmp(pftrace_keys[key].text, name.at, name.length) == 0)
-            return key;
-    return ARG_KEY_COUNT;
-}
 
 /* The digits at AT; false: there are none, or they are more than 64 bits hold. */
 static bool read_digits(const char **at, const char *end, uint64_t *value)
@@ -229,7 +227,7 @@ static const char *skip_blank(const char *at, const char *end)
 }
 
 /* [x,y,z] */
-static bool is_size3(struct json_text value, struct pftrace_arg *arg)
+static bool is_size3(struct json_text value, struct arg *arg)
 {
     const char *at = value.at + 1, *end = value.at + value.length;
     uint64_t number;
@@ -244,19 +242,19 @@ static bool is_size3(struct json_text value, struct pftrace_arg *arg)
             return false;
         arg->size3[i] = (int32_t)number;
     }
-    arg->kind = PFTRACE_ARG_SIZE3;
+    arg->type = ARG_TYPE_SIZE3;
     return true;
 }
 
 /* -0 is a double: as an integer it would lose its sign. */
-static bool is_integer(struct json_text text, struct pftrace_arg *arg)
+static bool is_integer(struct json_text text, struct arg *arg)
 {
     bool negative = *text.at == '-';
     const char *at = text.at + negative, *end = text.at + text.length;
     uint64_t value;
     if (!read_digits(&at, end, &value) || at < end || (negative && (value == 0 || value > UINT64_C(1) << 63)))
         return false;
-    arg->kind = negative ? PFTRACE_ARG_I64 : PFTRACE_ARG_U64;
+    arg->type = negative ? ARG_TYPE_I64 : ARG_TYPE_U64;
     arg->u64 = negative ? 0 - value : value;
     return true;
 }
@@ -269,12 +267,12 @@ static bool has_fraction_or_exponent(struct json_text text)
     return false;
 }
 
-static void set_number(struct pftrace_arg *arg, struct json_text text)
+static void set_number(struct arg *arg, struct json_text text)
 {
     char digits[NUMBER_BYTES];
     if (is_integer(text, arg))
         return;
-    pftrace_set_text(arg, PFTRACE_ARG_JSON, text.at, text.length);
+    set_text(arg, ARG_TYPE_RAW, text.at, text.length);
     if (text.length >= sizeof(digits))
         return;
     memcpy(digits, text.at, text.length);
@@ -282,10 +280,10 @@ static void set_number(struct pftrace_arg *arg, struct json_text text)
     double value = strtod(digits, NULL);
     if (!isfinite(value) || (value != 0 && !has_fraction_or_exponent(text)))
         return;
-    arg->kind = PFTRACE_ARG_REAL;
+    arg->type = ARG_TYPE_REAL;
     arg->real = value;
     if (value == floor(value) && fabs(value) < 0x1p53 && (value != 0 || !signbit(value))) {
-        arg->kind = value < 0 ? PFTRACE_ARG_I64 : PFTRACE_ARG_U64;
+        arg->type = value < 0 ? ARG_TYPE_I64 : ARG_TYPE_U64;
         arg->i64 = (int64_t)value;
     }
 }
@@ -307,31 +305,27 @@ struct scratch {
 static void put_member(struct pftrace_put *put, struct json_text name, struct json_text value, struct scratch *scratch)
 {
     struct json_text plain = unescaped(name, &scratch->name);
-    enum arg_key key = find_key(plain);
-    struct pftrace_arg arg = {.name = plain.at, .name_length = plain.length};
+    struct arg arg = {.key = arg_key_find(plain.at, plain.length), .other = plain.at, .other_length = plain.length};
     struct json_text text;
     switch (*value.at) {
     case '"':
         text = unescaped((struct json_text){value.at + 1, value.length - 2}, &scratch->text);
-        pftrace_set_text(&arg, PFTRACE_ARG_TEXT, text.at, text.length);
+        set_text(&arg, ARG_TYPE_TEXT, text.at, text.length);
         break;
-    case 't':
-    case 'f':
-        arg.kind = PFTRACE_ARG_BOOL;
-        arg.u64 = *value.at == 't';
-        break;
+    case 't': arg.type = ARG_TYPE_TRUE; break;
+    case 'f': arg.type = ARG_TYPE_FALSE; break;
     case '{':
     case '[':
     case 'n':
-        if (!put->shared || (key != ARG_GRID && key != ARG_BLOCK) || !is_size3(value, &arg))
-            pftrace_set_text(&arg, PFTRACE_ARG_JSON, value.at, value.length);
+        if (!put->shared || (arg.key != ARG_GRID && arg.key != ARG_BLOCK) || !is_size3(value, &arg))
+            set_text(&arg, ARG_TYPE_RAW, value.at, value.length);
         break;
     default: set_number(&arg, value); break;
     }
-    pftrace_put_arg(put, key, &arg);
+    put_arg(put, &arg);
 }
 
-void pftrace_put_members(struct pftrace_put *put, const struct arg *arg)
+static void put_members(struct pftrace_put *put, const struct arg *arg)
 {
     struct json_text key, value;
     struct scratch scratch;
@@ -364,93 +358,72 @@ const char *pftrace_valid_text(struct buffer *scratch, const char *text, size_t 
     return scratch->data ? scratch->data : "";
 }
 
-void pftrace_set_text(struct pftrace_arg *arg, enum pftrace_arg_kind kind, const char *text, size_t length)
-{
-    arg->kind = kind;
-    arg->text = text;
-    arg->length = length;
-}
+/* --- */
 
 /* As JSON shows them: with six decimals, as texts where they are not finite. */
-static void set_real(struct pftrace_arg *arg, double value, bool fixed)
+static void set_real(struct arg *arg, double value, bool fixed)
 {
-    arg->kind = PFTRACE_ARG_REAL;
+    arg->type = ARG_TYPE_REAL;
     if (fixed)
         arg->real = value > 0 ? round(fmin(value, 1e12) * 1e6) / 1e6 : 0;
     else if (isnan(value))
-        pftrace_set_text(arg, PFTRACE_ARG_TEXT, "NaN", 3);
+        set_text(arg, ARG_TYPE_TEXT, "NaN", 3);
     else if (isinf(value))
-        pftrace_set_text(arg, PFTRACE_ARG_TEXT, value > 0 ? "Infinity" : "-Infinity", value > 0 ? 8 : 9);
-    else
-        arg->real = value;
+        set_text(arg, ARG_TYPE_TEXT, value > 0 ? "Infinity" : "-Infinity", value > 0 ? 8 : 9);
 }
 
-static void set_color(struct pftrace_arg *arg, struct buffer *text, uint32_t color)
+static void put_color(struct pftrace_put *put, struct arg arg)
 {
-    text->length = 0;
+    uint32_t color = (uint32_t)arg.u64;
+    put->text->length = 0;
     if (color >> 24 == 0xff)
-        buffer_format(text, "#%06x", color & 0xffffff);
+        buffer_format(put->text, "#%06x", color & 0xffffff);
     else
-        buffer_format(text, "#%08x", color);
-    pftrace_set_text(arg, PFTRACE_ARG_TEXT, text->data, text->length);
+        buffer_format(put->text, "#%08x", color);
+    set_text(&arg, ARG_TYPE_TEXT, put->text->data, put->text->length);
+    put_arg(put, &arg);
 }
 
-static void set_json(struct pftrace_arg *arg, struct buffer *text, const struct arg_json *json)
+static void put_text(struct pftrace_put *put, struct arg arg)
 {
-    text->length = 0;
-    json->put(text, json);
-    pftrace_set_text(arg, PFTRACE_ARG_JSON, text->data, text->length);
+    arg.text = pftrace_valid_text(put->text, arg.text, &arg.length);
+    put_arg(put, &arg);
 }
 
-static void set_value(struct pftrace_put *put, struct pftrace_arg *to, const struct arg *from)
+static void put_real(struct pftrace_put *put, struct arg arg)
 {
-    switch (from->type) {
-    case ARG_TYPE_U64:
-        to->kind = PFTRACE_ARG_U64;
-        to->u64 = from->u64;
-        break;
-    case ARG_TYPE_I64:
-        to->kind = PFTRACE_ARG_I64;
-        to->i64 = from->i64;
-        break;
-    case ARG_TYPE_FIXED: set_real(to, from->real, true); break;
-    case ARG_TYPE_REAL: set_real(to, from->real, false); break;
-    case ARG_TYPE_HEX:
-        to->kind = PFTRACE_ARG_HEX;
-        to->u64 = from->u64;
-        break;
-    case ARG_TYPE_COLOR: set_color(to, put->text, (uint32_t)from->u64); break;
-    case ARG_TYPE_TRUE:
-        to->kind = PFTRACE_ARG_BOOL;
-        to->u64 = 1;
-        break;
-    case ARG_TYPE_FALSE:
-        to->kind = PFTRACE_ARG_BOOL;
-        to->u64 = 0;
-        break;
-    case ARG_TYPE_SIZE3:
-        to->kind = PFTRACE_ARG_SIZE3;
-        memcpy(to->size3, from->size3, sizeof(to->size3));
-        break;
-    case ARG_TYPE_JSON: set_json(to, put->text, &from->json); break;
-    case ARG_TYPE_MEMBERS: break; /* pftrace_put_members() */
-    case ARG_TYPE_TEXT:
-        pftrace_set_text(to, PFTRACE_ARG_TEXT, from->text, from->length);
-        to->text = pftrace_valid_text(put->text, to->text, &to->length);
-        break;
+    set_real(&arg, arg.real, arg.type == ARG_TYPE_FIXED);
+    put_arg(put, &arg);
+}
+
+static void put_json(struct pftrace_put *put, const struct arg *arg)
+{
+    put->text->length = 0;
+    arg->json.put(put->text, &arg->json);
+    struct arg raw = {.key = arg->key};
+    set_text(&raw, ARG_TYPE_RAW, put->text->data, put->text->length);
+    put_arg(put, &raw);
+}
+
+static void put_list(struct pftrace_put *put, const struct arg *args, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct arg *arg = &args[i];
+        switch (arg->type) {
+        case ARG_TYPE_MEMBERS: put_members(put, arg); break;
+        case ARG_TYPE_LIST: put_list(put, arg->list->items, arg->list->count); break;
+        case ARG_TYPE_FIXED:
+        case ARG_TYPE_REAL: put_real(put, *arg); break;
+        case ARG_TYPE_COLOR: put_color(put, *arg); break;
+        case ARG_TYPE_TEXT: put_text(put, *arg); break;
+        case ARG_TYPE_JSON: put_json(put, arg); break;
+        default: put_arg(put, arg); break;
+        }
     }
 }
 
 void pftrace_put_args(struct pftrace_put *put, const struct args *args)
 {
-    for (size_t i = 0; args && i < args->count; i++) {
-        const struct arg *from = &args->items[i];
-        if (from->type == ARG_TYPE_MEMBERS) {
-            pftrace_put_members(put, from);
-            continue;
-        }
-        struct pftrace_arg to = {.name = pftrace_keys[from->key].text, .name_length = pftrace_keys[from->key].length};
-        set_value(put, &to, from);
-        pftrace_put_arg(put, from->key, &to);
-    }
+    if (args)
+        put_list(put, args->items, args->count);
 }

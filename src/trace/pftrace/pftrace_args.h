@@ -10,7 +10,6 @@
 
 #include "common/buffer.h"
 #include "trace/event.h"
-#include "trace/pftrace/pftrace_event.h"
 #include "trace/pftrace/pftrace_sequence.h"
 
 /* Where the arguments of one event go. */
@@ -28,17 +27,6 @@ struct pftrace_put {
 
 /* pftrace_args.c. ARGS may be NULL. */
 void pftrace_put_args(struct pftrace_put *put, const struct args *args);
-
-/* Of one argument. */
-void pftrace_put_arg(struct pftrace_put *put, enum arg_key key, struct pftrace_arg *arg);
-void pftrace_set_text(struct pftrace_arg *arg, enum pftrace_arg_kind kind, const char *text, size_t length);
-/* pftrace_args.c: of an argument of type ARG_TYPE_MEMBERS. */
-void pftrace_put_members(struct pftrace_put *put, const struct arg *arg);
-
-extern const struct pftrace_key {
-    const char *text;
-    size_t length;
-} pftrace_keys[ARG_KEY_COUNT];
 
 /* The argument that was held, after all. */
 void pftrace_put_correlation(struct pftrace_put *put, uint64_t correlation);

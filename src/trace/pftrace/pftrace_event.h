@@ -1,5 +1,5 @@
 /*
- * An event as the reader of a .pftrace gives it, and an argument as it is written and read.
+ * An event as the reader of a .pftrace gives it.
  */
 #ifndef GPUTRACE_TRACE_PFTRACE_PFTRACE_EVENT_H
 #define GPUTRACE_TRACE_PFTRACE_PFTRACE_EVENT_H
@@ -8,34 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum pftrace_arg_kind {
-    PFTRACE_ARG_U64,
-    PFTRACE_ARG_I64,
-    PFTRACE_ARG_REAL,
-    PFTRACE_ARG_BOOL,  /* u64: 0 or 1 */
-    PFTRACE_ARG_HEX,   /* u64, shown as a text, "0x7f00" */
-    PFTRACE_ARG_TEXT,  /* text, length */
-    PFTRACE_ARG_JSON,  /* the same: a value of JSON */
-    PFTRACE_ARG_SIZE3, /* size3, shown as [x,y,z] */
-};
+#include "trace/event.h"
 
-struct pftrace_arg {
-    const char *name;
-    size_t name_length;
-    uint32_t name_number; /* of an event that was read: in the reader's interner */
-    enum pftrace_arg_kind kind;
-    union {
-        uint64_t u64;
-        int64_t i64;
-        double real;
-        int32_t size3[3];
-        struct {
-            const char *text;
-            size_t length;
-        };
-    };
-};
-
+struct arg;
 struct pftrace_kernel;
 
 enum pftrace_what {
@@ -49,16 +24,16 @@ enum pftrace_what {
 };
 
 /* Texts that come often are strings of the reader's interner: name, category and the names of arguments are the same
- * pointer and number whenever they are the same text, and live as long as it does; PFTRACE_UNKNOWN: there is none. All
- * else is valid until the next call. */
+ * pointer whenever they are the same text, and live as long as it does. All else is valid until the next call. */
 struct pftrace_event {
     enum pftrace_what what;
     uint32_t pid, tid;
     uint32_t end_pid, end_tid;
-    const char *category; /* "kernel" */
+    enum category category;
+    const char *other_category; /* of CATEGORY_OTHER: its name */
     const char *name;
-    uint32_t category_number, name_number; /* in the interner */
-    const char *text;                      /* NULL: none */
+    size_t name_length;
+    const char *text; /* NULL: none */
     size_t length;
     uint64_t start, end; /* ns since pftrace_base() */
     uint64_t id;
@@ -66,12 +41,13 @@ struct pftrace_event {
     uint32_t owner; /* of a GPU's rows: the pid of the process whose work they show */
     bool is_gpu;    /* its rows are those of a GPU */
     bool is_head;   /* the flows end at this slice; else they start there */
-    bool one_value; /* of a counter: it has one value, without a name; the argument's kind tells bytes from a value */
+    bool one_value; /* of a counter: it has one value, without a name; the argument's type tells bytes from a value */
     uint64_t flow_time; /* as start */
     const uint64_t *flows;
     size_t flow_count;
-    /* Arguments: of the event alone, those that it shares with others (NULL: none), and two that are told otherwise */
-    const struct pftrace_arg *args;
+    /* Arguments: of the event alone, those that it shares with others (NULL: none), and two that are told otherwise.
+     * The values of a counter are arguments of ARG_OTHER. */
+    const struct arg *args;
     size_t arg_count;
     const struct pftrace_kernel *shared;
     uint64_t cbid; /* + 1; 0: none */

@@ -23,7 +23,7 @@ static uint64_t category_iid(struct pftrace_state *state, struct pftrace_sequenc
     bool is_new;
     if (!other && sequence->category_iids[category] != 0)
         return sequence->category_iids[category];
-    const char *text = other ? other : slice_categories[category];
+    const char *text = other ? other : category_words[category].text;
     uint64_t iid = pftrace_iid(sequence, PFTRACE_CATEGORIES, hash_bytes(text, strlen(text)), &is_new);
     if (is_new) {
         size_t entry = protobuf_begin(&sequence->interned, PB_INTERNED_EVENT_CATEGORIES);
@@ -78,15 +78,15 @@ static void put_flows(struct buffer *body, const struct pftrace_pending *pending
     protobuf_end(body, message);
 }
 
-static void send_end(struct writer *writer, struct pftrace_sequence *sequence, uint64_t time)
+static void send_end(struct sink *sink, struct pftrace_sequence *sequence, uint64_t time)
 {
-    struct pftrace_state *state = writer->state;
+    struct pftrace_state *state = sink->state;
     state->body.length = 0;
     protobuf_put_u64(&state->body, PB_EVENT_TYPE, PB_TYPE_SLICE_END);
-    pftrace_send(writer, sequence, time, PB_PACKET_TRACK_EVENT);
+    pftrace_send(sink, sequence, time, PB_PACKET_TRACK_EVENT);
 }
 
-void pftrace_flush_call(struct writer *writer, struct pftrace_state *state, struct pftrace_pending *pending)
+void pftrace_flush_call(struct sink *sink, struct pftrace_state *state, struct pftrace_pending *pending)
 {
     if (pending->put.has_correlation && !pftrace_told_by_flow(pending))
         pftrace_put_correlation(&pending->put, pending->put.correlation);
@@ -94,8 +94,8 @@ void pftrace_flush_call(struct writer *writer, struct pftrace_state *state, stru
         pftrace_add_own(&state->sequences, PFTRACE_OWN_NO_CORRELATION, 1);
     if (pending->flows.count > 0)
         put_flows(&state->body, pending);
-    pftrace_send(writer, pending->put.sequence, pending->start, PB_PACKET_TRACK_EVENT);
-    send_end(writer, pending->put.sequence, pending->end);
+    pftrace_send(sink, pending->put.sequence, pending->start, PB_PACKET_TRACK_EVENT);
+    send_end(sink, pending->put.sequence, pending->end);
 }
 
 void pftrace_put_call(struct pftrace_state *state, struct pftrace_pending *pending, const struct slice *slice)
@@ -104,9 +104,9 @@ void pftrace_put_call(struct pftrace_state *state, struct pftrace_pending *pendi
               slice->args);
 }
 
-void pftrace_describe_ranges(struct writer *writer, struct row row)
+void pftrace_describe_ranges(struct sink *sink, struct row row)
 {
-    struct pftrace_state *state = writer->state;
+    struct pftrace_state *state = sink->state;
     uint64_t uuid = pftrace_uuid(row.pid, row.tid);
     state->body.length = 0;
     size_t descriptor = protobuf_begin(&state->body, PB_PACKET_TRACK_DESCRIPTOR);
@@ -114,48 +114,48 @@ void pftrace_describe_ranges(struct writer *writer, struct row row)
     protobuf_put_u64(&state->body, PB_TRACK_PARENT_UUID, uuid);
     protobuf_put_text(&state->body, PB_TRACK_NAME, "NVTX");
     protobuf_end(&state->body, descriptor);
-    pftrace_plain_packet(writer->buffer, &state->body);
+    pftrace_plain_packet(sink->buffer, &state->body);
 }
 
-void pftrace_write_instant(struct writer *writer, const struct slice *instant)
+void pftrace_write_instant(struct sink *sink, const struct slice *instant)
 {
-    struct pftrace_state *state = writer->state;
-    struct pftrace_put put = {.sequence = pftrace_sequence_of(writer, instant->row, PFTRACE_LANE_CALLS)};
+    struct pftrace_state *state = sink->state;
+    struct pftrace_put put = {.sequence = pftrace_sequence_of(sink, instant->row, PFTRACE_LANE_CALLS)};
     if (!put.sequence)
         return;
     put_event(state, &put, PB_TYPE_INSTANT, instant->category, instant->other_category, &instant->name, instant->args);
-    pftrace_send(writer, put.sequence, pftrace_time(writer, instant->start), PB_PACKET_TRACK_EVENT);
+    pftrace_send(sink, put.sequence, pftrace_time(sink, instant->start), PB_PACKET_TRACK_EVENT);
 }
 
 /* Ranges that need not nest: a track for each, which Perfetto draws together with others of its name. */
-static void describe_async(struct writer *writer, const struct async_slice *slice, uint64_t uuid)
+static void describe_async(struct sink *sink, const struct async_slice *slice, uint64_t uuid)
 {
-    struct pftrace_state *state = writer->state;
+    struct pftrace_state *state = sink->state;
     state->body.length = 0;
     size_t descriptor = protobuf_begin(&state->body, PB_PACKET_TRACK_DESCRIPTOR);
     protobuf_put_u64(&state->body, PB_TRACK_UUID, uuid);
     protobuf_put_u64(&state->body, PB_TRACK_PARENT_UUID, pftrace_uuid(slice->begin.pid, 0));
     pftrace_put_valid(state, &state->body, PB_TRACK_NAME, slice->name.text, slice->name.length);
     protobuf_end(&state->body, descriptor);
-    pftrace_plain_packet(writer->buffer, &state->body);
+    pftrace_plain_packet(sink->buffer, &state->body);
 }
 
-void pftrace_write_async(struct writer *writer, const struct async_slice *slice)
+void pftrace_write_async(struct sink *sink, const struct async_slice *slice)
 {
-    struct pftrace_state *state = writer->state;
+    struct pftrace_state *state = sink->state;
     uint64_t uuid = slice->id | PFTRACE_UUID_ASYNC;
-    describe_async(writer, slice, uuid);
-    struct pftrace_put put = {.sequence = pftrace_sequence_of(writer, slice->begin, PFTRACE_LANE_CALLS)};
-    struct pftrace_sequence *end = pftrace_sequence_of(writer, slice->end_row, PFTRACE_LANE_CALLS);
+    describe_async(sink, slice, uuid);
+    struct pftrace_put put = {.sequence = pftrace_sequence_of(sink, slice->begin, PFTRACE_LANE_CALLS)};
+    struct pftrace_sequence *end = pftrace_sequence_of(sink, slice->end_row, PFTRACE_LANE_CALLS);
     if (!put.sequence || !end)
         return;
     put_event(state, &put, PB_TYPE_SLICE_BEGIN, slice->category, slice->other_category, &slice->name, slice->args);
     protobuf_put_u64(&state->body, PB_EVENT_TRACK_UUID, uuid);
-    pftrace_send(writer, put.sequence, pftrace_time(writer, slice->start), PB_PACKET_TRACK_EVENT);
+    pftrace_send(sink, put.sequence, pftrace_time(sink, slice->start), PB_PACKET_TRACK_EVENT);
     state->body.length = 0;
     protobuf_put_u64(&state->body, PB_EVENT_TYPE, PB_TYPE_SLICE_END);
     protobuf_put_u64(&state->body, PB_EVENT_TRACK_UUID, uuid);
-    pftrace_send(writer, end, pftrace_time(writer, slice->end), PB_PACKET_TRACK_EVENT);
+    pftrace_send(sink, end, pftrace_time(sink, slice->end), PB_PACKET_TRACK_EVENT);
 }
 
 /* The queue's name tells rows apart, also those of two processes. */
@@ -188,7 +188,7 @@ static uint64_t stage_iid(struct pftrace_state *state, struct pftrace_sequence *
         size_t entry = protobuf_begin(&sequence->interned, PB_INTERNED_GPU_SPECIFICATIONS);
         protobuf_put_u64(&sequence->interned, PB_SPECIFICATION_IID, iid);
         pftrace_put_valid(state, &sequence->interned, PB_SPECIFICATION_NAME, slice->name.text, slice->name.length);
-        protobuf_put_text(&sequence->interned, PB_SPECIFICATION_DESCRIPTION, slice_categories[slice->category]);
+        protobuf_put_text(&sequence->interned, PB_SPECIFICATION_DESCRIPTION, category_words[slice->category].text);
         if (slice->category == CATEGORY_KERNEL)
             protobuf_put_u64(&sequence->interned, PB_SPECIFICATION_CATEGORY, PB_STAGE_CATEGORY_COMPUTE);
         protobuf_end(&sequence->interned, entry);
@@ -246,7 +246,7 @@ void pftrace_put_work(struct pftrace_state *state, struct pftrace_pending *pendi
         protobuf_put_u64(body, PB_STAGE_GPU_ID, pending->put.device);
 }
 
-void pftrace_flush_work(struct writer *writer, struct pftrace_state *state, struct pftrace_pending *pending)
+void pftrace_flush_work(struct sink *sink, struct pftrace_state *state, struct pftrace_pending *pending)
 {
     struct buffer *body = &state->body;
     if (pending->put.has_correlation && !pftrace_told_by_flow(pending))
@@ -258,7 +258,7 @@ void pftrace_flush_work(struct writer *writer, struct pftrace_state *state, stru
         protobuf_put_u64(body, PFTRACE_OWN_FLOW_DELAY, pending->delay);
     if (state->launch.length > 0)
         protobuf_put_bytes(body, PB_STAGE_LAUNCH, state->launch.data, state->launch.length);
-    pftrace_send(writer, pending->put.sequence, pending->start, PB_PACKET_GPU_RENDER_STAGE_EVENT);
+    pftrace_send(sink, pending->put.sequence, pending->start, PB_PACKET_GPU_RENDER_STAGE_EVENT);
 }
 
 /* What is told of one value of a counter. */
@@ -287,9 +287,9 @@ static void put_name(struct pftrace_state *state, const struct series *series)
     pftrace_put_valid(state, &state->body, PB_TRACK_NAME, state->name.data, state->name.length);
 }
 
-static void describe(struct writer *writer, uint64_t uuid, uint32_t pid, const struct series *series)
+static void describe(struct sink *sink, uint64_t uuid, uint32_t pid, const struct series *series)
 {
-    struct pftrace_state *state = writer->state;
+    struct pftrace_state *state = sink->state;
     struct buffer *packet = &state->body;
     packet->length = 0;
     size_t descriptor = protobuf_begin(packet, PB_PACKET_TRACK_DESCRIPTOR);
@@ -304,7 +304,7 @@ static void describe(struct writer *writer, uint64_t uuid, uint32_t pid, const s
     if (series->name)
         pftrace_put_valid(state, packet, PFTRACE_OWN_SERIES, series->name, series->name_length);
     protobuf_end(packet, descriptor);
-    pftrace_plain_packet(writer->buffer, packet);
+    pftrace_plain_packet(sink->buffer, packet);
 }
 
 /* Perfetto has it as a double. */
@@ -323,17 +323,17 @@ static void put_value(struct buffer *body, const struct counter_value *value)
         protobuf_put_u64(body, PB_EVENT_COUNTER_VALUE, value->u64);
 }
 
-static void write_value(struct writer *writer, const struct counter *counter, const struct series *series,
+static void write_value(struct sink *sink, const struct counter *counter, const struct series *series,
                         const struct counter_value *value, size_t follow)
 {
-    struct pftrace_state *state = writer->state;
-    struct pftrace_sequence *sequence = pftrace_sequence_of(writer, (struct row){counter->pid, 0}, PFTRACE_LANE_CALLS);
+    struct pftrace_state *state = sink->state;
+    struct pftrace_sequence *sequence = pftrace_sequence_of(sink, (struct row){counter->pid, 0}, PFTRACE_LANE_CALLS);
     uint64_t uuid = series_uuid(counter->pid, series);
     bool is_new;
     if (!sequence)
         return;
     if (pftrace_iid(sequence, PFTRACE_CONTEXTS, uuid, &is_new) != 0 && is_new)
-        describe(writer, uuid, counter->pid, series);
+        describe(sink, uuid, counter->pid, series);
     state->body.length = 0;
     protobuf_put_u64(&state->body, PB_EVENT_TYPE, PB_TYPE_COUNTER);
     protobuf_put_u64(&state->body, PB_EVENT_TRACK_UUID, uuid);
@@ -342,17 +342,17 @@ static void write_value(struct writer *writer, const struct counter *counter, co
         pftrace_add_own(&state->sequences, PFTRACE_OWN_SERIES_FOLLOW, follow);
     if (is_large(value))
         pftrace_add_own(&state->sequences, PFTRACE_OWN_COUNTER_U64, value->u64);
-    pftrace_send(writer, sequence, pftrace_time(writer, counter->time), PB_PACKET_TRACK_EVENT);
+    pftrace_send(sink, sequence, pftrace_time(sink, counter->time), PB_PACKET_TRACK_EVENT);
 }
 
-void pftrace_write_counter(struct writer *writer, const struct counter *counter)
+void pftrace_write_counter(struct sink *sink, const struct counter *counter)
 {
     struct series series = {.counter = counter->name.text, .counter_length = counter->name.length};
     struct counter_value value = {.kind = COUNTER_UNSIGNED, .u64 = counter->bytes};
     for (size_t i = 0; i < counter->value_count; i++) {
         series.name = counter->values[i].name;
         series.name_length = counter->values[i].length;
-        write_value(writer, counter, &series, &counter->values[i], counter->value_count - 1 - i);
+        write_value(sink, counter, &series, &counter->values[i], counter->value_count - 1 - i);
     }
     if (counter->value_count > 0)
         return;
@@ -361,5 +361,5 @@ void pftrace_write_counter(struct writer *writer, const struct counter *counter)
         value.kind = COUNTER_REAL;
         value.real = counter->value;
     }
-    write_value(writer, counter, &series, &value, 0);
+    write_value(sink, counter, &series, &value, 0);
 }

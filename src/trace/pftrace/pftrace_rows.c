@@ -26,16 +26,16 @@ const struct pftrace_row *pftrace_row(const struct pftrace_rows *rows, struct ro
     return index && *index != 0 ? &rows->items.items[*index - 1] : NULL;
 }
 
-static void remember(struct writer *writer, uint64_t uuid, const struct row_name *name)
+static void remember(struct sink *sink, uint64_t uuid, const struct row_name *name)
 {
-    struct pftrace_state *state = writer->state;
+    struct pftrace_state *state = sink->state;
     struct pftrace_row *row = array_push(&state->own_rows.items);
     uint64_t *index = row ? map_put(&state->own_rows.by_uuid, uuid, NULL) : NULL;
     if (index && (row->name = strdup(name->name))) {
         row->owner = name->owner;
         *index = state->own_rows.items.count;
     } else {
-        pftrace_fail(writer);
+        pftrace_fail(sink);
     }
 }
 
@@ -58,13 +58,13 @@ static void put_name(struct pftrace_state *state, uint32_t field, const char *na
     pftrace_put_valid(state, &state->body, field, name, strlen(name));
 }
 
-void pftrace_write_process(struct writer *writer, const struct row_name *process)
+void pftrace_write_process(struct sink *sink, const struct row_name *process)
 {
-    struct pftrace_state *state = writer->state;
+    struct pftrace_state *state = sink->state;
     struct buffer *packet = &state->body;
     uint64_t uuid = pftrace_uuid(process->row.pid, 0);
     size_t descriptor = begin_descriptor(packet, uuid, process);
-    remember(writer, uuid, process);
+    remember(sink, uuid, process);
     if (process->owner != 0) {
         put_name(state, PB_TRACK_NAME, process->name);
         protobuf_put_u64(packet, PFTRACE_OWN_OWNER, process->owner);
@@ -76,7 +76,7 @@ void pftrace_write_process(struct writer *writer, const struct row_name *process
     }
     protobuf_put_u64(packet, PB_TRACK_CHILD_ORDERING, PB_CHILD_ORDERING_EXPLICIT);
     protobuf_end(packet, descriptor);
-    pftrace_plain_packet(writer->buffer, packet);
+    pftrace_plain_packet(sink->buffer, packet);
 }
 
 /* A thread of the system, and no further lane of one. */
@@ -86,13 +86,13 @@ static bool is_thread(const struct pftrace_state *state, struct row row)
     return process && process->owner == 0 && row.tid < TRACKS_EXTRA_TID;
 }
 
-void pftrace_write_thread(struct writer *writer, const struct row_name *thread)
+void pftrace_write_thread(struct sink *sink, const struct row_name *thread)
 {
-    struct pftrace_state *state = writer->state;
+    struct pftrace_state *state = sink->state;
     struct buffer *packet = &state->body;
     uint64_t uuid = pftrace_uuid(thread->row.pid, thread->row.tid);
     size_t descriptor = begin_descriptor(packet, uuid, thread);
-    remember(writer, uuid, thread);
+    remember(sink, uuid, thread);
     protobuf_put_u64(packet, PB_TRACK_PARENT_UUID, pftrace_uuid(thread->row.pid, 0));
     if (is_thread(state, thread->row)) {
         size_t message = protobuf_begin(packet, PB_TRACK_THREAD);
@@ -104,12 +104,12 @@ void pftrace_write_thread(struct writer *writer, const struct row_name *thread)
         put_name(state, PB_TRACK_NAME, thread->name);
     }
     protobuf_end(packet, descriptor);
-    pftrace_plain_packet(writer->buffer, packet);
+    pftrace_plain_packet(sink->buffer, packet);
 }
 
-void pftrace_describe_row(struct writer *writer, struct row row)
+void pftrace_describe_row(struct sink *sink, struct row row)
 {
-    struct pftrace_state *state = writer->state;
+    struct pftrace_state *state = sink->state;
     struct buffer *packet = &state->body;
     packet->length = 0;
     size_t descriptor = protobuf_begin(packet, PB_PACKET_TRACK_DESCRIPTOR);
@@ -120,7 +120,7 @@ void pftrace_describe_row(struct writer *writer, struct row row)
         protobuf_put_u64(packet, PB_THREAD_TID, row.tid);
     protobuf_end(packet, message);
     protobuf_end(packet, descriptor);
-    pftrace_plain_packet(writer->buffer, packet);
+    pftrace_plain_packet(sink->buffer, packet);
 }
 
 #define GPUS_MOST 1024 /* a device of a larger number is none */
@@ -226,9 +226,9 @@ static int count_gpus(const cJSON *devices)
     return count;
 }
 
-void pftrace_write_gpus(struct writer *writer, const char *value, size_t size)
+void pftrace_write_gpus(struct sink *sink, const char *value, size_t size)
 {
-    struct pftrace_state *state = writer->state;
+    struct pftrace_state *state = sink->state;
     cJSON *devices = cJSON_ParseWithLength(value, size);
     int count = cJSON_IsArray(devices) ? count_gpus(devices) : 0;
     state->body.length = 0;
@@ -237,6 +237,6 @@ void pftrace_write_gpus(struct writer *writer, const char *value, size_t size)
         put_gpu(state, find_device(devices, id));
     protobuf_end(&state->body, info);
     if (count > 0)
-        pftrace_plain_packet(writer->buffer, &state->body);
+        pftrace_plain_packet(sink->buffer, &state->body);
     cJSON_Delete(devices);
 }

@@ -5,30 +5,30 @@
 
 #include "common/protobuf.h"
 
-void pftrace_fail(struct writer *writer)
+void pftrace_fail(struct sink *sink)
 {
-    if (writer->buffer->failure == 0)
-        writer->buffer->failure = ENOMEM;
+    if (sink->buffer->failure == 0)
+        sink->buffer->failure = ENOMEM;
 }
 
-struct pftrace_sequence *pftrace_sequence_of(struct writer *writer, struct row row, enum pftrace_lane lane)
+struct pftrace_sequence *pftrace_sequence_of(struct sink *sink, struct row row, enum pftrace_lane lane)
 {
-    struct pftrace_state *state = writer->state;
+    struct pftrace_state *state = sink->state;
     struct pftrace_sequence *sequence = pftrace_sequence_find(&state->sequences, row, lane);
     if (!sequence) {
-        pftrace_fail(writer);
+        pftrace_fail(sink);
     } else if (!sequence->begun) {
         if (!pftrace_row(state->rows, row))
-            pftrace_describe_row(writer, row);
-        pftrace_sequence_begin(&state->sequences, sequence, writer->buffer, writer->base);
+            pftrace_describe_row(sink, row);
+        pftrace_sequence_begin(&state->sequences, sequence, sink->buffer, sink->base);
     }
     return sequence;
 }
 
-void pftrace_send(struct writer *writer, struct pftrace_sequence *sequence, uint64_t time, uint32_t field)
+void pftrace_send(struct sink *sink, struct pftrace_sequence *sequence, uint64_t time, uint32_t field)
 {
-    struct pftrace_state *state = writer->state;
-    pftrace_packet(&state->sequences, sequence, writer->buffer, time, field, state->body.data, state->body.length);
+    struct pftrace_state *state = sink->state;
+    pftrace_packet(&state->sequences, sequence, sink->buffer, time, field, state->body.data, state->body.length);
 }
 
 uint64_t pftrace_name_hash(const struct name *name)
@@ -49,12 +49,12 @@ bool pftrace_told_by_flow(const struct pftrace_pending *pending)
            pending->flows.items[0] == pending->put.correlation;
 }
 
-struct pftrace_state *pftrace_state_new(struct writer *writer, const struct pftrace_rows *rows)
+struct pftrace_state *pftrace_state_new(struct sink *sink, const struct pftrace_rows *rows)
 {
     struct pftrace_state *state = calloc(1, sizeof(*state));
-    writer->state = state;
+    sink->state = state;
     if (!state) {
-        pftrace_fail(writer);
+        pftrace_fail(sink);
         return NULL;
     }
     state->rows = rows ? rows : &state->own_rows;
@@ -65,12 +65,12 @@ struct pftrace_state *pftrace_state_new(struct writer *writer, const struct pftr
     return state;
 }
 
-void pftrace_state_release(struct writer *writer)
+void pftrace_state_release(struct sink *sink)
 {
-    struct pftrace_state *state = writer->state;
+    struct pftrace_state *state = sink->state;
     if (!state)
         return;
-    pftrace_flush(writer);
+    pftrace_flush(sink);
     struct buffer *const buffers[] = {&state->body, &state->launch, &state->shared, &state->text, &state->name};
     for (size_t i = 0; i < sizeof(buffers) / sizeof(*buffers); i++)
         buffer_release(buffers[i]);
@@ -78,5 +78,5 @@ void pftrace_state_release(struct writer *writer)
     pftrace_rows_release(&state->own_rows);
     array_release(&state->pending.flows);
     free(state);
-    writer->state = NULL;
+    sink->state = NULL;
 }

@@ -1,5 +1,5 @@
 /*
- * What a writer of .pftrace remembers: of the whole trace, the names of rows; of its own piece, sequences and the slice
+ * What a sink of .pftrace remembers: of the whole trace, the names of rows; of its own piece, sequences and the slice
  * that may still get flows.
  */
 #ifndef GPUTRACE_TRACE_PFTRACE_PFTRACE_STATE_H
@@ -43,38 +43,38 @@ struct pftrace_state {
 };
 
 /* pftrace_rows.c: remembers a row, and tells its track. */
-void pftrace_write_process(struct writer *writer, const struct row_name *process);
-void pftrace_write_thread(struct writer *writer, const struct row_name *thread);
+void pftrace_write_process(struct sink *sink, const struct row_name *process);
+void pftrace_write_thread(struct sink *sink, const struct row_name *thread);
 void pftrace_rows_release(struct pftrace_rows *rows);
 /* A track for a row that was not told of, without a name. */
-void pftrace_describe_row(struct writer *writer, struct row row);
+void pftrace_describe_row(struct sink *sink, struct row row);
 
 /* NULL: it was not told of. */
 const struct pftrace_row *pftrace_row(const struct pftrace_rows *rows, struct row row);
 
 /* pftrace_rows.c: what JSON has as "deviceProperties". */
-void pftrace_write_gpus(struct writer *writer, const char *value, size_t size);
+void pftrace_write_gpus(struct sink *sink, const char *value, size_t size);
 
 /* An event of its own, where one may begin: pftrace_events.c */
-void pftrace_write_instant(struct writer *writer, const struct slice *instant);
-void pftrace_write_async(struct writer *writer, const struct async_slice *slice);
-void pftrace_write_counter(struct writer *writer, const struct counter *counter);
+void pftrace_write_instant(struct sink *sink, const struct slice *instant);
+void pftrace_write_async(struct sink *sink, const struct async_slice *slice);
+void pftrace_write_counter(struct sink *sink, const struct counter *counter);
 
-/* The state of WRITER, with the ROWS of the whole; NULL: its own. NULL without memory: then the writer's buffer has
+/* The state of SINK, with the ROWS of the whole; NULL: its own. NULL without memory: then the sink's buffer has
  * failed. */
-struct pftrace_state *pftrace_state_new(struct writer *writer, const struct pftrace_rows *rows);
+struct pftrace_state *pftrace_state_new(struct sink *sink, const struct pftrace_rows *rows);
 /* Writes what was held back, and frees it. */
-void pftrace_state_release(struct writer *writer);
+void pftrace_state_release(struct sink *sink);
 /* There was no memory. */
-void pftrace_fail(struct writer *writer);
+void pftrace_fail(struct sink *sink);
 
 /* pftrace.c: writes the slice that waited for its flows. */
-void pftrace_flush(struct writer *writer);
-/* The sequence, begun. NULL after error(), then the writer's buffer has failed. */
-struct pftrace_sequence *pftrace_sequence_of(struct writer *writer, struct row row, enum pftrace_lane lane);
+void pftrace_flush(struct sink *sink);
+/* The sequence, begun. NULL after error(), then the sink's buffer has failed. */
+struct pftrace_sequence *pftrace_sequence_of(struct sink *sink, struct row row, enum pftrace_lane lane);
 
 /* The body that was put together, as a packet. */
-void pftrace_send(struct writer *writer, struct pftrace_sequence *sequence, uint64_t time, uint32_t field);
+void pftrace_send(struct sink *sink, struct pftrace_sequence *sequence, uint64_t time, uint32_t field);
 uint64_t pftrace_name_hash(const struct name *name);
 /* A text that may not be valid UTF-8. */
 void pftrace_put_valid(struct pftrace_state *state, struct buffer *buffer, uint32_t field, const char *text,
@@ -84,17 +84,17 @@ bool pftrace_told_by_flow(const struct pftrace_pending *pending);
 
 /* pftrace_events.c: begins a slice that is no work of a GPU, and writes it once its flows are known. */
 void pftrace_put_call(struct pftrace_state *state, struct pftrace_pending *pending, const struct slice *slice);
-void pftrace_flush_call(struct writer *writer, struct pftrace_state *state, struct pftrace_pending *pending);
+void pftrace_flush_call(struct sink *sink, struct pftrace_state *state, struct pftrace_pending *pending);
 /* A thread's ranges are told below it, in each section that has some. */
-void pftrace_describe_ranges(struct writer *writer, struct row row);
+void pftrace_describe_ranges(struct sink *sink, struct row row);
 
 /* pftrace_events.c: begins a slice of GPU work, and writes it once its flows are known. */
 void pftrace_put_work(struct pftrace_state *state, struct pftrace_pending *pending, const struct slice *slice);
-void pftrace_flush_work(struct writer *writer, struct pftrace_state *state, struct pftrace_pending *pending);
+void pftrace_flush_work(struct sink *sink, struct pftrace_state *state, struct pftrace_pending *pending);
 
-static inline uint64_t pftrace_time(const struct writer *writer, uint64_t time)
+static inline uint64_t pftrace_time(const struct sink *sink, uint64_t time)
 {
-    return time > writer->base ? time - writer->base : 0;
+    return time > sink->base ? time - sink->base : 0;
 }
 
 #endif

@@ -39,8 +39,6 @@ struct pftrace_counter_track {
 #define PFTRACE_RECENT 64 /* sequences that are found without the map; a power of two */
 
 struct pftrace_reader {
-    struct packets packets; /* source.path NULL: they come from elsewhere */
-    struct packets_run own_run;
     struct packets_run *given;  /* the run at hand */
     struct protobuf_reader run; /* what is left of it, or of the compressed packet at hand, and then … */
     struct compressed_packet {
@@ -59,14 +57,14 @@ struct pftrace_reader {
     struct map counters; /* uuid -> index + 1 */
     ARRAY(struct pftrace_counter_track) counter_tracks;
     uint64_t base, left_out;
-    uint32_t correlation; /* the number of this name */
     struct pftrace_event event;
-    ARRAY(struct pftrace_arg) args;
+    ARRAY(struct arg) args;
     ARRAY(uint64_t) flows;
-    struct buffer text;   /* what must outlive its packet */
-    bool told;            /* the event was given: a new one begins */
-    bool open;            /* a BEGIN was read, whose END must follow */
-    bool own_correlation; /* there is an argument of that name */
+    ARRAY(struct buffer) cleaned; /* texts of arguments that are not as they stand in the packet */
+    struct buffer text;           /* what must outlive its packet */
+    bool told;                    /* the event was given: a new one begins */
+    bool open;                    /* a BEGIN was read, whose END must follow */
+    bool own_correlation;         /* there is an argument of that name */
     uint64_t open_track;
 };
 
@@ -86,18 +84,21 @@ int pftrace_attribute_event(struct pftrace_reader *reader, const struct pftrace_
 const char *pftrace_text(const struct pftrace_reader *reader, uint32_t text);
 void pftrace_set_row(struct pftrace_event *event, uint64_t uuid);
 void pftrace_set_name(struct pftrace_reader *reader, uint32_t name);
-void pftrace_set_category(struct pftrace_reader *reader, uint32_t category);
+void pftrace_set_category(struct pftrace_reader *reader, const struct pftrace_category *category);
 int pftrace_no_memory(void);
 
+/* Of an argument that is text of JSON: makes it valid. Gives 0, or -1 after error(). */
+int pftrace_clean_arg(struct pftrace_reader *reader, struct arg *arg);
+
 /* An argument of the event at hand. Gives 0, or -1 after error(). */
-static inline int pftrace_push_arg(struct pftrace_reader *reader, const struct pftrace_arg *arg)
+static inline int pftrace_push_arg(struct pftrace_reader *reader, const struct arg *arg)
 {
-    struct pftrace_arg *place = array_push(&reader->args);
+    struct arg *place = array_push(&reader->args);
     if (!place)
         return pftrace_no_memory();
     *place = *arg;
-    reader->own_correlation |= arg->name_number == reader->correlation;
-    return 0;
+    reader->own_correlation |= arg->key == ARG_CORRELATION;
+    return arg->type == ARG_TYPE_RAW ? pftrace_clean_arg(reader, place) : 0;
 }
 
 /* Unless NONE, or it has one, the argument that the first flow tells. */

@@ -7,7 +7,7 @@
 static struct interner strings;
 static struct parser parser;
 
-static enum parse_result parse(const char *text, struct trace_event *event)
+static enum parse_result parse(const char *text, struct event_fields *event)
 {
     struct scan scan;
     char *copy = strdup(text); /* without the NUL in reach: what reads beyond is found */
@@ -32,7 +32,7 @@ static int release(void **state)
 static void a_kernel_is_read(void **state)
 {
     (void)state;
-    struct trace_event event;
+    struct event_fields event;
     assert_int_equal(
         parse("{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"pid\": 0, \"tid\": 7, \"ts\": 10.5,"
               "\"dur\": 2.001, \"args\": {\"device\": 0, \"context\": 1, \"stream\": 7, \"correlation\": 423,"
@@ -40,7 +40,7 @@ static void a_kernel_is_read(void **state)
               &event),
         PARSE_DONE);
     assert_int_equal(event.phase, 'X');
-    assert_int_equal(event.category, EVENT_KERNEL);
+    assert_int_equal(event.category, CATEGORY_KERNEL);
     assert_string_equal(interned(&strings, event.name), "k");
     assert_int_equal(event.start, 10500);
     assert_int_equal(event.duration, 2001);
@@ -55,7 +55,7 @@ static void a_kernel_is_read(void **state)
 static void rows_may_be_numbers_or_texts(void **state)
 {
     (void)state;
-    struct trace_event event;
+    struct event_fields event;
     assert_int_equal(parse("{\"ph\":\"i\",\"name\":\"n\",\"pid\":\"Spans\",\"tid\":-3,\"ts\":0}", &event), PARSE_DONE);
     assert_true(event_id_is_text(event.process));
     assert_string_equal(interned(&strings, (uint32_t)(event.process >> 1)), "Spans");
@@ -65,7 +65,7 @@ static void rows_may_be_numbers_or_texts(void **state)
 static void of_two_keys_of_a_name_the_last_counts(void **state)
 {
     (void)state;
-    struct trace_event event;
+    struct event_fields event;
     assert_int_equal(parse("{\"ph\":\"X\",\"name\":\"a\",\"name\":\"b\",\"ts\":1,\"ts\":2,\"dur\":3}", &event),
                      PARSE_DONE);
     assert_string_equal(interned(&strings, event.name), "b");
@@ -75,7 +75,7 @@ static void of_two_keys_of_a_name_the_last_counts(void **state)
 static void times_with_exponents_are_read(void **state)
 {
     (void)state;
-    struct trace_event event;
+    struct event_fields event;
     assert_int_equal(parse("{\"ph\":\"X\",\"name\":\"a\",\"ts\":1.5e3,\"dur\":2E-3}", &event), PARSE_DONE);
     assert_int_equal(event.start, 1500000);
     assert_int_equal(event.duration, 2);
@@ -102,7 +102,7 @@ static void what_is_no_event_is_told(void **state)
         {"{\"ph\":\"X\",\"name\":null,\"ts\":1,\"dur\":1}", "\"name\""},
     };
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
-        struct trace_event event;
+        struct event_fields event;
         assert_int_equal(parse(wrong[i].text, &event), PARSE_NOT_AN_EVENT);
         assert_contains(parser.expected, wrong[i].expected);
     }
@@ -111,7 +111,7 @@ static void what_is_no_event_is_told(void **state)
 static void what_is_not_json_is_told_with_its_place(void **state)
 {
     (void)state;
-    struct trace_event event;
+    struct event_fields event;
     assert_int_equal(parse("{\"ph\": oops}", &event), PARSE_NOT_JSON);
     assert_int_equal(parser.error_at, 7);
     assert_int_equal(parse("{\"ph\" \"X\"}", &event), PARSE_NOT_JSON);
@@ -120,7 +120,7 @@ static void what_is_not_json_is_told_with_its_place(void **state)
 static void arguments_of_wrong_types_are_passed_over(void **state)
 {
     (void)state;
-    struct trace_event event;
+    struct event_fields event;
     assert_int_equal(parse("{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1,\"args\":{\"stream\":[],\"grid\":7,"
                            "\"block\":[1,\"x\",null,4],\"device\":{},\"bytes\":1e999,\"domain\":{},\"kind\":3}}",
                            &event),
@@ -139,17 +139,17 @@ static void a_range_that_the_program_put_into_a_stream_is_told_by_its_argument(v
     (void)state;
     static const struct {
         const char *args;
-        enum event_category category;
+        enum category category;
     } cases[] = {
-        {"{\"from\": \"gputrace_device_range\", \"range\": 3}", EVENT_DEVICE_RANGE},
-        {"{\"from\": \"elsewhere\"}", EVENT_GPU_RANGE},
-        {"{\"from\": 3}", EVENT_GPU_RANGE},
-        {"[\"from\"]", EVENT_GPU_RANGE},
-        {"{}", EVENT_GPU_RANGE},
+        {"{\"from\": \"gputrace_device_range\", \"range\": 3}", CATEGORY_DEVICE_RANGE},
+        {"{\"from\": \"elsewhere\"}", CATEGORY_GPU_USER_ANNOTATION},
+        {"{\"from\": 3}", CATEGORY_GPU_USER_ANNOTATION},
+        {"[\"from\"]", CATEGORY_GPU_USER_ANNOTATION},
+        {"{}", CATEGORY_GPU_USER_ANNOTATION},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         char text[256];
-        struct trace_event event;
+        struct event_fields event;
         snprintf(
             text, sizeof(text),
             "{\"ph\": \"X\", \"cat\": \"gpu_user_annotation\", \"name\": \"n\", \"ts\": 1, \"dur\": 1, \"args\": %s}",

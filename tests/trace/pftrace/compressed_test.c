@@ -2,6 +2,7 @@
  * Sections that are compressed packets, and those that others wrote: what is read is what is read of plain packets, and
  * a packet that cannot be unpacked is an error after everything that stands before it.
  */
+#include "tests/trace/pftrace/pftrace_file.h"
 #include "tests/unit.h"
 
 #include "common/map.h"
@@ -39,7 +40,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void write_call(struct writer *writer, uint64_t i, const char *text, size_t length)
+static void write_call(struct sink *sink, uint64_t i, const char *text, size_t length)
 {
     char name[32];
     struct args args = {0};
@@ -52,22 +53,22 @@ static void write_call(struct writer *writer, uint64_t i, const char *text, size
                           .start = BASE + 100 * i,
                           .end = BASE + 100 * i + 10,
                           .args = &args};
-    writer->format->slice(writer, &slice);
+    sink->format->slice(sink, &slice);
 }
 
 /* The text of the last call has LAST bytes. */
 static void write_trace(uint64_t calls, size_t last)
 {
-    struct writer writer;
+    struct sink sink;
     char *text = malloc(last + 64);
-    writer_init(&writer, &pftrace, &plain);
-    writer.format->begin(&writer, BASE);
+    sink_init(&sink, &pftrace, &plain);
+    sink.format->begin(&sink, BASE);
     for (uint64_t i = 0; i + 1 < calls; i++)
-        write_call(&writer, i, text, (size_t)sprintf(text, "text %d", (int)i * 7));
+        write_call(&sink, i, text, (size_t)sprintf(text, "text %d", (int)i * 7));
     memset(text, 'x', last);
-    write_call(&writer, calls - 1, text, last);
-    writer.format->finish(&writer);
-    writer_release(&writer);
+    write_call(&sink, calls - 1, text, last);
+    sink.format->finish(&sink);
+    sink_release(&sink);
     free(text);
     assert_int_equal(plain.failure, 0);
 }
@@ -105,14 +106,14 @@ static struct seen read_bytes(const char *data, size_t size)
     int fd = mkstemp(path);
     assert_true(fd >= 0 && write(fd, data, size) == (ssize_t)size);
     close(fd);
-    struct pftrace_reader *reader = pftrace_open(path, &strings);
-    assert_non_null(reader);
+    struct pftrace_file reading;
+    assert_true(pftrace_file_open(&reading, path, &strings));
     unit_stderr_begin();
-    while ((seen.status = pftrace_next(reader, &event)) > 0)
+    while ((seen.status = pftrace_file_next(&reading, &event)) > 0)
         see(&seen, event);
     snprintf(seen.message, sizeof(seen.message), "%s", unit_stderr_end());
-    assert_int_equal(pftrace_left_out(reader), 0);
-    pftrace_close(reader);
+    assert_int_equal(pftrace_left_out(reading.reader), 0);
+    pftrace_file_close(&reading);
     interner_release(&strings);
     unlink(path);
     return seen;

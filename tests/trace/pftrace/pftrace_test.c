@@ -1,26 +1,25 @@
 /*
- * What the writer of .pftrace makes is given back by the reader; that Perfetto understands it as meant is what
+ * What the sink of .pftrace makes is given back by the reader; that Perfetto understands it as meant is what
  * tests/tools/check_pftrace looks at, in convert.bats.
  */
+#include "tests/trace/pftrace/pftrace_file.h"
 #include "tests/unit.h"
 
 #include "common/map.h"
 #include "common/buffer.h"
 #include "trace/pftrace/interned.h"
-#include "trace/pftrace/packets.h"
-#include "trace/pftrace/reader.h"
 #include "trace/sink.h"
 
 #define MARK_BYTES 6 /* of the file's first packet, and of its last */
 #define BASE UINT64_C(1700000000000000000)
 
 static struct buffer buffer;
-static struct writer writer;
+static struct sink sink;
 static struct interner strings;
-static struct pftrace_reader *reader;
+static struct pftrace_file reading;
 static struct pftrace_event event;
 enum { ARGS_MOST = 64 };
-static struct pftrace_arg all_args[ARGS_MOST];
+static struct arg all_args[ARGS_MOST];
 static char *texts[ARGS_MOST];
 static char path[] = "/tmp/pftrace_test.XXXXXX";
 
@@ -28,8 +27,8 @@ static int set_up(void **state)
 {
     (void)state;
     buffer_init_memory(&buffer);
-    writer_init(&writer, &pftrace, &buffer);
-    writer.format->begin(&writer, BASE);
+    sink_init(&sink, &pftrace, &buffer);
+    sink.format->begin(&sink, BASE);
     return 0;
 }
 
@@ -44,12 +43,11 @@ static int tear_down(void **state)
 {
     (void)state;
     forget_args();
-    if (reader)
-        pftrace_close(reader);
-    reader = NULL;
+    if (reading.reader)
+        pftrace_file_close(&reading);
     interner_release(&strings);
     strings = (struct interner){0};
-    writer_release(&writer);
+    sink_release(&sink);
     buffer_release(&buffer);
     return 0;
 }
@@ -60,23 +58,22 @@ static void open_written(size_t size)
     int fd = mkstemp(path);
     assert_true(fd >= 0 && write(fd, buffer.data, size) == (ssize_t)size);
     close(fd);
-    reader = pftrace_open(path, &strings);
-    assert_non_null(reader);
+    assert_true(pftrace_file_open(&reading, path, &strings));
     unlink(path);
 }
 
 static void finish(void)
 {
-    writer.format->finish(&writer);
+    sink.format->finish(&sink);
     assert_int_equal(buffer.failure, 0);
     open_written(buffer.length);
 }
 
-static void add_args(const struct pftrace_arg *args, size_t count)
+static void add_args(const struct arg *args, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        struct pftrace_arg *to = &all_args[event.arg_count];
-        bool text = args[i].kind == PFTRACE_ARG_TEXT || args[i].kind == PFTRACE_ARG_JSON;
+        struct arg *to = &all_args[event.arg_count];
+        bool text = args[i].type == ARG_TYPE_TEXT || args[i].type == ARG_TYPE_RAW;
         assert_true(event.arg_count < ARGS_MOST);
         *to = args[i];
         texts[event.arg_count++] = text ? strndup(to->text, to->length) : NULL;
@@ -85,9 +82,9 @@ static void add_args(const struct pftrace_arg *args, size_t count)
     }
 }
 
-static void add_number(const char *name, uint64_t number)
+static void add_number(enum arg_key key, uint64_t number)
 {
-    struct pftrace_arg arg = {.name = name, .kind = PFTRACE_ARG_U64, .u64 = number};
+    struct arg arg = {.key = key, .type = ARG_TYPE_U64, .u64 = number};
     add_args(&arg, 1);
 }
 
@@ -96,7 +93,7 @@ static int read_next(void)
 {
     const struct pftrace_event *next;
     forget_args();
-    int more = pftrace_next(reader, &next);
+    int more = pftrace_file_next(&reading, &next);
     if (more <= 0)
         return more;
     event = *next;
@@ -106,9 +103,9 @@ static int read_next(void)
     if (next->shared)
         add_args(next->shared->args.items, next->shared->args.count);
     if (next->cbid != 0)
-        add_number("cbid", next->cbid - 1);
+        add_number(ARG_CBID, next->cbid - 1);
     if (next->has_correlation)
-        add_number("correlation", next->correlation);
+        add_number(ARG_CORRELATION, next->correlation);
     return 1;
 }
 
@@ -121,14 +118,16 @@ static void next_is(enum pftrace_what what)
 static void no_more(void)
 {
     assert_int_equal(read_next(), 0);
-    assert_int_equal(pftrace_left_out(reader), 0);
+    assert_int_equal(pftrace_left_out(reading.reader), 0);
 }
 
-static const struct pftrace_arg *arg(const char *name)
+static const struct arg *arg(const char *name)
 {
-    for (size_t i = 0; i < event.arg_count; i++)
-        if (strcmp(event.args[i].name, name) == 0)
-            return &event.args[i];
+    for (size_t i = 0; i < event.arg_count; i++) {
+        const struct arg *arg = &event.args[i];
+        if (strcmp(arg->key == ARG_OTHER ? arg->other : arg_words[arg->key].text, name) == 0)
+            return arg;
+    }
     fail_msg("there is no argument '%s'", name);
     return NULL;
 }
@@ -153,7 +152,7 @@ static struct slice kernel(uint64_t start, uint64_t end)
 
 static void write_slice(struct slice slice)
 {
-    writer.format->slice(&writer, &slice);
+    sink.format->slice(&sink, &slice);
 }
 
 static void next_slice_is(uint64_t start, uint64_t end)
@@ -166,13 +165,12 @@ static void next_slice_is(uint64_t start, uint64_t end)
 static void test_rows_and_metadata(void **state)
 {
     (void)state;
-    writer.format->metadata(&writer, "gputrace", "{\"a\":1}", 7);
-    writer.format->process(&writer,
-                           &(struct row_name){.row = {42, 42}, .name = "app", .label = "CPU", .sort_index = 42});
-    writer.format->process(
-        &writer,
+    sink.format->metadata(&sink, "gputrace", "{\"a\":1}", 7);
+    sink.format->process(&sink, &(struct row_name){.row = {42, 42}, .name = "app", .label = "CPU", .sort_index = 42});
+    sink.format->process(
+        &sink,
         &(struct row_name){.row = {0, 0}, .name = "app GPU 0", .label = "GPU 0", .owner = 42, .sort_index = 5000000});
-    writer.format->thread(&writer, &(struct row_name){.row = {42, 43}, .name = "thread 43", .sort_index = INT64_MIN});
+    sink.format->thread(&sink, &(struct row_name){.row = {42, 43}, .name = "thread 43", .sort_index = INT64_MIN});
     finish();
     next_is(PFTRACE_METADATA);
     assert_string_equal(event.name, "gputrace");
@@ -203,7 +201,6 @@ static void test_times_may_go_back(void **state)
     write_slice(call(0, 1));
     finish();
     next_slice_is(1000, 2000);
-    assert_true(pftrace_base(reader) == BASE);
     next_slice_is(500, 2500);
     next_slice_is(2500, 2500);
     next_slice_is(0, 1);
@@ -224,9 +221,9 @@ static void put_flow(uint32_t id, struct row row, uint64_t time, bool head)
 {
     struct flow flow = {.id = id, .row = row, .time = BASE + time};
     if (head)
-        writer.format->flow_end(&writer, &flow);
+        sink.format->flow_end(&sink, &flow);
     else
-        writer.format->flow_start(&writer, &flow);
+        sink.format->flow_start(&sink, &flow);
 }
 
 static void test_flows_are_the_slices(void **state)
@@ -300,8 +297,8 @@ static void test_what_launches_share(void **state)
         args_u64(&args, ARG_CONTEXT, 2);
         args_u64(&args, ARG_REGISTERS, 32);
         args_real(&args, ARG_WARPS_PER_SM, ARG_TYPE_FIXED, 1.23456789);
-        args_add(&args, ARG_GRID, ARG_TYPE_SIZE3)->size3 = grid;
-        args_add(&args, ARG_BLOCK, ARG_TYPE_SIZE3)->size3 = block;
+        args_size3(&args, ARG_GRID, grid);
+        args_size3(&args, ARG_BLOCK, block);
         args_u64(&args, ARG_QUEUED, 0);
         args_u64(&args, ARG_GRAPH_NODE, 1000 + i);
         struct slice work = kernel(100 * i, 100 * i + 10);
@@ -313,7 +310,7 @@ static void test_what_launches_share(void **state)
     finish();
     for (uint64_t i = 0; i < 3; i++) {
         next_slice_is(100 * i, 100 * i + 10);
-        assert_string_equal(event.category, "kernel");
+        assert_string_equal(category_words[event.category].text, "kernel");
         assert_string_equal(event.name, "add(float*)");
         assert_int_equal(arg("grid")->size3[2], 3);
         assert_int_equal(arg("block")->size3[0], 256);
@@ -331,7 +328,7 @@ static void test_rows_may_come_late(void **state)
 {
     (void)state;
     write_slice(call(0, 10));
-    writer.format->thread(&writer, &(struct row_name){.row = {42, 50}, .name = "late"});
+    sink.format->thread(&sink, &(struct row_name){.row = {42, 50}, .name = "late"});
     write_slice(call(20, 30));
     finish();
     next_slice_is(0, 10);
@@ -356,28 +353,28 @@ static void test_arguments_of_every_type(void **state)
     args_add(&args, ARG_CACHE_HIT, ARG_TYPE_FALSE);
     args_text(&args, ARG_DOMAIN, "bad \xff byte", 10);
     args_text(&args, ARG_MESSAGE, long_text, sizeof(long_text) - 1);
-    args_add(&args, ARG_EXTENT, ARG_TYPE_SIZE3)->size3 = size;
-    struct arg *members = args_add(&args, 0, ARG_TYPE_MEMBERS);
+    args_size3(&args, ARG_EXTENT, size);
+    struct arg *members = args_add(&args, ARG_OTHER, ARG_TYPE_MEMBERS);
     members->text = "\"kind\":\"x\\ny\",\"detail\":{\"a\":[1,null]},\"offset\":-3,\"from\":2.5";
     members->length = strlen(members->text);
     struct slice slice = call(1, 2);
     slice.args = &args;
-    writer.format->instant(&writer, &slice);
+    sink.format->instant(&sink, &slice);
     finish();
     next_is(PFTRACE_INSTANT);
     assert_int_equal(event.start, 1);
-    assert_true(arg("stream")->kind == PFTRACE_ARG_I64 && arg("stream")->i64 == -1);
+    assert_true(arg("stream")->type == ARG_TYPE_I64 && arg("stream")->i64 == -1);
     assert_true(arg("value")->real == 0.1);
     assert_string_equal(arg("payload")->text, "-Infinity");
-    assert_true(arg("address")->kind == PFTRACE_ARG_HEX && arg("address")->u64 == 0x7f00);
+    assert_true(arg("address")->type == ARG_TYPE_HEX && arg("address")->u64 == 0x7f00);
     assert_string_equal(arg("color")->text, "#102030");
-    assert_true(arg("failed")->kind == PFTRACE_ARG_BOOL && arg("failed")->u64 == 1);
-    assert_int_equal(arg("cache hit")->u64, 0);
+    assert_true(arg("failed")->type == ARG_TYPE_TRUE);
+    assert_true(arg("cache hit")->type == ARG_TYPE_FALSE);
     assert_string_equal(arg("domain")->text, "bad \xef\xbf\xbd byte");
     assert_string_equal(arg("message")->text, long_text);
     assert_string_equal(arg("extent")->text, "[-1,0,5]");
     assert_string_equal(arg("kind")->text, "x\ny");
-    assert_true(arg("detail")->kind == PFTRACE_ARG_JSON);
+    assert_true(arg("detail")->type == ARG_TYPE_RAW);
     assert_string_equal(arg("detail")->text, "{\"a\":[1,null]}");
     assert_int_equal(arg("offset")->i64, -3);
     assert_true(arg("from")->real == 2.5);
@@ -391,12 +388,12 @@ static void test_counters_and_ranges(void **state)
                                      {.name = "two", .length = 3, .kind = COUNTER_REAL, .real = 0.5}};
     struct counter counter = {
         .name = name_passing("many", 4), .pid = 42, .time = BASE + 5, .values = values, .value_count = 2};
-    writer.format->counter(&writer, &counter);
+    sink.format->counter(&sink, &counter);
     counter = (struct counter){.name = name_passing("bytes", 5), .pid = 0, .time = BASE + 6, .bytes = 1u << 30};
-    writer.format->counter(&writer, &counter);
+    sink.format->counter(&sink, &counter);
     counter.time++;
     counter.bytes = 0;
-    writer.format->counter(&writer, &counter);
+    sink.format->counter(&sink, &counter);
     struct async_slice range = {.category = CATEGORY_USER_ANNOTATION,
                                 .name = name_passing("r", 1),
                                 .begin = {42, 43},
@@ -404,7 +401,7 @@ static void test_counters_and_ranges(void **state)
                                 .start = BASE + 8,
                                 .end = BASE + 9,
                                 .id = 12};
-    writer.format->async(&writer, &range);
+    sink.format->async(&sink, &range);
     finish();
     next_is(PFTRACE_COUNTER);
     assert_string_equal(event.name, "many");
@@ -430,22 +427,22 @@ static void test_counters_and_ranges(void **state)
 static void test_pieces_stand_alone(void **state)
 {
     (void)state;
-    writer.format->thread(&writer, &(struct row_name){.row = {0, 7}, .name = "stream 7"});
+    sink.format->thread(&sink, &(struct row_name){.row = {0, 7}, .name = "stream 7"});
     for (uint64_t i = 0; i < 3; i++) {
-        struct writer piece;
-        writer_piece(&piece, &writer, &buffer);
+        struct sink piece;
+        sink_piece(&piece, &sink, &buffer);
         struct slice first = i % 2 ? call(10 * i, 10 * i + 5) : kernel(10 * i, 10 * i + 5);
         struct slice second = i % 2 ? kernel(10 * i, 10 * i + 6) : call(10 * i, 10 * i + 6);
         piece.format->slice(&piece, &first);
         piece.format->slice(&piece, &second);
         assert_int_equal(piece.events, 2);
-        writer_release(&piece); /* writes the last slice */
+        sink_release(&piece); /* writes the last slice */
     }
     finish();
     next_is(PFTRACE_THREAD);
     for (uint64_t i = 0; i < 3; i++) {
         next_slice_is(10 * i, 10 * i + 5);
-        assert_string_equal(event.category, i % 2 ? "cuda_runtime" : "kernel");
+        assert_int_equal(event.category, i % 2 ? CATEGORY_CUDA_RUNTIME : CATEGORY_KERNEL);
         next_slice_is(10 * i, 10 * i + 6);
         assert_string_equal(event.name, i % 2 ? "add(float*)" : "cudaLaunchKernel");
     }
@@ -508,7 +505,7 @@ static void test_sections_ask_for_nothing_before_them(void **state)
     size_t runs;
     for (uint64_t i = 0; i < SLICES; i++)
         write_slice(i % 2 ? call(100 * i + 50, 100 * i + 60) : kernel(100 * i, 100 * i + 30));
-    writer.format->finish(&writer);
+    sink.format->finish(&sink);
     assert_int_equal(buffer.failure, 0);
     assert_int_equal(count_by_runs(&runs), SLICES);
     assert_in_range(runs, buffer.length >> 20, (buffer.length >> 19) + 1);
@@ -535,7 +532,7 @@ static void test_a_long_section_is_read_in_several_runs(void **state)
         slice.args = &args;
         write_slice(slice);
     }
-    writer.format->finish(&writer);
+    sink.format->finish(&sink);
     buffer.length = remove_sections(buffer.data, buffer.length);
     open_written(buffer.length);
     for (size_t i = 0; i < 20; i++) {
@@ -551,7 +548,7 @@ static void test_a_cut_file_gives_what_is_whole(void **state)
     (void)state;
     write_slice(call(0, 10));
     write_slice(call(20, 30));
-    writer.format->finish(&writer);
+    sink.format->finish(&sink);
     open_written(buffer.length - MARK_BYTES - 1);
     next_slice_is(0, 10);
     unit_stderr_begin();
@@ -568,8 +565,7 @@ static const char *read_part(size_t start, size_t size)
     unit_stderr_begin();
     while (read_next() > 0)
         ;
-    pftrace_close(reader);
-    reader = NULL;
+    pftrace_file_close(&reading);
     return unit_stderr_end();
 }
 
@@ -579,7 +575,7 @@ static void test_a_file_that_is_cut_between_packets_is_noticed(void **state)
     size_t head, size;
     write_slice(call(0, 10));
     write_slice(call(20, 30));
-    writer.format->finish(&writer);
+    sink.format->finish(&sink);
     for (size_t at = 0; at < buffer.length; at += head + size) {
         if (at > 0)
             assert_non_null(strstr(read_part(0, at), "is cut off at byte"));
@@ -593,7 +589,7 @@ static void test_a_file_that_announces_no_last_packet_may_lack_it(void **state)
 {
     (void)state;
     write_slice(call(0, 10));
-    writer.format->finish(&writer);
+    sink.format->finish(&sink);
     assert_string_equal(read_part(MARK_BYTES, buffer.length - 2 * MARK_BYTES), "");
 }
 

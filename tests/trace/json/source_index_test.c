@@ -1,6 +1,6 @@
 #include "tests/unit.h"
 
-#include "trace/json/replay_index.h"
+#include "trace/json/source_index.h"
 
 static struct flow_ids ids;
 

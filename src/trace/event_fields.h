@@ -1,59 +1,22 @@
 /*
- * One event as plain fields: what every source of a trace (JSON, .pftrace, spool) gives to the analysis.
+ * What the analysis keeps of an event, as plain fields, and the sink that makes them of the events of any source.
  *
  * Times are nanoseconds. A field that an event does not have is EVENT_NONE (numbers) or EVENT_NO_TEXT (texts, which are
  * numbers of an interner).
  */
-#ifndef GPUTRACE_TRACE_TRACE_EVENT_H
-#define GPUTRACE_TRACE_TRACE_EVENT_H
+#ifndef GPUTRACE_TRACE_EVENT_FIELDS_H
+#define GPUTRACE_TRACE_EVENT_FIELDS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* No "cat", but "from" in the "args" of a GPU_RANGE that the program put into its stream. */
-#define EVENT_DEVICE_RANGE_WORD "gputrace_device_range"
+#include "trace/event.h"
 
-/*      category         "cat" in the file */
-#define EVENT_CATEGORIES(X)                  \
-    X(KERNEL, "kernel")                      \
-    X(MEMCPY, "gpu_memcpy")                  \
-    X(MEMSET, "gpu_memset")                  \
-    X(GRAPH, "gpu_graph")                    \
-    X(RUNTIME, "cuda_runtime")               \
-    X(DRIVER, "cuda_driver")                 \
-    X(SYNC, "cuda_sync")                     \
-    X(RANGE, "user_annotation")              \
-    X(GPU_RANGE, "gpu_user_annotation")      \
-    X(DEVICE_RANGE, EVENT_DEVICE_RANGE_WORD) \
-    X(MEMORY, "memory")                      \
-    X(IN_FLIGHT, "gpu_in_flight")            \
-    X(CPU_OP, "cpu_op")                      \
-    X(FWDBWD, "fwdbwd")                      \
-    X(PYTHON, "python_function")             \
-    X(CPU_INSTANT, "cpu_instant_event")      \
-    X(OVERHEAD, "overhead")                  \
-    X(COMPILATION, "compilation")            \
-    X(PLUGIN, "plugin")                      \
-    X(SPAN, "Trace")
-
-enum event_category {
-    EVENT_OTHER, /* none, or not of the list */
-#define CATEGORY(name, word) EVENT_##name,
-    EVENT_CATEGORIES(CATEGORY)
-#undef CATEGORY
-        EVENT_CATEGORY_COUNT
-};
-
-#define EVENT_BIT(category) (1u << (category))
-#define EVENT_GPU_WORK \
-    (EVENT_BIT(EVENT_KERNEL) | EVENT_BIT(EVENT_MEMCPY) | EVENT_BIT(EVENT_MEMSET) | EVENT_BIT(EVENT_GRAPH))
-#define EVENT_API (EVENT_BIT(EVENT_RUNTIME) | EVENT_BIT(EVENT_DRIVER))
-
-static inline bool event_category_in(enum event_category category, unsigned bits)
-{
-    return (bits >> category) & 1;
-}
+/* The analysis does not tell these apart. */
+#define CATEGORIES_OTHER                                                                                 \
+    (CATEGORY_BIT(CATEGORY_OTHER) | CATEGORY_BIT(CATEGORY_CUDA_EVENT) | CATEGORY_BIT(CATEGORY_CAPTURE) | \
+     CATEGORY_BIT(CATEGORY_NVTX_MEMORY))
 
 #define EVENT_NONE INT64_MIN
 #define EVENT_NO_TEXT UINT32_MAX
@@ -81,9 +44,9 @@ static inline int64_t event_id_value(event_id id)
 #define EVENT_NO_ID UINT64_MAX
 
 /* Fields that most events have come first: an event is copied only up to the last field that is set. */
-struct trace_event {
+struct event_fields {
     char phase;               /* "ph": 'X', 'i', 'b', 'e', 'C', 'M', 's', 'f' …; 0: none */
-    uint8_t category;         /* "cat": enum event_category */
+    uint8_t category;         /* "cat": enum category */
     uint16_t extent;          /* bytes: from here on it equals event_nothing */
     uint32_t name;            /* "name" */
     event_id process, thread; /* "pid", "tid"; a missing one is the number 0 */
@@ -118,34 +81,35 @@ struct trace_event {
 /* A time beyond 146 years is not accepted, so that the difference of two always fits. */
 #define EVENT_TIME_LIMIT (INT64_MAX / 2)
 
-enum field_type { FIELD_NUMBER, FIELD_TEXT, FIELD_TRIPLE };
+/* The extent of an event whose last field FIELD is. */
+#define FIELD_EXTENT(field) \
+    ((offsetof(struct event_fields, field) + sizeof(((struct event_fields *)0)->field) + 7) / 8 * 8)
 
-struct event_field {
-    const char *key;
+enum field_type { FIELD_NONE, FIELD_NUMBER, FIELD_TEXT, FIELD_TRIPLE };
+
+/* What the analysis keeps of an argument. */
+struct arg_field {
     enum field_type type;
-    size_t offset; /* in struct trace_event */
+    uint32_t extent; /* of an event whose last field it is */
+    size_t offset;   /* in struct event_fields */
 };
+extern const struct arg_field arg_fields[ARG_KEY_COUNT];
 
-/* Call before the two functions below; several threads may call it, more than once. */
-void event_fields_init(void);
-
-/* The field of the argument KEY; NULL: the analysis does not use it. */
-const struct event_field *event_field_find(const char *key, size_t length);
-
-enum event_category event_category_find(const char *word, size_t length);
+/* The field of the argument of this name; NULL: the analysis does not keep it. */
+const struct arg_field *arg_field_find(const char *name, size_t length);
 
 /* An event without any field. Its extent is that of the struct, so that fields may be set in any order. */
-extern const struct trace_event event_nothing;
+extern const struct event_fields event_nothing;
 
 /* Sets the extent to the end of the last field that is set. */
-void event_find_extent(struct trace_event *event);
+void event_find_extent(struct event_fields *event);
 /* Makes EVENT a copy of the event whose first EXTENT bytes are BYTES, or of FROM. EVENT is another event before, or
  * event_nothing: only the fields that it has are reset. */
-void event_put(struct trace_event *event, const char *bytes, size_t extent);
-void event_copy(struct trace_event *event, const struct trace_event *from);
+void event_put(struct event_fields *event, const char *bytes, size_t extent);
+void event_copy(struct event_fields *event, const struct event_fields *from);
 
 /* Gives each of the event's texts, number N, NUMBERS[N]. */
-void event_translate(struct trace_event *event, const uint32_t *numbers);
+void event_translate(struct event_fields *event, const uint32_t *numbers);
 
 /* A number as a reader of JSON has it, which reads numbers as doubles; OTHERWISE when it is too large. */
 int64_t event_unsigned(uint64_t value, int64_t otherwise);
@@ -161,42 +125,48 @@ int64_t event_number_of_text(const char *text, size_t length, int64_t otherwise)
 struct event_run {
     const char *bytes; /* anywhere: nothing is aligned */
     size_t size, count;
-    unsigned categories;     /* EVENT_BIT() of those that are among them */
+    unsigned categories;     /* CATEGORY_BIT() of those that are among them */
     const uint32_t *numbers; /* of their texts in the trace's strings, by the run's numbers */
     size_t number_count;
 };
 
 /* Makes EVENT, as event_put() does, the event at BYTES of a run with these NUMBERS. Returns where the next one is. */
-const char *event_run_take(const char *bytes, const uint32_t *numbers, struct trace_event *event);
+const char *event_run_take(const char *bytes, const uint32_t *numbers, struct event_fields *event);
 
 struct cJSON;
-struct json_text;
+struct interner;
+struct sink;
 
-/* The functions that a source calls with the events of a trace, all on one thread. */
-struct event_sink {
+/* What the analysis takes of a trace: the functions are called on one thread. */
+struct fields_receiver {
     void *context;
-    unsigned workers; /* threads that read ahead; 0: as many as there are processors */
-    /* Returns where the source should put the next event, so that event() need not copy it. NULL: anywhere. */
-    struct trace_event *(*place)(void *context);
+    /* Returns where the next event should be put, so that event() need not copy it. NULL: anywhere. */
+    struct event_fields *(*place)(void *context);
     /* Takes each event, in the trace's order. EVENT may be changed, and is valid during the call. Returns 0, or -1 to
      * stop. */
-    int (*event)(void *context, struct trace_event *event);
-    /* Takes all events of RUN, which is valid during the call. NULL: the source calls event() for each. */
+    int (*event)(void *context, struct event_fields *event);
+    /* Takes all events of RUN, which is valid during the call. NULL: event() is called for each. */
     int (*run)(void *context, const struct event_run *run);
     /* Takes each other key of the trace's object, and its value, which is valid during the call. Returns 0, or -1 to
      * stop. */
     int (*metadata)(void *context, const char *key, const struct cJSON *value);
-    /* JSON only, instead of the four above: the text of each event, and of each other value of the object with its key,
-     * as it stands in the file. Both are valid during the call. */
-    int (*text)(void *context, struct json_text event);
-    int (*metadata_text)(void *context, const char *key, struct json_text value);
-    bool quiet; /* warnings were printed when the file was read before */
 };
 
-/* Where to put the next event: in the buffer, or in OWN. */
-static inline struct trace_event *event_sink_place(const struct event_sink *buffer, struct trace_event *own)
+/* Where to put the next event: where the receiver wants it, or in OWN. */
+static inline struct event_fields *fields_receiver_place(const struct fields_receiver *receiver,
+                                                         struct event_fields *own)
 {
-    return buffer->place ? buffer->place(buffer->context) : own;
+    return receiver->place ? receiver->place(receiver->context) : own;
 }
+
+/* fields_sink.c: a sink that gives RECEIVER the fields of all events, those that a reader of the events' JSON would
+ * find. Their texts are put into STRINGS. Pieces may be written by several threads, as those of any sink. NULL after
+ * error(). */
+struct sink *fields_sink_new(struct interner *strings, const struct fields_receiver *receiver);
+void fields_sink_free(struct sink *sink);
+
+/* For a source that has fields anyway: whom SINK, made by fields_sink_new(), gives events, and where texts are put.
+ * NULL: SINK is another. */
+const struct fields_receiver *fields_sink_receiver(const struct sink *sink, struct interner **strings);
 
 #endif

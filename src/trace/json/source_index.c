@@ -1,4 +1,4 @@
-#include "trace/json/replay_index.h"
+#include "trace/json/source_index.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -120,7 +120,7 @@ static uint32_t find_owner(const struct json_rows *rows)
     return ROW_OWNER_UNKNOWN;
 }
 
-void json_rows_write(struct json_rows *rows, struct writer *writer)
+void json_rows_write(struct json_rows *rows, struct sink *sink)
 {
     uint32_t owner = find_owner(rows);
     for (size_t i = 0; i < rows->items.count; i++)
@@ -134,33 +134,32 @@ void json_rows_write(struct json_rows *rows, struct writer *writer)
                                     .owner = is_gpu(row) ? owner : 0,
                                     .sort_index = row->sort_index};
             if (row->is_process && !threads)
-                writer->format->process(writer, &name);
+                sink->format->process(sink, &name);
             else if (!row->is_process && threads)
-                writer->format->thread(writer, &name);
+                sink->format->thread(sink, &name);
         }
     }
 }
 
-static void tell_word(struct json_rows *rows, struct row row, bool is_process, struct json_text word,
-                      struct writer *writer)
+static void tell_word(struct json_rows *rows, struct row row, bool is_process, struct json_text word, struct sink *sink)
 {
     struct json_row *told = find(rows, row, is_process);
     if (!told || told->name || !(told->name = json_unescaped(word)))
         return;
     struct row_name name = {.row = told->row, .name = told->name, .sort_index = told->sort_index};
     if (is_process)
-        writer->format->process(writer, &name);
+        sink->format->process(sink, &name);
     else
-        writer->format->thread(writer, &name);
+        sink->format->thread(sink, &name);
 }
 
-struct row json_rows_tell(struct json_rows *rows, const struct json_event *event, struct writer *writer)
+struct row json_rows_tell(struct json_rows *rows, const struct json_event *event, struct sink *sink)
 {
     struct row row = json_row_of(rows, event);
     if (json_is_string(event->pid))
-        tell_word(rows, row, true, event->pid, writer);
+        tell_word(rows, row, true, event->pid, sink);
     if (json_is_string(event->tid))
-        tell_word(rows, row, false, event->tid, writer);
+        tell_word(rows, row, false, event->tid, sink);
     return row;
 }
 

@@ -6,11 +6,10 @@
 
 #include "common/map.h"
 #include "common/buffer.h"
-#include "trace/pftrace/parallel_reader.h"
+#include "trace/pftrace/source.h"
 #include "trace/gzip/gzip.h"
 #include "trace/pftrace/compressed.h"
-#include "trace/trace_event.h"
-#include "trace/json/reader.h"
+#include "trace/event_fields.h"
 #include "trace/sink.h"
 
 #define BASE UINT64_C(1700000000000000000)
@@ -26,7 +25,7 @@ struct told {
     size_t stop_at; /* 0: never */
 };
 
-static int take_event(void *context, struct trace_event *event)
+static int take_event(void *context, struct event_fields *event)
 {
     struct told *told = context;
     const char *name = interned(&told->strings, event->name);
@@ -57,9 +56,11 @@ static int take_metadata(void *context, const char *key, const struct cJSON *val
 
 static int read_file(struct told *told, unsigned workers)
 {
-    struct event_sink buffer = {.context = told, .workers = workers, .event = take_event, .metadata = take_metadata};
+    struct fields_receiver receiver = {.context = told, .event = take_event, .metadata = take_metadata};
     *told = (struct told){.stop_at = told->stop_at};
-    int status = pftrace_read(path, &told->strings, &buffer);
+    struct sink *sink = fields_sink_new(&told->strings, &receiver);
+    int status = pftrace_read(path, sink, workers);
+    fields_sink_free(sink);
     interner_release(&told->strings);
     return status;
 }
@@ -77,7 +78,7 @@ static void add_number(struct args *args, enum arg_key key, uint64_t number)
     args_add(args, key, ARG_TYPE_U64)->u64 = number;
 }
 
-static void write_call(struct writer *writer, uint32_t i)
+static void write_call(struct sink *sink, uint32_t i)
 {
     char name[32];
     struct args args = {0};
@@ -88,26 +89,26 @@ static void write_call(struct writer *writer, uint32_t i)
                           .start = BASE + 100 * (uint64_t)i,
                           .end = BASE + 100 * (uint64_t)i + 10,
                           .args = &args};
-    writer->format->slice(writer, &slice);
-    writer->format->flow_start(writer, &(struct flow){.id = i, .row = slice.row, .time = slice.start});
+    sink->format->slice(sink, &slice);
+    sink->format->flow_start(sink, &(struct flow){.id = i, .row = slice.row, .time = slice.start});
 }
 
-static void write_kernel(struct writer *writer, uint32_t i)
+static void write_kernel(struct sink *sink, uint32_t i)
 {
     char name[32];
     struct args args = {0};
     add_number(&args, ARG_STREAM, i % 4);
     add_number(&args, ARG_CORRELATION, i);
     int32_t grid[3] = {1, 1, (int32_t)(i % 5)};
-    args_add(&args, ARG_GRID, ARG_TYPE_SIZE3)->size3 = grid;
+    args_size3(&args, ARG_GRID, grid);
     struct slice slice = {.category = CATEGORY_KERNEL,
                           .name = name_passing(name, (size_t)sprintf(name, "kernel %u", i % 70)),
                           .row = {TRACKS_GPU_PID, i % 4},
                           .start = BASE + 100 * (uint64_t)i + 50,
                           .end = BASE + 100 * (uint64_t)i + 90,
                           .args = &args};
-    writer->format->slice(writer, &slice);
-    writer->format->flow_end(writer, &(struct flow){.id = i, .row = slice.row, .time = slice.start});
+    sink->format->slice(sink, &slice);
+    sink->format->flow_end(sink, &(struct flow){.id = i, .row = slice.row, .time = slice.start});
 }
 
 static void compress(void)
@@ -124,20 +125,20 @@ static void compress(void)
 
 static void write_trace(uint32_t launches)
 {
-    struct writer writer;
-    writer_init(&writer, &pftrace, &file);
-    writer.format->metadata(&writer, "schemaVersion", "1", 1);
-    writer.format->begin(&writer, BASE);
+    struct sink sink;
+    sink_init(&sink, &pftrace, &file);
+    sink.format->metadata(&sink, "schemaVersion", "1", 1);
+    sink.format->begin(&sink, BASE);
     for (uint32_t i = 1; i <= launches; i++) {
-        write_call(&writer, i);
-        write_kernel(&writer, i);
+        write_call(&sink, i);
+        write_kernel(&sink, i);
         if (i % 1000 == 0) {
             struct counter counter = {.name = name_passing("bytes", 5), .pid = 42, .time = BASE + i, .bytes = i};
-            writer.format->counter(&writer, &counter);
+            sink.format->counter(&sink, &counter);
         }
     }
-    writer.format->finish(&writer);
-    writer_release(&writer);
+    sink.format->finish(&sink);
+    sink_release(&sink);
     assert_int_equal(file.failure, 0);
 }
 

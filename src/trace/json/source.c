@@ -1,8 +1,8 @@
 /*
- * A trace in JSON is read twice: names of rows, ids of flows and metadata may stand anywhere in it, and the writer
+ * A trace in JSON is read twice: names of rows, ids of flows and metadata may stand anywhere in it, and the sink
  * needs them first.
  */
-#include "trace/json/replay.h"
+#include "trace/json/source.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -16,9 +16,10 @@
 #include "common/map.h"
 #include "common/buffer.h"
 #include "trace/event.h"
+#include "trace/event_fields.h"
 #include "trace/json/json_event.h"
 #include "trace/json/reader.h"
-#include "trace/json/replay_index.h"
+#include "trace/json/source_index.h"
 #include "trace/sink.h"
 #include "trace/tracks.h"
 
@@ -26,7 +27,7 @@
 #define JSON_REPLAY_OPEN_MOST ((size_t)64 << 20)
 
 struct json_replay {
-    struct writer *writer;
+    struct sink *sink;
     struct json_rows rows;
     struct flow_ids flows;
     struct map open;        /* id and category -> the range that was begun and not ended yet, a struct open_range */
@@ -51,7 +52,8 @@ static int no_memory(void)
 /* One of ours, or its text, valid until the next call. */
 static const char *find_category(struct json_replay *replay, struct json_text text, enum category *category)
 {
-    if (slice_category_find(text.at, text.length, category))
+    *category = category_find(text.at, text.length);
+    if (*category != CATEGORY_OTHER)
         return NULL;
     replay->category.length = 0;
     buffer_bytes(&replay->category, text.at ? text.at : "", text.length);
@@ -73,7 +75,7 @@ static const struct args *args_of(const struct json_event *event, struct args *a
     args->count = 0;
     if (event->args.length == 0)
         return NULL;
-    struct arg *arg = args_add(args, 0, ARG_TYPE_MEMBERS);
+    struct arg *arg = args_add(args, ARG_OTHER, ARG_TYPE_MEMBERS);
     arg->text = event->args.at + 1;
     arg->length = event->args.length - 2;
     return args;
@@ -82,7 +84,7 @@ static const struct args *args_of(const struct json_event *event, struct args *a
 static struct slice slice_of(struct json_replay *replay, const struct json_event *event, struct args *args)
 {
     struct slice slice = {.name = name_of(replay, event),
-                          .row = json_rows_tell(&replay->rows, event, replay->writer),
+                          .row = json_rows_tell(&replay->rows, event, replay->sink),
                           .start = replay->base + event->time,
                           .end = replay->base + event->time + event->duration,
                           .args = args_of(event, args)};
@@ -104,12 +106,12 @@ static int replay_flow_event(struct json_replay *replay, const struct json_event
                         .row = json_row_of(&replay->rows, event),
                         .time = replay->base + event->time};
     bool placed = replay->after_slice && flow.row.pid == replay->last.pid && flow.row.tid == replay->last.tid;
-    if (!is_flow(event) || (replay->writer->format != &chrome_json && !placed))
+    if (!is_flow(event) || (replay->sink->format != &chrome_json && !placed))
         replay->left_out++;
     else if (event->phase == 's')
-        replay->writer->format->flow_start(replay->writer, &flow);
+        replay->sink->format->flow_start(replay->sink, &flow);
     else
-        replay->writer->format->flow_end(replay->writer, &flow);
+        replay->sink->format->flow_end(replay->sink, &flow);
     return 0;
 }
 
@@ -139,7 +141,7 @@ static uint32_t bind_id_of(struct json_replay *replay, const struct json_event *
 
 static void replay_flow(struct json_replay *replay, const struct json_event *event, const struct slice *slice)
 {
-    const struct writer_format *format = replay->writer->format;
+    const struct sink_format *format = replay->sink->format;
     uint32_t bind_id = bind_id_of(replay, event);
     struct flow flow = {.row = slice->row, .time = slice->start};
     if (bind_id == 0) {
@@ -148,13 +150,13 @@ static void replay_flow(struct json_replay *replay, const struct json_event *eve
     }
     for (uint32_t i = 0; event->flow_out && i < flow_ids_count(&replay->flows, bind_id); i++) {
         flow.id = flow_ids_tail(&replay->flows, bind_id, i);
-        format->flow_start(replay->writer, &flow);
+        format->flow_start(replay->sink, &flow);
     }
     if (event->flow_out)
         return;
     flow.id = flow_ids_head(&replay->flows, bind_id);
     if (flow.id != 0)
-        format->flow_end(replay->writer, &flow);
+        format->flow_end(replay->sink, &flow);
     replay->left_out += flow.id == 0;
 }
 
@@ -235,7 +237,7 @@ static int end_range(struct json_replay *replay, const struct json_event *end)
                                 .end = replay->base + end->time,
                                 .id = json_id(end->id),
                                 .args = slice.args};
-    replay->writer->format->async(replay->writer, &async);
+    replay->sink->format->async(replay->sink, &async);
     close_range(replay, key, range);
     return 0;
 }
@@ -249,7 +251,7 @@ static int replay_counter(struct json_replay *replay, const struct json_event *e
                               .time = replay->base + event->time};
     if (json_counter_read(&counter, event, &replay->values, &replay->texts) < 0)
         return -1;
-    replay->writer->format->counter(replay->writer, &counter);
+    replay->sink->format->counter(replay->sink, &counter);
     return 0;
 }
 
@@ -259,14 +261,14 @@ static void replay_slice(struct json_replay *replay, const struct json_event *ev
 {
     struct args args;
     struct slice slice = slice_of(replay, event, &args);
-    replay->writer->format->slice(replay->writer, &slice);
+    replay->sink->format->slice(replay->sink, &slice);
     replay_flow(replay, event, &slice);
     replay->last = slice.row;
 }
 
 static int json_replay_event(struct json_replay *replay, struct json_text as_it_is)
 {
-    const struct writer_format *format = replay->writer->format;
+    const struct sink_format *format = replay->sink->format;
     struct json_text text = json_clean(as_it_is, &replay->clean);
     if (replay->clean.failure)
         return no_memory();
@@ -280,7 +282,7 @@ static int json_replay_event(struct json_replay *replay, struct json_text as_it_
     case 'i':
     case 'I':
         slice = slice_of(replay, &event, &args);
-        format->instant(replay->writer, &slice);
+        format->instant(replay->sink, &slice);
         break;
     case 'b': result = begin_range(replay, &event, text); break;
     case 'e': result = end_range(replay, &event); break;
@@ -294,9 +296,9 @@ static int json_replay_event(struct json_replay *replay, struct json_text as_it_
     return replay->category.failure ? no_memory() : result;
 }
 
-static void json_replay_init(struct json_replay *replay, struct writer *writer)
+static void json_replay_init(struct json_replay *replay, struct sink *sink)
 {
-    *replay = (struct json_replay){.writer = writer};
+    *replay = (struct json_replay){.sink = sink};
     buffer_init_memory(&replay->clean);
     buffer_init_memory(&replay->category);
     buffer_init_memory(&replay->texts);
@@ -321,7 +323,7 @@ static int json_replay_note(struct json_replay *replay, struct json_text as_it_i
 static void json_replay_begin(struct json_replay *replay)
 {
     flow_ids_number(&replay->flows);
-    json_rows_write(&replay->rows, replay->writer);
+    json_rows_write(&replay->rows, replay->sink);
 }
 
 static void json_replay_end(struct json_replay *replay)
@@ -369,7 +371,7 @@ static int write_metadata(void *context, const char *key, struct json_text value
         return error_no_memory("the trace's metadata");
     if (strcmp(key, "baseTimeNanoseconds") == 0)
         replay->base = strtoull(value.at, NULL, 10);
-    replay->writer->format->metadata(replay->writer, key, clean.at, clean.length);
+    replay->sink->format->metadata(replay->sink, key, clean.at, clean.length);
     return 0;
 }
 
@@ -379,44 +381,45 @@ static int pass_metadata(void *context, const char *key, struct json_text value)
     return 0;
 }
 
-static int read_once(struct json_replay *replay, const char *path, bool first)
+static int read_once(struct json_replay *replay, const char *path, unsigned workers, bool first)
 {
-    struct interner names = {0};
-    const struct event_sink buffer = {.context = replay,
-                                      .text = first ? note_event : write_event,
-                                      .metadata_text = first ? write_metadata : pass_metadata,
-                                      .quiet = !first};
-    int result = json_read(path, &names, &buffer);
-    interner_release(&names);
-    return result;
+    const struct json_texts texts = {.context = replay,
+                                     .event = first ? note_event : write_event,
+                                     .metadata = first ? write_metadata : pass_metadata,
+                                     .quiet = !first};
+    return json_read_texts(path, &texts, workers);
 }
 
-static int both_passes(struct json_replay *replay, const char *path)
+static int both_passes(struct json_replay *replay, const char *path, unsigned workers)
 {
-    struct writer *writer = replay->writer;
-    if (read_once(replay, path, true) != 0)
+    struct sink *sink = replay->sink;
+    if (read_once(replay, path, workers, true) != 0)
         return -1;
-    writer->format->begin(writer, replay->base);
+    sink->format->begin(sink, replay->base);
     json_replay_begin(replay);
-    if (read_once(replay, path, false) != 0)
+    if (read_once(replay, path, workers, false) != 0)
         return -1;
-    writer->format->finish(writer);
+    sink->format->finish(sink);
     json_replay_end(replay);
     if (replay->left_out > 0)
         warning("'%s': %" PRIu64 " events are left out: flows that do not follow their slice, ranges without an end, "
                 "or of kinds that '%s' has no form for",
-                path, replay->left_out, writer->format->name);
+                path, replay->left_out, sink->format->name);
     if (replay->too_many > 0)
         warning("'%s': %" PRIu64 " ranges are left out, as more than %zu MiB of them are begun and not ended", path,
                 replay->too_many, JSON_REPLAY_OPEN_MOST >> 20);
     return 0;
 }
 
-int replay_json(const char *path, struct writer *writer)
+int json_read(const char *path, struct sink *sink, unsigned workers)
 {
     struct json_replay replay;
-    json_replay_init(&replay, writer);
-    int result = both_passes(&replay, path);
+    struct interner *strings;
+    const struct fields_receiver *receiver = fields_sink_receiver(sink, &strings);
+    if (receiver)
+        return json_read_fields(path, strings, receiver, workers);
+    json_replay_init(&replay, sink);
+    int result = both_passes(&replay, path, workers);
     json_replay_release(&replay);
     return result;
 }

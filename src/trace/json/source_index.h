@@ -1,5 +1,5 @@
-#ifndef GPUTRACE_TRACE_JSON_REPLAY_INDEX_H
-#define GPUTRACE_TRACE_JSON_REPLAY_INDEX_H
+#ifndef GPUTRACE_TRACE_JSON_SOURCE_INDEX_H
+#define GPUTRACE_TRACE_JSON_SOURCE_INDEX_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,7 +9,7 @@
 #include "trace/event.h"
 #include "trace/json/json_event.h"
 
-struct writer;
+struct sink;
 
 struct json_row {
     struct row row;
@@ -35,10 +35,10 @@ int json_rows_take(struct json_rows *rows, const struct json_event *event);
 
 /* The row of an event, whose pid or tid may be a word, such as the "Spans" of Kineto: it is then the row's name,
  * written when it comes first. */
-struct row json_rows_tell(struct json_rows *rows, const struct json_event *event, struct writer *writer);
+struct row json_rows_tell(struct json_rows *rows, const struct json_event *event, struct sink *sink);
 
 /* Processes, then threads. */
-void json_rows_write(struct json_rows *rows, struct writer *writer);
+void json_rows_write(struct json_rows *rows, struct sink *sink);
 
 /* A call with several works. */
 struct flow_fan {
