@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "trace/pftrace/compressed.h"
+#include "trace/pftrace/packets.h"
 
 /* Of the file that is being written; NULL: none is. */
 static const char *volatile unfinished;

@@ -1,7 +1,7 @@
 /*
  * A file that appears under its name only when it is whole: written beside it and renamed. What goes into a file whose
  * name ends in ".gz" is compressed on the way, in members that can be unpacked apart; into one that ends in ".pftrace",
- * section by section (pftrace/compressed.h). Only a regular file is replaced. Links are not followed: one under the
+ * section by section (pftrace/packets.h). Only a regular file is replaced. Links are not followed: one under the
  * name is refused, and one under the temporary name leads to the next such name.
  */
 #ifndef GPUTRACE_TRACE_OUTPUT_H

@@ -5,7 +5,7 @@
 
 #include "common/log.h"
 #include "trace/build/passes.h"
-#include "trace/gzip/peek.h"
+#include "trace/gzip/source.h"
 #include "trace/json/source.h"
 #include "trace/output.h"
 #include "trace/pftrace/reader.h"
@@ -44,7 +44,7 @@ static int read_json(const char *path, struct sink *sink, const struct sources_o
     return json_read(path, sink, options->workers);
 }
 
-static const struct source {
+static const struct trace_source {
     bool (*is_of)(const char *path); /* NULL: what no other takes */
     int (*read)(const char *path, struct sink *sink, const struct sources_options *options);
 } sources[] = {
@@ -55,7 +55,7 @@ static const struct source {
 
 int sources_read(const char *path, struct sink *sink, const struct sources_options *options)
 {
-    const struct source *source = sources;
+    const struct trace_source *source = sources;
     while (source->is_of && !source->is_of(path))
         source++;
     return source->read(path, sink, options);

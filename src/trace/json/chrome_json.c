@@ -315,50 +315,49 @@ static void write_thread(struct sink *sink, const struct row_name *thread)
     write_naming(sink, thread->row, "thread_sort_index\0sort_index", NULL, thread->sort_index);
 }
 
+/* An event up to its time. ID: of a range that need not nest; NULL: it has none. NULL after a failure. */
+__attribute__((always_inline)) static inline char *begin_event(struct sink *sink, const char *phase,
+                                                               enum category category, const char *other,
+                                                               const struct name *name, const uint64_t *id,
+                                                               struct row row, uint64_t time)
+{
+    char *at = put_head(sink, phase, category, other, name);
+    if (!at)
+        return NULL;
+    if (id)
+        at = number_u64(PUT(at, ",\"id\":"), *id);
+    return put_time(sink, put_row(at, row), time);
+}
+
 static void write_slice(struct sink *sink, const struct slice *slice)
 {
     sink->events++;
-    char *at = put_head(sink, "{\"ph\":\"X\",", slice->category, slice->other_category, &slice->name);
-    if (!at)
-        return;
-    at = put_row(at, slice->row);
-    at = put_time(sink, at, slice->start);
-    at = PUT(at, ",\"dur\":");
-    at = number_us(at, slice->end - slice->start);
-    end_event(sink, at, slice->args);
+    char *at = begin_event(sink, "{\"ph\":\"X\",", slice->category, slice->other_category, &slice->name, NULL,
+                           slice->row, slice->start);
+    if (at)
+        end_event(sink, number_us(PUT(at, ",\"dur\":"), slice->end - slice->start), slice->args);
 }
 
 static void write_instant(struct sink *sink, const struct slice *instant)
 {
     sink->events++;
-    char *at = put_head(sink, "{\"ph\":\"i\",", instant->category, instant->other_category, &instant->name);
-    if (!at)
-        return;
-    at = put_row(at, instant->row);
-    at = put_time(sink, at, instant->start);
-    at = PUT(at, ",\"s\":\"t\"");
-    end_event(sink, at, instant->args);
+    char *at = begin_event(sink, "{\"ph\":\"i\",", instant->category, instant->other_category, &instant->name, NULL,
+                           instant->row, instant->start);
+    if (at)
+        end_event(sink, PUT(at, ",\"s\":\"t\""), instant->args);
 }
 
 static void write_async(struct sink *sink, const struct async_slice *slice)
 {
     sink->events++;
-    char *at = put_head(sink, "{\"ph\":\"b\",", slice->category, slice->other_category, &slice->name);
-    if (!at)
-        return;
-    at = PUT(at, ",\"id\":");
-    at = number_u64(at, slice->id);
-    at = put_row(at, slice->begin);
-    at = put_time(sink, at, slice->start);
-    end_event(sink, at, slice->args);
-    at = put_head(sink, "{\"ph\":\"e\",", slice->category, slice->other_category, &slice->name);
-    if (!at)
-        return;
-    at = PUT(at, ",\"id\":");
-    at = number_u64(at, slice->id);
-    at = put_row(at, slice->end_row);
-    at = put_time(sink, at, slice->end);
-    end_event(sink, at, NULL);
+    char *at = begin_event(sink, "{\"ph\":\"b\",", slice->category, slice->other_category, &slice->name, &slice->id,
+                           slice->begin, slice->start);
+    if (at)
+        end_event(sink, at, slice->args);
+    at = begin_event(sink, "{\"ph\":\"e\",", slice->category, slice->other_category, &slice->name, &slice->id,
+                     slice->end_row, slice->end);
+    if (at)
+        end_event(sink, at, NULL);
 }
 
 static void put_counter_value(struct buffer *buffer, const struct counter_value *value)

@@ -9,6 +9,7 @@
 #include "common/log.h"
 #include "common/map.h"
 #include "common/buffer.h"
+#include "trace/json/scan.h"
 
 static bool is_key(struct json_text key, const char *word)
 {
@@ -31,38 +32,17 @@ uint64_t json_id(struct json_text text)
     return strtoull(digits, NULL, 10);
 }
 
-/* With an exponent, or of too many digits: as a double. */
-static uint64_t odd_ns(struct json_text text)
+uint64_t json_ns(struct json_text text)
 {
+    int64_t ns;
     char digits[64];
+    if (scan_ns(text.at, text.length, &ns))
+        return ns > 0 ? (uint64_t)ns : 0;
     size_t length = text.length < sizeof(digits) - 1 ? text.length : sizeof(digits) - 1;
     memcpy(digits, text.at, length);
     digits[length] = '\0';
     double value = strtod(digits, NULL) * 1e3;
     return value > 0 && value < 9e18 ? (uint64_t)(value + 0.5) : 0;
-}
-
-uint64_t json_ns(struct json_text text)
-{
-    uint64_t ns = 0;
-    int decimals = -1;
-    for (size_t i = 0; i < text.length; i++) {
-        char c = text.at[i];
-        if (c == '.' && decimals < 0) {
-            decimals = 0;
-        } else if (c >= '0' && c <= '9' && decimals < 3 && ns < UINT64_MAX / 100) {
-            ns = ns * 10 + (uint64_t)(c - '0');
-            decimals += decimals >= 0;
-        } else if (c >= '0' && c <= '9' && decimals == 3) {
-            ns += c >= '5';
-            decimals = 4;
-        } else if (c < '0' || c > '9' || decimals < 3) {
-            return odd_ns(text);
-        }
-    }
-    for (decimals = decimals < 0 ? 0 : decimals; decimals < 3; decimals++)
-        ns *= 10;
-    return ns;
 }
 
 struct json_event json_event_read(struct json_text text)

@@ -24,9 +24,6 @@ struct json_text {
 /* Whether TEXT is one JSON value and nothing else. If not, sets *ERROR_AT to the byte that is not JSON. */
 bool json_check(const char *text, size_t length, size_t *error_at);
 
-/* The end of the value at AT, which is not white space; NULL: it does not end before END. */
-const char *json_skip(const char *at, const char *end);
-
 /* The next member of an object whose text is at *AT, after its '{' or the member before. False: there is none. KEY is
  * without its quotes. */
 bool json_member(const char **at, const char *end, struct json_text *key, struct json_text *value);

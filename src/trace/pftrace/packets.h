@@ -15,6 +15,9 @@
 
 #include "trace/gzip/source.h"
 
+struct buffer;
+struct gzip;
+
 struct packets {
     struct source source;
     struct source_failure failure;
@@ -88,5 +91,14 @@ static inline bool packets_begin_section(const uint8_t *body, size_t size)
            (size == PACKETS_SECTION_SIZE ||
             packets_are_compressed(body + PACKETS_SECTION_SIZE, size - PACKETS_SECTION_SIZE));
 }
+
+/*
+ * Compresses a trace as it stands in a .pftrace file: each section becomes one packet (compressed_packets, see
+ * fields.h), and so does what stands before the first one. The file becomes a third as large or less.
+ *
+ * Adds to OUT, a buffer in memory, what the packets of DATA become in the file. *DONE is set to the number of bytes
+ * that were used; the rest, a section that may not be whole, must be given again together with what follows it. ALL:
+ * nothing follows, and every byte is used. GZIP makes streams. Gives 0, or -1 with errno set. */
+int pftrace_compress(struct gzip *gzip, struct buffer *out, const char *data, size_t size, bool all, size_t *done);
 
 #endif

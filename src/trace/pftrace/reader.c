@@ -6,7 +6,6 @@
 
 #include "common/log.h"
 #include "trace/gzip/gzip.h"
-#include "trace/pftrace/reader_state.h"
 
 #define SEQUENCES_MOST ((size_t)1 << 18) /* more than threads and streams of anybody's */
 

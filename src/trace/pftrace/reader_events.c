@@ -2,7 +2,7 @@
  * Bodies of packets: TrackEvents (calls, ranges, instants, counters), GpuRenderStageEvents (operations of GPUs), and
  * descriptors of tracks.
  */
-#include "trace/pftrace/reader_state.h"
+#include "trace/pftrace/reader.h"
 
 /* --- DebugAnnotation --- */
 

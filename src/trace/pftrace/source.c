@@ -20,7 +20,6 @@
 #include "common/ordered_loop.h"
 #include "trace/event_fields.h"
 #include "trace/json/text.h"
-#include "trace/pftrace/interned.h"
 #include "trace/pftrace/packets.h"
 #include "trace/pftrace/reader.h"
 #include "trace/sink.h"

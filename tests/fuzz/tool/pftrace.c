@@ -11,8 +11,8 @@
 #include "common/buffer.h"
 #include "trace/pftrace/source.h"
 #include "trace/gzip/gzip.h"
-#include "trace/pftrace/compressed.h"
-#include "trace/pftrace/interned.h"
+#include "trace/pftrace/packets.h"
+#include "trace/pftrace/reader.h"
 #include "trace/event_fields.h"
 #include "trace/build/sources.h"
 

@@ -89,15 +89,6 @@ static void depth_is_limited(void **state)
     assert_int_equal(at, depth);
 }
 
-static void a_value_ends_or_does_not(void **state)
-{
-    (void)state;
-    static const char whole[] = "[\"]\",{\"a\":[]},\"\\\\\"] ";
-    assert_ptr_equal(json_skip(whole, whole + strlen(whole)), whole + strlen(whole) - 1);
-    for (size_t length = 0; length + 1 < strlen(whole); length++)
-        assert_null(json_skip(whole, whole + length));
-}
-
 static void assert_clean(const char *from, const char *to)
 {
     struct buffer scratch;
@@ -138,7 +129,6 @@ int main(void)
         cmocka_unit_test(values_are_valid),
         cmocka_unit_test(an_error_has_its_place),
         cmocka_unit_test(depth_is_limited),
-        cmocka_unit_test(a_value_ends_or_does_not),
         cmocka_unit_test(strings_become_valid_utf8_with_needed_escapes_alone),
         cmocka_unit_test(escapes_become_what_they_stand_for),
     };

@@ -8,7 +8,7 @@
 #include "common/buffer.h"
 #include "trace/pftrace/source.h"
 #include "trace/gzip/gzip.h"
-#include "trace/pftrace/compressed.h"
+#include "trace/pftrace/packets.h"
 #include "trace/event_fields.h"
 #include "trace/sink.h"
 

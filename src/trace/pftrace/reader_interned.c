@@ -1,10 +1,9 @@
-#include "trace/pftrace/interned.h"
+#include "trace/pftrace/reader.h"
 
 #include <string.h>
 
 #include "common/buffer.h"
 #include "trace/json/text.h"
-#include "trace/pftrace/fields.h"
 
 #define IID_MOST (1u << 20)  /* a larger one is no number of something interned here */
 #define GAPS_MOST (1u << 19) /* of all tables: who writes traces numbers what is interned from 1 on */

@@ -3,7 +3,8 @@
  * has; other numbers are doubles, as readers of JSON have them. What has no form of its own here stays text of JSON:
  * arrays, objects, and numbers beyond these.
  */
-#include "trace/pftrace/pftrace_args.h"
+
+#include "trace/pftrace/writer.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,4 +1,5 @@
-#include "trace/pftrace/pftrace_sequence.h"
+
+#include "trace/pftrace/writer.h"
 
 #include <stdlib.h>
 

@@ -8,7 +8,7 @@
 #include "common/map.h"
 #include "common/protobuf.h"
 #include "trace/gzip/gzip.h"
-#include "trace/pftrace/compressed.h"
+#include "trace/pftrace/packets.h"
 #include "trace/pftrace/fields.h"
 #include "trace/pftrace/packets.h"
 #include "trace/pftrace/reader.h"

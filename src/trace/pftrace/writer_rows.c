@@ -2,6 +2,8 @@
  * Rows of a trace as Perfetto's tracks: processes and threads are those of the system, all else are tracks below them.
  * The work of a GPU is drawn on Perfetto's own tracks of the GPU, which take their names from here.
  */
+#include "trace/pftrace/writer.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +11,6 @@
 #include <cjson/cJSON.h>
 
 #include "common/protobuf.h"
-#include "trace/pftrace/pftrace_state.h"
 #include "trace/tracks.h"
 
 void pftrace_rows_release(struct pftrace_rows *rows)
@@ -53,9 +54,9 @@ static size_t begin_descriptor(struct buffer *packet, uint64_t uuid, const struc
     return descriptor;
 }
 
-static void put_name(struct pftrace_state *state, uint32_t field, const char *name)
+static void put_text(struct pftrace_state *state, uint32_t field, const char *text)
 {
-    pftrace_put_valid(state, &state->body, field, name, strlen(name));
+    pftrace_put_valid(state, &state->body, field, text, strlen(text));
 }
 
 void pftrace_write_process(struct sink *sink, const struct row_name *process)
@@ -66,12 +67,12 @@ void pftrace_write_process(struct sink *sink, const struct row_name *process)
     size_t descriptor = begin_descriptor(packet, uuid, process);
     remember(sink, uuid, process);
     if (process->owner != 0) {
-        put_name(state, PB_TRACK_NAME, process->name);
+        put_text(state, PB_TRACK_NAME, process->name);
         protobuf_put_u64(packet, PFTRACE_OWN_OWNER, process->owner);
     } else {
         size_t message = protobuf_begin(packet, PB_TRACK_PROCESS);
         protobuf_put_u64(packet, PB_PROCESS_PID, process->row.pid);
-        put_name(state, PB_PROCESS_NAME, process->name);
+        put_text(state, PB_PROCESS_NAME, process->name);
         protobuf_end(packet, message);
     }
     protobuf_put_u64(packet, PB_TRACK_CHILD_ORDERING, PB_CHILD_ORDERING_EXPLICIT);
@@ -98,10 +99,10 @@ void pftrace_write_thread(struct sink *sink, const struct row_name *thread)
         size_t message = protobuf_begin(packet, PB_TRACK_THREAD);
         protobuf_put_u64(packet, PB_THREAD_PID, thread->row.pid);
         protobuf_put_u64(packet, PB_THREAD_TID, thread->row.tid);
-        put_name(state, PB_THREAD_NAME, thread->name);
+        put_text(state, PB_THREAD_NAME, thread->name);
         protobuf_end(packet, message);
     } else {
-        put_name(state, PB_TRACK_NAME, thread->name);
+        put_text(state, PB_TRACK_NAME, thread->name);
     }
     protobuf_end(packet, descriptor);
     pftrace_plain_packet(sink->buffer, packet);
@@ -143,11 +144,6 @@ static const char *architecture(int major, int minor)
         if (major > names[i].major || (major == names[i].major && minor >= names[i].minor))
             return names[i].name;
     return NULL;
-}
-
-static void put_text(struct pftrace_state *state, uint32_t field, const char *text)
-{
-    pftrace_put_valid(state, &state->body, field, text, strlen(text));
 }
 
 /* "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx" as bytes, which Perfetto shows as digits. */

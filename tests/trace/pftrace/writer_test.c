@@ -7,7 +7,7 @@
 
 #include "common/map.h"
 #include "common/buffer.h"
-#include "trace/pftrace/interned.h"
+#include "trace/pftrace/reader.h"
 #include "trace/sink.h"
 
 #define MARK_BYTES 6 /* of the file's first packet, and of its last */

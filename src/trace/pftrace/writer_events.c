@@ -9,10 +9,11 @@
  * They are therefore a track of their own below the thread's, as they are in other tools (PFTRACE_LANE_RANGES).
  * GPU work has a duration and so no such rule.
  */
+#include "trace/pftrace/writer.h"
+
 #include <string.h>
 
 #include "common/protobuf.h"
-#include "trace/pftrace/pftrace_state.h"
 #include "trace/tracks.h"
 
 /* --- interned names --- */
