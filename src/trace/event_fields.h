@@ -159,7 +159,7 @@ static inline struct event_fields *fields_receiver_place(const struct fields_rec
     return receiver->place ? receiver->place(receiver->context) : own;
 }
 
-/* fields_sink.c: a sink that gives RECEIVER the fields of all events, those that a reader of the events' JSON would
+/* fields_records.c: a sink that gives RECEIVER the fields of all events, those that a reader of the events' JSON would
  * find. Their texts are put into STRINGS. Pieces may be written by several threads, as those of any sink. NULL after
  * error(). */
 struct sink *fields_sink_new(struct interner *strings, const struct fields_receiver *receiver);

@@ -1,6 +1,5 @@
 /*
- * The analysis as a sink. Threads that write pieces make records of the events, and the thread that has the sink gives
- * the receiver what is in them, in the order of the trace.
+ * The analysis as a sink: threads that write pieces make records of the events (fields_records.h).
  *
  * What a name means is looked up once for each piece, by its address; and so are arguments that many events share.
  * Where JSON alone says what an argument means, the event is written as JSON and parsed.
@@ -11,37 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cjson/cJSON.h>
-
-#include "common/array.h"
 #include "common/buffer.h"
-#include "common/log.h"
 #include "common/map.h"
-#include "common/utf8.h"
 #include "trace/event_fields.h"
+#include "trace/fields_records.h"
 #include "trace/json/fast_path.h"
 #include "trace/json/parse.h"
 #include "trace/json/scan.h"
 #include "trace/sink.h"
-
-enum record_kind {
-    RECORD_PIECE,    /* texts are numbered from 0 again */
-    RECORD_TEXT,     /* bytes */
-    RECORD_RUN,      /* struct run_head, then its events; their texts are numbers of the texts above */
-    RECORD_METADATA, /* a key, NUL, a JSON value */
-};
-
-/* The head of each record; nothing is aligned. */
-struct record {
-    uint32_t kind, size; /* bytes that follow */
-};
-
-struct run_head {
-    struct record record;
-    uint32_t count, categories; /* as of struct event_run */
-};
-
-/* --- writing records --- */
 
 #define NAMES 1024   /* that are known by their address */
 #define PATTERNS 512 /* list N is in N % PATTERNS */
@@ -69,33 +45,6 @@ struct state {
     size_t run, end;  /* where the run's record begins, and all records end, in the buffer; 0: there is no run */
     struct event_fields event; /* the last one: only the fields that it has are reset for the next */
 };
-
-static void put_record(struct buffer *buffer, enum record_kind kind, const void *data, size_t size)
-{
-    struct record record = {kind, (uint32_t)size};
-    char *at = buffer_reserve(buffer, sizeof(record) + size);
-    if (!at)
-        return;
-    memcpy(at, &record, sizeof(record));
-    if (size > 0)
-        memcpy(at + sizeof(record), data, size);
-    buffer_advance(buffer, sizeof(record) + size);
-}
-
-/* As JSON would give it: valid UTF-8, up to its first NUL. */
-static void put_text_record(struct buffer *buffer, const char *text, size_t length)
-{
-    struct buffer clean;
-    buffer_init_memory(&clean);
-    length = strnlen(text, length);
-    for (size_t at = 0, size; at < length; at += size ? size : 1) {
-        size = utf8_size(text + at, length - at);
-        buffer_bytes(&clean, size ? text + at : UTF8_REPLACEMENT, size ? size : strlen(UTF8_REPLACEMENT));
-    }
-    put_record(buffer, RECORD_TEXT, clean.data, clean.length);
-    buffer->failure = buffer->failure ? buffer->failure : clean.failure;
-    buffer_release(&clean);
-}
 
 /* Whether the last run can go on in BUFFER; *HEAD is what it has. */
 static bool goes_on(const struct state *state, const struct buffer *buffer, struct run_head *head)
@@ -153,7 +102,7 @@ static void begin_piece(struct sink *sink)
 {
     sink->state = NULL;
     state_of(sink);
-    put_record(sink->buffer, RECORD_PIECE, NULL, 0);
+    fields_put_record(sink->buffer, RECORD_PIECE, NULL, 0);
 }
 
 static void release(struct sink *sink)
@@ -173,7 +122,7 @@ static void put_new_texts(struct sink *sink)
     struct state *state = sink->state;
     for (; state->written < state->texts.count; state->written++) {
         const struct interned *text = interner_at(&state->texts, state->written);
-        put_text_record(sink->buffer, text->text, text->length);
+        fields_put_text(sink->buffer, text->text, text->length);
     }
 }
 
@@ -403,30 +352,40 @@ static inline bool take_event(struct sink *sink, char phase, enum category categ
     return !args || take_args(sink, args->items, args->count, event);
 }
 
-static void write_slice(struct sink *sink, const struct slice *slice)
+static inline void write_event(struct sink *sink, char phase, const struct slice *slice)
 {
     struct state *state = state_of(sink);
     sink->events++;
-    if (!state || !is_time(sink, slice->start) || !is_time(sink, slice->end))
+    if (!state || !is_time(sink, slice->start) || (phase == 'X' && !is_time(sink, slice->end)))
         return;
-    if (!take_event(sink, 'X', slice->category, &slice->name, slice->row, slice->start, slice->args)) {
-        PUT_BY_JSON(sink, slice, slice);
+    if (!take_event(sink, phase, slice->category, &slice->name, slice->row, slice->start, slice->args)) {
+        if (phase == 'X')
+            PUT_BY_JSON(sink, slice, slice);
+        else
+            PUT_BY_JSON(sink, instant, slice);
         return;
     }
-    state->event.duration = (int64_t)(slice->end - slice->start);
+    if (phase == 'X')
+        state->event.duration = (int64_t)(slice->end - slice->start);
     put_event(sink, &state->event);
+}
+
+static void write_slice(struct sink *sink, const struct slice *slice)
+{
+    write_event(sink, 'X', slice);
 }
 
 static void write_instant(struct sink *sink, const struct slice *instant)
 {
-    struct state *state = state_of(sink);
-    sink->events++;
-    if (!state || !is_time(sink, instant->start))
-        return;
-    if (take_event(sink, 'i', instant->category, &instant->name, instant->row, instant->start, instant->args))
-        put_event(sink, &state->event);
-    else
-        PUT_BY_JSON(sink, instant, instant);
+    write_event(sink, 'i', instant);
+}
+
+static void put_with_id(struct sink *sink, uint64_t id)
+{
+    struct state *state = sink->state;
+    state->event.id = event_id_number((int64_t)id);
+    raise_extent(&state->event, FIELD_EXTENT(id));
+    put_event(sink, &state->event);
 }
 
 static void write_async(struct sink *sink, const struct async_slice *slice)
@@ -439,14 +398,10 @@ static void write_async(struct sink *sink, const struct async_slice *slice)
         PUT_BY_JSON(sink, async, slice);
         return;
     }
-    state->event.id = event_id_number((int64_t)slice->id);
-    raise_extent(&state->event, FIELD_EXTENT(id));
-    put_event(sink, &state->event);
+    put_with_id(sink, slice->id);
     begin_event(sink, NULL);
     set_event(sink, &state->event, 'e', slice->category, &slice->name, slice->end_row, slice->end);
-    state->event.id = event_id_number((int64_t)slice->id);
-    raise_extent(&state->event, FIELD_EXTENT(id));
-    put_event(sink, &state->event);
+    put_with_id(sink, slice->id);
 }
 
 static void write_counter(struct sink *sink, const struct counter *counter)
@@ -502,7 +457,7 @@ static void write_metadata(struct sink *sink, const char *key, const char *value
     buffer_init_memory(&text);
     buffer_bytes(&text, key, strlen(key) + 1);
     buffer_bytes(&text, value, size);
-    put_record(sink->buffer, RECORD_METADATA, text.data, text.length);
+    fields_put_record(sink->buffer, RECORD_METADATA, text.data, text.length);
     sink->buffer->failure = sink->buffer->failure ? sink->buffer->failure : text.failure;
     buffer_release(&text);
 }
@@ -523,7 +478,7 @@ static void finish(struct sink *sink)
     (void)sink;
 }
 
-static const struct sink_format fields = {
+const struct sink_format fields_format = {
     .name = "report",
     .piece_scale = 1,
     .metadata = write_metadata,
@@ -540,156 +495,3 @@ static const struct sink_format fields = {
     .finish = finish,
     .release = release,
 };
-
-/* --- reading records --- */
-
-struct fields_sink {
-    struct sink sink;
-    struct buffer records; /* its buffer, which is drained to the receiver */
-    const struct fields_receiver *receiver;
-    struct parser parser;    /* of metadata; its strings are the trace's */
-    ARRAY(uint32_t) numbers; /* of the piece's texts, in these */
-    struct buffer rest;      /* a record that is not whole yet */
-};
-
-static int receive_text(struct fields_sink *sink, const char *text, size_t size)
-{
-    uint32_t *number = array_push(&sink->numbers);
-    if (!number || (*number = intern(sink->parser.strings, text, size)) == INTERN_NO_MEMORY)
-        return error_no_memory("the trace's names");
-    return 0;
-}
-
-static int receive_one_by_one(const struct fields_receiver *receiver, const struct event_run *run)
-{
-    const char *at = run->bytes;
-    struct event_fields own = event_nothing;
-    int status = 0;
-    for (size_t i = 0; i < run->count && status == 0; i++) {
-        struct event_fields *event = fields_receiver_place(receiver, &own);
-        at = event_run_take(at, run->numbers, event);
-        status = receiver->event(receiver->context, event);
-    }
-    return status;
-}
-
-static int receive_run(struct fields_sink *sink, const struct record *record, const char *data)
-{
-    struct run_head head = {.record = *record};
-    size_t size = sizeof(head) - sizeof(head.record);
-    memcpy(&head.count, data, size);
-    const struct event_run run = {
-        .bytes = data + size,
-        .size = record->size - size,
-        .count = head.count,
-        .categories = head.categories,
-        .numbers = sink->numbers.items,
-        .number_count = sink->numbers.count,
-    };
-    return sink->receiver->run ? sink->receiver->run(sink->receiver->context, &run)
-                               : receive_one_by_one(sink->receiver, &run);
-}
-
-static int receive_metadata(struct fields_sink *sink, const char *data, size_t size)
-{
-    const char *value = data + strlen(data) + 1;
-    struct scan scan = {.length = size - (size_t)(value - data)};
-    int status = 0;
-    if (parser_json(&sink->parser, value, &scan) == PARSE_DONE)
-        status = sink->receiver->metadata(sink->receiver->context, data, sink->parser.root);
-    parser_clear(&sink->parser);
-    return status;
-}
-
-static int receive_record(struct fields_sink *sink, const struct record *record, const char *data)
-{
-    switch ((enum record_kind)record->kind) {
-    case RECORD_PIECE: sink->numbers.count = 0; return 0;
-    case RECORD_TEXT: return receive_text(sink, data, record->size);
-    case RECORD_RUN: return receive_run(sink, record, data);
-    case RECORD_METADATA: return receive_metadata(sink, data, record->size);
-    }
-    return 0;
-}
-
-/* Takes the whole records among the bytes, and sets *USED to theirs. */
-static int receive_records(struct fields_sink *sink, const char *data, size_t size, size_t *used)
-{
-    struct record record;
-    int status = 0;
-    for (*used = 0; status == 0 && size - *used >= sizeof(record); *used += sizeof(record) + record.size) {
-        memcpy(&record, data + *used, sizeof(record));
-        if (size - *used - sizeof(record) < record.size)
-            break;
-        status = receive_record(sink, &record, data + *used + sizeof(record));
-    }
-    return status;
-}
-
-static int receive_bytes(struct fields_sink *sink, const char *data, size_t size)
-{
-    size_t used;
-    bool had_rest = sink->rest.length > 0;
-    if (had_rest) {
-        buffer_bytes(&sink->rest, data, size);
-        if (sink->rest.failure)
-            return error_no_memory("the trace's events");
-        data = sink->rest.data;
-        size = sink->rest.length;
-    }
-    if (receive_records(sink, data, size, &used) < 0)
-        return -1;
-    if (had_rest) {
-        memmove(sink->rest.data, data + used, size - used);
-        sink->rest.length = size - used;
-    } else if (used < size) {
-        buffer_bytes(&sink->rest, data + used, size - used);
-    }
-    return sink->rest.failure ? error_no_memory("the trace's events") : 0;
-}
-
-/* Who failed has said why. */
-static int drain(void *context, const char *data, size_t size)
-{
-    if (receive_bytes(context, data, size) == 0)
-        return 0;
-    errno = ECANCELED;
-    return -1;
-}
-
-struct sink *fields_sink_new(struct interner *strings, const struct fields_receiver *receiver)
-{
-    struct fields_sink *made = calloc(1, sizeof(*made));
-    if (!made) {
-        error_no_memory("the trace's events");
-        return NULL;
-    }
-    made->receiver = receiver;
-    parser_init(&made->parser, strings);
-    buffer_init(&made->records, drain, made);
-    buffer_init_memory(&made->rest);
-    sink_init(&made->sink, &fields, &made->records);
-    return &made->sink;
-}
-
-void fields_sink_free(struct sink *sink)
-{
-    struct fields_sink *made = (struct fields_sink *)sink;
-    if (!sink)
-        return;
-    sink_release(sink);
-    array_release(&made->numbers);
-    parser_release(&made->parser);
-    buffer_release(&made->rest);
-    buffer_release(&made->records);
-    free(made);
-}
-
-const struct fields_receiver *fields_sink_receiver(const struct sink *sink, struct interner **strings)
-{
-    if (sink->format != &fields)
-        return NULL;
-    const struct fields_sink *made = (const struct fields_sink *)sink;
-    *strings = made->parser.strings;
-    return made->receiver;
-}

@@ -164,25 +164,16 @@ int output_open(struct output *output, const char *path)
     return result;
 }
 
-/* Who takes the bytes has said what is wrong. */
-static int take_drain(void *context, const char *data, size_t size)
+void output_open_stream(struct output *output, int (*drain)(void *context, const char *data, size_t size),
+                        void *context)
 {
-    struct output *output = context;
-    if (output->take(output->context, data, size) == 0)
-        return 0;
-    errno = ECANCELED;
-    return -1;
-}
-
-void output_open_stream(struct output *output, int (*take)(void *context, const char *data, size_t size), void *context)
-{
-    *output = (struct output){.fd = -1, .take = take, .context = context};
-    buffer_init(&output->buffer, take_drain, output);
+    *output = (struct output){.fd = -1, .is_stream = true};
+    buffer_init(&output->buffer, drain, context);
 }
 
 static int cannot_write(const struct output *output, int failure)
 {
-    if (output->take && failure == ECANCELED)
+    if (output->is_stream && failure == ECANCELED)
         return -1;
     errno = failure;
     const char *name = output->temporary ? output->temporary : output->path;
@@ -196,8 +187,8 @@ int output_put(struct output *output, const struct output_block *block)
     if (failure == 0)
         failure = bytes->failure;
     if (failure == 0 && bytes->length > 0 &&
-        (output->take ? take_drain(output, bytes->data, bytes->length)
-                      : buffer_drain_fd(BUFFER_FD(output->fd), bytes->data, bytes->length)) != 0)
+        (output->is_stream ? output->buffer.drain(output->buffer.context, bytes->data, bytes->length)
+                           : buffer_drain_fd(BUFFER_FD(output->fd), bytes->data, bytes->length)) != 0)
         failure = errno;
     output->buffer.total += block->text.length;
     return failure ? cannot_write(output, failure) : 0;
@@ -237,7 +228,7 @@ static int end_stream(struct output *output, uint64_t *bytes)
 int output_commit(struct output *output, uint64_t *bytes)
 {
     struct stat status = {0};
-    if (output->take)
+    if (output->is_stream)
         return end_stream(output, bytes);
     if (write_rest(output) != 0 || fstat(output->fd, &status) != 0 || put_in_place(output) != 0) {
         output_discard(output);

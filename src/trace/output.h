@@ -21,9 +21,7 @@ struct output {
     struct gzip *gzip;    /* for what goes through the buffer; NULL: the file is not compressed */
     struct buffer packed; /* in memory: the compressed bytes at hand */
     struct buffer held;   /* in memory: of a .pftrace, what went through the buffer since the last whole section */
-    /* Takes all instead of a file, and gives 0, or -1 after error(); NULL: it is a file. */
-    int (*take)(void *context, const char *data, size_t size);
-    void *context;
+    bool is_stream;       /* the buffer's drain takes all, and there is no file */
 };
 
 /* Some text of the file that was made apart, as a rule by another thread. */
@@ -50,8 +48,8 @@ int output_try(const char *path);
 /* Gives 0, or -1 after error(), then there is nothing to close. */
 int output_open(struct output *output, const char *path);
 
-/* Nothing is written: TAKE is given the bytes, in their order, by the thread that has OUTPUT. */
-void output_open_stream(struct output *output, int (*take)(void *context, const char *data, size_t size),
+/* Nothing is written: all bytes go to DRAIN, as of a buffer, in their order. ECANCELED: it has said why it failed. */
+void output_open_stream(struct output *output, int (*drain)(void *context, const char *data, size_t size),
                         void *context);
 
 /* Puts a packed block into the file, after what went through the buffer. Gives 0, or -1 after error(). */
