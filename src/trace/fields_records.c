@@ -17,7 +17,7 @@
 #include "common/utf8.h"
 #include "trace/event_fields.h"
 #include "trace/json/parse.h"
-#include "trace/json/scan.h"
+#include "trace/json/text.h"
 
 void fields_put_record(struct buffer *buffer, enum record_kind kind, const void *data, size_t size)
 {

@@ -14,9 +14,8 @@
 #include "common/map.h"
 #include "trace/event_fields.h"
 #include "trace/fields_records.h"
-#include "trace/json/fast_path.h"
 #include "trace/json/parse.h"
-#include "trace/json/scan.h"
+#include "trace/json/text.h"
 #include "trace/sink.h"
 
 #define NAMES 1024   /* that are known by their address */

@@ -6,10 +6,9 @@
 #include "common/log.h"
 #include "trace/build/passes.h"
 #include "trace/gzip/source.h"
-#include "trace/json/source.h"
+#include "trace/sources.h"
 #include "trace/output.h"
 #include "trace/pftrace/reader.h"
-#include "trace/pftrace/source.h"
 #include "trace/sink.h"
 #include "trace/spool/spool_directory.h"
 

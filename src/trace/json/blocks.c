@@ -8,8 +8,8 @@
 #include "common/log.h"
 #include "common/ordered_loop.h"
 #include "common/threads.h"
-#include "trace/json/fast_path.h"
-#include "trace/json/scan.h"
+#include "trace/json/parse.h"
+#include "trace/json/text.h"
 #include "trace/event_fields.h"
 
 /* Piles that one unusual piece made are not kept for the usual ones. */

@@ -5,7 +5,7 @@
  * What cJSON and the scan accept beyond this, escapes, twice the same key, numbers whose digits a double cannot hold,
  * other white space, is not misread but given up.
  */
-#include "trace/json/fast_path.h"
+#include "trace/json/parse.h"
 
 #include <stdbool.h>
 #include <stddef.h>

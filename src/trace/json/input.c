@@ -1,4 +1,3 @@
-#include "trace/json/input.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -8,8 +7,8 @@
 
 #include "common/log.h"
 #include "trace/json/blocks.h"
-#include "trace/json/fast_path.h"
-#include "trace/json/scan.h"
+#include "trace/json/parse.h"
+#include "trace/json/text.h"
 
 int input_open(struct input *input, const char *path, unsigned workers)
 {

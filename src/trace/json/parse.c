@@ -9,7 +9,6 @@
 #include <cjson/cJSON.h>
 
 #include "common/map.h"
-#include "trace/json/scan.h"
 #include "trace/json/text.h"
 #include "trace/event_fields.h"
 

@@ -13,10 +13,8 @@
 #include "common/map.h"
 #include "common/buffer.h"
 #include "trace/json/blocks.h"
-#include "trace/json/fast_path.h"
-#include "trace/json/input.h"
 #include "trace/json/parse.h"
-#include "trace/json/scan.h"
+#include "trace/json/text.h"
 #include "trace/event_fields.h"
 
 /* Of texts that are handed on as they are: names that the parser may keep, and bytes of an event that has large ones.

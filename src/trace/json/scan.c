@@ -1,4 +1,4 @@
-#include "trace/json/scan.h"
+#include "trace/json/text.h"
 
 #include <string.h>
 

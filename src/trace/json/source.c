@@ -2,7 +2,7 @@
  * A trace in JSON is read twice: names of rows, ids of flows and metadata may stand anywhere in it, and the sink
  * needs them first.
  */
-#include "trace/json/source.h"
+#include "trace/sources.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -17,9 +17,8 @@
 #include "common/buffer.h"
 #include "trace/event.h"
 #include "trace/event_fields.h"
-#include "trace/json/json_event.h"
+#include "trace/json/source_parts.h"
 #include "trace/json/reader.h"
-#include "trace/json/source_index.h"
 #include "trace/sink.h"
 #include "trace/tracks.h"
 

@@ -6,7 +6,6 @@
 #include "common/json_out.h"
 #include "common/buffer.h"
 #include "common/utf8.h"
-#include "trace/json/scan.h"
 
 #define CHARACTER_BYTES 4 /* of UTF-8 */
 

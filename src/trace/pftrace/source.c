@@ -4,7 +4,7 @@
  * that goes on with the section of the one before it, as all do in a file that others wrote, waits for the reader of
  * that one and goes on with it. Sinks that write files are given all events by one thread, in the file's order.
  */
-#include "trace/pftrace/source.h"
+#include "trace/sources.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -7,8 +7,7 @@
 #include "common/map.h"
 #include "trace/event_fields.h"
 #include "trace/json/parse.h"
-#include "trace/json/fast_path.h"
-#include "trace/json/scan.h"
+#include "trace/json/text.h"
 
 static const char *const usual[] = {
     "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k(float*, int)\",\"pid\":0,\"tid\":7,\"ts\":400002.000,\"dur\":2.500,"

@@ -2,7 +2,7 @@
 
 #include "common/map.h"
 #include "trace/json/parse.h"
-#include "trace/json/scan.h"
+#include "trace/json/text.h"
 
 static struct interner strings;
 static struct parser parser;

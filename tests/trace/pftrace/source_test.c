@@ -6,7 +6,7 @@
 
 #include "common/map.h"
 #include "common/buffer.h"
-#include "trace/pftrace/source.h"
+#include "trace/sources.h"
 #include "trace/gzip/gzip.h"
 #include "trace/pftrace/packets.h"
 #include "trace/event_fields.h"
