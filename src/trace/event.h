@@ -335,21 +335,21 @@ struct counter {
     size_t value_count;
 };
 
-/* One end of the flow from a call to the GPU work it started. */
+/* One end of the flow from a call to the GPU operation it started. */
 struct flow {
     uint32_t id;
     struct row row;
     uint64_t time;
 };
 
-/* Of a GPU's rows: it is not known whose work they show. */
+/* Of a GPU's rows: it is not known whose operations they show. */
 #define ROW_OWNER_UNKNOWN UINT32_MAX
 
 struct row_name {
     struct row row;
     const char *name;  /* escaped when it is written */
     const char *label; /* of a process; NULL: none */
-    uint32_t owner;    /* of a GPU's rows: the pid of the process whose work they show; 0: these are no such rows */
+    uint32_t owner;    /* of a GPU's rows: the pid of the process whose operations they show; 0: of other rows */
     int64_t sort_index;
 };
 

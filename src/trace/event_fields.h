@@ -13,7 +13,7 @@
 
 #include "trace/event.h"
 
-/* The analysis does not tell these apart. */
+/* The analysis does not distinguish these. */
 #define CATEGORIES_OTHER                                                                                 \
     (CATEGORY_BIT(CATEGORY_OTHER) | CATEGORY_BIT(CATEGORY_CUDA_EVENT) | CATEGORY_BIT(CATEGORY_CAPTURE) | \
      CATEGORY_BIT(CATEGORY_NVTX_MEMORY))
@@ -108,7 +108,7 @@ void event_find_extent(struct event_fields *event);
 void event_put(struct event_fields *event, const char *bytes, size_t extent);
 void event_copy(struct event_fields *event, const struct event_fields *from);
 
-/* Gives each of the event's texts, number N, NUMBERS[N]. */
+/* Sets each of the event's texts, number N, NUMBERS[N]. */
 void event_translate(struct event_fields *event, const uint32_t *numbers);
 
 /* A number as a reader of JSON has it, which reads numbers as doubles; OTHERWISE when it is too large. */

@@ -272,7 +272,7 @@ static int64_t time_of(const struct sink *sink, uint64_t time)
     return time > sink->base ? (int64_t)(time - sink->base) : 0;
 }
 
-/* As readers of JSON have it: what is later is no time. */
+/* As readers of JSON have it: what is later is not a time. */
 static bool is_time(const struct sink *sink, uint64_t time)
 {
     return time <= sink->base || time - sink->base <= EVENT_TIME_LIMIT;

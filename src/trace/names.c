@@ -94,7 +94,7 @@ int pointer_names_put(struct pointer_names *pointers, uint64_t pointer, uint64_t
     if (!latest)
         return error_no_memory("names of pointers");
     struct pointer_meaning *known = *latest ? &pointers->meanings.items[*latest - 1] : NULL;
-    if (known && known->earlier == 0 && known->name == name) { /* told again */
+    if (known && known->earlier == 0 && known->name == name) { /* known */
         known->since = time < known->since ? time : known->since;
         return 0;
     }

@@ -75,7 +75,7 @@ struct pointer_names {
 
 void pointer_names_release(struct pointer_names *pointers);
 
-/* Meanings of one pointer may come in any order of time. Gives 0, or -1 after error(). */
+/* Meanings of one pointer may come in any order of time. Returns 0, or -1 after error(). */
 int pointer_names_put(struct pointer_names *pointers, uint64_t pointer, uint64_t time, uint32_t name);
 
 /* The meaning at TIME: the last one known by then, or the first one known after it. NULL: none. */

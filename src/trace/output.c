@@ -11,6 +11,7 @@
 
 #include "common/log.h"
 #include "trace/pftrace/packets.h"
+#include "trace/sink.h"
 
 /* Of the file that is being written; NULL: none is. */
 static const char *volatile unfinished;
@@ -51,15 +52,20 @@ static int sections_drain(void *context, const char *data, size_t size)
     return output->held.failure ? -1 : write_sections(output, false);
 }
 
-bool output_name_ends(const char *path, const char *ending)
+static bool name_ends(const char *path, const char *ending)
 {
     size_t length = strlen(path), size = strlen(ending);
     return length >= size && strcmp(path + length - size, ending) == 0;
 }
 
+const struct sink_format *output_format(const char *path)
+{
+    return name_ends(path, ".pftrace") || name_ends(path, ".pftrace.gz") ? &pftrace : &chrome_json;
+}
+
 static int set_up_sink(struct output *output, const char *path)
 {
-    bool members = output_name_ends(path, ".gz"), sections = output_name_ends(path, ".pftrace");
+    bool members = name_ends(path, ".gz"), sections = name_ends(path, ".pftrace");
     if (!members && !sections) {
         buffer_init(&output->buffer, buffer_drain_fd, BUFFER_FD(output->fd));
         return 0;
@@ -71,7 +77,7 @@ static int set_up_sink(struct output *output, const char *path)
     return output->gzip ? 0 : -1;
 }
 
-/* Hands on everything that went through the buffer. Gives 0, or errno of the first failure. */
+/* Hands on everything that went through the buffer. Returns 0, or errno of the first failure. */
 static int finish_sink(struct output *output)
 {
     int failure = buffer_finish(&output->buffer);
@@ -82,7 +88,7 @@ static int finish_sink(struct output *output)
 
 #define NAMES_MAX 100 /* of temporary files that are tried */
 
-/* What is under PATH itself. Gives its type of st_mode; 0: nothing is there. */
+/* What is under PATH itself. Returns its type of st_mode; 0: nothing is there. */
 static mode_t type_of(const char *path)
 {
     struct stat status;

@@ -1,5 +1,5 @@
 /*
- * A trace file format as a struct of functions. Errors are sticky in the sink's buffer and told by finish().
+ * A trace file format as a struct of functions. Errors are sticky: they stay in the sink's buffer.
  *
  *     metadata* begin (process | thread)*
  *     (piece (slice | instant | async | counter | flow_start | flow_end)*)*
@@ -24,7 +24,7 @@ struct sink;
 
 struct sink_format {
     const char *name;
-    unsigned piece_scale; /* pieces shall be so many times larger than JSON's: each tells names of its own */
+    unsigned piece_scale; /* pieces shall be so many times larger than JSON's: each has names of its own */
     /* VALUE is one JSON value of SIZE bytes. */
     void (*metadata)(struct sink *sink, const char *key, const char *value, size_t size);
     /* No event is earlier than BASE, ns of CLOCK_REALTIME. */
@@ -59,13 +59,24 @@ extern const struct sink_format chrome_json;
 /* Perfetto's own format: trace/pftrace/fields.h. */
 extern const struct sink_format pftrace;
 
-/* The format of a file of this name: .pftrace or .pftrace.gz, else JSON. */
-const struct sink_format *sink_format_for(const char *path);
+static inline void sink_init(struct sink *sink, const struct sink_format *format, struct buffer *buffer)
+{
+    *sink = (struct sink){.format = format, .buffer = buffer};
+}
 
-void sink_init(struct sink *sink, const struct sink_format *format, struct buffer *buffer);
-void sink_release(struct sink *sink);
+static inline void sink_release(struct sink *sink)
+{
+    if (sink->format && sink->format->release)
+        sink->format->release(sink);
+}
 
 /* Begins a piece of what WHOLE writes, after its begin() and rows, into BUFFER. */
-void sink_piece(struct sink *piece, const struct sink *whole, struct buffer *buffer);
+static inline void sink_piece(struct sink *piece, const struct sink *whole, struct buffer *buffer)
+{
+    *piece = (struct sink){
+        .format = whole->format, .buffer = buffer, .base = whole->base, .any = true, .state = whole->state};
+    if (piece->format->piece)
+        piece->format->piece(piece);
+}
 
 #endif

@@ -65,7 +65,7 @@ static void evict_process(const struct process *process)
     file_vector_rest(&process->conditional->items);
     nvtx_evict(process->nvtx);
     projections_evict(process->projections);
-    tracks_rest(&process->tracks);
+    tracks_evict(&process->tracks);
     file_vector_rest(&process->memory->steps);
     file_vector_rest(&process->cuda_events->items);
     file_vector_rest(&process->plugins->slices);
@@ -336,7 +336,7 @@ static int write_file(struct conversion *conversion, struct convert_summary *sum
         output_open_stream(&output, sink->buffer->drain, sink->buffer->context);
     else if (output_open(&output, path) != 0)
         return -1;
-    sink_init(&conversion->sink, sink ? sink->format : sink_format_for(path), &output.buffer);
+    sink_init(&conversion->sink, sink ? sink->format : output_format(path), &output.buffer);
     int result = write_trace(conversion, &output);
     sink_release(&conversion->sink);
     summary->unpacked = output.buffer.total + output.buffer.length;

@@ -76,7 +76,7 @@ int convert_file(const char *input, const char *path, struct convert_summary *su
     struct sink sink;
     if (check_readable_twice(input) != 0 || output_open(&output, path) != 0)
         return -1;
-    sink_init(&sink, sink_format_for(path), &output.buffer);
+    sink_init(&sink, output_format(path), &output.buffer);
     int result = sources_read(input, &sink, &(struct sources_options){0});
     sink_release(&sink);
     *summary = (struct convert_summary){.events = sink.events};

@@ -17,7 +17,7 @@ struct sources_options {
  * or gzip. Returns 0, or -1 after error(). */
 int sources_read(const char *path, struct sink *sink, const struct sources_options *options);
 
-/* Writes the trace in the file INPUT as OUTPUT, whose name tells the format (sink_format_for()). Of SUMMARY sets events
+/* Writes the trace in the file INPUT as OUTPUT, whose name tells the format (output_format()). Of SUMMARY sets events
  * and bytes. Returns 0, or -1 after error(): then OUTPUT is as it was. */
 int convert_file(const char *input, const char *output, struct convert_summary *summary);
 

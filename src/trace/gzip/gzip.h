@@ -24,13 +24,13 @@ enum gzip_form gzip_form(const struct gzip *gzip);
 void gzip_free(struct gzip *gzip);
 
 /* Adds to OUT, a buffer in memory, members that hold SIZE bytes of DATA: one for each MiB begun; 0 bytes make one too.
- * Gives 0, or -1 with errno set. */
+ * Returns 0, or -1 with errno set. */
 int gzip_members(struct gzip *gzip, struct buffer *out, const char *data, size_t size);
 
-/* Adds to OUT, a buffer in memory, one zlib stream that holds DATA. Gives 0, or -1 with errno set. */
+/* Adds to OUT, a buffer in memory, one zlib stream that holds DATA. Returns 0, or -1 with errno set. */
 int gzip_stream(struct gzip *gzip, struct buffer *out, const char *data, size_t size);
 
-/* Makes OUT, a buffer in memory, what the zlib stream DATA holds. Gives 0, or -1 with errno set: EBADMSG, DATA is not
+/* Makes OUT, a buffer in memory, what the zlib stream DATA holds. Returns 0, or -1 with errno set: EBADMSG, DATA is not
  * one whole stream, or holds MOST bytes or more; else there was no memory. */
 int gzip_unpack_stream(struct buffer *out, const uint8_t *data, size_t size, size_t most);
 

@@ -1,7 +1,7 @@
 /*
- * The bytes of a trace file from its start to its end: plain or gzip (told by content, of one member or several), from
- * a file or stdin. Threads unpack files of ours ahead (unpacking.h); what is read is the same, but of what stands
- * before damage they may give more.
+ * The bytes of a trace file from its start to its end: plain or gzip (recognised by its content, of one member or
+ * several), from a file or stdin. Threads unpack files of ours ahead (unpacking.h); what is read is the same, but of
+ * what stands before damage they may give more.
  */
 #ifndef GPUTRACE_TRACE_GZIP_SOURCE_H
 #define GPUTRACE_TRACE_GZIP_SOURCE_H
@@ -22,7 +22,7 @@ struct source {
     size_t left;      /* bytes of it */
 };
 
-/* What went wrong, to be told when the reader has come to that place. */
+/* What went wrong, to be reported when the reader has come to that place. */
 struct source_failure {
     bool failed;
     bool cut_off;      /* the file ends within a member */
@@ -30,16 +30,16 @@ struct source_failure {
     char message[128]; /* cut */
 };
 
-/* Opens PATH ("-": stdin); WORKERS: threads that unpack, 0: as many as there are processors for us. Gives 0, or -1
+/* Opens PATH ("-": stdin); WORKERS: threads that unpack, 0: as many as there are processors for us. Returns 0, or -1
  * after error(): then there is nothing to close, which does no harm. */
 int source_open(struct source *source, const char *path, unsigned workers);
 void source_close(struct source *source);
 
-/* Fills DATA with the next SIZE bytes, or fewer at the end. Gives how many; where FAILURE is set, what came before is
+/* Fills DATA with the next SIZE bytes, or fewer at the end. Returns how many; where FAILURE is set, what came before is
  * in DATA. */
 size_t source_read(struct source *source, char *data, size_t size, struct source_failure *failure);
 
-/* Gives -1 after error(). */
+/* Returns -1 after error(). */
 int source_error(const struct source *source, const struct source_failure *failure);
 
 /*

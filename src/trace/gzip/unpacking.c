@@ -12,7 +12,7 @@
 #include "trace/gzip/member.h"
 
 enum {
-    THREADS_MOST = 8, /* more would wait for whoever takes the text */
+    THREADS_MOST = 8, /* more would wait for the thread that takes the text */
     WORKERS_LEAST = 3,
 };
 

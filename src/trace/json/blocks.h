@@ -34,7 +34,7 @@ struct batch {
 /* All zero is empty. */
 void batch_release(struct batch *batch);
 
-/* Reads events from TEXT[0..length), with zeros behind it (FAST_PATH_PADDING), up to its end or to what is no whole
+/* Reads events from TEXT[0..length), with zeros behind it (FAST_PATH_PADDING), up to its end or to what is not a whole
  * element followed by ',': that is left to the reader, who says what is wrong with it. The parser has no memory of its
  * own beyond its arena. */
 void batch_read(struct batch *batch, struct parser *parser, const char *text, size_t length);
@@ -57,7 +57,8 @@ struct block {
 
 struct blocks;
 
-/* Opens PATH ("-": stdin) for WORKERS threads, 0: as many as there are processors for us. Gives NULL after error(). */
+/* Opens PATH ("-": stdin) for WORKERS threads, 0: as many as there are processors for us. Returns NULL after error().
+ */
 struct blocks *blocks_open(const char *path, unsigned workers);
 void blocks_close(struct blocks *blocks);
 
@@ -70,7 +71,7 @@ const char *blocks_path(const struct blocks *blocks);
 /* The next block, valid until the next call; not to be called after the last. NULL after error(). */
 const struct block *blocks_next(struct blocks *blocks);
 
-/* Tells a block's failure. Gives -1. */
+/* Reports a block's failure. Returns -1. */
 int blocks_error(const struct blocks *blocks, const struct block *block);
 
 /*
@@ -94,7 +95,7 @@ struct input {
     bool ended;                /* nothing comes after the window */
 };
 
-/* Opens PATH ("-": stdin) for WORKERS threads, 0: as many as there are processors. Gives 0, or -1 after error(). */
+/* Opens PATH ("-": stdin) for WORKERS threads, 0: as many as there are processors. Returns 0, or -1 after error(). */
 int input_open(struct input *input, const char *path, unsigned workers);
 void input_close(struct input *input);
 
@@ -119,7 +120,7 @@ void input_advance_batch(struct input *input);
 /* Passes SIZE bytes of the window. */
 void input_advance(struct input *input, size_t size);
 
-/* Gives -1 after an error that names the file, and the place AHEAD bytes after the start of the window. */
+/* Returns -1 after an error that names the file, and the place AHEAD bytes after the start of the window. */
 int input_error(const struct input *input, size_t ahead, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* The line, counted from 1, of the place AHEAD bytes after the start of the window. */

@@ -118,7 +118,7 @@ static const struct literal keys[ARG_KEY_COUNT] = {
 #undef FIELD
 };
 
-#define ARG_ROOM 128 /* for one argument that is no text */
+#define ARG_ROOM 128 /* for one argument that is not text */
 #define ENDS_ROOM 64 /* for what stands around them */
 
 static void put_text(struct buffer *buffer, const char *text, size_t length)

@@ -1,6 +1,6 @@
 /*
- * A zero byte ends every loop here: it is no digit, no white space, and in a text it is a control character. So nothing
- * looks at how much is left; FAST_PATH_PADDING is for texts, which are looked at eight bytes at a time.
+ * A zero byte ends every loop here: it is not a digit nor white space, and in a text it is a control character. So
+ * nothing looks at how much is left; FAST_PATH_PADDING is for texts, which are looked at eight bytes at a time.
  *
  * What cJSON and the scan accept beyond this, escapes, twice the same key, numbers whose digits a double cannot hold,
  * other white space, is not misread but given up.

@@ -27,7 +27,7 @@ void input_close(struct input *input)
     *input = (struct input){0};
 }
 
-/* Takes the next block. A failure is told when the text before it is used up. */
+/* Takes the next block. A failure is reported when the text before it is used up. */
 static bool take_block(struct input *input, int *status)
 {
     bool fails = input->block && input->block->failure.failed;
@@ -81,7 +81,7 @@ static int append_block(struct input *input)
     return 0;
 }
 
-/* Twice the rest at least, as whoever asks for more begins again with what it has. */
+/* Twice the rest at least, as the caller begins again with what it has. */
 static bool join(struct input *input, int *status)
 {
     size_t left = input_left(input);

@@ -181,7 +181,7 @@ static bool take_id(struct parser *parser, const cJSON *value, event_id *id)
     return true;
 }
 
-/* The time VALUE, whose text may have been found by the scan at AT; false: it is no time. */
+/* The time VALUE, whose text may have been found by the scan at AT; false: it is not a time. */
 static bool take_time(const cJSON *value, const char *text, size_t length, size_t at, int64_t *ns)
 {
     if (!cJSON_IsNumber(value))

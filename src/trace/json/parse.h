@@ -77,7 +77,7 @@ struct event_fields;
 
 enum fast_path_result {
     FAST_PATH_EVENT,
-    FAST_PATH_FLOW, /* of the phases s, t and f: nothing is told of it */
+    FAST_PATH_FLOW, /* of the phases s, t and f: nothing is known of it */
     FAST_PATH_NOT,  /* it is not of this form, or does not end here */
 };
 

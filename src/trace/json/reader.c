@@ -31,7 +31,7 @@ struct reader {
     const struct json_texts *texts;         /* … the events' texts are wanted */
     ARRAY(uint32_t) numbers;                /* of a batch's texts */
     struct buffer key;                      /* in memory: the key at hand of the trace's object, with a final NUL */
-    int status;                             /* -1 once an error was told */
+    int status;                             /* -1 once an error was printed */
     uint64_t left_out;                      /* elements that are no events */
     uint64_t left_out_line, left_out_offset;
     const char *left_out_expected; /* of the first of them */
@@ -223,7 +223,7 @@ static int cut_off(struct reader *reader, bool bare)
     return 0;
 }
 
-/* Passes the element that starts the window, or as many as were read ahead. Gives 1 when what comes next may be an
+/* Passes the element that starts the window, or as many as were read ahead. Returns 1 when what comes next may be an
  * element again, 0 when its ',' or ']' does, -1 after error(), and 2 at the end of the file within it. */
 static int read_element(struct reader *reader)
 {

@@ -203,7 +203,7 @@ int json_counter_read(struct counter *counter, const struct json_event *event, s
     return 0;
 }
 
-/* For what is no number, such as the "Spans" of Kineto. */
+/* For what is not a number, such as the "Spans" of Kineto. */
 #define WORD_ROWS UINT32_C(0x60000000)
 
 void json_rows_release(struct json_rows *rows)
@@ -282,7 +282,7 @@ int json_rows_take(struct json_rows *rows, const struct json_event *event)
     return 0;
 }
 
-/* A row that only its order was told of: by its word, if it has one. */
+/* A row of which only the order is known: by its word, if it has one. */
 static void name_nameless(const struct json_rows *rows, struct json_row *row)
 {
     uint32_t number = row->is_process ? row->row.pid : row->row.tid;
@@ -301,7 +301,7 @@ static bool is_gpu(const struct json_row *row)
     return row->is_process && row->label && strncmp(row->label, "GPU ", 4) == 0;
 }
 
-/* Whose work GPUs did is not told; as a rule there is one process. */
+/* The file does not say whose work a GPU did; as a rule there is one process. */
 static uint32_t find_owner(const struct json_rows *rows)
 {
     for (size_t i = 0; i < rows->items.count; i++) {
@@ -333,12 +333,13 @@ void json_rows_write(struct json_rows *rows, struct sink *sink)
     }
 }
 
-static void tell_word(struct json_rows *rows, struct row row, bool is_process, struct json_text word, struct sink *sink)
+static void name_by_word(struct json_rows *rows, struct row row, bool is_process, struct json_text word,
+                         struct sink *sink)
 {
-    struct json_row *told = find(rows, row, is_process);
-    if (!told || told->name || !(told->name = json_unescaped(word)))
+    struct json_row *named = find(rows, row, is_process);
+    if (!named || named->name || !(named->name = json_unescaped(word)))
         return;
-    struct row_name name = {.row = told->row, .name = told->name, .sort_index = told->sort_index};
+    struct row_name name = {.row = named->row, .name = named->name, .sort_index = named->sort_index};
     if (is_process)
         sink->format->process(sink, &name);
     else
@@ -349,9 +350,9 @@ struct row json_rows_tell(struct json_rows *rows, const struct json_event *event
 {
     struct row row = json_row_of(rows, event);
     if (json_is_string(event->pid))
-        tell_word(rows, row, true, event->pid, sink);
+        name_by_word(rows, row, true, event->pid, sink);
     if (json_is_string(event->tid))
-        tell_word(rows, row, false, event->tid, sink);
+        name_by_word(rows, row, false, event->tid, sink);
     return row;
 }
 

@@ -13,7 +13,7 @@
 #include "trace/json/text.h"
 
 struct json_event {
-    char phase;                          /* 0: it is no event */
+    char phase;                          /* 0: it is not an event */
     struct json_text category, name;     /* without quotes, in JSON's escapes */
     struct json_text pid, tid, id, args; /* values; length 0: not there */
     struct json_text bind_id;            /* of the flow that a slice is an end of: likewise */
@@ -45,7 +45,7 @@ struct sink;
 struct json_row {
     struct row row;
     bool is_process;
-    char *name, *label; /* NULL: not told */
+    char *name, *label; /* NULL: not known */
     int64_t sort_index;
 };
 
@@ -61,7 +61,7 @@ void json_rows_release(struct json_rows *rows);
 uint32_t json_row_number(struct json_rows *rows, struct json_text text);
 struct row json_row_of(struct json_rows *rows, const struct json_event *event);
 
-/* Takes an event of phase 'M'. Gives 0, or -1 after error(). */
+/* Takes an event of phase 'M'. Returns 0, or -1 after error(). */
 int json_rows_take(struct json_rows *rows, const struct json_event *event);
 
 /* The row of an event, whose pid or tid may be a word, such as the "Spans" of Kineto: it is then the row's name,
@@ -71,16 +71,16 @@ struct row json_rows_tell(struct json_rows *rows, const struct json_event *event
 /* Processes, then threads. */
 void json_rows_write(struct json_rows *rows, struct sink *sink);
 
-/* A call with several works. */
+/* A call with several GPU operations. */
 struct flow_fan {
-    uint32_t further; /* works beyond the first */
+    uint32_t further; /* GPU operations beyond the first */
     uint32_t first;   /* id of the first of these; 0: there are no ids left */
-    uint32_t met;     /* works that asked for their id */
+    uint32_t met;     /* GPU operations that asked for their id */
 };
 
 /* All zero: there are none. */
 struct flow_ids {
-    struct map seen;    /* bind_id / 64 -> a bit for each that leads to some work */
+    struct map seen;    /* bind_id / 64 -> a bit for each that leads to a GPU operation */
     struct map several; /* bind_id -> index of its fan + 1 */
     ARRAY(struct flow_fan) fans;
     uint32_t highest;
@@ -88,17 +88,17 @@ struct flow_ids {
 
 void flow_ids_release(struct flow_ids *ids);
 
-/* Tells of a slice of this bind_id, which is not 0; IS_HEAD: the flow ends there. Gives 0, or -1 after error(). */
+/* Notes a slice of this bind_id, which is not 0; IS_HEAD: the flow ends there. Returns 0, or -1 after error(). */
 int flow_ids_note(struct flow_ids *ids, uint32_t bind_id, bool is_head);
 
-/* After the last was told. */
+/* After the last was noted. */
 void flow_ids_number(struct flow_ids *ids);
 
 /* How many flows begin at the call of BIND_ID, as far as there are ids, and the id of number I of them. */
 uint32_t flow_ids_count(const struct flow_ids *ids, uint32_t bind_id);
 uint32_t flow_ids_tail(const struct flow_ids *ids, uint32_t bind_id, uint32_t i);
 
-/* The id of the flow to the next work of BIND_ID; 0: no id is left. */
+/* The id of the flow to the next GPU operation of BIND_ID; 0: no id is left. */
 uint32_t flow_ids_head(struct flow_ids *ids, uint32_t bind_id);
 
 #endif

@@ -69,7 +69,7 @@ static enum packets_end end_of_file(const struct packets *packets, struct packet
     return failure->cut_off ? PACKETS_CUT_OFF : PACKETS_FAILED;
 }
 
-/* 1: there is more in RUN; 0: there will be no more, for a reason that run->end tells; -1 without memory. */
+/* 1: there is more in RUN; 0: there will be no more, for the reason in run->end; -1 without memory. */
 static int read_more(struct packets *packets, struct packets_run *run)
 {
     size_t got = 0;
@@ -197,7 +197,7 @@ static void note_marks(struct packets *packets, const struct packets_run *run)
         packets->whole = run->whole;
 }
 
-int packets_tell_end(struct packets *packets, const struct packets_run *run)
+int packets_report_end(struct packets *packets, const struct packets_run *run)
 {
     const char *path = packets->source.path;
     note_marks(packets, run);
@@ -227,7 +227,7 @@ int packets_tell_end(struct packets *packets, const struct packets_run *run)
 #define SECTION_MOST ((size_t)1 << 20)
 
 /* The first packet of a section, its mark, becomes a field of the packet that holds the others. The first packet of the
- * file stays as it is: its length, the file's second byte, tells the file from JSON (pftrace_begins()). */
+ * file stays as it is: its length, the file's second byte, distinguishes the file from JSON (pftrace_begins()). */
 static int compress_others(struct gzip *gzip, struct buffer *out, const char *data, size_t size, size_t first,
                            bool section)
 {

@@ -199,7 +199,7 @@ static void begin_event(struct pftrace_reader *reader)
 {
     reader->args.count = reader->flows.count = 0;
     reader->text.length = 0;
-    reader->open = reader->told = reader->own_correlation = false;
+    reader->open = reader->given_out = reader->own_correlation = false;
     reader->event = (struct pftrace_event){.name = "", .other_category = ""};
     if (reader->cleaned.count > 0)
         forget_cleaned(reader);
@@ -258,7 +258,7 @@ static int take_body(struct pftrace_reader *reader, struct pftrace_tables *table
     case PB_PACKET_GPU_RENDER_STAGE_EVENT: return pftrace_stage_event(reader, tables, packet, time);
     case PB_PACKET_TRACK_DESCRIPTOR: return pftrace_descriptor_event(reader, packet);
     case PB_PACKET_TRACE_ATTRIBUTES: return pftrace_attribute_event(reader, packet);
-    case PB_PACKET_GPU_INFO: return 0; /* told by an attribute, "deviceProperties", too */
+    case PB_PACKET_GPU_INFO: return 0; /* an attribute, "deviceProperties", says the same */
     default: reader->left_out++; return 0;
     }
 }
@@ -404,7 +404,7 @@ int pftrace_next(struct pftrace_reader *reader, const struct pftrace_event **eve
 {
     struct protobuf_field packet;
     int taken = 0;
-    if (reader->told)
+    if (reader->given_out)
         begin_event(reader);
     while (taken == 0) {
         int more = next_packet(reader, &packet);
@@ -414,7 +414,7 @@ int pftrace_next(struct pftrace_reader *reader, const struct pftrace_event **eve
     }
     if (taken < 0)
         return -1;
-    reader->told = true;
+    reader->given_out = true;
     reader->event.args = reader->args.items;
     reader->event.arg_count = reader->args.count;
     reader->event.flows = reader->flows.items;

@@ -54,14 +54,15 @@ struct pftrace_event {
     uint64_t start, end; /* ns since pftrace_base() */
     uint64_t id;
     int64_t sort_index;
-    uint32_t owner; /* of a GPU's rows: the pid of the process whose work they show */
+    uint32_t owner; /* of a GPU's rows: the pid of the process whose operations they show */
     bool is_gpu;    /* its rows are those of a GPU */
     bool is_head;   /* the flows end at this slice; else they start there */
-    bool one_value; /* of a counter: it has one value, without a name; the argument's type tells bytes from a value */
+    bool one_value; /* of a counter: it has one value, without a name; the argument's type distinguishes bytes from a
+                       value */
     uint64_t flow_time; /* as start */
     const uint64_t *flows;
     size_t flow_count;
-    /* Arguments: of the event alone, those that it shares with others (NULL: none), and two that are told otherwise.
+    /* Arguments: of the event alone, those that it shares with others (NULL: none), and two that are written elsewhere.
      * The values of a counter are arguments of ARG_OTHER. */
     const struct arg *args;
     size_t arg_count;
@@ -135,7 +136,7 @@ struct pftrace_kernel {
 struct pftrace_interning {
     struct interner *strings;
     uint32_t kernels; /* numbers that were given */
-    size_t gaps;      /* items of the tables that nothing was told of */
+    size_t gaps;      /* items of the tables that are empty */
 };
 
 /* Arrays by iid, whose gaps are PFTRACE_UNKNOWN or empty. */
@@ -154,7 +155,7 @@ struct pftrace_tables {
 
 void pftrace_tables_clear(struct pftrace_tables *tables, struct pftrace_interning *interning);
 
-/* Takes InternedData. Gives 0, or -1 without memory, or where it asks for too much of it. */
+/* Takes InternedData. Returns 0, or -1 without memory, or where it asks for too much of it. */
 int pftrace_tables_take(struct pftrace_tables *tables, struct pftrace_interning *interning,
                         struct protobuf_reader data);
 
@@ -222,7 +223,7 @@ struct pftrace_reader {
     ARRAY(uint64_t) flows;
     ARRAY(struct buffer) cleaned; /* texts of arguments that are not as they stand in the packet */
     struct buffer text;           /* what must outlive its packet */
-    bool told;                    /* the event was given: a new one begins */
+    bool given_out;               /* the event was given: a new one begins */
     bool open;                    /* a BEGIN was read, whose END must follow */
     bool own_correlation;         /* there is an argument of that name */
     uint64_t open_track;
@@ -230,7 +231,7 @@ struct pftrace_reader {
 
 #define PFTRACE_LOOK_UP(array, iid, nothing) ((iid) < (array)->count ? (array)->items[iid] : (nothing))
 
-/* All that gives int below: 1, reader->event is whole; 0, more is to be read; -1 after error(). */
+/* All that return int below: 1, reader->event is whole; 0, more is to be read; -1 after error(). */
 
 /* reader_events.c: the packet's body. */
 int pftrace_track_event(struct pftrace_reader *reader, const struct pftrace_tables *tables,
@@ -247,10 +248,10 @@ void pftrace_set_name(struct pftrace_reader *reader, uint32_t name);
 void pftrace_set_category(struct pftrace_reader *reader, const struct pftrace_category *category);
 int pftrace_no_memory(void);
 
-/* Of an argument that is text of JSON: makes it valid. Gives 0, or -1 after error(). */
+/* Of an argument that is text of JSON: makes it valid. Returns 0, or -1 after error(). */
 int pftrace_clean_arg(struct pftrace_reader *reader, struct arg *arg);
 
-/* An argument of the event at hand. Gives 0, or -1 after error(). */
+/* An argument of the event at hand. Returns 0, or -1 after error(). */
 static inline int pftrace_push_arg(struct pftrace_reader *reader, const struct arg *arg)
 {
     struct arg *place = array_push(&reader->args);
@@ -261,7 +262,7 @@ static inline int pftrace_push_arg(struct pftrace_reader *reader, const struct a
     return arg->type == ARG_TYPE_RAW ? pftrace_clean_arg(reader, place) : 0;
 }
 
-/* Unless NONE, or it has one, the argument that the first flow tells. */
+/* Unless NONE, or it has one, the argument that the first flow stands for. */
 void pftrace_set_correlation(struct pftrace_reader *reader, bool none);
 
 static inline uint32_t pftrace_uuid_pid(uint64_t uuid)

@@ -179,7 +179,7 @@ static int counter_event(struct pftrace_reader *reader, const struct track_event
     return pftrace_push_arg(reader, &arg) != 0 ? -1 : event->follow == 0;
 }
 
-/* Whether a packet of this type tells more of what was begun. */
+/* Whether a packet of this type continues what was begun. */
 static bool goes_on(const struct pftrace_reader *reader, uint64_t type)
 {
     return reader->open ? type == PB_TYPE_SLICE_END : type == PB_TYPE_COUNTER && reader->event.what == PFTRACE_COUNTER;
@@ -384,7 +384,7 @@ int pftrace_descriptor_event(struct pftrace_reader *reader, const struct pftrace
     if (descriptor.is_counter)
         return counter_track(reader, &descriptor);
     if (descriptor.uuid & (PFTRACE_UUID_ASYNC | PFTRACE_UUID_RANGES) || descriptor.uuid >> 32 == 0)
-        return 0; /* what it is told of is known from the events on it */
+        return 0; /* the events on it say the same */
     if (!descriptor.name.bytes)
         return 0;
     pftrace_set_row(to, descriptor.uuid);

@@ -5,7 +5,7 @@
 #include "common/buffer.h"
 #include "trace/json/text.h"
 
-#define IID_MOST (1u << 20)  /* a larger one is no number of something interned here */
+#define IID_MOST (1u << 20)  /* a larger one is damage */
 #define GAPS_MOST (1u << 19) /* of all tables: who writes traces numbers what is interned from 1 on */
 
 static void release_kernels(struct pftrace_tables *tables)

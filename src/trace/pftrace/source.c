@@ -326,7 +326,7 @@ static int read_run(struct reading *reading, size_t piece, struct slot *slot)
     return more;
 }
 
-/* Who reads a run: whoever read the section so far, or the worker's own. NULL after error(), or
+/* The maker of a run: that of the section so far, or the worker's own. NULL after error(), or
  * when all was stopped. */
 static struct maker *take_maker(struct reading *reading, struct slot *slot, unsigned worker)
 {
@@ -410,7 +410,7 @@ static int take(void *context, size_t piece, unsigned slot_number)
     (void)slot_number;
     const struct buffer *whole = reading->sink->buffer;
     if ((slot->made.length > 0 && whole->drain(whole->context, slot->made.data, slot->made.length) < 0) ||
-        packets_tell_end(&reading->packets, &slot->run) < 0)
+        packets_report_end(&reading->packets, &slot->run) < 0)
         return stop(reading);
     reading->left_out += slot->left_out;
     if (is_large(&slot->run))

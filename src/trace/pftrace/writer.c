@@ -1,8 +1,8 @@
 /*
  * Perfetto's own format: see trace/pftrace/fields.h for how it is used.
  *
- * Flows. Perfetto binds them to slices, not to times: a call tells the numbers of the GPU work it started
- * (gpu_correlation), which is told its number itself (event_id). So a slice waits for the flows that follow it. Work
+ * Flows. Perfetto binds them to slices, not to times: a call has the numbers of the GPU operations that it started
+ * (gpu_correlation), each of which has its number (event_id). So a slice waits for the flows that follow it. Work
  * that no flow leads to has the number 0. The argument "correlation" is the flow's number unless it is written.
  */
 #include "trace/pftrace/writer.h"
@@ -13,7 +13,7 @@
 
 #include "common/protobuf.h"
 
-/* A section that has become this long ends: readers hold one or two for each of their threads. Each tells names of its
+/* A section that has become this long ends: readers hold one or two for each of their threads. Each has names of its
  * own, which makes the file the longer the shorter sections are. */
 #define SECTION_BYTES ((uint64_t)512 << 10)
 
@@ -55,7 +55,7 @@ void pftrace_put_valid(struct pftrace_state *state, struct buffer *buffer, uint3
     protobuf_put_bytes(buffer, field, valid, length);
 }
 
-bool pftrace_told_by_flow(const struct pftrace_pending *pending)
+bool pftrace_is_flow_number(const struct pftrace_pending *pending)
 {
     return pending->put.has_correlation && pending->flows.count > 0 &&
            pending->flows.items[0] == pending->put.correlation;
@@ -99,8 +99,8 @@ void pftrace_flush(struct sink *sink)
     struct pftrace_pending *pending = &state->pending;
     if (pending->what == PFTRACE_CALL)
         pftrace_flush_call(sink, state, pending);
-    else if (pending->what == PFTRACE_WORK)
-        pftrace_flush_work(sink, state, pending);
+    else if (pending->what == PFTRACE_GPU_OP)
+        pftrace_flush_gpu_op(sink, state, pending);
     pending->what = PFTRACE_NOTHING;
     pending->flows.count = 0;
     pending->delay = 0;
@@ -118,7 +118,7 @@ static void begin_section(struct sink *sink, uint64_t written)
     state->section_start = written;
 }
 
-/* Before each event; gives the state, or NULL after a failure. */
+/* Before each event; returns the state, or NULL after a failure. */
 static struct pftrace_state *begin_event(struct sink *sink)
 {
     struct pftrace_state *state = sink->state;
@@ -140,7 +140,7 @@ static enum pftrace_lane lane_of(const struct slice *slice)
     case CATEGORY_KERNEL:
     case CATEGORY_GPU_MEMCPY:
     case CATEGORY_GPU_MEMSET:
-    case CATEGORY_GPU_GRAPH: return PFTRACE_LANE_WORK;
+    case CATEGORY_GPU_GRAPH: return PFTRACE_LANE_GPU_OPS;
     case CATEGORY_USER_ANNOTATION: return PFTRACE_LANE_RANGES;
     default: return PFTRACE_LANE_CALLS;
     }
@@ -163,9 +163,9 @@ static void write_slice(struct sink *sink, const struct slice *slice)
     pending->row = slice->row;
     pending->start = pftrace_time(sink, slice->start);
     pending->end = pftrace_time(sink, slice->end);
-    pending->what = lane == PFTRACE_LANE_WORK ? PFTRACE_WORK : PFTRACE_CALL;
-    if (pending->what == PFTRACE_WORK)
-        pftrace_put_work(state, pending, slice);
+    pending->what = lane == PFTRACE_LANE_GPU_OPS ? PFTRACE_GPU_OP : PFTRACE_CALL;
+    if (pending->what == PFTRACE_GPU_OP)
+        pftrace_put_gpu_op(state, pending, slice);
     else
         pftrace_put_call(state, pending, slice);
 }
@@ -202,7 +202,7 @@ static void add_flow(struct sink *sink, const struct flow *flow, int what)
     }
     *id = flow->id;
     uint64_t time = pftrace_time(sink, flow->time);
-    pending->delay = what == PFTRACE_WORK && time > pending->start ? time - pending->start : 0;
+    pending->delay = what == PFTRACE_GPU_OP && time > pending->start ? time - pending->start : 0;
 }
 
 static void write_flow_start(struct sink *sink, const struct flow *flow)
@@ -212,7 +212,7 @@ static void write_flow_start(struct sink *sink, const struct flow *flow)
 
 static void write_flow_end(struct sink *sink, const struct flow *flow)
 {
-    add_flow(sink, flow, PFTRACE_WORK);
+    add_flow(sink, flow, PFTRACE_GPU_OP);
 }
 
 static void write_mark(struct sink *sink, uint64_t mark)

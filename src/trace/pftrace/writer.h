@@ -20,7 +20,7 @@
 enum pftrace_interned {
     PFTRACE_CATEGORIES,
     PFTRACE_NAMES,
-    PFTRACE_ARG_NAMES, /* of annotations, or of GPU work */
+    PFTRACE_ARG_NAMES, /* of annotations, or of GPU operations */
     PFTRACE_TEXTS,
     PFTRACE_SPECIFICATIONS,
     PFTRACE_KERNELS,
@@ -98,7 +98,7 @@ void pftrace_plain_packet(struct buffer *out, const struct buffer *body);
  */
 void pftrace_relate_clocks(struct buffer *packet, struct buffer *out, uint64_t base);
 
-/* A packet that begins the sequence, once: its state is cleared, its clocks and default track told. BASE is the
+/* A packet that begins the sequence, once: its state is cleared, its clocks and default track written. BASE is the
  * trace's. */
 void pftrace_sequence_begin(struct pftrace_sequences *sequences, struct pftrace_sequence *sequence, struct buffer *out,
                             uint64_t base);
@@ -110,9 +110,9 @@ void pftrace_sequence_begin(struct pftrace_sequences *sequences, struct pftrace_
 struct pftrace_put {
     struct pftrace_sequence *sequence;
     struct buffer *body;   /* annotations, or arguments of a launch */
-    struct buffer *shared; /* of GPU work: arguments of an interned kernel; NULL: of a TrackEvent */
+    struct buffer *shared; /* of a GPU operation: arguments of an interned kernel; NULL: of a TrackEvent */
     struct buffer *text;   /* for texts that must be put together */
-    /* what is not put, but told of: */
+    /* what is not put, but noted: */
     uint64_t cbid; /* + 1; of a TrackEvent alone */
     uint64_t correlation;
     bool has_correlation, hold_correlation; /* hold: it is wanted here */
@@ -148,7 +148,7 @@ struct pftrace_state {
     uint64_t section_start; /* bytes that were written before it */
     struct buffer body, launch, shared, text, name;
     struct pftrace_pending {
-        enum { PFTRACE_NOTHING, PFTRACE_CALL, PFTRACE_WORK } what;
+        enum { PFTRACE_NOTHING, PFTRACE_CALL, PFTRACE_GPU_OP } what;
         struct pftrace_put put;
         struct row row;
         uint64_t start, end; /* ns since the base */
@@ -157,14 +157,14 @@ struct pftrace_state {
     } pending;
 };
 
-/* writer_rows.c: remembers a row, and tells its track. */
+/* writer_rows.c: remembers a row, and describes its track. */
 void pftrace_write_process(struct sink *sink, const struct row_name *process);
 void pftrace_write_thread(struct sink *sink, const struct row_name *thread);
 void pftrace_rows_release(struct pftrace_rows *rows);
-/* A track for a row that was not told of, without a name. */
+/* A track for a row that is not known, without a name. */
 void pftrace_describe_row(struct sink *sink, struct row row);
 
-/* NULL: it was not told of. */
+/* NULL: it is not known. */
 const struct pftrace_row *pftrace_row(const struct pftrace_rows *rows, struct row row);
 
 /* writer_rows.c: what JSON has as "deviceProperties". */
@@ -194,18 +194,18 @@ uint64_t pftrace_name_hash(const struct name *name);
 /* A text that may not be valid UTF-8. */
 void pftrace_put_valid(struct pftrace_state *state, struct buffer *buffer, uint32_t field, const char *text,
                        size_t length);
-/* Whether the first flow tells the argument "correlation". */
-bool pftrace_told_by_flow(const struct pftrace_pending *pending);
+/* Whether the first flow has the number of the argument "correlation". */
+bool pftrace_is_flow_number(const struct pftrace_pending *pending);
 
 /* writer_events.c: begins a slice that is not a GPU operation of a GPU, and writes it once its flows are known. */
 void pftrace_put_call(struct pftrace_state *state, struct pftrace_pending *pending, const struct slice *slice);
 void pftrace_flush_call(struct sink *sink, struct pftrace_state *state, struct pftrace_pending *pending);
-/* A thread's ranges are told below it, in each section that has some. */
+/* A thread's ranges are drawn below it, in each section that has some. */
 void pftrace_describe_ranges(struct sink *sink, struct row row);
 
-/* writer_events.c: begins a slice of GPU work, and writes it once its flows are known. */
-void pftrace_put_work(struct pftrace_state *state, struct pftrace_pending *pending, const struct slice *slice);
-void pftrace_flush_work(struct sink *sink, struct pftrace_state *state, struct pftrace_pending *pending);
+/* writer_events.c: begins a slice of a GPU operation, and writes it once its flows are known. */
+void pftrace_put_gpu_op(struct pftrace_state *state, struct pftrace_pending *pending, const struct slice *slice);
+void pftrace_flush_gpu_op(struct sink *sink, struct pftrace_state *state, struct pftrace_pending *pending);
 
 static inline uint64_t pftrace_time(const struct sink *sink, uint64_t time)
 {

@@ -7,7 +7,7 @@
  * Within one sort of slices of a thread this holds, as they are written in the order of their ends. NVTX ranges come
  * from elsewhere and before all calls: one that begins at the very time at which a call ended would end in its stead.
  * They are therefore a track of their own below the thread's, as they are in other tools (PFTRACE_LANE_RANGES).
- * GPU work has a duration and so no such rule.
+ * GPU operations have a duration and so no such rule.
  */
 #include "trace/pftrace/writer.h"
 
@@ -89,7 +89,7 @@ static void send_end(struct sink *sink, struct pftrace_sequence *sequence, uint6
 
 void pftrace_flush_call(struct sink *sink, struct pftrace_state *state, struct pftrace_pending *pending)
 {
-    if (pending->put.has_correlation && !pftrace_told_by_flow(pending))
+    if (pending->put.has_correlation && !pftrace_is_flow_number(pending))
         pftrace_put_correlation(&pending->put, pending->put.correlation);
     if (!pending->put.has_correlation && pending->flows.count > 0)
         pftrace_add_own(&state->sequences, PFTRACE_OWN_NO_CORRELATION, 1);
@@ -159,7 +159,7 @@ void pftrace_write_async(struct sink *sink, const struct async_slice *slice)
     pftrace_send(sink, end, pftrace_time(sink, slice->end), PB_PACKET_TRACK_EVENT);
 }
 
-/* The queue's name tells rows apart, also those of two processes. */
+/* The queue's name distinguishes rows, also those of two processes. */
 static void intern_queue(struct pftrace_state *state, struct pftrace_sequence *sequence)
 {
     const struct pftrace_row *row = pftrace_row(state->rows, sequence->row);
@@ -227,7 +227,7 @@ static void intern_context(struct pftrace_state *state, struct pftrace_sequence 
     protobuf_end(&sequence->interned, entry);
 }
 
-void pftrace_put_work(struct pftrace_state *state, struct pftrace_pending *pending, const struct slice *slice)
+void pftrace_put_gpu_op(struct pftrace_state *state, struct pftrace_pending *pending, const struct slice *slice)
 {
     struct buffer *body = &state->body;
     struct pftrace_sequence *sequence = pending->put.sequence;
@@ -247,10 +247,10 @@ void pftrace_put_work(struct pftrace_state *state, struct pftrace_pending *pendi
         protobuf_put_u64(body, PB_STAGE_GPU_ID, pending->put.device);
 }
 
-void pftrace_flush_work(struct sink *sink, struct pftrace_state *state, struct pftrace_pending *pending)
+void pftrace_flush_gpu_op(struct sink *sink, struct pftrace_state *state, struct pftrace_pending *pending)
 {
     struct buffer *body = &state->body;
-    if (pending->put.has_correlation && !pftrace_told_by_flow(pending))
+    if (pending->put.has_correlation && !pftrace_is_flow_number(pending))
         pftrace_put_correlation(&pending->put, pending->put.correlation);
     if (!pending->put.has_correlation && pending->flows.count > 0)
         protobuf_put_u64(body, PFTRACE_OWN_NO_CORRELATION, 1);
@@ -262,7 +262,7 @@ void pftrace_flush_work(struct sink *sink, struct pftrace_state *state, struct p
     pftrace_send(sink, pending->put.sequence, pending->start, PB_PACKET_GPU_RENDER_STAGE_EVENT);
 }
 
-/* What is told of one value of a counter. */
+/* One value of a counter. */
 struct series {
     const char *counter, *name; /* name NULL: the counter has one value */
     size_t counter_length, name_length;

@@ -1,6 +1,6 @@
 /*
  * Rows of a trace as Perfetto's tracks: processes and threads are those of the system, all else are tracks below them.
- * The work of a GPU is drawn on Perfetto's own tracks of the GPU, which take their names from here.
+ * GPU operations are drawn on Perfetto's own tracks of the GPU, which take their names from here.
  */
 #include "trace/pftrace/writer.h"
 
@@ -170,7 +170,7 @@ static void put_fact(struct pftrace_state *state, const char *key, const char *v
     protobuf_end(&state->body, fact);
 }
 
-/* All else that is told of a device. */
+/* All else that is known of a device. */
 static void put_facts(struct pftrace_state *state, const cJSON *device)
 {
     for (const cJSON *value = device->child; value; value = value->next) {
@@ -182,7 +182,7 @@ static void put_facts(struct pftrace_state *state, const cJSON *device)
     }
 }
 
-/* NULL: a number that nothing is told of; Perfetto counts GPUs from 0. */
+/* NULL: there is no device of the number; Perfetto counts GPUs from 0. */
 static void put_gpu(struct pftrace_state *state, const cJSON *device)
 {
     size_t gpu = protobuf_begin(&state->body, PB_GPU_INFO_GPUS);

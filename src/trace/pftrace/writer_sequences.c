@@ -42,7 +42,7 @@ static struct pftrace_sequence *new_sequence(struct pftrace_sequences *sequences
     sequence->number = (uint32_t)sequences->items.count;
     sequence->row = row;
     sequence->lane = lane;
-    sequence->next_iid[PFTRACE_SPECIFICATIONS] = lane == PFTRACE_LANE_WORK; /* 1 is the queue itself */
+    sequence->next_iid[PFTRACE_SPECIFICATIONS] = lane == PFTRACE_LANE_GPU_OPS; /* 1 is the queue itself */
     buffer_init_memory(&sequence->interned);
     return *item = sequence;
 }

@@ -27,7 +27,7 @@ static inline int pftrace_file_next(struct pftrace_file *file, const struct pftr
 {
     int more;
     while ((more = pftrace_next(file->reader, event)) == 0) {
-        if (packets_tell_end(&file->packets, &file->run) != 0)
+        if (packets_report_end(&file->packets, &file->run) != 0)
             return -1;
         more = packets_next_run(&file->packets, &file->run);
         if (more <= 0)
