@@ -207,27 +207,31 @@ static inline void raise_extent(struct event_fields *event, size_t extent)
         event->extent = (uint16_t)extent;
 }
 
-/* Numbered lists are in the pattern that the event began with. */
+static bool take_args(struct sink *sink, const struct arg *args, size_t count, struct event_fields *event);
+
+/* Of an argument without a field. Numbered lists are in the pattern that the event began with. */
+static bool take_other(struct sink *sink, const struct arg *arg, struct event_fields *event)
+{
+    if (arg->type == ARG_TYPE_LIST)
+        return arg->list->number != 0 || take_args(sink, arg->list->items, arg->list->count, event);
+    if (arg->key == ARG_FROM)
+        take_from(arg, event);
+    return arg->type != ARG_TYPE_MEMBERS;
+}
+
 static bool take_args(struct sink *sink, const struct arg *args, size_t count, struct event_fields *event)
 {
     bool taken = true;
-    for (size_t i = 0; i < count && taken; i++) {
-        const struct arg *arg = &args[i];
+    for (const struct arg *arg = args; arg < args + count && taken; arg++) {
         const struct arg_field *field = &arg_fields[arg->key];
         void *place = (char *)event + field->offset;
         raise_extent(event, field->extent);
-        if (arg->type == ARG_TYPE_LIST)
-            taken = arg->list->number != 0 || take_args(sink, arg->list->items, arg->list->count, event);
-        else if (arg->type == ARG_TYPE_MEMBERS)
-            return false;
-        else if (field->type == FIELD_NUMBER)
-            taken = take_number(arg, place);
-        else if (field->type == FIELD_TEXT)
-            taken = take_text(sink, arg, place);
-        else if (field->type == FIELD_TRIPLE)
-            taken = take_triple(arg, place);
-        else if (arg->key == ARG_FROM)
-            take_from(arg, event);
+        switch (field->type) {
+        case FIELD_NUMBER: taken = take_number(arg, place); break;
+        case FIELD_TEXT: taken = take_text(sink, arg, place); break;
+        case FIELD_TRIPLE: taken = take_triple(arg, place); break;
+        case FIELD_NONE: taken = take_other(sink, arg, event); break;
+        }
     }
     return taken;
 }

@@ -119,13 +119,13 @@ struct pftrace_put {
     uint64_t device, context;
 };
 
-/* pftrace_args.c. ARGS may be NULL. */
+/* ARGS may be NULL. */
 void pftrace_put_args(struct pftrace_put *put, const struct args *args);
 
 /* The argument that was held, after all. */
 void pftrace_put_correlation(struct pftrace_put *put, uint64_t correlation);
 
-/* writer_args.c: TEXT in valid UTF-8, which may be put into SCRATCH; *LENGTH becomes its. */
+/* TEXT in valid UTF-8, which may be put into SCRATCH; *LENGTH becomes its. */
 const char *pftrace_valid_text(struct buffer *scratch, const char *text, size_t *length);
 
 /* --- the state --- */
@@ -170,7 +170,7 @@ const struct pftrace_row *pftrace_row(const struct pftrace_rows *rows, struct ro
 /* writer_rows.c: what JSON has as "deviceProperties". */
 void pftrace_write_gpus(struct sink *sink, const char *value, size_t size);
 
-/* An event of its own, where one may begin: pftrace_events.c */
+/* An event of its own, where one may begin: writer_events.c */
 void pftrace_write_instant(struct sink *sink, const struct slice *instant);
 void pftrace_write_async(struct sink *sink, const struct async_slice *slice);
 void pftrace_write_counter(struct sink *sink, const struct counter *counter);
@@ -197,7 +197,7 @@ void pftrace_put_valid(struct pftrace_state *state, struct buffer *buffer, uint3
 /* Whether the first flow has the number of the argument "correlation". */
 bool pftrace_is_flow_number(const struct pftrace_pending *pending);
 
-/* writer_events.c: begins a slice that is not a GPU operation of a GPU, and writes it once its flows are known. */
+/* writer_events.c: begins a slice that is not a GPU operation, and writes it once its flows are known. */
 void pftrace_put_call(struct pftrace_state *state, struct pftrace_pending *pending, const struct slice *slice);
 void pftrace_flush_call(struct sink *sink, struct pftrace_state *state, struct pftrace_pending *pending);
 /* A thread's ranges are drawn below it, in each section that has some. */
