@@ -2,6 +2,7 @@
  * A .pftrace tells the report the same however many threads read it, whether it has sections or not, compressed or not,
  * and as much of it as is there.
  */
+#include "tests/trace/pftrace/pftrace_file.h"
 #include "tests/unit.h"
 
 #include "common/map.h"
@@ -276,11 +277,60 @@ static void test_a_damaged_compressed_packet_is_told_after_what_is_before_it(voi
     }
 }
 
+/* From one .pftrace to another no argument becomes text on its way. */
+static void test_arguments_keep_their_types(void **state)
+{
+    (void)state;
+    struct sink sink;
+    struct args args = {0};
+    args_add(&args, ARG_ADDRESS, ARG_TYPE_HEX)->u64 = 0x7f00;
+    args_i64(&args, ARG_RETURN_VALUE, 5);
+    struct arg *other = args_add(&args, ARG_OTHER, ARG_TYPE_REAL);
+    other->real = 2;
+    other->other = "other";
+    other->other_length = 5;
+    struct slice slice = {.category = CATEGORY_CUDA_RUNTIME,
+                          .name = name_passing("call", 4),
+                          .row = {42, 42},
+                          .start = BASE,
+                          .end = BASE + 10,
+                          .args = &args};
+    sink_init(&sink, &pftrace, &file);
+    sink.format->begin(&sink, BASE);
+    sink.format->slice(&sink, &slice);
+    sink.format->finish(&sink);
+    sink_release(&sink);
+    put_file(file.length);
+    file.length = 0;
+    sink_init(&sink, &pftrace, &file);
+    assert_int_equal(pftrace_read(path, &sink, 1), 0);
+    sink_release(&sink);
+    put_file(file.length);
+
+    struct interner strings = {0};
+    struct pftrace_file reading;
+    const struct pftrace_event *event;
+    assert_true(pftrace_file_open(&reading, path, &strings));
+    do
+        assert_int_equal(pftrace_file_next(&reading, &event), 1);
+    while (event->what != PFTRACE_SLICE);
+    assert_int_equal(event->arg_count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(event->args[i].key, args.items[i].key);
+        assert_int_equal(event->args[i].type, args.items[i].type);
+        assert_int_equal(event->args[i].u64, args.items[i].u64);
+    }
+    assert_string_equal(event->args[2].other, "other");
+    pftrace_file_close(&reading);
+    interner_release(&strings);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_all_numbers_of_threads_tell_the_same, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_who_takes_may_stop, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_arguments_keep_their_types, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_file_may_be_cut_anywhere, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_is_broken_is_told_after_what_is_before_it, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_damaged_compressed_packet_is_told_after_what_is_before_it, set_up,
