@@ -47,14 +47,14 @@ void autograd_release(struct autograd *autograd)
     sorter_release(&autograd->links);
 }
 
-int autograd_flow(struct autograd *autograd, const struct trace_event *event, uint32_t process, uint32_t thread)
+int autograd_flow(struct autograd *autograd, const struct event_fields *event, uint32_t process, uint32_t thread)
 {
     struct end end = {
         .key = event->id, .time = event->start, .process = process, .thread = thread, .backward = event->phase == 'f'};
     return sorter_add(&autograd->flows, &end);
 }
 
-int autograd_operator(struct autograd *autograd, const struct trace_event *event, uint32_t process, uint32_t thread)
+int autograd_operator(struct autograd *autograd, const struct event_fields *event, uint32_t process, uint32_t thread)
 {
     struct end end = {.key = (uint64_t)event->sequence,
                       .time = event->start,

@@ -6,11 +6,11 @@
 #include "common/log.h"
 #include "common/threads.h"
 #include "common/buffer.h"
-#include "trace/trace_event.h"
+#include "trace/event_fields.h"
 
 struct dispatcher_batch {
     size_t count;
-    unsigned categories; /* EVENT_BIT() of those that are in it */
+    unsigned categories; /* CATEGORY_BIT() of those that are in it */
     unsigned left;       /* consumers that have not had it */
     bool packed;         /* its runs are not among the events yet */
     struct batch_run {
@@ -19,7 +19,7 @@ struct dispatcher_batch {
     } runs[DISPATCHER_RUNS];
     size_t run_count;
     struct buffer bytes, numbers; /* the runs', one after another */
-    struct trace_event events[DISPATCHER_EVENTS];
+    struct event_fields events[DISPATCHER_EVENTS];
 };
 
 void dispatcher_init(struct dispatcher *dispatcher, unsigned workers)
@@ -82,9 +82,9 @@ static void make_batches(struct dispatcher *dispatcher)
 
 void dispatcher_add(struct dispatcher *dispatcher, const struct dispatcher_consumer *consumer)
 {
-    for (unsigned category = 0; category < EVENT_CATEGORY_COUNT; category++) {
+    for (unsigned category = 0; category < CATEGORY_COUNT; category++) {
         struct dispatcher_list *list = &dispatcher->of_category[category];
-        if (event_category_in(category, consumer->categories))
+        if (category_in(category, consumer->categories))
             list->consumers[list->count++] = (unsigned char)dispatcher->consumer_count;
     }
     dispatcher->consumers[dispatcher->consumer_count++] = *consumer;
@@ -239,7 +239,7 @@ static int wait_for(struct dispatcher *dispatcher, uint64_t most)
 
 /* --- */
 
-static int give_at_once(struct dispatcher *dispatcher, const struct trace_event *event)
+static int give_at_once(struct dispatcher *dispatcher, const struct event_fields *event)
 {
     const struct dispatcher_list *list = &dispatcher->of_category[event->category];
     for (unsigned i = 0; i < list->count; i++) {
@@ -261,20 +261,20 @@ static int end_batch(struct dispatcher *dispatcher, uint64_t most)
     return status < 0 ? error_no_memory(dispatcher->failed) : 0;
 }
 
-struct trace_event *dispatcher_place(struct dispatcher *dispatcher)
+struct event_fields *dispatcher_place(struct dispatcher *dispatcher)
 {
     struct dispatcher_batch *batch = dispatcher->filling;
     return batch ? &batch->events[batch->count] : &dispatcher->single;
 }
 
-int dispatcher_event(struct dispatcher *dispatcher, const struct trace_event *event)
+int dispatcher_event(struct dispatcher *dispatcher, const struct event_fields *event)
 {
     struct dispatcher_batch *batch = dispatcher->filling;
     if (!batch)
         return give_at_once(dispatcher, event);
     if (event != &batch->events[batch->count])
         event_copy(&batch->events[batch->count], event);
-    batch->categories |= EVENT_BIT(event->category);
+    batch->categories |= CATEGORY_BIT(event->category);
     return ++batch->count == DISPATCHER_EVENTS ? end_batch(dispatcher, DISPATCHER_BATCHES - 1) : 0;
 }
 

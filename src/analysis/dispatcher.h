@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "trace/trace_event.h"
+#include "trace/event_fields.h"
 
 #define DISPATCHER_CONSUMERS 32 /* at most */
 #define DISPATCHER_FEW 4        /* consumers: fewer gain nothing by batches, as was measured */
@@ -30,10 +30,10 @@
 #define DISPATCHER_RUNS 64               /* of a batch */
 
 struct dispatcher_consumer {
-    unsigned categories; /* EVENT_BIT() of those it takes; others may be among them */
+    unsigned categories; /* CATEGORY_BIT() of those it takes; others may be among them */
     /* Takes events. The texts they refer to may be looked up, whatever the reader adds meanwhile. Gives 0, or -1: no
      * memory. */
-    int (*take)(void *context, const struct trace_event *events, size_t count);
+    int (*take)(void *context, const struct event_fields *events, size_t count);
     void *context;
     const char *what; /* there was no memory for */
     uint64_t next;    /* set here: the batch that it gets next */
@@ -46,12 +46,12 @@ struct dispatcher {
     struct dispatcher_list {
         unsigned char consumers[DISPATCHER_CONSUMERS];
         unsigned count;
-    } of_category[EVENT_CATEGORY_COUNT];
+    } of_category[CATEGORY_COUNT];
     unsigned thread_count, started; /* no threads: none are wanted */
     pthread_t threads[DISPATCHER_THREADS];
     struct dispatcher_batch *batches; /* number N is at N % DISPATCHER_BATCHES */
     struct dispatcher_batch *filling; /* the reader's, number `filled`; NULL: events are given at once, from … */
-    struct trace_event single;        /* … here; also keeps what is the reader's apart from what all threads change */
+    struct event_fields single;       /* … here; also keeps what is the reader's apart from what all threads change */
     pthread_mutex_t lock;             /* of what follows, and of the consumers' progress */
     pthread_cond_t more, room;        /* a batch was filled; all have had one */
     uint64_t filled, done;            /* batches */
@@ -70,11 +70,11 @@ void dispatcher_release(struct dispatcher *dispatcher);
 void dispatcher_add(struct dispatcher *dispatcher, const struct dispatcher_consumer *consumer);
 
 /* Where the next event may be put. */
-struct trace_event *dispatcher_place(struct dispatcher *dispatcher);
+struct event_fields *dispatcher_place(struct dispatcher *dispatcher);
 
 /* Gives EVENT to its consumers, now or later. Gives 0, or -1 after error(): a consumer, now or before, had no memory,
  * and no other event is to be given. */
-int dispatcher_event(struct dispatcher *dispatcher, const struct trace_event *event);
+int dispatcher_event(struct dispatcher *dispatcher, const struct event_fields *event);
 
 /* The same of all events of a run, EVENT_RUN_MOST at most. */
 int dispatcher_run(struct dispatcher *dispatcher, const struct event_run *run);

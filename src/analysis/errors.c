@@ -26,7 +26,7 @@ static bool is_function(const char *name, const char *function)
     return strncmp(name, function, length) == 0 && (name[length] == '\0' || name[length] == '_');
 }
 
-bool errors_is_failure(const struct interner *strings, const struct trace_event *event)
+bool errors_is_failure(const struct interner *strings, const struct event_fields *event)
 {
     if (event->return_value == EVENT_NONE || event->return_value == 0)
         return false;
@@ -37,9 +37,9 @@ bool errors_is_failure(const struct interner *strings, const struct trace_event 
     return true;
 }
 
-void errors_add(struct errors *errors, const struct trace_event *event)
+void errors_add(struct errors *errors, const struct event_fields *event)
 {
-    bool of_runtime = event->category == EVENT_RUNTIME;
+    bool of_runtime = event->category == CATEGORY_CUDA_RUNTIME;
     errors->count++;
     for (unsigned i = 0; i < errors->kinds; i++) {
         struct error_kind *kind = &errors->kind[i];
@@ -105,9 +105,9 @@ void failures_release(struct failures *failures)
     array_release(&failures->items);
 }
 
-int failures_add(struct failures *failures, const struct trace_event *event)
+int failures_add(struct failures *failures, const struct event_fields *event)
 {
-    struct failure_key key = {event->name, event->return_value, event->category == EVENT_RUNTIME};
+    struct failure_key key = {event->name, event->return_value, event->category == CATEGORY_CUDA_RUNTIME};
     struct failure *failure = groups_item(&failures->keys, &key, &failures->items);
     if (!failure)
         return -1;

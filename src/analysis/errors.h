@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "common/array.h"
-#include "trace/trace_event.h"
+#include "trace/event_fields.h"
 #include "analysis/groups.h"
 #include "analysis/table.h"
 
@@ -29,10 +29,10 @@ struct errors {
  * Whether the call that EVENT is about failed. What cudaGetLastError and cudaPeekAtLastError return is an earlier
  * call's failure, and "not ready" is the answer of a query.
  */
-bool errors_is_failure(const struct interner *strings, const struct trace_event *event);
+bool errors_is_failure(const struct interner *strings, const struct event_fields *event);
 
 /* Counts the failure that EVENT is about. */
-void errors_add(struct errors *errors, const struct trace_event *event);
+void errors_add(struct errors *errors, const struct event_fields *event);
 
 /* "cudaErrorInvalidValue (1)"; of several errors, "3 × cudaErrorInvalidValue (1), 2 × …"; empty when none came. */
 struct cell errors_cell(const struct errors *errors, struct table *table);
@@ -63,6 +63,6 @@ struct failures {
 void failures_release(struct failures *failures);
 
 /* Adds the failed call EVENT. Returns 0, or -1: no memory. */
-int failures_add(struct failures *failures, const struct trace_event *event);
+int failures_add(struct failures *failures, const struct event_fields *event);
 
 #endif

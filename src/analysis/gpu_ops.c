@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "trace/trace_event.h"
+#include "trace/event_fields.h"
 #include "analysis/order.h"
 
 static int by_correlation_and_process(const void *left, const void *right)
@@ -119,7 +119,7 @@ void gpu_ops_init(struct sorter *gpu_ops, struct sorter_room *room)
     sorter_init(gpu_ops, room, sizeof(struct gpu_op), by_correlation);
 }
 
-int gpu_ops_add(struct sorter *gpu_ops, const struct trace_event *event, uint32_t stream)
+int gpu_ops_add(struct sorter *gpu_ops, const struct event_fields *event, uint32_t stream)
 {
     struct gpu_op op = {
         .start = event->start,
@@ -128,7 +128,7 @@ int gpu_ops_add(struct sorter *gpu_ops, const struct trace_event *event, uint32_
         .stream = stream,
         .order = (uint32_t)gpu_ops->count,
         .is_correlated = event->correlation >= 0 && event->correlation <= UINT32_MAX,
-        .kernel = event->category == EVENT_KERNEL || event->category == EVENT_GRAPH,
+        .kernel = event->category == CATEGORY_KERNEL || event->category == CATEGORY_GPU_GRAPH,
     };
     if (op.is_correlated)
         op.correlation = (uint32_t)event->correlation;

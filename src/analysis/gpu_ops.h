@@ -17,7 +17,7 @@
 #include "common/array.h"
 #include "common/sorter.h"
 
-struct trace_event;
+struct event_fields;
 
 /* --- API calls --- */
 
@@ -85,7 +85,7 @@ struct gpu_op {
 void gpu_ops_init(struct sorter *gpu_ops, struct sorter_room *room);
 
 /* Returns 0, or -1: no memory. */
-int gpu_ops_add(struct sorter *gpu_ops, const struct trace_event *event, uint32_t stream);
+int gpu_ops_add(struct sorter *gpu_ops, const struct event_fields *event, uint32_t stream);
 
 /* Calls EACH for all GPU operations with the call that started it (NULL: none is known), by correlation id, until it
  * returns non-zero. Returns that, or 0, or -1: no memory, or after error(). Several may go on at a time, in one thread

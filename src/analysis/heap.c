@@ -166,7 +166,7 @@ static struct heap_space *space_at(struct heap *heap, enum heap_source source, e
 
 /* --- gputrace's instants --- */
 
-static int fail(struct heap *heap, const struct trace_event *event, const struct heap_group_id *asked, int64_t held)
+static int fail(struct heap *heap, const struct event_fields *event, const struct heap_group_id *asked, int64_t held)
 {
     struct heap_failure *failure = array_push(&heap->failures);
     if (!failure)
@@ -189,7 +189,7 @@ static bool is_size(int64_t bytes)
     return bytes >= 0 && bytes <= HEAP_SIZE_MAX;
 }
 
-static int own_event(struct heap *heap, const struct trace_event *event)
+static int own_event(struct heap *heap, const struct event_fields *event)
 {
     bool failed = event->return_value != EVENT_NONE && event->return_value != 0;
     bool allocation = starts_with(heap, event->name, "Allocat");
@@ -224,7 +224,7 @@ static struct heap_group_id pytorch_id(event_id process, int64_t device, int64_t
                                   .stack = EVENT_NONE};
 }
 
-static int pytorch_event(struct heap *heap, const struct trace_event *event)
+static int pytorch_event(struct heap *heap, const struct event_fields *event)
 {
     struct heap_group_id id = pytorch_id(event->process, event->device, event->device_type, event->bytes);
     if (starts_with(heap, event->name, PYTORCH_FAILURE))
@@ -262,9 +262,9 @@ static int apply_step(struct heap *heap, const struct heap_step *step)
     return 0;
 }
 
-bool heap_is_pytorch(const struct interner *strings, const struct trace_event *event)
+bool heap_is_pytorch(const struct interner *strings, const struct event_fields *event)
 {
-    if (event->category != EVENT_CPU_INSTANT || event->name == EVENT_NO_TEXT)
+    if (event->category != CATEGORY_CPU_INSTANT_EVENT || event->name == EVENT_NO_TEXT)
         return false;
     const char *name = interned(strings, event->name);
     return strcmp(name, PYTORCH_MEMORY) == 0 || strcmp(name, PYTORCH_FAILURE) == 0;
@@ -272,9 +272,9 @@ bool heap_is_pytorch(const struct interner *strings, const struct trace_event *e
 
 /* --- */
 
-int heap_event(struct heap *heap, const struct trace_event *event)
+int heap_event(struct heap *heap, const struct event_fields *event)
 {
-    if (event->category == EVENT_MEMORY)
+    if (event->category == CATEGORY_MEMORY)
         return own_event(heap, event);
     return heap_is_pytorch(heap->strings, event) ? pytorch_event(heap, event) : 0;
 }

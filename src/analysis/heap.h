@@ -13,7 +13,7 @@
 
 #include "common/array.h"
 #include "common/map.h"
-#include "trace/trace_event.h"
+#include "trace/event_fields.h"
 #include "analysis/groups.h"
 
 /* No memory is larger than an address space: greater sizes are ignored. */
@@ -104,7 +104,7 @@ void heap_init(struct heap *heap, const struct interner *strings);
 void heap_release(struct heap *heap);
 
 /* Adds an instant. Returns 0, or -1: no memory. */
-int heap_event(struct heap *heap, const struct trace_event *event);
+int heap_event(struct heap *heap, const struct event_fields *event);
 /* After the last. Returns 0, or -1: no memory. */
 int heap_finish(struct heap *heap);
 
@@ -117,7 +117,7 @@ static inline const struct heap_group_id *heap_group_id(const struct heap *heap,
 int64_t heap_group_at_peak(const struct heap *heap, size_t group);
 
 /* Whether an event is one of PyTorch's caching allocator, which records nothing else. */
-bool heap_is_pytorch(const struct interner *strings, const struct trace_event *event);
+bool heap_is_pytorch(const struct interner *strings, const struct event_fields *event);
 
 /* PyTorch's "Device Type" of memory of the host. */
 #define HEAP_PYTORCH_CPU 0

@@ -198,7 +198,7 @@ static uint32_t shorten(struct trace *trace, uint32_t name)
     return number;
 }
 
-int name_change(struct trace *trace, struct trace_event *event)
+int name_change(struct trace *trace, struct event_fields *event)
 {
     enum report_names names = trace->options->names;
     if (names == REPORT_NAMES_MANGLED && event->mangled_name != EVENT_NO_TEXT)

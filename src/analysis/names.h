@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 struct trace;
-struct trace_event;
+struct event_fields;
 
 /*
  * Writes the short form of a demangled C++ function name, without return type, template arguments and parameters,
@@ -21,6 +21,6 @@ struct trace_event;
 size_t name_shorten(const char *name, size_t length, char *short_name);
 
 /* Changes the name of a kernel to the one that --names shows. Returns 0, or -1: no memory. */
-int name_change(struct trace *trace, struct trace_event *event);
+int name_change(struct trace *trace, struct event_fields *event);
 
 #endif

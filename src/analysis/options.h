@@ -49,19 +49,11 @@ enum report_section {
 /* Rows of a section in tables that are read, not processed, unless the user chose. */
 #define REPORT_TOP_FOR_PEOPLE 20
 
-struct interner;
-struct event_sink;
-
-/* How files are read that are not JSON: reader.h has the interface of the events. A path may be "-", stdin. */
-struct report_reader {
-    bool (*reads)(const char *path);
-    /* As json_read(). */
-    int (*read)(const char *path, struct interner *strings, const struct event_sink *buffer);
-};
+struct frame_namer;
 
 struct report_options {
-    const struct report_reader *readers; /* tried before JSON; the last has no functions. NULL: there are none */
-    unsigned sections;                   /* bit 1 << enum report_section each; 0: all */
+    const struct frame_namer *namer; /* of call stacks in spools; NULL: they stay addresses */
+    unsigned sections;               /* bit 1 << enum report_section each; 0: all */
     enum report_format format;
     enum report_names names;
     enum report_unit unit;

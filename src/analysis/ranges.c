@@ -20,7 +20,7 @@ void ranges_release(struct ranges *ranges)
     range_starts_release(&ranges->starts);
 }
 
-static struct range range_of(struct ranges *ranges, const struct trace_event *event, uint32_t thread)
+static struct range range_of(struct ranges *ranges, const struct event_fields *event, uint32_t thread)
 {
     return (struct range){.start = event->start,
                           .end = event->start + event->duration,
@@ -78,7 +78,7 @@ bool range_starts_pop(struct range_starts *starts, uint64_t id, struct range *ra
     return true;
 }
 
-static int start(struct ranges *ranges, const struct trace_event *event, uint32_t thread)
+static int start(struct ranges *ranges, const struct event_fields *event, uint32_t thread)
 {
     struct range *range = range_starts_push(&ranges->starts, event->id);
     if (!range)
@@ -89,7 +89,7 @@ static int start(struct ranges *ranges, const struct trace_event *event, uint32_
     return 0;
 }
 
-static int end(struct ranges *ranges, const struct trace_event *event, uint32_t thread)
+static int end(struct ranges *ranges, const struct event_fields *event, uint32_t thread)
 {
     struct range range;
     if (!range_starts_pop(&ranges->starts, event->id, &range))
@@ -105,7 +105,7 @@ static int end(struct ranges *ranges, const struct trace_event *event, uint32_t 
 
 /* --- */
 
-int ranges_add(struct ranges *ranges, const struct trace_event *event, uint32_t thread)
+int ranges_add(struct ranges *ranges, const struct event_fields *event, uint32_t thread)
 {
     if (event->phase == 'X') {
         struct range range = range_of(ranges, event, thread);

@@ -11,7 +11,7 @@
 
 #include "common/array.h"
 #include "common/map.h"
-#include "trace/trace_event.h"
+#include "trace/event_fields.h"
 #include "analysis/gpu_ops.h"
 #include "common/sorter.h"
 
@@ -52,7 +52,7 @@ void ranges_init(struct ranges *ranges, struct sorter_room *room);
 void ranges_release(struct ranges *ranges);
 
 /* Each returns 0, or -1: no memory. THREAD is an index of the trace. For events 'X', 'b' and 'e' of ranges: */
-int ranges_add(struct ranges *ranges, const struct trace_event *event, uint32_t thread);
+int ranges_add(struct ranges *ranges, const struct event_fields *event, uint32_t thread);
 /* After the last; what is open ends at END. */
 int ranges_finish(struct ranges *ranges, int64_t end);
 
@@ -124,8 +124,8 @@ void autograd_release(struct autograd *autograd);
 
 /* An end of a flow "fwdbwd", and an operator with a sequence number. PROCESS and THREAD are indices of the trace. These
  * return 0, or -1: no memory. */
-int autograd_flow(struct autograd *autograd, const struct trace_event *event, uint32_t process, uint32_t thread);
-int autograd_operator(struct autograd *autograd, const struct trace_event *event, uint32_t process, uint32_t thread);
+int autograd_flow(struct autograd *autograd, const struct event_fields *event, uint32_t process, uint32_t thread);
+int autograd_operator(struct autograd *autograd, const struct event_fields *event, uint32_t process, uint32_t thread);
 
 /* After the last event, when RANGES and OPS are ready: operations in OPS that an autograd thread launched in no
  * range of its own get the thread and the time of the operator that caused them. Returns 0, or -1: no memory, or after

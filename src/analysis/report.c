@@ -11,7 +11,7 @@
 #include "common/text.h"
 #include "analysis/heap.h"
 #include "analysis/names.h"
-#include "trace/json/reader.h"
+#include "trace/build/sources.h"
 #include "analysis/render.h"
 #include "analysis/section.h"
 
@@ -22,21 +22,21 @@ static const struct renderer *const renderers[] = {
     [REPORT_MARKDOWN] = &renderer_markdown,
 };
 
-/* Reads PATH with the first reader that accepts it. */
 static int read_trace(const struct report_options *options, const char *path, struct interner *strings,
-                      const struct event_sink *buffer)
+                      const struct fields_receiver *receiver)
 {
-    for (const struct report_reader *reader = options->readers; reader && reader->reads; reader++)
-        if (reader->reads(path))
-            return reader->read(path, strings, buffer);
-    return json_read(path, strings, buffer);
+    struct sink *sink = fields_sink_new(strings, receiver);
+    const struct sources_options source = {.workers = options->workers, .namer = options->namer};
+    int status = sink ? sources_read(path, sink, &source) : -1;
+    fields_sink_free(sink);
+    return status;
 }
 
 /* --- the time that --snapshot names --- */
 
 #define TIME_TEXT 32
 
-static int widen_times(void *context, struct trace_event *event)
+static int widen_times(void *context, struct event_fields *event)
 {
     return trace_event(context, event) < 0 || trace_gpu_op(context, event) < 0 ? error_no_memory("the trace's rows")
                                                                                : 0;
@@ -53,7 +53,7 @@ static int pass_metadata(void *context, const char *key, const struct cJSON *val
 static int snapshot_find(int64_t *moment, const struct report_options *options, const char *path)
 {
     struct trace trace;
-    struct event_sink buffer = {.context = &trace, .event = widen_times, .metadata = pass_metadata};
+    struct fields_receiver receiver = {.context = &trace, .event = widen_times, .metadata = pass_metadata};
     enum log_level level = log_level();
     struct stat file;
     if (strcmp(path, "-") == 0)
@@ -62,7 +62,7 @@ static int snapshot_find(int64_t *moment, const struct report_options *options, 
         return error("a snapshot needs a file: '%s' cannot be read twice", path);
     trace_init(&trace, options);
     log_set_level(LOG_QUIET); /* warnings come with the second time */
-    int status = read_trace(options, path, &trace.strings, &buffer);
+    int status = read_trace(options, path, &trace.strings, &receiver);
     log_set_level(level);
     trace_sum_times(&trace);
     if (__builtin_add_overflow(trace.start, options->snapshot, moment))
@@ -109,15 +109,15 @@ static void snapshot_warn(const char *path, int64_t asked, int64_t span)
 
 /* --- one trace --- */
 
-static struct trace_event *place_event(void *context)
+static struct event_fields *place_event(void *context)
 {
     return dispatcher_place(&((struct sections *)context)->dispatcher);
 }
 
-static int read_event(void *context, struct trace_event *event)
+static int read_event(void *context, struct event_fields *event)
 {
     struct sections *sections = context;
-    if (event->category == EVENT_KERNEL && name_change(&sections->trace, event) < 0)
+    if (event->category == CATEGORY_KERNEL && name_change(&sections->trace, event) < 0)
         return error_no_memory("names");
     return dispatcher_event(&sections->dispatcher, event);
 }
@@ -212,14 +212,13 @@ static int report_file(const struct report_options *options, const char *path, s
     int status = sections_init(&sections, options);
     if (status == 0 && trace->heap && options->has_snapshot)
         status = snapshot_find(&trace->heap->asked_at, options, path);
-    struct event_sink buffer = {.context = &sections,
-                                .workers = options->workers,
-                                .place = place_event,
-                                .event = read_event,
-                                .run = options->names == REPORT_NAMES_FULL ? read_run : NULL,
-                                .metadata = read_metadata};
+    struct fields_receiver receiver = {.context = &sections,
+                                       .place = place_event,
+                                       .event = read_event,
+                                       .run = options->names == REPORT_NAMES_FULL ? read_run : NULL,
+                                       .metadata = read_metadata};
     if (status == 0)
-        status = read_trace(options, path, &trace->strings, &buffer);
+        status = read_trace(options, path, &trace->strings, &receiver);
     if (status == 0)
         status = sections_finish(&sections);
     if (status == 0 && options->has_snapshot && sections.all[REPORT_MEMORY].section)

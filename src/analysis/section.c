@@ -165,7 +165,7 @@ const struct section *section_wanted(const struct report_options *options, unsig
 
 /* --- events --- */
 
-static int add_to_trace(void *context, const struct trace_event *events, size_t count)
+static int add_to_trace(void *context, const struct event_fields *events, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (trace_event(context, &events[i]) < 0)
@@ -173,7 +173,7 @@ static int add_to_trace(void *context, const struct trace_event *events, size_t 
     return 0;
 }
 
-static int add_gpu_ops(void *context, const struct trace_event *events, size_t count)
+static int add_gpu_ops(void *context, const struct event_fields *events, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (trace_gpu_op(context, &events[i]) < 0)
@@ -182,13 +182,14 @@ static int add_gpu_ops(void *context, const struct trace_event *events, size_t c
 }
 
 /* Sections about slices see slices alone; in the others an event's phase says what it is. */
-static bool is_for(const struct section *section, const struct trace_event *event)
+static bool is_for(const struct section *section, const struct event_fields *event)
 {
-    bool slices_only = event_category_in(event->category, EVENT_GPU_WORK | EVENT_API | EVENT_BIT(EVENT_SYNC));
-    return event_category_in(event->category, section->categories) && (!slices_only || event->phase == 'X');
+    bool slices_only =
+        category_in(event->category, CATEGORIES_GPU_OPS | CATEGORIES_API | CATEGORY_BIT(CATEGORY_CUDA_SYNC));
+    return category_in(event->category, section->categories) && (!slices_only || event->phase == 'X');
 }
 
-static int add_to_section(void *context, const struct trace_event *events, size_t count)
+static int add_to_section(void *context, const struct event_fields *events, size_t count)
 {
     const struct sections_one *one = context;
     for (size_t i = 0; i < count; i++)
@@ -229,8 +230,8 @@ int sections_init(struct sections *sections, const struct report_options *option
     dispatcher_init(&sections->dispatcher, options->workers);
     dispatcher_add(&sections->dispatcher,
                    &(struct dispatcher_consumer){~0u, add_to_trace, trace, .what = "the trace's rows"});
-    dispatcher_add(&sections->dispatcher,
-                   &(struct dispatcher_consumer){EVENT_GPU_WORK, add_gpu_ops, trace, .what = "the trace's GPU work"});
+    dispatcher_add(&sections->dispatcher, &(struct dispatcher_consumer){CATEGORIES_GPU_OPS, add_gpu_ops, trace,
+                                                                        .what = "the trace's GPU work"});
     for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++)
         if (add_section(sections, i) < 0)
             return -1;

@@ -8,7 +8,7 @@
  *         struct series times;
  *     };
  *
- *     static int event(void *state, const struct trace *trace, const struct trace_event *event)
+ *     static int event(void *state, const struct trace *trace, const struct event_fields *event)
  *     {
  *         const struct name_key key = {event->name};
  *         struct copy_row *row = tally_item(state, &key, struct copy_row);
@@ -22,7 +22,7 @@
  *         SECTION_TALLY(struct copy_row, 1),
  *         .sources = {TRACE_MEMCPY},
  *         .sort = "total",
- *         .categories = EVENT_BIT(EVENT_MEMCPY),
+ *         .categories = CATEGORY_BIT(CATEGORY_GPU_MEMCPY),
  *         .event = event,
  *     };
  *
@@ -35,7 +35,7 @@
 #include <stddef.h>
 
 #include "common/settings.h"
-#include "trace/trace_event.h"
+#include "trace/event_fields.h"
 #include "analysis/dispatcher.h"
 #include "analysis/groups.h"
 #include "analysis/heap.h"
@@ -163,7 +163,7 @@ struct section {
     const char *sort;    /* its own order: the word of a column; NULL: as rows come */
     bool listing;        /* see struct table */
     bool headed;         /* likewise */
-    unsigned categories; /* EVENT_BIT() of those it wants to see; of EVENT_OTHER too where it says so */
+    unsigned categories; /* CATEGORY_BIT() of those it wants to see; of CATEGORY_OTHER too where it says so */
     /*
      * What it is made of, as bits of enum trace_bits. It is not recorded where all bits of one of the SOURCES, those
      * that are not 0, were left out by --trace. A part that was left out is named below its rows, if it has any.
@@ -188,7 +188,7 @@ struct section {
     /* Called for every event of the categories, while other threads add to the trace: it may look only at the
      * trace's options and at the texts that the event refers to, and use the sorters' memory. Returns 0, or -1: no
      * memory. NULL: the section looks at the trace alone. */
-    int (*event)(void *state, const struct trace *trace, const struct trace_event *event);
+    int (*event)(void *state, const struct trace *trace, const struct event_fields *event);
     /* Adds the table's rows after trace_finish(). ROW has the trace, the table and the state. Returns 0, or -1: no
      * memory. NULL: a row for each item of the tally. */
     int (*finish)(struct row *row);

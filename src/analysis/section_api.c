@@ -7,7 +7,7 @@ struct api_row {
     struct errors failures;
 };
 
-static int event(void *state, const struct trace *trace, const struct trace_event *event)
+static int event(void *state, const struct trace *trace, const struct event_fields *event)
 {
     const struct name_key key = {event->name};
     struct api_row *row = tally_item(state, &key, struct api_row);
@@ -31,7 +31,7 @@ static const struct column api_columns[] = {
 const struct section section_api = {
     SECTION_COLUMNS(api_columns), SECTION_TALLY(struct api_row, 1),
     .sources = {TRACE_API},       .sort = "total",
-    .categories = EVENT_API,      .event = event,
+    .categories = CATEGORIES_API, .event = event,
 };
 
 /*

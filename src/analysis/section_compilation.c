@@ -28,7 +28,7 @@ static void init(void *state, const struct trace *trace)
     busy_init(&((struct compilation *)state)->busy, trace->room);
 }
 
-static int event(void *state, const struct trace *trace, const struct trace_event *event)
+static int event(void *state, const struct trace *trace, const struct event_fields *event)
 {
     struct compilation *compilation = state;
     const struct name_key key = {event->name};
@@ -95,7 +95,7 @@ const struct section section_compilation = {
     SECTION_STATE_TALLY(struct phase_group, 1),
     .sources = {TRACE_COMPILE},
     .sort = "total",
-    .categories = EVENT_BIT(EVENT_COMPILATION),
+    .categories = CATEGORY_BIT(CATEGORY_COMPILATION),
     .init = init,
     .event = event,
     .gather = gather,
@@ -111,7 +111,7 @@ struct phase {
     uint32_t name, function, ending;
 };
 
-static int event_phase(void *state, const struct trace *trace, const struct trace_event *event)
+static int event_phase(void *state, const struct trace *trace, const struct event_fields *event)
 {
     (void)trace;
     if (event->phase != 'X')
@@ -164,6 +164,6 @@ const struct section section_phases = {
     SECTION_TALLY(struct phase, 0),
     .sources = {TRACE_COMPILE},
     .sort = "duration",
-    .categories = EVENT_BIT(EVENT_COMPILATION),
+    .categories = CATEGORY_BIT(CATEGORY_COMPILATION),
     .event = event_phase,
 };

@@ -87,13 +87,13 @@ static void *insert_latest(void *items, unsigned *count, unsigned most, size_t s
     return place;
 }
 
-static int index_gpu_op(struct crash_index *seen, const struct trace_event *event)
+static int index_gpu_op(struct crash_index *seen, const struct event_fields *event)
 {
     struct op_key key = {event->process, trace_event_device(event), event->stream};
     struct last_op *op = tally_item(&seen->ops, &key, struct last_op);
     if (!op)
         return -1;
-    if (event->category == EVENT_IN_FLIGHT) {
+    if (event->category == CATEGORY_GPU_IN_FLIGHT) {
         if (op->in_flight++ == 0 || event->start < op->launched) {
             op->first = event->name;
             op->launched = event->start;
@@ -107,7 +107,7 @@ static int index_gpu_op(struct crash_index *seen, const struct trace_event *even
     return 0;
 }
 
-static int index_counter(struct crash_index *seen, const struct trace *trace, const struct trace_event *event)
+static int index_counter(struct crash_index *seen, const struct trace *trace, const struct event_fields *event)
 {
     const char *name = trace_text(trace, event->name);
     if (strncmp(name, MEMORY_PREFIX, strlen(MEMORY_PREFIX)) != 0 || event->bytes == EVENT_NONE)
@@ -121,7 +121,7 @@ static int index_counter(struct crash_index *seen, const struct trace *trace, co
     return 0;
 }
 
-static int index_result(struct crash_index *seen, const struct trace *trace, const struct trace_event *event)
+static int index_result(struct crash_index *seen, const struct trace *trace, const struct event_fields *event)
 {
     const struct trace_thread_id thread = {event->process, trace_thread_of(event)};
     struct call_results *results = tally_item(&seen->results, &thread, struct call_results);
@@ -133,12 +133,12 @@ static int index_result(struct crash_index *seen, const struct trace *trace, con
         *place = (struct call_result){.start = event->start,
                                       .code = event->return_value,
                                       .name = event->name,
-                                      .of_runtime = event->category == EVENT_RUNTIME,
+                                      .of_runtime = event->category == CATEGORY_CUDA_RUNTIME,
                                       .failed = errors_is_failure(&trace->strings, event)};
     return 0;
 }
 
-static int index_lasting_error(struct crash_index *seen, const struct trace_event *event)
+static int index_lasting_error(struct crash_index *seen, const struct event_fields *event)
 {
     if (!error_lasting_words(event->return_value))
         return 0;
@@ -152,7 +152,7 @@ static int index_lasting_error(struct crash_index *seen, const struct trace_even
                                       .start = event->start,
                                       .duration = event->duration,
                                       .code = event->return_value,
-                                      .of_runtime = event->category == EVENT_RUNTIME};
+                                      .of_runtime = event->category == CATEGORY_CUDA_RUNTIME};
     return 0;
 }
 
@@ -167,21 +167,21 @@ static const struct call_result *crash_index_result(struct crash_index *seen, co
     return NULL;
 }
 
-static int index_call(struct crash_index *seen, const struct trace *trace, const struct trace_event *event)
+static int index_call(struct crash_index *seen, const struct trace *trace, const struct event_fields *event)
 {
     if (event->return_value == EVENT_NONE || event->return_value == 0)
         return 0;
     return index_lasting_error(seen, event) < 0 ? -1 : index_result(seen, trace, event);
 }
 
-static int event(void *state, const struct trace *trace, const struct trace_event *event)
+static int event(void *state, const struct trace *trace, const struct event_fields *event)
 {
     struct crash_index *seen = state;
     if (event->phase == 'C')
         return index_counter(seen, trace, event);
-    if (event_category_in(event->category, EVENT_API))
+    if (category_in(event->category, CATEGORIES_API))
         return index_call(seen, trace, event);
-    bool op = event->category == EVENT_IN_FLIGHT || event_category_in(event->category, EVENT_GPU_WORK);
+    bool op = event->category == CATEGORY_GPU_IN_FLIGHT || category_in(event->category, CATEGORIES_GPU_OPS);
     return op ? index_gpu_op(seen, event) : 0;
 }
 
@@ -447,7 +447,7 @@ const struct section section_crashes = {
     .parts = TRACE_GPU_WORK | TRACE_API | TRACE_SYNC | TRACE_MEMORY,
     .listing = true,
     .headed = true,
-    .categories = EVENT_GPU_WORK | EVENT_API | EVENT_BIT(EVENT_IN_FLIGHT) | EVENT_BIT(EVENT_OTHER),
+    .categories = CATEGORIES_GPU_OPS | CATEGORIES_API | CATEGORY_BIT(CATEGORY_GPU_IN_FLIGHT) | CATEGORIES_OTHER,
     .state_size = sizeof(struct crash_index),
     .calls = true,
     .event = event,

@@ -20,7 +20,7 @@ struct kernel_row {
     struct series times;
 };
 
-static int kernel_event(void *state, const struct trace *trace, const struct trace_event *event)
+static int kernel_event(void *state, const struct trace *trace, const struct event_fields *event)
 {
     struct kernel_key key = {.name = event->name};
     struct kernel_row *row;
@@ -57,7 +57,7 @@ const struct section section_kernels = {
     SECTION_TALLY(struct kernel_row, 1),
     .sources = {TRACE_KERNEL},
     .sort = "total",
-    .categories = EVENT_BIT(EVENT_KERNEL) | EVENT_BIT(EVENT_GRAPH),
+    .categories = CATEGORY_BIT(CATEGORY_KERNEL) | CATEGORY_BIT(CATEGORY_GPU_GRAPH),
     .event = kernel_event,
 };
 
@@ -67,7 +67,7 @@ struct memop_row {
     struct series times, sizes;
 };
 
-static int memop_event(void *state, const struct trace *trace, const struct trace_event *event)
+static int memop_event(void *state, const struct trace *trace, const struct event_fields *event)
 {
     (void)trace;
     const struct name_key key = {event->name};
@@ -107,7 +107,7 @@ const struct section section_memtime = {
     SECTION_TALLY(struct memop_row, 2),
     .sources = {TRACE_MEMCPY | TRACE_MEMSET},
     .sort = "total",
-    .categories = EVENT_BIT(EVENT_MEMCPY) | EVENT_BIT(EVENT_MEMSET),
+    .categories = CATEGORY_BIT(CATEGORY_GPU_MEMCPY) | CATEGORY_BIT(CATEGORY_GPU_MEMSET),
     .event = memop_event,
 };
 
@@ -116,7 +116,7 @@ const struct section section_memsize = {
     SECTION_TALLY(struct memop_row, 2),
     .sources = {TRACE_MEMCPY | TRACE_MEMSET},
     .sort = "total",
-    .categories = EVENT_BIT(EVENT_MEMCPY) | EVENT_BIT(EVENT_MEMSET),
+    .categories = CATEGORY_BIT(CATEGORY_GPU_MEMCPY) | CATEGORY_BIT(CATEGORY_GPU_MEMSET),
     .event = memop_event,
 };
 
@@ -153,7 +153,7 @@ static struct latency_row *latency_row_of(void *rows, uint32_t name)
 }
 
 /* Rows stand in the order in which their first operation came. */
-static int latency_event(void *state, const struct trace *trace, const struct trace_event *event)
+static int latency_event(void *state, const struct trace *trace, const struct event_fields *event)
 {
     (void)trace;
     return latency_row_of(state, event->name) ? 0 : -1;
@@ -180,7 +180,7 @@ const struct section section_latency = {
     SECTION_TALLY(struct latency_row, 3),
     .sources = {TRACE_GPU_WORK, TRACE_API},
     .sort = "queue_avg",
-    .categories = EVENT_GPU_WORK,
+    .categories = CATEGORIES_GPU_OPS,
     .event = latency_event,
     .gpu_op = latency_join,
 };
@@ -194,7 +194,7 @@ static struct cell fill_busy_share(struct row *row, const struct column *column)
 
 static struct cell fill_graphs(struct row *row, const struct column *column)
 {
-    return row->trace->counts[EVENT_GRAPH] ? fill_number(row, column) : (struct cell){0};
+    return row->trace->counts[CATEGORY_GPU_GRAPH] ? fill_number(row, column) : (struct cell){0};
 }
 
 static struct cell fill_process_of_gpu(struct row *row, const struct column *column)
@@ -222,14 +222,14 @@ static struct cell fill_stream_name(struct row *row, const struct column *column
 static const struct column stream_columns[] = {
     {"busy_share", "Busy", TYPE_PERCENT, 0, fill_busy_share, FROM_ITEM(trace_stream, busy.total)},
     {"busy", "Busy", TYPE_NS, COLUMN_APART, fill_number, FROM_ITEM(trace_stream, busy.total)},
-    {"kernels", "Kernels", TYPE_COUNT, COLUMN_SUM, fill_number, FROM_ITEM(trace_stream, gpu_ops[EVENT_KERNEL]),
+    {"kernels", "Kernels", TYPE_COUNT, COLUMN_SUM, fill_number, FROM_ITEM(trace_stream, gpu_ops[CATEGORY_KERNEL]),
      .source = TRACE_KERNEL},
-    {"copies", "Copies", TYPE_COUNT, COLUMN_SUM, fill_number, FROM_ITEM(trace_stream, gpu_ops[EVENT_MEMCPY]),
+    {"copies", "Copies", TYPE_COUNT, COLUMN_SUM, fill_number, FROM_ITEM(trace_stream, gpu_ops[CATEGORY_GPU_MEMCPY]),
      .source = TRACE_MEMCPY},
-    {"sets", "Sets", TYPE_COUNT, COLUMN_SUM, fill_number, FROM_ITEM(trace_stream, gpu_ops[EVENT_MEMSET]),
+    {"sets", "Sets", TYPE_COUNT, COLUMN_SUM, fill_number, FROM_ITEM(trace_stream, gpu_ops[CATEGORY_GPU_MEMSET]),
      .source = TRACE_MEMSET},
     {"graphs", "Graphs", TYPE_COUNT, COLUMN_SUM | COLUMN_OPTIONAL, fill_graphs,
-     FROM_ITEM(trace_stream, gpu_ops[EVENT_GRAPH])},
+     FROM_ITEM(trace_stream, gpu_ops[CATEGORY_GPU_GRAPH])},
     {"first", "First start", TYPE_NS, 0, fill_time, FROM_ITEM(trace_stream, first)},
     {"last", "Last end", TYPE_NS, 0, fill_time, FROM_ITEM(trace_stream, last)},
     {"device", "GPU", TYPE_NUMBER, 0, fill_number, FROM_KEY(trace_stream_id, device)},
@@ -266,7 +266,7 @@ struct range_group {
     int64_t open;
 };
 
-static int range_event(void *state, const struct trace *trace, const struct trace_event *event)
+static int range_event(void *state, const struct trace *trace, const struct event_fields *event)
 {
     (void)trace;
     if (event->phase != 'X' || event->name == EVENT_NO_TEXT)
@@ -292,6 +292,6 @@ const struct section section_device_ranges = {
     SECTION_COLUMNS(range_columns),
     SECTION_TALLY(struct range_group, 1),
     .sort = "total",
-    .categories = EVENT_BIT(EVENT_DEVICE_RANGE),
+    .categories = CATEGORY_BIT(CATEGORY_DEVICE_RANGE),
     .event = range_event,
 };

@@ -55,7 +55,7 @@ static const char *counted_kind(const char *name)
     return strcmp(name, "Pool reserved") == 0 || strcmp(name, "Pool used") == 0 ? name : NULL;
 }
 
-static int add_counter(struct tally *uses, const struct trace *trace, const struct trace_event *event)
+static int add_counter(struct tally *uses, const struct trace *trace, const struct event_fields *event)
 {
     if (event->name == EVENT_NO_TEXT || event->bytes == EVENT_NONE)
         return 0;
@@ -86,7 +86,7 @@ static void count_fault(struct memory_use *use, const char *what)
         use->unknown++;
 }
 
-static int add_instant(struct tally *uses, const struct trace *trace, const struct trace_event *event)
+static int add_instant(struct tally *uses, const struct trace *trace, const struct event_fields *event)
 {
     struct memory_key key = {MEMORY_INSTANT, event->memory_kind, event->device, event->process};
     struct memory_use *use = tally_item(uses, &key, struct memory_use);
@@ -105,7 +105,7 @@ static int add_instant(struct tally *uses, const struct trace *trace, const stru
 }
 
 /* What the allocator holds of CUDA's memory. It does not report this of the host's. */
-static int add_pytorch_reserved(struct tally *uses, const struct trace_event *event)
+static int add_pytorch_reserved(struct tally *uses, const struct event_fields *event)
 {
     if (event->total_reserved == EVENT_NONE || event->device_type == HEAP_PYTORCH_CPU)
         return 0;
@@ -116,7 +116,7 @@ static int add_pytorch_reserved(struct tally *uses, const struct trace_event *ev
     return use ? 0 : -1;
 }
 
-static int add_pytorch(struct tally *uses, const struct trace *trace, const struct trace_event *event)
+static int add_pytorch(struct tally *uses, const struct trace *trace, const struct event_fields *event)
 {
     if (!heap_is_pytorch(&trace->strings, event))
         return 0;
@@ -131,16 +131,16 @@ static int add_pytorch(struct tally *uses, const struct trace *trace, const stru
     return add_pytorch_reserved(uses, event);
 }
 
-static int event(void *state, const struct trace *trace, const struct trace_event *event)
+static int event(void *state, const struct trace *trace, const struct event_fields *event)
 {
     struct tally *uses = state;
     if (event->phase == 'C')
         return add_counter(uses, trace, event);
     if (event->phase != 'i' && event->phase != 'I')
         return 0;
-    if (event->category == EVENT_MEMORY)
+    if (event->category == CATEGORY_MEMORY)
         return add_instant(uses, trace, event);
-    return event->category == EVENT_CPU_INSTANT ? add_pytorch(uses, trace, event) : 0;
+    return event->category == CATEGORY_CPU_INSTANT_EVENT ? add_pytorch(uses, trace, event) : 0;
 }
 
 /* --- the table --- */
@@ -175,7 +175,7 @@ static struct place place_of(const struct trace *trace, const struct memory_key 
     const struct trace_process *process = trace_process(trace, key->process);
     if (process && process->host)
         return (struct place){EVENT_NONE, true, key->process};
-    struct trace_event counter = {.device = EVENT_NONE, .process = key->process};
+    struct event_fields counter = {.device = EVENT_NONE, .process = key->process};
     return (struct place){trace_event_device(&counter), false, 0};
 }
 
@@ -302,7 +302,7 @@ const struct section section_memory = {
     SECTION_TALLY(struct memory_use, 0),
     .sources = {TRACE_MEMORY},
     .sort = "peak",
-    .categories = EVENT_BIT(EVENT_MEMORY) | EVENT_BIT(EVENT_CPU_INSTANT) | EVENT_BIT(EVENT_OTHER),
+    .categories = CATEGORY_BIT(CATEGORY_MEMORY) | CATEGORY_BIT(CATEGORY_CPU_INSTANT_EVENT) | CATEGORIES_OTHER,
     .event = event,
     .finish = finish,
 };

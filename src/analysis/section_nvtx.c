@@ -31,12 +31,12 @@ static struct range_group *range_of(const struct nvtx *nvtx, uint32_t number)
 }
 
 /* Chrome's asynchronous events are of one range when category and id are equal. */
-static uint64_t async_key(const struct trace_event *event)
+static uint64_t async_key(const struct event_fields *event)
 {
     return event->id ^ (uint64_t)event->category << 56;
 }
 
-static int start_range(struct nvtx *nvtx, const struct trace_event *event, uint32_t group)
+static int start_range(struct nvtx *nvtx, const struct event_fields *event, uint32_t group)
 {
     struct range *open = range_starts_push(&nvtx->open, async_key(event));
     if (!open)
@@ -47,7 +47,7 @@ static int start_range(struct nvtx *nvtx, const struct trace_event *event, uint3
     return 0;
 }
 
-static int end_range(struct nvtx *nvtx, const struct trace_event *event)
+static int end_range(struct nvtx *nvtx, const struct event_fields *event)
 {
     struct range open;
     if (!range_starts_pop(&nvtx->open, async_key(event), &open))
@@ -57,13 +57,13 @@ static int end_range(struct nvtx *nvtx, const struct trace_event *event)
     return series_add(&range->async, event->start > open.start ? event->start - open.start : 0);
 }
 
-static int event(void *state, const struct trace *trace, const struct trace_event *event)
+static int event(void *state, const struct trace *trace, const struct event_fields *event)
 {
     (void)trace;
     struct nvtx *nvtx = state;
     if (event->phase == 'e')
         return event->id != EVENT_NO_ID ? end_range(nvtx, event) : 0;
-    if (event->name == EVENT_NO_TEXT || (event->category == EVENT_OTHER && event->phase != 'b'))
+    if (event->name == EVENT_NO_TEXT || (category_in(event->category, CATEGORIES_OTHER) && event->phase != 'b'))
         return 0;
     struct range_key key = {event->name, event->domain};
     struct range_group *range = tally_item(&nvtx->ranges, &key, struct range_group);
@@ -71,10 +71,11 @@ static int event(void *state, const struct trace *trace, const struct trace_even
         return -1;
     switch (event->phase) {
     case 'X':
-        range->nested_open += event->open_at_end == 1 && event->category == EVENT_RANGE;
-        return series_add(event->category == EVENT_GPU_RANGE ? &range->gpu : &range->nested, event->duration);
+        range->nested_open += event->open_at_end == 1 && event->category == CATEGORY_USER_ANNOTATION;
+        return series_add(event->category == CATEGORY_GPU_USER_ANNOTATION ? &range->gpu : &range->nested,
+                          event->duration);
     case 'b':
-        range->other |= event->category == EVENT_OTHER;
+        range->other |= category_in(event->category, CATEGORIES_OTHER);
         return event->id != EVENT_NO_ID ? start_range(nvtx, event, (uint32_t)(range - range_of(nvtx, 0))) : 0;
     case 'i':
     case 'I': range->marks++; return 0;
@@ -188,7 +189,8 @@ const struct section section_nvtx = {
     .sources = {TRACE_NVTX},
     .parts = TRACE_GPU_WORK | TRACE_API,
     .sort = "total",
-    .categories = EVENT_BIT(EVENT_RANGE) | EVENT_BIT(EVENT_GPU_RANGE) | EVENT_BIT(EVENT_OTHER),
+    .categories =
+        CATEGORY_BIT(CATEGORY_USER_ANNOTATION) | CATEGORY_BIT(CATEGORY_GPU_USER_ANNOTATION) | CATEGORIES_OTHER,
     .ranges = true,
     .launched_ops = true,
     .event = event,

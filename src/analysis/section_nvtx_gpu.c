@@ -54,7 +54,7 @@ struct gpu {
 };
 
 /* A span of the GPU's own row, in a trace that has no ranges of the host. */
-static int event(void *state, const struct trace *trace, const struct trace_event *event)
+static int event(void *state, const struct trace *trace, const struct event_fields *event)
 {
     (void)trace;
     struct gpu *gpu = state;
@@ -283,7 +283,7 @@ const struct section section_nvtx_gpu = {
     SECTION_STATE_TALLY(struct gpu_group, 1),
     .sources = {TRACE_NVTX, TRACE_GPU_WORK, TRACE_API},
     .sort = "gpu_busy",
-    .categories = EVENT_BIT(EVENT_GPU_RANGE),
+    .categories = CATEGORY_BIT(CATEGORY_GPU_USER_ANNOTATION),
     .ranges = true,
     .launched_ops = true,
     .event = event,

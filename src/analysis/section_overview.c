@@ -74,7 +74,7 @@ static void write_compilation(struct table *table, const struct trace *trace)
     struct cell share = cell_share(trace->compiled.total, trace_span(trace));
     if (!(TRACE_COMPILE & ~trace->unrecorded))
         write_count(table, trace, TRACE_COMPILE, "Compiling", 0, none);
-    if (trace->counts[EVENT_COMPILATION] == 0)
+    if (trace->counts[CATEGORY_COMPILATION] == 0)
         return;
     put(table, table_text(table, "Compiling"), share, TYPE_PERCENT, none);
     put(table, table_text(table, "Compilation time"), cell_integer(trace->compiled.total), TYPE_NS, none);
@@ -86,19 +86,20 @@ static void write_counts(struct table *table, const struct trace *trace)
     struct cell queries =
         trace->without_queries ? table_text(table, "without queries (recorded by --trace=api-all)") : none;
     struct cell without = TRACE_API & trace->unrecorded ? without_cell(table, trace, TRACE_API) : queries;
-    write_count(table, trace, TRACE_KERNEL, "Kernels", counts[EVENT_KERNEL], none);
-    write_count(table, trace, TRACE_MEMCPY, "Memory copies", counts[EVENT_MEMCPY], none);
-    write_count(table, trace, TRACE_MEMSET, "Memory sets", counts[EVENT_MEMSET], none);
-    if (counts[EVENT_GRAPH])
-        write_count(table, trace, 0, "Graph launches", counts[EVENT_GRAPH], none);
-    write_count(table, trace, TRACE_API, "API calls", counts[EVENT_RUNTIME] + counts[EVENT_DRIVER], without);
+    write_count(table, trace, TRACE_KERNEL, "Kernels", counts[CATEGORY_KERNEL], none);
+    write_count(table, trace, TRACE_MEMCPY, "Memory copies", counts[CATEGORY_GPU_MEMCPY], none);
+    write_count(table, trace, TRACE_MEMSET, "Memory sets", counts[CATEGORY_GPU_MEMSET], none);
+    if (counts[CATEGORY_GPU_GRAPH])
+        write_count(table, trace, 0, "Graph launches", counts[CATEGORY_GPU_GRAPH], none);
+    write_count(table, trace, TRACE_API, "API calls", counts[CATEGORY_CUDA_RUNTIME] + counts[CATEGORY_CUDA_DRIVER],
+                without);
     write_count(table, trace, TRACE_API, "Failed API calls", trace->failed_calls.count,
                 errors_cell(&trace->failed_calls, table));
-    write_count(table, trace, TRACE_NVTX, "NVTX ranges", counts[EVENT_RANGE] + trace->async_ranges, none);
+    write_count(table, trace, TRACE_NVTX, "NVTX ranges", counts[CATEGORY_USER_ANNOTATION] + trace->async_ranges, none);
     if (trace->marks)
         write_count(table, trace, 0, "NVTX marks", trace->marks, none);
-    if (counts[EVENT_CPU_OP])
-        write_count(table, trace, 0, "CPU operators", counts[EVENT_CPU_OP], none);
+    if (counts[CATEGORY_CPU_OP])
+        write_count(table, trace, 0, "CPU operators", counts[CATEGORY_CPU_OP], none);
 }
 
 /* "python3 (583)", one after another. */
@@ -146,8 +147,8 @@ static void write_losses(struct table *table, const struct trace *trace)
         put(table, table_format(table, "Lost or doubtful: %s", words), cell_integer(trace->losses.items[i].count),
             TYPE_COUNT, none);
     }
-    if (!trace->losses_known && trace->counts[EVENT_IN_FLIGHT]) /* else it is among them */
-        write_count(table, trace, 0, "GPU work without times", trace->counts[EVENT_IN_FLIGHT], none);
+    if (!trace->losses_known && trace->counts[CATEGORY_GPU_IN_FLIGHT]) /* else it is among them */
+        write_count(table, trace, 0, "GPU work without times", trace->counts[CATEGORY_GPU_IN_FLIGHT], none);
 }
 
 static int finish(struct row *row)

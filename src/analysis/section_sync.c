@@ -56,7 +56,7 @@ static int64_t known(int64_t number)
     return number >= 0 && number < UINT32_MAX ? number : EVENT_NONE;
 }
 
-static int event(void *state, const struct trace *trace, const struct trace_event *event)
+static int event(void *state, const struct trace *trace, const struct event_fields *event)
 {
     struct sync *sync = state;
     const char *kind = interned(&trace->strings, event->name);
@@ -216,7 +216,7 @@ const struct section section_sync = {
     SECTION_STATE_TALLY(struct wait, 1),
     .sources = {TRACE_SYNC | TRACE_API},
     .sort = "total",
-    .categories = EVENT_BIT(EVENT_SYNC),
+    .categories = CATEGORY_BIT(CATEGORY_CUDA_SYNC),
     .calls = true,
     .init = init,
     .event = event,

@@ -9,11 +9,13 @@
 #include "analysis/table.h"
 
 /* Slices of these are what a thread of the program did. */
-#define HOST_CATEGORIES \
-    (EVENT_API | EVENT_BIT(EVENT_RANGE) | EVENT_BIT(EVENT_CPU_OP) | EVENT_BIT(EVENT_PYTHON) | EVENT_BIT(EVENT_OTHER))
+#define HOST_CATEGORIES                                                                        \
+    (CATEGORIES_API | CATEGORY_BIT(CATEGORY_USER_ANNOTATION) | CATEGORY_BIT(CATEGORY_CPU_OP) | \
+     CATEGORY_BIT(CATEGORY_PYTHON_FUNCTION) | CATEGORIES_OTHER)
 /* Instants of these are about the program; others, such as Kineto's "Record Window End", about the recording. */
-#define INSTANT_CATEGORIES \
-    (EVENT_BIT(EVENT_RANGE) | EVENT_BIT(EVENT_MEMORY) | EVENT_BIT(EVENT_IN_FLIGHT) | EVENT_BIT(EVENT_CPU_INSTANT))
+#define INSTANT_CATEGORIES                                                                                           \
+    (CATEGORY_BIT(CATEGORY_USER_ANNOTATION) | CATEGORY_BIT(CATEGORY_MEMORY) | CATEGORY_BIT(CATEGORY_GPU_IN_FLIGHT) | \
+     CATEGORY_BIT(CATEGORY_CPU_INSTANT_EVENT))
 /* trace/tracks.h numbers the rows of GPUs, where the device's number is in use, as this + (process << 10) + device. */
 #define GPU_ROW_PID INT64_C(0x40000000)
 #define GPU_ROW_DEVICES 1024
@@ -72,7 +74,7 @@ void trace_release(struct trace *trace)
     interner_release(&trace->strings);
 }
 
-int64_t trace_event_device(const struct trace_event *event)
+int64_t trace_event_device(const struct event_fields *event)
 {
     if (event->device != EVENT_NONE)
         return event->device;
@@ -113,7 +115,7 @@ struct trace_device *trace_device(struct trace *trace, int64_t id)
     return device;
 }
 
-static int host_event(struct trace *trace, const struct trace_event *event)
+static int host_event(struct trace *trace, const struct event_fields *event)
 {
     if (trace->recent_index && trace->recent_process == event->process && trace->recent_thread == event->thread)
         return 0;
@@ -129,7 +131,7 @@ static int host_event(struct trace *trace, const struct trace_event *event)
 }
 
 /* The index of the thread of EVENT, the last host event; -1: no memory. */
-static int64_t thread_of(struct trace *trace, const struct trace_event *event)
+static int64_t thread_of(struct trace *trace, const struct event_fields *event)
 {
     event_id own = trace_thread_of(event);
     if (own == event->thread)
@@ -138,7 +140,7 @@ static int64_t thread_of(struct trace *trace, const struct trace_event *event)
     return thread ? thread - trace->threads.items : -1;
 }
 
-static int api_call(struct trace *trace, const struct trace_event *event)
+static int api_call(struct trace *trace, const struct event_fields *event)
 {
     if (errors_is_failure(&trace->strings, event)) {
         errors_add(&trace->failed_calls, event);
@@ -172,7 +174,7 @@ static int use_device(struct trace *trace, struct trace_stream *stream, int64_t 
     return 0;
 }
 
-static int add_gpu_op(struct trace *trace, const struct trace_event *event)
+static int add_gpu_op(struct trace *trace, const struct event_fields *event)
 {
     int64_t end = event->start + event->duration;
     struct trace_stream_id id = {event->process, trace_event_device(event), event->context, event->stream};
@@ -189,12 +191,12 @@ static int add_gpu_op(struct trace *trace, const struct trace_event *event)
     return trace->wanted.gpu_ops ? gpu_ops_add(&trace->gpu_ops, event, number) : 0;
 }
 
-static bool is_gpu_op(const struct trace_event *event)
+static bool is_gpu_op(const struct event_fields *event)
 {
-    return event->phase == 'X' && event_category_in(event->category, EVENT_GPU_WORK);
+    return event->phase == 'X' && category_in(event->category, CATEGORIES_GPU_OPS);
 }
 
-int trace_gpu_op(struct trace *trace, const struct trace_event *event)
+int trace_gpu_op(struct trace *trace, const struct event_fields *event)
 {
     if (!is_gpu_op(event))
         return 0;
@@ -202,7 +204,7 @@ int trace_gpu_op(struct trace *trace, const struct trace_event *event)
     return add_gpu_op(trace, event);
 }
 
-static int name_row(struct trace *trace, const struct trace_event *event)
+static int name_row(struct trace *trace, const struct event_fields *event)
 {
     if (event->name == EVENT_NO_TEXT || event->label == EVENT_NO_TEXT)
         return 0;
@@ -222,7 +224,7 @@ static int name_row(struct trace *trace, const struct trace_event *event)
 }
 
 /* A range that nests, or one end of another. */
-static int range(struct trace *trace, const struct trace_event *event)
+static int range(struct trace *trace, const struct event_fields *event)
 {
     if (host_event(trace, event) < 0)
         return -1;
@@ -233,7 +235,7 @@ static int range(struct trace *trace, const struct trace_event *event)
 }
 
 /* An operator of PyTorch. */
-static int operator(struct trace *trace, const struct trace_event *event)
+static int operator(struct trace *trace, const struct event_fields *event)
 {
     if (!trace->wanted.launched_ops || event->sequence < 0)
         return 0;
@@ -242,9 +244,9 @@ static int operator(struct trace *trace, const struct trace_event *event)
 }
 
 /* An end of a flow from an operator of the forward pass to one of the backward pass. */
-static int flow(struct trace *trace, const struct trace_event *event)
+static int flow(struct trace *trace, const struct event_fields *event)
 {
-    if (event->category != EVENT_FWDBWD || event->id == EVENT_NO_ID || !trace->wanted.launched_ops)
+    if (event->category != CATEGORY_FWDBWD || event->id == EVENT_NO_ID || !trace->wanted.launched_ops)
         return 0;
     const struct trace_thread *thread = write_thread(trace, event->process, event->thread);
     if (!thread)
@@ -252,26 +254,26 @@ static int flow(struct trace *trace, const struct trace_event *event)
     return autograd_flow(&trace->autograd, event, thread->process, (uint32_t)(thread - trace->threads.items));
 }
 
-static int slice(struct trace *trace, const struct trace_event *event)
+static int slice(struct trace *trace, const struct event_fields *event)
 {
     trace->counts[event->category]++;
-    if (event->category == EVENT_SPAN || event->category == EVENT_PLUGIN) /* not of the program */
+    if (event->category == CATEGORY_TRACE_SPAN || event->category == CATEGORY_PLUGIN) /* not of the program */
         return 0;
     trace_times_widen(&trace->times, event->start, event->start + event->duration);
-    if (event->category == EVENT_COMPILATION)
+    if (event->category == CATEGORY_COMPILATION)
         return busy_add(&trace->compiling, 0, event->start, event->start + event->duration);
-    if (!event_category_in(event->category, HOST_CATEGORIES))
+    if (!category_in(event->category, HOST_CATEGORIES))
         return 0;
-    if (event->category == EVENT_RANGE)
+    if (event->category == CATEGORY_USER_ANNOTATION)
         return range(trace, event);
     if (host_event(trace, event) < 0)
         return -1;
-    if (event->category == EVENT_CPU_OP)
+    if (event->category == CATEGORY_CPU_OP)
         return operator(trace, event);
-    return event_category_in(event->category, EVENT_API) ? api_call(trace, event) : 0;
+    return category_in(event->category, CATEGORIES_API) ? api_call(trace, event) : 0;
 }
 
-int trace_event(struct trace *trace, const struct trace_event *event)
+int trace_event(struct trace *trace, const struct event_fields *event)
 {
     if (is_gpu_op(event))
         return 0;
@@ -281,21 +283,21 @@ int trace_event(struct trace *trace, const struct trace_event *event)
     case 'b':
         trace->async_ranges++;
         trace_times_widen(&trace->times, event->start, event->start);
-        return event->category == EVENT_RANGE ? range(trace, event) : 0;
+        return event->category == CATEGORY_USER_ANNOTATION ? range(trace, event) : 0;
     case 'e':
         trace_times_widen(&trace->times, event->start, event->start);
-        return event->category == EVENT_RANGE ? range(trace, event) : 0;
+        return event->category == CATEGORY_USER_ANNOTATION ? range(trace, event) : 0;
     case 's':
     case 'f': return flow(trace, event);
     case 'C': trace_times_widen(&trace->times, event->start, event->start); return 0;
     case 'i':
     case 'I':
-        if (!event_category_in(event->category, INSTANT_CATEGORIES))
+        if (!category_in(event->category, INSTANT_CATEGORIES))
             return 0;
-        trace->marks += event->category == EVENT_RANGE;
-        if (event->category == EVENT_RANGE && host_event(trace, event) < 0)
+        trace->marks += event->category == CATEGORY_USER_ANNOTATION;
+        if (event->category == CATEGORY_USER_ANNOTATION && host_event(trace, event) < 0)
             return -1;
-        trace->counts[EVENT_IN_FLIGHT] += event->category == EVENT_IN_FLIGHT;
+        trace->counts[CATEGORY_GPU_IN_FLIGHT] += event->category == CATEGORY_GPU_IN_FLIGHT;
         trace_times_widen(&trace->times, event->start, event->start);
         return trace->heap ? heap_event(trace->heap, event) : 0;
     default: return 0;
@@ -348,7 +350,7 @@ void trace_sum_times(struct trace *trace)
 static void count_gpu_ops(struct trace *trace)
 {
     for (size_t i = 0; i < trace->streams.count; i++)
-        for (unsigned category = 0; category <= EVENT_GRAPH; category++)
+        for (unsigned category = 0; category <= CATEGORY_GPU_GRAPH; category++)
             trace->counts[category] += trace->streams.items[i].gpu_ops[category];
 }
 

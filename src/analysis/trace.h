@@ -12,7 +12,7 @@
 #include "common/map.h"
 #include "analysis/busy.h"
 #include "analysis/errors.h"
-#include "trace/trace_event.h"
+#include "trace/event_fields.h"
 #include "analysis/gpu_ops.h"
 #include "analysis/groups.h"
 #include "analysis/ranges.h"
@@ -24,13 +24,13 @@ struct cJSON;
 /* Rows of threads beyond the first, which gputrace makes for slices that do not nest, have tids from here up. */
 #define TRACE_EXTRA_TID INT64_C(0x20000000)
 
-static inline bool trace_in_extra_row(const struct trace_event *event)
+static inline bool trace_in_extra_row(const struct event_fields *event)
 {
     return !event_id_is_text(event->thread) && event_id_value(event->thread) >= TRACE_EXTRA_TID;
 }
 
 /* The thread whose EVENT is: an event in an extra row names it. */
-static inline event_id trace_thread_of(const struct trace_event *event)
+static inline event_id trace_thread_of(const struct event_fields *event)
 {
     bool named = event->of_thread != EVENT_NONE && trace_in_extra_row(event);
     return named ? event_id_number(event->of_thread) : event->thread;
@@ -80,7 +80,7 @@ struct trace {
 
     /* What trace_event() does */
     _Alignas(TRACE_APART) struct trace_times times;
-    uint64_t counts[EVENT_CATEGORY_COUNT]; /* slices; of IN_FLIGHT, instants; of GPU operations after trace_finish() */
+    uint64_t counts[CATEGORY_COUNT]; /* slices; of IN_FLIGHT, instants; of GPU operations after trace_finish() */
     uint64_t marks, async_ranges;
     struct errors failed_calls;             /* of the API */
     struct failures failures;               /* the same, by function and error */
@@ -145,10 +145,10 @@ struct trace_stream_id {
     int64_t device, context, stream;
 };
 struct trace_stream {
-    uint64_t gpu_ops[EVENT_GRAPH + 1]; /* by category */
-    int64_t first, last;               /* start of the first, end of the last operation */
-    uint32_t device;                   /* index */
-    struct busy_sum busy;              /* after the last jobs */
+    uint64_t gpu_ops[CATEGORY_GPU_GRAPH + 1]; /* by category */
+    int64_t first, last;                      /* start of the first, end of the last operation */
+    uint32_t device;                          /* index */
+    struct busy_sum busy;                     /* after the last jobs */
 };
 
 struct trace_device {
@@ -211,8 +211,8 @@ void trace_release(struct trace *trace);
 
 /* These return 0, or -1: no memory. The first two see all events, in one thread each: trace_gpu_op() handles slices
  * of GPU operations, trace_event() everything else. */
-int trace_event(struct trace *trace, const struct trace_event *event);
-int trace_gpu_op(struct trace *trace, const struct trace_event *event);
+int trace_event(struct trace *trace, const struct event_fields *event);
+int trace_gpu_op(struct trace *trace, const struct event_fields *event);
 int trace_metadata(struct trace *trace, const char *key, const struct cJSON *value);
 /* Writes the words of --trace for BITS, "kernel, memset", into the SIZE bytes of TEXT. */
 void trace_bit_words(uint64_t bits, char *text, size_t size);
@@ -242,7 +242,7 @@ static inline int64_t trace_device_id(const struct trace *trace, size_t device)
 struct trace_device *trace_device(struct trace *trace, int64_t id);
 
 /* The device that an event is of: its argument's, else its process row's number. EVENT_NONE: of none. */
-int64_t trace_event_device(const struct trace_event *event);
+int64_t trace_event_device(const struct event_fields *event);
 
 /* NULL: not known. */
 const struct trace_gpu_row *trace_gpu_row(const struct trace *trace, event_id row);

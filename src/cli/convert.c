@@ -16,9 +16,9 @@
 #include "cli/progress.h"
 #include "cli/summary.h"
 #include "trace/build/passes.h"
+#include "trace/build/sources.h"
 #include "launch/launch.h"
 #include "symbols/symbols.h"
-#include "trace/transcode.h"
 #include "trace/output.h"
 
 struct convert_command_options {
@@ -49,10 +49,10 @@ static int from_spool(const char *directory, const char *output, struct convert_
 
 static int from_trace(const char *input, const char *output)
 {
-    struct transcode_summary made;
+    struct convert_summary made;
     struct progress progress;
     progress_begin(&progress, output);
-    int failed = transcode(input, output, &made);
+    int failed = convert_file(input, output, &made);
     progress_end(&progress);
     if (failed)
         return -1;

@@ -10,11 +10,7 @@
 #include "common/buffer.h"
 #include "cli/options.h"
 #include "symbols/symbols.h"
-#include "trace/build/passes.h"
-#include "trace/event_records.h"
-#include "trace/pftrace/parallel_reader.h"
 #include "trace/spool/spool_directory.h"
-#include "trace/transcode.h"
 #include "analysis/report.h"
 
 struct settings {
@@ -108,35 +104,6 @@ static const struct option_row options[] = {
 };
 #undef SECTION
 
-static int read_spools(const char *path, struct interner *strings, const struct event_sink *buffer)
-{
-    struct event_feed feed;
-    struct symbols *symbols = symbols_new(0); /* NULL: stacks stay addresses */
-    struct frame_namer namer = symbols_namer(symbols);
-    struct convert_stream stream = {.format = &event_records, .take = event_feed_take, .context = &feed};
-    struct convert_options wanted = {
-        .spool_directory = path,
-        .stream = &stream,
-        .output = path,
-        .namer = symbols ? &namer : NULL,
-        .workers = buffer->workers,
-    };
-    struct convert_summary summary;
-    event_feed_init(&feed, strings, buffer);
-    int status = convert_spool(&wanted, &summary);
-    if (status == 0)
-        convert_plugins_release(&summary.plugins);
-    event_feed_release(&feed);
-    symbols_free(symbols);
-    return status;
-}
-
-static const struct report_reader readers[] = {
-    {spool_directory_is, read_spools},
-    {transcode_is_pftrace, pftrace_read},
-    {NULL, NULL},
-};
-
 /* A terminal's width, so that long names do not break the lines of tables; elsewhere names are whole. */
 static size_t terminal_width(void)
 {
@@ -146,13 +113,20 @@ static size_t terminal_width(void)
     return size.ws_col;
 }
 
-static int write_report(const struct report_options *report, const char *const *paths, size_t count)
+static int write_report(struct report_options *report, const char *const *paths, size_t count)
 {
+    bool spools = false;
+    for (size_t i = 0; i < count; i++)
+        spools |= spool_directory_is(paths[i]);
+    struct symbols *symbols = spools ? symbols_new(0) : NULL; /* NULL: stacks stay addresses */
+    struct frame_namer namer = symbols_namer(symbols);
     struct buffer out;
+    report->namer = symbols ? &namer : NULL;
     buffer_init(&out, buffer_drain_fd, BUFFER_FD(STDOUT_FILENO));
     int status = report_files(report, paths, count, &out);
     int failure = buffer_finish(&out);
     buffer_release(&out);
+    symbols_free(symbols);
     if (failure)
         return error("cannot write the report: %s", strerror(failure));
     return status;
@@ -207,7 +181,6 @@ static int run(int argc, char **argv)
     bool for_people = settings.report.format == REPORT_TABLE || settings.report.format == REPORT_MARKDOWN;
     settings.report.top = settings.top >= 0 ? (size_t)settings.top : for_people ? REPORT_TOP_FOR_PEOPLE : 0;
     settings.report.width = terminal_width();
-    settings.report.readers = readers;
     if (write_report(&settings.report, paths, count) < 0)
         return EXIT_FAILURE;
     return EXIT_SUCCESS;

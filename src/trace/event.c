@@ -1,18 +1,36 @@
 #include "trace/event.h"
 
-#include <string.h>
-
-const char *const slice_categories[CATEGORY_COUNT] = {
-#define CATEGORY(name, text) [CATEGORY_##name] = text,
-    CATEGORIES(CATEGORY)
+const struct word category_words[CATEGORY_COUNT] = {[CATEGORY_OTHER] = {"", 0},
+#define CATEGORY(name, text) [CATEGORY_##name] = {text, sizeof(text) - 1},
+                                                    CATEGORIES(CATEGORY)
 #undef CATEGORY
 };
 
-bool slice_category_find(const char *text, size_t length, enum category *category)
+const struct word arg_words[ARG_KEY_COUNT] = {[ARG_OTHER] = {"", 0},
+#define KEY(name, text) [ARG_##name] = {text, sizeof(text) - 1},
+#define FIELD(name, text, type, field) KEY(name, text)
+                                              ARG_KEYS(KEY, FIELD)
+#undef KEY
+#undef FIELD
+};
+
+static struct word_set categories;
+
+__attribute__((constructor)) static void add_categories(void)
 {
-    for (*category = 0; *category < CATEGORY_COUNT; ++*category)
-        if (strlen(slice_categories[*category]) == length && memcmp(slice_categories[*category], text, length) == 0)
-            return true;
-    *category = 0;
-    return false;
+    for (size_t i = CATEGORY_OTHER + 1; i < CATEGORY_COUNT; i++)
+        word_set_add(&categories, &category_words[i], i);
+}
+
+enum category category_find(const char *text, size_t length)
+{
+    return (enum category)word_set_find(&categories, text, length);
+}
+
+enum arg_key arg_key_find(const char *text, size_t length)
+{
+    for (enum arg_key key = ARG_OTHER + 1; key < ARG_KEY_COUNT; key++)
+        if (arg_words[key].length == length && memcmp(arg_words[key].text, text, length) == 0)
+            return key;
+    return ARG_OTHER;
 }

@@ -12,8 +12,13 @@
 
 #include "trace/names.h"
 #include "trace/tracks.h"
+#include "trace/word_set.h"
 
-/*      category               name in the file */
+/*
+ * Categories of events. Kineto alone writes those of the last group but one. DEVICE_RANGE is the analysis's: in a file
+ * such ranges are GPU_USER_ANNOTATIONs whose argument "from" is this word.
+ *      category               name in the file */
+#define DEVICE_RANGE_WORD "gputrace_device_range"
 #define CATEGORIES(X)                             \
     X(KERNEL, "kernel")                           \
     X(GPU_MEMCPY, "gpu_memcpy")                   \
@@ -32,102 +37,142 @@
     X(COMPILATION, "compilation")                 \
     X(PLUGIN, "plugin")                           \
     X(NVTX_MEMORY, "nvtx_memory")                 \
-    X(UNIFIED_MEMORY, "unified_memory")
+    X(CPU_OP, "cpu_op")                           \
+    X(FWDBWD, "fwdbwd")                           \
+    X(PYTHON_FUNCTION, "python_function")         \
+    X(CPU_INSTANT_EVENT, "cpu_instant_event")     \
+    X(TRACE_SPAN, "Trace")                        \
+    X(UNIFIED_MEMORY, "unified_memory")           \
+    X(DEVICE_RANGE, DEVICE_RANGE_WORD)
 
 enum category {
+    CATEGORY_OTHER, /* none, or not of the table */
 #define CATEGORY(name, text) CATEGORY_##name,
     CATEGORIES(CATEGORY)
 #undef CATEGORY
         CATEGORY_COUNT
 };
-extern const char *const slice_categories[CATEGORY_COUNT]; /* their names */
 
-/* The category of this name (need not end with a NUL). False: it is none of these, and *CATEGORY is 0. */
-bool slice_category_find(const char *text, size_t length, enum category *category);
+#define CATEGORY_BIT(category) (1u << (category))
+#define CATEGORIES_GPU_OPS                                                                                   \
+    (CATEGORY_BIT(CATEGORY_KERNEL) | CATEGORY_BIT(CATEGORY_GPU_MEMCPY) | CATEGORY_BIT(CATEGORY_GPU_MEMSET) | \
+     CATEGORY_BIT(CATEGORY_GPU_GRAPH))
+#define CATEGORIES_API (CATEGORY_BIT(CATEGORY_CUDA_RUNTIME) | CATEGORY_BIT(CATEGORY_CUDA_DRIVER))
 
-/*      key                      name in the file */
-#define ARG_KEYS(X)                                             \
-    X(QUEUED, "queued")                                         \
-    X(DEVICE, "device")                                         \
-    X(CONTEXT, "context")                                       \
-    X(STREAM, "stream")                                         \
-    X(CORRELATION, "correlation")                               \
-    X(REGISTERS, "registers per thread")                        \
-    X(SHARED_MEMORY, "shared memory")                           \
-    X(BLOCKS_PER_SM, "blocks per SM")                           \
-    X(WARPS_PER_SM, "warps per SM")                             \
-    X(GRID, "grid")                                             \
-    X(BLOCK, "block")                                           \
-    X(OCCUPANCY, "est. achieved occupancy %")                   \
-    X(GRAPH, "graph id")                                        \
-    X(GRAPH_NODE, "graph node id")                              \
-    X(BYTES, "bytes")                                           \
-    X(BANDWIDTH, "memory bandwidth (GB/s)")                     \
-    X(COPIES, "copies")                                         \
-    X(FROM_DEVICE, "fromDevice")                                \
-    X(FROM_CONTEXT, "inContext")                                \
-    X(TO_DEVICE, "toDevice")                                    \
-    X(TO_CONTEXT, "toContext")                                  \
-    X(VALUE, "value")                                           \
-    X(CBID, "cbid")                                             \
-    X(RETURN_VALUE, "return value")                             \
-    X(ERROR, "error")                                           \
-    X(SYNC_KIND, "cuda_sync_kind")                              \
-    X(WAIT_ON_STREAM, "wait_on_stream")                         \
-    X(WAIT_ON_CORRELATION, "wait_on_cuda_event_record_corr_id") \
-    X(WAIT_ON_EVENT, "wait_on_cuda_event_id")                   \
-    X(WAIT_ON_EVENT_NAME, "wait_on_cuda_event_name")            \
-    X(EVENT, "cuda_event_id")                                   \
-    X(EVENT_NAME, "cuda_event_name")                            \
-    X(MESSAGE, "message")                                       \
-    X(DOMAIN, "domain")                                         \
-    X(CATEGORY, "category")                                     \
-    X(COLOR, "color")                                           \
-    X(PAYLOAD, "payload")                                       \
-    X(OPEN_AT_END, "open at end")                               \
-    X(FAILED, "failed")                                         \
-    X(ADDRESS, "address")                                       \
-    X(KIND, "kind")                                             \
-    X(POOL, "pool")                                             \
-    X(RESULT, "result")                                         \
-    X(FAULT, "fault")                                           \
-    X(HELD, "held")                                             \
-    X(HELD_BY_KIND, "held by kind")                             \
-    X(STACK, "stack")                                           \
-    X(REASON, "reason")                                         \
-    X(THREAD, "thread")                                         \
-    X(TRIGGER, "trigger")                                       \
-    X(FUNCTION, "function")                                     \
-    X(PHASE, "phase")                                           \
-    X(ENDING, "ending")                                         \
-    X(CACHE_HIT, "cache hit")                                   \
-    X(GROUP, "group")                                           \
-    X(CACHE_LIMIT, "cache limit bytes")                         \
-    X(FROM, "from")                                             \
-    X(DETAIL, "detail")                                         \
-    X(RANGE, "range")                                           \
-    X(END_STREAM, "end stream")                                 \
-    X(SCHEMA, "schema")                                         \
-    X(END_PAYLOAD, "end payload")                               \
-    X(SCOPE, "scope")                                           \
-    X(NAME, "name")                                             \
-    X(HEAP, "heap")                                             \
-    X(USAGE, "usage")                                           \
-    X(PERMISSIONS, "permissions")                               \
-    X(ACCESS, "access")                                         \
-    X(FLAGS, "flags")                                           \
-    X(OFFSET, "offset")                                         \
-    X(EXTENT, "extent")                                         \
-    X(PROCESS, "process")                                       \
-    X(FAULT_GROUPS, "page fault groups")                        \
-    X(PROGRAM_COUNTER, "program counter")
+static inline bool category_in(enum category category, unsigned bits)
+{
+    return (bits >> category) & 1;
+}
+
+/* Of CATEGORY_OTHER it is empty. */
+extern const struct word category_words[CATEGORY_COUNT];
+
+/* The category of this name, which need not end with a NUL. */
+enum category category_find(const char *text, size_t length);
+
+/*
+ * Arguments of events. F names the field of struct event_fields (trace/event_fields.h) that the analysis keeps of the
+ * argument, and the field's type. The last group are those of PyTorch's allocator and operators.
+ *      key                      name in the file */
+#define ARG_KEYS(X, F)                                               \
+    X(QUEUED, "queued")                                              \
+    F(DEVICE, "device", NUMBER, device)                              \
+    F(CONTEXT, "context", NUMBER, context)                           \
+    F(STREAM, "stream", NUMBER, stream)                              \
+    F(CORRELATION, "correlation", NUMBER, correlation)               \
+    X(REGISTERS, "registers per thread")                             \
+    X(SHARED_MEMORY, "shared memory")                                \
+    X(BLOCKS_PER_SM, "blocks per SM")                                \
+    X(WARPS_PER_SM, "warps per SM")                                  \
+    F(GRID, "grid", TRIPLE, grid)                                    \
+    F(BLOCK, "block", TRIPLE, block)                                 \
+    X(OCCUPANCY, "est. achieved occupancy %")                        \
+    X(GRAPH, "graph id")                                             \
+    X(GRAPH_NODE, "graph node id")                                   \
+    F(BYTES, "bytes", NUMBER, bytes)                                 \
+    X(BANDWIDTH, "memory bandwidth (GB/s)")                          \
+    X(COPIES, "copies")                                              \
+    X(FROM_DEVICE, "fromDevice")                                     \
+    X(FROM_CONTEXT, "inContext")                                     \
+    X(TO_DEVICE, "toDevice")                                         \
+    X(TO_CONTEXT, "toContext")                                       \
+    X(VALUE, "value")                                                \
+    X(CBID, "cbid")                                                  \
+    F(RETURN_VALUE, "return value", NUMBER, return_value)            \
+    X(ERROR, "error")                                                \
+    X(SYNC_KIND, "cuda_sync_kind")                                   \
+    F(WAIT_ON_STREAM, "wait_on_stream", NUMBER, wait_on_stream)      \
+    X(WAIT_ON_CORRELATION, "wait_on_cuda_event_record_corr_id")      \
+    F(WAIT_ON_EVENT, "wait_on_cuda_event_id", NUMBER, wait_on_event) \
+    X(WAIT_ON_EVENT_NAME, "wait_on_cuda_event_name")                 \
+    X(EVENT, "cuda_event_id")                                        \
+    X(EVENT_NAME, "cuda_event_name")                                 \
+    X(MESSAGE, "message")                                            \
+    F(DOMAIN, "domain", TEXT, domain)                                \
+    X(CATEGORY, "category")                                          \
+    X(COLOR, "color")                                                \
+    X(PAYLOAD, "payload")                                            \
+    F(OPEN_AT_END, "open at end", NUMBER, open_at_end)               \
+    X(FAILED, "failed")                                              \
+    F(ADDRESS, "address", NUMBER, address)                           \
+    F(KIND, "kind", TEXT, memory_kind)                               \
+    X(POOL, "pool")                                                  \
+    F(RESULT, "result", NUMBER, return_value)                        \
+    F(FAULT, "fault", TEXT, fault)                                   \
+    F(HELD, "held", NUMBER, held)                                    \
+    F(HELD_BY_KIND, "held by kind", TEXT, held_by_kind)              \
+    F(STACK, "stack", NUMBER, stack)                                 \
+    X(REASON, "reason")                                              \
+    F(THREAD, "thread", NUMBER, of_thread)                           \
+    X(TRIGGER, "trigger")                                            \
+    F(FUNCTION, "function", TEXT, function)                          \
+    X(PHASE, "phase")                                                \
+    F(ENDING, "ending", TEXT, ending)                                \
+    F(CACHE_HIT, "cache hit", NUMBER, cache_hit)                     \
+    X(GROUP, "group")                                                \
+    X(CACHE_LIMIT, "cache limit bytes")                              \
+    X(FROM, "from")                                                  \
+    X(DETAIL, "detail")                                              \
+    X(RANGE, "range")                                                \
+    X(END_STREAM, "end stream")                                      \
+    X(SCHEMA, "schema")                                              \
+    X(END_PAYLOAD, "end payload")                                    \
+    X(SCOPE, "scope")                                                \
+    F(NAME, "name", TEXT, label)                                     \
+    X(HEAP, "heap")                                                  \
+    X(USAGE, "usage")                                                \
+    X(PERMISSIONS, "permissions")                                    \
+    X(ACCESS, "access")                                              \
+    X(FLAGS, "flags")                                                \
+    X(OFFSET, "offset")                                              \
+    X(EXTENT, "extent")                                              \
+    X(PROCESS, "process")                                            \
+    X(FAULT_GROUPS, "page fault groups")                             \
+    X(PROGRAM_COUNTER, "program counter")                            \
+    F(MANGLED_NAME, "mangled name", TEXT, mangled_name)              \
+    F(LABELS, "labels", TEXT, label)                                 \
+    F(SEQUENCE, "Sequence number", NUMBER, sequence)                 \
+    F(FORWARD_THREAD, "Fwd thread id", NUMBER, forward_thread)       \
+    F(PYTORCH_ADDRESS, "Addr", NUMBER, address)                      \
+    F(PYTORCH_BYTES, "Bytes", NUMBER, bytes)                         \
+    F(PYTORCH_DEVICE, "Device Id", NUMBER, device)                   \
+    F(DEVICE_TYPE, "Device Type", NUMBER, device_type)               \
+    F(TOTAL_ALLOCATED, "Total Allocated", NUMBER, total_allocated)   \
+    F(TOTAL_RESERVED, "Total Reserved", NUMBER, total_reserved)
 
 enum arg_key {
+    ARG_OTHER, /* not of the table: `other` names it */
 #define KEY(name, text) ARG_##name,
-    ARG_KEYS(KEY)
+#define FIELD(name, text, type, field) ARG_##name,
+    ARG_KEYS(KEY, FIELD)
 #undef KEY
+#undef FIELD
         ARG_KEY_COUNT
 };
+extern const struct word arg_words[ARG_KEY_COUNT];
+
+/* The key of this name. Looks at all of them. */
+enum arg_key arg_key_find(const char *text, size_t length);
 
 enum arg_type {
     ARG_TYPE_U64,
@@ -140,8 +185,10 @@ enum arg_type {
     ARG_TYPE_TRUE,
     ARG_TYPE_FALSE,
     ARG_TYPE_SIZE3,   /* [x,y,z] */
-    ARG_TYPE_JSON,    /* a value that is put together when it is written */
-    ARG_TYPE_MEMBERS, /* text: the inside of an object of JSON, as it is; the argument's own key is not told */
+    ARG_TYPE_RAW,     /* text: a value of JSON as it is */
+    ARG_TYPE_JSON,    /* a value that is put together when it is written; not of ARG_OTHER */
+    ARG_TYPE_MEMBERS, /* text: the inside of an object of JSON, as it is; the key means nothing */
+    ARG_TYPE_LIST,    /* further arguments; the key means nothing */
 };
 
 struct buffer;
@@ -158,16 +205,30 @@ struct arg {
     enum arg_key key;
     enum arg_type type;
     union {
-        uint64_t u64;
-        int64_t i64;
-        double real;
-        const int32_t *size3;
         struct {
-            const char *text;
-            size_t length;
+            union {
+                uint64_t u64;
+                int64_t i64;
+                double real;
+                int32_t size3[3];
+                struct {
+                    const char *text;
+                    size_t length;
+                };
+                const struct arg_list *list; /* not empty */
+            };
+            const char *other; /* the key of ARG_OTHER, escaped when it is written */
+            size_t other_length;
         };
         struct arg_json json;
     };
+};
+
+/* Arguments that lie elsewhere. */
+struct arg_list {
+    const struct arg *items;
+    size_t count;
+    uint32_t number; /* two lists of one number, given to one sink, are the same; 0: it has none */
 };
 
 #define ARGS_MAX 20
@@ -209,6 +270,16 @@ static inline void args_text(struct args *args, enum arg_key key, const char *te
     arg->length = length;
 }
 
+static inline void args_size3(struct args *args, enum arg_key key, const int32_t size3[3])
+{
+    memcpy(args_add(args, key, ARG_TYPE_SIZE3)->size3, size3, 3 * sizeof(*size3));
+}
+
+static inline void args_list(struct args *args, const struct arg_list *list)
+{
+    args_add(args, ARG_OTHER, ARG_TYPE_LIST)->list = list;
+}
+
 /* What a call returned that is not success: the number under KEY, and CUDA's NAME for it (NULL: it has none). */
 static inline void args_error(struct args *args, enum arg_key key, int64_t number, const char *name)
 {
@@ -219,7 +290,7 @@ static inline void args_error(struct args *args, enum arg_key key, int64_t numbe
 
 struct slice {
     enum category category;
-    const char *other_category; /* none of ours: its name, in JSON's escapes. NULL: `category` */
+    const char *other_category; /* of CATEGORY_OTHER: its name, in JSON's escapes; else NULL */
     struct name name;
     struct row row;
     uint64_t start, end; /* of an instant: start alone */
@@ -268,21 +339,21 @@ struct counter {
     size_t value_count;
 };
 
-/* One end of the flow from a call to the GPU work it started. */
+/* One end of the flow from a call to the GPU operation it started. */
 struct flow {
     uint32_t id;
     struct row row;
     uint64_t time;
 };
 
-/* Of a GPU's rows: it is not known whose work they show. */
+/* Of a GPU's rows: it is not known whose operations they show. */
 #define ROW_OWNER_UNKNOWN UINT32_MAX
 
 struct row_name {
     struct row row;
     const char *name;  /* escaped when it is written */
     const char *label; /* of a process; NULL: none */
-    uint32_t owner;    /* of a GPU's rows: the pid of the process whose work they show; 0: these are no such rows */
+    uint32_t owner;    /* of a GPU's rows: the pid of the process whose operations they show; 0: of other rows */
     int64_t sort_index;
 };
 

@@ -35,7 +35,7 @@ struct mapping_text {
 /*
  * NAME fills COUNT frames of one stack, innermost first; address is set already, all else is 0. addresses[0] is of a
  * call itself, the others are return addresses, which lie behind their calls. What cannot be found stays 0.
- * Gives 0, or -1 after error(), which ends the conversion: for want of memory alone.
+ * Returns 0, or -1 after error(), which ends the conversion: without memory alone.
  */
 struct frame_namer {
     int (*name)(void *data, const struct mapping_text *maps, const uint64_t *addresses, size_t count,

@@ -1,6 +1,5 @@
 #include "trace/names.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +33,7 @@ static int make_ready(struct name *name, const char *text, size_t length)
     }
     name->text = text;
     name->length = length;
+    name->kept = true;
     name->json = buffer.data ? buffer.data : calloc(1, 1); /* ours now */
     name->json_length = buffer.length;
     return name->json ? 0 : error_no_memory("names");
@@ -94,7 +94,7 @@ int pointer_names_put(struct pointer_names *pointers, uint64_t pointer, uint64_t
     if (!latest)
         return error_no_memory("names of pointers");
     struct pointer_meaning *known = *latest ? &pointers->meanings.items[*latest - 1] : NULL;
-    if (known && known->earlier == 0 && known->name == name) { /* told again */
+    if (known && known->earlier == 0 && known->name == name) { /* known */
         known->since = time < known->since ? time : known->since;
         return 0;
     }

@@ -4,6 +4,7 @@
 #ifndef GPUTRACE_TRACE_NAMES_H
 #define GPUTRACE_TRACE_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -16,6 +17,7 @@ struct name {
     size_t length;
     const char *json; /* the same as the inside of a JSON string; NULL: not made ready, escape it */
     size_t json_length;
+    bool kept; /* TEXT stays as it is as long as events are written, so that sinks may know it by its address */
 };
 
 struct names {
@@ -73,7 +75,7 @@ struct pointer_names {
 
 void pointer_names_release(struct pointer_names *pointers);
 
-/* Meanings of one pointer may come in any order of time. Gives 0, or -1 after error(). */
+/* Meanings of one pointer may come in any order of time. Returns 0, or -1 after error(). */
 int pointer_names_put(struct pointer_names *pointers, uint64_t pointer, uint64_t time, uint32_t name);
 
 /* The meaning at TIME: the last one known by then, or the first one known after it. NULL: none. */

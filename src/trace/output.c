@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "trace/pftrace/compressed.h"
+#include "trace/pftrace/packets.h"
+#include "trace/sink.h"
 
 /* Of the file that is being written; NULL: none is. */
 static const char *volatile unfinished;
@@ -51,15 +52,20 @@ static int sections_drain(void *context, const char *data, size_t size)
     return output->held.failure ? -1 : write_sections(output, false);
 }
 
-bool output_name_ends(const char *path, const char *ending)
+static bool name_ends(const char *path, const char *ending)
 {
     size_t length = strlen(path), size = strlen(ending);
     return length >= size && strcmp(path + length - size, ending) == 0;
 }
 
+const struct sink_format *output_format(const char *path)
+{
+    return name_ends(path, ".pftrace") || name_ends(path, ".pftrace.gz") ? &pftrace : &chrome_json;
+}
+
 static int set_up_sink(struct output *output, const char *path)
 {
-    bool members = output_name_ends(path, ".gz"), sections = output_name_ends(path, ".pftrace");
+    bool members = name_ends(path, ".gz"), sections = name_ends(path, ".pftrace");
     if (!members && !sections) {
         buffer_init(&output->buffer, buffer_drain_fd, BUFFER_FD(output->fd));
         return 0;
@@ -71,7 +77,7 @@ static int set_up_sink(struct output *output, const char *path)
     return output->gzip ? 0 : -1;
 }
 
-/* Hands on everything that went through the buffer. Gives 0, or errno of the first failure. */
+/* Hands on everything that went through the buffer. Returns 0, or errno of the first failure. */
 static int finish_sink(struct output *output)
 {
     int failure = buffer_finish(&output->buffer);
@@ -82,7 +88,7 @@ static int finish_sink(struct output *output)
 
 #define NAMES_MAX 100 /* of temporary files that are tried */
 
-/* What is under PATH itself. Gives its type of st_mode; 0: nothing is there. */
+/* What is under PATH itself. Returns its type of st_mode; 0: nothing is there. */
 static mode_t type_of(const char *path)
 {
     struct stat status;
@@ -164,25 +170,16 @@ int output_open(struct output *output, const char *path)
     return result;
 }
 
-/* Who takes the bytes has said what is wrong. */
-static int take_drain(void *context, const char *data, size_t size)
+void output_open_stream(struct output *output, int (*drain)(void *context, const char *data, size_t size),
+                        void *context)
 {
-    struct output *output = context;
-    if (output->take(output->context, data, size) == 0)
-        return 0;
-    errno = ECANCELED;
-    return -1;
-}
-
-void output_open_stream(struct output *output, int (*take)(void *context, const char *data, size_t size), void *context)
-{
-    *output = (struct output){.fd = -1, .take = take, .context = context};
-    buffer_init(&output->buffer, take_drain, output);
+    *output = (struct output){.fd = -1, .is_stream = true};
+    buffer_init(&output->buffer, drain, context);
 }
 
 static int cannot_write(const struct output *output, int failure)
 {
-    if (output->take && failure == ECANCELED)
+    if (output->is_stream && failure == ECANCELED)
         return -1;
     errno = failure;
     const char *name = output->temporary ? output->temporary : output->path;
@@ -196,8 +193,8 @@ int output_put(struct output *output, const struct output_block *block)
     if (failure == 0)
         failure = bytes->failure;
     if (failure == 0 && bytes->length > 0 &&
-        (output->take ? take_drain(output, bytes->data, bytes->length)
-                      : buffer_drain_fd(BUFFER_FD(output->fd), bytes->data, bytes->length)) != 0)
+        (output->is_stream ? output->buffer.drain(output->buffer.context, bytes->data, bytes->length)
+                           : buffer_drain_fd(BUFFER_FD(output->fd), bytes->data, bytes->length)) != 0)
         failure = errno;
     output->buffer.total += block->text.length;
     return failure ? cannot_write(output, failure) : 0;
@@ -237,7 +234,7 @@ static int end_stream(struct output *output, uint64_t *bytes)
 int output_commit(struct output *output, uint64_t *bytes)
 {
     struct stat status = {0};
-    if (output->take)
+    if (output->is_stream)
         return end_stream(output, bytes);
     if (write_rest(output) != 0 || fstat(output->fd, &status) != 0 || put_in_place(output) != 0) {
         output_discard(output);

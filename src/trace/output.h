@@ -1,7 +1,7 @@
 /*
  * A file that appears under its name only when it is whole: written beside it and renamed. What goes into a file whose
  * name ends in ".gz" is compressed on the way, in members that can be unpacked apart; into one that ends in ".pftrace",
- * section by section (pftrace/compressed.h). Only a regular file is replaced. Links are not followed: one under the
+ * section by section (pftrace/packets.h). Only a regular file is replaced. Links are not followed: one under the
  * name is refused, and one under the temporary name leads to the next such name.
  */
 #ifndef GPUTRACE_TRACE_OUTPUT_H
@@ -13,6 +13,8 @@
 #include "common/buffer.h"
 #include "trace/gzip/gzip.h"
 
+struct sink_format;
+
 struct output {
     struct buffer buffer; /* what is written goes here */
     char *path;
@@ -21,9 +23,7 @@ struct output {
     struct gzip *gzip;    /* for what goes through the buffer; NULL: the file is not compressed */
     struct buffer packed; /* in memory: the compressed bytes at hand */
     struct buffer held;   /* in memory: of a .pftrace, what went through the buffer since the last whole section */
-    /* Takes all instead of a file, and gives 0, or -1 after error(); NULL: it is a file. */
-    int (*take)(void *context, const char *data, size_t size);
-    void *context;
+    bool is_stream;       /* the buffer's drain takes all, and there is no file */
 };
 
 /* Some text of the file that was made apart, as a rule by another thread. */
@@ -38,27 +38,29 @@ void output_block_release(struct output_block *block);
 void output_block_clear(struct output_block *block);
 
 /* Once its text is whole: compresses it, with the thread's own GZIP; NULL: the file is not compressed. A failure is
- * told by output_put(). */
+ * reported by output_put(). */
 void output_block_pack(struct output_block *block, struct gzip *gzip);
 
-bool output_name_ends(const char *path, const char *ending);
+/* The format of a file of this name: .pftrace or .pftrace.gz, else JSON. */
+const struct sink_format *output_format(const char *path);
 
-/* Whether a file can be written as PATH: makes a temporary file beside it and removes it. Gives 0, or -1 after error().
+/* Whether a file can be written as PATH: makes a temporary file beside it and removes it. Returns 0, or -1 after
+ * error().
  */
 int output_try(const char *path);
 
-/* Gives 0, or -1 after error(), then there is nothing to close. */
+/* Returns 0, or -1 after error(), then there is nothing to close. */
 int output_open(struct output *output, const char *path);
 
-/* Nothing is written: TAKE is given the bytes, in their order, by the thread that has OUTPUT. */
-void output_open_stream(struct output *output, int (*take)(void *context, const char *data, size_t size),
+/* Nothing is written: all bytes go to DRAIN, as of a buffer, in their order. ECANCELED: it has said why it failed. */
+void output_open_stream(struct output *output, int (*drain)(void *context, const char *data, size_t size),
                         void *context);
 
-/* Puts a packed block into the file, after what went through the buffer. Gives 0, or -1 after error(). */
+/* Puts a packed block into the file, after what went through the buffer. Returns 0, or -1 after error(). */
 int output_put(struct output *output, const struct output_block *block);
 
-/* Puts the file in its place, and tells its size in bytes. Gives 0, or -1 after error(): the file is as it was before.
- * Either way OUTPUT is released. */
+/* Puts the file in its place, and sets *BYTES to its size. Returns 0, or -1 after error(): the file is as it was
+ * before. Either way OUTPUT is released. */
 int output_commit(struct output *output, uint64_t *bytes);
 
 /* Removes what was written and releases OUTPUT. */

@@ -1,5 +1,5 @@
 /*
- * A trace file format as a struct of functions. Errors are sticky in the writer's buffer and told by finish().
+ * A trace file format as a struct of functions. Errors are sticky: they stay in the sink's buffer.
  *
  *     metadata* begin (process | thread)*
  *     (piece (slice | instant | async | counter | flow_start | flow_end)*)*
@@ -8,7 +8,7 @@
  * The order of events is free but for two things: of slices that begin at the same time on the same row, the enclosing
  * one comes first; and a flow's end follows its slice, with nothing but other flows' between them.
  *
- * Pieces are written by several threads at once, each with a writer and a buffer of its own (writer_piece()), and their
+ * Pieces are written by several threads at once, each with a sink and a buffer of its own (sink_piece()), and their
  * bytes stand one after another between those of begin() with its rows and those of finish(). A piece of no events may
  * be left out. So a piece may know nothing of what another one holds.
  */
@@ -20,52 +20,63 @@
 #include "trace/event.h"
 
 struct buffer;
-struct writer;
+struct sink;
 
-struct writer_format {
+struct sink_format {
     const char *name;
-    unsigned piece_scale; /* pieces shall be so many times larger than JSON's: each tells names of its own */
+    unsigned piece_scale; /* pieces shall be so many times larger than JSON's: each has names of its own */
     /* VALUE is one JSON value of SIZE bytes. */
-    void (*metadata)(struct writer *writer, const char *key, const char *value, size_t size);
+    void (*metadata)(struct sink *sink, const char *key, const char *value, size_t size);
     /* No event is earlier than BASE, ns of CLOCK_REALTIME. */
-    void (*begin)(struct writer *writer, uint64_t base);
-    void (*process)(struct writer *writer, const struct row_name *process);
-    void (*thread)(struct writer *writer, const struct row_name *thread);
-    /* Begins a piece: called once on each writer that writer_piece() made, whose state is the whole's until this gives
+    void (*begin)(struct sink *sink, uint64_t base);
+    void (*process)(struct sink *sink, const struct row_name *process);
+    void (*thread)(struct sink *sink, const struct row_name *thread);
+    /* Begins a piece: called once on each sink that sink_piece() made, whose state is the whole's until this gives
      * it its own; what it takes from the whole's may not change as long as there are pieces. NULL: nothing to do. */
-    void (*piece)(struct writer *writer);
-    void (*slice)(struct writer *writer, const struct slice *slice);
-    void (*instant)(struct writer *writer, const struct slice *instant);
-    void (*async)(struct writer *writer, const struct async_slice *slice);
-    void (*counter)(struct writer *writer, const struct counter *counter);
-    void (*flow_start)(struct writer *writer, const struct flow *flow);
-    void (*flow_end)(struct writer *writer, const struct flow *flow);
-    void (*finish)(struct writer *writer);
-    /* Writes what was held back, and frees the writer's state. NULL: it has none. */
-    void (*release)(struct writer *writer);
+    void (*piece)(struct sink *sink);
+    void (*slice)(struct sink *sink, const struct slice *slice);
+    void (*instant)(struct sink *sink, const struct slice *instant);
+    void (*async)(struct sink *sink, const struct async_slice *slice);
+    void (*counter)(struct sink *sink, const struct counter *counter);
+    void (*flow_start)(struct sink *sink, const struct flow *flow);
+    void (*flow_end)(struct sink *sink, const struct flow *flow);
+    void (*finish)(struct sink *sink);
+    /* Writes what was held back, and frees the sink's state. NULL: it has none. */
+    void (*release)(struct sink *sink);
 };
 
-struct writer {
-    const struct writer_format *format;
+struct sink {
+    const struct sink_format *format;
     struct buffer *buffer;
     uint64_t base;
     uint64_t events; /* slices, instants, asynchronous ranges and counters written */
     bool any;        /* something stands before the next event; true for every piece: rows come first */
-    void *state;     /* of the format, for this writer alone; released by `release` */
+    void *state;     /* of the format, for this sink alone; released by `release` */
 };
 
 /* Trace Event JSON, the object form: one event per line. Flows are flow events, "s" and "f", as Kineto writes them. */
-extern const struct writer_format chrome_json;
+extern const struct sink_format chrome_json;
 /* Perfetto's own format: trace/pftrace/fields.h. */
-extern const struct writer_format pftrace;
+extern const struct sink_format pftrace;
 
-/* The format of a file of this name: .pftrace or .pftrace.gz, else JSON. */
-const struct writer_format *writer_format_for(const char *path);
+static inline void sink_init(struct sink *sink, const struct sink_format *format, struct buffer *buffer)
+{
+    *sink = (struct sink){.format = format, .buffer = buffer};
+}
 
-void writer_init(struct writer *writer, const struct writer_format *format, struct buffer *buffer);
-void writer_release(struct writer *writer);
+static inline void sink_release(struct sink *sink)
+{
+    if (sink->format && sink->format->release)
+        sink->format->release(sink);
+}
 
 /* Begins a piece of what WHOLE writes, after its begin() and rows, into BUFFER. */
-void writer_piece(struct writer *piece, const struct writer *whole, struct buffer *buffer);
+static inline void sink_piece(struct sink *piece, const struct sink *whole, struct buffer *buffer)
+{
+    *piece = (struct sink){
+        .format = whole->format, .buffer = buffer, .base = whole->base, .any = true, .state = whole->state};
+    if (piece->format->piece)
+        piece->format->piece(piece);
+}
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "common/map.h"
 #include "common/buffer.h"
-#include "trace/trace_event.h"
+#include "trace/event_fields.h"
 #include "analysis/dispatcher.h"
 
 /* Looks at what it is given: that it comes in order, from one thread at a time, with its texts. */
@@ -20,13 +20,13 @@ struct seen {
     const struct interner *strings;
 };
 
-static int see(void *context, const struct trace_event *events, size_t count)
+static int see(void *context, const struct event_fields *events, size_t count)
 {
     struct seen *seen = context;
     char name[32];
     seen->wrong |= atomic_flag_test_and_set(&seen->taking);
     for (size_t i = 0; i < count; i++) {
-        if (!event_category_in(events[i].category, seen->categories))
+        if (!category_in(events[i].category, seen->categories))
             continue;
         snprintf(name, sizeof(name), "name %lld", (long long)events[i].start);
         seen->wrong |= events[i].start <= seen->last || strcmp(interned(seen->strings, events[i].name), name) != 0;
@@ -50,9 +50,9 @@ struct test {
 
 static void begin(struct test *test, unsigned workers)
 {
-    static const unsigned of_takers[TAKERS] = {~0u, EVENT_BIT(EVENT_KERNEL), EVENT_BIT(EVENT_SYNC),
-                                               EVENT_BIT(EVENT_RUNTIME) | EVENT_BIT(EVENT_MEMORY),
-                                               EVENT_BIT(EVENT_PLUGIN)};
+    static const unsigned of_takers[TAKERS] = {~0u, CATEGORY_BIT(CATEGORY_KERNEL), CATEGORY_BIT(CATEGORY_CUDA_SYNC),
+                                               CATEGORY_BIT(CATEGORY_CUDA_RUNTIME) | CATEGORY_BIT(CATEGORY_MEMORY),
+                                               CATEGORY_BIT(CATEGORY_PLUGIN)};
     *test = (struct test){0};
     dispatcher_init(&test->dispatcher, workers);
     for (int i = 0; i < TAKERS; i++) {
@@ -71,10 +71,10 @@ static void end(struct test *test)
     interner_release(&test->strings);
 }
 
-static enum event_category category_of(int64_t number)
+static enum category category_of(int64_t number)
 {
-    static const enum event_category often[] = {EVENT_KERNEL, EVENT_RUNTIME, EVENT_MEMORY};
-    return number % 20000 ? often[number % 3] : EVENT_SYNC;
+    static const enum category often[] = {CATEGORY_KERNEL, CATEGORY_CUDA_RUNTIME, CATEGORY_MEMORY};
+    return number % 20000 ? often[number % 3] : CATEGORY_CUDA_SYNC;
 }
 
 static uint32_t new_name(struct test *test, int64_t number)
@@ -87,8 +87,8 @@ static uint32_t new_name(struct test *test, int64_t number)
 /* Hands out event NUMBER, from 1, with a text that is new. */
 static int hand_out(struct test *test, int64_t number)
 {
-    struct trace_event own, *event = number % 3 ? dispatcher_place(&test->dispatcher) : &own;
-    *event = (struct trace_event){.extent = sizeof(*event), .category = category_of(number), .start = number};
+    struct event_fields own, *event = number % 3 ? dispatcher_place(&test->dispatcher) : &own;
+    *event = (struct event_fields){.extent = sizeof(*event), .category = category_of(number), .start = number};
     event->name = new_name(test, number);
     return dispatcher_event(&test->dispatcher, event);
 }
@@ -102,7 +102,7 @@ static int hand_out_run(struct test *test, int64_t first, size_t count)
     struct event_run run = {.count = count, .numbers = numbers, .number_count = count};
     buffer_init_memory(&bytes);
     for (size_t i = 0; i < count; i++) {
-        struct trace_event event = event_nothing;
+        struct event_fields event = event_nothing;
         int64_t number = first + (int64_t)i;
         event.start = number;
         event.category = category_of(number);
@@ -110,7 +110,7 @@ static int hand_out_run(struct test *test, int64_t first, size_t count)
         event.address = number % 5 ? EVENT_NONE : number;
         event_find_extent(&event);
         buffer_bytes(&bytes, &event, event.extent);
-        run.categories |= EVENT_BIT(event.category);
+        run.categories |= CATEGORY_BIT(event.category);
         numbers[event.name] = new_name(test, number);
     }
     run.bytes = bytes.data;
@@ -132,7 +132,7 @@ UNIT_TEST(each_taker_has_all_of_its_events_in_order)
         for (int64_t number = 1; number <= EVENTS; number++) {
             assert_int_equal(hand_out(&test, number), 0);
             for (int taker = 0; taker < TAKERS; taker++)
-                expected[taker] += event_category_in(category_of(number), test.seen[taker].categories);
+                expected[taker] += category_in(category_of(number), test.seen[taker].categories);
         }
         assert_int_equal(dispatcher_wait(&test.dispatcher), 0);
         for (int taker = 0; taker < TAKERS; taker++)

@@ -32,11 +32,11 @@ UNIT_FIXTURE(end)
     return 0;
 }
 
-static struct trace_event instant(uint32_t name, int64_t time, int64_t address, int64_t bytes)
+static struct event_fields instant(uint32_t name, int64_t time, int64_t address, int64_t bytes)
 {
-    return (struct trace_event){
+    return (struct event_fields){
         .phase = 'i',
-        .category = EVENT_MEMORY,
+        .category = CATEGORY_MEMORY,
         .name = name,
         .process = PROCESS,
         .start = time,
@@ -53,7 +53,7 @@ static struct trace_event instant(uint32_t name, int64_t time, int64_t address, 
     };
 }
 
-static void see(struct trace_event event)
+static void see(struct event_fields event)
 {
     assert_int_equal(heap_event(&heap, &event), 0);
 }
@@ -70,8 +70,8 @@ static void give_back(int64_t time, int64_t address)
 
 static void pytorch(int64_t time, int64_t address, int64_t bytes)
 {
-    struct trace_event event = instant(memory_name, time, address, bytes);
-    event.category = EVENT_CPU_INSTANT;
+    struct event_fields event = instant(memory_name, time, address, bytes);
+    event.category = CATEGORY_CPU_INSTANT_EVENT;
     event.device_type = 1;
     see(event);
 }
@@ -183,7 +183,7 @@ UNIT_TEST_WITH(memory_does_not_grow_with_what_comes_and_goes, begin, end)
 
 UNIT_TEST_WITH(devices_processes_and_stacks_are_told_apart, begin, end)
 {
-    struct trace_event event = instant(allocate_name, 1, 0x1, 10);
+    struct event_fields event = instant(allocate_name, 1, 0x1, 10);
     see(event);
     event.process = OTHER; /* the same address there is another one */
     see(event);
@@ -223,7 +223,7 @@ UNIT_TEST_WITH(what_is_not_known_or_was_refused_changes_nothing, begin, end)
 {
     allocate(1, 0x1, 10);
     give_back(2, 0x9);
-    struct trace_event refused = instant(release_name, 3, 0x1, EVENT_NONE);
+    struct event_fields refused = instant(release_name, 3, 0x1, EVENT_NONE);
     refused.return_value = 1;
     see(refused);
     allocate(4, 0x2, EVENT_NONE);
@@ -252,13 +252,13 @@ UNIT_TEST_WITH(an_address_given_out_again_early_is_freed_oldest_first, begin, en
 
 UNIT_TEST_WITH(failures_are_kept_one_by_one, begin, end)
 {
-    struct trace_event failed = instant(allocate_name, 5, 0, 1000);
+    struct event_fields failed = instant(allocate_name, 5, 0, 1000);
     failed.return_value = 2;
     failed.held = 30;
     failed.stack = 4;
     see(failed);
-    struct trace_event of_pytorch = instant(failure_name, 6, EVENT_NONE, 2000);
-    of_pytorch.category = EVENT_CPU_INSTANT;
+    struct event_fields of_pytorch = instant(failure_name, 6, EVENT_NONE, 2000);
+    of_pytorch.category = CATEGORY_CPU_INSTANT_EVENT;
     of_pytorch.total_allocated = 40;
     see(of_pytorch);
     finish();

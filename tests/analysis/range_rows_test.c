@@ -35,7 +35,7 @@ static void fill(struct ranges *ranges, struct sorter *gpu_ops, bool leaks)
 {
     for (uint32_t i = 0; i < RANGES; i++) {
         known[i] = make_known(leaks);
-        struct trace_event event = {.phase = 'b', .start = known[i].start, .name = known[i].name, .id = i + 1};
+        struct event_fields event = {.phase = 'b', .start = known[i].start, .name = known[i].name, .id = i + 1};
         assert_int_equal(ranges_add(ranges, &event, known[i].thread), 0);
         event.phase = 'e';
         event.start = known[i].end;
@@ -169,7 +169,7 @@ UNIT_TEST(no_row_of_one_range_is_left_out)
             known[i] = make_known(true);
             known[i].name = i;
             known[i].end_thread = known[i].thread;
-            struct trace_event event = {
+            struct event_fields event = {
                 .phase = 'X', .start = known[i].start, .duration = known[i].end - known[i].start, .name = i};
             assert_int_equal(ranges_add(&trace.ranges, &event, known[i].thread), 0);
         }
@@ -209,7 +209,7 @@ static struct range_forest forest;
 static int fill_forest(struct ranges *ranges)
 {
     for (uint32_t i = 0; i < PLACED; i++) {
-        struct trace_event event = {
+        struct event_fields event = {
             .phase = 'X', .start = random_below(FOREST_TIMES), .name = random_below(FOREST_NAMES)};
         event.duration = random_below(random_below(4) ? 30 : 500);
         if (ranges_add(ranges, &event, random_below(2)) < 0)

@@ -25,7 +25,7 @@ static unsigned random_below(unsigned most)
 
 static int add(struct ranges *ranges, char phase, int64_t time, int64_t duration, uint32_t id, uint32_t thread)
 {
-    struct trace_event event = {.phase = phase, .start = time, .duration = duration, .name = id, .id = id + 1};
+    struct event_fields event = {.phase = phase, .start = time, .duration = duration, .name = id, .id = id + 1};
     return ranges_add(ranges, &event, thread);
 }
 

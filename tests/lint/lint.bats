@@ -43,10 +43,10 @@ tree() { # FILE TEXT...
 }
 
 @test "layers finds a folder that includes another" {
-    tree src/analysis/a.c '#include "trace/build/names.h"'
+    tree src/analysis/a.c '#include "trace/json/names.h"'
     run check layers tree
     assert_failure
-    assert_output 'src/analysis/a.c:1: analysis may not include trace/build ("trace/build/names.h")'
+    assert_output 'src/analysis/a.c:1: analysis may not include trace/json ("trace/json/names.h")'
 }
 
 @test "layers finds the user's process including ours" {

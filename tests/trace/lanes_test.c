@@ -1,6 +1,6 @@
 #include "tests/unit.h"
 
-#include "trace/lanes.h"
+#include "trace/tracks.h"
 
 struct span {
     uint64_t start, end;

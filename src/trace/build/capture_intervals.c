@@ -85,7 +85,7 @@ int write_capture(struct piece_writer *out, struct process *process, const struc
                           .row = {thread->pid, thread->tids[0]},
                           .start = event->start,
                           .args = &args};
-    out->writer.format->instant(&out->writer, &slice);
+    out->sink.format->instant(&out->sink, &slice);
     return 0;
 }
 

@@ -319,7 +319,7 @@ int write_compilation(struct piece_writer *out, struct process *process)
                               .start = step->start,
                               .end = step->end,
                               .args = &args};
-        out->writer.format->slice(&out->writer, &slice);
+        out->sink.format->slice(&out->sink, &slice);
         piece_writer_passed(out, process);
     }
     return 0;

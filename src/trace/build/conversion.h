@@ -10,15 +10,7 @@
 
 #include "trace/frames.h"
 
-struct writer_format;
-
-/* Who wants a trace's bytes instead of a file. */
-struct convert_stream {
-    const struct writer_format *format;
-    /* Bytes in their order, by the thread that converts. Returns 0, or -1 after error(). */
-    int (*take)(void *context, const char *data, size_t size);
-    void *context;
-};
+struct sink;
 
 /* How far the writing is; another thread may read it meanwhile, each number by itself. */
 struct convert_progress {
@@ -26,10 +18,10 @@ struct convert_progress {
 };
 
 struct convert_options {
-    const char *spool_directory;         /* holds *.spool files and session.json */
-    const struct convert_stream *stream; /* NULL: a file is written */
-    const char *output;                  /* path of the trace; a name that ends in .gz is written with gzip */
-    struct convert_progress *progress;   /* NULL: nobody asks */
+    const char *spool_directory;       /* holds *.spool files and session.json */
+    const struct sink *sink;           /* whose buffer is given the bytes of its format; NULL: a file is written */
+    const char *output;                /* path of the trace; a name that ends in .gz is written with gzip */
+    struct convert_progress *progress; /* NULL: nobody asks */
     /* Facts of the run for the trace's metadata, beyond what session.json holds. */
     uint64_t ran;          /* ns from the program's start to its end; 0: not known */
     const char *exit_text; /* how the program ended: "exit 0", "signal 9 (Killed)"; NULL: not known */

@@ -90,7 +90,7 @@ int write_cuda_event(struct piece_writer *out, struct process *process, const st
                           .row = {stream->pid, stream->tids[0]},
                           .start = event->start,
                           .args = &args};
-    out->writer.format->instant(&out->writer, &slice);
+    out->sink.format->instant(&out->sink, &slice);
     return 0;
 }
 
@@ -144,7 +144,7 @@ int write_sync(struct piece_writer *out, struct process *process, const struct e
                           .start = event->start,
                           .end = event->end,
                           .args = &args};
-    out->writer.format->slice(&out->writer, &slice);
+    out->sink.format->slice(&out->sink, &slice);
     return 0;
 }
 

@@ -268,7 +268,7 @@ static void write_device_range(struct piece_writer *out, struct process *process
                           .start = range->start,
                           .end = range->end,
                           .args = &args};
-    out->writer.format->slice(&out->writer, &slice);
+    out->sink.format->slice(&out->sink, &slice);
 }
 
 /* --- ranges of both sorts on the GPU: by their start, then longer ones first, then those of the device --- */

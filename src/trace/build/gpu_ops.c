@@ -149,8 +149,8 @@ static void describe_kernel(struct args *args, const struct process *process, co
     args_u64(args, ARG_SHARED_MEMORY, (uint64_t)event->kernel.static_shared + event->kernel.dynamic_shared);
     args_real(args, ARG_BLOCKS_PER_SM, ARG_TYPE_FIXED, occupancy.blocks_per_multiprocessor);
     args_real(args, ARG_WARPS_PER_SM, ARG_TYPE_FIXED, occupancy.warps_per_multiprocessor);
-    args_add(args, ARG_GRID, ARG_TYPE_SIZE3)->size3 = event->kernel.grid;
-    args_add(args, ARG_BLOCK, ARG_TYPE_SIZE3)->size3 = event->kernel.block;
+    args_size3(args, ARG_GRID, event->kernel.grid);
+    args_size3(args, ARG_BLOCK, event->kernel.block);
     args_i64(args, ARG_OCCUPANCY, occupancy.percent);
     add_graph(args, event->kernel.graph, event->kernel.graph_node);
 }
@@ -217,7 +217,7 @@ static void write_untimed(struct piece_writer *out, struct process *process, con
     slice->category = CATEGORY_GPU_IN_FLIGHT;
     slice->start = launch && launch->from != LAUNCH_UNKNOWN ? launch_end(launch) : process->last_time;
     slice->row = (struct row){stream->pid, stream->tids[0]};
-    out->writer.format->instant(&out->writer, slice);
+    out->sink.format->instant(&out->sink, slice);
 }
 
 /* How many GPU operations with a flow this launch had before this one. */
@@ -225,7 +225,7 @@ static uint32_t count_earlier(struct piece_writer *out, const struct process *pr
 {
     uint64_t *next = map_put(&out->gpu_ops, correlation, NULL);
     if (!next) {
-        out->writer.buffer->failure = ENOMEM;
+        out->sink.buffer->failure = ENOMEM;
         return 0;
     }
     if (*next == 0)
@@ -245,7 +245,7 @@ static void write_flow_end(struct piece_writer *out, struct process *process, co
         .time = event->start < launch->start ? launch->start : event->start, /* a head before its tail is lost */
     };
     if (flow.id != 0)
-        out->writer.format->flow_end(&out->writer, &flow);
+        out->sink.format->flow_end(&out->sink, &flow);
 }
 
 int index_gpu_op(struct process *process, const struct event *event)
@@ -282,7 +282,7 @@ int write_gpu_op(struct piece_writer *out, struct process *process, const struct
     }
     out->kernels += event->type == EVENT_KERNEL;
     slice.row = track_row_own(stream, event->start, event->end, out->part);
-    out->writer.format->slice(&out->writer, &slice);
+    out->sink.format->slice(&out->sink, &slice);
     write_flow_end(out, process, event, slice.row);
     return 0;
 }

@@ -306,7 +306,7 @@ static void write_flow_starts(struct piece_writer *out, struct process *process,
     for (uint32_t i = 0; i < launch->gpu_ops; i++) {
         flow.id = launch_flow(process->launches, launch, event->correlation, i);
         if (flow.id != 0)
-            out->writer.format->flow_start(&out->writer, &flow);
+            out->sink.format->flow_start(&out->sink, &flow);
     }
 }
 
@@ -338,7 +338,7 @@ int write_api(struct piece_writer *out, struct process *process, const struct ev
                           .start = event->start,
                           .end = event->end,
                           .args = &args};
-    out->writer.format->slice(&out->writer, &slice);
+    out->sink.format->slice(&out->sink, &slice);
     write_flow_starts(out, process, event, slice.row);
     return 0;
 }
@@ -365,7 +365,7 @@ int write_overhead(struct piece_writer *out, struct process *process, const stru
                           .start = event->start,
                           .end = event->end,
                           .args = &args};
-    out->writer.format->slice(&out->writer, &slice);
+    out->sink.format->slice(&out->sink, &slice);
     return 0;
 }
 

@@ -338,7 +338,7 @@ static void write_levels(struct piece_writer *out, struct process *process, uint
             continue;
         snprintf(name, sizeof(name), "Memory in use: %s", kind_text(level->kind));
         counter.name = name_plain(name);
-        out->writer.format->counter(&out->writer, &counter);
+        out->sink.format->counter(&out->sink, &counter);
     }
 }
 
@@ -405,7 +405,7 @@ static void write_instant(struct piece_writer *out, struct process *process, con
                           .row = {thread->pid, thread->tids[0]},
                           .start = event->start,
                           .args = args};
-    out->writer.format->instant(&out->writer, &slice);
+    out->sink.format->instant(&out->sink, &slice);
 }
 
 static void write_operation(struct piece_writer *out, struct process *process, const struct event *event,

@@ -254,7 +254,7 @@ static int value_end(struct value *value, struct conversion *conversion, const c
 {
     int failure = buffer_finish(&value->buffer);
     if (failure == 0)
-        conversion->writer.format->metadata(&conversion->writer, key, value->buffer.data, value->buffer.length);
+        conversion->sink.format->metadata(&conversion->sink, key, value->buffer.data, value->buffer.length);
     buffer_release(&value->buffer);
     return failure == 0 ? 0 : error_no_memory("the trace's metadata");
 }
@@ -302,7 +302,7 @@ static int write_distributed(struct conversion *conversion)
     else
         length = snprintf(text, sizeof(text), "{\"rank\": %lld, \"world_size\": %lld}", (long long)session->rank,
                           (long long)session->world_size);
-    conversion->writer.format->metadata(&conversion->writer, "distributedInfo", text, (size_t)length);
+    conversion->sink.format->metadata(&conversion->sink, "distributedInfo", text, (size_t)length);
     return 0;
 }
 

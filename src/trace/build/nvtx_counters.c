@@ -320,7 +320,7 @@ static void write_sample(struct piece_writer *out, const struct process *process
         return;
     counter_name(&name, process, counter);
     written.name = name_passing(name.data, name.length);
-    out->writer.format->counter(&out->writer, &written);
+    out->sink.format->counter(&out->sink, &written);
     buffer_release(&name);
 }
 

@@ -155,19 +155,19 @@ static void write_event(struct piece_writer *out, struct process *process, const
                           .end = event->end,
                           .args = &args};
     if (event->kind == NVTX_DEFERRED_MARK) {
-        out->writer.format->instant(&out->writer, &slice);
+        out->sink.format->instant(&out->sink, &slice);
     } else if (event->kind == NVTX_DEFERRED_STARTED) {
-        out->writer.format->async(&out->writer, &(struct async_slice){.category = slice.category,
-                                                                      .name = slice.name,
-                                                                      .begin = slice.row,
-                                                                      .end_row = slice.row,
-                                                                      .start = event->start,
-                                                                      .end = event->end,
-                                                                      .id = ++*last_async,
-                                                                      .args = &args});
+        out->sink.format->async(&out->sink, &(struct async_slice){.category = slice.category,
+                                                                  .name = slice.name,
+                                                                  .begin = slice.row,
+                                                                  .end_row = slice.row,
+                                                                  .start = event->start,
+                                                                  .end = event->end,
+                                                                  .id = ++*last_async,
+                                                                  .args = &args});
     } else {
         slice.row = track_row(track, event->start, event->end);
-        out->writer.format->slice(&out->writer, &slice);
+        out->sink.format->slice(&out->sink, &slice);
     }
 }
 

@@ -212,7 +212,7 @@ static void write_heap(struct piece_writer *out, const struct process *process, 
                               .time = time,
                               .values = values,
                               .value_count = heap->handle == 0 ? 1 : 2}; /* a process's is as large as it is */
-    out->writer.format->counter(&out->writer, &counter);
+    out->sink.format->counter(&out->sink, &counter);
     buffer_release(&name);
 }
 
@@ -347,7 +347,7 @@ static void write_call(struct piece_writer *out, struct process *process, const 
                             .row = {thread->pid, thread->tids[0]},
                             .start = step->time,
                             .args = &args};
-    out->writer.format->instant(&out->writer, &instant);
+    out->sink.format->instant(&out->sink, &instant);
 }
 
 int write_nvtx_memory(struct piece_writer *out, struct process *process)

@@ -186,12 +186,12 @@ static int write_wait(struct piece_writer *out, struct process *process, const s
     struct args args;
     char *name = describe(&args, process, wait, "acquiring");
     if (name && thread)
-        out->writer.format->slice(&out->writer, &(struct slice){.category = CATEGORY_USER_ANNOTATION,
-                                                                .name = name_passing(name, strlen(name)),
-                                                                .row = track_row(thread, wait->start, wait->end),
-                                                                .start = wait->start,
-                                                                .end = wait->end,
-                                                                .args = &args});
+        out->sink.format->slice(&out->sink, &(struct slice){.category = CATEGORY_USER_ANNOTATION,
+                                                            .name = name_passing(name, strlen(name)),
+                                                            .row = track_row(thread, wait->start, wait->end),
+                                                            .start = wait->start,
+                                                            .end = wait->end,
+                                                            .args = &args});
     free(name);
     return name ? 0 : -1;
 }
@@ -201,15 +201,14 @@ static int write_hold(struct piece_writer *out, struct process *process, const s
     struct args args;
     char *name = describe(&args, process, hold, "holding");
     if (name)
-        out->writer.format->async(&out->writer,
-                                  &(struct async_slice){.category = CATEGORY_USER_ANNOTATION,
-                                                        .name = name_passing(name, strlen(name)),
-                                                        .begin = nvtx_thread_row(process, hold->thread),
-                                                        .end_row = nvtx_thread_row(process, hold->end_thread),
-                                                        .start = hold->start,
-                                                        .end = hold->end,
-                                                        .id = id,
-                                                        .args = &args});
+        out->sink.format->async(&out->sink, &(struct async_slice){.category = CATEGORY_USER_ANNOTATION,
+                                                                  .name = name_passing(name, strlen(name)),
+                                                                  .begin = nvtx_thread_row(process, hold->thread),
+                                                                  .end_row = nvtx_thread_row(process, hold->end_thread),
+                                                                  .start = hold->start,
+                                                                  .end = hold->end,
+                                                                  .id = id,
+                                                                  .args = &args});
     free(name);
     return name ? 0 : -1;
 }

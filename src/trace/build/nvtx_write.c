@@ -186,7 +186,7 @@ int write_nvtx_ranges(struct piece_writer *out, struct process *process, size_t 
                               .args = &args};
         if (slice.row.tid != range->thread) /* a further row of the thread */
             args_u64(&args, ARG_THREAD, range->thread);
-        out->writer.format->slice(&out->writer, &slice);
+        out->sink.format->slice(&out->sink, &slice);
     }
     return 0;
 }
@@ -204,7 +204,7 @@ int write_nvtx_started(struct piece_writer *out, struct process *process, size_t
                                     .end = range->end,
                                     .id = process->async_before + i + 1,
                                     .args = &args};
-        out->writer.format->async(&out->writer, &slice);
+        out->sink.format->async(&out->sink, &slice);
     }
     return 0;
 }
@@ -225,7 +225,7 @@ void write_projection(struct piece_writer *out, struct process *process, const s
                           .end = projection->end,
                           .args = &args};
     args_u64(&args, ARG_THREAD, range->thread);
-    out->writer.format->slice(&out->writer, &slice);
+    out->sink.format->slice(&out->sink, &slice);
 }
 
 int write_nvtx_mark(struct piece_writer *out, struct process *process, const struct event *event)
@@ -238,6 +238,6 @@ int write_nvtx_mark(struct piece_writer *out, struct process *process, const str
                           .row = nvtx_thread_row(process, event->thread),
                           .start = event->start,
                           .args = &args};
-    out->writer.format->instant(&out->writer, &slice);
+    out->sink.format->instant(&out->sink, &slice);
     return 0;
 }

@@ -40,7 +40,7 @@ static void evict_process(const struct process *process)
     launches_evict(process->launches);
     file_vector_evict(&process->conditional->items);
     nvtx_evict(process->nvtx);
-    tracks_rest(&process->tracks);
+    tracks_evict(&process->tracks);
     file_vector_evict(&process->memory->steps);
     file_vector_evict(&process->cuda_events->items);
     file_vector_evict(&process->plugins->slices);
@@ -246,25 +246,25 @@ static int write_trace(struct conversion *conversion, struct output *output)
 {
     if (write_metadata(conversion) != 0)
         return -1;
-    conversion->writer.format->begin(&conversion->writer, conversion->base);
+    conversion->sink.format->begin(&conversion->sink, conversion->base);
     if (write_events(conversion, output) != 0)
         return -1;
-    conversion->writer.format->finish(&conversion->writer);
+    conversion->sink.format->finish(&conversion->sink);
     return 0;
 }
 
 static int write_file(struct conversion *conversion, struct convert_summary *summary)
 {
-    const struct convert_stream *stream = conversion->options->stream;
+    const struct sink *sink = conversion->options->sink;
     const char *path = conversion->options->output;
     struct output output;
-    if (stream)
-        output_open_stream(&output, stream->take, stream->context);
+    if (sink)
+        output_open_stream(&output, sink->buffer->drain, sink->buffer->context);
     else if (output_open(&output, path) != 0)
         return -1;
-    writer_init(&conversion->writer, stream ? stream->format : writer_format_for(path), &output.buffer);
+    sink_init(&conversion->sink, sink ? sink->format : output_format(path), &output.buffer);
     int result = write_trace(conversion, &output);
-    writer_release(&conversion->writer);
+    sink_release(&conversion->sink);
     summary->unpacked = output.buffer.total + output.buffer.length;
     if (result == 0)
         return output_commit(&output, &summary->bytes);

@@ -13,10 +13,10 @@
 #include "trace/build/process.h"
 #include "trace/sink.h"
 
-/* One thread's: its writer, and what it remembers while it is at a piece. */
+/* One thread's: its sink, and what it remembers while it is at a piece. */
 struct piece_writer {
     struct conversion *conversion;
-    struct writer writer;
+    struct sink sink;
     struct spool_scratch scratch;
     struct tracks_recent tracks;
     uint32_t part;      /* of CUPTI's records: its index in the spool */
@@ -32,7 +32,7 @@ struct piece_writer {
 /* For who writes all there are: that much is written of it, and what was read for that need not stay in memory. */
 static inline void piece_writer_passed(struct piece_writer *out, const struct process *process)
 {
-    uint64_t written = out->writer.buffer->total;
+    uint64_t written = out->sink.buffer->total;
     if (++out->passed < PIECE_WRITER_EVICT_EVENTS && written - out->rested < PIECE_WRITER_EVICT_BYTES)
         return;
     process_evict(process);

@@ -248,7 +248,7 @@ static void write_slice(struct piece_writer *out, struct process *process, const
                           .start = made->start,
                           .end = made->end,
                           .args = &args};
-    out->writer.format->slice(&out->writer, &slice);
+    out->sink.format->slice(&out->sink, &slice);
 }
 
 int write_plugin_slices(struct piece_writer *out, struct process *process)
@@ -275,7 +275,7 @@ static int write_counter(struct piece_writer *out, const struct process *process
                               .time = event->start,
                               .real = true,
                               .value = made->value};
-    out->writer.format->counter(&out->writer, &counter);
+    out->sink.format->counter(&out->sink, &counter);
     free(plugin);
     free(text);
     return 0;
@@ -300,7 +300,7 @@ int write_plugin_event(struct piece_writer *out, struct process *process, const 
                             .row = {track->pid, track->tids[0]},
                             .start = event->start,
                             .args = &args};
-    out->writer.format->instant(&out->writer, &instant);
+    out->sink.format->instant(&out->sink, &instant);
     return 0;
 }
 

@@ -111,7 +111,7 @@ struct pool_level *pools_apply(struct pools *pools, size_t index)
 static void emit_counter(struct piece_writer *out, uint32_t pid, uint64_t time, const char *name, uint64_t bytes)
 {
     struct counter counter = {.name = name_plain(name), .pid = pid, .time = time, .bytes = bytes};
-    out->writer.format->counter(&out->writer, &counter);
+    out->sink.format->counter(&out->sink, &counter);
 }
 
 int write_pools(struct piece_writer *out, struct process *process)

@@ -105,7 +105,7 @@ struct conversion {
     struct missed *missed;
     struct names names;
     struct rows rows;
-    struct writer writer;
+    struct sink sink;
     struct convert_losses losses; /* of all processes */
     struct convert_plugins plugins;
     struct {

@@ -71,7 +71,7 @@ static int write_process_row(struct conversion *conversion, struct buffer *name,
 {
     row->name = name_done(name);
     if (row->name)
-        conversion->writer.format->process(&conversion->writer, row);
+        conversion->sink.format->process(&conversion->sink, row);
     buffer_release(name);
     return row->name ? 0 : -1;
 }
@@ -186,7 +186,7 @@ static int write_lane(struct conversion *conversion, struct process *process, co
         row.name = name_done(&name);
     }
     if (row.name)
-        conversion->writer.format->thread(&conversion->writer, &row);
+        conversion->sink.format->thread(&conversion->sink, &row);
     buffer_release(&name);
     return row.name ? 0 : -1;
 }

@@ -99,9 +99,9 @@ int write_unified_memory(struct piece_writer *out, struct process *process, cons
                           .args = &args};
     if (is_slice(event)) {
         slice.row = track_row(track, event->start, event->end);
-        out->writer.format->slice(&out->writer, &slice);
+        out->sink.format->slice(&out->sink, &slice);
     } else {
-        out->writer.format->instant(&out->writer, &slice);
+        out->sink.format->instant(&out->sink, &slice);
     }
     return 0;
 }

@@ -18,7 +18,7 @@
 #include "trace/build/pools.h"
 #include "trace/output.h"
 
-/* --- the writer of a piece --- */
+/* --- the sink of a piece --- */
 
 /* The next events go to BUFFER. */
 static void piece_writer_begin(struct piece_writer *out, struct conversion *conversion, struct buffer *buffer)
@@ -26,12 +26,12 @@ static void piece_writer_begin(struct piece_writer *out, struct conversion *conv
     out->conversion = conversion;
     out->kernels = 0;
     out->part = 0;
-    writer_piece(&out->writer, &conversion->writer, buffer);
+    sink_piece(&out->sink, &conversion->sink, buffer);
 }
 
 static void piece_writer_end(struct piece_writer *out)
 {
-    writer_release(&out->writer);
+    sink_release(&out->sink);
     map_release(&out->gpu_ops);
 }
 
@@ -261,7 +261,7 @@ static int make_piece(void *context, size_t piece, unsigned slot, unsigned numbe
     output_block_clear(&made->block);
     piece_writer_begin(&worker->out, write_pass->conversion, &made->block.text);
     int result = job->write(&worker->out, job->process, job->first, job->end);
-    made->events = worker->out.writer.events;
+    made->events = worker->out.sink.events;
     made->kernels = worker->out.kernels;
     piece_writer_end(&worker->out);
     output_block_pack(&made->block, worker->gzip);
@@ -281,7 +281,7 @@ static int write_alone(struct write_pass *write_pass, const struct job *job)
     struct piece_writer *out = &write_pass->alone;
     piece_writer_begin(out, write_pass->conversion, &write_pass->output->buffer);
     int result = job->write_events(out, job->process);
-    write_pass->conversion->events += out->writer.events;
+    write_pass->conversion->events += out->sink.events;
     piece_writer_end(out);
     return result;
 }
@@ -351,7 +351,7 @@ static void number_async(struct conversion *conversion)
 
 int write_events(struct conversion *conversion, struct output *output)
 {
-    unsigned scale = conversion->writer.format->piece_scale;
+    unsigned scale = conversion->sink.format->piece_scale;
     struct write_pass write_pass = {.conversion = conversion, .output = output, .scale = scale ? scale : 1};
     int result = 0;
     number_async(conversion);

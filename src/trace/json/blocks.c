@@ -7,9 +7,9 @@
 
 #include "common/log.h"
 #include "common/threads.h"
-#include "trace/json/fast_path.h"
-#include "trace/json/scan.h"
-#include "trace/trace_event.h"
+#include "trace/json/parse.h"
+#include "trace/json/text.h"
+#include "trace/event_fields.h"
 
 /* Piles that one unusual piece made are not kept for the usual ones. */
 #define EVENTS_KEPT 8192
@@ -59,7 +59,7 @@ static bool keep_text(struct batch *batch, size_t at, size_t size)
 static bool read_unusual(struct batch *batch, struct parser *parser, const char *text, size_t at, size_t *size)
 {
     struct scan scan;
-    struct trace_event *event = &batch->events.items[batch->events.count - 1];
+    struct event_fields *event = &batch->events.items[batch->events.count - 1];
     if (!scan_value(text + at, *size, &scan))
         return false;
     *size = scan.length;

@@ -11,9 +11,9 @@
 
 #include "common/array.h"
 #include "common/map.h"
+#include "trace/event_fields.h"
 #include "trace/gzip/source.h"
 #include "trace/json/parse.h"
-#include "trace/trace_event.h"
 
 struct batch_text {
     size_t at, length; /* of the piece */
@@ -21,8 +21,8 @@ struct batch_text {
 
 struct batch {
     bool keeps_texts; /* set before batch_read(): of what is an event or a flow the text alone is wanted */
-    ARRAY(struct batch_text) texts;   /* where these are; then `events` is empty */
-    ARRAY(struct trace_event) events; /* in the file's order, without flows; their texts are numbers of `strings` */
+    ARRAY(struct batch_text) texts;    /* where these are; then `events` is empty */
+    ARRAY(struct event_fields) events; /* in the file's order, without flows; their texts are numbers of `strings` */
     struct interner strings;
     size_t length;        /* bytes read of the piece, from its start */
     bool after_event;     /* what comes next is the ',' or ']' after an event, else an event or ']' */
@@ -34,7 +34,7 @@ struct batch {
 /* All zero is empty. */
 void batch_release(struct batch *batch);
 
-/* Reads events from TEXT[0..length), with zeros behind it (FAST_PATH_PADDING), up to its end or to what is no whole
+/* Reads events from TEXT[0..length), with zeros behind it (FAST_PATH_PADDING), up to its end or to what is not a whole
  * element followed by ',': that is left to the reader, who says what is wrong with it. The parser has no memory of its
  * own beyond its arena. */
 void batch_read(struct batch *batch, struct parser *parser, const char *text, size_t length);
@@ -57,7 +57,8 @@ struct block {
 
 struct blocks;
 
-/* Opens PATH ("-": stdin) for WORKERS threads, 0: as many as there are processors for us. Gives NULL after error(). */
+/* Opens PATH ("-": stdin) for WORKERS threads, 0: as many as there are processors for us. Returns NULL after error().
+ */
 struct blocks *blocks_open(const char *path, unsigned workers);
 void blocks_close(struct blocks *blocks);
 
@@ -70,7 +71,59 @@ const char *blocks_path(const struct blocks *blocks);
 /* The next block, valid until the next call; not to be called after the last. NULL after error(). */
 const struct block *blocks_next(struct blocks *blocks);
 
-/* Tells a block's failure. Gives -1. */
+/* Reports a block's failure. Returns -1. */
 int blocks_error(const struct blocks *blocks, const struct block *block);
+
+/*
+ * The text of a trace file, a window at a time, and the events that were read ahead of it (blocks.h).
+ */
+
+struct block;
+
+/* No value of a file may be larger: the window holds it whole. */
+#define INPUT_WINDOW_LIMIT ((size_t)16 * 1024 * 1024)
+
+struct input {
+    const char *path; /* as messages name it: "standard input" for "-" */
+    struct blocks *blocks;
+    const struct block *block; /* the last one taken; NULL: none yet */
+    const char *data;          /* the window: that block, or `joined`; zeros are behind it (FAST_PATH_PADDING) */
+    size_t start, length;      /* data[start..length) is not consumed yet */
+    char *joined;              /* what was left of a window, and the blocks after it */
+    size_t capacity;           /* of joined */
+    uint64_t offset, lines;    /* bytes and line ends before data[start] */
+    bool ended;                /* nothing comes after the window */
+};
+
+/* Opens PATH ("-": stdin) for WORKERS threads, 0: as many as there are processors. Returns 0, or -1 after error(). */
+int input_open(struct input *input, const char *path, unsigned workers);
+void input_close(struct input *input);
+
+/* Makes the window reach further: false at the end of the file, or with *status = -1 after error(). */
+bool input_more(struct input *input, int *status);
+
+static inline const char *input_text(const struct input *input)
+{
+    return input->data + input->start;
+}
+static inline size_t input_left(const struct input *input)
+{
+    return input->length - input->start;
+}
+
+/* The events that begin where the window starts, if an event begins there; NULL: none were read ahead. */
+const struct batch *input_batch(const struct input *input);
+
+/* Passes the whole of them. */
+void input_advance_batch(struct input *input);
+
+/* Passes SIZE bytes of the window. */
+void input_advance(struct input *input, size_t size);
+
+/* Returns -1 after an error that names the file, and the place AHEAD bytes after the start of the window. */
+int input_error(const struct input *input, size_t ahead, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* The line, counted from 1, of the place AHEAD bytes after the start of the window. */
+uint64_t input_line(const struct input *input, size_t ahead);
 
 #endif

@@ -62,7 +62,7 @@ static inline char *put_color(char *at, uint32_t color)
     return at;
 }
 
-static inline char *put_size3(char *at, const int32_t *size)
+static inline char *put_size3(char *at, const int32_t size[3])
 {
     *at++ = '[';
     at = number_i64(at, size[0]);
@@ -83,40 +83,42 @@ static inline char *put_hex(char *at, uint64_t value)
 }
 
 /* Makes what was put up to AT part of the buffer. */
-static inline void claim(struct writer *writer, const char *at)
+static inline void claim(struct sink *sink, const char *at)
 {
-    buffer_advance(writer->buffer, (size_t)(at - (writer->buffer->data + writer->buffer->length)));
+    buffer_advance(sink->buffer, (size_t)(at - (sink->buffer->data + sink->buffer->length)));
 }
 
 #define HEAD_ROOM 128 /* for what stands before a name */
 #define TAIL_ROOM 256 /* for row and times after it */
 
-static inline char *put_time(const struct writer *writer, char *at, uint64_t time)
+static inline char *put_time(const struct sink *sink, char *at, uint64_t time)
 {
     at = PUT(at, ",\"ts\":");
-    return number_us(at, time > writer->base ? time - writer->base : 0);
+    return number_us(at, time > sink->base ? time - sink->base : 0);
 }
 
 /* The separator from what stands before, and room for SIZE more bytes. NULL after a failure. */
-static inline char *next_event(struct writer *writer, size_t size)
+static inline char *next_event(struct sink *sink, size_t size)
 {
-    char *at = buffer_reserve(writer->buffer, size + 2);
+    char *at = buffer_reserve(sink->buffer, size + 2);
     if (!at)
         return NULL;
-    if (writer->any)
+    if (sink->any)
         *at++ = ',';
     *at++ = '\n';
-    writer->any = true;
+    sink->any = true;
     return at;
 }
 
 static const struct literal keys[ARG_KEY_COUNT] = {
 #define KEY(name, text) [ARG_##name] = LITERAL("\"" text "\":"),
-    ARG_KEYS(KEY)
+#define FIELD(name, text, type, field) KEY(name, text)
+    ARG_KEYS(KEY, FIELD)
 #undef KEY
+#undef FIELD
 };
 
-#define ARG_ROOM 128 /* for one argument that is no text */
+#define ARG_ROOM 128 /* for one argument that is not text */
 #define ENDS_ROOM 64 /* for what stands around them */
 
 static void put_text(struct buffer *buffer, const char *text, size_t length)
@@ -140,62 +142,88 @@ static void put_real(struct buffer *buffer, double value)
     }
 }
 
-/* Values of unknown length, through the buffer; then there is room again. */
-static char *put_long_value(struct writer *writer, char *at, const struct arg *arg)
+/* There is room for the next ones again. NULL after a failure. */
+static char *make_room(struct sink *sink, char *at)
 {
-    claim(writer, at);
-    if (arg->type == ARG_TYPE_MEMBERS)
-        buffer_bytes(writer->buffer, arg->text, arg->length);
-    else if (arg->type == ARG_TYPE_TEXT)
-        put_text(writer->buffer, arg->text, arg->length);
-    else if (arg->type == ARG_TYPE_JSON)
-        arg->json.put(writer->buffer, &arg->json);
-    else
-        put_real(writer->buffer, arg->real);
-    return buffer_reserve(writer->buffer, ARGS_MAX * ARG_ROOM);
+    claim(sink, at);
+    return buffer_reserve(sink->buffer, ENDS_ROOM + ARGS_MAX * ARG_ROOM);
 }
 
-static inline char *put_value(struct writer *writer, char *at, const struct arg *arg)
+/* Values of unknown length, through the buffer. */
+static char *put_long_value(struct sink *sink, char *at, const struct arg *arg)
 {
-    switch (arg->type) {
-    case ARG_TYPE_U64: return number_u64(at, arg->u64);
-    case ARG_TYPE_I64: return number_i64(at, arg->i64);
-    case ARG_TYPE_FIXED: return number_fixed6(at, arg->real);
-    case ARG_TYPE_HEX: return put_hex(at, arg->u64);
-    case ARG_TYPE_COLOR: return put_color(at, (uint32_t)arg->u64);
-    case ARG_TYPE_TRUE: return PUT(at, "true");
-    case ARG_TYPE_FALSE: return PUT(at, "false");
-    case ARG_TYPE_SIZE3: return put_size3(at, arg->size3);
-    case ARG_TYPE_REAL:
-    case ARG_TYPE_JSON:
-    case ARG_TYPE_MEMBERS:
-    case ARG_TYPE_TEXT: return put_long_value(writer, at, arg);
+    claim(sink, at);
+    if (arg->type == ARG_TYPE_MEMBERS || arg->type == ARG_TYPE_RAW)
+        buffer_bytes(sink->buffer, arg->text, arg->length);
+    else if (arg->type == ARG_TYPE_TEXT)
+        put_text(sink->buffer, arg->text, arg->length);
+    else if (arg->type == ARG_TYPE_JSON)
+        arg->json.put(sink->buffer, &arg->json);
+    else
+        put_real(sink->buffer, arg->real);
+    return buffer_reserve(sink->buffer, ENDS_ROOM + ARGS_MAX * ARG_ROOM);
+}
+
+static char *put_args(struct sink *sink, char *at, const struct arg *args, size_t count);
+
+/* A list, or what stands before the value of an argument whose key is not of the table. */
+static char *put_other(struct sink *sink, char *at, const struct arg *arg)
+{
+    for (size_t i = 0; arg->type == ARG_TYPE_LIST && i < arg->list->count && at; i++) {
+        if (i > 0)
+            *at++ = ',';
+        at = put_args(sink, at, &arg->list->items[i], 1);
+        at = at ? make_room(sink, at) : NULL;
     }
-    return at;
+    if (arg->type == ARG_TYPE_LIST || arg->type == ARG_TYPE_MEMBERS)
+        return at;
+    claim(sink, at);
+    put_text(sink->buffer, arg->other, arg->other_length);
+    buffer_char(sink->buffer, ':');
+    return buffer_reserve(sink->buffer, ENDS_ROOM + ARGS_MAX * ARG_ROOM);
+}
+
+/* There are some, and room for ARGS_MAX of them. NULL after a failure. */
+static char *put_args(struct sink *sink, char *at, const struct arg *args, size_t count)
+{
+    for (const struct arg *arg = args; arg < args + count; arg++) {
+        if (arg->key != ARG_OTHER)
+            at = put_literal(at, &keys[arg->key]);
+        else if (!(at = put_other(sink, at, arg)))
+            return NULL;
+        switch (arg->type) {
+        case ARG_TYPE_U64: at = number_u64(at, arg->u64); break;
+        case ARG_TYPE_I64: at = number_i64(at, arg->i64); break;
+        case ARG_TYPE_FIXED: at = number_fixed6(at, arg->real); break;
+        case ARG_TYPE_HEX: at = put_hex(at, arg->u64); break;
+        case ARG_TYPE_COLOR: at = put_color(at, (uint32_t)arg->u64); break;
+        case ARG_TYPE_TRUE: at = PUT(at, "true"); break;
+        case ARG_TYPE_FALSE: at = PUT(at, "false"); break;
+        case ARG_TYPE_SIZE3: at = put_size3(at, arg->size3); break;
+        case ARG_TYPE_LIST: break;
+        default:
+            if (!(at = put_long_value(sink, at, arg)))
+                return NULL;
+        }
+        *at++ = ',';
+    }
+    return at - 1;
 }
 
 /* `,"args":{…}}` and the end of the event. */
-static void end_event(struct writer *writer, char *at, const struct args *args)
+static void end_event(struct sink *sink, char *at, const struct args *args)
 {
-    claim(writer, at);
-    at = buffer_reserve(writer->buffer, ENDS_ROOM + ARGS_MAX * ARG_ROOM);
+    at = make_room(sink, at);
     if (!at)
         return;
     if (args && args->count > 0) {
-        at = PUT(at, ",\"args\":{");
-        for (size_t i = 0; i < args->count && at; i++) {
-            if (i > 0)
-                *at++ = ',';
-            if (args->items[i].type != ARG_TYPE_MEMBERS)
-                at = put_literal(at, &keys[args->items[i].key]);
-            at = put_value(writer, at, &args->items[i]);
-        }
+        at = put_args(sink, PUT(at, ",\"args\":{"), args->items, args->count);
         if (!at)
             return;
         *at++ = '}';
     }
     *at++ = '}';
-    claim(writer, at);
+    claim(sink, at);
 }
 
 static const struct literal heads[CATEGORY_COUNT] = {
@@ -204,21 +232,21 @@ static const struct literal heads[CATEGORY_COUNT] = {
 #undef HEAD
 };
 
-static inline char *put_name(struct writer *writer, char *at, const struct name *name)
+static inline char *put_name(struct sink *sink, char *at, const struct name *name)
 {
     if (name->json)
         return put_bytes(at, name->json, name->json_length); /* within the room of next_event() */
-    claim(writer, at);
-    json_escape(writer->buffer, name->text, name->length);
-    return buffer_reserve(writer->buffer, TAIL_ROOM);
+    claim(sink, at);
+    json_escape(sink->buffer, name->text, name->length);
+    return buffer_reserve(sink->buffer, TAIL_ROOM);
 }
 
 /* The beginning of an event up to its name and the quote after it. */
-static char *put_head(struct writer *writer, const char *phase, enum category category, const char *other,
+static char *put_head(struct sink *sink, const char *phase, enum category category, const char *other,
                       const struct name *name)
 {
     size_t other_length = other ? strlen(other) : 0;
-    char *at = next_event(writer, HEAD_ROOM + TAIL_ROOM + other_length + (name->json ? name->json_length : 0));
+    char *at = next_event(sink, HEAD_ROOM + TAIL_ROOM + other_length + (name->json ? name->json_length : 0));
     if (!at)
         return NULL;
     at = put_bytes(at, phase, 10); /* {"ph":"X", */
@@ -229,33 +257,32 @@ static char *put_head(struct writer *writer, const char *phase, enum category ca
     } else {
         at = put_literal(at, &heads[category]);
     }
-    at = put_name(writer, at, name);
+    at = put_name(sink, at, name);
     if (at)
         *at++ = '"';
     return at;
 }
 
-static void write_metadata(struct writer *writer, const char *key, const char *value, size_t size)
+static void write_metadata(struct sink *sink, const char *key, const char *value, size_t size)
 {
-    buffer_text(writer->buffer, writer->any ? ",\n\"" : "{\n\"");
-    json_escape(writer->buffer, key, strlen(key));
-    buffer_text(writer->buffer, "\":");
-    buffer_bytes(writer->buffer, value, size);
-    writer->any = true;
+    buffer_text(sink->buffer, sink->any ? ",\n\"" : "{\n\"");
+    json_escape(sink->buffer, key, strlen(key));
+    buffer_text(sink->buffer, "\":");
+    buffer_bytes(sink->buffer, value, size);
+    sink->any = true;
 }
 
-static void write_begin(struct writer *writer, uint64_t base)
+static void write_begin(struct sink *sink, uint64_t base)
 {
-    buffer_text(writer->buffer, writer->any ? ",\n\"traceEvents\":[" : "{\n\"traceEvents\":[");
-    writer->any = false;
-    writer->base = base;
+    buffer_text(sink->buffer, sink->any ? ",\n\"traceEvents\":[" : "{\n\"traceEvents\":[");
+    sink->any = false;
+    sink->base = base;
 }
 
 /* One of the events that give names and order: {"ph":"M","name":NAME,"pid":…,"tid":…,"args":{KEY:VALUE}} */
-static void write_naming(struct writer *writer, struct row row, const char *name_and_key, const char *text,
-                         int64_t number)
+static void write_naming(struct sink *sink, struct row row, const char *name_and_key, const char *text, int64_t number)
 {
-    char *at = next_event(writer, HEAD_ROOM + TAIL_ROOM);
+    char *at = next_event(sink, HEAD_ROOM + TAIL_ROOM);
     if (!at)
         return;
     const char *key = name_and_key + strlen(name_and_key) + 1;
@@ -266,72 +293,71 @@ static void write_naming(struct writer *writer, struct row row, const char *name
     at = PUT(at, ",\"ts\":0.000,\"args\":{\"");
     at = put_bytes(at, key, strlen(key));
     at = PUT(at, "\":");
-    claim(writer, at);
+    claim(sink, at);
     if (text)
-        put_text(writer->buffer, text, strlen(text));
+        put_text(sink->buffer, text, strlen(text));
     else
-        buffer_i64(writer->buffer, number);
-    buffer_bytes(writer->buffer, "}}", 2);
+        buffer_i64(sink->buffer, number);
+    buffer_bytes(sink->buffer, "}}", 2);
 }
 
-static void write_process(struct writer *writer, const struct row_name *process)
+static void write_process(struct sink *sink, const struct row_name *process)
 {
-    write_naming(writer, process->row, "process_name\0name", process->name, 0);
+    write_naming(sink, process->row, "process_name\0name", process->name, 0);
     if (process->label)
-        write_naming(writer, process->row, "process_labels\0labels", process->label, 0);
-    write_naming(writer, process->row, "process_sort_index\0sort_index", NULL, process->sort_index);
+        write_naming(sink, process->row, "process_labels\0labels", process->label, 0);
+    write_naming(sink, process->row, "process_sort_index\0sort_index", NULL, process->sort_index);
 }
 
-static void write_thread(struct writer *writer, const struct row_name *thread)
+static void write_thread(struct sink *sink, const struct row_name *thread)
 {
-    write_naming(writer, thread->row, "thread_name\0name", thread->name, 0);
-    write_naming(writer, thread->row, "thread_sort_index\0sort_index", NULL, thread->sort_index);
+    write_naming(sink, thread->row, "thread_name\0name", thread->name, 0);
+    write_naming(sink, thread->row, "thread_sort_index\0sort_index", NULL, thread->sort_index);
 }
 
-static void write_slice(struct writer *writer, const struct slice *slice)
+/* An event up to its time. ID: of a range that need not nest; NULL: it has none. NULL after a failure. */
+__attribute__((always_inline)) static inline char *begin_event(struct sink *sink, const char *phase,
+                                                               enum category category, const char *other,
+                                                               const struct name *name, const uint64_t *id,
+                                                               struct row row, uint64_t time)
 {
-    writer->events++;
-    char *at = put_head(writer, "{\"ph\":\"X\",", slice->category, slice->other_category, &slice->name);
+    char *at = put_head(sink, phase, category, other, name);
     if (!at)
-        return;
-    at = put_row(at, slice->row);
-    at = put_time(writer, at, slice->start);
-    at = PUT(at, ",\"dur\":");
-    at = number_us(at, slice->end - slice->start);
-    end_event(writer, at, slice->args);
+        return NULL;
+    if (id)
+        at = number_u64(PUT(at, ",\"id\":"), *id);
+    return put_time(sink, put_row(at, row), time);
 }
 
-static void write_instant(struct writer *writer, const struct slice *instant)
+static void write_slice(struct sink *sink, const struct slice *slice)
 {
-    writer->events++;
-    char *at = put_head(writer, "{\"ph\":\"i\",", instant->category, instant->other_category, &instant->name);
-    if (!at)
-        return;
-    at = put_row(at, instant->row);
-    at = put_time(writer, at, instant->start);
-    at = PUT(at, ",\"s\":\"t\"");
-    end_event(writer, at, instant->args);
+    sink->events++;
+    char *at = begin_event(sink, "{\"ph\":\"X\",", slice->category, slice->other_category, &slice->name, NULL,
+                           slice->row, slice->start);
+    if (at)
+        end_event(sink, number_us(PUT(at, ",\"dur\":"), slice->end - slice->start), slice->args);
 }
 
-static void write_async(struct writer *writer, const struct async_slice *slice)
+static void write_instant(struct sink *sink, const struct slice *instant)
 {
-    writer->events++;
-    char *at = put_head(writer, "{\"ph\":\"b\",", slice->category, slice->other_category, &slice->name);
-    if (!at)
-        return;
-    at = PUT(at, ",\"id\":");
-    at = number_u64(at, slice->id);
-    at = put_row(at, slice->begin);
-    at = put_time(writer, at, slice->start);
-    end_event(writer, at, slice->args);
-    at = put_head(writer, "{\"ph\":\"e\",", slice->category, slice->other_category, &slice->name);
-    if (!at)
-        return;
-    at = PUT(at, ",\"id\":");
-    at = number_u64(at, slice->id);
-    at = put_row(at, slice->end_row);
-    at = put_time(writer, at, slice->end);
-    end_event(writer, at, NULL);
+    sink->events++;
+    char *at = begin_event(sink, "{\"ph\":\"i\",", instant->category, instant->other_category, &instant->name, NULL,
+                           instant->row, instant->start);
+    if (at)
+        end_event(sink, PUT(at, ",\"s\":\"t\""), instant->args);
+}
+
+static void write_async(struct sink *sink, const struct async_slice *slice)
+{
+    sink->events++;
+    char *at = begin_event(sink, "{\"ph\":\"b\",", slice->category, slice->other_category, &slice->name, &slice->id,
+                           slice->begin, slice->start);
+    if (at)
+        end_event(sink, at, slice->args);
+    at = begin_event(sink, "{\"ph\":\"e\",", slice->category, slice->other_category, &slice->name, &slice->id,
+                     slice->end_row, slice->end);
+    if (at)
+        end_event(sink, at, NULL);
 }
 
 static void put_counter_value(struct buffer *buffer, const struct counter_value *value)
@@ -356,67 +382,67 @@ static void put_counter_values(struct buffer *buffer, const struct counter *coun
     buffer_bytes(buffer, "}}", 2);
 }
 
-static void write_counter(struct writer *writer, const struct counter *counter)
+static void write_counter(struct sink *sink, const struct counter *counter)
 {
-    writer->events++;
+    sink->events++;
     size_t name_room = counter->name.json ? counter->name.json_length : 0;
-    char *at = next_event(writer, HEAD_ROOM + TAIL_ROOM + name_room);
+    char *at = next_event(sink, HEAD_ROOM + TAIL_ROOM + name_room);
     if (!at)
         return;
     at = PUT(at, "{\"ph\":\"C\",\"name\":\"");
-    at = put_name(writer, at, &counter->name);
+    at = put_name(sink, at, &counter->name);
     if (!at)
         return;
     at = PUT(at, "\",\"pid\":");
     at = number_u64(at, counter->pid);
-    at = put_time(writer, at, counter->time);
+    at = put_time(sink, at, counter->time);
     if (counter->value_count > 0) {
-        claim(writer, at);
-        put_counter_values(writer->buffer, counter);
+        claim(sink, at);
+        put_counter_values(sink->buffer, counter);
         return;
     }
     at = counter->real ? PUT(at, ",\"args\":{\"value\":") : PUT(at, ",\"args\":{\"bytes\":");
-    claim(writer, at);
+    claim(sink, at);
     if (counter->real)
-        put_real(writer->buffer, counter->value);
+        put_real(sink->buffer, counter->value);
     else
-        buffer_u64(writer->buffer, counter->bytes);
-    buffer_bytes(writer->buffer, "}}", 2);
+        buffer_u64(sink->buffer, counter->bytes);
+    buffer_bytes(sink->buffer, "}}", 2);
 }
 
-static void write_flow(struct writer *writer, const struct flow *flow, const char *phase)
+static void write_flow(struct sink *sink, const struct flow *flow, const char *phase)
 {
-    char *at = next_event(writer, HEAD_ROOM + TAIL_ROOM);
+    char *at = next_event(sink, HEAD_ROOM + TAIL_ROOM);
     if (!at)
         return;
     at = put_bytes(at, phase, 10);
     at = PUT(at, "\"id\":");
     at = number_u64(at, flow->id);
     at = put_row(at, flow->row);
-    at = put_time(writer, at, flow->time);
+    at = put_time(sink, at, flow->time);
     at = PUT(at, ",\"cat\":\"ac2g\",\"name\":\"ac2g\"");
     if (phase[7] == 'f')
         at = PUT(at, ",\"bp\":\"e\"");
     *at++ = '}';
-    claim(writer, at);
+    claim(sink, at);
 }
 
-static void write_flow_start(struct writer *writer, const struct flow *flow)
+static void write_flow_start(struct sink *sink, const struct flow *flow)
 {
-    write_flow(writer, flow, "{\"ph\":\"s\",");
+    write_flow(sink, flow, "{\"ph\":\"s\",");
 }
 
-static void write_flow_end(struct writer *writer, const struct flow *flow)
+static void write_flow_end(struct sink *sink, const struct flow *flow)
 {
-    write_flow(writer, flow, "{\"ph\":\"f\",");
+    write_flow(sink, flow, "{\"ph\":\"f\",");
 }
 
-static void write_finish(struct writer *writer)
+static void write_finish(struct sink *sink)
 {
-    buffer_text(writer->buffer, "\n]}\n");
+    buffer_text(sink->buffer, "\n]}\n");
 }
 
-const struct writer_format chrome_json = {
+const struct sink_format chrome_json = {
     .name = "chrome_json",
     .piece_scale = 1,
     .metadata = write_metadata,

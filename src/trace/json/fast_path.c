@@ -1,11 +1,11 @@
 /*
- * A zero byte ends every loop here: it is no digit, no white space, and in a text it is a control character. So nothing
- * looks at how much is left; FAST_PATH_PADDING is for texts, which are looked at eight bytes at a time.
+ * A zero byte ends every loop here: it is not a digit nor white space, and in a text it is a control character. So
+ * nothing looks at how much is left; FAST_PATH_PADDING is for texts, which are looked at eight bytes at a time.
  *
  * What cJSON and the scan accept beyond this, escapes, twice the same key, numbers whose digits a double cannot hold,
  * other white space, is not misread but given up.
  */
-#include "trace/json/fast_path.h"
+#include "trace/json/parse.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "common/map.h"
-#include "trace/trace_event.h"
+#include "trace/event_fields.h"
 
 struct interner;
 
@@ -30,7 +30,7 @@ struct text_span {
 struct cursor {
     const char *at;
     struct interner *strings;
-    struct trace_event *event;
+    struct event_fields *event;
     struct text_span name;
     int64_t duration;
     unsigned seen; /* 1 << enum member */
@@ -292,7 +292,7 @@ static bool put_text(struct cursor *c, const struct text_span *text, uint32_t *n
     return *number != INTERN_NO_MEMORY;
 }
 
-static bool take_field(struct cursor *c, const struct event_field *field)
+static bool take_field(struct cursor *c, const struct arg_field *field)
 {
     void *place = (char *)c->event + field->offset;
     struct text_span text;
@@ -321,7 +321,7 @@ static bool take_from(struct cursor *c)
     c->from_seen = true;
     if (!take_text(c, &text))
         return false;
-    c->is_device_range = is_word(&text, EVENT_DEVICE_RANGE_WORD);
+    c->is_device_range = is_word(&text, DEVICE_RANGE_WORD);
     return true;
 }
 
@@ -336,7 +336,7 @@ static bool take_args(struct cursor *c)
     do {
         if (!take_key(c, &key))
             return false;
-        const struct event_field *field = event_field_find(key.start, key.length);
+        const struct arg_field *field = arg_field_find(key.start, key.length);
         bool taken = field ? take_field(c, field) : is_word(&key, "from") ? take_from(c) : pass_value(c, 1);
         if (!taken)
             return false;
@@ -370,7 +370,7 @@ static bool take_category(struct cursor *c)
         return pass_value(c, 0);
     if (!take_text(c, &text))
         return false;
-    c->event->category = (uint8_t)event_category_find(text.start, text.length);
+    c->event->category = (uint8_t)category_find(text.start, text.length);
     return true;
 }
 
@@ -432,7 +432,7 @@ static bool has(const struct cursor *c, enum member member)
 /* Whether what was read is an event; completes it. */
 static bool complete(struct cursor *c)
 {
-    struct trace_event *event = c->event;
+    struct event_fields *event = c->event;
     if (!has(c, START) && event->phase != 'M')
         return false;
     if (event->phase == 'X') {
@@ -441,12 +441,12 @@ static bool complete(struct cursor *c)
             event->start + event->duration > EVENT_TIME_LIMIT)
             return false;
     }
-    if (event->category == EVENT_GPU_RANGE && c->is_device_range)
-        event->category = EVENT_DEVICE_RANGE;
+    if (event->category == CATEGORY_GPU_USER_ANNOTATION && c->is_device_range)
+        event->category = CATEGORY_DEVICE_RANGE;
     return !has(c, NAME) || put_text(c, &c->name, &event->name);
 }
 
-enum fast_path_result fast_path_event(const char *text, struct interner *strings, struct trace_event *event,
+enum fast_path_result fast_path_event(const char *text, struct interner *strings, struct event_fields *event,
                                       size_t *length)
 {
     struct cursor c = {.at = text + 1, .strings = strings, .event = event};
@@ -461,7 +461,7 @@ enum fast_path_result fast_path_event(const char *text, struct interner *strings
     if (!pass(&c, '}') || !has(&c, PHASE))
         return FAST_PATH_NOT;
     *length = (size_t)(c.at - text);
-    if ((event->phase == 's' || event->phase == 't' || event->phase == 'f') && event->category != EVENT_FWDBWD)
+    if ((event->phase == 's' || event->phase == 't' || event->phase == 'f') && event->category != CATEGORY_FWDBWD)
         return FAST_PATH_FLOW;
     return complete(&c) ? FAST_PATH_EVENT : FAST_PATH_NOT;
 }

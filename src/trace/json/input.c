@@ -1,4 +1,3 @@
-#include "trace/json/input.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -8,8 +7,8 @@
 
 #include "common/log.h"
 #include "trace/json/blocks.h"
-#include "trace/json/fast_path.h"
-#include "trace/json/scan.h"
+#include "trace/json/parse.h"
+#include "trace/json/text.h"
 
 int input_open(struct input *input, const char *path, unsigned workers)
 {
@@ -28,7 +27,7 @@ void input_close(struct input *input)
     *input = (struct input){0};
 }
 
-/* Takes the next block. A failure is told when the text before it is used up. */
+/* Takes the next block. A failure is reported when the text before it is used up. */
 static bool take_block(struct input *input, int *status)
 {
     bool fails = input->block && input->block->failure.failed;
@@ -82,7 +81,7 @@ static int append_block(struct input *input)
     return 0;
 }
 
-/* Twice the rest at least, as whoever asks for more begins again with what it has. */
+/* Twice the rest at least, as the caller begins again with what it has. */
 static bool join(struct input *input, int *status)
 {
     size_t left = input_left(input);

@@ -9,9 +9,8 @@
 #include <cjson/cJSON.h>
 
 #include "common/map.h"
-#include "trace/json/scan.h"
 #include "trace/json/text.h"
-#include "trace/trace_event.h"
+#include "trace/event_fields.h"
 
 #define BLOCK_BYTES ((size_t)64 * 1024)
 #define ALIGNMENT 16
@@ -99,7 +98,6 @@ void arena_release(struct arena *arena)
 void parser_init(struct parser *parser, struct interner *strings)
 {
     *parser = (struct parser){.strings = strings};
-    event_fields_init();
 }
 
 void parser_release(struct parser *parser)
@@ -150,12 +148,12 @@ static void take_triple(const cJSON *value, int64_t triple[3])
         take_number(item, &triple[i]);
 }
 
-static bool take_args(struct parser *parser, const cJSON *args, struct trace_event *event)
+static bool take_args(struct parser *parser, const cJSON *args, struct event_fields *event)
 {
     if (!cJSON_IsObject(args))
         return true;
     for (const cJSON *value = args->child; value; value = value->next) {
-        const struct event_field *field = event_field_find(value->string, strlen(value->string));
+        const struct arg_field *field = arg_field_find(value->string, strlen(value->string));
         if (!field)
             continue;
         void *place = (char *)event + field->offset;
@@ -183,7 +181,7 @@ static bool take_id(struct parser *parser, const cJSON *value, event_id *id)
     return true;
 }
 
-/* The time VALUE, whose text may have been found by the scan at AT; false: it is no time. */
+/* The time VALUE, whose text may have been found by the scan at AT; false: it is not a time. */
 static bool take_time(const cJSON *value, const char *text, size_t length, size_t at, int64_t *ns)
 {
     if (!cJSON_IsNumber(value))
@@ -223,7 +221,7 @@ static enum parse_result not_an_event(struct parser *parser, const char *expecte
 }
 
 static enum parse_result take_times(struct parser *parser, const struct members *members, const char *text,
-                                    const struct scan *scan, struct trace_event *event)
+                                    const struct scan *scan, struct event_fields *event)
 {
     event->start = EVENT_NONE;
     if (!take_time(members->start, text, scan->length, scan->ts, &event->start) && event->phase != 'M')
@@ -238,16 +236,17 @@ static enum parse_result take_times(struct parser *parser, const struct members 
 }
 
 /* Ranges that the program put into its streams look to others like those of NVTX. */
-static void tell_device_range(const struct members *members, struct trace_event *event)
+static void tell_device_range(const struct members *members, struct event_fields *event)
 {
-    const cJSON *from =
-        event->category == EVENT_GPU_RANGE ? cJSON_GetObjectItemCaseSensitive(members->args, "from") : NULL;
-    if (cJSON_IsString(from) && strcmp(from->valuestring, EVENT_DEVICE_RANGE_WORD) == 0)
-        event->category = EVENT_DEVICE_RANGE;
+    const cJSON *from = event->category == CATEGORY_GPU_USER_ANNOTATION
+                            ? cJSON_GetObjectItemCaseSensitive(members->args, "from")
+                            : NULL;
+    if (cJSON_IsString(from) && strcmp(from->valuestring, DEVICE_RANGE_WORD) == 0)
+        event->category = CATEGORY_DEVICE_RANGE;
 }
 
 static enum parse_result convert(struct parser *parser, const char *text, const struct scan *scan,
-                                 struct trace_event *event)
+                                 struct event_fields *event)
 {
     struct members members = {0};
     if (!cJSON_IsObject(parser->root))
@@ -257,8 +256,7 @@ static enum parse_result convert(struct parser *parser, const char *text, const 
         return not_an_event(parser, "one letter in \"ph\"");
     event->phase = *members.phase->valuestring;
     if (cJSON_IsString(members.category))
-        event->category =
-            (uint8_t)event_category_find(members.category->valuestring, strlen(members.category->valuestring));
+        event->category = (uint8_t)category_find(members.category->valuestring, strlen(members.category->valuestring));
     enum parse_result result = take_times(parser, &members, text, scan, event);
     if (result != PARSE_DONE)
         return result;
@@ -300,7 +298,7 @@ void parser_clear(struct parser *parser)
 }
 
 enum parse_result parser_event(struct parser *parser, const char *text, const struct scan *scan,
-                               struct trace_event *event)
+                               struct event_fields *event)
 {
     *event = event_nothing;
     enum parse_result result = parser_json(parser, text, scan);

@@ -13,11 +13,9 @@
 #include "common/map.h"
 #include "common/buffer.h"
 #include "trace/json/blocks.h"
-#include "trace/json/fast_path.h"
-#include "trace/json/input.h"
 #include "trace/json/parse.h"
-#include "trace/json/scan.h"
-#include "trace/trace_event.h"
+#include "trace/json/text.h"
+#include "trace/event_fields.h"
 
 /* Of texts that are handed on as they are: names that the parser may keep, and bytes of an event that has large ones.
  */
@@ -29,11 +27,12 @@
 struct reader {
     struct input input;
     struct parser parser;
-    const struct event_sink *buffer;
-    ARRAY(uint32_t) numbers; /* of a batch's texts */
-    struct buffer key;       /* in memory: the key at hand of the trace's object, with a final NUL */
-    int status;              /* -1 once an error was told */
-    uint64_t left_out;       /* elements that are no events */
+    const struct fields_receiver *receiver; /* NULL: … */
+    const struct json_texts *texts;         /* … the events' texts are wanted */
+    ARRAY(uint32_t) numbers;                /* of a batch's texts */
+    struct buffer key;                      /* in memory: the key at hand of the trace's object, with a final NUL */
+    int status;                             /* -1 once an error was printed */
+    uint64_t left_out;                      /* elements that are no events */
     uint64_t left_out_line, left_out_offset;
     const char *left_out_expected; /* of the first of them */
 };
@@ -116,8 +115,8 @@ static void leave_out(struct reader *reader, uint64_t count, size_t ahead, const
 /* Hands on the text of the event that starts the window. Names are of no use then, and are not kept. */
 static void pass_text(struct reader *reader, size_t length)
 {
-    const struct event_sink *buffer = reader->buffer;
-    if (buffer->text(buffer->context, (struct json_text){input_text(&reader->input), length}) < 0)
+    const struct json_texts *texts = reader->texts;
+    if (texts->event(texts->context, (struct json_text){input_text(&reader->input), length}) < 0)
         reader->status = -1;
     if (reader->parser.strings->count >= NAMES_KEPT || length >= LARGE_BYTES)
         interner_release(reader->parser.strings);
@@ -126,12 +125,12 @@ static void pass_text(struct reader *reader, size_t length)
 /* The event that starts the window, when it is written as most are; else FAST_PATH_NOT. */
 static enum fast_path_result read_by_fast_path(struct reader *reader)
 {
-    struct trace_event event;
+    struct event_fields event;
     size_t length;
     enum fast_path_result result = fast_path_event(input_text(&reader->input), reader->parser.strings, &event, &length);
-    if (result != FAST_PATH_NOT && reader->buffer->text)
+    if (result != FAST_PATH_NOT && reader->texts)
         pass_text(reader, length);
-    else if (result == FAST_PATH_EVENT && reader->buffer->event(reader->buffer->context, &event) < 0)
+    else if (result == FAST_PATH_EVENT && reader->receiver->event(reader->receiver->context, &event) < 0)
         reader->status = -1;
     if (result != FAST_PATH_NOT)
         input_advance(&reader->input, length);
@@ -140,7 +139,7 @@ static enum fast_path_result read_by_fast_path(struct reader *reader)
 
 static int read_event(struct reader *reader, const struct scan *scan)
 {
-    struct trace_event event;
+    struct event_fields event;
     bool flow = scan_is_flow(input_text(&reader->input), scan);
     enum parse_result result = flow ? parser_check(&reader->parser, input_text(&reader->input), scan)
                                     : parser_event(&reader->parser, input_text(&reader->input), scan, &event);
@@ -148,9 +147,9 @@ static int read_event(struct reader *reader, const struct scan *scan)
         leave_out(reader, 1, 0, reader->parser.expected);
     else if (result != PARSE_DONE)
         return reader_value_error(reader, result, scan, "an event, {\"ph\": …}");
-    else if (reader->buffer->text)
+    else if (reader->texts)
         pass_text(reader, scan->length);
-    else if (!flow && reader->buffer->event(reader->buffer->context, &event) < 0)
+    else if (!flow && reader->receiver->event(reader->receiver->context, &event) < 0)
         reader->status = -1;
     if (reader->status == 0)
         input_advance(&reader->input, scan->length);
@@ -175,10 +174,10 @@ static int number_texts(struct reader *reader, const struct interner *strings)
 
 static int take_texts(struct reader *reader, const struct batch *batch)
 {
-    const struct event_sink *buffer = reader->buffer;
+    const struct json_texts *texts = reader->texts;
     for (size_t i = 0; i < batch->texts.count; i++) {
         const struct batch_text *text = &batch->texts.items[i];
-        if (buffer->text(buffer->context, (struct json_text){input_text(&reader->input) + text->at, text->length}) < 0)
+        if (texts->event(texts->context, (struct json_text){input_text(&reader->input) + text->at, text->length}) < 0)
             return reader->status = -1;
     }
     return 0;
@@ -186,14 +185,14 @@ static int take_texts(struct reader *reader, const struct batch *batch)
 
 static int take_events(struct reader *reader, const struct batch *batch)
 {
-    struct trace_event own = event_nothing;
+    struct event_fields own = event_nothing;
     if (number_texts(reader, &batch->strings) < 0)
         return reader->status = -1;
     for (size_t i = 0; i < batch->events.count; i++) {
-        struct trace_event *event = event_sink_place(reader->buffer, &own);
+        struct event_fields *event = fields_receiver_place(reader->receiver, &own);
         event_copy(event, &batch->events.items[i]);
         event_translate(event, reader->numbers.items);
-        if (reader->buffer->event(reader->buffer->context, event) < 0)
+        if (reader->receiver->event(reader->receiver->context, event) < 0)
             return reader->status = -1;
     }
     return 0;
@@ -202,7 +201,7 @@ static int take_events(struct reader *reader, const struct batch *batch)
 /* Takes the events that were read ahead, where the window starts with an element. */
 static int take_batch(struct reader *reader, const struct batch *batch)
 {
-    if ((reader->buffer->text ? take_texts(reader, batch) : take_events(reader, batch)) < 0)
+    if ((reader->texts ? take_texts(reader, batch) : take_events(reader, batch)) < 0)
         return -1;
     if (batch->left_out > 0)
         leave_out(reader, batch->left_out, batch->left_out_at, batch->expected);
@@ -218,13 +217,13 @@ static int cut_off(struct reader *reader, bool bare)
     if (!bare)
         return reader_cut_value(reader, "the rest of the events, then ]}; the file is incomplete");
     input_advance(&reader->input, input_left(&reader->input));
-    if (!reader->buffer->quiet)
+    if (!reader->texts || !reader->texts->quiet)
         warning("'%s' is cut off at byte %" PRIu64 ": what follows the last complete event is left out",
                 reader->input.path, reader->input.offset);
     return 0;
 }
 
-/* Passes the element that starts the window, or as many as were read ahead. Gives 1 when what comes next may be an
+/* Passes the element that starts the window, or as many as were read ahead. Returns 1 when what comes next may be an
  * element again, 0 when its ',' or ']' does, -1 after error(), and 2 at the end of the file within it. */
 static int read_element(struct reader *reader)
 {
@@ -269,11 +268,11 @@ static int read_events(struct reader *reader, bool bare)
 
 static int pass_metadata(struct reader *reader, const struct scan *scan)
 {
-    const struct event_sink *buffer = reader->buffer;
     const char *key = reader->key.data;
-    if (!buffer->metadata_text)
-        return buffer->metadata(buffer->context, key, reader->parser.root);
-    return buffer->metadata_text(buffer->context, key, (struct json_text){input_text(&reader->input), scan->length});
+    if (reader->receiver)
+        return reader->receiver->metadata(reader->receiver->context, key, reader->parser.root);
+    return reader->texts->metadata(reader->texts->context, key,
+                                   (struct json_text){input_text(&reader->input), scan->length});
 }
 
 static int read_metadata(struct reader *reader)
@@ -361,23 +360,37 @@ static int read_file(struct reader *reader)
     return reader->status;
 }
 
-int json_read(const char *path, struct interner *strings, const struct event_sink *buffer)
+static int read_all(struct reader *reader, const char *path, struct interner *strings, unsigned workers)
 {
-    struct reader reader = {.buffer = buffer};
-    parser_init(&reader.parser, strings);
-    buffer_init_memory(&reader.key);
-    int status = input_open(&reader.input, path, buffer->workers);
-    if (status == 0 && buffer->text)
-        blocks_keep_texts(reader.input.blocks);
+    bool quiet = reader->texts && reader->texts->quiet;
+    parser_init(&reader->parser, strings);
+    buffer_init_memory(&reader->key);
+    int status = input_open(&reader->input, path, workers);
+    if (status == 0 && reader->texts)
+        blocks_keep_texts(reader->input.blocks);
     if (status == 0)
-        status = read_file(&reader);
-    if (status == 0 && reader.left_out > 0 && !buffer->quiet)
+        status = read_file(reader);
+    if (status == 0 && reader->left_out > 0 && !quiet)
         warning("'%s': %" PRIu64 " events are left out, the first at line %" PRIu64 " (byte %" PRIu64 "): expected %s",
-                reader.input.path, reader.left_out, reader.left_out_line, reader.left_out_offset,
-                reader.left_out_expected);
-    array_release(&reader.numbers);
-    buffer_release(&reader.key);
-    parser_release(&reader.parser);
-    input_close(&reader.input);
+                reader->input.path, reader->left_out, reader->left_out_line, reader->left_out_offset,
+                reader->left_out_expected);
+    array_release(&reader->numbers);
+    buffer_release(&reader->key);
+    parser_release(&reader->parser);
+    input_close(&reader->input);
+    return status;
+}
+
+int json_read_fields(const char *path, struct interner *strings, const struct fields_receiver *receiver,
+                     unsigned workers)
+{
+    return read_all(&(struct reader){.receiver = receiver}, path, strings, workers);
+}
+
+int json_read_texts(const char *path, const struct json_texts *texts, unsigned workers)
+{
+    struct interner names = {0};
+    int status = read_all(&(struct reader){.texts = texts}, path, &names, workers);
+    interner_release(&names);
     return status;
 }

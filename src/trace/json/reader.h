@@ -3,7 +3,7 @@
  * read most events ahead (blocks.h); the calling thread hands all of them on, in the file's order. Memory does not grow
  * with the file: at most some blocks of it, or the window of one large value, are held.
  *
- * Flow events are skipped unread, except PyTorch's "fwdbwd". A buffer that wants the events' texts gets flows, too.
+ * Flow events are skipped unread, except PyTorch's "fwdbwd", unless the events' texts are wanted.
  *
  * Both forms of the format are read: an object with "traceEvents" and other keys around it, and a bare array of events.
  * The array may lack its end, as the format allows for programs that die; the object may not.
@@ -11,16 +11,30 @@
 #ifndef GPUTRACE_TRACE_JSON_READER_H
 #define GPUTRACE_TRACE_JSON_READER_H
 
-#include "trace/json/text.h"
-#include "trace/trace_event.h"
+#include <stdbool.h>
 
+#include "trace/json/text.h"
+
+struct fields_receiver;
 struct interner;
 
-/*
- * Reads PATH ("-": stdin) and puts the events' texts into STRINGS. An element of the array that is JSON but not an
- * event is left out; one warning says how many were, and why. Returns 0, or -1 after error(), which names the file, the
- * line and byte, and what was expected.
- */
-int json_read(const char *path, struct interner *strings, const struct event_sink *buffer);
+/* An element of the array that is JSON but not an event is left out; one warning says how many were, and why. Both
+ * return 0, or -1 after error(), which names the file, the line and byte, and what was expected. PATH may be "-",
+ * stdin; WORKERS threads read ahead, 0: as many as there are processors. */
+
+/* Gives RECEIVER the fields of all events, and puts their texts into STRINGS. */
+int json_read_fields(const char *path, struct interner *strings, const struct fields_receiver *receiver,
+                     unsigned workers);
+
+/* Takes the text of each event, flows among them, and of each other value of the object with its key, as it stands in
+ * the file. Both are valid during the call. They return 0, or -1 to stop. */
+struct json_texts {
+    void *context;
+    int (*event)(void *context, struct json_text event);
+    int (*metadata)(void *context, const char *key, struct json_text value);
+    bool quiet; /* warnings were printed when the file was read before */
+};
+
+int json_read_texts(const char *path, const struct json_texts *texts, unsigned workers);
 
 #endif

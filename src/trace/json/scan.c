@@ -1,4 +1,4 @@
-#include "trace/json/scan.h"
+#include "trace/json/text.h"
 
 #include <string.h>
 
@@ -124,7 +124,7 @@ bool scan_is_flow(const char *text, const struct scan *scan)
     return !scan->cat || scan->length - scan->cat < strlen(read) || memcmp(category, read, strlen(read)) != 0;
 }
 
-/* Appends the digits at TEXT to VALUE; gives how many, or -1 when the value becomes too large. */
+/* Appends the digits at TEXT to VALUE; returns how many, or -1 when the value becomes too large. */
 static int add_digits(const char *text, size_t length, int most, uint64_t *value)
 {
     int count = 0;

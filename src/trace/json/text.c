@@ -208,44 +208,15 @@ bool json_check(const char *text, size_t length, size_t *error_at)
 
 /* --- values and members --- */
 
-static const char *skip_string(const char *at, const char *end)
+/* The end of the value at AT, which is not white space; NULL: there is none, or it does not end before END. */
+static const char *value_end(const char *at, const char *end)
 {
-    for (at++; at < end; at++) {
-        if (*at == '\\')
-            at++;
-        else if (*at == '"')
-            return at + 1;
-    }
-    return NULL;
-}
-
-static const char *skip_nested(const char *at, const char *end)
-{
-    size_t depth = 0;
-    while (at && at < end) {
-        if (*at == '"') {
-            at = skip_string(at, end);
-            continue;
-        }
-        depth += *at == '{' || *at == '[';
-        if ((*at == '}' || *at == ']') && --depth == 0)
-            return at + 1;
-        at++;
-    }
-    return NULL;
-}
-
-const char *json_skip(const char *at, const char *end)
-{
+    struct scan scan;
     if (at >= end)
         return NULL;
-    if (*at == '"')
-        return skip_string(at, end);
-    if (*at == '{' || *at == '[')
-        return skip_nested(at, end);
-    while (at < end && !is_blank(*at) && !strchr(",]}:", *at))
-        at++;
-    return at;
+    if (scan_value(at, (size_t)(end - at), &scan))
+        return at + scan.length;
+    return strchr("\"{[", *at) ? NULL : end; /* a number or word ends with the text */
 }
 
 bool json_member(const char **at, const char *end, struct json_text *key, struct json_text *value)
@@ -253,15 +224,15 @@ bool json_member(const char **at, const char *end, struct json_text *key, struct
     const char *from = skip_blank(*at, end), *to;
     if (from < end && *from == ',')
         from = skip_blank(from + 1, end);
-    if (from >= end || *from != '"' || !(to = skip_string(from, end)))
+    if (from >= end || *from != '"' || !(to = value_end(from, end)))
         return false;
     *key = (struct json_text){from + 1, (size_t)(to - from) - 2};
     from = skip_blank(to, end);
     if (from >= end || *from != ':')
         return false;
     from = skip_blank(from + 1, end);
-    to = json_skip(from, end);
-    if (!to || to == from)
+    to = value_end(from, end);
+    if (!to)
         return false;
     *value = (struct json_text){from, (size_t)(to - from)};
     *at = to;
@@ -334,7 +305,7 @@ struct json_text json_clean(struct json_text text, struct buffer *scratch)
     const char *copied = text.at, *end = text.at + text.length, *at = text.at;
     scratch->length = 0;
     while (at < end && (at = memchr(at, '"', (size_t)(end - at)))) {
-        const char *after = skip_string(at, end);
+        const char *after = value_end(at, end);
         if (!after)
             break;
         if (!is_plain(at + 1, after - 1)) {

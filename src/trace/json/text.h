@@ -3,13 +3,14 @@
  *
  * json_check() is the one definition of what gputrace takes for JSON: RFC 8259, but for bytes in strings, where control
  * characters and what is not UTF-8 are accepted, as programs write names. json_clean() makes valid JSON of these too.
- * All other functions expect text that json_check() found valid.
+ * Other json_ functions expect text that json_check() found valid.
  */
 #ifndef GPUTRACE_TRACE_JSON_TEXT_H
 #define GPUTRACE_TRACE_JSON_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct buffer;
 
@@ -24,9 +25,6 @@ struct json_text {
 /* Whether TEXT is one JSON value and nothing else. If not, sets *ERROR_AT to the byte that is not JSON. */
 bool json_check(const char *text, size_t length, size_t *error_at);
 
-/* The end of the value at AT, which is not white space; NULL: it does not end before END. */
-const char *json_skip(const char *at, const char *end);
-
 /* The next member of an object whose text is at *AT, after its '{' or the member before. False: there is none. KEY is
  * without its quotes. */
 bool json_member(const char **at, const char *end, struct json_text *key, struct json_text *value);
@@ -39,5 +37,32 @@ void json_unescape(struct buffer *out, struct json_text inside);
 /* TEXT with valid UTF-8 in its strings, where only what must be escaped is: itself where it is so already, else a copy
  * in SCRATCH, a buffer in memory, which is overwritten. */
 struct json_text json_clean(struct json_text text, struct buffer *scratch);
+
+/* --- scan.c: where a value ends, without reading what is in it. json_check() decides whether it is JSON. --- */
+
+struct scan {
+    size_t length; /* bytes of the value */
+    /* Where the values of an object's own keys "ph", "cat", "ts" and "dur" start; 0: not there. Of two of a name the
+     * last counts. */
+    size_t ph, cat, ts, dur;
+};
+
+/* The value that starts at TEXT[0], which is not white space. False: it does not end within LENGTH bytes. A bare number
+ * or word ends only where something else follows. */
+bool scan_value(const char *text, size_t length, struct scan *scan);
+
+/* Whether the event at TEXT is one end of a flow that no section looks at. Most flows connect events that have a
+ * correlation id too, and are half of a trace's events; PyTorch's "fwdbwd" alone are read. */
+bool scan_is_flow(const char *text, const struct scan *scan);
+
+/* Line ends in TEXT. */
+uint64_t scan_lines(const char *text, size_t length);
+
+/* Bytes of white space at TEXT. */
+size_t scan_blank(const char *text, size_t length);
+
+/* The number at TEXT, in microseconds, as nanoseconds, rounded to the nearest. Exact where a double is not: absolute
+ * times of today need more than its 53 bits. False: no plain decimal, or too large for 64 bits. */
+bool scan_ns(const char *text, size_t length, int64_t *ns);
 
 #endif

@@ -7,9 +7,9 @@
  * A file is one piece after another. In a piece every row of the trace (struct row) is a packet sequence of its own,
  * with up to three of them for its slices of different sorts (enum pftrace_lane), so that
  *
- *   - the row is told once, as the sequence's default track, and not with every event;
+ *   - the row is written once, as the sequence's default track, and not with every event;
  *   - times are differences from the packet before, of one row, and so take two or three bytes (PFTRACE_CLOCK_DELTA);
- *     a packet that is earlier than the one before it tells the time since the trace's base (PFTRACE_CLOCK_SINCE_BASE);
+ *     a packet that is earlier than the one before it has the time since the trace's base (PFTRACE_CLOCK_SINCE_BASE);
  *   - interned texts need no agreement between those who write pieces at the same time: a sequence begins by clearing
  *     its state, and its number may have been another row's in an earlier piece.
  *
@@ -61,7 +61,7 @@ enum { PB_EVENT_DEFAULTS_TRACK_UUID = 11 };
 enum { PB_SNAPSHOT_CLOCK = 1, PB_SNAPSHOT_PRIMARY_TRACE_CLOCK = 2 };
 enum { PB_CLOCK_ID = 1, PB_CLOCK_TIMESTAMP = 2, PB_CLOCK_IS_INCREMENTAL = 3 };
 enum { PB_CLOCK_REALTIME_ID = 1, PB_CLOCK_BOOTTIME_ID = 6 };
-/* Of the sequence that tells of them: 64 to 127. */
+/* Of the sequence that defines them: 64 to 127. */
 enum { PFTRACE_CLOCK_DELTA = 64, PFTRACE_CLOCK_SINCE_BASE = 65 };
 
 /* common/trace_attributes.proto: TraceAttributes, TraceAttributes.Attribute. The trace's metadata: each key of the JSON
@@ -83,7 +83,7 @@ enum {
 enum { PB_GPU_EXTRA_KEY = 1, PB_GPU_EXTRA_VALUE = 2 };
 
 /* trace/interned_data/interned_data.proto: InternedData; trace/gpu/gpu_interned_data.proto, which extends it (1000 and
- * 1001: as PyTorch's writer of such traces has them, torch/csrc/profiler/cuspy/cuspy_pftrace.cpp) */
+ * 1001: as PyTorch's sink of such traces has them, torch/csrc/profiler/cuspy/cuspy_pftrace.cpp) */
 enum {
     PB_INTERNED_EVENT_CATEGORIES = 1,
     PB_INTERNED_EVENT_NAMES = 2,
@@ -174,8 +174,8 @@ enum {
 enum { PB_STAGE_CATEGORY_COMPUTE = 2 };
 enum { PB_KERNEL_IID = 1, PB_KERNEL_ARGS = 5 };
 
-/* Names of arguments that Perfetto's view of compute kernels knows; what is told of a kernel's launches stands in the
- * interned kernel, under the same names as a launch of its own would have. */
+/* Names of arguments that Perfetto's view of compute kernels knows; what a kernel's launches have in common stands in
+ * the interned kernel, under the same names as a launch of its own would have. */
 #define PFTRACE_GRID "launch.grid_size."
 #define PFTRACE_BLOCK "launch.workgroup_size."
 #define PFTRACE_REGISTERS "registers_per_thread"
@@ -192,7 +192,7 @@ enum {
     PFTRACE_OWN_SERIES = 9907,  /* TrackDescriptor: name of the value; without: the counter has one value */
     PFTRACE_OWN_SERIES_FOLLOW =
         9908,                 /* TracePacket of a TrackEvent: so many values of the same counter and time follow */
-    PFTRACE_OWN_OWNER = 9910, /* TrackDescriptor of a GPU's rows: pid of the process whose work they show */
+    PFTRACE_OWN_OWNER = 9910, /* TrackDescriptor of a GPU's rows: pid of the process whose operations they show */
     PFTRACE_OWN_RANK = 9909,  /* TrackDescriptor: order as it was, where a rank has not its bits; zigzag */
     PFTRACE_OWN_COUNTER_U64 = 9912, /* TracePacket of a counter's value: the value, where it is beyond int64 */
     PFTRACE_OWN_WHOLE = 9913,       /* TracePacket, with nothing else in it: PFTRACE_FILE_BEGINS or PFTRACE_FILE_ENDS */
@@ -204,13 +204,13 @@ enum { PFTRACE_FILE_BEGINS = 1, PFTRACE_FILE_ENDS = 2 };
 
 /* The lanes of a row: which of its sequences an event is in. */
 enum pftrace_lane {
-    PFTRACE_LANE_CALLS,  /* what threads do, and what is no slice */
-    PFTRACE_LANE_RANGES, /* NVTX ranges: a track of their own below the thread's */
-    PFTRACE_LANE_WORK,   /* of GPUs, on Perfetto's GPU tracks */
+    PFTRACE_LANE_CALLS,   /* what threads do, and what is not a slice */
+    PFTRACE_LANE_RANGES,  /* NVTX ranges: a track of their own below the thread's */
+    PFTRACE_LANE_GPU_OPS, /* of GPUs, on Perfetto's GPU tracks */
     PFTRACE_LANE_COUNT,
 };
 
-/* Numbers of tracks: those of rows tell the row. */
+/* Numbers of tracks: those of rows contain the row. */
 #define PFTRACE_UUID_RANGES (UINT64_C(1) << 31)
 #define PFTRACE_UUID_COUNTER (UINT64_C(1) << 62)
 #define PFTRACE_UUID_ASYNC (UINT64_C(1) << 63)

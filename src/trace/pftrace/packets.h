@@ -15,6 +15,9 @@
 
 #include "trace/gzip/source.h"
 
+struct buffer;
+struct gzip;
+
 struct packets {
     struct source source;
     struct source_failure failure;
@@ -23,7 +26,8 @@ struct packets {
     uint64_t offset; /* of it in the unpacked file */
     bool in_section; /* the next run continues the one before it */
     bool ended;      /* there is none */
-    /* Of the runs that packets_tell_end() was called for: one announced the file's last packet; that one came last. */
+    /* Of the runs that packets_report_end() was called for: one announced the file's last packet; that one came last.
+     */
     bool announced, whole;
 };
 
@@ -31,7 +35,7 @@ enum packets_end {
     PACKETS_GO_ON, /* there may be a run after this one */
     PACKETS_ENDED,
     PACKETS_CUT_OFF, /* the file ends within a packet */
-    PACKETS_BROKEN,  /* what follows is no packet */
+    PACKETS_BROKEN,  /* what follows is not a packet */
     PACKETS_DAMAGED, /* what follows is a compressed packet that cannot be unpacked: the run's reader says so */
     PACKETS_FAILED,  /* `message` says why the file cannot be read */
 };
@@ -60,7 +64,7 @@ void packets_run_release(struct packets_run *run);
 
 /* Once RUN has been read, and those before it: prints what the user has to know of its end. Returns 0, or -1 after
  * error(). A file that announces its last packet and ends without it is cut off; what others wrote announces none. */
-int packets_tell_end(struct packets *packets, const struct packets_run *run);
+int packets_report_end(struct packets *packets, const struct packets_run *run);
 
 /* Bytes. What is larger is not a packet, and a compressed packet that holds as much is not unpacked. */
 #define PACKET_MOST ((size_t)32 << 20)
@@ -88,5 +92,14 @@ static inline bool packets_begin_section(const uint8_t *body, size_t size)
            (size == PACKETS_SECTION_SIZE ||
             packets_are_compressed(body + PACKETS_SECTION_SIZE, size - PACKETS_SECTION_SIZE));
 }
+
+/*
+ * Compresses a trace as it stands in a .pftrace file: each section becomes one packet (compressed_packets, see
+ * fields.h), and so does what stands before the first one. The file becomes a third as large or less.
+ *
+ * Adds to OUT, a buffer in memory, what the packets of DATA become in the file. *DONE is set to the number of bytes
+ * that were used; the rest, a section that may not be whole, must be given again together with what follows it. ALL:
+ * nothing follows, and every byte is used. GZIP makes streams. Returns 0, or -1 with errno set. */
+int pftrace_compress(struct gzip *gzip, struct buffer *out, const char *data, size_t size, bool all, size_t *done);
 
 #endif

@@ -6,7 +6,6 @@
 
 #include "common/log.h"
 #include "trace/gzip/gzip.h"
-#include "trace/pftrace/reader_state.h"
 
 #define SEQUENCES_MOST ((size_t)1 << 18) /* more than threads and streams of anybody's */
 
@@ -117,14 +116,11 @@ struct pftrace_reader *pftrace_reader_new(struct interner *strings)
     return reader;
 }
 
-struct pftrace_reader *pftrace_open(const char *path, struct interner *strings)
+static void forget_cleaned(struct pftrace_reader *reader)
 {
-    struct pftrace_reader *reader = pftrace_reader_new(strings);
-    if (reader && packets_open(&reader->packets, path, 0) != 0) {
-        pftrace_close(reader);
-        return NULL;
-    }
-    return reader;
+    for (size_t i = 0; i < reader->cleaned.count; i++)
+        buffer_release(&reader->cleaned.items[i]);
+    reader->cleaned.count = 0;
 }
 
 void pftrace_close(struct pftrace_reader *reader)
@@ -133,17 +129,12 @@ void pftrace_close(struct pftrace_reader *reader)
     array_release(&reader->tables);
     array_release(&reader->counter_tracks);
     array_release(&reader->args);
+    forget_cleaned(reader);
+    array_release(&reader->cleaned);
     array_release(&reader->flows);
     buffer_release(&reader->text);
     buffer_release(&reader->compressed.packets);
-    packets_run_release(&reader->own_run);
-    packets_close(&reader->packets);
     free(reader);
-}
-
-uint64_t pftrace_base(const struct pftrace_reader *reader)
-{
-    return reader->base;
 }
 
 uint64_t pftrace_left_out(const struct pftrace_reader *reader)
@@ -171,14 +162,29 @@ void pftrace_set_row(struct pftrace_event *to, uint64_t uuid)
 
 void pftrace_set_name(struct pftrace_reader *reader, uint32_t name)
 {
-    reader->event.name_number = name;
     reader->event.name = pftrace_text(reader, name);
+    reader->event.name_length = name == PFTRACE_UNKNOWN ? 0 : interner_at(reader->interning.strings, name)->length;
 }
 
-void pftrace_set_category(struct pftrace_reader *reader, uint32_t category)
+void pftrace_set_category(struct pftrace_reader *reader, const struct pftrace_category *category)
 {
-    reader->event.category_number = category;
-    reader->event.category = pftrace_text(reader, category);
+    reader->event.category = category->category;
+    reader->event.other_category = category->category == CATEGORY_OTHER ? pftrace_text(reader, category->text) : NULL;
+}
+
+int pftrace_clean_arg(struct pftrace_reader *reader, struct arg *arg)
+{
+    struct buffer scratch, *kept;
+    buffer_init_memory(&scratch);
+    pftrace_check_raw(arg, &scratch);
+    if (!scratch.data)
+        return scratch.failure ? pftrace_no_memory() : 0;
+    if (scratch.failure || !(kept = array_push(&reader->cleaned))) {
+        buffer_release(&scratch);
+        return pftrace_no_memory();
+    }
+    *kept = scratch;
+    return 0;
 }
 
 void pftrace_set_correlation(struct pftrace_reader *reader, bool none)
@@ -193,9 +199,10 @@ static void begin_event(struct pftrace_reader *reader)
 {
     reader->args.count = reader->flows.count = 0;
     reader->text.length = 0;
-    reader->open = reader->told = reader->own_correlation = false;
-    reader->event = (struct pftrace_event){
-        .name = "", .category = "", .name_number = PFTRACE_UNKNOWN, .category_number = PFTRACE_UNKNOWN};
+    reader->open = reader->given_out = reader->own_correlation = false;
+    reader->event = (struct pftrace_event){.name = "", .other_category = ""};
+    if (reader->cleaned.count > 0)
+        forget_cleaned(reader);
 }
 
 static void give_up_open(struct pftrace_reader *reader)
@@ -206,11 +213,9 @@ static void give_up_open(struct pftrace_reader *reader)
 
 void pftrace_forget(struct pftrace_reader *reader)
 {
-    static const char correlation[] = "correlation";
     pftrace_sequences_forget(reader);
     reader->base = 0;
     begin_event(reader);
-    reader->correlation = intern(reader->interning.strings, correlation, sizeof(correlation) - 1);
 }
 
 /* --- packets --- */
@@ -253,7 +258,7 @@ static int take_body(struct pftrace_reader *reader, struct pftrace_tables *table
     case PB_PACKET_GPU_RENDER_STAGE_EVENT: return pftrace_stage_event(reader, tables, packet, time);
     case PB_PACKET_TRACK_DESCRIPTOR: return pftrace_descriptor_event(reader, packet);
     case PB_PACKET_TRACE_ATTRIBUTES: return pftrace_attribute_event(reader, packet);
-    case PB_PACKET_GPU_INFO: return 0; /* told by an attribute, "deviceProperties", too */
+    case PB_PACKET_GPU_INFO: return 0; /* an attribute, "deviceProperties", says the same */
     default: reader->left_out++; return 0;
     }
 }
@@ -337,14 +342,14 @@ static int keep_texts(struct pftrace_reader *reader)
     if (!reader->open || reader->text.length > 0)
         return 0;
     for (size_t i = 0; i < reader->args.count; i++) {
-        const struct pftrace_arg *arg = &reader->args.items[i];
-        size += arg->kind == PFTRACE_ARG_TEXT || arg->kind == PFTRACE_ARG_JSON ? arg->length : 0;
+        const struct arg *arg = &reader->args.items[i];
+        size += arg->type == ARG_TYPE_TEXT || arg->type == ARG_TYPE_RAW ? arg->length : 0;
     }
     if (size > 0 && !buffer_reserve(&reader->text, size))
         return pftrace_no_memory();
     for (size_t i = 0; i < reader->args.count; i++) {
-        struct pftrace_arg *arg = &reader->args.items[i];
-        if ((arg->kind != PFTRACE_ARG_TEXT && arg->kind != PFTRACE_ARG_JSON) || arg->length == 0)
+        struct arg *arg = &reader->args.items[i];
+        if ((arg->type != ARG_TYPE_TEXT && arg->type != ARG_TYPE_RAW) || arg->length == 0)
             continue;
         const char *kept = reader->text.data + reader->text.length;
         buffer_bytes(&reader->text, arg->text, arg->length);
@@ -353,21 +358,13 @@ static int keep_texts(struct pftrace_reader *reader)
     return 0;
 }
 
-/* 1: there is another run; 0, or -1 after error(). */
-static int next_run(struct pftrace_reader *reader)
+static int end_run(struct pftrace_reader *reader)
 {
     if (keep_texts(reader) != 0)
         return -1;
     if (!reader->open && reader->text.capacity > TEXT_KEPT)
         buffer_release(&reader->text);
-    if (!reader->packets.source.path)
-        return 0;
-    if (packets_tell_end(&reader->packets, &reader->own_run) != 0)
-        return -1;
-    int more = packets_next_run(&reader->packets, &reader->own_run);
-    if (more > 0)
-        pftrace_take(reader, &reader->own_run);
-    return more;
+    return 0;
 }
 
 /* 1: what follows the compressed packet is read next; -1 after error(). */
@@ -397,7 +394,7 @@ static int next_packet(struct pftrace_reader *reader, struct protobuf_field *pac
             end_damaged(reader);
         else if (any)
             return 1;
-        int more = reader->compressed.open ? close_compressed(reader) : next_run(reader);
+        int more = reader->compressed.open ? close_compressed(reader) : end_run(reader);
         if (more <= 0)
             return more;
     }
@@ -407,7 +404,7 @@ int pftrace_next(struct pftrace_reader *reader, const struct pftrace_event **eve
 {
     struct protobuf_field packet;
     int taken = 0;
-    if (reader->told)
+    if (reader->given_out)
         begin_event(reader);
     while (taken == 0) {
         int more = next_packet(reader, &packet);
@@ -417,7 +414,7 @@ int pftrace_next(struct pftrace_reader *reader, const struct pftrace_event **eve
     }
     if (taken < 0)
         return -1;
-    reader->told = true;
+    reader->given_out = true;
     reader->event.args = reader->args.items;
     reader->event.arg_count = reader->args.count;
     reader->event.flows = reader->flows.items;

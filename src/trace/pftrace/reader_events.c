@@ -2,67 +2,65 @@
  * Bodies of packets: TrackEvents (calls, ranges, instants, counters), GpuRenderStageEvents (operations of GPUs), and
  * descriptors of tracks.
  */
-#include "trace/pftrace/reader_state.h"
+#include "trace/pftrace/reader.h"
 
 /* --- DebugAnnotation --- */
 
-static void take_annotation_text(struct pftrace_arg *arg, const struct protobuf_field *field)
+static void set_text(struct arg *arg, enum arg_type type, const char *text, size_t length)
 {
-    arg->kind = field->number == PB_ANNOTATION_JSON ? PFTRACE_ARG_JSON : PFTRACE_ARG_TEXT;
-    arg->text = field->bytes ? (const char *)field->bytes : "";
-    arg->length = field->size;
+    arg->type = type;
+    arg->text = text;
+    arg->length = length;
 }
 
-static void take_annotation_iid(struct pftrace_reader *reader, const struct pftrace_tables *tables,
-                                struct pftrace_arg *arg, uint64_t iid)
+static void take_annotation_value(struct pftrace_reader *reader, const struct pftrace_tables *tables, struct arg *arg,
+                                  const struct protobuf_field *field)
 {
-    uint32_t text = PFTRACE_LOOK_UP(&tables->texts, iid, PFTRACE_UNKNOWN);
-    arg->kind = PFTRACE_ARG_TEXT;
-    arg->text = pftrace_text(reader, text);
-    arg->length = text == PFTRACE_UNKNOWN ? 0 : interner_at(reader->interning.strings, text)->length;
-}
-
-static void name_arg(struct pftrace_reader *reader, uint32_t name, struct pftrace_arg *arg)
-{
-    arg->name_number = name;
-    arg->name = pftrace_text(reader, name);
-    arg->name_length = name == PFTRACE_UNKNOWN ? 0 : interner_at(reader->interning.strings, name)->length;
+    uint32_t text;
+    switch (field->number) {
+    case PB_ANNOTATION_BOOL: arg->type = field->value ? ARG_TYPE_TRUE : ARG_TYPE_FALSE; break;
+    case PB_ANNOTATION_UINT:
+        arg->type = ARG_TYPE_U64;
+        arg->u64 = field->value;
+        break;
+    case PB_ANNOTATION_INT:
+        arg->type = ARG_TYPE_I64;
+        arg->i64 = (int64_t)field->value;
+        break;
+    case PB_ANNOTATION_DOUBLE:
+        arg->type = ARG_TYPE_REAL;
+        arg->real = protobuf_double(field);
+        break;
+    case PB_ANNOTATION_POINTER:
+        arg->type = ARG_TYPE_HEX;
+        arg->u64 = field->value;
+        break;
+    case PB_ANNOTATION_STRING:
+    case PB_ANNOTATION_JSON:
+        set_text(arg, field->number == PB_ANNOTATION_JSON ? ARG_TYPE_RAW : ARG_TYPE_TEXT,
+                 field->bytes ? (const char *)field->bytes : "", field->size);
+        break;
+    case PB_ANNOTATION_STRING_IID:
+        text = PFTRACE_LOOK_UP(&tables->texts, field->value, PFTRACE_UNKNOWN);
+        set_text(arg, ARG_TYPE_TEXT, pftrace_text(reader, text),
+                 text == PFTRACE_UNKNOWN ? 0 : interner_at(reader->interning.strings, text)->length);
+        break;
+    default: break;
+    }
 }
 
 static int take_annotation(struct pftrace_reader *reader, const struct pftrace_tables *tables,
                            struct protobuf_reader annotation)
 {
-    struct pftrace_arg arg = {.name = "", .name_number = PFTRACE_UNKNOWN, .kind = PFTRACE_ARG_BOOL};
+    struct arg arg = {.type = ARG_TYPE_FALSE, .other = ""};
+    const struct pftrace_arg_name none = {ARG_OTHER, PFTRACE_UNKNOWN};
     struct protobuf_field field;
     while (protobuf_next(&annotation, &field)) {
-        switch (field.number) {
-        case PB_ANNOTATION_NAME_IID:
-            name_arg(reader, PFTRACE_LOOK_UP(&tables->arg_names, field.value, PFTRACE_UNKNOWN), &arg);
-            break;
-        case PB_ANNOTATION_BOOL:
-            arg.kind = PFTRACE_ARG_BOOL;
-            arg.u64 = field.value;
-            break;
-        case PB_ANNOTATION_UINT:
-            arg.kind = PFTRACE_ARG_U64;
-            arg.u64 = field.value;
-            break;
-        case PB_ANNOTATION_INT:
-            arg.kind = PFTRACE_ARG_I64;
-            arg.i64 = (int64_t)field.value;
-            break;
-        case PB_ANNOTATION_DOUBLE:
-            arg.kind = PFTRACE_ARG_REAL;
-            arg.real = protobuf_double(&field);
-            break;
-        case PB_ANNOTATION_POINTER:
-            arg.kind = PFTRACE_ARG_HEX;
-            arg.u64 = field.value;
-            break;
-        case PB_ANNOTATION_STRING:
-        case PB_ANNOTATION_JSON: take_annotation_text(&arg, &field); break;
-        case PB_ANNOTATION_STRING_IID: take_annotation_iid(reader, tables, &arg, field.value); break;
-        default: break;
+        if (field.number == PB_ANNOTATION_NAME_IID) {
+            struct pftrace_arg_name name = PFTRACE_LOOK_UP(&tables->arg_names, field.value, none);
+            pftrace_name_arg(reader->interning.strings, &name, &arg);
+        } else {
+            take_annotation_value(reader, tables, &arg, &field);
         }
     }
     return pftrace_push_arg(reader, &arg);
@@ -127,7 +125,9 @@ static int begin_event(struct pftrace_reader *reader, const struct pftrace_table
     to->what = event->type == PB_TYPE_INSTANT ? PFTRACE_INSTANT : PFTRACE_SLICE;
     pftrace_set_row(to, tables->uuid);
     pftrace_set_name(reader, name.text);
-    pftrace_set_category(reader, PFTRACE_LOOK_UP(&tables->categories, event->category, PFTRACE_UNKNOWN));
+    const struct pftrace_category other = {CATEGORY_OTHER, PFTRACE_UNKNOWN};
+    struct pftrace_category category = PFTRACE_LOOK_UP(&tables->categories, event->category, other);
+    pftrace_set_category(reader, &category);
     to->start = to->flow_time = time;
     to->cbid = name.cbid;
     if (event->uuid & PFTRACE_UUID_ASYNC) {
@@ -164,13 +164,12 @@ static int counter_event(struct pftrace_reader *reader, const struct track_event
         return 0;
     }
     const struct pftrace_counter_track *track = &reader->counter_tracks.items[*index - 1];
-    struct pftrace_arg arg = {.kind = event->is_double ? PFTRACE_ARG_REAL : PFTRACE_ARG_I64};
-    arg.u64 = event->counter;
+    struct arg arg = {.type = event->is_double ? ARG_TYPE_REAL : ARG_TYPE_I64, .u64 = event->counter};
     if (large > 0) {
-        arg.kind = PFTRACE_ARG_U64;
+        arg.type = ARG_TYPE_U64;
         arg.u64 = large;
     }
-    name_arg(reader, track->series, &arg);
+    pftrace_name_arg(reader->interning.strings, &(struct pftrace_arg_name){ARG_OTHER, track->series}, &arg);
     to->what = PFTRACE_COUNTER;
     to->pid = track->pid;
     to->tid = 0;
@@ -180,7 +179,7 @@ static int counter_event(struct pftrace_reader *reader, const struct track_event
     return pftrace_push_arg(reader, &arg) != 0 ? -1 : event->follow == 0;
 }
 
-/* Whether a packet of this type tells more of what was begun. */
+/* Whether a packet of this type continues what was begun. */
 static bool goes_on(const struct pftrace_reader *reader, uint64_t type)
 {
     return reader->open ? type == PB_TYPE_SLICE_END : type == PB_TYPE_COUNTER && reader->event.what == PFTRACE_COUNTER;
@@ -196,7 +195,7 @@ static void leave_begun(struct pftrace_reader *reader, size_t args, size_t flows
     reader->flows.count -= flows;
     for (size_t i = 0; i < reader->args.count; i++) {
         reader->args.items[i] = reader->args.items[i + args];
-        reader->own_correlation |= reader->args.items[i].name_number == reader->correlation;
+        reader->own_correlation |= reader->args.items[i].key == ARG_CORRELATION;
     }
     for (size_t i = 0; i < reader->flows.count; i++)
         reader->flows.items[i] = reader->flows.items[i + flows];
@@ -230,7 +229,7 @@ static int take_launch(struct pftrace_reader *reader, const struct pftrace_table
 {
     struct pftrace_sizes sizes = {0};
     struct protobuf_field field;
-    struct pftrace_arg arg;
+    struct arg arg;
     while (protobuf_next(&launch, &field)) {
         if (field.number != PB_LAUNCH_ARGS ||
             !pftrace_compute_arg(tables, reader->interning.strings, protobuf_inside(&field), &arg, &sizes))
@@ -278,7 +277,7 @@ int pftrace_stage_event(struct pftrace_reader *reader, const struct pftrace_tabl
 {
     struct pftrace_event *to = &reader->event;
     struct stage_event event;
-    struct pftrace_specification none = {PFTRACE_UNKNOWN, PFTRACE_UNKNOWN};
+    struct pftrace_specification none = {.name = PFTRACE_UNKNOWN, .category.text = PFTRACE_UNKNOWN};
     if (read_stage_event(reader, tables, protobuf_inside(&packet->body), &event) != 0)
         return -1;
     struct pftrace_specification stage = PFTRACE_LOOK_UP(&tables->specifications, event.stage, none);
@@ -291,7 +290,7 @@ int pftrace_stage_event(struct pftrace_reader *reader, const struct pftrace_tabl
     to->is_head = true;
     pftrace_set_row(to, tables->uuid);
     pftrace_set_name(reader, stage.name);
-    pftrace_set_category(reader, stage.description);
+    pftrace_set_category(reader, &stage.category);
     to->start = time;
     to->end = event.duration < PFTRACE_TIME_MOST ? time + event.duration : time;
     to->flow_time = event.delay < PFTRACE_TIME_MOST ? time + event.delay : time;
@@ -385,7 +384,7 @@ int pftrace_descriptor_event(struct pftrace_reader *reader, const struct pftrace
     if (descriptor.is_counter)
         return counter_track(reader, &descriptor);
     if (descriptor.uuid & (PFTRACE_UUID_ASYNC | PFTRACE_UUID_RANGES) || descriptor.uuid >> 32 == 0)
-        return 0; /* what it is told of is known from the events on it */
+        return 0; /* the events on it say the same */
     if (!descriptor.name.bytes)
         return 0;
     pftrace_set_row(to, descriptor.uuid);

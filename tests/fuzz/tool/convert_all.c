@@ -5,14 +5,14 @@
 
 #include "common/map.h"
 #include "trace/build/passes.h"
-#include "trace/trace_event.h"
+#include "trace/event_fields.h"
 #include "trace/json/reader.h"
 
 struct seen {
     uint64_t events;
 };
 
-static int see_event(void *context, struct trace_event *event)
+static int see_event(void *context, struct event_fields *event)
 {
     struct seen *seen = context;
     seen->events += event->phase != 'M' && !strchr("sf", event->phase);
@@ -48,8 +48,8 @@ void fuzz_convert_all(void)
     FUZZ_HOLDS(fuzz_is_json(trace));
     struct interner strings = {0};
     struct seen seen = {0};
-    const struct event_sink buffer = {.context = &seen, .event = see_event, .metadata = see_metadata};
-    FUZZ_HOLDS(json_read(trace, &strings, &buffer) == 0);
+    const struct fields_receiver receiver = {.context = &seen, .event = see_event, .metadata = see_metadata};
+    FUZZ_HOLDS(json_read_fields(trace, &strings, &receiver, 0) == 0);
     interner_release(&strings);
     convert_plugins_release(&summary.plugins);
 }

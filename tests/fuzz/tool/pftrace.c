@@ -5,33 +5,35 @@
  */
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/tool/files.h"
+#include "tests/trace/pftrace/pftrace_file.h"
 
 #include "common/map.h"
 #include "common/buffer.h"
-#include "trace/pftrace/parallel_reader.h"
+#include "trace/sources.h"
 #include "trace/gzip/gzip.h"
-#include "trace/pftrace/compressed.h"
-#include "trace/pftrace/interned.h"
+#include "trace/pftrace/packets.h"
 #include "trace/pftrace/reader.h"
-#include "trace/trace_event.h"
-#include "trace/json/reader.h"
-#include "trace/transcode.h"
+#include "trace/event_fields.h"
+#include "trace/build/sources.h"
 
-static void touch_args(const struct pftrace_arg *args, size_t count)
+static void touch_args(const struct arg *args, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        fuzz_touch(args[i].name, args[i].name_length);
-        if (args[i].kind == PFTRACE_ARG_TEXT || args[i].kind == PFTRACE_ARG_JSON)
+        FUZZ_HOLDS(args[i].key < ARG_KEY_COUNT);
+        if (args[i].key == ARG_OTHER)
+            fuzz_touch(args[i].other, args[i].other_length);
+        if (args[i].type == ARG_TYPE_TEXT || args[i].type == ARG_TYPE_RAW)
             fuzz_touch(args[i].text, args[i].length);
     }
 }
 
-static void touch(const struct pftrace_event *event, const struct interner *strings)
+static void touch(const struct pftrace_event *event)
 {
-    FUZZ_HOLDS(event->name_number == UINT32_MAX || event->name_number < strings->count);
     FUZZ_HOLDS(event->what != PFTRACE_SLICE || event->end >= event->start);
-    fuzz_touch(event->name, strlen(event->name));
-    fuzz_touch(event->category, strlen(event->category));
+    fuzz_touch(event->name, event->name_length + 1);
+    FUZZ_HOLDS(event->category < CATEGORY_COUNT);
+    if (event->category == CATEGORY_OTHER)
+        fuzz_touch(event->other_category, strlen(event->other_category));
     if (event->text)
         fuzz_touch(event->text, event->length + 1);
     touch_args(event->args, event->arg_count);
@@ -45,7 +47,7 @@ struct sums {
     uint64_t events, metadata, starts;
 };
 
-static int take_event(void *context, struct trace_event *event)
+static int take_event(void *context, struct event_fields *event)
 {
     struct sums *sums = context;
     sums->events++;
@@ -64,8 +66,10 @@ static struct sums report(const char *path, unsigned workers, int *status)
 {
     struct sums sums = {0};
     struct interner strings = {0};
-    struct event_sink buffer = {.context = &sums, .workers = workers, .event = take_event, .metadata = take_metadata};
-    *status = pftrace_read(path, &strings, &buffer);
+    struct fields_receiver receiver = {.context = &sums, .event = take_event, .metadata = take_metadata};
+    struct sink *sink = fields_sink_new(&strings, &receiver);
+    *status = sink ? pftrace_read(path, sink, workers) : -1;
+    fields_sink_free(sink);
     interner_release(&strings);
     return sums;
 }
@@ -83,12 +87,11 @@ static void read_all(const void *data, size_t size)
     struct interner strings = {0};
     const struct pftrace_event *event;
     const char *path = fuzz_file("trace.pftrace", data, size);
-    struct pftrace_reader *reader = pftrace_open(path, &strings);
-    if (reader) {
-        while (pftrace_next(reader, &event) > 0)
-            touch(event, &strings);
-        pftrace_close(reader);
-    }
+    struct pftrace_file file;
+    if (pftrace_file_open(&file, path, &strings))
+        while (pftrace_file_next(&file, &event) > 0)
+            touch(event);
+    pftrace_file_close(&file);
     interner_release(&strings);
     report_twice(fuzz_path("trace.pftrace"));
 }
@@ -96,11 +99,11 @@ static void read_all(const void *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct gzip *gzip;
-    struct transcode_summary summary;
+    struct convert_summary summary;
     struct buffer compressed;
     size_t done;
     read_all(data, size);
-    if (transcode(fuzz_path("trace.pftrace"), fuzz_path("trace.json"), &summary) == 0)
+    if (convert_file(fuzz_path("trace.pftrace"), fuzz_path("trace.json"), &summary) == 0)
         FUZZ_HOLDS(fuzz_is_json(fuzz_path("trace.json")));
     gzip = gzip ? gzip : gzip_new(GZIP_STREAMS);
     buffer_init_memory(&compressed);

@@ -6,9 +6,9 @@
 #include "tests/fuzz/tool/files.h"
 
 #include "common/map.h"
-#include "trace/trace_event.h"
+#include "trace/event_fields.h"
 #include "trace/json/reader.h"
-#include "trace/transcode.h"
+#include "trace/build/sources.h"
 
 struct seen {
     const struct interner *strings;
@@ -21,7 +21,7 @@ static void touch_text(const struct seen *seen, uint32_t text)
         fuzz_touch(interned(seen->strings, text), strlen(interned(seen->strings, text)));
 }
 
-static int see_event(void *context, struct trace_event *event)
+static int see_event(void *context, struct event_fields *event)
 {
     const struct seen *seen = context;
     const uint32_t texts[] = {event->name,         event->mangled_name, event->domain, event->memory_kind, event->fault,
@@ -47,15 +47,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct interner strings = {0};
     struct seen seen = {.strings = &strings};
-    const struct event_sink buffer = {.context = &seen, .workers = 3, .event = see_event, .metadata = see_metadata};
+    const struct fields_receiver receiver = {.context = &seen, .event = see_event, .metadata = see_metadata};
     const char *path = fuzz_file("trace.json", data, size);
-    int result = json_read(path, &strings, &buffer);
+    int result = json_read_fields(path, &strings, &receiver, 3);
     interner_release(&strings);
-    struct transcode_summary summary;
-    if (transcode_is_pftrace(path))
+    struct convert_summary summary;
+    if (sources_is_pftrace(path))
         return 0;
-    FUZZ_HOLDS(transcode(path, fuzz_path("made.json"), &summary) == result);
+    FUZZ_HOLDS(convert_file(path, fuzz_path("made.json"), &summary) == result);
     FUZZ_HOLDS(result != 0 || fuzz_is_json(fuzz_path("made.json")));
-    FUZZ_HOLDS(transcode(path, fuzz_path("made.pftrace"), &summary) == result);
+    FUZZ_HOLDS(convert_file(path, fuzz_path("made.pftrace"), &summary) == result);
     return 0;
 }

@@ -9,7 +9,7 @@
 #include "common/map.h"
 #include "common/buffer.h"
 #include "trace/gzip/gzip.h"
-#include "trace/trace_event.h"
+#include "trace/event_fields.h"
 #include "trace/json/reader.h"
 #include "analysis/report.h"
 
@@ -30,7 +30,7 @@ static void mix(struct seen *seen, const void *bytes, size_t size)
     seen->hash = seen->hash * 31 + hash_bytes(bytes, size);
 }
 
-static int take_event(void *context, struct trace_event *event)
+static int take_event(void *context, struct event_fields *event)
 {
     struct seen *seen = context;
     seen->events++;
@@ -78,16 +78,12 @@ static int take_metadata_text(void *context, const char *key, struct json_text v
 static int read_with(unsigned workers, bool texts, struct seen *seen, char message[256])
 {
     struct interner strings = {0};
-    const struct event_sink events = {
-        .context = seen, .workers = workers, .event = take_event, .metadata = take_metadata};
-    const struct event_sink buffer = texts ? (struct event_sink){.context = seen,
-                                                                 .workers = workers,
-                                                                 .text = take_text,
-                                                                 .metadata_text = take_metadata_text}
-                                           : events;
+    const struct fields_receiver receiver = {.context = seen, .event = take_event, .metadata = take_metadata};
+    const struct json_texts all_texts = {.context = seen, .event = take_text, .metadata = take_metadata_text};
     *seen = (struct seen){.strings = &strings};
     unit_stderr_begin();
-    int status = json_read(path, &strings, &buffer);
+    int status =
+        texts ? json_read_texts(path, &all_texts, workers) : json_read_fields(path, &strings, &receiver, workers);
     snprintf(message, 256, "%.255s", unit_stderr_end());
     interner_release(&strings);
     seen->strings = NULL;

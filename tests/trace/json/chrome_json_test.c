@@ -6,12 +6,12 @@
 #include "trace/sink.h"
 
 static struct buffer buffer;
-static struct writer writer;
+static struct sink sink;
 
 UNIT_FIXTURE(set_up)
 {
     buffer_init_memory(&buffer);
-    writer_init(&writer, &chrome_json, &buffer);
+    sink_init(&sink, &chrome_json, &buffer);
     return 0;
 }
 
@@ -23,16 +23,16 @@ UNIT_FIXTURE(tear_down)
 
 static const char *finished(void)
 {
-    writer.format->finish(&writer);
+    sink.format->finish(&sink);
     buffer_char(&buffer, '\0');
     return buffer.data;
 }
 
 UNIT_TEST_WITH(test_no_events_are_a_whole_file, set_up, tear_down)
 {
-    writer.format->metadata(&writer, "one", "1", 1);
-    writer.format->metadata(&writer, "two", "[2]", 3);
-    writer.format->begin(&writer, 0);
+    sink.format->metadata(&sink, "one", "1", 1);
+    sink.format->metadata(&sink, "two", "[2]", 3);
+    sink.format->begin(&sink, 0);
     assert_string_equal(finished(), "{\n\"one\":1,\n\"two\":[2],\n\"traceEvents\":[\n]}\n");
 }
 
@@ -42,7 +42,7 @@ UNIT_TEST_WITH(test_a_slice_is_one_line, set_up, tear_down)
     struct args args = {0};
     args_i64(&args, ARG_STREAM, -1);
     args_real(&args, ARG_BLOCKS_PER_SM, ARG_TYPE_FIXED, 1.9393939);
-    args_add(&args, ARG_GRID, ARG_TYPE_SIZE3)->size3 = grid;
+    args_size3(&args, ARG_GRID, grid);
     args_add(&args, ARG_ADDRESS, ARG_TYPE_HEX)->u64 = 0x7f00;
     args_add(&args, ARG_COLOR, ARG_TYPE_COLOR)->u64 = 0x80ff0001;
     args_add(&args, ARG_OPEN_AT_END, ARG_TYPE_TRUE);
@@ -54,26 +54,26 @@ UNIT_TEST_WITH(test_a_slice_is_one_line, set_up, tear_down)
                           .start = 1000001234,
                           .end = 1000001240,
                           .args = &args};
-    writer.format->begin(&writer, 1000000000);
-    writer.format->slice(&writer, &slice);
+    sink.format->begin(&sink, 1000000000);
+    sink.format->slice(&sink, &slice);
     assert_string_equal(finished(),
                         "{\n\"traceEvents\":[\n"
                         "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\\n\",\"pid\":0,\"tid\":7,"
                         "\"ts\":1.234,\"dur\":0.006,\"args\":{\"stream\":-1,\"blocks per SM\":1.939394,"
                         "\"grid\":[1,-2,3],\"address\":\"0x7f00\",\"color\":\"#80ff0001\","
                         "\"open at end\":true,\"domain\":\"a\\\"b\",\"bytes\":18446744073709551615}}\n]}\n");
-    assert_int_equal(writer.events, 1);
+    assert_int_equal(sink.events, 1);
 }
 
 UNIT_TEST_WITH(test_numbers_that_json_lacks_are_texts, set_up, tear_down)
 {
     static const double values[] = {NAN, INFINITY, -INFINITY, 0.1};
-    writer.format->begin(&writer, 0);
+    sink.format->begin(&sink, 0);
     for (size_t i = 0; i < 4; i++) {
         struct args args = {0};
         args_real(&args, ARG_PAYLOAD, ARG_TYPE_REAL, values[i]);
         struct slice slice = {.name = name_passing("", 0), .args = &args};
-        writer.format->instant(&writer, &slice);
+        sink.format->instant(&sink, &slice);
     }
     const char *text = finished();
     assert_contains(text, "\"payload\":\"NaN\"");
@@ -87,16 +87,16 @@ UNIT_TEST_WITH(test_numbers_that_json_lacks_are_texts, set_up, tear_down)
 UNIT_TEST_WITH(test_flows_have_both_forms, set_up, tear_down)
 {
     struct flow flow = {.id = UINT32_MAX, .row = {1, 2}, .time = 5000};
-    writer.format->begin(&writer, 0);
-    writer.format->flow_start(&writer, &flow);
-    writer.format->flow_end(&writer, &flow);
+    sink.format->begin(&sink, 0);
+    sink.format->flow_start(&sink, &flow);
+    sink.format->flow_end(&sink, &flow);
     assert_string_equal(
         finished(),
         "{\n\"traceEvents\":[\n"
         "{\"ph\":\"s\",\"id\":4294967295,\"pid\":1,\"tid\":2,\"ts\":5.000,\"cat\":\"ac2g\",\"name\":\"ac2g\"},\n"
         "{\"ph\":\"f\",\"id\":4294967295,\"pid\":1,\"tid\":2,\"ts\":5.000,\"cat\":\"ac2g\",\"name\":\"ac2g\","
         "\"bp\":\"e\"}\n]}\n");
-    assert_int_equal(writer.events, 0);
+    assert_int_equal(sink.events, 0);
 }
 
 UNIT_TEST_WITH(test_counters_ranges_and_rows, set_up, tear_down)
@@ -110,19 +110,19 @@ UNIT_TEST_WITH(test_counters_ranges_and_rows, set_up, tear_down)
                                 .end = 2,
                                 .id = 9};
     struct row_name row = {.row = {1, 2}, .name = "t\"", .label = "CPU", .sort_index = 4};
-    writer.format->begin(&writer, 0);
+    sink.format->begin(&sink, 0);
     struct counter real = {.name = name_passing("p: \"load\"", 9), .pid = 3, .time = 8, .real = true, .value = -0.25};
-    writer.format->counter(&writer, &counter);
-    writer.format->counter(&writer, &real);
+    sink.format->counter(&sink, &counter);
+    sink.format->counter(&sink, &real);
     const struct counter_value values[] = {{.name = "a\"", .length = 2, .kind = COUNTER_UNSIGNED, .u64 = UINT64_MAX},
                                            {.name = "b", .length = 1, .kind = COUNTER_SIGNED, .i64 = -1},
                                            {.name = "c", .length = 1, .kind = COUNTER_REAL, .real = 0.5}};
     struct counter several = {
         .name = name_passing("group", 5), .pid = 4, .time = 9, .values = values, .value_count = 3};
-    writer.format->counter(&writer, &several);
-    writer.format->async(&writer, &slice);
-    writer.format->process(&writer, &row);
-    writer.format->thread(&writer, &row);
+    sink.format->counter(&sink, &several);
+    sink.format->async(&sink, &slice);
+    sink.format->process(&sink, &row);
+    sink.format->thread(&sink, &row);
     const char *text = finished();
     assert_contains(
         text, "{\"ph\":\"C\",\"name\":\"Memory in use: Device\",\"pid\":0,\"ts\":0.007,\"args\":{\"bytes\":12}},\n");
@@ -139,7 +139,7 @@ UNIT_TEST_WITH(test_counters_ranges_and_rows, set_up, tear_down)
     assert_contains(text, "\"args\":{\"labels\":\"CPU\"}}");
     assert_contains(text,
                     "\"name\":\"thread_sort_index\",\"pid\":1,\"tid\":2,\"ts\":0.000,\"args\":{\"sort_index\":4}}");
-    assert_int_equal(writer.events, 4);
+    assert_int_equal(sink.events, 4);
 }
 
 UNIT_TEST_WITH(test_true_and_false, set_up, tear_down)
@@ -148,8 +148,8 @@ UNIT_TEST_WITH(test_true_and_false, set_up, tear_down)
     args_add(&args, ARG_CACHE_HIT, ARG_TYPE_FALSE);
     args_add(&args, ARG_OPEN_AT_END, ARG_TYPE_TRUE);
     struct slice slice = {.category = CATEGORY_COMPILATION, .name = name_passing("JIT compile", 11), .args = &args};
-    writer.format->begin(&writer, 0);
-    writer.format->slice(&writer, &slice);
+    sink.format->begin(&sink, 0);
+    sink.format->slice(&sink, &slice);
     assert_contains(finished(), "\"cat\":\"compilation\",\"name\":\"JIT compile\"");
     assert_contains(finished(), "\"args\":{\"cache hit\":false,\"open at end\":true}}");
 }
@@ -162,8 +162,8 @@ UNIT_TEST_WITH(test_long_names_and_texts_fit, set_up, tear_down)
     for (int i = 0; i < ARGS_MAX; i++)
         args_text(&args, ARG_DOMAIN, text, 1000);
     struct slice slice = {.name = name_passing(text, sizeof(text)), .args = &args};
-    writer.format->begin(&writer, 0);
-    writer.format->slice(&writer, &slice);
+    sink.format->begin(&sink, 0);
+    sink.format->slice(&sink, &slice);
     assert_true(strlen(finished()) > 6 * (sizeof(text) + 1000 * ARGS_MAX));
 }
 

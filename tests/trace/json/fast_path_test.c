@@ -5,10 +5,9 @@
 #include "tests/unit.h"
 
 #include "common/map.h"
-#include "trace/trace_event.h"
+#include "trace/event_fields.h"
 #include "trace/json/parse.h"
-#include "trace/json/fast_path.h"
-#include "trace/json/scan.h"
+#include "trace/json/text.h"
 
 static const char *const usual[] = {
     "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k(float*, int)\",\"pid\":0,\"tid\":7,\"ts\":400002.000,\"dur\":2.500,"
@@ -39,7 +38,7 @@ static const char *const usual[] = {
 
 struct reading {
     struct interner strings;
-    struct trace_event event;
+    struct event_fields event;
 };
 
 static void release(struct reading *reading)
@@ -63,7 +62,7 @@ static void assert_same_id(const struct reading *a, event_id left, const struct 
 
 static void assert_same(const struct reading *a, const struct reading *b)
 {
-    struct trace_event left = a->event, right = b->event;
+    struct event_fields left = a->event, right = b->event;
     uint32_t *const lefts[] = {&left.name,  &left.mangled_name, &left.domain,   &left.memory_kind, &left.fault,
                                &left.label, &left.held_by_kind, &left.function, &left.ending};
     uint32_t *const rights[] = {&right.name,  &right.mangled_name, &right.domain,   &right.memory_kind, &right.fault,

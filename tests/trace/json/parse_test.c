@@ -2,12 +2,12 @@
 
 #include "common/map.h"
 #include "trace/json/parse.h"
-#include "trace/json/scan.h"
+#include "trace/json/text.h"
 
 static struct interner strings;
 static struct parser parser;
 
-static enum parse_result parse(const char *text, struct trace_event *event)
+static enum parse_result parse(const char *text, struct event_fields *event)
 {
     struct scan scan;
     char *copy = strdup(text); /* without the NUL in reach: what reads beyond is found */
@@ -30,7 +30,7 @@ UNIT_FIXTURE(release)
 
 UNIT_TEST(a_kernel_is_read)
 {
-    struct trace_event event;
+    struct event_fields event;
     assert_int_equal(
         parse("{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"pid\": 0, \"tid\": 7, \"ts\": 10.5,"
               "\"dur\": 2.001, \"args\": {\"device\": 0, \"context\": 1, \"stream\": 7, \"correlation\": 423,"
@@ -38,7 +38,7 @@ UNIT_TEST(a_kernel_is_read)
               &event),
         PARSE_DONE);
     assert_int_equal(event.phase, 'X');
-    assert_int_equal(event.category, EVENT_KERNEL);
+    assert_int_equal(event.category, CATEGORY_KERNEL);
     assert_string_equal(interned(&strings, event.name), "k");
     assert_int_equal(event.start, 10500);
     assert_int_equal(event.duration, 2001);
@@ -52,7 +52,7 @@ UNIT_TEST(a_kernel_is_read)
 
 UNIT_TEST(rows_may_be_numbers_or_texts)
 {
-    struct trace_event event;
+    struct event_fields event;
     assert_int_equal(parse("{\"ph\":\"i\",\"name\":\"n\",\"pid\":\"Spans\",\"tid\":-3,\"ts\":0}", &event), PARSE_DONE);
     assert_true(event_id_is_text(event.process));
     assert_string_equal(interned(&strings, (uint32_t)(event.process >> 1)), "Spans");
@@ -61,7 +61,7 @@ UNIT_TEST(rows_may_be_numbers_or_texts)
 
 UNIT_TEST(of_two_keys_of_a_name_the_last_counts)
 {
-    struct trace_event event;
+    struct event_fields event;
     assert_int_equal(parse("{\"ph\":\"X\",\"name\":\"a\",\"name\":\"b\",\"ts\":1,\"ts\":2,\"dur\":3}", &event),
                      PARSE_DONE);
     assert_string_equal(interned(&strings, event.name), "b");
@@ -70,7 +70,7 @@ UNIT_TEST(of_two_keys_of_a_name_the_last_counts)
 
 UNIT_TEST(times_with_exponents_are_read)
 {
-    struct trace_event event;
+    struct event_fields event;
     assert_int_equal(parse("{\"ph\":\"X\",\"name\":\"a\",\"ts\":1.5e3,\"dur\":2E-3}", &event), PARSE_DONE);
     assert_int_equal(event.start, 1500000);
     assert_int_equal(event.duration, 2);
@@ -96,7 +96,7 @@ UNIT_TEST(what_is_no_event_is_told)
         {"{\"ph\":\"X\",\"name\":null,\"ts\":1,\"dur\":1}", "\"name\""},
     };
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
-        struct trace_event event;
+        struct event_fields event;
         assert_int_equal(parse(wrong[i].text, &event), PARSE_NOT_AN_EVENT);
         assert_contains(parser.expected, wrong[i].expected);
     }
@@ -104,7 +104,7 @@ UNIT_TEST(what_is_no_event_is_told)
 
 UNIT_TEST(what_is_not_json_is_told_with_its_place)
 {
-    struct trace_event event;
+    struct event_fields event;
     assert_int_equal(parse("{\"ph\": oops}", &event), PARSE_NOT_JSON);
     assert_int_equal(parser.error_at, 7);
     assert_int_equal(parse("{\"ph\" \"X\"}", &event), PARSE_NOT_JSON);
@@ -112,7 +112,7 @@ UNIT_TEST(what_is_not_json_is_told_with_its_place)
 
 UNIT_TEST(arguments_of_wrong_types_are_passed_over)
 {
-    struct trace_event event;
+    struct event_fields event;
     assert_int_equal(parse("{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1,\"args\":{\"stream\":[],\"grid\":7,"
                            "\"block\":[1,\"x\",null,4],\"device\":{},\"bytes\":1e999,\"domain\":{},\"kind\":3}}",
                            &event),
@@ -130,17 +130,17 @@ UNIT_TEST(a_range_that_the_program_put_into_a_stream_is_told_by_its_argument)
 {
     static const struct {
         const char *args;
-        enum event_category category;
+        enum category category;
     } cases[] = {
-        {"{\"from\": \"gputrace_device_range\", \"range\": 3}", EVENT_DEVICE_RANGE},
-        {"{\"from\": \"elsewhere\"}", EVENT_GPU_RANGE},
-        {"{\"from\": 3}", EVENT_GPU_RANGE},
-        {"[\"from\"]", EVENT_GPU_RANGE},
-        {"{}", EVENT_GPU_RANGE},
+        {"{\"from\": \"gputrace_device_range\", \"range\": 3}", CATEGORY_DEVICE_RANGE},
+        {"{\"from\": \"elsewhere\"}", CATEGORY_GPU_USER_ANNOTATION},
+        {"{\"from\": 3}", CATEGORY_GPU_USER_ANNOTATION},
+        {"[\"from\"]", CATEGORY_GPU_USER_ANNOTATION},
+        {"{}", CATEGORY_GPU_USER_ANNOTATION},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         char text[256];
-        struct trace_event event;
+        struct event_fields event;
         snprintf(
             text, sizeof(text),
             "{\"ph\": \"X\", \"cat\": \"gpu_user_annotation\", \"name\": \"n\", \"ts\": 1, \"dur\": 1, \"args\": %s}",

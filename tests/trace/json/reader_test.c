@@ -3,7 +3,7 @@
 #include <zlib.h>
 
 #include "common/map.h"
-#include "trace/trace_event.h"
+#include "trace/event_fields.h"
 #include "trace/json/reader.h"
 
 struct seen {
@@ -12,7 +12,7 @@ struct seen {
     char keys[256];
 };
 
-static int take_event(void *context, struct trace_event *event)
+static int take_event(void *context, struct event_fields *event)
 {
     struct seen *seen = context;
     seen->events++;
@@ -33,9 +33,9 @@ static int take_metadata(void *context, const char *key, const struct cJSON *val
 static int read_path(const char *name, struct seen *seen)
 {
     struct interner strings = {0};
-    struct event_sink buffer = {.context = seen, .event = take_event, .metadata = take_metadata};
+    struct fields_receiver receiver = {.context = seen, .event = take_event, .metadata = take_metadata};
     *seen = (struct seen){0};
-    int status = json_read(name, &strings, &buffer);
+    int status = json_read_fields(name, &strings, &receiver, 0);
     interner_release(&strings);
     return status;
 }

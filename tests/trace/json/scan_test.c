@@ -1,6 +1,6 @@
 #include "tests/unit.h"
 
-#include "trace/json/scan.h"
+#include "trace/json/text.h"
 
 static size_t length_of(const char *text)
 {

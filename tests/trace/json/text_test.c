@@ -86,14 +86,6 @@ UNIT_TEST(depth_is_limited)
     assert_int_equal(at, depth);
 }
 
-UNIT_TEST(a_value_ends_or_does_not)
-{
-    static const char whole[] = "[\"]\",{\"a\":[]},\"\\\\\"] ";
-    assert_ptr_equal(json_skip(whole, whole + strlen(whole)), whole + strlen(whole) - 1);
-    for (size_t length = 0; length + 1 < strlen(whole); length++)
-        assert_null(json_skip(whole, whole + length));
-}
-
 static void assert_clean(const char *from, const char *to)
 {
     struct buffer scratch;

@@ -1,0 +1,162 @@
+#include "trace/event_fields.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/word_set.h"
+
+const struct arg_field arg_fields[ARG_KEY_COUNT] = {
+#define KEY(name, text)
+#define FIELD(name, text, type, field) \
+    [ARG_##name] = {FIELD_##type, FIELD_EXTENT(field), offsetof(struct event_fields, field)},
+    ARG_KEYS(KEY, FIELD)
+#undef KEY
+#undef FIELD
+};
+
+static struct word_set kept;
+
+__attribute__((constructor)) static void add_kept(void)
+{
+    for (size_t i = 0; i < ARG_KEY_COUNT; i++)
+        if (arg_fields[i].type != FIELD_NONE)
+            word_set_add(&kept, &arg_words[i], i);
+}
+
+const struct arg_field *arg_field_find(const char *name, size_t length)
+{
+    unsigned key = word_set_find(&kept, name, length);
+    return key ? &arg_fields[key] : NULL;
+}
+
+const struct event_fields event_nothing = {
+    .extent = sizeof(struct event_fields),
+    .name = EVENT_NO_TEXT,
+    .id = EVENT_NO_ID,
+    .correlation = EVENT_NONE,
+    .device = EVENT_NONE,
+    .context = EVENT_NONE,
+    .stream = EVENT_NONE,
+    .bytes = EVENT_NONE,
+    .return_value = EVENT_NONE,
+    .grid = {EVENT_NONE, EVENT_NONE, EVENT_NONE},
+    .block = {EVENT_NONE, EVENT_NONE, EVENT_NONE},
+    .wait_on_stream = EVENT_NONE,
+    .wait_on_event = EVENT_NONE,
+    .address = EVENT_NONE,
+    .held = EVENT_NONE,
+    .stack = EVENT_NONE,
+    .total_allocated = EVENT_NONE,
+    .total_reserved = EVENT_NONE,
+    .device_type = EVENT_NONE,
+    .mangled_name = EVENT_NO_TEXT,
+    .domain = EVENT_NO_TEXT,
+    .cache_hit = EVENT_NONE,
+    .of_thread = EVENT_NONE,
+    .memory_kind = EVENT_NO_TEXT,
+    .fault = EVENT_NO_TEXT,
+    .held_by_kind = EVENT_NO_TEXT,
+    .function = EVENT_NO_TEXT,
+    .ending = EVENT_NO_TEXT,
+    .label = EVENT_NO_TEXT,
+};
+
+_Static_assert(sizeof(struct event_fields) % sizeof(uint64_t) == 0, "it is of whole words");
+
+static bool is_unset(const char *word, const char *nothing)
+{
+    return memcmp(word, nothing, sizeof(uint64_t)) == 0;
+}
+
+void event_find_extent(struct event_fields *event)
+{
+    const char *bytes = (const char *)event, *nothing = (const char *)&event_nothing;
+    size_t extent = sizeof(*event), word = sizeof(uint64_t);
+    while (extent > word && is_unset(bytes + extent - word, nothing + extent - word))
+        extent -= word;
+    event->extent = (uint16_t)extent;
+}
+
+void event_put(struct event_fields *event, const char *bytes, size_t extent)
+{
+    size_t before = event->extent;
+    memcpy(event, bytes, extent);
+    event->extent = (uint16_t)extent;
+    if (before > extent)
+        memcpy((char *)event + extent, (const char *)&event_nothing + extent, before - extent);
+}
+
+void event_copy(struct event_fields *event, const struct event_fields *from)
+{
+    event_put(event, (const char *)from, from->extent);
+}
+
+static void translate(const uint32_t *numbers, uint32_t *text)
+{
+    if (*text != EVENT_NO_TEXT)
+        *text = numbers[*text];
+}
+
+static void translate_id(const uint32_t *numbers, event_id *id)
+{
+    if (event_id_is_text(*id))
+        *id = event_id_text(numbers[event_id_value(*id)]);
+}
+
+void event_translate(struct event_fields *event, const uint32_t *numbers)
+{
+    translate(numbers, &event->name);
+    translate_id(numbers, &event->process);
+    translate_id(numbers, &event->thread);
+    if (event->extent <= offsetof(struct event_fields, id))
+        return;
+    if (event->id != EVENT_NO_ID)
+        translate_id(numbers, &event->id);
+    translate(numbers, &event->mangled_name);
+    translate(numbers, &event->domain);
+    translate(numbers, &event->memory_kind);
+    translate(numbers, &event->fault);
+    translate(numbers, &event->held_by_kind);
+    translate(numbers, &event->function);
+    translate(numbers, &event->ending);
+    translate(numbers, &event->label);
+}
+
+const char *event_run_take(const char *bytes, const uint32_t *numbers, struct event_fields *event)
+{
+    uint16_t extent;
+    memcpy(&extent, bytes + offsetof(struct event_fields, extent), sizeof(extent));
+    event_put(event, bytes, extent);
+    event_translate(event, numbers);
+    return bytes + extent;
+}
+
+/* --- numbers --- */
+
+/* A double holds integers up to here, and JSON's numbers are read as doubles. */
+#define EXACT_MAX (UINT64_C(1) << 53)
+
+int64_t event_real(double value, int64_t otherwise)
+{
+    return value > -9.2e18 && value < 9.2e18 ? llround(value) : otherwise;
+}
+
+int64_t event_unsigned(uint64_t value, int64_t otherwise)
+{
+    return value < EXACT_MAX ? (int64_t)value : event_real((double)value, otherwise);
+}
+
+int64_t event_signed(int64_t value, int64_t otherwise)
+{
+    return event_real((double)value, otherwise);
+}
+
+int64_t event_number_of_text(const char *text, size_t length, int64_t otherwise)
+{
+    char digits[64];
+    length = length < sizeof(digits) - 1 ? length : sizeof(digits) - 1;
+    memcpy(digits, text, length);
+    digits[length] = '\0';
+    return *digits ? strtoll(digits, NULL, 0) : otherwise;
+}

@@ -1,0 +1,172 @@
+/*
+ * What the analysis keeps of an event, as plain fields, and the sink that makes them of the events of any source.
+ *
+ * Times are nanoseconds. A field that an event does not have is EVENT_NONE (numbers) or EVENT_NO_TEXT (texts, which are
+ * numbers of an interner).
+ */
+#ifndef GPUTRACE_TRACE_EVENT_FIELDS_H
+#define GPUTRACE_TRACE_EVENT_FIELDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trace/event.h"
+
+/* The analysis does not distinguish these. */
+#define CATEGORIES_OTHER                                                                                 \
+    (CATEGORY_BIT(CATEGORY_OTHER) | CATEGORY_BIT(CATEGORY_CUDA_EVENT) | CATEGORY_BIT(CATEGORY_CAPTURE) | \
+     CATEGORY_BIT(CATEGORY_NVTX_MEMORY))
+
+#define EVENT_NONE INT64_MIN
+#define EVENT_NO_TEXT UINT32_MAX
+
+/* "pid" and "tid" may be numbers or strings. A number n is 2n, the string of number t is 2t + 1. */
+typedef uint64_t event_id;
+
+static inline event_id event_id_number(int64_t number)
+{
+    return (uint64_t)number << 1;
+}
+static inline event_id event_id_text(uint32_t text)
+{
+    return (uint64_t)text << 1 | 1;
+}
+static inline bool event_id_is_text(event_id id)
+{
+    return id & 1;
+}
+static inline int64_t event_id_value(event_id id)
+{
+    return (int64_t)id >> 1;
+}
+
+#define EVENT_NO_ID UINT64_MAX
+
+/* Fields that most events have come first: an event is copied only up to the last field that is set. */
+struct event_fields {
+    char phase;               /* "ph": 'X', 'i', 'b', 'e', 'C', 'M', 's', 'f' …; 0: none */
+    uint8_t category;         /* "cat": enum category */
+    uint16_t extent;          /* bytes: from here on it equals event_nothing */
+    uint32_t name;            /* "name" */
+    event_id process, thread; /* "pid", "tid"; a missing one is the number 0 */
+    int64_t start;            /* "ts" */
+    int64_t duration;         /* "dur"; never negative */
+    /* from "args" */
+    int64_t correlation, device, context, stream;
+    union {
+        int64_t grid[3];
+        struct {
+            int64_t sequence, forward_thread; /* of a CPU_OP; forward_thread: above 0 if it is of the backward pass */
+        };
+    };
+    int64_t block[3];
+    int64_t bytes;        /* of a copy, set, allocation; of a counter, its value */
+    int64_t return_value; /* of an API call or memory operation: 0 is success */
+    event_id id;          /* "id" of asynchronous ranges and flows; EVENT_NO_ID: none */
+    int64_t wait_on_stream, wait_on_event;
+    int64_t address, held, stack;                         /* of an allocation or release */
+    int64_t total_allocated, total_reserved, device_type; /* of PyTorch's "[memory]" */
+    int64_t open_at_end;                                  /* 1: a range that the program did not end */
+    int64_t cache_hit; /* of a compilation: 1 it was found in the cache, 0 it was not */
+    int64_t of_thread; /* whose it is, where the row is not the thread's */
+    uint32_t mangled_name;
+    uint32_t domain;
+    uint32_t memory_kind, fault, held_by_kind;
+    uint32_t function; /* that was called */
+    uint32_t ending;   /* how a phase ended, when not by the return of a call */
+    uint32_t label;    /* args.name or args.labels of a metadata event */
+};
+
+/* A time beyond 146 years is not accepted, so that the difference of two always fits. */
+#define EVENT_TIME_LIMIT (INT64_MAX / 2)
+
+/* The extent of an event whose last field FIELD is. */
+#define FIELD_EXTENT(field) \
+    ((offsetof(struct event_fields, field) + sizeof(((struct event_fields *)0)->field) + 7) / 8 * 8)
+
+enum field_type { FIELD_NONE, FIELD_NUMBER, FIELD_TEXT, FIELD_TRIPLE };
+
+/* What the analysis keeps of an argument. */
+struct arg_field {
+    enum field_type type;
+    uint32_t extent; /* of an event whose last field it is */
+    size_t offset;   /* in struct event_fields */
+};
+extern const struct arg_field arg_fields[ARG_KEY_COUNT];
+
+/* The field of the argument of this name; NULL: the analysis does not keep it. */
+const struct arg_field *arg_field_find(const char *name, size_t length);
+
+/* An event without any field. Its extent is that of the struct, so that fields may be set in any order. */
+extern const struct event_fields event_nothing;
+
+/* Sets the extent to the end of the last field that is set. */
+void event_find_extent(struct event_fields *event);
+/* Makes EVENT a copy of the event whose first EXTENT bytes are BYTES, or of FROM. EVENT is another event before, or
+ * event_nothing: only the fields that it has are reset. */
+void event_put(struct event_fields *event, const char *bytes, size_t extent);
+void event_copy(struct event_fields *event, const struct event_fields *from);
+
+/* Sets each of the event's texts, number N, NUMBERS[N]. */
+void event_translate(struct event_fields *event, const uint32_t *numbers);
+
+/* A number as a reader of JSON has it, which reads numbers as doubles; OTHERWISE when it is too large. */
+int64_t event_unsigned(uint64_t value, int64_t otherwise);
+int64_t event_signed(int64_t value, int64_t otherwise);
+int64_t event_real(double value, int64_t otherwise);
+/* The number that a text is, "0x7f00"; OTHERWISE when the text is empty. */
+int64_t event_number_of_text(const char *text, size_t length, int64_t otherwise);
+
+#define EVENT_RUN_MOST 4096u /* events */
+
+/* Events one after another, each only up to its extent. Their texts are numbered within the run, so that the thread
+ * that hands the run on need not look at the events. */
+struct event_run {
+    const char *bytes; /* anywhere: nothing is aligned */
+    size_t size, count;
+    unsigned categories;     /* CATEGORY_BIT() of those that are among them */
+    const uint32_t *numbers; /* of their texts in the trace's strings, by the run's numbers */
+    size_t number_count;
+};
+
+/* Makes EVENT, as event_put() does, the event at BYTES of a run with these NUMBERS. Returns where the next one is. */
+const char *event_run_take(const char *bytes, const uint32_t *numbers, struct event_fields *event);
+
+struct cJSON;
+struct interner;
+struct sink;
+
+/* What the analysis takes of a trace: the functions are called on one thread. */
+struct fields_receiver {
+    void *context;
+    /* Returns where the next event should be put, so that event() need not copy it. NULL: anywhere. */
+    struct event_fields *(*place)(void *context);
+    /* Takes each event, in the trace's order. EVENT may be changed, and is valid during the call. Returns 0, or -1 to
+     * stop. */
+    int (*event)(void *context, struct event_fields *event);
+    /* Takes all events of RUN, which is valid during the call. NULL: event() is called for each. */
+    int (*run)(void *context, const struct event_run *run);
+    /* Takes each other key of the trace's object, and its value, which is valid during the call. Returns 0, or -1 to
+     * stop. */
+    int (*metadata)(void *context, const char *key, const struct cJSON *value);
+};
+
+/* Where to put the next event: where the receiver wants it, or in OWN. */
+static inline struct event_fields *fields_receiver_place(const struct fields_receiver *receiver,
+                                                         struct event_fields *own)
+{
+    return receiver->place ? receiver->place(receiver->context) : own;
+}
+
+/* fields_records.c: a sink that gives RECEIVER the fields of all events, those that a reader of the events' JSON would
+ * find. Their texts are put into STRINGS. Pieces may be written by several threads, as those of any sink. NULL after
+ * error(). */
+struct sink *fields_sink_new(struct interner *strings, const struct fields_receiver *receiver);
+void fields_sink_free(struct sink *sink);
+
+/* For a source that has fields anyway: whom SINK, made by fields_sink_new(), gives events, and where texts are put.
+ * NULL: SINK is another. */
+const struct fields_receiver *fields_sink_receiver(const struct sink *sink, struct interner **strings);
+
+#endif

@@ -1,0 +1,500 @@
+/*
+ * The analysis as a sink: threads that write pieces make records of the events (fields_records.h).
+ *
+ * What a name means is looked up once for each piece, by its address; and so are arguments that many events share.
+ * Where JSON alone says what an argument means, the event is written as JSON and parsed.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/buffer.h"
+#include "common/map.h"
+#include "trace/event_fields.h"
+#include "trace/fields_records.h"
+#include "trace/json/parse.h"
+#include "trace/json/text.h"
+#include "trace/sink.h"
+
+#define NAMES 1024   /* that are known by their address */
+#define PATTERNS 512 /* list N is in N % PATTERNS */
+
+/* An event with the arguments of a list. */
+struct pattern {
+    uint32_t list; /* 0: none */
+    bool needs_json;
+    struct event_fields event;
+};
+
+/* Of a piece, or of the whole. */
+struct state {
+    struct interner texts; /* as the events have them, or as they are parsed of JSON */
+    uint32_t written;      /* texts of these that are in the records */
+    struct known_name {
+        const char *text;
+        size_t length;
+        uint32_t number;
+    } names[NAMES];
+    struct pattern *patterns; /* NULL: none yet */
+    struct parser parser;
+    /* Where the records in the buffer end, if the last one is a run */
+    uint64_t drained; /* the buffer's total then */
+    size_t run, end;  /* where the run's record begins, and all records end, in the buffer; 0: there is no run */
+    struct event_fields event; /* the last one: only the fields that it has are reset for the next */
+};
+
+/* Whether the last run can go on in BUFFER; *HEAD is what it has. */
+static bool goes_on(const struct state *state, const struct buffer *buffer, struct run_head *head)
+{
+    if (state->end == 0 || buffer->total != state->drained || buffer->length != state->end)
+        return false;
+    memcpy(head, buffer->data + state->run, sizeof(*head));
+    return head->count < EVENT_RUN_MOST;
+}
+
+/* The event's extent is set. */
+static void put_event(struct sink *sink, const struct event_fields *event)
+{
+    struct state *state = sink->state;
+    struct buffer *buffer = sink->buffer;
+    struct run_head head;
+    if (!buffer_reserve(buffer, sizeof(head) + event->extent)) /* from here on what is in the buffer stays there */
+        return;
+    if (!goes_on(state, buffer, &head)) {
+        head = (struct run_head){.record = {RECORD_RUN, sizeof(head) - sizeof(head.record)}};
+        state->drained = buffer->total;
+        state->run = buffer->length;
+        buffer_advance(buffer, sizeof(head));
+    }
+    buffer_bytes(buffer, event, event->extent);
+    head.record.size += event->extent;
+    head.count++;
+    head.categories |= CATEGORY_BIT(event->category);
+    memcpy(buffer->data + state->run, &head, sizeof(head));
+    state->end = buffer->length;
+}
+
+static void no_memory(struct sink *sink)
+{
+    sink->buffer->failure = sink->buffer->failure ? sink->buffer->failure : ENOMEM;
+}
+
+/* The sink's own state, made when it is first needed. NULL after a failure. */
+static struct state *state_of(struct sink *sink)
+{
+    struct state *state = sink->state;
+    if (state)
+        return state;
+    state = sink->state = calloc(1, sizeof(struct state));
+    if (!state) {
+        no_memory(sink);
+        return NULL;
+    }
+    parser_init(&state->parser, &state->texts);
+    state->event = event_nothing;
+    return state;
+}
+
+static void begin_piece(struct sink *sink)
+{
+    sink->state = NULL;
+    state_of(sink);
+    fields_put_record(sink->buffer, RECORD_PIECE, NULL, 0);
+}
+
+static void release(struct sink *sink)
+{
+    struct state *state = sink->state;
+    if (state) {
+        parser_release(&state->parser);
+        interner_release(&state->texts);
+        free(state->patterns);
+    }
+    free(state);
+    sink->state = NULL;
+}
+
+static void put_new_texts(struct sink *sink)
+{
+    struct state *state = sink->state;
+    for (; state->written < state->texts.count; state->written++) {
+        const struct interned *text = interner_at(&state->texts, state->written);
+        fields_put_text(sink->buffer, text->text, text->length);
+    }
+}
+
+/* Returns the number of a text in the records of SINK. */
+static uint32_t put_text(struct sink *sink, const char *text, size_t length)
+{
+    struct state *state = sink->state;
+    uint32_t number = intern(&state->texts, length ? text : "", length);
+    if (number == INTERN_NO_MEMORY) {
+        no_memory(sink);
+        return EVENT_NO_TEXT;
+    }
+    put_new_texts(sink);
+    return number;
+}
+
+static inline uint32_t put_name(struct sink *sink, const struct name *name)
+{
+    if (!name->kept)
+        return put_text(sink, name->text, name->length);
+    struct state *state = sink->state;
+    uintptr_t address = (uintptr_t)name->text;
+    struct known_name *known = &state->names[(address >> 4 ^ address >> 14) % NAMES];
+    if (known->text != name->text || known->length != name->length)
+        *known = (struct known_name){name->text, name->length, put_text(sink, name->text, name->length)};
+    return known->number;
+}
+
+/* --- arguments. False: the event must be read as JSON. --- */
+
+static inline bool take_number(const struct arg *arg, int64_t *number)
+{
+    switch (arg->type) {
+    case ARG_TYPE_U64: *number = event_unsigned(arg->u64, *number); return true;
+    case ARG_TYPE_I64: *number = event_signed(arg->i64, *number); return true;
+    case ARG_TYPE_FIXED: *number = event_real(arg->real, *number); return true;
+    case ARG_TYPE_HEX: *number = arg->u64 > INT64_MAX ? INT64_MAX : (int64_t)arg->u64; return true;
+    case ARG_TYPE_TEXT: *number = event_number_of_text(arg->text, arg->length, *number); return true;
+    case ARG_TYPE_TRUE: *number = 1; return true;
+    case ARG_TYPE_FALSE: *number = 0; return true;
+    case ARG_TYPE_SIZE3: return true;
+    default: return false;
+    }
+}
+
+static bool take_text(struct sink *sink, const struct arg *arg, uint32_t *text)
+{
+    char digits[32];
+    int length;
+    switch (arg->type) {
+    case ARG_TYPE_TEXT: *text = put_text(sink, arg->text, arg->length); return true;
+    case ARG_TYPE_U64:
+    case ARG_TYPE_I64:
+        length =
+            snprintf(digits, sizeof(digits), "%.15g", arg->type == ARG_TYPE_U64 ? (double)arg->u64 : (double)arg->i64);
+        *text = put_text(sink, digits, (size_t)length);
+        return true;
+    case ARG_TYPE_TRUE:
+    case ARG_TYPE_FALSE:
+    case ARG_TYPE_SIZE3: return true;
+    default: return false;
+    }
+}
+
+static bool take_triple(const struct arg *arg, int64_t triple[3])
+{
+    for (int i = 0; i < 3 && arg->type == ARG_TYPE_SIZE3; i++)
+        triple[i] = arg->size3[i];
+    return arg->type != ARG_TYPE_RAW && arg->type != ARG_TYPE_JSON;
+}
+
+static void take_from(const struct arg *arg, struct event_fields *event)
+{
+    static const char word[] = DEVICE_RANGE_WORD;
+    if (event->category == CATEGORY_GPU_USER_ANNOTATION && arg->type == ARG_TYPE_TEXT &&
+        arg->length == sizeof(word) - 1 && memcmp(arg->text, word, arg->length) == 0)
+        event->category = CATEGORY_DEVICE_RANGE;
+}
+
+static inline void raise_extent(struct event_fields *event, size_t extent)
+{
+    if (event->extent < extent)
+        event->extent = (uint16_t)extent;
+}
+
+static bool take_args(struct sink *sink, const struct arg *args, size_t count, struct event_fields *event);
+
+/* Of an argument without a field. Numbered lists are in the pattern that the event began with. */
+static bool take_other(struct sink *sink, const struct arg *arg, struct event_fields *event)
+{
+    if (arg->type == ARG_TYPE_LIST)
+        return arg->list->number != 0 || take_args(sink, arg->list->items, arg->list->count, event);
+    if (arg->key == ARG_FROM)
+        take_from(arg, event);
+    return arg->type != ARG_TYPE_MEMBERS;
+}
+
+static bool take_args(struct sink *sink, const struct arg *args, size_t count, struct event_fields *event)
+{
+    bool taken = true;
+    for (const struct arg *arg = args; arg < args + count && taken; arg++) {
+        const struct arg_field *field = &arg_fields[arg->key];
+        void *place = (char *)event + field->offset;
+        raise_extent(event, field->extent);
+        switch (field->type) {
+        case FIELD_NUMBER: taken = take_number(arg, place); break;
+        case FIELD_TEXT: taken = take_text(sink, arg, place); break;
+        case FIELD_TRIPLE: taken = take_triple(arg, place); break;
+        case FIELD_NONE: taken = take_other(sink, arg, event); break;
+        }
+    }
+    return taken;
+}
+
+/* NULL without memory. */
+static const struct pattern *pattern_of(struct sink *sink, const struct arg_list *list)
+{
+    struct state *state = sink->state;
+    if (!state->patterns && !(state->patterns = calloc(PATTERNS, sizeof(*state->patterns)))) {
+        no_memory(sink);
+        return NULL;
+    }
+    struct pattern *pattern = &state->patterns[list->number % PATTERNS];
+    if (pattern->list != list->number) {
+        pattern->list = list->number;
+        pattern->event = event_nothing;
+        pattern->event.extent = FIELD_EXTENT(duration);
+        pattern->needs_json = !take_args(sink, list->items, list->count, &pattern->event);
+    }
+    return pattern;
+}
+
+/* Makes the sink's event one without fields, but for those of a numbered list. False: it must be read as JSON. */
+static bool begin_event(struct sink *sink, const struct args *args)
+{
+    struct event_fields *event = &((struct state *)sink->state)->event;
+    const struct pattern *pattern = NULL;
+    for (size_t i = 0; args && i < args->count && !pattern; i++)
+        if (args->items[i].type == ARG_TYPE_LIST && args->items[i].list->number != 0)
+            pattern = pattern_of(sink, args->items[i].list);
+    if (pattern)
+        event_copy(event, &pattern->event);
+    else
+        event_put(event, (const char *)&event_nothing, FIELD_EXTENT(duration));
+    return !pattern || !pattern->needs_json;
+}
+
+/* --- events --- */
+
+static int64_t time_of(const struct sink *sink, uint64_t time)
+{
+    return time > sink->base ? (int64_t)(time - sink->base) : 0;
+}
+
+/* As readers of JSON have it: what is later is not a time. */
+static bool is_time(const struct sink *sink, uint64_t time)
+{
+    return time <= sink->base || time - sink->base <= EVENT_TIME_LIMIT;
+}
+
+static inline void set_event(struct sink *sink, struct event_fields *event, char phase, enum category category,
+                             const struct name *name, struct row row, uint64_t time)
+{
+    event->phase = phase;
+    event->category = (uint8_t)category;
+    event->name = put_name(sink, name);
+    event->process = event_id_number(row.pid);
+    event->thread = event_id_number(row.tid);
+    event->start = time_of(sink, time);
+}
+
+/* Events of JSON with ',' between them as chrome_json writes them. */
+static int parse_event(struct parser *parser, const char *text, size_t *size, struct event_fields *event)
+{
+    struct scan scan;
+    size_t length;
+    switch (fast_path_event(text, parser->strings, event, &length)) {
+    case FAST_PATH_EVENT: *size = length; return 1;
+    case FAST_PATH_FLOW: *size = length; return 0;
+    case FAST_PATH_NOT: break;
+    }
+    if (!scan_value(text, *size, &scan))
+        return 0;
+    *size = scan.length;
+    enum parse_result result = parser_event(parser, text, &scan, event);
+    return result == PARSE_NO_MEMORY ? -1 : result == PARSE_DONE;
+}
+
+static void put_parsed(struct sink *sink, struct buffer *text)
+{
+    static const char padding[FAST_PATH_PADDING];
+    struct state *state = sink->state;
+    size_t length = text->length, passed;
+    buffer_bytes(text, padding, sizeof(padding));
+    int result = text->failure ? -1 : 0;
+    for (size_t at = 0; at < length && result >= 0; at += passed) {
+        struct event_fields event;
+        passed = scan_blank(text->data + at, length - at) + (text->data[at] == ',');
+        if (passed > 0)
+            continue;
+        passed = length - at;
+        result = parse_event(&state->parser, text->data + at, &passed, &event);
+        put_new_texts(sink);
+        if (result <= 0)
+            continue;
+        event_find_extent(&event);
+        put_event(sink, &event);
+    }
+    if (result < 0)
+        no_memory(sink);
+}
+
+#define PUT_BY_JSON(sink_, what, thing)                                                      \
+    do {                                                                                     \
+        struct buffer text;                                                                  \
+        buffer_init_memory(&text);                                                           \
+        struct sink json = {.format = &chrome_json, .buffer = &text, .base = (sink_)->base}; \
+        chrome_json.what(&json, thing);                                                      \
+        put_parsed(sink_, &text);                                                            \
+        buffer_release(&text);                                                               \
+    } while (0)
+
+/* Sets what all events with arguments have. False: it must be read as JSON. */
+static inline bool take_event(struct sink *sink, char phase, enum category category, const struct name *name,
+                              struct row row, uint64_t time, const struct args *args)
+{
+    struct event_fields *event = &((struct state *)sink->state)->event;
+    if (!begin_event(sink, args))
+        return false;
+    set_event(sink, event, phase, category, name, row, time);
+    return !args || take_args(sink, args->items, args->count, event);
+}
+
+static inline void write_event(struct sink *sink, char phase, const struct slice *slice)
+{
+    struct state *state = state_of(sink);
+    sink->events++;
+    if (!state || !is_time(sink, slice->start) || (phase == 'X' && !is_time(sink, slice->end)))
+        return;
+    if (!take_event(sink, phase, slice->category, &slice->name, slice->row, slice->start, slice->args)) {
+        if (phase == 'X')
+            PUT_BY_JSON(sink, slice, slice);
+        else
+            PUT_BY_JSON(sink, instant, slice);
+        return;
+    }
+    if (phase == 'X')
+        state->event.duration = (int64_t)(slice->end - slice->start);
+    put_event(sink, &state->event);
+}
+
+static void write_slice(struct sink *sink, const struct slice *slice)
+{
+    write_event(sink, 'X', slice);
+}
+
+static void write_instant(struct sink *sink, const struct slice *instant)
+{
+    write_event(sink, 'i', instant);
+}
+
+static void put_with_id(struct sink *sink, uint64_t id)
+{
+    struct state *state = sink->state;
+    state->event.id = event_id_number((int64_t)id);
+    raise_extent(&state->event, FIELD_EXTENT(id));
+    put_event(sink, &state->event);
+}
+
+static void write_async(struct sink *sink, const struct async_slice *slice)
+{
+    struct state *state = state_of(sink);
+    sink->events++;
+    if (!state || !is_time(sink, slice->start) || !is_time(sink, slice->end))
+        return;
+    if (!take_event(sink, 'b', slice->category, &slice->name, slice->begin, slice->start, slice->args)) {
+        PUT_BY_JSON(sink, async, slice);
+        return;
+    }
+    put_with_id(sink, slice->id);
+    begin_event(sink, NULL);
+    set_event(sink, &state->event, 'e', slice->category, &slice->name, slice->end_row, slice->end);
+    put_with_id(sink, slice->id);
+}
+
+static void write_counter(struct sink *sink, const struct counter *counter)
+{
+    struct state *state = state_of(sink);
+    sink->events++;
+    if (!state || !is_time(sink, counter->time))
+        return;
+    if (counter->value_count > 0) {
+        PUT_BY_JSON(sink, counter, counter);
+        return;
+    }
+    begin_event(sink, NULL);
+    set_event(sink, &state->event, 'C', CATEGORY_OTHER, &counter->name, (struct row){.pid = counter->pid},
+              counter->time);
+    if (!counter->real) {
+        state->event.bytes = event_unsigned(counter->bytes, EVENT_NONE);
+        raise_extent(&state->event, FIELD_EXTENT(bytes));
+    }
+    put_event(sink, &state->event);
+}
+
+/* --- rows and metadata --- */
+
+static void put_naming(struct sink *sink, struct row row, const char *what, const char *label)
+{
+    struct state *state = state_of(sink);
+    struct name name = name_plain(what);
+    if (!state)
+        return;
+    begin_event(sink, NULL);
+    set_event(sink, &state->event, 'M', CATEGORY_OTHER, &name, row, 0);
+    state->event.label = put_text(sink, label, strlen(label));
+    raise_extent(&state->event, FIELD_EXTENT(label));
+    put_event(sink, &state->event);
+}
+
+static void write_process(struct sink *sink, const struct row_name *process)
+{
+    put_naming(sink, process->row, "process_name", process->name);
+    if (process->label)
+        put_naming(sink, process->row, "process_labels", process->label);
+}
+
+static void write_thread(struct sink *sink, const struct row_name *thread)
+{
+    put_naming(sink, thread->row, "thread_name", thread->name);
+}
+
+static void write_metadata(struct sink *sink, const char *key, const char *value, size_t size)
+{
+    struct buffer text;
+    buffer_init_memory(&text);
+    buffer_bytes(&text, key, strlen(key) + 1);
+    buffer_bytes(&text, value, size);
+    fields_put_record(sink->buffer, RECORD_METADATA, text.data, text.length);
+    sink->buffer->failure = sink->buffer->failure ? sink->buffer->failure : text.failure;
+    buffer_release(&text);
+}
+
+static void write_begin(struct sink *sink, uint64_t base)
+{
+    sink->base = base;
+}
+
+/* A flow says nothing that the events at its ends do not. */
+static void write_flow(struct sink *sink, const struct flow *flow)
+{
+    (void)sink, (void)flow;
+}
+
+static void finish(struct sink *sink)
+{
+    (void)sink;
+}
+
+const struct sink_format fields_format = {
+    .name = "report",
+    .piece_scale = 1,
+    .metadata = write_metadata,
+    .begin = write_begin,
+    .process = write_process,
+    .thread = write_thread,
+    .piece = begin_piece,
+    .slice = write_slice,
+    .instant = write_instant,
+    .async = write_async,
+    .counter = write_counter,
+    .flow_start = write_flow,
+    .flow_end = write_flow,
+    .finish = finish,
+    .release = release,
+};

@@ -1,0 +1,424 @@
+/*
+ * A trace in JSON is read twice: names of rows, ids of flows and metadata may stand anywhere in it, and the sink
+ * needs them first.
+ */
+#include "trace/sources.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/array.h"
+#include "common/log.h"
+#include "common/map.h"
+#include "common/buffer.h"
+#include "trace/event.h"
+#include "trace/event_fields.h"
+#include "trace/json/source_parts.h"
+#include "trace/json/reader.h"
+#include "trace/sink.h"
+#include "trace/tracks.h"
+
+/* Bytes of ranges that are begun and not ended, which are held in memory; those beyond are left out. */
+#define JSON_REPLAY_OPEN_MOST ((size_t)64 << 20)
+
+struct json_replay {
+    struct sink *sink;
+    struct json_rows rows;
+    struct flow_ids flows;
+    struct map open;        /* id and category -> the range that was begun and not ended yet, a struct open_range */
+    size_t open_bytes;      /* of these */
+    struct buffer clean;    /* in memory: the text at hand, where it is not as it stands in the file */
+    struct buffer category; /* in memory: of the event at hand */
+    uint64_t base;          /* ns of CLOCK_REALTIME: what the events' times count from; the caller's to set */
+    uint64_t left_out;      /* events */
+    uint64_t too_many;      /* ranges beyond JSON_REPLAY_OPEN_MOST */
+    bool after_slice;       /* the event before was a slice, or a flow behind one */
+    struct row last;        /* of that slice */
+    char *unescaped;        /* of the event at hand, … */
+    struct counter_values values; /* … and of a counter's, … */
+    struct buffer texts;          /* … in memory, the names of these */
+};
+
+static int no_memory(void)
+{
+    return error_no_memory("an event");
+}
+
+/* One of ours, or its text, valid until the next call. */
+static const char *find_category(struct json_replay *replay, struct json_text text, enum category *category)
+{
+    *category = category_find(text.at, text.length);
+    if (*category != CATEGORY_OTHER)
+        return NULL;
+    replay->category.length = 0;
+    buffer_bytes(&replay->category, text.at ? text.at : "", text.length);
+    buffer_char(&replay->category, '\0');
+    return replay->category.failure ? "" : replay->category.data;
+}
+
+static struct name name_of(struct json_replay *replay, const struct json_event *event)
+{
+    if (!event->name.at || !memchr(event->name.at, '\\', event->name.length))
+        return name_passing(event->name.at ? event->name.at : "", event->name.length);
+    free(replay->unescaped);
+    replay->unescaped = json_unescaped((struct json_text){event->name.at - 1, event->name.length + 2});
+    return name_passing(replay->unescaped ? replay->unescaped : "", replay->unescaped ? strlen(replay->unescaped) : 0);
+}
+
+static const struct args *args_of(const struct json_event *event, struct args *args)
+{
+    args->count = 0;
+    if (event->args.length == 0)
+        return NULL;
+    struct arg *arg = args_add(args, ARG_OTHER, ARG_TYPE_MEMBERS);
+    arg->text = event->args.at + 1;
+    arg->length = event->args.length - 2;
+    return args;
+}
+
+static struct slice slice_of(struct json_replay *replay, const struct json_event *event, struct args *args)
+{
+    struct slice slice = {.name = name_of(replay, event),
+                          .row = json_rows_tell(&replay->rows, event, replay->sink),
+                          .start = replay->base + event->time,
+                          .end = replay->base + event->time + event->duration,
+                          .args = args_of(event, args)};
+    slice.other_category = find_category(replay, event->category, &slice.category);
+    return slice;
+}
+
+/* --- flows --- */
+
+static bool is_flow(const struct json_event *event)
+{
+    return event->category.length == 4 && memcmp(event->category.at, "ac2g", 4) == 0;
+}
+
+/* Formats other than JSON bind a flow to the slice that was written right before it. */
+static int replay_flow_event(struct json_replay *replay, const struct json_event *event)
+{
+    struct flow flow = {.id = (uint32_t)json_id(event->id),
+                        .row = json_row_of(&replay->rows, event),
+                        .time = replay->base + event->time};
+    bool placed = replay->after_slice && flow.row.pid == replay->last.pid && flow.row.tid == replay->last.tid;
+    if (!is_flow(event) || (replay->sink->format != &chrome_json && !placed))
+        replay->left_out++;
+    else if (event->phase == 's')
+        replay->sink->format->flow_start(replay->sink, &flow);
+    else
+        replay->sink->format->flow_end(replay->sink, &flow);
+    return 0;
+}
+
+/* Kineto has flows from calls to calls, too. */
+static bool is_call_or_work(struct json_replay *replay, const struct json_event *event)
+{
+    enum category category;
+    const char *other = find_category(replay, event->category, &category);
+    switch (category) {
+    case CATEGORY_CUDA_RUNTIME:
+    case CATEGORY_CUDA_DRIVER:
+    case CATEGORY_KERNEL:
+    case CATEGORY_GPU_MEMCPY:
+    case CATEGORY_GPU_MEMSET:
+    case CATEGORY_GPU_GRAPH: return !other;
+    default: return false;
+    }
+}
+
+/* Of the flow that stands on the slice itself; 0: none does that could be understood. */
+static uint32_t bind_id_of(struct json_replay *replay, const struct json_event *event)
+{
+    uint64_t id = json_id(event->bind_id);
+    bool understood = event->flow_out != event->flow_in && id <= UINT32_MAX && is_call_or_work(replay, event);
+    return understood ? (uint32_t)id : 0;
+}
+
+static void replay_flow(struct json_replay *replay, const struct json_event *event, const struct slice *slice)
+{
+    const struct sink_format *format = replay->sink->format;
+    uint32_t bind_id = bind_id_of(replay, event);
+    struct flow flow = {.row = slice->row, .time = slice->start};
+    if (bind_id == 0) {
+        replay->left_out += event->flow_out || event->flow_in;
+        return;
+    }
+    for (uint32_t i = 0; event->flow_out && i < flow_ids_count(&replay->flows, bind_id); i++) {
+        flow.id = flow_ids_tail(&replay->flows, bind_id, i);
+        format->flow_start(replay->sink, &flow);
+    }
+    if (event->flow_out)
+        return;
+    flow.id = flow_ids_head(&replay->flows, bind_id);
+    if (flow.id != 0)
+        format->flow_end(replay->sink, &flow);
+    replay->left_out += flow.id == 0;
+}
+
+/* --- ranges that are begun and ended apart --- */
+
+/* The event that began a range, as text. */
+struct open_range {
+    size_t length;
+    char text[];
+};
+
+#define PLACE_BYTES 96 /* what a range takes in the map, and malloc for it, about */
+
+static struct open_range *range_at(uint64_t value)
+{
+    return (struct open_range *)(uintptr_t)value;
+}
+
+static size_t range_bytes(size_t length)
+{
+    return sizeof(struct open_range) + length + PLACE_BYTES;
+}
+
+static uint64_t range_key(const struct json_event *event)
+{
+    uint64_t key[] = {json_id(event->id), hash_bytes(event->category.at, event->category.length)};
+    return hash_bytes(key, sizeof(key));
+}
+
+static void close_range(struct json_replay *replay, uint64_t key, struct open_range *range)
+{
+    replay->open_bytes -= range_bytes(range->length);
+    map_remove(&replay->open, key);
+    free(range);
+}
+
+static int begin_range(struct json_replay *replay, const struct json_event *event, struct json_text text)
+{
+    uint64_t key = range_key(event), *before = map_get(&replay->open, key);
+    if (before) { /* begun twice: of the first the end is not known */
+        close_range(replay, key, range_at(*before));
+        replay->left_out++;
+    }
+    if (replay->open_bytes + range_bytes(text.length) > JSON_REPLAY_OPEN_MOST) {
+        replay->too_many++;
+        return 0;
+    }
+    struct open_range *range = malloc(sizeof(*range) + text.length);
+    uint64_t *place = range ? map_put(&replay->open, key, NULL) : NULL;
+    if (!place) {
+        free(range);
+        return no_memory();
+    }
+    memcpy(range->text, text.at, text.length);
+    range->length = text.length;
+    replay->open_bytes += range_bytes(text.length);
+    *place = (uint64_t)(uintptr_t)range;
+    return 0;
+}
+
+static int end_range(struct json_replay *replay, const struct json_event *end)
+{
+    uint64_t key = range_key(end), *place = map_get(&replay->open, key);
+    if (!place) {
+        replay->left_out++;
+        return 0;
+    }
+    struct open_range *range = range_at(*place);
+    struct json_event begin = json_event_read((struct json_text){range->text, range->length});
+    struct args args;
+    struct slice slice = slice_of(replay, &begin, &args);
+    struct async_slice async = {.category = slice.category,
+                                .other_category = slice.other_category,
+                                .name = slice.name,
+                                .begin = slice.row,
+                                .end_row = json_row_of(&replay->rows, end),
+                                .start = slice.start,
+                                .end = replay->base + end->time,
+                                .id = json_id(end->id),
+                                .args = slice.args};
+    replay->sink->format->async(replay->sink, &async);
+    close_range(replay, key, range);
+    return 0;
+}
+
+/* --- counters --- */
+
+static int replay_counter(struct json_replay *replay, const struct json_event *event)
+{
+    struct counter counter = {.name = name_of(replay, event),
+                              .pid = json_row_number(&replay->rows, event->pid),
+                              .time = replay->base + event->time};
+    if (json_counter_read(&counter, event, &replay->values, &replay->texts) < 0)
+        return -1;
+    replay->sink->format->counter(replay->sink, &counter);
+    return 0;
+}
+
+/* --- events --- */
+
+static void replay_slice(struct json_replay *replay, const struct json_event *event)
+{
+    struct args args;
+    struct slice slice = slice_of(replay, event, &args);
+    replay->sink->format->slice(replay->sink, &slice);
+    replay_flow(replay, event, &slice);
+    replay->last = slice.row;
+}
+
+static int json_replay_event(struct json_replay *replay, struct json_text as_it_is)
+{
+    const struct sink_format *format = replay->sink->format;
+    struct json_text text = json_clean(as_it_is, &replay->clean);
+    if (replay->clean.failure)
+        return no_memory();
+    struct json_event event = json_event_read(text);
+    struct args args;
+    struct slice slice;
+    bool follows = replay->after_slice && (event.phase == 's' || event.phase == 'f');
+    int result = 0;
+    switch (event.phase) {
+    case 'X': replay_slice(replay, &event); break;
+    case 'i':
+    case 'I':
+        slice = slice_of(replay, &event, &args);
+        format->instant(replay->sink, &slice);
+        break;
+    case 'b': result = begin_range(replay, &event, text); break;
+    case 'e': result = end_range(replay, &event); break;
+    case 'C': result = replay_counter(replay, &event); break;
+    case 's':
+    case 'f': result = replay_flow_event(replay, &event); break;
+    case 'M': break;
+    default: replay->left_out++; break;
+    }
+    replay->after_slice = event.phase == 'X' || follows;
+    return replay->category.failure ? no_memory() : result;
+}
+
+static void json_replay_init(struct json_replay *replay, struct sink *sink)
+{
+    *replay = (struct json_replay){.sink = sink};
+    buffer_init_memory(&replay->clean);
+    buffer_init_memory(&replay->category);
+    buffer_init_memory(&replay->texts);
+}
+
+static int json_replay_note(struct json_replay *replay, struct json_text as_it_is)
+{
+    struct json_text text = as_it_is;
+    if (memchr(text.at, '\\', text.length))
+        text = json_clean(as_it_is, &replay->clean);
+    if (replay->clean.failure)
+        return no_memory();
+    if (!memmem(text.at, text.length, "\"M\"", 3) && !memmem(text.at, text.length, "\"bind_id\"", 9))
+        return 0;
+    struct json_event event = json_event_read(text);
+    uint32_t bind_id = event.phase == 'X' ? bind_id_of(replay, &event) : 0;
+    if (bind_id != 0)
+        return flow_ids_note(&replay->flows, bind_id, event.flow_in);
+    return event.phase == 'M' ? json_rows_take(&replay->rows, &event) : 0;
+}
+
+static void json_replay_begin(struct json_replay *replay)
+{
+    flow_ids_number(&replay->flows);
+    json_rows_write(&replay->rows, replay->sink);
+}
+
+static void json_replay_end(struct json_replay *replay)
+{
+    replay->left_out += replay->open.count;
+}
+
+static int free_range(void *context, uint64_t key, uint64_t *range)
+{
+    (void)context, (void)key;
+    free(range_at(*range));
+    return 0;
+}
+
+static void json_replay_release(struct json_replay *replay)
+{
+    map_each(&replay->open, free_range, NULL);
+    map_release(&replay->open);
+    buffer_release(&replay->clean);
+    buffer_release(&replay->category);
+    buffer_release(&replay->texts);
+    json_rows_release(&replay->rows);
+    flow_ids_release(&replay->flows);
+    array_release(&replay->values);
+    free(replay->unescaped);
+}
+
+/* --- a file --- */
+
+static int note_event(void *context, struct json_text event)
+{
+    return json_replay_note(context, event);
+}
+
+static int write_event(void *context, struct json_text event)
+{
+    return json_replay_event(context, event);
+}
+
+static int write_metadata(void *context, const char *key, struct json_text value)
+{
+    struct json_replay *replay = context;
+    struct json_text clean = json_clean(value, &replay->clean);
+    if (replay->clean.failure)
+        return error_no_memory("the trace's metadata");
+    if (strcmp(key, "baseTimeNanoseconds") == 0)
+        replay->base = strtoull(value.at, NULL, 10);
+    replay->sink->format->metadata(replay->sink, key, clean.at, clean.length);
+    return 0;
+}
+
+static int pass_metadata(void *context, const char *key, struct json_text value)
+{
+    (void)context, (void)key, (void)value;
+    return 0;
+}
+
+static int read_once(struct json_replay *replay, const char *path, unsigned workers, bool first)
+{
+    const struct json_texts texts = {.context = replay,
+                                     .event = first ? note_event : write_event,
+                                     .metadata = first ? write_metadata : pass_metadata,
+                                     .quiet = !first};
+    return json_read_texts(path, &texts, workers);
+}
+
+static int both_passes(struct json_replay *replay, const char *path, unsigned workers)
+{
+    struct sink *sink = replay->sink;
+    if (read_once(replay, path, workers, true) != 0)
+        return -1;
+    sink->format->begin(sink, replay->base);
+    json_replay_begin(replay);
+    if (read_once(replay, path, workers, false) != 0)
+        return -1;
+    sink->format->finish(sink);
+    json_replay_end(replay);
+    if (replay->left_out > 0)
+        warning("'%s': %" PRIu64 " events are left out: flows that do not follow their slice, ranges without an end, "
+                "or of kinds that '%s' has no form for",
+                path, replay->left_out, sink->format->name);
+    if (replay->too_many > 0)
+        warning("'%s': %" PRIu64 " ranges are left out, as more than %zu MiB of them are begun and not ended", path,
+                replay->too_many, JSON_REPLAY_OPEN_MOST >> 20);
+    return 0;
+}
+
+int json_read(const char *path, struct sink *sink, unsigned workers)
+{
+    struct json_replay replay;
+    struct interner *strings;
+    const struct fields_receiver *receiver = fields_sink_receiver(sink, &strings);
+    if (receiver)
+        return json_read_fields(path, strings, receiver, workers);
+    json_replay_init(&replay, sink);
+    int result = both_passes(&replay, path, workers);
+    json_replay_release(&replay);
+    return result;
+}

@@ -1,0 +1,427 @@
+#include "trace/json/source_parts.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/array.h"
+#include "common/buffer.h"
+#include "common/log.h"
+#include "common/map.h"
+#include "trace/json/text.h"
+#include "trace/sink.h"
+
+static bool is_word(struct json_text text, const char *word)
+{
+    return text.length == strlen(word) && memcmp(text.at, word, text.length) == 0;
+}
+
+static struct json_text inside(struct json_text text)
+{
+    return json_is_string(text) ? (struct json_text){text.at + 1, text.length - 2} : (struct json_text){0};
+}
+
+uint64_t json_id(struct json_text text)
+{
+    char digits[24] = "";
+    if (text.length == 0)
+        return 0;
+    if (json_is_string(text))
+        return hash_bytes(text.at, text.length) >> 2;
+    memcpy(digits, text.at, text.length < sizeof(digits) ? text.length : sizeof(digits) - 1);
+    return strtoull(digits, NULL, 10);
+}
+
+uint64_t json_ns(struct json_text text)
+{
+    int64_t ns;
+    char digits[64];
+    if (scan_ns(text.at, text.length, &ns))
+        return ns > 0 ? (uint64_t)ns : 0;
+    size_t length = text.length < sizeof(digits) - 1 ? text.length : sizeof(digits) - 1;
+    memcpy(digits, text.at, length);
+    digits[length] = '\0';
+    double value = strtod(digits, NULL) * 1e3;
+    return value > 0 && value < 9e18 ? (uint64_t)(value + 0.5) : 0;
+}
+
+struct json_event json_event_read(struct json_text text)
+{
+    struct json_event event = {0};
+    struct json_text key, value, phase = {0};
+    const char *at = text.at + 1, *end = text.at + text.length;
+    if (text.length < 2 || text.at[0] != '{')
+        return event;
+    while (json_member(&at, end, &key, &value)) {
+        if (is_word(key, "ph"))
+            phase = inside(value);
+        else if (is_word(key, "cat"))
+            event.category = inside(value);
+        else if (is_word(key, "name"))
+            event.name = inside(value);
+        else if (is_word(key, "pid"))
+            event.pid = value;
+        else if (is_word(key, "tid"))
+            event.tid = value;
+        else if (is_word(key, "id"))
+            event.id = value;
+        else if (is_word(key, "bind_id"))
+            event.bind_id = value;
+        else if (is_word(key, "flow_out"))
+            event.flow_out = value.at[0] == 't';
+        else if (is_word(key, "flow_in"))
+            event.flow_in = value.at[0] == 't';
+        else if (is_word(key, "args") && value.at[0] == '{')
+            event.args = value;
+        else if (is_word(key, "ts"))
+            event.time = json_ns(value);
+        else if (is_word(key, "dur"))
+            event.duration = json_ns(value);
+    }
+    event.phase = phase.length == 1 ? phase.at[0] : '\0';
+    return event;
+}
+
+bool json_event_arg(const struct json_event *event, const char *word, struct json_text *value)
+{
+    struct json_text key;
+    if (event->args.length == 0)
+        return false;
+    const char *at = event->args.at + 1, *end = event->args.at + event->args.length;
+    while (json_member(&at, end, &key, value))
+        if (is_word(key, word))
+            return true;
+    return false;
+}
+
+char *json_unescaped(struct json_text text)
+{
+    struct json_text plain = inside(text);
+    if (!json_is_string(text) || !memchr(plain.at, '\\', plain.length))
+        return json_is_string(text) ? strndup(plain.at, plain.length) : strndup(text.at, text.length);
+    struct buffer out;
+    buffer_init_memory(&out);
+    json_unescape(&out, plain);
+    buffer_char(&out, '\0');
+    if (!out.failure)
+        return out.data;
+    buffer_release(&out);
+    return NULL;
+}
+
+/* The value is followed by ',' or '}'. What no 64-bit integer holds is a double, and so is -0. */
+static void read_number(struct counter_value *value, const char *at)
+{
+    char *after;
+    errno = 0;
+    if (*at == '-') {
+        value->kind = COUNTER_SIGNED;
+        value->i64 = strtoll(at, &after, 10);
+    } else {
+        value->kind = COUNTER_UNSIGNED;
+        value->u64 = strtoull(at, &after, 10);
+    }
+    if (errno == 0 && (*after == '\0' || !strchr(".eE", *after)) && (*at != '-' || value->i64 != 0))
+        return;
+    value->kind = COUNTER_REAL;
+    value->real = strtod(at, NULL);
+    if (!isfinite(value->real))
+        value->real = copysign(__DBL_MAX__, value->real);
+}
+
+static void read_value(struct counter_value *value, struct json_text text)
+{
+    value->kind = COUNTER_UNSIGNED; /* 0, for what is not a number */
+    if (*text.at == '-' || (*text.at >= '0' && *text.at <= '9'))
+        read_number(value, text.at);
+}
+
+/* Names without escapes are put into TEXTS, which has room for all. */
+static struct json_text read_name(struct json_text key, struct buffer *texts)
+{
+    size_t start = texts->length;
+    if (!memchr(key.at, '\\', key.length))
+        return key;
+    json_unescape(texts, key);
+    return (struct json_text){texts->data + start, texts->length - start};
+}
+
+static int read_values(const struct json_event *event, struct counter_values *values, struct buffer *texts)
+{
+    values->count = texts->length = 0;
+    if (event->args.length == 0)
+        return 0;
+    const char *at = event->args.at + 1, *end = event->args.at + event->args.length;
+    struct json_text key, value;
+    if (!buffer_reserve(texts, event->args.length))
+        return error_no_memory("a counter's values");
+    while (json_member(&at, end, &key, &value)) {
+        struct counter_value *read = array_push(values);
+        if (!read)
+            return error_no_memory("a counter's values");
+        struct json_text name = read_name(key, texts);
+        *read = (struct counter_value){.name = name.at, .length = name.length};
+        read_value(read, value);
+    }
+    return 0;
+}
+
+/* Whether a double holds it. */
+static bool is_exact(const struct counter_value *value)
+{
+    int64_t most = INT64_C(1) << 53;
+    return value->kind == COUNTER_REAL || (value->kind == COUNTER_UNSIGNED && value->u64 <= (uint64_t)most) ||
+           (value->kind == COUNTER_SIGNED && value->i64 >= -most);
+}
+
+static double as_real(const struct counter_value *value)
+{
+    return value->kind == COUNTER_REAL     ? value->real
+           : value->kind == COUNTER_SIGNED ? (double)value->i64
+                                           : (double)value->u64;
+}
+
+int json_counter_read(struct counter *counter, const struct json_event *event, struct counter_values *values,
+                      struct buffer *texts)
+{
+    if (read_values(event, values, texts) < 0)
+        return -1;
+    counter->values = values->items;
+    counter->value_count = values->count;
+    if (values->count != 1)
+        return 0;
+    const struct counter_value *only = &values->items[0];
+    if (is_word((struct json_text){only->name, only->length}, "bytes") && only->kind == COUNTER_UNSIGNED) {
+        counter->bytes = only->u64;
+        counter->value_count = 0;
+    } else if (is_word((struct json_text){only->name, only->length}, "value") && is_exact(only)) {
+        counter->real = true;
+        counter->value = as_real(only);
+        counter->value_count = 0;
+    }
+    return 0;
+}
+
+/* For what is not a number, such as the "Spans" of Kineto. */
+#define WORD_ROWS UINT32_C(0x60000000)
+
+void json_rows_release(struct json_rows *rows)
+{
+    for (size_t i = 0; i < rows->items.count; i++) {
+        free(rows->items.items[i].name);
+        free(rows->items.items[i].label);
+    }
+    array_release(&rows->items);
+    map_release(&rows->by_row);
+    interner_release(&rows->words);
+}
+
+uint32_t json_row_number(struct json_rows *rows, struct json_text text)
+{
+    uint64_t number = 0;
+    size_t digits = 0;
+    while (digits < text.length && text.at[digits] >= '0' && text.at[digits] <= '9' && number <= INT32_MAX)
+        number = number * 10 + (uint64_t)(text.at[digits++] - '0');
+    if (digits == text.length && number <= INT32_MAX)
+        return (uint32_t)number;
+    return WORD_ROWS + (intern(&rows->words, text.at, text.length) & 0xfffffff);
+}
+
+struct row json_row_of(struct json_rows *rows, const struct json_event *event)
+{
+    return (struct row){json_row_number(rows, event->pid), json_row_number(rows, event->tid)};
+}
+
+static struct json_row *find(struct json_rows *rows, struct row row, bool is_process)
+{
+    struct {
+        struct row row;
+        uint32_t is_process;
+    } key = {is_process ? (struct row){row.pid, 0} : row, is_process};
+    uint64_t *index = map_put(&rows->by_row, hash_bytes(&key, sizeof(key)), NULL);
+    struct json_row *found = index && *index == 0 ? array_push(&rows->items) : NULL;
+    if (!index || (*index == 0 && !found))
+        return NULL;
+    if (found) {
+        *found = (struct json_row){.row = is_process ? (struct row){row.pid, row.pid} : row, .is_process = is_process};
+        *index = rows->items.count;
+    }
+    return &rows->items.items[*index - 1];
+}
+
+static int set_text(char **place, struct json_text value)
+{
+    free(*place);
+    *place = json_unescaped(value);
+    return *place ? 0 : error_no_memory("names of rows");
+}
+
+int json_rows_take(struct json_rows *rows, const struct json_event *event)
+{
+    static const struct {
+        const char *event, *key;
+        bool is_process;
+    } sorts[] = {{"process_name", "name", true},
+                 {"process_labels", "labels", true},
+                 {"process_sort_index", "sort_index", true},
+                 {"thread_name", "name", false},
+                 {"thread_sort_index", "sort_index", false}};
+    struct json_text value;
+    for (size_t i = 0; i < sizeof(sorts) / sizeof(*sorts); i++) {
+        if (!is_word(event->name, sorts[i].event) || !json_event_arg(event, sorts[i].key, &value))
+            continue;
+        struct json_row *row = find(rows, json_row_of(rows, event), sorts[i].is_process);
+        if (!row)
+            return error_no_memory("names of rows");
+        if (strcmp(sorts[i].key, "sort_index") == 0)
+            row->sort_index = strtoll(value.at, NULL, 10);
+        else
+            return set_text(strcmp(sorts[i].key, "name") == 0 ? &row->name : &row->label, value);
+    }
+    return 0;
+}
+
+/* A row of which only the order is known: by its word, if it has one. */
+static void name_nameless(const struct json_rows *rows, struct json_row *row)
+{
+    uint32_t number = row->is_process ? row->row.pid : row->row.tid;
+    if (row->name)
+        return;
+    if (number >= WORD_ROWS && number - WORD_ROWS < rows->words.count) {
+        const char *word = interned(&rows->words, number - WORD_ROWS);
+        row->name = json_unescaped((struct json_text){word, strlen(word)});
+    } else {
+        row->name = strdup("");
+    }
+}
+
+static bool is_gpu(const struct json_row *row)
+{
+    return row->is_process && row->label && strncmp(row->label, "GPU ", 4) == 0;
+}
+
+/* The file does not say whose work a GPU did; as a rule there is one process. */
+static uint32_t find_owner(const struct json_rows *rows)
+{
+    for (size_t i = 0; i < rows->items.count; i++) {
+        const struct json_row *row = &rows->items.items[i];
+        if (row->is_process && row->label && strcmp(row->label, "CPU") == 0)
+            return row->row.pid;
+    }
+    return ROW_OWNER_UNKNOWN;
+}
+
+void json_rows_write(struct json_rows *rows, struct sink *sink)
+{
+    uint32_t owner = find_owner(rows);
+    for (size_t i = 0; i < rows->items.count; i++)
+        name_nameless(rows, &rows->items.items[i]);
+    for (int threads = 0; threads < 2; threads++) {
+        for (size_t i = 0; i < rows->items.count; i++) {
+            const struct json_row *row = &rows->items.items[i];
+            struct row_name name = {.row = row->row,
+                                    .name = row->name ? row->name : "",
+                                    .label = row->label,
+                                    .owner = is_gpu(row) ? owner : 0,
+                                    .sort_index = row->sort_index};
+            if (row->is_process && !threads)
+                sink->format->process(sink, &name);
+            else if (!row->is_process && threads)
+                sink->format->thread(sink, &name);
+        }
+    }
+}
+
+static void name_by_word(struct json_rows *rows, struct row row, bool is_process, struct json_text word,
+                         struct sink *sink)
+{
+    struct json_row *named = find(rows, row, is_process);
+    if (!named || named->name || !(named->name = json_unescaped(word)))
+        return;
+    struct row_name name = {.row = named->row, .name = named->name, .sort_index = named->sort_index};
+    if (is_process)
+        sink->format->process(sink, &name);
+    else
+        sink->format->thread(sink, &name);
+}
+
+struct row json_rows_tell(struct json_rows *rows, const struct json_event *event, struct sink *sink)
+{
+    struct row row = json_row_of(rows, event);
+    if (json_is_string(event->pid))
+        name_by_word(rows, row, true, event->pid, sink);
+    if (json_is_string(event->tid))
+        name_by_word(rows, row, false, event->tid, sink);
+    return row;
+}
+
+void flow_ids_release(struct flow_ids *ids)
+{
+    map_release(&ids->seen);
+    map_release(&ids->several);
+    array_release(&ids->fans);
+}
+
+static struct flow_fan *find_fan(const struct flow_ids *ids, uint32_t bind_id)
+{
+    uint64_t *index = ids->fans.count > 0 ? map_get(&ids->several, bind_id) : NULL;
+    return index ? &ids->fans.items[*index - 1] : NULL;
+}
+
+static int note_further(struct flow_ids *ids, uint32_t bind_id)
+{
+    struct flow_fan *fan = find_fan(ids, bind_id);
+    if (!fan) {
+        fan = array_push(&ids->fans);
+        uint64_t *index = fan ? map_put(&ids->several, bind_id, NULL) : NULL;
+        if (!index)
+            return error_no_memory("flows");
+        *index = ids->fans.count;
+    }
+    fan->further++;
+    return 0;
+}
+
+int flow_ids_note(struct flow_ids *ids, uint32_t bind_id, bool is_head)
+{
+    if (bind_id > ids->highest)
+        ids->highest = bind_id;
+    if (!is_head)
+        return 0;
+    uint64_t *bits = map_put(&ids->seen, bind_id / 64, NULL), bit = UINT64_C(1) << bind_id % 64;
+    if (!bits)
+        return error_no_memory("flows");
+    if (*bits & bit)
+        return note_further(ids, bind_id);
+    *bits |= bit;
+    return 0;
+}
+
+void flow_ids_number(struct flow_ids *ids)
+{
+    uint64_t next = (uint64_t)ids->highest + 1;
+    for (size_t i = 0; i < ids->fans.count; i++) {
+        struct flow_fan *fan = &ids->fans.items[i];
+        fan->first = next + fan->further - 1 <= UINT32_MAX ? (uint32_t)next : 0;
+        next += fan->further;
+    }
+}
+
+uint32_t flow_ids_count(const struct flow_ids *ids, uint32_t bind_id)
+{
+    const struct flow_fan *fan = find_fan(ids, bind_id);
+    return fan && fan->first != 0 ? 1 + fan->further : 1;
+}
+
+uint32_t flow_ids_tail(const struct flow_ids *ids, uint32_t bind_id, uint32_t i)
+{
+    return i == 0 ? bind_id : find_fan(ids, bind_id)->first + i - 1;
+}
+
+uint32_t flow_ids_head(struct flow_ids *ids, uint32_t bind_id)
+{
+    struct flow_fan *fan = find_fan(ids, bind_id);
+    uint32_t before = fan ? fan->met++ : 0;
+    return before == 0 ? bind_id : fan->first != 0 ? fan->first + before - 1 : 0;
+}

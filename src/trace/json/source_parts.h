@@ -1,0 +1,104 @@
+/*
+ * What the source of JSON knows of a trace: the members of an event as they stand there, rows, ids of flows.
+ */
+#ifndef GPUTRACE_TRACE_JSON_SOURCE_PARTS_H
+#define GPUTRACE_TRACE_JSON_SOURCE_PARTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/array.h"
+#include "common/map.h"
+#include "trace/event.h"
+#include "trace/json/text.h"
+
+struct json_event {
+    char phase;                          /* 0: it is not an event */
+    struct json_text category, name;     /* without quotes, in JSON's escapes */
+    struct json_text pid, tid, id, args; /* values; length 0: not there */
+    struct json_text bind_id;            /* of the flow that a slice is an end of: likewise */
+    bool flow_out, flow_in;              /* it begins there, ends there */
+    uint64_t time, duration;             /* ns; what is negative is 0 */
+};
+
+struct json_event json_event_read(struct json_text text);
+
+/* A value of the args. False: there is none. */
+bool json_event_arg(const struct json_event *event, const char *key, struct json_text *value);
+
+/* A number that stands for an id, be it a number or a text; 0: there is none. */
+uint64_t json_id(struct json_text text);
+
+/* Microseconds as ns, rounded. */
+uint64_t json_ns(struct json_text text);
+
+/* The text of a value, without its quotes and escapes, which is to be freed; NULL without memory. */
+char *json_unescaped(struct json_text text);
+
+/* Sets COUNTER's value, or its values, which are then those of VALUES, made anew; their names are the event's, or in
+ * TEXTS, a buffer in memory. Returns 0, or -1 after error(). */
+int json_counter_read(struct counter *counter, const struct json_event *event, struct counter_values *values,
+                      struct buffer *texts);
+
+struct sink;
+
+struct json_row {
+    struct row row;
+    bool is_process;
+    char *name, *label; /* NULL: not known */
+    int64_t sort_index;
+};
+
+struct json_rows {
+    ARRAY(struct json_row) items;
+    struct map by_row;     /* hash of row and sort -> index + 1 */
+    struct interner words; /* pids and tids that are no numbers of 31 bits */
+};
+
+void json_rows_release(struct json_rows *rows);
+
+/* The number of a pid or tid. */
+uint32_t json_row_number(struct json_rows *rows, struct json_text text);
+struct row json_row_of(struct json_rows *rows, const struct json_event *event);
+
+/* Takes an event of phase 'M'. Returns 0, or -1 after error(). */
+int json_rows_take(struct json_rows *rows, const struct json_event *event);
+
+/* The row of an event, whose pid or tid may be a word, such as the "Spans" of Kineto: it is then the row's name,
+ * written when it comes first. */
+struct row json_rows_tell(struct json_rows *rows, const struct json_event *event, struct sink *sink);
+
+/* Processes, then threads. */
+void json_rows_write(struct json_rows *rows, struct sink *sink);
+
+/* A call with several GPU operations. */
+struct flow_fan {
+    uint32_t further; /* GPU operations beyond the first */
+    uint32_t first;   /* id of the first of these; 0: there are no ids left */
+    uint32_t met;     /* GPU operations that asked for their id */
+};
+
+/* All zero: there are none. */
+struct flow_ids {
+    struct map seen;    /* bind_id / 64 -> a bit for each that leads to a GPU operation */
+    struct map several; /* bind_id -> index of its fan + 1 */
+    ARRAY(struct flow_fan) fans;
+    uint32_t highest;
+};
+
+void flow_ids_release(struct flow_ids *ids);
+
+/* Notes a slice of this bind_id, which is not 0; IS_HEAD: the flow ends there. Returns 0, or -1 after error(). */
+int flow_ids_note(struct flow_ids *ids, uint32_t bind_id, bool is_head);
+
+/* After the last was noted. */
+void flow_ids_number(struct flow_ids *ids);
+
+/* How many flows begin at the call of BIND_ID, as far as there are ids, and the id of number I of them. */
+uint32_t flow_ids_count(const struct flow_ids *ids, uint32_t bind_id);
+uint32_t flow_ids_tail(const struct flow_ids *ids, uint32_t bind_id, uint32_t i);
+
+/* The id of the flow to the next GPU operation of BIND_ID; 0: no id is left. */
+uint32_t flow_ids_head(struct flow_ids *ids, uint32_t bind_id);
+
+#endif

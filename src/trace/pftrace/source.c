@@ -1,0 +1,480 @@
+/*
+ * A run of packets (packets.h) is a piece of the work. The worker that begins one reads it from the file when it is the
+ * piece's turn, and gives what the reader (reader.h) finds in it to a piece of the sink, while others read on. A run
+ * that goes on with the section of the one before it, as all do in a file that others wrote, waits for the reader of
+ * that one and goes on with it. Sinks that write files are given all events by one thread, in the file's order.
+ */
+#include "trace/sources.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/array.h"
+#include "common/json_out.h"
+#include "common/log.h"
+#include "common/map.h"
+#include "common/threads.h"
+#include "trace/event_fields.h"
+#include "trace/json/text.h"
+#include "trace/pftrace/packets.h"
+#include "trace/pftrace/reader.h"
+#include "trace/sink.h"
+
+#define WORKERS_MOST 8        /* more would wait for the one that sums up */
+#define USUAL_BYTES (2 << 20) /* of a run; of larger ones there is one at a time */
+
+/* --- events --- */
+
+/* Reads runs, and gives their events to a sink. */
+struct maker {
+    struct interner strings;
+    struct pftrace_reader *reader;
+    struct sink *sink;            /* of the run at hand */
+    bool is_piece;                /* that is */
+    bool begun;                   /* events have come: JSON has no place for metadata after them */
+    uint64_t base;                /* ns of CLOCK_REALTIME: what the events' times count from; of pieces 0 */
+    uint64_t left_out;            /* metadata that is late, or not JSON */
+    struct buffer category;       /* of the event at hand, in JSON's escapes */
+    struct buffer clean;          /* a value of metadata */
+    struct counter_values values; /* of the counter at hand */
+    bool failed;                  /* no memory */
+};
+
+static void maker_free(struct maker *maker)
+{
+    if (!maker)
+        return;
+    if (maker->reader)
+        pftrace_close(maker->reader);
+    interner_release(&maker->strings);
+    buffer_release(&maker->category);
+    buffer_release(&maker->clean);
+    array_release(&maker->values);
+    free(maker);
+}
+
+static struct maker *maker_new(void)
+{
+    struct maker *maker = calloc(1, sizeof(*maker));
+    if (!maker) {
+        error_no_memory("reading");
+        return NULL;
+    }
+    buffer_init_memory(&maker->category);
+    buffer_init_memory(&maker->clean);
+    maker->reader = pftrace_reader_new(&maker->strings);
+    if (maker->reader)
+        return maker;
+    maker_free(maker);
+    return NULL;
+}
+
+static inline struct name name_of(const struct pftrace_event *event)
+{
+    return (struct name){.text = event->name, .length = event->name_length, .kept = true};
+}
+
+/* In JSON's escapes. */
+static const char *other_category(struct maker *maker, const struct pftrace_event *event)
+{
+    maker->category.length = 0;
+    json_escape(&maker->category, event->other_category, strlen(event->other_category));
+    buffer_char(&maker->category, '\0');
+    return maker->category.failure ? "" : maker->category.data;
+}
+
+/* The arguments of an event, which lie where the reader has them. */
+struct event_args {
+    struct args args;
+    struct arg_list own, shared;
+};
+
+static inline void set_args(struct event_args *to, const struct pftrace_event *event)
+{
+    to->args.count = 0;
+    to->own = (struct arg_list){.items = event->args, .count = event->arg_count};
+    if (event->arg_count > 0)
+        args_list(&to->args, &to->own);
+    if (event->shared && event->shared->args.count > 0) {
+        to->shared = (struct arg_list){event->shared->args.items, event->shared->args.count, event->shared->number};
+        args_list(&to->args, &to->shared);
+    }
+    if (event->cbid != 0)
+        args_u64(&to->args, ARG_CBID, event->cbid - 1);
+    if (event->has_correlation)
+        args_u64(&to->args, ARG_CORRELATION, event->correlation);
+}
+
+static inline void set_slice(struct maker *maker, const struct pftrace_event *event, struct slice *slice,
+                             struct event_args *args)
+{
+    set_args(args, event);
+    slice->category = event->category;
+    slice->other_category = event->category == CATEGORY_OTHER ? other_category(maker, event) : NULL;
+    slice->name = name_of(event);
+    slice->row = (struct row){event->pid, event->tid};
+    slice->start = maker->base + event->start;
+    slice->end = maker->base + event->end;
+    slice->args = &args->args;
+}
+
+static void give_slice(struct maker *maker, const struct pftrace_event *event)
+{
+    struct event_args args;
+    struct slice slice;
+    set_slice(maker, event, &slice, &args);
+    const struct sink_format *format = maker->sink->format;
+    format->slice(maker->sink, &slice);
+    for (size_t i = 0; i < event->flow_count; i++) {
+        struct flow flow = {.id = (uint32_t)event->flows[i], .row = slice.row, .time = maker->base + event->flow_time};
+        if (event->is_head)
+            format->flow_end(maker->sink, &flow);
+        else
+            format->flow_start(maker->sink, &flow);
+    }
+}
+
+static void give_instant(struct maker *maker, const struct pftrace_event *event)
+{
+    struct event_args args;
+    struct slice slice;
+    set_slice(maker, event, &slice, &args);
+    maker->sink->format->instant(maker->sink, &slice);
+}
+
+static void give_async(struct maker *maker, const struct pftrace_event *event)
+{
+    struct event_args args;
+    struct slice slice;
+    set_slice(maker, event, &slice, &args);
+    struct async_slice async = {.category = slice.category,
+                                .other_category = slice.other_category,
+                                .name = slice.name,
+                                .begin = slice.row,
+                                .end_row = {event->end_pid, event->end_tid},
+                                .start = slice.start,
+                                .end = slice.end,
+                                .id = event->id,
+                                .args = slice.args};
+    maker->sink->format->async(maker->sink, &async);
+}
+
+static void give_counter(struct maker *maker, const struct pftrace_event *event)
+{
+    struct counter_values *values = &maker->values;
+    values->count = 0;
+    for (size_t i = 0; i < event->arg_count; i++) {
+        const struct arg *arg = &event->args[i];
+        struct counter_value *value = array_push(values);
+        if (!value) {
+            maker->failed = true;
+            return;
+        }
+        *value = (struct counter_value){.name = arg->other,
+                                        .length = arg->other_length,
+                                        .kind = arg->type == ARG_TYPE_REAL  ? COUNTER_REAL
+                                                : arg->type == ARG_TYPE_U64 ? COUNTER_UNSIGNED
+                                                                            : COUNTER_SIGNED,
+                                        .u64 = arg->u64};
+    }
+    struct counter counter = {.name = name_of(event),
+                              .pid = event->pid,
+                              .time = maker->base + event->start,
+                              .values = values->items,
+                              .value_count = values->count};
+    if (event->one_value && values->count > 0) {
+        counter.value_count = 0;
+        counter.real = values->items[0].kind == COUNTER_REAL;
+        if (counter.real)
+            counter.value = values->items[0].real;
+        else
+            counter.bytes = values->items[0].u64;
+    }
+    maker->sink->format->counter(maker->sink, &counter);
+}
+
+static void give_row(struct maker *maker, const struct pftrace_event *event)
+{
+    bool process = event->what == PFTRACE_PROCESS;
+    struct row_name name = {.row = {event->pid, process ? event->pid : event->tid},
+                            .name = event->name,
+                            .label = event->text,
+                            .owner = process ? event->owner : 0,
+                            .sort_index = event->sort_index};
+    if (process)
+        maker->sink->format->process(maker->sink, &name);
+    else
+        maker->sink->format->thread(maker->sink, &name);
+}
+
+static void give_metadata(struct maker *maker, const struct pftrace_event *event)
+{
+    size_t error_at;
+    if (maker->begun || !json_check(event->text, event->length, &error_at)) {
+        maker->left_out++;
+        return;
+    }
+    if (!maker->is_piece && strcmp(event->name, "baseTimeNanoseconds") == 0)
+        maker->base = strtoull(event->text, NULL, 10);
+    struct json_text value = json_clean((struct json_text){event->text, event->length}, &maker->clean);
+    maker->failed |= maker->clean.failure != 0;
+    if (!maker->failed)
+        maker->sink->format->metadata(maker->sink, event->name, value.at, value.length);
+}
+
+static void give(struct maker *maker, const struct pftrace_event *event)
+{
+    switch (event->what) {
+    case PFTRACE_METADATA: give_metadata(maker, event); break;
+    case PFTRACE_PROCESS:
+    case PFTRACE_THREAD: give_row(maker, event); break;
+    case PFTRACE_SLICE: give_slice(maker, event); break;
+    case PFTRACE_INSTANT: give_instant(maker, event); break;
+    case PFTRACE_ASYNC: give_async(maker, event); break;
+    case PFTRACE_COUNTER: give_counter(maker, event); break;
+    }
+}
+
+/* Gives the events of RUN to SINK, whole or a piece, and sets *LEFT_OUT to the packets that are left out. A run that
+ * does not begin a section must be given to who had the one before it. Returns 0, or -1 after error(). */
+static int pftrace_run_give(struct maker *maker, struct packets_run *run, struct sink *sink, uint64_t *left_out)
+{
+    const struct pftrace_event *event;
+    uint64_t before = pftrace_left_out(maker->reader) + maker->left_out;
+    int more;
+    maker->sink = sink;
+    pftrace_take(maker->reader, run);
+    while ((more = pftrace_next(maker->reader, &event)) > 0) {
+        if (event->what != PFTRACE_METADATA && !maker->begun) {
+            maker->begun = true;
+            if (!maker->is_piece)
+                sink->format->begin(sink, maker->base);
+        }
+        give(maker, event);
+    }
+    *left_out = pftrace_left_out(maker->reader) + maker->left_out - before;
+    if (more == 0 && (maker->failed || maker->category.failure || sink->buffer->failure == ENOMEM))
+        return error_no_memory("the trace's events");
+    return more;
+}
+
+/* --- runs --- */
+
+struct slot {
+    struct packets_run run;
+    struct buffer made; /* the piece of the sink */
+    uint64_t left_out;
+    struct maker *maker;    /* of the run that will be here; NULL: not yet, or its worker's own does */
+    pthread_cond_t changed; /* it is the run's turn, or its maker is there, or all was stopped */
+};
+
+struct reading {
+    struct packets packets;
+    struct sink *sink;
+    bool in_pieces; /* the sink is given pieces; else all by the one maker there is */
+    unsigned slot_count;
+    struct slot *slots;
+    struct maker *makers[WORKERS_MOST]; /* of workers; NULL: it has none at hand */
+    uint64_t left_out;
+    pthread_mutex_t lock; /* of the three below, of packets, and of the slots' makers */
+    size_t turn;          /* the run that is read next */
+    bool stopped;
+};
+
+static struct slot *slot_of(struct reading *reading, size_t piece)
+{
+    return &reading->slots[piece % reading->slot_count];
+}
+
+/* Lets others know that all is in vain. */
+static int stop(struct reading *reading)
+{
+    pthread_mutex_lock(&reading->lock);
+    reading->stopped = true;
+    for (unsigned i = 0; i < reading->slot_count; i++)
+        pthread_cond_signal(&reading->slots[i].changed);
+    pthread_mutex_unlock(&reading->lock);
+    return -1;
+}
+
+static bool is_large(const struct packets_run *run)
+{
+    return run->capacity > (size_t)USUAL_BYTES;
+}
+
+static void pass_turn(struct reading *reading)
+{
+    pthread_cond_signal(&slot_of(reading, ++reading->turn)->changed);
+}
+
+/* 1: the slot has the piece's run; 0: there is none; -1 after error(), or when all was stopped. */
+static int read_run(struct reading *reading, size_t piece, struct slot *slot)
+{
+    int more = -1;
+    pthread_mutex_lock(&reading->lock);
+    while (!reading->stopped && reading->turn != piece)
+        pthread_cond_wait(&slot->changed, &reading->lock);
+    if (!reading->stopped)
+        more = packets_next_run(&reading->packets, &slot->run);
+    if (more <= 0 || !is_large(&slot->run))
+        pass_turn(reading);
+    pthread_mutex_unlock(&reading->lock);
+    return more;
+}
+
+/* The maker of a run: that of the section so far, or the worker's own. NULL after error(), or
+ * when all was stopped. */
+static struct maker *take_maker(struct reading *reading, struct slot *slot, unsigned worker)
+{
+    struct maker *maker = reading->makers[worker];
+    if (slot->run.begins) {
+        reading->makers[worker] = NULL;
+        return maker ? maker : maker_new();
+    }
+    pthread_mutex_lock(&reading->lock);
+    while (!reading->stopped && !slot->maker)
+        pthread_cond_wait(&slot->changed, &reading->lock);
+    maker = slot->maker;
+    slot->maker = NULL;
+    pthread_mutex_unlock(&reading->lock);
+    return maker;
+}
+
+static void give_maker(struct reading *reading, struct maker *maker, size_t piece, bool goes_on, unsigned worker)
+{
+    if (goes_on) {
+        pthread_mutex_lock(&reading->lock);
+        struct slot *next = slot_of(reading, piece + 1);
+        next->maker = maker;
+        pthread_cond_signal(&next->changed);
+        pthread_mutex_unlock(&reading->lock);
+    } else {
+        maker_free(reading->makers[worker]);
+        reading->makers[worker] = maker;
+    }
+}
+
+/* The sink of the run of a slot: a piece, or the whole. */
+static int make_piece(struct reading *reading, struct maker *maker, struct slot *slot)
+{
+    struct sink piece;
+    if (!reading->in_pieces)
+        return pftrace_run_give(maker, &slot->run, reading->sink, &slot->left_out);
+    if (slot->run.begins) {
+        pftrace_forget(maker->reader);
+        interner_release(&maker->strings);
+        maker->begun = !slot->run.first;
+    }
+    slot->made.length = 0;
+    maker->is_piece = true;
+    sink_piece(&piece, reading->sink, &slot->made);
+    int result = pftrace_run_give(maker, &slot->run, &piece, &slot->left_out);
+    sink_release(&piece);
+    return result;
+}
+
+static int make(void *context, size_t piece, unsigned slot_number, unsigned worker)
+{
+    struct reading *reading = context;
+    struct slot *slot = slot_of(reading, piece);
+    (void)slot_number;
+    int more = read_run(reading, piece, slot);
+    if (more <= 0)
+        return more < 0 ? stop(reading) : 1;
+    struct maker *maker = take_maker(reading, slot, worker);
+    if (!maker)
+        return stop(reading);
+    int result = make_piece(reading, maker, slot);
+    give_maker(reading, maker, piece, slot->run.goes_on, worker);
+    return result < 0 ? stop(reading) : 0;
+}
+
+/* Its room is not kept, and the next run may be read. */
+static void end_large(struct reading *reading, struct slot *slot)
+{
+    packets_run_release(&slot->run);
+    buffer_release(&slot->made);
+    pthread_mutex_lock(&reading->lock);
+    pass_turn(reading);
+    pthread_mutex_unlock(&reading->lock);
+}
+
+static int take(void *context, size_t piece, unsigned slot_number)
+{
+    struct reading *reading = context;
+    struct slot *slot = slot_of(reading, piece);
+    (void)slot_number;
+    const struct buffer *whole = reading->sink->buffer;
+    if ((slot->made.length > 0 && whole->drain(whole->context, slot->made.data, slot->made.length) < 0) ||
+        packets_report_end(&reading->packets, &slot->run) < 0)
+        return stop(reading);
+    reading->left_out += slot->left_out;
+    if (is_large(&slot->run))
+        end_large(reading, slot);
+    return 0;
+}
+
+static int read_all(struct reading *reading, unsigned workers)
+{
+    struct ordered_loop pieces = {
+        .count = ORDERED_LOOP_UNKNOWN, .workers = workers, .make = make, .take = take, .context = reading};
+    reading->slot_count =
+        ordered_loop_slots(workers) + 1; /* of those in work, and of the one that a maker may be given to */
+    reading->slots = calloc(reading->slot_count, sizeof(*reading->slots));
+    if (!reading->slots)
+        return error_no_memory("reading");
+    for (unsigned i = 0; i < reading->slot_count; i++) {
+        buffer_init_memory(&reading->slots[i].made);
+        pthread_cond_init(&reading->slots[i].changed, NULL);
+    }
+    int result = ordered_loop_run(&pieces);
+    if (result == 0 && reading->left_out > 0)
+        warning("'%s': %" PRIu64 " packets are left out, gputrace does not write such packets",
+                reading->packets.source.path, reading->left_out);
+    return result;
+}
+
+static void release(struct reading *reading)
+{
+    for (unsigned i = 0; i < WORKERS_MOST; i++)
+        maker_free(reading->makers[i]);
+    for (unsigned i = 0; reading->slots && i < reading->slot_count; i++) {
+        packets_run_release(&reading->slots[i].run);
+        buffer_release(&reading->slots[i].made);
+        maker_free(reading->slots[i].maker);
+        pthread_cond_destroy(&reading->slots[i].changed);
+    }
+    free(reading->slots);
+    packets_close(&reading->packets);
+    pthread_mutex_destroy(&reading->lock);
+}
+
+static void finish(const struct reading *reading)
+{
+    const struct maker *maker = reading->makers[0];
+    struct sink *sink = reading->sink;
+    if (!reading->in_pieces && (!maker || !maker->begun))
+        sink->format->begin(sink, maker ? maker->base : 0);
+    sink->format->finish(sink);
+}
+
+int pftrace_read(const char *path, struct sink *sink, unsigned workers)
+{
+    struct interner *strings;
+    struct reading reading = {.sink = sink, .in_pieces = fields_sink_receiver(sink, &strings) != NULL};
+    if (packets_open(&reading.packets, path, workers) != 0)
+        return -1;
+    pthread_mutex_init(&reading.lock, NULL);
+    mallopt(M_MMAP_THRESHOLD, USUAL_BYTES); /* else each thread's heap would keep the room of a large run */
+    if (reading.in_pieces)
+        sink->format->begin(sink, 0);
+    int result = read_all(&reading, reading.in_pieces ? ordered_loop_workers(workers, WORKERS_MOST) : 1);
+    if (result == 0)
+        finish(&reading);
+    release(&reading);
+    return result;
+}

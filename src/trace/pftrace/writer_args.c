@@ -1,0 +1,430 @@
+/*
+ * Of arguments that come as text of JSON, from a trace in another file, integers keep all digits that a 64-bit integer
+ * has; other numbers are doubles, as readers of JSON have them. What has no form of its own here stays text of JSON:
+ * arrays, objects, and numbers beyond these.
+ */
+
+#include "trace/pftrace/sink.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/number.h"
+#include "common/protobuf.h"
+#include "common/text.h"
+#include "trace/json/text.h"
+
+/* Those that are the same for all launches of a kernel of one shape, or of all copies of a stream. */
+static const bool shared_keys[ARG_KEY_COUNT] = {
+    [ARG_DEVICE] = true,        [ARG_CONTEXT] = true,       [ARG_STREAM] = true,       [ARG_REGISTERS] = true,
+    [ARG_SHARED_MEMORY] = true, [ARG_BLOCKS_PER_SM] = true, [ARG_WARPS_PER_SM] = true, [ARG_GRID] = true,
+    [ARG_BLOCK] = true,         [ARG_OCCUPANCY] = true,     [ARG_GRAPH] = true,        [ARG_FROM_DEVICE] = true,
+    [ARG_FROM_CONTEXT] = true,  [ARG_TO_DEVICE] = true,     [ARG_TO_CONTEXT] = true,
+};
+
+#define TEXT_INTERNED_MAX 64    /* bytes; longer ones hardly come twice */
+#define TEXTS_INTERNED_MAX 4096 /* of a sequence */
+
+static void intern_entry(struct pftrace_sequence *sequence, uint32_t table, uint64_t iid, const char *text,
+                         size_t length)
+{
+    size_t entry = protobuf_begin(&sequence->interned, table);
+    protobuf_put_u64(&sequence->interned, PB_INTERNED_IID, iid);
+    protobuf_put_bytes(&sequence->interned, PB_INTERNED_NAME, text, length);
+    protobuf_end(&sequence->interned, entry);
+}
+
+static uint64_t name_iid(struct pftrace_put *put, enum arg_key key, const char *name, size_t length)
+{
+    struct pftrace_sequence *sequence = put->sequence;
+    if (key != ARG_OTHER && sequence->arg_name_iids[key] != 0)
+        return sequence->arg_name_iids[key];
+    bool is_new;
+    uint64_t iid = pftrace_iid(sequence, PFTRACE_ARG_NAMES, hash_bytes(name, length), &is_new);
+    if (iid != 0 && is_new)
+        intern_entry(sequence, put->shared ? PB_INTERNED_COMPUTE_ARG_NAMES : PB_INTERNED_ANNOTATION_NAMES, iid, name,
+                     length);
+    if (key != ARG_OTHER && iid < 256)
+        sequence->arg_name_iids[key] = (uint8_t)iid;
+    return iid;
+}
+
+static uint64_t arg_name_iid(struct pftrace_put *put, const struct arg *arg)
+{
+    if (arg->key == ARG_OTHER)
+        return name_iid(put, arg->key, arg->other, arg->other_length);
+    if (arg->key == ARG_REGISTERS && put->shared)
+        return name_iid(put, arg->key, PFTRACE_REGISTERS, strlen(PFTRACE_REGISTERS));
+    return name_iid(put, arg->key, arg_words[arg->key].text, arg_words[arg->key].length);
+}
+
+/* 0: the text is too long, or there are too many. */
+static uint64_t text_iid(struct pftrace_put *put, const char *text, size_t length)
+{
+    bool is_new;
+    if (length > TEXT_INTERNED_MAX || put->sequence->next_iid[PFTRACE_TEXTS] >= TEXTS_INTERNED_MAX)
+        return 0;
+    uint64_t iid = pftrace_iid(put->sequence, PFTRACE_TEXTS, hash_bytes(text, length), &is_new);
+    if (iid != 0 && is_new)
+        intern_entry(put->sequence, PB_INTERNED_STRING_VALUES, iid, text, length);
+    return iid;
+}
+
+/* --- DebugAnnotation --- */
+
+static void put_annotation_value(struct pftrace_put *put, const struct arg *arg)
+{
+    struct buffer *body = put->body;
+    char text[64];
+    size_t length;
+    uint64_t iid;
+    switch (arg->type) {
+    case ARG_TYPE_U64: protobuf_put_u64(body, PB_ANNOTATION_UINT, arg->u64); break;
+    case ARG_TYPE_I64: protobuf_put_u64(body, PB_ANNOTATION_INT, (uint64_t)arg->i64); break;
+    case ARG_TYPE_REAL: protobuf_put_double(body, PB_ANNOTATION_DOUBLE, arg->real); break;
+    case ARG_TYPE_TRUE:
+    case ARG_TYPE_FALSE: protobuf_put_u64(body, PB_ANNOTATION_BOOL, arg->type == ARG_TYPE_TRUE); break;
+    case ARG_TYPE_HEX: protobuf_put_u64(body, PB_ANNOTATION_POINTER, arg->u64); break;
+    case ARG_TYPE_RAW: protobuf_put_bytes(body, PB_ANNOTATION_JSON, arg->text, arg->length); break;
+    case ARG_TYPE_SIZE3:
+        length = (size_t)snprintf(text, sizeof(text), "[%d,%d,%d]", arg->size3[0], arg->size3[1], arg->size3[2]);
+        protobuf_put_bytes(body, PB_ANNOTATION_JSON, text, length);
+        break;
+    default: /* ARG_TYPE_TEXT */
+        iid = text_iid(put, arg->text, arg->length);
+        if (iid != 0)
+            protobuf_put_u64(body, PB_ANNOTATION_STRING_IID, iid);
+        else
+            protobuf_put_bytes(body, PB_ANNOTATION_STRING, arg->text, arg->length);
+        break;
+    }
+}
+
+static void put_annotation(struct pftrace_put *put, const struct arg *arg)
+{
+    size_t begun = protobuf_begin(put->body, PB_EVENT_ANNOTATIONS);
+    protobuf_put_u64(put->body, PB_ANNOTATION_NAME_IID, arg_name_iid(put, arg));
+    put_annotation_value(put, arg);
+    protobuf_end(put->body, begun);
+}
+
+/* --- GpuRenderStageEvent.ExtraComputeArg --- */
+
+static void put_compute_value(struct buffer *body, const struct arg *arg)
+{
+    char text[64], *at;
+    switch (arg->type) {
+    case ARG_TYPE_TRUE:
+    case ARG_TYPE_FALSE:
+        protobuf_put_text(body, PB_COMPUTE_ARG_STRING, arg->type == ARG_TYPE_TRUE ? "true" : "false");
+        protobuf_put_u64(body, PFTRACE_OWN_JSON, 1);
+        break;
+    case ARG_TYPE_U64: protobuf_put_u64(body, PB_COMPUTE_ARG_UINT, arg->u64); break;
+    case ARG_TYPE_I64: protobuf_put_u64(body, PB_COMPUTE_ARG_INT, (uint64_t)arg->i64); break;
+    case ARG_TYPE_REAL: protobuf_put_double(body, PB_COMPUTE_ARG_DOUBLE, arg->real); break;
+    case ARG_TYPE_HEX:
+        at = number_hex(text, arg->u64);
+        protobuf_put_bytes(body, PB_COMPUTE_ARG_STRING, text, (size_t)(at - text));
+        break;
+    default: /* ARG_TYPE_TEXT, ARG_TYPE_RAW */
+        protobuf_put_bytes(body, PB_COMPUTE_ARG_STRING, arg->text, arg->length);
+        if (arg->type == ARG_TYPE_RAW)
+            protobuf_put_u64(body, PFTRACE_OWN_JSON, 1);
+        break;
+    }
+}
+
+static void put_compute_arg(struct pftrace_put *put, const struct arg *arg)
+{
+    bool shared = shared_keys[arg->key] || (arg->key == ARG_QUEUED && arg->type == ARG_TYPE_U64 && arg->u64 == 0);
+    struct buffer *body = shared ? put->shared : put->body;
+    size_t begun = protobuf_begin(body, shared ? PB_KERNEL_ARGS : PB_LAUNCH_ARGS);
+    protobuf_put_u64(body, PB_COMPUTE_ARG_NAME_IID, arg_name_iid(put, arg));
+    put_compute_value(body, arg);
+    protobuf_end(body, begun);
+}
+
+/* Three arguments. */
+static void put_sizes(struct pftrace_put *put, const struct arg *arg)
+{
+    for (int i = 0; i < 3; i++) {
+        char name[32];
+        int length = snprintf(name, sizeof(name), "%s%c", arg->key == ARG_GRID ? PFTRACE_GRID : PFTRACE_BLOCK, 'x' + i);
+        size_t begun = protobuf_begin(put->shared, PB_KERNEL_ARGS);
+        protobuf_put_u64(put->shared, PB_COMPUTE_ARG_NAME_IID, name_iid(put, ARG_OTHER, name, (size_t)length));
+        protobuf_put_u64(put->shared, PB_COMPUTE_ARG_UINT, (uint32_t)arg->size3[i]);
+        protobuf_end(put->shared, begun);
+    }
+}
+
+static void put_gpu_op_arg(struct pftrace_put *put, const struct arg *arg)
+{
+    if (arg->key == ARG_DEVICE && arg->type == ARG_TYPE_U64 && arg->u64 <= INT32_MAX)
+        put->device = arg->u64;
+    if (arg->key == ARG_CONTEXT && arg->type == ARG_TYPE_U64)
+        put->context = arg->u64;
+    if (arg->type == ARG_TYPE_SIZE3)
+        put_sizes(put, arg);
+    else
+        put_compute_arg(put, arg);
+}
+
+/* --- the arguments of an event --- */
+
+/* ARG is of a type that annotations have. */
+static void put_arg(struct pftrace_put *put, const struct arg *arg)
+{
+    if (arg->key == ARG_CORRELATION && put->hold_correlation && arg->type == ARG_TYPE_U64) {
+        put->correlation = arg->u64;
+        put->has_correlation = true;
+    } else if (put->shared) {
+        put_gpu_op_arg(put, arg);
+    } else if (arg->key == ARG_CBID && put->hold_correlation && arg->type == ARG_TYPE_U64 && arg->u64 < UINT32_MAX) {
+        put->cbid = arg->u64 + 1;
+    } else {
+        put_annotation(put, arg);
+    }
+}
+
+void pftrace_put_correlation(struct pftrace_put *put, uint64_t correlation)
+{
+    const struct arg arg = {.key = ARG_CORRELATION, .type = ARG_TYPE_U64, .u64 = correlation};
+    if (put->shared)
+        put_compute_arg(put, &arg);
+    else
+        put_annotation(put, &arg);
+}
+
+static void set_text(struct arg *arg, enum arg_type type, const char *text, size_t length)
+{
+    arg->type = type;
+    arg->text = text;
+    arg->length = length;
+}
+
+/* --- arguments that are text of JSON --- */
+
+#define NUMBER_BYTES 64 /* longer ones stay text */
+
+/* The digits at AT; false: there are none, or they are more than 64 bits hold. */
+static bool read_digits(const char **at, const char *end, uint64_t *value)
+{
+    const char *start = *at;
+    for (*value = 0; *at < end && **at >= '0' && **at <= '9'; ++*at)
+        if (__builtin_mul_overflow(*value, UINT64_C(10), value) ||
+            __builtin_add_overflow(*value, (uint64_t)(**at - '0'), value))
+            return false;
+    return *at > start;
+}
+
+static const char *skip_blank(const char *at, const char *end)
+{
+    while (at < end && (unsigned char)*at <= ' ')
+        at++;
+    return at;
+}
+
+/* [x,y,z] */
+static bool is_size3(struct json_text value, struct arg *arg)
+{
+    const char *at = value.at + 1, *end = value.at + value.length;
+    uint64_t number;
+    if (*value.at != '[')
+        return false;
+    for (int i = 0; i < 3; i++) {
+        at = skip_blank(at, end);
+        if (!read_digits(&at, end, &number) || number > INT32_MAX)
+            return false;
+        at = skip_blank(at, end);
+        if (at == end || *at++ != (i < 2 ? ',' : ']'))
+            return false;
+        arg->size3[i] = (int32_t)number;
+    }
+    arg->type = ARG_TYPE_SIZE3;
+    return true;
+}
+
+/* -0 is a double: as an integer it would lose its sign. */
+static bool is_integer(struct json_text text, struct arg *arg)
+{
+    bool negative = *text.at == '-';
+    const char *at = text.at + negative, *end = text.at + text.length;
+    uint64_t value;
+    if (!read_digits(&at, end, &value) || at < end || (negative && (value == 0 || value > UINT64_C(1) << 63)))
+        return false;
+    arg->type = negative ? ARG_TYPE_I64 : ARG_TYPE_U64;
+    arg->u64 = negative ? 0 - value : value;
+    return true;
+}
+
+static bool has_fraction_or_exponent(struct json_text text)
+{
+    for (size_t i = 0; i < text.length; i++)
+        if (strchr(".eE", text.at[i]))
+            return true;
+    return false;
+}
+
+static void set_number(struct arg *arg, struct json_text text)
+{
+    char digits[NUMBER_BYTES];
+    if (is_integer(text, arg))
+        return;
+    set_text(arg, ARG_TYPE_RAW, text.at, text.length);
+    if (text.length >= sizeof(digits))
+        return;
+    memcpy(digits, text.at, text.length);
+    digits[text.length] = '\0';
+    double value = strtod(digits, NULL);
+    if (!isfinite(value) || (value != 0 && !has_fraction_or_exponent(text)))
+        return;
+    arg->type = ARG_TYPE_REAL;
+    arg->real = value;
+    if (value == floor(value) && fabs(value) < 0x1p53 && (value != 0 || !signbit(value))) {
+        arg->type = value < 0 ? ARG_TYPE_I64 : ARG_TYPE_U64;
+        arg->i64 = (int64_t)value;
+    }
+}
+
+/* TEXT without its escapes, which may be put into SCRATCH. */
+static struct json_text unescaped(struct json_text text, struct buffer *scratch)
+{
+    if (!memchr(text.at, '\\', text.length))
+        return text;
+    scratch->length = 0;
+    json_unescape(scratch, text);
+    return scratch->failure ? (struct json_text){"", 0} : (struct json_text){scratch->data, scratch->length};
+}
+
+struct scratch {
+    struct buffer name, text;
+};
+
+static void put_member(struct pftrace_put *put, struct json_text name, struct json_text value, struct scratch *scratch)
+{
+    struct json_text plain = unescaped(name, &scratch->name);
+    struct arg arg = {.key = arg_key_find(plain.at, plain.length), .other = plain.at, .other_length = plain.length};
+    struct json_text text;
+    switch (*value.at) {
+    case '"':
+        text = unescaped((struct json_text){value.at + 1, value.length - 2}, &scratch->text);
+        set_text(&arg, ARG_TYPE_TEXT, text.at, text.length);
+        break;
+    case 't': arg.type = ARG_TYPE_TRUE; break;
+    case 'f': arg.type = ARG_TYPE_FALSE; break;
+    case '{':
+    case '[':
+    case 'n':
+        if (!put->shared || (arg.key != ARG_GRID && arg.key != ARG_BLOCK) || !is_size3(value, &arg))
+            set_text(&arg, ARG_TYPE_RAW, value.at, value.length);
+        break;
+    default: set_number(&arg, value); break;
+    }
+    put_arg(put, &arg);
+}
+
+static void put_members(struct pftrace_put *put, const struct arg *arg)
+{
+    struct json_text key, value;
+    struct scratch scratch;
+    buffer_init_memory(&scratch.name);
+    buffer_init_memory(&scratch.text);
+    for (const char *at = arg->text, *end = at + arg->length; json_member(&at, end, &key, &value);)
+        put_member(put, key, value, &scratch);
+    if (scratch.name.failure || scratch.text.failure)
+        put->body->failure = ENOMEM;
+    buffer_release(&scratch.name);
+    buffer_release(&scratch.text);
+}
+
+const char *pftrace_valid_text(struct buffer *scratch, const char *text, size_t *length)
+{
+    size_t valid = 0, size;
+    while (valid < *length && ((signed char)text[valid] >= 0 || utf8_size(text + valid, *length - valid) > 0))
+        valid += (signed char)text[valid] >= 0 ? 1 : utf8_size(text + valid, *length - valid);
+    if (valid == *length)
+        return text;
+    scratch->length = 0;
+    for (size_t at = 0; at < *length; at += size ? size : 1) {
+        size = utf8_size(text + at, *length - at);
+        if (size > 0)
+            buffer_bytes(scratch, text + at, size);
+        else
+            buffer_text(scratch, UTF8_REPLACEMENT);
+    }
+    *length = scratch->length;
+    return scratch->data ? scratch->data : "";
+}
+
+/* --- */
+
+/* As JSON shows them: with six decimals, as texts where they are not finite. */
+static void set_real(struct arg *arg, double value, bool fixed)
+{
+    arg->type = ARG_TYPE_REAL;
+    if (fixed)
+        arg->real = value > 0 ? round(fmin(value, 1e12) * 1e6) / 1e6 : 0;
+    else if (isnan(value))
+        set_text(arg, ARG_TYPE_TEXT, "NaN", 3);
+    else if (isinf(value))
+        set_text(arg, ARG_TYPE_TEXT, value > 0 ? "Infinity" : "-Infinity", value > 0 ? 8 : 9);
+}
+
+static void put_color(struct pftrace_put *put, struct arg arg)
+{
+    uint32_t color = (uint32_t)arg.u64;
+    put->text->length = 0;
+    if (color >> 24 == 0xff)
+        buffer_format(put->text, "#%06x", color & 0xffffff);
+    else
+        buffer_format(put->text, "#%08x", color);
+    set_text(&arg, ARG_TYPE_TEXT, put->text->data, put->text->length);
+    put_arg(put, &arg);
+}
+
+static void put_text(struct pftrace_put *put, struct arg arg)
+{
+    arg.text = pftrace_valid_text(put->text, arg.text, &arg.length);
+    put_arg(put, &arg);
+}
+
+static void put_real(struct pftrace_put *put, struct arg arg)
+{
+    set_real(&arg, arg.real, arg.type == ARG_TYPE_FIXED);
+    put_arg(put, &arg);
+}
+
+static void put_json(struct pftrace_put *put, const struct arg *arg)
+{
+    put->text->length = 0;
+    arg->json.put(put->text, &arg->json);
+    struct arg raw = {.key = arg->key};
+    set_text(&raw, ARG_TYPE_RAW, put->text->data, put->text->length);
+    put_arg(put, &raw);
+}
+
+static void put_list(struct pftrace_put *put, const struct arg *args, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct arg *arg = &args[i];
+        switch (arg->type) {
+        case ARG_TYPE_MEMBERS: put_members(put, arg); break;
+        case ARG_TYPE_LIST: put_list(put, arg->list->items, arg->list->count); break;
+        case ARG_TYPE_FIXED:
+        case ARG_TYPE_REAL: put_real(put, *arg); break;
+        case ARG_TYPE_COLOR: put_color(put, *arg); break;
+        case ARG_TYPE_TEXT: put_text(put, *arg); break;
+        case ARG_TYPE_JSON: put_json(put, arg); break;
+        default: put_arg(put, arg); break;
+        }
+    }
+}
+
+void pftrace_put_args(struct pftrace_put *put, const struct args *args)
+{
+    if (args)
+        put_list(put, args->items, args->count);
+}

@@ -1,0 +1,366 @@
+/*
+ * TrackEvents: calls, ranges, instants, and ranges that need not nest.
+ *
+ * Perfetto sorts all packets by time, those of one time by their place in the file, and an END ends the slice of its
+ * track that began last. So what ends at a time must stand before what begins at it, but for slices without duration;
+ * and BEGIN and END of a slice stand together, for those who read the file as it comes.
+ * Within one sort of slices of a thread this holds, as they are written in the order of their ends. NVTX ranges come
+ * from elsewhere and before all calls: one that begins at the very time at which a call ended would end in its stead.
+ * They are therefore a track of their own below the thread's, as they are in other tools (PFTRACE_LANE_RANGES).
+ * GPU operations have a duration and so no such rule.
+ */
+#include "trace/pftrace/sink.h"
+
+#include <string.h>
+
+#include "common/protobuf.h"
+#include "trace/tracks.h"
+
+/* --- interned names --- */
+
+static uint64_t category_iid(struct pftrace_state *state, struct pftrace_sequence *sequence, enum category category,
+                             const char *other)
+{
+    bool is_new;
+    if (!other && sequence->category_iids[category] != 0)
+        return sequence->category_iids[category];
+    const char *text = other ? other : category_words[category].text;
+    uint64_t iid = pftrace_iid(sequence, PFTRACE_CATEGORIES, hash_bytes(text, strlen(text)), &is_new);
+    if (is_new) {
+        size_t entry = protobuf_begin(&sequence->interned, PB_INTERNED_EVENT_CATEGORIES);
+        protobuf_put_u64(&sequence->interned, PB_INTERNED_IID, iid);
+        pftrace_put_valid(state, &sequence->interned, PB_INTERNED_NAME, text, strlen(text));
+        protobuf_end(&sequence->interned, entry);
+    }
+    if (!other)
+        sequence->category_iids[category] = iid;
+    return iid;
+}
+
+/* Names of calls take the argument "cbid" along, which is the same for all of one name. */
+static uint64_t name_iid(struct pftrace_state *state, struct pftrace_sequence *sequence, const struct name *name,
+                         uint64_t cbid)
+{
+    bool is_new;
+    uint64_t iid = pftrace_iid(sequence, PFTRACE_NAMES, pftrace_name_hash(name) ^ cbid << 32, &is_new);
+    if (is_new) {
+        size_t entry = protobuf_begin(&sequence->interned, PB_INTERNED_EVENT_NAMES);
+        protobuf_put_u64(&sequence->interned, PB_INTERNED_IID, iid);
+        pftrace_put_valid(state, &sequence->interned, PB_INTERNED_NAME, name->text, name->length);
+        if (cbid != 0)
+            protobuf_put_u64(&sequence->interned, PFTRACE_OWN_CBID, cbid);
+        protobuf_end(&sequence->interned, entry);
+    }
+    return iid;
+}
+
+/* --- TrackEvents --- */
+
+/* The body of an event but for what waits for flows. */
+static void put_event(struct pftrace_state *state, struct pftrace_put *put, unsigned type, enum category category,
+                      const char *other, const struct name *name, const struct args *args)
+{
+    struct buffer *body = &state->body;
+    state->body.length = 0;
+    put->body = body;
+    put->shared = NULL;
+    put->text = &state->text;
+    protobuf_put_u64(body, PB_EVENT_TYPE, type);
+    protobuf_put_u64(body, PB_EVENT_CATEGORY_IIDS, category_iid(state, put->sequence, category, other));
+    pftrace_put_args(put, args);
+    protobuf_put_u64(body, PB_EVENT_NAME_IID, name_iid(state, put->sequence, name, put->cbid));
+}
+
+static void put_flows(struct buffer *body, const struct pftrace_pending *pending)
+{
+    size_t message = protobuf_begin(body, PB_EVENT_GPU_CORRELATION);
+    for (size_t i = 0; i < pending->flows.count; i++)
+        protobuf_put_u64(body, PB_CORRELATION_SUBMISSION_IDS, pending->flows.items[i]);
+    protobuf_end(body, message);
+}
+
+static void send_end(struct sink *sink, struct pftrace_sequence *sequence, uint64_t time)
+{
+    struct pftrace_state *state = sink->state;
+    state->body.length = 0;
+    protobuf_put_u64(&state->body, PB_EVENT_TYPE, PB_TYPE_SLICE_END);
+    pftrace_send(sink, sequence, time, PB_PACKET_TRACK_EVENT);
+}
+
+void pftrace_flush_call(struct sink *sink, struct pftrace_state *state, struct pftrace_pending *pending)
+{
+    if (pending->put.has_correlation && !pftrace_is_flow_number(pending))
+        pftrace_put_correlation(&pending->put, pending->put.correlation);
+    if (!pending->put.has_correlation && pending->flows.count > 0)
+        pftrace_add_own(&state->sequences, PFTRACE_OWN_NO_CORRELATION, 1);
+    if (pending->flows.count > 0)
+        put_flows(&state->body, pending);
+    pftrace_send(sink, pending->put.sequence, pending->start, PB_PACKET_TRACK_EVENT);
+    send_end(sink, pending->put.sequence, pending->end);
+}
+
+void pftrace_put_call(struct pftrace_state *state, struct pftrace_pending *pending, const struct slice *slice)
+{
+    put_event(state, &pending->put, PB_TYPE_SLICE_BEGIN, slice->category, slice->other_category, &slice->name,
+              slice->args);
+}
+
+void pftrace_describe_ranges(struct sink *sink, struct row row)
+{
+    struct pftrace_state *state = sink->state;
+    uint64_t uuid = pftrace_uuid(row.pid, row.tid);
+    state->body.length = 0;
+    size_t descriptor = protobuf_begin(&state->body, PB_PACKET_TRACK_DESCRIPTOR);
+    protobuf_put_u64(&state->body, PB_TRACK_UUID, uuid | PFTRACE_UUID_RANGES);
+    protobuf_put_u64(&state->body, PB_TRACK_PARENT_UUID, uuid);
+    protobuf_put_text(&state->body, PB_TRACK_NAME, "NVTX");
+    protobuf_end(&state->body, descriptor);
+    pftrace_plain_packet(sink->buffer, &state->body);
+}
+
+void pftrace_write_instant(struct sink *sink, const struct slice *instant)
+{
+    struct pftrace_state *state = sink->state;
+    struct pftrace_put put = {.sequence = pftrace_sequence_of(sink, instant->row, PFTRACE_LANE_CALLS)};
+    if (!put.sequence)
+        return;
+    put_event(state, &put, PB_TYPE_INSTANT, instant->category, instant->other_category, &instant->name, instant->args);
+    pftrace_send(sink, put.sequence, pftrace_time(sink, instant->start), PB_PACKET_TRACK_EVENT);
+}
+
+/* Ranges that need not nest: a track for each, which Perfetto draws together with others of its name. */
+static void describe_async(struct sink *sink, const struct async_slice *slice, uint64_t uuid)
+{
+    struct pftrace_state *state = sink->state;
+    state->body.length = 0;
+    size_t descriptor = protobuf_begin(&state->body, PB_PACKET_TRACK_DESCRIPTOR);
+    protobuf_put_u64(&state->body, PB_TRACK_UUID, uuid);
+    protobuf_put_u64(&state->body, PB_TRACK_PARENT_UUID, pftrace_uuid(slice->begin.pid, 0));
+    pftrace_put_valid(state, &state->body, PB_TRACK_NAME, slice->name.text, slice->name.length);
+    protobuf_end(&state->body, descriptor);
+    pftrace_plain_packet(sink->buffer, &state->body);
+}
+
+void pftrace_write_async(struct sink *sink, const struct async_slice *slice)
+{
+    struct pftrace_state *state = sink->state;
+    uint64_t uuid = slice->id | PFTRACE_UUID_ASYNC;
+    describe_async(sink, slice, uuid);
+    struct pftrace_put put = {.sequence = pftrace_sequence_of(sink, slice->begin, PFTRACE_LANE_CALLS)};
+    struct pftrace_sequence *end = pftrace_sequence_of(sink, slice->end_row, PFTRACE_LANE_CALLS);
+    if (!put.sequence || !end)
+        return;
+    put_event(state, &put, PB_TYPE_SLICE_BEGIN, slice->category, slice->other_category, &slice->name, slice->args);
+    protobuf_put_u64(&state->body, PB_EVENT_TRACK_UUID, uuid);
+    pftrace_send(sink, put.sequence, pftrace_time(sink, slice->start), PB_PACKET_TRACK_EVENT);
+    state->body.length = 0;
+    protobuf_put_u64(&state->body, PB_EVENT_TYPE, PB_TYPE_SLICE_END);
+    protobuf_put_u64(&state->body, PB_EVENT_TRACK_UUID, uuid);
+    pftrace_send(sink, end, pftrace_time(sink, slice->end), PB_PACKET_TRACK_EVENT);
+}
+
+/* The queue's name distinguishes rows, also those of two processes. */
+static void intern_queue(struct pftrace_state *state, struct pftrace_sequence *sequence)
+{
+    const struct pftrace_row *row = pftrace_row(state->rows, sequence->row);
+    const struct pftrace_row *process = pftrace_row(state->rows, (struct row){sequence->row.pid, 0});
+    state->name.length = 0;
+    if (row)
+        buffer_text(&state->name, row->name);
+    else
+        buffer_format(&state->name, "row %u", sequence->row.tid);
+    if (process && sequence->row.pid >= TRACKS_GPU_PID)
+        buffer_format(&state->name, ", process %u", process->owner);
+    size_t entry = protobuf_begin(&sequence->interned, PB_INTERNED_GPU_SPECIFICATIONS);
+    protobuf_put_u64(&sequence->interned, PB_SPECIFICATION_IID, 1);
+    pftrace_put_valid(state, &sequence->interned, PB_SPECIFICATION_NAME, state->name.data, state->name.length);
+    protobuf_end(&sequence->interned, entry);
+}
+
+/* A stage of its own for each name: it is what Perfetto calls the slice. */
+static uint64_t stage_iid(struct pftrace_state *state, struct pftrace_sequence *sequence, const struct slice *slice)
+{
+    bool is_new;
+    uint64_t hash = pftrace_name_hash(&slice->name) ^ (uint64_t)slice->category << 32;
+    if (sequence->iids[PFTRACE_SPECIFICATIONS].count == 0)
+        intern_queue(state, sequence);
+    uint64_t iid = pftrace_iid(sequence, PFTRACE_SPECIFICATIONS, hash, &is_new);
+    if (is_new) {
+        size_t entry = protobuf_begin(&sequence->interned, PB_INTERNED_GPU_SPECIFICATIONS);
+        protobuf_put_u64(&sequence->interned, PB_SPECIFICATION_IID, iid);
+        pftrace_put_valid(state, &sequence->interned, PB_SPECIFICATION_NAME, slice->name.text, slice->name.length);
+        protobuf_put_text(&sequence->interned, PB_SPECIFICATION_DESCRIPTION, category_words[slice->category].text);
+        if (slice->category == CATEGORY_KERNEL)
+            protobuf_put_u64(&sequence->interned, PB_SPECIFICATION_CATEGORY, PB_STAGE_CATEGORY_COMPUTE);
+        protobuf_end(&sequence->interned, entry);
+    }
+    return iid;
+}
+
+/* What launches of one shape have in common, be they of kernels, copies or sets. The name is the stage's. */
+static uint64_t kernel_iid(struct pftrace_state *state, struct pftrace_sequence *sequence)
+{
+    bool is_new;
+    uint64_t hash = hash_bytes(state->shared.data, state->shared.length);
+    uint64_t iid = pftrace_iid(sequence, PFTRACE_KERNELS, hash, &is_new);
+    if (is_new) {
+        size_t entry = protobuf_begin(&sequence->interned, PB_INTERNED_COMPUTE_KERNELS);
+        protobuf_put_u64(&sequence->interned, PB_KERNEL_IID, iid);
+        if (state->shared.length > 0)
+            buffer_bytes(&sequence->interned, state->shared.data, state->shared.length);
+        protobuf_end(&sequence->interned, entry);
+    }
+    return iid;
+}
+
+static void intern_context(struct pftrace_state *state, struct pftrace_sequence *sequence, uint64_t context)
+{
+    bool is_new;
+    if (pftrace_iid(sequence, PFTRACE_CONTEXTS, context, &is_new) == 0 || !is_new)
+        return;
+    const struct pftrace_row *process = pftrace_row(state->rows, (struct row){sequence->row.pid, 0});
+    size_t entry = protobuf_begin(&sequence->interned, PB_INTERNED_GRAPHICS_CONTEXTS);
+    protobuf_put_u64(&sequence->interned, PB_CONTEXT_IID, context);
+    if (process && process->owner != 0 && process->owner != ROW_OWNER_UNKNOWN)
+        protobuf_put_u64(&sequence->interned, PB_CONTEXT_PID, process->owner);
+    protobuf_put_u64(&sequence->interned, PB_CONTEXT_API, PB_CONTEXT_API_CUDA);
+    protobuf_end(&sequence->interned, entry);
+}
+
+void pftrace_put_gpu_op(struct pftrace_state *state, struct pftrace_pending *pending, const struct slice *slice)
+{
+    struct buffer *body = &state->body;
+    struct pftrace_sequence *sequence = pending->put.sequence;
+    body->length = state->shared.length = state->launch.length = 0;
+    pending->put.body = &state->launch;
+    pending->put.shared = &state->shared;
+    pending->put.text = &state->text;
+    uint64_t stage = stage_iid(state, sequence, slice);
+    pftrace_put_args(&pending->put, slice->args);
+    intern_context(state, sequence, pending->put.context);
+    protobuf_put_u64(body, PB_STAGE_DURATION, pending->end - pending->start);
+    protobuf_put_u64(body, PB_STAGE_HW_QUEUE_IID, 1);
+    protobuf_put_u64(body, PB_STAGE_STAGE_IID, stage);
+    protobuf_put_u64(body, PB_STAGE_CONTEXT, pending->put.context);
+    protobuf_put_u64(body, PB_STAGE_KERNEL_IID, kernel_iid(state, sequence));
+    if (pending->put.device != 0)
+        protobuf_put_u64(body, PB_STAGE_GPU_ID, pending->put.device);
+}
+
+void pftrace_flush_gpu_op(struct sink *sink, struct pftrace_state *state, struct pftrace_pending *pending)
+{
+    struct buffer *body = &state->body;
+    if (pending->put.has_correlation && !pftrace_is_flow_number(pending))
+        pftrace_put_correlation(&pending->put, pending->put.correlation);
+    if (!pending->put.has_correlation && pending->flows.count > 0)
+        protobuf_put_u64(body, PFTRACE_OWN_NO_CORRELATION, 1);
+    protobuf_put_u64(body, PB_STAGE_EVENT_ID, pending->flows.count > 0 ? pending->flows.items[0] : 0);
+    if (pending->delay != 0)
+        protobuf_put_u64(body, PFTRACE_OWN_FLOW_DELAY, pending->delay);
+    if (state->launch.length > 0)
+        protobuf_put_bytes(body, PB_STAGE_LAUNCH, state->launch.data, state->launch.length);
+    pftrace_send(sink, pending->put.sequence, pending->start, PB_PACKET_GPU_RENDER_STAGE_EVENT);
+}
+
+/* One value of a counter. */
+struct series {
+    const char *counter, *name; /* name NULL: the counter has one value */
+    size_t counter_length, name_length;
+    bool bytes;
+};
+
+static uint64_t series_uuid(uint32_t pid, const struct series *series)
+{
+    uint64_t parts[] = {pid, hash_bytes(series->counter, series->counter_length),
+                        series->name ? hash_bytes(series->name, series->name_length) : 0};
+    return hash_bytes(parts, sizeof(parts)) >> 2 | PFTRACE_UUID_COUNTER;
+}
+
+/* "counter: value", as one name. */
+static void put_name(struct pftrace_state *state, const struct series *series)
+{
+    state->name.length = 0;
+    buffer_bytes(&state->name, series->counter, series->counter_length);
+    if (series->name) {
+        buffer_text(&state->name, ": ");
+        buffer_bytes(&state->name, series->name, series->name_length);
+    }
+    pftrace_put_valid(state, &state->body, PB_TRACK_NAME, state->name.data, state->name.length);
+}
+
+static void describe(struct sink *sink, uint64_t uuid, uint32_t pid, const struct series *series)
+{
+    struct pftrace_state *state = sink->state;
+    struct buffer *packet = &state->body;
+    packet->length = 0;
+    size_t descriptor = protobuf_begin(packet, PB_PACKET_TRACK_DESCRIPTOR);
+    protobuf_put_u64(packet, PB_TRACK_UUID, uuid);
+    protobuf_put_u64(packet, PB_TRACK_PARENT_UUID, pftrace_uuid(pid, 0));
+    put_name(state, series);
+    size_t counter = protobuf_begin(packet, PB_TRACK_COUNTER);
+    if (series->bytes)
+        protobuf_put_u64(packet, PB_COUNTER_UNIT, PB_COUNTER_UNIT_SIZE_BYTES);
+    protobuf_end(packet, counter);
+    pftrace_put_valid(state, packet, PFTRACE_OWN_COUNTER, series->counter, series->counter_length);
+    if (series->name)
+        pftrace_put_valid(state, packet, PFTRACE_OWN_SERIES, series->name, series->name_length);
+    protobuf_end(packet, descriptor);
+    pftrace_plain_packet(sink->buffer, packet);
+}
+
+/* Perfetto has it as a double. */
+static bool is_large(const struct counter_value *value)
+{
+    return value->kind == COUNTER_UNSIGNED && value->u64 > INT64_MAX;
+}
+
+static void put_value(struct buffer *body, const struct counter_value *value)
+{
+    if (value->kind == COUNTER_REAL)
+        protobuf_put_double(body, PB_EVENT_DOUBLE_COUNTER_VALUE, value->real);
+    else if (is_large(value))
+        protobuf_put_double(body, PB_EVENT_DOUBLE_COUNTER_VALUE, (double)value->u64);
+    else
+        protobuf_put_u64(body, PB_EVENT_COUNTER_VALUE, value->u64);
+}
+
+static void write_value(struct sink *sink, const struct counter *counter, const struct series *series,
+                        const struct counter_value *value, size_t follow)
+{
+    struct pftrace_state *state = sink->state;
+    struct pftrace_sequence *sequence = pftrace_sequence_of(sink, (struct row){counter->pid, 0}, PFTRACE_LANE_CALLS);
+    uint64_t uuid = series_uuid(counter->pid, series);
+    bool is_new;
+    if (!sequence)
+        return;
+    if (pftrace_iid(sequence, PFTRACE_CONTEXTS, uuid, &is_new) != 0 && is_new)
+        describe(sink, uuid, counter->pid, series);
+    state->body.length = 0;
+    protobuf_put_u64(&state->body, PB_EVENT_TYPE, PB_TYPE_COUNTER);
+    protobuf_put_u64(&state->body, PB_EVENT_TRACK_UUID, uuid);
+    put_value(&state->body, value);
+    if (follow > 0)
+        pftrace_add_own(&state->sequences, PFTRACE_OWN_SERIES_FOLLOW, follow);
+    if (is_large(value))
+        pftrace_add_own(&state->sequences, PFTRACE_OWN_COUNTER_U64, value->u64);
+    pftrace_send(sink, sequence, pftrace_time(sink, counter->time), PB_PACKET_TRACK_EVENT);
+}
+
+void pftrace_write_counter(struct sink *sink, const struct counter *counter)
+{
+    struct series series = {.counter = counter->name.text, .counter_length = counter->name.length};
+    struct counter_value value = {.kind = COUNTER_UNSIGNED, .u64 = counter->bytes};
+    for (size_t i = 0; i < counter->value_count; i++) {
+        series.name = counter->values[i].name;
+        series.name_length = counter->values[i].length;
+        write_value(sink, counter, &series, &counter->values[i], counter->value_count - 1 - i);
+    }
+    if (counter->value_count > 0)
+        return;
+    series.bytes = !counter->real;
+    if (counter->real) {
+        value.kind = COUNTER_REAL;
+        value.real = counter->value;
+    }
+    write_value(sink, counter, &series, &value, 0);
+}
