@@ -162,13 +162,13 @@ struct cell range_rows_cell(const struct range_busy *busy, uint32_t row)
     return total == RANGE_BUSY_UNKNOWN ? (struct cell){0} : cell_integer(total);
 }
 
-struct cell fill_range_form(struct row *row, const struct column *column)
+struct cell fill_range_form(struct report_row *row, const struct column *column)
 {
     static const char *const forms[] = {"range", "start/end", "mark", "outside"};
     return table_text(row->table, forms[row_integer(row, column)]);
 }
 
-struct cell fill_range_name(struct row *row, const struct column *column)
+struct cell fill_range_name(struct report_row *row, const struct column *column)
 {
     const struct range_kind *kind = row->key;
     return kind->form == RANGE_IN_NONE ? table_text(row->table, RANGE_OUTSIDE) : fill_name(row, column);

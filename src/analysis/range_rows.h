@@ -68,8 +68,8 @@ static inline struct range_kind range_kind_of(const struct range *range)
     {                                                                                              \
         "name", "Name", TYPE_TEXT, 0, fill_range_name, FROM_KEY(range_kind, name)                  \
     }
-struct cell fill_range_form(struct row *row, const struct column *column);
-struct cell fill_range_name(struct row *row, const struct column *column);
+struct cell fill_range_form(struct report_row *row, const struct column *column);
+struct cell fill_range_name(struct report_row *row, const struct column *column);
 
 /* Opens all ranges, and sets and finishes BUSY, which is all zero before. Rows that would still take too many steps are
  * RANGE_BUSY_UNKNOWN, and a warning says how many. If the trace has no ranges, BUSY stays as it is. Returns 0, or -1:

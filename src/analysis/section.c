@@ -17,7 +17,7 @@ void tally_release(struct tally *tally, size_t size, unsigned series)
     groups_release(&tally->keys);
 }
 
-int section_row(struct row *row, const void *key, const void *item)
+int section_row(struct report_row *row, const void *key, const void *item)
 {
     struct table *table = row->table;
     struct cell *cells = table_row(table);
@@ -44,7 +44,7 @@ static int64_t sum_totals(const struct table *table, const char *items, size_t c
     return whole;
 }
 
-int section_rows(struct row *row, const struct groups *keys, const void *items, size_t count, size_t size)
+int section_rows(struct report_row *row, const struct groups *keys, const void *items, size_t count, size_t size)
 {
     row->table->whole = sum_totals(row->table, items, count, size);
     for (row->number = 0; row->number < count; row->number++) {
@@ -55,18 +55,18 @@ int section_rows(struct row *row, const struct groups *keys, const void *items, 
     return 0;
 }
 
-const void *row_field(const struct row *row, const struct column *column)
+const void *row_field(const struct report_row *row, const struct column *column)
 {
     return (const char *)(column->of_key ? row->key : row->item) + column->at;
 }
 
-int64_t row_integer(const struct row *row, const struct column *column)
+int64_t row_integer(const struct report_row *row, const struct column *column)
 {
     const void *at = row_field(row, column);
     return column->size == sizeof(uint32_t) ? *(const uint32_t *)at : *(const int64_t *)at;
 }
 
-static const struct summary *summary_of(struct row *row, const struct column *column)
+static const struct summary *summary_of(struct report_row *row, const struct column *column)
 {
     const struct series *series = row_field(row, column);
     if (row->summarised != series)
@@ -75,22 +75,22 @@ static const struct summary *summary_of(struct row *row, const struct column *co
     return &row->summary;
 }
 
-struct cell fill_share(struct row *row, const struct column *column)
+struct cell fill_share(struct report_row *row, const struct column *column)
 {
     return cell_share(summary_of(row, column)->total, row->table->whole);
 }
 
-struct cell fill_count(struct row *row, const struct column *column)
+struct cell fill_count(struct report_row *row, const struct column *column)
 {
     return cell_integer(summary_of(row, column)->count);
 }
 
 /* Of no values there are none of these. */
-#define FILL_SUMMARY(name, value)                                         \
-    struct cell fill_##name(struct row *row, const struct column *column) \
-    {                                                                     \
-        const struct summary *summary = summary_of(row, column);          \
-        return summary->count ? (value) : (struct cell){0};               \
+#define FILL_SUMMARY(name, value)                                                \
+    struct cell fill_##name(struct report_row *row, const struct column *column) \
+    {                                                                            \
+        const struct summary *summary = summary_of(row, column);                 \
+        return summary->count ? (value) : (struct cell){0};                      \
     }
 FILL_SUMMARY(total, cell_integer(summary->total))
 FILL_SUMMARY(average, cell_real(summary->average))
@@ -99,46 +99,46 @@ FILL_SUMMARY(min, cell_integer(summary->min))
 FILL_SUMMARY(max, cell_integer(summary->max))
 FILL_SUMMARY(deviation, cell_real(summary->deviation))
 
-struct cell fill_number(struct row *row, const struct column *column)
+struct cell fill_number(struct report_row *row, const struct column *column)
 {
     return trace_number_cell(row_integer(row, column));
 }
 
-struct cell fill_some(struct row *row, const struct column *column)
+struct cell fill_some(struct report_row *row, const struct column *column)
 {
     int64_t number = row_integer(row, column);
     return number ? cell_integer(number) : (struct cell){0};
 }
 
-struct cell fill_time(struct row *row, const struct column *column)
+struct cell fill_time(struct report_row *row, const struct column *column)
 {
     int64_t time = row_integer(row, column);
     return trace_number_cell(time == EVENT_NONE ? time : time - row->trace->start);
 }
 
-struct cell fill_name(struct row *row, const struct column *column)
+struct cell fill_name(struct report_row *row, const struct column *column)
 {
     return trace_text_cell(row->trace, row->table, (uint32_t)row_integer(row, column));
 }
 
-struct cell fill_process(struct row *row, const struct column *column)
+struct cell fill_process(struct report_row *row, const struct column *column)
 {
     event_id process = (event_id)row_integer(row, column);
     return row->trace->host_processes > 1 ? trace_process_cell(row->trace, row->table, process) : (struct cell){0};
 }
 
-struct cell fill_error(struct row *row, const struct column *column)
+struct cell fill_error(struct report_row *row, const struct column *column)
 {
     int64_t code = row_integer(row, column);
     return code == 0 || code == EVENT_NONE ? (struct cell){0} : error_cell(row->table, false, code);
 }
 
-struct cell fill_errors(struct row *row, const struct column *column)
+struct cell fill_errors(struct report_row *row, const struct column *column)
 {
     return errors_cell(row_field(row, column), row->table);
 }
 
-struct cell fill_cell(struct row *row, const struct column *column)
+struct cell fill_cell(struct report_row *row, const struct column *column)
 {
     return *(const struct cell *)row_field(row, column);
 }
@@ -304,7 +304,7 @@ int sections_finish(struct sections *sections)
 int sections_fill(struct sections *sections, unsigned number, struct table *table)
 {
     const struct sections_one *one = &sections->all[number];
-    struct row row = {.trace = one->trace, .table = table, .state = one->state};
+    struct report_row row = {.trace = one->trace, .table = table, .state = one->state};
     const struct tally *tally = one->state;
     if (one->section->finish)
         return one->section->finish(&row);

@@ -83,7 +83,7 @@ struct name_key {
 
 /* --- a row of the table in the making --- */
 
-struct row {
+struct report_row {
     const struct trace *trace;
     struct table *table;
     void *state;   /* of the section */
@@ -94,10 +94,10 @@ struct row {
 };
 
 /* Adds a row to the table, and fills it as its columns say from KEY and ITEM. Returns 0, or -1: no memory. */
-int section_row(struct row *row, const void *key, const void *item);
+int section_row(struct report_row *row, const void *key, const void *item);
 /* Adds a row for each of COUNT ITEMS of SIZE bytes, whose keys are KEYS (NULL: they have none); or for each of ARRAY.
  * Returns 0, or -1: no memory. */
-int section_rows(struct row *row, const struct groups *keys, const void *items, size_t count, size_t size);
+int section_rows(struct report_row *row, const struct groups *keys, const void *items, size_t count, size_t size);
 #define section_array(row, keys, array) section_rows(row, keys, (array)->items, (array)->count, sizeof(*(array)->items))
 
 /* Which field a column shows. */
@@ -105,28 +105,28 @@ int section_rows(struct row *row, const struct groups *keys, const void *items, 
 #define FROM_ITEM(type, field) .at = offsetof(struct type, field), .size = sizeof(((struct type *)0)->field)
 
 /* The field of ROW that COLUMN shows; and its value when it is an integer of 32 or 64 bits. */
-const void *row_field(const struct row *row, const struct column *column);
-int64_t row_integer(const struct row *row, const struct column *column);
+const void *row_field(const struct report_row *row, const struct column *column);
+int64_t row_integer(const struct report_row *row, const struct column *column);
 
 /* Fill a cell from a struct series, … */
-struct cell fill_share(struct row *row, const struct column *column); /* its total, of the sum of all rows */
-struct cell fill_count(struct row *row, const struct column *column);
-struct cell fill_total(struct row *row, const struct column *column); /* this and the next: empty of no values */
-struct cell fill_average(struct row *row, const struct column *column);
-struct cell fill_median(struct row *row, const struct column *column);
-struct cell fill_min(struct row *row, const struct column *column);
-struct cell fill_max(struct row *row, const struct column *column);
-struct cell fill_deviation(struct row *row, const struct column *column);
+struct cell fill_share(struct report_row *row, const struct column *column); /* its total, of the sum of all rows */
+struct cell fill_count(struct report_row *row, const struct column *column);
+struct cell fill_total(struct report_row *row, const struct column *column); /* this and the next: empty of no values */
+struct cell fill_average(struct report_row *row, const struct column *column);
+struct cell fill_median(struct report_row *row, const struct column *column);
+struct cell fill_min(struct report_row *row, const struct column *column);
+struct cell fill_max(struct report_row *row, const struct column *column);
+struct cell fill_deviation(struct report_row *row, const struct column *column);
 /* … from an integer, … */
-struct cell fill_number(struct row *row, const struct column *column);  /* empty for EVENT_NONE */
-struct cell fill_some(struct row *row, const struct column *column);    /* empty for 0 */
-struct cell fill_time(struct row *row, const struct column *column);    /* since the start; empty for EVENT_NONE */
-struct cell fill_name(struct row *row, const struct column *column);    /* a text of trace.strings */
-struct cell fill_process(struct row *row, const struct column *column); /* empty where all is of one process */
-struct cell fill_error(struct row *row, const struct column *column);   /* of CUDA's driver; empty for success */
+struct cell fill_number(struct report_row *row, const struct column *column); /* empty for EVENT_NONE */
+struct cell fill_some(struct report_row *row, const struct column *column);   /* empty for 0 */
+struct cell fill_time(struct report_row *row, const struct column *column); /* since the start; empty for EVENT_NONE */
+struct cell fill_name(struct report_row *row, const struct column *column); /* a text of trace.strings */
+struct cell fill_process(struct report_row *row, const struct column *column); /* empty where all is of one process */
+struct cell fill_error(struct report_row *row, const struct column *column);   /* of CUDA's driver; empty for success */
 /* … from a struct errors, or from a struct cell, which is copied. */
-struct cell fill_errors(struct row *row, const struct column *column);
-struct cell fill_cell(struct row *row, const struct column *column);
+struct cell fill_errors(struct report_row *row, const struct column *column);
+struct cell fill_cell(struct report_row *row, const struct column *column);
 
 /* Columns of the struct series FIELD of an item. */
 #define COLUMN_SHARE(item, field)                                                    \
@@ -191,7 +191,7 @@ struct section {
     int (*event)(void *state, const struct trace *trace, const struct event_fields *event);
     /* Adds the table's rows after trace_finish(). ROW has the trace, the table and the state. Returns 0, or -1: no
      * memory. NULL: a row for each item of the tally. */
-    int (*finish)(struct row *row);
+    int (*finish)(struct report_row *row);
     void (*release)(void *state); /* all but the tally; NULL: nothing */
 };
 

@@ -39,7 +39,7 @@ const struct section section_api = {
  * the first error of all is usually the cause of those that follow.
  */
 
-static struct cell fill_failure(struct row *row, const struct column *column)
+static struct cell fill_failure(struct report_row *row, const struct column *column)
 {
     const struct failure_key *key = row->key;
     (void)column;
@@ -55,7 +55,7 @@ static const struct column error_columns[] = {
     {"name", "Name", TYPE_TEXT, 0, fill_name, FROM_KEY(failure_key, name)},
 };
 
-static int finish_errors(struct row *row)
+static int finish_errors(struct report_row *row)
 {
     return section_array(row, &row->trace->failures.keys, &row->trace->failures.items);
 }

@@ -71,7 +71,7 @@ static const struct column compilation_columns[] = {
     COLUMN_NAME,
 };
 
-static int finish(struct row *row)
+static int finish(struct report_row *row)
 {
     const struct tally *rows = row->state;
     if (section_rows(row, &rows->keys, rows->items, rows->count, sizeof(struct phase_group)) < 0)
@@ -133,13 +133,13 @@ static int event_phase(void *state, const struct trace *trace, const struct even
     return 0;
 }
 
-static struct cell fill_cache(struct row *row, const struct column *column)
+static struct cell fill_cache(struct report_row *row, const struct column *column)
 {
     int64_t hit = row_integer(row, column);
     return hit == EVENT_NONE ? (struct cell){0} : table_text(row->table, hit == 1 ? "hit" : "miss");
 }
 
-static struct cell fill_thread(struct row *row, const struct column *column)
+static struct cell fill_thread(struct report_row *row, const struct column *column)
 {
     const struct phase *phase = row->item;
     (void)column;

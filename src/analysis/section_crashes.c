@@ -210,21 +210,21 @@ static const struct cell none;
 
 /* The process that is written about. */
 struct writer {
-    struct row *row;
+    struct report_row *row;
     const struct trace *trace;
     struct table *table;
     const struct trace_crash *crash;
     event_id process;
 };
 
-static struct cell fill_process_of_crash(struct row *row, const struct column *column)
+static struct cell fill_process_of_crash(struct report_row *row, const struct column *column)
 {
     bool several = row->trace->crashes.count > 1 || row->trace->host_processes > 1;
     event_id process = (event_id)row_integer(row, column);
     return several ? trace_process_cell(row->trace, row->table, process) : (struct cell){0};
 }
 
-static struct cell fill_what(struct row *row, const struct column *column)
+static struct cell fill_what(struct report_row *row, const struct column *column)
 {
     (void)column;
     return table_text(row->table, ((const struct crash_row *)row->item)->what);
@@ -425,7 +425,7 @@ static int write_first_error(struct writer *writer, const struct first_error *er
                text_cell(writer, error->name), error->start, error->duration, detail);
 }
 
-static int finish(struct row *row)
+static int finish(struct report_row *row)
 {
     struct crash_index *seen = row->state;
     struct writer writer = {.row = row, .trace = row->trace, .table = row->table};

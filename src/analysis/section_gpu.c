@@ -34,7 +34,7 @@ static int kernel_event(void *state, const struct trace *trace, const struct eve
     return row ? series_add(&row->times, event->duration) : -1;
 }
 
-static struct cell fill_size(struct row *row, const struct column *column)
+static struct cell fill_size(struct report_row *row, const struct column *column)
 {
     const int64_t *size = row_field(row, column);
     if (!row->trace->options->by_grid || size[0] == EVENT_NONE || size[1] == EVENT_NONE || size[2] == EVENT_NONE)
@@ -78,7 +78,7 @@ static int memop_event(void *state, const struct trace *trace, const struct even
 }
 
 /* All bytes of a row by all its time; bytes a ns are GB a second. */
-static struct cell fill_bandwidth(struct row *row, const struct column *column)
+static struct cell fill_bandwidth(struct report_row *row, const struct column *column)
 {
     const struct memop_row *memops = row->item;
     (void)column;
@@ -187,17 +187,17 @@ const struct section section_latency = {
 
 /* What each stream did, and how much of the trace's time it was busy. */
 
-static struct cell fill_busy_share(struct row *row, const struct column *column)
+static struct cell fill_busy_share(struct report_row *row, const struct column *column)
 {
     return cell_share(row_integer(row, column), trace_span(row->trace));
 }
 
-static struct cell fill_graphs(struct row *row, const struct column *column)
+static struct cell fill_graphs(struct report_row *row, const struct column *column)
 {
     return row->trace->counts[CATEGORY_GPU_GRAPH] ? fill_number(row, column) : (struct cell){0};
 }
 
-static struct cell fill_process_of_gpu(struct row *row, const struct column *column)
+static struct cell fill_process_of_gpu(struct report_row *row, const struct column *column)
 {
     const struct trace_gpu_row *gpu = trace_gpu_row(row->trace, (event_id)row_integer(row, column));
     bool several = row->trace->host_processes > 1;
@@ -205,7 +205,7 @@ static struct cell fill_process_of_gpu(struct row *row, const struct column *col
 }
 
 /* The name that the program gave the stream: that of its row, unless it only repeats the number. */
-static struct cell fill_stream_name(struct row *row, const struct column *column)
+static struct cell fill_stream_name(struct report_row *row, const struct column *column)
 {
     const struct trace *trace = row->trace;
     const struct trace_stream_id *id = row->key;
@@ -239,7 +239,7 @@ static const struct column stream_columns[] = {
     {"name", "Name", TYPE_TEXT, COLUMN_OPTIONAL, .fill = fill_stream_name},
 };
 
-static int finish_streams(struct row *row)
+static int finish_streams(struct report_row *row)
 {
     return section_array(row, &row->trace->stream_ids, &row->trace->streams);
 }

@@ -233,28 +233,28 @@ static void unite(struct tally *memory, const struct trace *trace, size_t instan
     use->shown = true;
 }
 
-static struct cell fill_counted(struct row *row, const struct column *column)
+static struct cell fill_counted(struct report_row *row, const struct column *column)
 {
     return ((const struct memory_use *)row->item)->counted ? fill_number(row, column) : (struct cell){0};
 }
 
-static struct cell fill_peak_at(struct row *row, const struct column *column)
+static struct cell fill_peak_at(struct report_row *row, const struct column *column)
 {
     return ((const struct memory_use *)row->item)->counted ? fill_time(row, column) : (struct cell){0};
 }
 
-static struct cell fill_steps(struct row *row, const struct column *column)
+static struct cell fill_steps(struct report_row *row, const struct column *column)
 {
     return ((const struct memory_use *)row->item)->stepped ? fill_number(row, column) : (struct cell){0};
 }
 
-static struct cell fill_device(struct row *row, const struct column *column)
+static struct cell fill_device(struct report_row *row, const struct column *column)
 {
     (void)column;
     return trace_number_cell(place_of(row->trace, row->key).device);
 }
 
-static struct cell fill_owner(struct row *row, const struct column *column)
+static struct cell fill_owner(struct report_row *row, const struct column *column)
 {
     struct place place = place_of(row->trace, row->key);
     bool told = place.owned && row->trace->host_processes > 1;
@@ -262,7 +262,7 @@ static struct cell fill_owner(struct row *row, const struct column *column)
     return told ? trace_process_cell(row->trace, row->table, place.process) : (struct cell){0};
 }
 
-static struct cell fill_kind(struct row *row, const struct column *column)
+static struct cell fill_kind(struct report_row *row, const struct column *column)
 {
     (void)column;
     return table_text(row->table, kind_of(row->trace, row->key));
@@ -282,7 +282,7 @@ static const struct column columns[] = {
     {"kind", "Kind", TYPE_TEXT, 0, .fill = fill_kind},
 };
 
-static int finish(struct row *row)
+static int finish(struct report_row *row)
 {
     struct tally *memory = row->state;
     struct memory_use *uses = memory->items;

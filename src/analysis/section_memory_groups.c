@@ -11,7 +11,7 @@
 #include "analysis/order.h"
 #include "analysis/section.h"
 
-static struct cell fill_kind(struct row *row, const struct column *column)
+static struct cell fill_kind(struct report_row *row, const struct column *column)
 {
     const struct heap_group_id *id = row->key;
     (void)column;
@@ -21,12 +21,12 @@ static struct cell fill_kind(struct row *row, const struct column *column)
                                      : trace_text_cell(row->trace, row->table, (uint32_t)id->kind);
 }
 
-static struct cell fill_place(struct row *row, const struct column *column)
+static struct cell fill_place(struct report_row *row, const struct column *column)
 {
     return trace_place_cell(row->trace, row->table, row_integer(row, column));
 }
 
-static struct cell fill_stack(struct row *row, const struct column *column)
+static struct cell fill_stack(struct report_row *row, const struct column *column)
 {
     return trace_stack_cell(row->trace, row->table, row_integer(row, column));
 }
@@ -59,7 +59,7 @@ struct peak_row {
     int64_t bytes, count, at, peak;
 };
 
-static struct cell fill_peak_share(struct row *row, const struct column *column)
+static struct cell fill_peak_share(struct report_row *row, const struct column *column)
 {
     const struct peak_row *group = row->item;
     (void)column;
@@ -73,7 +73,7 @@ static const struct column peak_columns[] = {{"total", "Bytes", TYPE_BYTES, 0, f
                                              COLUMN_SIZE("size", "Size"),
                                              GROUP_COLUMNS};
 
-static int finish_peak(struct row *row)
+static int finish_peak(struct report_row *row)
 {
     const struct heap *heap = row->trace->heap;
     for (size_t i = 0; i < heap->groups.count; i++) {
@@ -100,7 +100,7 @@ struct live_row {
     const struct heap_live *lives;
 };
 
-static struct cell fill_addresses(struct row *row, const struct column *column)
+static struct cell fill_addresses(struct report_row *row, const struct column *column)
 {
     const struct live_row *group = row->item;
     struct buffer text;
@@ -127,7 +127,7 @@ static int by_group(const void *a, const void *b)
 }
 
 /* Sorts LIVES, and adds a row for each of their groups. */
-static int write_groups(struct row *row, struct heap_live *lives, size_t count)
+static int write_groups(struct report_row *row, struct heap_live *lives, size_t count)
 {
     if (count > 1)
         qsort(lives, count, sizeof(*lives), by_group);
@@ -146,7 +146,7 @@ static int write_groups(struct row *row, struct heap_live *lives, size_t count)
     return 0;
 }
 
-static int write_live(struct row *row, const struct heap_live *lives, size_t count)
+static int write_live(struct report_row *row, const struct heap_live *lives, size_t count)
 {
     struct heap_live *copy = calloc(count + 1, sizeof(*copy));
     size_t used = 0;
@@ -160,12 +160,12 @@ static int write_live(struct row *row, const struct heap_live *lives, size_t cou
     return status;
 }
 
-static int finish_at_end(struct row *row)
+static int finish_at_end(struct report_row *row)
 {
     return write_live(row, row->trace->heap->lives.items, row->trace->heap->lives.count);
 }
 
-static int finish_at_time(struct row *row)
+static int finish_at_time(struct report_row *row)
 {
     return write_live(row, row->trace->heap->then.items, row->trace->heap->then.count);
 }
@@ -183,18 +183,18 @@ const struct section section_memory_snapshot = {
  * memory went through them, and how long they lived.
  */
 
-static struct cell fill_churned(struct row *row, const struct column *column)
+static struct cell fill_churned(struct report_row *row, const struct column *column)
 {
     return cell_integer(bytes_of(row->key, row_integer(row, column)));
 }
 
-static struct cell fill_rate(struct row *row, const struct column *column)
+static struct cell fill_rate(struct report_row *row, const struct column *column)
 {
     double bytes = (double)bytes_of(row->key, row_integer(row, column)), span = (double)trace_span(row->trace);
     return span > 0 ? cell_real(bytes * (double)NS_PER_S / span) : (struct cell){0};
 }
 
-static struct cell fill_life(struct row *row, const struct column *column)
+static struct cell fill_life(struct report_row *row, const struct column *column)
 {
     const struct heap_group *group = row->item;
     return cell_real((double)row_integer(row, column) / (double)group->brief.count);
@@ -211,7 +211,7 @@ static const struct column churn_columns[] = {
     COLUMN_SIZE("size", "Size"),
     GROUP_COLUMNS};
 
-static int finish_churn(struct row *row)
+static int finish_churn(struct report_row *row)
 {
     const struct heap *heap = row->trace->heap;
     for (size_t i = 0; i < heap->groups.count; i++)
@@ -239,7 +239,7 @@ static const struct column failure_columns[] = {
     {"error", "Error", TYPE_TEXT, COLUMN_OPTIONAL, fill_error, FROM_ITEM(heap_failure, result)},
     GROUP_COLUMNS};
 
-static int finish_failures(struct row *row)
+static int finish_failures(struct report_row *row)
 {
     for (size_t i = 0; i < row->trace->heap->failures.count; i++) {
         const struct heap_failure *failure = &row->trace->heap->failures.items[i];

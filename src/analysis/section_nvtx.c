@@ -141,7 +141,7 @@ static struct range_row timed_row(const struct series *times, int64_t open, stru
 }
 
 /* A row for each kind of range of that name. */
-static int write_rows(struct row *row, const struct range_key *key, const struct range_group *range)
+static int write_rows(struct report_row *row, const struct range_key *key, const struct range_group *range)
 {
     struct nvtx *nvtx = row->state;
     const struct range_kind kinds[] = {{key->name, key->domain, RANGE_NESTED},
@@ -163,7 +163,7 @@ static int write_rows(struct row *row, const struct range_key *key, const struct
     return 0;
 }
 
-static int finish(struct row *row)
+static int finish(struct report_row *row)
 {
     struct nvtx *nvtx = row->state;
     for (uint32_t i = 0; i < nvtx->ranges.count; i++)

@@ -236,7 +236,7 @@ static int gather(void *state, const struct trace *trace)
 /* --- rows --- */
 
 /* Empty where it is not known, as of the trace's own rows. */
-static struct cell fill_busy(struct row *row, const struct column *column)
+static struct cell fill_busy(struct report_row *row, const struct column *column)
 {
     struct gpu *gpu = row->state;
     const struct gpu_group *group = row->item;
@@ -245,7 +245,7 @@ static struct cell fill_busy(struct row *row, const struct column *column)
     return known ? cell_integer(range_busy_on(&gpu->busy, group->kind, group->place)) : (struct cell){0};
 }
 
-static struct cell fill_kernels(struct row *row, const struct column *column)
+static struct cell fill_kernels(struct report_row *row, const struct column *column)
 {
     const struct gpu_group *group = row->item;
     bool told = row->trace->unrecorded & TRACE_KERNEL;

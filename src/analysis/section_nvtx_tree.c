@@ -93,14 +93,14 @@ static int order(struct tree *tree)
 }
 
 /* Empty where the trace has no GPU operation. */
-static struct cell fill_busy(struct row *row, const struct column *column)
+static struct cell fill_busy(struct report_row *row, const struct column *column)
 {
     const struct tree *tree = row->state;
     (void)column;
     return tree->busy.totals.count ? range_rows_cell(&tree->busy, (uint32_t)row->number + 1) : (struct cell){0};
 }
 
-static struct cell fill_path(struct row *row, const struct column *column)
+static struct cell fill_path(struct report_row *row, const struct column *column)
 {
     const struct tree *tree = row->state;
     (void)column;
@@ -108,7 +108,7 @@ static struct cell fill_path(struct row *row, const struct column *column)
 }
 
 /* In text tables the name is indented below its parent's. Markdown drops leading blanks, so it shows the whole path. */
-static struct cell fill_indented(struct row *row, const struct column *column)
+static struct cell fill_indented(struct report_row *row, const struct column *column)
 {
     const struct range_node *node = row->key;
     enum report_format format = row->trace->options->format;
@@ -133,14 +133,14 @@ static const struct column columns[] = {
     [COLUMN_RANGE] = {"name", "Name", TYPE_TEXT, 0, .fill = fill_indented},
 };
 
-static int write_branch(struct row *row, uint32_t number)
+static int write_branch(struct report_row *row, uint32_t number)
 {
     const struct tree *tree = row->state;
     row->number = number;
     return section_row(row, &tree->forest.nodes.items[number], branch_of(tree, number));
 }
 
-static int write_outside(struct row *row)
+static int write_outside(struct report_row *row)
 {
     const struct tree *tree = row->state;
     struct cell *cells = table_row(row->table);
@@ -152,7 +152,7 @@ static int write_outside(struct row *row)
     return 0;
 }
 
-static int finish(struct row *row)
+static int finish(struct report_row *row)
 {
     struct tree *tree = row->state;
     if (order(tree) < 0)
@@ -237,14 +237,14 @@ static int gather_kernels(void *state, const struct trace *trace)
     return status ? status : range_busy_finish(&kernels->busy);
 }
 
-static struct cell fill_kernel_busy(struct row *row, const struct column *column)
+static struct cell fill_kernel_busy(struct report_row *row, const struct column *column)
 {
     const struct kernels *kernels = row->state;
     (void)column;
     return cell_integer(range_busy_total(&kernels->busy, row->number));
 }
 
-static struct cell fill_kernel_path(struct row *row, const struct column *column)
+static struct cell fill_kernel_path(struct report_row *row, const struct column *column)
 {
     const struct kernels *kernels = row->state;
     uint32_t node = (uint32_t)row_integer(row, column);

@@ -151,7 +151,7 @@ static void write_losses(struct table *table, const struct trace *trace)
         write_count(table, trace, 0, "GPU work without times", trace->counts[CATEGORY_GPU_IN_FLIGHT], none);
 }
 
-static int finish(struct row *row)
+static int finish(struct report_row *row)
 {
     const struct trace *trace = row->trace;
     struct table *table = row->table;
@@ -183,7 +183,7 @@ struct plugin_row {
     int64_t calls, ns;
 };
 
-static struct cell fill_plugin_process(struct row *row, const struct column *column)
+static struct cell fill_plugin_process(struct report_row *row, const struct column *column)
 {
     return ((const struct plugin_row *)row->item)->has_process ? fill_process(row, column) : (struct cell){0};
 }
@@ -198,7 +198,7 @@ static const struct column plugin_columns[] = {
 };
 
 /* FIRST is the number of its first line. */
-static int write_plugin(struct row *row, const struct trace_plugin *plugin, size_t first)
+static int write_plugin(struct report_row *row, const struct trace_plugin *plugin, size_t first)
 {
     struct plugin_row item = {.name = plugin->name,
                               .process = event_id_number(plugin->pid),
@@ -219,7 +219,7 @@ static int write_plugin(struct row *row, const struct trace_plugin *plugin, size
     return 0;
 }
 
-static int finish_plugins(struct row *row)
+static int finish_plugins(struct report_row *row)
 {
     size_t line = 0;
     for (size_t i = 0; i < row->trace->plugins.count; i++) {

@@ -169,7 +169,7 @@ static int gather(void *state, const struct trace *trace)
     return status ? status : walked ? walked : joined;
 }
 
-static struct cell fill_waiter(struct row *row, const struct column *column)
+static struct cell fill_waiter(struct report_row *row, const struct column *column)
 {
     const struct wait_key *key = row->key;
     (void)column;
@@ -180,7 +180,7 @@ static struct cell fill_waiter(struct row *row, const struct column *column)
     return table_text(row->table, "a thread");
 }
 
-static struct cell fill_target(struct row *row, const struct column *column)
+static struct cell fill_target(struct report_row *row, const struct column *column)
 {
     const struct wait_key *key = row->key;
     const char *what = strstr(interned(&row->trace->strings, (uint32_t)key->name), "Event") ? "event on " : "";

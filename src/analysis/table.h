@@ -38,7 +38,7 @@ enum column_flags {
     COLUMN_APART = 8,    /* times in a unit of their own; those of all other columns are in one, to be compared */
 };
 
-struct row; /* section.h */
+struct report_row; /* section.h */
 
 struct column {
     const char *word;  /* for --sort, csv and json: lower case, '_' for blanks */
@@ -46,7 +46,7 @@ struct column {
     enum column_type type;
     unsigned flags;
     /* How section_row() fills a cell of it: from a field of the row's key or item. NULL: the section fills it. */
-    struct cell (*fill)(struct row *row, const struct column *column);
+    struct cell (*fill)(struct report_row *row, const struct column *column);
     bool of_key;
     size_t at, size; /* of the field, in bytes */
     uint64_t source; /* a bit of enum trace_bits: the cell is CELL_UNRECORDED where --trace left it out */

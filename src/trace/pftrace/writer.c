@@ -5,7 +5,7 @@
  * (gpu_correlation), each of which has its number (event_id). So a slice waits for the flows that follow it. Work
  * that no flow leads to has the number 0. The argument "correlation" is the flow's number unless it is written.
  */
-#include "trace/pftrace/sink.h"
+#include "trace/pftrace/writer.h"
 
 #include <errno.h>
 #include <stdlib.h>

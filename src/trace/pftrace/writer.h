@@ -183,7 +183,7 @@ void pftrace_state_release(struct sink *sink);
 /* There was no memory. */
 void pftrace_fail(struct sink *sink);
 
-/* sink.c: writes the slice that waited for its flows. */
+/* writer.c: writes the slice that waited for its flows. */
 void pftrace_flush(struct sink *sink);
 /* The sequence, begun. NULL after error(), then the sink's buffer has failed. */
 struct pftrace_sequence *pftrace_sequence_of(struct sink *sink, struct row row, enum pftrace_lane lane);

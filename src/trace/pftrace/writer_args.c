@@ -4,7 +4,7 @@
  * arrays, objects, and numbers beyond these.
  */
 
-#include "trace/pftrace/sink.h"
+#include "trace/pftrace/writer.h"
 
 #include <errno.h>
 #include <math.h>

@@ -9,7 +9,7 @@
  * They are therefore a track of their own below the thread's, as they are in other tools (PFTRACE_LANE_RANGES).
  * GPU operations have a duration and so no such rule.
  */
-#include "trace/pftrace/sink.h"
+#include "trace/pftrace/writer.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * Rows of a trace as Perfetto's tracks: processes and threads are those of the system, all else are tracks below them.
  * GPU operations are drawn on Perfetto's own tracks of the GPU, which take their names from here.
  */
-#include "trace/pftrace/sink.h"
+#include "trace/pftrace/writer.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 
-#include "trace/pftrace/sink.h"
+#include "trace/pftrace/writer.h"
 
 #include <stdlib.h>
 
