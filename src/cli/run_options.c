@@ -157,7 +157,7 @@ static const struct option_row rows[] = {
      .take = take_trace,
      .help = "record the kinds in LIST, separated by commas (default: all):\n" TRACE_BITS(
          BIT) "all none,\n"
-              "cuda (all but nvtx), api-all (all, and API calls that only query);\n"
+              "cuda (all but nvtx; api-all adds API calls that only query);\n"
               "-NAME removes one"},
     {.word = "graph",
      .argument = "HOW",

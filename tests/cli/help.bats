@@ -98,9 +98,9 @@ trace_words() {
     source "$root/src/cli/completion.bash"
     trace_words | sort >in-table
     [ "$(wc -l <in-table)" -gt 17 ]
-    "$gputrace" run --help | sed -n '/--trace=/,/-NAME/{/--trace=/d;/-NAME/d;s/([^)]*)//;p}' | tr -s ' ,;' '\n' | grep . | sort |
+    "$gputrace" run --help | sed -n '/--trace=/,/-NAME/{/--trace=/d;/-NAME/d;s/([^)]*)//g;p}' | tr -s ' ,;' '\n' | grep . | sort |
         diff in-table -
-    sed -n '/^\.It Fl t Ar list/,/^A name after/s/^\.It Cm //p' "$root/man/gputrace-run.1" | sort | diff in-table -
+    sed -n '/^\.It Fl t Ar list/,/^\.El/s/^\.It Cm //p' "$root/man/gputrace-run.1" | sort | diff in-table -
     _gputrace_argument --trace '' ''
     printf '%s\n' "${COMPREPLY[@]}" | sort | diff in-table -
     sed -n 's/.*local -a trace=(\(.*\))/\1/p' "$root/src/cli/completion.zsh" | tr ' ' '\n' | sort | diff in-table -
