@@ -16,7 +16,7 @@ enum report_unit { REPORT_UNIT_AUTO, REPORT_UNIT_NS, REPORT_UNIT_US, REPORT_UNIT
  *  constant   section_NAME   word of -r   title */
 #define REPORT_SECTIONS(X)                                                             \
     X(OVERVIEW, overview, "overview", "Overview")                                      \
-    X(CRASHES, crashes, "death", "Crashes and kills")                                  \
+    X(CRASHES, crashes, "crashes", "Crashes and kills")                                \
     X(KERNELS, kernels, "kernels", "Kernels")                                          \
     X(API, api, "api", "API calls")                                                    \
     X(ERRORS, errors, "errors", "Failed API calls")                                    \

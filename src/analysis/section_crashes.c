@@ -1,5 +1,5 @@
 /*
- * Section death. For each process that did not end by exit: the signal, the last calls of each thread, the calls that
+ * Section crashes. For each process that did not end by exit: the signal, the last calls of each thread, the calls that
  * had not returned, what each stream finished last, what was in flight, and the memory that was held. For each process
  * with an error after which CUDA cannot be used any more: the call that returned it first. The section is empty where
  * all processes ran their exit handlers and none had such an error.

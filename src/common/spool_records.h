@@ -40,7 +40,7 @@
     X(NVTX_RESOURCE, spool_nvtx_resource, TEXT)  \
     X(NVTX_RECORDED, spool_nvtx_recorded, FIXED) \
     SPOOL_NVTX_EXTENSION_TYPES(X)                \
-    X(DEATH, spool_death, FIXED)                 \
+    X(CRASH, spool_crash, FIXED)                 \
     X(OPEN_CALL, spool_open_call, FIXED)         \
     X(POOL_LEVEL, spool_pool_level, FIXED)       \
     X(LAUNCH_NAME, spool_launch_name, TEXT)      \
@@ -360,7 +360,7 @@ struct spool_device_range {
 };
 
 /* A signal that was about to end the process, written by the thread that got it. */
-struct spool_death {
+struct spool_crash {
     struct spool_record head;
     uint64_t address; /* of a fault: si_addr */
     int32_t signal;

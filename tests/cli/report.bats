@@ -325,7 +325,7 @@ END
 }
 
 @test "before a crash: a call that failed is not listed as one that returned" {
-    report death "$errors" | jq -c '.[] | select(.what == "Call") | [.name, .detail]' >got
+    report crashes "$errors" | jq -c '.[] | select(.what == "Call") | [.name, .detail]' >got
     cat >expected <<'END'
 ["cudaStreamQuery","returned cudaErrorNotReady (600)"]
 ["cuMemAlloc","failed: CUDA_ERROR_OUT_OF_MEMORY (2)"]
@@ -335,7 +335,7 @@ END
 END
     diff expected got
     jq '.traceEvents |= .[:2]' "$errors" >early.json
-    run -0 "$gputrace" report -r death early.json
+    run -0 "$gputrace" report -r crashes early.json
     assert_line --index 0 'Crashes and kills'
     assert_line --regexp '^  Call .* cudaMemcpy .* failed: cudaErrorInvalidMemcpyDirection \(21\)$'
     assert_line --regexp '^  Call .* cudaGetLastError .* returned cudaErrorInvalidMemcpyDirection \(21\)$'
@@ -345,7 +345,7 @@ END
     jq '.traceEvents |= ([.[0] | .ts = 200 | .tid = 536870913 | .args.thread = 100]
         + [range(100) as $i | {ph: "X", cat: "cuda_runtime", name: "cudaMalloc", pid: 100, tid: 100,
             ts: ($i / 2), dur: 0.1, args: {correlation: (1000 + $i), "return value": 2}}])' "$errors" >many.json
-    report death many.json | jq -c '[.[] | select(.what == "Call") | .detail] | [length, .[0], .[-1]]' >got
+    report crashes many.json | jq -c '[.[] | select(.what == "Call") | .detail] | [length, .[0], .[-1]]' >got
     echo '[5,"failed: cudaErrorMemoryAllocation (2)","failed: cudaErrorInvalidMemcpyDirection (21)"]' | diff - got
 }
 
@@ -825,14 +825,14 @@ END
     assert_output --regexp $'^Kernels\n.*\nStreams\n'
     refute_output --partial "API calls"
     "$gputrace" report --format=json "$small" | jq -e 'keys_unsorted
-        == ["trace", "overview", "death", "kernels", "api", "errors", "memtime", "memsize", "sync", "latency", "nvtx", "nvtx-tree",
+        == ["trace", "overview", "crashes", "kernels", "api", "errors", "memtime", "memsize", "sync", "latency", "nvtx", "nvtx-tree",
             "nvtx-gpu", "nvtx-kernels", "ranges", "memory", "memory-peak", "memory-leaks", "memory-churn", "memory-failures", "streams", "compilation", "phases", "plugins"]'
 }
 
 @test "an empty section is left out unless it was asked for" {
     echo '[]' >empty.json
     run -0 "$gputrace" report empty.json
-    assert_line "Not in this trace: death, kernels, api, errors, memtime, memsize, sync, latency, nvtx, nvtx-tree, nvtx-gpu, nvtx-kernels, ranges, memory, memory-peak, memory-leaks, memory-churn, memory-failures, streams, compilation, phases, plugins"
+    assert_line "Not in this trace: crashes, kernels, api, errors, memtime, memsize, sync, latency, nvtx, nvtx-tree, nvtx-gpu, nvtx-kernels, ranges, memory, memory-peak, memory-leaks, memory-churn, memory-failures, streams, compilation, phases, plugins"
     run -0 "$gputrace" report -r kernels empty.json
     assert_output $'Kernels\n  none in this trace'
     for format in csv json markdown; do
@@ -909,7 +909,7 @@ END
 
 @test "an error about an option lists the valid ones" {
     run -2 "$gputrace" report -r kernels,nonsense "$small"
-    assert_output "gputrace: --report: 'nonsense' is not valid: use overview, death, kernels, api, errors, memtime, memsize, sync, latency, nvtx, nvtx-tree, nvtx-gpu, nvtx-kernels, ranges, memory, memory-peak, memory-leaks, memory-churn, memory-failures, streams, compilation, phases, plugins"
+    assert_output "gputrace: --report: 'nonsense' is not valid: use overview, crashes, kernels, api, errors, memtime, memsize, sync, latency, nvtx, nvtx-tree, nvtx-gpu, nvtx-kernels, ranges, memory, memory-peak, memory-leaks, memory-churn, memory-failures, streams, compilation, phases, plugins"
     run -2 "$gputrace" report --format=xml "$small"
     assert_output --partial "use table, csv, json, markdown"
     run -2 "$gputrace" report --names=x "$small"

@@ -127,7 +127,7 @@ static bool is_info_of(const siginfo_t *info, int number)
 
 static void publish_signal(int number, const siginfo_t *info, uint32_t thread)
 {
-    struct spool_death *record = crash_chunk_begin(SPOOL_RECORD_DEATH, sizeof(*record), clock_now());
+    struct spool_crash *record = crash_chunk_begin(SPOOL_RECORD_CRASH, sizeof(*record), clock_now());
     if (!record)
         return;
     record->signal = number;

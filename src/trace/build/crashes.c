@@ -55,24 +55,24 @@ static void put_time(const struct conversion *conversion, struct json_out *json,
 /* Faults that the kernel raises have an address. */
 static bool has_address(const struct event *event)
 {
-    const struct spool_death *death = event->record;
-    int32_t signal = death->signal;
-    return death->code > 0 && (signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE);
+    const struct spool_crash *crash = event->record;
+    int32_t signal = crash->signal;
+    return crash->code > 0 && (signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE);
 }
 
 static void put_signal(const struct conversion *conversion, struct json_out *json, const struct event *event)
 {
-    const struct spool_death *death = event->record;
+    const struct spool_crash *crash = event->record;
     json_key(json, "death");
     json_begin_object(json);
-    json_put_i64(json, "signal", death->signal);
-    json_put_text(json, "words", strsignal(death->signal));
-    json_put_i64(json, "code", death->code);
+    json_put_i64(json, "signal", crash->signal);
+    json_put_text(json, "words", strsignal(crash->signal));
+    json_put_i64(json, "code", crash->code);
     json_put_i64(json, "thread", event->thread);
     if (has_address(event))
-        json_put_hex(json, "address", death->address);
-    if (death->sender != 0)
-        json_put_i64(json, "sender", death->sender);
+        json_put_hex(json, "address", crash->address);
+    if (crash->sender != 0)
+        json_put_i64(json, "sender", crash->sender);
     put_time(conversion, json, event->start);
     json_end(json);
 }
@@ -117,19 +117,19 @@ static void put_open_call(const struct conversion *conversion, const struct proc
 
 void write_crash_records(const struct conversion *conversion, const struct process *process, struct json_out *json)
 {
-    const struct event *death = NULL;
+    const struct event *crash = NULL;
     if (process->file.header.state == SPOOL_FINISHED)
         return;
     json_key(json, "open_calls");
     json_begin_array(json);
     for (size_t i = 0; i < process->crash_records.count; i++) {
         const struct event *event = &process->crash_records.items[i];
-        if (event->type == EVENT_DEATH)
-            death = event;
+        if (event->type == EVENT_CRASH)
+            crash = event;
         else if (!has_returned(process, event))
             put_open_call(conversion, process, json, event);
     }
     json_end(json);
-    if (death)
-        put_signal(conversion, json, death);
+    if (crash)
+        put_signal(conversion, json, crash);
 }

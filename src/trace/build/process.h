@@ -93,7 +93,7 @@ struct process {
     struct map name_of_device;
     struct map name_of_context;
     ARRAY(struct process_gpu) gpus;
-    ARRAY(struct event) crash_records; /* EVENT_DEATH, EVENT_OPEN_CALL */
+    ARRAY(struct event) crash_records; /* EVENT_CRASH, EVENT_OPEN_CALL */
 };
 
 struct conversion {

@@ -231,10 +231,10 @@ static void decode_device_range(struct event *event, const void *record)
     event->device_range.ended = range->head.flags == SPOOL_DEVICE_RANGE_END;
 }
 
-static void decode_death(struct event *event, const void *record)
+static void decode_crash(struct event *event, const void *record)
 {
-    const struct spool_death *death = record;
-    event->thread = death->thread;
+    const struct spool_crash *crash = record;
+    event->thread = crash->thread;
 }
 
 /* The writer may be at it: only one that says so is told. */

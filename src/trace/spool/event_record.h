@@ -51,7 +51,7 @@ enum event_type {
     EVENT_STACK,
     EVENT_MAPPING,
     EVENT_DEVICE_RANGE,
-    EVENT_DEATH,
+    EVENT_CRASH,
     EVENT_OPEN_CALL,
     EVENT_LAUNCH_NAME,    /* its text: the mangled name of what `correlation` launches */
     EVENT_FUNCTION_NAME,  /* its text: the mangled name of graph_node.function */

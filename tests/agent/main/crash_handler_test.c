@@ -23,23 +23,23 @@ static void fault(void)
 UNIT_TEST_WITH(a_fault_is_told_with_its_address_and_ends_the_process, dying_begin, dying_end)
 {
     assert_signal(dies(NULL, fault), SIGSEGV);
-    const struct spool_death *death = death_told();
-    assert_non_null(death);
-    assert_int_equal(death->signal, SIGSEGV);
-    assert_int_equal(death->code, SEGV_MAPERR);
-    assert_int_equal(death->address, 0x18);
-    assert_int_equal(death->thread, dying_child());
-    assert_int_equal(death->sender, 0);
+    const struct spool_crash *crash = crash_recorded();
+    assert_non_null(crash);
+    assert_int_equal(crash->signal, SIGSEGV);
+    assert_int_equal(crash->code, SEGV_MAPERR);
+    assert_int_equal(crash->address, 0x18);
+    assert_int_equal(crash->thread, dying_child());
+    assert_int_equal(crash->sender, 0);
 }
 
 UNIT_TEST_WITH(an_abort_is_told_with_its_sender, dying_begin, dying_end)
 {
     assert_signal(dies(NULL, abort), SIGABRT);
-    const struct spool_death *death = death_told();
-    assert_non_null(death);
-    assert_int_equal(death->signal, SIGABRT);
-    assert_int_equal(death->sender, dying_child());
-    assert_int_equal(death->address, 0);
+    const struct spool_crash *crash = crash_recorded();
+    assert_non_null(crash);
+    assert_int_equal(crash->signal, SIGABRT);
+    assert_int_equal(crash->sender, dying_child());
+    assert_int_equal(crash->address, 0);
 }
 
 static void send_each(void)
@@ -50,7 +50,7 @@ static void send_each(void)
 UNIT_TEST_WITH(a_signal_that_was_sent_ends_it_too, dying_begin, dying_end)
 {
     assert_signal(dies(NULL, send_each), SIGSYS);
-    assert_int_equal(death_told()->signal, SIGSYS);
+    assert_int_equal(crash_recorded()->signal, SIGSYS);
 }
 
 static void *fault_in_thread(void *unused)
@@ -70,7 +70,7 @@ static void fault_on_another_thread(void)
 UNIT_TEST_WITH(the_thread_is_the_one_that_faulted, dying_begin, dying_end)
 {
     assert_signal(dies(NULL, fault_on_another_thread), SIGSEGV);
-    assert_int_not_equal(death_told()->thread, dying_child());
+    assert_int_not_equal(crash_recorded()->thread, dying_child());
 }
 
 static pthread_barrier_t together;
@@ -96,7 +96,7 @@ static void fault_on_four_threads(void)
 UNIT_TEST_WITH(threads_that_die_together_tell_one_death, dying_begin, dying_end)
 {
     assert_signal(dies(NULL, fault_on_four_threads), SIGSEGV);
-    assert_non_null(death_told());
+    assert_non_null(crash_recorded());
 }
 
 static void exit_with_5(int number)
@@ -115,7 +115,7 @@ UNIT_TEST_WITH(a_handler_that_the_program_has_stays, dying_begin, dying_end)
     int status = dies(handle, fault);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 5);
-    assert_null(death_told());
+    assert_null(crash_recorded());
 }
 
 static void ignore(void)
@@ -134,7 +134,7 @@ UNIT_TEST_WITH(what_the_program_ignores_stays_ignored, dying_begin, dying_end)
     int status = dies(ignore, trap_and_exit);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 6);
-    assert_null(death_told());
+    assert_null(crash_recorded());
 }
 
 /* As a library does that took our handler for one without information. */
@@ -155,7 +155,7 @@ static void fault_with_a_handler_in_front(void)
 UNIT_TEST_WITH(called_with_garbage_it_still_ends_the_process, dying_begin, dying_end)
 {
     assert_signal(dies(NULL, fault_with_a_handler_in_front), SIGSEGV);
-    assert_int_equal(death_told()->signal, SIGSEGV);
+    assert_int_equal(crash_recorded()->signal, SIGSEGV);
 }
 
 static void fork_and_fault(void)
@@ -175,7 +175,7 @@ UNIT_TEST_WITH(a_forked_child_dies_likewise_and_tells_nothing, dying_begin, dyin
     int status = dies(NULL, fork_and_fault);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), SIGSEGV);
-    assert_null(death_told());
+    assert_null(crash_recorded());
 }
 
 /* vfork's child has this process's memory and another pid. */
@@ -196,7 +196,7 @@ UNIT_TEST_WITH(a_child_of_vfork_dies_likewise_and_tells_nothing, dying_begin, dy
     int status = dies(NULL, vfork_and_abort);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), SIGABRT);
-    assert_null(death_told());
+    assert_null(crash_recorded());
 }
 
 static void write_beyond_the_end_of_another_file(void)
@@ -212,8 +212,8 @@ static void write_beyond_the_end_of_another_file(void)
 UNIT_TEST_WITH(a_bus_error_that_is_the_programs_ends_it_and_is_told, dying_begin, dying_end)
 {
     assert_signal(dies(NULL, write_beyond_the_end_of_another_file), SIGBUS);
-    assert_int_equal(death_told()->signal, SIGBUS);
-    assert_int_equal(death_told()->code, BUS_ADRERR);
+    assert_int_equal(crash_recorded()->signal, SIGBUS);
+    assert_int_equal(crash_recorded()->code, BUS_ADRERR);
 }
 
 UNIT_MAIN(NULL, NULL)

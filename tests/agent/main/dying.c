@@ -64,11 +64,11 @@ int dies(void (*prepare)(void), void (*way)(void))
     return status;
 }
 
-const struct spool_death *death_told(void)
+const struct spool_crash *crash_recorded(void)
 {
     struct reading reading = read_spool(directory, child);
-    assert_true(count_records(&reading, SPOOL_RECORD_DEATH) <= 1);
-    return find_record(&reading, SPOOL_RECORD_DEATH, 0);
+    assert_true(count_records(&reading, SPOOL_RECORD_CRASH) <= 1);
+    return find_record(&reading, SPOOL_RECORD_CRASH, 0);
 }
 
 void assert_signal(int status, int number)

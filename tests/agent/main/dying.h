@@ -19,7 +19,7 @@ int dies(void (*prepare)(void), void (*way)(void));
 /* That child. */
 pid_t dying_child(void);
 /* What its spool tells of its death; NULL: nothing. */
-const struct spool_death *death_told(void);
+const struct spool_crash *crash_recorded(void);
 
 void assert_signal(int status, int number);
 

@@ -130,20 +130,20 @@ UNIT_TEST(every_thread_has_its_own)
 /* A thread that dies while it writes leaves nothing of what it wrote. */
 UNIT_TEST(what_is_not_committed_does_not_stand_there)
 {
-    struct spool_death *record = crash_chunk_begin(SPOOL_RECORD_DEATH, sizeof(*record), 77);
+    struct spool_crash *record = crash_chunk_begin(SPOOL_RECORD_CRASH, sizeof(*record), 77);
     assert_non_null(record);
     record->signal = 11;
     struct reading reading = read_spool(directory, getpid());
-    assert_int_equal(count_records(&reading, SPOOL_RECORD_DEATH), 0);
-    record = crash_chunk_begin(SPOOL_RECORD_DEATH, sizeof(*record), 78);
+    assert_int_equal(count_records(&reading, SPOOL_RECORD_CRASH), 0);
+    record = crash_chunk_begin(SPOOL_RECORD_CRASH, sizeof(*record), 78);
     assert_int_equal(record->signal, 0);
     record->signal = 6;
     crash_chunk_commit(&record->head);
     reading = read_spool(directory, getpid());
-    assert_int_equal(count_records(&reading, SPOOL_RECORD_DEATH), 1);
-    const struct spool_death *death = find_record(&reading, SPOOL_RECORD_DEATH, 0);
-    assert_int_equal(death->signal, 6);
-    assert_int_equal(death->head.time, 78);
+    assert_int_equal(count_records(&reading, SPOOL_RECORD_CRASH), 1);
+    const struct spool_crash *crash = find_record(&reading, SPOOL_RECORD_CRASH, 0);
+    assert_int_equal(crash->signal, 6);
+    assert_int_equal(crash->head.time, 78);
 }
 
 UNIT_TEST(there_is_no_more_room_than_there_is)
@@ -163,7 +163,7 @@ UNIT_TEST(there_is_no_more_room_than_there_is)
 UNIT_TEST(after_a_fork_nothing_is_written)
 {
     crash_chunk_atfork_child();
-    assert_null(crash_chunk_begin(SPOOL_RECORD_DEATH, sizeof(struct spool_death), 1));
+    assert_null(crash_chunk_begin(SPOOL_RECORD_CRASH, sizeof(struct spool_crash), 1));
     publish(false, 40, 200, 99);
     assert_int_equal(open_count(), 0);
 }

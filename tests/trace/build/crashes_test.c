@@ -22,13 +22,13 @@ static struct trace end(struct make_spool *spool)
     return trace_of(spool);
 }
 
-static struct spool_death *make_death(struct make_spool *spool, uint64_t time, int signal, int code)
+static struct spool_crash *make_crash(struct make_spool *spool, uint64_t time, int signal, int code)
 {
-    struct spool_death *death = make_own(spool, SPOOL_RECORD_DEATH, time, sizeof(*death), 0, NULL, 0);
-    death->signal = signal;
-    death->code = code;
-    death->thread = PID + 1;
-    return death;
+    struct spool_crash *crash = make_own(spool, SPOOL_RECORD_CRASH, time, sizeof(*crash), 0, NULL, 0);
+    crash->signal = signal;
+    crash->code = code;
+    crash->thread = PID + 1;
+    return crash;
 }
 
 static struct spool_open_call *make_open_call(struct make_spool *spool, uint64_t time, uint32_t correlation)
@@ -59,17 +59,17 @@ UNIT_TEST(a_fault_has_its_address)
 {
     struct make_spool spool;
     begin(&spool);
-    make_death(&spool, 3000, SIGSEGV, 1)->address = 0x10;
+    make_crash(&spool, 3000, SIGSEGV, 1)->address = 0x10;
     struct trace trace = end(&spool);
-    const cJSON *process = process_of(&trace), *death = cJSON_GetObjectItem(process, "death");
+    const cJSON *process = process_of(&trace), *crash = cJSON_GetObjectItem(process, "death");
     assert_text(process, "state", "ended without its exit handlers");
-    assert_non_null(death);
-    assert_int_equal(event_number(death, "signal"), SIGSEGV);
-    assert_int_equal(event_number(death, "thread"), PID + 1);
-    assert_text(death, "words", strsignal(SIGSEGV));
-    assert_text(death, "address", "0x10");
-    assert_null(cJSON_GetObjectItem(death, "sender"));
-    assert_int_equal(event_ns(death, "ts"), 3000);
+    assert_non_null(crash);
+    assert_int_equal(event_number(crash, "signal"), SIGSEGV);
+    assert_int_equal(event_number(crash, "thread"), PID + 1);
+    assert_text(crash, "words", strsignal(SIGSEGV));
+    assert_text(crash, "address", "0x10");
+    assert_null(cJSON_GetObjectItem(crash, "sender"));
+    assert_int_equal(event_ns(crash, "ts"), 3000);
     trace_release(&trace);
 }
 
@@ -77,11 +77,11 @@ UNIT_TEST(a_signal_that_was_sent_has_its_sender_and_no_address)
 {
     struct make_spool spool;
     begin(&spool);
-    make_death(&spool, 3000, SIGABRT, -6)->sender = PID;
+    make_crash(&spool, 3000, SIGABRT, -6)->sender = PID;
     struct trace trace = end(&spool);
-    const cJSON *death = cJSON_GetObjectItem(process_of(&trace), "death");
-    assert_int_equal(event_number(death, "sender"), PID);
-    assert_null(cJSON_GetObjectItem(death, "address"));
+    const cJSON *crash = cJSON_GetObjectItem(process_of(&trace), "death");
+    assert_int_equal(event_number(crash, "sender"), PID);
+    assert_null(cJSON_GetObjectItem(crash, "address"));
     trace_release(&trace);
 }
 
@@ -139,7 +139,7 @@ UNIT_TEST(a_process_that_finished_has_no_last_words)
 {
     struct make_spool spool;
     begin(&spool);
-    make_death(&spool, 3000, SIGSEGV, 1);
+    make_crash(&spool, 3000, SIGSEGV, 1);
     make_open_call(&spool, 2000, 7);
     make_spool_header(&spool)->state = SPOOL_FINISHED;
     make_spool_header(&spool)->finished = MAKE_SPOOL_START + 4000;
@@ -157,8 +157,8 @@ UNIT_TEST(what_a_damaged_record_says_is_not_believed)
     begin(&spool);
     make_open_call(&spool, 2000, 7)->what = 77;
     make_open_call(&spool, 2100, 8)->cbid = 999999;
-    struct spool_death *death = make_death(&spool, 0, SIGSEGV, 1);
-    death->head.time = 1; /* 1970 */
+    struct spool_crash *crash = make_crash(&spool, 0, SIGSEGV, 1);
+    crash->head.time = 1; /* 1970 */
     struct trace trace = end(&spool);
     const cJSON *calls = cJSON_GetObjectItem(process_of(&trace), "open_calls");
     assert_null(cJSON_GetObjectItem(cJSON_GetArrayItem(calls, 0), "waits_for"));
