@@ -177,9 +177,15 @@ static void release(void *state)
 }
 
 const struct section section_nvtx_tree = {
-    SECTION_COLUMNS(columns), .sources = {TRACE_NVTX}, .state_size = sizeof(struct tree),
-    .ranges = true,           .launched_ops = true,    .gather = gather,
-    .finish = finish,         .release = release,
+    SECTION_COLUMNS(columns),
+    .state_size = sizeof(struct tree),
+    SECTION_STATE_TALLY(struct branch, 1),
+    .sources = {TRACE_NVTX},
+    .ranges = true,
+    .launched_ops = true,
+    .gather = gather,
+    .finish = finish,
+    .release = release,
 };
 
 /*
