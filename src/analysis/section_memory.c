@@ -152,7 +152,7 @@ static const char *kind_of(const struct trace *trace, const struct memory_key *k
     if (key->source == MEMORY_PYTORCH)
         return heap_pytorch_name(key->text);
     if (key->text == EVENT_NO_TEXT)
-        return "not told";
+        return "not known";
     const char *text = interned(&trace->strings, (uint32_t)key->text);
     return key->source == MEMORY_COUNTER ? counted_kind(text) : text;
 }

@@ -17,7 +17,7 @@ static struct cell fill_kind(struct report_row *row, const struct column *column
     (void)column;
     if (id->source == HEAP_OF_PYTORCH)
         return table_text(row->table, heap_pytorch_name(id->kind));
-    return id->kind == EVENT_NO_TEXT ? table_text(row->table, "not told")
+    return id->kind == EVENT_NO_TEXT ? table_text(row->table, "not known")
                                      : trace_text_cell(row->trace, row->table, (uint32_t)id->kind);
 }
 

@@ -375,7 +375,7 @@ bool payload_next(struct payload_cursor *cursor, struct payload_field *field)
             return true;
         }
         if (index + 1 < schema->count && payload_is_explicit(schema, index + 1))
-            continue; /* where the next one is, is told */
+            continue; /* the schema says where the next one is */
         cursor->next = schema->count;
     }
     return false;

@@ -178,7 +178,7 @@ struct payload_reader {
 enum payload_value payload_value_of(uint64_t type);
 uint32_t payload_bytes_of(uint64_t type);
 
-/* Fills align and walks, and size where it is not told, from what is known of the schemas that it nests. Once, when
+/* Fills align and walks, and size where it is not known, from what is known of the schemas that it nests. Once, when
  * all its entries are there. */
 void payload_measure(struct payload_schema *schema, const struct payload_reader *reader);
 
@@ -252,7 +252,7 @@ uint64_t payload_load(const uint8_t *bytes, uint64_t size);
  * payload_walk.c, which walks over payloads.
  */
 
-/* An entry, as far as it can be told without bytes. */
+/* An entry, as far as it is known without bytes. */
 struct payload_shape {
     const struct payload_schema *nested;
     enum payload_value value;
@@ -267,7 +267,7 @@ bool payload_shape_of(struct payload_shape *shape, const struct payload_entry *e
                       const struct payload_reader *reader);
 uint32_t payload_alignment(const struct payload_shape *shape, const struct payload_schema *schema);
 
-/* Whether where entry INDEX lies is told, and does not follow from what is before it. */
+/* Whether the schema says where entry INDEX lies, so that it does not follow from what is before it. */
 static inline bool payload_is_explicit(const struct payload_schema *schema, uint32_t index)
 {
     bool overlaid = schema->kind == PAYLOAD_UNION || schema->kind == PAYLOAD_UNION_SELECTED;

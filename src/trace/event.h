@@ -1,5 +1,5 @@
 /*
- * What is drawn: the vocabulary between those who know what an event means and those who write a file.
+ * The events of a trace: the vocabulary between those who know what an event means and those who write a file.
  * Everything here lives only as long as the call that it is handed to. Times are ns of CLOCK_REALTIME.
  */
 #ifndef GPUTRACE_TRACE_EVENT_H

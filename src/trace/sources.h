@@ -12,7 +12,7 @@ struct sink;
 int json_read(const char *path, struct sink *sink, unsigned workers);
 
 /* A .pftrace or .pftrace.gz. Sections of it are read by several threads at once if SINK is the analysis. A warning says
- * how many packets are left out, gputrace does not write such packets. */
+ * how many packets are left out, because gputrace does not write such packets. */
 int pftrace_read(const char *path, struct sink *sink, unsigned workers);
 
 #endif

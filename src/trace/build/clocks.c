@@ -168,7 +168,7 @@ int find_clocks(struct conversion *conversion)
         leave_time_namespace(&process->file.header);
         uint64_t started = process->file.header.started_monotonic;
         if (started == 0)
-            continue; /* not told: its times stay as they are */
+            continue; /* not known: its times stay as they are */
         if (read_steps(process) != 0)
             return -1;
         if (!first || started < first->file.header.started_monotonic)

@@ -15,7 +15,7 @@
 #include "trace/spool/event_record.h"
 
 struct compilation_step {
-    uint64_t start, end; /* ns; of a phase 0: not told yet */
+    uint64_t start, end; /* ns; of a phase 0: not known yet */
     uint64_t number;     /* of the phase, or the JIT operations' group */
     uint64_t cache_bytes;
     const char *function; /* of a phase; in the spool */

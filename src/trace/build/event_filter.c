@@ -66,7 +66,7 @@ static bool is_unwanted_call(const struct process *process, const struct event *
     uint64_t bits = process->file.header.trace_bits; /* 0: not known */
     enum api_class class = runtime ? api_runtime_class(event->api.cbid) : api_driver_class(event->api.cbid);
     if (class == API_STATUS && !process->agent_waits)
-        return false; /* where CUPTI told of waits they say which of these were none */
+        return false; /* where CUPTI recorded waits they say which of these were none */
     return bits != 0 && !api_class_recorded(class, bits);
 }
 

@@ -13,7 +13,7 @@
 #include "trace/spool/event_record.h"
 
 /*
- * Which functions the nodes of graphs launch, as far as the process told: the numbers of nodes stand in the
+ * Which functions the nodes of graphs launch, as far as the process recorded: the numbers of nodes stand in the
  * records of kernels, and nodes are copies of others.
  */
 

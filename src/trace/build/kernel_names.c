@@ -1,10 +1,10 @@
 /*
  * What kernels are called. Their records hold a pointer into the process, whose text somebody read while it lived; or,
- * when it was killed before that, the launch had told the name by its correlation id, or the graph's node had told its
- * function.
+ * when it was killed before that, the launch had recorded the name by its correlation id, or the graph's node had
+ * recorded its function.
  *
- * What a launch told counts more than what its record points to: CUPTI (13.0, when its threads get no processor) goes
- * on with the name of a kernel whose code was unloaded for the next one that gets its handle.
+ * The name in a launch record counts more than what its record points to: CUPTI (13.0, when its threads get no
+ * processor) goes on with the name of a kernel whose code was unloaded for the next one that gets its handle.
  */
 #include "trace/build/kernel_names.h"
 
@@ -71,7 +71,7 @@ static uint32_t name_of_node(const struct process *process, const struct event *
     return function ? pointer_names_find(&names->functions, function, time) : NAMES_NO_MEMORY;
 }
 
-/* The name that the launch told of the one kernel that it launches; none of what a graph launches. */
+/* The name in the launch record of the one kernel that it launches; none of what a graph launches. */
 static uint32_t name_of_launch(const struct process *process, const struct event *event)
 {
     if (event->kernel.graph != 0)

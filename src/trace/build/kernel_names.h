@@ -10,7 +10,7 @@ struct event;
 struct process;
 /* Beside what the pointers of kernels' records mean. */
 struct kernel_names {
-    struct pointer_names told;      /* by pointers: what launches and nodes told and nobody read */
+    struct pointer_names told;      /* by pointers: names from launches and nodes that are not in the record */
     struct pointer_names functions; /* by their handles */
     struct graph_nodes nodes;       /* what they launch; not of a process that ended in order */
     struct map of_launch;           /* correlation -> name + 1; KERNEL_NAMES_SEVERAL: of no one kernel */

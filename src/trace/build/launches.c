@@ -133,7 +133,7 @@ static uint32_t duration_of(const struct event *api)
     return duration < UINT32_MAX ? (uint32_t)duration : UINT32_MAX;
 }
 
-/* Of two that start at once the shorter one counts, which was told first where one thread tells of all. */
+/* Of two that start at once the shorter one counts, which one thread reports first. */
 static bool counts_more(const struct launch *launch, enum launch_from from, const struct event *api)
 {
     enum launch_from known = (enum launch_from)launch->from;

@@ -93,15 +93,15 @@ int launches_suppress(struct launches *launches, const struct event *api);
 /* Adds to what the program's calls of this id start: SORTS of enum launch_sorts. Returns 0, or -1 after error(). */
 int launches_starts(struct launches *launches, uint32_t correlation, unsigned sorts);
 
-/* Whether GPU work, or the record of a CUDA event, was started by plugins' calls alone, as far as can be told: nested
+/* Whether GPU work, or the record of a CUDA event, was started by plugins' calls alone, as far as is known: nested
  * calls have the id of the program's call around them. */
 bool launch_is_suppressed(const struct launch *launch, enum event_type type);
 
 /* Whether this call is the one that its GPU operations belong to. */
 bool launch_is_call(const struct launch *launch, const struct event *api);
 
-/* Once all calls and GPU operations were told: of each work, ending at END, whether a flow can go to it from the call,
- * which is known. Those to which none can are not the launch's. */
+/* Once all calls and GPU operations were indexed: of each work, ending at END, whether a flow can go to it from the
+ * call, which is known. Those to which none can are not the launch's. */
 enum launch_reach { LAUNCH_REACHES_NOT, LAUNCH_REACHES_ONE, LAUNCH_REACHES_SEVERAL };
 enum launch_reach launch_reach(struct launch *launch, uint64_t end);
 /* As many as COUNT of several GPU operations that a flow goes to are in this part of the spool. In the order of parts,

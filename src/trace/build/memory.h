@@ -9,7 +9,7 @@
  * fails, and asks again: all in one call of the program, which has not failed. So of a correlation id with an
  * allocation the failures are left out.
  *
- * A step holds all that its record told: by time, records lie anywhere in the spool, whose pages would all be needed.
+ * A step holds all that its record says: by time, records lie anywhere in the spool, whose pages would all be needed.
  */
 #ifndef GPUTRACE_TRACE_BUILD_MEMORY_H
 #define GPUTRACE_TRACE_BUILD_MEMORY_H
@@ -92,7 +92,7 @@ int memory_sort(struct memory *memory);
 struct event memory_event(const struct memory_step *step);
 
 /*
- * Applies an EVENT_MEMORY. What it was about is told in ABOUT: of a release, size, kind and device are the
+ * Applies an EVENT_MEMORY. Describes in ABOUT what it was about: of a release, size, kind and device are the
  * allocation's; when there is no such allocation size is 0, `live` false, and `fault` tells whether there was one
  * before. A failed operation changes nothing. Returns 0, or -1 after error().
  */

@@ -195,7 +195,7 @@ static void put_notes(struct conversion *conversion, struct json_out *json)
 }
 
 /* {readable name: symbol}: an argument of each kernel would say the same a million times. Of several symbols with one
- * readable name the first is told. */
+ * readable name the first is kept. */
 static void put_symbols(const struct names *names, struct json_out *json)
 {
     struct map told = {0};

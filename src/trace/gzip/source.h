@@ -1,5 +1,6 @@
 /*
- * Reads the bytes of a trace file: plain or gzip (told by content, of one member or several), from a file or stdin.
+ * Reads the bytes of a trace file: plain or gzip (recognised by content, of one member or several), from a file or
+ * stdin.
  */
 #ifndef GPUTRACE_TRACE_GZIP_SOURCE_H
 #define GPUTRACE_TRACE_GZIP_SOURCE_H

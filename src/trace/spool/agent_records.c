@@ -237,7 +237,7 @@ static void decode_crash(struct event *event, const void *record)
     event->thread = crash->thread;
 }
 
-/* The writer may be at it: only one that says so is told. */
+/* The writer may still write it: only a finished one is read. */
 static void decode_open_call(struct event *event, const void *record)
 {
     const struct spool_open_call *call = record;

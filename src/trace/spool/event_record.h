@@ -1,5 +1,5 @@
 /*
- * One thing that happened or was told, whatever wrote it down: the type that decode/ makes and everything after reads.
+ * One thing that was recorded, whatever recorded it: the type that decode/ makes and everything after reads.
  *
  * Times are nanoseconds of CLOCK_REALTIME; 0 is "not known". Texts are not terminated, not checked for UTF-8, and live
  * as long as the spool is mapped. An event is filled anew for each record and kept by nobody; who needs one again keeps
@@ -145,7 +145,7 @@ struct event {
             uint8_t kind, source, target; /* numbers of cuda_names.h */
             bool peer;                    /* then the devices and contexts of both sides are known */
             uint32_t source_device, source_context, target_device, target_context;
-            uint64_t copies; /* of a batch; 0: not told */
+            uint64_t copies; /* of a batch; 0: not known */
         } memcpy;
         struct {
             uint64_t bytes, graph_node;
@@ -165,7 +165,7 @@ struct event {
             uint32_t result;
             uint64_t event;         /* CUPTI's id of the CUDA event, UINT32_MAX: none; or its handle, 0: none */
             uint32_t event_context; /* in which that is its id; 0: it is a handle, which is the process's */
-            uint64_t sync_id;       /* of the record waited for, 0: not told */
+            uint64_t sync_id;       /* of the record waited for, 0: not known */
         } sync;
         struct {
             uint64_t event; /* likewise */
@@ -187,7 +187,7 @@ struct event {
             uint64_t cache_bytes;
             enum event_jit_operation operation;
             enum event_jit_entry entry;
-        } jit; /* `thread` 0: not told */
+        } jit; /* `thread` 0: not known */
         struct device device_info;
         struct {
             bool on;
