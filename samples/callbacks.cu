@@ -103,7 +103,8 @@ static void streams(void)
     TELLS(1, "stream_creation cuStreamCreate", cuStreamCreate(&own, CU_STREAM_NON_BLOCKING));
     CHECK(cuCtxDestroy(context));
     state_told("stream_deletion -", 1);
-    state_told_range("context_deletion -", 1, 2); /* the primary context may go before the program's end is told */
+    state_told_range("context_deletion -", 1,
+                     2); /* the primary context may go before the end of the program is reported */
 }
 
 /* --- graphs --- */
@@ -221,8 +222,9 @@ int main()
     TELLS(1, "stream_creation cuStreamCreate", cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     TELLS(1, "memory_allocation cuMemAlloc_v2", cudaMalloc((void **)&device, BYTES));
     TELLS(1, "memory_allocation cuMemAlloc_v2", cudaMalloc((void **)&twin, BYTES));
-    state_told("module_load cuLibraryLoadData", 1);          /* the program's own code, at its first use, … */
-    state_told_range("module_unload cuLibraryUnload", 0, 1); /* … which may go before the program's end is told */
+    state_told("module_load cuLibraryLoadData", 1); /* the program's own code, at its first use, … */
+    state_told_range("module_unload cuLibraryUnload", 0,
+                     1); /* … which may go before the end of the program is reported */
 
     events();
     streams();
@@ -245,6 +247,6 @@ int main()
     FREE("cuMemFree_v2", cudaFree(device));
     TELLS(1, "stream_deletion cuStreamDestroy_v2", cudaStreamDestroy(stream));
     state_told("process_end -", 1);
-    printf("everything that callbacks are told of\n");
+    printf("everything that callbacks report\n");
     return state_print_told();
 }

@@ -1,5 +1,5 @@
 /*
- * What the chapters of callbacks.cu share: the statement of what callbacks are told, and what they work with.
+ * What the chapters of callbacks.cu share: the statement of what callbacks report, and what they work with.
  *
  *     TELLS(3, "event_record cuEventRecord", cudaEventRecord(event, stream));      three calls, each told once
  */
@@ -11,8 +11,8 @@
 
 #include "statement.h"
 
-/* How often callbacks of a kind are told of a function: WHAT is "KIND FUNCTION", as in GPUTRACE_KINDS and call.function
- * of gputrace/callbacks.h. */
+/* How often callbacks of a kind are called for a function: WHAT is "KIND FUNCTION", as in GPUTRACE_KINDS and
+ * call.function of gputrace/callbacks.h. */
 struct statement_told {
     char what[120];
     uint64_t least, most, not_ready, failed;
@@ -35,7 +35,7 @@ static inline struct statement_told *statement_told(const char *what)
     return told;
 }
 
-/* Callbacks are told between LEAST and MOST times more that WHAT was done. */
+/* Callbacks report WHAT between LEAST and MOST times more. */
 static inline void state_told_range(const char *what, uint64_t least, uint64_t most)
 {
     pthread_mutex_lock(&statement.lock);
@@ -79,13 +79,14 @@ static inline void statement_tell(int result, int wanted, const char *what, cons
         for (int statement_i = 0; statement_i < (times); statement_i++)                             \
             statement_tell((int)(__VA_ARGS__), (wanted), (what), #__VA_ARGS__, __FILE__, __LINE__); \
     } while (0)
-/* Makes a call so many times, each of which is told as WHAT: must succeed; must not be ready; must fail; may fail. */
+/* Makes a call so many times, each of which is reported as WHAT: must succeed; must not be ready; must fail; may fail.
+ */
 #define TELLS(times, what, ...) STATEMENT_TELLS(times, STATEMENT_DONE, what, __VA_ARGS__)
 #define TELLS_NOT_READY(times, what, ...) STATEMENT_TELLS(times, STATEMENT_NOT_READY, what, __VA_ARGS__)
 #define TELLS_FAILED(times, what, ...) STATEMENT_TELLS(times, STATEMENT_FAILED, what, __VA_ARGS__)
 #define TELLS_ANYHOW(times, what, ...) STATEMENT_TELLS(times, STATEMENT_DONE | STATEMENT_FAILED, what, __VA_ARGS__)
 
-/* The statement of what callbacks are told. Gives the program's exit status. */
+/* The statement of what callbacks report. Gives the program's exit status. */
 static inline int state_print_told(void)
 {
     for (int i = 0; i < statement_tellings; i++) {

@@ -37,7 +37,7 @@ static void copies(void)
     wait_for_stream();
 }
 
-/* Each copy of a batch is told. */
+/* Each copy of a batch is reported. */
 static void batches(void)
 {
 #if CUDART_VERSION >= 13000

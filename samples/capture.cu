@@ -78,7 +78,7 @@ static void domain_range_end()
     nvtxDomainRangePop(domain);
 }
 
-/* How the middle is told apart, and which parts are recorded then. */
+/* How the middle is marked, and which parts are recorded then. */
 static const struct mode {
     const char *name;
     void (*begin)(), (*end)();

@@ -103,7 +103,7 @@ static void managed_memory()
     did_release("Managed", bytes);
 }
 
-/* Host memory that CUDA allocates, and host memory of the program's own that it is told of. */
+/* Host memory that CUDA allocates, and host memory of the program's own that is registered. */
 static void host_memory(unsigned char *own)
 {
     unsigned char *pinned;

@@ -1,5 +1,5 @@
 /*
- * nvtx_payload: NVTX's payload extension: structs beside ranges and marks, and events that are told with payloads
+ * nvtx_payload: NVTX's payload extension: structs beside ranges and marks, and events that have payloads
  * alone. Needs no GPU and no CUDA driver.
  *
  * A correct trace holds: each range and mark with its payload as an argument, in which every entry of its schema stands
@@ -79,7 +79,7 @@ static void helpers(void)
     one_or_two_payloads(grid_schemaId, point_schema);
 }
 
-/* --- events that are told with payloads alone --- */
+/* --- events that have payloads alone --- */
 
 static void payload_events(void)
 {
@@ -113,7 +113,7 @@ static void payload_events(void)
     state("nvtx push \"read\" arg \"end payload\" -5");
 
     nvtxRangeId_t range = nvtxRangeStartPayload(domain, &payload, 1);
-    all.message = "read, and failed"; /* what is told at the end counts */
+    all.message = "read, and failed"; /* what the end says counts */
     all.color = 0xffff0000;
     nvtxRangeEndPayload(domain, range, &payload, 1);
     state("nvtx start \"read, and failed\" domain \"payloads\" category \"io\" color \"#ff0000\"");

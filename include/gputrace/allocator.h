@@ -31,7 +31,7 @@
  * the program has freed it and the graphs are gone. The same capture uses again what is freed in its stream. Such an
  * allocation may wait for the driver, once.
  *
- * FAILURE. gputrace_malloc() returns NULL when there is no memory, or no more within the fraction that
+ * FAILURE. gputrace_malloc() returns NULL when memory is exhausted, or no more within the fraction that
  * gputrace_allocator_set_fraction() allows. Before it fails it releases memory that pools do not use, and calls the
  * functions registered with gputrace_allocator_on_failure(). PyTorch does not check for NULL, so it uses
  * gputrace_torch_malloc().
@@ -87,7 +87,7 @@ GPUTRACE_ALLOCATOR_API void gputrace_allocator_trim(void);
 /* Finds the driver, which otherwise the first allocation does. DEVICES is ignored. */
 GPUTRACE_ALLOCATOR_API void gputrace_allocator_init(int devices);
 
-/* --- limits; each returns 0, or -1: there is no such device, or the argument is not valid --- */
+/* --- limits; each returns 0, or -1: the device does not exist, or the argument is not valid --- */
 
 /* The program may hold FRACTION (0 … 1) of all memory of DEVICE; beyond it, allocations fail. 1 and more: no limit but
  * the device's. Existing allocations stay. */
@@ -149,7 +149,7 @@ struct gputrace_allocator_stream_stats {
     uint64_t reserved[4];
 };
 
-/* Fills in *STATS. Returns 0, or -1: there is no such device. */
+/* Fills in *STATS. Returns 0, or -1: the device does not exist. */
 GPUTRACE_ALLOCATOR_API int gputrace_allocator_stats(int device, struct gputrace_allocator_stats *stats);
 /* The statistics of one stream of DEVICE; zeros if nothing was allocated for it. */
 GPUTRACE_ALLOCATOR_API int gputrace_allocator_stream_stats(int device, struct CUstream_st *stream,
@@ -175,7 +175,7 @@ struct gputrace_allocator_allocation {
 typedef int gputrace_allocator_allocation_fn(void *data, const struct gputrace_allocator_allocation *allocation);
 
 /* Calls EACH for each allocation on DEVICE, or on every device for -1, in the order of allocation, until it returns
- * non-zero. Returns that, else 0; -1 also when the host has no memory or there is no such device. */
+ * non-zero. Returns that, else 0; -1 also when the host has no memory or the device does not exist. */
 GPUTRACE_ALLOCATOR_API int gputrace_allocator_snapshot(int device, gputrace_allocator_allocation_fn *each, void *data);
 
 enum gputrace_allocator_what { GPUTRACE_ALLOCATED = 1, GPUTRACE_FREED = 2, GPUTRACE_FAILED = 3 };
@@ -192,7 +192,7 @@ struct gputrace_allocator_event {
 };
 
 /* Keeps the last COUNT events of DEVICE from now on, and forgets those kept before; 0 keeps none. Returns 0, or -1: the
- * host has no memory, or there is no such device. */
+ * host has no memory, or the device does not exist. */
 GPUTRACE_ALLOCATOR_API int gputrace_allocator_history(int device, size_t count);
 /* Writes the last COUNT of the kept events at EVENTS, the oldest first. Returns the number written. */
 GPUTRACE_ALLOCATOR_API size_t gputrace_allocator_history_read(int device, struct gputrace_allocator_event *events,

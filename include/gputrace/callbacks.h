@@ -2,7 +2,7 @@
  * callbacks.h: be called when a CUDA program does something.
  *
  * gputrace reports events, streams, memory, launches, copies, graphs, modules, NVTX ranges and compilation to every
- * callback that is registered for that kind, once for each operation, whichever of CUDA's functions the program used.
+ * callback that is registered for that kind, once for each operation, for all versions of CUDA's functions.
  * Callbacks are registered by
  *
  *   a plugin, a shared library that the user names: gputrace run --plugin ./mine.so[,key=value…] ./program

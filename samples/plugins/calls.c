@@ -1,7 +1,7 @@
 /*
  * calls: a plugin that counts what the program does, by kind and by the function that was called.
  *
- *     gputrace run --plugin=calls ./program                        lines of the last words of `run`, and of the trace
+ *     gputrace run --plugin=calls ./program                        lines of the last message of `run`, and of the trace
  *     gputrace run --plugin=calls,file=calls.txt ./program         a file instead; %p in its name is the pid
  *
  * A line for each kind and function: how often it was done, then how often it failed, if it did, or was not ready,
@@ -12,7 +12,7 @@
  *     memory_allocation cuMemAlloc_v2 12
  *     memory_allocation_failure cuMemAlloc_v2 0 failed 1
  *
- * One function of the driver stands for each operation, whichever function of the runtime was called. A kind that is
+ * One function of the driver stands for each operation, for all functions of the runtime that call it. A kind that is
  * not about a function has "-" for it.
  */
 #include <gputrace/callbacks.h>
@@ -97,7 +97,7 @@ static void count(unsigned kind, const struct gputrace_call *call)
 GPUTRACE_KINDS(GPUTRACE_KIND)
 #undef GPUTRACE_KIND
 
-/* --- telling --- */
+/* --- the result --- */
 
 static void tell_row(FILE *file, unsigned kind, const struct row *row)
 {
@@ -113,7 +113,7 @@ static void tell_row(FILE *file, unsigned kind, const struct row *row)
         gputrace_line(calls.host, 0, line);
 }
 
-/* The setting's file, new, with %p replaced; NULL: lines are told instead. */
+/* The setting's file, new, with %p replaced; NULL: lines are printed instead. */
 static FILE *open_file(void)
 {
     char path[4096], words[4400];
@@ -163,7 +163,7 @@ static int start(const struct gputrace_host *host)
 #undef GPUTRACE_KIND
     done = gputrace_process_end_register(host, tell, NULL) != 0 && done; /* last: when all is counted */
     if (!done)
-        gputrace_line(host, 0, "there is no memory to count in");
+        gputrace_line(host, 0, "out of memory: calls are not counted");
     return done ? 0 : -1;
 }
 

@@ -4,13 +4,13 @@
  *     gputrace run --plugin hazards ./program
  *     gputrace run --plugin hazards,top=50,stacks=no ./program
  *
- * It follows streams, events and what the host waits for, and tells when a copy, a set, an access that the program
+ * It follows streams, events and what the host waits for, and reports when a copy, a set, an access that the program
  * declares (gputrace_access() in gputrace.h) or a stream-ordered free touches memory that something else may still be
- * using: "race". It also tells "use after free", "use before allocation" (of stream-ordered memory, by another stream)
- * and "wait for nothing" (a stream waited for an event that in its whole life nobody recorded). Each pair of places is
- * told once, with both call stacks, as lines at the end and as instants in the trace; that it happened again is
- * counted. A report is written down at once, so that it is there when the program is killed; in a program of several
- * threads after 50 ms, when no call of another thread can come to light that orders it (hazards_memory.c).
+ * using: "race". It also reports "use after free", "use before allocation" (of stream-ordered memory, by another
+ * stream) and "wait for nothing" (a stream waited for an event that in its whole life nobody recorded). Each pair of
+ * places is reported once, with both call stacks, as lines at the end and as instants in the trace; that it happened
+ * again is counted. A report is written down at once, so that it is there when the program is killed; in a program of
+ * several threads after 50 ms, when no call of another thread can come to light that orders it (hazards_memory.c).
  *
  * WHAT A REPORT PROVES. By the rules of CUDA nothing makes one of the two wait for the other: no order within a stream,
  * no event, no wait of the host, no legacy default stream; they share at least one byte, and one of them writes it. It
@@ -22,14 +22,14 @@
  *   - what kernels read and write, unless the program declares it, which it does just before the launch;
  *   - memory whose allocation was not seen: variables of modules, memory of other processes;
  *   - work behind functions of the host, waited values, graphs and events of other processes, until the host has waited
- *     for that stream: it may be ordered by what is not seen. The last words count it. What is within graphs is not
+ *     for that stream: it may be ordered by what is not seen. The last line counts it. What is within graphs is not
  *     looked at, and after the first graph every record of an event counts as known to the host;
  *   - reads and writes by the host itself.
  * A program whose kernels order streams by way of memory (one writes a flag, another polls it), or whose host polls
- * memory that a copy writes, is ordered by something that nobody can see: it would be told a race that is none. Kernels
- * of NCCL and NVSHMEM that do so between devices are known; `barrier=TEXT` names more, by a part of their name.
+ * memory that a copy writes, is ordered by something that nobody can see: it would be reported as a race, wrongly.
+ * Kernels of NCCL and NVSHMEM that do so between devices are known; `barrier=TEXT` names more, by a part of their name.
  *
- * SETTINGS. top=N: how many hazards are told in lines (20). stacks=no: no call stacks; quicker. barrier=TEXT: above.
+ * SETTINGS. top=N: how many hazards are printed (20). stacks=no: no call stacks; faster. barrier=TEXT: above.
  *
  * COST. A copy, set, allocation or free costs what its call stack costs, a microsecond or some, and 0.2 µs more, up to
  * 3 µs where hundreds of uses of the same memory are pending; a record, a wait or a synchronization 0.1 µs, with
@@ -87,7 +87,7 @@ static void on_fork(void *data, const struct gputrace_process_fork *what)
     hazards.several_devices = hazards.several_threads = false;
 }
 
-/* False: the setting's value makes no sense, which is told. */
+/* False, after a line: the value of the setting is not valid. */
 static bool read_settings(const struct gputrace_host *host)
 {
     const char *top = gputrace_setting(host, "top"), *stacks = gputrace_setting(host, "stacks");
@@ -127,7 +127,7 @@ static int start(const struct gputrace_host *host)
                 gputrace_process_fork_register(host, on_fork, NULL) &&
                 gputrace_process_end_register(host, on_end, NULL);
     if (!done) {
-        gputrace_line(host, 0, "there is no memory to look for hazards in");
+        gputrace_line(host, 0, "out of memory: hazards are not looked for");
         return -1;
     }
     if (hazards.barrier)

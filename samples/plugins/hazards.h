@@ -39,7 +39,7 @@ enum finding_kind {
 
 struct finding {
     enum finding_kind kind;
-    bool ask;       /* true only when there is no memory … */
+    bool ask;       /* true only when memory is exhausted */
     bool refused;   /* (second failed) */
     uint64_t probe; /* … at this address now */
     struct place first, second;
@@ -82,10 +82,10 @@ void memory_use(struct memory *memory, const struct order *order, const struct u
 void memory_tried(struct memory *memory, const struct use *use, struct findings *findings);
 
 /*
- * What was found, told once for each pair of places, and counted.
+ * What was found, reported once for each pair of places, and counted.
  *
- * A report is told at once, so that it is there even when the program is killed: an instant in the trace, and two lines
- * with the stacks of both places. That it happened again is told at the end.
+ * A report is printed at once, so that it is there even when the program is killed: an instant in the trace, and two
+ * lines with the stacks of both places. Repetitions are counted at the end.
  */
 
 #define REPORTS_MAX 1000 /* kept apart; what more there is is only counted */
@@ -97,15 +97,15 @@ struct report {
 
 struct reports {
     struct report *list;
-    uint32_t count, top; /* of the list; of those that are told in lines */
+    uint32_t count, top; /* of the list; of those that are printed */
     uint64_t more;       /* happened, beside those in the list */
-    uint64_t start;      /* times are told from here on */
+    uint64_t start;      /* times count from here */
 };
 
 /* One thread at a time. */
 void reports_add(struct reports *reports, const struct gputrace_host *host, const struct finding *finding);
 
-/* What there was to be judged, for the last words. */
+/* What was judged, for the last line. */
 struct judged {
     uint64_t operations, streams;
     uint64_t unjudged;  /* operations behind something that is not seen */
@@ -133,7 +133,7 @@ struct hazards {
     struct use *declared; /* accesses that the program declared, made by the work that is put into the stream next */
     uint32_t declared_count, declared_room;
     uint64_t operations, unjudged;
-    struct finding held[HAZARDS_HELD_MAX]; /* not told yet: hazards_memory.c */
+    struct finding held[HAZARDS_HELD_MAX]; /* not reported yet: hazards_memory.c */
     unsigned held_count;
     uint32_t thread;      /* the first that was seen */
     bool several_threads; /* there is another */
@@ -153,7 +153,7 @@ bool hazards_hear_work(struct hazards *hazards);
 
 /* --- a call that orders something --- */
 
-/* Between these the lock is held; then what was found is told. */
+/* Between these the lock is held; then what was found is printed. */
 struct turn {
     struct hazards *hazards;
     struct findings findings;
@@ -186,7 +186,7 @@ void work_begin(struct work *work, struct hazards *hazards, const struct gputrac
                 struct CUstream_st *stream);
 /* The work is put into its stream: from here on its fields are known. */
 void work_put(struct work *work);
-/* Gives the lock back, then tells what was found. */
+/* Gives the lock back, then reports what was found. */
 void work_end(struct work *work);
 
 /* BYTES are all that the shape has. ADDRESS is an array's handle where ARRAY. */
@@ -199,7 +199,7 @@ struct use work_use_of(const struct work *work, enum place_what what, const stru
 /* From now on launches are heard too. Without the lock. */
 void hazards_want_launches(struct hazards *hazards);
 
-/* The process ends, and all events with it: tells of those that streams waited for and nobody recorded. */
+/* The process ends, and all events with it: reports those that streams waited for and nobody recorded. */
 void hazards_finish_events(struct hazards *hazards);
 
 /* Tells a finding, now or later, or counts it. Under the lock. */
@@ -212,7 +212,7 @@ void hazards_release(struct hazards *hazards, const struct gputrace_call *call, 
 /* Nanoseconds that a finding is held. */
 extern uint64_t hazards_hold;
 
-/* Gives true when the driver says that there is no memory at ADDRESS. */
+/* Gives true when the driver says that no memory lies at ADDRESS. */
 extern bool (*hazards_nothing_at)(uint64_t address);
 
 #endif

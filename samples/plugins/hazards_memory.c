@@ -80,7 +80,7 @@ struct region *memory_freeable(const struct memory *memory, const struct gputrac
 {
     const struct regions *tree = what->kind == GPUTRACE_MEMORY_ARRAY ? &memory->arrays : &memory->live;
     struct region *region = what->kind == GPUTRACE_MEMORY_VIRTUAL ? NULL : regions_at(tree, what->address);
-    /* Another thread may have been given the address again before it is told here that this one has freed it. */
+    /* Another thread may have been given the address again before this plugin learns that this one has freed it. */
     bool newer = region && what->call.start < region->allocated;
     return region && region->address == what->address && !newer ? region : NULL;
 }
@@ -291,7 +291,7 @@ void memory_tried(struct memory *memory, const struct use *use, struct findings 
 }
 
 /*
- * Findings that wait a little before they are told.
+ * Findings that wait a little before they are reported.
  *
  * A function of the host, a written value or a graph may tell another thread that work is done before this plugin is
  * told of the call that put it there: the thread that called is still on its way back. What the other thread does then

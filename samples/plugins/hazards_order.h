@@ -34,7 +34,7 @@
 #include "address_map.h"
 
 /*
- * Places: what was done, where, when and by which call, as it is told when it turns out to be one side of a hazard.
+ * Places: what was done, where, when and by which call, as it is printed when it is one side of a hazard.
  */
 
 /*    what            noun                  what it does to the bytes */

@@ -96,7 +96,7 @@ static struct order_event *event_need(struct order *order, struct CUevent_st *ha
 
 void order_event_created(struct order *order, const struct gputrace_event_creation *what)
 {
-    order_event_deleted(order, order_event_of(order, what->event)); /* its end is not told yet, or was missed */
+    order_event_deleted(order, order_event_of(order, what->event)); /* its end was not reported yet, or was missed */
     struct order_event *event = event_need(order, what->event);
     if (!event)
         return;
@@ -105,7 +105,7 @@ void order_event_created(struct order *order, const struct gputrace_event_creati
     event->shared = what->flags & INTERPROCESS;
 }
 
-/* Another thread may have been given the handle again before it is told here that this one has destroyed it. */
+/* Another thread may have been given the handle again before this plugin learns that this one has destroyed it. */
 struct order_event *order_event_deletable(struct order *order, const struct gputrace_event_deletion *what)
 {
     struct order_event *event = order_event_of(order, what->event);

@@ -78,7 +78,7 @@ static void tell(const struct reports *reports, const struct gputrace_host *host
     gputrace_line(host, finding->first.stack, line);
 }
 
-/* Without stacks places are told apart by their streams. */
+/* Without stacks places differ by their streams. */
 static bool is_same_place(const struct place *a, const struct place *b)
 {
     return a->what == b->what && a->function == b->function && a->stack == b->stack &&
@@ -108,7 +108,7 @@ void reports_add(struct reports *reports, const struct gputrace_host *host, cons
         tell(reports, host, finding);
 }
 
-/* " (#1 17 times, #3 2 times)" of those that are told. */
+/* " (#1 17 times, #3 2 times)" of those that are printed. */
 static void times_text(const struct reports *reports, char *text, size_t size)
 {
     size_t used = 0;
@@ -137,7 +137,7 @@ void reports_end(struct reports *reports, const struct gputrace_host *host, cons
     gputrace_line(host, 0, line);
     if (reports->count > reports->top || reports->more) {
         uint32_t told = reports->count < reports->top ? reports->count : reports->top;
-        snprintf(line, sizeof(line), "%u of them are told above%s; top=N tells more", told,
+        snprintf(line, sizeof(line), "%u of them are listed above%s; top=N lists more", told,
                  reports->more ? ", and there were more than are kept apart" : "");
         gputrace_line(host, 0, line);
     }

@@ -207,7 +207,7 @@ bool hazards_hear_streams(struct hazards *hazards)
 
 /* Events: made, recorded, waited for by streams. */
 
-/* An event goes: when a stream waited for it, and nobody ever recorded it, that is told. */
+/* An event goes: when a stream waited for it, and nobody ever recorded it, it is reported. */
 static void finish_event(struct hazards *hazards, struct findings *findings, const struct order_event *event)
 {
     if (event && order_event_is_void(&hazards->order, event) && findings->count < FINDINGS_MAX)

@@ -1,4 +1,4 @@
-/* What all callbacks of `hazards` go through: the lock, the stack, the stream, and telling what was found. */
+/* What all callbacks of `hazards` go through: the lock, the stack, the stream, and reporting what was found. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <unistd.h>

@@ -47,7 +47,7 @@ static bool is_waited_for(const struct hazards *hazards, const struct gputrace_m
     return may_be_host(copy->target_side) && !copy->target.array && !region_at(hazards, copy->target.address);
 }
 
-/* The call did nothing. When that is because the memory had been freed, it is told. */
+/* The call did nothing. If the memory had been freed, that is reported. */
 static void try(struct hazards *hazards, const struct gputrace_call *call, struct CUstream_st *stream,
                 const struct use *uses, unsigned count)
 {

@@ -1,6 +1,6 @@
 /*
- * leaks: a plugin that tells what memory was still allocated when the process ended, by the call stacks that had asked
- * for it.
+ * leaks: a plugin that reports what memory was still allocated when the process ended, by the call stacks that had
+ * asked for it.
  *
  *     gputrace run --plugin leaks ./program
  *     gputrace run --plugin leaks,least=1M,top=50 ./program
@@ -13,13 +13,13 @@
  *     9437184 bytes of device memory in 3 allocations on device 0, first after 12.4 ms, by thread 4711
  *     in all 9441280 bytes in 4 allocations: device 9437184 bytes in 3, pinned 4096 bytes in 1
  *
- * SETTINGS. least=BYTES leaves out lines of less (K, M, G may follow the number); top=N tells N lines (20); stacks=no
- * tells no stacks and so one line for each kind and device; quicker. What is left out is told as a sum.
+ * SETTINGS. least=BYTES leaves out lines of less (K, M, G may follow the number); top=N prints N lines (20); stacks=no
+ * prints no stacks, and one line for each kind and device; faster. Lines that are left out are added up.
  *
  * WHAT IT CANNOT SEE. The process ends before destructors of static objects that are older than CUDA: what these free
- * is told as allocated. Memory of graphs, of modules and of other processes is not followed, nor what CUDA takes for
- * itself. What goes with a context that is destroyed is no leak, but told in a line of its own. A process that is
- * killed tells nothing.
+ * is reported as allocated. Memory of graphs, of modules and of other processes is not followed, nor what CUDA takes
+ * for itself. What goes with a context that is destroyed is not a leak; one line reports it. A process that is killed
+ * prints nothing.
  *
  * COST. The call stack of each allocation, some microseconds, and about 100 bytes for what is allocated at a time.
  */
@@ -122,7 +122,7 @@ static void on_end(void *data, const struct gputrace_process_end *what)
 
 /* --- being a plugin --- */
 
-/* "64K": false when it is no such number. */
+/* "64K": false when it is not a size. */
 static bool read_number(const char *key, uint64_t *number)
 {
     static const char units[] = "KMG";
@@ -166,7 +166,7 @@ static int start(const struct gputrace_host *host)
                 gputrace_process_fork_register(host, on_fork, NULL) &&
                 gputrace_process_end_register(host, on_end, NULL);
     if (!done)
-        gputrace_line(host, 0, "there is no memory to look for leaks in");
+        gputrace_line(host, 0, "out of memory: leaks are not looked for");
     return done ? 0 : -1;
 }
 

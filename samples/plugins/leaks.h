@@ -55,11 +55,11 @@ struct gone live_context_deleted(struct live *live, const struct CUctx_st *conte
 
 void live_release(struct live *live);
 
-/* The last words of the plugin `leaks`. */
+/* What the plugin `leaks` prints at the end. */
 
 struct telling {
-    uint64_t start; /* times are told from here on */
-    uint64_t least; /* bytes; places with less are told as a sum */
+    uint64_t start; /* times count from here */
+    uint64_t least; /* bytes; places with less are added up */
     uint64_t top;   /* so many places */
 };
 

@@ -127,7 +127,7 @@ static void tell_groups(const struct gputrace_host *host, const struct telling *
     }
     if (left_out) {
         snprintf(line, sizeof(line),
-                 "%" PRIu64 " bytes in %" PRIu64 " allocation%s from %" PRIu64 " more place%s are not told above",
+                 "%" PRIu64 " bytes in %" PRIu64 " allocation%s from %" PRIu64 " more place%s are not listed above",
                  rest.bytes, rest.count, ending(rest.count), left_out, ending(left_out));
         gputrace_line(host, 0, line);
     }

@@ -228,7 +228,7 @@ static CUstream create_stream(const struct gpu *gpu)
     CUstream stream = NULL;
     CUcontext popped;
     struct gpu_relaxed relaxed = gpu_relax(gpu->cuda);
-    /* In the primary context, whichever is current: it lives longest. */
+    /* In the primary context, also when another is current: it lives longest. */
     if (gpu->cuda->cuCtxPushCurrent_v2(gpu->context) == CUDA_SUCCESS) {
         if (gpu->cuda->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS)
             stream = NULL;

@@ -77,7 +77,7 @@ static void make_lock(struct heap *heap)
     pthread_mutexattr_destroy(&attributes);
 }
 
-/* NULL: the driver fails, or there is no memory. */
+/* NULL: the driver fails, or out of memory. */
 static struct heap *heap_new(const struct cuda_calls *cuda, int device)
 {
     struct heap *heap = calloc(1, sizeof(*heap));

@@ -1,5 +1,5 @@
 /*
- * gputrace_malloc() and gputrace_free(), and what helps when there is no memory: include/gputrace/allocator.h. Nothing
+ * gputrace_malloc() and gputrace_free(), and what helps when memory is exhausted: include/gputrace/allocator.h. Nothing
  * here needs tracing.
  */
 #include <errno.h>
@@ -15,7 +15,7 @@
 #define RETRIES_MAX 8
 #define FAILURE_CALLS_MAX 8
 
-/* --- functions of the program's that are called when there is no memory --- */
+/* --- functions of the program that are called when memory is exhausted --- */
 
 struct failure_call {
     gputrace_allocator_failure_fn *call;

@@ -90,7 +90,7 @@ struct range_walk {
 void range_walk_begin(struct range_walk *walk, const struct ranges *ranges, bool nesting);
 
 /* Opens the next range, if it is of an earlier thread than THREAD, or starts on THREAD by TIME. The result is the last
- * of `open`, and valid until the next call. NULL: there is no such range, or no memory. */
+ * of `open`, and valid until the next call. NULL: no range is open, or out of memory. */
 struct range_open *range_walk_open(struct range_walk *walk, uint32_t thread, int64_t time);
 
 /* After that: the innermost range around TIME on THREAD, NULL: there is none. TIME never goes back on a thread. */

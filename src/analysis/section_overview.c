@@ -15,7 +15,7 @@ static const struct column columns[] = {
 
 static const struct cell none;
 
-/* If there is no memory for a row, the table remembers that. */
+/* If memory for a row is exhausted, the table remembers that. */
 static void put(struct table *table, struct cell item, struct cell value, enum column_type type, struct cell detail)
 {
     const char *unit = type == TYPE_NS ? "ns" : type == TYPE_PERCENT ? "percent" : type == TYPE_COUNT ? "count" : "";

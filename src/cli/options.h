@@ -86,7 +86,7 @@ const struct option_choice *options_choose(const struct option_choice *choices, 
 int duration_parse(const char *option, const char *value, uint64_t *ns);
 
 /* For `take` of --cupti: stores the absolute path of VALUE, which is never freed, as the program may change its
- * directory. Returns 0, or -1 after error(): there is no such file, or it must not be loaded. */
+ * directory. Returns 0, or -1 after error(): the file does not exist, or must not be loaded. */
 int options_cupti(const char **field, const char *value);
 
 /* The commands of gputrace, each in a file of its name. */

@@ -96,7 +96,7 @@ struct spill {
     const char *directory; /* of the file; NULL: there will be none */
     uint64_t most_plain;   /* bytes of ordinary memory before the file; SPILL_PLAIN_BYTES, as a rule */
     bool started;          /* the file was opened, or could not be */
-    int fd;                /* once started; -1: there is no file */
+    int fd;                /* once started; -1: not in a file */
     uint64_t file_bytes, plain_bytes;
     ARRAY(struct spill_extent {
         char *at;

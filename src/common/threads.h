@@ -44,7 +44,7 @@ static inline void thread_key_set(const struct thread_key *key, const void *valu
 struct ordered_loop {
     size_t count;     /* ORDERED_LOOP_UNKNOWN: begin() or make() returns 1 at the end */
     unsigned workers; /* threads that make pieces; up to 1: the caller makes what it takes */
-    /* Begins a piece; called in the order of pieces, by one thread at a time. Returns 0, or 1: there is no such piece
+    /* Begins a piece; called in the order of pieces, by one thread at a time. Returns 0, or 1: the piece does not exist
      * and none after it. May be NULL. */
     int (*begin)(void *context, size_t piece, unsigned slot);
     /* Makes a piece in its slot; called by thread WORKER, from 0. Returns 0, -1 after error(), or 1 as begin(). */

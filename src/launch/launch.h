@@ -54,7 +54,7 @@ enum {
     EXIT_LOSSES = 124,    /* the trace is not complete, and --strict was given */
     EXIT_OURS = 125,      /* we failed */
     EXIT_NOT_RUN = 126,   /* the program was found but could not be run */
-    EXIT_NOT_FOUND = 127, /* there is no such program */
+    EXIT_NOT_FOUND = 127, /* the program does not exist */
 };
 
 struct launch {

@@ -23,7 +23,7 @@ struct output {
     struct gzip *gzip;    /* for what goes through the buffer; NULL: the file is not compressed */
     struct buffer packed; /* in memory: the compressed bytes at hand */
     struct buffer held;   /* in memory: of a .pftrace, what went through the buffer since the last whole section */
-    bool is_stream;       /* the buffer's drain takes all, and there is no file */
+    bool is_stream;       /* the buffer's drain takes all, and no file is written */
 };
 
 /* Some text of the file that was made apart, as a rule by another thread. */

@@ -100,7 +100,7 @@ judge_hazards() {
     with hazards,top=1 "$samples/races" wait-never-recorded
     run told hazards
     assert_output --partial '2 hazards found'
-    assert_output --partial '1 of them are told above; top=N tells more'
+    assert_output --partial '1 of them are listed above; top=N lists more'
     refute_output --partial '#2'
 }
 
@@ -160,7 +160,7 @@ judge_leaks() {
     run told leaks
     assert_line --index 0 --partial 'bytes of device memory in 7 allocations'
     assert_line --index 1 --partial 'bytes of managed memory in 1 allocation'
-    assert_line --index 2 --partial 'more places are not told above'
+    assert_line --index 2 --partial 'more places are not listed above'
     refute_output --partial take_device
 }
 

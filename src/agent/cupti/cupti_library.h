@@ -1,6 +1,6 @@
 /*
- * The libraries that are called at run time: CUPTI, whichever version the process or the machine has, from 11.8 on; the
- * libcuda that the process has loaded; and the versions of CUDA.
+ * The libraries that are called at run time: CUPTI, in the version that the process or the machine has, from 11.8 on;
+ * the libcuda that the process has loaded; and the versions of CUDA.
  */
 #ifndef GPUTRACE_AGENT_CUPTI_CUPTI_LIBRARY_H
 #define GPUTRACE_AGENT_CUPTI_CUPTI_LIBRARY_H
@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /*
- * CUPTI, loaded at run time: whichever version the process or the machine has, from 11.8 on.
+ * CUPTI, loaded at run time: the version that the process or the machine has, from 11.8 on.
  */
 
 /* Functions that every CUPTI we work with has … */

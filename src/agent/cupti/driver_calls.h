@@ -29,7 +29,7 @@ struct open_call {
 };
 
 /*
- * One driver call stands for each operation, whichever function of the runtime the program used, and has the runtime
+ * One driver call stands for each operation, for all functions of the runtime that call it, and has the runtime
  * call's correlation id. Functions exist in versions: NAME, NAME_v2, NAMEWithFlags, NAMEEx, and, compiled for a default
  * stream of each thread's own, NAME_ptsz (it takes a stream) and NAME_ptds (it takes none). Each is a row; versions
  * with the same parameters share the function that publishes them.
@@ -131,7 +131,7 @@ static inline bool driver_call_done(const struct driver_return *returned)
     return returned->call.result == CUDA_SUCCESS;
 }
 
-/* The stream that was given, so that it means the same whichever version it was given to: a default stream that is the
+/* The stream that was given, so that it means the same for all versions of a function: a default stream that is the
  * thread's own becomes CU_STREAM_PER_THREAD. */
 static inline CUstream driver_call_stream(const struct driver_return *returned, CUstream stream)
 {

@@ -17,7 +17,7 @@
  * parent's spool.
  *
  * It is noticed by a page that the kernel clears in every child (MADV_WIPEONFORK). The generation of this process lies
- * there, which each record compares with that of its chunk anyway. Where there is no such page (Linux before 4.14,
+ * there, which each record compares with that of its chunk anyway. Without such a page (Linux before 4.14,
  * sandboxes that refuse madvise()), the process id is compared: by calls other than ranges and marks, and when a thread
  * needs a chunk.
  */

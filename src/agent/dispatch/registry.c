@@ -275,7 +275,7 @@ uint64_t registry_add(unsigned client, unsigned kind, gputrace_any_fn *call, voi
     return added ? registration : 0;
 }
 
-/* Without the one at INDEX. When there is no memory for a shorter list it stays in the list, removed. */
+/* Without the one at INDEX. When memory for a shorter list is exhausted it stays in the list, removed. */
 static void cut_out(unsigned kind, unsigned index)
 {
     struct subscribers *old = registry_lists[kind];

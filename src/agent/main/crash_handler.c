@@ -24,7 +24,7 @@
 static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGTRAP};
 
 #define CRASH_NAMES_MAX 4096u /* names of one crash, a power of two */
-#define WAIT_STEPS 1000       /* of a millisecond, for another thread's last words */
+#define WAIT_STEPS 1000       /* of a millisecond, for another thread's crash record */
 
 static struct {
     pid_t process;   /* that the handlers write for; 0: none; handlers of other threads read it any time */

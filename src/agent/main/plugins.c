@@ -330,7 +330,7 @@ static bool start(const char *path, const char *settings)
     unsigned client = REGISTRY_FIRST_PLUGIN + plugins.count;
     const struct gputrace_host *host = host_make(client, name_of(plugin, path), settings);
     if (!host)
-        return refuse(path, "there is no memory for it");
+        return refuse(path, "out of memory");
     plugins.started[plugins.count++] = plugin;
     int failed = plugin->start(host);
     if (!failed)

@@ -60,8 +60,8 @@ static void resource_destroyed(uint64_t resource)
                                                             .resource = {.number = resource, .destroyed = true}});
 }
 
-/* gettid() of a thread of POSIX, which the number of its clock holds; 0: there is no such thread. Memory that is not a
- * thread's handle must not be looked into. */
+/* gettid() of a thread of POSIX, which the number of its clock holds; 0: the thread does not exist. Memory that is not
+ * a thread's handle must not be looked into. */
 static uint32_t thread_of(pthread_t thread)
 {
     uintptr_t page = (uintptr_t)thread & ~(uintptr_t)(page_bytes() - 1);

@@ -2,7 +2,7 @@
  * NVTX: an injection of our own, which works without a GPU and without a driver.
  *
  * NVTX's header loads the library once for each module (executable or shared library) of the program that uses it, and
- * each time asks for its functions. Domains of one name are one domain, whichever modules made them.
+ * each time asks for its functions. Domains of one name are one domain, also when different modules made them.
  */
 #ifndef GPUTRACE_AGENT_NVTX_NVTX_H
 #define GPUTRACE_AGENT_NVTX_NVTX_H

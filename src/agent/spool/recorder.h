@@ -26,7 +26,7 @@
 /* Opens the spool of this process in DIRECTORY, with a little room in the pool. Returns 0, or -1 with errno set. */
 int chunks_open(const char *directory, uint64_t trace_bits);
 
-/* A chunk for this thread, in use, empty; NULL: there is no room, or the child was not announced (fork_watch.h). */
+/* A chunk for this thread, in use, empty; NULL: the spool is full, or the child was not announced (fork_watch.h). */
 struct spool_chunk *chunk_take(enum spool_chunk_type type);
 /* The same of MOST bytes with its header, or of less, but of LEAST. */
 struct spool_chunk *chunk_take_sized(enum spool_chunk_type type, uint64_t least, uint64_t most);
@@ -100,7 +100,7 @@ static inline uint64_t writer_used(const struct writer *mine)
 }
 
 /* A fresh chunk for this thread, with room for a record of BYTES; the one before is full, or the parent's. False: there
- * is no room, or the child was not announced (fork_watch.h), and it is counted. */
+ * spool is full, or the child was not announced (fork_watch.h), and it is counted. */
 bool writer_renew(struct writer *mine, uint32_t bytes);
 /* A record was begun before the one that the caller wants to begin. One of them is lost, and counted. True: the one
  * before was abandoned; else the caller's is turned away. */
@@ -304,7 +304,7 @@ void plugin_record_line(uint32_t client, uint32_t stack, const char *text);
 
 #define CRASH_CHUNK_CALLS 256u /* open at once; more are left out */
 
-/* Takes the chunk, once for a spool; where there is no room the rest does nothing. Returns 0 or -1. */
+/* Takes the chunk, once for a spool; where the spool is full the rest does nothing. Returns 0 or -1. */
 int crash_chunk_open(void);
 
 /* Subscribes to open calls, if TRACE_BITS ask for it. Returns 0, or -1: no memory. */

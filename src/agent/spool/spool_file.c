@@ -27,7 +27,7 @@ static struct spool_file {
     struct spool_header *header;
     struct spool_chunk *first_rest; /* of the first segment, without room on the disk yet; NULL: it has */
     bool header_orphaned;           /* it is memory of ours, and no part of the file */
-    struct spool_header fallback;   /* stands in for the header while there is no file */
+    struct spool_header fallback;   /* stands in for the header before the file is open */
     pthread_mutex_t growing;
 } file = {.descriptor.fd = -1, .header = &file.fallback, .growing = PTHREAD_MUTEX_INITIALIZER};
 

@@ -22,7 +22,7 @@ int index_crash_record(struct process *process, const struct event *event)
         return 0;
     struct event *kept = array_push(&process->crash_records);
     if (!kept)
-        return error_no_memory("last words");
+        return error_no_memory("crashes");
     *kept = *event;
     return 0;
 }
@@ -93,7 +93,7 @@ static void put_object(const struct process *process, struct json_out *json, con
         json_put_hex(json, "handle", call->object);
 }
 
-/* CUPTI records a call when it returns: then it is not open, though the sink had no time to say so. */
+/* CUPTI records a call when it returns: then it is not open, though the writer had no time to say so. */
 static bool has_returned(const struct process *process, const struct event *event)
 {
     struct launches *launches = (struct launches *)process->launches;

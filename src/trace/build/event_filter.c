@@ -3,8 +3,8 @@
  *
  * What plugins do in their callbacks is not the program's. Where it is done outside of CUPTI's callbacks (NVTX) it has
  * correlation ids of its own; inside of them it has the id of the program's call around it, and lies within it in time.
- * What has times of the host is told by these. GPU work has not: it is taken for the program's when the program's call
- * of its id is one that starts such work.
+ * Events with times of the host are filtered by these. GPU operations have none: it is taken for the program's when the
+ * program's call of its id is one that starts such work.
  */
 #include "trace/build/event_filter.h"
 

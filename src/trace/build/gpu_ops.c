@@ -82,7 +82,7 @@ struct occupancy occupancy_of(const struct device *device, const struct event *k
 }
 
 /*
- * Work of GPUs, what is told about it on its rows, and the heads of flows.
+ * GPU operations on their rows, and the heads of flows.
  */
 
 #define NAME_ROOM 96 /* for a name that is put together */

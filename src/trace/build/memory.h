@@ -93,7 +93,7 @@ struct event memory_event(const struct memory_step *step);
 
 /*
  * Applies an EVENT_MEMORY. Describes in ABOUT what it was about: of a release, size, kind and device are the
- * allocation's; when there is no such allocation size is 0, `live` false, and `fault` tells whether there was one
+ * allocation's; when that allocation is not known, size is 0, `live` false, and `fault` tells whether there was one
  * before. A failed operation changes nothing. Returns 0, or -1 after error().
  */
 int memory_apply(struct memory *memory, const struct event *event, struct allocation *about);

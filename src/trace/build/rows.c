@@ -148,7 +148,7 @@ static void put_thread_or_stream(struct buffer *text, const struct process *proc
     buffer_text(text, suffixes[track->kind] ? suffixes[track->kind] : "");
 }
 
-/* What a track is called before its lanes are told apart. Returns 0, or -1 after error(). */
+/* What a track is called before its lanes get names of their own. Returns 0, or -1 after error(). */
 static int put_track(struct buffer *text, const struct process *process, const struct track *track)
 {
     switch (track->kind) {

@@ -88,7 +88,7 @@ static bool may_be_opened(const char *path)
     return stat(path, &facts) == 0 && (S_ISREG(facts.st_mode) || S_ISFIFO(facts.st_mode));
 }
 
-/* The FIFO that peek() opened last. If it were opened again it would wait for another sink and have lost its bytes.
+/* The FIFO that peek() opened last. If it were opened again it would wait for another writer and have lost its bytes.
  */
 static struct {
     char path[PATH_MAX];

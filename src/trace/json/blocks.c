@@ -41,7 +41,7 @@ static void leave_out(struct batch *batch, size_t at, const char *expected)
     batch->expected = expected;
 }
 
-/* Of an event that has been read. False: there is no memory. */
+/* Of an event that has been read. False: out of memory. */
 static bool keep_text(struct batch *batch, size_t at, size_t size)
 {
     if (!batch->keeps_texts)
@@ -55,7 +55,7 @@ static bool keep_text(struct batch *batch, size_t at, size_t size)
 }
 
 /* The element at TEXT, of which *SIZE bytes are there at most: sets *SIZE to its own. False: it is not whole, or not
- * JSON, or there is no memory. */
+ * JSON, or out of memory. */
 static bool read_unusual(struct batch *batch, struct parser *parser, const char *text, size_t at, size_t *size)
 {
     struct scan scan;

@@ -241,7 +241,7 @@ int pftrace_stage_event(struct pftrace_reader *reader, const struct pftrace_tabl
 int pftrace_descriptor_event(struct pftrace_reader *reader, const struct pftrace_packet *packet);
 int pftrace_attribute_event(struct pftrace_reader *reader, const struct pftrace_packet *packet);
 
-/* reader.c. "": there is no such text. */
+/* reader.c. "": the text does not exist. */
 const char *pftrace_text(const struct pftrace_reader *reader, uint32_t text);
 void pftrace_set_row(struct pftrace_event *event, uint64_t uuid);
 void pftrace_set_name(struct pftrace_reader *reader, uint32_t name);

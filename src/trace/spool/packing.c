@@ -63,7 +63,7 @@ static uint32_t slot_of(const struct split *split, const uint32_t *record)
     return slot;
 }
 
-/* NULL: there is no room for one kind more. */
+/* NULL: the table of kinds is full. */
 static struct splitting *splitting_of(struct split *split, const uint32_t *record, uint32_t words)
 {
     uint8_t *index = &split->index[slot_of(split, record)];

@@ -63,7 +63,7 @@ struct spool_scratch {
 void spool_scratch_release(struct spool_scratch *scratch);
 
 /* The part's `size` bytes, SPOOL_ALIGN-aligned: of SPOOL_RECORDS where they lie as long as the file is open, of
- * SPOOL_CUPTI a copy in SCRATCH, until it is used again. NULL: they are damaged, or there is no memory for them. */
+ * SPOOL_CUPTI a copy in SCRATCH, until it is used again. NULL: they are damaged, or out of memory. */
 const uint8_t *spool_part_data(const struct spool_part *part, struct spool_scratch *scratch);
 
 /* This part was read and is not needed for now: its pages need not stay in our memory. What points there stays valid.

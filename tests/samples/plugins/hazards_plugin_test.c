@@ -22,7 +22,7 @@ UNIT_TEST_WITH(more_hazards_than_top_are_counted, each, NULL)
     end();
     assert_int_equal(fake.line_count, 4);
     assert_reported("2 hazards found in 4 operations");
-    assert_reported("1 of them are told above; top=N tells more");
+    assert_reported("1 of them are listed above; top=N lists more");
 }
 
 UNIT_TEST_WITH(without_stacks_none_is_taken, each, NULL)

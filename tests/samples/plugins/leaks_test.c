@@ -80,7 +80,7 @@ UNIT_TEST_WITH(least_and_top_leave_out_and_say_so, each, NULL)
     end();
     assert_int_equal(fake.line_count, 3);
     assert_reported("4096 bytes of device memory in 1 allocation");
-    assert_reported("2047 bytes in 2 allocations from 2 more places are not told above");
+    assert_reported("2047 bytes in 2 allocations from 2 more places are not listed above");
     assert_reported("in all 6143 bytes in 3 allocations");
 }
 
