@@ -63,6 +63,13 @@ struct steps {
 int steps_gather(struct steps *steps, const struct trace *trace);
 void steps_release(struct steps *steps);
 
+/* The parts of steps_gather(): steps_ranges.c and steps_periods.c. Each adds processes with steps, and returns 0, or
+ * -1: no memory, or after error(). LAUNCHED: by thread and call; periods are for processes that have no steps yet. */
+int steps_find_ranges(struct steps *steps, const struct trace *trace);
+int steps_find_periods(struct steps *steps, const struct trace *trace, const struct sorter *launched);
+/* Adds a copy of STEP, unless there are STEPS_MOST. Returns 0, or -1: no memory. */
+int steps_add(struct steps_process *process, const struct step *step);
+
 /* How much longer the part took in the slowest step than on average in the others, ns. */
 int64_t step_part_difference(const struct steps_process *process, const struct step_part *part);
 
