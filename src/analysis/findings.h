@@ -62,11 +62,13 @@
     X(SMALL_COPY_RUN, 8, "so many small copies of one stream and direction that follow one another")             \
     X(LAUNCH_GAP_NS, 200000, "gaps of up to this length on average are the launches' fault")                     \
     X(LAUNCHES, 50, "launches that the GPU waits for are found from so many on")                                 \
+    X(LAUNCH_PERCENT, 10, "and when the GPU waits for them so many percent of the run")                          \
     X(HOST_GAPS_PERCENT, 10, "the GPU waits so many percent of the run for the host outside CUDA")               \
     X(GAP_NS, 500000000, "a gap between operations is large from this length on")                                \
     X(CHUNKS, 30, "the run is divided into so many parts")                                                       \
     X(CHUNK_PERCENT, 50, "the GPU is hardly used in parts with less than so many percent")                       \
     X(CHUNKS_MOST_PERCENT, 50, "such parts are found where they are at most so many percent of the run")         \
+    X(LOW_USE_PERCENT, 10, "and the GPU is idle in them so many percent of the run")                             \
     X(REPEATED_KERNELS, 16, "kernels of one name that follow one another without others between them")           \
     X(REPEATED_KERNEL_NS, 10000, "each of at most this length on average")                                       \
     X(KERNEL_NS, 10000, "the shape of kernels matters from this length on")                                      \

@@ -45,15 +45,17 @@ static struct finding_place at_gap(const struct idle *idle, size_t device, enum 
 
 struct launches {
     int64_t count, time; /* GPU operations with a call, and ns that they ran */
+    int64_t of_graphs;   /* of these */
 };
 
 static int launches_op(void *state, const struct trace *trace, const struct timeline_op *op)
 {
     struct launches *launches = state;
     (void)trace;
-    if (op->thread == LAUNCHED_NO_THREAD || op->kind == CALL_GRAPH_LAUNCH)
+    if (op->thread == LAUNCHED_NO_THREAD)
         return 0;
     launches->count++;
+    launches->of_graphs += op->kind == CALL_GRAPH_LAUNCH;
     launches->time += op->end - op->start;
     return 0;
 }
@@ -89,7 +91,8 @@ static int bound_find(void *state, struct findings *findings)
     for (size_t i = 0; idle && i < idle->devices.count; i++) {
         const struct idle_device *device = &idle->devices.items[i];
         int64_t gaps = gaps_of(device), late = late_of(device);
-        if (gaps < FINDING_LAUNCHES || !are_short(device) || launches->count == 0)
+        bool matters = late >= findings->run / 100 * FINDING_LAUNCH_PERCENT;
+        if (gaps < FINDING_LAUNCHES || !matters || !are_short(device) || launches->count == 0)
             continue;
         struct finding_place place = at_gap(idle, i, IDLE_OUTSIDE);
         int64_t gain = late - gaps * GRAPH_GAP_NS;
@@ -97,6 +100,10 @@ static int bound_find(void *state, struct findings *findings)
         if (!finding)
             continue;
         finding->count = gaps;
+        if (launches->of_graphs * 2 > launches->count)
+            finding_advise(finding,
+                           "Put more into each graph: several iterations in one, or the host's decision into a "
+                           "conditional node.");
         finding_say(finding,
                     "The GPU waits for the host to launch: it is idle before %s of %s operations, %s on average, "
                     "and an operation takes %s on average",
@@ -262,7 +269,8 @@ static int use_find(void *state, struct findings *findings)
             low++;
             to = trace->start + (k + 1) * chunk;
         }
-        if (low == 0 || low * 100 > (end - begin) * FINDING_CHUNKS_MOST_PERCENT)
+        if (idle < findings->run / 100 * FINDING_LOW_USE_PERCENT ||
+            low * 100 > (end - begin) * FINDING_CHUNKS_MOST_PERCENT)
             continue;
         from = trace->start + first * chunk;
         struct finding_place place = on_device(i);
