@@ -2,6 +2,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "agent/dispatch/signal_mask.h"
 #include "agent/nvtx/nvtx.h"
 #include "common/memory.h"
 
@@ -26,7 +27,7 @@ static bool page_is_readable(uint64_t at)
 {
     int saved = errno;
     uint64_t aligned = at & ~(uint64_t)(SIGNAL_SET_BYTES - 1);
-    if (aligned == 0 || is_shadow(at))
+    if (aligned == 0 || is_shadow(at) || !signal_mask_allowed())
         return false;
     long result = syscall(SYS_rt_sigprocmask, -1, aligned, 0, SIGNAL_SET_BYTES);
     bool readable = result == 0 || errno != EFAULT;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "agent/dispatch/registry.h"
+#include "agent/dispatch/signal_mask.h"
 #include "common/clock.h"
 #include "common/settings.h"
 
@@ -29,7 +30,7 @@ void signal_guard_begin(struct signal_guard *before)
     sigfillset(&held);
     for (size_t i = 0; i < sizeof(own_faults) / sizeof(own_faults[0]); i++)
         sigdelset(&held, own_faults[i]);
-    pthread_sigmask(SIG_BLOCK, &held, &before->mask);
+    before->held = signal_mask_allowed() && pthread_sigmask(SIG_BLOCK, &held, &before->mask) == 0;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before->cancelling);
 }
 
@@ -37,7 +38,8 @@ void signal_guard_end(const struct signal_guard *before)
 {
     int ignored;
     pthread_setcancelstate(before->cancelling, &ignored);
-    pthread_sigmask(SIG_SETMASK, &before->mask, NULL);
+    if (before->held)
+        pthread_sigmask(SIG_SETMASK, &before->mask, NULL);
     errno = before->error;
 }
 

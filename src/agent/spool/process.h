@@ -23,6 +23,7 @@
 
 struct signal_guard {
     sigset_t mask;
+    bool held; /* signals are: not where that would end the process (agent/dispatch/signal_mask.h) */
     int cancelling;
     int error;
 };
