@@ -101,6 +101,14 @@ driver_bore_it() {
     done
 }
 
+# In all threads, ours too, which outlive it by a few rounds of their work.
+@test "a sandbox that kills for rt_sigprocmask after NVTX has begun: a few more ranges are recorded" {
+    unharmed -- "$programs/seccomp" mask-later
+    assert_equal "$(cat traced.status)" 0
+    recorded user_annotation 110
+    assert_equal "$(ledger traced.json)" ''
+}
+
 @test "a forked child in a sandbox that kills for rt_sigprocmask: its parent is recorded, the child is counted" {
     unharmed -- "$programs/seccomp" mask-child
     assert_equal "$(cat traced.status)" 0

@@ -23,6 +23,8 @@
 /* What a thread brings upon itself comes all the same, and would end the program were it blocked. */
 static const int own_faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
 
+static __thread bool is_ours; /* all signals are blocked in a thread of ours */
+
 void signal_guard_begin(struct signal_guard *before)
 {
     before->error = errno;
@@ -30,7 +32,7 @@ void signal_guard_begin(struct signal_guard *before)
     sigfillset(&held);
     for (size_t i = 0; i < sizeof(own_faults) / sizeof(own_faults[0]); i++)
         sigdelset(&held, own_faults[i]);
-    before->held = signal_mask_allowed() && pthread_sigmask(SIG_BLOCK, &held, &before->mask) == 0;
+    before->held = !is_ours && signal_mask_allowed() && pthread_sigmask(SIG_BLOCK, &held, &before->mask) == 0;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before->cancelling);
 }
 
@@ -182,6 +184,7 @@ int thread_start(void *(*run)(void *), void *argument)
 
 void thread_become_ours(const char *name)
 {
+    is_ours = true;
     prctl(PR_SET_NAME, name, 0, 0, 0);
     epoch_reader(); /* thread-local memory of ours comes with the first look at it, and ends the process when there
                            is none */
@@ -214,6 +217,13 @@ void thread_end(void)
         syscall(SYS_kill, getpid(), WTERMSIG(status));
     else if (status != 0)
         syscall(SYS_exit, WEXITSTATUS(status));
+}
+
+void thread_park(void)
+{
+    static uint32_t never;
+    for (;;)
+        syscall(SYS_futex, &never, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
 }
 
 void thread_atfork_child(void)

@@ -50,6 +50,10 @@ bool thread_alone(void);
  * program's last thread gave it. */
 void thread_end(void);
 
+/* Waits for the end of the process: a thread that returns holds back signals, for which a sandbox may end the process.
+ */
+void thread_park(void);
+
 /* In a forked child, which has no thread of ours. */
 void thread_atfork_child(void);
 

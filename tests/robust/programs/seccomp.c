@@ -8,6 +8,7 @@
  *     shared  no thread gets a descriptor table of its own
  *     mask    rt_sigprocmask() ends the program; so it makes no thread, and uses NVTX alone
  *     mask-trap, mask-thread   the same by SIGSYS, and of the thread alone
+ *     mask-later               the same as mask, after NVTX has begun; a few more ranges follow
  *     mask-child               the same as mask, in a forked child of a process that has begun
  */
 #include "gpu.h"
@@ -86,6 +87,7 @@ static const struct sandbox {
     {"mask-trap", SECCOMP_RET_TRAP, CALLS(mask)},
     {"mask-thread", SECCOMP_RET_KILL_THREAD, CALLS(mask)},
     {"mask-child", SECCOMP_RET_KILL_PROCESS, CALLS(mask)},
+    {"mask-later", SECCOMP_RET_KILL_PROCESS, CALLS(mask)},
 };
 
 static const struct sandbox *sandbox_of(const char *how)
@@ -125,11 +127,17 @@ static int in_child(const struct sandbox *sandbox)
     return waitpid(child, &status, 0) != child || status != 0;
 }
 
+/* An exit handler that runs after the library's, for longer than a round of its threads. */
+static void linger(void)
+{
+    usleep(300000);
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "";
     const struct sandbox *sandbox = sandbox_of(how);
-    int later = strcmp(how, "later") == 0;
+    int later = strcmp(how, "later") == 0 || strcmp(how, "mask-later") == 0;
     if (strcmp(how, "mask-child") == 0)
         return in_child(sandbox);
     if (!later)
@@ -138,9 +146,17 @@ int main(int argc, char **argv)
         execv(argv[2], argv + 2);
         return 6;
     }
+    if (later)
+        atexit(linger);
     nvtx_work(100, 20);
-    if (sandbox->calls == mask)
+    if (sandbox->calls == mask) {
+        if (later) {
+            usleep(200000); /* threads that are being made call it, the library's too */
+            enter(sandbox);
+        }
+        nvtx_work(later ? 10 : 30000, 20);
         return puts("done") < 0;
+    }
     gpu_start();
     if (later)
         enter(sandbox);
