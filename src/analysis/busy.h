@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "common/array.h"
-#include "analysis/groups.h"
+#include "common/dense_map.h"
 #include "common/sorter.h"
 
 /* The length of the union of intervals that come by their start. All zero is that of none. */
@@ -61,7 +61,7 @@ int busy_finish(struct busy *busy, void (*each)(void *context, const struct busy
 
 /* All zero is empty. */
 struct range_busy {
-    struct groups ids; /* {row, GPU} -> parts */
+    struct dense_map ids; /* {row, GPU} -> parts */
     ARRAY(struct range_busy_part) parts;
     struct busy busy;      /* by the parts' numbers */
     ARRAY(int64_t) totals; /* of each row; after range_busy_finish() */

@@ -60,10 +60,10 @@ void trace_release(struct trace *trace)
     array_release(&trace->stacks);
     map_release(&trace->stack_of_number);
     array_release(&trace->shown_names);
-    groups_release(&trace->process_ids);
-    groups_release(&trace->thread_ids);
-    groups_release(&trace->stream_ids);
-    groups_release(&trace->device_ids);
+    dense_map_release(&trace->process_ids);
+    dense_map_release(&trace->thread_ids);
+    dense_map_release(&trace->stream_ids);
+    dense_map_release(&trace->device_ids);
     sorter_release(&trace->calls);
     sorter_release(&trace->gpu_ops);
     busy_release(&trace->busy);
@@ -87,7 +87,7 @@ int64_t trace_event_device(const struct event_fields *event)
 static struct trace_process *write_process(struct trace *trace, event_id id)
 {
     size_t before = trace->processes.count;
-    struct trace_process *process = groups_item(&trace->process_ids, &id, &trace->processes);
+    struct trace_process *process = dense_map_item(&trace->process_ids, &id, &trace->processes);
     if (process && trace->processes.count > before)
         process->name = process->label = EVENT_NO_TEXT;
     return process;
@@ -98,7 +98,7 @@ static struct trace_thread *write_thread(struct trace *trace, event_id process_i
     const struct trace_thread_id id = {process_id, thread_id};
     struct trace_process *process = write_process(trace, process_id);
     size_t before = trace->threads.count;
-    struct trace_thread *thread = process ? groups_item(&trace->thread_ids, &id, &trace->threads) : NULL;
+    struct trace_thread *thread = process ? dense_map_item(&trace->thread_ids, &id, &trace->threads) : NULL;
     if (thread && trace->threads.count > before) {
         thread->name = EVENT_NO_TEXT;
         thread->process = (uint32_t)(process - trace->processes.items);
@@ -109,7 +109,7 @@ static struct trace_thread *write_thread(struct trace *trace, event_id process_i
 struct trace_device *trace_device(struct trace *trace, int64_t id)
 {
     size_t before = trace->devices.count;
-    struct trace_device *device = groups_item(&trace->device_ids, &id, &trace->devices);
+    struct trace_device *device = dense_map_item(&trace->device_ids, &id, &trace->devices);
     if (device && trace->devices.count > before)
         device->name = EVENT_NO_TEXT;
     return device;
@@ -179,7 +179,7 @@ static int add_gpu_op(struct trace *trace, const struct event_fields *event)
     int64_t end = event->start + event->duration;
     struct trace_stream_id id = {event->process, trace_event_device(event), event->context, event->stream};
     size_t before = trace->streams.count;
-    struct trace_stream *stream = groups_item(&trace->stream_ids, &id, &trace->streams);
+    struct trace_stream *stream = dense_map_item(&trace->stream_ids, &id, &trace->streams);
     bool first = trace->streams.count > before;
     uint32_t number = (uint32_t)(stream - trace->streams.items);
     if (!stream || (first && use_device(trace, stream, id.device) < 0) ||
@@ -415,7 +415,7 @@ const struct trace_gpu_row *trace_gpu_row(const struct trace *trace, event_id ro
 const struct trace_process *trace_process(const struct trace *trace, event_id id)
 {
     for (size_t i = 0; i < trace->processes.count; i++)
-        if (*(const event_id *)groups_key(&trace->process_ids, i) == id)
+        if (*(const event_id *)dense_map_row(&trace->process_ids, i) == id)
             return &trace->processes.items[i];
     return NULL;
 }
@@ -423,7 +423,7 @@ const struct trace_process *trace_process(const struct trace *trace, event_id id
 int64_t trace_find_thread(const struct trace *trace, event_id process, int64_t id)
 {
     for (size_t i = 0; i < trace->threads.count; i++) {
-        const struct trace_thread_id *known = groups_key(&trace->thread_ids, i);
+        const struct trace_thread_id *known = dense_map_row(&trace->thread_ids, i);
         if (known->process == process && known->thread == event_id_number(id))
             return (int64_t)i;
     }
@@ -451,7 +451,7 @@ struct cell trace_number_cell(int64_t number)
 
 struct cell trace_thread_cell(const struct trace *trace, struct table *table, uint32_t thread)
 {
-    const struct trace_thread_id *id = groups_key(&trace->thread_ids, thread);
+    const struct trace_thread_id *id = dense_map_row(&trace->thread_ids, thread);
     uint32_t name = trace->threads.items[thread].name;
     if (name != EVENT_NO_TEXT && *interned(&trace->strings, name))
         return trace_text_cell(trace, table, name);

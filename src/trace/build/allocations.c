@@ -71,7 +71,7 @@ static int allocate(struct allocations *allocations, const struct event *event, 
 
 static int note_gone(struct allocations *allocations, uint64_t address, const struct allocation *about)
 {
-    if (allocations->gone.count == ALLOCATIONS_GONE) {
+    if (map_count(&allocations->gone) == ALLOCATIONS_GONE) {
         map_release(&allocations->before);
         allocations->before = allocations->gone;
         allocations->gone = (struct map){0};

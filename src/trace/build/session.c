@@ -252,7 +252,7 @@ static bool any_wanted_nvtx(const struct conversion *conversion)
     bool any = conversion->missed->ranges.count > 0;
     for (size_t i = 0; i < conversion->processes.count; i++) {
         const struct process *process = conversion_process(conversion, i);
-        any = any || process->nvtx_wanted || process->nvtx->domains.count > 0;
+        any = any || process->nvtx_wanted || map_count(&process->nvtx->domains) > 0;
     }
     return any;
 }

@@ -63,7 +63,7 @@ UNIT_TEST(a_bounded_number_of_released_addresses_is_remembered)
     assert_int_equal(fault_of(&allocations, TIMES * ALLOCATIONS_GONE), MEMORY_FREED_TWICE);
     assert_int_equal(fault_of(&allocations, (TIMES - 1) * ALLOCATIONS_GONE + 1), MEMORY_FREED_TWICE);
     assert_int_equal(fault_of(&allocations, 1), MEMORY_NEVER_ALLOCATED);
-    assert_true(allocations.gone.count + allocations.before.count <= 2 * ALLOCATIONS_GONE);
+    assert_true(map_count(&allocations.gone) + map_count(&allocations.before) <= 2 * ALLOCATIONS_GONE);
     allocations_release(&allocations);
 }
 
