@@ -19,7 +19,8 @@ static size_t last_slot(const struct dense_map *map)
 
 static size_t home_of(const struct dense_map *map, uint32_t number, struct dense_layout layout)
 {
-    return dense_map_hash(map->rows + number * layout.row, layout.key) >> map->shift;
+    const uint64_t *key = map->rows + number * layout.row;
+    return (layout.handles ? dense_map_hash_handle(*key) : dense_map_hash(key, layout.key)) >> map->shift;
 }
 
 /* The first slot from HOME on that holds VALUE, which some slot does: a number + 1, or 0. */

@@ -22,9 +22,10 @@ struct dense_map {
     size_t words;    /* of a row */
 };
 
-/* The words of a row: the key's, and all. Every call for one map passes the same. */
+/* What a row is. Every call for one map passes the same. */
 struct dense_layout {
-    size_t key, row;
+    uint16_t key, row; /* words of the key, and of the row */
+    bool handles;      /* keys are hashed with dense_map_hash_handle(), else with dense_map_hash() */
 };
 
 #define DENSE_MAP_NONE UINT32_MAX
@@ -48,6 +49,14 @@ static inline uint64_t dense_map_hash(const uint64_t *key, size_t words)
     for (size_t i = 0; i < words; i++)
         hash = (hash ^ hash >> 32 ^ key[i]) * UINT64_C(0x9e3779b97f4a7c15);
     return hash;
+}
+
+/* The hash of a key of one word that may be an address or a handle: after one multiplication, keys at some equal
+ * distances (1,240 bytes is one) come to lie in few places. */
+static inline uint64_t dense_map_hash_handle(uint64_t key)
+{
+    uint64_t hash = dense_map_hash(&key, 1);
+    return (hash ^ hash >> 32) * UINT64_C(0xe9846af9b1a615d);
 }
 
 static inline bool dense_map_is_key(const struct dense_map *map, uint32_t number, const uint64_t *key,
@@ -77,7 +86,7 @@ static inline uint32_t dense_map_find(const struct dense_map *map, const uint64_
  * case is inline: the key is known, and in the slot where its search begins. */
 static inline uint32_t dense_map_number(struct dense_map *map, const void *key, size_t size)
 {
-    struct dense_layout layout = {size / sizeof(uint64_t), size / sizeof(uint64_t)};
+    struct dense_layout layout = {(uint16_t)(size / sizeof(uint64_t)), (uint16_t)(size / sizeof(uint64_t)), false};
     uint64_t hash = dense_map_hash(key, layout.key);
     uint32_t found = map->slots ? map->slots[hash >> map->shift] : 0;
     if (found && dense_map_is_key(map, found - 1, key, layout))

@@ -30,7 +30,7 @@ uint64_t hash_bytes(const void *bytes, size_t length)
 }
 
 /* A row is a key and its value. */
-static const struct dense_layout layout = {1, 2};
+static const struct dense_layout layout = {1, 2, true};
 
 void map_release(struct map *map)
 {
@@ -44,12 +44,12 @@ static uint64_t *value_of(const struct map *map, uint32_t number)
 
 uint64_t *map_get(const struct map *map, uint64_t key)
 {
-    return value_of(map, dense_map_find(&map->pairs, &key, layout, dense_map_hash(&key, 1)));
+    return value_of(map, dense_map_find(&map->pairs, &key, layout, dense_map_hash_handle(key)));
 }
 
 uint64_t *map_put(struct map *map, uint64_t key, bool *is_new)
 {
-    uint64_t hash = dense_map_hash(&key, 1);
+    uint64_t hash = dense_map_hash_handle(key);
     uint32_t number = dense_map_find(&map->pairs, &key, layout, hash);
     bool fresh = number == DENSE_MAP_NONE;
     if (fresh && (number = dense_map_add(&map->pairs, &key, layout, hash)) == DENSE_MAP_NONE)
@@ -61,7 +61,7 @@ uint64_t *map_put(struct map *map, uint64_t key, bool *is_new)
 
 bool map_remove(struct map *map, uint64_t key)
 {
-    uint32_t number = dense_map_find(&map->pairs, &key, layout, dense_map_hash(&key, 1));
+    uint32_t number = dense_map_find(&map->pairs, &key, layout, dense_map_hash_handle(key));
     if (number == DENSE_MAP_NONE)
         return false;
     dense_map_remove(&map->pairs, number, layout);

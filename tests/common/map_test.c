@@ -86,6 +86,26 @@ UNIT_TEST(pairs_that_stay_are_found_after_others_were_removed)
     map_release(&map);
 }
 
+/* By the number of slots that are looked at: the slot of each key is at most this far from where its search begins. */
+UNIT_TEST(keys_at_equal_distances_are_spread)
+{
+    enum { KEYS = 1 << 17, FAR = 64 };
+    static const uint64_t distances[] = {1, 64, 155 << 3, 341 << 3, 1 << 12, 31 << 16, UINT64_C(227) << 18};
+    for (size_t i = 0; i < sizeof(distances) / sizeof(*distances); i++) {
+        struct map map = {0};
+        for (uint64_t k = 0; k < KEYS; k++)
+            assert_non_null(map_put(&map, UINT64_C(0x7f0000000000) + k * distances[i], NULL));
+        for (uint64_t k = 0; k < KEYS; k++) {
+            uint64_t key = UINT64_C(0x7f0000000000) + k * distances[i];
+            size_t slot = dense_map_hash_handle(key) >> map.pairs.shift, steps = 0;
+            while (map.pairs.slots[(slot + steps) % (2 * KEYS)] != k + 1)
+                steps++;
+            assert_true(steps <= FAR);
+        }
+        map_release(&map);
+    }
+}
+
 static int add(void *context, uint64_t key, uint64_t *value)
 {
     uint64_t *sum = context;
