@@ -27,7 +27,7 @@ static inline struct statement_told *statement_told(const char *what)
         if (strcmp(statement_tells[i].what, what) == 0)
             return &statement_tells[i];
     if (statement_tellings == STATEMENT_LINES) {
-        fprintf(stderr, "the statement has no room for '%s'\n", what);
+        fprintf(stderr, "the statement has no space for '%s'\n", what);
         exit(1);
     }
     struct statement_told *told = &statement_tells[statement_tellings++];

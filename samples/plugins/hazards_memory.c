@@ -98,7 +98,7 @@ void memory_freed(struct memory *memory, struct region *region, const struct use
     memory->uses -= region->use_count;
     free(region->uses);
     region->uses = NULL;
-    region->use_count = region->use_room = 0;
+    region->use_count = region->use_capacity = 0;
     region->freed = *use;
     region->older = memory->newest;
     region->newer = NULL;
@@ -172,7 +172,7 @@ static void sweep(struct memory *memory, const struct order *order, struct regio
             continue;
         free(region->uses);
         region->uses = NULL;
-        region->use_room = 0;
+        region->use_capacity = 0;
     }
 }
 
@@ -183,14 +183,14 @@ static bool replaces(const struct use *later, const struct use *earlier)
            shape_covers(&later->shape, &earlier->shape);
 }
 
-static bool make_room(struct region *region)
+static bool make_space(struct region *region)
 {
-    uint32_t room = region->use_room ? 2 * region->use_room : 4;
-    struct use *uses = realloc(region->uses, room * sizeof(*uses));
+    uint32_t capacity = region->use_capacity ? 2 * region->use_capacity : 4;
+    struct use *uses = realloc(region->uses, capacity * sizeof(*uses));
     if (!uses)
         return false;
     region->uses = uses;
-    region->use_room = room;
+    region->use_capacity = capacity;
     return true;
 }
 
@@ -209,7 +209,7 @@ static void remember(struct memory *memory, const struct order *order, struct re
         region->uses[region->overwritten++ % MEMORY_USES_MAX] = *use;
         return;
     }
-    if (region->use_count == region->use_room && !make_room(region)) {
+    if (region->use_count == region->use_capacity && !make_space(region)) {
         memory->incomplete = true;
         return;
     }

@@ -44,7 +44,7 @@ struct busy_piece {
     bool any;
 };
 
-void busy_init(struct busy *busy, struct sorter_room *room);
+void busy_init(struct busy *busy, struct sorter_space *space);
 void busy_release(struct busy *busy);
 
 /* Returns 0, or -1: no memory. */
@@ -76,7 +76,7 @@ struct range_busy_part {
     struct busy_sum sum; /* after range_busy_finish() */
 };
 
-void range_busy_init(struct range_busy *busy, struct sorter_room *room);
+void range_busy_init(struct range_busy *busy, struct sorter_space *space);
 void range_busy_release(struct range_busy *busy);
 
 /* These return 0, or -1: no memory, or after error(). ROW is a number from 0 on, GPU any number. */

@@ -137,8 +137,8 @@ int range_rows_gather(const struct range_rows *rows, struct range_busy *busy)
     const struct trace *trace = rows->trace;
     if (trace->ranges.count == 0)
         return 0;
-    range_busy_init(&gathering.outside, trace->room);
-    range_busy_init(&gathering.inside, trace->room);
+    range_busy_init(&gathering.outside, trace->space);
+    range_busy_init(&gathering.inside, trace->space);
     range_depth_init(&gathering.depth, temporary_directory());
     int status = range_walk_ops(&trace->ranges, rows->nesting, &trace->launched_ops, add_op, add_rest, &gathering);
     if (status == 0)

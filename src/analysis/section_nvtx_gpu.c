@@ -219,7 +219,7 @@ static int gather(void *state, const struct trace *trace)
         return 0;
     tally_release(&gpu->rows, sizeof(struct gpu_group), 1); /* the trace's own */
     gpu->trace = trace;
-    sorter_init(&gpu->parts, trace->room, sizeof(struct part), by_range_and_stream);
+    sorter_init(&gpu->parts, trace->space, sizeof(struct part), by_range_and_stream);
     extents_init(&gpu->extents, temporary_directory());
     gpu->kinds_of_ranges.memory.directory = temporary_directory();
     int status = gather_parts(gpu, trace);

@@ -29,16 +29,16 @@ void trace_init(struct trace *trace, const struct report_options *options)
         .host = EVENT_NO_TEXT,
         .ending = EVENT_NO_TEXT,
         .missed = EVENT_NO_TEXT,
-        .own_room = sorter_room_usual(),
-        .room = &trace->own_room,
+        .own_space = sorter_space_usual(),
+        .space = &trace->own_space,
     };
-    calls_init(&trace->calls, trace->room);
-    gpu_ops_init(&trace->gpu_ops, trace->room);
-    ranges_init(&trace->ranges, trace->room);
-    launched_ops_init(&trace->launched_ops, trace->room);
-    autograd_init(&trace->autograd, trace->room);
-    busy_init(&trace->busy, trace->room);
-    busy_init(&trace->compiling, trace->room);
+    calls_init(&trace->calls, trace->space);
+    gpu_ops_init(&trace->gpu_ops, trace->space);
+    ranges_init(&trace->ranges, trace->space);
+    launched_ops_init(&trace->launched_ops, trace->space);
+    autograd_init(&trace->autograd, trace->space);
+    busy_init(&trace->busy, trace->space);
+    busy_init(&trace->compiling, trace->space);
 }
 
 void trace_release(struct trace *trace)

@@ -96,8 +96,8 @@ struct trace {
     struct autograd autograd;   /* for these */
     struct busy compiling;      /* phases of compilation, of all threads and processes: one thing */
 
-    _Alignas(TRACE_APART) struct sorter_room own_room;
-    struct sorter_room *room;    /* for the sorters of this, and of sections: own_room, as a trace stays where it is */
+    _Alignas(TRACE_APART) struct sorter_space own_space;
+    struct sorter_space *space;  /* for the sorters of this, and of sections: own_space, as a trace stays where it is */
     struct busy_sum compiled;    /* after trace_finish() */
     ARRAY(uint32_t) shown_names; /* of kernels, by the name's number: the number + 1 of what is shown, 0: not known */
 

@@ -140,12 +140,12 @@ int launch_run(struct launch *launch)
     return result;
 }
 
-void ending_describe(int status, char *text, size_t room)
+void ending_describe(int status, char *text, size_t space)
 {
     if (WIFSIGNALED(status))
-        snprintf(text, room, "signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+        snprintf(text, space, "signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
     else
-        snprintf(text, room, "exit %d", WEXITSTATUS(status));
+        snprintf(text, space, "exit %d", WEXITSTATUS(status));
 }
 
 int ending_pass_on(int status)
@@ -174,7 +174,7 @@ static const struct {
     void (*handler)(int);
 } ours[] = {{SIGCHLD, SIG_DFL}, {SIGPIPE, SIG_IGN}, {SIGXFSZ, SIG_IGN}};
 #define OURS_COUNT (sizeof(ours) / sizeof(*ours))
-static_assert(OURS_COUNT == sizeof(((struct signals *)0)->inherited) / sizeof(struct sigaction), "room for each");
+static_assert(OURS_COUNT == sizeof(((struct signals *)0)->inherited) / sizeof(struct sigaction), "space for each");
 
 void signals_hold(struct signals *signals)
 {

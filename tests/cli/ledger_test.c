@@ -63,7 +63,7 @@ static void make_cupti_dropped(struct make_spool *spool)
 
 static void make_spool_dropped(struct make_spool *spool)
 {
-    make_spool_header(spool)->losses.no_room = 1;
+    make_spool_header(spool)->losses.no_space = 1;
 }
 
 static void make_zero_time(struct make_spool *spool)
@@ -152,7 +152,7 @@ static void make_unrecorded(struct make_spool *spool)
     char path[300];
     (void)spool;
     snprintf(path, sizeof(path), "%s/99-0.unrecorded", directory);
-    assert_int_equal(symlink("no room", path), 0);
+    assert_int_equal(symlink("no space", path), 0);
 }
 
 static void make_cuda_unrecorded(struct make_spool *spool)

@@ -349,7 +349,7 @@ DRIVER_CALL_PUBLISHES(cuGraphLaunch, graph_launch, .exec = p->hGraph,
 
 /* --- kernel nodes that programs add to graphs themselves and change, and calls that copy nodes: graphs.h --- */
 
-/* Only the newer struct, which begins like the older, has room for a CUkernel. */
+/* Only the newer struct, which begins like the older, has space for a CUkernel. */
 static const void *function_of_older(const CUDA_KERNEL_NODE_PARAMS_v1 *params)
 {
     return params ? params->func : NULL;

@@ -44,8 +44,8 @@ static int read_all(struct buffer *text, const char *path)
     int fd = open_note(path);
     ssize_t got = fd < 0 ? -1 : 1;
     while (got > 0 && text->length < SESSION_MAX) {
-        char *room = buffer_reserve(text, 4096);
-        got = room ? read(fd, room, 4096) : -1;
+        char *space = buffer_reserve(text, 4096);
+        got = space ? read(fd, space, 4096) : -1;
         buffer_advance(text, got > 0 ? (size_t)got : 0);
     }
     if (fd >= 0)

@@ -56,7 +56,7 @@ bool columns_join(const uint8_t *in, size_t in_size, uint8_t *data, size_t size)
 /* Bytes between LZ4 and columns, at most. */
 #define COLUMNED_BYTES_MAX COLUMNS_BYTES_MAX(SPOOL_SEGMENT_BYTES)
 /* Bytes that spool_unpack() needs between. */
-#define UNPACKING_ROOM ((COLUMNED_BYTES_MAX + SPOOL_ALIGN - 1) / SPOOL_ALIGN * SPOOL_ALIGN)
+#define UNPACKING_SPACE ((COLUMNED_BYTES_MAX + SPOOL_ALIGN - 1) / SPOOL_ALIGN * SPOOL_ALIGN)
 
 /* About 3 MiB, for one thread. */
 struct packer {
@@ -75,8 +75,8 @@ const uint8_t *packer_pack(struct packer *packer, const struct spool_chunk *chun
 /* Whether an entry's header tells of what packer_pack() can have made. */
 bool spool_packed_sound(const struct spool_packed *packed);
 
-/* Unpacks COLUMNS_BYTES bytes that LZ4 made PACKED bytes at AT of into SIZE bytes at DATA. BETWEEN is room for
- * UNPACKING_ROOM bytes. False: they are damaged. */
+/* Unpacks COLUMNS_BYTES bytes that LZ4 made PACKED bytes at AT of into SIZE bytes at DATA. BETWEEN is space for
+ * UNPACKING_SPACE bytes. False: they are damaged. */
 bool spool_unpack(const uint8_t *at, uint32_t packed, uint32_t columns_bytes, uint8_t *between, uint8_t *data,
                   size_t size);
 

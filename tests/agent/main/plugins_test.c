@@ -306,7 +306,7 @@ UNIT_TEST(a_forked_child_tells_its_plugins_anew)
     assert_int_equal(status, 0);
 }
 
-UNIT_TEST(more_than_there_is_room_for_are_refused)
+UNIT_TEST(more_than_there_is_space_for_are_refused)
 {
     char lines[8192] = "", path[512], command[1400];
     size_t used = 0;

@@ -426,12 +426,12 @@ UNIT_TEST_WITH(messages_categories_and_colours_are_the_events, forget, NULL)
                                         .messageType = NVTX_MESSAGE_TYPE_ASCII,
                                         .message.ascii = "less"};
     struct gputrace_nvtx read = {.category = 9};
-    struct nvtx_text room;
-    nvtx_read_attributes(&attributes, &read, &room);
+    struct nvtx_text space;
+    nvtx_read_attributes(&attributes, &read, &space);
     assert_memory_equal(read.message.bytes, "message", 7);
     assert_int_equal(read.category, 4);
     attributes.reserved0 = -1;
-    nvtx_read_attributes(&attributes, &read, &room);
+    nvtx_read_attributes(&attributes, &read, &space);
     assert_memory_equal(read.message.bytes, "less", 4);
 }
 

@@ -108,7 +108,7 @@ static void push_and_pop_give_the_depth(void **state)
     assert_true(CORE(RangePop)() < 0); /* nothing was pushed */
 }
 
-/* More domains than a thread has room for at first. */
+/* More domains than a thread has space for at first. */
 static void every_domain_has_a_depth_of_its_own_on_each_thread(void **state)
 {
     (void)state;

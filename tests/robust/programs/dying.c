@@ -74,11 +74,11 @@ static void by_no_instruction(void)
 
 static void by_stack(void)
 {
-    volatile char room[65536];
-    room[0] = (char)work.next++;
+    volatile char space[65536];
+    space[0] = (char)work.next++;
     if (work.next != 0)
         by_stack();
-    room[1] = room[0];
+    space[1] = space[0];
 }
 
 static void by_signal(int number)

@@ -203,7 +203,7 @@ UNIT_TEST(test_records_in_flight_are_shown_where_their_call_ended)
     struct make_spool spool;
     begin(&spool);
     make_spool_done(&spool, SPOOL_DONE);
-    spool.room = 4096;
+    spool.space = 4096;
     make_spool_header(&spool)->state = SPOOL_OPEN;
     make_spool_chunk(&spool, SPOOL_CUPTI, THREAD);
     call(&spool, 9, 1000, 4000);

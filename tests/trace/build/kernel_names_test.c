@@ -5,7 +5,7 @@
 #define PID 1234
 #define NAME UINT64_C(0x7f0000001000)
 
-/* Room for names first, then for CUPTI's records. */
+/* Space for names first, then for CUPTI's records. */
 static void begin(struct make_spool *spool)
 {
     make_spool_init(spool, PID, 130001);

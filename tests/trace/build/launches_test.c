@@ -136,7 +136,7 @@ UNIT_TEST(test_work_is_a_plugins_when_no_shown_call_starts_such_work)
 }
 
 #define ADDERS 3
-#define PAGES 2000 /* of each; so many take room again and again */
+#define PAGES 2000 /* of each; so many take space again and again */
 
 static struct adder {
     struct launches *launches;

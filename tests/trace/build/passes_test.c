@@ -147,7 +147,7 @@ static void test_metadata_tells_of_devices_versions_and_the_run(void **state)
     struct make_spool spool;
     make_small(&spool, PID);
     make_spool_header(&spool)->losses.cupti_dropped = 5;
-    make_spool_header(&spool)->losses.no_room = 2;
+    make_spool_header(&spool)->losses.no_space = 2;
     make_spool_header(&spool)->losses.nested = 1;
     make_spool_save(&spool, directory);
     make_spool_release(&spool);
