@@ -257,9 +257,9 @@ static struct cell fill_device(struct report_row *row, const struct column *colu
 static struct cell fill_owner(struct report_row *row, const struct column *column)
 {
     struct place place = place_of(row->trace, row->key);
-    bool told = place.owned && row->trace->host_processes > 1;
+    bool is_shown = place.owned && row->trace->host_processes > 1;
     (void)column;
-    return told ? trace_process_cell(row->trace, row->table, place.process) : (struct cell){0};
+    return is_shown ? trace_process_cell(row->trace, row->table, place.process) : (struct cell){0};
 }
 
 static struct cell fill_kind(struct report_row *row, const struct column *column)

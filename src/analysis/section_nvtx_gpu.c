@@ -248,10 +248,10 @@ static struct cell fill_busy(struct report_row *row, const struct column *column
 static struct cell fill_kernels(struct report_row *row, const struct column *column)
 {
     const struct gpu_group *group = row->item;
-    bool told = row->trace->unrecorded & TRACE_KERNEL;
+    bool is_unrecorded = row->trace->unrecorded & TRACE_KERNEL;
     if (!group->operations)
         return (struct cell){0};
-    return told ? (struct cell){.kind = CELL_UNRECORDED} : fill_number(row, column);
+    return is_unrecorded ? (struct cell){.kind = CELL_UNRECORDED} : fill_number(row, column);
 }
 
 static const struct column columns[] = {

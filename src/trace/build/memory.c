@@ -178,7 +178,7 @@ static void describe_call(struct args *args, const struct process *process, cons
         args_error(args, ARG_RESULT, event->memory.result, driver_error_name(event->memory.result));
     if (about->fault != MEMORY_NO_FAULT)
         args_text(args, ARG_FAULT, fault, strlen(fault));
-    if (stack && stack->told)
+    if (stack && stack->written)
         args_u64(args, ARG_STACK, stack_in_trace(process, stack->number));
 }
 

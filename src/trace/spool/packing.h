@@ -10,8 +10,8 @@
  *     for each kind, for each word that varies: its differences from record to record, 4 bytes each
  *     what was left: from a record on that is of no known size, too large, or of one kind too many, as it is
  *
- * Lists of less than 4 bytes' alignment are filled up with zeros to the next multiple of 4. All is within the bytes
- * told: columns_join() believes nothing.
+ * Lists of less than 4 bytes' alignment are filled up with zeros to the next multiple of 4. Every list
+ * lies within the given bytes, which columns_join() checks.
  */
 #ifndef GPUTRACE_TRACE_SPOOL_PACKING_H
 #define GPUTRACE_TRACE_SPOOL_PACKING_H
