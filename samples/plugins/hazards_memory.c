@@ -294,9 +294,9 @@ void memory_tried(struct memory *memory, const struct use *use, struct findings 
  * Findings that wait a little before they are reported.
  *
  * A function of the host, a written value or a graph may tell another thread that work is done before this plugin is
- * told of the call that put it there: the thread that called is still on its way back. What the other thread does then
- * looks unordered for a moment. So in a program of several threads a finding is held for a while, and dropped when a
- * call comes to light that had begun before the second of its places and may have ordered it.
+ * informed of the call that put it there: the thread that called is still on its way back. What the other thread does
+ * then looks unordered for a moment. So in a program of several threads a finding is held for a while, and dropped when
+ * a call comes to light that had begun before the second of its places and may have ordered it.
  */
 
 uint64_t hazards_hold = 50000000;

@@ -37,7 +37,7 @@ struct live {
     struct address_map extents;     /* virtual address -> bytes mapped */
     uint64_t allocations;           /* so far */
     uint64_t unknown_frees;         /* of what was never seen allocated */
-    uint64_t late_frees;            /* to be told still, of addresses that are given again already */
+    uint64_t late_frees;            /* still to be reported, of addresses that are given again already */
     bool incomplete;                /* there was no memory for something */
 };
 

@@ -47,7 +47,7 @@ void live_add(struct live *live, const struct gputrace_memory_allocation *what, 
     uint64_t key = key_of(what->address, what->kind);
     struct allocation *before = find(live, key);
     live->allocations++;
-    if (before) { /* freed by another thread, which has not been told yet */
+    if (before) { /* freed by another thread, which has not been reported yet */
         address_map_remove(&live->of, key);
         before->released = true;
         if (before->mappings == 0)

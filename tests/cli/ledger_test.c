@@ -237,11 +237,11 @@ static void check(const struct loss *loss)
     make_whole(&spool);
     loss->make(&spool);
     cJSON *own = convert(&spool, &summary);
-    const cJSON *told = cJSON_GetObjectItem(own, "losses");
+    const cJSON *counted = cJSON_GetObjectItem(own, "losses");
     for (size_t i = 0; i < LOSSES; i++) {
         uint64_t expected = &losses[i] == loss;
         if (count_of(&summary.losses, &losses[i]) != expected ||
-            cJSON_GetNumberValue(cJSON_GetObjectItem(told, losses[i].name)) != (double)expected)
+            cJSON_GetNumberValue(cJSON_GetObjectItem(counted, losses[i].name)) != (double)expected)
             fail_msg("the spool of %s has %llu of %s", loss->name,
                      (unsigned long long)count_of(&summary.losses, &losses[i]), losses[i].name);
     }

@@ -24,7 +24,7 @@ static struct pair pair_of(uint32_t i)
     return (struct pair){(uint64_t)(i % 64) << 58, (int64_t)(i / 64) - 100};
 }
 
-UNIT_TEST(many_keys_are_told_apart)
+UNIT_TEST(many_keys_are_kept_apart)
 {
     enum { COUNT = 100000 };
     struct dense_map groups = {0};

@@ -206,7 +206,7 @@ UNIT_TEST_WITH(of_the_librarys_own_none_is_lost_or_comes_twice, set_up, tear_dow
     reads((uint64_t[]){1, 2}, 2);
 }
 
-UNIT_TEST_WITH(what_is_told_while_it_runs_is_told_once, set_up, tear_down)
+UNIT_TEST_WITH(what_is_reported_while_it_runs_is_reported_once, set_up, tear_down)
 {
     tools.live = calloc(1, sizeof(*tools.live));
     put_chunk(0, 0, 1, SPOOL_RECORDS, SPOOL_IN_USE);

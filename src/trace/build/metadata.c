@@ -64,7 +64,7 @@ static void put_device(const struct conversion *conversion, const struct process
     json_end(json);
 }
 
-static bool told_before(const struct conversion *conversion, size_t process, const struct device *device)
+static bool reported_before(const struct conversion *conversion, size_t process, const struct device *device)
 {
     for (size_t i = 0; i < process; i++) {
         const struct device *known = process_device_info(conversion_process(conversion, i), device->id);
@@ -80,7 +80,7 @@ static void put_devices(const struct conversion *conversion, struct json_out *js
     for (size_t i = 0; i < conversion->processes.count; i++) {
         const struct process *process = conversion_process(conversion, i);
         for (size_t k = 0; k < process->devices.count; k++)
-            if (!told_before(conversion, i, &process->devices.items[k]))
+            if (!reported_before(conversion, i, &process->devices.items[k]))
                 put_device(conversion, process, &process->devices.items[k], json);
     }
     json_end(json);

@@ -1,4 +1,4 @@
-/* Parts of a spool that are gone end nothing, and are told. */
+/* Lost parts of a spool end nothing, and are reported. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>

@@ -69,7 +69,7 @@ UNIT_TEST(a_call_is_open_until_it_returns)
     assert_int_equal(open_count(), 0);
 }
 
-UNIT_TEST(of_calls_within_calls_the_outermost_is_told)
+UNIT_TEST(of_calls_within_calls_the_outermost_is_reported)
 {
     unsigned count;
     publish(false, 20, 6, 99);

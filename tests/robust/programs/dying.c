@@ -118,7 +118,7 @@ static void by_own_handler(void)
     by_fault();
 }
 
-/* As many libraries do: says something, then calls whoever had the signal before. */
+/* As many libraries do: says something, then calls the handler that was there before. */
 static struct sigaction before;
 static void says_and_passes_on(int number, siginfo_t *info, void *context)
 {

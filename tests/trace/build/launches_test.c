@@ -81,7 +81,7 @@ UNIT_TEST(test_flow_ids_are_unique_and_begin_with_the_correlation)
     launches_release(&launches);
 }
 
-/* Part by part, whoever reads a part knows how many GPU operations of a launch came before. */
+/* Part by part, the reader of a part knows how many GPU operations of a launch came before. */
 UNIT_TEST(test_works_in_several_parts_are_counted_through)
 {
     struct launches launches = {0};
