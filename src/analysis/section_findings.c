@@ -103,9 +103,11 @@ static int gather(void *context, const struct trace *trace)
 {
     struct state *state = context;
     state->findings.from = state->findings.to = EVENT_NONE;
-    int status = state->findings.no_memory ? -1 : show_ops(state, trace);
+    int status = state->findings.no_memory ? -1 : show_calls(state, trace);
+    if (status == 0)
+        status = show_ops(state, trace);
     state->findings.run = state->findings.from == EVENT_NONE ? 0 : state->findings.to - state->findings.from;
-    return status ? status : show_calls(state, trace);
+    return status;
 }
 
 /* --- the ranges around the places --- */
