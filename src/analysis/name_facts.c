@@ -19,6 +19,8 @@ static const struct {
     {"JIT compile", NAME_JIT},
     {"Page Fault", NAME_FAULT},
     {"Unified Memory memcpy", NAME_MIGRATION},
+    {"Memset (Pinned", NAME_OF_HOST},
+    {"Memset (Managed", NAME_OF_HOST},
 };
 
 static unsigned facts_of(const char *text)

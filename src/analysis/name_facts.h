@@ -18,6 +18,7 @@ enum name_fact {
     NAME_JIT = 32,         /* of a phase of the just-in-time compiler */
     NAME_FAULT = 64,       /* of page faults */
     NAME_MIGRATION = 128,  /* of a migration of managed memory */
+    NAME_OF_HOST = 256,    /* of a set of pinned or managed memory */
 };
 
 /* By the names' numbers: their facts + NAME_KNOWN, or 0. All zero is empty. */

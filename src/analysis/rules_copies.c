@@ -9,6 +9,7 @@
 /* What is added up of copies or sets that the host waits for. */
 struct blocked {
     int64_t count, bytes, pageable; /* pageable: how many of them */
+    int64_t gpu;                    /* ns that they ran */
     int64_t host, pageable_host;    /* ns that their calls blocked the host */
     struct device_cost cost;
     struct finding_place worst;
@@ -40,6 +41,7 @@ static void add_blocked(struct blocked *blocked, const struct timeline_op *op, i
     int64_t from = ready > op->called ? ready : op->called, ns = op->returned > from ? op->returned - from : 0;
     blocked->count++;
     blocked->bytes += op->size;
+    blocked->gpu += op->end - op->start;
     blocked->host += ns;
     blocked->pageable += pageable;
     blocked->pageable_host += pageable ? ns : 0;
@@ -54,7 +56,7 @@ static void add_blocked(struct blocked *blocked, const struct timeline_op *op, i
 static struct finding *add_finding(struct findings *findings, const struct blocked *blocked, int64_t gain)
 {
     int64_t cost = device_cost_largest(&blocked->cost);
-    if (blocked->count < FINDING_COPY_CALLS && cost < FINDING_COPY_NS)
+    if (blocked->count < FINDING_COPY_CALLS && blocked->gpu < FINDING_COPY_NS)
         return NULL;
     struct finding *finding = finding_add(findings, cost, gain, &blocked->worst);
     if (finding)
@@ -72,12 +74,13 @@ static bool is_pageable(struct blocked *blocked, const struct trace *trace, cons
     return name_facts_find(&blocked->names, &trace->strings, op->name) & NAME_PAGEABLE;
 }
 
-/* --- asynchronous copies of pageable memory: the driver copies it to pinned memory first, and the call waits --- */
+/* --- asynchronous copies of pageable memory: the driver copies it to pinned memory first, and the call waits. Small
+ * ones to the GPU do not wait; small ones to the host are waits for a result (rules_waits.c) --- */
 
 static int pageable_op(void *state, const struct trace *trace, const struct timeline_op *op)
 {
     int64_t ready = ready_time(state, op);
-    bool waits = is_copy(op) && op->kind == CALL_COPY_ASYNC && op->returned > op->start;
+    bool waits = is_copy(op) && op->kind == CALL_COPY_ASYNC && op->size > FINDING_SMALL_COPY_BYTES;
     if (waits && is_pageable(state, trace, op))
         add_blocked(state, op, ready, true);
     return 0;
@@ -153,11 +156,11 @@ const struct rule rule_blocking_copies = {
 
 static int set_op(void *state, const struct trace *trace, const struct timeline_op *op)
 {
-    int64_t ready = ready_time(state, op);
-    (void)trace;
-    if (op->category == CATEGORY_GPU_MEMSET && op->kind == CALL_SET && op->returned != EVENT_NONE &&
-        op->returned >= op->end)
-        add_blocked(state, op, ready, false);
+    struct blocked *blocked = state;
+    int64_t ready = ready_time(blocked, op);
+    if (op->category == CATEGORY_GPU_MEMSET && op->kind == CALL_SET &&
+        (name_facts_find(&blocked->names, &trace->strings, op->name) & NAME_OF_HOST))
+        add_blocked(blocked, op, ready, false);
     return 0;
 }
 
@@ -165,9 +168,11 @@ static int set_find(void *state, struct findings *findings)
 {
     const struct blocked *blocked = state;
     struct finding *finding = add_finding(findings, blocked, blocked->host);
-    return finding ? finding_say(finding, "The host waits for %s synchronous sets of %s, %s each on average",
-                                 amount_count(blocked->count).text, amount_bytes(blocked->bytes).text,
-                                 amount_time(blocked->host / blocked->count).text)
+    return finding ? finding_say(
+                         finding,
+                         "The host waits for %s synchronous sets of pinned or managed memory (%s), %s each on average",
+                         amount_count(blocked->count).text, amount_bytes(blocked->bytes).text,
+                         amount_time(blocked->host / blocked->count).text)
                    : 0;
 }
 

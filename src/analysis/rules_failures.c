@@ -24,7 +24,7 @@ static int crashed_find(void *state, struct findings *findings)
     if (!finding)
         return 0;
     finding->count = (int64_t)trace->crashes.count;
-    const char *signal = trace_text(trace, crash->words);
+    const char *signal = trace_text(trace, crash->words != EVENT_NO_TEXT ? crash->words : trace->ending);
     return finding_say(finding, "Process %" PRId64 " %s%s%s%s; %s GPU operations had not finished", crash->pid,
                        trace_text(trace, crash->state), *signal ? ": " : "", signal,
                        trace->crashes.count > 1 ? ", and so others" : "",
@@ -41,6 +41,12 @@ const struct rule rule_crashed = {
 
 /* --- records that are known to be missing --- */
 
+/* Operations in flight are no surprise after a crash. */
+static bool is_expected(const struct trace *trace, const struct trace_loss *loss)
+{
+    return trace->crashes.count > 0 && strcmp(trace_text(trace, loss->name), "in_flight") == 0;
+}
+
 static int lost_find(void *state, struct findings *findings)
 {
     const struct trace *trace = findings->trace;
@@ -49,6 +55,8 @@ static int lost_find(void *state, struct findings *findings)
     (void)state;
     for (size_t i = 0; i < trace->losses.count; i++) {
         const struct trace_loss *loss = &trace->losses.items[i];
+        if (is_expected(trace, loss))
+            continue;
         count += loss->count;
         if (!largest || loss->count > largest->count)
             largest = loss;
@@ -56,11 +64,14 @@ static int lost_find(void *state, struct findings *findings)
     struct finding *finding = largest ? finding_add(findings, 0, 0, NULL) : NULL;
     if (!finding)
         return 0;
+    struct finding_name name = finding_name(trace, largest->name);
+    for (char *at = name.text; *at; at++)
+        *at = *at == '_' ? ' ' : *at;
     finding->count = count;
     return finding_say(finding,
-                       "The trace lacks or doubts %s records, most of them \"%s\": sums and findings may be too "
-                       "small",
-                       amount_count(count).text, finding_name(trace, largest->name).text);
+                       "%s records are lost or doubtful, most of them \"%s\": sums may be too small, and findings "
+                       "may be missing",
+                       amount_count(count).text, name.text);
 }
 
 const struct rule rule_lost_records = {

@@ -14,6 +14,7 @@ struct host_time {
     int64_t id;      /* of the thread; EVENT_NONE: THREAD is its index */
     uint32_t thread; /* index in trace.threads; LAUNCHED_NO_THREAD: see id */
     uint32_t name, function;
+    bool compiles; /* it is the just-in-time compiler's */
 };
 
 /* All zero is empty. */
@@ -56,7 +57,8 @@ static int add_phase(struct host_times *times, const struct trace *trace, const 
                                    .id = event_id_is_text(thread) ? EVENT_NONE : event_id_value(thread),
                                    .thread = LAUNCHED_NO_THREAD,
                                    .name = event->name,
-                                   .function = event->function};
+                                   .function = event->function,
+                                   .compiles = name_facts_find(&times->names, &trace->strings, event->name) & NAME_JIT};
     return add_time(times, trace, &time);
 }
 
@@ -74,7 +76,7 @@ static int times_op(void *state, const struct trace *trace, const struct timelin
 
 struct times_sum {
     int64_t count;
-    struct busy_sum time;
+    struct busy_sum time, compiling; /* compiling: by the just-in-time compiler */
     struct host_time longest;
 };
 
@@ -97,6 +99,8 @@ static int sum_times(struct host_times *times, int64_t from, int64_t to, struct 
         if (sum->count == 1 || time->end - time->start > sum->longest.end - sum->longest.start)
             sum->longest = *time;
         busy_sum_add(&sum->time, start, end);
+        if (time->compiles)
+            busy_sum_add(&sum->compiling, start, end);
     }
     return sorter_walk_end(&walk);
 }
@@ -111,13 +115,13 @@ static struct finding_place place_of(const struct trace *trace, const struct hos
     return place;
 }
 
-/* --- modules that are loaded after the first kernel was launched --- */
+/* --- modules that are loaded after the first kernel was launched, without what the compiler takes --- */
 
 static int loading_event(void *state, const struct trace *trace, const struct event_fields *event)
 {
     struct host_times *times = state;
     unsigned facts = name_facts_find(&times->names, &trace->strings, event->name);
-    return event->phase != 'X' || (facts & (NAME_GRAPH | NAME_JIT)) ? 0 : add_phase(times, trace, event);
+    return event->phase != 'X' || (facts & NAME_GRAPH) ? 0 : add_phase(times, trace, event);
 }
 
 static int loading_call(void *state, const struct trace *trace, const struct host_call *call)
@@ -139,14 +143,16 @@ static int loading_find(void *state, struct findings *findings)
         return 0;
     if (sum_times(times, times->first_kernel, findings->to, &sum) < 0)
         return -1;
-    if (sum.time.total < findings->run / 100 * FINDING_LOADING_PERCENT)
+    int64_t cost = sum.time.total - sum.compiling.total;
+    if (cost < findings->run / 100 * FINDING_LOADING_PERCENT)
         return 0;
     struct finding_place place = place_of(findings->trace, &sum.longest);
-    struct finding *finding = finding_add(findings, sum.time.total, sum.time.total, &place);
+    struct finding *finding = finding_add(findings, cost, cost, &place);
     if (!finding)
         return 0;
     finding->count = sum.count;
-    return finding_say(finding, "Code is loaded %s times after the first kernel was launched; the longest, %s, took %s",
+    return finding_say(finding,
+                       "Loading code takes %s calls after the first kernel was launched; the longest, %s, takes %s",
                        amount_count(sum.count).text, finding_name(findings->trace, sum.longest.name).text,
                        amount_time(sum.longest.end - sum.longest.start).text);
 }
