@@ -71,6 +71,8 @@
     X(CHURN_CALLS, 10, "so many allocations, and so many releases, between kernels")                 \
     X(MIGRATIONS, 10, "migrations and page faults of managed memory are found from so many on")      \
     X(LOADING_PERCENT, 10, "loading code costs at least so many percent of the run")                 \
+    X(LOADING_CALLS, 10, "and takes so many calls")                                                  \
+    X(LOADING_NS, 20000000, "or so long")                                                            \
     X(GRAPHS, 10, "so many graphs instantiated between kernels")                                     \
     X(DEFAULT_TURNS, 20, "the default stream and other streams take turns so often")                 \
     X(DEFAULT_OVERLAP_PERCENT, 5, "and at most so many percent of these turns overlap")
@@ -131,6 +133,7 @@ struct rule {
     bool without_cost;   /* it is not about time: it is shown whatever it costs */
     size_t state_size;   /* bytes of its state, which starts as zeros */
     unsigned categories; /* CATEGORY_BIT() of the events it wants, as struct section has them */
+    unsigned calls;      /* CALL_KIND_BIT() of the calls that call() wants */
     /* All return 0, or -1: no memory. NULL: it does not look at these. Events come in the file's order, while other
      * threads add to the trace: see struct section. */
     int (*event)(void *state, const struct trace *trace, const struct event_fields *event);

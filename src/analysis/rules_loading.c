@@ -132,7 +132,7 @@ static int loading_call(void *state, const struct trace *trace, const struct hos
                                    .thread = call->thread,
                                    .name = call->name,
                                    .function = EVENT_NO_TEXT};
-    return call->kind == CALL_MODULE ? add_time(state, trace, &time) : 0;
+    return add_time(state, trace, &time);
 }
 
 static int loading_find(void *state, struct findings *findings)
@@ -144,7 +144,8 @@ static int loading_find(void *state, struct findings *findings)
     if (sum_times(times, times->first_kernel, findings->to, &sum) < 0)
         return -1;
     int64_t cost = sum.time.total - sum.compiling.total;
-    if (cost < findings->run / 100 * FINDING_LOADING_PERCENT)
+    bool much = sum.count >= FINDING_LOADING_CALLS || cost >= FINDING_LOADING_NS;
+    if (!much || cost < findings->run / 100 * FINDING_LOADING_PERCENT)
         return 0;
     struct finding_place place = place_of(findings->trace, &sum.longest);
     struct finding *finding = finding_add(findings, cost, cost, &place);
@@ -167,6 +168,7 @@ const struct rule rule_module_loading = {
     .state_size = sizeof(struct host_times),
     .categories = CATEGORY_BIT(CATEGORY_COMPILATION),
     .event = loading_event,
+    .calls = CALL_KIND_BIT(CALL_MODULE),
     .call = loading_call,
     .op = times_op,
     .find = loading_find,
@@ -230,14 +232,15 @@ static void graphs_release(void *state)
 
 static int graphs_call(void *state, const struct trace *trace, const struct host_call *call)
 {
-    return call->kind == CALL_GRAPH ? stalls_add(&((struct graphs *)state)->stalls, trace, call) : 0;
+    return stalls_add(&((struct graphs *)state)->stalls, trace, call);
 }
 
 static int graphs_op(void *state, const struct trace *trace, const struct timeline_op *op)
 {
+    struct stalls *stalls = &((struct graphs *)state)->stalls;
     struct stall stall;
     (void)trace;
-    return stalls_op(&((struct graphs *)state)->stalls, op, STALL_WITHIN, &stall) < 0 ? -1 : 0;
+    return stalls->count > 0 && stalls_op(stalls, op, STALL_WITHIN, &stall) < 0 ? -1 : 0;
 }
 
 static int add_graph_call(void *context, const struct stall_call *call)
@@ -280,6 +283,7 @@ const struct rule rule_graph_instantiation = {
     .section = "api",
     .sources = {TRACE_API, TRACE_KERNEL},
     .state_size = sizeof(struct graphs),
+    .calls = CALL_KIND_BIT(CALL_GRAPH),
     .call = graphs_call,
     .op = graphs_op,
     .find = graphs_find,

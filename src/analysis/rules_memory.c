@@ -25,10 +25,9 @@ static void churn_release(void *state)
     stalls_release(&((struct churn *)state)->stalls);
 }
 
-static int churn_call(struct churn *churn, const struct trace *trace, const struct host_call *call,
-                      enum call_kind allocate, enum call_kind release)
+static int churn_call(void *state, const struct trace *trace, const struct host_call *call)
 {
-    return call->kind == allocate || call->kind == release ? stalls_add(&churn->stalls, trace, call) : 0;
+    return stalls_add(&((struct churn *)state)->stalls, trace, call);
 }
 
 static int churn_op(void *state, const struct trace *trace, const struct timeline_op *op)
@@ -36,7 +35,7 @@ static int churn_op(void *state, const struct trace *trace, const struct timelin
     struct churn *churn = state;
     struct stall stall;
     (void)trace;
-    int found = stalls_op(&churn->stalls, op, STALL_WITHIN, &stall);
+    int found = churn->stalls.count > 0 ? stalls_op(&churn->stalls, op, STALL_WITHIN, &stall) : 0;
     if (found > 0)
         device_cost_add(&churn->idle, op->device, stall.to - stall.from);
     return found < 0 ? -1 : 0;
@@ -75,11 +74,6 @@ static int churn_find(struct churn *churn, struct findings *findings, const char
                        amount_time(churn->longest.end - churn->longest.start).text, amount_time(idle).text);
 }
 
-static int allocation_call(void *state, const struct trace *trace, const struct host_call *call)
-{
-    return churn_call(state, trace, call, CALL_ALLOCATE, CALL_FREE);
-}
-
 static int allocation_find(void *state, struct findings *findings)
 {
     return churn_find(state, findings, "Device");
@@ -93,16 +87,12 @@ const struct rule rule_allocation_churn = {
     .section = "api",
     .sources = {TRACE_API, TRACE_KERNEL},
     .state_size = sizeof(struct churn),
-    .call = allocation_call,
+    .calls = CALL_KIND_BIT(CALL_ALLOCATE) | CALL_KIND_BIT(CALL_FREE),
+    .call = churn_call,
     .op = churn_op,
     .find = allocation_find,
     .release = churn_release,
 };
-
-static int pinning_call(void *state, const struct trace *trace, const struct host_call *call)
-{
-    return churn_call(state, trace, call, CALL_ALLOCATE_HOST, CALL_FREE_HOST);
-}
 
 static int pinning_find(void *state, struct findings *findings)
 {
@@ -116,7 +106,8 @@ const struct rule rule_pinning_churn = {
     .section = "api",
     .sources = {TRACE_API, TRACE_KERNEL},
     .state_size = sizeof(struct churn),
-    .call = pinning_call,
+    .calls = CALL_KIND_BIT(CALL_ALLOCATE_HOST) | CALL_KIND_BIT(CALL_FREE_HOST),
+    .call = churn_call,
     .op = churn_op,
     .find = pinning_find,
     .release = churn_release,

@@ -174,7 +174,8 @@ static void defaults_release(void *state)
 static int defaults_call(void *state, const struct trace *trace, const struct host_call *call)
 {
     (void)trace;
-    ((struct defaults *)state)->waits += call->kind == CALL_WAIT_EVENT;
+    (void)call;
+    ((struct defaults *)state)->waits++;
     return 0;
 }
 
@@ -255,6 +256,7 @@ const struct rule rule_default_stream = {
     .section = "streams",
     .sources = {TRACE_GPU_WORK, TRACE_API},
     .state_size = sizeof(struct defaults),
+    .calls = CALL_KIND_BIT(CALL_WAIT_EVENT),
     .call = defaults_call,
     .op = defaults_op,
     .find = defaults_find,

@@ -66,16 +66,16 @@ static int find(const struct waits *waits, struct findings *findings, const char
 
 /* --- waits for all work of a device --- */
 
-static int device_call(void *state, const struct trace *trace, const struct host_call *call)
+static int add_call(void *state, const struct trace *trace, const struct host_call *call)
 {
-    struct waits *waits = state;
-    return call->kind == CALL_SYNC_DEVICE ? stalls_add(&waits->stalls, trace, call) : 0;
+    return stalls_add(&((struct waits *)state)->stalls, trace, call);
 }
 
 static int device_op(void *state, const struct trace *trace, const struct timeline_op *op)
 {
+    struct waits *waits = state;
     (void)trace;
-    return add_op(state, op);
+    return waits->stalls.count > 0 ? add_op(waits, op) : 0;
 }
 
 static int device_find(void *state, struct findings *findings)
@@ -91,20 +91,14 @@ const struct rule rule_device_waits = {
     .section = "sync",
     .sources = {TRACE_API, TRACE_GPU_WORK},
     .state_size = sizeof(struct waits),
-    .call = device_call,
+    .calls = CALL_KIND_BIT(CALL_SYNC_DEVICE),
+    .call = add_call,
     .op = device_op,
     .find = device_find,
     .release = waits_release,
 };
 
 /* --- waits for a stream, an event, or a result that is copied to the host --- */
-
-static int repeated_call(void *state, const struct trace *trace, const struct host_call *call)
-{
-    struct waits *waits = state;
-    bool waits_here = call->kind == CALL_SYNC_STREAM || call->kind == CALL_SYNC_EVENT;
-    return waits_here ? stalls_add(&waits->stalls, trace, call) : 0;
-}
 
 /* An asynchronous copy to pageable memory waits for the result, as PyTorch's item() does. */
 static int repeated_op(void *state, const struct trace *trace, const struct timeline_op *op)
@@ -132,7 +126,8 @@ const struct rule rule_repeated_waits = {
     .section = "sync",
     .sources = {TRACE_API, TRACE_GPU_WORK},
     .state_size = sizeof(struct waits),
-    .call = repeated_call,
+    .calls = CALL_KIND_BIT(CALL_SYNC_STREAM) | CALL_KIND_BIT(CALL_SYNC_EVENT),
+    .call = add_call,
     .op = repeated_op,
     .find = repeated_find,
     .release = waits_release,
