@@ -2,7 +2,7 @@
  * Rules about copies and sets.
  */
 #include "common/settings.h"
-#include "analysis/device_cost.h"
+#include "analysis/cost_sum.h"
 #include "analysis/findings.h"
 #include "analysis/name_facts.h"
 
@@ -40,11 +40,11 @@ static void add_blocked(struct blocked *blocked, const struct timeline_op *op, i
 {
     int64_t from = ready > op->called ? ready : op->called, ns = op->returned > from ? op->returned - from : 0;
     blocked->count++;
-    blocked->bytes += op->size;
-    blocked->gpu += op->end - op->start;
-    blocked->host += ns;
+    blocked->bytes = sum_of(blocked->bytes, op->size);
+    blocked->gpu = sum_of(blocked->gpu, op->end - op->start);
+    blocked->host = sum_of(blocked->host, ns);
     blocked->pageable += pageable;
-    blocked->pageable_host += pageable ? ns : 0;
+    blocked->pageable_host = sum_of(blocked->pageable_host, pageable ? ns : 0);
     device_cost_add(&blocked->cost, op->device, ns);
     if (ns <= blocked->worst_ns)
         return;
@@ -124,9 +124,9 @@ static int blocking_find(void *state, struct findings *findings)
 {
     const struct blocked *blocked = state;
     int64_t cost = device_cost_largest(&blocked->cost), other = findings->run - cost;
-    int64_t pageable =
-        blocked->host > 0 ? (int64_t)((double)cost * ((double)blocked->pageable_host / (double)blocked->host)) : 0;
-    struct finding *finding = add_finding(findings, blocked, pageable + (other > 0 ? other : 0));
+    long double share = blocked->host > 0 ? (long double)blocked->pageable_host / (long double)blocked->host : 0;
+    int64_t pageable = (int64_t)((long double)cost * share);
+    struct finding *finding = add_finding(findings, blocked, sum_of(pageable, other > 0 ? other : 0));
     if (!finding)
         return 0;
     if (blocked->pageable > 0)
@@ -211,7 +211,7 @@ static void end_run(struct small *small)
         small->runs++;
         small->count += run->count;
         small->bytes += run->bytes;
-        small->gain += ns - ns / run->count;
+        small->gain = sum_of(small->gain, ns - ns / run->count);
         device_cost_add(&small->cost, run->last.device, ns);
         if (ns > small->worst_ns) {
             small->worst_ns = ns;

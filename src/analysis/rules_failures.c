@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/settings.h"
+#include "analysis/cost_sum.h"
 #include "analysis/findings.h"
 #include "trace/spool/cuda_names.h"
 
@@ -25,10 +26,13 @@ static int crashed_find(void *state, struct findings *findings)
         return 0;
     finding->count = (int64_t)trace->crashes.count;
     const char *signal = trace_text(trace, crash->words != EVENT_NO_TEXT ? crash->words : trace->ending);
-    return finding_say(finding, "Process %" PRId64 " %s%s%s%s; %s GPU operations had not finished", crash->pid,
-                       trace_text(trace, crash->state), *signal ? ": " : "", signal,
-                       trace->crashes.count > 1 ? ", and so others" : "",
-                       amount_count((int64_t)trace->counts[CATEGORY_GPU_IN_FLIGHT]).text);
+    finding_say(finding, "Process %" PRId64 " %s%s%s%s", crash->pid, trace_text(trace, crash->state),
+                *signal ? ": " : "", signal, trace->crashes.count > 1 ? ", and others too" : "");
+    size_t length = strlen(finding->text);
+    if (trace->counts[CATEGORY_GPU_IN_FLIGHT] > 0)
+        snprintf(finding->text + length, sizeof(finding->text) - length, "; %s GPU operations had not finished",
+                 amount_count((int64_t)trace->counts[CATEGORY_GPU_IN_FLIGHT]).text);
+    return 0;
 }
 
 const struct rule rule_crashed = {
@@ -57,7 +61,7 @@ static int lost_find(void *state, struct findings *findings)
         const struct trace_loss *loss = &trace->losses.items[i];
         if (is_expected(trace, loss))
             continue;
-        count += loss->count;
+        count = sum_of(count, loss->count);
         if (!largest || loss->count > largest->count)
             largest = loss;
     }
@@ -93,10 +97,11 @@ static void write_failure(char *text, size_t size, const struct trace *trace, si
     const char *error = key->of_runtime ? runtime_error_name(key->code) : driver_error_name(key->code);
     char code[32];
     snprintf(code, sizeof(code), "error %" PRId64, key->code);
+    int64_t count = trace->failures.items.items[number].count;
     size_t at = strlen(text);
-    snprintf(text + at, size - at, "%s%s %s() with %s", at > 0 ? ", " : "",
-             amount_count(trace->failures.items.items[number].count).text,
-             finding_name(trace, (uint32_t)key->name).text, error ? error : code);
+    snprintf(text + at, size - at, "%s%s() %s%s with %s", at > 0 ? ", " : "",
+             finding_name(trace, (uint32_t)key->name).text, count == 1 ? "once" : amount_count(count).text,
+             count == 1 ? "" : " times", error ? error : code);
 }
 
 /* The failures of the most calls that are after LAST in order; NULL: there is none. */

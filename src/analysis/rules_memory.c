@@ -5,7 +5,7 @@
 
 #include "common/settings.h"
 #include "analysis/busy.h"
-#include "analysis/device_cost.h"
+#include "analysis/cost_sum.h"
 #include "analysis/findings.h"
 #include "analysis/name_facts.h"
 #include "analysis/stalls.h"
@@ -148,7 +148,7 @@ static int managed_event(void *state, const struct trace *trace, const struct ev
     managed->faults += !migrates;
     managed->to_device += (facts & NAME_HTOD) != 0;
     managed->to_host += (facts & NAME_DTOH) != 0;
-    managed->bytes += migrates && event->bytes != EVENT_NONE ? event->bytes : 0;
+    managed->bytes = sum_of(managed->bytes, migrates && event->bytes > 0 ? event->bytes : 0);
     if (event->phase != 'X')
         return 0;
     if (!managed->begun)

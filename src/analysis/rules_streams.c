@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/settings.h"
-#include "analysis/device_cost.h"
+#include "analysis/cost_sum.h"
 #include "analysis/findings.h"
 #include "analysis/name_facts.h"
 
@@ -50,8 +50,8 @@ static void end_device(struct serial *serial)
     sum->copies = serial->copies;
     sum->overlap = serial->overlap;
     sum->cost = shorter - serial->overlap;
-    bool serially = sum->turns >= FINDING_SERIAL_TURNS &&
-                    serial->overlap <= (int64_t)((double)shorter * FINDING_SERIAL_OVERLAP_PERCENT / 100);
+    bool serially =
+        sum->turns >= FINDING_SERIAL_TURNS && serial->overlap <= shorter / 100 * FINDING_SERIAL_OVERLAP_PERCENT;
     if (serially && sum->cost > serial->worst.cost)
         serial->worst = *sum;
 }
@@ -77,7 +77,7 @@ static void add_kernel(struct serial *serial, const struct timeline_op *op)
         serial->pending.overlap += most(0, least(serial->copies_until, op->end) - from);
         serial->copies += serial->pending.copies;
         serial->overlap += serial->pending.overlap;
-        serial->sum.bytes += serial->pending.bytes;
+        serial->sum.bytes = sum_of(serial->sum.bytes, serial->pending.bytes);
         serial->sum.turns++;
         if (serial->pending.copies > serial->sum.worst_ns) {
             serial->sum.worst_ns = serial->pending.copies;
@@ -95,7 +95,7 @@ static void add_copy(struct serial *serial, const struct timeline_op *op)
     int64_t from = first ? op->start : most(op->start, serial->copies_until);
     if (serial->pending.count++ == 0)
         serial->pending.first = finding_at_op(op);
-    serial->pending.bytes += op->size;
+    serial->pending.bytes = sum_of(serial->pending.bytes, op->size);
     serial->pending.copies += most(0, op->end - from);
     if (serial->kernels_until != EVENT_NONE)
         serial->pending.overlap += most(0, least(serial->kernels_until, op->end) - from);
@@ -152,6 +152,8 @@ const struct rule rule_serial_copies = {
 
 struct side {
     int64_t start, end; /* of the operation that ended last; EVENT_NONE: none */
+    uint32_t stream;    /* it was in */
+    struct device_cost time;
 };
 
 struct defaults {
@@ -208,6 +210,12 @@ static void add_turn(struct defaults *defaults, const struct timeline_op *op, co
     }
 }
 
+static bool same_context(const struct trace *trace, uint32_t left, uint32_t right)
+{
+    const struct trace_stream_id *a = trace_stream_id(trace, left), *b = trace_stream_id(trace, right);
+    return a->process == b->process && a->context == b->context;
+}
+
 static int defaults_op(void *state, const struct trace *trace, const struct timeline_op *op)
 {
     struct defaults *defaults = state;
@@ -221,12 +229,17 @@ static int defaults_op(void *state, const struct trace *trace, const struct time
         defaults->sides[0].end = defaults->sides[1].end = EVENT_NONE;
         defaults->legacy = legacy;
     }
-    if (defaults->legacy != legacy && defaults->sides[!legacy].end != EVENT_NONE)
-        add_turn(defaults, op, &defaults->sides[!legacy], *own_end);
+    struct side *own = &defaults->sides[legacy], *other = &defaults->sides[!legacy];
+    if (defaults->legacy != legacy && other->end != EVENT_NONE && same_context(trace, op->stream, other->stream))
+        add_turn(defaults, op, other, *own_end);
     defaults->legacy = legacy;
     *own_end = most(*own_end, op->end + 1);
-    if (defaults->sides[legacy].end == EVENT_NONE || op->end > defaults->sides[legacy].end)
-        defaults->sides[legacy] = (struct side){op->start, op->end};
+    device_cost_add(&own->time, op->device, op->end - op->start);
+    if (own->end != EVENT_NONE && op->end <= own->end)
+        return 0;
+    own->start = op->start;
+    own->end = op->end;
+    own->stream = op->stream;
     return 0;
 }
 
@@ -237,7 +250,8 @@ static int defaults_find(void *state, struct findings *findings)
     bool apart = defaults->held >= FINDING_DEFAULT_TURNS && defaults->waits < defaults->held / 2 &&
                  defaults->overlapped * 100 <= defaults->turns * FINDING_DEFAULT_OVERLAP_PERCENT;
     int64_t cost = device_cost_largest(&defaults->cost);
-    struct finding *finding = apart ? finding_add(findings, cost, cost, &defaults->worst) : NULL;
+    int64_t gain = least(device_cost_largest(&defaults->sides[0].time), device_cost_largest(&defaults->sides[1].time));
+    struct finding *finding = apart ? finding_add(findings, cost, gain, &defaults->worst) : NULL;
     if (!finding)
         return 0;
     finding->count = defaults->held;
@@ -245,7 +259,7 @@ static int defaults_find(void *state, struct findings *findings)
                        "%s times work that was launched waits because the default stream and other streams "
                        "wait for each other, %s on average",
                        amount_count(defaults->held).text,
-                       amount_time((defaults->cost.sum + defaults->cost.most) / defaults->held).text);
+                       amount_time(sum_of(defaults->cost.sum, defaults->cost.most) / defaults->held).text);
 }
 
 const struct rule rule_default_stream = {

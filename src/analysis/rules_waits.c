@@ -2,7 +2,7 @@
  * Rules about waits of the host that the GPU is idle after: no work was queued behind what was waited for.
  */
 #include "common/settings.h"
-#include "analysis/device_cost.h"
+#include "analysis/cost_sum.h"
 #include "analysis/findings.h"
 #include "analysis/name_facts.h"
 #include "analysis/stalls.h"
@@ -10,7 +10,7 @@
 struct waits {
     struct stalls stalls;
     struct name_facts names;
-    int64_t count, idle, waited; /* waited: ns of the waits, each at most as long as the idle time after it */
+    int64_t count, idle; /* ns */
     struct device_cost cost;
     struct stall worst;
     struct finding_place place;
@@ -44,8 +44,7 @@ static int add_op(struct waits *waits, const struct timeline_op *op)
         waits->place.until = stall.to;
         waits->place.called = stall.call.start;
     }
-    waits->idle += stall.to - stall.from;
-    waits->waited += cost;
+    waits->idle = sum_of(waits->idle, stall.to - stall.from);
     device_cost_add(&waits->cost, op->device, cost);
     return 0;
 }
@@ -58,10 +57,11 @@ static int find(const struct waits *waits, struct findings *findings, const char
         return 0;
     finding->count = waits->count;
     return finding_say(finding,
-                       "%s times the host waits %s, and the GPU idles %s on average until it gets the next work; the "
-                       "longest in %s()",
-                       amount_count(waits->count).text, what, amount_time(waits->idle / waits->count).text,
-                       finding_name(findings->trace, waits->worst.call.name).text);
+                       "%s times the host waits %s (the longest in %s()), and then the GPU idles %s on average, as "
+                       "no work is queued",
+                       amount_count(waits->count).text, what,
+                       finding_name(findings->trace, waits->worst.call.name).text,
+                       amount_time(waits->idle / waits->count).text);
 }
 
 /* --- waits for all work of a device --- */
@@ -80,7 +80,7 @@ static int device_op(void *state, const struct trace *trace, const struct timeli
 
 static int device_find(void *state, struct findings *findings)
 {
-    return find(state, findings, "for all work of the device");
+    return find(state, findings, "for all work of a device");
 }
 
 const struct rule rule_device_waits = {

@@ -178,6 +178,13 @@ found() { # EVENTS
     assert_output 'repeated-waits 800000 800000 20'
 }
 
+@test "GPUs work at the same time: the cost is that of one of them" {
+    run found 'range(21) | . as $i | (0, 1) as $gpu | (launched(13; 200 * $i; 200 * $i + 10; 50; $i * 4 + $gpu),
+        call("cudaStreamSynchronize"; 200 * $i + 6; 64; $i * 4 + 2 + $gpu)) | .args.device = $gpu
+        | if .cat == "cuda_runtime" then .tid = $gpu + 1 else . end'
+    assert_output 'repeated-waits 1280000 1280000 40'
+}
+
 @test "a wait of another thread is not the reason that the GPU is idle" {
     run found 'range(21) | launched(13; 200 * .; 200 * . + 10; 50; . * 2),
         (call("cudaStreamSynchronize"; 200 * . + 6; 64; . * 2 + 1) | .tid = 2)'
@@ -244,7 +251,10 @@ found() { # EVENTS
 @test "the default stream holds up work that was launched long before" {
     local turns='range(21) | . as $i | call("cudaLaunchKernel"; $i; 1; $i), kernel([7, $other][$i % 2]; 100 * $i + 50; 100; $i)'
     run found "13 as \$other | $turns"
-    assert_output 'default-stream 2000000 2000000 20'
+    assert_output 'default-stream 2000000 1000000 20'
+    # Another context of the same GPU does not wait for it.
+    run found "13 as \$other | ($turns) | if .args.stream == 13 then .args.context = 2 else . end"
+    refute_output
     run found "[range(21)] | length as \$n | 13 as \$other | (range(20) | call(\"cudaStreamWaitEvent\"; . + 30; 0.5; . + 100)), ($turns)"
     refute_output
     run found 'range(21) | . as $i | call("cudaLaunchKernel"; $i; 1; $i), kernel([14, 13][$i % 2]; 100 * $i + 50; 100; $i)'
@@ -258,7 +268,7 @@ found() { # EVENTS
         (call("cudaFree"; 300; 5; 9) | .args."return value" = 1)'
     assert_output 'failed-calls 0 null 4'
     run "$gputrace" report -r findings small.json
-    assert_output --partial '4 CUDA calls failed: 3 cudaMalloc() with cudaErrorMemoryAllocation, 1 cudaFree() with'
+    assert_output --partial '4 CUDA calls failed: cudaMalloc() 3 times with cudaErrorMemoryAllocation, cudaFree() once with'
 }
 
 @test "a loss is a finding, but not of what a crash cut off" {
@@ -270,6 +280,14 @@ found() { # EVENTS
             processes: [{pid: 5, state: "ended without its exit handlers", losses: {}}]}}' >crash.json
     run ids crash.json
     assert_output crashed
+}
+
+@test "rules whose data was not recorded are named" {
+    "$gputrace" run -q -o waits.json --trace=-runtime,-driver "$samples/planted_waits" stream
+    run "$gputrace" report -r findings waits.json
+    assert_output --regexp 'Not enough data for .*repeated-waits,.*: runtime, driver were not recorded'
+    refute_output --partial managed-memory
+    refute_output --partial 'times the host waits'
 }
 
 # --- the manual ---

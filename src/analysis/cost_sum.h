@@ -1,11 +1,18 @@
 /*
- * Costs that come device after device, as operations do. Devices work at the same time, so a rule's cost is that of the
+ * Sums that stay at the largest number instead of overflowing, as times and sizes of a trace may be anything; and costs
+ * that come device after device, as operations do. Devices work at the same time, so a rule's cost is that of the
  * device with the largest sum.
  */
-#ifndef GPUTRACE_ANALYSIS_DEVICE_COST_H
-#define GPUTRACE_ANALYSIS_DEVICE_COST_H
+#ifndef GPUTRACE_ANALYSIS_COST_SUM_H
+#define GPUTRACE_ANALYSIS_COST_SUM_H
 
 #include <stdint.h>
+
+static inline int64_t sum_of(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
 
 /* All zero is none. */
 struct device_cost {
@@ -20,7 +27,7 @@ static inline void device_cost_add(struct device_cost *cost, uint32_t device, in
         cost->sum = 0;
         cost->device = device;
     }
-    cost->sum += ns;
+    cost->sum = sum_of(cost->sum, ns);
 }
 
 static inline int64_t device_cost_largest(const struct device_cost *cost)
