@@ -53,7 +53,7 @@
     X(gpu_gaps)              \
     X(low_use)               \
     X(repeated_kernels)      \
-    X(float32_products)      \
+    X(float32_matmul)        \
     X(tiny_grids)            \
     X(tail_waves)            \
     X(low_occupancy)         \
@@ -91,21 +91,29 @@
     X(LAUNCH_GAP_NS, 200000, "gaps of up to this length on average are the launches' fault")                     \
     X(LAUNCHES, 50, "launches that the GPU waits for are found from so many on")                                 \
     X(LAUNCH_PERCENT, 10, "and when the GPU waits for them so many percent of the run")                          \
+    X(LAUNCH_NS, 5000000, "and so long")                                                                         \
     X(HOST_GAPS_PERCENT, 10, "the GPU waits so many percent of the run for the host outside CUDA")               \
+    X(HOST_GAPS, 10, "in at least so many gaps")                                                                 \
+    X(HOST_NS, 10000000, "and so long together")                                                                 \
     X(GAP_NS, 500000000, "a gap between operations is large from this length on")                                \
     X(CHUNKS, 30, "the run is divided into so many parts")                                                       \
     X(CHUNK_PERCENT, 50, "the GPU is hardly used in parts with less than so many percent")                       \
     X(CHUNKS_MOST_PERCENT, 50, "such parts are found where they are at most so many percent of the run")         \
     X(LOW_USE_PERCENT, 10, "and the GPU is idle in them so many percent of the run")                             \
+    X(LOW_USE_NS, 50000000, "and so long")                                                                       \
     X(REPEATED_KERNELS, 16, "kernels of one name that follow one another without others between them")           \
     X(REPEATED_KERNEL_NS, 10000, "each of at most this length on average")                                       \
+    X(REPEATED_GAP_NS, 20000, "a longer gap between them has other reasons")                                     \
     X(KERNEL_NS, 10000, "the shape of kernels matters from this length on")                                      \
     X(GRID_PERCENT, 50, "blocks, of the number of multiprocessors, that are few")                                \
     X(TAIL_WAVES, 4, "the last wave matters where there are at most so many")                                    \
     X(TAIL_PERCENT, 50, "and is at most so full")                                                                \
     X(OCCUPANCY_PERCENT, 25, "threads of a multiprocessor that are few")                                         \
     X(STEPS, 5, "steps are compared where there are so many")                                                    \
+    X(STEP_NS, 500000, "and the median takes so long")                                                           \
     X(SLOW_STEP_PERCENT, 150, "a step is slow from so many percent of the median on")                            \
+    X(SLOW_STEPS_PERCENT, 25, "and at most so many percent of the steps after the first are slow")               \
+    X(SLOW_STEPS_NS, 1000000, "and they take so much longer together")                                           \
     X(EXPOSED_PERCENT, 5, "communication without computation at the same time takes so many percent of the run") \
     X(LOADING_STEPS_PERCENT, 5, "waiting for the DataLoader takes so many percent of the run")
 

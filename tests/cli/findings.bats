@@ -293,7 +293,7 @@ found() { # EVENTS
 # --- the manual ---
 
 @test "gputrace-findings(7) lists the rules and the thresholds that there are" {
-    sed -n '/^#define FINDING_RULES/,/[^\\]$/ s/.*X(\([a-z_]*\)).*/\1/p' "$header" | tr _ - >rules
+    sed -n '/^#define FINDING_RULES/,/[^\\]$/ s/.*X(\([a-z0-9_]*\)).*/\1/p' "$header" | tr _ - >rules
     sed -n '/^\.Ss Rules/,/^\.El/ s/^\.It Cm //p' "$man" >listed
     [ "$(wc -l <rules)" -ge 19 ]
     diff rules listed
