@@ -12,6 +12,8 @@
 #define HOST_CATEGORIES                                                                        \
     (CATEGORIES_API | CATEGORY_BIT(CATEGORY_USER_ANNOTATION) | CATEGORY_BIT(CATEGORY_CPU_OP) | \
      CATEGORY_BIT(CATEGORY_PYTHON_FUNCTION) | CATEGORIES_OTHER)
+/* Slices of these nest with the ranges of their thread. */
+#define FRAME_CATEGORIES (CATEGORY_BIT(CATEGORY_CPU_OP) | CATEGORY_BIT(CATEGORY_PYTHON_FUNCTION))
 /* Instants of these are about the program; others, such as Kineto's "Record Window End", about the recording. */
 #define INSTANT_CATEGORIES                                                                                           \
     (CATEGORY_BIT(CATEGORY_USER_ANNOTATION) | CATEGORY_BIT(CATEGORY_MEMORY) | CATEGORY_BIT(CATEGORY_GPU_IN_FLIGHT) | \
@@ -35,6 +37,7 @@ void trace_init(struct trace *trace, const struct report_options *options)
     calls_init(&trace->calls, trace->room);
     gpu_ops_init(&trace->gpu_ops, trace->room);
     ranges_init(&trace->ranges, trace->room);
+    ranges_init(&trace->host_frames, trace->room);
     launched_ops_init(&trace->launched_ops, trace->room);
     autograd_init(&trace->autograd, trace->room);
     busy_init(&trace->busy, trace->room);
@@ -68,6 +71,7 @@ void trace_release(struct trace *trace)
     sorter_release(&trace->gpu_ops);
     busy_release(&trace->busy);
     ranges_release(&trace->ranges);
+    ranges_release(&trace->host_frames);
     sorter_release(&trace->launched_ops);
     autograd_release(&trace->autograd);
     failures_release(&trace->failures);
@@ -223,15 +227,21 @@ static int name_row(struct trace *trace, const struct event_fields *event)
     return 0;
 }
 
+/* What the host was in: a range, an operator, a Python function. The event is the last host event. */
+static int frame(struct trace *trace, struct ranges *ranges, const struct event_fields *event)
+{
+    if (event->phase == 'X' && event->name == EVENT_NO_TEXT)
+        return 0;
+    int64_t thread = thread_of(trace, event);
+    return thread < 0 ? -1 : ranges_add(ranges, event, (uint32_t)thread);
+}
+
 /* A range that nests, or one end of another. */
 static int range(struct trace *trace, const struct event_fields *event)
 {
-    if (host_event(trace, event) < 0)
+    if (host_event(trace, event) < 0 || (trace->wanted.host_frames && frame(trace, &trace->host_frames, event) < 0))
         return -1;
-    if (!trace->wanted.ranges || (event->phase == 'X' && event->name == EVENT_NO_TEXT))
-        return 0;
-    int64_t thread = thread_of(trace, event);
-    return thread < 0 ? -1 : ranges_add(&trace->ranges, event, (uint32_t)thread);
+    return trace->wanted.ranges ? frame(trace, &trace->ranges, event) : 0;
 }
 
 /* An operator of PyTorch. */
@@ -267,6 +277,9 @@ static int slice(struct trace *trace, const struct event_fields *event)
     if (event->category == CATEGORY_USER_ANNOTATION)
         return range(trace, event);
     if (host_event(trace, event) < 0)
+        return -1;
+    if (trace->wanted.host_frames && category_in(event->category, FRAME_CATEGORIES) &&
+        frame(trace, &trace->host_frames, event) < 0)
         return -1;
     if (event->category == CATEGORY_CPU_OP)
         return operator(trace, event);
@@ -334,6 +347,8 @@ static int make_ready(void *sorter)
 static int finish_ranges(void *context)
 {
     struct trace *trace = context;
+    if (trace->wanted.host_frames && ranges_finish(&trace->host_frames, trace->end) < 0)
+        return -1;
     return trace->wanted.ranges ? ranges_finish(&trace->ranges, trace->end) : 0;
 }
 
@@ -369,10 +384,12 @@ int trace_finish(struct trace *trace, unsigned workers)
     if (busy_finish(&trace->compiling, add_compiling, trace) < 0)
         return -1;
     int status = jobs_run(jobs, sizeof(jobs) / sizeof(*jobs), workers);
-    if (status < 0 || !trace->wanted.launched_ops || trace->ranges.count == 0)
+    if (status < 0 || !trace->wanted.launched_ops || (trace->ranges.count == 0 && !trace->wanted.host_frames))
         return status;
     status = launched_ops_gather(&trace->launched_ops, &trace->gpu_ops, &trace->calls);
-    return status ? status : autograd_attribute(&trace->autograd, &trace->ranges, &trace->launched_ops);
+    if (status < 0 || trace->ranges.count == 0)
+        return status;
+    return autograd_attribute(&trace->autograd, &trace->ranges, &trace->launched_ops);
 }
 
 static void add_busy(void *context, const struct busy_piece *piece)

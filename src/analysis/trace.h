@@ -64,7 +64,7 @@ struct trace {
     struct interner strings;
 
     struct {
-        bool calls, gpu_ops, ranges, launched_ops;
+        bool calls, gpu_ops, ranges, launched_ops, host_frames;
     } wanted;           /* what sections look at */
     int64_t start, end; /* of all events that take or mark time; after trace_sum_times() */
     bool any;           /* there was one */
@@ -92,7 +92,8 @@ struct trace {
     ARRAY(struct trace_thread) threads;
     struct sorter calls;
     struct ranges ranges;
-    struct sorter launched_ops; /* after trace_finish(), where there are ranges */
+    struct ranges host_frames;  /* the same with operators and Python functions, which nest with ranges */
+    struct sorter launched_ops; /* after trace_finish(), where there are ranges, or host_frames are wanted */
     struct autograd autograd;   /* for these */
     struct busy compiling;      /* phases of compilation, of all threads and processes: one thing */
 

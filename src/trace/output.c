@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "trace/format.h"
 #include "trace/pftrace/packets.h"
-#include "trace/sink.h"
 
 /* Of the file that is being written; NULL: none is. */
 static const char *volatile unfinished;
@@ -52,21 +52,11 @@ static int sections_drain(void *context, const char *data, size_t size)
     return output->held.failure ? -1 : write_sections(output, false);
 }
 
-static bool name_ends(const char *path, const char *ending)
-{
-    size_t length = strlen(path), size = strlen(ending);
-    return length >= size && strcmp(path + length - size, ending) == 0;
-}
-
-const struct sink_format *output_format(const char *path)
-{
-    return name_ends(path, ".pftrace") || name_ends(path, ".pftrace.gz") ? &pftrace : &chrome_json;
-}
-
 static int set_up_sink(struct output *output, const char *path)
 {
-    bool members = name_ends(path, ".gz"), sections = name_ends(path, ".pftrace");
-    if (!members && !sections) {
+    enum file_packing packing = file_format_of(path)->packing;
+    bool members = packing == PACKING_MEMBERS;
+    if (packing == PACKING_NONE) {
         buffer_init(&output->buffer, buffer_drain_fd, BUFFER_FD(output->fd));
         return 0;
     }
