@@ -13,6 +13,8 @@ static const struct file_format formats[] = {
     {".json.gz", FILE_EVENTS, PACKING_MEMBERS, &chrome_json},
     {".pftrace", FILE_EVENTS, PACKING_SECTIONS, &pftrace},
     {".pftrace.gz", FILE_EVENTS, PACKING_MEMBERS, &pftrace},
+    {".sqlite", FILE_EVENTS, PACKING_DATABASE, &sqlite_rows},
+    {".db", FILE_EVENTS, PACKING_DATABASE, &sqlite_rows},
     {".folded", FILE_FOLDED, PACKING_NONE, NULL},
     {".folded.gz", FILE_FOLDED, PACKING_MEMBERS, NULL},
 };

@@ -19,6 +19,7 @@ enum file_packing {
     PACKING_NONE,
     PACKING_MEMBERS,  /* gzip */
     PACKING_SECTIONS, /* of Perfetto's format: each section is compressed */
+    PACKING_DATABASE, /* the rows of a sink become one (trace/sqlite/database.h) */
 };
 
 struct file_format {

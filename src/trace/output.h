@@ -13,15 +13,18 @@
 #include "common/buffer.h"
 #include "trace/gzip/gzip.h"
 
+struct database;
+
 struct output {
     struct buffer buffer; /* what is written goes here */
     char *path;
     char *temporary; /* NULL when PATH is not a regular file: then it is written in place */
     int fd;
-    struct gzip *gzip;    /* for what goes through the buffer; NULL: the file is not compressed */
-    struct buffer packed; /* in memory: the compressed bytes at hand */
-    struct buffer held;   /* in memory: of a .pftrace, what went through the buffer since the last whole section */
-    bool is_stream;       /* the buffer's drain takes all, and no file is written */
+    struct gzip *gzip;         /* for what goes through the buffer; NULL: the file is not compressed */
+    struct buffer packed;      /* in memory: the compressed bytes at hand */
+    struct buffer held;        /* in memory: of a .pftrace, what went through the buffer since the last whole section */
+    struct database *database; /* whose file it is; NULL: it is no database */
+    bool is_stream;            /* the buffer's drain takes all, and no file is written */
 };
 
 /* Some text of the file that was made apart, as a rule by another thread. */

@@ -31,8 +31,8 @@ UNIT_TEST(a_known_name_is_more_than_its_ending)
 UNIT_TEST(endings_are_listed_for_messages)
 {
     char words[FILE_FORMAT_WORDS];
-    assert_string_equal(file_format_words(words, true), ".json, .json.gz, .pftrace or .pftrace.gz");
-    assert_contains(file_format_words(words, false), ".pftrace.gz, .folded or .folded.gz");
+    assert_string_equal(file_format_words(words, true), ".json, .json.gz, .pftrace, .pftrace.gz, .sqlite or .db");
+    assert_contains(file_format_words(words, false), ".db, .folded or .folded.gz");
 }
 
 UNIT_MAIN(NULL, NULL)
