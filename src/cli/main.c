@@ -40,7 +40,9 @@ static const struct {
 static bool is_trace(const char *name)
 {
     struct stat status;
-    return file_format_is_known(name) ||
+    const struct file_format *format = file_format_of(name);
+    bool readable = format->content == FILE_EVENTS && format->packing != PACKING_DATABASE;
+    return (readable && file_format_is_known(name)) ||
            (stat(name, &status) == 0 && S_ISREG(status.st_mode) && access(name, X_OK) != 0);
 }
 

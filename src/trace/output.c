@@ -53,13 +53,20 @@ static int sections_drain(void *context, const char *data, size_t size)
     return output->held.failure ? -1 : write_sections(output, false);
 }
 
+/* SQLite opens the file by its name. */
 static int set_up_database(struct output *output, const char *path)
 {
     if (!output->temporary)
         return error("cannot write '%s': a database must be a regular file", path);
+    struct stat ours, opened;
     output->database = database_open(output->temporary);
     buffer_init(&output->buffer, database_drain, output->database);
-    return output->database ? 0 : -1;
+    if (!output->database)
+        return -1;
+    if (fstat(output->fd, &ours) != 0 || lstat(output->temporary, &opened) != 0 || ours.st_ino != opened.st_ino ||
+        ours.st_dev != opened.st_dev)
+        return error("cannot write '%s': it became another file", output->temporary);
+    return 0;
 }
 
 static int set_up_sink(struct output *output, const char *path)

@@ -178,6 +178,7 @@ END
 @test "run -o NAME.sqlite writes a database" {
     run -0 "$gputrace" run -o trace.sqlite "$samples/vector_add"
     assert_output --partial "events in 'trace.sqlite'"
+    assert_output --partial "run 'sqlite3 trace.sqlite'"
     assert_equal "$(ask trace.sqlite 'PRAGMA integrity_check; PRAGMA user_version; SELECT count(*) FROM kernels')" $'ok\n1\n16'
     assert_equal "$(find . -name '*.tmp*' -o -name '*-journal')" ''
 }
