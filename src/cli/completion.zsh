@@ -70,7 +70,7 @@ _gputrace_convert() {
         {-v,--verbose}'[print each step]' \
         {-h,--help}'[print help]' \
         '1:trace or directory:_files' \
-        '2:trace:_files -g "*.(json|pftrace)(|.gz)"'
+        '2:trace:_files -g "*.((json|pftrace|folded)(|.gz)|sqlite|db)"'
 }
 
 _gputrace_doctor() {
