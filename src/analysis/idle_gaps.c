@@ -87,11 +87,17 @@ int idle_gaps_event(struct idle_gaps *gaps, const struct trace *trace, const str
 
 /* --- what a gap was spent with --- */
 
+/* How it is found out that an operation's stream waited for an event: there is nothing to find out; records say which
+ * stream waits for which; or there are only the calls, and the next launch of a thread is taken to be in that stream.
+ */
+enum asking { ASK_NOTHING, ASK_RECORDS, ASK_CALLS };
+
 struct finding {
     struct idle_gaps *gaps;
     struct idle *idle;
     const struct trace *trace;
-    uint32_t *ranks; /* of the streams, by their indices; NULL: no stream waits for an event */
+    enum asking asking;
+    uint32_t *ranks; /* of the streams, by their indices, where ASK_RECORDS */
     /* Of the GPU that the walk is at */
     bool any;
     uint32_t device, last_thread;
@@ -210,9 +216,9 @@ static int add_gap(struct finding *finding, const struct timeline_op *op, const 
         .last_stream = stream_number(trace_stream_id(trace, finding->last.stream)->stream),
     };
     offer(finding, &gap, (struct idle_neighbour){op->name, op->stream});
-    if (!finding->ranks || op->thread == LAUNCHED_NO_THREAD)
+    if (finding->asking == ASK_NOTHING || op->thread == LAUNCHED_NO_THREAD)
         return settle(finding, &gap, NULL);
-    gap.rank = finding->ranks[op->stream];
+    gap.rank = finding->asking == ASK_RECORDS ? finding->ranks[op->stream] : op->thread;
     return sorter_add(&finding->gaps->asked, &gap);
 }
 
@@ -343,22 +349,71 @@ static const struct stream_wait *find_wait(struct wait_walk *walk, const struct 
     return walk->last.time != EVENT_NONE && walk->last.time > gap->called_before ? &walk->last : NULL;
 }
 
+/* Of ASK_CALLS: the launches that came first on their threads after a call that made a stream wait. */
+struct launch_walk {
+    struct host_calls_walk calls;
+    const struct host_call *next;
+    uint32_t thread;
+    bool waited;
+};
+
+static void read_launch(struct launch_walk *walk)
+{
+    while ((walk->next = host_calls_next(&walk->calls))) {
+        enum call_kind kind = (enum call_kind)walk->next->kind;
+        bool waited = walk->waited && walk->thread == walk->next->thread;
+        walk->thread = walk->next->thread;
+        walk->waited = kind == CALL_WAIT_EVENT || (waited && !call_kind_launches(kind));
+        if (waited && call_kind_launches(kind))
+            return;
+    }
+}
+
+static const struct stream_wait *find_launch(struct launch_walk *walk, const struct gap *gap)
+{
+    static const struct stream_wait unknown = {.waits_on = EVENT_NONE};
+    while (walk->next &&
+           (walk->next->thread < gap->thread || (walk->next->thread == gap->thread && walk->next->start < gap->called)))
+        read_launch(walk);
+    bool found = walk->next && walk->next->thread == gap->thread && walk->next->start == gap->called;
+    return found && gap->called_before != gap->called ? &unknown : NULL; /* of a graph, the first operation alone */
+}
+
 static int settle_asked(struct finding *finding)
 {
     struct sorter *asked = &finding->gaps->asked;
     struct wait_walk waits = {.last = {.time = EVENT_NONE}};
+    struct launch_walk launches = {.thread = LAUNCHED_NO_THREAD};
     struct sorter_walk walk;
     const struct gap *gap;
+    bool records = finding->asking == ASK_RECORDS;
     int status = sorter_ready(asked);
     if (status < 0)
         return status;
     sorter_walk_begin(&waits.walk, &finding->gaps->waits);
-    read_wait(&waits, finding);
+    host_calls_walk_begin(&launches.calls, &finding->trace->host_calls);
+    if (records)
+        read_wait(&waits, finding);
+    else
+        read_launch(&launches);
     sorter_walk_begin(&walk, asked);
     while (status == 0 && (gap = sorter_next(&walk)))
-        status = settle(finding, gap, find_wait(&waits, finding, gap));
-    int walked = sorter_walk_end(&walk), ended = sorter_walk_end(&waits.walk);
-    return status ? status : walked ? walked : ended;
+        status = settle(finding, gap, records ? find_wait(&waits, finding, gap) : find_launch(&launches, gap));
+    const int ends[] = {sorter_walk_end(&walk), sorter_walk_end(&waits.walk), host_calls_walk_end(&launches.calls)};
+    for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+        status = status ? status : ends[i];
+    return status;
+}
+
+static enum asking find_asking(const struct finding *finding)
+{
+    const struct call_kinds *kinds = &finding->trace->call_kinds;
+    if (finding->gaps->waits.count > 0)
+        return ASK_RECORDS;
+    for (size_t i = 0; i < kinds->items.count; i++)
+        if (kinds->items.items[i] == CALL_WAIT_EVENT + 1)
+            return ASK_CALLS;
+    return ASK_NOTHING;
 }
 
 /* --- phases --- */
@@ -400,11 +455,12 @@ int idle_gaps_finish(struct idle_gaps *gaps, struct idle *idle, const struct tra
     struct finding finding = {.gaps = gaps, .idle = idle, .trace = trace};
     idle->run = trace_span(trace);
     int status = sorter_ready(&gaps->waits);
-    if (status == 0 && gaps->waits.count > 0)
+    finding.asking = find_asking(&finding);
+    if (status == 0 && finding.asking == ASK_RECORDS)
         status = rank_streams(&finding);
     if (status == 0)
         status = add_ops(&finding);
-    if (status == 0 && finding.ranks)
+    if (status == 0 && finding.asking != ASK_NOTHING)
         status = settle_asked(&finding);
     if (status == 0)
         status = pass_phases(&finding);

@@ -174,6 +174,21 @@ END
     [ "$(causes)" = $'event 140\nlaunch 5\noutside 60' ]
 }
 
+@test "idle: where no record says which stream waits, the next launch of the thread is taken to wait" {
+    trace "kernel k1 7 0 100" "call cudaStreamWaitEvent 55 56" "call cudaLaunchKernel 60 65 2" "kernel k2 8 105 200 2"
+    [ "$(causes)" = "event 5" ]
+    trace "kernel k1 7 0 100" "call cudaLaunchKernel 60 65 2" "call cudaStreamWaitEvent 70 71" "kernel k2 8 105 200 2"
+    [ "$(causes)" = "stream 5" ]
+    trace "kernel k1 7 0 100" "call cudaStreamWaitEvent 50 51" "call cudaLaunchKernel 52 54 3" \
+        "call cudaLaunchKernel 60 65 2" "kernel k2 8 105 200 2"
+    [ "$(causes)" = "stream 5" ]
+    trace "kernel k1 7 0 100" "call cudaStreamWaitEvent 50 51" "thread 2" "call cudaLaunchKernel 60 65 2" "kernel k2 8 105 200 2"
+    [ "$(causes)" = "stream 5" ]
+    trace "kernel k1 7 0 100" "call cudaStreamWaitEvent 50 51" "call cudaGraphLaunch 60 65 2" "kernel k2 8 105 200 2" \
+        "kernel k3 8 210 220 2"
+    [ "$(causes)" = $'between 10\nevent 5' ]
+}
+
 @test "idle: each thread, and each GPU, for itself" {
     trace "kernel k1 7 0 100" "kernel j1 7 0 150 - 1" "call cudaMalloc 100 300" "call cudaLaunchKernel 300 310 2" \
         "kernel k2 7 310 500 2" "call cudaLaunchKernel 320 330 3" "kernel j2 7 330 500 3 1" \
