@@ -4,8 +4,9 @@
  */
 #include "analysis/section.h"
 
-#define QUEUE_LIMIT 1024  /* launches block when so many are queued in a stream */
-#define KERNEL_WAIT_NS 30 /* HTA's delay between kernels that follow one another */
+#define QUEUE_LIMIT 1024 /* launches block when so many are queued in a stream */
+/* HTA's "consecutive kernel delay" is 30 of the unit of a trace's times, which is microseconds. */
+#define KERNEL_WAIT_NS 30000
 
 struct stream_row {
     /* Of the operations whose calls are known */

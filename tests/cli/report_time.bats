@@ -361,7 +361,7 @@ def check_stream(gpu, stream, operations):
         if last:
             idle = one.start - last.end
             host = one.call and one.call.start > last.end
-            classes["host_wait" if host else "kernel_wait" if idle < 30 else "other"] += idle
+            classes["host_wait" if host else "kernel_wait" if idle < 30000 else "other"] += idle
         last = one
     for name in "host_wait", "kernel_wait", "other":
         check(name, row[name + "_ns"], classes[name])
@@ -439,6 +439,13 @@ END
     done
 }
 
+# Printed by HTA of May 2026 with HTA_DISABLE_NS_ROUNDING=1, which keeps it from rounding times to microseconds.
+@test "temporal and idle-streams of the Kineto trace are HTA's figures" {
+    report temporal "$kineto" | jq -c '[.[] | select(.kind | startswith("active")) | .total_ns]' >got
+    report idle-streams "$kineto" | jq -c '[.[] | .stream, .host_wait_ns, .kernel_wait_ns, .other_ns]' >>got
+    printf '%s\n' '[7055611,1667793,75424]' '[7,6945660,109951,0]' | diff - got
+}
+
 @test "temporal: each kind alone and overlapped, and what HTA divides" {
     trace "range all 0 1000" "kernel k1 7 100 300" "kernel ncclDevKernel 8 200 400" "copy c 9 350 500" "set s 9 480 520" \
         "kernel k2 7 600 700" "kernel k3 8 620 650"
@@ -496,8 +503,8 @@ END
 
 @test "idle-streams: HTA's classes" {
     trace "kernel k1 7 0 100" "call cudaLaunchKernel 101 105 2" "kernel k2 7 110 200 2" \
-        "call cudaLaunchKernel 120 125 3" "kernel k3 7 200.029 300 3" \
-        "call cudaLaunchKernel 130 135 4" "kernel k4 7 300.030 400 4" "kernel other 8 350 500"
+        "call cudaLaunchKernel 120 125 3" "kernel k3 7 229 300 3" \
+        "call cudaLaunchKernel 130 135 4" "kernel k4 7 330 400 4" "kernel other 8 350 500"
     report idle-streams trace.json | jq -c '.[] | [.stream, .host_wait_ns, .kernel_wait_ns, .other_ns]' >got
-    printf '%s\n' '[7,10000,29,30]' '[8,0,0,0]' | diff - got
+    printf '%s\n' '[7,10000,29000,30000]' '[8,0,0,0]' | diff - got
 }
