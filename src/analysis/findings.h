@@ -33,21 +33,53 @@
 #include "analysis/trace.h"
 
 /* The rules. Those without a cost in time come last in a report, in this order. */
-#define FINDING_RULES(X) \
-    X(pageable_copies)   \
-    X(blocking_copies)   \
-    X(blocking_sets)     \
-    X(small_copies)
+#define FINDING_RULES(X)     \
+    X(pageable_copies)       \
+    X(blocking_copies)       \
+    X(blocking_sets)         \
+    X(small_copies)          \
+    X(launch_bound)          \
+    X(host_work)             \
+    X(gpu_gaps)              \
+    X(low_use)               \
+    X(repeated_kernels)      \
+    X(float32_products)      \
+    X(tiny_grids)            \
+    X(tail_waves)            \
+    X(low_occupancy)         \
+    X(slow_step)             \
+    X(exposed_communication) \
+    X(data_loading)
 
 /* What a rule may ask for; all times are ns.
  *   name, value, meaning as gputrace-findings(7) has it */
-#define FINDING_THRESHOLDS(X)                                                 \
-    X(COST_PERCENT, 2, "a finding costs at least so many percent of the run") \
-    X(COST_NS, 200000, "and at least so long")                                \
-    X(MOST, 10, "so many findings are shown at most")                         \
-    X(COPY_CALLS, 10, "copies or sets of one kind are found from so many on") \
-    X(SMALL_COPY_BYTES, 65536, "a copy is small up to this size")             \
-    X(SMALL_COPY_RUN, 8, "so many small copies of one stream and direction that follow one another")
+#define FINDING_THRESHOLDS(X)                                                                                    \
+    X(COST_PERCENT, 2, "a finding costs at least so many percent of the run")                                    \
+    X(COST_NS, 200000, "and at least so long")                                                                   \
+    X(MOST, 10, "so many findings are shown at most")                                                            \
+    X(COPY_CALLS, 10, "copies or sets of one kind are found from so many on")                                    \
+    X(SMALL_COPY_BYTES, 65536, "a copy is small up to this size")                                                \
+    X(SMALL_COPY_RUN, 8, "so many small copies of one stream and direction that follow one another")             \
+    X(LAUNCH_GAP_NS, 200000, "gaps of up to this length on average are the launches' fault")                     \
+    X(LAUNCHES, 50, "launches that the GPU waits for are found from so many on")                                 \
+    X(LAUNCH_PERCENT, 10, "and when the GPU waits for them so many percent of the run")                          \
+    X(HOST_GAPS_PERCENT, 10, "the GPU waits so many percent of the run for the host outside CUDA")               \
+    X(GAP_NS, 500000000, "a gap between operations is large from this length on")                                \
+    X(CHUNKS, 30, "the run is divided into so many parts")                                                       \
+    X(CHUNK_PERCENT, 50, "the GPU is hardly used in parts with less than so many percent")                       \
+    X(CHUNKS_MOST_PERCENT, 50, "such parts are found where they are at most so many percent of the run")         \
+    X(LOW_USE_PERCENT, 10, "and the GPU is idle in them so many percent of the run")                             \
+    X(REPEATED_KERNELS, 16, "kernels of one name that follow one another without others between them")           \
+    X(REPEATED_KERNEL_NS, 10000, "each of at most this length on average")                                       \
+    X(KERNEL_NS, 10000, "the shape of kernels matters from this length on")                                      \
+    X(GRID_PERCENT, 50, "blocks, of the number of multiprocessors, that are few")                                \
+    X(TAIL_WAVES, 4, "the last wave matters where there are at most so many")                                    \
+    X(TAIL_PERCENT, 50, "and is at most so full")                                                                \
+    X(OCCUPANCY_PERCENT, 25, "threads of a multiprocessor that are few")                                         \
+    X(STEPS, 5, "steps are compared where there are so many")                                                    \
+    X(SLOW_STEP_PERCENT, 150, "a step is slow from so many percent of the median on")                            \
+    X(EXPOSED_PERCENT, 5, "communication without computation at the same time takes so many percent of the run") \
+    X(LOADING_STEPS_PERCENT, 5, "waiting for the DataLoader takes so many percent of the run")
 
 enum {
 #define THRESHOLD(name, value, meaning) FINDING_##name = (value),
@@ -102,9 +134,10 @@ struct rule {
     const char *section; /* of the report that shows more; NULL: none */
     /* Bits of enum trace_bits. The rule cannot look where all bits of one that is not 0 were left out. */
     uint64_t sources[2];
-    bool without_cost;   /* it is not about time: it is shown whatever it costs */
-    size_t state_size;   /* bytes of its state, which starts as zeros */
-    unsigned categories; /* CATEGORY_BIT() of the events it wants, as struct section has them */
+    bool without_cost;           /* it is not about time: it is shown whatever it costs */
+    const struct rule *state_of; /* its find() gets the state of this rule; NULL: its own */
+    size_t state_size;           /* bytes of its state, which starts as zeros */
+    unsigned categories;         /* CATEGORY_BIT() of the events it wants, as struct section has them */
     /* All return 0, or -1: no memory. NULL: it does not look at these. Events come in the file's order, while other
      * threads add to the trace: see struct section. */
     int (*event)(void *state, const struct trace *trace, const struct event_fields *event);

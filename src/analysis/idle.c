@@ -12,7 +12,7 @@ void idle_release(struct idle *idle)
 {
     array_release(&idle->devices);
     array_release(&idle->rows);
-    groups_release(&idle->row_ids);
+    dense_map_release(&idle->row_ids);
 }
 
 static int64_t length_of(const struct idle_gap *gap)
@@ -77,7 +77,7 @@ static struct idle_row *find_row(struct idle *idle, const struct idle_what *what
     uint32_t *recent = &idle->recent[(what->cause + what->call + 7 * what->range + what->operation) % IDLE_RECENT];
     if (*recent && is_row(&idle->rows.items[*recent - 1], what))
         return &idle->rows.items[*recent - 1];
-    struct idle_row *row = groups_item(&idle->row_ids, &key, &idle->rows);
+    struct idle_row *row = dense_map_item(&idle->row_ids, &key, &idle->rows);
     if (row) {
         row->what = *what;
         *recent = (uint32_t)(row - idle->rows.items) + 1;

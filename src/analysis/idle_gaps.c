@@ -32,12 +32,12 @@ static int by_key_and_call(const void *left, const void *right)
     return ORDER(a->launch.key, b->launch.key) ?: ORDER(a->called, b->called) ?: ORDER(a->start, b->start);
 }
 
-void idle_gaps_init(struct idle_gaps *gaps, struct sorter_room *room)
+void idle_gaps_init(struct idle_gaps *gaps, struct sorter_space *space)
 {
-    idle_waits_init(&gaps->waits, room);
-    sorter_init(&gaps->phases, room, sizeof(struct thread_phase), by_thread);
-    sorter_init(&gaps->asked, room, sizeof(struct gap), by_key_and_call);
-    idle_host_init(&gaps->host, room);
+    idle_waits_init(&gaps->waits, space);
+    sorter_init(&gaps->phases, space, sizeof(struct thread_phase), by_thread);
+    sorter_init(&gaps->asked, space, sizeof(struct gap), by_key_and_call);
+    idle_host_init(&gaps->host, space);
 }
 
 void idle_gaps_release(struct idle_gaps *gaps)

@@ -23,10 +23,10 @@ static int by_stream_and_time(const void *left, const void *right)
     return stream_order(&a->stream, &b->stream) ?: ORDER(a->time, b->time) ?: ORDER(a->waits_on, b->waits_on);
 }
 
-void idle_waits_init(struct idle_waits *waits, struct sorter_room *room)
+void idle_waits_init(struct idle_waits *waits, struct sorter_space *space)
 {
     *waits = (struct idle_waits){.time = EVENT_NONE};
-    sorter_init(&waits->records, room, sizeof(struct record), by_stream_and_time);
+    sorter_init(&waits->records, space, sizeof(struct record), by_stream_and_time);
 }
 
 void idle_waits_release(struct idle_waits *waits)

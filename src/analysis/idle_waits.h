@@ -41,7 +41,7 @@ struct idle_waits {
     struct idle_wait found;
 };
 
-void idle_waits_init(struct idle_waits *waits, struct sorter_room *room);
+void idle_waits_init(struct idle_waits *waits, struct sorter_space *space);
 void idle_waits_release(struct idle_waits *waits);
 
 /* Keeps a record of CUDA_SYNC. Returns 0, or -1: no memory. */

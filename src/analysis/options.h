@@ -36,6 +36,9 @@ enum report_unit { REPORT_UNIT_AUTO, REPORT_UNIT_NS, REPORT_UNIT_US, REPORT_UNIT
     X(NVTX_TREE, nvtx_tree, "nvtx-tree", "NVTX ranges within one another")             \
     X(NVTX_GPU, nvtx_gpu, "nvtx-gpu", "NVTX ranges on the GPU")                        \
     X(NVTX_KERNELS, nvtx_kernels, "nvtx-kernels", "Kernels by NVTX range")             \
+    X(STEPS, steps, "steps", "Steps")                                                  \
+    X(STEP_PARTS, step_parts, "slowest-step", "What differs in the slowest step")      \
+    X(OPERATORS, operators, "operators", "PyTorch operators")                          \
     X(RANGES, device_ranges, "ranges", "Device ranges")                                \
     X(MEMORY, memory, "memory", "Memory")                                              \
     X(MEMORY_PEAK, memory_peak, "memory-peak", "Memory at its peak")                   \

@@ -313,6 +313,15 @@ static int show_blind(struct report_row *row)
     return count > 0 && !cells ? -1 : 0;
 }
 
+static void *state_of(struct state *state, const struct rule *rule)
+{
+    const struct rule *owner = rule->state_of ? rule->state_of : rule;
+    for (size_t i = 0; i < RULES; i++)
+        if (rules[i] == owner)
+            return state->states[i];
+    return NULL;
+}
+
 static int run_rules(struct state *state)
 {
     struct findings *findings = &state->findings;
@@ -320,7 +329,7 @@ static int run_rules(struct state *state)
     for (size_t i = 0; i < RULES && status == 0; i++) {
         findings->rule = rules[i];
         if (!is_blind(rules[i], findings->trace) && rules[i]->find)
-            status = rules[i]->find(state->states[i], findings);
+            status = rules[i]->find(state_of(state, rules[i]), findings);
     }
     return findings->no_memory ? -1 : status;
 }
@@ -364,6 +373,7 @@ const struct section section_findings = {
     .operators = true,
     .timeline = true,
     .host_calls = true,
+    .needs = REPORT_BIT(REPORT_IDLE) | REPORT_BIT(REPORT_STEPS),
     .init = init,
     .event = event,
     .gather = gather,

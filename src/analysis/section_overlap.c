@@ -185,7 +185,7 @@ static int finish(struct report_row *row)
         if (temporal->devices.items[i].used && add_device(row, i, &temporal->devices.items[i]) < 0)
             return -1;
     for (size_t i = 0; i < pairs->count; i++)
-        if (add_pair(row, groups_key(&pairs->keys, i), (const struct pair *)pairs->items + i) < 0)
+        if (add_pair(row, dense_map_row(&pairs->keys, i), (const struct pair *)pairs->items + i) < 0)
             return -1;
     return 0;
 }
