@@ -508,3 +508,20 @@ END
     report idle-streams trace.json | jq -c '.[] | [.stream, .host_wait_ns, .kernel_wait_ns, .other_ns]' >got
     printf '%s\n' '[7,10000,29000,30000]' '[8,0,0,0]' | diff - got
 }
+
+@test "sections about time in all formats, and of a trace without GPU operations" {
+    trace "call cudaLaunchKernel 0 1 1" "kernel k1 7 5 100 1" "copy c 8 50 150" "kernel k2 7 200 300"
+    for section in idle idle-where gaps idle-streams temporal overlap queue; do
+        "$gputrace" report -r $section --format=csv trace.json >table.csv
+        python3 - <<'END'
+import csv
+rows = list(csv.reader(open("table.csv", newline="")))
+assert len(rows) > 1 and len({len(row) for row in rows}) == 1, rows
+END
+        run -0 "$gputrace" report -r $section trace.json
+        [ "${#lines[@]}" -gt 3 ]
+        echo '[{"ph":"X","cat":"cuda_runtime","name":"cudaMalloc","pid":1,"tid":1,"ts":0,"dur":1}]' >none.json
+        run -0 "$gputrace" report -r $section none.json
+        assert_line --partial "none in this trace"
+    done
+}
