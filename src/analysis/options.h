@@ -21,6 +21,10 @@ enum report_unit { REPORT_UNIT_AUTO, REPORT_UNIT_NS, REPORT_UNIT_US, REPORT_UNIT
     X(IDLE, idle, "idle", "Idle time of GPUs by cause")                                \
     X(IDLE_WHERE, idle_where, "idle-where", "Idle time by call, range and operator")   \
     X(GAPS, gaps, "gaps", "Largest gaps")                                              \
+    X(IDLE_STREAMS, idle_streams, "idle-streams", "Idle time of streams")              \
+    X(TEMPORAL, temporal, "temporal", "Computation, communication, copies and idle")   \
+    X(OVERLAP, overlap, "overlap", "Overlap")                                          \
+    X(QUEUE, queue, "queue", "Queues of streams")                                      \
     X(KERNELS, kernels, "kernels", "Kernels")                                          \
     X(API, api, "api", "API calls")                                                    \
     X(ERRORS, errors, "errors", "Failed API calls")                                    \

@@ -286,6 +286,7 @@ static struct unit plain_unit(enum column_type type)
 {
     switch (type) {
     case TYPE_PERCENT: return (struct unit){"%", "percent", 1, 1};
+    case TYPE_MEAN: return (struct unit){"", "", 1, 2};
     case TYPE_RATE: return (struct unit){"GB/s", "gb_s", 1, 3};
     default: return (struct unit){"", "", 1, 0};
     }

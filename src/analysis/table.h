@@ -18,6 +18,7 @@
     X(TEXT, "")           \
     X(COUNT, "")          \
     X(NUMBER, "")         \
+    X(MEAN, "")           \
     X(NS, "ns")           \
     X(BYTES, "bytes")     \
     X(PERCENT, "percent") \
