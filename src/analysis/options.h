@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "trace/windows.h"
+
 enum report_format { REPORT_TABLE, REPORT_CSV, REPORT_JSON, REPORT_MARKDOWN };
 enum report_names { REPORT_NAMES_FULL, REPORT_NAMES_SHORT, REPORT_NAMES_MANGLED };
 enum report_unit { REPORT_UNIT_AUTO, REPORT_UNIT_NS, REPORT_UNIT_US, REPORT_UNIT_MS, REPORT_UNIT_S };
@@ -51,6 +53,14 @@ enum report_section {
 
 struct frame_namer;
 
+/* Which events a report is about (filter.h). All zero: all. */
+struct filter_options {
+    struct time_bound from, to;
+    const char *range; /* "NAME" or "NAME/N"; NULL: none */
+    struct selected_number step, process, gpu, stream, thread;
+    const char *kernel; /* a POSIX extended regular expression; NULL: none */
+};
+
 struct report_options {
     const struct frame_namer *namer; /* of call stacks in spools; NULL: they stay addresses */
     unsigned sections;               /* bit 1 << enum report_section each; 0: all */
@@ -63,7 +73,8 @@ struct report_options {
     size_t top;        /* rows of each section at most; 0: all */
     const char *sort;  /* name of the column to sort by; NULL: the section's own */
     unsigned workers;  /* threads that read ahead; 0: as many as there are processors */
-    size_t width;      /* of a terminal: tables shorten names to fit; 0: whole names */
+    struct filter_options filter;
+    size_t width; /* of a terminal: tables shorten names to fit; 0: whole names */
 };
 
 #endif

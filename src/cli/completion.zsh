@@ -47,6 +47,15 @@ _gputrace_report() {
         {-u,--time-unit=}'[unit of times]:unit:(auto ns us ms s)' \
         '--names=[how to show names of kernels]:how:(full short mangled)' \
         '--by-grid[a row for each grid and block]' \
+        '--from=[leave out what comes before]:time' \
+        '--to=[leave out what comes after]:time' \
+        '--range=[only this range]:name' \
+        '--step=[only this step]:number' \
+        '--process=[only this process]:pid' \
+        '--gpu=[only operations of this GPU]:number' \
+        '--stream=[only operations of this stream]:number' \
+        '--kernel=[only kernels whose name matches]:regular expression' \
+        '--thread=[only this thread and what it launched]:thread id' \
         {-h,--help}'[print help]' \
         '*:trace:_files -g "*.json(|.gz)"'
 }

@@ -101,6 +101,20 @@ static const struct option_row options[] = {
     {.word = "by-grid",
      .help = "show a row for each kernel, grid and block, instead of each kernel",
      .offset = FIELD(report.by_grid)},
+    OPTION_ROWS_TIMES(settings, report.filter,
+                      "only what began in this NVTX range or record_function, and what it\n"
+                      "launched; NAME/3: in its third occurrence on each thread"),
+    OPTION_ROW_SELECT(settings, report.filter.step, "step",
+                      "only step N: ProfilerStep#N, or the Nth occurrence of the\noutermost range that repeats"),
+    OPTION_ROW_SELECT(settings, report.filter.process, "process", "only the process with this pid"),
+    OPTION_ROW_SELECT(settings, report.filter.gpu, "gpu", "of GPU operations and memory only those of this GPU"),
+    OPTION_ROW_SELECT(settings, report.filter.stream, "stream", "of GPU operations only those of this stream"),
+    {.word = "kernel",
+     .argument = "REGEX",
+     .help = "of GPU operations only kernels with a name that matches",
+     .type = OPTION_TEXT,
+     .offset = FIELD(report.filter.kernel)},
+    OPTION_ROW_SELECT(settings, report.filter.thread, "thread", "only this thread, and what it launched"),
 };
 #undef SECTION
 
