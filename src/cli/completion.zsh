@@ -74,11 +74,31 @@ _gputrace_recover() {
 _gputrace_convert() {
     _arguments -s -S \
         '--force[replace the file that is there]' \
+        '--from=[leave out what comes before]:time' \
+        '--to=[leave out what comes after]:time' \
+        '--range=[only the time of this range]:name' \
+        '--gpu=[leave out other GPUs]:number' \
+        '--process=[leave out other processes]:pid' \
         {-q,--quiet}'[print errors only]' \
         {-v,--verbose}'[print each step]' \
         {-h,--help}'[print help]' \
         '1:trace or directory:_files' \
         '2:trace:_files -g "*.(json|pftrace)(|.gz)"'
+}
+
+_gputrace_cut() {
+    _arguments -s -S \
+        {-o,--output=}'[write the part to a file]:file:_files' \
+        '--from=[leave out what comes before]:time' \
+        '--to=[leave out what comes after]:time' \
+        '--range=[only the time of this range]:name' \
+        '--gpu=[leave out other GPUs]:number' \
+        '--process=[leave out other processes]:pid' \
+        '--force[replace the file that is there]' \
+        {-q,--quiet}'[print errors only]' \
+        {-v,--verbose}'[print each step]' \
+        {-h,--help}'[print help]' \
+        '1:trace:_files -g "*.(json|pftrace)(|.gz)"'
 }
 
 _gputrace_doctor() {
@@ -94,6 +114,7 @@ _gputrace() {
         'report:print where the time of a trace went'
         'recover:write the trace of an interrupted run'
         'convert:convert a trace between formats'
+        'cut:cut a part out of a trace'
         'doctor:check what tracing needs'
         'help:explain a command'
     )
@@ -107,8 +128,9 @@ _gputrace() {
         report) _gputrace_report ;;
         recover) _gputrace_recover ;;
         convert) _gputrace_convert ;;
+        cut) _gputrace_cut ;;
         doctor) _gputrace_doctor ;;
-        help) _values command run report recover convert doctor ;;
+        help) _values command run report recover convert cut doctor ;;
         esac
         ;;
     esac

@@ -12,8 +12,8 @@
 #include "cli/options.h"
 #include "cli/output_name.h"
 
-static const struct command *const commands[] = {&command_run, &command_report, &command_recover, &command_convert,
-                                                 &command_doctor};
+static const struct command *const commands[] = {&command_run,     &command_report, &command_recover,
+                                                 &command_convert, &command_cut,    &command_doctor};
 #define COMMAND_COUNT (sizeof(commands) / sizeof(*commands))
 
 static const struct command *find_command(const char *name)

@@ -5,6 +5,7 @@
 
 #include "common/log.h"
 #include "trace/build/passes.h"
+#include "trace/cut.h"
 #include "trace/gzip/source.h"
 #include "trace/sources.h"
 #include "trace/output.h"
@@ -70,18 +71,50 @@ static int check_readable_twice(const char *path)
     return 0;
 }
 
-int convert_file(const char *input, const char *path, struct convert_summary *summary)
+/* Gives WHOLE the trace INPUT, or what CUT passes on of it; NULL: all. */
+static int read_into(const char *input, struct sink *whole, struct cut *cut)
+{
+    int result = sources_read(input, cut ? cut_writing(cut, whole) : whole, &(struct sources_options){0});
+    return result == 0 && cut ? cut_written(cut) : result;
+}
+
+static int write_trace(const char *input, const char *path, struct cut *cut, struct convert_summary *summary)
 {
     struct output output;
     struct sink sink;
-    if (check_readable_twice(input) != 0 || output_open(&output, path) != 0)
+    if (output_open(&output, path) != 0)
         return -1;
     sink_init(&sink, output_format(path), &output.buffer);
-    int result = sources_read(input, &sink, &(struct sources_options){0});
+    int result = read_into(input, &sink, cut);
     sink_release(&sink);
     *summary = (struct convert_summary){.events = sink.events};
     if (result == 0)
         return output_commit(&output, &summary->bytes);
     output_discard(&output);
     return -1;
+}
+
+int convert_file(const char *input, const char *path, struct convert_summary *summary)
+{
+    return check_readable_twice(input) != 0 ? -1 : write_trace(input, path, NULL, summary);
+}
+
+/* Warnings come with the second reading. */
+static int look_at(const char *input, struct cut *cut)
+{
+    enum log_level level = log_level();
+    log_set_level(LOG_QUIET);
+    int result = sources_read(input, cut_looking(cut), &(struct sources_options){0});
+    log_set_level(level);
+    return result == 0 ? cut_looked(cut) : result;
+}
+
+int convert_part(const char *input, const char *path, const struct cut_options *part, struct convert_summary *summary)
+{
+    struct cut *cut = check_readable_twice(input) == 0 ? cut_new(part, input) : NULL;
+    int result = cut ? look_at(input, cut) : -1;
+    if (result == 0)
+        result = write_trace(input, path, cut, summary);
+    cut_free(cut);
+    return result;
 }

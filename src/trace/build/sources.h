@@ -21,6 +21,11 @@ int sources_read(const char *path, struct sink *sink, const struct sources_optio
  * and bytes. Returns 0, or -1 after error(): then OUTPUT is as it was. */
 int convert_file(const char *input, const char *output, struct convert_summary *summary);
 
+/* The same of a part of it. */
+struct cut_options;
+int convert_part(const char *input, const char *output, const struct cut_options *part,
+                 struct convert_summary *summary);
+
 /* Whether the file PATH ("-": stdin) begins as a .pftrace, plain or gzip (gzip/source.h). Prints nothing. */
 bool sources_is_pftrace(const char *path);
 
