@@ -60,6 +60,13 @@ _gputrace_report() {
         '*:trace:_files -g "*.json(|.gz)"'
 }
 
+_gputrace_view() {
+    _arguments -s -S \
+        '--timeout=[end when nothing was fetched for so long]:seconds' \
+        {-h,--help}'[print help]' \
+        '1:trace:_files -g "*.(json|pftrace)(|.gz)"'
+}
+
 _gputrace_recover() {
     _arguments -s -S \
         {-o,--output=}'[write the trace to a file]:file:_files' \
@@ -112,6 +119,7 @@ _gputrace() {
     local -a commands=(
         'run:run a program and write a trace of its GPU work'
         'report:print where the time of a trace went'
+        'view:open a trace in ui.perfetto.dev'
         'recover:write the trace of an interrupted run'
         'convert:convert a trace between formats'
         'cut:cut a part out of a trace'
@@ -126,11 +134,12 @@ _gputrace() {
         case $line[1] in
         run) _gputrace_run ;;
         report) _gputrace_report ;;
+        view) _gputrace_view ;;
         recover) _gputrace_recover ;;
         convert) _gputrace_convert ;;
         cut) _gputrace_cut ;;
         doctor) _gputrace_doctor ;;
-        help) _values command run report recover convert cut doctor ;;
+        help) _values command run report view recover convert cut doctor ;;
         esac
         ;;
     esac

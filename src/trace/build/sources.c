@@ -1,7 +1,10 @@
 #include "trace/build/sources.h"
 
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/log.h"
 #include "trace/build/passes.h"
@@ -13,14 +16,77 @@
 #include "trace/sink.h"
 #include "trace/spool/spool_directory.h"
 
-bool sources_is_pftrace(const char *path)
+#define BEGIN_BYTES 16
+
+/* The place of what stands behind white space. */
+static size_t begin_of(const char *bytes, size_t length)
 {
-    char bytes[16];
-    size_t at = 0, length = peek(path, bytes, sizeof(bytes));
+    size_t at = 0;
     while (at < length && strchr(" \n\r\t", bytes[at]) && bytes[at])
         at++;
+    return at;
+}
+
+bool sources_is_pftrace(const char *path)
+{
+    char bytes[BEGIN_BYTES];
+    size_t length = peek(path, bytes, sizeof(bytes)), at = begin_of(bytes, length);
     bool json = at == length || bytes[at] == '{' || bytes[at] == '['; /* white space may stand before it */
     return !json && pftrace_begins(bytes, length);
+}
+
+bool sources_is_trace(const char *path)
+{
+    static const char mark[] = "\xef\xbb\xbf"; /* of byte order */
+    char bytes[BEGIN_BYTES];
+    size_t length = peek(path, bytes, sizeof(bytes)), skipped = strlen(mark);
+    if (length < skipped || memcmp(bytes, mark, skipped) != 0)
+        skipped = 0;
+    size_t at = skipped + begin_of(bytes + skipped, length - skipped);
+    return (at < length && (bytes[at] == '{' || bytes[at] == '[')) || sources_is_pftrace(path);
+}
+
+#define DEFLATE_MOST 1032 /* bytes that one byte can become */
+#define COUNTED_BYTES ((size_t)1 << 20)
+
+static bool is_gzip(const char *path)
+{
+    unsigned char begin[2] = {0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd < 0 ? -1 : read(fd, begin, sizeof(begin));
+    if (fd >= 0)
+        close(fd);
+    return size == 2 && begin[0] == 0x1f && begin[1] == 0x8b;
+}
+
+static uint64_t count_unpacked(const char *path, uint64_t packed, uint64_t most)
+{
+    struct source source;
+    struct source_failure failure = {0};
+    uint64_t count = 0, passed;
+    size_t length = 1;
+    char *bytes = malloc(COUNTED_BYTES);
+    if (!bytes || source_open(&source, path, 0) != 0) {
+        free(bytes);
+        return 0;
+    }
+    while (length > 0 && !failure.failed && count <= most)
+        count += length = source_read(&source, bytes, COUNTED_BYTES, &failure);
+    passed = source_packed(&source);
+    source_close(&source);
+    free(bytes);
+    if (count <= most || passed == 0 || passed >= packed)
+        return count;
+    return (uint64_t)((double)count * (double)packed / (double)passed);
+}
+
+uint64_t sources_unpacked_size(const char *path, uint64_t most)
+{
+    struct stat facts;
+    if (stat(path, &facts) != 0 || facts.st_size < 0)
+        return 0;
+    uint64_t size = (uint64_t)facts.st_size;
+    return is_gzip(path) && size > most / DEFLATE_MOST ? count_unpacked(path, size, most) : size;
 }
 
 static int read_spools(const char *path, struct sink *sink, const struct sources_options *options)
