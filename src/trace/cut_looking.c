@@ -281,6 +281,8 @@ int cut_looked(struct cut *cut)
         return error_no_memory("the trace's events");
     if (!cut->any)
         return error("'%s' has no events: there is nothing to cut out", cut->path);
+    if (cut->last > INT64_MAX / 2)
+        return error("'%s' has times beyond all clocks", cut->path);
     if (time_bounds_resolve(&options->from, &options->to, cut->path, (int64_t)cut->first, (int64_t)cut->last, times) <
         0)
         return -1;
