@@ -21,7 +21,7 @@ enum view_answer {
     VIEW_PREFLIGHT, /* the browser asks whether it may */
     VIEW_FORBIDDEN,
     VIEW_NOT_FOUND,
-    VIEW_MALFORMED, /* not HTTP as anybody writes it */
+    VIEW_MALFORMED, /* not HTTP */
 };
 
 struct view_request {
