@@ -8,7 +8,7 @@
 #include "common/text.h"
 #include "analysis/filter.h"
 #include "analysis/heap.h"
-#include "analysis/steps.h"
+#include "analysis/step_ranges.h"
 
 void filter_want(const struct filter_options *options, struct trace *first)
 {
@@ -25,7 +25,7 @@ struct gathering {
     bool any, all;
 };
 
-static int add_window(void *context, const struct step *step)
+static int add_window(void *context, const struct step_range *step)
 {
     struct gathering *gathering = context;
     if (!gathering->any || step->number < gathering->least)
@@ -59,14 +59,14 @@ static int find_range(struct filter *filter, const struct trace *first, const ch
     const char *wanted = filter->options->range;
     struct gathering gathering = {.filter = filter, .all = true};
     uint64_t occurrence;
-    if (steps_each_named(first, wanted, strlen(wanted), add_window, &gathering) < 0)
+    if (step_ranges_each_named(first, wanted, strlen(wanted), add_window, &gathering) < 0)
         return error_no_memory("ranges");
     size_t length = gathering.any ? 0 : range_name_split(wanted, &occurrence);
     if (length == 0)
         return gathering.any ? 0 : error_no_range(first, wanted, path);
     gathering.all = false;
     gathering.wanted = occurrence <= INT64_MAX ? (int64_t)occurrence : INT64_MAX;
-    if (steps_each_named(first, wanted, length, add_window, &gathering) < 0)
+    if (step_ranges_each_named(first, wanted, length, add_window, &gathering) < 0)
         return error_no_memory("ranges");
     if (!gathering.any)
         return error_no_range(first, wanted, path);
@@ -78,14 +78,14 @@ static int find_range(struct filter *filter, const struct trace *first, const ch
 static int find_step(struct filter *filter, const struct trace *first, const char *path)
 {
     struct gathering gathering = {.filter = filter, .wanted = filter->options->step.number};
-    struct steps steps;
-    if (steps_find(&steps, first) < 0 || steps_each(&steps, first, add_window, &gathering) < 0)
+    struct step_ranges steps;
+    if (step_ranges_find(&steps, first) < 0 || step_ranges_each(&steps, first, add_window, &gathering) < 0)
         return error_no_memory("ranges");
     if (!steps.any)
-        return error("'%s' has no steps: neither ranges '" STEPS_PROFILER "N' nor a range that repeats", path);
+        return error("'%s' has no steps: neither ranges '" STEP_RANGES_PROFILER "N' nor a range that repeats", path);
     if (filter->windows.items.count == 0)
         return error("'%s' has no step %" PRId64 ": its steps, %s, are %" PRId64 " to %" PRId64, path, gathering.wanted,
-                     steps.numbered ? "'" STEPS_PROFILER "N'" : trace_text(first, steps.name), gathering.least,
+                     steps.numbered ? "'" STEP_RANGES_PROFILER "N'" : trace_text(first, steps.name), gathering.least,
                      gathering.most);
     return 0;
 }

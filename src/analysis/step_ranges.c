@@ -2,7 +2,7 @@
  * Ranges are read twice: to count them by thread and name, and to add up the time of those that repeat and are in no
  * other that repeats.
  */
-#include "analysis/steps.h"
+#include "analysis/step_ranges.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,9 +14,9 @@
 /* The number in a name of the profiler; -1: it is another name. */
 static int64_t profiler_number(const char *name)
 {
-    size_t length = strlen(STEPS_PROFILER);
+    size_t length = strlen(STEP_RANGES_PROFILER);
     char *end;
-    if (strncmp(name, STEPS_PROFILER, length) != 0 || name[length] < '0' || name[length] > '9')
+    if (strncmp(name, STEP_RANGES_PROFILER, length) != 0 || name[length] < '0' || name[length] > '9')
         return -1;
     errno = 0;
     int64_t number = strtoll(name + length, &end, 10);
@@ -97,7 +97,7 @@ static int sum_outer(struct search *search, const struct trace *trace)
 }
 
 /* The kind with the most time; names with several threads have one for each, of which one is enough. */
-static void choose(struct steps *steps, const struct search *search)
+static void choose(struct step_ranges *steps, const struct search *search)
 {
     int64_t most = -1;
     for (size_t i = 0; i < search->kinds.count; i++) {
@@ -106,17 +106,17 @@ static void choose(struct steps *steps, const struct search *search)
         if (kind->outer < 2 || kind->outer_sum <= most || key->name == EVENT_NO_TEXT)
             continue;
         most = kind->outer_sum;
-        *steps = (struct steps){.any = true, .name = (uint32_t)key->name, .domain = (uint32_t)key->domain};
+        *steps = (struct step_ranges){.any = true, .name = (uint32_t)key->name, .domain = (uint32_t)key->domain};
     }
 }
 
-int steps_find(struct steps *steps, const struct trace *trace)
+int step_ranges_find(struct step_ranges *steps, const struct trace *trace)
 {
     struct search search = {0};
-    *steps = (struct steps){0};
+    *steps = (struct step_ranges){0};
     int status = count_ranges(&search, trace);
     if (status == 0 && search.numbered)
-        *steps = (struct steps){.any = true, .numbered = true};
+        *steps = (struct step_ranges){.any = true, .numbered = true};
     else if (status == 0)
         status = sum_outer(&search, trace);
     if (status == 0 && !steps->any)
@@ -141,7 +141,7 @@ static void begin_thread(struct counter_of_steps *counter, uint32_t thread)
         *counter = (struct counter_of_steps){.thread = thread, .any = true, .until = INT64_MIN};
 }
 
-static bool is_step(const struct steps *steps, const struct trace *trace, struct counter_of_steps *counter,
+static bool is_step(const struct step_ranges *steps, const struct trace *trace, struct counter_of_steps *counter,
                     const struct range *range, int64_t *number)
 {
     if (steps->numbered)
@@ -153,8 +153,8 @@ static bool is_step(const struct steps *steps, const struct trace *trace, struct
     return true;
 }
 
-int steps_each(const struct steps *steps, const struct trace *trace,
-               int (*each)(void *context, const struct step *step), void *context)
+int step_ranges_each(const struct step_ranges *steps, const struct trace *trace,
+                     int (*each)(void *context, const struct step_range *step), void *context)
 {
     struct counter_of_steps counter = {0};
     struct sorter_walk walk;
@@ -165,14 +165,14 @@ int steps_each(const struct steps *steps, const struct trace *trace,
         int64_t number;
         begin_thread(&counter, range->thread);
         if (is_step(steps, trace, &counter, range, &number))
-            status = each(context, &(struct step){*range, number});
+            status = each(context, &(struct step_range){*range, number});
     }
     int ended = sorter_walk_end(&walk);
     return status ? status : ended;
 }
 
-int steps_each_named(const struct trace *trace, const char *name, size_t length,
-                     int (*each)(void *context, const struct step *step), void *context)
+int step_ranges_each_named(const struct trace *trace, const char *name, size_t length,
+                           int (*each)(void *context, const struct step_range *step), void *context)
 {
     struct counter_of_steps counter = {0};
     struct sorter_walk walk;
@@ -183,7 +183,7 @@ int steps_each_named(const struct trace *trace, const char *name, size_t length,
         const char *text = name_of(trace, range);
         begin_thread(&counter, range->thread);
         if (strncmp(text, name, length) == 0 && text[length] == '\0')
-            status = each(context, &(struct step){*range, ++counter.count});
+            status = each(context, &(struct step_range){*range, ++counter.count});
     }
     int ended = sorter_walk_end(&walk);
     return status ? status : ended;

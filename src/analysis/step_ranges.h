@@ -5,8 +5,8 @@
  *
  * All functions need trace.ranges after trace_finish(): a section that uses them has `.ranges = true`.
  */
-#ifndef GPUTRACE_ANALYSIS_STEPS_H
-#define GPUTRACE_ANALYSIS_STEPS_H
+#ifndef GPUTRACE_ANALYSIS_STEP_RANGES_H
+#define GPUTRACE_ANALYSIS_STEP_RANGES_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,30 +15,30 @@
 
 struct trace;
 
-#define STEPS_PROFILER "ProfilerStep#" /* and a number */
+#define STEP_RANGES_PROFILER "ProfilerStep#" /* and a number */
 
-struct steps {
+struct step_ranges {
     bool any;              /* something repeats */
-    bool numbered;         /* the names are STEPS_PROFILER with the step's number; else all have … */
+    bool numbered;         /* the names are STEP_RANGES_PROFILER with the step's number; else all have … */
     uint32_t name, domain; /* … these, texts of trace.strings */
 };
 
 /* One occurrence. */
-struct step {
+struct step_range {
     struct range range;
     int64_t number; /* the profiler's; else counted from 1 on each thread */
 };
 
 /* Finds which range is the step. Returns 0, or -1: no memory, or after error(). */
-int steps_find(struct steps *steps, const struct trace *trace);
+int step_ranges_find(struct step_ranges *steps, const struct trace *trace);
 
 /* Calls EACH for all steps, by thread and then by time, until it returns non-zero. A step within a step of the same
  * name is not one. Returns what EACH returned, else 0, or -1: no memory, or after error(). */
-int steps_each(const struct steps *steps, const struct trace *trace,
-               int (*each)(void *context, const struct step *step), void *context);
+int step_ranges_each(const struct step_ranges *steps, const struct trace *trace,
+                     int (*each)(void *context, const struct step_range *step), void *context);
 
 /* The same for ranges called NAME (LENGTH bytes) of any domain: counted from 1 on each thread, inner ones included. */
-int steps_each_named(const struct trace *trace, const char *name, size_t length,
-                     int (*each)(void *context, const struct step *step), void *context);
+int step_ranges_each_named(const struct trace *trace, const char *name, size_t length,
+                           int (*each)(void *context, const struct step_range *step), void *context);
 
 #endif

@@ -1,7 +1,7 @@
 #include "tests/unit.h"
 
 #include "analysis/section.h"
-#include "analysis/steps.h"
+#include "analysis/step_ranges.h"
 
 static const struct report_options options = {.sections = 1u << REPORT_NVTX, .workers = 1};
 static struct sections sections;
@@ -24,7 +24,7 @@ static void add(const char *name, int64_t thread, int64_t start, int64_t duratio
     assert_int_equal(dispatcher_event(&sections.dispatcher, &event), 0);
 }
 
-static int write_step(void *context, const struct step *step)
+static int write_step(void *context, const struct step_range *step)
 {
     char *text = context;
     size_t length = strlen(text);
@@ -36,11 +36,11 @@ static int write_step(void *context, const struct step *step)
 static const char *steps_of(void)
 {
     static char text[200];
-    struct steps steps;
+    struct step_ranges steps;
     *text = '\0';
     assert_int_equal(sections_finish(&sections), 0);
-    assert_int_equal(steps_find(&steps, &sections.trace), 0);
-    assert_int_equal(steps_each(&steps, &sections.trace, write_step, text), 0);
+    assert_int_equal(step_ranges_find(&steps, &sections.trace), 0);
+    assert_int_equal(step_ranges_each(&steps, &sections.trace, write_step, text), 0);
     assert_int_equal(steps.any, *text != '\0');
     sections_release(&sections);
     return text;
