@@ -102,7 +102,7 @@ void filter_release(struct filter *filter)
     map_release(&filter->open);
     map_each(&filter->early, free_event, NULL);
     map_release(&filter->early);
-    groups_release(&filter->counter_ids);
+    dense_map_release(&filter->counter_ids);
     array_release(&filter->counters);
 }
 
@@ -311,7 +311,7 @@ static int pass_counter(struct filter *filter, const struct event_fields *event)
         return 0;
     if (filter->times.items.count == 0)
         return filter->give(filter->context, event);
-    struct filter_counter *counter = groups_item(&filter->counter_ids, &key, &filter->counters);
+    struct filter_counter *counter = dense_map_item(&filter->counter_ids, &key, &filter->counters);
     if (!counter)
         return error_no_memory("counters");
     if (filter->counters.count > before)

@@ -24,7 +24,7 @@
 #include "trace/event_fields.h"
 #include "trace/id_set.h"
 #include "trace/windows.h"
-#include "analysis/groups.h"
+#include "common/dense_map.h"
 #include "analysis/options.h"
 #include "analysis/trace.h"
 
@@ -57,7 +57,7 @@ struct filter {
     struct map gpu_labels; /* rows that are labelled as a GPU's */
     struct map open;       /* ranges that were begun and given, by id: how many */
     struct map early;      /* those that began before `from`: id -> struct event_fields *, owned here */
-    struct groups counter_ids;
+    struct dense_map counter_ids;
     ARRAY(struct filter_counter) counters;
 };
 

@@ -144,7 +144,7 @@ static void set_window(struct filter *filter)
 static bool is_selected(const struct filter *filter, const struct trace *first, const struct call *call)
 {
     const struct filter_options *options = filter->options;
-    const struct trace_thread_id *thread = groups_key(&first->thread_ids, call->thread);
+    const struct trace_thread_id *thread = dense_map_row(&first->thread_ids, call->thread);
     if (options->process.given && thread->process != event_id_number(options->process.number))
         return false;
     if (options->thread.given && thread->thread != event_id_number(options->thread.number))
@@ -179,7 +179,7 @@ static int find_rows(struct filter *filter, const struct trace *first)
     }
     for (size_t i = 0; i < first->processes.count && first->host_processes == 1; i++)
         if (first->processes.items[i].host)
-            filter->only_process = *(const event_id *)groups_key(&first->process_ids, i);
+            filter->only_process = *(const event_id *)dense_map_row(&first->process_ids, i);
     return 0;
 }
 

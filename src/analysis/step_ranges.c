@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/groups.h"
+#include "common/dense_map.h"
 #include "analysis/trace.h"
 
 /* The number in a name of the profiler; -1: it is another name. */
@@ -40,7 +40,7 @@ struct step_kind {
 };
 
 struct search {
-    struct groups ids; /* struct kind_key -> kinds */
+    struct dense_map ids; /* struct kind_key -> kinds */
     ARRAY(struct step_kind) kinds;
     bool numbered;
 };
@@ -48,7 +48,7 @@ struct search {
 static struct step_kind *kind_of(struct search *search, const struct range *range)
 {
     const struct kind_key key = {range->thread, range->name, range->domain};
-    return groups_item(&search->ids, &key, &search->kinds);
+    return dense_map_item(&search->ids, &key, &search->kinds);
 }
 
 static int count_ranges(struct search *search, const struct trace *trace)
@@ -102,7 +102,7 @@ static void choose(struct step_ranges *steps, const struct search *search)
     int64_t most = -1;
     for (size_t i = 0; i < search->kinds.count; i++) {
         const struct step_kind *kind = &search->kinds.items[i];
-        const struct kind_key *key = groups_key(&search->ids, i);
+        const struct kind_key *key = dense_map_row(&search->ids, i);
         if (kind->outer < 2 || kind->outer_sum <= most || key->name == EVENT_NO_TEXT)
             continue;
         most = kind->outer_sum;
@@ -121,7 +121,7 @@ int step_ranges_find(struct step_ranges *steps, const struct trace *trace)
         status = sum_outer(&search, trace);
     if (status == 0 && !steps->any)
         choose(steps, &search);
-    groups_release(&search.ids);
+    dense_map_release(&search.ids);
     array_release(&search.kinds);
     return status;
 }

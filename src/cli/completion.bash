@@ -49,7 +49,7 @@ _gputrace_options() { # COMMAND
             '--backtrace --flush-interval= --children= --wait= --spool-dir= --keep-spool --cupti= --plugin= --live --stats --strict --quiet --verbose --help'
         ;;
     report) echo '--report= --format= --top= --sort= --snapshot= --time-unit= --names= --by-grid' \
-        '--from= --to= --range= --step= --process= --gpu= --stream= --kernel= --thread= --help' ;;
+        '--from= --to= --range= --step= --process= --gpu= --stream= --kernel= --thread= --fail-on= --help' ;;
     view) echo '--timeout= --help' ;;
     recover) echo '--output= --keep --spool-dir= --quiet --verbose --help' ;;
     convert) echo '--force --from= --to= --range= --gpu= --process= --quiet --verbose --help' ;;

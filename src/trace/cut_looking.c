@@ -304,9 +304,9 @@ struct cut *cut_new(const struct cut_options *options, const char *path)
     }
     cut->options = options;
     cut->path = path;
-    cut->room = sorter_room_usual();
+    cut->space = sorter_space_usual();
     buffer_init_memory(&cut->nothing);
-    sorter_init(&cut->flows, &cut->room, sizeof(struct cut_flow), by_id);
+    sorter_init(&cut->flows, &cut->space, sizeof(struct cut_flow), by_id);
     if (options->range)
         cut->name_length = range_name_split(options->range, &cut->occurrence);
     return cut;

@@ -60,7 +60,7 @@ struct cut {
     size_t name_length;   /* of the range without its number; 0: there is none */
     uint64_t occurrence;
     FILE_VECTOR(struct cut_range) ranges;
-    struct sorter_room room;
+    struct sorter_space space;
     struct sorter flows;
 
     /* After it */
