@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "trace/windows.h"
+
 enum report_format { REPORT_TABLE, REPORT_CSV, REPORT_JSON, REPORT_MARKDOWN };
 enum report_names { REPORT_NAMES_FULL, REPORT_NAMES_SHORT, REPORT_NAMES_MANGLED };
 enum report_unit { REPORT_UNIT_AUTO, REPORT_UNIT_NS, REPORT_UNIT_US, REPORT_UNIT_MS, REPORT_UNIT_S };
@@ -64,6 +66,14 @@ _Static_assert(REPORT_SECTION_COUNT < 64, "sections are bits");
 
 struct frame_namer;
 
+/* Which events a report is about (filter.h). All zero: all. */
+struct filter_options {
+    struct time_bound from, to;
+    const char *range; /* "NAME" or "NAME/N"; NULL: none */
+    struct selected_number step, process, gpu, stream, thread;
+    const char *kernel; /* a POSIX extended regular expression; NULL: none */
+};
+
 struct report_options {
     const struct frame_namer *namer; /* of call stacks in spools; NULL: they stay addresses */
     uint64_t sections;               /* REPORT_BIT() each; 0: all */
@@ -78,6 +88,7 @@ struct report_options {
     unsigned workers;    /* threads that read ahead; 0: as many as there are processors */
     const char *fail_on; /* ids of findings, separated by commas, or "any": see report_files(); NULL: none */
     size_t width;        /* of a terminal: tables shorten names to fit; 0: whole names */
+    struct filter_options filter;
 };
 
 #endif

@@ -9,6 +9,8 @@
 #include "common/log.h"
 #include "common/buffer.h"
 #include "common/text.h"
+#include "common/threads.h"
+#include "analysis/filter.h"
 #include "analysis/findings.h"
 #include "analysis/heap.h"
 #include "analysis/names.h"
@@ -33,42 +35,64 @@ static int read_trace(const struct report_options *options, const char *path, st
     return status;
 }
 
-/* --- the time that --snapshot names --- */
+/* --- what is known only after a trace was read: the time that --snapshot names, and what filters select --- */
 
 #define TIME_TEXT 32
 
-static int widen_times(void *context, struct event_fields *event)
+static int read_first_event(void *context, struct event_fields *event)
 {
     return trace_event(context, event) < 0 || trace_gpu_op(context, event) < 0 ? error_no_memory("the trace's rows")
                                                                                : 0;
 }
 
-static int pass_metadata(void *context, const char *key, const struct cJSON *value)
+static int read_first_metadata(void *context, const char *key, const struct cJSON *value)
 {
-    (void)context, (void)key, (void)value;
+    return trace_metadata(context, key, value) < 0 ? error_no_memory("the trace's metadata") : 0;
+}
+
+static int check_readable_twice(const struct report_options *options, const char *path)
+{
+    const char *what = options->has_snapshot ? "a snapshot" : "a part of a trace";
+    struct stat file;
+    if (strcmp(path, "-") == 0)
+        return error("%s needs a file: standard input cannot be read twice", what);
+    if (stat(path, &file) == 0 && !S_ISREG(file.st_mode) && !S_ISDIR(file.st_mode))
+        return error("%s needs a file: '%s' cannot be read twice", what, path);
     return 0;
 }
 
-/* Reads the trace at PATH once, only to find where it begins: *MOMENT is then the time in it, ns. Returns 0, or -1
- * after error(). */
-static int snapshot_find(int64_t *moment, const struct report_options *options, const char *path)
+/* Reads the trace at PATH once, quietly, as warnings come with the second time. Returns 0, or -1 after error(). */
+static int read_first(const struct report_options *options, const char *path, struct trace *first)
 {
-    struct trace trace;
-    struct fields_receiver receiver = {.context = &trace, .event = widen_times, .metadata = pass_metadata};
+    struct fields_receiver receiver = {.context = first, .event = read_first_event, .metadata = read_first_metadata};
     enum log_level level = log_level();
-    struct stat file;
-    if (strcmp(path, "-") == 0)
-        return error("a snapshot needs a file: standard input cannot be read twice");
-    if (stat(path, &file) == 0 && !S_ISREG(file.st_mode) && !S_ISDIR(file.st_mode))
-        return error("a snapshot needs a file: '%s' cannot be read twice", path);
-    trace_init(&trace, options);
-    log_set_level(LOG_QUIET); /* warnings come with the second time */
-    int status = read_trace(options, path, &trace.strings, &receiver);
+    if (check_readable_twice(options, path) < 0)
+        return -1;
+    log_set_level(LOG_QUIET);
+    int status = read_trace(options, path, &first->strings, &receiver);
     log_set_level(level);
-    trace_sum_times(&trace);
-    if (__builtin_add_overflow(trace.start, options->snapshot, moment))
-        *moment = options->snapshot < 0 ? INT64_MIN : INT64_MAX;
-    trace_release(&trace);
+    if (status < 0)
+        return status;
+    return trace_finish(first, ordered_loop_workers(options->workers, 2)) < 0 ? error_no_memory("a report") : 0;
+}
+
+/* FILTER and the trace's heap get what they need of a first reading. */
+static int learn(struct filter *filter, struct sections *sections, const char *path)
+{
+    struct trace *trace = &sections->trace, first;
+    const struct report_options *options = trace->options;
+    bool snapshot = trace->heap && options->has_snapshot;
+    if (!snapshot && !filter_reads_twice(&options->filter))
+        return 0;
+    trace_init(&first, options);
+    filter_want(&options->filter, &first);
+    int status = read_first(options, path, &first);
+    if (status == 0)
+        status = filter_learn(filter, &first, path);
+    int64_t start = trace->window.any ? trace->window.first : first.start;
+    if (snapshot && __builtin_add_overflow(start, options->snapshot, &trace->heap->asked_at))
+        trace->heap->asked_at = options->snapshot < 0 ? INT64_MIN : INT64_MAX;
+    trace_release(&first);
     return status;
 }
 
@@ -128,12 +152,42 @@ static int read_run(void *context, const struct event_run *run)
     return dispatcher_run(&((struct sections *)context)->dispatcher, run);
 }
 
+static int give_event(void *context, const struct event_fields *event)
+{
+    return dispatcher_event(&((struct sections *)context)->dispatcher, event);
+}
+
+/* Of a report with filters. */
+struct filtering {
+    struct filter filter;
+    struct sections *sections;
+};
+
+static struct event_fields *place_filtered(void *context)
+{
+    return place_event(((struct filtering *)context)->sections);
+}
+
+static int read_filtered(void *context, struct event_fields *event)
+{
+    struct filtering *filtering = context;
+    uint32_t full_name = event->name;
+    if (event->category == CATEGORY_KERNEL && name_change(&filtering->sections->trace, event) < 0)
+        return error_no_memory("names");
+    return filter_event(&filtering->filter, event, full_name);
+}
+
 static int read_metadata(void *context, const char *key, const struct cJSON *value)
 {
     struct sections *sections = context;
     if (dispatcher_wait(&sections->dispatcher) < 0)
         return -1;
     return trace_metadata(&sections->trace, key, value) < 0 ? error_no_memory("the trace's metadata") : 0;
+}
+
+static int read_filtered_metadata(void *context, const char *key, const struct cJSON *value)
+{
+    return read_metadata(((struct filtering *)context)->sections, key, value);
 }
 
 /* The column of a section that its rows are sorted by; -1: none. */
@@ -208,6 +262,33 @@ static int write_report(struct sections *sections, const char *path, struct rend
     return status;
 }
 
+/* Gives the sections the events of the trace, all or those that the filters select. */
+static int read_events(struct sections *sections, const char *path)
+{
+    struct trace *trace = &sections->trace;
+    const struct report_options *options = trace->options;
+    const struct fields_receiver all = {.context = sections,
+                                        .place = place_event,
+                                        .event = read_event,
+                                        .run = options->names == REPORT_NAMES_FULL ? read_run : NULL,
+                                        .metadata = read_metadata};
+    struct filtering filtering = {.sections = sections};
+    const struct fields_receiver some = {
+        .context = &filtering, .place = place_filtered, .event = read_filtered, .metadata = read_filtered_metadata};
+    bool filtered = filter_wanted(&options->filter);
+    int status = filter_init(&filtering.filter, &options->filter, trace, give_event, sections);
+    if (status == 0)
+        status = learn(&filtering.filter, sections, path);
+    if (status == 0)
+        status = read_trace(options, path, &trace->strings, filtered ? &some : &all);
+    if (status == 0 && filtered)
+        status = filter_finish(&filtering.filter);
+    if (status == 0)
+        status = sections_finish(sections);
+    filter_release(&filtering.filter);
+    return status;
+}
+
 /* Returns 0, REPORT_FAILED_ON or -1. */
 static int check_findings(struct sections *sections, const char *ids)
 {
@@ -222,19 +303,10 @@ static int check_findings(struct sections *sections, const char *ids)
 static int report_file(const struct report_options *options, const char *path, struct render *render)
 {
     struct sections sections;
-    struct trace *trace = &sections.trace;
+    const struct trace *trace = &sections.trace;
     int status = sections_init(&sections, options);
-    if (status == 0 && trace->heap && options->has_snapshot)
-        status = snapshot_find(&trace->heap->asked_at, options, path);
-    struct fields_receiver receiver = {.context = &sections,
-                                       .place = place_event,
-                                       .event = read_event,
-                                       .run = options->names == REPORT_NAMES_FULL ? read_run : NULL,
-                                       .metadata = read_metadata};
     if (status == 0)
-        status = read_trace(options, path, &trace->strings, &receiver);
-    if (status == 0)
-        status = sections_finish(&sections);
+        status = read_events(&sections, path);
     if (status == 0 && options->has_snapshot && sections.all[REPORT_MEMORY].shown)
         snapshot_warn(path, options->snapshot, trace_span(trace));
     if (status == 0)
@@ -280,6 +352,8 @@ int report_check(const struct report_options *options)
     if (check_rules(options->fail_on) < 0)
         return -1;
     bool found = !options->sort;
+    if (filter_check(&options->filter) < 0)
+        return -1;
     for (unsigned i = 0; i < REPORT_SECTION_COUNT && !found; i++) {
         const struct section *section = section_wanted(options, i);
         if (!section || section->listing)

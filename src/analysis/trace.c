@@ -335,6 +335,7 @@ int trace_event(struct trace *trace, const struct event_fields *event)
         trace->counts[CATEGORY_GPU_IN_FLIGHT] += event->category == CATEGORY_GPU_IN_FLIGHT;
         trace_times_widen(&trace->times, event->start, event->start);
         return trace->heap ? heap_event(trace->heap, event) : 0;
+    case HEAP_OUTSIDE: return trace->heap ? heap_event(trace->heap, event) : 0;
     default: return 0;
     }
 }
@@ -404,6 +405,10 @@ void trace_sum_times(struct trace *trace)
     struct trace_times all = trace->times;
     if (trace->gpu_op_times.any)
         trace_times_widen(&all, trace->gpu_op_times.first, trace->gpu_op_times.last);
+    if (trace->window.any) {
+        trace_times_widen(&all, trace->window.first, trace->window.last);
+        all.first = trace->window.first;
+    }
     trace->start = all.first;
     trace->end = all.last;
     trace->any = all.any;

@@ -72,9 +72,10 @@ struct trace {
 
     struct {
         bool calls, gpu_ops, ranges, launched_ops, operators, timeline, host_calls, host_frames;
-    } wanted;           /* what sections look at */
-    int64_t start, end; /* of all events that take or mark time; after trace_sum_times() */
-    bool any;           /* there was one */
+    } wanted;                  /* what sections look at */
+    int64_t start, end;        /* of all events that take or mark time; after trace_sum_times() */
+    bool any;                  /* there was one */
+    struct trace_times window; /* if there is one, the trace begins and ends with it, or with what ends later */
 
     /* What trace_gpu_op() changes. Two threads write to nothing that is near. */
     _Alignas(TRACE_APART) struct trace_times gpu_op_times;

@@ -48,9 +48,12 @@ _gputrace_options() { # COMMAND
         echo '--output= --trace= --graph= --delay= --duration= --capture-range= --nvtx-domains= --nvtx-exclude=' \
             '--backtrace --flush-interval= --children= --wait= --spool-dir= --keep-spool --cupti= --plugin= --live --stats --strict --quiet --verbose --help'
         ;;
-    report) echo '--report= --format= --top= --sort= --snapshot= --time-unit= --names= --by-grid --fail-on= --help' ;;
+    report) echo '--report= --format= --top= --sort= --snapshot= --time-unit= --names= --by-grid' \
+        '--from= --to= --range= --step= --process= --gpu= --stream= --kernel= --thread= --fail-on= --help' ;;
+    view) echo '--timeout= --help' ;;
     recover) echo '--output= --keep --spool-dir= --quiet --verbose --help' ;;
-    convert) echo '--force --quiet --verbose --help' ;;
+    convert) echo '--force --from= --to= --range= --gpu= --process= --quiet --verbose --help' ;;
+    cut) echo '--output= --from= --to= --range= --gpu= --process= --force --quiet --verbose --help' ;;
     doctor) echo '--cupti= --spool-dir= --help' ;;
     esac
 }
@@ -75,8 +78,8 @@ _gputrace() {
     local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} program
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W 'run report recover convert doctor help --help --version' -- "$word")
-        [ -n "$word" ] || mapfile -t COMPREPLY < <(compgen -W 'run report recover convert doctor help')
+        mapfile -t COMPREPLY < <(compgen -W 'run report view recover convert cut doctor help --help --version' -- "$word")
+        [ -n "$word" ] || mapfile -t COMPREPLY < <(compgen -W 'run report view recover convert cut doctor help')
         return
     fi
     if [ "$command" = run ]; then
@@ -98,9 +101,9 @@ _gputrace() {
     _gputrace_argument "${COMP_WORDS[COMP_CWORD - 1]}" "$word" '' && return
     case $command in
     run) mapfile -t COMPREPLY < <(compgen -c -- "$word") ;;
-    report | convert) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+    report | view | convert | cut) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
     recover) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
-    help) mapfile -t COMPREPLY < <(compgen -W 'run report recover convert doctor' -- "$word") ;;
+    help) mapfile -t COMPREPLY < <(compgen -W 'run report view recover convert cut doctor' -- "$word") ;;
     esac
 }
 

@@ -48,8 +48,24 @@ _gputrace_report() {
         '--names=[how to show names of kernels]:how:(full short mangled)' \
         '--fail-on=[exit with status 3 if there is one of these findings]:findings: ' \
         '--by-grid[a row for each grid and block]' \
+        '--from=[leave out what comes before]:time' \
+        '--to=[leave out what comes after]:time' \
+        '--range=[only this range]:name' \
+        '--step=[only this step]:number' \
+        '--process=[only this process]:pid' \
+        '--gpu=[only operations of this GPU]:number' \
+        '--stream=[only operations of this stream]:number' \
+        '--kernel=[only kernels whose name matches]:regular expression' \
+        '--thread=[only this thread and what it launched]:thread id' \
         {-h,--help}'[print help]' \
         '*:trace:_files -g "*.json(|.gz)"'
+}
+
+_gputrace_view() {
+    _arguments -s -S \
+        '--timeout=[end when nothing was fetched for so long]:seconds' \
+        {-h,--help}'[print help]' \
+        '1:trace:_files -g "*.(json|pftrace)(|.gz)"'
 }
 
 _gputrace_recover() {
@@ -66,11 +82,31 @@ _gputrace_recover() {
 _gputrace_convert() {
     _arguments -s -S \
         '--force[replace the file that is there]' \
+        '--from=[leave out what comes before]:time' \
+        '--to=[leave out what comes after]:time' \
+        '--range=[only the time of this range]:name' \
+        '--gpu=[leave out other GPUs]:number' \
+        '--process=[leave out other processes]:pid' \
         {-q,--quiet}'[print errors only]' \
         {-v,--verbose}'[print each step]' \
         {-h,--help}'[print help]' \
         '1:trace or directory:_files' \
         '2:trace:_files -g "*.((json|pftrace|folded)(|.gz)|sqlite|db)"'
+}
+
+_gputrace_cut() {
+    _arguments -s -S \
+        {-o,--output=}'[write the part to a file]:file:_files' \
+        '--from=[leave out what comes before]:time' \
+        '--to=[leave out what comes after]:time' \
+        '--range=[only the time of this range]:name' \
+        '--gpu=[leave out other GPUs]:number' \
+        '--process=[leave out other processes]:pid' \
+        '--force[replace the file that is there]' \
+        {-q,--quiet}'[print errors only]' \
+        {-v,--verbose}'[print each step]' \
+        {-h,--help}'[print help]' \
+        '1:trace:_files -g "*.(json|pftrace)(|.gz)"'
 }
 
 _gputrace_doctor() {
@@ -84,8 +120,10 @@ _gputrace() {
     local -a commands=(
         'run:run a program and write a trace of its GPU work'
         'report:print where the time of a trace went'
+        'view:open a trace in ui.perfetto.dev'
         'recover:write the trace of an interrupted run'
         'convert:convert a trace between formats'
+        'cut:cut a part out of a trace'
         'doctor:check what tracing needs'
         'help:explain a command'
     )
@@ -97,10 +135,12 @@ _gputrace() {
         case $line[1] in
         run) _gputrace_run ;;
         report) _gputrace_report ;;
+        view) _gputrace_view ;;
         recover) _gputrace_recover ;;
         convert) _gputrace_convert ;;
+        cut) _gputrace_cut ;;
         doctor) _gputrace_doctor ;;
-        help) _values command run report recover convert doctor ;;
+        help) _values command run report view recover convert cut doctor ;;
         esac
         ;;
     esac

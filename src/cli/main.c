@@ -12,8 +12,8 @@
 #include "cli/options.h"
 #include "trace/format.h"
 
-static const struct command *const commands[] = {&command_run, &command_report, &command_recover, &command_convert,
-                                                 &command_doctor};
+static const struct command *const commands[] = {&command_run,     &command_report, &command_view,  &command_recover,
+                                                 &command_convert, &command_cut,    &command_doctor};
 #define COMMAND_COUNT (sizeof(commands) / sizeof(*commands))
 
 static const struct command *find_command(const char *name)
@@ -32,8 +32,8 @@ static const struct {
     {"profile", &command_run},    {"record", &command_run},     {"trace", &command_run},
     {"launch", &command_run},     {"start", &command_run},      {"exec", &command_run},
     {"stats", &command_report},   {"analyze", &command_report}, {"analyse", &command_report},
-    {"stat", &command_report},    {"summary", &command_report}, {"view", &command_report},
-    {"show", &command_report},    {"open", &command_report},    {"export", &command_convert},
+    {"stat", &command_report},    {"summary", &command_report}, {"browse", &command_view},
+    {"show", &command_report},    {"open", &command_view},      {"export", &command_convert},
     {"script", &command_convert}, {"check", &command_doctor},   {"status", &command_doctor},
 };
 

@@ -2,7 +2,7 @@
 
 load common
 
-commands=(run report recover convert doctor)
+commands=(run report view recover convert cut doctor)
 
 # Options as --help lists them, one a line: "--output=FILE", "-o".
 help_options() { # COMMAND

@@ -310,9 +310,11 @@ static void write_naming(struct sink *sink, struct row row, const char *name_and
     buffer_bytes(sink->buffer, "}}", 2);
 }
 
+/* Perfetto counts an empty name as an error. */
 static void write_process(struct sink *sink, const struct row_name *process)
 {
-    write_naming(sink, process->row, "process_name\0name", process->name, 0);
+    if (*process->name)
+        write_naming(sink, process->row, "process_name\0name", process->name, 0);
     if (process->label)
         write_naming(sink, process->row, "process_labels\0labels", process->label, 0);
     write_naming(sink, process->row, "process_sort_index\0sort_index", NULL, process->sort_index);
@@ -320,7 +322,8 @@ static void write_process(struct sink *sink, const struct row_name *process)
 
 static void write_thread(struct sink *sink, const struct row_name *thread)
 {
-    write_naming(sink, thread->row, "thread_name\0name", thread->name, 0);
+    if (*thread->name)
+        write_naming(sink, thread->row, "thread_name\0name", thread->name, 0);
     write_naming(sink, thread->row, "thread_sort_index\0sort_index", NULL, thread->sort_index);
 }
 
