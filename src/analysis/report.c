@@ -215,7 +215,7 @@ static int report_file(const struct report_options *options, const char *path, s
     struct fields_receiver receiver = {.context = &sections,
                                        .place = place_event,
                                        .event = read_event,
-                                       .run = options->names == REPORT_NAMES_FULL ? read_run : NULL,
+                                       .run = names_are_changed(options) ? NULL : read_run,
                                        .metadata = read_metadata};
     if (status == 0)
         status = read_trace(options, path, &trace->strings, &receiver);

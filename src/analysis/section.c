@@ -298,6 +298,8 @@ int sections_finish(struct sections *sections)
     int status = trace_finish(trace, workers);
     if (status == 0)
         status = gather_all(sections, workers);
+    if (status == 0)
+        status = trace_make_names(trace);
     return status < 0 ? error_no_memory("a report") : 0;
 }
 
