@@ -48,6 +48,7 @@ enum report_section {
 
 /* Rows of a section in tables that are read, not processed, unless the user chose. */
 #define REPORT_TOP_FOR_PEOPLE 20
+#define REPORT_TOP_OWN SIZE_MAX
 
 struct frame_namer;
 
@@ -57,13 +58,17 @@ struct report_options {
     enum report_format format;
     enum report_names names;
     enum report_unit unit;
-    bool has_snapshot; /* the section memory lists what was allocated at one time … */
-    int64_t snapshot;  /* … which is this, in ns after the trace's first event */
-    bool by_grid;      /* kernels: a row per name, grid and block */
-    size_t top;        /* rows of each section at most; 0: all */
-    const char *sort;  /* name of the column to sort by; NULL: the section's own */
-    unsigned workers;  /* threads that read ahead; 0: as many as there are processors */
-    size_t width;      /* of a terminal: tables shorten names to fit; 0: whole names */
+    bool has_snapshot;   /* the section memory lists what was allocated at one time … */
+    int64_t snapshot;    /* … which is this, in ns after the trace's first event */
+    bool by_grid;        /* kernels: a row per name, grid and block */
+    size_t top;          /* rows of each section at most; 0: all; REPORT_TOP_OWN: each section's own number */
+    const char *sort;    /* name of the column to sort by; NULL: the section's own */
+    unsigned workers;    /* threads that read ahead; 0: as many as there are processors */
+    size_t width;        /* of lines: tables leave out columns and shorten names to fit; 0: they do not */
+    bool usual;          /* without SECTIONS: the usual ones alone, with fewer rows */
+    bool colour, bars;   /* of tables on a terminal */
+    bool ascii;          /* tables have no other characters of their own */
+    const char *columns; /* words of columns to show, "name,total"; "all"; NULL: each section's own */
 };
 
 #endif

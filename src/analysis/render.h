@@ -23,6 +23,8 @@ struct render {
     bool any;                            /* something was written already */
     char left_out[512];                  /* names of sections that had no rows, */
     char unrecorded[512];                /* and of those that were not recorded */
+    char more[512];                      /* names of sections that are shown only when they are asked for */
+    bool dropped;                        /* a table had not enough space for all of its columns */
     struct json_out json;                /* of the format json */
 };
 

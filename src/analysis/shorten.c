@@ -1,0 +1,155 @@
+#include "analysis/shorten.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What is kept of a text: its first characters, those from a place on, and its last ones. */
+struct cut {
+    size_t head, from, middle, tail;
+};
+
+size_t shorten_bytes(const char *text, size_t length, size_t count)
+{
+    size_t at = 0;
+    while (at < length) {
+        if (((unsigned char)text[at] & 0xc0) != 0x80 && count-- == 0)
+            break;
+        at++;
+    }
+    return at;
+}
+
+static char *append(char *out, const struct shorten_text *text, size_t first, size_t count)
+{
+    size_t start = shorten_bytes(text->text, text->length, first);
+    size_t bytes = shorten_bytes(text->text + start, text->length - start, count);
+    memcpy(out, text->text + start, bytes);
+    return out + bytes;
+}
+
+static int cut_text(struct shorten_text *text, const struct cut *cut, const char *mark)
+{
+    char *out = text->shortened ? text->shortened : malloc(text->length + 2 * strlen(mark) + 1);
+    if (!out)
+        return -1;
+    text->shortened = out;
+    out = append(out, text, 0, cut->head);
+    if (cut->middle > 0) {
+        out = stpcpy(out, cut->from > cut->head ? mark : "");
+        out = append(out, text, cut->from, cut->middle);
+    }
+    bool gap = cut->head + cut->middle + cut->tail < text->width;
+    out = stpcpy(out, gap && (cut->middle == 0 || cut->from + cut->middle < text->width - cut->tail) ? mark : "");
+    out = append(out, text, text->width - cut->tail, cut->tail);
+    *out = '\0';
+    return 0;
+}
+
+/* The ways in which a text may be cut, the usual one first. PLACE: where texts begin to differ. */
+enum { CUT_MIDDLE, CUT_TAIL, CUT_END, CUT_AROUND, CUT_WAYS };
+
+static struct cut cut_of(int way, const struct shorten_text *text, size_t width, size_t mark, size_t place)
+{
+    struct cut cut = {0};
+    switch (way) {
+    case CUT_TAIL: cut.tail = (width - mark) * 2 / 3; break;
+    case CUT_END: return (struct cut){.head = width - mark};
+    case CUT_AROUND:
+        cut.head = (width - 2 * mark) / 4;
+        cut.middle = width - 2 * mark - cut.head;
+        cut.from = place > cut.head + 4 ? place - 4 : cut.head;
+        if (cut.from + cut.middle > text->width)
+            cut.from = text->width - cut.middle;
+        return cut;
+    default: cut.tail = (width - mark) / 3; break;
+    }
+    cut.head = width - mark - cut.tail;
+    return cut;
+}
+
+static int by_shortened(const void *left, const void *right)
+{
+    const struct shorten_text *a = *(struct shorten_text *const *)left, *b = *(struct shorten_text *const *)right;
+    int order = strcmp(a->shortened, b->shortened);
+    return order ? order : a < b ? -1 : a > b;
+}
+
+static bool is_same(const struct shorten_text *a, const struct shorten_text *b)
+{
+    return a->length == b->length && memcmp(a->text, b->text, a->length) == 0;
+}
+
+/* Whether two different ones of COUNT texts are shown alike. */
+static bool are_alike(struct shorten_text **group, size_t count)
+{
+    qsort(group, count, sizeof(*group), by_shortened);
+    for (size_t i = 1; i < count; i++)
+        if (strcmp(group[i - 1]->shortened, group[i]->shortened) == 0 && !is_same(group[i - 1], group[i]))
+            return true;
+    return false;
+}
+
+/* Characters that all texts begin with. */
+static size_t common_start(struct shorten_text *const *group, size_t count)
+{
+    size_t bytes = group[0]->length, width = 0;
+    for (size_t i = 1; i < count; i++) {
+        size_t same = 0;
+        while (same < bytes && same < group[i]->length && group[0]->text[same] == group[i]->text[same])
+            same++;
+        bytes = same;
+    }
+    for (size_t i = 0; i < bytes; i++)
+        width += ((unsigned char)group[0]->text[i] & 0xc0) != 0x80;
+    return width;
+}
+
+/* Cuts a group that is alike in another way, the first in which its texts differ; at last around the place where they
+ * begin to differ, and those that are still alike again. */
+static int tell_apart(struct shorten_text **group, size_t count, size_t width, const char *mark, size_t mark_width,
+                      unsigned rounds)
+{
+    size_t place = common_start(group, count);
+    for (int way = CUT_TAIL; way < CUT_WAYS; way++) {
+        for (size_t i = 0; i < count; i++) {
+            struct cut cut = cut_of(way, group[i], width, mark_width, place);
+            if (cut_text(group[i], &cut, mark) < 0)
+                return -1;
+        }
+        if (!are_alike(group, count))
+            return 0;
+    }
+    for (size_t first = 0, end; first < count && rounds > 0; first = end) {
+        for (end = first + 1; end < count && strcmp(group[end]->shortened, group[first]->shortened) == 0;)
+            end++;
+        if (end - first < count && end - first > 1 && are_alike(group + first, end - first) &&
+            tell_apart(group + first, end - first, width, mark, mark_width, rounds - 1) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int shorten_all(struct shorten_text *texts, size_t count, size_t width, bool ascii)
+{
+    const char *mark = ascii ? "..." : "…";
+    size_t mark_width = ascii ? 3 : 1, long_ones = 0;
+    struct shorten_text **group = malloc((count + 1) * sizeof(*group));
+    int status = group ? 0 : -1;
+    for (size_t i = 0; i < count && status == 0; i++) {
+        if (texts[i].width <= width)
+            continue;
+        struct cut cut = cut_of(CUT_MIDDLE, &texts[i], width, mark_width, 0);
+        status = cut_text(&texts[i], &cut, mark);
+        group[long_ones++] = &texts[i];
+    }
+    if (status == 0 && long_ones > 1 && are_alike(group, long_ones)) {
+        for (size_t first = 0, end; first < long_ones && status == 0; first = end) {
+            for (end = first + 1; end < long_ones && strcmp(group[end]->shortened, group[first]->shortened) == 0;)
+                end++;
+            if (end - first > 1 && are_alike(group + first, end - first))
+                status = tell_apart(group + first, end - first, width, mark, mark_width, 4);
+        }
+    }
+    free(group);
+    return status;
+}
