@@ -9,6 +9,14 @@
 #define IMPORTANCE_OF_BAR 45 /* columns of less are left out before it */
 #define NARROWEST 16         /* no text is cut shorter than this */
 
+static bool has_bad(const struct grid *grid, size_t column)
+{
+    bool bad = false;
+    for (size_t row = GRID_FIRST_ROW; row <= grid->rows; row++)
+        bad |= grid_cell(grid, row, column)->bad;
+    return bad;
+}
+
 /* How much a column matters when there is no space for all; a column may say so itself. */
 static unsigned importance_of(const struct grid *grid, size_t column)
 {
@@ -20,8 +28,10 @@ static unsigned importance_of(const struct grid *grid, size_t column)
     unsigned importance = by_type[shown->type];
     if (shown->type != TYPE_TEXT && shown->type != TYPE_PERCENT)
         importance += (shown->flags & COLUMN_SUM ? 20u : 0) + (shown->flags & COLUMN_APART ? 25u : 0);
+    if (shown->of_key)
+        importance = 88; /* what tells rows apart */
     if (shown->flags & COLUMN_BAD)
-        importance += 10;
+        importance = has_bad(grid, column) ? 90 : 25;
     if (column + 1 == grid->columns && grid->column[column].left)
         importance = 100; /* what the row is about */
     return importance;

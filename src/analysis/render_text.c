@@ -199,7 +199,11 @@ static void write_title(struct render *render, const struct table *table, bool m
         buffer_text(render->out, render->several_traces ? "## " : "# ");
     else
         coloured(render->out, render, COLOUR_TITLE);
-    buffer_text(render->out, table->title);
+    const char *micro = render->options->ascii ? strstr(table->title, "µ") : NULL;
+    size_t before = micro ? (size_t)(micro - table->title) : strlen(table->title);
+    buffer_bytes(render->out, table->title, before);
+    if (micro)
+        buffer_format(render->out, "u%s", micro + strlen("µ"));
     if (!markdown)
         coloured(render->out, render, COLOUR_END);
     buffer_format(render->out, " (%s)\n%s", table->word, markdown ? "\n" : "");
@@ -265,9 +269,7 @@ static void end_trace(struct render *render)
     write_words(render, "Not in this trace:", render->left_out);
     write_words(render, "Not recorded (left out by --trace):", render->unrecorded);
     write_words(render, "More sections (-r all shows all):", render->more);
-    if (render->dropped)
-        buffer_format(render->out, "Columns that do not fit %zu characters are left out: --columns=all shows them\n",
-                      render->options->width);
+    write_words(render, "Columns left out:", render->dropped ? "--columns=all shows them" : "");
     *render->left_out = *render->unrecorded = '\0';
     render->dropped = false;
 }

@@ -157,7 +157,7 @@ static size_t rows_shown(const struct report_options *options, const struct sect
 {
     if (options->top != REPORT_TOP_OWN)
         return options->top;
-    return options->usual ? section->usual : REPORT_TOP_FOR_PEOPLE;
+    return options->usual && section->usual ? section->usual : REPORT_TOP_FOR_PEOPLE;
 }
 
 static int fill_table(struct sections *sections, unsigned number, struct table *table)

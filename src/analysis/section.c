@@ -160,7 +160,8 @@ const struct section *section_wanted(const struct report_options *options, unsig
 {
     if (options->sections != 0 && !(options->sections >> number & 1))
         return NULL;
-    if (options->usual && section_list[number].section->usual == 0)
+    bool asked = number == REPORT_MEMORY && options->has_snapshot;
+    if (options->usual && section_list[number].section->usual == 0 && !asked)
         return NULL;
     return number == REPORT_MEMORY && options->has_snapshot ? &section_memory_snapshot : section_list[number].section;
 }

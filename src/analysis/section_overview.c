@@ -28,6 +28,13 @@ static void put(struct table *table, struct cell item, struct cell value, enum c
     row[DETAIL] = detail;
 }
 
+/* The value of the last row says that something went wrong. */
+static void mark_bad(struct table *table)
+{
+    if (table->rows > 0)
+        table->cells.items[(table->rows - 1) * table->column_count + VALUE].bad = true;
+}
+
 static void write_text(struct table *table, const struct trace *trace, const char *item, uint32_t text)
 {
     if (text != EVENT_NO_TEXT)
@@ -95,6 +102,8 @@ static void write_counts(struct table *table, const struct trace *trace)
                 without);
     write_count(table, trace, TRACE_API, "Failed API calls", trace->failed_calls.count,
                 errors_cell(&trace->failed_calls, table));
+    if (trace->failed_calls.count > 0)
+        mark_bad(table);
     write_count(table, trace, TRACE_NVTX, "NVTX ranges", counts[CATEGORY_USER_ANNOTATION] + trace->async_ranges, none);
     if (trace->marks)
         write_count(table, trace, 0, "NVTX marks", trace->marks, none);
@@ -146,6 +155,7 @@ static void write_losses(struct table *table, const struct trace *trace)
             *at = *at == '_' ? ' ' : *at;
         put(table, table_format(table, "Lost or doubtful: %s", words), cell_integer(trace->losses.items[i].count),
             TYPE_COUNT, none);
+        mark_bad(table);
     }
     if (!trace->losses_known && trace->counts[CATEGORY_GPU_IN_FLIGHT]) /* else it is among them */
         write_count(table, trace, 0, "GPU work without times", trace->counts[CATEGORY_GPU_IN_FLIGHT], none);
@@ -159,6 +169,8 @@ static int finish(struct report_row *row)
     write_text(table, trace, "Host", trace->host);
     write_text(table, trace, "Ended with", trace->ending);
     write_text(table, trace, "Warning", trace->missed);
+    if (trace->missed != EVENT_NO_TEXT)
+        mark_bad(table);
     put(table, table_text(table, "Time span"), cell_integer(trace_span(trace)), TYPE_NS, none);
     write_devices(table, trace);
     write_compilation(table, trace);

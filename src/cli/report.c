@@ -2,13 +2,13 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/log.h"
 #include "common/buffer.h"
 #include "cli/options.h"
+#include "cli/report_style.h"
 #include "symbols/symbols.h"
 #include "trace/spool/spool_directory.h"
 #include "analysis/report.h"
@@ -22,8 +22,6 @@ struct settings {
     int colour;        /* enum colour */
     uint64_t snapshot; /* UINT64_MAX: not given */
 };
-
-enum colour { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
 
 #define EVERY_SECTION (-1)
 
@@ -73,7 +71,7 @@ static const struct option_row options[] = {
      .letter = 'r',
      .argument = "LIST",
      .help = "show these sections, separated by commas:" REPORT_SECTIONS(
-         SECTION) " all\n(default: the most important ones; all in csv and json)",
+         SECTION) " all\n(default: all in csv and json, the most important ones in tables)",
      .type = OPTION_CALL,
      .take = take_sections},
     {.word = "format",
@@ -144,56 +142,21 @@ static const struct option_row options[] = {
 };
 #undef SECTION
 
-#define WIDTH_IN_FILES 120
-
-static size_t terminal_width(void)
-{
-    struct winsize size;
-    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
-        return WIDTH_IN_FILES;
-    return size.ws_col;
-}
-
-static bool is_set(const char *variable)
-{
-    const char *value = getenv(variable);
-    return value && *value;
-}
-
-static bool wants_colour(enum colour colour)
-{
-    const char *terminal = getenv("TERM");
-    if (colour != COLOUR_AUTO)
-        return colour == COLOUR_ALWAYS;
-    return isatty(STDOUT_FILENO) && !is_set("NO_COLOR") && !(terminal && strcmp(terminal, "dumb") == 0);
-}
-
-/* Whether the locale says that the terminal shows something else than UTF-8. */
-static bool wants_ascii(void)
-{
-    static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
-    for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++)
-        if (is_set(variables[i]))
-            return !strcasestr(getenv(variables[i]), "UTF-8") && !strcasestr(getenv(variables[i]), "utf8");
-    return false;
-}
-
-/* What depends on who reads: a person at a terminal, a person with a file, or a program. */
-static void choose_defaults(struct settings *settings)
+static void choose(struct settings *settings)
 {
     struct report_options *report = &settings->report;
-    bool for_people = report->format == REPORT_TABLE || report->format == REPORT_MARKDOWN;
-    report->names = settings->names >= 0 ? (enum report_names)settings->names
-                    : for_people         ? REPORT_NAMES_PRETTY
-                                         : REPORT_NAMES_FULL;
-    report->usual = for_people && !settings->all && report->sections == 0;
-    report->top = settings->top >= 0 ? (size_t)settings->top : for_people ? REPORT_TOP_OWN : 0;
-    report->width = settings->width >= 0 ? (size_t)settings->width : terminal_width();
-    report->colour = wants_colour((enum colour)settings->colour);
-    report->bars = report->colour || (settings->colour == COLOUR_AUTO && isatty(STDOUT_FILENO));
-    report->ascii = wants_ascii();
-    if (settings->all)
+    report_style_set(report, STDOUT_FILENO, (enum colour)settings->colour);
+    report_style_choose(report);
+    if (settings->width >= 0)
+        report->width = (size_t)settings->width;
+    if (settings->names >= 0)
+        report->names = (enum report_names)settings->names;
+    if (settings->top >= 0)
+        report->top = (size_t)settings->top;
+    if (settings->all) {
         report->sections = 0;
+        report->usual = false;
+    }
 }
 
 static int write_report(struct report_options *report, const char *const *paths, size_t count)
@@ -245,7 +208,7 @@ static int run(int argc, char **argv)
         return EXIT_USAGE;
     settings.report.has_snapshot = settings.snapshot != UINT64_MAX;
     settings.report.snapshot = settings.report.has_snapshot ? (int64_t)settings.snapshot : 0;
-    choose_defaults(&settings);
+    choose(&settings);
     const char *const *paths = (const char *const *)argv + first, *newest = NULL;
     size_t count = (size_t)(argc - first);
     if (report_check(&settings.report) < 0)
