@@ -20,14 +20,14 @@ static bool has_bad(const struct grid *grid, size_t column)
 /* How much a column matters when there is no space for all; a column may say so itself. */
 static unsigned importance_of(const struct grid *grid, size_t column)
 {
-    static const unsigned by_type[] = {[TYPE_TEXT] = 75,  [TYPE_COUNT] = 55,   [TYPE_NUMBER] = 58, [TYPE_NS] = 45,
+    static const unsigned by_type[] = {[TYPE_TEXT] = 65,  [TYPE_COUNT] = 55,   [TYPE_NUMBER] = 58, [TYPE_NS] = 45,
                                        [TYPE_BYTES] = 60, [TYPE_PERCENT] = 85, [TYPE_RATE] = 57,   [TYPE_ANY] = 95};
     const struct column *shown = grid_column_of(grid, column);
     if (shown->importance)
         return shown->importance;
     unsigned importance = by_type[shown->type];
     if (shown->type != TYPE_TEXT && shown->type != TYPE_PERCENT)
-        importance += (shown->flags & COLUMN_SUM ? 20u : 0) + (shown->flags & COLUMN_APART ? 25u : 0);
+        importance += (shown->flags & COLUMN_SUM ? 20u : 0) + (shown->flags & COLUMN_APART ? 35u : 0);
     if (shown->of_key)
         importance = 88; /* what tells rows apart */
     if (shown->flags & COLUMN_BAD)

@@ -39,7 +39,7 @@ static struct cell fill_stack(struct report_row *row, const struct column *colum
 #define GROUP_COLUMNS                                                                                       \
     {"device", "GPU", TYPE_NUMBER, COLUMN_OPTIONAL, fill_number, FROM_KEY(heap_group_id, device)},          \
         {"process", "Process", TYPE_TEXT, COLUMN_OPTIONAL, fill_process, FROM_KEY(heap_group_id, process)}, \
-        {"kind", "Kind", TYPE_TEXT, 0, .fill = fill_kind},                                                  \
+        {"kind", "Kind", TYPE_TEXT, 0, .fill = fill_kind, .importance = 85},                                \
         {"where", "Where", TYPE_TEXT, COLUMN_OPTIONAL, fill_place, FROM_KEY(heap_group_id, stack)},         \
         {"stack", "Call stack", TYPE_TEXT, COLUMN_MACHINE, fill_stack, FROM_KEY(heap_group_id, stack)},
 

@@ -61,7 +61,7 @@ static struct cut cut_of(int way, const struct shorten_text *text, size_t width,
         if (cut.from + cut.middle > text->width)
             cut.from = text->width - cut.middle;
         return cut;
-    default: cut.tail = (width - mark) / 3; break;
+    default: cut.tail = width - mark - (width - mark) * 2 / 3; break;
     }
     cut.head = width - mark - cut.tail;
     return cut;
@@ -104,26 +104,69 @@ static size_t common_start(struct shorten_text *const *group, size_t count)
     return width;
 }
 
-/* Cuts a group that is alike in another way, the first in which its texts differ; at last around the place where they
- * begin to differ, and those that are still alike again. */
-static int tell_apart(struct shorten_text **group, size_t count, size_t width, const char *mark, size_t mark_width,
-                      unsigned rounds)
+/* Texts that begin alike are cut in the same way, so that what is shown of them can be compared. */
+struct family {
+    struct shorten_text **texts; /* in any order */
+    size_t count, width;
+    const char *mark;
+    size_t mark_width;
+};
+
+/* Cuts a group that is alike in another way, the first in which no texts of the family are; at last around the place
+ * where they begin to differ, and those that are
+ * still alike, but for one of them, again. */
+static int tell_apart(const struct family *family, struct shorten_text **group, size_t count, unsigned rounds)
 {
     size_t place = common_start(group, count);
     for (int way = CUT_TAIL; way < CUT_WAYS; way++) {
         for (size_t i = 0; i < count; i++) {
-            struct cut cut = cut_of(way, group[i], width, mark_width, place);
-            if (cut_text(group[i], &cut, mark) < 0)
+            struct cut cut = cut_of(way, group[i], family->width, family->mark_width, place);
+            if (cut_text(group[i], &cut, family->mark) < 0)
                 return -1;
         }
-        if (!are_alike(group, count))
+        if (!are_alike(family->texts, family->count))
             return 0;
     }
+    are_alike(group, count); /* sorts them */
     for (size_t first = 0, end; first < count && rounds > 0; first = end) {
         for (end = first + 1; end < count && strcmp(group[end]->shortened, group[first]->shortened) == 0;)
             end++;
-        if (end - first < count && end - first > 1 && are_alike(group + first, end - first) &&
-            tell_apart(group + first, end - first, width, mark, mark_width, rounds - 1) < 0)
+        if (end - first < count && end - first > 1 &&
+            tell_apart(family, group + first + 1, end - first - 1, rounds - 1) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int by_text(const void *left, const void *right)
+{
+    const struct shorten_text *a = *(struct shorten_text *const *)left, *b = *(struct shorten_text *const *)right;
+    int order = memcmp(a->text, b->text, a->length < b->length ? a->length : b->length);
+    return order ? order : (a->length > b->length) - (a->length < b->length);
+}
+
+#define ROUNDS 4
+#define COMPARED_MOST 2000 /* of more texts no two are compared */
+
+/* Cuts families in which texts are alike again. */
+static int tell_all_apart(struct shorten_text **texts, size_t count, struct family *family)
+{
+    size_t start = family->width / 4;
+    qsort(texts, count, sizeof(struct shorten_text *), by_text);
+    for (size_t first = 0, end; first < count; first = end) {
+        for (end = first + 1; end < count && memcmp(texts[end]->text, texts[first]->text, start) == 0;)
+            end++;
+        family->texts = texts + first;
+        family->count = end - first;
+        if (end - first == 1 || end - first > COMPARED_MOST || !are_alike(family->texts, family->count))
+            continue;
+        struct shorten_text **group = malloc(family->count * sizeof(struct shorten_text *));
+        if (!group)
+            return -1;
+        memcpy(group, family->texts, family->count * sizeof(struct shorten_text *));
+        int status = tell_apart(family, group, family->count, ROUNDS);
+        free(group);
+        if (status < 0)
             return -1;
     }
     return 0;
@@ -131,25 +174,19 @@ static int tell_apart(struct shorten_text **group, size_t count, size_t width, c
 
 int shorten_all(struct shorten_text *texts, size_t count, size_t width, bool ascii)
 {
-    const char *mark = ascii ? "..." : "…";
-    size_t mark_width = ascii ? 3 : 1, long_ones = 0;
-    struct shorten_text **group = malloc((count + 1) * sizeof(*group));
-    int status = group ? 0 : -1;
+    struct family family = {.width = width, .mark = ascii ? "..." : "…", .mark_width = ascii ? 3 : 1};
+    struct shorten_text **cut_ones = malloc((count + 1) * sizeof(struct shorten_text *));
+    size_t cut_count = 0;
+    int status = cut_ones ? 0 : -1;
     for (size_t i = 0; i < count && status == 0; i++) {
         if (texts[i].width <= width)
             continue;
-        struct cut cut = cut_of(CUT_MIDDLE, &texts[i], width, mark_width, 0);
-        status = cut_text(&texts[i], &cut, mark);
-        group[long_ones++] = &texts[i];
+        struct cut cut = cut_of(CUT_MIDDLE, &texts[i], width, family.mark_width, 0);
+        status = cut_text(&texts[i], &cut, family.mark);
+        cut_ones[cut_count++] = &texts[i];
     }
-    if (status == 0 && long_ones > 1 && are_alike(group, long_ones)) {
-        for (size_t first = 0, end; first < long_ones && status == 0; first = end) {
-            for (end = first + 1; end < long_ones && strcmp(group[end]->shortened, group[first]->shortened) == 0;)
-                end++;
-            if (end - first > 1 && are_alike(group + first, end - first))
-                status = tell_apart(group + first, end - first, width, mark, mark_width, 4);
-        }
-    }
-    free(group);
+    if (status == 0)
+        status = tell_all_apart(cut_ones, cut_count, &family);
+    free(cut_ones);
     return status;
 }

@@ -113,7 +113,7 @@ UNIT_TEST(strange_values_do_no_harm)
                                          "4294967295",
                                          "\"\\u0000\"",
                                          "\"\\ud800\""};
-    struct report_options options = {.by_grid = true, .names = REPORT_NAMES_SHORT, .snapshot = 450000};
+    struct report_options options = {.by_grid = true, .snapshot = 450000};
     unsigned seed = 3;
     for (int round = 0; round < 2000; round++) {
         const struct sample *sample = samples[(size_t)round % SAMPLES];
@@ -131,6 +131,10 @@ UNIT_TEST(strange_values_do_no_harm)
         size_t length;
         options.format = (enum report_format)(round / 4 % 4);
         options.has_snapshot = round / 16 % 2;
+        options.names = round % 3 ? REPORT_NAMES_SHORT : REPORT_NAMES_PRETTY;
+        options.width = (size_t)(round % 7) * 20;
+        options.colour = options.bars = options.ascii = round % 2;
+        options.columns = round % 11 ? NULL : round % 2 ? "all" : "name,total";
         report_bytes(text, size, &options, &length);
     }
 }
@@ -223,7 +227,7 @@ UNIT_TEST(the_number_of_threads_changes_nothing)
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     assert_int_equal(write(fd, trace.data, trace.length), (ssize_t)trace.length);
     close(fd);
-    for (int names = REPORT_NAMES_FULL; names <= REPORT_NAMES_SHORT; names++)
+    for (int names = REPORT_NAMES_FULL; names <= REPORT_NAMES_PRETTY; names++)
         for (size_t i = 0; i < sizeof(workers) / sizeof(*workers); i++) {
             struct report_options options = {
                 .format = REPORT_JSON, .workers = workers[i], .names = (enum report_names)names};

@@ -643,11 +643,11 @@ END
     size=$(stat -c %s plain.json)
     { head -c $((size / 3)) plain.json | gzip; tail -c +$((size / 3 + 1)) plain.json | gzip; } >members.json
     cp "$kineto" no-suffix
-    "$gputrace" report plain.json >expected
+    "$gputrace" report -r all plain.json >expected
     for trace in "$kineto" members.json no-suffix; do
-        "$gputrace" report "$trace" | diff expected -
+        "$gputrace" report -r all "$trace" | diff expected -
     done
-    "$gputrace" report - <"$kineto" | diff expected -
+    "$gputrace" report -r all - <"$kineto" | diff expected -
     # shellcheck disable=SC2002 # a pipe cannot be read twice
     cat plain.json | "$gputrace" report - | diff expected -
 }

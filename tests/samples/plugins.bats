@@ -127,7 +127,8 @@ size_of() { # BYTES
             exit
         }
         split("KiB MiB GiB TiB", units)
-        for (size = bytes / 1024, unit = 1; size >= 1023.5; unit++)
+        size = bytes / 1024
+        for (unit = 1; size >= 1023.5; unit++)
             size /= 1024
         decimals = (size < 9.995) ? 2 : (size < 99.95) ? 1 : 0
         printf("%." decimals "f %s (%d bytes)\n", size, units[unit], bytes)
