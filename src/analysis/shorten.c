@@ -112,9 +112,23 @@ struct family {
     size_t mark_width;
 };
 
+/* Moves the texts that are the same as the first of GROUP to its beginning. Returns their number. */
+static size_t same_first(struct shorten_text **group, size_t count)
+{
+    size_t same = 1;
+    for (size_t i = 1; i < count; i++) {
+        if (!is_same(group[0], group[i]))
+            continue;
+        struct shorten_text *moved = group[same];
+        group[same++] = group[i];
+        group[i] = moved;
+    }
+    return same;
+}
+
 /* Cuts a group that is alike in another way, the first in which no texts of the family are; at last around the place
  * where they begin to differ, and those that are
- * still alike, but for one of them, again. */
+ * still alike, but for one text, again. */
 static int tell_apart(const struct family *family, struct shorten_text **group, size_t count, unsigned rounds)
 {
     size_t place = common_start(group, count);
@@ -128,11 +142,11 @@ static int tell_apart(const struct family *family, struct shorten_text **group, 
             return 0;
     }
     are_alike(group, count); /* sorts them */
-    for (size_t first = 0, end; first < count && rounds > 0; first = end) {
+    for (size_t first = 0, end, other; first < count && rounds > 0; first = end) {
         for (end = first + 1; end < count && strcmp(group[end]->shortened, group[first]->shortened) == 0;)
             end++;
-        if (end - first < count && end - first > 1 &&
-            tell_apart(family, group + first + 1, end - first - 1, rounds - 1) < 0)
+        other = first + same_first(group + first, end - first);
+        if (other < end && tell_apart(family, group + other, end - other, rounds - 1) < 0)
             return -1;
     }
     return 0;
