@@ -28,7 +28,9 @@ static struct report_options options_of(unsigned choice)
         .colour = (choice & 1) != 0,
         .bars = (choice & 2) != 0,
         .ascii = (choice & 8) != 0,
-        .columns = choice % 5 == 0 ? "name,total" : choice % 7 == 0 ? "all" : NULL,
+        .columns = choice % 5 == 0   ? "name,total"
+                   : choice % 7 == 0 ? "all"
+                                     : NULL,
         .unit = (enum report_unit)((choice >> 4) % 5),
         .sort = columns[(choice >> 6) & 3],
     };
