@@ -40,27 +40,6 @@ static void write_any(struct grid *grid, const struct cell *cell)
         buffer_format(&grid->text, " %s", unit.name);
 }
 
-/* Replaces the characters that sections write themselves, from START on, for terminals that have ASCII alone. */
-static void make_ascii(struct buffer *text, size_t start)
-{
-    static const char *const words[][2] = {{"µ", "u"}, {"×", "x"}, {"…", "..."}};
-    size_t to = start;
-    for (size_t at = start; at < text->length;) {
-        size_t i = 0, count = sizeof(words) / sizeof(*words);
-        while (i < count && (text->length - at < strlen(words[i][0]) ||
-                             memcmp(text->data + at, words[i][0], strlen(words[i][0])) != 0))
-            i++;
-        if (i == count) {
-            text->data[to++] = text->data[at++];
-            continue;
-        }
-        memcpy(text->data + to, words[i][1], strlen(words[i][1])); /* none is longer than what it replaces */
-        to += strlen(words[i][1]);
-        at += strlen(words[i][0]);
-    }
-    text->length = to;
-}
-
 /* What is written in place of a number. */
 static bool write_words(struct grid *grid, size_t row, size_t column, const struct cell *cell)
 {
@@ -70,7 +49,7 @@ static bool write_words(struct grid *grid, size_t row, size_t column, const stru
     if (cell->kind == CELL_TEXT) {
         render_visible(&grid->text, table_cell_text(table, cell), grid->special);
         if (grid->render->options->ascii && !grid->text.failure)
-            make_ascii(&grid->text, start);
+            render_ascii(&grid->text, start);
     } else if (cell->kind == CELL_UNRECORDED)
         buffer_text(&grid->text, "not recorded");
     else if (cell->kind == CELL_NONE && row <= grid->rows && type != TYPE_ANY &&

@@ -22,6 +22,26 @@ void render_visible(struct buffer *buffer, const char *text, const char *special
     }
 }
 
+void render_ascii(struct buffer *text, size_t start)
+{
+    static const char *const words[][2] = {{"µ", "u"}, {"×", "x"}, {"…", "..."}};
+    size_t to = start;
+    for (size_t at = start; at < text->length;) {
+        size_t i = 0, count = sizeof(words) / sizeof(*words);
+        while (i < count && (text->length - at < strlen(words[i][0]) ||
+                             memcmp(text->data + at, words[i][0], strlen(words[i][0])) != 0))
+            i++;
+        if (i == count) {
+            text->data[to++] = text->data[at++];
+            continue;
+        }
+        memcpy(text->data + to, words[i][1], strlen(words[i][1])); /* none is longer than what it replaces */
+        to += strlen(words[i][1]);
+        at += strlen(words[i][0]);
+    }
+    text->length = to;
+}
+
 size_t render_width(const char *text, size_t length)
 {
     size_t width = 0;

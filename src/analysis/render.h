@@ -43,6 +43,13 @@ extern const struct renderer renderer_table, renderer_csv, renderer_json, render
  * direction of text \u202e, bytes that are not UTF-8 U+FFFD. A backslash goes before each character of SPECIAL. */
 void render_visible(struct buffer *buffer, const char *text, const char *special);
 
+/* render_paragraphs.c: writes the rows of a table of paragraphs. */
+void render_paragraphs(struct render *render, const struct table *table, bool markdown);
+
+/* Replaces the characters that sections write themselves in TEXT, from START on, for terminals that have ASCII alone:
+ * "us" for microseconds. TEXT is in memory, and has had no failure. */
+void render_ascii(struct buffer *text, size_t start);
+
 /* Characters of TEXT, as a terminal counts columns for all but the wide ones. */
 size_t render_width(const char *text, size_t length);
 

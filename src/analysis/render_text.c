@@ -169,7 +169,7 @@ static void list_add(char *list, size_t size, const char *word, const char *miss
 /* An empty section that was not asked for by name is left out, and named in a line at the end. */
 static bool leave_out(struct render *render, const struct table *table)
 {
-    if (table->rows > 0 || render->options->sections != 0)
+    if (table->rows > 0 || table->none || render->options->sections != 0)
         return false;
     if (table->unrecorded)
         list_add(render->unrecorded, sizeof(render->unrecorded), table->word, "");
@@ -217,10 +217,12 @@ static void write_table(struct render *render, const struct table *table)
     if (leave_out(render, table))
         return;
     write_title(render, table, markdown);
-    if (table->rows > 0)
+    if (table->rows > 0 && table->paragraphs)
+        render_paragraphs(render, table, markdown);
+    else if (table->rows > 0)
         write_grid(render, table, markdown);
     else if (!table->unrecorded)
-        buffer_format(render->out, "%snone in this trace\n", indent);
+        buffer_format(render->out, "%s%s\n", indent, table->none ? table->none : "none in this trace");
     if (*table->missing)
         buffer_format(render->out, "%s%snot recorded (left out by --trace): %s\n",
                       markdown && table->rows > 0 ? "\n" : "", indent, table->missing);

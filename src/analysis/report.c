@@ -9,6 +9,7 @@
 #include "common/log.h"
 #include "common/buffer.h"
 #include "common/text.h"
+#include "analysis/findings.h"
 #include "analysis/heap.h"
 #include "analysis/names.h"
 #include "trace/build/sources.h"
@@ -189,6 +190,8 @@ static int write_section(struct sections *sections, unsigned number, struct rend
         .column_count = section->column_count,
         .listing = section->listing,
         .headed = section->headed,
+        .paragraphs = section->paragraphs,
+        .none = section->none,
     };
     int status = fill_table(sections, number, &table);
     if (status < 0 || table.no_memory)
@@ -205,7 +208,7 @@ static void list_more(const struct sections *sections, struct render *render)
     *render->more = '\0';
     for (unsigned i = 0; i < REPORT_SECTION_COUNT && render->options->usual; i++) {
         size_t length = strlen(render->more);
-        if (!sections->all[i].section)
+        if (!sections->all[i].shown)
             snprintf(render->more + length, sizeof(render->more) - length, "%s%s", length ? ", " : "",
                      section_list[i].word);
     }
@@ -219,12 +222,23 @@ static int write_report(struct sections *sections, const char *path, struct rend
     if (render->format->trace_begin)
         render->format->trace_begin(render, path, missing);
     for (unsigned i = 0; i < REPORT_SECTION_COUNT && status == 0; i++)
-        if (sections->all[i].section)
+        if (sections->all[i].shown)
             status = write_section(sections, i, render);
     list_more(sections, render);
     if (render->format->trace_end)
         render->format->trace_end(render);
     return status;
+}
+
+/* Returns 0, REPORT_FAILED_ON or -1. */
+static int check_findings(struct sections *sections, const char *ids)
+{
+    struct table unseen = {.columns = section_findings.columns, .column_count = section_findings.column_count};
+    int status = sections->all[REPORT_FINDINGS].shown ? 0 : sections_fill(sections, REPORT_FINDINGS, &unseen);
+    table_release(&unseen);
+    if (status < 0)
+        return error_no_memory("findings");
+    return findings_include(sections->states[REPORT_FINDINGS], ids) ? REPORT_FAILED_ON : 0;
 }
 
 static int report_file(const struct report_options *options, const char *path, struct render *render)
@@ -243,10 +257,12 @@ static int report_file(const struct report_options *options, const char *path, s
         status = read_trace(options, path, &trace->strings, &receiver);
     if (status == 0)
         status = sections_finish(&sections);
-    if (status == 0 && options->has_snapshot && sections.all[REPORT_MEMORY].section)
+    if (status == 0 && options->has_snapshot && sections.all[REPORT_MEMORY].shown)
         snapshot_warn(path, options->snapshot, trace_span(trace));
     if (status == 0)
         status = write_report(&sections, path, render);
+    if (status == 0 && options->fail_on)
+        status = check_findings(&sections, options->fail_on);
     sections_release(&sections);
     return status;
 }
@@ -263,6 +279,20 @@ static int error_no_column(const char *given, const char *what, const char *list
         return error("no column '%s' to %s: did you mean '%s'? These sections have %s", given, what, nearest.word,
                      list);
     return error("no column '%s' to %s: these sections have %s", given, what, list);
+}
+
+/* The ids of --fail-on are known. */
+static int check_rules(const char *ids)
+{
+    char words[1024];
+    for (size_t length; ids && *ids; ids += length + (ids[length] == ',')) {
+        length = strcspn(ids, ",");
+        if (finding_rule(ids, length) || (length == strlen("any") && strncmp(ids, "any", length) == 0))
+            continue;
+        finding_rule_words(words, sizeof(words));
+        return error("no finding '%.*s' to fail on: there are any, %s", (int)length, ids, words);
+    }
+    return 0;
 }
 
 /* Looks for a column called WORD in the wanted sections. Returns 0, or -1 after an error that lists the columns. */
@@ -293,6 +323,8 @@ static int check_column(const struct report_options *options, const char *word, 
 int report_check(const struct report_options *options)
 {
     char word[64];
+    if (check_rules(options->fail_on) < 0)
+        return -1;
     if (options->sort && check_column(options, options->sort, "sort by") < 0)
         return -1;
     if (!options->columns || strcmp(options->columns, "all") == 0)
@@ -310,7 +342,7 @@ int report_check(const struct report_options *options)
 
 int report_files(const struct report_options *options, const char *const *paths, size_t count, struct buffer *out)
 {
-    unsigned wanted = options->sections ? options->sections : ~0u >> (32 - REPORT_SECTION_COUNT);
+    uint64_t wanted = options->sections ? options->sections : REPORT_BIT(REPORT_SECTION_COUNT) - 1;
     struct render render = {
         .format = renderers[options->format],
         .out = out,
@@ -323,9 +355,13 @@ int report_files(const struct report_options *options, const char *const *paths,
         return status;
     if (render.format->begin)
         render.format->begin(&render);
-    for (size_t i = 0; i < count && status == 0; i++)
+    bool failed_on = false;
+    for (size_t i = 0; i < count && status == 0; i++) {
         status = report_file(options, paths[i], &render);
+        failed_on |= status == REPORT_FAILED_ON;
+        status = status < 0 ? status : 0;
+    }
     if (status == 0 && render.format->end)
         render.format->end(&render);
-    return status;
+    return status == 0 && failed_on ? REPORT_FAILED_ON : status;
 }

@@ -14,7 +14,7 @@ void tally_release(struct tally *tally, size_t size, unsigned series)
         for (unsigned k = 0; k < series; k++)
             series_release((struct series *)((char *)tally->items + i * size) + k);
     array_release(tally);
-    groups_release(&tally->keys);
+    dense_map_release(&tally->keys);
 }
 
 int section_row(struct report_row *row, const void *key, const void *item)
@@ -44,11 +44,11 @@ static int64_t sum_totals(const struct table *table, const char *items, size_t c
     return whole;
 }
 
-int section_rows(struct report_row *row, const struct groups *keys, const void *items, size_t count, size_t size)
+int section_rows(struct report_row *row, const struct dense_map *keys, const void *items, size_t count, size_t size)
 {
     row->table->whole = sum_totals(row->table, items, count, size);
     for (row->number = 0; row->number < count; row->number++) {
-        const void *key = keys && keys->count ? groups_key(keys, row->number) : NULL;
+        const void *key = keys && keys->count ? dense_map_row(keys, row->number) : NULL;
         if (section_row(row, key, (const char *)items + row->number * size) < 0)
             return -1;
     }
@@ -201,21 +201,39 @@ static int add_to_section(void *context, const struct event_fields *events, size
     return 0;
 }
 
+/* Those that sections in WANTED need, and these themselves. */
+static uint64_t with_needed(uint64_t wanted)
+{
+    uint64_t all = wanted;
+    do {
+        wanted = all;
+        for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++)
+            all |= wanted >> i & 1 ? section_list[i].section->needs : 0;
+    } while (all != wanted);
+    return all;
+}
+
 static int add_section(struct sections *sections, unsigned number)
 {
     struct trace *trace = &sections->trace;
     struct sections_one *one = &sections->all[number];
     const struct section *section = section_wanted(trace->options, number);
-    *one = (struct sections_one){.section = section, .trace = trace};
-    if (!section)
-        return 0;
+    *one = (struct sections_one){
+        .section = section ? section : section_list[number].section, .shown = section, .trace = trace};
+    section = one->section;
     trace->heap = section->heap ? &sections->heap : trace->heap;
     trace->wanted.ranges |= section->ranges;
     trace->wanted.launched_ops |= section->launched_ops;
     trace->wanted.gpu_ops |= section->gpu_op || section->launched_ops;
     trace->wanted.calls |= section->calls || section->gpu_op || section->launched_ops;
+    trace->wanted.operators |= section->operators;
+    trace->wanted.timeline |= section->timeline;
+    trace->wanted.gpu_ops |= section->timeline;
+    trace->wanted.calls |= section->timeline;
+    trace->wanted.host_calls |= section->host_calls;
     if (section->state_size > 0 && !(one->state = calloc(1, section->state_size)))
         return error_no_memory("a report");
+    sections->states[number] = one->state;
     if (section->init)
         section->init(one->state, trace);
     if (section->event)
@@ -235,8 +253,13 @@ int sections_init(struct sections *sections, const struct report_options *option
                    &(struct dispatcher_consumer){~0u, add_to_trace, trace, .what = "the trace's rows"});
     dispatcher_add(&sections->dispatcher, &(struct dispatcher_consumer){CATEGORIES_GPU_OPS, add_gpu_ops, trace,
                                                                         .what = "the trace's GPU work"});
+    trace->states = sections->states;
+    uint64_t wanted = 0;
     for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++)
-        if (add_section(sections, i) < 0)
+        wanted |= section_wanted(options, i) ? REPORT_BIT(i) : 0;
+    uint64_t needed = with_needed(wanted | (options->fail_on ? REPORT_BIT(REPORT_FINDINGS) : 0));
+    for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++)
+        if (needed >> i & 1 && add_section(sections, i) < 0)
             return -1;
     return 0;
 }
@@ -291,6 +314,18 @@ static int gather_all(struct sections *sections, unsigned workers)
     return jobs_run(jobs, count, workers);
 }
 
+/* The names of kernels that --names=pretty shows, if it does. */
+static int make_names(struct trace *trace)
+{
+    const struct pretty_names *more = &trace->names_in_flight;
+    if (trace->options->names != REPORT_NAMES_PRETTY)
+        return 0;
+    for (uint32_t i = 0; i < more->is_kernel.count; i++)
+        if (more->is_kernel.items[i] && pretty_names_add(&trace->pretty_names, i) < 0)
+            return -1;
+    return pretty_names_make(&trace->pretty_names, &trace->strings);
+}
+
 int sections_finish(struct sections *sections)
 {
     struct trace *trace = &sections->trace;
@@ -302,7 +337,7 @@ int sections_finish(struct sections *sections)
     if (status == 0)
         status = gather_all(sections, workers);
     if (status == 0)
-        status = trace_make_names(trace);
+        status = make_names(trace);
     return status < 0 ? error_no_memory("a report") : 0;
 }
 

@@ -37,7 +37,7 @@
 #include "common/settings.h"
 #include "trace/event_fields.h"
 #include "analysis/dispatcher.h"
-#include "analysis/groups.h"
+#include "common/dense_map.h"
 #include "analysis/heap.h"
 #include "analysis/options.h"
 #include "analysis/series.h"
@@ -45,14 +45,12 @@
 #include "analysis/trace.h"
 
 #define SECTION_SOURCES 3
-#define TRACE_GPU_WORK (TRACE_KERNEL | TRACE_MEMCPY | TRACE_MEMSET)
-#define TRACE_API (TRACE_RUNTIME | TRACE_DRIVER)
 
 /* --- what is added up for each row --- */
 
 /* All zero is empty. */
 struct tally {
-    struct groups keys;
+    struct dense_map keys;
     void *items; /* by the keys' numbers */
     size_t count, capacity;
 };
@@ -62,7 +60,7 @@ struct tally {
 static inline void *tally_item_bytes(void *state, const void *key, size_t key_size, size_t size)
 {
     struct tally *tally = state;
-    return groups_item_bytes(&tally->keys, key, key_size, &tally->items, &tally->count, &tally->capacity, size);
+    return dense_map_item_bytes(&tally->keys, key, key_size, &tally->items, &tally->count, &tally->capacity, size);
 }
 
 /* A new item without a key. NULL: no memory. */
@@ -97,7 +95,7 @@ struct report_row {
 int section_row(struct report_row *row, const void *key, const void *item);
 /* Adds a row for each of COUNT ITEMS of SIZE bytes, whose keys are KEYS (NULL: they have none); or for each of ARRAY.
  * Returns 0, or -1: no memory. */
-int section_rows(struct report_row *row, const struct groups *keys, const void *items, size_t count, size_t size);
+int section_rows(struct report_row *row, const struct dense_map *keys, const void *items, size_t count, size_t size);
 #define section_array(row, keys, array) section_rows(row, keys, (array)->items, (array)->count, sizeof(*(array)->items))
 
 /* Which field a column shows. */
@@ -164,6 +162,8 @@ struct section {
     size_t usual;        /* rows that are shown without -r; 0: it is not shown then */
     bool listing;        /* see struct table */
     bool headed;         /* likewise */
+    bool paragraphs;     /* likewise */
+    const char *none;    /* what people read in place of rows; NULL: the usual */
     unsigned categories; /* CATEGORY_BIT() of those it wants to see; of CATEGORY_OTHER too where it says so */
     /*
      * What it is made of, as bits of enum trace_bits. It is not recorded where all bits of one of the SOURCES, those
@@ -179,6 +179,12 @@ struct section {
     bool ranges;       /* it looks at trace.ranges */
     bool launched_ops; /* and at trace.launched_ops; where there are no ranges, at trace.gpu_ops and trace.calls */
     bool calls;        /* it looks at trace.calls; sections with gpu_op() get them without asking */
+    bool operators;    /* it looks at trace.operators */
+    bool timeline;     /* it looks at trace.timeline */
+    bool host_calls;   /* it looks at trace.host_calls */
+    /* Sections whose states finish() looks at, by section_state(): REPORT_BIT() of each. They are gathered, and not
+     * shown unless they are wanted. */
+    uint64_t needs;
     void (*init)(void *state, const struct trace *trace); /* before the first event; NULL: zeros will do */
     /* Called for every GPU operation, with the call that started it (NULL: not known), after trace_finish(). Returns
      * 0, or -1: no memory. NULL: the section needs no operations. */
@@ -215,6 +221,12 @@ extern const struct section_entry {
 /* Section NUMBER, as it is with these options; NULL: it is not wanted. */
 const struct section *section_wanted(const struct report_options *options, unsigned number);
 
+/* In finish(): the state of section NUMBER, which the section needs. NULL: that one has none. */
+static inline const void *section_state(const struct trace *trace, enum report_section number)
+{
+    return trace->states[number];
+}
+
 /* --- one trace, and its wanted sections: they get its events after the trace itself, and then its GPU operations ---
  */
 
@@ -222,8 +234,10 @@ struct sections {
     struct trace trace;
     struct heap heap; /* the trace's, where a section looks at it */
     struct dispatcher dispatcher;
+    const void *states[REPORT_SECTION_COUNT];
     struct sections_one {
-        const struct section *section; /* NULL: it is not wanted */
+        const struct section *section; /* NULL: it is neither wanted nor needed */
+        bool shown;                    /* it is wanted */
         const struct trace *trace;
         void *state; /* NULL: it has none */
     } all[REPORT_SECTION_COUNT];

@@ -29,16 +29,19 @@ void trace_init(struct trace *trace, const struct report_options *options)
         .host = EVENT_NO_TEXT,
         .ending = EVENT_NO_TEXT,
         .missed = EVENT_NO_TEXT,
-        .own_room = sorter_room_usual(),
-        .room = &trace->own_room,
+        .own_space = sorter_space_usual(),
+        .space = &trace->own_space,
     };
-    calls_init(&trace->calls, trace->room);
-    gpu_ops_init(&trace->gpu_ops, trace->room);
-    ranges_init(&trace->ranges, trace->room);
-    launched_ops_init(&trace->launched_ops, trace->room);
-    autograd_init(&trace->autograd, trace->room);
-    busy_init(&trace->busy, trace->room);
-    busy_init(&trace->compiling, trace->room);
+    calls_init(&trace->calls, trace->space);
+    gpu_ops_init(&trace->gpu_ops, trace->space);
+    host_calls_init(&trace->host_calls, trace->space);
+    timeline_init(&trace->timeline, trace->space);
+    ranges_init(&trace->ranges, trace->space);
+    ranges_init(&trace->operators, trace->space);
+    launched_ops_init(&trace->launched_ops, trace->space);
+    autograd_init(&trace->autograd, trace->space);
+    busy_init(&trace->busy, trace->space);
+    busy_init(&trace->compiling, trace->space);
 }
 
 void trace_release(struct trace *trace)
@@ -62,14 +65,18 @@ void trace_release(struct trace *trace)
     array_release(&trace->shown_names);
     pretty_names_release(&trace->pretty_names);
     pretty_names_release(&trace->names_in_flight);
-    groups_release(&trace->process_ids);
-    groups_release(&trace->thread_ids);
-    groups_release(&trace->stream_ids);
-    groups_release(&trace->device_ids);
+    dense_map_release(&trace->process_ids);
+    dense_map_release(&trace->thread_ids);
+    dense_map_release(&trace->stream_ids);
+    dense_map_release(&trace->device_ids);
     sorter_release(&trace->calls);
     sorter_release(&trace->gpu_ops);
     busy_release(&trace->busy);
     ranges_release(&trace->ranges);
+    ranges_release(&trace->operators);
+    sorter_release(&trace->host_calls);
+    sorter_release(&trace->timeline);
+    array_release(&trace->call_kinds.items);
     sorter_release(&trace->launched_ops);
     autograd_release(&trace->autograd);
     failures_release(&trace->failures);
@@ -89,7 +96,7 @@ int64_t trace_event_device(const struct event_fields *event)
 static struct trace_process *write_process(struct trace *trace, event_id id)
 {
     size_t before = trace->processes.count;
-    struct trace_process *process = groups_item(&trace->process_ids, &id, &trace->processes);
+    struct trace_process *process = dense_map_item(&trace->process_ids, &id, &trace->processes);
     if (process && trace->processes.count > before)
         process->name = process->label = EVENT_NO_TEXT;
     return process;
@@ -100,7 +107,7 @@ static struct trace_thread *write_thread(struct trace *trace, event_id process_i
     const struct trace_thread_id id = {process_id, thread_id};
     struct trace_process *process = write_process(trace, process_id);
     size_t before = trace->threads.count;
-    struct trace_thread *thread = process ? groups_item(&trace->thread_ids, &id, &trace->threads) : NULL;
+    struct trace_thread *thread = process ? dense_map_item(&trace->thread_ids, &id, &trace->threads) : NULL;
     if (thread && trace->threads.count > before) {
         thread->name = EVENT_NO_TEXT;
         thread->process = (uint32_t)(process - trace->processes.items);
@@ -111,7 +118,7 @@ static struct trace_thread *write_thread(struct trace *trace, event_id process_i
 struct trace_device *trace_device(struct trace *trace, int64_t id)
 {
     size_t before = trace->devices.count;
-    struct trace_device *device = groups_item(&trace->device_ids, &id, &trace->devices);
+    struct trace_device *device = dense_map_item(&trace->device_ids, &id, &trace->devices);
     if (device && trace->devices.count > before)
         device->name = EVENT_NO_TEXT;
     return device;
@@ -142,6 +149,19 @@ static int64_t thread_of(struct trace *trace, const struct event_fields *event)
     return thread ? thread - trace->threads.items : -1;
 }
 
+static int add_host_call(struct trace *trace, const struct event_fields *event, uint32_t thread)
+{
+    struct host_call call = {
+        .start = event->start,
+        .end = event->start + event->duration,
+        .thread = thread,
+        .name = event->name,
+        .correlation = event->correlation,
+        .kind = (uint8_t)call_kinds_find(&trace->call_kinds, &trace->strings, event->name),
+    };
+    return sorter_add(&trace->host_calls, &call);
+}
+
 static int api_call(struct trace *trace, const struct event_fields *event)
 {
     if (errors_is_failure(&trace->strings, event)) {
@@ -150,7 +170,7 @@ static int api_call(struct trace *trace, const struct event_fields *event)
             return -1;
     }
     int64_t thread = thread_of(trace, event);
-    if (thread < 0)
+    if (thread < 0 || (trace->wanted.host_calls && add_host_call(trace, event, (uint32_t)thread) < 0))
         return -1;
     if (!trace->wanted.calls || event->correlation < 0 || event->correlation > UINT32_MAX)
         return 0;
@@ -181,7 +201,7 @@ static int add_gpu_op(struct trace *trace, const struct event_fields *event)
     int64_t end = event->start + event->duration;
     struct trace_stream_id id = {event->process, trace_event_device(event), event->context, event->stream};
     size_t before = trace->streams.count;
-    struct trace_stream *stream = groups_item(&trace->stream_ids, &id, &trace->streams);
+    struct trace_stream *stream = dense_map_item(&trace->stream_ids, &id, &trace->streams);
     bool first = trace->streams.count > before;
     uint32_t number = (uint32_t)(stream - trace->streams.items);
     if (!stream || (first && use_device(trace, stream, id.device) < 0) ||
@@ -193,7 +213,7 @@ static int add_gpu_op(struct trace *trace, const struct event_fields *event)
     if (event->category == CATEGORY_KERNEL && event->name != EVENT_NO_TEXT &&
         pretty_names_add(&trace->pretty_names, event->name) < 0)
         return -1;
-    return trace->wanted.gpu_ops ? gpu_ops_add(&trace->gpu_ops, event, number) : 0;
+    return trace->wanted.gpu_ops ? gpu_ops_add(&trace->gpu_ops, event, number, stream->device) : 0;
 }
 
 static bool is_gpu_op(const struct event_fields *event)
@@ -242,9 +262,11 @@ static int range(struct trace *trace, const struct event_fields *event)
 /* An operator of PyTorch. */
 static int operator(struct trace *trace, const struct event_fields *event)
 {
+    uint32_t thread = trace->recent_index - 1;
+    if (trace->wanted.operators && event->name != EVENT_NO_TEXT && ranges_add(&trace->operators, event, thread) < 0)
+        return -1;
     if (!trace->wanted.launched_ops || event->sequence < 0)
         return 0;
-    uint32_t thread = trace->recent_index - 1;
     return autograd_operator(&trace->autograd, event, trace->threads.items[thread].process, thread);
 }
 
@@ -349,6 +371,29 @@ static int finish_ranges(void *context)
     return trace->wanted.ranges ? ranges_finish(&trace->ranges, trace->end) : 0;
 }
 
+static int finish_operators(void *context)
+{
+    struct trace *trace = context;
+    return trace->wanted.operators ? ranges_finish(&trace->operators, trace->end) : 0;
+}
+
+static int gather_timeline(void *context)
+{
+    struct trace *trace = context;
+    const struct timeline_parts parts = {&trace->gpu_ops, &trace->calls, &trace->call_kinds, &trace->strings};
+    return trace->wanted.timeline ? timeline_gather(&trace->timeline, &parts) : 0;
+}
+
+/* Operations by the calls that launched them, for ranges. */
+static int gather_launched_ops(void *context)
+{
+    struct trace *trace = context;
+    if (!trace->wanted.launched_ops || trace->ranges.count == 0)
+        return 0;
+    int status = launched_ops_gather(&trace->launched_ops, &trace->gpu_ops, &trace->calls);
+    return status ? status : autograd_attribute(&trace->autograd, &trace->ranges, &trace->launched_ops);
+}
+
 void trace_sum_times(struct trace *trace)
 {
     struct trace_times all = trace->times;
@@ -373,7 +418,12 @@ static void add_compiling(void *context, const struct busy_piece *piece)
 
 int trace_finish(struct trace *trace, unsigned workers)
 {
-    const struct job jobs[] = {{finish_ranges, trace}, {make_ready, &trace->calls}, {make_ready, &trace->gpu_ops}};
+    const struct job jobs[] = {{finish_ranges, trace},
+                               {finish_operators, trace},
+                               {make_ready, &trace->calls},
+                               {make_ready, &trace->gpu_ops},
+                               {make_ready, &trace->host_calls}};
+    const struct job joins[] = {{gather_launched_ops, trace}, {gather_timeline, trace}};
     trace_sum_times(trace);
     count_gpu_ops(trace);
     for (size_t i = 0; i < trace->processes.count; i++)
@@ -381,10 +431,7 @@ int trace_finish(struct trace *trace, unsigned workers)
     if (busy_finish(&trace->compiling, add_compiling, trace) < 0)
         return -1;
     int status = jobs_run(jobs, sizeof(jobs) / sizeof(*jobs), workers);
-    if (status < 0 || !trace->wanted.launched_ops || trace->ranges.count == 0)
-        return status;
-    status = launched_ops_gather(&trace->launched_ops, &trace->gpu_ops, &trace->calls);
-    return status ? status : autograd_attribute(&trace->autograd, &trace->ranges, &trace->launched_ops);
+    return status < 0 ? status : jobs_run(joins, sizeof(joins) / sizeof(*joins), workers);
 }
 
 static void add_busy(void *context, const struct busy_piece *piece)
@@ -407,17 +454,6 @@ static int finish_heap(void *context)
     return trace->heap ? heap_finish(trace->heap) : 0;
 }
 
-int trace_make_names(struct trace *trace)
-{
-    const struct pretty_names *more = &trace->names_in_flight;
-    if (trace->options->names != REPORT_NAMES_PRETTY)
-        return 0;
-    for (uint32_t i = 0; i < more->is_kernel.count; i++)
-        if (more->is_kernel.items[i] && pretty_names_add(&trace->pretty_names, i) < 0)
-            return -1;
-    return pretty_names_make(&trace->pretty_names, &trace->strings);
-}
-
 size_t trace_last_jobs(struct trace *trace, struct job jobs[TRACE_LAST_JOBS])
 {
     jobs[0] = (struct job){finish_busy, trace};
@@ -438,7 +474,7 @@ const struct trace_gpu_row *trace_gpu_row(const struct trace *trace, event_id ro
 const struct trace_process *trace_process(const struct trace *trace, event_id id)
 {
     for (size_t i = 0; i < trace->processes.count; i++)
-        if (*(const event_id *)groups_key(&trace->process_ids, i) == id)
+        if (*(const event_id *)dense_map_row(&trace->process_ids, i) == id)
             return &trace->processes.items[i];
     return NULL;
 }
@@ -446,7 +482,7 @@ const struct trace_process *trace_process(const struct trace *trace, event_id id
 int64_t trace_find_thread(const struct trace *trace, event_id process, int64_t id)
 {
     for (size_t i = 0; i < trace->threads.count; i++) {
-        const struct trace_thread_id *known = groups_key(&trace->thread_ids, i);
+        const struct trace_thread_id *known = dense_map_row(&trace->thread_ids, i);
         if (known->process == process && known->thread == event_id_number(id))
             return (int64_t)i;
     }
@@ -476,7 +512,7 @@ struct cell trace_number_cell(int64_t number)
 
 struct cell trace_thread_cell(const struct trace *trace, struct table *table, uint32_t thread)
 {
-    const struct trace_thread_id *id = groups_key(&trace->thread_ids, thread);
+    const struct trace_thread_id *id = dense_map_row(&trace->thread_ids, thread);
     uint32_t name = trace->threads.items[thread].name;
     if (name != EVENT_NO_TEXT && *interned(&trace->strings, name))
         return trace_text_cell(trace, table, name);

@@ -10,17 +10,23 @@
 
 #include "common/array.h"
 #include "common/map.h"
+#include "common/settings.h"
 #include "analysis/busy.h"
 #include "analysis/errors.h"
 #include "trace/event_fields.h"
 #include "analysis/gpu_ops.h"
 #include "analysis/pretty_names.h"
-#include "analysis/groups.h"
+#include "common/dense_map.h"
 #include "analysis/ranges.h"
+#include "analysis/timeline.h"
 #include "analysis/options.h"
 #include "common/sorter.h"
 
 struct cJSON;
+
+/* Bits of --trace that belong together. */
+#define TRACE_GPU_WORK (TRACE_KERNEL | TRACE_MEMCPY | TRACE_MEMSET)
+#define TRACE_API (TRACE_RUNTIME | TRACE_DRIVER)
 
 /* Rows of threads beyond the first, which gputrace makes for slices that do not nest, have tids from here up. */
 #define TRACE_EXTRA_TID INT64_C(0x20000000)
@@ -62,19 +68,20 @@ static inline void trace_times_widen(struct trace_times *times, int64_t first, i
 
 struct trace {
     const struct report_options *options;
+    const void *const *states; /* of the sections, by enum report_section; NULL: neither wanted nor needed */
     struct interner strings;
 
     struct {
-        bool calls, gpu_ops, ranges, launched_ops;
+        bool calls, gpu_ops, ranges, launched_ops, operators, timeline, host_calls;
     } wanted;           /* what sections look at */
     int64_t start, end; /* of all events that take or mark time; after trace_sum_times() */
     bool any;           /* there was one */
 
     /* What trace_gpu_op() changes. Two threads write to nothing that is near. */
     _Alignas(TRACE_APART) struct trace_times gpu_op_times;
-    struct groups stream_ids; /* struct trace_stream_id -> streams */
+    struct dense_map stream_ids; /* struct trace_stream_id -> streams */
     ARRAY(struct trace_stream) streams;
-    struct groups device_ids; /* int64_t -> devices */
+    struct dense_map device_ids; /* int64_t -> devices */
     ARRAY(struct trace_device) devices;
     struct sorter gpu_ops;
     struct busy busy; /* streams, by their numbers */
@@ -89,18 +96,22 @@ struct trace {
     struct pretty_names names_in_flight;    /* of GPU operations that had not finished */
     event_id recent_process, recent_thread; /* of the last host event, and its thread's index + 1 */
     uint32_t recent_index;
-    struct groups process_ids; /* event_id -> processes */
+    struct dense_map process_ids; /* event_id -> processes */
     ARRAY(struct trace_process) processes;
-    struct groups thread_ids; /* struct trace_thread_id -> threads */
+    struct dense_map thread_ids; /* struct trace_thread_id -> threads */
     ARRAY(struct trace_thread) threads;
     struct sorter calls;
+    struct sorter host_calls; /* struct host_call: all API calls */
+    struct call_kinds call_kinds;
     struct ranges ranges;
+    struct ranges operators;    /* PyTorch's, by the same rules */
     struct sorter launched_ops; /* after trace_finish(), where there are ranges */
+    struct sorter timeline;     /* struct timeline_op; after trace_finish() */
     struct autograd autograd;   /* for these */
     struct busy compiling;      /* phases of compilation, of all threads and processes: one thing */
 
-    _Alignas(TRACE_APART) struct sorter_room own_room;
-    struct sorter_room *room;    /* for the sorters of this, and of sections: own_room, as a trace stays where it is */
+    _Alignas(TRACE_APART) struct sorter_space own_space;
+    struct sorter_space *space;  /* for the sorters of this, and of sections: own_space, as a trace stays where it is */
     struct busy_sum compiled;    /* after trace_finish() */
     ARRAY(uint32_t) shown_names; /* of kernels, by the name's number: the number + 1 of what is shown, 0: not known */
 
@@ -158,6 +169,8 @@ struct trace_device {
     uint32_t name;        /* EVENT_NO_TEXT: not known */
     bool used;            /* something ran on it */
     struct busy_sum busy; /* after the last jobs */
+    /* What the metadata says; not above 0: not known. Of each multiprocessor: */
+    int64_t multiprocessors, threads, registers, shared_bytes;
 };
 
 struct trace_gpu_row {
@@ -223,8 +236,6 @@ void trace_bit_words(uint64_t bits, char *text, size_t size);
 void trace_sum_times(struct trace *trace);
 /* The same, and, in so many threads, makes calls, GPU operations and ranges ready. Returns 0, or -1: no memory. */
 int trace_finish(struct trace *trace, unsigned workers);
-/* Makes the names of kernels that --names=pretty shows, if it does. Returns 0, or -1: no memory. */
-int trace_make_names(struct trace *trace);
 #define TRACE_LAST_JOBS 2
 /* Lists what is left to do after that, while others look at what is ready. Returns the number of jobs. */
 size_t trace_last_jobs(struct trace *trace, struct job jobs[TRACE_LAST_JOBS]);
@@ -236,11 +247,11 @@ static inline int64_t trace_span(const struct trace *trace)
 
 static inline const struct trace_stream_id *trace_stream_id(const struct trace *trace, size_t stream)
 {
-    return groups_key(&trace->stream_ids, stream);
+    return dense_map_row(&trace->stream_ids, stream);
 }
 static inline int64_t trace_device_id(const struct trace *trace, size_t device)
 {
-    return *(const int64_t *)groups_key(&trace->device_ids, device);
+    return *(const int64_t *)dense_map_row(&trace->device_ids, device);
 }
 
 /* The device of number ID, made when it is new. NULL: no memory. */

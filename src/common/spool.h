@@ -5,12 +5,12 @@
  * whatever ends the process. All numbers are little-endian as the machine has them; writer and reader run on one host.
  *
  *     +--------------+---------------------------+---------------------------+----- - -
- *     | spool_header | spool_chunk | data … room | spool_chunk | data … room | …
+ *     | spool_header | spool_chunk | data … space | spool_chunk | data … space | …
  *     +--------------+---------------------------+---------------------------+----- - -
  *     0              SPOOL_HEADER_BYTES          + chunk.bytes               + chunk.bytes … up to header.formatted
  *
  * Chunks lie end to end, each SPOOL_ALIGN-aligned, and `bytes` of one leads to the next. A chunk that was handed back
- * half empty is cut: a new chunk header is written into its room first, then `bytes` is shortened (release), so a
+ * half empty is cut: a new chunk header is written into its space first, then `bytes` is shortened (release), so a
  * reader sees either state, and both are right. Their order in the file is therefore not the order of use: `sequence`
  * is.
  *
@@ -45,6 +45,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #define SPOOL_MAGIC "GPUTRACE" /* 8 bytes, no NUL */
 #define SPOOL_VERSION 1u
@@ -60,6 +61,20 @@ static inline uint64_t spool_aligned(uint64_t bytes)
 /* In place of a spool that could not be made: a symbolic link, which needs no descriptor; its target is the reason. */
 #define SPOOL_UNRECORDED_SUFFIX ".unrecorded"
 
+/* Reasons beyond errno. */
+#define SPOOL_FAILURE_MASK_KILLS 10001
+#define SPOOL_FAILURE_MASK_UNKNOWN 10002
+
+/* Why a process is not recorded, as the link says it: FAILURE is an errno or one of these. */
+static inline const char *spool_failure_words(int failure)
+{
+    if (failure == SPOOL_FAILURE_MASK_KILLS)
+        return "a filter of system calls (seccomp) would end it for rt_sigprocmask(), which recording needs";
+    if (failure == SPOOL_FAILURE_MASK_UNKNOWN)
+        return "it is not known whether its filter of system calls (seccomp) allows rt_sigprocmask()";
+    return strerror(failure);
+}
+
 /* CUPTI activity kinds whose record size the header holds; this version does not know larger ones. */
 #define SPOOL_CUPTI_KINDS 64
 #define SPOOL_IN_FLIGHT UINT32_C(0x80000000)
@@ -68,7 +83,7 @@ static inline uint64_t spool_aligned(uint64_t bytes)
  *      field             words for the user */
 #define SPOOL_LOSSES(X)                                                                           \
     X(cupti_dropped, "records dropped by CUPTI for want of a buffer")                             \
-    X(no_room, "records dropped because the spool could not grow")                                \
+    X(no_space, "records dropped because the spool could not grow")                               \
     X(nested, "records dropped because a signal handler interrupted a record of the same thread") \
     X(cut_texts, "texts cut because they are longer than 16 KiB")
 
@@ -147,7 +162,7 @@ struct spool_chunk {
     uint32_t magic;
     uint16_t type;             /* enum spool_chunk_type */
     uint16_t state;            /* enum spool_chunk_state */
-    uint64_t bytes;            /* this header, the data and the room after it: leads to the next chunk */
+    uint64_t bytes;            /* this header, the data and the space after it: leads to the next chunk */
     uint64_t used;             /* bytes of valid data after this header; see above */
     uint64_t sequence;         /* order of handing out within the process, from 1 */
     uint64_t opened;           /* CLOCK_REALTIME when handed out, ns */
@@ -251,7 +266,7 @@ struct spool_request {
     char token[SPOOL_SERVER_TOKEN_MAX]; /* NUL-terminated, zeros after it */
     uint32_t pid;                       /* getpid() of the process: the file is named after it */
     uint32_t image;  /* of a report: the file that it got before and could not use, or SPOOL_NO_IMAGE */
-    int32_t failure; /* 0: it asks for a file; else it reports the errno for which it is not recorded */
+    int32_t failure; /* 0: it asks for a file; else it reports why it is not recorded (spool_failure_words()) */
 };
 
 struct spool_reply {

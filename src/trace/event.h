@@ -80,8 +80,8 @@ enum category category_find(const char *text, size_t length);
     F(CONTEXT, "context", NUMBER, context)                           \
     F(STREAM, "stream", NUMBER, stream)                              \
     F(CORRELATION, "correlation", NUMBER, correlation)               \
-    X(REGISTERS, "registers per thread")                             \
-    X(SHARED_MEMORY, "shared memory")                                \
+    F(REGISTERS, "registers per thread", NUMBER, registers)          \
+    F(SHARED_MEMORY, "shared memory", NUMBER, shared_bytes)          \
     X(BLOCKS_PER_SM, "blocks per SM")                                \
     X(WARPS_PER_SM, "warps per SM")                                  \
     F(GRID, "grid", TRIPLE, grid)                                    \
@@ -122,7 +122,7 @@ enum category category_find(const char *text, size_t length);
     F(HELD, "held", NUMBER, held)                                    \
     F(HELD_BY_KIND, "held by kind", TEXT, held_by_kind)              \
     F(STACK, "stack", NUMBER, stack)                                 \
-    X(REASON, "reason")                                              \
+    F(REASON, "reason", TEXT, label)                                 \
     F(THREAD, "thread", NUMBER, of_thread)                           \
     X(TRIGGER, "trigger")                                            \
     F(FUNCTION, "function", TEXT, function)                          \
