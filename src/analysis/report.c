@@ -208,6 +208,13 @@ static bool is_unrecorded(const struct section *section, const struct trace *tra
     return unrecorded;
 }
 
+static size_t rows_shown(const struct report_options *options, const struct section *section)
+{
+    if (options->top != REPORT_TOP_OWN)
+        return options->top;
+    return options->usual && section->usual ? section->usual : REPORT_TOP_FOR_PEOPLE;
+}
+
 static int fill_table(struct sections *sections, unsigned number, struct table *table)
 {
     const struct section *section = sections->all[number].section;
@@ -219,7 +226,9 @@ static int fill_table(struct sections *sections, unsigned number, struct table *
         looked_at |= section->sources[i];
     trace_bit_words(looked_at & trace->unrecorded, table->missing, sizeof(table->missing));
     if (status == 0 && !table->no_memory)
-        status = table_sort(table, sort_column(trace->options, section), trace->options->top);
+        status = table_sort(table, sort_column(trace->options, section), rows_shown(trace->options, section));
+    if (status == 0 && !table->no_memory)
+        status = table_choose(table, trace->options->columns);
     return status;
 }
 
@@ -247,6 +256,18 @@ static int write_section(struct sections *sections, unsigned number, struct rend
     return status;
 }
 
+/* Names the sections that are not among the usual ones. */
+static void list_more(const struct sections *sections, struct render *render)
+{
+    *render->more = '\0';
+    for (unsigned i = 0; i < REPORT_SECTION_COUNT && render->options->usual; i++) {
+        size_t length = strlen(render->more);
+        if (!sections->all[i].shown)
+            snprintf(render->more + length, sizeof(render->more) - length, "%s%s", length ? ", " : "",
+                     section_list[i].word);
+    }
+}
+
 static int write_report(struct sections *sections, const char *path, struct render *render)
 {
     int status = 0;
@@ -257,6 +278,7 @@ static int write_report(struct sections *sections, const char *path, struct rend
     for (unsigned i = 0; i < REPORT_SECTION_COUNT && status == 0; i++)
         if (sections->all[i].shown)
             status = write_section(sections, i, render);
+    list_more(sections, render);
     if (render->format->trace_end)
         render->format->trace_end(render);
     return status;
@@ -270,7 +292,7 @@ static int read_events(struct sections *sections, const char *path)
     const struct fields_receiver all = {.context = sections,
                                         .place = place_event,
                                         .event = read_event,
-                                        .run = options->names == REPORT_NAMES_FULL ? read_run : NULL,
+                                        .run = names_are_changed(options) ? NULL : read_run,
                                         .metadata = read_metadata};
     struct filtering filtering = {.sections = sections};
     const struct fields_receiver some = {
@@ -317,8 +339,8 @@ static int report_file(const struct report_options *options, const char *path, s
     return status;
 }
 
-/* LIST has the names there are, with commas between. */
-static int error_no_column(const char *given, const char *list)
+/* LIST has the names there are, with commas between; WHAT the column was asked for. */
+static int error_no_column(const char *given, const char *what, const char *list)
 {
     char words[1024];
     struct suggestion nearest = suggestion_for(given, strlen(given));
@@ -326,8 +348,9 @@ static int error_no_column(const char *given, const char *list)
     for (char *rest = words, *word; (word = strsep(&rest, ","));)
         suggestion_consider(&nearest, word + strspn(word, " "));
     if (nearest.word)
-        return error("no column '%s' to sort by: did you mean '%s'? These sections have %s", given, nearest.word, list);
-    return error("no column '%s' to sort by: these sections have %s", given, list);
+        return error("no column '%s' to %s: did you mean '%s'? These sections have %s", given, what, nearest.word,
+                     list);
+    return error("no column '%s' to %s: these sections have %s", given, what, list);
 }
 
 /* The ids of --fail-on are known. */
@@ -344,34 +367,49 @@ static int check_rules(const char *ids)
     return 0;
 }
 
-/* Returns 0 if some wanted section can be sorted as asked, or -1 after an error that lists the columns. */
-int report_check(const struct report_options *options)
+/* Looks for a column called WORD in the wanted sections. Returns 0, or -1 after an error that lists the columns. */
+static int check_column(const struct report_options *options, const char *word, const char *what)
 {
     struct interner words = {0};
     char list[1024] = "";
-    if (check_rules(options->fail_on) < 0)
-        return -1;
-    bool found = !options->sort;
-    if (filter_check(&options->filter) < 0)
-        return -1;
+    bool found = false;
     for (unsigned i = 0; i < REPORT_SECTION_COUNT && !found; i++) {
         const struct section *section = section_wanted(options, i);
         if (!section || section->listing)
             continue;
-        found = table_find_column(section->columns, section->column_count, options->sort) >= 0;
+        found = table_find_column(section->columns, section->column_count, word) >= 0;
         for (size_t k = 0; k < section->column_count; k++) {
-            const char *word = section->columns[k].word;
+            const char *known = section->columns[k].word;
             size_t before = words.count, length = strlen(list);
-            intern(&words, word, strlen(word));
-            if (words.count > before && length + strlen(word) + 3 < sizeof(list))
-                strcat(strcat(list, length ? ", " : ""), word);
+            intern(&words, known, strlen(known));
+            if (words.count > before && length + strlen(known) + 3 < sizeof(list))
+                strcat(strcat(list, length ? ", " : ""), known);
         }
     }
     interner_release(&words);
     if (found)
         return 0;
-    return *list ? error_no_column(options->sort, list)
-                 : error("cannot sort by '%s': the overview is not sorted", options->sort);
+    return *list ? error_no_column(word, what, list) : error("cannot %s '%s': the overview has no columns", what, word);
+}
+
+int report_check(const struct report_options *options)
+{
+    char word[64];
+    if (check_rules(options->fail_on) < 0 || filter_check(&options->filter) < 0)
+        return -1;
+    if (options->sort && check_column(options, options->sort, "sort by") < 0)
+        return -1;
+    if (!options->columns || strcmp(options->columns, "all") == 0)
+        return 0;
+    for (const char *at = options->columns;; at++) {
+        size_t length = strcspn(at, ",");
+        snprintf(word, sizeof(word), "%.*s", (int)(length < sizeof(word) ? length : sizeof(word)), at);
+        if (check_column(options, word, "show") < 0)
+            return -1;
+        at += length;
+        if (*at == '\0')
+            return 0;
+    }
 }
 
 int report_files(const struct report_options *options, const char *const *paths, size_t count, struct buffer *out)

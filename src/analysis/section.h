@@ -140,13 +140,13 @@ struct cell fill_cell(struct report_row *row, const struct column *column);
         word, title, TYPE_COUNT, flags, fill_count, FROM_ITEM(item, field) \
     }
 /* WHAT follows each title. */
-#define COLUMNS_SUMMARY(what, type, item, field)                                 \
-    {"avg", "Avg" what, type, 0, fill_average, FROM_ITEM(item, field)},          \
-        {"med", "Med" what, type, 0, fill_median, FROM_ITEM(item, field)},       \
-        {"min", "Min" what, type, 0, fill_min, FROM_ITEM(item, field)},          \
-        {"max", "Max" what, type, 0, fill_max, FROM_ITEM(item, field)},          \
-    {                                                                            \
-        "stddev", "StdDev" what, type, 0, fill_deviation, FROM_ITEM(item, field) \
+#define COLUMNS_SUMMARY(what, type, item, field)                                                   \
+    {"avg", "Avg" what, type, 0, fill_average, FROM_ITEM(item, field), .importance = 60},          \
+        {"med", "Med" what, type, 0, fill_median, FROM_ITEM(item, field), .importance = 40},       \
+        {"min", "Min" what, type, 0, fill_min, FROM_ITEM(item, field), .importance = 30},          \
+        {"max", "Max" what, type, 0, fill_max, FROM_ITEM(item, field), .importance = 50},          \
+    {                                                                                              \
+        "stddev", "StdDev" what, type, 0, fill_deviation, FROM_ITEM(item, field), .importance = 20 \
     }
 #define COLUMN_NAME                                                       \
     {                                                                     \
@@ -159,6 +159,7 @@ struct section {
     const struct column *columns;
     size_t column_count;
     const char *sort;    /* its own order: the word of a column; NULL: as rows come */
+    size_t usual;        /* rows that are shown without -r; 0: it is not shown then */
     bool listing;        /* see struct table */
     bool headed;         /* likewise */
     bool paragraphs;     /* likewise */

@@ -148,10 +148,10 @@ static struct cell fill_thread(struct report_row *row, const struct column *colu
 
 static const struct column phase_columns[] = {
     {"duration", "Duration", TYPE_NS, COLUMN_APART, fill_number, FROM_ITEM(phase, duration)},
-    {"at", "At", TYPE_NS, COLUMN_APART, fill_time, FROM_ITEM(phase, start)},
-    {"name", "Name", TYPE_TEXT, 0, fill_name, FROM_ITEM(phase, name)},
+    {"at", "At", TYPE_NS, COLUMN_APART | COLUMN_MOMENT, fill_time, FROM_ITEM(phase, start)},
+    {"name", "Name", TYPE_TEXT, 0, fill_name, FROM_ITEM(phase, name), .importance = 90},
     {"result", "Result", TYPE_NUMBER, COLUMN_MACHINE, fill_number, FROM_ITEM(phase, result)},
-    {"error", "Error", TYPE_TEXT, COLUMN_OPTIONAL, fill_error, FROM_ITEM(phase, result)},
+    {"error", "Error", TYPE_TEXT, COLUMN_OPTIONAL | COLUMN_BAD, fill_error, FROM_ITEM(phase, result)},
     {"cache", "Cache", TYPE_TEXT, COLUMN_OPTIONAL, fill_cache, FROM_ITEM(phase, cache_hit)},
     {"ending", "Ended by", TYPE_TEXT, COLUMN_OPTIONAL, fill_name, FROM_ITEM(phase, ending)},
     {"process", "Process", TYPE_TEXT, COLUMN_OPTIONAL, fill_process, FROM_ITEM(phase, process)},

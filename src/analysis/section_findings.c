@@ -384,6 +384,7 @@ bool findings_include(const void *context, const char *ids)
 
 const struct section section_findings = {
     SECTION_COLUMNS(columns),
+    .usual = 10,
     .listing = true,
     .paragraphs = true,
     .none = "nothing found: no rule of gputrace-findings(7) applies",

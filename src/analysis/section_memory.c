@@ -305,13 +305,13 @@ static struct cell fill_kind(struct report_row *row, const struct column *column
 
 static const struct column columns[] = {
     {"peak", "Peak", TYPE_BYTES, 0, fill_counted, FROM_ITEM(memory_use, peak)},
-    {"peak_at", "Peak at", TYPE_NS, 0, fill_peak_at, FROM_ITEM(memory_use, peak_at)},
+    {"peak_at", "Peak at", TYPE_NS, COLUMN_MOMENT, fill_peak_at, FROM_ITEM(memory_use, peak_at)},
     {"end", "At the end", TYPE_BYTES, 0, fill_counted, FROM_ITEM(memory_use, end)},
     {"allocations", "Allocations", TYPE_COUNT, 0, fill_steps, FROM_ITEM(memory_use, allocations)},
     {"releases", "Releases", TYPE_COUNT, 0, fill_steps, FROM_ITEM(memory_use, releases)},
-    {"failures", "Failures", TYPE_COUNT, 0, fill_steps, FROM_ITEM(memory_use, failures)},
-    {"double", "Double frees", TYPE_COUNT, COLUMN_OPTIONAL, fill_some, FROM_ITEM(memory_use, doubles)},
-    {"unknown", "Unknown frees", TYPE_COUNT, COLUMN_OPTIONAL, fill_some, FROM_ITEM(memory_use, unknown)},
+    {"failures", "Failures", TYPE_COUNT, COLUMN_BAD, fill_steps, FROM_ITEM(memory_use, failures)},
+    {"double", "Double frees", TYPE_COUNT, COLUMN_OPTIONAL | COLUMN_BAD, fill_some, FROM_ITEM(memory_use, doubles)},
+    {"unknown", "Unknown frees", TYPE_COUNT, COLUMN_OPTIONAL | COLUMN_BAD, fill_some, FROM_ITEM(memory_use, unknown)},
     {"device", "GPU", TYPE_NUMBER, COLUMN_OPTIONAL, .fill = fill_device},
     {"process", "Process", TYPE_TEXT, COLUMN_OPTIONAL, .fill = fill_owner},
     {"kind", "Kind", TYPE_TEXT, 0, .fill = fill_kind},

@@ -188,6 +188,7 @@ const struct section section_nvtx = {
     SECTION_STATE_TALLY(struct range_group, 3),
     .sources = {TRACE_NVTX},
     .parts = TRACE_GPU_WORK | TRACE_API,
+    .usual = 10,
     .sort = "total",
     .categories =
         CATEGORY_BIT(CATEGORY_USER_ANNOTATION) | CATEGORY_BIT(CATEGORY_GPU_USER_ANNOTATION) | CATEGORIES_OTHER,

@@ -199,7 +199,7 @@ static const struct column columns[] = {
     {"count", "Count", TYPE_COUNT, 0, fill_number, FROM_ITEM(wait, count)},
     COLUMNS_SUMMARY("", TYPE_NS, wait, times),
     {"kind", "Kind", TYPE_TEXT, 0, fill_name, FROM_KEY(wait_key, name)},
-    {"waiter", "Who waited", TYPE_TEXT, 0, .fill = fill_waiter},
+    {"waiter", "Who waited", TYPE_TEXT, 0, .fill = fill_waiter, .importance = 88},
     {"target", "For what", TYPE_TEXT, 0, .fill = fill_target},
 };
 

@@ -66,6 +66,8 @@ void trace_release(struct trace *trace)
     array_release(&trace->stacks);
     map_release(&trace->stack_of_number);
     array_release(&trace->shown_names);
+    pretty_names_release(&trace->pretty_names);
+    pretty_names_release(&trace->names_in_flight);
     dense_map_release(&trace->process_ids);
     dense_map_release(&trace->thread_ids);
     dense_map_release(&trace->stream_ids);
@@ -212,6 +214,9 @@ static int add_gpu_op(struct trace *trace, const struct event_fields *event)
     stream->gpu_ops[event->category]++;
     stream->first = first || event->start < stream->first ? event->start : stream->first;
     stream->last = first || end > stream->last ? end : stream->last;
+    if (event->category == CATEGORY_KERNEL && event->name != EVENT_NO_TEXT &&
+        pretty_names_add(&trace->pretty_names, event->name) < 0)
+        return -1;
     return trace->wanted.gpu_ops ? gpu_ops_add(&trace->gpu_ops, event, number, stream->device) : 0;
 }
 
@@ -308,6 +313,12 @@ static int slice(struct trace *trace, const struct event_fields *event)
     return category_in(event->category, CATEGORIES_API) ? api_call(trace, event) : 0;
 }
 
+static int in_flight(struct trace *trace, const struct event_fields *event)
+{
+    trace->counts[CATEGORY_GPU_IN_FLIGHT]++;
+    return event->name == EVENT_NO_TEXT ? 0 : pretty_names_add(&trace->names_in_flight, event->name);
+}
+
 int trace_event(struct trace *trace, const struct event_fields *event)
 {
     if (is_gpu_op(event))
@@ -332,7 +343,8 @@ int trace_event(struct trace *trace, const struct event_fields *event)
         trace->marks += event->category == CATEGORY_USER_ANNOTATION;
         if (event->category == CATEGORY_USER_ANNOTATION && host_event(trace, event) < 0)
             return -1;
-        trace->counts[CATEGORY_GPU_IN_FLIGHT] += event->category == CATEGORY_GPU_IN_FLIGHT;
+        if (event->category == CATEGORY_GPU_IN_FLIGHT && in_flight(trace, event) < 0)
+            return -1;
         trace_times_widen(&trace->times, event->start, event->start);
         return trace->heap ? heap_event(trace->heap, event) : 0;
     case HEAP_OUTSIDE: return trace->heap ? heap_event(trace->heap, event) : 0;
@@ -510,7 +522,9 @@ struct cell trace_process_cell(const struct trace *trace, struct table *table, e
 
 struct cell trace_text_cell(const struct trace *trace, struct table *table, uint32_t text)
 {
-    return text == EVENT_NO_TEXT ? (struct cell){0} : table_text(table, interned(&trace->strings, text));
+    if (text == EVENT_NO_TEXT)
+        return (struct cell){0};
+    return table_text(table, interned(&trace->strings, trace_shown(trace, text)));
 }
 
 struct cell trace_number_cell(int64_t number)

@@ -27,8 +27,9 @@ _gputrace_argument() {
     --wait) _gputrace_list "$3" "$2" 'primary all' ;;
     --graph) _gputrace_list "$3" "$2" 'node graph' ;;
     --capture-range) _gputrace_list "$3" "$2" 'none api cudaProfilerApi nvtx:' ;;
+    --color) _gputrace_list "$3" "$2" 'auto always never' ;;
     --format | -f) _gputrace_list "$3" "$2" 'table csv json markdown' ;;
-    --names) _gputrace_list "$3" "$2" 'full short mangled' ;;
+    --names) _gputrace_list "$3" "$2" 'pretty full short mangled' ;;
     --time-unit | -u) _gputrace_list "$3" "$2" 'auto ns us ms s' ;;
     --spool-dir) mapfile -t COMPREPLY < <(compgen -P "$3" -d -- "$2") ;;
     --plugin)
@@ -48,7 +49,7 @@ _gputrace_options() { # COMMAND
         echo '--output= --trace= --graph= --delay= --duration= --capture-range= --nvtx-domains= --nvtx-exclude=' \
             '--backtrace --flush-interval= --children= --wait= --spool-dir= --keep-spool --cupti= --plugin= --live --stats --strict --quiet --verbose --help'
         ;;
-    report) echo '--report= --format= --top= --sort= --snapshot= --time-unit= --names= --by-grid' \
+    report) echo '--report= --format= --top= --sort= --columns= --width= --color= --snapshot= --time-unit= --names= --by-grid' \
         '--from= --to= --range= --step= --process= --gpu= --stream= --kernel= --thread= --fail-on= --help' ;;
     view) echo '--timeout= --help' ;;
     recover) echo '--output= --keep --spool-dir= --quiet --verbose --help' ;;

@@ -43,9 +43,12 @@ _gputrace_report() {
         {-f,--format=}'[how to print]:format:(table csv json markdown)' \
         {-n,--top=}'[rows of each section]:number' \
         {-s,--sort=}'[column to sort by]:column' \
+        '--columns=[show these columns]:columns' \
+        '--width=[characters of a line]:number' \
+        '--color=[use colours and bars]:when:(auto always never)' \
         '--snapshot=[what was allocated at this time]:time' \
         {-u,--time-unit=}'[unit of times]:unit:(auto ns us ms s)' \
-        '--names=[how to show names of kernels]:how:(full short mangled)' \
+        '--names=[how to show names of kernels]:how:(pretty full short mangled)' \
         '--fail-on=[exit with status 3 if there is one of these findings]:findings: ' \
         '--by-grid[a row for each grid and block]' \
         '--from=[leave out what comes before]:time' \

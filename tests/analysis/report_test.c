@@ -130,13 +130,17 @@ static void report_strange_values(struct report_options *options, int rounds)
         size_t length;
         options->format = (enum report_format)(round / 4 % 4);
         options->has_snapshot = round / 16 % 2;
+        options->names = round % 3 ? REPORT_NAMES_SHORT : REPORT_NAMES_PRETTY;
+        options->width = (size_t)(round % 7) * 20;
+        options->colour = options->bars = options->ascii = round % 2;
+        options->columns = round % 11 ? NULL : round % 2 ? "all" : "name,total";
         report_bytes(text, size, options, &length);
     }
 }
 
 UNIT_TEST(strange_values_do_no_harm)
 {
-    struct report_options options = {.by_grid = true, .names = REPORT_NAMES_SHORT, .snapshot = 450000};
+    struct report_options options = {.by_grid = true, .snapshot = 450000};
     report_strange_values(&options, 2000);
 }
 
@@ -243,7 +247,7 @@ UNIT_TEST(the_number_of_threads_changes_nothing)
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     assert_int_equal(write(fd, trace.data, trace.length), (ssize_t)trace.length);
     close(fd);
-    for (int names = REPORT_NAMES_FULL; names <= REPORT_NAMES_SHORT; names++)
+    for (int names = REPORT_NAMES_FULL; names <= REPORT_NAMES_PRETTY; names++)
         for (size_t i = 0; i < sizeof(workers) / sizeof(*workers); i++) {
             struct report_options options = {
                 .format = REPORT_JSON, .workers = workers[i], .names = (enum report_names)names};

@@ -150,6 +150,7 @@ run graph
 run children
 run wait
 run capture-range
+report color
 report format
 report names
 report time-unit
@@ -179,7 +180,7 @@ plugins() {
     done
     COMP_WORDS=("$gputrace") COMPREPLY=()
     _gputrace_argument --report '' ''
-    diff in-table <(printf '%s\n' "${COMPREPLY[@]}")
+    diff <(cat in-table && echo all) <(printf '%s\n' "${COMPREPLY[@]}")
     # zsh asks in the same way
     for script in bash zsh; do
         grep -oE "sed -n '[^']*commas[^']*'" "$root/src/cli/completion.$script"

@@ -96,5 +96,5 @@ END
         x user_annotation twice 7 70 5
     } | trace
     run -0 "$gputrace" report -r steps trace.json
-    assert_output $'Steps\n  none in this trace'
+    assert_output $'Steps (steps)\n  none in this trace'
 }
