@@ -8,24 +8,27 @@
 #include "common/text.h"
 #include "analysis/filter.h"
 #include "analysis/heap.h"
-#include "analysis/step_ranges.h"
+#include "analysis/named_ranges.h"
+#include "analysis/steps.h"
 
 void filter_want(const struct filter_options *options, struct trace *first)
 {
-    first->wanted.ranges = options->range || options->step.given;
+    bool steps = options->step.given;
+    first->wanted.ranges = options->range || steps;
     first->wanted.calls = first->wanted.ranges || options->process.given || options->thread.given;
+    first->wanted.gpu_ops = first->wanted.launched_ops = first->wanted.host_calls = steps;
 }
 
 /* --- windows --- */
 
 struct gathering {
     struct filter *filter;
-    int64_t wanted;      /* the occurrence or step; 0 of a range: all */
+    int64_t wanted;      /* the occurrence or step */
     int64_t least, most; /* numbers that there are */
     bool any, all;
 };
 
-static int add_window(void *context, const struct step_range *step)
+static int add_window(void *context, const struct named_range *step)
 {
     struct gathering *gathering = context;
     if (!gathering->any || step->number < gathering->least)
@@ -59,14 +62,14 @@ static int find_range(struct filter *filter, const struct trace *first, const ch
     const char *wanted = filter->options->range;
     struct gathering gathering = {.filter = filter, .all = true};
     uint64_t occurrence;
-    if (step_ranges_each_named(first, wanted, strlen(wanted), add_window, &gathering) < 0)
+    if (ranges_each_named(first, wanted, strlen(wanted), add_window, &gathering) < 0)
         return error_no_memory("ranges");
     size_t length = gathering.any ? 0 : range_name_split(wanted, &occurrence);
     if (length == 0)
         return gathering.any ? 0 : error_no_range(first, wanted, path);
     gathering.all = false;
     gathering.wanted = occurrence <= INT64_MAX ? (int64_t)occurrence : INT64_MAX;
-    if (step_ranges_each_named(first, wanted, length, add_window, &gathering) < 0)
+    if (ranges_each_named(first, wanted, length, add_window, &gathering) < 0)
         return error_no_memory("ranges");
     if (!gathering.any)
         return error_no_range(first, wanted, path);
@@ -75,19 +78,44 @@ static int find_range(struct filter *filter, const struct trace *first, const ch
     return 0;
 }
 
+static int error_no_step(const struct steps *steps, const struct gathering *gathering, const char *path)
+{
+    const struct steps_process *process = &steps->processes.items[0];
+    const char *name = process->name == EVENT_NO_TEXT ? STEPS_OF_OPERATIONS : interned(&steps->names, process->name);
+    return error("'%s' has no step %" PRId64 ": its steps, %s, are %" PRId64 " to %" PRId64, path, gathering->wanted,
+                 name, gathering->least, gathering->most);
+}
+
+/* The step of that number in each process. */
+static int add_steps(struct gathering *gathering, const struct steps *steps)
+{
+    int status = 0;
+    for (size_t i = 0; i < steps->processes.count; i++) {
+        const struct steps_process *process = &steps->processes.items[i];
+        for (size_t k = 0; k < process->items.count && status == 0; k++) {
+            const struct step *step = &process->items.items[k];
+            const struct named_range window = {.range = {.start = step->from, .end = step->to}, .number = step->number};
+            status = add_window(gathering, &window);
+        }
+    }
+    return status;
+}
+
 static int find_step(struct filter *filter, const struct trace *first, const char *path)
 {
     struct gathering gathering = {.filter = filter, .wanted = filter->options->step.number};
-    struct step_ranges steps;
-    if (step_ranges_find(&steps, first) < 0 || step_ranges_each(&steps, first, add_window, &gathering) < 0)
-        return error_no_memory("ranges");
-    if (!steps.any)
-        return error("'%s' has no steps: neither ranges '" STEP_RANGES_PROFILER "N' nor a range that repeats", path);
-    if (filter->windows.items.count == 0)
-        return error("'%s' has no step %" PRId64 ": its steps, %s, are %" PRId64 " to %" PRId64, path, gathering.wanted,
-                     steps.numbered ? "'" STEP_RANGES_PROFILER "N'" : trace_text(first, steps.name), gathering.least,
-                     gathering.most);
-    return 0;
+    struct steps steps = {0};
+    int status = steps_gather(&steps, first);
+    if (status == 0)
+        status = add_steps(&gathering, &steps);
+    if (status < 0)
+        status = error_no_memory("ranges");
+    else if (!gathering.any)
+        status = error("'%s' has no steps: neither ranges 'ProfilerStep#N' nor anything that repeats", path);
+    else if (filter->windows.items.count == 0)
+        status = error_no_step(&steps, &gathering, path);
+    steps_release(&steps);
+    return status;
 }
 
 static int find_windows(struct filter *filter, const struct trace *first, const char *path)

@@ -156,7 +156,7 @@ struct amount amount_share(int64_t part, int64_t whole)
 struct finding_name finding_name(const struct trace *trace, uint32_t name)
 {
     struct finding_name shown;
-    const char *text = trace_text(trace, name);
+    const char *text = trace_text(trace, trace_shown(trace, name));
     size_t length = strlen(text), most = sizeof(shown.text) - 1;
     if (length <= most) {
         memcpy(shown.text, text, length + 1);

@@ -71,8 +71,8 @@ static int slow_in(struct findings *findings, const struct steps *steps, size_t 
     write_grown(findings, key, difference, grown, sizeof(grown));
     return finding_say(finding, "%s of %s steps are slower than the others: step %s takes %s, the median %s%s",
                        amount_count(slow).text, amount_count((int64_t)process->items.count).text,
-                       amount_count((int64_t)process->slowest + 1).text,
-                       amount_time(slowest->end - slowest->start).text, amount_time(median).text, grown);
+                       amount_count(slowest->number).text, amount_time(slowest->end - slowest->start).text,
+                       amount_time(median).text, grown);
 }
 
 static int slow_find(void *state, struct findings *findings)

@@ -270,8 +270,7 @@ const struct trace_process *trace_process(const struct trace *trace, event_id id
 /* The index of the thread ID of the process, for trace_thread_cell(). EVENT_NONE: no event is about it. */
 int64_t trace_find_thread(const struct trace *trace, event_id process, int64_t id);
 
-/* The number of the text that people read in place of a text of trace.strings: of a kernel's name, its pretty form
- * where
+/* The number of the text that people read in place of a text of trace.strings: of a kernel's name its pretty form where
  * --names=pretty shows it. After the last event. */
 static inline uint32_t trace_shown(const struct trace *trace, uint32_t text)
 {
