@@ -153,12 +153,17 @@ static bool is_unrecorded(const struct section *section, const struct trace *tra
     return unrecorded;
 }
 
+int report_fill(struct sections *sections, unsigned number, struct table *table)
+{
+    table->unrecorded = is_unrecorded(sections->all[number].section, &sections->trace);
+    return table->unrecorded ? 0 : sections_fill(sections, number, table);
+}
+
 static int fill_table(struct sections *sections, unsigned number, struct table *table)
 {
     const struct section *section = sections->all[number].section;
     const struct trace *trace = &sections->trace;
-    table->unrecorded = is_unrecorded(section, trace);
-    int status = table->unrecorded ? 0 : sections_fill(sections, number, table);
+    int status = report_fill(sections, number, table);
     uint64_t looked_at = table->rows > 0 ? section->parts : 0;
     for (size_t i = 0; i < SECTION_SOURCES; i++)
         looked_at |= section->sources[i];
@@ -205,14 +210,13 @@ static int write_report(struct sections *sections, const char *path, struct rend
     return status;
 }
 
-static int report_file(const struct report_options *options, const char *path, struct render *render)
+int report_read(struct sections *sections, const struct report_options *options, const char *path)
 {
-    struct sections sections;
-    struct trace *trace = &sections.trace;
-    int status = sections_init(&sections, options);
+    struct trace *trace = &sections->trace;
+    int status = sections_init(sections, options);
     if (status == 0 && trace->heap && options->has_snapshot)
         status = snapshot_find(&trace->heap->asked_at, options, path);
-    struct fields_receiver receiver = {.context = &sections,
+    struct fields_receiver receiver = {.context = sections,
                                        .place = place_event,
                                        .event = read_event,
                                        .run = options->names == REPORT_NAMES_FULL ? read_run : NULL,
@@ -220,9 +224,16 @@ static int report_file(const struct report_options *options, const char *path, s
     if (status == 0)
         status = read_trace(options, path, &trace->strings, &receiver);
     if (status == 0)
-        status = sections_finish(&sections);
+        status = sections_finish(sections);
+    return status;
+}
+
+static int report_file(const struct report_options *options, const char *path, struct render *render)
+{
+    struct sections sections;
+    int status = report_read(&sections, options, path);
     if (status == 0 && options->has_snapshot && sections.all[REPORT_MEMORY].section)
-        snapshot_warn(path, options->snapshot, trace_span(trace));
+        snapshot_warn(path, options->snapshot, trace_span(&sections.trace));
     if (status == 0)
         status = write_report(&sections, path, render);
     sections_release(&sections);

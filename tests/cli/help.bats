@@ -2,7 +2,7 @@
 
 load common
 
-commands=(run report recover convert doctor)
+commands=(run report diff recover convert doctor)
 
 # Options as --help lists them, one a line: "--output=FILE", "-o".
 help_options() { # COMMAND
@@ -135,7 +135,7 @@ trace_words() {
     source "$root/src/cli/completion.bash"
     local command option word
     while read -r command option; do
-        COMPREPLY=()
+        COMP_WORDS=(gputrace "$command") COMPREPLY=()
         _gputrace_argument "--$option" '' ''
         printf '%s\n' "${COMPREPLY[@]}" | sort >in-bash
         [ -s in-bash ]
@@ -153,6 +153,9 @@ run capture-range
 report format
 report names
 report time-unit
+diff format
+diff names
+diff time-unit
 END
 }
 

@@ -1,0 +1,262 @@
+#include "analysis/diff_judge.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "analysis/diff_values.h"
+
+#define MANY_DF 1e9
+
+/* The chance that we put on a row that one trace has and another has not: of the GPU's work, and of what the host did;
+ * and where several traces of one side do not agree. */
+#define CHANCE_GPU_ROW 1e-9
+#define CHANCE_HOST_ROW 0.01
+#define CHANCE_UNSTEADY 0.5
+
+/* --- the test of one figure --- */
+
+/* Of one trace on each side. */
+static struct difference compare_two(const struct diff_values sides[DIFF_SIDES], double floor_percent)
+{
+    struct estimate estimates[DIFF_SIDES];
+    for (int side = 0; side < DIFF_SIDES; side++) {
+        estimates[side] =
+            (struct estimate){.mean = sides[side].mean, .variance = diff_floor_variance(floor_percent), .df = MANY_DF};
+        statistics_widen(&estimates[side], sides[side].within, sides[side].within_df);
+    }
+    return statistics_welch(&estimates[BEFORE], &estimates[AFTER], log1p(floor_percent / 100));
+}
+
+/* What would be called chance of two runs that are one's own, of the difference of a row from most rows. */
+#define GATE 0.05
+
+/*
+ * Of several traces. A row is compared with itself, where the shift of each run counts as chance; and with the other
+ * rows of the same runs, where it does not. The second question finds smaller changes, but it counts only where the
+ * first one does not contradict: if most kernels become slower, the others have not become faster.
+ */
+static struct difference compare_several(const struct diff_values sides[DIFF_SIDES], double floor_percent,
+                                         const struct diff_shifts *shifts)
+{
+    struct estimate own[DIFF_SIDES], shifted[DIFF_SIDES];
+    double unit = diff_unit(sides, floor_percent), slack = log1p(floor_percent / 100 / 4);
+    struct prior prior = diff_occurs_often(sides) ? shifts->prior : DIFF_USUAL_PRIOR;
+    for (int side = 0; side < DIFF_SIDES; side++) {
+        own[side] = statistics_moderate(sides[side].mean, sides[side].variance, sides[side].count, prior, unit);
+        shifted[side] = own[side];
+        statistics_widen(&shifted[side], shifts->variance / (double)sides[side].count, shifts->df);
+    }
+    struct difference alone = statistics_welch(&shifted[BEFORE], &shifted[AFTER], slack);
+    if (!shifts->known)
+        return alone;
+    own[AFTER].mean -= shifts->difference;
+    struct difference among = statistics_welch(&own[BEFORE], &own[AFTER], slack);
+    bool agree = alone.value * among.value > 0 && alone.p <= GATE;
+    alone.p = fmin(1, 2 * (agree ? fmin(alone.p, among.p) : alone.p)); /* two questions were asked */
+    return alone;
+}
+
+static struct diff_test test_sides(const struct diff_values sides[DIFF_SIDES], double floor_percent,
+                                   const struct diff_shifts *shifts)
+{
+    struct diff_test test = {.known = sides[BEFORE].count > 0 && sides[AFTER].count > 0};
+    if (!test.known)
+        return test;
+    test.before = exp(sides[BEFORE].mean);
+    test.after = exp(sides[AFTER].mean);
+    if (sides[BEFORE].count == 1 && sides[AFTER].count == 1)
+        test.log = compare_two(sides, floor_percent);
+    else
+        test.log = compare_several(sides, floor_percent, shifts);
+    test.adjusted = test.log.p;
+    return test;
+}
+
+static const struct diff_shifts no_shifts = {.prior = DIFF_USUAL_PRIOR};
+
+static struct diff_test test_figure(const struct diff *diff, const struct diff_row *row, enum diff_figure figure,
+                                    const struct diff_shifts *shifts)
+{
+    struct diff_values sides[DIFF_SIDES] = {diff_values_of(diff, row, figure, BEFORE, shifts),
+                                            diff_values_of(diff, row, figure, AFTER, shifts)};
+    return test_sides(sides, diff_comparable(row->section)->floor, shifts);
+}
+
+/* --- rows --- */
+
+static void add_means(const struct diff *diff, struct diff_row *row)
+{
+    for (size_t i = 0; i < diff->traces; i++) {
+        enum diff_side side = diff_side_of(diff, i);
+        double traces = (double)diff->options->counts[side];
+        row->present[side] += row->samples[i].present;
+        row->totals[side] += row->samples[i].total / traces;
+        row->counts[side] += row->samples[i].count / traces;
+    }
+}
+
+static double mean_span(const struct diff *diff)
+{
+    double sum = 0;
+    for (size_t i = 0; i < diff->traces; i++)
+        sum += diff->wholes[i].span;
+    return sum / (double)diff->traces;
+}
+
+/* Their means, and whether they are tiny. */
+static void begin_row(const struct diff *diff, struct diff_row *row, double span)
+{
+    add_means(diff, row);
+    row->tiny =
+        diff_type(row->section) == TYPE_NS && fmax(row->totals[BEFORE], row->totals[AFTER]) < DIFF_TINY / 100 * span;
+}
+
+static void test_row(const struct diff *diff, struct diff_row *row, const struct diff_shifts *shifts)
+{
+    const struct comparable *comparable = diff_comparable(row->section);
+    if (comparable->each)
+        row->each = test_figure(diff, row, FIGURE_EACH, shifts);
+    else if (comparable->total)
+        row->total = test_figure(diff, row, FIGURE_TOTAL, &no_shifts);
+    if (comparable->count)
+        row->count = test_figure(diff, row, FIGURE_COUNT, &no_shifts);
+}
+
+static int test_section(struct diff *diff, unsigned section)
+{
+    struct diff_shifts shifts;
+    int status = diff_shifts_init(&shifts, diff, section);
+    for (size_t i = 0; i < diff->rows.count && status == 0; i++)
+        if (diff->rows.items[i].section == section)
+            test_row(diff, &diff->rows.items[i], &shifts);
+    diff_shifts_release(&shifts);
+    return status;
+}
+
+static double chance_of_presence(const struct diff *diff, const struct diff_row *row)
+{
+    enum diff_side side = row->present[BEFORE] > 0 ? BEFORE : AFTER;
+    if (row->present[side] < diff->options->counts[side])
+        return CHANCE_UNSTEADY;
+    bool on_gpu = diff_comparable(row->section)->part == PART_OF_GPU_TIME;
+    return on_gpu || diff->traces > 3 ? CHANCE_GPU_ROW : CHANCE_HOST_ROW;
+}
+
+static enum diff_sure sure_of(double p)
+{
+    return p <= DIFF_SURE ? SURE : p <= DIFF_LIKELY ? LIKELY : NOT_SURE;
+}
+
+enum diff_sure diff_sure_alone(const struct diff_test *test)
+{
+    return test->known ? sure_of(test->log.p) : NOT_SURE;
+}
+
+static void consider(struct diff_row *row, const struct diff_test *test, enum diff_change grown,
+                     enum diff_change shrunk)
+{
+    enum diff_sure sure = test->known ? sure_of(test->adjusted) : NOT_SURE;
+    bool larger = row->why && fabs(test->log.value) > fabs(row->why->log.value);
+    if (sure == NOT_SURE || sure < row->sure || (sure == row->sure && row->why && !larger))
+        return;
+    row->sure = sure;
+    row->why = test;
+    row->change = test->log.value > 0 ? grown : shrunk;
+}
+
+static void conclude(const struct diff *diff, struct diff_row *row)
+{
+    bool timed = diff_type(row->section) == TYPE_NS;
+    if (row->present[BEFORE] == 0 || row->present[AFTER] == 0) {
+        row->change = row->present[BEFORE] == 0 ? APPEARED : VANISHED;
+        row->sure = sure_of(chance_of_presence(diff, row));
+        return;
+    }
+    consider(row, &row->each, timed ? SLOWER : LARGER, timed ? FASTER : SMALLER);
+    consider(row, &row->count, MORE, FEWER);
+    consider(row, &row->total, LARGER, SMALLER);
+}
+
+/* --- many comparisons --- */
+
+struct family {
+    struct diff_test **tests;
+    double *p;
+    size_t *order;
+    size_t count, all; /* tests in it; and of all rows */
+};
+
+static void family_add(struct family *family, struct diff_test *test, bool tiny)
+{
+    if (!test->known || test->log.value == 0) /* as counts that never differ: nothing that could be chance */
+        return;
+    family->all++;
+    if (tiny)
+        return;
+    family->p[family->count] = test->log.p;
+    family->tests[family->count++] = test;
+}
+
+static void strictly(struct diff_test *test, size_t comparisons)
+{
+    test->adjusted = fmin(1, test->log.p * (double)comparisons);
+}
+
+static int adjust_all(struct diff *diff)
+{
+    size_t most = diff->rows.count * 3 + 1;
+    struct family family = {.tests = calloc(most, sizeof(*family.tests)),
+                            .p = calloc(most, sizeof(*family.p)),
+                            .order = calloc(most, sizeof(*family.order))};
+    int status = family.tests && family.p && family.order ? 0 : -1;
+    for (size_t i = 0; i < diff->rows.count && status == 0; i++) {
+        struct diff_row *row = &diff->rows.items[i];
+        family_add(&family, &row->each, row->tiny);
+        family_add(&family, &row->count, row->tiny);
+        family_add(&family, &row->total, row->tiny);
+    }
+    if (status == 0)
+        statistics_adjust(family.p, family.order, family.count);
+    for (size_t i = 0; i < family.count && status == 0; i++)
+        family.tests[i]->adjusted = family.p[i];
+    for (size_t i = 0; i < diff->rows.count && status == 0; i++) {
+        struct diff_row *row = &diff->rows.items[i];
+        if (!row->tiny)
+            continue;
+        strictly(&row->each, family.all);
+        strictly(&row->count, family.all);
+        strictly(&row->total, family.all);
+    }
+    free(family.tests);
+    free(family.p);
+    free(family.order);
+    return status;
+}
+
+/* --- the whole --- */
+
+static struct diff_test test_whole(const struct diff *diff, size_t at, double floor_percent)
+{
+    struct diff_values sides[DIFF_SIDES] = {diff_whole_values(diff, at, BEFORE), diff_whole_values(diff, at, AFTER)};
+    return test_sides(sides, floor_percent, &no_shifts);
+}
+
+int diff_judge(struct diff *diff)
+{
+    double span = mean_span(diff);
+    int status = 0;
+    for (size_t i = 0; i < diff->rows.count; i++)
+        begin_row(diff, &diff->rows.items[i], span);
+    for (unsigned i = 0; i < REPORT_SECTION_COUNT && status == 0; i++)
+        if (diff->compared[i])
+            status = test_section(diff, i);
+    if (status == 0)
+        status = adjust_all(diff);
+    for (size_t i = 0; i < diff->rows.count && status == 0; i++)
+        if (diff->compared[diff->rows.items[i].section])
+            conclude(diff, &diff->rows.items[i]);
+    diff->span = test_whole(diff, offsetof(struct diff_whole, span), FLOOR_SPAN);
+    diff->busy = test_whole(diff, offsetof(struct diff_whole, busy), FLOOR_GPU);
+    diff->idle = test_whole(diff, offsetof(struct diff_whole, idle), FLOOR_HOST);
+    return status;
+}
