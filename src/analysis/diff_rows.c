@@ -1,6 +1,6 @@
 /*
  * Each trace is read as for a report, and the tables of its sections are joined with those of the others. A table gets
- * two columns more than the report shows: the trimmed mean of what an occurrence took, and the variance of that.
+ * columns that the report does not show: the trimmed mean of what an occurrence took, and how sure that is.
  */
 #include "analysis/diff_rows.h"
 
@@ -19,25 +19,41 @@ struct diff_key {
 
 /* --- the columns of a section that are compared --- */
 
-static struct cell fill_trimmed(struct report_row *row, const struct column *column)
+static struct cell fill_trimmed(struct report_row *row, const struct column *column, size_t at)
 {
     const struct series *series = row_field(row, column);
     struct trimmed trimmed = series_trimmed((struct series *)(uintptr_t)series);
-    return series->count ? cell_real(trimmed.mean) : (struct cell){0};
+    return series->count ? cell_real(*(const double *)((const char *)&trimmed + at)) : (struct cell){0};
 }
 
-static struct cell fill_trimmed_variance(struct report_row *row, const struct column *column)
+static struct cell fill_mean(struct report_row *row, const struct column *column)
 {
-    const struct series *series = row_field(row, column);
-    struct trimmed trimmed = series_trimmed((struct series *)(uintptr_t)series);
-    return series->count ? cell_real(trimmed.variance) : (struct cell){0};
+    return fill_trimmed(row, column, offsetof(struct trimmed, mean));
 }
+
+static struct cell fill_variance(struct report_row *row, const struct column *column)
+{
+    return fill_trimmed(row, column, offsetof(struct trimmed, variance));
+}
+
+static struct cell fill_df(struct report_row *row, const struct column *column)
+{
+    return fill_trimmed(row, column, offsetof(struct trimmed, df));
+}
+
+/* What is asked of a series more than the report shows. */
+enum { EXTRA_MEAN, EXTRA_VARIANCE, EXTRA_DF, EXTRA_COLUMNS };
+static struct cell (*const extra_fills[EXTRA_COLUMNS])(struct report_row *row, const struct column *column) = {
+    [EXTRA_MEAN] = fill_mean,
+    [EXTRA_VARIANCE] = fill_variance,
+    [EXTRA_DF] = fill_df,
+};
 
 struct columns {
-    struct column *list; /* the section's, and two more where it has a series */
+    struct column *list; /* the section's, and EXTRA_COLUMNS more where it has a series */
     size_t count;
     int keys[sizeof(((struct comparable *)0)->keys) / sizeof(char *)];
-    int total, times, each, variance; /* -1: none */
+    int total, times, extra; /* -1: none */
 };
 
 static int find_column(const struct section *section, const char *word)
@@ -50,7 +66,8 @@ static int columns_init(struct columns *columns, const struct section *section)
     const struct comparable *comparable = &section->comparable;
     size_t count = section->column_count;
     int each = find_column(section, comparable->each);
-    *columns = (struct columns){.list = calloc(count + 2, sizeof(*columns->list)), .count = count, .each = -1};
+    *columns =
+        (struct columns){.list = calloc(count + EXTRA_COLUMNS, sizeof(*columns->list)), .count = count, .extra = -1};
     if (!columns->list)
         return error_no_memory("columns");
     memcpy(columns->list, section->columns, count * sizeof(*columns->list));
@@ -60,14 +77,13 @@ static int columns_init(struct columns *columns, const struct section *section)
     columns->times = find_column(section, comparable->count);
     if (each < 0)
         return 0;
-    struct column *extra = columns->list + count;
-    extra[0] = extra[1] = section->columns[each];
-    extra[0].word = extra[1].word = ""; /* nothing finds them */
-    extra[0].fill = fill_trimmed;
-    extra[1].fill = fill_trimmed_variance;
-    columns->each = (int)count;
-    columns->variance = (int)count + 1;
-    columns->count = count + 2;
+    for (size_t i = 0; i < EXTRA_COLUMNS; i++) {
+        struct column *extra = &columns->list[columns->count++];
+        *extra = section->columns[each];
+        extra->word = ""; /* nothing finds it */
+        extra->fill = extra_fills[i];
+    }
+    columns->extra = (int)count;
     return 0;
 }
 
@@ -151,12 +167,13 @@ static struct diff_sample sample_of(const struct table *table, size_t row, const
         .present = true,
         .total = number_at(table, row, columns->total),
         .count = columns->times < 0 ? 1 : number_at(table, row, columns->times),
-        .each = number_at(table, row, columns->each),
     };
-    if (sample.each > 0) {
-        sample.variance = number_at(table, row, columns->variance) / (sample.each * sample.each);
-        sample.df = sample.count > 1 ? ceil(0.6 * sample.count) - 1 : 0; /* what is left by the trimming */
-    }
+    if (columns->extra < 0)
+        return sample;
+    sample.each = number_at(table, row, columns->extra + EXTRA_MEAN);
+    sample.df = number_at(table, row, columns->extra + EXTRA_DF);
+    if (sample.each > 0)
+        sample.variance = number_at(table, row, columns->extra + EXTRA_VARIANCE) / (sample.each * sample.each);
     return sample;
 }
 

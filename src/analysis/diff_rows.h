@@ -27,6 +27,7 @@ struct diff_sample {
 /* How a figure of a row differs. */
 struct diff_test {
     bool known;
+    bool few;              /* too few occurrences in a trace to know how they vary */
     double before, after;  /* geometric means of the traces that have it */
     struct difference log; /* of the logarithms */
     double adjusted;       /* log.p, for as many comparisons as there are; or log.p itself */

@@ -172,7 +172,7 @@ struct comparable {
 
 /* Floors: of what the GPU does alone; of what depends on the host. */
 #define FLOOR_GPU 1.0
-#define FLOOR_HOST 10.0
+#define FLOOR_HOST 20.0
 
 struct section {
     const struct column *columns;

@@ -247,7 +247,7 @@ static void trim_many(struct trimming *trimming, const struct series *series)
 
 struct trimmed series_trimmed(struct series *series)
 {
-    int64_t outside = series->count / 5;
+    int64_t outside = series->count < 5 ? series->count > 2 : series->count / 5;
     struct trimming trimming = {.first = outside, .last = series->count - 1 - outside};
     if (series->count == 0)
         return (struct trimmed){0};
