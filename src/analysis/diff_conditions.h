@@ -6,6 +6,10 @@
 
 #include "analysis/diff_rows.h"
 
+/* Adds the condition that TEXT, which stays where it is, describes. Returns 0, or -1 after error(). */
+int diff_conditions_add(struct diff_conditions *conditions, const char *text);
+void diff_conditions_release(struct diff_conditions *conditions);
+
 struct diff_outcome {
     const struct diff_condition *condition;
     bool met;

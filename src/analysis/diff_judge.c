@@ -56,10 +56,11 @@ static struct difference compare_several(const struct diff_values sides[DIFF_SID
     return alone;
 }
 
-/* The geometric mean, without the digits that logarithms make up. */
+/* The geometric mean, without the digits that logarithms make up; 0 for what counts as the least. */
 static double mean_of(const struct diff_values *values)
 {
-    return round(exp(values->mean) * 1e3) / 1e3;
+    double mean = round(exp(values->mean) * 1e3) / 1e3;
+    return mean > DIFF_LEAST ? mean : 0;
 }
 
 static struct diff_test test_sides(const struct diff_values sides[DIFF_SIDES], double floor_percent,

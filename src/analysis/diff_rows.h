@@ -10,7 +10,7 @@
 
 #include "common/array.h"
 #include "common/map.h"
-#include "analysis/diff.h"
+#include "analysis/diff_options.h"
 #include "analysis/groups.h"
 #include "analysis/section.h"
 #include "analysis/statistics.h"

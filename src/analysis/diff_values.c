@@ -32,7 +32,7 @@ static double figure_of(const struct diff_sample *sample, enum diff_figure figur
 
 static double logarithm(double value)
 {
-    return log(fmax(value, 0.5));
+    return log(fmax(value, DIFF_LEAST));
 }
 
 /* A mean and a variance in the making. */

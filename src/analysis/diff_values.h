@@ -36,6 +36,9 @@ struct diff_shifts {
 int diff_shifts_init(struct diff_shifts *shifts, const struct diff *diff, unsigned section);
 void diff_shifts_release(struct diff_shifts *shifts);
 
+/* Smaller values, as 0, count as this: half a nanosecond, a byte or an occurrence. */
+#define DIFF_LEAST 0.5
+
 /* SHIFTS: NULL, or those of the row's section. */
 struct diff_values diff_values_of(const struct diff *diff, const struct diff_row *row, enum diff_figure figure,
                                   enum diff_side side, const struct diff_shifts *shifts);

@@ -70,8 +70,10 @@ static int write_for_people(struct writing *writing)
     struct buffer *out = writing->render.out;
     diff_write_summary(out, diff);
     end_line(writing);
-    diff_write_gpu(out, diff);
-    end_line(writing);
+    if (diff->busy.before > 0 || diff->busy.after > 0) {
+        diff_write_gpu(out, diff);
+        end_line(writing);
+    }
     diff_notes(diff, say, writing);
     for (size_t i = 0; i < diff->options->conditions.count; i++) {
         diff_outcome_write(out, diff, &writing->outcomes[i]);

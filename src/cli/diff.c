@@ -10,6 +10,7 @@
 #include "symbols/symbols.h"
 #include "trace/spool/spool_directory.h"
 #include "analysis/diff.h"
+#include "analysis/diff_conditions.h"
 #include "analysis/section.h"
 
 /* The exit status when a condition of --fail-on is met. */
