@@ -140,10 +140,13 @@ static void doubt_host(const struct diff *diff, struct diff_row *row)
 {
     if (diff_comparable(row->section)->floor < FLOOR_HOST)
         return;
-    if (row->each.known && row->each.few)
+    if (row->each.few)
         row->each.log.p = fmax(row->each.log.p, chance_of_order(diff));
-    if (diff->traces == DIFF_SIDES && row->each.known)
-        row->each.log.p = fmax(row->each.log.p, CHANCE_HOST);
+    if (diff->traces > DIFF_SIDES)
+        return;
+    row->each.log.p = fmax(row->each.log.p, CHANCE_HOST);
+    row->count.log.p = fmax(row->count.log.p, CHANCE_HOST);
+    row->total.log.p = fmax(row->total.log.p, CHANCE_HOST);
 }
 
 static void test_row(const struct diff *diff, struct diff_row *row, const struct diff_shifts *shifts)

@@ -245,7 +245,7 @@ static int read_one(struct diff *diff, const struct report_options *options, siz
     if (status == 0)
         status = add_whole(diff, number, &sections.trace);
     for (unsigned i = 0; i < REPORT_SECTION_COUNT && status == 0; i++)
-        if (sections.all[i].section)
+        if (sections.all[i].shown)
             status = add_section(diff, number, path, &sections, i);
     sections_release(&sections);
     return status;
@@ -258,11 +258,11 @@ int diff_read(struct diff *diff, const struct diff_options *options)
     *diff = (struct diff){.options = options, .traces = traces, .wholes = calloc(traces, sizeof(*diff->wholes))};
     if (!diff->wholes)
         return error_no_memory("a comparison");
-    unsigned wanted = report.sections ? report.sections : ~0u;
+    uint64_t wanted = report.sections ? report.sections : ~UINT64_C(0);
     report.sections = 0;
     for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++) {
         diff->compared[i] = section_list[i].section->comparable.noun && wanted >> i & 1;
-        report.sections |= (unsigned)diff->compared[i] << i;
+        report.sections |= diff->compared[i] ? REPORT_BIT(i) : 0;
     }
     int status = 0;
     for (size_t i = 0; i < traces && status == 0; i++) {

@@ -182,7 +182,7 @@ void diff_write_row_change(struct buffer *out, const struct diff *diff, const st
         return;
     }
     buffer_text(out, ", ");
-    if (row->count.known && (row->why == &row->count || !row->each.known)) {
+    if (row->count.known && (row->why == &row->count || (!row->each.known && !row->total.known))) {
         diff_write_change(out, row->counts[BEFORE], row->counts[AFTER], TYPE_COUNT);
         buffer_text(out, is_kernel(row) ? " launches (" : " times (");
         write_percent(out, diff_percent(row->count.log.value));

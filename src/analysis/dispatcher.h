@@ -21,7 +21,7 @@
 
 #include "trace/event_fields.h"
 
-#define DISPATCHER_CONSUMERS 32 /* at most */
+#define DISPATCHER_CONSUMERS 48 /* at most */
 #define DISPATCHER_FEW 4        /* consumers: fewer gain nothing by batches, as was measured */
 #define DISPATCHER_THREADS 3    /* at most: more would wait for the one consumer that is slowest */
 #define DISPATCHER_OTHERS 2     /* who reads, and who parses for it: with fewer processors threads gain nothing */

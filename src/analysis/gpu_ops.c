@@ -119,16 +119,30 @@ void gpu_ops_init(struct sorter *gpu_ops, struct sorter_room *room)
     sorter_init(gpu_ops, room, sizeof(struct gpu_op), by_correlation);
 }
 
-int gpu_ops_add(struct sorter *gpu_ops, const struct event_fields *event, uint32_t stream)
+static int64_t size_of(const struct event_fields *event)
+{
+    if (event->category == CATEGORY_GPU_MEMCPY || event->category == CATEGORY_GPU_MEMSET)
+        return event->bytes > 0 ? event->bytes : 0;
+    int64_t blocks = 1;
+    for (unsigned i = 0; i < 3; i++)
+        if (event->grid[i] <= 0 || __builtin_mul_overflow(blocks, event->grid[i], &blocks))
+            return 0;
+    return blocks;
+}
+
+int gpu_ops_add(struct sorter *gpu_ops, const struct event_fields *event, uint32_t stream, uint32_t device)
 {
     struct gpu_op op = {
         .start = event->start,
         .duration = event->duration,
+        .size = size_of(event),
         .name = event->name,
         .stream = stream,
         .order = (uint32_t)gpu_ops->count,
         .is_correlated = event->correlation >= 0 && event->correlation <= UINT32_MAX,
         .kernel = event->category == CATEGORY_KERNEL || event->category == CATEGORY_GPU_GRAPH,
+        .category = event->category,
+        .device = device,
     };
     if (op.is_correlated)
         op.correlation = (uint32_t)event->correlation;

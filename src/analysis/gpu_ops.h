@@ -74,18 +74,21 @@ int calls_join_end(struct calls_join *join);
 
 struct gpu_op {
     int64_t start, duration;
+    int64_t size;         /* bytes of a copy or set; blocks of a kernel; 0: not known */
     uint32_t correlation; /* where is_correlated */
     uint32_t name;        /* of trace.strings */
     uint32_t stream;      /* index in trace.streams */
     uint32_t order;       /* in the file */
     bool is_correlated;
     bool kernel; /* or a whole graph; else a copy or set */
+    uint8_t category;
+    uint32_t device; /* index in trace.devices */
 };
 
 void gpu_ops_init(struct sorter *gpu_ops, struct sorter_room *room);
 
-/* Returns 0, or -1: no memory. */
-int gpu_ops_add(struct sorter *gpu_ops, const struct event_fields *event, uint32_t stream);
+/* STREAM and DEVICE are indices of the trace. Returns 0, or -1: no memory. */
+int gpu_ops_add(struct sorter *gpu_ops, const struct event_fields *event, uint32_t stream, uint32_t device);
 
 /* Calls EACH for all GPU operations with the call that started it (NULL: none is known), by correlation id, until it
  * returns non-zero. Returns that, or 0, or -1: no memory, or after error(). Several may go on at a time, in one thread

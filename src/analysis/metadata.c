@@ -361,8 +361,17 @@ static int read_device(struct trace *trace, const cJSON *properties)
     const char *name = text_of(properties, "name");
     if (!cJSON_IsNumber(id) || !name)
         return 0;
+    static const struct member members[] = {
+        {"numSms", AMOUNT, offsetof(struct trace_device, multiprocessors)},
+        {"maxThreadsPerMultiprocessor", AMOUNT, offsetof(struct trace_device, threads)},
+        {"regsPerMultiprocessor", AMOUNT, offsetof(struct trace_device, registers)},
+        {"sharedMemPerMultiprocessor", AMOUNT, offsetof(struct trace_device, shared_bytes)},
+    };
     struct trace_device *device = trace_device(trace, id->valueint);
-    return device ? read_text(trace, name, &device->name) : -1;
+    if (!device)
+        return -1;
+    read_members(trace, properties, device, members);
+    return read_text(trace, name, &device->name);
 }
 
 static int read_loss(struct trace *trace, const cJSON *loss)

@@ -15,8 +15,12 @@ enum report_unit { REPORT_UNIT_AUTO, REPORT_UNIT_NS, REPORT_UNIT_US, REPORT_UNIT
 /* The sections, in the order of a report. Each is one row here, and defined in a file analysis/section_….c.
  *  constant   section_NAME   word of -r   title */
 #define REPORT_SECTIONS(X)                                                             \
+    X(FINDINGS, findings, "findings", "Findings")                                      \
     X(OVERVIEW, overview, "overview", "Overview")                                      \
     X(CRASHES, crashes, "crashes", "Crashes and kills")                                \
+    X(IDLE, idle, "idle", "Idle time of GPUs by cause")                                \
+    X(IDLE_WHERE, idle_where, "idle-where", "Idle time by call, range and operator")   \
+    X(GAPS, gaps, "gaps", "Largest gaps")                                              \
     X(KERNELS, kernels, "kernels", "Kernels")                                          \
     X(API, api, "api", "API calls")                                                    \
     X(ERRORS, errors, "errors", "Failed API calls")                                    \
@@ -28,6 +32,9 @@ enum report_unit { REPORT_UNIT_AUTO, REPORT_UNIT_NS, REPORT_UNIT_US, REPORT_UNIT
     X(NVTX_TREE, nvtx_tree, "nvtx-tree", "NVTX ranges within one another")             \
     X(NVTX_GPU, nvtx_gpu, "nvtx-gpu", "NVTX ranges on the GPU")                        \
     X(NVTX_KERNELS, nvtx_kernels, "nvtx-kernels", "Kernels by NVTX range")             \
+    X(STEPS, steps, "steps", "Steps")                                                  \
+    X(STEP_PARTS, step_parts, "slowest-step", "What differs in the slowest step")      \
+    X(OPERATORS, operators, "operators", "PyTorch operators")                          \
     X(RANGES, device_ranges, "ranges", "Device ranges")                                \
     X(MEMORY, memory, "memory", "Memory")                                              \
     X(MEMORY_PEAK, memory_peak, "memory-peak", "Memory at its peak")                   \
@@ -45,6 +52,8 @@ enum report_section {
 #undef SECTION
         REPORT_SECTION_COUNT
 };
+#define REPORT_BIT(section) (UINT64_C(1) << (section))
+_Static_assert(REPORT_SECTION_COUNT < 64, "sections are bits");
 
 /* Rows of a section in tables that are read, not processed, unless the user chose. */
 #define REPORT_TOP_FOR_PEOPLE 20
@@ -53,17 +62,18 @@ struct frame_namer;
 
 struct report_options {
     const struct frame_namer *namer; /* of call stacks in spools; NULL: they stay addresses */
-    unsigned sections;               /* bit 1 << enum report_section each; 0: all */
+    uint64_t sections;               /* REPORT_BIT() each; 0: all */
     enum report_format format;
     enum report_names names;
     enum report_unit unit;
-    bool has_snapshot; /* the section memory lists what was allocated at one time … */
-    int64_t snapshot;  /* … which is this, in ns after the trace's first event */
-    bool by_grid;      /* kernels: a row per name, grid and block */
-    size_t top;        /* rows of each section at most; 0: all */
-    const char *sort;  /* name of the column to sort by; NULL: the section's own */
-    unsigned workers;  /* threads that read ahead; 0: as many as there are processors */
-    size_t width;      /* of a terminal: tables shorten names to fit; 0: whole names */
+    bool has_snapshot;   /* the section memory lists what was allocated at one time … */
+    int64_t snapshot;    /* … which is this, in ns after the trace's first event */
+    bool by_grid;        /* kernels: a row per name, grid and block */
+    size_t top;          /* rows of each section at most; 0: all */
+    const char *sort;    /* name of the column to sort by; NULL: the section's own */
+    unsigned workers;    /* threads that read ahead; 0: as many as there are processors */
+    const char *fail_on; /* ids of findings, separated by commas, or "any": see report_files(); NULL: none */
+    size_t width;        /* of a terminal: tables shorten names to fit; 0: whole names */
 };
 
 #endif

@@ -41,6 +41,9 @@ extern const struct renderer renderer_table, renderer_csv, renderer_json, render
  * direction of text \u202e, bytes that are not UTF-8 U+FFFD. A backslash goes before each character of SPECIAL. */
 void render_visible(struct buffer *buffer, const char *text, const char *special);
 
+/* render_paragraphs.c: writes the rows of a table of paragraphs. */
+void render_paragraphs(struct render *render, const struct table *table, bool markdown);
+
 /* Characters of TEXT, as a terminal counts columns for all but the wide ones. */
 size_t render_width(const char *text, size_t length);
 

@@ -331,7 +331,7 @@ static void write_markdown_grid(struct buffer *out, const struct grid *grid)
 /* An empty section that was not asked for by name is left out, and named in a line at the end. */
 static bool leave_out(struct render *render, const struct table *table)
 {
-    if (table->rows > 0 || render->options->sections != 0)
+    if (table->rows > 0 || table->none || render->options->sections != 0)
         return false;
     _Static_assert(sizeof(render->left_out) == sizeof(render->unrecorded), "either list");
     char *list = table->unrecorded ? render->unrecorded : render->left_out;
@@ -364,10 +364,12 @@ static void write_table(struct render *render, const struct table *table)
     buffer_format(render->out, "%s%s%s\n%s", render->any ? "\n" : "", markdown ? level : "", table->title,
                   markdown ? "\n" : "");
     render->any = true;
-    if (table->rows > 0)
+    if (table->rows > 0 && table->paragraphs)
+        render_paragraphs(render, table, markdown);
+    else if (table->rows > 0)
         write_grid(render, table, markdown);
     else if (!table->unrecorded)
-        buffer_format(render->out, "%snone in this trace\n", indent);
+        buffer_format(render->out, "%s%s\n", indent, table->none ? table->none : "none in this trace");
     if (*table->missing)
         buffer_format(render->out, "%s%snot recorded (left out by --trace): %s\n",
                       markdown && table->rows > 0 ? "\n" : "", indent, table->missing);

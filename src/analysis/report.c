@@ -9,6 +9,7 @@
 #include "common/log.h"
 #include "common/buffer.h"
 #include "common/text.h"
+#include "analysis/findings.h"
 #include "analysis/heap.h"
 #include "analysis/names.h"
 #include "trace/build/sources.h"
@@ -185,6 +186,8 @@ static int write_section(struct sections *sections, unsigned number, struct rend
         .column_count = section->column_count,
         .listing = section->listing,
         .headed = section->headed,
+        .paragraphs = section->paragraphs,
+        .none = section->none,
     };
     int status = fill_table(sections, number, &table);
     if (status < 0 || table.no_memory)
@@ -203,11 +206,22 @@ static int write_report(struct sections *sections, const char *path, struct rend
     if (render->format->trace_begin)
         render->format->trace_begin(render, path, missing);
     for (unsigned i = 0; i < REPORT_SECTION_COUNT && status == 0; i++)
-        if (sections->all[i].section)
+        if (sections->all[i].shown)
             status = write_section(sections, i, render);
     if (render->format->trace_end)
         render->format->trace_end(render);
     return status;
+}
+
+/* Returns 0, REPORT_FAILED_ON or -1. */
+static int check_findings(struct sections *sections, const char *ids)
+{
+    struct table unseen = {.columns = section_findings.columns, .column_count = section_findings.column_count};
+    int status = sections->all[REPORT_FINDINGS].shown ? 0 : sections_fill(sections, REPORT_FINDINGS, &unseen);
+    table_release(&unseen);
+    if (status < 0)
+        return error_no_memory("findings");
+    return findings_include(sections->states[REPORT_FINDINGS], ids) ? REPORT_FAILED_ON : 0;
 }
 
 int report_read(struct sections *sections, const struct report_options *options, const char *path)
@@ -232,10 +246,12 @@ static int report_file(const struct report_options *options, const char *path, s
 {
     struct sections sections;
     int status = report_read(&sections, options, path);
-    if (status == 0 && options->has_snapshot && sections.all[REPORT_MEMORY].section)
+    if (status == 0 && options->has_snapshot && sections.all[REPORT_MEMORY].shown)
         snapshot_warn(path, options->snapshot, trace_span(&sections.trace));
     if (status == 0)
         status = write_report(&sections, path, render);
+    if (status == 0 && options->fail_on)
+        status = check_findings(&sections, options->fail_on);
     sections_release(&sections);
     return status;
 }
@@ -253,11 +269,27 @@ static int error_no_column(const char *given, const char *list)
     return error("no column '%s' to sort by: these sections have %s", given, list);
 }
 
+/* The ids of --fail-on are known. */
+static int check_rules(const char *ids)
+{
+    char words[1024];
+    for (size_t length; ids && *ids; ids += length + (ids[length] == ',')) {
+        length = strcspn(ids, ",");
+        if (finding_rule(ids, length) || (length == strlen("any") && strncmp(ids, "any", length) == 0))
+            continue;
+        finding_rule_words(words, sizeof(words));
+        return error("no finding '%.*s' to fail on: there are any, %s", (int)length, ids, words);
+    }
+    return 0;
+}
+
 /* Returns 0 if some wanted section can be sorted as asked, or -1 after an error that lists the columns. */
 int report_check(const struct report_options *options)
 {
     struct interner words = {0};
     char list[1024] = "";
+    if (check_rules(options->fail_on) < 0)
+        return -1;
     bool found = !options->sort;
     for (unsigned i = 0; i < REPORT_SECTION_COUNT && !found; i++) {
         const struct section *section = section_wanted(options, i);
@@ -281,7 +313,7 @@ int report_check(const struct report_options *options)
 
 int report_files(const struct report_options *options, const char *const *paths, size_t count, struct buffer *out)
 {
-    unsigned wanted = options->sections ? options->sections : ~0u >> (32 - REPORT_SECTION_COUNT);
+    uint64_t wanted = options->sections ? options->sections : REPORT_BIT(REPORT_SECTION_COUNT) - 1;
     struct render render = {
         .format = renderers[options->format],
         .out = out,
@@ -294,9 +326,13 @@ int report_files(const struct report_options *options, const char *const *paths,
         return status;
     if (render.format->begin)
         render.format->begin(&render);
-    for (size_t i = 0; i < count && status == 0; i++)
+    bool failed_on = false;
+    for (size_t i = 0; i < count && status == 0; i++) {
         status = report_file(options, paths[i], &render);
+        failed_on |= status == REPORT_FAILED_ON;
+        status = status < 0 ? status : 0;
+    }
     if (status == 0 && render.format->end)
         render.format->end(&render);
-    return status;
+    return status == 0 && failed_on ? REPORT_FAILED_ON : status;
 }

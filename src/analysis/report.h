@@ -17,9 +17,10 @@ int report_check(const struct report_options *options);
 
 /*
  * Reads the trace files (their format by content; "-" is stdin, but not with a snapshot, for which a file is
- * read twice), each reported on its own, and writes the report to OUT. Returns 0, or -1 after error(), which names the
- * file, the place and what was expected.
+ * read twice), each reported on its own, and writes the report to OUT. Returns 0; REPORT_FAILED_ON where a trace has a
+ * finding that options.fail_on names; or -1 after error(), which names the file, the place and what was expected.
  */
+#define REPORT_FAILED_ON 1
 int report_files(const struct report_options *options, const char *const *paths, size_t count, struct buffer *out);
 
 /* Reads the trace at PATH into SECTIONS, up to where they can fill their tables; OPTIONS outlive them. Returns 0, or -1

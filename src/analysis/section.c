@@ -198,21 +198,39 @@ static int add_to_section(void *context, const struct event_fields *events, size
     return 0;
 }
 
+/* Those that sections in WANTED need, and these themselves. */
+static uint64_t with_needed(uint64_t wanted)
+{
+    uint64_t all = wanted;
+    do {
+        wanted = all;
+        for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++)
+            all |= wanted >> i & 1 ? section_list[i].section->needs : 0;
+    } while (all != wanted);
+    return all;
+}
+
 static int add_section(struct sections *sections, unsigned number)
 {
     struct trace *trace = &sections->trace;
     struct sections_one *one = &sections->all[number];
     const struct section *section = section_wanted(trace->options, number);
-    *one = (struct sections_one){.section = section, .trace = trace};
-    if (!section)
-        return 0;
+    *one = (struct sections_one){
+        .section = section ? section : section_list[number].section, .shown = section, .trace = trace};
+    section = one->section;
     trace->heap = section->heap ? &sections->heap : trace->heap;
     trace->wanted.ranges |= section->ranges;
     trace->wanted.launched_ops |= section->launched_ops;
     trace->wanted.gpu_ops |= section->gpu_op || section->launched_ops;
     trace->wanted.calls |= section->calls || section->gpu_op || section->launched_ops;
+    trace->wanted.operators |= section->operators;
+    trace->wanted.timeline |= section->timeline;
+    trace->wanted.gpu_ops |= section->timeline;
+    trace->wanted.calls |= section->timeline;
+    trace->wanted.host_calls |= section->host_calls;
     if (section->state_size > 0 && !(one->state = calloc(1, section->state_size)))
         return error_no_memory("a report");
+    sections->states[number] = one->state;
     if (section->init)
         section->init(one->state, trace);
     if (section->event)
@@ -232,8 +250,11 @@ int sections_init(struct sections *sections, const struct report_options *option
                    &(struct dispatcher_consumer){~0u, add_to_trace, trace, .what = "the trace's rows"});
     dispatcher_add(&sections->dispatcher, &(struct dispatcher_consumer){CATEGORIES_GPU_OPS, add_gpu_ops, trace,
                                                                         .what = "the trace's GPU work"});
+    trace->states = sections->states;
+    uint64_t wanted = options->sections ? options->sections : REPORT_BIT(REPORT_SECTION_COUNT) - 1;
+    uint64_t needed = with_needed(wanted | (options->fail_on ? REPORT_BIT(REPORT_FINDINGS) : 0));
     for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++)
-        if (add_section(sections, i) < 0)
+        if (needed >> i & 1 && add_section(sections, i) < 0)
             return -1;
     return 0;
 }

@@ -45,8 +45,6 @@
 #include "analysis/trace.h"
 
 #define SECTION_SOURCES 3
-#define TRACE_GPU_WORK (TRACE_KERNEL | TRACE_MEMCPY | TRACE_MEMSET)
-#define TRACE_API (TRACE_RUNTIME | TRACE_DRIVER)
 
 /* --- what is added up for each row --- */
 
@@ -180,6 +178,8 @@ struct section {
     const char *sort; /* its own order: the word of a column; NULL: as rows come */
     bool listing;     /* see struct table */
     bool headed;      /* likewise */
+    bool paragraphs;  /* likewise */
+    const char *none; /* what people read in place of rows; NULL: the usual */
     struct comparable comparable;
     unsigned categories; /* CATEGORY_BIT() of those it wants to see; of CATEGORY_OTHER too where it says so */
     /*
@@ -196,6 +196,12 @@ struct section {
     bool ranges;       /* it looks at trace.ranges */
     bool launched_ops; /* and at trace.launched_ops; where there are no ranges, at trace.gpu_ops and trace.calls */
     bool calls;        /* it looks at trace.calls; sections with gpu_op() get them without asking */
+    bool operators;    /* it looks at trace.operators */
+    bool timeline;     /* it looks at trace.timeline */
+    bool host_calls;   /* it looks at trace.host_calls */
+    /* Sections whose states finish() looks at, by section_state(): REPORT_BIT() of each. They are gathered, and not
+     * shown unless they are wanted. */
+    uint64_t needs;
     void (*init)(void *state, const struct trace *trace); /* before the first event; NULL: zeros will do */
     /* Called for every GPU operation, with the call that started it (NULL: not known), after trace_finish(). Returns
      * 0, or -1: no memory. NULL: the section needs no operations. */
@@ -232,6 +238,12 @@ extern const struct section_entry {
 /* Section NUMBER, as it is with these options; NULL: it is not wanted. */
 const struct section *section_wanted(const struct report_options *options, unsigned number);
 
+/* In finish(): the state of section NUMBER, which the section needs. NULL: that one has none. */
+static inline const void *section_state(const struct trace *trace, enum report_section number)
+{
+    return trace->states[number];
+}
+
 /* --- one trace, and its wanted sections: they get its events after the trace itself, and then its GPU operations ---
  */
 
@@ -239,8 +251,10 @@ struct sections {
     struct trace trace;
     struct heap heap; /* the trace's, where a section looks at it */
     struct dispatcher dispatcher;
+    const void *states[REPORT_SECTION_COUNT];
     struct sections_one {
-        const struct section *section; /* NULL: it is not wanted */
+        const struct section *section; /* NULL: it is neither wanted nor needed */
+        bool shown;                    /* it is wanted */
         const struct trace *trace;
         void *state; /* NULL: it has none */
     } all[REPORT_SECTION_COUNT];

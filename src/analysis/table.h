@@ -78,11 +78,13 @@ struct table {
     size_t column_count;
     ARRAY(struct cell) cells; /* row after row */
     size_t rows;
-    size_t *order;               /* the rows as they are shown; made by table_sort() */
-    size_t shown;                /* of them: the first ones */
-    bool listing;                /* rows are facts in a fixed order, not data: never sorted, cut or summed */
-    bool headed;                 /* a listing whose columns need their heads all the same */
-    bool unrecorded;             /* --trace left out what it is about: it has no rows, and MISSING says what */
+    size_t *order;    /* the rows as they are shown; made by table_sort() */
+    size_t shown;     /* of them: the first ones */
+    bool listing;     /* rows are facts in a fixed order, not data: never sorted, cut or summed */
+    bool headed;      /* a listing whose columns need their heads all the same */
+    bool paragraphs;  /* a listing whose rows are paragraphs: the first column, then each on a line of its own */
+    const char *none; /* in place of rows; NULL: the usual */
+    bool unrecorded;  /* --trace left out what it is about: it has no rows, and MISSING says what */
     char missing[TABLE_MISSING]; /* what of it was not recorded: "kernel, memset"; "": nothing is missing */
     bool no_memory;              /* sticky */
     int64_t whole;               /* the sum of which shares are written */

@@ -34,7 +34,10 @@ void trace_init(struct trace *trace, const struct report_options *options)
     };
     calls_init(&trace->calls, trace->room);
     gpu_ops_init(&trace->gpu_ops, trace->room);
+    host_calls_init(&trace->host_calls, trace->room);
+    timeline_init(&trace->timeline, trace->room);
     ranges_init(&trace->ranges, trace->room);
+    ranges_init(&trace->operators, trace->room);
     launched_ops_init(&trace->launched_ops, trace->room);
     autograd_init(&trace->autograd, trace->room);
     busy_init(&trace->busy, trace->room);
@@ -68,6 +71,10 @@ void trace_release(struct trace *trace)
     sorter_release(&trace->gpu_ops);
     busy_release(&trace->busy);
     ranges_release(&trace->ranges);
+    ranges_release(&trace->operators);
+    sorter_release(&trace->host_calls);
+    sorter_release(&trace->timeline);
+    array_release(&trace->call_kinds.items);
     sorter_release(&trace->launched_ops);
     autograd_release(&trace->autograd);
     failures_release(&trace->failures);
@@ -140,6 +147,19 @@ static int64_t thread_of(struct trace *trace, const struct event_fields *event)
     return thread ? thread - trace->threads.items : -1;
 }
 
+static int add_host_call(struct trace *trace, const struct event_fields *event, uint32_t thread)
+{
+    struct host_call call = {
+        .start = event->start,
+        .end = event->start + event->duration,
+        .thread = thread,
+        .name = event->name,
+        .correlation = event->correlation,
+        .kind = (uint8_t)call_kinds_find(&trace->call_kinds, &trace->strings, event->name),
+    };
+    return sorter_add(&trace->host_calls, &call);
+}
+
 static int api_call(struct trace *trace, const struct event_fields *event)
 {
     if (errors_is_failure(&trace->strings, event)) {
@@ -148,7 +168,7 @@ static int api_call(struct trace *trace, const struct event_fields *event)
             return -1;
     }
     int64_t thread = thread_of(trace, event);
-    if (thread < 0)
+    if (thread < 0 || (trace->wanted.host_calls && add_host_call(trace, event, (uint32_t)thread) < 0))
         return -1;
     if (!trace->wanted.calls || event->correlation < 0 || event->correlation > UINT32_MAX)
         return 0;
@@ -188,7 +208,7 @@ static int add_gpu_op(struct trace *trace, const struct event_fields *event)
     stream->gpu_ops[event->category]++;
     stream->first = first || event->start < stream->first ? event->start : stream->first;
     stream->last = first || end > stream->last ? end : stream->last;
-    return trace->wanted.gpu_ops ? gpu_ops_add(&trace->gpu_ops, event, number) : 0;
+    return trace->wanted.gpu_ops ? gpu_ops_add(&trace->gpu_ops, event, number, stream->device) : 0;
 }
 
 static bool is_gpu_op(const struct event_fields *event)
@@ -237,9 +257,11 @@ static int range(struct trace *trace, const struct event_fields *event)
 /* An operator of PyTorch. */
 static int operator(struct trace *trace, const struct event_fields *event)
 {
+    uint32_t thread = trace->recent_index - 1;
+    if (trace->wanted.operators && event->name != EVENT_NO_TEXT && ranges_add(&trace->operators, event, thread) < 0)
+        return -1;
     if (!trace->wanted.launched_ops || event->sequence < 0)
         return 0;
-    uint32_t thread = trace->recent_index - 1;
     return autograd_operator(&trace->autograd, event, trace->threads.items[thread].process, thread);
 }
 
@@ -337,6 +359,29 @@ static int finish_ranges(void *context)
     return trace->wanted.ranges ? ranges_finish(&trace->ranges, trace->end) : 0;
 }
 
+static int finish_operators(void *context)
+{
+    struct trace *trace = context;
+    return trace->wanted.operators ? ranges_finish(&trace->operators, trace->end) : 0;
+}
+
+static int gather_timeline(void *context)
+{
+    struct trace *trace = context;
+    const struct timeline_parts parts = {&trace->gpu_ops, &trace->calls, &trace->call_kinds, &trace->strings};
+    return trace->wanted.timeline ? timeline_gather(&trace->timeline, &parts) : 0;
+}
+
+/* Operations by the calls that launched them, for ranges. */
+static int gather_launched_ops(void *context)
+{
+    struct trace *trace = context;
+    if (!trace->wanted.launched_ops || trace->ranges.count == 0)
+        return 0;
+    int status = launched_ops_gather(&trace->launched_ops, &trace->gpu_ops, &trace->calls);
+    return status ? status : autograd_attribute(&trace->autograd, &trace->ranges, &trace->launched_ops);
+}
+
 void trace_sum_times(struct trace *trace)
 {
     struct trace_times all = trace->times;
@@ -361,7 +406,12 @@ static void add_compiling(void *context, const struct busy_piece *piece)
 
 int trace_finish(struct trace *trace, unsigned workers)
 {
-    const struct job jobs[] = {{finish_ranges, trace}, {make_ready, &trace->calls}, {make_ready, &trace->gpu_ops}};
+    const struct job jobs[] = {{finish_ranges, trace},
+                               {finish_operators, trace},
+                               {make_ready, &trace->calls},
+                               {make_ready, &trace->gpu_ops},
+                               {make_ready, &trace->host_calls}};
+    const struct job joins[] = {{gather_launched_ops, trace}, {gather_timeline, trace}};
     trace_sum_times(trace);
     count_gpu_ops(trace);
     for (size_t i = 0; i < trace->processes.count; i++)
@@ -369,10 +419,7 @@ int trace_finish(struct trace *trace, unsigned workers)
     if (busy_finish(&trace->compiling, add_compiling, trace) < 0)
         return -1;
     int status = jobs_run(jobs, sizeof(jobs) / sizeof(*jobs), workers);
-    if (status < 0 || !trace->wanted.launched_ops || trace->ranges.count == 0)
-        return status;
-    status = launched_ops_gather(&trace->launched_ops, &trace->gpu_ops, &trace->calls);
-    return status ? status : autograd_attribute(&trace->autograd, &trace->ranges, &trace->launched_ops);
+    return status < 0 ? status : jobs_run(joins, sizeof(joins) / sizeof(*joins), workers);
 }
 
 static void add_busy(void *context, const struct busy_piece *piece)

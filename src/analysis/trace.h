@@ -10,16 +10,22 @@
 
 #include "common/array.h"
 #include "common/map.h"
+#include "common/settings.h"
 #include "analysis/busy.h"
 #include "analysis/errors.h"
 #include "trace/event_fields.h"
 #include "analysis/gpu_ops.h"
 #include "analysis/groups.h"
 #include "analysis/ranges.h"
+#include "analysis/timeline.h"
 #include "analysis/options.h"
 #include "common/sorter.h"
 
 struct cJSON;
+
+/* Bits of --trace that belong together. */
+#define TRACE_GPU_WORK (TRACE_KERNEL | TRACE_MEMCPY | TRACE_MEMSET)
+#define TRACE_API (TRACE_RUNTIME | TRACE_DRIVER)
 
 /* Rows of threads beyond the first, which gputrace makes for slices that do not nest, have tids from here up. */
 #define TRACE_EXTRA_TID INT64_C(0x20000000)
@@ -61,10 +67,11 @@ static inline void trace_times_widen(struct trace_times *times, int64_t first, i
 
 struct trace {
     const struct report_options *options;
+    const void *const *states; /* of the sections, by enum report_section; NULL: neither wanted nor needed */
     struct interner strings;
 
     struct {
-        bool calls, gpu_ops, ranges, launched_ops;
+        bool calls, gpu_ops, ranges, launched_ops, operators, timeline, host_calls;
     } wanted;           /* what sections look at */
     int64_t start, end; /* of all events that take or mark time; after trace_sum_times() */
     bool any;           /* there was one */
@@ -91,8 +98,12 @@ struct trace {
     struct groups thread_ids; /* struct trace_thread_id -> threads */
     ARRAY(struct trace_thread) threads;
     struct sorter calls;
+    struct sorter host_calls; /* struct host_call: all API calls */
+    struct call_kinds call_kinds;
     struct ranges ranges;
+    struct ranges operators;    /* PyTorch's, by the same rules */
     struct sorter launched_ops; /* after trace_finish(), where there are ranges */
+    struct sorter timeline;     /* struct timeline_op; after trace_finish() */
     struct autograd autograd;   /* for these */
     struct busy compiling;      /* phases of compilation, of all threads and processes: one thing */
 
@@ -155,6 +166,8 @@ struct trace_device {
     uint32_t name;        /* EVENT_NO_TEXT: not known */
     bool used;            /* something ran on it */
     struct busy_sum busy; /* after the last jobs */
+    /* What the metadata says; not above 0: not known. Of each multiprocessor: */
+    int64_t multiprocessors, threads, registers, shared_bytes;
 };
 
 struct trace_gpu_row {

@@ -49,7 +49,7 @@ _gputrace_options() { # COMMAND
         echo '--output= --trace= --graph= --delay= --duration= --capture-range= --nvtx-domains= --nvtx-exclude=' \
             '--backtrace --flush-interval= --children= --wait= --spool-dir= --keep-spool --cupti= --plugin= --live --stats --strict --quiet --verbose --help'
         ;;
-    report) echo '--report= --format= --top= --sort= --snapshot= --time-unit= --names= --by-grid --help' ;;
+    report) echo '--report= --format= --top= --sort= --snapshot= --time-unit= --names= --by-grid --fail-on= --help' ;;
     diff) echo '--before= --after= --fail-on= --any --report= --all --format= --top= --time-unit= --names= --by-grid --help' ;;
     recover) echo '--output= --keep --spool-dir= --quiet --verbose --help' ;;
     convert) echo '--force --quiet --verbose --help' ;;

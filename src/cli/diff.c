@@ -13,9 +13,6 @@
 #include "analysis/diff_conditions.h"
 #include "analysis/section.h"
 
-/* The exit status when a condition of --fail-on is met. */
-#define EXIT_CONDITION 3
-
 #define TOP_FOR_PEOPLE 10
 
 struct diff_settings {
@@ -66,7 +63,7 @@ static int take_sections(void *context, const char *value)
         const struct option_choice *section = options_choose(sections, "report", value, length);
         if (!section)
             return -1;
-        settings->diff.report.sections |= 1u << section->value;
+        settings->diff.report.sections |= REPORT_BIT(section->value);
         value += length;
         if (*value == '\0')
             return 0;
@@ -242,7 +239,7 @@ static int run(int argc, char **argv)
         status = EXIT_SUCCESS;
     if (first >= 0) {
         int result = write_diff(diff);
-        status = result < 0 ? EXIT_FAILURE : result > 0 ? EXIT_CONDITION : EXIT_SUCCESS;
+        status = result < 0 ? EXIT_FAILURE : result > 0 ? EXIT_FAILED_ON : EXIT_SUCCESS;
     }
     diff_conditions_release(&diff->conditions);
     free(diff->paths[BEFORE]);

@@ -12,6 +12,7 @@
 
 /* The exit status for a command line that is wrong, or an output that cannot be written. */
 #define EXIT_USAGE 2
+#define EXIT_FAILED_ON 3 /* the condition that --fail-on names holds */
 
 /* What is stored at `offset` of the command's settings. */
 enum option_type {

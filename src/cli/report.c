@@ -41,7 +41,7 @@ static int take_sections(void *context, const char *value)
         const struct option_choice *section = options_choose(sections, "report", value, length);
         if (!section)
             return -1;
-        settings->report.sections |= 1u << section->value;
+        settings->report.sections |= REPORT_BIT(section->value);
         value += length;
         if (*value == '\0')
             return 0;
@@ -101,6 +101,11 @@ static const struct option_row options[] = {
     {.word = "by-grid",
      .help = "show a row for each kernel, grid and block, instead of each kernel",
      .offset = FIELD(report.by_grid)},
+    {.word = "fail-on",
+     .argument = "ID[,...]",
+     .help = "exit with status 3 if there is a finding of one of these ids,\nor any: see gputrace-findings(7)",
+     .type = OPTION_TEXT,
+     .offset = FIELD(report.fail_on)},
 };
 #undef SECTION
 
@@ -181,9 +186,8 @@ static int run(int argc, char **argv)
     bool for_people = settings.report.format == REPORT_TABLE || settings.report.format == REPORT_MARKDOWN;
     settings.report.top = settings.top >= 0 ? (size_t)settings.top : for_people ? REPORT_TOP_FOR_PEOPLE : 0;
     settings.report.width = terminal_width();
-    if (write_report(&settings.report, paths, count) < 0)
-        return EXIT_FAILURE;
-    return EXIT_SUCCESS;
+    int status = write_report(&settings.report, paths, count);
+    return status < 0 ? EXIT_FAILURE : status == REPORT_FAILED_ON ? EXIT_FAILED_ON : EXIT_SUCCESS;
 }
 
 const struct command command_report = {

@@ -16,6 +16,7 @@
 #include "cli/run_options.h"
 #include "cli/summary.h"
 #include "cli/session.h"
+#include "common/seccomp.h"
 #include "common/buffer.h"
 #include "common/clock.h"
 #include "common/log.h"
@@ -91,6 +92,7 @@ static int prepare(struct run *run)
         verbose("processes that cannot reach '%s' are not recorded: no socket to ask for a file (%m)",
                 run->directory.path);
     settings->verbose = log_level();
+    settings->seccomp_filters = seccomp_filters();
     settings->graph_nodes = run->options.graph_nodes;
     settings->backtrace = run->options.backtrace ? BACKTRACE_ALLOCATIONS : BACKTRACE_NONE;
     log_name_file(run->standard_error);

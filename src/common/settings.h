@@ -21,17 +21,18 @@
     X(nvtx_exclude, "GPUTRACE_NVTX_EXCLUDE")   /* NAME,…: all but these; \ takes a comma as it is */                \
     X(plugins, "GPUTRACE_PLUGINS")             /* PATH,key=value,…, one on each line */                             \
     X(standard_error, "GPUTRACE_STDERR")       /* the launcher's, as common/log.h names it: messages go there alone */
-#define SETTINGS_NUMBERS(X)                                                                                         \
-    X(trace, "GPUTRACE_TRACE")                /* bits of enum trace_bits */                                         \
-    X(graph_nodes, "GPUTRACE_GRAPH_NODES")    /* 1: a record for each node; 0: one for each graph launch */         \
-    X(start_at, "GPUTRACE_START_AT")          /* ns of CLOCK_REALTIME: nothing is recorded before; 0: at once */    \
-    X(stop_at, "GPUTRACE_STOP_AT")            /* ns of CLOCK_REALTIME: nothing is recorded after; 0: never */       \
-    X(flush_interval_ms, "GPUTRACE_FLUSH_MS") /* how often GPU times are collected */                               \
-    X(only_process, "GPUTRACE_ONLY_PROCESS")  /* pid: no other is recorded; 0: all are */                           \
-    X(clock_offset,                                                                                                 \
-      "GPUTRACE_CLOCK_OFFSET")         /* CLOCK_REALTIME - the host's CLOCK_MONOTONIC, ns, when start_at was set */ \
-    X(backtrace, "GPUTRACE_BACKTRACE") /* enum backtrace */                                                         \
-    X(verbose, "GPUTRACE_VERBOSE")     /* enum log_level */
+#define SETTINGS_NUMBERS(X)                                                                                      \
+    X(trace, "GPUTRACE_TRACE")                /* bits of enum trace_bits */                                      \
+    X(graph_nodes, "GPUTRACE_GRAPH_NODES")    /* 1: a record for each node; 0: one for each graph launch */      \
+    X(start_at, "GPUTRACE_START_AT")          /* ns of CLOCK_REALTIME: nothing is recorded before; 0: at once */ \
+    X(stop_at, "GPUTRACE_STOP_AT")            /* ns of CLOCK_REALTIME: nothing is recorded after; 0: never */    \
+    X(flush_interval_ms, "GPUTRACE_FLUSH_MS") /* how often GPU times are collected */                            \
+    X(only_process, "GPUTRACE_ONLY_PROCESS")  /* pid: no other is recorded; 0: all are */                        \
+    X(clock_offset,                                                                                              \
+      "GPUTRACE_CLOCK_OFFSET") /* CLOCK_REALTIME - the host's CLOCK_MONOTONIC, ns, when start_at was set */      \
+    X(seccomp_filters, "GPUTRACE_SECCOMP_FILTERS") /* of the launcher; -1: not known (common/seccomp.h) */       \
+    X(backtrace, "GPUTRACE_BACKTRACE")             /* enum backtrace */                                          \
+    X(verbose, "GPUTRACE_VERBOSE")                 /* enum log_level */
 
 struct settings {
 #define FIELD(field, variable) const char *field;

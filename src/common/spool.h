@@ -45,6 +45,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #define SPOOL_MAGIC "GPUTRACE" /* 8 bytes, no NUL */
 #define SPOOL_VERSION 1u
@@ -59,6 +60,20 @@ static inline uint64_t spool_aligned(uint64_t bytes)
 #define SPOOL_PACKED_SUFFIX ".packed" /* what was drained of the spool of the same name */
 /* In place of a spool that could not be made: a symbolic link, which needs no descriptor; its target is the reason. */
 #define SPOOL_UNRECORDED_SUFFIX ".unrecorded"
+
+/* Reasons beyond errno. */
+#define SPOOL_FAILURE_MASK_KILLS 10001
+#define SPOOL_FAILURE_MASK_UNKNOWN 10002
+
+/* Why a process is not recorded, as the link says it: FAILURE is an errno or one of these. */
+static inline const char *spool_failure_words(int failure)
+{
+    if (failure == SPOOL_FAILURE_MASK_KILLS)
+        return "a filter of system calls (seccomp) would end it for rt_sigprocmask(), which recording needs";
+    if (failure == SPOOL_FAILURE_MASK_UNKNOWN)
+        return "it is not known whether its filter of system calls (seccomp) allows rt_sigprocmask()";
+    return strerror(failure);
+}
 
 /* CUPTI activity kinds whose record size the header holds; this version does not know larger ones. */
 #define SPOOL_CUPTI_KINDS 64
@@ -251,7 +266,7 @@ struct spool_request {
     char token[SPOOL_SERVER_TOKEN_MAX]; /* NUL-terminated, zeros after it */
     uint32_t pid;                       /* getpid() of the process: the file is named after it */
     uint32_t image;  /* of a report: the file that it got before and could not use, or SPOOL_NO_IMAGE */
-    int32_t failure; /* 0: it asks for a file; else it reports the errno for which it is not recorded */
+    int32_t failure; /* 0: it asks for a file; else it reports why it is not recorded (spool_failure_words()) */
 };
 
 struct spool_reply {

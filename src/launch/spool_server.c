@@ -59,7 +59,7 @@ static void note_unrecorded(struct spool_server *server, const struct spool_requ
     if (request->image != SPOOL_NO_IMAGE)
         unlinkat(server->directory, name, 0);
     snprintf(name, sizeof(name), "%" PRIu32 "-0" SPOOL_UNRECORDED_SUFFIX, request->pid);
-    if (symlinkat(strerror(request->failure), server->directory, name) != 0 && errno != EEXIST)
+    if (symlinkat(spool_failure_words(request->failure), server->directory, name) != 0 && errno != EEXIST)
         server->unnoted++;
 }
 

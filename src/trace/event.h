@@ -80,8 +80,8 @@ enum category category_find(const char *text, size_t length);
     F(CONTEXT, "context", NUMBER, context)                           \
     F(STREAM, "stream", NUMBER, stream)                              \
     F(CORRELATION, "correlation", NUMBER, correlation)               \
-    X(REGISTERS, "registers per thread")                             \
-    X(SHARED_MEMORY, "shared memory")                                \
+    F(REGISTERS, "registers per thread", NUMBER, registers)          \
+    F(SHARED_MEMORY, "shared memory", NUMBER, shared_bytes)          \
     X(BLOCKS_PER_SM, "blocks per SM")                                \
     X(WARPS_PER_SM, "warps per SM")                                  \
     F(GRID, "grid", TRIPLE, grid)                                    \

@@ -61,9 +61,15 @@ struct event_fields {
         };
     };
     int64_t block[3];
-    int64_t bytes;        /* of a copy, set, allocation; of a counter, its value */
-    int64_t return_value; /* of an API call or memory operation: 0 is success */
-    event_id id;          /* "id" of asynchronous ranges and flows; EVENT_NO_ID: none */
+    union {
+        int64_t bytes;     /* of a copy, set, allocation; of a counter, its value */
+        int64_t registers; /* of a kernel, for each thread */
+    };
+    union {
+        int64_t return_value; /* of an API call or memory operation: 0 is success */
+        int64_t shared_bytes; /* of a kernel, for each block */
+    };
+    event_id id; /* "id" of asynchronous ranges and flows; EVENT_NO_ID: none */
     int64_t wait_on_stream, wait_on_event;
     int64_t address, held, stack;                         /* of an allocation or release */
     int64_t total_allocated, total_reserved, device_type; /* of PyTorch's "[memory]" */

@@ -85,6 +85,37 @@ driver_bore_it() {
     recorded user_annotation 30150
 }
 
+# Without a core of the child that tried the call, though one would be written here.
+@test "a sandbox that kills for rt_sigprocmask: the process is counted and not recorded, and ends as it would" {
+    local how
+    ulimit -c unlimited || true
+    for how in mask mask-trap mask-thread; do
+        unharmed -- "$programs/seccomp" "$how"
+        assert_equal "$(cat traced.status)" 0
+        said "could not be recorded: a filter of system calls (seccomp) would end it for rt_sigprocmask()"
+        assert_equal "$(grep -c ' could not be recorded: ' said)" 1
+        assert_equal "$(ledger traced.json)" 'unrecorded 1'
+        unharmed -- "$programs/seccomp" "$how" "$programs/nvtx_only" 5
+        assert_equal "$(cat traced.status)" 5
+        assert_equal "$(ledger traced.json)" 'unrecorded 1'
+    done
+}
+
+# In all threads, ours too, which outlive it by a few rounds of their work.
+@test "a sandbox that kills for rt_sigprocmask after NVTX has begun: a few more ranges are recorded" {
+    unharmed -- "$programs/seccomp" mask-later
+    assert_equal "$(cat traced.status)" 0
+    recorded user_annotation 110
+    assert_equal "$(ledger traced.json)" ''
+}
+
+@test "a forked child in a sandbox that kills for rt_sigprocmask: its parent is recorded, the child is counted" {
+    unharmed -- "$programs/seccomp" mask-child
+    assert_equal "$(cat traced.status)" 0
+    recorded user_annotation 100
+    assert_equal "$(ledger traced.json)" 'unrecorded 1'
+}
+
 @test "strict seccomp: ranges within it are counted and not recorded, and the program ends as it would" {
     [ "$(uname -m)" = x86_64 ] || skip "the processor's clock goes on there, and a full chunk ends the program"
     for within in 0 5000; do

@@ -16,6 +16,7 @@
 #include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/phases.h"
 #include "agent/dispatch/registry.h"
+#include "agent/dispatch/signal_mask.h"
 #include "agent/nvtx/nvtx.h"
 #include "agent/ranges/device_ranges.h"
 #include "agent/spool/recorder.h"
@@ -183,11 +184,16 @@ static bool is_filtered_out(void)
     return reason != NULL;
 }
 
+static bool is_asked_for(const struct settings *settings)
+{
+    bool is_chosen = settings->only_process == 0 || settings->only_process == getpid();
+    return settings->spool_directory && *settings->spool_directory && is_chosen;
+}
+
 static bool open_spool(void)
 {
     const char *directory = library.settings.spool_directory;
-    int64_t only = library.settings.only_process;
-    if (!directory || !*directory || (only != 0 && only != getpid()) || is_filtered_out())
+    if (!is_asked_for(&library.settings) || is_filtered_out())
         return false;
     epoch_prepare();
     spool_place_set_server(library.settings.spool_server);
@@ -238,6 +244,24 @@ static void start_loading(bool forked)
         plugins_load(library.settings.plugins);
 }
 
+/* Without a guard, which would end the process: two threads may come here at once. */
+static bool is_put_to_sleep(void)
+{
+    struct settings settings;
+    settings_read(&settings);
+    int failure = signal_mask_probe(settings.seccomp_filters);
+    if (!failure)
+        return false;
+    bool first = !__atomic_exchange_n(&library.decided, true, __ATOMIC_RELAXED);
+    bool wanted = is_asked_for(&settings) && !has_more_rights();
+    log_set_level(LOG_QUIET); /* messages hold signals back, too */
+    spool_place_set_server(settings.spool_server);
+    if (first && wanted)
+        spool_place_note_unrecorded(settings.spool_directory, failure);
+    __atomic_store_n(&library.started, true, __ATOMIC_RELEASE);
+    return true;
+}
+
 bool library_start(void)
 {
     if (fork_turned_away())
@@ -245,6 +269,11 @@ bool library_start(void)
     if (__atomic_load_n(&library.started, __ATOMIC_ACQUIRE))
         return library.recording;
     fork_watch_begin();
+    int saved = errno;
+    bool asleep = is_put_to_sleep();
+    errno = saved;
+    if (asleep)
+        return false;
     struct signal_guard before;
     signal_guard_begin(&before);
     pthread_mutex_lock(&library.lock);

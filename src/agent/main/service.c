@@ -158,7 +158,7 @@ static void *serve(void *unused)
         }
         pthread_mutex_unlock(&service.working);
         if (stopped || !ask_pools())
-            return NULL;
+            thread_park();
         if (thread_alone()) {
             chunk_pool_end();
             thread_end();

@@ -1,11 +1,10 @@
 #include <errno.h>
+#include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "agent/nvtx/nvtx.h"
 #include "common/memory.h"
-
-#define SIGNAL_SET_BYTES 8
 
 /* The address sanitizer's shadow can be read, but not by code that it watches: it is not the program's. */
 static bool is_shadow(uint64_t at)
@@ -20,15 +19,15 @@ static bool is_shadow(uint64_t at)
     return ASAN_SHADOW && at >= UINT64_C(0x7fff8000) && at < UINT64_C(0x10007fff8000);
 }
 
-/* The kernel reads a set of signals there before it finds that what to do with it (-1) is nonsense. Of NULL it reads
- * nothing. */
+/* The kernel compares the word there before it moves none of the threads that wait for it. */
 static bool page_is_readable(uint64_t at)
 {
+    static uint32_t other;
     int saved = errno;
-    uint64_t aligned = at & ~(uint64_t)(SIGNAL_SET_BYTES - 1);
+    uint64_t aligned = at & ~(uint64_t)(sizeof(uint32_t) - 1);
     if (aligned == 0 || is_shadow(at))
         return false;
-    long result = syscall(SYS_rt_sigprocmask, -1, aligned, 0, SIGNAL_SET_BYTES);
+    long result = syscall(SYS_futex, aligned, FUTEX_CMP_REQUEUE_PRIVATE, 0, 0, &other, 0);
     bool readable = result == 0 || errno != EFAULT;
     errno = saved;
     return readable;

@@ -16,11 +16,14 @@
 #include <unistd.h>
 
 #include "agent/dispatch/registry.h"
+#include "agent/dispatch/signal_mask.h"
 #include "common/clock.h"
 #include "common/settings.h"
 
 /* What a thread brings upon itself comes all the same, and would end the program were it blocked. */
 static const int own_faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
+
+static __thread bool is_ours; /* all signals are blocked in a thread of ours */
 
 void signal_guard_begin(struct signal_guard *before)
 {
@@ -29,7 +32,7 @@ void signal_guard_begin(struct signal_guard *before)
     sigfillset(&held);
     for (size_t i = 0; i < sizeof(own_faults) / sizeof(own_faults[0]); i++)
         sigdelset(&held, own_faults[i]);
-    pthread_sigmask(SIG_BLOCK, &held, &before->mask);
+    before->held = !is_ours && signal_mask_allowed() && pthread_sigmask(SIG_BLOCK, &held, &before->mask) == 0;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before->cancelling);
 }
 
@@ -37,7 +40,8 @@ void signal_guard_end(const struct signal_guard *before)
 {
     int ignored;
     pthread_setcancelstate(before->cancelling, &ignored);
-    pthread_sigmask(SIG_SETMASK, &before->mask, NULL);
+    if (before->held)
+        pthread_sigmask(SIG_SETMASK, &before->mask, NULL);
     errno = before->error;
 }
 
@@ -180,6 +184,7 @@ int thread_start(void *(*run)(void *), void *argument)
 
 void thread_become_ours(const char *name)
 {
+    is_ours = true;
     prctl(PR_SET_NAME, name, 0, 0, 0);
     epoch_reader(); /* thread-local memory of ours comes with the first look at it, and ends the process when there
                            is none */
@@ -212,6 +217,13 @@ void thread_end(void)
         syscall(SYS_kill, getpid(), WTERMSIG(status));
     else if (status != 0)
         syscall(SYS_exit, WEXITSTATUS(status));
+}
+
+void thread_park(void)
+{
+    static uint32_t never;
+    for (;;)
+        syscall(SYS_futex, &never, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
 }
 
 void thread_atfork_child(void)

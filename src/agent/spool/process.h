@@ -23,6 +23,7 @@
 
 struct signal_guard {
     sigset_t mask;
+    bool held; /* signals are: not where that would end the process (agent/dispatch/signal_mask.h) */
     int cancelling;
     int error;
 };
@@ -48,6 +49,10 @@ bool thread_alone(void);
 /* After that, the last thing that a thread of ours does before it returns: the process ends with the status that the
  * program's last thread gave it. */
 void thread_end(void);
+
+/* Waits for the end of the process: a thread that returns holds back signals, for which a sandbox may end the process.
+ */
+void thread_park(void);
 
 /* In a forked child, which has no thread of ours. */
 void thread_atfork_child(void);

@@ -243,8 +243,8 @@ int spool_place_make(const char *directory, struct descriptor *descriptor);
 /* Removes the file, which could not be used. */
 void spool_place_remove(struct descriptor *descriptor);
 
-/* Reports to the launcher that this process is not recorded because of FAILURE (errno), so that it is counted. Leaves
- * errno at FAILURE. */
+/* Reports to the launcher that this process is not recorded because of FAILURE (errno, or SPOOL_FAILURE_MASK_KILLS …),
+ * so that it is counted. Leaves errno at FAILURE. */
 void spool_place_note_unrecorded(const char *directory, int failure);
 
 #endif

@@ -299,7 +299,7 @@ void spool_place_note_unrecorded(const char *directory, int failure)
     struct spool_reply reply;
     char path[PATH_MAX];
     int fd, length = snprintf(path, sizeof(path), "%s/%d-0" SPOOL_UNRECORDED_SUFFIX, directory, (int)getpid());
-    bool made = length > 0 && (size_t)length < sizeof(path) && symlink(strerror(failure), path) == 0;
+    bool made = length > 0 && (size_t)length < sizeof(path) && symlink(spool_failure_words(failure), path) == 0;
     if (!made && failure != ECONNREFUSED && ask(&request, &reply, &fd) == 0 && fd >= 0)
         close(fd);
     errno = failure;

@@ -6,6 +6,10 @@
  *     lean    the same of what the simulated driver does not need either
  *     old     what Linux has only since 5.9 is not there
  *     shared  no thread gets a descriptor table of its own
+ *     mask    rt_sigprocmask() ends the program; so it makes no thread, and uses NVTX alone
+ *     mask-trap, mask-thread   the same by SIGSYS, and of the thread alone
+ *     mask-later               the same as mask, after NVTX has begun; a few more ranges follow
+ *     mask-child               the same as mask, in a forked child of a process that has begun
  */
 #include "gpu.h"
 
@@ -15,6 +19,7 @@
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* What a sandbox may not know of, and we ask for. */
@@ -62,6 +67,7 @@ static const unsigned spared[] = {
 };
 static const unsigned recent[] = {SYS_close_range, SYS_pidfd_open, SYS_process_madvise, SYS_faccessat2, SYS_openat2};
 static const unsigned own_table[] = {SYS_close_range, SYS_unshare};
+static const unsigned mask[] = {SYS_rt_sigprocmask};
 
 #define CALLS_MAX 40
 #define CALLS(list) list, sizeof(list) / sizeof((list)[0])
@@ -72,9 +78,16 @@ static const struct sandbox {
     const unsigned *calls;
     size_t count;
 } sandboxes[] = {
-    {"refuse", SECCOMP_RET_ERRNO | EPERM, CALLS(doubtful)},  {"kill", SECCOMP_RET_KILL_PROCESS, CALLS(needless)},
-    {"lean", SECCOMP_RET_KILL_PROCESS, CALLS(spared)},       {"old", SECCOMP_RET_ERRNO | ENOSYS, CALLS(recent)},
+    {"refuse", SECCOMP_RET_ERRNO | EPERM, CALLS(doubtful)},
+    {"kill", SECCOMP_RET_KILL_PROCESS, CALLS(needless)},
+    {"lean", SECCOMP_RET_KILL_PROCESS, CALLS(spared)},
+    {"old", SECCOMP_RET_ERRNO | ENOSYS, CALLS(recent)},
     {"shared", SECCOMP_RET_ERRNO | EPERM, CALLS(own_table)},
+    {"mask", SECCOMP_RET_KILL_PROCESS, CALLS(mask)},
+    {"mask-trap", SECCOMP_RET_TRAP, CALLS(mask)},
+    {"mask-thread", SECCOMP_RET_KILL_THREAD, CALLS(mask)},
+    {"mask-child", SECCOMP_RET_KILL_PROCESS, CALLS(mask)},
+    {"mask-later", SECCOMP_RET_KILL_PROCESS, CALLS(mask)},
 };
 
 static const struct sandbox *sandbox_of(const char *how)
@@ -101,18 +114,49 @@ static void enter(const struct sandbox *sandbox)
         exit(7);
 }
 
+static int in_child(const struct sandbox *sandbox)
+{
+    int status = 0;
+    nvtx_work(100, 20);
+    pid_t child = fork();
+    if (child == 0) {
+        enter(sandbox);
+        nvtx_work(30000, 100);
+        _exit(0);
+    }
+    return waitpid(child, &status, 0) != child || status != 0;
+}
+
+/* An exit handler that runs after the library's, for longer than a round of its threads. */
+static void linger(void)
+{
+    usleep(300000);
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "";
     const struct sandbox *sandbox = sandbox_of(how);
-    int later = strcmp(how, "later") == 0;
+    int later = strcmp(how, "later") == 0 || strcmp(how, "mask-later") == 0;
+    if (strcmp(how, "mask-child") == 0)
+        return in_child(sandbox);
     if (!later)
         enter(sandbox);
     if (argc > 2) {
         execv(argv[2], argv + 2);
         return 6;
     }
+    if (later)
+        atexit(linger);
     nvtx_work(100, 20);
+    if (sandbox->calls == mask) {
+        if (later) {
+            usleep(200000); /* threads that are being made call it, the library's too */
+            enter(sandbox);
+        }
+        nvtx_work(later ? 10 : 30000, 20);
+        return puts("done") < 0;
+    }
     gpu_start();
     if (later)
         enter(sandbox);

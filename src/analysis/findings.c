@@ -1,0 +1,190 @@
+#include "analysis/findings.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/text.h"
+#include "analysis/table.h"
+
+static const struct rule *const rules[] = {
+#define RULE(name) &rule_##name,
+    FINDING_RULES(RULE)
+#undef RULE
+};
+#define RULES (sizeof(rules) / sizeof(*rules))
+
+/* --- what rules call --- */
+
+struct finding_place finding_nowhere(void)
+{
+    return (struct finding_place){.time = EVENT_NONE,
+                                  .until = EVENT_NONE,
+                                  .stream = EVENT_NONE,
+                                  .device = EVENT_NONE,
+                                  .thread = LAUNCHED_NO_THREAD,
+                                  .called = EVENT_NONE,
+                                  .stack = EVENT_NONE};
+}
+
+struct finding_place finding_at_op(const struct timeline_op *op)
+{
+    struct finding_place place = finding_nowhere();
+    place.time = op->start;
+    place.until = op->end;
+    place.stream = op->stream;
+    place.device = op->device;
+    place.thread = op->thread;
+    place.called = op->called;
+    return place;
+}
+
+struct finding_place finding_at_call(const struct host_call *call)
+{
+    struct finding_place place = finding_nowhere();
+    place.time = place.called = call->start;
+    place.until = call->end;
+    place.thread = call->thread;
+    return place;
+}
+
+static bool is_worth_it(const struct findings *findings, int64_t cost)
+{
+    return findings->rule->without_cost ||
+           (cost >= FINDING_COST_NS && cost >= findings->run / 100 * FINDING_COST_PERCENT);
+}
+
+struct finding *finding_add(struct findings *findings, int64_t cost, int64_t gain, const struct finding_place *place)
+{
+    if (!is_worth_it(findings, cost))
+        return NULL;
+    struct finding *finding = array_push(&findings->items);
+    findings->no_memory |= !finding;
+    if (!finding)
+        return NULL;
+    finding->rule = findings->rule;
+    finding->cost = cost;
+    finding->gain = gain;
+    finding->count = EVENT_NONE;
+    finding->place = place ? *place : finding_nowhere();
+    finding->range = finding->operation = EVENT_NO_TEXT;
+    finding->number = (unsigned)findings->items.count;
+    return finding;
+}
+
+#define SAY(field)                                                   \
+    va_list args;                                                    \
+    va_start(args, format);                                          \
+    vsnprintf(finding->field, sizeof(finding->field), format, args); \
+    va_end(args);                                                    \
+    return 0
+
+int finding_say(struct finding *finding, const char *format, ...)
+{
+    SAY(text);
+}
+
+int finding_advise(struct finding *finding, const char *format, ...)
+{
+    SAY(advice);
+}
+
+/* --- values --- */
+
+/* Three digits, without needless zeros: "1.24", "12.4", "124". */
+static void write_digits(char *text, size_t size, double value, const char *unit)
+{
+    int decimals = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+    snprintf(text, size, "%.*f", decimals, value);
+    if (strchr(text, '.')) {
+        size_t length = strlen(text);
+        while (text[length - 1] == '0')
+            text[--length] = '\0';
+        if (text[length - 1] == '.')
+            text[length - 1] = '\0';
+    }
+    snprintf(text + strlen(text), size - strlen(text), " %s", unit);
+}
+
+struct amount amount_time(int64_t ns)
+{
+    struct amount amount;
+    double value = (double)ns;
+    const char *unit = value >= 999.5e6 ? "s" : value >= 999.5e3 ? "ms" : value >= 999.5 ? "µs" : "ns";
+    double size = *unit == 's' ? 1e9 : *unit == 'm' ? 1e6 : *unit == 'n' ? 1 : 1e3;
+    write_digits(amount.text, sizeof(amount.text), value / size, unit);
+    return amount;
+}
+
+struct amount amount_bytes(int64_t bytes)
+{
+    struct amount amount;
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    double value = (double)bytes;
+    size_t unit = 0;
+    for (; value >= 999.5 && unit + 1 < sizeof(units) / sizeof(*units); unit++)
+        value /= 1024;
+    write_digits(amount.text, sizeof(amount.text), value, units[unit]);
+    return amount;
+}
+
+struct amount amount_count(int64_t count)
+{
+    struct amount amount;
+    char digits[24];
+    size_t at = 0, length = (size_t)snprintf(digits, sizeof(digits), "%" PRId64, count);
+    for (size_t i = 0; i < length; i++) {
+        bool separated = i > (count < 0) && (length - i) % 3 == 0;
+        if (separated)
+            amount.text[at++] = ',';
+        amount.text[at++] = digits[i];
+    }
+    amount.text[at] = '\0';
+    return amount;
+}
+
+struct amount amount_share(int64_t part, int64_t whole)
+{
+    struct amount amount;
+    double percent = whole > 0 ? 100.0 * (double)part / (double)whole : 0;
+    snprintf(amount.text, sizeof(amount.text), percent >= 9.95 ? "%.0f %%" : "%.1f %%", percent);
+    return amount;
+}
+
+struct finding_name finding_name(const struct trace *trace, uint32_t name)
+{
+    struct finding_name shown;
+    const char *text = trace_text(trace, name);
+    size_t length = strlen(text), most = sizeof(shown.text) - 1;
+    if (length <= most) {
+        memcpy(shown.text, text, length + 1);
+        return shown;
+    }
+    static const char mark[] = "…";
+    size_t head = most * 2 / 3, tail = most - head - (sizeof(mark) - 1);
+    while (head > 0 && ((unsigned char)text[head] & 0xc0) == 0x80)
+        head--;
+    while (tail > 0 && ((unsigned char)text[length - tail] & 0xc0) == 0x80)
+        tail--;
+    snprintf(shown.text, sizeof(shown.text), "%.*s%s%s", (int)head, text, mark, text + length - tail);
+    return shown;
+}
+
+/* --- the list of rules --- */
+
+const struct rule *finding_rule(const char *id, size_t length)
+{
+    for (size_t i = 0; i < RULES; i++)
+        if (strlen(rules[i]->id) == length && strncmp(rules[i]->id, id, length) == 0)
+            return rules[i];
+    return NULL;
+}
+
+void finding_rule_words(char *text, size_t size)
+{
+    size_t at = 0;
+    *text = '\0';
+    for (size_t i = 0; i < RULES && at < size; i++)
+        at += (size_t)snprintf(text + at, size - at, "%s%s", i > 0 ? ", " : "", rules[i]->id);
+}

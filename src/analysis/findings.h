@@ -1,0 +1,185 @@
+/*
+ * Findings: what costs time in a trace, how much, and what to change. A rule looks at the trace and adds findings. Each
+ * rule is one row in FINDING_RULES, one definition `const struct rule rule_NAME` in a file rules_….c, which may have
+ * several rules about one topic, and one paragraph in gputrace-findings(7).
+ *
+ *     struct state { int64_t count, time; struct finding_place first; };
+ *
+ *     static int op(void *state, const struct trace *trace, const struct timeline_op *op)
+ *     {
+ *         …adds up what the rule is about…
+ *     }
+ *
+ *     static int find(void *state, struct findings *findings)
+ *     {
+ *         struct finding *finding = finding_add(findings, cost, gain, &place);
+ *         return finding ? finding_say(finding, "%s copies take %s", amount_count(n).text, amount_time(ns).text) : 0;
+ *     }
+ *
+ *     const struct rule rule_pageable_copies = {
+ *         .id = "pageable-copies", .advice = "…", .section = "memtime", .sources = {TRACE_MEMCPY},
+ *         .state_size = sizeof(struct state), .op = op, .find = find,
+ *     };
+ *
+ * All thresholds are in FINDING_THRESHOLDS, and nowhere else.
+ */
+#ifndef GPUTRACE_ANALYSIS_FINDINGS_H
+#define GPUTRACE_ANALYSIS_FINDINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/timeline.h"
+#include "analysis/trace.h"
+
+/* The rules. Those without a cost in time come last in a report, in this order. */
+#define FINDING_RULES(X)     \
+    X(pageable_copies)       \
+    X(blocking_copies)       \
+    X(blocking_sets)         \
+    X(small_copies)          \
+    X(launch_bound)          \
+    X(host_work)             \
+    X(gpu_gaps)              \
+    X(low_use)               \
+    X(repeated_kernels)      \
+    X(float32_products)      \
+    X(tiny_grids)            \
+    X(tail_waves)            \
+    X(low_occupancy)         \
+    X(slow_step)             \
+    X(exposed_communication) \
+    X(data_loading)
+
+/* What a rule may ask for; all times are ns.
+ *   name, value, meaning as gputrace-findings(7) has it */
+#define FINDING_THRESHOLDS(X)                                                                                    \
+    X(COST_PERCENT, 2, "a finding costs at least so many percent of the run")                                    \
+    X(COST_NS, 200000, "and at least so long")                                                                   \
+    X(MOST, 10, "so many findings are shown at most")                                                            \
+    X(COPY_CALLS, 10, "copies or sets of one kind are found from so many on")                                    \
+    X(SMALL_COPY_BYTES, 65536, "a copy is small up to this size")                                                \
+    X(SMALL_COPY_RUN, 8, "so many small copies of one stream and direction that follow one another")             \
+    X(LAUNCH_GAP_NS, 200000, "gaps of up to this length on average are the launches' fault")                     \
+    X(LAUNCHES, 50, "launches that the GPU waits for are found from so many on")                                 \
+    X(LAUNCH_PERCENT, 10, "and when the GPU waits for them so many percent of the run")                          \
+    X(HOST_GAPS_PERCENT, 10, "the GPU waits so many percent of the run for the host outside CUDA")               \
+    X(GAP_NS, 500000000, "a gap between operations is large from this length on")                                \
+    X(CHUNKS, 30, "the run is divided into so many parts")                                                       \
+    X(CHUNK_PERCENT, 50, "the GPU is hardly used in parts with less than so many percent")                       \
+    X(CHUNKS_MOST_PERCENT, 50, "such parts are found where they are at most so many percent of the run")         \
+    X(LOW_USE_PERCENT, 10, "and the GPU is idle in them so many percent of the run")                             \
+    X(REPEATED_KERNELS, 16, "kernels of one name that follow one another without others between them")           \
+    X(REPEATED_KERNEL_NS, 10000, "each of at most this length on average")                                       \
+    X(KERNEL_NS, 10000, "the shape of kernels matters from this length on")                                      \
+    X(GRID_PERCENT, 50, "blocks, of the number of multiprocessors, that are few")                                \
+    X(TAIL_WAVES, 4, "the last wave matters where there are at most so many")                                    \
+    X(TAIL_PERCENT, 50, "and is at most so full")                                                                \
+    X(OCCUPANCY_PERCENT, 25, "threads of a multiprocessor that are few")                                         \
+    X(STEPS, 5, "steps are compared where there are so many")                                                    \
+    X(SLOW_STEP_PERCENT, 150, "a step is slow from so many percent of the median on")                            \
+    X(EXPOSED_PERCENT, 5, "communication without computation at the same time takes so many percent of the run") \
+    X(LOADING_STEPS_PERCENT, 5, "waiting for the DataLoader takes so many percent of the run")
+
+enum {
+#define THRESHOLD(name, value, meaning) FINDING_##name = (value),
+    FINDING_THRESHOLDS(THRESHOLD)
+#undef THRESHOLD
+};
+
+/* Where something was seen. The engine adds the range and the operator that were open there. */
+struct finding_place {
+    int64_t time;    /* ns, as events have it; EVENT_NONE: nowhere in particular */
+    int64_t until;   /* where it ended; EVENT_NONE: not known */
+    int64_t stream;  /* index in trace.streams; EVENT_NONE: none */
+    int64_t device;  /* index in trace.devices; EVENT_NONE: the stream's, if there is one */
+    uint32_t thread; /* index in trace.threads; LAUNCHED_NO_THREAD: none */
+    int64_t called;  /* when that thread did it; EVENT_NONE: at `time` */
+    int64_t stack;   /* number of a call stack of the trace; EVENT_NONE: none */
+};
+
+/* Nowhere, to be filled; and where OP ran and was launched; and a call. */
+struct finding_place finding_nowhere(void);
+struct finding_place finding_at_op(const struct timeline_op *op);
+struct finding_place finding_at_call(const struct host_call *call);
+
+#define FINDING_TEXT 480
+#define FINDING_NAME 96
+
+struct rule;
+struct finding {
+    const struct rule *rule;
+    int64_t cost;  /* ns of the run that it takes; 0: it is not about time */
+    int64_t gain;  /* ns that the run is shorter without it, at most; 0: not known */
+    int64_t count; /* how often; EVENT_NONE: does not apply */
+    struct finding_place place;
+    char text[FINDING_TEXT];   /* one sentence */
+    char advice[FINDING_TEXT]; /* what to do; "": the rule's */
+    uint32_t range, operation; /* set by the engine: open at the place; EVENT_NO_TEXT: none */
+    unsigned number;           /* set by the engine: in the order of being added */
+};
+
+struct findings {
+    const struct trace *trace;
+    const struct rule *rule; /* whose find() is running */
+    int64_t run;             /* ns from the first launch or GPU operation to the end of the last: the measured part */
+    int64_t from, to;        /* of it */
+    ARRAY(struct finding) items;
+    bool no_memory;
+};
+
+struct rule {
+    const char *id;      /* for scripts; never changes: lower case, '-' for blanks */
+    const char *advice;  /* what to do, one or two sentences; NULL: find() writes it */
+    const char *section; /* of the report that shows more; NULL: none */
+    /* Bits of enum trace_bits. The rule cannot look where all bits of one that is not 0 were left out. */
+    uint64_t sources[2];
+    bool without_cost;           /* it is not about time: it is shown whatever it costs */
+    const struct rule *state_of; /* its find() gets the state of this rule; NULL: its own */
+    size_t state_size;           /* bytes of its state, which starts as zeros */
+    unsigned categories;         /* CATEGORY_BIT() of the events it wants, as struct section has them */
+    /* All return 0, or -1: no memory. NULL: it does not look at these. Events come in the file's order, while other
+     * threads add to the trace: see struct section. */
+    int (*event)(void *state, const struct trace *trace, const struct event_fields *event);
+    /* After the last event: operations by device and start; then outermost API calls by thread and start. */
+    int (*op)(void *state, const struct trace *trace, const struct timeline_op *op);
+    int (*call)(void *state, const struct trace *trace, const struct host_call *call);
+    /* After that: adds the findings. It may look at section_state() of the sections that section_findings needs. */
+    int (*find)(void *state, struct findings *findings);
+    void (*release)(void *state); /* NULL: nothing */
+};
+
+#define RULE(name) extern const struct rule rule_##name;
+FINDING_RULES(RULE)
+#undef RULE
+
+/* A new finding of the running rule. NULL: it costs too little to be shown, or no memory, which findings.no_memory
+ * remembers. COST and GAIN: see struct finding. PLACE: NULL: nowhere. */
+struct finding *finding_add(struct findings *findings, int64_t cost, int64_t gain, const struct finding_place *place);
+/* Sets its sentence; or its advice. Returns 0. */
+int finding_say(struct finding *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int finding_advise(struct finding *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Values as sentences have them: amount_time(1240000000).text is "1.24 s". */
+struct amount {
+    char text[32];
+};
+struct amount amount_time(int64_t ns);
+struct amount amount_bytes(int64_t bytes);
+struct amount amount_count(int64_t count);               /* "12,345" */
+struct amount amount_share(int64_t part, int64_t whole); /* "62 %" */
+/* A name of trace.strings, shortened for a sentence. */
+struct finding_name {
+    char text[FINDING_NAME];
+};
+struct finding_name finding_name(const struct trace *trace, uint32_t name);
+
+/* The rule of this id; NULL: there is none. And the words of all of them, "a, b, c", in SIZE bytes of TEXT. */
+const struct rule *finding_rule(const char *id, size_t length);
+void finding_rule_words(char *text, size_t size);
+
+/* The state of section_findings, after its finish(): whether the rule of one of IDS, separated by commas, or any rule
+ * ("any"), has a finding. */
+bool findings_include(const void *state, const char *ids);
+
+#endif

@@ -1,0 +1,114 @@
+#include "analysis/idle.h"
+
+#include <string.h>
+
+const struct idle_cause_words idle_cause_words[IDLE_CAUSE_COUNT] = {
+#define CAUSE(constant, word, text) {word, text},
+    IDLE_CAUSES(CAUSE)
+#undef CAUSE
+};
+
+void idle_release(struct idle *idle)
+{
+    array_release(&idle->devices);
+    array_release(&idle->rows);
+    groups_release(&idle->row_ids);
+}
+
+static int64_t length_of(const struct idle_gap *gap)
+{
+    return gap->end - gap->start;
+}
+
+/* Of equally long ones the earliest stays. */
+static size_t find_least(const struct idle *idle)
+{
+    size_t least = 0;
+    for (size_t i = 1; i < idle->largest_count; i++)
+        if (length_of(&idle->largest[i]) <= length_of(&idle->largest[least]))
+            least = i;
+    return least;
+}
+
+void idle_offer(struct idle *idle, const struct idle_gap *gap)
+{
+    if (idle->largest_count < IDLE_LARGEST)
+        idle->largest[idle->largest_count++] = *gap;
+    else if (length_of(gap) > idle->least)
+        idle->largest[find_least(idle)] = *gap;
+    else
+        return;
+    if (idle->largest_count == IDLE_LARGEST)
+        idle->least = length_of(&idle->largest[find_least(idle)]);
+}
+
+struct idle_gap *idle_find(struct idle *idle, uint32_t device, int64_t start, int64_t end)
+{
+    for (size_t i = 0; end - start >= idle->least && i < idle->largest_count; i++) {
+        struct idle_gap *gap = &idle->largest[i];
+        if (gap->device == device && gap->start == start && gap->end == end)
+            return gap;
+    }
+    return NULL;
+}
+
+static void add(struct idle_sum *sum, int64_t start, int64_t length)
+{
+    bool first = sum->count == 0 || sum->gap != start;
+    sum->total += length;
+    sum->count += first;
+    sum->gap = start;
+    sum->current = first ? length : sum->current + length;
+    sum->longest = sum->current > sum->longest ? sum->current : sum->longest;
+}
+
+static struct idle_row *find_row(struct idle *idle, const struct idle_what *what)
+{
+    const uint64_t key[] = {(uint64_t)what->device << 32 | what->cause, (uint64_t)what->call << 32 | what->range,
+                            (uint64_t)what->operation << 32 | what->stream};
+    return groups_item(&idle->row_ids, &key, &idle->rows);
+}
+
+static struct idle_device *find_device(struct idle *idle, uint32_t device)
+{
+    while (idle->devices.count <= device)
+        if (!array_push(&idle->devices))
+            return NULL;
+    return &idle->devices.items[device];
+}
+
+static void add_to_largest(struct idle_gap *gap, const struct idle_what *what, int64_t length)
+{
+    struct idle_part *part = &gap->causes[what->cause];
+    part->total += length;
+    if (length > part->longest) {
+        part->longest = length;
+        part->what = *what;
+    }
+}
+
+int idle_add(struct idle *idle, const struct idle_what *what, int64_t start, int64_t length, struct idle_gap *largest)
+{
+    if (length <= 0)
+        return 0;
+    struct idle_device *device = find_device(idle, what->device);
+    struct idle_row *row = device ? find_row(idle, what) : NULL;
+    if (!row)
+        return -1;
+    row->what = *what;
+    device->idle += length;
+    add(&device->causes[what->cause], start, length);
+    add(&row->sum, start, length);
+    if (largest)
+        add_to_largest(largest, what, length);
+    return 0;
+}
+
+const struct idle_part *idle_main_part(const struct idle_gap *gap)
+{
+    const struct idle_part *most = &gap->causes[0];
+    for (unsigned i = 1; i < IDLE_CAUSE_COUNT; i++)
+        if (gap->causes[i].total > most->total)
+            most = &gap->causes[i];
+    return most;
+}

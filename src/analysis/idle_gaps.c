@@ -1,0 +1,414 @@
+#include "analysis/idle_gaps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/order.h"
+#include "analysis/trace.h"
+
+/* A stream waits for an event. */
+struct stream_wait {
+    struct trace_stream_id stream;
+    int64_t time;     /* of the call */
+    int64_t waits_on; /* number of a stream; negative or EVENT_NONE: not known */
+};
+
+struct thread_phase {
+    event_id process;
+    int64_t thread, start, end;
+    uint32_t name;
+};
+
+struct gap {
+    int64_t start, end;
+    int64_t called, returned; /* of the operation that ends it; EVENT_NONE: not known */
+    int64_t called_before; /* when the operation before it in its stream was launched; EVENT_NONE: not known, as is: */
+    int64_t ended_before;  /* when that one ended */
+    uint32_t rank;         /* of the stream, in the order of their ids */
+    uint32_t device, thread, call;
+    uint32_t last_stream; /* number of the stream whose operation the gap begins after */
+};
+
+static int stream_order(const struct trace_stream_id *a, const struct trace_stream_id *b)
+{
+    return ORDER(a->process, b->process) ?: ORDER(a->device, b->device) ?: ORDER(a->context, b->context) ?: ORDER(a->stream, b->stream);
+}
+
+static int by_stream_and_time(const void *left, const void *right)
+{
+    const struct stream_wait *a = left, *b = right;
+    return stream_order(&a->stream, &b->stream) ?: ORDER(a->time, b->time) ?: ORDER(a->waits_on, b->waits_on);
+}
+
+static int by_thread(const void *left, const void *right)
+{
+    const struct thread_phase *a = left, *b = right;
+    return ORDER(a->process, b->process) ?: ORDER(a->thread, b->thread) ?: ORDER(a->start, b->start) ?: ORDER(a->end, b->end) ?: ORDER(a->name, b->name);
+}
+
+static int by_rank_and_call(const void *left, const void *right)
+{
+    const struct gap *a = left, *b = right;
+    return ORDER(a->rank, b->rank) ?: ORDER(a->called, b->called) ?: ORDER(a->start, b->start);
+}
+
+void idle_gaps_init(struct idle_gaps *gaps, struct sorter_room *room)
+{
+    sorter_init(&gaps->waits, room, sizeof(struct stream_wait), by_stream_and_time);
+    sorter_init(&gaps->phases, room, sizeof(struct thread_phase), by_thread);
+    sorter_init(&gaps->asked, room, sizeof(struct gap), by_rank_and_call);
+    idle_host_init(&gaps->host, room);
+}
+
+void idle_gaps_release(struct idle_gaps *gaps)
+{
+    sorter_release(&gaps->waits);
+    sorter_release(&gaps->phases);
+    sorter_release(&gaps->asked);
+    idle_host_release(&gaps->host);
+}
+
+int idle_gaps_event(struct idle_gaps *gaps, const struct trace *trace, const struct event_fields *event)
+{
+    if (event->phase != 'X')
+        return 0;
+    if (event->category == CATEGORY_COMPILATION) {
+        const struct thread_phase phase = {event->process, event->of_thread, event->start,
+                                           event->start + event->duration, event->name};
+        return event->of_thread == EVENT_NONE ? 0 : sorter_add(&gaps->phases, &phase);
+    }
+    if (event->name == EVENT_NO_TEXT || strcmp(interned(&trace->strings, event->name), "Stream Wait Event") != 0)
+        return 0;
+    const struct stream_wait wait = {{event->process, trace_event_device(event), event->context, event->stream},
+                                     event->start,
+                                     event->wait_on_stream};
+    return sorter_add(&gaps->waits, &wait);
+}
+
+/* --- what a gap was spent with --- */
+
+struct finding {
+    struct idle_gaps *gaps;
+    struct idle *idle;
+    const struct trace *trace;
+    uint32_t *ranks; /* of the streams, by their indices; NULL: no stream waits for an event */
+    /* Of the GPU that the walk is at */
+    bool any;
+    uint32_t device, last_thread;
+    int64_t until; /* the end of all operations so far */
+    struct idle_neighbour last;
+    ARRAY(struct stream_last) streams;
+};
+
+/* The last operation of a stream. */
+struct stream_last {
+    bool any;
+    int64_t called, end;
+};
+
+static int add_whole(struct finding *finding, const struct gap *gap, struct idle_what what)
+{
+    struct idle_gap *largest = idle_find(finding->idle, gap->device, gap->start, gap->end);
+    return idle_add(finding->idle, &what, gap->start, gap->end - gap->start, largest);
+}
+
+static uint32_t stream_number(int64_t stream)
+{
+    return stream >= 0 && stream < EVENT_NO_TEXT ? (uint32_t)stream : EVENT_NO_TEXT;
+}
+
+/* The operation was launched in the gap, or its launch had not returned when the gap began. */
+static int add_launched(struct finding *finding, const struct gap *gap, const struct stream_wait *wait)
+{
+    struct idle_host_gap host = {.start = gap->start,
+                                 .called = gap->called > gap->start ? gap->called : gap->start,
+                                 .held = gap->end,
+                                 .end = gap->end,
+                                 .thread = gap->thread,
+                                 .what = IDLE_WHAT(gap->device, IDLE_LAUNCH)};
+    host.called = host.called < gap->end ? host.called : gap->end;
+    host.what.call = gap->call;
+    int64_t waited = gap->end - gap->returned;
+    bool held = wait ? waited > 0 && gap->end - gap->called > IDLE_LATENCY : waited > IDLE_HELD_AFTER;
+    if (held) {
+        host.held = gap->returned > host.called ? gap->returned : host.called;
+        host.what.cause = wait ? IDLE_EVENT : IDLE_HELD;
+        host.what.stream = wait ? stream_number(wait->waits_on) : EVENT_NO_TEXT;
+    }
+    return sorter_add(&finding->gaps->host.gaps, &host);
+}
+
+/* WAIT: what the stream waited for between the launches of the operation and of the one before. NULL: nothing. */
+static int settle(struct finding *finding, const struct gap *gap, const struct stream_wait *wait)
+{
+    if (gap->thread == LAUNCHED_NO_THREAD)
+        return add_whole(finding, gap, IDLE_WHAT(gap->device, IDLE_UNKNOWN));
+    bool empty = gap->ended_before == EVENT_NONE || gap->ended_before <= gap->called; /* the stream, at the launch */
+    if (gap->returned > gap->start || (empty && gap->end - gap->called <= IDLE_LATENCY))
+        return add_launched(finding, gap, wait);
+    struct idle_what what = IDLE_WHAT(gap->device, IDLE_BETWEEN);
+    if (wait) {
+        what.cause = IDLE_EVENT;
+        what.stream = stream_number(wait->waits_on);
+    } else if (gap->end - gap->start > IDLE_HELD_AFTER) {
+        what.cause = IDLE_HELD;
+    } else if (gap->ended_before != gap->start) {
+        what.cause = IDLE_STREAM;
+        what.stream = gap->last_stream;
+    }
+    return add_whole(finding, gap, what);
+}
+
+/* Before the first operation or after the last. */
+static int settle_edge(struct finding *finding, const struct gap *gap, enum idle_cause cause)
+{
+    const struct idle_host_gap host = {.start = gap->start,
+                                       .called = gap->end,
+                                       .held = gap->end,
+                                       .end = gap->end,
+                                       .thread = gap->thread,
+                                       .what = IDLE_WHAT(gap->device, cause)};
+    if (gap->thread == LAUNCHED_NO_THREAD)
+        return add_whole(finding, gap, host.what);
+    return sorter_add(&finding->gaps->host.gaps, &host);
+}
+
+/* --- the walk over the operations --- */
+
+static struct stream_last *find_stream(struct finding *finding, uint32_t stream)
+{
+    while (finding->streams.count <= stream)
+        if (!array_push(&finding->streams))
+            return NULL;
+    return &finding->streams.items[stream];
+}
+
+static void offer(struct finding *finding, const struct gap *gap, struct idle_neighbour after)
+{
+    const struct idle_gap one = {.start = gap->start,
+                                 .end = gap->end,
+                                 .device = gap->device,
+                                 .thread = gap->thread,
+                                 .before = finding->last,
+                                 .after = after};
+    idle_offer(finding->idle, &one);
+}
+
+static int add_gap(struct finding *finding, const struct timeline_op *op, const struct stream_last *stream)
+{
+    const struct trace *trace = finding->trace;
+    struct gap gap = {
+        .start = finding->until,
+        .end = op->start,
+        .called = op->called,
+        .returned = op->returned,
+        .called_before = stream->any ? stream->called : EVENT_NONE,
+        .ended_before = stream->any ? stream->end : EVENT_NONE,
+        .device = op->device,
+        .thread = op->thread,
+        .call = op->call,
+        .last_stream = stream_number(trace_stream_id(trace, finding->last.stream)->stream),
+    };
+    offer(finding, &gap, (struct idle_neighbour){op->name, op->stream});
+    if (!finding->ranks || op->thread == LAUNCHED_NO_THREAD)
+        return settle(finding, &gap, NULL);
+    gap.rank = finding->ranks[op->stream];
+    return sorter_add(&finding->gaps->asked, &gap);
+}
+
+static int add_edge(struct finding *finding, enum idle_cause cause, const struct gap *gap, struct idle_neighbour after)
+{
+    if (gap->end <= gap->start)
+        return 0;
+    offer(finding, gap, after);
+    return settle_edge(finding, gap, cause);
+}
+
+static int end_device(struct finding *finding)
+{
+    const struct gap gap = {
+        .start = finding->until, .end = finding->trace->end, .device = finding->device, .thread = finding->last_thread};
+    return finding->any ? add_edge(finding, IDLE_AFTER, &gap, (struct idle_neighbour){EVENT_NO_TEXT, EVENT_NO_TEXT})
+                        : 0;
+}
+
+static int begin_device(struct finding *finding, const struct timeline_op *op)
+{
+    const struct gap gap = {
+        .start = finding->trace->start, .end = op->start, .device = op->device, .thread = op->thread};
+    int status = end_device(finding);
+    finding->any = true;
+    finding->device = op->device;
+    finding->until = op->start;
+    finding->last = (struct idle_neighbour){EVENT_NO_TEXT, EVENT_NO_TEXT};
+    return status ? status : add_edge(finding, IDLE_BEFORE, &gap, (struct idle_neighbour){op->name, op->stream});
+}
+
+static int add_op(struct finding *finding, const struct timeline_op *op)
+{
+    if ((!finding->any || op->device != finding->device) && begin_device(finding, op) < 0)
+        return -1;
+    struct stream_last *stream = find_stream(finding, op->stream);
+    if (!stream || (op->start > finding->until && add_gap(finding, op, stream) < 0))
+        return -1;
+    if (op->end >= finding->until) {
+        finding->until = op->end;
+        finding->last = (struct idle_neighbour){op->name, op->stream};
+        finding->last_thread = op->thread;
+    }
+    if (!stream->any || op->end > stream->end)
+        stream->end = op->end;
+    if (!stream->any || op->called > stream->called)
+        stream->called = op->called;
+    stream->any = true;
+    return 0;
+}
+
+static int add_ops(struct finding *finding)
+{
+    struct sorter_walk walk;
+    const struct timeline_op *op;
+    int status = 0;
+    sorter_walk_begin(&walk, &finding->trace->timeline);
+    while (status == 0 && (op = sorter_next(&walk)))
+        status = add_op(finding, op);
+    int walked = sorter_walk_end(&walk);
+    status = status ? status : walked;
+    return status ? status : end_device(finding);
+}
+
+/* --- streams that wait for events --- */
+
+static int by_id(const void *left, const void *right, void *context)
+{
+    const uint32_t *a = left, *b = right;
+    return stream_order(trace_stream_id(context, *a), trace_stream_id(context, *b));
+}
+
+/* Returns 0, or -1: no memory. */
+static int rank_streams(struct finding *finding)
+{
+    size_t count = finding->trace->streams.count;
+    uint32_t *order = calloc(count + 1, sizeof(*order));
+    finding->ranks = calloc(count + 1, sizeof(*finding->ranks));
+    if (order && finding->ranks) {
+        for (size_t i = 0; i < count; i++)
+            order[i] = (uint32_t)i;
+        qsort_r(order, count, sizeof(*order), by_id, (void *)(uintptr_t)finding->trace);
+        for (size_t i = 0; i < count; i++)
+            finding->ranks[order[i]] = (uint32_t)i;
+    }
+    bool made = order && finding->ranks;
+    free(order);
+    return made ? 0 : -1;
+}
+
+/* The rank of a stream; EVENT_NO_TEXT: nothing ran on it. */
+static uint32_t rank_of(const struct finding *finding, const struct trace_stream_id *id)
+{
+    for (size_t i = 0; i < finding->trace->streams.count; i++)
+        if (stream_order(trace_stream_id(finding->trace, i), id) == 0)
+            return finding->ranks[i];
+    return EVENT_NO_TEXT;
+}
+
+struct wait_walk {
+    struct sorter_walk walk;
+    const struct stream_wait *next;
+    uint32_t next_rank;
+    struct stream_wait last; /* of the rank, by the time; EVENT_NONE: there is none */
+    uint32_t rank;
+};
+
+static void read_wait(struct wait_walk *walk, const struct finding *finding)
+{
+    const struct trace_stream_id id = walk->next ? walk->next->stream : (struct trace_stream_id){0};
+    bool any = walk->next;
+    walk->next = sorter_next(&walk->walk);
+    if (walk->next && (!any || stream_order(&walk->next->stream, &id) != 0))
+        walk->next_rank = rank_of(finding, &walk->next->stream);
+}
+
+/* The wait that GAP's operation came after, and the one before in its stream did not. NULL: there is none. */
+static const struct stream_wait *find_wait(struct wait_walk *walk, const struct finding *finding, const struct gap *gap)
+{
+    if (walk->rank != gap->rank)
+        walk->last.time = EVENT_NONE;
+    walk->rank = gap->rank;
+    for (; walk->next && (walk->next_rank == EVENT_NO_TEXT || walk->next_rank < gap->rank ||
+                          (walk->next_rank == gap->rank && walk->next->time <= gap->called));
+         read_wait(walk, finding))
+        if (walk->next_rank == gap->rank)
+            walk->last = *walk->next;
+    return walk->last.time != EVENT_NONE && walk->last.time > gap->called_before ? &walk->last : NULL;
+}
+
+static int settle_asked(struct finding *finding)
+{
+    struct sorter *asked = &finding->gaps->asked;
+    struct wait_walk waits = {.last = {.time = EVENT_NONE}};
+    struct sorter_walk walk;
+    const struct gap *gap;
+    int status = sorter_ready(asked);
+    if (status < 0)
+        return status;
+    sorter_walk_begin(&waits.walk, &finding->gaps->waits);
+    read_wait(&waits, finding);
+    sorter_walk_begin(&walk, asked);
+    while (status == 0 && (gap = sorter_next(&walk)))
+        status = settle(finding, gap, find_wait(&waits, finding, gap));
+    int walked = sorter_walk_end(&walk), ended = sorter_walk_end(&waits.walk);
+    return status ? status : walked ? walked : ended;
+}
+
+/* --- phases --- */
+
+static enum idle_cause cause_of_phase(const char *name)
+{
+    return strncmp(name, "Graph", strlen("Graph")) == 0 ? IDLE_GRAPH : IDLE_COMPILATION;
+}
+
+static int pass_phases(struct finding *finding)
+{
+    const struct trace *trace = finding->trace;
+    struct sorter_walk walk;
+    const struct thread_phase *phase;
+    struct thread_phase last = {.thread = EVENT_NONE};
+    int64_t thread = EVENT_NONE;
+    int status = sorter_ready(&finding->gaps->phases);
+    if (status < 0)
+        return status;
+    sorter_walk_begin(&walk, &finding->gaps->phases);
+    while (status == 0 && (phase = sorter_next(&walk))) {
+        if (phase->process != last.process || phase->thread != last.thread)
+            thread = trace_find_thread(trace, phase->process, phase->thread);
+        last = *phase;
+        const struct idle_host_phase one = {.start = phase->start,
+                                            .end = phase->end,
+                                            .thread = (uint32_t)thread,
+                                            .cause = cause_of_phase(trace_text(trace, phase->name)),
+                                            .name = phase->name};
+        if (thread != EVENT_NONE)
+            status = sorter_add(&finding->gaps->host.phases, &one);
+    }
+    int walked = sorter_walk_end(&walk);
+    return status ? status : walked;
+}
+
+int idle_gaps_finish(struct idle_gaps *gaps, struct idle *idle, const struct trace *trace)
+{
+    struct finding finding = {.gaps = gaps, .idle = idle, .trace = trace};
+    idle->run = trace_span(trace);
+    int status = sorter_ready(&gaps->waits);
+    if (status == 0 && gaps->waits.count > 0)
+        status = rank_streams(&finding);
+    if (status == 0)
+        status = add_ops(&finding);
+    if (status == 0 && finding.ranks)
+        status = settle_asked(&finding);
+    if (status == 0)
+        status = pass_phases(&finding);
+    free(finding.ranks);
+    array_release(&finding.streams);
+    return status ? status : idle_host_finish(&gaps->host, idle, trace);
+}

@@ -1,0 +1,235 @@
+#include "analysis/idle_host.h"
+
+#include "analysis/order.h"
+#include "analysis/trace.h"
+
+static int by_thread_and_time(const void *left, const void *right)
+{
+    const struct idle_host_gap *a = left, *b = right;
+    return ORDER(a->thread, b->thread) ?: ORDER(a->start, b->start) ?: ORDER(a->what.device, b->what.device);
+}
+
+static int by_thread_and_start(const void *left, const void *right)
+{
+    const struct idle_host_phase *a = left, *b = right;
+    return ORDER(a->thread, b->thread) ?: ORDER(a->start, b->start) ?: ORDER(b->end, a->end) ?: ORDER(a->name, b->name);
+}
+
+void idle_host_init(struct idle_host *host, struct sorter_room *room)
+{
+    sorter_init(&host->gaps, room, sizeof(struct idle_host_gap), by_thread_and_time);
+    sorter_init(&host->phases, room, sizeof(struct idle_host_phase), by_thread_and_start);
+}
+
+void idle_host_release(struct idle_host *host)
+{
+    sorter_release(&host->gaps);
+    sorter_release(&host->phases);
+}
+
+/* A gap that the walk is in: one of each GPU at most. */
+struct open_gap {
+    struct idle_host_gap gap;
+    struct idle_gap *largest;
+};
+
+struct host_walk {
+    struct idle *idle;
+    struct sorter_walk gaps, phases;
+    struct host_calls_walk calls;
+    struct range_walk ranges, operators;
+    const struct idle_host_gap *next;
+    const struct idle_host_phase *phase; /* the first that has not ended by the time */
+    const struct host_call *call;        /* likewise */
+    ARRAY(struct open_gap) open;
+    uint32_t thread;
+    int64_t time;
+    int64_t until; /* what the thread does does not change before */
+};
+
+/* What the thread does at a time. */
+struct doing {
+    enum idle_cause cause;
+    uint32_t call, range, operation;
+    bool compiling;
+};
+
+static enum idle_cause cause_of_call(enum call_kind kind)
+{
+    switch (kind) {
+    case CALL_SYNC_DEVICE:
+    case CALL_SYNC_STREAM:
+    case CALL_SYNC_EVENT: return IDLE_SYNC;
+    case CALL_COPY: return IDLE_COPY;
+    case CALL_MODULE: return IDLE_COMPILATION;
+    case CALL_ALLOCATE:
+    case CALL_FREE:
+    case CALL_ALLOCATE_ASYNC:
+    case CALL_FREE_ASYNC: return IDLE_ALLOCATION;
+    case CALL_ALLOCATE_HOST:
+    case CALL_FREE_HOST: return IDLE_PINNING;
+    case CALL_GRAPH: return IDLE_GRAPH;
+    case CALL_CONTEXT: return IDLE_CONTEXT;
+    default: return IDLE_CALL;
+    }
+}
+
+static void limit(struct host_walk *walk, int64_t time)
+{
+    if (time > walk->time && time < walk->until)
+        walk->until = time;
+}
+
+/* Those that have ended, and those of earlier threads, are passed by. */
+static void pass_ended(struct host_walk *walk)
+{
+    while (walk->phase && (walk->phase->thread < walk->thread ||
+                           (walk->phase->thread == walk->thread && walk->phase->end <= walk->time)))
+        walk->phase = sorter_next(&walk->phases);
+    while (walk->call &&
+           (walk->call->thread < walk->thread || (walk->call->thread == walk->thread && walk->call->end <= walk->time)))
+        walk->call = host_calls_next(&walk->calls);
+}
+
+/* The name of the innermost of RANGES around the time; EVENT_NO_TEXT: there is none. */
+static uint32_t find_range(struct host_walk *walk, struct range_walk *ranges)
+{
+    while (range_walk_open(ranges, walk->thread, walk->time))
+        ;
+    if (ranges->next && ranges->next->thread == walk->thread)
+        limit(walk, ranges->next->start);
+    const struct range_open *found = range_walk_innermost(ranges, walk->thread, walk->time + 1);
+    if (!found)
+        return EVENT_NO_TEXT;
+    limit(walk, found->range.end);
+    return found->range.name;
+}
+
+static struct doing find_doing(struct host_walk *walk)
+{
+    struct doing doing = {IDLE_OUTSIDE, EVENT_NO_TEXT, EVENT_NO_TEXT, EVENT_NO_TEXT, false};
+    pass_ended(walk);
+    if (walk->call && walk->call->thread == walk->thread) {
+        bool inside = walk->call->start <= walk->time;
+        limit(walk, inside ? walk->call->end : walk->call->start);
+        if (inside) {
+            doing.cause = cause_of_call((enum call_kind)walk->call->kind);
+            doing.call = walk->call->name;
+        }
+    }
+    if (walk->phase && walk->phase->thread == walk->thread) {
+        bool inside = walk->phase->start <= walk->time;
+        limit(walk, inside ? walk->phase->end : walk->phase->start);
+        if (inside) {
+            doing.cause = walk->phase->cause;
+            doing.call = doing.call == EVENT_NO_TEXT ? walk->phase->name : doing.call;
+            doing.compiling = true;
+        }
+    }
+    if (doing.cause == IDLE_OUTSIDE) {
+        doing.range = find_range(walk, &walk->ranges);
+        doing.operation = find_range(walk, &walk->operators);
+    }
+    return doing;
+}
+
+/* The gaps that have begun become open. */
+static int open_gaps(struct host_walk *walk)
+{
+    for (; walk->next && walk->next->thread == walk->thread && walk->next->start <= walk->time;
+         walk->next = sorter_next(&walk->gaps)) {
+        struct open_gap *open = array_push(&walk->open);
+        if (!open)
+            return -1;
+        const struct idle_host_gap *gap = walk->next;
+        *open = (struct open_gap){*gap, idle_find(walk->idle, gap->what.device, gap->start, gap->end)};
+    }
+    return 0;
+}
+
+static void find_limits(struct host_walk *walk)
+{
+    walk->until = INT64_MAX;
+    if (walk->next && walk->next->thread == walk->thread)
+        limit(walk, walk->next->start);
+    for (size_t i = 0; i < walk->open.count; i++) {
+        const struct idle_host_gap *gap = &walk->open.items[i].gap;
+        limit(walk, gap->called);
+        limit(walk, gap->held);
+        limit(walk, gap->end);
+    }
+}
+
+static int add_part(struct host_walk *walk, struct open_gap *open, const struct doing *doing)
+{
+    const struct idle_host_gap *gap = &open->gap;
+    struct idle_what what = gap->what;
+    bool late = walk->time < gap->called;
+    if (late || (doing->compiling && walk->time < gap->held)) {
+        what.cause = what.cause == IDLE_BEFORE || what.cause == IDLE_AFTER ? what.cause : doing->cause;
+        what.call = doing->call;
+        what.range = doing->range;
+        what.operation = doing->operation;
+        what.stream = EVENT_NO_TEXT;
+    } else if (walk->time < gap->held) {
+        what.cause = IDLE_LAUNCH;
+        what.stream = EVENT_NO_TEXT;
+    } else {
+        what.call = EVENT_NO_TEXT;
+    }
+    return idle_add(walk->idle, &what, gap->start, walk->until - walk->time, open->largest);
+}
+
+static void close_gaps(struct host_walk *walk)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < walk->open.count; i++)
+        if (walk->open.items[i].gap.end > walk->time)
+            walk->open.items[kept++] = walk->open.items[i];
+    walk->open.count = kept;
+}
+
+/* One step: up to where anything changes. */
+static int step(struct host_walk *walk)
+{
+    if (walk->open.count == 0) {
+        walk->thread = walk->next->thread;
+        walk->time = walk->next->start;
+    }
+    if (open_gaps(walk) < 0)
+        return -1;
+    find_limits(walk);
+    const struct doing doing = find_doing(walk);
+    for (size_t i = 0; i < walk->open.count; i++)
+        if (add_part(walk, &walk->open.items[i], &doing) < 0)
+            return -1;
+    walk->time = walk->until;
+    close_gaps(walk);
+    return 0;
+}
+
+int idle_host_finish(struct idle_host *host, struct idle *idle, const struct trace *trace)
+{
+    struct host_walk walk = {.idle = idle};
+    int status = sorter_ready(&host->gaps);
+    if (status == 0)
+        status = sorter_ready(&host->phases);
+    if (status < 0)
+        return status;
+    sorter_walk_begin(&walk.gaps, &host->gaps);
+    sorter_walk_begin(&walk.phases, &host->phases);
+    host_calls_walk_begin(&walk.calls, &trace->host_calls);
+    range_walk_begin(&walk.ranges, &trace->ranges, false);
+    range_walk_begin(&walk.operators, &trace->operators, false);
+    walk.next = sorter_next(&walk.gaps);
+    walk.phase = sorter_next(&walk.phases);
+    walk.call = host_calls_next(&walk.calls);
+    while (status == 0 && (walk.next || walk.open.count > 0))
+        status = step(&walk);
+    array_release(&walk.open);
+    const int ends[] = {sorter_walk_end(&walk.gaps), sorter_walk_end(&walk.phases), host_calls_walk_end(&walk.calls),
+                        range_walk_end(&walk.ranges), range_walk_end(&walk.operators)};
+    for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+        status = status ? status : ends[i];
+    return status;
+}

@@ -1,0 +1,383 @@
+/*
+ * The findings: runs all rules over the trace, puts what they found in order, and says where it was.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/buffer.h"
+#include "common/settings.h"
+#include "analysis/findings.h"
+#include "analysis/order.h"
+#include "analysis/section.h"
+
+static const struct rule *const rules[] = {
+#define RULE(name) &rule_##name,
+    FINDING_RULES(RULE)
+#undef RULE
+};
+#define RULES (sizeof(rules) / sizeof(*rules))
+
+struct state {
+    struct findings findings;
+    void *states[RULES];
+    unsigned char of_category[CATEGORY_COUNT][RULES], counts[CATEGORY_COUNT]; /* the rules that want its events */
+};
+
+static void init(void *context, const struct trace *trace)
+{
+    struct state *state = context;
+    state->findings = (struct findings){.trace = trace};
+    for (size_t i = 0; i < RULES; i++) {
+        state->states[i] = rules[i]->state_size ? calloc(1, rules[i]->state_size) : NULL;
+        state->findings.no_memory |= rules[i]->state_size && !state->states[i];
+        for (unsigned category = 0; rules[i]->event && category < CATEGORY_COUNT; category++)
+            if (category_in(category, rules[i]->categories))
+                state->of_category[category][state->counts[category]++] = (unsigned char)i;
+    }
+}
+
+static void release(void *context)
+{
+    struct state *state = context;
+    for (size_t i = 0; i < RULES; i++) {
+        if (state->states[i] && rules[i]->release)
+            rules[i]->release(state->states[i]);
+        free(state->states[i]);
+    }
+    array_release(&state->findings.items);
+}
+
+static int event(void *context, const struct trace *trace, const struct event_fields *event)
+{
+    struct state *state = context;
+    const unsigned char *wanting = state->of_category[event->category];
+    if (state->findings.no_memory)
+        return -1;
+    for (unsigned i = 0; i < state->counts[event->category]; i++)
+        if (rules[wanting[i]]->event(state->states[wanting[i]], trace, event) < 0)
+            return -1;
+    return 0;
+}
+
+/* --- operations and calls --- */
+
+static void widen_run(struct findings *findings, int64_t from, int64_t to)
+{
+    bool any = findings->from != EVENT_NONE;
+    findings->from = !any || from < findings->from ? from : findings->from;
+    findings->to = !any || to > findings->to ? to : findings->to;
+}
+
+static int show_ops(struct state *state, const struct trace *trace)
+{
+    struct sorter_walk walk;
+    const struct timeline_op *op;
+    int status = 0;
+    sorter_walk_begin(&walk, &trace->timeline);
+    while (status == 0 && (op = sorter_next(&walk))) {
+        widen_run(&state->findings, op->called != EVENT_NONE && op->called < op->start ? op->called : op->start,
+                  op->end);
+        for (size_t i = 0; i < RULES && status == 0; i++)
+            if (rules[i]->op)
+                status = rules[i]->op(state->states[i], trace, op);
+    }
+    int walked = sorter_walk_end(&walk);
+    return status ? status : walked;
+}
+
+static int show_calls(struct state *state, const struct trace *trace)
+{
+    struct host_calls_walk walk;
+    const struct host_call *call;
+    int status = 0;
+    host_calls_walk_begin(&walk, &trace->host_calls);
+    while (status == 0 && (call = host_calls_next(&walk)))
+        for (size_t i = 0; i < RULES && status == 0; i++)
+            if (rules[i]->call)
+                status = rules[i]->call(state->states[i], trace, call);
+    int walked = host_calls_walk_end(&walk);
+    return status ? status : walked;
+}
+
+static int gather(void *context, const struct trace *trace)
+{
+    struct state *state = context;
+    state->findings.from = state->findings.to = EVENT_NONE;
+    int status = state->findings.no_memory ? -1 : show_ops(state, trace);
+    state->findings.run = state->findings.from == EVENT_NONE ? 0 : state->findings.to - state->findings.from;
+    return status ? status : show_calls(state, trace);
+}
+
+/* --- the ranges around the places --- */
+
+static int by_thread_and_call(const void *left, const void *right)
+{
+    const struct finding *a = left, *b = right;
+    return ORDER(a->place.thread, b->place.thread) ?: ORDER(a->place.called, b->place.called);
+}
+
+static int by_cost(const void *left, const void *right)
+{
+    const struct finding *a = left, *b = right;
+    return ORDER(a->rule->without_cost, b->rule->without_cost) ?: ORDER(b->cost, a->cost) ?: ORDER(a->number, b->number);
+}
+
+/* Sets of each finding, by thread and time, the field AT to the name of the innermost of RANGES around it. */
+static int find_ranges(struct findings *findings, const struct ranges *ranges, size_t at)
+{
+    struct range_walk walk;
+    range_walk_begin(&walk, ranges, false);
+    for (size_t i = 0; i < findings->items.count; i++) {
+        struct finding *finding = &findings->items.items[i];
+        const struct finding_place *place = &finding->place;
+        if (place->thread == LAUNCHED_NO_THREAD)
+            continue;
+        while (range_walk_open(&walk, place->thread, place->called))
+            ;
+        const struct range_open *found = range_walk_innermost(&walk, place->thread, place->called);
+        if (found)
+            memcpy((char *)finding + at, &found->range.name, sizeof(found->range.name));
+    }
+    return range_walk_end(&walk);
+}
+
+static int find_places(struct findings *findings)
+{
+    for (size_t i = 0; i < findings->items.count; i++) {
+        struct finding_place *place = &findings->items.items[i].place;
+        place->called = place->called == EVENT_NONE ? place->time : place->called;
+        if (place->device == EVENT_NONE && place->stream != EVENT_NONE)
+            place->device = findings->trace->streams.items[place->stream].device;
+    }
+    if (findings->items.count > 1)
+        qsort(findings->items.items, findings->items.count, sizeof(struct finding), by_thread_and_call);
+    int status = find_ranges(findings, &findings->trace->ranges, offsetof(struct finding, range));
+    return status ? status : find_ranges(findings, &findings->trace->operators, offsetof(struct finding, operation));
+}
+
+/* --- the table --- */
+
+enum column_number {
+    ID,
+    TEXT,
+    COST,
+    SHARE,
+    GAIN,
+    GAIN_SHARE,
+    COUNT,
+    ADVICE,
+    WHERE,
+    MORE,
+    AT,
+    GPU,
+    STREAM,
+    THREAD,
+    RANGE,
+    OPERATOR
+};
+
+static const struct column columns[] = {
+    [ID] = {"id", "Id", TYPE_TEXT, COLUMN_MACHINE},
+    [TEXT] = {"finding", "Finding", TYPE_TEXT},
+    [COST] = {"time", "Time", TYPE_NS, COLUMN_MACHINE},
+    [SHARE] = {"share", "Share", TYPE_PERCENT, COLUMN_MACHINE},
+    [GAIN] = {"gain", "Gain", TYPE_NS, COLUMN_MACHINE},
+    [GAIN_SHARE] = {"gain_share", "Gain share", TYPE_PERCENT, COLUMN_MACHINE},
+    [COUNT] = {"count", "Count", TYPE_COUNT, COLUMN_MACHINE},
+    [ADVICE] = {"advice", "Do", TYPE_TEXT},
+    [WHERE] = {"where", "Where", TYPE_TEXT, COLUMN_OPTIONAL},
+    [MORE] = {"section", "More", TYPE_TEXT, COLUMN_MACHINE},
+    [AT] = {"start", "Start", TYPE_NS, COLUMN_MACHINE},
+    [GPU] = {"gpu", "GPU", TYPE_NUMBER, COLUMN_MACHINE},
+    [STREAM] = {"stream", "Stream", TYPE_NUMBER, COLUMN_MACHINE},
+    [THREAD] = {"thread", "Thread", TYPE_TEXT, COLUMN_MACHINE},
+    [RANGE] = {"range", "Range", TYPE_TEXT, COLUMN_MACHINE},
+    [OPERATOR] = {"operator", "Operator", TYPE_TEXT, COLUMN_MACHINE},
+};
+
+static struct cell title_of(struct table *table, const struct finding *finding, int64_t run)
+{
+    if (finding->cost <= 0)
+        return table_text(table, finding->text);
+    struct amount cost = amount_time(finding->cost), share = amount_share(finding->cost, run);
+    if (finding->gain <= 0)
+        return table_format(table, "%s (%s, %s of the run)", finding->text, cost.text, share.text);
+    return table_format(table, "%s (%s, %s of the run; up to %s can be gained)", finding->text, cost.text, share.text,
+                        amount_time(finding->gain).text);
+}
+
+static const char *advice_of(const struct finding *finding)
+{
+    return *finding->advice ? finding->advice : finding->rule->advice ? finding->rule->advice : "";
+}
+
+static void write_where(struct buffer *out, const struct trace *trace, const struct finding *finding,
+                        const char *thread)
+{
+    const struct finding_place *place = &finding->place;
+    const char *gap = "";
+    if (place->time != EVENT_NONE) {
+        buffer_format(out, "at %s", amount_time(place->time - trace->start).text);
+        gap = ", ";
+    }
+    if (place->device != EVENT_NONE) {
+        buffer_format(out, "%sGPU %lld", gap, (long long)trace_device_id(trace, (size_t)place->device));
+        gap = ", ";
+    }
+    if (place->stream != EVENT_NONE) {
+        buffer_format(out, "%sstream %lld", gap, (long long)trace_stream_id(trace, (size_t)place->stream)->stream);
+        gap = ", ";
+    }
+    if (*thread) {
+        buffer_format(out, "%s%s", gap, thread);
+        gap = ", ";
+    }
+    if (finding->range != EVENT_NO_TEXT) {
+        buffer_format(out, "%srange %s", gap, finding_name(trace, finding->range).text);
+        gap = ", ";
+    }
+    if (finding->operation != EVENT_NO_TEXT) {
+        buffer_format(out, "%soperator %s", gap, finding_name(trace, finding->operation).text);
+        gap = ", ";
+    }
+    if (finding->rule->section)
+        buffer_format(out, "%smore: -r %s", *gap ? "; " : "", finding->rule->section);
+}
+
+static int show(struct report_row *row, const struct findings *findings, const struct finding *finding)
+{
+    const struct trace *trace = row->trace;
+    struct table *table = row->table;
+    const struct finding_place *place = &finding->place;
+    struct cell *cells = table_row(table);
+    struct buffer where;
+    if (!cells)
+        return -1;
+    cells[ID] = table_text(table, finding->rule->id);
+    cells[TEXT] = title_of(table, finding, findings->run);
+    cells[COST] = cell_integer(finding->cost);
+    cells[SHARE] = cell_share(finding->cost, findings->run);
+    if (finding->gain > 0) {
+        cells[GAIN] = cell_integer(finding->gain);
+        cells[GAIN_SHARE] = cell_share(finding->gain, findings->run);
+    }
+    cells[COUNT] = trace_number_cell(finding->count);
+    cells[ADVICE] = table_text(table, advice_of(finding));
+    cells[MORE] = finding->rule->section ? table_text(table, finding->rule->section) : (struct cell){0};
+    cells[AT] = trace_number_cell(place->time == EVENT_NONE ? EVENT_NONE : place->time - trace->start);
+    if (place->device != EVENT_NONE)
+        cells[GPU] = cell_integer(trace_device_id(trace, (size_t)place->device));
+    if (place->stream != EVENT_NONE)
+        cells[STREAM] = cell_integer(trace_stream_id(trace, (size_t)place->stream)->stream);
+    if (place->thread != LAUNCHED_NO_THREAD)
+        cells[THREAD] = trace_thread_cell(trace, table, place->thread);
+    cells[RANGE] = trace_text_cell(trace, table, finding->range);
+    cells[OPERATOR] = trace_text_cell(trace, table, finding->operation);
+    buffer_init_memory(&where);
+    write_where(&where, trace, finding, cells[THREAD].kind == CELL_TEXT ? table_cell_text(table, &cells[THREAD]) : "");
+    cells[WHERE] = table_sink(table, &where);
+    return 0;
+}
+
+static bool is_blind(const struct rule *rule, const struct trace *trace)
+{
+    bool blind = false;
+    for (size_t i = 0; i < sizeof(rule->sources) / sizeof(*rule->sources); i++)
+        blind |= rule->sources[i] && !(rule->sources[i] & ~trace->unrecorded);
+    return blind;
+}
+
+/* "Not checked: small-copies (memcpy was not recorded)". A trace without GPU operations has no use for that. */
+static int show_blind(struct report_row *row)
+{
+    struct buffer text;
+    uint64_t missing = 0;
+    size_t count = 0;
+    char words[TABLE_MISSING];
+    buffer_init_memory(&text);
+    for (size_t i = 0; i < RULES; i++) {
+        if (!is_blind(rules[i], row->trace))
+            continue;
+        buffer_format(&text, "%s%s", count++ ? ", " : "Not enough data for ", rules[i]->id);
+        missing |= rules[i]->sources[0] | rules[i]->sources[1];
+    }
+    trace_bit_words(missing & row->trace->unrecorded, words, sizeof(words));
+    buffer_format(&text, ": %s %s not recorded", words, strchr(words, ',') ? "were" : "was");
+    struct cell *cells = count > 0 ? table_row(row->table) : NULL;
+    if (cells) {
+        cells[ID] = table_text(row->table, "not-checked");
+        cells[TEXT] = table_sink(row->table, &text);
+        cells[ADVICE] = table_text(row->table, "Record it with --trace to have it checked.");
+    } else
+        buffer_release(&text);
+    return count > 0 && !cells ? -1 : 0;
+}
+
+static void *state_of(struct state *state, const struct rule *rule)
+{
+    const struct rule *owner = rule->state_of ? rule->state_of : rule;
+    for (size_t i = 0; i < RULES; i++)
+        if (rules[i] == owner)
+            return state->states[i];
+    return NULL;
+}
+
+static int run_rules(struct state *state)
+{
+    struct findings *findings = &state->findings;
+    int status = 0;
+    for (size_t i = 0; i < RULES && status == 0; i++) {
+        findings->rule = rules[i];
+        if (!is_blind(rules[i], findings->trace) && rules[i]->find)
+            status = rules[i]->find(state_of(state, rules[i]), findings);
+    }
+    return findings->no_memory ? -1 : status;
+}
+
+static int finish(struct report_row *row)
+{
+    struct state *state = row->state;
+    struct findings *findings = &state->findings;
+    int status = run_rules(state);
+    if (status == 0)
+        status = find_places(findings);
+    if (findings->items.count > 1)
+        qsort(findings->items.items, findings->items.count, sizeof(struct finding), by_cost);
+    for (size_t i = 0; i < findings->items.count && i < FINDING_MOST && status == 0; i++)
+        status = show(row, findings, &findings->items.items[i]);
+    return status ? status : show_blind(row);
+}
+
+bool findings_include(const void *context, const char *ids)
+{
+    const struct state *state = context;
+    for (size_t length; *ids; ids += length + (ids[length] == ',')) {
+        length = strcspn(ids, ",");
+        const struct rule *rule = finding_rule(ids, length);
+        bool any = length == strlen("any") && strncmp(ids, "any", length) == 0;
+        for (size_t i = 0; i < state->findings.items.count; i++)
+            if (any || state->findings.items.items[i].rule == rule)
+                return true;
+    }
+    return false;
+}
+
+const struct section section_findings = {
+    SECTION_COLUMNS(columns),
+    .listing = true,
+    .paragraphs = true,
+    .none = "nothing found: no rule of gputrace-findings(7) applies",
+    .comparable = {.noun = "finding", .keys = {"id"}, .total = "time", .floor = FLOOR_HOST},
+    .state_size = sizeof(struct state),
+    .categories = ~0u,
+    .ranges = true,
+    .operators = true,
+    .timeline = true,
+    .host_calls = true,
+    .needs = REPORT_BIT(REPORT_IDLE) | REPORT_BIT(REPORT_STEPS),
+    .init = init,
+    .event = event,
+    .gather = gather,
+    .finish = finish,
+    .release = release,
+};
