@@ -30,13 +30,21 @@ static const char *noun_at(size_t i)
     return section_list[i - WHOLES].section->comparable.noun; /* NULL: it is not compared */
 }
 
+static bool is_whole(const char *noun)
+{
+    for (size_t i = 0; i < WHOLES; i++)
+        if (strcmp(wholes[i].noun, noun) == 0)
+            return true;
+    return false;
+}
+
 static int check_noun(const char *noun, const char *text)
 {
     char list[256] = "";
     struct suggestion nearest = suggestion_for(noun, strlen(noun));
     for (size_t i = 0; i < WHOLES + REPORT_SECTION_COUNT; i++) {
         const char *known = noun_at(i);
-        if (!known)
+        if (!known || (i >= WHOLES && is_whole(known)))
             continue;
         if (strcmp(known, noun) == 0)
             return 0;

@@ -65,7 +65,9 @@ struct diff_values diff_values_of(const struct diff *diff, const struct diff_row
                                   enum diff_side side, const struct diff_shifts *shifts)
 {
     struct moments values = {0}, left = {0}, within = {0}, df = {0};
-    double usual = diff_comparable(row->section)->part == PART_OF_GPU_TIME ? USUAL_GPU : USUAL_HOST;
+    const struct comparable *comparable = diff_comparable(row->section);
+    double usual = comparable->floor < FLOOR_HOST ? USUAL_GPU : USUAL_HOST;
+    bool varies = figure == FIGURE_EACH || (figure == FIGURE_TOTAL && comparable->count);
     bool shifted = shifts && shifts->known;
     for (size_t i = 0; i < diff->traces; i++) {
         const struct diff_sample *sample = &row->samples[i];
@@ -74,7 +76,7 @@ struct diff_values diff_values_of(const struct diff *diff, const struct diff_row
         double value = logarithm(figure_of(sample, figure));
         moments_add(&values, value);
         moments_add(&left, value - (shifted ? shifts->by_trace[i] : 0));
-        moments_add(&within, figure == FIGURE_EACH ? within_of(sample, usual) : 0);
+        moments_add(&within, varies ? within_of(sample, usual) : 0);
         moments_add(&df, sample->df + USUAL_DF);
     }
     return (struct diff_values){

@@ -82,7 +82,7 @@ sure_rows() {
     for trace in "$small" "$kineto"; do
         run -0 "$gputrace" diff "$trace" "$trace"
         assert_line --index 0 --partial ', as long as before ('
-        assert_line --partial 'No change: parts, kernels, api,'
+        assert_line --partial 'No change: parts, findings, idle, kernels, api,'
         refute_line --regexp '^(Kernels|API calls)'
     done
 }
@@ -166,7 +166,11 @@ sure_rows() {
 @test "idle time is a part of its own" {
     make_sets 3 gap=300
     run -0 diff_sets
-    assert_line --index 0 --regexp 'of it: idle time of the GPU, [0-9.]+ → [0-9.]+ ms$'
+    assert_line --index 0 --regexp 'of it: idle host outside CUDA, which is new \(2\.[0-9]+ ms, sure\)$'
+    diff_sets --format=json >out.json
+    jq -e '.idle[] | select(.name == "host outside CUDA") | .what == "appeared" and .sure == "sure"' out.json
+    jq -e 'all(.parts[]; .kind != "GPU idle")' out.json # all idle time has a cause
+    run -3 diff_sets --fail-on='idle:outside>20%' --fail-on='idle>20%'
 }
 
 @test "what host calls take is not sure with one trace on each side" {
@@ -232,7 +236,7 @@ sure_rows() {
     run -2 diff_sets --fail-on 'total>3'
     assert_output --partial 'does not end in a limit with its unit'
     run -2 diff_sets --fail-on 'weather>3%'
-    assert_output --partial 'which is not one of total, gpu, idle, kernel, '
+    assert_output --partial 'which is not one of total, gpu, idle, finding, kernel, '
     run -1 diff_sets --fail-on 'kernel:nothing>3%'
     assert_output --partial "no trace has a kernel 'nothing'"
 }
@@ -245,6 +249,19 @@ sure_rows() {
     run -0 "$gputrace" diff "$data/report/memory.json" "$data/report/memory.json" --fail-on 'memory'
     run -0 "$gputrace" diff "$kineto" "$data/report/errors.json" --format=json
     jq -e '.errors | length > 0 and all(.what == "appeared")' <<<"$output"
+}
+
+@test "operators and findings" {
+    gzip -dc "$kineto" | jq -c '(.traceEvents[] | select(.cat == "kernel") | select(.name | test("Gelu")) | .dur) *= 3' >slow.json
+    "$gputrace" diff --format=json "$kineto" slow.json >out.json
+    jq -e '[.operators[] | select(.what == "larger") | .name] == ["aten::gelu_backward", "aten::gelu"]' out.json
+    run -3 "$gputrace" diff --any "$kineto" slow.json --fail-on='operator:aten::gelu>50%'
+    run -0 "$gputrace" diff --any "$kineto" slow.json --fail-on='operator:aten::mm>1%'
+    "$gputrace" diff --format=json --before "$small" "$small" --after "$kineto" "$kineto" >out.json
+    jq -e '.findings[] | select(.name == "launch-bound") | .what == "appeared" and .sure == "sure"' out.json
+    run -3 "$gputrace" diff --before "$small" "$small" --after "$kineto" "$kineto" --fail-on='finding:launch-bound'
+    run -0 "$gputrace" diff --before "$kineto" "$kineto" --after "$small" "$small" --fail-on='finding:launch-bound'
+    run -0 "$gputrace" diff "$small" "$small" --fail-on='finding:launch-bound'
 }
 
 @test "kernels can be compared by grid and block" {
@@ -271,9 +288,9 @@ sure_rows() {
         assert_line --index 0 --regexp '^After takes .* than before'
     done
     run -0 "$gputrace" diff "$kineto" kineto.json
-    assert_line --partial 'No change: parts, kernels,'
+    assert_line --partial 'No change: parts, findings, idle, kernels,'
     run -0 "$gputrace" diff kineto.json - <"$kineto"
-    assert_line --partial 'No change: parts, kernels,'
+    assert_line --partial 'No change: parts, findings, idle, kernels,'
 }
 
 @test "what --trace left out of a trace is not compared, and named" {
