@@ -96,9 +96,12 @@ static void write_percent(struct buffer *out, double percent)
 
 static void write_how_sure(struct buffer *out, const struct diff_test *test, enum diff_sure sure)
 {
+    double percent = diff_percent(test->log.value);
     buffer_char(out, '(');
-    write_percent(out, diff_percent(test->log.value));
-    buffer_format(out, ", %s)", diff_sure_word(sure));
+    write_percent(out, percent);
+    if (fabs(percent) >= 0.05)
+        buffer_format(out, ", %s", diff_sure_word(sure));
+    buffer_char(out, ')');
 }
 
 /* --- rows --- */
@@ -118,8 +121,8 @@ void diff_write_row(struct buffer *out, const struct diff *diff, const struct di
 {
     const char *name = diff_name(diff, row);
     size_t width = render_width(name, strlen(name)), head = NAME_MOST * 2 / 3, tail = NAME_MOST - head - 1;
-    buffer_text(out, diff_comparable(row->section)->noun);
-    buffer_char(out, ' ');
+    bool idle = diff_comparable(row->section)->part == PART_OF_IDLE_TIME;
+    buffer_format(out, "%s ", idle ? "GPU idle:" : diff_comparable(row->section)->noun);
     if (width <= NAME_MOST) {
         render_visible(out, name, "");
         return;

@@ -79,8 +79,7 @@ static int write_for_people(struct writing *writing)
         diff_outcome_write(out, diff, &writing->outcomes[i]);
         end_line(writing);
     }
-    if (!writing->markdown)
-        buffer_char(out, '\n');
+    writing->render.any = !writing->markdown; /* an empty line comes before the first table */
     int status = write_tables(writing);
     if (*writing->unchanged)
         buffer_format(out, "\nNo change: %s\n", writing->unchanged);

@@ -166,7 +166,7 @@ sure_rows() {
 @test "idle time is a part of its own" {
     make_sets 3 gap=300
     run -0 diff_sets
-    assert_line --index 0 --regexp 'of it: idle host outside CUDA, which is new \(2\.[0-9]+ ms, sure\)$'
+    assert_line --index 0 --regexp 'of it: GPU idle: host outside CUDA, which is new \(2\.[0-9]+ ms, sure\)$'
     diff_sets --format=json >out.json
     jq -e '.idle[] | select(.name == "host outside CUDA") | .what == "appeared" and .sure == "sure"' out.json
     jq -e 'all(.parts[]; .kind != "GPU idle")' out.json # all idle time has a cause
