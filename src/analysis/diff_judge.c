@@ -27,7 +27,7 @@ static struct difference compare_two(const struct diff_values sides[DIFF_SIDES],
     return statistics_welch(&estimates[BEFORE], &estimates[AFTER], log1p(floor_percent / 100));
 }
 
-/* What would be called chance of two runs that are one's own, of the difference of a row from most rows. */
+/* The comparison with other rows counts only where that of the row with itself is at most this likely to be chance. */
 #define GATE 0.05
 
 /*
@@ -172,11 +172,22 @@ static int test_section(struct diff *diff, unsigned section)
     return status;
 }
 
-static double chance_of_presence(const struct diff *diff, const struct diff_row *row)
+/* Small causes of idle time and small findings come and go from run to run: they are not counted as what a program does
+ * is, but found in the times of a run. */
+static bool comes_and_goes(const struct diff_row *row, double span)
+{
+    const struct comparable *comparable = diff_comparable(row->section);
+    double most = fmax(row->totals[BEFORE], row->totals[AFTER]);
+    return comparable->floor >= FLOOR_HOST && !comparable->count && most < DIFF_STEADY / 100 * span;
+}
+
+static double chance_of_presence(const struct diff *diff, const struct diff_row *row, double span)
 {
     enum diff_side side = row->present[BEFORE] > 0 ? BEFORE : AFTER;
     if (row->present[side] < diff->options->counts[side])
         return CHANCE_UNSTEADY;
+    if (comes_and_goes(row, span))
+        return fmax(chance_of_order(diff), CHANCE_HOST);
     bool on_gpu = diff_comparable(row->section)->part == PART_OF_GPU_TIME;
     return on_gpu || diff->traces > 3 ? CHANCE_GPU_ROW : CHANCE_HOST;
 }
@@ -203,12 +214,12 @@ static void consider(struct diff_row *row, const struct diff_test *test, enum di
     row->change = test->log.value > 0 ? grown : shrunk;
 }
 
-static void conclude(const struct diff *diff, struct diff_row *row)
+static void conclude(const struct diff *diff, struct diff_row *row, double span)
 {
     bool timed = diff_type(row->section) == TYPE_NS;
     if (row->present[BEFORE] == 0 || row->present[AFTER] == 0) {
         row->change = row->present[BEFORE] == 0 ? APPEARED : VANISHED;
-        row->sure = sure_of(chance_of_presence(diff, row));
+        row->sure = sure_of(chance_of_presence(diff, row, span));
         return;
     }
     consider(row, &row->each, timed ? SLOWER : LARGER, timed ? FASTER : SMALLER);
@@ -299,7 +310,7 @@ int diff_judge(struct diff *diff)
         status = adjust_all(diff);
     for (size_t i = 0; i < diff->rows.count && status == 0; i++)
         if (diff->compared[diff->rows.items[i].section])
-            conclude(diff, &diff->rows.items[i]);
+            conclude(diff, &diff->rows.items[i], span);
     diff->span = test_whole(diff, offsetof(struct diff_whole, span), FLOOR_SPAN);
     diff->busy = test_whole(diff, offsetof(struct diff_whole, busy), FLOOR_GPU);
     diff->idle = test_whole(diff, offsetof(struct diff_whole, idle), FLOOR_HOST);

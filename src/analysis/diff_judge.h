@@ -22,6 +22,9 @@
  * would hide what matters. They are judged on their own, more strictly. */
 #define DIFF_TINY 0.1
 
+/* Findings and causes of idle time with less of the time than this, in per cent, may appear and vanish by chance. */
+#define DIFF_STEADY 5.0
+
 /* Fills the tests, means and changes of all rows and of the whole. Returns 0, or -1: no memory. */
 int diff_judge(struct diff *diff);
 

@@ -251,6 +251,12 @@ sure_rows() {
     jq -e '.errors | length > 0 and all(.what == "appeared")' <<<"$output"
 }
 
+@test "a small cause of idle time that appears is not sure" {
+    make_sets 3 gap=110
+    diff_sets --format=json >out.json
+    jq -e '.idle[] | select(.name == "host outside CUDA") | .what == "appeared" and .sure == "not sure"' out.json
+}
+
 @test "operators and findings" {
     gzip -dc "$kineto" | jq -c '(.traceEvents[] | select(.cat == "kernel") | select(.name | test("Gelu")) | .dur) *= 3' >slow.json
     "$gputrace" diff --format=json "$kineto" slow.json >out.json
