@@ -54,7 +54,7 @@ static void events(void)
     TELLS(2, "event_query cuEventQuery", cuEventQuery(event[2]));
     for (int i = 0; i < 2; i++) /* tells that both events are done */
         TELLS(1, "event_query cuEventElapsedTime_v2", cudaEventElapsedTime(&ms, event[0], event[2]));
-    state_told("event_query cuEventElapsedTime_v2", 2);
+    state_reported("event_query cuEventElapsedTime_v2", 2);
 
     TELLS(1, "host_function " STREAM("cuLaunchHostFunc"), cudaLaunchHostFunc(stream, wait_for_gate, &gate));
     TELLS(1, "event_record " STREAM("cuEventRecord"), cudaEventRecord(event[3], stream));
@@ -93,7 +93,7 @@ static void streams(void)
     TELLS(3, "device_synchronization cuCtxSynchronize_v2", cudaDeviceSynchronize());
     TELLS(2, "device_synchronization cuCtxSynchronize", cuCtxSynchronize());
 
-    /* A stream that goes with its context. Which function made and destroys a context is not told. */
+    /* A stream that goes with its context. Which function made and destroys a context is not reported. */
     CHECK(cuDeviceGet(&first, 0));
 #if CUDA_VERSION >= 13000
     TELLS(1, "context_creation -", cuCtxCreate(&context, NULL, 0, first));
@@ -102,9 +102,9 @@ static void streams(void)
 #endif
     TELLS(1, "stream_creation cuStreamCreate", cuStreamCreate(&own, CU_STREAM_NON_BLOCKING));
     CHECK(cuCtxDestroy(context));
-    state_told("stream_deletion -", 1);
-    state_told_range("context_deletion -", 1,
-                     2); /* the primary context may go before the end of the program is reported */
+    state_reported("stream_deletion -", 1);
+    state_reported_range("context_deletion -", 1,
+                         2); /* the primary context may go before the end of the program is reported */
 }
 
 /* --- graphs --- */
@@ -176,14 +176,14 @@ static nvtxEventAttributes_t attributes(void)
     do {                                \
         for (int i = 0; i < times; i++) \
             (void)(call);               \
-        state_told(what, times);        \
+        state_reported(what, times);    \
     } while (0)
-#define STARTS(times, name, end, domain, call) \
-    do {                                       \
-        for (int i = 0; i < times; i++)        \
-            domain(call);                      \
-        state_told("nvtx_start " name, times); \
-        state_told("nvtx_end " end, times);    \
+#define STARTS(times, name, end, domain, call)     \
+    do {                                           \
+        for (int i = 0; i < times; i++)            \
+            domain(call);                          \
+        state_reported("nvtx_start " name, times); \
+        state_reported("nvtx_end " end, times);    \
     } while (0)
 #define END(range) nvtxRangeEnd(range)
 #define DOMAIN_END(range) nvtxDomainRangeEnd(domain, range)
@@ -208,7 +208,7 @@ static void annotations(void)
     SAYS(3, "nvtx_mark nvtxDomainMarkEx", (nvtxDomainMarkEx(domain, &event), 0));
     for (int i = 0; i < 3; i++) /* of which there are not many answers without gputrace */
         (void)gputrace_access(device, BYTES, GPUTRACE_READ, stream);
-    state_told("memory_access -", 3);
+    state_reported("memory_access -", 3);
     TELLS(2, "profiler cuProfilerStart", cudaProfilerStart());
     TELLS(1, "profiler cuProfilerStart", cuProfilerStart());
     TELLS(1, "profiler cuProfilerStop", cudaProfilerStop());
@@ -218,13 +218,13 @@ static void annotations(void)
 int main()
 {
     CHECK(cudaSetDevice(0)); /* starts CUDA, and the tracer with it */
-    state_told("context_creation -", 1);
+    state_reported("context_creation -", 1);
     TELLS(1, "stream_creation cuStreamCreate", cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     TELLS(1, "memory_allocation cuMemAlloc_v2", cudaMalloc((void **)&device, BYTES));
     TELLS(1, "memory_allocation cuMemAlloc_v2", cudaMalloc((void **)&twin, BYTES));
-    state_told("module_load cuLibraryLoadData", 1); /* the program's own code, at its first use, … */
-    state_told_range("module_unload cuLibraryUnload", 0,
-                     1); /* … which may go before the end of the program is reported */
+    state_reported("module_load cuLibraryLoadData", 1); /* the program's own code, at its first use, … */
+    state_reported_range("module_unload cuLibraryUnload", 0,
+                         1); /* … which may go before the end of the program is reported */
 
     events();
     streams();
@@ -246,7 +246,7 @@ int main()
     FREE("cuMemFree_v2", cudaFree(twin));
     FREE("cuMemFree_v2", cudaFree(device));
     TELLS(1, "stream_deletion cuStreamDestroy_v2", cudaStreamDestroy(stream));
-    state_told("process_end -", 1);
+    state_reported("process_end -", 1);
     printf("everything that callbacks report\n");
-    return state_print_told();
+    return state_print_reported();
 }

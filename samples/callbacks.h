@@ -1,7 +1,7 @@
 /*
  * What the chapters of callbacks.cu share: the statement of what callbacks report, and what they work with.
  *
- *     TELLS(3, "event_record cuEventRecord", cudaEventRecord(event, stream));      three calls, each told once
+ *     TELLS(3, "event_record cuEventRecord", cudaEventRecord(event, stream));      three calls, each reported once
  */
 #ifndef SAMPLES_CALLBACKS_H
 #define SAMPLES_CALLBACKS_H
@@ -13,41 +13,41 @@
 
 /* How often callbacks of a kind are called for a function: WHAT is "KIND FUNCTION", as in GPUTRACE_KINDS and
  * call.function of gputrace/callbacks.h. */
-struct statement_told {
+struct statement_reported {
     char what[120];
     uint64_t least, most, not_ready, failed;
 };
 
-static struct statement_told statement_tells[STATEMENT_LINES];
+static struct statement_reported statement_tells[STATEMENT_LINES];
 static int statement_tellings;
 
-static inline struct statement_told *statement_told(const char *what)
+static inline struct statement_reported *statement_reported(const char *what)
 {
     for (int i = 0; i < statement_tellings; i++)
         if (strcmp(statement_tells[i].what, what) == 0)
             return &statement_tells[i];
     if (statement_tellings == STATEMENT_LINES) {
-        fprintf(stderr, "the statement has no room for '%s'\n", what);
+        fprintf(stderr, "the statement has no space for '%s'\n", what);
         exit(1);
     }
-    struct statement_told *told = &statement_tells[statement_tellings++];
-    snprintf(told->what, sizeof(told->what), "%s", what);
-    return told;
+    struct statement_reported *reported = &statement_tells[statement_tellings++];
+    snprintf(reported->what, sizeof(reported->what), "%s", what);
+    return reported;
 }
 
 /* Callbacks report WHAT between LEAST and MOST times more. */
-static inline void state_told_range(const char *what, uint64_t least, uint64_t most)
+static inline void state_reported_range(const char *what, uint64_t least, uint64_t most)
 {
     pthread_mutex_lock(&statement.lock);
-    struct statement_told *told = statement_told(what);
-    told->least += least;
-    told->most += most;
+    struct statement_reported *reported = statement_reported(what);
+    reported->least += least;
+    reported->most += most;
     pthread_mutex_unlock(&statement.lock);
 }
 
-static inline void state_told(const char *what, uint64_t times)
+static inline void state_reported(const char *what, uint64_t times)
 {
-    state_told_range(what, times, times);
+    state_reported_range(what, times, times);
 }
 
 /* How a call may end: well, not being ready, with another error. */
@@ -66,11 +66,11 @@ static inline void statement_tell(int result, int wanted, const char *what, cons
         statement_surprised = true;
     }
     pthread_mutex_lock(&statement.lock);
-    struct statement_told *told = statement_told(what);
-    told->least += end == STATEMENT_DONE;
-    told->most += end == STATEMENT_DONE;
-    told->not_ready += end == STATEMENT_NOT_READY;
-    told->failed += end == STATEMENT_FAILED;
+    struct statement_reported *reported = statement_reported(what);
+    reported->least += end == STATEMENT_DONE;
+    reported->most += end == STATEMENT_DONE;
+    reported->not_ready += end == STATEMENT_NOT_READY;
+    reported->failed += end == STATEMENT_FAILED;
     pthread_mutex_unlock(&statement.lock);
 }
 
@@ -87,16 +87,16 @@ static inline void statement_tell(int result, int wanted, const char *what, cons
 #define TELLS_ANYHOW(times, what, ...) STATEMENT_TELLS(times, STATEMENT_DONE | STATEMENT_FAILED, what, __VA_ARGS__)
 
 /* The statement of what callbacks report. Gives the program's exit status. */
-static inline int state_print_told(void)
+static inline int state_print_reported(void)
 {
     for (int i = 0; i < statement_tellings; i++) {
-        const struct statement_told *told = &statement_tells[i];
-        printf("expect call %s %llu", told->what, (unsigned long long)told->least);
-        if (told->most != told->least)
-            printf("..%llu", (unsigned long long)told->most);
-        if (told->not_ready)
-            printf(" not ready %llu", (unsigned long long)told->not_ready);
-        printf(" failed %llu\n", (unsigned long long)told->failed);
+        const struct statement_reported *reported = &statement_tells[i];
+        printf("expect call %s %llu", reported->what, (unsigned long long)reported->least);
+        if (reported->most != reported->least)
+            printf("..%llu", (unsigned long long)reported->most);
+        if (reported->not_ready)
+            printf(" not ready %llu", (unsigned long long)reported->not_ready);
+        printf(" failed %llu\n", (unsigned long long)reported->failed);
     }
     return statement_surprised ? 1 : 0;
 }

@@ -32,7 +32,7 @@ static void copies(void)
     TELLS(1, "memcpy " SYNC("cuMemcpyDtoH_v2"), cudaMemcpyFromSymbol(host, symbol, sizeof(symbol)));
     TELLS_FAILED(2, "memcpy " SYNC("cuMemcpyHtoD_v2"), cuMemcpyHtoD(nowhere, host, BYTES));
     TELLS_FAILED(1, "memcpy " STREAM("cuMemcpyDtoHAsync_v2"), cuMemcpyDtoHAsync(host, nowhere, BYTES, stream));
-    if (cudaMemcpy(device, host, BYTES, (cudaMemcpyKind)77) == cudaSuccess) /* the runtime refuses it: not told */
+    if (cudaMemcpy(device, host, BYTES, (cudaMemcpyKind)77) == cudaSuccess) /* the runtime refuses it: not reported */
         exit(1);
     wait_for_stream();
 }
@@ -54,7 +54,7 @@ static void batches(void)
           cudaMemcpyBatchAsync(to, from, sizes, 3, &attributes, &first, 1, stream));
     TELLS(2, "memcpy " STREAM("cuMemcpyBatchAsync_v2"),
           cuMemcpyBatchAsync(targets, sources, sizes, 2, &more, &first, 1, stream));
-    state_told("memcpy " STREAM("cuMemcpyBatchAsync_v2"), (3 - 1) + 2 * (2 - 1));
+    state_reported("memcpy " STREAM("cuMemcpyBatchAsync_v2"), (3 - 1) + 2 * (2 - 1));
     box.src.type = box.dst.type = CU_MEMCPY_OPERAND_TYPE_POINTER;
     box.src.op.ptr.ptr = sources[0];
     box.dst.op.ptr.ptr = targets[0];

@@ -29,11 +29,11 @@ static void device_memory(void)
         FREE("cuMemFree_v2", cuMemFree(more[--count]));
 
     for (int i = 0; i < 3; i++)
-        CHECK(cudaFree(NULL)); /* does nothing, and is not told */
+        CHECK(cudaFree(NULL)); /* does nothing, and is not reported */
     TELLS_FAILED(2, "memory_allocation_failure cuMemAlloc_v2", cudaMalloc(&memory[0], (size_t)1 << 46));
     TELLS_FAILED(1, "memory_allocation_failure cuMemAlloc_v2", cuMemAlloc(&more[0], (size_t)1 << 46));
     TELLS_FAILED(1, "memory_deallocation cuMemFree_v2", cuMemFree(nowhere));
-    if (cudaMalloc(NULL, 1) == cudaSuccess) /* the runtime refuses that itself: not told */
+    if (cudaMalloc(NULL, 1) == cudaSuccess) /* the runtime refuses that itself: not reported */
         exit(1);
 }
 

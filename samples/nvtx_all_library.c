@@ -27,7 +27,7 @@ void library_work(void)
     nvtxDomainRangePop(shared);
 }
 
-/* Pops what the program has pushed: a thread has one stack for each domain, whoever uses it. */
+/* Pops what the program has pushed: a thread has one stack for each domain, shared by all libraries. */
 int library_pop(void)
 {
     return nvtxDomainRangePop(shared);

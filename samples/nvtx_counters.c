@@ -3,7 +3,7 @@
  * driver.
  *
  * A correct trace holds: a counter for each below with as many values as were sampled, the last of which is the one
- * stated; groups with a series for each of their counters; what is scaled, normalised or told as a difference as what
+ * stated; groups with a series for each of their counters; what is scaled, normalised or given as a difference as what
  * it means; samples of batches at their own times; and in the metadata units, limits and descriptions.
  */
 #include "nvtx_payload.h"

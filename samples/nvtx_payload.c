@@ -4,7 +4,7 @@
  *
  * A correct trace holds: each range and mark with its payload as an argument, in which every entry of its schema stands
  * under its name with the value that the program gave; nested structs as objects, arrays as arrays; messages,
- * categories and colours that stand in payloads as those of the events; what a pop or end told beside what the push or
+ * categories and colours that stand in payloads as those of the events; what a pop or end said beside what the push or
  * start did.
  */
 #include "nvtx_payload.h"

@@ -115,7 +115,7 @@ static int give_spare(void *data, int device, size_t size, size_t held)
     return 1;
 }
 
-/* Beyond the limit there is nothing, unless somebody makes room. */
+/* Beyond the limit there is nothing, unless somebody makes space. */
 static void within_a_limit(CUstream stream)
 {
     struct spare spare = {take(bytes, stream), stream};

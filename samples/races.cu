@@ -6,7 +6,7 @@
  *     races copy-copy         runs one
  *     races copy-copy-mended
  *
- * Each prints what must be told of it, and nothing else may be:
+ * Each prints what must be reported of it, and nothing else may be:
  *
  *     expect hazard "KIND" SECOND FIRST     one report of that kind: the function that did the second thing, and the
  *                                           function that did the first ("-": the kind has but one)

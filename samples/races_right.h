@@ -18,7 +18,7 @@ static void polling()
     clear(the.data, the.one);
 }
 
-/* Host memory at an address where memory of the device was freed: CUDA is not told of it. A driver that keeps the
+/* Host memory at an address where memory of the device was freed: CUDA does not know it. A driver that keeps the
  * address for itself lets nobody have it. */
 static void taken_over()
 {
@@ -40,12 +40,12 @@ static void taken_over()
 
 static void tell(void *)
 {
-    __atomic_store_n(&the.told, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&the.host_done, 1, __ATOMIC_RELEASE);
 }
 
 static void await(void *)
 {
-    while (!__atomic_load_n(&the.told, __ATOMIC_ACQUIRE))
+    while (!__atomic_load_n(&the.host_done, __ATOMIC_ACQUIRE))
         ;
 }
 

@@ -36,7 +36,7 @@ struct scene {
     cudaStream_t one, two; /* do not synchronise with the legacy default stream */
     cudaEvent_t event;
     int *data, *other, *host, *host_too; /* memory of the device; pinned memory */
-    volatile int told;                   /* by a function of the host */
+    volatile int host_done;              /* by a function of the host */
     int reports;
 };
 

@@ -52,7 +52,7 @@ static inline struct statement_line *statement_line(const char *what)
         if (strcmp(statement.line[i].what, what) == 0)
             return &statement.line[i];
     if (statement.lines == STATEMENT_LINES) {
-        fprintf(stderr, "the statement has no room for '%s'\n", what);
+        fprintf(stderr, "the statement has no space for '%s'\n", what);
         exit(1);
     }
     struct statement_line *line = &statement.line[statement.lines++];
@@ -144,7 +144,7 @@ static inline struct statement_memory *statement_memory(const char *kind)
         if (strcmp(statement.memory[i].kind, kind) == 0)
             return &statement.memory[i];
     if (statement.kinds == STATEMENT_MEMORY_KINDS) {
-        fprintf(stderr, "the statement has no room for memory of the kind '%s'\n", kind);
+        fprintf(stderr, "the statement has no space for memory of the kind '%s'\n", kind);
         exit(1);
     }
     statement.memory[statement.kinds].kind = kind;

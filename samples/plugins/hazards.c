@@ -79,7 +79,7 @@ static void on_fork(void *data, const struct gputrace_process_fork *what)
     memset(&hazards.memory, 0, sizeof(hazards.memory));
     hazards.reports = (struct reports){.top = hazards.reports.top, .start = gputrace_now(hazards.host)};
     hazards.declared = NULL;
-    hazards.declared_count = hazards.declared_room = 0;
+    hazards.declared_count = hazards.declared_capacity = 0;
     hazards.operations = hazards.unjudged = 0;
     hazards.held_count = 0;
     hazards.device = hazards.thread = 0;

@@ -109,7 +109,7 @@ void reports_add(struct reports *reports, const struct gputrace_host *host, cons
 struct judged {
     uint64_t operations, streams;
     uint64_t unjudged;  /* operations behind something that is not seen */
-    uint64_t forgotten; /* earlier uses that there was no room for */
+    uint64_t forgotten; /* earlier uses that there was no space for */
     bool incomplete;    /* for want of memory something was not looked at */
 };
 
@@ -131,7 +131,7 @@ struct hazards {
     struct memory memory;
     struct reports reports;
     struct use *declared; /* accesses that the program declared, made by the work that is put into the stream next */
-    uint32_t declared_count, declared_room;
+    uint32_t declared_count, declared_capacity;
     uint64_t operations, unjudged;
     struct finding held[HAZARDS_HELD_MAX]; /* not reported yet: hazards_memory.c */
     unsigned held_count;

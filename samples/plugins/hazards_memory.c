@@ -98,7 +98,7 @@ void memory_freed(struct memory *memory, struct region *region, const struct use
     memory->uses -= region->use_count;
     free(region->uses);
     region->uses = NULL;
-    region->use_count = region->use_room = 0;
+    region->use_count = region->use_capacity = 0;
     region->freed = *use;
     region->older = memory->newest;
     region->newer = NULL;
@@ -172,7 +172,7 @@ static void sweep(struct memory *memory, const struct order *order, struct regio
             continue;
         free(region->uses);
         region->uses = NULL;
-        region->use_room = 0;
+        region->use_capacity = 0;
     }
 }
 
@@ -183,14 +183,14 @@ static bool replaces(const struct use *later, const struct use *earlier)
            shape_covers(&later->shape, &earlier->shape);
 }
 
-static bool make_room(struct region *region)
+static bool make_space(struct region *region)
 {
-    uint32_t room = region->use_room ? 2 * region->use_room : 4;
-    struct use *uses = realloc(region->uses, room * sizeof(*uses));
+    uint32_t capacity = region->use_capacity ? 2 * region->use_capacity : 4;
+    struct use *uses = realloc(region->uses, capacity * sizeof(*uses));
     if (!uses)
         return false;
     region->uses = uses;
-    region->use_room = room;
+    region->use_capacity = capacity;
     return true;
 }
 
@@ -209,7 +209,7 @@ static void remember(struct memory *memory, const struct order *order, struct re
         region->uses[region->overwritten++ % MEMORY_USES_MAX] = *use;
         return;
     }
-    if (region->use_count == region->use_room && !make_room(region)) {
+    if (region->use_count == region->use_capacity && !make_space(region)) {
         memory->incomplete = true;
         return;
     }
@@ -294,9 +294,9 @@ void memory_tried(struct memory *memory, const struct use *use, struct findings 
  * Findings that wait a little before they are reported.
  *
  * A function of the host, a written value or a graph may tell another thread that work is done before this plugin is
- * told of the call that put it there: the thread that called is still on its way back. What the other thread does then
- * looks unordered for a moment. So in a program of several threads a finding is held for a while, and dropped when a
- * call comes to light that had begun before the second of its places and may have ordered it.
+ * informed of the call that put it there: the thread that called is still on its way back. What the other thread does
+ * then looks unordered for a moment. So in a program of several threads a finding is held for a while, and dropped when
+ * a call comes to light that had begun before the second of its places and may have ordered it.
  */
 
 uint64_t hazards_hold = 50000000;

@@ -13,13 +13,13 @@ static bool reach(struct clock *clock, uint32_t count)
 {
     if (count <= clock->count)
         return true;
-    uint32_t room = (count + 7) / 8 * 8;
-    uint64_t *at = realloc(clock->at, room * sizeof(*at));
+    uint32_t capacity = (count + 7) / 8 * 8;
+    uint64_t *at = realloc(clock->at, capacity * sizeof(*at));
     if (!at)
         return false;
-    memset(at + clock->count, 0, (room - clock->count) * sizeof(*at));
+    memset(at + clock->count, 0, (capacity - clock->count) * sizeof(*at));
     clock->at = at;
-    clock->count = room;
+    clock->count = capacity;
     return true;
 }
 

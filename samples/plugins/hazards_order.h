@@ -142,11 +142,11 @@ struct order {
     struct clock graph_gates;    /* behind which graphs may have recorded events */
     struct address_map event_of; /* handle -> where in events[], plus one */
     struct order_event *events;
-    uint32_t event_count, event_room, event_free; /* event_free: as next_free */
-    uint32_t captures;                            /* how many there were: the number of the last */
-    struct CUctx_st *context;                     /* the last that was seen */
-    bool contexts;                                /* there was another before */
-    uint64_t graphs;                              /* launched */
+    uint32_t event_count, event_capacity, event_free; /* event_free: as next_free */
+    uint32_t captures;                                /* how many there were: the number of the last */
+    struct CUctx_st *context;                         /* the last that was seen */
+    bool contexts;                                    /* there was another before */
+    uint64_t graphs;                                  /* launched */
     uint64_t puts, streams_made;
     bool broken;
 };
@@ -291,8 +291,8 @@ struct region {
     uint32_t device;
     uint32_t kind; /* enum gputrace_memory_kind */
     struct use *uses;
-    uint32_t use_count, use_room;
-    uint32_t overwritten; /* uses, for want of room */
+    uint32_t use_count, use_capacity;
+    uint32_t overwritten; /* uses, for want of space */
     struct use freed; /* of one that was freed: by whom; its stream is ORDER_STREAMS_MAX where the host waited for it */
     struct region *left, *right, *older, *newer; /* the tree's, and of freed ones by age */
     uint32_t weight;

@@ -59,21 +59,21 @@ struct order_event *order_event_of(struct order *order, struct CUevent_st *handl
     return place ? &order->events[*place - 1] : NULL;
 }
 
-/* Room for one more, plus one; 0: no memory. */
-static uint32_t event_room(struct order *order)
+/* Space for one more, plus one; 0: no memory. */
+static uint32_t event_capacity(struct order *order)
 {
     if (order->event_free) {
         uint32_t place = order->event_free;
         order->event_free = order->events[place - 1].next_free;
         return place;
     }
-    if (order->event_count == order->event_room) {
-        uint32_t room = order->event_room ? 2 * order->event_room : 64;
-        struct order_event *events = realloc(order->events, room * sizeof(*events));
+    if (order->event_count == order->event_capacity) {
+        uint32_t capacity = order->event_capacity ? 2 * order->event_capacity : 64;
+        struct order_event *events = realloc(order->events, capacity * sizeof(*events));
         if (!events)
             return 0;
         order->events = events;
-        order->event_room = room;
+        order->event_capacity = capacity;
     }
     return ++order->event_count;
 }
@@ -82,7 +82,7 @@ static uint32_t event_room(struct order *order)
 static struct order_event *event_need(struct order *order, struct CUevent_st *handle)
 {
     struct order_event *event = order_event_of(order, handle);
-    uint32_t place = event || !handle ? 0 : event_room(order);
+    uint32_t place = event || !handle ? 0 : event_capacity(order);
     if (event)
         return event;
     if (!place || !address_map_put(&order->event_of, key_of(handle), place)) {

@@ -136,8 +136,8 @@ void reports_end(struct reports *reports, const struct gputrace_host *host, cons
              ending(judged->operations), judged->streams, ending(judged->streams));
     gputrace_line(host, 0, line);
     if (reports->count > reports->top || reports->more) {
-        uint32_t told = reports->count < reports->top ? reports->count : reports->top;
-        snprintf(line, sizeof(line), "%u of them are listed above%s; top=N lists more", told,
+        uint32_t reported = reports->count < reports->top ? reports->count : reports->top;
+        snprintf(line, sizeof(line), "%u of them are listed above%s; top=N lists more", reported,
                  reports->more ? ", and there were more than are kept apart" : "");
         gputrace_line(host, 0, line);
     }

@@ -133,13 +133,13 @@ static void on_memset(void *data, const struct gputrace_memset *what)
 
 static bool declare(struct hazards *hazards, const struct use *use)
 {
-    if (hazards->declared_count == hazards->declared_room) {
-        uint32_t room = hazards->declared_room ? 2 * hazards->declared_room : 16;
-        struct use *declared = realloc(hazards->declared, room * sizeof(*declared));
+    if (hazards->declared_count == hazards->declared_capacity) {
+        uint32_t capacity = hazards->declared_capacity ? 2 * hazards->declared_capacity : 16;
+        struct use *declared = realloc(hazards->declared, capacity * sizeof(*declared));
         if (!declared)
             return false;
         hazards->declared = declared;
-        hazards->declared_room = room;
+        hazards->declared_capacity = capacity;
     }
     hazards->declared[hazards->declared_count] = *use;
     __atomic_store_n(&hazards->declared_count, hazards->declared_count + 1, __ATOMIC_RELAXED);

@@ -31,14 +31,14 @@ struct allocation {
 
 struct live {
     struct allocation *list;
-    uint32_t count, room, free; /* free: one plus the first free one, 0: none */
-    struct address_map of;      /* address and sort -> one plus its place in the list */
-    struct address_map mapped;  /* virtual address -> one plus the place of what is mapped there */
-    struct address_map extents; /* virtual address -> bytes mapped */
-    uint64_t allocations;       /* so far */
-    uint64_t unknown_frees;     /* of what was never seen allocated */
-    uint64_t late_frees;        /* to be told still, of addresses that are given again already */
-    bool incomplete;            /* there was no memory for something */
+    uint32_t count, capacity, free; /* free: one plus the first free one, 0: none */
+    struct address_map of;          /* address and sort -> one plus its place in the list */
+    struct address_map mapped;      /* virtual address -> one plus the place of what is mapped there */
+    struct address_map extents;     /* virtual address -> bytes mapped */
+    uint64_t allocations;           /* so far */
+    uint64_t unknown_frees;         /* of what was never seen allocated */
+    uint64_t late_frees;            /* still to be reported, of addresses that are given again already */
+    bool incomplete;                /* there was no memory for something */
 };
 
 void live_add(struct live *live, const struct gputrace_memory_allocation *what, uint32_t stack);

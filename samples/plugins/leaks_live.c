@@ -17,21 +17,21 @@ static struct allocation *find(const struct live *live, uint64_t key)
     return place ? &live->list[*place - 1] : NULL;
 }
 
-/* Room for one more: its place plus one; 0: no memory. */
-static uint32_t room(struct live *live)
+/* Space for one more: its place plus one; 0: no memory. */
+static uint32_t make_space(struct live *live)
 {
     if (live->free) {
         uint32_t place = live->free;
         live->free = live->list[place - 1].next;
         return place;
     }
-    if (live->count == live->room) {
-        uint32_t more = live->room ? 2 * live->room : 256;
-        struct allocation *list = more > live->room ? realloc(live->list, more * sizeof(*list)) : NULL;
+    if (live->count == live->capacity) {
+        uint32_t more = live->capacity ? 2 * live->capacity : 256;
+        struct allocation *list = more > live->capacity ? realloc(live->list, more * sizeof(*list)) : NULL;
         if (!list)
             return 0;
         live->list = list;
-        live->room = more;
+        live->capacity = more;
     }
     return ++live->count;
 }
@@ -47,14 +47,14 @@ void live_add(struct live *live, const struct gputrace_memory_allocation *what, 
     uint64_t key = key_of(what->address, what->kind);
     struct allocation *before = find(live, key);
     live->allocations++;
-    if (before) { /* freed by another thread, which has not been told yet */
+    if (before) { /* freed by another thread, which has not been reported yet */
         address_map_remove(&live->of, key);
         before->released = true;
         if (before->mappings == 0)
             discard(live, before);
         live->late_frees++;
     }
-    uint32_t place = what->bytes && what->address ? room(live) : 0;
+    uint32_t place = what->bytes && what->address ? make_space(live) : 0;
     if (!place || !address_map_put(&live->of, key, place)) {
         live->incomplete = true;
         return;

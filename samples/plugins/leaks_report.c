@@ -113,12 +113,12 @@ static void tell_groups(const struct gputrace_host *host, const struct telling *
                         size_t count)
 {
     struct group rest = {0};
-    uint64_t told = 0, left_out = 0;
+    uint64_t reported = 0, left_out = 0;
     char line[160];
     for (size_t i = 0; i < count; i++) {
-        if (group[i].bytes >= telling->least && told < telling->top) {
+        if (group[i].bytes >= telling->least && reported < telling->top) {
             tell_group(host, telling, &group[i]);
-            told++;
+            reported++;
             continue;
         }
         left_out++;

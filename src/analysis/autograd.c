@@ -33,11 +33,11 @@ static int by_thread_and_time(const void *left, const void *right)
     return ORDER(a->thread, b->thread) ?: ORDER(a->time, b->time) ?: ORDER(a->forward_time, b->forward_time);
 }
 
-void autograd_init(struct autograd *autograd, struct sorter_room *room)
+void autograd_init(struct autograd *autograd, struct sorter_space *space)
 {
-    sorter_init(&autograd->flows, room, sizeof(struct end), by_key);
-    sorter_init(&autograd->operators, room, sizeof(struct end), by_key);
-    sorter_init(&autograd->links, room, sizeof(struct link), by_thread_and_time);
+    sorter_init(&autograd->flows, space, sizeof(struct end), by_key);
+    sorter_init(&autograd->operators, space, sizeof(struct end), by_key);
+    sorter_init(&autograd->links, space, sizeof(struct link), by_thread_and_time);
 }
 
 void autograd_release(struct autograd *autograd)
@@ -180,8 +180,8 @@ int autograd_attribute(struct autograd *autograd, const struct ranges *ranges, s
     int status = make_links(autograd);
     if (status < 0 || autograd->links.count == 0)
         return status;
-    sorter_init(&to.moved, gpu_ops->room, sizeof(struct moved_op), launched_ops_order);
-    sorter_init(&to.placed, gpu_ops->room, sizeof(struct launched_op), launched_ops_order);
+    sorter_init(&to.moved, gpu_ops->space, sizeof(struct moved_op), launched_ops_order);
+    sorter_init(&to.placed, gpu_ops->space, sizeof(struct launched_op), launched_ops_order);
     status = move_all(autograd, &to, ranges, gpu_ops);
     if (status == 0)
         status = sorter_ready(&to.moved);

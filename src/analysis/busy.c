@@ -8,10 +8,10 @@ static int by_start(const void *left, const void *right)
     return ORDER(a->start, b->start);
 }
 
-void busy_init(struct busy *busy, struct sorter_room *room)
+void busy_init(struct busy *busy, struct sorter_space *space)
 {
     *busy = (struct busy){0};
-    sorter_init(&busy->pieces, room, sizeof(struct busy_piece), by_start);
+    sorter_init(&busy->pieces, space, sizeof(struct busy_piece), by_start);
 }
 
 void busy_release(struct busy *busy)
@@ -53,14 +53,14 @@ int busy_finish(struct busy *busy, void (*each)(void *context, const struct busy
     return status;
 }
 
-void range_busy_init(struct range_busy *busy, struct sorter_room *room)
+void range_busy_init(struct range_busy *busy, struct sorter_space *space)
 {
-    busy_init(&busy->busy, room);
+    busy_init(&busy->busy, space);
 }
 
 void range_busy_release(struct range_busy *busy)
 {
-    groups_release(&busy->ids);
+    dense_map_release(&busy->ids);
     array_release(&busy->parts);
     array_release(&busy->totals);
     busy_release(&busy->busy);
@@ -69,7 +69,7 @@ void range_busy_release(struct range_busy *busy)
 static struct range_busy_part *part_of(struct range_busy *busy, uint32_t row, uint32_t gpu)
 {
     const uint64_t id[] = {row, gpu};
-    struct range_busy_part *part = groups_item(&busy->ids, &id, &busy->parts);
+    struct range_busy_part *part = dense_map_item(&busy->ids, &id, &busy->parts);
     if (part)
         part->row = row;
     return part;

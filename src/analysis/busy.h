@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "common/array.h"
-#include "analysis/groups.h"
+#include "common/dense_map.h"
 #include "common/sorter.h"
 
 /* The length of the union of intervals that come by their start. All zero is that of none. */
@@ -44,7 +44,7 @@ struct busy_piece {
     bool any;
 };
 
-void busy_init(struct busy *busy, struct sorter_room *room);
+void busy_init(struct busy *busy, struct sorter_space *space);
 void busy_release(struct busy *busy);
 
 /* Returns 0, or -1: no memory. */
@@ -61,7 +61,7 @@ int busy_finish(struct busy *busy, void (*each)(void *context, const struct busy
 
 /* All zero is empty. */
 struct range_busy {
-    struct groups ids; /* {row, GPU} -> parts */
+    struct dense_map ids; /* {row, GPU} -> parts */
     ARRAY(struct range_busy_part) parts;
     struct busy busy;      /* by the parts' numbers */
     ARRAY(int64_t) totals; /* of each row; after range_busy_finish() */
@@ -76,7 +76,7 @@ struct range_busy_part {
     struct busy_sum sum; /* after range_busy_finish() */
 };
 
-void range_busy_init(struct range_busy *busy, struct sorter_room *room);
+void range_busy_init(struct range_busy *busy, struct sorter_space *space);
 void range_busy_release(struct range_busy *busy);
 
 /* These return 0, or -1: no memory, or after error(). ROW is a number from 0 on, GPU any number. */

@@ -137,7 +137,7 @@ static struct diff_row *find_row(struct diff *diff, unsigned section, const char
     if (name == INTERN_NO_MEMORY)
         return NULL;
     const struct diff_key key = {section, name};
-    struct diff_row *row = groups_item(&diff->keys, &key, &diff->rows);
+    struct diff_row *row = dense_map_item(&diff->keys, &key, &diff->rows);
     if (!row || row->samples)
         return row;
     row->samples = calloc(diff->traces, sizeof(*row->samples));
@@ -277,7 +277,7 @@ void diff_release(struct diff *diff)
     for (size_t i = 0; i < diff->rows.count; i++)
         free(diff->rows.items[i].samples);
     array_release(&diff->rows);
-    groups_release(&diff->keys);
+    dense_map_release(&diff->keys);
     interner_release(&diff->names);
     free(diff->wholes);
     free(diff->parts);

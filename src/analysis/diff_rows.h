@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 #include "common/array.h"
+#include "common/dense_map.h"
 #include "common/map.h"
 #include "analysis/diff_options.h"
-#include "analysis/groups.h"
 #include "analysis/section.h"
 #include "analysis/statistics.h"
 
@@ -68,7 +68,7 @@ struct diff {
     struct diff_whole *wholes;
     struct diff_test span, busy, idle;
     struct interner names;
-    struct groups keys; /* struct diff_key -> rows */
+    struct dense_map keys; /* struct diff_key -> rows */
     ARRAY(struct diff_row) rows;
     bool compared[REPORT_SECTION_COUNT];          /* every trace has what the section needs */
     const char *unrecorded[REPORT_SECTION_COUNT]; /* a trace that was recorded without; NULL: none */

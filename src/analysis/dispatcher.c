@@ -31,7 +31,7 @@ void dispatcher_init(struct dispatcher *dispatcher, unsigned workers)
             workers - DISPATCHER_OTHERS < DISPATCHER_THREADS ? workers - DISPATCHER_OTHERS : DISPATCHER_THREADS;
     pthread_mutex_init(&dispatcher->lock, NULL);
     pthread_cond_init(&dispatcher->more, NULL);
-    pthread_cond_init(&dispatcher->room, NULL);
+    pthread_cond_init(&dispatcher->space, NULL);
 }
 
 void dispatcher_release(struct dispatcher *dispatcher)
@@ -42,7 +42,7 @@ void dispatcher_release(struct dispatcher *dispatcher)
     pthread_mutex_unlock(&dispatcher->lock);
     for (unsigned i = 0; i < dispatcher->started; i++)
         pthread_join(dispatcher->threads[i], NULL);
-    pthread_cond_destroy(&dispatcher->room);
+    pthread_cond_destroy(&dispatcher->space);
     pthread_cond_destroy(&dispatcher->more);
     pthread_mutex_destroy(&dispatcher->lock);
     for (size_t i = 0; dispatcher->batches && i < DISPATCHER_BATCHES; i++) {
@@ -106,7 +106,7 @@ static void pass(struct dispatcher *dispatcher, struct dispatcher_consumer *cons
     if (--batch_of(dispatcher, consumer->next++)->left > 0)
         return;
     dispatcher->done++; /* in their order, for none is passed before those in front of it */
-    pthread_cond_signal(&dispatcher->room);
+    pthread_cond_signal(&dispatcher->space);
 }
 
 /* The consumer passes what it wants nothing of. */
@@ -184,7 +184,7 @@ static void give(struct dispatcher *dispatcher, struct dispatcher_consumer *cons
     consumer->busy = false;
     if (status < 0) {
         dispatcher->failed = consumer->what;
-        pthread_cond_signal(&dispatcher->room);
+        pthread_cond_signal(&dispatcher->space);
     }
     pass(dispatcher, consumer);
     skip(dispatcher, consumer);
@@ -230,7 +230,7 @@ static int wait_for(struct dispatcher *dispatcher, uint64_t most)
 {
     while (!dispatcher->failed && dispatcher->filled - dispatcher->done > most)
         if (!help(dispatcher))
-            pthread_cond_wait(&dispatcher->room, &dispatcher->lock);
+            pthread_cond_wait(&dispatcher->space, &dispatcher->lock);
     if (dispatcher->failed)
         return -1;
     begin_batch(dispatcher);
@@ -308,9 +308,9 @@ int dispatcher_run(struct dispatcher *dispatcher, const struct event_run *run)
 {
     if (!dispatcher->filling)
         return run_at_once(dispatcher, run);
-    bool has_room = dispatcher->filling->count + run->count <= DISPATCHER_EVENTS &&
-                    dispatcher->filling->run_count < DISPATCHER_RUNS;
-    if (!has_room && end_batch(dispatcher, DISPATCHER_BATCHES - 1) < 0)
+    bool has_space = dispatcher->filling->count + run->count <= DISPATCHER_EVENTS &&
+                     dispatcher->filling->run_count < DISPATCHER_RUNS;
+    if (!has_space && end_batch(dispatcher, DISPATCHER_BATCHES - 1) < 0)
         return -1;
     if (put_run(dispatcher->filling, run) < 0)
         return -1;

@@ -1,11 +1,10 @@
 /*
- * The events of a trace handed out to all that look at them, the consumers: to each of them in the file's order, to
- * several of them at once.
+ * Gives the events of a trace to consumers: to each in the file's order, to several at once.
  *
- * The reader's thread puts events into batches. Whoever is free, a thread of ours or the reader who has no room for the
- * next batch, gives a consumer the next batch that it has not had: the one of them that is furthest behind. A consumer
- * is never given two batches at once, so it needs no locks for what is its own. There are few batches, so that memory
- * does not grow. A run of events is put into a batch as it came, and whoever is free next makes events of it.
+ * The reader's thread puts events into batches. A free thread gives the consumer that is furthest behind its next
+ * batch; so does the reader when there is no free batch. A consumer never gets two batches at once, so it needs no
+ * locks for its own data. There are few batches, so memory does not grow. A run of events is put into a batch unread,
+ * and the next free thread makes events of it.
  *
  * Threads are started with the first full batch, for a trace that is smaller needs none. Where there are no more
  * processors than reading needs, or so few consumers that batches cost the reader more than giving, every event is
@@ -53,7 +52,7 @@ struct dispatcher {
     struct dispatcher_batch *filling; /* the reader's, number `filled`; NULL: events are given at once, from … */
     struct event_fields single;       /* … here; also keeps what is the reader's apart from what all threads change */
     pthread_mutex_t lock;             /* of what follows, and of the consumers' progress */
-    pthread_cond_t more, room;        /* a batch was filled; all have had one */
+    pthread_cond_t more, space;       /* a batch was filled; all have had one */
     uint64_t filled, done;            /* batches */
     uint64_t unpacking;               /* the first batch that nobody has begun to make events of */
     const char *failed;               /* what there was no memory for */

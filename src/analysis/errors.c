@@ -101,14 +101,14 @@ struct cell error_cell(struct table *table, bool of_runtime, int64_t code)
 
 void failures_release(struct failures *failures)
 {
-    groups_release(&failures->keys);
+    dense_map_release(&failures->keys);
     array_release(&failures->items);
 }
 
 int failures_add(struct failures *failures, const struct event_fields *event)
 {
     struct failure_key key = {event->name, event->return_value, event->category == CATEGORY_CUDA_RUNTIME};
-    struct failure *failure = groups_item(&failures->keys, &key, &failures->items);
+    struct failure *failure = dense_map_item(&failures->keys, &key, &failures->items);
     if (!failure)
         return -1;
     failure->first = failure->count == 0 || event->start < failure->first ? event->start : failure->first;

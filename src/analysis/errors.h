@@ -10,7 +10,7 @@
 
 #include "common/array.h"
 #include "trace/event_fields.h"
-#include "analysis/groups.h"
+#include "common/dense_map.h"
 #include "analysis/table.h"
 
 /* How often calls failed, and with which errors: the first ERROR_KINDS different ones are counted separately. */
@@ -56,7 +56,7 @@ struct failure {
 
 /* All zero is empty. */
 struct failures {
-    struct groups keys; /* struct failure_key */
+    struct dense_map keys; /* struct failure_key */
     ARRAY(struct failure) items;
 };
 

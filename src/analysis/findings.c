@@ -57,6 +57,7 @@ static bool is_worth_it(const struct findings *findings, int64_t cost)
 
 struct finding *finding_add(struct findings *findings, int64_t cost, int64_t gain, const struct finding_place *place)
 {
+    cost = cost > findings->run ? findings->run : cost;
     if (!is_worth_it(findings, cost))
         return NULL;
     struct finding *finding = array_push(&findings->items);
@@ -65,7 +66,7 @@ struct finding *finding_add(struct findings *findings, int64_t cost, int64_t gai
         return NULL;
     finding->rule = findings->rule;
     finding->cost = cost;
-    finding->gain = gain;
+    finding->gain = gain > cost ? cost : gain;
     finding->count = EVENT_NONE;
     finding->place = place ? *place : finding_nowhere();
     finding->range = finding->operation = EVENT_NO_TEXT;

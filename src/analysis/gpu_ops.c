@@ -11,9 +11,9 @@ static int by_correlation_and_process(const void *left, const void *right)
     return ORDER(a->correlation, b->correlation) ?: ORDER(a->process, b->process) ?: ORDER(a->start, b->start) ?: ORDER(b->end, a->end) ?: ORDER(a->name, b->name);
 }
 
-void calls_init(struct sorter *calls, struct sorter_room *room)
+void calls_init(struct sorter *calls, struct sorter_space *space)
 {
-    sorter_init(calls, room, sizeof(struct call), by_correlation_and_process);
+    sorter_init(calls, space, sizeof(struct call), by_correlation_and_process);
 }
 
 /* --- */
@@ -114,9 +114,9 @@ static int by_correlation(const void *left, const void *right)
     return ORDER(a->is_correlated, b->is_correlated) ?: ORDER(a->correlation, b->correlation) ?: ORDER(a->order, b->order);
 }
 
-void gpu_ops_init(struct sorter *gpu_ops, struct sorter_room *room)
+void gpu_ops_init(struct sorter *gpu_ops, struct sorter_space *space)
 {
-    sorter_init(gpu_ops, room, sizeof(struct gpu_op), by_correlation);
+    sorter_init(gpu_ops, space, sizeof(struct gpu_op), by_correlation);
 }
 
 static int64_t size_of(const struct event_fields *event)
@@ -172,9 +172,9 @@ int launched_ops_order(const void *left, const void *right)
     return ORDER(a->thread, b->thread) ?: ORDER(a->called, b->called) ?: ORDER(a->start, b->start);
 }
 
-void launched_ops_init(struct sorter *launched, struct sorter_room *room)
+void launched_ops_init(struct sorter *launched, struct sorter_space *space)
 {
-    sorter_init(launched, room, sizeof(struct launched_op), launched_ops_order);
+    sorter_init(launched, space, sizeof(struct launched_op), launched_ops_order);
 }
 
 static int add_called(void *context, const struct gpu_op *op, const struct call *call)

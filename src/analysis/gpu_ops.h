@@ -29,7 +29,7 @@ struct call {
     int64_t start, end;
 };
 
-void calls_init(struct sorter *calls, struct sorter_room *room);
+void calls_init(struct sorter *calls, struct sorter_space *space);
 
 /* A walk over the outermost calls, by correlation id, then process; sorter_walk_end(&walk.walk) ends it. Several may go
  * on at a time. */
@@ -85,7 +85,7 @@ struct gpu_op {
     uint32_t device; /* index in trace.devices */
 };
 
-void gpu_ops_init(struct sorter *gpu_ops, struct sorter_room *room);
+void gpu_ops_init(struct sorter *gpu_ops, struct sorter_space *space);
 
 /* STREAM and DEVICE are indices of the trace. Returns 0, or -1: no memory. */
 int gpu_ops_add(struct sorter *gpu_ops, const struct event_fields *event, uint32_t stream, uint32_t device);
@@ -113,7 +113,7 @@ struct launched_op {
 /* By thread, then call: for sorters of records that begin with a struct launched_op. */
 int launched_ops_order(const void *left, const void *right);
 
-void launched_ops_init(struct sorter *launched, struct sorter_room *room);
+void launched_ops_init(struct sorter *launched, struct sorter_space *space);
 
 /* After GPU_OPS and CALLS are ready: 0, or -1: no memory, or after error(). */
 int launched_ops_gather(struct sorter *launched, const struct sorter *gpu_ops, const struct sorter *calls);

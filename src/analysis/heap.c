@@ -19,9 +19,9 @@ void heap_release(struct heap *heap)
 {
     for (size_t i = 0; i < heap->spaces.count; i++)
         map_release(&heap->spaces.items[i].oldest);
-    groups_release(&heap->group_ids);
-    groups_release(&heap->place_ids);
-    groups_release(&heap->space_ids);
+    dense_map_release(&heap->group_ids);
+    dense_map_release(&heap->place_ids);
+    dense_map_release(&heap->space_ids);
     array_release(&heap->groups);
     array_release(&heap->places);
     array_release(&heap->spaces);
@@ -36,9 +36,9 @@ void heap_release(struct heap *heap)
 static struct heap_group *group_of(struct heap *heap, const struct heap_group_id *id)
 {
     struct heap_place_id place = {id->source, id->process, id->device};
-    struct heap_place *of = groups_item(&heap->place_ids, &place, &heap->places);
+    struct heap_place *of = dense_map_item(&heap->place_ids, &place, &heap->places);
     size_t before = heap->groups.count;
-    struct heap_group *group = of ? groups_item(&heap->group_ids, id, &heap->groups) : NULL;
+    struct heap_group *group = of ? dense_map_item(&heap->group_ids, id, &heap->groups) : NULL;
     if (group && heap->groups.count > before)
         group->place = (uint32_t)(of - heap->places.items);
     return group;
@@ -154,7 +154,7 @@ static int pass(struct heap *heap, struct heap_space *space)
 static struct heap_space *space_at(struct heap *heap, enum heap_source source, event_id process, int64_t time)
 {
     struct heap_space_id id = {source, process};
-    struct heap_space *space = groups_item(&heap->space_ids, &id, &heap->spaces);
+    struct heap_space *space = dense_map_item(&heap->space_ids, &id, &heap->spaces);
     bool passes = space && heap->asked_at != EVENT_NONE && !space->passed && time > heap->asked_at;
     return passes && pass(heap, space) < 0 ? NULL : space;
 }

@@ -14,7 +14,7 @@
 #include "common/array.h"
 #include "common/map.h"
 #include "trace/event_fields.h"
-#include "analysis/groups.h"
+#include "common/dense_map.h"
 
 /* No memory is larger than an address space: greater sizes are ignored. */
 #define HEAP_SIZE_MAX (INT64_C(1) << 48)
@@ -86,11 +86,11 @@ struct heap_step {
 struct heap {
     const struct interner *strings;
     int64_t asked_at; /* the time of --snapshot, of which the live allocations are kept; EVENT_NONE: there is none */
-    struct groups group_ids;
+    struct dense_map group_ids;
     ARRAY(struct heap_group) groups;
-    struct groups place_ids;
+    struct dense_map place_ids;
     ARRAY(struct heap_place) places;
-    struct groups space_ids; /* struct heap_space_id */
+    struct dense_map space_ids; /* struct heap_space_id */
     ARRAY(struct heap_space) spaces;
     ARRAY(struct heap_live) lives;
     uint32_t free;                /* index + 1 of the first free entry */
@@ -110,7 +110,7 @@ int heap_finish(struct heap *heap);
 
 static inline const struct heap_group_id *heap_group_id(const struct heap *heap, size_t group)
 {
-    return groups_key(&heap->group_ids, group);
+    return dense_map_row(&heap->group_ids, group);
 }
 
 /* How many of a group were live at the peak of its place. */

@@ -12,7 +12,7 @@ void idle_release(struct idle *idle)
 {
     array_release(&idle->devices);
     array_release(&idle->rows);
-    groups_release(&idle->row_ids);
+    dense_map_release(&idle->row_ids);
 }
 
 static int64_t length_of(const struct idle_gap *gap)
@@ -66,7 +66,7 @@ static struct idle_row *find_row(struct idle *idle, const struct idle_what *what
 {
     const uint64_t key[] = {(uint64_t)what->device << 32 | what->cause, (uint64_t)what->call << 32 | what->range,
                             (uint64_t)what->operation << 32 | what->stream};
-    return groups_item(&idle->row_ids, &key, &idle->rows);
+    return dense_map_item(&idle->row_ids, &key, &idle->rows);
 }
 
 static struct idle_device *find_device(struct idle *idle, uint32_t device)

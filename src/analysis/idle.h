@@ -15,7 +15,7 @@
 
 #include "common/array.h"
 #include "trace/event_fields.h"
-#include "analysis/groups.h"
+#include "common/dense_map.h"
 
 /* From SYNC to OUTSIDE: the operation was launched late, and this is what its thread did before.
  *   constant  word for scripts   for people */
@@ -112,7 +112,7 @@ struct idle_gap {
 struct idle {
     int64_t run;                       /* ns, of the whole trace */
     ARRAY(struct idle_device) devices; /* by index in trace.devices */
-    struct groups row_ids;
+    struct dense_map row_ids;
     ARRAY(struct idle_row) rows;
     struct idle_gap largest[IDLE_LARGEST]; /* of all GPUs, in no order */
     size_t largest_count;

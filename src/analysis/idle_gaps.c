@@ -52,12 +52,12 @@ static int by_rank_and_call(const void *left, const void *right)
     return ORDER(a->rank, b->rank) ?: ORDER(a->called, b->called) ?: ORDER(a->start, b->start);
 }
 
-void idle_gaps_init(struct idle_gaps *gaps, struct sorter_room *room)
+void idle_gaps_init(struct idle_gaps *gaps, struct sorter_space *space)
 {
-    sorter_init(&gaps->waits, room, sizeof(struct stream_wait), by_stream_and_time);
-    sorter_init(&gaps->phases, room, sizeof(struct thread_phase), by_thread);
-    sorter_init(&gaps->asked, room, sizeof(struct gap), by_rank_and_call);
-    idle_host_init(&gaps->host, room);
+    sorter_init(&gaps->waits, space, sizeof(struct stream_wait), by_stream_and_time);
+    sorter_init(&gaps->phases, space, sizeof(struct thread_phase), by_thread);
+    sorter_init(&gaps->asked, space, sizeof(struct gap), by_rank_and_call);
+    idle_host_init(&gaps->host, space);
 }
 
 void idle_gaps_release(struct idle_gaps *gaps)

@@ -26,7 +26,7 @@ struct idle_gaps {
     struct idle_host host;
 };
 
-void idle_gaps_init(struct idle_gaps *gaps, struct sorter_room *room);
+void idle_gaps_init(struct idle_gaps *gaps, struct sorter_space *space);
 void idle_gaps_release(struct idle_gaps *gaps);
 
 /* Keeps what gaps are explained by: slices of the categories CUDA_SYNC and COMPILATION. Returns 0, or -1: no memory. */

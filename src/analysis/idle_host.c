@@ -15,10 +15,10 @@ static int by_thread_and_start(const void *left, const void *right)
     return ORDER(a->thread, b->thread) ?: ORDER(a->start, b->start) ?: ORDER(b->end, a->end) ?: ORDER(a->name, b->name);
 }
 
-void idle_host_init(struct idle_host *host, struct sorter_room *room)
+void idle_host_init(struct idle_host *host, struct sorter_space *space)
 {
-    sorter_init(&host->gaps, room, sizeof(struct idle_host_gap), by_thread_and_time);
-    sorter_init(&host->phases, room, sizeof(struct idle_host_phase), by_thread_and_start);
+    sorter_init(&host->gaps, space, sizeof(struct idle_host_gap), by_thread_and_time);
+    sorter_init(&host->phases, space, sizeof(struct idle_host_phase), by_thread_and_start);
 }
 
 void idle_host_release(struct idle_host *host)

@@ -33,7 +33,7 @@ struct idle_host {
 };
 
 /* Records are added with sorter_add(). */
-void idle_host_init(struct idle_host *host, struct sorter_room *room);
+void idle_host_init(struct idle_host *host, struct sorter_space *space);
 void idle_host_release(struct idle_host *host);
 
 /* After the last: adds the parts of all gaps to IDLE. TRACE has host_calls, ranges and operators. Returns 0, or -1: no

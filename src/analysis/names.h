@@ -11,7 +11,7 @@ struct event_fields;
 
 /*
  * Writes the short form of a demangled C++ function name, without return type, template arguments and parameters,
- * NUL-terminated, to SHORT_NAME, which has room for LENGTH + 1 bytes:
+ * NUL-terminated, to SHORT_NAME, which has space for LENGTH + 1 bytes:
  *
  *     void at::native::elementwise_kernel<128, 2, F>(int, F)  ->  at::native::elementwise_kernel
  *

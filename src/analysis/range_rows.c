@@ -123,7 +123,7 @@ static int write_all(struct range_busy *busy, struct range_busy *from)
     if (range_busy_finish(from) < 0)
         return -1;
     for (size_t i = 0; i < from->parts.count; i++) {
-        const uint64_t *row_and_gpu = groups_key(&from->ids, i);
+        const uint64_t *row_and_gpu = dense_map_row(&from->ids, i);
         if (range_busy_put(busy, (uint32_t)row_and_gpu[0], (uint32_t)row_and_gpu[1], from->parts.items[i].sum.total) <
             0)
             return -1;
@@ -137,8 +137,8 @@ int range_rows_gather(const struct range_rows *rows, struct range_busy *busy)
     const struct trace *trace = rows->trace;
     if (trace->ranges.count == 0)
         return 0;
-    range_busy_init(&gathering.outside, trace->room);
-    range_busy_init(&gathering.inside, trace->room);
+    range_busy_init(&gathering.outside, trace->space);
+    range_busy_init(&gathering.inside, trace->space);
     range_depth_init(&gathering.depth, temporary_directory());
     int status = range_walk_ops(&trace->ranges, rows->nesting, &trace->launched_ops, add_op, add_rest, &gathering);
     if (status == 0)
@@ -178,7 +178,7 @@ struct cell fill_range_name(struct report_row *row, const struct column *column)
 
 void range_forest_release(struct range_forest *forest)
 {
-    groups_release(&forest->ids);
+    dense_map_release(&forest->ids);
     array_release(&forest->nodes);
 }
 
@@ -188,7 +188,7 @@ static struct range_node *write_node(struct range_forest *forest, const struct r
         uint64_t parent, name, domain;
     } id = {parent, range->name, range->domain};
     size_t before = forest->nodes.count;
-    struct range_node *node = groups_item(&forest->ids, &id, &forest->nodes);
+    struct range_node *node = dense_map_item(&forest->ids, &id, &forest->nodes);
     if (node && forest->nodes.count > before)
         *node = (struct range_node){.parent = parent,
                                     .depth = parent ? forest->nodes.items[parent - 1].depth + 1 : 0,

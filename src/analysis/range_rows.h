@@ -14,7 +14,7 @@
 #include "common/file_vector.h"
 #include "analysis/busy.h"
 #include "analysis/cover.h"
-#include "analysis/groups.h"
+#include "common/dense_map.h"
 #include "analysis/ranges.h"
 #include "analysis/section.h"
 
@@ -91,7 +91,7 @@ struct range_node {
 
 /* All zero is empty. */
 struct range_forest {
-    struct groups ids;
+    struct dense_map ids;
     ARRAY(struct range_node) nodes;
 };
 

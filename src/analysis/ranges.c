@@ -8,10 +8,10 @@ static int by_thread_and_start(const void *a, const void *b)
     return ORDER(left->thread, right->thread) ?: ORDER(left->start, right->start) ?: ORDER(right->end, left->end) ?: ORDER(left->number, right->number);
 }
 
-void ranges_init(struct ranges *ranges, struct sorter_room *room)
+void ranges_init(struct ranges *ranges, struct sorter_space *space)
 {
     *ranges = (struct ranges){0};
-    sorter_init(&ranges->sorter, room, sizeof(struct range), by_thread_and_start);
+    sorter_init(&ranges->sorter, space, sizeof(struct range), by_thread_and_start);
 }
 
 void ranges_release(struct ranges *ranges)

@@ -48,7 +48,7 @@ struct ranges {
     struct range_starts starts;
 };
 
-void ranges_init(struct ranges *ranges, struct sorter_room *room);
+void ranges_init(struct ranges *ranges, struct sorter_space *space);
 void ranges_release(struct ranges *ranges);
 
 /* Each returns 0, or -1: no memory. THREAD is an index of the trace. For events 'X', 'b' and 'e' of ranges: */
@@ -119,7 +119,7 @@ struct autograd {
     struct sorter links;            /* by the thread of the backward pass, then time */
 };
 
-void autograd_init(struct autograd *autograd, struct sorter_room *room);
+void autograd_init(struct autograd *autograd, struct sorter_space *space);
 void autograd_release(struct autograd *autograd);
 
 /* An end of a flow "fwdbwd", and an operator with a sequence number. PROCESS and THREAD are indices of the trace. These

@@ -335,11 +335,11 @@ static bool leave_out(struct render *render, const struct table *table)
         return false;
     _Static_assert(sizeof(render->left_out) == sizeof(render->unrecorded), "either list");
     char *list = table->unrecorded ? render->unrecorded : render->left_out;
-    size_t length = strlen(list), room = sizeof(render->left_out) - length;
+    size_t length = strlen(list), space = sizeof(render->left_out) - length;
     if (table->unrecorded || !*table->missing)
-        snprintf(list + length, room, "%s%s", length ? ", " : "", table->word);
+        snprintf(list + length, space, "%s%s", length ? ", " : "", table->word);
     else
-        snprintf(list + length, room, "%s%s (not recorded: %s)", length ? ", " : "", table->word, table->missing);
+        snprintf(list + length, space, "%s%s (not recorded: %s)", length ? ", " : "", table->word, table->missing);
     return true;
 }
 

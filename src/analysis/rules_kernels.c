@@ -19,7 +19,7 @@ struct shape {
 };
 
 struct shapes {
-    struct groups keys; /* struct shape_key */
+    struct dense_map keys; /* struct shape_key */
     ARRAY(struct shape) items;
 };
 
@@ -44,7 +44,7 @@ static int shapes_event(void *state, const struct trace *trace, const struct eve
         .registers = (uint64_t)event->registers,
         .shared_bytes = (uint64_t)event->shared_bytes,
     };
-    struct shape *shape = groups_item(&shapes->keys, &key, &shapes->items);
+    struct shape *shape = dense_map_item(&shapes->keys, &key, &shapes->items);
     if (!shape)
         return -1;
     shape->count++;
@@ -61,7 +61,7 @@ static int shapes_event(void *state, const struct trace *trace, const struct eve
 static void shapes_release(void *state)
 {
     struct shapes *shapes = state;
-    groups_release(&shapes->keys);
+    dense_map_release(&shapes->keys);
     array_release(&shapes->items);
 }
 
@@ -123,7 +123,7 @@ static struct worst judge(const struct shapes *shapes, const struct findings *fi
     struct worst worst = {0};
     for (size_t i = 0; i < shapes->items.count; i++) {
         const struct shape *shape = &shapes->items.items[i];
-        const struct shape_key *key = groups_key(&shapes->keys, i);
+        const struct shape_key *key = dense_map_row(&shapes->keys, i);
         const struct trace_device *device = device_of(findings->trace, key);
         bool counts = device && key->blocks > 0 && device->multiprocessors > 0 &&
                       shape->time / shape->count >= FINDING_KERNEL_NS &&

@@ -18,7 +18,7 @@ static const struct step_part_key *grown_part(const struct steps *steps, size_t 
     const struct step_part_key *found = NULL;
     *difference = 0;
     for (size_t i = 0; i < steps->parts.count; i++) {
-        const struct step_part_key *key = groups_key(&steps->part_keys, i);
+        const struct step_part_key *key = dense_map_row(&steps->part_keys, i);
         int64_t grown = step_part_difference(&steps->processes.items[number], &steps->parts.items[i]);
         if (key->process == number && grown > *difference) {
             *difference = grown;

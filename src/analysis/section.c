@@ -14,7 +14,7 @@ void tally_release(struct tally *tally, size_t size, unsigned series)
         for (unsigned k = 0; k < series; k++)
             series_release((struct series *)((char *)tally->items + i * size) + k);
     array_release(tally);
-    groups_release(&tally->keys);
+    dense_map_release(&tally->keys);
 }
 
 int section_row(struct report_row *row, const void *key, const void *item)
@@ -44,11 +44,11 @@ static int64_t sum_totals(const struct table *table, const char *items, size_t c
     return whole;
 }
 
-int section_rows(struct report_row *row, const struct groups *keys, const void *items, size_t count, size_t size)
+int section_rows(struct report_row *row, const struct dense_map *keys, const void *items, size_t count, size_t size)
 {
     row->table->whole = sum_totals(row->table, items, count, size);
     for (row->number = 0; row->number < count; row->number++) {
-        const void *key = keys && keys->count ? groups_key(keys, row->number) : NULL;
+        const void *key = keys && keys->count ? dense_map_row(keys, row->number) : NULL;
         if (section_row(row, key, (const char *)items + row->number * size) < 0)
             return -1;
     }

@@ -37,7 +37,7 @@
 #include "common/settings.h"
 #include "trace/event_fields.h"
 #include "analysis/dispatcher.h"
-#include "analysis/groups.h"
+#include "common/dense_map.h"
 #include "analysis/heap.h"
 #include "analysis/options.h"
 #include "analysis/series.h"
@@ -50,7 +50,7 @@
 
 /* All zero is empty. */
 struct tally {
-    struct groups keys;
+    struct dense_map keys;
     void *items; /* by the keys' numbers */
     size_t count, capacity;
 };
@@ -60,7 +60,7 @@ struct tally {
 static inline void *tally_item_bytes(void *state, const void *key, size_t key_size, size_t size)
 {
     struct tally *tally = state;
-    return groups_item_bytes(&tally->keys, key, key_size, &tally->items, &tally->count, &tally->capacity, size);
+    return dense_map_item_bytes(&tally->keys, key, key_size, &tally->items, &tally->count, &tally->capacity, size);
 }
 
 /* A new item without a key. NULL: no memory. */
@@ -95,7 +95,7 @@ struct report_row {
 int section_row(struct report_row *row, const void *key, const void *item);
 /* Adds a row for each of COUNT ITEMS of SIZE bytes, whose keys are KEYS (NULL: they have none); or for each of ARRAY.
  * Returns 0, or -1: no memory. */
-int section_rows(struct report_row *row, const struct groups *keys, const void *items, size_t count, size_t size);
+int section_rows(struct report_row *row, const struct dense_map *keys, const void *items, size_t count, size_t size);
 #define section_array(row, keys, array) section_rows(row, keys, (array)->items, (array)->count, sizeof(*(array)->items))
 
 /* Which field a column shows. */

@@ -25,7 +25,7 @@ static struct phase_group *group_of(const struct compilation *compilation, uint3
 
 static void init(void *state, const struct trace *trace)
 {
-    busy_init(&((struct compilation *)state)->busy, trace->room);
+    busy_init(&((struct compilation *)state)->busy, trace->space);
 }
 
 static int event(void *state, const struct trace *trace, const struct event_fields *event)

@@ -320,7 +320,7 @@ static int write_calls(const struct writer *writer, struct crash_index *seen)
 {
     const struct trace *trace = writer->trace;
     for (uint32_t i = 0; i < trace->threads.count; i++) {
-        const struct trace_thread_id *id = groups_key(&trace->thread_ids, i);
+        const struct trace_thread_id *id = dense_map_row(&trace->thread_ids, i);
         struct call last[LAST_CALLS];
         unsigned count;
         if (!trace->threads.items[i].host || id->process != writer->process)
@@ -373,7 +373,7 @@ static bool is_of(const struct writer *writer, event_id row)
 static int write_gpu_ops(const struct writer *writer, const struct crash_index *seen)
 {
     for (size_t i = 0; i < seen->ops.count; i++) {
-        const struct op_key *key = groups_key(&seen->ops.keys, i);
+        const struct op_key *key = dense_map_row(&seen->ops.keys, i);
         const struct last_op *op = (const struct last_op *)seen->ops.items + i;
         if (!is_of(writer, key->row))
             continue;
@@ -393,7 +393,7 @@ static int write_gpu_ops(const struct writer *writer, const struct crash_index *
 static int write_memory(const struct writer *writer, const struct crash_index *seen)
 {
     for (size_t i = 0; i < seen->helds.count; i++) {
-        const struct held_key *key = groups_key(&seen->helds.keys, i);
+        const struct held_key *key = dense_map_row(&seen->helds.keys, i);
         const struct trace_gpu_row *gpu = trace_gpu_row(writer->trace, key->row);
         if (!is_of(writer, key->row))
             continue;

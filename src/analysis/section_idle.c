@@ -15,7 +15,7 @@ struct state {
 static void init(void *context, const struct trace *trace)
 {
     struct state *state = context;
-    idle_gaps_init(&state->gaps, trace->room);
+    idle_gaps_init(&state->gaps, trace->space);
 }
 
 static void release(void *context)

@@ -209,11 +209,11 @@ static void raise_to_pools(struct memory_use *use, const struct trace *trace, co
  * memory. */
 static void unite(struct tally *memory, const struct trace *trace, size_t instants)
 {
-    const struct memory_key *key = groups_key(&memory->keys, instants);
+    const struct memory_key *key = dense_map_row(&memory->keys, instants);
     struct memory_use *uses = memory->items, *use = &uses[instants], *partner = NULL;
     struct place place = place_of(trace, key);
     for (size_t i = 0; i < memory->count; i++) {
-        const struct memory_key *other = groups_key(&memory->keys, i);
+        const struct memory_key *other = dense_map_row(&memory->keys, i);
         struct place other_place = place_of(trace, other);
         if (other->source != MEMORY_COUNTER || !is_same(&place, &other_place) ||
             strcmp(kind_of(trace, other), kind_of(trace, key)) != 0)
@@ -257,9 +257,9 @@ static struct cell fill_device(struct report_row *row, const struct column *colu
 static struct cell fill_owner(struct report_row *row, const struct column *column)
 {
     struct place place = place_of(row->trace, row->key);
-    bool told = place.owned && row->trace->host_processes > 1;
+    bool is_shown = place.owned && row->trace->host_processes > 1;
     (void)column;
-    return told ? trace_process_cell(row->trace, row->table, place.process) : (struct cell){0};
+    return is_shown ? trace_process_cell(row->trace, row->table, place.process) : (struct cell){0};
 }
 
 static struct cell fill_kind(struct report_row *row, const struct column *column)
@@ -287,12 +287,12 @@ static int finish(struct report_row *row)
     struct tally *memory = row->state;
     struct memory_use *uses = memory->items;
     for (size_t i = 0; i < memory->count; i++)
-        if (((const struct memory_key *)groups_key(&memory->keys, i))->source == MEMORY_INSTANT)
+        if (((const struct memory_key *)dense_map_row(&memory->keys, i))->source == MEMORY_INSTANT)
             unite(memory, row->trace, i);
     for (size_t i = 0; i < memory->count; i++)
-        raise_to_pools(&uses[i], row->trace, groups_key(&memory->keys, i));
+        raise_to_pools(&uses[i], row->trace, dense_map_row(&memory->keys, i));
     for (size_t i = 0; i < memory->count; i++)
-        if (!uses[i].shown && section_row(row, groups_key(&memory->keys, i), &uses[i]) < 0)
+        if (!uses[i].shown && section_row(row, dense_map_row(&memory->keys, i), &uses[i]) < 0)
             return -1;
     return 0;
 }

@@ -19,8 +19,8 @@ struct range_group {
 };
 
 struct nvtx {
-    struct tally ranges;     /* struct range_group by struct range_key */
-    struct groups busy_rows; /* struct range_kind */
+    struct tally ranges;        /* struct range_group by struct range_key */
+    struct dense_map busy_rows; /* struct range_kind */
     struct range_busy busy;
     struct range_starts open; /* by category and id; their numbers are those of the range_groups */
 };
@@ -87,7 +87,7 @@ static int event(void *state, const struct trace *trace, const struct event_fiel
 
 static uint32_t busy_row(struct nvtx *nvtx, const struct range_kind *kind)
 {
-    return groups_number(&nvtx->busy_rows, kind, sizeof(*kind));
+    return dense_map_number(&nvtx->busy_rows, kind, sizeof(*kind));
 }
 
 static uint32_t row_of(void *state, struct range_walk *walk)
@@ -167,7 +167,7 @@ static int finish(struct report_row *row)
 {
     struct nvtx *nvtx = row->state;
     for (uint32_t i = 0; i < nvtx->ranges.count; i++)
-        if (write_rows(row, groups_key(&nvtx->ranges.keys, i), range_of(nvtx, i)) < 0)
+        if (write_rows(row, dense_map_row(&nvtx->ranges.keys, i), range_of(nvtx, i)) < 0)
             return -1;
     const struct range_kind outside = RANGE_KIND_OUTSIDE;
     const struct range_row operations = {.busy = busy_cell(nvtx, &outside)};
@@ -178,7 +178,7 @@ static void release(void *state)
 {
     struct nvtx *nvtx = state;
     range_starts_release(&nvtx->open);
-    groups_release(&nvtx->busy_rows);
+    dense_map_release(&nvtx->busy_rows);
     range_busy_release(&nvtx->busy);
 }
 

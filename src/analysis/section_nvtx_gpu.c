@@ -46,7 +46,7 @@ struct part {
 struct gpu {
     struct tally rows;         /* struct gpu_group by struct gpu_key */
     const struct trace *trace; /* while operations are gathered */
-    struct groups kinds, places;
+    struct dense_map kinds, places;
     struct extents extents;                /* operations and ranges by thread, while they are gathered */
     FILE_VECTOR(uint32_t) kinds_of_ranges; /* by the ranges' numbers */
     struct sorter parts;                   /* by range, then stream */
@@ -81,7 +81,7 @@ static uint32_t row_of(void *state, struct range_walk *walk)
     struct gpu *gpu = state;
     const struct range *range = &walk->open.items[walk->open.count - 1].range;
     const struct range_kind key = range_kind_of(range);
-    uint32_t kind = groups_number(&gpu->kinds, &key, sizeof(key));
+    uint32_t kind = dense_map_number(&gpu->kinds, &key, sizeof(key));
     while (gpu->kinds_of_ranges.count <= range->number)
         if (!file_vector_push(&gpu->kinds_of_ranges))
             return RANGE_ROW_NONE;
@@ -95,7 +95,7 @@ static uint32_t gpu_of(void *state, const struct launched_op *op)
 {
     struct gpu *gpu = state;
     const struct place place = place_of(gpu->trace, op->stream);
-    return groups_number(&gpu->places, &place, sizeof(place));
+    return dense_map_number(&gpu->places, &place, sizeof(place));
 }
 
 static int add_operation(void *state, const struct launched_op *op, bool outside)
@@ -149,13 +149,13 @@ static int end_span(struct gpu *gpu, const struct span *span)
 
 static int begin_span(struct gpu *gpu, const struct trace *trace, const struct part *part, struct span *span)
 {
-    struct gpu_key key = {.kind = *(const struct range_kind *)groups_key(&gpu->kinds, part->kind),
+    struct gpu_key key = {.kind = *(const struct range_kind *)dense_map_row(&gpu->kinds, part->kind),
                           .place = place_of(trace, part->stream)};
     struct gpu_group *group = tally_item(&gpu->rows, &key, struct gpu_group);
     if (!group)
         return -1;
     group->kind = part->kind;
-    group->place = groups_number(&gpu->places, &key.place, sizeof(key.place));
+    group->place = dense_map_number(&gpu->places, &key.place, sizeof(key.place));
     *span = (struct span){.range = part->range,
                           .stream = part->stream,
                           .row = (uint32_t)(group - group_of(gpu, 0)),
@@ -206,7 +206,7 @@ static int gather_parts(struct gpu *gpu, const struct trace *trace)
                                     .row = row_of,
                                     .gpu = gpu_of,
                                     .operation = add_operation};
-    if (groups_number(&gpu->kinds, &outside, sizeof(outside)) != RANGE_ROW_OUTSIDE)
+    if (dense_map_number(&gpu->kinds, &outside, sizeof(outside)) != RANGE_ROW_OUTSIDE)
         return -1;
     int status = range_rows_gather(&rows, &gpu->busy);
     return status ? status : extents_each(&gpu->extents, add_part, gpu);
@@ -219,7 +219,7 @@ static int gather(void *state, const struct trace *trace)
         return 0;
     tally_release(&gpu->rows, sizeof(struct gpu_group), 1); /* the trace's own */
     gpu->trace = trace;
-    sorter_init(&gpu->parts, trace->room, sizeof(struct part), by_range_and_stream);
+    sorter_init(&gpu->parts, trace->space, sizeof(struct part), by_range_and_stream);
     extents_init(&gpu->extents, temporary_directory());
     gpu->kinds_of_ranges.memory.directory = temporary_directory();
     int status = gather_parts(gpu, trace);
@@ -248,10 +248,10 @@ static struct cell fill_busy(struct report_row *row, const struct column *column
 static struct cell fill_kernels(struct report_row *row, const struct column *column)
 {
     const struct gpu_group *group = row->item;
-    bool told = row->trace->unrecorded & TRACE_KERNEL;
+    bool is_unrecorded = row->trace->unrecorded & TRACE_KERNEL;
     if (!group->operations)
         return (struct cell){0};
-    return told ? (struct cell){.kind = CELL_UNRECORDED} : fill_number(row, column);
+    return is_unrecorded ? (struct cell){.kind = CELL_UNRECORDED} : fill_number(row, column);
 }
 
 static const struct column columns[] = {
@@ -271,8 +271,8 @@ static const struct column columns[] = {
 static void release(void *state)
 {
     struct gpu *gpu = state;
-    groups_release(&gpu->kinds);
-    groups_release(&gpu->places);
+    dense_map_release(&gpu->kinds);
+    dense_map_release(&gpu->places);
     sorter_release(&gpu->parts);
     range_busy_release(&gpu->busy);
 }

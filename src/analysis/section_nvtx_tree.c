@@ -238,7 +238,7 @@ static int gather_kernels(void *state, const struct trace *trace)
     if (trace->ranges.count == 0)
         return 0;
     kernels->trace = trace;
-    range_busy_init(&kernels->busy, trace->room);
+    range_busy_init(&kernels->busy, trace->space);
     int status = range_walk_ops(&trace->ranges, true, &trace->launched_ops, add_op, NULL, kernels);
     return status ? status : range_busy_finish(&kernels->busy);
 }

@@ -33,7 +33,7 @@ struct next {
 
 static void init(void *state, const struct trace *trace)
 {
-    launched_ops_init(&((struct operators *)state)->launched, trace->room);
+    launched_ops_init(&((struct operators *)state)->launched, trace->space);
 }
 
 static void add_row(struct operator_row *row, const struct operator_row *more)
@@ -217,7 +217,7 @@ static int finish(struct report_row *row)
     for (size_t i = 0; i < operators->rows.count; i++)
         row->table->whole += items[i].own_host;
     for (row->number = 0; row->number < operators->rows.count; row->number++)
-        if (section_row(row, groups_key(&operators->rows.keys, row->number), &items[row->number]) < 0)
+        if (section_row(row, dense_map_row(&operators->rows.keys, row->number), &items[row->number]) < 0)
             return -1;
     return 0;
 }

@@ -109,7 +109,7 @@ static struct cell process_names(const struct trace *trace, struct table *table)
     size_t length = 0;
     for (size_t i = 0; i < trace->processes.count; i++) {
         const struct trace_process *process = &trace->processes.items[i];
-        event_id id = *(const event_id *)groups_key(&trace->process_ids, i);
+        event_id id = *(const event_id *)dense_map_row(&trace->process_ids, i);
         if (!process->host || process->name == EVENT_NO_TEXT || event_id_is_text(id))
             continue;
         int size = snprintf(names + length, sizeof(names) - length, "%s%s (%" PRId64 ")", length ? ", " : "",

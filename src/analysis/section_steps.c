@@ -33,7 +33,7 @@ static int finish(struct report_row *row)
     const struct steps *steps = row->state;
     for (size_t i = 0; i < steps->processes.count; i++) {
         const struct steps_process *process = &steps->processes.items[i];
-        const event_id *id = groups_key(&row->trace->process_ids, process->process);
+        const event_id *id = dense_map_row(&row->trace->process_ids, process->process);
         int64_t gpu = 0, launches = 0, count = (int64_t)process->items.count;
         for (size_t k = 0; k < process->items.count; k++) {
             gpu += process->items.items[k].gpu;
@@ -91,13 +91,13 @@ static int add_part(struct report_row *row, const struct steps *steps, size_t nu
 {
     static const char *const words[] = {
         [STEP_KERNEL] = "kernel", [STEP_COPY] = "copy", [STEP_CALL] = "call", [STEP_OUTSIDE] = "host"};
-    const struct step_part_key *key = groups_key(&steps->part_keys, number);
+    const struct step_part_key *key = dense_map_row(&steps->part_keys, number);
     const struct step_part *part = &steps->parts.items[number];
     const struct steps_process *process = &steps->processes.items[key->process];
     int64_t difference = step_part_difference(process, part), others = (int64_t)process->items.count - 1;
     if (difference == 0 || others < 1)
         return 0;
-    const event_id *id = groups_key(&row->trace->process_ids, process->process);
+    const event_id *id = dense_map_row(&row->trace->process_ids, process->process);
     const struct part_row item = {
         .difference = difference,
         .average = (part->total - part->slowest) / others,

@@ -47,7 +47,7 @@ static void init(void *state, const struct trace *trace)
 {
     struct sync *sync = state;
     sync->trace = trace;
-    sorter_init(&sync->records, trace->room, sizeof(struct sync_record), by_correlation);
+    sorter_init(&sync->records, trace->space, sizeof(struct sync_record), by_correlation);
 }
 
 /* CUPTI's "none" comes as -1, or as that in 32 bits. */

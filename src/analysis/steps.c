@@ -27,7 +27,7 @@ static int64_t step_at(const struct steps_process *process, int64_t time)
 
 static int add_part(struct steps *steps, const struct step_part_key *key, bool slowest, int64_t ns)
 {
-    struct step_part *part = groups_item(&steps->part_keys, key, &steps->parts);
+    struct step_part *part = dense_map_item(&steps->part_keys, key, &steps->parts);
     if (!part)
         return -1;
     part->total += ns;
@@ -94,14 +94,14 @@ static int add_outside(struct steps *steps, size_t number)
     for (size_t i = 0; i < process->items.count; i++)
         total += process->items.items[i].to - process->items.items[i].from;
     for (size_t i = 0; i < steps->parts.count; i++) {
-        const struct step_part_key *key = groups_key(&steps->part_keys, i);
+        const struct step_part_key *key = dense_map_row(&steps->part_keys, i);
         if (key->process != number || key->kind != STEP_CALL)
             continue;
         total -= steps->parts.items[i].total;
         longest -= steps->parts.items[i].slowest;
     }
     const struct step_part_key key = {number, STEP_OUTSIDE, 0};
-    struct step_part *part = groups_item(&steps->part_keys, &key, &steps->parts);
+    struct step_part *part = dense_map_item(&steps->part_keys, &key, &steps->parts);
     if (part)
         *part = (struct step_part){.total = total, .slowest = longest, .count = (int64_t)process->items.count};
     return part ? 0 : -1;
@@ -142,7 +142,7 @@ int steps_gather(struct steps *steps, const struct trace *trace)
     if (status < 0 || trace->ranges.count > 0)
         return status < 0 ? status : gather(steps, trace, &trace->launched_ops);
     struct sorter launched; /* the trace has these only where it has ranges */
-    launched_ops_init(&launched, trace->room);
+    launched_ops_init(&launched, trace->space);
     status = launched_ops_gather(&launched, &trace->gpu_ops, &trace->calls);
     if (status == 0)
         status = gather(steps, trace, &launched);
@@ -158,6 +158,6 @@ void steps_release(struct steps *steps)
     }
     array_release(&steps->processes);
     interner_release(&steps->names);
-    groups_release(&steps->part_keys);
+    dense_map_release(&steps->part_keys);
     array_release(&steps->parts);
 }

@@ -54,7 +54,7 @@ struct step_part_key {
 struct steps {
     ARRAY(struct steps_process) processes;
     struct interner names;
-    struct groups part_keys; /* struct step_part_key */
+    struct dense_map part_keys; /* struct step_part_key */
     ARRAY(struct step_part) parts;
 };
 

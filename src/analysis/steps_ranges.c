@@ -17,7 +17,7 @@ struct repetition {
 struct finder {
     struct steps *steps;
     const struct trace *trace;
-    struct groups keys; /* struct repetition_key */
+    struct dense_map keys; /* struct repetition_key */
     ARRAY(struct repetition) items;
     ARRAY(uint32_t) name_of; /* by the trace's name: the number + 1 in steps.names; 0: not looked at yet */
 };
@@ -107,7 +107,7 @@ static int count_launch(void *context, struct range_walk *walk, const struct lau
     struct repetition_key key;
     while ((open = range_walk_open(walk, op->thread, op->called))) {
         int status = key_of(finder, walk, open, &key);
-        open->node = status == 0 ? groups_number(&finder->keys, &key, sizeof(key)) : NOT_A_CANDIDATE;
+        open->node = status == 0 ? dense_map_number(&finder->keys, &key, sizeof(key)) : NOT_A_CANDIDATE;
         if (status < 0)
             return -1;
     }
@@ -120,7 +120,7 @@ static int count_launch(void *context, struct range_walk *walk, const struct lau
 
 static int count_range(struct finder *finder, const struct range *range, const struct repetition_key *key)
 {
-    struct repetition *repetition = groups_item(&finder->keys, key, &finder->items);
+    struct repetition *repetition = dense_map_item(&finder->keys, key, &finder->items);
     if (!repetition)
         return -1;
     repetition->overlaps |= repetition->count > 0 && range->start < repetition->last_end;
@@ -151,11 +151,11 @@ static int64_t best_of(struct finder *finder, uint32_t process)
 {
     int64_t best = -1;
     for (size_t i = 0; i < finder->items.count; i++) {
-        const struct repetition_key *key = groups_key(&finder->keys, i);
+        const struct repetition_key *key = dense_map_row(&finder->keys, i);
         const struct repetition *one = &finder->items.items[i];
         if (finder->trace->threads.items[key->thread].process != process || one->count < STEPS_LEAST || one->overlaps)
             continue;
-        const struct repetition_key *best_key = best < 0 ? NULL : groups_key(&finder->keys, (size_t)best);
+        const struct repetition_key *best_key = best < 0 ? NULL : dense_map_row(&finder->keys, (size_t)best);
         if (!best_key || is_better(one, key->depth, &finder->items.items[best], best_key->depth))
             best = (int64_t)i;
     }
@@ -176,7 +176,7 @@ static int take_range(struct finder *finder, const struct range *range, const st
 {
     struct steps_process *process = steps_of(finder->steps, range->thread, (uint32_t)key->name);
     int64_t best = process ? best_of(finder, process->process) : -1;
-    const struct repetition_key *chosen = best < 0 ? NULL : groups_key(&finder->keys, (size_t)best);
+    const struct repetition_key *chosen = best < 0 ? NULL : dense_map_row(&finder->keys, (size_t)best);
     const struct step step = {.start = range->start, .end = range->end, .from = range->start, .to = range->end};
     return chosen && chosen->depth == key->depth ? steps_add(process, &step) : 0;
 }
@@ -192,7 +192,7 @@ static int find_in_ranges(struct finder *finder)
         struct steps_process *added = best < 0 ? NULL : array_push(&steps->processes);
         if (best >= 0 && !added)
             return -1;
-        const struct repetition_key *key = best < 0 ? NULL : groups_key(&finder->keys, (size_t)best);
+        const struct repetition_key *key = best < 0 ? NULL : dense_map_row(&finder->keys, (size_t)best);
         if (key) {
             added->process = (uint32_t)process;
             added->thread = (uint32_t)key->thread;
@@ -206,7 +206,7 @@ int steps_find_ranges(struct steps *steps, const struct trace *trace)
 {
     struct finder finder = {.steps = steps, .trace = trace};
     int status = find_in_ranges(&finder);
-    groups_release(&finder.keys);
+    dense_map_release(&finder.keys);
     array_release(&finder.items);
     array_release(&finder.name_of);
     return status;

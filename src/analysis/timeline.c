@@ -11,9 +11,9 @@ static int by_device_and_time(const void *left, const void *right)
     return ORDER(a->device, b->device) ?: ORDER(a->start, b->start) ?: ORDER(a->end, b->end) ?: ORDER(a->order, b->order);
 }
 
-void timeline_init(struct sorter *timeline, struct sorter_room *room)
+void timeline_init(struct sorter *timeline, struct sorter_space *space)
 {
-    sorter_init(timeline, room, sizeof(struct timeline_op), by_device_and_time);
+    sorter_init(timeline, space, sizeof(struct timeline_op), by_device_and_time);
 }
 
 struct gathering {
@@ -64,9 +64,9 @@ static int by_thread_and_start(const void *left, const void *right)
     return ORDER(a->thread, b->thread) ?: ORDER(a->start, b->start) ?: ORDER(b->end, a->end) ?: ORDER(a->name, b->name);
 }
 
-void host_calls_init(struct sorter *host_calls, struct sorter_room *room)
+void host_calls_init(struct sorter *host_calls, struct sorter_space *space)
 {
-    sorter_init(host_calls, room, sizeof(struct host_call), by_thread_and_start);
+    sorter_init(host_calls, space, sizeof(struct host_call), by_thread_and_start);
 }
 
 void host_calls_walk_begin(struct host_calls_walk *walk, const struct sorter *host_calls)

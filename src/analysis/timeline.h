@@ -30,7 +30,7 @@ struct timeline_op {
 };
 
 /* By device, start and end. */
-void timeline_init(struct sorter *timeline, struct sorter_room *room);
+void timeline_init(struct sorter *timeline, struct sorter_space *space);
 
 /* What it is made of, of one trace. */
 struct timeline_parts {
@@ -56,7 +56,7 @@ struct host_call {
 };
 
 /* By thread and start; a call comes before those that it made itself, such as the driver's within the runtime's. */
-void host_calls_init(struct sorter *host_calls, struct sorter_room *room);
+void host_calls_init(struct sorter *host_calls, struct sorter_space *space);
 
 /* A walk over the outermost calls alone. */
 struct host_calls_walk {

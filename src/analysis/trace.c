@@ -29,19 +29,19 @@ void trace_init(struct trace *trace, const struct report_options *options)
         .host = EVENT_NO_TEXT,
         .ending = EVENT_NO_TEXT,
         .missed = EVENT_NO_TEXT,
-        .own_room = sorter_room_usual(),
-        .room = &trace->own_room,
+        .own_space = sorter_space_usual(),
+        .space = &trace->own_space,
     };
-    calls_init(&trace->calls, trace->room);
-    gpu_ops_init(&trace->gpu_ops, trace->room);
-    host_calls_init(&trace->host_calls, trace->room);
-    timeline_init(&trace->timeline, trace->room);
-    ranges_init(&trace->ranges, trace->room);
-    ranges_init(&trace->operators, trace->room);
-    launched_ops_init(&trace->launched_ops, trace->room);
-    autograd_init(&trace->autograd, trace->room);
-    busy_init(&trace->busy, trace->room);
-    busy_init(&trace->compiling, trace->room);
+    calls_init(&trace->calls, trace->space);
+    gpu_ops_init(&trace->gpu_ops, trace->space);
+    host_calls_init(&trace->host_calls, trace->space);
+    timeline_init(&trace->timeline, trace->space);
+    ranges_init(&trace->ranges, trace->space);
+    ranges_init(&trace->operators, trace->space);
+    launched_ops_init(&trace->launched_ops, trace->space);
+    autograd_init(&trace->autograd, trace->space);
+    busy_init(&trace->busy, trace->space);
+    busy_init(&trace->compiling, trace->space);
 }
 
 void trace_release(struct trace *trace)
@@ -63,10 +63,10 @@ void trace_release(struct trace *trace)
     array_release(&trace->stacks);
     map_release(&trace->stack_of_number);
     array_release(&trace->shown_names);
-    groups_release(&trace->process_ids);
-    groups_release(&trace->thread_ids);
-    groups_release(&trace->stream_ids);
-    groups_release(&trace->device_ids);
+    dense_map_release(&trace->process_ids);
+    dense_map_release(&trace->thread_ids);
+    dense_map_release(&trace->stream_ids);
+    dense_map_release(&trace->device_ids);
     sorter_release(&trace->calls);
     sorter_release(&trace->gpu_ops);
     busy_release(&trace->busy);
@@ -94,7 +94,7 @@ int64_t trace_event_device(const struct event_fields *event)
 static struct trace_process *write_process(struct trace *trace, event_id id)
 {
     size_t before = trace->processes.count;
-    struct trace_process *process = groups_item(&trace->process_ids, &id, &trace->processes);
+    struct trace_process *process = dense_map_item(&trace->process_ids, &id, &trace->processes);
     if (process && trace->processes.count > before)
         process->name = process->label = EVENT_NO_TEXT;
     return process;
@@ -105,7 +105,7 @@ static struct trace_thread *write_thread(struct trace *trace, event_id process_i
     const struct trace_thread_id id = {process_id, thread_id};
     struct trace_process *process = write_process(trace, process_id);
     size_t before = trace->threads.count;
-    struct trace_thread *thread = process ? groups_item(&trace->thread_ids, &id, &trace->threads) : NULL;
+    struct trace_thread *thread = process ? dense_map_item(&trace->thread_ids, &id, &trace->threads) : NULL;
     if (thread && trace->threads.count > before) {
         thread->name = EVENT_NO_TEXT;
         thread->process = (uint32_t)(process - trace->processes.items);
@@ -116,7 +116,7 @@ static struct trace_thread *write_thread(struct trace *trace, event_id process_i
 struct trace_device *trace_device(struct trace *trace, int64_t id)
 {
     size_t before = trace->devices.count;
-    struct trace_device *device = groups_item(&trace->device_ids, &id, &trace->devices);
+    struct trace_device *device = dense_map_item(&trace->device_ids, &id, &trace->devices);
     if (device && trace->devices.count > before)
         device->name = EVENT_NO_TEXT;
     return device;
@@ -199,7 +199,7 @@ static int add_gpu_op(struct trace *trace, const struct event_fields *event)
     int64_t end = event->start + event->duration;
     struct trace_stream_id id = {event->process, trace_event_device(event), event->context, event->stream};
     size_t before = trace->streams.count;
-    struct trace_stream *stream = groups_item(&trace->stream_ids, &id, &trace->streams);
+    struct trace_stream *stream = dense_map_item(&trace->stream_ids, &id, &trace->streams);
     bool first = trace->streams.count > before;
     uint32_t number = (uint32_t)(stream - trace->streams.items);
     if (!stream || (first && use_device(trace, stream, id.device) < 0) ||
@@ -462,7 +462,7 @@ const struct trace_gpu_row *trace_gpu_row(const struct trace *trace, event_id ro
 const struct trace_process *trace_process(const struct trace *trace, event_id id)
 {
     for (size_t i = 0; i < trace->processes.count; i++)
-        if (*(const event_id *)groups_key(&trace->process_ids, i) == id)
+        if (*(const event_id *)dense_map_row(&trace->process_ids, i) == id)
             return &trace->processes.items[i];
     return NULL;
 }
@@ -470,7 +470,7 @@ const struct trace_process *trace_process(const struct trace *trace, event_id id
 int64_t trace_find_thread(const struct trace *trace, event_id process, int64_t id)
 {
     for (size_t i = 0; i < trace->threads.count; i++) {
-        const struct trace_thread_id *known = groups_key(&trace->thread_ids, i);
+        const struct trace_thread_id *known = dense_map_row(&trace->thread_ids, i);
         if (known->process == process && known->thread == event_id_number(id))
             return (int64_t)i;
     }
@@ -498,7 +498,7 @@ struct cell trace_number_cell(int64_t number)
 
 struct cell trace_thread_cell(const struct trace *trace, struct table *table, uint32_t thread)
 {
-    const struct trace_thread_id *id = groups_key(&trace->thread_ids, thread);
+    const struct trace_thread_id *id = dense_map_row(&trace->thread_ids, thread);
     uint32_t name = trace->threads.items[thread].name;
     if (name != EVENT_NO_TEXT && *interned(&trace->strings, name))
         return trace_text_cell(trace, table, name);

@@ -15,7 +15,7 @@
 #include "analysis/errors.h"
 #include "trace/event_fields.h"
 #include "analysis/gpu_ops.h"
-#include "analysis/groups.h"
+#include "common/dense_map.h"
 #include "analysis/ranges.h"
 #include "analysis/timeline.h"
 #include "analysis/options.h"
@@ -78,9 +78,9 @@ struct trace {
 
     /* What trace_gpu_op() changes. Two threads write to nothing that is near. */
     _Alignas(TRACE_APART) struct trace_times gpu_op_times;
-    struct groups stream_ids; /* struct trace_stream_id -> streams */
+    struct dense_map stream_ids; /* struct trace_stream_id -> streams */
     ARRAY(struct trace_stream) streams;
-    struct groups device_ids; /* int64_t -> devices */
+    struct dense_map device_ids; /* int64_t -> devices */
     ARRAY(struct trace_device) devices;
     struct sorter gpu_ops;
     struct busy busy; /* streams, by their numbers */
@@ -93,9 +93,9 @@ struct trace {
     struct failures failures;               /* the same, by function and error */
     event_id recent_process, recent_thread; /* of the last host event, and its thread's index + 1 */
     uint32_t recent_index;
-    struct groups process_ids; /* event_id -> processes */
+    struct dense_map process_ids; /* event_id -> processes */
     ARRAY(struct trace_process) processes;
-    struct groups thread_ids; /* struct trace_thread_id -> threads */
+    struct dense_map thread_ids; /* struct trace_thread_id -> threads */
     ARRAY(struct trace_thread) threads;
     struct sorter calls;
     struct sorter host_calls; /* struct host_call: all API calls */
@@ -107,8 +107,8 @@ struct trace {
     struct autograd autograd;   /* for these */
     struct busy compiling;      /* phases of compilation, of all threads and processes: one thing */
 
-    _Alignas(TRACE_APART) struct sorter_room own_room;
-    struct sorter_room *room;    /* for the sorters of this, and of sections: own_room, as a trace stays where it is */
+    _Alignas(TRACE_APART) struct sorter_space own_space;
+    struct sorter_space *space;  /* for the sorters of this, and of sections: own_space, as a trace stays where it is */
     struct busy_sum compiled;    /* after trace_finish() */
     ARRAY(uint32_t) shown_names; /* of kernels, by the name's number: the number + 1 of what is shown, 0: not known */
 
@@ -244,11 +244,11 @@ static inline int64_t trace_span(const struct trace *trace)
 
 static inline const struct trace_stream_id *trace_stream_id(const struct trace *trace, size_t stream)
 {
-    return groups_key(&trace->stream_ids, stream);
+    return dense_map_row(&trace->stream_ids, stream);
 }
 static inline int64_t trace_device_id(const struct trace *trace, size_t device)
 {
-    return *(const int64_t *)groups_key(&trace->device_ids, device);
+    return *(const int64_t *)dense_map_row(&trace->device_ids, device);
 }
 
 /* The device of number ID, made when it is new. NULL: no memory. */

@@ -57,15 +57,15 @@ static const char *command_meant(const char *name)
     return nearest.word;
 }
 
-/* ARGV[0] is not a command; what follows it is shown as far as there is room. */
+/* ARGV[0] is not a command; what follows it is shown as far as there is space. */
 static int unknown_command(int argc, char **argv)
 {
     const char *name = argv[0], *meant = command_meant(name);
     char rest[256] = "";
     for (int i = 1, length = 0; i < argc; i++) {
-        int room = (int)sizeof(rest) - length, size = snprintf(rest + length, (size_t)room, " %s", argv[i]);
-        if (size < 0 || size >= room) {
-            snprintf(rest + length, (size_t)room, room > 4 ? " ..." : "");
+        int space = (int)sizeof(rest) - length, size = snprintf(rest + length, (size_t)space, " %s", argv[i]);
+        if (size < 0 || size >= space) {
+            snprintf(rest + length, (size_t)space, space > 4 ? " ..." : "");
             break;
         }
         length += size;

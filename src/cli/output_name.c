@@ -52,7 +52,7 @@ static int put_pattern(struct buffer *buffer, const char *pattern, const struct 
     }
 }
 
-int output_name_expand(const char *pattern, const struct output_facts *facts, char *name, size_t room)
+int output_name_expand(const char *pattern, const struct output_facts *facts, char *name, size_t space)
 {
     struct buffer buffer;
     buffer_init_memory(&buffer);
@@ -69,7 +69,7 @@ int output_name_expand(const char *pattern, const struct output_facts *facts, ch
     buffer_char(&buffer, '\0');
     if (result == 0 && buffer_finish(&buffer) != 0)
         result = error_no_memory("the name of the trace");
-    else if (result == 0 && buffer.length > room)
+    else if (result == 0 && buffer.length > space)
         result = error("'-o %s' gives a name that is too long", pattern);
     else if (result == 0 && buffer.length == 1)
         result = error("'-o' needs the name of a file");

@@ -14,10 +14,10 @@ struct output_facts {
 };
 
 /*
- * Writes PATTERN into NAME (ROOM bytes) with %p, %n, %h (this host), %q{VARIABLE} of the environment and %% replaced.
+ * Writes PATTERN into NAME (SPACE bytes) with %p, %n, %h (this host), %q{VARIABLE} of the environment and %% replaced.
  * Returns 0, or -1 after error(): an unknown pattern, a variable that is not set, a name that is too long.
  */
-int output_name_expand(const char *pattern, const struct output_facts *facts, char *name, size_t room);
+int output_name_expand(const char *pattern, const struct output_facts *facts, char *name, size_t space);
 
 /* Whether NAME ends in .json, .json.gz, .pftrace or .pftrace.gz. */
 bool output_name_ends_well(const char *name);

@@ -78,12 +78,12 @@ static int writable(const char *output)
 
 /* Chooses the name of the trace. The name in a directory that others can write to is ignored. */
 static int choose_output(const struct recover_options *wanted, const char *directory, bool safe, char *output,
-                         size_t room)
+                         size_t space)
 {
     struct session_facts facts;
     if (wanted->output) {
-        int length = snprintf(output, room, "%s", wanted->output);
-        if (length < 0 || (size_t)length >= room)
+        int length = snprintf(output, space, "%s", wanted->output);
+        if (length < 0 || (size_t)length >= space)
             return error("the name of the trace is too long: '-o %s'", wanted->output);
         return writable(output);
     }
@@ -92,7 +92,7 @@ static int choose_output(const struct recover_options *wanted, const char *direc
     session_read(directory, &facts);
     if (!*facts.output)
         return error("'%s' has no output name: give one with -o FILE", directory);
-    snprintf(output, room, "%s", facts.output);
+    snprintf(output, space, "%s", facts.output);
     return writable(output);
 }
 

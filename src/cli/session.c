@@ -167,14 +167,14 @@ static cJSON *read_note(const char *directory)
     return json;
 }
 
-static void put_words(const cJSON *json, char *text, size_t room)
+static void put_words(const cJSON *json, char *text, size_t space)
 {
     size_t used = 0;
     *text = '\0';
     for (const cJSON *word = cJSON_IsArray(json) ? json->child : NULL; word; word = word->next) {
         int length =
-            !cJSON_IsString(word) ? 0 : snprintf(text + used, room - used, "%s%s", used ? " " : "", word->valuestring);
-        if (length < 0 || (size_t)length >= room - used)
+            !cJSON_IsString(word) ? 0 : snprintf(text + used, space - used, "%s%s", used ? " " : "", word->valuestring);
+        if (length < 0 || (size_t)length >= space - used)
             return; /* cut */
         used += (size_t)length;
     }

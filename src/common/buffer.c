@@ -79,16 +79,16 @@ char *buffer_grow(struct buffer *buffer, size_t size)
 
 void buffer_u64(struct buffer *buffer, uint64_t value)
 {
-    char *room = buffer_reserve(buffer, NUMBER_ROOM);
-    if (room)
-        buffer->length += (size_t)(number_u64(room, value) - room);
+    char *space = buffer_reserve(buffer, NUMBER_SPACE);
+    if (space)
+        buffer->length += (size_t)(number_u64(space, value) - space);
 }
 
 void buffer_i64(struct buffer *buffer, int64_t value)
 {
-    char *room = buffer_reserve(buffer, NUMBER_ROOM);
-    if (room)
-        buffer->length += (size_t)(number_i64(room, value) - room);
+    char *space = buffer_reserve(buffer, NUMBER_SPACE);
+    if (space)
+        buffer->length += (size_t)(number_i64(space, value) - space);
 }
 
 void buffer_vformat(struct buffer *buffer, const char *format, va_list args)
@@ -96,9 +96,9 @@ void buffer_vformat(struct buffer *buffer, const char *format, va_list args)
     va_list again;
     va_copy(again, args);
     int length = vsnprintf(NULL, 0, format, args);
-    char *room = length < 0 ? NULL : buffer_reserve(buffer, (size_t)length + 1);
-    if (room) {
-        vsnprintf(room, (size_t)length + 1, format, again);
+    char *space = length < 0 ? NULL : buffer_reserve(buffer, (size_t)length + 1);
+    if (space) {
+        vsnprintf(space, (size_t)length + 1, format, again);
         buffer_advance(buffer, (size_t)length);
     }
     va_end(again);

@@ -40,7 +40,7 @@ void buffer_release(struct buffer *buffer);
 /* Slow path of buffer_reserve. */
 char *buffer_grow(struct buffer *buffer, size_t size);
 
-/* Room for SIZE more bytes, to be claimed with buffer_advance(); NULL after a failure. */
+/* Space for SIZE more bytes, to be claimed with buffer_advance(); NULL after a failure. */
 static inline char *buffer_reserve(struct buffer *buffer, size_t size)
 {
     if (buffer->data && buffer->capacity - buffer->length >= size)
@@ -55,9 +55,9 @@ static inline void buffer_advance(struct buffer *buffer, size_t size)
 
 static inline void buffer_bytes(struct buffer *buffer, const void *bytes, size_t size)
 {
-    char *room = buffer_reserve(buffer, size);
-    if (room) {
-        memcpy(room, bytes, size);
+    char *space = buffer_reserve(buffer, size);
+    if (space) {
+        memcpy(space, bytes, size);
         buffer->length += size;
     }
 }

@@ -67,10 +67,10 @@ static void *move_to_memory(void *items, size_t bytes, size_t wanted, struct fil
 
 static void *grow_file(void *items, size_t bytes, size_t wanted, struct file_memory *memory)
 {
-    size_t had = whole_pages(bytes), room = whole_pages(wanted);
+    size_t had = whole_pages(bytes), space = whole_pages(wanted);
     void *at = MAP_FAILED;
-    if (temporary_file_grow(memory->file - 1, had, room - had) == 0)
-        at = mremap(items, had, room, MREMAP_MAYMOVE);
+    if (temporary_file_grow(memory->file - 1, had, space - had) == 0)
+        at = mremap(items, had, space, MREMAP_MAYMOVE);
     return at != MAP_FAILED ? at : move_to_memory(items, bytes, wanted, memory);
 }
 
@@ -170,7 +170,7 @@ int file_memory_sort(void *items, size_t count, size_t size, int (*compare)(cons
                      const struct file_memory *memory)
 {
     struct pass pass = {.items = items, .count = count, .size = size, .memory = memory};
-    struct sorter_room room = {.left = 0, .run = SORTED_BYTES, .directory = memory->directory};
+    struct sorter_space space = {.left = 0, .run = SORTED_BYTES, .directory = memory->directory};
     struct sorter sorter;
     if (count < 2 || is_sorted(pass, compare))
         return 0;
@@ -178,7 +178,7 @@ int file_memory_sort(void *items, size_t count, size_t size, int (*compare)(cons
         qsort(items, count, size, compare);
         return 0;
     }
-    sorter_init(&sorter, &room, size, compare);
+    sorter_init(&sorter, &space, size, compare);
     int status = fill(&sorter, pass);
     if (status == 0)
         status = read_back(&sorter, pass);

@@ -218,7 +218,7 @@ void json_raw(struct json_out *json, const char *text, size_t size)
 
 void json_put_hex(struct json_out *json, const char *key, uint64_t value)
 {
-    char number[NUMBER_ROOM];
+    char number[NUMBER_SPACE];
     json_key(json, key);
     json_string_n(json, number, (size_t)(number_hex(number, value) - number));
 }

@@ -3,14 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum slot_state { SLOT_EMPTY, SLOT_USED, SLOT_REMOVED };
-
-struct map_slot {
-    uint64_t key;
-    uint64_t value;
-    enum slot_state state;
-};
-
 static uint64_t mix(uint64_t x)
 {
     x ^= x >> 32;
@@ -37,98 +29,51 @@ uint64_t hash_bytes(const void *bytes, size_t length)
     return mix(hash ^ rest);
 }
 
+/* A row is a key and its value. */
+static const struct dense_layout layout = {1, 2, true};
+
 void map_release(struct map *map)
 {
-    free(map->slots);
-    *map = (struct map){0};
+    dense_map_release(&map->pairs);
 }
 
-/* The slot of KEY, or the slot where it would be put. The map has room. */
-static struct map_slot *probe(const struct map *map, uint64_t key)
+static uint64_t *value_of(const struct map *map, uint32_t number)
 {
-    struct map_slot *reusable = NULL;
-    for (size_t i = mix(key);; i++) {
-        struct map_slot *slot = &map->slots[i & (map->capacity - 1)];
-        if (slot->state == SLOT_EMPTY)
-            return reusable ? reusable : slot;
-        if (slot->state == SLOT_REMOVED && !reusable)
-            reusable = slot;
-        if (slot->state == SLOT_USED && slot->key == key)
-            return slot;
-    }
-}
-
-static bool rehash(struct map *map, size_t capacity)
-{
-    struct map grown = {.slots = calloc(capacity, sizeof(*grown.slots)), .capacity = capacity};
-    if (!grown.slots)
-        return false;
-    for (size_t i = 0; i < map->capacity; i++)
-        if (map->slots[i].state == SLOT_USED)
-            *probe(&grown, map->slots[i].key) = map->slots[i];
-    grown.count = map->count;
-    free(map->slots);
-    *map = grown;
-    return true;
-}
-
-static bool make_room(struct map *map)
-{
-    if ((map->count + map->removed + 1) * 4 <= map->capacity * 3)
-        return true;
-    size_t capacity = map->capacity ? map->capacity : 4;
-    while ((map->count + 1) * 2 > capacity)
-        capacity *= 2;
-    return rehash(map, capacity);
+    return number == DENSE_MAP_NONE ? NULL : &map->pairs.rows[number * layout.row + 1];
 }
 
 uint64_t *map_get(const struct map *map, uint64_t key)
 {
-    if (map->count == 0)
-        return NULL;
-    struct map_slot *slot = probe(map, key);
-    return slot->state == SLOT_USED ? &slot->value : NULL;
+    return value_of(map, dense_map_find(&map->pairs, &key, layout, dense_map_hash_handle(key)));
 }
 
 uint64_t *map_put(struct map *map, uint64_t key, bool *is_new)
 {
-    if (!make_room(map))
+    uint64_t hash = dense_map_hash_handle(key);
+    uint32_t number = dense_map_find(&map->pairs, &key, layout, hash);
+    bool fresh = number == DENSE_MAP_NONE;
+    if (fresh && (number = dense_map_add(&map->pairs, &key, layout, hash)) == DENSE_MAP_NONE)
         return NULL;
-    struct map_slot *slot = probe(map, key);
-    bool fresh = slot->state != SLOT_USED;
     if (is_new)
         *is_new = fresh;
-    if (fresh) {
-        if (slot->state == SLOT_REMOVED)
-            map->removed--;
-        *slot = (struct map_slot){.key = key, .state = SLOT_USED};
-        map->count++;
-    }
-    return &slot->value;
+    return value_of(map, number);
 }
 
 bool map_remove(struct map *map, uint64_t key)
 {
-    if (map->count == 0)
+    uint32_t number = dense_map_find(&map->pairs, &key, layout, dense_map_hash_handle(key));
+    if (number == DENSE_MAP_NONE)
         return false;
-    struct map_slot *slot = probe(map, key);
-    if (slot->state != SLOT_USED)
-        return false;
-    slot->state = SLOT_REMOVED;
-    map->count--;
-    map->removed++;
+    dense_map_remove(&map->pairs, number, layout);
     return true;
 }
 
 int map_each(const struct map *map, int (*each)(void *, uint64_t, uint64_t *), void *context)
 {
-    for (size_t i = 0; i < map->capacity; i++) {
-        struct map_slot *slot = &map->slots[i];
-        int result = slot->state == SLOT_USED ? each(context, slot->key, &slot->value) : 0;
-        if (result)
-            return result;
-    }
-    return 0;
+    int result = 0;
+    for (uint32_t i = 0; i < map->pairs.count && result == 0; i++)
+        result = each(context, map->pairs.rows[i * layout.row], value_of(map, i));
+    return result;
 }
 
 void interner_release(struct interner *interner)

@@ -1,6 +1,6 @@
 /*
- * A hash map from 64-bit keys to 64-bit values, and an interner of strings. Open addressing, grows by doubling.
- * Not thread-safe. If an allocation fails, the return value says so and the map is unchanged.
+ * A hash map from 64-bit keys to 64-bit values, and an interner of strings. Not thread-safe. If an allocation fails,
+ * the return value says so and the map is unchanged.
  */
 #ifndef GPUTRACE_COMMON_MAP_H
 #define GPUTRACE_COMMON_MAP_H
@@ -9,17 +9,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/dense_map.h"
+
 struct map {
-    struct map_slot *slots;
-    size_t capacity; /* a power of two, or 0 */
-    size_t count;
-    size_t removed; /* slots whose key was removed and not reused */
+    struct dense_map pairs;
 };
+
+static inline size_t map_count(const struct map *map)
+{
+    return map->pairs.count;
+}
 
 /* All zero is an empty map: `struct map m = {0}`. */
 void map_release(struct map *map);
 
-/* The value of KEY, for reading and writing; NULL when there is none. Valid until the next map_put. */
+/* The value of KEY, for reading and writing; NULL when there is none. Valid until the next map_put or map_remove. */
 uint64_t *map_get(const struct map *map, uint64_t key);
 
 /* The value of KEY, made 0 when it is new (then *is_new, which may be NULL, is true). NULL: no memory. */
@@ -28,7 +32,8 @@ uint64_t *map_put(struct map *map, uint64_t key, bool *is_new);
 /* Removes KEY; false when it was not there. */
 bool map_remove(struct map *map, uint64_t key);
 
-/* Calls EACH for every pair, in no order, until it returns non-zero; returns that, else 0. EACH may not change the map.
+/* Calls EACH for every pair, in the order they were put while none is removed, until it returns non-zero; returns that,
+ * else 0. EACH may not change the map.
  */
 int map_each(const struct map *map, int (*each)(void *context, uint64_t key, uint64_t *value), void *context);
 

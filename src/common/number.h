@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define NUMBER_ROOM 24 /* enough for any one number below */
+#define NUMBER_SPACE 24 /* enough for any one number below */
 
 static inline char *number_pair(char *at, unsigned value)
 {

@@ -227,11 +227,11 @@ static void set_form(const struct payload_cursor *cursor, struct payload_field *
 {
     const struct payload_entry *entry = field->entry;
     bool text = shape->value == PAYLOAD_STRING;
-    uint64_t told = entry->detail < PAYLOAD_TERMINATED ? entry->detail : PAYLOAD_TERMINATED - 1;
+    uint64_t stated = entry->detail < PAYLOAD_TERMINATED ? entry->detail : PAYLOAD_TERMINATED - 1;
     field->form = text ? PAYLOAD_TEXT : shape->array ? PAYLOAD_ARRAY_OF : PAYLOAD_ONE;
     switch (shape->array) {
-    case 0: field->count = !text ? 1 : told ? told : PAYLOAD_TERMINATED; break;
-    case PAYLOAD_FLAG_ARRAY_FIXED: field->count = !text || told ? told : PAYLOAD_TERMINATED; break;
+    case 0: field->count = !text ? 1 : stated ? stated : PAYLOAD_TERMINATED; break;
+    case PAYLOAD_FLAG_ARRAY_FIXED: field->count = !text || stated ? stated : PAYLOAD_TERMINATED; break;
     case PAYLOAD_FLAG_ARRAY_LENGTH: length_by_entry(cursor, field); break;
     case PAYLOAD_FLAG_ARRAY_LENGTH_PAYLOAD: length_by_payload(cursor->reader, field); break;
     default: field->count = PAYLOAD_TERMINATED; break;

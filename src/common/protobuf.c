@@ -2,7 +2,7 @@
 
 void protobuf_put_double(struct buffer *buffer, uint32_t field, double value)
 {
-    char *at = buffer_reserve(buffer, PROTOBUF_VARINT_ROOM + sizeof(value)), *from = at;
+    char *at = buffer_reserve(buffer, PROTOBUF_VARINT_SPACE + sizeof(value)), *from = at;
     if (!at)
         return;
     at = protobuf_tag(at, field, PROTOBUF_FIXED64);
@@ -13,7 +13,7 @@ void protobuf_put_double(struct buffer *buffer, uint32_t field, double value)
 /* Most messages are shorter than 128 bytes: one byte is reserved for the length, and longer messages are moved. */
 size_t protobuf_begin(struct buffer *buffer, uint32_t field)
 {
-    char *at = buffer_reserve(buffer, PROTOBUF_VARINT_ROOM + 1), *from = at;
+    char *at = buffer_reserve(buffer, PROTOBUF_VARINT_SPACE + 1), *from = at;
     if (!at)
         return 0;
     at = protobuf_tag(at, field, PROTOBUF_BYTES);

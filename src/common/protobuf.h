@@ -17,7 +17,7 @@
 
 enum protobuf_type { PROTOBUF_VARINT = 0, PROTOBUF_FIXED64 = 1, PROTOBUF_BYTES = 2, PROTOBUF_FIXED32 = 5 };
 
-#define PROTOBUF_VARINT_ROOM 10
+#define PROTOBUF_VARINT_SPACE 10
 
 /* --- writing: each returns the place after what it wrote at AT --- */
 
@@ -43,7 +43,7 @@ static inline char *protobuf_tag(char *at, uint32_t field, enum protobuf_type ty
 
 static inline void protobuf_put_u64(struct buffer *buffer, uint32_t field, uint64_t value)
 {
-    char *at = buffer_reserve(buffer, 2 * PROTOBUF_VARINT_ROOM), *from = at;
+    char *at = buffer_reserve(buffer, 2 * PROTOBUF_VARINT_SPACE), *from = at;
     if (!at)
         return;
     at = protobuf_tag(at, field, PROTOBUF_VARINT);
@@ -53,7 +53,7 @@ static inline void protobuf_put_u64(struct buffer *buffer, uint32_t field, uint6
 
 static inline void protobuf_put_bytes(struct buffer *buffer, uint32_t field, const char *bytes, size_t size)
 {
-    char *at = buffer_reserve(buffer, 2 * PROTOBUF_VARINT_ROOM + size), *from = at;
+    char *at = buffer_reserve(buffer, 2 * PROTOBUF_VARINT_SPACE + size), *from = at;
     if (!at)
         return;
     at = protobuf_tag(at, field, PROTOBUF_BYTES);

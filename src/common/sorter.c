@@ -13,16 +13,16 @@
 #define BUFFER_MIN ((size_t)4 * 1024)
 #define BUFFER_MAX ((size_t)512 * 1024)
 
-void sorter_init(struct sorter *sorter, struct sorter_room *room, size_t record_bytes, sorter_compare compare)
+void sorter_init(struct sorter *sorter, struct sorter_space *space, size_t record_bytes, sorter_compare compare)
 {
-    *sorter = (struct sorter){.room = room, .record_bytes = record_bytes, .compare = compare, .fd = -1};
+    *sorter = (struct sorter){.space = space, .record_bytes = record_bytes, .compare = compare, .fd = -1};
 }
 
 void sorter_release(struct sorter *sorter)
 {
     for (size_t i = 0; i < sorter->runs.count; i++) {
         struct sorter_run *run = &sorter->runs.items[i];
-        __atomic_add_fetch(&sorter->room->left, run->room, __ATOMIC_RELAXED);
+        __atomic_add_fetch(&sorter->space->left, run->space, __ATOMIC_RELAXED);
         free(run->held);
     }
     array_release(&sorter->runs);
@@ -42,7 +42,7 @@ static bool write_run(struct sorter *sorter, struct sorter_run *run)
     if (sorter->no_file)
         return false;
     if (sorter->fd < 0)
-        sorter->fd = temporary_file_open(sorter->room->directory ? sorter->room->directory : temporary_directory());
+        sorter->fd = temporary_file_open(sorter->space->directory ? sorter->space->directory : temporary_directory());
     sorter->no_file = sorter->fd < 0 || !file_write_at(sorter->fd, sorter->filling, size, sorter->end);
     if (sorter->no_file)
         return false;
@@ -74,14 +74,14 @@ static int note_order(struct sorter *sorter)
 }
 
 /* Reserves up to SIZE bytes of the sorters' memory, but at least LEAST; returns how many. */
-static size_t reserve(struct sorter_room *room, size_t size, size_t least)
+static size_t reserve(struct sorter_space *space, size_t size, size_t least)
 {
-    size_t left = __atomic_load_n(&room->left, __ATOMIC_RELAXED), taken;
+    size_t left = __atomic_load_n(&space->left, __ATOMIC_RELAXED), taken;
     do {
         taken = size < left ? size : left;
         if (taken < least)
             return 0;
-    } while (!__atomic_compare_exchange_n(&room->left, &left, left - taken, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    } while (!__atomic_compare_exchange_n(&space->left, &left, left - taken, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
     return taken;
 }
 
@@ -95,10 +95,10 @@ static int end_run(struct sorter *sorter)
     sort(sorter);
     if (note_order(sorter) < 0)
         return -1;
-    run->room = reserve(sorter->room, size, size);
-    if (run->room > 0 || !write_run(sorter, run)) {
-        if (run->room == 0)
-            run->room = reserve(sorter->room, size, 0);
+    run->space = reserve(sorter->space, size, size);
+    if (run->space > 0 || !write_run(sorter, run)) {
+        if (run->space == 0)
+            run->space = reserve(sorter->space, size, 0);
         run->held = sorter->filling;
         sorter->filling = NULL;
     }
@@ -106,11 +106,11 @@ static int end_run(struct sorter *sorter)
     return 0;
 }
 
-int sorter_make_room(struct sorter *sorter)
+int sorter_make_space(struct sorter *sorter)
 {
     if (end_run(sorter) < 0)
         return -1;
-    sorter->most = sorter->room->run / sorter->record_bytes * sorter->record_bytes;
+    sorter->most = sorter->space->run / sorter->record_bytes * sorter->record_bytes;
     if (!sorter->filling)
         sorter->filling = huge_page_alloc(sorter->most);
     sorter->most = sorter->filling ? sorter->most : 0;

@@ -2,7 +2,7 @@
  * Sorts any number of small records in bounded memory. Sorted runs that do not fit into the budget lie in a temporary
  * file; where none can be made or the disk is full, they stay in memory.
  *
- *     sorter_init(&sorter, &room, sizeof(struct thing), compare);
+ *     sorter_init(&sorter, &space, sizeof(struct thing), compare);
  *     sorter_add() …, sorter_ready(), then as often as wanted:
  *     sorter_walk_begin(&walk, &sorter); while ((thing = sorter_next(&walk))) …; status = sorter_walk_end(&walk);
  *
@@ -20,20 +20,20 @@
 #include "common/memory.h"
 
 /* Bytes of records in memory of all sorters of a report, beyond the runs that are being added to. */
-#define SORTER_ROOM ((size_t)80 * 1024 * 1024)
+#define SORTER_SPACE ((size_t)80 * 1024 * 1024)
 /* Bytes of records that are sorted at a time. */
 #define SORTER_RUN ((size_t)4 * 1024 * 1024)
 
 /* The memory that several sorters share, also those of several threads. */
-struct sorter_room {
+struct sorter_space {
     size_t left;           /* bytes; atomically */
     size_t run;            /* of each run; at least one record */
     const char *directory; /* of temporary files; NULL: temporary_directory() */
 };
 
-static inline struct sorter_room sorter_room_usual(void)
+static inline struct sorter_space sorter_space_usual(void)
 {
-    return (struct sorter_room){.left = SORTER_ROOM, .run = SORTER_RUN};
+    return (struct sorter_space){.left = SORTER_SPACE, .run = SORTER_RUN};
 }
 
 typedef int (*sorter_compare)(const void *left, const void *right);
@@ -41,7 +41,7 @@ typedef int (*sorter_compare)(const void *left, const void *right);
 struct sorter {
     size_t record_bytes;
     sorter_compare compare;
-    struct sorter_room *room;
+    struct sorter_space *space;
     uint64_t count; /* of all records */
     char *filling;  /* the run that is being added to; NULL: none */
     size_t filled;  /* bytes in it … */
@@ -56,23 +56,23 @@ struct sorter {
 
 struct sorter_run {
     char *held;      /* the records; NULL: they are in the file */
-    size_t room;     /* bytes of the budget that it takes */
+    size_t space;    /* bytes of the budget that it takes */
     uint64_t offset; /* in the file */
     size_t count;
 };
 
-/* ROOM is the caller's and outlives the sorter. */
-void sorter_init(struct sorter *sorter, struct sorter_room *room, size_t record_bytes, sorter_compare compare);
+/* SPACE is the caller's and outlives the sorter. */
+void sorter_init(struct sorter *sorter, struct sorter_space *space, size_t record_bytes, sorter_compare compare);
 void sorter_release(struct sorter *sorter);
 
 /* Begins a run when the last one is full. Returns 0, or -1: no memory. */
-int sorter_make_room(struct sorter *sorter);
+int sorter_make_space(struct sorter *sorter);
 
 /* Adds the record that RECORD points to. Returns 0, or -1: no memory. */
 #define sorter_add(sorter, record) sorter_add_bytes(sorter, record, sizeof(*(record)))
 static inline int sorter_add_bytes(struct sorter *sorter, const void *record, size_t size)
 {
-    if (sorter->filled == sorter->most && sorter_make_room(sorter) < 0)
+    if (sorter->filled == sorter->most && sorter_make_space(sorter) < 0)
         return -1;
     memcpy(sorter->filling + sorter->filled, record, size);
     sorter->filled += size;

@@ -5,12 +5,12 @@
  * whatever ends the process. All numbers are little-endian as the machine has them; writer and reader run on one host.
  *
  *     +--------------+---------------------------+---------------------------+----- - -
- *     | spool_header | spool_chunk | data … room | spool_chunk | data … room | …
+ *     | spool_header | spool_chunk | data … space | spool_chunk | data … space | …
  *     +--------------+---------------------------+---------------------------+----- - -
  *     0              SPOOL_HEADER_BYTES          + chunk.bytes               + chunk.bytes … up to header.formatted
  *
  * Chunks lie end to end, each SPOOL_ALIGN-aligned, and `bytes` of one leads to the next. A chunk that was handed back
- * half empty is cut: a new chunk header is written into its room first, then `bytes` is shortened (release), so a
+ * half empty is cut: a new chunk header is written into its space first, then `bytes` is shortened (release), so a
  * reader sees either state, and both are right. Their order in the file is therefore not the order of use: `sequence`
  * is.
  *
@@ -83,7 +83,7 @@ static inline const char *spool_failure_words(int failure)
  *      field             words for the user */
 #define SPOOL_LOSSES(X)                                                                           \
     X(cupti_dropped, "records dropped by CUPTI for want of a buffer")                             \
-    X(no_room, "records dropped because the spool could not grow")                                \
+    X(no_space, "records dropped because the spool could not grow")                               \
     X(nested, "records dropped because a signal handler interrupted a record of the same thread") \
     X(cut_texts, "texts cut because they are longer than 16 KiB")
 
@@ -162,7 +162,7 @@ struct spool_chunk {
     uint32_t magic;
     uint16_t type;             /* enum spool_chunk_type */
     uint16_t state;            /* enum spool_chunk_state */
-    uint64_t bytes;            /* this header, the data and the room after it: leads to the next chunk */
+    uint64_t bytes;            /* this header, the data and the space after it: leads to the next chunk */
     uint64_t used;             /* bytes of valid data after this header; see above */
     uint64_t sequence;         /* order of handing out within the process, from 1 */
     uint64_t opened;           /* CLOCK_REALTIME when handed out, ns */

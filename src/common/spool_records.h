@@ -471,10 +471,10 @@ SPOOL_RECORD_TYPES(TYPE)
 #undef ENDS_WITH_TEXT
 #undef ENDS_WITH_FIXED
 
-/* Bytes of a record of SIZE bytes whose text field (ROOM bytes of it counted in SIZE) holds LENGTH bytes. */
-static inline uint32_t spool_record_bytes(uint32_t size, uint32_t room, uint32_t length)
+/* Bytes of a record of SIZE bytes whose text field (SPACE bytes of it counted in SIZE) holds LENGTH bytes. */
+static inline uint32_t spool_record_bytes(uint32_t size, uint32_t space, uint32_t length)
 {
-    uint32_t more = length > room ? length - room : 0;
+    uint32_t more = length > space ? length - space : 0;
     return size + ((more + 7) & ~UINT32_C(7));
 }
 

@@ -62,13 +62,13 @@ static size_t encode(char out[4], uint32_t c)
     return size;
 }
 
-size_t utf8_from_wide(char *out, size_t room, const wchar_t *text)
+size_t utf8_from_wide(char *out, size_t space, const wchar_t *text)
 {
     size_t used = 0;
     for (; *text; text++) {
         char character[4];
         size_t size = encode(character, (uint32_t)*text);
-        if (size > room - used)
+        if (size > space - used)
             break;
         memcpy(out + used, character, size);
         used += size;
@@ -91,13 +91,13 @@ static uint32_t unit_character(const char *units, size_t count, size_t width, si
     return 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00);
 }
 
-size_t utf8_from_units(char *out, size_t room, const void *units, size_t count, size_t width)
+size_t utf8_from_units(char *out, size_t space, const void *units, size_t count, size_t width)
 {
     size_t used = 0;
     for (size_t at = 0; at < count;) {
         char character[4];
         size_t size = encode(character, unit_character(units, count, width, &at));
-        if (size > room - used)
+        if (size > space - used)
             break;
         memcpy(out + used, character, size);
         used += size;

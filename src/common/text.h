@@ -21,12 +21,12 @@ size_t utf8_size(const char *text, size_t length);
 #define UTF8_VISIBLE_BYTES 8
 size_t utf8_visible(char out[UTF8_VISIBLE_BYTES], const char *text, size_t length, size_t *size);
 
-/* Writes the wide string (UTF-32 here) as UTF-8 into ROOM bytes, without a final NUL, cut between characters.
+/* Writes the wide string (UTF-32 here) as UTF-8 into SPACE bytes, without a final NUL, cut between characters.
  * Returns the bytes written. No allocation, no locale. */
-size_t utf8_from_wide(char *out, size_t room, const wchar_t *text);
+size_t utf8_from_wide(char *out, size_t space, const wchar_t *text);
 
 /* The same of COUNT units of WIDTH bytes: 2 UTF-16, 4 UTF-32, as the machine has them; they need not be aligned. */
-size_t utf8_from_units(char *out, size_t room, const void *units, size_t count, size_t width);
+size_t utf8_from_units(char *out, size_t space, const void *units, size_t count, size_t width);
 
 /* "Did you mean …?" */
 struct suggestion {

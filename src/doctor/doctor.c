@@ -286,14 +286,14 @@ static void check_permissions(struct doctor *doctor)
 static void check_disk(struct doctor *doctor)
 {
     const char *parent = run_directory_parent(doctor->options->spool_parent);
-    struct statvfs room;
+    struct statvfs space;
     struct statfs system;
-    if (statvfs(parent, &room) != 0 || access(parent, W_OK | X_OK) != 0) {
+    if (statvfs(parent, &space) != 0 || access(parent, W_OK | X_OK) != 0) {
         report(doctor, VERDICT_PROBLEM, "cannot write to '%s': %s", parent, strerror(errno));
         report_fix(doctor, "choose another directory with TMPDIR or --spool-dir");
         return;
     }
-    uint64_t bytes = (uint64_t)room.f_bavail * room.f_frsize;
+    uint64_t bytes = (uint64_t)space.f_bavail * space.f_frsize;
     const char *kind = statfs(parent, &system) == 0 && system.f_type == TMPFS ? " of memory (tmpfs)" : "";
     enum verdict verdict = bytes < DISK_LEAST ? VERDICT_PROBLEM : bytes < DISK_LITTLE ? VERDICT_NOTE : VERDICT_OK;
     report(doctor, verdict, "%" PRIu64 " MB%s free in '%s'; a kernel launch takes about 250 bytes", bytes / MB, kind,

@@ -21,7 +21,7 @@
 /* Time until a spool is read again: the least when there was something to drain, then twice as long each time. */
 #define PAUSE_LEAST (10 * NS_PER_MS)
 #define PAUSE_MOST (160 * NS_PER_MS)
-#define PAUSE_NO_ROOM NS_PER_S
+#define PAUSE_NO_SPACE NS_PER_S
 /* How often new spools are looked for. A directory that changed less than SETTLED ago may have changed again without a
  * change of its time. */
 #define LOOK (50 * NS_PER_MS)
@@ -91,8 +91,8 @@ static void set_pause(struct spool_drain *spool, int count)
 {
     uint64_t longer = spool->pause ? 2 * spool->pause : PAUSE_LEAST;
     spool->pause = count > 0 ? PAUSE_LEAST : longer < PAUSE_MOST ? longer : PAUSE_MOST;
-    if (spool->no_room)
-        spool->pause = PAUSE_NO_ROOM;
+    if (spool->no_space)
+        spool->pause = PAUSE_NO_SPACE;
     spool->next = clock_monotonic() + spool->pause;
 }
 

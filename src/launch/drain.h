@@ -72,7 +72,7 @@ double live_busy(const struct live *live, uint32_t gpu, uint64_t from, uint64_t 
 struct drain_tools {
     int directory; /* the run directory */
     struct packer packer;
-    uint8_t *data;     /* room for a chunk, SPOOL_ALIGN-aligned */
+    uint8_t *data;     /* space for a chunk, SPOOL_ALIGN-aligned */
     const bool *stop;  /* becomes true when a round is to end early */
     struct live *live; /* counts what is drained; may be NULL */
     uint64_t ended;    /* bytes in the file of processes that have ended */
@@ -99,7 +99,7 @@ struct spool_drain {
     bool unusable;   /* it is left alone from now on */
     bool over;       /* the process has ended, and nothing is left to drain */
     bool removed;    /* … and its files are gone: what it recorded is among the processes that have ended */
-    bool no_room;    /* what was packed last could not be written: later again */
+    bool no_space;   /* what was packed last could not be written: later again */
     /* When it is looked at: the caller's. */
     uint64_t pause, next;
 };
@@ -108,7 +108,7 @@ struct spool_drain {
 int spool_drain_init(struct spool_drain *drain, const char *name);
 void spool_drain_release(struct spool_drain *drain);
 
-/* Drains what is done now. Returns how many chunks that were, or -1: no room, or no such file. */
+/* Drains what is done now. Returns how many chunks that were, or -1: no space, or no such file. */
 int spool_drain_round(struct spool_drain *drain, struct drain_tools *tools);
 
 /* For a spool of which nothing was drained for a while: when its process has ended, packs what is left, in use or not,

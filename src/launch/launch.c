@@ -103,18 +103,18 @@ static int follow(struct launch *launch, struct pipes *pipes, pid_t child)
     char way = (char)launch->before(launch->context, child);
     write_whole(pipes->go[1], &way, 1);
     int failure = 0;
-    ssize_t told = read_whole(pipes->failure[0], &failure, sizeof(failure));
-    if (told == (ssize_t)sizeof(failure) && failure == GONE_PLAIN) {
+    ssize_t got = read_whole(pipes->failure[0], &failure, sizeof(failure));
+    if (got == (ssize_t)sizeof(failure) && failure == GONE_PLAIN) {
         launch->plain = true;
-        told = read_whole(pipes->failure[0], &failure, sizeof(failure));
+        got = read_whole(pipes->failure[0], &failure, sizeof(failure));
     }
-    if (told == 0 && way != LAUNCH_CANCELLED)
+    if (got == 0 && way != LAUNCH_CANCELLED)
         verbose("started '%s' as process %d", launch->path, (int)child);
     launch->status = signals_wait(&launch->signals, child);
     launch->ended = clock_now();
     if (way == LAUNCH_CANCELLED)
         return EXIT_OURS;
-    return told == (ssize_t)sizeof(failure) ? error_not_run(launch, failure) : 0;
+    return got == (ssize_t)sizeof(failure) ? error_not_run(launch, failure) : 0;
 }
 
 int launch_run(struct launch *launch)
@@ -140,12 +140,12 @@ int launch_run(struct launch *launch)
     return result;
 }
 
-void ending_describe(int status, char *text, size_t room)
+void ending_describe(int status, char *text, size_t space)
 {
     if (WIFSIGNALED(status))
-        snprintf(text, room, "signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+        snprintf(text, space, "signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
     else
-        snprintf(text, room, "exit %d", WEXITSTATUS(status));
+        snprintf(text, space, "exit %d", WEXITSTATUS(status));
 }
 
 int ending_pass_on(int status)
@@ -174,7 +174,7 @@ static const struct {
     void (*handler)(int);
 } ours[] = {{SIGCHLD, SIG_DFL}, {SIGPIPE, SIG_IGN}, {SIGXFSZ, SIG_IGN}};
 #define OURS_COUNT (sizeof(ours) / sizeof(*ours))
-static_assert(OURS_COUNT == sizeof(((struct signals *)0)->inherited) / sizeof(struct sigaction), "room for each");
+static_assert(OURS_COUNT == sizeof(((struct signals *)0)->inherited) / sizeof(struct sigaction), "space for each");
 
 void signals_hold(struct signals *signals)
 {

@@ -81,7 +81,7 @@ struct launch {
 int launch_run(struct launch *launch);
 
 /* Writes "exit 3" or "signal 9 (Killed)" for a STATUS of waitpid(2). */
-void ending_describe(int status, char *text, size_t room);
+void ending_describe(int status, char *text, size_t space);
 
 /* Returns the exit status for STATUS. When a signal ended the program, it ends this process too, without a second core
  * dump, and this does not return. */

@@ -106,7 +106,7 @@ static void release_memory(struct live *live, struct live_process *process, cons
         map_remove(&process->allocated, event->memory.address);
         return;
     }
-    if (process->released.count >= RELEASED_MOST)
+    if (map_count(&process->released) >= RELEASED_MOST)
         map_release(&process->released);
     uint64_t *when = map_put(&process->released, event->memory.address, NULL);
     if (when)

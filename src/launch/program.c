@@ -46,23 +46,24 @@ static int refuse(const char *path, int failure)
 }
 
 /* Joins FOLDER (LENGTH bytes; none means the current one) and NAME. False: too long. */
-static bool join(char *path, size_t room, const char *folder, size_t length, const char *name)
+static bool join(char *path, size_t space, const char *folder, size_t length, const char *name)
 {
-    int size = length ? snprintf(path, room, "%.*s/%s", (int)length, folder, name) : snprintf(path, room, "./%s", name);
-    return size > 0 && (size_t)size < room;
+    int size =
+        length ? snprintf(path, space, "%.*s/%s", (int)length, folder, name) : snprintf(path, space, "./%s", name);
+    return size > 0 && (size_t)size < space;
 }
 
-int program_find(const char *name, char *path, size_t room)
+int program_find(const char *name, char *path, size_t space)
 {
     if (strchr(name, '/')) {
-        int failure = strlen(name) < room ? check(strcpy(path, name)) : ENAMETOOLONG;
+        int failure = strlen(name) < space ? check(strcpy(path, name)) : ENAMETOOLONG;
         return failure ? refuse(name, failure) : 0;
     }
     const char *list = getenv("PATH");
     int worst = ENOENT; /* a file that cannot be run explains more than none */
     for (const char *folder = list ? list : "/usr/local/bin:/usr/bin:/bin"; *name;) {
         size_t length = strcspn(folder, ":");
-        int failure = join(path, room, folder, length, name) ? check(path) : ENOENT;
+        int failure = join(path, space, folder, length, name) ? check(path) : ENOENT;
         if (failure == 0)
             return 0;
         if (!absent(failure) && failure != EISDIR)
@@ -139,10 +140,10 @@ static int find_segment(const struct elf_file *file, uint32_t type, Elf64_Phdr *
 }
 
 /* Copies the name of the loader that the file asks for into TEXT. False: it asks for none, or for a longer name. */
-static bool elf_loader(const struct elf_file *file, char *text, size_t room)
+static bool elf_loader(const struct elf_file *file, char *text, size_t space)
 {
     Elf64_Phdr segment;
-    return find_segment(file, PT_INTERP, &segment) == 1 && segment.p_filesz > 0 && segment.p_filesz <= room &&
+    return find_segment(file, PT_INTERP, &segment) == 1 && segment.p_filesz > 0 && segment.p_filesz <= space &&
            read_at(file, segment.p_offset, text, segment.p_filesz) && text[segment.p_filesz - 1] == '\0';
 }
 
@@ -171,11 +172,11 @@ static bool elf_has_section(const struct elf_file *file, const char *name)
 }
 
 /* The bytes of SYMBOL, which end with a NUL. */
-static bool read_text(const struct elf_file *file, const Elf64_Sym *symbol, char *text, size_t room)
+static bool read_text(const struct elf_file *file, const Elf64_Sym *symbol, char *text, size_t space)
 {
     Elf64_Shdr section;
     uint64_t size = symbol->st_size;
-    return size > 0 && size <= room && read_section(file, symbol->st_shndx, &section) &&
+    return size > 0 && size <= space && read_section(file, symbol->st_shndx, &section) &&
            section.sh_type == SHT_PROGBITS && symbol->st_value >= section.sh_addr &&
            read_at(file, section.sh_offset + (symbol->st_value - section.sh_addr), text, size) &&
            text[size - 1] == '\0';
@@ -193,20 +194,20 @@ static bool find_symbol(const struct elf_file *file, const Elf64_Shdr *table, co
     return found;
 }
 
-static bool exported_text(const struct elf_file *file, const char *name, char *text, size_t room)
+static bool exported_text(const struct elf_file *file, const char *name, char *text, size_t space)
 {
     Elf64_Shdr section;
     Elf64_Sym symbol;
     for (unsigned i = 0; read_section(file, i, &section); i++)
         if (section.sh_type == SHT_DYNSYM)
-            return find_symbol(file, &section, name, &symbol) && read_text(file, &symbol, text, room);
+            return find_symbol(file, &section, name, &symbol) && read_text(file, &symbol, text, space);
     return false;
 }
 
-bool elf_exported_text(const char *path, const char *name, char *text, size_t room)
+bool elf_exported_text(const char *path, const char *name, char *text, size_t space)
 {
     struct elf_file file;
-    bool found = elf_open(&file, path) && exported_text(&file, name, text, room);
+    bool found = elf_open(&file, path) && exported_text(&file, name, text, space);
     elf_close(&file);
     return found;
 }
@@ -290,7 +291,7 @@ bool program_has_kernels(const char *path)
 /* In a build tree, and as `make install` puts it: GPUTRACE_LIBDIR is relative to this program. */
 static const char *const places[] = {"", "/" GPUTRACE_LIBDIR};
 
-int library_find(char *path, size_t room)
+int library_find(char *path, size_t space)
 {
     char self[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -305,8 +306,8 @@ int library_find(char *path, size_t room)
         int size = snprintf(candidate, sizeof(candidate), "%s%s/" LIBRARY_FILE, self, places[i]);
         if (size < 0 || (size_t)size >= sizeof(candidate) || !realpath(candidate, absolute))
             continue;
-        size = snprintf(path, room, "%s", absolute);
-        if (size > 0 && (size_t)size < room && access(path, R_OK) == 0)
+        size = snprintf(path, space, "%s", absolute);
+        if (size > 0 && (size_t)size < space && access(path, R_OK) == 0)
             return 0;
     }
     return -1;

@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Finds NAME as a shell does and writes where it is into PATH (ROOM bytes), always with a slash. Returns 0; or after
+/* Finds NAME as a shell does and writes where it is into PATH (SPACE bytes), always with a slash. Returns 0; or after
  * error() EXIT_NOT_FOUND or EXIT_NOT_RUN of launch.h. */
-int program_find(const char *name, char *path, size_t room);
+int program_find(const char *name, char *path, size_t space);
 
 /* The last part of a path: the name of the program. Points into PATH. */
 const char *program_name(const char *path);
@@ -33,14 +33,14 @@ bool program_has_kernels(const char *path);
 bool elf_is(const char *path);
 
 /* Copies the text that the shared library PATH exports as the char array SYMBOL into TEXT, without loading it. Returns
- * false when it exports none, or a longer one than ROOM. */
-bool elf_exported_text(const char *path, const char *symbol, char *text, size_t room);
+ * false when it exports none, or a longer one than SPACE. */
+bool elf_exported_text(const char *path, const char *symbol, char *text, size_t space);
 
 #define LIBRARY_FILE "libgputrace.so.0" /* its SONAME */
 
 /* Writes the absolute path of libgputrace.so: beside this program, or in the directory that `make install` puts it
  * into. Returns 0, or -1 when it is in neither. Prints nothing. */
-int library_find(char *path, size_t room);
+int library_find(char *path, size_t space);
 
 /* Whether PATH may be loaded into a program: only root and this user can change that file. Returns 0, or -1 after
  * error(). */

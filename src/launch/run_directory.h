@@ -1,8 +1,8 @@
 /*
  * The private directory of one run, "gputrace-XXXXXX", where traced processes put their spool files.
  *
- * Its maker holds a lock on it while it lives, so that directories of a launcher that was killed can be told
- * from those in use.
+ * Its maker holds a lock on it while it lives, so a directory without a lock belongs to a launcher that was
+ * killed.
  */
 #ifndef GPUTRACE_LAUNCH_RUN_DIRECTORY_H
 #define GPUTRACE_LAUNCH_RUN_DIRECTORY_H

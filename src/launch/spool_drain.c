@@ -120,9 +120,9 @@ static void count_records(struct round *round, const struct spool_chunk *chunk, 
     struct drain_tools *tools = round->tools;
     bool done = chunk->state == SPOOL_DONE;
     uint64_t *seen = tools->live ? map_put(&round->drain->seen, offset, NULL) : NULL;
-    uint64_t room = chunk->bytes - sizeof(*chunk);
-    uint64_t bytes = (done || chunk->type == SPOOL_RECORDS ? chunk->used : room) & ~UINT64_C(7);
-    if (!seen || bytes > room || bytes <= *seen)
+    uint64_t space = chunk->bytes - sizeof(*chunk);
+    uint64_t bytes = (done || chunk->type == SPOOL_RECORDS ? chunk->used : space) & ~UINT64_C(7);
+    if (!seen || bytes > space || bytes <= *seen)
         return;
     struct spool_part part = {.data = done ? tools->data + *seen : tools->data,
                               .size = (size_t)(bytes - *seen),
@@ -144,7 +144,7 @@ static int pack(struct round *round, const struct spool_chunk *chunk, uint64_t o
         return -1;
     const uint8_t *entry = packer_pack(&tools->packer, chunk, tools->data, round->header.record_bytes, &size);
     if (append(round, entry, size) != 0) {
-        round->drain->no_room = true;
+        round->drain->no_space = true;
         return -1;
     }
     uint64_t drained = ++round->drain->drained;
@@ -172,12 +172,12 @@ static int round_drain_chunk(struct round *round, struct spool_chunk *chunk, uin
 /* --- one segment --- */
 
 /* The header at OFFSET. Twice, as the state is stored last and read first. */
-static int round_read_chunk(struct round *round, struct spool_chunk *chunk, uint64_t offset, uint64_t room)
+static int round_read_chunk(struct round *round, struct spool_chunk *chunk, uint64_t offset, uint64_t space)
 {
     for (int i = 0; i < 2; i++)
         if (round_read(round->spool, chunk, sizeof(*chunk), offset) != 0)
             return -1;
-    bool sound = chunk->magic == SPOOL_CHUNK_MAGIC && chunk->bytes >= sizeof(*chunk) && chunk->bytes <= room &&
+    bool sound = chunk->magic == SPOOL_CHUNK_MAGIC && chunk->bytes >= sizeof(*chunk) && chunk->bytes <= space &&
                  chunk->bytes % SPOOL_ALIGN == 0;
     return sound ? 0 : -1;
 }
@@ -232,7 +232,7 @@ static bool drain_segment(struct round *round, struct segment_drain *segment)
             segment->at = (uint32_t)(at + chunk.bytes);
             map_remove(&round->drain->seen, offset_of(segment) + at);
         }
-        if (round->drain->no_room || round_is_to_stop(round))
+        if (round->drain->no_space || round_is_to_stop(round))
             return false;
     }
     if (left)
@@ -262,7 +262,7 @@ static void drain_segments(struct round *round)
     size_t kept = 0;
     for (size_t i = 0; i < drain->open.count; i++) {
         struct segment_drain segment = drain->open.items[i];
-        if (drain->no_room || round_is_to_stop(round) || !drain_segment(round, &segment))
+        if (drain->no_space || round_is_to_stop(round) || !drain_segment(round, &segment))
             drain->open.items[kept++] = segment;
     }
     drain->open.count = kept;
@@ -294,14 +294,14 @@ int spool_drain_round(struct spool_drain *drain, struct drain_tools *tools)
     struct round round = {.drain = drain, .tools = tools, .packed = -1};
     if (round_open(&round) != 0)
         return -1;
-    drain->no_room = false;
+    drain->no_space = false;
     bool there = round_read(round.spool, &round.header, sizeof(round.header), 0) == 0 && round.header.formatted > 0;
     drain->unusable = there && !round_is_usable(&round.header);
     if (there && !drain->unusable && note_new_segments(&round) == 0)
         drain_segments(&round);
     note_disk_use(&round);
     round_close(&round);
-    return drain->no_room ? -1 : round.count;
+    return drain->no_space ? -1 : round.count;
 }
 
 #ifndef XFS_SUPER_MAGIC
@@ -355,17 +355,17 @@ static bool writer_is_gone(int fd, const struct spool_header *header)
 static uint64_t bytes_in_use(struct round *round, const struct spool_chunk *chunk, uint64_t offset)
 {
     uint8_t *data = round->tools->data;
-    size_t room = (size_t)chunk->bytes - sizeof(*chunk);
+    size_t space = (size_t)chunk->bytes - sizeof(*chunk);
     uint16_t sizes[SPOOL_CUPTI_KINDS];
     struct cupti_walk walk;
-    if (round_read(round->spool, data, room, offset + sizeof(*chunk)) != 0)
+    if (round_read(round->spool, data, space, offset + sizeof(*chunk)) != 0)
         return 0;
     cupti_record_sizes(sizes, &round->header);
-    cupti_walk_begin(&walk, &(struct spool_part){.size = room}, data, sizes);
+    cupti_walk_begin(&walk, &(struct spool_part){.size = space}, data, sizes);
     size_t used = 0;
     while (cupti_walk_next(&walk))
         used = (size_t)(walk.at - data);
-    return walk.damaged ? room : used;
+    return walk.damaged ? space : used;
 }
 
 /* Drains a chunk whatever its state. Returns 0, or -1. */
@@ -380,7 +380,7 @@ static int end_chunk(struct round *round, struct spool_chunk *chunk, uint64_t of
     return round_drain_chunk(round, chunk, offset);
 }
 
-/* Returns 0, or -1: something is damaged, which readers are to see, or there was no room. */
+/* Returns 0, or -1: something is damaged, which readers are to see, or there was no space. */
 static int end_chunks(struct round *round)
 {
     struct spool_chunk chunk;
@@ -389,8 +389,8 @@ static int end_chunks(struct round *round)
     if (fstat(round->spool, &status) != 0 || end > (uint64_t)status.st_size)
         return -1;
     for (uint64_t at = SPOOL_HEADER_BYTES; at < end; at += chunk.bytes) {
-        uint64_t room = end - at < SPOOL_SEGMENT_BYTES ? end - at : SPOOL_SEGMENT_BYTES;
-        if (round_is_to_stop(round) || round_read_chunk(round, &chunk, at, room) != 0 ||
+        uint64_t space = end - at < SPOOL_SEGMENT_BYTES ? end - at : SPOOL_SEGMENT_BYTES;
+        if (round_is_to_stop(round) || round_read_chunk(round, &chunk, at, space) != 0 ||
             end_chunk(round, &chunk, at) != 0)
             return -1;
     }
@@ -448,7 +448,7 @@ static void end_spool(struct round *round)
 {
     struct spool_drain *drain = round->drain;
     bool packed = end_chunks(round) == 0;
-    drain->over = !drain->no_room && !round_is_to_stop(round);
+    drain->over = !drain->no_space && !round_is_to_stop(round);
     if (!packed || !drain->over)
         return;
     round->header.drained = drain->drained;

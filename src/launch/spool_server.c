@@ -68,7 +68,7 @@ static void answer(int client, struct spool_reply *reply, int fd)
 {
     union {
         struct cmsghdr head;
-        char room[CMSG_SPACE(sizeof(int))];
+        char space[CMSG_SPACE(sizeof(int))];
     } control = {0};
     struct iovec data = {reply, sizeof(*reply)};
     struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1};
@@ -115,7 +115,7 @@ static void *serve(void *context)
             serve_one(server, client);
             close(client);
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
-            usleep(LIMIT_US); /* until there is room */
+            usleep(LIMIT_US); /* until there is space */
         } else if (errno != EINTR && errno != ECONNABORTED) {
             break;
         }

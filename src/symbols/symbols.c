@@ -121,7 +121,7 @@ struct symbols *symbols_new(uint64_t since)
     }
     symbols->since = since;
     /* libdw would ask the servers named there for debugging information: a run would end when they answer, and they
-     * would be told which programs are run here. */
+     * would learn which programs run here. */
     unsetenv("DEBUGINFOD_URLS");
     return symbols;
 }

@@ -122,7 +122,7 @@ enum category category_find(const char *text, size_t length);
     F(HELD, "held", NUMBER, held)                                    \
     F(HELD_BY_KIND, "held by kind", TEXT, held_by_kind)              \
     F(STACK, "stack", NUMBER, stack)                                 \
-    X(REASON, "reason")                                              \
+    F(REASON, "reason", TEXT, label)                                 \
     F(THREAD, "thread", NUMBER, of_thread)                           \
     X(TRIGGER, "trigger")                                            \
     F(FUNCTION, "function", TEXT, function)                          \

@@ -34,7 +34,7 @@ struct output_block {
 
 void output_block_init(struct output_block *block);
 void output_block_release(struct output_block *block);
-/* Empties it, and keeps its room. */
+/* Empties it, and keeps its space. */
 void output_block_clear(struct output_block *block);
 
 /* Once its text is whole: compresses it, with the thread's own GZIP; NULL: the file is not compressed. A failure is

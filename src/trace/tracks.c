@@ -118,7 +118,7 @@ static int outer_first(const void *a, const void *b)
 }
 
 /* The slices of each lane that are open where the sorted walk stands, outermost first; and a tree over the lanes, so
- * that the first with room is found in a logarithmic number of steps: its leaves are the ends of the innermost slices,
+ * that the first with space is found in a logarithmic number of steps: its leaves are the ends of the innermost slices,
  * each inner node has the least and the most of those below it. */
 struct open_lanes {
     ARRAY(struct open_lane {
@@ -202,7 +202,7 @@ static size_t find_ends(const struct open_lanes *open, uint64_t start, uint64_t 
     return node - open->leaves;
 }
 
-/* The first lane that has room. What lies within something of its owner's stays with it. */
+/* The first lane that has space. What lies within something of its owner's stays with it. */
 static size_t find_lane(struct open_lanes *open, enum lanes_rule rule, const struct lanes_span *span)
 {
     for (size_t i = 0; rule == LANES_OWN && i < open->lanes.count; i++)

@@ -161,7 +161,7 @@ UNIT_TEST(runs_are_taken_as_their_events_would_be)
     }
 }
 
-UNIT_TEST(fields_that_a_run_does_not_tell_are_as_if_never_told)
+UNIT_TEST(fields_that_a_run_does_not_tell_are_as_if_never_reported)
 {
     for (unsigned workers = 1; workers <= 16; workers += 5) {
         struct test test;

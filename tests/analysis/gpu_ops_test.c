@@ -2,12 +2,12 @@
 
 #include "analysis/gpu_ops.h"
 
-static struct sorter_room room;
+static struct sorter_space space;
 
 static void begin(struct sorter *calls)
 {
-    room = sorter_room_usual();
-    calls_init(calls, &room);
+    space = sorter_space_usual();
+    calls_init(calls, &space);
 }
 
 static void add(struct sorter *calls, uint32_t correlation, uint32_t process, int64_t start, int64_t end, uint32_t name)

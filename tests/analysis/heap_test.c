@@ -181,7 +181,7 @@ UNIT_TEST_WITH(memory_does_not_grow_with_what_comes_and_goes, begin, end)
     assert_int_equal(count_live(), 0);
 }
 
-UNIT_TEST_WITH(devices_processes_and_stacks_are_told_apart, begin, end)
+UNIT_TEST_WITH(devices_processes_and_stacks_are_kept_apart, begin, end)
 {
     struct event_fields event = instant(allocate_name, 1, 0x1, 10);
     see(event);
@@ -304,7 +304,7 @@ UNIT_TEST_WITH(what_was_live_at_a_time_is_kept, begin, end)
     assert_then(1, 0x2);
 }
 
-UNIT_TEST_WITH(a_process_that_was_done_before_that_time_is_told_as_it_was_left, begin, end)
+UNIT_TEST_WITH(a_process_that_was_done_before_that_time_is_reported_as_it_was_left, begin, end)
 {
     heap.asked_at = 1000;
     allocate(10, 0x1, 8);

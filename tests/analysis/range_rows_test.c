@@ -103,14 +103,14 @@ static int64_t count(uint32_t row, uint32_t gpu)
 /* Gives how many rows were left out. */
 static unsigned check(bool leaks, struct range_rows_limit limit)
 {
-    struct sorter_room room = {.left = 4096, .run = 512};
+    struct sorter_space space = {.left = 4096, .run = 512};
     static struct trace trace;
     struct range_busy busy = {0};
     unsigned left_out = 0, outside = 0;
-    ranges_init(&trace.ranges, &room);
-    launched_ops_init(&trace.launched_ops, &room);
+    ranges_init(&trace.ranges, &space);
+    launched_ops_init(&trace.launched_ops, &space);
     fill(&trace.ranges, &trace.launched_ops, leaks);
-    trace.room = &room;
+    trace.space = &space;
     const struct range_rows rows = {.trace = &trace, .limit = limit, .row = row_of, .gpu = gpu_of, .operation = see};
     outside_seen = 0;
     assert_int_equal(range_rows_gather(&rows, &busy), 0);
@@ -160,11 +160,11 @@ UNIT_TEST(rows_beyond_the_limit_are_measured_otherwise_or_left_out)
 UNIT_TEST(no_row_of_one_range_is_left_out)
 {
     for (seed = 1; seed < 20; seed++) {
-        struct sorter_room room = sorter_room_usual();
+        struct sorter_space space = sorter_space_usual();
         static struct trace trace;
         struct range_busy busy = {0};
-        ranges_init(&trace.ranges, &room);
-        launched_ops_init(&trace.launched_ops, &room);
+        ranges_init(&trace.ranges, &space);
+        launched_ops_init(&trace.launched_ops, &space);
         for (uint32_t i = 0; i < RANGES; i++) {
             known[i] = make_known(true);
             known[i].name = i;
@@ -182,7 +182,7 @@ UNIT_TEST(no_row_of_one_range_is_left_out)
         }
         assert_int_equal(ranges_finish(&trace.ranges, TIMES), 0);
         assert_int_equal(sorter_ready(&trace.launched_ops), 0);
-        trace.room = &room;
+        trace.space = &space;
         const struct range_rows rows = {.trace = &trace, .limit = {0, 1}, .row = row_of, .gpu = gpu_of};
         assert_int_equal(range_rows_gather(&rows, &busy), 0);
         for (uint32_t row = 0; row <= RANGES; row++)
@@ -278,9 +278,9 @@ UNIT_TEST(ranges_are_placed_in_what_is_around_them)
 {
     for (unsigned i = 0; i < 10; i++) {
         seed = i;
-        struct sorter_room room = sorter_room_usual();
+        struct sorter_space space = sorter_space_usual();
         struct ranges ranges;
-        ranges_init(&ranges, &room);
+        ranges_init(&ranges, &space);
         forest = (struct range_forest){0};
         assert_int_equal(fill_forest(&ranges), 0);
         place_all(&ranges);

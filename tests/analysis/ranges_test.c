@@ -77,13 +77,13 @@ static void check_moment(struct range_walk *walk, const struct known *all, uint3
         assert_int_equal(open->range.number, last - all);
 }
 
-static void check(struct sorter_room room, bool nesting)
+static void check(struct sorter_space space, bool nesting)
 {
     struct ranges ranges;
     struct range_walk walk;
     struct known *all = calloc(COUNT, sizeof(*all));
     assert_non_null(all);
-    ranges_init(&ranges, &room);
+    ranges_init(&ranges, &space);
     for (uint32_t i = 0; i < COUNT; i++) {
         all[i] = make_known();
         add_known(&ranges, &all[i], i);
@@ -103,18 +103,18 @@ UNIT_TEST(walks_find_what_is_around)
 {
     for (unsigned i = 0; i < 8; i++) {
         seed = i;
-        check(sorter_room_usual(), i % 2);
-        check((struct sorter_room){.left = 5000, .run = 1000}, i % 2); /* most of them lie in a file */
+        check(sorter_space_usual(), i % 2);
+        check((struct sorter_space){.left = 5000, .run = 1000}, i % 2); /* most of them lie in a file */
     }
 }
 
 /* Of ranges of one id the last that was started is the first that ends. */
 UNIT_TEST(starts_and_ends_of_one_id_are_paired)
 {
-    struct sorter_room room = sorter_room_usual();
+    struct sorter_space space = sorter_space_usual();
     struct ranges ranges;
     struct sorter_walk walk;
-    ranges_init(&ranges, &room);
+    ranges_init(&ranges, &space);
     assert_int_equal(add(&ranges, 'e', 1, 0, 5, 0), 0); /* of nothing */
     assert_int_equal(add(&ranges, 'b', 10, 0, 5, 0), 0);
     assert_int_equal(add(&ranges, 'b', 20, 0, 5, 0), 0);
@@ -141,11 +141,11 @@ UNIT_TEST(starts_and_ends_of_one_id_are_paired)
 /* A million that follow one another: neither those that have ended nor their ids are kept. */
 UNIT_TEST(what_has_ended_is_not_kept)
 {
-    struct sorter_room room = {.left = 1 << 20, .run = 1 << 16};
+    struct sorter_space space = {.left = 1 << 20, .run = 1 << 16};
     struct ranges ranges;
     struct range_walk walk;
     size_t most = 0;
-    ranges_init(&ranges, &room);
+    ranges_init(&ranges, &space);
     for (uint32_t i = 0; i < 1000000; i++) { /* each overlaps the one before it */
         assert_int_equal(add(&ranges, 'b', 10 * (int64_t)i, 0, i, 0), 0);
         if (i > 0)

@@ -87,7 +87,7 @@ UNIT_TEST_WITH(sizes_of_any_kind_have_a_unit_that_suits_them, begin, end)
     assert_contains(text, " 1.00 EiB  x\n");
 }
 
-UNIT_TEST_WITH(what_top_cuts_is_told_and_summed, begin, end)
+UNIT_TEST_WITH(what_top_cuts_is_reported_and_summed, begin, end)
 {
     struct report_options options = {.top = 1};
     for (int i = 0; i < 3; i++)

@@ -157,7 +157,7 @@ static void of_many_values_the_median_is_known_to_half_a_percent(void **state)
     series_release(&series);
 }
 
-static void many_equal_values_are_told_as_they_are(void **state)
+static void many_equal_values_are_reported_as_they_are(void **state)
 {
     (void)state;
     struct series series = {0};
@@ -244,7 +244,7 @@ int main(void)
         cmocka_unit_test(one_value_deviates_from_nothing),
         cmocka_unit_test(figures_of_a_known_sample),
         cmocka_unit_test(of_many_values_the_median_is_known_to_half_a_percent),
-        cmocka_unit_test(many_equal_values_are_told_as_they_are),
+        cmocka_unit_test(many_equal_values_are_reported_as_they_are),
         cmocka_unit_test(up_to_a_number_of_values_the_median_is_exact),
         cmocka_unit_test(the_median_is_exact),
         cmocka_unit_test(a_total_too_large_stays_at_the_limit),

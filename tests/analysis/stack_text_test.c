@@ -44,7 +44,7 @@ UNIT_TEST_WITH(places_stand_below_each_other, begin, end)
                                             "  main      /src/leak.cu:42\n");
 }
 
-UNIT_TEST_WITH(sources_below_the_working_directory_are_told_from_there, begin, end)
+UNIT_TEST_WITH(sources_below_the_working_directory_are_distinguished_from_there, begin, end)
 {
     char here[PATH_MAX], path[PATH_MAX + 16], beside[PATH_MAX + 16], expected[PATH_MAX + 64];
     assert_non_null(getcwd(here, sizeof(here)));

@@ -28,7 +28,7 @@ UNIT_TEST(every_job_is_done_once)
     }
 }
 
-UNIT_TEST(a_job_that_fails_is_told)
+UNIT_TEST(a_job_that_fails_is_reported)
 {
     for (unsigned workers = 1; workers <= 3; workers++) {
         int done[3] = {0};

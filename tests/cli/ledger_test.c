@@ -63,7 +63,7 @@ static void make_cupti_dropped(struct make_spool *spool)
 
 static void make_spool_dropped(struct make_spool *spool)
 {
-    make_spool_header(spool)->losses.no_room = 1;
+    make_spool_header(spool)->losses.no_space = 1;
 }
 
 static void make_zero_time(struct make_spool *spool)
@@ -152,7 +152,7 @@ static void make_unrecorded(struct make_spool *spool)
     char path[300];
     (void)spool;
     snprintf(path, sizeof(path), "%s/99-0.unrecorded", directory);
-    assert_int_equal(symlink("no room", path), 0);
+    assert_int_equal(symlink("no space", path), 0);
 }
 
 static void make_cuda_unrecorded(struct make_spool *spool)
@@ -237,11 +237,11 @@ static void check(const struct loss *loss)
     make_whole(&spool);
     loss->make(&spool);
     cJSON *own = convert(&spool, &summary);
-    const cJSON *told = cJSON_GetObjectItem(own, "losses");
+    const cJSON *counted = cJSON_GetObjectItem(own, "losses");
     for (size_t i = 0; i < LOSSES; i++) {
         uint64_t expected = &losses[i] == loss;
         if (count_of(&summary.losses, &losses[i]) != expected ||
-            cJSON_GetNumberValue(cJSON_GetObjectItem(told, losses[i].name)) != (double)expected)
+            cJSON_GetNumberValue(cJSON_GetObjectItem(counted, losses[i].name)) != (double)expected)
             fail_msg("the spool of %s has %llu of %s", loss->name,
                      (unsigned long long)count_of(&summary.losses, &losses[i]), losses[i].name);
     }

@@ -26,11 +26,11 @@ UNIT_TEST(patterns_are_replaced)
     assert_string_equal(expanded("r%q{OUTPUT_NAME_TEST}%%"), "r7%");
 }
 
-static const char *refused(const char *pattern, size_t room)
+static const char *refused(const char *pattern, size_t space)
 {
     char name[64];
     unit_stderr_begin();
-    int result = output_name_expand(pattern, &facts, name, room);
+    int result = output_name_expand(pattern, &facts, name, space);
     const char *text = unit_stderr_end();
     assert_int_equal(result, -1);
     return text;

@@ -271,7 +271,7 @@ edition() { # NAME SCRIPT
         #include <gputrace/callbacks.h>
         #include <stdio.h>
         static const struct gputrace_host *us;
-        static unsigned worked, told;
+        static unsigned worked, called;
         static void work(void)
         {
             static int (*allocate)(void **, size_t), (*set)(void *, int, size_t), (*release)(void *);
@@ -286,12 +286,12 @@ edition() { # NAME SCRIPT
         static void recorded(void *data, const struct gputrace_event_record *what) { (void)data, (void)what; work(); }
         static void pushed(void *data, const struct gputrace_nvtx *what) { (void)data, (void)what; work(); }
         static void allocated(void *data, const struct gputrace_memory_allocation *what)
-        { (void)data; told += what->bytes == 123456; }
+        { (void)data; called += what->bytes == 123456; }
         static void ended(void *data, const struct gputrace_process_end *what)
         {
             char words[80];
             (void)data, (void)what;
-            snprintf(words, sizeof(words), "worked %s, told of it %u times", worked > 10 ? "often" : "not", told);
+            snprintf(words, sizeof(words), "worked %s, called %u times", worked > 10 ? "often" : "not", called);
             gputrace_line(us, 0, words);
         }
         static int start(const struct gputrace_host *host)
@@ -306,7 +306,7 @@ edition() { # NAME SCRIPT
     cc -std=gnu11 -shared -fPIC -I"$root/include" -o busy.so busy.c
     for sample in streams_events threads; do
         "$gputrace" run --plugin=./busy.so "$samples/$sample" >statement
-        jq -e '.gputrace.plugins[] | select(.name == "busy") | .lines[0].text == "worked often, told of it 0 times"' trace.json
+        jq -e '.gputrace.plugins[] | select(.name == "busy") | .lines[0].text == "worked often, called 0 times"' trace.json
         jq -e '[.traceEvents[] | select(.args.bytes? == 123456)] == []' trace.json
         "$check_trace" --quiet --strict --expect statement trace.json
     done

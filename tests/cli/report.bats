@@ -858,8 +858,8 @@ without() { # WORD...
 @test "what --trace left out is not recorded in its sections, neither 0 nor none" {
     local word section
     without
-    jq 'del(.gputrace.options)' without.json >told-nothing.json
-    "$gputrace" report without.json | diff <("$gputrace" report told-nothing.json) -
+    jq 'del(.gputrace.options)' without.json >no-options.json
+    "$gputrace" report without.json | diff <("$gputrace" report no-options.json) -
     while read -r word section; do
         # shellcheck disable=SC2086 # several words
         without ${word//,/ }

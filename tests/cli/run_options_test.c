@@ -155,7 +155,7 @@ static const char *refused(const char *text)
     return printed;
 }
 
-UNIT_TEST(unknown_names_are_told_with_the_known_ones)
+UNIT_TEST(unknown_names_are_reported_with_the_known_ones)
 {
     assert_contains(refused("kernels"), "did you mean 'kernel'?");
     assert_contains(refused("kernel,xyzzy"), "'xyzzy' is not valid: use all, none, cuda, kernel, memcpy");

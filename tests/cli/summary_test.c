@@ -75,19 +75,19 @@ UNIT_TEST(lines_are_written_with_their_stacks)
     assert_string_equal(written(&both, 1000 * NS_PER_S, false), LINES);
 }
 
-UNIT_TEST(time_is_told_when_it_is_more_than_a_hundredth)
+UNIT_TEST(time_is_reported_when_it_is_more_than_a_hundredth)
 {
     assert_string_equal(written(&both, 200 * NS_PER_S, false), LINES);
     assert_string_equal(written(&both, 200 * NS_PER_S - 100, false), LINES "gputrace: plugin calls: 1 call, 2.00 s\n");
 }
 
-UNIT_TEST(time_is_always_told_on_request)
+UNIT_TEST(time_is_always_reported_on_request)
 {
     assert_string_equal(written(&both, 1000 * NS_PER_S, true), LINES "gputrace: plugin leaks: 1,234,567 calls, 1.2 ms\n"
                                                                      "gputrace: plugin calls: 1 call, 2.00 s\n");
 }
 
-UNIT_TEST(processes_are_told_apart)
+UNIT_TEST(processes_are_kept_apart)
 {
     struct convert_plugin two[] = {plugins[1], plugins[1]};
     two[1].pid = 200;

@@ -66,7 +66,7 @@ UNIT_TEST(the_first_failure_stays_and_the_rest_is_dropped)
     buffer_release(&buffer);
 }
 
-UNIT_TEST(a_closed_descriptor_is_told)
+UNIT_TEST(a_closed_descriptor_is_reported)
 {
     struct buffer buffer;
     buffer_init(&buffer, buffer_drain_fd, BUFFER_FD(-1));

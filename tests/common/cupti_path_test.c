@@ -27,10 +27,10 @@ static int index_of(const struct seen *seen, const char *path)
 
 static char root[256];
 
-static void make_file(const char *folder, const char *name, char *path, size_t room)
+static void make_file(const char *folder, const char *name, char *path, size_t space)
 {
     char command[1024];
-    snprintf(path, room, "%s/%s/%s", root, folder, name);
+    snprintf(path, space, "%s/%s/%s", root, folder, name);
     snprintf(command, sizeof(command), "mkdir -p '%s/%s' && : >'%s'", root, folder, path);
     assert_int_equal(system(command), 0);
 }

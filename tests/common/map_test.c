@@ -18,7 +18,7 @@ UNIT_TEST(what_was_put_is_found)
         *map_put(&map, key * UINT64_C(0x100000001), &is_new) = key;
         assert_true(is_new);
     }
-    assert_int_equal(map.count, 10000);
+    assert_int_equal(map_count(&map), 10000);
     for (uint64_t key = 0; key < 10000; key++)
         assert_int_equal(*map_get(&map, key * UINT64_C(0x100000001)), key);
     *map_put(&map, 0, &is_new) += 7;
@@ -28,8 +28,7 @@ UNIT_TEST(what_was_put_is_found)
     map_release(&map);
 }
 
-/* Removed slots are reused, so a map that changes all the time does not grow. */
-UNIT_TEST(a_map_in_motion_stays_small)
+UNIT_TEST(a_map_whose_keys_are_put_and_removed_does_not_grow)
 {
     struct map map = {0};
     for (uint64_t key = 0; key < 100000; key++) {
@@ -37,8 +36,8 @@ UNIT_TEST(a_map_in_motion_stays_small)
         if (key >= 10)
             assert_true(map_remove(&map, key - 10));
     }
-    assert_int_equal(map.count, 10);
-    assert_true(map.capacity <= 64);
+    assert_int_equal(map_count(&map), 10);
+    assert_true(map.pairs.most <= 32);
     for (uint64_t key = 99990; key < 100000; key++)
         assert_int_equal(*map_get(&map, key), key);
     assert_null(map_get(&map, 99989));
@@ -57,6 +56,56 @@ UNIT_TEST(a_removed_key_comes_back_as_zero)
     map_release(&map);
 }
 
+/* Neighbours in the slots move up when one is removed, and the last pair takes its place. */
+UNIT_TEST(pairs_that_stay_are_found_after_others_were_removed)
+{
+    enum { KEYS = 300, STEPS = 100000 };
+    uint64_t value_of[KEYS] = {0}, random = 1;
+    struct map map = {0};
+    size_t count = 0;
+    for (uint64_t step = 1; step <= STEPS; step++) {
+        random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
+        uint64_t index = (random >> 33) % KEYS, key = index << (index % 2 ? 50 : 0);
+        bool was = value_of[index] != 0;
+        if (random >> 63) {
+            assert_int_equal(map_remove(&map, key), was);
+            count -= was;
+            value_of[index] = 0;
+        } else {
+            *map_put(&map, key, NULL) = value_of[index] = step;
+            count += !was;
+        }
+        if (step % 100 != 0)
+            continue;
+        assert_int_equal(map_count(&map), count);
+        for (uint64_t i = 0; i < KEYS; i++) {
+            const uint64_t *value = map_get(&map, i << (i % 2 ? 50 : 0));
+            assert_int_equal(value ? *value : 0, value_of[i]);
+        }
+    }
+    map_release(&map);
+}
+
+/* By the number of slots that are looked at: the slot of each key is at most this far from where its search begins. */
+UNIT_TEST(keys_at_equal_distances_are_spread)
+{
+    enum { KEYS = 1 << 17, FAR = 64 };
+    static const uint64_t distances[] = {1, 64, 155 << 3, 341 << 3, 1 << 12, 31 << 16, UINT64_C(227) << 18};
+    for (size_t i = 0; i < sizeof(distances) / sizeof(*distances); i++) {
+        struct map map = {0};
+        for (uint64_t k = 0; k < KEYS; k++)
+            assert_non_null(map_put(&map, UINT64_C(0x7f0000000000) + k * distances[i], NULL));
+        for (uint64_t k = 0; k < KEYS; k++) {
+            uint64_t key = UINT64_C(0x7f0000000000) + k * distances[i];
+            size_t slot = dense_map_hash_handle(key) >> map.pairs.shift, steps = 0;
+            while (map.pairs.slots[(slot + steps) % (2 * KEYS)] != k + 1)
+                steps++;
+            assert_true(steps <= FAR);
+        }
+        map_release(&map);
+    }
+}
+
 static int add(void *context, uint64_t key, uint64_t *value)
 {
     uint64_t *sum = context;
@@ -64,7 +113,7 @@ static int add(void *context, uint64_t key, uint64_t *value)
     return key == 3 ? 33 : 0;
 }
 
-UNIT_TEST(each_pair_is_visited_until_told_to_stop)
+UNIT_TEST(each_pair_is_visited_until_the_function_returns_non_zero)
 {
     struct map map = {0};
     uint64_t sum = 0;
@@ -77,7 +126,7 @@ UNIT_TEST(each_pair_is_visited_until_told_to_stop)
     map_release(&map);
 }
 
-UNIT_TEST(hashes_tell_lengths_and_contents_apart)
+UNIT_TEST(hashes_of_other_lengths_and_contents_differ)
 {
     assert_int_not_equal(hash_bytes("", 0), hash_bytes("\0", 1));
     assert_int_not_equal(hash_bytes("12345678", 8), hash_bytes("12345678\0", 9));

@@ -5,12 +5,12 @@
 
 #include "common/number.h"
 
-#define expect(call, text)                      \
-    do {                                        \
-        char room[NUMBER_ROOM + 1], *at = room; \
-        at = call;                              \
-        *at = '\0';                             \
-        assert_string_equal(room, text);        \
+#define expect(call, text)                         \
+    do {                                           \
+        char space[NUMBER_SPACE + 1], *at = space; \
+        at = call;                                 \
+        *at = '\0';                                \
+        assert_string_equal(space, text);          \
     } while (0)
 
 UNIT_TEST(integers_are_written_as_printf_would)

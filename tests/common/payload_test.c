@@ -49,13 +49,13 @@ UNIT_FIXTURE(forget)
 
 /* Puts the places of all fields into AT; gives how many there are. */
 static unsigned places(const struct payload_schema *schema, const void *bytes, size_t size,
-                       struct payload_field *fields, unsigned room)
+                       struct payload_field *fields, unsigned space)
 {
     struct payload_reader reader = reader_of();
     struct payload_cursor cursor;
     unsigned count = 0;
     payload_begin(&cursor, &reader, schema, bytes, size, 0);
-    while (count < room && payload_next(&cursor, &fields[count]))
+    while (count < space && payload_next(&cursor, &fields[count]))
         count++;
     return count;
 }

@@ -26,7 +26,7 @@ UNIT_TEST_WITH(test_numbers_come_back, set_up, tear_down)
     static const uint64_t numbers[] = {0, 1, 127, 128, 300, 16383, 16384, UINT32_MAX, INT64_MAX, UINT64_MAX};
     struct protobuf_field field;
     for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
-        char bytes[PROTOBUF_VARINT_ROOM];
+        char bytes[PROTOBUF_VARINT_SPACE];
         protobuf_put_u64(&buffer, (uint32_t)i + 1, numbers[i]);
         assert_int_equal(protobuf_varint(bytes, numbers[i]) - bytes, protobuf_varint_size(numbers[i]));
     }

@@ -48,13 +48,13 @@ static void check_walk(const struct sorter *sorter, uint64_t count, uint64_t sum
     assert_int_equal(sum, 0);
 }
 
-static void sort(enum order order, uint64_t count, struct sorter_room room)
+static void sort(enum order order, uint64_t count, struct sorter_space space)
 {
     struct sorter sorter;
     uint64_t sum = 0;
     unsigned seed = 5;
-    size_t left = room.left;
-    sorter_init(&sorter, &room, sizeof(struct thing), compare);
+    size_t left = space.left;
+    sorter_init(&sorter, &space, sizeof(struct thing), compare);
     for (uint64_t i = 0; i < count; i++) {
         struct thing thing = {key_of(order, i, count, &seed), i};
         sum += thing.key + 3 * i;
@@ -64,35 +64,35 @@ static void sort(enum order order, uint64_t count, struct sorter_room room)
     check_walk(&sorter, count, sum);
     check_walk(&sorter, count, sum); /* walks change nothing */
     sorter_release(&sorter);
-    assert_int_equal(room.left, left);
+    assert_int_equal(space.left, left);
 }
 
-static void sort_in_all_orders(struct sorter_room room)
+static void sort_in_all_orders(struct sorter_space space)
 {
     static const uint64_t counts[] = {0, 1, 2, 63, 64, 65, 1000, 4096, 20000};
     for (enum order order = RISING; order <= EQUAL; order++)
         for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
-            sort(order, counts[i], room);
+            sort(order, counts[i], space);
 }
 
 UNIT_TEST(what_fits_is_held_in_order)
 {
-    sort_in_all_orders(sorter_room_usual());
-    sort_in_all_orders((struct sorter_room){.left = 1 << 20, .run = 1024});
+    sort_in_all_orders(sorter_space_usual());
+    sort_in_all_orders((struct sorter_space){.left = 1 << 20, .run = 1024});
 }
 
 UNIT_TEST(what_does_not_fit_is_in_a_file)
 {
-    sort_in_all_orders((struct sorter_room){.left = 4096, .run = 1024});
-    sort_in_all_orders((struct sorter_room){.left = 0, .run = sizeof(struct thing)});
+    sort_in_all_orders((struct sorter_space){.left = 4096, .run = 1024});
+    sort_in_all_orders((struct sorter_space){.left = 0, .run = sizeof(struct thing)});
 }
 
 UNIT_TEST(two_walks_do_not_disturb_each_other)
 {
-    struct sorter_room room = {.left = 0, .run = 160};
+    struct sorter_space space = {.left = 0, .run = 160};
     struct sorter sorter;
     struct sorter_walk one, other;
-    sorter_init(&sorter, &room, sizeof(struct thing), compare);
+    sorter_init(&sorter, &space, sizeof(struct thing), compare);
     for (uint64_t i = 0; i < 100; i++)
         assert_int_equal(sorter_add(&sorter, (&(struct thing){i * 37 % 100, i})), 0);
     assert_int_equal(sorter_ready(&sorter), 0);
@@ -112,7 +112,7 @@ UNIT_TEST(two_walks_do_not_disturb_each_other)
 UNIT_TEST(where_there_can_be_no_file_all_is_held)
 {
     setenv("TMPDIR", "/nowhere/at/all", 1);
-    sort(RANDOM, 20000, (struct sorter_room){.left = 0, .run = 1024});
+    sort(RANDOM, 20000, (struct sorter_space){.left = 0, .run = 1024});
     unsetenv("TMPDIR");
 }
 

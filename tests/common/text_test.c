@@ -30,10 +30,10 @@ UNIT_TEST(what_is_no_character_has_no_size)
     assert_int_equal(utf8_size("", 0), 0);
 }
 
-static void expect_wide(const wchar_t *wide, size_t room, const char *text)
+static void expect_wide(const wchar_t *wide, size_t space, const char *text)
 {
     char out[64];
-    size_t size = utf8_from_wide(out, room, wide);
+    size_t size = utf8_from_wide(out, space, wide);
     assert_int_equal(size, strlen(text));
     assert_memory_equal(out, text, size);
 }
@@ -103,7 +103,7 @@ UNIT_TEST(another_word_is_not_guessed_at)
     assert_string_equal(nearest("fon"), "");
     assert_string_equal(nearest("ran-doctored"), "");
     assert_string_equal(nearest(""), "");
-    assert_string_equal(nearest("a-word-that-is-longer-than-any-matrix-that-we-have-room-for-in-the-row"), "");
+    assert_string_equal(nearest("a-word-that-is-longer-than-any-matrix-that-we-have-space-for-in-the-row"), "");
 }
 
 UNIT_MAIN(NULL, NULL)

@@ -28,7 +28,7 @@ UNIT_TEST(an_answer_comes_back)
     assert_int_equal(answer, 4);
 }
 
-UNIT_TEST(a_crash_is_told_and_leaves_what_it_had_come_to)
+UNIT_TEST(a_crash_is_reported_and_leaves_what_it_had_come_to)
 {
     size_t question = 5, answer = 0;
     assert_int_equal(probe(crash, &question, &answer, sizeof(answer)), PROBE_CRASHED);

@@ -73,7 +73,7 @@ UNIT_TEST(a_cancelled_program_does_not_start)
     unit_remove(folder);
 }
 
-UNIT_TEST(a_file_that_is_no_program_is_told)
+UNIT_TEST(a_file_that_is_no_program_is_reported)
 {
     char path[512];
     char *argv[] = {path, NULL};
@@ -123,7 +123,7 @@ static int inheritance_is_untouched(void)
     sigset_t one;
     sigemptyset(&one);
     sigaddset(&one, SIGUSR2);
-    for (int number = 1; number < 32; number++) /* whoever runs the tests may ignore some */
+    for (int number = 1; number < 32; number++) /* the caller of the tests may ignore some */
         signal(number, SIG_DFL);
     sigprocmask(SIG_SETMASK, &one, NULL);
     signal(SIGHUP, SIG_IGN);

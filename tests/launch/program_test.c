@@ -53,7 +53,7 @@ UNIT_TEST_WITH(a_name_is_looked_for_in_path, begin, end)
     assert_string_equal(path, expected);
 }
 
-UNIT_TEST_WITH(what_cannot_be_run_is_told_from_what_is_not_there, begin, end)
+UNIT_TEST_WITH(what_cannot_be_run_is_distinguished_from_what_is_not_there, begin, end)
 {
     char file[512];
     make_program("text", 0644);

@@ -66,7 +66,7 @@ static void what_was_put_in_its_place_is_left_alone(void **state)
     run_directory_remove(&other);
 }
 
-static void a_parent_that_everybody_can_rearrange_is_told_of(void **state)
+static void a_parent_that_everybody_can_rearrange_is_reported(void **state)
 {
     (void)state;
     struct run_directory directory;
@@ -114,7 +114,7 @@ static void count(void *context, const char *path, uint64_t bytes)
     snprintf(found->last, sizeof(found->last), "%s", path);
 }
 
-static void leftovers_are_told_from_what_is_in_use(void **state)
+static void leftovers_are_distinguished_from_what_is_in_use(void **state)
 {
     (void)state;
     struct run_directory held, left;
@@ -161,7 +161,7 @@ static void writers_that_live_are_counted(void **state)
     run_directory_remove(&directory);
 }
 
-static void a_parent_that_is_not_there_is_told(void **state)
+static void a_parent_that_is_not_there_is_reported(void **state)
 {
     (void)state;
     struct run_directory directory;
@@ -195,10 +195,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_directory_is_private_and_absolute, begin, end),
         cmocka_unit_test_setup_teardown(what_is_ours_is_removed_and_nothing_else, begin, end),
         cmocka_unit_test_setup_teardown(what_was_put_in_its_place_is_left_alone, begin, end),
-        cmocka_unit_test_setup_teardown(a_parent_that_everybody_can_rearrange_is_told_of, begin, end),
-        cmocka_unit_test_setup_teardown(leftovers_are_told_from_what_is_in_use, begin, end),
+        cmocka_unit_test_setup_teardown(a_parent_that_everybody_can_rearrange_is_reported, begin, end),
+        cmocka_unit_test_setup_teardown(leftovers_are_distinguished_from_what_is_in_use, begin, end),
         cmocka_unit_test_setup_teardown(writers_that_live_are_counted, begin, end),
-        cmocka_unit_test(a_parent_that_is_not_there_is_told),
+        cmocka_unit_test(a_parent_that_is_not_there_is_reported),
         cmocka_unit_test(the_parent_is_given_or_tmpdir_or_tmp),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,7 +22,7 @@ static void end_by_term(void)
 {
     struct signals signals;
     signals_hold(&signals);
-    signals_end_with(&signals, NULL, "last words\n");
+    signals_end_with(&signals, NULL, "last line\n");
     raise(SIGTERM);
 }
 
@@ -59,7 +59,7 @@ UNIT_TEST(a_signal_ends_us_with_our_last_words)
     unit_stderr_begin();
     int status = in_child(end_by_term);
     const char *text = unit_stderr_end();
-    assert_string_equal(text, "last words\n");
+    assert_string_equal(text, "last line\n");
     assert_true(WIFSIGNALED(status));
     assert_int_equal(WTERMSIG(status), SIGTERM);
 }

@@ -28,7 +28,7 @@ static void put(const void *data, size_t size, off_t offset)
     assert_int_equal(pwrite(fd, data, size, offset), size);
 }
 
-/* A spool of SEGMENTS segments of unused room, as a process would have it. */
+/* A spool of SEGMENTS segments of unused space, as a process would have it. */
 UNIT_FIXTURE(set_up)
 {
     *state = (void *)unit_directory();
@@ -206,7 +206,7 @@ UNIT_TEST_WITH(of_the_librarys_own_none_is_lost_or_comes_twice, set_up, tear_dow
     reads((uint64_t[]){1, 2}, 2);
 }
 
-UNIT_TEST_WITH(what_is_told_while_it_runs_is_told_once, set_up, tear_down)
+UNIT_TEST_WITH(what_is_reported_while_it_runs_is_reported_once, set_up, tear_down)
 {
     tools.live = calloc(1, sizeof(*tools.live));
     put_chunk(0, 0, 1, SPOOL_RECORDS, SPOOL_IN_USE);
@@ -217,7 +217,7 @@ UNIT_TEST_WITH(what_is_told_while_it_runs_is_told_once, set_up, tear_down)
     for (unsigned i = 0; i < 3; i++)
         spool_drain_round(&drain, &tools);
     assert_int_equal(tools.live->recorded, 2 * USED);
-    put_chunk(0, 0, 3, SPOOL_RECORDS, SPOOL_IN_USE); /* its room is used anew */
+    put_chunk(0, 0, 3, SPOOL_RECORDS, SPOOL_IN_USE); /* its space is used anew */
     spool_drain_round(&drain, &tools);
     assert_int_equal(tools.live->recorded, 3 * USED);
     free(tools.live);
@@ -254,7 +254,7 @@ UNIT_TEST_WITH(what_the_writer_has_left_becomes_a_hole, set_up, tear_down)
     reads((uint64_t[]){1, 2}, 2);
 }
 
-UNIT_TEST_WITH(without_room_what_is_recorded_stays, set_up, tear_down)
+UNIT_TEST_WITH(without_space_what_is_recorded_stays, set_up, tear_down)
 {
     struct rlimit unlimited, small;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &unlimited), 0);
@@ -264,7 +264,7 @@ UNIT_TEST_WITH(without_room_what_is_recorded_stays, set_up, tear_down)
     setrlimit(RLIMIT_FSIZE, &small);
     assert_int_equal(spool_drain_round(&drain, &tools), -1);
     setrlimit(RLIMIT_FSIZE, &unlimited);
-    assert_true(drain.no_room);
+    assert_true(drain.no_space);
     assert_int_equal(chunk_at(0, 0).state, SPOOL_DONE);
     reads((uint64_t[]){1}, 1);
     assert_int_equal(spool_drain_round(&drain, &tools), 1);

@@ -47,7 +47,7 @@ static ssize_t ask(const struct spool_request *request, struct spool_reply *repl
     assert_int_equal(send(client, request, sizeof(*request), 0), sizeof(*request));
     union {
         struct cmsghdr head;
-        char room[CMSG_SPACE(sizeof(int))];
+        char space[CMSG_SPACE(sizeof(int))];
     } control;
     struct iovec data = {reply, sizeof(*reply)};
     struct msghdr message = {

@@ -13,8 +13,8 @@ teardown() {
 # -v has reported at least so many MB, and at most so many CPU seconds.
 packed_within() { # SAID MB SECONDS
     awk -v least="$2" -v most="$3" '
-        / packed while the program ran, in / { told = 1; print; bad = $2 < least || $(NF - 4) > most }
-        END { exit bad || !told }' "$1"
+        / packed while the program ran, in / { found = 1; print; bad = $2 < least || $(NF - 4) > most }
+        END { exit bad || !found }' "$1"
 }
 
 hold() { # HOLD NOW

@@ -48,7 +48,7 @@ class Training:
                     weights.grad = None
         self.count += 1
 
-    def told(self):
+    def result(self):
         torch.cuda.synchronize()
         return f"{self.count} steps, sum {self.sum.item():.0f}"
 
@@ -63,7 +63,7 @@ def load(how):
                                          pin_memory=True)
     for batch in loader:
         training.step(batch)
-    print(training.told())
+    print(training.result())
 
 
 def rank():
@@ -76,11 +76,11 @@ def rank():
     parallel = torch.nn.parallel.DistributedDataParallel(training.model, device_ids=[device.index])
     for batch in batches():
         training.step(batch, parallel)
-    told = training.told()
+    result = training.result()
     torch.distributed.barrier()
     torch.distributed.destroy_process_group()
     if number == 0:
-        print(told)
+        print(result)
 
 
 def profiled(first):
@@ -90,7 +90,7 @@ def profiled(first):
         training = Training("cuda")
         for batch in batches():
             training.step(batch)
-        print(training.told())
+        print(training.result())
     kernels = sum(event.device_type == torch.autograd.DeviceType.CUDA for event in profiler.events())
     print(f"torch.profiler saw {kernels} on the GPU", file=sys.stderr)
 

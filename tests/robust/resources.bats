@@ -252,10 +252,10 @@ nothing_unaccounted() { # CATEGORY LOSS WHOLE
 @test "closed standard descriptors: no message gets into the trace, and the program has them closed" {
     "$gputrace" run -q -o whole.json "$samples/vector_add" >/dev/null
     jq -c '.traceEvents + [1]' whole.json >odd.json # a warning: an event that is none
-    "$gputrace" convert odd.json told.json 2>words
+    "$gputrace" convert odd.json loud.json 2>words
     grep -q warning words
     "$gputrace" convert odd.json silent.json <&- >&- 2>&-
-    cmp told.json silent.json
+    cmp loud.json silent.json
     script app 'open=' 'for fd in 0 1 2; do [ ! -e "/proc/$$/fd/$fd" ] || open="$open $fd"; done' 'echo "open:$open" >"$1"'
     "$gputrace" run -q ./app with <&- >&- 2>&-
     assert_equal "$(cat with)" 'open:'

@@ -26,7 +26,7 @@ with() { # PLUGIN[,SETTINGS] PROGRAM [ARGUMENT...]
 }
 
 # What PLUGIN said, a line for each of its lines: the text, a tab, and the names of the functions below it.
-told() { # PLUGIN
+lines_of() { # PLUGIN
     awk -v start="gputrace: $1: " '
         function flush() { if (text != "") print text "\t" names; text = names = "" }
         /^gputrace: / { flush(); if (index($0, start) == 1) text = substr($0, length(start) + 1) }
@@ -44,7 +44,7 @@ fail_with() { # MESSAGE
 
 # A line for each report: its kind, a tab, the functions of the second place, a tab, those of the first.
 reports() {
-    told hazards | awk -F '\t' '
+    lines_of hazards | awk -F '\t' '
         /^#[0-9]+ … / { print kind "\t" second "\t" $2; kind = ""; next }
         /^#[0-9]+ / { kind = $1; sub(/^#[0-9]+ /, "", kind); sub(/:.*/, "", kind); second = $2 }
         /nobody ever records it/ { print kind "\t" second "\t" }'
@@ -55,15 +55,15 @@ judge_hazards() {
     local kind second first count
     reports >list
     count=$(sed -n 's/^expect hazards //p' statement)
-    [ "$(wc -l <list)" -eq "$count" ] || fail_with "$(wc -l <list) hazards were told, not $count"
+    [ "$(wc -l <list)" -eq "$count" ] || fail_with "$(wc -l <list) hazards were reported, not $count"
     while IFS='"' read -r _ kind first; do
         read -r second first <<<"$first"
         [ "$first" != - ] || first=
         awk -F '\t' -v kind="$kind" -v second=" $second " -v first="${first:+ $first }" '
             $1 == kind && index($2, second) && (first == "" ? $3 == "" : index($3, first)) { found = 1 }
-            END { exit !found }' list || fail_with "not told: $kind of $second, ${first:-nothing}"
+            END { exit !found }' list || fail_with "not reported: $kind of $second, ${first:-nothing}"
     done < <(grep '^expect hazard "' statement)
-    [ "$count" -ne 0 ] || grep -q '^gputrace: hazards: nothing found in' words || fail_with "nothing found is not told"
+    [ "$count" -ne 0 ] || grep -q '^gputrace: hazards: nothing found in' words || fail_with "nothing found is not reported"
 }
 
 @test "hazards: every planted one is found, with its two places, and nothing in the correct programs" {
@@ -86,7 +86,7 @@ judge_hazards() {
         echo "=== $sample"
         read -ra command <<<"$sample"
         with hazards "$samples/${command[0]}" "${command[@]:1}"
-        told hazards >lines
+        lines_of hazards >lines
         ! grep '^#' lines || fail_with "$sample has hazards"
         grep -q '^nothing found in' lines || fail_with "nothing was judged"
     done
@@ -94,11 +94,11 @@ judge_hazards() {
 
 @test "hazards: without stacks, and fewer lines than there are hazards" {
     with hazards,stacks=no "$samples/races" wait-never-recorded
-    run told hazards
+    run lines_of hazards
     assert_output --regexp '#1 race: copy \(cuMemcpyDtoHAsync_v2\) in stream [0-9]+ reads 65536 bytes at 0x[0-9a-f]+'
     refute_output --partial copy_out
     with hazards,top=1 "$samples/races" wait-never-recorded
-    run told hazards
+    run lines_of hazards
     assert_output --partial '2 hazards found'
     assert_output --partial '1 of them are listed above; top=N lists more'
     refute_output --partial '#2'
@@ -121,11 +121,11 @@ judge_hazards() {
 
 judge_leaks() {
     local kind bytes count function
-    told leaks >lines
+    lines_of leaks >lines
     while read -r _ _ kind bytes count function; do
         awk -F '\t' -v start="$bytes bytes of $kind memory in $count allocation" -v name=" $function " '
             index($1, start) == 1 && index($2, name) { found = 1 }
-            END { exit !found }' lines || fail_with "not told: $bytes bytes of $kind by $function"
+            END { exit !found }' lines || fail_with "not reported: $bytes bytes of $kind by $function"
     done < <(grep '^expect left ' statement)
 }
 
@@ -141,7 +141,7 @@ judge_leaks() {
 
 @test "leaks: nothing when all is freed" {
     with leaks "$samples/leaks" clean
-    run told leaks
+    run lines_of leaks
     assert_output --regexp '^nothing was left allocated, of [0-9]+ allocations'
     [ "${#lines[@]}" -eq 1 ]
 }
@@ -150,14 +150,14 @@ judge_leaks() {
     local bytes count
     with leaks "$samples/leaks" reset
     read -r _ _ bytes count < <(grep '^expect left-in-all ' statement)
-    run told leaks
+    run lines_of leaks
     assert_line --index 0 --regexp "^no leak: $bytes bytes in $count allocations went with context"
     assert_line --index 1 --partial 'nothing was left allocated'
 }
 
 @test "leaks: the largest places alone, the others as a sum" {
     with leaks,least=1M,top=2,stacks=no "$samples/leaks"
-    run told leaks
+    run lines_of leaks
     assert_line --index 0 --partial 'bytes of device memory in 7 allocations'
     assert_line --index 1 --partial 'bytes of managed memory in 1 allocation'
     assert_line --index 2 --partial 'more places are not listed above'
@@ -169,7 +169,7 @@ judge_leaks() {
     for sample in vector_add streams_events graphs threads devices memory launches driver; do
         echo "=== $sample"
         with leaks "$samples/$sample"
-        told leaks | grep -q '^nothing was left allocated' || fail_with "$sample leaks"
+        lines_of leaks | grep -q '^nothing was left allocated' || fail_with "$sample leaks"
     done
 }
 

@@ -51,7 +51,7 @@ only_names_of() { # OURS NVIDIA'S
 
 @test "the README names every variable, and no other" {
     grep -oE '"SIMGPU_[A-Z_]+"' "$here/core/config.h" | tr -d '"' | sort >"$BATS_TEST_TMPDIR/read"
-    grep -oE '^\| `SIMGPU_[A-Z_]+' "$here/README.md" | grep -oE 'SIMGPU.*' | sort >"$BATS_TEST_TMPDIR/told"
+    grep -oE '^\| `SIMGPU_[A-Z_]+' "$here/README.md" | grep -oE 'SIMGPU.*' | sort >"$BATS_TEST_TMPDIR/listed"
     [ -s "$BATS_TEST_TMPDIR/read" ]
-    run -0 diff "$BATS_TEST_TMPDIR/read" "$BATS_TEST_TMPDIR/told"
+    run -0 diff "$BATS_TEST_TMPDIR/read" "$BATS_TEST_TMPDIR/listed"
 }

@@ -152,7 +152,7 @@ UNIT_TEST_WITH(cxx_names_are_readable, begin, end)
     assert_place(&frame, "gputrace::test(int)", place.line);
 }
 
-UNIT_TEST_WITH(inlined_calls_are_told_from_the_innermost_on, begin, end)
+UNIT_TEST_WITH(inlined_calls_are_distinguished_from_the_innermost_on, begin, end)
 {
     uint32_t middle, outer;
     struct place place = with_inlined_calls(&middle, &outer);

@@ -44,7 +44,7 @@ holds_what_was_stated() { # NAME
     assert_equal "$(jq '[.traceEvents[] | select(.cat == "gpu_user_annotation" and .name == "forward")] | length' trace.json)" 2
 }
 
-@test "times are the same whoever reads them: the earliest kernel starts after its launch" {
+@test "times are the same in every reader: the earliest kernel starts after its launch" {
     convert vector_add
     jq -e '([.traceEvents[] | select(.name == "cudaLaunchKernel" and .ph == "X") | {key: "\(.args.correlation)", value: .ts}]
             | from_entries) as $launched

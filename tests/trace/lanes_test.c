@@ -126,8 +126,8 @@ static int outer_first(const void *a, const void *b)
     return (left->end < right->end) - (left->end > right->end);
 }
 
-/* Whether a slice has room beside those before it of a lane: none is open there, or the innermost is around it. */
-static bool has_room(enum lanes_rule rule, const struct span *spans, size_t one, uint32_t lane)
+/* Whether a slice has space beside those before it of a lane: none is open there, or the innermost is around it. */
+static bool has_space(enum lanes_rule rule, const struct span *spans, size_t one, uint32_t lane)
 {
     const struct span *innermost = NULL;
     for (size_t i = 0; i < one; i++)
@@ -137,7 +137,7 @@ static bool has_room(enum lanes_rule rule, const struct span *spans, size_t one,
 }
 
 /* However many are open at once. */
-UNIT_TEST(test_a_slice_gets_the_first_lane_that_has_room)
+UNIT_TEST(test_a_slice_gets_the_first_lane_that_has_space)
 {
     struct span spans[CROWD];
     srandom(6);
@@ -152,7 +152,7 @@ UNIT_TEST(test_a_slice_gets_the_first_lane_that_has_room)
         qsort(spans, CROWD, sizeof(*spans), outer_first);
         place_all(&lanes, rule, spans, CROWD);
         for (size_t i = 0; i < CROWD; i++) {
-            for (spans[i].lane = 0; !has_room(rule, spans, i, spans[i].lane);)
+            for (spans[i].lane = 0; !has_space(rule, spans, i, spans[i].lane);)
                 spans[i].lane++;
             count = spans[i].lane >= count ? spans[i].lane + 1 : count;
             assert_int_equal(lanes_take(&lanes, spans[i].start, spans[i].end), spans[i].lane);

@@ -39,9 +39,9 @@ UNIT_TEST(test_a_pointer_means_what_it_meant_at_the_time)
 {
     struct pointer_names pointers = {0};
     assert_int_equal(pointer_names_put(&pointers, 0x10, 200, 2), 0);
-    assert_int_equal(pointer_names_put(&pointers, 0x10, 100, 1), 0); /* told later, known earlier */
+    assert_int_equal(pointer_names_put(&pointers, 0x10, 100, 1), 0); /* recorded later, known earlier */
     assert_int_equal(pointer_names_put(&pointers, 0x10, 300, 3), 0);
-    assert_int_equal(pointer_names_find(&pointers, 0x10, 0), 1); /* names are told after their first use */
+    assert_int_equal(pointer_names_find(&pointers, 0x10, 0), 1); /* names are recorded after their first use */
     assert_int_equal(pointer_names_find(&pointers, 0x10, 150), 1);
     assert_int_equal(pointer_names_find(&pointers, 0x10, 200), 2);
     assert_int_equal(pointer_names_find(&pointers, 0x10, 299), 2);

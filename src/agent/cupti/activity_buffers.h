@@ -40,8 +40,8 @@ struct cupti;
 /* Where buffers come from and go to: the recorder's chunks (library.c). */
 struct activity_store {
     struct spool_header *(*header)(void); /* for record sizes and losses */
-    void *(*take)(size_t *bytes);         /* zeroed room, 64-byte aligned; NULL: none, CUPTI drops and counts */
-    void (*done)(void *room, size_t used);
+    void *(*take)(size_t *bytes);         /* zeroed space, 64-byte aligned; NULL: none, CUPTI drops and counts */
+    void (*done)(void *space, size_t used);
 };
 
 /* Gives CUPTI its buffers, and switches on what must be on from the start (activity_kinds_init()). Once per process,

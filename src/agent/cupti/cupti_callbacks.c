@@ -232,7 +232,7 @@ static enum spool_call_object waits_for(const struct driver_call *row, const voi
 
 /* Every call with a callback is published, so that a crash shows where threads were; except launches, whose
  * callbacks come and go. */
-static inline bool is_told_open(const struct driver_call *row)
+static inline bool is_reported_open(const struct driver_call *row)
 {
     return registry_open_call_wanted() && !(row->kinds & REGISTRY_BIT(kernel_launch));
 }
@@ -264,7 +264,7 @@ static void launch_begins(CUfunction function, const CUpti_CallbackData *data)
 static void call_begins(struct callback_thread *mine, const struct driver_call *row, const CUpti_CallbackData *data)
 {
     struct open_call *open = open_call_push(&mine->open, row, data->functionParams, data->correlationId, clock_now());
-    if (is_told_open(row))
+    if (is_reported_open(row))
         publish_begin(mine, row, data, open->start);
     if (row->begins)
         row->begins(data->functionParams);
@@ -316,7 +316,7 @@ static void call_returns(struct callback_thread *mine, const struct driver_call 
     uint64_t now = end_of(row, open), start = open ? open->start : now;
     bool in_phase = open && open->in_phase,
          published = open && open->published; /* read before another call may begin */
-    if (is_told_open(row))
+    if (is_reported_open(row))
         publish_return(mine, row, data);
     if (row->launched ? first_launches_returned() : is_new_graph(row, data, start))
         activity_buffers_gather_names(); /* that of a first launch is in its record, or soon will be */

@@ -156,7 +156,7 @@ static void note_instantiated(CUgraphExec exec, bool conditional)
 /* Under the lock. */
 static bool conditional_are_heard(void)
 {
-    return graphs.conditional.count > 0 && !graphs.suspended;
+    return map_count(&graphs.conditional) > 0 && !graphs.suspended;
 }
 
 /* Nothing more is expected. Under the lock. */
@@ -169,7 +169,7 @@ static void give_up(void)
 /* Whether EXEC was expected. Under the lock. */
 static bool take(CUgraphExec exec)
 {
-    bool expected = map_remove(&graphs.expected, key_of(exec)), any = graphs.expected.count > 0;
+    bool expected = map_remove(&graphs.expected, key_of(exec)), any = map_count(&graphs.expected) > 0;
     if (expected)
         graphs.budget = GRAPH_LAUNCHES_BUDGET;
     if (any ? !expected && --graphs.budget == 0 : expected || !conditional_are_heard())
@@ -194,7 +194,7 @@ void graph_launches_suspend(bool suspended)
 {
     pthread_mutex_lock(&graphs.lock);
     graphs.suspended = suspended;
-    callback_switches_need(CALLBACKS_GRAPH_LAUNCHES, graphs.expected.count > 0 || conditional_are_heard());
+    callback_switches_need(CALLBACKS_GRAPH_LAUNCHES, map_count(&graphs.expected) > 0 || conditional_are_heard());
     pthread_mutex_unlock(&graphs.lock);
 }
 
@@ -349,7 +349,7 @@ DRIVER_CALL_PUBLISHES(cuGraphLaunch, graph_launch, .exec = p->hGraph,
 
 /* --- kernel nodes that programs add to graphs themselves and change, and calls that copy nodes: graphs.h --- */
 
-/* Only the newer struct, which begins like the older, has room for a CUkernel. */
+/* Only the newer struct, which begins like the older, has space for a CUkernel. */
 static const void *function_of_older(const CUDA_KERNEL_NODE_PARAMS_v1 *params)
 {
     return params ? params->func : NULL;

@@ -203,7 +203,7 @@ void first_launches_unloaded(const void *module)
     map_each(&first.waiting, let_stay, &staying);
     map_release(&first.waiting);
     first.waiting = staying.map;
-    if (first.waiting.count == 0)
+    if (map_count(&first.waiting) == 0)
         turn(false);
     pthread_mutex_unlock(&first.lock);
 }
@@ -217,7 +217,7 @@ static void note_launch(uint64_t name)
     if (mine.launches) {
         map_put(&first.launched, name, NULL);
         first.budget = FIRST_LAUNCHES_BUDGET;
-    } else if (first.waiting.count == 0 || --first.budget == 0) {
+    } else if (map_count(&first.waiting) == 0 || --first.budget == 0) {
         turn(false);
     }
 }
@@ -254,7 +254,7 @@ bool first_launches_returned(void)
         return false;
     mine.launches = false;
     pthread_mutex_lock(&first.lock);
-    if (first.waiting.count == 0)
+    if (map_count(&first.waiting) == 0)
         turn(false);
     pthread_mutex_unlock(&first.lock);
     return true;
@@ -267,7 +267,7 @@ static void renew(uint64_t now)
     unsigned lacks = FIRST_LAUNCHES_BUDGET - first.budget;
     first.renewed = grown < lacks ? first.renewed + grown * NS_EACH : now;
     first.budget += grown < lacks ? (unsigned)grown : lacks;
-    if (first.budget == FIRST_LAUNCHES_BUDGET && first.waiting.count > 0)
+    if (first.budget == FIRST_LAUNCHES_BUDGET && map_count(&first.waiting) > 0)
         turn(true);
 }
 
@@ -283,7 +283,7 @@ void first_launches_suspend(bool suspended)
     pthread_mutex_lock(&first.lock);
     first.suspended = suspended;
     first.budget = FIRST_LAUNCHES_BUDGET;
-    turn(first.waiting.count > 0);
+    turn(map_count(&first.waiting) > 0);
     pthread_mutex_unlock(&first.lock);
 }
 

@@ -181,7 +181,7 @@ static int cut(struct gputrace_text text)
     return (int)length;
 }
 
-/* Whether this HASH is new, and there is room for it. */
+/* Whether this HASH is new, and there is space for it. */
 static bool is_first_seen(uint64_t hash)
 {
     for (unsigned i = 0; i < SEEN_MAX; i++) {

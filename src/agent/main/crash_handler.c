@@ -176,7 +176,7 @@ static bool is_page_repaired(int number, siginfo_t *info)
     if (copy.si_signo != SIGBUS || copy.si_code != BUS_ADRERR || spool_file_rescue(copy.si_addr) != 0)
         return false;
     let_faults_through(SIG_UNBLOCK); /* the header may have gone as well */
-    __atomic_add_fetch(&spool_file_header()->losses.no_room, 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&spool_file_header()->losses.no_space, 1, __ATOMIC_RELAXED);
     let_faults_through(SIG_BLOCK);
     if (!__atomic_exchange_n(&crash.repaired, true, __ATOMIC_RELAXED))
         warning(

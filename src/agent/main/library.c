@@ -329,13 +329,13 @@ static void *take_buffer(size_t *bytes)
     struct spool_chunk *chunk = chunk_take_sized(SPOOL_CUPTI, most / 4, most);
     if (!chunk)
         return NULL;
-    *bytes = chunk_room(chunk);
+    *bytes = chunk_space(chunk);
     return chunk_data(chunk);
 }
 
-static void give_back_buffer(void *room, size_t used)
+static void give_back_buffer(void *space, size_t used)
 {
-    chunk_done(chunk_of_data(room), used);
+    chunk_done(chunk_of_data(space), used);
 }
 
 static const struct activity_store store = {

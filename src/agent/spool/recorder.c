@@ -203,7 +203,7 @@ int crash_chunk_subscribe(uint64_t trace_bits)
 
 void *crash_chunk_begin(enum spool_record_type type, uint32_t bytes, uint64_t time)
 {
-    if (!last.chunk || last.used + bytes > chunk_room(last.chunk))
+    if (!last.chunk || last.used + bytes > chunk_space(last.chunk))
         return NULL;
     char *at = chunk_data(last.chunk) + last.used;
     memset(at, 0, bytes);

@@ -23,7 +23,7 @@
  * A thread that has recorded little gets small chunks: a program may have thousands of such threads.
  */
 
-/* Opens the spool of this process in DIRECTORY, with a little room in the pool. Returns 0, or -1 with errno set. */
+/* Opens the spool of this process in DIRECTORY, with a little space in the pool. Returns 0, or -1 with errno set. */
 int chunks_open(const char *directory, uint64_t trace_bits);
 
 /* A chunk for this thread, in use, empty; NULL: the spool is full, or the child was not announced (fork_watch.h). */
@@ -31,11 +31,11 @@ struct spool_chunk *chunk_take(enum spool_chunk_type type);
 /* The same of MOST bytes with its header, or of less, but of LEAST. */
 struct spool_chunk *chunk_take_sized(enum spool_chunk_type type, uint64_t least, uint64_t most);
 
-/* The chunk holds USED bytes of data and is finished with; the rest of its room is handed out again. */
+/* The chunk holds USED bytes of data and is finished with; the rest of its space is handed out again. */
 void chunk_done(struct spool_chunk *chunk, uint64_t used);
 
-/* Bytes of data that the chunk has room for. */
-static inline uint64_t chunk_room(const struct spool_chunk *chunk)
+/* Bytes of data that the chunk has space for. */
+static inline uint64_t chunk_space(const struct spool_chunk *chunk)
 {
     return chunk->bytes - sizeof(*chunk);
 }
@@ -99,8 +99,8 @@ static inline uint64_t writer_used(const struct writer *mine)
     return (uint64_t)(mine->next - chunk_data(mine->chunk));
 }
 
-/* A fresh chunk for this thread, with room for a record of BYTES; the one before is full, or the parent's. False: there
- * spool is full, or the child was not announced (fork_watch.h), and it is counted. */
+/* A fresh chunk for this thread, with space for a record of BYTES; the one before is full, or the parent's. False:
+ * there spool is full, or the child was not announced (fork_watch.h), and it is counted. */
 bool writer_renew(struct writer *mine, uint32_t bytes);
 /* A record was begun before the one that the caller wants to begin. One of them is lost, and counted. True: the one
  * before was abandoned; else the caller's is turned away. */
@@ -123,8 +123,8 @@ static inline struct writer *writer_mine(void)
     return mine;
 }
 
-/* Room for a record of BYTES, in which anything may stand: room that was used before is not blank. NULL: not recorded,
- * and counted. */
+/* Space for a record of BYTES, in which anything may stand: space that was used before is not blank. NULL: not
+ * recorded, and counted. */
 static inline char *writer_reserve(struct writer *mine, uint32_t bytes)
 {
     if (mine->begun && !writer_abandon(mine))
@@ -310,7 +310,7 @@ int crash_chunk_open(void);
 /* Subscribes to open calls, if TRACE_BITS ask for it. Returns 0, or -1: no memory. */
 int crash_chunk_subscribe(uint64_t trace_bits);
 
-/* Room for a record of TYPE and BYTES that is the last in the chunk, its head filled in, the rest zero; NULL: there is
+/* Space for a record of TYPE and BYTES that is the last in the chunk, its head filled in, the rest zero; NULL: there is
  * none. crash_chunk_commit() makes it visible. Async-signal-safe, for one thread at a time. */
 void *crash_chunk_begin(enum spool_record_type type, uint32_t bytes, uint64_t time);
 void crash_chunk_commit(const struct spool_record *record);

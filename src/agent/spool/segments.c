@@ -50,7 +50,7 @@ static void set_purpose(struct segment *segment, enum spool_chunk_type type)
     __atomic_store_n(&segment->purpose, (uint16_t)type, __ATOMIC_RELAXED);
 }
 
-bool segments_have_room(void)
+bool segments_have_space(void)
 {
     return free_slot() != NULL;
 }
@@ -293,18 +293,18 @@ int orphaned_segment_write(int fd, const char *base, uint64_t offset)
     return 0;
 }
 
-/* The size of the record at DATA, of which ROOM bytes are left; 0: there is none. */
-static uint64_t record_size(const struct spool_chunk *chunk, const char *data, uint64_t room,
+/* The size of the record at DATA, of which SPACE bytes are left; 0: there is none. */
+static uint64_t record_size(const struct spool_chunk *chunk, const char *data, uint64_t space,
                             const uint16_t record_bytes[SPOOL_CUPTI_KINDS])
 {
     uint64_t size = 0;
-    if (chunk->type == SPOOL_RECORDS && room >= sizeof(struct spool_record)) {
+    if (chunk->type == SPOOL_RECORDS && space >= sizeof(struct spool_record)) {
         size = ((const struct spool_record *)(const void *)data)->bytes;
-    } else if (chunk->type == SPOOL_CUPTI && room >= sizeof(uint32_t)) {
+    } else if (chunk->type == SPOOL_CUPTI && space >= sizeof(uint32_t)) {
         uint32_t kind = *(const uint32_t *)(const void *)data & ~SPOOL_IN_FLIGHT;
         size = kind < SPOOL_CUPTI_KINDS ? record_bytes[kind] : 0;
     }
-    return size <= room ? size : 0;
+    return size <= space ? size : 0;
 }
 
 /* The end of its data, from its header; for a CUPTI chunk in use, from its records alone. */

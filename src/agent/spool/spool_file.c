@@ -25,7 +25,7 @@ static struct spool_file {
     bool removed; /* as a thread that was to make it grow has seen */
     uint64_t size;
     struct spool_header *header;
-    struct spool_chunk *first_rest; /* of the first segment, without room on the disk yet; NULL: it has */
+    struct spool_chunk *first_rest; /* of the first segment, without space on the disk yet; NULL: it has */
     bool header_orphaned;           /* it is memory of ours, and no part of the file */
     struct spool_header fallback;   /* stands in for the header before the file is open */
     pthread_mutex_t growing;
@@ -41,7 +41,7 @@ static int may_grow(int fd, uint64_t end, uint64_t bytes)
     return disk_has_space(fd, bytes) ? 0 : ENOSPC;
 }
 
-/* Room on the disk, and pages in memory. Returns 0, or errno. */
+/* Space on the disk, and pages in memory. Returns 0, or errno. */
 static int write_zeros(int fd, uint64_t offset, uint64_t bytes)
 {
     static const char zeros[16384];
@@ -55,7 +55,7 @@ static int write_zeros(int fd, uint64_t offset, uint64_t bytes)
     return 0;
 }
 
-/* Room on the disk; where a sandbox knows nothing of that, by writing it. Returns 0, or errno. */
+/* Space on the disk; where a sandbox knows nothing of that, by writing it. Returns 0, or errno. */
 static int allocate(int fd, uint64_t offset, uint64_t bytes)
 {
     int failure = posix_fallocate(fd, (off_t)offset, (off_t)bytes);
@@ -97,7 +97,7 @@ static bool is_file(void)
     return descriptor_is_ours(known_descriptor());
 }
 
-/* Returns 0, or errno of the first page that has no room. */
+/* Returns 0, or errno of the first page that has no space. */
 static int write_pages(int fd, uint64_t offset, uint64_t bytes)
 {
     for (uint64_t at = 0; at < bytes; at += page_bytes())
@@ -106,7 +106,7 @@ static int write_pages(int fd, uint64_t offset, uint64_t bytes)
     return 0;
 }
 
-/* Pages that a write finds ready; it may need room for what the file system writes of it besides. Returns 0, or errno.
+/* Pages that a write finds ready; it may need space for what the file system writes of it besides. Returns 0, or errno.
  */
 static int touch(int fd, char *base, uint64_t offset, uint64_t bytes)
 {
@@ -244,7 +244,7 @@ bool spool_file_is_removed(void)
 static struct spool_chunk *add_segment(uint64_t ready)
 {
     errno = ENOMEM;
-    char *base = file.open && segments_have_room() ? map_more(file.size, SPOOL_SEGMENT_BYTES, ready) : NULL;
+    char *base = file.open && segments_have_space() ? map_more(file.size, SPOOL_SEGMENT_BYTES, ready) : NULL;
     if (!base)
         return NULL;
     struct spool_chunk *chunk = segments_add(base, file.size);
@@ -337,7 +337,7 @@ static void copy_at_once(char *copy, char *base, uint64_t bytes)
 /* What came into a segment since it was rescued, for which one record was counted. */
 static void save_orphaned(const char *base, uint64_t offset)
 {
-    uint64_t *no_room = &file.header->losses.no_room;
+    uint64_t *no_space = &file.header->losses.no_space;
     if (((const struct spool_chunk *)(const void *)base)->magic != SPOOL_CHUNK_MAGIC)
         return; /* the file was made shorter: what was there is gone */
     int fd = use_file();
@@ -346,8 +346,8 @@ static void save_orphaned(const char *base, uint64_t offset)
     int64_t missing = is_there ? 0 : orphaned_segment_missing(fd, base, offset, file.header->record_bytes);
     if (missing < 0)
         return; /* that one stands for them */
-    if (__atomic_add_fetch(no_room, (uint64_t)missing, __ATOMIC_RELAXED) > 0)
-        __atomic_sub_fetch(no_room, 1, __ATOMIC_RELAXED);
+    if (__atomic_add_fetch(no_space, (uint64_t)missing, __ATOMIC_RELAXED) > 0)
+        __atomic_sub_fetch(no_space, 1, __ATOMIC_RELAXED);
 }
 
 int spool_file_rescue(const void *address)
@@ -376,7 +376,7 @@ void spool_file_save(void)
 static void write_header(int fd)
 {
     ssize_t written = pwrite(fd, file.header, offsetof(struct spool_header, drained), 0);
-    (void)written; /* without room there it is as it was */
+    (void)written; /* without space there it is as it was */
 }
 
 void spool_file_save_header(void)

@@ -14,7 +14,7 @@
 #include "common/spool_records.h"
 
 /*
- * The spool file of this process, growing by mapped segments: room is allocated on disk and pages are touched here, so
+ * The spool file of this process, growing by mapped segments: space is allocated on disk and pages are touched here, so
  * that later writes into a segment neither fault nor raise SIGBUS.
  *
  * A segment starts its life as one chunk (common/spool.h).
@@ -26,7 +26,8 @@
  */
 struct spool_header *spool_file_open(const char *directory, uint64_t trace_bits);
 
-/* Removes the file, in which there is no segment, as there was no room for any: errno says why. A note takes its place.
+/* Removes the file, in which there is no segment, as there was no space for any: errno says why. A note takes its
+ * place.
  */
 void spool_file_give_up(const char *directory);
 
@@ -39,7 +40,7 @@ struct spool_header *spool_file_header(void);
 struct spool_chunk *spool_file_begin(void);
 
 /* Adds a segment, or makes the rest of the first one ready. Returns its one chunk, held once, or NULL with errno set
- * (ENOSPC: no room on the disk; EBADF: the program closed the file, and only a thread with descriptors of its own can
+ * (ENOSPC: no space on the disk; EBADF: the program closed the file, and only a thread with descriptors of its own can
  * grow it; ESTALE: the file was removed). May take a millisecond; one thread at a time. */
 struct spool_chunk *spool_file_grow(void);
 
@@ -61,8 +62,8 @@ void spool_file_give_back(void);
 /*
  * For a SIGBUS handler: where ADDRESS is in the spool, what is mapped there, a segment or the header, becomes ordinary
  * memory with what can be read of it, and the writer continues; what comes into it from now on is lost,
- * and counts as one record that had no room, until spool_file_save(). So it is where the file was made shorter, or
- * where its file system finds no room for a page that it has given once (those that never write in place, under a
+ * and counts as one record that had no space, until spool_file_save(). So it is where the file was made shorter, or
+ * where its file system finds no space for a page that it has given once (those that never write in place, under a
  * quota). 0, or -1: it is nowhere in the spool. Async-signal-safe.
  */
 int spool_file_rescue(const void *address);
@@ -88,8 +89,8 @@ void spool_file_atfork_child(void);
 /* With the fresh ones in the pool 64 MiB at most, but for what CUPTI has in use. */
 #define SEGMENTS_MAPPED_KEPT 48u
 
-/* Whether there is room for one more. One thread at a time asks and adds. */
-bool segments_have_room(void);
+/* Whether there is space for one more. One thread at a time asks and adds. */
+bool segments_have_space(void);
 
 /* The segment that was mapped at BASE and lies at OFFSET of the file, blank. Returns its one chunk, held once. */
 struct spool_chunk *segments_add(char *base, uint64_t offset);

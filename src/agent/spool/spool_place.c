@@ -212,7 +212,7 @@ static int ask(struct spool_request *request, struct spool_reply *reply, int *fd
 {
     union {
         struct cmsghdr head;
-        char room[CMSG_SPACE(sizeof(int))];
+        char space[CMSG_SPACE(sizeof(int))];
     } control;
     struct iovec data = {reply, sizeof(*reply)};
     struct msghdr message = {

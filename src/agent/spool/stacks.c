@@ -190,7 +190,7 @@ void unwind_remember(const void *frame, uint64_t key, const struct unwound *unwo
 
 /* --- stacks --- */
 
-static_assert(UNWIND_FRAMES_MAX >= 2 * STACK_FRAMES_MAX, "there is room for the frames of the tracing too");
+static_assert(UNWIND_FRAMES_MAX >= 2 * STACK_FRAMES_MAX, "there is space for the frames of the tracing too");
 
 enum owner { OWNER_PROGRAM, OWNER_GPUTRACE, OWNER_CUPTI };
 
@@ -212,7 +212,7 @@ static struct {
     uint32_t generation;     /* counts the forks: numbers of another one are not ours */
 } stacks = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* --- records; false: there was no room --- */
+/* --- records; false: there was no space --- */
 
 static bool record_stack(uint32_t number, const uint64_t *addresses, uint32_t count)
 {
@@ -264,8 +264,8 @@ static void read_code(void)
         return;
     stacks.code.count = 0;
     char *line = NULL;
-    size_t room = 0;
-    for (ssize_t length; (length = getline(&line, &room, maps)) > 0;) {
+    size_t space = 0;
+    for (ssize_t length; (length = getline(&line, &space, maps)) > 0;) {
         if (line[length - 1] == '\n')
             line[--length] = '\0';
         note_line(line, (size_t)length);

@@ -24,7 +24,7 @@ static struct {
     uint64_t sequence;
 } chunks;
 
-static void publish_no_room(int failure)
+static void publish_no_space(int failure)
 {
     if (__atomic_exchange_n(&chunks.warned, true, __ATOMIC_RELAXED))
         return;
@@ -32,7 +32,7 @@ static void publish_no_room(int failure)
     if (failure == EBADF)
         warning("the program closed the spool file, and a sandbox prevents opening it again: recording stops");
     else
-        warning("the spool cannot grow (%m): recording stops until there is room; --spool-dir chooses another disk");
+        warning("the spool cannot grow (%m): recording stops until there is space; --spool-dir chooses another disk");
 }
 
 static void hand_out(struct spool_chunk *chunk, enum spool_chunk_type type)
@@ -54,7 +54,7 @@ static struct spool_chunk *take(enum spool_chunk_type type, uint64_t least, uint
     struct spool_chunk *chunk = chunk_pool_take(type, least, most);
     if (!chunk) {
         if (!spool_file_is_removed())
-            publish_no_room(chunk_pool_failure());
+            publish_no_space(chunk_pool_failure());
         return NULL;
     }
     hand_out(chunk, type);
@@ -181,7 +181,7 @@ static void name_thread(struct writer *mine)
     mine->named = true;
 }
 
-/* A thread with few records takes little room: its chunks are small at first. */
+/* A thread with few records takes little space: its chunks are small at first. */
 static struct spool_chunk *take_larger(struct writer *mine, uint32_t bytes)
 {
     uint64_t least = sizeof(struct spool_chunk) + sizeof(struct spool_thread_name) + COMM_BYTES + bytes;
@@ -211,14 +211,14 @@ static bool take_chunk(struct writer *mine, uint32_t bytes)
         return false;
     mine->chunk = chunk;
     mine->next = chunk_data(chunk);
-    mine->end = mine->next + chunk_room(chunk);
+    mine->end = mine->next + chunk_space(chunk);
     return true;
 }
 
 static bool renew(struct writer *mine, uint32_t bytes)
 {
     if (!take_chunk(mine, bytes)) {
-        count_loss(&spool_file_header()->losses.no_room);
+        count_loss(&spool_file_header()->losses.no_space);
         return false;
     }
     pthread_once(&once, make_key);
@@ -262,7 +262,7 @@ void writer_sleep(void)
 bool writer_abandon(struct writer *mine)
 {
     if (mine->begun == ASLEEP) {
-        count_loss(&spool_file_header()->losses.no_room);
+        count_loss(&spool_file_header()->losses.no_space);
         return false;
     }
     bool gone = (uintptr_t)__builtin_frame_address(0) + SIGNAL_FRAME_LEAST > mine->begun && !is_on_alternate_stack();

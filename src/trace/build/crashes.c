@@ -1,5 +1,5 @@
 /*
- * How a process ended that did not run its exit handlers: the signal that its last thread told, and the calls that
+ * How a process ended that did not run its exit handlers: the signal that its last thread recorded, and the calls that
  * threads were in.
  */
 #include "trace/build/crashes.h"

@@ -85,36 +85,36 @@ struct occupancy occupancy_of(const struct device *device, const struct event *k
  * GPU operations on their rows, and the heads of flows.
  */
 
-#define NAME_ROOM 96 /* for a name that is put together */
+#define NAME_SPACE 96 /* for a name that is put together */
 
 static struct name kernel_name(const struct piece_writer *out, const struct process *process, const struct event *event,
-                               char room[NAME_ROOM])
+                               char space[NAME_SPACE])
 {
     uint32_t number = kernel_name_number(process, event);
     if (number != NAMES_NO_MEMORY)
         return *names_get(&out->conversion->names, number);
-    int length = snprintf(room, NAME_ROOM, "unnamed kernel 0x%llx", (unsigned long long)event->kernel.name);
-    return name_plain_n(room, (size_t)length);
+    int length = snprintf(space, NAME_SPACE, "unnamed kernel 0x%llx", (unsigned long long)event->kernel.name);
+    return name_plain_n(space, (size_t)length);
 }
 
-static struct name copy_name(const struct event *event, char room[NAME_ROOM])
+static struct name copy_name(const struct event *event, char space[NAME_SPACE])
 {
-    char *at = stpcpy(stpcpy(room, "Memcpy "), copy_kind_name(event->memcpy.kind & 15));
+    char *at = stpcpy(stpcpy(space, "Memcpy "), copy_kind_name(event->memcpy.kind & 15));
     at = stpcpy(stpcpy(at, " ("), memory_kind_name(event->memcpy.source & 7));
     at = stpcpy(stpcpy(stpcpy(at, " -> "), memory_kind_name(event->memcpy.target & 7)), ")");
-    return name_plain_n(room, (size_t)(at - room));
+    return name_plain_n(space, (size_t)(at - space));
 }
 
-static struct name set_name(const struct event *event, char room[NAME_ROOM])
+static struct name set_name(const struct event *event, char space[NAME_SPACE])
 {
-    char *at = stpcpy(stpcpy(stpcpy(room, "Memset ("), memory_kind_name(event->memset.target & 7)), ")");
-    return name_plain_n(room, (size_t)(at - room));
+    char *at = stpcpy(stpcpy(stpcpy(space, "Memset ("), memory_kind_name(event->memset.target & 7)), ")");
+    return name_plain_n(space, (size_t)(at - space));
 }
 
-static struct name graph_name(const struct event *event, char room[NAME_ROOM])
+static struct name graph_name(const struct event *event, char space[NAME_SPACE])
 {
-    int length = snprintf(room, NAME_ROOM, "CUDA Graph %u", event->graph.graph);
-    return name_plain_n(room, (size_t)length);
+    int length = snprintf(space, NAME_SPACE, "CUDA Graph %u", event->graph.graph);
+    return name_plain_n(space, (size_t)length);
 }
 
 void add_gpu_place(struct args *args, const struct process *process, const struct event *event)
@@ -178,30 +178,30 @@ static void describe_set(struct args *args, const struct process *process, const
     add_graph(args, event->memset.graph, event->memset.graph_node);
 }
 
-/* Category, name, which may lie in ROOM, and args of GPU work. */
+/* Category, name, which may lie in SPACE, and args of GPU work. */
 static struct slice describe(const struct piece_writer *out, const struct process *process, const struct event *event,
-                             struct args *args, char room[NAME_ROOM])
+                             struct args *args, char space[NAME_SPACE])
 {
     struct slice slice = {.start = event->start, .end = event->end, .args = args};
     switch (event->type) {
     case EVENT_KERNEL:
         slice.category = CATEGORY_KERNEL;
-        slice.name = kernel_name(out, process, event, room);
+        slice.name = kernel_name(out, process, event, space);
         describe_kernel(args, process, event);
         break;
     case EVENT_MEMCPY:
         slice.category = CATEGORY_GPU_MEMCPY;
-        slice.name = copy_name(event, room);
+        slice.name = copy_name(event, space);
         describe_copy(args, process, event);
         break;
     case EVENT_MEMSET:
         slice.category = CATEGORY_GPU_MEMSET;
-        slice.name = set_name(event, room);
+        slice.name = set_name(event, space);
         describe_set(args, process, event);
         break;
     default:
         slice.category = CATEGORY_GPU_GRAPH;
-        slice.name = graph_name(event, room);
+        slice.name = graph_name(event, space);
         add_gpu_place(args, process, event);
         add_graph(args, event->graph.graph, 0);
         break;
@@ -271,11 +271,11 @@ int write_gpu_op(struct piece_writer *out, struct process *process, const struct
 {
     struct track *stream = piece_writer_track(out, process, TRACK_STREAM, event->device, event->context, event->stream);
     struct args args;
-    char room[NAME_ROOM];
+    char space[NAME_SPACE];
     if (!stream)
         return 0;
     args.count = 0;
-    struct slice slice = describe(out, process, event, &args, room);
+    struct slice slice = describe(out, process, event, &args, space);
     if (event->in_flight || !process_knows_span(process, event)) {
         write_untimed(out, process, event, &slice, stream);
         return 0;

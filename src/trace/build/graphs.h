@@ -37,7 +37,7 @@ int graph_nodes_index(struct graph_nodes *nodes, const struct event *event);
 int graph_nodes_order(struct graph_nodes *nodes);
 
 /* What NODE launches in a graph that is launched by the call CORRELATION: the function's handle, *TIME is when that was
- * told. 0: it is not known. */
+ * recorded. 0: it is not known. */
 uint64_t graph_nodes_find(const struct graph_nodes *nodes, uint64_t node, uint32_t correlation, uint64_t *time);
 
 /*

@@ -82,22 +82,24 @@ static uint32_t name_of_launch(const struct process *process, const struct event
     return (uint32_t)(*known - 1);
 }
 
-static uint32_t name_told(const struct process *process, const struct event *event)
+static uint32_t derived_name(const struct process *process, const struct event *event)
 {
     return event->kernel.graph != 0 ? name_of_node(process, event) : name_of_launch(process, event);
 }
 
-/* What was told of the pointer counts from the launch that told it, until its text is read anew. */
+/* A name that was derived from a launch holds for its pointer from that launch on, until the pointer's text is read
+ * again. */
 static uint32_t name_of_pointer(const struct process *process, const struct event *event)
 {
     uint64_t pointer = event->kernel.name;
     if (!pointer)
         return NAMES_NO_MEMORY;
     const struct pointer_meaning *read = pointer_names_meaning(&process->symbols, pointer, event->start);
-    const struct pointer_meaning *told = pointer_names_meaning(&process->kernel_names->told, pointer, event->start);
-    if (read && told && (told->since > event->start || told->since < read->since))
-        told = NULL;
-    const struct pointer_meaning *meaning = told ? told : read;
+    const struct pointer_meaning *derived =
+        pointer_names_meaning(&process->kernel_names->derived, pointer, event->start);
+    if (read && derived && (derived->since > event->start || derived->since < read->since))
+        derived = NULL;
+    const struct pointer_meaning *meaning = derived ? derived : read;
     return meaning ? meaning->name : NAMES_NO_MEMORY;
 }
 
@@ -117,25 +119,25 @@ static int count_unknown(struct process *process, const struct event *event)
     return 0;
 }
 
-/* Launches of a kernel after the first do not tell its name: what the first one's record points to has it. */
+/* Only the first launch of a kernel records its name. Later records have the same pointer. */
 int index_kernel_name(struct process *process, const struct event *event)
 {
     uint32_t known = name_of_pointer(process, event);
     bool is_known = known != NAMES_NO_MEMORY;
-    uint32_t told = is_known ? name_of_launch(process, event) : name_told(process, event);
-    if (told == NAMES_NO_MEMORY)
+    uint32_t derived = is_known ? name_of_launch(process, event) : derived_name(process, event);
+    if (derived == NAMES_NO_MEMORY)
         return is_known ? 0 : count_unknown(process, event);
     bool has_no_time = is_known && event->in_flight;
-    if (told == known || has_no_time || !event->kernel.name)
+    if (derived == known || has_no_time || !event->kernel.name)
         return 0;
-    return pointer_names_put(&process->kernel_names->told, event->kernel.name, event->start, told);
+    return pointer_names_put(&process->kernel_names->derived, event->kernel.name, event->start, derived);
 }
 
 /* What was read would have been found. */
 static int count_unnamed(void *context, uint64_t pointer, uint64_t *count)
 {
     struct process *process = context;
-    if (pointer == 0 || pointer_names_find(&process->kernel_names->told, pointer, 0) == NAMES_NO_MEMORY)
+    if (pointer == 0 || pointer_names_find(&process->kernel_names->derived, pointer, 0) == NAMES_NO_MEMORY)
         process->losses.unnamed += *count;
     return 0;
 }
@@ -144,7 +146,7 @@ void kernel_names_release(struct kernel_names *names)
 {
     map_release(&names->of_launch);
     map_release(&names->unknown);
-    pointer_names_release(&names->told);
+    pointer_names_release(&names->derived);
     pointer_names_release(&names->functions);
     graph_nodes_release(&names->nodes);
 }
@@ -159,5 +161,5 @@ uint32_t kernel_name_number(const struct process *process, const struct event *e
     uint32_t name = name_of_launch(process, event);
     if (name == NAMES_NO_MEMORY)
         name = name_of_pointer(process, event);
-    return name != NAMES_NO_MEMORY ? name : name_told(process, event);
+    return name != NAMES_NO_MEMORY ? name : derived_name(process, event);
 }

@@ -10,7 +10,7 @@ struct event;
 struct process;
 /* Beside what the pointers of kernels' records mean. */
 struct kernel_names {
-    struct pointer_names told;      /* by pointers: names from launches and nodes that are not in the record */
+    struct pointer_names derived;   /* by pointers: names from launches and nodes that are not in the record */
     struct pointer_names functions; /* by their handles */
     struct graph_nodes nodes;       /* what they launch; not of a process that ended in order */
     struct map of_launch;           /* correlation -> name + 1; KERNEL_NAMES_SEVERAL: of no one kernel */
@@ -20,8 +20,8 @@ struct kernel_names {
 /* The index pass. All return 0, or -1 after error(); the last gives the number of a name, NAMES_NO_MEMORY:
  * it is not known. */
 int index_kernel_name(struct process *process, const struct event *event);
-/* Whether somebody read the name, and its launch told none: then a kernel need not be seen. Any number of threads may
- * ask meanwhile. */
+/* Whether the text at the pointer was read, and the launch recorded no name: then the kernel need not be indexed. Any
+ * number of threads may call this. */
 bool kernel_name_is_settled(const struct process *process, const struct event *event);
 /* Once all but kernels were seen. Returns 0, or -1 after error(). */
 int order_kernel_names(struct process *process);

@@ -277,16 +277,17 @@ int launches_number(struct launches *launches, uint64_t *next)
  * What threads of the traced process did: API calls and the tails of flows, overhead, capture switched on and off.
  */
 
-#define NAME_ROOM 32 /* for a name that is put together */
+#define NAME_SPACE 32 /* for a name that is put together */
 
-static struct name api_call_name(const struct event *event, char room[NAME_ROOM])
+static struct name api_call_name(const struct event *event, char space[NAME_SPACE])
 {
     const char *name = api_name(event->api.domain, event->api.cbid);
     if (name)
         return name_plain(name);
     const char *domain = event->api.domain == EVENT_API_RUNTIME ? "runtime" : "driver";
-    int made = snprintf(room, NAME_ROOM, "%s call %u", domain, event->api.cbid); /* of a newer CUDA than the headers */
-    return name_plain_n(room, (size_t)made);
+    int made =
+        snprintf(space, NAME_SPACE, "%s call %u", domain, event->api.cbid); /* of a newer CUDA than the headers */
+    return name_plain_n(space, (size_t)made);
 }
 
 static const char *api_error_name(const struct event *event)
@@ -322,7 +323,7 @@ int write_api(struct piece_writer *out, struct process *process, const struct ev
     if (!thread || !process_knows_span(process, event))
         return 0;
     struct args args;
-    char room[NAME_ROOM];
+    char space[NAME_SPACE];
     args.count = 0;
     args_u64(&args, ARG_CBID, event->api.cbid);
     args_u64(&args, ARG_CORRELATION, process_correlation(process, event->correlation));
@@ -333,7 +334,7 @@ int write_api(struct piece_writer *out, struct process *process, const struct ev
         args_u64(&args, ARG_THREAD, event->thread);
     struct slice slice = {.category =
                               event->api.domain == EVENT_API_RUNTIME ? CATEGORY_CUDA_RUNTIME : CATEGORY_CUDA_DRIVER,
-                          .name = api_call_name(event, room),
+                          .name = api_call_name(event, space),
                           .row = row,
                           .start = event->start,
                           .end = event->end,

@@ -2,10 +2,8 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "common/array.h"
 #include "common/log.h"
 #include "common/spool_records.h"
 #include "trace/build/event_passes.h"
@@ -19,11 +17,7 @@ void memory_release(struct memory *memory)
 {
     file_vector_release(&memory->steps);
     map_release(&memory->failed);
-    map_release(&memory->live);
-    map_release(&memory->gone);
-    map_release(&memory->before);
-    array_release(&memory->allocations);
-    array_release(&memory->levels);
+    allocations_release(&memory->allocations);
 }
 
 enum { ATTEMPT_FAILED = 1, ATTEMPT_MADE_UP_FOR = 2 };
@@ -117,190 +111,6 @@ int memory_sort(struct memory *memory)
     return file_vector_sort(&memory->steps, by_time) == 0 ? 0 : error_no_memory("allocations");
 }
 
-static struct memory_level *level_of(struct memory *memory, uint32_t device, uint16_t kind)
-{
-    for (size_t i = 0; i < memory->levels.count; i++)
-        if (memory->levels.items[i].device == device && memory->levels.items[i].kind == kind)
-            return &memory->levels.items[i];
-    struct memory_level *level = array_push(&memory->levels);
-    if (!level) {
-        error_no_memory("allocations");
-        return NULL;
-    }
-    *level = (struct memory_level){.device = device, .kind = kind};
-    return level;
-}
-
-static void lower(struct memory *memory, const struct allocation *allocation)
-{
-    struct memory_level *level = level_of(memory, allocation->device, allocation->kind); /* exists */
-    if (!level)
-        return;
-    level->bytes -= allocation->size < level->bytes ? allocation->size : level->bytes;
-    level->changed = true;
-}
-
-static uint32_t new_entry(struct memory *memory)
-{
-    if (memory->free != 0) {
-        uint32_t index = memory->free;
-        memory->free = memory->allocations.items[index - 1].next;
-        return index;
-    }
-    return array_push(&memory->allocations) ? (uint32_t)memory->allocations.count : 0;
-}
-
-static int allocate(struct memory *memory, const struct event *event, const struct allocation *about)
-{
-    struct memory_level *level = level_of(memory, about->device, about->kind);
-    uint32_t index = level ? new_entry(memory) : 0;
-    uint64_t *oldest = index ? map_put(&memory->live, event->memory.address, NULL) : NULL;
-    if (!oldest)
-        return error_no_memory("allocations");
-    struct allocation *entries = memory->allocations.items;
-    entries[index - 1] = *about;
-    if (*oldest == 0)
-        *oldest = index;
-    else
-        entries[entries[*oldest - 1].youngest - 1].next = index;
-    entries[*oldest - 1].youngest = index;
-    level->bytes += about->size;
-    level->changed = true;
-    return 0;
-}
-
-#define GONE_KIND_SHIFT 32 /* the device is below */
-
-static int note_gone(struct memory *memory, uint64_t address, const struct allocation *about)
-{
-    if (memory->gone.count == MEMORY_GONE) {
-        map_release(&memory->before);
-        memory->before = memory->gone;
-        memory->gone = (struct map){0};
-    }
-    uint64_t *gone = map_put(&memory->gone, address, NULL);
-    if (!gone)
-        return error_no_memory("allocations");
-    *gone = (uint64_t)about->kind << GONE_KIND_SHIFT | about->device;
-    return 0;
-}
-
-/* Returns 0, or -1 after error(). */
-static int remove_oldest(struct memory *memory, uint64_t address, uint64_t *oldest)
-{
-    uint32_t index = (uint32_t)*oldest;
-    struct allocation *entry = &memory->allocations.items[index - 1];
-    if (entry->next != 0) {
-        memory->allocations.items[entry->next - 1].youngest = entry->youngest;
-        *oldest = entry->next;
-    } else {
-        map_remove(&memory->live, address);
-    }
-    int result = note_gone(memory, address, entry);
-    *entry = (struct allocation){.next = memory->free};
-    memory->free = index;
-    return result;
-}
-
-static void find_fault(const struct memory *memory, const struct event *event, struct allocation *about)
-{
-    const uint64_t *gone = map_get(&memory->gone, event->memory.address);
-    if (!gone)
-        gone = map_get(&memory->before, event->memory.address);
-    about->fault = gone ? MEMORY_FREED_TWICE : MEMORY_NEVER_ALLOCATED;
-    if (!gone)
-        return;
-    about->kind = (uint16_t)(*gone >> GONE_KIND_SHIFT);
-    about->device = (uint32_t)*gone;
-}
-
-static int give_back(struct memory *memory, const struct event *event, struct allocation *about)
-{
-    uint64_t *oldest = map_get(&memory->live, event->memory.address);
-    about->live = oldest != NULL;
-    if (!oldest) {
-        find_fault(memory, event, about);
-        return 0;
-    }
-    const struct allocation *entry = &memory->allocations.items[*oldest - 1];
-    about->size = entry->size;
-    about->kind = entry->kind;
-    about->device = entry->device;
-    if (event->memory.result != 0)
-        return 0;
-    lower(memory, about);
-    return remove_oldest(memory, event->memory.address, oldest);
-}
-
-int memory_apply(struct memory *memory, const struct event *event, struct allocation *about)
-{
-    *about = (struct allocation){.size = event->memory.size,
-                                 .device = event->device,
-                                 .context = event->context,
-                                 .kind = event->memory.kind,
-                                 .live = true};
-    if (event->memory.operation == SPOOL_MEMORY_RELEASE)
-        return give_back(memory, event, about);
-    if (event->memory.operation != SPOOL_MEMORY_ALLOCATE || event->memory.result != 0)
-        return 0;
-    return allocate(memory, event, about);
-}
-
-struct ending {
-    struct memory *memory;
-    uint32_t context;
-    ARRAY(uint64_t) addresses;
-};
-
-/* Addresses whose oldest allocation is the context's; the map may not change while it is walked. */
-static int note_address(void *context, uint64_t address, uint64_t *oldest)
-{
-    struct ending *ending = context;
-    const struct allocation *entry = &ending->memory->allocations.items[*oldest - 1];
-    if (entry->context != ending->context || entry->device == EVENT_NO_DEVICE)
-        return 0;
-    uint64_t *noted = array_push(&ending->addresses);
-    if (!noted)
-        return error_no_memory("allocations");
-    *noted = address;
-    return 0;
-}
-
-static int by_number(const void *a, const void *b)
-{
-    const uint64_t *left = a, *right = b;
-    return *left < *right ? -1 : *left > *right;
-}
-
-int memory_end_context(struct memory *memory, uint32_t context,
-                       void (*gone)(void *data, uint64_t address, const struct allocation *about), void *data)
-{
-    struct ending ending = {.memory = memory, .context = context};
-    int result = map_each(&memory->live, note_address, &ending);
-    if (ending.addresses.count > 1)
-        qsort(ending.addresses.items, ending.addresses.count, sizeof(*ending.addresses.items), by_number);
-    for (size_t i = 0; i < ending.addresses.count && result == 0; i++) {
-        uint64_t address = ending.addresses.items[i], *oldest = map_get(&memory->live, address);
-        struct allocation about = memory->allocations.items[*oldest - 1];
-        lower(memory, &about);
-        result = remove_oldest(memory, address, oldest);
-        gone(data, address, &about);
-    }
-    array_release(&ending.addresses);
-    return result;
-}
-
-uint64_t memory_held(const struct memory *memory, uint32_t device, uint16_t kind)
-{
-    uint64_t held = 0;
-    for (size_t i = 0; i < memory->levels.count; i++) {
-        const struct memory_level *level = &memory->levels.items[i];
-        if (level->device == device && (kind == SPOOL_MEMORY_UNKNOWN || level->kind == kind))
-            held += level->bytes;
-    }
-    return held;
-}
-
 /*
  * Allocations and releases as instants on their threads, and memory in use as counters.
  */
@@ -327,8 +137,8 @@ static const char *fault_text(uint8_t fault)
 
 static void write_levels(struct piece_writer *out, struct process *process, uint64_t time)
 {
-    for (size_t i = 0; i < process->memory->levels.count; i++) {
-        struct memory_level *level = &process->memory->levels.items[i];
+    for (size_t i = 0; i < process->memory->allocations.levels.count; i++) {
+        struct allocation_level *level = &process->memory->allocations.levels.items[i];
         struct counter counter = {.pid = process->pid, .time = time, .bytes = level->bytes};
         char name[64];
         if (!level->changed)
@@ -368,7 +178,7 @@ static void describe_call(struct args *args, const struct process *process, cons
         args_error(args, ARG_RESULT, event->memory.result, driver_error_name(event->memory.result));
     if (about->fault != MEMORY_NO_FAULT)
         args_text(args, ARG_FAULT, fault, strlen(fault));
-    if (stack && stack->told)
+    if (stack && stack->written)
         args_u64(args, ARG_STACK, stack_in_trace(process, stack->number));
 }
 
@@ -382,14 +192,14 @@ static void describe_held(struct args *args, const struct process *process, uint
 {
     held->length = 0;
     for (uint16_t kind = SPOOL_MEMORY_UNKNOWN + 1; kind < SPOOL_MEMORY_KIND_COUNT; kind++) {
-        uint64_t bytes = memory_held(process->memory, device, kind);
+        uint64_t bytes = allocations_held(&process->memory->allocations, device, kind);
         if (bytes == 0)
             continue;
         int length = snprintf(held->text + held->length, sizeof(held->text) - held->length, "%s%s %" PRIu64,
                               held->length ? ", " : "", kind_text(kind), bytes);
         held->length += (size_t)length;
     }
-    args_u64(args, ARG_HELD, memory_held(process->memory, device, SPOOL_MEMORY_UNKNOWN));
+    args_u64(args, ARG_HELD, allocations_held(&process->memory->allocations, device, SPOOL_MEMORY_UNKNOWN));
     if (held->length > 0)
         args_text(args, ARG_HELD_BY_KIND, held->text, held->length);
 }
@@ -449,7 +259,7 @@ static void write_gone(void *data, uint64_t address, const struct allocation *ab
 static int write_context_end(struct piece_writer *out, struct process *process, const struct event *event)
 {
     struct context_end end = {out, process, event};
-    return memory_end_context(process->memory, event->context, write_gone, &end);
+    return allocations_end_context(&process->memory->allocations, event->context, write_gone, &end);
 }
 
 /* --- */
@@ -457,7 +267,7 @@ static int write_context_end(struct piece_writer *out, struct process *process, 
 static int write_call(struct piece_writer *out, struct process *process, const struct event *event)
 {
     struct allocation about;
-    if (memory_apply(process->memory, event, &about) != 0)
+    if (allocations_apply(&process->memory->allocations, event, &about) != 0)
         return -1;
     if (capture_intervals_hold(process->capture_intervals, event->start) &&
         !memory_was_tried_again(process->memory, event))

@@ -1,13 +1,11 @@
 /*
- * How much memory of each kind a process holds on each device, allocation by allocation.
+ * Allocations and releases of memory in a trace: instants on their threads, and memory in use as counters.
  *
- * Threads write their records in chunks of their own, so the steps are collected, sorted by time, and then applied. An
- * address can be given out again before its release was recorded, as calls return in another order than they act: of
- * several live allocations of one address the oldest is released first.
+ * Threads write their records in chunks of their own, so the steps are collected, sorted by time, and then applied.
  *
- * CUDA's runtime asks the driver for memory that is in a stream's order before it has a context, makes one when that
- * fails, and asks again: all in one call of the program, which has not failed. So of a correlation id with an
- * allocation the failures are left out.
+ * For stream-ordered memory, CUDA's runtime asks the driver before it has a context, makes one when that fails, and
+ * asks again: all in one call of the program, which has not failed. So failures are left out when an allocation with
+ * the same correlation id succeeded.
  *
  * A step holds all that its record says: by time, records lie anywhere in the spool, whose pages would all be needed.
  */
@@ -17,9 +15,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/array.h"
 #include "common/file_vector.h"
 #include "common/map.h"
+#include "trace/build/allocations.h"
 #include "trace/spool/event_record.h"
 
 /* An EVENT_MEMORY, or a context's end. */
@@ -34,77 +32,22 @@ struct memory_step {
     bool ends_context;
 };
 
-/* So many addresses that were released are remembered, at least, and twice as many at most: where an allocator never
- * gives out the same again there is no end to them. */
-#define MEMORY_GONE ((size_t)1 << 18)
-
-/* What is wrong with a release. Of one whose address is not remembered it is not known that it was allocated ever.
- *      fault            words in the trace */
-#define MEMORY_FAULTS(X)          \
-    X(NO_FAULT, "")               \
-    X(FREED_TWICE, "double free") \
-    X(NEVER_ALLOCATED, "unknown free")
-enum memory_fault {
-#define FAULT(name, text) MEMORY_##name,
-    MEMORY_FAULTS(FAULT)
-#undef FAULT
-        MEMORY_FAULT_COUNT
-};
-
-struct allocation {
-    uint64_t size;
-    uint32_t device, context;
-    uint16_t kind;
-    bool live;
-    uint8_t fault;     /* enum memory_fault */
-    uint32_t next;     /* index + 1 of the next younger one of this address, or of the next free entry */
-    uint32_t youngest; /* of the oldest of an address: index + 1 of the youngest */
-};
-
-/* The memory in use of one kind on one device, after a step. */
-struct memory_level {
-    uint32_t device; /* EVENT_NO_DEVICE for host memory */
-    uint16_t kind;
-    bool changed; /* by the last step; the reader clears it */
-    uint64_t bytes;
-};
-
 struct memory {
     FILE_VECTOR(struct memory_step) steps;
     struct map failed; /* correlation id of an allocation that failed -> ATTEMPT_* in memory.c; few */
-    struct map live;   /* address -> index + 1 of the oldest */
-    struct map gone;   /* addresses that were released -> kind and device of the last allocation there … */
-    struct map before; /* … and those before them; what was released before these is forgotten */
-    ARRAY(struct allocation) allocations;
-    uint32_t free;                     /* index + 1 of the first free entry */
-    ARRAY(struct memory_level) levels; /* few */
+    struct allocations allocations;
 };
 
 void memory_release(struct memory *memory);
 
 /* Remembers a step; those of a thread come in their order. Returns 0, or -1 after error(). */
 int memory_collect(struct memory *memory, const struct event *event);
-/* Whether EVENT is an attempt in vain that the call made up for, once all steps were collected. */
+/* Whether EVENT is a failed attempt that its call repeated with success, once all steps were collected. */
 bool memory_was_tried_again(const struct memory *memory, const struct event *event);
 /* Returns 0, or -1 after error(). */
 int memory_sort(struct memory *memory);
 /* The event of a step: what it was collected from, but for `record`. */
 struct event memory_event(const struct memory_step *step);
-
-/*
- * Applies an EVENT_MEMORY. Describes in ABOUT what it was about: of a release, size, kind and device are the
- * allocation's; when that allocation is not known, size is 0, `live` false, and `fault` tells whether there was one
- * before. A failed operation changes nothing. Returns 0, or -1 after error().
- */
-int memory_apply(struct memory *memory, const struct event *event, struct allocation *about);
-
-/* The context is gone and with it its memory on devices; GONE hears of each allocation, by address. Returns 0, or -1
- * after error(). */
-int memory_end_context(struct memory *memory, uint32_t context,
-                       void (*gone)(void *data, uint64_t address, const struct allocation *about), void *data);
-
-/* Bytes in use on a device, of one KIND or of all (SPOOL_MEMORY_UNKNOWN). */
-uint64_t memory_held(const struct memory *memory, uint32_t device, uint16_t kind);
 
 struct piece_writer;
 struct process;

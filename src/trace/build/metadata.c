@@ -64,7 +64,7 @@ static void put_device(const struct conversion *conversion, const struct process
     json_end(json);
 }
 
-static bool told_before(const struct conversion *conversion, size_t process, const struct device *device)
+static bool reported_before(const struct conversion *conversion, size_t process, const struct device *device)
 {
     for (size_t i = 0; i < process; i++) {
         const struct device *known = process_device_info(conversion_process(conversion, i), device->id);
@@ -80,7 +80,7 @@ static void put_devices(const struct conversion *conversion, struct json_out *js
     for (size_t i = 0; i < conversion->processes.count; i++) {
         const struct process *process = conversion_process(conversion, i);
         for (size_t k = 0; k < process->devices.count; k++)
-            if (!told_before(conversion, i, &process->devices.items[k]))
+            if (!reported_before(conversion, i, &process->devices.items[k]))
                 put_device(conversion, process, &process->devices.items[k], json);
     }
     json_end(json);
@@ -161,7 +161,7 @@ static void write_processes(const struct conversion *conversion, struct json_out
 /* A note of a process, for the trace; warnings are for the user's eyes too, if he has not had them. */
 struct noting {
     struct json_out *json;
-    struct interner told;
+    struct interner warned;
 };
 
 static int put_note(struct process *process, const struct event *event)
@@ -175,10 +175,10 @@ static int put_note(struct process *process, const struct event *event)
     json_key(noting->json, "text");
     json_string_n(noting->json, event->text, event->text_length);
     json_end(noting->json);
-    size_t known = noting->told.count;
-    uint32_t number = intern(&noting->told, event->text, event->text_length);
-    if (number != INTERN_NO_MEMORY && noting->told.count > known && note->head.flags != SPOOL_NOTE_WARNED)
-        warning("%s", interned(&noting->told, number));
+    size_t known = noting->warned.count;
+    uint32_t number = intern(&noting->warned, event->text, event->text_length);
+    if (number != INTERN_NO_MEMORY && noting->warned.count > known && note->head.flags != SPOOL_NOTE_WARNED)
+        warning("%s", interned(&noting->warned, number));
     return 0;
 }
 
@@ -191,27 +191,27 @@ static void put_notes(struct conversion *conversion, struct json_out *json)
         process_walk_agent_records(conversion_process(conversion, i), put_note, NULL);
     json_end(json);
     conversion->noting = NULL;
-    interner_release(&noting.told);
+    interner_release(&noting.warned);
 }
 
 /* {readable name: symbol}: an argument of each kernel would say the same a million times. Of several symbols with one
  * readable name the first is kept. */
 static void put_symbols(const struct names *names, struct json_out *json)
 {
-    struct map told = {0};
+    struct map written = {0};
     json_begin_object(json);
     for (uint32_t i = 0; i < names->demangled.count; i++) {
         const struct name *readable = &names->items.items[names->demangled.items[i]];
         const struct interned *symbol = interner_at(&names->mangled, i);
         bool same = readable->length == symbol->length && memcmp(readable->text, symbol->text, symbol->length) == 0;
         bool is_new = false;
-        if (same || !map_put(&told, names->demangled.items[i], &is_new) || !is_new)
+        if (same || !map_put(&written, names->demangled.items[i], &is_new) || !is_new)
             continue;
         json_key_text(json, readable->text, readable->length);
         json_string_n(json, symbol->text, symbol->length);
     }
     json_end(json);
-    map_release(&told);
+    map_release(&written);
 }
 
 static void put_gputrace(struct conversion *conversion, struct json_out *json)
@@ -275,18 +275,18 @@ static int write_string(struct conversion *conversion, const char *key, const ch
 
 static int write_versions(struct conversion *conversion)
 {
-    const struct spool_header *told = NULL;
-    for (size_t i = 0; i < conversion->processes.count && !told; i++)
+    const struct spool_header *header = NULL;
+    for (size_t i = 0; i < conversion->processes.count && !header; i++)
         if (conversion_process(conversion, i)->file.header.cupti_version != 0)
-            told = &conversion_process(conversion, i)->file.header;
-    if (!told)
+            header = &conversion_process(conversion, i)->file.header;
+    if (!header)
         return 0;
-    if (write_number(conversion, "cupti_version", told->cupti_version) != 0)
+    if (write_number(conversion, "cupti_version", header->cupti_version) != 0)
         return -1;
     /* 0: not known, as of a runtime that is linked statically. The key is there all the same: readers expect it. */
-    if (write_number(conversion, "cuda_runtime_version", told->runtime_version) != 0)
+    if (write_number(conversion, "cuda_runtime_version", header->runtime_version) != 0)
         return -1;
-    return told->driver_version != 0 ? write_number(conversion, "cuda_driver_version", told->driver_version) : 0;
+    return header->driver_version != 0 ? write_number(conversion, "cuda_driver_version", header->driver_version) : 0;
 }
 
 /* HTA finds the rank with the pattern `"rank":\s+(\d+)`: the blank after the colon matters. */

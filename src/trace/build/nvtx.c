@@ -330,7 +330,7 @@ static void close_range(struct nvtx_range *range, const struct capture_intervals
 
 int nvtx_close(struct nvtx *nvtx, const struct capture_intervals *capture_intervals, uint64_t time)
 {
-    nvtx->unmatched += capture_intervals->limited ? 0 : nvtx->early_ends.count;
+    nvtx->unmatched += capture_intervals->limited ? 0 : map_count(&nvtx->early_ends);
     for (size_t i = 0; i < nvtx_range_count(nvtx); i++) {
         close_range((struct nvtx_range *)nvtx_range(nvtx, i), capture_intervals, time);
         if (i % EVICT_RANGES == 0)

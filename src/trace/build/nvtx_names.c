@@ -184,7 +184,7 @@ static void put_resource(struct json_out *json, const struct conversion *convers
     const struct nvtx_resource *resource = &process->nvtx->resources.items.items[i];
     struct nvtx_text domain = nvtx_domain_name(process->nvtx, resource->domain);
     const char *type = type_name(resource->type);
-    char identifier[NUMBER_ROOM];
+    char identifier[NUMBER_SPACE];
     json_key(json, "type");
     if (type)
         json_string(json, type);

@@ -31,7 +31,7 @@ struct process_state {
 
 /* Where it lies: conversion.memory has blocks of this size. */
 #define PROCESS_BLOCK ((size_t)16384)
-_Static_assert(sizeof(struct process_state) <= PROCESS_BLOCK, "a process has room in its block");
+_Static_assert(sizeof(struct process_state) <= PROCESS_BLOCK, "a process has space in its block");
 
 /* What indexes and spool hold need not stay in memory for now. */
 static void evict_process(const struct process *process)
@@ -72,7 +72,7 @@ static int process_open(struct process_state *state, const struct spool_director
     process->pid = header->pid;
     process->losses.undecoded = process->file.damaged;
     process->losses.cupti_dropped = header->losses.cupti_dropped;
-    process->losses.spool_dropped = header->losses.no_room + header->losses.nested;
+    process->losses.spool_dropped = header->losses.no_space + header->losses.nested;
     process->losses.cut_texts = header->losses.cut_texts;
     process->losses.unannounced = header->unannounced;
     process->losses.cuda_unrecorded = header->cuda_unrecorded != 0;

@@ -39,9 +39,9 @@ static void put_characters(struct json_out *json, uint64_t type, const uint8_t *
         json_string_n(json, (const char *)bytes, (size_t)length);
         return;
     }
-    size_t room = (size_t)length * 4 + 1;
-    char *text = malloc(room);
-    size_t used = text ? utf8_from_units(text, room, bytes, (size_t)length, (size_t)width) : 0;
+    size_t space = (size_t)length * 4 + 1;
+    char *text = malloc(space);
+    size_t used = text ? utf8_from_units(text, space, bytes, (size_t)length, (size_t)width) : 0;
     json_string_n(json, text ? text : "", used);
     free(text);
 }
@@ -64,7 +64,7 @@ static void put_bytes(struct json_out *json, const uint8_t *bytes, uint64_t coun
 
 static void put_hex(struct json_out *json, uint64_t value)
 {
-    char text[NUMBER_ROOM];
+    char text[NUMBER_SPACE];
     json_string_n(json, text, (size_t)(number_hex(text, value) - text));
 }
 

@@ -59,9 +59,9 @@ int index_plugin_time(struct process *process, const struct event *event)
     struct plugin *plugin = put(process->plugins, record->plugin);
     if (!plugin)
         return -1;
-    if (event->start < plugin->told)
+    if (event->start < plugin->stated)
         return 0;
-    plugin->told = event->start;
+    plugin->stated = event->start;
     plugin->calls = record->calls;
     plugin->ns = record->ns;
     return 0;

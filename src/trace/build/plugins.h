@@ -22,7 +22,7 @@ struct plugin {
     uint32_t number;         /* 1: the program */
     struct plugin_text name; /* NULL: its record was lost */
     uint64_t calls, ns;      /* in its callbacks */
-    uint64_t told;           /* when these were so, ns */
+    uint64_t stated;         /* when these were so, ns */
 };
 
 struct plugin_slice {

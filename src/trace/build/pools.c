@@ -88,7 +88,7 @@ struct pool_level *pools_apply(struct pools *pools, size_t index)
         error_no_memory("memory pools");
         return NULL;
     }
-    struct pool_level told = *level;
+    struct pool_level old = *level;
     if (*latest != 0) { /* a handle given out again may be of another device */
         const struct pool_step *before = &pools->steps.items[*latest - 1];
         struct pool_level *of_before = level_of(pools, before->device);
@@ -99,8 +99,8 @@ struct pool_level *pools_apply(struct pools *pools, size_t index)
     level = level_of(pools, step->device);
     level->reserved += step->reserved;
     level->used += step->used;
-    level->reserved_changed |= level->reserved != told.reserved;
-    level->used_changed |= level->used != told.used;
+    level->reserved_changed |= level->reserved != old.reserved;
+    level->used_changed |= level->used != old.used;
     return level;
 }
 

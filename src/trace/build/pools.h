@@ -26,7 +26,7 @@ struct pool_step {
 struct pool_level {
     uint32_t device;
     uint64_t reserved, used;             /* bytes of all its pools */
-    bool reserved_changed, used_changed; /* since whoever shows them said that they have not */
+    bool reserved_changed, used_changed; /* since they were last written */
 };
 
 /* The most that one pool held, and the most of it that was in use at once. */

@@ -44,8 +44,8 @@ static int read_all(struct buffer *text, const char *path)
     int fd = open_note(path);
     ssize_t got = fd < 0 ? -1 : 1;
     while (got > 0 && text->length < SESSION_MAX) {
-        char *room = buffer_reserve(text, 4096);
-        got = room ? read(fd, room, 4096) : -1;
+        char *space = buffer_reserve(text, 4096);
+        got = space ? read(fd, space, 4096) : -1;
         buffer_advance(text, got > 0 ? (size_t)got : 0);
     }
     if (fd >= 0)
@@ -252,7 +252,7 @@ static bool any_wanted_nvtx(const struct conversion *conversion)
     bool any = conversion->missed->ranges.count > 0;
     for (size_t i = 0; i < conversion->processes.count; i++) {
         const struct process *process = conversion_process(conversion, i);
-        any = any || process->nvtx_wanted || process->nvtx->domains.count > 0;
+        any = any || process->nvtx_wanted || map_count(&process->nvtx->domains) > 0;
     }
     return any;
 }

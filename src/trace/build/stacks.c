@@ -172,7 +172,7 @@ static int gather_stack(struct gathering *gathering, struct recorded_stack *stac
     json_end(json);
     json_end(json);
     free(frames);
-    stack->told = true;
+    stack->written = true;
     return result;
 }
 

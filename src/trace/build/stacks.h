@@ -19,7 +19,7 @@ struct recorded_stack {
     uint32_t count;    /* of them */
     uint32_t number;   /* within the process */
     bool wanted;       /* events of the trace refer to it */
-    bool told;         /* the trace's metadata has it */
+    bool written;      /* the trace's metadata has it */
 };
 
 struct stacks {

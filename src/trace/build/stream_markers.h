@@ -1,12 +1,12 @@
 /*
- * Moments in streams: that the work before them is done. A CUDA event of the library's own marks each, and costs the
- * GPU time: it is done 0.8 to 4 us after the work (on an H200 1.3 at the median), and one after another 1.3 us later
- * again. That is the tracer's time and not the program's. So a marker that comes soon after the end of the last work of
- * its stream is at that end, and one that comes soon after another, without work in between, is where the other one is.
- * What comes later than that is as late as the GPU said: the program put it there later, or the stream waited.
+ * Markers in streams: the GPU reaches one when the operations before it are done. Each is a CUDA event of the agent's,
+ * which costs GPU time: it is done 0.8 to 4 us after the operation (on an H200 1.3 at the median), and a second one
+ * 1.3 us after the first. That time is the tracer's and not the program's. So a marker soon after the end of its
+ * stream's last operation is moved to that end, and a marker soon after another, with no operation in between, is moved
+ * to the other one. A later marker keeps the GPU's time: the program put it there later, or the stream waited.
  *
- * Moments are added, listed, and told when the GPU came to them, in any order; then they are put in order, and told all
- * work of the process, in any order; then they are settled. They may be more than memory holds: stream_markers_evict().
+ * Markers are added, listed, and given the GPU's times, in any order. Then they are sorted, and get all operations of
+ * the process, in any order. Then they are settled. They may need more memory than there is: stream_markers_evict().
  */
 #ifndef GPUTRACE_TRACE_BUILD_STREAM_MARKERS_H
 #define GPUTRACE_TRACE_BUILD_STREAM_MARKERS_H

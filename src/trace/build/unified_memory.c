@@ -62,11 +62,11 @@ int resolve_unified_memory(struct process *process, const struct event *event)
     return track ? lanes_collect(&track->lanes, event->start, event->end) : 0;
 }
 
-#define HEX_ROOM 20
-static void add_hex(struct args *args, enum arg_key key, char room[HEX_ROOM], uint64_t value)
+#define HEX_SPACE 20
+static void add_hex(struct args *args, enum arg_key key, char space[HEX_SPACE], uint64_t value)
 {
-    int length = snprintf(room, HEX_ROOM, "0x%" PRIx64, value);
-    args_text(args, key, room, (size_t)length);
+    int length = snprintf(space, HEX_SPACE, "0x%" PRIx64, value);
+    args_text(args, key, space, (size_t)length);
 }
 
 int write_unified_memory(struct piece_writer *out, struct process *process, const struct event *event)
@@ -77,7 +77,7 @@ int write_unified_memory(struct piece_writer *out, struct process *process, cons
     enum event_unified_memory what = event->unified_memory.what;
     uint32_t flags = event->unified_memory.flags;
     const char *words = flags > 0 && flags <= WORDS_MOST ? kinds[what].words[flags - 1] : NULL;
-    char address[HEX_ROOM], counter[HEX_ROOM];
+    char address[HEX_SPACE], counter[HEX_SPACE];
     struct args args = {0};
     if (kinds[what].value_key == ARG_PROGRAM_COUNTER)
         add_hex(&args, ARG_PROGRAM_COUNTER, counter, event->unified_memory.value);

@@ -46,7 +46,7 @@ static void piece_writer_release(struct piece_writer *out)
 static void piece_writer_enter_part(struct piece_writer *out, uint32_t part)
 {
     out->part = part;
-    if (out->gpu_ops.count > 0)
+    if (map_count(&out->gpu_ops) > 0)
         map_release(&out->gpu_ops);
 }
 

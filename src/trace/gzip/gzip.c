@@ -49,13 +49,13 @@ enum gzip_form gzip_form(const struct gzip *gzip)
     return gzip->form;
 }
 
-/* Room for MOST bytes in OUT; NULL with errno set. */
+/* Space for MOST bytes in OUT; NULL with errno set. */
 static uint8_t *reserve(struct buffer *out, size_t most)
 {
-    char *room = buffer_reserve(out, most);
-    if (!room)
+    char *space = buffer_reserve(out, most);
+    if (!space)
         errno = out->failure;
-    return (uint8_t *)room;
+    return (uint8_t *)space;
 }
 
 /* Deflated, with an extra field and nothing else; its time, level and system; the field: its size, its name, the size
@@ -82,15 +82,15 @@ size_t member_size(const uint8_t *head)
 static int one_member(struct gzip *gzip, struct buffer *out, const char *data, size_t size)
 {
     size_t most = libdeflate_deflate_compress_bound(gzip->compressor, size);
-    uint8_t *room = reserve(out, MEMBER_HEAD_SIZE + most + MEMBER_TAIL_SIZE);
-    if (!room)
+    uint8_t *space = reserve(out, MEMBER_HEAD_SIZE + most + MEMBER_TAIL_SIZE);
+    if (!space)
         return -1;
-    size_t packed = libdeflate_deflate_compress(gzip->compressor, data, size, room + MEMBER_HEAD_SIZE, most);
+    size_t packed = libdeflate_deflate_compress(gzip->compressor, data, size, space + MEMBER_HEAD_SIZE, most);
     size_t made = MEMBER_HEAD_SIZE + packed + MEMBER_TAIL_SIZE;
-    memcpy(room, usual_head, sizeof(usual_head));
-    write_u32(room + MEMBER_SIZE_AT, made);
-    write_u32(room + made - 8, libdeflate_crc32(0, data, size));
-    write_u32(room + made - 4, size);
+    memcpy(space, usual_head, sizeof(usual_head));
+    write_u32(space + MEMBER_SIZE_AT, made);
+    write_u32(space + made - 8, libdeflate_crc32(0, data, size));
+    write_u32(space + made - 4, size);
     buffer_advance(out, made);
     return 0;
 }
@@ -106,10 +106,10 @@ int gzip_members(struct gzip *gzip, struct buffer *out, const char *data, size_t
 int gzip_stream(struct gzip *gzip, struct buffer *out, const char *data, size_t size)
 {
     size_t most = libdeflate_zlib_compress_bound(gzip->compressor, size);
-    uint8_t *room = reserve(out, most);
-    if (!room)
+    uint8_t *space = reserve(out, most);
+    if (!space)
         return -1;
-    buffer_advance(out, libdeflate_zlib_compress(gzip->compressor, data, size, room, most));
+    buffer_advance(out, libdeflate_zlib_compress(gzip->compressor, data, size, space, most));
     return 0;
 }
 
@@ -122,13 +122,13 @@ int gzip_unpack_stream(struct buffer *out, const uint8_t *data, size_t size, siz
     errno = ENOMEM;
     if (!decompressor)
         return -1;
-    for (size_t room = UNPACKED_USUAL * (size + 64); result == LIBDEFLATE_INSUFFICIENT_SPACE; room *= 2) {
-        room = room < most ? room : most;
-        char *at = buffer_reserve(out, room);
+    for (size_t space = UNPACKED_USUAL * (size + 64); result == LIBDEFLATE_INSUFFICIENT_SPACE; space *= 2) {
+        space = space < most ? space : most;
+        char *at = buffer_reserve(out, space);
         if (!at)
             break;
-        result = libdeflate_zlib_decompress_ex(decompressor, data, size, at, room, &used, &length);
-        if (room == most)
+        result = libdeflate_zlib_decompress_ex(decompressor, data, size, at, space, &used, &length);
+        if (space == most)
             break;
     }
     libdeflate_free_decompressor(decompressor);

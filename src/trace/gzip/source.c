@@ -151,7 +151,7 @@ struct slot {
     uint64_t offset;        /* of the member in the file */
     size_t size, length;    /* of the member, of its text */
     uint8_t *packed, *text; /* MEMBER_TEXT_MOST bytes of text */
-    size_t packed_room;
+    size_t packed_space;
 };
 
 struct unpacking {
@@ -173,10 +173,10 @@ static size_t find_member(int fd, uint64_t offset)
 
 static bool read_packed(int fd, struct slot *slot)
 {
-    if (slot->packed_room < slot->size) {
+    if (slot->packed_space < slot->size) {
         free(slot->packed);
         slot->packed = malloc(slot->size);
-        slot->packed_room = slot->packed ? slot->size : 0;
+        slot->packed_space = slot->packed ? slot->size : 0;
     }
     return slot->packed && file_read_at(fd, slot->packed, slot->size, slot->offset);
 }

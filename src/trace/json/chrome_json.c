@@ -1,6 +1,6 @@
 /*
- * Trace Event JSON. Everything of fixed text is a literal of known length; an event is put together in room reserved in
- * the buffer once, and only names and texts of unknown length go through the buffer's own functions.
+ * Trace Event JSON. Everything of fixed text is a literal of known length; an event is put together in space reserved
+ * in the buffer once, and only names and texts of unknown length go through the buffer's own functions.
  */
 #include <assert.h>
 #include <math.h>
@@ -14,14 +14,14 @@
 #include "trace/sink.h"
 #include "trace/tracks.h"
 
-#define LITERAL_ROOM 44
+#define LITERAL_SPACE 44
 
 /* A short text of a table: copied whole, with what is behind it, since that needs no loop. */
 struct literal {
-    char text[LITERAL_ROOM];
+    char text[LITERAL_SPACE];
     unsigned length;
 };
-static_assert(sizeof("\"wait_on_cuda_event_record_corr_id\":") <= LITERAL_ROOM, "the longest key");
+static_assert(sizeof("\"wait_on_cuda_event_record_corr_id\":") <= LITERAL_SPACE, "the longest key");
 
 #define LITERAL(string)            \
     {                              \
@@ -37,10 +37,10 @@ static inline char *put_bytes(char *at, const char *bytes, size_t size)
     return at + size;
 }
 
-/* There is room for LITERAL_ROOM bytes at AT. */
+/* There is space for LITERAL_SPACE bytes at AT. */
 static inline char *put_literal(char *at, const struct literal *literal)
 {
-    memcpy(at, literal->text, LITERAL_ROOM);
+    memcpy(at, literal->text, LITERAL_SPACE);
     return at + literal->length;
 }
 
@@ -88,8 +88,8 @@ static inline void claim(struct sink *sink, const char *at)
     buffer_advance(sink->buffer, (size_t)(at - (sink->buffer->data + sink->buffer->length)));
 }
 
-#define HEAD_ROOM 128 /* for what stands before a name */
-#define TAIL_ROOM 256 /* for row and times after it */
+#define HEAD_SPACE 128 /* for what stands before a name */
+#define TAIL_SPACE 256 /* for row and times after it */
 
 static inline char *put_time(const struct sink *sink, char *at, uint64_t time)
 {
@@ -97,7 +97,7 @@ static inline char *put_time(const struct sink *sink, char *at, uint64_t time)
     return number_us(at, time > sink->base ? time - sink->base : 0);
 }
 
-/* The separator from what stands before, and room for SIZE more bytes. NULL after a failure. */
+/* The separator from what stands before, and space for SIZE more bytes. NULL after a failure. */
 static inline char *next_event(struct sink *sink, size_t size)
 {
     char *at = buffer_reserve(sink->buffer, size + 2);
@@ -118,8 +118,8 @@ static const struct literal keys[ARG_KEY_COUNT] = {
 #undef FIELD
 };
 
-#define ARG_ROOM 128 /* for one argument that is not text */
-#define ENDS_ROOM 64 /* for what stands around them */
+#define ARG_SPACE 128 /* for one argument that is not text */
+#define ENDS_SPACE 64 /* for what stands around them */
 
 static void put_text(struct buffer *buffer, const char *text, size_t length)
 {
@@ -142,11 +142,11 @@ static void put_real(struct buffer *buffer, double value)
     }
 }
 
-/* There is room for the next ones again. NULL after a failure. */
-static char *make_room(struct sink *sink, char *at)
+/* There is space for the next ones again. NULL after a failure. */
+static char *make_space(struct sink *sink, char *at)
 {
     claim(sink, at);
-    return buffer_reserve(sink->buffer, ENDS_ROOM + ARGS_MAX * ARG_ROOM);
+    return buffer_reserve(sink->buffer, ENDS_SPACE + ARGS_MAX * ARG_SPACE);
 }
 
 /* Values of unknown length, through the buffer. */
@@ -161,7 +161,7 @@ static char *put_long_value(struct sink *sink, char *at, const struct arg *arg)
         arg->json.put(sink->buffer, &arg->json);
     else
         put_real(sink->buffer, arg->real);
-    return buffer_reserve(sink->buffer, ENDS_ROOM + ARGS_MAX * ARG_ROOM);
+    return buffer_reserve(sink->buffer, ENDS_SPACE + ARGS_MAX * ARG_SPACE);
 }
 
 static char *put_args(struct sink *sink, char *at, const struct arg *args, size_t count);
@@ -173,17 +173,17 @@ static char *put_other(struct sink *sink, char *at, const struct arg *arg)
         if (i > 0)
             *at++ = ',';
         at = put_args(sink, at, &arg->list->items[i], 1);
-        at = at ? make_room(sink, at) : NULL;
+        at = at ? make_space(sink, at) : NULL;
     }
     if (arg->type == ARG_TYPE_LIST || arg->type == ARG_TYPE_MEMBERS)
         return at;
     claim(sink, at);
     put_text(sink->buffer, arg->other, arg->other_length);
     buffer_char(sink->buffer, ':');
-    return buffer_reserve(sink->buffer, ENDS_ROOM + ARGS_MAX * ARG_ROOM);
+    return buffer_reserve(sink->buffer, ENDS_SPACE + ARGS_MAX * ARG_SPACE);
 }
 
-/* There are some, and room for ARGS_MAX of them. NULL after a failure. */
+/* There are some, and space for ARGS_MAX of them. NULL after a failure. */
 static char *put_args(struct sink *sink, char *at, const struct arg *args, size_t count)
 {
     for (const struct arg *arg = args; arg < args + count; arg++) {
@@ -213,7 +213,7 @@ static char *put_args(struct sink *sink, char *at, const struct arg *args, size_
 /* `,"args":{…}}` and the end of the event. */
 static void end_event(struct sink *sink, char *at, const struct args *args)
 {
-    at = make_room(sink, at);
+    at = make_space(sink, at);
     if (!at)
         return;
     if (args && args->count > 0) {
@@ -235,10 +235,10 @@ static const struct literal heads[CATEGORY_COUNT] = {
 static inline char *put_name(struct sink *sink, char *at, const struct name *name)
 {
     if (name->json)
-        return put_bytes(at, name->json, name->json_length); /* within the room of next_event() */
+        return put_bytes(at, name->json, name->json_length); /* within the space of next_event() */
     claim(sink, at);
     json_escape(sink->buffer, name->text, name->length);
-    return buffer_reserve(sink->buffer, TAIL_ROOM);
+    return buffer_reserve(sink->buffer, TAIL_SPACE);
 }
 
 /* The beginning of an event up to its name and the quote after it. */
@@ -246,7 +246,7 @@ static char *put_head(struct sink *sink, const char *phase, enum category catego
                       const struct name *name)
 {
     size_t other_length = other ? strlen(other) : 0;
-    char *at = next_event(sink, HEAD_ROOM + TAIL_ROOM + other_length + (name->json ? name->json_length : 0));
+    char *at = next_event(sink, HEAD_SPACE + TAIL_SPACE + other_length + (name->json ? name->json_length : 0));
     if (!at)
         return NULL;
     at = put_bytes(at, phase, 10); /* {"ph":"X", */
@@ -282,7 +282,7 @@ static void write_begin(struct sink *sink, uint64_t base)
 /* One of the events that give names and order: {"ph":"M","name":NAME,"pid":…,"tid":…,"args":{KEY:VALUE}} */
 static void write_naming(struct sink *sink, struct row row, const char *name_and_key, const char *text, int64_t number)
 {
-    char *at = next_event(sink, HEAD_ROOM + TAIL_ROOM);
+    char *at = next_event(sink, HEAD_SPACE + TAIL_SPACE);
     if (!at)
         return;
     const char *key = name_and_key + strlen(name_and_key) + 1;
@@ -385,8 +385,8 @@ static void put_counter_values(struct buffer *buffer, const struct counter *coun
 static void write_counter(struct sink *sink, const struct counter *counter)
 {
     sink->events++;
-    size_t name_room = counter->name.json ? counter->name.json_length : 0;
-    char *at = next_event(sink, HEAD_ROOM + TAIL_ROOM + name_room);
+    size_t name_space = counter->name.json ? counter->name.json_length : 0;
+    char *at = next_event(sink, HEAD_SPACE + TAIL_SPACE + name_space);
     if (!at)
         return;
     at = PUT(at, "{\"ph\":\"C\",\"name\":\"");
@@ -412,7 +412,7 @@ static void write_counter(struct sink *sink, const struct counter *counter)
 
 static void write_flow(struct sink *sink, const struct flow *flow, const char *phase)
 {
-    char *at = next_event(sink, HEAD_ROOM + TAIL_ROOM);
+    char *at = next_event(sink, HEAD_SPACE + TAIL_SPACE);
     if (!at)
         return;
     at = put_bytes(at, phase, 10);

@@ -40,7 +40,7 @@ static bool take_block(struct input *input, int *status)
     return true;
 }
 
-static bool make_room(struct input *input, size_t size)
+static bool make_space(struct input *input, size_t size)
 {
     if (size <= input->capacity)
         return true;
@@ -60,7 +60,7 @@ static int keep_rest(struct input *input)
     bool is_joined = input->data == input->joined;
     if (is_joined)
         memmove(input->joined, input_text(input), left);
-    if (!make_room(input, left + FAST_PATH_PADDING))
+    if (!make_space(input, left + FAST_PATH_PADDING))
         return error_no_memory("a window of the trace");
     if (!is_joined)
         memcpy(input->joined, input_text(input), left);
@@ -73,7 +73,7 @@ static int keep_rest(struct input *input)
 static int append_block(struct input *input)
 {
     size_t length = input->block->length;
-    if (!make_room(input, input->length + length + FAST_PATH_PADDING))
+    if (!make_space(input, input->length + length + FAST_PATH_PADDING))
         return error_no_memory("a window of the trace");
     memcpy(input->joined + input->length, input->block->text, length + FAST_PATH_PADDING);
     input->data = input->joined;

@@ -327,7 +327,7 @@ static void json_replay_begin(struct json_replay *replay)
 
 static void json_replay_end(struct json_replay *replay)
 {
-    replay->left_out += replay->open.count;
+    replay->left_out += map_count(&replay->open);
 }
 
 static int free_range(void *context, uint64_t key, uint64_t *range)

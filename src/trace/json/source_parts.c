@@ -137,7 +137,7 @@ static void read_value(struct counter_value *value, struct json_text text)
         read_number(value, text.at);
 }
 
-/* Names without escapes are put into TEXTS, which has room for all. */
+/* Names without escapes are put into TEXTS, which has space for all. */
 static struct json_text read_name(struct json_text key, struct buffer *texts)
 {
     size_t start = texts->length;

@@ -118,7 +118,7 @@ int packets_frame(const uint8_t *at, size_t left, size_t *head, size_t *size)
         return 0;
     if (at[0] != (PB_TRACE_PACKET << 3 | PROTOBUF_BYTES))
         return -1;
-    for (*head = 1; *head < left && *head <= PROTOBUF_VARINT_ROOM; ++*head) {
+    for (*head = 1; *head < left && *head <= PROTOBUF_VARINT_SPACE; ++*head) {
         length |= (uint64_t)(at[*head] & 0x7f) << (7 * (*head - 1));
         if (at[*head] >= 0x80)
             continue;

@@ -98,8 +98,8 @@ static uint64_t pftrace_packet_time(const struct pftrace_reader *reader, struct 
     return packet->time > base && packet->time < PFTRACE_TIME_MOST ? packet->time - base : 0;
 }
 
-#define TEXT_KEPT ((size_t)1 << 20)    /* room for texts that is kept for the next run */
-#define PACKETS_KEPT ((size_t)4 << 20) /* room for unpacked packets that is kept for the next ones */
+#define TEXT_KEPT ((size_t)1 << 20)    /* space for texts that is kept for the next run */
+#define PACKETS_KEPT ((size_t)4 << 20) /* space for unpacked packets that is kept for the next ones */
 
 struct pftrace_reader *pftrace_reader_new(struct interner *strings)
 {

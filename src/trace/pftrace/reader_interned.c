@@ -28,7 +28,7 @@ void pftrace_tables_clear(struct pftrace_tables *tables, struct pftrace_internin
     *tables = (struct pftrace_tables){0};
 }
 
-/* Makes room for the gaps that an array of COUNT items gets when it is to have an item IID. */
+/* Makes space for the gaps that an array of COUNT items gets when it is to have an item IID. */
 static bool take_gaps(struct pftrace_tables *tables, struct pftrace_interning *interning, size_t count, uint64_t iid)
 {
     size_t gaps = iid > count ? (size_t)(iid - count) : 0;

@@ -393,7 +393,7 @@ static int make(void *context, size_t piece, unsigned slot_number, unsigned work
     return result < 0 ? stop(reading) : 0;
 }
 
-/* Its room is not kept, and the next run may be read. */
+/* Its space is not kept, and the next run may be read. */
 static void end_large(struct reading *reading, struct slot *slot)
 {
     packets_run_release(&slot->run);
@@ -469,7 +469,7 @@ int pftrace_read(const char *path, struct sink *sink, unsigned workers)
     if (packets_open(&reading.packets, path, workers) != 0)
         return -1;
     pthread_mutex_init(&reading.lock, NULL);
-    mallopt(M_MMAP_THRESHOLD, USUAL_BYTES); /* else each thread's heap would keep the room of a large run */
+    mallopt(M_MMAP_THRESHOLD, USUAL_BYTES); /* else each thread's heap would keep the space of a large run */
     if (reading.in_pieces)
         sink->format->begin(sink, 0);
     int result = read_all(&reading, reading.in_pieces ? ordered_loop_workers(workers, WORKERS_MOST) : 1);

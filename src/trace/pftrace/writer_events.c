@@ -182,7 +182,7 @@ static uint64_t stage_iid(struct pftrace_state *state, struct pftrace_sequence *
 {
     bool is_new;
     uint64_t hash = pftrace_name_hash(&slice->name) ^ (uint64_t)slice->category << 32;
-    if (sequence->iids[PFTRACE_SPECIFICATIONS].count == 0)
+    if (map_count(&sequence->iids[PFTRACE_SPECIFICATIONS]) == 0)
         intern_queue(state, sequence);
     uint64_t iid = pftrace_iid(sequence, PFTRACE_SPECIFICATIONS, hash, &is_new);
     if (is_new) {

@@ -83,12 +83,12 @@ static void take_along(struct pftrace_sequence *sequence, struct buffer *packet)
     sequence->interned.length = 0;
 }
 
-#define PACKET_ROOM 80 /* for all but body and interned data */
+#define PACKET_SPACE 80 /* for all but body and interned data */
 
 /* Trace.packet, with the length before what is put together from two parts. */
 static void put_out(struct buffer *out, const char *head, size_t head_size, const char *body, size_t size)
 {
-    char *at = buffer_reserve(out, PROTOBUF_VARINT_ROOM + head_size + size), *from = at;
+    char *at = buffer_reserve(out, PROTOBUF_VARINT_SPACE + head_size + size), *from = at;
     if (!at)
         return;
     at = protobuf_tag(at, PB_TRACE_PACKET, PROTOBUF_BYTES);
@@ -105,7 +105,7 @@ void pftrace_packet(struct pftrace_sequences *sequences, struct pftrace_sequence
     struct buffer *packet = &sequences->packet;
     packet->length = 0;
     take_along(sequence, packet);
-    char *at = buffer_reserve(packet, PACKET_ROOM), *from = at;
+    char *at = buffer_reserve(packet, PACKET_SPACE), *from = at;
     if (!at) {
         out->failure = out->failure ? out->failure : packet->failure;
         return;

@@ -10,7 +10,7 @@
 
 /* Where each type's text is; types without one have no length field. */
 struct layout {
-    uint32_t size;   /* of the struct, its text field's room counted in */
+    uint32_t size;   /* of the struct, its text field's space counted in */
     uint32_t length; /* offset of the text's length, 0: no text */
     uint32_t text;
 };

@@ -358,7 +358,7 @@ CUPTI_KINDS(KIND)
 void cupti_record_sizes(uint16_t sizes[SPOOL_CUPTI_KINDS], const struct spool_header *header)
 {
     for (uint32_t kind = 0; kind < SPOOL_CUPTI_KINDS; kind++) {
-        uint16_t told = header->record_bytes[kind];
-        sizes[kind] = told >= 8 && told % 8 == 0 ? told : cupti_record_bytes(kind, header->cupti_version);
+        uint16_t recorded = header->record_bytes[kind];
+        sizes[kind] = recorded >= 8 && recorded % 8 == 0 ? recorded : cupti_record_bytes(kind, header->cupti_version);
     }
 }

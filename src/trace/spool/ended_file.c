@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #define HEADER_PACKED_MAX LZ4_COMPRESSBOUND(sizeof(struct spool_header))
-static_assert(sizeof(struct spool_ended) + HEADER_PACKED_MAX + SPOOL_ALIGN <= ENDED_HEAD_MAX, "there is room for it");
+static_assert(sizeof(struct spool_ended) + HEADER_PACKED_MAX + SPOOL_ALIGN <= ENDED_HEAD_MAX, "there is space for it");
 
 size_t ended_head_pack(uint8_t head[ENDED_HEAD_MAX], const char *name, const struct spool_header *header,
                        uint64_t chunks)

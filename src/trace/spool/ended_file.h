@@ -10,7 +10,7 @@
 
 #include "common/spool.h"
 
-/* Room for the head of an entry and the header after it. */
+/* Space for the head of an entry and the header after it. */
 #define ENDED_HEAD_MAX ((size_t)8192)
 
 /* Puts the head of an entry into HEAD, aligned to 8: the spool's NAME, its HEADER, and how many bytes of packed chunks

@@ -10,8 +10,8 @@
  *     for each kind, for each word that varies: its differences from record to record, 4 bytes each
  *     what was left: from a record on that is of no known size, too large, or of one kind too many, as it is
  *
- * Lists of less than 4 bytes' alignment are filled up with zeros to the next multiple of 4. All is within the bytes
- * told: columns_join() believes nothing.
+ * Lists of less than 4 bytes' alignment are filled up with zeros to the next multiple of 4. Every list
+ * lies within the given bytes, which columns_join() checks.
  */
 #ifndef GPUTRACE_TRACE_SPOOL_PACKING_H
 #define GPUTRACE_TRACE_SPOOL_PACKING_H
@@ -56,7 +56,7 @@ bool columns_join(const uint8_t *in, size_t in_size, uint8_t *data, size_t size)
 /* Bytes between LZ4 and columns, at most. */
 #define COLUMNED_BYTES_MAX COLUMNS_BYTES_MAX(SPOOL_SEGMENT_BYTES)
 /* Bytes that spool_unpack() needs between. */
-#define UNPACKING_ROOM ((COLUMNED_BYTES_MAX + SPOOL_ALIGN - 1) / SPOOL_ALIGN * SPOOL_ALIGN)
+#define UNPACKING_SPACE ((COLUMNED_BYTES_MAX + SPOOL_ALIGN - 1) / SPOOL_ALIGN * SPOOL_ALIGN)
 
 /* About 3 MiB, for one thread. */
 struct packer {
@@ -75,8 +75,8 @@ const uint8_t *packer_pack(struct packer *packer, const struct spool_chunk *chun
 /* Whether an entry's header tells of what packer_pack() can have made. */
 bool spool_packed_sound(const struct spool_packed *packed);
 
-/* Unpacks COLUMNS_BYTES bytes that LZ4 made PACKED bytes at AT of into SIZE bytes at DATA. BETWEEN is room for
- * UNPACKING_ROOM bytes. False: they are damaged. */
+/* Unpacks COLUMNS_BYTES bytes that LZ4 made PACKED bytes at AT of into SIZE bytes at DATA. BETWEEN is space for
+ * UNPACKING_SPACE bytes. False: they are damaged. */
 bool spool_unpack(const uint8_t *at, uint32_t packed, uint32_t columns_bytes, uint8_t *between, uint8_t *data,
                   size_t size);
 

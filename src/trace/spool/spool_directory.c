@@ -55,13 +55,13 @@ static void note_unrecorded(struct spool_directory *directory, const char *path,
 
 static int add(struct spool_directory *directory, const char *path, const char *name, uint64_t ended)
 {
-    if (directory->count == directory->room) {
-        size_t room = directory->room ? 2 * directory->room : 16;
-        struct spool_place *grown = realloc(directory->places, room * sizeof(*grown));
+    if (directory->count == directory->capacity) {
+        size_t capacity = directory->capacity ? 2 * directory->capacity : 16;
+        struct spool_place *grown = realloc(directory->places, capacity * sizeof(*grown));
         if (!grown)
             return error_no_memory("the list of spool files");
         directory->places = grown;
-        directory->room = room;
+        directory->capacity = capacity;
     }
     struct spool_place *place = &directory->places[directory->count];
     if (asprintf(&place->path, "%s/%s", path, name) < 0)

@@ -71,13 +71,13 @@ static int read_header(struct spool_file *file, int fd, const char *path)
 }
 
 /* The bytes of data that may hold records. No chunk has more than a segment. */
-static size_t part_size(struct spool_file *file, const struct spool_chunk *chunk, size_t room)
+static size_t part_size(struct spool_file *file, const struct spool_chunk *chunk, size_t space)
 {
     bool open_ended = chunk->type == SPOOL_CUPTI && chunk->state != SPOOL_DONE && chunk->state != SPOOL_DRAINED;
-    size_t most = room < SPOOL_SEGMENT_BYTES ? room : SPOOL_SEGMENT_BYTES;
+    size_t most = space < SPOOL_SEGMENT_BYTES ? space : SPOOL_SEGMENT_BYTES;
     if (!open_ended && chunk->used <= most)
         return (size_t)chunk->used;
-    file->damaged += !open_ended || room > most;
+    file->damaged += !open_ended || space > most;
     return most;
 }
 
@@ -152,13 +152,13 @@ static int list_chunks(struct spool_file *file, int fd, const char *path)
 
 /* --- what the launcher has drained: the chunks of the file of the same name with SPOOL_PACKED_SUFFIX --- */
 
-int packed_file_name(const char *spool, char *name, size_t room)
+int packed_file_name(const char *spool, char *name, size_t space)
 {
     size_t stem = strlen(spool), suffix = strlen(SPOOL_SUFFIX);
     if (stem <= suffix || strcmp(spool + stem - suffix, SPOOL_SUFFIX) != 0)
         return -1;
-    int length = snprintf(name, room, "%.*s" SPOOL_PACKED_SUFFIX, (int)(stem - suffix), spool);
-    return length < 0 || (size_t)length >= room ? -1 : 0;
+    int length = snprintf(name, space, "%.*s" SPOOL_PACKED_SUFFIX, (int)(stem - suffix), spool);
+    return length < 0 || (size_t)length >= space ? -1 : 0;
 }
 
 static int add_packed_part(struct spool_file *file, const struct spool_packed *packed, uint64_t data)

@@ -33,7 +33,7 @@ struct spool_part {
     const uint8_t *data; /* of SPOOL_RECORDS, SPOOL_ALIGN-aligned; of SPOOL_CUPTI ask spool_part_data() for it */
     struct spool_source *source; /* where its bytes are … */
     uint64_t offset;             /* … in that file */
-    size_t size; /* bytes that may hold records: `used` of it when it was done, else all its room in the file */
+    size_t size; /* bytes that may hold records: `used` of it when it was done, else all its space in the file */
     uint64_t sequence;
     uint64_t opened_monotonic, done_monotonic; /* as the chunk's; 0: not known */
     uint32_t thread;
@@ -91,8 +91,8 @@ int spool_file_open(struct spool_file *file, const char *path, const char *direc
 int spool_file_open_ended(struct spool_file *file, const char *path, uint64_t offset, const char *directory);
 void spool_file_close(struct spool_file *file);
 
-/* The name of the packed file of SPOOL, whose name ends with SPOOL_SUFFIX. Returns 0, or -1: it does not, or ROOM is
+/* The name of the packed file of SPOOL, whose name ends with SPOOL_SUFFIX. Returns 0, or -1: it does not, or SPACE is
  * too little. */
-int packed_file_name(const char *spool, char *name, size_t room);
+int packed_file_name(const char *spool, char *name, size_t space);
 
 #endif

@@ -42,7 +42,7 @@ const uint8_t *spool_part_data(const struct spool_part *part, struct spool_scrat
     if (part->data)
         return part->data;
     if (!scratch->bytes)
-        scratch->bytes = aligned_alloc(SPOOL_ALIGN, 2 * SPOOL_SEGMENT_BYTES + UNPACKING_ROOM);
+        scratch->bytes = aligned_alloc(SPOOL_ALIGN, 2 * SPOOL_SEGMENT_BYTES + UNPACKING_SPACE);
     if (!scratch->bytes)
         return NULL;
     if (part->packed == 0) {

@@ -5,13 +5,13 @@
 #include "tests/unit.h"
 #include "common/cupti_kinds.h"
 
-static char told[256];
+static char published[256];
 
 static void hear(void *data, const struct gputrace_pointer_name *event)
 {
     (void)data;
-    strncat(told, event->text.bytes, event->text.length);
-    strcat(told, " ");
+    strncat(published, event->text.bytes, event->text.length);
+    strcat(published, " ");
 }
 
 static struct gputrace_jit jits[4];
@@ -110,9 +110,9 @@ UNIT_TEST(names_come_once_and_from_records_in_flight_too)
     put_kernel(data + kernel, one, true);
     put_kernel(data + 2 * kernel, two, true);
     size_t walked = 0;
-    told[0] = '\0';
+    published[0] = '\0';
     assert_int_equal(activity_walk_in_use(&header, data, sizeof(data), &walked), 2);
-    assert_string_equal(told, "one two ");
+    assert_string_equal(published, "one two ");
     assert_int_equal(walked, 3 * kernel);
 
     CUpti_ActivityKernel10 *late = put_kernel(data + 3 * kernel, NULL, true); /* CUPTI is still writing it */
@@ -120,7 +120,7 @@ UNIT_TEST(names_come_once_and_from_records_in_flight_too)
     assert_int_equal(walked, 3 * kernel);
     late->name = three;
     assert_int_equal(activity_walk_in_use(&header, data, sizeof(data), &walked), 3);
-    assert_string_equal(told, "one two three ");
+    assert_string_equal(published, "one two three ");
     assert_int_equal(walked, 4 * kernel);
 }
 
@@ -159,9 +159,9 @@ UNIT_TEST(sizes_are_learnt_from_complete_buffers)
     *(uint32_t *)(data + 208) = CUPTI_ACTIVITY_KIND_RUNTIME;
     put_kernel(data + 248, "five", false);
     struct cupti cupti = {.cuptiActivityGetNextRecord = next_record};
-    told[0] = '\0';
+    published[0] = '\0';
     activity_walk_complete(&cupti, &header, data, 456);
-    assert_string_equal(told, "four five ");
+    assert_string_equal(published, "four five ");
     assert_int_equal(header.record_bytes[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL], 208);
     assert_int_equal(header.record_bytes[CUPTI_ACTIVITY_KIND_RUNTIME], 40);
 }
@@ -216,7 +216,7 @@ static void put_jit(uint8_t *at, CUpti_ActivityJitOperationType operation, const
     memcpy(at, &jit, jit_bytes);
 }
 
-UNIT_TEST(compilation_is_told_when_its_buffer_is_complete)
+UNIT_TEST(compilation_is_reported_when_its_buffer_is_complete)
 {
     static uint8_t data[512] __attribute__((aligned(64)));
     struct spool_header header = {0};

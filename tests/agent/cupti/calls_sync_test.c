@@ -35,7 +35,7 @@ static CUresult is_capturing(CUstream of, CUstreamCaptureStatus *status)
     return CUDA_SUCCESS;
 }
 
-/* As told by what begins and ends captures, which is heard for this purpose alone. */
+/* By the calls that begin and end captures, which have callbacks for this purpose alone. */
 UNIT_TEST(a_streams_wait_in_a_capture_says_so)
 {
     CUgraph graph = NULL;
@@ -275,7 +275,7 @@ static void destroy(CUpti_CallbackId cbid, CUresult result)
     fake_exit(cbid, &p, result);
 }
 
-UNIT_TEST(deletion_is_told_once_while_the_stream_is_there)
+UNIT_TEST(deletion_is_reported_once_while_the_stream_is_there)
 {
     static const struct {
         CUpti_CallbackId cbid;
@@ -296,7 +296,7 @@ UNIT_TEST(deletion_is_told_once_while_the_stream_is_there)
     }
 }
 
-UNIT_TEST(deletion_that_fails_is_told_as_failed)
+UNIT_TEST(deletion_that_fails_is_reported_as_failed)
 {
 #define CHECK(function)                                                     \
     do {                                                                    \
@@ -320,7 +320,7 @@ static void create(void)
     HEAR(stream_creation, cuStreamCreate, &p, 0);
 }
 
-UNIT_TEST(streams_that_cuda_made_for_itself_are_not_told)
+UNIT_TEST(streams_that_cuda_made_for_itself_are_not_reported)
 {
     hearing_clear();
     fake_resource(CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING, FAKE_CONTEXT, (CUstream)0x99, NULL);
@@ -354,7 +354,7 @@ UNIT_TEST(a_stream_that_another_call_takes_along_is_not_that_calls)
     assert_null(((const struct gputrace_stream_deletion *)heard_what(REGISTRY_stream_deletion, 0))->call.function);
 }
 
-UNIT_TEST(contexts_are_told_when_they_are_made)
+UNIT_TEST(contexts_are_reported_when_they_are_made)
 {
     hearing_clear();
     fake_resource(CUPTI_CBID_RESOURCE_CONTEXT_CREATED, (CUcontext)0x1044, NULL, NULL);

@@ -24,7 +24,7 @@ static __thread struct {
     _Alignas(64) uint8_t bytes[BUFFER_BYTES];
     size_t used;
     unsigned done;
-} room;
+} space;
 
 static struct spool_header *get_header(void)
 {
@@ -34,14 +34,14 @@ static struct spool_header *get_header(void)
 static void *take(size_t *bytes)
 {
     *bytes = BUFFER_BYTES;
-    return room.bytes;
+    return space.bytes;
 }
 
 static void done(void *bytes, size_t used)
 {
-    assert_ptr_equal(bytes, room.bytes);
-    room.used = used;
-    room.done++;
+    assert_ptr_equal(bytes, space.bytes);
+    space.used = used;
+    space.done++;
 }
 
 static const struct activity_store store = {get_header, take, done};
@@ -118,33 +118,33 @@ static void request_buffer(void)
     uint8_t *buffer = NULL;
     size_t size = 0, records = 1;
     request(&buffer, &size, &records);
-    assert_ptr_equal(buffer, room.bytes);
+    assert_ptr_equal(buffer, space.bytes);
     assert_int_equal(size, BUFFER_BYTES);
 }
 
 /* CALLS of the runtime, and then KERNELS. Returns how many bytes of them the store got back. */
 static size_t complete_buffer(unsigned calls, unsigned kernels)
 {
-    uint8_t *at = room.bytes;
+    uint8_t *at = space.bytes;
     for (unsigned i = 0; i < calls; i++, at += CALL_BYTES)
         *(CUpti_ActivityAPI *)at = (CUpti_ActivityAPI){.kind = CUPTI_ACTIVITY_KIND_RUNTIME, .start = 1, .end = 2};
     for (unsigned i = 0; i < kernels; i++, at += KERNEL_BYTES)
         *(CUpti_ActivityKernel10 *)at = (CUpti_ActivityKernel10){.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL};
-    complete(NULL, 0, room.bytes, BUFFER_BYTES, (size_t)(at - room.bytes));
-    return room.used;
+    complete(NULL, 0, space.bytes, BUFFER_BYTES, (size_t)(at - space.bytes));
+    return space.used;
 }
 
 static bool is_blank(void)
 {
     for (size_t i = 0; i < BUFFER_BYTES; i++)
-        if (room.bytes[i] != 0)
+        if (space.bytes[i] != 0)
             return false;
     return true;
 }
 
 static void blank(void)
 {
-    memset(room.bytes, 0, BUFFER_BYTES);
+    memset(space.bytes, 0, BUFFER_BYTES);
 }
 
 /* --- tests --- */
@@ -154,10 +154,10 @@ UNIT_TEST_WITH(calls_alone_go_back_empty_while_nothing_is_recorded, start, NULL)
     blank();
     request_buffer();
     assert_int_equal(complete_buffer(10, 0), 0);
-    assert_true(is_blank()); /* as CUPTI and the spool expect room that nobody used */
+    assert_true(is_blank()); /* as CUPTI and the spool expect space that nobody used */
     request_buffer();
     assert_int_equal(complete_buffer(0, 0), 0);
-    assert_int_equal(room.done, 2);
+    assert_int_equal(space.done, 2);
 }
 
 UNIT_TEST_WITH(other_records_are_kept_with_the_calls_beside_them, start, NULL)

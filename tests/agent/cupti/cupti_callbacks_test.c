@@ -24,7 +24,7 @@ static void hear(void *data, const struct gputrace_event_record *record)
 
 static const cuEventRecord_params params = {(CUevent)0xe1, (CUstream)0x52};
 
-UNIT_TEST_WITH(another_subscriber_is_told_of, clear, NULL)
+UNIT_TEST_WITH(another_subscriber_is_reported, clear, NULL)
 {
     char why[256];
     fake_subscription = CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
@@ -73,7 +73,7 @@ UNIT_TEST_WITH(a_call_whose_begin_was_not_heard_has_no_duration, clear, NULL)
     assert_true(last.call.start == last.call.end && last.call.start > 0);
 }
 
-UNIT_TEST_WITH(what_nobody_wants_is_not_told, clear, NULL)
+UNIT_TEST_WITH(what_nobody_wants_is_not_reported, clear, NULL)
 {
     cuEventQuery_params query = {(CUevent)0xe1};
     fake_call(CUPTI_DRIVER_TRACE_CBID_cuEventQuery, &query, 0);
@@ -97,7 +97,7 @@ UNIT_TEST_WITH(a_streams_number_is_asked_for_until_a_stream_goes, clear, NULL)
     assert_int_equal(fake_asked.streams, before + 1);
 }
 
-/* Nobody told of streams that went meanwhile. */
+/* No callback reported the streams that were destroyed meanwhile. */
 UNIT_TEST_WITH(streams_are_asked_for_again_when_nobody_listened, clear, NULL)
 {
     fake_call(RECORD, &params, 0);
@@ -109,7 +109,7 @@ UNIT_TEST_WITH(streams_are_asked_for_again_when_nobody_listened, clear, NULL)
 }
 
 /* The last test: a client has registered from here on. */
-UNIT_TEST_WITH(a_client_is_told_when_what_is_brief_ends, clear, NULL)
+UNIT_TEST_WITH(a_client_is_reported_when_what_is_brief_ends, clear, NULL)
 {
     fake_call(RECORD, &params, 0);
     assert_int_equal(last.call.end, last.call.start);

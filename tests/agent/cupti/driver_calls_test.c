@@ -66,7 +66,7 @@ static const char *const need_none[] = {
     /* Made with graphics' help, and without parameters in CUPTI's headers. */
     "cuEventCreateFrom(EGL|NVN)Sync",
     "cuStreamCreateForCaptureToCig",
-    /* Its contexts' streams and events are told. */
+    /* Its contexts' streams and events are reported. */
     "cuGreenCtx(Create|Destroy)",
     "cuStreamUpdateCaptureDependencies(_v2)?",
     /* Between them a linker adds and completes. */

@@ -1,4 +1,4 @@
-/* The correlation id of an own cuEventRecord, which nobody else is told of. */
+/* The correlation id of an own cuEventRecord, which nobody else gets. */
 #include "agent/cupti/callback_switches.h"
 
 #include <pthread.h>

@@ -31,7 +31,7 @@ bool fake_is_on(CUpti_CallbackDomain domain, CUpti_CallbackId cbid);
 /* How many are on in DOMAIN. */
 unsigned fake_count_on(CUpti_CallbackDomain domain);
 
-/* A driver call begins and returns; told if the callback is on at that moment. Correlation ids count up, unless
+/* A driver call begins and returns; reported if the callback is on at that moment. Correlation ids count up, unless
  * fake_correlation is set, which is then that of every call. */
 void fake_enter(CUpti_CallbackId cbid, const void *params);
 void fake_exit(CUpti_CallbackId cbid, const void *params, CUresult result);

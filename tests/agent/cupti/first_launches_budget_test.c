@@ -13,7 +13,7 @@ UNIT_TEST_WITH(patience_ends_with_launches_of_others, NULL, launching_clear)
     launch_others(1);
     assert_false(launches_are_on());
     launch("late");
-    assert_int_equal(told.count, 0);
+    assert_int_equal(published.count, 0);
 }
 
 /* Time goes by from here on; nothing is owed for what went by before. */
@@ -37,8 +37,8 @@ UNIT_TEST_WITH(patience_comes_back_with_time, NULL, launching_clear)
     first_launches_renew(now + WHOLE_AGAIN);
     assert_true(launches_are_on());
     launch("late");
-    assert_int_equal(told.count, 1);
-    assert_string_equal(told.text, "late");
+    assert_int_equal(published.count, 1);
+    assert_string_equal(published.text, "late");
     assert_false(launches_are_on());
 }
 
@@ -52,7 +52,7 @@ UNIT_TEST_WITH(who_launches_seldom_is_heard_all_the_time, NULL, launching_clear)
         first_launches_renew(now + i * 10 * NS_PER_MS);
     }
     launch("late");
-    assert_string_equal(told.text, "late");
+    assert_string_equal(published.text, "late");
 }
 
 /* Of one that launches as fast as it can: a second. */
@@ -82,7 +82,7 @@ UNIT_TEST_WITH(a_first_launch_renews_the_patience, NULL, launching_clear)
     launch("one");
     launch_others(FIRST_LAUNCHES_BUDGET - 1);
     launch("two");
-    assert_int_equal(told.count, 2);
+    assert_int_equal(published.count, 2);
     assert_false(launches_are_on());
 }
 
@@ -91,7 +91,7 @@ UNIT_TEST_WITH(launches_without_a_symbol_are_heard_in_vain, NULL, launching_clea
     get_function("late");
     for (unsigned i = 0; i < FIRST_LAUNCHES_BUDGET; i++)
         launch(NULL);
-    assert_int_equal(told.count, 0);
+    assert_int_equal(published.count, 0);
     assert_false(launches_are_on());
 }
 

@@ -26,11 +26,11 @@ UNIT_TEST_WITH(nothing_is_heard_before_a_function_is_got, NULL, launching_clear)
 {
     assert_false(launches_are_on());
     launch_others(1);
-    assert_int_equal(told.count, 0);
+    assert_int_equal(published.count, 0);
 }
 
 /* At its begin: the process can be killed before it returns. */
-UNIT_TEST_WITH(a_first_launch_is_told_when_it_begins, NULL, launching_clear)
+UNIT_TEST_WITH(a_first_launch_is_reported_when_it_begins, NULL, launching_clear)
 {
     cuLaunchKernel_params p = {.f = (CUfunction)0x30};
     get_function("_Z5firstv");
@@ -38,18 +38,18 @@ UNIT_TEST_WITH(a_first_launch_is_told_when_it_begins, NULL, launching_clear)
     fake_symbol = "_Z5firstv";
     fake_correlation = 55;
     fake_enter(LAUNCH, &p);
-    assert_int_equal(told.count, 1);
-    assert_int_equal(told.correlation, 55);
-    assert_string_equal(told.text, "_Z5firstv");
+    assert_int_equal(published.count, 1);
+    assert_int_equal(published.correlation, 55);
+    assert_string_equal(published.text, "_Z5firstv");
     assert_true(launches_are_on());
     fake_exit(LAUNCH, &p, CUDA_SUCCESS);
     fake_correlation = 0;
     assert_false(launches_are_on());
     launch("_Z5firstv");
-    assert_int_equal(told.count, 1);
+    assert_int_equal(published.count, 1);
 }
 
-UNIT_TEST_WITH(every_function_is_told_once_whenever_it_is_launched, NULL, launching_clear)
+UNIT_TEST_WITH(every_function_is_reported_once_whenever_it_is_launched, NULL, launching_clear)
 {
     char name[16];
     for (unsigned i = 1; i <= 64; i++) {
@@ -61,8 +61,8 @@ UNIT_TEST_WITH(every_function_is_told_once_whenever_it_is_launched, NULL, launch
         snprintf(name, sizeof(name), "f%u", i);
         for (unsigned again = 0; again < 10; again++)
             launch(name);
-        assert_int_equal(told.count, i);
-        assert_string_equal(told.text, name);
+        assert_int_equal(published.count, i);
+        assert_string_equal(published.text, name);
     }
     assert_false(launches_are_on());
 }
@@ -75,8 +75,8 @@ UNIT_TEST_WITH(the_last_that_was_got_does_not_end_it, NULL, launching_clear)
     launch("two");
     assert_true(launches_are_on());
     launch("one");
-    assert_string_equal(told.text, "one");
-    assert_int_equal(told.count, 2);
+    assert_string_equal(published.text, "one");
+    assert_int_equal(published.count, 2);
     assert_false(launches_are_on());
 }
 
@@ -89,7 +89,7 @@ UNIT_TEST_WITH(what_has_several_handles_is_launched_once, NULL, launching_clear)
     get_kernel("kernel", CUDA_SUCCESS);
     fake_call(CUPTI_DRIVER_TRACE_CBID_cuKernelGetFunction, &p, CUDA_SUCCESS);
     launch("kernel");
-    assert_int_equal(told.count, 1);
+    assert_int_equal(published.count, 1);
     assert_false(launches_are_on());
 }
 
@@ -112,12 +112,12 @@ UNIT_TEST_WITH(nothing_is_heard_while_suspended, NULL, launching_clear)
     first_launches_renew(UINT64_MAX);
     assert_false(launches_are_on());
     launch("before");
-    assert_int_equal(told.count, 0);
+    assert_int_equal(published.count, 0);
     first_launches_suspend(false);
     assert_true(launches_are_on());
     launch("before");
     launch("meanwhile");
-    assert_int_equal(told.count, 2);
+    assert_int_equal(published.count, 2);
     assert_false(launches_are_on());
     first_launches_suspend(true);
     first_launches_suspend(false);
@@ -166,7 +166,7 @@ UNIT_TEST_WITH(what_is_enumerated_is_got_too, NULL, launching_clear)
     launch("function");
     assert_true(launches_are_on());
     launch("kernel");
-    assert_int_equal(told.count, 2);
+    assert_int_equal(published.count, 2);
     assert_false(launches_are_on());
 }
 
@@ -181,7 +181,7 @@ UNIT_TEST_WITH(a_captured_launch_is_not_the_first, NULL, launching_clear)
     fake_exit(LAUNCH, &p, CUDA_SUCCESS);
     assert_true(launches_are_on());
     launch("first");
-    assert_string_equal(told.text, "first");
+    assert_string_equal(published.text, "first");
     assert_false(launches_are_on());
 }
 
@@ -198,7 +198,7 @@ UNIT_TEST_WITH(another_thread_may_launch_it, NULL, launching_clear)
     get_function(name);
     assert_int_equal(pthread_create(&thread, NULL, launch_elsewhere, name), 0);
     pthread_join(thread, NULL);
-    assert_string_equal(told.text, "elsewhere");
+    assert_string_equal(published.text, "elsewhere");
     assert_false(launches_are_on());
 }
 

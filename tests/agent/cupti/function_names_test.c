@@ -11,14 +11,14 @@ static struct {
     unsigned count;
     const void *function;
     char text[64];
-} told;
+} published;
 
 static void hear(void *data, const struct gputrace_function_name *name)
 {
     (void)data;
-    told.count++;
-    told.function = name->function;
-    snprintf(told.text, sizeof(told.text), "%.*s", (int)name->text.length, name->text.bytes);
+    published.count++;
+    published.function = name->function;
+    snprintf(published.text, sizeof(published.text), "%.*s", (int)name->text.length, name->text.bytes);
 }
 
 static CUresult of_function(const char **name, CUfunction function)
@@ -47,36 +47,36 @@ UNIT_FIXTURE(start)
 UNIT_FIXTURE(clear)
 {
     function_names_forget();
-    memset(&told, 0, sizeof(told));
+    memset(&published, 0, sizeof(published));
     return 0;
 }
 
-UNIT_TEST_WITH(a_name_is_told_once, NULL, clear)
+UNIT_TEST_WITH(a_name_is_reported_once, NULL, clear)
 {
     for (unsigned i = 0; i < 3; i++)
         function_name_publish((void *)0x10, "_Z5firstv");
-    assert_int_equal(told.count, 1);
-    assert_ptr_equal(told.function, (void *)0x10);
-    assert_string_equal(told.text, "_Z5firstv");
+    assert_int_equal(published.count, 1);
+    assert_ptr_equal(published.function, (void *)0x10);
+    assert_string_equal(published.text, "_Z5firstv");
 }
 
-UNIT_TEST_WITH(a_handle_that_is_used_again_is_told_again, NULL, clear)
+UNIT_TEST_WITH(a_handle_that_is_used_again_is_reported_again, NULL, clear)
 {
     function_name_publish((void *)0x10, "one");
     function_name_publish((void *)0x10, "other");
-    assert_int_equal(told.count, 2);
-    assert_string_equal(told.text, "other");
+    assert_int_equal(published.count, 2);
+    assert_string_equal(published.text, "other");
     function_name_publish((void *)0x10, "one");
-    assert_int_equal(told.count, 3);
+    assert_int_equal(published.count, 3);
 }
 
-UNIT_TEST_WITH(nothing_is_told_of_nothing, NULL, clear)
+UNIT_TEST_WITH(nothing_is_reported_nothing, NULL, clear)
 {
     function_name_publish(NULL, "name");
     function_name_publish((void *)0x10, NULL);
     assert_null(function_name_ask(NULL));
     assert_null(kernel_name_ask(NULL));
-    assert_int_equal(told.count, 0);
+    assert_int_equal(published.count, 0);
 }
 
 UNIT_TEST_WITH(the_driver_is_asked_by_what_the_handle_is, NULL, clear)
@@ -85,7 +85,7 @@ UNIT_TEST_WITH(the_driver_is_asked_by_what_the_handle_is, NULL, clear)
     assert_string_equal(kernel_name_ask((CUkernel)0x30), "a kernel");
     assert_null(function_name_ask((CUfunction)0xbad));
     assert_null(kernel_name_ask((CUkernel)0xbad));
-    assert_int_equal(told.count, 0);
+    assert_int_equal(published.count, 0);
 }
 
 UNIT_TEST_WITH(without_the_driver_none_is_asked, NULL, clear)
@@ -103,22 +103,22 @@ UNIT_TEST_WITH(a_child_tells_into_its_own_spool, NULL, clear)
     if (child == 0) {
         kernel_names_atfork_child();
         function_name_publish((void *)0x10, "name");
-        _exit(told.count == 2 ? 0 : 1);
+        _exit(published.count == 2 ? 0 : 1);
     }
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
 }
 
-UNIT_TEST_WITH(who_wants_none_is_told_none, NULL, clear)
+UNIT_TEST_WITH(who_wants_none_is_reported_none, NULL, clear)
 {
     assert_int_equal(registry_remove(REGISTRY_LIBRARY, registration), 0);
     function_name_publish((void *)0x10, "name");
-    assert_int_equal(told.count, 0);
+    assert_int_equal(published.count, 0);
     assert_null(function_name_ask((CUfunction)0x20));
     registration = registry_add(REGISTRY_LIBRARY, REGISTRY_function_name, (gputrace_any_fn *)hear, NULL);
     function_name_publish((void *)0x10, "name");
-    assert_int_equal(told.count, 1);
+    assert_int_equal(published.count, 1);
 }
 
 UNIT_MAIN(start, NULL)

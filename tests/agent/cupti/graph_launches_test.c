@@ -14,13 +14,13 @@ static void hear(void *data, const struct gputrace_graph_node *node)
 }
 
 static unsigned published_count;
-static struct gputrace_conditional_launch told;
+static struct gputrace_conditional_launch published;
 
 static void hear_launch(void *data, const struct gputrace_conditional_launch *launch)
 {
     (void)data;
     published_count++;
-    told = *launch;
+    published = *launch;
 }
 
 static uint64_t registration;
@@ -120,7 +120,7 @@ static void instantiate_with(unsigned number, CUgraphNodeType type)
     fake_exit(CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags, &p, CUDA_SUCCESS);
 }
 
-UNIT_TEST_WITH(every_launch_of_a_graph_with_conditional_nodes_is_told, NULL, clear)
+UNIT_TEST_WITH(every_launch_of_a_graph_with_conditional_nodes_is_reported, NULL, clear)
 {
     instantiate_with(1, CU_GRAPH_NODE_TYPE_CONDITIONAL);
     instantiate_with(2, CU_GRAPH_NODE_TYPE_KERNEL);
@@ -132,9 +132,9 @@ UNIT_TEST_WITH(every_launch_of_a_graph_with_conditional_nodes_is_told, NULL, cle
     fake_correlation = 0;
     assert_true(are_on());
     assert_int_equal(published_count, 2);
-    assert_int_equal(told.graph, 0x100);
-    assert_int_equal(told.correlation, 77);
-    assert_true(told.start != 0);
+    assert_int_equal(published.graph, 0x100);
+    assert_int_equal(published.correlation, 77);
+    assert_true(published.start != 0);
     cuGraphLaunch_params p = {EXEC(1), NULL};
     fake_call(LAUNCH, &p, CUDA_ERROR_INVALID_VALUE);
     assert_int_equal(published_count, 2);
@@ -145,7 +145,7 @@ UNIT_TEST_WITH(every_launch_of_a_graph_with_conditional_nodes_is_told, NULL, cle
 }
 
 /* Outside of a capture range each would be a record for nothing. */
-UNIT_TEST_WITH(conditional_launches_are_not_told_while_suspended, NULL, clear)
+UNIT_TEST_WITH(conditional_launches_are_not_reported_while_suspended, NULL, clear)
 {
     published_count = 0;
     instantiate_with(1, CU_GRAPH_NODE_TYPE_CONDITIONAL);

@@ -20,7 +20,7 @@
 static struct {
     unsigned count;
     struct gputrace_graph_node node;
-} told;
+} published;
 
 static struct {
     unsigned count;
@@ -31,8 +31,8 @@ static struct {
 static void hear(void *data, const struct gputrace_graph_node *node)
 {
     (void)data;
-    told.count++;
-    told.node = *node;
+    published.count++;
+    published.node = *node;
 }
 
 static void hear_name(void *data, const struct gputrace_function_name *name)
@@ -56,7 +56,7 @@ UNIT_FIXTURE(start)
 
 UNIT_FIXTURE(clear)
 {
-    memset(&told, 0, sizeof(told));
+    memset(&published, 0, sizeof(published));
     memset(&named, 0, sizeof(named));
     return fake_is_on(CUPTI_CB_DOMAIN_DRIVER_API, LAUNCH);
 }
@@ -87,21 +87,21 @@ static void made(unsigned node, CUgraphNodeType type)
     resource(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, node, 0, type);
 }
 
-/* As CUPTI does it: the copy is made, then told to be one. */
+/* As CUPTI does it: the copy is made, then reported to be one. */
 static void copied(unsigned node, unsigned original)
 {
     made(node, CU_GRAPH_NODE_TYPE_KERNEL);
     resource(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, node, original, CU_GRAPH_NODE_TYPE_KERNEL);
 }
 
-static void assert_told(uint64_t node, const void *function, uint64_t original)
+static void assert_reported(uint64_t node, const void *function, uint64_t original)
 {
-    assert_int_equal(told.count, 1);
-    assert_int_equal(told.node.node, node);
-    assert_ptr_equal(told.node.function, function);
-    assert_int_equal(told.node.original, original);
-    assert_int_equal(told.node.correlation, fake_correlation);
-    memset(&told, 0, sizeof(told));
+    assert_int_equal(published.count, 1);
+    assert_int_equal(published.node.node, node);
+    assert_ptr_equal(published.node.function, function);
+    assert_int_equal(published.node.original, original);
+    assert_int_equal(published.node.correlation, fake_correlation);
+    memset(&published, 0, sizeof(published));
 }
 
 UNIT_TEST_WITH(launches_are_heard_while_streams_are_captured, NULL, clear)
@@ -135,14 +135,14 @@ UNIT_TEST_WITH(a_captured_launch_makes_a_node_of_its_function, NULL, clear)
     assert_string_equal(named.text, "_Z8capturedv");
     assert_ptr_equal(named.function, (void *)0xf1);
     made(5, CU_GRAPH_NODE_TYPE_KERNEL);
-    assert_told(5, (void *)0xf1, 0);
+    assert_reported(5, (void *)0xf1, 0);
     fake_exit(LAUNCH, &p, CUDA_SUCCESS);
     fake_correlation = 0;
     fake_symbol = NULL;
     end_capture(CUDA_SUCCESS);
 }
 
-UNIT_TEST_WITH(nodes_that_are_no_kernels_are_not_told, NULL, clear)
+UNIT_TEST_WITH(nodes_that_are_no_kernels_are_not_reported, NULL, clear)
 {
     cuLaunchKernel_params p = {.f = (CUfunction)0xf1};
     begin_capture(CUDA_SUCCESS);
@@ -151,10 +151,10 @@ UNIT_TEST_WITH(nodes_that_are_no_kernels_are_not_told, NULL, clear)
     fake_exit(LAUNCH, &p, CUDA_SUCCESS);
     end_capture(CUDA_SUCCESS);
     made(5, CU_GRAPH_NODE_TYPE_KERNEL); /* by whom is not known */
-    assert_int_equal(told.count, 0);
+    assert_int_equal(published.count, 0);
 }
 
-UNIT_TEST_WITH(copies_are_told_with_the_call_that_makes_them, NULL, clear)
+UNIT_TEST_WITH(copies_are_reported_with_the_call_that_makes_them, NULL, clear)
 {
     CUgraphExec exec = NULL;
     cuGraphInstantiateWithFlags_params p = {&exec, (CUgraph)0x60, 0};
@@ -162,12 +162,12 @@ UNIT_TEST_WITH(copies_are_told_with_the_call_that_makes_them, NULL, clear)
     fake_correlation = 32;
     fake_enter(CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags, &p);
     copied(7, 5);
-    assert_told(7, NULL, 5);
+    assert_reported(7, NULL, 5);
     fake_exit(CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags, &p, CUDA_SUCCESS);
     fake_correlation = 33;
     fake_enter(CUPTI_DRIVER_TRACE_CBID_cuGraphClone, &q);
     copied(8, 7);
-    assert_told(8, NULL, 7);
+    assert_reported(8, NULL, 7);
     fake_exit(CUPTI_DRIVER_TRACE_CBID_cuGraphClone, &q, CUDA_SUCCESS);
     fake_correlation = 0;
 }
@@ -178,9 +178,9 @@ UNIT_TEST_WITH(copies_are_told_with_the_call_that_makes_them, NULL, clear)
         name##_params p = {__VA_ARGS__};                                         \
         fake_correlation = 34;                                                   \
         fake_call(CUPTI_DRIVER_TRACE_CBID_##name, &p, CUDA_ERROR_INVALID_VALUE); \
-        assert_int_equal(told.count, 0);                                         \
+        assert_int_equal(published.count, 0);                                    \
         fake_call(CUPTI_DRIVER_TRACE_CBID_##name, &p, CUDA_SUCCESS);             \
-        assert_told(9, launched, 0);                                             \
+        assert_reported(9, launched, 0);                                         \
         fake_correlation = 0;                                                    \
     } while (0)
 
@@ -200,18 +200,18 @@ UNIT_TEST_WITH(calls_that_have_nodes_launch_something_tell_it, NULL, clear)
 }
 
 /* CUPTI reports within the call which node of the executable graph it is. */
-#define SETS_COPY(name, launched, ...)                                                                    \
-    do {                                                                                                  \
-        name##_params p = {.hNode = NODE(9), __VA_ARGS__};                                                \
-        fake_correlation++;                                                                               \
-        fake_enter(CUPTI_DRIVER_TRACE_CBID_##name, &p);                                                   \
-        resource(CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS, 10, 9, CU_GRAPH_NODE_TYPE_KERNEL);            \
-        assert_told(10, NULL, 9);                                                                         \
-        fake_exit(CUPTI_DRIVER_TRACE_CBID_##name, &p, CUDA_SUCCESS);                                      \
-        assert_told(10, launched, 0);                                                                     \
-        fake_correlation++;                                                                               \
-        fake_call(CUPTI_DRIVER_TRACE_CBID_##name, &p, CUDA_SUCCESS); /* it told nothing: none is known */ \
-        assert_int_equal(told.count, 0);                                                                  \
+#define SETS_COPY(name, launched, ...)                                                                        \
+    do {                                                                                                      \
+        name##_params p = {.hNode = NODE(9), __VA_ARGS__};                                                    \
+        fake_correlation++;                                                                                   \
+        fake_enter(CUPTI_DRIVER_TRACE_CBID_##name, &p);                                                       \
+        resource(CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS, 10, 9, CU_GRAPH_NODE_TYPE_KERNEL);                \
+        assert_reported(10, NULL, 9);                                                                         \
+        fake_exit(CUPTI_DRIVER_TRACE_CBID_##name, &p, CUDA_SUCCESS);                                          \
+        assert_reported(10, launched, 0);                                                                     \
+        fake_correlation++;                                                                                   \
+        fake_call(CUPTI_DRIVER_TRACE_CBID_##name, &p, CUDA_SUCCESS); /* it reported nothing: none is known */ \
+        assert_int_equal(published.count, 0);                                                                 \
     } while (0)
 
 UNIT_TEST_WITH(calls_that_change_a_copy_tell_it_of_the_copy, NULL, clear)
@@ -233,19 +233,19 @@ UNIT_TEST_WITH(an_older_cupti_is_not_asked, NULL, clear)
     older.version = 28;
     graphs_init(&older);
     graph_node_launches(NODE(9), (void *)0xf1, 1);
-    assert_int_equal(told.count, 0);
+    assert_int_equal(published.count, 0);
     graphs_init(&fake_cupti);
     graph_node_launches(NODE(9), (void *)0xf1, 1);
-    assert_int_equal(told.count, 1);
+    assert_int_equal(published.count, 1);
 }
 
-UNIT_TEST_WITH(other_nodes_that_are_added_are_not_told, NULL, clear)
+UNIT_TEST_WITH(other_nodes_that_are_added_are_not_reported, NULL, clear)
 {
     CUgraphNode node = NODE(9);
     CUgraphNodeParams any = {.type = CU_GRAPH_NODE_TYPE_EMPTY};
     cuGraphAddNode_v2_params p = {.phGraphNode = &node, .nodeParams = &any};
     fake_call(CUPTI_DRIVER_TRACE_CBID_cuGraphAddNode_v2, &p, CUDA_SUCCESS);
-    assert_int_equal(told.count, 0);
+    assert_int_equal(published.count, 0);
 }
 
 UNIT_TEST_WITH(who_wants_none_hears_no_launches, NULL, clear)

@@ -100,10 +100,10 @@ UNIT_TEST(a_capture_ends_with_its_context)
     do {                                                                                                  \
         CUgraphExec made = (CUgraphExec)0x61;                                                             \
         function##_params p = {.phGraphExec = &made, .hGraph = (CUgraph)0x60, ##__VA_ARGS__};             \
-        const struct gputrace_graph_instantiation *told = HEAR(graph_instantiation, function, &p, 0);     \
-        assert_ptr_equal(told->exec, (CUgraphExec)0x61);                                                  \
-        assert_ptr_equal(told->graph, (CUgraph)0x60);                                                     \
-        assert_int_equal(told->flags, expected_flags);                                                    \
+        const struct gputrace_graph_instantiation *reported = HEAR(graph_instantiation, function, &p, 0); \
+        assert_ptr_equal(reported->exec, (CUgraphExec)0x61);                                              \
+        assert_ptr_equal(reported->graph, (CUgraph)0x60);                                                 \
+        assert_int_equal(reported->flags, expected_flags);                                                \
         const struct gputrace_compilation_phase_end *end = heard_what(REGISTRY_compilation_phase_end, 0); \
         assert_int_equal(end->trigger, GPUTRACE_TRIGGER_GRAPH_INSTANTIATION);                             \
         assert_int_equal(end->call.result, 0);                                                            \

@@ -99,7 +99,7 @@ const void *hear_call(const char *function, CUpti_CallbackId cbid, const void *p
 {
     make_call(cbid, params, result);
     if (heard_in_all() != 1)
-        fail_msg("%s was told %u times", function, heard_in_all());
+        fail_msg("%s was reported %u times", function, heard_in_all());
     const void *what = heard_what(kind, 0);
     check_call(what, function, result);
     return what;

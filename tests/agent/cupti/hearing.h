@@ -1,5 +1,5 @@
 /*
- * Callbacks for every kind that driver calls are told as, which remember what they heard; and one driver call at a
+ * Callbacks for every kind that driver calls are reported as, which remember what they heard; and one driver call at a
  * time made by the fake CUPTI, in every version that the tables have.
  */
 #ifndef TESTS_AGENT_CUPTI_HEARING_H
@@ -62,7 +62,7 @@ void hearing_covers_only(const struct driver_calls *group, uint64_t kinds);
     CHECK(function, false);             \
     CHECK(function##_ptds, true)
 
-/* What a default stream given as NULL is told as. */
+/* What a default stream given as NULL is reported as. */
 static inline CUstream default_stream(bool per_thread)
 {
     return per_thread ? CU_STREAM_PER_THREAD : NULL;

@@ -4,16 +4,16 @@
 #include "agent/cupti/kernel_names.h"
 #include "agent/dispatch/registry.h"
 
-struct launching_told told;
+struct launching_published published;
 
 static uint64_t registration;
 
 static void hear(void *data, const struct gputrace_launch_name *name)
 {
     (void)data;
-    told.count++;
-    told.correlation = name->correlation;
-    snprintf(told.text, sizeof(told.text), "%.*s", (int)name->text.length, name->text.bytes);
+    published.count++;
+    published.correlation = name->correlation;
+    snprintf(published.text, sizeof(published.text), "%.*s", (int)name->text.length, name->text.bytes);
 }
 
 int launching_want(void)
@@ -38,7 +38,7 @@ int launching_clear(void **state)
 {
     (void)state;
     first_launches_forget();
-    memset(&told, 0, sizeof(told));
+    memset(&published, 0, sizeof(published));
     return launches_are_on();
 }
 

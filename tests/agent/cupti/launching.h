@@ -10,13 +10,13 @@
 
 #define LAUNCH CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel
 
-/* The last name that was told, and how many were since launching_clear(). */
-struct launching_told {
+/* The last name that was published, and how many were since launching_clear(). */
+struct launching_published {
     unsigned count;
     uint32_t correlation;
     char text[64];
 };
-extern struct launching_told told;
+extern struct launching_published published;
 
 /* For cmocka: subscribes the collector to the fake CUPTI, somebody wants names of launches. */
 int launching_start(void **state);

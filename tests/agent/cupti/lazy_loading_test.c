@@ -11,7 +11,7 @@
 #define LAUNCH CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel
 #define OTHER_LAUNCH CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx
 
-static unsigned phases_told, launches_told;
+static unsigned phases_reported, launches_reported;
 static char last_function[64];
 
 static void hear_end(void *data, const struct gputrace_compilation_phase_end *end)
@@ -21,13 +21,13 @@ static void hear_end(void *data, const struct gputrace_compilation_phase_end *en
     assert_int_equal(end->ending, GPUTRACE_ENDING_RETURNED);
     assert_true(end->call.start < end->call.end);
     snprintf(last_function, sizeof(last_function), "%s", end->call.function);
-    phases_told++;
+    phases_reported++;
 }
 
 static void hear_launch(void *data, const struct gputrace_kernel_launch *launch)
 {
     (void)data, (void)launch;
-    launches_told++;
+    launches_reported++;
 }
 
 static bool launches_are_on(void)
@@ -67,11 +67,11 @@ static void the_first_launch_is_a_phase_and_no_other(void **state)
     (void)state;
     assert_false(launches_are_on());
     launch_first_time((CUkernel)0xa1);
-    assert_int_equal(phases_told, 1);
+    assert_int_equal(phases_reported, 1);
     assert_string_equal(last_function, "cuLaunchKernel");
     assert_false(launches_are_on()); /* nothing is left behind */
     launch((CUfunction)0xf1);
-    assert_int_equal(phases_told, 1);
+    assert_int_equal(phases_reported, 1);
     assert_int_equal(phases_pending(), 0);
 }
 
@@ -81,10 +81,10 @@ static void a_kernel_launched_by_its_handle_is_known(void **state)
     get_kernel((CUkernel)0xa1);
     assert_true(launches_are_on());
     launch((CUfunction)0xf9); /* another, in another call */
-    assert_int_equal(phases_told, 0);
+    assert_int_equal(phases_reported, 0);
     assert_true(launches_are_on());
     launch((CUfunction)0xa1);
-    assert_int_equal(phases_told, 1);
+    assert_int_equal(phases_reported, 1);
     assert_false(launches_are_on());
 }
 
@@ -95,12 +95,12 @@ static void every_way_to_launch_loads(void **state)
     get_kernel((CUkernel)0xa1);
     cuLaunchKernelEx_params p = {.f = (CUfunction)0xf1};
     fake_call(OTHER_LAUNCH, &p, CUDA_ERROR_INVALID_VALUE); /* a failed one as well */
-    assert_int_equal(phases_told, 1);
+    assert_int_equal(phases_reported, 1);
     assert_string_equal(last_function, "cuLaunchKernelEx");
     get_kernel((CUkernel)0xa2);
     cuLaunchCooperativeKernel_params cooperative = {.f = (CUfunction)0xf1};
     fake_call(CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz, &cooperative, 0);
-    assert_int_equal(phases_told, 2);
+    assert_int_equal(phases_reported, 2);
     fake_correlation = 0;
     assert_false(launches_are_on());
 }
@@ -111,10 +111,10 @@ static void a_kernel_whose_function_was_got_is_loaded(void **state)
     get_kernel((CUkernel)0xa1);
     cuKernelGetFunction_params p = {NULL, (CUkernel)0xa1};
     fake_call(CUPTI_DRIVER_TRACE_CBID_cuKernelGetFunction, &p, 0);
-    assert_int_equal(phases_told, 1); /* getting it */
+    assert_int_equal(phases_reported, 1); /* getting it */
     assert_false(launches_are_on());
     launch((CUfunction)0xa1);
-    assert_int_equal(phases_told, 1);
+    assert_int_equal(phases_reported, 1);
 }
 
 static void the_next_launch_after_the_deadline_switches_off(void **state)
@@ -126,9 +126,9 @@ static void the_next_launch_after_the_deadline_switches_off(void **state)
     launch((CUfunction)0xf9);
     assert_false(launches_are_on());
     launch((CUfunction)0xa1); /* too late */
-    assert_int_equal(phases_told, 0);
+    assert_int_equal(phases_reported, 0);
     launch_first_time((CUkernel)0xa2);
-    assert_int_equal(phases_told, 1);
+    assert_int_equal(phases_reported, 1);
     assert_false(launches_are_on());
 }
 
@@ -146,7 +146,7 @@ static void a_thread_that_ended_is_given_up(void **state)
     assert_int_equal(pthread_create(&thread, NULL, get_and_end, NULL), 0);
     pthread_join(thread, NULL);
     launch_first_time((CUkernel)0xa1);
-    assert_int_equal(phases_told, 1);
+    assert_int_equal(phases_reported, 1);
     assert_true(launches_are_on()); /* for the other thread */
     wait_out();
     launch((CUfunction)0xf9);
@@ -173,12 +173,12 @@ static void a_launch_that_is_loading_keeps_its_callback(void **state)
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, launch_while_another_loads, NULL), 0);
     pthread_join(thread, NULL);
-    assert_int_equal(phases_told, 1);
+    assert_int_equal(phases_reported, 1);
     assert_true(launches_are_on());
     fake_correlation = 90;
     fake_exit(LAUNCH, &p, 0);
     fake_correlation = 0;
-    assert_int_equal(phases_told, 2);
+    assert_int_equal(phases_reported, 2);
     assert_false(launches_are_on());
 }
 
@@ -188,10 +188,10 @@ static void launches_that_are_wanted_stay_on(void **state)
     uint64_t registration =
         registry_add(REGISTRY_LIBRARY, REGISTRY_kernel_launch, (gputrace_any_fn *)hear_launch, NULL);
     launch_first_time((CUkernel)0xa1);
-    assert_int_equal(phases_told, 1);
+    assert_int_equal(phases_reported, 1);
     assert_true(launches_are_on());
     launch((CUfunction)0xf9);
-    assert_int_equal(launches_told, 2);
+    assert_int_equal(launches_reported, 2);
     registry_remove(REGISTRY_LIBRARY, registration);
     assert_false(launches_are_on());
 }
@@ -205,17 +205,17 @@ static void nothing_is_left_when_nobody_wants_phases_any_more(void **state)
     fake_enter(LAUNCH, &p);
     registry_remove(REGISTRY_LIBRARY, *registration);
     assert_false(launches_are_on());
-    fake_exit(LAUNCH, &p, 0); /* not told */
+    fake_exit(LAUNCH, &p, 0); /* not reported */
     *registration = registry_add(REGISTRY_LIBRARY, REGISTRY_compilation_phase_end, (gputrace_any_fn *)hear_end, NULL);
     launch_first_time((CUkernel)0xa2);
-    assert_int_equal(phases_told, 1);
+    assert_int_equal(phases_reported, 1);
     assert_false(launches_are_on());
 }
 
 static int clear(void **state)
 {
     (void)state;
-    phases_told = launches_told = 0;
+    phases_reported = launches_reported = 0;
     return 0;
 }
 

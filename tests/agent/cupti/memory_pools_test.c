@@ -1,4 +1,4 @@
-/* Pools: when the driver is asked of them, what is told, and that one that is gone is never asked. */
+/* Pools: when the driver is asked of them, what is published, and that a destroyed one is never asked. */
 #include "agent/cupti/memory_pools.h"
 
 #include <pthread.h>
@@ -117,7 +117,7 @@ UNIT_TEST_WITH(nobody_is_asked_before_there_is_a_pool, begin, NULL)
     assert_int_equal(heard(REGISTRY_plugin_window), 0);
 }
 
-UNIT_TEST_WITH(what_has_changed_is_told_aside, begin, NULL)
+UNIT_TEST_WITH(what_has_changed_is_reported_aside, begin, NULL)
 {
     allocate(0);
     assert_true(memory_pools_any());
@@ -159,7 +159,7 @@ UNIT_TEST_WITH(it_is_asked_while_it_is_used_or_settles_and_at_the_end, begin, NU
 }
 
 /* Memory that was freed is back when the GPU has got there: long after the call, or when the program has waited. */
-UNIT_TEST_WITH(what_is_freed_late_is_told, begin, NULL)
+UNIT_TEST_WITH(what_is_freed_late_is_reported, begin, NULL)
 {
     cuStreamSynchronize_params wait = {NULL};
     allocate(1);
@@ -257,7 +257,7 @@ static void hear_nothing(void *data, const struct gputrace_pool_level *level)
 
 UNIT_TEST_WITH(no_pool_is_asked_while_it_is_destroyed, begin, NULL)
 {
-    registry_clear(REGISTRY_LIBRARY, REGISTRY_KIND_COUNT); /* more is told than the tests could hear */
+    registry_clear(REGISTRY_LIBRARY, REGISTRY_KIND_COUNT); /* more is published than the tests could hear */
     assert_int_equal(registry_pool_level_register(hear_nothing, NULL), 0);
     pthread_t thread;
     __atomic_store_n(&done, false, __ATOMIC_RELEASE);

@@ -8,15 +8,15 @@ static struct {
     const void *pointer;
     uint64_t since;
     unsigned count;
-} told;
+} published;
 
 static void hear(void *data, const struct gputrace_pointer_name *name)
 {
     (void)data;
-    snprintf(told.text, sizeof(told.text), "%.*s", (int)name->text.length, name->text.bytes);
-    told.pointer = name->pointer;
-    told.since = name->since;
-    told.count++;
+    snprintf(published.text, sizeof(published.text), "%.*s", (int)name->text.length, name->text.bytes);
+    published.pointer = name->pointer;
+    published.since = name->since;
+    published.count++;
 }
 
 UNIT_FIXTURE(subscribe)
@@ -27,7 +27,7 @@ UNIT_FIXTURE(subscribe)
 /* Nothing is known of BUFFER's pointer: each test has one of its own. */
 static void begin(char *buffer, const char *text)
 {
-    memset(&told, 0, sizeof(told));
+    memset(&published, 0, sizeof(published));
     strcpy(buffer, text);
 }
 
@@ -37,19 +37,19 @@ static void unload(void)
     kernel_names_unloaded();
 }
 
-UNIT_TEST(a_name_is_told_once)
+UNIT_TEST(a_name_is_reported_once)
 {
     static char name[16];
     begin(name, "scale");
     kernel_names_publish(name, 1);
     kernel_names_publish(name, 2);
     kernel_names_publish(NULL, 3);
-    assert_int_equal(told.count, 1);
-    assert_string_equal(told.text, "scale");
-    assert_ptr_equal(told.pointer, name);
+    assert_int_equal(published.count, 1);
+    assert_string_equal(published.text, "scale");
+    assert_ptr_equal(published.pointer, name);
 }
 
-UNIT_TEST(a_pointer_that_means_another_name_after_an_unloading_is_told_as_of_then)
+UNIT_TEST(a_pointer_that_means_another_name_after_an_unloading_is_reported_as_of_then)
 {
     static char name[16];
     begin(name, "module_0");
@@ -57,11 +57,11 @@ UNIT_TEST(a_pointer_that_means_another_name_after_an_unloading_is_told_as_of_the
     unload();
     strcpy(name, "library_0");
     kernel_names_publish(name, 11);
-    assert_int_equal(told.count, 2);
-    assert_string_equal(told.text, "library_0");
-    assert_int_equal(told.since, kernel_names_since());
+    assert_int_equal(published.count, 2);
+    assert_string_equal(published.text, "library_0");
+    assert_int_equal(published.since, kernel_names_since());
     kernel_names_publish(name, 12);
-    assert_int_equal(told.count, 2);
+    assert_int_equal(published.count, 2);
 }
 
 UNIT_TEST(a_record_of_before_the_unloading_is_not_looked_at_again)
@@ -74,17 +74,17 @@ UNIT_TEST(a_record_of_before_the_unloading_is_not_looked_at_again)
     kernel_names_publish(name, 10);
     kernel_names_publish(name, 9);
     kernel_names_publish(name, 0);
-    assert_int_equal(told.count, 1);
+    assert_int_equal(published.count, 1);
 }
 
-UNIT_TEST(a_name_that_stayed_is_not_told_again)
+UNIT_TEST(a_name_that_stayed_is_not_reported_again)
 {
     static char name[16];
     begin(name, "scale");
     kernel_names_publish(name, 20);
     unload();
     kernel_names_publish(name, 21);
-    assert_int_equal(told.count, 1);
+    assert_int_equal(published.count, 1);
 }
 
 UNIT_TEST(correlations_begin_again)
@@ -97,8 +97,8 @@ UNIT_TEST(correlations_begin_again)
     unload();
     strcpy(name, "late");
     kernel_names_publish(name, 3);
-    assert_int_equal(told.count, 2);
-    assert_string_equal(told.text, "late");
+    assert_int_equal(published.count, 2);
+    assert_string_equal(published.text, "late");
 }
 
 UNIT_MAIN(subscribe, NULL)

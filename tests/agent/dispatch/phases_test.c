@@ -107,7 +107,7 @@ UNIT_FIXTURE(clear)
     return phases_pending() == 0 ? 0 : -1;
 }
 
-UNIT_TEST_WITH(a_phase_alone_is_told_four_times, listen_all, clear)
+UNIT_TEST_WITH(a_phase_alone_is_reported_four_times, listen_all, clear)
 {
     load_begins(7);
     assert_int_equal(phases_pending(), 1);

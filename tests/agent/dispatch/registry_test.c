@@ -45,7 +45,7 @@ static int clear(void **state)
     return 0;
 }
 
-static void nobody_is_told_while_nobody_asked(void **state)
+static void nobody_is_reported_while_nobody_asked(void **state)
 {
     (void)state;
     assert_false(registry_event_record_wanted());
@@ -99,7 +99,7 @@ static void clearing_takes_a_clients_own_and_nobody_elses(void **state)
                                "c");
 }
 
-static void what_cannot_be_registered_is_told(void **state)
+static void what_cannot_be_registered_is_reported(void **state)
 {
     (void)state;
     assert_int_equal(registry_add(PLUGIN, REGISTRY_KIND_COUNT, (gputrace_any_fn *)hear, NULL), 0);
@@ -154,7 +154,7 @@ static void publish_within(void *letter, const struct gputrace_event_record *rec
     publish();
 }
 
-static void what_a_client_does_in_a_callback_is_told_to_nobody(void **state)
+static void what_a_client_does_in_a_callback_is_reported_to_nobody(void **state)
 {
     (void)state;
     registry_event_record_register(hear, "r"); /* the recorder, say */
@@ -488,14 +488,14 @@ int main(void)
         TEST(the_shortcut_is_open_until_a_client_registers), /* first: the others have clients */
         TEST(an_only_callback_is_called_without_a_dispatch_until_a_client_registers),
         TEST(what_needs_data_is_dispatched),
-        TEST(nobody_is_told_while_nobody_asked),
+        TEST(nobody_is_reported_while_nobody_asked),
         TEST(callbacks_run_in_the_order_they_came),
         TEST(one_of_two_that_are_the_same_is_removed),
         TEST(clearing_takes_a_clients_own_and_nobody_elses),
-        TEST(what_cannot_be_registered_is_told),
+        TEST(what_cannot_be_registered_is_reported),
         TEST(a_callback_may_remove_itself_and_others),
         TEST(what_a_callback_adds_is_called_from_the_next_time_on),
-        TEST(what_a_client_does_in_a_callback_is_told_to_nobody),
+        TEST(what_a_client_does_in_a_callback_is_reported_to_nobody),
         TEST(the_time_in_a_clients_callbacks_is_kept),
         TEST(a_kind_is_wanted_from_the_first_registration_to_the_last),
         TEST(registering_and_removing_while_others_publish_is_safe),

@@ -1,4 +1,4 @@
-/* Parts of a spool that are gone end nothing, and are told. */
+/* Lost parts of a spool end nothing, and are reported. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static void shorten_spool(off_t size)
         _exit(10);
 }
 
-/* So that nobody makes the file longer again. There is room for chunks of both sorts in it. */
+/* So that nobody makes the file longer again. There is space for chunks of both sorts in it. */
 static void let_nothing_grow(void)
 {
     chunk_done(chunk_take(SPOOL_CUPTI), 0);
@@ -34,12 +34,12 @@ static void write_beyond_the_end_of_the_spool(void)
 {
     struct spool_chunk *chunk = chunk_take(SPOOL_CUPTI);
     volatile char *data = chunk_data(chunk);
-    uint64_t room = chunk_room(chunk);
+    uint64_t space = chunk_space(chunk);
     shorten_spool(SPOOL_HEADER_BYTES);
-    for (uint64_t i = 0; i < room; i++)
+    for (uint64_t i = 0; i < space; i++)
         data[i] = 2;
-    bool there = data[0] == 2 && data[room - 1] == 2;
-    bool counted = __atomic_load_n(&spool_file_header()->losses.no_room, __ATOMIC_RELAXED) >= 1;
+    bool there = data[0] == 2 && data[space - 1] == 2;
+    bool counted = __atomic_load_n(&spool_file_header()->losses.no_space, __ATOMIC_RELAXED) >= 1;
     _exit(there && counted ? 6 : 7);
 }
 
@@ -51,7 +51,7 @@ UNIT_TEST_WITH(a_spool_that_was_made_shorter_ends_nothing_and_is_counted, dying_
 
 #define RECORDS 500
 
-/* Half of them after the segment, and the header, became memory of this process, as where the file system has no room
+/* Half of them after the segment, and the header, became memory of this process, as where the file system has no space
  * for what is written of a page again. */
 static void record_apart(void)
 {
@@ -61,7 +61,7 @@ static void record_apart(void)
             _exit(8);
         recorder_note(0, "%u", i);
     }
-    spool_file_header()->losses.no_room = 1; /* as the handler of SIGBUS counts */
+    spool_file_header()->losses.no_space = 1; /* as the handler of SIGBUS counts */
     spool_file_save();
     spool_file_header()->state = SPOOL_FINISHED;
     spool_file_save_header();
@@ -70,10 +70,10 @@ static void record_apart(void)
 static void exit_with_records(void)
 {
     record_apart();
-    _exit(spool_file_header()->losses.no_room == 0 ? 6 : 7);
+    _exit(spool_file_header()->losses.no_space == 0 ? 6 : 7);
 }
 
-UNIT_TEST_WITH(what_came_into_parts_that_had_no_room_is_in_the_file_at_the_end, dying_begin, dying_end)
+UNIT_TEST_WITH(what_came_into_parts_that_had_no_space_is_in_the_file_at_the_end, dying_begin, dying_end)
 {
     assert_int_equal(dies(NULL, exit_with_records), 6 << 8); /* the status of an exit with 6 */
     struct reading reading = read_spool(dying_directory(), dying_child());
@@ -81,15 +81,15 @@ UNIT_TEST_WITH(what_came_into_parts_that_had_no_room_is_in_the_file_at_the_end, 
     assert_int_equal(((const struct spool_header *)(const void *)reading.data)->state, SPOOL_FINISHED);
 }
 
-static void exit_without_room(void)
+static void exit_without_space(void)
 {
     record_apart();
-    _exit(spool_file_header()->losses.no_room == RECORDS / 2 ? 6 : 7);
+    _exit(spool_file_header()->losses.no_space == RECORDS / 2 ? 6 : 7);
 }
 
 UNIT_TEST_WITH(where_there_is_still_none_each_is_counted, dying_begin, dying_end)
 {
-    assert_int_equal(dies(let_nothing_grow, exit_without_room), 6 << 8); /* the status of an exit with 6 */
+    assert_int_equal(dies(let_nothing_grow, exit_without_space), 6 << 8); /* the status of an exit with 6 */
     struct reading reading = read_spool(dying_directory(), dying_child());
     assert_int_equal(count_records(&reading, SPOOL_RECORD_NOTE), RECORDS / 2);
 }

@@ -20,7 +20,7 @@ static void fault(void)
     *nowhere = 1;
 }
 
-UNIT_TEST_WITH(a_fault_is_told_with_its_address_and_ends_the_process, dying_begin, dying_end)
+UNIT_TEST_WITH(a_fault_is_reported_with_its_address_and_ends_the_process, dying_begin, dying_end)
 {
     assert_signal(dies(NULL, fault), SIGSEGV);
     const struct spool_crash *crash = crash_recorded();
@@ -32,7 +32,7 @@ UNIT_TEST_WITH(a_fault_is_told_with_its_address_and_ends_the_process, dying_begi
     assert_int_equal(crash->sender, 0);
 }
 
-UNIT_TEST_WITH(an_abort_is_told_with_its_sender, dying_begin, dying_end)
+UNIT_TEST_WITH(an_abort_is_reported_with_its_sender, dying_begin, dying_end)
 {
     assert_signal(dies(NULL, abort), SIGABRT);
     const struct spool_crash *crash = crash_recorded();
@@ -209,7 +209,7 @@ static void write_beyond_the_end_of_another_file(void)
     map[0] = 1;
 }
 
-UNIT_TEST_WITH(a_bus_error_that_is_the_programs_ends_it_and_is_told, dying_begin, dying_end)
+UNIT_TEST_WITH(a_bus_error_that_is_the_programs_ends_it_and_is_reported, dying_begin, dying_end)
 {
     assert_signal(dies(NULL, write_beyond_the_end_of_another_file), SIGBUS);
     assert_int_equal(crash_recorded()->signal, SIGBUS);

@@ -59,7 +59,7 @@ UNIT_TEST(the_program_has_a_host_of_its_own)
     assert_null(gputrace_setting(host, "key"));
 }
 
-UNIT_TEST(a_program_of_another_version_has_none_and_is_told_once)
+UNIT_TEST(a_program_of_another_version_has_none_and_is_reported_once)
 {
     unit_stderr_begin();
     assert_null(plugins_program_host(3));

@@ -118,7 +118,7 @@ UNIT_TEST(its_callbacks_are_called_in_order)
     assert_last_line("second heard this");
 }
 
-UNIT_TEST(the_time_it_takes_is_told_once_it_has_changed)
+UNIT_TEST(the_time_it_takes_is_reported_once_it_has_changed)
 {
     plugins_record_times();
     const struct spool_plugin_time *time = last(SPOOL_RECORD_PLUGIN_TIME);
@@ -131,12 +131,12 @@ UNIT_TEST(the_time_it_takes_is_told_once_it_has_changed)
     assert_int_equal(count(SPOOL_RECORD_PLUGIN_TIME), 1);
 }
 
-UNIT_TEST(a_file_that_is_not_there_is_told)
+UNIT_TEST(a_file_that_is_not_there_is_reported)
 {
     assert_refused(load("/nowhere/at/all.so"), "/nowhere/at/all.so", "No such file or directory");
 }
 
-UNIT_TEST(a_file_that_is_no_library_is_told)
+UNIT_TEST(a_file_that_is_no_library_is_reported)
 {
     char path[512];
     snprintf(path, sizeof(path), "%s/text.so", directory);
@@ -144,7 +144,7 @@ UNIT_TEST(a_file_that_is_no_library_is_told)
     assert_refused(load(path), path, "file too short");
 }
 
-UNIT_TEST(a_library_that_lacks_a_function_is_told)
+UNIT_TEST(a_library_that_lacks_a_function_is_reported)
 {
     const char *path = make_library(
         directory, "lacks",
@@ -154,7 +154,7 @@ UNIT_TEST(a_library_that_lacks_a_function_is_told)
     assert_refused(load(path), path, "undefined symbol: nobody_has_this");
 }
 
-UNIT_TEST(a_library_that_is_no_plugin_is_told)
+UNIT_TEST(a_library_that_is_no_plugin_is_reported)
 {
     const char *path = make_library(directory, "none", "int other(void);\nint other(void) { return 1; }\n");
     assert_refused(load(path), path, "it has no 'gputrace_plugin'");
@@ -228,7 +228,7 @@ static void sees_window(void *data, const struct gputrace_plugin_window *window)
     window_end = window->end;
 }
 
-UNIT_TEST(what_start_does_is_not_told)
+UNIT_TEST(what_start_does_is_not_reported)
 {
     char line[1024];
     void (*function)(void) = mark_of_start;
@@ -260,12 +260,12 @@ UNIT_TEST(what_start_does_is_not_told)
             return __LINE__; \
     } while (0)
 
-static uint32_t parent_told;
+static uint32_t parent_reported;
 
 static void sees_fork(void *data, const struct gputrace_process_fork *what)
 {
     (void)data;
-    parent_told = what->parent;
+    parent_reported = what->parent;
 }
 
 static int be_the_child(uint32_t parent)
@@ -276,7 +276,7 @@ static int be_the_child(uint32_t parent)
     EXPECT(chunks_open(spool, 0) == 0);
     registry_process_fork_register(sees_fork, NULL);
     plugins_after_fork(parent);
-    EXPECT(parent_told == parent);
+    EXPECT(parent_reported == parent);
     struct reading reading = read_spool(spool, getpid());
     EXPECT(count_records(&reading, SPOOL_RECORD_PLUGIN) >= 2);
     const struct spool_plugin *first = find_record(&reading, SPOOL_RECORD_PLUGIN, 0);
@@ -306,7 +306,7 @@ UNIT_TEST(a_forked_child_tells_its_plugins_anew)
     assert_int_equal(status, 0);
 }
 
-UNIT_TEST(more_than_there_is_room_for_are_refused)
+UNIT_TEST(more_than_there_is_space_for_are_refused)
 {
     char lines[8192] = "", path[512], command[1400];
     size_t used = 0;
@@ -323,16 +323,16 @@ UNIT_TEST(more_than_there_is_room_for_are_refused)
     assert_int_equal(plugin->plugin, EPOCH_CLIENTS - 1);
 }
 
-UNIT_TEST(the_end_is_told_once)
+UNIT_TEST(the_end_is_reported_once)
 {
     unsigned lines = count(SPOOL_RECORD_PLUGIN_LINE), times = count(SPOOL_RECORD_PLUGIN_TIME);
     plugins_process_end();
     assert_last_line("ended");
-    unsigned told = count(SPOOL_RECORD_PLUGIN_LINE);
-    assert_true(told > lines);
+    unsigned written = count(SPOOL_RECORD_PLUGIN_LINE);
+    assert_true(written > lines);
     assert_true(count(SPOOL_RECORD_PLUGIN_TIME) > times);
     plugins_process_end();
-    assert_int_equal(count(SPOOL_RECORD_PLUGIN_LINE), told);
+    assert_int_equal(count(SPOOL_RECORD_PLUGIN_LINE), written);
 }
 
 UNIT_MAIN(prepare, tidy)

@@ -64,7 +64,7 @@ UNIT_TEST(lists_say_which_domains_are_on)
     assert_true(is_on("a7") && !is_on("b7"));
 }
 
-UNIT_TEST(of_a_domain_that_is_off_nothing_is_told_but_that_it_is_there)
+UNIT_TEST(of_a_domain_that_is_off_nothing_is_reported_but_that_it_is_there)
 {
     attach("on", NULL);
     nvtxDomainHandle_t off = CORE2(DomainCreateA)("off");
@@ -95,7 +95,7 @@ UNIT_TEST(of_a_domain_that_is_off_nothing_is_told_but_that_it_is_there)
     assert_int_equal(names, 2);
 }
 
-UNIT_TEST(the_default_domain_that_is_off_is_told_at_its_first_use)
+UNIT_TEST(the_default_domain_that_is_off_is_reported_at_its_first_use)
 {
     attach("on", NULL);
     assert_int_equal(left_out, 0);
@@ -165,7 +165,7 @@ UNIT_TEST(threads_that_make_the_same_names_get_the_same_handles)
     assert_int_equal(names, STRINGS + STRINGS + THREADS * STRINGS); /* domains, strings, categories: once each */
 }
 
-UNIT_TEST(a_category_is_told_again_when_it_gets_another_name)
+UNIT_TEST(a_category_is_reported_again_when_it_gets_another_name)
 {
     attach(NULL, NULL);
     CORE(NameCategoryA)(5, "five");

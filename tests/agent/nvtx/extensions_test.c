@@ -15,7 +15,7 @@ enum { SLOTS = 63, HEARD_MAX = 512, TEXT_MAX_BYTES = 64 };
 
 static intptr_t payload_slots[SLOTS], counter_slots[SLOTS], memory_slots[SLOTS];
 
-/* What was told: the record as bytes, and the beginning of its text. */
+/* What was published: the record as bytes, and the beginning of its text. */
 static struct heard {
     enum spool_record_type type;
     uint16_t flags;
@@ -186,7 +186,7 @@ static uint64_t register_schema(const nvtxPayloadSchemaEntry_t *entries, size_t 
                    const nvtxPayloadSchemaAttr_t *)(NULL, &attributes);
 }
 
-UNIT_TEST_WITH(a_schema_is_told_with_its_entries, forget, NULL)
+UNIT_TEST_WITH(a_schema_is_reported_with_its_entries, forget, NULL)
 {
     const nvtxSemanticsCounter_t counter = {
         {sizeof(counter), NVTX_SEMANTIC_ID_COUNTERS_V1, NVTX_COUNTER_SEMANTIC_VERSION, NULL},
@@ -426,12 +426,12 @@ UNIT_TEST_WITH(messages_categories_and_colours_are_the_events, forget, NULL)
                                         .messageType = NVTX_MESSAGE_TYPE_ASCII,
                                         .message.ascii = "less"};
     struct gputrace_nvtx read = {.category = 9};
-    struct nvtx_text room;
-    nvtx_read_attributes(&attributes, &read, &room);
+    struct nvtx_text space;
+    nvtx_read_attributes(&attributes, &read, &space);
     assert_memory_equal(read.message.bytes, "message", 7);
     assert_int_equal(read.category, 4);
     attributes.reserved0 = -1;
-    nvtx_read_attributes(&attributes, &read, &room);
+    nvtx_read_attributes(&attributes, &read, &space);
     assert_memory_equal(read.message.bytes, "less", 4);
 }
 
@@ -502,7 +502,7 @@ static uint64_t register_counter(uint64_t schema)
     return COUNTERS(uint64_t, nvtxCounterRegister, nvtxDomainHandle_t, const nvtxCounterAttr_t *)(NULL, &attributes);
 }
 
-UNIT_TEST_WITH(samples_are_told_with_their_counter, forget, NULL)
+UNIT_TEST_WITH(samples_are_reported_with_their_counter, forget, NULL)
 {
     uint64_t id = register_counter(NVTX_PAYLOAD_ENTRY_TYPE_INT16);
     const int16_t value = -3;
@@ -595,7 +595,7 @@ UNIT_TEST_WITH(heaps_and_regions_have_handles, forget, NULL)
 
 /* --- fork --- */
 
-UNIT_TEST_WITH(definitions_are_told_again, forget, NULL)
+UNIT_TEST_WITH(definitions_are_reported_again, forget, NULL)
 {
     const nvtxScopeAttr_t scope = {.structSize = sizeof(scope), .path = "a/path"};
     PAYLOAD(uint64_t, nvtxScopeRegister, nvtxDomainHandle_t, const nvtxScopeAttr_t *)(NULL, &scope);

@@ -1,6 +1,6 @@
 /*
  * NVTX's extensions called by many threads at once: every definition has a number of its own, no payload is another's,
- * and all is told again in the midst of it.
+ * and all definitions are published again meanwhile.
  */
 #include "agent/nvtx/nvtx.h"
 

@@ -108,7 +108,7 @@ static void push_and_pop_give_the_depth(void **state)
     assert_true(CORE(RangePop)() < 0); /* nothing was pushed */
 }
 
-/* More domains than a thread has room for at first. */
+/* More domains than a thread has space for at first. */
 static void every_domain_has_a_depth_of_its_own_on_each_thread(void **state)
 {
     (void)state;
@@ -208,7 +208,7 @@ static void a_field_beyond_the_size_of_attributes_is_not_read(void **state)
     assert_true(last.category == 0 && last.color_type == 0 && last.payload_type == 0);
 }
 
-static void a_long_wide_text_is_told_whole(void **state)
+static void a_long_wide_text_is_reported_whole(void **state)
 {
     (void)state;
     enum { LENGTH = 5000 };
@@ -227,23 +227,23 @@ static void domains_of_one_name_are_one_domain(void **state)
     nvtxDomainHandle_t first = CORE2(DomainCreateA)("dom");
     assert_int_equal(last_name.named, NVTX_NAMED_DOMAIN);
     assert_string_equal(last_text, "dom");
-    unsigned told = names;
+    unsigned so_far = names;
     assert_ptr_equal(CORE2(DomainCreateW)(L"dom"), first);
-    assert_int_equal(names, told);
+    assert_int_equal(names, so_far);
     assert_ptr_not_equal(CORE2(DomainCreateA)("other"), first);
-    assert_int_equal(names, told + 1);
+    assert_int_equal(names, so_far + 1);
 }
 
-static void registered_strings_are_told_once_and_numbered(void **state)
+static void registered_strings_are_reported_once_and_numbered(void **state)
 {
     (void)state;
     nvtxDomainHandle_t domain = CORE2(DomainCreateA)("strings");
     nvtxStringHandle_t string = CORE2(DomainRegisterStringA)(domain, "registered");
     assert_int_equal(last_name.named, NVTX_NAMED_STRING);
     uint32_t number = last_name.number;
-    unsigned told = names;
+    unsigned so_far = names;
     assert_ptr_equal(CORE2(DomainRegisterStringW)(domain, L"registered"), string);
-    assert_int_equal(names, told);
+    assert_int_equal(names, so_far);
     nvtxEventAttributes_t attributes = {.version = NVTX_VERSION,
                                         .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
                                         .messageType = NVTX_MESSAGE_TYPE_REGISTERED,
@@ -264,7 +264,7 @@ static void ranges_have_ids_of_their_own(void **state)
     CORE(RangeEnd)(b);
 }
 
-static void names_are_told(void **state)
+static void names_are_reported(void **state)
 {
     (void)state;
     CORE(NameOsThreadA)(1234, "worker");
@@ -294,7 +294,7 @@ static nvtxResourceHandle_t resource(nvtxDomainHandle_t domain, uint32_t type, u
     return CORE2(DomainResourceCreate)(domain, &attributes);
 }
 
-static void resources_are_told_when_they_are_made_and_destroyed(void **state)
+static void resources_are_reported_when_they_are_made_and_destroyed(void **state)
 {
     (void)state;
     nvtxDomainHandle_t domain = CORE2(DomainCreateA)("of resources");
@@ -467,10 +467,10 @@ static void a_message_alone_takes_the_shortcut(void **state)
     assert_brief(SPOOL_NVTX_POP, "");
     assert_int_equal(CORE(RangePop)(), 0);
     assert_brief(SPOOL_NVTX_POP, "");
-    assert_int_equal(last_kind, REGISTRY_event_record); /* nobody else was told */
+    assert_int_equal(last_kind, REGISTRY_event_record); /* nobody else got it */
 }
 
-static void more_than_a_message_is_told_at_length(void **state)
+static void more_than_a_message_is_reported_at_length(void **state)
 {
     (void)state;
     nvtxEventAttributes_t attributes = {.version = NVTX_VERSION,
@@ -499,7 +499,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_message_alone_takes_the_shortcut, close_shortcut),
-        cmocka_unit_test_teardown(more_than_a_message_is_told_at_length, close_shortcut),
+        cmocka_unit_test_teardown(more_than_a_message_is_reported_at_length, close_shortcut),
         cmocka_unit_test(a_module_that_is_not_understood_is_refused),
         cmocka_unit_test(every_function_of_every_module_is_ours),
         cmocka_unit_test(push_and_pop_give_the_depth),
@@ -507,12 +507,12 @@ int main(void)
         cmocka_unit_test(depths_are_freed_with_their_thread),
         cmocka_unit_test(attributes_are_read),
         cmocka_unit_test(a_field_beyond_the_size_of_attributes_is_not_read),
-        cmocka_unit_test(a_long_wide_text_is_told_whole),
+        cmocka_unit_test(a_long_wide_text_is_reported_whole),
         cmocka_unit_test(domains_of_one_name_are_one_domain),
-        cmocka_unit_test(registered_strings_are_told_once_and_numbered),
+        cmocka_unit_test(registered_strings_are_reported_once_and_numbered),
         cmocka_unit_test(ranges_have_ids_of_their_own),
-        cmocka_unit_test(names_are_told),
-        cmocka_unit_test(resources_are_told_when_they_are_made_and_destroyed),
+        cmocka_unit_test(names_are_reported),
+        cmocka_unit_test(resources_are_reported_when_they_are_made_and_destroyed),
         cmocka_unit_test(a_posix_thread_is_named_if_it_is_one),
         cmocka_unit_test(synchronisation_objects_are_resources_with_steps),
         cmocka_unit_test(every_event_says_its_function_thread_and_domain),

@@ -1,4 +1,4 @@
-/* Device ranges: what is asked of CUDA for them, what the spool is told, and what is refused. */
+/* Device ranges: what is asked of CUDA for them, what goes to the spool, and what is refused. */
 #include "agent/ranges/device_ranges.h"
 
 #include "common/clock.h"
@@ -173,7 +173,7 @@ static void the_gpus_times_are_asked_for_when_the_first_range_starts(void **stat
     assert_true(events_on && syncs_on);
 }
 
-static void its_calls_are_told_to_nobody_and_lie_in_a_window(void **state)
+static void its_calls_are_reported_to_nobody_and_lie_in_a_window(void **state)
 {
     (void)state;
     unsigned windows = count(SPOOL_RECORD_PLUGIN_WINDOW);
@@ -242,7 +242,7 @@ static void assert_refused(const char *words, CUstream where)
     assert_contains(text, words);
 }
 
-static void captured_streams_are_refused_and_told_of_once(void **state)
+static void captured_streams_are_refused_and_reported_once(void **state)
 {
     (void)state;
     uint64_t range = device_range_start("before", stream);
@@ -260,7 +260,7 @@ static void captured_streams_are_refused_and_told_of_once(void **state)
     assert_int_equal(count(SPOOL_RECORD_DEVICE_RANGE), ranges);
 }
 
-static void what_cuda_refuses_is_told(void **state)
+static void what_cuda_refuses_is_reported(void **state)
 {
     (void)state;
     fake_driver_enter(NULL);
@@ -352,12 +352,12 @@ int main(void)
         cmocka_unit_test_setup(the_gpus_times_are_asked_for_when_the_first_range_starts,
                                start), /* before any range of others */
         cmocka_unit_test_setup(a_range_is_two_events_with_their_correlation_ids, start),
-        cmocka_unit_test_setup(its_calls_are_told_to_nobody_and_lie_in_a_window, start),
+        cmocka_unit_test_setup(its_calls_are_reported_to_nobody_and_lie_in_a_window, start),
         cmocka_unit_test_setup(callbacks_hear_of_the_programs_events_alone, start),
         cmocka_unit_test_setup(default_streams_are_of_the_current_context, start),
         cmocka_unit_test_setup(a_stream_has_its_own_context_whatever_is_current, start),
-        cmocka_unit_test_setup(captured_streams_are_refused_and_told_of_once, start),
-        cmocka_unit_test_setup(what_cuda_refuses_is_told, start),
+        cmocka_unit_test_setup(captured_streams_are_refused_and_reported_once, start),
+        cmocka_unit_test_setup(what_cuda_refuses_is_reported, start),
         cmocka_unit_test_setup(nothing_is_asked_of_cuda_while_recording_is_off, start),
         cmocka_unit_test_setup(a_callback_has_no_ranges, start),
         cmocka_unit_test_setup(an_older_cupti_gives_ranges_without_times, start),

@@ -245,7 +245,7 @@ UNIT_TEST_WITH(events_are_made_in_the_relaxed_mode, start, end)
 static struct gputrace_plugin_window window;
 static unsigned windows;
 
-static void window_told(void *data, const struct gputrace_plugin_window *what)
+static void window_reported(void *data, const struct gputrace_plugin_window *what)
 {
     (void)data;
     window = *what;
@@ -265,7 +265,7 @@ UNIT_TEST_WITH(making_one_is_nobodys_business, start, end)
     struct driver looking = fake_driver;
     looking.cuEventCreate = look_and_create;
     driver_replace(&looking);
-    assert_int_equal(registry_plugin_window_register(window_told, NULL), 0);
+    assert_int_equal(registry_plugin_window_register(window_reported, NULL), 0);
     windows = 0;
     event one = take(FAKE_CONTEXT_A, false);
     assert_true(in_client_while_creating);
@@ -275,7 +275,7 @@ UNIT_TEST_WITH(making_one_is_nobodys_business, start, end)
     give_back(one);
     take(FAKE_CONTEXT_A, false); /* nothing is called */
     assert_int_equal(windows, 1);
-    epoch_reader()->in_client = true; /* in a callback, whose window is told by whoever called it */
+    epoch_reader()->in_client = true; /* in a callback, whose window the caller reports */
     take(FAKE_CONTEXT_A, false);
     assert_true(epoch_reader()->in_client);
     epoch_reader()->in_client = false;

@@ -41,7 +41,7 @@ UNIT_TEST(cupti_chunks_are_aligned_blank_and_large)
     assert_non_null(chunk);
     assert_int_equal((uintptr_t)chunk_data(chunk) % SPOOL_ALIGN, 0);
     assert_true(chunk->bytes >= CUPTI_CHUNK_BYTES_MIN);
-    for (uint64_t i = 0; i < chunk_room(chunk); i++)
+    for (uint64_t i = 0; i < chunk_space(chunk); i++)
         assert_int_equal(chunk_data(chunk)[i], 0);
     assert_ptr_equal(chunk_of_data(chunk_data(chunk)), chunk);
     chunk_done(chunk, 0);
@@ -56,7 +56,7 @@ UNIT_TEST(what_is_not_used_is_handed_out_again)
     assert_ptr_equal(second, (char *)first + 1088); /* a header and 1000 bytes, aligned */
     assert_true(second->sequence > first->sequence);
     assert_int_equal(second->state, SPOOL_IN_USE);
-    chunk_done(second, chunk_room(second));
+    chunk_done(second, chunk_space(second));
     struct reading reading = read_spool(directory, getpid());
     const struct spool_chunk *chunk = NULL;
     unsigned done = 0;
@@ -84,10 +84,10 @@ UNIT_TEST(the_stock_never_runs_dry)
             assert_ptr_not_equal(chunks[before], chunks[i]);
     }
     for (unsigned i = 0; i < COUNT; i++)
-        chunk_done(chunks[i], chunk_room(chunks[i]));
+        chunk_done(chunks[i], chunk_space(chunks[i]));
 }
 
-UNIT_TEST(without_room_there_is_no_chunk_and_no_death)
+UNIT_TEST(without_space_there_is_no_chunk_and_no_death)
 {
     fflush(NULL);
     pid_t child = fork();
@@ -136,11 +136,11 @@ static void *fill_chunks(void *last)
 {
     struct spool_chunk *chunk, *mine = chunk_take(SPOOL_RECORDS);
     assert_non_null(mine);
-    memset(chunk_data(mine), 'r', chunk_room(mine));
+    memset(chunk_data(mine), 'r', chunk_space(mine));
     pthread_barrier_wait(&all_have_one);
     while ((chunk = chunk_take(SPOOL_RECORDS))) {
-        chunk_done(mine, chunk_room(mine));
-        memset(chunk_data(chunk), 'r', chunk_room(chunk));
+        chunk_done(mine, chunk_space(mine));
+        memset(chunk_data(chunk), 'r', chunk_space(chunk));
         mine = chunk;
     }
     *(struct spool_chunk **)last = mine;
@@ -173,7 +173,7 @@ UNIT_TEST(a_removed_file_is_given_back_while_threads_record)
         pthread_join(threads[i], NULL);
     for (unsigned i = 0; i < THREADS; i++) {
         assert_int_equal(chunk_data(last[i])[0], 'r');
-        chunk_done(last[i], chunk_room(last[i]));
+        chunk_done(last[i], chunk_space(last[i]));
     }
     assert_null(chunk_take(SPOOL_RECORDS));
     assert_null(chunk_take(SPOOL_CUPTI));

@@ -69,7 +69,7 @@ UNIT_TEST(a_call_is_open_until_it_returns)
     assert_int_equal(open_count(), 0);
 }
 
-UNIT_TEST(of_calls_within_calls_the_outermost_is_told)
+UNIT_TEST(of_calls_within_calls_the_outermost_is_reported)
 {
     unsigned count;
     publish(false, 20, 6, 99);
@@ -146,7 +146,7 @@ UNIT_TEST(what_is_not_committed_does_not_stand_there)
     assert_int_equal(crash->head.time, 78);
 }
 
-UNIT_TEST(there_is_no_more_room_than_there_is)
+UNIT_TEST(there_is_no_more_space_than_there_is)
 {
     unsigned names = 0;
     struct spool_pointer_name *record;

@@ -106,8 +106,8 @@ static void fill_chunk(enum spool_chunk_type type, uint64_t number, uint64_t use
 {
     struct spool_chunk *chunk = chunk_take(type);
     assert_non_null(chunk);
-    assert_true(is_blank(chunk_data(chunk), chunk_room(chunk)));
-    used = used < chunk_room(chunk) ? used : chunk_room(chunk);
+    assert_true(is_blank(chunk_data(chunk), chunk_space(chunk)));
+    used = used < chunk_space(chunk) ? used : chunk_space(chunk);
     used -= used % 8;
     uint64_t *words = (uint64_t *)chunk_data(chunk);
     for (uint64_t i = 0; i < used / 8; i++)
@@ -196,9 +196,9 @@ static unsigned mapped_segments(void)
 {
     unsigned count = 0;
     char *line = NULL;
-    size_t room = 0;
+    size_t space = 0;
     FILE *maps = fopen("/proc/self/maps", "re");
-    while (getline(&line, &room, maps) > 0) {
+    while (getline(&line, &space, maps) > 0) {
         unsigned long from, to;
         if (strstr(line, "-0.spool") && sscanf(line, "%lx-%lx", &from, &to) == 2)
             count += (unsigned)((to - from) / SPOOL_SEGMENT_BYTES);

@@ -82,7 +82,7 @@ UNIT_TEST_WITH(records_that_came_since_are_missing, begin, end)
     assert_int_equal(missing(), 20);
 }
 
-/* As when pages were written from the end on, and the one of the header found no room. */
+/* As when pages were written from the end on, and the one of the header found no space. */
 UNIT_TEST_WITH(records_of_which_no_header_tells_are_missing, begin, end)
 {
     struct spool_chunk header = *chunk_at(0);

@@ -209,14 +209,14 @@ static bool is_mapped(uint64_t address, const char *name)
     return false;
 }
 
-UNIT_TEST(every_address_lies_in_a_mapping_that_was_told)
+UNIT_TEST(every_address_lies_in_a_mapping_that_was_reported)
 {
     const struct spool_stack *stack = stack_of(outer(take));
     for (unsigned i = 0; i < stack->length / sizeof(uint64_t); i++)
         assert_true(is_mapped(address_of(stack, i) - (i > 0), i < 2 ? "/program.so" : ""));
 }
 
-UNIT_TEST(a_mapping_is_told_once)
+UNIT_TEST(a_mapping_is_reported_once)
 {
     struct reading reading = read_spool(spool, getpid());
     unsigned before = count_records(&reading, SPOOL_RECORD_MAPPING);
@@ -225,7 +225,7 @@ UNIT_TEST(a_mapping_is_told_once)
     assert_int_equal(count_records(&reading, SPOOL_RECORD_MAPPING), before);
 }
 
-UNIT_TEST(libraries_that_come_later_are_told)
+UNIT_TEST(libraries_that_come_later_are_reported)
 {
     call_fn *later;
     void *library = open_made("later", plugin);

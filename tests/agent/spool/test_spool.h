@@ -1,5 +1,5 @@
 /*
- * The spool of a test program in this room: in a directory of its own, for all of its tests.
+ * The spool of a test program in this space: in a directory of its own, for all of its tests.
  */
 #ifndef TESTS_AGENT_SPOOL_TEST_SPOOL_H
 #define TESTS_AGENT_SPOOL_TEST_SPOOL_H

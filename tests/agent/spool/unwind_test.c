@@ -109,7 +109,7 @@ UNIT_TEST(another_depth_is_another_stack)
     }
 }
 
-UNIT_TEST(more_than_there_is_room_for_are_forgotten)
+UNIT_TEST(more_than_there_is_space_for_are_forgotten)
 {
     unsigned known = 0;
     for (volatile unsigned round = 0; round < 2; round++)

@@ -97,7 +97,7 @@ static void *write_one(void *number)
     return NULL;
 }
 
-static void threads_with_few_records_take_little_room(void **state)
+static void threads_with_few_records_take_little_space(void **state)
 {
     (void)state;
     enum { COUNT = 2000 };
@@ -145,7 +145,7 @@ static void *write_a_long_text(void *unused)
     return unused;
 }
 
-static void a_record_that_is_longer_than_a_small_chunk_has_room(void **state)
+static void a_record_that_is_longer_than_a_small_chunk_has_space(void **state)
 {
     (void)state;
     pthread_t thread;
@@ -300,9 +300,9 @@ int main(void)
         cmocka_unit_test(a_handler_on_another_stack_is_turned_away_too),
         cmocka_unit_test(a_child_that_was_not_announced_writes_nothing_and_is_counted),
         cmocka_unit_test(threads_lose_nothing_and_keep_their_order),
-        cmocka_unit_test(threads_with_few_records_take_little_room),
+        cmocka_unit_test(threads_with_few_records_take_little_space),
         cmocka_unit_test(its_chunks_become_larger),
-        cmocka_unit_test(a_record_that_is_longer_than_a_small_chunk_has_room),
+        cmocka_unit_test(a_record_that_is_longer_than_a_small_chunk_has_space),
         cmocka_unit_test(a_handler_in_the_midst_of_a_record_is_turned_away_and_counted),
         cmocka_unit_test(a_record_that_a_handler_left_by_siglongjmp_is_abandoned_and_counted),
     };

@@ -48,8 +48,8 @@ static void see_extension(void *data, const struct gputrace_nvtx_extension *what
 /* --- the program --- */
 
 #define SLOTS 32
-#define ROOMS 4
-#define ROOM_BYTES 65536u
+#define SPACES 4
+#define SPACE_BYTES 65536u
 #define KEPT 64
 
 static intptr_t slots[3][SLOTS];
@@ -57,8 +57,8 @@ enum { PAYLOAD, COUNTERS, MEMORY };
 
 static struct program {
     struct fuzz_bytes input;
-    char *rooms[ROOMS]; /* each ends before a page that cannot be read */
-    unsigned next_room;
+    char *spaces[SPACES]; /* each ends before a page that cannot be read */
+    unsigned next_space;
     nvtxDomainHandle_t domains[4];
     nvtxStringHandle_t string;
     void *kept[KEPT]; /* until this input is done */
@@ -71,9 +71,9 @@ static void begin(void)
     FUZZ_HOLDS(attach_extension(NVTX_EXT_PAYLOAD_MODULEID, NVTX_EXT_PAYLOAD_COMPATID, slots[PAYLOAD], SLOTS) == 1);
     FUZZ_HOLDS(attach_extension(NVTX_EXT_COUNTERS_MODULEID, NVTX_EXT_COUNTERS_COMPATID, slots[COUNTERS], SLOTS) == 1);
     FUZZ_HOLDS(attach_extension(NVTX_EXT_MODULEID_MEM, NVTX_EXT_COMPATID_MEM, slots[MEMORY], SLOTS) == 1);
-    for (unsigned i = 0; i < ROOMS; i++) {
-        program.rooms[i] = mmap(NULL, ROOM_BYTES + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        FUZZ_HOLDS(program.rooms[i] != MAP_FAILED && mprotect(program.rooms[i] + ROOM_BYTES, 4096, PROT_NONE) == 0);
+    for (unsigned i = 0; i < SPACES; i++) {
+        program.spaces[i] = mmap(NULL, SPACE_BYTES + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        FUZZ_HOLDS(program.spaces[i] != MAP_FAILED && mprotect(program.spaces[i] + SPACE_BYTES, 4096, PROT_NONE) == 0);
     }
     int failed = registry_nvtx_push_register(see_event, NULL) | registry_nvtx_pop_register(see_event, NULL) |
                  registry_nvtx_start_register(see_event, NULL) | registry_nvtx_end_register(see_event, NULL) |
@@ -133,7 +133,7 @@ static uint64_t take_id(void)
     return word < 128 ? word : word < 192 ? PAYLOAD_FIRST_SCHEMA + word % 8 : take(8);
 }
 
-/* Words of a payload that begin with two bytes 0x50 lead into a room. Others lead nowhere: not into memory of the
+/* Words of a payload that begin with two bytes 0x50 lead into a space. Others lead nowhere: not into memory of the
  * sanitizer's, which the kernel calls readable. */
 static void set_pointers(char *bytes, size_t size)
 {
@@ -141,7 +141,7 @@ static void set_pointers(char *bytes, size_t size)
         uint64_t word;
         memcpy(&word, bytes + at, sizeof(word));
         if (word >> 48 == 0x5050) {
-            word = (uintptr_t)program.rooms[word % ROOMS] + ROOM_BYTES - (word >> 8) % 512;
+            word = (uintptr_t)program.spaces[word % SPACES] + SPACE_BYTES - (word >> 8) % 512;
             memcpy(bytes + at, &word, sizeof(word));
             at += 7;
         } else if (word >> 16 != 0 && word >> 47 == 0) {
@@ -150,16 +150,16 @@ static void set_pointers(char *bytes, size_t size)
     }
 }
 
-/* Bytes at the end of a room. */
+/* Bytes at the end of a space. */
 static void *take_payload(size_t *size)
 {
     *size = take(1) * (1 + take(1) % 8);
     size_t there = *size < program.input.left ? *size : program.input.left;
-    char *room = program.rooms[program.next_room++ % ROOMS] + ROOM_BYTES - *size;
-    memset(room, 0, *size);
-    fuzz_take(&program.input, room, there);
-    set_pointers(room, there);
-    return room;
+    char *space = program.spaces[program.next_space++ % SPACES] + SPACE_BYTES - *size;
+    memset(space, 0, *size);
+    fuzz_take(&program.input, space, there);
+    set_pointers(space, there);
+    return space;
 }
 
 static nvtxPayloadData_t *take_payloads(size_t *count)
@@ -175,7 +175,7 @@ static nvtxPayloadData_t *take_payloads(size_t *count)
         char *bytes = take_payload(&size);
         uint64_t how = take(1);
         if (how >= 200) /* of a size that its schema tells, or that is a lie: then there is more */
-            bytes = memcpy(program.rooms[i % ROOMS], bytes, size);
+            bytes = memcpy(program.spaces[i % SPACES], bytes, size);
         payloads[i].payload = bytes;
         payloads[i].size = how < 200 ? size : how < 230 ? SIZE_MAX : how < 240 ? 0 : take(8);
         if (how == 255)
@@ -440,7 +440,7 @@ static void (*const calls[])(void) = {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    if (!program.rooms[0])
+    if (!program.spaces[0])
         begin();
     program.input = (struct fuzz_bytes){data, size};
     program.string = NULL;

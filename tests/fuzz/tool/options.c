@@ -13,7 +13,7 @@
 
 #define WORDS_MAX 64
 
-/* Room for the settings of any command. */
+/* Space for the settings of any command. */
 static union {
     struct run_options run;
     max_align_t any[4096];

@@ -105,10 +105,10 @@ static void count(struct worker *worker, unsigned sort)
         count(worker, CALL_##function);             \
     } while (0)
 
-static void name_kernel(char *name, size_t room, unsigned sort)
+static void name_kernel(char *name, size_t space, unsigned sort)
 {
     unsigned library = sort < MODULE_KERNEL;
-    snprintf(name, room, "crowd_%s_%u", library ? "library" : "module",
+    snprintf(name, space, "crowd_%s_%u", library ? "library" : "module",
              sort - (library ? LIBRARY_KERNEL : MODULE_KERNEL));
 }
 

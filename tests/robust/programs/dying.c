@@ -74,11 +74,11 @@ static void by_no_instruction(void)
 
 static void by_stack(void)
 {
-    volatile char room[65536];
-    room[0] = (char)work.next++;
+    volatile char space[65536];
+    space[0] = (char)work.next++;
     if (work.next != 0)
         by_stack();
-    room[1] = room[0];
+    space[1] = space[0];
 }
 
 static void by_signal(int number)
@@ -118,7 +118,7 @@ static void by_own_handler(void)
     by_fault();
 }
 
-/* As many libraries do: says something, then calls whoever had the signal before. */
+/* As many libraries do: says something, then calls the handler that was there before. */
 static struct sigaction before;
 static void says_and_passes_on(int number, siginfo_t *info, void *context)
 {

@@ -38,18 +38,18 @@ EXPORT void *mmap(void *address, size_t bytes, int protection, int flags, int fd
         return refuse(address, (size_t)offset) ? MAP_FAILED : map(address, bytes, protection, flags, fd, offset);
     if (refuse(NULL, (size_t)offset))
         return MAP_FAILED;
-    size_t room = whole_pages(bytes);
-    char *reserved = map(NULL, room + PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    size_t space = whole_pages(bytes);
+    char *reserved = map(NULL, space + PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (reserved == MAP_FAILED)
         return MAP_FAILED;
     char *at = (char *)whole_pages((uintptr_t)reserved);
     if (at > reserved)
         syscall(SYS_munmap, reserved, at - reserved);
     if (at < reserved + PAGE)
-        syscall(SYS_munmap, at + room, reserved + PAGE - at);
+        syscall(SYS_munmap, at + space, reserved + PAGE - at);
     void *result = map(at, bytes, protection, flags | MAP_FIXED, fd, offset);
     if (result == MAP_FAILED)
-        syscall(SYS_munmap, at, room);
+        syscall(SYS_munmap, at, space);
     return result;
 }
 

@@ -1,6 +1,6 @@
 /*
  * Preloaded: a quota. The files under QUOTA_DIRECTORY, and those in its directories, may take QUOTA_BYTES of the disk
- * together, whichever process they are of; what would take more fails with EDQUOT, as a quota of the system does, and
+ * together, whatever process they belong to; what would take more fails with EDQUOT, as a quota of the system does, and
  * a write that fits in part is done in part. Where there is QUOTA_SUFFIX it is for files with names that end so.
  */
 #include <dirent.h>

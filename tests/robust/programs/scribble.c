@@ -18,7 +18,7 @@
 #define LIFE_S 3
 
 /* The name of the spool, by what is mapped. */
-static int find_spool(char *name, size_t room)
+static int find_spool(char *name, size_t space)
 {
     char line[4096];
     FILE *maps = fopen("/proc/self/maps", "re");
@@ -28,7 +28,7 @@ static int find_spool(char *name, size_t room)
         const char *path = strchr(line, '/'), *end = strstr(line, ".spool");
         found = path && end && end[strlen(".spool")] == '\0';
         if (found)
-            snprintf(name, room, "%s", path);
+            snprintf(name, space, "%s", path);
     }
     if (maps)
         fclose(maps);

@@ -110,7 +110,7 @@ __attribute__((unused)) static void assert_reported(const char *text)
     if (fake_find(text))
         return;
     fake_show();
-    fail_msg("nothing was told of '%s'", text);
+    fail_msg("nothing was reported of '%s'", text);
 }
 
 #endif

@@ -288,7 +288,7 @@ static void program_run(struct program *program, bool gates)
 /* Reports are two lines each, with the stacks of the second and of the first. Marks what was reported; each must be
  * true.
  */
-static unsigned check_reported(const struct program *program, bool *told)
+static unsigned check_reported(const struct program *program, bool *reported)
 {
     unsigned reports = 0;
     for (unsigned line = 0; line + 1 < fake.line_count; line += 2) {
@@ -297,7 +297,7 @@ static unsigned check_reported(const struct program *program, bool *told)
             fake_show();
             fail_msg("steps %d and %d do not race", first, second);
         }
-        told[second] = true;
+        reported[second] = true;
         reports++;
     }
     return reports;
@@ -310,16 +310,16 @@ UNIT_TEST(finds_exactly_what_races)
     random_state = 1;
     for (int i = 0; i < 4000; i++) {
         struct program program;
-        bool told[STEPS] = {false}, any = false;
+        bool reported[STEPS] = {false}, any = false;
         program_run(&program, false);
         close_graph(&program);
-        check_reported(&program, told);
+        check_reported(&program, reported);
         for (int b = 0; b < STEPS; b++) {
             bool racy = false;
             for (int a = 0; a < b; a++)
                 racy |= races(&program, a, b);
-            if (racy != told[b])
-                fail_msg("program %d: step %d races: %d, told: %d", i, b, racy, told[b]);
+            if (racy != reported[b])
+                fail_msg("program %d: step %d races: %d, reported: %d", i, b, racy, reported[b]);
             racing += racy;
             any |= racy;
         }
@@ -339,13 +339,13 @@ UNIT_TEST(no_false_report_whatever_host_functions_do)
         program_run(&program, true);
         for (int meaning = 0; meaning < 8; meaning++) {
             struct program meant = program;
-            bool told[STEPS] = {false};
+            bool reported[STEPS] = {false};
             mean_something(&meant);
             close_graph(&meant);
             if (meant.cyclic)
                 continue; /* it would wait for itself */
             possible++;
-            reported_in_all += check_reported(&meant, told);
+            reported_in_all += check_reported(&meant, reported);
         }
     }
     assert_true(possible > 4000);

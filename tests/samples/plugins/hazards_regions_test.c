@@ -3,11 +3,11 @@
 
 #include "samples/plugins/hazards_order.h"
 
-enum { ROOM = 4096 };
+enum { SPACE = 4096 };
 
 static void paint(const struct shape *shape, unsigned char *bytes)
 {
-    memset(bytes, 0, ROOM);
+    memset(bytes, 0, SPACE);
     for (uint64_t z = 0; z < shape->depth; z++)
         for (uint64_t y = 0; y < shape->height; y++)
             memset(bytes + shape->start + z * shape->slice + y * shape->pitch, 1, shape->width);
@@ -15,10 +15,10 @@ static void paint(const struct shape *shape, unsigned char *bytes)
 
 static bool share(const struct shape *a, const struct shape *b)
 {
-    static unsigned char of_a[ROOM], of_b[ROOM];
+    static unsigned char of_a[SPACE], of_b[SPACE];
     paint(a, of_a);
     paint(b, of_b);
-    for (unsigned i = 0; i < ROOM; i++)
+    for (unsigned i = 0; i < SPACE; i++)
         if (of_a[i] && of_b[i])
             return true;
     return false;
@@ -38,7 +38,7 @@ static struct shape random_shape(uint64_t pitch)
     uint64_t width = 1 + random_below(pitch), height = 1 + random_below(6), depth = 1 + random_below(4);
     uint64_t rows = random_below(2) ? height + random_below(3) : 0;
     struct shape shape = shape_box(random_below(600), width, height, pitch, depth, rows);
-    assert_true(shape_end(&shape) <= ROOM);
+    assert_true(shape_end(&shape) <= SPACE);
     return shape;
 }
 
@@ -60,7 +60,7 @@ UNIT_TEST(boxes_share_what_they_share)
 
 UNIT_TEST(a_shape_covers_only_what_it_holds)
 {
-    static unsigned char whole[ROOM], part[ROOM];
+    static unsigned char whole[SPACE], part[SPACE];
     unsigned covered = 0;
     for (int i = 0; i < 20000; i++) {
         struct shape a = random_below(2) ? shape_run(random_below(100), 1 + random_below(3000)) : random_shape(20);
@@ -70,7 +70,7 @@ UNIT_TEST(a_shape_covers_only_what_it_holds)
         if (!shape_covers(&a, &b))
             continue;
         covered++;
-        for (unsigned k = 0; k < ROOM; k++)
+        for (unsigned k = 0; k < SPACE; k++)
             assert_true(whole[k] || !part[k]);
     }
     assert_true(covered > 1000);

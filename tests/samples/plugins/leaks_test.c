@@ -35,7 +35,7 @@ static void assert_reported(const char *text)
     if (fake_find(text))
         return;
     fake_show();
-    fail_msg("nothing was told of '%s'", text);
+    fail_msg("nothing was reported of '%s'", text);
 }
 
 UNIT_TEST_WITH(freed_memory_is_not_a_leak, each, NULL)

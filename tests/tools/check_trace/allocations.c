@@ -99,8 +99,8 @@ static void check_stack(struct trace *trace, const struct json *stack, int64_t f
     const struct json *frames = json_member(stack, "frames");
     uint32_t known = trace->stacks.count;
     int64_t number = 0;
-    bool told = json_integer(json_member(stack, "stack"), &number) && number > 0;
-    if (!told || names_put(&trace->stacks, &number, sizeof(number)) != known)
+    bool has_stack = json_integer(json_member(stack, "stack"), &number) && number > 0;
+    if (!has_stack || names_put(&trace->stacks, &number, sizeof(number)) != known)
         problem(trace, 0, "stacks", "a stack without a number of its own");
     if (!frames || frames->type != JSON_ARRAY || !frames->first)
         problem(trace, 0, "stacks", "a stack without frames");

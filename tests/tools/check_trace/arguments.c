@@ -152,8 +152,8 @@ static void check_compilation(struct trace *trace, const struct json *args, cons
     for (size_t i = 0; i < sizeof(operations) / sizeof(*operations); i++) {
         if (strcmp(operations[i].name, name) != 0)
             continue;
-        int told = !hit ? -1 : hit->type == JSON_TRUE ? 1 : hit->type == JSON_FALSE ? 0 : 2;
-        if (told != operations[i].hit)
+        int stated = !hit ? -1 : hit->type == JSON_TRUE ? 1 : hit->type == JSON_FALSE ? 0 : 2;
+        if (stated != operations[i].hit)
             problem(trace, trace->events, "arguments", "\"cache hit\" does not go with its name");
         return;
     }

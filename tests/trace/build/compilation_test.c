@@ -64,7 +64,7 @@ UNIT_TEST(test_every_trigger_has_its_name)
     trace_release(&trace);
 }
 
-UNIT_TEST(test_failures_and_endings_are_told)
+UNIT_TEST(test_failures_and_endings_are_reported)
 {
     static const char *const words[] = {"thread ended", "context destroyed", "stream destroyed", "unknown"};
     struct make_spool spool;

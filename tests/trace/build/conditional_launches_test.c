@@ -106,7 +106,7 @@ static void call_three(void)
     assert_int_equal(conditional_launches_order(&launches), 0);
 }
 
-UNIT_TEST_WITH(calls_far_ahead_of_the_gpu_are_told_apart_by_own_works, begin, end)
+UNIT_TEST_WITH(calls_far_ahead_of_the_gpu_are_kept_apart_by_own_works, begin, end)
 {
     call_three();
     for (uint32_t i = 0; i < 3; i++) { /* own, then the body twice */

@@ -132,7 +132,7 @@ UNIT_TEST(test_work_with_the_id_of_both_is_the_outer_calls_when_it_starts_such_w
     assert_shown(MALLOC, 0, 0, 0, 0, 0);
 }
 
-UNIT_TEST(test_waiting_and_compiling_are_told_by_their_times)
+UNIT_TEST(test_waiting_and_compiling_are_reported_by_their_times)
 {
     struct make_spool spool;
     begin(&spool);

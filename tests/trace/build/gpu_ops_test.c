@@ -203,7 +203,7 @@ UNIT_TEST(test_records_in_flight_are_shown_where_their_call_ended)
     struct make_spool spool;
     begin(&spool);
     make_spool_done(&spool, SPOOL_DONE);
-    spool.room = 4096;
+    spool.space = 4096;
     make_spool_header(&spool)->state = SPOOL_OPEN;
     make_spool_chunk(&spool, SPOOL_CUPTI, THREAD);
     call(&spool, 9, 1000, 4000);
@@ -327,7 +327,7 @@ UNIT_TEST(test_waits_tell_what_they_waited_for)
     trace_release(&trace);
 }
 
-static void in_version(uint32_t version, bool told)
+static void in_version(uint32_t version, bool recorded)
 {
     struct make_spool spool;
     make_spool_init(&spool, PID, version);
@@ -347,7 +347,7 @@ static void in_version(uint32_t version, bool told)
               (struct make_sync){.type = 2, .correlation = 12, .stream = 7, .event = 1, .start = 9000, .end = 9001});
     make_overhead(&spool, 9100, 9200, THREAD);
     make_graph(&spool, (struct make_graph){.start = 9300, .end = 9400, .correlation = 9, .graph = 1});
-    if (!told)
+    if (!recorded)
         memset(make_spool_header(&spool)->record_bytes, 0, sizeof(make_spool_header(&spool)->record_bytes));
     struct trace trace = trace_of_done(&spool);
     assert_int_equal(trace.summary.losses.undecoded, 0);

@@ -29,7 +29,7 @@ UNIT_FIXTURE(clear)
     return 0;
 }
 
-UNIT_TEST_WITH(what_was_not_told_is_not_known, NULL, clear)
+UNIT_TEST_WITH(what_was_not_reported_is_not_known, NULL, clear)
 {
     assert_int_equal(find(1, 9), 0);
     see(2, 0, 0xf2, 1);
@@ -68,7 +68,7 @@ UNIT_TEST_WITH(earlier_launches_are_of_what_was_before, NULL, clear)
     assert_int_equal(find(20, 5), 0xf2);
 }
 
-/* In one call it is told that the node is a copy, then what it launches. */
+/* One call reports that the node is a copy, then what it launches. */
 UNIT_TEST_WITH(the_last_word_of_a_call_counts, NULL, clear)
 {
     see(10, 0, 0xf1, 1);
@@ -77,7 +77,7 @@ UNIT_TEST_WITH(the_last_word_of_a_call_counts, NULL, clear)
     assert_int_equal(find(20, 2), 0xf2);
 }
 
-UNIT_TEST_WITH(the_time_is_when_the_function_was_told, NULL, clear)
+UNIT_TEST_WITH(the_time_is_when_the_function_was_reported, NULL, clear)
 {
     uint64_t time = 0;
     see(10, 0, 0xf1, 1);

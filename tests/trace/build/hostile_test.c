@@ -54,7 +54,7 @@ UNIT_TEST(record_sizes_that_cannot_be_are_not_believed)
     }
 }
 
-UNIT_TEST(record_sizes_that_are_wrong_lose_records_and_are_told)
+UNIT_TEST(record_sizes_that_are_wrong_lose_records_and_are_reported)
 {
     static const uint16_t wrong[] = {8, 65528};
     struct make_spool spool;

@@ -5,7 +5,7 @@
 #define PID 1234
 #define NAME UINT64_C(0x7f0000001000)
 
-/* Room for names first, then for CUPTI's records. */
+/* Space for names first, then for CUPTI's records. */
 static void begin(struct make_spool *spool)
 {
     make_spool_init(spool, PID, 130001);
@@ -30,7 +30,7 @@ static void assert_named(const struct trace *trace, const char *name, int count)
     assert_int_equal(trace_count(trace, "X", "kernel", name) + trace_count(trace, "i", "gpu_in_flight", name), count);
 }
 
-UNIT_TEST(a_kernel_that_nobody_read_has_the_name_that_its_launch_told)
+UNIT_TEST(a_kernel_that_nobody_read_has_the_name_that_its_launch_reported)
 {
     struct make_spool spool;
     begin(&spool);
@@ -60,12 +60,12 @@ UNIT_TEST(later_launches_of_the_kernel_have_it_by_their_pointer)
 }
 
 /* CUPTI may go on with the name of a kernel whose code is gone. */
-UNIT_TEST(what_a_launch_told_counts_more_than_what_was_read)
+UNIT_TEST(a_launchs_recorded_name_counts_more_than_what_was_read)
 {
     struct make_spool spool;
     begin(&spool);
     make_pointer_name_since(&spool, 1000, NAME, "gone");
-    make_launch_name(&spool, 7, "told");
+    make_launch_name(&spool, 7, "launched");
     make_pointer_name_since(&spool, 9000, NAME, "new");
     make_launch_name(&spool, 10, "flying");
     begin_records(&spool);
@@ -76,7 +76,7 @@ UNIT_TEST(what_a_launch_told_counts_more_than_what_was_read)
     make_kernel(&spool, (struct make_kernel){.name = NAME, .correlation = 10, .in_flight = 1});
     struct trace trace = end(&spool);
     assert_named(&trace, "gone", 1);
-    assert_named(&trace, "told", 2); /* the launch's own, and a later one by its pointer */
+    assert_named(&trace, "launched", 2); /* the launch's own, and a later one by its pointer */
     assert_named(&trace, "new", 1);
     assert_named(&trace, "flying", 1);
     assert_int_equal(trace.summary.losses.unnamed, 0);
@@ -87,12 +87,12 @@ UNIT_TEST(a_record_whose_pointer_is_not_there_yet_has_its_launchs_name)
 {
     struct make_spool spool;
     begin(&spool);
-    make_launch_name(&spool, 7, "told");
+    make_launch_name(&spool, 7, "launched");
     begin_records(&spool);
     make_kernel(&spool, (struct make_kernel){.name = 0, .correlation = 7, .in_flight = 1});
     make_kernel(&spool, (struct make_kernel){.name = 0, .correlation = 8, .in_flight = 1});
     struct trace trace = end(&spool);
-    assert_named(&trace, "told", 1);
+    assert_named(&trace, "launched", 1);
     assert_named(&trace, "unnamed kernel", 1);
     assert_int_equal(trace.summary.losses.unnamed, 1);
     trace_release(&trace);
@@ -121,7 +121,7 @@ UNIT_TEST(kernels_of_a_graph_are_not_named_by_its_launch)
 {
     struct make_spool spool;
     begin(&spool);
-    make_launch_name(&spool, 7, "told");
+    make_launch_name(&spool, 7, "launched");
     begin_records(&spool);
     make_kernel(&spool, (struct make_kernel){.name = NAME, .correlation = 7, .graph = 2, .start = 2000, .end = 3000});
     struct trace trace = end(&spool);
@@ -137,11 +137,11 @@ static void make_function_name(struct make_spool *spool, uint64_t time, uint64_t
     name->length = (uint32_t)strlen(text);
 }
 
-static void make_node(struct make_spool *spool, uint64_t time, struct spool_graph_node told)
+static void make_node(struct make_spool *spool, uint64_t time, struct spool_graph_node made)
 {
     struct spool_graph_node *node = make_own(spool, SPOOL_RECORD_GRAPH_NODE, time, sizeof(*node), 0, NULL, 0);
-    told.head = node->head;
-    *node = told;
+    made.head = node->head;
+    *node = made;
 }
 
 #define FUNCTION UINT64_C(0x55550000)
@@ -192,7 +192,7 @@ UNIT_TEST(launches_without_a_correlation_id_have_no_name)
 {
     struct make_spool spool;
     begin(&spool);
-    make_launch_name(&spool, 0, "told");
+    make_launch_name(&spool, 0, "launched");
     begin_records(&spool);
     make_kernel(&spool, (struct make_kernel){.name = NAME, .correlation = 0, .start = 2000, .end = 3000});
     struct trace trace = end(&spool);

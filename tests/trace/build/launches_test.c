@@ -81,7 +81,7 @@ UNIT_TEST(test_flow_ids_are_unique_and_begin_with_the_correlation)
     launches_release(&launches);
 }
 
-/* Part by part, whoever reads a part knows how many GPU operations of a launch came before. */
+/* Part by part, the reader of a part knows how many GPU operations of a launch came before. */
 UNIT_TEST(test_works_in_several_parts_are_counted_through)
 {
     struct launches launches = {0};
@@ -136,7 +136,7 @@ UNIT_TEST(test_work_is_a_plugins_when_no_shown_call_starts_such_work)
 }
 
 #define ADDERS 3
-#define PAGES 2000 /* of each; so many take room again and again */
+#define PAGES 2000 /* of each; so many take space again and again */
 
 static struct adder {
     struct launches *launches;

@@ -5,13 +5,13 @@
 
 #include <cupti_activity.h>
 
-#define ROOM(structure) sizeof(((struct structure *)0)->text)
+#define SPACE(structure) sizeof(((struct structure *)0)->text)
 
 static struct spool_phase *put_phase(struct make_spool *spool, struct make_phase phase, uint16_t flags)
 {
     size_t length = phase.function ? strlen(phase.function) : 0;
     struct spool_phase *record =
-        make_own(spool, SPOOL_RECORD_PHASE, phase.time, sizeof(*record), ROOM(spool_phase), phase.function, length);
+        make_own(spool, SPOOL_RECORD_PHASE, phase.time, sizeof(*record), SPACE(spool_phase), phase.function, length);
     record->head.flags = flags;
     record->phase = phase.phase;
     record->trigger = phase.trigger;
@@ -53,7 +53,7 @@ void make_jit(struct make_spool *spool, struct make_jit jit)
 void make_plugin(struct make_spool *spool, uint32_t plugin, const char *name)
 {
     struct spool_plugin *record =
-        make_own(spool, SPOOL_RECORD_PLUGIN, 0, sizeof(*record), ROOM(spool_plugin), name, strlen(name));
+        make_own(spool, SPOOL_RECORD_PLUGIN, 0, sizeof(*record), SPACE(spool_plugin), name, strlen(name));
     record->plugin = plugin;
     record->length = (uint32_t)strlen(name);
 }
@@ -78,7 +78,7 @@ void make_plugin_event(struct make_spool *spool, struct make_plugin_event event)
     char text[512];
     int length = snprintf(text, sizeof(text), "%s%s", event.name, event.detail ? event.detail : "");
     struct spool_plugin_event *record = make_own(spool, SPOOL_RECORD_PLUGIN_EVENT, event.time, sizeof(*record),
-                                                 ROOM(spool_plugin_event), text, (size_t)length);
+                                                 SPACE(spool_plugin_event), text, (size_t)length);
     record->head.flags = event.what;
     record->end = event.end ? MAKE_SPOOL_START + event.end : 0;
     record->value = event.value;
@@ -91,7 +91,7 @@ void make_plugin_event(struct make_spool *spool, struct make_plugin_event event)
 void make_plugin_line(struct make_spool *spool, uint64_t time, uint32_t plugin, uint32_t stack, const char *text)
 {
     struct spool_plugin_line *record =
-        make_own(spool, SPOOL_RECORD_PLUGIN_LINE, time, sizeof(*record), ROOM(spool_plugin_line), text, strlen(text));
+        make_own(spool, SPOOL_RECORD_PLUGIN_LINE, time, sizeof(*record), SPACE(spool_plugin_line), text, strlen(text));
     record->plugin = plugin;
     record->stack = stack;
     record->length = (uint32_t)strlen(text);
@@ -99,7 +99,7 @@ void make_plugin_line(struct make_spool *spool, uint64_t time, uint32_t plugin, 
 
 void make_stack(struct make_spool *spool, uint32_t stack, const uint64_t *addresses, size_t count)
 {
-    struct spool_stack *record = make_own(spool, SPOOL_RECORD_STACK, 0, sizeof(*record), ROOM(spool_stack), addresses,
+    struct spool_stack *record = make_own(spool, SPOOL_RECORD_STACK, 0, sizeof(*record), SPACE(spool_stack), addresses,
                                           count * sizeof(*addresses));
     record->stack = stack;
     record->length = (uint32_t)(count * sizeof(*addresses));
@@ -108,6 +108,6 @@ void make_stack(struct make_spool *spool, uint32_t stack, const uint64_t *addres
 void make_mapping(struct make_spool *spool, const char *line)
 {
     struct spool_mapping *record =
-        make_own(spool, SPOOL_RECORD_MAPPING, 0, sizeof(*record), ROOM(spool_mapping), line, strlen(line));
+        make_own(spool, SPOOL_RECORD_MAPPING, 0, sizeof(*record), SPACE(spool_mapping), line, strlen(line));
     record->length = (uint32_t)strlen(line);
 }

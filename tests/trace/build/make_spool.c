@@ -74,7 +74,7 @@ void make_spool_done(struct make_spool *spool, enum spool_chunk_state state)
 {
     struct spool_chunk *chunk = make_spool_chunk_header(spool);
     size_t used = spool->size - spool->chunk - sizeof(*chunk);
-    size_t whole = (sizeof(*chunk) + used + spool->room + SPOOL_ALIGN - 1) / SPOOL_ALIGN * SPOOL_ALIGN;
+    size_t whole = (sizeof(*chunk) + used + spool->space + SPOOL_ALIGN - 1) / SPOOL_ALIGN * SPOOL_ALIGN;
     grow(spool, whole - sizeof(*chunk) - used);
     chunk = make_spool_chunk_header(spool);
     chunk->state = (uint16_t)state;
@@ -110,7 +110,7 @@ void make_spool_save(struct make_spool *spool, const char *directory)
 void *make_spool_bytes(struct make_spool *spool, size_t size)
 {
     struct spool_chunk chunk = *make_spool_chunk_header(spool);
-    if (spool->chunk != 0 && spool->size - spool->chunk + size + spool->room > SPOOL_SEGMENT_BYTES) {
+    if (spool->chunk != 0 && spool->size - spool->chunk + size + spool->space > SPOOL_SEGMENT_BYTES) {
         make_spool_done(spool, SPOOL_DONE);
         make_spool_chunk(spool, (enum spool_chunk_type)chunk.type, chunk.thread);
     }
@@ -315,22 +315,23 @@ void make_context(struct make_spool *spool, uint32_t context, uint32_t device)
     make_cupti(spool, record.kind, &record, sizeof(record));
 }
 
-static void *put_own(struct make_spool *spool, uint16_t type, uint64_t time, size_t size, size_t room, const char *text)
+static void *put_own(struct make_spool *spool, uint16_t type, uint64_t time, size_t size, size_t space,
+                     const char *text)
 {
-    return make_own(spool, type, time, size, room, text, text ? strlen(text) : 0);
+    return make_own(spool, type, time, size, space, text, text ? strlen(text) : 0);
 }
 
-void *make_own(struct make_spool *spool, uint16_t type, uint64_t time, size_t size, size_t room, const void *text,
+void *make_own(struct make_spool *spool, uint16_t type, uint64_t time, size_t size, size_t space, const void *text,
                size_t text_length)
 {
     uint32_t length = (uint32_t)text_length;
-    uint32_t bytes = spool_record_bytes((uint32_t)size, (uint32_t)room, length);
+    uint32_t bytes = spool_record_bytes((uint32_t)size, (uint32_t)space, length);
     struct spool_record *record = make_spool_bytes(spool, bytes);
     record->type = type;
     record->bytes = bytes;
     record->time = at_time(time);
     if (text)
-        memcpy((char *)record + size - room, text, length);
+        memcpy((char *)record + size - space, text, length);
     return record;
 }
 

@@ -27,7 +27,7 @@ struct make_spool {
     size_t size, capacity;
     size_t chunk; /* offset of the open chunk's header, 0: none is open */
     uint64_t sequence;
-    uint64_t room; /* bytes left free at the end of each chunk */
+    uint64_t space; /* bytes left free at the end of each chunk */
 };
 
 void make_spool_init(struct make_spool *spool, uint32_t pid, uint32_t cupti_version);
@@ -53,8 +53,8 @@ void *make_spool_bytes(struct make_spool *spool, size_t size);
 /* Copies the first bytes of RECORD, as many as CUPTI's records of this kind have in this spool. */
 void make_cupti(struct make_spool *spool, uint32_t kind, const void *record, size_t size);
 
-/* A record of ours of SIZE bytes whose last ROOM bytes are the first of its text. Returns its place, to be filled. */
-void *make_own(struct make_spool *spool, uint16_t type, uint64_t time, size_t size, size_t room, const void *text,
+/* A record of ours of SIZE bytes whose last SPACE bytes are the first of its text. Returns its place, to be filled. */
+void *make_own(struct make_spool *spool, uint16_t type, uint64_t time, size_t size, size_t space, const void *text,
                size_t text_length);
 
 /* CUPTI's records, of the size that the header tells for their kind. */

@@ -1,5 +1,5 @@
 /*
- * Memory in use: what calls that failed have to do with it.
+ * The steps of a process's memory: attempts that failed and were repeated, and events from steps.
  */
 #include "tests/unit.h"
 
@@ -19,7 +19,7 @@ static struct event allocation(uint32_t correlation, int result)
     return event;
 }
 
-UNIT_TEST(an_attempt_that_its_call_made_up_for_is_told_from_a_failure)
+UNIT_TEST(an_attempt_that_its_call_repeated_is_not_a_failure)
 {
     struct memory memory = {0};
     struct event attempt = allocation(118, FAILED), again = allocation(118, 0), failure = allocation(119, FAILED),
@@ -31,54 +31,6 @@ UNIT_TEST(an_attempt_that_its_call_made_up_for_is_told_from_a_failure)
     assert_true(memory_was_tried_again(&memory, &attempt));
     for (size_t i = 1; i < sizeof(events) / sizeof(*events); i++)
         assert_false(memory_was_tried_again(&memory, events[i]));
-    memory_release(&memory);
-}
-
-UNIT_TEST(a_failure_holds_nothing)
-{
-    struct memory memory = {0};
-    struct allocation about;
-    struct event failure = allocation(1, FAILED), done = allocation(2, 0);
-    assert_int_equal(memory_apply(&memory, &failure, &about), 0);
-    assert_int_equal(memory_held(&memory, 0, SPOOL_MEMORY_POOL), 0);
-    assert_int_equal(memory_apply(&memory, &done, &about), 0);
-    assert_int_equal(memory_held(&memory, 0, SPOOL_MEMORY_POOL), BYTES);
-    memory_release(&memory);
-}
-
-static struct event release_of(uint64_t address)
-{
-    struct event event = {.type = EVENT_MEMORY};
-    event.memory.operation = SPOOL_MEMORY_RELEASE;
-    event.memory.address = address;
-    return event;
-}
-
-static enum memory_fault fault_of(struct memory *memory, uint64_t address)
-{
-    struct allocation about;
-    struct event again = release_of(address);
-    assert_int_equal(memory_apply(memory, &again, &about), 0);
-    assert_false(about.live);
-    return (enum memory_fault)about.fault;
-}
-
-UNIT_TEST(addresses_that_were_released_are_remembered_but_not_without_end)
-{
-    enum { TIMES = 5 };
-    struct memory memory = {0};
-    struct allocation about;
-    for (uint64_t address = 1; address <= TIMES * MEMORY_GONE; address++) {
-        struct event taken = allocation(0, 0), given_back = release_of(address);
-        taken.memory.address = address;
-        assert_int_equal(memory_apply(&memory, &taken, &about), 0);
-        assert_int_equal(memory_apply(&memory, &given_back, &about), 0);
-        assert_int_equal(about.fault, MEMORY_NO_FAULT);
-    }
-    assert_int_equal(fault_of(&memory, TIMES * MEMORY_GONE), MEMORY_FREED_TWICE);
-    assert_int_equal(fault_of(&memory, (TIMES - 1) * MEMORY_GONE + 1), MEMORY_FREED_TWICE);
-    assert_int_equal(fault_of(&memory, 1), MEMORY_NEVER_ALLOCATED);
-    assert_true(memory.gone.count + memory.before.count <= 2 * MEMORY_GONE);
     memory_release(&memory);
 }
 
@@ -106,7 +58,7 @@ static void is_same_call(const struct event *event, const struct event *wanted)
     assert_int_equal(event->memory.stack, wanted->memory.stack);
 }
 
-/* All that the trace tells of it is in the step. */
+/* The step holds everything that the trace says of the event. */
 UNIT_TEST(an_event_comes_back_from_its_step_as_it_was)
 {
     struct memory memory = {0};

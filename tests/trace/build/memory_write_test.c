@@ -163,7 +163,7 @@ UNIT_TEST(test_what_goes_with_the_process_was_not_freed)
     trace_release(&trace);
 }
 
-UNIT_TEST(test_double_frees_are_told_from_unknown_ones)
+UNIT_TEST(test_double_frees_are_distinguished_from_unknown_ones)
 {
     struct make_spool spool;
     make_spool_begin(&spool, PID, THREAD);
@@ -232,13 +232,13 @@ static const cJSON *own(const struct trace *trace, const char *key)
     return cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(trace->json, "gputrace"), key);
 }
 
-static const cJSON *told_stack(const struct trace *trace, int i)
+static const cJSON *reported_stack(const struct trace *trace, int i)
 {
     return cJSON_GetArrayItem(own(trace, "stacks"), i);
 }
 
 /* The address of frame I of a stack in the metadata. */
-static const char *told_address(const struct trace *trace, const cJSON *stack, int i)
+static const char *reported_address(const struct trace *trace, const cJSON *stack, int i)
 {
     const cJSON *number = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(stack, "frames"), i);
     const cJSON *frame = number ? cJSON_GetArrayItem(own(trace, "frames"), number->valueint) : NULL;
@@ -254,7 +254,7 @@ static void make_stacks(struct make_spool *spool)
     make_stack(spool, 3, third, 1);
 }
 
-UNIT_TEST(test_stacks_of_allocations_are_told_once_and_their_frames_too)
+UNIT_TEST(test_stacks_of_allocations_are_reported_once_and_their_frames_too)
 {
     struct make_spool spool;
     make_spool_begin(&spool, PID, THREAD);
@@ -272,11 +272,11 @@ UNIT_TEST(test_stacks_of_allocations_are_told_once_and_their_frames_too)
         assert_null(event_arg(trace_event(&trace, "i", "memory", "Allocate Device", i), "stack"));
     assert_int_equal(cJSON_GetArraySize(own(&trace, "stacks")), 2);
     assert_int_equal(cJSON_GetArraySize(own(&trace, "frames")), 3);
-    assert_int_equal(event_number(told_stack(&trace, 0), "stack"), 1);
-    assert_int_equal(event_number(told_stack(&trace, 0), "pid"), PID);
-    assert_string_equal(told_address(&trace, told_stack(&trace, 0), 0), "0x1000");
-    assert_string_equal(told_address(&trace, told_stack(&trace, 0), 1), "0x3000");
-    assert_string_equal(told_address(&trace, told_stack(&trace, 1), 0), "0x2000");
+    assert_int_equal(event_number(reported_stack(&trace, 0), "stack"), 1);
+    assert_int_equal(event_number(reported_stack(&trace, 0), "pid"), PID);
+    assert_string_equal(reported_address(&trace, reported_stack(&trace, 0), 0), "0x1000");
+    assert_string_equal(reported_address(&trace, reported_stack(&trace, 0), 1), "0x3000");
+    assert_string_equal(reported_address(&trace, reported_stack(&trace, 1), 0), "0x2000");
     assert_int_equal(event_number(own(&trace, "losses"), "left_out_stacks"), 1);
     trace_release(&trace);
 }
@@ -329,8 +329,8 @@ UNIT_TEST(test_stacks_of_several_processes_do_not_mix)
     struct trace trace = trace_convert(directory);
     assert_int_equal(cJSON_GetArraySize(own(&trace, "stacks")), 2);
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(event_number(told_stack(&trace, i), "pid"), PID + i);
-        assert_int_equal(event_number(told_stack(&trace, i), "stack"), 1 + 3 * i);
+        assert_int_equal(event_number(reported_stack(&trace, i), "pid"), PID + i);
+        assert_int_equal(event_number(reported_stack(&trace, i), "stack"), 1 + 3 * i);
         assert_true(arg_is(trace_event(&trace, "i", "memory", "Allocate Device", i), "stack", 1 + 3 * i));
     }
     trace_release(&trace);
@@ -351,12 +351,12 @@ UNIT_TEST(test_more_stacks_than_metadata_can_hold_are_left_out_and_counted)
         allocate_from(&spool, 1000 + stack, stack, stack, 0);
     }
     struct trace trace = trace_of_done(&spool);
-    int told = cJSON_GetArraySize(own(&trace, "stacks"));
-    assert_true(told > 1000 && told < STACKS);
-    assert_int_equal(event_number(own(&trace, "losses"), "left_out_stacks"), STACKS - told);
-    assert_int_equal(trace.summary.losses.left_out_stacks, STACKS - told);
-    assert_true(arg_is(trace_event(&trace, "i", "memory", "Allocate Device", told - 1), "stack", told));
-    assert_null(event_arg(trace_event(&trace, "i", "memory", "Allocate Device", told), "stack"));
+    int written = cJSON_GetArraySize(own(&trace, "stacks"));
+    assert_true(written > 1000 && written < STACKS);
+    assert_int_equal(event_number(own(&trace, "losses"), "left_out_stacks"), STACKS - written);
+    assert_int_equal(trace.summary.losses.left_out_stacks, STACKS - written);
+    assert_true(arg_is(trace_event(&trace, "i", "memory", "Allocate Device", written - 1), "stack", written));
+    assert_null(event_arg(trace_event(&trace, "i", "memory", "Allocate Device", written), "stack"));
     trace_release(&trace);
 }
 
@@ -371,7 +371,7 @@ UNIT_TEST(test_what_is_outside_the_recording_needs_no_stack)
     allocate_from(&spool, 2000, 0x20, 2, 0);
     struct trace trace = trace_of_done(&spool);
     assert_int_equal(cJSON_GetArraySize(own(&trace, "stacks")), 1);
-    assert_int_equal(event_number(told_stack(&trace, 0), "stack"), 2);
+    assert_int_equal(event_number(reported_stack(&trace, 0), "stack"), 2);
     trace_release(&trace);
 }
 
@@ -418,7 +418,7 @@ static void assert_pool(const cJSON *pools, int index, const char *handle, doubl
     assert_true(event_number(pool, "reserved_peak") == reserved && event_number(pool, "used_peak") == used);
 }
 
-UNIT_TEST(test_the_most_of_each_pool_is_told)
+UNIT_TEST(test_the_most_of_each_pool_is_reported)
 {
     struct make_spool spool;
     make_spool_begin(&spool, PID, THREAD);

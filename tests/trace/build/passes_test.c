@@ -87,7 +87,7 @@ static const cJSON *member(const struct trace *trace, const char *key)
 }
 
 /* Number 21 is an error of the runtime's and none of the driver's; 4 is another error in each. */
-static void test_what_a_call_returned_is_told_by_number_and_name(void **state)
+static void test_what_a_call_returned_is_reported_by_number_and_name(void **state)
 {
     (void)state;
     struct make_spool spool;
@@ -147,7 +147,7 @@ static void test_metadata_tells_of_devices_versions_and_the_run(void **state)
     struct make_spool spool;
     make_small(&spool, PID);
     make_spool_header(&spool)->losses.cupti_dropped = 5;
-    make_spool_header(&spool)->losses.no_room = 2;
+    make_spool_header(&spool)->losses.no_space = 2;
     make_spool_header(&spool)->losses.nested = 1;
     make_spool_save(&spool, directory);
     make_spool_release(&spool);
@@ -452,7 +452,7 @@ static void test_files_that_are_no_spool_are_left_out_and_counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_a_call_returned_is_told_by_number_and_name),
+        cmocka_unit_test(test_what_a_call_returned_is_reported_by_number_and_name),
         cmocka_unit_test(test_no_spool_at_all_is_a_trace_without_events),
         cmocka_unit_test(test_a_directory_that_is_not_there_is_an_error),
         cmocka_unit_test(test_metadata_tells_of_devices_versions_and_the_run),

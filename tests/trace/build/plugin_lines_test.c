@@ -58,11 +58,11 @@ UNIT_TEST(test_lines_and_time_reach_metadata_and_summary)
     assert_string_equal(plugins->items[1].lines[0].text, "first");
     assert_int_equal(plugins->items[1].lines[1].length, 8);
     assert_int_equal(plugins->items[1].lines[1].frame_count, 0);
-    const cJSON *told = cJSON_GetArrayItem(plugins_of(&trace), 1);
-    assert_string_equal(text_in(told, "name"), "leaks");
-    assert_int_equal(event_number(told, "time_ns"), 777);
-    assert_int_equal(event_number(told, "calls"), 20);
-    const cJSON *line = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(told, "lines"), 1);
+    const cJSON *listed = cJSON_GetArrayItem(plugins_of(&trace), 1);
+    assert_string_equal(text_in(listed, "name"), "leaks");
+    assert_int_equal(event_number(listed, "time_ns"), 777);
+    assert_int_equal(event_number(listed, "calls"), 20);
+    const cJSON *line = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(listed, "lines"), 1);
     assert_string_equal(text_in(line, "text"), "second \xef\xbf\xbd");
     assert_null(cJSON_GetObjectItemCaseSensitive(line, "stack"));
     assert_int_equal(trace.summary.events, 0);
@@ -136,8 +136,8 @@ UNIT_TEST(test_stacks_are_named_and_written_out)
     assert_int_equal(lines[1].frame_count, 0);
     assert_string_equal(lines[0].frames[0].function, "make<float>()");
     assert_true(lines[0].frames[1].address == 0x7f0000001000 && !lines[0].frames[1].function);
-    const cJSON *told = cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(plugins_of(&trace), 0), "lines");
-    const cJSON *stack = cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(told, 0), "stack");
+    const cJSON *listed = cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(plugins_of(&trace), 0), "lines");
+    const cJSON *stack = cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(listed, 0), "stack");
     const cJSON *frame = cJSON_GetArrayItem(stack, 0), *bare = cJSON_GetArrayItem(stack, 1);
     assert_string_equal(text_in(frame, "address"), "0x401234");
     assert_string_equal(text_in(frame, "function"), "make<float>()");

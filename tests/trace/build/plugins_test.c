@@ -60,7 +60,7 @@ UNIT_TEST(test_slices_that_overlap_have_lanes_and_outer_ones_come_first)
 {
     struct make_spool spool;
     begin(&spool);
-    slice(&spool, 1000, 1500, THREAD, "inner"); /* told first, and begins with the one around it */
+    slice(&spool, 1000, 1500, THREAD, "inner"); /* recorded first, and begins with the one around it */
     slice(&spool, 1000, 3000, THREAD, "outer");
     slice(&spool, 2000, 4000, THREAD, "across");
     slice(&spool, 2100, 2200, OTHER, "another's");

@@ -196,9 +196,9 @@ static void check_json(const char *name)
 {
     FILE *file = fopen(name, "re");
     char *text = NULL;
-    size_t room = 0;
+    size_t space = 0;
     assert_non_null(file);
-    assert_true(getdelim(&text, &room, '\0', file) > 0);
+    assert_true(getdelim(&text, &space, '\0', file) > 0);
     cJSON *json = cJSON_ParseWithOpts(text, NULL, 1);
     assert_non_null(json);
     cJSON_Delete(json);

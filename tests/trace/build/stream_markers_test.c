@@ -34,7 +34,7 @@ static void mark(struct stream_markers *markers, size_t i, uint64_t time)
     stream_markers_mark(markers, &event);
 }
 
-/* All are told backwards: no order is needed. */
+/* All are reported backwards: no order is needed. */
 static void settle_in(struct stream_markers *markers, const struct step *steps, size_t count, bool all_work)
 {
     for (size_t i = count; i-- > 0;)

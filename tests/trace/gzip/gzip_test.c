@@ -8,12 +8,12 @@
 #include "trace/gzip/gzip.h"
 
 /* Unpacks one member, and gives how many bytes it took. */
-static size_t unpack(const char *data, size_t size, char *text, size_t room, size_t *length)
+static size_t unpack(const char *data, size_t size, char *text, size_t space, size_t *length)
 {
     z_stream stream = {.next_in = (unsigned char *)(uintptr_t)data,
                        .avail_in = (unsigned)size,
                        .next_out = (unsigned char *)text,
-                       .avail_out = (unsigned)room};
+                       .avail_out = (unsigned)space};
     assert_int_equal(inflateInit2(&stream, 15 + 16), Z_OK);
     assert_int_equal(inflate(&stream, Z_FINISH), Z_STREAM_END);
     *length = stream.total_out;

@@ -202,7 +202,7 @@ UNIT_TEST(what_stands_behind_members_is_passed_over)
     buffer_release(&more);
 }
 
-UNIT_TEST(a_file_cut_anywhere_is_told)
+UNIT_TEST(a_file_cut_anywhere_is_reported)
 {
     for (size_t cut = file.length - 1; cut > file.length - 60; cut -= 4) {
         save(file.data, cut);
@@ -302,7 +302,7 @@ UNIT_TEST(wrong_sizes_change_nothing)
     }
 }
 
-UNIT_TEST(damage_is_told_where_it_is)
+UNIT_TEST(damage_is_reported_where_it_is)
 {
     static const struct {
         size_t before_end;

@@ -224,7 +224,7 @@ static void put_with(const char *wrong)
     buffer_release(&text);
 }
 
-UNIT_TEST(what_is_wrong_is_told_with_its_place)
+UNIT_TEST(what_is_wrong_is_reported_with_its_place)
 {
     char message[256], expected[100];
     static const char *const wrongs[] = {"{\"ph\": oops},\n", "{\"ph\": \"X\", \"name\": },\n", "oops\n", ",\n"};

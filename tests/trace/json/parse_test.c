@@ -76,7 +76,7 @@ UNIT_TEST(times_with_exponents_are_read)
     assert_int_equal(event.duration, 2);
 }
 
-UNIT_TEST(what_is_no_event_is_told)
+UNIT_TEST(what_is_no_event_is_reported)
 {
     static const struct {
         const char *text, *expected;
@@ -102,7 +102,7 @@ UNIT_TEST(what_is_no_event_is_told)
     }
 }
 
-UNIT_TEST(what_is_not_json_is_told_with_its_place)
+UNIT_TEST(what_is_not_json_is_reported_with_its_place)
 {
     struct event_fields event;
     assert_int_equal(parse("{\"ph\": oops}", &event), PARSE_NOT_JSON);
@@ -126,7 +126,7 @@ UNIT_TEST(arguments_of_wrong_types_are_passed_over)
     assert_int_equal(parse("{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1,\"args\":[1]}", &event), PARSE_DONE);
 }
 
-UNIT_TEST(a_range_that_the_program_put_into_a_stream_is_told_by_its_argument)
+UNIT_TEST(a_range_that_the_program_put_into_a_stream_is_reported_by_its_argument)
 {
     static const struct {
         const char *args;

@@ -82,7 +82,7 @@ UNIT_TEST(empty_traces_and_a_byte_order_mark_are_fine)
     }
 }
 
-/* An array may end anywhere; every event that is whole is read, and what is missing is told. */
+/* An array may end anywhere; every event that is whole is read, and the missing part is reported. */
 UNIT_TEST(an_array_cut_anywhere_gives_its_whole_events)
 {
     const size_t first = 1 + strlen(EVENT("1.5")), second = first + 1 + strlen(EVENT("2"));
@@ -198,7 +198,7 @@ UNIT_TEST(gzip_cut_anywhere_is_an_error)
     }
 }
 
-UNIT_TEST(what_cannot_be_opened_is_told)
+UNIT_TEST(what_cannot_be_opened_is_reported)
 {
     struct seen seen;
     char missing[400];

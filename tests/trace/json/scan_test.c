@@ -26,7 +26,7 @@ UNIT_TEST(brackets_and_quotes_in_strings_do_not_count)
     assert_int_equal(length_of("\"\\\\\\\"\"x"), 6);
 }
 
-UNIT_TEST(a_value_that_does_not_end_is_told)
+UNIT_TEST(a_value_that_does_not_end_is_reported)
 {
     const char *const cut[] = {"", "{", "{\"a", "{\"a\\\"}", "[1, 2", "{\"a\": \"}", "\"", "\"a\\", "12", "nul", "[[]"};
     for (size_t i = 0; i < sizeof(cut) / sizeof(*cut); i++)

@@ -296,9 +296,9 @@ UNIT_TEST_WITH(test_what_unpacks_to_too_much_is_an_error, set_up, tear_down)
     write_trace(5, 10);
     compress_all();
     size_t good = file.length;
-    char *room = buffer_reserve(&packets, PACKET_MOST);
-    assert_non_null(room);
-    memset(room, 0, PACKET_MOST);
+    char *space = buffer_reserve(&packets, PACKET_MOST);
+    assert_non_null(space);
+    memset(space, 0, PACKET_MOST);
     buffer_advance(&packets, PACKET_MOST);
     add_compressed();
     is_damaged(good, 5);

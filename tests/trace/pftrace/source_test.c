@@ -18,8 +18,8 @@
 static struct buffer file;
 static char path[] = "/tmp/report_pftrace_test.XXXXXX";
 
-/* What was told, in its order. */
-struct told {
+/* What was read, in its order. */
+struct seen {
     struct interner strings;
     size_t events, metadata;
     uint64_t hash;
@@ -28,9 +28,9 @@ struct told {
 
 static int take_event(void *context, struct event_fields *event)
 {
-    struct told *told = context;
-    const char *name = interned(&told->strings, event->name);
-    uint64_t facts[] = {told->hash,
+    struct seen *seen = context;
+    const char *name = interned(&seen->strings, event->name);
+    uint64_t facts[] = {seen->hash,
                         (uint64_t)event->phase,
                         event->category,
                         hash_bytes(name, strlen(name)),
@@ -42,27 +42,27 @@ static int take_event(void *context, struct event_fields *event)
                         (uint64_t)event->stream,
                         (uint64_t)event->grid[2],
                         (uint64_t)event->bytes};
-    told->hash = hash_bytes(facts, sizeof(facts));
-    return ++told->events == told->stop_at ? -1 : 0;
+    seen->hash = hash_bytes(facts, sizeof(facts));
+    return ++seen->events == seen->stop_at ? -1 : 0;
 }
 
 static int take_metadata(void *context, const char *key, const struct cJSON *value)
 {
-    struct told *told = context;
+    struct seen *seen = context;
     assert_string_equal(key, "schemaVersion");
     assert_non_null(value);
-    told->metadata++;
+    seen->metadata++;
     return 0;
 }
 
-static int read_file(struct told *told, unsigned workers)
+static int read_file(struct seen *seen, unsigned workers)
 {
-    struct fields_receiver receiver = {.context = told, .event = take_event, .metadata = take_metadata};
-    *told = (struct told){.stop_at = told->stop_at};
-    struct sink *sink = fields_sink_new(&told->strings, &receiver);
+    struct fields_receiver receiver = {.context = seen, .event = take_event, .metadata = take_metadata};
+    *seen = (struct seen){.stop_at = seen->stop_at};
+    struct sink *sink = fields_sink_new(&seen->strings, &receiver);
     int status = pftrace_read(path, sink, workers);
     fields_sink_free(sink);
-    interner_release(&told->strings);
+    interner_release(&seen->strings);
     return status;
 }
 
@@ -175,12 +175,12 @@ static void remove_sections(void)
     file.length = left;
 }
 
-static void same_by_all(struct told *one)
+static void same_by_all(struct seen *one)
 {
     put_file(file.length);
     assert_int_equal(read_file(one, 1), 0);
     for (unsigned workers = 2; workers <= 8; workers += 3) {
-        struct told several = {0};
+        struct seen several = {0};
         assert_int_equal(read_file(&several, workers), 0);
         assert_int_equal(several.events, one->events);
         assert_int_equal(several.metadata, one->metadata);
@@ -191,7 +191,7 @@ static void same_by_all(struct told *one)
 static void test_all_numbers_of_threads_tell_the_same(void **state)
 {
     (void)state;
-    struct told with = {0}, without = {0}, compressed = {0};
+    struct seen with = {0}, without = {0}, compressed = {0};
     write_trace(60000);
     same_by_all(&with);
     assert_int_equal(with.events, 2 * 60000 + 60);
@@ -211,12 +211,12 @@ static void test_all_numbers_of_threads_tell_the_same(void **state)
 static void test_who_takes_may_stop(void **state)
 {
     (void)state;
-    struct told told = {.stop_at = 70001};
+    struct seen seen = {.stop_at = 70001};
     write_trace(60000);
     put_file(file.length);
     for (unsigned workers = 1; workers <= 4; workers++) {
-        assert_int_equal(read_file(&told, workers), -1);
-        assert_int_equal(told.events, 70001);
+        assert_int_equal(read_file(&seen, workers), -1);
+        assert_int_equal(seen.events, 70001);
     }
 }
 
@@ -226,22 +226,22 @@ static void test_a_file_may_be_cut_anywhere(void **state)
     size_t most = 0;
     write_trace(5);
     for (size_t length = 1; length <= file.length; length++) {
-        struct told told = {0};
+        struct seen seen = {0};
         put_file(length);
         unit_stderr_begin();
-        int status = read_file(&told, 2);
+        int status = read_file(&seen, 2);
         unit_stderr_end();
         assert_int_equal(status, 0);
-        assert_true(told.events >= most);
-        most = told.events;
+        assert_true(seen.events >= most);
+        most = seen.events;
     }
     assert_int_equal(most, 10);
 }
 
-static void test_what_is_broken_is_told_after_what_is_before_it(void **state)
+static void test_what_is_broken_is_reported_after_what_is_before_it(void **state)
 {
     (void)state;
-    struct told told = {0};
+    struct seen seen = {0};
     write_trace(20000);
     size_t whole = file.length;
     buffer_text(&file, "no packet");
@@ -249,18 +249,18 @@ static void test_what_is_broken_is_told_after_what_is_before_it(void **state)
     for (unsigned workers = 1; workers <= 4; workers += 3) {
         char words[64];
         unit_stderr_begin();
-        int status = read_file(&told, workers);
+        int status = read_file(&seen, workers);
         sprintf(words, "no packet begins at byte %zu", whole);
         assert_non_null(strstr(unit_stderr_end(), words));
         assert_int_equal(status, -1);
-        assert_int_equal(told.events, 2 * 20000 + 20);
+        assert_int_equal(seen.events, 2 * 20000 + 20);
     }
 }
 
-static void test_a_damaged_compressed_packet_is_told_after_what_is_before_it(void **state)
+static void test_a_damaged_compressed_packet_is_reported_after_what_is_before_it(void **state)
 {
     (void)state;
-    struct told told = {0};
+    struct seen seen = {0};
     write_trace(20000);
     compress();
     size_t whole = file.length;
@@ -269,11 +269,11 @@ static void test_a_damaged_compressed_packet_is_told_after_what_is_before_it(voi
     for (unsigned workers = 1; workers <= 4; workers += 3) {
         char words[128];
         unit_stderr_begin();
-        int status = read_file(&told, workers);
+        int status = read_file(&seen, workers);
         sprintf(words, "is damaged: the compressed packet at byte %zu cannot be unpacked", whole);
         assert_contains(unit_stderr_end(), words);
         assert_int_equal(status, -1);
-        assert_int_equal(told.events, 2 * 20000 + 20);
+        assert_int_equal(seen.events, 2 * 20000 + 20);
     }
 }
 
@@ -332,8 +332,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_who_takes_may_stop, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_arguments_keep_their_types, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_file_may_be_cut_anywhere, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_what_is_broken_is_told_after_what_is_before_it, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_damaged_compressed_packet_is_told_after_what_is_before_it, set_up,
+        cmocka_unit_test_setup_teardown(test_what_is_broken_is_reported_after_what_is_before_it, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_damaged_compressed_packet_is_reported_after_what_is_before_it, set_up,
                                         tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -249,7 +249,7 @@ UNIT_TEST_WITH(test_flows_are_the_slices, set_up, tear_down)
     no_more();
 }
 
-/* A correlation that is not the flow's is told by itself. */
+/* A correlation that is not the flow's is written by itself. */
 UNIT_TEST_WITH(test_correlation_and_flow_may_differ, set_up, tear_down)
 {
     struct args args = {0};
@@ -311,7 +311,7 @@ UNIT_TEST_WITH(test_what_launches_share, set_up, tear_down)
         assert_int_equal(arg("graph node id")->u64, 1000 + i);
         assert_int_equal(event.arg_count, 8);
     }
-    assert_true(buffer.length - first < 2 * 50); /* what they share is told once */
+    assert_true(buffer.length - first < 2 * 50); /* what they share is written once */
 }
 
 /* The slice before is written first. */

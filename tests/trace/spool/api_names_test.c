@@ -41,7 +41,7 @@ UNIT_TEST(test_other_ids_have_none)
     assert_null(api_name(EVENT_API_DRIVER, UINT32_MAX));
 }
 
-UNIT_TEST(test_what_calls_start_is_told_by_their_names)
+UNIT_TEST(test_what_calls_start_is_reported_by_their_names)
 {
 #define STARTS(domain, name) api_sorts(EVENT_API_##domain, CUPTI_##domain##_TRACE_CBID_##name)
     assert_int_equal(STARTS(RUNTIME, cudaLaunchKernel_ptsz_v7000), LAUNCH_KERNELS);

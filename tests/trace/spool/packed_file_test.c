@@ -129,7 +129,7 @@ UNIT_TEST_WITH(what_is_in_neither_file_is_counted, set_up, tear_down)
 {
     struct spool_file file;
     make_spool_header(&spool)->drained = 5;
-    put_chunk(1, 1000, SPOOL_DRAINED); /* its room was not used again yet */
+    put_chunk(1, 1000, SPOOL_DRAINED); /* its space was not used again yet */
     make_spool_save_as(&spool, path);
     assert_int_equal(spool_file_open(&file, path, NULL), 0);
     assert_int_equal(file.parts.count, 1);

@@ -80,7 +80,7 @@ static size_t put_own(size_t at, uint16_t type, uint16_t flags, uint32_t words, 
     return at + 4 * words;
 }
 
-UNIT_TEST_WITH(own_records_are_told_apart_by_type_flags_and_size, set_up, NULL)
+UNIT_TEST_WITH(own_records_are_kept_apart_by_type_flags_and_size, set_up, NULL)
 {
     size_t size = 0;
     for (uint32_t i = 0; i < 60; i++)

@@ -65,7 +65,7 @@ static void test_only_a_chunk_that_cupti_still_owns_is_read_to_its_end(void **st
     struct make_spool spool;
     struct spool_file file;
     make_spool_init(&spool, 1, 130001);
-    spool.room = 1000;
+    spool.space = 1000;
     chunk(&spool, SPOOL_CUPTI, 1, SPOOL_IN_USE);
     chunk(&spool, SPOOL_CUPTI, 2, SPOOL_DONE);
     chunk(&spool, SPOOL_RECORDS, 3, SPOOL_IN_USE);
