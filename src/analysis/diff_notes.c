@@ -31,7 +31,7 @@ static void note_traces(struct notes *notes)
 {
     const size_t *counts = notes->diff->options->counts;
     if (counts[BEFORE] == 1 && counts[AFTER] == 1)
-        note(notes, "One trace on each side: small changes cannot be told from chance. Three or more on each side "
+        note(notes, "One trace on each side: small changes cannot be told from chance. Five on each side "
                     "(--before, --after) show changes of 2 %%.");
     else
         note(notes, "%zu trace%s before, %zu after.", counts[BEFORE], counts[BEFORE] == 1 ? "" : "s", counts[AFTER]);
