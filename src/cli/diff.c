@@ -18,6 +18,7 @@
 struct diff_settings {
     struct diff_options diff; /* options that choose what is read of a trace are fields of its `report` */
     int64_t top;              /* -1: not given */
+    char **made;              /* words that spread() made, which paths point into; ends with NULL */
 };
 
 static const struct option_choice formats[] = {{"table", DIFF_TABLE},       {"csv", DIFF_CSV},     {"json", DIFF_JSON},
@@ -144,27 +145,30 @@ static const char *option_of_traces(const char *word)
     return NULL;
 }
 
-/* Makes each trace after --before and --after an option of its own, "--before=TRACE". *COUNT is that of the words that
- * are made, which are not freed: paths point into them. Returns NULL after error(). */
-static char **spread(int argc, char **argv, int *count)
+/* Makes each trace after --before and --after an option of its own, "--before=TRACE", in WORDS. Returns the number of
+ * words, or -1 after error(). MADE is a list of those that are new. */
+static int spread(int argc, char **argv, char **words, char **made)
 {
-    char **words = calloc((size_t)argc + 1, sizeof(*words));
     const char *side = NULL;
-    *count = 0;
-    for (int i = 0; words && i < argc; i++) {
+    int count = 0;
+    for (int i = 0; i < argc; i++) {
         bool is_option = argv[i][0] == '-' && argv[i][1] != '\0', named = is_option && option_of_traces(argv[i]);
-        words[*count] = argv[i];
-        if (is_option)
+        words[count] = argv[i];
+        if (is_option) {
             side = option_of_traces(argv[i]);
-        else if (side && asprintf(&words[*count], "%s=%s", side, argv[i]) < 0)
-            words = NULL;
+        } else if (side) {
+            if (asprintf(made, "%s=%s", side, argv[i]) < 0) {
+                *made = NULL;
+                return error_no_memory("options");
+            }
+            words[count] = *made++;
+        }
         /* the option alone has no argument of its own, unless nothing follows it */
         bool alone = named && !strchr(argv[i], '=') && i + 1 < argc && (argv[i + 1][0] != '-' || !argv[i + 1][1]);
-        *count += !alone;
+        count += !alone;
     }
-    if (!words)
-        error_no_memory("options");
-    return words;
+    words[count] = NULL;
+    return count;
 }
 
 static int take_operands(struct diff_settings *settings, char **operands, int count)
@@ -210,40 +214,50 @@ static int write_diff(struct diff_options *diff)
     return status;
 }
 
-static int parse(struct diff_settings *settings, int argc, char **argv)
+static int parse(struct diff_settings *settings, int argc, char **argv, char **words)
 {
-    int count;
-    char **words = spread(argc, argv, &count);
-    if (!words)
+    int count = spread(argc, argv, words, settings->made);
+    if (count < 0)
         return OPTIONS_ERROR;
     int first = options_parse(&command_diff, settings, count, words, false);
     if (first >= 0 && take_operands(settings, words + first, count - first) < 0)
         first = OPTIONS_ERROR;
-    free(words);
     return first;
+}
+
+static int compare(struct diff_settings *settings, int argc, char **argv, char **words)
+{
+    struct diff_options *diff = &settings->diff;
+    int first = parse(settings, argc, argv, words);
+    if (first < 0)
+        return first == OPTIONS_HELP ? EXIT_SUCCESS : EXIT_USAGE;
+    bool for_people = diff->format == DIFF_TABLE || diff->format == DIFF_MARKDOWN;
+    diff->report.top = settings->top >= 0 ? (size_t)settings->top : for_people ? TOP_FOR_PEOPLE : 0;
+    int result = write_diff(diff);
+    return result < 0 ? EXIT_FAILURE : result > 0 ? EXIT_FAILED_ON : EXIT_SUCCESS;
 }
 
 static int run(int argc, char **argv)
 {
     struct diff_settings settings = {.top = -1};
     struct diff_options *diff = &settings.diff;
-    for (int side = 0; side < DIFF_SIDES; side++)
-        if (!(diff->paths[side] = calloc((size_t)argc + 2, sizeof(*diff->paths[side])))) {
-            error_no_memory("options");
-            return EXIT_FAILURE;
-        }
-    int first = parse(&settings, argc, argv), status = EXIT_USAGE;
-    bool for_people = diff->format == DIFF_TABLE || diff->format == DIFF_MARKDOWN;
-    diff->report.top = settings.top >= 0 ? (size_t)settings.top : for_people ? TOP_FOR_PEOPLE : 0;
-    if (first == OPTIONS_HELP)
-        status = EXIT_SUCCESS;
-    if (first >= 0) {
-        int result = write_diff(diff);
-        status = result < 0 ? EXIT_FAILURE : result > 0 ? EXIT_FAILED_ON : EXIT_SUCCESS;
-    }
+    size_t most = (size_t)argc + 1;
+    char **words = calloc(most, sizeof(*words));
+    settings.made = calloc(most, sizeof(*settings.made));
+    diff->paths[BEFORE] = calloc(most, sizeof(*diff->paths[BEFORE]));
+    diff->paths[AFTER] = calloc(most, sizeof(*diff->paths[AFTER]));
+    int status = EXIT_FAILURE;
+    if (words && settings.made && diff->paths[BEFORE] && diff->paths[AFTER])
+        status = compare(&settings, argc, argv, words);
+    else
+        error_no_memory("options");
+    for (size_t i = 0; settings.made && settings.made[i]; i++)
+        free(settings.made[i]);
     diff_conditions_release(&diff->conditions);
     free(diff->paths[BEFORE]);
     free(diff->paths[AFTER]);
+    free(settings.made);
+    free(words);
     return status;
 }
 
