@@ -208,6 +208,12 @@ static bool is_unrecorded(const struct section *section, const struct trace *tra
     return unrecorded;
 }
 
+int report_fill(struct sections *sections, unsigned number, struct table *table)
+{
+    table->unrecorded = is_unrecorded(sections->all[number].section, &sections->trace);
+    return table->unrecorded ? 0 : sections_fill(sections, number, table);
+}
+
 static size_t rows_shown(const struct report_options *options, const struct section *section)
 {
     if (options->top != REPORT_TOP_OWN)
@@ -219,8 +225,7 @@ static int fill_table(struct sections *sections, unsigned number, struct table *
 {
     const struct section *section = sections->all[number].section;
     const struct trace *trace = &sections->trace;
-    table->unrecorded = is_unrecorded(section, trace);
-    int status = table->unrecorded ? 0 : sections_fill(sections, number, table);
+    int status = report_fill(sections, number, table);
     uint64_t looked_at = table->rows > 0 ? section->parts : 0;
     for (size_t i = 0; i < SECTION_SOURCES; i++)
         looked_at |= section->sources[i];
@@ -322,15 +327,18 @@ static int check_findings(struct sections *sections, const char *ids)
     return findings_include(sections->states[REPORT_FINDINGS], ids) ? REPORT_FAILED_ON : 0;
 }
 
+int report_read(struct sections *sections, const struct report_options *options, const char *path)
+{
+    int status = sections_init(sections, options);
+    return status == 0 ? read_events(sections, path) : status;
+}
+
 static int report_file(const struct report_options *options, const char *path, struct render *render)
 {
     struct sections sections;
-    const struct trace *trace = &sections.trace;
-    int status = sections_init(&sections, options);
-    if (status == 0)
-        status = read_events(&sections, path);
+    int status = report_read(&sections, options, path);
     if (status == 0 && options->has_snapshot && sections.all[REPORT_MEMORY].shown)
-        snapshot_warn(path, options->snapshot, trace_span(trace));
+        snapshot_warn(path, options->snapshot, trace_span(&sections.trace));
     if (status == 0)
         status = write_report(&sections, path, render);
     if (status == 0 && options->fail_on)

@@ -29,9 +29,14 @@ static const struct column api_columns[] = {
 };
 
 const struct section section_api = {
-    SECTION_COLUMNS(api_columns), SECTION_TALLY(struct api_row, 1),
-    .sources = {TRACE_API},       .sort = "total",
-    .categories = CATEGORIES_API, .event = event,
+    SECTION_COLUMNS(api_columns),
+    SECTION_TALLY(struct api_row, 1),
+    .sources = {TRACE_API},
+    .comparable =
+        {.noun = "call", .keys = {"name"}, .total = "total", .count = "calls", .each = "med", .floor = FLOOR_HOST},
+    .sort = "total",
+    .categories = CATEGORIES_API,
+    .event = event,
 };
 
 /*
@@ -61,5 +66,10 @@ static int finish_errors(struct report_row *row)
 }
 
 const struct section section_errors = {
-    SECTION_COLUMNS(error_columns), .sources = {TRACE_API}, .usual = 10, .sort = "count", .finish = finish_errors,
+    SECTION_COLUMNS(error_columns),
+    .sources = {TRACE_API},
+    .comparable = {.noun = "error", .keys = {"name", "error"}, .count = "count", .floor = FLOOR_HOST},
+    .usual = 10,
+    .sort = "count",
+    .finish = finish_errors,
 };

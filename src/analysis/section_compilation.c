@@ -80,7 +80,8 @@ static int finish(struct report_row *row)
     if (!cells)
         return rows->count > 0 ? -1 : 0;
     cells[COLUMN_PASSED] = cell_integer(row->trace->compiled.total);
-    cells[row->table->column_count - 1] = table_text(row->table, "at least one of them");
+    cells[sizeof(compilation_columns) / sizeof(*compilation_columns) - 1] =
+        table_text(row->table, "at least one of them");
     return 0;
 }
 
@@ -94,6 +95,12 @@ const struct section section_compilation = {
     .state_size = sizeof(struct compilation),
     SECTION_STATE_TALLY(struct phase_group, 1),
     .sources = {TRACE_COMPILE},
+    .comparable = {.noun = "compilation",
+                   .keys = {"name"},
+                   .total = "total",
+                   .count = "count",
+                   .each = "med",
+                   .floor = FLOOR_HOST},
     .sort = "total",
     .categories = CATEGORY_BIT(CATEGORY_COMPILATION),
     .init = init,

@@ -388,6 +388,7 @@ const struct section section_findings = {
     .listing = true,
     .paragraphs = true,
     .none = "nothing found: no rule of gputrace-findings(7) applies",
+    .comparable = {.noun = "finding", .keys = {"id"}, .total = "time", .floor = FLOOR_HOST},
     .state_size = sizeof(struct state),
     .categories = ~0u,
     .ranges = true,

@@ -161,6 +161,7 @@ const struct section section_idle = {
     .state_size = sizeof(struct state),
     .sources = {TRACE_GPU_WORK},
     .parts = TRACE_GPU_WORK | TRACE_API,
+    .comparable = {.noun = "idle", .keys = {"why"}, .total = "total", .part = PART_OF_IDLE_TIME, .floor = FLOOR_HOST},
     .sort = "total",
     .categories = CATEGORY_BIT(CATEGORY_CUDA_SYNC) | CATEGORY_BIT(CATEGORY_COMPILATION),
     .ranges = true,

@@ -215,6 +215,8 @@ const struct section section_sync = {
     .state_size = sizeof(struct sync),
     SECTION_STATE_TALLY(struct wait, 1),
     .sources = {TRACE_SYNC | TRACE_API},
+    .comparable =
+        {.noun = "wait", .keys = {"kind"}, .total = "total", .count = "count", .each = "med", .floor = FLOOR_HOST},
     .sort = "total",
     .categories = CATEGORY_BIT(CATEGORY_CUDA_SYNC),
     .calls = true,

@@ -71,6 +71,26 @@ _gputrace_view() {
         '1:trace:_files -g "*.(json|pftrace)(|.gz)"'
 }
 
+_gputrace_diff() {
+    # The help of the report lists the sections.
+    local -a sections=(${=$(_call_program sections gputrace report --help |
+        sed -n '/--report=/,/default: all/{/default: all/d;s/.*commas://;p;}')})
+    _arguments -s -S \
+        '*--before=[traces of the program as it was]:trace:_files' \
+        '*--after=[traces of the program as it is now]:trace:_files' \
+        '*--fail-on=[exit with 3 if this grew]:condition' \
+        '--any[even if it is not sure that it grew]' \
+        {-r,--report=}'[compare these sections]:sections:_values -s , section $sections' \
+        {-a,--all}'[show what did not change, too]' \
+        {-f,--format=}'[how to print]:format:(table csv json markdown junit)' \
+        {-n,--top=}'[rows of each table]:number' \
+        {-u,--time-unit=}'[unit of times]:unit:(auto ns us ms s)' \
+        '--names=[how to show names of kernels]:how:(full short mangled)' \
+        '--by-grid[compare kernels by grid and block, too]' \
+        {-h,--help}'[print help]' \
+        '*:trace:_files'
+}
+
 _gputrace_recover() {
     _arguments -s -S \
         {-o,--output=}'[write the trace to a file]:file:_files' \
@@ -123,6 +143,7 @@ _gputrace() {
     local -a commands=(
         'run:run a program and write a trace of its GPU work'
         'report:print where the time of a trace went'
+        'diff:compare traces\: what changed, how sure, and what explains it'
         'view:open a trace in ui.perfetto.dev'
         'recover:write the trace of an interrupted run'
         'convert:convert a trace between formats'
@@ -138,12 +159,13 @@ _gputrace() {
         case $line[1] in
         run) _gputrace_run ;;
         report) _gputrace_report ;;
+        diff) _gputrace_diff ;;
         view) _gputrace_view ;;
         recover) _gputrace_recover ;;
         convert) _gputrace_convert ;;
         cut) _gputrace_cut ;;
         doctor) _gputrace_doctor ;;
-        help) _values command run report view recover convert cut doctor ;;
+        help) _values command run report diff view recover convert cut doctor ;;
         esac
         ;;
     esac

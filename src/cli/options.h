@@ -115,7 +115,7 @@ int duration_parse(const char *option, const char *value, uint64_t *ns);
 int options_cupti(const char **field, const char *value);
 
 /* The commands of gputrace, each in a file of its name. */
-extern const struct command command_run, command_report, command_view, command_recover, command_convert, command_cut,
-    command_doctor;
+extern const struct command command_run, command_report, command_diff, command_view, command_recover, command_convert,
+    command_cut, command_doctor;
 
 #endif

@@ -2,7 +2,7 @@
 
 load common
 
-commands=(run report view recover convert cut doctor)
+commands=(run report diff view recover convert cut doctor)
 
 # Options as --help lists them, one a line: "--output=FILE", "-o".
 help_options() { # COMMAND
@@ -135,7 +135,7 @@ trace_words() {
     source "$root/src/cli/completion.bash"
     local command option word
     while read -r command option; do
-        COMPREPLY=()
+        COMP_WORDS=(gputrace "$command") COMPREPLY=()
         _gputrace_argument "--$option" '' ''
         printf '%s\n' "${COMPREPLY[@]}" | sort >in-bash
         [ -s in-bash ]
@@ -154,6 +154,9 @@ report color
 report format
 report names
 report time-unit
+diff format
+diff names
+diff time-unit
 END
 }
 
