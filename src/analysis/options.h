@@ -21,6 +21,8 @@ enum report_unit { REPORT_UNIT_AUTO, REPORT_UNIT_NS, REPORT_UNIT_US, REPORT_UNIT
     X(IDLE, idle, "idle", "Idle time of GPUs by cause")                                \
     X(IDLE_WHERE, idle_where, "idle-where", "Idle time by call, range and operator")   \
     X(GAPS, gaps, "gaps", "Largest gaps")                                              \
+    X(CRITICAL_PATH, critical_path, "critical-path", "Critical path")                  \
+    X(CRITICAL_NAMES, critical_names, "critical-names", "Critical path by name")       \
     X(KERNELS, kernels, "kernels", "Kernels")                                          \
     X(API, api, "api", "API calls")                                                    \
     X(ERRORS, errors, "errors", "Failed API calls")                                    \

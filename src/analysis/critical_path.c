@@ -1,0 +1,30 @@
+#include "analysis/critical_path.h"
+
+const struct critical_kind_words critical_kind_words[CRITICAL_KIND_COUNT] = {
+#define KIND(constant, word, text) {word, text},
+    CRITICAL_KINDS(KIND)
+#undef KIND
+};
+
+void critical_path_release(struct critical_path *path)
+{
+    file_vector_release(&path->parts);
+    for (size_t i = 0; i < path->rows.count; i++)
+        series_release(&path->rows.items[i].slack);
+    array_release(&path->rows);
+    dense_map_release(&path->keys);
+}
+
+struct critical_row *critical_path_row(struct critical_path *path, enum critical_kind kind, uint32_t name)
+{
+    const struct critical_key key = {kind, name};
+    return dense_map_item(&path->keys, &key, &path->rows);
+}
+
+int critical_path_add(struct critical_path *path, const struct critical_part *part)
+{
+    struct critical_part *added = file_vector_push(&path->parts);
+    if (added)
+        *added = *part;
+    return added ? 0 : -1;
+}
