@@ -9,6 +9,7 @@ const struct critical_kind_words critical_kind_words[CRITICAL_KIND_COUNT] = {
 void critical_path_release(struct critical_path *path)
 {
     file_vector_release(&path->parts);
+    file_vector_release(&path->outside);
     for (size_t i = 0; i < path->rows.count; i++)
         series_release(&path->rows.items[i].slack);
     array_release(&path->rows);
@@ -27,4 +28,16 @@ int critical_path_add(struct critical_path *path, const struct critical_part *pa
     if (added)
         *added = *part;
     return added ? 0 : -1;
+}
+
+int critical_path_each(const struct critical_path *path, int (*each)(void *context, const struct critical_part *part),
+                       void *context)
+{
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < path->parts.count; i++)
+        if (path->parts.items[i].kind != CRITICAL_OUTSIDE)
+            status = each(context, &path->parts.items[i]);
+    for (size_t i = 0; status == 0 && i < path->outside.count; i++)
+        status = each(context, &path->outside.items[i]);
+    return status;
 }

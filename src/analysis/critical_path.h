@@ -18,6 +18,7 @@
  *     critical_graph.h   operations and calls, and what decided each
  *     critical_walk.c    the path
  *     critical_slack.c   the slack
+ *     critical_ranges.h  what the host did on it
  */
 #ifndef GPUTRACE_ANALYSIS_CRITICAL_PATH_H
 #define GPUTRACE_ANALYSIS_CRITICAL_PATH_H
@@ -57,7 +58,7 @@ extern const struct critical_kind_words {
 /* A part of the path. */
 struct critical_part {
     int64_t start, end; /* ns */
-    uint32_t name;      /* of trace.strings: the operation's or the call's; EVENT_NO_TEXT: none */
+    uint32_t name;      /* of trace.strings: the operation's, call's, operator's or range's; EVENT_NO_TEXT: none */
     uint32_t thread;    /* of OUTSIDE and CALL: index in trace.threads; else EVENT_NO_TEXT */
     uint8_t kind;       /* enum critical_kind */
 };
@@ -75,13 +76,18 @@ struct critical_key {
 
 /* All zero is empty. */
 struct critical_path {
-    FILE_VECTOR(struct critical_part) parts; /* from the last to the first */
-    struct dense_map keys;                   /* struct critical_key -> rows */
+    FILE_VECTOR(struct critical_part) parts;   /* from the last to the first */
+    FILE_VECTOR(struct critical_part) outside; /* those of OUTSIDE again, divided by operators and ranges */
+    struct dense_map keys;                     /* struct critical_key -> rows */
     ARRAY(struct critical_row) rows;
 };
 
 void critical_path_release(struct critical_path *path);
 
+/* Calls EACH for all parts; those of OUTSIDE are divided, not whole. Stops when it returns non-zero, and returns that.
+ */
+int critical_path_each(const struct critical_path *path, int (*each)(void *context, const struct critical_part *part),
+                       void *context);
 /* Returns 0, or -1: no memory. */
 int critical_path_add(struct critical_path *path, const struct critical_part *part);
 /* The row of KIND and NAME, made if it is new. NULL: no memory. */

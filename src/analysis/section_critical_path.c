@@ -4,6 +4,7 @@
 #include "common/memory.h"
 #include "analysis/critical_graph.h"
 #include "analysis/critical_path.h"
+#include "analysis/critical_ranges.h"
 #include "analysis/critical_sync.h"
 #include "analysis/critical_walk.h"
 #include "analysis/section.h"
@@ -43,16 +44,20 @@ static int add_whole(struct critical_path *path, enum critical_kind kind, uint32
     return on_path ? 0 : series_add(&row->slack, slack);
 }
 
+static int add_part(void *context, const struct critical_part *part)
+{
+    struct critical_row *row = critical_path_row(context, (enum critical_kind)part->kind, part->name);
+    if (!row)
+        return -1;
+    row->on += part->end - part->start;
+    row->count++;
+    return 0;
+}
+
 static int add_rows(struct critical_path *path, const struct critical_graph *graph)
 {
-    for (size_t i = 0; i < path->parts.count; i++) {
-        const struct critical_part *part = &path->parts.items[i];
-        struct critical_row *row = critical_path_row(path, (enum critical_kind)part->kind, part->name);
-        if (!row)
-            return -1;
-        row->on += part->end - part->start;
-        row->count++;
-    }
+    if (critical_path_each(path, add_part, path) < 0)
+        return -1;
     for (size_t i = 0; i < graph->ops.count; i++) {
         const struct critical_op *op = &graph->ops.items[i];
         if (add_whole(path, critical_kind_of_op(op), op->name, op->end - op->start, op->on_path, op->slack) < 0)
@@ -71,7 +76,7 @@ static int gather(void *context, const struct trace *trace)
     struct state *state = context;
     struct critical_path *path = &state->path;
     struct critical_graph graph = {0};
-    path->parts.memory.directory = temporary_directory();
+    path->parts.memory.directory = path->outside.memory.directory = temporary_directory();
     int status = critical_syncs_finish(&state->syncs, trace);
     status = status ? status : critical_graph_load(&graph, trace);
     status = status ? status : critical_graph_decide(&graph, &state->syncs);
@@ -80,6 +85,7 @@ static int gather(void *context, const struct trace *trace)
         status = critical_walk(&graph, end, path);
         status = status ? status : critical_slack(&graph, end);
     }
+    status = status ? status : critical_ranges_find(path, trace);
     status = status ? status : add_rows(path, &graph);
     critical_graph_release(&graph);
     return status;
@@ -122,28 +128,33 @@ struct in_steps {
 };
 
 struct steps_times {
+    const struct critical_path *path;
     struct windows windows;
     ARRAY(struct in_steps) rows; /* as path.rows */
 };
 
+static int add_in_steps(void *context, const struct critical_part *part)
+{
+    struct steps_times *times = context;
+    const struct windows *windows = &times->windows;
+    const struct critical_key key = {part->kind, part->name};
+    const struct dense_layout layout = {2, 2, false};
+    const uint64_t *words = (const uint64_t *)&key;
+    uint32_t row = dense_map_find(&times->path->keys, words, layout, dense_map_hash(words, 2));
+    times->rows.items[row].all += overlap(part, windows->start, windows->end);
+    times->rows.items[row].slowest += overlap(part, windows->slowest_start, windows->slowest_end);
+    return 0;
+}
+
 /* Returns 0, or -1: no memory. */
 static int find_steps(struct steps_times *times, const struct critical_path *path, const struct trace *trace)
 {
+    times->path = path;
     times->windows = find_windows(trace);
     for (size_t i = 0; i < path->rows.count; i++)
         if (!array_push(&times->rows))
             return -1;
-    const struct windows *windows = &times->windows;
-    for (size_t i = 0; windows->count > 0 && i < path->parts.count; i++) {
-        const struct critical_part *part = &path->parts.items[i];
-        const struct critical_key key = {part->kind, part->name};
-        const struct dense_layout layout = {2, 2, false};
-        const uint64_t *words = (const uint64_t *)&key;
-        uint32_t row = dense_map_find(&path->keys, words, layout, dense_map_hash(words, 2));
-        times->rows.items[row].all += overlap(part, windows->start, windows->end);
-        times->rows.items[row].slowest += overlap(part, windows->slowest_start, windows->slowest_end);
-    }
-    return 0;
+    return times->windows.count > 0 ? critical_path_each(path, add_in_steps, times) : 0;
 }
 
 /* --- the tables --- */
@@ -248,6 +259,8 @@ const struct section section_critical_path = {
     .categories = CATEGORY_BIT(CATEGORY_CUDA_SYNC),
     .needs = REPORT_BIT(REPORT_STEPS),
     .calls = true,
+    .ranges = true,
+    .operators = true,
     .timeline = true,
     .host_calls = true,
     .init = init,

@@ -270,6 +270,52 @@ END
     diff - got <<<'[600000,200000,100000]'
 }
 
+@test "an operation on the path that takes 10 ms longer makes the run 10 ms longer; one off the path does not" {
+    need_simulated
+    [ -z "${sanitizer-}" ] || skip "sanitizers take time of their own"
+    "$BATS_TEST_DIRNAME/critical_experiment" "$gputrace" "$samples/critical_path" >measured || { cat measured && false; }
+    awk 'NR > 1 { print $1, $2, $3 }' measured >got
+    diff - got <<'END'
+events longer on
+events shorter off
+events joining on
+loop longer on
+loop shorter off
+loop host on
+overlap shorter off
+overlap host on
+overlap joining on
+barrier longer on
+barrier shorter off
+barrier joining on
+graph root on
+graph longer on
+graph shorter off
+graph joining on
+threads longer on
+threads shorter off
+threads joining on
+END
+}
+
+@test "the time of the host on the path goes to the innermost range or operator" {
+    {
+        x user_annotation outer 7 0 100
+        x user_annotation inner 7 20 30
+        x cpu_op aten::mm 7 60 20
+        call cudaMalloc 7 0 10 1
+        call cudaFree 7 90 10 2
+    } | trace
+    path >got
+    diff - got <<'END'
+["outside","outer",30,3]
+["outside","inner",30,1]
+["outside","aten::mm",20,1]
+["call","cudaFree",10,1]
+["call","cudaMalloc",10,1]
+END
+}
+
 # Whatever a trace holds, the parts add up to the run.
 adds_up() {
     "$gputrace" report -r overview,critical-path,critical-names -f json "$1" >report.json
@@ -280,8 +326,13 @@ adds_up() {
 @test "the parts add up to the run in traces of the samples" {
     need_simulated
     local sample
-    for sample in vector_add streams_events graphs threads launches; do
-        "$gputrace" run -o "$sample.json" "$samples/$sample" >/dev/null 2>&1
+    for sample in vector_add streams_events graphs threads launches devices; do
+        SIMGPU_DEVICES=2 "$gputrace" run -o "$sample.json" "$samples/$sample" >/dev/null 2>&1
+        adds_up "$sample.json"
+    done
+    for sample in events loop overlap barrier graph threads; do
+        "$gputrace" run -o "$sample.json" "$samples/critical_path" "$sample" >statement
+        "$check_trace" --strict --expect statement "$sample.json"
         adds_up "$sample.json"
     done
 }
