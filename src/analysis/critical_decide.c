@@ -41,11 +41,11 @@ static void consider(const struct critical_graph *graph, struct latest *latest, 
 static int add_edge(struct critical_graph *graph, uint32_t from, uint32_t to)
 {
     struct critical_op *op = &graph->ops.items[to];
-    uint32_t *edge = file_vector_push(&graph->edges);
+    struct critical_edge *edge = file_vector_push(&graph->edges);
     if (!edge || graph->edges.count >= CRITICAL_NONE)
         return -1;
-    *edge = from;
-    op->waits = op->waited++ == 0 ? (uint32_t)(graph->edges.count - 1) : op->waits;
+    *edge = (struct critical_edge){from, op->edges};
+    op->edges = (uint32_t)(graph->edges.count - 1);
     return 0;
 }
 
@@ -75,11 +75,13 @@ static int consider_waits(struct deciding *deciding, struct latest *latest, uint
 static int consider_within(struct deciding *deciding, struct latest *latest, uint32_t number)
 {
     struct critical_graph *graph = deciding->graph;
-    consider(graph, latest, graph->ops.items[number].within, number);
     for (; deciding->next_within < graph->within.count && graph->within.items[deciding->next_within].next == number;
-         deciding->next_within++)
-        if (add_edge(graph, graph->within.items[deciding->next_within].op, number) < 0)
+         deciding->next_within++) {
+        uint32_t other = graph->within.items[deciding->next_within].op;
+        consider(graph, latest, other, number);
+        if (add_edge(graph, other, number) < 0)
             return -1;
+    }
     return 0;
 }
 
@@ -89,13 +91,13 @@ static bool soon(const struct critical_op *op, int64_t earliest)
     return op->start <= earliest + CRITICAL_HELD_AFTER;
 }
 
-/* OP started later than LATEST and its launch explain: something else on its GPU may have held it. */
+/* OP started later than LATEST and its launch explain: BEFORE, which ended last on its GPU, may have held it. */
 static void decide_late(const struct critical_graph *graph, struct critical_op *op, const struct latest *latest,
-                        uint32_t number)
+                        uint32_t before, uint32_t number)
 {
-    bool launched = latest->op == CRITICAL_NONE || latest->end <= op->returned;
-    int64_t ready = launched ? op->returned : latest->end;
-    uint32_t before = op->before;
+    int64_t returned = critical_returned(graph, op);
+    bool launched = latest->op == CRITICAL_NONE || latest->end <= returned;
+    int64_t ready = launched ? returned : latest->end;
     op->decider = launched ? CRITICAL_NONE : latest->op;
     if (before != CRITICAL_NONE && critical_is_before(graph, before, number) && graph->ops.items[before].end > ready &&
         soon(op, graph->ops.items[before].end))
@@ -107,11 +109,13 @@ static void decide_late(const struct critical_graph *graph, struct critical_op *
 static void decide_op(const struct critical_graph *graph, const struct latest *latest, uint32_t number)
 {
     struct critical_op *op = &graph->ops.items[number];
+    uint32_t before = op->decider;
     bool any = latest->op != CRITICAL_NONE;
+    op->decider = CRITICAL_NONE;
     if (any && latest->end >= op->called + graph->latency && soon(op, latest->end))
         op->decider = latest->op;
-    else if (op->thread == LAUNCHED_NO_THREAD || !soon(op, op->returned))
-        decide_late(graph, op, latest, number);
+    else if (op->thread == LAUNCHED_NO_THREAD || !soon(op, critical_returned(graph, op)))
+        decide_late(graph, op, latest, before, number);
 }
 
 static int decide_ops(struct deciding *deciding)
@@ -127,6 +131,7 @@ static int decide_ops(struct deciding *deciding)
         if (consider_waits(deciding, &latest, i) < 0 || consider_within(deciding, &latest, i) < 0)
             return -1;
         decide_op(graph, &latest, i);
+        critical_graph_evict(graph, i + (size_t)1);
     }
     return 0;
 }
@@ -210,8 +215,7 @@ static uint32_t find_waited(struct deciding *deciding, uint32_t process, struct 
     if (!sync && !may_wait((enum call_kind)call->kind))
         return CRITICAL_NONE;
     uint32_t found = last_of_device(graph, sync ? sync->device : EVENT_NONE, process, call);
-    if (found != CRITICAL_NONE && (sync || call->kind == CALL_SYNC_DEVICE))
-        call->device = graph->streams.items[graph->ops.items[found].stream].device;
+    call->all = found != CRITICAL_NONE && (sync || call->kind == CALL_SYNC_DEVICE);
     return found;
 }
 
@@ -244,8 +248,10 @@ static void decide_calls(struct deciding *deciding)
     struct critical_graph *graph = deciding->graph;
     for (uint32_t thread = 0; thread < graph->threads.count; thread++) {
         const struct critical_thread *one = &graph->threads.items[thread];
-        for (size_t i = one->first; i < one->first + one->count; i++)
+        for (size_t i = one->first; i < one->first + one->count; i++) {
             decide_call(deciding, thread, &graph->calls.items[i]);
+            critical_graph_evict(graph, i + 1);
+        }
     }
 }
 

@@ -20,6 +20,18 @@ void critical_graph_release(struct critical_graph *graph)
     histogram_release(&graph->latencies);
 }
 
+#define EVICTED_AFTER ((size_t)1 << 19)
+
+void critical_graph_evict(const struct critical_graph *graph, size_t count)
+{
+    if (count % EVICTED_AFTER != 0)
+        return;
+    file_vector_evict(&graph->ops);
+    file_vector_evict(&graph->calls);
+    file_vector_evict(&graph->edges);
+    file_vector_evict(&graph->within);
+}
+
 /* --- */
 
 int critical_heap_push(struct critical_heap *heap, int64_t key, uint32_t value)
@@ -61,6 +73,7 @@ static int load_calls(struct critical_graph *graph)
         while (graph->threads.count <= call->thread && status == 0)
             status = array_push(&graph->threads) ? 0 : -1;
         struct critical_call *added = status == 0 ? file_vector_push(&graph->calls) : NULL;
+        critical_graph_evict(graph, graph->calls.count);
         if (!added) {
             status = -1;
             break;
@@ -73,7 +86,6 @@ static int load_calls(struct critical_graph *graph)
                                         .name = call->name,
                                         .op = CRITICAL_NONE,
                                         .waited = CRITICAL_NONE,
-                                        .device = EVENT_NO_TEXT,
                                         .kind = call->kind};
     }
     int walked = host_calls_walk_end(&walk);
@@ -150,7 +162,7 @@ static void begin_device(struct loading *loading)
 
 static bool same_graph(const struct critical_op *a, const struct critical_op *b)
 {
-    return a->graph && b->graph && a->correlation == b->correlation && a->thread == b->thread && a->called == b->called;
+    return a->graph && b->graph && a->call == b->call && a->call != CRITICAL_NONE;
 }
 
 /* What ended before OP started. */
@@ -162,24 +174,31 @@ static void end_operations(struct loading *loading, int64_t time)
     }
 }
 
-/* The operations of the same graph that ended before OP: it may depend on all of them. */
-static int find_within(struct loading *loading, struct critical_op *op, uint32_t number)
+static int add_within(struct critical_graph *graph, uint32_t first, uint32_t second)
+{
+    struct critical_within *pair = file_vector_push(&graph->within);
+    if (pair)
+        *pair = (struct critical_within){first, second};
+    return pair ? 0 : -1;
+}
+
+/* The operations of the same graph that ended before OP, the last and those that no other followed: it may depend on
+ * all of them. */
+static int find_within(struct loading *loading, const struct critical_op *op, uint32_t number)
 {
     struct critical_graph *graph = loading->graph;
     size_t count = loading->ended < RECENT ? loading->ended : RECENT;
+    bool any = false;
     for (size_t i = 1; i <= count; i++) {
         uint32_t other = loading->recent[(loading->ended - i) % RECENT];
         struct critical_op *ended = &graph->ops.items[other];
         if (!same_graph(ended, op))
             continue;
-        op->within = op->within == CRITICAL_NONE ? other : op->within;
-        if (ended->followed)
+        if (any && ended->followed)
             break;
-        ended->followed = true;
-        struct critical_within *pair = file_vector_push(&graph->within);
-        if (!pair)
+        any = ended->followed = true;
+        if (add_within(graph, other, number) < 0)
             return -1;
-        *pair = (struct critical_within){other, number};
     }
     return 0;
 }
@@ -201,19 +220,18 @@ static struct critical_stream *find_stream(struct critical_graph *graph, const s
 }
 
 /* Joins OP, which is number NUMBER, with its call. */
-static void find_call(struct critical_graph *graph, struct critical_op *op, uint32_t number)
+static void find_call(struct critical_graph *graph, struct critical_op *op, int64_t returned, uint32_t number)
 {
     if (op->thread == LAUNCHED_NO_THREAD)
         return;
     op->call = critical_call_before(graph, op->thread, op->called + 1);
-    if (op->call == CRITICAL_NONE || graph->calls.items[op->call].end < op->returned) {
+    if (op->call == CRITICAL_NONE || graph->calls.items[op->call].end < returned) {
         op->call = CRITICAL_NONE;
         op->thread = LAUNCHED_NO_THREAD;
         return;
     }
     struct critical_call *call = &graph->calls.items[op->call];
     op->called = call->start;
-    op->returned = call->end;
     if (call->op == CRITICAL_NONE || op->end > graph->ops.items[call->op].end)
         call->op = number;
 }
@@ -235,21 +253,19 @@ static int add_op(struct loading *loading, const struct timeline_op *from)
         .start = from->start,
         .end = from->end,
         .called = known ? from->called : earliest,
-        .returned = known ? from->returned : earliest,
         .thread = from->thread,
         .stream = from->stream,
         .name = from->name,
-        .correlation = from->correlation,
         .previous = previous,
-        .within = CRITICAL_NONE,
         .decider = CRITICAL_NONE,
         .call = CRITICAL_NONE,
+        .edges = CRITICAL_NONE,
         .category = from->category,
         .graph = from->kind == CALL_GRAPH_LAUNCH,
     };
-    find_call(graph, op, number);
+    find_call(graph, op, from->returned, number);
     end_operations(loading, op->start);
-    op->before = loading->before;
+    op->decider = loading->before; /* for critical_graph_decide() */
     if (op->graph && find_within(loading, op, number) < 0)
         return -1;
     int64_t emptied = op->previous == CRITICAL_NONE ? INT64_MIN : graph->ops.items[op->previous].end;
@@ -280,6 +296,7 @@ static int load_ops(struct critical_graph *graph)
         }
         graph->devices.items[graph->devices.count - 1].count++;
         status = add_op(&loading, op);
+        critical_graph_evict(graph, graph->ops.count);
     }
     int walked = sorter_walk_end(&walk);
     array_release(&loading.running.items);

@@ -20,23 +20,25 @@
 
 struct critical_op {
     int64_t start, end;
-    int64_t called, returned; /* the outermost call that launched it; where none is known, no later */
-    int64_t slack;            /* see critical_slack() */
-    uint32_t thread;          /* LAUNCHED_NO_THREAD: no call is known */
+    int64_t slack;   /* see critical_slack() */
+    int64_t called;  /* when its call began; where no call is known, no later than that */
+    uint32_t thread; /* LAUNCHED_NO_THREAD: no call is known */
     uint32_t stream, name;
-    uint32_t correlation;
     uint32_t previous; /* in its stream; index or CRITICAL_NONE, as are: */
-    uint32_t within;   /* in its graph: the operation that ended last before it */
-    uint32_t before;   /* on its GPU: likewise */
     uint32_t decider;  /* the operation whose end decided its start; NONE: it was its launch */
     uint32_t call;     /* in calls */
-    uint32_t waits;    /* index of the first of critical_graph.edges that lead to it … */
-    uint32_t waited;   /* … and how many */
+    uint32_t edges;    /* the last of those that lead to it */
     uint8_t category;
-    bool graph;    /* launched as a part of a graph */
-    bool held;     /* something that is not recorded delayed it after that */
-    bool on_path;  /* see critical_walk() */
-    bool followed; /* an operation of its graph was seen to start after it */
+    bool graph : 1;    /* launched as a part of a graph */
+    bool held : 1;     /* something that is not recorded delayed it after that */
+    bool on_path : 1;  /* see critical_walk() */
+    bool followed : 1; /* an operation of its graph was seen to start after it */
+};
+_Static_assert(sizeof(struct critical_op) == 64, "there are many");
+
+/* An operation that another waited for besides those in its stream. */
+struct critical_edge {
+    uint32_t from, next; /* next: index of another that leads to the same operation; CRITICAL_NONE: there is none */
 };
 
 /* An outermost API call. */
@@ -44,11 +46,11 @@ struct critical_call {
     int64_t start, end;
     int64_t slack; /* see critical_slack() */
     uint32_t name;
-    uint32_t op;     /* that it launched last; CRITICAL_NONE: none */
+    uint32_t op;     /* that it launched and that ended last; CRITICAL_NONE: none */
     uint32_t waited; /* the operation whose end decided its return; CRITICAL_NONE: none */
-    uint32_t device; /* it waited for all streams of this device too: index; EVENT_NO_TEXT: it did not */
     uint8_t kind;    /* enum call_kind */
-    bool on_path;
+    bool all : 1;    /* it waited for all streams of the device of that operation */
+    bool on_path : 1;
 };
 
 struct critical_thread {
@@ -70,7 +72,7 @@ struct critical_graph {
     const struct trace *trace;
     FILE_VECTOR(struct critical_op) ops;        /* by device and start */
     FILE_VECTOR(struct critical_call) calls;    /* by thread and start */
-    FILE_VECTOR(uint32_t) edges;                /* operations that others waited for besides those in their stream */
+    FILE_VECTOR(struct critical_edge) edges;
     FILE_VECTOR(struct critical_within) within; /* pairs of operations of a graph, by the second */
     ARRAY(struct critical_thread) threads;      /* by index in trace.threads */
     ARRAY(struct critical_stream) streams;      /* by index in trace.streams */
@@ -85,6 +87,15 @@ struct critical_within {
 };
 
 void critical_graph_release(struct critical_graph *graph);
+
+/* Gives pages back; of COUNT things that were done, after every so many of them. */
+void critical_graph_evict(const struct critical_graph *graph, size_t count);
+
+/* When the call of an operation returned. */
+static inline int64_t critical_returned(const struct critical_graph *graph, const struct critical_op *op)
+{
+    return op->call == CRITICAL_NONE ? op->called : graph->calls.items[op->call].end;
+}
 
 /* Loads operations and calls, then finds what decided them. Each returns 0, or -1: no memory, or after error(). */
 int critical_graph_load(struct critical_graph *graph, const struct trace *trace);

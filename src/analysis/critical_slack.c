@@ -65,8 +65,8 @@ static void start_op(struct sweep *sweep, uint32_t number)
     if (op->previous != CRITICAL_NONE && op->previous != op->decider &&
         !(op->graph && graph->ops.items[op->previous].end > op->start))
         leave(graph, op, op->previous);
-    for (uint32_t i = 0; i < op->waited; i++)
-        leave(graph, op, graph->edges.items[op->waits + i]);
+    for (uint32_t i = op->edges; i != CRITICAL_NONE; i = graph->edges.items[i].next)
+        leave(graph, op, graph->edges.items[i].from);
     if (op->call == CRITICAL_NONE)
         return;
     int64_t ready = op->called + graph->latency, left = op->start - ready;
@@ -77,10 +77,10 @@ static void start_op(struct sweep *sweep, uint32_t number)
 static void leave_to_device(struct critical_graph *graph, const struct critical_call *call, int64_t late)
 {
     int64_t end = graph->ops.items[call->waited].end;
-    uint32_t process = graph->streams.items[graph->ops.items[call->waited].stream].process;
+    const struct critical_stream *waited = &graph->streams.items[graph->ops.items[call->waited].stream];
     for (uint32_t i = 0; i < graph->streams.count; i++) {
         const struct critical_stream *stream = &graph->streams.items[i];
-        uint32_t last = stream->ops.count > 0 && stream->device == call->device && stream->process == process
+        uint32_t last = stream->ops.count > 0 && stream->device == waited->device && stream->process == waited->process
                             ? critical_launched_by(graph, i, call->start)
                             : CRITICAL_NONE;
         if (last == CRITICAL_NONE)
@@ -98,7 +98,7 @@ static void end_call(struct sweep *sweep, struct cursor *cursor, struct critical
         return;
     struct critical_op *op = &graph->ops.items[call->waited];
     lower(&op->slack, cursor->late);
-    if (call->device != EVENT_NO_TEXT)
+    if (call->all)
         leave_to_device(graph, call, cursor->late);
     cursor->late += op->end > call->start ? op->end - call->start : 0;
 }
@@ -158,8 +158,10 @@ int critical_slack(struct critical_graph *graph, struct critical_end end)
 {
     struct sweep sweep = {.graph = graph, .device_count = graph->devices.count};
     int status = begin(&sweep, end);
-    while (status == 0 && sweep.heap.items.count > 0)
+    for (size_t steps = 1; status == 0 && sweep.heap.items.count > 0; steps++) {
         status = step(&sweep);
+        critical_graph_evict(graph, steps);
+    }
     array_release(&sweep.cursors);
     array_release(&sweep.heap.items);
     return status;

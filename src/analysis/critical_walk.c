@@ -58,7 +58,7 @@ static int go_to_launch(struct walk *walk, const struct critical_op *op)
     if (walk->thread == EVENT_NO_TEXT)
         return 0;
     struct critical_call *call = &graph->calls.items[op->call];
-    if (add(walk, op->held ? CRITICAL_HELD : CRITICAL_LAUNCH, op->returned, call->name) < 0)
+    if (add(walk, op->held ? CRITICAL_HELD : CRITICAL_LAUNCH, call->end, call->name) < 0)
         return -1;
     if (call->start < walk->time)
         call->on_path = true;
@@ -87,7 +87,8 @@ static uint32_t find_other_thread(const struct walk *walk, uint32_t last, const 
     uint32_t previous = graph->ops.items[next->op].previous;
     const struct critical_op *op = &graph->ops.items[previous];
     if (op->thread == walk->thread || op->thread == LAUNCHED_NO_THREAD || op->called >= walk->time ||
-        op->returned > walk->time || (last != CRITICAL_NONE && op->called < graph->calls.items[last].end))
+        critical_returned(graph, op) > walk->time ||
+        (last != CRITICAL_NONE && op->called < graph->calls.items[last].end))
         return CRITICAL_NONE;
     return previous;
 }
@@ -103,7 +104,7 @@ static int step_from_thread(struct walk *walk)
     if (after < thread->first + thread->count && graph->calls.items[after].start == walk->time)
         other = find_other_thread(walk, number, &graph->calls.items[after]);
     if (other != CRITICAL_NONE) {
-        if (add(walk, CRITICAL_OUTSIDE, graph->ops.items[other].returned, EVENT_NO_TEXT) < 0)
+        if (add(walk, CRITICAL_OUTSIDE, critical_returned(graph, &graph->ops.items[other]), EVENT_NO_TEXT) < 0)
             return -1;
         walk->thread = graph->ops.items[other].thread;
         return 0;
@@ -128,7 +129,8 @@ int critical_walk(struct critical_graph *graph, struct critical_end end, struct 
     int status = 0;
     if (end.op != CRITICAL_NONE)
         status = add(&walk, CRITICAL_OUTSIDE, end.time, EVENT_NO_TEXT);
-    while (status == 0 && walk.time > trace->start) {
+    for (size_t steps = 1; status == 0 && walk.time > trace->start; steps++) {
+        critical_graph_evict(graph, steps);
         if (walk.op != CRITICAL_NONE)
             status = step_from_op(&walk);
         else if (walk.thread != EVENT_NO_TEXT)
