@@ -10,16 +10,20 @@ NVCC_FLAGS := -std=c++17 -O2 -g -gencode arch=compute_75,code=compute_75 -gencod
 SHARED_CUDART := -cudart shared -Xlinker --enable-new-dtags,-rpath,$(CUDA_HOME)/lib64
 
 SAMPLES_CUDA := $(patsubst samples/%.cu,$(SAMPLES)/%,$(sort $(wildcard samples/*.cu)))
+SAMPLES_PLANTED := $(patsubst samples/planted/%.cu,$(SAMPLES)/%,$(sort $(wildcard samples/planted/*.cu)))
 SAMPLES_STATIC := $(addprefix $(SAMPLES)/,vector_add_static graphs_static)
 SAMPLES_PER_THREAD := $(addprefix $(SAMPLES)/,launches_per_thread callbacks_per_thread)
 SAMPLES_NVTX := $(addprefix $(SAMPLES)/nvtx_,payload schemas deferred counters memory)
 SAMPLES_C := $(addprefix $(SAMPLES)/,control driver nvtx nvtx_all no_cuda pooled) $(SAMPLES_NVTX)
 SAMPLES_CXX := $(SAMPLES)/nvtx_cpp
-SAMPLES_ALL := $(SAMPLES_CUDA) $(SAMPLES_CXX) $(SAMPLES_STATIC) $(SAMPLES_PER_THREAD) $(SAMPLES_C) $(SAMPLES)/train.py
+SAMPLES_ALL := $(SAMPLES_CUDA) $(SAMPLES_PLANTED) $(SAMPLES_CXX) $(SAMPLES_STATIC) $(SAMPLES_PER_THREAD) $(SAMPLES_C) $(SAMPLES)/train.py
 
 samples: $(SAMPLES_ALL) plugins ## the sample programs and plugins, in build/samples
 
 $(SAMPLES_CUDA): $(SAMPLES)/%: samples/%.cu
+	$(call say,NVCC,$<)$(NVCC) $(NVCC_FLAGS) $(SHARED_CUDART) -o $@ $<
+
+$(SAMPLES_PLANTED): $(SAMPLES)/%: samples/planted/%.cu samples/planted/planted.h
 	$(call say,NVCC,$<)$(NVCC) $(NVCC_FLAGS) $(SHARED_CUDART) -o $@ $<
 
 $(SAMPLES_STATIC): $(SAMPLES)/%_static: samples/%.cu
@@ -47,7 +51,7 @@ $(SAMPLES)/driver: SAMPLE_LIBS := -L$(CUDA_HOME)/lib64/stubs -lcuda
 # Linked with the allocator, as programs that use allocator.h are, and with the sanitizer that is in it.
 $(SAMPLES)/pooled: SAMPLE_LIBS := -L$(CUDA_HOME)/lib64/stubs -lcuda -L$(B) -lgputrace-allocator -Wl,-rpath,'$$ORIGIN/..' $(SANITIZE)
 $(SAMPLES)/pooled: $(B)/libgputrace-allocator.so include/gputrace/allocator.h
-$(addprefix $(SAMPLES)/,callbacks callbacks_per_thread compile conditional leaks): SHARED_CUDART += -L$(CUDA_HOME)/lib64/stubs -lcuda
+$(addprefix $(SAMPLES)/,callbacks callbacks_per_thread compile conditional leaks planted_code): SHARED_CUDART += -L$(CUDA_HOME)/lib64/stubs -lcuda
 $(addprefix $(SAMPLES)/,callbacks callbacks_per_thread): $(wildcard samples/callbacks*.h)
 $(SAMPLES_NVTX): samples/nvtx_payload.h
 $(SAMPLES)/races: $(wildcard samples/races*.h)

@@ -10,8 +10,8 @@
  * registered, arrays, stream-ordered, and physical memory of cuMemCreate, which is allocated until it was released and
  * unmapped.
  *
- *     9437184 bytes of device memory in 3 allocations on device 0, first after 12.4 ms, by thread 4711
- *     in all 9441280 bytes in 4 allocations: device 9437184 bytes in 3, pinned 4096 bytes in 1
+ *     9.00 MiB (9437184 bytes) of device memory in 3 allocations on device 0, first after 12.4 ms, by thread 4711
+ *     in all 9.00 MiB (9441280 bytes) in 4 allocations: device 9.00 MiB in 3, pinned 4.00 KiB in 1
  *
  * SETTINGS. least=BYTES leaves out lines of less (K, M, G may follow the number); top=N prints N lines (20); stacks=no
  * prints no stacks, and one line for each kind and device; faster. Lines that are left out are added up.
@@ -84,14 +84,15 @@ static void on_unmapping(void *data, const struct gputrace_memory_unmapping *wha
 static void on_context_deletion(void *data, const struct gputrace_context_deletion *what)
 {
     (void)data;
-    char line[160];
+    char line[160], size[LEAKS_SIZE_TEXT];
     pthread_mutex_lock(&leaks.lock);
     struct gone gone = live_context_deleted(&leaks.live, what->call.context);
     pthread_mutex_unlock(&leaks.lock);
     if (!gone.count)
         return;
-    snprintf(line, sizeof(line), "no leak: %" PRIu64 " bytes in %" PRIu64 " allocation%s went with context %u",
-             gone.bytes, gone.count, gone.count == 1 ? "" : "s", what->call.context_id);
+    leaks_write_size(size, gone.bytes, true);
+    snprintf(line, sizeof(line), "no leak: %s in %" PRIu64 " allocation%s went with context %u", size, gone.count,
+             gone.count == 1 ? "" : "s", what->call.context_id);
     gputrace_line(leaks.host, 0, line);
 }
 

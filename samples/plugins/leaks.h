@@ -66,4 +66,8 @@ struct telling {
 /* Tells what is allocated, by place, the most bytes first. */
 void leaks_report(const struct gputrace_host *host, const struct live *live, const struct telling *telling);
 
+/* Writes BYTES as "4.00 KiB", EXACT ones as "4.00 KiB (4096 bytes)"; less than that as "12 bytes". */
+#define LEAKS_SIZE_TEXT 48
+void leaks_write_size(char text[LEAKS_SIZE_TEXT], uint64_t bytes, bool exact);
+
 #endif

@@ -12,6 +12,22 @@ static const char *ending(uint64_t count)
     return count == 1 ? "" : "s";
 }
 
+void leaks_write_size(char text[LEAKS_SIZE_TEXT], uint64_t bytes, bool exact)
+{
+    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double size = (double)bytes / 1024;
+    size_t unit = 0;
+    if (bytes < 1024) {
+        snprintf(text, LEAKS_SIZE_TEXT, "%u byte%s", (unsigned)bytes, ending(bytes));
+        return;
+    }
+    for (; size >= 1023.5 && unit + 1 < sizeof(units) / sizeof(*units); unit++)
+        size /= 1024;
+    int used = snprintf(text, LEAKS_SIZE_TEXT, "%.*f %s", size < 9.995 ? 2 : size < 99.95 ? 1 : 0, size, units[unit]);
+    if (exact)
+        snprintf(text + used, LEAKS_SIZE_TEXT - (size_t)used, " (%" PRIu64 " bytes)", bytes);
+}
+
 /* Allocations of the same kind, device and stack; the first of them stands for all. */
 struct group {
     const struct allocation *first;
@@ -70,25 +86,26 @@ static struct group *group_all(const struct live *live, size_t *count)
 
 static void tell_group(const struct gputrace_host *host, const struct telling *telling, const struct group *group)
 {
-    char line[256], where[48] = "", stream[48] = "";
+    char line[256], size[LEAKS_SIZE_TEXT], where[48] = "", stream[48] = "";
     const struct allocation *first = group->first;
     double ms = first->time > telling->start ? (double)(first->time - telling->start) / 1e6 : 0;
+    leaks_write_size(size, group->bytes, true);
     if (first->device != GPUTRACE_NO_DEVICE)
         snprintf(where, sizeof(where), " on device %u", first->device);
     if (first->stream_id != GPUTRACE_NO_STREAM)
         snprintf(stream, sizeof(stream), " in stream %u", first->stream_id);
-    snprintf(line, sizeof(line),
-             "%" PRIu64 " bytes of %s memory in %" PRIu64 " allocation%s%s,%s after %.1f ms%s, by thread %u",
-             group->bytes, kinds[first->kind < KINDS ? first->kind : 0], group->count, ending(group->count), where,
-             group->count > 1 ? " first" : "", ms, stream, first->thread);
+    snprintf(line, sizeof(line), "%s of %s memory in %" PRIu64 " allocation%s%s,%s after %.*f %s%s, by thread %u", size,
+             kinds[first->kind < KINDS ? first->kind : 0], group->count, ending(group->count), where,
+             group->count > 1 ? " first" : "", ms < 1000 ? 1 : 2, ms < 1000 ? ms : ms / 1000, ms < 1000 ? "ms" : "s",
+             stream, first->thread);
     gputrace_line(host, first->stack, line);
 }
 
-/* "in all 12 bytes in 2 allocations: device 8 bytes in 1, pinned 4 bytes in 1" */
+/* "in all 12.0 KiB (12288 bytes) in 2 allocations: device 8.00 KiB in 1, pinned 4.00 KiB in 1" */
 static void tell_sum(const struct gputrace_host *host, const struct group *group, size_t count)
 {
     uint64_t bytes[KINDS + 1] = {0}, number[KINDS + 1] = {0}; /* the last: all */
-    char line[512];
+    char line[512], size[LEAKS_SIZE_TEXT];
     for (size_t i = 0; i < count; i++) {
         uint32_t kind = group[i].first->kind < KINDS ? group[i].first->kind : 0;
         bytes[kind] += group[i].bytes;
@@ -96,14 +113,16 @@ static void tell_sum(const struct gputrace_host *host, const struct group *group
         bytes[KINDS] += group[i].bytes;
         number[KINDS] += group[i].count;
     }
-    int used = snprintf(line, sizeof(line), "in all %" PRIu64 " bytes in %" PRIu64 " allocation%s", bytes[KINDS],
-                        number[KINDS], ending(number[KINDS]));
+    leaks_write_size(size, bytes[KINDS], true);
+    int used = snprintf(line, sizeof(line), "in all %s in %" PRIu64 " allocation%s", size, number[KINDS],
+                        ending(number[KINDS]));
     const char *between = ":";
     for (unsigned kind = 0; kind < KINDS && (size_t)used < sizeof(line); kind++) {
         if (!number[kind])
             continue;
-        used += snprintf(line + used, sizeof(line) - (size_t)used, "%s %s %" PRIu64 " bytes in %" PRIu64, between,
-                         kinds[kind], bytes[kind], number[kind]);
+        leaks_write_size(size, bytes[kind], false);
+        used += snprintf(line + used, sizeof(line) - (size_t)used, "%s %s %s in %" PRIu64, between, kinds[kind], size,
+                         number[kind]);
         between = ",";
     }
     gputrace_line(host, 0, line);
@@ -114,7 +133,7 @@ static void tell_groups(const struct gputrace_host *host, const struct telling *
 {
     struct group rest = {0};
     uint64_t reported = 0, left_out = 0;
-    char line[160];
+    char line[160], size[LEAKS_SIZE_TEXT];
     for (size_t i = 0; i < count; i++) {
         if (group[i].bytes >= telling->least && reported < telling->top) {
             tell_group(host, telling, &group[i]);
@@ -126,9 +145,10 @@ static void tell_groups(const struct gputrace_host *host, const struct telling *
         rest.bytes += group[i].bytes;
     }
     if (left_out) {
+        leaks_write_size(size, rest.bytes, true);
         snprintf(line, sizeof(line),
-                 "%" PRIu64 " bytes in %" PRIu64 " allocation%s from %" PRIu64 " more place%s are not listed above",
-                 rest.bytes, rest.count, ending(rest.count), left_out, ending(left_out));
+                 "%s in %" PRIu64 " allocation%s from %" PRIu64 " more place%s are not listed above", size, rest.count,
+                 ending(rest.count), left_out, ending(left_out));
         gputrace_line(host, 0, line);
     }
     tell_sum(host, group, count);

@@ -35,6 +35,7 @@ enum call_kind {
     CALL_CONTEXT, /* initialises CUDA, makes or resets a context */
     CALL_KIND_COUNT,
 };
+#define CALL_KIND_BIT(kind) (1u << (kind))
 
 /* The kind of the call NAME, of CUDA's runtime or driver, with any ending (_v2, _ptsz). */
 enum call_kind call_kind_of(const char *name);

@@ -70,8 +70,8 @@ struct critical_device {
 
 struct critical_graph {
     const struct trace *trace;
-    FILE_VECTOR(struct critical_op) ops;        /* by device and start */
-    FILE_VECTOR(struct critical_call) calls;    /* by thread and start */
+    FILE_VECTOR(struct critical_op) ops;     /* by device and start */
+    FILE_VECTOR(struct critical_call) calls; /* by thread and start */
     FILE_VECTOR(struct critical_edge) edges;
     FILE_VECTOR(struct critical_within) within; /* pairs of operations of a graph, by the second */
     ARRAY(struct critical_thread) threads;      /* by index in trace.threads */

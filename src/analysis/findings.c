@@ -57,6 +57,7 @@ static bool is_worth_it(const struct findings *findings, int64_t cost)
 
 struct finding *finding_add(struct findings *findings, int64_t cost, int64_t gain, const struct finding_place *place)
 {
+    cost = cost > findings->run ? findings->run : cost;
     if (!is_worth_it(findings, cost))
         return NULL;
     struct finding *finding = array_push(&findings->items);
@@ -65,7 +66,7 @@ struct finding *finding_add(struct findings *findings, int64_t cost, int64_t gai
         return NULL;
     finding->rule = findings->rule;
     finding->cost = cost;
-    finding->gain = gain;
+    finding->gain = gain > cost ? cost : gain;
     finding->count = EVENT_NONE;
     finding->place = place ? *place : finding_nowhere();
     finding->range = finding->operation = EVENT_NO_TEXT;
@@ -155,7 +156,7 @@ struct amount amount_share(int64_t part, int64_t whole)
 struct finding_name finding_name(const struct trace *trace, uint32_t name)
 {
     struct finding_name shown;
-    const char *text = trace_text(trace, name);
+    const char *text = trace_text(trace, trace_shown(trace, name));
     size_t length = strlen(text), most = sizeof(shown.text) - 1;
     if (length <= most) {
         memcpy(shown.text, text, length + 1);

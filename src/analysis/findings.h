@@ -38,18 +38,33 @@
     X(blocking_copies)       \
     X(blocking_sets)         \
     X(small_copies)          \
+    X(serial_copies)         \
+    X(device_waits)          \
+    X(repeated_waits)        \
+    X(allocation_churn)      \
+    X(pinning_churn)         \
+    X(managed_memory)        \
+    X(module_loading)        \
+    X(jit_compilation)       \
+    X(graph_instantiation)   \
+    X(default_stream)        \
     X(launch_bound)          \
     X(host_work)             \
     X(gpu_gaps)              \
     X(low_use)               \
     X(repeated_kernels)      \
-    X(float32_products)      \
+    X(float32_matmul)        \
     X(tiny_grids)            \
     X(tail_waves)            \
     X(low_occupancy)         \
     X(slow_step)             \
     X(exposed_communication) \
-    X(data_loading)
+    X(data_loading)          \
+    X(crashed)               \
+    X(lost_records)          \
+    X(failed_calls)          \
+    X(hazards)               \
+    X(leaked_memory)
 
 /* What a rule may ask for; all times are ns.
  *   name, value, meaning as gputrace-findings(7) has it */
@@ -58,26 +73,47 @@
     X(COST_NS, 200000, "and at least so long")                                                                   \
     X(MOST, 10, "so many findings are shown at most")                                                            \
     X(COPY_CALLS, 10, "copies or sets of one kind are found from so many on")                                    \
+    X(COPY_NS, 10000000, "or when they take so long together")                                                   \
     X(SMALL_COPY_BYTES, 65536, "a copy is small up to this size")                                                \
     X(SMALL_COPY_RUN, 8, "so many small copies of one stream and direction that follow one another")             \
+    X(SMALL_COPY_GAP_NS, 50000, "each at most so long after the one before")                                     \
+    X(SERIAL_TURNS, 20, "copies and kernels take turns so often")                                                \
+    X(SERIAL_OVERLAP_PERCENT, 20, "and at most so many percent of the shorter of the two overlap")               \
+    X(WAITS, 20, "waits that the GPU is idle after are found from so many on")                                   \
+    X(CHURN_CALLS, 10, "so many allocations, and so many releases, between kernels")                             \
+    X(MIGRATIONS, 10, "migrations and page faults of managed memory are found from so many on")                  \
+    X(LOADING_PERCENT, 10, "loading code costs at least so many percent of the run")                             \
+    X(LOADING_CALLS, 10, "and takes so many calls")                                                              \
+    X(LOADING_NS, 20000000, "or so long")                                                                        \
+    X(GRAPHS, 10, "so many graphs instantiated between kernels")                                                 \
+    X(DEFAULT_TURNS, 20, "the default stream and other streams take turns so often")                             \
+    X(DEFAULT_OVERLAP_PERCENT, 5, "and at most so many percent of these turns overlap")                          \
     X(LAUNCH_GAP_NS, 200000, "gaps of up to this length on average are the launches' fault")                     \
     X(LAUNCHES, 50, "launches that the GPU waits for are found from so many on")                                 \
     X(LAUNCH_PERCENT, 10, "and when the GPU waits for them so many percent of the run")                          \
+    X(LAUNCH_NS, 5000000, "and so long")                                                                         \
     X(HOST_GAPS_PERCENT, 10, "the GPU waits so many percent of the run for the host outside CUDA")               \
+    X(HOST_GAPS, 10, "in at least so many gaps")                                                                 \
+    X(HOST_NS, 10000000, "and so long together")                                                                 \
     X(GAP_NS, 500000000, "a gap between operations is large from this length on")                                \
     X(CHUNKS, 30, "the run is divided into so many parts")                                                       \
     X(CHUNK_PERCENT, 50, "the GPU is hardly used in parts with less than so many percent")                       \
     X(CHUNKS_MOST_PERCENT, 50, "such parts are found where they are at most so many percent of the run")         \
     X(LOW_USE_PERCENT, 10, "and the GPU is idle in them so many percent of the run")                             \
+    X(LOW_USE_NS, 50000000, "and so long")                                                                       \
     X(REPEATED_KERNELS, 16, "kernels of one name that follow one another without others between them")           \
     X(REPEATED_KERNEL_NS, 10000, "each of at most this length on average")                                       \
+    X(REPEATED_GAP_NS, 20000, "a longer gap between them has other reasons")                                     \
     X(KERNEL_NS, 10000, "the shape of kernels matters from this length on")                                      \
     X(GRID_PERCENT, 50, "blocks, of the number of multiprocessors, that are few")                                \
     X(TAIL_WAVES, 4, "the last wave matters where there are at most so many")                                    \
     X(TAIL_PERCENT, 50, "and is at most so full")                                                                \
     X(OCCUPANCY_PERCENT, 25, "threads of a multiprocessor that are few")                                         \
     X(STEPS, 5, "steps are compared where there are so many")                                                    \
+    X(STEP_NS, 500000, "and the median takes so long")                                                           \
     X(SLOW_STEP_PERCENT, 150, "a step is slow from so many percent of the median on")                            \
+    X(SLOW_STEPS_PERCENT, 25, "and at most so many percent of the steps after the first are slow")               \
+    X(SLOW_STEPS_NS, 1000000, "and they take so much longer together")                                           \
     X(EXPOSED_PERCENT, 5, "communication without computation at the same time takes so many percent of the run") \
     X(LOADING_STEPS_PERCENT, 5, "waiting for the DataLoader takes so many percent of the run")
 
@@ -138,12 +174,13 @@ struct rule {
     const struct rule *state_of; /* its find() gets the state of this rule; NULL: its own */
     size_t state_size;           /* bytes of its state, which starts as zeros */
     unsigned categories;         /* CATEGORY_BIT() of the events it wants, as struct section has them */
+    unsigned calls;              /* CALL_KIND_BIT() of the calls that call() wants */
     /* All return 0, or -1: no memory. NULL: it does not look at these. Events come in the file's order, while other
      * threads add to the trace: see struct section. */
     int (*event)(void *state, const struct trace *trace, const struct event_fields *event);
-    /* After the last event: operations by device and start; then outermost API calls by thread and start. */
-    int (*op)(void *state, const struct trace *trace, const struct timeline_op *op);
+    /* After the last event: outermost API calls by thread and start; then operations by device and start. */
     int (*call)(void *state, const struct trace *trace, const struct host_call *call);
+    int (*op)(void *state, const struct trace *trace, const struct timeline_op *op);
     /* After that: adds the findings. It may look at section_state() of the sections that section_findings needs. */
     int (*find)(void *state, struct findings *findings);
     void (*release)(void *state); /* NULL: nothing */
@@ -154,7 +191,7 @@ FINDING_RULES(RULE)
 #undef RULE
 
 /* A new finding of the running rule. NULL: it costs too little to be shown, or no memory, which findings.no_memory
- * remembers. COST and GAIN: see struct finding. PLACE: NULL: nowhere. */
+ * remembers. COST and GAIN: see struct finding; COST is cut to the run, and GAIN to COST. PLACE: NULL: nowhere. */
 struct finding *finding_add(struct findings *findings, int64_t cost, int64_t gain, const struct finding_place *place);
 /* Sets its sentence; or its advice. Returns 0. */
 int finding_say(struct finding *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -44,17 +44,38 @@ static struct heap_group *group_of(struct heap *heap, const struct heap_group_id
     return group;
 }
 
+/* What was allocated when a window began, of which the changes before were not looked at. */
+static void look(const struct heap *heap, struct heap_place *place, int64_t time)
+{
+    const struct window *window = windows_next(heap->windows, place->changed_at);
+    if (!window || window->start > time)
+        return;
+    place->unseen = false;
+    if (place->bytes <= place->peak)
+        return;
+    place->peak = place->bytes;
+    place->peak_at = window->start;
+    place->epoch++;
+}
+
 /* Changes how many of a group are live. What it was at its place's peak is kept when it changes for the first time
  * since, so that a peak costs nothing for all the groups that it is made of. */
 static void change(struct heap *heap, struct heap_group *group, int64_t by, int64_t bytes, int64_t time)
 {
     struct heap_place *place = &heap->places.items[group->place];
+    if (place->unseen)
+        look(heap, place, time);
     if (group->epoch != place->epoch) {
         group->live_then = group->live;
         group->epoch = place->epoch;
     }
     group->live += by;
     place->bytes = (int64_t)((uint64_t)place->bytes + (uint64_t)(by * bytes)); /* a hostile file may go round */
+    if (heap->windows && !windows_around(heap->windows, time)) {
+        place->unseen = true;
+        place->changed_at = time;
+        return;
+    }
     if (place->bytes <= place->peak)
         return;
     place->peak = place->bytes;
@@ -78,7 +99,7 @@ static uint32_t new_live(struct heap *heap)
 }
 
 static int allocate(struct heap *heap, struct heap_space *space, const struct heap_group_id *id, uint64_t address,
-                    int64_t time)
+                    int64_t time, bool outside)
 {
     struct heap_group *group = group_of(heap, id);
     uint32_t index = group ? new_live(heap) : 0;
@@ -95,7 +116,7 @@ static int allocate(struct heap *heap, struct heap_space *space, const struct he
         *place = index;
     else
         lives[last - 1].next = index;
-    group->allocations++;
+    group->allocations += !outside;
     change(heap, group, 1, id->size, time);
     return 0;
 }
@@ -111,7 +132,7 @@ static void note_brief(struct heap_group *group, int64_t lived)
 }
 
 /* What was allocated before the trace begins is not known, and not missed. */
-static void give_back(struct heap *heap, struct heap_space *space, uint64_t address, int64_t time)
+static void give_back(struct heap *heap, struct heap_space *space, uint64_t address, int64_t time, bool outside)
 {
     uint64_t *place = map_get(&space->oldest, address);
     if (!place)
@@ -119,7 +140,8 @@ static void give_back(struct heap *heap, struct heap_space *space, uint64_t addr
     uint32_t index = (uint32_t)*place;
     struct heap_live *live = &heap->lives.items[index - 1];
     struct heap_group *group = &heap->groups.items[live->group];
-    note_brief(group, time - live->time);
+    if (!outside)
+        note_brief(group, time - live->time);
     change(heap, group, -1, heap_group_id(heap, live->group)->size, time);
     if (live->next != 0)
         *place = live->next;
@@ -192,7 +214,7 @@ static bool is_size(int64_t bytes)
 static int own_event(struct heap *heap, const struct event_fields *event)
 {
     bool failed = event->return_value != EVENT_NONE && event->return_value != 0;
-    bool allocation = starts_with(heap, event->name, "Allocat");
+    bool allocation = starts_with(heap, event->name, "Allocat"), outside = event->phase == HEAP_OUTSIDE;
     struct heap_group_id id = {.source = HEAP_OF_GPUTRACE,
                                .process = event->process,
                                .device = event->device < 0 ? EVENT_NONE : event->device,
@@ -200,15 +222,15 @@ static int own_event(struct heap *heap, const struct event_fields *event)
                                .size = event->bytes,
                                .stack = event->stack};
     if (allocation && failed)
-        return fail(heap, event, &id, event->held);
+        return outside ? 0 : fail(heap, event, &id, event->held);
     struct heap_space *space = space_at(heap, HEAP_OF_GPUTRACE, event->process, event->start);
     if (!space)
         return -1;
     if (failed || event->address == EVENT_NONE)
         return 0;
     if (allocation)
-        return is_size(event->bytes) ? allocate(heap, space, &id, (uint64_t)event->address, event->start) : 0;
-    give_back(heap, space, (uint64_t)event->address, event->start);
+        return is_size(event->bytes) ? allocate(heap, space, &id, (uint64_t)event->address, event->start, outside) : 0;
+    give_back(heap, space, (uint64_t)event->address, event->start, outside);
     return 0;
 }
 
@@ -227,8 +249,9 @@ static struct heap_group_id pytorch_id(event_id process, int64_t device, int64_t
 static int pytorch_event(struct heap *heap, const struct event_fields *event)
 {
     struct heap_group_id id = pytorch_id(event->process, event->device, event->device_type, event->bytes);
+    bool outside = event->phase == HEAP_OUTSIDE;
     if (starts_with(heap, event->name, PYTORCH_FAILURE))
-        return fail(heap, event, &id, event->total_allocated);
+        return outside ? 0 : fail(heap, event, &id, event->total_allocated);
     if (event->address == EVENT_NONE || event->bytes == EVENT_NONE)
         return 0;
     struct heap_step *step = array_push(&heap->steps);
@@ -240,7 +263,8 @@ static int pytorch_event(struct heap *heap, const struct event_fields *event)
                                .type = event->device_type,
                                .address = (uint64_t)event->address,
                                .process = event->process,
-                               .order = heap->steps.count};
+                               .order = heap->steps.count,
+                               .outside = outside};
     return 0;
 }
 
@@ -257,8 +281,8 @@ static int apply_step(struct heap *heap, const struct heap_step *step)
     if (!space)
         return -1;
     if (step->bytes > 0)
-        return is_size(step->bytes) ? allocate(heap, space, &id, step->address, step->time) : 0;
-    give_back(heap, space, step->address, step->time);
+        return is_size(step->bytes) ? allocate(heap, space, &id, step->address, step->time, step->outside) : 0;
+    give_back(heap, space, step->address, step->time, step->outside);
     return 0;
 }
 
@@ -295,6 +319,9 @@ int heap_finish(struct heap *heap)
         if (apply_step(heap, &heap->steps.items[i]) < 0)
             return -1;
     array_release(&heap->steps);
+    for (size_t i = 0; i < heap->places.count; i++)
+        if (heap->places.items[i].unseen)
+            look(heap, &heap->places.items[i], INT64_MAX);
     for (size_t i = 0; i < heap->spaces.count && heap->asked_at != EVENT_NONE; i++)
         if (!heap->spaces.items[i].passed && pass(heap, &heap->spaces.items[i]) < 0)
             return -1;

@@ -14,6 +14,7 @@
 #include "common/array.h"
 #include "common/map.h"
 #include "trace/event_fields.h"
+#include "trace/windows.h"
 #include "common/dense_map.h"
 
 /* No memory is larger than an address space: greater sizes are ignored. */
@@ -21,6 +22,10 @@
 
 /* Allocations that live for less are short-lived. */
 #define HEAP_BRIEF_NS INT64_C(1000000)
+
+/* The phase of an instant outside of what the report is about (filter.h): it changes what is allocated, and counts in
+ * nothing else. */
+#define HEAP_OUTSIDE '-'
 
 enum heap_source { HEAP_OF_GPUTRACE, HEAP_OF_PYTORCH };
 
@@ -53,7 +58,9 @@ struct heap_place_id {
 
 struct heap_place {
     int64_t bytes, peak, peak_at;
-    uint64_t epoch; /* counts the peaks so far */
+    uint64_t epoch;     /* counts the peaks so far */
+    bool unseen;        /* it changed outside since the peak was looked at, … */
+    int64_t changed_at; /* … last at this time */
 };
 
 struct heap_live {
@@ -81,10 +88,12 @@ struct heap_step {
     uint64_t address;
     event_id process;
     uint64_t order;
+    bool outside;
 };
 
 struct heap {
     const struct interner *strings;
+    const struct windows *windows; /* what the report is about, the caller's; NULL: all time */
     int64_t asked_at; /* the time of --snapshot, of which the live allocations are kept; EVENT_NONE: there is none */
     struct dense_map group_ids;
     ARRAY(struct heap_group) groups;

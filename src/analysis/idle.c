@@ -62,11 +62,27 @@ static void add(struct idle_sum *sum, int64_t start, int64_t length)
     sum->longest = sum->current > sum->longest ? sum->current : sum->longest;
 }
 
+static bool is_row(const struct idle_row *row, const struct idle_what *what)
+{
+    const struct idle_what *own = &row->what;
+    return own->device == what->device && own->cause == what->cause && own->call == what->call &&
+           own->range == what->range && own->operation == what->operation && own->stream == what->stream;
+}
+
+/* Most parts are of few rows. */
 static struct idle_row *find_row(struct idle *idle, const struct idle_what *what)
 {
     const uint64_t key[] = {(uint64_t)what->device << 32 | what->cause, (uint64_t)what->call << 32 | what->range,
                             (uint64_t)what->operation << 32 | what->stream};
-    return dense_map_item(&idle->row_ids, &key, &idle->rows);
+    uint32_t *recent = &idle->recent[(what->cause + what->call + 7 * what->range + what->operation) % IDLE_RECENT];
+    if (*recent && is_row(&idle->rows.items[*recent - 1], what))
+        return &idle->rows.items[*recent - 1];
+    struct idle_row *row = dense_map_item(&idle->row_ids, &key, &idle->rows);
+    if (row) {
+        row->what = *what;
+        *recent = (uint32_t)(row - idle->rows.items) + 1;
+    }
+    return row;
 }
 
 static struct idle_device *find_device(struct idle *idle, uint32_t device)
@@ -95,7 +111,6 @@ int idle_add(struct idle *idle, const struct idle_what *what, int64_t start, int
     struct idle_row *row = device ? find_row(idle, what) : NULL;
     if (!row)
         return -1;
-    row->what = *what;
     device->idle += length;
     add(&device->causes[what->cause], start, length);
     add(&row->sum, start, length);

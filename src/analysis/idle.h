@@ -90,6 +90,7 @@ struct idle_device {
 };
 
 #define IDLE_LARGEST 20
+#define IDLE_RECENT 64 /* a power of two */
 
 /* An operation next to a gap. */
 struct idle_neighbour {
@@ -114,6 +115,7 @@ struct idle {
     ARRAY(struct idle_device) devices; /* by index in trace.devices */
     struct dense_map row_ids;
     ARRAY(struct idle_row) rows;
+    uint32_t recent[IDLE_RECENT];          /* numbers + 1 of rows, by what they are; 0: none */
     struct idle_gap largest[IDLE_LARGEST]; /* of all GPUs, in no order */
     size_t largest_count;
     int64_t least; /* ns: a shorter gap is not among them */

@@ -1,17 +1,9 @@
 #include "analysis/idle_gaps.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/order.h"
 #include "analysis/trace.h"
-
-/* A stream waits for an event. */
-struct stream_wait {
-    struct trace_stream_id stream;
-    int64_t time;     /* of the call */
-    int64_t waits_on; /* number of a stream; negative or EVENT_NONE: not known */
-};
 
 struct thread_phase {
     event_id process;
@@ -22,23 +14,11 @@ struct thread_phase {
 struct gap {
     int64_t start, end;
     int64_t called, returned; /* of the operation that ends it; EVENT_NONE: not known */
-    int64_t called_before; /* when the operation before it in its stream was launched; EVENT_NONE: not known, as is: */
-    int64_t ended_before;  /* when that one ended */
-    uint32_t rank;         /* of the stream, in the order of their ids */
+    int64_t ended_before;     /* when the operation before it in its stream ended; EVENT_NONE: there is none */
+    struct idle_launch launch;
     uint32_t device, thread, call;
     uint32_t last_stream; /* number of the stream whose operation the gap begins after */
 };
-
-static int stream_order(const struct trace_stream_id *a, const struct trace_stream_id *b)
-{
-    return ORDER(a->process, b->process) ?: ORDER(a->device, b->device) ?: ORDER(a->context, b->context) ?: ORDER(a->stream, b->stream);
-}
-
-static int by_stream_and_time(const void *left, const void *right)
-{
-    const struct stream_wait *a = left, *b = right;
-    return stream_order(&a->stream, &b->stream) ?: ORDER(a->time, b->time) ?: ORDER(a->waits_on, b->waits_on);
-}
 
 static int by_thread(const void *left, const void *right)
 {
@@ -46,23 +26,23 @@ static int by_thread(const void *left, const void *right)
     return ORDER(a->process, b->process) ?: ORDER(a->thread, b->thread) ?: ORDER(a->start, b->start) ?: ORDER(a->end, b->end) ?: ORDER(a->name, b->name);
 }
 
-static int by_rank_and_call(const void *left, const void *right)
+static int by_key_and_call(const void *left, const void *right)
 {
     const struct gap *a = left, *b = right;
-    return ORDER(a->rank, b->rank) ?: ORDER(a->called, b->called) ?: ORDER(a->start, b->start);
+    return ORDER(a->launch.key, b->launch.key) ?: ORDER(a->called, b->called) ?: ORDER(a->start, b->start);
 }
 
 void idle_gaps_init(struct idle_gaps *gaps, struct sorter_space *space)
 {
-    sorter_init(&gaps->waits, space, sizeof(struct stream_wait), by_stream_and_time);
+    idle_waits_init(&gaps->waits, space);
     sorter_init(&gaps->phases, space, sizeof(struct thread_phase), by_thread);
-    sorter_init(&gaps->asked, space, sizeof(struct gap), by_rank_and_call);
+    sorter_init(&gaps->asked, space, sizeof(struct gap), by_key_and_call);
     idle_host_init(&gaps->host, space);
 }
 
 void idle_gaps_release(struct idle_gaps *gaps)
 {
-    sorter_release(&gaps->waits);
+    idle_waits_release(&gaps->waits);
     sorter_release(&gaps->phases);
     sorter_release(&gaps->asked);
     idle_host_release(&gaps->host);
@@ -77,12 +57,7 @@ int idle_gaps_event(struct idle_gaps *gaps, const struct trace *trace, const str
                                            event->start + event->duration, event->name};
         return event->of_thread == EVENT_NONE ? 0 : sorter_add(&gaps->phases, &phase);
     }
-    if (event->name == EVENT_NO_TEXT || strcmp(interned(&trace->strings, event->name), "Stream Wait Event") != 0)
-        return 0;
-    const struct stream_wait wait = {{event->process, trace_event_device(event), event->context, event->stream},
-                                     event->start,
-                                     event->wait_on_stream};
-    return sorter_add(&gaps->waits, &wait);
+    return idle_waits_event(&gaps->waits, trace, event);
 }
 
 /* --- what a gap was spent with --- */
@@ -91,7 +66,6 @@ struct finding {
     struct idle_gaps *gaps;
     struct idle *idle;
     const struct trace *trace;
-    uint32_t *ranks; /* of the streams, by their indices; NULL: no stream waits for an event */
     /* Of the GPU that the walk is at */
     bool any;
     uint32_t device, last_thread;
@@ -118,7 +92,7 @@ static uint32_t stream_number(int64_t stream)
 }
 
 /* The operation was launched in the gap, or its launch had not returned when the gap began. */
-static int add_launched(struct finding *finding, const struct gap *gap, const struct stream_wait *wait)
+static int add_launched(struct finding *finding, const struct gap *gap, const struct idle_wait *wait)
 {
     struct idle_host_gap host = {.start = gap->start,
                                  .called = gap->called > gap->start ? gap->called : gap->start,
@@ -133,13 +107,13 @@ static int add_launched(struct finding *finding, const struct gap *gap, const st
     if (held) {
         host.held = gap->returned > host.called ? gap->returned : host.called;
         host.what.cause = wait ? IDLE_EVENT : IDLE_HELD;
-        host.what.stream = wait ? stream_number(wait->waits_on) : EVENT_NO_TEXT;
+        host.what.stream = wait ? stream_number(wait->stream) : EVENT_NO_TEXT;
     }
     return sorter_add(&finding->gaps->host.gaps, &host);
 }
 
 /* WAIT: what the stream waited for between the launches of the operation and of the one before. NULL: nothing. */
-static int settle(struct finding *finding, const struct gap *gap, const struct stream_wait *wait)
+static int settle(struct finding *finding, const struct gap *gap, const struct idle_wait *wait)
 {
     if (gap->thread == LAUNCHED_NO_THREAD)
         return add_whole(finding, gap, IDLE_WHAT(gap->device, IDLE_UNKNOWN));
@@ -149,7 +123,7 @@ static int settle(struct finding *finding, const struct gap *gap, const struct s
     struct idle_what what = IDLE_WHAT(gap->device, IDLE_BETWEEN);
     if (wait) {
         what.cause = IDLE_EVENT;
-        what.stream = stream_number(wait->waits_on);
+        what.stream = stream_number(wait->stream);
     } else if (gap->end - gap->start > IDLE_HELD_AFTER) {
         what.cause = IDLE_HELD;
     } else if (gap->ended_before != gap->start) {
@@ -202,7 +176,7 @@ static int add_gap(struct finding *finding, const struct timeline_op *op, const 
         .end = op->start,
         .called = op->called,
         .returned = op->returned,
-        .called_before = stream->any ? stream->called : EVENT_NONE,
+        .launch = {.called = op->called, .called_before = stream->any ? stream->called : EVENT_NONE},
         .ended_before = stream->any ? stream->end : EVENT_NONE,
         .device = op->device,
         .thread = op->thread,
@@ -210,9 +184,9 @@ static int add_gap(struct finding *finding, const struct timeline_op *op, const 
         .last_stream = stream_number(trace_stream_id(trace, finding->last.stream)->stream),
     };
     offer(finding, &gap, (struct idle_neighbour){op->name, op->stream});
-    if (!finding->ranks || op->thread == LAUNCHED_NO_THREAD)
+    if (finding->gaps->waits.of == IDLE_WAITS_NONE || op->thread == LAUNCHED_NO_THREAD)
         return settle(finding, &gap, NULL);
-    gap.rank = finding->ranks[op->stream];
+    gap.launch.key = idle_waits_key(&finding->gaps->waits, op);
     return sorter_add(&finding->gaps->asked, &gap);
 }
 
@@ -277,88 +251,19 @@ static int add_ops(struct finding *finding)
     return status ? status : end_device(finding);
 }
 
-/* --- streams that wait for events --- */
-
-static int by_id(const void *left, const void *right, void *context)
-{
-    const uint32_t *a = left, *b = right;
-    return stream_order(trace_stream_id(context, *a), trace_stream_id(context, *b));
-}
-
-/* Returns 0, or -1: no memory. */
-static int rank_streams(struct finding *finding)
-{
-    size_t count = finding->trace->streams.count;
-    uint32_t *order = calloc(count + 1, sizeof(*order));
-    finding->ranks = calloc(count + 1, sizeof(*finding->ranks));
-    if (order && finding->ranks) {
-        for (size_t i = 0; i < count; i++)
-            order[i] = (uint32_t)i;
-        qsort_r(order, count, sizeof(*order), by_id, (void *)(uintptr_t)finding->trace);
-        for (size_t i = 0; i < count; i++)
-            finding->ranks[order[i]] = (uint32_t)i;
-    }
-    bool made = order && finding->ranks;
-    free(order);
-    return made ? 0 : -1;
-}
-
-/* The rank of a stream; EVENT_NO_TEXT: nothing ran on it. */
-static uint32_t rank_of(const struct finding *finding, const struct trace_stream_id *id)
-{
-    for (size_t i = 0; i < finding->trace->streams.count; i++)
-        if (stream_order(trace_stream_id(finding->trace, i), id) == 0)
-            return finding->ranks[i];
-    return EVENT_NO_TEXT;
-}
-
-struct wait_walk {
-    struct sorter_walk walk;
-    const struct stream_wait *next;
-    uint32_t next_rank;
-    struct stream_wait last; /* of the rank, by the time; EVENT_NONE: there is none */
-    uint32_t rank;
-};
-
-static void read_wait(struct wait_walk *walk, const struct finding *finding)
-{
-    const struct trace_stream_id id = walk->next ? walk->next->stream : (struct trace_stream_id){0};
-    bool any = walk->next;
-    walk->next = sorter_next(&walk->walk);
-    if (walk->next && (!any || stream_order(&walk->next->stream, &id) != 0))
-        walk->next_rank = rank_of(finding, &walk->next->stream);
-}
-
-/* The wait that GAP's operation came after, and the one before in its stream did not. NULL: there is none. */
-static const struct stream_wait *find_wait(struct wait_walk *walk, const struct finding *finding, const struct gap *gap)
-{
-    if (walk->rank != gap->rank)
-        walk->last.time = EVENT_NONE;
-    walk->rank = gap->rank;
-    for (; walk->next && (walk->next_rank == EVENT_NO_TEXT || walk->next_rank < gap->rank ||
-                          (walk->next_rank == gap->rank && walk->next->time <= gap->called));
-         read_wait(walk, finding))
-        if (walk->next_rank == gap->rank)
-            walk->last = *walk->next;
-    return walk->last.time != EVENT_NONE && walk->last.time > gap->called_before ? &walk->last : NULL;
-}
-
 static int settle_asked(struct finding *finding)
 {
-    struct sorter *asked = &finding->gaps->asked;
-    struct wait_walk waits = {.last = {.time = EVENT_NONE}};
+    struct idle_gaps *gaps = finding->gaps;
     struct sorter_walk walk;
     const struct gap *gap;
-    int status = sorter_ready(asked);
+    int status = sorter_ready(&gaps->asked);
     if (status < 0)
         return status;
-    sorter_walk_begin(&waits.walk, &finding->gaps->waits);
-    read_wait(&waits, finding);
-    sorter_walk_begin(&walk, asked);
+    sorter_walk_begin(&walk, &gaps->asked);
     while (status == 0 && (gap = sorter_next(&walk)))
-        status = settle(finding, gap, find_wait(&waits, finding, gap));
-    int walked = sorter_walk_end(&walk), ended = sorter_walk_end(&waits.walk);
-    return status ? status : walked ? walked : ended;
+        status = settle(finding, gap, idle_waits_find(&gaps->waits, &gap->launch));
+    int walked = sorter_walk_end(&walk);
+    return status ? status : walked;
 }
 
 /* --- phases --- */
@@ -399,16 +304,16 @@ int idle_gaps_finish(struct idle_gaps *gaps, struct idle *idle, const struct tra
 {
     struct finding finding = {.gaps = gaps, .idle = idle, .trace = trace};
     idle->run = trace_span(trace);
-    int status = sorter_ready(&gaps->waits);
-    if (status == 0 && gaps->waits.count > 0)
-        status = rank_streams(&finding);
+    int status = idle_waits_begin(&gaps->waits, trace);
+    if (status < 0)
+        return status;
+    status = add_ops(&finding);
     if (status == 0)
-        status = add_ops(&finding);
-    if (status == 0 && finding.ranks)
         status = settle_asked(&finding);
+    int ended = idle_waits_end(&gaps->waits);
+    status = status ? status : ended;
     if (status == 0)
         status = pass_phases(&finding);
-    free(finding.ranks);
     array_release(&finding.streams);
     return status ? status : idle_host_finish(&gaps->host, idle, trace);
 }

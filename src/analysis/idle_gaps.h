@@ -1,7 +1,7 @@
 /*
  * Finds the gaps between the operations of each GPU and what each was spent with, in bounded memory: a walk over the
- * timeline finds them. Where streams waited for events, the gaps are joined with these waits by stream and time of the
- * launch. Gaps whose operation was launched late go to idle_host.h.
+ * timeline finds them. Where streams waited for events, the gaps are joined with these waits (idle_waits.h). Gaps whose
+ * operation was launched late go to idle_host.h.
  */
 #ifndef GPUTRACE_ANALYSIS_IDLE_GAPS_H
 #define GPUTRACE_ANALYSIS_IDLE_GAPS_H
@@ -11,6 +11,7 @@
 #include "common/sorter.h"
 #include "analysis/idle.h"
 #include "analysis/idle_host.h"
+#include "analysis/idle_waits.h"
 
 struct trace;
 
@@ -20,9 +21,9 @@ struct trace;
 #define IDLE_HELD_AFTER 1000000
 
 struct idle_gaps {
-    struct sorter waits;  /* of streams for events, by stream and time */
+    struct idle_waits waits;
     struct sorter phases; /* of compilation, by process and thread */
-    struct sorter asked;  /* gaps, by stream and launch */
+    struct sorter asked;  /* gaps, as idle_waits_find() is asked about them */
     struct idle_host host;
 };
 

@@ -37,7 +37,12 @@ struct host_walk {
     struct idle *idle;
     struct sorter_walk gaps, phases;
     struct host_calls_walk calls;
-    struct range_walk ranges, operators;
+    struct open_range {
+        struct range_walk walk;
+        uint32_t thread, name; /* the innermost one's; EVENT_NO_TEXT: there is none, */
+        int64_t until;         /* up to this time */
+        bool any;
+    } range, operation;
     const struct idle_host_gap *next;
     const struct idle_host_phase *phase; /* the first that has not ended by the time */
     const struct host_call *call;        /* likewise */
@@ -91,25 +96,32 @@ static void pass_ended(struct host_walk *walk)
         walk->call = host_calls_next(&walk->calls);
 }
 
-/* The name of the innermost of RANGES around the time; EVENT_NO_TEXT: there is none. */
-static uint32_t find_range(struct host_walk *walk, struct range_walk *ranges)
+/* The name of the innermost range around the time; EVENT_NO_TEXT: there is none. */
+static uint32_t find_range(struct host_walk *walk, struct open_range *open)
 {
-    while (range_walk_open(ranges, walk->thread, walk->time))
-        ;
-    if (ranges->next && ranges->next->thread == walk->thread)
-        limit(walk, ranges->next->start);
-    const struct range_open *found = range_walk_innermost(ranges, walk->thread, walk->time + 1);
-    if (!found)
-        return EVENT_NO_TEXT;
-    limit(walk, found->range.end);
-    return found->range.name;
+    if (!open->any || open->thread != walk->thread || open->until <= walk->time) {
+        struct range_walk *ranges = &open->walk;
+        while (range_walk_open(ranges, walk->thread, walk->time))
+            ;
+        const struct range_open *found = range_walk_innermost(ranges, walk->thread, walk->time + 1);
+        const struct range *next = ranges->next;
+        open->any = true;
+        open->thread = walk->thread;
+        open->name = found ? found->range.name : EVENT_NO_TEXT;
+        open->until = found ? found->range.end : INT64_MAX;
+        if (next && next->thread == walk->thread && next->start < open->until)
+            open->until = next->start;
+    }
+    limit(walk, open->until);
+    return open->name;
 }
 
-static struct doing find_doing(struct host_walk *walk)
+/* LATE: some gap's operation is not launched yet. Else only phases count. */
+static struct doing find_doing(struct host_walk *walk, bool late)
 {
     struct doing doing = {IDLE_OUTSIDE, EVENT_NO_TEXT, EVENT_NO_TEXT, EVENT_NO_TEXT, false};
     pass_ended(walk);
-    if (walk->call && walk->call->thread == walk->thread) {
+    if (late && walk->call && walk->call->thread == walk->thread) {
         bool inside = walk->call->start <= walk->time;
         limit(walk, inside ? walk->call->end : walk->call->start);
         if (inside) {
@@ -126,9 +138,9 @@ static struct doing find_doing(struct host_walk *walk)
             doing.compiling = true;
         }
     }
-    if (doing.cause == IDLE_OUTSIDE) {
-        doing.range = find_range(walk, &walk->ranges);
-        doing.operation = find_range(walk, &walk->operators);
+    if (late && doing.cause == IDLE_OUTSIDE) {
+        doing.range = find_range(walk, &walk->range);
+        doing.operation = find_range(walk, &walk->operation);
     }
     return doing;
 }
@@ -147,8 +159,10 @@ static int open_gaps(struct host_walk *walk)
     return 0;
 }
 
-static void find_limits(struct host_walk *walk)
+/* Returns whether some gap's operation is not launched yet. */
+static bool find_limits(struct host_walk *walk)
 {
+    bool late = false;
     walk->until = INT64_MAX;
     if (walk->next && walk->next->thread == walk->thread)
         limit(walk, walk->next->start);
@@ -157,7 +171,9 @@ static void find_limits(struct host_walk *walk)
         limit(walk, gap->called);
         limit(walk, gap->held);
         limit(walk, gap->end);
+        late |= walk->time < gap->called;
     }
+    return late;
 }
 
 static int add_part(struct host_walk *walk, struct open_gap *open, const struct doing *doing)
@@ -167,7 +183,7 @@ static int add_part(struct host_walk *walk, struct open_gap *open, const struct 
     bool late = walk->time < gap->called;
     if (late || (doing->compiling && walk->time < gap->held)) {
         what.cause = what.cause == IDLE_BEFORE || what.cause == IDLE_AFTER ? what.cause : doing->cause;
-        what.call = doing->call;
+        what.call = late ? doing->call : what.call;
         what.range = doing->range;
         what.operation = doing->operation;
         what.stream = EVENT_NO_TEXT;
@@ -198,8 +214,7 @@ static int step(struct host_walk *walk)
     }
     if (open_gaps(walk) < 0)
         return -1;
-    find_limits(walk);
-    const struct doing doing = find_doing(walk);
+    const struct doing doing = find_doing(walk, find_limits(walk));
     for (size_t i = 0; i < walk->open.count; i++)
         if (add_part(walk, &walk->open.items[i], &doing) < 0)
             return -1;
@@ -219,8 +234,8 @@ int idle_host_finish(struct idle_host *host, struct idle *idle, const struct tra
     sorter_walk_begin(&walk.gaps, &host->gaps);
     sorter_walk_begin(&walk.phases, &host->phases);
     host_calls_walk_begin(&walk.calls, &trace->host_calls);
-    range_walk_begin(&walk.ranges, &trace->ranges, false);
-    range_walk_begin(&walk.operators, &trace->operators, false);
+    range_walk_begin(&walk.range.walk, &trace->ranges, false);
+    range_walk_begin(&walk.operation.walk, &trace->operators, false);
     walk.next = sorter_next(&walk.gaps);
     walk.phase = sorter_next(&walk.phases);
     walk.call = host_calls_next(&walk.calls);
@@ -228,7 +243,7 @@ int idle_host_finish(struct idle_host *host, struct idle *idle, const struct tra
         status = step(&walk);
     array_release(&walk.open);
     const int ends[] = {sorter_walk_end(&walk.gaps), sorter_walk_end(&walk.phases), host_calls_walk_end(&walk.calls),
-                        range_walk_end(&walk.ranges), range_walk_end(&walk.operators)};
+                        range_walk_end(&walk.range.walk), range_walk_end(&walk.operation.walk)};
     for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
         status = status ? status : ends[i];
     return status;

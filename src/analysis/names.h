@@ -4,9 +4,11 @@
 #ifndef GPUTRACE_ANALYSIS_NAMES_H
 #define GPUTRACE_ANALYSIS_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct trace;
+struct report_options;
 struct event_fields;
 
 /*
@@ -19,6 +21,10 @@ struct event_fields;
  * written without the NUL.
  */
 size_t name_shorten(const char *name, size_t length, char *short_name);
+
+/* Whether name_change() changes any, so that it must be called. Pretty names are made at the end: see pretty_names.h.
+ */
+bool names_are_changed(const struct report_options *options);
 
 /* Changes the name of a kernel to the one that --names shows. Returns 0, or -1: no memory. */
 int name_change(struct trace *trace, struct event_fields *event);

@@ -8,8 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "trace/windows.h"
+
 enum report_format { REPORT_TABLE, REPORT_CSV, REPORT_JSON, REPORT_MARKDOWN };
-enum report_names { REPORT_NAMES_FULL, REPORT_NAMES_SHORT, REPORT_NAMES_MANGLED };
+enum report_names { REPORT_NAMES_FULL, REPORT_NAMES_SHORT, REPORT_NAMES_MANGLED, REPORT_NAMES_PRETTY };
 enum report_unit { REPORT_UNIT_AUTO, REPORT_UNIT_NS, REPORT_UNIT_US, REPORT_UNIT_MS, REPORT_UNIT_S };
 
 /* The sections, in the order of a report. Each is one row here, and defined in a file analysis/section_….c.
@@ -21,6 +23,10 @@ enum report_unit { REPORT_UNIT_AUTO, REPORT_UNIT_NS, REPORT_UNIT_US, REPORT_UNIT
     X(IDLE, idle, "idle", "Idle time of GPUs by cause")                                \
     X(IDLE_WHERE, idle_where, "idle-where", "Idle time by call, range and operator")   \
     X(GAPS, gaps, "gaps", "Largest gaps")                                              \
+    X(IDLE_STREAMS, idle_streams, "idle-streams", "Idle time of streams")              \
+    X(TEMPORAL, temporal, "temporal", "Computation, communication, copies and idle")   \
+    X(OVERLAP, overlap, "overlap", "Overlap")                                          \
+    X(QUEUE, queue, "queue", "Queues of streams")                                      \
     X(CRITICAL_PATH, critical_path, "critical-path", "Critical path")                  \
     X(CRITICAL_NAMES, critical_names, "critical-names", "Critical path by name")       \
     X(KERNELS, kernels, "kernels", "Kernels")                                          \
@@ -59,8 +65,17 @@ _Static_assert(REPORT_SECTION_COUNT < 64, "sections are bits");
 
 /* Rows of a section in tables that are read, not processed, unless the user chose. */
 #define REPORT_TOP_FOR_PEOPLE 20
+#define REPORT_TOP_OWN SIZE_MAX
 
 struct frame_namer;
+
+/* Which events a report is about (filter.h). All zero: all. */
+struct filter_options {
+    struct time_bound from, to;
+    const char *range; /* "NAME" or "NAME/N"; NULL: none */
+    struct selected_number step, process, gpu, stream, thread;
+    const char *kernel; /* a POSIX extended regular expression; NULL: none */
+};
 
 struct report_options {
     const struct frame_namer *namer; /* of call stacks in spools; NULL: they stay addresses */
@@ -71,11 +86,16 @@ struct report_options {
     bool has_snapshot;   /* the section memory lists what was allocated at one time … */
     int64_t snapshot;    /* … which is this, in ns after the trace's first event */
     bool by_grid;        /* kernels: a row per name, grid and block */
-    size_t top;          /* rows of each section at most; 0: all */
+    size_t top;          /* rows of each section at most; 0: all; REPORT_TOP_OWN: each section's own number */
     const char *sort;    /* name of the column to sort by; NULL: the section's own */
     unsigned workers;    /* threads that read ahead; 0: as many as there are processors */
     const char *fail_on; /* ids of findings, separated by commas, or "any": see report_files(); NULL: none */
-    size_t width;        /* of a terminal: tables shorten names to fit; 0: whole names */
+    size_t width;        /* of lines: tables leave out columns and shorten names to fit; 0: they do not */
+    bool usual;          /* without SECTIONS: the usual ones alone, with fewer rows */
+    bool colour, bars;   /* of tables on a terminal */
+    bool ascii;          /* tables have no other characters of their own */
+    const char *columns; /* words of columns to show, "name,total"; "all"; NULL: each section's own */
+    struct filter_options filter;
 };
 
 #endif

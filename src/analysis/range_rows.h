@@ -63,7 +63,7 @@ static inline struct range_kind range_kind_of(const struct range *range)
 
 /* Columns of such a key, and the functions that fill them. */
 #define RANGE_KIND_COLUMNS                                                                         \
-    {"kind", "Kind", TYPE_TEXT, 0, fill_range_form, FROM_KEY(range_kind, form)},                   \
+    {"kind", "Kind", TYPE_TEXT, 0, fill_range_form, FROM_KEY(range_kind, form), .importance = 48}, \
         {"domain", "Domain", TYPE_TEXT, COLUMN_OPTIONAL, fill_name, FROM_KEY(range_kind, domain)}, \
     {                                                                                              \
         "name", "Name", TYPE_TEXT, 0, fill_range_name, FROM_KEY(range_kind, name)                  \

@@ -22,6 +22,26 @@ void render_visible(struct buffer *buffer, const char *text, const char *special
     }
 }
 
+void render_ascii(struct buffer *text, size_t start)
+{
+    static const char *const words[][2] = {{"µ", "u"}, {"×", "x"}, {"…", "..."}};
+    size_t to = start;
+    for (size_t at = start; at < text->length;) {
+        size_t i = 0, count = sizeof(words) / sizeof(*words);
+        while (i < count && (text->length - at < strlen(words[i][0]) ||
+                             memcmp(text->data + at, words[i][0], strlen(words[i][0])) != 0))
+            i++;
+        if (i == count) {
+            text->data[to++] = text->data[at++];
+            continue;
+        }
+        memcpy(text->data + to, words[i][1], strlen(words[i][1])); /* none is longer than what it replaces */
+        to += strlen(words[i][1]);
+        at += strlen(words[i][0]);
+    }
+    text->length = to;
+}
+
 size_t render_width(const char *text, size_t length)
 {
     size_t width = 0;
@@ -56,20 +76,21 @@ static void write_text(struct buffer *out, const char *text)
 
 static void write_head(struct render *render, const struct table *table)
 {
-    for (size_t i = 0; i < table->column_count; i++) {
-        struct unit unit = unit_for_machines(table->columns[i].type, render->options->unit);
-        buffer_format(render->out, "%s%s%s%s", i ? "," : "", table->columns[i].word, *unit.word ? "_" : "", unit.word);
+    for (size_t i = 0; i < table_view_count(table); i++) {
+        const struct column *column = &table->columns[table_view(table, i)];
+        struct unit unit = unit_for_machines(column->type, render->options->unit);
+        buffer_format(render->out, "%s%s%s%s", i ? "," : "", column->word, *unit.word ? "_" : "", unit.word);
     }
     buffer_text(render->out, "\r\n");
 }
 
 static void write_csv_row(struct render *render, const struct table *table, size_t row)
 {
-    for (size_t i = 0; i < table->column_count; i++) {
-        const struct cell *cell = table_cell(table, row, i);
-        enum column_type type = table->columns[i].type == TYPE_ANY ? cell->type : table->columns[i].type;
-        struct unit unit =
-            unit_for_machines(type, table->columns[i].type == TYPE_ANY ? REPORT_UNIT_NS : render->options->unit);
+    for (size_t i = 0; i < table_view_count(table); i++) {
+        const struct cell *cell = table_cell(table, row, table_view(table, i));
+        bool any = table->columns[table_view(table, i)].type == TYPE_ANY;
+        enum column_type type = any ? cell->type : table->columns[table_view(table, i)].type;
+        struct unit unit = unit_for_machines(type, any ? REPORT_UNIT_NS : render->options->unit);
         if (i > 0)
             buffer_char(render->out, ',');
         if (cell->kind == CELL_TEXT)
@@ -89,10 +110,10 @@ static void write_csv_missing(struct render *render, const struct table *table)
     int name = table_find_column(table->columns, table->column_count, "name");
     size_t column = name >= 0 ? (size_t)name : last;
     snprintf(text, sizeof(text), "not recorded: %s", table->missing);
-    for (size_t i = 0; i < table->column_count; i++) {
+    for (size_t i = 0; i < table_view_count(table); i++) {
         if (i > 0)
             buffer_char(render->out, ',');
-        if (i == column)
+        if (table_view(table, i) == column)
             write_text(render->out, text);
     }
     buffer_text(render->out, "\r\n");
@@ -188,8 +209,9 @@ static void write_json_table(struct render *render, const struct table *table)
     json_begin_array(&render->json);
     for (size_t row = 0; row < table->shown; row++) {
         json_begin_object_flat(&render->json);
-        for (size_t i = 0; i < table->column_count; i++)
-            write_json_cell(&render->json, table, &table->columns[i], table_cell(table, row, i));
+        for (size_t i = 0; i < table_view_count(table); i++)
+            write_json_cell(&render->json, table, &table->columns[table_view(table, i)],
+                            table_cell(table, row, table_view(table, i)));
         json_end(&render->json);
     }
     json_end(&render->json);

@@ -23,6 +23,8 @@ struct render {
     bool any;                            /* something was written already */
     char left_out[512];                  /* names of sections that had no rows, */
     char unrecorded[512];                /* and of those that were not recorded */
+    char more[512];                      /* names of sections that are shown only when they are asked for */
+    bool dropped;                        /* a table had not enough space for all of its columns */
     struct json_out json;                /* of the format json */
 };
 
@@ -43,6 +45,10 @@ void render_visible(struct buffer *buffer, const char *text, const char *special
 
 /* render_paragraphs.c: writes the rows of a table of paragraphs. */
 void render_paragraphs(struct render *render, const struct table *table, bool markdown);
+
+/* Replaces the characters that sections write themselves in TEXT, from START on, for terminals that have ASCII alone:
+ * "us" for microseconds. TEXT is in memory, and has had no failure. */
+void render_ascii(struct buffer *text, size_t start);
 
 /* Characters of TEXT, as a terminal counts columns for all but the wide ones. */
 size_t render_width(const char *text, size_t length);

@@ -42,15 +42,17 @@ static void write_line(struct buffer *out, const char *title, const char *text, 
 /* What Markdown or HTML would take for its own. */
 #define SPECIAL "\\`*_[]<>|~&#$"
 
-static void visible(struct buffer *text, const char *raw, const char *special)
+static void visible(struct buffer *text, const char *raw, const char *special, bool ascii)
 {
     text->length = 0;
     render_visible(text, raw, special);
+    if (ascii && !text->failure)
+        render_ascii(text, 0);
     buffer_char(text, '\0');
 }
 
 static void write_row(struct buffer *out, const struct table *table, size_t row, struct buffer *text, size_t width,
-                      bool markdown)
+                      bool markdown, bool ascii)
 {
     bool heading = true;
     size_t indent = row + 1 < 10 ? 5 : 6;
@@ -58,7 +60,7 @@ static void write_row(struct buffer *out, const struct table *table, size_t row,
         const struct cell *cell = table_cell(table, row, i);
         if (table->columns[i].flags & COLUMN_MACHINE || cell->kind != CELL_TEXT || !*table_cell_text(table, cell))
             continue;
-        visible(text, table_cell_text(table, cell), markdown ? SPECIAL : "");
+        visible(text, table_cell_text(table, cell), markdown ? SPECIAL : "", ascii);
         if (text->failure)
             return;
         if (heading && !markdown)
@@ -82,7 +84,8 @@ void render_paragraphs(struct render *render, const struct table *table, bool ma
     size_t width = render->options->width ? render->options->width : WIDTH_UNKNOWN;
     buffer_init_memory(&text);
     for (size_t row = 0; row < table->shown; row++)
-        write_row(render->out, table, row, &text, width < WIDTH_LEAST ? WIDTH_LEAST : width, markdown);
+        write_row(render->out, table, row, &text, width < WIDTH_LEAST ? WIDTH_LEAST : width, markdown,
+                  render->options->ascii);
     if (text.failure && !render->out->failure)
         render->out->failure = text.failure;
     buffer_release(&text);

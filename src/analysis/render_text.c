@@ -3,230 +3,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/buffer.h"
+#include "analysis/grid.h"
 #include "analysis/render.h"
 #include "analysis/table.h"
 
-/*
- * A table as texts, ready to be laid out: what the formats for people have in common.
- */
-
-struct grid {
-    const struct render *render;
-    const struct table *table;
-    const char *special; /* of render_visible() */
-    struct buffer text;  /* all cells' texts, one after another */
-    size_t columns, rows;
-    struct grid_column {
-        size_t index; /* in the table */
-        bool left;    /* texts; numbers are aligned to the right */
-        size_t width; /* of the widest cell that another one follows, in characters; of the last column, of any */
-    } * column;
-    struct grid_cell {
-        size_t at, length, width;
-    } * cells; /* rows + 2 times columns: the head, the rows shown, the sums */
-    bool sums; /* the last row is there */
-};
-
-#define GRID_HEAD 0
-#define GRID_FIRST_ROW 1
-
-static const struct grid_cell *grid_cell(const struct grid *grid, size_t row, size_t column)
-{
-    return &grid->cells[row * grid->columns + column];
-}
-static size_t grid_row_count(const struct grid *grid)
-{
-    return grid->rows + 1 + grid->sums;
-}
-
-#define NARROWEST 24 /* no text is cut shorter than this */
-
-static bool is_shown(const struct table *table, size_t column)
-{
-    unsigned flags = table->columns[column].flags;
-    if (flags & COLUMN_MACHINE)
-        return false;
-    return !(flags & COLUMN_OPTIONAL) || !table_column_empty(table, column);
-}
-
-static bool is_left(const struct table *table, size_t column)
-{
-    return table->columns[column].type == TYPE_TEXT || table->columns[column].type == TYPE_ANY;
-}
-
-static void write_any(struct grid *grid, const struct cell *cell)
-{
-    struct unit unit = unit_of_value(cell->type, cell_value(cell), grid->render->options->unit);
-    unit_write(&grid->text, cell, cell->type, &unit);
-    if (*unit.name)
-        buffer_format(&grid->text, " %s", unit.name);
-}
-
-static void end_cell(struct grid *grid, size_t row, size_t column, size_t start)
-{
-    struct grid_cell *cell = &grid->cells[row * grid->columns + column];
-    *cell = (struct grid_cell){.at = start, .length = grid->text.length - start};
-    cell->width = grid->text.failure ? 0 : render_width(grid->text.data + start, cell->length);
-}
-
-/* A text that nothing follows in its row may be wider than its column. */
-static void measure(struct grid *grid)
-{
-    for (size_t row = 0; row < grid_row_count(grid); row++) {
-        size_t last = grid->columns - 1;
-        while (last > 0 && grid_cell(grid, row, last)->width == 0)
-            last--;
-        if (last + 1 < grid->columns && grid->column[last].left && row > GRID_HEAD && last > 0)
-            last--;
-        for (size_t column = 0; column <= last; column++) {
-            size_t width = grid_cell(grid, row, column)->width;
-            if (width > grid->column[column].width)
-                grid->column[column].width = width;
-        }
-    }
-}
-
-static void fill_cell(struct grid *grid, size_t row, size_t column, const struct cell *cell, const struct unit *unit)
-{
-    const struct table *table = grid->table;
-    size_t start = grid->text.length;
-    enum column_type type = table->columns[grid->column[column].index].type;
-    if (cell->kind == CELL_TEXT)
-        render_visible(&grid->text, table_cell_text(table, cell), grid->special);
-    else if (cell->kind == CELL_UNRECORDED)
-        buffer_text(&grid->text, "not recorded");
-    else if (cell->kind != CELL_NONE && type == TYPE_ANY)
-        write_any(grid, cell);
-    else if (cell->kind != CELL_NONE)
-        unit_write(&grid->text, cell, type, unit);
-    else if (row <= grid->rows && type != TYPE_ANY && (type != TYPE_TEXT || (column > 0 && !table->listing)))
-        buffer_char(&grid->text, '-');
-    end_cell(grid, row, column, start);
-}
-
-static void write_head(struct grid *grid, size_t column, const struct unit *unit)
-{
-    size_t start = grid->text.length;
-    buffer_text(&grid->text, grid->table->columns[grid->column[column].index].title);
-    if (*unit->name && !grid->column[column].left)
-        buffer_format(&grid->text, unit->name[0] == '%' ? " %s" : " (%s)", unit->name);
-    end_cell(grid, GRID_HEAD, column, start);
-}
-
-static void write_sum(struct grid *grid, size_t column, const struct unit *unit)
-{
-    size_t start = grid->text.length, index = grid->column[column].index;
-    if (grid->table->columns[index].flags & COLUMN_SUM) {
-        struct cell sum = table_sum(grid->table, index);
-        fill_cell(grid, grid->rows + 1, column, &sum, unit);
-        return;
-    }
-    if (column + 1 == grid->columns)
-        buffer_text(&grid->text, "total");
-    end_cell(grid, grid->rows + 1, column, start);
-}
-
-static void write_column(struct grid *grid, size_t column)
-{
-    size_t index = grid->column[column].index;
-    struct unit unit = unit_of_column(grid->table, index, grid->render->options->unit);
-    write_head(grid, column, &unit);
-    for (size_t row = 0; row < grid->rows; row++)
-        fill_cell(grid, GRID_FIRST_ROW + row, column, table_cell(grid->table, row, index), &unit);
-    if (grid->sums)
-        write_sum(grid, column, &unit);
-}
-
-static void choose_columns(struct grid *grid, const struct table *table)
-{
-    bool sums = false;
-    for (size_t i = 0; i < table->column_count; i++) {
-        if (!is_shown(table, i))
-            continue;
-        grid->column[grid->columns++] = (struct grid_column){.index = i, .left = is_left(table, i)};
-        sums |= table->columns[i].flags & COLUMN_SUM;
-    }
-    grid->sums = sums && table->rows > 1;
-}
-
-/* Fills GRID with the columns for people of TABLE; texts are escaped by render_visible() with SPECIAL. Returns 0, or
- * -1: no memory. */
-static int grid_make(struct grid *grid, const struct render *render, const struct table *table, const char *special)
-{
-    *grid = (struct grid){.render = render, .table = table, .special = special, .rows = table->shown};
-    buffer_init_memory(&grid->text);
-    grid->column = calloc(table->column_count, sizeof(*grid->column));
-    grid->cells = calloc((table->shown + 2) * table->column_count, sizeof(*grid->cells));
-    if (!grid->column || !grid->cells)
-        return -1;
-    choose_columns(grid, table);
-    for (size_t column = 0; column < grid->columns; column++)
-        write_column(grid, column);
-    measure(grid);
-    return grid->text.failure ? -1 : 0;
-}
-
-static void grid_release(struct grid *grid)
-{
-    buffer_release(&grid->text);
-    free(grid->column);
-    free(grid->cells);
-    *grid = (struct grid){0};
-}
-
-/* Bytes of the first COUNT characters. */
-static size_t bytes_of(const char *text, size_t length, size_t count)
-{
-    size_t at = 0;
-    while (at < length) {
-        if (((unsigned char)text[at] & 0xc0) != 0x80 && count-- == 0)
-            break;
-        at++;
-    }
-    return at;
-}
-
-static void narrow_cell(struct grid *grid, struct grid_cell *cell, size_t width)
-{
-    static const char mark[] = "…";
-    const size_t mark_bytes = sizeof(mark) - 1;
-    char *text = grid->text.data + cell->at;
-    size_t head = (width - 1) * 2 / 3, tail = width - 1 - head;
-    size_t head_end = bytes_of(text, cell->length, head);
-    size_t tail_start = bytes_of(text, cell->length, cell->width - tail);
-    while (tail_start - head_end < mark_bytes && tail_start < cell->length) /* the mark takes the place of what goes */
-        tail_start += bytes_of(text + tail_start, cell->length - tail_start, 1);
-    if (tail_start - head_end < mark_bytes)
-        return;
-    memcpy(text + head_end, mark, mark_bytes);
-    memmove(text + head_end + mark_bytes, text + tail_start, cell->length - tail_start);
-    cell->length -= tail_start - head_end - mark_bytes;
-    cell->width = render_width(text, cell->length);
-}
-
-/* Shortens the texts of the last column, in their middle, to WIDTH characters. */
-static void grid_narrow(struct grid *grid, size_t width)
-{
-    size_t last = grid->columns - 1;
-    if (width < NARROWEST)
-        width = NARROWEST;
-    for (size_t row = GRID_FIRST_ROW; row <= grid->rows; row++) {
-        struct grid_cell *cell = &grid->cells[row * grid->columns + last];
-        if (cell->width > width)
-            narrow_cell(grid, cell, width);
-    }
-    if (grid->column[last].width > width)
-        grid->column[last].width = width;
-}
-
 /* Aligned text for a terminal. */
 
-#define INDENT 2
-#define GAP 2
+#define COLOUR_TITLE "\x1b[1m"
+#define COLOUR_BAR "\x1b[36m"
+#define COLOUR_BAD "\x1b[31m"
+#define COLOUR_END "\x1b[0m"
 
 static void repeat(struct buffer *out, char c, size_t count)
 {
@@ -234,24 +23,67 @@ static void repeat(struct buffer *out, char c, size_t count)
         buffer_char(out, c);
 }
 
+static void coloured(struct buffer *out, const struct render *render, const char *colour)
+{
+    if (render->options->colour)
+        buffer_text(out, colour);
+}
+
+/* The greatest share of a column, which has the whole bar. */
+static double greatest(const struct grid *grid, size_t column)
+{
+    double most = 0;
+    for (size_t row = 0; row < grid->rows; row++) {
+        const struct cell *cell = table_cell(grid->table, row, grid->column[column].index);
+        most = cell->kind == CELL_REAL && cell->real > most ? cell->real : most;
+    }
+    return most;
+}
+
+static void write_bar(struct buffer *out, const struct grid *grid, size_t row, size_t column)
+{
+    static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    bool data = row >= GRID_FIRST_ROW && row <= grid->rows, ascii = grid->render->options->ascii;
+    const struct cell *cell = data ? table_cell(grid->table, row - GRID_FIRST_ROW, grid->column[column].index) : NULL;
+    double most = greatest(grid, column);
+    double share = cell && cell->kind == CELL_REAL && cell->real > 0 && most > 0 ? cell->real / most : 0;
+    size_t steps = (size_t)(share * GRID_BAR * 8 + 0.5), whole = steps / 8, rest = ascii ? 0 : steps % 8;
+    buffer_char(out, ' ');
+    if (steps > 0)
+        coloured(out, grid->render, COLOUR_BAR);
+    for (size_t i = 0; i < whole; i++)
+        buffer_text(out, ascii ? "#" : "█");
+    buffer_text(out, eighths[rest]);
+    if (steps > 0)
+        coloured(out, grid->render, COLOUR_END);
+    repeat(out, ' ', GRID_BAR - whole - (rest > 0));
+}
+
 static void write_cell(struct buffer *out, const struct grid *grid, size_t row, size_t column, bool last)
 {
     const struct grid_cell *cell = grid_cell(grid, row, column);
-    size_t blank = cell->width < grid->column[column].width ? grid->column[column].width - cell->width : 0;
+    size_t length = cell->length, width = grid->column[column].width;
+    size_t blank = cell->width < width ? width - cell->width : 0;
     if (!grid->column[column].left)
         repeat(out, ' ', blank);
-    buffer_bytes(out, grid->text.data + cell->at, cell->length);
+    while (last && length > 0 && grid->text.data[cell->at + length - 1] == ' ')
+        length--;
+    if (cell->bad)
+        coloured(out, grid->render, COLOUR_BAD);
+    buffer_bytes(out, grid->text.data + cell->at, length);
+    if (cell->bad)
+        coloured(out, grid->render, COLOUR_END);
     if (grid->column[column].left && !last)
         repeat(out, ' ', blank);
+    if (grid->column[column].bar)
+        write_bar(out, grid, row, column);
 }
 
 static void write_table_row(struct buffer *out, const struct grid *grid, size_t row)
 {
-    size_t last = grid->columns - 1; /* blanks at the end of a line help nobody */
-    while (last > 0 && grid_cell(grid, row, last)->width == 0)
-        last--;
+    size_t last = grid_last(grid, row); /* blanks at the end of a line help nobody */
     for (size_t column = 0; column <= last; column++) {
-        repeat(out, ' ', column == 0 ? INDENT : GAP);
+        repeat(out, ' ', column == 0 ? GRID_INDENT : GRID_GAP);
         write_cell(out, grid, row, column, column == last);
     }
     buffer_char(out, '\n');
@@ -260,44 +92,42 @@ static void write_table_row(struct buffer *out, const struct grid *grid, size_t 
 static void write_rules(struct buffer *out, const struct grid *grid)
 {
     for (size_t column = 0; column < grid->columns; column++) {
-        repeat(out, ' ', column == 0 ? INDENT : GAP);
-        bool last_text = column + 1 == grid->columns && grid->column[column].left;
-        repeat(out, '-', last_text ? grid_cell(grid, GRID_HEAD, column)->width : grid->column[column].width);
+        const struct grid_column *shown = &grid->column[column];
+        repeat(out, ' ', column == 0 ? GRID_INDENT : GRID_GAP);
+        bool last_text = column + 1 == grid->columns && shown->left;
+        repeat(out, '-', last_text ? grid_cell(grid, GRID_HEAD, column)->width : shown->width);
+        repeat(out, '-', shown->bar ? 1 + GRID_BAR : 0);
     }
     buffer_char(out, '\n');
 }
 
-static void fit(struct grid *grid, size_t width)
-{
-    size_t used = INDENT;
-    for (size_t column = 0; column + 1 < grid->columns; column++)
-        used += grid->column[column].width + GAP;
-    grid_narrow(grid, width > used ? width - used : 0);
-}
-
-static void write_rest(struct buffer *out, const struct table *table, const char *before)
+static void write_rest(struct buffer *out, const struct render *render, const struct table *table, const char *before)
 {
     size_t rest = table->rows - table->shown;
     if (rest > 0)
-        buffer_format(out, "%s… and %zu more row%s (--top=0 shows all)\n", before, rest, rest == 1 ? "" : "s");
+        buffer_format(out, "%s%s and %zu more row%s (--top=0 shows all)\n", before,
+                      render->options->ascii ? "..." : "…", rest, rest == 1 ? "" : "s");
 }
 
-static void write_text_grid(struct buffer *out, struct grid *grid)
+static int write_text_grid(struct render *render, struct grid *grid)
 {
     const struct table *table = grid->table;
-    if (grid->render->options->width && grid->column[grid->columns - 1].left)
-        fit(grid, grid->render->options->width);
+    struct buffer *out = render->out;
+    if (render->options->width && grid_fit(grid, render->options->width) < 0)
+        return -1;
+    render->dropped |= grid->dropped;
     if (!table->listing || table->headed) {
         write_table_row(out, grid, GRID_HEAD);
         write_rules(out, grid);
     }
     for (size_t row = 0; row < grid->rows; row++)
         write_table_row(out, grid, GRID_FIRST_ROW + row);
-    write_rest(out, table, "  ");
+    write_rest(out, render, table, "  ");
     if (grid->sums) {
         write_rules(out, grid);
         write_table_row(out, grid, grid->rows + 1);
     }
+    return 0;
 }
 
 /* Tables of GitHub's Markdown. */
@@ -323,47 +153,70 @@ static void write_markdown_grid(struct buffer *out, const struct grid *grid)
     buffer_text(out, "|\n");
     for (size_t row = GRID_FIRST_ROW; row < grid_row_count(grid); row++)
         write_markdown_row(out, grid, row);
-    write_rest(out, grid->table, "\n");
+    write_rest(out, grid->render, grid->table, "\n");
 }
 
 /* --- both --- */
+
+/* Appends WORD to the LIST of SIZE bytes. */
+static void list_add(char *list, size_t size, const char *word, const char *missing)
+{
+    size_t length = strlen(list);
+    const char *format = *missing ? "%s%s (not recorded: %s)" : "%s%s";
+    snprintf(list + length, size - length, format, length ? ", " : "", word, missing);
+}
 
 /* An empty section that was not asked for by name is left out, and named in a line at the end. */
 static bool leave_out(struct render *render, const struct table *table)
 {
     if (table->rows > 0 || table->none || render->options->sections != 0)
         return false;
-    _Static_assert(sizeof(render->left_out) == sizeof(render->unrecorded), "either list");
-    char *list = table->unrecorded ? render->unrecorded : render->left_out;
-    size_t length = strlen(list), space = sizeof(render->left_out) - length;
-    if (table->unrecorded || !*table->missing)
-        snprintf(list + length, space, "%s%s", length ? ", " : "", table->word);
+    if (table->unrecorded)
+        list_add(render->unrecorded, sizeof(render->unrecorded), table->word, "");
     else
-        snprintf(list + length, space, "%s%s (not recorded: %s)", length ? ", " : "", table->word, table->missing);
+        list_add(render->left_out, sizeof(render->left_out), table->word, table->missing);
     return true;
 }
 
 static void write_grid(struct render *render, const struct table *table, bool markdown)
 {
     struct grid grid;
-    if (grid_make(&grid, render, table, markdown ? SPECIAL : "") < 0)
-        render->out->failure = render->out->failure ? render->out->failure : ENOMEM;
-    else if (markdown)
+    int status = grid_make(&grid, render, table, markdown ? SPECIAL : "", !markdown);
+    if (status == 0 && grid.columns > 0 && markdown)
         write_markdown_grid(render->out, &grid);
-    else
-        write_text_grid(render->out, &grid);
+    else if (status == 0 && grid.columns > 0)
+        status = write_text_grid(render, &grid);
+    if (status < 0)
+        render->out->failure = render->out->failure ? render->out->failure : ENOMEM;
     grid_release(&grid);
+}
+
+/* "Kernels (kernels)" */
+static void write_title(struct render *render, const struct table *table, bool markdown)
+{
+    buffer_text(render->out, render->any ? "\n" : "");
+    if (markdown)
+        buffer_text(render->out, render->several_traces ? "## " : "# ");
+    else
+        coloured(render->out, render, COLOUR_TITLE);
+    const char *micro = render->options->ascii ? strstr(table->title, "µ") : NULL;
+    size_t before = micro ? (size_t)(micro - table->title) : strlen(table->title);
+    buffer_bytes(render->out, table->title, before);
+    if (micro)
+        buffer_format(render->out, "u%s", micro + strlen("µ"));
+    if (!markdown)
+        coloured(render->out, render, COLOUR_END);
+    buffer_format(render->out, " (%s)\n%s", table->word, markdown ? "\n" : "");
+    render->any = true;
 }
 
 static void write_table(struct render *render, const struct table *table)
 {
     bool markdown = render->format == &renderer_markdown;
-    const char *indent = markdown ? "" : "  ", *level = render->several_traces ? "## " : "# ";
+    const char *indent = markdown ? "" : "  ";
     if (leave_out(render, table))
         return;
-    buffer_format(render->out, "%s%s%s\n%s", render->any ? "\n" : "", markdown ? level : "", table->title,
-                  markdown ? "\n" : "");
-    render->any = true;
+    write_title(render, table, markdown);
     if (table->rows > 0 && table->paragraphs)
         render_paragraphs(render, table, markdown);
     else if (table->rows > 0)
@@ -388,13 +241,39 @@ static void begin_trace(struct render *render, const char *path, const char *mis
     render->any = true;
 }
 
+/* LABEL and words with commas between them; lines that would be too wide go on below. */
+static void write_words(struct render *render, const char *label, const char *words)
+{
+    bool markdown = render->format == &renderer_markdown;
+    size_t width = markdown ? 0 : render->options->width, at = strlen(label);
+    if (!*words)
+        return;
+    buffer_text(render->out, label);
+    for (size_t length; *words; words += length) {
+        words += strspn(words, " ");
+        length = strcspn(words, ",");
+        length += words[length] == ',';
+        if (width && at + 1 + length > width) {
+            buffer_text(render->out, "\n ");
+            at = 1;
+        }
+        buffer_char(render->out, ' ');
+        buffer_bytes(render->out, words, length);
+        at += 1 + length;
+    }
+    buffer_char(render->out, '\n');
+}
+
 static void end_trace(struct render *render)
 {
-    if (*render->left_out)
-        buffer_format(render->out, "\nNot in this trace: %s\n", render->left_out);
-    if (*render->unrecorded)
-        buffer_format(render->out, "\nNot recorded (left out by --trace): %s\n", render->unrecorded);
+    if (*render->left_out || *render->unrecorded || *render->more || render->dropped)
+        buffer_char(render->out, '\n');
+    write_words(render, "Not in this trace:", render->left_out);
+    write_words(render, "Not recorded (left out by --trace):", render->unrecorded);
+    write_words(render, "More sections (-r all shows all):", render->more);
+    write_words(render, "Columns left out:", render->dropped ? "--columns=all shows them" : "");
     *render->left_out = *render->unrecorded = '\0';
+    render->dropped = false;
 }
 
 const struct renderer renderer_table = {.trace_begin = begin_trace, .table = write_table, .trace_end = end_trace};

@@ -9,6 +9,8 @@
 #include "common/log.h"
 #include "common/buffer.h"
 #include "common/text.h"
+#include "common/threads.h"
+#include "analysis/filter.h"
 #include "analysis/findings.h"
 #include "analysis/heap.h"
 #include "analysis/names.h"
@@ -33,42 +35,64 @@ static int read_trace(const struct report_options *options, const char *path, st
     return status;
 }
 
-/* --- the time that --snapshot names --- */
+/* --- what is known only after a trace was read: the time that --snapshot names, and what filters select --- */
 
 #define TIME_TEXT 32
 
-static int widen_times(void *context, struct event_fields *event)
+static int read_first_event(void *context, struct event_fields *event)
 {
     return trace_event(context, event) < 0 || trace_gpu_op(context, event) < 0 ? error_no_memory("the trace's rows")
                                                                                : 0;
 }
 
-static int pass_metadata(void *context, const char *key, const struct cJSON *value)
+static int read_first_metadata(void *context, const char *key, const struct cJSON *value)
 {
-    (void)context, (void)key, (void)value;
+    return trace_metadata(context, key, value) < 0 ? error_no_memory("the trace's metadata") : 0;
+}
+
+static int check_readable_twice(const struct report_options *options, const char *path)
+{
+    const char *what = options->has_snapshot ? "a snapshot" : "a part of a trace";
+    struct stat file;
+    if (strcmp(path, "-") == 0)
+        return error("%s needs a file: standard input cannot be read twice", what);
+    if (stat(path, &file) == 0 && !S_ISREG(file.st_mode) && !S_ISDIR(file.st_mode))
+        return error("%s needs a file: '%s' cannot be read twice", what, path);
     return 0;
 }
 
-/* Reads the trace at PATH once, only to find where it begins: *MOMENT is then the time in it, ns. Returns 0, or -1
- * after error(). */
-static int snapshot_find(int64_t *moment, const struct report_options *options, const char *path)
+/* Reads the trace at PATH once, quietly, as warnings come with the second time. Returns 0, or -1 after error(). */
+static int read_first(const struct report_options *options, const char *path, struct trace *first)
 {
-    struct trace trace;
-    struct fields_receiver receiver = {.context = &trace, .event = widen_times, .metadata = pass_metadata};
+    struct fields_receiver receiver = {.context = first, .event = read_first_event, .metadata = read_first_metadata};
     enum log_level level = log_level();
-    struct stat file;
-    if (strcmp(path, "-") == 0)
-        return error("a snapshot needs a file: standard input cannot be read twice");
-    if (stat(path, &file) == 0 && !S_ISREG(file.st_mode) && !S_ISDIR(file.st_mode))
-        return error("a snapshot needs a file: '%s' cannot be read twice", path);
-    trace_init(&trace, options);
-    log_set_level(LOG_QUIET); /* warnings come with the second time */
-    int status = read_trace(options, path, &trace.strings, &receiver);
+    if (check_readable_twice(options, path) < 0)
+        return -1;
+    log_set_level(LOG_QUIET);
+    int status = read_trace(options, path, &first->strings, &receiver);
     log_set_level(level);
-    trace_sum_times(&trace);
-    if (__builtin_add_overflow(trace.start, options->snapshot, moment))
-        *moment = options->snapshot < 0 ? INT64_MIN : INT64_MAX;
-    trace_release(&trace);
+    if (status < 0)
+        return status;
+    return trace_finish(first, ordered_loop_workers(options->workers, 2)) < 0 ? error_no_memory("a report") : 0;
+}
+
+/* FILTER and the trace's heap get what they need of a first reading. */
+static int learn(struct filter *filter, struct sections *sections, const char *path)
+{
+    struct trace *trace = &sections->trace, first;
+    const struct report_options *options = trace->options;
+    bool snapshot = trace->heap && options->has_snapshot;
+    if (!snapshot && !filter_reads_twice(&options->filter))
+        return 0;
+    trace_init(&first, options);
+    filter_want(&options->filter, &first);
+    int status = read_first(options, path, &first);
+    if (status == 0)
+        status = filter_learn(filter, &first, path);
+    int64_t start = trace->window.any ? trace->window.first : first.start;
+    if (snapshot && __builtin_add_overflow(start, options->snapshot, &trace->heap->asked_at))
+        trace->heap->asked_at = options->snapshot < 0 ? INT64_MIN : INT64_MAX;
+    trace_release(&first);
     return status;
 }
 
@@ -128,12 +152,42 @@ static int read_run(void *context, const struct event_run *run)
     return dispatcher_run(&((struct sections *)context)->dispatcher, run);
 }
 
+static int give_event(void *context, const struct event_fields *event)
+{
+    return dispatcher_event(&((struct sections *)context)->dispatcher, event);
+}
+
+/* Of a report with filters. */
+struct filtering {
+    struct filter filter;
+    struct sections *sections;
+};
+
+static struct event_fields *place_filtered(void *context)
+{
+    return place_event(((struct filtering *)context)->sections);
+}
+
+static int read_filtered(void *context, struct event_fields *event)
+{
+    struct filtering *filtering = context;
+    uint32_t full_name = event->name;
+    if (event->category == CATEGORY_KERNEL && name_change(&filtering->sections->trace, event) < 0)
+        return error_no_memory("names");
+    return filter_event(&filtering->filter, event, full_name);
+}
+
 static int read_metadata(void *context, const char *key, const struct cJSON *value)
 {
     struct sections *sections = context;
     if (dispatcher_wait(&sections->dispatcher) < 0)
         return -1;
     return trace_metadata(&sections->trace, key, value) < 0 ? error_no_memory("the trace's metadata") : 0;
+}
+
+static int read_filtered_metadata(void *context, const char *key, const struct cJSON *value)
+{
+    return read_metadata(((struct filtering *)context)->sections, key, value);
 }
 
 /* The column of a section that its rows are sorted by; -1: none. */
@@ -154,18 +208,32 @@ static bool is_unrecorded(const struct section *section, const struct trace *tra
     return unrecorded;
 }
 
+int report_fill(struct sections *sections, unsigned number, struct table *table)
+{
+    table->unrecorded = is_unrecorded(sections->all[number].section, &sections->trace);
+    return table->unrecorded ? 0 : sections_fill(sections, number, table);
+}
+
+static size_t rows_shown(const struct report_options *options, const struct section *section)
+{
+    if (options->top != REPORT_TOP_OWN)
+        return options->top;
+    return options->usual && section->usual ? section->usual : REPORT_TOP_FOR_PEOPLE;
+}
+
 static int fill_table(struct sections *sections, unsigned number, struct table *table)
 {
     const struct section *section = sections->all[number].section;
     const struct trace *trace = &sections->trace;
-    table->unrecorded = is_unrecorded(section, trace);
-    int status = table->unrecorded ? 0 : sections_fill(sections, number, table);
+    int status = report_fill(sections, number, table);
     uint64_t looked_at = table->rows > 0 ? section->parts : 0;
     for (size_t i = 0; i < SECTION_SOURCES; i++)
         looked_at |= section->sources[i];
     trace_bit_words(looked_at & trace->unrecorded, table->missing, sizeof(table->missing));
     if (status == 0 && !table->no_memory)
-        status = table_sort(table, sort_column(trace->options, section), trace->options->top);
+        status = table_sort(table, sort_column(trace->options, section), rows_shown(trace->options, section));
+    if (status == 0 && !table->no_memory)
+        status = table_choose(table, trace->options->columns);
     return status;
 }
 
@@ -193,6 +261,18 @@ static int write_section(struct sections *sections, unsigned number, struct rend
     return status;
 }
 
+/* Names the sections that are not among the usual ones. */
+static void list_more(const struct sections *sections, struct render *render)
+{
+    *render->more = '\0';
+    for (unsigned i = 0; i < REPORT_SECTION_COUNT && render->options->usual; i++) {
+        size_t length = strlen(render->more);
+        if (!sections->all[i].shown)
+            snprintf(render->more + length, sizeof(render->more) - length, "%s%s", length ? ", " : "",
+                     section_list[i].word);
+    }
+}
+
 static int write_report(struct sections *sections, const char *path, struct render *render)
 {
     int status = 0;
@@ -203,8 +283,36 @@ static int write_report(struct sections *sections, const char *path, struct rend
     for (unsigned i = 0; i < REPORT_SECTION_COUNT && status == 0; i++)
         if (sections->all[i].shown)
             status = write_section(sections, i, render);
+    list_more(sections, render);
     if (render->format->trace_end)
         render->format->trace_end(render);
+    return status;
+}
+
+/* Gives the sections the events of the trace, all or those that the filters select. */
+static int read_events(struct sections *sections, const char *path)
+{
+    struct trace *trace = &sections->trace;
+    const struct report_options *options = trace->options;
+    const struct fields_receiver all = {.context = sections,
+                                        .place = place_event,
+                                        .event = read_event,
+                                        .run = names_are_changed(options) ? NULL : read_run,
+                                        .metadata = read_metadata};
+    struct filtering filtering = {.sections = sections};
+    const struct fields_receiver some = {
+        .context = &filtering, .place = place_filtered, .event = read_filtered, .metadata = read_filtered_metadata};
+    bool filtered = filter_wanted(&options->filter);
+    int status = filter_init(&filtering.filter, &options->filter, trace, give_event, sections);
+    if (status == 0)
+        status = learn(&filtering.filter, sections, path);
+    if (status == 0)
+        status = read_trace(options, path, &trace->strings, filtered ? &some : &all);
+    if (status == 0 && filtered)
+        status = filter_finish(&filtering.filter);
+    if (status == 0)
+        status = sections_finish(sections);
+    filter_release(&filtering.filter);
     return status;
 }
 
@@ -219,24 +327,18 @@ static int check_findings(struct sections *sections, const char *ids)
     return findings_include(sections->states[REPORT_FINDINGS], ids) ? REPORT_FAILED_ON : 0;
 }
 
+int report_read(struct sections *sections, const struct report_options *options, const char *path)
+{
+    int status = sections_init(sections, options);
+    return status == 0 ? read_events(sections, path) : status;
+}
+
 static int report_file(const struct report_options *options, const char *path, struct render *render)
 {
     struct sections sections;
-    struct trace *trace = &sections.trace;
-    int status = sections_init(&sections, options);
-    if (status == 0 && trace->heap && options->has_snapshot)
-        status = snapshot_find(&trace->heap->asked_at, options, path);
-    struct fields_receiver receiver = {.context = &sections,
-                                       .place = place_event,
-                                       .event = read_event,
-                                       .run = options->names == REPORT_NAMES_FULL ? read_run : NULL,
-                                       .metadata = read_metadata};
-    if (status == 0)
-        status = read_trace(options, path, &trace->strings, &receiver);
-    if (status == 0)
-        status = sections_finish(&sections);
+    int status = report_read(&sections, options, path);
     if (status == 0 && options->has_snapshot && sections.all[REPORT_MEMORY].shown)
-        snapshot_warn(path, options->snapshot, trace_span(trace));
+        snapshot_warn(path, options->snapshot, trace_span(&sections.trace));
     if (status == 0)
         status = write_report(&sections, path, render);
     if (status == 0 && options->fail_on)
@@ -245,8 +347,8 @@ static int report_file(const struct report_options *options, const char *path, s
     return status;
 }
 
-/* LIST has the names there are, with commas between. */
-static int error_no_column(const char *given, const char *list)
+/* LIST has the names there are, with commas between; WHAT the column was asked for. */
+static int error_no_column(const char *given, const char *what, const char *list)
 {
     char words[1024];
     struct suggestion nearest = suggestion_for(given, strlen(given));
@@ -254,8 +356,9 @@ static int error_no_column(const char *given, const char *list)
     for (char *rest = words, *word; (word = strsep(&rest, ","));)
         suggestion_consider(&nearest, word + strspn(word, " "));
     if (nearest.word)
-        return error("no column '%s' to sort by: did you mean '%s'? These sections have %s", given, nearest.word, list);
-    return error("no column '%s' to sort by: these sections have %s", given, list);
+        return error("no column '%s' to %s: did you mean '%s'? These sections have %s", given, what, nearest.word,
+                     list);
+    return error("no column '%s' to %s: these sections have %s", given, what, list);
 }
 
 /* The ids of --fail-on are known. */
@@ -272,32 +375,49 @@ static int check_rules(const char *ids)
     return 0;
 }
 
-/* Returns 0 if some wanted section can be sorted as asked, or -1 after an error that lists the columns. */
-int report_check(const struct report_options *options)
+/* Looks for a column called WORD in the wanted sections. Returns 0, or -1 after an error that lists the columns. */
+static int check_column(const struct report_options *options, const char *word, const char *what)
 {
     struct interner words = {0};
     char list[1024] = "";
-    if (check_rules(options->fail_on) < 0)
-        return -1;
-    bool found = !options->sort;
+    bool found = false;
     for (unsigned i = 0; i < REPORT_SECTION_COUNT && !found; i++) {
         const struct section *section = section_wanted(options, i);
         if (!section || section->listing)
             continue;
-        found = table_find_column(section->columns, section->column_count, options->sort) >= 0;
+        found = table_find_column(section->columns, section->column_count, word) >= 0;
         for (size_t k = 0; k < section->column_count; k++) {
-            const char *word = section->columns[k].word;
+            const char *known = section->columns[k].word;
             size_t before = words.count, length = strlen(list);
-            intern(&words, word, strlen(word));
-            if (words.count > before && length + strlen(word) + 3 < sizeof(list))
-                strcat(strcat(list, length ? ", " : ""), word);
+            intern(&words, known, strlen(known));
+            if (words.count > before && length + strlen(known) + 3 < sizeof(list))
+                strcat(strcat(list, length ? ", " : ""), known);
         }
     }
     interner_release(&words);
     if (found)
         return 0;
-    return *list ? error_no_column(options->sort, list)
-                 : error("cannot sort by '%s': the overview is not sorted", options->sort);
+    return *list ? error_no_column(word, what, list) : error("cannot %s '%s': the overview has no columns", what, word);
+}
+
+int report_check(const struct report_options *options)
+{
+    char word[64];
+    if (check_rules(options->fail_on) < 0 || filter_check(&options->filter) < 0)
+        return -1;
+    if (options->sort && check_column(options, options->sort, "sort by") < 0)
+        return -1;
+    if (!options->columns || strcmp(options->columns, "all") == 0)
+        return 0;
+    for (const char *at = options->columns;; at++) {
+        size_t length = strcspn(at, ",");
+        snprintf(word, sizeof(word), "%.*s", (int)(length < sizeof(word) ? length : sizeof(word)), at);
+        if (check_column(options, word, "show") < 0)
+            return -1;
+        at += length;
+        if (*at == '\0')
+            return 0;
+    }
 }
 
 int report_files(const struct report_options *options, const char *const *paths, size_t count, struct buffer *out)

@@ -9,6 +9,8 @@
 #include "analysis/options.h"
 
 struct buffer;
+struct sections;
+struct table;
 
 /* Whether the options fit together, before any file is read. Returns 0, or -1 after error(). */
 int report_check(const struct report_options *options);
@@ -20,5 +22,13 @@ int report_check(const struct report_options *options);
  */
 #define REPORT_FAILED_ON 1
 int report_files(const struct report_options *options, const char *const *paths, size_t count, struct buffer *out);
+
+/* Reads the trace at PATH into SECTIONS, up to where they can fill their tables; OPTIONS outlive them. Returns 0, or -1
+ * after error(). The caller releases SECTIONS in either case. */
+int report_read(struct sections *sections, const struct report_options *options, const char *path);
+
+/* Fills TABLE, which has its columns, with the rows of section NUMBER, unless --trace left out what it is about: then
+ * it has no rows and is marked as unrecorded. Returns 0, or -1: no memory. */
+int report_fill(struct sections *sections, unsigned number, struct table *table);
 
 #endif

@@ -205,7 +205,7 @@ static void float32_release(void *state)
     array_release(&((struct float32 *)state)->is_product);
 }
 
-const struct rule rule_float32_products = {
+const struct rule rule_float32_matmul = {
     .id = "float32-matmul",
     .advice = "Use TF32 where float32 results may have 10 bits of precision less: torch.set_float32_matmul_precision("
               "\"high\"), or cublasSetMathMode(CUBLAS_TF32_TENSOR_OP_MATH); or bfloat16 by torch.autocast.",

@@ -91,7 +91,7 @@ static int bound_find(void *state, struct findings *findings)
     for (size_t i = 0; idle && i < idle->devices.count; i++) {
         const struct idle_device *device = &idle->devices.items[i];
         int64_t gaps = gaps_of(device), late = late_of(device);
-        bool matters = late >= findings->run / 100 * FINDING_LAUNCH_PERCENT;
+        bool matters = late >= findings->run / 100 * FINDING_LAUNCH_PERCENT && late >= FINDING_LAUNCH_NS;
         if (gaps < FINDING_LAUNCHES || !matters || !are_short(device) || launches->count == 0)
             continue;
         struct finding_place place = at_gap(idle, i, IDLE_OUTSIDE);
@@ -141,8 +141,8 @@ static int host_find(void *state, struct findings *findings)
     (void)state;
     for (size_t i = 0; idle && i < idle->devices.count; i++) {
         const struct idle_sum *outside = &idle->devices.items[i].causes[IDLE_OUTSIDE];
-        if (are_short(&idle->devices.items[i]) || outside->count == 0 ||
-            outside->total < findings->run / 100 * FINDING_HOST_GAPS_PERCENT)
+        if (are_short(&idle->devices.items[i]) || outside->count < FINDING_HOST_GAPS ||
+            outside->total < FINDING_HOST_NS || outside->total < findings->run / 100 * FINDING_HOST_GAPS_PERCENT)
             continue;
         struct finding_place place = at_gap(idle, i, IDLE_OUTSIDE);
         struct finding *finding = finding_add(findings, outside->total, outside->total, &place);
@@ -269,7 +269,7 @@ static int use_find(void *state, struct findings *findings)
             low++;
             to = trace->start + (k + 1) * chunk;
         }
-        if (idle < findings->run / 100 * FINDING_LOW_USE_PERCENT ||
+        if (idle < findings->run / 100 * FINDING_LOW_USE_PERCENT || idle < FINDING_LOW_USE_NS ||
             low * 100 > (end - begin) * FINDING_CHUNKS_MOST_PERCENT)
             continue;
         from = trace->start + first * chunk;
@@ -306,30 +306,38 @@ const struct rule rule_low_use = {
 
 struct repeated {
     uint32_t stream, name;
-    int64_t count, busy, start, end; /* of the kernels in a row so far */
+    int64_t count, busy, gaps, end; /* of the kernels in a row so far */
     struct finding_place first;
-    int64_t all, rows, time, gain; /* of all rows that are long enough */
+    int64_t all, rows, cost; /* of all rows that are long enough */
     uint32_t worst_name;
-    int64_t worst_count, worst_time;
+    int64_t worst_count, worst_gaps;
     struct finding_place worst;
 };
 
 static void end_row(struct repeated *repeated)
 {
-    int64_t span = repeated->end - repeated->start;
-    if (repeated->count >= FINDING_REPEATED_KERNELS && repeated->busy / repeated->count <= FINDING_REPEATED_KERNEL_NS) {
+    bool is_short = repeated->count > 0 && repeated->busy / repeated->count <= FINDING_REPEATED_KERNEL_NS;
+    if (repeated->count >= FINDING_REPEATED_KERNELS && is_short) {
         repeated->all += repeated->count;
         repeated->rows++;
-        repeated->time += span;
-        repeated->gain += span - repeated->busy;
-        if (span > repeated->worst_time) {
-            repeated->worst_time = span;
+        repeated->cost += repeated->gaps;
+        if (repeated->gaps > repeated->worst_gaps) {
+            repeated->worst_gaps = repeated->gaps;
             repeated->worst_count = repeated->count;
             repeated->worst_name = repeated->name;
             repeated->worst = repeated->first;
         }
     }
     repeated->count = 0;
+}
+
+static void begin_row(struct repeated *repeated, const struct timeline_op *op)
+{
+    repeated->first = finding_at_op(op);
+    repeated->stream = op->stream;
+    repeated->name = op->name;
+    repeated->busy = repeated->gaps = 0;
+    repeated->end = op->start;
 }
 
 static int repeated_op(void *state, const struct trace *trace, const struct timeline_op *op)
@@ -341,13 +349,10 @@ static int repeated_op(void *state, const struct trace *trace, const struct time
         end_row(repeated);
     if (!fits)
         return 0;
-    if (repeated->count == 0) {
-        repeated->first = finding_at_op(op);
-        repeated->stream = op->stream;
-        repeated->name = op->name;
-        repeated->start = op->start;
-        repeated->busy = 0;
-    }
+    if (repeated->count == 0)
+        begin_row(repeated, op);
+    int64_t gap = op->start - repeated->end;
+    repeated->gaps += gap > 0 && gap <= FINDING_REPEATED_GAP_NS ? gap : 0;
     repeated->count++;
     repeated->busy += op->end - op->start;
     repeated->end = op->end;
@@ -358,7 +363,7 @@ static int repeated_find(void *state, struct findings *findings)
 {
     struct repeated *repeated = state;
     end_row(repeated);
-    struct finding *finding = finding_add(findings, repeated->time, repeated->gain, &repeated->worst);
+    struct finding *finding = finding_add(findings, repeated->cost, repeated->cost, &repeated->worst);
     if (!finding)
         return 0;
     finding->count = repeated->all;

@@ -45,15 +45,18 @@ static int slow_in(struct findings *findings, const struct steps *steps, size_t 
     const struct steps_process *process = &steps->processes.items[number];
     struct series copy = process->times;
     int64_t median = (int64_t)series_summary(&copy).median, difference = 0, excess = 0, slow = 0;
-    if (process->items.count < FINDING_STEPS || median <= 0)
+    if (process->items.count < FINDING_STEPS || median < FINDING_STEP_NS)
         return 0;
-    for (size_t i = 0; i < process->items.count; i++) {
+    for (size_t i = 1; i < process->items.count; i++) { /* the first loads code and allocates */
         int64_t time = process->items.items[i].end - process->items.items[i].start;
         if (time < median / 100 * FINDING_SLOW_STEP_PERCENT)
             continue;
         excess += time - median;
         slow++;
     }
+    int64_t others = (int64_t)process->items.count - 1;
+    if (slow * 100 > others * FINDING_SLOW_STEPS_PERCENT || excess < FINDING_SLOW_STEPS_NS)
+        return 0;
     const struct step *slowest = &process->items.items[process->slowest];
     struct finding_place place = finding_nowhere();
     place.time = place.called = slowest->from;
@@ -68,8 +71,8 @@ static int slow_in(struct findings *findings, const struct steps *steps, size_t 
     write_grown(findings, key, difference, grown, sizeof(grown));
     return finding_say(finding, "%s of %s steps are slower than the others: step %s takes %s, the median %s%s",
                        amount_count(slow).text, amount_count((int64_t)process->items.count).text,
-                       amount_count((int64_t)process->slowest + 1).text,
-                       amount_time(slowest->end - slowest->start).text, amount_time(median).text, grown);
+                       amount_count(slowest->number).text, amount_time(slowest->end - slowest->start).text,
+                       amount_time(median).text, grown);
 }
 
 static int slow_find(void *state, struct findings *findings)

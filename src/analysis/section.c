@@ -160,6 +160,9 @@ const struct section *section_wanted(const struct report_options *options, unsig
 {
     if (options->sections != 0 && !(options->sections >> number & 1))
         return NULL;
+    bool asked = number == REPORT_MEMORY && options->has_snapshot;
+    if (options->usual && section_list[number].section->usual == 0 && !asked)
+        return NULL;
     return number == REPORT_MEMORY && options->has_snapshot ? &section_memory_snapshot : section_list[number].section;
 }
 
@@ -251,7 +254,9 @@ int sections_init(struct sections *sections, const struct report_options *option
     dispatcher_add(&sections->dispatcher, &(struct dispatcher_consumer){CATEGORIES_GPU_OPS, add_gpu_ops, trace,
                                                                         .what = "the trace's GPU work"});
     trace->states = sections->states;
-    uint64_t wanted = options->sections ? options->sections : REPORT_BIT(REPORT_SECTION_COUNT) - 1;
+    uint64_t wanted = 0;
+    for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++)
+        wanted |= section_wanted(options, i) ? REPORT_BIT(i) : 0;
     uint64_t needed = with_needed(wanted | (options->fail_on ? REPORT_BIT(REPORT_FINDINGS) : 0));
     for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++)
         if (needed >> i & 1 && add_section(sections, i) < 0)
@@ -309,6 +314,18 @@ static int gather_all(struct sections *sections, unsigned workers)
     return jobs_run(jobs, count, workers);
 }
 
+/* The names of kernels that --names=pretty shows, if it does. */
+static int make_names(struct trace *trace)
+{
+    const struct pretty_names *more = &trace->names_in_flight;
+    if (trace->options->names != REPORT_NAMES_PRETTY)
+        return 0;
+    for (uint32_t i = 0; i < more->is_kernel.count; i++)
+        if (more->is_kernel.items[i] && pretty_names_add(&trace->pretty_names, i) < 0)
+            return -1;
+    return pretty_names_make(&trace->pretty_names, &trace->strings);
+}
+
 int sections_finish(struct sections *sections)
 {
     struct trace *trace = &sections->trace;
@@ -319,6 +336,8 @@ int sections_finish(struct sections *sections)
     int status = trace_finish(trace, workers);
     if (status == 0)
         status = gather_all(sections, workers);
+    if (status == 0)
+        status = make_names(trace);
     return status < 0 ? error_no_memory("a report") : 0;
 }
 

@@ -140,13 +140,13 @@ struct cell fill_cell(struct report_row *row, const struct column *column);
         word, title, TYPE_COUNT, flags, fill_count, FROM_ITEM(item, field) \
     }
 /* WHAT follows each title. */
-#define COLUMNS_SUMMARY(what, type, item, field)                                 \
-    {"avg", "Avg" what, type, 0, fill_average, FROM_ITEM(item, field)},          \
-        {"med", "Med" what, type, 0, fill_median, FROM_ITEM(item, field)},       \
-        {"min", "Min" what, type, 0, fill_min, FROM_ITEM(item, field)},          \
-        {"max", "Max" what, type, 0, fill_max, FROM_ITEM(item, field)},          \
-    {                                                                            \
-        "stddev", "StdDev" what, type, 0, fill_deviation, FROM_ITEM(item, field) \
+#define COLUMNS_SUMMARY(what, type, item, field)                                                   \
+    {"avg", "Avg" what, type, 0, fill_average, FROM_ITEM(item, field), .importance = 60},          \
+        {"med", "Med" what, type, 0, fill_median, FROM_ITEM(item, field), .importance = 40},       \
+        {"min", "Min" what, type, 0, fill_min, FROM_ITEM(item, field), .importance = 30},          \
+        {"max", "Max" what, type, 0, fill_max, FROM_ITEM(item, field), .importance = 50},          \
+    {                                                                                              \
+        "stddev", "StdDev" what, type, 0, fill_deviation, FROM_ITEM(item, field), .importance = 20 \
     }
 #define COLUMN_NAME                                                       \
     {                                                                     \
@@ -155,14 +155,33 @@ struct cell fill_cell(struct report_row *row, const struct column *column);
 
 /* --- sections --- */
 
+/*
+ * How `gputrace diff` compares the rows of a section between traces. Columns are named by their words.
+ */
+struct comparable {
+    const char *noun;    /* "kernel": for sentences and --fail-on; NULL: the section is not compared */
+    const char *keys[4]; /* rows of two traces with the same values in these columns are one */
+    const char *total;   /* what a row took in all: time or bytes; NULL: nothing but its count */
+    const char *count;   /* how often it occurred; NULL: not counted */
+    const char *each;    /* a column that shows a struct series: what one occurrence took; NULL: not known */
+    enum comparable_part { PART_OF_NONE, PART_OF_GPU_TIME, PART_OF_IDLE_TIME } part; /* what its totals add up to */
+    double floor; /* per cent by which two runs of one program may differ, while repeated runs do not show it */
+};
+
+/* Floors: of what the GPU does alone; of what depends on the host. */
+#define FLOOR_GPU 1.0
+#define FLOOR_HOST 20.0
+
 struct section {
     const struct column *columns;
     size_t column_count;
-    const char *sort;    /* its own order: the word of a column; NULL: as rows come */
-    bool listing;        /* see struct table */
-    bool headed;         /* likewise */
-    bool paragraphs;     /* likewise */
-    const char *none;    /* what people read in place of rows; NULL: the usual */
+    const char *sort; /* its own order: the word of a column; NULL: as rows come */
+    size_t usual;     /* rows that are shown without -r; 0: it is not shown then */
+    bool listing;     /* see struct table */
+    bool headed;      /* likewise */
+    bool paragraphs;  /* likewise */
+    const char *none; /* what people read in place of rows; NULL: the usual */
+    struct comparable comparable;
     unsigned categories; /* CATEGORY_BIT() of those it wants to see; of CATEGORY_OTHER too where it says so */
     /*
      * What it is made of, as bits of enum trace_bits. It is not recorded where all bits of one of the SOURCES, those

@@ -23,15 +23,20 @@ static const struct column api_columns[] = {
     COLUMN_TOTAL(COLUMN_SUM, api_row, times),
     COLUMN_COUNT("calls", "Calls", COLUMN_SUM, api_row, times),
     COLUMNS_SUMMARY("", TYPE_NS, api_row, times),
-    {"failures", "Failures", TYPE_COUNT, COLUMN_SUM, fill_number, FROM_ITEM(api_row, failures.count)},
-    {"errors", "Errors", TYPE_TEXT, COLUMN_OPTIONAL, fill_errors, FROM_ITEM(api_row, failures)},
+    {"failures", "Failures", TYPE_COUNT, COLUMN_SUM | COLUMN_BAD, fill_number, FROM_ITEM(api_row, failures.count)},
+    {"errors", "Errors", TYPE_TEXT, COLUMN_OPTIONAL | COLUMN_BAD, fill_errors, FROM_ITEM(api_row, failures)},
     COLUMN_NAME,
 };
 
 const struct section section_api = {
-    SECTION_COLUMNS(api_columns), SECTION_TALLY(struct api_row, 1),
-    .sources = {TRACE_API},       .sort = "total",
-    .categories = CATEGORIES_API, .event = event,
+    SECTION_COLUMNS(api_columns),
+    SECTION_TALLY(struct api_row, 1),
+    .sources = {TRACE_API},
+    .comparable =
+        {.noun = "call", .keys = {"name"}, .total = "total", .count = "calls", .each = "med", .floor = FLOOR_HOST},
+    .sort = "total",
+    .categories = CATEGORIES_API,
+    .event = event,
 };
 
 /*
@@ -48,10 +53,10 @@ static struct cell fill_failure(struct report_row *row, const struct column *col
 
 static const struct column error_columns[] = {
     {"count", "Count", TYPE_COUNT, COLUMN_SUM, fill_number, FROM_ITEM(failure, count)},
-    {"first", "First at", TYPE_NS, 0, fill_time, FROM_ITEM(failure, first)},
-    {"last", "Last at", TYPE_NS, 0, fill_time, FROM_ITEM(failure, last)},
+    {"first", "First at", TYPE_NS, COLUMN_MOMENT, fill_time, FROM_ITEM(failure, first)},
+    {"last", "Last at", TYPE_NS, COLUMN_MOMENT, fill_time, FROM_ITEM(failure, last)},
     {"code", "Code", TYPE_NUMBER, COLUMN_MACHINE, fill_number, FROM_KEY(failure_key, code)},
-    {"error", "Error", TYPE_TEXT, 0, .fill = fill_failure},
+    {"error", "Error", TYPE_TEXT, COLUMN_BAD, .fill = fill_failure},
     {"name", "Name", TYPE_TEXT, 0, fill_name, FROM_KEY(failure_key, name)},
 };
 
@@ -63,6 +68,8 @@ static int finish_errors(struct report_row *row)
 const struct section section_errors = {
     SECTION_COLUMNS(error_columns),
     .sources = {TRACE_API},
+    .comparable = {.noun = "error", .keys = {"name", "error"}, .count = "count", .floor = FLOOR_HOST},
+    .usual = 10,
     .sort = "count",
     .finish = finish_errors,
 };

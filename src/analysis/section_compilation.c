@@ -80,7 +80,8 @@ static int finish(struct report_row *row)
     if (!cells)
         return rows->count > 0 ? -1 : 0;
     cells[COLUMN_PASSED] = cell_integer(row->trace->compiled.total);
-    cells[row->table->column_count - 1] = table_text(row->table, "at least one of them");
+    cells[sizeof(compilation_columns) / sizeof(*compilation_columns) - 1] =
+        table_text(row->table, "at least one of them");
     return 0;
 }
 
@@ -94,6 +95,12 @@ const struct section section_compilation = {
     .state_size = sizeof(struct compilation),
     SECTION_STATE_TALLY(struct phase_group, 1),
     .sources = {TRACE_COMPILE},
+    .comparable = {.noun = "compilation",
+                   .keys = {"name"},
+                   .total = "total",
+                   .count = "count",
+                   .each = "med",
+                   .floor = FLOOR_HOST},
     .sort = "total",
     .categories = CATEGORY_BIT(CATEGORY_COMPILATION),
     .init = init,
@@ -148,10 +155,10 @@ static struct cell fill_thread(struct report_row *row, const struct column *colu
 
 static const struct column phase_columns[] = {
     {"duration", "Duration", TYPE_NS, COLUMN_APART, fill_number, FROM_ITEM(phase, duration)},
-    {"at", "At", TYPE_NS, COLUMN_APART, fill_time, FROM_ITEM(phase, start)},
-    {"name", "Name", TYPE_TEXT, 0, fill_name, FROM_ITEM(phase, name)},
+    {"at", "At", TYPE_NS, COLUMN_APART | COLUMN_MOMENT, fill_time, FROM_ITEM(phase, start)},
+    {"name", "Name", TYPE_TEXT, 0, fill_name, FROM_ITEM(phase, name), .importance = 90},
     {"result", "Result", TYPE_NUMBER, COLUMN_MACHINE, fill_number, FROM_ITEM(phase, result)},
-    {"error", "Error", TYPE_TEXT, COLUMN_OPTIONAL, fill_error, FROM_ITEM(phase, result)},
+    {"error", "Error", TYPE_TEXT, COLUMN_OPTIONAL | COLUMN_BAD, fill_error, FROM_ITEM(phase, result)},
     {"cache", "Cache", TYPE_TEXT, COLUMN_OPTIONAL, fill_cache, FROM_ITEM(phase, cache_hit)},
     {"ending", "Ended by", TYPE_TEXT, COLUMN_OPTIONAL, fill_name, FROM_ITEM(phase, ending)},
     {"process", "Process", TYPE_TEXT, COLUMN_OPTIONAL, fill_process, FROM_ITEM(phase, process)},

@@ -232,10 +232,10 @@ static struct cell fill_what(struct report_row *row, const struct column *column
 
 static const struct column columns[] = {
     {"process", "Process", TYPE_TEXT, COLUMN_OPTIONAL, fill_process_of_crash, FROM_ITEM(crash_row, process)},
-    {"what", "What", TYPE_TEXT, 0, .fill = fill_what},
-    {"where", "Where", TYPE_TEXT, COLUMN_OPTIONAL, fill_cell, FROM_ITEM(crash_row, where)},
-    {"name", "Name", TYPE_TEXT, 0, fill_cell, FROM_ITEM(crash_row, name)},
-    {"at", "At", TYPE_NS, COLUMN_OPTIONAL, fill_time, FROM_ITEM(crash_row, at)},
+    {"what", "What", TYPE_TEXT, 0, .fill = fill_what, .importance = 95},
+    {"where", "Where", TYPE_TEXT, COLUMN_OPTIONAL, fill_cell, FROM_ITEM(crash_row, where), .importance = 85},
+    {"name", "Name", TYPE_TEXT, 0, fill_cell, FROM_ITEM(crash_row, name), .importance = 90},
+    {"at", "At", TYPE_NS, COLUMN_OPTIONAL | COLUMN_MOMENT, fill_time, FROM_ITEM(crash_row, at)},
     {"duration", "Duration", TYPE_NS, COLUMN_OPTIONAL | COLUMN_APART, fill_number, FROM_ITEM(crash_row, duration)},
     {"held", "Held", TYPE_BYTES, COLUMN_OPTIONAL, fill_number, FROM_ITEM(crash_row, held)},
     {"detail", "Detail", TYPE_TEXT, COLUMN_OPTIONAL, fill_cell, FROM_ITEM(crash_row, detail)},
@@ -445,6 +445,7 @@ static int finish(struct report_row *row)
 const struct section section_crashes = {
     SECTION_COLUMNS(columns),
     .parts = TRACE_GPU_WORK | TRACE_API | TRACE_SYNC | TRACE_MEMORY,
+    .usual = 100,
     .listing = true,
     .headed = true,
     .categories = CATEGORIES_GPU_OPS | CATEGORIES_API | CATEGORY_BIT(CATEGORY_GPU_IN_FLIGHT) | CATEGORIES_OTHER,

@@ -94,24 +94,24 @@ static int gather(void *context, const struct trace *trace)
 /* --- what the path took in the steps --- */
 
 /* From the start of the first step to the end of the last, and the slowest step. */
-struct windows {
+struct steps_windows {
     int64_t start, end, slowest_start, slowest_end;
     int64_t count; /* of steps; 0: there are none */
 };
 
 /* Of the process that has the most steps. */
-static struct windows find_windows(const struct trace *trace)
+static struct steps_windows find_steps_windows(const struct trace *trace)
 {
     const struct steps *steps = section_state(trace, REPORT_STEPS);
-    struct windows windows = {0};
+    struct steps_windows windows = {0};
     for (size_t i = 0; steps && i < steps->processes.count; i++) {
         const struct steps_process *process = &steps->processes.items[i];
         size_t count = process->items.count;
         if (count == 0 || (int64_t)count <= windows.count)
             continue;
         const struct step *slowest = &process->items.items[process->slowest];
-        windows = (struct windows){process->items.items[0].start, process->items.items[count - 1].end, slowest->start,
-                                   slowest->end, (int64_t)count};
+        windows = (struct steps_windows){process->items.items[0].start, process->items.items[count - 1].end,
+                                         slowest->start, slowest->end, (int64_t)count};
     }
     return windows;
 }
@@ -129,14 +129,14 @@ struct in_steps {
 
 struct steps_times {
     const struct critical_path *path;
-    struct windows windows;
+    struct steps_windows windows;
     ARRAY(struct in_steps) rows; /* as path.rows */
 };
 
 static int add_in_steps(void *context, const struct critical_part *part)
 {
     struct steps_times *times = context;
-    const struct windows *windows = &times->windows;
+    const struct steps_windows *windows = &times->windows;
     const struct critical_key key = {part->kind, part->name};
     const struct dense_layout layout = {2, 2, false};
     const uint64_t *words = (const uint64_t *)&key;
@@ -150,7 +150,7 @@ static int add_in_steps(void *context, const struct critical_part *part)
 static int find_steps(struct steps_times *times, const struct critical_path *path, const struct trace *trace)
 {
     times->path = path;
-    times->windows = find_windows(trace);
+    times->windows = find_steps_windows(trace);
     for (size_t i = 0; i < path->rows.count; i++)
         if (!array_push(&times->rows))
             return -1;

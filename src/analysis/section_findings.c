@@ -20,8 +20,15 @@ static const struct rule *const rules[] = {
 struct state {
     struct findings findings;
     void *states[RULES];
-    unsigned char of_category[CATEGORY_COUNT][RULES], counts[CATEGORY_COUNT]; /* the rules that want its events */
+    struct wanting {
+        unsigned char rules[RULES], count;
+    } of_category[CATEGORY_COUNT], of_call[CALL_KIND_COUNT], of_op; /* the rules that want such events */
 };
+
+static void add_wanting(struct wanting *wanting, size_t rule)
+{
+    wanting->rules[wanting->count++] = (unsigned char)rule;
+}
 
 static void init(void *context, const struct trace *trace)
 {
@@ -32,7 +39,12 @@ static void init(void *context, const struct trace *trace)
         state->findings.no_memory |= rules[i]->state_size && !state->states[i];
         for (unsigned category = 0; rules[i]->event && category < CATEGORY_COUNT; category++)
             if (category_in(category, rules[i]->categories))
-                state->of_category[category][state->counts[category]++] = (unsigned char)i;
+                add_wanting(&state->of_category[category], i);
+        for (unsigned kind = 0; rules[i]->call && kind < CALL_KIND_COUNT; kind++)
+            if (rules[i]->calls & CALL_KIND_BIT(kind))
+                add_wanting(&state->of_call[kind], i);
+        if (rules[i]->op)
+            add_wanting(&state->of_op, i);
     }
 }
 
@@ -50,12 +62,14 @@ static void release(void *context)
 static int event(void *context, const struct trace *trace, const struct event_fields *event)
 {
     struct state *state = context;
-    const unsigned char *wanting = state->of_category[event->category];
+    const struct wanting *wanting = &state->of_category[event->category];
     if (state->findings.no_memory)
         return -1;
-    for (unsigned i = 0; i < state->counts[event->category]; i++)
-        if (rules[wanting[i]]->event(state->states[wanting[i]], trace, event) < 0)
+    for (unsigned i = 0; i < wanting->count; i++) {
+        unsigned rule = wanting->rules[i];
+        if (rules[rule]->event(state->states[rule], trace, event) < 0)
             return -1;
+    }
     return 0;
 }
 
@@ -77,9 +91,10 @@ static int show_ops(struct state *state, const struct trace *trace)
     while (status == 0 && (op = sorter_next(&walk))) {
         widen_run(&state->findings, op->called != EVENT_NONE && op->called < op->start ? op->called : op->start,
                   op->end);
-        for (size_t i = 0; i < RULES && status == 0; i++)
-            if (rules[i]->op)
-                status = rules[i]->op(state->states[i], trace, op);
+        for (unsigned i = 0; i < state->of_op.count && status == 0; i++) {
+            unsigned rule = state->of_op.rules[i];
+            status = rules[rule]->op(state->states[rule], trace, op);
+        }
     }
     int walked = sorter_walk_end(&walk);
     return status ? status : walked;
@@ -91,10 +106,13 @@ static int show_calls(struct state *state, const struct trace *trace)
     const struct host_call *call;
     int status = 0;
     host_calls_walk_begin(&walk, &trace->host_calls);
-    while (status == 0 && (call = host_calls_next(&walk)))
-        for (size_t i = 0; i < RULES && status == 0; i++)
-            if (rules[i]->call)
-                status = rules[i]->call(state->states[i], trace, call);
+    while (status == 0 && (call = host_calls_next(&walk))) {
+        const struct wanting *wanting = &state->of_call[call->kind];
+        for (unsigned i = 0; i < wanting->count && status == 0; i++) {
+            unsigned rule = wanting->rules[i];
+            status = rules[rule]->call(state->states[rule], trace, call);
+        }
+    }
     int walked = host_calls_walk_end(&walk);
     return status ? status : walked;
 }
@@ -103,9 +121,11 @@ static int gather(void *context, const struct trace *trace)
 {
     struct state *state = context;
     state->findings.from = state->findings.to = EVENT_NONE;
-    int status = state->findings.no_memory ? -1 : show_ops(state, trace);
+    int status = state->findings.no_memory ? -1 : show_calls(state, trace);
+    if (status == 0)
+        status = show_ops(state, trace);
     state->findings.run = state->findings.from == EVENT_NONE ? 0 : state->findings.to - state->findings.from;
-    return status ? status : show_calls(state, trace);
+    return status;
 }
 
 /* --- the ranges around the places --- */
@@ -364,9 +384,11 @@ bool findings_include(const void *context, const char *ids)
 
 const struct section section_findings = {
     SECTION_COLUMNS(columns),
+    .usual = 10,
     .listing = true,
     .paragraphs = true,
     .none = "nothing found: no rule of gputrace-findings(7) applies",
+    .comparable = {.noun = "finding", .keys = {"id"}, .total = "time", .floor = FLOOR_HOST},
     .state_size = sizeof(struct state),
     .categories = ~0u,
     .ranges = true,

@@ -157,9 +157,11 @@ static int finish(struct report_row *row)
 
 const struct section section_idle = {
     SECTION_COLUMNS(columns),
+    .usual = 10,
     .state_size = sizeof(struct state),
     .sources = {TRACE_GPU_WORK},
     .parts = TRACE_GPU_WORK | TRACE_API,
+    .comparable = {.noun = "idle", .keys = {"why"}, .total = "total", .part = PART_OF_IDLE_TIME, .floor = FLOOR_HOST},
     .sort = "total",
     .categories = CATEGORY_BIT(CATEGORY_CUDA_SYNC) | CATEGORY_BIT(CATEGORY_COMPILATION),
     .ranges = true,

@@ -26,6 +26,8 @@ struct memory_use {
     bool shown;            /* with another one, as one row */
     int64_t peak, peak_at; /* bytes, ns */
     int64_t end, end_at;
+    bool earlier; /* the level before what the report is about is known … */
+    int64_t earlier_level, earlier_at;
     int64_t allocations, releases, failures;
     int64_t doubles; /* releases of what was released before */
     int64_t unknown; /* releases of what was not allocated, as far as is known */
@@ -131,9 +133,42 @@ static int add_pytorch(struct tally *uses, const struct trace *trace, const stru
     return add_pytorch_reserved(uses, event);
 }
 
+static void set_earlier(struct memory_use *use, int64_t bytes, int64_t time)
+{
+    if (!use->earlier || time >= use->earlier_at) {
+        use->earlier_level = bytes;
+        use->earlier_at = time;
+        use->earlier = true;
+    }
+}
+
+/* Of what comes before the report's window the last level counts, at its start. */
+static int add_earlier(struct tally *uses, const struct trace *trace, const struct event_fields *event)
+{
+    if (event->start >= trace->window.first || !heap_is_pytorch(&trace->strings, event))
+        return 0;
+    struct memory_key key = {MEMORY_PYTORCH, (uint64_t)event->device_type, event->device, event->process};
+    if (event->total_allocated != EVENT_NONE) {
+        struct memory_use *use = tally_item(uses, &key, struct memory_use);
+        if (!use)
+            return -1;
+        set_earlier(use, event->total_allocated, event->start);
+    }
+    if (event->total_reserved == EVENT_NONE || event->device_type == HEAP_PYTORCH_CPU)
+        return 0;
+    key.source = MEMORY_PYTORCH_RESERVED;
+    struct memory_use *use = tally_item(uses, &key, struct memory_use);
+    if (!use)
+        return -1;
+    set_earlier(use, event->total_reserved, event->start);
+    return 0;
+}
+
 static int event(void *state, const struct trace *trace, const struct event_fields *event)
 {
     struct tally *uses = state;
+    if (event->phase == HEAP_OUTSIDE)
+        return add_earlier(uses, trace, event);
     if (event->phase == 'C')
         return add_counter(uses, trace, event);
     if (event->phase != 'i' && event->phase != 'I')
@@ -270,13 +305,13 @@ static struct cell fill_kind(struct report_row *row, const struct column *column
 
 static const struct column columns[] = {
     {"peak", "Peak", TYPE_BYTES, 0, fill_counted, FROM_ITEM(memory_use, peak)},
-    {"peak_at", "Peak at", TYPE_NS, 0, fill_peak_at, FROM_ITEM(memory_use, peak_at)},
+    {"peak_at", "Peak at", TYPE_NS, COLUMN_MOMENT, fill_peak_at, FROM_ITEM(memory_use, peak_at)},
     {"end", "At the end", TYPE_BYTES, 0, fill_counted, FROM_ITEM(memory_use, end)},
     {"allocations", "Allocations", TYPE_COUNT, 0, fill_steps, FROM_ITEM(memory_use, allocations)},
     {"releases", "Releases", TYPE_COUNT, 0, fill_steps, FROM_ITEM(memory_use, releases)},
-    {"failures", "Failures", TYPE_COUNT, 0, fill_steps, FROM_ITEM(memory_use, failures)},
-    {"double", "Double frees", TYPE_COUNT, COLUMN_OPTIONAL, fill_some, FROM_ITEM(memory_use, doubles)},
-    {"unknown", "Unknown frees", TYPE_COUNT, COLUMN_OPTIONAL, fill_some, FROM_ITEM(memory_use, unknown)},
+    {"failures", "Failures", TYPE_COUNT, COLUMN_BAD, fill_steps, FROM_ITEM(memory_use, failures)},
+    {"double", "Double frees", TYPE_COUNT, COLUMN_OPTIONAL | COLUMN_BAD, fill_some, FROM_ITEM(memory_use, doubles)},
+    {"unknown", "Unknown frees", TYPE_COUNT, COLUMN_OPTIONAL | COLUMN_BAD, fill_some, FROM_ITEM(memory_use, unknown)},
     {"device", "GPU", TYPE_NUMBER, COLUMN_OPTIONAL, .fill = fill_device},
     {"process", "Process", TYPE_TEXT, COLUMN_OPTIONAL, .fill = fill_owner},
     {"kind", "Kind", TYPE_TEXT, 0, .fill = fill_kind},
@@ -290,6 +325,9 @@ static int finish(struct report_row *row)
         if (((const struct memory_key *)dense_map_row(&memory->keys, i))->source == MEMORY_INSTANT)
             unite(memory, row->trace, i);
     for (size_t i = 0; i < memory->count; i++)
+        if (uses[i].earlier)
+            set_level(&uses[i], uses[i].earlier_level, row->trace->start);
+    for (size_t i = 0; i < memory->count && !row->trace->window.any; i++)
         raise_to_pools(&uses[i], row->trace, dense_map_row(&memory->keys, i));
     for (size_t i = 0; i < memory->count; i++)
         if (!uses[i].shown && section_row(row, dense_map_row(&memory->keys, i), &uses[i]) < 0)
@@ -301,6 +339,7 @@ const struct section section_memory = {
     SECTION_COLUMNS(columns),
     SECTION_TALLY(struct memory_use, 0),
     .sources = {TRACE_MEMORY},
+    .comparable = {.noun = "memory", .keys = {"kind", "device"}, .total = "peak", .floor = FLOOR_GPU},
     .sort = "peak",
     .categories = CATEGORY_BIT(CATEGORY_MEMORY) | CATEGORY_BIT(CATEGORY_CPU_INSTANT_EVENT) | CATEGORIES_OTHER,
     .event = event,

@@ -39,7 +39,7 @@ static struct cell fill_stack(struct report_row *row, const struct column *colum
 #define GROUP_COLUMNS                                                                                       \
     {"device", "GPU", TYPE_NUMBER, COLUMN_OPTIONAL, fill_number, FROM_KEY(heap_group_id, device)},          \
         {"process", "Process", TYPE_TEXT, COLUMN_OPTIONAL, fill_process, FROM_KEY(heap_group_id, process)}, \
-        {"kind", "Kind", TYPE_TEXT, 0, .fill = fill_kind},                                                  \
+        {"kind", "Kind", TYPE_TEXT, 0, .fill = fill_kind, .importance = 85},                                \
         {"where", "Where", TYPE_TEXT, COLUMN_OPTIONAL, fill_place, FROM_KEY(heap_group_id, stack)},         \
         {"stack", "Call stack", TYPE_TEXT, COLUMN_MACHINE, fill_stack, FROM_KEY(heap_group_id, stack)},
 
@@ -66,12 +66,13 @@ static struct cell fill_peak_share(struct report_row *row, const struct column *
     return cell_share(group->bytes, group->peak);
 }
 
-static const struct column peak_columns[] = {{"total", "Bytes", TYPE_BYTES, 0, fill_number, FROM_ITEM(peak_row, bytes)},
-                                             {"share", "Of the peak", TYPE_PERCENT, 0, .fill = fill_peak_share},
-                                             {"count", "Count", TYPE_COUNT, 0, fill_number, FROM_ITEM(peak_row, count)},
-                                             {"at", "Peak at", TYPE_NS, 0, fill_time, FROM_ITEM(peak_row, at)},
-                                             COLUMN_SIZE("size", "Size"),
-                                             GROUP_COLUMNS};
+static const struct column peak_columns[] = {
+    {"total", "Bytes", TYPE_BYTES, 0, fill_number, FROM_ITEM(peak_row, bytes)},
+    {"share", "Of the peak", TYPE_PERCENT, 0, .fill = fill_peak_share},
+    {"count", "Count", TYPE_COUNT, 0, fill_number, FROM_ITEM(peak_row, count)},
+    {"at", "Peak at", TYPE_NS, COLUMN_MOMENT, fill_time, FROM_ITEM(peak_row, at)},
+    COLUMN_SIZE("size", "Size"),
+    GROUP_COLUMNS};
 
 static int finish_peak(struct report_row *row)
 {
@@ -114,8 +115,8 @@ static struct cell fill_addresses(struct report_row *row, const struct column *c
 static const struct column live_columns[] = {
     {"total", "Bytes", TYPE_BYTES, COLUMN_SUM, fill_number, FROM_ITEM(live_row, bytes)},
     {"count", "Count", TYPE_COUNT, COLUMN_SUM, fill_number, FROM_ITEM(live_row, count)},
-    {"first", "First at", TYPE_NS, 0, fill_time, FROM_ITEM(live_row, first)},
-    {"last", "Last at", TYPE_NS, 0, fill_time, FROM_ITEM(live_row, last)},
+    {"first", "First at", TYPE_NS, COLUMN_MOMENT, fill_time, FROM_ITEM(live_row, first)},
+    {"last", "Last at", TYPE_NS, COLUMN_MOMENT, fill_time, FROM_ITEM(live_row, last)},
     COLUMN_SIZE("size", "Size"),
     GROUP_COLUMNS{"addresses", "Addresses", TYPE_TEXT, COLUMN_MACHINE, .fill = fill_addresses},
 };
@@ -231,12 +232,12 @@ const struct section section_memory_churn = {
  */
 
 static const struct column failure_columns[] = {
-    {"at", "At", TYPE_NS, 0, fill_time, FROM_ITEM(heap_failure, time)},
+    {"at", "At", TYPE_NS, COLUMN_MOMENT, fill_time, FROM_ITEM(heap_failure, time)},
     COLUMN_SIZE("asked", "Bytes asked for"),
     {"held", "Held", TYPE_BYTES, COLUMN_OPTIONAL, fill_number, FROM_ITEM(heap_failure, held)},
     {"held_by_kind", "Held by kind", TYPE_TEXT, COLUMN_MACHINE, fill_name, FROM_ITEM(heap_failure, held_by_kind)},
     {"result", "Result", TYPE_NUMBER, COLUMN_MACHINE, fill_number, FROM_ITEM(heap_failure, result)},
-    {"error", "Error", TYPE_TEXT, COLUMN_OPTIONAL, fill_error, FROM_ITEM(heap_failure, result)},
+    {"error", "Error", TYPE_TEXT, COLUMN_OPTIONAL | COLUMN_BAD, fill_error, FROM_ITEM(heap_failure, result)},
     GROUP_COLUMNS};
 
 static int finish_failures(struct report_row *row)

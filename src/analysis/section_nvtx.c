@@ -188,6 +188,13 @@ const struct section section_nvtx = {
     SECTION_STATE_TALLY(struct range_group, 3),
     .sources = {TRACE_NVTX},
     .parts = TRACE_GPU_WORK | TRACE_API,
+    .usual = 10,
+    .comparable = {.noun = "range",
+                   .keys = {"domain", "name"},
+                   .total = "total",
+                   .count = "count",
+                   .each = "med",
+                   .floor = FLOOR_HOST},
     .sort = "total",
     .categories =
         CATEGORY_BIT(CATEGORY_USER_ANNOTATION) | CATEGORY_BIT(CATEGORY_GPU_USER_ANNOTATION) | CATEGORIES_OTHER,

@@ -231,8 +231,10 @@ static void release(void *state)
 
 const struct section section_operators = {
     SECTION_COLUMNS(columns),
+    .usual = 10,
     .state_size = sizeof(struct operators),
     SECTION_STATE_TALLY(struct operator_row, 0),
+    .comparable = {.noun = "operator", .keys = {"name"}, .total = "self_gpu", .count = "calls", .floor = 2 * FLOOR_GPU},
     .sort = "self_gpu",
     .calls = true,
     .operators = true,

@@ -2,7 +2,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "common/buffer.h"
 #include "analysis/errors.h"
+#include "analysis/filter.h"
 #include "analysis/section.h"
 
 enum { ITEM, VALUE, UNIT, DETAIL };
@@ -26,6 +28,13 @@ static void put(struct table *table, struct cell item, struct cell value, enum c
     row[VALUE] = cell_typed(value, type);
     row[UNIT] = table_text(table, unit);
     row[DETAIL] = detail;
+}
+
+/* The value of the last row says that something went wrong. */
+static void mark_bad(struct table *table)
+{
+    if (table->rows > 0)
+        table->cells.items[(table->rows - 1) * table->column_count + VALUE].bad = true;
 }
 
 static void write_text(struct table *table, const struct trace *trace, const char *item, uint32_t text)
@@ -95,6 +104,8 @@ static void write_counts(struct table *table, const struct trace *trace)
                 without);
     write_count(table, trace, TRACE_API, "Failed API calls", trace->failed_calls.count,
                 errors_cell(&trace->failed_calls, table));
+    if (trace->failed_calls.count > 0)
+        mark_bad(table);
     write_count(table, trace, TRACE_NVTX, "NVTX ranges", counts[CATEGORY_USER_ANNOTATION] + trace->async_ranges, none);
     if (trace->marks)
         write_count(table, trace, 0, "NVTX marks", trace->marks, none);
@@ -146,9 +157,20 @@ static void write_losses(struct table *table, const struct trace *trace)
             *at = *at == '_' ? ' ' : *at;
         put(table, table_format(table, "Lost or doubtful: %s", words), cell_integer(trace->losses.items[i].count),
             TYPE_COUNT, none);
+        mark_bad(table);
     }
     if (!trace->losses_known && trace->counts[CATEGORY_GPU_IN_FLIGHT]) /* else it is among them */
         write_count(table, trace, 0, "GPU work without times", trace->counts[CATEGORY_GPU_IN_FLIGHT], none);
+}
+
+static void write_filters(struct table *table, const struct trace *trace)
+{
+    struct buffer words;
+    if (!filter_wanted(&trace->options->filter))
+        return;
+    buffer_init_memory(&words);
+    filter_write(&words, &trace->options->filter);
+    put(table, table_text(table, "Part"), table_sink(table, &words), TYPE_TEXT, none);
 }
 
 static int finish(struct report_row *row)
@@ -159,6 +181,9 @@ static int finish(struct report_row *row)
     write_text(table, trace, "Host", trace->host);
     write_text(table, trace, "Ended with", trace->ending);
     write_text(table, trace, "Warning", trace->missed);
+    if (trace->missed != EVENT_NO_TEXT)
+        mark_bad(table);
+    write_filters(table, trace);
     put(table, table_text(table, "Time span"), cell_integer(trace_span(trace)), TYPE_NS, none);
     write_devices(table, trace);
     write_compilation(table, trace);
@@ -170,6 +195,7 @@ static int finish(struct report_row *row)
 
 const struct section section_overview = {
     SECTION_COLUMNS(columns),
+    .usual = 100,
     .listing = true,
     .finish = finish,
 };
@@ -189,7 +215,7 @@ static struct cell fill_plugin_process(struct report_row *row, const struct colu
 }
 
 static const struct column plugin_columns[] = {
-    {"plugin", "Plugin", TYPE_TEXT, 0, fill_name, FROM_ITEM(plugin_row, name)},
+    {"plugin", "Plugin", TYPE_TEXT, 0, fill_name, FROM_ITEM(plugin_row, name), .importance = 90},
     {"process", "Process", TYPE_TEXT, COLUMN_OPTIONAL, fill_plugin_process, FROM_ITEM(plugin_row, process)},
     {"calls", "Calls", TYPE_COUNT, COLUMN_OPTIONAL, fill_number, FROM_ITEM(plugin_row, calls)},
     {"time", "Time", TYPE_NS, COLUMN_OPTIONAL, fill_number, FROM_ITEM(plugin_row, ns)},
@@ -233,5 +259,6 @@ static int finish_plugins(struct report_row *row)
 
 const struct section section_plugins = {
     SECTION_COLUMNS(plugin_columns),
+    .usual = 20,
     .finish = finish_plugins,
 };

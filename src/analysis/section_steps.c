@@ -24,7 +24,7 @@ struct step_row {
 static struct cell name_of(struct report_row *row, const struct steps *steps, const struct steps_process *process)
 {
     if (process->name == EVENT_NO_TEXT)
-        return table_text(row->table, "(GPU operations that repeat)");
+        return table_text(row->table, STEPS_OF_OPERATIONS);
     return table_text(row->table, interned(&steps->names, process->name));
 }
 
@@ -47,7 +47,7 @@ static int finish(struct report_row *row)
                 row->trace->host_processes > 1 ? trace_process_cell(row->trace, row->table, *id) : (struct cell){0},
             .gpu = count ? cell_real((double)gpu / (double)count) : (struct cell){0},
             .launches = count ? cell_real((double)launches / (double)count) : (struct cell){0},
-            .number = count ? cell_integer((int64_t)process->slowest + 1) : (struct cell){0},
+            .number = count ? cell_integer(process->items.items[process->slowest].number) : (struct cell){0},
             .slowest_at = count ? process->items.items[process->slowest].start : EVENT_NONE,
         };
         if (section_row(row, NULL, &item) < 0)
@@ -70,6 +70,7 @@ static const struct column columns[] = {
 
 const struct section section_steps = {
     SECTION_COLUMNS(columns),
+    .usual = 5,
     .state_size = sizeof(struct steps),
     .calls = true,
     .ranges = true,

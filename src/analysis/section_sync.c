@@ -199,7 +199,7 @@ static const struct column columns[] = {
     {"count", "Count", TYPE_COUNT, 0, fill_number, FROM_ITEM(wait, count)},
     COLUMNS_SUMMARY("", TYPE_NS, wait, times),
     {"kind", "Kind", TYPE_TEXT, 0, fill_name, FROM_KEY(wait_key, name)},
-    {"waiter", "Who waited", TYPE_TEXT, 0, .fill = fill_waiter},
+    {"waiter", "Who waited", TYPE_TEXT, 0, .fill = fill_waiter, .importance = 88},
     {"target", "For what", TYPE_TEXT, 0, .fill = fill_target},
 };
 
@@ -215,6 +215,8 @@ const struct section section_sync = {
     .state_size = sizeof(struct sync),
     SECTION_STATE_TALLY(struct wait, 1),
     .sources = {TRACE_SYNC | TRACE_API},
+    .comparable =
+        {.noun = "wait", .keys = {"kind"}, .total = "total", .count = "count", .each = "med", .floor = FLOOR_HOST},
     .sort = "total",
     .categories = CATEGORY_BIT(CATEGORY_CUDA_SYNC),
     .calls = true,

@@ -190,3 +190,73 @@ struct summary series_summary(struct series *series)
     }
     return summary;
 }
+
+/* --- the trimmed mean --- */
+
+/* What is added up of values in their order: those of ranks FIRST to LAST are counted, the others pulled in. */
+struct trimming {
+    int64_t first, last;
+    int64_t passed;      /* values so far */
+    double origin, high; /* the first and the last that are counted */
+    double sum, distances, squares;
+};
+
+/* COUNT values of one size. Distances are from the first value that is counted, so that their squares keep digits. */
+static void trim_add(struct trimming *trimming, double value, int64_t count)
+{
+    int64_t begin = trimming->passed, end = begin + count;
+    trimming->passed = end;
+    int64_t from = begin > trimming->first ? begin : trimming->first;
+    int64_t to = end < trimming->last + 1 ? end : trimming->last + 1;
+    if (from >= to)
+        return;
+    if (from == trimming->first)
+        trimming->origin = value;
+    trimming->high = value;
+    double counted = (double)(to - from), distance = value - trimming->origin;
+    trimming->sum += value * counted;
+    trimming->distances += distance * counted;
+    trimming->squares += distance * distance * counted;
+}
+
+static struct trimmed trim_end(const struct trimming *trimming, double count)
+{
+    double outside = (double)trimming->first, counted = count - 2 * outside, far = trimming->high - trimming->origin;
+    double distances = trimming->distances + outside * far, squares = trimming->squares + outside * far * far;
+    struct trimmed trimmed = {.mean = trimming->sum / counted, .df = counted - 1};
+    double all = squares - distances * distances / count;
+    if (trimmed.df > 0 && all > 0)
+        trimmed.variance = all / (counted * trimmed.df); /* K. K. Yuen, The two-sample trimmed t, 1974 */
+    return trimmed;
+}
+
+static int compare_values(const void *left, const void *right)
+{
+    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+    return (a > b) - (a < b);
+}
+
+static void trim_many(struct trimming *trimming, const struct series *series)
+{
+    const struct histogram *histogram = &series->many->histogram;
+    for (unsigned power = 0; power < HISTOGRAM_POWERS; power++)
+        for (unsigned i = 0; histogram->counts[power] && i < bucket_count(power); i++)
+            trim_add(trimming, (double)within(bucket_middle(power, i), series->min, series->max),
+                     (int64_t)histogram->counts[power][i]);
+}
+
+struct trimmed series_trimmed(struct series *series)
+{
+    int64_t outside = series->count < 5 ? series->count > 2 : series->count / 5;
+    struct trimming trimming = {.first = outside, .last = series->count - 1 - outside};
+    if (series->count == 0)
+        return (struct trimmed){0};
+    if (series->many) {
+        trim_many(&trimming, series);
+    } else {
+        qsort(series->values.items, series->values.count, sizeof(*series->values.items), compare_values);
+        for (size_t i = 0; i < series->values.count; i++)
+            trim_add(&trimming, (double)series->values.items[i], 1);
+    }
+    return trim_end(&trimming, (double)series->count);
+}

@@ -8,6 +8,7 @@ int steps_add(struct steps_process *process, const struct step *one)
     if (!step)
         return -1;
     *step = *one;
+    step->number = one->number != EVENT_NONE ? one->number : (int64_t)process->items.count;
     return series_add(&process->times, one->end - one->start);
 }
 

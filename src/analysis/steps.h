@@ -15,12 +15,14 @@
 #include "analysis/series.h"
 #include "analysis/trace.h"
 
-#define STEPS_LEAST 3
+#define STEPS_LEAST 3 /* or two that launch something */
+#define STEPS_OF_OPERATIONS "(GPU operations that repeat)"
 #define STEPS_MOST (1u << 20) /* in a process; later ones are left out */
 
 struct step {
     int64_t start, end; /* ns: on the host; of periods of GPU operations, on the GPU */
     int64_t from, to;   /* on the host */
+    int64_t number;     /* that its name ends with; else counted from 1 */
     int64_t gpu;        /* ns of the GPU operations launched in it */
     int64_t launches;
 };

@@ -106,7 +106,8 @@ static int add_periods(struct steps *steps, const struct trace *trace, const str
         const struct launch *at = &sequence->items.items[i];
         if (at->name != anchor)
             continue;
-        const struct step step = {from ? from->start : 0, at->start, from ? from->called : 0, at->called, 0, 0};
+        const struct step step = {
+            from ? from->start : 0, at->start, from ? from->called : 0, at->called, EVENT_NONE, 0, 0};
         if (from && step.end > step.start && steps_add(steps_in, &step) < 0)
             return -1;
         from = at;

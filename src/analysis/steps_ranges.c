@@ -1,4 +1,6 @@
 /* Steps by ranges: those of one thread and depth whose names are equal up to a number. */
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/steps.h"
@@ -36,6 +38,16 @@ static size_t stem_length(const char *name)
     if (stem > 0 && strchr("#_-:[( ", name[stem - 1]))
         stem--;
     return stem > 0 ? stem : length;
+}
+
+/* The number that stem_length() leaves out; EVENT_NONE: there is none, or it is too large. */
+static int64_t number_in(const char *name)
+{
+    const char *digits = name + stem_length(name);
+    digits += strcspn(digits, "0123456789");
+    errno = 0;
+    long long number = *digits ? strtoll(digits, NULL, 10) : EVENT_NONE;
+    return errno ? EVENT_NONE : number;
 }
 
 /* A number of steps.names; INTERN_NO_MEMORY. */
@@ -146,6 +158,11 @@ static bool is_better(const struct repetition *a, uint64_t depth, const struct r
     return depth < best_depth ? of_a >= OUTER_SHARE * of_b : of_b < OUTER_SHARE * of_a;
 }
 
+static bool repeats(const struct repetition *repetition)
+{
+    return repetition->count >= STEPS_LEAST || (repetition->count > 1 && repetition->launches > 0);
+}
+
 /* The best repetition of PROCESS: its number in finder.keys; -1: there is none. */
 static int64_t best_of(struct finder *finder, uint32_t process)
 {
@@ -153,7 +170,7 @@ static int64_t best_of(struct finder *finder, uint32_t process)
     for (size_t i = 0; i < finder->items.count; i++) {
         const struct repetition_key *key = dense_map_row(&finder->keys, i);
         const struct repetition *one = &finder->items.items[i];
-        if (finder->trace->threads.items[key->thread].process != process || one->count < STEPS_LEAST || one->overlaps)
+        if (finder->trace->threads.items[key->thread].process != process || one->overlaps || !repeats(one))
             continue;
         const struct repetition_key *best_key = best < 0 ? NULL : dense_map_row(&finder->keys, (size_t)best);
         if (!best_key || is_better(one, key->depth, &finder->items.items[best], best_key->depth))
@@ -177,7 +194,9 @@ static int take_range(struct finder *finder, const struct range *range, const st
     struct steps_process *process = steps_of(finder->steps, range->thread, (uint32_t)key->name);
     int64_t best = process ? best_of(finder, process->process) : -1;
     const struct repetition_key *chosen = best < 0 ? NULL : dense_map_row(&finder->keys, (size_t)best);
-    const struct step step = {.start = range->start, .end = range->end, .from = range->start, .to = range->end};
+    const char *name = interned(&finder->trace->strings, range->name);
+    const struct step step = {
+        .start = range->start, .end = range->end, .from = range->start, .to = range->end, .number = number_in(name)};
     return chosen && chosen->depth == key->depth ? steps_add(process, &step) : 0;
 }
 

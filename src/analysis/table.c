@@ -18,6 +18,7 @@ void table_release(struct table *table)
 {
     array_release(&table->cells);
     free(table->order);
+    free(table->view);
     interner_release(&table->texts);
     *table = (struct table){0};
 }
@@ -103,6 +104,36 @@ int table_find_column(const struct column *columns, size_t count, const char *wo
         if (column_is(&columns[i], word))
             return (int)i;
     return -1;
+}
+
+static int choose_all(struct table *table)
+{
+    for (size_t i = 0; i < table->column_count; i++)
+        if (!(table->columns[i].flags & COLUMN_OPTIONAL) || !table_column_empty(table, i))
+            table->view[table->view_count++] = i;
+    return 0;
+}
+
+int table_choose(struct table *table, const char *choice)
+{
+    char word[64];
+    if (!choice || table->listing)
+        return 0;
+    table->view = calloc(strlen(choice) + table->column_count + 1, sizeof(*table->view));
+    if (!table->view)
+        return -1;
+    table->chosen = strcmp(choice, "all") == 0;
+    if (table->chosen)
+        return choose_all(table);
+    for (size_t length; *choice; choice += length + (choice[length] == ',')) {
+        length = strcspn(choice, ",");
+        snprintf(word, sizeof(word), "%.*s", (int)(length < sizeof(word) ? length : sizeof(word)), choice);
+        int column = table_find_column(table->columns, table->column_count, word);
+        if (column >= 0)
+            table->view[table->view_count++] = (size_t)column;
+    }
+    table->chosen = table->view_count > 0;
+    return 0;
 }
 
 struct ordering {
@@ -286,6 +317,7 @@ static struct unit plain_unit(enum column_type type)
 {
     switch (type) {
     case TYPE_PERCENT: return (struct unit){"%", "percent", 1, 1};
+    case TYPE_MEAN: return (struct unit){"", "", 1, 2};
     case TYPE_RATE: return (struct unit){"GB/s", "gb_s", 1, 3};
     default: return (struct unit){"", "", 1, 0};
     }

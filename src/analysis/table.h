@@ -18,6 +18,7 @@
     X(TEXT, "")           \
     X(COUNT, "")          \
     X(NUMBER, "")         \
+    X(MEAN, "")           \
     X(NS, "ns")           \
     X(BYTES, "bytes")     \
     X(PERCENT, "percent") \
@@ -35,6 +36,8 @@ enum column_flags {
     COLUMN_SUM = 1,      /* the last line of a table for people shows the sum of all rows */
     COLUMN_OPTIONAL = 2, /* left out of tables for people when no row has a value in it */
     COLUMN_MACHINE = 4,  /* in csv and json only */
+    COLUMN_MOMENT = 16,  /* points in time, with more digits than other times */
+    COLUMN_BAD = 32,     /* what is in it, other than 0, says that something went wrong */
     COLUMN_APART = 8,    /* times in a unit of their own; those of all other columns are in one, to be compared */
 };
 
@@ -50,6 +53,9 @@ struct column {
     bool of_key;
     size_t at, size; /* of the field, in bytes */
     uint64_t source; /* a bit of enum trace_bits: the cell is CELL_UNRECORDED where --trace left it out */
+    /* Where a line has not enough space for all columns, those of the least importance are left out: 1 to 100; 0: by
+     * its kind and place (grid_fit.c). */
+    unsigned char importance;
 };
 
 enum cell_kind {
@@ -63,6 +69,7 @@ enum cell_kind {
 struct cell {
     enum cell_kind kind;
     enum column_type type; /* of a cell in a column of TYPE_ANY */
+    bool bad;              /* it says that something went wrong */
     union {
         int64_t integer;
         double real;
@@ -78,13 +85,16 @@ struct table {
     size_t column_count;
     ARRAY(struct cell) cells; /* row after row */
     size_t rows;
-    size_t *order;    /* the rows as they are shown; made by table_sort() */
-    size_t shown;     /* of them: the first ones */
-    bool listing;     /* rows are facts in a fixed order, not data: never sorted, cut or summed */
-    bool headed;      /* a listing whose columns need their heads all the same */
-    bool paragraphs;  /* a listing whose rows are paragraphs: the first column, then each on a line of its own */
-    const char *none; /* in place of rows; NULL: the usual */
-    bool unrecorded;  /* --trace left out what it is about: it has no rows, and MISSING says what */
+    size_t *view;      /* the columns that the user chose, in that order; see table_choose() */
+    size_t view_count; /* of them */
+    bool chosen;       /* there is a choice: VIEW is not all columns as they are */
+    size_t *order;     /* the rows as they are shown; made by table_sort() */
+    size_t shown;      /* of them: the first ones */
+    bool listing;      /* rows are facts in a fixed order, not data: never sorted, cut or summed */
+    bool headed;       /* a listing whose columns need their heads all the same */
+    bool paragraphs;   /* a listing whose rows are paragraphs: the first column, then each on a line of its own */
+    const char *none;  /* in place of rows; NULL: the usual */
+    bool unrecorded;   /* --trace left out what it is about: it has no rows, and MISSING says what */
     char missing[TABLE_MISSING]; /* what of it was not recorded: "kernel, memset"; "": nothing is missing */
     bool no_memory;              /* sticky */
     int64_t whole;               /* the sum of which shares are written */
@@ -116,6 +126,19 @@ struct cell table_sink(struct table *table, struct buffer *buffer);
 
 /* The column called WORD (its word, or its key in json); -1: none. */
 int table_find_column(const struct column *columns, size_t count, const char *word);
+
+/* Shows the columns whose words are in CHOICE, "name,total", in that order, if there is one; "all" is all columns.
+ * NULL: no choice. Returns 0, or -1: no memory. */
+int table_choose(struct table *table, const char *choice);
+/* The columns that are shown: their number, and the index of number SHOWN. */
+static inline size_t table_view_count(const struct table *table)
+{
+    return table->chosen ? table->view_count : table->column_count;
+}
+static inline size_t table_view(const struct table *table, size_t shown)
+{
+    return table->chosen ? table->view[shown] : shown;
+}
 
 /* Orders the rows by COLUMN, numbers from the greatest and texts from A, and shows the first TOP (0: all). COLUMN -1:
  * as they came. Returns 0, or -1: no memory. */

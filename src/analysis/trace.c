@@ -12,6 +12,8 @@
 #define HOST_CATEGORIES                                                                        \
     (CATEGORIES_API | CATEGORY_BIT(CATEGORY_USER_ANNOTATION) | CATEGORY_BIT(CATEGORY_CPU_OP) | \
      CATEGORY_BIT(CATEGORY_PYTHON_FUNCTION) | CATEGORIES_OTHER)
+/* Slices of these nest with the ranges of their thread. */
+#define FRAME_CATEGORIES (CATEGORY_BIT(CATEGORY_CPU_OP) | CATEGORY_BIT(CATEGORY_PYTHON_FUNCTION))
 /* Instants of these are about the program; others, such as Kineto's "Record Window End", about the recording. */
 #define INSTANT_CATEGORIES                                                                                           \
     (CATEGORY_BIT(CATEGORY_USER_ANNOTATION) | CATEGORY_BIT(CATEGORY_MEMORY) | CATEGORY_BIT(CATEGORY_GPU_IN_FLIGHT) | \
@@ -42,6 +44,7 @@ void trace_init(struct trace *trace, const struct report_options *options)
     autograd_init(&trace->autograd, trace->space);
     busy_init(&trace->busy, trace->space);
     busy_init(&trace->compiling, trace->space);
+    ranges_init(&trace->host_frames, trace->space);
 }
 
 void trace_release(struct trace *trace)
@@ -63,6 +66,8 @@ void trace_release(struct trace *trace)
     array_release(&trace->stacks);
     map_release(&trace->stack_of_number);
     array_release(&trace->shown_names);
+    pretty_names_release(&trace->pretty_names);
+    pretty_names_release(&trace->names_in_flight);
     dense_map_release(&trace->process_ids);
     dense_map_release(&trace->thread_ids);
     dense_map_release(&trace->stream_ids);
@@ -75,6 +80,7 @@ void trace_release(struct trace *trace)
     sorter_release(&trace->host_calls);
     sorter_release(&trace->timeline);
     array_release(&trace->call_kinds.items);
+    ranges_release(&trace->host_frames);
     sorter_release(&trace->launched_ops);
     autograd_release(&trace->autograd);
     failures_release(&trace->failures);
@@ -208,6 +214,9 @@ static int add_gpu_op(struct trace *trace, const struct event_fields *event)
     stream->gpu_ops[event->category]++;
     stream->first = first || event->start < stream->first ? event->start : stream->first;
     stream->last = first || end > stream->last ? end : stream->last;
+    if (event->category == CATEGORY_KERNEL && event->name != EVENT_NO_TEXT &&
+        pretty_names_add(&trace->pretty_names, event->name) < 0)
+        return -1;
     return trace->wanted.gpu_ops ? gpu_ops_add(&trace->gpu_ops, event, number, stream->device) : 0;
 }
 
@@ -243,15 +252,21 @@ static int name_row(struct trace *trace, const struct event_fields *event)
     return 0;
 }
 
+/* What the host was in: a range, an operator, a Python function. The event is the last host event. */
+static int frame(struct trace *trace, struct ranges *ranges, const struct event_fields *event)
+{
+    if (event->phase == 'X' && event->name == EVENT_NO_TEXT)
+        return 0;
+    int64_t thread = thread_of(trace, event);
+    return thread < 0 ? -1 : ranges_add(ranges, event, (uint32_t)thread);
+}
+
 /* A range that nests, or one end of another. */
 static int range(struct trace *trace, const struct event_fields *event)
 {
-    if (host_event(trace, event) < 0)
+    if (host_event(trace, event) < 0 || (trace->wanted.host_frames && frame(trace, &trace->host_frames, event) < 0))
         return -1;
-    if (!trace->wanted.ranges || (event->phase == 'X' && event->name == EVENT_NO_TEXT))
-        return 0;
-    int64_t thread = thread_of(trace, event);
-    return thread < 0 ? -1 : ranges_add(&trace->ranges, event, (uint32_t)thread);
+    return trace->wanted.ranges ? frame(trace, &trace->ranges, event) : 0;
 }
 
 /* An operator of PyTorch. */
@@ -290,9 +305,18 @@ static int slice(struct trace *trace, const struct event_fields *event)
         return range(trace, event);
     if (host_event(trace, event) < 0)
         return -1;
+    if (trace->wanted.host_frames && category_in(event->category, FRAME_CATEGORIES) &&
+        frame(trace, &trace->host_frames, event) < 0)
+        return -1;
     if (event->category == CATEGORY_CPU_OP)
         return operator(trace, event);
     return category_in(event->category, CATEGORIES_API) ? api_call(trace, event) : 0;
+}
+
+static int in_flight(struct trace *trace, const struct event_fields *event)
+{
+    trace->counts[CATEGORY_GPU_IN_FLIGHT]++;
+    return event->name == EVENT_NO_TEXT ? 0 : pretty_names_add(&trace->names_in_flight, event->name);
 }
 
 int trace_event(struct trace *trace, const struct event_fields *event)
@@ -319,9 +343,11 @@ int trace_event(struct trace *trace, const struct event_fields *event)
         trace->marks += event->category == CATEGORY_USER_ANNOTATION;
         if (event->category == CATEGORY_USER_ANNOTATION && host_event(trace, event) < 0)
             return -1;
-        trace->counts[CATEGORY_GPU_IN_FLIGHT] += event->category == CATEGORY_GPU_IN_FLIGHT;
+        if (event->category == CATEGORY_GPU_IN_FLIGHT && in_flight(trace, event) < 0)
+            return -1;
         trace_times_widen(&trace->times, event->start, event->start);
         return trace->heap ? heap_event(trace->heap, event) : 0;
+    case HEAP_OUTSIDE: return trace->heap ? heap_event(trace->heap, event) : 0;
     default: return 0;
     }
 }
@@ -356,6 +382,8 @@ static int make_ready(void *sorter)
 static int finish_ranges(void *context)
 {
     struct trace *trace = context;
+    if (trace->wanted.host_frames && ranges_finish(&trace->host_frames, trace->end) < 0)
+        return -1;
     return trace->wanted.ranges ? ranges_finish(&trace->ranges, trace->end) : 0;
 }
 
@@ -376,10 +404,12 @@ static int gather_timeline(void *context)
 static int gather_launched_ops(void *context)
 {
     struct trace *trace = context;
-    if (!trace->wanted.launched_ops || trace->ranges.count == 0)
+    if (!trace->wanted.launched_ops || (trace->ranges.count == 0 && !trace->wanted.host_frames))
         return 0;
     int status = launched_ops_gather(&trace->launched_ops, &trace->gpu_ops, &trace->calls);
-    return status ? status : autograd_attribute(&trace->autograd, &trace->ranges, &trace->launched_ops);
+    if (status || trace->ranges.count == 0)
+        return status;
+    return autograd_attribute(&trace->autograd, &trace->ranges, &trace->launched_ops);
 }
 
 void trace_sum_times(struct trace *trace)
@@ -387,6 +417,10 @@ void trace_sum_times(struct trace *trace)
     struct trace_times all = trace->times;
     if (trace->gpu_op_times.any)
         trace_times_widen(&all, trace->gpu_op_times.first, trace->gpu_op_times.last);
+    if (trace->window.any) {
+        trace_times_widen(&all, trace->window.first, trace->window.last);
+        all.first = trace->window.first;
+    }
     trace->start = all.first;
     trace->end = all.last;
     trace->any = all.any;
@@ -488,7 +522,9 @@ struct cell trace_process_cell(const struct trace *trace, struct table *table, e
 
 struct cell trace_text_cell(const struct trace *trace, struct table *table, uint32_t text)
 {
-    return text == EVENT_NO_TEXT ? (struct cell){0} : table_text(table, interned(&trace->strings, text));
+    if (text == EVENT_NO_TEXT)
+        return (struct cell){0};
+    return table_text(table, interned(&trace->strings, trace_shown(trace, text)));
 }
 
 struct cell trace_number_cell(int64_t number)

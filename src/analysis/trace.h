@@ -15,6 +15,7 @@
 #include "analysis/errors.h"
 #include "trace/event_fields.h"
 #include "analysis/gpu_ops.h"
+#include "analysis/pretty_names.h"
 #include "common/dense_map.h"
 #include "analysis/ranges.h"
 #include "analysis/timeline.h"
@@ -71,10 +72,11 @@ struct trace {
     struct interner strings;
 
     struct {
-        bool calls, gpu_ops, ranges, launched_ops, operators, timeline, host_calls;
-    } wanted;           /* what sections look at */
-    int64_t start, end; /* of all events that take or mark time; after trace_sum_times() */
-    bool any;           /* there was one */
+        bool calls, gpu_ops, ranges, launched_ops, operators, timeline, host_calls, host_frames;
+    } wanted;                  /* what sections look at */
+    int64_t start, end;        /* of all events that take or mark time; after trace_sum_times() */
+    bool any;                  /* there was one */
+    struct trace_times window; /* if there is one, the trace begins and ends with it, or with what ends later */
 
     /* What trace_gpu_op() changes. Two threads write to nothing that is near. */
     _Alignas(TRACE_APART) struct trace_times gpu_op_times;
@@ -84,6 +86,7 @@ struct trace {
     ARRAY(struct trace_device) devices;
     struct sorter gpu_ops;
     struct busy busy; /* streams, by their numbers */
+    struct pretty_names pretty_names;
 
     /* What trace_event() does */
     _Alignas(TRACE_APART) struct trace_times times;
@@ -91,6 +94,7 @@ struct trace {
     uint64_t marks, async_ranges;
     struct errors failed_calls;             /* of the API */
     struct failures failures;               /* the same, by function and error */
+    struct pretty_names names_in_flight;    /* of GPU operations that had not finished */
     event_id recent_process, recent_thread; /* of the last host event, and its thread's index + 1 */
     uint32_t recent_index;
     struct dense_map process_ids; /* event_id -> processes */
@@ -102,8 +106,9 @@ struct trace {
     struct call_kinds call_kinds;
     struct ranges ranges;
     struct ranges operators;    /* PyTorch's, by the same rules */
-    struct sorter launched_ops; /* after trace_finish(), where there are ranges */
     struct sorter timeline;     /* struct timeline_op; after trace_finish() */
+    struct ranges host_frames;  /* the same with operators and Python functions, which nest with ranges */
+    struct sorter launched_ops; /* after trace_finish(), where there are ranges, or host_frames are wanted */
     struct autograd autograd;   /* for these */
     struct busy compiling;      /* phases of compilation, of all threads and processes: one thing */
 
@@ -264,6 +269,13 @@ const struct trace_process *trace_process(const struct trace *trace, event_id id
 
 /* The index of the thread ID of the process, for trace_thread_cell(). EVENT_NONE: no event is about it. */
 int64_t trace_find_thread(const struct trace *trace, event_id process, int64_t id);
+
+/* The number of the text that people read in place of a text of trace.strings: of a kernel's name its pretty form where
+ * --names=pretty shows it. After the last event. */
+static inline uint32_t trace_shown(const struct trace *trace, uint32_t text)
+{
+    return text == EVENT_NO_TEXT ? text : pretty_names_shown(&trace->pretty_names, text);
+}
 
 /* A text of trace.strings; "" for EVENT_NO_TEXT. */
 static inline const char *trace_text(const struct trace *trace, uint32_t text)

@@ -27,9 +27,11 @@ _gputrace_argument() {
     --wait) _gputrace_list "$3" "$2" 'primary all' ;;
     --graph) _gputrace_list "$3" "$2" 'node graph' ;;
     --capture-range) _gputrace_list "$3" "$2" 'none api cudaProfilerApi nvtx:' ;;
-    --format | -f) _gputrace_list "$3" "$2" 'table csv json markdown' ;;
-    --names) _gputrace_list "$3" "$2" 'full short mangled' ;;
+    --color) _gputrace_list "$3" "$2" 'auto always never' ;;
+    --format | -f) _gputrace_list "$3" "$2" "table csv json markdown$([ "${COMP_WORDS[1]-}" != diff ] || echo ' junit')" ;;
+    --names) _gputrace_list "$3" "$2" 'pretty full short mangled' ;;
     --time-unit | -u) _gputrace_list "$3" "$2" 'auto ns us ms s' ;;
+    --before | --after) mapfile -t COMPREPLY < <(compgen -P "$3" -f -- "$2") ;;
     --spool-dir) mapfile -t COMPREPLY < <(compgen -P "$3" -d -- "$2") ;;
     --plugin)
         mapfile -t COMPREPLY < <(
@@ -48,9 +50,13 @@ _gputrace_options() { # COMMAND
         echo '--output= --trace= --graph= --delay= --duration= --capture-range= --nvtx-domains= --nvtx-exclude=' \
             '--backtrace --flush-interval= --children= --wait= --spool-dir= --keep-spool --cupti= --plugin= --live --stats --strict --quiet --verbose --help'
         ;;
-    report) echo '--report= --format= --top= --sort= --snapshot= --time-unit= --names= --by-grid --fail-on= --help' ;;
+    report) echo '--report= --format= --top= --sort= --columns= --width= --color= --snapshot= --time-unit= --names= --by-grid' \
+        '--from= --to= --range= --step= --process= --gpu= --stream= --kernel= --thread= --fail-on= --help' ;;
+    view) echo '--timeout= --help' ;;
+    diff) echo '--before= --after= --fail-on= --any --report= --all --format= --top= --time-unit= --names= --by-grid --help' ;;
     recover) echo '--output= --keep --spool-dir= --quiet --verbose --help' ;;
-    convert) echo '--force --quiet --verbose --help' ;;
+    convert) echo '--force --from= --to= --range= --gpu= --process= --quiet --verbose --help' ;;
+    cut) echo '--output= --from= --to= --range= --gpu= --process= --force --quiet --verbose --help' ;;
     doctor) echo '--cupti= --spool-dir= --help' ;;
     esac
 }
@@ -75,8 +81,8 @@ _gputrace() {
     local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} program
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W 'run report recover convert doctor help --help --version' -- "$word")
-        [ -n "$word" ] || mapfile -t COMPREPLY < <(compgen -W 'run report recover convert doctor help')
+        mapfile -t COMPREPLY < <(compgen -W 'run report diff view recover convert cut doctor help --help --version' -- "$word")
+        [ -n "$word" ] || mapfile -t COMPREPLY < <(compgen -W 'run report diff view recover convert cut doctor help')
         return
     fi
     if [ "$command" = run ]; then
@@ -98,9 +104,9 @@ _gputrace() {
     _gputrace_argument "${COMP_WORDS[COMP_CWORD - 1]}" "$word" '' && return
     case $command in
     run) mapfile -t COMPREPLY < <(compgen -c -- "$word") ;;
-    report | convert) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+    report | diff | view | convert | cut) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
     recover) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
-    help) mapfile -t COMPREPLY < <(compgen -W 'run report recover convert doctor' -- "$word") ;;
+    help) mapfile -t COMPREPLY < <(compgen -W 'run report diff view recover convert cut doctor' -- "$word") ;;
     esac
 }
 

@@ -43,13 +43,52 @@ _gputrace_report() {
         {-f,--format=}'[how to print]:format:(table csv json markdown)' \
         {-n,--top=}'[rows of each section]:number' \
         {-s,--sort=}'[column to sort by]:column' \
+        '--columns=[show these columns]:columns' \
+        '--width=[characters of a line]:number' \
+        '--color=[use colours and bars]:when:(auto always never)' \
         '--snapshot=[what was allocated at this time]:time' \
         {-u,--time-unit=}'[unit of times]:unit:(auto ns us ms s)' \
-        '--names=[how to show names of kernels]:how:(full short mangled)' \
+        '--names=[how to show names of kernels]:how:(pretty full short mangled)' \
         '--fail-on=[exit with status 3 if there is one of these findings]:findings: ' \
         '--by-grid[a row for each grid and block]' \
+        '--from=[leave out what comes before]:time' \
+        '--to=[leave out what comes after]:time' \
+        '--range=[only this range]:name' \
+        '--step=[only this step]:number' \
+        '--process=[only this process]:pid' \
+        '--gpu=[only operations of this GPU]:number' \
+        '--stream=[only operations of this stream]:number' \
+        '--kernel=[only kernels whose name matches]:regular expression' \
+        '--thread=[only this thread and what it launched]:thread id' \
         {-h,--help}'[print help]' \
         '*:trace:_files -g "*.json(|.gz)"'
+}
+
+_gputrace_view() {
+    _arguments -s -S \
+        '--timeout=[end when nothing was fetched for so long]:seconds' \
+        {-h,--help}'[print help]' \
+        '1:trace:_files -g "*.(json|pftrace)(|.gz)"'
+}
+
+_gputrace_diff() {
+    # The help of the report lists the sections.
+    local -a sections=(${=$(_call_program sections gputrace report --help |
+        sed -n '/--report=/,/default: all/{/default: all/d;s/.*commas://;p;}')})
+    _arguments -s -S \
+        '*--before=[traces of the program as it was]:trace:_files' \
+        '*--after=[traces of the program as it is now]:trace:_files' \
+        '*--fail-on=[exit with 3 if this grew]:condition' \
+        '--any[even if it is not sure that it grew]' \
+        {-r,--report=}'[compare these sections]:sections:_values -s , section $sections' \
+        {-a,--all}'[show what did not change, too]' \
+        {-f,--format=}'[how to print]:format:(table csv json markdown junit)' \
+        {-n,--top=}'[rows of each table]:number' \
+        {-u,--time-unit=}'[unit of times]:unit:(auto ns us ms s)' \
+        '--names=[how to show names of kernels]:how:(full short mangled)' \
+        '--by-grid[compare kernels by grid and block, too]' \
+        {-h,--help}'[print help]' \
+        '*:trace:_files'
 }
 
 _gputrace_recover() {
@@ -66,11 +105,31 @@ _gputrace_recover() {
 _gputrace_convert() {
     _arguments -s -S \
         '--force[replace the file that is there]' \
+        '--from=[leave out what comes before]:time' \
+        '--to=[leave out what comes after]:time' \
+        '--range=[only the time of this range]:name' \
+        '--gpu=[leave out other GPUs]:number' \
+        '--process=[leave out other processes]:pid' \
         {-q,--quiet}'[print errors only]' \
         {-v,--verbose}'[print each step]' \
         {-h,--help}'[print help]' \
         '1:trace or directory:_files' \
-        '2:trace:_files -g "*.(json|pftrace)(|.gz)"'
+        '2:trace:_files -g "*.((json|pftrace|folded)(|.gz)|sqlite|db)"'
+}
+
+_gputrace_cut() {
+    _arguments -s -S \
+        {-o,--output=}'[write the part to a file]:file:_files' \
+        '--from=[leave out what comes before]:time' \
+        '--to=[leave out what comes after]:time' \
+        '--range=[only the time of this range]:name' \
+        '--gpu=[leave out other GPUs]:number' \
+        '--process=[leave out other processes]:pid' \
+        '--force[replace the file that is there]' \
+        {-q,--quiet}'[print errors only]' \
+        {-v,--verbose}'[print each step]' \
+        {-h,--help}'[print help]' \
+        '1:trace:_files -g "*.(json|pftrace)(|.gz)"'
 }
 
 _gputrace_doctor() {
@@ -84,8 +143,11 @@ _gputrace() {
     local -a commands=(
         'run:run a program and write a trace of its GPU work'
         'report:print where the time of a trace went'
+        'diff:compare traces\: what changed, how sure, and what explains it'
+        'view:open a trace in ui.perfetto.dev'
         'recover:write the trace of an interrupted run'
         'convert:convert a trace between formats'
+        'cut:cut a part out of a trace'
         'doctor:check what tracing needs'
         'help:explain a command'
     )
@@ -97,10 +159,13 @@ _gputrace() {
         case $line[1] in
         run) _gputrace_run ;;
         report) _gputrace_report ;;
+        diff) _gputrace_diff ;;
+        view) _gputrace_view ;;
         recover) _gputrace_recover ;;
         convert) _gputrace_convert ;;
+        cut) _gputrace_cut ;;
         doctor) _gputrace_doctor ;;
-        help) _values command run report recover convert doctor ;;
+        help) _values command run report diff view recover convert cut doctor ;;
         esac
         ;;
     esac

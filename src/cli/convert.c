@@ -1,5 +1,6 @@
 /*
- * gputrace convert: what was recorded, or a trace, in the format that a name asks for.
+ * gputrace convert: what was recorded, or a trace or a part of it, in the format that a name asks for. gputrace cut:
+ * the same for a part.
  */
 #include <limits.h>
 #include <signal.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "analysis/stack_files.h"
 #include "common/log.h"
 #include "common/buffer.h"
 #include "cli/options.h"
@@ -19,10 +21,13 @@
 #include "trace/build/sources.h"
 #include "launch/launch.h"
 #include "symbols/symbols.h"
-#include "trace/output.h"
+#include "trace/cut.h"
+#include "trace/format.h"
 
 struct convert_command_options {
     bool force, quiet, verbose;
+    const char *output; /* of cut */
+    struct cut_options part;
 };
 
 static bool is_directory(const char *path)
@@ -47,22 +52,43 @@ static int from_spool(const char *directory, const char *output, struct convert_
     return result;
 }
 
-static int from_trace(const char *input, const char *output)
+static void print_made(uint64_t count, const char *what, const char *output, uint64_t bytes)
+{
+    struct buffer size;
+    buffer_init_memory(&size);
+    summary_put_size(&size, bytes);
+    buffer_char(&size, '\0');
+    if (buffer_finish(&size) == 0)
+        notice("%llu %s in '%s' (%s)", (unsigned long long)count, what, output, size.data);
+    buffer_release(&size);
+}
+
+static int from_trace(const char *input, const char *output, const struct cut_options *part)
 {
     struct convert_summary made;
     struct progress progress;
     progress_begin(&progress, output);
-    int failed = convert_file(input, output, &made);
+    int failed = cut_wanted(part) ? convert_part(input, output, part, &made) : convert_file(input, output, &made);
     progress_end(&progress);
     if (failed)
         return -1;
-    struct buffer size;
-    buffer_init_memory(&size);
-    summary_put_size(&size, made.bytes);
-    buffer_char(&size, '\0');
-    if (buffer_finish(&size) == 0)
-        notice("%llu events in '%s' (%s)", (unsigned long long)made.events, output, size.data);
-    buffer_release(&size);
+    if (made.events == 0 && cut_wanted(part))
+        warning("the part of '%s' has no events", input);
+    print_made(made.events, "events", output, made.bytes);
+    return 0;
+}
+
+/* Stacks of GPU time, of a trace or a spool. */
+static int to_stacks(const char *input, const char *output)
+{
+    struct stack_files_summary made;
+    struct progress progress;
+    progress_begin(&progress, output);
+    int failed = stack_files_convert(input, output, &made);
+    progress_end(&progress);
+    if (failed)
+        return -1;
+    print_made(made.stacks, "stacks", output, made.bytes);
     return 0;
 }
 
@@ -81,11 +107,18 @@ static int convert(const struct convert_command_options *wanted, const char *inp
         return error("'%s' and '%s' are the same file", input, output);
     if (!wanted->force && lstat(output, &status) == 0 && S_ISREG(status.st_mode))
         return error("'%s' is there already: --force replaces it", output);
+    if (cut_wanted(&wanted->part) && is_directory(input))
+        return error("'%s' is a spool directory: write its trace first, with 'gputrace convert %s trace.pftrace'",
+                     input, input);
     if (output_name_writable(output) != 0)
         return -1;
     end_when_asked(NULL, "interrupted: '%s' was not written\n", output);
+    if (file_format_of(output)->content != FILE_EVENTS)
+        return cut_wanted(&wanted->part)
+                   ? error("stacks are written of whole traces: cut '%s' first, with 'gputrace cut'", input)
+                   : to_stacks(input, output);
     if (!is_directory(input))
-        return from_trace(input, output);
+        return from_trace(input, output, &wanted->part);
     if (from_spool(input, output, &summary) != 0)
         return -1;
     summary_print(output, &summary);
@@ -94,10 +127,50 @@ static int convert(const struct convert_command_options *wanted, const char *inp
 
 #define FIELD(name) offsetof(struct convert_command_options, name)
 
+#define FORCE                                                                                \
+    {                                                                                        \
+        .word = "force", .offset = FIELD(force), .help = "replace the output if it is there" \
+    }
+#define PART                                                                                  \
+    OPTION_ROWS_TIMES(convert_command_options, part,                                          \
+                      "only the time of this NVTX range or record_function; NAME/3: of its\n" \
+                      "third occurrence on each thread"),                                     \
+        OPTION_ROW_SELECT(convert_command_options, part.gpu, "gpu", "leave out other GPUs"),  \
+        OPTION_ROW_SELECT(convert_command_options, part.process, "process", "leave out other processes, by pid")
+
 static const struct option_row rows[] = {
-    {.word = "force", .offset = FIELD(force), .help = "replace OUT if it is there"},
+    FORCE,
+    PART,
     OPTION_ROWS_VERBOSITY(convert_command_options),
 };
+
+static const struct option_row cut_rows[] = {
+    {.word = "output",
+     .letter = 'o',
+     .argument = "FILE",
+     .help = "write the part to this file; its name chooses the format, as in\ngputrace convert",
+     .type = OPTION_TEXT,
+     .offset = FIELD(output)},
+    PART,
+    FORCE,
+    OPTION_ROWS_VERBOSITY(convert_command_options),
+};
+
+/* Returns the exit status. */
+static int convert_named(const struct convert_command_options *options, const char *input, const char *output)
+{
+    if (!file_format_is_known(output)) {
+        char words[FILE_FORMAT_WORDS];
+        error("'%s' does not name a format: it must end in %s", output, file_format_words(words, false));
+        return EXIT_USAGE;
+    }
+    if (options->part.range && !*options->part.range) {
+        error("--range needs the name of a range");
+        return EXIT_USAGE;
+    }
+    options_set_log_level(options->quiet, options->verbose);
+    return convert(options, input, output) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
 
 static int convert_run(int argc, char **argv)
 {
@@ -111,12 +184,26 @@ static int convert_run(int argc, char **argv)
         error("'convert' needs a trace or a spool directory, and the file to write: 'gputrace convert IN OUT'");
         return EXIT_USAGE;
     }
-    if (!output_name_ends_well(argv[first + 1])) {
-        error("'%s' does not name a format: it must end in .json, .json.gz, .pftrace or .pftrace.gz", argv[first + 1]);
+    return convert_named(&options, argv[first], argv[first + 1]);
+}
+
+static int cut_run(int argc, char **argv)
+{
+    struct convert_command_options options = {0};
+    int first = options_parse(&command_cut, &options, argc, argv, false);
+    if (first == OPTIONS_HELP)
+        return EXIT_SUCCESS;
+    if (first == OPTIONS_ERROR)
+        return EXIT_USAGE;
+    if (argc - first != 1 || !options.output) {
+        error("'cut' needs a trace, and the file to write: 'gputrace cut IN -o OUT --from=40%% --to=60%%'");
         return EXIT_USAGE;
     }
-    options_set_log_level(options.quiet, options.verbose);
-    return convert(&options, argv[first], argv[first + 1]) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+    if (!cut_wanted(&options.part)) {
+        error("'cut' needs a part of '%s': --from, --to, --range, --gpu or --process", argv[first]);
+        return EXIT_USAGE;
+    }
+    return convert_named(&options, argv[first], options.output);
 }
 
 const struct command command_convert = {
@@ -126,4 +213,13 @@ const struct command command_convert = {
     .options = rows,
     .option_count = sizeof(rows) / sizeof(*rows),
     .run = convert_run,
+};
+
+const struct command command_cut = {
+    .name = "cut",
+    .operands = "IN",
+    .summary = "Cuts a part out of a trace",
+    .options = cut_rows,
+    .option_count = sizeof(cut_rows) / sizeof(*cut_rows),
+    .run = cut_run,
 };

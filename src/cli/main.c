@@ -10,10 +10,10 @@
 #include "common/log.h"
 #include "common/text.h"
 #include "cli/options.h"
-#include "cli/output_name.h"
+#include "trace/format.h"
 
-static const struct command *const commands[] = {&command_run, &command_report, &command_recover, &command_convert,
-                                                 &command_doctor};
+static const struct command *const commands[] = {&command_run,     &command_report,  &command_diff, &command_view,
+                                                 &command_recover, &command_convert, &command_cut,  &command_doctor};
 #define COMMAND_COUNT (sizeof(commands) / sizeof(*commands))
 
 static const struct command *find_command(const char *name)
@@ -32,15 +32,18 @@ static const struct {
     {"profile", &command_run},    {"record", &command_run},     {"trace", &command_run},
     {"launch", &command_run},     {"start", &command_run},      {"exec", &command_run},
     {"stats", &command_report},   {"analyze", &command_report}, {"analyse", &command_report},
-    {"stat", &command_report},    {"summary", &command_report}, {"view", &command_report},
-    {"show", &command_report},    {"open", &command_report},    {"export", &command_convert},
+    {"stat", &command_report},    {"summary", &command_report}, {"browse", &command_view},
+    {"show", &command_report},    {"open", &command_view},      {"export", &command_convert},
     {"script", &command_convert}, {"check", &command_doctor},   {"status", &command_doctor},
+    {"compare", &command_diff},
 };
 
 static bool is_trace(const char *name)
 {
     struct stat status;
-    return output_name_ends_well(name) ||
+    const struct file_format *format = file_format_of(name);
+    bool readable = format->content == FILE_EVENTS && format->packing != PACKING_DATABASE;
+    return (readable && file_format_is_known(name)) ||
            (stat(name, &status) == 0 && S_ISREG(status.st_mode) && access(name, X_OK) != 0);
 }
 

@@ -11,6 +11,7 @@
 #include "common/log.h"
 #include "common/text.h"
 #include "launch/program.h"
+#include "trace/windows.h"
 
 /* A row's number for getopt_long, above any letter. */
 #define ROW_BASE 256
@@ -112,6 +113,29 @@ static int store_number(const struct option_row *row, int64_t *field, const char
     return 0;
 }
 
+static int store_bound(const struct option_row *row, struct time_bound *field, const char *value)
+{
+    char *end;
+    uint64_t ns;
+    double percent = strtod(value, &end);
+    *field = (struct time_bound){.text = value};
+    if (end != value && strcmp(end, "%") == 0) {
+        field->is_share = true;
+        field->percent = percent;
+        return percent >= 0 && percent <= 100 ? 0 : error("--%s: '%s' is not from 0%% to 100%%", row->word, value);
+    }
+    if (duration_parse(row->word, value, &ns) < 0)
+        return -1;
+    field->ns = (int64_t)ns;
+    return 0;
+}
+
+static int store_selected(const struct option_row *row, struct selected_number *field, const char *value)
+{
+    field->given = true;
+    return store_number(row, &field->number, value);
+}
+
 static int store(const struct option_row *row, void *settings, const char *value)
 {
     void *field = (char *)settings + row->offset;
@@ -119,6 +143,8 @@ static int store(const struct option_row *row, void *settings, const char *value
     case OPTION_FLAG: *(bool *)field = true; return 0;
     case OPTION_TEXT: *(const char **)field = value; return 0;
     case OPTION_TIME: return duration_parse(row->word, value, field);
+    case OPTION_BOUND: return store_bound(row, field, value);
+    case OPTION_SELECT: return store_selected(row, field, value);
     case OPTION_NUMBER: return store_number(row, field, value);
     case OPTION_CHOICE: return store_choice(row, field, value);
     case OPTION_CALL: return row->take(settings, value);

@@ -19,7 +19,9 @@ enum option_type {
     OPTION_FLAG,   /* true (bool); there is no argument */
     OPTION_TEXT,   /* the argument (const char *, not copied) */
     OPTION_TIME,   /* nanoseconds (uint64_t), see duration_parse() */
+    OPTION_BOUND,  /* a time since the start of a trace, or "40%" of it (struct time_bound) */
     OPTION_NUMBER, /* a number (64 bits) from `least` to `most` */
+    OPTION_SELECT, /* the same (struct selected_number) */
     OPTION_CHOICE, /* the value (int or enum) of one of `choices` */
     OPTION_CALL,   /* nothing: `take` gets the settings and the argument */
 };
@@ -49,6 +51,28 @@ struct option_row {
     {.word = "quiet", .letter = 'q', .offset = offsetof(struct settings, quiet), .help = "print errors only"},    \
     {                                                                                                             \
         .word = "verbose", .letter = 'v', .offset = offsetof(struct settings, verbose), .help = "print each step" \
+    }
+
+/* What of a trace is wanted, for commands that may take a part of it. FIELDS: fields of their settings. */
+#define OPTION_ROWS_TIMES(settings, fields, range_help)                                                             \
+    {.word = "from",                                                                                                \
+     .argument = "TIME",                                                                                            \
+     .help = "leave out what comes before this time of the trace (1.5s, 300ms),\nor before this share of it (40%)", \
+     .type = OPTION_BOUND,                                                                                          \
+     .offset = offsetof(struct settings, fields.from)},                                                             \
+        {.word = "to",                                                                                              \
+         .argument = "TIME",                                                                                        \
+         .help = "leave out what comes after this time, or share",                                                  \
+         .type = OPTION_BOUND,                                                                                      \
+         .offset = offsetof(struct settings, fields.to)},                                                           \
+    {                                                                                                               \
+        .word = "range", .argument = "NAME", .type = OPTION_TEXT, .help = range_help,                               \
+        .offset = offsetof(struct settings, fields.range)                                                           \
+    }
+#define OPTION_ROW_SELECT(settings, field, option, text)                                             \
+    {                                                                                                \
+        .word = option, .argument = "N", .help = text, .type = OPTION_SELECT, .most = INT64_MAX / 4, \
+        .unit = "a " option ": --" option "=1", .offset = offsetof(struct settings, field)           \
     }
 
 /* Sets how much is printed, by these two; errors only if both are given. */
@@ -91,6 +115,7 @@ int duration_parse(const char *option, const char *value, uint64_t *ns);
 int options_cupti(const char **field, const char *value);
 
 /* The commands of gputrace, each in a file of its name. */
-extern const struct command command_run, command_report, command_recover, command_convert, command_doctor;
+extern const struct command command_run, command_report, command_diff, command_view, command_recover, command_convert,
+    command_cut, command_doctor;
 
 #endif

@@ -2,13 +2,13 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/log.h"
 #include "common/buffer.h"
 #include "cli/options.h"
+#include "cli/report_style.h"
 #include "symbols/symbols.h"
 #include "trace/spool/spool_directory.h"
 #include "analysis/report.h"
@@ -16,19 +16,31 @@
 struct settings {
     struct report_options report;
     int64_t top;       /* -1: not given */
+    int64_t width;     /* -1: not given */
+    int names;         /* enum report_names; -1: not given */
+    bool all;          /* the word "all" of -r */
+    int colour;        /* enum colour */
     uint64_t snapshot; /* UINT64_MAX: not given */
 };
+
+#define EVERY_SECTION (-1)
 
 static const struct option_choice sections[] = {
 #define SECTION(constant, name, word, title) {word, REPORT_##constant},
     REPORT_SECTIONS(SECTION)
 #undef SECTION
-        {NULL, 0},
+        {"all", EVERY_SECTION},
+    {NULL, 0},
 };
 static const struct option_choice formats[] = {
     {"table", REPORT_TABLE}, {"csv", REPORT_CSV}, {"json", REPORT_JSON}, {"markdown", REPORT_MARKDOWN}, {NULL, 0}};
-static const struct option_choice name_forms[] = {
-    {"full", REPORT_NAMES_FULL}, {"short", REPORT_NAMES_SHORT}, {"mangled", REPORT_NAMES_MANGLED}, {NULL, 0}};
+static const struct option_choice colours[] = {
+    {"auto", COLOUR_AUTO}, {"always", COLOUR_ALWAYS}, {"never", COLOUR_NEVER}, {NULL, 0}};
+static const struct option_choice name_forms[] = {{"pretty", REPORT_NAMES_PRETTY},
+                                                  {"full", REPORT_NAMES_FULL},
+                                                  {"short", REPORT_NAMES_SHORT},
+                                                  {"mangled", REPORT_NAMES_MANGLED},
+                                                  {NULL, 0}};
 static const struct option_choice units[] = {{"auto", REPORT_UNIT_AUTO}, {"ns", REPORT_UNIT_NS}, {"us", REPORT_UNIT_US},
                                              {"ms", REPORT_UNIT_MS},     {"s", REPORT_UNIT_S},   {NULL, 0}};
 
@@ -36,12 +48,16 @@ static int take_sections(void *context, const char *value)
 {
     struct settings *settings = context;
     settings->report.sections = 0;
+    settings->all = false;
     for (;; value++) {
         size_t length = strcspn(value, ",");
         const struct option_choice *section = options_choose(sections, "report", value, length);
         if (!section)
             return -1;
-        settings->report.sections |= REPORT_BIT(section->value);
+        if (section->value == EVERY_SECTION)
+            settings->all = true;
+        else
+            settings->report.sections |= REPORT_BIT(section->value);
         value += length;
         if (*value == '\0')
             return 0;
@@ -54,7 +70,8 @@ static const struct option_row options[] = {
     {.word = "report",
      .letter = 'r',
      .argument = "LIST",
-     .help = "show these sections, separated by commas:" REPORT_SECTIONS(SECTION) "\n(default: all)",
+     .help = "show these sections, separated by commas:" REPORT_SECTIONS(
+         SECTION) " all\n(default: all in csv and json, the most important ones in tables)",
      .type = OPTION_CALL,
      .take = take_sections},
     {.word = "format",
@@ -67,7 +84,8 @@ static const struct option_row options[] = {
     {.word = "top",
      .letter = 'n',
      .argument = "N",
-     .help = "show at most N rows of each section, 0 for all\n(default: 20 in table and markdown, all in csv and json)",
+     .help = "show at most N rows of each section, 0 for all\n(default: 20 in table and markdown, fewer without -r, "
+             "all in csv and json)",
      .type = OPTION_NUMBER,
      .most = INT64_MAX,
      .unit = "rows: --top=10, or --top=0 for all",
@@ -78,6 +96,25 @@ static const struct option_row options[] = {
      .help = "sort rows by this column, such as total, calls, avg, max or name\n(default: each section's own)",
      .type = OPTION_TEXT,
      .offset = FIELD(report.sort)},
+    {.word = "columns",
+     .argument = "LIST",
+     .help = "show these columns, separated by commas, or all\n(default: those that fit)",
+     .type = OPTION_TEXT,
+     .offset = FIELD(report.columns)},
+    {.word = "width",
+     .argument = "N",
+     .help = "fit tables into lines of N characters, 0 for any length\n(default: the terminal's width, 120 in files "
+             "and pipes)",
+     .type = OPTION_NUMBER,
+     .most = INT64_MAX,
+     .unit = "characters: --width=100, or --width=0 for any",
+     .offset = FIELD(width)},
+    {.word = "color",
+     .argument = "WHEN",
+     .help = "use colours and bars: auto (on a terminal), always or never",
+     .type = OPTION_CHOICE,
+     .choices = colours,
+     .offset = FIELD(colour)},
     {.word = "snapshot",
      .argument = "TIME",
      .help = "section memory: show what was allocated at this time of the trace,\n"
@@ -93,14 +130,29 @@ static const struct option_row options[] = {
      .offset = FIELD(report.unit)},
     {.word = "names",
      .argument = "FORM",
-     .help = "show kernel names full, short (without template arguments and\n"
-             "parameters) or mangled, where the trace has them (default: full)",
+     .help = "show kernel names pretty, full, short (without template arguments\n"
+             "and parameters) or mangled, where the trace has them\n"
+             "(default: pretty; full in csv and json)",
      .type = OPTION_CHOICE,
      .choices = name_forms,
-     .offset = FIELD(report.names)},
+     .offset = FIELD(names)},
     {.word = "by-grid",
      .help = "show a row for each kernel, grid and block, instead of each kernel",
      .offset = FIELD(report.by_grid)},
+    OPTION_ROWS_TIMES(settings, report.filter,
+                      "only what began in this NVTX range or record_function, and what it\n"
+                      "launched; NAME/3: in its third occurrence on each thread"),
+    OPTION_ROW_SELECT(settings, report.filter.step, "step",
+                      "only step N: ProfilerStep#N, or the Nth occurrence of the\noutermost range that repeats"),
+    OPTION_ROW_SELECT(settings, report.filter.process, "process", "only the process with this pid"),
+    OPTION_ROW_SELECT(settings, report.filter.gpu, "gpu", "of GPU operations and memory only those of this GPU"),
+    OPTION_ROW_SELECT(settings, report.filter.stream, "stream", "of GPU operations only those of this stream"),
+    {.word = "kernel",
+     .argument = "REGEX",
+     .help = "of GPU operations only kernels with a name that matches",
+     .type = OPTION_TEXT,
+     .offset = FIELD(report.filter.kernel)},
+    OPTION_ROW_SELECT(settings, report.filter.thread, "thread", "only this thread, and what it launched"),
     {.word = "fail-on",
      .argument = "ID[,...]",
      .help = "exit with status 3 if there is a finding of one of these ids,\nor any: see gputrace-findings(7)",
@@ -109,13 +161,21 @@ static const struct option_row options[] = {
 };
 #undef SECTION
 
-/* A terminal's width, so that long names do not break the lines of tables; elsewhere names are whole. */
-static size_t terminal_width(void)
+static void choose(struct settings *settings)
 {
-    struct winsize size;
-    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0)
-        return 0;
-    return size.ws_col;
+    struct report_options *report = &settings->report;
+    report_style_set(report, STDOUT_FILENO, (enum colour)settings->colour);
+    report_style_choose(report);
+    if (settings->width >= 0)
+        report->width = (size_t)settings->width;
+    if (settings->names >= 0)
+        report->names = (enum report_names)settings->names;
+    if (settings->top >= 0)
+        report->top = (size_t)settings->top;
+    if (settings->all) {
+        report->sections = 0;
+        report->usual = false;
+    }
 }
 
 static int write_report(struct report_options *report, const char *const *paths, size_t count)
@@ -159,7 +219,7 @@ static const char *newest_trace(void)
 
 static int run(int argc, char **argv)
 {
-    struct settings settings = {.top = -1, .snapshot = UINT64_MAX};
+    struct settings settings = {.top = -1, .width = -1, .names = -1, .snapshot = UINT64_MAX};
     int first = options_parse(&command_report, &settings, argc, argv, false);
     if (first == OPTIONS_HELP)
         return EXIT_SUCCESS;
@@ -167,6 +227,7 @@ static int run(int argc, char **argv)
         return EXIT_USAGE;
     settings.report.has_snapshot = settings.snapshot != UINT64_MAX;
     settings.report.snapshot = settings.report.has_snapshot ? (int64_t)settings.snapshot : 0;
+    choose(&settings);
     const char *const *paths = (const char *const *)argv + first, *newest = NULL;
     size_t count = (size_t)(argc - first);
     if (report_check(&settings.report) < 0)
@@ -183,9 +244,6 @@ static int run(int argc, char **argv)
         paths = &newest;
         count = 1;
     }
-    bool for_people = settings.report.format == REPORT_TABLE || settings.report.format == REPORT_MARKDOWN;
-    settings.report.top = settings.top >= 0 ? (size_t)settings.top : for_people ? REPORT_TOP_FOR_PEOPLE : 0;
-    settings.report.width = terminal_width();
     int status = write_report(&settings.report, paths, count);
     return status < 0 ? EXIT_FAILURE : status == REPORT_FAILED_ON ? EXIT_FAILED_ON : EXIT_SUCCESS;
 }

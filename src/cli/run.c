@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "analysis/report.h"
+#include "cli/report_style.h"
 #include "cli/progress.h"
 #include "cli/output_name.h"
 #include "cli/run_options.h"
@@ -251,10 +252,12 @@ static void print_plugins(struct run *run, const struct convert_plugins *plugins
 /* The program's stdout is its own, so the report goes to stderr. */
 static int print_report(struct run *run)
 {
-    struct report_options options = {.top = REPORT_TOP_FOR_PEOPLE};
+    struct report_options options = {0};
     const char *output = run->output;
     struct buffer out;
     buffer_init(&out, buffer_drain_fd, BUFFER_FD(STDERR_FILENO));
+    report_style_set(&options, STDERR_FILENO, COLOUR_AUTO);
+    report_style_choose(&options);
     int failed = report_files(&options, &output, 1, &out);
     if (buffer_finish(&out) != 0)
         failed = -1; /* nowhere left to complain */

@@ -147,7 +147,7 @@ static const struct option_row rows[] = {
      .type = OPTION_CALL,
      .take = take_output,
      .help = "write the trace to FILE (default: trace.json);\n"
-             ".json, .pftrace (Perfetto) and a final .gz choose the format;\n"
+             ".json, .pftrace (Perfetto), .sqlite, and .gz choose the format;\n"
              "%p is the program's pid, %h the host, %n the program's name,\n"
              "%q{VARIABLE} an environment variable, %% a percent sign"},
     {.word = "trace",

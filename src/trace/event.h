@@ -122,7 +122,7 @@ enum category category_find(const char *text, size_t length);
     F(HELD, "held", NUMBER, held)                                                            \
     F(HELD_BY_KIND, "held by kind", TEXT, held_by_kind)                                      \
     F(STACK, "stack", NUMBER, stack)                                                         \
-    X(REASON, "reason")                                                                      \
+    F(REASON, "reason", TEXT, label)                                                         \
     F(THREAD, "thread", NUMBER, of_thread)                                                   \
     X(TRIGGER, "trigger")                                                                    \
     F(FUNCTION, "function", TEXT, function)                                                  \
@@ -171,7 +171,7 @@ enum arg_key {
 };
 extern const struct word arg_words[ARG_KEY_COUNT];
 
-/* The key of this name. Looks at all of them. */
+/* The key of this name. */
 enum arg_key arg_key_find(const char *text, size_t length);
 
 enum arg_type {

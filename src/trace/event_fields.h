@@ -82,7 +82,7 @@ struct event_fields {
     uint32_t memory_kind, fault, held_by_kind;
     uint32_t function; /* that was called */
     uint32_t ending;   /* how a phase ended, when not by the return of a call */
-    uint32_t label;    /* args.name or args.labels of a metadata event */
+    uint32_t label;    /* args.name or args.labels of a metadata event; args.reason of managed memory that moves */
 };
 
 /* A time beyond 146 years is not accepted, so that the difference of two always fits. */

@@ -63,16 +63,65 @@ static const char *rendered(const struct renderer *format, const struct report_o
 
 UNIT_TEST_WITH(a_table_is_aligned_and_summed, begin, end)
 {
-    struct report_options options = {0};
+    struct report_options options = {.unit = REPORT_UNIT_US};
     add_row(1500, 751, 100, "small");
     add_row(2000000, 20000.25, 3145728, "great");
-    assert_string_equal(rendered(&renderer_table, &options), "Things\n"
+    assert_string_equal(rendered(&renderer_table, &options), "Things (things)\n"
                                                              "  Total (µs)  Avg (µs)      Size  Name\n"
                                                              "  ----------  --------  --------  ----\n"
                                                              "    2000.000    20.000  3.00 MiB  great\n"
-                                                             "       1.500     0.751     100 B  small\n"
+                                                             "       1.500     0.751   100 B    small\n"
                                                              "  ----------  --------  --------  ----\n"
                                                              "    2001.500                      total\n");
+}
+
+UNIT_TEST_WITH(values_have_units_of_their_own_below_each_other, begin, end)
+{
+    struct report_options options = {0};
+    add_row(1500, 751, 100, "small");
+    add_row(2000000, 20000.25, 3145728, "great");
+    assert_string_equal(rendered(&renderer_table, &options), "Things (things)\n"
+                                                             "    Total      Avg      Size  Name\n"
+                                                             "  -------  -------  --------  ----\n"
+                                                             "  2.00 ms  20.0 µs  3.00 MiB  great\n"
+                                                             "  1.50 µs   751 ns   100 B    small\n"
+                                                             "  -------  -------  --------  ----\n"
+                                                             "  2.00 ms                     total\n");
+    options.ascii = true;
+    assert_contains(rendered(&renderer_table, &options), "  1.50 us   751 ns   100 B    small\n");
+    assert_contains(rendered(&renderer_markdown, &options), "| 2000.000 | 20.000 | 3.00 MiB | great |\n");
+}
+
+UNIT_TEST_WITH(a_narrow_line_has_the_important_columns, begin, end)
+{
+    struct report_options options = {.width = 40};
+    add_row(1500, 751, 100, "the name of a kernel");
+    assert_contains(rendered(&renderer_table, &options), "    Total   Size  Name\n");
+    assert_contains(out.data, "  1.50 µs  100 B  the name of a kernel\n");
+    assert_contains(out.data, "\nColumns left out:\n  --columns=all shows them\n");
+    options.width = 48;
+    assert_contains(rendered(&renderer_table, &options), "    Total     Avg   Size  Name\n");
+    assert_null(strstr(out.data, "left out"));
+}
+
+UNIT_TEST_WITH(the_columns_that_were_chosen_stay, begin, end)
+{
+    struct report_options options = {.width = 30};
+    add_row(1500, 751, 100, "the name of a kernel");
+    assert_int_equal(table_choose(&table, "avg,note,name,size_bytes,nothing"), 0);
+    assert_contains(rendered(&renderer_table, &options),
+                    "     Avg  Note  Name               Size\n  ------  ----  ----------------  -----\n  751 ns  -     "
+                    "the name o…ernel  100 B\n");
+    assert_contains(rendered(&renderer_csv, &options), "avg_ns,note,name,size_bytes\r\n751.000,,the name");
+    assert_contains(rendered(&renderer_json, &options), "{\"avg_ns\": 751, \"note\": null, \"name\": \"the name");
+}
+
+UNIT_TEST_WITH(all_columns_are_those_that_have_values, begin, end)
+{
+    struct report_options options = {.width = 20};
+    add_row(1500, 751, 100, "x");
+    assert_int_equal(table_choose(&table, "all"), 0);
+    assert_contains(rendered(&renderer_table, &options), "    Total     Avg   Size  Name\n");
 }
 
 UNIT_TEST_WITH(sizes_of_any_kind_have_a_unit_that_suits_them, begin, end)
@@ -94,7 +143,7 @@ UNIT_TEST_WITH(what_top_cuts_is_reported_and_summed, begin, end)
         add_row(10 + i, 1, 1, "x");
     const char *text = rendered(&renderer_table, &options);
     assert_contains(text, "\n  … and 2 more rows (--top=0 shows all)\n");
-    assert_contains(text, "          33                  total\n");
+    assert_contains(text, "\n  33 ns              total\n");
 }
 
 UNIT_TEST_WITH(a_chosen_unit_is_used_everywhere, begin, end)
@@ -109,14 +158,14 @@ UNIT_TEST_WITH(a_chosen_unit_is_used_everywhere, begin, end)
 
 UNIT_TEST_WITH(names_are_shortened_in_their_middle_to_fit, begin, end)
 {
-    struct report_options options = {.width = 60};
+    struct report_options options = {.width = 51};
     add_row(1, 1, 1, "abcdefghijklmnopqrstuvwxyzÄÖÜäöüABCDEFGHIJKLMNOPQRSTUVWXYZ");
     const char *text = rendered(&renderer_table, &options);
     const char *last = strstr(text, "abc");
     assert_non_null(last);
     assert_string_equal(last, "abcdefghijklmnopqrs…QRSTUVWXYZ\n");
     options.width = 1; /* never to nothing */
-    assert_contains(rendered(&renderer_table, &options), "abcdefghijklmno…STUVWXYZ\n");
+    assert_contains(rendered(&renderer_table, &options), "abcdefghij…VWXYZ\n");
 }
 
 UNIT_TEST_WITH(nothing_in_a_table_breaks_its_lines, begin, end)

@@ -93,7 +93,7 @@ UNIT_TEST(a_trace_cut_anywhere_is_refused)
 }
 
 /* Values of other types and sizes in the place of numbers and texts; run under sanitizers. */
-UNIT_TEST(strange_values_do_no_harm)
+static void report_strange_values(struct report_options *options, int rounds)
 {
     static const char *const values[] = {"-1",
                                          "1e999",
@@ -113,9 +113,8 @@ UNIT_TEST(strange_values_do_no_harm)
                                          "4294967295",
                                          "\"\\u0000\"",
                                          "\"\\ud800\""};
-    struct report_options options = {.by_grid = true, .names = REPORT_NAMES_SHORT, .snapshot = 450000};
     unsigned seed = 3;
-    for (int round = 0; round < 2000; round++) {
+    for (int round = 0; round < rounds; round++) {
         const struct sample *sample = samples[(size_t)round % SAMPLES];
         char text[sizeof(sample->bytes) + 64];
         seed = seed * 1664525 + 1013904223;
@@ -129,9 +128,34 @@ UNIT_TEST(strange_values_do_no_harm)
         size_t size = (size_t)snprintf(text, sizeof(text), "%.*s%s%.*s", (int)start, sample->bytes, value,
                                        (int)(sample->size - rest), sample->bytes + rest);
         size_t length;
-        options.format = (enum report_format)(round / 4 % 4);
-        options.has_snapshot = round / 16 % 2;
-        report_bytes(text, size, &options, &length);
+        options->format = (enum report_format)(round / 4 % 4);
+        options->has_snapshot = round / 16 % 2;
+        options->names = round % 3 ? REPORT_NAMES_SHORT : REPORT_NAMES_PRETTY;
+        options->width = (size_t)(round % 7) * 20;
+        options->colour = options->bars = options->ascii = round % 2;
+        options->columns = round % 11 ? NULL : round % 2 ? "all" : "name,total";
+        report_bytes(text, size, options, &length);
+    }
+}
+
+UNIT_TEST(strange_values_do_no_harm)
+{
+    struct report_options options = {.by_grid = true, .snapshot = 450000};
+    report_strange_values(&options, 2000);
+}
+
+UNIT_TEST(strange_values_do_no_harm_to_filters)
+{
+    const struct filter_options filters[] = {
+        {.from = {.text = "25%", .is_share = true, .percent = 25}, .to = {.text = "300us", .ns = 300000}},
+        {.range = "step", .kernel = "add|scan"},
+        {.range = "step/1", .to = {.text = "60%", .is_share = true, .percent = 60}},
+        {.step = {true, 1}, .gpu = {true, 0}},
+        {.process = {true, 100}, .thread = {true, 100}},
+    };
+    for (size_t i = 0; i < sizeof(filters) / sizeof(*filters); i++) {
+        struct report_options options = {.filter = filters[i], .snapshot = 450000, .workers = 1};
+        report_strange_values(&options, 150);
     }
 }
 
@@ -223,7 +247,7 @@ UNIT_TEST(the_number_of_threads_changes_nothing)
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     assert_int_equal(write(fd, trace.data, trace.length), (ssize_t)trace.length);
     close(fd);
-    for (int names = REPORT_NAMES_FULL; names <= REPORT_NAMES_SHORT; names++)
+    for (int names = REPORT_NAMES_FULL; names <= REPORT_NAMES_PRETTY; names++)
         for (size_t i = 0; i < sizeof(workers) / sizeof(*workers); i++) {
             struct report_options options = {
                 .format = REPORT_JSON, .workers = workers[i], .names = (enum report_names)names};

@@ -178,9 +178,65 @@ static void up_to_a_number_of_values_the_median_is_exact(void **state)
     series_release(&series);
 }
 
+static struct trimmed trimmed_of(const int64_t *values, size_t count)
+{
+    struct series series = {0};
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(series_add(&series, values[i]), 0);
+    struct trimmed trimmed = series_trimmed(&series);
+    series_release(&series);
+    return trimmed;
+}
+
+/* Of ten values six count; pulled in they are 3 3 3 4 5 6 7 8 8 8, with 42.5 as the sum of their squares. */
+static void a_trimmed_mean_passes_over_a_fifth_on_each_side(void **state)
+{
+    (void)state;
+    struct trimmed trimmed = trimmed_of((const int64_t[]){10, 1, 9, 2, 8, 3, 7, 4, 6, 5}, 10);
+    assert_true(trimmed.mean == 5.5);
+    assert_true(trimmed.df == 5);
+    assert_true(trimmed.variance > 1.416666 && trimmed.variance < 1.416667); /* 42.5 / (6 * 5) */
+}
+
+static void outliers_do_not_move_the_trimmed_mean(void **state)
+{
+    (void)state;
+    struct trimmed usual = trimmed_of((const int64_t[]){10, 11, 12, 13, 14}, 5);
+    struct trimmed outlier = trimmed_of((const int64_t[]){10, 11, 12, 13, 1400000}, 5);
+    assert_true(usual.mean == 12 && outlier.mean == 12);
+    assert_true(usual.variance == outlier.variance);
+}
+
+static void of_three_and_four_values_the_outer_ones_do_not_count(void **state)
+{
+    (void)state;
+    struct trimmed none = trimmed_of(NULL, 0), one = trimmed_of((const int64_t[]){42}, 1);
+    assert_true(none.mean == 0 && none.variance == 0 && none.df == 0);
+    assert_true(one.mean == 42 && one.variance == 0 && one.df == 0);
+    assert_true(trimmed_of((const int64_t[]){1, 6}, 2).mean == 3.5);
+    assert_true(trimmed_of((const int64_t[]){1, 600, 2}, 3).mean == 2);
+    assert_true(trimmed_of((const int64_t[]){1, 600, 2, 3}, 4).mean == 2.5);
+}
+
+static void of_many_values_the_trimmed_mean_is_known_to_half_a_percent(void **state)
+{
+    (void)state;
+    struct series series = {0};
+    for (int64_t i = 0; i < 50000; i++)
+        assert_int_equal(series_add(&series, i % 10 == 9 ? 900000000 : 100000 + i % 100), 0);
+    struct trimmed trimmed = series_trimmed(&series);
+    assert_true(trimmed.mean > 100050 * 0.996 && trimmed.mean < 100050 * 1.004);
+    assert_true(trimmed.df == 29999);
+    series_release(&series);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_trimmed_mean_passes_over_a_fifth_on_each_side),
+        cmocka_unit_test(outliers_do_not_move_the_trimmed_mean),
+        cmocka_unit_test(of_three_and_four_values_the_outer_ones_do_not_count),
+        cmocka_unit_test(of_many_values_the_trimmed_mean_is_known_to_half_a_percent),
         cmocka_unit_test(small_values_are_exact),
         cmocka_unit_test(no_value_is_off_by_more_than_a_256th),
         cmocka_unit_test(ranks_are_those_of_sorted_values),

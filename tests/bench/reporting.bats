@@ -15,7 +15,7 @@ EOF
     [ -z "${sanitizer-}" ] || skip "sanitizers need memory of their own"
     mkdir made
     "$build/tests/bench/gen" -t 8 made 500000 100 3000000
-    run peak_of "$gputrace" report made
+    run peak_of "$gputrace" report -r all made
     assert_success
     echo "# $output MiB" >&3
     [ "$output" -le 224 ]

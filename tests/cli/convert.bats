@@ -146,13 +146,13 @@ END
     run -0 "$gputrace" convert cut.pftrace cut.json
     assert_output --partial "'cut.pftrace' is cut off at byte"
     [ "$(jq '[.traceEvents[] | select(.ph == "M")] | length' cut.json)" -gt 4 ]
-    run -0 "$gputrace" report cut.pftrace
+    run -0 "$gputrace" report -r all cut.pftrace
     assert_output --partial "'cut.pftrace' is cut off at byte"
     (head -c -11 trace.pftrace && printf wrong && tail -c 6 trace.pftrace) >damaged.pftrace # the last packet has 6 bytes
     run -1 "$gputrace" convert damaged.pftrace out.json
     assert_output --regexp "'damaged.pftrace' is damaged: the compressed packet at byte [0-9]+ cannot be unpacked"
     [ ! -e out.json ]
-    run -1 "$gputrace" report damaged.pftrace
+    run -1 "$gputrace" report -r all damaged.pftrace
     assert_output --regexp "'damaged.pftrace' is damaged: the compressed packet at byte [0-9]+ cannot be unpacked"
     run -1 "$check_pftrace" damaged.pftrace
     assert_output --partial 'broken: compressed packets'
@@ -306,7 +306,7 @@ END
 
 @test "names without a known format, too few and too many names" {
     run -2 "$gputrace" convert trace.json trace.txt
-    assert_output --partial 'must end in .json, .json.gz, .pftrace or .pftrace.gz'
+    assert_output --partial 'must end in .speedscope.json, .speedscope.json.gz, .json, .json.gz, .pftrace, '
     run -2 "$gputrace" convert trace.json
     run -2 "$gputrace" convert a b c
 }

@@ -114,12 +114,26 @@ examples_command() { # COMMAND
         left=$(find "$TMPDIR" -maxdepth 1 -name 'gputrace-*')
         command=$(sed -E "s|/tmp/gputrace-[A-Za-z0-9]+|$left|" <<<"$command")
         ;;
+    *gputrace\ view*)
+        examples_view "$command"
+        return
+        ;;
     cc\ *) # the source is the last C snippet before it
         source=$(grep -oE '[a-z_]+\.c\b' <<<"$command")
         [ -e "$source" ] || cp "$BATS_TEST_TMPDIR/last.c" "$source"
         ;;
     esac
     timeout 120 bash -c "$command"
+}
+
+# Fetches what `gputrace view` serves, as the browser would. The port is one for the whole machine.
+examples_view() { # COMMAND
+    env -u DISPLAY -u WAYLAND_DISPLAY -u SSH_CONNECTION timeout 120 flock /tmp/gputrace-test-port-9001.lock bash -c "
+        $1 &
+        until exec 7<>/dev/tcp/127.0.0.1/9001; do sleep 0.1; done 2>/dev/null
+        printf '%s\r\n' 'GET /trace.json HTTP/1.1' 'Host: 127.0.0.1:9001' 'Origin: https://ui.perfetto.dev' '' >&7
+        cat <&7 >/dev/null
+        wait \$!"
 }
 
 # Messages, one a line: what was wrapped is joined, frames of call stacks are left out, numbers and names become N and X.

@@ -2,7 +2,7 @@
 
 load common
 
-commands=(run report recover convert doctor)
+commands=(run report diff view recover convert cut doctor)
 
 # Options as --help lists them, one a line: "--output=FILE", "-o".
 help_options() { # COMMAND
@@ -135,7 +135,7 @@ trace_words() {
     source "$root/src/cli/completion.bash"
     local command option word
     while read -r command option; do
-        COMPREPLY=()
+        COMP_WORDS=(gputrace "$command") COMPREPLY=()
         _gputrace_argument "--$option" '' ''
         printf '%s\n' "${COMPREPLY[@]}" | sort >in-bash
         [ -s in-bash ]
@@ -150,9 +150,13 @@ run graph
 run children
 run wait
 run capture-range
+report color
 report format
 report names
 report time-unit
+diff format
+diff names
+diff time-unit
 END
 }
 
@@ -179,7 +183,7 @@ plugins() {
     done
     COMP_WORDS=("$gputrace") COMPREPLY=()
     _gputrace_argument --report '' ''
-    diff in-table <(printf '%s\n' "${COMPREPLY[@]}")
+    diff <(cat in-table && echo all) <(printf '%s\n' "${COMPREPLY[@]}")
     # zsh asks in the same way
     for script in bash zsh; do
         grep -oE "sed -n '[^']*commas[^']*'" "$root/src/cli/completion.$script"

@@ -90,7 +90,7 @@ words='
 
 @test "kernels are not listed by range in a trace without ranges" {
     jq '.traceEvents |= map(select(.cat | (. // "") | endswith("user_annotation") | not))' "$small" >no-ranges.json
-    "$gputrace" report no-ranges.json >tables
+    "$gputrace" report -r all --width=0 no-ranges.json >tables
     grep -F '  Kernels' tables
     grep -E '^Not in this trace: .* nvtx, nvtx-tree, nvtx-gpu, nvtx-kernels' tables
     run -1 grep -F '(outside ranges)' tables
@@ -98,7 +98,7 @@ words='
 
 @test "ranges within one another, on the GPU and by kernel are those that were worked out by hand" {
     local sections=nvtx-tree,nvtx-gpu,nvtx-kernels
-    "$gputrace" report -r $sections --time-unit=us "$data/report/nvtx.json" | diff "$data/report/nvtx.txt" -
+    "$gputrace" report -r $sections --time-unit=us --width=0 --names=full "$data/report/nvtx.json" | diff "$data/report/nvtx.txt" -
     "$gputrace" report -r $sections --format=csv "$data/report/nvtx.json" | diff "$data/report/nvtx.csv" -
     # Markdown takes no blanks before a name.
     "$gputrace" report -r nvtx-tree --format=markdown "$data/report/nvtx.json" | grep -F '| step/forward/forward |'
@@ -336,7 +336,7 @@ END
     diff expected got
     jq '.traceEvents |= .[:2]' "$errors" >early.json
     run -0 "$gputrace" report -r crashes early.json
-    assert_line --index 0 'Crashes and kills'
+    assert_line --index 0 'Crashes and kills (crashes)'
     assert_line --regexp '^  Call .* cudaMemcpy .* failed: cudaErrorInvalidMemcpyDirection \(21\)$'
     assert_line --regexp '^  Call .* cudaGetLastError .* returned cudaErrorInvalidMemcpyDirection \(21\)$'
 }
@@ -499,18 +499,18 @@ END
         diff expected got
     done
     run -0 "$gputrace" report -r memory --snapshot=0.00045 "$memory"
-    assert_line 'Memory allocated at 450 µs'
+    assert_line 'Memory allocated at 450 µs (memory)'
     run -0 "$gputrace" report -r memory,memory-leaks --snapshot=2ms "$memory"
-    assert_line 'Memory allocated at 2 ms'
-    assert_line 'Memory still allocated at the end'
+    assert_line 'Memory allocated at 2 ms (memory)'
+    assert_line 'Memory still allocated at the end (memory-leaks)'
 }
 
 @test "a snapshot beyond the end of the trace says which time was asked for and where the trace ends" {
     run --separate-stderr -0 "$gputrace" report -r memory --snapshot=2s "$memory"
-    assert_line --index 0 'Memory allocated at the end of the trace, 4 ms (--snapshot asked for 2 s)'
+    assert_line --index 0 'Memory allocated at the end of the trace, 4 ms (--snapshot asked for 2 s) (memory)'
     assert_equal "$stderr" "gputrace: warning: '$memory' ends at 4 ms, before the 2 s of --snapshot: showing what was allocated at its end"
     run --separate-stderr -0 "$gputrace" report -r memory --snapshot=4000us "$memory"
-    assert_line --index 0 'Memory allocated at 4 ms'
+    assert_line --index 0 'Memory allocated at 4 ms (memory)'
     assert_equal "$stderr" ""
     run --separate-stderr -0 "$gputrace" report -r kernels,memory-leaks --snapshot=2s "$memory"
     assert_equal "$stderr" ""
@@ -610,7 +610,8 @@ END
 END
     diff expected got
     run -0 "$gputrace" report -r plugins "$compilation"
-    assert_line --regexp '^  Plugin +Process +Calls +Time \(µs\) +Line$'
+    assert_line --regexp '^  Plugin +Process +Calls +Time +Line$'
+    assert_line --regexp '^  leaks +app \(100\) +1,234 +1\.20 ms +4\.0 MiB in 2 allocations \(Device\)$'
     refute_output --partial libcudart
 }
 
@@ -642,13 +643,13 @@ END
     size=$(stat -c %s plain.json)
     { head -c $((size / 3)) plain.json | gzip; tail -c +$((size / 3 + 1)) plain.json | gzip; } >members.json
     cp "$kineto" no-suffix
-    "$gputrace" report plain.json >expected
+    "$gputrace" report -r all plain.json >expected
     for trace in "$kineto" members.json no-suffix; do
-        "$gputrace" report "$trace" | diff expected -
+        "$gputrace" report -r all "$trace" | diff expected -
     done
-    "$gputrace" report - <"$kineto" | diff expected -
+    "$gputrace" report -r all - <"$kineto" | diff expected -
     # shellcheck disable=SC2002 # a pipe cannot be read twice
-    cat plain.json | "$gputrace" report - | diff expected -
+    cat plain.json | "$gputrace" report -r all - | diff expected -
 }
 
 @test "standard input and pipes take traces of every format" {
@@ -761,6 +762,8 @@ END
 @test "--top cuts tables and says so; JSON and CSV have all rows" {
     run -0 "$gputrace" report -r kernels --top=2 "$kineto"
     assert_line "  … and 17 more rows (--top=0 shows all)"
+    assert_line --regexp "100\.0 +1\.67 ms +72 +total"
+    run -0 "$gputrace" report -r kernels --top=2 -u us "$kineto"
     assert_line --regexp "100\.0 +1667\.793 +72 +total"
     [ "$(report kernels "$kineto" | jq length)" -eq 19 ]
     [ "$(report kernels "$kineto" --top=4 | jq length)" -eq 4 ]
@@ -793,11 +796,11 @@ END
     assert_line --regexp '^  Time span +0\.0009000 s$'
     assert_line --regexp '^  GPU 1 busy time +0\.000001001 s$'
     # Total, Calls, Avg: kernels of 50 µs and 1 µs
-    assert_line --regexp '^ +97\.1 +0\.000050000 +2 +0\.000025000 .*void add<float>'
+    assert_line --regexp '^ +97\.1 +0\.000050000 +2 +0\.000025000 .* add<float>$'
     run -0 "$gputrace" report -r kernels -u ms "$kineto"
     assert_line --regexp ' 0\.006207 +3 +0\.002069 +0\.002048 '
     run -0 "$gputrace" report -r kernels -u us "$small"
-    assert_line --regexp '^ +97\.1 +50\.000 +2 +25\.000 .*void add<float>'
+    assert_line --regexp '^ +97\.1 +50\.000 +2 +25\.000 .* add<float>$'
 }
 
 @test "a report on a spool, on its trace and on its .pftrace are the same" {
@@ -827,18 +830,18 @@ all_sections() {
 
 @test "sections are chosen with -r, in the report's own order" {
     run -0 "$gputrace" report -r streams,kernels "$small"
-    assert_output --regexp $'^Kernels\n.*\nStreams\n'
+    assert_output --regexp $'^Kernels \\(kernels\\)\n.*\nStreams \\(streams\\)\n'
     refute_output --partial "API calls"
     "$gputrace" report --format=json "$small" | jq -r 'keys_unsorted[]' >got
-    { echo trace; all_sections; } | diff - got
+    { echo trace; all_sections | grep -vx all; } | diff - got
 }
 
 @test "an empty section is left out unless it was asked for" {
     echo '[]' >empty.json
-    run -0 "$gputrace" report empty.json
-    assert_line "Not in this trace: $(all_sections | grep -vx -e findings -e overview | paste -sd, | sed 's/,/, /g')"
+    run -0 "$gputrace" report -r all --width=0 empty.json
+    assert_line "Not in this trace: $(all_sections | grep -vx -e findings -e overview -e all | paste -sd, | sed 's/,/, /g')"
     run -0 "$gputrace" report -r kernels empty.json
-    assert_output $'Kernels\n  none in this trace'
+    assert_output $'Kernels (kernels)\n  none in this trace'
     for format in csv json markdown; do
         "$gputrace" report --format=$format empty.json >/dev/null
     done
@@ -859,7 +862,7 @@ without() { # WORD...
     local word section
     without
     jq 'del(.gputrace.options)' without.json >no-options.json
-    "$gputrace" report without.json | diff <("$gputrace" report no-options.json) -
+    "$gputrace" report -r all without.json | diff <("$gputrace" report -r all no-options.json) -
     while read -r word section; do
         # shellcheck disable=SC2086 # several words
         without ${word//,/ }
@@ -887,7 +890,7 @@ END
 
 @test "what --trace left out in part is named below the rows, and its counts are not recorded" {
     without kernel
-    run -0 "$gputrace" report without.json
+    run -0 "$gputrace" report -r all --width=0 without.json
     assert_line --regexp '^  GPU 0 busy time .* without kernel$'
     assert_line --regexp '^  Kernels +not recorded$'
     assert_line --regexp '^Not recorded \(left out by --trace\): kernels, nvtx-kernels$'
@@ -898,7 +901,7 @@ END
     done
     report streams without.json | jq -e 'length == 2 and all(.kernels == null and .copies != null)'
     run -0 "$gputrace" report -r streams without.json
-    assert_line --regexp '^ +[0-9.]+ +[0-9.]+ +not recorded +[0-9]'
+    assert_line --regexp '^ +[0-9.]+ +[0-9.]+ µs +not recorded +[0-9]'
     report nvtx-gpu without.json | jq -e 'length > 0 and all(.kernels == null)'
     without memset driver
     run -0 "$gputrace" report -r overview,api without.json
@@ -911,13 +914,171 @@ END
     done
 }
 
+# What a terminal of COLUMNS characters shows of a report, with colours marked: <1> is bold.
+on_terminal() { # COLUMNS ARGUMENT...
+    local columns=$1
+    shift
+    TERM=xterm command script -qec "stty cols $columns; $(printf '%q ' "$gputrace" report "$@")" /dev/null |
+        tr -d '\r' | sed 's/\x1b\[\([0-9]*\)m/<\1>/g'
+}
+
+@test "tables fit the lines of a terminal, with the most important columns" {
+    command -v script >/dev/null || skip "there is no script(1)"
+    local columns
+    for columns in 60 80 120 200; do
+        on_terminal $columns -r all --color=never "$kineto" >report
+        [ "$(wc -L <report)" -le $columns ]
+        [ "$(grep -c '^  Time %  *Total  *Calls ' report)" -ge 2 ]
+    done
+    grep -E '^  Time % +Total +Calls +Avg +Med +Min +Max +StdDev +Name$' report
+    on_terminal 80 -r kernels --color=never "$kineto" >report
+    grep -E '^  Time % +Total +Calls +Avg +Max +Name$' report
+    grep -F 'Columns left out: --columns=all shows them' report
+    on_terminal 200 -r kernels --color=never "$kineto" >report
+    run ! grep -F 'Columns left out' report
+}
+
+@test "files and pipes have lines of 120 characters, and whole names and all columns when asked" {
+    "$gputrace" report -r kernels --names=full "$kineto" >report
+    [ "$(wc -L <report)" -le 120 ]
+    "$gputrace" report -r kernels --names=full --width=0 "$kineto" >report
+    grep -F 'StdDev' report
+    for name in "$(report kernels "$kineto" | jq -r '.[4].name')"; do
+        grep -F " $name" report
+    done
+    "$gputrace" report -r kernels --width=90 "$kineto" >report
+    [ "$(wc -L <report)" -le 90 ]
+    "$gputrace" report -r kernels --width=90 --columns=all "$kineto" >report
+    grep -F 'StdDev' report
+}
+
+@test "names that are shortened stay different" {
+    local width
+    for width in 70 80 90 100; do
+        "$gputrace" report -r kernels --width=$width --columns=time,name -n 0 --names=full "$kineto" >report
+        sed -n 's/^ *[0-9.]\+  //p' report | grep -v '^total' | sort >names
+        [ "$(wc -l <names)" -eq 19 ]
+        [ "$(uniq -d names | wc -l)" -eq 0 ]
+    done
+    grep -F '…' names
+}
+
+@test "--columns shows these columns, in this order and in every format" {
+    run -0 "$gputrace" report -r kernels,memsize --columns=name,max,share -u us "$kineto"
+    assert_line --regexp '^  Name +Max \(µs\)$'
+    assert_line --regexp '^  Operation +Max +Bytes %$'
+    run -0 "$gputrace" report -r kernels --columns=name,total_ns -f csv "$small"
+    assert_line --index 0 --partial 'name,total_ns'
+    report kernels "$small" --columns=calls,name | jq -e '.[0] | keys_unsorted == ["calls", "name"]'
+    # A section without any of them has its own.
+    run -0 "$gputrace" report -r streams,kernels --columns=name,stddev "$small"
+    assert_line --regexp '^  Name +StdDev$'
+    run -2 "$gputrace" report -r kernels --columns=name,nmae "$small"
+    assert_output --partial "no column 'nmae' to show: did you mean 'name'?"
+    run -2 "$gputrace" report --columns= "$small"
+    assert_output --partial "no column '' to show"
+}
+
+@test "colours and bars are for terminals, unless asked for" {
+    command -v script >/dev/null || skip "there is no script(1)"
+    on_terminal 120 -r kernels,errors "$small" >report
+    grep -F '<1>Kernels<0> (kernels)' report
+    grep -F '97.1 <36>████████<0> ' report
+    grep -F '<31>cudaErrorMemoryAllocation (2)<0>' report
+    on_terminal 120 -r overview,api "$small" >report
+    grep -F 'Failed API calls                 <31>1<0>' report
+    grep -F 'Lost or doubtful: in flight      <31>1<0>' report
+    grep -E ' <31>1<0>  <31>cudaErrorMemoryAllocation \(2\)<0> .*cudaMalloc' report
+    run ! grep -F '<31>0<0>' report
+    NO_COLOR=1 on_terminal 120 -r kernels,errors "$small" >report
+    run ! grep -E '<[0-9]+>' report
+    grep -F '97.1 ████████ ' report
+    on_terminal 120 --color=never -r kernels "$small" >report
+    run ! grep -E '<[0-9]+>' report
+    "$gputrace" report "$small" >report
+    run ! grep -P '\x1b|█' report
+    "$gputrace" report -r kernels --color=always "$small" >report
+    grep -P '^\x1b\[1mKernels\x1b\[0m' report
+    for format in csv json markdown; do
+        "$gputrace" report --format=$format --color=always "$small" >report
+        run ! grep -P '\x1b|█' report
+    done
+}
+
+@test "a locale without UTF-8 gets ASCII, any other UTF-8" {
+    LC_ALL=C "$gputrace" report --color=always -r all -n 2 "$kineto" >report
+    run ! grep -P '[^\x00-\x7f]' report
+    grep -F ' us ' report
+    grep -F '########' report
+    LC_ALL=C "$gputrace" report "$errors" >report
+    run ! grep -P '[^\x00-\x7f]' report
+    grep -F '2 x CUDA_ERROR_OUT_OF_MEMORY (2)' report
+    LC_ALL=C "$gputrace" report -r memory --snapshot=450us "$memory" | grep -F 'at 450 us (memory)'
+    LC_ALL=C.UTF-8 "$gputrace" report -r kernels "$kineto" | grep -F ' µs '
+    env -u LC_ALL -u LC_CTYPE -u LANG "$gputrace" report -r kernels "$kineto" | grep -F ' µs '
+}
+
+@test "numbers in tables have a unit that suits them and separators; programs get exact ones" {
+    cat >units.json <<'END'
+{"traceEvents":[
+{"ph":"X","cat":"kernel","name":"long","pid":0,"tid":7,"ts":0,"dur":12345678,"args":{"device":0,"stream":7}},
+{"ph":"X","cat":"kernel","name":"short","pid":0,"tid":7,"ts":12345679,"dur":0.9996,"args":{"device":0,"stream":7}},
+{"ph":"X","cat":"gpu_memcpy","name":"copy","pid":0,"tid":7,"ts":12345690,"dur":999999.7,"args":{"device":0,"stream":7,"bytes":4831838208}}]}
+END
+    jq '.traceEvents += [range(1234) | {ph: "X", cat: "cuda_runtime", name: "cudaMalloc", pid: 9, tid: 9, ts: (20000000 + 2 * .), dur: 1}]' \
+        units.json >many.json
+    run -0 "$gputrace" report -r all many.json
+    assert_line --regexp '^ +100\.0 +12\.3 s  +1 .* long$'
+    assert_line --regexp '^ +0\.0 +1\.00 µs +1 .* short$'
+    assert_line --regexp '^ +100\.0 +4\.50 GiB +1 .* 4\.83 GB/s +copy$'
+    assert_line --regexp '^ +100\.0 +1\.23 ms +1,234 .* cudaMalloc$'
+    assert_line --regexp '^  API calls +1,234$'
+    report kernels many.json | jq -e 'map(.total_ns) == [12345678000, 1000]'
+    run -0 "$gputrace" report -r api -f markdown many.json
+    assert_line --regexp '^\| 100\.0 \| 1234\.000 \| 1234 \|'
+}
+
+@test "without -r the report shows what matters, and says what else there is" {
+    run -0 "$gputrace" report "$kineto"
+    assert_line 'Overview (overview)'
+    assert_line 'Kernels (kernels)'
+    assert_line '  … and 9 more rows (--top=0 shows all)'
+    assert_line 'Memory operations by time (memtime)'
+    assert_line 'NVTX ranges (nvtx)'
+    refute_line --partial '(latency)'
+    assert_line --partial 'Not in this trace: crashes, '
+    assert_line --regexp '^More sections \(-r all shows all\): .*api,.* latency'
+    run -0 "$gputrace" report -n 12 "$kineto"
+    assert_line '  … and 7 more rows (--top=0 shows all)'
+    run -0 "$gputrace" report "$errors"
+    assert_line 'Failed API calls (errors)'
+    run -0 "$gputrace" report -r all "$kineto"
+    assert_line 'Launch latency (latency)'
+    refute_line --partial 'More sections'
+    run -0 "$gputrace" report --snapshot=2ms "$memory"
+    assert_line 'Memory allocated at 2 ms (memory)'
+}
+
+@test "kernels have pretty names in tables and full ones for programs, unless asked" {
+    run -0 "$gputrace" report -r kernels,latency,nvtx-kernels --width=0 "$kineto"
+    [ "$(grep -cE ' multi_tensor_apply<TernaryOpScalar, Lerp<float>>$' <<<"$output")" -ge 3 ]
+    refute_output --partial 'at::native'
+    run -0 "$gputrace" report -r kernels --format=markdown "$kineto"
+    assert_output --partial 'reduce\<Mean\<float\>\>'
+    report kernels "$kineto" | jq -e 'map(select(.name | startswith("void at::native::reduce_kernel<"))) | length == 2'
+    report kernels "$kineto" --names=pretty | jq -e 'map(.name) | length == 19 and (unique | length) == 19 and (index("reduce<Mean<float>>") != null)'
+    "$gputrace" report -r kernels -f csv "$kineto" | grep -F 'void at::native::'
+    run -0 "$gputrace" report -r kernels --names=full --width=0 "$kineto"
+    assert_output --partial 'void at::native::reduce_kernel<'
+}
+
 @test "an error about an option lists the valid ones" {
     run -2 "$gputrace" report -r kernels,nonsense "$small"
     assert_output "gputrace: --report: 'nonsense' is not valid: use $(all_sections | paste -sd, | sed 's/,/, /g')"
     run -2 "$gputrace" report --format=xml "$small"
     assert_output --partial "use table, csv, json, markdown"
     run -2 "$gputrace" report --names=x "$small"
-    assert_output --partial "use full, short, mangled"
+    assert_output --partial "use pretty, full, short, mangled"
     run -2 "$gputrace" report --time-unit=h "$small"
     assert_output --partial "use auto, ns, us, ms, s"
     for top in x -1 1x '' 99999999999999999999999; do

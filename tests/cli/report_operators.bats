@@ -74,5 +74,5 @@ END
 @test "no operator: the section is empty" {
     x cuda_runtime cudaLaunchKernel 7 20 5 '"correlation":1' | trace
     run -0 "$gputrace" report -r operators trace.json
-    assert_output $'PyTorch operators\n  none in this trace'
+    assert_output $'PyTorch operators (operators)\n  none in this trace'
 }

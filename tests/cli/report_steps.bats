@@ -37,7 +37,7 @@ parts() {
         done
     } | trace
     steps >got
-    diff - got <<<'["ProfilerStep",4,112500,150000,17500,1,3,2000000]'
+    diff - got <<<'["ProfilerStep",4,112500,150000,17500,1,2,2000000]'
     parts >got
     diff - got <<'END'
 ["host","(outside API calls)",50000,148000,1]
@@ -57,7 +57,7 @@ END
         done
     } | trace
     steps >got
-    diff - got <<<'["step",3,100000,100000,10000,1,1,0]'
+    diff - got <<<'["step",3,100000,100000,10000,1,0,0]'
 }
 
 @test "a step has what other threads of its process launch while it is open" {
@@ -96,5 +96,5 @@ END
         x user_annotation twice 7 70 5
     } | trace
     run -0 "$gputrace" report -r steps trace.json
-    assert_output $'Steps\n  none in this trace'
+    assert_output $'Steps (steps)\n  none in this trace'
 }

@@ -20,6 +20,7 @@ fuzz() { # TARGET
 @test "own: records of the library" { fuzz own; }
 @test "pftrace: traces in Perfetto's format" { fuzz pftrace; }
 @test "packed: drained chunks" { fuzz packed; }
+@test "pretty_name: names of kernels" { fuzz pretty_name; }
 @test "reader: trace files" { fuzz reader; }
 @test "records: what records mean together" { fuzz records; }
 @test "report: every section" { fuzz report; }

@@ -326,7 +326,7 @@ faults() { # WAY STATUS
     assert_equal "$(number '[.traceEvents[] | select(.cat == "user_annotation")] | length')" "$(done_of 2)"
     assert_equal "$(number .gputrace.losses.unnamed)" 0
     assert_equal "$(($(kernels) + $(number .gputrace.losses.zero_time)))" "$(done_of 0)"
-    run -0 "$gputrace" report -r crashes trace.json
+    run -0 "$gputrace" report -r crashes --width=0 trace.json
     assert_line --regexp '^  First error +thread .* cuStreamSynchronize .*CUDA_ERROR_ILLEGAL_ADDRESS \(700\): illegal memory access'
 }
 
@@ -350,7 +350,7 @@ faults() { # WAY STATUS
     sleep 0.5
     kill_program
     jq -e '.gputrace.processes[0].open_calls | length == 1 and .[0].function == "cuStreamSynchronize" and .[0].waits_for == "stream"' trace.json
-    "$gputrace" report -r crashes trace.json >report
+    "$gputrace" report -r crashes --width=0 trace.json >report
     grep -E "^  End +signal 9 \(Killed\)" report
     grep -E "^  Open call +thread .* cuStreamSynchronize .* had not returned: waited for stream [0-9]+" report
     grep -E "^  In flight +GPU 0 stream [0-9]+ +dying_0.* and 2 more" report
@@ -369,7 +369,7 @@ faults() { # WAY STATUS
 
 @test "a program that exits: the report's section is empty" {
     run -3 "$gputrace" run "$programs/dying" exit
-    run -0 "$gputrace" report -r crashes trace.json
+    run -0 "$gputrace" report -r crashes --width=0 trace.json
     assert_line --partial 'none in this trace'
 }
 

@@ -19,7 +19,7 @@ bounded() { # COMMAND...
 
 # Runs report on a file, or on standard input; what it says is in $stderr. No signal may have ended it, nor the time.
 report() { # ARGUMENT...
-    run --separate-stderr bounded "$gputrace" report "$@"
+    run --separate-stderr bounded "$gputrace" report -r all "$@"
     [ "$status" -le 2 ] || fail "report $* gave $status: $stderr"
 }
 
@@ -96,7 +96,7 @@ sizes() { # BYTES: powers of two up to there
 }
 
 @test "ten gigabytes of one line, which is one text, are refused when it has shown its size" {
-    run --separate-stderr bounded "$gputrace" report - < <(printf '[{"name": "' && head -c 10G /dev/zero | tr '\0' x)
+    run --separate-stderr bounded "$gputrace" report -r all - < <(printf '[{"name": "' && head -c 10G /dev/zero | tr '\0' x)
     refused 'standard input' 'a value of more than 16 MiB'
 }
 
@@ -302,7 +302,7 @@ spool_with() { # LINE...
         # shellcheck disable=SC2016 # the program's shell expands it
         spool_with "head -c $size '$PWD/whole' >1-0.spool"
     done
-    "$gputrace" report trace.json
+    "$gputrace" report -r all trace.json
 }
 
 @test "a spool whose bytes fell over gives a trace that can be read" {

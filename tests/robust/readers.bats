@@ -27,7 +27,7 @@ both() { # STATUS FILE
         return
     fi
     python3 -c 'import json, sys; json.load(open("made.json"), parse_constant=sys.exit)' || fail "$2 became something else than JSON"
-    run --separate-stderr bounded "$gputrace" report made.json
+    run --separate-stderr bounded "$gputrace" report -r all made.json
     assert_equal "$2: report of what convert made $status" "$2: report of what convert made 0"
 }
 
@@ -206,18 +206,18 @@ END
             head -c "$end" $trace.pftrace >cut.pftrace
             run -0 "$gputrace" convert --force cut.pftrace cut.json
             assert_output --partial "'cut.pftrace' is cut off at byte $end: its last packets are missing"
-            run -0 "$gputrace" report cut.pftrace
+            run -0 "$gputrace" report -r all cut.pftrace
             assert_output --partial "'cut.pftrace' is cut off at byte $end: its last packets are missing"
             count=$((count + 1))
         done
         run -0 "$gputrace" convert --force $trace.pftrace cut.json
         refute_output --partial 'cut off'
-        run -0 "$gputrace" report $trace.pftrace
+        run -0 "$gputrace" report -r all $trace.pftrace
         refute_output --partial 'cut off'
     done
     [ "$count" -gt 20 ]
     tail -c +7 plain.pftrace | head -c -6 >foreign.pftrace # which announces no last packet
-    run -0 "$gputrace" report foreign.pftrace
+    run -0 "$gputrace" report -r all foreign.pftrace
     refute_output --partial 'cut off'
 }
 

@@ -179,7 +179,7 @@ waits() { # TRACE
         and ($simulated != "" or ([$events[].name] | contains(["GPU Page Fault", "CPU Page Fault"])))
         and ([$events[] | "\(.pid) \(.tid)"] - [.traceEvents[] | select(.name == "thread_name"
               and (.args.name | startswith("unified memory"))) | "\(.pid) \(.tid)"] == [])' trace.json
-    "$gputrace" report trace.json >report
+    "$gputrace" report -r all trace.json >report
 }
 
 @test "managed: a GPU whose unified memory cannot be recorded gets one line, and the rest of the trace" {

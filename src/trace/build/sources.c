@@ -1,25 +1,93 @@
 #include "trace/build/sources.h"
 
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/log.h"
 #include "trace/build/passes.h"
+#include "trace/cut.h"
 #include "trace/gzip/source.h"
 #include "trace/sources.h"
+#include "trace/format.h"
 #include "trace/output.h"
 #include "trace/pftrace/reader.h"
 #include "trace/sink.h"
 #include "trace/spool/spool_directory.h"
 
-bool sources_is_pftrace(const char *path)
+#define BEGIN_BYTES 16
+
+/* The place of what stands behind white space. */
+static size_t begin_of(const char *bytes, size_t length)
 {
-    char bytes[16];
-    size_t at = 0, length = peek(path, bytes, sizeof(bytes));
+    size_t at = 0;
     while (at < length && strchr(" \n\r\t", bytes[at]) && bytes[at])
         at++;
+    return at;
+}
+
+bool sources_is_pftrace(const char *path)
+{
+    char bytes[BEGIN_BYTES];
+    size_t length = peek(path, bytes, sizeof(bytes)), at = begin_of(bytes, length);
     bool json = at == length || bytes[at] == '{' || bytes[at] == '['; /* white space may stand before it */
     return !json && pftrace_begins(bytes, length);
+}
+
+bool sources_is_trace(const char *path)
+{
+    static const char mark[] = "\xef\xbb\xbf"; /* of byte order */
+    char bytes[BEGIN_BYTES];
+    size_t length = peek(path, bytes, sizeof(bytes)), skipped = strlen(mark);
+    if (length < skipped || memcmp(bytes, mark, skipped) != 0)
+        skipped = 0;
+    size_t at = skipped + begin_of(bytes + skipped, length - skipped);
+    return (at < length && (bytes[at] == '{' || bytes[at] == '[')) || sources_is_pftrace(path);
+}
+
+#define DEFLATE_MOST 1032 /* bytes that one byte can become */
+#define COUNTED_BYTES ((size_t)1 << 20)
+
+static bool is_gzip(const char *path)
+{
+    unsigned char begin[2] = {0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd < 0 ? -1 : read(fd, begin, sizeof(begin));
+    if (fd >= 0)
+        close(fd);
+    return size == 2 && begin[0] == 0x1f && begin[1] == 0x8b;
+}
+
+static uint64_t count_unpacked(const char *path, uint64_t packed, uint64_t most)
+{
+    struct source source;
+    struct source_failure failure = {0};
+    uint64_t count = 0, passed;
+    size_t length = 1;
+    char *bytes = malloc(COUNTED_BYTES);
+    if (!bytes || source_open(&source, path, 0) != 0) {
+        free(bytes);
+        return 0;
+    }
+    while (length > 0 && !failure.failed && count <= most)
+        count += length = source_read(&source, bytes, COUNTED_BYTES, &failure);
+    passed = source_packed(&source);
+    source_close(&source);
+    free(bytes);
+    if (count <= most || passed == 0 || passed >= packed)
+        return count;
+    return (uint64_t)((double)count * (double)packed / (double)passed);
+}
+
+uint64_t sources_unpacked_size(const char *path, uint64_t most)
+{
+    struct stat facts;
+    if (stat(path, &facts) != 0 || facts.st_size < 0)
+        return 0;
+    uint64_t size = (uint64_t)facts.st_size;
+    return is_gzip(path) && size > most / DEFLATE_MOST ? count_unpacked(path, size, most) : size;
 }
 
 static int read_spools(const char *path, struct sink *sink, const struct sources_options *options)
@@ -70,18 +138,50 @@ static int check_readable_twice(const char *path)
     return 0;
 }
 
-int convert_file(const char *input, const char *path, struct convert_summary *summary)
+/* Gives WHOLE the trace INPUT, or what CUT passes on of it; NULL: all. */
+static int read_into(const char *input, struct sink *whole, struct cut *cut)
+{
+    int result = sources_read(input, cut ? cut_writing(cut, whole) : whole, &(struct sources_options){0});
+    return result == 0 && cut ? cut_written(cut) : result;
+}
+
+static int write_trace(const char *input, const char *path, struct cut *cut, struct convert_summary *summary)
 {
     struct output output;
     struct sink sink;
-    if (check_readable_twice(input) != 0 || output_open(&output, path) != 0)
+    if (output_open(&output, path) != 0)
         return -1;
-    sink_init(&sink, output_format(path), &output.buffer);
-    int result = sources_read(input, &sink, &(struct sources_options){0});
+    sink_init(&sink, file_format_of(path)->sink, &output.buffer);
+    int result = read_into(input, &sink, cut);
     sink_release(&sink);
     *summary = (struct convert_summary){.events = sink.events};
     if (result == 0)
         return output_commit(&output, &summary->bytes);
     output_discard(&output);
     return -1;
+}
+
+int convert_file(const char *input, const char *path, struct convert_summary *summary)
+{
+    return check_readable_twice(input) != 0 ? -1 : write_trace(input, path, NULL, summary);
+}
+
+/* Warnings come with the second reading. */
+static int look_at(const char *input, struct cut *cut)
+{
+    enum log_level level = log_level();
+    log_set_level(LOG_QUIET);
+    int result = sources_read(input, cut_looking(cut), &(struct sources_options){0});
+    log_set_level(level);
+    return result == 0 ? cut_looked(cut) : result;
+}
+
+int convert_part(const char *input, const char *path, const struct cut_options *part, struct convert_summary *summary)
+{
+    struct cut *cut = check_readable_twice(input) == 0 ? cut_new(part, input) : NULL;
+    int result = cut ? look_at(input, cut) : -1;
+    if (result == 0)
+        result = write_trace(input, path, cut, summary);
+    cut_free(cut);
+    return result;
 }

@@ -17,11 +17,22 @@ struct sources_options {
  * or gzip. Returns 0, or -1 after error(). */
 int sources_read(const char *path, struct sink *sink, const struct sources_options *options);
 
-/* Writes the trace in the file INPUT as OUTPUT, whose name tells the format (output_format()). Of SUMMARY sets events
- * and bytes. Returns 0, or -1 after error(): then OUTPUT is as it was. */
+/* Writes the trace in the file INPUT as OUTPUT, whose name tells the format (trace/format.h), which has to be of
+ * events. Of SUMMARY sets events and bytes. Returns 0, or -1 after error(): then OUTPUT is as it was. */
 int convert_file(const char *input, const char *output, struct convert_summary *summary);
+
+/* The same of a part of it. */
+struct cut_options;
+int convert_part(const char *input, const char *output, const struct cut_options *part,
+                 struct convert_summary *summary);
+
+/* How many bytes the trace file PATH has when it is unpacked. More than about MOST bytes are not unpacked to find out:
+ * beyond that it is an estimate. 0: it cannot be read. */
+uint64_t sources_unpacked_size(const char *path, uint64_t most);
 
 /* Whether the file PATH ("-": stdin) begins as a .pftrace, plain or gzip (gzip/source.h). Prints nothing. */
 bool sources_is_pftrace(const char *path);
+/* The same of a trace of any format but a spool. */
+bool sources_is_trace(const char *path);
 
 #endif

@@ -405,6 +405,12 @@ size_t source_read(struct source *source, char *data, size_t size, struct source
     return length;
 }
 
+uint64_t source_packed(const struct source *source)
+{
+    z_off_t offset = source->file ? gzoffset(source->file) : 0;
+    return source->unpacking ? source->unpacking->end : offset > 0 ? (uint64_t)offset : 0;
+}
+
 int source_error(const struct source *source, const struct source_failure *failure)
 {
     if (failure->number)

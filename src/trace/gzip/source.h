@@ -49,6 +49,9 @@ void source_close(struct source *source);
  * in DATA. */
 size_t source_read(struct source *source, char *data, size_t size, struct source_failure *failure);
 
+/* About how many bytes of the file were unpacked to give what was read. */
+uint64_t source_packed(const struct source *source);
+
 /* Prints the failure; returns -1. */
 int source_error(const struct source *source, const struct source_failure *failure);
 

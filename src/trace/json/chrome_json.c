@@ -210,6 +210,15 @@ static char *put_args(struct sink *sink, char *at, const struct arg *args, size_
     return at - 1;
 }
 
+void chrome_json_put_arg(struct buffer *buffer, const struct arg *arg)
+{
+    struct sink sink = {.format = &chrome_json, .buffer = buffer};
+    char *at = buffer_reserve(buffer, ENDS_SPACE + ARGS_MAX * ARG_SPACE);
+    at = at ? put_args(&sink, at, arg, 1) : NULL;
+    if (at)
+        claim(&sink, at);
+}
+
 /* `,"args":{…}}` and the end of the event. */
 static void end_event(struct sink *sink, char *at, const struct args *args)
 {
@@ -301,9 +310,11 @@ static void write_naming(struct sink *sink, struct row row, const char *name_and
     buffer_bytes(sink->buffer, "}}", 2);
 }
 
+/* Perfetto counts an empty name as an error. */
 static void write_process(struct sink *sink, const struct row_name *process)
 {
-    write_naming(sink, process->row, "process_name\0name", process->name, 0);
+    if (*process->name)
+        write_naming(sink, process->row, "process_name\0name", process->name, 0);
     if (process->label)
         write_naming(sink, process->row, "process_labels\0labels", process->label, 0);
     write_naming(sink, process->row, "process_sort_index\0sort_index", NULL, process->sort_index);
@@ -311,7 +322,8 @@ static void write_process(struct sink *sink, const struct row_name *process)
 
 static void write_thread(struct sink *sink, const struct row_name *thread)
 {
-    write_naming(sink, thread->row, "thread_name\0name", thread->name, 0);
+    if (*thread->name)
+        write_naming(sink, thread->row, "thread_name\0name", thread->name, 0);
     write_naming(sink, thread->row, "thread_sort_index\0sort_index", NULL, thread->sort_index);
 }
 

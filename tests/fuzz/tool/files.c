@@ -44,9 +44,9 @@ const char *fuzz_directory(void)
 
 const char *fuzz_path(const char *name)
 {
-    static char paths[4][PATH_MAX + 64];
+    static char paths[16][PATH_MAX + 64];
     static unsigned next;
-    char *path = paths[next++ % 4];
+    char *path = paths[next++ % 16];
     snprintf(path, sizeof(*paths), "%s/%s", fuzz_directory(), name);
     return path;
 }

@@ -1,10 +1,11 @@
 /*
  * The reader of trace files: the input is one, plain or gzip. Converted it is refused by the same reader, or becomes
- * valid JSON.
+ * valid JSON, a database, and stacks.
  */
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/tool/files.h"
 
+#include "analysis/stack_files.h"
 #include "common/map.h"
 #include "trace/event_fields.h"
 #include "trace/json/reader.h"
@@ -43,6 +44,16 @@ static int see_metadata(void *context, const char *key, const struct cJSON *valu
     return 0;
 }
 
+static void convert_further(const char *path, int result)
+{
+    struct convert_summary summary;
+    struct stack_files_summary stacks;
+    FUZZ_HOLDS(convert_file(path, fuzz_path("made.sqlite"), &summary) == result);
+    FUZZ_HOLDS(stack_files_convert(path, fuzz_path("made.folded"), &stacks) == result);
+    FUZZ_HOLDS(stack_files_convert(path, fuzz_path("made.speedscope.json"), &stacks) == result);
+    FUZZ_HOLDS(result != 0 || fuzz_is_json(fuzz_path("made.speedscope.json")));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct interner strings = {0};
@@ -57,5 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FUZZ_HOLDS(convert_file(path, fuzz_path("made.json"), &summary) == result);
     FUZZ_HOLDS(result != 0 || fuzz_is_json(fuzz_path("made.json")));
     FUZZ_HOLDS(convert_file(path, fuzz_path("made.pftrace"), &summary) == result);
+    if (size % 16 == 0) /* as a database takes longer than all else */
+        convert_further(path, result);
     return 0;
 }

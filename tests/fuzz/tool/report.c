@@ -19,12 +19,18 @@ static struct report_options options_of(unsigned choice)
     static const char *const columns[] = {NULL, "total", "name", "calls"};
     return (struct report_options){
         .format = (enum report_format)(choice & 3),
-        .names = (enum report_names)((choice >> 2) % 3),
+        .names = (enum report_names)((choice >> 2) & 3),
         .by_grid = (choice & 16) != 0,
         .has_snapshot = (choice & 32) != 0,
         .snapshot = 1000000,
         .top = choice & 64 ? 2 : 0,
-        .width = choice & 128 ? 80 : 0,
+        .width = choice & 128 ? 20 + choice % 80 : 0,
+        .colour = (choice & 1) != 0,
+        .bars = (choice & 2) != 0,
+        .ascii = (choice & 8) != 0,
+        .columns = choice % 5 == 0   ? "name,total"
+                   : choice % 7 == 0 ? "all"
+                                     : NULL,
         .unit = (enum report_unit)((choice >> 4) % 5),
         .sort = columns[(choice >> 6) & 3],
     };

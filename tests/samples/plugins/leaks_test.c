@@ -59,14 +59,16 @@ UNIT_TEST_WITH(places_with_most_bytes_come_first, each, NULL)
     allocate(BUFFER + 8 * SIZE, 1, GPUTRACE_MEMORY_PINNED);
     end();
     assert_int_equal(fake.line_count, 4);
-    assert_string_equal(fake.lines[0].text,
-                        "12288 bytes of device memory in 1 allocation on device 0, after 0.0 ms, by thread 100");
+    assert_string_equal(
+        fake.lines[0].text,
+        "12.0 KiB (12288 bytes) of device memory in 1 allocation on device 0, after 0.0 ms, by thread 100");
     assert_int_equal(fake.lines[0].stack, 2);
-    assert_string_equal(fake.lines[1].text,
-                        "8192 bytes of device memory in 2 allocations on device 0, first after 0.0 ms, by thread 100");
+    assert_string_equal(
+        fake.lines[1].text,
+        "8.00 KiB (8192 bytes) of device memory in 2 allocations on device 0, first after 0.0 ms, by thread 100");
     assert_int_equal(fake.lines[1].stack, 1);
     assert_string_equal(fake.lines[3].text,
-                        "in all 20481 bytes in 4 allocations: device 20480 bytes in 3, pinned 1 bytes in 1");
+                        "in all 20.0 KiB (20481 bytes) in 4 allocations: device 20.0 KiB in 3, pinned 1 byte in 1");
 }
 
 UNIT_TEST_WITH(least_and_top_leave_out_and_say_so, each, NULL)
@@ -79,9 +81,9 @@ UNIT_TEST_WITH(least_and_top_leave_out_and_say_so, each, NULL)
     allocate(BUFFER + 4 * SIZE, 1024, GPUTRACE_MEMORY_DEVICE);
     end();
     assert_int_equal(fake.line_count, 3);
-    assert_reported("4096 bytes of device memory in 1 allocation");
-    assert_reported("2047 bytes in 2 allocations from 2 more places are not listed above");
-    assert_reported("in all 6143 bytes in 3 allocations");
+    assert_reported("4.00 KiB (4096 bytes) of device memory in 1 allocation");
+    assert_reported("2.00 KiB (2047 bytes) in 2 allocations from 2 more places are not listed above");
+    assert_reported("in all 6.00 KiB (6143 bytes) in 3 allocations");
 }
 
 UNIT_TEST_WITH(wrong_settings_are_rejected, each, NULL)
@@ -103,7 +105,7 @@ UNIT_TEST_WITH(without_stacks_a_kind_is_one_place, each, NULL)
     fake.stack = 2;
     allocate(BUFFER + SIZE, SIZE, GPUTRACE_MEMORY_DEVICE);
     end();
-    assert_reported("8192 bytes of device memory in 2 allocations");
+    assert_reported("8.00 KiB (8192 bytes) of device memory in 2 allocations");
     assert_int_equal(fake.lines[0].stack, 0);
 }
 
@@ -114,7 +116,7 @@ UNIT_TEST_WITH(a_failed_call_changes_nothing, each, NULL)
     failed.call.result = 1;
     fake_memory_deallocation(&failed);
     end();
-    assert_reported("4096 bytes of device memory");
+    assert_reported("4.00 KiB (4096 bytes) of device memory");
     assert_null(fake_find("not seen allocated"));
 }
 
@@ -164,9 +166,9 @@ UNIT_TEST_WITH(a_context_takes_its_memory_along, each, NULL)
     fake_context_deletion(&other);
     assert_int_equal(fake.line_count, 0);
     fake_context_deletion(&(struct gputrace_context_deletion){.call = fake_call("cuCtxDestroy_v2")});
-    assert_reported("no leak: 4096 bytes in 1 allocation went with context 1");
+    assert_reported("no leak: 4.00 KiB (4096 bytes) in 1 allocation went with context 1");
     end();
-    assert_reported("in all 1 bytes in 1 allocation: stream-ordered 1 bytes in 1");
+    assert_reported("in all 1 byte in 1 allocation: stream-ordered 1 byte in 1");
 }
 
 UNIT_TEST_WITH(physical_memory_lives_while_it_is_mapped, each, NULL)
@@ -181,7 +183,7 @@ UNIT_TEST_WITH(physical_memory_lives_while_it_is_mapped, each, NULL)
     allocate(0x11, 7, GPUTRACE_MEMORY_VIRTUAL); /* the handle is given again */
     FAKE(memory_unmapping, .address = BUFFER, .bytes = 2 * SIZE);
     end();
-    assert_reported("in all 4103 bytes in 2 allocations: physical 4103 bytes in 2");
+    assert_reported("in all 4.01 KiB (4103 bytes) in 2 allocations: physical 4.01 KiB in 2");
     fake.line_count = 0;
     FAKE(memory_unmapping, .address = BUFFER + 4 * SIZE, .bytes = SIZE);
     release(0x11, GPUTRACE_MEMORY_VIRTUAL);
@@ -209,7 +211,7 @@ UNIT_TEST_WITH(a_million_allocations_are_followed, each, NULL)
         if (i % 1000)
             release(BUFFER + i * 512, GPUTRACE_MEMORY_UNKNOWN);
     end();
-    assert_reported("in all 512000 bytes in 1000 allocations");
+    assert_reported("in all 500 KiB (512000 bytes) in 1000 allocations");
     assert_null(fake_find("not seen allocated"));
 }
 
@@ -232,7 +234,7 @@ UNIT_TEST_WITH(threads_work_side_by_side, each, NULL)
     for (int i = 0; i < 4; i++)
         pthread_join(threads[i], NULL);
     end();
-    assert_reported("in all 16384 bytes in 4 allocations");
+    assert_reported("in all 16.0 KiB (16384 bytes) in 4 allocations");
 }
 
 /* The map against a plain table. */

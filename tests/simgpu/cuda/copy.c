@@ -195,7 +195,10 @@ static CUresult set(CUdeviceptr to, size_t pitch, uint32_t value, unsigned eleme
                             .async = async}};
     op.set.to.pitch = pitch;
     NEED_VALUE(op.set.to.kind != CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE);
-    return stream_submit(stream, &op, false); /* the host does not wait for it, sync or async */
+    /* The host waits for sets of pinned and managed memory alone. */
+    bool of_host =
+        op.set.to.kind == CUPTI_ACTIVITY_MEMORY_KIND_PINNED || op.set.to.kind == CUPTI_ACTIVITY_MEMORY_KIND_MANAGED;
+    return stream_submit(stream, &op, !async && of_host);
 }
 
 #define SET(bits, field)                                                                                        \

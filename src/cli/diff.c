@@ -1,0 +1,273 @@
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/buffer.h"
+#include "common/log.h"
+#include "cli/options.h"
+#include "cli/report_style.h"
+#include "symbols/symbols.h"
+#include "trace/spool/spool_directory.h"
+#include "analysis/diff.h"
+#include "analysis/diff_conditions.h"
+#include "analysis/section.h"
+
+#define TOP_FOR_PEOPLE 10
+
+struct diff_settings {
+    struct diff_options diff; /* options that choose what is read of a trace are fields of its `report` */
+    int64_t top;              /* -1: not given */
+    char **made;              /* words that spread() made, which paths point into; ends with NULL */
+};
+
+static const struct option_choice formats[] = {{"table", DIFF_TABLE},       {"csv", DIFF_CSV},     {"json", DIFF_JSON},
+                                               {"markdown", DIFF_MARKDOWN}, {"junit", DIFF_JUNIT}, {NULL, 0}};
+static const struct option_choice name_forms[] = {
+    {"full", REPORT_NAMES_FULL}, {"short", REPORT_NAMES_SHORT}, {"mangled", REPORT_NAMES_MANGLED}, {NULL, 0}};
+static const struct option_choice units[] = {{"auto", REPORT_UNIT_AUTO}, {"ns", REPORT_UNIT_NS}, {"us", REPORT_UNIT_US},
+                                             {"ms", REPORT_UNIT_MS},     {"s", REPORT_UNIT_S},   {NULL, 0}};
+
+/* The array of paths has a place for each word of the command line. */
+static int take_path(struct diff_settings *settings, enum diff_side side, const char *path)
+{
+    settings->diff.paths[side][settings->diff.counts[side]++] = path;
+    return 0;
+}
+
+static int take_before(void *settings, const char *path)
+{
+    return take_path(settings, BEFORE, path);
+}
+
+static int take_after(void *settings, const char *path)
+{
+    return take_path(settings, AFTER, path);
+}
+
+static int take_condition(void *context, const char *text)
+{
+    struct diff_settings *settings = context;
+    return diff_conditions_add(&settings->diff.conditions, text);
+}
+
+static int take_sections(void *context, const char *value)
+{
+    struct diff_settings *settings = context;
+    struct option_choice sections[REPORT_SECTION_COUNT + 1] = {0};
+    for (unsigned i = 0, count = 0; i < REPORT_SECTION_COUNT; i++)
+        if (section_list[i].section->comparable.noun)
+            sections[count++] = (struct option_choice){section_list[i].word, (int)i};
+    settings->diff.report.sections = 0;
+    for (;; value++) {
+        size_t length = strcspn(value, ",");
+        const struct option_choice *section = options_choose(sections, "report", value, length);
+        if (!section)
+            return -1;
+        settings->diff.report.sections |= REPORT_BIT(section->value);
+        value += length;
+        if (*value == '\0')
+            return 0;
+    }
+}
+
+#define FIELD(name) offsetof(struct diff_settings, name)
+static const struct option_row options[] = {
+    {.word = "before",
+     .argument = "TRACE...",
+     .help = "traces of the program as it was, up to the next option",
+     .type = OPTION_CALL,
+     .take = take_before},
+    {.word = "after",
+     .argument = "TRACE...",
+     .help = "traces of it as it is now, likewise",
+     .type = OPTION_CALL,
+     .take = take_after},
+    {.word = "fail-on",
+     .argument = "CONDITION",
+     .help = "exit with 3 if this grew for sure: total>3%, gpu>2ms, idle, memory>10%,\n"
+             "kernel:NAME>2%, range:NAME; can be given several times",
+     .type = OPTION_CALL,
+     .take = take_condition},
+    {.word = "any", .offset = FIELD(diff.any), .help = "--fail-on: even if it is not sure that it grew"},
+    {.word = "report",
+     .letter = 'r',
+     .argument = "LIST",
+     .help = "compare these sections of the report, separated by commas (default: all)",
+     .type = OPTION_CALL,
+     .take = take_sections},
+    {.word = "all", .letter = 'a', .offset = FIELD(diff.all), .help = "show what did not change, too"},
+    {.word = "format",
+     .letter = 'f',
+     .argument = "FORMAT",
+     .help = "table, csv, json, markdown or junit (default: table)",
+     .type = OPTION_CHOICE,
+     .choices = formats,
+     .offset = FIELD(diff.format)},
+    {.word = "top",
+     .letter = 'n',
+     .argument = "N",
+     .help = "show at most N rows of each table, 0 for all\n(default: 10 in table and markdown, all in csv and json)",
+     .type = OPTION_NUMBER,
+     .most = INT64_MAX,
+     .unit = "rows: --top=10, or --top=0 for all",
+     .offset = FIELD(top)},
+    {.word = "time-unit",
+     .letter = 'u',
+     .argument = "UNIT",
+     .help = "auto, ns, us, ms or s (default: auto, which is ns in csv;\njson always has ns)",
+     .type = OPTION_CHOICE,
+     .choices = units,
+     .offset = FIELD(diff.report.unit)},
+    {.word = "names",
+     .argument = "FORM",
+     .help = "show and join kernel names full, short (without template arguments and\n"
+             "parameters) or mangled, where the traces have them (default: full)",
+     .type = OPTION_CHOICE,
+     .choices = name_forms,
+     .offset = FIELD(diff.report.names)},
+    {.word = "by-grid",
+     .help = "compare kernels by name, grid and block, instead of by name",
+     .offset = FIELD(diff.report.by_grid)},
+};
+
+/* --- words of the command line --- */
+
+/* The option that is followed by traces, of which WORD, "--before" or "--before=a", is the beginning; NULL: none. */
+static const char *option_of_traces(const char *word)
+{
+    static const char *const sides[] = {"--before", "--after"};
+    for (size_t i = 0; i < sizeof(sides) / sizeof(*sides); i++) {
+        size_t length = strlen(sides[i]);
+        if (strncmp(word, sides[i], length) == 0 && (word[length] == '\0' || word[length] == '='))
+            return sides[i];
+    }
+    return NULL;
+}
+
+/* Makes each trace after --before and --after an option of its own, "--before=TRACE", in WORDS. Returns the number of
+ * words, or -1 after error(). MADE is a list of those that are new. */
+static int spread(int argc, char **argv, char **words, char **made)
+{
+    const char *side = NULL;
+    int count = 0;
+    for (int i = 0; i < argc; i++) {
+        bool is_option = argv[i][0] == '-' && argv[i][1] != '\0', named = is_option && option_of_traces(argv[i]);
+        words[count] = argv[i];
+        if (is_option) {
+            side = option_of_traces(argv[i]);
+        } else if (side) {
+            if (asprintf(made, "%s=%s", side, argv[i]) < 0) {
+                *made = NULL;
+                return error_no_memory("options");
+            }
+            words[count] = *made++;
+        }
+        /* the option alone has no argument of its own, unless nothing follows it */
+        bool alone = named && !strchr(argv[i], '=') && i + 1 < argc && (argv[i + 1][0] != '-' || !argv[i + 1][1]);
+        count += !alone;
+    }
+    words[count] = NULL;
+    return count;
+}
+
+static int take_operands(struct diff_settings *settings, char **operands, int count)
+{
+    if (settings->diff.counts[BEFORE] == 0 && settings->diff.counts[AFTER] == 0 && count == 2) {
+        take_path(settings, BEFORE, operands[0]);
+        return take_path(settings, AFTER, operands[1]);
+    }
+    if (count > 0 && (settings->diff.counts[BEFORE] || settings->diff.counts[AFTER]))
+        return error("'%s' is neither before nor after: it stands before --before and --after, or after another option",
+                     operands[0]);
+    if (settings->diff.counts[BEFORE] == 0 || settings->diff.counts[AFTER] == 0)
+        return error(
+            "'diff' needs two traces, or several of each: 'gputrace diff A B', or 'gputrace diff --before A1 A2 "
+            "A3 --after B1 B2 B3'");
+    return 0;
+}
+
+/* --- the command --- */
+
+static struct symbols *symbols_for(const struct diff_options *diff)
+{
+    bool spools = false;
+    for (int side = 0; side < DIFF_SIDES; side++)
+        for (size_t i = 0; i < diff->counts[side]; i++)
+            spools |= spool_directory_is(diff->paths[side][i]);
+    return spools ? symbols_new(0) : NULL;
+}
+
+static int write_diff(struct diff_options *diff)
+{
+    struct symbols *symbols = symbols_for(diff); /* NULL: stacks stay addresses */
+    struct frame_namer namer = symbols_namer(symbols);
+    struct buffer out;
+    diff->report.namer = symbols ? &namer : NULL;
+    buffer_init(&out, buffer_drain_fd, BUFFER_FD(STDOUT_FILENO));
+    int status = diff_files(diff, &out);
+    int failure = buffer_finish(&out);
+    buffer_release(&out);
+    symbols_free(symbols);
+    if (failure)
+        return error("cannot write the comparison: %s", strerror(failure));
+    return status;
+}
+
+static int parse(struct diff_settings *settings, int argc, char **argv, char **words)
+{
+    int count = spread(argc, argv, words, settings->made);
+    if (count < 0)
+        return OPTIONS_ERROR;
+    int first = options_parse(&command_diff, settings, count, words, false);
+    if (first >= 0 && take_operands(settings, words + first, count - first) < 0)
+        first = OPTIONS_ERROR;
+    return first;
+}
+
+static int compare(struct diff_settings *settings, int argc, char **argv, char **words)
+{
+    struct diff_options *diff = &settings->diff;
+    int first = parse(settings, argc, argv, words);
+    if (first < 0)
+        return first == OPTIONS_HELP ? EXIT_SUCCESS : EXIT_USAGE;
+    bool for_people = diff->format == DIFF_TABLE || diff->format == DIFF_MARKDOWN;
+    diff->report.top = settings->top >= 0 ? (size_t)settings->top : for_people ? TOP_FOR_PEOPLE : 0;
+    report_style_set(&diff->report, STDOUT_FILENO, COLOUR_AUTO);
+    int result = write_diff(diff);
+    return result < 0 ? EXIT_FAILURE : result > 0 ? EXIT_FAILED_ON : EXIT_SUCCESS;
+}
+
+static int run(int argc, char **argv)
+{
+    struct diff_settings settings = {.top = -1};
+    struct diff_options *diff = &settings.diff;
+    size_t most = (size_t)argc + 1;
+    char **words = calloc(most, sizeof(*words));
+    settings.made = calloc(most, sizeof(*settings.made));
+    diff->paths[BEFORE] = calloc(most, sizeof(*diff->paths[BEFORE]));
+    diff->paths[AFTER] = calloc(most, sizeof(*diff->paths[AFTER]));
+    int status = EXIT_FAILURE;
+    if (words && settings.made && diff->paths[BEFORE] && diff->paths[AFTER])
+        status = compare(&settings, argc, argv, words);
+    else
+        error_no_memory("options");
+    for (size_t i = 0; settings.made && settings.made[i]; i++)
+        free(settings.made[i]);
+    diff_conditions_release(&diff->conditions);
+    free(diff->paths[BEFORE]);
+    free(diff->paths[AFTER]);
+    free(settings.made);
+    free(words);
+    return status;
+}
+
+const struct command command_diff = {
+    .name = "diff",
+    .operands = "[BEFORE AFTER]",
+    .summary = "Compares traces: what changed, how sure, and what explains it",
+    .options = options,
+    .option_count = sizeof(options) / sizeof(*options),
+    .run = run,
+};

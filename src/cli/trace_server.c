@@ -1,0 +1,326 @@
+#include "cli/trace_server.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <linux/sockios.h>
+#include <unistd.h>
+
+#include "cli/view_request.h"
+#include "common/clock.h"
+#include "common/log.h"
+
+#define CONNECTIONS 16u
+#define HEAD_MOST 8192 /* bytes of a request; browsers send less than 2000 */
+#define REPLY_MOST 640
+#define SEND_MOST ((size_t)1 << 20) /* of the file at a time, so that others have their turn */
+#define HEAD_NS (10 * NS_PER_S)     /* for the head of a request to come */
+#define STALL_NS (30 * NS_PER_S)    /* without a byte that is taken */
+#define CLOSING_NS (5 * NS_PER_S)   /* for the last bytes to be taken */
+#define CLOSING_POLL_MS 20          /* how often that is looked at */
+
+enum state { FREE, READING, REPLYING, SENDING, CLOSING };
+
+struct connection {
+    int fd;
+    enum state state;
+    bool sends_file;    /* it gets the file, or got it */
+    uint64_t since;     /* when it came, or last took or gave a byte */
+    uint64_t at;        /* bytes of the file that it has */
+    size_t have;        /* bytes of its request */
+    size_t reply, said; /* bytes of the reply; of them sent */
+    char head[HEAD_MOST];
+    char text[REPLY_MOST];
+};
+
+struct serving {
+    struct trace_server *server;
+    struct connection connections[CONNECTIONS];
+    uint64_t progress; /* when something of the file was taken last */
+    bool fetched, failed;
+};
+
+int trace_server_open(struct trace_server *server)
+{
+    const struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons(VIEW_PORT), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int yes = 1;
+    server->listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (server->listener < 0)
+        return error("cannot open a socket: %s", strerror(errno));
+    setsockopt(server->listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)); /* as connections linger after an end */
+    if (bind(server->listener, (const struct sockaddr *)&address, sizeof(address)) == 0 &&
+        listen(server->listener, (int)CONNECTIONS) == 0)
+        return 0;
+    int failure = errno;
+    close(server->listener);
+    server->listener = -1;
+    if (failure == EADDRINUSE)
+        return error(
+            "port %d is in use, and ui.perfetto.dev fetches from no other: end the program that uses it, perhaps "
+            "another 'gputrace view'",
+            VIEW_PORT);
+    return error("cannot listen on " VIEW_HOST ": %s", strerror(failure));
+}
+
+static void end_connection(struct connection *connection)
+{
+    close(connection->fd);
+    connection->state = FREE;
+}
+
+/* A place for a new connection: a free one, else that of the oldest that has not asked yet, or was refused. NULL: all
+ * are busy. */
+static struct connection *find_place(struct serving *serving)
+{
+    struct connection *oldest = NULL;
+    for (unsigned i = 0; i < CONNECTIONS; i++) {
+        struct connection *connection = &serving->connections[i];
+        if (connection->state == FREE)
+            return connection;
+        bool idle = connection->state == READING || (connection->state == CLOSING && !connection->sends_file);
+        if (idle && (!oldest || connection->since < oldest->since))
+            oldest = connection;
+    }
+    if (oldest)
+        end_connection(oldest);
+    return oldest;
+}
+
+static void accept_one(struct serving *serving)
+{
+    int fd = accept4(serving->server->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    struct connection *place = fd >= 0 ? find_place(serving) : NULL;
+    if (place) {
+        place->fd = fd;
+        place->state = READING;
+        place->sends_file = false;
+        place->since = clock_monotonic();
+        place->at = 0;
+        place->have = place->reply = place->said = 0;
+    } else if (fd >= 0) {
+        close(fd);
+    }
+}
+
+/* --- replies --- */
+
+#define COMMON_HEADERS "Connection: close\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
+#define FOR_PERFETTO "Access-Control-Allow-Origin: " VIEW_ORIGIN "\r\nVary: Origin\r\n"
+
+static void write_reply(const struct serving *serving, struct connection *connection,
+                        const struct view_request *request)
+{
+    const char *status = "400 Bad Request";
+    int length = 0;
+    switch (request->answer) {
+    case VIEW_FILE:
+    case VIEW_HEAD:
+        length = snprintf(connection->text, REPLY_MOST,
+                          "HTTP/1.1 200 OK\r\n" COMMON_HEADERS FOR_PERFETTO
+                          "Content-Type: application/octet-stream\r\nContent-Length: %llu\r\n\r\n",
+                          (unsigned long long)serving->server->size);
+        break;
+    case VIEW_PREFLIGHT:
+        length = snprintf(connection->text, REPLY_MOST,
+                          "HTTP/1.1 204 No Content\r\n" COMMON_HEADERS FOR_PERFETTO
+                          "Access-Control-Allow-Methods: GET, HEAD\r\n%s\r\n",
+                          request->private_network ? "Access-Control-Allow-Private-Network: true\r\n" : "");
+        break;
+    case VIEW_FORBIDDEN: status = "403 Forbidden"; break;
+    case VIEW_NOT_FOUND: status = "404 Not Found"; break;
+    default: break;
+    }
+    if (length == 0)
+        length = snprintf(connection->text, REPLY_MOST, "HTTP/1.1 %s\r\n" COMMON_HEADERS "Content-Length: 0\r\n\r\n",
+                          status);
+    connection->reply = (size_t)length;
+    connection->sends_file = request->answer == VIEW_FILE;
+    connection->state = REPLYING;
+}
+
+static void read_request(struct serving *serving, struct connection *connection)
+{
+    ssize_t size = read(connection->fd, connection->head + connection->have, HEAD_MOST - connection->have);
+    if (size <= 0) {
+        if (size == 0 || (errno != EAGAIN && errno != EINTR))
+            end_connection(connection);
+        return;
+    }
+    connection->have += (size_t)size;
+    struct view_request request = view_request_read(connection->head, connection->have, serving->server->path);
+    if (request.answer == VIEW_INCOMPLETE && connection->have < HEAD_MOST)
+        return;
+    write_reply(serving, connection, &request);
+}
+
+static bool may_go_on(ssize_t size)
+{
+    return size > 0 || (size < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+/* What was written is left for the client to take. */
+static void begin_closing(struct connection *connection)
+{
+    shutdown(connection->fd, SHUT_WR);
+    connection->state = CLOSING;
+    connection->since = clock_monotonic();
+}
+
+static void send_reply(struct connection *connection)
+{
+    ssize_t size =
+        send(connection->fd, connection->text + connection->said, connection->reply - connection->said, MSG_NOSIGNAL);
+    if (!may_go_on(size)) {
+        end_connection(connection);
+        return;
+    }
+    if (size <= 0)
+        return;
+    connection->since = clock_monotonic();
+    connection->said += (size_t)size;
+    if (connection->said < connection->reply)
+        return;
+    if (connection->sends_file)
+        connection->state = SENDING;
+    else
+        begin_closing(connection);
+}
+
+static void send_file(struct serving *serving, struct connection *connection)
+{
+    const struct trace_server *server = serving->server;
+    uint64_t left = server->size - connection->at;
+    off_t at = (off_t)connection->at;
+    ssize_t size =
+        left > 0 ? sendfile(connection->fd, server->file, &at, left < SEND_MOST ? (size_t)left : SEND_MOST) : 0;
+    if (size > 0) {
+        connection->at += (uint64_t)size;
+        connection->since = serving->progress = clock_monotonic();
+    } else if (left > 0 && !may_go_on(size)) {
+        if (size == 0)
+            warning("the trace became shorter while it was fetched");
+        end_connection(connection);
+        return;
+    }
+    if (connection->at == server->size)
+        begin_closing(connection);
+}
+
+/* Ends a connection when the client has closed it, or has all bytes. */
+static void look_at_closing(struct serving *serving, struct connection *connection)
+{
+    char bytes[4096];
+    int left = 0;
+    ssize_t size = read(connection->fd, bytes, sizeof(bytes));
+    bool closed = size == 0 || (size < 0 && errno != EAGAIN && errno != EINTR);
+    bool taken = ioctl(connection->fd, SIOCOUTQ, &left) == 0 && left == 0;
+    if (!closed && !(taken && connection->sends_file))
+        return;
+    serving->fetched |= connection->sends_file && (taken || size == 0);
+    if (closed)
+        end_connection(connection);
+}
+
+/* --- the loop --- */
+
+static void end_late(struct connection *connection, uint64_t now)
+{
+    uint64_t most = connection->state == READING ? HEAD_NS : connection->state == CLOSING ? CLOSING_NS : STALL_NS;
+    if (connection->state != FREE && now - connection->since > most)
+        end_connection(connection);
+}
+
+static short events_of(const struct connection *connection)
+{
+    return connection->state == READING || connection->state == CLOSING ? POLLIN : POLLOUT;
+}
+
+static void serve(struct serving *serving, struct connection *connection)
+{
+    switch (connection->state) {
+    case READING: read_request(serving, connection); break;
+    case REPLYING: send_reply(connection); break;
+    case SENDING: send_file(serving, connection); break;
+    case CLOSING: look_at_closing(serving, connection); break;
+    case FREE: break;
+    }
+}
+
+/* Milliseconds until something may have to be done although nothing comes. */
+static int wait_ms(const struct serving *serving)
+{
+    for (unsigned i = 0; i < CONNECTIONS; i++)
+        if (serving->connections[i].state == CLOSING)
+            return CLOSING_POLL_MS;
+    return 200;
+}
+
+/* Waits for what may come, and answers it. */
+static int turn(struct serving *serving)
+{
+    struct pollfd polled[CONNECTIONS + 1];
+    struct connection *of[CONNECTIONS];
+    nfds_t count = 0;
+    for (unsigned i = 0; i < CONNECTIONS; i++) {
+        struct connection *connection = &serving->connections[i];
+        if (connection->state == FREE)
+            continue;
+        of[count] = connection;
+        polled[count++] = (struct pollfd){.fd = connection->fd, .events = events_of(connection)};
+    }
+    polled[count] = (struct pollfd){.fd = serving->server->listener, .events = POLLIN};
+    if (poll(polled, count + 1, wait_ms(serving)) < 0 && errno != EINTR)
+        return error("cannot wait for connections: %s", strerror(errno));
+    for (nfds_t i = 0; i < count; i++)
+        if (polled[i].revents || of[i]->state == CLOSING)
+            serve(serving, of[i]);
+    if (polled[count].revents & POLLIN)
+        accept_one(serving);
+    return 0;
+}
+
+static bool is_sending(const struct serving *serving)
+{
+    for (unsigned i = 0; i < CONNECTIONS; i++) {
+        const struct connection *connection = &serving->connections[i];
+        if (connection->sends_file && (connection->state == REPLYING || connection->state == SENDING))
+            return true;
+    }
+    return false;
+}
+
+enum trace_server_end trace_server_run(struct trace_server *server, uint64_t timeout_ns)
+{
+    static struct serving serving;
+    enum trace_server_end end = TRACE_SERVER_FETCHED;
+    serving = (struct serving){.server = server, .progress = clock_monotonic()};
+    signal(SIGPIPE, SIG_IGN); /* of sendfile() */
+    while (!serving.fetched || is_sending(&serving)) {
+        if (turn(&serving) < 0) {
+            end = TRACE_SERVER_FAILED;
+            break;
+        }
+        uint64_t now = clock_monotonic();
+        for (unsigned i = 0; i < CONNECTIONS; i++)
+            end_late(&serving.connections[i], now);
+        if (!serving.fetched && timeout_ns > 0 && now - serving.progress > timeout_ns) {
+            end = TRACE_SERVER_TIMED_OUT;
+            break;
+        }
+    }
+    for (unsigned i = 0; i < CONNECTIONS; i++)
+        if (serving.connections[i].state != FREE)
+            end_connection(&serving.connections[i]);
+    close(server->listener);
+    server->listener = -1;
+    return end;
+}

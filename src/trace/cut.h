@@ -1,0 +1,59 @@
+/*
+ * A sink that passes on a part of a trace. It needs the trace twice: first it looks where the trace begins and ends,
+ * when the range that names the part was, and which flows have both their ends in the part.
+ *
+ *     cut_new();
+ *     a source gives all to cut_looking();
+ *     cut_looked();
+ *     the source gives all to cut_writing();
+ *     cut_free();
+ *
+ * What is in the part:
+ *
+ *   slices, ranges   whole, if some of them lies in a window
+ *   flows            if both their slices are in it
+ *   counters         in a window; and the last value before each window, at its start
+ *   names of rows    all, but those of other processes and GPUs where one is asked for
+ *   metadata         all, and the key CUT_KEY, which says what was cut
+ *
+ * A flow must follow its slice, as sink.h has it. Memory grows with the rows, the counters, the occurrences of the
+ * range, and by a bit for each flow.
+ */
+#ifndef GPUTRACE_TRACE_CUT_H
+#define GPUTRACE_TRACE_CUT_H
+
+#include <stdbool.h>
+
+#include "trace/sink.h"
+#include "trace/windows.h"
+
+#define CUT_KEY "gputrace_cut"
+
+/* What of a trace is wanted. All zero: all of it. */
+struct cut_options {
+    struct time_bound from, to;
+    const char *range; /* "NAME" or "NAME/N"; NULL: none */
+    struct selected_number gpu, process;
+};
+
+static inline bool cut_wanted(const struct cut_options *options)
+{
+    return options->from.text || options->to.text || options->range || options->gpu.given || options->process.given;
+}
+
+struct cut;
+
+/* OPTIONS and PATH, the trace's name for messages, outlive it. NULL after error(). */
+struct cut *cut_new(const struct cut_options *options, const char *path);
+void cut_free(struct cut *cut);
+
+/* The sink for the first reading. It writes nothing. */
+struct sink *cut_looking(struct cut *cut);
+/* After that. Returns 0, or -1 after error(): nothing of the trace is wanted. */
+int cut_looked(struct cut *cut);
+/* The sink for the second reading, which gives WHOLE what is in the part. WHOLE stays the caller's. */
+struct sink *cut_writing(struct cut *cut, struct sink *whole);
+/* Whether all could be written. Returns 0, or -1 after error(): no memory. */
+int cut_written(const struct cut *cut);
+
+#endif

@@ -1,0 +1,340 @@
+/*
+ * The first reading: what must be known before a part can be written.
+ */
+#include "trace/cut_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "common/log.h"
+
+/* --- rows --- */
+
+static struct cut_row *row_put(struct cut *cut, uint32_t pid)
+{
+    uint64_t *index = map_put(&cut->row_of_pid, pid, NULL);
+    struct cut_row *row = index && *index == 0 ? array_push(&cut->rows) : NULL;
+    if (!index || (*index == 0 && !row)) {
+        cut->no_memory = true;
+        return NULL;
+    }
+    if (row) {
+        row->pid = pid;
+        *index = cut->rows.count;
+    }
+    return &cut->rows.items[*index - 1];
+}
+
+/* {"processes": [{"pid": 583, "gpu_pids": {"0": 1073742848, …}, …}, …], …} */
+static void look_at_metadata(struct sink *sink, const char *key, const char *value, size_t size)
+{
+    struct cut *cut = cut_of(sink);
+    cJSON *own = strcmp(key, "gputrace") == 0 ? cJSON_ParseWithLength(value, size) : NULL;
+    const cJSON *processes = cJSON_GetObjectItemCaseSensitive(own, "processes"), *process, *gpu;
+    cJSON_ArrayForEach(process, processes)
+    {
+        const cJSON *pid = cJSON_GetObjectItemCaseSensitive(process, "pid");
+        const cJSON *gpus = cJSON_GetObjectItemCaseSensitive(process, "gpu_pids");
+        cJSON_ArrayForEach(gpu, gpus)
+        {
+            bool known = cJSON_IsNumber(pid) && cJSON_IsNumber(gpu) && gpu->string && gpu->valueint >= 0;
+            struct cut_row *row = known ? row_put(cut, (uint32_t)gpu->valueint) : NULL;
+            if (!row)
+                continue;
+            row->gpu = true;
+            row->device = strtoll(gpu->string, NULL, 10);
+            row->owner = pid->valueint > 0 ? (uint32_t)pid->valueint : 0;
+        }
+    }
+    cJSON_Delete(own);
+}
+
+static void look_at_process(struct sink *sink, const struct row_name *process)
+{
+    static const char label[] = "GPU ";
+    struct cut_row *row = row_put(cut_of(sink), process->row.pid);
+    if (!row || row->gpu || !process->label || strncmp(process->label, label, strlen(label)) != 0)
+        return;
+    row->gpu = true;
+    row->device = strtoll(process->label + strlen(label), NULL, 10);
+}
+
+/* --- the first reading --- */
+
+static void look_at_time(struct cut *cut, uint64_t start, uint64_t end)
+{
+    cut->first = !cut->any || start < cut->first ? start : cut->first;
+    cut->last = !cut->any || end > cut->last ? end : cut->last;
+    cut->any = true;
+}
+
+static bool is_named(const struct name *name, const char *text, size_t length)
+{
+    return name->length == length && memcmp(name->text, text, length) == 0;
+}
+
+static void look_at_range(struct cut *cut, const struct name *name, struct row row, uint64_t start, uint64_t end)
+{
+    const char *wanted = cut->options->range;
+    bool exact = is_named(name, wanted, strlen(wanted));
+    if (!exact && (cut->name_length == 0 || !is_named(name, wanted, cut->name_length)))
+        return;
+    struct cut_range *range = file_vector_push(&cut->ranges);
+    cut->no_memory |= !range;
+    if (range)
+        *range = (struct cut_range){row, (int64_t)start, (int64_t)end, exact};
+}
+
+static void look_at_slice(struct sink *sink, const struct slice *slice)
+{
+    struct cut *cut = cut_of(sink);
+    cut->start = slice->start;
+    cut->end = slice->end;
+    cut->slice_selected = cut_selects(cut, slice->row.pid);
+    look_at_time(cut, slice->start, slice->end);
+    if (cut->options->range && slice->category == CATEGORY_USER_ANNOTATION && cut->slice_selected)
+        look_at_range(cut, &slice->name, slice->row, slice->start, slice->end);
+}
+
+static void look_at_instant(struct sink *sink, const struct slice *instant)
+{
+    struct cut *cut = cut_of(sink);
+    cut->slice_selected = false;
+    look_at_time(cut, instant->start, instant->start);
+}
+
+static void look_at_async(struct sink *sink, const struct async_slice *slice)
+{
+    struct cut *cut = cut_of(sink);
+    cut->slice_selected = false;
+    look_at_time(cut, slice->start, slice->end);
+    if (cut->options->range && slice->category == CATEGORY_USER_ANNOTATION && cut_selects(cut, slice->begin.pid))
+        look_at_range(cut, &slice->name, slice->begin, slice->start, slice->end);
+}
+
+static void look_at_counter(struct sink *sink, const struct counter *counter)
+{
+    struct cut *cut = cut_of(sink);
+    cut->slice_selected = false;
+    look_at_time(cut, counter->time, counter->time);
+}
+
+static void look_at_flow(struct cut *cut, const struct flow *flow, bool is_end)
+{
+    const struct cut_flow end = {flow->id, is_end, cut->start, cut->end};
+    if (cut->slice_selected && sorter_add(&cut->flows, &end) < 0)
+        cut->no_memory = true;
+}
+
+static void look_at_flow_start(struct sink *sink, const struct flow *flow)
+{
+    look_at_flow(cut_of(sink), flow, false);
+}
+
+static void look_at_flow_end(struct sink *sink, const struct flow *flow)
+{
+    look_at_flow(cut_of(sink), flow, true);
+}
+
+static void look_at_thread(struct sink *sink, const struct row_name *thread)
+{
+    (void)sink, (void)thread;
+}
+
+static void look_at_begin(struct sink *sink, uint64_t base)
+{
+    (void)sink, (void)base;
+}
+
+static void look_at_end(struct sink *sink)
+{
+    (void)sink;
+}
+
+static const struct sink_format looking = {
+    .name = "the part",
+    .piece_scale = 1,
+    .metadata = look_at_metadata,
+    .begin = look_at_begin,
+    .process = look_at_process,
+    .thread = look_at_thread,
+    .slice = look_at_slice,
+    .instant = look_at_instant,
+    .async = look_at_async,
+    .counter = look_at_counter,
+    .flow_start = look_at_flow_start,
+    .flow_end = look_at_flow_end,
+    .finish = look_at_end,
+};
+
+/* --- what is known then --- */
+
+static int by_row_and_start(const void *left, const void *right)
+{
+    const struct cut_range *a = left, *b = right;
+    if (a->row.pid != b->row.pid)
+        return a->row.pid < b->row.pid ? -1 : 1;
+    if (a->row.tid != b->row.tid)
+        return a->row.tid < b->row.tid ? -1 : 1;
+    return (a->start > b->start) - (a->start < b->start);
+}
+
+static bool is_on_row(const struct cut_range *range, const struct cut_range *other)
+{
+    return range->row.pid == other->row.pid && range->row.tid == other->row.tid;
+}
+
+/* Windows of ranges with exactly the name; else of one occurrence on each row. MOST: of these on a row. */
+static int add_windows(struct cut *cut, bool exact, uint64_t *most)
+{
+    const struct cut_range *items = cut->ranges.items;
+    uint64_t number = 0;
+    *most = 0;
+    for (size_t i = 0; i < cut->ranges.count; i++) {
+        number = i > 0 && is_on_row(&items[i - 1], &items[i]) ? number + 1 : 1;
+        *most = number > *most ? number : *most;
+        if (exact ? !items[i].exact : number != cut->occurrence)
+            continue;
+        if (windows_add(&cut->windows, items[i].start, items[i].end) < 0)
+            return error_no_memory("ranges");
+    }
+    return 0;
+}
+
+static int find_range(struct cut *cut)
+{
+    uint64_t most;
+    bool exact = false;
+    for (size_t i = 0; i < cut->ranges.count; i++)
+        exact |= cut->ranges.items[i].exact;
+    if (cut->ranges.count == 0)
+        return error("'%s' has no range '%s'", cut->path, cut->options->range);
+    if (file_vector_sort(&cut->ranges, by_row_and_start) != 0)
+        return error_no_memory("ranges");
+    if (add_windows(cut, exact, &most) < 0)
+        return -1;
+    if (cut->windows.items.count == 0)
+        return error("--range=%s: '%s' has the range only %llu times", cut->options->range, cut->path,
+                     (unsigned long long)most);
+    return 0;
+}
+
+/* Leaves of the windows what is between --from and --to. The end of the trace is in it. */
+static int clip(struct cut *cut)
+{
+    struct windows clipped = {0};
+    int64_t to = cut->to + (cut->to == (int64_t)cut->last);
+    int status = cut->options->range ? windows_finish(&cut->windows) : windows_add(&cut->windows, cut->from, to);
+    for (size_t i = 0; i < cut->windows.items.count && status == 0; i++) {
+        const struct window *window = &cut->windows.items.items[i];
+        int64_t start = window->start > cut->from ? window->start : cut->from;
+        int64_t end = window->end < to ? window->end : to;
+        if (start < end)
+            status = windows_add(&clipped, start, end);
+    }
+    windows_release(&cut->windows);
+    cut->windows = clipped;
+    if (status < 0 || windows_finish(&cut->windows) < 0)
+        return error_no_memory("ranges");
+    if (cut->windows.items.count == 0)
+        return error("'%s' has nothing between --from and --to%s", cut->path,
+                     cut->options->range ? " in that range" : "");
+    return 0;
+}
+
+static int by_id(const void *left, const void *right)
+{
+    const struct cut_flow *a = left, *b = right;
+    return (a->id > b->id) - (a->id < b->id);
+}
+
+static int find_flows(struct cut *cut)
+{
+    struct sorter_walk walk;
+    const struct cut_flow *end;
+    uint32_t id = 0;
+    bool seen[2] = {false, false};
+    if (sorter_ready(&cut->flows) < 0)
+        return error_no_memory("flows");
+    sorter_walk_begin(&walk, &cut->flows);
+    while ((end = sorter_next(&walk))) {
+        if (end->id != id)
+            seen[0] = seen[1] = false;
+        id = end->id;
+        seen[end->is_end] |= cut_touches(cut, end->start, end->end);
+        if (seen[0] && seen[1] && id_set_add(&cut->kept, id) < 0)
+            cut->no_memory = true;
+    }
+    if (sorter_walk_end(&walk) < 0 || cut->no_memory)
+        return error_no_memory("flows");
+    sorter_release(&cut->flows);
+    return 0;
+}
+
+int cut_looked(struct cut *cut)
+{
+    const struct cut_options *options = cut->options;
+    int64_t times[2] = {0, 0};
+    if (cut->no_memory)
+        return error_no_memory("the trace's events");
+    if (!cut->any)
+        return error("'%s' has no events: there is nothing to cut out", cut->path);
+    if (cut->last > INT64_MAX / 2)
+        return error("'%s' has times beyond all clocks", cut->path);
+    if (time_bounds_resolve(&options->from, &options->to, cut->path, (int64_t)cut->first, (int64_t)cut->last, times) <
+        0)
+        return -1;
+    cut->from = times[0];
+    cut->to = times[1];
+    if (options->range && find_range(cut) < 0)
+        return -1;
+    return clip(cut) < 0 ? -1 : find_flows(cut);
+}
+
+/* --- */
+
+struct cut *cut_new(const struct cut_options *options, const char *path)
+{
+    struct cut *cut = calloc(1, sizeof(*cut));
+    if (!cut) {
+        error_no_memory("the trace's events");
+        return NULL;
+    }
+    cut->options = options;
+    cut->path = path;
+    cut->space = sorter_space_usual();
+    buffer_init_memory(&cut->nothing);
+    sorter_init(&cut->flows, &cut->space, sizeof(struct cut_flow), by_id);
+    if (options->range)
+        cut->name_length = range_name_split(options->range, &cut->occurrence);
+    return cut;
+}
+
+void cut_free(struct cut *cut)
+{
+    if (!cut)
+        return;
+    for (size_t i = 0; i < cut->counters.count; i++) {
+        free(cut->counters.items[i].texts);
+        free(cut->counters.items[i].values);
+    }
+    array_release(&cut->counters);
+    map_release(&cut->counter_of_name);
+    array_release(&cut->rows);
+    map_release(&cut->row_of_pid);
+    file_vector_release(&cut->ranges);
+    sorter_release(&cut->flows);
+    windows_release(&cut->windows);
+    id_set_release(&cut->kept);
+    buffer_release(&cut->nothing);
+    free(cut);
+}
+
+struct sink *cut_looking(struct cut *cut)
+{
+    cut->format = looking;
+    sink_init(&cut->sink, &cut->format, &cut->nothing);
+    return &cut->sink;
+}

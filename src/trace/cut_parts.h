@@ -1,0 +1,103 @@
+/*
+ * The inside of a cut: cut_looking.c has the first reading, cut_writing.c the second.
+ */
+#ifndef GPUTRACE_TRACE_CUT_PARTS_H
+#define GPUTRACE_TRACE_CUT_PARTS_H
+
+#include "common/array.h"
+#include "common/buffer.h"
+#include "common/map.h"
+#include "common/sorter.h"
+#include "trace/cut.h"
+#include "trace/id_set.h"
+
+/* A process's row in the trace. */
+struct cut_row {
+    uint32_t pid;
+    bool gpu;       /* it is a GPU's, … */
+    int64_t device; /* … of this number */
+    uint32_t owner; /* the pid of the process whose operations it shows; 0: not known */
+};
+
+/* An occurrence of the range that names the part. */
+struct cut_range {
+    struct row row;
+    int64_t start, end;
+    bool exact; /* it has the whole name, else that before the number */
+};
+
+/* An end of a flow, with the times of its slice. */
+struct cut_flow {
+    uint32_t id;
+    bool is_end;
+    uint64_t start, end;
+};
+
+/* A counter's last value before a window. */
+struct cut_counter {
+    struct counter counter; /* its texts are in `texts` */
+    char *texts;
+    struct counter_value *values;
+    bool held;
+    uint64_t given; /* start of the last window with a value of its own there */
+};
+
+struct cut {
+    struct sink sink; /* what the source is given */
+    struct sink_format format;
+    struct buffer nothing; /* the buffer of the first reading, in memory */
+    struct sink *whole;
+    const struct cut_options *options;
+    const char *path;
+    bool no_memory;
+
+    ARRAY(struct cut_row) rows;
+    struct map row_of_pid; /* index + 1 */
+
+    /* The first reading */
+    bool any;
+    uint64_t first, last; /* times of what the trace has */
+    size_t name_length;   /* of the range without its number; 0: there is none */
+    uint64_t occurrence;
+    FILE_VECTOR(struct cut_range) ranges;
+    struct sorter_space space;
+    struct sorter flows;
+
+    /* After it */
+    int64_t from, to;
+    struct windows windows;
+    struct id_set kept; /* flows */
+
+    /* Of the last slice */
+    bool slice_selected, slice_kept;
+    uint64_t start, end;
+
+    struct map counter_of_name; /* hash of pid and name -> index + 1 */
+    ARRAY(struct cut_counter) counters;
+};
+
+static inline struct cut *cut_of(struct sink *sink)
+{
+    return (struct cut *)sink;
+}
+
+/* Whether events of the row's process or GPU are wanted. */
+static inline bool cut_selects(const struct cut *cut, uint32_t pid)
+{
+    const struct selected_number *gpu = &cut->options->gpu, *process = &cut->options->process;
+    const uint64_t *index = map_get(&cut->row_of_pid, pid);
+    const struct cut_row *row = index && *index ? &cut->rows.items[*index - 1] : NULL;
+    if (!row || !row->gpu)
+        return !process->given || pid == process->number;
+    return (!gpu->given || row->device == gpu->number) &&
+           (!process->given || row->owner == 0 || row->owner == process->number);
+}
+
+/* Whether some of a slice, or an instant, lies in a window. */
+static inline bool cut_touches(const struct cut *cut, uint64_t start, uint64_t end)
+{
+    const struct window *window = windows_next(&cut->windows, (int64_t)start);
+    return window && ((int64_t)start >= window->start || (int64_t)end > window->start);
+}
+
+#endif

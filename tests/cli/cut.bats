@@ -1,0 +1,227 @@
+# gputrace cut, and convert with the same options: what is in the part and what is not.
+
+load common
+
+data=$root/tests/data
+kineto=$data/kineto/kineto-train-h200.json.gz
+
+# Two processes and two GPUs. The first launch is before 100 us and its kernel runs there; the second is there and its
+# kernel later; the third pair is there.
+before_each() {
+    cat >trace.json <<'END'
+{"baseTimeNanoseconds": 1758000000000000000,
+"gputrace": {"version": "0.1.0", "processes": [{"pid": 100, "gpu_pids": {"0": 0}}, {"pid": 200, "gpu_pids": {"1": 1}}]},
+"other": {"kept": [1, 2]},
+"traceEvents": [
+{"ph":"M","name":"process_name","pid":100,"tid":100,"ts":0.000,"args":{"name":"app"}},
+{"ph":"M","name":"process_name","pid":200,"tid":200,"ts":0.000,"args":{"name":"other"}},
+{"ph":"M","name":"process_name","pid":0,"tid":0,"ts":0.000,"args":{"name":"app"}},
+{"ph":"M","name":"process_labels","pid":0,"tid":0,"ts":0.000,"args":{"labels":"GPU 0"}},
+{"ph":"M","name":"process_name","pid":1,"tid":1,"ts":0.000,"args":{"name":"other"}},
+{"ph":"M","name":"process_labels","pid":1,"tid":1,"ts":0.000,"args":{"labels":"GPU 1"}},
+{"ph":"M","name":"thread_name","pid":100,"tid":100,"ts":0.000,"args":{"name":"main"}},
+{"ph":"M","name":"thread_name","pid":0,"tid":7,"ts":0.000,"args":{"name":"stream 7"}},
+{"ph":"X","cat":"user_annotation","name":"all","pid":100,"tid":100,"ts":1000.000,"dur":300.000},
+{"ph":"X","cat":"user_annotation","name":"step","pid":100,"tid":100,"ts":1000.000,"dur":100.000},
+{"ph":"X","cat":"user_annotation","name":"step","pid":100,"tid":100,"ts":1100.000,"dur":100.000},
+{"ph":"X","cat":"cuda_runtime","name":"first","pid":100,"tid":100,"ts":1015.000,"dur":5.000,"args":{"correlation":1}},
+{"ph":"s","id":1,"pid":100,"tid":100,"ts":1015.000,"cat":"ac2g","name":"ac2g"},
+{"ph":"X","cat":"cuda_runtime","name":"second","pid":100,"tid":100,"ts":1115.000,"dur":5.000,"args":{"correlation":2}},
+{"ph":"s","id":2,"pid":100,"tid":100,"ts":1115.000,"cat":"ac2g","name":"ac2g"},
+{"ph":"X","cat":"cuda_runtime","name":"third","pid":100,"tid":100,"ts":1125.000,"dur":5.000,"args":{"correlation":3}},
+{"ph":"s","id":3,"pid":100,"tid":100,"ts":1125.000,"cat":"ac2g","name":"ac2g"},
+{"ph":"X","cat":"kernel","name":"k1","pid":0,"tid":7,"ts":1095.000,"dur":10.000,"args":{"device":0,"stream":7,"correlation":1}},
+{"ph":"f","id":1,"pid":0,"tid":7,"ts":1095.000,"cat":"ac2g","name":"ac2g","bp":"e"},
+{"ph":"X","cat":"kernel","name":"k2","pid":0,"tid":7,"ts":1210.000,"dur":10.000,"args":{"device":0,"stream":7,"correlation":2}},
+{"ph":"f","id":2,"pid":0,"tid":7,"ts":1210.000,"cat":"ac2g","name":"ac2g","bp":"e"},
+{"ph":"X","cat":"kernel","name":"k3","pid":0,"tid":7,"ts":1140.000,"dur":10.000,"args":{"device":0,"stream":7,"correlation":3}},
+{"ph":"f","id":3,"pid":0,"tid":7,"ts":1140.000,"cat":"ac2g","name":"ac2g","bp":"e"},
+{"ph":"X","cat":"kernel","name":"foreign","pid":1,"tid":7,"ts":1150.000,"dur":10.000,"args":{"device":1,"stream":7,"correlation":9}},
+{"ph":"X","cat":"cuda_runtime","name":"else","pid":200,"tid":200,"ts":1120.000,"dur":5.000,"args":{"correlation":9}},
+{"ph":"i","cat":"user_annotation","name":"early","pid":100,"tid":100,"ts":1099.999,"s":"t"},
+{"ph":"i","cat":"user_annotation","name":"at","pid":100,"tid":100,"ts":1100.000,"s":"t"},
+{"ph":"i","cat":"user_annotation","name":"late","pid":100,"tid":100,"ts":1200.000,"s":"t"},
+{"ph":"b","cat":"user_annotation","name":"across","id":4,"pid":100,"tid":100,"ts":1050.000},
+{"ph":"e","cat":"user_annotation","name":"across","id":4,"pid":100,"tid":100,"ts":1110.000},
+{"ph":"b","cat":"user_annotation","name":"before","id":5,"pid":100,"tid":100,"ts":1050.000},
+{"ph":"e","cat":"user_annotation","name":"before","id":5,"pid":100,"tid":100,"ts":1060.000},
+{"ph":"C","name":"Memory in use: Device","pid":0,"ts":1010.000,"args":{"bytes":900}},
+{"ph":"C","name":"Memory in use: Device","pid":0,"ts":1020.000,"args":{"bytes":500}},
+{"ph":"C","name":"Memory in use: Device","pid":0,"ts":1150.000,"args":{"bytes":700}},
+{"ph":"C","name":"Memory in use: Device","pid":0,"ts":1250.000,"args":{"bytes":100}},
+{"ph":"C","name":"several","pid":100,"ts":1030.000,"args":{"a":1,"b":2.5}}
+]}
+END
+}
+
+# What a part has: the names of slices, instants and ranges in order.
+names() { # TRACE
+    jq -r '[.traceEvents[] | select(.ph == "X" or .ph == "i" or .ph == "b") | .name] | sort | join(" ")' "$1"
+}
+
+@test "slices that overlap the time stay whole, others are left out" {
+    run -0 "$gputrace" cut trace.json -o part.json --from=100us --to=200us
+    assert_output --partial "13 events in 'part.json'"
+    assert_equal "$(names part.json)" 'across all at else foreign k1 k3 second step third'
+    assert_equal "$(jq -c '[.traceEvents[] | select(.name == "k1") | [.ts, .dur]]' part.json)" '[[1095,10]]'
+    assert_equal "$(jq -c '[.traceEvents[] | select(.name == "step") | .ts]' part.json)" '[1100]'
+    assert_equal "$(jq -c '[.traceEvents[] | select(.name == "across") | [.ph, .ts]]' part.json)" '[["b",1050],["e",1110]]'
+}
+
+@test "flows stay where both their ends do" {
+    "$gputrace" cut -q trace.json -o part.json --from=100us --to=200us
+    assert_equal "$(jq -c '[.traceEvents[] | select(.ph == "s" or .ph == "f") | [.ph, .id]]' part.json)" '[["s",3],["f",3]]'
+    "$gputrace" cut -q trace.json -o more.json --from=100us --to=220us
+    assert_equal "$(jq -c '[.traceEvents[] | select(.ph == "s") | .id]' more.json)" '[2,3]'
+}
+
+@test "a counter's last value before the part is repeated at its start" {
+    "$gputrace" cut -q trace.json -o part.json --from=100us --to=200us
+    assert_equal "$(jq -c '[.traceEvents[] | select(.ph == "C") | [.name, .ts, .args]] | sort' part.json)" \
+        '[["Memory in use: Device",1100,{"bytes":500}],["Memory in use: Device",1150,{"bytes":700}],["several",1100,{"a":1,"b":2.5}]]'
+    # not when it has one there
+    "$gputrace" cut -q trace.json -o other.json --from=150us --to=200us
+    assert_equal "$(jq -c '[.traceEvents[] | select(.ph == "C" and .pid == 0) | [.ts, .args.bytes]]' other.json)" '[[1150,700]]'
+}
+
+@test "metadata, the clock and names of rows stay, and a key says what was cut" {
+    "$gputrace" cut -q trace.json -o part.json --from=100us --to=200us
+    for key in other gputrace baseTimeNanoseconds; do
+        assert_equal "$(jq -c ".$key" part.json)" "$(jq -c ".$key" trace.json)"
+    done
+    assert_equal "$(jq -c .gputrace_cut part.json)" '{"from_ns":100000,"to_ns":200000,"of_ns":300000}'
+    assert_equal "$(jq -c '[.traceEvents[] | select(.name == "thread_name" or .name == "process_name") | .args.name] | sort' part.json)" \
+        '["app","app","main","other","other","stream 7"]'
+    # of a part that is cut again it says the last
+    "$gputrace" cut -q part.json -o again.json --gpu=0
+    assert_equal "$(jq -c .gputrace_cut again.json)" '{"from_ns":0,"to_ns":300000,"of_ns":300000,"gpu":0}'
+    assert_equal "$(grep -c '"gputrace_cut"' again.json)" 1
+}
+
+@test "--range is the time of a range, or of one occurrence" {
+    "$gputrace" cut -q trace.json -o part.json --range=step/2
+    assert_equal "$(names part.json)" 'across all at else foreign k1 k3 second step third'
+    "$gputrace" cut -q trace.json -o both.json --range=step
+    assert_equal "$(names both.json)" 'across all at before early else first foreign k1 k3 second step step third'
+    "$gputrace" cut -q trace.json -o less.json --range=step/2 --from=145us
+    assert_equal "$(names less.json)" 'all foreign k3 step'
+    "$gputrace" cut -q trace.json -o async.json --range=before
+    assert_equal "$(names async.json)" 'across all before step'
+    run -1 "$gputrace" cut trace.json -o no.json --range=step/3
+    assert_output "gputrace: --range=step/3: 'trace.json' has the range only 2 times"
+    run -1 "$gputrace" cut trace.json -o no.json --range=steps
+    assert_output "gputrace: 'trace.json' has no range 'steps'"
+    run -1 "$gputrace" cut trace.json -o no.json --range=step/1 --from=150us
+    assert_output "gputrace: 'trace.json' has nothing between --from and --to in that range"
+    [ ! -e no.json ]
+}
+
+@test "--gpu and --process leave out the rows of others" {
+    "$gputrace" cut -q trace.json -o gpu.json --gpu=1
+    assert_equal "$(names gpu.json)" 'across all at before early else first foreign late second step step third'
+    assert_equal "$(jq '[.traceEvents[] | select(.ph == "s" or .ph == "f" or (.ph == "C" and .pid == 0))] | length' gpu.json)" 0
+    assert_equal "$(jq -c '[.traceEvents[] | select(.name == "process_name") | .pid] | sort' gpu.json)" '[1,100,200]'
+    "$gputrace" cut -q trace.json -o process.json --process=200
+    assert_equal "$(names process.json)" 'else foreign'
+    assert_equal "$(jq -c '[.traceEvents[] | select(.ph == "M") | .pid] | unique' process.json)" '[1,200]'
+    run -0 "$gputrace" cut trace.json -o none.json --process=300
+    assert_output --partial "warning: the part of 'trace.json' has no events"
+}
+
+@test "cut and convert write the same part, in every format" {
+    local part=(--from=100us --to=200us)
+    "$gputrace" cut -q "${part[@]}" -o part.json trace.json
+    "$gputrace" convert -q "${part[@]}" trace.json other.json
+    diff part.json other.json
+    "$gputrace" convert -q trace.json trace.pftrace
+    for name in part.json.gz part.pftrace part.pftrace.gz; do
+        for input in trace.json trace.pftrace; do
+            "$gputrace" cut --force -q "${part[@]}" -o "$name" "$input"
+            "$gputrace" convert --force -q "$name" back.json
+            diff <(jq -S '.traceEvents |= sort' part.json) <(jq -S '.traceEvents |= sort' back.json)
+        done
+    done
+}
+
+@test "a share of the trace, a bound alone, and the whole" {
+    "$gputrace" cut -q trace.json -o share.json --from=50% --to=60%
+    "$gputrace" cut -q trace.json -o time.json --from=150us --to=180us
+    assert_equal "$(names share.json)" "$(names time.json)"
+    "$gputrace" cut -q trace.json -o all.json --from=0
+    diff <(jq -S 'del(.gputrace_cut) | .traceEvents |= sort' all.json) \
+        <("$gputrace" convert -q trace.json whole.json && jq -S '.traceEvents |= sort' whole.json)
+}
+
+@test "Perfetto loads every part without errors" {
+    [ -x "${TRACE_PROCESSOR-}" ] || skip "TRACE_PROCESSOR names no trace_processor_shell of Perfetto"
+    echo "select name, value from stats where severity in ('error', 'data_loss') and value > 0
+        union all select 'slices', count(*) from slice" >stats.sql
+    mkdir spool
+    gzip -dc "$data/h200/train.spool.gz" >spool/1-0.spool
+    cp "$data/h200/train.session.json" spool/session.json
+    "$gputrace" convert -q spool train.json
+    "$gputrace" convert -q spool train.pftrace
+    for input in trace.json train.json train.pftrace "$kineto"; do
+        for options in --to=60% --from=30% --gpu=0 --from=99%; do
+            for output in part.json part.pftrace part.json.gz part.pftrace.gz; do
+                # shellcheck disable=SC2086 # they are several words
+                "$gputrace" cut --force -q $options -o $output "$input"
+                "$TRACE_PROCESSOR" -q stats.sql $output 2>/dev/null >stats
+                assert_equal "$(wc -l <stats)" 2
+                [ "$(sed -n 's/"slices",//p' stats)" -gt 0 ]
+            done
+        done
+    done
+}
+
+@test "what a part of a Kineto trace has is what jq finds" {
+    "$gputrace" cut -q "$kineto" -o part.json --from=40% --to=60%
+    gzip -dc "$kineto" | jq -c '[.traceEvents[] | select(.ph == "X" or .ph == "i") | [.ts, .ts + (.dur // 0)]] | (map(.[0]) | min), (map(.[1]) | max)' |
+        paste -sd' ' >ends
+    local first last
+    read -r first last <ends
+    gzip -dc "$kineto" | jq --argjson first "$first" --argjson last "$last" '
+        ($first + 0.4 * ($last - $first)) as $from | ($first + 0.6 * ($last - $first)) as $to
+        | [.traceEvents[] | select(.ph == "X" and .ts < $to and .ts + .dur > $from)] | length' >expected
+    jq '[.traceEvents[] | select(.ph == "X")] | length' part.json | diff expected -
+}
+
+@test "a spool directory must be converted first" {
+    mkdir spool
+    gzip -dc "$data/h200/vector_add.spool.gz" >spool/1-0.spool
+    run -1 "$gputrace" cut spool -o part.json --from=10%
+    assert_output "gputrace: 'spool' is a spool directory: write its trace first, with 'gputrace convert spool trace.pftrace'"
+}
+
+@test "an existing file is kept, a pipe is refused, no part or no file is an error" {
+    echo old >part.json
+    run -1 "$gputrace" cut trace.json -o part.json --from=1us
+    assert_output --partial "'part.json' is there already: --force replaces it"
+    assert_equal "$(cat part.json)" old
+    run -1 bash -c "'$gputrace' cut - -o out.json --from=1us <trace.json"
+    assert_output --partial 'it is read twice'
+    run -2 "$gputrace" cut trace.json -o out.json
+    assert_output "gputrace: 'cut' needs a part of 'trace.json': --from, --to, --range, --gpu or --process"
+    run -2 "$gputrace" cut trace.json --from=1us
+    run -2 "$gputrace" cut -o out.json --from=1us
+    run -2 "$gputrace" cut trace.json two.json -o out.json --from=1us
+    run -2 "$gputrace" cut trace.json -o out.txt --from=1us
+    assert_output --partial 'must end in .json'
+    run -2 "$gputrace" cut trace.json -o out.json --range=
+    local option
+    for option in --from= --from=x --to=101% --gpu=x --process=-1 --from=1e40; do
+        run -2 "$gputrace" cut trace.json -o out.json "$option"
+        [[ $output = "gputrace: --"* ]] || fail "$option: $output"
+    done
+    run -1 "$gputrace" cut trace.json -o out.json --from=2s
+    assert_output "gputrace: --from=2s is after the end of 'trace.json', which lasts 0.0003s"
+    run -1 "$gputrace" cut trace.json -o trace.json --force --from=2us
+    assert_output --partial 'are the same file'
+    echo '[]' >empty.json
+    run -1 "$gputrace" cut empty.json -o out.json --from=0
+    assert_output "gputrace: 'empty.json' has no events: there is nothing to cut out"
+    echo '{"traceEvents": [{"ph":"X"' >broken.json
+    run -1 "$gputrace" cut broken.json -o out.json --from=0
+    assert_output --partial 'the file is incomplete'
+    [ ! -e out.json ]
+}

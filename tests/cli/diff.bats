@@ -1,0 +1,406 @@
+#!/usr/bin/env bats
+# gputrace diff: what changed between traces, how sure that is, what explains the difference, and exit statuses for CI.
+
+load common
+
+data=$root/tests/data
+kineto=$data/kineto/kineto-train-h200.json.gz
+small=$data/report/small.json
+
+# A trace of a program on a GPU. Durations vary by some per cent within a run, and by 0.3 % from run to run, by SEED.
+# The words after it change the program: gemm=1.2 (each launch takes longer), launches=60 (of gemm), extra=softmax (one
+# more kernel), call=2 (each call takes longer), all=1.02 (all kernels do), gap=500 (µs of the host before each launch of gemm).
+make_trace() { # FILE SEED [WORD=VALUE...]
+    local file=$1 seed=$2
+    shift 2
+    awk -v seed="$seed" -v words="$*" '
+        function noise(deviation) { return 1 + deviation * (rand() + rand() + rand() + rand() - 2) * 1.7 }
+        function slice(category, name, pid, tid, start, duration, args) {
+            printf "%s{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,\"args\":{%s}}\n",
+                separator, category, name, pid, tid, start, duration, args
+            separator = ","
+        }
+        function launch(name, typical, wait) {
+            host += wait
+            number++
+            slice("cuda_runtime", "cudaLaunchKernel", 42, 42, host, busy = 4 * busy_host * call * noise(0.1), "\"correlation\":" number)
+            host += busy + 1
+            gpu = gpu > host ? gpu : host
+            slice("kernel", name, 0, 7, gpu, took = typical * clock * all * noise(0.02),
+                "\"device\":0,\"context\":1,\"stream\":7,\"correlation\":" number)
+            gpu += took + 0.5
+        }
+        BEGIN {
+            gemm = call = all = 1; launches = 50; gap = 0; extra = ""
+            for (n = split(words, list, " "); n > 0; n--) {
+                split(list[n], pair, "=")
+                if (pair[1] == "gemm") gemm = pair[2]
+                if (pair[1] == "launches") launches = pair[2]
+                if (pair[1] == "extra") extra = pair[2]
+                if (pair[1] == "call") call = pair[2]
+                if (pair[1] == "all") all = pair[2]
+                if (pair[1] == "gap") gap = pair[2]
+            }
+            srand(seed); rand()
+            clock = noise(0.003); busy_host = noise(0.03)
+            print "{\"deviceProperties\":[{\"id\":0,\"name\":\"GPU A\"}],\"traceEvents\":["
+            for (i = 0; i < 60; i++) {
+                launch("scale(float*)", 20, 0)
+                launch("reduce<float, 256>(float const*)", 31, 0)
+                launch("softmax<4>(float*)", 12, 0)
+                if (i < launches) launch("gemm(float*, int)", 200 * gemm, gap)
+                if (extra != "") launch(extra, 80, 0)
+            }
+            print "]}"
+        }' >"$file"
+}
+
+# Traces a1.json … of the program as it was, and b1.json …, which has the words that follow.
+make_sets() { # COUNT [WORD=VALUE...]
+    local count=$1 i
+    shift
+    before=() after=()
+    for ((i = 1; i <= count; i++)); do
+        make_trace "a$i.json" "$i"
+        make_trace "b$i.json" "$((i + 100))" "$@"
+        before+=("a$i.json")
+        after+=("b$i.json")
+    done
+}
+
+diff_sets() { # OPTION...
+    "$gputrace" diff "$@" --before "${before[@]}" --after "${after[@]}"
+}
+
+# The rows of a comparison in json that are sure, as "section name: what".
+sure_rows() {
+    jq -r '. as $all | keys_unsorted[] as $section | select($all[$section] | type == "array") | $all[$section][]
+        | select(type == "object" and .sure == "sure") | "\($section) \(.name): \(.what)"'
+}
+
+@test "a trace compared with itself has not changed" {
+    for trace in "$small" "$kineto"; do
+        run -0 "$gputrace" diff "$trace" "$trace"
+        assert_line --index 0 --partial ', as long as before ('
+        assert_line --partial 'No change: parts, findings, idle, kernels, api,'
+        refute_line --regexp '^(Kernels|API calls)'
+    done
+}
+
+@test "the first line names the kernel that explains the difference, and how sure it is" {
+    make_sets 3 gemm=1.3
+    run -0 diff_sets
+    assert_line --index 0 --regexp '^After takes 1[67]\.. ms, 2[12]\.[0-9] % longer than before \(1[34]\.. ms, sure\); (9[5-9]|10[0-5]) % of it: kernel gemm\(float\*, int\), (199|200|201) → 2[56][0-9] µs per launch \(\+(29|30|31) %, 50 launches, sure\)$'
+    assert_line --partial 'GPU busy: '
+    assert_line '3 traces before, 3 after.'
+    diff_sets --format=json | sure_rows >sure
+    echo 'kernels gemm(float*, int): slower' | diff - sure
+}
+
+@test "equal runs have no sure difference" {
+    make_sets 3
+    diff_sets --format=json | sure_rows >sure
+    diff /dev/null sure
+    run -0 diff_sets
+    assert_line --index 0 --partial 'as long as before'
+}
+
+@test "a kernel that is 2 % slower is found with five traces on each side, and not called sure with one" {
+    make_sets 5 gemm=1.02
+    diff_sets --format=json | sure_rows >sure
+    echo 'kernels gemm(float*, int): slower' | diff - sure
+    "$gputrace" diff --format=json a1.json b1.json | sure_rows >sure
+    diff /dev/null sure
+    run -0 "$gputrace" diff a1.json b1.json
+    assert_line --partial 'One trace on each side: small changes cannot be told from chance.'
+}
+
+@test "one trace on each side shows large changes of kernels" {
+    make_sets 1 gemm=0.8
+    diff_sets --format=json >out.json
+    [ "$(sure_rows <out.json)" = 'kernels gemm(float*, int): faster' ]
+    jq -e '.kernels[] | select(.sure == "sure") | .change_percent > -21.5 and .change_percent < -18.5
+        and .margin_percent > 1 and .margin_percent < 5 and .p < 0.001' out.json
+}
+
+@test "one outlier in a trace is not a change" {
+    make_trace a.json 1
+    make_trace b.json 2
+    # a launch of gemm and the first call take a hundred times as long
+    jq -c '(first(.traceEvents[] | select(.name | startswith("gemm"))) | .dur) *= 100 | .traceEvents[0].dur *= 100' b.json >c.json
+    "$gputrace" diff --format=json a.json c.json | sure_rows >sure
+    diff /dev/null sure
+}
+
+@test "a kernel that is new, one that is gone, and one that is launched more often" {
+    make_sets 2 extra=copy_tiles launches=60
+    diff_sets --format=json >out.json
+    sure_rows <out.json | sort >sure
+    printf '%s\n' 'kernels copy_tiles: appeared' 'kernels gemm(float*, int): more' | diff - <(grep kernels sure)
+    jq -e '.kernels[] | select(.name == "gemm(float*, int)") | .count_before == 50 and .count_after == 60' out.json
+    "$gputrace" diff --format=json --before "${after[@]}" --after "${before[@]}" | sure_rows | sort >sure
+    printf '%s\n' 'kernels copy_tiles: vanished' 'kernels gemm(float*, int): fewer' | diff - <(grep kernels sure)
+    run -0 diff_sets
+    assert_line --index 0 --regexp 'of it: kernel copy_tiles, which is new \(4\.[0-9]+ ms, 60 launches, sure\)$'
+}
+
+@test "a kernel that only one of three traces has is not sure" {
+    make_sets 3
+    make_trace b2.json 7 extra=copy_tiles
+    diff_sets --format=json >out.json
+    jq -e '.kernels[] | select(.name == "copy_tiles") | .what == "appeared" and .sure == "not sure"' out.json
+}
+
+@test "the parts add up to the difference of the whole" {
+    make_sets 3 gemm=1.1 gap=100
+    for traces in "${before[*]} --after ${after[*]}" "$small --after $kineto" "$kineto --after $small"; do
+        # shellcheck disable=SC2086 # several words
+        "$gputrace" diff --format=json --before $traces >out.json
+        jq -e '(.parts | map(.difference_ns) | add) as $sum | (.parts | map(.before_ns) | add) as $before
+            | .total | ($sum - (.after_ns - .before_ns) | fabs) < 1e-3 * .before_ns and ($before - .before_ns | fabs) < 1e-3 * .before_ns' out.json
+    done
+    "$gputrace" diff --format=json a1.json b1.json |
+        jq -e '.total as $total | .parts | ((map(.difference_ns) | add) - ($total.after_ns - $total.before_ns) | fabs) < 1'
+}
+
+@test "idle time is a part of its own" {
+    make_sets 3 gap=300
+    run -0 diff_sets
+    assert_line --index 0 --regexp 'of it: GPU idle: host outside CUDA, which is new \(2\.[0-9]+ ms, sure\)$'
+    diff_sets --format=json >out.json
+    jq -e '.idle[] | select(.name == "host outside CUDA") | .what == "appeared" and .sure == "sure"' out.json
+    jq -e 'all(.parts[]; .kind != "GPU idle")' out.json # all idle time has a cause
+    run -3 diff_sets --fail-on='idle:outside>20%' --fail-on='idle>20%'
+}
+
+@test "what host calls take is not sure with one trace on each side" {
+    make_sets 1 call=3
+    diff_sets --format=json >out.json
+    jq -e '.api[] | select(.name == "cudaLaunchKernel") | .what == "slower" and .sure == "likely"' out.json
+    make_sets 4 call=3
+    diff_sets --format=json >out.json
+    jq -e '.api[] | select(.name == "cudaLaunchKernel") | .what == "slower" and .sure == "sure"' out.json
+}
+
+@test "a change that all kernels share is said to be the clock's" {
+    make_sets 3 all=1.04
+    run -0 diff_sets
+    assert_line --regexp "^Nearly all kernels take [34]\.[0-9] % longer: the GPU's clock may have been another\.\$"
+    make_sets 3 gemm=1.3
+    run -0 diff_sets
+    refute_output --partial 'Nearly all kernels'
+}
+
+@test "--fail-on: 3 if the condition is met, else 0" {
+    make_sets 3 gemm=1.1
+    for condition in 'total>3%' 'total>500us' 'gpu>3%' 'gpu>0.5ms' 'kernel:gemm>5%' 'kernel:gemm(float*, int)>5%' 'kernel:gemm' \
+        'kernel>5%' 'kernel:gemm>10us'; do
+        run -3 diff_sets --fail-on="$condition"
+        assert_line --partial "$condition: met: "
+    done
+    for condition in 'total>20%' 'total>1s' 'gpu>20%' 'kernel:gemm>12%' 'kernel:scale>1%' 'kernel:gemm>30us' 'kernel>15%' \
+        'memory>1MiB' 'error'; do
+        run -0 diff_sets --fail-on "$condition"
+        assert_line --partial "$condition: not met"
+    done
+    run -3 diff_sets --fail-on 'total>20%' --fail-on 'gpu>3%'
+    run -0 "$gputrace" diff --fail-on 'total>3%' --before "${after[@]}" --after "${before[@]}"
+}
+
+@test "--fail-on: what is not sure counts with --any only" {
+    make_sets 1 gemm=1.1
+    run -0 diff_sets --fail-on='total>3%'
+    assert_line --partial 'total>3%: not sure, so not met: '
+    run -3 diff_sets --fail-on='total>3%' --any
+    run -0 diff_sets --fail-on='total>20%' --any
+}
+
+@test "--fail-on: a row that is new has grown" {
+    make_sets 2 extra=copy_tiles
+    run -3 diff_sets --fail-on='kernel:copy_tiles>50%'
+    run -3 diff_sets --fail-on='kernel>50%'
+    run -0 "$gputrace" diff --fail-on 'kernel:copy_tiles>50%' --before "${after[@]}" --after "${before[@]}"
+}
+
+@test "--fail-on: names with > and : are understood" {
+    make_sets 2 "extra=ns::k<int,std::less<int>>"
+    run -3 diff_sets --fail-on='kernel:ns::k<int,std::less<int>>'
+    run -3 diff_sets --fail-on='kernel:ns::k<int,std::less<int>>>1%'
+    run -0 diff_sets --fail-on='kernel:reduce<float, 256>(float const*)>1%'
+}
+
+@test "--fail-on: what cannot be checked is an error" {
+    make_sets 1
+    run -2 diff_sets --fail-on 'kernl:gemm>3%'
+    assert_output --partial "did you mean 'kernel'?"
+    run -2 diff_sets --fail-on 'total>3'
+    assert_output --partial 'does not end in a limit with its unit'
+    run -2 diff_sets --fail-on 'weather>3%'
+    assert_output --partial 'which is not one of total, gpu, idle, finding, kernel, '
+    run -1 diff_sets --fail-on 'kernel:nothing>3%'
+    assert_output --partial "no trace has a kernel 'nothing'"
+}
+
+@test "the peak of memory, and failed calls" {
+    jq '(.traceEvents[] | select(.args.bytes?) | .args.bytes) *= 2' "$data/report/memory.json" >more.json
+    "$gputrace" diff --format=json "$data/report/memory.json" more.json >out.json
+    jq -e 'any(.memory[]; .what == "larger" and .change_percent > 50)' out.json
+    run -3 "$gputrace" diff "$data/report/memory.json" more.json --fail-on 'memory>20%'
+    run -0 "$gputrace" diff "$data/report/memory.json" "$data/report/memory.json" --fail-on 'memory'
+    run -0 "$gputrace" diff "$kineto" "$data/report/errors.json" --format=json
+    jq -e '.errors | length > 0 and all(.what == "appeared")' <<<"$output"
+}
+
+@test "a small cause of idle time that appears is not sure" {
+    make_sets 3 gap=110
+    diff_sets --format=json >out.json
+    jq -e '.idle[] | select(.name == "host outside CUDA") | .what == "appeared" and .sure == "not sure"' out.json
+}
+
+@test "operators and findings" {
+    gzip -dc "$kineto" | jq -c '(.traceEvents[] | select(.cat == "kernel") | select(.name | test("Gelu")) | .dur) *= 3' >slow.json
+    "$gputrace" diff --format=json "$kineto" slow.json >out.json
+    jq -e '[.operators[] | select(.what == "larger") | .name] == ["aten::gelu_backward", "aten::gelu"]' out.json
+    run -3 "$gputrace" diff --any "$kineto" slow.json --fail-on='operator:aten::gelu>50%'
+    run -0 "$gputrace" diff --any "$kineto" slow.json --fail-on='operator:aten::mm>1%'
+    "$gputrace" diff --format=json --before "$small" "$small" --after "$kineto" "$kineto" >out.json
+    jq -e '.findings[] | select(.name == "launch-bound") | .what == "appeared" and .sure == "sure"' out.json
+    run -3 "$gputrace" diff --before "$small" "$small" --after "$kineto" "$kineto" --fail-on='finding:launch-bound'
+    run -0 "$gputrace" diff --before "$kineto" "$kineto" --after "$small" "$small" --fail-on='finding:launch-bound'
+    run -0 "$gputrace" diff "$small" "$small" --fail-on='finding:launch-bound'
+}
+
+@test "kernels can be compared by grid and block" {
+    "$gputrace" diff -a -f json -r kernels --by-grid "$kineto" "$kineto" >by-grid.json
+    "$gputrace" diff -a -f json -r kernels "$kineto" "$kineto" >by-name.json
+    [ "$(jq '.kernels | length' by-name.json)" -eq "$("$gputrace" report -r kernels -f json "$kineto" | jq '.kernels | length')" ]
+    [ "$(jq '.kernels | length' by-grid.json)" -eq "$("$gputrace" report -r kernels --by-grid -f json "$kineto" | jq '.kernels | length')" ]
+}
+
+@test "traces of all formats are compared: json, pftrace, compressed, spools, torch.profiler's" {
+    mkdir spool
+    gzip -dc "$data/h200/vector_add.spool.gz" >spool/1-0.spool
+    cp "$data/h200/vector_add.session.json" spool/session.json
+    local names=(spool)
+    for name in one.json one.json.gz one.pftrace one.pftrace.gz; do
+        run -0 "$gputrace" convert spool "$name"
+        names+=("$name")
+    done
+    gzip -dc "$kineto" >kineto.json
+    for name in "${names[@]}"; do
+        "$gputrace" diff -a -f json one.json "$name" >out.json
+        jq -e '(.kernels | length > 0) and ([.kernels[], .api[], .memtime[] | .what] | unique == [""])' out.json
+        run -0 "$gputrace" diff "$kineto" "$name"
+        assert_line --index 0 --regexp '^After takes .* than before'
+    done
+    run -0 "$gputrace" diff "$kineto" kineto.json
+    assert_line --partial 'No change: parts, findings, idle, kernels,'
+    run -0 "$gputrace" diff kineto.json - <"$kineto"
+    assert_line --partial 'No change: parts, findings, idle, kernels,'
+}
+
+@test "what --trace left out of a trace is not compared, and named" {
+    need_simulated
+    "$gputrace" run -q -o all.json "$samples/vector_add"
+    "$gputrace" run -q -t kernel,memcpy -o some.json "$samples/vector_add"
+    run -0 "$gputrace" diff all.json some.json
+    assert_line "Not compared: api, which --trace left out in 'some.json'."
+    refute_line 'API calls'
+    run -1 "$gputrace" diff all.json some.json --fail-on 'call:cudaMalloc>10%'
+    assert_output --partial "cannot be checked: --trace left it out in 'some.json'"
+    run -0 "$gputrace" diff all.json all.json
+    refute_output --partial 'Not compared'
+}
+
+@test "GPUs that differ are named" {
+    make_sets 1
+    sed 's/GPU A/GPU B/' b1.json >other.json
+    run -0 "$gputrace" diff a1.json other.json
+    assert_line 'The GPUs differ: GPU A before, GPU B after.'
+    run -0 "$gputrace" diff a1.json b1.json
+    refute_output --partial 'differ:'
+}
+
+@test "markdown, csv and junit are read by other programs" {
+    make_sets 3 gemm=1.3
+    run -0 diff_sets --format=markdown
+    assert_line --index 0 --regexp '^After takes'
+    assert_line '# Kernels'
+    assert_line --partial '| slower | sure | '
+    diff_sets --format=csv >out.csv
+    python3 - <<'END'
+import csv
+rows = list(csv.reader(open("out.csv", newline="")))
+at = rows.index(["kernels"])
+table = [dict(zip(rows[at + 1], row)) for row in rows[at + 2:at + 3]]
+assert table[0]["what"] == "slower" and table[0]["name"] == "gemm(float*, int)" and 25 < float(table[0]["change_percent"]) < 35
+END
+    run -3 diff_sets --format=junit --fail-on='total>3%' --fail-on='kernel:reduce<float, 256>'
+    python3 - "$output" <<'END'
+import sys, xml.etree.ElementTree as tree
+suite = tree.fromstring(sys.argv[1].encode())
+assert suite.get("tests") == "2" and suite.get("failures") == "1", suite.attrib
+assert [case.get("name") for case in suite.iter("testcase")] == ["total>3%", "kernel:reduce<float, 256>"]
+assert [len(case) for case in suite.iter("testcase")] == [1, 0]
+END
+    run -0 diff_sets --format=junit
+    python3 - "$output" <<'END'
+import sys, xml.etree.ElementTree as tree
+suite = tree.fromstring(sys.argv[1].encode())
+failed = {case.get("name"): [failure.get("message") for failure in case] for case in suite.iter("testcase") if len(case)}
+assert list(failed) == ["kernels"] and failed["kernels"][0].startswith("kernel gemm(float*, int), 20"), failed
+assert suite.find("system-out").text.startswith("After takes")
+END
+}
+
+@test "--report, --all and --top choose what is shown" {
+    make_sets 1 gemm=1.3
+    run -0 diff_sets -r kernels
+    refute_output --partial 'api'
+    run -2 diff_sets -r overview
+    run -2 diff_sets -r kernls
+    assert_output --partial "did you mean 'kernels'?"
+    [ "$(diff_sets -f json | jq '.kernels | length')" -eq 1 ]
+    [ "$(diff_sets -f json --all | jq '.kernels | length')" -eq 4 ]
+    [ "$(diff_sets -f json --all -n 2 | jq '.kernels | length')" -eq 2 ]
+}
+
+@test "two traces, or traces on both sides, are needed" {
+    make_sets 2
+    for words in '' 'a1.json' 'a1.json a2.json b1.json' '--before a1.json' '--after a1.json b1.json' '--before' \
+        '--before a1.json --after b1.json -a a2.json' '--before --after a1.json'; do
+        # shellcheck disable=SC2086 # several words
+        run -2 "$gputrace" diff $words
+    done
+    run -0 "$gputrace" diff --before=a1.json a2.json --after=b1.json -a b2.json -f json --before a1.json 2>/dev/null || true
+    "$gputrace" diff -f json --before=a1.json a2.json --after b1.json --after b2.json | jq -c '[.before, .after]' >got
+    echo '[["a1.json","a2.json"],["b1.json","b2.json"]]' | diff - got
+    run -1 "$gputrace" diff a1.json missing.json
+    assert_output --partial 'missing.json'
+    echo '{' >broken.json
+    run -1 "$gputrace" diff a1.json broken.json
+    assert_output --partial 'broken.json'
+}
+
+@test "traces without GPU work, and without any event, are compared" {
+    echo '{"traceEvents":[]}' >empty.json
+    echo '{"traceEvents":[{"ph":"X","cat":"cuda_runtime","name":"cudaFree","pid":1,"tid":1,"ts":0,"dur":5}]}' >call.json
+    run -0 "$gputrace" diff empty.json empty.json
+    run -0 "$gputrace" diff call.json empty.json
+    run -0 "$gputrace" diff -f json empty.json call.json
+    jq -e '.api[0].what == "appeared"' <<<"$output"
+}
+
+@test "names with control characters are shown escaped" {
+    make_sets 1 'extra=bad\\u001b[31mname'
+    run -0 diff_sets
+    assert_output --partial 'bad\x1b[31mname'
+    run -0 diff_sets --format=junit
+    python3 -c 'import sys, xml.etree.ElementTree as tree; tree.fromstring(sys.argv[1].encode())' "$output"
+}
+
+@test "the bench of false alarms runs, and small figures of it are as they should be" {
+    command -v python3 >/dev/null || skip 'needs python3'
+    "$root/tests/bench/diff" -e 6 -s 5 -n 5 -j 2 --json out.json "$build"
+    jq -e '.[0] | .alarms == 0 and .found >= 4' out.json
+}

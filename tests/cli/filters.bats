@@ -1,0 +1,324 @@
+# gputrace report with filters: figures that were worked out by hand.
+
+load common
+
+data=$root/tests/data
+kineto=$data/kineto/kineto-train-h200.json.gz
+memory=$data/report/memory.json
+
+report() { # SECTION [OPTION...]: the section's rows as JSON
+    local section=$1
+    shift
+    "$gputrace" report -r "$section" --format=json "$@" trace.json | jq -c --arg section "$section" '.[$section]'
+}
+
+# "alpha 3 90000" for each kernel: calls and ns.
+kernels() { # [OPTION...]
+    report kernels "$@" | jq -r 'map("\(.name | capture("(?<n>alpha|beta|gamma)").n) \(.calls) \(.total_ns)") | sort | join("; ")'
+}
+
+item() { # NAME [OPTION...]: of the overview
+    local name=$1
+    shift
+    report overview "$@" | jq -r --arg name "$name" '.[] | select(.item == $name) | .value'
+}
+
+# Process 100 on GPU 0 has three steps of 100 us. In each, 15 us after its start, it launches a kernel that runs from 90
+# to 120 us, so beyond the step. Its other thread copies once. Process 200 on GPU 1 has two steps and launches once. The
+# call of the kernel gamma is not known.
+before_each() {
+    cat >trace.json <<'END'
+{"baseTimeNanoseconds": 1758000000000000000,
+"gputrace": {"version": "0.1.0", "processes": [{"pid": 100, "gpu_pids": {"0": 0}}, {"pid": 200, "gpu_pids": {"1": 1}}]},
+"traceEvents": [
+{"ph":"M","name":"process_name","pid":100,"tid":100,"ts":0.000,"args":{"name":"app"}},
+{"ph":"M","name":"process_name","pid":200,"tid":200,"ts":0.000,"args":{"name":"other"}},
+{"ph":"M","name":"process_labels","pid":0,"tid":0,"ts":0.000,"args":{"labels":"GPU 0"}},
+{"ph":"M","name":"process_labels","pid":1,"tid":1,"ts":0.000,"args":{"labels":"GPU 1"}},
+{"ph":"X","cat":"user_annotation","name":"step","pid":100,"tid":100,"ts":1000.000,"dur":100.000},
+{"ph":"X","cat":"user_annotation","name":"inner","pid":100,"tid":100,"ts":1010.000,"dur":20.000},
+{"ph":"X","cat":"user_annotation","name":"inner","pid":100,"tid":100,"ts":1040.000,"dur":20.000},
+{"ph":"X","cat":"user_annotation","name":"step","pid":100,"tid":100,"ts":1100.000,"dur":100.000},
+{"ph":"X","cat":"user_annotation","name":"inner","pid":100,"tid":100,"ts":1110.000,"dur":20.000},
+{"ph":"X","cat":"user_annotation","name":"part/2","pid":100,"tid":100,"ts":1140.000,"dur":20.000},
+{"ph":"X","cat":"user_annotation","name":"step","pid":100,"tid":100,"ts":1200.000,"dur":100.000},
+{"ph":"X","cat":"user_annotation","name":"inner","pid":100,"tid":100,"ts":1210.000,"dur":20.000},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":100,"tid":100,"ts":1015.000,"dur":5.000,"args":{"correlation":1}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":100,"tid":100,"ts":1115.000,"dur":5.000,"args":{"correlation":2}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":100,"tid":100,"ts":1215.000,"dur":5.000,"args":{"correlation":3}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaMemcpyAsync","pid":100,"tid":101,"ts":1050.000,"dur":10.000,"args":{"correlation":4}},
+{"ph":"X","cat":"kernel","name":"void alpha<int>(int)","pid":0,"tid":7,"ts":1090.000,"dur":30.000,"args":{"device":0,"context":1,"stream":7,"correlation":1}},
+{"ph":"X","cat":"kernel","name":"void alpha<int>(int)","pid":0,"tid":7,"ts":1190.000,"dur":30.000,"args":{"device":0,"context":1,"stream":7,"correlation":2}},
+{"ph":"X","cat":"kernel","name":"void alpha<int>(int)","pid":0,"tid":7,"ts":1290.000,"dur":30.000,"args":{"device":0,"context":1,"stream":7,"correlation":3}},
+{"ph":"X","cat":"kernel","name":"void gamma<int>(int)","pid":0,"tid":7,"ts":1230.000,"dur":5.000,"args":{"device":0,"context":1,"stream":7,"correlation":99}},
+{"ph":"X","cat":"gpu_memcpy","name":"Memcpy HtoD (Pageable -> Device)","pid":0,"tid":8,"ts":1060.000,"dur":20.000,"args":{"device":0,"context":1,"stream":8,"correlation":4,"bytes":4096}},
+{"ph":"X","cat":"user_annotation","name":"step","pid":200,"tid":200,"ts":1000.000,"dur":100.000},
+{"ph":"X","cat":"user_annotation","name":"step","pid":200,"tid":200,"ts":1100.000,"dur":100.000},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":200,"tid":200,"ts":1020.000,"dur":5.000,"args":{"correlation":11}},
+{"ph":"X","cat":"kernel","name":"void beta<int>(int)","pid":1,"tid":7,"ts":1130.000,"dur":40.000,"args":{"device":1,"context":1,"stream":7,"correlation":11}}
+]}
+END
+}
+
+@test "without filters everything counts" {
+    assert_equal "$(kernels)" 'alpha 3 90000; beta 1 40000; gamma 1 5000'
+    assert_equal "$(item 'Time span')" 320000
+    assert_equal "$(item 'Part')" ''
+}
+
+@test "--from and --to cut what overlaps them, and the trace lasts as long" {
+    assert_equal "$(kernels --from=100us --to=200us)" 'alpha 2 30000; beta 1 40000'
+    assert_equal "$(item 'Time span' --from=100us --to=200us)" 100000
+    assert_equal "$(item 'GPU 0 busy time' --from=100us --to=200us)" 30000
+    assert_equal "$(item 'GPU 0 busy' --from=100us --to=200us)" 30
+    assert_equal "$(item 'API calls' --from=100us --to=200us)" 1
+    assert_equal "$(item 'Part' --from=100us --to=200us)" '--from=100us --to=200us'
+    # a slice that touches the time without a part in it does not count
+    assert_equal "$(kernels --from=120us --to=130us)" ''
+    assert_equal "$(kernels --from=119us --to=131us)" 'alpha 1 1000; beta 1 1000'
+    # one bound alone; the end is the trace's
+    assert_equal "$(kernels --from=0.00021)" 'alpha 2 40000; gamma 1 5000'
+    assert_equal "$(item 'Time span' --from=210us --to=9s)" 110000
+    assert_equal "$(item 'Time span' --to=210us)" 210000
+}
+
+@test "a share of the trace is a time" {
+    assert_equal "$(report kernels --from=25% --to=50%)" "$(report kernels --from=80us --to=160us)"
+    assert_equal "$(item 'Time span' --from=25% --to=50%)" 80000
+    assert_equal "$(kernels --to=100%)" "$(kernels)"
+    assert_equal "$(kernels --from=0%)" "$(kernels)"
+}
+
+@test "--step has the work that a step launched, not what ran in its time" {
+    assert_equal "$(kernels --step=1)" 'alpha 1 30000; beta 1 40000'
+    assert_equal "$(kernels --step=2)" 'alpha 1 30000'
+    # in the third step lies a kernel without a known call
+    assert_equal "$(kernels --step=3)" 'alpha 1 30000; gamma 1 5000'
+    # it lasts until its last work ends
+    assert_equal "$(item 'Time span' --step=1)" 170000
+    assert_equal "$(item 'Time span' --step=2)" 120000
+    assert_equal "$(item 'API calls' --step=1)" 3
+    assert_equal "$(report nvtx --step=2 | jq -c 'map({(.name): .count}) | add')" '{"step":2,"inner":1,"part/2":1}'
+}
+
+@test "--step takes the profiler's own numbers" {
+    local trace
+    cp "$kineto" trace.json
+    for step in 1 2 3; do
+        assert_equal "$(item 'Kernels' --step=$step)" 24
+        assert_equal "$(report nvtx --step=$step | jq -r '.[].name | select(startswith("Prof"))')" "ProfilerStep#$step"
+    done
+    run -1 "$gputrace" report --step=0 trace.json
+    assert_output "gputrace: 'trace.json' has no step 0: its steps, ProfilerStep, are 1 to 3"
+}
+
+@test "the steps of a Kineto trace share its operations" {
+    cp "$kineto" trace.json
+    for step in 1 2 3; do
+        report kernels --step=$step | jq -r '.[] | "\(.name) \(.calls) \(.total_ns)"'
+    done | awk '{ ns[$0] += 1; calls += $(NF - 1); sum += $NF } END { print calls, sum }' >got
+    report kernels | jq -r '"\(map(.calls) | add) \(map(.total_ns) | add)"' | diff - got
+}
+
+@test "the step is the outermost range that repeats and has the most time" {
+    jq '.traceEvents += [{ph: "X", cat: "user_annotation", name: "all", pid: 100, tid: 100, ts: 1000, dur: 300},
+        {ph: "X", cat: "user_annotation", name: "warm", pid: 100, tid: 100, ts: 900, dur: 10},
+        {ph: "X", cat: "user_annotation", name: "warm", pid: 100, tid: 100, ts: 910, dur: 10}]' trace.json >other.json
+    mv other.json trace.json
+    assert_equal "$(kernels --step=2)" 'alpha 1 30000'
+    run -1 "$gputrace" report --step=4 trace.json
+    assert_output "gputrace: 'trace.json' has no step 4: its steps, step, are 1 to 3"
+    jq '.traceEvents |= map(select(.cat != "user_annotation"))' trace.json >none.json
+    run -1 "$gputrace" report --step=1 none.json
+    assert_output "gputrace: 'none.json' has no steps: neither ranges 'ProfilerStep#N' nor anything that repeats"
+}
+
+@test "--range has all occurrences, or one of each thread" {
+    # the call of the kernel beta began in it too, in another process
+    assert_equal "$(kernels --range=inner)" 'alpha 3 90000; beta 1 40000'
+    assert_equal "$(kernels --range=inner/1)" 'alpha 1 30000; beta 1 40000'
+    assert_equal "$(kernels --range=inner/2)" ''
+    assert_equal "$(item 'API calls' --range=inner)" 5
+    assert_equal "$(item 'Time span' --range=inner/1 --gpu=0)" 110000
+    # on both processes
+    assert_equal "$(kernels --range=step/1)" 'alpha 1 30000; beta 1 40000'
+    run -1 "$gputrace" report --range=inner/9 trace.json
+    assert_output "gputrace: --range=inner/9: 'trace.json' has the range only 4 times"
+    run -1 "$gputrace" report --range=iner trace.json
+    assert_output "gputrace: 'trace.json' has no range 'iner': did you mean 'inner'?"
+    run -1 "$gputrace" report --range=quite-another/0 trace.json
+    assert_output "gputrace: 'trace.json' has no range 'quite-another/0'"
+}
+
+@test "a range whose name ends in a number is found by its name" {
+    assert_equal "$(report nvtx --range=part/2 | jq -c 'map(.name)')" '["part/2"]'
+}
+
+@test "--range has ranges that were started and ended" {
+    jq '.traceEvents += [{ph: "b", cat: "user_annotation", name: "open", id: 5, pid: 100, tid: 100, ts: 1110},
+        {ph: "e", cat: "user_annotation", name: "open", id: 5, pid: 100, tid: 101, ts: 1118}]' trace.json >other.json
+    mv other.json trace.json
+    assert_equal "$(kernels --range=open)" 'alpha 1 30000'
+    assert_equal "$(report nvtx --range=open | jq -c 'map([.name, .count, .total_ns])' )" '[["inner",1,20000],["open",1,8000]]'
+    # cut, whether the border is in the range, before or behind it
+    assert_equal "$(report nvtx --from=112us | jq -c '.[] | select(.name == "open") | .total_ns')" 6000
+    assert_equal "$(report nvtx --to=112us | jq -c '.[] | select(.name == "open") | .total_ns')" 2000
+    assert_equal "$(report nvtx --from=118us | jq -c '.[] | select(.name == "open")')" ''
+    assert_equal "$(report nvtx --to=109us | jq -c '.[] | select(.name == "open")')" ''
+}
+
+@test "a range that was started before --from and never ended goes on there" {
+    jq '.traceEvents += [{ph: "b", cat: "user_annotation", name: "open", id: 5, pid: 100, tid: 100, ts: 1110}]' trace.json >other.json
+    mv other.json trace.json
+    assert_equal "$(report nvtx --from=200us | jq -c '.[] | select(.name == "open") | .open')" 1
+    assert_equal "$(report nvtx --to=100us | jq -c '.[] | select(.name == "open") | .open')" ''
+}
+
+@test "--process has its calls, ranges and operations" {
+    assert_equal "$(kernels --process=100)" 'alpha 3 90000; gamma 1 5000'
+    assert_equal "$(kernels --process=200)" 'beta 1 40000'
+    assert_equal "$(item 'API calls' --process=200)" 1
+    assert_equal "$(item 'Processes' --process=200)" 1
+    assert_equal "$(report nvtx --process=200 | jq -c 'map([.name, .count])')" '[["step",2]]'
+    # in a trace that does not say whose a GPU's rows are, the call decides
+    jq 'del(.gputrace)' trace.json >other.json
+    mv other.json trace.json
+    assert_equal "$(kernels --process=100)" 'alpha 3 90000'
+    assert_equal "$(kernels --process=200)" 'beta 1 40000'
+    assert_equal "$(kernels --process=300)" ''
+    cp "$kineto" trace.json
+    assert_equal "$(item 'Kernels' --process=583)" 72
+    assert_equal "$(item 'Kernels' --process=584)" 0
+}
+
+@test "--thread has what it did and launched" {
+    assert_equal "$(kernels --thread=101)" ''
+    assert_equal "$(report memtime --thread=101 | jq -c 'map([.name, .count, .total_ns])')" \
+        '[["Memcpy HtoD (Pageable -> Device)",1,20000]]'
+    assert_equal "$(report api --thread=101 | jq -c 'map([.name, .calls])')" '[["cudaMemcpyAsync",1]]'
+    assert_equal "$(kernels --thread=100)" 'alpha 3 90000'
+    assert_equal "$(report memtime --thread=100)" '[]'
+}
+
+@test "--gpu, --stream and --kernel select GPU operations, and leave the host as it is" {
+    assert_equal "$(kernels --gpu=0)" 'alpha 3 90000; gamma 1 5000'
+    assert_equal "$(kernels --gpu=1)" 'beta 1 40000'
+    assert_equal "$(item 'API calls' --gpu=1)" 5
+    assert_equal "$(kernels --stream=8)" ''
+    assert_equal "$(item 'Memory copies' --stream=8)" 1
+    assert_equal "$(kernels --kernel='alp?h|^void be')" 'alpha 3 90000; beta 1 40000'
+    assert_equal "$(item 'Memory copies' --kernel=alpha)" 0
+    # on the whole name, whatever is shown, and on what is shown
+    assert_equal "$(kernels --names=short --kernel='<int>.int.$')" "$(kernels)"
+    assert_equal "$(kernels --names=short --kernel='^gamma$')" 'gamma 1 5000'
+    assert_equal "$(kernels --kernel='^gamma$')" ''
+}
+
+@test "of several filters all must hold" {
+    assert_equal "$(kernels --gpu=0 --kernel='alpha|beta' --step=1)" 'alpha 1 30000'
+    assert_equal "$(kernels --step=2 --process=200)" ''
+    assert_equal "$(kernels --step=1 --from=100us --to=105us)" 'alpha 1 5000'
+    assert_equal "$(kernels --range=inner --thread=101)" ''
+    run -1 "$gputrace" report --step=3 --to=100us trace.json
+    assert_output "gputrace: 'trace.json' has the range only after --to=100us"
+    assert_equal "$(item 'Part' --step=2 --gpu=1 --kernel=a)" '--step=2 --gpu=1 --kernel=a'
+}
+
+@test "of counters the value before a window counts at its start" {
+    cat >trace.json <<'END'
+{"traceEvents": [
+{"ph":"X","cat":"user_annotation","name":"w","pid":5,"tid":5,"ts":100,"dur":50},
+{"ph":"X","cat":"user_annotation","name":"w","pid":5,"tid":5,"ts":300,"dur":50},
+{"ph":"X","cat":"cuda_runtime","name":"all","pid":5,"tid":5,"ts":0,"dur":400},
+{"ph":"C","name":"Memory in use: Device","pid":0,"ts":10,"args":{"bytes":900}},
+{"ph":"C","name":"Memory in use: Device","pid":0,"ts":20,"args":{"bytes":500}},
+{"ph":"C","name":"Memory in use: Device","pid":0,"ts":120,"args":{"bytes":100}},
+{"ph":"C","name":"Memory in use: Device","pid":0,"ts":200,"args":{"bytes":700}},
+{"ph":"C","name":"Memory in use: Device","pid":0,"ts":210,"args":{"bytes":600}},
+{"ph":"C","name":"Memory in use: Device","pid":0,"ts":360,"args":{"bytes":1000}}
+]}
+END
+    memory_row() { report memory "$@" | jq -c '.[] | [.peak_bytes, .peak_at_ns, .end_bytes]'; }
+    assert_equal "$(memory_row)" '[1000,360000,1000]'
+    assert_equal "$(memory_row --from=30us --to=110us)" '[500,0,500]'
+    assert_equal "$(memory_row --from=120us --to=150us)" '[100,0,100]'
+    assert_equal "$(memory_row --from=20us --to=150us)" '[500,0,100]'
+    assert_equal "$(memory_row --to=5us)" ''
+    assert_equal "$(memory_row --range=w)" '[600,200000,600]'
+    assert_equal "$(memory_row --range=w/1)" '[500,0,100]'
+}
+
+@test "memory that was allocated before a window is in it, and does not count as allocated there" {
+    cp "$memory" trace.json
+    local part=(--from=250us --to=405us)
+    assert_equal "$(report memory-peak "${part[@]}" | jq -c 'map([.total_bytes, .count, .at_ns, .size_bytes, .kind])')" \
+        '[[2097152,2,150000,1048576,"Device"],[2097152,1,150000,2097152,"Pool"]]'
+    assert_equal "$(report memory-leaks "${part[@]}" | jq -c 'map([.count, .first_ns, .last_ns, .size_bytes])')" \
+        '[[2,-150000,-50000,1048576],[1,150000,150000,2097152]]'
+    assert_equal "$(report memory-churn "${part[@]}" | jq -c 'map([.count, .allocations])')" '[[2,2]]'
+    assert_equal "$(report memory-failures "${part[@]}")" '[]'
+    assert_equal "$(report memory "${part[@]}" | jq -c '.[] | select(.kind == "Device") | [.peak_bytes, .peak_at_ns, .end_bytes, .allocations, .releases]')" \
+        '[2101248,50000,2097152,2,2]'
+    # nothing happens to it in this window
+    assert_equal "$(report memory-peak --from=310us --to=320us | jq -c 'map([.count, .at_ns])')" '[[2,0]]'
+    # a peak before the window is not one of it
+    assert_equal "$(report memory-peak --from=501us --to=550us | jq -c 'map([.total_bytes, .at_ns, .kind])')" \
+        '[[2097152,0,"Pool"],[1048576,0,"Device"]]'
+    assert_equal "$(report memory --snapshot=10us --from=501us | jq -c 'map(.count)')" '[1,1]'
+}
+
+@test "PyTorch's memory before a window is in it" {
+    cp "$data/report/pytorch-memory.json" trace.json
+    assert_equal "$(report memory --from=50% | jq -c 'map([.peak_bytes, .peak_at_ns, .end_bytes, .allocations])')" \
+        '[[4194304,0,4194304,null],[2048,0,2048,null],[64,0,64,null]]'
+    assert_equal "$(report memory-peak --from=50% | jq -c 'map([.total_bytes, .count, .at_ns])')" '[[2048,2,0],[64,1,0]]'
+}
+
+@test "all formats of a trace give the same part" {
+    mkdir spool
+    gzip -dc "$data/h200/train.spool.gz" >spool/1-0.spool
+    cp "$data/h200/train.session.json" spool/session.json
+    "$gputrace" convert -q spool part.json
+    "$gputrace" convert -q spool part.json.gz
+    "$gputrace" convert -q spool part.pftrace
+    local options
+    for options in --step=2 '--from=20% --to=80%' '--gpu=0 --kernel=gemm'; do
+        for trace in spool part.json part.json.gz part.pftrace; do
+            # shellcheck disable=SC2086 # they are several words
+            "$gputrace" report --format=json $options $trace | jq 'del(.trace)' >"$trace.out"
+        done
+        [ "$(jq '.overview[] | select(.item == "Kernels").value' part.json.out)" -gt 3 ]
+        for trace in part.json.gz part.pftrace spool; do
+            diff part.json.out "$trace.out"
+        done
+    done
+}
+
+@test "a pipe is refused where the trace must be read twice, and read where not" {
+    run -1 bash -c "'$gputrace' report --from=1us - <trace.json"
+    assert_output 'gputrace: a part of a trace needs a file: standard input cannot be read twice'
+    mkfifo pipe
+    run -1 "$gputrace" report --step=1 pipe
+    assert_output "gputrace: a part of a trace needs a file: 'pipe' cannot be read twice"
+    run -0 bash -c "'$gputrace' report -r kernels --format=csv --gpu=1 - <trace.json"
+    assert_output --partial beta
+    refute_output --partial alpha
+}
+
+@test "arguments that make no sense" {
+    local option
+    for option in --from= --from=x --from=-1 --from=1h --from=nan --from=1e30 --to=101% --to=-1% --to=nan% --to=% --step=x \
+        --step=-1 --step= --gpu=1.5 --gpu=99999999999999999999 --stream=all --process=app --thread=0x1 '--kernel=(' \
+        '--kernel=[a' '--kernel=a{2,1}' --range=; do
+        run -2 "$gputrace" report "$option" trace.json
+        [[ $output = "gputrace: --"* ]] || fail "$option: $output"
+    done
+    run -2 "$gputrace" report --range=step --step=1 trace.json
+    run -1 "$gputrace" report --from=60us --to=50us trace.json
+    assert_output "gputrace: --from=60us is after --to=50us in 'trace.json'"
+    run -1 "$gputrace" report --from=1s trace.json
+    assert_output "gputrace: --from=1s is after the end of 'trace.json', which lasts 0.00032s"
+    echo '[]' >empty.json
+    run -0 "$gputrace" report --from=1s empty.json
+    run -1 "$gputrace" report --step=1 empty.json
+}

@@ -1,0 +1,306 @@
+# The findings of gputrace report: planted programs and their twins, times of small traces computed by hand, clean
+# samples, and the manual's lists.
+
+load common
+
+data=$root/tests/data
+man=$root/man/gputrace-findings.7
+header=$root/src/analysis/findings.h
+
+ids() { # TRACE
+    "$gputrace" report -r findings --format=json "$1" | jq -r '.findings[].id'
+}
+
+# PROGRAM has cases: the first finding of CASE is ID, and CASE-fixed has none of this id.
+planted() { # PROGRAM CASE ID [OPTION...]
+    local program=$1 case=$2 id=$3
+    shift 3
+    "$gputrace" run -q -o planted.json "$@" "$samples/planted_$program" "$case" || true
+    "$gputrace" run -q -o fixed.json "$@" "$samples/planted_$program" "$case-fixed"
+    run -0 ids planted.json
+    assert_line --index 0 "$id"
+    run -0 ids fixed.json
+    refute_output --regexp "(^|[[:space:]])$id([[:space:]]|$)"
+}
+
+@test "copies and sets that block the host, are small, or do not overlap with kernels" {
+    planted copies pageable pageable-copies
+    planted copies blocking blocking-copies
+    planted copies small small-copies
+    planted copies serial serial-copies
+    planted copies sets blocking-sets
+}
+
+@test "waits with nothing queued behind them" {
+    planted waits device device-waits
+    planted waits stream repeated-waits
+    planted waits event repeated-waits
+    planted waits item repeated-waits
+}
+
+@test "memory that is allocated or pinned in the loop" {
+    planted memory allocation allocation-churn
+    planted memory pinning pinning-churn
+}
+
+@test "code that is loaded or compiled, and graphs that are instantiated, in the loop" {
+    planted code loading module-loading
+    planted code jit jit-compilation
+    planted code graphs graph-instantiation
+}
+
+@test "the default stream and another stream wait for each other" {
+    planted streams default-stream default-stream
+}
+
+@test "failed calls, crashes, leaks and hazards" {
+    planted failures failing failed-calls
+    planted failures killed crashed
+    planted failures leak leaked-memory --plugin=leaks
+    planted failures race hazards --plugin=hazards
+}
+
+@test "no findings on samples that are written well" {
+    local sample
+    for sample in vector_add streams_events graphs conditional launches launches_per_thread devices \
+        device_ranges managed nvtx_memory_cuda driver pooled; do
+        "$gputrace" run -q -o clean.json "$samples/$sample" >/dev/null
+        run "$gputrace" report -r findings clean.json
+        assert_output 'Findings
+  nothing found: no rule of gputrace-findings(7) applies'
+    done
+}
+
+@test "a small training trace of torch.profiler has none of the findings about copies, waits, memory and code" {
+    run -0 ids "$data/kineto/kineto-train-h200.json.gz"
+    refute_output --regexp '(copies|sets|waits|churn|memory|loading|compilation|instantiation|stream|calls|records)'
+}
+
+# --- small traces: times are in us ---
+
+# shellcheck disable=SC2016 # the dollars are jq's
+words='
+    def call($name; $ts; $dur; $id):
+        {ph: "X", cat: "cuda_runtime", name: $name, pid: 1, tid: 1, ts: $ts, dur: $dur, args: {correlation: $id}};
+    def op($cat; $name; $stream; $ts; $dur; $id):
+        {ph: "X", cat: $cat, name: $name, pid: 0, tid: $stream, ts: $ts, dur: $dur,
+         args: {device: 0, context: 1, stream: $stream, correlation: $id}};
+    def kernel($stream; $ts; $dur; $id): op("kernel"; "k"; $stream; $ts; $dur; $id);
+    def copy($name; $stream; $ts; $dur; $id; $bytes): op("gpu_memcpy"; $name; $stream; $ts; $dur; $id) | .args.bytes = $bytes;
+    def launched($stream; $at; $ts; $dur; $id): call("cudaLaunchKernel"; $at; 5; $id), kernel($stream; $ts; $dur; $id);
+'
+
+# What the findings of these events are: id, time, gain and count, times in ns.
+found() { # EVENTS
+    jq -n "$words {traceEvents: [$1]}" >small.json
+    "$gputrace" report -r findings --format=json small.json |
+        jq -r '.findings[] | "\(.id) \(.time_ns) \(.gain_ns) \(.count)"'
+}
+
+@test "of a synchronous copy, the wait for earlier kernels does not count" {
+    local round='launched(7; $t; $t + 10; 300; $i * 2 + 1),
+        call("cudaMemcpy"; $t + 20; 480; $i * 2 + 2), copy("Memcpy DtoH (Device -> Pinned)"; 7; $t + 310; 170; $i * 2 + 2; 1000000)'
+    run found 'range(10) | . as $i | ($i * 1000) as $t | '"$round"
+    assert_output 'blocking-copies 1900000 1900000 10'
+    run found 'range(9) | . as $i | ($i * 1000) as $t | '"$round"
+    refute_output
+}
+
+@test "synchronous copies of pinned memory gain at most the rest of the run" {
+    # A run of 1000 us, 900 of them in copies: 100 us is all that they can overlap with.
+    run found 'launched(7; 0; 0; 100; 100),
+        (range(10) | call("cudaMemcpy"; 100 + 90 * .; 90; .), copy("Memcpy HtoD (Pinned -> Device)"; 7; 105 + 90 * .; 85; .; 1000000))'
+    assert_output 'blocking-copies 900000 100000 10'
+    # Pageable copies become shorter.
+    run found 'launched(7; 0; 0; 100; 100),
+        (range(10) | call("cudaMemcpy"; 100 + 90 * .; 90; .), copy("Memcpy HtoD (Pageable -> Device)"; 7; 105 + 90 * .; 85; .; 1000000))'
+    assert_output 'blocking-copies 900000 900000 10'
+}
+
+@test "asynchronous copies count if they are of pageable memory and not small" {
+    local copies='range(10) | call("cudaMemcpyAsync"; 1000 * .; 100; .), copy($name; 7; 1000 * . + 30; 60; .; $bytes)'
+    run found '"Memcpy HtoD (Pageable -> Device)" as $name | 1000000 as $bytes | '"$copies"
+    assert_output 'pageable-copies 1000000 1000000 10'
+    run found '"Memcpy HtoD (Pageable -> Device)" as $name | 65536 as $bytes | '"$copies"
+    refute_output
+    run found '"Memcpy HtoD (Pinned -> Device)" as $name | 1000000 as $bytes | '"$copies"
+    refute_output
+}
+
+@test "sets block the host if they are of its memory" {
+    local sets='range(10) | call("cudaMemset"; 1000 * .; 100; .), op("gpu_memset"; $name; 7; 1000 * . + 20; 70; .)'
+    run found '"Memset (Pinned)" as $name | '"$sets"
+    assert_output 'blocking-sets 1000000 1000000 10'
+    run found '"Memset (Device)" as $name | '"$sets"
+    refute_output
+}
+
+@test "small copies count from eight in sequence on, without the last copy's share" {
+    # From the first call to the end of the last copy: 10 * copies - 2 us.
+    local sequence='range($count) | call("cudaMemcpyAsync"; $t + 10 * .; 5; $i * 100 + .),
+        copy("Memcpy HtoD (Pinned -> Device)"; 7; $t + 10 * . + 6; 2; $i * 100 + .; 4096)'
+    local sequences='range(5) | . as $i | (1000 * $i) as $t | ('$sequence'), launched(7; $t + 200; $t + 210; 10; $i * 100 + 99)'
+    run found "8 as \$count | $sequences"
+    assert_output 'small-copies 390000 341250 40'
+    run found "7 as \$count | $sequences"
+    refute_output
+    # One call started all of them.
+    run found "8 as \$count | $sequences | .args.correlation |= . - . % 100"
+    refute_output
+}
+
+@test "copies and kernels that take turns cost the shorter of the two" {
+    local turns='range(21) | launched(13; 0; 200 * . + 100; 100; . * 2), call("cudaMemcpyAsync"; 0; 5; . * 2 + 1),
+        copy("Memcpy HtoD (Pinned -> Device)"; 13; 200 * . + $late; 60; . * 2 + 1; 1000000)'
+    # The copy before the first kernel does not count.
+    run found "30 as \$late | $turns"
+    assert_output 'serial-copies 1200000 1200000 20'
+    run found "120 as \$late | $turns"
+    refute_output
+    run found "30 as \$late | [$turns][:60][]"
+    refute_output
+}
+
+@test "a wait costs at most its length, and counts if the GPU became idle in it" {
+    local rounds='range(21) | launched(13; 200 * .; 200 * . + 10; 50; . * 2), call($name; 200 * . + $at; 70 - $at; . * 2 + 1)'
+    run found '"cudaDeviceSynchronize" as $name | 6 as $at | '"$rounds"
+    assert_output 'device-waits 1280000 1280000 20'
+    run found '"cudaStreamSynchronize" as $name | 6 as $at | '"$rounds"
+    assert_output 'repeated-waits 1280000 1280000 20'
+    run found '"cudaEventSynchronize" as $name | 61 as $at | '"$rounds"
+    refute_output
+    run found '"cudaEventSynchronize" as $name | 6 as $at | ['"$rounds"'][3:][]'
+    refute_output
+}
+
+@test "a wait costs at most the idle time after it" {
+    run found 'range(21) | launched(13; 200 * .; 200 * . + 10; 160; . * 2), call("cudaStreamSynchronize"; 200 * . + 6; 185; . * 2 + 1)'
+    assert_output 'repeated-waits 800000 800000 20'
+}
+
+@test "GPUs work at the same time: the cost is that of one of them" {
+    run found 'range(21) | . as $i | (0, 1) as $gpu | (launched(13; 200 * $i; 200 * $i + 10; 50; $i * 4 + $gpu),
+        call("cudaStreamSynchronize"; 200 * $i + 6; 64; $i * 4 + 2 + $gpu)) | .args.device = $gpu
+        | if .cat == "cuda_runtime" then .tid = $gpu + 1 else . end'
+    assert_output 'repeated-waits 1280000 1280000 40'
+}
+
+@test "a wait of another thread is not the reason that the GPU is idle" {
+    run found 'range(21) | launched(13; 200 * .; 200 * . + 10; 50; . * 2),
+        (call("cudaStreamSynchronize"; 200 * . + 6; 64; . * 2 + 1) | .tid = 2)'
+    refute_output
+}
+
+@test "allocations and releases count between kernels" {
+    local rounds='range($count) | launched(13; 1000 * .; 1000 * . + 10; 100; . * 3),
+        call($allocate; 1000 * . + 500; 100; . * 3 + 1), call($release; 1000 * . + 700; 50; . * 3 + 2)'
+    run found '11 as $count | "cudaMalloc" as $allocate | "cudaFree" as $release | '"$rounds"
+    assert_output 'allocation-churn 1500000 1500000 20'
+    run found '11 as $count | "cudaHostAlloc" as $allocate | "cudaFreeHost" as $release | '"$rounds"
+    assert_output 'pinning-churn 1500000 1500000 20'
+    run found '10 as $count | "cudaMalloc" as $allocate | "cudaFree" as $release | '"$rounds"
+    refute_output
+    run found '11 as $count | "cudaMallocAsync" as $allocate | "cudaFreeAsync" as $release | '"$rounds"
+    refute_output
+}
+
+@test "allocations gain at most the time in which the GPU is idle" {
+    # The GPU is idle for 20 us around each pair of calls.
+    run found 'range(11) | launched(13; 1000 * .; 1000 * . + 10; 990; . * 3),
+        call("cudaMalloc"; 1000 * . + 500; 100; . * 3 + 1), call("cudaFree"; 1000 * . + 950; 54; . * 3 + 2) | .ts += 10 * (.ts / 1000 | floor)'
+    assert_line --regexp '^allocation-churn 1540000 200000 20$'
+}
+
+@test "managed memory that migrates counts unless it was prefetched" {
+    local moves='launched(13; 0; 10; 9990; 1), (range(10) | {ph: "X", cat: "unified_memory", name: "Unified Memory memcpy HtoD",
+        pid: 0, tid: 99, ts: (1000 * . + 100), dur: 100, args: {bytes: 65536, reason: $reason}})'
+    run found '"coherence" as $reason | '"$moves"
+    assert_output 'managed-memory 1000000 1000000 10'
+    run found '"user" as $reason | '"$moves"
+    refute_output
+}
+
+@test "modules that are loaded after the first kernel was launched count from a tenth of the run on" {
+    local loads='launched(13; $first; $first + 10; 10; 1), launched(13; 9990; 9995; 5; 2),
+        (range(10) | call("cuModuleLoadData"; 100 + 200 * .; $each; . + 10) | .cat = "cuda_driver")'
+    run found '0 as $first | 150 as $each | '"$loads"
+    assert_output 'module-loading 1500000 1500000 10'
+    run found '0 as $first | 99 as $each | '"$loads"
+    refute_output
+    run found '3000 as $first | 150 as $each | '"$loads"
+    refute_output
+}
+
+@test "the compiler's time is that of compiling, not of loading" {
+    run found 'launched(13; 0; 10; 10; 1), launched(13; 9990; 9995; 5; 2),
+        (range(2) | (call("cuModuleLoadData"; 100 + 2000 * .; 1000; . + 10) | .cat = "cuda_driver"),
+            {ph: "X", cat: "compilation", name: "JIT compile", pid: 1, tid: 1, ts: (2000 * . + 150), dur: 900,
+             args: {"cache hit": (. == 5)}})'
+    assert_output 'jit-compilation 1800000 1800000 2'
+}
+
+@test "graphs that are instantiated again and again" {
+    local rounds='range($count) | launched(13; 1000 * .; 1000 * . + 10; 100; . * 3),
+        call("cudaStreamEndCapture"; 1000 * . + 300; 20; . * 3 + 1), call($build; 1000 * . + 500; 100; . * 3 + 2)'
+    run found '11 as $count | "cudaGraphInstantiate" as $build | '"$rounds"
+    assert_output 'graph-instantiation 1200000 1200000 10'
+    run found '11 as $count | "cudaGraphExecUpdate" as $build | '"$rounds"
+    refute_output
+}
+
+@test "the default stream holds up work that was launched long before" {
+    local turns='range(21) | . as $i | call("cudaLaunchKernel"; $i; 1; $i), kernel([7, $other][$i % 2]; 100 * $i + 50; 100; $i)'
+    run found "13 as \$other | $turns"
+    assert_output 'default-stream 2000000 1000000 20'
+    # Another context of the same GPU does not wait for it.
+    run found "13 as \$other | ($turns) | if .args.stream == 13 then .args.context = 2 else . end"
+    refute_output
+    run found "[range(21)] | length as \$n | 13 as \$other | (range(20) | call(\"cudaStreamWaitEvent\"; . + 30; 0.5; . + 100)), ($turns)"
+    refute_output
+    run found 'range(21) | . as $i | call("cudaLaunchKernel"; $i; 1; $i), kernel([14, 13][$i % 2]; 100 * $i + 50; 100; $i)'
+    refute_output
+    run found "13 as \$other | [$turns][:40][]"
+    refute_output
+}
+
+@test "failed calls are counted by function and error" {
+    run found 'launched(13; 0; 10; 100; 1), (range(3) | call("cudaMalloc"; 200 + 10 * .; 5; . + 5) | .args."return value" = 2),
+        (call("cudaFree"; 300; 5; 9) | .args."return value" = 1)'
+    assert_output 'failed-calls 0 null 4'
+    run "$gputrace" report -r findings small.json
+    assert_output --partial '4 CUDA calls failed: cudaMalloc() 3 times with cudaErrorMemoryAllocation, cudaFree() once with'
+}
+
+@test "a loss is a finding, but not of what a crash cut off" {
+    jq -n '{traceEvents: [], gputrace: {version: "0", losses: {cupti_dropped: 7, in_flight: 2}}}' >loss.json
+    run ids loss.json
+    assert_output lost-records
+    "$gputrace" report -r findings loss.json | grep -q '9 records are lost or doubtful, most of them "cupti dropped"'
+    jq -n '{traceEvents: [], gputrace: {version: "0", losses: {in_flight: 2},
+            processes: [{pid: 5, state: "ended without its exit handlers", losses: {}}]}}' >crash.json
+    run ids crash.json
+    assert_output crashed
+}
+
+@test "rules whose data was not recorded are named" {
+    "$gputrace" run -q -o waits.json --trace=-runtime,-driver "$samples/planted_waits" stream
+    run "$gputrace" report -r findings waits.json
+    assert_output --regexp 'Not enough data for .*repeated-waits,.*: runtime, driver were not recorded'
+    refute_output --partial managed-memory
+    refute_output --partial 'times the host waits'
+}
+
+# --- the manual ---
+
+@test "gputrace-findings(7) lists the rules and the thresholds that there are" {
+    sed -n '/^#define FINDING_RULES/,/[^\\]$/ s/.*X(\([a-z0-9_]*\)).*/\1/p' "$header" | tr _ - >rules
+    sed -n '/^\.Ss Rules/,/^\.El/ s/^\.It Cm //p' "$man" >listed
+    [ "$(wc -l <rules)" -ge 19 ]
+    diff rules listed
+    run "$gputrace" report --fail-on=nothing-of-this trace.json
+    assert_output --partial "$(paste -sd, rules | sed 's/,/, /g')"
+    sed -n 's/^ *X(\([A-Z_]*\), \([0-9]*\), *$/\1 \2/p; s/^ *X(\([A-Z_]*\), \([0-9]*\), *"\(.*\)").*/\1 \2 \3/p' "$header" >thresholds
+    sed -n '/^\.Ss Thresholds/,/^\.El/ s/^\.It \([A-Z_]*\) Ta \([0-9]*\) Ta /\1 \2 /p' "$man" >listed
+    [ "$(wc -l <thresholds)" -ge 17 ]
+    diff thresholds listed
+}
