@@ -20,16 +20,16 @@ void critical_graph_release(struct critical_graph *graph)
     histogram_release(&graph->latencies);
 }
 
-#define EVICTED_AFTER ((size_t)1 << 19)
-
 void critical_graph_evict(const struct critical_graph *graph, size_t count)
 {
-    if (count % EVICTED_AFTER != 0)
+    if (count % CRITICAL_EVICTED_AFTER != 0)
         return;
     file_vector_evict(&graph->ops);
     file_vector_evict(&graph->calls);
     file_vector_evict(&graph->edges);
     file_vector_evict(&graph->within);
+    for (size_t i = 0; i < graph->streams.count; i++)
+        file_vector_evict(&graph->streams.items[i].ops);
 }
 
 /* --- */

@@ -10,6 +10,7 @@
 
 #include "common/array.h"
 #include "common/file_vector.h"
+#include "analysis/critical_path.h"
 #include "analysis/critical_sync.h"
 #include "analysis/series.h"
 
@@ -88,7 +89,7 @@ struct critical_within {
 
 void critical_graph_release(struct critical_graph *graph);
 
-/* Gives pages back; of COUNT things that were done, after every so many of them. */
+/* Gives pages back if COUNT is a multiple of CRITICAL_EVICTED_AFTER. */
 void critical_graph_evict(const struct critical_graph *graph, size_t count);
 
 /* When the call of an operation returned. */

@@ -31,18 +31,21 @@
 #include "common/file_vector.h"
 #include "analysis/series.h"
 
+/* Things that are looked at before pages of file vectors are given back. */
+#define CRITICAL_EVICTED_AFTER ((size_t)1 << 18)
+
 /*   constant  word for scripts   for people */
-#define CRITICAL_KINDS(X)                                                        \
-    X(KERNEL, "kernel", "kernels")                                               \
-    X(COPY, "copy", "copies")                                                    \
-    X(SET, "set", "sets")                                                        \
-    X(OUTSIDE, "outside", "host outside CUDA")                                   \
-    X(CALL, "call", "host in CUDA calls")                                        \
-    X(LAUNCH, "launch", "launch overhead")                                       \
-    X(BETWEEN, "between", "from one operation to the next")                      \
-    X(RETURN, "return", "from the work's end to the return of the waiting call") \
-    X(HELD, "held", "operation held by something that is not recorded")          \
-    X(UNKNOWN, "unknown", "before an operation whose call is not recorded")
+#define CRITICAL_KINDS(X)                             \
+    X(KERNEL, "kernel", "kernels")                    \
+    X(COPY, "copy", "copies")                         \
+    X(SET, "set", "sets")                             \
+    X(OUTSIDE, "outside", "host outside CUDA")        \
+    X(CALL, "call", "host in CUDA calls")             \
+    X(LAUNCH, "launch", "launch overhead")            \
+    X(BETWEEN, "between", "between operations")       \
+    X(RETURN, "return", "return of waiting calls")    \
+    X(HELD, "held", "held by something not recorded") \
+    X(UNKNOWN, "unknown", "not known: no call is recorded")
 
 enum critical_kind {
 #define KIND(constant, word, text) CRITICAL_##constant,

@@ -31,6 +31,14 @@ static uint32_t find_name(struct pieces *pieces, struct range_walk *walk)
     return found->range.name;
 }
 
+static int add_whole(struct critical_path *path, const struct critical_part *part)
+{
+    struct critical_part *added = file_vector_push(&path->outside);
+    if (added)
+        *added = *part;
+    return added ? 0 : -1;
+}
+
 static int split(struct pieces *pieces, const struct critical_part *part)
 {
     for (pieces->time = part->start; pieces->time < part->end; pieces->time = pieces->until) {
@@ -43,6 +51,10 @@ static int split(struct pieces *pieces, const struct critical_part *part)
         piece->start = pieces->time;
         piece->end = pieces->until;
         piece->name = operation != EVENT_NO_TEXT ? operation : range;
+        if (pieces->path->outside.count % CRITICAL_EVICTED_AFTER == 0) {
+            file_vector_evict(&pieces->path->outside);
+            file_vector_evict(&pieces->path->parts);
+        }
     }
     return 0;
 }
@@ -66,7 +78,12 @@ int critical_ranges_find(struct critical_path *path, const struct trace *trace)
     ARRAY(char) seen = {0}; /* by thread: the path leads through it */
     int status = 0;
     for (size_t i = 0; status == 0 && i < path->parts.count; i++) {
-        uint32_t thread = path->parts.items[i].kind == CRITICAL_OUTSIDE ? path->parts.items[i].thread : EVENT_NO_TEXT;
+        const struct critical_part part = path->parts.items[i];
+        if (i % CRITICAL_EVICTED_AFTER == 0)
+            file_vector_evict(&path->parts);
+        uint32_t thread = part.kind == CRITICAL_OUTSIDE ? part.thread : EVENT_NO_TEXT;
+        if (part.kind == CRITICAL_OUTSIDE && thread == EVENT_NO_TEXT)
+            status = add_whole(path, &part);
         while (status == 0 && thread != EVENT_NO_TEXT && seen.count <= thread)
             status = array_push(&seen) ? 0 : -1;
         if (status == 0 && thread != EVENT_NO_TEXT)

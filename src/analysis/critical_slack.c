@@ -129,10 +129,14 @@ static int step(struct sweep *sweep)
 static int begin(struct sweep *sweep, struct critical_end end)
 {
     struct critical_graph *graph = sweep->graph;
-    for (size_t i = 0; i < graph->ops.count; i++)
+    for (size_t i = 0; i < graph->ops.count; i++) {
+        critical_graph_evict(graph, i);
         graph->ops.items[i].slack = end.time - graph->ops.items[i].end;
-    for (size_t i = 0; i < graph->calls.count; i++)
+    }
+    for (size_t i = 0; i < graph->calls.count; i++) {
+        critical_graph_evict(graph, i);
         graph->calls.items[i].slack = INT64_MAX / 2;
+    }
     for (size_t i = 0; i < graph->devices.count; i++) {
         const struct critical_device *device = &graph->devices.items[i];
         struct cursor *cursor = array_push(&sweep->cursors);

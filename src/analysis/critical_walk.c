@@ -15,9 +15,11 @@ struct walk {
 struct critical_end critical_find_end(const struct critical_graph *graph)
 {
     struct critical_end end = {CRITICAL_NONE, EVENT_NO_TEXT, INT64_MIN};
-    for (uint32_t i = 0; i < graph->ops.count; i++)
+    for (uint32_t i = 0; i < graph->ops.count; i++) {
+        critical_graph_evict(graph, i);
         if (graph->ops.items[i].end > end.time)
             end = (struct critical_end){i, EVENT_NO_TEXT, graph->ops.items[i].end};
+    }
     for (uint32_t i = 0; i < graph->threads.count; i++) {
         const struct critical_thread *thread = &graph->threads.items[i];
         if (thread->count == 0)
@@ -127,6 +129,8 @@ int critical_walk(struct critical_graph *graph, struct critical_end end, struct 
     const struct trace *trace = graph->trace;
     struct walk walk = {.graph = graph, .path = path, .time = trace->end, .op = end.op, .thread = end.thread};
     int status = 0;
+    if (end.op != CRITICAL_NONE)
+        walk.thread = graph->ops.items[end.op].thread;
     if (end.op != CRITICAL_NONE)
         status = add(&walk, CRITICAL_OUTSIDE, end.time, EVENT_NO_TEXT);
     for (size_t steps = 1; status == 0 && walk.time > trace->start; steps++) {

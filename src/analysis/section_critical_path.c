@@ -60,11 +60,13 @@ static int add_rows(struct critical_path *path, const struct critical_graph *gra
         return -1;
     for (size_t i = 0; i < graph->ops.count; i++) {
         const struct critical_op *op = &graph->ops.items[i];
+        critical_graph_evict(graph, i);
         if (add_whole(path, critical_kind_of_op(op), op->name, op->end - op->start, op->on_path, op->slack) < 0)
             return -1;
     }
     for (size_t i = 0; i < graph->calls.count; i++) {
         const struct critical_call *call = &graph->calls.items[i];
+        critical_graph_evict(graph, i);
         if (add_whole(path, CRITICAL_CALL, call->name, call->end - call->start, call->on_path, call->slack) < 0)
             return -1;
     }

@@ -298,6 +298,37 @@ threads joining on
 END
 }
 
+@test "what the host does after the last operation and call is on the path" {
+    {
+        launch 1 7 0 13 5 100 work
+        x user_annotation after 7 110 90
+    } | trace
+    path >got
+    diff - got <<'END'
+["kernel","work",100,1]
+["outside","after",90,1]
+["outside","",5,1]
+["launch","cudaLaunchKernel",3,1]
+["call","cudaLaunchKernel",2,1]
+END
+    { op kernel alone 13 0 50 1 && x user_annotation after 7 60 40; } | trace
+    path >got
+    diff - got <<'END'
+["kernel","alone",50,1]
+["outside","",50,1]
+END
+}
+
+@test "the path of a part of the trace adds up to that part" {
+    for i in 0 1 2 3; do
+        launch $((i + 1)) 7 $((i * 250)) 13 $((i * 250 + 5)) 100 work
+        call cudaStreamSynchronize 7 $((i * 250 + 3)) 112 $((i + 10))
+    done | trace
+    "$gputrace" report -r critical-names -f json --from=400us --to=800us trace.json |
+        jq -c '[."critical-names"[].total_ns] | add' >got
+    diff - got <<<'400000'
+}
+
 @test "the time of the host on the path goes to the innermost range or operator" {
     {
         x user_annotation outer 7 0 100
