@@ -27,6 +27,8 @@ enum report_unit { REPORT_UNIT_AUTO, REPORT_UNIT_NS, REPORT_UNIT_US, REPORT_UNIT
     X(TEMPORAL, temporal, "temporal", "Computation, communication, copies and idle")   \
     X(OVERLAP, overlap, "overlap", "Overlap")                                          \
     X(QUEUE, queue, "queue", "Queues of streams")                                      \
+    X(CRITICAL_PATH, critical_path, "critical-path", "Critical path")                  \
+    X(CRITICAL_NAMES, critical_names, "critical-names", "Critical path by name")       \
     X(KERNELS, kernels, "kernels", "Kernels")                                          \
     X(API, api, "api", "API calls")                                                    \
     X(ERRORS, errors, "errors", "Failed API calls")                                    \

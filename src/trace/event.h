@@ -74,90 +74,90 @@ enum category category_find(const char *text, size_t length);
  * Arguments of events. F names the field of struct event_fields (trace/event_fields.h) that the analysis keeps of the
  * argument, and the field's type. The last group are those of PyTorch's allocator and operators.
  *      key                      name in the file */
-#define ARG_KEYS(X, F)                                               \
-    X(QUEUED, "queued")                                              \
-    F(DEVICE, "device", NUMBER, device)                              \
-    F(CONTEXT, "context", NUMBER, context)                           \
-    F(STREAM, "stream", NUMBER, stream)                              \
-    F(CORRELATION, "correlation", NUMBER, correlation)               \
-    F(REGISTERS, "registers per thread", NUMBER, registers)          \
-    F(SHARED_MEMORY, "shared memory", NUMBER, shared_bytes)          \
-    X(BLOCKS_PER_SM, "blocks per SM")                                \
-    X(WARPS_PER_SM, "warps per SM")                                  \
-    F(GRID, "grid", TRIPLE, grid)                                    \
-    F(BLOCK, "block", TRIPLE, block)                                 \
-    X(OCCUPANCY, "est. achieved occupancy %")                        \
-    X(GRAPH, "graph id")                                             \
-    X(GRAPH_NODE, "graph node id")                                   \
-    F(BYTES, "bytes", NUMBER, bytes)                                 \
-    X(BANDWIDTH, "memory bandwidth (GB/s)")                          \
-    X(COPIES, "copies")                                              \
-    X(FROM_DEVICE, "fromDevice")                                     \
-    X(FROM_CONTEXT, "inContext")                                     \
-    X(TO_DEVICE, "toDevice")                                         \
-    X(TO_CONTEXT, "toContext")                                       \
-    X(VALUE, "value")                                                \
-    X(CBID, "cbid")                                                  \
-    F(RETURN_VALUE, "return value", NUMBER, return_value)            \
-    X(ERROR, "error")                                                \
-    X(SYNC_KIND, "cuda_sync_kind")                                   \
-    F(WAIT_ON_STREAM, "wait_on_stream", NUMBER, wait_on_stream)      \
-    X(WAIT_ON_CORRELATION, "wait_on_cuda_event_record_corr_id")      \
-    F(WAIT_ON_EVENT, "wait_on_cuda_event_id", NUMBER, wait_on_event) \
-    X(WAIT_ON_EVENT_NAME, "wait_on_cuda_event_name")                 \
-    X(EVENT, "cuda_event_id")                                        \
-    X(EVENT_NAME, "cuda_event_name")                                 \
-    X(MESSAGE, "message")                                            \
-    F(DOMAIN, "domain", TEXT, domain)                                \
-    X(CATEGORY, "category")                                          \
-    X(COLOR, "color")                                                \
-    X(PAYLOAD, "payload")                                            \
-    F(OPEN_AT_END, "open at end", NUMBER, open_at_end)               \
-    X(FAILED, "failed")                                              \
-    F(ADDRESS, "address", NUMBER, address)                           \
-    F(KIND, "kind", TEXT, memory_kind)                               \
-    X(POOL, "pool")                                                  \
-    F(RESULT, "result", NUMBER, return_value)                        \
-    F(FAULT, "fault", TEXT, fault)                                   \
-    F(HELD, "held", NUMBER, held)                                    \
-    F(HELD_BY_KIND, "held by kind", TEXT, held_by_kind)              \
-    F(STACK, "stack", NUMBER, stack)                                 \
-    F(REASON, "reason", TEXT, label)                                 \
-    F(THREAD, "thread", NUMBER, of_thread)                           \
-    X(TRIGGER, "trigger")                                            \
-    F(FUNCTION, "function", TEXT, function)                          \
-    X(PHASE, "phase")                                                \
-    F(ENDING, "ending", TEXT, ending)                                \
-    F(CACHE_HIT, "cache hit", NUMBER, cache_hit)                     \
-    X(GROUP, "group")                                                \
-    X(CACHE_LIMIT, "cache limit bytes")                              \
-    X(FROM, "from")                                                  \
-    X(DETAIL, "detail")                                              \
-    X(RANGE, "range")                                                \
-    X(END_STREAM, "end stream")                                      \
-    X(SCHEMA, "schema")                                              \
-    X(END_PAYLOAD, "end payload")                                    \
-    X(SCOPE, "scope")                                                \
-    F(NAME, "name", TEXT, label)                                     \
-    X(HEAP, "heap")                                                  \
-    X(USAGE, "usage")                                                \
-    X(PERMISSIONS, "permissions")                                    \
-    X(ACCESS, "access")                                              \
-    X(FLAGS, "flags")                                                \
-    X(OFFSET, "offset")                                              \
-    X(EXTENT, "extent")                                              \
-    X(PROCESS, "process")                                            \
-    X(FAULT_GROUPS, "page fault groups")                             \
-    X(PROGRAM_COUNTER, "program counter")                            \
-    F(MANGLED_NAME, "mangled name", TEXT, mangled_name)              \
-    F(LABELS, "labels", TEXT, label)                                 \
-    F(SEQUENCE, "Sequence number", NUMBER, sequence)                 \
-    F(FORWARD_THREAD, "Fwd thread id", NUMBER, forward_thread)       \
-    F(PYTORCH_ADDRESS, "Addr", NUMBER, address)                      \
-    F(PYTORCH_BYTES, "Bytes", NUMBER, bytes)                         \
-    F(PYTORCH_DEVICE, "Device Id", NUMBER, device)                   \
-    F(DEVICE_TYPE, "Device Type", NUMBER, device_type)               \
-    F(TOTAL_ALLOCATED, "Total Allocated", NUMBER, total_allocated)   \
+#define ARG_KEYS(X, F)                                                                       \
+    X(QUEUED, "queued")                                                                      \
+    F(DEVICE, "device", NUMBER, device)                                                      \
+    F(CONTEXT, "context", NUMBER, context)                                                   \
+    F(STREAM, "stream", NUMBER, stream)                                                      \
+    F(CORRELATION, "correlation", NUMBER, correlation)                                       \
+    F(REGISTERS, "registers per thread", NUMBER, registers)                                  \
+    F(SHARED_MEMORY, "shared memory", NUMBER, shared_bytes)                                  \
+    X(BLOCKS_PER_SM, "blocks per SM")                                                        \
+    X(WARPS_PER_SM, "warps per SM")                                                          \
+    F(GRID, "grid", TRIPLE, grid)                                                            \
+    F(BLOCK, "block", TRIPLE, block)                                                         \
+    X(OCCUPANCY, "est. achieved occupancy %")                                                \
+    X(GRAPH, "graph id")                                                                     \
+    X(GRAPH_NODE, "graph node id")                                                           \
+    F(BYTES, "bytes", NUMBER, bytes)                                                         \
+    X(BANDWIDTH, "memory bandwidth (GB/s)")                                                  \
+    X(COPIES, "copies")                                                                      \
+    X(FROM_DEVICE, "fromDevice")                                                             \
+    X(FROM_CONTEXT, "inContext")                                                             \
+    X(TO_DEVICE, "toDevice")                                                                 \
+    X(TO_CONTEXT, "toContext")                                                               \
+    X(VALUE, "value")                                                                        \
+    X(CBID, "cbid")                                                                          \
+    F(RETURN_VALUE, "return value", NUMBER, return_value)                                    \
+    X(ERROR, "error")                                                                        \
+    X(SYNC_KIND, "cuda_sync_kind")                                                           \
+    F(WAIT_ON_STREAM, "wait_on_stream", NUMBER, wait_on_stream)                              \
+    F(WAIT_ON_CORRELATION, "wait_on_cuda_event_record_corr_id", NUMBER, wait_on_correlation) \
+    F(WAIT_ON_EVENT, "wait_on_cuda_event_id", NUMBER, wait_on_event)                         \
+    X(WAIT_ON_EVENT_NAME, "wait_on_cuda_event_name")                                         \
+    X(EVENT, "cuda_event_id")                                                                \
+    X(EVENT_NAME, "cuda_event_name")                                                         \
+    X(MESSAGE, "message")                                                                    \
+    F(DOMAIN, "domain", TEXT, domain)                                                        \
+    X(CATEGORY, "category")                                                                  \
+    X(COLOR, "color")                                                                        \
+    X(PAYLOAD, "payload")                                                                    \
+    F(OPEN_AT_END, "open at end", NUMBER, open_at_end)                                       \
+    X(FAILED, "failed")                                                                      \
+    F(ADDRESS, "address", NUMBER, address)                                                   \
+    F(KIND, "kind", TEXT, memory_kind)                                                       \
+    X(POOL, "pool")                                                                          \
+    F(RESULT, "result", NUMBER, return_value)                                                \
+    F(FAULT, "fault", TEXT, fault)                                                           \
+    F(HELD, "held", NUMBER, held)                                                            \
+    F(HELD_BY_KIND, "held by kind", TEXT, held_by_kind)                                      \
+    F(STACK, "stack", NUMBER, stack)                                                         \
+    F(REASON, "reason", TEXT, label)                                                         \
+    F(THREAD, "thread", NUMBER, of_thread)                                                   \
+    X(TRIGGER, "trigger")                                                                    \
+    F(FUNCTION, "function", TEXT, function)                                                  \
+    X(PHASE, "phase")                                                                        \
+    F(ENDING, "ending", TEXT, ending)                                                        \
+    F(CACHE_HIT, "cache hit", NUMBER, cache_hit)                                             \
+    X(GROUP, "group")                                                                        \
+    X(CACHE_LIMIT, "cache limit bytes")                                                      \
+    X(FROM, "from")                                                                          \
+    X(DETAIL, "detail")                                                                      \
+    X(RANGE, "range")                                                                        \
+    X(END_STREAM, "end stream")                                                              \
+    X(SCHEMA, "schema")                                                                      \
+    X(END_PAYLOAD, "end payload")                                                            \
+    X(SCOPE, "scope")                                                                        \
+    F(NAME, "name", TEXT, label)                                                             \
+    X(HEAP, "heap")                                                                          \
+    X(USAGE, "usage")                                                                        \
+    X(PERMISSIONS, "permissions")                                                            \
+    X(ACCESS, "access")                                                                      \
+    X(FLAGS, "flags")                                                                        \
+    X(OFFSET, "offset")                                                                      \
+    X(EXTENT, "extent")                                                                      \
+    X(PROCESS, "process")                                                                    \
+    X(FAULT_GROUPS, "page fault groups")                                                     \
+    X(PROGRAM_COUNTER, "program counter")                                                    \
+    F(MANGLED_NAME, "mangled name", TEXT, mangled_name)                                      \
+    F(LABELS, "labels", TEXT, label)                                                         \
+    F(SEQUENCE, "Sequence number", NUMBER, sequence)                                         \
+    F(FORWARD_THREAD, "Fwd thread id", NUMBER, forward_thread)                               \
+    F(PYTORCH_ADDRESS, "Addr", NUMBER, address)                                              \
+    F(PYTORCH_BYTES, "Bytes", NUMBER, bytes)                                                 \
+    F(PYTORCH_DEVICE, "Device Id", NUMBER, device)                                           \
+    F(DEVICE_TYPE, "Device Type", NUMBER, device_type)                                       \
+    F(TOTAL_ALLOCATED, "Total Allocated", NUMBER, total_allocated)                           \
     F(TOTAL_RESERVED, "Total Reserved", NUMBER, total_reserved)
 
 enum arg_key {

@@ -44,6 +44,7 @@ const struct event_fields event_nothing = {
     .block = {EVENT_NONE, EVENT_NONE, EVENT_NONE},
     .wait_on_stream = EVENT_NONE,
     .wait_on_event = EVENT_NONE,
+    .wait_on_correlation = EVENT_NONE,
     .address = EVENT_NONE,
     .held = EVENT_NONE,
     .stack = EVENT_NONE,

@@ -71,6 +71,7 @@ struct event_fields {
     };
     event_id id; /* "id" of asynchronous ranges and flows; EVENT_NO_ID: none */
     int64_t wait_on_stream, wait_on_event;
+    int64_t wait_on_correlation;                          /* of the call that recorded the event */
     int64_t address, held, stack;                         /* of an allocation or release */
     int64_t total_allocated, total_reserved, device_type; /* of PyTorch's "[memory]" */
     int64_t open_at_end;                                  /* 1: a range that the program did not end */
