@@ -67,6 +67,8 @@ struct finding *finding_add(struct findings *findings, int64_t cost, int64_t gai
     finding->rule = findings->rule;
     finding->cost = cost;
     finding->gain = gain > cost ? cost : gain;
+    if (findings->rule->of_gpu && finding->gain > findings->waits)
+        finding->gain = findings->waits;
     finding->count = EVENT_NONE;
     finding->place = place ? *place : finding_nowhere();
     finding->range = finding->operation = EVENT_NO_TEXT;

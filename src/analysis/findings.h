@@ -88,7 +88,7 @@
     X(GRAPHS, 10, "so many graphs instantiated between kernels")                                                 \
     X(DEFAULT_TURNS, 20, "the default stream and other streams take turns so often")                             \
     X(DEFAULT_OVERLAP_PERCENT, 5, "and at most so many percent of these turns overlap")                          \
-    X(LAUNCH_GAP_NS, 200000, "gaps of up to this length on average are the launches' fault")                     \
+    X(LAUNCH_GAP_NS, 200000, "launches are the cause of gaps up to this length")                                 \
     X(LAUNCHES, 50, "launches that the GPU waits for are found from so many on")                                 \
     X(LAUNCH_PERCENT, 10, "and when the GPU waits for them so many percent of the run")                          \
     X(LAUNCH_NS, 5000000, "and so long")                                                                         \
@@ -98,24 +98,23 @@
     X(GAP_NS, 500000000, "a gap between operations is large from this length on")                                \
     X(CHUNKS, 30, "the run is divided into so many parts")                                                       \
     X(CHUNK_PERCENT, 50, "the GPU is hardly used in parts with less than so many percent")                       \
-    X(CHUNKS_MOST_PERCENT, 50, "such parts are found where they are at most so many percent of the run")         \
-    X(LOW_USE_PERCENT, 10, "and the GPU is idle in them so many percent of the run")                             \
-    X(LOW_USE_NS, 50000000, "and so long")                                                                       \
+    X(LOW_USE_PERCENT, 10, "and the GPU is idle in such parts for so many percent of the run")                   \
+    X(LOW_USE_NS, 200000000, "and so long")                                                                      \
     X(REPEATED_KERNELS, 16, "kernels of one name that follow one another without others between them")           \
     X(REPEATED_KERNEL_NS, 10000, "each of at most this length on average")                                       \
     X(REPEATED_GAP_NS, 20000, "a longer gap between them has other reasons")                                     \
-    X(KERNEL_NS, 10000, "the shape of kernels matters from this length on")                                      \
-    X(GRID_PERCENT, 50, "blocks, of the number of multiprocessors, that are few")                                \
+    X(KERNEL_NS, 10000, "the shape of a kernel matters from this length on")                                     \
+    X(GRID_PERCENT, 50, "blocks are few below so many percent of the number of multiprocessors")                 \
     X(TAIL_WAVES, 4, "the last wave matters where there are at most so many")                                    \
     X(TAIL_PERCENT, 50, "and is at most so full")                                                                \
-    X(OCCUPANCY_PERCENT, 25, "threads of a multiprocessor that are few")                                         \
+    X(OCCUPANCY_PERCENT, 25, "occupancy is low up to this")                                                      \
     X(STEPS, 5, "steps are compared where there are so many")                                                    \
     X(STEP_NS, 500000, "and the median takes so long")                                                           \
     X(SLOW_STEP_PERCENT, 150, "a step is slow from so many percent of the median on")                            \
     X(SLOW_STEPS_PERCENT, 25, "and at most so many percent of the steps after the first are slow")               \
     X(SLOW_STEPS_NS, 1000000, "and they take so much longer together")                                           \
     X(EXPOSED_PERCENT, 5, "communication without computation at the same time takes so many percent of the run") \
-    X(LOADING_STEPS_PERCENT, 5, "waiting for the DataLoader takes so many percent of the run")
+    X(LOADING_STEPS_PERCENT, 5, "the GPU waits for the DataLoader so many percent of the run")
 
 enum {
 #define THRESHOLD(name, value, meaning) FINDING_##name = (value),
@@ -123,7 +122,8 @@ enum {
 #undef THRESHOLD
 };
 
-/* Where something was seen. The engine adds the range and the operator that were open there. */
+/* Where something was seen. The engine adds the range and the operator that were open there; of a thread without a
+ * range, the range of the process's main thread at that time. */
 struct finding_place {
     int64_t time;    /* ns, as events have it; EVENT_NONE: nowhere in particular */
     int64_t until;   /* where it ended; EVENT_NONE: not known */
@@ -151,8 +151,9 @@ struct finding {
     struct finding_place place;
     char text[FINDING_TEXT];   /* one sentence */
     char advice[FINDING_TEXT]; /* what to do; "": the rule's */
-    uint32_t range, operation; /* set by the engine: open at the place; EVENT_NO_TEXT: none */
+    uint32_t range, operation; /* open at the place: set by the engine, if not by the rule; EVENT_NO_TEXT: none */
     unsigned number;           /* set by the engine: in the order of being added */
+    uint32_t walked;           /* the engine's: the thread whose ranges it looks at */
 };
 
 struct findings {
@@ -160,6 +161,7 @@ struct findings {
     const struct rule *rule; /* whose find() is running */
     int64_t run;             /* ns from the first launch or GPU operation to the end of the last: the measured part */
     int64_t from, to;        /* of it */
+    int64_t waits;           /* ns of it that the host waited for a GPU in calls, and after its last call */
     ARRAY(struct finding) items;
     bool no_memory;
 };
@@ -170,7 +172,8 @@ struct rule {
     const char *section; /* of the report that shows more; NULL: none */
     /* Bits of enum trace_bits. The rule cannot look where all bits of one that is not 0 were left out. */
     uint64_t sources[2];
-    bool without_cost;           /* it is not about time: it is shown whatever it costs */
+    bool of_gpu;       /* it makes the GPU's work shorter: no more is gained than the host waits for the GPU */
+    bool without_cost; /* it is not about time: it is shown whatever it costs */
     const struct rule *state_of; /* its find() gets the state of this rule; NULL: its own */
     size_t state_size;           /* bytes of its state, which starts as zeros */
     unsigned categories;         /* CATEGORY_BIT() of the events it wants, as struct section has them */

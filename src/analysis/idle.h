@@ -54,12 +54,16 @@ static inline bool idle_is_late(enum idle_cause cause)
     return cause >= IDLE_SYNC && cause <= IDLE_OUTSIDE;
 }
 
+#define IDLE_BRIEF 200000
+
 /* All ns. */
 struct idle_sum {
     int64_t total;
     int64_t count;        /* gaps that have it */
     int64_t longest;      /* in one gap */
     int64_t gap, current; /* the last gap's start, and how long in that gap so far */
+    int64_t brief;        /* of the total: in gaps in which it takes at most IDLE_BRIEF */
+    int64_t brief_count;  /* these gaps */
 };
 
 /* What is the same in all parts of gaps that are one row. */

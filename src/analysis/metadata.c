@@ -366,6 +366,8 @@ static int read_device(struct trace *trace, const cJSON *properties)
         {"maxThreadsPerMultiprocessor", AMOUNT, offsetof(struct trace_device, threads)},
         {"regsPerMultiprocessor", AMOUNT, offsetof(struct trace_device, registers)},
         {"sharedMemPerMultiprocessor", AMOUNT, offsetof(struct trace_device, shared_bytes)},
+        {"computeMajor", AMOUNT, offsetof(struct trace_device, major)},
+        {"computeMinor", AMOUNT, offsetof(struct trace_device, minor)},
     };
     struct trace_device *device = trace_device(trace, id->valueint);
     if (!device)

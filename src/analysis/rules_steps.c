@@ -6,7 +6,9 @@
 
 #include "common/settings.h"
 #include "analysis/busy.h"
+#include "analysis/cost_sum.h"
 #include "analysis/findings.h"
+#include "analysis/idle.h"
 #include "analysis/section.h"
 #include "analysis/steps.h"
 
@@ -44,20 +46,23 @@ static int slow_in(struct findings *findings, const struct steps *steps, size_t 
 {
     const struct steps_process *process = &steps->processes.items[number];
     struct series copy = process->times;
-    int64_t median = (int64_t)series_summary(&copy).median, difference = 0, excess = 0, slow = 0;
+    int64_t median = (int64_t)series_summary(&copy).median, difference = 0, excess = 0, slow = 0, longest = 0;
+    size_t worst = 0;
     if (process->items.count < FINDING_STEPS || median < FINDING_STEP_NS)
         return 0;
     for (size_t i = 1; i < process->items.count; i++) { /* the first loads code and allocates */
         int64_t time = process->items.items[i].end - process->items.items[i].start;
         if (time < median / 100 * FINDING_SLOW_STEP_PERCENT)
             continue;
-        excess += time - median;
+        excess = sum_of(excess, time - median);
         slow++;
+        worst = time > longest ? i : worst;
+        longest = time > longest ? time : longest;
     }
     int64_t others = (int64_t)process->items.count - 1;
     if (slow * 100 > others * FINDING_SLOW_STEPS_PERCENT || excess < FINDING_SLOW_STEPS_NS)
         return 0;
-    const struct step *slowest = &process->items.items[process->slowest];
+    const struct step *slowest = &process->items.items[worst];
     struct finding_place place = finding_nowhere();
     place.time = place.called = slowest->from;
     place.until = slowest->to;
@@ -67,12 +72,13 @@ static int slow_in(struct findings *findings, const struct steps *steps, size_t 
     if (!finding)
         return 0;
     finding->count = slow;
-    const struct step_part_key *key = grown_part(steps, number, &difference);
+    bool compared = worst == process->slowest; /* what the steps consist of is known of the slowest */
+    const struct step_part_key *key = compared ? grown_part(steps, number, &difference) : NULL;
     write_grown(findings, key, difference, grown, sizeof(grown));
-    return finding_say(finding, "%s of %s steps are slower than the others: step %s takes %s, the median %s%s",
+    return finding_say(finding, "%s of %s steps %s slower than the others: step %s takes %s, the median %s%s",
                        amount_count(slow).text, amount_count((int64_t)process->items.count).text,
-                       amount_count(slowest->number).text, amount_time(slowest->end - slowest->start).text,
-                       amount_time(median).text, grown);
+                       slow == 1 ? "is" : "are", amount_count(slowest->number).text,
+                       amount_time(slowest->end - slowest->start).text, amount_time(median).text, grown);
 }
 
 static int slow_find(void *state, struct findings *findings)
@@ -134,22 +140,28 @@ static int exposed_op(void *state, const struct trace *trace, const struct timel
     return 0;
 }
 
+static int64_t exposed_time(const struct exposed_device *device)
+{
+    return device->both.total - device->computation.total;
+}
+
 static int exposed_find(void *state, struct findings *findings)
 {
     const struct exposed *exposed = state;
-    for (size_t i = 0; i < exposed->devices.count; i++) {
-        const struct exposed_device *device = &exposed->devices.items[i];
-        int64_t alone = device->both.total - device->computation.total, all = device->communication.total;
-        if (device->count == 0 || alone < findings->run / 100 * FINDING_EXPOSED_PERCENT)
-            continue;
-        struct finding *finding = finding_add(findings, alone, alone, &device->place);
-        if (!finding)
-            continue;
-        finding->count = device->count;
-        finding_say(finding, "%s of the communication of %s kernels (%s) runs while nothing is computed",
-                    amount_share(alone, all).text, amount_count(device->count).text, amount_time(all).text);
-    }
-    return 0;
+    const struct exposed_device *worst = NULL;
+    for (size_t i = 0; i < exposed->devices.count; i++)
+        if (!worst || exposed_time(&exposed->devices.items[i]) > exposed_time(worst))
+            worst = &exposed->devices.items[i];
+    int64_t alone = worst ? exposed_time(worst) : 0;
+    if (!worst || worst->count == 0 || alone < findings->run / 100 * FINDING_EXPOSED_PERCENT)
+        return 0;
+    struct finding *finding = finding_add(findings, alone, alone, &worst->place);
+    if (!finding)
+        return 0;
+    finding->count = worst->count;
+    return finding_say(finding, "%s of the time of %s communication kernels (%s) nothing is computed",
+                       amount_share(alone, worst->communication.total).text, amount_count(worst->count).text,
+                       amount_time(worst->communication.total).text);
 }
 
 static void exposed_release(void *state)
@@ -176,10 +188,9 @@ const struct rule rule_exposed_communication = {
 /* --- waiting for PyTorch's DataLoader --- */
 
 struct loading {
-    int64_t count, time, longest, at;
+    ARRAY(char) is_loader; /* by name: 1 it is not, 2 it is, 0 not asked yet */
+    int64_t count, time;   /* ns, of all threads */
     bool single;
-    uint32_t checked; /* the name asked about last … */
-    bool is_loader;   /* … and what it is */
 };
 
 static int loading_event(void *state, const struct trace *trace, const struct event_fields *event)
@@ -187,46 +198,96 @@ static int loading_event(void *state, const struct trace *trace, const struct ev
     struct loading *loading = state;
     if (event->phase != 'X' || event->name == EVENT_NO_TEXT)
         return 0;
-    if (loading->checked != event->name + 1) {
+    while (loading->is_loader.count <= event->name)
+        if (!array_push(&loading->is_loader))
+            return -1;
+    char *known = &loading->is_loader.items[event->name];
+    if (!*known) {
         const char *name = interned(&trace->strings, event->name);
-        loading->is_loader = strstr(name, "DataLoader") && strstr(name, "__next__");
-        loading->checked = event->name + 1;
-        loading->single |= loading->is_loader && strstr(name, "_SingleProcess");
+        *known = strstr(name, "DataLoader") && strstr(name, "__next__") ? 2 : 1;
+        loading->single |= *known == 2 && strstr(name, "_SingleProcess");
     }
-    if (!loading->is_loader)
-        return 0;
-    loading->count++;
-    loading->time += event->duration;
-    if (event->duration > loading->longest) {
-        loading->longest = event->duration;
-        loading->at = event->start;
+    if (*known == 2) {
+        loading->count++;
+        loading->time = sum_of(loading->time, event->duration);
     }
     return 0;
+}
+
+static bool is_loader(const struct loading *loading, uint32_t name)
+{
+    return name < loading->is_loader.count && loading->is_loader.items[name] == 2;
+}
+
+/* How long DEVICE was idle because the launching thread was in the DataLoader, and the row with most of that. */
+static int64_t loading_idle(const struct loading *loading, const struct idle *idle, size_t device,
+                            const struct idle_row **worst)
+{
+    int64_t total = 0;
+    for (size_t i = 0; i < idle->rows.count; i++) {
+        const struct idle_row *row = &idle->rows.items[i];
+        bool loads = is_loader(loading, row->what.range) || is_loader(loading, row->what.operation);
+        if (row->what.device != device || !loads)
+            continue;
+        total = sum_of(total, row->sum.total);
+        *worst = !*worst || row->sum.total > (*worst)->sum.total ? row : *worst;
+    }
+    return total;
+}
+
+static struct finding *add_loading(struct findings *findings, int64_t cost, const struct idle_row *row)
+{
+    struct finding_place place = finding_nowhere();
+    place.device = row->what.device;
+    place.time = row->sum.gap;
+    struct finding *finding = finding_add(findings, cost, cost, &place);
+    if (finding) {
+        finding->range = row->what.range;
+        finding->operation = row->what.operation;
+    }
+    return finding;
 }
 
 static int loading_find(void *state, struct findings *findings)
 {
     const struct loading *loading = state;
-    struct finding_place place = finding_nowhere();
-    place.time = loading->at;
-    bool enough = loading->count > 0 && loading->time >= findings->run / 100 * FINDING_LOADING_STEPS_PERCENT;
-    struct finding *finding = enough ? finding_add(findings, loading->time, loading->time, &place) : NULL;
+    const struct idle *idle = section_state(findings->trace, REPORT_IDLE);
+    const struct idle_row *worst = NULL;
+    int64_t cost = 0;
+    for (size_t i = 0; idle && i < idle->devices.count; i++) {
+        const struct idle_row *row = NULL;
+        int64_t one = loading_idle(loading, idle, i, &row);
+        if (one > cost) {
+            cost = one;
+            worst = row;
+        }
+    }
+    bool enough = worst && cost >= findings->run / 100 * FINDING_LOADING_STEPS_PERCENT;
+    struct finding *finding = enough ? add_loading(findings, cost, worst) : NULL;
     if (!finding)
         return 0;
     finding->count = loading->count;
     finding_advise(finding, "%s",
-                   loading->single ? "Load data in processes of its own: DataLoader(num_workers=4, pin_memory=True)."
+                   loading->single ? "Load data in processes of their own: DataLoader(num_workers=4, pin_memory=True)."
                                    : "Use more workers (num_workers), prefetch more (prefetch_factor), or make loading "
                                      "cheaper: decode once, augment on the GPU.");
-    return finding_say(finding, "The program waits for its DataLoader %s times%s", amount_count(loading->count).text,
-                       loading->single ? ", which loads in the same process" : "");
+    return finding_say(finding, "The GPU waits for the DataLoader, which takes %s for %s batch%s%s",
+                       amount_time(loading->time).text, amount_count(loading->count).text,
+                       loading->count == 1 ? "" : "es", loading->single ? " in the process that trains" : "");
+}
+
+static void loading_release(void *state)
+{
+    array_release(&((struct loading *)state)->is_loader);
 }
 
 const struct rule rule_data_loading = {
     .id = "data-loading",
     .section = "nvtx",
+    .sources = {TRACE_GPU_WORK, TRACE_API},
     .state_size = sizeof(struct loading),
     .categories = CATEGORY_BIT(CATEGORY_USER_ANNOTATION) | CATEGORY_BIT(CATEGORY_CPU_OP),
     .event = loading_event,
     .find = loading_find,
+    .release = loading_release,
 };

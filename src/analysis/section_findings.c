@@ -19,6 +19,7 @@ static const struct rule *const rules[] = {
 
 struct state {
     struct findings findings;
+    int64_t waits, last_call; /* ns that calls waited for a GPU; the end of the last call */
     void *states[RULES];
     struct wanting {
         unsigned char rules[RULES], count;
@@ -100,6 +101,18 @@ static int show_ops(struct state *state, const struct trace *trace)
     return status ? status : walked;
 }
 
+/* Asynchronous copies of pageable memory wait, too, and launches where too many are queued: a call that takes so long.
+ */
+#define LONG_CALL_NS 50000
+
+static void add_waits(struct state *state, const struct host_call *call)
+{
+    bool waits = call_kind_waits((enum call_kind)call->kind) ||
+                 (call_kind_launches((enum call_kind)call->kind) && call->end - call->start > LONG_CALL_NS);
+    state->waits += waits ? call->end - call->start : 0;
+    state->last_call = call->end > state->last_call ? call->end : state->last_call;
+}
+
 static int show_calls(struct state *state, const struct trace *trace)
 {
     struct host_calls_walk walk;
@@ -107,6 +120,7 @@ static int show_calls(struct state *state, const struct trace *trace)
     int status = 0;
     host_calls_walk_begin(&walk, &trace->host_calls);
     while (status == 0 && (call = host_calls_next(&walk))) {
+        add_waits(state, call);
         const struct wanting *wanting = &state->of_call[call->kind];
         for (unsigned i = 0; i < wanting->count && status == 0; i++) {
             unsigned rule = wanting->rules[i];
@@ -120,20 +134,24 @@ static int show_calls(struct state *state, const struct trace *trace)
 static int gather(void *context, const struct trace *trace)
 {
     struct state *state = context;
-    state->findings.from = state->findings.to = EVENT_NONE;
+    state->findings.from = state->findings.to = state->last_call = EVENT_NONE;
     int status = state->findings.no_memory ? -1 : show_calls(state, trace);
     if (status == 0)
         status = show_ops(state, trace);
-    state->findings.run = state->findings.from == EVENT_NONE ? 0 : state->findings.to - state->findings.from;
+    struct findings *findings = &state->findings;
+    findings->run = findings->from == EVENT_NONE ? 0 : findings->to - findings->from;
+    findings->waits = state->waits + (findings->to > state->last_call ? findings->to - state->last_call : 0);
+    if (trace->host_calls.count == 0 || findings->waits > findings->run)
+        findings->waits = findings->run;
     return status;
 }
 
 /* --- the ranges around the places --- */
 
-static int by_thread_and_call(const void *left, const void *right)
+static int by_walked_and_call(const void *left, const void *right)
 {
     const struct finding *a = left, *b = right;
-    return ORDER(a->place.thread, b->place.thread) ?: ORDER(a->place.called, b->place.called);
+    return ORDER(a->walked, b->walked) ?: ORDER(a->place.called, b->place.called);
 }
 
 static int by_cost(const void *left, const void *right)
@@ -142,37 +160,67 @@ static int by_cost(const void *left, const void *right)
     return ORDER(a->rule->without_cost, b->rule->without_cost) ?: ORDER(b->cost, a->cost) ?: ORDER(a->number, b->number);
 }
 
-/* Sets of each finding, by thread and time, the field AT to the name of the innermost of RANGES around it. */
+/* Sets of each finding the field AT, if the rule has not, to the name of the innermost of RANGES around its call on the
+ * thread `walked`. */
 static int find_ranges(struct findings *findings, const struct ranges *ranges, size_t at)
 {
     struct range_walk walk;
+    if (findings->items.count > 1)
+        qsort(findings->items.items, findings->items.count, sizeof(struct finding), by_walked_and_call);
     range_walk_begin(&walk, ranges, false);
     for (size_t i = 0; i < findings->items.count; i++) {
         struct finding *finding = &findings->items.items[i];
-        const struct finding_place *place = &finding->place;
-        if (place->thread == LAUNCHED_NO_THREAD)
+        int64_t called = finding->place.called;
+        uint32_t *name = (uint32_t *)((char *)finding + at);
+        if (finding->walked == LAUNCHED_NO_THREAD)
             continue;
-        while (range_walk_open(&walk, place->thread, place->called))
+        while (range_walk_open(&walk, finding->walked, called))
             ;
-        const struct range_open *found = range_walk_innermost(&walk, place->thread, place->called);
-        if (found)
-            memcpy((char *)finding + at, &found->range.name, sizeof(found->range.name));
+        const struct range_open *found = range_walk_innermost(&walk, finding->walked, called);
+        if (found && *name == EVENT_NO_TEXT)
+            *name = found->range.name;
     }
     return range_walk_end(&walk);
+}
+
+/* The thread of the process of THREAD that runs main(). LAUNCHED_NO_THREAD: it is not in the trace. */
+static uint32_t main_thread(const struct trace *trace, uint32_t thread)
+{
+    uint32_t process = trace->threads.items[thread].process;
+    for (uint32_t i = 0; i < trace->threads.count; i++) {
+        const struct trace_thread_id *id = dense_map_row(&trace->thread_ids, i);
+        if (trace->threads.items[i].process == process && id->thread == id->process)
+            return i;
+    }
+    return LAUNCHED_NO_THREAD;
+}
+
+/* Threads such as those of PyTorch's backward pass have no ranges: they work for the range of the main thread. */
+static int find_main_ranges(struct findings *findings)
+{
+    bool any = false;
+    for (size_t i = 0; i < findings->items.count; i++) {
+        struct finding *finding = &findings->items.items[i];
+        bool lacks = finding->range == EVENT_NO_TEXT && finding->place.thread != LAUNCHED_NO_THREAD;
+        finding->walked = lacks ? main_thread(findings->trace, finding->place.thread) : LAUNCHED_NO_THREAD;
+        any |= finding->walked != LAUNCHED_NO_THREAD;
+    }
+    return any ? find_ranges(findings, &findings->trace->ranges, offsetof(struct finding, range)) : 0;
 }
 
 static int find_places(struct findings *findings)
 {
     for (size_t i = 0; i < findings->items.count; i++) {
-        struct finding_place *place = &findings->items.items[i].place;
+        struct finding *finding = &findings->items.items[i];
+        struct finding_place *place = &finding->place;
+        finding->walked = place->thread;
         place->called = place->called == EVENT_NONE ? place->time : place->called;
         if (place->device == EVENT_NONE && place->stream != EVENT_NONE)
             place->device = findings->trace->streams.items[place->stream].device;
     }
-    if (findings->items.count > 1)
-        qsort(findings->items.items, findings->items.count, sizeof(struct finding), by_thread_and_call);
-    int status = find_ranges(findings, &findings->trace->ranges, offsetof(struct finding, range));
-    return status ? status : find_ranges(findings, &findings->trace->operators, offsetof(struct finding, operation));
+    return find_ranges(findings, &findings->trace->operators, offsetof(struct finding, operation))
+               ?: find_ranges(findings, &findings->trace->ranges, offsetof(struct finding, range))
+               ?: find_main_ranges(findings);
 }
 
 /* --- the table --- */

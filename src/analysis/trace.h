@@ -173,6 +173,7 @@ struct trace_device {
     struct busy_sum busy; /* after the last jobs */
     /* What the metadata says; not above 0: not known. Of each multiprocessor: */
     int64_t multiprocessors, threads, registers, shared_bytes;
+    int64_t major, minor; /* compute capability */
 };
 
 struct trace_gpu_row {

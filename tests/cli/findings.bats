@@ -1,27 +1,11 @@
 # The findings of gputrace report: planted programs and their twins, times of small traces computed by hand, clean
 # samples, and the manual's lists.
 
-load common
+load findings
 
 data=$root/tests/data
 man=$root/man/gputrace-findings.7
 header=$root/src/analysis/findings.h
-
-ids() { # TRACE
-    "$gputrace" report -r findings --format=json "$1" | jq -r '.findings[].id'
-}
-
-# PROGRAM has cases: the first finding of CASE is ID, and CASE-fixed has none of this id.
-planted() { # PROGRAM CASE ID [OPTION...]
-    local program=$1 case=$2 id=$3
-    shift 3
-    "$gputrace" run -q -o planted.json "$@" "$samples/planted_$program" "$case" || true
-    "$gputrace" run -q -o fixed.json "$@" "$samples/planted_$program" "$case-fixed"
-    run -0 ids planted.json
-    assert_line --index 0 "$id"
-    run -0 ids fixed.json
-    refute_output --regexp "(^|[[:space:]])$id([[:space:]]|$)"
-}
 
 @test "copies and sets that block the host, are small, or do not overlap with kernels" {
     planted copies pageable pageable-copies
@@ -66,7 +50,7 @@ planted() { # PROGRAM CASE ID [OPTION...]
         device_ranges managed nvtx_memory_cuda driver pooled; do
         "$gputrace" run -q -o clean.json "$samples/$sample" >/dev/null
         run "$gputrace" report -r findings clean.json
-        assert_output 'Findings
+        assert_output 'Findings (findings)
   nothing found: no rule of gputrace-findings(7) applies'
     done
 }
@@ -77,25 +61,6 @@ planted() { # PROGRAM CASE ID [OPTION...]
 }
 
 # --- small traces: times are in us ---
-
-# shellcheck disable=SC2016 # the dollars are jq's
-words='
-    def call($name; $ts; $dur; $id):
-        {ph: "X", cat: "cuda_runtime", name: $name, pid: 1, tid: 1, ts: $ts, dur: $dur, args: {correlation: $id}};
-    def op($cat; $name; $stream; $ts; $dur; $id):
-        {ph: "X", cat: $cat, name: $name, pid: 0, tid: $stream, ts: $ts, dur: $dur,
-         args: {device: 0, context: 1, stream: $stream, correlation: $id}};
-    def kernel($stream; $ts; $dur; $id): op("kernel"; "k"; $stream; $ts; $dur; $id);
-    def copy($name; $stream; $ts; $dur; $id; $bytes): op("gpu_memcpy"; $name; $stream; $ts; $dur; $id) | .args.bytes = $bytes;
-    def launched($stream; $at; $ts; $dur; $id): call("cudaLaunchKernel"; $at; 5; $id), kernel($stream; $ts; $dur; $id);
-'
-
-# What the findings of these events are: id, time, gain and count, times in ns.
-found() { # EVENTS
-    jq -n "$words {traceEvents: [$1]}" >small.json
-    "$gputrace" report -r findings --format=json small.json |
-        jq -r '.findings[] | "\(.id) \(.time_ns) \(.gain_ns) \(.count)"'
-}
 
 @test "of a synchronous copy, the wait for earlier kernels does not count" {
     local round='launched(7; $t; $t + 10; 300; $i * 2 + 1),
@@ -284,7 +249,7 @@ found() { # EVENTS
 
 @test "rules whose data was not recorded are named" {
     "$gputrace" run -q -o waits.json --trace=-runtime,-driver "$samples/planted_waits" stream
-    run "$gputrace" report -r findings waits.json
+    run "$gputrace" report -r findings --format=csv waits.json
     assert_output --regexp 'Not enough data for .*repeated-waits,.*: runtime, driver were not recorded'
     refute_output --partial managed-memory
     refute_output --partial 'times the host waits'

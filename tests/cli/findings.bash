@@ -1,0 +1,46 @@
+# What the tests of findings share.
+# shellcheck shell=bash
+
+load common
+
+ids() { # TRACE
+    "$gputrace" report -r findings --format=json "$1" | jq -r '.findings[].id'
+}
+
+# PROGRAM has cases: the first finding of CASE is ID, and CASE-fixed has none of this id.
+planted() { # PROGRAM CASE ID [OPTION...]
+    local program=$1 case=$2 id=$3
+    shift 3
+    "$gputrace" run -q -o planted.json "$@" "$samples/planted_$program" "$case" || true
+    "$gputrace" run -q -o fixed.json "$@" "$samples/planted_$program" "$case-fixed"
+    run -0 ids planted.json
+    assert_line --index 0 "$id"
+    run -0 ids fixed.json
+    refute_output --regexp "(^|[[:space:]])$id([[:space:]]|$)"
+}
+
+# shellcheck disable=SC2016 # the dollars are jq's
+words='
+    def call($name; $ts; $dur; $id):
+        {ph: "X", cat: "cuda_runtime", name: $name, pid: 1, tid: 1, ts: $ts, dur: $dur, args: {correlation: $id}};
+    def op($cat; $name; $stream; $ts; $dur; $id):
+        {ph: "X", cat: $cat, name: $name, pid: 0, tid: $stream, ts: $ts, dur: $dur,
+         args: {device: 0, context: 1, stream: $stream, correlation: $id}};
+    def kernel($stream; $ts; $dur; $id): op("kernel"; "k"; $stream; $ts; $dur; $id);
+    def copy($name; $stream; $ts; $dur; $id; $bytes): op("gpu_memcpy"; $name; $stream; $ts; $dur; $id) | .args.bytes = $bytes;
+    def shaped($name; $blocks; $threads; $registers; $stream; $ts; $dur; $id):
+        op("kernel"; $name; $stream; $ts; $dur; $id)
+        | .args += {grid: [$blocks, 1, 1], block: [$threads, 1, 1], "registers per thread": $registers, "shared memory": 0};
+    def range($name; $ts; $dur): {ph: "X", cat: "user_annotation", name: $name, pid: 1, tid: 1, ts: $ts, dur: $dur};
+    def launched($stream; $at; $ts; $dur; $id): call("cudaLaunchKernel"; $at; 5; $id), kernel($stream; $ts; $dur; $id);
+'
+
+h200='{"id": 0, "name": "NVIDIA H200", "computeMajor": 9, "computeMinor": 0, "maxThreadsPerMultiprocessor": 2048,
+    "warpSize": 32, "numSms": 132, "regsPerMultiprocessor": 65536, "sharedMemPerMultiprocessor": 233472}'
+
+# What the findings of these events on an H200 are: id, time, gain and count, times in ns.
+found() { # EVENTS
+    jq -n "$words {deviceProperties: [$h200], traceEvents: [$1]}" >small.json
+    "$gputrace" report -r findings --format=json small.json |
+        jq -r '.findings[] | "\(.id) \(.time_ns) \(.gain_ns) \(.count)"'
+}

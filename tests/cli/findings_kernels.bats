@@ -1,0 +1,237 @@
+# The findings of gputrace report about launches, idle GPUs, kernels and steps: planted programs and their twins, and
+# times of small traces computed by hand.
+
+load findings
+
+# Of the findings of small.json: text, advice, place.
+text() {
+    "$gputrace" report -r findings --format=json small.json | jq -r '.findings[] | "\(.finding) / \(.advice) / \(.where)"'
+}
+
+# --- small traces: times are in us ---
+
+@test "launch-bound: the GPU is idle in brief gaps between late launches" {
+    # Between two kernels the host is outside CUDA for 50 us, and a launch takes 10 us.
+    local late='range($count) | launched(13; 100 * .; 100 * . + 10; 40; .)'
+    run found "100 as \$count | $late"
+    assert_output 'launch-bound 5940000 5841000 99'
+    run found "80 as \$count | $late" # 4.74 ms
+    refute_output
+    run found 'range(100) | launched(13; 5 * .; 1000 + 100 * .; 40; .)'
+    refute_output
+    # 210 us in each gap is not brief, and what the host did there is another finding.
+    run found 'range(100) | launched(13; 260 * .; 260 * . + 10; 40; .)'
+    assert_output 'host-work 20790000 20790000 99'
+}
+
+@test "launch-bound: GPUs work at the same time, and the place is where it is worst" {
+    run found 'range(100) | . as $i | (0, 1) as $gpu | launched(13; 100 * $i; 100 * $i + 10; 40 - 10 * $gpu; $i * 2 + $gpu)
+        | .args.device = $gpu | if .cat == "cuda_runtime" then .tid = $gpu + 1 else . end'
+    assert_output 'launch-bound 6930000 6831000 99'
+    # The gaps of the second half are longer; it is in a range.
+    run found '(range(60) | launched(13; 100 * .; 100 * . + 10; 60; .)), (range(60) | launched(13; 6000 + 200 * .; 6010 + 200 * .; 40; 60 + .)),
+        range("forward"; 5990; 20000)'
+    assert_line --regexp '^launch-bound '
+    run "$gputrace" report -r findings --format=json small.json
+    [ "$(jq -r '.findings[0] | "\(.gpu) \(.stream) \(.range)"' <<<"$output")" = '0 13 forward' ]
+    [ "$(jq -r '.findings[0].start_ns > 6000000' <<<"$output")" = true ]
+}
+
+@test "a thread without ranges works for the range of the main thread" {
+    run found '(range(100) | launched(13; 100 * .; 100 * . + 10; 40; .) | if .cat == "cuda_runtime" then .tid = 2 else . end),
+        range("backward"; 0; 20000)'
+    assert_line --regexp '^launch-bound '
+    run "$gputrace" report -r findings --format=json small.json
+    [ "$(jq -r '.findings[0].range' <<<"$output")" = backward ]
+}
+
+@test "host-work: long gaps from ten on" {
+    local long='range($count) | launched(13; 2000 * .; 2000 * . + 10; 490; .)'
+    # From the end of a kernel to the next launch.
+    run found "11 as \$count | $long, range(\"loading\"; 0; 30000)"
+    assert_output 'host-work 15000000 15000000 10'
+    run text
+    assert_output --partial 'mostly in the range loading'
+    assert_output --regexp '/ at .*, range loading'
+    run found "10 as \$count | $long"
+    refute_output
+    # The GPU is busy 95 % of the time.
+    run found 'range(20) | launched(13; 2000 * .; 2000 * . + 10; 1800; .)'
+    refute_output
+}
+
+@test "gpu-gaps: half a second in which nothing runs" {
+    run found '600000 as $at | launched(13; 0; 10; 50; 1), launched(13; $at; $at + 10; 50; 2)'
+    assert_output 'gpu-gaps 599950000 599950000 1'
+    run text
+    assert_output --partial 'host outside CUDA'
+    # Less is a part of the run with hardly any work: of 30 parts of 13.3 ms, those that are of the run as a whole.
+    run found '400000 as $at | launched(13; 0; 10; 50; 1), launched(13; $at; $at + 10; 50; 2)'
+    assert_output 'low-use 373389352 373389352 28'
+    run found '100000 as $at | launched(13; 0; 10; 50; 1), launched(13; $at; $at + 10; 50; 2)'
+    refute_output
+    # One finding is enough for the same gaps.
+    run found 'range(12) | launched(13; 600000 * .; 600000 * . + 10; 50; .)'
+    assert_output 'host-work 6599340000 6599340000 11'
+}
+
+@test "low-use: parts of the run in which the GPU works less than half of the time" {
+    # 1.5 s; the parts of 50 ms from 0.5 to 1 s are idle but for one kernel each.
+    local parts='(range(10, 20) | launched(13; 0; 50000 * . + 100; $busy; .)),
+        launched(13; 0; 10; 499990; 100), launched(13; 0; 1000000; 500000; 101)'
+    run found "24000 as \$busy | $parts"
+    assert_line --regexp '^low-use 2[56][0-9]{7} 2[56][0-9]{7} 10$'
+    run found "26000 as \$busy | $parts"
+    refute_output
+}
+
+@test "repeated-kernels: 16 short kernels of one name in a row" {
+    local rows='range(300) | op("kernel"; (if . % $every == 0 then "other" else "step" end); 13; 8 * . + 500; $each; .), call("cudaLaunchKernel"; . * 5; 4; .)'
+    # 5 us each and 3 us between them, of which a graph saves 2.
+    run found "1000 as \$every | 5 as \$each | $rows"
+    assert_output 'repeated-kernels 596000 596000 299'
+    run found "17 as \$every | 5 as \$each | $rows"
+    assert_output 'repeated-kernels 510000 510000 272'
+    run found "16 as \$every | 5 as \$each | $rows"
+    refute_output
+    run found "1000 as \$every | 5 as \$each | $rows | if .cat == \"cuda_runtime\" then .name = \"cudaGraphLaunch\" else . end"
+    refute_output
+    # Longer kernels, and longer gaps, have other reasons.
+    run found 'range(100) | op("kernel"; "step"; 13; 20 * . + 500; 11; .), call("cudaLaunchKernel"; . * 5; 4; .)'
+    refute_output
+    run found 'range(100) | op("kernel"; "step"; 13; 30 * . + 500; 5; .), call("cudaLaunchKernel"; . * 5; 4; .)'
+    refute_output
+}
+
+@test "float32-matmul: products that do not use the tensor cores, by name" {
+    local products='range(2) | op("kernel"; $name; 13; 1000 * . + 100; 1000; .), call("cudaLaunchKernel"; . * 5; 4; .)'
+    local name
+    for name in ampere_sgemm_128x64_nn sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize64x64x8 cutlass_80_simt_sgemm_256x128_8x4_nn; do
+        run found "\"$name\" as \$name | $products"
+        assert_output 'float32-matmul 2000000 1750000 2'
+    done
+    for name in sm80_xmma_gemm_f32f32_tf32f32_f32_nn cutlass_80_tensorop_s1688gemm_128x128 nvjet_tst_128x64 sgemmish; do
+        run found "\"$name\" as \$name | $products"
+        refute_output
+    done
+    run found "\"ampere_sgemm_128x64_nn\" as \$name | $products | if .cat == \"kernel\" then .args.device = 1 else . end"
+    assert_output 'float32-matmul 2000000 1750000 2' # a GPU of which nothing is known
+    h200=${h200/'"computeMajor": 9'/'"computeMajor": 7'}
+    run found "\"ampere_sgemm_128x64_nn\" as \$name | $products"
+    refute_output
+}
+
+@test "tiny-grids: fewer blocks than half of the multiprocessors" {
+    run found 'shaped("k"; 33; 256; 32; 13; 10; 1000; 1)' # 99 of 132 are empty
+    assert_output 'tiny-grids 750000 750000 1'
+    run found 'shaped("k"; 66; 256; 32; 13; 10; 1000; 1)'
+    refute_output
+    run found 'shaped("nvjet_tst"; 33; 256; 32; 13; 10; 1000; 1)'
+    refute_output
+    # Each kernel takes 9 us.
+    run found 'range(1000) | shaped("k"; 33; 256; 32; 13; 10 * .; 9; .)'
+    refute_output
+}
+
+@test "tiny-grids: the time counts in which no other kernel runs" {
+    run found 'shaped("k"; 33; 256; 32; 13; 0; 1000; 1), shaped("l"; 33; 256; 32; 14; 0; 1000; 2)'
+    refute_output
+    # 600 us of the first and 400 us of the second, without 100 us that a third covers.
+    run found 'shaped("k"; 33; 256; 32; 13; 0; 1000; 1), shaped("l"; 33; 256; 32; 14; 600; 800; 2), shaped("m"; 132; 256; 32; 15; 200; 100; 3)'
+    assert_output 'tiny-grids 675000 675000 2'
+    # Two GPUs: the one with more of it.
+    run found '(0, 1) as $gpu | shaped("k"; 33; 256; 32; 13; 0; 1000 + 200 * $gpu; $gpu) | .args.device = $gpu'
+    assert_output 'tiny-grids 750000 750000 1'
+}
+
+@test "tail-waves: the last of at most four waves is at most half full" {
+    # 256 threads of 32 registers: 8 blocks on a multiprocessor, 1056 at once. In the last of two waves 1055 are empty.
+    local blocks
+    run found 'shaped("k"; 1057; 256; 32; 13; 10; 2112; 1)'
+    assert_output 'tail-waves 1055000 1055000 1'
+    run found 'shaped("k"; 1584; 256; 32; 13; 10; 2112; 1)'
+    assert_output 'tail-waves 528000 528000 1'
+    for blocks in 1056 1585 2112 4225; do
+        run found "shaped(\"k\"; $blocks; 256; 32; 13; 10; 2112; 1)"
+        refute_output
+    done
+    # What another kernel did meanwhile: 500 us.
+    run found 'shaped("k"; 1057; 256; 32; 13; 10; 2112; 1), shaped("l"; 1056; 256; 32; 14; 1622; 2000; 2)'
+    assert_output 'tail-waves 555000 555000 1'
+    run found 'shaped("at::native::k"; 1057; 256; 32; 13; 10; 2112; 1)'
+    refute_output
+    # The same name and grid with blocks of another size.
+    run found 'shaped("k"; 1057; 256; 32; 13; 10; 2112; 1), shaped("k"; 1057; 128; 32; 13; 3000; 2112; 2)'
+    refute_output
+}
+
+@test "low-occupancy: a quarter of the threads or less" {
+    # 255 registers: 2 warps on each quarter of a multiprocessor, 8 of 64: 12 %.
+    run found 'shaped("k"; 264; 128; 255; 13; 10; 1000; 1)'
+    assert_output 'low-occupancy 1000000 760000 1'
+    run found 'shaped("k"; 264; 128; 128; 13; 10; 1000; 1)'
+    assert_output 'low-occupancy 1000000 500000 1'
+    run found 'shaped("k"; 264; 128; 96; 13; 10; 1000; 1)' # 31 %
+    refute_output
+    # 50 KB of shared memory: 4 blocks, and 6 %.
+    run found 'shaped("k"; 264; 32; 32; 13; 10; 1000; 1) | .args."shared memory" = 51200'
+    assert_output 'low-occupancy 1000000 880000 1'
+    run found 'shaped("k"; 131; 128; 255; 13; 10; 1000; 1)'
+    refute_output
+    run found 'shaped("k"; 264; 128; 255; 13; 10; 1000; 1) | del(.args."registers per thread")'
+    refute_output
+}
+
+@test "slow-step: one step of ten takes three times the median" {
+    local steps='range(10) | (if . == $slow then 3000 else 1000 end) as $length | (1000 * . + (if . > $slow then 2000 else 0 end)) as $t
+        | range("step \(.)"; $t; $length - 20), launched(13; $t; $t + 10; $length - 50; .)'
+    run found "5 as \$slow | $steps"
+    assert_output 'slow-step 2000000 2000000 1'
+    run text
+    assert_output --partial 'step 5 takes 2.98 ms, the median 980 µs; most of the difference: kernel k, 2 ms more'
+    assert_output --regexp '/ at .*, range step 5'
+    # The first step does not count, nor do steps that are 40 % longer.
+    run found "0 as \$slow | $steps"
+    refute_output
+    run found "5 as \$slow | ${steps/3000/1400}"
+    refute_output
+    # The first step is the slowest, and of the others the third.
+    run found "2 as \$slow | $steps | if .name == \"step 0\" then .ts -= 9000 | .dur += 9000 else . end"
+    assert_line --regexp '^slow-step 2000000 2000000 1$'
+    run text
+    assert_output --partial 'step 2 takes 2.98 ms'
+}
+
+@test "exposed-communication: NCCL's kernels while nothing is computed" {
+    local both='shaped("k"; 1056; 256; 32; 13; 0; 1000; 1), op("kernel"; $name; 14; $at; 1000; 2)'
+    run found '"ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)" as $name | 1000 as $at | '"$both"
+    assert_output 'exposed-communication 1000000 1000000 1'
+    run found '"ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)" as $name | 400 as $at | '"$both"
+    assert_output 'exposed-communication 400000 400000 1'
+    run found '"ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)" as $name | 0 as $at | '"$both"
+    refute_output
+    run found '"k" as $name | 1000 as $at | '"$both"
+    refute_output
+    # Two GPUs work at the same time.
+    run found '(0, 1) as $gpu | (op("kernel"; "ncclDevKernel_X"; 14; 0; 1000; $gpu), shaped("k"; 1056; 256; 32; 13; 1000; 1000; 3)) | .args.device = $gpu'
+    assert_output 'exposed-communication 1000000 1000000 1'
+}
+
+@test "data-loading: the GPU is idle while the DataLoader is asked" {
+    local batches='launched(7; 0; 10; 1000; 1), range($name; 1000; 2000), launched(7; $next; 3010; 1000; 2)'
+    # From the end of the first kernel to that of the range.
+    run found "\"enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__\" as \$name | 3005 as \$next | $batches"
+    assert_output 'data-loading 1990000 1990000 1'
+    run text
+    assert_output --partial 'in the process that trains'
+    assert_output --partial 'num_workers=4'
+    run found "\"enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__\" as \$name | 3005 as \$next | $batches"
+    assert_output 'data-loading 1990000 1990000 1'
+    run text
+    assert_output --partial 'Use more workers'
+    run found "\"forward\" as \$name | 3005 as \$next | $batches"
+    refute_output
+    # The GPU has work meanwhile.
+    run found "\"enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__\" as \$name | 3005 as \$next | $batches, kernel(7; 1010; 2000; 3)"
+    refute_output
+}
