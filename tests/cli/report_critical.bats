@@ -142,8 +142,8 @@ END
     path >got
     diff - got <<'END'
 ["outside","",98,1]
-["call","cudaLaunchKernel",2,1]
 ["call","cudaStreamSynchronize",2,1]
+["call","cudaLaunchKernel",2,1]
 END
     off >got
     diff - got <<<'["kernel","work",10,85]'
