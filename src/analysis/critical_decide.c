@@ -9,6 +9,8 @@
 
 /* If nothing of what is recorded holds an operation for longer, then something does that is not recorded; ns. */
 #define HELD_LONG 1000000
+/* By so much the clocks of host and GPU may differ in a trace; ns. */
+#define CLOCKS 20000
 /* A thread that waited for an operation returns within that; ns. */
 #define WAKE 100000
 
@@ -163,7 +165,7 @@ static uint32_t last_of_device(const struct critical_graph *graph, int64_t devic
             (device != EVENT_NONE && trace_device_id(graph->trace, stream->device) != device))
             continue;
         uint32_t last = critical_launched_by(graph, i, call->start);
-        if (last != CRITICAL_NONE && graph->ops.items[last].end <= call->end + CRITICAL_HELD_AFTER &&
+        if (last != CRITICAL_NONE && graph->ops.items[last].end <= call->end + CLOCKS &&
             (found == CRITICAL_NONE || graph->ops.items[last].end > graph->ops.items[found].end))
             found = last;
     }
@@ -208,6 +210,8 @@ static uint32_t find_waited(struct deciding *deciding, uint32_t process, struct 
     struct critical_graph *graph = deciding->graph;
     if (waits_for_own(graph, call))
         return call->op;
+    if (sync && sync->nothing)
+        return CRITICAL_NONE;
     if (sync && sync->on != EVENT_NO_TEXT)
         return sync->on < graph->streams.count
                    ? critical_launched_by(graph, sync->on, sync->marked != EVENT_NONE ? sync->marked : call->start)
@@ -219,10 +223,11 @@ static uint32_t find_waited(struct deciding *deciding, uint32_t process, struct 
     return found;
 }
 
+/* OP can have ended before the call returned. */
 static bool fits(const struct critical_graph *graph, const struct critical_call *call, uint32_t waited)
 {
     const struct critical_op *op = waited == CRITICAL_NONE ? NULL : &graph->ops.items[waited];
-    return op && op->end > call->start && op->start < call->end && op->end <= call->end + CRITICAL_HELD_AFTER;
+    return op && op->start < call->end && op->end <= call->end + CLOCKS;
 }
 
 static void decide_call(struct deciding *deciding, uint32_t thread, struct critical_call *call)
@@ -234,7 +239,7 @@ static void decide_call(struct deciding *deciding, uint32_t thread, struct criti
     if (fits(graph, call, waited))
         call->waited = waited;
     /* An event of the legacy default stream comes after the work of all others. */
-    int64_t known = call->waited != CRITICAL_NONE ? graph->ops.items[waited].end : call->start;
+    int64_t known = critical_waited_until(graph, call);
     if (!sync || sync->on == EVENT_NO_TEXT || call->end - known <= CRITICAL_HELD_AFTER)
         return;
     waited = last_of_device(graph, EVENT_NONE, process, call);

@@ -48,7 +48,7 @@ struct critical_call {
     int64_t slack; /* see critical_slack() */
     uint32_t name;
     uint32_t op;     /* that it launched and that ended last; CRITICAL_NONE: none */
-    uint32_t waited; /* the operation whose end decided its return; CRITICAL_NONE: none */
+    uint32_t waited; /* the operation that it waited for, unless that had ended before; CRITICAL_NONE: none */
     uint8_t kind;    /* enum call_kind */
     bool all : 1;    /* it waited for all streams of the device of that operation */
     bool on_path : 1;
@@ -96,6 +96,13 @@ void critical_graph_evict(const struct critical_graph *graph, size_t count);
 static inline int64_t critical_returned(const struct critical_graph *graph, const struct critical_op *op)
 {
     return op->call == CRITICAL_NONE ? op->called : graph->calls.items[op->call].end;
+}
+
+/* When the call had nothing left to wait for: its start, or the end of what it waited for. */
+static inline int64_t critical_waited_until(const struct critical_graph *graph, const struct critical_call *call)
+{
+    int64_t end = call->waited == CRITICAL_NONE ? call->start : graph->ops.items[call->waited].end;
+    return end > call->start ? end : call->start;
 }
 
 /* Loads operations and calls, then finds what decided them. Each returns 0, or -1: no memory, or after error(). */

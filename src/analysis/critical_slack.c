@@ -76,7 +76,7 @@ static void start_op(struct sweep *sweep, uint32_t number)
 /* All streams of the device were waited for. */
 static void leave_to_device(struct critical_graph *graph, const struct critical_call *call, int64_t late)
 {
-    int64_t end = graph->ops.items[call->waited].end;
+    int64_t end = critical_waited_until(graph, call);
     const struct critical_stream *waited = &graph->streams.items[graph->ops.items[call->waited].stream];
     for (uint32_t i = 0; i < graph->streams.count; i++) {
         const struct critical_stream *stream = &graph->streams.items[i];
@@ -97,10 +97,11 @@ static void end_call(struct sweep *sweep, struct cursor *cursor, struct critical
     if (call->waited == CRITICAL_NONE)
         return;
     struct critical_op *op = &graph->ops.items[call->waited];
-    lower(&op->slack, cursor->late);
+    int64_t until = critical_waited_until(graph, call);
+    lower(&op->slack, cursor->late + (op->end < until ? until - op->end : 0));
     if (call->all)
         leave_to_device(graph, call, cursor->late);
-    cursor->late += op->end > call->start ? op->end - call->start : 0;
+    cursor->late += until - call->start;
 }
 
 static int step(struct sweep *sweep)

@@ -125,7 +125,7 @@ static int add_call(struct critical_syncs *syncs, const struct trace *trace, con
                     const struct call *call)
 {
     const uint32_t on = find_stream(trace, &record->stream, record->on);
-    if (record->kind != SYNC_OF_DEVICE && on == EVENT_NO_TEXT)
+    if (record->kind == SYNC_OF_EVENT && on == EVENT_NO_TEXT)
         return 0;
     struct critical_sync *added = file_vector_push(&syncs->calls);
     if (!added)
@@ -136,6 +136,7 @@ static int add_call(struct critical_syncs *syncs, const struct trace *trace, con
         .thread = call->thread,
         .on = on,
         .device = record->stream.device,
+        .nothing = record->kind == SYNC_OF_STREAM && on == EVENT_NO_TEXT,
     };
     return 0;
 }

@@ -27,6 +27,7 @@ struct critical_sync {
     uint32_t thread; /* index in trace.threads */
     uint32_t on;     /* stream that was waited for: index in trace.streams; EVENT_NO_TEXT: all of the device */
     int64_t device;  /* number; EVENT_NONE: not known */
+    bool nothing;    /* nothing ran in the stream */
 };
 
 struct critical_syncs {

@@ -117,7 +117,7 @@ static int step_from_thread(struct walk *walk)
     if (add(walk, CRITICAL_OUTSIDE, call->end, EVENT_NO_TEXT) < 0)
         return -1;
     call->on_path = true;
-    if (call->waited != CRITICAL_NONE && graph->ops.items[call->waited].start < walk->time) {
+    if (critical_waited_until(graph, call) > call->start && graph->ops.items[call->waited].start < walk->time) {
         walk->op = call->waited;
         return add(walk, CRITICAL_RETURN, graph->ops.items[call->waited].end, call->name);
     }

@@ -23,3 +23,15 @@ EOF
     jq -e '([."nvtx-tree"[].count] | add) == 3000000 and ([."nvtx-kernels"[].calls] | add) == 500000' report.json
     jq -e '."nvtx-gpu" | length > 0' report.json
 }
+
+@test "the critical path of a million launches is found in bounded memory" {
+    [ -z "${sanitizer-}" ] || skip "sanitizers need memory of their own"
+    mkdir made
+    "$build/tests/bench/gen" made 1000000 100 1000
+    run peak_of "$gputrace" report -r critical-path,critical-names made
+    assert_success
+    echo "# $output MiB" >&3
+    [ "$output" -le 224 ]
+    "$gputrace" report -f json -r critical-path made >report.json
+    jq -e '[."critical-path"[].share_percent] | add - 100 | fabs < 0.001' report.json
+}

@@ -133,6 +133,36 @@ END
 END
 }
 
+@test "work that had ended before the call that waits for it may last until that call" {
+    {
+        launch 1 7 0 13 5 10 work
+        call cudaStreamSynchronize 7 100 2 2
+        sync "Stream Sync" 13 100 2 2
+    } | trace
+    path >got
+    diff - got <<'END'
+["outside","",98,1]
+["call","cudaStreamSynchronize",2,1]
+["call","cudaLaunchKernel",2,1]
+END
+    off >got
+    diff - got <<<'["kernel","work",10,85]'
+}
+
+@test "a wait for a stream in which nothing runs is not a wait for another stream's work" {
+    {
+        launch 1 7 0 13 5 100 work
+        call cudaStreamSynchronize 7 50 60 2
+        sync "Stream Sync" 14 50 60 2
+    } | trace
+    path >got
+    diff - got <<'END'
+["call","cudaStreamSynchronize",60,1]
+["outside","",48,1]
+["call","cudaLaunchKernel",2,1]
+END
+}
+
 @test "a copy that runs beside kernels is not on the path; a copy that the thread waits for is" {
     {
         launch 1 7 0 13 5 500 compute
