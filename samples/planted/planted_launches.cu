@@ -79,8 +79,8 @@ static void host(bool fixed)
     enum { ROUNDS = 20 };
     cudaStream_t stream = new_stream();
     float *data = device_memory(ELEMENTS * sizeof(float));
-    for (int i = 0; fixed && i < ROUNDS; i++)
-        launch_work(data, 4000, stream);
+    if (fixed)
+        launch_work(data, ROUNDS * 10000, stream);
     for (int i = 0; i < ROUNDS; i++) {
         if (!fixed)
             launch_work(data, 1000, stream);
@@ -103,20 +103,23 @@ static void gap(bool fixed)
         usleep(600000);
 }
 
-/* Between two parts that use the GPU well, there is one that does not. */
+/* Between two parts that use the GPU well, there is one that does not; or the host sleeps after launching all. */
 static void low(bool fixed)
 {
     enum { ROUNDS = 5 };
     cudaStream_t stream = new_stream();
     float *data = device_memory(ELEMENTS * sizeof(float));
-    launch_work(data, fixed ? 300000 : 100000, stream);
+    launch_work(data, 100000, stream);
     if (!fixed)
         CHECK(cudaStreamSynchronize(stream));
     for (int i = 0; i < ROUNDS; i++) {
-        usleep(50000);
+        if (!fixed)
+            usleep(80000);
         launch_work(data, 1000, stream);
     }
     launch_work(data, 100000, stream);
+    if (fixed)
+        usleep(ROUNDS * 80000);
 }
 
 /* One step of ten takes three times as long as the others, or none does. */
@@ -135,15 +138,15 @@ static void step(bool fixed)
     }
 }
 
-/* Batches are loaded when they are needed, or before. The range has the name that PyTorch gives it. */
+/* Batches are loaded when they are needed, or while the GPU works. The range has the name that PyTorch gives it. */
 static void loading(bool fixed)
 {
     enum { BATCHES = 10 };
     cudaStream_t stream = new_stream();
     float *data = device_memory(ELEMENTS * sizeof(float));
+    if (fixed)
+        launch_work(data, BATCHES * 20000, stream);
     for (int i = 0; i < BATCHES; i++) {
-        if (fixed)
-            launch_work(data, 10000, stream);
         nvtxRangePushA("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__");
         use_host(5000);
         nvtxRangePop();

@@ -99,7 +99,7 @@
     X(CHUNKS, 30, "the run is divided into so many parts")                                                       \
     X(CHUNK_PERCENT, 50, "the GPU is hardly used in parts with less than so many percent")                       \
     X(LOW_USE_PERCENT, 10, "and the GPU is idle in such parts for so many percent of the run")                   \
-    X(LOW_USE_NS, 100000000, "and so long")                                                                      \
+    X(LOW_USE_NS, 200000000, "and so long")                                                                      \
     X(REPEATED_KERNELS, 16, "kernels of one name that follow one another without others between them")           \
     X(REPEATED_KERNEL_NS, 10000, "each of at most this length on average")                                       \
     X(REPEATED_GAP_NS, 20000, "a longer gap between them has other reasons")                                     \
