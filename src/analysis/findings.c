@@ -49,6 +49,11 @@ struct finding_place finding_at_call(const struct host_call *call)
     return place;
 }
 
+bool finding_is_data_loader(const char *name)
+{
+    return strstr(name, "DataLoader") && strstr(name, "__next__");
+}
+
 static bool is_worth_it(const struct findings *findings, int64_t cost)
 {
     return findings->rule->without_cost ||

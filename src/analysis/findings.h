@@ -112,7 +112,7 @@
     X(STEP_NS, 500000, "and the median takes so long")                                                           \
     X(SLOW_STEP_PERCENT, 150, "a step is slow from so many percent of the median on")                            \
     X(SLOW_STEPS_PERCENT, 25, "and at most so many percent of the steps after the first are slow")               \
-    X(SLOW_STEPS_NS, 1000000, "and they take so much longer together")                                           \
+    X(SLOW_STEPS_NS, 5000000, "and they take so much longer together")                                           \
     X(EXPOSED_PERCENT, 5, "communication without computation at the same time takes so many percent of the run") \
     X(LOADING_STEPS_PERCENT, 5, "the GPU waits for the DataLoader so many percent of the run")
 
@@ -213,6 +213,9 @@ struct finding_name {
     char text[FINDING_NAME];
 };
 struct finding_name finding_name(const struct trace *trace, uint32_t name);
+
+/* Whether NAME is that of a range or operator in which PyTorch's DataLoader gets the next batch. */
+bool finding_is_data_loader(const char *name);
 
 /* The rule of this id; NULL: there is none. And the words of all of them, "a, b, c", in SIZE bytes of TEXT. */
 const struct rule *finding_rule(const char *id, size_t length);

@@ -66,50 +66,65 @@ static int64_t long_time(const struct idle_sum *sum)
     return sum->total - sum->brief;
 }
 
-/* The range in which the host was outside CUDA for longest; EVENT_NO_TEXT: none, or in no range. */
-static uint32_t busy_range(const struct idle *idle, size_t device)
+struct outside {
+    int64_t time, gaps; /* ns */
+    uint32_t range;     /* in which most of the time is; EVENT_NO_TEXT: in none */
+    size_t device;
+};
+
+/* The rule about the DataLoader counts the time in it. */
+static bool is_loading(const struct trace *trace, const struct idle_what *what)
 {
-    const struct idle_row *worst = NULL;
-    for (size_t i = 0; i < idle->rows.count; i++) {
-        const struct idle_row *row = &idle->rows.items[i];
-        bool fits = row->what.device == device && row->what.cause == IDLE_OUTSIDE;
-        if (fits && (!worst || long_time(&row->sum) > long_time(&worst->sum)))
-            worst = row;
-    }
-    return worst ? worst->what.range : EVENT_NO_TEXT;
+    return finding_is_data_loader(trace_text(trace, what->range)) ||
+           finding_is_data_loader(trace_text(trace, what->operation));
 }
 
-static int say_host(struct findings *findings, const struct idle *idle, size_t device)
+static struct outside outside_of(const struct trace *trace, const struct idle *idle, size_t device)
 {
-    const struct idle_sum *outside = &idle->devices.items[device].causes[IDLE_OUTSIDE];
-    uint32_t range = busy_range(idle, device);
-    struct finding *finding = add_in_gap(findings, long_time(outside), gap_outside(idle, device, range), device);
+    const struct idle_sum *sum = &idle->devices.items[device].causes[IDLE_OUTSIDE];
+    struct outside outside = {.time = long_time(sum), .gaps = sum->count - sum->brief_count, .device = device};
+    int64_t most = -1;
+    for (size_t i = 0; i < idle->rows.count; i++) {
+        const struct idle_row *row = &idle->rows.items[i];
+        if (row->what.device != device || row->what.cause != IDLE_OUTSIDE)
+            continue;
+        if (is_loading(trace, &row->what)) {
+            outside.time -= long_time(&row->sum);
+        } else if (long_time(&row->sum) > most) {
+            most = long_time(&row->sum);
+            outside.range = row->what.range;
+        }
+    }
+    return outside;
+}
+
+static int say_host(struct findings *findings, const struct idle *idle, const struct outside *outside)
+{
+    struct finding *finding =
+        add_in_gap(findings, outside->time, gap_outside(idle, outside->device, outside->range), outside->device);
+    bool named = outside->range != EVENT_NO_TEXT;
     if (!finding)
         return 0;
-    finding->count = outside->count - outside->brief_count;
-    return finding_say(finding,
-                       "The GPU waits %s times while the host works outside CUDA, %s on average and %s at most%s%s",
-                       amount_count(finding->count).text, amount_time(long_time(outside) / finding->count).text,
-                       amount_time(outside->longest).text, range == EVENT_NO_TEXT ? "" : ", mostly in the range ",
-                       range == EVENT_NO_TEXT ? "" : finding_name(findings->trace, range).text);
+    finding->count = outside->gaps;
+    return finding_say(
+        finding, "The GPU waits %s times while the host works outside CUDA, %s on average and %s at most%s%s",
+        amount_count(outside->gaps).text, amount_time(outside->time / outside->gaps).text,
+        amount_time(idle->devices.items[outside->device].causes[IDLE_OUTSIDE].longest).text,
+        named ? ", mostly in the range " : "", named ? finding_name(findings->trace, outside->range).text : "");
 }
 
 static int host_find(void *state, struct findings *findings)
 {
     const struct idle *idle = idle_of(findings);
-    int64_t most = 0;
-    size_t worst = 0;
+    struct outside worst = {0};
     (void)state;
     for (size_t i = 0; idle && i < idle->devices.count; i++) {
-        const struct idle_sum *outside = &idle->devices.items[i].causes[IDLE_OUTSIDE];
-        int64_t time = long_time(outside), gaps = outside->count - outside->brief_count;
-        if (gaps < FINDING_HOST_GAPS || time < FINDING_HOST_NS ||
-            time < findings->run / 100 * FINDING_HOST_GAPS_PERCENT || time <= most)
-            continue;
-        most = time;
-        worst = i;
+        struct outside outside = outside_of(findings->trace, idle, i);
+        bool matters = outside.gaps >= FINDING_HOST_GAPS && outside.time >= FINDING_HOST_NS &&
+                       outside.time >= findings->run / 100 * FINDING_HOST_GAPS_PERCENT;
+        worst = matters && outside.time > worst.time ? outside : worst;
     }
-    return most > 0 ? say_host(findings, idle, worst) : 0;
+    return worst.time > 0 ? say_host(findings, idle, &worst) : 0;
 }
 
 const struct rule rule_host_work = {

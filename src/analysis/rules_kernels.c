@@ -354,12 +354,13 @@ static int tail_find(void *state, struct findings *findings)
     if (!finding)
         return 0;
     int64_t wave = wave_of(judged.device, judged.worst);
+    int64_t blocks = (int64_t)judged.key->blocks, waves = (blocks + wave - 1) / wave;
     return finding_say(finding,
-                       "The last wave of %s kernels has few blocks: the GPU runs %s blocks of %s at once, and its "
-                       "grid has %s (%.2f waves)",
+                       "The last wave of %s kernels has few blocks: the GPU runs %s blocks of %s at once, and its grid "
+                       "of %s takes %lld waves, the last with %s",
                        amount_count(judged.count).text, amount_count(wave).text,
-                       finding_name(findings->trace, (uint32_t)judged.key->name).text,
-                       amount_count((int64_t)judged.key->blocks).text, (double)judged.key->blocks / (double)wave);
+                       finding_name(findings->trace, (uint32_t)judged.key->name).text, amount_count(blocks).text,
+                       (long long)waves, amount_count(blocks - (waves - 1) * wave).text);
 }
 
 const struct rule rule_tail_waves = {

@@ -204,7 +204,7 @@ static int loading_event(void *state, const struct trace *trace, const struct ev
     char *known = &loading->is_loader.items[event->name];
     if (!*known) {
         const char *name = interned(&trace->strings, event->name);
-        *known = strstr(name, "DataLoader") && strstr(name, "__next__") ? 2 : 1;
+        *known = finding_is_data_loader(name) ? 2 : 1;
         loading->single |= *known == 2 && strstr(name, "_SingleProcess");
     }
     if (*known == 2) {

@@ -8,6 +8,48 @@ text() {
     "$gputrace" report -r findings --format=json small.json | jq -r '.findings[] | "\(.finding) / \(.advice) / \(.where)"'
 }
 
+# Kernels take their time by the clock; the simulated GPU does not know.
+planted_kernel() { # CASE ID
+    SIMGPU_KERNEL_NS=500000 planted kernels "$1" "$2"
+}
+
+# How fast the host is decides what comes first: CASE has the finding ID, and CASE-fixed does not.
+planted_among() { # CASE ID
+    "$gputrace" run -q -o planted.json "$samples/planted_launches" "$1"
+    "$gputrace" run -q -o fixed.json "$samples/planted_launches" "$1-fixed"
+    run -0 ids planted.json
+    assert_line "$2"
+    run -0 ids fixed.json
+    refute_output --regexp "(^|[[:space:]])$2([[:space:]]|$)"
+}
+
+@test "kernels that leave multiprocessors empty" {
+    planted_kernel tiny tiny-grids
+    planted_kernel tail tail-waves
+    planted_kernel occupancy low-occupancy
+}
+
+@test "kernels of communication alone, and products without tensor cores" {
+    planted_kernel communication exposed-communication
+    planted_kernel products float32-matmul
+}
+
+@test "short kernels that are launched one by one" {
+    planted_among bound launch-bound
+    planted_among repeated repeated-kernels
+}
+
+@test "a GPU that is idle while the host works or sleeps" {
+    planted_among host host-work
+    planted_among gap gpu-gaps
+    planted_among low low-use
+}
+
+@test "a slow step, and batches that are loaded when they are needed" {
+    planted_among step slow-step
+    planted_among loading data-loading
+}
+
 # --- small traces: times are in us ---
 
 @test "launch-bound: the GPU is idle in brief gaps between late launches" {
@@ -183,23 +225,25 @@ text() {
 }
 
 @test "slow-step: one step of ten takes three times the median" {
-    local steps='range(10) | (if . == $slow then 3000 else 1000 end) as $length | (1000 * . + (if . > $slow then 2000 else 0 end)) as $t
+    local steps='range(10) | (if . == $slow then $most else 5000 end) as $length | (5000 * . + (if . > $slow then $most - 5000 else 0 end)) as $t
         | range("step \(.)"; $t; $length - 20), launched(13; $t; $t + 10; $length - 50; .)'
-    run found "5 as \$slow | $steps"
-    assert_output 'slow-step 2000000 2000000 1'
+    run found "5 as \$slow | 15000 as \$most | $steps"
+    assert_output 'slow-step 10000000 10000000 1'
     run text
-    assert_output --partial 'step 5 takes 2.98 ms, the median 980 µs; most of the difference: kernel k, 2 ms more'
+    assert_output --partial 'step 5 takes 15 ms, the median 4.98 ms; most of the difference: kernel k, 10 ms more'
     assert_output --regexp '/ at .*, range step 5'
     # The first step does not count, nor do steps that are 40 % longer.
-    run found "0 as \$slow | $steps"
+    run found "0 as \$slow | 15000 as \$most | $steps"
     refute_output
-    run found "5 as \$slow | ${steps/3000/1400}"
+    run found "5 as \$slow | 7000 as \$most | $steps"
+    refute_output
+    run found "5 as \$slow | 15000 as \$most | $steps | .ts /= 3 | .dur /= 3" # 3.3 ms
     refute_output
     # The first step is the slowest, and of the others the third.
-    run found "2 as \$slow | $steps | if .name == \"step 0\" then .ts -= 9000 | .dur += 9000 else . end"
-    assert_line --regexp '^slow-step 2000000 2000000 1$'
+    run found "2 as \$slow | 15000 as \$most | $steps | if .name == \"step 0\" then .ts -= 20000 | .dur += 20000 else . end"
+    assert_line --regexp '^slow-step 10000000 10000000 1$'
     run text
-    assert_output --partial 'step 2 takes 2.98 ms'
+    assert_output --partial 'step 2 takes 15 ms, the median 4.98 ms ('
 }
 
 @test "exposed-communication: NCCL's kernels while nothing is computed" {
