@@ -49,14 +49,14 @@ objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 COMMON_SRC := $(call sources,src/common)
 AGENT_SRC := $(call sources,$(wildcard src/agent/*))
 ALLOCATOR_SRC := $(call sources,src/allocator)
-TOOL_SRC := $(call sources,$(addprefix src/,trace trace/gzip trace/json trace/pftrace trace/spool trace/build analysis launch symbols \
+TOOL_SRC := $(call sources,$(addprefix src/,trace trace/gzip trace/json trace/pftrace trace/sqlite trace/spool trace/build analysis launch symbols \
     doctor cli))
 COMMON_OBJ := $(call objects,$(COMMON_SRC))
 AGENT_OBJ := $(call objects,$(AGENT_SRC))
 ALLOCATOR_OBJ := $(call objects,$(ALLOCATOR_SRC))
 TOOL_OBJ := $(call objects,$(TOOL_SRC))
 MAIN_OBJ := $(B)/obj/src/cli/main.o
-TOOL_LIBS := -ldw -lelf -lcjson -lz -ldeflate -llz4 -lstdc++ -lm
+TOOL_LIBS := -ldw -lelf -lcjson -lz -ldeflate -llz4 -lsqlite3 -lstdc++ -lm
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:

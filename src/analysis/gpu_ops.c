@@ -186,7 +186,10 @@ static int add_called(void *context, const struct gpu_op *op, const struct call 
                               .name = op->name,
                               .stream = op->stream,
                               .thread = call ? call->thread : LAUNCHED_NO_THREAD,
-                              .kernel = op->kernel};
+                              .kernel = op->kernel,
+                              .call = call ? call->name : EVENT_NO_TEXT};
+    one.launcher = one.thread;
+    one.launched = one.called;
     return sorter_add(launched, &one);
 }
 

@@ -108,6 +108,10 @@ struct launched_op {
     uint32_t stream;         /* index in trace.streams */
     uint32_t thread;         /* index in trace.threads; LAUNCHED_NO_THREAD: no call is known. They come last. */
     bool kernel;             /* or a whole graph; else a copy or set */
+    /* autograd_attribute() changes `called` and `thread`, and leaves these: */
+    uint32_t call;     /* the call's name, of trace.strings; EVENT_NO_TEXT: no call is known */
+    uint32_t launcher; /* the thread of the call */
+    int64_t launched;  /* when the call began */
 };
 
 /* By thread, then call: for sorters of records that begin with a struct launched_op. */

@@ -27,7 +27,8 @@ static struct range range_of(struct ranges *ranges, const struct event_fields *e
                           .name = event->name,
                           .domain = event->domain,
                           .thread = thread,
-                          .number = ranges->count++};
+                          .number = ranges->count++,
+                          .category = event->category};
 }
 
 /* --- those that are started and ended --- */

@@ -22,6 +22,7 @@ struct range {
     uint32_t thread;       /* index in trace.threads */
     uint32_t number;       /* by its place in the file */
     bool started;          /* and ended, else it nests */
+    uint8_t category;      /* enum category: of trace.host_frames these are operators and Python functions, too */
 };
 
 /* Ranges that were started and not ended so far, by ids: of those of one id the last ends first. All zero is empty. */
@@ -76,6 +77,7 @@ struct range_open {
     /* Of range_rows.h */
     uint32_t node;
     int64_t covered; /* the time until which inner ranges took its own */
+    uint32_t base;   /* of stacks.c: the node that `node` is below; 0: `node` is not set */
 };
 
 struct range_walk {

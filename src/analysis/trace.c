@@ -12,6 +12,8 @@
 #define HOST_CATEGORIES                                                                        \
     (CATEGORIES_API | CATEGORY_BIT(CATEGORY_USER_ANNOTATION) | CATEGORY_BIT(CATEGORY_CPU_OP) | \
      CATEGORY_BIT(CATEGORY_PYTHON_FUNCTION) | CATEGORIES_OTHER)
+/* Slices of these nest with the ranges of their thread. */
+#define FRAME_CATEGORIES (CATEGORY_BIT(CATEGORY_CPU_OP) | CATEGORY_BIT(CATEGORY_PYTHON_FUNCTION))
 /* Instants of these are about the program; others, such as Kineto's "Record Window End", about the recording. */
 #define INSTANT_CATEGORIES                                                                                           \
     (CATEGORY_BIT(CATEGORY_USER_ANNOTATION) | CATEGORY_BIT(CATEGORY_MEMORY) | CATEGORY_BIT(CATEGORY_GPU_IN_FLIGHT) | \
@@ -38,6 +40,7 @@ void trace_init(struct trace *trace, const struct report_options *options)
     timeline_init(&trace->timeline, trace->space);
     ranges_init(&trace->ranges, trace->space);
     ranges_init(&trace->operators, trace->space);
+    ranges_init(&trace->host_frames, trace->space);
     launched_ops_init(&trace->launched_ops, trace->space);
     autograd_init(&trace->autograd, trace->space);
     busy_init(&trace->busy, trace->space);
@@ -72,6 +75,7 @@ void trace_release(struct trace *trace)
     busy_release(&trace->busy);
     ranges_release(&trace->ranges);
     ranges_release(&trace->operators);
+    ranges_release(&trace->host_frames);
     sorter_release(&trace->host_calls);
     sorter_release(&trace->timeline);
     array_release(&trace->call_kinds.items);
@@ -243,15 +247,21 @@ static int name_row(struct trace *trace, const struct event_fields *event)
     return 0;
 }
 
+/* What the host was in: a range, an operator, a Python function. The event is the last host event. */
+static int frame(struct trace *trace, struct ranges *ranges, const struct event_fields *event)
+{
+    if (event->phase == 'X' && event->name == EVENT_NO_TEXT)
+        return 0;
+    int64_t thread = thread_of(trace, event);
+    return thread < 0 ? -1 : ranges_add(ranges, event, (uint32_t)thread);
+}
+
 /* A range that nests, or one end of another. */
 static int range(struct trace *trace, const struct event_fields *event)
 {
-    if (host_event(trace, event) < 0)
+    if (host_event(trace, event) < 0 || (trace->wanted.host_frames && frame(trace, &trace->host_frames, event) < 0))
         return -1;
-    if (!trace->wanted.ranges || (event->phase == 'X' && event->name == EVENT_NO_TEXT))
-        return 0;
-    int64_t thread = thread_of(trace, event);
-    return thread < 0 ? -1 : ranges_add(&trace->ranges, event, (uint32_t)thread);
+    return trace->wanted.ranges ? frame(trace, &trace->ranges, event) : 0;
 }
 
 /* An operator of PyTorch. */
@@ -289,6 +299,9 @@ static int slice(struct trace *trace, const struct event_fields *event)
     if (event->category == CATEGORY_USER_ANNOTATION)
         return range(trace, event);
     if (host_event(trace, event) < 0)
+        return -1;
+    if (trace->wanted.host_frames && category_in(event->category, FRAME_CATEGORIES) &&
+        frame(trace, &trace->host_frames, event) < 0)
         return -1;
     if (event->category == CATEGORY_CPU_OP)
         return operator(trace, event);
@@ -356,6 +369,8 @@ static int make_ready(void *sorter)
 static int finish_ranges(void *context)
 {
     struct trace *trace = context;
+    if (trace->wanted.host_frames && ranges_finish(&trace->host_frames, trace->end) < 0)
+        return -1;
     return trace->wanted.ranges ? ranges_finish(&trace->ranges, trace->end) : 0;
 }
 
@@ -376,10 +391,12 @@ static int gather_timeline(void *context)
 static int gather_launched_ops(void *context)
 {
     struct trace *trace = context;
-    if (!trace->wanted.launched_ops || trace->ranges.count == 0)
+    if (!trace->wanted.launched_ops || (trace->ranges.count == 0 && !trace->wanted.host_frames))
         return 0;
     int status = launched_ops_gather(&trace->launched_ops, &trace->gpu_ops, &trace->calls);
-    return status ? status : autograd_attribute(&trace->autograd, &trace->ranges, &trace->launched_ops);
+    if (status < 0 || trace->ranges.count == 0)
+        return status;
+    return autograd_attribute(&trace->autograd, &trace->ranges, &trace->launched_ops);
 }
 
 void trace_sum_times(struct trace *trace)

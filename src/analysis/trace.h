@@ -71,7 +71,7 @@ struct trace {
     struct interner strings;
 
     struct {
-        bool calls, gpu_ops, ranges, launched_ops, operators, timeline, host_calls;
+        bool calls, gpu_ops, ranges, launched_ops, operators, timeline, host_calls, host_frames;
     } wanted;           /* what sections look at */
     int64_t start, end; /* of all events that take or mark time; after trace_sum_times() */
     bool any;           /* there was one */
@@ -102,7 +102,8 @@ struct trace {
     struct call_kinds call_kinds;
     struct ranges ranges;
     struct ranges operators;    /* PyTorch's, by the same rules */
-    struct sorter launched_ops; /* after trace_finish(), where there are ranges */
+    struct ranges host_frames;  /* ranges, operators and Python functions, which nest */
+    struct sorter launched_ops; /* after trace_finish(), where there are ranges, or host_frames are wanted */
     struct sorter timeline;     /* struct timeline_op; after trace_finish() */
     struct autograd autograd;   /* for these */
     struct busy compiling;      /* phases of compilation, of all threads and processes: one thing */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "analysis/stack_files.h"
 #include "common/log.h"
 #include "common/buffer.h"
 #include "cli/options.h"
@@ -19,7 +20,7 @@
 #include "trace/build/sources.h"
 #include "launch/launch.h"
 #include "symbols/symbols.h"
-#include "trace/output.h"
+#include "trace/format.h"
 
 struct convert_command_options {
     bool force, quiet, verbose;
@@ -47,6 +48,17 @@ static int from_spool(const char *directory, const char *output, struct convert_
     return result;
 }
 
+static void print_made(uint64_t count, const char *what, const char *output, uint64_t bytes)
+{
+    struct buffer size;
+    buffer_init_memory(&size);
+    summary_put_size(&size, bytes);
+    buffer_char(&size, '\0');
+    if (buffer_finish(&size) == 0)
+        notice("%llu %s in '%s' (%s)", (unsigned long long)count, what, output, size.data);
+    buffer_release(&size);
+}
+
 static int from_trace(const char *input, const char *output)
 {
     struct convert_summary made;
@@ -56,13 +68,21 @@ static int from_trace(const char *input, const char *output)
     progress_end(&progress);
     if (failed)
         return -1;
-    struct buffer size;
-    buffer_init_memory(&size);
-    summary_put_size(&size, made.bytes);
-    buffer_char(&size, '\0');
-    if (buffer_finish(&size) == 0)
-        notice("%llu events in '%s' (%s)", (unsigned long long)made.events, output, size.data);
-    buffer_release(&size);
+    print_made(made.events, "events", output, made.bytes);
+    return 0;
+}
+
+/* Stacks of GPU time, of a trace or a spool. */
+static int to_stacks(const char *input, const char *output)
+{
+    struct stack_files_summary made;
+    struct progress progress;
+    progress_begin(&progress, output);
+    int failed = stack_files_convert(input, output, &made);
+    progress_end(&progress);
+    if (failed)
+        return -1;
+    print_made(made.stacks, "stacks", output, made.bytes);
     return 0;
 }
 
@@ -84,6 +104,8 @@ static int convert(const struct convert_command_options *wanted, const char *inp
     if (output_name_writable(output) != 0)
         return -1;
     end_when_asked(NULL, "interrupted: '%s' was not written\n", output);
+    if (file_format_of(output)->content != FILE_EVENTS)
+        return to_stacks(input, output);
     if (!is_directory(input))
         return from_trace(input, output);
     if (from_spool(input, output, &summary) != 0)
@@ -111,8 +133,9 @@ static int convert_run(int argc, char **argv)
         error("'convert' needs a trace or a spool directory, and the file to write: 'gputrace convert IN OUT'");
         return EXIT_USAGE;
     }
-    if (!output_name_ends_well(argv[first + 1])) {
-        error("'%s' does not name a format: it must end in .json, .json.gz, .pftrace or .pftrace.gz", argv[first + 1]);
+    if (!file_format_is_known(argv[first + 1])) {
+        char words[FILE_FORMAT_WORDS];
+        error("'%s' does not name a format: it must end in %s", argv[first + 1], file_format_words(words, false));
         return EXIT_USAGE;
     }
     options_set_log_level(options.quiet, options.verbose);

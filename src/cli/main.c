@@ -10,7 +10,7 @@
 #include "common/log.h"
 #include "common/text.h"
 #include "cli/options.h"
-#include "cli/output_name.h"
+#include "trace/format.h"
 
 static const struct command *const commands[] = {&command_run, &command_report, &command_recover, &command_convert,
                                                  &command_doctor};
@@ -40,7 +40,7 @@ static const struct {
 static bool is_trace(const char *name)
 {
     struct stat status;
-    return output_name_ends_well(name) ||
+    return file_format_is_known(name) ||
            (stat(name, &status) == 0 && S_ISREG(status.st_mode) && access(name, X_OK) != 0);
 }
 

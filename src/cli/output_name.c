@@ -11,6 +11,7 @@
 
 #include "common/log.h"
 #include "common/buffer.h"
+#include "trace/format.h"
 #include "trace/output.h"
 
 static int put_variable(struct buffer *buffer, const char *pattern, const char **at)
@@ -79,19 +80,6 @@ int output_name_expand(const char *pattern, const struct output_facts *facts, ch
     return result;
 }
 
-static const char *const endings[] = {".json", ".json.gz", ".pftrace", ".pftrace.gz"};
-
-bool output_name_ends_well(const char *name)
-{
-    size_t length = strlen(name);
-    for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
-        size_t size = strlen(endings[i]);
-        if (length > size && strcmp(name + length - size, endings[i]) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* The place after the pattern that begins at AT. */
 static const char *after_pattern(const char *at)
 {
@@ -118,9 +106,14 @@ static const char *ending_of(const char *name)
 int output_name_check_ending(const char *name)
 {
     const char *ending = ending_of(name);
-    if (!ending || strcmp(ending, ".gz") == 0 || output_name_ends_well(ending - 1))
+    const struct file_format *format = file_format_of(name);
+    char words[FILE_FORMAT_WORDS];
+    if (ending && format->content != FILE_EVENTS)
+        return error("'-o %s': only 'gputrace convert' writes %s, of a trace: use %s", name, format->ending,
+                     file_format_words(words, true));
+    if (!ending || strcmp(ending, ".gz") == 0 || file_format_is_known(ending - 1))
         return 0;
-    return error("'-o %s': '%s' is not a trace format: use .json, .json.gz, .pftrace or .pftrace.gz", name, ending);
+    return error("'-o %s': '%s' is not a trace format: use %s", name, ending, file_format_words(words, true));
 }
 
 int output_name_check(const char *pattern)

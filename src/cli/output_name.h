@@ -19,9 +19,6 @@ struct output_facts {
  */
 int output_name_expand(const char *pattern, const struct output_facts *facts, char *name, size_t space);
 
-/* Whether NAME ends in .json, .json.gz, .pftrace or .pftrace.gz. */
-bool output_name_ends_well(const char *name);
-
 /* Refuses a NAME or pattern with the ending of something else, "trace.txt"; one without ending is right. Returns 0, or
  * -1 after error(). */
 int output_name_check_ending(const char *name);

@@ -12,7 +12,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "trace/build/passes.h"
-#include "trace/output.h"
+#include "trace/format.h"
 #include "trace/sink.h"
 
 #define VIEWER "https://ui.perfetto.dev"
@@ -58,7 +58,7 @@ static void put_way_on(struct buffer *line, const char *output, const struct con
 {
     const char *ending = strstr(output, ".json");
     int name = ending ? (int)(ending - output) : (int)strlen(output);
-    if (output_format(output) != &pftrace && summary->unpacked > BROWSER_MAX)
+    if (file_format_of(output)->sink == &chrome_json && summary->unpacked > BROWSER_MAX)
         buffer_format(line,
                       "; too large for a browser: 'gputrace convert %s %.*s.pftrace' makes it smaller, "
                       "'gputrace report %s' reads it as it is",

@@ -14,10 +14,12 @@ const struct word arg_words[ARG_KEY_COUNT] = {[ARG_OTHER] = {"", 0},
 #undef FIELD
 };
 
-static struct word_set categories;
+static struct word_set categories, keys;
 
-__attribute__((constructor)) static void add_categories(void)
+__attribute__((constructor)) static void add_words(void)
 {
+    for (size_t i = ARG_OTHER + 1; i < ARG_KEY_COUNT; i++)
+        word_set_add(&keys, &arg_words[i], i);
     for (size_t i = CATEGORY_OTHER + 1; i < CATEGORY_COUNT; i++)
         word_set_add(&categories, &category_words[i], i);
 }
@@ -29,8 +31,5 @@ enum category category_find(const char *text, size_t length)
 
 enum arg_key arg_key_find(const char *text, size_t length)
 {
-    for (enum arg_key key = ARG_OTHER + 1; key < ARG_KEY_COUNT; key++)
-        if (arg_words[key].length == length && memcmp(arg_words[key].text, text, length) == 0)
-            return key;
-    return ARG_OTHER;
+    return (enum arg_key)word_set_find(&keys, text, length);
 }

@@ -171,7 +171,7 @@ enum arg_key {
 };
 extern const struct word arg_words[ARG_KEY_COUNT];
 
-/* The key of this name. Looks at all of them. */
+/* The key of this name. */
 enum arg_key arg_key_find(const char *text, size_t length);
 
 enum arg_type {

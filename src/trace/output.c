@@ -10,8 +10,9 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "trace/format.h"
 #include "trace/pftrace/packets.h"
-#include "trace/sink.h"
+#include "trace/sqlite/database.h"
 
 /* Of the file that is being written; NULL: none is. */
 static const char *volatile unfinished;
@@ -52,21 +53,22 @@ static int sections_drain(void *context, const char *data, size_t size)
     return output->held.failure ? -1 : write_sections(output, false);
 }
 
-static bool name_ends(const char *path, const char *ending)
+static int set_up_database(struct output *output, const char *path)
 {
-    size_t length = strlen(path), size = strlen(ending);
-    return length >= size && strcmp(path + length - size, ending) == 0;
-}
-
-const struct sink_format *output_format(const char *path)
-{
-    return name_ends(path, ".pftrace") || name_ends(path, ".pftrace.gz") ? &pftrace : &chrome_json;
+    if (!output->temporary)
+        return error("cannot write '%s': a database must be a regular file", path);
+    output->database = database_open(output->temporary);
+    buffer_init(&output->buffer, database_drain, output->database);
+    return output->database ? 0 : -1;
 }
 
 static int set_up_sink(struct output *output, const char *path)
 {
-    bool members = name_ends(path, ".gz"), sections = name_ends(path, ".pftrace");
-    if (!members && !sections) {
+    enum file_packing packing = file_format_of(path)->packing;
+    if (packing == PACKING_DATABASE)
+        return set_up_database(output, path);
+    bool members = packing == PACKING_MEMBERS;
+    if (packing == PACKING_NONE) {
         buffer_init(&output->buffer, buffer_drain_fd, BUFFER_FD(output->fd));
         return 0;
     }
@@ -139,6 +141,7 @@ static int open_file(struct output *output, const char *path)
 
 static void release(struct output *output)
 {
+    database_free(output->database);
     gzip_free(output->gzip);
     buffer_release(&output->packed);
     buffer_release(&output->held);
@@ -179,7 +182,7 @@ void output_open_stream(struct output *output, int (*drain)(void *context, const
 
 static int cannot_write(const struct output *output, int failure)
 {
-    if (output->is_stream && failure == ECANCELED)
+    if ((output->is_stream || output->database) && failure == ECANCELED)
         return -1;
     errno = failure;
     const char *name = output->temporary ? output->temporary : output->path;
@@ -193,8 +196,9 @@ int output_put(struct output *output, const struct output_block *block)
     if (failure == 0)
         failure = bytes->failure;
     if (failure == 0 && bytes->length > 0 &&
-        (output->is_stream ? output->buffer.drain(output->buffer.context, bytes->data, bytes->length)
-                           : buffer_drain_fd(BUFFER_FD(output->fd), bytes->data, bytes->length)) != 0)
+        (output->is_stream || output->database
+             ? output->buffer.drain(output->buffer.context, bytes->data, bytes->length)
+             : buffer_drain_fd(BUFFER_FD(output->fd), bytes->data, bytes->length)) != 0)
         failure = errno;
     output->buffer.total += block->text.length;
     return failure ? cannot_write(output, failure) : 0;
@@ -236,7 +240,8 @@ int output_commit(struct output *output, uint64_t *bytes)
     struct stat status = {0};
     if (output->is_stream)
         return end_stream(output, bytes);
-    if (write_rest(output) != 0 || fstat(output->fd, &status) != 0 || put_in_place(output) != 0) {
+    if (write_rest(output) != 0 || (output->database && database_finish(output->database) != 0) ||
+        fstat(output->fd, &status) != 0 || put_in_place(output) != 0) {
         output_discard(output);
         return -1;
     }

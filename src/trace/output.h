@@ -1,7 +1,7 @@
 /*
- * A file that appears under its name only when it is whole: written beside it and renamed. What goes into a file whose
- * name ends in ".gz" is compressed on the way, in members that can be unpacked apart; into one that ends in ".pftrace",
- * section by section (pftrace/packets.h). Only a regular file is replaced. Links are not followed: one under the
+ * A file that appears under its name only when it is whole: written beside it and renamed. What goes into a file of
+ * which format.h says so is compressed on the way: in members that can be unpacked apart, or section by section
+ * (pftrace/packets.h). Only a regular file is replaced. Links are not followed: one under the
  * name is refused, and one under the temporary name leads to the next such name.
  */
 #ifndef GPUTRACE_TRACE_OUTPUT_H
@@ -13,17 +13,18 @@
 #include "common/buffer.h"
 #include "trace/gzip/gzip.h"
 
-struct sink_format;
+struct database;
 
 struct output {
     struct buffer buffer; /* what is written goes here */
     char *path;
     char *temporary; /* NULL when PATH is not a regular file: then it is written in place */
     int fd;
-    struct gzip *gzip;    /* for what goes through the buffer; NULL: the file is not compressed */
-    struct buffer packed; /* in memory: the compressed bytes at hand */
-    struct buffer held;   /* in memory: of a .pftrace, what went through the buffer since the last whole section */
-    bool is_stream;       /* the buffer's drain takes all, and no file is written */
+    struct gzip *gzip;         /* for what goes through the buffer; NULL: the file is not compressed */
+    struct buffer packed;      /* in memory: the compressed bytes at hand */
+    struct buffer held;        /* in memory: of a .pftrace, what went through the buffer since the last whole section */
+    struct database *database; /* whose file it is; NULL: it is no database */
+    bool is_stream;            /* the buffer's drain takes all, and no file is written */
 };
 
 /* Some text of the file that was made apart, as a rule by another thread. */
@@ -40,9 +41,6 @@ void output_block_clear(struct output_block *block);
 /* Once its text is whole: compresses it, with the thread's own GZIP; NULL: the file is not compressed. A failure is
  * reported by output_put(). */
 void output_block_pack(struct output_block *block, struct gzip *gzip);
-
-/* The format of a file of this name: .pftrace or .pftrace.gz, else JSON. */
-const struct sink_format *output_format(const char *path);
 
 /* Whether a file can be written as PATH: makes a temporary file beside it and removes it. Returns 0, or -1 after
  * error().

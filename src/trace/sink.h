@@ -58,6 +58,12 @@ struct sink {
 extern const struct sink_format chrome_json;
 /* Perfetto's own format: trace/pftrace/fields.h. */
 extern const struct sink_format pftrace;
+/* Rows for an SQLite database: trace/sqlite/rows.h. */
+extern const struct sink_format sqlite_rows;
+
+struct arg;
+/* Appends the member of a JSON object that chrome_json writes for one argument: "key":value. */
+void chrome_json_put_arg(struct buffer *buffer, const struct arg *arg);
 
 static inline void sink_init(struct sink *sink, const struct sink_format *format, struct buffer *buffer)
 {

@@ -306,7 +306,7 @@ END
 
 @test "names without a known format, too few and too many names" {
     run -2 "$gputrace" convert trace.json trace.txt
-    assert_output --partial 'must end in .json, .json.gz, .pftrace or .pftrace.gz'
+    assert_output --partial 'must end in .speedscope.json, .speedscope.json.gz, .json, .json.gz, .pftrace, '
     run -2 "$gputrace" convert trace.json
     run -2 "$gputrace" convert a b c
 }

@@ -124,7 +124,7 @@ load common
 
 @test "an output with the ending of something else is refused before the program starts" {
     run -125 "$gputrace" run -o x.nsys-rep touch started
-    assert_output --partial "'.nsys-rep' is not a trace format: use .json, .json.gz, .pftrace or .pftrace.gz"
+    assert_output --partial "'.nsys-rep' is not a trace format: use .json, .json.gz, .pftrace, .pftrace.gz, .sqlite or .db"
     run -125 "$gputrace" run -o x.txt touch started
     [ ! -e started ]
     run -2 "$gputrace" recover -o x.txt .

@@ -10,6 +10,7 @@
 #include "trace/build/plugins.h"
 #include "trace/build/session.h"
 #include "trace/build/stacks.h"
+#include "trace/format.h"
 #include "trace/output.h"
 #include "trace/build/compilation.h"
 #include "trace/build/cuda_events.h"
@@ -262,7 +263,7 @@ static int write_file(struct conversion *conversion, struct convert_summary *sum
         output_open_stream(&output, sink->buffer->drain, sink->buffer->context);
     else if (output_open(&output, path) != 0)
         return -1;
-    sink_init(&conversion->sink, sink ? sink->format : output_format(path), &output.buffer);
+    sink_init(&conversion->sink, sink ? sink->format : file_format_of(path)->sink, &output.buffer);
     int result = write_trace(conversion, &output);
     sink_release(&conversion->sink);
     summary->unpacked = output.buffer.total + output.buffer.length;

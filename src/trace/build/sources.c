@@ -7,6 +7,7 @@
 #include "trace/build/passes.h"
 #include "trace/gzip/source.h"
 #include "trace/sources.h"
+#include "trace/format.h"
 #include "trace/output.h"
 #include "trace/pftrace/reader.h"
 #include "trace/sink.h"
@@ -76,7 +77,7 @@ int convert_file(const char *input, const char *path, struct convert_summary *su
     struct sink sink;
     if (check_readable_twice(input) != 0 || output_open(&output, path) != 0)
         return -1;
-    sink_init(&sink, output_format(path), &output.buffer);
+    sink_init(&sink, file_format_of(path)->sink, &output.buffer);
     int result = sources_read(input, &sink, &(struct sources_options){0});
     sink_release(&sink);
     *summary = (struct convert_summary){.events = sink.events};

@@ -17,8 +17,8 @@ struct sources_options {
  * or gzip. Returns 0, or -1 after error(). */
 int sources_read(const char *path, struct sink *sink, const struct sources_options *options);
 
-/* Writes the trace in the file INPUT as OUTPUT, whose name tells the format (output_format()). Of SUMMARY sets events
- * and bytes. Returns 0, or -1 after error(): then OUTPUT is as it was. */
+/* Writes the trace in the file INPUT as OUTPUT, whose name tells the format (trace/format.h), which has to be of
+ * events. Of SUMMARY sets events and bytes. Returns 0, or -1 after error(): then OUTPUT is as it was. */
 int convert_file(const char *input, const char *output, struct convert_summary *summary);
 
 /* Whether the file PATH ("-": stdin) begins as a .pftrace, plain or gzip (gzip/source.h). Prints nothing. */

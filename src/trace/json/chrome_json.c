@@ -210,6 +210,15 @@ static char *put_args(struct sink *sink, char *at, const struct arg *args, size_
     return at - 1;
 }
 
+void chrome_json_put_arg(struct buffer *buffer, const struct arg *arg)
+{
+    struct sink sink = {.format = &chrome_json, .buffer = buffer};
+    char *at = buffer_reserve(buffer, ENDS_SPACE + ARGS_MAX * ARG_SPACE);
+    at = at ? put_args(&sink, at, arg, 1) : NULL;
+    if (at)
+        claim(&sink, at);
+}
+
 /* `,"args":{…}}` and the end of the event. */
 static void end_event(struct sink *sink, char *at, const struct args *args)
 {

@@ -1,0 +1,61 @@
+#include "trace/format.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "trace/sink.h"
+
+/* Of two endings of a name the longer one comes first. */
+static const struct file_format formats[] = {
+    {".speedscope.json", FILE_SPEEDSCOPE, PACKING_NONE, NULL},
+    {".speedscope.json.gz", FILE_SPEEDSCOPE, PACKING_MEMBERS, NULL},
+    {".json", FILE_EVENTS, PACKING_NONE, &chrome_json},
+    {".json.gz", FILE_EVENTS, PACKING_MEMBERS, &chrome_json},
+    {".pftrace", FILE_EVENTS, PACKING_SECTIONS, &pftrace},
+    {".pftrace.gz", FILE_EVENTS, PACKING_MEMBERS, &pftrace},
+    {".sqlite", FILE_EVENTS, PACKING_DATABASE, &sqlite_rows},
+    {".db", FILE_EVENTS, PACKING_DATABASE, &sqlite_rows},
+    {".folded", FILE_FOLDED, PACKING_NONE, NULL},
+    {".folded.gz", FILE_FOLDED, PACKING_MEMBERS, NULL},
+};
+#define FORMATS (sizeof(formats) / sizeof(*formats))
+
+static const struct file_format other = {"", FILE_EVENTS, PACKING_NONE, &chrome_json};
+static const struct file_format other_gzip = {".gz", FILE_EVENTS, PACKING_MEMBERS, &chrome_json};
+
+static bool name_ends(const char *name, const char *ending)
+{
+    size_t length = strlen(name), size = strlen(ending);
+    return length >= size && strcmp(name + length - size, ending) == 0;
+}
+
+const struct file_format *file_format_of(const char *path)
+{
+    for (size_t i = 0; i < FORMATS; i++)
+        if (name_ends(path, formats[i].ending))
+            return &formats[i];
+    return name_ends(path, other_gzip.ending) ? &other_gzip : &other;
+}
+
+bool file_format_is_known(const char *name)
+{
+    const struct file_format *format = file_format_of(name);
+    return format != &other && format != &other_gzip && strlen(name) > strlen(format->ending);
+}
+
+const char *file_format_words(char text[FILE_FORMAT_WORDS], bool events_only)
+{
+    size_t wanted = 0, put = 0, length = 0;
+    for (size_t i = 0; i < FORMATS; i++)
+        wanted += !events_only || formats[i].content == FILE_EVENTS;
+    for (size_t i = 0; i < FORMATS; i++) {
+        if (events_only && formats[i].content != FILE_EVENTS)
+            continue;
+        put++;
+        length += (size_t)snprintf(text + length, FILE_FORMAT_WORDS - length, "%s%s", formats[i].ending,
+                                   put + 1 < wanted ? ", "
+                                   : put < wanted   ? " or "
+                                                    : "");
+    }
+    return text;
+}

@@ -1,0 +1,44 @@
+/*
+ * The formats of files that gputrace writes: one table, by the ending of their names.
+ */
+#ifndef GPUTRACE_TRACE_FORMAT_H
+#define GPUTRACE_TRACE_FORMAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct sink_format;
+
+enum file_content {
+    FILE_EVENTS,     /* a trace: a sink writes it */
+    FILE_SPEEDSCOPE, /* analysis/stack_files.h */
+    FILE_FOLDED,     /* likewise */
+};
+
+enum file_packing {
+    PACKING_NONE,
+    PACKING_MEMBERS,  /* gzip */
+    PACKING_SECTIONS, /* of Perfetto's format: each section is compressed */
+    PACKING_DATABASE, /* the rows of a sink become one (trace/sqlite/database.h) */
+};
+
+struct file_format {
+    const char *ending; /* ".json" */
+    enum file_content content;
+    enum file_packing packing;
+    const struct sink_format *sink; /* of FILE_EVENTS */
+};
+
+/* The format of a file of this name: the first row of the table whose ending it has. A name without any of them is
+ * JSON, plain or, if it ends in ".gz", compressed. Never NULL. */
+const struct file_format *file_format_of(const char *path);
+
+/* Whether NAME has one of the endings, and something before it. */
+bool file_format_is_known(const char *name);
+
+/* Writes the endings, ".json, .json.gz or .pftrace", into the SIZE bytes of TEXT; EVENTS_ONLY: those of traces. Returns
+ * TEXT. */
+#define FILE_FORMAT_WORDS 256
+const char *file_format_words(char text[FILE_FORMAT_WORDS], bool events_only);
+
+#endif

@@ -1,0 +1,63 @@
+/*
+ * A row in the making: values by column, from fields and arguments of an event. It is the state of the sink that writes
+ * a piece.
+ */
+#ifndef GPUTRACE_TRACE_SQLITE_ROW_H
+#define GPUTRACE_TRACE_SQLITE_ROW_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/buffer.h"
+#include "common/map.h"
+#include "trace/names.h"
+#include "trace/sqlite/rows.h"
+
+struct arg;
+struct sink;
+
+#define SQLITE_ROW_NAMES 1024 /* that are known by their address */
+
+/* Of a piece, or of the whole. */
+struct sqlite_row {
+    struct interner texts;
+    uint32_t written; /* texts of these that are in the records */
+    struct known_name {
+        const char *text;
+        size_t length;
+        uint32_t number;
+    } names[SQLITE_ROW_NAMES];
+    struct buffer args;    /* in memory: members of the row's object of JSON */
+    struct buffer scratch; /* in memory: a text without its escapes */
+    /* The row at hand */
+    enum sqlite_table_number table;
+    struct row row;
+    uint64_t set; /* a bit for each column */
+    struct row_value values[SQLITE_COLUMNS];
+};
+
+/* The state of SINK, made when it is first needed. NULL after a failure, which the buffer has. */
+struct sqlite_row *sqlite_row_of(struct sink *sink);
+void sqlite_row_release(struct sink *sink);
+
+/* Begins a row of TABLE, whose event is in ROW of the trace; and puts its record into the sink's buffer. */
+void sqlite_row_begin(struct sqlite_row *state, enum sqlite_table_number table, struct row row);
+void sqlite_row_end(struct sink *sink);
+
+/* The column of the row's table that has this role; SQLITE_NO_COLUMN: it has none, and then the value is dropped. */
+uint8_t sqlite_row_column(const struct sqlite_row *state, enum sqlite_role role);
+
+void sqlite_row_set_integer(struct sqlite_row *state, uint8_t column, int64_t integer);
+void sqlite_row_set_real(struct sqlite_row *state, uint8_t column, double real);
+void sqlite_row_set_text(struct sink *sink, uint8_t column, const char *text, size_t length);
+void sqlite_row_set_name(struct sink *sink, uint8_t column, const struct name *name);
+
+/* Arguments go to their columns; those without go to the column "args". */
+void sqlite_row_take_args(struct sink *sink, const struct arg *args, size_t count);
+
+/* The number of a text in the records of SINK. */
+uint32_t sqlite_row_put_text(struct sink *sink, const char *text, size_t length);
+/* Puts a record of those VALUES whose bits are SET. TABLE: rows.h. */
+void sqlite_row_put(struct sink *sink, uint32_t table, struct row row, uint64_t set, struct row_value *values);
+
+#endif
