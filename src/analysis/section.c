@@ -251,6 +251,9 @@ int sections_init(struct sections *sections, const struct report_options *option
     dispatcher_add(&sections->dispatcher, &(struct dispatcher_consumer){CATEGORIES_GPU_OPS, add_gpu_ops, trace,
                                                                         .what = "the trace's GPU work"});
     trace->states = sections->states;
+    if (options->format == REPORT_HTML) /* what a page draws besides tables */
+        trace->wanted.timeline = trace->wanted.host_calls = trace->wanted.launched_ops = trace->wanted.host_frames =
+            trace->wanted.ranges = trace->wanted.gpu_ops = trace->wanted.calls = true;
     uint64_t wanted = options->sections ? options->sections : REPORT_BIT(REPORT_SECTION_COUNT) - 1;
     uint64_t needed = with_needed(wanted | (options->fail_on ? REPORT_BIT(REPORT_FINDINGS) : 0));
     for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++)
