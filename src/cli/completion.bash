@@ -48,7 +48,7 @@ _gputrace_options() { # COMMAND
         echo '--output= --trace= --graph= --delay= --duration= --capture-range= --nvtx-domains= --nvtx-exclude=' \
             '--backtrace --flush-interval= --children= --wait= --spool-dir= --keep-spool --cupti= --plugin= --live --stats --strict --quiet --verbose --help'
         ;;
-    report) echo '--report= --format= --top= --sort= --snapshot= --time-unit= --names= --by-grid --fail-on= --help' ;;
+    report) echo '--report= --format= --top= --sort= --snapshot= --time-unit= --names= --by-grid --html= --fail-on= --help' ;;
     recover) echo '--output= --keep --spool-dir= --quiet --verbose --help' ;;
     convert) echo '--force --quiet --verbose --help' ;;
     doctor) echo '--cupti= --spool-dir= --help' ;;

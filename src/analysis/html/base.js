@@ -20,24 +20,30 @@ const svg = (tag, attributes, ...children) => fill(document.createElementNS(SVG,
 
 /* --- values as people read them --- */
 
-function digits(value) {
+/* With three digits that count; LEAST: so many behind the point at least. */
+function digits(value, least = 0) {
   const size = Math.abs(value);
-  return value.toLocaleString("en-US", { maximumFractionDigits: size >= 100 ? 0 : size >= 10 ? 1 : 2 });
+  const most = size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;
+  return value.toLocaleString("en-US", { maximumFractionDigits: most, minimumFractionDigits: Math.min(least, most) });
 }
 
-function scaled(value, units, step) {
+function scaled(value, units, step, least) {
   let unit = 0;
   let size = Math.abs(value);
   for (; unit + 1 < units.length && size >= step * 0.9995; unit++) size /= step;
-  return `${digits(Math.sign(value) * size)} ${units[unit]}`;
+  return `${digits(Math.sign(value) * size, unit && !Number.isInteger(size) ? least : 0)}\u00a0${units[unit]}`;
 }
 
 const asCount = (value) => value.toLocaleString("en-US", { maximumFractionDigits: 1 });
-const asBytes = (value) => scaled(value, ["B", "KiB", "MiB", "GiB", "TiB"], 1024);
-const asPercent = (value) => `${value.toFixed(1)} %`;
+const asBytes = (value) => scaled(value, ["B", "KiB", "MiB", "GiB", "TiB"], 1024, 2);
+const asPercent = (value) => `${value.toFixed(1)}\u00a0%`;
+const asTime = (ns) => scaled(ns, ["ns", "µs", "ms", "s"], 1000, 2);
 
-function asTime(ns) {
-  return Math.abs(ns) >= 120e9 ? `${digits(ns / 60e9)} min` : scaled(ns, ["ns", "µs", "ms", "s"], 1000);
+/* A time of an axis that ends at END, with the digits that tell it from the next one, STEP later. */
+function asTick(ns, end, step) {
+  const [unit, size] = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]].find(([, length]) => end >= length) || ["ns", 1];
+  const decimals = Math.max(0, -Math.floor(Math.log10(step / size) + 1e-9));
+  return ns === 0 ? "0" : `${(ns / size).toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals })}\u00a0${unit}`;
 }
 
 const FORMATS = {
@@ -46,7 +52,7 @@ const FORMATS = {
   ns: asTime,
   bytes: asBytes,
   percent: asPercent,
-  rate: (value) => `${digits(value)} GB/s`,
+  rate: (value) => `${digits(value)}\u00a0GB/s`,
 };
 
 function asText(value, type) {

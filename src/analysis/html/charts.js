@@ -33,7 +33,7 @@ function timeAxis(from, to, x, width, y, height) {
     const isLast = at > x + width - 25;
     group.append(
       svg("line", { class: "grid", x1: at, x2: at, y1: y - height, y2: y + 4 }),
-      svg("text", { x: isLast ? x + width : at, y: y + 17, "text-anchor": isLast ? "end" : at < x + 12 ? "start" : "middle" }, asTime(time))
+      svg("text", { x: isLast ? x + width : at, y: y + 17, "text-anchor": isLast ? "end" : at < x + 12 ? "start" : "middle" }, asTick(time, to, step))
     );
   }
   return group;
@@ -91,10 +91,11 @@ function drawUse(group, line, ink, x, step, y, height) {
 
 const lineName = (line) => (line.stream === undefined ? `GPU ${line.gpu}` : `stream ${line.stream}`);
 
-/* How the lines lie below one another. */
+/* How the lines lie below one another: below each GPU its streams, the busiest first. */
 function placeLines(lines) {
+  const isStream = (line) => (line.stream === undefined ? 0 : 1);
   let y = 4;
-  return lines.map((line) => {
+  return [...lines].sort((a, b) => a.gpu - b.gpu || isStream(a) - isStream(b) || average(b.busy[2]) - average(a.busy[2])).map((line) => {
     const isGpu = line.stream === undefined;
     y += isGpu ? 22 : 6;
     const height = isGpu ? 96 : 20;
@@ -222,9 +223,10 @@ function momentChart(chapter, moment) {
         const shape = svg("rect", Object.assign({ class: `use${use}` }, box));
         shapes.push(shape);
         body.append(shape);
-        if (ink.of(use) && box.width > 5) body.append(svg("rect", Object.assign({ fill: ink.of(use), "pointer-events": "none" }, box)));
+        if (ink.of(use) && box.width > 5) /* below the name */
+          body.append(svg("rect", { fill: ink.of(use), "pointer-events": "none", x: box.x, y: y + 14, width: box.width, height: 6 }));
         if (box.width > 46)
-          body.append(svg("text", { class: "on", x: box.x + 5, y: y + 14, "pointer-events": "none" }, shortened(chapter.texts[op[2]], (box.width - 8) / 7)));
+          body.append(svg("text", { class: "on", x: box.x + 5, y: y + 13, "pointer-events": "none" }, shortened(chapter.texts[op[2]], (box.width - 8) / 7)));
       }
     });
     const root = svg("svg", { viewBox: `0 0 ${whole} ${bottom + 22}`, role: "group", tabindex: 0,
@@ -286,11 +288,10 @@ function idleBars(table) {
   return [...gpus].map(([gpu, list]) => {
     const most = Math.max(...list.map((cells) => cells.total.value), 1);
     return html("figure", {}, gpus.size > 1 ? html("figcaption", {}, `GPU ${gpu}`) : null,
-      html("div", { class: "bars" }, list.filter((cells) => cells.total.value > 0).map((cells) => [
+      html("div", { class: "bars" }, list.filter((cells) => cells.total.value > 0).map((cells) => html("div", {},
         html("span", {}, cells.why.text),
         meter((100 * cells.total.value) / most),
-        html("span", { class: "value" }, `${asTime(cells.total.value)} · ${asPercent(cells.share.value)}`),
-      ])));
+        html("span", { class: "value" }, `${asTime(cells.total.value)} · ${asPercent(cells.share.value)}`)))));
   });
 }
 
@@ -317,6 +318,8 @@ function histogram(kernel) {
     }));
 }
 
+const KERNELS_FIRST = 6;
+
 function kernelCharts(chapter) {
   const total = chapter.kernels.reduce((sum, kernel) => sum + kernel.total, 0);
   const list = chapter.kernels.map((kernel) => {
@@ -327,9 +330,11 @@ function kernelCharts(chapter) {
       html("p", { class: "ends" }, html("span", {}, asTime(kernel.low)),
         kernel.low === kernel.high ? null : html("span", {}, asTime(kernel.high))));
   });
+  const more = list.slice(KERNELS_FIRST);
   return total === 0 ? null : html("figure", {},
     html("figcaption", {}, "Durations of the kernels with most time, on a logarithmic scale from the shortest to the longest launch."),
-    html("ul", { class: "small-charts" }, list));
+    html("ul", { class: "small-charts" }, list.slice(0, KERNELS_FIRST)),
+    more.length ? html("details", {}, html("summary", {}, `${more.length} more`), html("ul", { class: "small-charts" }, more)) : null);
 }
 
 function memoryChart(chapter, memory) {

@@ -34,7 +34,7 @@ function flameChart(chapter) {
     const around = [];
     for (let node = base; node !== top && node; node = node.parent) around.unshift(node.name);
     path.textContent = around.length ? `Shown: ${around.map((name) => shortened(name, 50)).join(" › ")}` : "All GPU time is shown.";
-    reset.disabled = base === top;
+    reset.hidden = base === top;
     box.replaceChildren(drawFlame(base, top, width, (node) => {
       base = node === base ? node.parent || top : node;
       update(true);
