@@ -92,7 +92,7 @@ $(B)/obj/%.o: %.c Makefile | toolkit
 $(AGENT_OBJ): DEFINES += -DNVTX_NO_IMPL
 
 # The page of `report --html` is part of this object.
-$(B)/obj/src/analysis/page.o: $(wildcard src/analysis/html/*)
+$(B)/obj/src/analysis/render_html.o: $(wildcard src/analysis/html/*)
 
 # Another LIBDIR asks for another gputrace.
 $(B)/obj/src/launch/program.o: $(B)/obj/libdir

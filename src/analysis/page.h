@@ -1,7 +1,6 @@
 /*
- * The report as a page of HTML, which needs nothing but itself: page.c writes the template of html/ and, as JSON in
- * script elements that are not run, each trace's tables; page_charts.c what is drawn besides. All that comes from a
- * trace is data for the page's script, never HTML.
+ * The data of a page of HTML, as JSON in script elements that are not run: render_html.c writes the tables, and
+ * page_charts.c what is drawn besides. All that comes from a trace is data for the page's script, never HTML.
  *
  * A chapter (a trace) is an object:
  *     trace         the file's name
@@ -38,11 +37,20 @@ struct page {
     size_t string_bytes;
 };
 
+void page_init(struct page *page);
+void page_release(struct page *page);
+
 /* Writes the number of TEXT in `strings`. */
 void page_text(struct page *page, const char *text);
 void page_put_text(struct page *page, const char *key, const char *text);
 
-/* Writes what is drawn, in two threads where WORKERS is above 1. Returns 0, or -1: no memory, or after error(). */
+/* Writes `strings`, after all that names them. */
+void page_strings(struct page *page);
+/* Writes a script element with the data to OUT. */
+void page_write(struct buffer *out, const struct page *page);
+
+/* page_charts.c: writes what is drawn, in two threads where WORKERS is above 1. Returns 0, or -1: no memory, or after
+ * error(). */
 int page_charts(struct page *page, const struct trace *trace, unsigned workers);
 
 #endif

@@ -104,7 +104,7 @@ struct spread {
 
 static void add_to_bin(const struct spread *spread, int64_t value, uint64_t count)
 {
-    double place = (log((double)(value > 1 ? value : 1)) - spread->low) * spread->scale;
+    double place = (log((double)(value > 1 ? value : 1)) - spread->low) * spread->scale + 1e-9; /* for bounds */
     size_t bin = place > 0 ? (size_t)place : 0;
     spread->counts[bin < spread->bins ? bin : spread->bins - 1] += count;
 }
