@@ -36,7 +36,7 @@ static void write_busy(struct json_out *json, const struct profile *profile, con
         }
         json_begin_array(json);
         for (size_t i = 0; i < profile->buckets; i++)
-            json_i64(json, (line->busy[use][i] * 1000 + profile->width / 2) / profile->width);
+            json_i64(json, (int64_t)((double)line->busy[use][i] / (double)profile->width * 1000 + 0.5));
         json_end(json);
     }
     json_end(json);

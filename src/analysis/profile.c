@@ -31,13 +31,13 @@ static enum profile_use use_of(struct profile *profile, const struct timeline_op
 
 static void add_interval(const struct profile *profile, int64_t *busy, int64_t from, int64_t to)
 {
-    from -= profile->trace->start;
-    to -= profile->trace->start;
-    for (size_t i = (size_t)(from / profile->width); i < profile->buckets && from < to; i++) {
-        int64_t end = (int64_t)(i + 1) * profile->width;
-        int64_t until = end < to ? end : to;
-        busy[i] += until - from;
-        from = until;
+    int64_t at = from - profile->trace->start;
+    for (size_t i = (size_t)(at / profile->width); i < profile->buckets && from < to; i++) {
+        int64_t left = profile->width - at % profile->width; /* of the bucket */
+        int64_t part = to - from < left ? to - from : left;
+        busy[i] += part;
+        from += part;
+        at += part;
     }
 }
 
@@ -98,7 +98,7 @@ static int choose_lines(struct profile *profile)
     int64_t span = trace_span(trace);
     profile->width = span / PROFILE_BUCKETS + (span % PROFILE_BUCKETS > 0);
     profile->width = profile->width > 0 ? profile->width : 1;
-    profile->buckets = (size_t)((span + profile->width - 1) / profile->width);
+    profile->buckets = (size_t)(span / profile->width + (span % profile->width > 0));
     for (uint32_t i = 0; i < trace->devices.count && profile->gpus.count < PROFILE_GPUS; i++) {
         struct profile_line *line = trace->devices.items[i].used ? array_push(&profile->gpus) : NULL;
         if (!line && trace->devices.items[i].used)
@@ -126,13 +126,11 @@ static void place_window(struct profile_window *window, const struct trace *trac
     window->until = place->until == EVENT_NONE || place->until < place->time ? place->time : place->until;
     int64_t margin = (window->until - window->at) / MARGIN_PART;
     margin = margin < MARGIN_NS ? MARGIN_NS : margin;
-    window->from = window->at - margin;
-    window->to = window->until + margin;
-    int64_t launch = place->called == EVENT_NONE ? window->from : place->called - margin / MARGIN_PART;
-    if (launch < window->from && window->from - launch < LAUNCH_LENGTHS * (window->to - window->from))
+    window->from = window->at - trace->start < margin ? trace->start : window->at - margin;
+    window->to = trace->end - window->until < margin ? trace->end : window->until + margin;
+    int64_t launch = place->called == EVENT_NONE ? window->from : place->called;
+    if (launch < window->from && (window->from - launch) / LAUNCH_LENGTHS < window->to - window->from)
         window->from = launch;
-    window->from = window->from < trace->start ? trace->start : window->from;
-    window->to = window->to > trace->end ? trace->end : window->to;
 }
 
 /* Puts what ran from START to END into ROW, with what was there last where both are too short to be seen apart. */

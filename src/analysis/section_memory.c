@@ -318,7 +318,8 @@ static int finish(struct report_row *row)
 
 const struct levels *memory_levels(const struct trace *trace, size_t number, struct buffer *name, int64_t *peak)
 {
-    const struct tally *memory = section_state(trace, REPORT_MEMORY);
+    /* With --snapshot another section is in this one's place. */
+    const struct tally *memory = trace->options->has_snapshot ? NULL : section_state(trace, REPORT_MEMORY);
     const struct memory_use *uses = memory ? memory->items : NULL;
     for (size_t i = 0; memory && i < memory->count; i++) {
         const struct memory_key *key = dense_map_row(&memory->keys, i);

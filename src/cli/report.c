@@ -9,6 +9,7 @@
 #include "common/log.h"
 #include "common/buffer.h"
 #include "cli/options.h"
+#include "cli/progress.h"
 #include "symbols/symbols.h"
 #include "trace/output.h"
 #include "trace/spool/spool_directory.h"
@@ -141,6 +142,7 @@ static int write_page(const struct report_options *report, const char *path, con
 {
     struct output output;
     uint64_t bytes;
+    end_when_asked(NULL, "interrupted: '%s' was not written\n", path);
     if (output_open(&output, path) < 0)
         return -1;
     int status = report_files(report, paths, count, &output.buffer);

@@ -150,6 +150,25 @@ END
     [ "$(of .memory)" = "[]" ]
 }
 
+@test "with --snapshot the page has what was allocated then, and no memory over time" {
+    cp "$data/report/memory.json" trace.json
+    page trace.json
+    [ "$(of '.memory | length > 0')" = true ]
+    page --snapshot=1ms trace.json
+    [ "$(of .memory)" = "[]" ]
+    [[ "$(of 't(table("memory").title)')" == '"Memory allocated at'* ]]
+}
+
+@test "times at the ends of what a trace may have are drawn" {
+    {
+        gpu kernel first 1 -4000000000000000 10
+        gpu kernel last 1 4000000000000000 10
+        x cuda_runtime cudaMalloc 1 7 -4000000000000000 8000000000000000
+    } | trace
+    page trace.json
+    [ "$(of '.use.lines[0].busy[2] | length == 400 and all(. >= 0 and . <= 1000)')" = true ]
+}
+
 @test "GPU time by what launched it: all of it below its GPU, but for nodes below a thousandth" {
     {
         x user_annotation step 1 7 0 1000
@@ -269,6 +288,22 @@ END
     "$gputrace" report --html page.html trace.json
     grep -q '^<!doctype html>' page.html
     [ "$(find . -name '*page*' ! -name page.json)" = ./page.html ]
+}
+
+@test "a signal that ends the report leaves the page as it was, and nothing beside it" {
+    echo old >page.html
+    mkfifo trace.fifo
+    "$gputrace" report --html page.html trace.fifo 2>said &
+    local pid=$!
+    exec 7>trace.fifo
+    printf '{"traceEvents":[' >&7
+    until [ "$(find . -name '*page.html*' | wc -l)" -eq 2 ]; do sleep 0.05; done
+    kill -TERM "$pid"
+    run -143 wait "$pid"
+    exec 7>&-
+    [ "$(cat page.html)" = old ]
+    [ "$(find . -name '*page.html*')" = ./page.html ]
+    grep -q "interrupted: 'page.html' was not written" said
 }
 
 @test "a name that is not a page's is refused, so that no trace is replaced" {
