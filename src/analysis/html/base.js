@@ -52,7 +52,7 @@ const FORMATS = {
   ns: asTime,
   bytes: asBytes,
   percent: asPercent,
-  rate: (value) => `${digits(value)}\u00a0GB/s`,
+  rate: (value) => scaled(value * 1e9, ["B/s", "kB/s", "MB/s", "GB/s", "TB/s"], 1000, 2), /* of GB/s */
 };
 
 function asText(value, type) {

@@ -288,11 +288,22 @@ function idleBars(table) {
   return [...gpus].map(([gpu, list]) => {
     const most = Math.max(...list.map((cells) => cells.total.value), 1);
     return html("figure", {}, gpus.size > 1 ? html("figcaption", {}, `GPU ${gpu}`) : null,
-      html("div", { class: "bars" }, list.filter((cells) => cells.total.value > 0).map((cells) => html("div", {},
-        html("span", {}, cells.why.text),
-        meter((100 * cells.total.value) / most),
-        html("span", { class: "value" }, `${asTime(cells.total.value)} · ${asPercent(cells.share.value)}`)))));
+      barList(list.filter((cells) => cells.total.value > 0).map((cells) =>
+        ({ name: cells.why.text, part: cells.total.value / most, value: `${asTime(cells.total.value)} · ${asPercent(cells.share.value)}` }))));
   });
+}
+
+function copyBars(table) {
+  const list = table.rows.map((row) => named(table, row));
+  const most = Math.max(...list.map((cells) => cells.total.value), 1);
+  return html("figure", {}, html("figcaption", {}, "Bytes, the bandwidth while they were copied or set, and how many operations that took."),
+    barList(list.map((cells) => ({ name: cells.name.text, part: cells.total.value / most,
+      value: [cells.total.text, cells.bandwidth.text, `${cells.count.text}\u00a0×`].filter(Boolean).join(" · ") }))));
+}
+
+function barList(bars) {
+  return html("div", { class: "bars" }, bars.map(({ name, part, value }) => html("div", {},
+    html("span", {}, name), meter(100 * part), html("span", { class: "value" }, value))));
 }
 
 function meter(percent, gain) {

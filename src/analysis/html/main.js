@@ -83,6 +83,7 @@ const isShown = (table) => table.recorded && (table.rows.length > 0 || table.wor
 const CHARTS = {
   idle: (chapter, table) => idleBars(table),
   kernels: (chapter) => kernelCharts(chapter),
+  memsize: (chapter, table) => copyBars(table),
   memory: (chapter) => memoryCharts(chapter),
 };
 
