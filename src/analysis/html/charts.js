@@ -285,8 +285,8 @@ function idleBars(table) {
     const list = gpus.get(cells.gpu.text) || gpus.set(cells.gpu.text, []).get(cells.gpu.text);
     list.push(cells);
   }
-  return [...gpus].map(([gpu, list]) => {
-    const most = Math.max(...list.map((cells) => cells.total.value), 1);
+  const most = Math.max(...[...gpus.values()].flat().map((cells) => cells.total.value), 1);
+  return [...gpus].sort(([a], [b]) => Number(a) - Number(b)).map(([gpu, list]) => {
     return html("figure", {}, gpus.size > 1 ? html("figcaption", {}, `GPU ${gpu}`) : null,
       barList(list.filter((cells) => cells.total.value > 0).map((cells) =>
         ({ name: cells.why.text, part: cells.total.value / most, value: `${asTime(cells.total.value)} · ${asPercent(cells.share.value)}` }))));
