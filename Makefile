@@ -91,6 +91,9 @@ $(B)/obj/%.o: %.c Makefile | toolkit
 # NVTX's types and numbers alone: without this its headers put the whole of its client into every object.
 $(AGENT_OBJ): DEFINES += -DNVTX_NO_IMPL
 
+# The page of `report --html` is part of this object.
+$(B)/obj/src/analysis/render_html.o: $(wildcard src/analysis/html/*)
+
 # Another LIBDIR asks for another gputrace.
 $(B)/obj/src/launch/program.o: $(B)/obj/libdir
 $(B)/obj/libdir: always

@@ -10,7 +10,7 @@
 
 #include "trace/windows.h"
 
-enum report_format { REPORT_TABLE, REPORT_CSV, REPORT_JSON, REPORT_MARKDOWN };
+enum report_format { REPORT_TABLE, REPORT_CSV, REPORT_JSON, REPORT_MARKDOWN, REPORT_HTML };
 enum report_names { REPORT_NAMES_FULL, REPORT_NAMES_SHORT, REPORT_NAMES_MANGLED, REPORT_NAMES_PRETTY };
 enum report_unit { REPORT_UNIT_AUTO, REPORT_UNIT_NS, REPORT_UNIT_US, REPORT_UNIT_MS, REPORT_UNIT_S };
 
@@ -66,6 +66,7 @@ _Static_assert(REPORT_SECTION_COUNT < 64, "sections are bits");
 /* Rows of a section in tables that are read, not processed, unless the user chose. */
 #define REPORT_TOP_FOR_PEOPLE 20
 #define REPORT_TOP_OWN SIZE_MAX
+#define REPORT_TOP_IN_PAGES 200
 
 struct frame_namer;
 

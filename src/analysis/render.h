@@ -11,6 +11,7 @@
 
 #include "common/json_out.h"
 #include "analysis/options.h"
+#include "analysis/page.h"
 
 struct buffer;
 struct table;
@@ -26,6 +27,8 @@ struct render {
     char more[512];                      /* names of sections that are shown only when they are asked for */
     bool dropped;                        /* a table had not enough space for all of its columns */
     struct json_out json;                /* of the format json */
+    const struct trace *trace;           /* that is written; it is finished */
+    struct page page;                    /* of the format html */
 };
 
 struct renderer {
@@ -37,7 +40,7 @@ struct renderer {
     void (*end)(struct render *render);
 };
 
-extern const struct renderer renderer_table, renderer_csv, renderer_json, renderer_markdown;
+extern const struct renderer renderer_table, renderer_csv, renderer_json, renderer_markdown, renderer_html;
 
 /* Appends TEXT with everything visible and on one line: control characters become \n, \t, \x1b, those that turn the
  * direction of text \u202e, bytes that are not UTF-8 U+FFFD. A backslash goes before each character of SPECIAL. */

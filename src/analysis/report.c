@@ -19,10 +19,8 @@
 #include "analysis/section.h"
 
 static const struct renderer *const renderers[] = {
-    [REPORT_TABLE] = &renderer_table,
-    [REPORT_CSV] = &renderer_csv,
-    [REPORT_JSON] = &renderer_json,
-    [REPORT_MARKDOWN] = &renderer_markdown,
+    [REPORT_TABLE] = &renderer_table,       [REPORT_CSV] = &renderer_csv,   [REPORT_JSON] = &renderer_json,
+    [REPORT_MARKDOWN] = &renderer_markdown, [REPORT_HTML] = &renderer_html,
 };
 
 static int read_trace(const struct report_options *options, const char *path, struct interner *strings,
@@ -278,6 +276,7 @@ static int write_report(struct sections *sections, const char *path, struct rend
     int status = 0;
     char missing[TABLE_MISSING];
     trace_bit_words(sections->trace.unrecorded, missing, sizeof(missing));
+    render->trace = &sections->trace;
     if (render->format->trace_begin)
         render->format->trace_begin(render, path, missing);
     for (unsigned i = 0; i < REPORT_SECTION_COUNT && status == 0; i++)

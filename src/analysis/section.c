@@ -254,6 +254,9 @@ int sections_init(struct sections *sections, const struct report_options *option
     dispatcher_add(&sections->dispatcher, &(struct dispatcher_consumer){CATEGORIES_GPU_OPS, add_gpu_ops, trace,
                                                                         .what = "the trace's GPU work"});
     trace->states = sections->states;
+    if (options->format == REPORT_HTML) /* what a page draws besides tables */
+        trace->wanted.timeline = trace->wanted.host_calls = trace->wanted.launched_ops = trace->wanted.host_frames =
+            trace->wanted.ranges = trace->wanted.gpu_ops = trace->wanted.calls = true;
     uint64_t wanted = 0;
     for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++)
         wanted |= section_wanted(options, i) ? REPORT_BIT(i) : 0;

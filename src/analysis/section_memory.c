@@ -6,9 +6,12 @@
  */
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "common/buffer.h"
 #include "analysis/heap.h"
+#include "analysis/levels.h"
 #include "analysis/section.h"
 
 enum memory_source { MEMORY_COUNTER, MEMORY_INSTANT, MEMORY_PYTORCH, MEMORY_PYTORCH_RESERVED };
@@ -29,15 +32,25 @@ struct memory_use {
     bool earlier; /* the level before what the report is about is known … */
     int64_t earlier_level, earlier_at;
     int64_t allocations, releases, failures;
-    int64_t doubles; /* releases of what was released before */
-    int64_t unknown; /* releases of what was not allocated, as far as is known */
+    int64_t doubles;       /* releases of what was released before */
+    int64_t unknown;       /* releases of what was not allocated, as far as is known */
+    struct levels *levels; /* NULL: they are not kept */
 };
 
 #define COUNTER_PREFIX "Memory in use: "
 
+/* Of memory that is not known yet, whose row is the last of COUNT. Without memory for them there are no levels. */
+static void make_levels(struct memory_use *use, const struct trace *trace, size_t count)
+{
+    if (trace->options->format == REPORT_HTML && !use->counted && count <= MEMORY_LEVELS)
+        use->levels = calloc(1, sizeof(*use->levels));
+}
+
 /* Counters need not come in order of time. */
 static void set_level(struct memory_use *use, int64_t bytes, int64_t time)
 {
+    if (use->levels)
+        levels_set(use->levels, time, bytes);
     if (!use->counted || bytes > use->peak || (bytes == use->peak && time < use->peak_at)) {
         use->peak = bytes;
         use->peak_at = time;
@@ -65,9 +78,11 @@ static int add_counter(struct tally *uses, const struct trace *trace, const stru
         return 0;
     struct memory_key key = {MEMORY_COUNTER, event->name, EVENT_NONE, event->process};
     struct memory_use *use = tally_item(uses, &key, struct memory_use);
-    if (use)
-        set_level(use, event->bytes, event->start);
-    return use ? 0 : -1;
+    if (!use)
+        return -1;
+    make_levels(use, trace, uses->count);
+    set_level(use, event->bytes, event->start);
+    return 0;
 }
 
 static void count_step(struct memory_use *use, bool allocation, bool failed)
@@ -107,15 +122,17 @@ static int add_instant(struct tally *uses, const struct trace *trace, const stru
 }
 
 /* What the allocator holds of CUDA's memory. It does not report this of the host's. */
-static int add_pytorch_reserved(struct tally *uses, const struct event_fields *event)
+static int add_pytorch_reserved(struct tally *uses, const struct trace *trace, const struct event_fields *event)
 {
     if (event->total_reserved == EVENT_NONE || event->device_type == HEAP_PYTORCH_CPU)
         return 0;
     struct memory_key key = {MEMORY_PYTORCH_RESERVED, (uint64_t)event->device_type, event->device, event->process};
     struct memory_use *use = tally_item(uses, &key, struct memory_use);
-    if (use)
-        set_level(use, event->total_reserved, event->start);
-    return use ? 0 : -1;
+    if (!use)
+        return -1;
+    make_levels(use, trace, uses->count);
+    set_level(use, event->total_reserved, event->start);
+    return 0;
 }
 
 static int add_pytorch(struct tally *uses, const struct trace *trace, const struct event_fields *event)
@@ -128,9 +145,11 @@ static int add_pytorch(struct tally *uses, const struct trace *trace, const stru
         return -1;
     bool failed = event->address == EVENT_NONE;           /* out of memory: there is none */
     count_step(use, failed || event->bytes >= 0, failed); /* a release has its bytes negative */
-    if (event->total_allocated != EVENT_NONE)
+    if (event->total_allocated != EVENT_NONE) {
+        make_levels(use, trace, uses->count);
         set_level(use, event->total_allocated, event->start);
-    return add_pytorch_reserved(uses, event);
+    }
+    return add_pytorch_reserved(uses, trace, event);
 }
 
 static void set_earlier(struct memory_use *use, int64_t bytes, int64_t time)
@@ -335,6 +354,36 @@ static int finish(struct report_row *row)
     return 0;
 }
 
+const struct levels *memory_levels(const struct trace *trace, size_t number, struct buffer *name, int64_t *peak)
+{
+    /* With --snapshot another section is in this one's place. */
+    const struct tally *memory = trace->options->has_snapshot ? NULL : section_state(trace, REPORT_MEMORY);
+    const struct memory_use *uses = memory ? memory->items : NULL;
+    for (size_t i = 0; memory && i < memory->count; i++) {
+        const struct memory_key *key = dense_map_row(&memory->keys, i);
+        struct place place = place_of(trace, key);
+        if (!uses[i].levels || number-- > 0)
+            continue;
+        buffer_text(name, kind_of(trace, key));
+        if (place.device == EVENT_NONE)
+            buffer_text(name, ", host");
+        else
+            buffer_format(name, ", GPU %lld", (long long)place.device);
+        if (place.owned && trace->host_processes > 1 && !event_id_is_text(place.process))
+            buffer_format(name, ", process %lld", (long long)event_id_value(place.process));
+        *peak = uses[i].peak;
+        return uses[i].levels;
+    }
+    return NULL;
+}
+
+static void release(void *state)
+{
+    const struct tally *memory = state;
+    for (size_t i = 0; i < memory->count; i++)
+        free(((struct memory_use *)memory->items)[i].levels);
+}
+
 const struct section section_memory = {
     SECTION_COLUMNS(columns),
     SECTION_TALLY(struct memory_use, 0),
@@ -344,4 +393,5 @@ const struct section section_memory = {
     .categories = CATEGORY_BIT(CATEGORY_MEMORY) | CATEGORY_BIT(CATEGORY_CPU_INSTANT_EVENT) | CATEGORIES_OTHER,
     .event = event,
     .finish = finish,
+    .release = release,
 };

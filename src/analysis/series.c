@@ -94,6 +94,38 @@ void series_release(struct series *series)
     *series = (struct series){0};
 }
 
+/* --- */
+
+struct spread {
+    double low, scale; /* the logarithm of the least value, and bins for each unit of it */
+    uint64_t *counts;
+    size_t bins;
+};
+
+static void add_to_bin(const struct spread *spread, int64_t value, uint64_t count)
+{
+    double place = (log((double)(value > 1 ? value : 1)) - spread->low) * spread->scale + 1e-9; /* for bounds */
+    size_t bin = place > 0 ? (size_t)place : 0;
+    spread->counts[bin < spread->bins ? bin : spread->bins - 1] += count;
+}
+
+void series_spread(const struct series *series, uint64_t *counts, size_t bins)
+{
+    double low = log((double)(series->min > 1 ? series->min : 1)),
+           high = log((double)(series->max > 1 ? series->max : 1));
+    const struct spread spread = {low, high > low ? (double)bins / (high - low) : 0, counts, bins};
+    for (size_t i = 0; i < series->values.count; i++)
+        add_to_bin(&spread, series->values.items[i], 1);
+    for (unsigned power = 0; series->many && power < HISTOGRAM_POWERS; power++) {
+        const uint64_t *known = series->many->histogram.counts[power];
+        for (unsigned i = 0; known && i < bucket_count(power); i++)
+            if (known[i] > 0)
+                add_to_bin(&spread, bucket_middle(power, i), known[i]);
+    }
+}
+
+/* --- */
+
 static void swap(int64_t *a, int64_t *b)
 {
     int64_t kept = *a;

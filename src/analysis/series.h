@@ -84,6 +84,10 @@ struct summary {
     double deviation; /* of a sample: divided by count - 1; 0 of one value */
 };
 
+/* Adds to COUNTS how many values are in each of BINS bins, whose bounds are in equal ratios from the least value (from
+ * 1 on) to the greatest. */
+void series_spread(const struct series *series, uint64_t *counts, size_t bins);
+
 /* Puts the values in another order. Of an empty series all is 0. */
 struct summary series_summary(struct series *series);
 

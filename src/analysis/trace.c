@@ -40,6 +40,7 @@ void trace_init(struct trace *trace, const struct report_options *options)
     timeline_init(&trace->timeline, trace->space);
     ranges_init(&trace->ranges, trace->space);
     ranges_init(&trace->operators, trace->space);
+    ranges_init(&trace->host_frames, trace->space);
     launched_ops_init(&trace->launched_ops, trace->space);
     autograd_init(&trace->autograd, trace->space);
     busy_init(&trace->busy, trace->space);
@@ -77,6 +78,7 @@ void trace_release(struct trace *trace)
     busy_release(&trace->busy);
     ranges_release(&trace->ranges);
     ranges_release(&trace->operators);
+    ranges_release(&trace->host_frames);
     sorter_release(&trace->host_calls);
     sorter_release(&trace->timeline);
     array_release(&trace->call_kinds.items);

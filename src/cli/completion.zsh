@@ -49,6 +49,7 @@ _gputrace_report() {
         '--snapshot=[what was allocated at this time]:time' \
         {-u,--time-unit=}'[unit of times]:unit:(auto ns us ms s)' \
         '--names=[how to show names of kernels]:how:(pretty full short mangled)' \
+        '--html=[write a page with charts]:page:_files -g "*.html"' \
         '--fail-on=[exit with status 3 if there is one of these findings]:findings: ' \
         '--by-grid[a row for each grid and block]' \
         '--from=[leave out what comes before]:time' \

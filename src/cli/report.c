@@ -9,12 +9,15 @@
 #include "common/buffer.h"
 #include "cli/options.h"
 #include "cli/report_style.h"
+#include "cli/progress.h"
 #include "symbols/symbols.h"
+#include "trace/output.h"
 #include "trace/spool/spool_directory.h"
 #include "analysis/report.h"
 
 struct settings {
     struct report_options report;
+    const char *html;  /* NULL: not given */
     int64_t top;       /* -1: not given */
     int64_t width;     /* -1: not given */
     int names;         /* enum report_names; -1: not given */
@@ -153,6 +156,11 @@ static const struct option_row options[] = {
      .type = OPTION_TEXT,
      .offset = FIELD(report.filter.kernel)},
     OPTION_ROW_SELECT(settings, report.filter.thread, "thread", "only this thread, and what it launched"),
+    {.word = "html",
+     .argument = "FILE",
+     .help = "write the report as a page with charts, FILE.html, instead",
+     .type = OPTION_TEXT,
+     .offset = FIELD(html)},
     {.word = "fail-on",
      .argument = "ID[,...]",
      .help = "exit with status 3 if there is a finding of one of these ids,\nor any: see gputrace-findings(7)",
@@ -178,23 +186,56 @@ static void choose(struct settings *settings)
     }
 }
 
-static int write_report(struct report_options *report, const char *const *paths, size_t count)
+static int write_text(const struct report_options *report, const char *const *paths, size_t count)
+{
+    struct buffer out;
+    buffer_init(&out, buffer_drain_fd, BUFFER_FD(STDOUT_FILENO));
+    int status = report_files(report, paths, count, &out);
+    int failure = buffer_finish(&out);
+    buffer_release(&out);
+    if (failure)
+        return error("cannot write the report: %s", strerror(failure));
+    return status;
+}
+
+static int write_page(const struct report_options *report, const char *path, const char *const *paths, size_t count)
+{
+    struct output output;
+    uint64_t bytes;
+    end_when_asked(NULL, "interrupted: '%s' was not written\n", path);
+    if (output_open(&output, path) < 0)
+        return -1;
+    int status = report_files(report, paths, count, &output.buffer);
+    if (status < 0) {
+        output_discard(&output);
+        return status;
+    }
+    return output_commit(&output, &bytes) < 0 ? -1 : status;
+}
+
+/* HTML: the page that is written instead of text on standard output; NULL: none. */
+static int write_report(struct report_options *report, const char *html, const char *const *paths, size_t count)
 {
     bool spools = false;
     for (size_t i = 0; i < count; i++)
         spools |= spool_directory_is(paths[i]);
     struct symbols *symbols = spools ? symbols_new(0) : NULL; /* NULL: stacks stay addresses */
     struct frame_namer namer = symbols_namer(symbols);
-    struct buffer out;
     report->namer = symbols ? &namer : NULL;
-    buffer_init(&out, buffer_drain_fd, BUFFER_FD(STDOUT_FILENO));
-    int status = report_files(report, paths, count, &out);
-    int failure = buffer_finish(&out);
-    buffer_release(&out);
+    int status = html ? write_page(report, html, paths, count) : write_text(report, paths, count);
     symbols_free(symbols);
-    if (failure)
-        return error("cannot write the report: %s", strerror(failure));
     return status;
+}
+
+/* A trace that stands where the page's name was forgotten is not to be replaced by a page. */
+static int check_page_name(const char *path)
+{
+    static const char *const endings[] = {".html", ".htm"};
+    size_t length = strlen(path);
+    for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++)
+        if (length > strlen(endings[i]) && strcmp(path + length - strlen(endings[i]), endings[i]) == 0)
+            return 0;
+    return error("--html: '%s' does not end in .html (try --html report.html)", path);
 }
 
 /* The newest of the files that a run may have written here; NULL: there is none. */
@@ -230,6 +271,17 @@ static int run(int argc, char **argv)
     choose(&settings);
     const char *const *paths = (const char *const *)argv + first, *newest = NULL;
     size_t count = (size_t)(argc - first);
+    if (settings.html && settings.report.format != REPORT_TABLE) {
+        error("--html writes a page, and --format asks for another format: use one of them");
+        return EXIT_USAGE;
+    }
+    if (settings.html && check_page_name(settings.html) < 0)
+        return EXIT_USAGE;
+    if (settings.html) {
+        settings.report.format = REPORT_HTML;
+        settings.report.usual = false;
+        settings.report.top = settings.top < 0 ? REPORT_TOP_IN_PAGES : settings.report.top;
+    }
     if (report_check(&settings.report) < 0)
         return EXIT_USAGE;
     if (count == 0) {
@@ -244,7 +296,7 @@ static int run(int argc, char **argv)
         paths = &newest;
         count = 1;
     }
-    int status = write_report(&settings.report, paths, count);
+    int status = write_report(&settings.report, settings.html, paths, count);
     return status < 0 ? EXIT_FAILURE : status == REPORT_FAILED_ON ? EXIT_FAILED_ON : EXIT_SUCCESS;
 }
 

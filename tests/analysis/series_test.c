@@ -227,6 +227,44 @@ static void of_many_values_the_trimmed_mean_is_known_to_half_a_percent(void **st
     struct trimmed trimmed = series_trimmed(&series);
     assert_true(trimmed.mean > 100050 * 0.996 && trimmed.mean < 100050 * 1.004);
     assert_true(trimmed.df == 29999);
+
+    series_release(&series);
+}
+
+static void spread(const struct series *series, uint64_t counts[10])
+{
+    memset(counts, 0, 10 * sizeof(*counts));
+    series_spread(series, counts, 10);
+}
+
+static void bins_are_in_equal_ratios_and_have_every_value_once(void **state)
+{
+    (void)state;
+    struct series few = {0}, many = {0};
+    uint64_t exact[10], known_bins[10];
+    for (int64_t value = 1; value <= 1024; value *= 2) /* each power of two begins a bin; the greatest is in the last */
+        assert_int_equal(series_add(&few, value), 0);
+    spread(&few, exact);
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(exact[i], i == 9 ? 2 : 1);
+    for (int i = 0; i < 5 * SERIES_EXACT; i++)
+        assert_int_equal(series_add(&many, i % 2 ? 1000 : 1000000), 0);
+    spread(&many, known_bins);
+    assert_int_equal(known_bins[0] + known_bins[9], 5 * SERIES_EXACT);
+    assert_int_equal(known_bins[0], 5 * SERIES_EXACT / 2);
+    series_release(&few);
+    series_release(&many);
+}
+
+static void values_that_are_all_equal_are_in_the_first_bin(void **state)
+{
+    (void)state;
+    struct series series = {0};
+    uint64_t counts[10];
+    assert_int_equal(series_add(&series, 0), 0);
+    assert_int_equal(series_add(&series, 0), 0);
+    spread(&series, counts);
+    assert_int_equal(counts[0], 2);
     series_release(&series);
 }
 
@@ -248,6 +286,8 @@ int main(void)
         cmocka_unit_test(up_to_a_number_of_values_the_median_is_exact),
         cmocka_unit_test(the_median_is_exact),
         cmocka_unit_test(a_total_too_large_stays_at_the_limit),
+        cmocka_unit_test(bins_are_in_equal_ratios_and_have_every_value_once),
+        cmocka_unit_test(values_that_are_all_equal_are_in_the_first_bin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /*
- * Every section of a report: the first byte chooses the format, the rest is a trace file.
+ * Every section of a report, and its page: the first byte chooses the format, the rest is a trace file.
  */
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/tool/files.h"
@@ -40,11 +40,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size == 0)
         return 0;
-    const struct report_options options = options_of(data[0]);
+    struct report_options options = options_of(data[0]);
     const char *path = fuzz_file("trace.json", data + 1, size - 1);
     struct buffer out;
     buffer_init(&out, touch, NULL);
     report_files(&options, &path, 1, &out);
+    if (options.format == REPORT_MARKDOWN) {
+        options.format = REPORT_HTML;
+        report_files(&options, &path, 1, &out);
+    }
     buffer_finish(&out);
     buffer_release(&out);
     return 0;

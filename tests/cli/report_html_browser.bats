@@ -1,0 +1,273 @@
+# The page of gputrace report --html in Chromium: that it draws, says nothing on the console, asks for nothing, does what a
+# keyboard asks, and can be read in light and dark. report_html.bats has what it says.
+
+load common
+
+data=$root/tests/data
+
+before_each() {
+    browser=$(command -v chromium || command -v google-chrome) || skip "there is no Chromium here: apt install chromium"
+}
+
+# browse FILE [WIDTH]: writes the page as it is once its script ran, dom.html, and what was said on the console, console. The
+# page's policy forbids all requests, and one that it stops is said there.
+browse() {
+    local file=$1 width=${2-1280}
+    HOME=$PWD timeout 120 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$PWD/browser" \
+        --disable-background-networking --disable-component-update --no-first-run \
+        --window-size="$width",900 --virtual-time-budget=4000 --enable-logging=stderr \
+        --dump-dom "file://$PWD/$file" >dom.html 2>log
+    grep -E ':CONSOLE|Refused to|Uncaught' log >console || true
+}
+
+# probe FILE: FILE with the script of stdin after the page's own, which writes its answer to the title; the answer
+probe() {
+    local name=probe-$1
+    { sed '/^<\/body>$/,$d' "$1" && echo '<script>' && cat && echo '</script></body></html>'; } >"$name"
+    browse "$name"
+    sed -n 's|.*<title>\(.*\)</title>.*|\1|p' dom.html | head -1 | sed 's/&lt;/</g; s/&gt;/>/g; s/&amp;/\&/g'
+}
+
+page() { "$gputrace" report --html page.html "$@"; }
+
+x() {
+    printf '{"ph":"X","cat":"%s","name":"%s","pid":%s,"tid":%s,"ts":%s,"dur":%s,"args":{%s}}\n' "$1" "${2//\"/\\\"}" "$3" "$4" "$5" "$6" "${7-}"
+}
+trace() { paste -sd, | sed 's/^/{"traceEvents":[/; s/$/]}/' >trace.json; }
+
+# Launches that the GPU waits for, in ranges, a copy, and memory in use.
+write_trace() {
+    {
+        for i in $(seq 1 300); do
+            x cuda_runtime cudaLaunchKernel 1 7 $((i * 60)) 5 "\"correlation\":$i"
+            x kernel "kernel<$((i % 30)), a very long name of a template argument that nobody can read in a table>" 0 1 $((i * 60 + 8)) 4 "\"device\":0,\"stream\":1,\"correlation\":$i"
+        done
+        x gpu_memcpy "Memcpy HtoD (Pageable -> Device)" 0 2 18000 900 '"device":0,"stream":2,"bytes":1000'
+        x user_annotation "outer range" 1 7 0 20000
+        x user_annotation "inner range" 1 7 100 9000
+        for i in $(seq 1 40); do
+            echo "{\"ph\":\"C\",\"name\":\"Memory in use: Device\",\"pid\":0,\"ts\":$((i * 400)),\"args\":{\"bytes\":$((i * 1000))}}"
+        done
+    } | trace
+}
+
+@test "the page is drawn, with nothing on the console, and asks for nothing but itself" {
+    write_trace
+    page trace.json
+    for width in 1280 420; do
+        browse page.html "$width"
+        diff /dev/null console
+        for part in findings overview use idle kernels flame api memtime memory streams; do
+            grep -q "<section id=\"t0-$part\"" dom.html || fail "no section $part at $width"
+        done
+        [ "$(grep -o '<table>' dom.html | wc -l)" -ge 10 ]
+        grep -q '<rect class="kind-kernel"' dom.html
+        grep -q '<path class="level"' dom.html
+        grep -q '<path class="use0"' dom.html
+    done
+    sed '/<script/,/<.script>/d' dom.html >shown
+    ! grep -qE 'undefined|NaN|\[object' shown
+    probe page.html <<'END' >answer
+setTimeout(() => { document.title = `${performance.getEntriesByType("resource").length} requests`; }, 1000);
+END
+    diff - answer <<<'0 requests'
+}
+
+@test "real traces are drawn without a word on the console" {
+    page "$data/kineto/kineto-train-h200.json.gz" "$data/report/small.json" "$data/report/memory.json" "$data/report/errors.json"
+    browse page.html
+    diff /dev/null console
+    [ "$(grep -o '<article' dom.html | wc -l)" -eq 4 ]
+}
+
+@test "names that are HTML or scripts are shown as they are, and do nothing" {
+    {
+        x kernel '</script><script>document.title="owned"</script>' 0 1 0 1000 '"device":0,"stream":1'
+        x kernel '<img src=x onerror=document.title=1>' 0 1 2000 1000 '"device":0,"stream":1'
+        x user_annotation '<b onclick=x>' 1 7 0 10
+    } | trace
+    page trace.json
+    browse page.html
+    diff /dev/null console
+    grep -q '<title>trace.json - gputrace report</title>' dom.html
+    sed 's|<script.*||' dom.html >shown
+    ! grep -qE '<img|<b onclick' shown
+    grep -qF '&lt;img src=x onerror=document.title=1&gt;' shown
+}
+
+@test "the policy in the page stops a script from asking for anything" {
+    write_trace
+    page trace.json
+    probe page.html <<'END' >answer
+fetch("http://127.0.0.1:9/").catch(() => (document.title = "stopped"));
+END
+    [ "$(cat answer)" = stopped ]
+    grep -q 'Content Security Policy' console
+}
+
+@test "a table is sorted by the heads of its columns and filtered by text" {
+    write_trace
+    page trace.json
+    probe page.html <<'END' >answer
+const table = document.querySelector("#t0-kernels table");
+const first = () => table.querySelector("tbody th").textContent.slice(0, 10);
+const said = [];
+const head = table.querySelector("thead th:first-child button");
+head.click();
+said.push(first(), head.parentElement.getAttribute("aria-sort"));
+head.click();
+said.push(first(), head.parentElement.getAttribute("aria-sort"));
+said.push(table.tBodies[0].rows.length);
+const all = [...document.querySelectorAll("#t0-kernels .tools button")][0];
+all.click();
+said.push(table.tBodies[0].rows.length);
+const filter = document.querySelector("#t0-kernels input");
+filter.value = "KERNEL<7,";
+filter.dispatchEvent(new Event("input"));
+said.push(table.tBodies[0].rows.length, first());
+document.title = said.join("|");
+END
+    diff - answer <<<'kernel<0, |ascending|kernel<29,|descending|10|30|1|kernel<7, '
+}
+
+@test "charts can be read with a keyboard, and parts of the flame graph enlarged" {
+    write_trace
+    page trace.json
+    probe page.html <<'END' >answer
+const said = [];
+const tell = (key) => document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+const tipText = () => document.getElementById("tip").textContent.split("\n")[0];
+setTimeout(() => {
+  document.querySelector("#t0-use svg[tabindex]").focus();
+  tell("ArrowRight");
+  said.push(/ to /.test(tipText()));
+  tell("Escape");
+  said.push(document.getElementById("tip").hidden);
+  document.querySelector("#t0-findings svg[tabindex]").focus();
+  tell("ArrowRight");
+  said.push(tipText().length > 0);
+  document.querySelector("#t0-flame figure > div:last-child svg").focus();
+  const boxes = () => document.querySelectorAll("#t0-flame .flame rect").length;
+  const before = boxes();
+  tell("ArrowDown");
+  said.push(tipText());
+  tell("ArrowDown");
+  said.push(tipText());
+  tell("Enter");
+  said.push(boxes() < before, document.querySelector("#t0-flame p").textContent);
+  tell("Escape");
+  said.push(boxes() === before);
+  document.title = said.join("|");
+}, 1000);
+END
+    diff - answer <<<'true|true|true|GPU 0|outer range|true|Shown: GPU 0 › outer range|true'
+}
+
+@test "the structure is one that a screen reader can follow: headings in order, names for all controls, heads of tables" {
+    write_trace
+    page trace.json
+    probe page.html <<'END' >answer
+const wrong = [];
+let level = 0;
+for (const heading of document.querySelectorAll("h1, h2, h3, h4")) {
+  const now = Number(heading.tagName[1]);
+  if (now > level + 1) wrong.push(`${heading.tagName} after h${level}`);
+  level = now;
+}
+if (document.querySelectorAll("h1").length !== 1 || !document.documentElement.lang) wrong.push("h1 or lang");
+for (const svg of document.querySelectorAll("main svg"))
+  if (svg.getAttribute("aria-hidden") !== "true" && !svg.getAttribute("aria-label")) wrong.push("svg without a name");
+for (const control of document.querySelectorAll("button, input, a, [tabindex='0']"))
+  if (!(control.textContent.trim() || control.getAttribute("aria-label"))) wrong.push(`${control.tagName} without a name`);
+for (const table of document.querySelectorAll("table"))
+  if (!table.caption || !table.querySelector("thead th[scope=col]") || !table.querySelector("tbody th[scope=row]")) wrong.push("table");
+const ids = [...document.querySelectorAll("[id]")].map((element) => element.id);
+if (new Set(ids).size !== ids.length) wrong.push("ids");
+for (const link of document.querySelectorAll("a[href^='#']"))
+  if (!document.getElementById(decodeURIComponent(link.getAttribute("href").slice(1)))) wrong.push(`link ${link.getAttribute("href")}`);
+document.title = wrong.join("|") || "all well";
+END
+    diff - answer <<<'all well'
+}
+
+@test "text has a contrast of 4.5 and what is drawn one of 3, in light and dark" {
+    write_trace
+    page trace.json
+    probe page.html <<'END' >answer
+const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+const rgba = (color) => {
+  canvas.clearRect(0, 0, 1, 1);
+  canvas.fillStyle = color;
+  canvas.fillRect(0, 0, 1, 1);
+  return [...canvas.getImageData(0, 0, 1, 1).data];
+};
+const light = ([r, g, b]) => [0.2126, 0.7152, 0.0722].reduce((sum, part, i) => {
+  const value = [r, g, b][i] / 255;
+  return sum + part * (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
+}, 0);
+const contrast = (a, b) => {
+  const [x, y] = [light(a), light(b)];
+  return (Math.max(x, y) + 0.05) / (Math.min(x, y) + 0.05);
+};
+const behind = (element) => {
+  for (let at = element; at; at = at.parentElement) {
+    const color = rgba(getComputedStyle(at).backgroundColor);
+    if (color[3] === 255) return color;
+  }
+  return rgba("white");
+};
+const wrong = new Set();
+let looked = 0;
+const look = () => { for (const theme of ["light", "dark"]) {
+  document.documentElement.dataset.theme = theme;
+  for (const element of document.querySelectorAll("body *")) {
+    const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
+    if (!own || element.closest("svg, script, noscript, [hidden]") || !element.getClientRects().length) continue;
+    looked++;
+    const value = contrast(rgba(getComputedStyle(element).color), behind(element));
+    if (value < 4.5) wrong.add(`${theme} ${element.tagName}.${element.className} ${value.toFixed(1)}`);
+  }
+  for (const cell of document.querySelectorAll("td.share")) {
+    const bar = getComputedStyle(document.documentElement).getPropertyValue("--bar");
+    cell.style.setProperty("background-color", bar);
+    if (contrast(rgba(getComputedStyle(cell).color), behind(cell)) < 4.5) wrong.add(`${theme} share`);
+    cell.style.removeProperty("background-color");
+  }
+  const page = behind(document.body);
+  const surface = behind(document.querySelector(".tiles li"));
+  for (const shape of document.querySelectorAll("svg rect, svg path")) {
+    const fill = getComputedStyle(shape).fill;
+    if (!/^(use|kind-(?!others))/.test(shape.getAttribute("class") || "")) continue;
+    looked++;
+    if (contrast(rgba(fill), page) < 3 || contrast(rgba(fill), surface) < 3) wrong.add(`${theme} ${shape.getAttribute("class")}`);
+  }
+  const on = document.querySelector("svg text.on");
+  for (const kind of ["use0", "use1", "use2", "use3", "kind-GPU", "kind-range", "kind-operator"]) {
+    const shape = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+    shape.setAttribute("class", kind);
+    on.parentNode.append(shape);
+    if (contrast(rgba(getComputedStyle(on).fill), rgba(getComputedStyle(shape).fill)) < 4.5) wrong.add(`${theme} on ${kind}`);
+    shape.remove();
+  }
+}
+document.title = `${[...wrong].join("|") || "all well"}, ${looked > 300}`; };
+setTimeout(look, 1000);
+END
+    diff - answer <<<'all well, true'
+}
+
+@test "the page is not wider than a phone, and its print has no controls" {
+    write_trace
+    page trace.json
+    local name=phone.html
+    { sed '/^<\/body>$/,$d' page.html && cat <<'END' && echo '</body></html>'; } >"$name"
+<script>
+setTimeout(() => { document.title = document.documentElement.scrollWidth <= window.innerWidth ? "fits" : `${document.documentElement.scrollWidth} of ${window.innerWidth}`; }, 1000);
+</script>
+END
+    browse "$name" 500
+    grep -q '<title>fits</title>' dom.html || fail "$(grep -o '<title>.*</title>' dom.html)"
+    HOME=$PWD timeout 120 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$PWD/browser" \
+        --no-pdf-header-footer --print-to-pdf=page.pdf "file://$PWD/page.html" 2>log
+    [ "$(stat -c %s page.pdf)" -gt 20000 ]
+}
