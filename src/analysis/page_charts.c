@@ -100,7 +100,7 @@ static void write_row(struct page *page, const struct profile *profile, const st
         json_begin_array(json);
         json_i64(json, op->start - window->from);
         json_i64(json, op->end - op->start);
-        page_text(page, trace_text(trace, op->name));
+        page_text(page, trace_text(trace, trace_shown(trace, op->name)));
         json_u64(json, op->use);
         json_u64(json, op->count);
         json_end(json);
@@ -169,7 +169,7 @@ static void write_kernel(struct page *page, const struct trace *trace, const str
     uint64_t counts[BINS] = {0};
     series_spread(kernel->times, counts, BINS);
     json_begin_object(json);
-    page_put_text(page, "name", trace_text(trace, kernel->name));
+    page_put_text(page, "name", trace_text(trace, trace_shown(trace, kernel->name)));
     json_put_i64(json, "count", kernel->times->count);
     json_put_i64(json, "total", kernel->times->total);
     json_put_i64(json, "low", kernel->times->min);
