@@ -101,7 +101,7 @@ struct shape_key {
 };
 
 struct shape {
-    /* Of the kernels; if they differ, what counts is the time in which no other kernel ran, and nothing else. */
+    /* Of these kernels, unless they differ; then nothing follows from it. */
     struct block_shape block;
     bool known, differs;
     uint32_t device;     /* index in trace.devices */
@@ -157,8 +157,10 @@ static void count_alone(struct shapes *shapes, int64_t time)
 {
     int64_t from = shapes->second.end > shapes->at ? shapes->second.end : shapes->at;
     int64_t to = shapes->last.end < time ? shapes->last.end : time;
-    if (shapes->last.shape && to > from)
-        shapes->items.items[shapes->last.shape - 1].alone += to - from;
+    if (!shapes->last.shape || to <= from)
+        return;
+    struct shape *shape = &shapes->items.items[shapes->last.shape - 1];
+    shape->alone = sum_of(shape->alone, to - from);
 }
 
 static void start_kernel(struct shapes *shapes, const struct timeline_op *op, uint32_t shape)

@@ -23,7 +23,12 @@ struct state {
     void *states[RULES];
     struct wanting {
         unsigned char rules[RULES], count;
-    } of_category[CATEGORY_COUNT], of_call[CALL_KIND_COUNT], of_op; /* the rules that want such events */
+    } of_category[CATEGORY_COUNT], of_call[CALL_KIND_COUNT]; /* the rules that want such events */
+    struct wanting_op {
+        int (*op)(void *state, const struct trace *trace, const struct timeline_op *op);
+        void *state;
+    } of_op[RULES]; /* most rules want these */
+    unsigned of_op_count;
 };
 
 static void add_wanting(struct wanting *wanting, size_t rule)
@@ -45,7 +50,7 @@ static void init(void *context, const struct trace *trace)
             if (rules[i]->calls & CALL_KIND_BIT(kind))
                 add_wanting(&state->of_call[kind], i);
         if (rules[i]->op)
-            add_wanting(&state->of_op, i);
+            state->of_op[state->of_op_count++] = (struct wanting_op){rules[i]->op, state->states[i]};
     }
 }
 
@@ -92,10 +97,8 @@ static int show_ops(struct state *state, const struct trace *trace)
     while (status == 0 && (op = sorter_next(&walk))) {
         widen_run(&state->findings, op->called != EVENT_NONE && op->called < op->start ? op->called : op->start,
                   op->end);
-        for (unsigned i = 0; i < state->of_op.count && status == 0; i++) {
-            unsigned rule = state->of_op.rules[i];
-            status = rules[rule]->op(state->states[rule], trace, op);
-        }
+        for (unsigned i = 0; i < state->of_op_count && status == 0; i++)
+            status = state->of_op[i].op(state->of_op[i].state, trace, op);
     }
     int walked = sorter_walk_end(&walk);
     return status ? status : walked;
