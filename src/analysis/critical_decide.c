@@ -14,9 +14,18 @@
 /* A thread that waited for an operation returns within that; ns. */
 #define WAKE 100000
 
+/* More streams are not looked at in pairs. */
+#define BARRIER_STREAMS 64
+
+/* A stream, by index, that waits for the legacy default stream of its context, and it for the stream. */
+struct barrier {
+    uint32_t legacy, stream;
+};
+
 struct deciding {
     struct critical_graph *graph;
     const struct critical_syncs *syncs;
+    ARRAY(struct barrier) barriers;
     ARRAY(size_t) next_waits; /* of each stream, in syncs->waits */
     size_t next_within;       /* in graph->within */
     size_t next_sync;         /* in syncs->calls */
@@ -87,6 +96,50 @@ static int consider_within(struct deciding *deciding, struct latest *latest, uin
     return 0;
 }
 
+static int consider_barrier(struct deciding *deciding, struct latest *latest, uint32_t number, uint32_t stream)
+{
+    struct critical_graph *graph = deciding->graph;
+    const struct critical_op *op = &graph->ops.items[number];
+    uint32_t other = critical_launched_by(graph, stream, op->called);
+    if (other == CRITICAL_NONE || graph->ops.items[other].end > op->start + CRITICAL_HELD_AFTER ||
+        (op->previous != CRITICAL_NONE && graph->ops.items[other].called <= graph->ops.items[op->previous].called))
+        return 0;
+    consider(graph, latest, other, number);
+    return add_edge(graph, other, number);
+}
+
+/* What the legacy default stream and others wait for. */
+static int consider_barriers(struct deciding *deciding, struct latest *latest, uint32_t number)
+{
+    uint32_t own = deciding->graph->ops.items[number].stream;
+    for (size_t i = 0; i < deciding->barriers.count; i++) {
+        const struct barrier *barrier = &deciding->barriers.items[i];
+        uint32_t other = barrier->legacy == own   ? barrier->stream
+                         : barrier->stream == own ? barrier->legacy
+                                                  : CRITICAL_NONE;
+        if (other != CRITICAL_NONE && consider_barrier(deciding, latest, number, other) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Of very many streams there are none: the times say what held an operation. */
+static int find_barriers(struct deciding *deciding)
+{
+    const struct critical_graph *graph = deciding->graph;
+    for (uint32_t a = 0; graph->streams.count <= BARRIER_STREAMS && a < graph->streams.count; a++)
+        for (uint32_t b = 0; b < graph->streams.count; b++) {
+            if (graph->streams.items[a].ops.count == 0 || graph->streams.items[b].ops.count == 0 ||
+                graph->streams.items[b].beside || !critical_is_legacy_of(graph, a, b))
+                continue;
+            struct barrier *barrier = array_push(&deciding->barriers);
+            if (!barrier)
+                return -1;
+            *barrier = (struct barrier){a, b};
+        }
+    return 0;
+}
+
 /* Started within what is usual after EARLIEST. */
 static bool soon(const struct critical_op *op, int64_t earliest)
 {
@@ -130,7 +183,8 @@ static int decide_ops(struct deciding *deciding)
         /* Branches of a graph overlap. Else the second operation may begin when the first allows it. */
         if (previous && !(op->graph && previous->end > op->start))
             consider(graph, &latest, op->previous, i);
-        if (consider_waits(deciding, &latest, i) < 0 || consider_within(deciding, &latest, i) < 0)
+        if (consider_waits(deciding, &latest, i) < 0 || consider_within(deciding, &latest, i) < 0 ||
+            consider_barriers(deciding, &latest, i) < 0)
             return -1;
         decide_op(graph, &latest, i);
         critical_graph_evict(graph, i + (size_t)1);
@@ -264,7 +318,9 @@ int critical_graph_decide(struct critical_graph *graph, const struct critical_sy
 {
     struct deciding deciding = {.graph = graph, .syncs = syncs};
     int status = find_waits(&deciding);
+    status = status ? status : find_barriers(&deciding);
     status = status ? status : decide_ops(&deciding);
+    array_release(&deciding.barriers);
     array_release(&deciding.next_waits);
     if (status == 0)
         decide_calls(&deciding);

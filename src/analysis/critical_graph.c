@@ -203,6 +203,26 @@ static int find_within(struct loading *loading, const struct critical_op *op, ui
     return 0;
 }
 
+bool critical_is_legacy_of(const struct critical_graph *graph, uint32_t a, uint32_t b)
+{
+    const struct trace_stream_id *one = trace_stream_id(graph->trace, a), *other = trace_stream_id(graph->trace, b);
+    return one->stream == CRITICAL_LEGACY_STREAM && other->stream != one->stream && one->process == other->process &&
+           one->device == other->device && one->context == other->context;
+}
+
+/* OP runs at the same time as these. */
+static void find_beside(struct loading *loading, const struct critical_op *op)
+{
+    struct critical_graph *graph = loading->graph;
+    for (size_t i = 0; i < loading->running.items.count && i < RECENT; i++) {
+        uint32_t other = graph->ops.items[loading->running.items.items[i].value].stream;
+        if (critical_is_legacy_of(graph, other, op->stream))
+            graph->streams.items[op->stream].beside = true;
+        else if (critical_is_legacy_of(graph, op->stream, other))
+            graph->streams.items[other].beside = true;
+    }
+}
+
 static struct critical_stream *find_stream(struct critical_graph *graph, const struct timeline_op *op)
 {
     while (graph->streams.count <= op->stream) {
@@ -265,6 +285,7 @@ static int add_op(struct loading *loading, const struct timeline_op *from)
     };
     find_call(graph, op, from->returned, number);
     end_operations(loading, op->start);
+    find_beside(loading, op);
     op->decider = loading->before; /* for critical_graph_decide() */
     if (op->graph && find_within(loading, op, number) < 0)
         return -1;

@@ -16,6 +16,10 @@
 
 #define CRITICAL_NONE UINT32_MAX
 
+/* The legacy default stream, as CUPTI numbers it: it waits for all streams of its context that are not non-blocking,
+ * and they for it. */
+#define CRITICAL_LEGACY_STREAM 7
+
 /* A time beyond that between two operations of which the first decides the second is not the GPU's own; ns. */
 #define CRITICAL_HELD_AFTER 20000
 
@@ -62,6 +66,7 @@ struct critical_thread {
 struct critical_stream {
     FILE_VECTOR(uint32_t) ops; /* in their order */
     uint32_t device, process;  /* indices; process: of the thread that launched first; CRITICAL_NONE: not known */
+    bool beside;               /* ran at the same time as its context's legacy default stream: they do not wait */
 };
 
 struct critical_device {
@@ -91,6 +96,9 @@ void critical_graph_release(struct critical_graph *graph);
 
 /* Gives pages back if COUNT is a multiple of CRITICAL_EVICTED_AFTER. */
 void critical_graph_evict(const struct critical_graph *graph, size_t count);
+
+/* Whether stream A is the legacy default stream of B's context, and B another one. */
+bool critical_is_legacy_of(const struct critical_graph *graph, uint32_t a, uint32_t b);
 
 /* When the call of an operation returned. */
 static inline int64_t critical_returned(const struct critical_graph *graph, const struct critical_op *op)

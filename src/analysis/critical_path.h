@@ -5,10 +5,11 @@
  * The path is walked backward from the end of the run. What decided the start of a GPU operation is the latest of
  *  - the end of the operation before it in its stream,
  *  - the end of the operation that an event marks for which the stream was made to wait,
+ *  - the barrier of the legacy default stream, unless the two streams were seen to run at the same time,
  *  - in a graph, the end of the operation of the graph that ended last before it,
  *  - its launch,
- *  - where it started late for all of these, the end of the operation of its GPU that ended last before it (the barrier
- *    of the legacy default stream, a copy engine or multiprocessors that were in use, a wait that was not recorded).
+ *  - where it started late for all of these, the end of the operation of its GPU that ended last before it (a copy
+ *    engine or multiprocessors that were in use, a wait that was not recorded).
  * A thread does one thing after another. A call that waited for the GPU was decided by the operation that it waited
  * for. Two threads that launch in turn into one stream wait for each other, as PyTorch's backward pass and its caller.
  *

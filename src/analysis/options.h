@@ -27,8 +27,6 @@ enum report_unit { REPORT_UNIT_AUTO, REPORT_UNIT_NS, REPORT_UNIT_US, REPORT_UNIT
     X(TEMPORAL, temporal, "temporal", "Computation, communication, copies and idle")   \
     X(OVERLAP, overlap, "overlap", "Overlap")                                          \
     X(QUEUE, queue, "queue", "Queues of streams")                                      \
-    X(CRITICAL_PATH, critical_path, "critical-path", "Critical path")                  \
-    X(CRITICAL_NAMES, critical_names, "critical-names", "Critical path by name")       \
     X(KERNELS, kernels, "kernels", "Kernels")                                          \
     X(API, api, "api", "API calls")                                                    \
     X(ERRORS, errors, "errors", "Failed API calls")                                    \
@@ -42,6 +40,8 @@ enum report_unit { REPORT_UNIT_AUTO, REPORT_UNIT_NS, REPORT_UNIT_US, REPORT_UNIT
     X(NVTX_KERNELS, nvtx_kernels, "nvtx-kernels", "Kernels by NVTX range")             \
     X(STEPS, steps, "steps", "Steps")                                                  \
     X(STEP_PARTS, step_parts, "slowest-step", "What differs in the slowest step")      \
+    X(CRITICAL_PATH, critical_path, "critical-path", "Critical path")                  \
+    X(CRITICAL_NAMES, critical_names, "critical-names", "Critical path by name")       \
     X(OPERATORS, operators, "operators", "PyTorch operators")                          \
     X(RANGES, device_ranges, "ranges", "Device ranges")                                \
     X(MEMORY, memory, "memory", "Memory")                                              \

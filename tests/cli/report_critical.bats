@@ -204,6 +204,25 @@ END
 END
 }
 
+# default_stream START DURATION: of another operation. That of the default stream runs from 510 to 610.
+default_stream() {
+    launch 1 7 0 13 5 500 long
+    launch 2 7 5 14 10 50 short
+    launch 3 7 10 7 510 100 joining
+    launch 4 7 15 14 "$1" "$2" other
+    call cudaStreamSynchronize 7 20 600 5
+    sync "Stream Sync" 7 20 600 5
+}
+
+@test "the legacy default stream waits for the others, unless they ran beside it" {
+    default_stream 611 5 | trace
+    off >got
+    grep -F '["kernel","short",50,445]' got
+    default_stream 62 460 | trace
+    off >got
+    grep -F '["kernel","short",50,98]' got
+}
+
 @test "two threads with streams of their own: the one that ends last is the path, the other's work is off it" {
     {
         launch 1 7 0 13 5 1000 slow
@@ -303,7 +322,7 @@ END
 @test "an operation on the path that takes 10 ms longer makes the run 10 ms longer; one off the path does not" {
     need_simulated
     [ -z "${sanitizer-}" ] || skip "sanitizers take time of their own"
-    "$BATS_TEST_DIRNAME/critical_experiment" "$gputrace" "$samples/critical_path" >measured || { cat measured && false; }
+    "$BATS_TEST_DIRNAME/critical_experiment" "$gputrace" "$samples/critical_path" --runs 30 >measured || { cat measured && false; }
     awk 'NR > 1 { print $1, $2, $3 }' measured >got
     diff - got <<'END'
 events longer on
