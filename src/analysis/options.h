@@ -87,6 +87,7 @@ struct report_options {
     bool has_snapshot;   /* the section memory lists what was allocated at one time … */
     int64_t snapshot;    /* … which is this, in ns after the trace's first event */
     bool by_grid;        /* kernels: a row per name, grid and block */
+    bool by_shape;       /* operators: a row per name and shapes of the inputs */
     size_t top;          /* rows of each section at most; 0: all; REPORT_TOP_OWN: each section's own number */
     const char *sort;    /* name of the column to sort by; NULL: the section's own */
     unsigned workers;    /* threads that read ahead; 0: as many as there are processors */

@@ -28,7 +28,8 @@ static struct range range_of(struct ranges *ranges, const struct event_fields *e
                           .domain = event->domain,
                           .thread = thread,
                           .number = ranges->count++,
-                          .category = event->category};
+                          .category = event->category,
+                          .shapes = event->category == CATEGORY_CPU_OP ? event->shapes : EVENT_NO_TEXT};
 }
 
 /* --- those that are started and ended --- */

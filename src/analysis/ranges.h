@@ -23,6 +23,7 @@ struct range {
     uint32_t number;       /* by its place in the file */
     bool started;          /* and ended, else it nests */
     uint8_t category;      /* enum category: of trace.host_frames these are operators and Python functions, too */
+    uint32_t shapes;       /* of a CPU_OP: those of its inputs; else EVENT_NO_TEXT */
 };
 
 /* Ranges that were started and not ended so far, by ids: of those of one id the last ends first. All zero is empty. */

@@ -3,15 +3,23 @@
  * are those of torch.profiler's own table: of an operator's own host time, operators and API calls within it are taken
  * off; its own GPU time is of what it launched itself; times of GPU operations are added up, also where they overlap.
  */
+#include "common/buffer.h"
+#include "common/map.h"
 #include "analysis/order.h"
 #include "analysis/section.h"
+
+/* By shapes alone, else the key ends before them. */
+struct operator_key {
+    uint64_t name, shapes; /* of trace.strings; EVENT_NO_TEXT: the shapes were not recorded */
+};
 
 struct operator_row {
     int64_t calls, host, own_host, gpu, own_gpu, launches;
 };
 
 struct operators {
-    struct tally rows; /* struct operator_row by struct name_key */
+    struct tally rows; /* struct operator_row by struct operator_key */
+    bool by_shape;
     struct sorter launched;
     ARRAY(struct open_operator) open; /* the outermost first */
 };
@@ -21,7 +29,8 @@ struct open_operator {
     int64_t within; /* ns of what is directly in it */
     int64_t gpu, own_gpu, launches;
     uint32_t children;        /* operators and API calls directly in it */
-    struct operator_row same; /* of those of its own name, until it is known whether that is its only child */
+    struct operator_row same; /* of a first child of its own name, until it is known whether that is the only one */
+    uint32_t same_shapes;     /* of that child */
 };
 
 /* What comes next by thread and time, of three walks. */
@@ -33,7 +42,9 @@ struct next {
 
 static void init(void *state, const struct trace *trace)
 {
-    launched_ops_init(&((struct operators *)state)->launched, trace->space);
+    struct operators *operators = state;
+    operators->by_shape = trace->options->by_shape;
+    launched_ops_init(&operators->launched, trace->space);
 }
 
 static void add_row(struct operator_row *row, const struct operator_row *more)
@@ -50,14 +61,26 @@ static void add_row(struct operator_row *row, const struct operator_row *more)
 static struct operator_row figures_of(const struct open_operator *closed)
 {
     int64_t host = closed->range.end - closed->range.start;
-    struct operator_row same = closed->same, all = {.calls = 1, .host = host, .gpu = closed->gpu};
-    if (closed->children == 1)
-        same.calls = same.host = same.gpu = 0;
+    struct operator_row all = {.calls = 1, .host = host, .gpu = closed->gpu};
     all.own_host = host > closed->within ? host - closed->within : 0;
     all.own_gpu = closed->own_gpu;
     all.launches = closed->launches;
-    add_row(&all, &same);
+    if (closed->children == 1) {
+        all.own_host += closed->same.own_host;
+        all.own_gpu += closed->same.own_gpu;
+        all.launches += closed->same.launches;
+    }
     return all;
+}
+
+static int add_figures(struct operators *operators, uint32_t name, uint32_t shapes, const struct operator_row *figures)
+{
+    struct operator_key key = {name, shapes};
+    struct operator_row *row = operators->by_shape ? tally_item(&operators->rows, &key, struct operator_row)
+                                                   : tally_item(&operators->rows, &key.name, struct operator_row);
+    if (row)
+        add_row(row, figures);
+    return row ? 0 : -1;
 }
 
 static int close_one(struct operators *operators)
@@ -70,15 +93,16 @@ static int close_one(struct operators *operators)
         outer->within += closed->range.end - closed->range.start;
         outer->gpu += closed->gpu;
     }
-    if (outer && outer->range.name == closed->range.name) {
-        add_row(&outer->same, &figures);
+    uint32_t name = closed->range.name;
+    if (closed->same.calls > 0 && closed->children > 1 &&
+        add_figures(operators, name, closed->same_shapes, &closed->same) < 0)
+        return -1;
+    if (outer && outer->range.name == name && outer->children == 1) {
+        outer->same = figures;
+        outer->same_shapes = closed->range.shapes;
         return 0;
     }
-    const struct name_key key = {closed->range.name};
-    struct operator_row *row = tally_item(&operators->rows, &key, struct operator_row);
-    if (row)
-        add_row(row, &figures);
-    return row ? 0 : -1;
+    return add_figures(operators, name, closed->range.shapes, &figures);
 }
 
 /* Closes what has ended by TIME on THREAD, and all of other threads. */
@@ -198,6 +222,39 @@ static struct cell fill_average_host(struct report_row *row, const struct column
     return cell_real((double)item->host / (double)item->calls);
 }
 
+/* The dimensions of each input: "8×128, 50257×768"; of one without any "-"; of a list of tensors "[8, 4×2]". TEXT is
+ * the inside of the array, of which the first and the last byte stand outside. */
+static void write_shapes(struct buffer *buffer, const char *text, size_t length, const char *times)
+{
+    for (size_t i = 0; i < length; i++) {
+        char c = text[i], before = text[i - 1], next = text[i + 1];
+        if (c == '[' && next == ']')
+            buffer_char(buffer, '-');
+        else if (c == '[' ? next == '[' : c == ']' && before == ']')
+            buffer_char(buffer, c);
+        else if (c == ',')
+            buffer_text(buffer, before == ']' || next == '[' ? ", " : times);
+        else if (c != '[' && c != ']')
+            buffer_char(buffer, c);
+    }
+}
+
+static struct cell fill_shapes(struct report_row *row, const struct column *column)
+{
+    const struct report_options *options = row->trace->options;
+    uint64_t shapes = options->by_shape ? *(const uint64_t *)row_field(row, column) : EVENT_NO_TEXT;
+    if (shapes == EVENT_NO_TEXT)
+        return (struct cell){0};
+    const struct interned *text = interner_at(&row->trace->strings, (uint32_t)shapes);
+    if (text->length < 2 || *text->text != '[')
+        return (struct cell){0};
+    struct buffer buffer;
+    buffer_init_memory(&buffer);
+    bool whole = text->text[text->length - 1] == ']'; /* it was not cut */
+    write_shapes(&buffer, text->text + 1, text->length - 1 - whole, options->ascii ? "x" : "×");
+    return table_sink(row->table, &buffer);
+}
+
 static const struct column columns[] = {
     {"time", "Time", TYPE_PERCENT, COLUMN_SUM, fill_own_share, FROM_ITEM(operator_row, own_host)},
     {"self_host", "Self host", TYPE_NS, COLUMN_SUM, fill_number, FROM_ITEM(operator_row, own_host)},
@@ -207,6 +264,7 @@ static const struct column columns[] = {
     {"gpu", "GPU", TYPE_NS, 0, fill_number, FROM_ITEM(operator_row, gpu)},
     {"calls", "Calls", TYPE_COUNT, COLUMN_SUM, fill_number, FROM_ITEM(operator_row, calls)},
     {"launches", "Launches", TYPE_COUNT, COLUMN_SUM, fill_number, FROM_ITEM(operator_row, launches)},
+    {"shapes", "Input shapes", TYPE_TEXT, COLUMN_OPTIONAL, fill_shapes, FROM_KEY(operator_key, shapes)},
     COLUMN_NAME,
 };
 

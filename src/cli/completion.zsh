@@ -52,6 +52,7 @@ _gputrace_report() {
         '--html=[write a page with charts]:page:_files -g "*.html"' \
         '--fail-on=[exit with status 3 if there is one of these findings]:findings: ' \
         '--by-grid[a row for each grid and block]' \
+        '--by-shape[a row for each operator and its input shapes]' \
         '--from=[leave out what comes before]:time' \
         '--to=[leave out what comes after]:time' \
         '--range=[only this range]:name' \

@@ -142,6 +142,9 @@ static const struct option_row options[] = {
     {.word = "by-grid",
      .help = "show a row for each kernel, grid and block, instead of each kernel",
      .offset = FIELD(report.by_grid)},
+    {.word = "by-shape",
+     .help = "show a row for each operator and its input shapes, instead of each\noperator, where the trace has them",
+     .offset = FIELD(report.by_shape)},
     OPTION_ROWS_TIMES(settings, report.filter,
                       "only what began in this NVTX range or record_function, and what it\n"
                       "launched; NAME/3: in its third occurrence on each thread"),

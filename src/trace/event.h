@@ -153,6 +153,7 @@ enum category category_find(const char *text, size_t length);
     F(LABELS, "labels", TEXT, label)                                                         \
     F(SEQUENCE, "Sequence number", NUMBER, sequence)                                         \
     F(FORWARD_THREAD, "Fwd thread id", NUMBER, forward_thread)                               \
+    F(INPUT_DIMS, "Input Dims", SHAPES, shapes)                                              \
     F(PYTORCH_ADDRESS, "Addr", NUMBER, address)                                              \
     F(PYTORCH_BYTES, "Bytes", NUMBER, bytes)                                                 \
     F(PYTORCH_DEVICE, "Device Id", NUMBER, device)                                           \

@@ -79,7 +79,11 @@ struct event_fields {
     int64_t of_thread; /* whose it is, where the row is not the thread's */
     uint32_t mangled_name;
     uint32_t domain;
-    uint32_t memory_kind, fault, held_by_kind;
+    union {
+        uint32_t memory_kind;
+        uint32_t shapes; /* of a CPU_OP: those of its inputs, as trace/shapes.h has them */
+    };
+    uint32_t fault, held_by_kind;
     uint32_t function; /* that was called */
     uint32_t ending;   /* how a phase ended, when not by the return of a call */
     uint32_t label;    /* args.name or args.labels of a metadata event; args.reason of managed memory that moves */
@@ -92,7 +96,7 @@ struct event_fields {
 #define FIELD_EXTENT(field) \
     ((offsetof(struct event_fields, field) + sizeof(((struct event_fields *)0)->field) + 7) / 8 * 8)
 
-enum field_type { FIELD_NONE, FIELD_NUMBER, FIELD_TEXT, FIELD_TRIPLE };
+enum field_type { FIELD_NONE, FIELD_NUMBER, FIELD_TEXT, FIELD_TRIPLE, FIELD_SHAPES };
 
 /* What the analysis keeps of an argument. */
 struct arg_field {

@@ -13,9 +13,11 @@
 #include "common/buffer.h"
 #include "common/map.h"
 #include "trace/event_fields.h"
+#include "trace/fields_args.h"
 #include "trace/fields_records.h"
 #include "trace/json/parse.h"
 #include "trace/json/text.h"
+#include "trace/shapes.h"
 #include "trace/sink.h"
 
 #define NAMES 1024   /* that are known by their address */
@@ -152,21 +154,6 @@ static inline uint32_t put_name(struct sink *sink, const struct name *name)
 
 /* --- arguments. False: the event must be read as JSON. --- */
 
-static inline bool take_number(const struct arg *arg, int64_t *number)
-{
-    switch (arg->type) {
-    case ARG_TYPE_U64: *number = event_unsigned(arg->u64, *number); return true;
-    case ARG_TYPE_I64: *number = event_signed(arg->i64, *number); return true;
-    case ARG_TYPE_FIXED: *number = event_real(arg->real, *number); return true;
-    case ARG_TYPE_HEX: *number = arg->u64 > INT64_MAX ? INT64_MAX : (int64_t)arg->u64; return true;
-    case ARG_TYPE_TEXT: *number = event_number_of_text(arg->text, arg->length, *number); return true;
-    case ARG_TYPE_TRUE: *number = 1; return true;
-    case ARG_TYPE_FALSE: *number = 0; return true;
-    case ARG_TYPE_SIZE3: return true;
-    default: return false;
-    }
-}
-
 static bool take_text(struct sink *sink, const struct arg *arg, uint32_t *text)
 {
     char digits[32];
@@ -186,11 +173,15 @@ static bool take_text(struct sink *sink, const struct arg *arg, uint32_t *text)
     }
 }
 
-static bool take_triple(const struct arg *arg, int64_t triple[3])
+static bool take_shapes(struct sink *sink, const struct arg *arg, uint32_t *text)
 {
-    for (int i = 0; i < 3 && arg->type == ARG_TYPE_SIZE3; i++)
-        triple[i] = arg->size3[i];
-    return arg->type != ARG_TYPE_RAW && arg->type != ARG_TYPE_JSON;
+    struct shapes shapes;
+    if (arg->type != ARG_TYPE_RAW)
+        return arg->type != ARG_TYPE_JSON;
+    if (shapes_read(arg->text, arg->length, &shapes) != arg->length)
+        return false;
+    *text = put_text(sink, shapes.text, shapes.length);
+    return true;
 }
 
 static void take_from(const struct arg *arg, struct event_fields *event)
@@ -227,9 +218,10 @@ static bool take_args(struct sink *sink, const struct arg *args, size_t count, s
         void *place = (char *)event + field->offset;
         raise_extent(event, field->extent);
         switch (field->type) {
-        case FIELD_NUMBER: taken = take_number(arg, place); break;
+        case FIELD_NUMBER: taken = fields_take_number(arg, place); break;
         case FIELD_TEXT: taken = take_text(sink, arg, place); break;
-        case FIELD_TRIPLE: taken = take_triple(arg, place); break;
+        case FIELD_TRIPLE: taken = fields_take_triple(arg, place); break;
+        case FIELD_SHAPES: taken = take_shapes(sink, arg, place); break;
         case FIELD_NONE: taken = take_other(sink, arg, event); break;
         }
     }

@@ -140,7 +140,7 @@ static void report_strange_values(struct report_options *options, int rounds)
 
 UNIT_TEST(strange_values_do_no_harm)
 {
-    struct report_options options = {.by_grid = true, .snapshot = 450000};
+    struct report_options options = {.by_grid = true, .by_shape = true, .snapshot = 450000};
     report_strange_values(&options, 2000);
 }
 

@@ -76,3 +76,99 @@ END
     run -0 "$gputrace" report -r operators trace.json
     assert_output $'PyTorch operators (operators)\n  none in this trace'
 }
+
+# dims SHAPES: the arguments of an operator that was recorded with record_shapes=True
+dims() {
+    printf '"Input Dims": %s, "Input type": ["float"]' "$1"
+}
+
+# What the section shows with --by-shape.
+by_shape() {
+    "$gputrace" report -r operators -f json --by-shape "${1-trace.json}" |
+        jq -c '.operators | sort_by(.name, .shapes)[] | [.name, .shapes, .calls, .host_ns, .self_host_ns, .self_gpu_ns, .launches]'
+}
+
+shaped() {
+    {
+        x cpu_op mm 7 0 10 "$(dims '[[8, 128], [128,768]]')"
+        x cuda_runtime cudaLaunchKernel 7 2 3 '"correlation":1'
+        x cpu_op mm 7 20 20 "$(dims '[[8,128],[128, 768]]')"
+        x cpu_op mm 7 50 40 "$(dims '[[16,128],[128,768]]')"
+        x cpu_op mm 7 100 50
+        x cpu_op add 7 200 1 "$(dims '[[4],[]]')"
+        x cpu_op cat 7 210 2 "$(dims '[[[2,3],[4],[]],[]]')"
+        x cpu_op rand 7 220 4 "$(dims '[]')"
+        x cpu_op escaped 7 230 8 "\"x\":\"\\u0041\",$(dims '[[5, 6],[]]')"
+        x cpu_op words 7 240 16 "$(dims '["a"]')"
+        x kernel k 1 300 30 '"device":0,"stream":1,"correlation":1' 0
+    } | trace
+}
+
+@test "--by-shape has a row for each operator and its input shapes" {
+    shaped
+    by_shape >got
+    diff - got <<'END2'
+["add","4, -",1,1000,1000,0,0]
+["cat","[2×3, 4, -], -",1,2000,2000,0,0]
+["escaped","5×6, -",1,8000,8000,0,0]
+["mm",null,1,50000,50000,0,0]
+["mm","16×128, 128×768",1,40000,40000,0,0]
+["mm","8×128, 128×768",2,30000,27000,30000,1]
+["rand","",1,4000,4000,0,0]
+["words",null,1,16000,16000,0,0]
+END2
+}
+
+@test "without --by-shape operators of all shapes are one row, and the table has no column of shapes" {
+    shaped
+    operators >got
+    grep -Fx '["mm",4,120000,117000,30000,30000,1]' got
+    [ "$(wc -l <got)" = 6 ]
+    run -0 "$gputrace" report -r operators --width=0 trace.json
+    refute_output --partial 'Input shapes'
+    run -0 "$gputrace" report -r operators --width=0 --by-shape trace.json
+    assert_output --partial 'Input shapes'
+}
+
+@test "--by-shape shows the same of a trace that was converted" {
+    shaped
+    by_shape >want
+    for format in pftrace pftrace.gz json.gz; do
+        "$gputrace" convert trace.json "again.$format"
+        by_shape "again.$format" | diff want -
+    done
+}
+
+@test "--by-shape: an only child of the same name counts with its parent's shapes, another with its own" {
+    {
+        x cpu_op once 7 0 100 "$(dims '[[1]]')"
+        x cpu_op once 7 10 50 "$(dims '[[2]]')"
+        x cpu_op twice 7 200 100 "$(dims '[[1]]')"
+        x cpu_op twice 7 210 20 "$(dims '[[2]]')"
+        x cpu_op twice 7 230 40 "$(dims '[[3]]')"
+        x cpu_op other 7 280 10 "$(dims '[[4]]')"
+    } | trace
+    by_shape >got
+    diff - got <<'END2'
+["once","1",1,100000,100000,0,0]
+["other","4",1,10000,10000,0,0]
+["twice","1",1,100000,30000,0,0]
+["twice","2",1,20000,20000,0,0]
+["twice","3",1,40000,40000,0,0]
+END2
+}
+
+@test "--by-shape: shapes of more than 512 bytes are cut" {
+    local long
+    long=$(printf '[128,50257],%.0s' {1..100})
+    x cpu_op long 7 0 100 "$(dims "[${long%,}]")" | trace
+    shapes=$("$gputrace" report -r operators -f json --by-shape trace.json | jq -r '.operators[0].shapes')
+    [[ $shapes == '128×50257, 128×50257, '*'…' ]]
+    [ "${#shapes}" -lt 520 ]
+}
+
+@test "an operator with shapes does not look like memory or a range of a domain" {
+    x user_annotation step 7 0 100 "$(dims '[[1]]')" | trace
+    run -0 "$gputrace" report -r nvtx -f json trace.json
+    [ "$(jq -c '[.nvtx[] | [.name, .domain]]' <<<"$output")" = '[["step",null]]' ]
+}

@@ -15,6 +15,7 @@
 
 #include "common/map.h"
 #include "trace/event_fields.h"
+#include "trace/shapes.h"
 
 struct interner;
 
@@ -292,6 +293,16 @@ static bool put_text(struct cursor *c, const struct text_span *text, uint32_t *n
     return *number != INTERN_NO_MEMORY;
 }
 
+static bool take_shapes(struct cursor *c, uint32_t *number)
+{
+    struct shapes shapes;
+    if (*c->at != '[')
+        return pass_value(c, 0);
+    size_t length = shapes_read(c->at, SIZE_MAX, &shapes);
+    c->at += length;
+    return length > 0 && put_text(c, &(struct text_span){shapes.text, shapes.length}, number);
+}
+
 static bool take_field(struct cursor *c, const struct arg_field *field)
 {
     void *place = (char *)c->event + field->offset;
@@ -300,6 +311,8 @@ static bool take_field(struct cursor *c, const struct arg_field *field)
         return take_number(c, place);
     if (field->type == FIELD_TRIPLE)
         return take_triple(c, place);
+    if (field->type == FIELD_SHAPES)
+        return take_shapes(c, place);
     if (*c->at == '"')
         return take_text(c, &text) && put_text(c, &text, place);
     return !is_digit(*c->at) && *c->at != '-' && pass_value(c, 0);

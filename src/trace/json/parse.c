@@ -11,6 +11,7 @@
 #include "common/map.h"
 #include "trace/json/text.h"
 #include "trace/event_fields.h"
+#include "trace/shapes.h"
 
 #define BLOCK_BYTES ((size_t)64 * 1024)
 #define ALIGNMENT 16
@@ -148,6 +149,15 @@ static void take_triple(const cJSON *value, int64_t triple[3])
         take_number(item, &triple[i]);
 }
 
+static bool take_shapes(struct parser *parser, const cJSON *value, uint32_t *number)
+{
+    struct shapes shapes;
+    if (!shapes_of_json(value, &shapes))
+        return true;
+    *number = intern(parser->strings, shapes.text, shapes.length);
+    return *number != INTERN_NO_MEMORY;
+}
+
 static bool take_args(struct parser *parser, const cJSON *args, struct event_fields *event)
 {
     if (!cJSON_IsObject(args))
@@ -158,6 +168,8 @@ static bool take_args(struct parser *parser, const cJSON *args, struct event_fie
             continue;
         void *place = (char *)event + field->offset;
         if (field->type == FIELD_TEXT && !take_text(parser, value, place))
+            return false;
+        if (field->type == FIELD_SHAPES && !take_shapes(parser, value, place))
             return false;
         if (field->type == FIELD_NUMBER)
             take_number(value, place);

@@ -21,6 +21,7 @@ static struct report_options options_of(unsigned choice)
         .format = (enum report_format)(choice & 3),
         .names = (enum report_names)((choice >> 2) & 3),
         .by_grid = (choice & 16) != 0,
+        .by_shape = (choice & 16) != 0,
         .has_snapshot = (choice & 32) != 0,
         .snapshot = 1000000,
         .top = choice & 64 ? 2 : 0,

@@ -30,6 +30,8 @@ static const char *const usual[] = {
     "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"TBackward0\",\"pid\":583,\"tid\":624,\"ts\":4348656278244.241,"
     "\"dur\":7.102,\"args\":{\"External id\":544,\"Record function id\":0,\"Sequence number\":31,\"Fwd thread id\":1,"
     "\"Ev Idx\":31}}",
+    "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::cat\",\"pid\":583,\"tid\":624,\"ts\":5,\"dur\":7.102,"
+    "\"args\":{\"Input type\":[\"TensorList\",\"\"],\"Input Dims\":[ [[8, 128],[-1]], [ ],[0]],\"Ev Idx\":31}}",
     "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":4242,\"tid\":4242,\"ts\":3.0,"
     "\"dur\":3.100,\"args\":{\"cbid\":211,\"correlation\":12},\"bind_id\":12,\"flow_out\":true}",
     "{\"ph\":\"C\",\"name\":\"Memory in use: device\",\"pid\":0,\"ts\":5,\"args\":{\"bytes\":17}}",
@@ -133,6 +135,8 @@ UNIT_TEST(what_is_doubtful_is_left_to_the_thorough_reading)
         "{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1,\"args\":{\"stream\":1.5}}",
         "{\"ph\":\"X\",\"name\":\"a\",\"ts\":99999999999999999,\"dur\":1}",
         "{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1,\"args\":{\"kind\":7}}",
+        "{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1,\"args\":{\"Input Dims\":[\"a\"]}}",
+        "{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1,\"args\":{\"Input Dims\":[[1],]}}",
         "{\"ph\":\"XX\",\"name\":\"a\",\"ts\":1,\"dur\":1}",
         "{\"ph\":\"X\",\"name\":\"a\",\"ts\":01,\"dur\":1}",
         "{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":00.5}",
