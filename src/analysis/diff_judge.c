@@ -3,82 +3,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analysis/diff_values.h"
-
-#define MANY_DF 1e9
+#include "analysis/diff_compare.h"
 
 /* The chance that we put on a row that one trace has and another has not: of the GPU's work, and of what the host did,
  * where it is also the least of any other difference; and where several traces of one side do not agree. */
 #define CHANCE_GPU_ROW 1e-9
 #define CHANCE_HOST 0.01
 #define CHANCE_UNSTEADY 0.5
-
-/* --- the test of one figure --- */
-
-/* Of one trace on each side. */
-static struct difference compare_two(const struct diff_values sides[DIFF_SIDES], double floor_percent)
-{
-    struct estimate estimates[DIFF_SIDES];
-    for (int side = 0; side < DIFF_SIDES; side++) {
-        estimates[side] =
-            (struct estimate){.mean = sides[side].mean, .variance = diff_floor_variance(floor_percent), .df = MANY_DF};
-        statistics_widen(&estimates[side], sides[side].within, sides[side].within_df);
-    }
-    return statistics_welch(&estimates[BEFORE], &estimates[AFTER], log1p(floor_percent / 100));
-}
-
-/* The comparison with other rows counts only where that of the row with itself is at most this likely to be chance. */
-#define GATE 0.05
-
-/*
- * Of several traces. A row is compared with itself, where the shift of each run counts as chance; and with the other
- * rows of the same runs, where it does not. The second question finds smaller changes, but it counts only where the
- * first one does not contradict: if most kernels become slower, the others have not become faster.
- */
-static struct difference compare_several(const struct diff_values sides[DIFF_SIDES], double floor_percent,
-                                         const struct diff_shifts *shifts)
-{
-    struct estimate own[DIFF_SIDES], shifted[DIFF_SIDES];
-    double unit = diff_unit(sides, floor_percent), slack = log1p(floor_percent / 100 / 4);
-    struct prior prior = diff_occurs_often(sides) ? shifts->prior : DIFF_USUAL_PRIOR;
-    for (int side = 0; side < DIFF_SIDES; side++) {
-        own[side] = statistics_moderate(sides[side].mean, sides[side].variance, sides[side].count, prior, unit);
-        shifted[side] = own[side];
-        statistics_widen(&shifted[side], shifts->variance / (double)sides[side].count, shifts->df);
-    }
-    struct difference alone = statistics_welch(&shifted[BEFORE], &shifted[AFTER], slack);
-    if (!shifts->known)
-        return alone;
-    own[AFTER].mean -= shifts->difference;
-    struct difference among = statistics_welch(&own[BEFORE], &own[AFTER], slack);
-    bool agree = alone.value * among.value > 0 && alone.p <= GATE;
-    alone.p = fmin(1, 2 * (agree ? fmin(alone.p, among.p) : alone.p)); /* two questions were asked */
-    return alone;
-}
-
-/* The geometric mean, without the digits that logarithms make up; 0 for what counts as the least. */
-static double mean_of(const struct diff_values *values)
-{
-    double mean = round(exp(values->mean) * 1e3) / 1e3;
-    return mean > DIFF_LEAST ? mean : 0;
-}
-
-static struct diff_test test_sides(const struct diff_values sides[DIFF_SIDES], double floor_percent,
-                                   const struct diff_shifts *shifts)
-{
-    struct diff_test test = {.known = sides[BEFORE].count > 0 && sides[AFTER].count > 0};
-    if (!test.known)
-        return test;
-    test.before = mean_of(&sides[BEFORE]);
-    test.after = mean_of(&sides[AFTER]);
-    if (sides[BEFORE].count == 1 && sides[AFTER].count == 1)
-        test.log = compare_two(sides, floor_percent);
-    else
-        test.log = compare_several(sides, floor_percent, shifts);
-    test.few = !diff_occurs_often(sides);
-    test.adjusted = test.log.p;
-    return test;
-}
 
 static const struct diff_shifts no_shifts = {.prior = DIFF_USUAL_PRIOR};
 
@@ -87,7 +18,8 @@ static struct diff_test test_figure(const struct diff *diff, const struct diff_r
 {
     struct diff_values sides[DIFF_SIDES] = {diff_values_of(diff, row, figure, BEFORE, shifts),
                                             diff_values_of(diff, row, figure, AFTER, shifts)};
-    return test_sides(sides, diff_comparable(row->section)->floor, shifts);
+    enum comparable_floor floor = diff_comparable(row->section)->floor;
+    return diff_compare(sides, figure == FIGURE_COUNT ? floor_of_counts(floor) : floor_of(floor), shifts);
 }
 
 /* --- rows --- */
@@ -255,6 +187,37 @@ static void strictly(struct diff_test *test, size_t comparisons)
     test->adjusted = fmin(1, test->log.p * fmax(1, (double)comparisons));
 }
 
+static bool in_family(const struct diff_row *row, bool host)
+{
+    return (diff_comparable(row->section)->floor == FLOOR_HOST) == host;
+}
+
+/* Of the rows of the host, or of those of GPUs. */
+static void adjust_family(struct diff *diff, struct family *family, bool host)
+{
+    family->count = family->all = 0;
+    for (size_t i = 0; i < diff->rows.count; i++) {
+        struct diff_row *row = &diff->rows.items[i];
+        if (!in_family(row, host))
+            continue;
+        family_add(family, &row->each, row->tiny);
+        family_add(family, &row->count, row->tiny);
+        family_add(family, &row->total, row->tiny);
+    }
+    statistics_adjust(family->p, family->order, family->count);
+    for (size_t i = 0; i < family->count; i++)
+        family->tests[i]->adjusted = family->p[i];
+    for (size_t i = 0; i < diff->rows.count; i++) {
+        struct diff_row *row = &diff->rows.items[i];
+        if (!row->tiny || !in_family(row, host))
+            continue;
+        strictly(&row->each, family->all);
+        strictly(&row->count, family->all);
+        strictly(&row->total, family->all);
+    }
+}
+
+/* What the host does varies by far more than what GPUs do, and is another question: each has its own family. */
 static int adjust_all(struct diff *diff)
 {
     size_t most = diff->rows.count * 3 + 1;
@@ -262,24 +225,8 @@ static int adjust_all(struct diff *diff)
                             .p = calloc(most, sizeof(*family.p)),
                             .order = calloc(most, sizeof(*family.order))};
     int status = family.tests && family.p && family.order ? 0 : -1;
-    for (size_t i = 0; i < diff->rows.count && status == 0; i++) {
-        struct diff_row *row = &diff->rows.items[i];
-        family_add(&family, &row->each, row->tiny);
-        family_add(&family, &row->count, row->tiny);
-        family_add(&family, &row->total, row->tiny);
-    }
-    if (status == 0)
-        statistics_adjust(family.p, family.order, family.count);
-    for (size_t i = 0; i < family.count && status == 0; i++)
-        family.tests[i]->adjusted = family.p[i];
-    for (size_t i = 0; i < diff->rows.count && status == 0; i++) {
-        struct diff_row *row = &diff->rows.items[i];
-        if (!row->tiny)
-            continue;
-        strictly(&row->each, family.all);
-        strictly(&row->count, family.all);
-        strictly(&row->total, family.all);
-    }
+    for (int host = 0; host < 2 && status == 0; host++)
+        adjust_family(diff, &family, host);
     free(family.tests);
     free(family.p);
     free(family.order);
@@ -288,11 +235,11 @@ static int adjust_all(struct diff *diff)
 
 /* --- the whole --- */
 
-static struct diff_test test_whole(const struct diff *diff, size_t at, double floor_percent)
+static struct diff_test test_whole(const struct diff *diff, size_t at, struct floor floor)
 {
     struct diff_values sides[DIFF_SIDES] = {diff_whole_values(diff, at, BEFORE), diff_whole_values(diff, at, AFTER)};
-    struct diff_test test = test_sides(sides, floor_percent, &no_shifts);
-    if (diff->traces == DIFF_SIDES && floor_percent > FLOOR_GPU)
+    struct diff_test test = diff_compare(sides, floor, &no_shifts);
+    if (diff->traces == DIFF_SIDES && floor.usual > floor_of(FLOOR_GPU).usual)
         test.log.p = fmax(test.log.p, CHANCE_HOST);
     return test;
 }
@@ -311,8 +258,8 @@ int diff_judge(struct diff *diff)
     for (size_t i = 0; i < diff->rows.count && status == 0; i++)
         if (diff->compared[diff->rows.items[i].section])
             conclude(diff, &diff->rows.items[i], span);
-    diff->span = test_whole(diff, offsetof(struct diff_whole, span), FLOOR_SPAN);
-    diff->busy = test_whole(diff, offsetof(struct diff_whole, busy), FLOOR_GPU);
-    diff->idle = test_whole(diff, offsetof(struct diff_whole, idle), FLOOR_HOST);
+    diff->span = test_whole(diff, offsetof(struct diff_whole, span), FLOOR_OF_SPAN);
+    diff->busy = test_whole(diff, offsetof(struct diff_whole, busy), floor_of(FLOOR_GPU));
+    diff->idle = test_whole(diff, offsetof(struct diff_whole, idle), FLOOR_OF_IDLE);
     return status;
 }

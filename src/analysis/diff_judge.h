@@ -5,8 +5,8 @@
  * the GPU shift, and memory lies elsewhere. So runs are compared, not launches: a run has one value, the trimmed mean
  * of its launches, and Welch's test compares the values before with those after. How much runs vary is estimated from
  * the row's own runs and from all rows of its section together (statistics_prior), because three runs say little about
- * one row, but a lot about fifty. With a single run on each side nothing is known about that: then a difference counts
- * only as far as it is beyond the floor of the section.
+ * one row, but a lot about fifty. With few runs on a side a difference counts only as far as it is beyond the floor of
+ * the section (diff_floors.h).
  *
  * The more rows are compared, the more of them differ by chance; statistics_adjust() takes that into account.
  */
@@ -14,9 +14,6 @@
 #define GPUTRACE_ANALYSIS_DIFF_JUDGE_H
 
 #include "analysis/diff_rows.h"
-
-/* Per cent by which the length of two runs may differ, while repeated runs do not show it. */
-#define FLOOR_SPAN 5.0
 
 /* Rows with less of the time than this, in per cent, before and after, are not compared together with the others: they
  * would hide what matters. They are judged on their own, more strictly. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "common/buffer.h"
+#include "analysis/diff_floors.h"
 #include "analysis/diff_judge.h"
 #include "analysis/diff_words.h"
 
@@ -30,11 +31,15 @@ static void __attribute__((format(printf, 2, 3))) note(struct notes *notes, cons
 static void note_traces(struct notes *notes)
 {
     const size_t *counts = notes->diff->options->counts;
-    if (counts[BEFORE] == 1 && counts[AFTER] == 1)
-        note(notes, "One trace on each side: small changes cannot be told from chance. Five on each side "
-                    "(--before, --after) show changes of 2 %%.");
-    else
-        note(notes, "%zu trace%s before, %zu after.", counts[BEFORE], counts[BEFORE] == 1 ? "" : "s", counts[AFTER]);
+    size_t fewest = counts[BEFORE] < counts[AFTER] ? counts[BEFORE] : counts[AFTER];
+    const char *advice = "";
+    if (fewest < FLOOR_FEW)
+        advice = " Changes of kernels by less than " FLOOR_GPU_TEXT " cannot be told from chance: three traces on each "
+                 "side (--before, --after) show 2 % if the runs of a side agree, and ten if they differ by 1 %.";
+    else if (fewest < FLOOR_SEVERAL)
+        advice = " Changes of kernels by less than " FLOOR_GPU_TEXT " count only if the runs of a side agree.";
+    note(notes, "%zu trace%s before, %zu after.%s", counts[BEFORE], counts[BEFORE] == 1 ? "" : "s", counts[AFTER],
+         advice);
 }
 
 static void note_gpus(struct notes *notes)

@@ -3,13 +3,17 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analysis/diff_floors.h"
+
 /* How much launches of one kernel, and calls of one function, vary usually, of 1: as much as two values say. */
 #define USUAL_GPU 0.2
 #define USUAL_HOST 0.5
 #define USUAL_DF 2
 
-/* Estimated variances between runs are at least this share of the floor's. */
+/* Estimated variances between runs are at least this share of the floor's. Calls of the host have modes that two or
+ * three runs may not show. */
 #define LEAST_VARIANCE 0.16
+#define LEAST_VARIANCE_HOST 1
 #define LEAST_RATIO 1e-4
 
 /* From so many degrees of freedom on, the launches of a trace say how much they vary. */
@@ -133,7 +137,7 @@ static size_t list_references(const struct diff *diff, unsigned section, struct 
         *reference = (struct reference){.row = row};
         for (enum diff_side side = BEFORE; side < DIFF_SIDES; side++)
             reference->sides[side] = diff_values_of(diff, row, FIGURE_EACH, side, NULL);
-        reference->weight = 1 / diff_unit(reference->sides, diff_comparable(section)->floor);
+        reference->weight = 1 / diff_unit(reference->sides, floor_of(diff_comparable(section)->floor).usual);
     }
     return count;
 }
@@ -155,7 +159,7 @@ static void find_shifts(struct diff_shifts *shifts, const struct diff *diff, con
         items[i] = (struct weighed){list[i].sides[AFTER].mean - list[i].sides[BEFORE].mean, list[i].weight};
     shifts->difference = statistics_weighed_median(items, count);
     double df = (double)(diff->traces - DIFF_SIDES), sum = squares.mean * (double)diff->traces;
-    double usual = diff_floor_variance(diff_comparable(list[0].row->section)->floor);
+    double usual = diff_floor_variance(floor_of(diff_comparable(list[0].row->section)->floor).usual);
     struct prior prior = DIFF_USUAL_PRIOR;
     shifts->df = df + prior.df;
     shifts->variance = (sum + prior.df * usual) / shifts->df;
@@ -169,9 +173,9 @@ static void find_prior(struct diff_shifts *shifts, const struct diff *diff, cons
                        double *ratios, double *dfs)
 {
     size_t found = 0;
-    double floor_percent = diff_comparable(list[0].row->section)->floor;
+    enum comparable_floor floor = diff_comparable(list[0].row->section)->floor;
     for (size_t i = 0; i < count; i++) {
-        double unit = diff_unit(list[i].sides, floor_percent);
+        double unit = diff_unit(list[i].sides, floor_of(floor).usual);
         for (enum diff_side side = BEFORE; side < DIFF_SIDES; side++) {
             struct diff_values values = diff_values_of(diff, list[i].row, FIGURE_EACH, side, shifts);
             if (values.count < 2 || !diff_occurs_often(list[i].sides))
@@ -181,7 +185,7 @@ static void find_prior(struct diff_shifts *shifts, const struct diff *diff, cons
         }
     }
     shifts->prior = statistics_prior(ratios, dfs, found, DIFF_USUAL_PRIOR);
-    shifts->prior.variance = fmax(shifts->prior.variance, LEAST_VARIANCE);
+    shifts->prior.variance = fmax(shifts->prior.variance, floor == FLOOR_HOST ? LEAST_VARIANCE_HOST : LEAST_VARIANCE);
     shifts->prior.df = fmax(shifts->prior.df, 1);
 }
 

@@ -48,7 +48,7 @@ struct diff_values diff_whole_values(const struct diff *diff, size_t at, enum di
 /* Whether the occurrences of a row in each trace are enough to say how much its value varies by them. */
 bool diff_occurs_often(const struct diff_values sides[DIFF_SIDES]);
 
-/* The variance of runs that differ by as much as a floor in per cent allows: its deviation is a quarter of it. */
+/* The variance of runs that differ by as much as a usual floor in per cent: its deviation is a quarter of it. */
 double diff_floor_variance(double floor_percent);
 /* The unit in which variances between runs are compared with those of other rows. */
 double diff_unit(const struct diff_values sides[DIFF_SIDES], double floor_percent);

@@ -104,6 +104,7 @@
     X(REPEATED_KERNEL_NS, 10000, "each of at most this length on average")                                       \
     X(REPEATED_GAP_NS, 20000, "a longer gap between them has other reasons")                                     \
     X(KERNEL_NS, 10000, "the shape of a kernel matters from this length on")                                     \
+    X(SHAPE_NS, 2000000, "and kernels of such shapes cost so long together")                                     \
     X(GRID_PERCENT, 50, "blocks are few below so many percent of the number of multiprocessors")                 \
     X(TAIL_WAVES, 4, "the last wave matters where there are at most so many")                                    \
     X(TAIL_PERCENT, 50, "and is at most so full")                                                                \

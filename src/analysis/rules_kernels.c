@@ -277,7 +277,8 @@ static struct judged judge(const struct shapes *shapes, const struct trace *trac
 
 static struct finding *add_worst(struct findings *findings, const struct judged *judged, int64_t cost)
 {
-    struct finding *finding = judged->worst ? finding_add(findings, cost, judged->gain, &judged->worst->place) : NULL;
+    bool enough = judged->worst && cost >= FINDING_SHAPE_NS;
+    struct finding *finding = enough ? finding_add(findings, cost, judged->gain, &judged->worst->place) : NULL;
     if (finding)
         finding->count = judged->count;
     return finding;

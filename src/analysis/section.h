@@ -165,12 +165,9 @@ struct comparable {
     const char *count;   /* how often it occurred; NULL: not counted */
     const char *each;    /* a column that shows a struct series: what one occurrence took; NULL: not known */
     enum comparable_part { PART_OF_NONE, PART_OF_GPU_TIME, PART_OF_IDLE_TIME } part; /* what its totals add up to */
-    double floor; /* per cent by which two runs of one program may differ, while repeated runs do not show it */
+    /* How far two runs of one program may differ; diff_floors.h has the figures. */
+    enum comparable_floor { FLOOR_SIZE, FLOOR_GPU, FLOOR_COPY, FLOOR_OPERATOR, FLOOR_HOST, FLOOR_COUNT } floor;
 };
-
-/* Floors: of what the GPU does alone; of what depends on the host. */
-#define FLOOR_GPU 1.0
-#define FLOOR_HOST 20.0
 
 struct section {
     const struct column *columns;

@@ -112,7 +112,8 @@ static void add_waits(struct state *state, const struct host_call *call)
 {
     bool waits = call_kind_waits((enum call_kind)call->kind) ||
                  (call_kind_launches((enum call_kind)call->kind) && call->end - call->start > LONG_CALL_NS);
-    state->waits += waits ? call->end - call->start : 0;
+    if (waits && __builtin_add_overflow(state->waits, call->end - call->start, &state->waits))
+        state->waits = INT64_MAX;
     state->last_call = call->end > state->last_call ? call->end : state->last_call;
 }
 
@@ -143,8 +144,10 @@ static int gather(void *context, const struct trace *trace)
         status = show_ops(state, trace);
     struct findings *findings = &state->findings;
     findings->run = findings->from == EVENT_NONE ? 0 : findings->to - findings->from;
-    findings->waits = state->waits + (findings->to > state->last_call ? findings->to - state->last_call : 0);
-    if (trace->host_calls.count == 0 || findings->waits > findings->run)
+    bool any_call = state->last_call != EVENT_NONE;
+    findings->waits = any_call && findings->to > state->last_call ? findings->to - state->last_call : 0;
+    if (!any_call || __builtin_add_overflow(findings->waits, state->waits, &findings->waits) ||
+        findings->waits > findings->run)
         findings->waits = findings->run;
     return status;
 }

@@ -388,7 +388,7 @@ const struct section section_memory = {
     SECTION_COLUMNS(columns),
     SECTION_TALLY(struct memory_use, 0),
     .sources = {TRACE_MEMORY},
-    .comparable = {.noun = "memory", .keys = {"kind", "device"}, .total = "peak", .floor = FLOOR_GPU},
+    .comparable = {.noun = "memory", .keys = {"kind", "device"}, .total = "peak", .floor = FLOOR_SIZE},
     .sort = "peak",
     .categories = CATEGORY_BIT(CATEGORY_MEMORY) | CATEGORY_BIT(CATEGORY_CPU_INSTANT_EVENT) | CATEGORIES_OTHER,
     .event = event,

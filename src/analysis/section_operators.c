@@ -234,7 +234,8 @@ const struct section section_operators = {
     .usual = 10,
     .state_size = sizeof(struct operators),
     SECTION_STATE_TALLY(struct operator_row, 0),
-    .comparable = {.noun = "operator", .keys = {"name"}, .total = "self_gpu", .count = "calls", .floor = 2 * FLOOR_GPU},
+    .comparable =
+        {.noun = "operator", .keys = {"name"}, .total = "self_gpu", .count = "calls", .floor = FLOOR_OPERATOR},
     .sort = "self_gpu",
     .calls = true,
     .operators = true,

@@ -29,7 +29,7 @@ _gputrace_argument() {
     --capture-range) _gputrace_list "$3" "$2" 'none api cudaProfilerApi nvtx:' ;;
     --color) _gputrace_list "$3" "$2" 'auto always never' ;;
     --format | -f) _gputrace_list "$3" "$2" "table csv json markdown$([ "${COMP_WORDS[1]-}" != diff ] || echo ' junit')" ;;
-    --names) _gputrace_list "$3" "$2" 'pretty full short mangled' ;;
+    --names) _gputrace_list "$3" "$2" "$([ "${COMP_WORDS[1]-}" = diff ] || echo 'pretty ')full short mangled" ;;
     --time-unit | -u) _gputrace_list "$3" "$2" 'auto ns us ms s' ;;
     --before | --after) mapfile -t COMPREPLY < <(compgen -P "$3" -f -- "$2") ;;
     --spool-dir) mapfile -t COMPREPLY < <(compgen -P "$3" -d -- "$2") ;;

@@ -15,10 +15,14 @@ EOF
     [ -z "${sanitizer-}" ] || skip "sanitizers need memory of their own"
     mkdir made
     "$build/tests/bench/gen" -t 8 made 500000 100 3000000
-    run peak_of "$gputrace" report -r all made
+    run peak_of "$gputrace" report made
     assert_success
     echo "# $output MiB" >&3
     [ "$output" -le 224 ]
+    run peak_of "$gputrace" report -r all made # more sections sort at one time
+    assert_success
+    echo "# $output MiB with all sections" >&3
+    [ "$output" -le 320 ]
     "$gputrace" report -f json -r nvtx-gpu,nvtx-kernels,nvtx-tree made >report.json
     jq -e '([."nvtx-tree"[].count] | add) == 3000000 and ([."nvtx-kernels"[].calls] | add) == 500000' report.json
     jq -e '."nvtx-gpu" | length > 0' report.json

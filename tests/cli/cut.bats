@@ -206,7 +206,7 @@ names() { # TRACE
     run -2 "$gputrace" cut -o out.json --from=1us
     run -2 "$gputrace" cut trace.json two.json -o out.json --from=1us
     run -2 "$gputrace" cut trace.json -o out.txt --from=1us
-    assert_output --partial 'must end in .json'
+    assert_output --regexp 'must end in .* \.json, '
     run -2 "$gputrace" cut trace.json -o out.json --range=
     local option
     for option in --from= --from=x --to=101% --gpu=x --process=-1 --from=1e40; do

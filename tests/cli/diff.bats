@@ -92,7 +92,7 @@ sure_rows() {
     run -0 diff_sets
     assert_line --index 0 --regexp '^After takes 1[67]\.. ms, 2[12]\.[0-9] % longer than before \(1[34]\.. ms, sure\); (9[5-9]|10[0-5]) % of it: kernel gemm\(float\*, int\), (199|200|201) → 2[56][0-9] µs per launch \(\+(29|30|31) %, 50 launches, sure\)$'
     assert_line --partial 'GPU busy: '
-    assert_line '3 traces before, 3 after.'
+    assert_line '3 traces before, 3 after. Changes of kernels by less than 10 % count only if the runs of a side agree.'
     diff_sets --format=json | sure_rows >sure
     echo 'kernels gemm(float*, int): slower' | diff - sure
 }
@@ -112,7 +112,7 @@ sure_rows() {
     "$gputrace" diff --format=json a1.json b1.json | sure_rows >sure
     diff /dev/null sure
     run -0 "$gputrace" diff a1.json b1.json
-    assert_line --partial 'One trace on each side: small changes cannot be told from chance.'
+    assert_line --partial '1 trace before, 1 after. Changes of kernels by less than 10 % cannot be told from chance: '
 }
 
 @test "one trace on each side shows large changes of kernels" {
@@ -120,7 +120,21 @@ sure_rows() {
     diff_sets --format=json >out.json
     [ "$(sure_rows <out.json)" = 'kernels gemm(float*, int): faster' ]
     jq -e '.kernels[] | select(.sure == "sure") | .change_percent > -21.5 and .change_percent < -18.5
-        and .margin_percent > 1 and .margin_percent < 5 and .p < 0.001' out.json
+        and .margin_percent > 10 and .margin_percent < 15 and .p < 0.001' out.json
+}
+
+@test "with one or two traces on each side, a change that placement of memory may explain is not sure" {
+    for count in 1 2; do
+        make_sets "$count" gemm=1.08
+        diff_sets --format=json | sure_rows >sure
+        diff /dev/null sure
+        make_sets "$count" gemm=1.2
+        diff_sets --format=json | sure_rows >sure
+        echo 'kernels gemm(float*, int): slower' | diff - sure
+    done
+    make_sets 3 gemm=1.08 # the runs of each side agree
+    diff_sets --format=json | sure_rows >sure
+    echo 'kernels gemm(float*, int): slower' | diff - sure
 }
 
 @test "one outlier in a trace is not a change" {
@@ -174,7 +188,7 @@ sure_rows() {
 }
 
 @test "what host calls take is not sure with one trace on each side" {
-    make_sets 1 call=3
+    make_sets 1 call=12
     diff_sets --format=json >out.json
     jq -e '.api[] | select(.name == "cudaLaunchKernel") | .what == "slower" and .sure == "likely"' out.json
     make_sets 4 call=3
@@ -192,7 +206,7 @@ sure_rows() {
 }
 
 @test "--fail-on: 3 if the condition is met, else 0" {
-    make_sets 3 gemm=1.1
+    make_sets 4 gemm=1.1
     for condition in 'total>3%' 'total>500us' 'gpu>3%' 'gpu>0.5ms' 'kernel:gemm>5%' 'kernel:gemm(float*, int)>5%' 'kernel:gemm' \
         'kernel>5%' 'kernel:gemm>10us'; do
         run -3 diff_sets --fail-on="$condition"
@@ -263,11 +277,14 @@ sure_rows() {
     jq -e '[.operators[] | select(.what == "larger") | .name] == ["aten::gelu_backward", "aten::gelu"]' out.json
     run -3 "$gputrace" diff --any "$kineto" slow.json --fail-on='operator:aten::gelu>50%'
     run -0 "$gputrace" diff --any "$kineto" slow.json --fail-on='operator:aten::mm>1%'
+    # Five times as long: the GPU waits long enough for the host to be found.
+    gzip -dc "$kineto" | jq -c '(.traceEvents[] | .ts, .dur | numbers) *= 5' >long.json
+    local kineto=$PWD/long.json
     "$gputrace" diff --format=json --before "$small" "$small" --after "$kineto" "$kineto" >out.json
-    jq -e '.findings[] | select(.name == "launch-bound") | .what == "appeared" and .sure == "sure"' out.json
-    run -3 "$gputrace" diff --before "$small" "$small" --after "$kineto" "$kineto" --fail-on='finding:launch-bound'
-    run -0 "$gputrace" diff --before "$kineto" "$kineto" --after "$small" "$small" --fail-on='finding:launch-bound'
-    run -0 "$gputrace" diff "$small" "$small" --fail-on='finding:launch-bound'
+    jq -e '.findings[] | select(.name == "host-work") | .what == "appeared" and .sure == "sure"' out.json
+    run -3 "$gputrace" diff --before "$small" "$small" --after "$kineto" "$kineto" --fail-on='finding:host-work'
+    run -0 "$gputrace" diff --before "$kineto" "$kineto" --after "$small" "$small" --fail-on='finding:host-work'
+    run -0 "$gputrace" diff "$small" "$small" --fail-on='finding:host-work'
 }
 
 @test "kernels can be compared by grid and block" {
@@ -325,7 +342,7 @@ sure_rows() {
     make_sets 3 gemm=1.3
     run -0 diff_sets --format=markdown
     assert_line --index 0 --regexp '^After takes'
-    assert_line '# Kernels'
+    assert_line '# Kernels (kernels)'
     assert_line --partial '| slower | sure | '
     diff_sets --format=csv >out.csv
     python3 - <<'END'

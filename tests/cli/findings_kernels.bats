@@ -163,12 +163,17 @@ planted_among() { # CASE ID
     refute_output
 }
 
+# The same events, four times as long: shapes matter from 2 ms on.
+longer() {
+    found "$1 | .ts *= 4 | .dur *= 4"
+}
+
 @test "tiny-grids: fewer blocks than half of the multiprocessors" {
-    run found 'shaped("k"; 33; 256; 32; 13; 10; 1000; 1)' # 99 of 132 are empty
-    assert_output 'tiny-grids 750000 750000 1'
-    run found 'shaped("k"; 66; 256; 32; 13; 10; 1000; 1)'
+    run longer 'shaped("k"; 33; 256; 32; 13; 10; 1000; 1)' # 99 of 132 are empty
+    assert_output 'tiny-grids 3000000 3000000 1'
+    run longer 'shaped("k"; 66; 256; 32; 13; 10; 1000; 1)'
     refute_output
-    run found 'shaped("nvjet_tst"; 33; 256; 32; 13; 10; 1000; 1)'
+    run longer 'shaped("nvjet_tst"; 33; 256; 32; 13; 10; 1000; 1)'
     refute_output
     # Each kernel takes 9 us.
     run found 'range(1000) | shaped("k"; 33; 256; 32; 13; 10 * .; 9; .)'
@@ -176,51 +181,51 @@ planted_among() { # CASE ID
 }
 
 @test "tiny-grids: the time counts in which no other kernel runs" {
-    run found 'shaped("k"; 33; 256; 32; 13; 0; 1000; 1), shaped("l"; 33; 256; 32; 14; 0; 1000; 2)'
+    run longer 'shaped("k"; 33; 256; 32; 13; 0; 1000; 1), shaped("l"; 33; 256; 32; 14; 0; 1000; 2)'
     refute_output
     # 600 us of the first and 400 us of the second, without 100 us that a third covers.
-    run found 'shaped("k"; 33; 256; 32; 13; 0; 1000; 1), shaped("l"; 33; 256; 32; 14; 600; 800; 2), shaped("m"; 132; 256; 32; 15; 200; 100; 3)'
-    assert_output 'tiny-grids 675000 675000 2'
+    run longer 'shaped("k"; 33; 256; 32; 13; 0; 1000; 1), shaped("l"; 33; 256; 32; 14; 600; 800; 2), shaped("m"; 132; 256; 32; 15; 200; 100; 3)'
+    assert_output 'tiny-grids 2700000 2700000 2'
     # Two GPUs: the one with more of it.
-    run found '(0, 1) as $gpu | shaped("k"; 33; 256; 32; 13; 0; 1000 + 200 * $gpu; $gpu) | .args.device = $gpu'
-    assert_output 'tiny-grids 750000 750000 1'
+    run longer '(0, 1) as $gpu | shaped("k"; 33; 256; 32; 13; 0; 1000 + 200 * $gpu; $gpu) | .args.device = $gpu'
+    assert_output 'tiny-grids 3000000 3000000 1'
 }
 
 @test "tail-waves: the last of at most four waves is at most half full" {
     # 256 threads of 32 registers: 8 blocks on a multiprocessor, 1056 at once. In the last of two waves 1055 are empty.
     local blocks
-    run found 'shaped("k"; 1057; 256; 32; 13; 10; 2112; 1)'
-    assert_output 'tail-waves 1055000 1055000 1'
-    run found 'shaped("k"; 1584; 256; 32; 13; 10; 2112; 1)'
-    assert_output 'tail-waves 528000 528000 1'
+    run longer 'shaped("k"; 1057; 256; 32; 13; 10; 2112; 1)'
+    assert_output 'tail-waves 4220000 4220000 1'
+    run longer 'shaped("k"; 1584; 256; 32; 13; 10; 2112; 1)'
+    assert_output 'tail-waves 2112000 2112000 1'
     for blocks in 1056 1585 2112 4225; do
-        run found "shaped(\"k\"; $blocks; 256; 32; 13; 10; 2112; 1)"
+        run longer "shaped(\"k\"; $blocks; 256; 32; 13; 10; 2112; 1)"
         refute_output
     done
     # What another kernel did meanwhile: 500 us.
-    run found 'shaped("k"; 1057; 256; 32; 13; 10; 2112; 1), shaped("l"; 1056; 256; 32; 14; 1622; 2000; 2)'
-    assert_output 'tail-waves 555000 555000 1'
-    run found 'shaped("at::native::k"; 1057; 256; 32; 13; 10; 2112; 1)'
+    run longer 'shaped("k"; 1057; 256; 32; 13; 10; 2112; 1), shaped("l"; 1056; 256; 32; 14; 1622; 2000; 2)'
+    assert_output 'tail-waves 2220000 2220000 1'
+    run longer 'shaped("at::native::k"; 1057; 256; 32; 13; 10; 2112; 1)'
     refute_output
     # The same name and grid with blocks of another size.
-    run found 'shaped("k"; 1057; 256; 32; 13; 10; 2112; 1), shaped("k"; 1057; 128; 32; 13; 3000; 2112; 2)'
+    run longer 'shaped("k"; 1057; 256; 32; 13; 10; 2112; 1), shaped("k"; 1057; 128; 32; 13; 3000; 2112; 2)'
     refute_output
 }
 
 @test "low-occupancy: a quarter of the threads or less" {
     # 255 registers: 2 warps on each quarter of a multiprocessor, 8 of 64: 12 %.
-    run found 'shaped("k"; 264; 128; 255; 13; 10; 1000; 1)'
-    assert_output 'low-occupancy 1000000 760000 1'
-    run found 'shaped("k"; 264; 128; 128; 13; 10; 1000; 1)'
-    assert_output 'low-occupancy 1000000 500000 1'
-    run found 'shaped("k"; 264; 128; 96; 13; 10; 1000; 1)' # 31 %
+    run longer 'shaped("k"; 264; 128; 255; 13; 10; 1000; 1)'
+    assert_output 'low-occupancy 4000000 3040000 1'
+    run longer 'shaped("k"; 264; 128; 128; 13; 10; 1000; 1)'
+    assert_output 'low-occupancy 4000000 2000000 1'
+    run longer 'shaped("k"; 264; 128; 96; 13; 10; 1000; 1)' # 31 %
     refute_output
     # 50 KB of shared memory: 4 blocks, and 6 %.
-    run found 'shaped("k"; 264; 32; 32; 13; 10; 1000; 1) | .args."shared memory" = 51200'
-    assert_output 'low-occupancy 1000000 880000 1'
-    run found 'shaped("k"; 131; 128; 255; 13; 10; 1000; 1)'
+    run longer 'shaped("k"; 264; 32; 32; 13; 10; 1000; 1) | .args."shared memory" = 51200'
+    assert_output 'low-occupancy 4000000 3520000 1'
+    run longer 'shaped("k"; 131; 128; 255; 13; 10; 1000; 1)'
     refute_output
-    run found 'shaped("k"; 264; 128; 255; 13; 10; 1000; 1) | del(.args."registers per thread")'
+    run longer 'shaped("k"; 264; 128; 255; 13; 10; 1000; 1) | del(.args."registers per thread")'
     refute_output
 }
 

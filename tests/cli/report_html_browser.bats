@@ -15,15 +15,21 @@ browse() {
     local file=$1 width=${2-1280}
     HOME=$PWD timeout 120 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$PWD/browser" \
         --disable-background-networking --disable-component-update --no-first-run \
-        --window-size="$width",900 --virtual-time-budget=4000 --enable-logging=stderr \
+        --window-size="$width",900 --virtual-time-budget=8000 --enable-logging=stderr \
         --dump-dom "file://$PWD/$file" >dom.html 2>log
     grep -E ':CONSOLE|Refused to|Uncaught' log >console || true
 }
 
+# drawn(THEN): calls THEN once the charts are drawn, which a busy machine may take its time for.
+drawn='function drawn(then) {
+  if (["#t0-use svg[tabindex]", "#t0-flame .flame rect", "#t0-findings svg[tabindex]", "svg text.on"].every((part) => document.querySelector(part))) then();
+  else setTimeout(() => drawn(then), 50);
+}'
+
 # probe FILE: FILE with the script of stdin after the page's own, which writes its answer to the title; the answer
 probe() {
     local name=probe-$1
-    { sed '/^<\/body>$/,$d' "$1" && echo '<script>' && cat && echo '</script></body></html>'; } >"$name"
+    { sed '/^<\/body>$/,$d' "$1" && echo "<script>$drawn" && cat && echo '</script></body></html>'; } >"$name"
     browse "$name"
     sed -n 's|.*<title>\(.*\)</title>.*|\1|p' dom.html | head -1 | sed 's/&lt;/</g; s/&gt;/>/g; s/&amp;/\&/g'
 }
@@ -68,7 +74,7 @@ write_trace() {
     sed '/<script/,/<.script>/d' dom.html >shown
     ! grep -qE 'undefined|NaN|\[object' shown
     probe page.html <<'END' >answer
-setTimeout(() => { document.title = `${performance.getEntriesByType("resource").length} requests`; }, 1000);
+drawn(() => { document.title = `${performance.getEntriesByType("resource").length} requests`; });
 END
     diff - answer <<<'0 requests'
 }
@@ -168,7 +174,7 @@ END
 const said = [];
 const tell = (key) => document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
 const tipText = () => document.getElementById("tip").textContent.split("\n")[0];
-setTimeout(() => {
+drawn(() => {
   document.querySelector("#t0-use svg[tabindex]").focus();
   tell("ArrowRight");
   said.push(/ to /.test(tipText()));
@@ -189,7 +195,7 @@ setTimeout(() => {
   tell("Escape");
   said.push(boxes() === before);
   document.title = said.join("|");
-}, 1000);
+});
 END
     diff - answer <<<'true|true|true|GPU 0|outer range|true|Shown: GPU 0 › outer range|true'
 }
@@ -282,7 +288,7 @@ const look = () => { for (const theme of ["light", "dark"]) {
   }
 }
 document.title = `${[...wrong].join("|") || "all well"}, ${looked > 300}`; };
-setTimeout(look, 1000);
+drawn(look);
 END
     diff - answer <<<'all well, true'
 }

@@ -64,22 +64,22 @@ function drawFlame(base, top, width, enter) {
   const shown = [];
   const body = svg("g", { class: "flame" });
   let depth = 0;
-  const put = (node, x, room) => {
+  const put = (node, x, extent) => {
     const row = node.depth;
     depth = Math.max(depth, row);
-    const shape = svg("rect", { class: kindClass(node.kind), x, y: row * ROW, width: room, height: ROW, rx: 2 });
+    const shape = svg("rect", { class: kindClass(node.kind), x, y: row * ROW, width: extent, height: ROW, rx: 2 });
     shapes.push(shape);
     shown.push(node);
     body.append(shape);
-    if (room > 34)
-      body.append(svg("text", { class: "on", x: x + 5, y: row * ROW + 15 }, shortened(node.name, (room - 8) / 6.8)));
+    if (extent > 34)
+      body.append(svg("text", { class: "on", x: x + 5, y: row * ROW + 15 }, shortened(node.name, (extent - 8) / 6.8)));
   };
   for (let node = base; node !== top; node = node.parent) if (node !== base) put(node, 0, width);
-  const putAll = (node, x, room) => {
-    if (room < 0.6) return;
-    if (node !== top) put(node, x, room);
+  const putAll = (node, x, extent) => {
+    if (extent < 0.6) return;
+    if (node !== top) put(node, x, extent);
     for (const inner of node.inner) {
-      const part = node.time ? (inner.time / node.time) * room : 0;
+      const part = node.time ? (inner.time / node.time) * extent : 0;
       putAll(inner, x, part);
       x += part;
     }
