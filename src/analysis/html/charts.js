@@ -397,7 +397,7 @@ function differenceBars(table) {
       const bar = html("i", { class: word });
       bar.style.width = `${(50 * Math.abs(ns)) / largest}%`;
       return html("div", { class: isWhole ? "whole" : null },
-        html("span", { title: name }, html("span", { class: "muted" }, kind, kind && name ? " " : ""), endsOf(name, most)),
+        html("span", { title: name, class: /\S{24}/.test(name) ? "long" : null }, html("span", { class: "muted" }, kind, kind && name ? " " : ""), endsOf(name, most)),
         html("span", { class: "diverge", "aria-hidden": "true" }, bar),
         html("span", { class: "value" }, `${ns > 0 ? "+" : ""}${asTime(ns)}`, " ", word));
     })));
