@@ -9,7 +9,7 @@
 
 #include "analysis/options.h"
 
-enum diff_format { DIFF_TABLE, DIFF_CSV, DIFF_JSON, DIFF_MARKDOWN, DIFF_JUNIT };
+enum diff_format { DIFF_TABLE, DIFF_CSV, DIFF_JSON, DIFF_MARKDOWN, DIFF_JUNIT, DIFF_HTML };
 
 enum diff_side { BEFORE, AFTER, DIFF_SIDES };
 

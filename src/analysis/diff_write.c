@@ -1,5 +1,6 @@
 #include "analysis/diff_write.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -175,12 +176,83 @@ static int write_json(struct writing *writing)
     return status;
 }
 
+/* --- html: a chapter of a page (page.h) --- */
+
+static void write_words(struct page *page, struct buffer *text)
+{
+    buffer_char(text, '\0');
+    if (buffer_finish(text) == 0)
+        page_text(page, text->data);
+    else
+        page->data.failure = ENOMEM;
+    buffer_release(text);
+}
+
+static void say_page(void *page, const char *text)
+{
+    page_text(page, text);
+}
+
+/* The lines above the tables, as in text. */
+static void write_lines(struct writing *writing)
+{
+    const struct diff *diff = writing->diff;
+    struct page *page = &writing->render.page;
+    struct buffer text;
+    json_key(&page->json, "lines");
+    json_begin_array(&page->json);
+    buffer_init_memory(&text);
+    diff_write_summary(&text, diff);
+    write_words(page, &text);
+    if (diff->busy.before > 0 || diff->busy.after > 0) {
+        buffer_init_memory(&text);
+        diff_write_gpu(&text, diff);
+        write_words(page, &text);
+    }
+    diff_notes(diff, say_page, page);
+    for (size_t i = 0; i < diff->options->conditions.count; i++) {
+        buffer_init_memory(&text);
+        diff_outcome_write(&text, diff, &writing->outcomes[i]);
+        write_words(page, &text);
+    }
+    json_end(&page->json);
+}
+
+static void write_files(struct page *page, const struct diff *diff, enum diff_side side, const char *key)
+{
+    json_key(&page->json, key);
+    json_begin_array(&page->json);
+    for (size_t i = 0; i < diff->options->counts[side]; i++)
+        page_text(page, diff->options->paths[side][i]);
+    json_end(&page->json);
+}
+
+static int write_page(struct writing *writing)
+{
+    struct page *page = &writing->render.page;
+    writing->render.format->begin(&writing->render);
+    page_init(page);
+    json_begin_object(&page->json);
+    page_put_text(page, "version", GPUTRACE_VERSION);
+    write_files(page, writing->diff, BEFORE, "before");
+    write_files(page, writing->diff, AFTER, "after");
+    write_lines(writing);
+    json_key(&page->json, "tables");
+    json_begin_array(&page->json);
+    int status = write_tables(writing);
+    json_end(&page->json);
+    page_end(page, writing->render.out);
+    writing->render.format->end(&writing->render);
+    return status;
+}
+
 int diff_write(const struct diff *diff, const struct diff_outcome *outcomes, struct buffer *out)
 {
     static const struct renderer *const renderers[] = {[DIFF_TABLE] = &renderer_table,
                                                        [DIFF_CSV] = &renderer_csv,
                                                        [DIFF_JSON] = &renderer_json,
-                                                       [DIFF_MARKDOWN] = &renderer_markdown};
+                                                       [DIFF_MARKDOWN] = &renderer_markdown,
+                                                       [DIFF_HTML] = &renderer_html};
     enum diff_format format = diff->options->format;
     struct writing writing = {
         .diff = diff,
@@ -190,6 +262,7 @@ int diff_write(const struct diff *diff, const struct diff_outcome *outcomes, str
     };
     switch (format) {
     case DIFF_JSON: return write_json(&writing);
+    case DIFF_HTML: return write_page(&writing);
     case DIFF_CSV: return write_tables(&writing);
     default: return write_for_people(&writing);
     }

@@ -10,12 +10,6 @@ void page_init(struct page *page)
     json_out_init(&page->json, &page->data, false);
 }
 
-void page_release(struct page *page)
-{
-    buffer_release(&page->data);
-    interner_release(&page->strings);
-}
-
 void page_text(struct page *page, const char *text)
 {
     size_t length = strlen(text), before = page->strings.count;
@@ -36,7 +30,7 @@ void page_put_text(struct page *page, const char *key, const char *text)
     page_text(page, text);
 }
 
-void page_strings(struct page *page)
+static void write_strings(struct page *page)
 {
     json_key(&page->json, "strings");
     json_begin_array(&page->json);
@@ -46,7 +40,7 @@ void page_strings(struct page *page)
 }
 
 /* A "<" in data would end the script element, or begin a comment in it. */
-void page_write(struct buffer *out, const struct page *page)
+static void write_script(struct buffer *out, const struct page *page)
 {
     const char *at = page->data.data, *end = at + page->data.length, *next;
     buffer_text(out, "<script type=\"application/json\" class=\"chapter\">");
@@ -56,4 +50,16 @@ void page_write(struct buffer *out, const struct page *page)
     }
     buffer_bytes(out, at, (size_t)(end - at));
     buffer_text(out, "</script>\n");
+}
+
+void page_end(struct page *page, struct buffer *out)
+{
+    write_strings(page);
+    json_end(&page->json);
+    if (page->data.failure)
+        out->failure = page->data.failure;
+    else
+        write_script(out, page);
+    buffer_release(&page->data);
+    interner_release(&page->strings);
 }

@@ -2,7 +2,7 @@
  * The data of a page of HTML, as JSON in script elements that are not run: render_html.c writes the tables, and
  * page_charts.c what is drawn besides. All that comes from a trace is data for the page's script, never HTML.
  *
- * A chapter (a trace) is an object:
+ * A chapter (a trace, or a comparison) is an object:
  *     trace         the file's name
  *     span          ns
  *     not_recorded  words of --trace
@@ -10,6 +10,8 @@
  *                   sums [cell]. A cell is a number, the number of a text of `strings`, [type, number] in a column of
  *                   type any, null, or false: not recorded.
  *     use, windows, kernels, flame, memory: page_charts.c
+ *     before, after, lines: of a comparison, instead of all but version, tables and strings: the files, and the
+ *                   sentences above the tables (diff_write.c)
  *     strings       texts that the others name by number
  */
 #ifndef GPUTRACE_ANALYSIS_PAGE_H
@@ -44,10 +46,9 @@ void page_release(struct page *page);
 void page_text(struct page *page, const char *text);
 void page_put_text(struct page *page, const char *key, const char *text);
 
-/* Writes `strings`, after all that names them. */
-void page_strings(struct page *page);
-/* Writes a script element with the data to OUT. */
-void page_write(struct buffer *out, const struct page *page);
+/* Writes `strings`, after all that names them, and a script element with the data to OUT, whose `failure` it sets
+ * where the page has one. Releases the page. */
+void page_end(struct page *page, struct buffer *out);
 
 /* page_charts.c: writes what is drawn, in two threads where WORKERS is above 1. Returns 0, or -1: no memory, or after
  * error(). */

@@ -87,12 +87,14 @@ static bool is_shown(const struct table *table, size_t column)
     return !(flags & COLUMN_OPTIONAL) || !table_column_empty(table, column);
 }
 
-static void write_number(struct json_out *json, const struct cell *cell)
+/* Large numbers have no digits behind the point, other than per cent. */
+static void write_number(struct json_out *json, const struct cell *cell, enum column_type type)
 {
+    bool precise = type == TYPE_PERCENT || (cell->real < 100 && cell->real > -100);
     if (cell->kind == CELL_INTEGER)
         json_i64(json, cell->integer);
     else
-        json_double(json, cell->real, cell->real < 100 && cell->real > -100 ? 4 : 0);
+        json_double(json, cell->real, precise ? 4 : 0);
 }
 
 static void write_cell(struct page *page, const struct table *table, size_t column, const struct cell *cell)
@@ -105,12 +107,12 @@ static void write_cell(struct page *page, const struct table *table, size_t colu
     case CELL_INTEGER:
     case CELL_REAL:
         if (table->columns[column].type != TYPE_ANY) {
-            write_number(json, cell);
+            write_number(json, cell, table->columns[column].type);
             return;
         }
         json_begin_array(json);
         json_string(json, type_word(cell->type));
-        write_number(json, cell);
+        write_number(json, cell, cell->type);
         json_end(json);
     }
 }
@@ -135,7 +137,7 @@ static void write_columns(struct page *page, const struct table *table)
 static bool has_sums(const struct table *table)
 {
     for (size_t i = 0; i < table->column_count; i++)
-        if (table->columns[i].flags & COLUMN_SUM)
+        if (table->columns[i].flags & COLUMN_SUM && is_shown(table, i))
             return !table->listing && table->rows > 0;
     return false;
 }
@@ -193,14 +195,9 @@ static void trace_end(struct render *render)
 {
     struct page *page = &render->page;
     json_end(&page->json);
-    int status = page_charts(page, render->trace, ordered_loop_workers(render->options->workers, 2));
-    page_strings(page);
-    json_end(&page->json);
-    if (status < 0 || page->data.failure)
-        render->out->failure = ENOMEM;
-    else
-        page_write(render->out, page);
-    page_release(page);
+    if (page_charts(page, render->trace, ordered_loop_workers(render->options->workers, 2)) < 0)
+        page->data.failure = ENOMEM;
+    page_end(page, render->out);
 }
 
 const struct renderer renderer_html = {

@@ -53,7 +53,7 @@ _gputrace_options() { # COMMAND
     report) echo '--report= --format= --top= --sort= --columns= --width= --color= --snapshot= --time-unit= --names= --by-grid --by-shape --html=' \
         '--from= --to= --range= --step= --process= --gpu= --stream= --kernel= --thread= --fail-on= --help' ;;
     view) echo '--timeout= --help' ;;
-    diff) echo '--before= --after= --fail-on= --any --report= --all --format= --top= --time-unit= --names= --by-grid --help' ;;
+    diff) echo '--before= --after= --fail-on= --any --report= --all --format= --top= --time-unit= --names= --by-grid --html= --help' ;;
     recover) echo '--output= --keep --spool-dir= --quiet --verbose --help' ;;
     convert) echo '--force --from= --to= --range= --gpu= --process= --quiet --verbose --help' ;;
     cut) echo '--output= --from= --to= --range= --gpu= --process= --force --quiet --verbose --help' ;;

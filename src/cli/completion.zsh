@@ -89,6 +89,7 @@ _gputrace_diff() {
         {-u,--time-unit=}'[unit of times]:unit:(auto ns us ms s)' \
         '--names=[how to show names of kernels]:how:(full short mangled)' \
         '--by-grid[compare kernels by grid and block, too]' \
+        '--html=[write a page with charts]:page:_files -g "*.html"' \
         {-h,--help}'[print help]' \
         '*:trace:_files'
 }

@@ -7,6 +7,7 @@
 #include "common/buffer.h"
 #include "common/log.h"
 #include "cli/options.h"
+#include "cli/page_file.h"
 #include "cli/report_style.h"
 #include "symbols/symbols.h"
 #include "trace/spool/spool_directory.h"
@@ -18,6 +19,7 @@
 
 struct diff_settings {
     struct diff_options diff; /* options that choose what is read of a trace are fields of its `report` */
+    const char *html;         /* NULL: not given */
     int64_t top;              /* -1: not given */
     char **made;              /* words that spread() made, which paths point into; ends with NULL */
 };
@@ -130,6 +132,11 @@ static const struct option_row options[] = {
     {.word = "by-grid",
      .help = "compare kernels by name, grid and block, instead of by name",
      .offset = FIELD(diff.report.by_grid)},
+    {.word = "html",
+     .argument = "FILE",
+     .help = "write the comparison as a page with charts, FILE.html, instead",
+     .type = OPTION_TEXT,
+     .offset = FIELD(html)},
 };
 
 /* --- words of the command line --- */
@@ -199,19 +206,31 @@ static struct symbols *symbols_for(const struct diff_options *diff)
     return spools ? symbols_new(0) : NULL;
 }
 
-static int write_diff(struct diff_options *diff)
+static int write_text(const struct diff_options *diff)
 {
-    struct symbols *symbols = symbols_for(diff); /* NULL: stacks stay addresses */
-    struct frame_namer namer = symbols_namer(symbols);
     struct buffer out;
-    diff->report.namer = symbols ? &namer : NULL;
     buffer_init(&out, buffer_drain_fd, BUFFER_FD(STDOUT_FILENO));
     int status = diff_files(diff, &out);
     int failure = buffer_finish(&out);
     buffer_release(&out);
-    symbols_free(symbols);
     if (failure)
         return error("cannot write the comparison: %s", strerror(failure));
+    return status;
+}
+
+static int write_files(void *diff, struct buffer *out)
+{
+    return diff_files(diff, out);
+}
+
+/* HTML: the page that is written instead of text on standard output; NULL: none. */
+static int write_diff(struct diff_options *diff, const char *html)
+{
+    struct symbols *symbols = symbols_for(diff); /* NULL: stacks stay addresses */
+    struct frame_namer namer = symbols_namer(symbols);
+    diff->report.namer = symbols ? &namer : NULL;
+    int status = html ? page_file_write(html, write_files, diff) : write_text(diff);
+    symbols_free(symbols);
     return status;
 }
 
@@ -221,6 +240,8 @@ static int parse(struct diff_settings *settings, int argc, char **argv, char **w
     if (count < 0)
         return OPTIONS_ERROR;
     int first = options_parse(&command_diff, settings, count, words, false);
+    if (first >= 0 && settings->html && page_file_check(settings->html, settings->diff.format != DIFF_TABLE) < 0)
+        return OPTIONS_ERROR;
     if (first >= 0 && take_operands(settings, words + first, count - first) < 0)
         first = OPTIONS_ERROR;
     return first;
@@ -233,9 +254,12 @@ static int compare(struct diff_settings *settings, int argc, char **argv, char *
     if (first < 0)
         return first == OPTIONS_HELP ? EXIT_SUCCESS : EXIT_USAGE;
     bool for_people = diff->format == DIFF_TABLE || diff->format == DIFF_MARKDOWN;
-    diff->report.top = settings->top >= 0 ? (size_t)settings->top : for_people ? TOP_FOR_PEOPLE : 0;
+    size_t usual = settings->html ? REPORT_TOP_IN_PAGES : for_people ? TOP_FOR_PEOPLE : 0;
+    diff->report.top = settings->top >= 0 ? (size_t)settings->top : usual;
+    if (settings->html)
+        diff->format = DIFF_HTML;
     report_style_set(&diff->report, STDOUT_FILENO, COLOUR_AUTO);
-    int result = write_diff(diff);
+    int result = write_diff(diff, settings->html);
     return result < 0 ? EXIT_FAILURE : result > 0 ? EXIT_FAILED_ON : EXIT_SUCCESS;
 }
 

@@ -8,10 +8,9 @@
 #include "common/log.h"
 #include "common/buffer.h"
 #include "cli/options.h"
+#include "cli/page_file.h"
 #include "cli/report_style.h"
-#include "cli/progress.h"
 #include "symbols/symbols.h"
-#include "trace/output.h"
 #include "trace/spool/spool_directory.h"
 #include "analysis/report.h"
 
@@ -201,19 +200,16 @@ static int write_text(const struct report_options *report, const char *const *pa
     return status;
 }
 
-static int write_page(const struct report_options *report, const char *path, const char *const *paths, size_t count)
+struct paths {
+    const struct report_options *report;
+    const char *const *items;
+    size_t count;
+};
+
+static int write_files(void *context, struct buffer *out)
 {
-    struct output output;
-    uint64_t bytes;
-    end_when_asked(NULL, "interrupted: '%s' was not written\n", path);
-    if (output_open(&output, path) < 0)
-        return -1;
-    int status = report_files(report, paths, count, &output.buffer);
-    if (status < 0) {
-        output_discard(&output);
-        return status;
-    }
-    return output_commit(&output, &bytes) < 0 ? -1 : status;
+    const struct paths *paths = context;
+    return report_files(paths->report, paths->items, paths->count, out);
 }
 
 /* HTML: the page that is written instead of text on standard output; NULL: none. */
@@ -225,20 +221,10 @@ static int write_report(struct report_options *report, const char *html, const c
     struct symbols *symbols = spools ? symbols_new(0) : NULL; /* NULL: stacks stay addresses */
     struct frame_namer namer = symbols_namer(symbols);
     report->namer = symbols ? &namer : NULL;
-    int status = html ? write_page(report, html, paths, count) : write_text(report, paths, count);
+    struct paths files = {report, paths, count};
+    int status = html ? page_file_write(html, write_files, &files) : write_text(report, paths, count);
     symbols_free(symbols);
     return status;
-}
-
-/* A trace that stands where the page's name was forgotten is not to be replaced by a page. */
-static int check_page_name(const char *path)
-{
-    static const char *const endings[] = {".html", ".htm"};
-    size_t length = strlen(path);
-    for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++)
-        if (length > strlen(endings[i]) && strcmp(path + length - strlen(endings[i]), endings[i]) == 0)
-            return 0;
-    return error("--html: '%s' does not end in .html (try --html report.html)", path);
 }
 
 /* The newest of the files that a run may have written here; NULL: there is none. */
@@ -274,11 +260,7 @@ static int run(int argc, char **argv)
     choose(&settings);
     const char *const *paths = (const char *const *)argv + first, *newest = NULL;
     size_t count = (size_t)(argc - first);
-    if (settings.html && settings.report.format != REPORT_TABLE) {
-        error("--html writes a page, and --format asks for another format: use one of them");
-        return EXIT_USAGE;
-    }
-    if (settings.html && check_page_name(settings.html) < 0)
+    if (settings.html && page_file_check(settings.html, settings.report.format != REPORT_TABLE) < 0)
         return EXIT_USAGE;
     if (settings.html) {
         settings.report.format = REPORT_HTML;

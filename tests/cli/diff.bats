@@ -416,6 +416,92 @@ END
     python3 -c 'import sys, xml.etree.ElementTree as tree; tree.fromstring(sys.argv[1].encode())' "$output"
 }
 
+# --- the page of --html ---
+
+# Writes page.html, and the data in it, page.json.
+page() { # OPTION... TRACE...
+    "$gputrace" diff --html page.html "$@" >out || return
+    [ ! -s out ] || fail "something was printed: $(cat out)"
+    sed -n 's|^<script type="application/json" class="chapter">\(.*\)</script>$|\1|p' page.html >page.json
+    jq empty page.json
+}
+
+# of FILTER: jq's answer about the page's data, where t(number) is a text, and rows(word) the rows of a table as objects
+of() {
+    jq -c '. as $page | def t($n): if $n == null then null else $page.strings[$n] end;
+        def table($w): first(.tables[] | select(t(.word) == $w));
+        def rows($w): table($w) | .columns as $columns | .cells[]
+            | [., $columns] | transpose | map({key: .[1][0], value: (if .[1][2] == "text" then t(.[0]) else .[0] end)}) | from_entries;
+        '"$1" page.json
+}
+
+@test "--html: the page has the files, the lines of the text, and the rows of all tables" {
+    make_sets 3 gemm=1.3 extra=added
+    page --before "${before[@]}" --after "${after[@]}"
+    [ "$(of '[.before, .after | map(t(.))]')" = '[["a1.json","a2.json","a3.json"],["b1.json","b2.json","b3.json"]]' ]
+    diff_sets >text
+    diff <(of '.lines[] | t(.)' | jq -r .) <(sed '/^$/,$d' text)
+    [ "$(of '.lines | length')" -ge 3 ]
+    diff_sets --format=json >all.json
+    diff <(of '[.tables[] | t(.word)]') <(jq -c '[to_entries[] | select(.key as $k | ["before", "after", "notes", "conditions"] | index($k) | not)
+        | select(.value | type == "array") | .key]' all.json)
+    diff <(of '[rows("kernels") | [.what, .sure, .name, .count_before, .count_after]]') \
+        <(jq -c '[.kernels[] | [.what, .sure, .name, .count_before, .count_after]]' all.json)
+    diff <(of 'rows("kernels") | .name' | LC_ALL=C sort) - <<<$'"added"\n"gemm(float*, int)"'
+}
+
+@test "--html: the parts of the chart and the sum of those that are not drawn are the difference of the run" {
+    make_sets 1 gemm=1.3
+    page a1.json b1.json
+    of '(table("parts") | .columns | map(.[0]) | index("difference")) as $i | table("parts")
+        | (.sums[$i] - ([.cells[][$i]] | add)) | fabs < 100000' | diff - <(echo true)
+    of '[rows("parts")][0].name' | diff - <(echo '"gemm(float*, int)"')
+}
+
+@test "--html: a table has sums where a column that is shown has them" {
+    page "$small" "$kineto"
+    diff - <(of '.tables[] | select(t(.word) == "parts" or t(.word) == "findings") | [t(.word), (.cells | length > 0), has("sums")]') <<'END'
+["parts",true,true]
+["findings",true,false]
+END
+}
+
+@test "--html: a trace compared with itself makes a page without rows" {
+    page "$small" "$small"
+    [ "$(of '[.tables[] | .cells | length] | add')" = 0 ]
+    [[ "$(of 't(.lines[0])')" == *', as long as before ('* ]]
+}
+
+@test "--html: names in traces and of files stay data" {
+    make_trace a.json 1
+    make_trace 'b<b>&.json' 2 'extra=</script><script>alert(1)//<!--<img>'
+    page a.json 'b<b>&.json'
+    [ "$(grep -c '<script' page.html)" -eq 2 ]
+    [ "$(grep -o '</[sS][cC][rR][iI][pP][tT]' page.html | wc -l)" -eq 2 ]
+    run -1 grep -F -e '<img' -e '<b>' -e '<!--' page.html
+    [ "$(of 't(.after[0])')" = '"b<b>&.json"' ]
+    of '[rows("kernels") | .name] | index("</script><script>alert(1)//<!--<img>") != null' | diff - <(echo true)
+}
+
+@test "--html: the file is a page's, whole or not written, and refuses --format" {
+    make_sets 1 gemm=1.3
+    cp a1.json copy.json
+    run -2 --separate-stderr "$gputrace" diff --html a1.json b1.json
+    [[ $stderr == *"'a1.json' does not end in .html (try --html report.html)"* ]]
+    cmp a1.json copy.json
+    run -2 --separate-stderr "$gputrace" diff --html page.html -f json a1.json b1.json
+    [[ $stderr == *"--html writes a page, and --format asks for another format: use one of them"* ]]
+    [ ! -e page.html ]
+    echo old >page.html
+    echo '{"traceEvents":[{]}' >broken.json
+    run -1 --separate-stderr "$gputrace" diff --html page.html a1.json broken.json
+    [ "$(cat page.html)" = old ]
+    [ "$(find . -name '*page*')" = ./page.html ]
+    run -3 --separate-stderr "$gputrace" diff --html page.html --fail-on='gpu>3%' a1.json b1.json
+    grep -q '^<!doctype html>' page.html
+    grep -q 'gpu>3%' page.html
+}
+
 @test "the bench of false alarms runs, and small figures of it are as they should be" {
     command -v python3 >/dev/null || skip 'needs python3'
     "$root/tests/bench/diff" -e 6 -s 5 -n 5 -j 2 --json out.json "$build"

@@ -101,6 +101,37 @@ END
     grep -qF '&lt;img src=x onerror=document.title=1&gt;' shown
 }
 
+@test "the page of a comparison is drawn: its bars are the parts and add up to the run, names do nothing, tables are sorted" {
+    write_trace
+    mv trace.json before.json
+    {
+        x kernel '<img src=x onerror=document.title=1>' 0 1 0 30000 '"device":0,"stream":1'
+        x kernel "kernel<3, a very long name of a template argument that nobody can read in a table>" 0 1 31000 4 '"device":0,"stream":1'
+    } | trace
+    "$gputrace" diff --html page.html before.json trace.json
+    for width in 1280 420; do
+        browse page.html "$width"
+        diff /dev/null console
+        grep -q '<title>before.json → trace.json - gputrace diff</title>' dom.html
+        grep -q '<section id="t0-parts"' dom.html
+        grep -q '<section id="t0-kernels"' dom.html
+    done
+    sed '/<script/,/<.script>/d' dom.html >shown
+    run -1 grep -qE 'undefined|NaN|\[object|<img' shown
+    probe page.html <<'END' >answer
+const bars = [...document.querySelectorAll("#t0-parts .difference > div")].map((bar) => ({
+  text: bar.textContent, kind: bar.querySelector("i").className, width: parseFloat(bar.querySelector("i").style.width) }));
+const signed = bars.map((bar) => (bar.kind === "longer" ? bar.width : -bar.width));
+const whole = signed.pop();
+const head = document.querySelector("#t0-kernels thead th:first-child button");
+head.click();
+document.title = [bars.length > 5, Math.abs(signed.reduce((sum, width) => sum + width, 0) - whole) < 0.1,
+  bars.every((bar) => bar.kind === "the same" || bar.text.endsWith(` ${bar.kind}`)), bars.some((bar) => bar.text.includes("<img")),
+  head.parentElement.getAttribute("aria-sort"), document.querySelectorAll("h1").length, document.documentElement.scrollWidth <= innerWidth].join("|");
+END
+    diff - answer <<<'true|true|true|true|ascending|1|true'
+}
+
 @test "the policy in the page stops a script from asking for anything" {
     write_trace
     page trace.json

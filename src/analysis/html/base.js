@@ -89,10 +89,15 @@ function readChapter(element, number) {
   const chapter = JSON.parse(element.textContent);
   const texts = chapter.strings;
   const tables = chapter.tables.map((table) => readTable(table, texts));
+  const files = (side) => (chapter[side] || []).map((number) => texts[number]);
   return Object.assign(chapter, {
     id: `t${number}`,
     texts,
-    trace: texts[chapter.trace],
+    isDiff: Boolean(chapter.before),
+    trace: chapter.before ? diffName(files("before"), files("after")) : texts[chapter.trace],
+    before: files("before"),
+    after: files("after"),
+    lines: (chapter.lines || []).map((number) => texts[number]),
     version: texts[chapter.version],
     missing: texts[chapter.not_recorded],
     tables,

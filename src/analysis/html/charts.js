@@ -368,3 +368,37 @@ function memoryCharts(chapter) {
   return [...chapter.memory].filter((memory) => memory.peak > 0).sort((a, b) => b.peak - a.peak).slice(0, 8)
     .map((memory) => memoryChart(chapter, memory));
 }
+
+/* --- a comparison --- */
+
+const PARTS_FIRST = 12;
+
+/* TEXT without its middle, of MOST characters. */
+function endsOf(text, most) {
+  const tail = Math.floor(most / 2.5);
+  return text.length > most ? `${text.slice(0, most - tail - 1)}…${text.slice(-tail)}` : text;
+}
+
+/* The parts that add up to the difference of the whole, the largest first: to the right what makes the run longer. */
+function differenceBars(table) {
+  const parts = table.rows.slice(0, PARTS_FIRST).map((row) => named(table, row))
+    .map((cells) => ({ kind: cells.kind.text, name: cells.name.text, ns: cells.difference.value }));
+  const whole = named(table, table.sums).difference.value;
+  const others = table.total - parts.length;
+  if (others > 0) parts.push({ kind: "", name: `${asCount(others)} other ${others === 1 ? "part" : "parts"}`, ns: whole - parts.reduce((sum, part) => sum + part.ns, 0) });
+  parts.push({ kind: "", name: "the run", ns: whole, isWhole: true });
+  const names = new Set(parts.map((part) => part.name));
+  let most = 48;
+  while (most < 1000 && new Set([...names].map((name) => endsOf(name, most))).size < names.size) most += 24;
+  const largest = Math.max(...parts.map((part) => Math.abs(part.ns)), 1);
+  return html("figure", {}, html("figcaption", {}, "The parts add up to the difference of the run. To the left is what makes the run shorter, to the right what makes it longer."),
+    html("div", { class: "bars difference" }, parts.map(({ kind, name, ns, isWhole }) => {
+      const word = ns > 0 ? "longer" : ns < 0 ? "shorter" : "the same";
+      const bar = html("i", { class: word });
+      bar.style.width = `${(50 * Math.abs(ns)) / largest}%`;
+      return html("div", { class: isWhole ? "whole" : null },
+        html("span", { title: name, class: /\S{24}/.test(name) ? "long" : null }, html("span", { class: "muted" }, kind, kind && name ? " " : ""), endsOf(name, most)),
+        html("span", { class: "diverge", "aria-hidden": "true" }, bar),
+        html("span", { class: "value" }, `${ns > 0 ? "+" : ""}${asTime(ns)}`, " ", word));
+    })));
+}

@@ -79,6 +79,19 @@ function findings(chapter, table) {
 
 const isShown = (table) => table.recorded && (table.rows.length > 0 || table.word === "findings");
 
+/* A comparison is named after its two files, or how many there are. */
+function diffName(before, after) {
+  const several = `${before.length} ${before.length === 1 ? "trace" : "traces"} before, ${after.length} after`;
+  return before.length + after.length > 2 ? several : `${baseName(before[0])} → ${baseName(after[0])}`;
+}
+
+/* What a comparison says in sentences, and its files. */
+function verdict(chapter) {
+  const side = (word, files) => html("div", {}, html("dt", {}, word), html("dd", {}, files.map((file) => html("span", {}, file))));
+  return [chapter.lines.map((line, i) => html("p", { class: i === 0 ? "lead" : "line" }, line)),
+    html("dl", { class: "facts files" }, side("Before", chapter.before), side("After", chapter.after))];
+}
+
 /* What is drawn in the section of a table, above it. */
 const CHARTS = {
   idle: (chapter, table) => idleBars(table),
@@ -87,15 +100,18 @@ const CHARTS = {
   memory: (chapter) => memoryCharts(chapter),
 };
 
-/* The parts of a chapter, in order: [word, title, content]. A comparison of two traces has tables alone, which come out
- * as any other. */
+const DIFF_CHARTS = { parts: (chapter, table) => differenceBars(table) };
+
+/* The parts of a chapter, in order: [word, title, content]. A comparison has tables alone, which come out as any other,
+ * and its own charts: the rows of its tables are changes. */
 function parts(chapter) {
   const list = [];
-  const shown = chapter.tables.filter(isShown);
+  const shown = chapter.tables.filter(chapter.isDiff ? (table) => table.rows.length > 0 : isShown);
+  const charts = chapter.isDiff ? DIFF_CHARTS : CHARTS;
   for (const table of shown) {
-    if (table.word === "findings") list.push([table.word, table.title, findings(chapter, table)]);
+    if (table.word === "findings" && !chapter.isDiff) list.push([table.word, table.title, findings(chapter, table)]);
     else if (table.word === "overview") list.push([table.word, table.title, facts(table)]);
-    else list.push([table.word, table.title, [CHARTS[table.word] ? CHARTS[table.word](chapter, table) : null, tableView(table), missing(table)]]);
+    else list.push([table.word, table.title, [charts[table.word] ? charts[table.word](chapter, table) : null, tableView(table), missing(table)]]);
   }
   const after = (words) => Math.max(...words.map((word) => list.findIndex((part) => part[0] === word))) + 1;
   if (chapter.flame && chapter.flame.length) list.splice(after(["findings", "overview", "kernels"]), 0, ["flame", "GPU time by what launched it", flameChart(chapter)]);
@@ -110,18 +126,18 @@ function missing(table) {
 /* The sections that have nothing to show, in a sentence each. */
 function rest(chapter) {
   const names = (tables) => tables.map((table) => table.title).join(", ");
-  const empty = chapter.tables.filter((table) => table.recorded && !isShown(table));
+  const empty = chapter.tables.filter((table) => table.recorded && (chapter.isDiff ? table.rows.length === 0 : !isShown(table)));
   const unrecorded = chapter.tables.filter((table) => !table.recorded);
-  return [empty.length ? html("p", { class: "muted small" }, `None in this trace: ${names(empty)}.`) : null,
+  return [empty.length ? html("p", { class: "muted small" }, `${chapter.isDiff ? "No change" : "None in this trace"}: ${names(empty)}.`) : null,
     unrecorded.length ? html("p", { class: "muted small" }, `Not recorded: ${names(unrecorded)}.`) : null];
 }
 
 function showChapter(chapter, main, nav, isAlone) {
   const list = parts(chapter);
-  main.append(html("article", { class: "chapter", id: chapter.id, "aria-label": chapter.trace },
+  main.append(html("article", { class: chapter.isDiff ? "chapter comparison" : "chapter", id: chapter.id, "aria-label": chapter.trace },
     html("h1", { title: chapter.trace }, baseName(chapter.trace)),
     chapter.missing ? html("p", { class: "muted" }, `Not recorded: ${chapter.missing}`) : null,
-    tiles(chapter),
+    chapter.isDiff ? verdict(chapter) : tiles(chapter),
     list.map(([word, title, content]) => html("section", { id: `${chapter.id}-${word}`, "aria-labelledby": `${chapter.id}-${word}-title` },
       html("h2", { id: `${chapter.id}-${word}-title` }, title), content)),
     rest(chapter)));
@@ -146,11 +162,13 @@ function start() {
   const chapters = [...document.querySelectorAll("script.chapter")].map(readChapter);
   const main = document.getElementById("main");
   const list = html("div", {});
-  document.title = `${chapters.map((chapter) => baseName(chapter.trace)).join(", ")} - gputrace report`;
+  const command = chapters.length && chapters[0].isDiff ? "diff" : "report";
+  document.title = `${chapters.map((chapter) => baseName(chapter.trace)).join(", ")} - gputrace ${command}`;
+  document.querySelector(".brand span").textContent = command;
   initTheme();
   for (const chapter of chapters) showChapter(chapter, main, list, chapters.length === 1);
   document.getElementById("nav").append(list);
-  if (chapters.length) document.getElementById("foot").textContent = `Made by gputrace ${chapters[0].version} report --html. The page needs no network.`;
+  if (chapters.length) document.getElementById("foot").textContent = `Made by gputrace ${chapters[0].version} ${command} --html. The page needs no network.`;
   followSections(list);
 }
 
