@@ -83,6 +83,7 @@
     X(CHURN_CALLS, 10, "so many allocations, and so many releases, between kernels")                             \
     X(MIGRATIONS, 10, "migrations and page faults of managed memory are found from so many on")                  \
     X(LOADING_PERCENT, 10, "loading code costs at least so many percent of the run")                             \
+    X(LOADING_LEAST_NS, 1000000, "and at least so long")                                                         \
     X(LOADING_CALLS, 10, "and takes so many calls")                                                              \
     X(LOADING_NS, 20000000, "or so long")                                                                        \
     X(GRAPHS, 10, "so many graphs instantiated between kernels")                                                 \

@@ -114,7 +114,7 @@ END
     write_all_causes
     report idle-where trace.json |
         jq -c '.[] | select(.cause == "outside" or .cause == "before" or .cause == "event" or .cause == "stream")
-            | [.cause, .total_ns / 1000, .call, .range, .operator, .stream]' | sort >got
+            | [.cause, .total_ns / 1000, .call, .range, .operator, .stream]' | LC_ALL=C sort >got
     cat >expected <<'END'
 ["before",10,"cudaLaunchKernel",null,null,null]
 ["before",10,"cudaMalloc",null,null,null]
