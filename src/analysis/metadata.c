@@ -159,10 +159,10 @@ static int read_written(struct trace *trace, struct buffer *buffer, uint32_t *te
 
 static int read_frame(struct trace *trace, const cJSON *frame)
 {
-    struct trace_frame *added = trace->heap ? array_push(&trace->frames) : NULL;
+    struct trace_frame *added = trace->wanted.stacks ? array_push(&trace->frames) : NULL;
     struct buffer words, place;
     if (!added)
-        return trace->heap ? -1 : 0;
+        return trace->wanted.stacks ? -1 : 0;
     buffer_init_memory(&words);
     buffer_init_memory(&place);
     write_frame_calls(&words, frame);
@@ -175,7 +175,7 @@ static int read_frame(struct trace *trace, const cJSON *frame)
 static int read_stack(struct trace *trace, const cJSON *stack)
 {
     const cJSON *number = member_of(stack, "stack"), *frames = member_of(stack, "frames");
-    if (!trace->heap || !cJSON_IsNumber(number) || number->valueint < 0 || !cJSON_IsArray(frames))
+    if (!trace->wanted.stacks || !cJSON_IsNumber(number) || number->valueint < 0 || !cJSON_IsArray(frames))
         return 0;
     uint64_t *index = map_put(&trace->stack_of_number, (uint64_t)number->valueint, NULL);
     struct trace_stack *added = index ? array_push(&trace->stacks) : NULL;

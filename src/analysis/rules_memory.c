@@ -18,11 +18,50 @@ struct churn {
     int64_t allocations, releases;
     struct busy_sum time; /* in these calls */
     struct stall_call longest;
+    struct dense_map stacks; /* numbers of call stacks of allocations: how many had each */
+    ARRAY(int64_t) stack_counts;
 };
 
 static void churn_release(void *state)
 {
-    stalls_release(&((struct churn *)state)->stalls);
+    struct churn *churn = state;
+    stalls_release(&churn->stalls);
+    dense_map_release(&churn->stacks);
+    array_release(&churn->stack_counts);
+}
+
+/* Counts the call stack of an allocation of KIND, where the trace has it. */
+static int count_stack(struct churn *churn, const struct trace *trace, const struct event_fields *event,
+                       const char *kind)
+{
+    bool fits = event->stack != EVENT_NONE && event->memory_kind != EVENT_NO_TEXT &&
+                strcmp(interned(&trace->strings, event->memory_kind), kind) == 0;
+    int64_t *count = fits ? dense_map_item(&churn->stacks, &event->stack, &churn->stack_counts) : NULL;
+    if (count)
+        ++*count;
+    return fits && !count ? -1 : 0;
+}
+
+static int allocation_event(void *state, const struct trace *trace, const struct event_fields *event)
+{
+    return count_stack(state, trace, event, "Device");
+}
+
+static int pinning_event(void *state, const struct trace *trace, const struct event_fields *event)
+{
+    return count_stack(state, trace, event, "Pinned");
+}
+
+/* The call stack of most allocations; EVENT_NONE: none is known. */
+static int64_t common_stack(const struct churn *churn)
+{
+    int64_t most = 0, stack = EVENT_NONE;
+    for (size_t i = 0; i < churn->stack_counts.count; i++)
+        if (churn->stack_counts.items[i] > most) {
+            most = churn->stack_counts.items[i];
+            stack = *(const int64_t *)dense_map_row(&churn->stacks, i);
+        }
+    return stack;
 }
 
 static int churn_call(void *state, const struct trace *trace, const struct host_call *call)
@@ -61,6 +100,7 @@ static int churn_find(struct churn *churn, struct findings *findings, const char
     if (churn->allocations < FINDING_CHURN_CALLS || churn->releases < FINDING_CHURN_CALLS)
         return 0;
     struct finding_place place = stall_place(&churn->longest);
+    place.stack = common_stack(churn);
     int64_t idle = device_cost_largest(&churn->idle);
     struct finding *finding = finding_add(findings, churn->time.total, idle, &place);
     if (!finding)
@@ -87,6 +127,8 @@ const struct rule rule_allocation_churn = {
     .section = "api",
     .sources = {TRACE_API, TRACE_KERNEL},
     .state_size = sizeof(struct churn),
+    .categories = CATEGORY_BIT(CATEGORY_MEMORY),
+    .event = allocation_event,
     .calls = CALL_KIND_BIT(CALL_ALLOCATE) | CALL_KIND_BIT(CALL_FREE),
     .call = churn_call,
     .op = churn_op,
@@ -106,6 +148,8 @@ const struct rule rule_pinning_churn = {
     .section = "api",
     .sources = {TRACE_API, TRACE_KERNEL},
     .state_size = sizeof(struct churn),
+    .categories = CATEGORY_BIT(CATEGORY_MEMORY),
+    .event = pinning_event,
     .calls = CALL_KIND_BIT(CALL_ALLOCATE_HOST) | CALL_KIND_BIT(CALL_FREE_HOST),
     .call = churn_call,
     .op = churn_op,

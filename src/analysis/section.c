@@ -222,6 +222,7 @@ static int add_section(struct sections *sections, unsigned number)
         .section = section ? section : section_list[number].section, .shown = section, .trace = trace};
     section = one->section;
     trace->heap = section->heap ? &sections->heap : trace->heap;
+    trace->wanted.stacks |= section->heap || section->stacks;
     trace->wanted.ranges |= section->ranges;
     trace->wanted.launched_ops |= section->launched_ops;
     trace->wanted.gpu_ops |= section->gpu_op || section->launched_ops;

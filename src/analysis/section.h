@@ -191,6 +191,7 @@ struct section {
     size_t item_size;
     unsigned series;
     bool heap;         /* it looks at trace.heap */
+    bool stacks;       /* it looks at call stacks; sections that look at trace.heap get them without asking */
     bool ranges;       /* it looks at trace.ranges */
     bool launched_ops; /* and at trace.launched_ops; where there are no ranges, at trace.gpu_ops and trace.calls */
     bool calls;        /* it looks at trace.calls; sections with gpu_op() get them without asking */

@@ -247,7 +247,8 @@ enum column_number {
     STREAM,
     THREAD,
     RANGE,
-    OPERATOR
+    OPERATOR,
+    STACK
 };
 
 static const struct column columns[] = {
@@ -267,6 +268,7 @@ static const struct column columns[] = {
     [THREAD] = {"thread", "Thread", TYPE_TEXT, COLUMN_MACHINE},
     [RANGE] = {"range", "Range", TYPE_TEXT, COLUMN_MACHINE},
     [OPERATOR] = {"operator", "Operator", TYPE_TEXT, COLUMN_MACHINE},
+    [STACK] = {"stack", "Call stack", TYPE_TEXT, COLUMN_OPTIONAL},
 };
 
 static struct cell title_of(struct table *table, const struct finding *finding, int64_t run)
@@ -347,6 +349,7 @@ static int show(struct report_row *row, const struct findings *findings, const s
         cells[THREAD] = trace_thread_cell(trace, table, place->thread);
     cells[RANGE] = trace_text_cell(trace, table, finding->range);
     cells[OPERATOR] = trace_text_cell(trace, table, finding->operation);
+    cells[STACK] = trace_stack_cell(trace, table, place->stack);
     buffer_init_memory(&where);
     write_where(&where, trace, finding, cells[THREAD].kind == CELL_TEXT ? table_cell_text(table, &cells[THREAD]) : "");
     cells[WHERE] = table_sink(table, &where);
@@ -445,6 +448,7 @@ const struct section section_findings = {
     .comparable = {.noun = "finding", .keys = {"id"}, .total = "time", .floor = FLOOR_HOST},
     .state_size = sizeof(struct state),
     .categories = ~0u,
+    .stacks = true,
     .ranges = true,
     .operators = true,
     .timeline = true,

@@ -72,7 +72,7 @@ struct trace {
     struct interner strings;
 
     struct {
-        bool calls, gpu_ops, ranges, launched_ops, operators, timeline, host_calls, host_frames;
+        bool calls, gpu_ops, ranges, launched_ops, operators, timeline, host_calls, host_frames, stacks;
     } wanted;                  /* what sections look at */
     int64_t start, end;        /* of all events that take or mark time; after trace_sum_times() */
     bool any;                  /* there was one */

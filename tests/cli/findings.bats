@@ -27,6 +27,15 @@ header=$root/src/analysis/findings.h
     planted memory pinning pinning-churn
 }
 
+@test "allocations in the loop are shown with their call stack where the trace has it" {
+    "$gputrace" run -q --backtrace -o stacks.json "$samples/planted_memory" allocation
+    "$gputrace" report -r findings --format=json stacks.json |
+        jq -e 'any(.findings[]; .id == "allocation-churn" and (.stack | test("main")))'
+    "$gputrace" run -q -o plain.json "$samples/planted_memory" allocation
+    "$gputrace" report -r findings --format=json plain.json |
+        jq -e 'any(.findings[]; .id == "allocation-churn" and .stack == null)'
+}
+
 @test "code that is loaded or compiled, and graphs that are instantiated, in the loop" {
     planted code loading module-loading
     planted code jit jit-compilation
