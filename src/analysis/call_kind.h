@@ -56,7 +56,7 @@ struct call_kinds {
     ARRAY(char) items; /* by the name: kind + 1; 0: not asked yet */
 };
 
-/* The kind of the call whose name is text NAME of STRINGS; CALL_OTHER when there is no memory. */
+/* The kind of the call whose name is text NAME of STRINGS; CALL_OTHER if memory runs out. */
 enum call_kind call_kinds_find(struct call_kinds *kinds, const struct interner *strings, uint32_t name);
 
 #endif

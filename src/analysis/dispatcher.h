@@ -2,7 +2,7 @@
  * Gives the events of a trace to consumers: to each in the file's order, to several at once.
  *
  * The reader's thread puts events into batches. A free thread gives the consumer that is furthest behind its next
- * batch; so does the reader when there is no free batch. A consumer never gets two batches at once, so it needs no
+ * batch; so does the reader when all batches are full. A consumer never gets two batches at once, so it needs no
  * locks for its own data. There are few batches, so memory does not grow. A run of events is put into a batch unread,
  * and the next free thread makes events of it.
  *

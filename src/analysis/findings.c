@@ -1,19 +1,17 @@
 #include "analysis/findings.h"
 
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/text.h"
-#include "analysis/table.h"
+#include "analysis/value_text.h"
 
-static const struct rule *const rules[] = {
+const struct rule *const finding_rules[] = {
 #define RULE(name) &rule_##name,
     FINDING_RULES(RULE)
 #undef RULE
 };
-#define RULES (sizeof(rules) / sizeof(*rules))
 
 /* --- what rules call --- */
 
@@ -100,56 +98,36 @@ int finding_advise(struct finding *finding, const char *format, ...)
 
 /* --- values --- */
 
-/* Three digits, without needless zeros: "1.24", "12.4", "124". */
-static void write_digits(char *text, size_t size, double value, const char *unit)
+/* VALUE as tables have it, without zeros at the end of its decimals. */
+static struct amount amount_of(int64_t value, enum column_type type)
 {
-    int decimals = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
-    snprintf(text, size, "%.*f", decimals, value);
-    if (strchr(text, '.')) {
-        size_t length = strlen(text);
-        while (text[length - 1] == '0')
-            text[--length] = '\0';
-        if (text[length - 1] == '.')
-            text[length - 1] = '\0';
+    const struct cell cell = cell_integer(value);
+    struct value_text text = value_text_of(&cell, type, 0, false);
+    struct amount amount;
+    size_t length = strlen(text.number);
+    while (strchr(text.number, '.') && (text.number[length - 1] == '0' || text.number[length - 1] == '.')) {
+        bool point = text.number[length - 1] == '.';
+        text.number[--length] = '\0';
+        if (point)
+            break;
     }
-    snprintf(text + strlen(text), size - strlen(text), " %s", unit);
+    snprintf(amount.text, sizeof(amount.text), "%.20s%s%s", text.number, *text.unit ? " " : "", text.unit);
+    return amount;
 }
 
 struct amount amount_time(int64_t ns)
 {
-    struct amount amount;
-    double value = (double)ns;
-    const char *unit = value >= 999.5e6 ? "s" : value >= 999.5e3 ? "ms" : value >= 999.5 ? "µs" : "ns";
-    double size = *unit == 's' ? 1e9 : *unit == 'm' ? 1e6 : *unit == 'n' ? 1 : 1e3;
-    write_digits(amount.text, sizeof(amount.text), value / size, unit);
-    return amount;
+    return amount_of(ns, TYPE_NS);
 }
 
 struct amount amount_bytes(int64_t bytes)
 {
-    struct amount amount;
-    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
-    double value = (double)bytes;
-    size_t unit = 0;
-    for (; value >= 999.5 && unit + 1 < sizeof(units) / sizeof(*units); unit++)
-        value /= 1024;
-    write_digits(amount.text, sizeof(amount.text), value, units[unit]);
-    return amount;
+    return amount_of(bytes, TYPE_BYTES);
 }
 
 struct amount amount_count(int64_t count)
 {
-    struct amount amount;
-    char digits[24];
-    size_t at = 0, length = (size_t)snprintf(digits, sizeof(digits), "%" PRId64, count);
-    for (size_t i = 0; i < length; i++) {
-        bool separated = i > (count < 0) && (length - i) % 3 == 0;
-        if (separated)
-            amount.text[at++] = ',';
-        amount.text[at++] = digits[i];
-    }
-    amount.text[at] = '\0';
-    return amount;
+    return amount_of(count, TYPE_COUNT);
 }
 
 struct amount amount_share(int64_t part, int64_t whole)
@@ -183,9 +161,9 @@ struct finding_name finding_name(const struct trace *trace, uint32_t name)
 
 const struct rule *finding_rule(const char *id, size_t length)
 {
-    for (size_t i = 0; i < RULES; i++)
-        if (strlen(rules[i]->id) == length && strncmp(rules[i]->id, id, length) == 0)
-            return rules[i];
+    for (size_t i = 0; i < FINDING_RULE_COUNT; i++)
+        if (strlen(finding_rules[i]->id) == length && strncmp(finding_rules[i]->id, id, length) == 0)
+            return finding_rules[i];
     return NULL;
 }
 
@@ -193,6 +171,6 @@ void finding_rule_words(char *text, size_t size)
 {
     size_t at = 0;
     *text = '\0';
-    for (size_t i = 0; i < RULES && at < size; i++)
-        at += (size_t)snprintf(text + at, size - at, "%s%s", i > 0 ? ", " : "", rules[i]->id);
+    for (size_t i = 0; i < FINDING_RULE_COUNT && at < size; i++)
+        at += (size_t)snprintf(text + at, size - at, "%s%s", i > 0 ? ", " : "", finding_rules[i]->id);
 }

@@ -195,6 +195,14 @@ struct rule {
 FINDING_RULES(RULE)
 #undef RULE
 
+enum {
+#define RULE(name) FINDING_RULE_##name,
+    FINDING_RULES(RULE)
+#undef RULE
+        FINDING_RULE_COUNT
+};
+extern const struct rule *const finding_rules[FINDING_RULE_COUNT]; /* in their order */
+
 /* A new finding of the running rule. NULL: it costs too little to be shown, or no memory, which findings.no_memory
  * remembers. COST and GAIN: see struct finding; COST is cut to the run, and GAIN to COST. PLACE: NULL: nowhere. */
 struct finding *finding_add(struct findings *findings, int64_t cost, int64_t gain, const struct finding_place *place);

@@ -17,7 +17,7 @@ static bool has_bad(const struct grid *grid, size_t column)
     return bad;
 }
 
-/* How much a column matters when there is no space for all; a column may say so itself. */
+/* How much a column matters when not all fit; a column may say so itself. */
 static unsigned importance_of(const struct grid *grid, size_t column)
 {
     static const unsigned by_type[] = {[TYPE_TEXT] = 65,  [TYPE_COUNT] = 55,   [TYPE_NUMBER] = 58, [TYPE_NS] = 45,

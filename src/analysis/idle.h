@@ -98,7 +98,7 @@ struct idle_device {
 
 /* An operation next to a gap. */
 struct idle_neighbour {
-    uint32_t name, stream; /* stream: index in trace.streams; EVENT_NO_TEXT: there is no operation */
+    uint32_t name, stream; /* stream: index in trace.streams; EVENT_NO_TEXT: none */
 };
 
 struct idle_gap {

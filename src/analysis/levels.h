@@ -13,7 +13,7 @@
 
 /* The bucket of number N is from N * width on, and in `buckets` at N modulo LEVELS_MOST. All zero is empty. */
 struct levels {
-    int64_t width;       /* ns, a power of 2; 0: there is no value */
+    int64_t width;       /* ns, a power of 2; 0: no values yet */
     int64_t first, last; /* numbers of the first and the last bucket */
     struct level {
         bool any;          /* the value was set in this bucket */
@@ -40,7 +40,7 @@ struct trace;
 #define MEMORY_LEVELS 24 /* of the memories that occur first */
 
 /* The levels of memory NUMBER, from 0 on, of a trace that is finished; appends what memory it is, "Device, GPU 0", to
- * NAME, and sets *PEAK. NULL: there is no such memory. */
+ * NAME, and sets *PEAK. NULL: the trace does not have that memory. */
 const struct levels *memory_levels(const struct trace *trace, size_t number, struct buffer *name, int64_t *peak);
 
 #endif

@@ -26,7 +26,7 @@ struct name_facts {
     ARRAY(uint16_t) items;
 };
 
-/* The bits of NAME, a text of STRINGS; 0 where there is no memory. */
+/* The bits of NAME, a text of STRINGS; 0 if memory runs out. */
 unsigned name_facts_find(struct name_facts *facts, const struct interner *strings, uint32_t name);
 
 #endif

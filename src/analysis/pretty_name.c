@@ -404,7 +404,7 @@ static bool write_pretty(struct writer *w)
     return true;
 }
 
-/* What write_pretty() makes of NAME into RESULT. False: nothing, or there is no memory. */
+/* What write_pretty() makes of NAME into RESULT. False: nothing changed, or memory ran out. */
 static bool make_pretty(struct buffer *result, const char *name, size_t length, uint64_t reveal,
                         struct pretty_pieces *pieces)
 {

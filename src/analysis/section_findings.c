@@ -10,24 +10,17 @@
 #include "analysis/order.h"
 #include "analysis/section.h"
 
-static const struct rule *const rules[] = {
-#define RULE(name) &rule_##name,
-    FINDING_RULES(RULE)
-#undef RULE
-};
-#define RULES (sizeof(rules) / sizeof(*rules))
-
 struct state {
     struct findings findings;
     int64_t waits, last_call; /* ns that calls waited for a GPU; the end of the last call */
-    void *states[RULES];
+    void *states[FINDING_RULE_COUNT];
     struct wanting {
-        unsigned char rules[RULES], count;
+        unsigned char rules[FINDING_RULE_COUNT], count;
     } of_category[CATEGORY_COUNT], of_call[CALL_KIND_COUNT]; /* the rules that want such events */
     struct wanting_op {
         int (*op)(void *state, const struct trace *trace, const struct timeline_op *op);
         void *state;
-    } of_op[RULES]; /* most rules want these */
+    } of_op[FINDING_RULE_COUNT]; /* most rules want these */
     unsigned of_op_count;
 };
 
@@ -40,26 +33,26 @@ static void init(void *context, const struct trace *trace)
 {
     struct state *state = context;
     state->findings = (struct findings){.trace = trace};
-    for (size_t i = 0; i < RULES; i++) {
-        state->states[i] = rules[i]->state_size ? calloc(1, rules[i]->state_size) : NULL;
-        state->findings.no_memory |= rules[i]->state_size && !state->states[i];
-        for (unsigned category = 0; rules[i]->event && category < CATEGORY_COUNT; category++)
-            if (category_in(category, rules[i]->categories))
+    for (size_t i = 0; i < FINDING_RULE_COUNT; i++) {
+        state->states[i] = finding_rules[i]->state_size ? calloc(1, finding_rules[i]->state_size) : NULL;
+        state->findings.no_memory |= finding_rules[i]->state_size && !state->states[i];
+        for (unsigned category = 0; finding_rules[i]->event && category < CATEGORY_COUNT; category++)
+            if (category_in(category, finding_rules[i]->categories))
                 add_wanting(&state->of_category[category], i);
-        for (unsigned kind = 0; rules[i]->call && kind < CALL_KIND_COUNT; kind++)
-            if (rules[i]->calls & CALL_KIND_BIT(kind))
+        for (unsigned kind = 0; finding_rules[i]->call && kind < CALL_KIND_COUNT; kind++)
+            if (finding_rules[i]->calls & CALL_KIND_BIT(kind))
                 add_wanting(&state->of_call[kind], i);
-        if (rules[i]->op)
-            state->of_op[state->of_op_count++] = (struct wanting_op){rules[i]->op, state->states[i]};
+        if (finding_rules[i]->op)
+            state->of_op[state->of_op_count++] = (struct wanting_op){finding_rules[i]->op, state->states[i]};
     }
 }
 
 static void release(void *context)
 {
     struct state *state = context;
-    for (size_t i = 0; i < RULES; i++) {
-        if (state->states[i] && rules[i]->release)
-            rules[i]->release(state->states[i]);
+    for (size_t i = 0; i < FINDING_RULE_COUNT; i++) {
+        if (state->states[i] && finding_rules[i]->release)
+            finding_rules[i]->release(state->states[i]);
         free(state->states[i]);
     }
     array_release(&state->findings.items);
@@ -73,7 +66,7 @@ static int event(void *context, const struct trace *trace, const struct event_fi
         return -1;
     for (unsigned i = 0; i < wanting->count; i++) {
         unsigned rule = wanting->rules[i];
-        if (rules[rule]->event(state->states[rule], trace, event) < 0)
+        if (finding_rules[rule]->event(state->states[rule], trace, event) < 0)
             return -1;
     }
     return 0;
@@ -128,7 +121,7 @@ static int show_calls(struct state *state, const struct trace *trace)
         const struct wanting *wanting = &state->of_call[call->kind];
         for (unsigned i = 0; i < wanting->count && status == 0; i++) {
             unsigned rule = wanting->rules[i];
-            status = rules[rule]->call(state->states[rule], trace, call);
+            status = finding_rules[rule]->call(state->states[rule], trace, call);
         }
     }
     int walked = host_calls_walk_end(&walk);
@@ -372,11 +365,11 @@ static int show_blind(struct report_row *row)
     size_t count = 0;
     char words[TABLE_MISSING];
     buffer_init_memory(&text);
-    for (size_t i = 0; i < RULES; i++) {
-        if (!is_blind(rules[i], row->trace))
+    for (size_t i = 0; i < FINDING_RULE_COUNT; i++) {
+        if (!is_blind(finding_rules[i], row->trace))
             continue;
-        buffer_format(&text, "%s%s", count++ ? ", " : "Not enough data for ", rules[i]->id);
-        missing |= rules[i]->sources[0] | rules[i]->sources[1];
+        buffer_format(&text, "%s%s", count++ ? ", " : "Not enough data for ", finding_rules[i]->id);
+        missing |= finding_rules[i]->sources[0] | finding_rules[i]->sources[1];
     }
     trace_bit_words(missing & row->trace->unrecorded, words, sizeof(words));
     buffer_format(&text, ": %s %s not recorded", words, strchr(words, ',') ? "were" : "was");
@@ -393,8 +386,8 @@ static int show_blind(struct report_row *row)
 static void *state_of(struct state *state, const struct rule *rule)
 {
     const struct rule *owner = rule->state_of ? rule->state_of : rule;
-    for (size_t i = 0; i < RULES; i++)
-        if (rules[i] == owner)
+    for (size_t i = 0; i < FINDING_RULE_COUNT; i++)
+        if (finding_rules[i] == owner)
             return state->states[i];
     return NULL;
 }
@@ -403,10 +396,10 @@ static int run_rules(struct state *state)
 {
     struct findings *findings = &state->findings;
     int status = 0;
-    for (size_t i = 0; i < RULES && status == 0; i++) {
-        findings->rule = rules[i];
-        if (!is_blind(rules[i], findings->trace) && rules[i]->find)
-            status = rules[i]->find(state_of(state, rules[i]), findings);
+    for (size_t i = 0; i < FINDING_RULE_COUNT && status == 0; i++) {
+        findings->rule = finding_rules[i];
+        if (!is_blind(finding_rules[i], findings->trace) && finding_rules[i]->find)
+            status = finding_rules[i]->find(state_of(state, finding_rules[i]), findings);
     }
     return findings->no_memory ? -1 : status;
 }

@@ -34,7 +34,7 @@ struct sync {
     struct tally waits; /* struct wait by struct wait_key */
     const struct trace *trace;
     struct sorter records;
-    ARRAY(char) waiting; /* of each name: enum waiting */
+    struct call_kinds kinds;
 };
 
 static int by_correlation(const void *left, const void *right)
@@ -76,36 +76,9 @@ static int event(void *state, const struct trace *trace, const struct event_fiel
     return sorter_add(&sync->records, &record);
 }
 
-enum waiting { NOT_ASKED, NONE, IN_PART, BLOCKING };
-
-/* Whether calls of this name wait: BLOCKING ones return only when the GPU has done something, IN_PART ones wait where a
- * record says so. */
-static enum waiting waiting_of(const char *name)
+static enum call_kind kind_of(struct sync *sync, uint32_t name)
 {
-    static const char *const names[] = {
-        "cudaDeviceSynchronize", "cudaThreadSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize",
-        "cuCtxSynchronize",      "cuStreamSynchronize",   "cuEventSynchronize",
-    };
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        if (strncmp(name, names[i], strlen(names[i])) == 0) /* of any version: _v2, _ptsz */
-            return BLOCKING;
-    bool copy =
-        strncmp(name, "cudaMemcpy", strlen("cudaMemcpy")) == 0 || strncmp(name, "cuMemcpy", strlen("cuMemcpy")) == 0;
-    if (copy && !strstr(name, "Async"))
-        return BLOCKING;
-    return strstr(name, "Query") ? NONE : IN_PART; /* CUPTI has a record of cudaEventQuery as if it waited */
-}
-
-/* An enum waiting; -1: no memory. */
-static int find_waiting(struct sync *sync, uint32_t name)
-{
-    while (sync->waiting.count <= name)
-        if (!array_push(&sync->waiting))
-            return -1;
-    char *known = &sync->waiting.items[name];
-    if (*known == NOT_ASKED)
-        *known = (char)waiting_of(interned(&sync->trace->strings, name));
-    return *known;
+    return call_kinds_find(&sync->kinds, &sync->trace->strings, name);
 }
 
 static int add_wait(struct sync *sync, const struct wait_key *key, int64_t duration)
@@ -127,10 +100,7 @@ static int add_call(void *context, const struct call *call)
                                  .waiting_stream = EVENT_NONE,
                                  .stream = EVENT_NONE,
                                  .cuda_event = EVENT_NONE};
-    int waiting = find_waiting(sync, call->name);
-    if (waiting != BLOCKING)
-        return waiting < 0 ? -1 : 0;
-    return add_wait(sync, &key, call->end - call->start);
+    return call_kind_waits(kind_of(sync, call->name)) ? add_wait(sync, &key, call->end - call->start) : 0;
 }
 
 /* A call that blocks waits once, and as long as it takes, whatever is recorded within. */
@@ -140,12 +110,13 @@ static int add_record(struct sync *sync, struct calls_join *join, const struct s
     const struct call *call = calls_join_find(join, record->correlation, record->start);
     if (!call || key.stream_waits)
         return add_wait(sync, &key, record->duration);
-    int waiting = find_waiting(sync, call->name);
-    if (waiting < 0 || waiting == NONE || (waiting == BLOCKING && join->again))
-        return waiting < 0 ? -1 : 0;
+    enum call_kind kind = kind_of(sync, call->name);
+    bool blocks = call_kind_waits(kind); /* CUPTI has a record of cudaEventQuery as if it waited */
+    if (kind == CALL_QUERY || (blocks && join->again))
+        return 0;
     key.name = call->name;
     key.thread = call->thread;
-    return add_wait(sync, &key, waiting == BLOCKING ? call->end - call->start : record->duration);
+    return add_wait(sync, &key, blocks ? call->end - call->start : record->duration);
 }
 
 static int gather(void *state, const struct trace *trace)
@@ -207,7 +178,7 @@ static void release(void *state)
 {
     struct sync *sync = state;
     sorter_release(&sync->records);
-    array_release(&sync->waiting);
+    array_release(&sync->kinds.items);
 }
 
 const struct section section_sync = {

@@ -68,7 +68,7 @@ static uint32_t stem_of(struct finder *finder, uint32_t name)
 }
 
 #define PROFILER_STEP "ProfilerStep"
-#define DEPTH_MOST 8 /* what lies deeper is no step of the program */
+#define DEPTH_MOST 8 /* deeper ranges are not looked at */
 
 /* Ranges around the one that the walk opened last. */
 static unsigned depth_of(const struct range_walk *walk, const struct range_open *open)

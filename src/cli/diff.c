@@ -28,8 +28,6 @@ static const struct option_choice formats[] = {{"table", DIFF_TABLE},       {"cs
                                                {"markdown", DIFF_MARKDOWN}, {"junit", DIFF_JUNIT}, {NULL, 0}};
 static const struct option_choice name_forms[] = {
     {"full", REPORT_NAMES_FULL}, {"short", REPORT_NAMES_SHORT}, {"mangled", REPORT_NAMES_MANGLED}, {NULL, 0}};
-static const struct option_choice units[] = {{"auto", REPORT_UNIT_AUTO}, {"ns", REPORT_UNIT_NS}, {"us", REPORT_UNIT_US},
-                                             {"ms", REPORT_UNIT_MS},     {"s", REPORT_UNIT_S},   {NULL, 0}};
 
 /* The array of paths has a place for each word of the command line. */
 static int take_path(struct diff_settings *settings, enum diff_side side, const char *path)
@@ -120,7 +118,7 @@ static const struct option_row options[] = {
      .argument = "UNIT",
      .help = "auto, ns, us, ms or s (default: auto, which is ns in csv;\njson always has ns)",
      .type = OPTION_CHOICE,
-     .choices = units,
+     .choices = report_units,
      .offset = FIELD(diff.report.unit)},
     {.word = "names",
      .argument = "FORM",

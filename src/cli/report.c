@@ -43,8 +43,6 @@ static const struct option_choice name_forms[] = {{"pretty", REPORT_NAMES_PRETTY
                                                   {"short", REPORT_NAMES_SHORT},
                                                   {"mangled", REPORT_NAMES_MANGLED},
                                                   {NULL, 0}};
-static const struct option_choice units[] = {{"auto", REPORT_UNIT_AUTO}, {"ns", REPORT_UNIT_NS}, {"us", REPORT_UNIT_US},
-                                             {"ms", REPORT_UNIT_MS},     {"s", REPORT_UNIT_S},   {NULL, 0}};
 
 static int take_sections(void *context, const char *value)
 {
@@ -128,7 +126,7 @@ static const struct option_row options[] = {
      .argument = "UNIT",
      .help = "auto, ns, us, ms or s (default: auto, which is ns in csv;\njson always has ns)",
      .type = OPTION_CHOICE,
-     .choices = units,
+     .choices = report_units,
      .offset = FIELD(report.unit)},
     {.word = "names",
      .argument = "FORM",

@@ -5,6 +5,10 @@
 #define GPUTRACE_CLI_REPORT_STYLE_H
 
 #include "analysis/options.h"
+#include "cli/options.h"
+
+/* The words of --time-unit. */
+extern const struct option_choice report_units[];
 
 enum colour { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
 

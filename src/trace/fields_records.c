@@ -45,6 +45,17 @@ void fields_put_text(struct buffer *buffer, const char *text, size_t length)
     buffer_release(&clean);
 }
 
+void fields_put_metadata(struct sink *sink, const char *key, const char *value, size_t size)
+{
+    struct buffer text;
+    buffer_init_memory(&text);
+    buffer_bytes(&text, key, strlen(key) + 1);
+    buffer_bytes(&text, value, size);
+    fields_put_record(sink->buffer, RECORD_METADATA, text.data, text.length);
+    sink->buffer->failure = sink->buffer->failure ? sink->buffer->failure : text.failure;
+    buffer_release(&text);
+}
+
 struct fields_sink {
     struct sink sink;
     struct buffer records; /* its buffer, which is drained to the receiver */

@@ -28,6 +28,8 @@ struct run_head {
 };
 
 void fields_put_record(struct buffer *buffer, enum record_kind kind, const void *data, size_t size);
+/* A key of the trace's object and its value, SIZE bytes of JSON: a sink's function `metadata`. */
+void fields_put_metadata(struct sink *sink, const char *key, const char *value, size_t size);
 /* A text as JSON would give it: valid UTF-8, up to its first NUL. */
 void fields_put_text(struct buffer *buffer, const char *text, size_t length);
 

@@ -446,17 +446,6 @@ static void write_thread(struct sink *sink, const struct row_name *thread)
     put_naming(sink, thread->row, "thread_name", thread->name);
 }
 
-static void write_metadata(struct sink *sink, const char *key, const char *value, size_t size)
-{
-    struct buffer text;
-    buffer_init_memory(&text);
-    buffer_bytes(&text, key, strlen(key) + 1);
-    buffer_bytes(&text, value, size);
-    fields_put_record(sink->buffer, RECORD_METADATA, text.data, text.length);
-    sink->buffer->failure = sink->buffer->failure ? sink->buffer->failure : text.failure;
-    buffer_release(&text);
-}
-
 static void write_begin(struct sink *sink, uint64_t base)
 {
     sink->base = base;
@@ -476,7 +465,7 @@ static void finish(struct sink *sink)
 const struct sink_format fields_format = {
     .name = "report",
     .piece_scale = 1,
-    .metadata = write_metadata,
+    .metadata = fields_put_metadata,
     .begin = write_begin,
     .process = write_process,
     .thread = write_thread,

@@ -299,8 +299,10 @@ END
     printf '{"traceEvents":[' >&7
     until [ "$(find . -name '*page.html*' | wc -l)" -eq 2 ]; do sleep 0.05; done
     kill -TERM "$pid"
-    run -143 wait "$pid"
+    local status=0
+    wait "$pid" || status=$?
     exec 7>&-
+    [ "$status" -eq 143 ]
     [ "$(cat page.html)" = old ]
     [ "$(find . -name '*page.html*')" = ./page.html ]
     grep -q "interrupted: 'page.html' was not written" said

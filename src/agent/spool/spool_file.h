@@ -26,7 +26,7 @@
  */
 struct spool_header *spool_file_open(const char *directory, uint64_t trace_bits);
 
-/* Removes the file, in which there is no segment, as there was no space for any: errno says why. A note takes its
+/* Removes the file, which has no segments because space for the first was missing: errno says why. A note takes its
  * place.
  */
 void spool_file_give_up(const char *directory);

@@ -197,17 +197,6 @@ static void write_thread(struct sink *sink, const struct row_name *thread)
     write_naming(sink, ROW_THREAD, thread->row, thread->name, NULL);
 }
 
-static void write_metadata(struct sink *sink, const char *key, const char *value, size_t size)
-{
-    struct buffer text;
-    buffer_init_memory(&text);
-    buffer_bytes(&text, key, strlen(key) + 1);
-    buffer_bytes(&text, value, size);
-    fields_put_record(sink->buffer, RECORD_METADATA, text.data, text.length);
-    sink->buffer->failure = sink->buffer->failure ? sink->buffer->failure : text.failure;
-    buffer_release(&text);
-}
-
 static void write_begin(struct sink *sink, uint64_t base)
 {
     sink->base = base;
@@ -227,7 +216,7 @@ static void finish(struct sink *sink)
 const struct sink_format sqlite_rows = {
     .name = "sqlite",
     .piece_scale = 1,
-    .metadata = write_metadata,
+    .metadata = fields_put_metadata,
     .begin = write_begin,
     .process = write_process,
     .thread = write_thread,
