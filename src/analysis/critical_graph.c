@@ -34,15 +34,20 @@ void critical_graph_evict(const struct critical_graph *graph, size_t count)
 
 /* --- */
 
-int critical_heap_push(struct critical_heap *heap, int64_t key, uint32_t value)
+static bool is_less(const struct critical_heap_item *a, const struct critical_heap_item *b)
+{
+    return a->key != b->key ? a->key < b->key : a->order < b->order;
+}
+
+int critical_heap_push(struct critical_heap *heap, struct critical_heap_item item)
 {
     if (!array_push(&heap->items))
         return -1;
     struct critical_heap_item *items = heap->items.items;
     size_t at = heap->items.count - 1;
-    for (; at > 0 && items[(at - 1) / 2].key > key; at = (at - 1) / 2)
+    for (; at > 0 && is_less(&item, &items[(at - 1) / 2]); at = (at - 1) / 2)
         items[at] = items[(at - 1) / 2];
-    items[at] = (struct critical_heap_item){key, value};
+    items[at] = item;
     return 0;
 }
 
@@ -52,8 +57,8 @@ struct critical_heap_item critical_heap_pop(struct critical_heap *heap)
     size_t count = --heap->items.count, at = 0;
     const struct critical_heap_item last = items[count];
     for (size_t child; (child = 2 * at + 1) < count; at = child) {
-        child += child + 1 < count && items[child + 1].key < items[child].key;
-        if (items[child].key >= last.key)
+        child += child + 1 < count && is_less(&items[child + 1], &items[child]);
+        if (!is_less(&items[child], &last))
             break;
         items[at] = items[child];
     }
@@ -293,7 +298,7 @@ static int add_op(struct loading *loading, const struct timeline_op *from)
     if (known && emptied <= op->called && op->start >= op->called &&
         histogram_add(&graph->latencies, op->start - op->called) < 0)
         return -1;
-    return critical_heap_push(&loading->running, op->end, number);
+    return critical_heap_push(&loading->running, (struct critical_heap_item){.key = op->end, .value = number});
 }
 
 static int load_ops(struct critical_graph *graph)

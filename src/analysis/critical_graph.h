@@ -130,16 +130,17 @@ static inline bool critical_is_before(const struct critical_graph *graph, uint32
     return left < right || (left == right && a < b);
 }
 
-/* A heap of numbers by a time: the least of NEGATED ones is the greatest. All zero is empty. */
+/* A heap of numbers, the least key first; of one key, the least order. All zero is empty. */
 struct critical_heap {
     ARRAY(struct critical_heap_item) items;
 };
 struct critical_heap_item {
     int64_t key;
+    uint32_t order;
     uint32_t value;
 };
 /* Returns 0, or -1: no memory. */
-int critical_heap_push(struct critical_heap *heap, int64_t key, uint32_t value);
+int critical_heap_push(struct critical_heap *heap, struct critical_heap_item item);
 /* Removes the least. The heap is not empty. */
 struct critical_heap_item critical_heap_pop(struct critical_heap *heap);
 

@@ -38,7 +38,7 @@ static int push(struct sweep *sweep, uint32_t number)
     int64_t time = cursor->next == OP_STARTS   ? sweep->graph->ops.items[last].start
                    : cursor->next == CALL_ENDS ? sweep->graph->calls.items[last].end
                                                : sweep->graph->calls.items[last].start;
-    return critical_heap_push(&sweep->heap, -time * 4 + (int64_t)cursor->next, number);
+    return critical_heap_push(&sweep->heap, (struct critical_heap_item){~time, cursor->next, number});
 }
 
 /* --- */

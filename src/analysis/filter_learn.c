@@ -215,9 +215,9 @@ int filter_learn(struct filter *filter, const struct trace *first, const char *p
 {
     const struct filter_options *options = filter->options;
     int64_t times[2];
-    filter->cuts = options->from.text || options->to.text;
+    filter->cuts = first->any && (options->from.text || options->to.text);
     filter->by_call = first->wanted.calls;
-    if (filter->cuts && first->any) {
+    if (filter->cuts) {
         if (time_bounds_resolve(&options->from, &options->to, path, first->start, first->end, times) < 0)
             return -1;
         filter->from = times[0];

@@ -15,12 +15,13 @@ browse() {
     local file=$1 width=${2-1280}
     HOME=$PWD timeout 120 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$PWD/browser" \
         --disable-background-networking --disable-component-update --no-first-run \
-        --window-size="$width",900 --virtual-time-budget=8000 --enable-logging=stderr \
+        --window-size="$width",900 --virtual-time-budget=600000 --enable-logging=stderr \
         --dump-dom "file://$PWD/$file" >dom.html 2>log
     grep -E ':CONSOLE|Refused to|Uncaught' log >console || true
 }
 
-# drawn(THEN): calls THEN once the charts are drawn, which a busy machine may take its time for.
+# drawn(THEN): calls THEN once the charts are drawn. It asks every 50 ms of the time that browse() grants, which passes faster
+# than real time: a busy machine needs many of them.
 drawn='function drawn(then) {
   if (["#t0-use svg[tabindex]", "#t0-flame .flame rect", "#t0-findings svg[tabindex]", "svg text.on"].every((part) => document.querySelector(part))) then();
   else setTimeout(() => drawn(then), 50);
