@@ -46,6 +46,12 @@ void graph_nodes_launch_begins(const void *function, const char *name)
         function_name_publish(function, name);
 }
 
+/* Whether the call makes its nodes as copies of others, each of which is reported as one. */
+static bool copies_nodes(const struct driver_call *row)
+{
+    return (row->kinds & REGISTRY_BIT(graph_node)) && (row->phase != 0 || !row->publish);
+}
+
 static void publish(uint64_t node, const void *function, uint64_t original, uint32_t correlation)
 {
     if (node != 0)
@@ -59,13 +65,23 @@ void graph_node_starts(CUgraphNodeType type, const struct open_call *open)
         conditional_in = open->correlation;
 }
 
-/* Nodes that the program adds itself are published by their calls, where the function is. */
+/* Only what becomes a record with the node's number when it runs. */
+static bool is_gpu_op(CUgraphNodeType type)
+{
+    return type == CU_GRAPH_NODE_TYPE_KERNEL || type == CU_GRAPH_NODE_TYPE_MEMCPY || type == CU_GRAPH_NODE_TYPE_MEMSET;
+}
+
+/* Kernel nodes that the program adds itself are published by their calls, where the function is. Of other nodes it
+ * counts that they were made: when, and on which thread. */
 void graph_node_made(CUgraphNode node, CUgraphNodeType type, const struct open_call *open)
 {
-    if (type != CU_GRAPH_NODE_TYPE_KERNEL || !open || !open->row->launched)
+    const struct driver_call *row = open ? open->row : NULL;
+    bool is_kernel = type == CU_GRAPH_NODE_TYPE_KERNEL, by_launch = is_kernel && row && row->launched;
+    if (!is_gpu_op(type) || (row && (copies_nodes(row) || (is_kernel && (row->kinds & REGISTRY_BIT(graph_node))))))
         return;
-    graph_node_launches(node, open->row->launched(open->params), open->correlation);
-    first_launches_captured();
+    graph_node_launches(node, by_launch ? row->launched(open->params) : NULL, open ? open->correlation : 0);
+    if (by_launch)
+        first_launches_captured();
 }
 
 void graph_node_copied(CUgraphNode node, CUgraphNode original, const struct open_call *open)
