@@ -155,3 +155,38 @@ EOF
     run -0 jq -r '[.traceEvents[] | select(.name == "dying_4") | .tid == .args.stream] | unique[]' trace.json
     assert_equal "$output" true
 }
+
+# "KIND NAME: FIELD …" of the rows of a section.
+rows() { # SECTION FIELDS [OPTION...]
+    local section=$1 fields=$2
+    shift 2
+    "$gputrace" report -r "$section" --format=json "$@" trace.json |
+        jq -r ".\"$section\"[] | \"\(.kind) \(.name): \([$fields] | map(tostring) | join(\" \"))\"" | sort
+}
+
+@test "report -r nvtx-gpu: what graphs replay counts in rows of the ranges that it was captured in" {
+    replays capture
+    run -0 rows nvtx-gpu '.gpu_ops, .kernels'
+    assert_equal "$output" "$(printf '%s\n' 'captured inner: 9 3' 'captured outer: 12 6' 'range replay: 15 9')"
+    run -0 rows nvtx-gpu '.gpu_ops' --range replay # their capture was before it
+    assert_equal "$output" "$(printf '%s\n' 'captured inner: 9' 'captured outer: 12' 'range replay: 15')"
+    run -0 rows nvtx-gpu '.gpu_ops' --range outer # nothing was launched in it
+    assert_equal "$output" ''
+}
+
+@test "report -r nvtx: what was captured in a range is busy time of a row apart, and not outside of ranges" {
+    replays threads
+    run -0 rows nvtx '.gpu_busy_ns > 0'
+    assert_equal "$output" "$(for i in 0 1 2 3; do echo "captured thread $i: true"; done &&
+        for i in 0 1 2 3; do echo "range thread $i: false"; done)"
+    replays no-ranges
+    run -0 rows nvtx '.gpu_busy_ns > 0'
+    assert_equal "$output" "$(printf '%s\n' 'range launched: true' 'range replay: true')"
+}
+
+@test "report -r nvtx-kernels: replayed kernels are in the ranges that they were captured in, others where they were launched" {
+    replays capture
+    run -0 "$gputrace" report -r nvtx-kernels --format=json trace.json
+    assert_equal "$(jq -r '."nvtx-kernels"[] | "\(.name) \(.range) \(.calls)"' <<<"$output" | sort)" \
+        "$(printf '%s\n' 'dying_0 captured: outer 3' 'dying_1 captured: outer/inner 3' 'dying_2 replay 3')"
+}
