@@ -133,9 +133,11 @@ EOF
     assert_equal "$output" 'dying_0: open'
 }
 
-@test "a trace in Perfetto's format shows the same" {
+@test "a trace in Perfetto's format, and a database made of it, show the same" {
     run -0 timeout "$limit" "$gputrace" run -q -o trace.pftrace "$programs/replayed" capture
     "$gputrace" convert trace.pftrace trace.json
+    "$gputrace" convert trace.pftrace trace.db
+    assert_equal "$(sqlite3 trace.db "SELECT DISTINCT captured_in FROM memcpy")" 'outer / inner'
     run -0 captured_in
     assert_equal "$output" "$(printf '%s\n' 'Memcpy DtoD: outer / inner' 'Memset: outer / inner' 'dying_0: outer' \
         'dying_1: outer / inner' 'dying_2: -')"
@@ -189,4 +191,9 @@ rows() { # SECTION FIELDS [OPTION...]
     run -0 "$gputrace" report -r nvtx-kernels --format=json trace.json
     assert_equal "$(jq -r '."nvtx-kernels"[] | "\(.name) \(.range) \(.calls)"' <<<"$output" | sort)" \
         "$(printf '%s\n' 'dying_0 captured: outer 3' 'dying_1 captured: outer/inner 3' 'dying_2 replay 3')"
+}
+
+@test "streams that the program made are not recorded: every stream has its row" {
+    run -0 timeout "$limit" "$gputrace" run -q --trace=-stream "$programs/replayed" branches
+    assert_equal "$(number '[.traceEvents[] | select(.args."graph id") | .tid] | unique | length')" 12
 }
