@@ -450,7 +450,7 @@ struct spool_graph_node {
     uint64_t original; /* the number of that which it is a copy of from now on; 0: it launches the function */
     uint64_t function; /* as spool_function_name has it; 0: it is not a kernel, or that is not known */
     uint32_t correlation;
-    uint32_t reserved;
+    uint32_t capturer; /* another thread, which began the capture that made it; 0: this one did, or that is not known */
 };
 
 /* The call `correlation`, which began at head.time, launched an executable graph that has conditional nodes: records of

@@ -88,7 +88,7 @@ dying_1: -
 EOF
 }
 
-@test "captures on four threads at once, and one to which another thread adds: each thread's own ranges are shown" {
+@test "captures on four threads at once: each thread's own ranges are shown" {
     are_captured_in threads <<'EOF'
 dying_0: thread 0
 dying_1: thread 1
@@ -96,9 +96,18 @@ dying_2: thread 2
 dying_3: thread 3
 EOF
     assert_equal "$(shown)" 400
+}
+
+@test "a thread that adds to the capture of another one, in no range of its own: the other thread's ranges are shown" {
     are_captured_in relaxed <<'EOF'
 dying_0: on the other thread
 dying_1: on the first thread
+dying_2: on the first thread
+EOF
+    are_captured_in relaxed-beside <<'EOF' # while two are captured it is not known to which one it adds
+dying_0: on the other thread
+dying_1: on the first thread
+dying_2: -
 EOF
 }
 

@@ -35,6 +35,10 @@ void graphs_atfork_child(void);
 void captures_begin(void);
 void captures_end(void);
 
+/* The thread that began the only capture that goes on, if this is another one: it may work for that one, as PyTorch's
+ * threads of the backward pass do. 0: there is none. */
+uint32_t captures_other_thread(void);
+
 /* Whether any goes on. */
 extern unsigned captures_going_on;
 static inline bool captures_go_on(void)

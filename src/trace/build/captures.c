@@ -162,6 +162,13 @@ static void number_lists(struct process *process)
     }
 }
 
+/* What was open on the thread that did it or, if nothing was, on the one that began the capture. */
+static uint32_t context_of(struct process *process, const struct graph_node_change *made)
+{
+    uint32_t context = capture_context(process, made->thread, made->time);
+    return context != 0 || made->capturer == 0 ? context : capture_context(process, made->capturer, made->time);
+}
+
 int captures_resolve(struct process *process)
 {
     const struct graph_nodes *nodes = &process->kernel_names->nodes;
@@ -173,8 +180,7 @@ int captures_resolve(struct process *process)
         return -1;
     for (size_t i = 0; i < nodes->changes.count && result == 0; i++) {
         size_t made = graph_nodes_origin(nodes, i);
-        const struct graph_node_change *change = made < nodes->changes.count ? &nodes->changes.items[made] : NULL;
-        uint32_t context = change ? capture_context(process, change->thread, change->time) : 0;
+        uint32_t context = made < nodes->changes.count ? context_of(process, &nodes->changes.items[made]) : 0;
         uint32_t *place = context != CAPTURE_NO_MEMORY ? file_vector_push(&captures->of_changes) : NULL;
         if (place)
             *place = context;

@@ -22,6 +22,7 @@ int graph_nodes_index(struct graph_nodes *nodes, const struct event *event)
         .function = event->graph_node.function,
         .time = event->start,
         .thread = event->thread,
+        .capturer = event->graph_node.capturer,
         .correlation = event->correlation,
     };
     return 0;

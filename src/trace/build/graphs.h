@@ -24,6 +24,7 @@ struct graph_nodes {
         uint64_t function;
         uint64_t time;
         uint32_t thread;
+        uint32_t capturer; /* another thread that began the capture; 0: none is known */
         uint32_t correlation;
         uint32_t made; /* once ordered: index of the last change that made the node a copy, else of its first */
     })

@@ -20,7 +20,8 @@
  *   52       NVTX range (84 when it was started, not pushed)
  *   36       range on the GPU
  *   72       call that allocates or releases
- *   48       deferred NVTX event, launch of a graph with conditional nodes, node of a graph (then 4 more)
+ *   52       node of a graph
+ *   48       deferred NVTX event, launch of a graph with conditional nodes
  *   272      device range, of which 160 until the index pass is done
  *   80       start or end of a compilation phase
  *   40       step of a memory pool

@@ -263,15 +263,23 @@ static void by_threads(void)
 static void *launch_aside(void *context)
 {
     MUST(cuCtxSetCurrent(context));
+    launch_kernel(2);
     in("on the other thread", 0);
     return NULL;
 }
 
-static void by_relaxed_capture(void)
+/* Another thread launches kernels too, in a range of its own and in none. BESIDE: while another stream is captured. */
+static void relaxed_capture(bool beside)
 {
+    CUstream other;
+    CUgraph unused;
+    MUST(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+    if (beside)
+        MUST(cuStreamBeginCapture(other, CU_STREAM_CAPTURE_MODE_RELAXED));
     CUcontext context;
     pthread_t thread;
     kernel(0);
+    kernel(2);
     MUST(cuCtxGetCurrent(&context));
     nvtxRangePushA("on the first thread");
     begin(CU_STREAM_CAPTURE_MODE_RELAXED);
@@ -281,7 +289,19 @@ static void by_relaxed_capture(void)
     launch_kernel(1);
     CUgraph graph = end();
     nvtxRangePop();
+    if (beside)
+        MUST(cuStreamEndCapture(other, &unused));
     replay(instance(graph));
+}
+
+static void by_relaxed_capture(void)
+{
+    relaxed_capture(false);
+}
+
+static void by_two_relaxed_captures(void)
+{
+    relaxed_capture(true);
 }
 
 /* Started ranges, of which one ends before the other that it began in. */
@@ -387,14 +407,23 @@ static const struct {
     const char *name;
     void (*act)(void);
 } ways[] = {
-    {"capture", by_capture},         {"no-ranges", by_capture_without_ranges},
-    {"instances", by_two_instances}, {"clone", by_cloning},
-    {"update", by_updating},         {"add", by_adding},
-    {"children", by_children},       {"condition", by_condition},
-    {"threads", by_threads},         {"relaxed", by_relaxed_capture},
-    {"started", by_started_ranges},  {"leaks", by_leaking},
-    {"long-names", by_long_names},   {"branches", by_branches},
-    {"open", by_open_range},         {"killed", and_die},
+    {"capture", by_capture},
+    {"no-ranges", by_capture_without_ranges},
+    {"instances", by_two_instances},
+    {"clone", by_cloning},
+    {"update", by_updating},
+    {"add", by_adding},
+    {"children", by_children},
+    {"condition", by_condition},
+    {"threads", by_threads},
+    {"relaxed", by_relaxed_capture},
+    {"relaxed-beside", by_two_relaxed_captures},
+    {"started", by_started_ranges},
+    {"leaks", by_leaking},
+    {"long-names", by_long_names},
+    {"branches", by_branches},
+    {"open", by_open_range},
+    {"killed", and_die},
 };
 
 int main(int argc, char **argv)
