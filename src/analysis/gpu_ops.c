@@ -130,7 +130,8 @@ static int64_t size_of(const struct event_fields *event)
     return blocks;
 }
 
-int gpu_ops_add(struct sorter *gpu_ops, const struct event_fields *event, uint32_t stream, uint32_t device)
+int gpu_ops_add(struct sorter *gpu_ops, const struct event_fields *event, uint32_t stream, uint32_t device,
+                uint32_t captured)
 {
     struct gpu_op op = {
         .start = event->start,
@@ -143,6 +144,7 @@ int gpu_ops_add(struct sorter *gpu_ops, const struct event_fields *event, uint32
         .kernel = event->category == CATEGORY_KERNEL || event->category == CATEGORY_GPU_GRAPH,
         .category = event->category,
         .device = device,
+        .captured = captured,
     };
     if (op.is_correlated)
         op.correlation = (uint32_t)event->correlation;
@@ -187,6 +189,7 @@ static int add_called(void *context, const struct gpu_op *op, const struct call 
                               .stream = op->stream,
                               .thread = call ? call->thread : LAUNCHED_NO_THREAD,
                               .kernel = op->kernel,
+                              .captured = op->captured,
                               .call = call ? call->name : EVENT_NO_TEXT};
     one.launcher = one.thread;
     one.launched = one.called;

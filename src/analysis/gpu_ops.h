@@ -82,13 +82,16 @@ struct gpu_op {
     bool is_correlated;
     bool kernel; /* or a whole graph; else a copy or set */
     uint8_t category;
-    uint32_t device; /* index in trace.devices */
+    uint32_t device;   /* index in trace.devices */
+    uint32_t captured; /* number in trace.captured; 0: no path is known */
 };
 
 void gpu_ops_init(struct sorter *gpu_ops, struct sorter_space *space);
 
-/* STREAM and DEVICE are indices of the trace. Returns 0, or -1: no memory. */
-int gpu_ops_add(struct sorter *gpu_ops, const struct event_fields *event, uint32_t stream, uint32_t device);
+/* The event's stream and device are indices of the trace, and CAPTURED as of a struct gpu_op. Returns 0, or -1: no
+ * memory. */
+int gpu_ops_add(struct sorter *gpu_ops, const struct event_fields *event, uint32_t stream, uint32_t device,
+                uint32_t captured);
 
 /* Calls EACH for all GPU operations with the call that started it (NULL: none is known), by correlation id, until it
  * returns non-zero. Returns that, or 0, or -1: no memory, or after error(). Several may go on at a time, in one thread
@@ -108,6 +111,7 @@ struct launched_op {
     uint32_t stream;         /* index in trace.streams */
     uint32_t thread;         /* index in trace.threads; LAUNCHED_NO_THREAD: no call is known. They come last. */
     bool kernel;             /* or a whole graph; else a copy or set */
+    uint32_t captured;       /* as of a struct gpu_op */
     /* autograd_attribute() changes `called` and `thread`, and leaves these: */
     uint32_t call;     /* the call's name, of trace.strings; EVENT_NO_TEXT: no call is known */
     uint32_t launcher; /* the thread of the call */

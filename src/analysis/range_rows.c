@@ -11,7 +11,7 @@ struct open_row {
 
 struct gathering {
     const struct range_rows *rows;
-    struct range_busy outside, inside;
+    struct range_busy outside, inside, captured;
     struct range_depth depth;
     ARRAY(struct open_row) open;
     ARRAY(uint32_t) places; /* by row: index + 1 in open */
@@ -97,6 +97,20 @@ static int add_inside(struct gathering *gathering, const struct launched_op *op,
     return 0;
 }
 
+/* Adds an operation to the rows of the ranges that it was captured in. */
+static int add_captured(struct gathering *gathering, const struct launched_op *op, uint32_t gpu)
+{
+    const struct range_rows *rows = gathering->rows;
+    const struct captured *captured = &rows->trace->captured;
+    const struct captured_path *path = captured_path(captured, op->captured);
+    for (uint32_t i = 0; i < path->count; i++) {
+        uint32_t row = rows->captured(rows->context, captured->names.items[path->first + i]);
+        if (row == RANGE_ROW_NONE || range_busy_add(&gathering->captured, row, gpu, op->start, op->duration) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int add_op(void *context, struct range_walk *walk, const struct launched_op *op)
 {
     struct gathering *gathering = context;
@@ -104,13 +118,16 @@ static int add_op(void *context, struct range_walk *walk, const struct launched_
     gathering->steps += rows->limit.each;
     if (open_ranges(gathering, walk, op->thread, op->called) < 0)
         return -1;
-    bool outside = gathering->thread != op->thread || gathering->latest < op->called;
+    bool is_captured = rows->captured && op->captured != 0;
+    bool in_none = gathering->thread != op->thread || gathering->latest < op->called, outside = in_none && !is_captured;
     uint32_t gpu = range_rows_gpu(rows, op);
+    if (is_captured && add_captured(gathering, op, gpu) < 0)
+        return -1;
     if (rows->operation && rows->operation(rows->context, op, outside) < 0)
         return -1;
     if (outside)
         return range_busy_add(&gathering->outside, RANGE_ROW_OUTSIDE, gpu, op->start, op->duration);
-    return gathering->too_deep ? 0 : add_inside(gathering, op, gpu);
+    return in_none || gathering->too_deep ? 0 : add_inside(gathering, op, gpu);
 }
 
 static int add_rest(void *context, struct range_walk *walk)
@@ -135,19 +152,23 @@ int range_rows_gather(const struct range_rows *rows, struct range_busy *busy)
 {
     struct gathering gathering = {.rows = rows, .steps = rows->limit.all, .thread = UINT32_MAX, .latest = INT64_MIN};
     const struct trace *trace = rows->trace;
-    if (trace->ranges.count == 0)
+    if (!trace_has_ranges(trace))
         return 0;
     range_busy_init(&gathering.outside, trace->space);
+    range_busy_init(&gathering.captured, trace->space);
     range_busy_init(&gathering.inside, trace->space);
     range_depth_init(&gathering.depth, temporary_directory());
     int status = range_walk_ops(&trace->ranges, rows->nesting, &trace->launched_ops, add_op, add_rest, &gathering);
     if (status == 0)
         status = write_all(busy, &gathering.outside);
+    if (status == 0)
+        status = write_all(busy, &gathering.captured);
     if (status == 0 && !gathering.too_deep)
         status = write_all(busy, &gathering.inside);
     else if (status == 0)
         status = range_depth_measure(&gathering.depth, rows, busy);
     range_busy_release(&gathering.outside);
+    range_busy_release(&gathering.captured);
     if (!gathering.too_deep)
         range_busy_release(&gathering.inside);
     range_depth_release(&gathering.depth);
@@ -164,7 +185,7 @@ struct cell range_rows_cell(const struct range_busy *busy, uint32_t row)
 
 struct cell fill_range_form(struct report_row *row, const struct column *column)
 {
-    static const char *const forms[] = {"range", "start/end", "mark", "outside"};
+    static const char *const forms[] = {"range", "start/end", "mark", "outside", "captured"};
     return table_text(row->table, forms[row_integer(row, column)]);
 }
 

@@ -39,6 +39,9 @@ struct range_rows {
     uint32_t (*gpu)(void *context, const struct launched_op *op);
     /* NULL, or called for each operation, with whether it is in no range. Returns 0, or -1: no memory. */
     int (*operation)(void *context, const struct launched_op *op, bool outside);
+    /* The row of what was captured in a range of this name; RANGE_ROW_NONE: no memory. An operation that was captured
+     * in a range is never outside. NULL: captures do not count. */
+    uint32_t (*captured)(void *context, uint32_t name);
 };
 
 static inline uint32_t range_rows_gpu(const struct range_rows *rows, const struct launched_op *op)
@@ -47,14 +50,16 @@ static inline uint32_t range_rows_gpu(const struct range_rows *rows, const struc
 }
 
 /* The key of rows, or its beginning, that differ in the name of their ranges and in how these were made: by push and
- * pop, or by start and end. Marks and what is in no range have rows too. */
+ * pop, or by start and end. Marks and what is in no range have rows too, as has what graphs replay that was captured in
+ * ranges of one name, of any domain. */
 struct range_kind {
     uint64_t name, domain;
     uint64_t form; /* one of these: */
 };
-enum { RANGE_NESTED, RANGE_STARTED, RANGE_MARK, RANGE_IN_NONE };
+enum { RANGE_NESTED, RANGE_STARTED, RANGE_MARK, RANGE_IN_NONE, RANGE_CAPTURED };
 
 #define RANGE_KIND_OUTSIDE ((struct range_kind){EVENT_NO_TEXT, EVENT_NO_TEXT, RANGE_IN_NONE})
+#define RANGE_KIND_CAPTURED(name) ((struct range_kind){(name), EVENT_NO_TEXT, RANGE_CAPTURED})
 
 static inline struct range_kind range_kind_of(const struct range *range)
 {
@@ -72,8 +77,8 @@ struct cell fill_range_form(struct report_row *row, const struct column *column)
 struct cell fill_range_name(struct report_row *row, const struct column *column);
 
 /* Opens all ranges, and sets and finishes BUSY, which is all zero before. Rows that would still take too many steps are
- * RANGE_BUSY_UNKNOWN, and a warning says how many. If the trace has no ranges, BUSY stays as it is. Returns 0, or -1:
- * no memory, or after error(). */
+ * RANGE_BUSY_UNKNOWN, and a warning says how many. Without trace_has_ranges() BUSY stays as it is. Returns 0, or -1: no
+ * memory, or after error(). */
 int range_rows_gather(const struct range_rows *rows, struct range_busy *busy);
 
 struct cell;

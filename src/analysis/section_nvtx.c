@@ -1,7 +1,7 @@
 /*
  * NVTX ranges (and PyTorch's record_function) by name: their time on the host, and how long GPUs were busy with what
- * was launched in them. Ranges nest, so there are no sums. Where a trace has a range on the GPU alone, as a row of its
- * own, that span is shown.
+ * was launched in them. What was captured in them, and is launched as a part of a graph, has rows apart. Ranges nest,
+ * so there are no sums. Where a trace has a range on the GPU alone, as a row of its own, that span is shown.
  */
 #include "analysis/range_rows.h"
 #include "analysis/section.h"
@@ -96,10 +96,17 @@ static uint32_t row_of(void *state, struct range_walk *walk)
     return busy_row(state, &kind);
 }
 
+static uint32_t captured_row(void *state, uint32_t name)
+{
+    const struct range_kind kind = RANGE_KIND_CAPTURED(name);
+    return busy_row(state, &kind);
+}
+
 static int gather(void *state, const struct trace *trace)
 {
     struct nvtx *nvtx = state;
-    const struct range_rows rows = {.trace = trace, .limit = RANGE_ROWS_LIMIT, .context = nvtx, .row = row_of};
+    const struct range_rows rows = {
+        .trace = trace, .limit = RANGE_ROWS_LIMIT, .context = nvtx, .row = row_of, .captured = captured_row};
     return busy_row(nvtx, &RANGE_KIND_OUTSIDE) == RANGE_ROW_OUTSIDE ? range_rows_gather(&rows, &nvtx->busy) : -1;
 }
 
@@ -163,12 +170,27 @@ static int write_rows(struct report_row *row, const struct range_key *key, const
     return 0;
 }
 
+/* Rows of what was captured in ranges of one name. */
+static int write_captured(struct report_row *row)
+{
+    struct nvtx *nvtx = row->state;
+    for (uint32_t i = 0; i < nvtx->busy_rows.count; i++) {
+        const struct range_kind kind = *(const struct range_kind *)dense_map_row(&nvtx->busy_rows, i);
+        const struct range_row operations = {.busy = range_rows_cell(&nvtx->busy, i)};
+        if (kind.form == RANGE_CAPTURED && section_row(row, &kind, &operations) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int finish(struct report_row *row)
 {
     struct nvtx *nvtx = row->state;
     for (uint32_t i = 0; i < nvtx->ranges.count; i++)
         if (write_rows(row, dense_map_row(&nvtx->ranges.keys, i), range_of(nvtx, i)) < 0)
             return -1;
+    if (write_captured(row) < 0)
+        return -1;
     const struct range_kind outside = RANGE_KIND_OUTSIDE;
     const struct range_row operations = {.busy = busy_cell(nvtx, &outside)};
     return range_busy_total(&nvtx->busy, RANGE_ROW_OUTSIDE) ? section_row(row, &outside, &operations) : 0;

@@ -1,7 +1,8 @@
 /*
  * What ranges of one name launched on each stream: how long the stream was busy with it, the spans from the first to
  * the last GPU operation of a range, and how many operations and kernels these were. What inner ranges launched counts
- * in their outer ones too. A trace without ranges of the host has its own rows of spans on the GPU, and these count.
+ * in their outer ones too. What graphs replay counts, in rows apart, for the ranges that it was captured in. A trace
+ * without ranges of the host has its own rows of spans on the GPU, and these count.
  */
 #include "common/extents.h"
 #include "analysis/order.h"
@@ -98,9 +99,38 @@ static uint32_t gpu_of(void *state, const struct launched_op *op)
     return dense_map_number(&gpu->places, &place, sizeof(place));
 }
 
+static uint32_t captured_row(void *state, uint32_t name)
+{
+    struct gpu *gpu = state;
+    const struct range_kind kind = RANGE_KIND_CAPTURED(name);
+    return dense_map_number(&gpu->kinds, &kind, sizeof(kind));
+}
+
+/* Counts an operation in the rows of the ranges that it was captured in. They have no spans, for a range was captured
+ * once, and its operations run at each launch. */
+static int add_captured(struct gpu *gpu, const struct launched_op *op)
+{
+    const struct captured *captured = &gpu->trace->captured;
+    const struct captured_path *path = captured_path(captured, op->captured);
+    for (uint32_t i = 0; i < path->count; i++) {
+        uint32_t name = captured->names.items[path->first + i];
+        struct gpu_key key = {.kind = RANGE_KIND_CAPTURED(name), .place = place_of(gpu->trace, op->stream)};
+        struct gpu_group *group = tally_item(&gpu->rows, &key, struct gpu_group);
+        if (!group)
+            return -1;
+        group->kind = captured_row(gpu, name);
+        group->place = dense_map_number(&gpu->places, &key.place, sizeof(key.place));
+        group->operations++;
+        group->kernels += op->kernel;
+    }
+    return 0;
+}
+
 static int add_operation(void *state, const struct launched_op *op, bool outside)
 {
     struct gpu *gpu = state;
+    if (op->captured != 0 && add_captured(gpu, op) < 0)
+        return -1;
     const struct extent extent = {op->start, op->start + op->duration, 1, op->kernel};
     const struct extents_point point = {.at = op->called, .line = op->thread, .track = op->stream, .extent = extent};
     const struct part part = {.start = extent.start,
@@ -205,6 +235,7 @@ static int gather_parts(struct gpu *gpu, const struct trace *trace)
                                     .context = gpu,
                                     .row = row_of,
                                     .gpu = gpu_of,
+                                    .captured = captured_row,
                                     .operation = add_operation};
     if (dense_map_number(&gpu->kinds, &outside, sizeof(outside)) != RANGE_ROW_OUTSIDE)
         return -1;
@@ -215,7 +246,7 @@ static int gather_parts(struct gpu *gpu, const struct trace *trace)
 static int gather(void *state, const struct trace *trace)
 {
     struct gpu *gpu = state;
-    if (trace->ranges.count == 0)
+    if (!trace_has_ranges(trace))
         return 0;
     tally_release(&gpu->rows, sizeof(struct gpu_group), 1); /* the trace's own */
     gpu->trace = trace;
@@ -240,7 +271,7 @@ static struct cell fill_busy(struct report_row *row, const struct column *column
 {
     struct gpu *gpu = row->state;
     const struct gpu_group *group = row->item;
-    bool known = row->trace->ranges.count > 0 && range_busy_total(&gpu->busy, group->kind) != RANGE_BUSY_UNKNOWN;
+    bool known = trace_has_ranges(row->trace) && range_busy_total(&gpu->busy, group->kind) != RANGE_BUSY_UNKNOWN;
     (void)column;
     return known ? cell_integer(range_busy_on(&gpu->busy, group->kind, group->place)) : (struct cell){0};
 }

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "common/buffer.h"
 #include "analysis/order.h"
 #include "analysis/range_rows.h"
 #include "analysis/section.h"
@@ -189,13 +190,16 @@ const struct section section_nvtx_tree = {
 };
 
 /*
- * Kernels by the range that they were launched in: the path to the innermost range of their call's thread. Launches of
- * whole graphs, where their nodes were not recorded, are listed with them. The sum of durations counts kernels that
- * overlap each on its own; GPU busy time counts them once.
+ * Kernels by the range that they were launched in: the path to the innermost range of their call's thread; those that a
+ * graph replays by the ranges that they were captured in, if there were any. Launches of whole graphs, where their
+ * nodes were not recorded, are listed with them. The sum of durations counts kernels that overlap each on its own; GPU
+ * busy time counts them once.
  */
 
+#define CAPTURED_NODE (UINT64_C(1) << 32)
+
 struct kernel_key {
-    uint64_t node; /* index + 1; 0: in no range */
+    uint64_t node; /* index + 1; 0: in no range; CAPTURED_NODE + the number of a path that it was captured in */
     uint64_t name;
 };
 
@@ -210,7 +214,7 @@ struct kernels {
     const struct trace *trace; /* while kernels are gathered */
 };
 
-static int add_kernel(struct kernels *kernels, uint32_t node, const struct launched_op *op)
+static int add_kernel(struct kernels *kernels, uint64_t node, const struct launched_op *op)
 {
     const struct kernel_key key = {node, op->name};
     struct kernel_row *row = tally_item(&kernels->rows, &key, struct kernel_row);
@@ -229,13 +233,14 @@ static int add_op(void *state, struct range_walk *ranges, const struct launched_
         if (range_forest_place(&kernels->forest, ranges, &taken) < 0)
             return -1;
     const struct range_open *innermost = range_walk_innermost(ranges, op->thread, op->called);
-    return op->kernel ? add_kernel(kernels, innermost ? innermost->node + 1 : 0, op) : 0;
+    uint64_t node = op->captured != 0 ? CAPTURED_NODE + op->captured : innermost ? innermost->node + 1 : 0;
+    return op->kernel ? add_kernel(kernels, node, op) : 0;
 }
 
 static int gather_kernels(void *state, const struct trace *trace)
 {
     struct kernels *kernels = state;
-    if (trace->ranges.count == 0)
+    if (!trace_has_ranges(trace))
         return 0;
     kernels->trace = trace;
     range_busy_init(&kernels->busy, trace->space);
@@ -250,11 +255,28 @@ static struct cell fill_kernel_busy(struct report_row *row, const struct column 
     return cell_integer(range_busy_total(&kernels->busy, row->number));
 }
 
+/* "captured: outer/inner" */
+static struct cell captured_cell(struct report_row *row, uint32_t number)
+{
+    const struct captured *captured = &row->trace->captured;
+    const struct captured_path *path = captured_path(captured, number);
+    struct buffer text;
+    buffer_init_memory(&text);
+    buffer_text(&text, "captured: ");
+    for (uint32_t i = 0; i < path->count; i++) {
+        buffer_text(&text, i > 0 ? "/" : "");
+        buffer_text(&text, trace_text(row->trace, captured->names.items[path->first + i]));
+    }
+    return table_sink(row->table, &text);
+}
+
 static struct cell fill_kernel_path(struct report_row *row, const struct column *column)
 {
     const struct kernels *kernels = row->state;
-    uint32_t node = (uint32_t)row_integer(row, column);
-    return node ? range_forest_path_cell(&kernels->forest, row->trace, row->table, node)
+    uint64_t node = (uint64_t)row_integer(row, column);
+    if (node >= CAPTURED_NODE)
+        return captured_cell(row, (uint32_t)(node - CAPTURED_NODE));
+    return node ? range_forest_path_cell(&kernels->forest, row->trace, row->table, (uint32_t)node)
                 : table_text(row->table, RANGE_OUTSIDE);
 }
 

@@ -85,6 +85,7 @@ void trace_release(struct trace *trace)
     ranges_release(&trace->host_frames);
     sorter_release(&trace->launched_ops);
     autograd_release(&trace->autograd);
+    captured_release(&trace->captured);
     failures_release(&trace->failures);
     interner_release(&trace->strings);
 }
@@ -202,6 +203,14 @@ static int use_device(struct trace *trace, struct trace_stream *stream, int64_t 
     return 0;
 }
 
+static int keep_gpu_op(struct trace *trace, const struct event_fields *event, uint32_t stream, uint32_t device)
+{
+    uint32_t captured = 0;
+    if (event->captured_in != EVENT_NO_TEXT && trace->wanted.launched_ops)
+        captured = captured_add(&trace->captured, event->captured_in);
+    return captured == CAPTURED_NO_MEMORY ? -1 : gpu_ops_add(&trace->gpu_ops, event, stream, device, captured);
+}
+
 static int add_gpu_op(struct trace *trace, const struct event_fields *event)
 {
     int64_t end = event->start + event->duration;
@@ -219,7 +228,7 @@ static int add_gpu_op(struct trace *trace, const struct event_fields *event)
     if (event->category == CATEGORY_KERNEL && event->name != EVENT_NO_TEXT &&
         pretty_names_add(&trace->pretty_names, event->name) < 0)
         return -1;
-    return trace->wanted.gpu_ops ? gpu_ops_add(&trace->gpu_ops, event, number, stream->device) : 0;
+    return trace->wanted.gpu_ops ? keep_gpu_op(trace, event, number, stream->device) : 0;
 }
 
 static bool is_gpu_op(const struct event_fields *event)
@@ -406,7 +415,7 @@ static int gather_timeline(void *context)
 static int gather_launched_ops(void *context)
 {
     struct trace *trace = context;
-    if (!trace->wanted.launched_ops || (trace->ranges.count == 0 && !trace->wanted.host_frames))
+    if (!trace->wanted.launched_ops || !(trace_has_ranges(trace) || trace->wanted.host_frames))
         return 0;
     int status = launched_ops_gather(&trace->launched_ops, &trace->gpu_ops, &trace->calls);
     if (status || trace->ranges.count == 0)
@@ -452,7 +461,8 @@ int trace_finish(struct trace *trace, unsigned workers)
     count_gpu_ops(trace);
     for (size_t i = 0; i < trace->processes.count; i++)
         trace->host_processes += trace->processes.items[i].host;
-    if (busy_finish(&trace->compiling, add_compiling, trace) < 0)
+    if (busy_finish(&trace->compiling, add_compiling, trace) < 0 ||
+        captured_split(&trace->captured, &trace->strings) < 0)
         return -1;
     int status = jobs_run(jobs, sizeof(jobs) / sizeof(*jobs), workers);
     return status < 0 ? status : jobs_run(joins, sizeof(joins) / sizeof(*joins), workers);

@@ -12,6 +12,7 @@
 #include "common/map.h"
 #include "common/settings.h"
 #include "analysis/busy.h"
+#include "analysis/captured.h"
 #include "analysis/errors.h"
 #include "trace/event_fields.h"
 #include "analysis/gpu_ops.h"
@@ -85,7 +86,8 @@ struct trace {
     struct dense_map device_ids; /* int64_t -> devices */
     ARRAY(struct trace_device) devices;
     struct sorter gpu_ops;
-    struct busy busy; /* streams, by their numbers */
+    struct busy busy;         /* streams, by their numbers */
+    struct captured captured; /* of gpu_ops, if launched_ops are wanted */
     struct pretty_names pretty_names;
 
     /* What trace_event() does */
@@ -108,7 +110,7 @@ struct trace {
     struct ranges operators;    /* PyTorch's, by the same rules */
     struct sorter timeline;     /* struct timeline_op; after trace_finish() */
     struct ranges host_frames;  /* the same with operators and Python functions, which nest with ranges */
-    struct sorter launched_ops; /* after trace_finish(), where there are ranges, or host_frames are wanted */
+    struct sorter launched_ops; /* after trace_finish(), if trace_has_ranges() or host_frames are wanted */
     struct autograd autograd;   /* for these */
     struct busy compiling;      /* phases of compilation, of all threads and processes: one thing */
 
@@ -242,6 +244,12 @@ int trace_finish(struct trace *trace, unsigned workers);
 #define TRACE_LAST_JOBS 2
 /* Lists what is left to do after that, while others look at what is ready. Returns the number of jobs. */
 size_t trace_last_jobs(struct trace *trace, struct job jobs[TRACE_LAST_JOBS]);
+
+/* Whether ranges are known, or GPU operations that were captured in ranges. */
+static inline bool trace_has_ranges(const struct trace *trace)
+{
+    return trace->ranges.count > 0 || trace->captured.paths.count > 0;
+}
 
 static inline int64_t trace_span(const struct trace *trace)
 {

@@ -442,14 +442,15 @@ struct spool_function_name {
 
 /* What a node of a graph launches: records of a graph's kernels have the correlation id of the graph's launch, and the
  * number of a node. Written when the node is made, copied or changed, in the call `correlation`: kernels with a lower
- * one came before. For nodes that launch nothing it names the node that they are copies of. */
+ * one came before. The first record of a node that is not a copy is written when and where it was made: head.time, by
+ * the thread of the chunk. */
 struct spool_graph_node {
     struct spool_record head;
     uint64_t node;     /* CUPTI's number, of no other node of the process */
     uint64_t original; /* the number of that which it is a copy of from now on; 0: it launches the function */
-    uint64_t function; /* as spool_function_name has it */
+    uint64_t function; /* as spool_function_name has it; 0: it is not a kernel, or that is not known */
     uint32_t correlation;
-    uint32_t reserved;
+    uint32_t capturer; /* another thread, which began the capture that made it; 0: this one did, or that is not known */
 };
 
 /* The call `correlation`, which began at head.time, launched an executable graph that has conditional nodes: records of

@@ -81,7 +81,8 @@ struct event_fields {
     uint32_t domain;
     union {
         uint32_t memory_kind;
-        uint32_t shapes; /* of a CPU_OP: those of its inputs, as trace/shapes.h has them */
+        uint32_t shapes;      /* of a CPU_OP: those of its inputs, as trace/shapes.h has them */
+        uint32_t captured_in; /* of a GPU operation that a graph replays */
     };
     uint32_t fault, held_by_kind;
     uint32_t function; /* that was called */

@@ -336,7 +336,8 @@ struct track *tracks_get(const struct tracks *tracks, enum track_kind kind, uint
                          uint32_t number)
 {
     const uint64_t *index = map_get(&tracks->by_key, key_of(kind, device, context, number));
-    return index && *index ? tracks->items.items[*index - 1] : NULL;
+    struct track *track = index && *index ? tracks->items.items[*index - 1] : NULL;
+    return track && track->stands_in ? track->stands_in : track;
 }
 
 struct track *tracks_look(struct tracks *tracks, struct tracks_recent *recent, enum track_kind kind, uint32_t device,
@@ -457,7 +458,7 @@ static void join_stream(struct tracks *tracks, struct track *annotation)
 int tracks_number(struct tracks *tracks, struct rows *rows)
 {
     for (size_t i = 0; i < tracks->items.count; i++)
-        if (number_track(tracks->items.items[i], rows) != 0)
+        if (!tracks->items.items[i]->stands_in && number_track(tracks->items.items[i], rows) != 0)
             return -1;
     for (size_t i = 0; i < tracks->items.count; i++)
         if (tracks->items.items[i]->kind == TRACK_ANNOTATION)

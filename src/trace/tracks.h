@@ -125,6 +125,10 @@ struct track {
     uint32_t *tids; /* one for each lane, after tracks_number() */
     bool joined;    /* of annotations: their first lane is the stream's own row */
     bool apart;     /* of annotations: they do not nest with the operations of the stream, and are not joined */
+    /* Of streams: the graph whose replays are all that runs there, so far; 0: none. */
+    uint32_t graph;
+    bool has_others;         /* something else ran there */
+    struct track *stands_in; /* of a stream that has no row: that which has its slices; else NULL */
     struct lanes lanes;
 };
 
@@ -161,7 +165,7 @@ void rows_release(struct rows *rows);
 /* The track, made when it is new (then *IS_NEW is true; it may be NULL); stays where it is. NULL after error(). */
 struct track *tracks_put(struct tracks *tracks, enum track_kind kind, uint32_t device, uint32_t context,
                          uint32_t number, bool *is_new);
-/* NULL: there is none. The second remembers it for the next time. */
+/* NULL: there is none. For a stream without a row the one that stands in. The second remembers it for the next time. */
 struct track *tracks_get(const struct tracks *tracks, enum track_kind kind, uint32_t device, uint32_t context,
                          uint32_t number);
 struct track *tracks_look(struct tracks *tracks, struct tracks_recent *recent, enum track_kind kind, uint32_t device,

@@ -183,6 +183,12 @@ UNIT_TEST_WITH(branches_run_beside_each_other, NULL, recording_teardown)
     assert_true(kernels[0]->end <= kernels[1]->start);
     assert_int_equal(kernels[1]->start, kernels[2]->start);
     assert_true(kernels[3]->start >= kernels[1]->end && kernels[3]->start >= kernels[2]->end);
+    uint32_t launched_on, aside;
+    CUDA_OK(cuptiGetStreamIdEx(NULL, stream, 0, &launched_on));
+    CUDA_OK(cuptiGetStreamIdEx(NULL, side, 0, &aside));
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(kernels[i]->streamId == launched_on, i != 2);
+    assert_int_not_equal(kernels[2]->streamId, aside); /* but one of the executable graph's own */
     CUDA_OK(cudaGraphExecDestroy(exec));
     CUDA_OK(cudaGraphDestroy(graph));
     CUDA_OK(cudaEventDestroy(fork));

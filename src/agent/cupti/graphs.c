@@ -7,6 +7,7 @@
 #include "agent/cupti/cupti_library.h"
 #include "agent/cupti/driver_calls.h"
 #include "agent/cupti/kernel_names.h"
+#include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/phases.h"
 #include "agent/dispatch/registry.h"
 #include "common/map.h"
@@ -46,11 +47,16 @@ void graph_nodes_launch_begins(const void *function, const char *name)
         function_name_publish(function, name);
 }
 
-static void publish(uint64_t node, const void *function, uint64_t original, uint32_t correlation)
+/* Whether the call makes its nodes as copies of others, each of which is reported as one. */
+static bool copies_nodes(const struct driver_call *row)
 {
-    if (node != 0)
-        registry_graph_node_publish(&(struct gputrace_graph_node){
-            .node = node, .function = function, .original = original, .correlation = correlation});
+    return (row->kinds & REGISTRY_BIT(graph_node)) && (row->phase != 0 || !row->publish);
+}
+
+static void publish(struct gputrace_graph_node *node)
+{
+    if (node->node != 0)
+        registry_graph_node_publish(node);
 }
 
 void graph_node_starts(CUgraphNodeType type, const struct open_call *open)
@@ -59,13 +65,26 @@ void graph_node_starts(CUgraphNodeType type, const struct open_call *open)
         conditional_in = open->correlation;
 }
 
-/* Nodes that the program adds itself are published by their calls, where the function is. */
+/* Only what becomes a record with the node's number when it runs. */
+static bool is_gpu_op(CUgraphNodeType type)
+{
+    return type == CU_GRAPH_NODE_TYPE_KERNEL || type == CU_GRAPH_NODE_TYPE_MEMCPY || type == CU_GRAPH_NODE_TYPE_MEMSET;
+}
+
+/* Kernel nodes that the program adds itself are published by their calls, where the function is. Of other nodes it
+ * counts that they were made: when, and on which thread. */
 void graph_node_made(CUgraphNode node, CUgraphNodeType type, const struct open_call *open)
 {
-    if (type != CU_GRAPH_NODE_TYPE_KERNEL || !open || !open->row->launched)
+    const struct driver_call *row = open ? open->row : NULL;
+    bool is_kernel = type == CU_GRAPH_NODE_TYPE_KERNEL, by_launch = is_kernel && row && row->launched;
+    if (!is_gpu_op(type) || (row && (copies_nodes(row) || (is_kernel && (row->kinds & REGISTRY_BIT(graph_node))))))
         return;
-    graph_node_launches(node, open->row->launched(open->params), open->correlation);
-    first_launches_captured();
+    publish(&(struct gputrace_graph_node){.node = node_number(node),
+                                          .function = by_launch ? row->launched(open->params) : NULL,
+                                          .correlation = open ? open->correlation : 0,
+                                          .capturer = captures_other_thread()});
+    if (by_launch)
+        first_launches_captured();
 }
 
 void graph_node_copied(CUgraphNode node, CUgraphNode original, const struct open_call *open)
@@ -75,7 +94,7 @@ void graph_node_copied(CUgraphNode node, CUgraphNode original, const struct open
         return;
     copied.node = node_number(node);
     copied.correlation = open ? open->correlation : 0;
-    publish(copied.node, NULL, of, copied.correlation);
+    publish(&(struct gputrace_graph_node){.node = copied.node, .original = of, .correlation = copied.correlation});
 }
 
 /* Whether CUPTI reported a conditional node that was made in the call CORRELATION of this thread. */
@@ -86,14 +105,14 @@ static bool made_conditional(uint32_t correlation)
 
 void graph_node_launches(CUgraphNode node, const void *function, uint32_t correlation)
 {
-    publish(node_number(node), function, 0, correlation);
+    publish(&(struct gputrace_graph_node){.node = node_number(node), .function = function, .correlation = correlation});
 }
 
 /* The call CORRELATION had the copy of a node that CUPTI reported in it launch FUNCTION. */
 static void copy_launches(const void *function, uint32_t correlation)
 {
     if (copied.node != 0 && copied.correlation == correlation)
-        publish(copied.node, function, 0, correlation);
+        publish(&(struct gputrace_graph_node){.node = copied.node, .function = function, .correlation = correlation});
 }
 
 /* --- first launches of graphs --- */
@@ -209,7 +228,8 @@ void graph_launches_forget(void)
 /* --- captures --- */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* so that launches are switched in the order of counts */
-unsigned captures_going_on;                              /* read without it */
+unsigned captures_going_on;                              /* read without it, as … */
+static uint32_t capturer;                                /* … which thread began the only one; 0: there are several */
 
 /* Under the lock. */
 static void set_going_on(unsigned count)
@@ -221,6 +241,7 @@ static void set_going_on(unsigned count)
 void captures_begin(void)
 {
     pthread_mutex_lock(&lock);
+    __atomic_store_n(&capturer, captures_going_on == 0 ? thread_id() : 0, __ATOMIC_RELAXED);
     set_going_on(captures_going_on + 1);
     pthread_mutex_unlock(&lock);
 }
@@ -239,6 +260,12 @@ void captures_forget(void)
     pthread_mutex_lock(&lock);
     set_going_on(0);
     pthread_mutex_unlock(&lock);
+}
+
+uint32_t captures_other_thread(void)
+{
+    uint32_t thread = captures_go_on() ? __atomic_load_n(&capturer, __ATOMIC_RELAXED) : 0;
+    return thread != 0 && thread != thread_id() ? thread : 0;
 }
 
 /* The legacy default stream is refused while others are captured: it is not. */
@@ -266,6 +293,7 @@ void graphs_atfork_child(void)
     graphs.expected = graphs.conditional = (struct map){0}; /* copies of the parent's: leave it, malloc may be locked */
     pthread_mutex_init(&lock, NULL);
     captures_going_on = 0;
+    capturer = 0;
 }
 
 /* Graphs: captured, instantiated, launched. A capture is a phase of compilation that lasts from one call to another. */

@@ -35,6 +35,10 @@ void graphs_atfork_child(void);
 void captures_begin(void);
 void captures_end(void);
 
+/* The thread that began the only capture that goes on, if this is another one: it may work for that one, as PyTorch's
+ * threads of the backward pass do. 0: there is none. */
+uint32_t captures_other_thread(void);
+
 /* Whether any goes on. */
 extern unsigned captures_going_on;
 static inline bool captures_go_on(void)
@@ -53,7 +57,9 @@ static inline bool captures_hold(CUstream stream)
 void captures_forget(void);
 
 /*
- * Which function a graph's kernel nodes launch, published when nodes are made, copied and changed. Records of a graph's
+ * Which function a graph's kernel nodes launch, published when nodes are made, copied and changed. Nodes of copies and
+ * sets are published too, without a function: on which thread and when a node was made says what it belongs to. Records
+ * of a graph's
  * kernels have the correlation id of the graph's launch, and the number of a node: of that which was copied when the
  * graph was instantiated, or put into another as a child.
  *
@@ -73,7 +79,8 @@ void graph_node_starts(CUgraphNodeType type, const struct open_call *open);
 void graph_node_made(CUgraphNode node, CUgraphNodeType type, const struct open_call *open);
 void graph_node_copied(CUgraphNode node, CUgraphNode original, const struct open_call *open);
 
-/* The call CORRELATION had NODE launch FUNCTION (a CUfunction or CUkernel). */
+/* The call CORRELATION (0: not known) had NODE launch FUNCTION (a CUfunction or CUkernel; NULL: none is known), or made
+ * it. */
 void graph_node_launches(CUgraphNode node, const void *function, uint32_t correlation);
 
 /*

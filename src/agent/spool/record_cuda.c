@@ -220,7 +220,7 @@ static void record_graph_node(void *data, const struct gputrace_graph_node *node
 {
     (void)data;
     record_write(SPOOL_RECORD_GRAPH_NODE, graph_node, clock_now(), .node = node->node, .original = node->original,
-                 .function = (uintptr_t)node->function, .correlation = node->correlation);
+                 .function = (uintptr_t)node->function, .correlation = node->correlation, .capturer = node->capturer);
 }
 
 static void record_conditional_launch(void *data, const struct gputrace_conditional_launch *launch)

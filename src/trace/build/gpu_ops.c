@@ -6,6 +6,7 @@
 
 #include "common/multiprocessor.h"
 #include "common/settings.h"
+#include "trace/build/captures.h"
 #include "trace/build/event_passes.h"
 #include "trace/build/device_ranges.h"
 #include "trace/build/kernel_names.h"
@@ -93,12 +94,16 @@ void add_gpu_place(struct args *args, const struct process *process, const struc
     args_u64(args, ARG_CORRELATION, process_correlation(process, event->correlation));
 }
 
-static void add_graph(struct args *args, uint32_t graph, uint64_t node)
+static void add_graph(struct args *args, const struct process *process, const struct event *event, uint32_t graph,
+                      uint64_t node)
 {
+    const struct arg_list *captured = captures_find(process, node, event->correlation);
     if (graph != 0)
         args_u64(args, ARG_GRAPH, graph);
     if (node != 0)
         args_u64(args, ARG_GRAPH_NODE, node);
+    if (captured)
+        args_list(args, captured);
 }
 
 static void add_bytes(struct args *args, const struct event *event, uint64_t bytes)
@@ -120,7 +125,7 @@ static void describe_kernel(struct args *args, const struct process *process, co
     args_size3(args, ARG_GRID, event->kernel.grid);
     args_size3(args, ARG_BLOCK, event->kernel.block);
     args_i64(args, ARG_OCCUPANCY, occupancy.percent);
-    add_graph(args, event->kernel.graph, event->kernel.graph_node);
+    add_graph(args, process, event, event->kernel.graph, event->kernel.graph_node);
 }
 
 static void describe_copy(struct args *args, const struct process *process, const struct event *event)
@@ -135,7 +140,7 @@ static void describe_copy(struct args *args, const struct process *process, cons
     add_bytes(args, event, event->memcpy.bytes);
     if (event->memcpy.copies > 1)
         args_u64(args, ARG_COPIES, event->memcpy.copies);
-    add_graph(args, event->memcpy.graph, event->memcpy.graph_node);
+    add_graph(args, process, event, event->memcpy.graph, event->memcpy.graph_node);
 }
 
 static void describe_set(struct args *args, const struct process *process, const struct event *event)
@@ -143,7 +148,7 @@ static void describe_set(struct args *args, const struct process *process, const
     add_gpu_place(args, process, event);
     add_bytes(args, event, event->memset.bytes);
     args_u64(args, ARG_VALUE, event->memset.value);
-    add_graph(args, event->memset.graph, event->memset.graph_node);
+    add_graph(args, process, event, event->memset.graph, event->memset.graph_node);
 }
 
 /* Category, name, which may lie in SPACE, and args of GPU work. */
@@ -171,7 +176,7 @@ static struct slice describe(const struct piece_writer *out, const struct proces
         slice.category = CATEGORY_GPU_GRAPH;
         slice.name = graph_name(event, space);
         add_gpu_place(args, process, event);
-        add_graph(args, event->graph.graph, 0);
+        add_graph(args, process, event, event->graph.graph, 0);
         break;
     }
     return slice;

@@ -21,6 +21,8 @@ int graph_nodes_index(struct graph_nodes *nodes, const struct event *event)
         .original = event->graph_node.original,
         .function = event->graph_node.function,
         .time = event->start,
+        .thread = event->thread,
+        .capturer = event->graph_node.capturer,
         .correlation = event->correlation,
     };
     return 0;
@@ -40,7 +42,14 @@ static int compare_changes(const void *left, const void *right)
 
 int graph_nodes_order(struct graph_nodes *nodes)
 {
-    return file_vector_sort(&nodes->changes, compare_changes) == 0 ? 0 : error_no_memory("nodes of graphs");
+    struct graph_node_change *items = nodes->changes.items;
+    if (file_vector_sort(&nodes->changes, compare_changes) != 0)
+        return error_no_memory("nodes of graphs");
+    for (size_t i = 0; i < nodes->changes.count; i++) {
+        bool is_made = items[i].original != 0 || i == 0 || items[i].node != items[i - 1].node;
+        items[i].made = is_made ? (uint32_t)i : items[i - 1].made;
+    }
+    return 0;
 }
 
 /* How many changes come before those of NODE that are of later calls than CORRELATION. */
@@ -50,12 +59,29 @@ static size_t changes_until(const struct graph_nodes *nodes, uint64_t node, uint
     return array_before(nodes->changes.items, nodes->changes.count, sizeof(last), &last, compare_changes);
 }
 
+size_t graph_nodes_change(const struct graph_nodes *nodes, uint64_t node, uint32_t correlation)
+{
+    size_t index = changes_until(nodes, node, correlation);
+    return index > 0 && nodes->changes.items[index - 1].node == node ? index - 1 : SIZE_MAX;
+}
+
+size_t graph_nodes_origin(const struct graph_nodes *nodes, size_t change)
+{
+    for (unsigned depth = 0; depth < DEPTH && change < nodes->changes.count; depth++) {
+        const struct graph_node_change *made = &nodes->changes.items[nodes->changes.items[change].made];
+        if (made->original == 0)
+            return (size_t)(made - nodes->changes.items);
+        change = graph_nodes_change(nodes, made->original, made->correlation ? made->correlation : UINT32_MAX);
+    }
+    return SIZE_MAX;
+}
+
 uint64_t graph_nodes_find(const struct graph_nodes *nodes, uint64_t node, uint32_t correlation, uint64_t *time)
 {
     for (unsigned depth = 0; depth < DEPTH; depth++) {
-        size_t index = changes_until(nodes, node, correlation);
-        const struct graph_node_change *last = index > 0 ? &nodes->changes.items[index - 1] : NULL;
-        if (!last || last->node != node)
+        size_t index = graph_nodes_change(nodes, node, correlation);
+        const struct graph_node_change *last = index != SIZE_MAX ? &nodes->changes.items[index] : NULL;
+        if (!last)
             return 0;
         *time = last->time;
         if (last->original == 0)
@@ -122,7 +148,7 @@ static bool is_of(const struct conditional_launches *launches, size_t index, uin
     return index < launches->items.count && launches->items.items[index].graph == graph;
 }
 
-static uint32_t graph_of(const struct event *event)
+uint32_t gpu_op_graph(const struct event *event)
 {
     switch (event->type) {
     case EVENT_KERNEL: return event->kernel.graph;
@@ -163,7 +189,7 @@ static int look_at_body(struct conditional_launches *launches, const struct even
 
 int conditional_launches_look(struct conditional_launches *launches, const struct event *event)
 {
-    uint32_t graph = graph_of(event);
+    uint32_t graph = gpu_op_graph(event);
     size_t index = graph != 0 ? position(launches, graph, event->correlation) : launches->items.count;
     if (!is_of(launches, index, graph) || event->start == 0)
         return 0;
@@ -208,7 +234,7 @@ static bool is_early(const struct conditional_launches *launches, const struct c
 
 uint32_t conditional_launches_find(const struct conditional_launches *launches, const struct event *event)
 {
-    uint32_t graph = graph_of(event);
+    uint32_t graph = gpu_op_graph(event);
     if (graph == 0 || !launches->finished)
         return 0;
     size_t low = position(launches, graph, 0), high = position(launches, graph, UINT32_MAX);

@@ -13,8 +13,8 @@
 #include "trace/spool/event_record.h"
 
 /*
- * Which functions the nodes of graphs launch, as far as the process recorded: the numbers of nodes stand in the
- * records of kernels, and nodes are copies of others.
+ * Which functions the nodes of graphs launch, and when and on which thread nodes were made, as far as the process
+ * recorded: the numbers of nodes stand in the records of GPU operations, and nodes are copies of others.
  */
 
 struct graph_nodes {
@@ -23,10 +23,16 @@ struct graph_nodes {
         uint64_t original; /* 0: none, but it launches … */
         uint64_t function;
         uint64_t time;
+        uint32_t thread;
+        uint32_t capturer; /* another thread that began the capture; 0: none is known */
         uint32_t correlation;
+        uint32_t made; /* once ordered: index of the last change that made the node a copy, else of its first */
     })
     changes; /* ordered: by node, then as they came to be */
 };
+
+/* The number of the executable graph that a GPU operation is of; 0: of none. */
+uint32_t gpu_op_graph(const struct event *event);
 
 void graph_nodes_release(struct graph_nodes *nodes);
 
@@ -39,6 +45,13 @@ int graph_nodes_order(struct graph_nodes *nodes);
 /* What NODE launches in a graph that is launched by the call CORRELATION: the function's handle, *TIME is when that was
  * recorded. 0: it is not known. */
 uint64_t graph_nodes_find(const struct graph_nodes *nodes, uint64_t node, uint32_t correlation, uint64_t *time);
+
+/* The index of the last change of NODE in a graph that is launched by the call CORRELATION; SIZE_MAX: there is none. */
+size_t graph_nodes_change(const struct graph_nodes *nodes, uint64_t node, uint32_t correlation);
+
+/* The index of the change that made what the node of CHANGE is, directly or through others, a copy of; SIZE_MAX: it is
+ * not known. */
+size_t graph_nodes_origin(const struct graph_nodes *nodes, size_t change);
 
 /*
  * Launches of graphs that have conditional nodes, and which of them GPU work in the body of such a node belongs to.

@@ -8,6 +8,7 @@
 #include "trace/build/event_passes.h"
 #include "trace/build/kernel_names.h"
 #include "trace/build/graphs.h"
+#include "trace/build/graph_streams.h"
 #include "trace/build/launches.h"
 #include "trace/build/memory.h"
 #include "trace/build/nvtx.h"
@@ -64,7 +65,7 @@ int index_stream(struct process *process, const struct event *event)
     if (!stream)
         return error_no_memory("streams");
     *stream = (uint64_t)event->stream + 1;
-    return 0;
+    return graph_streams_made(process->graph_streams, event->stream);
 }
 
 int index_thread_name(struct process *process, const struct event *event)
@@ -111,8 +112,9 @@ int index_nvtx_record(struct process *process, const struct event *event)
 
 /* What one part of the spool has. */
 struct found {
-    struct tracks tracks;           /* threads and streams; their lanes watch */
-    struct nvtx_places places;      /* in the ranges of its thread, mostly */
+    struct tracks tracks;      /* threads and streams; their lanes watch */
+    struct nvtx_places places; /* in the ranges of its thread, mostly */
+    struct graph_streams graphs;
     uint64_t first_time, last_time; /* 0: none */
     uint64_t undecoded, in_flight, zero_time;
     bool any;
@@ -151,7 +153,7 @@ static bool is_to_be_seen(const struct process *process, const struct event *eve
 static int look_at_gpu_op(struct process *process, struct found *found, const struct event *event)
 {
     struct track *stream = tracks_put(&found->tracks, TRACK_STREAM, event->device, event->context, event->stream, NULL);
-    if (!stream)
+    if (!stream || graph_streams_see(&found->graphs, stream, event) != 0)
         return -1;
     if (event->in_flight || !process_knows_span(process, event)) {
         found->in_flight += event->in_flight;
@@ -178,6 +180,7 @@ static void release(void *context)
 {
     struct found *found = context;
     tracks_release(&found->tracks);
+    graph_streams_release(&found->graphs);
 }
 
 /* Contexts created before recording began have no record of their own. */
@@ -217,6 +220,8 @@ static int take(struct process *process, void *context)
         else
             result = -1;
     }
+    if (result == 0)
+        result = graph_streams_take(process, &found->graphs, &found->tracks);
     release(found);
     *found = (struct found){0};
     return result;
@@ -381,7 +386,7 @@ int index_process(struct process *process)
     if (find_capture_intervals(process) != 0 || stream_markers_order(&process->device_ranges->markers) != 0 ||
         process_walk_agent_records(process, index_agent_record, undecoded) != 0 ||
         process_walk_agent_records(process, index_late, NULL) != 0 || order_kernel_names(process) != 0 ||
-        index_cupti(process, undecoded) != 0 || place_waits(process) != 0)
+        index_cupti(process, undecoded) != 0 || place_waits(process) != 0 || graph_streams_fold(process) != 0)
         return -1;
     close_kernel_names(process);
     if (index_nvtx_extensions_end(process) != 0)

@@ -54,7 +54,7 @@ int index_function_name(struct process *process, const struct event *event)
 
 int index_graph_node(struct process *process, const struct event *event)
 {
-    return ended_in_order(process) ? 0 : graph_nodes_index(&process->kernel_names->nodes, event);
+    return graph_nodes_index(&process->kernel_names->nodes, event);
 }
 
 int order_kernel_names(struct process *process)

@@ -92,6 +92,7 @@ void nvtx_release(struct nvtx *nvtx)
     for (size_t i = 0; i < nvtx->projections.pieces.count; i++)
         RELEASE_VECTOR(projections.pieces.items[i].starts)
     extents_release(&nvtx->projections.extents);
+    nvtx_open_end(nvtx);
     for (size_t i = 0; i < nvtx->heaps.items.count; i++)
         RELEASE_ARRAY(heaps.items.items[i].members)
     for (size_t i = 0; i < nvtx->schemas.items.count; i++) {

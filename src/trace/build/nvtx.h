@@ -277,6 +277,20 @@ struct projections {
     pieces;
 };
 
+/* Started ranges of each thread, while it is asked which are open: by thread and start, and a tree over their ends,
+ * from 1 on: those below node n are 2n and 2n + 1, and each has the latest end below it. */
+struct nvtx_started_spans {
+    FILE_VECTOR(struct nvtx_started_span {
+        uint64_t start;
+        uint64_t end;
+        uint32_t thread;
+        uint32_t number; /* nvtx_range() */
+    })
+    items;
+    FILE_VECTOR(uint64_t) latest;
+    size_t leaves;
+};
+
 /* --- ranges: nvtx.c --- */
 
 /*
@@ -341,6 +355,7 @@ struct nvtx {
     struct nvtx_deferred deferred;
     struct nvtx_heaps heaps;
     struct projections projections;
+    struct nvtx_started_spans started_spans;
 };
 
 /* DIRECTORY is for what memory cannot hold. Only projections_begin() needs this: a struct that is all zero is empty. */
@@ -435,6 +450,16 @@ void projections_found_release(struct projections_found *found);
 /* After the last: makes the items, in order of their start, outer ones first. Returns 0, or -1 after error(). */
 int projections_finish(struct nvtx *nvtx);
 
+/* --- ranges that are open at a time: nvtx_open.c --- */
+
+struct capture_names;
+
+/* Before the first time is asked for, once projections_begin() was called. Returns 0, or -1 after error(). */
+int nvtx_open_begin(struct nvtx *nvtx);
+/* Adds the ranges of THREAD that are open at TIME. */
+void nvtx_open_at(const struct process *process, uint32_t thread, uint64_t time, struct capture_names *names);
+void nvtx_open_end(struct nvtx *nvtx);
+
 /* --- writing: nvtx_write.c --- */
 
 /* The domain's name. False: it has none. */
@@ -446,6 +471,7 @@ void describe_nvtx_category(struct args *args, const struct nvtx *nvtx, uint32_t
 void describe_nvtx_payload(struct args *args, const struct nvtx *nvtx, enum arg_key key,
                            const struct arg_json *payload);
 struct name nvtx_message_name(struct nvtx_text message);
+struct name nvtx_range_name(const struct nvtx *nvtx, const struct nvtx_range *range);
 /* Writes KEY and an array, with what PUT writes for item I of COUNT(process) of each process, when there are any. */
 void put_nvtx_items(const struct conversion *conversion, struct json_out *json, const char *key,
                     size_t (*count)(const struct nvtx *nvtx),

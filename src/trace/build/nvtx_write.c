@@ -139,6 +139,33 @@ static void read_again(struct event *event, const void *record, uint32_t thread)
     agent_decode(event, &walk, thread);
 }
 
+/* EVENT becomes the push or start of a range, with what END, the pop or end that has payloads, replaces in it. */
+static void read_range(struct event *event, struct event *end, const struct nvtx_range *range)
+{
+    read_again(event, range->record, range->thread);
+    if (!range->end_record)
+        return;
+    read_again(end, range->end_record, range->end_thread);
+    if (end->text_length > 0 || end->nvtx.string != 0) {
+        event->text = end->text;
+        event->text_length = end->text_length;
+        event->nvtx.string = end->nvtx.string;
+    }
+    if (end->nvtx.color_type != 0) {
+        event->nvtx.color_type = end->nvtx.color_type;
+        event->nvtx.color = end->nvtx.color;
+    }
+    if (end->nvtx.category != 0)
+        event->nvtx.category = end->nvtx.category;
+}
+
+struct name nvtx_range_name(const struct nvtx *nvtx, const struct nvtx_range *range)
+{
+    struct event event, end;
+    read_range(&event, &end, range);
+    return nvtx_message_name(nvtx_message(nvtx, &event));
+}
+
 /* Arguments and name of a range. What the payloads of a pop or end say replaces what its push or start says; they are
  * an argument of their own where they are SHOWN. */
 static struct name describe_range(struct args *args, const struct nvtx *nvtx, const struct nvtx_range *range,
@@ -146,21 +173,7 @@ static struct name describe_range(struct args *args, const struct nvtx *nvtx, co
 {
     struct event event, end;
     args->count = 0;
-    read_again(&event, range->record, range->thread);
-    if (range->end_record) {
-        read_again(&end, range->end_record, range->end_thread);
-        if (end.text_length > 0 || end.nvtx.string != 0) {
-            event.text = end.text;
-            event.text_length = end.text_length;
-            event.nvtx.string = end.nvtx.string;
-        }
-        if (end.nvtx.color_type != 0) {
-            event.nvtx.color_type = end.nvtx.color_type;
-            event.nvtx.color = end.nvtx.color;
-        }
-        if (end.nvtx.category != 0)
-            event.nvtx.category = end.nvtx.category;
-    }
+    read_range(&event, &end, range);
     describe(args, nvtx, &event);
     if (range->end_record && shown)
         describe_payload(args, nvtx, ARG_END_PAYLOAD, &end);

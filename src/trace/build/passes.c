@@ -5,6 +5,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "trace/build/captures.h"
 #include "trace/build/clocks.h"
 #include "trace/build/memory.h"
 #include "trace/build/plugins.h"
@@ -16,6 +17,7 @@
 #include "trace/build/cuda_events.h"
 #include "trace/build/device_ranges.h"
 #include "trace/build/kernel_names.h"
+#include "trace/build/graph_streams.h"
 #include "trace/build/launches.h"
 #include "trace/build/nvtx.h"
 #include "trace/build/pools.h"
@@ -47,6 +49,7 @@ static void evict_process(const struct process *process)
     file_vector_evict(&process->plugins->slices);
     file_vector_evict(&process->capture_intervals->marks);
     file_vector_evict(&process->kernel_names->nodes.changes);
+    captures_evict(process->captures);
     file_vector_evict(&process->pools->steps);
     file_vector_evict(&process->compilation->steps);
     plugin_intervals_evict(process->plugin_intervals);
@@ -83,7 +86,8 @@ static int process_open(struct process_state *state, const struct spool_director
     nvtx_init(process->nvtx, directory);
     device_ranges_init(process->device_ranges, directory);
     process->capture_intervals->marks.memory.directory = process->kernel_names->nodes.changes.memory.directory =
-        process->pools->steps.memory.directory = process->compilation->steps.memory.directory = directory;
+        process->pools->steps.memory.directory = process->compilation->steps.memory.directory =
+            process->captures->of_changes.memory.directory = directory;
     process->plugin_intervals->directory = process->plugins->slices.memory.directory = directory;
     process->tracks.directory = process->memory->steps.memory.directory = process->cuda_events->items.memory.directory =
         directory;

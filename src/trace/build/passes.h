@@ -20,10 +20,11 @@
  *   52       NVTX range (84 when it was started, not pushed)
  *   36       range on the GPU
  *   72       call that allocates or releases
+ *   52       node of a graph
  *   48       deferred NVTX event, launch of a graph with conditional nodes
  *   272      device range, of which 160 until the index pass is done
  *   80       start or end of a compilation phase
- *   40       step of a memory pool, node of a graph
+ *   40       step of a memory pool
  *   24       copy of a payload
  *   16       interval of a plugin, named CUDA event's record, mark of recording
  *   12       launch of a graph whose operations are in several parts of the spool

@@ -29,6 +29,8 @@ struct missed;
     X(capture_intervals, capture_intervals) \
     X(plugin_intervals, plugin_intervals)   \
     X(kernel_names, kernel_names)           \
+    X(captures, captures)                   \
+    X(graph_streams, graph_streams)         \
     X(launches, launches)                   \
     X(conditional_launches, conditional)    \
     X(nvtx, nvtx)                           \
@@ -112,6 +114,7 @@ struct conversion {
         struct buffer frames, stacks; /* JSON arrays, once gathered */
     } stacks;
     uint64_t base;            /* ns */
+    uint32_t arg_lists;       /* that have numbers: struct arg_list */
     uint64_t events, kernels; /* written */
     struct noting *noting;    /* while notes are written: metadata.c */
 };

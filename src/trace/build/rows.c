@@ -194,6 +194,8 @@ static int write_lane(struct conversion *conversion, struct process *process, co
 static int write_track(struct conversion *conversion, struct process *process, const struct track *track)
 {
     int result = 0;
+    if (track->stands_in)
+        return 0;
     for (uint32_t lane = track->joined ? 1 : 0; lane < track->lanes.count && result == 0; lane++)
         result = write_lane(conversion, process, track, lane);
     return result;

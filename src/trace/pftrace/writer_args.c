@@ -17,12 +17,13 @@
 #include "common/text.h"
 #include "trace/json/text.h"
 
-/* Those that are the same for all launches of a kernel of one shape, or of all copies of a stream. */
+/* Those that are the same for all launches of a kernel of one shape, or of all copies of a stream, or of a graph's
+ * node. */
 static const bool shared_keys[ARG_KEY_COUNT] = {
     [ARG_DEVICE] = true,        [ARG_CONTEXT] = true,       [ARG_STREAM] = true,       [ARG_REGISTERS] = true,
     [ARG_SHARED_MEMORY] = true, [ARG_BLOCKS_PER_SM] = true, [ARG_WARPS_PER_SM] = true, [ARG_GRID] = true,
     [ARG_BLOCK] = true,         [ARG_OCCUPANCY] = true,     [ARG_GRAPH] = true,        [ARG_FROM_DEVICE] = true,
-    [ARG_FROM_CONTEXT] = true,  [ARG_TO_DEVICE] = true,     [ARG_TO_CONTEXT] = true,
+    [ARG_FROM_CONTEXT] = true,  [ARG_TO_DEVICE] = true,     [ARG_TO_CONTEXT] = true,   [ARG_CAPTURED_IN] = true,
 };
 
 #define TEXT_INTERNED_MAX 64    /* bytes; longer ones hardly come twice */

@@ -268,6 +268,7 @@ static void decode_graph_node(struct event *event, const void *record)
     event->graph_node.node = node->node;
     event->graph_node.original = node->original;
     event->graph_node.function = node->function;
+    event->graph_node.capturer = node->capturer;
 }
 
 static void decode_graph_launch(struct event *event, const void *record)

@@ -227,6 +227,7 @@ struct event {
         struct {
             uint64_t node, original; /* CUPTI's numbers */
             uint64_t function;       /* the handle */
+            uint32_t capturer;       /* another thread that began the capture; 0: none */
         } graph_node;
     };
 };

@@ -23,6 +23,7 @@
     ARGUMENT("device", INTEGER, DEVICE), ARGUMENT("context", INTEGER, CONTEXT), ARGUMENT("stream", INTEGER, STREAM), \
         ARGUMENT("correlation", INTEGER, CORRELATION)
 #define GRAPH ARGUMENT("graph", INTEGER, GRAPH), ARGUMENT("graph_node", INTEGER, GRAPH_NODE)
+#define CAPTURED_IN ARGUMENT("captured_in", NAME, CAPTURED_IN)
 #define ARGS FIELD("args", TEXT, ARGS)
 
 /* The columns of an argument of three parts follow each other. */
@@ -43,12 +44,14 @@ static const struct sqlite_column kernels[] = {
     ARGUMENT("occupancy", REAL, OCCUPANCY),
     ARGUMENT("queued", INTEGER, QUEUED),
     GRAPH,
+    CAPTURED_IN,
     ARGUMENT("mangled_name", NAME, MANGLED_NAME),
     ARGS,
 };
 
 static const struct sqlite_column memory_operations[] = {
-    EVENT, SPAN, STREAM, ARGUMENT("bytes", INTEGER, BYTES), ARGUMENT("bandwidth", REAL, BANDWIDTH), GRAPH, ARGS,
+    EVENT, SPAN,        STREAM, ARGUMENT("bytes", INTEGER, BYTES), ARGUMENT("bandwidth", REAL, BANDWIDTH),
+    GRAPH, CAPTURED_IN, ARGS,
 };
 
 static const struct sqlite_column graph_launches[] = {EVENT, SPAN, STREAM, GRAPH, ARGS};

@@ -142,7 +142,7 @@ UNIT_TEST_WITH(a_captured_launch_makes_a_node_of_its_function, NULL, clear)
     end_capture(CUDA_SUCCESS);
 }
 
-UNIT_TEST_WITH(nodes_that_are_no_kernels_are_not_reported, NULL, clear)
+UNIT_TEST_WITH(nodes_without_gpu_work_are_not_reported, NULL, clear)
 {
     cuLaunchKernel_params p = {.f = (CUfunction)0xf1};
     begin_capture(CUDA_SUCCESS);
@@ -150,8 +150,41 @@ UNIT_TEST_WITH(nodes_that_are_no_kernels_are_not_reported, NULL, clear)
     made(5, CU_GRAPH_NODE_TYPE_MEM_ALLOC);
     fake_exit(LAUNCH, &p, CUDA_SUCCESS);
     end_capture(CUDA_SUCCESS);
-    made(5, CU_GRAPH_NODE_TYPE_KERNEL); /* by whom is not known */
+    made(5, CU_GRAPH_NODE_TYPE_EMPTY);
     assert_int_equal(published.count, 0);
+}
+
+/* So that it is known when and on which thread. */
+UNIT_TEST_WITH(nodes_whose_function_is_not_known_are_reported, NULL, clear)
+{
+    made(5, CU_GRAPH_NODE_TYPE_MEMCPY);
+    assert_reported(5, NULL, 0);
+    made(6, CU_GRAPH_NODE_TYPE_MEMSET);
+    assert_reported(6, NULL, 0);
+    made(7, CU_GRAPH_NODE_TYPE_KERNEL);
+    assert_reported(7, NULL, 0);
+}
+
+/* The call itself reports a kernel, with the function; of other nodes only this is known. */
+UNIT_TEST_WITH(nodes_that_a_call_adds_are_reported_once, NULL, clear)
+{
+    CUgraphNode node = NODE(9);
+    CUgraphNodeParams any = {.type = CU_GRAPH_NODE_TYPE_KERNEL, .kernel.kern = (CUkernel)0xf5};
+    cuGraphAddNode_v2_params p = {.phGraphNode = &node, .nodeParams = &any};
+    fake_correlation = 36;
+    fake_enter(CUPTI_DRIVER_TRACE_CBID_cuGraphAddNode_v2, &p);
+    made(9, CU_GRAPH_NODE_TYPE_KERNEL);
+    assert_int_equal(published.count, 0);
+    fake_exit(CUPTI_DRIVER_TRACE_CBID_cuGraphAddNode_v2, &p, CUDA_SUCCESS);
+    assert_reported(9, (void *)0xf5, 0);
+    any.type = CU_GRAPH_NODE_TYPE_MEMSET;
+    fake_correlation = 37;
+    fake_enter(CUPTI_DRIVER_TRACE_CBID_cuGraphAddNode_v2, &p);
+    made(9, CU_GRAPH_NODE_TYPE_MEMSET);
+    assert_reported(9, NULL, 0);
+    fake_exit(CUPTI_DRIVER_TRACE_CBID_cuGraphAddNode_v2, &p, CUDA_SUCCESS);
+    assert_int_equal(published.count, 0);
+    fake_correlation = 0;
 }
 
 UNIT_TEST_WITH(copies_are_reported_with_the_call_that_makes_them, NULL, clear)
@@ -168,6 +201,9 @@ UNIT_TEST_WITH(copies_are_reported_with_the_call_that_makes_them, NULL, clear)
     fake_enter(CUPTI_DRIVER_TRACE_CBID_cuGraphClone, &q);
     copied(8, 7);
     assert_reported(8, NULL, 7);
+    resource(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, 9, 0, CU_GRAPH_NODE_TYPE_MEMCPY);
+    resource(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, 9, 6, CU_GRAPH_NODE_TYPE_MEMCPY);
+    assert_reported(9, NULL, 6);
     fake_exit(CUPTI_DRIVER_TRACE_CBID_cuGraphClone, &q, CUDA_SUCCESS);
     fake_correlation = 0;
 }

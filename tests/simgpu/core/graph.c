@@ -226,6 +226,7 @@ void graph_exec_destroy(CUgraphExec exec)
                  &(CUpti_GraphData){.graph = exec->graph, .graphExec = exec});
     graph_exec_release_objects(exec);
     graph_destroy(exec->graph);
+    list_release(&exec->streams);
     free(exec);
 }
 

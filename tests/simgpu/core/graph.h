@@ -36,6 +36,7 @@ struct CUgraphExec_st {
     CUgraph graph;
     uint64_t flags;
     struct list launches; /* struct work: the last of each launch that may still go on, when it holds objects */
+    struct list streams;  /* numbers of the streams that all branches but the first run on, as pointers */
 };
 
 CUgraph graph_create(void);

@@ -21,6 +21,9 @@ struct step {
     struct op op;
     uint64_t node_id;
     CUgraph body;       /* of a conditional node, in which this is; NULL: in none */
+    unsigned branch;    /* 0: it runs on the launch's stream, else on one of the executable graph's */
+    bool goes_on;       /* a step after this one is on the same branch */
+    unsigned branches;  /* of the first step: how many there are beside it */
     struct list before; /* struct step */
     struct activity_slot slot;
     struct work *work;
@@ -60,6 +63,20 @@ static struct step *steps_of_condition(struct list *steps, const struct op_condi
     return step;
 }
 
+/* A step goes on with the first branch that ends in a step before it; else it begins a new one. */
+static void take_branch(const struct list *steps, struct step *step)
+{
+    for (size_t i = 0; i < step->before.count; i++) {
+        struct step *before = step->before.items[i];
+        if (before->goes_on)
+            continue;
+        before->goes_on = true;
+        step->branch = before->branch;
+        return;
+    }
+    step->branch = ++((struct step *)steps->items[0])->branches;
+}
+
 static size_t node_index(CUgraphNode node)
 {
     size_t i = 0;
@@ -85,6 +102,7 @@ static struct step *steps_of_node(struct list *steps, CUgraphNode node, struct s
                  node->op.type == CU_GRAPH_NODE_TYPE_MEM_FREE;
     struct step *step = step_add(steps, inert ? &nothing : &node->op, node->id);
     step->before = before;
+    take_branch(steps, step);
     if (node->op.type == CU_GRAPH_NODE_TYPE_GRAPH && !node->disabled)
         step = steps_of_graph(steps, node->op.graph, step);
     if (node->op.type == CU_GRAPH_NODE_TYPE_CONDITIONAL && !node->disabled)
@@ -101,6 +119,7 @@ static struct step *steps_of_graph(struct list *steps, CUgraph graph, struct ste
     for (size_t i = 0; i < graph->nodes.count; i++)
         steps_of_node(steps, graph->nodes.items[i], begin, last);
     struct step *end = step_add(steps, &nothing, 0);
+    end->branch = begin->branch;
     list_add(&end->before, begin);
     for (size_t i = 0; i < graph->nodes.count; i++)
         if (!((CUgraphNode)graph->nodes.items[i])->after.count)
@@ -131,6 +150,14 @@ static struct record_origin origin_in_body(const struct step *step, struct recor
     return origin;
 }
 
+/* As on an H200: each has a stream of its own, whose number is taken when it is used first. */
+static uint32_t stream_of_branch(CUgraphExec exec, unsigned branch)
+{
+    while (exec->streams.count < branch)
+        list_add(&exec->streams, (void *)(uintptr_t)stream_take_id());
+    return branch ? (uint32_t)(uintptr_t)exec->streams.items[branch - 1] : 0;
+}
+
 static void steps_begin_records(struct list *steps, CUgraphExec exec, CUstream stream)
 {
     struct record_origin origin = {.stream = stream, .correlation = api_correlation(), .graph_id = exec->graph->id};
@@ -142,6 +169,7 @@ static void steps_begin_records(struct list *steps, CUgraphExec exec, CUstream s
     for (size_t i = 0; i < steps->count; i++) {
         struct step *step = steps->items[i];
         origin.graph_node_id = step->body ? 0 : inner_node_id(exec, step->node_id, &inner);
+        origin.stream_id = step->body ? 0 : stream_of_branch(exec, step->branch);
         const struct record_origin its = step->body ? origin_in_body(step, origin) : origin;
         step->slot = records_begin(&step->op, &its);
     }

@@ -84,7 +84,14 @@ static uint32_t correlation_of(const struct json *args)
     return (uint32_t)correlation;
 }
 
-/* Every row of a GPU holds the work of one stream of one device. */
+/* The stream of WORK, which is in the row whose thread id is TID; -1: of a branch of a graph, which may be in the rows
+ * of the graph's launch. */
+static int64_t stream_in_row(const struct json *work, int64_t stream, int64_t tid)
+{
+    return json_member(work, "graph id") && stream != tid ? -1 : stream;
+}
+
+/* Every row of a GPU holds the work of one stream of one device, and of branches of graphs on that device. */
 static void see_stream(struct trace *trace, const struct json *args, uint32_t row, enum category category)
 {
     struct {
@@ -93,16 +100,18 @@ static void see_stream(struct trace *trace, const struct json *args, uint32_t ro
     if (!json_integer(json_member(args, "device"), &who.device) ||
         !json_integer(json_member(args, "stream"), &who.stream) || !category_is_work(category))
         return;
-    uint32_t stream = names_put(&trace->used_streams, &who, sizeof(who));
+    names_put(&trace->used_streams, &who, sizeof(who));
     names_put(&trace->used_devices, &who.device, sizeof(who.device));
-    uint32_t pair[2] = {row, stream};
+    struct row place;
+    memcpy(&place, names_get(&trace->rows, row), sizeof(place));
+    int64_t mine[3] = {row, who.device, stream_in_row(args, who.stream, place.tid)}, other[3];
     uint32_t rows = trace->row_streams.count;
-    if (names_put(&trace->row_streams, pair, sizeof(pair)) != rows)
+    if (names_put(&trace->row_streams, mine, sizeof(mine)) != rows)
         return;
     for (uint32_t i = 0; i < rows; i++) {
-        uint32_t other[2];
         memcpy(other, names_get(&trace->row_streams, i), sizeof(other));
-        if (other[0] == row && !trace->kineto)
+        bool differs = other[1] != mine[1] || (other[2] >= 0 && mine[2] >= 0 && other[2] != mine[2]);
+        if (other[0] == row && differs && !trace->kineto)
             problem(trace, trace->events, "rows", "its row holds work of another stream or device as well");
     }
 }

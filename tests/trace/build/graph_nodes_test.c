@@ -96,4 +96,60 @@ UNIT_TEST_WITH(a_ring_of_copies_ends, NULL, clear)
     assert_int_equal(find(30, 9), 0);
 }
 
+/* The time at which what NODE does in the graph launched by CORRELATION was made; 0: it is not known. */
+static uint64_t made(uint64_t node, uint32_t correlation)
+{
+    assert_int_equal(graph_nodes_order(&nodes), 0);
+    size_t change = graph_nodes_change(&nodes, node, correlation);
+    size_t origin = change != SIZE_MAX ? graph_nodes_origin(&nodes, change) : SIZE_MAX;
+    return origin != SIZE_MAX ? nodes.changes.items[origin].time : 0;
+}
+
+UNIT_TEST_WITH(copies_were_made_when_their_originals_were, NULL, clear)
+{
+    see(10, 0, 0xf1, 1);
+    see(20, 10, 0, 2);
+    see(30, 20, 0, 3);
+    assert_int_equal(made(10, 9), 1);
+    assert_int_equal(made(20, 9), 1);
+    assert_int_equal(made(30, 9), 1);
+    assert_int_equal(made(30, 2), 0);
+    assert_int_equal(made(40, 9), 0);
+}
+
+UNIT_TEST_WITH(a_node_that_launches_something_else_was_made_before, NULL, clear)
+{
+    see(10, 0, 0xf1, 1);
+    see(10, 0, 0xf2, 2);
+    see(20, 10, 0, 3);
+    see(20, 0, 0xf3, 4);
+    assert_int_equal(made(10, 9), 1);
+    assert_int_equal(made(20, 9), 1);
+}
+
+UNIT_TEST_WITH(an_updated_node_was_made_as_what_it_is_a_copy_of_at_the_launch, NULL, clear)
+{
+    see(10, 0, 0xf1, 1);
+    see(11, 0, 0xf1, 2);
+    see(20, 10, 0, 3);
+    see(20, 11, 0, 6);
+    assert_int_equal(made(20, 5), 1);
+    assert_int_equal(made(20, 6), 2);
+}
+
+/* The call that copied it had no callback. */
+UNIT_TEST_WITH(a_copy_by_an_unknown_call_is_one_all_the_same, NULL, clear)
+{
+    see(10, 0, 0xf1, 7);
+    see(20, 10, 0, 0);
+    assert_int_equal(made(20, 9), 1);
+}
+
+UNIT_TEST_WITH(what_is_in_a_ring_of_copies_was_never_made, NULL, clear)
+{
+    see(10, 20, 0, 1);
+    see(20, 10, 0, 1);
+    assert_int_equal(made(10, 9), 0);
+}
+
 UNIT_MAIN(NULL, NULL)

@@ -1,0 +1,203 @@
+#include "trace/build/captures.h"
+
+#include "common/buffer.h"
+#include "common/log.h"
+#include "common/text.h"
+#include "trace/build/kernel_names.h"
+#include "trace/build/nvtx.h"
+#include "trace/build/process.h"
+
+#define SEPARATOR " / "
+#define LEFT_OUT "…"
+
+/* Each adds what is open on a thread at a time. */
+static void (*const sources[])(const struct process *process, uint32_t thread, uint64_t time,
+                               struct capture_names *names) = {
+    nvtx_open_at,
+};
+
+void captures_release(struct captures *captures)
+{
+    file_vector_release(&captures->of_changes);
+    array_release(&captures->contexts);
+    map_release(&captures->by_path);
+}
+
+void captures_evict(const struct captures *captures)
+{
+    file_vector_evict(&captures->of_changes);
+}
+
+static int no_memory(void)
+{
+    return error_no_memory("what was open when graphs were captured");
+}
+
+/* --- the path --- */
+
+/* What is full loses its outermost name. */
+bool capture_names_add(struct capture_names *names, uint64_t start, struct name name)
+{
+    size_t place = 0;
+    while (place < names->count && names->items[place].start < start)
+        place++;
+    if (names->count == CAPTURE_NAMES) {
+        names->left_out = true;
+        if (place == 0)
+            return false;
+        place--;
+        memmove(names->items, names->items + 1, place * sizeof(*names->items));
+    } else {
+        memmove(names->items + place + 1, names->items + place, (names->count - place) * sizeof(*names->items));
+        names->count++;
+    }
+    names->items[place] = (struct capture_name){start, name};
+    return true;
+}
+
+/* Of a text that is longer, the bytes of whole characters. */
+static size_t cut(const struct name *name, size_t most)
+{
+    size_t length = name->length < most ? name->length : most;
+    while (length > 0 && length < name->length && (name->text[length] & 0xc0) == 0x80)
+        length--;
+    return length;
+}
+
+/* The index of the outermost name that is still shown. */
+static size_t first_shown(const struct capture_names *names)
+{
+    size_t first = names->count, bytes = 0;
+    while (first > 0) {
+        bytes += names->items[first - 1].name.length + strlen(SEPARATOR);
+        if (bytes > CAPTURE_PATH && first < names->count)
+            break;
+        first--;
+    }
+    return first;
+}
+
+static void put_path(struct buffer *path, const struct capture_names *names)
+{
+    size_t first = first_shown(names);
+    if (first > 0 || names->left_out)
+        buffer_text(path, LEFT_OUT SEPARATOR);
+    for (size_t i = first; i < names->count; i++) {
+        const struct name *name = &names->items[i].name;
+        size_t length = cut(name, CAPTURE_PATH);
+        if (i > first)
+            buffer_text(path, SEPARATOR);
+        buffer_bytes(path, name->text, length);
+        if (length < name->length)
+            buffer_text(path, LEFT_OUT);
+    }
+}
+
+/* --- contexts --- */
+
+static uint32_t context_of_path(struct process *process, const char *path, size_t length)
+{
+    struct captures *captures = process->captures;
+    uint32_t number = names_put(&process->conversion->names, path, length);
+    if (number == NAMES_NO_MEMORY)
+        return CAPTURE_NO_MEMORY;
+    const struct name *kept = names_get(&process->conversion->names, number);
+    bool is_new;
+    uint64_t *index = map_put(&captures->by_path, number, &is_new);
+    struct capture_context *context = index && is_new ? array_push(&captures->contexts) : NULL;
+    if (!index || (is_new && !context)) {
+        no_memory();
+        return CAPTURE_NO_MEMORY;
+    }
+    if (is_new) {
+        context->arg = (struct arg){.key = ARG_CAPTURED_IN, .type = ARG_TYPE_TEXT};
+        context->arg.text = kept->text;
+        context->arg.length = kept->length;
+        *index = captures->contexts.count;
+    }
+    return (uint32_t)*index;
+}
+
+static uint32_t find_context(struct process *process, uint32_t thread, uint64_t time, struct capture_names *names)
+{
+    struct buffer path;
+    uint32_t context = 0;
+    for (size_t i = 0; i < sizeof(sources) / sizeof(*sources); i++)
+        sources[i](process, thread, time, names);
+    if (names->count == 0)
+        return 0;
+    buffer_init_memory(&path);
+    put_path(&path, names);
+    if (path.failure)
+        no_memory();
+    context = path.failure ? CAPTURE_NO_MEMORY : context_of_path(process, path.data, path.length);
+    buffer_release(&path);
+    return context;
+}
+
+uint32_t capture_context(struct process *process, uint32_t thread, uint64_t time)
+{
+    struct capture_answer *answer = &process->captures->recent[thread % CAPTURE_RECENT];
+    if (answer->until == 0 || answer->thread != thread || time < answer->from || time >= answer->until) {
+        struct capture_names names;
+        names.count = 0;
+        names.left_out = false;
+        names.from = 0;
+        names.until = UINT64_MAX;
+        uint32_t context = find_context(process, thread, time, &names);
+        *answer = (struct capture_answer){names.from, names.until, thread, context};
+    }
+    return answer->context;
+}
+
+/* --- nodes --- */
+
+/* The lists lie where they stay, and have numbers that no other process's have. */
+static void number_lists(struct process *process)
+{
+    struct captures *captures = process->captures;
+    for (size_t i = 0; i < captures->contexts.count; i++) {
+        struct capture_context *context = &captures->contexts.items[i];
+        context->list = (struct arg_list){&context->arg, 1, ++process->conversion->arg_lists};
+    }
+}
+
+/* What was open on the thread that did it or, if nothing was, on the one that began the capture. */
+static uint32_t context_of(struct process *process, const struct graph_node_change *made)
+{
+    uint32_t context = capture_context(process, made->thread, made->time);
+    return context != 0 || made->capturer == 0 ? context : capture_context(process, made->capturer, made->time);
+}
+
+int captures_resolve(struct process *process)
+{
+    const struct graph_nodes *nodes = &process->kernel_names->nodes;
+    struct captures *captures = process->captures;
+    int result = 0;
+    if (nodes->changes.count == 0 || nvtx_range_count(process->nvtx) == 0)
+        return 0;
+    if (nvtx_open_begin(process->nvtx) != 0)
+        return -1;
+    for (size_t i = 0; i < nodes->changes.count && result == 0; i++) {
+        size_t made = graph_nodes_origin(nodes, i);
+        uint32_t context = made < nodes->changes.count ? context_of(process, &nodes->changes.items[made]) : 0;
+        uint32_t *place = context != CAPTURE_NO_MEMORY ? file_vector_push(&captures->of_changes) : NULL;
+        if (place)
+            *place = context;
+        else
+            result = context != CAPTURE_NO_MEMORY ? no_memory() : -1;
+    }
+    nvtx_open_end(process->nvtx);
+    number_lists(process);
+    return result;
+}
+
+const struct arg_list *captures_find(const struct process *process, uint64_t node, uint32_t correlation)
+{
+    const struct captures *captures = process->captures;
+    if (node == 0 || captures->contexts.count == 0)
+        return NULL;
+    size_t change = graph_nodes_change(&process->kernel_names->nodes, node, correlation);
+    uint32_t context = change < captures->of_changes.count ? captures->of_changes.items[change] : 0;
+    return context ? &captures->contexts.items[context - 1].list : NULL;
+}

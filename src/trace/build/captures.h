@@ -1,0 +1,78 @@
+/*
+ * What was open on a thread when it captured, or made, a node of a CUDA graph: NVTX ranges. A replayed operation shows
+ * it as the argument "captured in", a path of names.
+ *
+ * The path is found once for each node, in the resolve pass. Sources (a table in captures.c) add the names.
+ */
+#ifndef GPUTRACE_TRACE_BUILD_CAPTURES_H
+#define GPUTRACE_TRACE_BUILD_CAPTURES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/array.h"
+#include "common/file_vector.h"
+#include "common/map.h"
+#include "trace/event.h"
+
+#define CAPTURE_NAMES 32u /* of a path: the innermost; "…" stands for those around them */
+#define CAPTURE_PATH 1024 /* bytes, about */
+#define CAPTURE_RECENT 16u
+
+struct captures {
+    FILE_VECTOR(uint32_t) of_changes; /* of each of graph_nodes.changes: index + 1 of its context, 0: none */
+    ARRAY(struct capture_context {
+        struct arg arg; /* its text lives as long as the conversion */
+        struct arg_list list;
+    })
+    contexts;
+    struct map by_path; /* number of its name -> index + 1 */
+    struct capture_answer {
+        uint64_t from, until; /* the context is the same meanwhile */
+        uint32_t thread, context;
+    } recent[CAPTURE_RECENT];
+};
+
+void captures_release(struct captures *captures);
+void captures_evict(const struct captures *captures);
+
+struct process;
+
+/* Finds the contexts of all nodes. After graph_nodes_order() and projections_begin(). Returns 0, or -1 after error().
+ */
+int captures_resolve(struct process *process);
+
+#define CAPTURE_NO_MEMORY UINT32_MAX
+
+/* What was open on THREAD at TIME: index + 1 in `contexts`, 0: nothing, CAPTURE_NO_MEMORY after error(). */
+uint32_t capture_context(struct process *process, uint32_t thread, uint64_t time);
+
+/* The argument of what NODE does in a graph that is launched by the call CORRELATION. NULL: there is none. Any number
+ * of threads may ask. */
+const struct arg_list *captures_find(const struct process *process, uint64_t node, uint32_t correlation);
+
+/* --- for sources --- */
+
+/* What is open, outermost first, and for how long that is so. */
+struct capture_names {
+    uint64_t from, until;
+    struct capture_name {
+        uint64_t start;
+        struct name name; /* its text lives as long as the spool is open */
+    } items[CAPTURE_NAMES];
+    size_t count;
+    bool left_out; /* there are more around them */
+};
+
+/* Adds what is open since START. A source adds the innermost first. False: what is around it need not be added. */
+bool capture_names_add(struct capture_names *names, uint64_t start, struct name name);
+
+/* The source gives the same names from FROM until UNTIL. */
+static inline void capture_names_bound(struct capture_names *names, uint64_t from, uint64_t until)
+{
+    names->from = from > names->from ? from : names->from;
+    names->until = until < names->until ? until : names->until;
+}
+
+#endif

@@ -1,0 +1,208 @@
+#!/usr/bin/env bats
+# Replayed GPU operations of CUDA graphs: what was open when they were captured, and their rows.
+
+load robust
+
+number() { jq "$1" trace.json; }
+shown() { number '[.traceEvents[] | select(.args."captured in")] | length'; }
+
+# "NAME: CAPTURED IN" of each sort of operation that a graph does, in order of names.
+captured_in() {
+    jq -r '[.traceEvents[] | select(.args."graph id") |
+        "\(.name | sub(" \\(.*"; "")): \(.args."captured in" // "-")"] | unique[]' trace.json
+}
+
+replays() { # WAY
+    run -0 timeout "$limit" "$gputrace" run -q "$programs/replayed" "$1"
+    "$check_trace" --quiet --strict trace.json
+}
+
+# Runs WAY; its operations were captured in what the standard input says.
+are_captured_in() { # WAY
+    replays "$1"
+    run -0 captured_in
+    assert_equal "$output" "$(cat)"
+}
+
+@test "replayed kernels, copies and sets show the ranges that were open at their capture, and not those of the launch" {
+    are_captured_in capture <<'EOF'
+Memcpy DtoD: outer / inner
+Memset: outer / inner
+dying_0: outer
+dying_1: outer / inner
+dying_2: -
+EOF
+    assert_equal "$(shown)" 12
+}
+
+@test "a graph that was captured in no range: nothing is shown, nor of kernels that are launched in one" {
+    are_captured_in no-ranges <<<'dying_0: -'
+    assert_equal "$(shown)" 0
+}
+
+@test "a graph that is instantiated twice, or a clone of a clone: copies were captured where the original was" {
+    local way
+    for way in instances clone; do
+        are_captured_in "$way" <<'EOF'
+dying_0: outer
+dying_1: outer / inner
+dying_2: -
+EOF
+    done
+    assert_equal "$(shown)" 6
+}
+
+@test "a graph that is updated: launches before show the old capture, later ones the new capture" {
+    are_captured_in update <<'EOF'
+Memcpy DtoD: old / inner
+Memcpy DtoD: updating
+Memset: old / inner
+Memset: updating
+dying_0: old
+dying_1: old / inner
+dying_2: -
+dying_3: updating / new
+dying_4: updating / newer
+dying_5: updating
+EOF
+}
+
+@test "nodes that the program adds itself show the ranges around the call, also when they are changed later" {
+    are_captured_in add <<'EOF'
+Memcpy DtoD: adding / any
+Memset: adding / any
+dying_2: adding
+dying_3: adding / any
+EOF
+}
+
+@test "kernels of child graphs and in bodies of conditional nodes: nothing is made up" {
+    need_simulated # what the numbers of such nodes are is CUDA's
+    are_captured_in children <<'EOF'
+dying_0: parent
+dying_1: -
+EOF
+    are_captured_in condition <<'EOF'
+dying_0: around
+dying_1: -
+EOF
+}
+
+@test "captures on four threads at once: each thread's own ranges are shown" {
+    are_captured_in threads <<'EOF'
+dying_0: thread 0
+dying_1: thread 1
+dying_2: thread 2
+dying_3: thread 3
+EOF
+    assert_equal "$(shown)" 400
+}
+
+@test "a thread that adds to the capture of another one, in no range of its own: the other thread's ranges are shown" {
+    are_captured_in relaxed <<'EOF'
+dying_0: on the other thread
+dying_1: on the first thread
+dying_2: on the first thread
+EOF
+    are_captured_in relaxed-beside <<'EOF' # while two are captured it is not known to which one it adds
+dying_0: on the other thread
+dying_1: on the first thread
+dying_2: -
+EOF
+}
+
+@test "ranges that are started and ended, and overlap: those that were open are shown" {
+    are_captured_in started <<'EOF'
+dying_0: first
+dying_1: first / second / pushed
+dying_2: second
+dying_3: -
+EOF
+}
+
+@test "two thousand leaked ranges: the innermost are shown, and that there are more" {
+    replays leaks
+    run -0 captured_in
+    assert_equal "$(grep -o ' / ' <<<"$output" | wc -l)" 32
+    [[ $output == 'dying_0: … / started / leak 985 / '*' / leak 999 / started / innermost' ]]
+}
+
+@test "names that are too long are cut between characters" {
+    replays long-names
+    run -0 captured_in
+    [[ ${lines[0]} == 'dying_0: éé'*'é…' ]]
+    assert_equal "${#lines[0]}" 522
+    assert_equal "${lines[1]}" 'dying_1: … / short'
+}
+
+@test "a range that is still open at the end, and SIGKILL after the replay: it is shown" {
+    are_captured_in open <<<'dying_0: open'
+    run -137 timeout "$limit" "$gputrace" run -q "$programs/replayed" killed
+    run -0 captured_in
+    assert_equal "$output" 'dying_0: open'
+}
+
+@test "a trace in Perfetto's format, and a database made of it, show the same" {
+    run -0 timeout "$limit" "$gputrace" run -q -o trace.pftrace "$programs/replayed" capture
+    "$gputrace" convert trace.pftrace trace.json
+    "$gputrace" convert trace.pftrace trace.db
+    assert_equal "$(sqlite3 trace.db "SELECT DISTINCT captured_in FROM memcpy")" 'outer / inner'
+    run -0 captured_in
+    assert_equal "$output" "$(printf '%s\n' 'Memcpy DtoD: outer / inner' 'Memset: outer / inner' 'dying_0: outer' \
+        'dying_1: outer / inner' 'dying_2: -')"
+}
+
+@test "five graphs of three branches: the branches stand on three rows, not on eleven" {
+    replays branches
+    assert_equal "$(number '[.traceEvents[] | select(.args."graph id") | .args.stream] | unique | length')" 12
+    assert_equal "$(number '[.traceEvents[] | select(.args."graph id" and .name != "dying_4") | .tid] | unique | length')" 3
+    assert_equal "$(number '[.traceEvents[] | select(.name == "thread_name" and .args.name == "stream 13 (3)")] | length')" 1
+    run -0 jq -r '.traceEvents[] | select(.name == "thread_name") | .args.name | select(test("^stream 1[3-9]( \\(|$)"))' trace.json
+    assert_equal "$(sort <<<"$output")" "$(printf '%s\n' 'stream 13' 'stream 13 (2)' 'stream 13 (3)')"
+}
+
+@test "a stream that the program made keeps its row, also when all that runs there is one graph" {
+    replays branches
+    run -0 jq -r '[.traceEvents[] | select(.name == "dying_4") | .tid == .args.stream] | unique[]' trace.json
+    assert_equal "$output" true
+}
+
+# "KIND NAME: FIELD …" of the rows of a section.
+rows() { # SECTION FIELDS [OPTION...]
+    local section=$1 fields=$2
+    shift 2
+    "$gputrace" report -r "$section" --format=json "$@" trace.json |
+        jq -r ".\"$section\"[] | \"\(.kind) \(.name): \([$fields] | map(tostring) | join(\" \"))\"" | sort
+}
+
+@test "report -r nvtx-gpu: what graphs replay counts in rows of the ranges that it was captured in" {
+    replays capture
+    run -0 rows nvtx-gpu '.gpu_ops, .kernels'
+    assert_equal "$output" "$(printf '%s\n' 'captured inner: 9 3' 'captured outer: 12 6' 'range replay: 15 9')"
+    run -0 rows nvtx-gpu '.gpu_ops' --range replay # their capture was before it
+    assert_equal "$output" "$(printf '%s\n' 'captured inner: 9' 'captured outer: 12' 'range replay: 15')"
+    run -0 rows nvtx-gpu '.gpu_ops' --range outer # nothing was launched in it
+    assert_equal "$output" ''
+}
+
+@test "report -r nvtx: what was captured in a range is busy time of a row apart, and not outside of ranges" {
+    replays threads
+    run -0 rows nvtx '.gpu_busy_ns > 0'
+    assert_equal "$output" "$(for i in 0 1 2 3; do echo "captured thread $i: true"; done &&
+        for i in 0 1 2 3; do echo "range thread $i: false"; done)"
+    replays no-ranges
+    run -0 rows nvtx '.gpu_busy_ns > 0'
+    assert_equal "$output" "$(printf '%s\n' 'range launched: true' 'range replay: true')"
+}
+
+@test "report -r nvtx-kernels: replayed kernels are in the ranges that they were captured in, others where they were launched" {
+    replays capture
+    run -0 "$gputrace" report -r nvtx-kernels --format=json trace.json
+    assert_equal "$(jq -r '."nvtx-kernels"[] | "\(.name) \(.range) \(.calls)"' <<<"$output" | sort)" \
+        "$(printf '%s\n' 'dying_0 captured: outer 3' 'dying_1 captured: outer/inner 3' 'dying_2 replay 3')"
+}
+
+@test "streams that the program made are not recorded: every stream has its row" {
+    run -0 timeout "$limit" "$gputrace" run -q --trace=-stream "$programs/replayed" branches
+    assert_equal "$(number '[.traceEvents[] | select(.args."graph id") | .tid] | unique | length')" 12
+}
