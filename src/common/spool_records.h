@@ -49,7 +49,8 @@
     X(FUNCTION_NAME, spool_function_name, TEXT)  \
     X(GRAPH_NODE, spool_graph_node, FIXED)       \
     X(SEEN, spool_seen, TEXT)                    \
-    X(GRAPH_LAUNCH, spool_graph_launch, FIXED)
+    X(GRAPH_LAUNCH, spool_graph_launch, FIXED)   \
+    X(CALL_STACK, spool_call_stack, FIXED)
 
 enum spool_record_type {
     SPOOL_RECORD_NONE = 0,
@@ -458,6 +459,13 @@ struct spool_graph_launch {
     struct spool_record head;
     uint32_t graph; /* CUPTI's number, of no other graph of the process */
     uint32_t correlation;
+};
+
+/* The program's call stack in a call that launched, or waited. */
+struct spool_call_stack {
+    struct spool_record head; /* time: when the call began */
+    uint32_t correlation;     /* of the driver call, which is its runtime call's too */
+    uint32_t stack;           /* number of a spool_stack */
 };
 
 /* Every record is a whole number of 8-byte words, and its text ends with its struct. */

@@ -219,13 +219,23 @@ void chrome_json_put_arg(struct buffer *buffer, const struct arg *arg)
         claim(&sink, at);
 }
 
-/* `,"args":{…}}` and the end of the event. */
+/* The number of an event's call stack, which the format has as a key of the event. */
+static char *put_stack(char *at, const struct args *args)
+{
+    for (size_t i = 0; i < args->count; i++)
+        if (args->items[i].key == ARG_STACK && args->items[i].type == ARG_TYPE_U64)
+            return number_u64(PUT(at, ",\"sf\":"), args->items[i].u64);
+    return at;
+}
+
+/* `,"sf":…,"args":{…}}` and the end of the event. */
 static void end_event(struct sink *sink, char *at, const struct args *args)
 {
     at = make_space(sink, at);
     if (!at)
         return;
     if (args && args->count > 0) {
+        at = put_stack(at, args);
         at = put_args(sink, PUT(at, ",\"args\":{"), args->items, args->count);
         if (!at)
             return;
