@@ -159,7 +159,9 @@ static int read_crash(struct trace *trace, const cJSON *process)
                                               {"thread", NUMBER, offsetof(struct trace_crash, thread)},
                                               {"sender", NUMBER, offsetof(struct trace_crash, sender)},
                                               {"ts", TIME, offsetof(struct trace_crash, time)},
+                                              {"stack", AMOUNT, offsetof(struct trace_crash, stack)},
                                               {"words", TEXT, offsetof(struct trace_crash, words)},
+                                              {"called at", TEXT, offsetof(struct trace_crash, place)},
                                               {"address", TEXT, offsetof(struct trace_crash, address)}};
     static const struct member of_call[] = {{"thread", NUMBER, offsetof(struct trace_open_call, thread)},
                                             {"stream", NUMBER, offsetof(struct trace_open_call, stream)},

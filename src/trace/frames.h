@@ -33,6 +33,14 @@ struct mapping_text {
     size_t length;    /* of TEXT without that NUL; 0: there are no mappings */
 };
 
+/* Registers and stack of a thread that crashed, as struct spool_crash_stack has them. */
+struct stack_snapshot {
+    const uint64_t *registers;
+    uint64_t stack; /* address of BYTES */
+    const char *bytes;
+    size_t length;
+};
+
 /*
  * NAME fills COUNT frames of one stack, innermost first; address is set already, all else is 0. addresses[0] is of a
  * call itself, the others are return addresses, which lie behind their calls. What cannot be found stays 0.
@@ -41,6 +49,10 @@ struct mapping_text {
 struct frame_namer {
     int (*name)(void *data, const struct mapping_text *maps, const uint64_t *addresses, size_t count,
                 struct stack_frame *frames);
+    /* Unwinds a stack into at most MOST addresses: where the thread was, and return addresses. Returns how many; at
+     * least 1, unless MOST is 0. */
+    size_t (*unwind)(void *data, const struct mapping_text *maps, const struct stack_snapshot *snapshot,
+                     uint64_t *addresses, size_t most);
     void *data;
 };
 

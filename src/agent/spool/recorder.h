@@ -303,6 +303,7 @@ void plugin_record_line(uint32_t client, uint32_t stack, const char *text);
  */
 
 #define CRASH_CHUNK_CALLS 256u /* open at once; more are left out */
+#define CRASH_CHUNK_BYTES (2 * RECORDS_CHUNK_BYTES)
 
 /* Takes the chunk, once for a spool; where the spool is full the rest does nothing. Returns 0 or -1. */
 int crash_chunk_open(void);

@@ -135,7 +135,7 @@ static int gather_stack(struct gathering *gathering, struct recorded_stack *stac
 static int gather_process(struct gathering *gathering)
 {
     struct process *process = gathering->process;
-    int result = 0;
+    int result = unwind_crash(gathering->conversion, process);
     for (size_t i = 0; i < process->stacks->items.count && result == 0; i++) {
         struct recorded_stack *stack = &process->stacks->items.items[i];
         if (!stack->wanted)

@@ -157,6 +157,37 @@ int stack_frames(struct conversion *conversion, struct process *process, uint32_
     return namer ? name_frames(namer, process, stack->words, stack->count, *frames) : 0;
 }
 
+/* --- the stack of a thread that crashed --- */
+
+int index_crash_stack(struct process *process, const struct event *event)
+{
+    const struct spool_crash_stack *record = event->record;
+    struct stacks *stacks = process->stacks;
+    memcpy(stacks->crash_registers, record->registers, sizeof(stacks->crash_registers));
+    stacks->crash = (struct stack_snapshot){.registers = stacks->crash_registers,
+                                            .stack = record->stack,
+                                            .bytes = event->text,
+                                            .length = event->text_length};
+    return 0;
+}
+
+int unwind_crash(struct conversion *conversion, struct process *process)
+{
+    const struct frame_namer *namer = conversion->options->namer;
+    struct stacks *stacks = process->stacks;
+    const struct mapping_text *maps = stacks->crash.bytes && namer && namer->unwind ? mappings_of(process) : NULL;
+    if (!maps)
+        return stacks->crash.bytes && namer && namer->unwind ? -1 : 0;
+    size_t count = namer->unwind(namer->data, maps, &stacks->crash, stacks->crash_words, CRASH_FRAMES_MAX);
+    struct recorded_stack *stack = count > 0 ? put(stacks, CRASH_STACK) : NULL;
+    if (!stack)
+        return count > 0 ? -1 : 0;
+    stack->words = (const char *)stacks->crash_words;
+    stack->count = (uint32_t)count;
+    stack->wanted = true;
+    return 0;
+}
+
 /* --- frames below the lines of plugins --- */
 
 /* Only what is known. */

@@ -12,6 +12,7 @@
 #include "common/array.h"
 #include "common/file_vector.h"
 #include "common/map.h"
+#include "common/spool_records.h"
 #include "trace/build/process.h"
 #include "trace/spool/event_record.h"
 
@@ -29,6 +30,11 @@ struct call_stack {
     uint32_t correlation, stack;
 };
 
+#define CRASH_FRAMES_MAX 128
+
+/* Of the stack of the thread that crashed: the process gives no stack of its own this one. */
+#define CRASH_STACK UINT32_MAX
+
 struct stacks {
     struct map by_number;               /* -> index + 1 in items */
     ARRAY(struct recorded_stack) items; /* as they came */
@@ -38,6 +44,9 @@ struct stacks {
     })
     mappings;
     FILE_VECTOR(struct call_stack) calls; /* by correlation, once they are in order */
+    struct stack_snapshot crash;          /* of the thread that crashed; its bytes are NULL: there is none */
+    uint64_t crash_registers[SPOOL_CRASH_REGISTERS];
+    uint64_t crash_words[CRASH_FRAMES_MAX]; /* the same, unwound */
 };
 
 /* All zero is empty. */
@@ -69,6 +78,8 @@ uint32_t call_stack(const struct process *process, uint32_t correlation);
  * are called the same, and below the same, are one, also of several processes.
  */
 
+/* Unwinds the stack of the thread that crashed, as stack CRASH_STACK. Returns 0, or -1 after error(). */
+int unwind_crash(struct conversion *conversion, struct process *process);
 /* Names the stacks that events refer to, and makes them ready for the metadata. Returns 0, or -1 after error(). */
 int gather_stacks(struct conversion *conversion);
 /* The key "stackFrames" of the metadata, where there are any. */

@@ -311,7 +311,7 @@ static int name_first(void *data, const struct mapping_text *maps, const uint64_
 UNIT_TEST(test_frames_are_named)
 {
     struct make_spool spool;
-    struct frame_namer namer = {name_first, NULL};
+    struct frame_namer namer = {.name = name_first};
     make_spool_begin(&spool, PID, THREAD);
     make_stacks(&spool);
     allocate_from(&spool, 1000, 0x10, 1, 0);
