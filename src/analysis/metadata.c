@@ -78,171 +78,9 @@ static int read_members_of(struct trace *trace, const cJSON *object, void *to, c
     return 0;
 }
 
-/* --- call stacks: frames once each, and stacks that are lists of them --- */
-
-static const char *base_name(const char *path)
-{
-    const char *slash = path ? strrchr(path, '/') : NULL;
-    return slash ? slash + 1 : path;
-}
-
 static const char *text_of(const cJSON *object, const char *key)
 {
     return cJSON_GetStringValue(member_of(object, key));
-}
-
-/* BRIEF: without the folders of the file. */
-static void write_frame(struct buffer *out, const cJSON *frame, bool brief)
-{
-    const char *function = text_of(frame, "function"), *file = text_of(frame, "file");
-    const char *module = base_name(text_of(frame, "module")), *offset = text_of(frame, "offset");
-    const char *address = text_of(frame, "address");
-    int64_t line = number_of(frame, "line", 9e18, 1);
-    bool placed = file || module;
-    buffer_text(out, function ? function : "");
-    buffer_text(out, function && placed ? " (" : "");
-    if (file)
-        buffer_text(out, brief ? base_name(file) : file);
-    if (file && line >= 0)
-        buffer_format(out, ":%lld", (long long)line);
-    else if (!file && module)
-        buffer_format(out, "%s+%s", module, offset ? offset : "?");
-    else if (!file && !function)
-        buffer_text(out, address ? address : "?");
-    buffer_text(out, function && placed ? ")" : "");
-}
-
-/* Writes as much as is known: "main (/src/leak.cu:42)", "compute (libmath.so+0x1234)" or "0x7f0012345678". Before it,
- * the calls that the compiler inlined: "inner (/src/a.cu:1) < outer (/src/a.cu:9)". */
-static void write_frame_calls(struct buffer *out, const cJSON *frame)
-{
-    for (const cJSON *call = first_of(member_of(frame, "inlined")); call; call = call->next) {
-        write_frame(out, call, false);
-        buffer_text(out, " < ");
-    }
-    write_frame(out, frame, false);
-}
-
-/* Writes the innermost of these, its file without folders: "inner (a.cu:1)". */
-static void write_frame_place(struct buffer *out, const cJSON *frame)
-{
-    const cJSON *inlined = first_of(member_of(frame, "inlined"));
-    write_frame(out, inlined ? inlined : frame, true);
-}
-
-static bool starts_with(const char *text, const char *start)
-{
-    return text && strncmp(text, start, strlen(start)) == 0;
-}
-
-/* Whether a frame belongs to CUDA or to the tracing, not to the program. */
-static bool frame_is_cuda(const cJSON *frame)
-{
-    static const char *const modules[] = {"libcuda.so", "libcudart.so", "libcupti.so", "libgputrace.so",
-                                          "libgputrace-allocator.so"};
-    const char *module = base_name(text_of(frame, "module")), *function = text_of(frame, "function");
-    for (size_t i = 0; i < sizeof(modules) / sizeof(*modules); i++)
-        if (starts_with(module, modules[i]))
-            return true;
-    /* The runtime linked into the program, which has no debugging information. */
-    bool of_runtime = starts_with(function, "cuda") && function[4] >= 'A' && function[4] <= 'Z';
-    return starts_with(function, "libcudart_static_") || (of_runtime && !text_of(frame, "file"));
-}
-
-/* The text in BUFFER becomes one of the trace's; BUFFER is released. */
-static int read_written(struct trace *trace, struct buffer *buffer, uint32_t *text)
-{
-    int status = buffer_finish(buffer) == 0 ? read_bytes(trace, buffer->data, buffer->length, text) : -1;
-    buffer_release(buffer);
-    return status;
-}
-
-static int read_frame(struct trace *trace, const cJSON *frame)
-{
-    struct trace_frame *added = trace->wanted.stacks ? array_push(&trace->frames) : NULL;
-    struct buffer words, place;
-    if (!added)
-        return trace->wanted.stacks ? -1 : 0;
-    buffer_init_memory(&words);
-    buffer_init_memory(&place);
-    write_frame_calls(&words, frame);
-    write_frame_place(&place, frame);
-    added->is_cuda = frame_is_cuda(frame);
-    int status = read_written(trace, &words, &added->words);
-    return read_written(trace, &place, &added->place) < 0 ? -1 : status;
-}
-
-static int read_stack(struct trace *trace, const cJSON *stack)
-{
-    const cJSON *number = member_of(stack, "stack"), *frames = member_of(stack, "frames");
-    if (!trace->wanted.stacks || !cJSON_IsNumber(number) || number->valueint < 0 || !cJSON_IsArray(frames))
-        return 0;
-    uint64_t *index = map_put(&trace->stack_of_number, (uint64_t)number->valueint, NULL);
-    struct trace_stack *added = index ? array_push(&trace->stacks) : NULL;
-    if (!added)
-        return -1;
-    *index = trace->stacks.count;
-    added->first = trace->stack_frames.count;
-    for (const cJSON *frame = first_of(frames); frame; frame = frame->next) {
-        if (!cJSON_IsNumber(frame) || frame->valueint < 0 || (size_t)frame->valueint >= trace->frames.count)
-            continue;
-        uint32_t *place = array_push(&trace->stack_frames);
-        if (!place)
-            return -1;
-        *place = (uint32_t)frame->valueint;
-        added->count++;
-    }
-    return 0;
-}
-
-static const struct trace_stack *stack_of(const struct trace *trace, int64_t number)
-{
-    const uint64_t *index = number == EVENT_NONE ? NULL : map_get(&trace->stack_of_number, (uint64_t)number);
-    const struct trace_stack *stack = index && *index ? &trace->stacks.items[*index - 1] : NULL;
-    return stack && stack->count > 0 ? stack : NULL;
-}
-
-static const struct trace_frame *frame_of(const struct trace *trace, const struct trace_stack *stack, size_t i)
-{
-    return &trace->frames.items[trace->stack_frames.items[stack->first + i]];
-}
-
-/* How many frames of the code that reported the call may come before CUDA's own. */
-#define FRAMES_ABOVE_CUDA 8
-
-/* The innermost frame of the program: the first after those of CUDA, and of what reported the call. */
-static size_t first_of_program(const struct trace *trace, const struct trace_stack *stack)
-{
-    size_t first = 0;
-    while (first < stack->count && first < FRAMES_ABOVE_CUDA && !frame_of(trace, stack, first)->is_cuda)
-        first++;
-    if (first == stack->count || !frame_of(trace, stack, first)->is_cuda)
-        return 0;
-    while (first < stack->count && frame_of(trace, stack, first)->is_cuda)
-        first++;
-    return first < stack->count ? first : 0;
-}
-
-struct cell trace_place_cell(const struct trace *trace, struct table *table, int64_t number)
-{
-    const struct trace_stack *stack = stack_of(trace, number);
-    if (!stack)
-        return (struct cell){0};
-    return trace_text_cell(trace, table, frame_of(trace, stack, first_of_program(trace, stack))->place);
-}
-
-struct cell trace_stack_cell(const struct trace *trace, struct table *table, int64_t number)
-{
-    const struct trace_stack *stack = stack_of(trace, number);
-    struct buffer words;
-    if (!stack)
-        return (struct cell){0};
-    buffer_init_memory(&words);
-    for (size_t i = 0; i < stack->count; i++) {
-        buffer_text(&words, i > 0 ? " < " : "");
-        buffer_text(&words, interned(&trace->strings, frame_of(trace, stack, i)->words));
-    }
-    return table_sink(table, &words);
 }
 
 /* --- plugins: see section_plugins.c --- */
@@ -253,17 +91,9 @@ static int read_line(struct trace *trace, const cJSON *line)
     struct trace_plugin_line *added = array_push(&trace->plugin_lines);
     if (!added || read_members(trace, line, added, members) < 0)
         return -1;
-    const cJSON *first = first_of(member_of(line, "stack"));
-    struct buffer text;
+    const cJSON *stack = member_of(line, "stack");
     added->stack = EVENT_NO_TEXT;
-    if (!first)
-        return 0;
-    buffer_init_memory(&text);
-    for (const cJSON *frame = first; frame; frame = frame->next) {
-        buffer_text(&text, frame == first ? "" : " < ");
-        write_frame_calls(&text, frame);
-    }
-    return read_written(trace, &text, &added->stack);
+    return first_of(stack) ? trace_read_frame_list(trace, stack, &added->stack) : 0;
 }
 
 static int read_plugin(struct trace *trace, const cJSON *plugin)
@@ -329,7 +159,9 @@ static int read_crash(struct trace *trace, const cJSON *process)
                                               {"thread", NUMBER, offsetof(struct trace_crash, thread)},
                                               {"sender", NUMBER, offsetof(struct trace_crash, sender)},
                                               {"ts", TIME, offsetof(struct trace_crash, time)},
+                                              {"stack", AMOUNT, offsetof(struct trace_crash, stack)},
                                               {"words", TEXT, offsetof(struct trace_crash, words)},
+                                              {"called at", TEXT, offsetof(struct trace_crash, place)},
                                               {"address", TEXT, offsetof(struct trace_crash, address)}};
     static const struct member of_call[] = {{"thread", NUMBER, offsetof(struct trace_open_call, thread)},
                                             {"stream", NUMBER, offsetof(struct trace_open_call, stream)},
@@ -469,7 +301,6 @@ static int read_own(struct trace *trace, const cJSON *own)
     } lists[] = {
         {"losses", cJSON_Object, read_loss},      {"symbols", cJSON_Object, read_symbol},
         {"processes", cJSON_Array, read_process}, {"processes", cJSON_Array, read_crash},
-        {"frames", cJSON_Array, read_frame},      {"stacks", cJSON_Array, read_stack},
         {"plugins", cJSON_Array, read_plugin},
     };
     if (read_members(trace, own, trace, members) < 0)
@@ -483,6 +314,8 @@ static int read_own(struct trace *trace, const cJSON *own)
             if (lists[i].read(trace, member) < 0)
                 return -1;
     }
+    if (trace_read_stacks(trace, member_of(own, "frames"), member_of(own, "stacks")) < 0)
+        return -1;
     return read_command(trace, member_of(own, "command"));
 }
 
@@ -490,6 +323,8 @@ int trace_metadata(struct trace *trace, const char *key, const cJSON *value)
 {
     if (strcmp(key, "gputrace") == 0)
         return read_own(trace, value);
+    if (strcmp(key, "stackFrames") == 0)
+        return trace_read_frames(trace, value);
     if (strcmp(key, "deviceProperties") != 0)
         return 0;
     for (const cJSON *device = first_of(value); device; device = device->next)

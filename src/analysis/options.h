@@ -43,6 +43,7 @@ enum report_unit { REPORT_UNIT_AUTO, REPORT_UNIT_NS, REPORT_UNIT_US, REPORT_UNIT
     X(CRITICAL_PATH, critical_path, "critical-path", "Critical path")                  \
     X(CRITICAL_NAMES, critical_names, "critical-names", "Critical path by name")       \
     X(OPERATORS, operators, "operators", "PyTorch operators")                          \
+    X(LINES, lines, "lines", "Lines of the program")                                   \
     X(RANGES, device_ranges, "ranges", "Device ranges")                                \
     X(MEMORY, memory, "memory", "Memory")                                              \
     X(MEMORY_PEAK, memory_peak, "memory-peak", "Memory at its peak")                   \

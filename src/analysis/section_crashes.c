@@ -270,6 +270,23 @@ static struct cell thread_cell(const struct writer *writer, int64_t thread)
     return trace_thread_id_cell(writer->trace, writer->table, writer->process, thread);
 }
 
+#define FRAMES_SHOWN 16
+
+/* The stack of the thread that got the signal, from the frame that caused it outwards. */
+static int write_stack(const struct writer *writer)
+{
+    const struct trace_frame *frames[FRAMES_SHOWN];
+    size_t count = trace_stack(writer->trace, writer->crash->stack, frames, FRAMES_SHOWN);
+    bool is_start = false; /* what calls main() says nothing */
+    for (size_t i = 0; i < count && !is_start; i++) {
+        if (put(writer, i == 0 ? "In" : "Called by", none, text_cell(writer, frames[i]->place), EVENT_NONE, EVENT_NONE,
+                none) < 0)
+            return -1;
+        is_start = strcmp(trace_text(writer->trace, frames[i]->name), "main") == 0;
+    }
+    return 0;
+}
+
 /* How the first process ended is known from its exit status too. */
 static int write_ending(const struct writer *writer)
 {
@@ -284,8 +301,10 @@ static int write_ending(const struct writer *writer)
         return 0;
     struct cell name =
         table_format(writer->table, "signal %" PRId64 " (%s)", crash->signal, trace_text(writer->trace, crash->words));
-    return put(writer, "Signal", thread_cell(writer, crash->thread), name, crash->time, EVENT_NONE,
-               signal_cell(writer));
+    if (put(writer, "Signal", thread_cell(writer, crash->thread), name, crash->time, EVENT_NONE, signal_cell(writer)) <
+        0)
+        return -1;
+    return write_stack(writer);
 }
 
 /* The last calls of THREAD, the latest first, COUNT of them. */
@@ -451,6 +470,7 @@ const struct section section_crashes = {
     .categories = CATEGORIES_GPU_OPS | CATEGORIES_API | CATEGORY_BIT(CATEGORY_GPU_IN_FLIGHT) | CATEGORIES_OTHER,
     .state_size = sizeof(struct crash_index),
     .calls = true,
+    .stacks = true,
     .event = event,
     .finish = finish,
     .release = release,

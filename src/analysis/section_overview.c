@@ -173,13 +173,26 @@ static void write_filters(struct table *table, const struct trace *trace)
     put(table, table_text(table, "Part"), table_sink(table, &words), TYPE_TEXT, none);
 }
 
+/* With the line of the program that a thread was in when it got its signal. */
+static void write_ending(struct table *table, const struct trace *trace)
+{
+    const struct trace_crash *crash = NULL;
+    for (size_t i = trace->crashes.count; i-- > 0;)
+        if (trace->crashes.items[i].place != EVENT_NO_TEXT)
+            crash = &trace->crashes.items[i];
+    if (trace->ending != EVENT_NO_TEXT || crash)
+        put(table, table_text(table, "Ended with"),
+            table_text(table, trace_text(trace, trace->ending != EVENT_NO_TEXT ? trace->ending : crash->words)),
+            TYPE_TEXT, crash ? table_format(table, "in %s", trace_text(trace, crash->place)) : none);
+}
+
 static int finish(struct report_row *row)
 {
     const struct trace *trace = row->trace;
     struct table *table = row->table;
     write_text(table, trace, "Program", trace->program);
     write_text(table, trace, "Host", trace->host);
-    write_text(table, trace, "Ended with", trace->ending);
+    write_ending(table, trace);
     write_text(table, trace, "Warning", trace->missed);
     if (trace->missed != EVENT_NO_TEXT)
         mark_bad(table);

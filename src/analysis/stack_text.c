@@ -12,52 +12,19 @@
 #define FRAMES_SHOWN 32   /* of a stack: enough for all but deep recursions */
 #define FUNCTION_WIDTH 40 /* longer names push their place to the right */
 
-static bool starts_with(const char *text, const char *start)
+/* How many frames lie within CUDA, or before it. */
+static size_t count_inside_cuda(const struct stack_frame *frames, size_t count)
 {
-    return text && strncmp(text, start, strlen(start)) == 0;
-}
-
-static const char *base_name(const char *path)
-{
-    const char *slash = path ? strrchr(path, '/') : NULL;
-    return slash ? slash + 1 : path;
-}
-
-/* What lies between a call of CUDA's and us. */
-static bool is_inside_cuda(const struct stack_frame *frame)
-{
-    const char *module = base_name(frame->module);
-    return starts_with(module, "libcuda.so") || starts_with(module, "libcupti.so") ||
-           starts_with(module, "libgputrace.so") || starts_with(module, "libgputrace-allocator.so") ||
-           starts_with(frame->function, "libcudart_static_") ||
-           (starts_with(module, "libcudart.so") && !frame->function);
+    size_t first = stack_frames_begin(frames, count);
+    return first < count ? first : 0;
 }
 
 /* What is behind main() and the functions of threads. */
 static bool is_beginning(const struct stack_frame *frame)
 {
-    static const char *const names[] = {"_start", "__libc_start_", "start_thread", "clone", "__clone"};
-    bool libc = starts_with(base_name(frame->module), "libc.so") || starts_with(base_name(frame->module), "libpthread");
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        if (starts_with(frame->function, names[i]))
-            return true;
-    return libc && !frame->function;
-}
-
-/* The code that reported the call may have so many frames above CUDA's own. */
-#define FRAMES_ABOVE_CUDA 8
-
-/* How many frames lie within CUDA, or above it. */
-static size_t count_inside_cuda(const struct stack_frame *frames, size_t count)
-{
-    size_t first = 0;
-    while (first < count && first < FRAMES_ABOVE_CUDA && !is_inside_cuda(&frames[first]))
-        first++;
-    if (first == count || first == FRAMES_ABOVE_CUDA)
-        return 0;
-    while (first < count && is_inside_cuda(&frames[first]))
-        first++;
-    return first;
+    const char *module = frame_base_name(frame->module);
+    bool libc = module && (strncmp(module, "libc.so", 7) == 0 || strncmp(module, "libpthread", 10) == 0);
+    return frame_is_start(frame) || (libc && !frame->function);
 }
 
 struct part {
@@ -94,7 +61,7 @@ static void put_place(struct buffer *out, const struct stack_frame *frame)
         if (frame->line > 0)
             buffer_format(out, ":%u", frame->line);
     } else if (frame->module) {
-        render_visible(out, base_name(frame->module), "");
+        render_visible(out, frame_base_name(frame->module), "");
         buffer_format(out, "+0x%llx", (unsigned long long)frame->offset);
     } else {
         buffer_format(out, "0x%llx", (unsigned long long)frame->address);

@@ -63,8 +63,6 @@ void trace_release(struct trace *trace)
     array_release(&trace->plugins);
     array_release(&trace->plugin_lines);
     array_release(&trace->frames);
-    array_release(&trace->stack_frames);
-    array_release(&trace->stacks);
     map_release(&trace->stack_of_number);
     array_release(&trace->shown_names);
     pretty_names_release(&trace->pretty_names);

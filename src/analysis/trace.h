@@ -131,11 +131,9 @@ struct trace {
     ARRAY(struct trace_plugin) plugins;
     ARRAY(struct trace_plugin_line) plugin_lines; /* of one plugin after another */
 
-    /* Call stacks that allocations refer to */
+    /* Call stacks that events refer to: trace_stacks.c */
     ARRAY(struct trace_frame) frames;
-    ARRAY(uint32_t) stack_frames; /* numbers of frames, of one stack after another */
-    ARRAY(struct trace_stack) stacks;
-    struct map stack_of_number; /* -> index + 1 in stacks */
+    struct map stack_of_number; /* -> index + 1 in frames of the innermost one */
     struct heap *heap;          /* what is allocated; NULL: no section needs it */
 
     /* The process and device of a GPU's rows: traces of gputrace have these where several processes use one GPU. */
@@ -208,7 +206,9 @@ struct trace_plugin_line {
 /* A process that did not run its exit handlers. */
 struct trace_crash {
     int64_t pid, signal, thread, sender, time; /* EVENT_NONE: not known */
+    int64_t stack;                             /* of the thread */
     uint32_t state, words, address;            /* EVENT_NO_TEXT: not known */
+    uint32_t place;                            /* the line of the program that the thread was in */
 };
 
 /* A call that had not returned when its process ended. */
@@ -217,14 +217,13 @@ struct trace_open_call {
     uint32_t function, waits_for, handle;
 };
 
+/* A frame, of all stacks in which it is called by the same one. */
 struct trace_frame {
-    uint32_t words; /* function, file and line, with calls that were inlined */
-    uint32_t place; /* shortly */
-    bool is_cuda;   /* or the tracing's, not the program's */
-};
-
-struct trace_stack {
-    size_t first, count; /* of stack_frames, the innermost first */
+    uint32_t words;  /* function, file and line, with calls that were inlined */
+    uint32_t place;  /* the same, the file without its folders */
+    uint32_t name;   /* the function */
+    uint32_t parent; /* index + 1 of the frame that called it; 0: none */
+    uint8_t owner;   /* enum frame_owner */
 };
 
 void trace_init(struct trace *trace, const struct report_options *options);
@@ -301,6 +300,20 @@ struct cell trace_thread_id_cell(const struct trace *trace, struct table *table,
 struct cell trace_process_cell(const struct trace *trace, struct table *table, event_id process); /* "python3 (583)" */
 struct cell trace_text_cell(const struct trace *trace, struct table *table, uint32_t text);
 struct cell trace_number_cell(int64_t number); /* empty for EVENT_NONE */
+
+/*
+ * Call stacks: trace_stacks.c.
+ */
+
+/* "stackFrames", and the lists "frames" and "stacks" of earlier traces. Return 0, or -1: no memory. */
+int trace_read_frames(struct trace *trace, const struct cJSON *frames);
+int trace_read_stacks(struct trace *trace, const struct cJSON *frames, const struct cJSON *stacks);
+/* A list of frames that stands by itself becomes one text, innermost first. Returns 0, or -1: no memory. */
+int trace_read_frame_list(struct trace *trace, const struct cJSON *frames, uint32_t *text);
+/* Puts at most MOST frames of stack NUMBER into FRAMES, innermost first. Returns how many. */
+size_t trace_stack(const struct trace *trace, int64_t number, const struct trace_frame **frames, size_t most);
+/* The frame that a stack is known by (frames_place()); NULL: the stack is not known. */
+const struct trace_frame *trace_stack_place(const struct trace *trace, int64_t number);
 /* Of a call stack: where the program asked, "keep (leak.cu:12)"; and all of it. Empty when it is not known. */
 struct cell trace_place_cell(const struct trace *trace, struct table *table, int64_t stack);
 struct cell trace_stack_cell(const struct trace *trace, struct table *table, int64_t stack);

@@ -16,7 +16,8 @@ _gputrace_run() {
         '--capture-range=[record only while the program asks for it]:range:(none api cudaProfilerApi nvtx\:)' \
         '--nvtx-domains=[record NVTX of these domains only]:domains' \
         '--nvtx-exclude=[record NVTX of all domains but these]:domains' \
-        '--backtrace[record the call stack of every allocation]' \
+        '--stacks=[record the call stacks of what the list names]:list:_values -s , what launch alloc sync all' \
+        '--backtrace[the same as --stacks=alloc]' \
         '--flush-interval=[collect GPU times at this interval]:milliseconds' \
         '--children=[record other processes too]:whether:(yes no)' \
         '--wait=[end when these have ended]:for:(primary all)' \

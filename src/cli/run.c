@@ -95,7 +95,7 @@ static int prepare(struct run *run)
     settings->verbose = log_level();
     settings->seccomp_filters = seccomp_filters();
     settings->graph_nodes = run->options.graph_nodes;
-    settings->backtrace = run->options.backtrace ? BACKTRACE_ALLOCATIONS : BACKTRACE_NONE;
+    settings->stacks |= run->options.backtrace ? STACKS_ALLOC : 0;
     log_name_file(run->standard_error);
     settings->standard_error = *run->standard_error ? run->standard_error : "none";
     return 0;

@@ -61,6 +61,42 @@ int trace_list_parse(const char *text, int64_t *bits)
     }
 }
 
+/* --- --stacks --- */
+
+static const struct option_choice stacks_words[] = {
+    {"all", STACKS_ALL},
+#define BIT(name, word) {word, STACKS_##name},
+    STACKS_BITS(BIT)
+#undef BIT
+        {NULL, 0},
+};
+
+#define STACKS_EVERY_MAX 1000000
+
+/* Digits alone: "10". */
+static int parse_every(const char *text, int64_t *every)
+{
+    size_t length = strspn(text, "0123456789");
+    *every = length > 0 && length <= 7 && text[length] == '\0' ? strtoll(text, NULL, 10) : 0;
+    return *every > 0 && *every <= STACKS_EVERY_MAX
+               ? 0
+               : error("--stacks: '%s' is not a number of launches from 1 to %d", text, STACKS_EVERY_MAX);
+}
+
+int stacks_list_parse(const char *text, int64_t *bits, int64_t *every)
+{
+    for (const char *item = text;; item++) {
+        size_t length = strcspn(item, ",:");
+        const struct option_choice *choice = options_choose(stacks_words, "stacks", item, length);
+        if (!choice)
+            return -1;
+        *bits |= choice->value;
+        item += length;
+        if (*item != ',')
+            return *item ? parse_every(item + 1, every) : 0;
+    }
+}
+
 /* --- options that are more than a row --- */
 
 static int take_output(void *settings, const char *value)
@@ -74,6 +110,12 @@ static int take_trace(void *settings, const char *value)
 {
     struct run_options *options = settings;
     return trace_list_parse(value, &options->settings.trace);
+}
+
+static int take_stacks(void *settings, const char *value)
+{
+    struct run_options *options = settings;
+    return stacks_list_parse(value, &options->settings.stacks, &options->settings.stacks_every);
 }
 
 static int take_duration(void *settings, const char *value)
@@ -192,7 +234,14 @@ static const struct option_row rows[] = {
      .type = OPTION_CALL,
      .take = take_nvtx_exclude,
      .help = "record all NVTX domains except these"},
-    {.word = "backtrace", .offset = FIELD(backtrace), .help = "record the call stack of every allocation"},
+    {.word = "stacks",
+     .argument = "LIST[:N]",
+     .type = OPTION_CALL,
+     .take = take_stacks,
+     .help = "record the call stacks of what LIST names, separated by commas:\n"
+             "launch (the first launch of each kernel and grid, then one of\n"
+             "N, default 10), alloc (allocations), sync (waits), or all"},
+    {.word = "backtrace", .offset = FIELD(backtrace), .help = "the same as --stacks=alloc"},
     {.word = "flush-interval",
      .argument = "MS",
      .type = OPTION_NUMBER,

@@ -19,7 +19,7 @@ struct run_options {
     int graph_nodes;          /* for settings.graph_nodes */
     int first_alone;          /* 1: only the first process is recorded */
     int wait_all;             /* 1: wait for all recorded processes, not only for the first */
-    bool backtrace;           /* for settings.backtrace */
+    bool backtrace;           /* --stacks=alloc by its earlier name */
     bool keep_spool;
     bool quiet, verbose;
     bool stats;
@@ -39,5 +39,11 @@ void run_options_init(struct run_options *options);
  * -NAME removes one. A list that begins with a removal starts from the default. Returns 0, or -1 after error().
  */
 int trace_list_parse(const char *text, int64_t *bits);
+
+/*
+ * Reads the list of --stacks: its words add to BITS (enum stacks_bits), and a number behind a colon is put in EVERY:
+ * "launch,sync", "all:100". Returns 0, or -1 after error().
+ */
+int stacks_list_parse(const char *text, int64_t *bits, int64_t *every);
 
 #endif

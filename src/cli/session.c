@@ -69,6 +69,21 @@ static void put_time(struct json_out *json, const char *key, uint64_t ns)
     json_u64(json, ns);
 }
 
+/* Of what the call stacks were recorded, and how often launches. */
+static void put_stacks(struct json_out *json, const struct settings *settings)
+{
+    json_key(json, "stacks");
+    json_begin_array_flat(json);
+#define BIT(name, word)                   \
+    if (settings->stacks & STACKS_##name) \
+        json_string(json, word);
+    STACKS_BITS(BIT)
+#undef BIT
+    json_end(json);
+    if (settings->stacks & STACKS_LAUNCH)
+        json_put_i64(json, "stacks_every", settings->stacks_every ? settings->stacks_every : STACKS_EVERY_DEFAULT);
+}
+
 static void put_options(struct json_out *json, const struct session *session)
 {
     const struct settings *settings = session->settings;
@@ -96,8 +111,7 @@ static void put_options(struct json_out *json, const struct session *session)
     json_i64(json, settings->stop_at);
     put_time(json, "delay", session->delay);
     put_time(json, "duration", session->duration);
-    json_key(json, "backtrace");
-    json_bool(json, settings->backtrace != BACKTRACE_NONE);
+    put_stacks(json, settings);
     json_key(json, "flush_interval_ms");
     json_i64(json, settings->flush_interval_ms);
     if (settings->plugins)

@@ -31,7 +31,8 @@
     X(clock_offset,                                                                                              \
       "GPUTRACE_CLOCK_OFFSET") /* CLOCK_REALTIME - the host's CLOCK_MONOTONIC, ns, when start_at was set */      \
     X(seccomp_filters, "GPUTRACE_SECCOMP_FILTERS") /* of the launcher; -1: not known (common/seccomp.h) */       \
-    X(backtrace, "GPUTRACE_BACKTRACE")             /* enum backtrace */                                          \
+    X(stacks, "GPUTRACE_STACKS")                   /* bits of enum stacks_bits */                                \
+    X(stacks_every, "GPUTRACE_STACKS_EVERY")       /* of launches of one kernel and grid; 0: the default */      \
     X(verbose, "GPUTRACE_VERBOSE")                 /* enum log_level */
 
 struct settings {
@@ -43,8 +44,30 @@ struct settings {
 #undef FIELD
 };
 
-/* Of what the call stacks are kept. */
-enum backtrace { BACKTRACE_NONE = 0, BACKTRACE_ALLOCATIONS = 1 };
+/* Of what the call stacks of the host are kept: `--stacks` names them.
+ *      bit      name on the command line */
+#define STACKS_BITS(X)  \
+    X(LAUNCH, "launch") \
+    X(ALLOC, "alloc")   \
+    X(SYNC, "sync")
+
+enum stacks_index {
+#define BIT(name, word) STACKS_INDEX_##name,
+    STACKS_BITS(BIT)
+#undef BIT
+};
+
+enum stacks_bits {
+#define BIT(name, word) STACKS_##name = 1 << STACKS_INDEX_##name,
+    STACKS_BITS(BIT)
+#undef BIT
+#define BIT(name, word) | STACKS_##name
+        STACKS_ALL = 0 STACKS_BITS(BIT),
+#undef BIT
+};
+
+/* Of the launches of one kernel and grid by one thread the first has its stack, and then one of so many. */
+#define STACKS_EVERY_DEFAULT 10
 
 /* What can be recorded: `--trace` names them; `all` is every one but those marked off by default.
  *      bit      name on the command line, on by default, what it is */

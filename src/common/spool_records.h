@@ -49,7 +49,9 @@
     X(FUNCTION_NAME, spool_function_name, TEXT)  \
     X(GRAPH_NODE, spool_graph_node, FIXED)       \
     X(SEEN, spool_seen, TEXT)                    \
-    X(GRAPH_LAUNCH, spool_graph_launch, FIXED)
+    X(GRAPH_LAUNCH, spool_graph_launch, FIXED)   \
+    X(CALL_STACK, spool_call_stack, FIXED)       \
+    X(CRASH_STACK, spool_crash_stack, TEXT)
 
 enum spool_record_type {
     SPOOL_RECORD_NONE = 0,
@@ -459,6 +461,26 @@ struct spool_graph_launch {
     struct spool_record head;
     uint32_t graph; /* CUPTI's number, of no other graph of the process */
     uint32_t correlation;
+};
+
+/* The program's call stack in a call that launched, or waited. */
+struct spool_call_stack {
+    struct spool_record head; /* time: when the call began */
+    uint32_t correlation;     /* of the driver call, which is its runtime call's too */
+    uint32_t stack;           /* number of a spool_stack */
+};
+
+/* The stack of the thread of a spool_crash, which the tool unwinds: nothing that unwinds is safe in a signal handler.
+ * The text is the memory from the stack pointer on. Code that its words may point into has spool_mapping records. */
+#define SPOOL_CRASH_REGISTERS 17
+struct spool_crash_stack {
+    struct spool_record head;
+    uint64_t registers[SPOOL_CRASH_REGISTERS]; /* by their numbers in DWARF; of x86-64: rax … r15, rip */
+    uint64_t stack;                            /* address of the text */
+    uint32_t thread;                           /* gettid() */
+    uint32_t reserved;
+    uint32_t length;
+    char text[4];
 };
 
 /* Every record is a whole number of 8-byte words, and its text ends with its struct. */

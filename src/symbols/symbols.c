@@ -151,8 +151,7 @@ static int use_mappings(struct symbols *symbols, const struct mapping_text *maps
     return mappings_read(&symbols->mappings, &symbols->names, maps->text, maps->length);
 }
 
-/* The file of a mapping, opened when it is new. NULL after error(). */
-static struct object *find_object(struct symbols *symbols, const struct mapping *mapping)
+struct object *symbols_object(struct symbols *symbols, const struct mapping *mapping)
 {
     /* A path of `names` is at one place for all mappings of it. */
     const uint64_t key[] = {(uintptr_t)mapping->path, mapping->inode};
@@ -175,7 +174,7 @@ static int name_frame(struct symbols *symbols, uint64_t code, struct stack_frame
         return 0;
     frame->module = mapping->path;
     frame->offset = frame->address - mapping->start + mapping->offset;
-    struct object *object = find_object(symbols, mapping);
+    struct object *object = symbols_object(symbols, mapping);
     return object ? object_name(object, &symbols->names, code - mapping->start + mapping->offset, frame) : -1;
 }
 
@@ -194,7 +193,15 @@ static int name_stack(void *data, const struct mapping_text *maps, const uint64_
     return 0;
 }
 
+static size_t unwind(void *data, const struct mapping_text *maps, const struct stack_snapshot *snapshot,
+                     uint64_t *addresses, size_t most)
+{
+    struct symbols *symbols = data;
+    return use_mappings(symbols, maps) < 0 ? 0
+                                           : unwind_snapshot(symbols, &symbols->mappings, snapshot, addresses, most);
+}
+
 struct frame_namer symbols_namer(struct symbols *symbols)
 {
-    return (struct frame_namer){.name = name_stack, .data = symbols};
+    return (struct frame_namer){.name = name_stack, .unwind = unwind, .data = symbols};
 }

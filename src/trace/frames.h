@@ -7,6 +7,7 @@
 #ifndef GPUTRACE_TRACE_FRAMES_H
 #define GPUTRACE_TRACE_FRAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +33,14 @@ struct mapping_text {
     size_t length;    /* of TEXT without that NUL; 0: there are no mappings */
 };
 
+/* Registers and stack of a thread that crashed, as struct spool_crash_stack has them. */
+struct stack_snapshot {
+    const uint64_t *registers;
+    uint64_t stack; /* address of BYTES */
+    const char *bytes;
+    size_t length;
+};
+
 /*
  * NAME fills COUNT frames of one stack, innermost first; address is set already, all else is 0. addresses[0] is of a
  * call itself, the others are return addresses, which lie behind their calls. What cannot be found stays 0.
@@ -40,7 +49,40 @@ struct mapping_text {
 struct frame_namer {
     int (*name)(void *data, const struct mapping_text *maps, const uint64_t *addresses, size_t count,
                 struct stack_frame *frames);
+    /* Unwinds a stack into at most MOST addresses: where the thread was, and return addresses. Returns how many; at
+     * least 1, unless MOST is 0. */
+    size_t (*unwind)(void *data, const struct mapping_text *maps, const struct stack_snapshot *snapshot,
+                     uint64_t *addresses, size_t most);
     void *data;
 };
+
+/* What a frame belongs to, by its module and function. */
+enum frame_owner {
+    FRAME_PROGRAM,
+    FRAME_CUDA,    /* CUDA's driver and runtime, CUPTI, gputrace: between the program's call and what recorded it */
+    FRAME_LIBRARY, /* of CUDA, PyTorch, Python or the C library: not the program's own code */
+    FRAME_STUB,    /* what nvcc makes of <<<>>>; the function that calls it is named as the kernel, and made too */
+};
+enum frame_owner frame_owner(const struct stack_frame *frame);
+
+/* Which of COUNT frames, innermost first, is the place that a stack is known by: the innermost frame of the program's
+ * own code. Where there is none, the innermost that is not CUDA's, or 0. Frames of what reported the call, a plugin for
+ * example, may come before those of CUDA, and are not the place. OWNER says what frame I of DATA belongs to. */
+size_t frames_place(enum frame_owner (*owner)(const void *data, size_t i), const void *data, size_t count);
+/* The same of an array of struct stack_frame, in which inlined calls are frames of their own. */
+size_t stack_frames_place(const struct stack_frame *frames, size_t count);
+/* How many frames come before the program's call: those of CUDA, and of what reported the call. */
+size_t stack_frames_begin(const struct stack_frame *frames, size_t count);
+/* Whether the frame is of what starts main() or a thread. */
+bool frame_is_start(const struct stack_frame *frame);
+
+struct buffer;
+/* Appends what a frame is called where there is one word for it: its function, else "libmath.so+0x1234", else its
+ * address. */
+void frame_put_name(struct buffer *buffer, const struct stack_frame *frame);
+/* Appends "function (file.cu:12)" with the file's folders left out, "function (libmath.so+0x1234)", or the name. */
+void frame_put_place(struct buffer *buffer, const struct stack_frame *frame);
+/* The last part of a path; NULL of NULL. */
+const char *frame_base_name(const char *path);
 
 #endif

@@ -61,6 +61,28 @@ UNIT_TEST(call_stacks_are_kept_when_asked_for)
     expect_refused("--backtrace=all", "takes no argument");
 }
 
+UNIT_TEST(stacks_are_a_list_of_words_and_a_distance)
+{
+    struct run_options options;
+    assert_int_equal(parse(&options, "--quiet"), 2);
+    assert_int_equal(options.settings.stacks, 0);
+    assert_int_equal(parse(&options, "--stacks=launch"), 2);
+    assert_int_equal(options.settings.stacks, STACKS_LAUNCH);
+    assert_int_equal(options.settings.stacks_every, 0);
+    assert_int_equal(parse(&options, "--stacks=sync,alloc:7"), 2);
+    assert_int_equal(options.settings.stacks, STACKS_SYNC | STACKS_ALLOC);
+    assert_int_equal(options.settings.stacks_every, 7);
+    assert_int_equal(parse(&options, "--stacks=all:1"), 2);
+    assert_int_equal(options.settings.stacks, STACKS_ALL);
+    assert_int_equal(options.settings.stacks_every, 1);
+    expect_refused("--stacks=launches", "launch");
+    expect_refused("--stacks=launch,", "launch");
+    expect_refused("--stacks=launch:", "is not a number of launches");
+    expect_refused("--stacks=launch:0", "is not a number of launches");
+    expect_refused("--stacks=launch:1e3", "is not a number of launches");
+    expect_refused("--stacks=launch:1,sync", "is not a number of launches");
+}
+
 UNIT_TEST(capture_ranges_are_checked)
 {
     static const char *const right[] = {"none", "api", "cudaProfilerApi", "nvtx:a", "nvtx:a@b", "nvtx:a b"};

@@ -55,6 +55,13 @@ signal_is() { # NUMBER
     assert_equal "$(number '.gputrace.processes[0].death.signal')" "$1"
 }
 
+# The crash has the stack of the thread that got the signal: the names of FUNCTIONs, innermost first, follow one another.
+stack_has() { # FUNCTION...
+    jq -r 'def chain($frames): $frames[.] | .name, (.parent // empty | tostring | chain($frames));
+        .stackFrames as $frames | .gputrace.processes[0].death.stack | tostring | chain($frames)' trace.json >frames
+    assert_equal "$(grep -n -x -F -m 1 "$1" -A $(($# - 1)) frames | sed 's/^[0-9]*[:-]//' | xargs)" "$*"
+}
+
 @test "exit: nothing is lost, and all kernels have times" {
     dies exit 3
     assert_equal "$state" finished
@@ -94,12 +101,17 @@ signal_is() { # NUMBER
     signal_is 11
     assert_equal "$(number '.gputrace.processes[0].death.address')" '"0x10"'
     assert_equal "$(number '.gputrace.processes[0] | .death.thread == .pid')" true
+    stack_has by_fault main
+    "$gputrace" report -r overview -f json trace.json |
+        jq -e '.overview[] | select(.item == "Ended with") | .detail | test("^in by_fault \\(dying.c:[0-9]+\\)$")'
+    "$gputrace" report -r crashes -f csv trace.json | grep -c '^In,.*by_fault (dying.c\|^Called by,.*main (dying.c' | grep -x 2
 }
 
 @test "a segmentation fault on another thread" {
     dies segv-thread 139
     signal_is 11
     assert_equal "$(number '.gputrace.processes[0] | .death.thread != .pid')" true
+    stack_has by_fault fault start_thread
 }
 
 @test "SIGKILL" {

@@ -438,9 +438,11 @@ END
 
 @test "rejects call stacks that are missing, incomplete or there twice" {
     rejects stacks '(.traceEvents[] | select(.args.stack == 5) | .args.stack) = 2'
-    rejects stacks '.gputrace.stacks[0].frames = [0, 2]'
-    rejects stacks '.gputrace.stacks[0].frames = []'
-    rejects stacks '.gputrace.stacks[1].stack = 1'
-    rejects stacks 'del(.gputrace.frames[0].address)'
-    rejects metadata 'del(.gputrace.frames)'
+    rejects stacks '(.traceEvents[] | select(.args.stack == 5)) |= (.args.stack = 2 | .sf = 2)'
+    rejects stacks 'del(.traceEvents[] | select(.args.stack == 5) | .sf)'
+    rejects stacks '.stackFrames["5"].parent = 5'
+    rejects stacks '.stackFrames["x"] = {name: "f"}'
+    rejects stacks 'del(.stackFrames["1"].name)'
+    rejects stacks 'del(.stackFrames)'
+    rejects metadata '.stackFrames = []'
 }

@@ -142,6 +142,18 @@ static void publish_signal(int number, const siginfo_t *info, uint32_t thread)
     crash_chunk_commit(&record->head);
 }
 
+/* CONTEXT is where the kernel puts it. */
+static void publish_stack(const void *context, uint32_t thread)
+{
+    let_faults_through(SIG_UNBLOCK);
+    if (sigsetjmp(crash.escape, 0) == 0) {
+        crash.may_escape = 1;
+        crash_stack_publish(context, thread);
+    }
+    crash.may_escape = 0;
+    let_faults_through(SIG_BLOCK);
+}
+
 /* The system does with the signal what it would have done: the same signal for the same thread, with what it copy, once
  * this handler has returned to where it came. */
 static void hand_on(int number, siginfo_t *info)
@@ -247,9 +259,16 @@ static bool is_clock_taken_away(int number, void *context, const char *frame)
 }
 #endif
 
+/* Whether the kernel called the handler, which has FRAME: the program may do so too, with any CONTEXT. */
+static bool is_kernels(const void *context, const char *frame)
+{
+    return (const char *)context == frame + 2 * sizeof(void *);
+}
+
 static void die(int number, siginfo_t *info, void *context)
 {
-    if (is_clock_taken_away(number, context, __builtin_frame_address(0)))
+    const char *frame = __builtin_frame_address(0);
+    if (is_clock_taken_away(number, context, frame))
         return;
     int saved = errno;
     uint32_t thread = this_thread();
@@ -266,6 +285,8 @@ static void die(int number, siginfo_t *info, void *context)
         info = is_info_of(info, number) ? info : NULL;
         publish_signal(number, info, thread);
         publish_names();
+        if (is_kernels(context, frame))
+            publish_stack(context, thread);
         __atomic_store_n(&crash.done, true, __ATOMIC_RELEASE);
     }
     hand_on(number, info);

@@ -162,7 +162,8 @@ static bool prepare(void)
     }
     int failed = wake_by_nvtx();
     failed |= capture_init(&library.settings);
-    record_cuda_keep_stacks(library.settings.backtrace == BACKTRACE_ALLOCATIONS);
+    record_cuda_keep_stacks((library.settings.stacks & STACKS_ALLOC) != 0);
+    call_stacks_init((uint64_t)library.settings.stacks, (uint64_t)library.settings.stacks_every);
     failed |= record_cuda_subscribe((uint64_t)library.settings.trace);
     if ((library.settings.trace & TRACE_KERNEL) && library.settings.graph_nodes)
         failed |= record_cuda_subscribe_graph_nodes();
@@ -236,7 +237,7 @@ static void read_settings(void)
  * be on its way here. */
 static void start_loading(bool forked)
 {
-    if (library.settings.backtrace != BACKTRACE_NONE)
+    if (library.settings.stacks != 0)
         stacks_prepare();
     if (forked)
         plugins_after_fork(library.parent);

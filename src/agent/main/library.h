@@ -138,6 +138,11 @@ void crash_handler_install_for_spool(void);
  * handler that the program installs later takes the place of ours. */
 void crash_handler_install(void);
 
+/* In the handler of THREAD's signal, whose ucontext_t is CONTEXT: saves registers and the stack, and which code its
+ * words may point to. Async-signal-safe, takes no lock. It may fault; what is in the spool by then stays whole. Does
+ * nothing on other processors than x86-64. crash_stack.c */
+void crash_stack_publish(const void *context, uint32_t thread);
+
 /* In a forked child: the handlers stay, and do nothing but let the signal through. */
 void crash_handler_atfork_child(void);
 

@@ -35,6 +35,7 @@ bool record_write_texts(enum spool_record_type type, uint16_t flags, uint64_t ti
 void recorder_switch(bool on, uint64_t time, const char *reason)
 {
     __atomic_store_n(&recorder_on, on, __ATOMIC_RELAXED);
+    call_stacks_switch(on);
     record_write_text(SPOOL_RECORD_CAPTURE, capture, time, text_of(reason), .head.flags = on);
 }
 
@@ -121,7 +122,7 @@ int crash_chunk_open(void)
 {
     if (last.chunk)
         return 0;
-    struct spool_chunk *chunk = chunk_take(SPOOL_RECORDS);
+    struct spool_chunk *chunk = chunk_take_sized(SPOOL_RECORDS, RECORDS_CHUNK_BYTES, CRASH_CHUNK_BYTES);
     if (!chunk)
         return -1;
     struct spool_open_call *calls = (struct spool_open_call *)chunk_data(chunk);

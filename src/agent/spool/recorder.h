@@ -1,6 +1,6 @@
 /*
  * How events become records in the spool: chunks, a writer for each thread (writer.c), the subscribers that write
- * records (recorder.c, record_cuda.c, record_nvtx.c), and call stacks (stacks.c).
+ * records (recorder.c, record_cuda.c, record_nvtx.c), and call stacks (stacks.c, call_stacks.c).
  */
 #ifndef GPUTRACE_AGENT_SPOOL_RECORDER_H
 #define GPUTRACE_AGENT_SPOOL_RECORDER_H
@@ -303,6 +303,7 @@ void plugin_record_line(uint32_t client, uint32_t stack, const char *text);
  */
 
 #define CRASH_CHUNK_CALLS 256u /* open at once; more are left out */
+#define CRASH_CHUNK_BYTES (2 * RECORDS_CHUNK_BYTES)
 
 /* Takes the chunk, once for a spool; where the spool is full the rest does nothing. Returns 0 or -1. */
 int crash_chunk_open(void);
@@ -369,5 +370,17 @@ uint32_t stacks_take(uint32_t skip);
 
 /* In a forked child: what was written is the parent's. Numbers begin at 1 again. */
 void stacks_atfork_child(void);
+
+/*
+ * Call stacks of launches and of waits: a record for each that has one, which names the call (call_stacks.c).
+ * Allocations have theirs in their own record: record_cuda_keep_stacks().
+ */
+
+/* BITS of enum stacks_bits; EVERY: of the launches of one kernel and grid by one thread the first has its stack, and
+ * one of so many afterwards (0: STACKS_EVERY_DEFAULT). Once, before recording is first switched on. */
+void call_stacks_init(uint64_t bits, uint64_t every);
+
+/* Recording goes on or off: launches and waits have callbacks for their stacks only meanwhile. One call at a time. */
+void call_stacks_switch(bool on);
 
 #endif

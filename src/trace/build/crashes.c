@@ -14,6 +14,7 @@
 #include "trace/build/event_passes.h"
 #include "trace/build/launches.h"
 #include "trace/build/process.h"
+#include "trace/build/stacks.h"
 #include "trace/spool/cuda_names.h"
 
 int index_crash_record(struct process *process, const struct event *event)
@@ -60,7 +61,18 @@ static bool has_address(const struct event *event)
     return crash->code > 0 && (signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE);
 }
 
-static void put_signal(const struct conversion *conversion, struct json_out *json, const struct event *event)
+/* The stack of the thread, and what the innermost of its frames was doing. */
+static void put_stack(const struct process *process, struct json_out *json)
+{
+    const struct recorded_stack *stack = stacks_get(process->stacks, CRASH_STACK);
+    if (!stack || stack->leaf == 0)
+        return;
+    json_put_u64(json, "stack", stack->leaf);
+    json_put_text(json, "called at", interned(&process->conversion->stacks.places, stack->place));
+}
+
+static void put_signal(const struct conversion *conversion, const struct process *process, struct json_out *json,
+                       const struct event *event)
 {
     const struct spool_crash *crash = event->record;
     json_key(json, "death");
@@ -74,6 +86,7 @@ static void put_signal(const struct conversion *conversion, struct json_out *jso
     if (crash->sender != 0)
         json_put_i64(json, "sender", crash->sender);
     put_time(conversion, json, event->start);
+    put_stack(process, json);
     json_end(json);
 }
 
@@ -131,5 +144,5 @@ void write_crash_records(const struct conversion *conversion, const struct proce
     }
     json_end(json);
     if (crash)
-        put_signal(conversion, json, crash);
+        put_signal(conversion, process, json, crash);
 }

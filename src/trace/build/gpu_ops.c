@@ -12,6 +12,7 @@
 #include "trace/build/kernel_names.h"
 #include "trace/build/launches.h"
 #include "trace/build/piece_writer.h"
+#include "trace/build/stacks.h"
 #include "trace/spool/cuda_names.h"
 
 uint32_t occupancy_blocks(const struct device *device, uint32_t threads, uint32_t registers, uint32_t shared)
@@ -249,6 +250,7 @@ int write_gpu_op(struct piece_writer *out, struct process *process, const struct
         return 0;
     args.count = 0;
     struct slice slice = describe(out, process, event, &args, space);
+    args_stack(&args, process, call_stack(process, event->correlation));
     if (event->in_flight || !process_knows_span(process, event)) {
         write_untimed(out, process, event, &slice, stream);
         return 0;

@@ -15,6 +15,7 @@
 #include "trace/build/parallel_scan.h"
 #include "trace/build/passes.h"
 #include "trace/build/plugins.h"
+#include "trace/build/stacks.h"
 #include "trace/spool/cuda_names.h"
 
 /* --- devices, contexts, streams, threads --- */
@@ -386,7 +387,8 @@ int index_process(struct process *process)
     if (find_capture_intervals(process) != 0 || stream_markers_order(&process->device_ranges->markers) != 0 ||
         process_walk_agent_records(process, index_agent_record, undecoded) != 0 ||
         process_walk_agent_records(process, index_late, NULL) != 0 || order_kernel_names(process) != 0 ||
-        index_cupti(process, undecoded) != 0 || place_waits(process) != 0 || graph_streams_fold(process) != 0)
+        order_call_stacks(process) != 0 || index_cupti(process, undecoded) != 0 || place_waits(process) != 0 ||
+        graph_streams_fold(process) != 0)
         return -1;
     close_kernel_names(process);
     if (index_nvtx_extensions_end(process) != 0)

@@ -166,7 +166,6 @@ static void describe(struct args *args, uint64_t address, const struct allocatio
 static void describe_call(struct args *args, const struct process *process, const struct event *event,
                           const struct allocation *about)
 {
-    const struct recorded_stack *stack = stacks_get(process->stacks, event->memory.stack);
     const char *fault = fault_text(about->fault);
     if (event->stream != EVENT_NO_STREAM)
         args_u64(args, ARG_STREAM, event->stream);
@@ -178,8 +177,7 @@ static void describe_call(struct args *args, const struct process *process, cons
         args_error(args, ARG_RESULT, event->memory.result, driver_error_name(event->memory.result));
     if (about->fault != MEMORY_NO_FAULT)
         args_text(args, ARG_FAULT, fault, strlen(fault));
-    if (stack && stack->written)
-        args_u64(args, ARG_STACK, stack_in_trace(process, stack->number));
+    args_stack(args, process, event->memory.stack);
 }
 
 /* "Device 1048576, Pool 4096": what was held where an allocation failed. */

@@ -230,7 +230,6 @@ static void put_gputrace(struct conversion *conversion, struct json_out *json)
     put_plugins(&conversion->plugins, json);
     write_nvtx_resources(conversion, json);
     put_nvtx_counters(conversion, json);
-    write_stacks(conversion, json);
     json_key(json, "symbols");
     put_symbols(&conversion->names, json);
     write_processes(conversion, json);
@@ -317,6 +316,7 @@ int write_metadata(struct conversion *conversion)
         write_number(conversion, "baseTimeNanoseconds", (int64_t)conversion->base) != 0 ||
         write_string(conversion, "traceName", conversion->options->output) != 0)
         return -1;
+    write_stacks(conversion);
     put_gputrace(conversion, value_begin(&value));
     return value_end(&value, conversion, "gputrace");
 }

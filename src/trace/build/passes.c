@@ -52,6 +52,7 @@ static void evict_process(const struct process *process)
     captures_evict(process->captures);
     file_vector_evict(&process->pools->steps);
     file_vector_evict(&process->compilation->steps);
+    file_vector_evict(&process->stacks->calls);
     plugin_intervals_evict(process->plugin_intervals);
     device_ranges_evict(process->device_ranges);
 }
@@ -87,7 +88,7 @@ static int process_open(struct process_state *state, const struct spool_director
     device_ranges_init(process->device_ranges, directory);
     process->capture_intervals->marks.memory.directory = process->kernel_names->nodes.changes.memory.directory =
         process->pools->steps.memory.directory = process->compilation->steps.memory.directory =
-            process->captures->of_changes.memory.directory = directory;
+            process->captures->of_changes.memory.directory = process->stacks->calls.memory.directory = directory;
     process->plugin_intervals->directory = process->plugins->slices.memory.directory = directory;
     process->tracks.directory = process->memory->steps.memory.directory = process->cuda_events->items.memory.directory =
         directory;
@@ -305,7 +306,7 @@ static void release(struct conversion *conversion)
     release_missed(conversion->missed);
     convert_plugins_release(&conversion->plugins);
     buffer_release(&conversion->stacks.frames);
-    buffer_release(&conversion->stacks.stacks);
+    interner_release(&conversion->stacks.places);
     names_release(&conversion->names);
     rows_release(&conversion->rows);
     free(conversion);

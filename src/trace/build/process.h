@@ -81,7 +81,6 @@ struct process {
     struct pointer_names symbols;
     struct tracks tracks;
     struct tracks waits;              /* as their records tell of where they were, until all contexts are known */
-    uint32_t stack_offset;            /* what the trace adds to their numbers */
     uint64_t async_before;            /* ids of asynchronous ranges that other processes may have */
     struct mapping_text mapping_text; /* for the namer, once it is needed; its text is in mapping_lines */
     struct buffer mapping_lines;
@@ -111,7 +110,9 @@ struct conversion {
     struct convert_losses losses; /* of all processes */
     struct convert_plugins plugins;
     struct {
-        struct buffer frames, stacks; /* JSON arrays, once gathered */
+        struct buffer frames;   /* the JSON object "stackFrames", once gathered */
+        struct interner places; /* lines of the program that stacks are known by */
+        bool any;
     } stacks;
     uint64_t base;            /* ns */
     uint32_t arg_lists;       /* that have numbers: struct arg_list */

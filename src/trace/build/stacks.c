@@ -6,13 +6,16 @@
 #include "common/json_out.h"
 #include "common/log.h"
 #include "common/spool_records.h"
+#include "trace/build/capture_intervals.h"
 #include "trace/build/event_passes.h"
+#include "trace/build/lookup.h"
 
 void stacks_release(struct stacks *stacks)
 {
     map_release(&stacks->by_number);
     array_release(&stacks->items);
     array_release(&stacks->mappings);
+    file_vector_release(&stacks->calls);
 }
 
 static struct recorded_stack *put(struct stacks *stacks, uint32_t number)
@@ -27,8 +30,6 @@ static struct recorded_stack *put(struct stacks *stacks, uint32_t number)
     }
     *index = stacks->items.count;
     stack->number = number;
-    if (number > stacks->highest)
-        stacks->highest = number;
     return stack;
 }
 
@@ -66,14 +67,41 @@ struct recorded_stack *stacks_get(const struct stacks *stacks, uint32_t number)
     return index && *index ? &stacks->items.items[*index - 1] : NULL;
 }
 
-/*
- * Call stacks: named, and those that events refer to made ready for the metadata, each once and its frames once.
- *
- * A stack has one number in the whole trace: its own, after all numbers of the processes before.
- */
+/* --- calls that launched or waited --- */
 
-/* Bytes that all of them may take in the metadata, which readers hold whole; what is beyond is left out and counted. */
-#define STACKS_BYTES_MAX ((size_t)8 << 20)
+int index_call_stack(struct process *process, const struct event *event)
+{
+    const struct spool_call_stack *record = event->record;
+    struct stacks *stacks = process->stacks;
+    if (record->correlation == 0 || !capture_intervals_hold(process->capture_intervals, event->start))
+        return 0;
+    if (!ADD(file_vector_push, &stacks->calls, (struct call_stack){record->correlation, record->stack}))
+        return error_no_memory("call stacks");
+    return stacks_want(stacks, record->stack);
+}
+
+static int by_correlation(const void *left, const void *right)
+{
+    const struct call_stack *a = left, *b = right;
+    return ORDER(a->correlation, b->correlation) ?: ORDER(a->stack, b->stack);
+}
+
+int order_call_stacks(struct process *process)
+{
+    return file_vector_sort(&process->stacks->calls, by_correlation) == 0 ? 0 : error_no_memory("call stacks");
+}
+
+uint32_t call_stack(const struct process *process, uint32_t correlation)
+{
+    const struct stacks *stacks = process->stacks;
+    if (stacks->calls.count == 0 || correlation == 0)
+        return 0;
+    size_t place = COUNT_BEFORE(stacks->calls.count, i, stacks->calls.items[i].correlation < correlation);
+    bool found = place < stacks->calls.count && stacks->calls.items[place].correlation == correlation;
+    return found ? stacks->calls.items[place].stack : 0;
+}
+
+/* --- names --- */
 
 /* Made when the first stack of the process needs it. */
 static const struct mapping_text *mappings_of(struct process *process)
@@ -129,107 +157,38 @@ int stack_frames(struct conversion *conversion, struct process *process, uint32_
     return namer ? name_frames(namer, process, stack->words, stack->count, *frames) : 0;
 }
 
-/* --- for the metadata --- */
+/* --- the stack of a thread that crashed --- */
 
-/* The first frame has the address of a call, the others lie behind theirs: one address may stand for two places. */
-#define FIRST_FRAME (UINT64_C(1) << 63)
-
-struct gathering {
-    struct conversion *conversion;
-    struct process *process;
-    struct json_out frames, stacks;
-    struct map known; /* addresses of the process -> number + 1 of the frame */
-    uint64_t frame_count;
-};
-
-static int gather_frame(struct gathering *gathering, const struct stack_frame *frame, bool first)
+int index_crash_stack(struct process *process, const struct event *event)
 {
-    bool is_new = false;
-    uint64_t *number = map_put(&gathering->known, first ? frame->address | FIRST_FRAME : frame->address, &is_new);
-    if (!number)
-        return error_no_memory("call stacks");
-    if (is_new) {
-        *number = ++gathering->frame_count;
-        put_frame(frame, &gathering->frames);
-    }
-    json_u64(&gathering->stacks, *number - 1);
+    const struct spool_crash_stack *record = event->record;
+    struct stacks *stacks = process->stacks;
+    memcpy(stacks->crash_registers, record->registers, sizeof(stacks->crash_registers));
+    stacks->crash = (struct stack_snapshot){.registers = stacks->crash_registers,
+                                            .stack = record->stack,
+                                            .bytes = event->text,
+                                            .length = event->text_length};
     return 0;
 }
 
-static int gather_stack(struct gathering *gathering, struct recorded_stack *stack)
+int unwind_crash(struct conversion *conversion, struct process *process)
 {
-    struct stack_frame *frames;
-    size_t count;
-    int result = stack_frames(gathering->conversion, gathering->process, stack->number, &frames, &count);
-    struct json_out *json = &gathering->stacks;
-    json_begin_object(json);
-    json_put_u64(json, "stack", stack_in_trace(gathering->process, stack->number));
-    json_put_u64(json, "pid", gathering->process->pid);
-    json_key(json, "frames");
-    json_begin_array(json);
-    for (size_t i = 0; i < count && result == 0; i++)
-        result = gather_frame(gathering, &frames[i], i == 0);
-    json_end(json);
-    json_end(json);
-    free(frames);
-    stack->written = true;
-    return result;
+    const struct frame_namer *namer = conversion->options->namer;
+    struct stacks *stacks = process->stacks;
+    const struct mapping_text *maps = stacks->crash.bytes && namer && namer->unwind ? mappings_of(process) : NULL;
+    if (!maps)
+        return stacks->crash.bytes && namer && namer->unwind ? -1 : 0;
+    size_t count = namer->unwind(namer->data, maps, &stacks->crash, stacks->crash_words, CRASH_FRAMES_MAX);
+    struct recorded_stack *stack = count > 0 ? put(stacks, CRASH_STACK) : NULL;
+    if (!stack)
+        return count > 0 ? -1 : 0;
+    stack->words = (const char *)stacks->crash_words;
+    stack->count = (uint32_t)count;
+    stack->wanted = true;
+    return 0;
 }
 
-static int gather_process(struct gathering *gathering)
-{
-    struct process *process = gathering->process;
-    int result = 0;
-    for (size_t i = 0; i < process->stacks->items.count && result == 0; i++) {
-        struct recorded_stack *stack = &process->stacks->items.items[i];
-        if (!stack->wanted)
-            continue;
-        bool fits = gathering->frames.buffer->length + gathering->stacks.buffer->length < STACKS_BYTES_MAX;
-        if (fits && stack->count > 0)
-            result = gather_stack(gathering, stack);
-        else
-            process->losses.left_out_stacks++;
-    }
-    map_release(&gathering->known);
-    return result;
-}
-
-int gather_stacks(struct conversion *conversion)
-{
-    struct gathering gathering = {.conversion = conversion};
-    uint32_t offset = 0;
-    int result = 0;
-    buffer_init_memory(&conversion->stacks.frames);
-    buffer_init_memory(&conversion->stacks.stacks);
-    json_out_init(&gathering.frames, &conversion->stacks.frames, false);
-    json_out_init(&gathering.stacks, &conversion->stacks.stacks, false);
-    json_begin_array(&gathering.frames);
-    json_begin_array(&gathering.stacks);
-    for (size_t i = 0; i < conversion->processes.count && result == 0; i++) {
-        gathering.process = conversion_process(conversion, i);
-        gathering.process->stack_offset = offset;
-        offset += gathering.process->stacks->highest;
-        result = gather_process(&gathering);
-    }
-    json_end(&gathering.frames);
-    json_end(&gathering.stacks);
-    if (result == 0 &&
-        (buffer_finish(&conversion->stacks.frames) != 0 || buffer_finish(&conversion->stacks.stacks) != 0))
-        result = error_no_memory("call stacks");
-    return result;
-}
-
-void write_stacks(const struct conversion *conversion, struct json_out *json)
-{
-    json_key(json, "frames");
-    json_raw(json, conversion->stacks.frames.data, conversion->stacks.frames.length);
-    json_key(json, "stacks");
-    json_raw(json, conversion->stacks.stacks.data, conversion->stacks.stacks.length);
-}
-
-/*
- * Frames of call stacks in the metadata.
- */
+/* --- frames below the lines of plugins --- */
 
 /* Only what is known. */
 static void put_function(const struct stack_frame *frame, struct json_out *json)

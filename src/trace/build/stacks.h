@@ -10,7 +10,9 @@
 #include <stdint.h>
 
 #include "common/array.h"
+#include "common/file_vector.h"
 #include "common/map.h"
+#include "common/spool_records.h"
 #include "trace/build/process.h"
 #include "trace/spool/event_record.h"
 
@@ -19,8 +21,19 @@ struct recorded_stack {
     uint32_t count;    /* of them */
     uint32_t number;   /* within the process */
     bool wanted;       /* events of the trace refer to it */
-    bool written;      /* the trace's metadata has it */
+    uint32_t leaf;     /* its number in the trace: the innermost of its stackFrames; 0: the trace does not have it */
+    uint32_t place;    /* of the interner conversion.stacks.places: the line of the program's that it is known by */
 };
+
+/* A call of the process that launched or waited. */
+struct call_stack {
+    uint32_t correlation, stack;
+};
+
+#define CRASH_FRAMES_MAX 128
+
+/* Of the stack of the thread that crashed: the process gives no stack of its own this one. */
+#define CRASH_STACK UINT32_MAX
 
 struct stacks {
     struct map by_number;               /* -> index + 1 in items */
@@ -30,7 +43,10 @@ struct stacks {
         uint32_t length;
     })
     mappings;
-    uint32_t highest; /* number that was seen */
+    FILE_VECTOR(struct call_stack) calls; /* by correlation, once they are in order */
+    struct stack_snapshot crash;          /* of the thread that crashed; its bytes are NULL: there is none */
+    uint64_t crash_registers[SPOOL_CRASH_REGISTERS];
+    uint64_t crash_words[CRASH_FRAMES_MAX]; /* the same, unwound */
 };
 
 /* All zero is empty. */
@@ -50,17 +66,38 @@ struct stack_frame;
  * 0, or -1 after error(). */
 int stack_frames(struct conversion *conversion, struct process *process, uint32_t number, struct stack_frame **frames,
                  size_t *count);
+
+/* Puts the stacks of calls in order, after the agent's records. Returns 0, or -1 after error(). */
+int order_call_stacks(struct process *process);
+/* The number of the stack of a call that launched or waited; 0: it has none. */
+uint32_t call_stack(const struct process *process, uint32_t correlation);
+
+/*
+ * stack_tree.c: all stacks that events refer to, as the tree of the trace-event format: "stackFrames" are frames by
+ * number, each with the number of the frame that called it. A stack has the number of its innermost frame. Frames that
+ * are called the same, and below the same, are one, also of several processes.
+ */
+
+/* Unwinds the stack of the thread that crashed, as stack CRASH_STACK. Returns 0, or -1 after error(). */
+int unwind_crash(struct conversion *conversion, struct process *process);
 /* Names the stacks that events refer to, and makes them ready for the metadata. Returns 0, or -1 after error(). */
 int gather_stacks(struct conversion *conversion);
-/* Within an object: "frames" is an array of them, "stacks" one whose elements refer to it. */
-void write_stacks(const struct conversion *conversion, struct json_out *json);
-/* The number that the trace has for a stack. */
+/* The key "stackFrames" of the metadata, where there are any. */
+void write_stacks(struct conversion *conversion);
+
+/* The number that the trace has for a stack of the process; 0: it is not in the trace. */
 static inline uint32_t stack_in_trace(const struct process *process, uint32_t number)
 {
-    return process->stack_offset + number;
+    const struct recorded_stack *stack = stacks_get(process->stacks, number);
+    return stack ? stack->leaf : 0;
 }
 
-/* metadata_frames.c: an object. */
+/* An object: the frame of a stack below the line of a plugin. */
 void put_frame(const struct stack_frame *frame, struct json_out *json);
+
+struct args;
+/* Adds a stack of the process to the arguments of an event, and the line of the program that it is known by; nothing,
+ * where the trace does not have it. */
+void args_stack(struct args *args, const struct process *process, uint32_t number);
 
 #endif

@@ -12,6 +12,7 @@
 #include "common/number.h"
 #include "common/buffer.h"
 #include "trace/sink.h"
+#include "trace/json/text.h"
 #include "trace/tracks.h"
 
 #define LITERAL_SPACE 44
@@ -219,13 +220,40 @@ void chrome_json_put_arg(struct buffer *buffer, const struct arg *arg)
         claim(&sink, at);
 }
 
-/* `,"args":{…}}` and the end of the event. */
+/* The same of arguments that come as text of JSON. */
+static char *put_stack_of_text(char *at, const struct arg *arg)
+{
+    static const char stack[] = "\"stack\":";
+    struct json_text key, value;
+    bool any = memmem(arg->text, arg->length, stack, sizeof(stack) - 1) != NULL;
+    for (const char *next = arg->text, *end = next + arg->length; any && json_member(&next, end, &key, &value);)
+        if (key.length == 5 && memcmp(key.at, "stack", 5) == 0 && value.length < 20 && *value.at >= '0' &&
+            *value.at <= '9')
+            return put_bytes(PUT(at, ",\"sf\":"), value.at, value.length);
+    return at;
+}
+
+/* The number of an event's call stack, which the format has as a key of the event. */
+static char *put_stack(char *at, const struct arg *args, size_t count)
+{
+    for (const struct arg *arg = args; arg < args + count; arg++)
+        if (arg->key == ARG_STACK && arg->type == ARG_TYPE_U64)
+            return number_u64(PUT(at, ",\"sf\":"), arg->u64);
+        else if (arg->type == ARG_TYPE_MEMBERS)
+            at = put_stack_of_text(at, arg);
+        else if (arg->type == ARG_TYPE_LIST)
+            at = put_stack(at, arg->list->items, arg->list->count);
+    return at;
+}
+
+/* `,"sf":…,"args":{…}}` and the end of the event. */
 static void end_event(struct sink *sink, char *at, const struct args *args)
 {
     at = make_space(sink, at);
     if (!at)
         return;
     if (args && args->count > 0) {
+        at = put_stack(at, args->items, args->count);
         at = put_args(sink, PUT(at, ",\"args\":{"), args->items, args->count);
         if (!at)
             return;

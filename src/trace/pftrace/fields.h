@@ -88,6 +88,12 @@ enum {
     PB_INTERNED_EVENT_CATEGORIES = 1,
     PB_INTERNED_EVENT_NAMES = 2,
     PB_INTERNED_ANNOTATION_NAMES = 3, /* debug_annotation_names */
+    PB_INTERNED_FUNCTION_NAMES = 5,
+    PB_INTERNED_FRAMES = 6,
+    PB_INTERNED_CALLSTACKS = 7,
+    PB_INTERNED_MAPPING_PATHS = 17,
+    PB_INTERNED_SOURCE_PATHS = 18,
+    PB_INTERNED_MAPPINGS = 19,
     PB_INTERNED_GRAPHICS_CONTEXTS = 23,
     PB_INTERNED_GPU_SPECIFICATIONS = 24,
     PB_INTERNED_STRING_VALUES = 29, /* debug_annotation_string_values */
@@ -96,6 +102,18 @@ enum {
 };
 /* EventCategory, EventName, DebugAnnotationName, InternedString, InternedComputeArgName */
 enum { PB_INTERNED_IID = 1, PB_INTERNED_NAME = 2 };
+
+/* trace/profiling/profile_common.proto: Mapping, Frame, Callstack, whose first field is PB_INTERNED_IID. The frame that
+ * was called last comes last. A frame whose function is not known has its place in a mapping. */
+enum { PB_MAPPING_PATH_STRING_IDS = 7 };
+enum {
+    PB_FRAME_FUNCTION_NAME_ID = 2,
+    PB_FRAME_MAPPING_ID = 3,
+    PB_FRAME_REL_PC = 4,
+    PB_FRAME_SOURCE_PATH_IID = 5,
+    PB_FRAME_LINE_NUMBER = 6,
+};
+enum { PB_CALLSTACK_FRAME_IDS = 2 };
 
 /* trace/track_event/track_descriptor.proto and its neighbours: TrackDescriptor, ProcessDescriptor, ThreadDescriptor,
  * CounterDescriptor */
@@ -125,6 +143,7 @@ enum {
     PB_EVENT_TRACK_UUID = 11,
     PB_EVENT_COUNTER_VALUE = 30,
     PB_EVENT_DOUBLE_COUNTER_VALUE = 44,
+    PB_EVENT_CALLSTACK_IID = 56, /* beside the argument "stack", which is what readers of ours go by */
     PB_EVENT_GPU_CORRELATION = 3000,
 };
 enum { PB_TYPE_SLICE_BEGIN = 1, PB_TYPE_SLICE_END = 2, PB_TYPE_INSTANT = 3, PB_TYPE_COUNTER = 4 };

@@ -248,6 +248,8 @@ static void write_metadata(struct sink *sink, const char *key, const char *value
     pftrace_plain_packet(sink->buffer, packet);
     if (strcmp(key, "deviceProperties") == 0)
         pftrace_write_gpus(sink, value, size);
+    if (strcmp(key, "stackFrames") == 0)
+        pftrace_read_frames(sink, value, size);
 }
 
 static void write_begin(struct sink *sink, uint64_t base)

@@ -25,6 +25,11 @@ enum pftrace_interned {
     PFTRACE_SPECIFICATIONS,
     PFTRACE_KERNELS,
     PFTRACE_CONTEXTS,
+    PFTRACE_FUNCTIONS,
+    PFTRACE_SOURCES,
+    PFTRACE_MAPPINGS, /* and their paths */
+    PFTRACE_FRAMES,
+    PFTRACE_CALLSTACKS,
     PFTRACE_INTERNED_COUNT,
 };
 
@@ -117,6 +122,7 @@ struct pftrace_put {
     uint64_t correlation;
     bool has_correlation, hold_correlation; /* hold: it is wanted here */
     uint64_t device, context;
+    uint64_t stack; /* that the event has; 0: none */
 };
 
 /* ARGS may be NULL. */
@@ -131,7 +137,16 @@ const char *pftrace_valid_text(struct buffer *scratch, const char *text, size_t 
 /* --- the state --- */
 
 /* Written while there are no pieces, read by all of them. */
+struct pftrace_frame {
+    char *function, *module, *file; /* NULL: not known */
+    uint32_t line;                  /* 0: not known */
+    uint64_t parent;                /* number of the frame that called it; 0: none */
+    uint64_t offset;                /* in the module's file, where LINE is not known */
+};
+
 struct pftrace_rows {
+    struct map frame_of_number; /* -> index + 1 in frames */
+    ARRAY(struct pftrace_frame) frames;
     struct map by_uuid; /* of a row, or of a process with tid 0 -> index + 1 in names */
     ARRAY(struct pftrace_row {
         char *name;
@@ -169,6 +184,12 @@ const struct pftrace_row *pftrace_row(const struct pftrace_rows *rows, struct ro
 
 /* writer_rows.c: what JSON has as "deviceProperties". */
 void pftrace_write_gpus(struct sink *sink, const char *value, size_t size);
+
+/* writer_stacks.c: what JSON has as "stackFrames". */
+void pftrace_read_frames(struct sink *sink, const char *value, size_t size);
+void pftrace_frames_release(struct pftrace_rows *rows);
+/* The call stack of this number as one that SEQUENCE has interned; 0: it is not known. */
+uint64_t pftrace_callstack(const struct pftrace_rows *rows, struct pftrace_sequence *sequence, uint64_t number);
 
 /* An event of its own, where one may begin: writer_events.c */
 void pftrace_write_instant(struct sink *sink, const struct slice *instant);

@@ -183,6 +183,9 @@ static void put_arg(struct pftrace_put *put, const struct arg *arg)
         put->has_correlation = true;
     } else if (put->shared) {
         put_gpu_op_arg(put, arg);
+    } else if (arg->key == ARG_STACK && arg->type == ARG_TYPE_U64) {
+        put->stack = arg->u64;
+        put_annotation(put, arg);
     } else if (arg->key == ARG_CBID && put->hold_correlation && arg->type == ARG_TYPE_U64 && arg->u64 < UINT32_MAX) {
         put->cbid = arg->u64 + 1;
     } else {

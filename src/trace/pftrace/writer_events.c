@@ -67,7 +67,11 @@ static void put_event(struct pftrace_state *state, struct pftrace_put *put, unsi
     put->text = &state->text;
     protobuf_put_u64(body, PB_EVENT_TYPE, type);
     protobuf_put_u64(body, PB_EVENT_CATEGORY_IIDS, category_iid(state, put->sequence, category, other));
+    put->stack = 0;
     pftrace_put_args(put, args);
+    uint64_t callstack = put->stack ? pftrace_callstack(state->rows, put->sequence, put->stack) : 0;
+    if (callstack != 0)
+        protobuf_put_u64(body, PB_EVENT_CALLSTACK_IID, callstack);
     protobuf_put_u64(body, PB_EVENT_NAME_IID, name_iid(state, put->sequence, name, put->cbid));
 }
 

@@ -15,6 +15,7 @@
 
 void pftrace_rows_release(struct pftrace_rows *rows)
 {
+    pftrace_frames_release(rows);
     for (size_t i = 0; i < rows->items.count; i++)
         free(rows->items.items[i].name);
     array_release(&rows->items);

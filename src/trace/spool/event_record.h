@@ -57,6 +57,8 @@ enum event_type {
     EVENT_FUNCTION_NAME,  /* its text: the mangled name of graph_node.function */
     EVENT_GRAPH_NODE,     /* what it launches, or is a copy of */
     EVENT_SEEN,           /* its text: what was there instead of what recording waits for */
+    EVENT_CRASH_STACK,    /* its text: memory of the stack of the thread that crashed */
+    EVENT_CALL_STACK,     /* a call that launched or waited has a stack */
     EVENT_GRAPH_LAUNCH,   /* `correlation` launches graph.graph, which has conditional nodes; start: of the call */
     EVENT_NVTX_EXTENSION, /* its record is a struct of common/spool_nvtx.h */
     EVENT_TYPE_COUNT

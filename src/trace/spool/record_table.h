@@ -87,10 +87,12 @@
     X(DEVICE_RANGE, DEVICE_RANGE, decode_device_range, no_index, no_resolve, no_write) /* index_capture_intervals() */ \
     X(CRASH, CRASH, decode_crash, index_crash_record, no_resolve, no_write)                                            \
     X(OPEN_CALL, OPEN_CALL, decode_open_call, index_crash_record, no_resolve, no_write)                                \
+    X(CRASH_STACK, CRASH_STACK, NULL, index_crash_stack, no_resolve, no_write)                                         \
     X(LAUNCH_NAME, LAUNCH_NAME, decode_launch_name, index_launch_name, no_resolve, no_write)                           \
     X(FUNCTION_NAME, FUNCTION_NAME, decode_function_name, index_function_name, no_resolve, no_write)                   \
     X(GRAPH_NODE, GRAPH_NODE, decode_graph_node, index_graph_node, no_resolve, no_write)                               \
     X(GRAPH_LAUNCH, GRAPH_LAUNCH, decode_graph_launch, index_graph_launch, no_resolve, no_write)                       \
+    X(CALL_STACK, CALL_STACK, NULL, index_call_stack, no_resolve, no_write)                                            \
     X(SYNC, SYNC, decode_agent_sync, index_agent_sync, resolve_agent_sync, write_agent_sync)                           \
     X(EVENT_RECORD, CUDA_EVENT, decode_event_record, index_event_record, no_resolve, no_write)
 

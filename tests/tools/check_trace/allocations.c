@@ -60,13 +60,9 @@ static void see_release(struct trace *trace, const struct json *event, const str
 
 void trace_memory_event(struct trace *trace, const struct json *event)
 {
-    const struct json *args = json_member(event, "args"), *name = json_member(event, "name"),
-                      *stack = json_member(args, "stack");
-    int64_t number;
+    const struct json *args = json_member(event, "args"), *name = json_member(event, "name");
     trace_arguments(trace, event, CATEGORY_MEMORY);
-    if (stack && (!json_integer(stack, &number) || names_find(&trace->stacks, &number, sizeof(number)) == NAMES_NONE))
-        problem(trace, trace->events, "stacks", "its stack is not in the metadata");
-    if (stack)
+    if (json_member(args, "stack"))
         tally(trace, 0, "allocations with a stack");
     if (name && strncmp(name->text, "Allocate ", 9) == 0)
         see_allocation(trace, event, args);
@@ -83,41 +79,36 @@ void trace_memory_end(struct trace *trace)
     }
 }
 
-/* --- call stacks of the metadata --- */
+/* --- call stacks --- */
 
-static int64_t check_frames(struct trace *trace, const struct json *frames)
+static void check_frame(struct trace *trace, const struct json *frame)
 {
-    int64_t count = 0;
-    for (const struct json *frame = frames->first; frame; frame = frame->next, count++)
-        if (strncmp(text_of(frame, "address"), "0x", 2) != 0)
-            problem(trace, 0, "stacks", "a frame without an address");
-    return count;
-}
-
-static void check_stack(struct trace *trace, const struct json *stack, int64_t frame_count)
-{
-    const struct json *frames = json_member(stack, "frames");
+    const struct json *name = json_member(frame, "name"), *parent = json_member(frame, "parent");
     uint32_t known = trace->stacks.count;
-    int64_t number = 0;
-    bool has_stack = json_integer(json_member(stack, "stack"), &number) && number > 0;
-    if (!has_stack || names_put(&trace->stacks, &number, sizeof(number)) != known)
-        problem(trace, 0, "stacks", "a stack without a number of its own");
-    if (!frames || frames->type != JSON_ARRAY || !frames->first)
-        problem(trace, 0, "stacks", "a stack without frames");
-    for (const struct json *frame = frames ? frames->first : NULL; frame; frame = frame->next)
-        if (!json_integer(frame, &number) || number < 0 || number >= frame_count)
-            problem(trace, 0, "stacks", "a frame of a stack is not among the frames");
+    int64_t number = strtoll(frame->key, NULL, 10);
+    if (parent && (!json_integer(parent, &number) || names_find(&trace->stacks, &number, sizeof(number)) == NAMES_NONE))
+        problem(trace, 0, "stacks", "a frame below one that does not come before it");
+    number = strtoll(frame->key, NULL, 10);
+    if (number <= 0 || names_put(&trace->stacks, &number, sizeof(number)) != known)
+        problem(trace, 0, "stacks", "a frame without a number of its own");
+    if (!name || name->type != JSON_STRING || !*name->text)
+        problem(trace, 0, "stacks", "a frame without a name");
 }
 
-void trace_stacks(struct trace *trace, const struct json *frames, const struct json *stacks)
+void trace_stack_frames(struct trace *trace, const struct json *frames)
 {
-    if (!frames && !stacks)
-        return; /* traces without any need not have them */
-    if (!frames || !stacks || frames->type != JSON_ARRAY || stacks->type != JSON_ARRAY) {
-        problem(trace, 0, "metadata", "\"frames\" and \"stacks\" are not both arrays");
+    for (const struct json *frame = frames->first; frame; frame = frame->next)
+        check_frame(trace, frame);
+}
+
+void trace_stack(struct trace *trace, const struct json *event)
+{
+    const struct json *stack = json_member(json_member(event, "args"), "stack"), *frame = json_member(event, "sf");
+    int64_t number, same = 0;
+    if (!stack && !frame)
         return;
-    }
-    int64_t count = check_frames(trace, frames);
-    for (const struct json *stack = stacks->first; stack; stack = stack->next)
-        check_stack(trace, stack, count);
+    if (!json_integer(stack, &number) || !json_integer(frame, &same) || same != number)
+        problem(trace, trace->events, "stacks", "\"sf\" and the argument \"stack\" are not the same number");
+    else if (names_find(&trace->stacks, &number, sizeof(number)) == NAMES_NONE)
+        problem(trace, trace->events, "stacks", "its stack is not in the metadata");
 }

@@ -144,6 +144,7 @@ static void see_slice(struct trace *trace, const struct json *event)
     if (category_is_api(category))
         names_put(&trace->api_rows, &slice->row, sizeof(slice->row));
     trace_arguments(trace, event, category);
+    trace_stack(trace, event);
     tally_slice(trace, event, category);
 }
 
@@ -202,6 +203,7 @@ static void see_instant(struct trace *trace, const struct json *event, char phas
     text_of(trace, event, "name");
     time_of(trace, event, "ts");
     row_of(trace, event);
+    trace_stack(trace, event);
     const struct json *cat = json_member(event, "cat");
     if (cat && category_of(cat->text) == CATEGORY_ANNOTATION)
         tally_nvtx(trace, event, "mark", "marks");

@@ -21,6 +21,7 @@ static const struct {
              {"displayTimeUnit", JSON_STRING, ALWAYS},
              {"baseTimeNanoseconds", JSON_NUMBER, ALWAYS},
              {"traceName", JSON_STRING, NOT_IN_KINETO},
+             {"stackFrames", JSON_OBJECT, MAY}, /* of a trace with call stacks */
              {"gputrace", JSON_OBJECT, NOT_IN_KINETO},
              {"traceEvents", JSON_ARRAY, ALWAYS}};
 
@@ -131,12 +132,13 @@ void trace_metadata(struct trace *trace, const struct json *member)
         return;
     if (strcmp(member->key, "distributedInfo") == 0)
         check_rank(trace, member);
+    if (strcmp(member->key, "stackFrames") == 0 && member->type == JSON_OBJECT)
+        trace_stack_frames(trace, member);
     if (strcmp(member->key, "gputrace") == 0) {
         trace->queries = has_queries(json_member(member, "options"));
         check_losses(trace, json_member(member, "losses"));
         check_plugins(trace, json_member(member, "plugins"));
         trace_nvtx_resources(trace, json_member(member, "nvtx_resources"));
-        trace_stacks(trace, json_member(member, "frames"), json_member(member, "stacks"));
     }
 }
 

@@ -172,10 +172,12 @@ void tally_event_name(struct trace *trace, const struct json *event, const char 
 /* metadata.c: after the statement. What may not be lost is what it does not state. */
 void trace_losses(struct trace *trace);
 
-/* allocations.c: an instant of category "memory"; after the last; the metadata's call stacks (NULL: there are none). */
+/* allocations.c: an instant of category "memory"; after the last; the metadata's "stackFrames". */
 void trace_memory_event(struct trace *trace, const struct json *event);
 void trace_memory_end(struct trace *trace);
-void trace_stacks(struct trace *trace, const struct json *frames, const struct json *stacks);
+void trace_stack_frames(struct trace *trace, const struct json *frames);
+/* The same: the stack of an event, if it has one. */
+void trace_stack(struct trace *trace, const struct json *event);
 
 /* statement.c: compares with the "expect" lines of the file; differences are problems. Gives -1 when it cannot be read.
  */

@@ -232,17 +232,37 @@ static const cJSON *own(const struct trace *trace, const char *key)
     return cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(trace->json, "gputrace"), key);
 }
 
-static const cJSON *reported_stack(const struct trace *trace, int i)
+static const cJSON *stack_frames_of(const struct trace *trace)
 {
-    return cJSON_GetArrayItem(own(trace, "stacks"), i);
+    return cJSON_GetObjectItemCaseSensitive(trace->json, "stackFrames");
 }
 
-/* The address of frame I of a stack in the metadata. */
-static const char *reported_address(const struct trace *trace, const cJSON *stack, int i)
+static const cJSON *frame_of(const struct trace *trace, int number)
 {
-    const cJSON *number = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(stack, "frames"), i);
-    const cJSON *frame = number ? cJSON_GetArrayItem(own(trace, "frames"), number->valueint) : NULL;
-    return frame ? event_text(frame, "address") : "none";
+    char key[16];
+    snprintf(key, sizeof(key), "%d", number);
+    return cJSON_GetObjectItemCaseSensitive(stack_frames_of(trace), key);
+}
+
+/* Names of the frames of stack NUMBER, innermost first, with a blank after each. */
+static const char *stack_words(const struct trace *trace, int number)
+{
+    static char words[256];
+    *words = '\0';
+    for (const cJSON *frame = frame_of(trace, number); frame;) {
+        const cJSON *parent = cJSON_GetObjectItemCaseSensitive(frame, "parent");
+        strcat(strcat(words, event_text(frame, "name")), " ");
+        frame = parent ? frame_of(trace, parent->valueint) : NULL;
+    }
+    return words;
+}
+
+/* The stack that an event refers to, by both keys. */
+static int stack_of(const cJSON *event)
+{
+    int number = (int)event_number(event, "sf");
+    assert_true(arg_is(event, "stack", number));
+    return number;
 }
 
 static void make_stacks(struct make_spool *spool)
@@ -265,18 +285,14 @@ UNIT_TEST(test_stacks_of_allocations_are_reported_once_and_their_frames_too)
     allocate_from(&spool, 4000, 0x40, 0, 0);
     allocate_from(&spool, 5000, 0x50, 9, 0); /* whose record was lost */
     struct trace trace = trace_of_done(&spool);
-    assert_true(arg_is(trace_event(&trace, "i", "memory", "Allocate Device", 0), "stack", 2));
-    assert_true(arg_is(trace_event(&trace, "i", "memory", "Allocate Device", 1), "stack", 1));
-    assert_true(arg_is(trace_event(&trace, "i", "memory", "Allocate Device failed", 0), "stack", 1));
+    int second = stack_of(trace_event(&trace, "i", "memory", "Allocate Device", 0)),
+        first = stack_of(trace_event(&trace, "i", "memory", "Allocate Device", 1));
+    assert_int_equal(stack_of(trace_event(&trace, "i", "memory", "Allocate Device failed", 0)), first);
     for (int i = 3; i < 5; i++)
         assert_null(event_arg(trace_event(&trace, "i", "memory", "Allocate Device", i), "stack"));
-    assert_int_equal(cJSON_GetArraySize(own(&trace, "stacks")), 2);
-    assert_int_equal(cJSON_GetArraySize(own(&trace, "frames")), 3);
-    assert_int_equal(event_number(reported_stack(&trace, 0), "stack"), 1);
-    assert_int_equal(event_number(reported_stack(&trace, 0), "pid"), PID);
-    assert_string_equal(reported_address(&trace, reported_stack(&trace, 0), 0), "0x1000");
-    assert_string_equal(reported_address(&trace, reported_stack(&trace, 0), 1), "0x3000");
-    assert_string_equal(reported_address(&trace, reported_stack(&trace, 1), 0), "0x2000");
+    assert_int_equal(cJSON_GetArraySize(stack_frames_of(&trace)), 3);
+    assert_string_equal(stack_words(&trace, first), "0x1000 0x3000 ");
+    assert_string_equal(stack_words(&trace, second), "0x2000 0x3000 ");
     assert_int_equal(event_number(own(&trace, "losses"), "left_out_stacks"), 1);
     trace_release(&trace);
 }
@@ -295,25 +311,26 @@ static int name_first(void *data, const struct mapping_text *maps, const uint64_
 UNIT_TEST(test_frames_are_named)
 {
     struct make_spool spool;
-    struct frame_namer namer = {name_first, NULL};
+    struct frame_namer namer = {.name = name_first};
     make_spool_begin(&spool, PID, THREAD);
     make_stacks(&spool);
     allocate_from(&spool, 1000, 0x10, 1, 0);
     allocate_from(&spool, 2000, 0x20, 3, 0); /* 0x3000 as the place of a call, not as one that a call comes back to */
     make_spool_done(&spool, SPOOL_DONE);
     struct trace trace = trace_of_named(&spool, &namer);
-    const cJSON *frames = own(&trace, "frames");
-    assert_int_equal(cJSON_GetArraySize(frames), 3);
-    assert_string_equal(event_text(cJSON_GetArrayItem(frames, 0), "function"), "keep");
-    assert_string_equal(event_text(cJSON_GetArrayItem(frames, 0), "file"), "/src/app.cu");
-    assert_int_equal(event_number(cJSON_GetArrayItem(frames, 0), "line"), 7);
-    assert_null(cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(frames, 1), "function"));
-    assert_string_equal(event_text(cJSON_GetArrayItem(frames, 2), "function"), "ask");
+    assert_int_equal(cJSON_GetArraySize(stack_frames_of(&trace)), 3);
+    int keep = stack_of(trace_event(&trace, "i", "memory", "Allocate Device", 0));
+    assert_string_equal(stack_words(&trace, keep), "keep 0x3000 ");
+    assert_string_equal(event_text(frame_of(&trace, keep), "file"), "/src/app.cu");
+    assert_int_equal(event_number(frame_of(&trace, keep), "line"), 7);
+    assert_true(arg_text_is(trace_event(&trace, "i", "memory", "Allocate Device", 0), "called at", "keep (app.cu:7)"));
+    assert_string_equal(stack_words(&trace, stack_of(trace_event(&trace, "i", "memory", "Allocate Device", 1))),
+                        "ask ");
     trace_release(&trace);
 }
 
 /* Two processes, or two images of one, number their stacks alike. */
-UNIT_TEST(test_stacks_of_several_processes_do_not_mix)
+UNIT_TEST(test_stacks_of_several_processes_share_frames_that_are_called_the_same)
 {
     const char *directory = unit_directory();
     for (uint32_t pid = PID; pid < PID + 2; pid++) {
@@ -327,12 +344,10 @@ UNIT_TEST(test_stacks_of_several_processes_do_not_mix)
         make_spool_release(&spool);
     }
     struct trace trace = trace_convert(directory);
-    assert_int_equal(cJSON_GetArraySize(own(&trace, "stacks")), 2);
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(event_number(reported_stack(&trace, i), "pid"), PID + i);
-        assert_int_equal(event_number(reported_stack(&trace, i), "stack"), 1 + 3 * i);
-        assert_true(arg_is(trace_event(&trace, "i", "memory", "Allocate Device", i), "stack", 1 + 3 * i));
-    }
+    assert_int_equal(cJSON_GetArraySize(stack_frames_of(&trace)), 2); /* what is called the same is one */
+    for (int i = 0; i < 2; i++)
+        assert_string_equal(stack_words(&trace, stack_of(trace_event(&trace, "i", "memory", "Allocate Device", i))),
+                            i == 0 ? "0x1000 0x3000 " : "0x1000 0x3000 ");
     trace_release(&trace);
     unit_remove(directory);
 }
@@ -351,11 +366,11 @@ UNIT_TEST(test_more_stacks_than_metadata_can_hold_are_left_out_and_counted)
         allocate_from(&spool, 1000 + stack, stack, stack, 0);
     }
     struct trace trace = trace_of_done(&spool);
-    int written = cJSON_GetArraySize(own(&trace, "stacks"));
+    int written = cJSON_GetArraySize(stack_frames_of(&trace)) / FRAMES;
     assert_true(written > 1000 && written < STACKS);
     assert_int_equal(event_number(own(&trace, "losses"), "left_out_stacks"), STACKS - written);
     assert_int_equal(trace.summary.losses.left_out_stacks, STACKS - written);
-    assert_true(arg_is(trace_event(&trace, "i", "memory", "Allocate Device", written - 1), "stack", written));
+    assert_true(arg_is(trace_event(&trace, "i", "memory", "Allocate Device", written - 1), "stack", written * FRAMES));
     assert_null(event_arg(trace_event(&trace, "i", "memory", "Allocate Device", written), "stack"));
     trace_release(&trace);
 }
@@ -370,8 +385,8 @@ UNIT_TEST(test_what_is_outside_the_recording_needs_no_stack)
     make_capture(&spool, 1500, 1, "start");
     allocate_from(&spool, 2000, 0x20, 2, 0);
     struct trace trace = trace_of_done(&spool);
-    assert_int_equal(cJSON_GetArraySize(own(&trace, "stacks")), 1);
-    assert_int_equal(event_number(reported_stack(&trace, 0), "stack"), 2);
+    assert_int_equal(cJSON_GetArraySize(stack_frames_of(&trace)), 2);
+    assert_string_equal(stack_words(&trace, 2), "0x2000 0x3000 ");
     trace_release(&trace);
 }
 

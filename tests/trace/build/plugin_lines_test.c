@@ -125,7 +125,7 @@ UNIT_TEST(test_stacks_are_named_and_written_out)
 {
     struct make_spool spool;
     struct naming naming = {0};
-    struct frame_namer namer = {name_frames, &naming};
+    struct frame_namer namer = {.name = name_frames, .data = &naming};
     make_stacks(&spool);
     struct trace trace = end_named(&spool, &namer);
     assert_int_equal(naming.calls, 2);
@@ -165,7 +165,7 @@ UNIT_TEST(test_a_namer_that_fails_ends_the_conversion)
 {
     struct make_spool spool;
     struct naming naming = {.fails = 1};
-    struct frame_namer namer = {name_frames, &naming};
+    struct frame_namer namer = {.name = name_frames, .data = &naming};
     const char *directory = unit_directory();
     char output[512];
     struct convert_summary summary;

@@ -1,0 +1,166 @@
+#include "agent/spool/recorder.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "agent/dispatch/registry.h"
+#include "common/map.h"
+#include "common/settings.h"
+
+/*
+ * Launches are many: of those of one kernel and grid the first has its stack, and from then on one of `every` on
+ * average. The distance from one to the next is drawn by lot, because programs launch in loops: every 16th of 12
+ * launches in turn would always be one of the same three.
+ *
+ * Each thread remembers what it launched in a small table. A kernel that another one drove out of it counts as new.
+ */
+
+#define SETS 256
+#define WAYS 2
+#define KINDS 5 /* that are subscribed to */
+
+struct launched {
+    uint64_t key;  /* of what was launched */
+    uint64_t left; /* launches until the next one with a stack */
+};
+
+/* Of one thread. */
+struct sampler {
+    struct launched sets[SETS][WAYS];
+    uint64_t lot;
+};
+
+static __thread struct sampler *mine;
+
+static struct {
+    uint64_t bits; /* enum stacks_bits */
+    uint64_t every;
+    pthread_key_t at_thread_end;
+    bool keyed;
+    uint64_t registrations[KINDS]; /* while recording is on; 0: none */
+} stacks;
+
+static void forget(void *sampler)
+{
+    mine = NULL;
+    free(sampler);
+}
+
+static struct sampler *sampler_of_thread(void)
+{
+    if (!mine && stacks.keyed) {
+        mine = calloc(1, sizeof(*mine));
+        if (mine)
+            pthread_setspecific(stacks.at_thread_end, mine);
+    }
+    return mine;
+}
+
+/* 1 to 2 * every - 1 with the same chance: `every` on average. */
+static uint64_t draw_distance(struct sampler *sampler)
+{
+    sampler->lot = sampler->lot * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return 1 + (sampler->lot >> 33) % (2 * stacks.every - 1);
+}
+
+/* Whether this launch of what has the hash KEY shall have its stack. */
+static bool is_due(uint64_t key)
+{
+    struct sampler *sampler = stacks.every > 1 ? sampler_of_thread() : NULL;
+    if (!sampler)
+        return true;
+    struct launched *ways = sampler->sets[key % SETS];
+    for (unsigned i = 0; i < WAYS; i++)
+        if (ways[i].key == key) {
+            if (--ways[i].left > 0)
+                return false;
+            ways[i].left = draw_distance(sampler);
+            return true;
+        }
+    for (unsigned i = WAYS - 1; i > 0; i--)
+        ways[i] = ways[i - 1];
+    ways[0] = (struct launched){key, draw_distance(sampler)};
+    return true;
+}
+
+static void record_stack(uint64_t start, uint32_t correlation)
+{
+    uint32_t stack = correlation ? stacks_take(0) : 0;
+    if (stack != 0)
+        record_write(SPOOL_RECORD_CALL_STACK, call_stack, start, .correlation = correlation, .stack = stack);
+}
+
+static void launched_kernel(void *data, const struct gputrace_kernel_launch *launch)
+{
+    (void)data;
+    const uint64_t what[] = {launch->kernel, (uint64_t)launch->grid[0] << 32 | launch->grid[1], launch->grid[2]};
+    if (is_due(hash_bytes(what, sizeof(what))))
+        record_stack(launch->call.start, launch->call.correlation);
+}
+
+static void launched_graph(void *data, const struct gputrace_graph_launch *launch)
+{
+    (void)data;
+    const uint64_t what[] = {(uint64_t)(uintptr_t)launch->exec, 0, UINT64_MAX};
+    if (is_due(hash_bytes(what, sizeof(what))))
+        record_stack(launch->call.start, launch->call.correlation);
+}
+
+static void launched_set(void *data, const struct gputrace_memset *set)
+{
+    (void)data;
+    const uint64_t what[] = {(uint64_t)(uintptr_t)set->call.function, set->bytes, UINT64_MAX};
+    if (is_due(hash_bytes(what, sizeof(what))))
+        record_stack(set->call.start, set->call.correlation);
+}
+
+/* A copy is a launch; the thread waits for one that takes no stream. */
+static void copied(void *data, const struct gputrace_memcpy *copy)
+{
+    (void)data;
+    bool waited = !copy->stream_given && (stacks.bits & STACKS_SYNC);
+    const uint64_t what[] = {(uint64_t)(uintptr_t)copy->call.function, copy->bytes, UINT64_MAX};
+    if (copy->index > 0)
+        return;
+    if (waited || ((stacks.bits & STACKS_LAUNCH) && is_due(hash_bytes(what, sizeof(what)))))
+        record_stack(copy->call.start, copy->call.correlation);
+}
+
+/* Before the thread waits: what this takes is part of the wait. */
+static void opened_call(void *data, const struct gputrace_open_call *call)
+{
+    (void)data;
+    if (!call->returned && call->what != SPOOL_CALL_OF_NOTHING)
+        record_stack(call->start, call->correlation);
+}
+
+void call_stacks_init(uint64_t bits, uint64_t every)
+{
+    stacks.bits = bits;
+    stacks.every = every ? every : STACKS_EVERY_DEFAULT;
+    if (bits & STACKS_LAUNCH)
+        stacks.keyed = pthread_key_create(&stacks.at_thread_end, forget) == 0;
+}
+
+void call_stacks_switch(bool on)
+{
+    static const struct {
+        enum registry_kind kind;
+        uint64_t bits;
+        gputrace_any_fn *call;
+    } kinds[KINDS] = {
+        {REGISTRY_kernel_launch, STACKS_LAUNCH, (gputrace_any_fn *)launched_kernel},
+        {REGISTRY_graph_launch, STACKS_LAUNCH, (gputrace_any_fn *)launched_graph},
+        {REGISTRY_memset, STACKS_LAUNCH, (gputrace_any_fn *)launched_set},
+        {REGISTRY_memcpy, STACKS_LAUNCH | STACKS_SYNC, (gputrace_any_fn *)copied},
+        {REGISTRY_open_call, STACKS_SYNC, (gputrace_any_fn *)opened_call},
+    };
+    for (size_t i = 0; i < KINDS; i++) {
+        uint64_t *registration = &stacks.registrations[i];
+        bool wanted = on && (stacks.bits & kinds[i].bits);
+        if (wanted && *registration == 0)
+            *registration = registry_add(REGISTRY_LIBRARY, kinds[i].kind, kinds[i].call, NULL);
+        else if (!wanted && *registration != 0 && registry_remove(REGISTRY_LIBRARY, *registration) == 0)
+            *registration = 0;
+    }
+}

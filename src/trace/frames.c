@@ -1,0 +1,142 @@
+#include "trace/frames.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "common/buffer.h"
+
+const char *frame_base_name(const char *path)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    return slash ? slash + 1 : path;
+}
+
+static bool starts_with(const char *text, const char *start)
+{
+    return text && strncmp(text, start, strlen(start)) == 0;
+}
+
+static bool starts_with_one_of(const char *text, const char *const *starts, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (starts_with(text, starts[i]))
+            return true;
+    return false;
+}
+
+#define STARTS_WITH_ONE_OF(text, starts) starts_with_one_of(text, starts, sizeof(starts) / sizeof(*(starts)))
+
+/* The runtime that is linked into the program has no debugging information. */
+static bool is_static_runtime(const struct stack_frame *frame)
+{
+    const char *function = frame->function;
+    bool of_runtime = starts_with(function, "cuda") && function[4] >= 'A' && function[4] <= 'Z';
+    return starts_with(function, "libcudart_static_") || (of_runtime && !frame->file);
+}
+
+/* What starts main() and threads. */
+bool frame_is_start(const struct stack_frame *frame)
+{
+    static const char *const starts[] = {"_start", "__libc_start_", "start_thread", "clone", "__clone"};
+    return STARTS_WITH_ONE_OF(frame->function, starts);
+}
+
+/* Python's own libraries, packages that were installed, and what CUDA's headers put into every program. */
+static bool is_installed(const char *path)
+{
+    static const char *const folders[] = {"/site-packages/", "/dist-packages/", "/lib/python3", "<frozen ",
+                                          "/include/crt/"};
+    for (size_t i = 0; path && i < sizeof(folders) / sizeof(*folders); i++)
+        if (strstr(path, folders[i]))
+            return true;
+    return false;
+}
+
+enum frame_owner frame_owner(const struct stack_frame *frame)
+{
+    static const char *const cuda[] = {"libcuda.so", "libcudart.so", "libcupti.so", "libgputrace.so",
+                                       "libgputrace-allocator.so"};
+    static const char *const libraries[] = {
+        "libcu",   "libnv",      "libnccl", "libtorch", "libc10", "libpython", "python3",    "python2",
+        "libc.so", "libc-2",     "libm.so", "libm-2",   "libdl",  "librt",     "libpthread", "libstdc++",
+        "libgcc_", "libgomp.so", "libomp",  "libiomp",  "libffi", "ld-linux",  "ld-2",
+    };
+    const char *module = frame_base_name(frame->module);
+    if (STARTS_WITH_ONE_OF(module, cuda) || is_static_runtime(frame))
+        return FRAME_CUDA;
+    if (starts_with(frame->function, "__device_stub__") || starts_with(frame->function, "__wrapper__device_stub_"))
+        return FRAME_STUB;
+    bool library = STARTS_WITH_ONE_OF(module, libraries) || is_installed(frame->module) || is_installed(frame->file);
+    return library || frame_is_start(frame) ? FRAME_LIBRARY : FRAME_PROGRAM;
+}
+
+/* The code that reported the call may have so many frames before CUDA's own. */
+#define FRAMES_BEFORE_CUDA 8
+
+/* The first frame after those of CUDA, and of what reported the call. */
+static size_t begin(enum frame_owner (*owner)(const void *data, size_t i), const void *data, size_t count)
+{
+    size_t first = 0;
+    while (first < count && first < FRAMES_BEFORE_CUDA && owner(data, first) != FRAME_CUDA)
+        first++;
+    if (first == count || owner(data, first) != FRAME_CUDA)
+        return 0;
+    while (first < count && owner(data, first) == FRAME_CUDA)
+        first++;
+    return first;
+}
+
+size_t frames_place(enum frame_owner (*owner)(const void *data, size_t i), const void *data, size_t count)
+{
+    size_t first = begin(owner, data, count);
+    for (size_t i = first; i < count; i++)
+        if (owner(data, i) == FRAME_PROGRAM && !(i > 0 && owner(data, i - 1) == FRAME_STUB))
+            return i;
+    return first < count ? first : 0;
+}
+
+static enum frame_owner owner_of(const void *data, size_t i)
+{
+    return frame_owner((const struct stack_frame *)data + i);
+}
+
+size_t stack_frames_place(const struct stack_frame *frames, size_t count)
+{
+    return frames_place(owner_of, frames, count);
+}
+
+size_t stack_frames_begin(const struct stack_frame *frames, size_t count)
+{
+    return begin(owner_of, frames, count);
+}
+
+static void put_offset(struct buffer *buffer, const struct stack_frame *frame)
+{
+    if (frame->module)
+        buffer_format(buffer, "%s+0x%llx", frame_base_name(frame->module), (unsigned long long)frame->offset);
+    else
+        buffer_format(buffer, "0x%llx", (unsigned long long)frame->address);
+}
+
+void frame_put_name(struct buffer *buffer, const struct stack_frame *frame)
+{
+    if (frame->function)
+        buffer_text(buffer, frame->function);
+    else
+        put_offset(buffer, frame);
+}
+
+void frame_put_place(struct buffer *buffer, const struct stack_frame *frame)
+{
+    frame_put_name(buffer, frame);
+    if (!frame->file && !(frame->function && frame->module))
+        return;
+    buffer_text(buffer, " (");
+    if (frame->file)
+        buffer_text(buffer, frame_base_name(frame->file));
+    if (frame->file && frame->line > 0)
+        buffer_format(buffer, ":%u", frame->line);
+    else if (!frame->file)
+        put_offset(buffer, frame);
+    buffer_char(buffer, ')');
+}

@@ -1,0 +1,115 @@
+# The section `lines`: GPU time, waiting and memory by line of the program, from the call stacks of a trace.
+
+load common
+
+lines() {
+    "$gputrace" report -r lines -f json trace.json | jq -c '.lines | sort_by(.name)[]
+        | [.name, .gpu_ns, .measured_percent, .operations, .waited_ns, .waits, .bytes_bytes, .allocations]'
+}
+
+kernel() { # NAME CORRELATION DURATION GRID [STACK]
+    printf '{"ph":"X","cat":"kernel","name":"%s","pid":0,"tid":7,"ts":%d,"dur":%s' "$1" "$((100 * $2))" "$3"
+    printf ',"args":{"device":0,"stream":7,"correlation":%d,"grid":[%d,1,1],"block":[32,1,1]%s}},\n' "$2" "$4" \
+        "${5:+,\"stack\":$5}"
+}
+
+call() { # NAME CORRELATION DURATION [STACK]
+    printf '{"ph":"X","cat":"cuda_runtime","name":"%s","pid":9,"tid":9,"ts":%d,"dur":%s,"args":{"correlation":%d%s}},\n' \
+        "$1" "$((100 * $2))" "$3" "$2" "${4:+,\"stack\":$4}"
+}
+
+allocation() { # BYTES [STACK]
+    printf '{"ph":"i","cat":"memory","name":"Allocate Device","pid":9,"tid":9,"ts":1,"s":"t",'
+    printf '"args":{"address":"0x10","bytes":%d,"kind":"Device","device":0%s}},\n' "$1" "${2:+,\"stack\":$2}"
+}
+
+# main() calls work() and wait(); work() calls the library f(), which calls CUDA.
+frames='{"1": {"name": "_start", "category": "/bin/app"},
+    "2": {"name": "main", "category": "/bin/app", "file": "/src/app.cu", "line": 50, "parent": 1},
+    "3": {"name": "work", "category": "/bin/app", "file": "/src/app.cu", "line": 10, "parent": 2},
+    "4": {"name": "f", "category": "/usr/lib/python3/site-packages/torch/lib/libtorch_cuda.so", "parent": 3, "offset": "0x10"},
+    "5": {"name": "cudaLaunchKernel", "category": "/lib/libcudart.so.13", "parent": 4, "offset": "0x20"},
+    "6": {"name": "cudaLaunchKernel", "category": "/lib/libcudart.so.13", "parent": 2, "offset": "0x20"},
+    "7": {"name": "cudaDeviceSynchronize", "category": "/lib/libcudart.so.13", "parent": 3, "offset": "0x20"}}'
+
+trace() { # FRAMES, events from stdin
+    printf '{"stackFrames": %s, "traceEvents": [\n%s\n{"ph":"M","name":"process_name","pid":9,"args":{"name":"app"}}]}' \
+        "$1" "$(cat)" >trace.json
+}
+
+@test "GPU time goes to the innermost line of the program, past the libraries that it calls" {
+    { kernel a 1 3.000 1 5; kernel b 2 4.000 1 6; } | trace "$frames"
+    lines >got
+    diff - got <<'END'
+["main (app.cu:50)",4000,100,1,null,null,null,null]
+["work (app.cu:10)",3000,100,1,null,null,null,null]
+END
+}
+
+@test "launches without a stack count as those of their kernel and grid that have one" {
+    {
+        kernel a 1 1.000 1 5 # of 10 us with a stack, 1 us is work()'s
+        kernel a 2 9.000 1 6
+        kernel a 3 30.000 1
+        kernel a 4 2.000 2 5 # another grid
+        kernel a 5 8.000 2
+        kernel c 6 7.000 1 # never with a stack
+    } | trace "$frames"
+    lines >got
+    diff - got <<'END'
+["(no stack recorded)",7000,0,1,null,null,null,null]
+["main (app.cu:50)",36000,25,2,null,null,null,null]
+["work (app.cu:10)",14000,21.428571428571427,4,null,null,null,null]
+END
+    "$gputrace" report -r lines -f json trace.json | jq -e '[.lines[].share_percent] | add | . > 99.999 and . < 100.001'
+}
+
+@test "waits and allocations of a line stand beside its GPU time" {
+    {
+        call cudaDeviceSynchronize 1 5.000 7
+        call cudaStreamSynchronize 2 1.000 7
+        call cudaStreamSynchronize 3 1.000   # without a stack
+        call cudaLaunchKernel 4 2.000 5      # not a wait
+        allocation 100 7
+        allocation 28 7
+        allocation 1000
+    } | trace "$frames"
+    lines >got
+    diff - got <<'END'
+["work (app.cu:10)",null,null,null,6000,2,128,2]
+END
+}
+
+@test "the whole stack stands in csv and json, innermost function first" {
+    kernel a 1 3.000 1 5 | trace "$frames"
+    "$gputrace" report -r lines -f json trace.json | jq -r '.lines[0].stack' >got
+    echo 'cudaLaunchKernel (libcudart.so.13+0x20) < f (libtorch_cuda.so+0x10) < work (/src/app.cu:10) < main (/src/app.cu:50) < _start (app+0x0)' |
+        diff - got
+}
+
+@test "frames that refer to each other in a circle, or to none, do no harm" {
+    kernel a 1 3.000 1 5 | trace '{"5": {"name": "f", "parent": 6}, "6": {"name": "g", "parent": 5}, "x": {"name": "h"}}'
+    lines | jq -e '.[1] == 3000'
+    kernel a 1 3.000 1 5 | trace '{"5": {"name": "f", "parent": 77}, "7": 3, "8": {}}'
+    lines | jq -e '.[0] == "f" and .[1] == 3000'
+    kernel a 1 3.000 1 5 | trace '[]'
+    lines | jq -e '.[0] == "(no stack recorded)"'
+}
+
+@test "a trace without stacks has no such section" {
+    kernel a 1 3.000 1 | trace '{}'
+    run -0 "$gputrace" report -r lines trace.json
+    assert_output $'Lines of the program (lines)\n  none in this trace'
+}
+
+@test "stacks of a program that runs: launches, waits and copies have their lines" {
+    "$gputrace" run -q --stacks=all -o trace.json "$samples/launches" >/dev/null
+    lines >got
+    grep -q '^\["launch_brackets (launches.cu:[0-9]*)",[0-9]*,' got
+    grep -q '^\["copy_batch (launches.cu:[0-9]*)",[0-9]*,100,6,' got
+    "$check_trace" --quiet --strict trace.json
+    "$gputrace" run -q --stacks=launch -o trace.json "$samples/launches" >/dev/null
+    jq -e '[.traceEvents[] | select(.cat == "cuda_runtime" and (.name | contains("Synchronize"))) | .args.stack?] == [null, null]' trace.json
+    jq -e '[.traceEvents[] | select(.cat == "kernel")] | group_by(.name) | length > 3 and all(any(.args.stack))' trace.json
+    jq -e '.gputrace.options.stacks == ["launch"] and .gputrace.options.stacks_every == 10' trace.json
+}
