@@ -17,6 +17,7 @@ _gputrace_run() {
         '--nvtx-domains=[record NVTX of these domains only]:domains' \
         '--nvtx-exclude=[record NVTX of all domains but these]:domains' \
         '--backtrace[record the call stack of every allocation]' \
+        '--cpu=[record CPU samples and switches of threads]:list:_values -s , what samples switches' \
         '--flush-interval=[collect GPU times at this interval]:milliseconds' \
         '--children=[record other processes too]:whether:(yes no)' \
         '--wait=[end when these have ended]:for:(primary all)' \

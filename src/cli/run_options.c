@@ -8,6 +8,7 @@
 #include "cli/options.h"
 #include "cli/output_name.h"
 #include "cli/plugin_list.h"
+#include "cli/run_cpu.h"
 #include "common/log.h"
 #include "common/settings.h"
 
@@ -127,6 +128,12 @@ static int take_cupti(void *settings, const char *value)
     return options_cupti(&options->settings.cupti, value);
 }
 
+static int take_cpu(void *settings, const char *value)
+{
+    struct run_options *options = settings;
+    return cpu_list_parse(value, &options->cpu);
+}
+
 static int take_plugin(void *settings, const char *value)
 {
     struct run_options *options = settings;
@@ -193,6 +200,13 @@ static const struct option_row rows[] = {
      .take = take_nvtx_exclude,
      .help = "record all NVTX domains except these"},
     {.word = "backtrace", .offset = FIELD(backtrace), .help = "record the call stack of every allocation"},
+    {.word = "cpu",
+     .argument = "LIST",
+     .type = OPTION_CALL,
+     .take = take_cpu,
+     .help = "record where the program's threads are, 1000 times in a second\n"
+             "of their CPU time (samples, or samples:HZ), and when they leave\n"
+             "processors (switches); words separated by commas"},
     {.word = "flush-interval",
      .argument = "MS",
      .type = OPTION_NUMBER,

@@ -69,6 +69,19 @@ static void put_time(struct json_out *json, const char *key, uint64_t ns)
     json_u64(json, ns);
 }
 
+/* Only what was asked for. */
+static void put_cpu(struct json_out *json, const struct perf_wanted *wanted)
+{
+    if (!wanted)
+        return;
+    if (wanted->hertz)
+        json_put_u64(json, "cpu_samples_hz", wanted->hertz);
+    if (!wanted->switches)
+        return;
+    json_key(json, "cpu_switches");
+    json_bool(json, true);
+}
+
 static void put_options(struct json_out *json, const struct session *session)
 {
     const struct settings *settings = session->settings;
@@ -98,6 +111,7 @@ static void put_options(struct json_out *json, const struct session *session)
     put_time(json, "duration", session->duration);
     json_key(json, "backtrace");
     json_bool(json, settings->backtrace != BACKTRACE_NONE);
+    put_cpu(json, session->cpu);
     json_key(json, "flush_interval_ms");
     json_i64(json, settings->flush_interval_ms);
     if (settings->plugins)

@@ -154,6 +154,7 @@ enum category category_find(const char *text, size_t length);
     X(PROGRAM_COUNTER, "program counter")                                                    \
     F(MANGLED_NAME, "mangled name", TEXT, mangled_name)                                      \
     F(LABELS, "labels", TEXT, label)                                                         \
+    X(WAKER, "waker")                                                                        \
     F(SEQUENCE, "Sequence number", NUMBER, sequence)                                         \
     F(FORWARD_THREAD, "Fwd thread id", NUMBER, forward_thread)                               \
     F(INPUT_DIMS, "Input Dims", SHAPES, shapes)                                              \

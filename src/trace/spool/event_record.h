@@ -59,6 +59,8 @@ enum event_type {
     EVENT_SEEN,           /* its text: what was there instead of what recording waits for */
     EVENT_GRAPH_LAUNCH,   /* `correlation` launches graph.graph, which has conditional nodes; start: of the call */
     EVENT_NVTX_EXTENSION, /* its record is a struct of common/spool_nvtx.h */
+    EVENT_CPU_SAMPLE,
+    EVENT_THREAD_STATE,
     EVENT_TYPE_COUNT
 };
 
@@ -228,6 +230,11 @@ struct event {
             uint64_t node, original; /* CUPTI's numbers */
             uint64_t function;       /* the handle */
         } graph_node;
+        struct {
+            uint32_t stack;
+            uint32_t waker; /* of EVENT_THREAD_STATE; 0: not known */
+            uint16_t state; /* the same: enum spool_thread_state_kind */
+        } cpu;
     };
 };
 
