@@ -49,8 +49,8 @@ objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 COMMON_SRC := $(call sources,src/common)
 AGENT_SRC := $(call sources,$(wildcard src/agent/*))
 ALLOCATOR_SRC := $(call sources,src/allocator)
-TOOL_SRC := $(call sources,$(addprefix src/,trace trace/gzip trace/json trace/pftrace trace/sqlite trace/spool trace/build analysis launch symbols \
-    doctor cli))
+TOOL_SRC := $(call sources,$(addprefix src/,trace trace/gzip trace/json trace/pftrace trace/sqlite trace/spool trace/build analysis launch perf \
+    symbols doctor cli))
 COMMON_OBJ := $(call objects,$(COMMON_SRC))
 AGENT_OBJ := $(call objects,$(AGENT_SRC))
 ALLOCATOR_OBJ := $(call objects,$(ALLOCATOR_SRC))

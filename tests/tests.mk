@@ -115,7 +115,13 @@ $(B)/tests/robust/programs/%: tests/robust/programs/%.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(ROBUST_CC) -o $@ $< $(ROBUST_LIBS)
 
-tests: $(ROBUST)
+# Programs in which CPU samples find something.
+PERF_PROGRAMS := $(patsubst %.c,$(B)/%,$(wildcard tests/perf/programs/*.c))
+$(PERF_PROGRAMS): $(B)/%: %.c
+	@mkdir -p $(@D)
+	$(call say,CC,$<)$(CC) -std=c11 -D_GNU_SOURCE -O2 -g -fomit-frame-pointer $(WARNINGS) -pthread -o $@ $<
+
+tests: $(ROBUST) $(PERF_PROGRAMS)
 
 tests: $(TORCH_TESTS) $(UNIT_TESTS) $(TEST_PROGRAMS) $(ALLOCATOR_BENCH) $(BENCH_CUDA) $(TRACING_BENCH)
 

@@ -18,6 +18,7 @@ _gputrace_run() {
         '--nvtx-exclude=[record NVTX of all domains but these]:domains' \
         '--stacks=[record the call stacks of what the list names]:list:_values -s , what launch alloc sync all' \
         '--backtrace[the same as --stacks=alloc]' \
+        '--cpu=[record CPU samples and switches of threads]:list:_values -s , what samples switches' \
         '--flush-interval=[collect GPU times at this interval]:milliseconds' \
         '--children=[record other processes too]:whether:(yes no)' \
         '--wait=[end when these have ended]:for:(primary all)' \

@@ -14,6 +14,7 @@
 #include "cli/report_style.h"
 #include "cli/progress.h"
 #include "cli/output_name.h"
+#include "cli/run_cpu.h"
 #include "cli/run_options.h"
 #include "cli/summary.h"
 #include "cli/session.h"
@@ -41,6 +42,7 @@ struct run {
     struct run_directory directory;
     bool traced;                 /* everything for tracing is prepared */
     struct drain *drain;         /* NULL: nothing is drained */
+    struct cpu_recorder *cpu;    /* NULL: no samples and switches are recorded */
     struct spool_server *server; /* NULL: processes that cannot reach the directory are not recorded */
     unsigned unrecorded;         /* processes that it could only count */
     struct live_line live;
@@ -134,6 +136,19 @@ static void stop_draining(struct run *run)
                 (double)figures.processor / (double)NS_PER_S);
 }
 
+/* The time window is that of the agent (set_times()). */
+static void start_cpu(struct run *run, pid_t pid)
+{
+    const struct settings *settings = &run->options.settings;
+    struct cpu_recording recording = {.wanted = run->options.cpu,
+                                      .pid = pid,
+                                      .directory = run->directory.path,
+                                      .from = (uint64_t)settings->start_at,
+                                      .to = (uint64_t)settings->stop_at,
+                                      .first_alone = run->options.first_alone != 0};
+    run->cpu = run_cpu_start(&recording);
+}
+
 static enum launch_way before(void *context, pid_t pid)
 {
     struct run *run = context;
@@ -146,13 +161,16 @@ static enum launch_way before(void *context, pid_t pid)
     struct session session = {.command = run->launch.argv,
                               .output = run->output,
                               .settings = &run->options.settings,
+                              .cpu = &run->options.cpu,
                               .delay = run->options.delay,
                               .duration = run->options.duration};
     run->traced = session_write(run->directory.path, &session) == 0;
     if (!run->traced)
         warning("the program runs without being traced");
-    if (run->traced)
+    if (run->traced) {
         start_draining(run);
+        start_cpu(run, pid);
+    }
     return run->traced ? LAUNCH_PREPARED : LAUNCH_PLAIN;
 }
 
@@ -188,7 +206,8 @@ static void warn_if_empty(struct run *run, const struct convert_summary *summary
     bool empty = summary->processes == 0;
     char words[512];
     if (empty && program_is_static(run->launch.path))
-        warning("'%s' is statically linked: nothing can be loaded into it, and nothing was recorded", program);
+        warning("'%s' is statically linked: nothing can be loaded into it, and %s", program,
+                summary->cpu ? "the trace has only what --cpu records" : "nothing was recorded");
     else if (empty && program_is_for_musl(run->launch.path))
         warning("'%s' is for the C library musl: libgputrace.so, which is for glibc, cannot be loaded into it",
                 program);
@@ -196,8 +215,10 @@ static void warn_if_empty(struct run *run, const struct convert_summary *summary
         return;
     else if (doctor_lacks_cuda(words, sizeof(words)))
         warning("%s, and '%s' %s: 'gputrace doctor' says what CUDA needs", words, program,
-                empty ? "used no NVTX, so the trace is empty" : "was recorded without it");
-    else if (empty)
+                !empty         ? "was recorded without it"
+                : summary->cpu ? "used no NVTX, so the trace has only what --cpu records"
+                               : "used no NVTX, so the trace is empty");
+    else if (empty && !summary->cpu)
         warning("'%s' used neither CUDA nor NVTX: the trace is empty", program);
 }
 
@@ -336,6 +357,7 @@ static int carry_out(struct run *run)
     }
     if (ran && run->traced && run->options.wait_all)
         wait_for_all(run);
+    run_cpu_stop(run->cpu);
     stop_draining(run);
     run->unrecorded = spool_server_stop(run->server);
     run->server = NULL;

@@ -8,6 +8,7 @@
 #include "cli/options.h"
 #include "cli/output_name.h"
 #include "cli/plugin_list.h"
+#include "cli/run_cpu.h"
 #include "common/log.h"
 #include "common/settings.h"
 
@@ -169,6 +170,12 @@ static int take_cupti(void *settings, const char *value)
     return options_cupti(&options->settings.cupti, value);
 }
 
+static int take_cpu(void *settings, const char *value)
+{
+    struct run_options *options = settings;
+    return cpu_list_parse(value, &options->cpu);
+}
+
 static int take_plugin(void *settings, const char *value)
 {
     struct run_options *options = settings;
@@ -242,6 +249,13 @@ static const struct option_row rows[] = {
              "launch (the first launch of each kernel and grid, then one of\n"
              "N, default 10), alloc (allocations), sync (waits), or all"},
     {.word = "backtrace", .offset = FIELD(backtrace), .help = "the same as --stacks=alloc"},
+    {.word = "cpu",
+     .argument = "LIST",
+     .type = OPTION_CALL,
+     .take = take_cpu,
+     .help = "record where the program's threads are, 1000 times in a second\n"
+             "of their CPU time (samples, or samples:HZ), and when they leave\n"
+             "processors (switches); words separated by commas"},
     {.word = "flush-interval",
      .argument = "MS",
      .type = OPTION_NUMBER,

@@ -9,6 +9,7 @@
 
 #include "cli/options.h"
 #include "common/settings.h"
+#include "perf/rings.h"
 
 struct run_options {
     const char *output;       /* name of the trace, with patterns */
@@ -16,6 +17,7 @@ struct run_options {
     uint64_t delay;           /* ns from the program's start to the first record, 0: at once */
     uint64_t duration;        /* ns from then on to the last record, 0: to the end */
     struct settings settings; /* for the agent, without what run.c fills in */
+    struct perf_wanted cpu;   /* what is recorded of processors */
     int graph_nodes;          /* for settings.graph_nodes */
     int first_alone;          /* 1: only the first process is recorded */
     int wait_all;             /* 1: wait for all recorded processes, not only for the first */

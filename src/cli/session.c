@@ -84,6 +84,19 @@ static void put_stacks(struct json_out *json, const struct settings *settings)
         json_put_i64(json, "stacks_every", settings->stacks_every ? settings->stacks_every : STACKS_EVERY_DEFAULT);
 }
 
+/* Only what was asked for. */
+static void put_cpu(struct json_out *json, const struct perf_wanted *wanted)
+{
+    if (!wanted)
+        return;
+    if (wanted->hertz)
+        json_put_u64(json, "cpu_samples_hz", wanted->hertz);
+    if (!wanted->switches)
+        return;
+    json_key(json, "cpu_switches");
+    json_bool(json, true);
+}
+
 static void put_options(struct json_out *json, const struct session *session)
 {
     const struct settings *settings = session->settings;
@@ -112,6 +125,7 @@ static void put_options(struct json_out *json, const struct session *session)
     put_time(json, "delay", session->delay);
     put_time(json, "duration", session->duration);
     put_stacks(json, settings);
+    put_cpu(json, session->cpu);
     json_key(json, "flush_interval_ms");
     json_i64(json, settings->flush_interval_ms);
     if (settings->plugins)

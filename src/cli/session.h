@@ -9,11 +9,13 @@
 #include <stdint.h>
 
 #include "common/settings.h"
+#include "perf/rings.h"
 
 struct session {
     char *const *command;            /* the program and its arguments; NULL at the end */
     const char *output;              /* path of the trace to be */
     const struct settings *settings; /* what is recorded */
+    const struct perf_wanted *cpu;   /* likewise, of processors; NULL: nothing */
     uint64_t delay, duration;        /* ns, as asked for; 0: not asked for */
 };
 

@@ -58,6 +58,7 @@ static inline uint64_t spool_aligned(uint64_t bytes)
 #define SPOOL_SEGMENT_BYTES ((uint64_t)1 << 20)
 #define SPOOL_SUFFIX ".spool"         /* files are named PID-N.spool: N tells apart several images of one pid */
 #define SPOOL_PACKED_SUFFIX ".packed" /* what was drained of the spool of the same name */
+#define SPOOL_CPU_SUFFIX ".cpu"       /* what the launcher knows of a process by perf events; also PID-N */
 /* In place of a spool that could not be made: a symbolic link, which needs no descriptor; its target is the reason. */
 #define SPOOL_UNRECORDED_SUFFIX ".unrecorded"
 
@@ -139,6 +140,8 @@ struct spool_header {
     uint64_t unannounced;
     uint64_t pid_namespace;  /* inode of /proc/PID/ns/pid: `pid` is a number there; 0: not known */
     int64_t monotonic_ahead; /* this process's CLOCK_MONOTONIC is so far ahead of the host's, ns: its time namespace */
+    uint64_t by_launcher;    /* 1: the launcher wrote it about the process: perf/cpu_file.h */
+    uint64_t cpu_lost;       /* CPU samples and switches that the kernel, or the launcher, had no space for */
 };
 static_assert(sizeof(struct spool_header) <= SPOOL_HEADER_BYTES, "the header fits in its place");
 

@@ -51,7 +51,9 @@
     X(SEEN, spool_seen, TEXT)                    \
     X(GRAPH_LAUNCH, spool_graph_launch, FIXED)   \
     X(CALL_STACK, spool_call_stack, FIXED)       \
-    X(CRASH_STACK, spool_crash_stack, TEXT)
+    X(CRASH_STACK, spool_crash_stack, TEXT)      \
+    X(CPU_SAMPLE, spool_cpu_sample, FIXED)       \
+    X(THREAD_STATE, spool_thread_state, FIXED)
 
 enum spool_record_type {
     SPOOL_RECORD_NONE = 0,
@@ -481,6 +483,35 @@ struct spool_crash_stack {
     uint32_t reserved;
     uint32_t length;
     char text[4];
+};
+
+/* A thread was at STACK. The launcher writes these and the next ones, into files of its own (perf/cpu_file.h). */
+struct spool_cpu_sample {
+    struct spool_record head;
+    uint32_t thread; /* gettid() */
+    uint32_t stack;  /* number of a spool_stack of the same file; 0: not known */
+};
+
+/* A thread was off the processors from head.time to END.
+ *      state           name in the trace */
+#define SPOOL_THREAD_STATES(X) \
+    X(SLEEPING, "Sleeping")    \
+    X(RUNNABLE, "Runnable")    \
+    X(DISK_WAIT, "Disk wait")
+enum spool_thread_state_kind {
+    SPOOL_THREAD_UNKNOWN = 0,
+#define STATE(name, text) SPOOL_THREAD_##name,
+    SPOOL_THREAD_STATES(STATE)
+#undef STATE
+        SPOOL_THREAD_STATE_COUNT
+};
+struct spool_thread_state {
+    struct spool_record head; /* flags: enum spool_thread_state_kind */
+    uint64_t end;
+    uint32_t thread;
+    uint32_t stack; /* where it left; 0: not known */
+    uint32_t waker; /* gettid() of the thread that woke it; 0: not known */
+    uint32_t reserved;
 };
 
 /* Every record is a whole number of 8-byte words, and its text ends with its struct. */

@@ -86,7 +86,8 @@ static bool ends_with(const char *name, const char *suffix)
 static bool is_ours(const char *name)
 {
     return strcmp(name, SPOOL_SESSION_FILE) == 0 || ends_with(name, SPOOL_SUFFIX) ||
-           ends_with(name, SPOOL_PACKED_SUFFIX) || ends_with(name, SPOOL_UNRECORDED_SUFFIX);
+           ends_with(name, SPOOL_PACKED_SUFFIX) || ends_with(name, SPOOL_CPU_SUFFIX) ||
+           ends_with(name, SPOOL_UNRECORDED_SUFFIX);
 }
 
 /* Calls EACH for every file of the open directory FOLDER. */

@@ -297,15 +297,6 @@ static bool find_address(Dwfl_Module *module, uint64_t offset, GElf_Addr *addres
     return false;
 }
 
-bool object_address(const struct object *object, uint64_t offset, uint64_t *address)
-{
-    GElf_Addr found;
-    bool is = object->module && find_address(object->module, offset, &found);
-    if (is)
-        *address = found;
-    return is;
-}
-
 static int find_place(struct object *object, struct names *names, uint64_t offset, struct stack_frame *place)
 {
     GElf_Addr address;

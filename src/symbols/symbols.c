@@ -151,7 +151,8 @@ static int use_mappings(struct symbols *symbols, const struct mapping_text *maps
     return mappings_read(&symbols->mappings, &symbols->names, maps->text, maps->length);
 }
 
-struct object *symbols_object(struct symbols *symbols, const struct mapping *mapping)
+/* The file of a mapping, opened when it is new. NULL after error(). */
+static struct object *find_object(struct symbols *symbols, const struct mapping *mapping)
 {
     /* A path of `names` is at one place for all mappings of it. */
     const uint64_t key[] = {(uintptr_t)mapping->path, mapping->inode};
@@ -174,7 +175,7 @@ static int name_frame(struct symbols *symbols, uint64_t code, struct stack_frame
         return 0;
     frame->module = mapping->path;
     frame->offset = frame->address - mapping->start + mapping->offset;
-    struct object *object = symbols_object(symbols, mapping);
+    struct object *object = find_object(symbols, mapping);
     return object ? object_name(object, &symbols->names, code - mapping->start + mapping->offset, frame) : -1;
 }
 
@@ -197,8 +198,9 @@ static size_t unwind(void *data, const struct mapping_text *maps, const struct s
                      uint64_t *addresses, size_t most)
 {
     struct symbols *symbols = data;
-    return use_mappings(symbols, maps) < 0 ? 0
-                                           : unwind_snapshot(symbols, &symbols->mappings, snapshot, addresses, most);
+    if (use_mappings(symbols, maps) < 0)
+        return 0;
+    return unwind_snapshot(symbols->since, &symbols->mappings, snapshot, addresses, most);
 }
 
 struct frame_namer symbols_namer(struct symbols *symbols)

@@ -93,16 +93,10 @@ void object_close(struct object *object);
  * NAMES. Returns 0, or -1 after error(). */
 int object_name(struct object *object, struct names *names, uint64_t offset, struct stack_frame *frame);
 
-/* The address, as the file says it, of the code at OFFSET in it. False: there is none. */
-bool object_address(const struct object *object, uint64_t offset, uint64_t *address);
+/* --- stacks of threads that crashed: snapshot.c --- */
 
-/* The file of a mapping, opened when it is new. NULL after error(). */
-struct object *symbols_object(struct symbols *symbols, const struct mapping *mapping);
-
-/* --- stacks of threads that crashed: unwind.c --- */
-
-/* As frame_namer's unwind(), of x86-64. */
-size_t unwind_snapshot(struct symbols *symbols, const struct mappings *mappings, const struct stack_snapshot *snapshot,
+/* As frame_namer's unwind(), of x86-64; files count as they do for object_open(). */
+size_t unwind_snapshot(uint64_t since, const struct mappings *mappings, const struct stack_snapshot *snapshot,
                        uint64_t *addresses, size_t most);
 
 #endif

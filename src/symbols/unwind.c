@@ -1,126 +1,444 @@
 /*
- * Unwinds the saved stack of a thread that crashed, by the call frame information of the files that were mapped, with
- * libdwfl.
+ * A rule says how to get from a frame to the one that called it: where its canonical frame address (CFA) is, and where
+ * the registers of the caller were saved. Rules have few forms in practice; they are read once for each address by
+ * libdw, and kept in a table.
  */
-#include <elfutils/libdwfl.h>
+#include "symbols/unwind.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "common/clock.h"
 #include "common/log.h"
-#include "symbols/symbols.h"
+#include "common/map.h"
 
-enum { STACK_POINTER = 7, INSTRUCTION_POINTER = 16, REGISTERS = 17 }; /* x86-64 in DWARF */
+/* Numbers of x86-64's registers in DWARF. */
+enum { REGISTER_BX = 3, REGISTER_BP = 6, REGISTER_SP = 7, REGISTER_RETURN = 16 };
 
-struct unwinding {
-    const struct stack_snapshot *snapshot;
-    uint64_t registers[REGISTERS];
-    uint64_t *addresses;
-    size_t count, most;
+enum place_kind {
+    PLACE_SAME,      /* the register was not changed */
+    PLACE_UNDEFINED, /* there is none: of the return address, the outermost frame */
+    PLACE_CFA,       /* saved at the CFA + offset */
+    PLACE_REGISTER,  /* saved at the register `base` + offset */
+    PLACE_UNKNOWN,
 };
 
-/* --- the thread, as libdwfl asks for it --- */
+struct place {
+    uint8_t kind, base;
+    int32_t offset;
+};
 
-static pid_t next_thread(Dwfl *dwfl, void *data, void **thread)
+enum cfa_kind { CFA_NONE, CFA_OFFSET, CFA_DEREFERENCED, CFA_LINKAGE_TABLE };
+
+struct rule {
+    uint64_t key; /* file and address; 0: free */
+    uint8_t cfa, base;
+    bool signal; /* the caller was interrupted: its address is that of the next instruction itself */
+    int32_t offset;
+    struct place bx, bp, caller;
+};
+
+struct unwind_file {
+    char *path;
+    Elf *elf;
+    int fd;
+    Dwarf_CFI *rules; /* NULL: there are none, or the file is another one by now */
+    bool opened;
+    uint64_t inode;
+};
+
+#define RULES ((size_t)1 << 16) /* that are kept: 4 MiB; a new one takes the place of another */
+
+struct unwinder {
+    uint64_t since;
+    struct map known; /* hash of path and inode -> number + 1 */
+    ARRAY(struct unwind_file) files;
+    struct rule *kept;
+};
+
+struct unwinder *unwinder_new(uint64_t since)
 {
-    (void)dwfl;
-    if (*thread)
-        return 0;
-    *thread = data;
-    return 1;
+    struct unwinder *unwinder = calloc(1, sizeof(*unwinder));
+    if (!unwinder)
+        return NULL;
+    elf_version(EV_CURRENT);
+    unwinder->since = since;
+    unwinder->kept = calloc(RULES, sizeof(*unwinder->kept));
+    if (unwinder->kept)
+        return unwinder;
+    free(unwinder);
+    return NULL;
 }
 
-static bool read_word(const struct stack_snapshot *snapshot, uint64_t address, uint64_t *word)
+void unwinder_free(struct unwinder *unwinder)
 {
-    if (address < snapshot->stack || snapshot->length < sizeof(*word) ||
-        address - snapshot->stack > snapshot->length - sizeof(*word))
+    if (!unwinder)
+        return;
+    for (size_t i = 0; i < unwinder->files.count; i++) {
+        struct unwind_file *file = &unwinder->files.items[i];
+        if (file->rules)
+            dwarf_cfi_end(file->rules);
+        if (file->elf)
+            elf_end(file->elf);
+        if (file->opened && file->fd >= 0)
+            close(file->fd);
+        free(file->path);
+    }
+    array_release(&unwinder->files);
+    map_release(&unwinder->known);
+    free(unwinder->kept);
+    free(unwinder);
+}
+
+/* --- files --- */
+
+uint32_t unwinder_file(struct unwinder *unwinder, const char *path, uint64_t inode)
+{
+    uint64_t key = hash_bytes(path, strlen(path)) ^ inode * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t *number = map_put(&unwinder->known, key, NULL);
+    if (!number)
+        return UNWIND_NO_FILE;
+    if (*number)
+        return (uint32_t)*number - 1;
+    char *copy = strdup(path);
+    struct unwind_file *file = copy ? array_push(&unwinder->files) : NULL;
+    if (!file) {
+        free(copy);
+        return UNWIND_NO_FILE;
+    }
+    *file = (struct unwind_file){.path = copy, .inode = inode, .fd = -1};
+    *number = unwinder->files.count;
+    return (uint32_t)*number - 1;
+}
+
+const char *unwinder_path(const struct unwinder *unwinder, uint32_t file)
+{
+    return unwinder->files.items[file].path;
+}
+
+/* The kernel's own library is the same in all processes. */
+static Elf *open_vdso(void)
+{
+    char *image = (char *)getauxval(AT_SYSINFO_EHDR); /* NOLINT: an address of this process */
+    if (!image)
+        return NULL;
+    const Elf64_Ehdr *head = (const void *)image;
+    return elf_memory(image, head->e_shoff + (size_t)head->e_shnum * head->e_shentsize);
+}
+
+static Elf *open_file(struct unwind_file *file, uint64_t since)
+{
+    struct stat status;
+    file->fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (file->fd < 0 || fstat(file->fd, &status) != 0 || !S_ISREG(status.st_mode))
+        return NULL;
+    uint64_t changed = (uint64_t)status.st_ctim.tv_sec * NS_PER_S + (uint64_t)status.st_ctim.tv_nsec;
+    if (status.st_ino != file->inode && changed >= since) /* symbols/object.c says why both count */
+        return NULL;
+    return elf_begin(file->fd, ELF_C_READ_MMAP, NULL);
+}
+
+static struct unwind_file *get_file(struct unwinder *unwinder, uint32_t number)
+{
+    struct unwind_file *file = &unwinder->files.items[number];
+    if (file->opened)
+        return file;
+    file->opened = true;
+    file->elf = strcmp(file->path, "[vdso]") == 0 ? open_vdso() : open_file(file, unwinder->since);
+    if (file->elf && gelf_getclass(file->elf) == ELFCLASS64)
+        file->rules = dwarf_getcfi_elf(file->elf);
+    return file;
+}
+
+static bool find_address(Elf *elf, uint64_t offset, uint64_t *address)
+{
+    size_t count = 0;
+    if (elf_getphdrnum(elf, &count) != 0)
         return false;
-    memcpy(word, snapshot->bytes + (address - snapshot->stack), sizeof(*word));
+    for (size_t i = 0; i < count; i++) {
+        GElf_Phdr segment;
+        if (!gelf_getphdr(elf, (int)i, &segment) || segment.p_type != PT_LOAD || !(segment.p_flags & PF_X))
+            continue;
+        if (offset < segment.p_offset || offset - segment.p_offset >= segment.p_filesz)
+            continue;
+        *address = segment.p_vaddr + (offset - segment.p_offset);
+        return true;
+    }
+    return false;
+}
+
+/* --- rules --- */
+
+static bool is_register(const Dwarf_Op *op, uint8_t *number, int64_t *offset)
+{
+    if (op->atom >= DW_OP_breg0 && op->atom <= DW_OP_breg31) {
+        *number = (uint8_t)(op->atom - DW_OP_breg0);
+        *offset = (int64_t)op->number;
+        return true;
+    }
+    *number = (uint8_t)op->number;
+    *offset = (int64_t)op->number2;
+    return op->atom == DW_OP_bregx && op->number < 32;
+}
+
+static bool fits(int64_t offset)
+{
+    return offset >= INT32_MIN && offset <= INT32_MAX;
+}
+
+static void read_cfa(struct rule *rule, Dwarf_Frame *frame)
+{
+    Dwarf_Op *ops;
+    size_t count = 0;
+    int64_t offset = 0;
+    rule->cfa = CFA_NONE;
+    if (dwarf_frame_cfa(frame, &ops, &count) != 0 || count == 0 || !is_register(&ops[0], &rule->base, &offset) ||
+        !fits(offset))
+        return;
+    rule->offset = (int32_t)offset;
+    if (count == 1)
+        rule->cfa = CFA_OFFSET;
+    else if (count == 2 && ops[1].atom == DW_OP_deref)
+        rule->cfa = CFA_DEREFERENCED;
+    else if (count > 2 && rule->base == REGISTER_SP && ops[1].atom == DW_OP_breg16)
+        rule->cfa = CFA_LINKAGE_TABLE; /* its entries push a number after their first 11 bytes */
+}
+
+static struct place read_place(Dwarf_Frame *frame, int number)
+{
+    Dwarf_Op space[3], *ops;
+    size_t count = 0;
+    struct place place = {.kind = PLACE_UNKNOWN};
+    int64_t offset = 0;
+    if (dwarf_frame_register(frame, number, space, &ops, &count) != 0)
+        return place;
+    if (count == 0) {
+        place.kind = ops ? PLACE_UNDEFINED : PLACE_SAME;
+        return place;
+    }
+    /* libdw puts the CFA before an expression, as the standard says, also where that does not look at it. */
+    bool on_cfa = ops[0].atom == DW_OP_call_frame_cfa;
+    if (on_cfa && count == 1)
+        place.kind = PLACE_CFA;
+    else if (on_cfa && count == 2 && ops[1].atom == DW_OP_plus_uconst)
+        place.kind = PLACE_CFA, offset = (int64_t)ops[1].number;
+    else if (count == 1u + on_cfa && is_register(&ops[on_cfa], &place.base, &offset))
+        place.kind = PLACE_REGISTER;
+    if (!fits(offset))
+        place.kind = PLACE_UNKNOWN;
+    place.offset = (int32_t)offset;
+    return place;
+}
+
+static void read_rule(struct rule *rule, Dwarf_CFI *rules, uint64_t address)
+{
+    Dwarf_Frame *frame = NULL;
+    if (dwarf_cfi_addrframe(rules, address, &frame) != 0)
+        return;
+    bool signal = false;
+    dwarf_frame_info(frame, NULL, NULL, &signal);
+    rule->signal = signal;
+    read_cfa(rule, frame);
+    rule->bx = read_place(frame, REGISTER_BX);
+    rule->bp = read_place(frame, REGISTER_BP);
+    rule->caller = read_place(frame, REGISTER_RETURN);
+    free(frame);
+}
+
+/* The rule for the code at ADDRESS; NULL: there is none. */
+static const struct rule *find_rule(struct unwinder *unwinder, const struct code_range *range, uint64_t address)
+{
+    uint64_t offset = address - range->start + range->offset, place;
+    uint64_t key = ((uint64_t)range->file + 1) << 40 ^ offset;
+    struct rule *rule = &unwinder->kept[(key * UINT64_C(0x9e3779b97f4a7c15)) >> 48 & (RULES - 1)];
+    if (rule->key == key)
+        return rule->cfa == CFA_NONE ? NULL : rule;
+    *rule = (struct rule){.key = key};
+    const struct unwind_file *file = get_file(unwinder, range->file);
+    if (file->rules && find_address(file->elf, offset, &place))
+        read_rule(rule, file->rules, place);
+    return rule->cfa == CFA_NONE ? NULL : rule;
+}
+
+/* --- from frame to frame --- */
+
+struct walk {
+    struct unwind_state at;
+    uint64_t low; /* address of the copy's first byte */
+};
+
+static bool read_word(const struct walk *walk, uint64_t address, uint64_t *word)
+{
+    uint64_t offset = address - walk->low;
+    if (address < walk->low || walk->at.size < sizeof(*word) || offset > walk->at.size - sizeof(*word))
+        return false;
+    memcpy(word, walk->at.stack + offset, sizeof(*word));
     return true;
 }
 
-static bool read_memory(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *result, void *data)
+static bool get_register(const struct walk *walk, uint8_t number, uint64_t *value)
 {
-    const struct unwinding *unwinding = data;
-    (void)dwfl;
-    return read_word(unwinding->snapshot, address, result);
-}
-
-static bool set_registers(Dwfl_Thread *thread, void *data)
-{
-    const struct unwinding *unwinding = data;
-    return dwfl_thread_state_registers(thread, 0, REGISTERS, unwinding->registers);
-}
-
-static int take_frame(Dwfl_Frame *frame, void *data)
-{
-    struct unwinding *unwinding = data;
-    Dwarf_Addr address;
-    bool is_where_it_was;
-    if (!dwfl_frame_pc(frame, &address, &is_where_it_was) || address == 0 || unwinding->count == unwinding->most)
-        return DWARF_CB_ABORT;
-    unwinding->addresses[unwinding->count++] = address;
-    return DWARF_CB_OK;
-}
-
-static const Dwfl_Thread_Callbacks thread_callbacks = {
-    .next_thread = next_thread, .memory_read = read_memory, .set_initial_registers = set_registers};
-
-/* --- the files, where they were mapped --- */
-
-static const Dwfl_Callbacks callbacks = {
-    .find_elf = dwfl_build_id_find_elf,
-    .find_debuginfo = dwfl_standard_find_debuginfo,
-};
-
-/* A mapping whose start the file's own addresses do not fit to has no call frame information. */
-static void report_file(Dwfl *dwfl, struct symbols *symbols, const struct mapping *mapping)
-{
-    uint64_t address;
-    struct object *object = symbols_object(symbols, mapping);
-    if (object && object_address(object, mapping->offset, &address))
-        dwfl_report_elf(dwfl, mapping->path, mapping->path, -1, mapping->start - address, true);
-}
-
-static void report_files(Dwfl *dwfl, struct symbols *symbols, const struct mappings *mappings)
-{
-    dwfl_report_begin(dwfl);
-    for (size_t i = 0; i < mappings->items.count; i++) {
-        const struct mapping *mapping = &mappings->items.items[i];
-        bool known = false;
-        for (size_t k = 0; k < i && !known; k++) /* paths are names: equal ones are one */
-            known = mappings->items.items[k].path == mapping->path;
-        if (!known)
-            report_file(dwfl, symbols, mapping);
+    switch (number) {
+    case REGISTER_BX: *value = walk->at.bx; return true;
+    case REGISTER_BP: *value = walk->at.bp; return true;
+    case REGISTER_SP: *value = walk->at.sp; return true;
+    default: return false;
     }
-    dwfl_report_end(dwfl, NULL, NULL);
 }
 
-/* A call of no function leaves its return address on the stack. */
-static void leave_nowhere(struct unwinding *unwinding, const struct mappings *mappings)
+static bool get_cfa(const struct walk *walk, const struct rule *rule, uint64_t *cfa)
 {
-    uint64_t *registers = unwinding->registers, from;
-    if (mappings_find(mappings, registers[INSTRUCTION_POINTER]) ||
-        !read_word(unwinding->snapshot, registers[STACK_POINTER], &from))
-        return;
-    if (unwinding->count < unwinding->most)
-        unwinding->addresses[unwinding->count++] = registers[INSTRUCTION_POINTER];
-    registers[INSTRUCTION_POINTER] = from;
-    registers[STACK_POINTER] += sizeof(from);
+    if (!get_register(walk, rule->base, cfa))
+        return false;
+    *cfa += (uint64_t)(int64_t)rule->offset;
+    if (rule->cfa == CFA_LINKAGE_TABLE)
+        *cfa += (walk->at.ip & 15) >= 11 ? 8 : 0;
+    return rule->cfa != CFA_DEREFERENCED || read_word(walk, *cfa, cfa);
 }
 
-size_t unwind_snapshot(struct symbols *symbols, const struct mappings *mappings, const struct stack_snapshot *snapshot,
-                       uint64_t *addresses, size_t most)
+static bool restore(const struct walk *walk, const struct place *place, uint64_t cfa, uint64_t *value)
 {
-    struct unwinding unwinding = {.snapshot = snapshot, .addresses = addresses, .most = most};
-    memcpy(unwinding.registers, snapshot->registers, sizeof(unwinding.registers));
-    leave_nowhere(&unwinding, mappings);
-    Dwfl *dwfl = dwfl_begin(&callbacks);
-    if (dwfl) {
-        report_files(dwfl, symbols, mappings);
-        if (dwfl_attach_state(dwfl, NULL, 1, &thread_callbacks, &unwinding))
-            dwfl_getthread_frames(dwfl, 1, take_frame, &unwinding);
-        dwfl_end(dwfl);
+    uint64_t base = cfa;
+    if (place->kind == PLACE_SAME)
+        return true;
+    if (place->kind == PLACE_REGISTER && !get_register(walk, place->base, &base))
+        return false;
+    if (place->kind != PLACE_CFA && place->kind != PLACE_REGISTER)
+        return false;
+    return read_word(walk, base + (uint64_t)(int64_t)place->offset, value);
+}
+
+/* By the tables. */
+static bool step_by_rule(struct walk *walk, const struct rule *rule)
+{
+    uint64_t cfa, ip = 0, bx = walk->at.bx, bp = walk->at.bp;
+    if (!get_cfa(walk, rule, &cfa) || cfa <= walk->at.sp || rule->caller.kind == PLACE_SAME)
+        return false;
+    if (!restore(walk, &rule->caller, cfa, &ip))
+        return false;
+    if (!restore(walk, &rule->bx, cfa, &bx))
+        bx = 0;
+    if (!restore(walk, &rule->bp, cfa, &bp))
+        bp = 0;
+    walk->at.ip = ip;
+    walk->at.sp = cfa;
+    walk->at.bx = bx;
+    walk->at.bp = bp;
+    return true;
+}
+
+/* By the frame pointer: it points to the caller's, and the return address is above. */
+static bool step_by_frame_pointer(struct walk *walk, const struct code_map *map)
+{
+    uint64_t frame = walk->at.bp, above, ip;
+    if (frame < walk->at.sp || frame % 8 != 0 || !read_word(walk, frame, &above) || !read_word(walk, frame + 8, &ip) ||
+        !code_map_find(map, ip))
+        return false;
+    walk->at.ip = ip;
+    walk->at.bp = above;
+    walk->at.sp = frame + 16;
+    return true;
+}
+
+size_t unwind(struct unwinder *unwinder, const struct code_map *map, const struct unwind_state *state,
+              uint64_t *addresses, size_t most)
+{
+    struct walk walk = {.at = *state, .low = state->sp};
+    bool is_exact = true; /* else the address is one that a call returns to */
+    size_t count = 0;
+    while (count < most && walk.at.ip != 0) {
+        addresses[count++] = walk.at.ip;
+        uint64_t code = is_exact ? walk.at.ip : walk.at.ip - 1;
+        const struct code_range *range = code_map_find(map, code);
+        const struct rule *rule = range && range->file != UNWIND_NO_FILE ? find_rule(unwinder, range, code) : NULL;
+        is_exact = rule && rule->signal;
+        if (rule ? !step_by_rule(&walk, rule) : !step_by_frame_pointer(&walk, map))
+            break;
     }
-    if (unwinding.count == 0 && most > 0)
-        addresses[unwinding.count++] = snapshot->registers[INSTRUCTION_POINTER];
-    return unwinding.count;
+    return count;
+}
+
+/* --- what is mapped --- */
+
+static size_t first_beyond(const struct code_map *map, uint64_t address)
+{
+    size_t low = 0, high = map->items.count; /* the first range that ends after ADDRESS */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (map->items.items[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+const struct code_range *code_map_find(const struct code_map *map, uint64_t address)
+{
+    size_t at = first_beyond(map, address);
+    return at < map->items.count && map->items.items[at].start <= address ? &map->items.items[at] : NULL;
+}
+
+static void cut_front(struct code_range *range, uint64_t start)
+{
+    range->offset += start - range->start;
+    range->start = start;
+}
+
+/* Makes COUNT ranges at AT into the ones of WITH, so many. */
+static int replace(struct code_map *map, size_t at, size_t count, const struct code_range *with, size_t with_count)
+{
+    for (size_t i = count; i < with_count; i++)
+        if (!array_push(&map->items))
+            return -1;
+    struct code_range *items = map->items.items;
+    size_t total = with_count > count ? map->items.count - (with_count - count) : map->items.count;
+    memmove(items + at + with_count, items + at + count, (total - at - count) * sizeof(*items));
+    memcpy(items + at, with, with_count * sizeof(*items));
+    map->items.count = total - count + with_count;
+    return 0;
+}
+
+int code_map_add(struct code_map *map, const struct code_range *range)
+{
+    struct code_range pieces[3];
+    size_t from = first_beyond(map, range->start), to = from, count = 0;
+    if (range->start >= range->end)
+        return 0;
+    while (to < map->items.count && map->items.items[to].start < range->end)
+        to++;
+    if (from < to && map->items.items[from].start < range->start) {
+        pieces[count] = map->items.items[from];
+        pieces[count++].end = range->start;
+    }
+    pieces[count++] = *range;
+    if (from < to && map->items.items[to - 1].end > range->end) {
+        pieces[count] = map->items.items[to - 1];
+        cut_front(&pieces[count++], range->end);
+    }
+    return replace(map, from, to - from, pieces, count);
+}
+
+int code_map_copy(struct code_map *map, const struct code_map *from)
+{
+    *map = (struct code_map){0};
+    for (size_t i = 0; i < from->items.count; i++) {
+        struct code_range *range = array_push(&map->items);
+        if (!range)
+            return -1;
+        *range = from->items.items[i];
+    }
+    return 0;
+}
+
+void code_map_release(struct code_map *map)
+{
+    array_release(&map->items);
 }

@@ -113,6 +113,7 @@ enum track_kind {
     TRACK_PLUGIN,         /* what one added; number: the plugin's */
     TRACK_DEFERRED,       /* NVTX's deferred events of one scope; number: of nvtx_deferred's rows */
     TRACK_UNIFIED_MEMORY, /* of a GPU; number: 0 */
+    TRACK_THREAD_STATE,   /* when a thread was off the processors; number: thread id */
     TRACK_KIND_COUNT
 };
 

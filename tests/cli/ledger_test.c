@@ -160,6 +160,11 @@ static void make_cuda_unrecorded(struct make_spool *spool)
     make_spool_header(spool)->cuda_unrecorded = 1;
 }
 
+static void make_cpu_lost(struct make_spool *spool)
+{
+    make_spool_header(spool)->cpu_lost = 1;
+}
+
 static const struct loss {
     const char *name, *words;
     size_t offset; /* in struct convert_losses */

@@ -49,7 +49,8 @@ struct convert_options {
     X(cut_texts, "texts cut at 16 KiB")                                        \
     X(unannounced, "calls in children of _Fork() or clone()")                  \
     X(unrecorded, "processes that could not be recorded")                      \
-    X(cuda_unrecorded, "processes whose CUDA work is not recorded to its end")
+    X(cuda_unrecorded, "processes whose CUDA work is not recorded to its end") \
+    X(cpu_lost, "CPU samples and switches lost")
 
 struct convert_losses {
 #define FIELD(field, words) uint64_t field;
@@ -92,6 +93,7 @@ struct convert_summary {
     uint32_t processes; /* spool files read */
     bool cuda;          /* some process recorded CUDA */
     bool nvtx;          /* some process recorded NVTX */
+    bool cpu;           /* there is something that the launcher recorded of processors */
     struct convert_losses losses;
     struct convert_plugins plugins; /* the caller's: convert_plugins_release() */
     /* Recording, or NVTX, that the user waited for in vain, and what was seen instead; "": there is none. */

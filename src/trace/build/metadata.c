@@ -10,6 +10,7 @@
 #include "common/log.h"
 #include "common/buffer.h"
 #include "common/spool_records.h"
+#include "trace/build/cpu.h"
 #include "trace/build/crashes.h"
 #include "trace/build/launches.h"
 #include "trace/build/nvtx.h"
@@ -148,6 +149,8 @@ static void write_processes(const struct conversion *conversion, struct json_out
     json_begin_array(json);
     for (size_t i = 0; i < conversion->processes.count; i++) {
         const struct process *process = conversion_process(conversion, i);
+        if (cpu_row_is_named(conversion, process, NULL))
+            continue;
         if (json->buffer->length - before < (is_plain(process) ? PLAIN_BYTES_MAX : PROCESSES_BYTES_MAX))
             put_process(conversion, process, json);
         else

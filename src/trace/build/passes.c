@@ -14,6 +14,7 @@
 #include "trace/format.h"
 #include "trace/output.h"
 #include "trace/build/compilation.h"
+#include "trace/build/cpu.h"
 #include "trace/build/cuda_events.h"
 #include "trace/build/device_ranges.h"
 #include "trace/build/kernel_names.h"
@@ -81,6 +82,7 @@ static int process_open(struct process_state *state, const struct spool_director
     process->losses.cut_texts = header->losses.cut_texts;
     process->losses.unannounced = header->unannounced;
     process->losses.cuda_unrecorded = header->cuda_unrecorded != 0;
+    process->losses.cpu_lost = header->cpu_lost;
     cupti_record_sizes(process->record_bytes, header);
     launches_init(process->launches, directory);
     conditional_launches_init(process->conditional, directory);
@@ -121,7 +123,7 @@ static void process_close(struct process *process)
 static int note_image(struct conversion *conversion, const struct process *process)
 {
     const struct process *image = conversion_latest_image(conversion, process);
-    if (image && image->file.header.started >= process->file.header.started)
+    if (image && (image->file.header.started >= process->file.header.started || process->file.header.by_launcher))
         return 0;
     uint64_t *index = map_put(&conversion->images, process_image_key(process), NULL);
     if (!index)
@@ -137,6 +139,8 @@ static uint32_t row_pid(const struct conversion *conversion, const struct proces
     uint32_t pid = process->file.header.pid;
     if (image)
         return image->pid;
+    if (process->file.header.by_launcher) /* it was not there any more to be asked who it is */
+        return pid;
     return map_get(&conversion->rows.taken_pids, pid) ? TRACKS_PROCESS_PID + process->index : pid;
 }
 
@@ -174,6 +178,7 @@ static int open_process(struct conversion *conversion, const struct spool_direct
         return error_no_memory("a process");
     }
     process->index = (uint32_t)conversion->processes.count - 1;
+    conversion->by_launcher += process->file.header.by_launcher != 0;
     *item = process;
     process->pid = row_pid(conversion, process);
     return note_image(conversion, process) != 0 ? -1 : rows_take_pid(&conversion->rows, process->pid);
@@ -282,10 +287,11 @@ static void summarise(struct conversion *conversion, struct convert_summary *sum
 {
     summary->events = conversion->events;
     summary->kernels = conversion->kernels;
-    summary->processes = (uint32_t)conversion->processes.count;
+    summary->processes = (uint32_t)(conversion->processes.count - conversion->by_launcher);
     summary->losses = conversion->losses;
     summary->plugins = conversion->plugins;
     conversion->plugins = (struct convert_plugins){0};
+    summary->cpu = conversion->by_launcher > 0;
     summary->missed_all = conversion->missed->all;
     snprintf(summary->missed, sizeof(summary->missed), "%s", conversion->missed->text.data);
     for (size_t i = 0; i < conversion->processes.count; i++) {

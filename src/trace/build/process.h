@@ -40,7 +40,8 @@ struct missed;
     X(device_ranges, device_ranges)         \
     X(compilation, compilation)             \
     X(plugins, plugins)                     \
-    X(stacks, stacks)
+    X(stacks, stacks)                       \
+    X(cpu_stacks, cpu_stacks)
 #define TOPIC(type, field) struct type;
 PROCESS_TOPICS(TOPIC)
 #undef TOPIC
@@ -100,6 +101,7 @@ struct process {
 struct conversion {
     const struct convert_options *options;
     ARRAY(struct process *) processes;
+    size_t by_launcher;  /* of them, with what the launcher knows of processes: cpu.h */
     struct spill memory; /* of the processes themselves */
     struct map images;   /* hash of pid and start -> index of the latest image of that process */
     struct session_note *session;

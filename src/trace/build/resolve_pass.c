@@ -5,6 +5,7 @@
 #include "common/settings.h"
 #include "trace/build/captures.h"
 #include "trace/build/compilation.h"
+#include "trace/build/cpu.h"
 #include "trace/build/cuda_events.h"
 #include "trace/build/device_ranges.h"
 #include "trace/build/launches.h"
@@ -188,7 +189,8 @@ int resolve_process(struct process *process)
     if (resolve_deferred(process) != 0 || resolve_counters(process) != 0 || resolve_device_ranges(process) != 0 ||
         projections_begin(process->nvtx) != 0 || captures_resolve(process) != 0 ||
         parallel_scan(process, &matching, NULL) != 0 || resolve_ranges(process) != 0 ||
-        resolve_projections(process) != 0 || resolve_compilation(process) != 0 || resolve_plugins(process) != 0)
+        resolve_projections(process) != 0 || resolve_compilation(process) != 0 || resolve_plugins(process) != 0 ||
+        resolve_cpu_stacks(process) != 0)
         return -1;
     if (process->agent_waits && process_walk_agent_records(process, resolve_agent_record, NULL) != 0)
         return -1;

@@ -9,6 +9,7 @@
 
 #include "common/buffer.h"
 #include "common/log.h"
+#include "trace/build/cpu.h"
 #include "trace/build/nvtx.h"
 #include "trace/build/plugins.h"
 #include "trace/build/process.h"
@@ -101,7 +102,7 @@ static int write_gpu_process(struct conversion *conversion, struct process *proc
     buffer_init_memory(&name);
     put_rank(&name, process);
     buffer_text(&name, program_name(process));
-    if (conversion->processes.count > 1)
+    if (conversion->processes.count - conversion->by_launcher > 1)
         buffer_format(&name, " (%u)", process->file.header.pid);
     buffer_format(&name, " %s", label);
     put_given(&name, process_name(process, &process->name_of_device, gpu->device));
@@ -124,12 +125,12 @@ static int put_owned(struct buffer *text, char *owned)
     return 0;
 }
 
-/* "thread 12 (name) CUPTI overhead", "stream 7 (name) of context 2 (name)" */
+/* "thread 12 (name) CUPTI overhead", "state of thread 12 (name)", "stream 7 (name) of context 2 (name)" */
 static void put_thread_or_stream(struct buffer *text, const struct process *process, const struct track *track)
 {
     static const char *const suffixes[TRACK_KIND_COUNT] = {
         [TRACK_OVERHEAD] = " CUPTI overhead", [TRACK_ANNOTATION] = " annotations", [TRACK_SYNC] = " synchronisation"};
-    bool of_thread = track->kind == TRACK_THREAD || track->kind == TRACK_OVERHEAD;
+    bool of_thread = track->kind == TRACK_THREAD || track->kind == TRACK_OVERHEAD || track->kind == TRACK_THREAD_STATE;
     const struct map *names = of_thread ? &process->name_of_thread : &process->name_of_stream;
     if (track->kind == TRACK_OVERHEAD && track->number == 0) {
         buffer_text(text, suffixes[TRACK_OVERHEAD] + 1);
@@ -138,6 +139,7 @@ static void put_thread_or_stream(struct buffer *text, const struct process *proc
     if (track->kind == TRACK_SYNC && track->number == EVENT_NO_STREAM) {
         put_context(text, process, track);
     } else {
+        buffer_text(text, track->kind == TRACK_THREAD_STATE ? "state of " : "");
         buffer_format(text, "%s %u", of_thread ? "thread" : "stream", track->number);
         put_given(text, process_name(process, names, track->number));
     }
@@ -164,13 +166,14 @@ static int put_track(struct buffer *text, const struct process *process, const s
  * all threads come those of the process. */
 static int64_t sort_index(const struct track *track, uint32_t lane)
 {
-    static const int64_t base[] = {[TRACK_ANNOTATION] = 0, [TRACK_STREAM] = 20,   [TRACK_THREAD] = 20,
-                                   [TRACK_SYNC] = 80,      [TRACK_OVERHEAD] = 80, [TRACK_COMPILATION] = 20,
-                                   [TRACK_PLUGIN] = 20,    [TRACK_DEFERRED] = 20, [TRACK_UNIFIED_MEMORY] = 20};
+    static const int64_t base[] = {
+        [TRACK_ANNOTATION] = 0,      [TRACK_STREAM] = 20,      [TRACK_THREAD] = 20, [TRACK_SYNC] = 80,
+        [TRACK_OVERHEAD] = 80,       [TRACK_COMPILATION] = 20, [TRACK_PLUGIN] = 20, [TRACK_DEFERRED] = 20,
+        [TRACK_UNIFIED_MEMORY] = 20, [TRACK_THREAD_STATE] = 60};
     int64_t number = track->number == EVENT_NO_STREAM ? 0 : track->number;
     if (number > 1 << 22)
         number = 1 << 22;
-    if (track->kind >= TRACK_COMPILATION)
+    if (track->kind >= TRACK_COMPILATION && track->kind != TRACK_THREAD_STATE)
         number += (1 << 22) + 1;
     return number * 100 + base[track->kind] + (lane < 19 ? lane : 19);
 }
@@ -194,7 +197,7 @@ static int write_lane(struct conversion *conversion, struct process *process, co
 static int write_track(struct conversion *conversion, struct process *process, const struct track *track)
 {
     int result = 0;
-    if (track->stands_in)
+    if (track->stands_in || cpu_row_is_named(conversion, process, track))
         return 0;
     for (uint32_t lane = track->joined ? 1 : 0; lane < track->lanes.count && result == 0; lane++)
         result = write_lane(conversion, process, track, lane);
@@ -203,7 +206,7 @@ static int write_track(struct conversion *conversion, struct process *process, c
 
 int write_rows(struct conversion *conversion, struct process *process)
 {
-    if (write_host_process(conversion, process) != 0)
+    if (!cpu_row_is_named(conversion, process, NULL) && write_host_process(conversion, process) != 0)
         return -1;
     for (size_t i = 0; i < process->gpus.count; i++)
         if (write_gpu_process(conversion, process, &process->gpus.items[i]) != 0)

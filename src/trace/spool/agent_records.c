@@ -307,6 +307,23 @@ static void decode_event_record(struct event *event, const void *record)
     event->cuda_event.event = recorded->event;
 }
 
+static void decode_cpu_sample(struct event *event, const void *record)
+{
+    const struct spool_cpu_sample *sample = record;
+    event->thread = sample->thread;
+    event->cpu.stack = sample->stack;
+}
+
+static void decode_thread_state(struct event *event, const void *record)
+{
+    const struct spool_thread_state *state = record;
+    event->end = state->end;
+    event->thread = state->thread;
+    event->cpu.stack = state->stack;
+    event->cpu.waker = state->waker;
+    event->cpu.state = state->head.flags;
+}
+
 static const struct {
     void (*decode)(struct event *event, const void *record);
     enum event_type type;

@@ -61,6 +61,8 @@ enum event_type {
     EVENT_CALL_STACK,     /* a call that launched or waited has a stack */
     EVENT_GRAPH_LAUNCH,   /* `correlation` launches graph.graph, which has conditional nodes; start: of the call */
     EVENT_NVTX_EXTENSION, /* its record is a struct of common/spool_nvtx.h */
+    EVENT_CPU_SAMPLE,
+    EVENT_THREAD_STATE,
     EVENT_TYPE_COUNT
 };
 
@@ -231,6 +233,11 @@ struct event {
             uint64_t function;       /* the handle */
             uint32_t capturer;       /* another thread that began the capture; 0: none */
         } graph_node;
+        struct {
+            uint32_t stack;
+            uint32_t waker; /* of EVENT_THREAD_STATE; 0: not known */
+            uint16_t state; /* the same: enum spool_thread_state_kind */
+        } cpu;
     };
 };
 

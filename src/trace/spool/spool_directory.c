@@ -22,8 +22,9 @@ static bool ends_with(const char *name, const char *suffix)
 
 static bool is_of_a_run(const char *name)
 {
-    return ends_with(name, SPOOL_SUFFIX) || ends_with(name, SPOOL_UNRECORDED_SUFFIX) ||
-           strcmp(name, SPOOL_ENDED_FILE) == 0 || strcmp(name, SPOOL_SESSION_FILE) == 0;
+    return ends_with(name, SPOOL_SUFFIX) || ends_with(name, SPOOL_CPU_SUFFIX) ||
+           ends_with(name, SPOOL_UNRECORDED_SUFFIX) || strcmp(name, SPOOL_ENDED_FILE) == 0 ||
+           strcmp(name, SPOOL_SESSION_FILE) == 0;
 }
 
 bool spool_directory_is(const char *path)
@@ -74,6 +75,9 @@ static int add(struct spool_directory *directory, const char *path, const char *
 static int by_pid_and_image(const void *a, const void *b)
 {
     const struct spool_place *left = a, *right = b;
+    bool left_cpu = ends_with(left->path, SPOOL_CPU_SUFFIX), right_cpu = ends_with(right->path, SPOOL_CPU_SUFFIX);
+    if (left_cpu != right_cpu)
+        return left_cpu ? 1 : -1;
     int order = strverscmp(left->path, right->path);
     return order != 0 ? order : left->ended - 1 < right->ended - 1 ? -1 : left->ended != right->ended;
 }
@@ -115,7 +119,7 @@ int spool_directory_read(struct spool_directory *directory, const char *path)
     int result = 0;
     struct dirent *entry;
     while (result == 0 && (errno = 0, entry = readdir(stream)) != NULL)
-        if (ends_with(entry->d_name, SPOOL_SUFFIX))
+        if (ends_with(entry->d_name, SPOOL_SUFFIX) || ends_with(entry->d_name, SPOOL_CPU_SUFFIX))
             result = add(directory, path, entry->d_name, 0);
         else if (ends_with(entry->d_name, SPOOL_UNRECORDED_SUFFIX))
             note_unrecorded(directory, path, entry->d_name);

@@ -14,7 +14,8 @@ struct spool_place {
 };
 
 struct spool_directory {
-    struct spool_place *places; /* sorted by pid, then by image, then as they ended: those that are files come last */
+    struct spool_place *places; /* sorted by pid, then by image, then as they ended: those that are files come last.
+                                   What the launcher wrote comes after all of them */
     size_t count, capacity;
     char *ended_path;  /* the file of processes that have ended, if there is one */
     size_t unrecorded; /* processes that could not make one */

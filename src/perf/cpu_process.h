@@ -1,0 +1,66 @@
+/*
+ * The processes that perf events are of, and what goes into their files: stacks once each, names of threads, mappings,
+ * and times in which threads were off the processor.
+ */
+#ifndef GPUTRACE_PERF_CPU_PROCESS_H
+#define GPUTRACE_PERF_CPU_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/array.h"
+#include "common/map.h"
+#include "perf/cpu_file.h"
+#include "perf/rings.h"
+#include "symbols/unwind.h"
+
+#define NAME_BYTES 16 /* of a thread, as the kernel has it */
+
+struct cpu_thread {
+    uint32_t tid, pid;
+    uint64_t out;   /* when it left the processor; 0: it is on one */
+    uint32_t stack; /* where it did */
+    uint32_t waker;
+    uint16_t state;      /* enum spool_thread_state_kind */
+    bool left;           /* STACK and STATE are of the switch to come */
+    bool named;          /* its name is in the file */
+    uint32_t system_tid; /* its number for the kernel; 0: not known */
+    char name[NAME_BYTES];
+};
+
+struct cpu_process {
+    uint32_t pid, parent;
+    uint64_t started; /* host's CLOCK_MONOTONIC */
+    uint64_t process_started, pid_namespace;
+    uint32_t threads; /* that live, as far as is known */
+    bool ours;        /* it is to be recorded */
+    bool described;   /* FILE's header is filled in */
+    uint64_t lost;
+    char name[NAME_BYTES];
+    struct code_map code;
+    struct map stacks; /* hash -> number */
+    uint32_t stack_count;
+    struct cpu_file file;
+};
+
+/* What all share. */
+struct cpu_processes {
+    int directory;
+    int64_t clock_offset; /* CLOCK_REALTIME minus the host's CLOCK_MONOTONIC when the run began */
+    uint64_t from, to;    /* CLOCK_REALTIME: only what is in between is recorded; TO 0: no end */
+    uint32_t first;       /* pid: of the only process that is recorded; 0: all are */
+    struct unwinder *unwinder;
+    struct map processes; /* pid -> struct cpu_process * */
+    struct map threads;   /* tid -> struct cpu_thread * */
+    struct map system;    /* thread's number for the kernel -> tid */
+    uint64_t samples, states;
+};
+
+/* Takes one record. */
+void cpu_processes_take(struct cpu_processes *processes, const struct perf_record *record);
+/* Files are appended to: of processes with records since a while; ALL: of all. */
+void cpu_processes_flush(struct cpu_processes *processes, bool all);
+/* The end: threads that are off the processor have been so until TIME. */
+void cpu_processes_finish(struct cpu_processes *processes, uint64_t time);
+
+#endif

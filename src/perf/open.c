@@ -1,0 +1,320 @@
+/*
+ * Which perf events are opened, and what this user may have of them.
+ *
+ * An event is opened on each processor, because a ring is of one processor, and inherited by threads and children. The
+ * main event writes the records of mappings, names and switches too; without samples it counts nothing.
+ *
+ * Without rights of its own (kernel.perf_event_paranoid is 2) a user may have events of code outside of the kernel
+ * only. Then no sample comes from a system call, and there are no stacks of switches, which happen in the kernel.
+ */
+#include "perf/rings.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+
+/* What is copied of a stack: two of three stacks of PyTorch fit, and all of most programs. */
+#define STACK_BYTES 8192u
+
+/* Of a ring, and of all of them: a power of two pages. A user without rights may lock 512 KiB for each processor. */
+#define RING_BYTES_MOST ((uint64_t)2 << 20)
+#define RING_BYTES_LEAST ((uint64_t)32 << 10)
+#define RINGS_BYTES_MOST ((uint64_t)64 << 20)
+/* We are woken when so much is in a ring. */
+#define WAKE_BYTES (64u << 10)
+
+#define EVENTS "/sys/kernel/tracing/events/sched/"
+
+struct opening {
+    struct perf_rings *rings;
+    pid_t pid;
+    const struct perf_wanted *wanted;
+    struct perf_event_attr main, leave, waking;
+    enum perf_source leave_source;
+    bool leaves, wakes;
+    uint64_t ring_bytes;
+};
+
+static int open_event(const struct perf_event_attr *attributes, pid_t pid, int processor)
+{
+    return (int)syscall(SYS_perf_event_open, attributes, pid, processor, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+/* --- attributes --- */
+
+static struct perf_event_attr common_attributes(uint32_t type, uint64_t config)
+{
+    return (struct perf_event_attr){
+        .type = type,
+        .size = sizeof(struct perf_event_attr),
+        .config = config,
+        .sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+        .disabled = 1,
+        .inherit = 1,
+        .enable_on_exec = 1,
+        .exclude_hv = 1,
+        .exclude_callchain_kernel = 1,
+        .sample_id_all = 1,
+        .watermark = 1,
+        .wakeup_watermark = WAKE_BYTES,
+        .use_clockid = 1,
+        .clockid = CLOCK_MONOTONIC,
+    };
+}
+
+static void add_stack(struct perf_event_attr *attributes, bool copied, uint32_t bytes)
+{
+    if (!copied) {
+        attributes->sample_type |= PERF_SAMPLE_CALLCHAIN;
+        return;
+    }
+    attributes->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+    attributes->sample_regs_user = PERF_REGISTERS;
+    attributes->sample_stack_user = bytes;
+}
+
+static struct perf_event_attr main_attributes(const struct perf_wanted *wanted, const struct perf_able *able)
+{
+    uint64_t config = wanted->hertz ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_SW_DUMMY;
+    struct perf_event_attr attributes = common_attributes(PERF_TYPE_SOFTWARE, config);
+    attributes.exclude_kernel = !able->kernel;
+    attributes.mmap = attributes.mmap2 = attributes.comm = attributes.comm_exec = attributes.task = 1;
+    attributes.context_switch = wanted->switches;
+    if (wanted->hertz) {
+        attributes.sample_period = NS_PER_S / wanted->hertz;
+        add_stack(&attributes, able->stack_copy, STACK_BYTES);
+    }
+    return attributes;
+}
+
+/* --- trace points, where the kernel shows them --- */
+
+static bool read_text(const char *path, char *text, size_t space)
+{
+    FILE *file = fopen(path, "re");
+    size_t length = file ? fread(text, 1, space - 1, file) : 0;
+    text[length] = '\0';
+    if (file)
+        fclose(file);
+    return length > 0;
+}
+
+/* Where FIELD lies in the data of a trace point, by its format file. */
+static bool find_field(const char *format, const char *field, uint32_t *offset)
+{
+    const char *at = strstr(format, field);
+    at = at ? strstr(at, "offset:") : NULL;
+    *offset = at ? (uint32_t)strtoul(at + strlen("offset:"), NULL, 10) : 0;
+    return at != NULL;
+}
+
+static bool read_formats(struct perf_rings *rings)
+{
+    char text[4096];
+    return read_text(EVENTS "sched_switch/format", text, sizeof(text)) &&
+           find_field(text, " prev_state;", &rings->state_offset) &&
+           find_field(text, " prev_pid;", &rings->system_tid_offset) &&
+           read_text(EVENTS "sched_waking/format", text, sizeof(text)) &&
+           find_field(text, " pid;", &rings->woken_offset) && find_field(text, " common_flags;", &rings->flags_offset);
+}
+
+static bool trace_point(const char *path, struct perf_event_attr *attributes)
+{
+    char text[32];
+    if (!read_text(path, text, sizeof(text)))
+        return false;
+    *attributes = common_attributes(PERF_TYPE_TRACEPOINT, strtoull(text, NULL, 10));
+    attributes->sample_period = 1;
+    attributes->sample_type |= PERF_SAMPLE_RAW;
+    return true;
+}
+
+static bool can_open(const struct opening *opening, const struct perf_event_attr *attributes)
+{
+    int fd = open_event(attributes, opening->pid, 0);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+/* The stacks of switches, with what the kernel knows of the thread's state where possible. */
+static void choose_switches(struct opening *opening)
+{
+    struct perf_able *able = &opening->rings->able;
+    if (read_formats(opening->rings) && trace_point(EVENTS "sched_switch/id", &opening->leave) &&
+        trace_point(EVENTS "sched_waking/id", &opening->waking)) {
+        add_stack(&opening->leave, able->stack_copy, STACK_BYTES);
+        opening->leave_source = PERF_SOURCE_SCHED_SWITCH;
+        opening->wakes = can_open(opening, &opening->waking);
+        opening->leaves = opening->wakes && can_open(opening, &opening->leave);
+    }
+    able->states = opening->leaves;
+    if (!opening->leaves) {
+        opening->wakes = false;
+        opening->leave = common_attributes(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES);
+        opening->leave.sample_period = 1;
+        add_stack(&opening->leave, able->stack_copy, STACK_BYTES);
+        opening->leave_source = PERF_SOURCE_SWITCHES;
+        opening->leaves = able->kernel && can_open(opening, &opening->leave);
+    }
+    able->leave_stack = opening->leaves;
+}
+
+/* --- what this user may have --- */
+
+static void say_why(int failure, char *reason)
+{
+    char level[16] = "";
+    if ((failure == EACCES || failure == EPERM) &&
+        read_text("/proc/sys/kernel/perf_event_paranoid", level, sizeof(level)) && atoi(level) > 2)
+        snprintf(reason, PERF_REASON_BYTES, "kernel.perf_event_paranoid is %d, and must be 2 or less", atoi(level));
+    else if (failure == EACCES || failure == EPERM)
+        snprintf(reason, PERF_REASON_BYTES,
+                 "perf_event_open() is refused (%s), as a container's filter of system calls (seccomp) does",
+                 strerror(failure));
+    else
+        snprintf(reason, PERF_REASON_BYTES, "perf_event_open() failed: %s", strerror(failure));
+}
+
+/* Finds out with the first processor. Returns 0, or -1 with errno set. */
+static int choose_main(struct opening *opening)
+{
+    struct perf_able *able = &opening->rings->able;
+    for (int refused = 0; refused < 4; refused++) {
+        *able = (struct perf_able){.kernel = !(refused & 1), .stack_copy = PERF_REGISTER_COUNT > 0 && !(refused & 2)};
+        opening->main = main_attributes(opening->wanted, able);
+        if (can_open(opening, &opening->main))
+            return 0;
+    }
+    return -1;
+}
+
+/* --- one processor --- */
+
+static int add_source(struct perf_rings *rings, int fd, enum perf_source source)
+{
+    uint64_t id = 0;
+    uint64_t *known = ioctl(fd, PERF_EVENT_IOC_ID, &id) == 0 ? map_put(&rings->kinds, id, NULL) : NULL;
+    if (known)
+        *known = (uint64_t)source + 1;
+    return known ? 0 : -1;
+}
+
+/* Less space than wished for is taken where the limit of locked memory is low. */
+static int map_ring(struct opening *opening, struct perf_ring *ring)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    for (; opening->ring_bytes >= RING_BYTES_LEAST; opening->ring_bytes /= 2) {
+        ring->size = opening->ring_bytes;
+        ring->page = mmap(NULL, page + ring->size, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
+        if (ring->page != MAP_FAILED) {
+            ring->data = (uint8_t *)ring->page + page;
+            return 0;
+        }
+        ring->page = NULL;
+        if (errno != EPERM && errno != ENOMEM)
+            return -1;
+    }
+    return -1;
+}
+
+static int open_other(struct opening *opening, const struct perf_event_attr *attributes, int processor,
+                      enum perf_source source, int ring)
+{
+    int fd = open_event(attributes, opening->pid, processor);
+    int *kept = fd < 0 ? NULL : array_push(&opening->rings->others);
+    if (kept)
+        *kept = fd;
+    else if (fd >= 0)
+        close(fd);
+    return kept && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring) == 0 ? add_source(opening->rings, fd, source) : -1;
+}
+
+/* Returns 0, also when there is no such processor; or -1 with errno set. */
+static int open_processor(struct opening *opening, int processor)
+{
+    int fd = open_event(&opening->main, opening->pid, processor);
+    if (fd < 0)
+        return errno == ENODEV ? 0 : -1;
+    struct perf_ring *ring = array_push(&opening->rings->rings);
+    if (!ring) {
+        close(fd);
+        return -1;
+    }
+    ring->fd = fd;
+    if (map_ring(opening, ring) != 0 || add_source(opening->rings, fd, PERF_SOURCE_MAIN) != 0)
+        return -1;
+    if (opening->leaves && open_other(opening, &opening->leave, processor, opening->leave_source, fd) != 0)
+        return -1;
+    return opening->wakes ? open_other(opening, &opening->waking, processor, PERF_SOURCE_WAKING, fd) : 0;
+}
+
+/* Three descriptors for each of many processors are more than the usual limit. The program has its own already. */
+static void raise_descriptors(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static uint64_t wished_ring_bytes(long processors)
+{
+    uint64_t bytes = RING_BYTES_MOST;
+    while (bytes > RING_BYTES_LEAST && bytes * (uint64_t)processors > RINGS_BYTES_MOST)
+        bytes /= 2;
+    return bytes;
+}
+
+int perf_rings_open(struct perf_rings *rings, pid_t pid, const struct perf_wanted *wanted, char *reason)
+{
+    long processors = sysconf(_SC_NPROCESSORS_CONF);
+    struct opening opening = {
+        .rings = rings, .pid = pid, .wanted = wanted, .ring_bytes = wished_ring_bytes(processors)};
+    *rings = (struct perf_rings){0};
+    raise_descriptors();
+    int result = choose_main(&opening);
+    if (result == 0 && wanted->switches)
+        choose_switches(&opening);
+    for (int i = 0; i < processors && result == 0; i++)
+        result = open_processor(&opening, i);
+    if (result != 0)
+        say_why(errno, reason);
+    else if (rings->rings.count == 0)
+        result = -1, snprintf(reason, PERF_REASON_BYTES, "no processor has such events");
+    rings->space = malloc(UINT16_MAX + 1);
+    rings->polled = calloc(rings->rings.count + 1, sizeof(*rings->polled));
+    if (result == 0 && (!rings->space || !rings->polled))
+        result = -1, snprintf(reason, PERF_REASON_BYTES, "out of memory");
+    return result;
+}
+
+void perf_rings_release(struct perf_rings *rings)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    for (size_t i = 0; i < rings->others.count; i++)
+        close(rings->others.items[i]);
+    for (size_t i = 0; i < rings->rings.count; i++) {
+        if (rings->rings.items[i].page)
+            munmap(rings->rings.items[i].page, page + rings->rings.items[i].size);
+        close(rings->rings.items[i].fd);
+    }
+    array_release(&rings->rings);
+    array_release(&rings->others);
+    map_release(&rings->kinds);
+    free(rings->space);
+    free(rings->polled);
+    *rings = (struct perf_rings){0};
+}

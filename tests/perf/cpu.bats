@@ -1,0 +1,234 @@
+# gputrace run --cpu: planted programs are found in CPU samples and times off the processor.
+
+load ../cli/common
+
+before_each() {
+    planted=$build/tests/perf/programs/planted
+    "$gputrace" run -q --cpu=samples -o probe.json true 2>said || true
+    if grep -q 'no CPU samples' said; then skip "perf events are refused here: $(cat said)"; fi
+    rm -f probe.json
+}
+
+setup_file() { export BATS_TEST_TIMEOUT=120; }
+
+record() { # OPTION... -- PROGRAM [ARG...]
+    run --separate-stderr "$gputrace" run "$@"
+    assert_equal "$status" 0
+}
+
+# The events of a category with the names of their frames, innermost first: [{pid, tid, ts, dur, name, args, frames}].
+events() { # CATEGORY [FILE]
+    jq --arg category "$1" '. as $trace | ($trace.gputrace.stacks | map({key: (.stack | tostring), value: .frames}) | from_entries) as $stacks
+        | [.traceEvents[] | select(.cat == $category)
+            | . + {frames: [$stacks[.args.stack | tostring] // [] | .[] | $trace.gputrace.frames[.].function // "?"]}]' "${2-trace.json}"
+}
+
+# How many of the samples have this function among their frames.
+share() { # FUNCTION SAMPLES
+    jq --arg function "$1" '[.[] | select(.frames | index($function))] | length' "$2"
+}
+
+# Without the rights of root.
+unprivileged() {
+    if [ "$(id -u)" -eq 0 ]; then
+        setpriv --bounding-set=-all --inh-caps=-all "$@"
+    else
+        "$@"
+    fi
+}
+
+@test "samples: six tenths and four tenths of the time, without frame pointers" {
+    record --cpu=samples "$planted" split
+    events cpu_sample >samples
+    local all sixty forty
+    all=$(jq length samples) sixty=$(share sixty samples) forty=$(share forty samples)
+    [ "$all" -ge 400 ] && [ "$all" -le 800 ] || fail "$all samples of 0.6 s"
+    [ $((sixty + forty)) -ge $((all * 95 / 100)) ] || fail "$sixty and $forty of $all"
+    [ $((sixty * 100)) -ge $((55 * (sixty + forty))) ] && [ $((sixty * 100)) -le $((65 * (sixty + forty))) ] ||
+        fail "$sixty and $forty of $all"
+    # outwards up to the begin of the program, on the row of the main thread
+    jq -e '[.[] | select(.frames | index("burn")) | .frames[2:4] == ["split_for", "main"]] | all' samples
+    jq -e '[.[] | select(.name == "burn")] | length > 300 and all(.ph == "i" and .s == "t" and .pid == .tid)' samples
+    jq -e '[.traceEvents[] | select(.cat == "thread_state")] == []' trace.json
+    jq -e '.gputrace.options.cpu_samples_hz == 1000 and (.gputrace.options | has("cpu_switches") | not)' trace.json
+}
+
+@test "samples:HZ: as many in a second" {
+    record --cpu=samples:100 "$planted" split
+    events cpu_sample >samples
+    [ "$(jq length samples)" -ge 40 ] && [ "$(jq length samples)" -le 80 ] || fail "$(jq length samples) samples of 0.6 s"
+}
+
+@test "a stack deeper than what is copied is cut; one of a signal handler leads to what was interrupted" {
+    record --cpu=samples "$planted" deep
+    events cpu_sample >samples
+    jq -e '[.[] | select(.frames | index("in_main")) | .frames | index("dive") != null and index("main") == null] | length > 50 and all' samples
+    record --cpu=samples "$planted" signal
+    events cpu_sample >samples
+    jq -e '[.[] | select(.frames | index("in_handler")) | .frames | index("in_handler") < index("main")] | length > 100 and all' samples
+}
+
+@test "switches: a thread sleeps where it waits, and for as long" {
+    record --cpu=switches "$planted" lock
+    events thread_state >states
+    # on a row of its own
+    jq -e '[.traceEvents[] | select(.name == "thread_name" and (.args.name | test("^state of thread [0-9]+ \\(waiter\\)$")))] | length == 1' trace.json
+    jq -e '[.traceEvents[] | select(.cat == "cpu_sample")] == []' trace.json
+    jq --argjson main "$(jq '[.traceEvents[] | select(.name == "process_name")][0].pid' trace.json)" \
+        '[.[] | select(.args.thread != $main and .dur > 10000)]' states >waits
+    jq -e 'length >= 19 and length <= 21 and all(.name == "Sleeping" and .ph == "X" and .dur < 200000)' waits
+    if [ "$(id -u)" -eq 0 ]; then
+        jq -e 'all(.frames | index("wait_for_turn"))' waits
+    fi
+    # one at a time
+    jq -e '[group_by(.tid)[] | sort_by(.ts) | [., .[1:]] | transpose[] | select(.[1])
+        | .[0].ts + .[0].dur <= .[1].ts + 0.01] | all' states
+}
+
+@test "switches: the waker and the disk, where the kernel shows its trace points" {
+    [ "$(id -u)" -eq 0 ] && unshare -m mount -t tracefs nodev /sys/kernel/tracing || skip "no tracefs can be mounted here"
+    run unshare -m sh -c 'mount -t tracefs nodev /sys/kernel/tracing && exec "$@"' sh "$gputrace" run --cpu=switches "$planted" lock
+    assert_success
+    refute_output --partial 'will have no'
+    events thread_state >states
+    jq -e --argjson main "$(jq '[.traceEvents[] | select(.name == "process_name")][0].pid' trace.json)" \
+        '[.[] | select(.args.thread != $main and .dur > 10000 and (.frames | index("wait_for_turn")))]
+            | length >= 19 and ([.[1:][] | select(.args.waker == $main)] | length >= 17)' states
+    # nobody of the program wakes main() from its usleep()
+    jq -e --argjson main "$(jq '[.traceEvents[] | select(.name == "process_name")][0].pid' trace.json)" \
+        '[.[] | select(.args.thread == $main and .dur > 10000 and .args.waker)] | length <= 2' states
+}
+
+@test "children and threads: each on its own rows, also processes without CUDA and NVTX" {
+    record --cpu=samples "$planted" children
+    events cpu_sample >samples
+    for function in in_first_child in_second_child in_thread in_main; do
+        jq -e --arg function "$function" '[.[] | select(.frames | index($function))] | length > 200 and (map(.tid) | unique | length == 1)' samples
+    done
+    jq -e '[.[] | select(.frames | index("in_main") or index("in_thread"))] | map(.pid) | unique | length == 1' samples
+    jq -e 'map(.pid) | unique | length == 3' samples
+    jq -e '[.traceEvents[] | select(.name == "process_name") | .args.name] == ["planted children", "planted children", "planted children"]' trace.json
+}
+
+@test "--children=no: the first process alone" {
+    record --children=no --cpu=samples "$planted" children
+    events cpu_sample >samples
+    jq -e '[.[] | select(.frames | index("in_main"))] | length > 200' samples
+    jq -e 'map(.pid) | unique | length == 1' samples
+}
+
+@test "200 threads: each is named and sampled" {
+    record --cpu=samples,switches "$planted" threads 200
+    events cpu_sample >samples
+    jq -e '[.[] | select(.frames | index("in_thread"))] | map(.tid) | unique | length >= 190' samples
+    jq -e '.gputrace.losses.cpu_lost == 0' trace.json
+}
+
+@test "a program that is killed: what was before is there" {
+    run "$gputrace" run --cpu=samples,switches "$planted" kill
+    assert_equal "$status" 137
+    events cpu_sample >samples
+    jq -e '[.[] | select(.frames | index("before_kill"))] | length > 200' samples
+}
+
+@test "exec: both programs, each with its own functions" {
+    record --cpu=samples "$planted" exec
+    events cpu_sample >samples
+    for function in before_exec after_exec; do
+        jq -e --arg function "$function" '[.[] | select(.frames | index($function))] | length > 120 and all(.frames | index("main"))' samples
+    done
+    jq -e 'map(.pid) | unique | length == 1' samples
+}
+
+@test "a process that outlives the first one is recorded up to the end of the run" {
+    record --cpu=samples "$planted" outlive
+    events cpu_sample >samples
+    jq -e 'length < 300' samples
+}
+
+@test "--delay and --duration apply" {
+    record --delay=0.2 --duration=0.2 --cpu=samples,switches "$planted" split
+    events cpu_sample >samples
+    jq -e 'length > 20 and length < 220 and (map(.ts) | max - min < 210000)' samples
+}
+
+@test "without rights: samples of the program's own code, switches without stacks, and one line says so" {
+    run unprivileged "$gputrace" run --cpu=samples,switches "$planted" split
+    assert_success
+    assert_equal "$(grep -c 'will have no' <<<"$output")" 1
+    assert_line --partial 'the trace will have no samples of time in system calls, call stacks of switches and wakers and disk waits'
+    events cpu_sample >samples
+    jq -e '[.[] | select(.frames[:4] == ["burn", "sixty", "split_for", "main"])] | length > 200' samples
+    events thread_state >states
+    jq -e 'length > 0 and all(.args.stack == null)' states
+}
+
+@test "perf events are refused: one line says so, and the rest goes on" {
+    run "$planted" refuse "$gputrace" run --cpu=samples,switches sh -c 'exit 7'
+    assert_equal "$status" 7
+    assert_line --partial 'warning: --cpu: the trace will have no CPU samples and switches: perf_event_open() is refused'
+    assert_equal "$(grep -c -e --cpu <<<"$output")" 1
+    jq -e '.traceEvents | map(select(.ph != "M")) == []' trace.json
+}
+
+@test "without --cpu nothing is opened" {
+    run "$planted" forbid "$gputrace" run "$planted" split
+    assert_success
+    # the twin
+    run "$planted" forbid "$gputrace" run --cpu=samples "$planted" split
+    assert_equal "$status" 159 # SIGSYS
+}
+
+@test "a program of the GPU: samples are on the rows of its threads, and nothing else changes" {
+    record -o plain.json "$samples/launch_loop" 20000
+    record --cpu=samples,switches "$samples/launch_loop" 20000
+    for file in plain.json trace.json; do
+        jq -c '[.traceEvents[] | select(.cat == "kernel") | .name] | group_by(.) | map([.[0], length])' "$file" >"$file.kernels"
+        jq -c '[.gputrace.processes[] | [.program, .state]]' "$file" >"$file.processes"
+        jq -c '[.traceEvents[] | select(.name == "process_name") | .args.name]' "$file" >"$file.names"
+    done
+    cmp plain.json.kernels trace.json.kernels
+    cmp plain.json.processes trace.json.processes
+    cmp plain.json.names trace.json.names
+    # every row has one name; that of a sample is a thread's
+    jq -e '[.traceEvents[] | select(.name == "thread_name") | [.pid, .tid]] | length == (unique | length)' trace.json
+    jq -e '([.traceEvents[] | select(.name == "thread_name" and (.args.name | startswith("thread "))) | .tid]) as $threads
+        | [.traceEvents[] | select(.cat == "cpu_sample") | .tid] | unique | length > 0 and (. - $threads == [])' trace.json
+    "$check_trace" trace.json >checked || fail "$(cat checked)"
+    # every tool goes on
+    "$gputrace" report trace.json >report
+    "$gputrace" report -r overview --thread=1 trace.json >one || true
+    "$gputrace" cut --to=50% trace.json -o cut.json
+    "$gputrace" convert trace.json trace.sqlite
+    "$gputrace" diff plain.json trace.json >diff
+}
+
+@test "gputrace is killed: recover finds what was recorded" {
+    "$gputrace" run --cpu=samples --spool-dir="$PWD" -o lost.json "$planted" spin 3 >count 2>/dev/null &
+    local tool=$!
+    sleep 1.8
+    kill -KILL "$tool"
+    wait "$tool" || true
+    run "$gputrace" recover -o found.json gputrace-*
+    assert_success
+    events cpu_sample found.json >samples
+    jq -e '[.[] | select(.frames | index("main"))] | length > 100' samples
+}
+
+@test "words of --cpu" {
+    for list in '' sample samples: samples:0 samples:10001 samples:1k switches,, ,samples samples,x switches:3; do
+        run "$gputrace" run --cpu="$list" true
+        assert_equal "$status" 125
+        assert_output --partial "gputrace: --cpu: '"
+    done
+}
+
+@test "Perfetto's format has the same, and reads back" {
+    record --cpu=samples,switches -o trace.pftrace "$planted" lock
+    "$gputrace" convert trace.pftrace trace.json
+    record --cpu=samples,switches -o direct.json "$planted" lock
+    for file in trace.json direct.json; do
+        events thread_state "$file" | jq -e 'length > 20 and all(.args.thread > 0)'
+    done
+    "$gputrace" report trace.pftrace >table
+}
