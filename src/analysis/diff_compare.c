@@ -33,7 +33,7 @@ static double slack_of(const struct diff_values sides[DIFF_SIDES], struct floor 
 {
     size_t fewest = sides[BEFORE].count < sides[AFTER].count ? sides[BEFORE].count : sides[AFTER].count;
     bool few = fewest < FLOOR_FEW || (fewest < FLOOR_SEVERAL && !sides_agree(sides, difference));
-    return log1p((few ? floor.most : floor.usual / 4) / 100);
+    return few ? log1p(floor.most / 100) : floor_slack(floor);
 }
 
 /* The comparison with other rows counts only where that of the row with itself is at most this likely to be chance. */
@@ -65,21 +65,14 @@ static struct difference compare_several(const struct diff_values sides[DIFF_SID
     return alone;
 }
 
-/* The geometric mean, without the digits that logarithms make up; 0 for what counts as the least. */
-static double mean_of(const struct diff_values *values)
-{
-    double mean = round(exp(values->mean) * 1e3) / 1e3;
-    return mean > DIFF_LEAST ? mean : 0;
-}
-
 struct diff_test diff_compare(const struct diff_values sides[DIFF_SIDES], struct floor floor,
                               const struct diff_shifts *shifts)
 {
     struct diff_test test = {.known = sides[BEFORE].count > 0 && sides[AFTER].count > 0};
     if (!test.known)
         return test;
-    test.before = mean_of(&sides[BEFORE]);
-    test.after = mean_of(&sides[AFTER]);
+    test.before = diff_value_of(sides[BEFORE].mean);
+    test.after = diff_value_of(sides[AFTER].mean);
     if (sides[BEFORE].count == 1 && sides[AFTER].count == 1)
         test.log = compare_two(sides, floor);
     else

@@ -4,11 +4,14 @@
  * Measured with 128 runs of four kernels and some copies on an H200. Within a run the launches of a kernel agree well;
  * from run to run the mean of gemm and activation deviates by 0.05 %, that of vector_add by 0.4 %. But `reduce`, which
  * reads what is in the L2 cache, has two modes: in a quarter of the runs it takes 6 to 9 % longer, as memory lies
- * elsewhere. No quantile of the launches of a run removes that. Three of 128 runs copied 6 to 17 % slower than the
- * others to the GPU. Means of API calls deviate by 14 to 24 % and up to 80 %, causes of idle time by a factor of three.
+ * elsewhere. No quantile of the launches of a run removes that; diff_modes.h compares such rows within their modes.
+ * Three of 128 runs copied 6 to 17 % slower than the others to the GPU. Means of API calls deviate by 14 to 24 % and up
+ * to 80 %, causes of idle time by a factor of three.
  */
 #ifndef GPUTRACE_ANALYSIS_DIFF_FLOORS_H
 #define GPUTRACE_ANALYSIS_DIFF_FLOORS_H
+
+#include <math.h>
 
 #include "analysis/section.h"
 
@@ -33,6 +36,12 @@ static inline struct floor floor_of(enum comparable_floor floor)
         [FLOOR_OPERATOR] = {2, 20}, [FLOOR_HOST] = {60, 400},
     };
     return floors[floor];
+}
+
+/* What counts as no difference, as a logarithm, where the runs are enough to show how much they vary. */
+static inline double floor_slack(struct floor floor)
+{
+    return log1p(floor.usual / 4 / 100);
 }
 
 /* Of how often something occurs. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analysis/diff_compare.h"
+#include "analysis/diff_modes.h"
 
 /* The chance that we put on a row that one trace has and another has not: of the GPU's work, and of what the host did,
  * where it is also the least of any other difference; and where several traces of one side do not agree. */
@@ -81,13 +82,34 @@ static void doubt_host(const struct diff *diff, struct diff_row *row)
     row->total.log.p = fmax(row->total.log.p, CHANCE_HOST);
 }
 
-static void test_row(const struct diff *diff, struct diff_row *row, const struct diff_shifts *shifts)
+/* A row that has two modes is compared within them. RUNS has a place for each trace. */
+static void test_modes(const struct diff *diff, struct diff_row *row, struct diff_run *runs)
 {
     const struct comparable *comparable = diff_comparable(row->section);
-    if (comparable->each)
+    if (comparable->floor >= FLOOR_HOST || diff_type(row->section) != TYPE_NS || row->present[BEFORE] < FLOOR_FEW ||
+        row->present[AFTER] < FLOOR_FEW)
+        return;
+    struct floor floor = floor_of(comparable->floor);
+    struct diff_modes modes = diff_modes_find(runs, diff_runs_of(diff, row, runs), log1p(floor.usual / 100));
+    if (!modes.known)
+        return;
+    struct diff_values sides[DIFF_SIDES] = {diff_values_of(diff, row, FIGURE_EACH, BEFORE, NULL),
+                                            diff_values_of(diff, row, FIGURE_EACH, AFTER, NULL)};
+    diff_modes_compare(&modes, floor, diff_unit(sides, floor.usual), &row->each);
+    row->apart = modes.distance;
+    row->deviation = modes.deviation;
+}
+
+static void test_row(const struct diff *diff, struct diff_row *row, const struct diff_shifts *shifts,
+                     struct diff_run *runs)
+{
+    const struct comparable *comparable = diff_comparable(row->section);
+    if (comparable->each) {
         row->each = test_figure(diff, row, FIGURE_EACH, shifts);
-    else if (comparable->total)
+        test_modes(diff, row, runs);
+    } else if (comparable->total) {
         row->total = test_figure(diff, row, FIGURE_TOTAL, &no_shifts);
+    }
     if (comparable->count)
         row->count = test_figure(diff, row, FIGURE_COUNT, &no_shifts);
     doubt_host(diff, row);
@@ -96,10 +118,14 @@ static void test_row(const struct diff *diff, struct diff_row *row, const struct
 static int test_section(struct diff *diff, unsigned section)
 {
     struct diff_shifts shifts;
+    struct diff_run *runs = calloc(diff->traces, sizeof(*runs));
     int status = diff_shifts_init(&shifts, diff, section);
+    if (!runs)
+        status = -1;
     for (size_t i = 0; i < diff->rows.count && status == 0; i++)
         if (diff->rows.items[i].section == section)
-            test_row(diff, &diff->rows.items[i], &shifts);
+            test_row(diff, &diff->rows.items[i], &shifts, runs);
+    free(runs);
     diff_shifts_release(&shifts);
     return status;
 }

@@ -6,6 +6,7 @@
 #include "common/buffer.h"
 #include "analysis/diff_floors.h"
 #include "analysis/diff_judge.h"
+#include "analysis/diff_modes.h"
 #include "analysis/diff_words.h"
 
 struct notes {
@@ -28,10 +29,16 @@ static void __attribute__((format(printf, 2, 3))) note(struct notes *notes, cons
     buffer_release(&text);
 }
 
+static size_t fewest_traces(const struct diff *diff)
+{
+    const size_t *counts = diff->options->counts;
+    return counts[BEFORE] < counts[AFTER] ? counts[BEFORE] : counts[AFTER];
+}
+
 static void note_traces(struct notes *notes)
 {
     const size_t *counts = notes->diff->options->counts;
-    size_t fewest = counts[BEFORE] < counts[AFTER] ? counts[BEFORE] : counts[AFTER];
+    size_t fewest = fewest_traces(notes->diff);
     const char *advice = "";
     if (fewest < FLOOR_FEW)
         advice = " Changes of kernels by less than " FLOOR_GPU_TEXT " cannot be told from chance: three traces on each "
@@ -40,6 +47,58 @@ static void note_traces(struct notes *notes)
         advice = " Changes of kernels by less than " FLOOR_GPU_TEXT " count only if the runs of a side agree.";
     note(notes, "%zu trace%s before, %zu after.%s", counts[BEFORE], counts[BEFORE] == 1 ? "" : "s", counts[AFTER],
          advice);
+}
+
+/* --- modes --- */
+
+#define MODES_CHANGE 0.02 /* modes nearer than this hide only changes that matter less */
+
+/* A row whose change, if it has any, its modes may hide. */
+static bool hides_change(const struct diff_row *row)
+{
+    return row->apart >= MODES_CHANGE && !row->tiny && row->sure != SURE;
+}
+
+/* The rows that are compared with each other, for the chance that one of them has to be below. */
+static size_t count_compared(const struct diff *diff)
+{
+    size_t count = 1;
+    for (size_t i = 0; i < diff->rows.count; i++) {
+        const struct diff_row *row = &diff->rows.items[i];
+        count += row->each.known && !row->tiny && diff_comparable(row->section)->floor < FLOOR_HOST;
+    }
+    return count;
+}
+
+/* Names the row that takes the most time. */
+static void note_modes(struct notes *notes)
+{
+    const struct diff *diff = notes->diff;
+    const struct diff_row *longest = NULL;
+    size_t fewest = fewest_traces(diff), others = 0, compared = count_compared(diff), needed = 0;
+    for (size_t i = 0; i < diff->rows.count; i++) {
+        const struct diff_row *row = &diff->rows.items[i];
+        if (!hides_change(row))
+            continue;
+        size_t traces = diff_modes_needed(row->deviation, MODES_CHANGE, DIFF_SURE / (double)compared);
+        if (traces <= fewest)
+            continue;
+        others += longest != NULL;
+        if (!longest || row->totals[BEFORE] > longest->totals[BEFORE]) {
+            longest = row;
+            needed = traces;
+        }
+    }
+    if (!longest)
+        return;
+    struct buffer name;
+    buffer_init_memory(&name);
+    diff_write_row(&name, diff, longest);
+    buffer_char(&name, '\0');
+    if (buffer_finish(&name) == 0)
+        note(notes, "Runs of %s have two modes %.1f %% apart: %zu traces on each side show a change of 2 %%.%s",
+             name.data, diff_percent(longest->apart), needed, others ? " Other rows have modes, too." : "");
+    buffer_release(&name);
 }
 
 static void note_gpus(struct notes *notes)
@@ -94,6 +153,7 @@ void diff_notes(const struct diff *diff, void (*say)(void *context, const char *
 {
     struct notes notes = {.diff = diff, .say = say, .context = context};
     note_traces(&notes);
+    note_modes(&notes);
     note_gpus(&notes);
     note_shared(&notes);
     note_unrecorded(&notes);

@@ -46,6 +46,7 @@ struct diff_row {
     struct diff_sample *samples; /* by the number of the trace */
     size_t present[DIFF_SIDES];  /* traces that have it */
     struct diff_test each, count, total;
+    double apart, deviation;     /* of two modes of `each`, and of runs within them, as logarithms; 0: it has none */
     double totals[DIFF_SIDES];   /* means over all traces of the side, 0 for those without the row */
     double counts[DIFF_SIDES];   /* likewise */
     bool tiny;                   /* too little of the time to be compared with the others */

@@ -39,6 +39,12 @@ static double logarithm(double value)
     return log(fmax(value, DIFF_LEAST));
 }
 
+double diff_value_of(double logarithm)
+{
+    double value = round(exp(logarithm) * 1e3) / 1e3;
+    return value > DIFF_LEAST ? value : 0;
+}
+
 /* A mean and a variance in the making. */
 struct moments {
     size_t count;
@@ -99,6 +105,15 @@ struct diff_values diff_whole_values(const struct diff *diff, size_t at, enum di
         if (diff_side_of(diff, i) == side)
             moments_add(&values, logarithm(*(const double *)((const char *)&diff->wholes[i] + at)));
     return (struct diff_values){.count = values.count, .mean = values.mean, .variance = moments_variance(&values)};
+}
+
+size_t diff_runs_of(const struct diff *diff, const struct diff_row *row, struct diff_run *runs)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < diff->traces; i++)
+        if (row->samples[i].present)
+            runs[count++] = (struct diff_run){logarithm(row->samples[i].each), diff_side_of(diff, i)};
+    return count;
 }
 
 double diff_floor_variance(double floor_percent)

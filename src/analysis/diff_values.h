@@ -39,11 +39,23 @@ void diff_shifts_release(struct diff_shifts *shifts);
 /* Smaller values, as 0, count as this: half a nanosecond, a byte or an occurrence. */
 #define DIFF_LEAST 0.5
 
+/* The value whose logarithm this is, without the digits that logarithms make up; 0 for what counts as the least. */
+double diff_value_of(double logarithm);
+
 /* SHIFTS: NULL, or those of the row's section. */
 struct diff_values diff_values_of(const struct diff *diff, const struct diff_row *row, enum diff_figure figure,
                                   enum diff_side side, const struct diff_shifts *shifts);
 /* The same of a figure of whole traces, AT bytes from the start of struct diff_whole. */
 struct diff_values diff_whole_values(const struct diff *diff, size_t at, enum diff_side side);
+
+/* The value of a run, as a logarithm, and the side of its trace. */
+struct diff_run {
+    double value;
+    enum diff_side side;
+};
+
+/* What one occurrence of a row took in each run that has it. RUNS has a place for each trace. Returns their number. */
+size_t diff_runs_of(const struct diff *diff, const struct diff_row *row, struct diff_run *runs);
 
 /* Whether the occurrences of a row in each trace are enough to say how much its value varies by them. */
 bool diff_occurs_often(const struct diff_values sides[DIFF_SIDES]);

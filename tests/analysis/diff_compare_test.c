@@ -4,12 +4,8 @@
 #include <math.h>
 
 #include "analysis/diff_compare.h"
+#include "tests/analysis/diff_runs.h"
 
-/* Two modes: from run to run memory lies elsewhere. */
-static const double reduce[] = {24099, 24234, 24111, 23887, 23887, 24238, 24087, 25738, 24104, 24227,
-                                24216, 24089, 23804, 24113, 25732, 23867, 24226, 25715, 24075, 23875,
-                                23801, 25763, 23803, 23934, 24083, 24217, 24109, 26080, 23932, 25767,
-                                24096, 23946, 23808, 25737, 24095, 24227, 24215, 25753, 24098, 23942};
 static const double vector_add[] = {58740, 58799, 58247, 58395, 58506, 58687, 58814, 58587, 58307, 58747,
                                     58826, 58751, 59105, 58242, 58604, 58424, 58809, 58575, 58732, 58355,
                                     59091, 58630, 59022, 58895, 58714, 58747, 58301, 58985, 58918, 58590,
@@ -22,27 +18,7 @@ static const double slow_gemm[] = {284446, 284392, 284558, 284471, 284414, 28442
 static const double slow_vector_add[] = {59427, 59668, 59352, 60243, 59640, 59641, 59422, 59661, 59465, 59405,
                                          59724, 59680, 59775, 60183, 59557, 59689, 60269, 59518, 60057, 59978};
 
-#define COUNT(list) (sizeof(list) / sizeof(*(list)))
 #define PAIRS 200
-
-static unsigned draw(unsigned below)
-{
-    static uint64_t state = 1;
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (unsigned)(state >> 33) % below;
-}
-
-/* Puts COUNT of the ALL numbers below ALL in front, in a random order. */
-static void shuffle(size_t *order, size_t all, size_t count)
-{
-    for (size_t i = 0; i < all; i++)
-        order[i] = i;
-    for (size_t i = 0; i < count; i++) {
-        size_t other = i + draw((unsigned)(all - i)), swapped = order[i];
-        order[i] = order[other];
-        order[other] = swapped;
-    }
-}
 
 /* The values of a side: COUNT runs of LIST. */
 static struct diff_values values_of(const double *list, const size_t *order, size_t count)

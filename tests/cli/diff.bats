@@ -9,7 +9,8 @@ small=$data/report/small.json
 
 # A trace of a program on a GPU. Durations vary by some per cent within a run, and by 0.3 % from run to run, by SEED.
 # The words after it change the program: gemm=1.2 (each launch takes longer), launches=60 (of gemm), extra=softmax (one
-# more kernel), call=2 (each call takes longer), all=1.02 (all kernels do), gap=500 (µs of the host before each launch of gemm).
+# more kernel), call=2 (each call takes longer), all=1.02 (all kernels do), gap=500 (µs of the host before each launch of gemm),
+# reduce=1.02 (each launch of that kernel takes longer).
 make_trace() { # FILE SEED [WORD=VALUE...]
     local file=$1 seed=$2
     shift 2
@@ -31,10 +32,11 @@ make_trace() { # FILE SEED [WORD=VALUE...]
             gpu += took + 0.5
         }
         BEGIN {
-            gemm = call = all = 1; launches = 50; gap = 0; extra = ""
+            gemm = reduce = call = all = 1; launches = 50; gap = 0; extra = ""
             for (n = split(words, list, " "); n > 0; n--) {
                 split(list[n], pair, "=")
                 if (pair[1] == "gemm") gemm = pair[2]
+                if (pair[1] == "reduce") reduce = pair[2]
                 if (pair[1] == "launches") launches = pair[2]
                 if (pair[1] == "extra") extra = pair[2]
                 if (pair[1] == "call") call = pair[2]
@@ -46,7 +48,7 @@ make_trace() { # FILE SEED [WORD=VALUE...]
             print "{\"deviceProperties\":[{\"id\":0,\"name\":\"GPU A\"}],\"traceEvents\":["
             for (i = 0; i < 60; i++) {
                 launch("scale(float*)", 20, 0)
-                launch("reduce<float, 256>(float const*)", 31, 0)
+                launch("reduce<float, 256>(float const*)", 31 * reduce, 0)
                 launch("softmax<4>(float*)", 12, 0)
                 if (i < launches) launch("gemm(float*, int)", 200 * gemm, gap)
                 if (extra != "") launch(extra, 80, 0)
@@ -135,6 +137,40 @@ sure_rows() {
     make_sets 3 gemm=1.08 # the runs of each side agree
     diff_sets --format=json | sure_rows >sure
     echo 'kernels gemm(float*, int): slower' | diff - sure
+}
+
+# As make_sets, but reduce takes 7 % longer in every fourth trace, and FACTOR times as long after.
+make_modes() { # COUNT FACTOR
+    local count=$1 factor=$2 i mode
+    before=() after=()
+    for ((i = 1; i <= count; i++)); do
+        mode=$((i % 4 == 0 ? 107 : 100))
+        make_trace "a$i.json" "$i" "reduce=$(awk "BEGIN { print $mode / 100 }")"
+        make_trace "b$i.json" "$((i + 100))" "reduce=$(awk "BEGIN { print $mode / 100 * $factor }")"
+        before+=("a$i.json")
+        after+=("b$i.json")
+    done
+}
+
+@test "a kernel with two modes that is 2 % slower is found with twelve traces on each side" {
+    make_modes 12 1.02
+    diff_sets --format=json >out.json
+    [ "$(sure_rows <out.json)" = 'kernels reduce<float, 256>(float const*): slower' ]
+    jq -e '.kernels[] | select(.sure == "sure") | .change_percent > 1.4 and .change_percent < 2.6
+        and ((.each_after_ns / .each_before_ns - 1) * 100 - .change_percent | fabs) < 0.01' out.json
+    make_modes 12 1
+    diff_sets --format=json | sure_rows >sure
+    diff /dev/null sure
+}
+
+@test "a line says how many traces a kernel with two modes needs" {
+    make_modes 4 1.02
+    run -0 diff_sets
+    assert_line --regexp '^Runs of kernel reduce<float, 256>\(float const\*\) have two modes [67]\.[0-9] % apart: (9|1[0-2]) traces on each side show a change of 2 %\.$'
+    diff_sets --format=json | jq -e '.notes[] | select(contains("have two modes"))'
+    make_sets 4
+    run -0 diff_sets
+    refute_line --partial 'have two modes'
 }
 
 @test "one outlier in a trace is not a change" {
