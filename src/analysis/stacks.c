@@ -153,6 +153,16 @@ static int find_base(void *context, struct range_walk *walk, const struct launch
     return based.base ? sorter_add(&gathering->ops, &based) : -1;
 }
 
+/* The ranges that a replayed operation was captured in stand below the launch of its graph. */
+static uint32_t node_of_capture(struct gpu_stacks *stacks, const struct trace *trace, const struct launched_op *op,
+                                uint32_t node)
+{
+    const struct captured_path *path = captured_path(&trace->captured, op->captured);
+    for (uint32_t i = 0; i < path->count && node; i++)
+        node = gpu_stacks_node(stacks, node, STACK_RANGE, trace->captured.names.items[path->first + i], 0);
+    return node;
+}
+
 static int add_op(void *context, struct range_walk *walk, const struct launched_op *op)
 {
     struct gathering *gathering = context;
@@ -162,6 +172,8 @@ static int add_op(void *context, struct range_walk *walk, const struct launched_
         node = node_around(stacks, walk, op, node);
     if (node)
         node = gpu_stacks_node(stacks, node, STACK_CALL, op->call, 0);
+    if (node && op->captured != 0)
+        node = node_of_capture(stacks, gathering->trace, op, node);
     if (node)
         node = gpu_stacks_node(stacks, node, op->kernel ? STACK_KERNEL : STACK_COPY, op->name, 0);
     if (!node)

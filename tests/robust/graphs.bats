@@ -81,6 +81,8 @@ EOF
     are_captured_in children <<'EOF'
 dying_0: parent
 dying_1: -
+dying_2: -
+dying_3: -
 EOF
     are_captured_in condition <<'EOF'
 dying_0: around
@@ -200,6 +202,14 @@ rows() { # SECTION FIELDS [OPTION...]
     run -0 "$gputrace" report -r nvtx-kernels --format=json trace.json
     assert_equal "$(jq -r '."nvtx-kernels"[] | "\(.name) \(.range) \(.calls)"' <<<"$output" | sort)" \
         "$(printf '%s\n' 'dying_0 captured: outer 3' 'dying_1 captured: outer/inner 3' 'dying_2 replay 3')"
+}
+
+@test "a flame graph has the ranges of the capture between the launch of the graph and its kernels" {
+    replays capture
+    "$gputrace" convert trace.json trace.folded
+    run -0 sed 's/ [0-9]*$//' trace.folded
+    assert_equal "$(grep dying <<<"$output" | sort)" "$(printf '%s\n' 'replay;cuGraphLaunch;dying_2' \
+        'replay;cuGraphLaunch;outer;dying_0' 'replay;cuGraphLaunch;outer;inner;dying_1')"
 }
 
 @test "streams that the program made are not recorded: every stream has its row" {

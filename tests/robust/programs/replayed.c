@@ -181,15 +181,19 @@ static void by_adding(void)
     replay(exec);
 }
 
-/* A graph that is captured as a part of another, and one that is added: what is in them is not known by its number. */
+/* Two levels of graphs in a graph. What is in them is not known by its number. */
 static void by_children(void)
 {
-    CUgraph child;
     CUgraphNode node;
     nvtxRangePushA("child");
     begin(CU_STREAM_CAPTURE_MODE_GLOBAL);
     launch_kernel(1);
-    child = end();
+    launch_kernel(3);
+    CUgraph child = end();
+    begin(CU_STREAM_CAPTURE_MODE_GLOBAL);
+    launch_kernel(2);
+    CUgraph grandchild = end();
+    MUST(cuGraphAddChildGraphNode(&node, child, NULL, 0, grandchild));
     nvtxRangePop();
     nvtxRangePushA("parent");
     begin(CU_STREAM_CAPTURE_MODE_GLOBAL);
