@@ -143,6 +143,7 @@ int gpu_ops_add(struct sorter *gpu_ops, const struct event_fields *event, uint32
         .kernel = event->category == CATEGORY_KERNEL || event->category == CATEGORY_GPU_GRAPH,
         .category = event->category,
         .device = device,
+        .stack = event->stack > 0 && event->stack <= UINT32_MAX ? (uint32_t)event->stack : 0,
     };
     if (op.is_correlated)
         op.correlation = (uint32_t)event->correlation;
@@ -187,6 +188,7 @@ static int add_called(void *context, const struct gpu_op *op, const struct call 
                               .stream = op->stream,
                               .thread = call ? call->thread : LAUNCHED_NO_THREAD,
                               .kernel = op->kernel,
+                              .stack = op->stack,
                               .call = call ? call->name : EVENT_NO_TEXT};
     one.launcher = one.thread;
     one.launched = one.called;
