@@ -23,6 +23,7 @@ struct finding_place finding_nowhere(void)
                                   .device = EVENT_NONE,
                                   .thread = LAUNCHED_NO_THREAD,
                                   .called = EVENT_NONE,
+                                  .name = EVENT_NO_TEXT,
                                   .stack = EVENT_NONE};
 }
 
@@ -35,6 +36,7 @@ struct finding_place finding_at_op(const struct timeline_op *op)
     place.device = op->device;
     place.thread = op->thread;
     place.called = op->called;
+    place.name = op->name;
     return place;
 }
 
@@ -44,6 +46,7 @@ struct finding_place finding_at_call(const struct host_call *call)
     place.time = place.called = call->start;
     place.until = call->end;
     place.thread = call->thread;
+    place.name = call->name;
     return place;
 }
 

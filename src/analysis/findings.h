@@ -133,7 +133,8 @@ struct finding_place {
     int64_t device;  /* index in trace.devices; EVENT_NONE: the stream's, if there is one */
     uint32_t thread; /* index in trace.threads; LAUNCHED_NO_THREAD: none */
     int64_t called;  /* when that thread did it; EVENT_NONE: at `time` */
-    int64_t stack;   /* number of a call stack of the trace; EVENT_NONE: none */
+    uint32_t name;   /* of the call or operation that it is about: the engine finds its stack; EVENT_NO_TEXT: none */
+    int64_t stack;   /* number of a call stack of the trace; EVENT_NONE: that which most of this name have */
 };
 
 /* Nowhere, to be filled; and where OP ran and was launched; and a call. */

@@ -145,6 +145,7 @@ int gpu_ops_add(struct sorter *gpu_ops, const struct event_fields *event, uint32
         .category = event->category,
         .device = device,
         .captured = captured,
+        .stack = event->stack > 0 && event->stack <= UINT32_MAX ? (uint32_t)event->stack : 0,
     };
     if (op.is_correlated)
         op.correlation = (uint32_t)event->correlation;
@@ -190,6 +191,7 @@ static int add_called(void *context, const struct gpu_op *op, const struct call 
                               .thread = call ? call->thread : LAUNCHED_NO_THREAD,
                               .kernel = op->kernel,
                               .captured = op->captured,
+                              .stack = op->stack,
                               .call = call ? call->name : EVENT_NO_TEXT};
     one.launcher = one.thread;
     one.launched = one.called;

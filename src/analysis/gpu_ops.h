@@ -84,6 +84,7 @@ struct gpu_op {
     uint8_t category;
     uint32_t device;   /* index in trace.devices */
     uint32_t captured; /* number in trace.captured; 0: no path is known */
+    uint32_t stack;    /* number of the call stack that launched it; 0: not known */
 };
 
 void gpu_ops_init(struct sorter *gpu_ops, struct sorter_space *space);
@@ -112,6 +113,7 @@ struct launched_op {
     uint32_t thread;         /* index in trace.threads; LAUNCHED_NO_THREAD: no call is known. They come last. */
     bool kernel;             /* or a whole graph; else a copy or set */
     uint32_t captured;       /* as of a struct gpu_op */
+    uint32_t stack;          /* number of the call stack that launched it; 0: not known */
     /* autograd_attribute() changes `called` and `thread`, and leaves these: */
     uint32_t call;     /* the call's name, of trace.strings; EVENT_NO_TEXT: no call is known */
     uint32_t launcher; /* the thread of the call */

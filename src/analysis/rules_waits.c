@@ -43,6 +43,7 @@ static int add_op(struct waits *waits, const struct timeline_op *op)
         waits->place.time = stall.from;
         waits->place.until = stall.to;
         waits->place.called = stall.call.start;
+        waits->place.name = stall.call.name;
     }
     waits->idle = sum_of(waits->idle, stall.to - stall.from);
     device_cost_add(&waits->cost, op->device, cost);

@@ -22,6 +22,13 @@ struct state {
         void *state;
     } of_op[FINDING_RULE_COUNT]; /* most rules want these */
     unsigned of_op_count;
+    struct dense_map stacks; /* struct named_stack: how many calls or operations of the name had the stack */
+    ARRAY(int64_t) stack_counts;
+};
+
+struct named_stack {
+    uint64_t name;
+    int64_t stack;
 };
 
 static void add_wanting(struct wanting *wanting, size_t rule)
@@ -56,13 +63,38 @@ static void release(void *context)
         free(state->states[i]);
     }
     array_release(&state->findings.items);
+    dense_map_release(&state->stacks);
+    array_release(&state->stack_counts);
+}
+
+static int count_stack(struct state *state, const struct event_fields *event)
+{
+    const struct named_stack key = {event->name, event->stack};
+    int64_t *count = dense_map_item(&state->stacks, &key, &state->stack_counts);
+    if (count)
+        ++*count;
+    return count ? 0 : -1;
+}
+
+/* The stack that most calls or operations of this name have; EVENT_NONE: none has one. */
+static int64_t common_stack(const struct state *state, uint32_t name)
+{
+    int64_t most = 0, stack = EVENT_NONE;
+    for (size_t i = 0; i < state->stack_counts.count; i++) {
+        const struct named_stack *key = dense_map_row(&state->stacks, i);
+        if (key->name == name && state->stack_counts.items[i] > most) {
+            most = state->stack_counts.items[i];
+            stack = key->stack;
+        }
+    }
+    return stack;
 }
 
 static int event(void *context, const struct trace *trace, const struct event_fields *event)
 {
     struct state *state = context;
     const struct wanting *wanting = &state->of_category[event->category];
-    if (state->findings.no_memory)
+    if (state->findings.no_memory || (event->stack != EVENT_NONE && count_stack(state, event) < 0))
         return -1;
     for (unsigned i = 0; i < wanting->count; i++) {
         unsigned rule = wanting->rules[i];
@@ -207,12 +239,15 @@ static int find_main_ranges(struct findings *findings)
     return any ? find_ranges(findings, &findings->trace->ranges, offsetof(struct finding, range)) : 0;
 }
 
-static int find_places(struct findings *findings)
+static int find_places(struct state *state)
 {
+    struct findings *findings = &state->findings;
     for (size_t i = 0; i < findings->items.count; i++) {
         struct finding *finding = &findings->items.items[i];
         struct finding_place *place = &finding->place;
         finding->walked = place->thread;
+        if (place->stack == EVENT_NONE && place->name != EVENT_NO_TEXT)
+            place->stack = common_stack(state, place->name);
         place->called = place->called == EVENT_NONE ? place->time : place->called;
         if (place->device == EVENT_NONE && place->stream != EVENT_NONE)
             place->device = findings->trace->streams.items[place->stream].device;
@@ -342,7 +377,7 @@ static int show(struct report_row *row, const struct findings *findings, const s
         cells[THREAD] = trace_thread_cell(trace, table, place->thread);
     cells[RANGE] = trace_text_cell(trace, table, finding->range);
     cells[OPERATOR] = trace_text_cell(trace, table, finding->operation);
-    cells[STACK] = trace_stack_cell(trace, table, place->stack);
+    cells[STACK] = trace_callers_cell(trace, table, place->stack);
     buffer_init_memory(&where);
     write_where(&where, trace, finding, cells[THREAD].kind == CELL_TEXT ? table_cell_text(table, &cells[THREAD]) : "");
     cells[WHERE] = table_sink(table, &where);
@@ -410,7 +445,7 @@ static int finish(struct report_row *row)
     struct findings *findings = &state->findings;
     int status = run_rules(state);
     if (status == 0)
-        status = find_places(findings);
+        status = find_places(state);
     if (findings->items.count > 1)
         qsort(findings->items.items, findings->items.count, sizeof(struct finding), by_cost);
     for (size_t i = 0; i < findings->items.count && i < FINDING_MOST && status == 0; i++)

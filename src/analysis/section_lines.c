@@ -6,15 +6,12 @@
  * lines as the ones with a stack are, so their time is scaled to the time of all of them. What has no stack in any
  * launch is a row of its own.
  */
-#include <string.h>
-
 #include "analysis/section.h"
 
 /* What launches have in common that one of them stands for. */
 struct lines_launched {
     uint64_t name;
-    int64_t grid[3];
-    int64_t bytes; /* of copies and sets: their number of binary digits */
+    int64_t size; /* blocks of a kernel; of copies and sets the number of binary digits of their bytes */
 };
 
 struct lines_sum {
@@ -37,12 +34,16 @@ struct line {
     int64_t stack, stack_cost; /* the stack that costs most: ns, or bytes where no time is spent */
 };
 
+struct lines_sums {
+    struct lines_sum *items;
+    size_t count, capacity;
+};
+
 struct lines {
     struct tally lines; /* struct line by struct name_key; the name is a place */
     struct dense_map launched, sampled, waits, allocations;
     ARRAY(struct lines_all) launched_sums;
-    ARRAY(struct lines_sum) sampled_sums, wait_sums;
-    ARRAY(struct lines_sum) allocation_sums; /* bytes in place of ns */
+    struct lines_sums sampled_sums, wait_sums, allocation_sums; /* of the last, bytes in place of ns */
     struct call_kinds kinds;
     int64_t gpu_ns;
 };
@@ -52,52 +53,63 @@ static int64_t digits_of(int64_t bytes)
     return bytes > 0 ? 64 - __builtin_clzll((unsigned long long)bytes) : 0;
 }
 
-static int add_gpu_op(struct lines *lines, const struct event_fields *event)
+static int add_gpu_op(struct lines *lines, const struct gpu_op *op)
 {
-    struct lines_launched launched = {.name = event->name, .bytes = digits_of(event->bytes)};
-    memcpy(launched.grid, event->grid, sizeof(launched.grid));
+    const struct lines_launched launched = {op->name, op->kernel ? op->size : digits_of(op->size)};
     struct lines_all *all = dense_map_item(&lines->launched, &launched, &lines->launched_sums);
     if (!all)
         return -1;
-    all->all.ns += event->duration;
+    all->all.ns += op->duration;
     all->all.count++;
-    if (event->stack == EVENT_NONE)
+    if (op->stack == 0)
         return 0;
-    const struct lines_sampled key = {(uint64_t)(all - lines->launched_sums.items), event->stack};
+    const struct lines_sampled key = {(uint64_t)(all - lines->launched_sums.items), op->stack};
     struct lines_sum *sampled = dense_map_item(&lines->sampled, &key, &lines->sampled_sums);
     if (!sampled)
         return -1;
-    all->sampled.ns += event->duration;
+    all->sampled.ns += op->duration;
     all->sampled.count++;
-    sampled->ns += event->duration;
+    sampled->ns += op->duration;
     sampled->count++;
+    return 0;
+}
+
+/* In a trace without stacks there is nothing to do. */
+static int gather(void *state, const struct trace *trace)
+{
+    struct sorter_walk walk;
+    const struct gpu_op *op;
+    int status = 0;
+    if (trace->frames.count == 0)
+        return 0;
+    sorter_walk_begin(&walk, &trace->gpu_ops);
+    while (status == 0 && (op = sorter_next(&walk)))
+        status = add_gpu_op(state, op);
+    int walked = sorter_walk_end(&walk);
+    return status ? status : walked;
+}
+
+static int add(struct dense_map *stacks, struct lines_sums *sums, const struct event_fields *event, int64_t amount)
+{
+    struct lines_sum *sum = dense_map_item(stacks, &event->stack, sums);
+    if (!sum)
+        return -1;
+    sum->ns += amount;
+    sum->count++;
     return 0;
 }
 
 static int event(void *state, const struct trace *trace, const struct event_fields *event)
 {
     struct lines *lines = state;
-    struct lines_sum *sum = NULL;
-    if (category_in((enum category)event->category, CATEGORIES_GPU_OPS))
-        return event->phase == 'X' ? add_gpu_op(lines, event) : 0;
     if (event->stack == EVENT_NONE)
         return 0;
-    if (event->category == CATEGORY_MEMORY) {
-        if (event->return_value != EVENT_NONE && event->return_value != 0)
-            return 0;
-        sum = dense_map_item(&lines->allocations, &event->stack, &lines->allocation_sums);
-        if (sum)
-            sum->ns += event->bytes > 0 ? event->bytes : 0;
-    } else if (call_kind_waits(call_kinds_find(&lines->kinds, &trace->strings, event->name))) {
-        sum = dense_map_item(&lines->waits, &event->stack, &lines->wait_sums);
-        if (sum)
-            sum->ns += event->duration;
-    } else {
-        return 0;
-    }
-    if (sum)
-        sum->count++;
-    return sum ? 0 : -1;
+    if (event->category != CATEGORY_MEMORY)
+        return call_kind_waits(call_kinds_find(&lines->kinds, &trace->strings, event->name))
+                   ? add(&lines->waits, &lines->wait_sums, event, event->duration)
+                   : 0;
+    bool failed = event->return_value != EVENT_NONE && event->return_value != 0;
+    return failed ? 0 : add(&lines->allocations, &lines->allocation_sums, event, event->bytes > 0 ? event->bytes : 0);
 }
 
 /* The line of a stack, of which this costs COST. NULL: no memory. */
@@ -248,9 +260,11 @@ const struct section section_lines = {
     SECTION_STATE_TALLY(struct line, 0),
     .usual = 10,
     .sort = "cost",
-    .categories = CATEGORIES_GPU_OPS | CATEGORIES_API | CATEGORY_BIT(CATEGORY_MEMORY),
+    .categories = CATEGORIES_API | CATEGORY_BIT(CATEGORY_MEMORY),
     .stacks = true,
+    .launched_ops = true,
     .event = event,
+    .gather = gather,
     .finish = finish,
     .release = release,
 };

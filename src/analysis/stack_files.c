@@ -298,7 +298,8 @@ static int read_stacks(const char *input, struct trace *trace, struct gpu_stacks
     struct fields_receiver receiver = {.context = trace, .event = take_event, .metadata = take_metadata};
     struct sink *sink = fields_sink_new(&trace->strings, &receiver);
     trace->wanted.calls = trace->wanted.gpu_ops = trace->wanted.ranges = true;
-    trace->wanted.launched_ops = trace->wanted.host_frames = true;
+    trace->wanted.launched_ops = trace->wanted.host_frames = trace->wanted.stacks = true;
+    stacks->by_frames = true;
     int status = sink ? sources_read(input, sink, &(struct sources_options){0}) : -1;
     fields_sink_free(sink);
     if (status == 0 && (trace_finish(trace, 1) < 0 || gpu_stacks_gather(stacks, trace) < 0))

@@ -163,12 +163,28 @@ static uint32_t node_of_capture(struct gpu_stacks *stacks, const struct trace *t
     return node;
 }
 
+/* The node of the innermost frame below the operation's GPU. What lies within CUDA, and what starts the program, is
+ * left out. 0: no memory. */
+static uint32_t node_of_frames(struct gathering *gathering, const struct launched_op *op)
+{
+    const struct trace *trace = gathering->trace;
+    const struct trace_frame *frames[STACKS_DEPTH];
+    size_t count = trace_program_frames(trace, op->stack, frames, STACKS_DEPTH);
+    uint32_t node = gpu_stacks_node(gathering->stacks, 0, STACK_GPU, trace->streams.items[op->stream].device,
+                                    process_of(trace, op));
+    while (count-- > 0 && node)
+        node = gpu_stacks_node(gathering->stacks, node, STACK_FRAME, frames[count]->place, 0);
+    return node;
+}
+
 static int add_op(void *context, struct range_walk *walk, const struct launched_op *op)
 {
     struct gathering *gathering = context;
     struct gpu_stacks *stacks = gathering->stacks;
     uint32_t node = ((const struct based_op *)op)->base;
-    if (op->thread != LAUNCHED_NO_THREAD)
+    if (stacks->by_frames && op->stack != 0)
+        node = node_of_frames(gathering, op);
+    else if (op->thread != LAUNCHED_NO_THREAD)
         node = node_around(stacks, walk, op, node);
     if (node)
         node = gpu_stacks_node(stacks, node, STACK_CALL, op->call, 0);

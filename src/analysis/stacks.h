@@ -15,6 +15,7 @@
 #ifndef GPUTRACE_ANALYSIS_STACKS_H
 #define GPUTRACE_ANALYSIS_STACKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,6 +30,7 @@ enum stack_kind {
     STACK_RANGE,
     STACK_OPERATOR,
     STACK_PYTHON,
+    STACK_FRAME, /* of a call stack of the host */
     STACK_CALL,
     STACK_KERNEL, /* or a whole graph */
     STACK_COPY,   /* or a set */
@@ -58,6 +60,9 @@ struct gpu_stacks {
     struct map by_place;                /* parent, kind and name -> index + 1 */
     uint32_t first;                     /* index + 1 of the first GPU */
     size_t most;                        /* nodes; 0: STACKS_NODES */
+    /* Operations whose call stack is known stand below its frames, and not below ranges: to be set before
+     * gpu_stacks_gather(). It takes trace->wanted.stacks. */
+    bool by_frames;
 };
 
 void gpu_stacks_release(struct gpu_stacks *stacks);

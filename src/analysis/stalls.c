@@ -129,7 +129,7 @@ int stalls_note(struct stalls *stalls, const struct timeline_op *op)
 
 struct finding_place stall_place(const struct stall_call *call)
 {
-    const struct host_call at = {.start = call->start, .end = call->end, .thread = call->thread};
+    const struct host_call at = {.start = call->start, .end = call->end, .thread = call->thread, .name = call->name};
     return finding_at_call(&at);
 }
 

@@ -312,10 +312,14 @@ int trace_read_stacks(struct trace *trace, const struct cJSON *frames, const str
 int trace_read_frame_list(struct trace *trace, const struct cJSON *frames, uint32_t *text);
 /* Puts at most MOST frames of stack NUMBER into FRAMES, innermost first. Returns how many. */
 size_t trace_stack(const struct trace *trace, int64_t number, const struct trace_frame **frames, size_t most);
+/* The same without those that lie within CUDA, and those that start the program or a thread. */
+size_t trace_program_frames(const struct trace *trace, int64_t number, const struct trace_frame **frames, size_t most);
 /* The frame that a stack is known by (frames_place()); NULL: the stack is not known. */
 const struct trace_frame *trace_stack_place(const struct trace *trace, int64_t number);
 /* Of a call stack: where the program asked, "keep (leak.cu:12)"; and all of it. Empty when it is not known. */
 struct cell trace_place_cell(const struct trace *trace, struct table *table, int64_t stack);
 struct cell trace_stack_cell(const struct trace *trace, struct table *table, int64_t stack);
+/* The same from that place outwards, as far as it is the program's. */
+struct cell trace_callers_cell(const struct trace *trace, struct table *table, int64_t stack);
 
 #endif

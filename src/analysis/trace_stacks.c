@@ -277,10 +277,9 @@ struct cell trace_place_cell(const struct trace *trace, struct table *table, int
     return place ? trace_text_cell(trace, table, place->place) : (struct cell){0};
 }
 
-struct cell trace_stack_cell(const struct trace *trace, struct table *table, int64_t number)
+static struct cell words_of(const struct trace *trace, struct table *table, const struct trace_frame **frames,
+                            size_t count)
 {
-    const struct trace_frame *frames[STACK_FRAMES_SHOWN];
-    size_t count = trace_stack(trace, number, frames, STACK_FRAMES_SHOWN);
     struct buffer words;
     if (count == 0)
         return (struct cell){0};
@@ -290,4 +289,39 @@ struct cell trace_stack_cell(const struct trace *trace, struct table *table, int
         buffer_text(&words, interned(&trace->strings, frames[i]->words));
     }
     return table_sink(table, &words);
+}
+
+struct cell trace_stack_cell(const struct trace *trace, struct table *table, int64_t number)
+{
+    const struct trace_frame *frames[STACK_FRAMES_SHOWN];
+    return words_of(trace, table, frames, trace_stack(trace, number, frames, STACK_FRAMES_SHOWN));
+}
+
+#define STUB_FRAMES 4 /* of nvcc, around a launch */
+
+size_t trace_program_frames(const struct trace *trace, int64_t number, const struct trace_frame **frames, size_t most)
+{
+    const struct trace_frame *all[STACK_FRAMES_SHOWN];
+    size_t count = trace_stack(trace, number, all, STACK_FRAMES_SHOWN), kept = 0;
+    size_t end = count;
+    while (end > 0 && all[end - 1]->owner == FRAME_LIBRARY)
+        end--;
+    size_t first = frames_begin(owner_of, all, count);
+    for (size_t i = first; i < first + STUB_FRAMES && i + 2 < end; i++)
+        if (all[i]->owner == FRAME_STUB)
+            first = i + 2; /* the kernel's name follows it */
+    for (size_t i = first; i < (end > 0 ? end : count) && kept < most; i++)
+        frames[kept++] = all[i];
+    return kept;
+}
+
+struct cell trace_callers_cell(const struct trace *trace, struct table *table, int64_t number)
+{
+    const struct trace_frame *frames[STACK_FRAMES_SHOWN];
+    size_t count = trace_stack(trace, number, frames, STACK_FRAMES_SHOWN), end = 0;
+    size_t first = count > 0 ? frames_place(owner_of, frames, count) : 0;
+    for (size_t i = first; i < count; i++)
+        if (frames[i]->owner == FRAME_PROGRAM)
+            end = i + 1;
+    return words_of(trace, table, frames + first, (end > first ? end : count) - first);
 }

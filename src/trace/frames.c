@@ -73,8 +73,7 @@ enum frame_owner frame_owner(const struct stack_frame *frame)
 /* The code that reported the call may have so many frames before CUDA's own. */
 #define FRAMES_BEFORE_CUDA 8
 
-/* The first frame after those of CUDA, and of what reported the call. */
-static size_t begin(enum frame_owner (*owner)(const void *data, size_t i), const void *data, size_t count)
+size_t frames_begin(enum frame_owner (*owner)(const void *data, size_t i), const void *data, size_t count)
 {
     size_t first = 0;
     while (first < count && first < FRAMES_BEFORE_CUDA && owner(data, first) != FRAME_CUDA)
@@ -88,7 +87,7 @@ static size_t begin(enum frame_owner (*owner)(const void *data, size_t i), const
 
 size_t frames_place(enum frame_owner (*owner)(const void *data, size_t i), const void *data, size_t count)
 {
-    size_t first = begin(owner, data, count);
+    size_t first = frames_begin(owner, data, count);
     for (size_t i = first; i < count; i++)
         if (owner(data, i) == FRAME_PROGRAM && !(i > 0 && owner(data, i - 1) == FRAME_STUB))
             return i;
@@ -107,7 +106,7 @@ size_t stack_frames_place(const struct stack_frame *frames, size_t count)
 
 size_t stack_frames_begin(const struct stack_frame *frames, size_t count)
 {
-    return begin(owner_of, frames, count);
+    return frames_begin(owner_of, frames, count);
 }
 
 static void put_offset(struct buffer *buffer, const struct stack_frame *frame)

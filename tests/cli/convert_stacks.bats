@@ -198,3 +198,16 @@ END
     run -125 "$gputrace" run -o x.folded.gz true
     assert_output --partial "only 'gputrace convert' writes .folded.gz"
 }
+
+@test "frames of call stacks take the place of ranges where the trace has them" {
+    "$gputrace" run -q --stacks=launch:1 -o trace.json "$samples/launches" >/dev/null
+    "$gputrace" convert -q trace.json out.folded
+    run -0 cat out.folded
+    refute_line --partial '_start'
+    assert_line --regexp '^main \(launches.cu:[0-9]+\);launch_brackets \(launches.cu:[0-9]+\);cudaLaunchKernel;by_brackets\(int\*\) [0-9]+$'
+    # as much as the GPU did in all
+    assert_equal "$(awk '{ sum += $NF } END { print sum }' out.folded)" \
+        "$(jq '[.traceEvents[] | select(.cat == "kernel" or .cat == "gpu_memcpy" or .cat == "gpu_memset") | .dur * 1000 | round] | add' trace.json)"
+    "$gputrace" convert -q trace.json out.speedscope.json
+    jq -e '[.shared.frames[].name] | any(startswith("launch_brackets (launches.cu:"))' out.speedscope.json
+}

@@ -36,6 +36,18 @@ header=$root/src/analysis/findings.h
         jq -e 'any(.findings[]; .id == "allocation-churn" and .stack == null)'
 }
 
+@test "waits and launches are shown with the call stack that most of them have, from the program's own line on" {
+    "$gputrace" run -q --stacks=sync -o stacks.json "$samples/planted_waits" device
+    "$gputrace" report -r findings --format=json stacks.json |
+        jq -e 'any(.findings[]; .id == "device-waits" and (.stack | test("^device\\(bool\\) .*< main \\([^<]*$")))'
+    "$gputrace" run -q --stacks=launch -o stacks.json "$samples/planted_launches" repeated
+    "$gputrace" report -r findings --format=json stacks.json |
+        jq -e 'any(.findings[]; .id == "repeated-kernels" and (.stack | test("^repeated.*< main \\([^<]*$")))'
+    "$gputrace" run -q --stacks=alloc -o stacks.json "$samples/planted_launches" repeated
+    "$gputrace" report -r findings --format=json stacks.json |
+        jq -e 'any(.findings[]; .id == "repeated-kernels" and .stack == null)'
+}
+
 @test "code that is loaded or compiled, and graphs that are instantiated, in the loop" {
     planted code loading module-loading
     planted code jit jit-compilation

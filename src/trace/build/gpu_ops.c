@@ -250,7 +250,8 @@ int write_gpu_op(struct piece_writer *out, struct process *process, const struct
         return 0;
     args.count = 0;
     struct slice slice = describe(out, process, event, &args, space);
-    args_stack(&args, process, call_stack(process, event->correlation));
+    if (process->stacks->calls.count > 0)
+        args_stack(&args, process, call_stack(process, event->correlation));
     if (event->in_flight || !process_knows_span(process, event)) {
         write_untimed(out, process, event, &slice, stream);
         return 0;

@@ -330,7 +330,8 @@ int write_api(struct piece_writer *out, struct process *process, const struct ev
     args_u64(&args, ARG_CORRELATION, process_correlation(process, event->correlation));
     if (event->api.result != 0)
         args_error(&args, ARG_RETURN_VALUE, event->api.result, api_error_name(event));
-    args_stack(&args, process, call_stack(process, event->correlation));
+    if (process->stacks->calls.count > 0)
+        args_stack(&args, process, call_stack(process, event->correlation));
     struct row row = track_row(thread, event->start, event->end);
     if (row.tid != event->thread) /* a further row of the thread */
         args_u64(&args, ARG_THREAD, event->thread);

@@ -220,27 +220,18 @@ void chrome_json_put_arg(struct buffer *buffer, const struct arg *arg)
         claim(&sink, at);
 }
 
-/* The same of arguments that come as text of JSON. */
-static char *put_stack_of_text(char *at, const struct arg *arg)
-{
-    static const char stack[] = "\"stack\":";
-    struct json_text key, value;
-    bool any = memmem(arg->text, arg->length, stack, sizeof(stack) - 1) != NULL;
-    for (const char *next = arg->text, *end = next + arg->length; any && json_member(&next, end, &key, &value);)
-        if (key.length == 5 && memcmp(key.at, "stack", 5) == 0 && value.length < 20 && *value.at >= '0' &&
-            *value.at <= '9')
-            return put_bytes(PUT(at, ",\"sf\":"), value.at, value.length);
-    return at;
-}
+/* The state of a sink whose trace has call stacks; others are not looked at for them. */
+static char has_stacks[1];
 
 /* The number of an event's call stack, which the format has as a key of the event. */
 static char *put_stack(char *at, const struct arg *args, size_t count)
 {
+    uint64_t number;
     for (const struct arg *arg = args; arg < args + count; arg++)
         if (arg->key == ARG_STACK && arg->type == ARG_TYPE_U64)
             return number_u64(PUT(at, ",\"sf\":"), arg->u64);
-        else if (arg->type == ARG_TYPE_MEMBERS)
-            at = put_stack_of_text(at, arg);
+        else if (arg->type == ARG_TYPE_MEMBERS && json_find_integer(arg->text, arg->length, "stack", &number))
+            return number_u64(PUT(at, ",\"sf\":"), number);
         else if (arg->type == ARG_TYPE_LIST)
             at = put_stack(at, arg->list->items, arg->list->count);
     return at;
@@ -253,7 +244,8 @@ static void end_event(struct sink *sink, char *at, const struct args *args)
     if (!at)
         return;
     if (args && args->count > 0) {
-        at = put_stack(at, args->items, args->count);
+        if (sink->state == has_stacks)
+            at = put_stack(at, args->items, args->count);
         at = put_args(sink, PUT(at, ",\"args\":{"), args->items, args->count);
         if (!at)
             return;
@@ -307,6 +299,8 @@ static void write_metadata(struct sink *sink, const char *key, const char *value
     buffer_text(sink->buffer, "\":");
     buffer_bytes(sink->buffer, value, size);
     sink->any = true;
+    if (strcmp(key, "stackFrames") == 0)
+        sink->state = has_stacks;
 }
 
 static void write_begin(struct sink *sink, uint64_t base)

@@ -300,6 +300,23 @@ static void escape_again(struct buffer *out, const char *at, const char *end)
     }
 }
 
+bool json_find_integer(const char *text, size_t length, const char *wanted, uint64_t *value)
+{
+    struct json_text key, found;
+    size_t size = strlen(wanted);
+    if (!memmem(text, length, wanted, size)) /* as a rule */
+        return false;
+    for (const char *at = text, *end = text + length; json_member(&at, end, &key, &found);) {
+        if (key.length != size || memcmp(key.at, wanted, size) != 0)
+            continue;
+        size_t digits = 0;
+        for (*value = 0; digits < found.length && found.at[digits] >= '0' && found.at[digits] <= '9'; digits++)
+            *value = *value * 10 + (uint64_t)(found.at[digits] - '0');
+        return digits == found.length && digits < 19;
+    }
+    return false;
+}
+
 struct json_text json_clean(struct json_text text, struct buffer *scratch)
 {
     const char *copied = text.at, *end = text.at + text.length, *at = text.at;

@@ -29,6 +29,9 @@ bool json_check(const char *text, size_t length, size_t *error_at);
  * without its quotes. */
 bool json_member(const char **at, const char *end, struct json_text *key, struct json_text *value);
 
+/* The value of KEY among the members in LENGTH bytes at TEXT, if it is an integer from 0 on. False: it is not. */
+bool json_find_integer(const char *text, size_t length, const char *key, uint64_t *value);
+
 bool json_is_string(struct json_text text);
 
 /* Appends INSIDE, the inside of a string, to OUT without its escapes, as UTF-8. */

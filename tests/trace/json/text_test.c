@@ -118,4 +118,22 @@ UNIT_TEST(escapes_become_what_they_stand_for)
     buffer_release(&out);
 }
 
+static bool finds(const char *members, uint64_t *value)
+{
+    return json_find_integer(members, strlen(members), "stack", value);
+}
+
+UNIT_TEST(an_integer_is_found_among_members_and_nowhere_else)
+{
+    uint64_t value;
+    assert_true(finds("\"a\": 1, \"stack\": 28, \"b\": 2", &value));
+    assert_int_equal(value, 28);
+    assert_false(finds("\"a\": \"stack\", \"b\": {\"stack\": 3}, \"stacks\": 4", &value));
+    assert_false(finds("\"stack\": \"5\"", &value));
+    assert_false(finds("\"stack\": -5", &value));
+    assert_false(finds("\"stack\": 5.5", &value));
+    assert_false(finds("\"stack\": 99999999999999999999", &value));
+    assert_false(finds("", &value));
+}
+
 UNIT_MAIN(NULL, NULL)
