@@ -49,7 +49,12 @@
     X(FUNCTION_NAME, spool_function_name, TEXT)  \
     X(GRAPH_NODE, spool_graph_node, FIXED)       \
     X(SEEN, spool_seen, TEXT)                    \
-    X(GRAPH_LAUNCH, spool_graph_launch, FIXED)
+    X(GRAPH_LAUNCH, spool_graph_launch, FIXED)   \
+    X(TORCH_TEXT, spool_torch_text, TEXT)        \
+    X(TORCH_THREAD, spool_torch_thread, FIXED)   \
+    X(TORCH_START, spool_torch_start, FIXED)     \
+    X(TORCH_INPUTS, spool_torch_inputs, FIXED)   \
+    X(TORCH_END, spool_torch_end, FIXED)
 
 enum spool_record_type {
     SPOOL_RECORD_NONE = 0,
@@ -458,6 +463,52 @@ struct spool_graph_launch {
     struct spool_record head;
     uint32_t graph; /* CUPTI's number, of no other graph of the process */
     uint32_t correlation;
+};
+
+/* A text of PyTorch's operators, written once for each text in most cases: flags 0, a name; flags 1, inputs: their
+ * dimensions, an array of JSON for each in an array, and their types, all with a NUL behind. */
+enum { SPOOL_OPERATOR_NAME = 0, SPOOL_OPERATOR_INPUTS = 1 };
+struct spool_torch_text {
+    struct spool_record head;
+    uint32_t number; /* of the text within the process, from 1 */
+    uint32_t length;
+    char text[8];
+};
+
+/* PyTorch's own number of the thread that writes this, by which operators of the backward pass name threads. */
+struct spool_torch_thread {
+    struct spool_record head;
+    uint32_t number;
+    uint32_t reserved;
+};
+
+/* An operator began on the thread that writes this. */
+enum spool_operator_scope {
+    SPOOL_OPERATOR_FUNCTION = 0,
+    SPOOL_OPERATOR_BACKWARD = 1, /* of the backward pass */
+    SPOOL_OPERATOR_USER = 2,     /* the program's own: record_function() */
+};
+#define SPOOL_OPERATOR_SEQUENCE_BITS 40
+struct spool_torch_start {
+    struct spool_record head; /* flags: enum spool_operator_scope */
+    uint32_t name;            /* of a spool_torch_text */
+    uint32_t self;            /* no two operators that are open at once have the same */
+    uint64_t sequence;        /* low bits: PyTorch's sequence number + 1, 0: none; above: `number` of the thread of the
+                                 forward pass, of operators of the backward pass; 0: none */
+};
+
+/* The inputs of the operator `self`, the last that began on this thread. */
+struct spool_torch_inputs {
+    struct spool_record head;
+    uint32_t self;
+    uint32_t inputs; /* of a spool_torch_text */
+};
+
+/* An operator ended: mostly the last that is open on the thread that writes this; `self` may have begun on another. */
+struct spool_torch_end {
+    struct spool_record head;
+    uint32_t self;
+    uint32_t reserved;
 };
 
 /* Every record is a whole number of 8-byte words, and its text ends with its struct. */

@@ -159,7 +159,9 @@ enum category category_find(const char *text, size_t length);
     F(PYTORCH_DEVICE, "Device Id", NUMBER, device)                                           \
     F(DEVICE_TYPE, "Device Type", NUMBER, device_type)                                       \
     F(TOTAL_ALLOCATED, "Total Allocated", NUMBER, total_allocated)                           \
-    F(TOTAL_RESERVED, "Total Reserved", NUMBER, total_reserved)
+    F(TOTAL_RESERVED, "Total Reserved", NUMBER, total_reserved)                              \
+    X(EXTERNAL_ID, "External id")                                                            \
+    X(INPUT_TYPES, "Input type")
 
 enum arg_key {
     ARG_OTHER, /* not of the table: `other` names it */
@@ -340,9 +342,11 @@ struct counter {
     size_t value_count;
 };
 
-/* One end of the flow from a call to the GPU operation it started. */
+/* One end of a flow: from a call to the GPU operation it started; of CATEGORY_FWDBWD: from an operator of the forward
+ * pass to that of the backward pass, which only JSON has. */
 struct flow {
-    uint32_t id;
+    enum category category;
+    uint32_t id; /* of no other flow of its category */
     struct row row;
     uint64_t time;
 };

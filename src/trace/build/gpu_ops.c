@@ -10,6 +10,7 @@
 #include "trace/build/device_ranges.h"
 #include "trace/build/kernel_names.h"
 #include "trace/build/launches.h"
+#include "trace/build/operators.h"
 #include "trace/build/piece_writer.h"
 #include "trace/spool/cuda_names.h"
 
@@ -244,6 +245,9 @@ int write_gpu_op(struct piece_writer *out, struct process *process, const struct
         return 0;
     args.count = 0;
     struct slice slice = describe(out, process, event, &args, space);
+    const struct launch *launch = event->correlation ? launches_get(process->launches, event->correlation) : NULL;
+    if (launch && launch->from != LAUNCH_UNKNOWN)
+        add_operator_around(out, &args, process, launch->thread, launch->start);
     if (event->in_flight || !process_knows_span(process, event)) {
         write_untimed(out, process, event, &slice, stream);
         return 0;

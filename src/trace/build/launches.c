@@ -9,6 +9,7 @@
 #include "common/array.h"
 #include "common/log.h"
 #include "trace/build/event_passes.h"
+#include "trace/build/operators.h"
 #include "trace/build/piece_writer.h"
 #include "trace/spool/cuda_names.h"
 
@@ -329,6 +330,7 @@ int write_api(struct piece_writer *out, struct process *process, const struct ev
     args_u64(&args, ARG_CORRELATION, process_correlation(process, event->correlation));
     if (event->api.result != 0)
         args_error(&args, ARG_RETURN_VALUE, event->api.result, api_error_name(event));
+    add_operator_around(out, &args, process, event->thread, event->start);
     struct row row = track_row(thread, event->start, event->end);
     if (row.tid != event->thread) /* a further row of the thread */
         args_u64(&args, ARG_THREAD, event->thread);

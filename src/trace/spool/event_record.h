@@ -59,6 +59,11 @@ enum event_type {
     EVENT_SEEN,           /* its text: what was there instead of what recording waits for */
     EVENT_GRAPH_LAUNCH,   /* `correlation` launches graph.graph, which has conditional nodes; start: of the call */
     EVENT_NVTX_EXTENSION, /* its record is a struct of common/spool_nvtx.h */
+    EVENT_OPERATOR_TEXT,
+    EVENT_OPERATOR_THREAD,
+    EVENT_OPERATOR,
+    EVENT_OPERATOR_INPUTS,
+    EVENT_OPERATOR_END,
     EVENT_TYPE_COUNT
 };
 
@@ -228,6 +233,13 @@ struct event {
             uint64_t node, original; /* CUPTI's numbers */
             uint64_t function;       /* the handle */
         } graph_node;
+        struct {
+            uint16_t scope;   /* of EVENT_OPERATOR: enum spool_operator_scope */
+            uint32_t self;    /* which operator, of those that are open */
+            uint32_t text;    /* number of its name, or of EVENT_OPERATOR_INPUTS; of the text itself */
+            int64_t sequence; /* -1: none */
+            uint32_t forward; /* PyTorch's number of the thread of the forward pass, of EVENT_OPERATOR_THREAD its own */
+        } operator;
     };
 };
 

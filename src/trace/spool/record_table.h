@@ -92,6 +92,11 @@
     X(GRAPH_NODE, GRAPH_NODE, decode_graph_node, index_graph_node, no_resolve, no_write)                               \
     X(GRAPH_LAUNCH, GRAPH_LAUNCH, decode_graph_launch, index_graph_launch, no_resolve, no_write)                       \
     X(SYNC, SYNC, decode_agent_sync, index_agent_sync, resolve_agent_sync, write_agent_sync)                           \
-    X(EVENT_RECORD, CUDA_EVENT, decode_event_record, index_event_record, no_resolve, no_write)
+    X(EVENT_RECORD, CUDA_EVENT, decode_event_record, index_event_record, no_resolve, no_write)                         \
+    X(TORCH_TEXT, OPERATOR_TEXT, decode_operator_text, index_operator_name, no_resolve, no_write)                      \
+    X(TORCH_THREAD, OPERATOR_THREAD, decode_operator_thread, index_operator_name, no_resolve, no_write)                \
+    X(TORCH_START, OPERATOR, decode_operator, index_operator, no_resolve, no_write) /* written with NVTX's ranges */   \
+    X(TORCH_INPUTS, OPERATOR_INPUTS, decode_operator_inputs, index_operator, no_resolve, no_write)                     \
+    X(TORCH_END, OPERATOR_END, decode_operator_end, index_operator, no_resolve, no_write)
 
 #endif
