@@ -296,7 +296,9 @@ struct nvtx_range {
     uint32_t thread, end_thread;
     uint32_t parent; /* index + 1 of the range around it in its domain, 0: none; not of start and end */
     bool open_at_end;
-    uint8_t kind; /* enum nvtx_range_kind */
+    uint8_t kind;         /* enum nvtx_range_kind */
+    uint16_t to_backward; /* of an operator: the next one of its thread is so many ranges later, and of the backward
+                             pass; 0: it is not */
 };
 
 /* The ranges of one thread and domain. */

@@ -182,7 +182,7 @@ int write_nvtx_ranges(struct piece_writer *out, struct process *process, size_t 
         bool is_nvtx = range->kind == NVTX_RANGE;
         struct slice slice = {.category = range->kind == NVTX_OPERATOR ? CATEGORY_CPU_OP : CATEGORY_USER_ANNOTATION,
                               .name = is_nvtx ? describe_range(&args, process->nvtx, range, true)
-                                              : describe_operator(&args, process, (uint32_t)i),
+                                              : describe_operator(&args, process, (uint32_t)i, true),
                               .row = track_row(thread, range->start, range->end),
                               .start = range->start,
                               .end = range->end,
@@ -224,8 +224,9 @@ void write_projection(struct piece_writer *out, struct process *process, const s
     if (!track)
         return;
     struct slice slice = {.category = CATEGORY_GPU_USER_ANNOTATION,
-                          .name = range->kind == NVTX_RANGE ? describe_range(&args, process->nvtx, range, false)
-                                                            : describe_operator(&args, process, projection->range),
+                          .name = range->kind == NVTX_RANGE
+                                      ? describe_range(&args, process->nvtx, range, false)
+                                      : describe_operator(&args, process, projection->range, false),
                           .row = track_row(track, projection->start, projection->end),
                           .start = projection->start,
                           .end = projection->end,

@@ -84,6 +84,16 @@ static uint32_t self_of(const struct nvtx_range *range)
     return ((const struct spool_torch_start *)range->record)->self;
 }
 
+/* The operator that is about to begin on the track is of the backward pass: the last one before it learns that. */
+static void note_backward(struct nvtx *nvtx, const struct nvtx_track *track)
+{
+    if (track->ranges.count == 0)
+        return;
+    uint32_t last = track->ranges.items[track->ranges.count - 1];
+    size_t distance = nvtx->ranges.count - last;
+    nvtx->ranges.items[last].to_backward = distance <= UINT16_MAX ? (uint16_t)distance : 0;
+}
+
 static int begin(struct process *process, const struct event *event)
 {
     enum nvtx_range_kind kind = event->operator.scope == SPOOL_OPERATOR_USER ? NVTX_ANNOTATION : NVTX_OPERATOR;
@@ -95,6 +105,8 @@ static int begin(struct process *process, const struct event *event)
     process->operators->any = true;
     if (process->capture_intervals->limited)
         lanes_must_collect(&thread->lanes); /* it may end with an interval, which cuts a call */
+    if (event->operator.scope == SPOOL_OPERATOR_BACKWARD)
+        note_backward(process->nvtx, track);
     return nvtx_push(process->nvtx, track, event, kind);
 }
 
@@ -364,7 +376,22 @@ static void describe_inputs(struct args *args, const struct process *process, co
     arg->length = dimensions;
 }
 
-struct name describe_operator(struct args *args, const struct process *process, uint32_t number)
+/* Around each node of the backward pass is an operator without a number: it has that of the node. */
+static void describe_sequence(struct args *args, const struct nvtx_range *range, const struct event *event,
+                              struct operator_text name)
+{
+    static const char evaluates[] = "autograd::engine::evaluate_function: ";
+    const size_t length = sizeof(evaluates) - 1;
+    struct event numbered = *event;
+    if (range->to_backward != 0 && name.length > length && memcmp(name.text, evaluates, length) == 0)
+        numbered = read_record(range[range->to_backward].record, range->thread);
+    if (numbered.operator.sequence<0)
+        return;
+    args_u64(args, ARG_SEQUENCE, (uint64_t)numbered.operator.sequence);
+    args_u64(args, ARG_FORWARD_THREAD, numbered.operator.forward);
+}
+
+struct name describe_operator(struct args *args, const struct process *process, uint32_t number, bool shown)
 {
     static const char none[] = "(no name)";
     const struct nvtx_range *range = &process->nvtx->ranges.items[number];
@@ -372,13 +399,10 @@ struct name describe_operator(struct args *args, const struct process *process, 
     struct operator_text name = text_of(process->operators, event.operator.text);
     args->count = 0;
     args_u64(args, ARG_EXTERNAL_ID, id_of(process, number));
-    if (event.operator.sequence >= 0) {
-        args_u64(args, ARG_SEQUENCE, (uint64_t)event.operator.sequence);
-        args_u64(args, ARG_FORWARD_THREAD, event.operator.forward);
-    }
-    if (range->end_record)
+    describe_sequence(args, range, &event, name);
+    if (range->end_record && shown)
         describe_inputs(args, process, range);
-    if (range->open_at_end)
+    if (range->open_at_end && shown)
         args_add(args, ARG_OPEN_AT_END, ARG_TYPE_TRUE);
     return name.length ? name_passing(name.text, name.length) : name_passing(none, sizeof(none) - 1);
 }

@@ -13,6 +13,7 @@
 #ifndef GPUTRACE_TRACE_BUILD_OPERATORS_H
 #define GPUTRACE_TRACE_BUILD_OPERATORS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/array.h"
@@ -61,8 +62,9 @@ int operators_link(struct process *process);
 /* Before the first is written: numbers of several processes do not mix. */
 void operators_number(struct conversion *conversion);
 
-/* Arguments and name of the operator or annotation that is range number RANGE. */
-struct name describe_operator(struct args *args, const struct process *process, uint32_t range);
+/* Arguments and name of the operator or annotation that is range number RANGE; on a stream (not SHOWN) without what
+ * only its thread shows. */
+struct name describe_operator(struct args *args, const struct process *process, uint32_t range, bool shown);
 /* After its slice: the end of a flow that lies on it, if there is one. */
 void write_operator_flow(struct piece_writer *out, const struct process *process, uint32_t range, struct row row);
 /* Adds the id of the operator that was open on the THREAD at TIME, if there was one. */

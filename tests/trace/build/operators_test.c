@@ -183,7 +183,8 @@ UNIT_TEST(a_flow_leads_from_the_last_operator_of_a_number_to_the_innermost_of_th
 {
     struct make_spool spool;
     open_spool(&spool);
-    name(&spool, 4, "evaluate_function");
+    name(&spool, 4, "autograd::engine::evaluate_function: AddmmBackward0");
+    name(&spool, 6, "another");
     name(&spool, 5, "AddmmBackward0");
     begin(&spool, 1000, 1, 8, 41, 0);
     begin(&spool, 1100, 2, 9, 41, 0);
@@ -191,11 +192,19 @@ UNIT_TEST(a_flow_leads_from_the_last_operator_of_a_number_to_the_innermost_of_th
     end(&spool, 1300, 8);
     on_thread(&spool, SPOOL_RECORDS, OTHER);
     number_thread(&spool, BACKWARD);
-    begin(&spool, 2000, 4, 8, 41, FORWARD);
+    begin(&spool, 2000, 4, 8, -1, 0);
     begin(&spool, 2100, 5, 9, 41, FORWARD);
     end(&spool, 2200, 9);
     end(&spool, 2300, 8);
+    begin(&spool, 2400, 6, 8, -1, 0);
+    begin(&spool, 2500, 5, 9, 42, FORWARD);
+    end(&spool, 2600, 9);
+    end(&spool, 2700, 8);
     struct trace trace = trace_of_done(&spool);
+    /* Around it is one without a number, as PyTorch has it, which torch.profiler shows with that of the node. */
+    const cJSON *around = operator_named(&trace, "autograd");
+    assert_true(arg_is(around, "Sequence number", 41) && arg_is(around, "Fwd thread id", FORWARD));
+    assert_null(event_arg(operator_named(&trace, "another"), "Sequence number"));
     const cJSON *backward = operator_named(&trace, "AddmmBackward0");
     assert_flow(&trace, operator_named(&trace, "aten::addmm"), backward);
     assert_true(arg_is(backward, "Sequence number", 41) && arg_is(backward, "Fwd thread id", FORWARD));
