@@ -52,3 +52,15 @@ torch() { # WORD COMMAND [ARG...]
     diff from-json from-pftrace
     grep -q '32×8, 8×16' from-json
 }
+
+@test "PyTorch throws an exception when it is asked for shapes: the program goes on, and names alone follow" {
+    /usr/bin/python3 -W ignore "$app" nested >plain
+    traced -o trace.json --trace=all,torch-shapes /usr/bin/python3 -W ignore "$app" nested >got
+    diff plain got
+    "$check_trace" --quiet --strict trace.json
+    grep -q "recorded without their inputs from then on" said
+    # One operator of before, and one of after.
+    jq -e '[.traceEvents[] | select(.name == "aten::add") | has("args") and (.args | has("Input Dims"))]
+        | .[0] and (.[1:] | any | not)' trace.json
+    jq -e '[.traceEvents[] | select(.name == "aten::mul" and (.args | has("open at end") | not))] | length > 0' trace.json
+}

@@ -4,6 +4,7 @@
     pytorch_operators.py train FILE           trains, with the driver of CUDA initialised; FILE gets the operators by
                                               PyTorch's execution graph, which knows what encloses what
     pytorch_operators.py profile FILE         the same with torch.profiler; FILE gets its events
+    pytorch_operators.py nested               has operators whose inputs PyTorch cannot give the dimensions of
     pytorch_operators.py compare TRACE GRAPH EVENTS
                                               whether the operators of a trace are those of `train` and of `profile`
 """
@@ -71,6 +72,16 @@ def profiled(path):
     first = next(i for i, event in enumerate(events) if event.name == WINDOW)
     with open(path, "w", encoding="utf-8") as file:
         json.dump([[e.name, e.sequence_nr, e.fwd_thread or 0, e.input_shapes] for e in events[first:]], file)
+
+
+def nested():
+    import torch
+
+    start()
+    ones = torch.ones(2, 2)
+    print((ones + ones).sum().item())
+    both = torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(3, 3)])
+    print((both + both).size(0), (ones * 2).sum().item())
 
 
 # --- what they say, as counters ---
@@ -154,4 +165,4 @@ def compare(trace, graph, events):
 
 
 if __name__ == "__main__":
-    {"train": train_with_graph, "profile": profiled, "compare": compare}[sys.argv[1]](*sys.argv[2:])
+    {"train": train_with_graph, "profile": profiled, "nested": nested, "compare": compare}[sys.argv[1]](*sys.argv[2:])

@@ -217,6 +217,15 @@ static void write_flow_end(struct piece_writer *out, struct process *process, co
         out->sink.format->flow_end(&out->sink, &flow);
 }
 
+/* The operator around its launch. */
+static void add_operator(struct piece_writer *out, struct args *args, const struct process *process,
+                         const struct event *event)
+{
+    const struct launch *launch = event->correlation ? launches_get(process->launches, event->correlation) : NULL;
+    if (launch && launch->from != LAUNCH_UNKNOWN)
+        add_operator_around(out, args, process, launch->thread, launch->start);
+}
+
 int index_gpu_op(struct process *process, const struct event *event)
 {
     if (event->type == EVENT_KERNEL && index_kernel_name(process, event) != 0)
@@ -245,9 +254,8 @@ int write_gpu_op(struct piece_writer *out, struct process *process, const struct
         return 0;
     args.count = 0;
     struct slice slice = describe(out, process, event, &args, space);
-    const struct launch *launch = event->correlation ? launches_get(process->launches, event->correlation) : NULL;
-    if (launch && launch->from != LAUNCH_UNKNOWN)
-        add_operator_around(out, &args, process, launch->thread, launch->start);
+    if (process->operators->any)
+        add_operator(out, &args, process, event);
     if (event->in_flight || !process_knows_span(process, event)) {
         write_untimed(out, process, event, &slice, stream);
         return 0;
