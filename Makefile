@@ -101,7 +101,7 @@ $(B)/obj/libdir: always
 	@echo '$(LIBDIR_FROM_BINDIR)' | cmp -s - $@ || echo '$(LIBDIR_FROM_BINDIR)' >$@
 
 # What exceptions of C++ pass through on their way to the program.
-$(B)/obj/src/allocator/torch_malloc.o: ALL_CFLAGS += -fexceptions
+$(patsubst %,$(B)/obj/src/%.o,allocator/torch_malloc agent/torch/inputs agent/torch/operators): ALL_CFLAGS += -fexceptions
 
 -include $(patsubst %.o,%.d,$(COMMON_OBJ) $(AGENT_OBJ) $(ALLOCATOR_OBJ) $(TOOL_OBJ))
 

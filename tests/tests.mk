@@ -101,7 +101,7 @@ ROBUST := $(patsubst %.c,$(B)/%,$(filter-out %_library.c,$(ROBUST_SRC))) $(B)/te
 ROBUST_CC = $(CC) -std=c11 -D_GNU_SOURCE $(CFLAGS) $(WARNINGS) $(CUDA_INCLUDES) -pthread
 ROBUST_LIBS := -L$(CUDA_HOME)/lib64/stubs -lcuda -ldl
 
-$(ROBUST): tests/robust/programs/gpu.h tests/robust/programs/rounds.h tests/tests.mk
+$(ROBUST): tests/robust/programs/gpu.h tests/robust/programs/rounds.h tests/robust/programs/torch_fake.h tests/tests.mk
 $(B)/tests/robust/programs/nvtx_static: tests/robust/programs/nvtx_only.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(ROBUST_CC) -static -o $@ $<

@@ -19,7 +19,7 @@ _gputrace_sections() {
 
 # The argument of an option: `--option=` or the word before in $1, what was typed of it in $2, what goes before in $3.
 _gputrace_argument() {
-    local trace='kernel memcpy memset runtime driver sync event stream graph memory nvtx compile overhead event-times api-all unified-memory cuda all none'
+    local trace='kernel memcpy memset runtime driver sync event stream graph memory nvtx compile overhead event-times api-all unified-memory torch torch-shapes cuda all none'
     case $1 in
     --trace | -t) _gputrace_list "$3" "$2" "$trace" ;;
     --report | -r) _gputrace_list "$3" "$2" "$(_gputrace_sections)" ;;

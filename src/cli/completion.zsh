@@ -6,7 +6,7 @@ _gputrace_plugins() {
 }
 
 _gputrace_run() {
-    local -a trace=(kernel memcpy memset runtime driver sync event stream graph memory nvtx compile overhead event-times api-all unified-memory cuda all none)
+    local -a trace=(kernel memcpy memset runtime driver sync event stream graph memory nvtx compile overhead event-times api-all unified-memory torch torch-shapes cuda all none)
     _arguments -s -S -A '-*' \
         {-o,--output=}'[write the trace to a file]:file:_files' \
         {-t,--trace=}'[record what the list names]:list:_values -s , what $trace' \

@@ -53,7 +53,12 @@
     X(CALL_STACK, spool_call_stack, FIXED)       \
     X(CRASH_STACK, spool_crash_stack, TEXT)      \
     X(CPU_SAMPLE, spool_cpu_sample, FIXED)       \
-    X(THREAD_STATE, spool_thread_state, FIXED)
+    X(THREAD_STATE, spool_thread_state, FIXED)   \
+    X(TORCH_TEXT, spool_torch_text, TEXT)        \
+    X(TORCH_THREAD, spool_torch_thread, FIXED)   \
+    X(TORCH_START, spool_torch_start, FIXED)     \
+    X(TORCH_INPUTS, spool_torch_inputs, FIXED)   \
+    X(TORCH_END, spool_torch_end, FIXED)
 
 enum spool_record_type {
     SPOOL_RECORD_NONE = 0,
@@ -511,6 +516,52 @@ struct spool_thread_state {
     uint32_t thread;
     uint32_t stack; /* where it left; 0: not known */
     uint32_t waker; /* gettid() of the thread that woke it; 0: not known */
+    uint32_t reserved;
+};
+
+/* A text of PyTorch's operators, written once for each text in most cases: flags 0, a name; flags 1, inputs: their
+ * dimensions, an array of JSON for each in an array, and their types, all with a NUL behind. */
+enum { SPOOL_OPERATOR_NAME = 0, SPOOL_OPERATOR_INPUTS = 1 };
+struct spool_torch_text {
+    struct spool_record head;
+    uint32_t number; /* of the text within the process, from 1 */
+    uint32_t length;
+    char text[8];
+};
+
+/* PyTorch's own number of the thread that writes this, by which operators of the backward pass name threads. */
+struct spool_torch_thread {
+    struct spool_record head;
+    uint32_t number;
+    uint32_t reserved;
+};
+
+/* An operator began on the thread that writes this. */
+enum spool_operator_scope {
+    SPOOL_OPERATOR_FUNCTION = 0,
+    SPOOL_OPERATOR_BACKWARD = 1, /* of the backward pass */
+    SPOOL_OPERATOR_USER = 2,     /* the program's own: record_function() */
+};
+#define SPOOL_OPERATOR_SEQUENCE_BITS 40
+struct spool_torch_start {
+    struct spool_record head; /* flags: enum spool_operator_scope */
+    uint32_t name;            /* of a spool_torch_text */
+    uint32_t self;            /* no two operators that are open at once have the same */
+    uint64_t sequence;        /* low bits: PyTorch's sequence number + 1, 0: none; above: `number` of the thread of the
+                                 forward pass, of operators of the backward pass; 0: none */
+};
+
+/* The inputs of the operator `self`, the last that began on this thread. */
+struct spool_torch_inputs {
+    struct spool_record head;
+    uint32_t self;
+    uint32_t inputs; /* of a spool_torch_text */
+};
+
+/* An operator ended: mostly the last that is open on the thread that writes this; `self` may have begun on another. */
+struct spool_torch_end {
+    struct spool_record head;
+    uint32_t self;
     uint32_t reserved;
 };
 

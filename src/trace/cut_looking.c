@@ -124,7 +124,7 @@ static void look_at_counter(struct sink *sink, const struct counter *counter)
 static void look_at_flow(struct cut *cut, const struct flow *flow, bool is_end)
 {
     const struct cut_flow end = {flow->id, is_end, cut->start, cut->end};
-    if (cut->slice_selected && sorter_add(&cut->flows, &end) < 0)
+    if (cut->slice_selected && flow->category != CATEGORY_FWDBWD && sorter_add(&cut->flows, &end) < 0)
         cut->no_memory = true;
 }
 

@@ -87,7 +87,7 @@ static void write_async(struct sink *sink, const struct async_slice *slice)
 
 static bool is_kept_flow(const struct cut *cut, const struct flow *flow)
 {
-    return cut->slice_kept && id_set_has(&cut->kept, flow->id);
+    return cut->slice_kept && flow->category != CATEGORY_FWDBWD && id_set_has(&cut->kept, flow->id);
 }
 
 static void write_flow_start(struct sink *sink, const struct flow *flow)

@@ -165,7 +165,9 @@ enum category category_find(const char *text, size_t length);
     F(DEVICE_TYPE, "Device Type", NUMBER, device_type)                                       \
     F(TOTAL_ALLOCATED, "Total Allocated", NUMBER, total_allocated)                           \
     F(TOTAL_RESERVED, "Total Reserved", NUMBER, total_reserved)                              \
-    X(CALLED_AT, "called at")
+    X(CALLED_AT, "called at")                                                                \
+    X(EXTERNAL_ID, "External id")                                                            \
+    X(INPUT_TYPES, "Input type")
 
 enum arg_key {
     ARG_OTHER, /* not of the table: `other` names it */
@@ -238,7 +240,7 @@ struct arg_list {
     uint32_t number; /* two lists of one number, given to one sink, are the same; 0: it has none */
 };
 
-#define ARGS_MAX 20
+#define ARGS_MAX 24
 
 struct args {
     size_t count;
@@ -346,9 +348,11 @@ struct counter {
     size_t value_count;
 };
 
-/* One end of the flow from a call to the GPU operation it started. */
+/* One end of a flow: from a call to the GPU operation it started; of CATEGORY_FWDBWD: from an operator of the forward
+ * pass to that of the backward pass, which only JSON has. */
 struct flow {
-    uint32_t id;
+    enum category category;
+    uint32_t id; /* of no other flow of its category */
     struct row row;
     uint64_t time;
 };

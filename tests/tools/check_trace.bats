@@ -278,6 +278,8 @@ a flow's end that lies on no slice
     flows: $flow_start.ts = 1
     flows: $flow_end.ts = 99
     flows: $flow_end.tid = 99
+a flow between operators where none begins
+    flows: $flow_start.cat = "fwdbwd" | $flow_end.cat = "fwdbwd"
 a flow between different correlations
     flows: $kernel.args.correlation = 99
 a flow without bp, and ids beyond 32 bits

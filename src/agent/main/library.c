@@ -19,6 +19,7 @@
 #include "agent/dispatch/signal_mask.h"
 #include "agent/nvtx/nvtx.h"
 #include "agent/ranges/device_ranges.h"
+#include "agent/torch/operators.h"
 #include "agent/spool/recorder.h"
 #include "agent/spool/process.h"
 #include "agent/spool/spool_file.h"
@@ -106,6 +107,7 @@ static void after_fork_in_child(void)
     activity_buffers_atfork_child();
     nvtx_domains_atfork_child();
     record_nvtx_atfork_child();
+    operators_atfork_child();
     capture_atfork_child();
     pthread_mutex_init(&library.lock, NULL);
     library.decided = library.started = library.recording = library.cuda = false;
@@ -146,6 +148,13 @@ static int wake_by_nvtx(void)
            registry_nvtx_extension_register(wake_by_extension, NULL);
 }
 
+/* Called by an operator of PyTorch's. */
+static bool wake_by_operator(void)
+{
+    wake();
+    return library.recording;
+}
+
 /* Not with plugins: what a plugin does while it starts is not published. The program closes it when it registers. */
 static void open_shortcut(void)
 {
@@ -170,6 +179,7 @@ static bool prepare(void)
     if (library.settings.trace & TRACE_NVTX)
         failed |= record_nvtx_subscribe();
     failed |= crash_chunk_subscribe((uint64_t)library.settings.trace);
+    operators_init((uint64_t)library.settings.trace, wake_by_operator);
     failed |= capture_init_last();
     failed |= pthread_atfork(NULL, NULL, after_fork_in_child);
     failed |= atexit(finish) | at_quick_exit(finish);
@@ -239,6 +249,7 @@ static void start_loading(bool forked)
 {
     if (library.settings.stacks != 0)
         stacks_prepare();
+    operators_look();
     if (forked)
         plugins_after_fork(library.parent);
     else
@@ -370,6 +381,7 @@ void library_start_cuda(void)
     if (first) {
         chunk_pool_serve();
         crash_handler_install();
+        operators_look();
     }
     char why[1024];
     if (first && start_cupti(why, sizeof(why)) == 0) {

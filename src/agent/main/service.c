@@ -16,6 +16,7 @@
 #include "agent/spool/recorder.h"
 #include "agent/spool/spool_file.h"
 #include "agent/spool/process.h"
+#include "agent/torch/operators.h"
 
 /* How long a process that ends may be held up for GPU work whose times are still on their way. */
 #define FINISH_WAIT_NS (500 * NS_PER_MS)
@@ -159,6 +160,7 @@ static void *serve(void *unused)
         pthread_mutex_unlock(&service.working);
         if (stopped || !ask_pools())
             thread_park();
+        operators_look();
         if (thread_alone()) {
             chunk_pool_end();
             thread_end();

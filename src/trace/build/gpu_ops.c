@@ -11,6 +11,7 @@
 #include "trace/build/device_ranges.h"
 #include "trace/build/kernel_names.h"
 #include "trace/build/launches.h"
+#include "trace/build/operators.h"
 #include "trace/build/piece_writer.h"
 #include "trace/build/stacks.h"
 #include "trace/spool/cuda_names.h"
@@ -222,6 +223,15 @@ static void write_flow_end(struct piece_writer *out, struct process *process, co
         out->sink.format->flow_end(&out->sink, &flow);
 }
 
+/* The operator around its launch. */
+static void add_operator(struct piece_writer *out, struct args *args, const struct process *process,
+                         const struct event *event)
+{
+    const struct launch *launch = event->correlation ? launches_get(process->launches, event->correlation) : NULL;
+    if (launch && launch->from != LAUNCH_UNKNOWN)
+        add_operator_around(out, args, process, launch->thread, launch->start);
+}
+
 int index_gpu_op(struct process *process, const struct event *event)
 {
     if (event->type == EVENT_KERNEL && index_kernel_name(process, event) != 0)
@@ -252,6 +262,8 @@ int write_gpu_op(struct piece_writer *out, struct process *process, const struct
     struct slice slice = describe(out, process, event, &args, space);
     if (process->stacks->calls.count > 0)
         args_stack(&args, process, call_stack(process, event->correlation));
+    if (process->operators->any)
+        add_operator(out, &args, process, event);
     if (event->in_flight || !process_knows_span(process, event)) {
         write_untimed(out, process, event, &slice, stream);
         return 0;

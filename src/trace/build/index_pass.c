@@ -12,6 +12,7 @@
 #include "trace/build/launches.h"
 #include "trace/build/memory.h"
 #include "trace/build/nvtx.h"
+#include "trace/build/operators.h"
 #include "trace/build/parallel_scan.h"
 #include "trace/build/passes.h"
 #include "trace/build/plugins.h"
@@ -387,8 +388,8 @@ int index_process(struct process *process)
     if (find_capture_intervals(process) != 0 || stream_markers_order(&process->device_ranges->markers) != 0 ||
         process_walk_agent_records(process, index_agent_record, undecoded) != 0 ||
         process_walk_agent_records(process, index_late, NULL) != 0 || order_kernel_names(process) != 0 ||
-        order_call_stacks(process) != 0 || index_cupti(process, undecoded) != 0 || place_waits(process) != 0 ||
-        graph_streams_fold(process) != 0)
+        operators_match_ends(process) != 0 || order_call_stacks(process) != 0 || index_cupti(process, undecoded) != 0 ||
+        place_waits(process) != 0 || graph_streams_fold(process) != 0)
         return -1;
     close_kernel_names(process);
     if (index_nvtx_extensions_end(process) != 0)
@@ -398,6 +399,8 @@ int index_process(struct process *process)
     if (process->last_time != 0 && process_knows_time(process, finished) && finished > process->last_time)
         process->last_time = finished;
     if (nvtx_close(process->nvtx, process->capture_intervals, process->last_time) != 0)
+        return -1;
+    if (operators_link(process) != 0)
         return -1;
     process->losses.unmatched_ranges = process->nvtx->unmatched;
     if (nvtx_check_nesting(process->nvtx, spread_ranges, process) != 0)

@@ -9,6 +9,7 @@
 #include "common/array.h"
 #include "common/log.h"
 #include "trace/build/event_passes.h"
+#include "trace/build/operators.h"
 #include "trace/build/piece_writer.h"
 #include "trace/build/stacks.h"
 #include "trace/spool/cuda_names.h"
@@ -332,6 +333,7 @@ int write_api(struct piece_writer *out, struct process *process, const struct ev
         args_error(&args, ARG_RETURN_VALUE, event->api.result, api_error_name(event));
     if (process->stacks->calls.count > 0)
         args_stack(&args, process, call_stack(process, event->correlation));
+    add_operator_around(out, &args, process, event->thread, event->start);
     struct row row = track_row(thread, event->start, event->end);
     if (row.tid != event->thread) /* a further row of the thread */
         args_u64(&args, ARG_THREAD, event->thread);

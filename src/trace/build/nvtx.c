@@ -109,19 +109,20 @@ static int no_memory(void)
     return error_no_memory("NVTX ranges");
 }
 
-/* The track of an event, made when it is new. NULL after error(). */
-static struct nvtx_track *track_of(struct nvtx *nvtx, const struct event *event)
+/* Made when it is new. NULL after error(). */
+static struct nvtx_track *track_of(struct nvtx *nvtx, uint32_t thread, uint32_t domain)
 {
-    uint64_t *index = map_put(&nvtx->tracks_by_key, (uint64_t)event->thread << 32 | event->nvtx.domain, NULL);
+    uint64_t *index = map_put(&nvtx->tracks_by_key, (uint64_t)thread << 32 | domain, NULL);
     if (index && *index)
         return &nvtx->tracks.items[*index - 1];
-    uint64_t *first = index ? map_put(&nvtx->tracks_by_thread, event->thread, NULL) : NULL;
+    uint64_t *first = index ? map_put(&nvtx->tracks_by_thread, thread, NULL) : NULL;
     struct nvtx_track *track = first ? array_push(&nvtx->tracks) : NULL;
     if (!track) {
         no_memory();
         return NULL;
     }
-    track->thread = event->thread;
+    track->thread = thread;
+    track->domain = domain;
     track->ranges.memory.directory = nvtx->directory;
     track->next = (uint32_t)*first;
     *first = *index = nvtx->tracks.count;
@@ -143,21 +144,33 @@ static void end_with_interval(struct nvtx *nvtx, struct nvtx_track *track,
     }
 }
 
-static int push(struct nvtx *nvtx, const struct capture_intervals *capture_intervals, const struct event *event)
+struct nvtx_track *nvtx_track_at(struct nvtx *nvtx, const struct capture_intervals *capture_intervals,
+                                 const struct event *event, uint32_t domain)
 {
-    struct nvtx_track *track = track_of(nvtx, event);
-    if (!track)
-        return -1;
-    end_with_interval(nvtx, track, capture_intervals, event->start);
+    struct nvtx_track *track = track_of(nvtx, event->thread, domain);
+    if (track)
+        end_with_interval(nvtx, track, capture_intervals, event->start);
+    return track;
+}
+
+int nvtx_push(struct nvtx *nvtx, struct nvtx_track *track, const struct event *event, enum nvtx_range_kind kind)
+{
     struct nvtx_range range = {.record = event->record,
                                .start = event->start,
                                .thread = event->thread,
                                .end_thread = event->thread,
-                               .parent = track->innermost};
+                               .parent = track->innermost,
+                               .kind = kind};
     uint32_t number = (uint32_t)nvtx->ranges.count;
     track->innermost = number + 1;
     return ADD(file_vector_push, &nvtx->ranges, range) && ADD(file_vector_push, &track->ranges, number) ? 0
                                                                                                         : no_memory();
+}
+
+static int push(struct nvtx *nvtx, const struct capture_intervals *capture_intervals, const struct event *event)
+{
+    struct nvtx_track *track = nvtx_track_at(nvtx, capture_intervals, event, event->nvtx.domain);
+    return track ? nvtx_push(nvtx, track, event, NVTX_RANGE) : -1;
 }
 
 static uint64_t not_before(uint64_t time, uint64_t start)
@@ -173,10 +186,9 @@ static const void *end_record(const struct event *event)
 
 static int pop(struct nvtx *nvtx, const struct capture_intervals *capture_intervals, const struct event *event)
 {
-    struct nvtx_track *track = track_of(nvtx, event);
+    struct nvtx_track *track = nvtx_track_at(nvtx, capture_intervals, event, event->nvtx.domain);
     if (!track)
         return -1;
-    end_with_interval(nvtx, track, capture_intervals, event->start);
     if (track->innermost == 0) {
         nvtx->unmatched += !capture_intervals->limited; /* else its push came while recording was off */
         return 0;
@@ -384,6 +396,13 @@ static uint32_t innermost(const struct nvtx *nvtx, const struct nvtx_track *trac
         place->open = range->parent;
     }
     return place->open;
+}
+
+uint32_t nvtx_innermost(const struct nvtx *nvtx, struct nvtx_places *places, uint32_t thread, uint32_t domain,
+                        uint64_t time)
+{
+    const struct nvtx_track *track = FIND_ITEM(&nvtx->tracks, &nvtx->tracks_by_key, (uint64_t)thread << 32 | domain);
+    return track ? innermost(nvtx, track, place_of(places, (uint32_t)(track - nvtx->tracks.items) + 1), time) : 0;
 }
 
 static bool fits_track(const struct nvtx *nvtx, const struct nvtx_track *track, struct nvtx_place *place,

@@ -14,6 +14,7 @@
 #include "common/map.h"
 #include "trace/build/capture_intervals.h"
 #include "trace/build/lookup.h"
+#include "trace/build/nvtx_places.h"
 #include "trace/build/payloads.h"
 #include "trace/event.h"
 #include "trace/spool/event_record.h"
@@ -298,18 +299,26 @@ struct nvtx_started_spans {
  * open when recording was switched off ends there, for its end was not recorded.
  */
 
+/* PyTorch's operators and annotations are ranges like those of NVTX (operators.h): of a domain each. */
+enum nvtx_range_kind { NVTX_RANGE, NVTX_OPERATOR, NVTX_ANNOTATION };
+#define NVTX_DOMAIN_OF_KIND(kind) (UINT32_MAX - (uint32_t)(kind)) /* NVTX's own are counted from 0 */
+
 struct nvtx_range {
     const void *record;     /* of the push or start */
-    const void *end_record; /* of a pop or end that has payloads; NULL */
+    const void *end_record; /* of a pop or end that has payloads; NULL; of PyTorch's, of the inputs */
     uint64_t start, end;    /* ns; end is 0 while it is open */
     uint32_t thread, end_thread;
     uint32_t parent; /* index + 1 of the range around it in its domain, 0: none; not of start and end */
     bool open_at_end;
+    uint8_t kind;         /* enum nvtx_range_kind */
+    uint16_t to_backward; /* of an operator: the next one of its thread is so many ranges later, and of the backward
+                             pass; 0: it is not */
 };
 
 /* The ranges of one thread and domain. */
 struct nvtx_track {
     uint32_t thread;
+    uint32_t domain;
     uint32_t innermost;           /* index + 1 of the open range */
     uint32_t next;                /* index + 1 of the next track of this thread */
     FILE_VECTOR(uint32_t) ranges; /* in order of their start */
@@ -369,6 +378,12 @@ int nvtx_index(struct nvtx *nvtx, const struct capture_intervals *capture_interv
 /* An EVENT_NVTX_EXTENSION; and after the last one. Return 0, or -1 after error(). */
 int index_nvtx_extension(struct process *process, const struct event *event);
 int index_nvtx_extensions_end(struct process *process);
+/* The track of event->thread in DOMAIN, made when it is new; what was open in a capture interval that was over before
+ * the event has ended. NULL after error(). */
+struct nvtx_track *nvtx_track_at(struct nvtx *nvtx, const struct capture_intervals *capture_intervals,
+                                 const struct event *event, uint32_t domain);
+/* A range begins with the event on the track. Returns 0, or -1 after error(). */
+int nvtx_push(struct nvtx *nvtx, struct nvtx_track *track, const struct event *event, enum nvtx_range_kind kind);
 /* Ends what is still open. Returns 0, or -1 after error(). */
 int nvtx_close(struct nvtx *nvtx, const struct capture_intervals *capture_intervals, uint64_t time);
 
@@ -390,15 +405,9 @@ static inline const struct nvtx_track *nvtx_next_track(const struct nvtx *nvtx, 
     return track->next ? &nvtx->tracks.items[track->next - 1] : NULL;
 }
 
-/* Where one thread's last searches ended, in some of the tracks: the next begin there. Starts as zeros. */
-struct nvtx_places {
-    struct nvtx_place {
-        uint32_t track; /* index + 1 */
-        uint32_t open;  /* the last that was found: index + 1 of the innermost range that had not ended … */
-        size_t started; /* … of so many that had started … */
-        uint64_t ended; /* … and when the last of those within it had ended; 0: there were none */
-    } of_track[16];
-};
+/* Index + 1 of the innermost range of the THREAD and DOMAIN at TIME; 0: there is none. */
+uint32_t nvtx_innermost(const struct nvtx *nvtx, struct nvtx_places *places, uint32_t thread, uint32_t domain,
+                        uint64_t time);
 
 /* Whether a slice of THREAD can stand on one row with its ranges of push and pop: none of them begins or ends within
  * it. Before nvtx_close(), when all were read. */

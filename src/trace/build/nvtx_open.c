@@ -1,5 +1,5 @@
 /*
- * Which NVTX ranges of a thread are open at a time.
+ * Which NVTX ranges of a thread, and operators of PyTorch, are open at a time.
  *
  * Of push and pop, the last range that began by then is found by bisection; the open ones are it or around it. Of start
  * and end any may be open: a tree over their ends leads to the open one that started last, then to the one before it.
@@ -8,6 +8,7 @@
 #include "common/log.h"
 #include "trace/build/captures.h"
 #include "trace/build/nvtx.h"
+#include "trace/build/operators.h"
 #include "trace/build/process.h"
 
 /* --- started ranges --- */
@@ -99,19 +100,42 @@ static uint64_t start_of(const struct nvtx *nvtx, const struct nvtx_track *track
     return nvtx->ranges.items[track->ranges.items[i]].start;
 }
 
-static void add_open_pushed(const struct nvtx *nvtx, const struct nvtx_track *track, uint64_t time,
+static struct name pushed_name(const struct process *process, uint32_t number)
+{
+    const struct nvtx_range *range = &process->nvtx->ranges.items[number];
+    struct args unused;
+    return range->kind == NVTX_RANGE ? nvtx_range_name(process->nvtx, range)
+                                     : describe_operator(&unused, process, number, false);
+}
+
+static void add_open_pushed(const struct process *process, const struct nvtx_track *track, uint64_t time,
                             struct capture_names *names)
 {
+    const struct nvtx *nvtx = process->nvtx;
     size_t begun = COUNT_BEFORE(track->ranges.count, i, start_of(nvtx, track, i) <= time);
     const struct nvtx_range *range;
     for (uint32_t next = begun > 0 ? track->ranges.items[begun - 1] + 1 : 0; next != 0; next = range->parent) {
         range = &nvtx->ranges.items[next - 1];
-        if (range->end >= time && !capture_names_add(names, range->start, nvtx_range_name(nvtx, range)))
+        if (range->end >= time && !capture_names_add(names, range->start, pushed_name(process, next - 1)))
             return;
     }
 }
 
 /* --- all --- */
+
+/* From TIME on, as long as no operator begins or ends. */
+static void bound_operators(const struct nvtx *nvtx, const struct nvtx_track *track, uint64_t time,
+                            struct capture_names *names)
+{
+    size_t begun = COUNT_BEFORE(track->ranges.count, i, start_of(nvtx, track, i) <= time);
+    const struct nvtx_range *range;
+    capture_names_bound(names, time, begun < track->ranges.count ? start_of(nvtx, track, begun) : UINT64_MAX);
+    for (uint32_t next = begun > 0 ? track->ranges.items[begun - 1] + 1 : 0; next != 0; next = range->parent) {
+        range = &nvtx->ranges.items[next - 1];
+        if (range->end >= time)
+            capture_names_bound(names, time, range->end + 1);
+    }
+}
 
 /* The piece of the thread's time in which the same ranges are open. */
 static void bound(const struct nvtx *nvtx, uint32_t thread, uint64_t time, struct capture_names *names)
@@ -130,7 +154,10 @@ void nvtx_open_at(const struct process *process, uint32_t thread, uint64_t time,
 {
     const struct nvtx *nvtx = process->nvtx;
     bound(nvtx, thread, time, names);
-    for (const struct nvtx_track *track = nvtx_first_track(nvtx, thread); track; track = nvtx_next_track(nvtx, track))
-        add_open_pushed(nvtx, track, time, names);
+    for (const struct nvtx_track *track = nvtx_first_track(nvtx, thread); track; track = nvtx_next_track(nvtx, track)) {
+        if (track->domain == NVTX_DOMAIN_OF_KIND(NVTX_OPERATOR))
+            bound_operators(nvtx, track, time, names);
+        add_open_pushed(process, track, time, names);
+    }
     add_open_started(nvtx, thread, time, names);
 }

@@ -109,7 +109,8 @@ static int add_pushed(struct nvtx *nvtx)
     struct pushed pushed = {.extents = &nvtx->projections.extents};
     int result = 0;
     for (size_t i = 0; i < nvtx->tracks.count && result == 0; i++)
-        result = add_track(&pushed, nvtx, &nvtx->tracks.items[i]);
+        if (nvtx->tracks.items[i].domain != NVTX_DOMAIN_OF_KIND(NVTX_OPERATOR))
+            result = add_track(&pushed, nvtx, &nvtx->tracks.items[i]);
     array_release(&pushed.open);
     return result;
 }

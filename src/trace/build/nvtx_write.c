@@ -6,6 +6,7 @@
 
 #include "common/json_out.h"
 #include "trace/build/nvtx.h"
+#include "trace/build/operators.h"
 #include "trace/build/piece_writer.h"
 #include "trace/spool/agent_records.h"
 
@@ -191,8 +192,10 @@ int write_nvtx_ranges(struct piece_writer *out, struct process *process, size_t 
         struct args args;
         if (!thread)
             continue;
-        struct slice slice = {.category = CATEGORY_USER_ANNOTATION,
-                              .name = describe_range(&args, process->nvtx, range, true),
+        bool is_nvtx = range->kind == NVTX_RANGE;
+        struct slice slice = {.category = range->kind == NVTX_OPERATOR ? CATEGORY_CPU_OP : CATEGORY_USER_ANNOTATION,
+                              .name = is_nvtx ? describe_range(&args, process->nvtx, range, true)
+                                              : describe_operator(&args, process, (uint32_t)i, true),
                               .row = track_row(thread, range->start, range->end),
                               .start = range->start,
                               .end = range->end,
@@ -200,6 +203,8 @@ int write_nvtx_ranges(struct piece_writer *out, struct process *process, size_t 
         if (slice.row.tid != range->thread) /* a further row of the thread */
             args_u64(&args, ARG_THREAD, range->thread);
         out->sink.format->slice(&out->sink, &slice);
+        if (range->kind == NVTX_OPERATOR)
+            write_operator_flow(out, process, (uint32_t)i, slice.row);
     }
     return 0;
 }
@@ -232,7 +237,9 @@ void write_projection(struct piece_writer *out, struct process *process, const s
     if (!track)
         return;
     struct slice slice = {.category = CATEGORY_GPU_USER_ANNOTATION,
-                          .name = describe_range(&args, process->nvtx, range, false),
+                          .name = range->kind == NVTX_RANGE
+                                      ? describe_range(&args, process->nvtx, range, false)
+                                      : describe_operator(&args, process, projection->range, false),
                           .row = track_row(track, projection->start, projection->end),
                           .start = projection->start,
                           .end = projection->end,

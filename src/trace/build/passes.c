@@ -21,6 +21,7 @@
 #include "trace/build/graph_streams.h"
 #include "trace/build/launches.h"
 #include "trace/build/nvtx.h"
+#include "trace/build/operators.h"
 #include "trace/build/pools.h"
 #include "trace/spool/cupti.h"
 #include "trace/spool/spool_directory.h"
@@ -44,6 +45,7 @@ static void evict_process(const struct process *process)
     launches_evict(process->launches);
     file_vector_evict(&process->conditional->items);
     nvtx_evict(process->nvtx);
+    operators_evict(process->operators);
     tracks_evict(&process->tracks);
     file_vector_evict(&process->memory->steps);
     file_vector_evict(&process->cuda_events->items);
@@ -87,6 +89,7 @@ static int process_open(struct process_state *state, const struct spool_director
     launches_init(process->launches, directory);
     conditional_launches_init(process->conditional, directory);
     nvtx_init(process->nvtx, directory);
+    operators_init(process->operators, directory);
     device_ranges_init(process->device_ranges, directory);
     process->capture_intervals->marks.memory.directory = process->kernel_names->nodes.changes.memory.directory =
         process->pools->steps.memory.directory = process->compilation->steps.memory.directory =

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "common/map.h"
+#include "trace/build/nvtx_places.h"
 #include "trace/build/process.h"
 #include "trace/sink.h"
 
@@ -19,11 +20,12 @@ struct piece_writer {
     struct sink sink;
     struct spool_scratch scratch;
     struct tracks_recent tracks;
-    uint32_t part;      /* of CUPTI's records: its index in the spool */
-    struct map gpu_ops; /* of this part, by correlation: how many GPU operations were met + 1 */
-    uint64_t kernels;   /* written in this piece */
-    size_t passed;      /* since pages were given back: things … */
-    uint64_t rested;    /* … and bytes that were written until then */
+    struct nvtx_places operators; /* around the calls that are written */
+    uint32_t part;                /* of CUPTI's records: its index in the spool */
+    struct map gpu_ops;           /* of this part, by correlation: how many GPU operations were met + 1 */
+    uint64_t kernels;             /* written in this piece */
+    size_t passed;                /* since pages were given back: things … */
+    uint64_t rested;              /* … and bytes that were written until then */
 };
 
 /* Text that is written, and events, before the pages of what was read for them are given back. */

@@ -34,6 +34,7 @@ struct missed;
     X(launches, launches)                   \
     X(conditional_launches, conditional)    \
     X(nvtx, nvtx)                           \
+    X(operators, operators)                 \
     X(memory, memory)                       \
     X(pools, pools)                         \
     X(cuda_events, cuda_events)             \

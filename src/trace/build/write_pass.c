@@ -11,6 +11,7 @@
 #include "trace/build/event_passes.h"
 #include "trace/build/memory.h"
 #include "trace/build/nvtx.h"
+#include "trace/build/operators.h"
 #include "trace/build/parallel_scan.h"
 #include "trace/build/passes.h"
 #include "trace/build/piece_writer.h"
@@ -26,6 +27,7 @@ static void piece_writer_begin(struct piece_writer *out, struct conversion *conv
     out->conversion = conversion;
     out->kernels = 0;
     out->part = 0;
+    out->operators = (struct nvtx_places){0};
     sink_piece(&out->sink, &conversion->sink, buffer);
 }
 
@@ -355,6 +357,7 @@ int write_events(struct conversion *conversion, struct output *output)
     struct write_pass write_pass = {.conversion = conversion, .output = output, .scale = scale ? scale : 1};
     int result = 0;
     number_async(conversion);
+    operators_number(conversion);
     for (size_t i = 0; i < conversion->processes.count && result == 0; i++)
         result = write_rows(conversion, conversion_process(conversion, i));
     for (size_t i = 0; i < conversion->processes.count && result == 0; i++)

@@ -454,7 +454,10 @@ static void write_flow(struct sink *sink, const struct flow *flow, const char *p
     at = number_u64(at, flow->id);
     at = put_row(at, flow->row);
     at = put_time(sink, at, flow->time);
-    at = PUT(at, ",\"cat\":\"ac2g\",\"name\":\"ac2g\"");
+    if (flow->category == CATEGORY_FWDBWD)
+        at = PUT(at, ",\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\"");
+    else
+        at = PUT(at, ",\"cat\":\"ac2g\",\"name\":\"ac2g\"");
     if (phase[7] == 'f')
         at = PUT(at, ",\"bp\":\"e\"");
     *at++ = '}';

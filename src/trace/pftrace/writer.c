@@ -193,7 +193,8 @@ static void add_flow(struct sink *sink, const struct flow *flow, int what)
 {
     struct pftrace_state *state = sink->state;
     struct pftrace_pending *pending = &state->pending;
-    if (!state || (int)pending->what != what || pending->row.pid != flow->row.pid || pending->row.tid != flow->row.tid)
+    if (!state || flow->category == CATEGORY_FWDBWD || (int)pending->what != what ||
+        pending->row.pid != flow->row.pid || pending->row.tid != flow->row.tid)
         return;
     uint64_t *id = array_push(&pending->flows);
     if (!id) {

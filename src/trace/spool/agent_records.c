@@ -296,6 +296,42 @@ static void decode_agent_sync(struct event *event, const void *record)
     event->sync.result = (uint32_t)sync->result;
 }
 
+static void decode_operator_text(struct event *event, const void *record)
+{
+    const struct spool_torch_text *text = record;
+    event->operator.text = text->number;
+}
+
+static void decode_operator_thread(struct event *event, const void *record)
+{
+    const struct spool_torch_thread *thread = record;
+    event->operator.forward = thread->number;
+}
+
+static void decode_operator(struct event *event, const void *record)
+{
+    const struct spool_torch_start *operator= record;
+    uint64_t mask = (UINT64_C(1) << SPOOL_OPERATOR_SEQUENCE_BITS) - 1;
+    event->operator.scope = operator->head.flags;
+    event->operator.self = operator->self;
+    event->operator.text = operator->name;
+    event->operator.sequence =(int64_t)(operator->sequence & mask) - 1;
+    event->operator.forward =(uint32_t)(operator->sequence>> SPOOL_OPERATOR_SEQUENCE_BITS);
+}
+
+static void decode_operator_inputs(struct event *event, const void *record)
+{
+    const struct spool_torch_inputs *inputs = record;
+    event->operator.self = inputs->self;
+    event->operator.text = inputs->inputs;
+}
+
+static void decode_operator_end(struct event *event, const void *record)
+{
+    const struct spool_torch_end *end = record;
+    event->operator.self = end->self;
+}
+
 /* When the GPU came to it is not known. */
 static void decode_event_record(struct event *event, const void *record)
 {

@@ -63,6 +63,11 @@ enum event_type {
     EVENT_NVTX_EXTENSION, /* its record is a struct of common/spool_nvtx.h */
     EVENT_CPU_SAMPLE,
     EVENT_THREAD_STATE,
+    EVENT_OPERATOR_TEXT,
+    EVENT_OPERATOR_THREAD,
+    EVENT_OPERATOR,
+    EVENT_OPERATOR_INPUTS,
+    EVENT_OPERATOR_END,
     EVENT_TYPE_COUNT
 };
 
@@ -238,6 +243,13 @@ struct event {
             uint32_t waker; /* of EVENT_THREAD_STATE; 0: not known */
             uint16_t state; /* the same: enum spool_thread_state_kind */
         } cpu;
+        struct {
+            uint16_t scope;   /* of EVENT_OPERATOR: enum spool_operator_scope */
+            uint32_t self;    /* which operator, of those that are open */
+            uint32_t text;    /* number of its name, or of EVENT_OPERATOR_INPUTS; of the text itself */
+            int64_t sequence; /* -1: none */
+            uint32_t forward; /* PyTorch's number of the thread of the forward pass, of EVENT_OPERATOR_THREAD its own */
+        } operator;
     };
 };
 

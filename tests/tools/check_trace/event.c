@@ -22,6 +22,7 @@ static const char *const categories[CATEGORY_COUNT] = {
     [CATEGORY_COMPILATION] = "compilation",
     [CATEGORY_PLUGIN] = "plugin",
     [CATEGORY_MEMORY] = "memory",
+    [CATEGORY_OPERATOR] = "cpu_op",
 };
 
 enum category category_of(const char *cat)
@@ -183,7 +184,8 @@ static void see_flow(struct trace *trace, const struct json *event, char phase)
     if (trace->kineto)
         return; /* its ends need not match: several f of a graph's s, none of a call without work */
     trace->flows = grow(trace->flows, trace->flows_count, &trace->flows_capacity, sizeof(*trace->flows));
-    trace->flows[trace->flows_count++] = end_of(trace, event, phase);
+    trace->flows[trace->flows_count] = end_of(trace, event, phase);
+    trace->flows[trace->flows_count++].autograd = strcmp(text_of(trace, event, "cat"), "fwdbwd") == 0;
 }
 
 static void see_range(struct trace *trace, const struct json *event, char phase)

@@ -71,12 +71,26 @@ static void open_slice(struct trace *trace, struct stack *stack, uint32_t index)
     stack->open[stack->count++] = index;
 }
 
+/* A flow between operators lies where its operator begins. */
+static void bind_to_operator(struct trace *trace, const struct stack *stack, struct end *end)
+{
+    const struct slice *slice = stack->count ? &trace->slices[stack->open[stack->count - 1]] : NULL;
+    if (slice && slice->category == CATEGORY_OPERATOR && slice->start == end->time)
+        end->slice = stack->open[stack->count - 1];
+    else
+        problem(trace, end->number, "flows", "no operator of its row begins at the end of the flow");
+}
+
 /*
  * Binds a flow's end to the innermost open slice that fits: API calls for its start, work for its end. A slice that
  * only touches its time is passed over for one around it, as slices that follow one another do touch.
  */
 static void bind(struct trace *trace, const struct stack *stack, struct end *end)
 {
+    if (end->autograd) {
+        bind_to_operator(trace, stack, end);
+        return;
+    }
     for (size_t i = stack->count; i-- > 0;) {
         const struct slice *slice = &trace->slices[stack->open[i]];
         enum category category = (enum category)slice->category;
@@ -144,7 +158,7 @@ static void check_flow(struct trace *trace, const struct end *start, const struc
     if (end->time < start->time)
         problem(trace, end->number, "flows", "the flow ends %" PRId64 " ns before its start, event %" PRIu32,
                 start->time - end->time, start->number);
-    if (start->slice != TRACE_NOTHING && end->slice != TRACE_NOTHING)
+    if (start->slice != TRACE_NOTHING && end->slice != TRACE_NOTHING && !start->autograd)
         check_connection(trace, end->number, &trace->slices[start->slice], &trace->slices[end->slice]);
 }
 

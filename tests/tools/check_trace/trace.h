@@ -30,6 +30,7 @@ enum category {
     CATEGORY_COMPILATION,
     CATEGORY_PLUGIN,
     CATEGORY_MEMORY,
+    CATEGORY_OPERATOR,
     CATEGORY_COUNT
 };
 enum category category_of(const char *cat);
@@ -65,6 +66,7 @@ struct end {
     uint32_t number;
     uint32_t slice; /* of flows: the slice it is bound to, index; TRACE_NOTHING: none */
     char phase;
+    bool autograd; /* a flow from the forward to the backward pass, between operators */
 };
 
 /* A value of a counter. */

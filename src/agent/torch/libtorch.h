@@ -1,0 +1,85 @@
+/*
+ * What libtorch_cpu.so offers to observers of its operators: at::RecordFunction, whose callbacks run at the start and
+ * at the end of each operator.
+ *
+ * Its functions are exported by name, and their arguments are the same from PyTorch 1.12 on. Where an operator's record
+ * has its fields differs by version and by the form of std::string, so that is found out while the program runs.
+ */
+#ifndef GPUTRACE_AGENT_TORCH_LIBTORCH_H
+#define GPUTRACE_AGENT_TORCH_LIBTORCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* at::RecordFunction, of which only a pointer is known. */
+struct torch_function;
+
+/* at::RecordScope: what kind of an operator it is. */
+enum torch_scope {
+    TORCH_SCOPE_FUNCTION = 0,
+    TORCH_SCOPE_BACKWARD = 1,
+    TORCH_SCOPE_USER = 7,
+    TORCH_SCOPE_COUNT = 10,
+};
+
+/* A start callback returns a std::unique_ptr: the caller passes where it is to be, and gets that back. */
+typedef void **torch_start_fn(void **observer, const struct torch_function *function);
+typedef void torch_end_fn(const struct torch_function *function, void *observer);
+
+/* at::RecordFunctionCallback, which is passed by value. */
+struct torch_callback {
+    torch_start_fn *start;
+    torch_end_fn *end;
+    double sampling_probability;
+    bool scopes[TORCH_SCOPE_COUNT];
+    bool needs_inputs, needs_outputs, needs_ids;
+};
+
+/* A std::vector<T>. */
+struct torch_vector {
+    char *begin, *end, *space_end;
+};
+
+/*      name, type, mangled name; the last alone may be missing */
+#define TORCH_FUNCTIONS(X)                                                                                         \
+    X(add_callback, uint64_t (*)(struct torch_callback), "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE") \
+    X(name, const char *(*)(const struct torch_function *), "_ZNK2at14RecordFunction4nameEv")                      \
+    X(current_thread, uint64_t (*)(void), "_ZN2at14RecordFunction15currentThreadIdEv")
+
+struct torch_library {
+#define FUNCTION(name, type, symbol) __typeof__(type) name;
+    TORCH_FUNCTIONS(FUNCTION)
+#undef FUNCTION
+    /* The dimensions of an operator's inputs, as vectors of int64_t, and their types, as std::string. NULL: it lacks
+     * one of these. */
+    struct torch_vector *(*input_sizes)(struct torch_vector *result, const struct torch_function *function,
+                                        bool flatten_lists);
+    struct torch_vector *(*input_types)(struct torch_vector *result, const struct torch_function *function);
+    void (*delete)(void *memory);
+    bool short_strings; /* a std::string is 32 bytes, as C++11 wants it; else a pointer */
+};
+
+/* Finds the library in the process, where it is loaded. Returns 1, 0: it is not, or -1: it is not usable, and WHY (SIZE
+ * bytes) says so. Takes the dynamic loader's lock. */
+int torch_library_find(struct torch_library *library, char *why, unsigned size);
+
+/*
+ * Where an operator's record has its fields. A layout is trusted while the first operators agree with it, each in all
+ * that is known of it in other ways.
+ */
+
+/* What is read of a record. */
+struct torch_details {
+    int64_t sequence;    /* -1: none */
+    uint64_t forward_in; /* of the backward pass: PyTorch's number of the thread of the forward pass, else 0 */
+};
+
+/* Reads the details of FUNCTION, which just began on this thread, in SCOPE (of TORCH_SCOPE_FUNCTION: any other than the
+ * two others). False: they cannot be read, with any layout. */
+bool torch_layout_read(const struct torch_library *library, const struct torch_function *function,
+                       enum torch_scope scope, const char *name, struct torch_details *details);
+
+/* Whether details were ever refused; true once. */
+bool torch_layout_was_refused(void);
+
+#endif

@@ -1,0 +1,189 @@
+#include "agent/torch/operators.h"
+
+#include <errno.h>
+#include <link.h>
+#include <string.h>
+
+#include "agent/dispatch/fork_watch.h"
+#include "agent/spool/recorder.h"
+#include "common/clock.h"
+#include "common/settings.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+static struct {
+    bool wanted, inputs_wanted;
+    bool (*wake)(void);
+    uint64_t seen;  /* libraries that came and went, when it was looked for last */
+    bool settled;   /* registered, or not usable */
+    uint32_t taken; /* a thread is looking */
+    struct torch_library library;
+    uint32_t generation; /* of the process that operators are recorded in … */
+    bool recorded;       /* … where it is recorded */
+} torch;
+
+/* --- an operator begins and ends --- */
+
+/* In a new process. */
+static bool renew(void)
+{
+    int saved = errno;
+    if (fork_turned_away())
+        return false;
+    torch.recorded = torch.wake();
+    __atomic_store_n(&torch.generation, fork_generation(), __ATOMIC_RELEASE);
+    errno = saved;
+    return torch.recorded;
+}
+
+INLINE bool is_recording(void)
+{
+    uint32_t generation = __atomic_load_n(&torch.generation, __ATOMIC_ACQUIRE);
+    bool recorded = generation != 0 && generation == fork_generation() ? torch.recorded : renew();
+    return recorded && recorder_is_on();
+}
+
+/* Where its record lies, which nothing else does as long as the operator is open. */
+INLINE uint32_t self_of(const struct torch_function *function)
+{
+    return (uint32_t)((uintptr_t)function >> 3);
+}
+
+/* PyTorch's number of this thread, once for a thread and process. */
+static __thread uint32_t thread_noted;
+
+static void note_thread(void)
+{
+    thread_noted = torch.generation;
+    record_write(SPOOL_RECORD_TORCH_THREAD, torch_thread, clock_now(),
+                 .number = (uint32_t)torch.library.current_thread());
+}
+
+static void note_refusal(void)
+{
+    if (torch_layout_was_refused())
+        recorder_note(
+            SPOOL_NOTE_WARNING,
+            "PyTorch's operators are recorded without sequence numbers: this version's records are not known");
+}
+
+INLINE uint64_t sequence_of(const struct torch_function *function, enum torch_scope scope, const char *name)
+{
+    struct torch_details details;
+    if (!torch_layout_read(&torch.library, function, scope, name, &details)) {
+        note_refusal();
+        return 0;
+    }
+    uint64_t most = (UINT64_C(1) << SPOOL_OPERATOR_SEQUENCE_BITS) - 1;
+    uint64_t sequence = (uint64_t)(details.sequence + 1);
+    return sequence > most ? 0 : details.forward_in << SPOOL_OPERATOR_SEQUENCE_BITS | sequence;
+}
+
+INLINE void started(const struct torch_function *function, enum torch_scope scope, enum spool_operator_scope kind)
+{
+    if (!is_recording())
+        return;
+    const char *name = torch.library.name(function);
+    if (!name)
+        name = "";
+    if (thread_noted != torch.generation)
+        note_thread();
+    record_write(SPOOL_RECORD_TORCH_START, torch_start, clock_now(), .head.flags = (uint16_t)kind,
+                 .name = operator_text(SPOOL_OPERATOR_NAME, name, strlen(name)), .self = self_of(function),
+                 .sequence = sequence_of(function, scope, name));
+    if (torch.inputs_wanted)
+        operator_inputs_record(&torch.library, function, self_of(function));
+}
+
+static void ended(const struct torch_function *function, void *observer)
+{
+    (void)observer;
+    if (is_recording())
+        record_write(SPOOL_RECORD_TORCH_END, torch_end, clock_now(), .self = self_of(function));
+}
+
+/* A callback for each kind, so that the kind need not be read. */
+#define STARTS(name, scope, kind)                                              \
+    static void **name(void **observer, const struct torch_function *function) \
+    {                                                                          \
+        *observer = NULL;                                                      \
+        started(function, (scope), (kind));                                    \
+        return observer;                                                       \
+    }
+STARTS(function_started, TORCH_SCOPE_FUNCTION, SPOOL_OPERATOR_FUNCTION)
+STARTS(backward_started, TORCH_SCOPE_BACKWARD, SPOOL_OPERATOR_BACKWARD)
+STARTS(user_started, TORCH_SCOPE_USER, SPOOL_OPERATOR_USER)
+
+/* --- registering --- */
+
+static void add(torch_start_fn *start, const bool scopes[TORCH_SCOPE_COUNT])
+{
+    struct torch_callback callback = {
+        .start = start, .end = ended, .sampling_probability = 1, .needs_inputs = torch.inputs_wanted};
+    memcpy(callback.scopes, scopes, sizeof(callback.scopes));
+    torch.library.add_callback(callback);
+}
+
+static void add_all(void)
+{
+    bool rest[TORCH_SCOPE_COUNT];
+    memset(rest, true, sizeof(rest));
+    rest[TORCH_SCOPE_BACKWARD] = rest[TORCH_SCOPE_USER] = false;
+    add(backward_started, (const bool[TORCH_SCOPE_COUNT]){[TORCH_SCOPE_BACKWARD] = true});
+    add(user_started, (const bool[TORCH_SCOPE_COUNT]){[TORCH_SCOPE_USER] = true});
+    add(function_started, rest);
+}
+
+/* How many libraries came; where that is not known there are always new ones. */
+static int count_libraries(struct dl_phdr_info *info, size_t size, void *count)
+{
+    (void)size;
+    *(uint64_t *)count = info->dlpi_adds;
+    return 1;
+}
+
+static void look(void)
+{
+    char why[1024];
+    uint64_t libraries = 0;
+    dl_iterate_phdr(count_libraries, &libraries);
+    if (libraries == torch.seen)
+        return;
+    torch.seen = libraries;
+    int found = torch_library_find(&torch.library, why, sizeof(why));
+    torch.settled = found != 0;
+    if (found < 0)
+        recorder_warn("PyTorch's operators are not recorded: %s", why);
+    if (found <= 0)
+        return;
+    if (torch.inputs_wanted && !torch.library.input_sizes) {
+        torch.inputs_wanted = false;
+        recorder_note(SPOOL_NOTE_WARNING, "PyTorch's operators are recorded without their inputs: its library has no "
+                                          "functions that give these");
+    }
+    add_all();
+}
+
+void operators_look(void)
+{
+    int saved = errno;
+    if (!torch.wanted || torch.settled || __atomic_exchange_n(&torch.taken, 1, __ATOMIC_ACQUIRE) != 0)
+        return;
+    if (!torch.settled)
+        look();
+    __atomic_store_n(&torch.taken, 0, __ATOMIC_RELEASE);
+    errno = saved;
+}
+
+void operators_init(uint64_t trace_bits, bool (*wake)(void))
+{
+    torch.wanted = (trace_bits & TRACE_OF_TORCH) != 0;
+    torch.inputs_wanted = (trace_bits & TRACE_TORCH_SHAPES) != 0;
+    torch.wake = wake;
+}
+
+void operators_atfork_child(void)
+{
+    torch.taken = 0;
+    operator_texts_atfork_child();
+}

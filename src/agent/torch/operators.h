@@ -1,0 +1,38 @@
+/*
+ * PyTorch's operators: recorded by callbacks that PyTorch runs at the start and at the end of each.
+ *
+ * The callbacks are registered once libtorch_cpu.so is in the process, and stay there. A forked child inherits them.
+ */
+#ifndef GPUTRACE_AGENT_TORCH_OPERATORS_H
+#define GPUTRACE_AGENT_TORCH_OPERATORS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/torch/libtorch.h"
+
+/* Operators are wanted as TRACE_BITS say. WAKE is called by the first operator of a forked child, and returns whether
+ * the child is recorded. Once for a process and its forks. */
+void operators_init(uint64_t trace_bits, bool (*wake)(void));
+
+/* Looks whether PyTorch is loaded, when libraries came since the last call, and registers the callbacks. Called now and
+ * then, without locks: it takes the dynamic loader's. */
+void operators_look(void);
+
+/* In a forked child: texts are written again. */
+void operators_atfork_child(void);
+
+/* --- texts: texts.c --- */
+
+/* The number of a text of WHAT (SPOOL_OPERATOR_NAME …), which is written when it is new. Takes no lock. */
+uint32_t operator_text(uint16_t what, const char *text, size_t length);
+void operator_texts_atfork_child(void);
+
+/* --- inputs: inputs.c --- */
+
+/* Records the inputs of FUNCTION, which just began on this thread as SELF. PyTorch may throw an exception, which passes
+ * through; then no more inputs are recorded. */
+void operator_inputs_record(const struct torch_library *library, const struct torch_function *function, uint32_t self);
+
+#endif

@@ -1,0 +1,74 @@
+/*
+ * PyTorch's operators of one process, and the program's record_function() ranges.
+ *
+ * Both are ranges of struct nvtx, of two domains of their own: an operator becomes a slice of category cpu_op, a range
+ * a user_annotation, which is shown on the GPU's streams too. An operator may end on another thread than it began on;
+ * then it lies on the thread of its start.
+ *
+ * The id of an operator ("External id") is that of its range; calls and GPU operations have that of the innermost
+ * operator around the call. An operator of the backward pass has a flow from the one of the forward pass that made it:
+ * of those with its sequence number on the thread that it names, the last to begin of those that ended before it did.
+ * Of several that it leads to the first to end has the flow.
+ */
+#ifndef GPUTRACE_TRACE_BUILD_OPERATORS_H
+#define GPUTRACE_TRACE_BUILD_OPERATORS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/array.h"
+#include "common/file_vector.h"
+#include "common/map.h"
+#include "trace/event.h"
+
+struct conversion;
+struct piece_writer;
+struct process;
+
+struct operators {
+    const char *directory; /* for what memory cannot hold; NULL: none */
+    struct map text_of;    /* number -> index + 1 in texts */
+    ARRAY(struct operator_text {
+        const char *text; /* in the spool */
+        uint32_t length;
+    })
+    texts;
+    struct map thread_numbers; /* thread -> PyTorch's number of it */
+    FILE_VECTOR(struct operator_end {
+        uint32_t self;
+        uint32_t thread;
+        uint64_t time;
+    })
+    ends; /* of operators that did not begin on that thread */
+    FILE_VECTOR(struct operator_link {
+        uint32_t range; /* index of the range */
+        uint32_t flow;  /* number within the process, from 0 */
+        bool ends;      /* else it begins there */
+    })
+    links; /* by range */
+    bool any;
+    uint64_t ids_before; /* of operators of other processes */
+    uint32_t flows, flows_before;
+};
+
+void operators_init(struct operators *operators, const char *directory);
+void operators_release(struct operators *operators);
+void operators_evict(const struct operators *operators);
+
+/* Once all records are indexed: ends operators that ended on other threads. Returns 0, or -1 after error(). */
+int operators_match_ends(struct process *process);
+/* Once all ranges have ended: finds the flows. Returns 0, or -1 after error(). */
+int operators_link(struct process *process);
+/* Before the first is written: numbers of several processes do not mix. */
+void operators_number(struct conversion *conversion);
+
+/* Arguments and name of the operator or annotation that is range number RANGE; on a stream (not SHOWN) without what
+ * only its thread shows. */
+struct name describe_operator(struct args *args, const struct process *process, uint32_t range, bool shown);
+/* After its slice: the end of a flow that lies on it, if there is one. */
+void write_operator_flow(struct piece_writer *out, const struct process *process, uint32_t range, struct row row);
+/* Adds the id of the operator that was open on the THREAD at TIME, if there was one. */
+void add_operator_around(struct piece_writer *out, struct args *args, const struct process *process, uint32_t thread,
+                         uint64_t time);
+
+#endif

@@ -1,0 +1,66 @@
+# Operators of a real PyTorch, on the CPU: --trace=torch beside what PyTorch says of them. Debian's python3-torch will do.
+
+load robust
+
+setup_file() { export BATS_TEST_TIMEOUT=120; }
+
+limit=100
+
+app=$BATS_TEST_DIRNAME/pytorch_operators.py
+
+before_each() {
+    need_plain
+    /usr/bin/python3 -c 'from torch.profiler import ExecutionGraphObserver' 2>/dev/null || skip "needs Debian's python3-torch"
+}
+
+torch() { # WORD COMMAND [ARG...]
+    traced -o "$1.json" --trace="all,$1" /usr/bin/python3 "$app" "${@:2}"
+    "$check_trace" --quiet --strict "$1.json"
+    refute grep -q PyTorch said
+}
+
+@test "names, counts, nesting, sequence numbers and threads are PyTorch's, with and without shapes" {
+    /usr/bin/python3 "$app" profile events
+    for word in torch torch-shapes; do
+        torch $word train graph
+        run -0 /usr/bin/python3 "$app" compare $word.json graph events
+        assert_line --regexp '^[0-9]{4} operators$'
+    done
+    assert_line shapes
+    # Every node of the backward pass has its operator of the forward pass.
+    jq -e '[.traceEvents[] | select(.ph == "X" and .cat == "cpu_op" and .args["Fwd thread id"] > 0
+            and (.name | startswith("autograd::") | not))] as $backward
+        | [.traceEvents[] | select(.cat == "fwdbwd" and .ph == "f")] as $flows
+        | ($backward | length) == 35 and ($backward | map([.tid, .ts]) | sort) == ($flows | map([.tid, .ts]) | sort)' torch.json
+}
+
+@test "torch.profiler in the program has the same events as without gputrace" {
+    /usr/bin/python3 "$app" profile plain
+    for word in torch torch-shapes; do
+        torch $word profile events
+        cmp plain events
+        run -0 "$gputrace" report -r operators --format=csv $word.json
+        assert_line --partial ',aten::addmm'
+    done
+}
+
+@test "the report of another format has the same operators" {
+    torch torch-shapes train graph
+    "$gputrace" report -r operators --by-shape --format=csv torch-shapes.json >from-json
+    "$gputrace" convert torch-shapes.json torch.pftrace
+    "$gputrace" report -r operators --by-shape --format=csv torch.pftrace >from-pftrace
+    diff from-json from-pftrace
+    grep -q '32×8, 8×16' from-json
+}
+
+@test "PyTorch throws an exception when it is asked for shapes: the program goes on, and names alone follow" {
+    /usr/bin/python3 -W ignore "$app" nested >plain
+    traced -o trace.json --trace=all,torch-shapes /usr/bin/python3 -W ignore "$app" nested >got
+    diff plain got
+    "$check_trace" --quiet --strict trace.json
+    grep -q "recorded without their inputs from then on" said
+    # One operator of before, and one of after.
+    jq -e '[.traceEvents[] | select(.name == "aten::add") | has("args") and (.args | has("Input Dims"))]
+        | .[0] and (.[1:] | any | not)' trace.json
+    jq -e '[.traceEvents[] | select(.name == "aten::mul" and (.args | has("open at end") | not))] | length > 0' trace.json
+}
