@@ -32,7 +32,7 @@
 #define RING_BYTES_LEAST ((uint64_t)32 << 10)
 #define RINGS_BYTES_MOST ((uint64_t)64 << 20)
 /* We are woken when so much is in a ring. */
-#define WAKE_BYTES (64u << 10)
+#define WAKE_BYTES (128u << 10)
 
 #define EVENTS "/sys/kernel/tracing/events/sched/"
 
