@@ -99,6 +99,12 @@ unprivileged() {
         '[.[] | select(.args.thread == $main and .dur > 10000 and .args.waker)] | length <= 2' states
 }
 
+@test "threads that switch without a pause: no switch is lost, though stacks may be" {
+    record --cpu=switches "$planted" pingpong 20000
+    jq -e '.gputrace.losses.cpu_lost == 0' trace.json
+    jq -e '[.traceEvents[] | select(.cat == "thread_state")] | length > 35000' trace.json
+}
+
 @test "children and threads: each on its own rows, also processes without CUDA and NVTX" {
     record --cpu=samples "$planted" children
     events cpu_sample >samples
