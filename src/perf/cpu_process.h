@@ -56,8 +56,47 @@ struct cpu_processes {
     uint64_t samples, states;
 };
 
+/* --- cpu_process.c --- */
+
+static inline uint64_t cpu_real_time(const struct cpu_processes *processes, uint64_t time)
+{
+    return time + (uint64_t)processes->clock_offset;
+}
+
+/* Whether any of the time FROM to TO is. */
+static inline bool cpu_is_recorded(const struct cpu_processes *processes, uint64_t from, uint64_t to)
+{
+    return cpu_real_time(processes, to) >= processes->from &&
+           (processes->to == 0 || cpu_real_time(processes, from) <= processes->to);
+}
+
+/* A process that is not known gets what its parent has. NULL: there is none; of get() also: no memory, or it is not
+ * the number of one. */
+struct cpu_process *cpu_process_find(const struct cpu_processes *processes, uint32_t pid);
+struct cpu_process *cpu_process_get(struct cpu_processes *processes, uint32_t pid, uint32_t parent, uint64_t time);
+void cpu_process_end(struct cpu_processes *processes, struct cpu_process *process);
+/* From TIME on it writes another file. */
+void cpu_process_start_file(struct cpu_processes *processes, struct cpu_process *process, uint64_t time);
+/* Before the first record: most processes of a shell script have none. */
+void cpu_process_describe(struct cpu_processes *processes, struct cpu_process *process);
+void cpu_process_add_mapping(struct cpu_processes *processes, struct cpu_process *process,
+                             const struct code_range *range);
+
+struct cpu_thread *cpu_thread_find(const struct cpu_processes *processes, uint32_t tid);
+struct cpu_thread *cpu_thread_get(struct cpu_processes *processes, struct cpu_process *process, uint32_t tid);
+void cpu_thread_drop(struct cpu_processes *processes, struct cpu_thread *thread);
+/* Its name goes into the file, if it is not there. TIME: CLOCK_REALTIME. */
+void cpu_thread_add_name(struct cpu_process *process, struct cpu_thread *thread, uint64_t time);
+/* It is back on a processor, or has ended, or the run has. */
+void cpu_thread_came_in(struct cpu_processes *processes, struct cpu_process *process, struct cpu_thread *thread,
+                        uint64_t time);
+
+/* --- cpu_records.c --- */
+
 /* Takes one record. */
 void cpu_processes_take(struct cpu_processes *processes, const struct perf_record *record);
+/* --- cpu_process.c --- */
+
 /* Files are appended to: of processes with records since a while; ALL: of all. */
 void cpu_processes_flush(struct cpu_processes *processes, bool all);
 /* The end: threads that are off the processor have been so until TIME. */

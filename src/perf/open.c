@@ -32,7 +32,7 @@
 #define RING_BYTES_LEAST ((uint64_t)32 << 10)
 #define RINGS_BYTES_MOST ((uint64_t)64 << 20)
 /* We are woken when so much is in a ring. */
-#define WAKE_BYTES (64u << 10)
+#define WAKE_BYTES (128u << 10)
 
 #define EVENTS "/sys/kernel/tracing/events/sched/"
 
@@ -73,7 +73,7 @@ static struct perf_event_attr common_attributes(uint32_t type, uint64_t config)
     };
 }
 
-static void add_stack(struct perf_event_attr *attributes, bool copied, uint32_t bytes)
+static void add_stack(struct perf_event_attr *attributes, bool copied)
 {
     if (!copied) {
         attributes->sample_type |= PERF_SAMPLE_CALLCHAIN;
@@ -81,7 +81,7 @@ static void add_stack(struct perf_event_attr *attributes, bool copied, uint32_t 
     }
     attributes->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
     attributes->sample_regs_user = PERF_REGISTERS;
-    attributes->sample_stack_user = bytes;
+    attributes->sample_stack_user = STACK_BYTES;
 }
 
 static struct perf_event_attr main_attributes(const struct perf_wanted *wanted, const struct perf_able *able)
@@ -93,7 +93,7 @@ static struct perf_event_attr main_attributes(const struct perf_wanted *wanted, 
     attributes.context_switch = wanted->switches;
     if (wanted->hertz) {
         attributes.sample_period = NS_PER_S / wanted->hertz;
-        add_stack(&attributes, able->stack_copy, STACK_BYTES);
+        add_stack(&attributes, able->stack_copy);
     }
     return attributes;
 }
@@ -154,7 +154,7 @@ static void choose_switches(struct opening *opening)
     struct perf_able *able = &opening->rings->able;
     if (read_formats(opening->rings) && trace_point(EVENTS "sched_switch/id", &opening->leave) &&
         trace_point(EVENTS "sched_waking/id", &opening->waking)) {
-        add_stack(&opening->leave, able->stack_copy, STACK_BYTES);
+        add_stack(&opening->leave, able->stack_copy);
         opening->leave_source = PERF_SOURCE_SCHED_SWITCH;
         opening->wakes = can_open(opening, &opening->waking);
         opening->leaves = opening->wakes && can_open(opening, &opening->leave);
@@ -164,7 +164,7 @@ static void choose_switches(struct opening *opening)
         opening->wakes = false;
         opening->leave = common_attributes(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES);
         opening->leave.sample_period = 1;
-        add_stack(&opening->leave, able->stack_copy, STACK_BYTES);
+        add_stack(&opening->leave, able->stack_copy);
         opening->leave_source = PERF_SOURCE_SWITCHES;
         opening->leaves = able->kernel && can_open(opening, &opening->leave);
     }
@@ -229,35 +229,45 @@ static int map_ring(struct opening *opening, struct perf_ring *ring)
     return -1;
 }
 
-static int open_other(struct opening *opening, const struct perf_event_attr *attributes, int processor,
-                      enum perf_source source, int ring)
+static int open_ring(struct opening *opening, int fd, enum perf_source source, bool stacks)
 {
-    int fd = open_event(attributes, opening->pid, processor);
-    int *kept = fd < 0 ? NULL : array_push(&opening->rings->others);
-    if (kept)
-        *kept = fd;
-    else if (fd >= 0)
-        close(fd);
-    return kept && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring) == 0 ? add_source(opening->rings, fd, source) : -1;
-}
-
-/* Returns 0, also when there is no such processor; or -1 with errno set. */
-static int open_processor(struct opening *opening, int processor)
-{
-    int fd = open_event(&opening->main, opening->pid, processor);
-    if (fd < 0)
-        return errno == ENODEV ? 0 : -1;
     struct perf_ring *ring = array_push(&opening->rings->rings);
     if (!ring) {
         close(fd);
         return -1;
     }
     ring->fd = fd;
-    if (map_ring(opening, ring) != 0 || add_source(opening->rings, fd, PERF_SOURCE_MAIN) != 0)
+    ring->stacks = stacks;
+    return map_ring(opening, ring) != 0 ? -1 : add_source(opening->rings, fd, source);
+}
+
+static int open_waking(struct opening *opening, int processor, int ring)
+{
+    int fd = open_event(&opening->waking, opening->pid, processor);
+    int *kept = fd < 0 ? NULL : array_push(&opening->rings->others);
+    if (kept)
+        *kept = fd;
+    else if (fd >= 0)
+        close(fd);
+    return kept && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring) == 0 ? add_source(opening->rings, fd, PERF_SOURCE_WAKING)
+                                                                   : -1;
+}
+
+/* Stacks of switches have rings of their own: where a thread switches so often that they fill them, only stacks are
+ * lost. Returns 0, also when there is no such processor; or -1 with errno set. */
+static int open_processor(struct opening *opening, int processor)
+{
+    int fd = open_event(&opening->main, opening->pid, processor);
+    if (fd < 0)
+        return errno == ENODEV ? 0 : -1;
+    if (open_ring(opening, fd, PERF_SOURCE_MAIN, false) != 0)
         return -1;
-    if (opening->leaves && open_other(opening, &opening->leave, processor, opening->leave_source, fd) != 0)
+    if (opening->wakes && open_waking(opening, processor, fd) != 0)
         return -1;
-    return opening->wakes ? open_other(opening, &opening->waking, processor, PERF_SOURCE_WAKING, fd) : 0;
+    if (!opening->leaves)
+        return 0;
+    fd = open_event(&opening->leave, opening->pid, processor);
+    return fd < 0 ? -1 : open_ring(opening, fd, opening->leave_source, true);
 }
 
 /* Three descriptors for each of many processors are more than the usual limit. The program has its own already. */

@@ -245,7 +245,7 @@ static void pass_on(const struct perf_rings *rings, struct perf_ring *ring,
         cursor.end -= TRAILER_BYTES;
         known = read_other(&head, cursor, &record);
     }
-    if (known)
+    if (known && !(ring->stacks && record.kind == PERF_KIND_LOST))
         each(context, &record);
     ring->tail += head.size;
     struct perf_event_mmap_page *page = ring->page;

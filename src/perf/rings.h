@@ -91,6 +91,7 @@ struct perf_ring {
     uint64_t head, tail; /* as far as it was written when it was looked at, and read */
     uint64_t time;       /* of the next record */
     bool any;            /* there is one */
+    bool stacks;         /* it has PERF_KIND_LEAVE alone, and what is lost there is no PERF_KIND_LOST */
 };
 
 struct perf_rings {

@@ -9,6 +9,7 @@
  *     exec            busy in before_exec(); then another program, busy in after_exec()
  *     deep            a chain of 300 calls; the innermost is busy
  *     signal          busy in a signal handler
+ *     pingpong N      two threads wake each other N times
  *     spin SECONDS    counts how often it can do something in so much time, and prints it
  *     refuse PROGRAM  perf_event_open() fails with EPERM in PROGRAM
  *     forbid PROGRAM  perf_event_open() ends PROGRAM
@@ -178,6 +179,30 @@ static void in_signal(int number)
     sink += (unsigned long)number;
 }
 
+static int there[2], back[2];
+
+static void *answer(void *unused)
+{
+    char byte;
+    while (read(there[0], &byte, 1) == 1 && write(back[1], &byte, 1) == 1)
+        continue;
+    return unused;
+}
+
+static void play(int rounds)
+{
+    pthread_t thread;
+    char byte = 1;
+    if (pipe(there) != 0 || pipe(back) != 0)
+        exit(1);
+    pthread_create(&thread, NULL, answer, NULL);
+    for (int i = 0; i < rounds; i++)
+        if (write(there[1], &byte, 1) != 1 || read(back[0], &byte, 1) != 1)
+            exit(1);
+    close(there[1]);
+    pthread_join(thread, NULL);
+}
+
 /* --- a filter of system calls --- */
 
 static int filter(unsigned action)
@@ -226,6 +251,8 @@ int main(int argc, char **argv)
         before_exec(0.2), execl("/proc/self/exe", "planted", "after", (char *)NULL);
     else if (strcmp(how, "after") == 0)
         after_exec(0.2);
+    else if (strcmp(how, "pingpong") == 0)
+        play(atoi(number));
     else if (strcmp(how, "spin") == 0)
         printf("%lu\n", split_for(atof(number)));
     else if (strcmp(how, "refuse") == 0)

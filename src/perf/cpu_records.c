@@ -1,0 +1,237 @@
+/*
+ * From perf events to records: see cpu_process.h. Records come in order of time. Some may be missing, where a ring was
+ * full: threads and processes that were not announced are taken as they come.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "common/spool_records.h"
+#include "perf/cpu_process.h"
+
+#define FRAMES_MOST 128
+#define STACKS_MOST (UINT32_C(1) << 18) /* of a process; later ones are not known */
+
+/* --- stacks --- */
+
+static size_t find_calls(struct cpu_processes *processes, const struct cpu_process *process,
+                         const struct perf_record *record, uint64_t calls[FRAMES_MOST])
+{
+    size_t count = record->place.call_count < FRAMES_MOST ? record->place.call_count : FRAMES_MOST;
+    if (record->place.known) {
+        struct unwind_state state = {.ip = record->place.ip,
+                                     .sp = record->place.sp,
+                                     .bp = record->place.bp,
+                                     .bx = record->place.bx,
+                                     .stack = record->place.stack,
+                                     .size = record->place.size};
+        return unwind(processes->unwinder, &process->code, &state, calls, FRAMES_MOST);
+    }
+    if (count > 0)
+        memcpy(calls, record->place.calls, count * sizeof(*calls));
+    return count;
+}
+
+/* The number of the stack, which is put into the file when it is new; 0: it is not known. */
+static uint32_t take_stack(struct cpu_processes *processes, struct cpu_process *process,
+                           const struct perf_record *record)
+{
+    uint64_t calls[FRAMES_MOST];
+    size_t count = find_calls(processes, process, record, calls);
+    bool is_new = false;
+    if (count == 0)
+        return 0;
+    uint64_t hash = hash_bytes(calls, count * sizeof(*calls));
+    uint64_t *number =
+        process->stack_count < STACKS_MOST ? map_put(&process->stacks, hash, &is_new) : map_get(&process->stacks, hash);
+    if (!number)
+        return 0;
+    if (!is_new)
+        return (uint32_t)*number;
+    *number = ++process->stack_count;
+    struct spool_stack stack = {.head = {.type = SPOOL_RECORD_STACK, .time = cpu_real_time(processes, record->time)},
+                                .stack = process->stack_count,
+                                .length = (uint32_t)(count * sizeof(*calls))};
+    cpu_file_add(&process->file, &stack.head, sizeof(stack), calls, stack.length, sizeof(stack.text));
+    return stack.stack;
+}
+
+/* --- records --- */
+
+static void take_sample(struct cpu_processes *processes, struct cpu_process *process, struct cpu_thread *thread,
+                        const struct perf_record *record)
+{
+    if (!cpu_is_recorded(processes, record->time, record->time))
+        return;
+    cpu_process_describe(processes, process);
+    cpu_thread_add_name(process, thread, cpu_real_time(processes, record->time));
+    struct spool_cpu_sample sample = {
+        .head = {.type = SPOOL_RECORD_CPU_SAMPLE, .time = cpu_real_time(processes, record->time)},
+        .thread = thread->tid,
+        .stack = take_stack(processes, process, record)};
+    cpu_file_add(&process->file, &sample.head, sizeof(sample), NULL, 0, 0);
+    processes->samples++;
+}
+
+/* As the kernel's letters: R, D, and S or anything else. */
+static uint16_t state_of(uint64_t system)
+{
+    if (system & 2)
+        return SPOOL_THREAD_DISK_WAIT;
+    return (system & 0xff) == 0 ? SPOOL_THREAD_RUNNABLE : SPOOL_THREAD_SLEEPING;
+}
+
+static void take_leave(struct cpu_processes *processes, struct cpu_process *process, struct cpu_thread *thread,
+                       const struct perf_record *record)
+{
+    if (!cpu_is_recorded(processes, record->time, record->time))
+        return;
+    cpu_process_describe(processes, process);
+    thread->stack = take_stack(processes, process, record);
+    thread->state = record->place.state == PERF_STATE_UNKNOWN ? 0 : state_of(record->place.state);
+    thread->left = true;
+    if (record->place.system_tid == 0 || record->place.system_tid == thread->system_tid)
+        return;
+    uint64_t *known = map_put(&processes->system, record->place.system_tid, NULL);
+    if (known)
+        *known = thread->tid;
+    thread->system_tid = record->place.system_tid;
+}
+
+static void take_out(struct cpu_thread *thread, const struct perf_record *record)
+{
+    if (!thread->left)
+        thread->stack = thread->state = 0;
+    if (thread->state == 0)
+        thread->state = record->preempted ? SPOOL_THREAD_RUNNABLE : SPOOL_THREAD_SLEEPING;
+    thread->left = false;
+    thread->waker = 0;
+    thread->out = record->time;
+}
+
+static void take_wake(const struct cpu_processes *processes, const struct perf_record *record)
+{
+    const uint64_t *tid = record->wake.interrupted ? NULL : map_get(&processes->system, record->wake.system_tid);
+    struct cpu_thread *woken = tid ? cpu_thread_find(processes, (uint32_t)*tid) : NULL;
+    if (woken && woken->out != 0 && woken->waker == 0)
+        woken->waker = record->tid;
+}
+
+static void take_map(struct cpu_processes *processes, struct cpu_process *process, const struct perf_record *record)
+{
+    bool named = record->map.path[0] == '/' || strcmp(record->map.path, "[vdso]") == 0;
+    bool is_file = named && strncmp(record->map.path, "//", 2) != 0; /* "//anon" */
+    struct code_range range = {.start = record->map.start,
+                               .end = record->map.start + record->map.length,
+                               .offset = record->map.offset,
+                               .inode = record->map.inode,
+                               .file = is_file ? unwinder_file(processes->unwinder, record->map.path, record->map.inode)
+                                               : UNWIND_NO_FILE};
+    code_map_add(&process->code, &range);
+    if (process->described)
+        cpu_process_add_mapping(processes, process, &range);
+}
+
+/* Another program: another file, and nothing is mapped yet. */
+static void take_exec(struct cpu_processes *processes, struct cpu_process *process, uint64_t time)
+{
+    cpu_file_close(&process->file, process->lost);
+    process->lost = 0;
+    code_map_release(&process->code);
+    map_release(&process->stacks);
+    process->stacks = (struct map){0};
+    cpu_process_start_file(processes, process, time);
+}
+
+static int forget_out(void *context, uint64_t tid, uint64_t *value)
+{
+    struct cpu_thread *thread = (struct cpu_thread *)(uintptr_t)*value; /* NOLINT: a pointer that was put there */
+    (void)context;
+    (void)tid;
+    thread->out = 0;
+    thread->left = false;
+    return 0;
+}
+
+/* Threads may have come back, and left again, meanwhile. */
+static void take_lost(struct cpu_processes *processes, struct cpu_process *process, const struct perf_record *record)
+{
+    process->lost += record->lost;
+    map_each(&processes->threads, forget_out, NULL);
+}
+
+static void set_name(char *name, const char *text)
+{
+    snprintf(name, NAME_BYTES, "%s", text);
+}
+
+static void take_name(struct cpu_processes *processes, struct cpu_process *process, struct cpu_thread *thread,
+                      const struct perf_record *record)
+{
+    if (record->name.exec)
+        take_exec(processes, process, record->time);
+    if (record->tid == record->pid)
+        set_name(process->name, record->name.text);
+    thread->named = thread->named && !record->name.exec && strcmp(thread->name, record->name.text) == 0;
+    set_name(thread->name, record->name.text);
+}
+
+static void take_fork(struct cpu_processes *processes, const struct perf_record *record)
+{
+    struct cpu_process *process = cpu_process_find(processes, record->pid);
+    if (process && record->pid != record->parent.pid && record->pid == record->tid)
+        cpu_process_end(processes, process); /* of an earlier process with this number; its end was lost */
+    process = cpu_process_get(processes, record->pid, record->parent.pid, record->time);
+    const struct cpu_thread *by = cpu_thread_find(processes, record->parent.tid);
+    struct cpu_thread *old = cpu_thread_find(processes, record->tid);
+    if (old)
+        cpu_thread_drop(processes, old);
+    if (process && by && record->pid == record->tid)
+        memcpy(process->name, by->name, sizeof(process->name));
+    struct cpu_thread *thread = process ? cpu_thread_get(processes, process, record->tid) : NULL;
+    if (thread && by)
+        memcpy(thread->name, by->name, sizeof(thread->name));
+}
+
+static void take_exit(struct cpu_processes *processes, const struct perf_record *record)
+{
+    struct cpu_process *process = cpu_process_find(processes, record->pid);
+    struct cpu_thread *thread = cpu_thread_find(processes, record->tid);
+    if (process && thread && process->ours)
+        cpu_thread_came_in(processes, process, thread, record->time);
+    if (thread)
+        cpu_thread_drop(processes, thread);
+    if (process && thread && --process->threads == 0)
+        cpu_process_end(processes, process);
+}
+
+void cpu_processes_take(struct cpu_processes *processes, const struct perf_record *record)
+{
+    if (record->kind == PERF_KIND_FORK || record->kind == PERF_KIND_EXIT || record->kind == PERF_KIND_WAKE) {
+        if (record->kind == PERF_KIND_FORK)
+            take_fork(processes, record);
+        else if (record->kind == PERF_KIND_EXIT)
+            take_exit(processes, record);
+        else
+            take_wake(processes, record);
+        return;
+    }
+    struct cpu_process *process = cpu_process_get(processes, record->pid, 0, record->time);
+    struct cpu_thread *thread = process ? cpu_thread_get(processes, process, record->tid) : NULL;
+    if (!thread)
+        return;
+    switch (record->kind) {
+    case PERF_KIND_MAP: take_map(processes, process, record); return;
+    case PERF_KIND_NAME: take_name(processes, process, thread, record); return;
+    case PERF_KIND_LOST: take_lost(processes, process, record); return;
+    default: break;
+    }
+    if (!process->ours)
+        return;
+    switch (record->kind) {
+    case PERF_KIND_SAMPLE: take_sample(processes, process, thread, record); return;
+    case PERF_KIND_LEAVE: take_leave(processes, process, thread, record); return;
+    case PERF_KIND_OUT: take_out(thread, record); return;
+    case PERF_KIND_IN: cpu_thread_came_in(processes, process, thread, record->time); return;
+    default: return;
+    }
+}
