@@ -10,6 +10,7 @@
 
 #include "common/buffer.h"
 #include "common/settings.h"
+#include "analysis/stack_text.h"
 #include "analysis/table.h"
 #include "analysis/trace.h"
 
@@ -98,6 +99,8 @@ static void write_frame(struct buffer *out, const cJSON *frame, bool brief)
     const char *module = base_name(text_of(frame, "module")), *offset = text_of(frame, "offset");
     const char *address = text_of(frame, "address");
     int64_t line = number_of(frame, "line", 9e18, 1);
+    if (module && strcmp(module, FRAME_PYTHON) == 0) /* is in no file of programs */
+        address = FRAME_PYTHON, module = NULL;
     bool placed = file || module;
     buffer_text(out, function ? function : "");
     buffer_text(out, function && placed ? " (" : "");
@@ -130,25 +133,6 @@ static void write_frame_place(struct buffer *out, const cJSON *frame)
     write_frame(out, inlined ? inlined : frame, true);
 }
 
-static bool starts_with(const char *text, const char *start)
-{
-    return text && strncmp(text, start, strlen(start)) == 0;
-}
-
-/* Whether a frame belongs to CUDA or to the tracing, not to the program. */
-static bool frame_is_cuda(const cJSON *frame)
-{
-    static const char *const modules[] = {"libcuda.so", "libcudart.so", "libcupti.so", "libgputrace.so",
-                                          "libgputrace-allocator.so"};
-    const char *module = base_name(text_of(frame, "module")), *function = text_of(frame, "function");
-    for (size_t i = 0; i < sizeof(modules) / sizeof(*modules); i++)
-        if (starts_with(module, modules[i]))
-            return true;
-    /* The runtime linked into the program, which has no debugging information. */
-    bool of_runtime = starts_with(function, "cuda") && function[4] >= 'A' && function[4] <= 'Z';
-    return starts_with(function, "libcudart_static_") || (of_runtime && !text_of(frame, "file"));
-}
-
 /* The text in BUFFER becomes one of the trace's; BUFFER is released. */
 static int read_written(struct trace *trace, struct buffer *buffer, uint32_t *text)
 {
@@ -167,7 +151,7 @@ static int read_frame(struct trace *trace, const cJSON *frame)
     buffer_init_memory(&place);
     write_frame_calls(&words, frame);
     write_frame_place(&place, frame);
-    added->is_cuda = frame_is_cuda(frame);
+    added->rank = frame_rank(text_of(frame, "module"), text_of(frame, "function"), text_of(frame, "file"));
     int status = read_written(trace, &words, &added->words);
     return read_written(trace, &place, &added->place) < 0 ? -1 : status;
 }
@@ -207,6 +191,11 @@ static const struct trace_frame *frame_of(const struct trace *trace, const struc
     return &trace->frames.items[trace->stack_frames.items[stack->first + i]];
 }
 
+static bool is_cuda(const struct trace *trace, const struct trace_stack *stack, size_t i)
+{
+    return frame_of(trace, stack, i)->rank == RANK_CUDA;
+}
+
 /* How many frames of the code that reported the call may come before CUDA's own. */
 #define FRAMES_ABOVE_CUDA 8
 
@@ -214,13 +203,24 @@ static const struct trace_frame *frame_of(const struct trace *trace, const struc
 static size_t first_of_program(const struct trace *trace, const struct trace_stack *stack)
 {
     size_t first = 0;
-    while (first < stack->count && first < FRAMES_ABOVE_CUDA && !frame_of(trace, stack, first)->is_cuda)
+    while (first < stack->count && first < FRAMES_ABOVE_CUDA && !is_cuda(trace, stack, first))
         first++;
-    if (first == stack->count || !frame_of(trace, stack, first)->is_cuda)
+    if (first == stack->count || !is_cuda(trace, stack, first))
         return 0;
-    while (first < stack->count && frame_of(trace, stack, first)->is_cuda)
+    while (first < stack->count && is_cuda(trace, stack, first))
         first++;
     return first < stack->count ? first : 0;
+}
+
+/* The frame whose line is shown in place of the stack. */
+static size_t place_of(const struct trace *trace, const struct trace_stack *stack)
+{
+    size_t best = first_of_program(trace, stack);
+    enum frame_rank rank = RANK_NATIVE;
+    for (size_t i = 0; i < stack->count; i++)
+        if (frame_of(trace, stack, i)->rank > rank)
+            rank = frame_of(trace, stack, best = i)->rank;
+    return best;
 }
 
 struct cell trace_place_cell(const struct trace *trace, struct table *table, int64_t number)
@@ -228,7 +228,7 @@ struct cell trace_place_cell(const struct trace *trace, struct table *table, int
     const struct trace_stack *stack = stack_of(trace, number);
     if (!stack)
         return (struct cell){0};
-    return trace_text_cell(trace, table, frame_of(trace, stack, first_of_program(trace, stack))->place);
+    return trace_text_cell(trace, table, frame_of(trace, stack, place_of(trace, stack))->place);
 }
 
 struct cell trace_stack_cell(const struct trace *trace, struct table *table, int64_t number)

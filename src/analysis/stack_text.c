@@ -71,11 +71,44 @@ static struct part of_program(const struct stack_frame *frames, size_t count)
     size_t inside = count_inside_cuda(frames, count);
     struct part part = {frames + inside, count - inside};
     for (size_t i = 0; i < part.count; i++)
-        if (part.frames[i].function && strcmp(part.frames[i].function, "main") == 0)
+        if (!frame_is_python(&part.frames[i]) && part.frames[i].function &&
+            strcmp(part.frames[i].function, "main") == 0)
             part.count = i + 1;
     while (part.count > 0 && is_beginning(&part.frames[part.count - 1]))
         part.count--;
     return part.count > 0 ? part : (struct part){frames, count};
+}
+
+/* What torch.compile writes is no file of the user's. */
+static bool is_in_library(const char *file)
+{
+    static const char *const folders[] = {"/site-packages/", "/dist-packages/", "/lib/python3", "/lib64/python3",
+                                          "/torchinductor_"};
+    for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++)
+        if (strstr(file, folders[i]))
+            return true;
+    return starts_with(file, "<frozen ");
+}
+
+static bool is_cuda(const char *module, const char *function, const char *file)
+{
+    static const char *const modules[] = {"libcuda.so", "libcudart.so", "libcupti.so", "libgputrace.so",
+                                          "libgputrace-allocator.so"};
+    for (size_t i = 0; i < sizeof(modules) / sizeof(*modules); i++)
+        if (starts_with(base_name(module), modules[i]))
+            return true;
+    /* The runtime linked into the program, which has no debugging information. */
+    bool of_runtime = starts_with(function, "cuda") && function[4] >= 'A' && function[4] <= 'Z';
+    return starts_with(function, "libcudart_static_") || (of_runtime && !file);
+}
+
+enum frame_rank frame_rank(const char *module, const char *function, const char *file)
+{
+    if (!module || strcmp(module, FRAME_PYTHON) != 0)
+        return is_cuda(module, function, file) ? RANK_CUDA : RANK_NATIVE;
+    if (!file || is_in_library(file))
+        return RANK_LIBRARY;
+    return *file == '<' ? RANK_NO_FILE : RANK_USER;
 }
 
 static const char *below_working_directory(const char *path)
@@ -93,6 +126,8 @@ static void put_place(struct buffer *out, const struct stack_frame *frame)
         render_visible(out, below_working_directory(frame->file), "");
         if (frame->line > 0)
             buffer_format(out, ":%u", frame->line);
+    } else if (frame_is_python(frame)) {
+        buffer_text(out, FRAME_PYTHON);
     } else if (frame->module) {
         render_visible(out, base_name(frame->module), "");
         buffer_format(out, "+0x%llx", (unsigned long long)frame->offset);

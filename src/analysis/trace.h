@@ -20,6 +20,7 @@
 #include "analysis/ranges.h"
 #include "analysis/timeline.h"
 #include "analysis/options.h"
+#include "analysis/stack_text.h"
 #include "common/sorter.h"
 
 struct cJSON;
@@ -218,7 +219,7 @@ struct trace_open_call {
 struct trace_frame {
     uint32_t words; /* function, file and line, with calls that were inlined */
     uint32_t place; /* shortly */
-    bool is_cuda;   /* or the tracing's, not the program's */
+    enum frame_rank rank;
 };
 
 struct trace_stack {

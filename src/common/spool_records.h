@@ -49,7 +49,8 @@
     X(FUNCTION_NAME, spool_function_name, TEXT)  \
     X(GRAPH_NODE, spool_graph_node, FIXED)       \
     X(SEEN, spool_seen, TEXT)                    \
-    X(GRAPH_LAUNCH, spool_graph_launch, FIXED)
+    X(GRAPH_LAUNCH, spool_graph_launch, FIXED)   \
+    X(PYTHON_FRAME, spool_python_frame, TEXT)
 
 enum spool_record_type {
     SPOOL_RECORD_NONE = 0,
@@ -333,7 +334,9 @@ struct spool_plugin_line {
 };
 
 /* A call stack of the program, innermost frame first: addresses as they are in the process, of the call of the first
- * frame and return addresses of the others, as 8-byte words in the text. */
+ * frame and return addresses of the others, as 8-byte words in the text. A word whose upper 16 bits are
+ * SPOOL_STACK_PYTHON is a function of Python: the others are the number of a spool_python_frame, or 0: not known. */
+#define SPOOL_STACK_PYTHON UINT64_C(0x8001)
 struct spool_stack {
     struct spool_record head;
     uint32_t stack; /* number within the process, from 1 */
@@ -458,6 +461,16 @@ struct spool_graph_launch {
     struct spool_record head;
     uint32_t graph; /* CUPTI's number, of no other graph of the process */
     uint32_t correlation;
+};
+
+/* A place in a function of Python that stacks refer to: the qualified name of the function (to 3.10 the bare one), a
+ * NUL and the file as Python has it. */
+struct spool_python_frame {
+    struct spool_record head;
+    uint64_t number; /* within the process, from 1 */
+    uint32_t line;   /* 0: it has none */
+    uint32_t length;
+    char text[8];
 };
 
 /* Every record is a whole number of 8-byte words, and its text ends with its struct. */

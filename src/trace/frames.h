@@ -7,22 +7,34 @@
 #ifndef GPUTRACE_TRACE_FRAMES_H
 #define GPUTRACE_TRACE_FRAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is not known is NULL or 0. Texts belong to the namer and live as long as it does. */
+#include "common/spool_records.h"
+
+/* What is not known is NULL or 0. Texts belong to the namer and live as long as it does; those of functions of Python
+ * lie behind the frames. */
 struct stack_frame {
     uint64_t address;     /* in the process, as it was recorded: always known */
     const char *function; /* demangled */
     const char *file;     /* of its source */
     uint32_t line;        /* in FILE, from 1 */
-    const char *module;   /* path of the program or library that the address lies in */
+    const char *module;   /* path of the program or library that the address lies in, or FRAME_PYTHON */
     uint64_t offset;      /* of the address in MODULE's file as it was mapped */
     /* Calls that the compiler put into FUNCTION there, innermost first: function, file and line of each. LINE is then
      * where FUNCTION makes the last of them. They belong to the namer. */
     const struct stack_frame *inlined;
     size_t inlined_count;
 };
+
+/* The module of a function of Python, whose address is a word of its own (struct spool_stack). */
+#define FRAME_PYTHON "python"
+
+static inline bool frame_is_python(const struct stack_frame *frame)
+{
+    return frame->address >> 48 == SPOOL_STACK_PYTHON;
+}
 
 /* The code of one process: lines of /proc/PID/maps, each ended by a newline, in the order in which they were recorded;
  * a line may come more than once. The same struct, at the same place, for all stacks of a process. */

@@ -30,7 +30,14 @@ struct stacks {
         uint32_t length;
     })
     mappings;
-    uint32_t highest; /* number that was seen */
+    uint32_t highest;         /* number that was seen */
+    struct map python_frames; /* number -> index + 1 in python_items */
+    ARRAY(struct recorded_python_frame {
+        const char *text; /* function, NUL, file */
+        uint32_t length;
+        uint32_t line; /* 0: none */
+    })
+    python_items;
 };
 
 /* All zero is empty. */
@@ -46,8 +53,8 @@ struct recorded_stack *stacks_get(const struct stacks *stacks, uint32_t number);
 
 struct json_out;
 struct stack_frame;
-/* The frames of a process's stack, with names where there is a namer; to be freed. None when it is not known. Returns
- * 0, or -1 after error(). */
+/* The frames of a process's stack, with names where there is a namer; to be freed, and the texts of Python's functions
+ * with them. None when it is not known. Returns 0, or -1 after error(). */
 int stack_frames(struct conversion *conversion, struct process *process, uint32_t number, struct stack_frame **frames,
                  size_t *count);
 /* Names the stacks that events refer to, and makes them ready for the metadata. Returns 0, or -1 after error(). */

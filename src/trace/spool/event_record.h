@@ -59,6 +59,7 @@ enum event_type {
     EVENT_SEEN,           /* its text: what was there instead of what recording waits for */
     EVENT_GRAPH_LAUNCH,   /* `correlation` launches graph.graph, which has conditional nodes; start: of the call */
     EVENT_NVTX_EXTENSION, /* its record is a struct of common/spool_nvtx.h */
+    EVENT_PYTHON_FRAME,   /* its text: a function and its file */
     EVENT_TYPE_COUNT
 };
 

@@ -92,6 +92,7 @@
     X(GRAPH_NODE, GRAPH_NODE, decode_graph_node, index_graph_node, no_resolve, no_write)                               \
     X(GRAPH_LAUNCH, GRAPH_LAUNCH, decode_graph_launch, index_graph_launch, no_resolve, no_write)                       \
     X(SYNC, SYNC, decode_agent_sync, index_agent_sync, resolve_agent_sync, write_agent_sync)                           \
-    X(EVENT_RECORD, CUDA_EVENT, decode_event_record, index_event_record, no_resolve, no_write)
+    X(EVENT_RECORD, CUDA_EVENT, decode_event_record, index_event_record, no_resolve, no_write)                         \
+    X(PYTHON_FRAME, PYTHON_FRAME, NULL, index_python_frame, no_resolve, no_write)
 
 #endif
