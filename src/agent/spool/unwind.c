@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <unwind.h>
 
-#define SETS 16 /* of stacks that are remembered, by where their innermost frame lies */
+/* Of stacks that are remembered, by where their innermost frame lies and by their key: functions of Python that call
+ * each other are one stack of C, at one place. */
+#define SETS 64
 #define WAYS 4
 
 struct remembered {
@@ -95,9 +97,9 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) static bool holds
     return *(const volatile uint64_t *)(uintptr_t)place == value;
 }
 
-static unsigned set_of(const void *frame)
+static unsigned set_of(const void *frame, uint64_t key)
 {
-    uint64_t place = (uint64_t)(uintptr_t)frame >> 4;
+    uint64_t place = ((uint64_t)(uintptr_t)frame >> 4) + key;
     return (unsigned)((place ^ place >> 4 ^ place >> 8) % SETS);
 }
 
@@ -113,7 +115,7 @@ uint32_t unwind_recall(const void *frame, uint64_t key)
 {
     if (!mine)
         return 0;
-    struct remembered *const *ways = mine->sets[set_of(frame)].ways;
+    struct remembered *const *ways = mine->sets[set_of(frame, key)].ways;
     for (unsigned i = 0; i < WAYS; i++)
         if (ways[i] && ways[i]->frame == frame && ways[i]->key == key && is_same(ways[i], frame))
             return ways[i]->number;
@@ -163,7 +165,7 @@ void unwind_remember(const void *frame, uint64_t key, const struct unwound *unwo
         stack->returns[i].offset = unwound->place[first + i] - (uint64_t)(uintptr_t)frame;
         stack->returns[i].at = unwound->at[first + i];
     }
-    unsigned set = set_of(frame), way = memory->sets[set].next++ % WAYS;
+    unsigned set = set_of(frame, key), way = memory->sets[set].next++ % WAYS;
     free(memory->sets[set].ways[way]);
     memory->sets[set].ways[way] = stack;
 }

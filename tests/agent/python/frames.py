@@ -1,6 +1,6 @@
 """Compares the frames that agent/python reads with those that Python itself says, in each way of being called.
 
-    frames.py LIBRARY CASE...    CASE is a function below without its `case_`; without one: all but stress and time
+    frames.py LIBRARY CASE...    CASE is a function below without its `case_`; without one: all but those ALONE
 """
 import asyncio
 import atexit
@@ -18,12 +18,14 @@ import time
 LIBRARY = sys.argv[1] if len(sys.argv) > 1 else None
 SPACE = 1 << 16
 MOST = 128  # frames that are read
+ALONE = "stacks", "whole_stacks", "stress", "time"  # the first two give the library's names to a spool
 
 
 def load(kind):
     library = kind(LIBRARY)
     library.frames_take.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
-    library.frames_measure.restype = library.frames_measure_stack.restype = ctypes.c_long
+    for name in "frames_measure", "frames_measure_stack", "frames_measure_whole_stack":
+        getattr(library, name).restype = ctypes.c_long
     library.frames_refused.restype = ctypes.c_char_p
     return library
 
@@ -624,15 +626,15 @@ def case_time():
     read = seen(with_lock.frames_measure)
     new = sorted(chain(lambda: with_lock.frames_measure(1)) for _ in range(100))[50]
     with spool():
-        stack = seen(with_lock.frames_measure_stack)
-    print("%s: 30 frames seen before %.0f ns, new %.0f ns, a stack of them %.0f ns" %
-          (sys.version.split()[0], read, new, stack))
+        stack, whole = seen(with_lock.frames_measure_stack), seen(with_lock.frames_measure_whole_stack)
+    print("%s: 30 frames seen before %.0f ns, new %.0f ns, a stack of them %.0f ns, with C code %.0f ns" %
+          (sys.version.split()[0], read, new, stack, whole))
     assert read < 1500 and stack < 1500
 
 
 def main():
     cases = {name[5:]: function for name, function in globals().items() if name.startswith("case_")}
-    names = sys.argv[2:] or [name for name in cases if name not in ("stress", "time")]
+    names = sys.argv[2:] or [name for name in cases if name not in ALONE]
     for name in names:
         word, _, number = name.partition("=")
         before = compared

@@ -124,6 +124,16 @@ EXPORT long frames_measure_stack(unsigned count)
     return (long)((clock_now() - start) * 100 / count);
 }
 
+/* The same of a stack with C code. */
+EXPORT long frames_measure_whole_stack(unsigned count);
+EXPORT long frames_measure_whole_stack(unsigned count)
+{
+    uint64_t start = clock_now();
+    for (unsigned i = 0; i < count; i++)
+        stacks_take(0);
+    return (long)((clock_now() - start) * 100 / count);
+}
+
 /* Hundredths of a nanosecond for each of COUNT reads. */
 EXPORT long frames_measure(unsigned count);
 EXPORT long frames_measure(unsigned count)
