@@ -132,3 +132,30 @@ END
     "$gputrace" run --backtrace "$samples/leaking" >/dev/null
     jq -e '.gputrace.frames | length > 0 and all(.module != "python")' trace.json
 }
+
+@test "-v names an interpreter that is not known, whose functions are left out" {
+    cat >unknown.c <<'END'
+#include <dlfcn.h>
+#include <stddef.h>
+unsigned long _PyRuntime[100];
+const char *Py_GetVersion(void);
+const char *Py_GetVersion(void) { return "3.99.1 (main)"; }
+__attribute__((noinline)) static int allocate(void)
+{
+    int (*cuda_malloc)(void **, size_t);
+    void *address;
+    *(void **)&cuda_malloc = dlsym(dlopen("libcudart.so.13", RTLD_NOW), "cudaMalloc");
+    return cuda_malloc(&address, 4096);
+}
+int main(void) { return allocate(); }
+END
+    gcc -g -rdynamic -o unknown unknown.c -ldl
+    script traced "LD_PRELOAD=${sanitizer-} exec ./unknown"
+    "$gputrace" run -v --backtrace ./traced 2>words
+    assert_equal "$(grep -c "stacks have no functions of Python: the frames of version 3.99.1 cannot be read" words)" 1
+    jq -e '.gputrace.frames | any(.function == "allocate") and all(.module != "python")' trace.json
+    python=/usr/bin/python3
+    script traced "LD_PRELOAD=${sanitizer-} exec $python model.py"
+    "$gputrace" run -v --backtrace ./traced 2>words
+    refute grep "functions of Python" words
+}

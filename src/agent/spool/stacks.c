@@ -15,6 +15,7 @@
 #include "agent/python/frames.h"
 #include "common/array.h"
 #include "common/clock.h"
+#include "common/log.h"
 #include "common/map.h"
 
 #define PYTHON_NAME_MAX 1024u /* bytes of a function's name */
@@ -361,8 +362,10 @@ static uint64_t key_of(uint64_t changes, const struct python_stack *python, uint
 
 static void note_refused(const char *version)
 {
-    recorder_note(SPOOL_NOTE_VERBOSE, "stacks have no functions of Python: the frames of version %s cannot be read",
-                  *version ? version : "(unknown)");
+    static const char words[] = "stacks have no functions of Python: the frames of version %s cannot be read";
+    const char *known = *version ? version : "(unknown)";
+    verbose(words, known);
+    recorder_note(SPOOL_NOTE_VERBOSE, words, known);
 }
 
 static void begin_python(void)
