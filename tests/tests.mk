@@ -61,6 +61,12 @@ $(ALLOCATOR_BENCH): $(B)/%: $(B)/obj/%.o $(B)/obj/allocator.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)$(CC) $(SANITIZE) -pthread -o $@ $^ -ldl
 
+# What tests/agent/python loads into Python.
+FRAMES_LIBRARY := $(B)/tests/agent/python/libframes.so
+$(FRAMES_LIBRARY): $(B)/obj/tests/agent/python/frames_library.o $(B)/obj/agent.a
+	@mkdir -p $(@D)
+	$(call say,LD,$@)$(CC) $(SANITIZE) -pthread -shared -Wl,--gc-sections -Wl,--exclude-libs,ALL -o $@ $^ -ldl
+
 # Programs for a GPU, to measure on.
 BENCH_CUDA := $(patsubst %.cu,$(B)/%,$(filter-out tests/bench/tracing_%,$(sort $(wildcard tests/bench/*.cu))))
 $(BENCH_CUDA): $(B)/%: %.cu $(wildcard include/gputrace/*.h) samples/samples.mk
@@ -123,6 +129,6 @@ $(PERF_PROGRAMS): $(B)/%: %.c
 
 tests: $(ROBUST) $(PERF_PROGRAMS)
 
-tests: $(TORCH_TESTS) $(UNIT_TESTS) $(TEST_PROGRAMS) $(ALLOCATOR_BENCH) $(BENCH_CUDA) $(TRACING_BENCH)
+tests: $(FRAMES_LIBRARY) $(TORCH_TESTS) $(UNIT_TESTS) $(TEST_PROGRAMS) $(ALLOCATOR_BENCH) $(BENCH_CUDA) $(TRACING_BENCH)
 
 .PHONY: tests

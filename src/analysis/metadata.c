@@ -10,6 +10,7 @@
 
 #include "common/buffer.h"
 #include "common/settings.h"
+#include "analysis/stack_text.h"
 #include "analysis/table.h"
 #include "analysis/trace.h"
 

@@ -38,7 +38,8 @@ static struct part of_program(const struct stack_frame *frames, size_t count)
     size_t inside = count_inside_cuda(frames, count);
     struct part part = {frames + inside, count - inside};
     for (size_t i = 0; i < part.count; i++)
-        if (part.frames[i].function && strcmp(part.frames[i].function, "main") == 0)
+        if (!frame_is_python(&part.frames[i]) && part.frames[i].function &&
+            strcmp(part.frames[i].function, "main") == 0)
             part.count = i + 1;
     while (part.count > 0 && is_beginning(&part.frames[part.count - 1]))
         part.count--;
@@ -60,6 +61,8 @@ static void put_place(struct buffer *out, const struct stack_frame *frame)
         render_visible(out, below_working_directory(frame->file), "");
         if (frame->line > 0)
             buffer_format(out, ":%u", frame->line);
+    } else if (frame_is_python(frame)) {
+        buffer_text(out, FRAME_PYTHON);
     } else if (frame->module) {
         render_visible(out, frame_base_name(frame->module), "");
         buffer_format(out, "+0x%llx", (unsigned long long)frame->offset);

@@ -21,6 +21,7 @@
 #include "analysis/ranges.h"
 #include "analysis/timeline.h"
 #include "analysis/options.h"
+#include "analysis/stack_text.h"
 #include "common/sorter.h"
 
 struct cJSON;

@@ -299,12 +299,17 @@ struct cell trace_stack_cell(const struct trace *trace, struct table *table, int
 
 #define STUB_FRAMES 4 /* of nvcc, around a launch */
 
+static bool is_library(const struct trace_frame *frame)
+{
+    return frame->owner == FRAME_LIBRARY || frame->owner == FRAME_PYTHON_LIBRARY;
+}
+
 size_t trace_program_frames(const struct trace *trace, int64_t number, const struct trace_frame **frames, size_t most)
 {
     const struct trace_frame *all[STACK_FRAMES_SHOWN];
     size_t count = trace_stack(trace, number, all, STACK_FRAMES_SHOWN), kept = 0;
     size_t end = count;
-    while (end > 0 && all[end - 1]->owner == FRAME_LIBRARY)
+    while (end > 0 && is_library(all[end - 1]))
         end--;
     size_t first = frames_begin(owner_of, all, count);
     for (size_t i = first; i < first + STUB_FRAMES && i + 2 < end; i++)
@@ -321,7 +326,7 @@ struct cell trace_callers_cell(const struct trace *trace, struct table *table, i
     size_t count = trace_stack(trace, number, frames, STACK_FRAMES_SHOWN), end = 0;
     size_t first = count > 0 ? frames_place(owner_of, frames, count) : 0;
     for (size_t i = first; i < count; i++)
-        if (frames[i]->owner == FRAME_PROGRAM)
+        if (frames[i]->owner >= FRAME_PROGRAM)
             end = i + 1;
     return words_of(trace, table, frames + first, (end > first ? end : count) - first);
 }

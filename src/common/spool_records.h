@@ -58,7 +58,8 @@
     X(TORCH_THREAD, spool_torch_thread, FIXED)   \
     X(TORCH_START, spool_torch_start, FIXED)     \
     X(TORCH_INPUTS, spool_torch_inputs, FIXED)   \
-    X(TORCH_END, spool_torch_end, FIXED)
+    X(TORCH_END, spool_torch_end, FIXED)         \
+    X(PYTHON_FRAME, spool_python_frame, TEXT)
 
 enum spool_record_type {
     SPOOL_RECORD_NONE = 0,
@@ -342,7 +343,9 @@ struct spool_plugin_line {
 };
 
 /* A call stack of the program, innermost frame first: addresses as they are in the process, of the call of the first
- * frame and return addresses of the others, as 8-byte words in the text. */
+ * frame and return addresses of the others, as 8-byte words in the text. A word whose upper 16 bits are
+ * SPOOL_STACK_PYTHON is a function of Python: the others are the number of a spool_python_frame, or 0: not known. */
+#define SPOOL_STACK_PYTHON UINT64_C(0x8001)
 struct spool_stack {
     struct spool_record head;
     uint32_t stack; /* number within the process, from 1 */
@@ -556,6 +559,16 @@ struct spool_torch_inputs {
     struct spool_record head;
     uint32_t self;
     uint32_t inputs; /* of a spool_torch_text */
+};
+
+/* A place in a function of Python that stacks refer to: the qualified name of the function (to 3.10 the bare one), a
+ * NUL and the file as Python has it. */
+struct spool_python_frame {
+    struct spool_record head;
+    uint64_t number; /* within the process, from 1 */
+    uint32_t line;   /* 0: it has none */
+    uint32_t length;
+    char text[8];
 };
 
 /* An operator ended: mostly the last that is open on the thread that writes this; `self` may have begun on another. */

@@ -34,22 +34,35 @@ static bool is_static_runtime(const struct stack_frame *frame)
     return starts_with(function, "libcudart_static_") || (of_runtime && !frame->file);
 }
 
+static bool is_of_python(const struct stack_frame *frame)
+{
+    return frame->module && strcmp(frame->module, FRAME_PYTHON) == 0;
+}
+
 /* What starts main() and threads. */
 bool frame_is_start(const struct stack_frame *frame)
 {
     static const char *const starts[] = {"_start", "__libc_start_", "start_thread", "clone", "__clone"};
-    return STARTS_WITH_ONE_OF(frame->function, starts);
+    return !is_of_python(frame) && STARTS_WITH_ONE_OF(frame->function, starts);
 }
 
-/* Python's own libraries, packages that were installed, and what CUDA's headers put into every program. */
+/* Python's own libraries, packages that were installed, what torch.compile writes, and what CUDA's headers put into
+ * every program. */
 static bool is_installed(const char *path)
 {
-    static const char *const folders[] = {"/site-packages/", "/dist-packages/", "/lib/python3", "<frozen ",
-                                          "/include/crt/"};
+    static const char *const folders[] = {"/site-packages/", "/dist-packages/", "/lib/python3", "/lib64/python3",
+                                          "<frozen ",        "/torchinductor_", "/include/crt/"};
     for (size_t i = 0; path && i < sizeof(folders) / sizeof(*folders); i++)
         if (strstr(path, folders[i]))
             return true;
     return false;
+}
+
+static enum frame_owner owner_in_python(const char *file)
+{
+    if (!file || is_installed(file))
+        return FRAME_PYTHON_LIBRARY;
+    return *file == '<' ? FRAME_PYTHON_NO_FILE : FRAME_SCRIPT;
 }
 
 enum frame_owner frame_owner(const struct stack_frame *frame)
@@ -62,6 +75,8 @@ enum frame_owner frame_owner(const struct stack_frame *frame)
         "libgcc_", "libgomp.so", "libomp",  "libiomp",  "libffi", "ld-linux",  "ld-2",
     };
     const char *module = frame_base_name(frame->module);
+    if (is_of_python(frame))
+        return owner_in_python(frame->file);
     if (STARTS_WITH_ONE_OF(module, cuda) || is_static_runtime(frame))
         return FRAME_CUDA;
     if (starts_with(frame->function, "__device_stub__") || starts_with(frame->function, "__wrapper__device_stub_"))
@@ -87,11 +102,16 @@ size_t frames_begin(enum frame_owner (*owner)(const void *data, size_t i), const
 
 size_t frames_place(enum frame_owner (*owner)(const void *data, size_t i), const void *data, size_t count)
 {
-    size_t first = frames_begin(owner, data, count);
-    for (size_t i = first; i < count; i++)
-        if (owner(data, i) == FRAME_PROGRAM && !(i > 0 && owner(data, i - 1) == FRAME_STUB))
-            return i;
-    return first < count ? first : 0;
+    size_t first = frames_begin(owner, data, count), place = first < count ? first : 0;
+    enum frame_owner best = FRAME_LIBRARY;
+    for (size_t i = first; i < count; i++) {
+        enum frame_owner here = owner(data, i);
+        if (here <= best || (i > 0 && owner(data, i - 1) == FRAME_STUB))
+            continue;
+        best = here;
+        place = i;
+    }
+    return place;
 }
 
 static enum frame_owner owner_of(const void *data, size_t i)

@@ -11,19 +11,30 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is not known is NULL or 0. Texts belong to the namer and live as long as it does. */
+#include "common/spool_records.h"
+
+/* What is not known is NULL or 0. Texts belong to the namer and live as long as it does; those of functions of Python
+ * lie behind the frames. */
 struct stack_frame {
     uint64_t address;     /* in the process, as it was recorded: always known */
     const char *function; /* demangled */
     const char *file;     /* of its source */
     uint32_t line;        /* in FILE, from 1 */
-    const char *module;   /* path of the program or library that the address lies in */
+    const char *module;   /* path of the program or library that the address lies in, or FRAME_PYTHON */
     uint64_t offset;      /* of the address in MODULE's file as it was mapped */
     /* Calls that the compiler put into FUNCTION there, innermost first: function, file and line of each. LINE is then
      * where FUNCTION makes the last of them. They belong to the namer. */
     const struct stack_frame *inlined;
     size_t inlined_count;
 };
+
+/* The module of a function of Python, whose address is a word of its own (struct spool_stack). */
+#define FRAME_PYTHON "python"
+
+static inline bool frame_is_python(const struct stack_frame *frame)
+{
+    return frame->address >> 48 == SPOOL_STACK_PYTHON;
+}
 
 /* The code of one process: lines of /proc/PID/maps, each ended by a newline, in the order in which they were recorded;
  * a line may come more than once. The same struct, at the same place, for all stacks of a process. */
@@ -56,18 +67,21 @@ struct frame_namer {
     void *data;
 };
 
-/* What a frame belongs to, by its module and function. */
+/* What a frame belongs to, by its module, function and file. The later of two is the better place to look at. */
 enum frame_owner {
-    FRAME_PROGRAM,
     FRAME_CUDA,    /* CUDA's driver and runtime, CUPTI, gputrace: between the program's call and what recorded it */
-    FRAME_LIBRARY, /* of CUDA, PyTorch, Python or the C library: not the program's own code */
     FRAME_STUB,    /* what nvcc makes of <<<>>>; the function that calls it is named as the kernel, and made too */
+    FRAME_LIBRARY, /* of CUDA, PyTorch, Python or the C library: not the program's own code */
+    FRAME_PYTHON_LIBRARY, /* a function of Python's own library, of an installed package, or that torch.compile wrote */
+    FRAME_PYTHON_NO_FILE, /* a function of Python that is in no file: "<string>" */
+    FRAME_PROGRAM,        /* the program's own code */
+    FRAME_SCRIPT,         /* the same, in Python */
 };
 enum frame_owner frame_owner(const struct stack_frame *frame);
 
-/* Which of COUNT frames, innermost first, is the place that a stack is known by: the innermost frame of the program's
- * own code. Where there is none, the innermost that is not CUDA's, or 0. Frames of what reported the call, a plugin for
- * example, may come before those of CUDA, and are not the place. OWNER says what frame I of DATA belongs to. */
+/* Which of COUNT frames, innermost first, is the place that a stack is known by: the innermost of those with the best
+ * owner. Where all are of libraries, the innermost that is not CUDA's, or 0. Frames of what reported the call, a plugin
+ * for example, may come before those of CUDA, and are not the place. OWNER says what frame I of DATA belongs to. */
 size_t frames_place(enum frame_owner (*owner)(const void *data, size_t i), const void *data, size_t count);
 /* How many frames come before the program's call: those of CUDA, and of what reported the call. */
 size_t frames_begin(enum frame_owner (*owner)(const void *data, size_t i), const void *data, size_t count);

@@ -116,6 +116,23 @@ UNIT_TEST_WITH(a_stack_of_such_frames_alone_is_shown, begin, end)
     assert_string_equal(written(NULL, 0), "");
 }
 
+/* A function of Python that has the name of where C begins is one of many. */
+UNIT_TEST_WITH(functions_of_python_have_places_as_others, begin, end)
+{
+    const uint64_t python = UINT64_C(0x8001) << 48;
+    const struct stack_frame frames[] = {
+        {.function = "cuMemAlloc_v2", .module = "/usr/lib/libcuda.so.1"},
+        {.address = python + 1, .function = "forward", .file = "/src/m.py", .line = 3, .module = "python"},
+        {.address = python + 2, .function = "main", .file = "/src/m.py", .line = 9, .module = "python"},
+        {.address = python, .module = "python"},
+        {.address = python + 3, .function = "<module>", .file = "/src/m.py", .module = "python"},
+    };
+    assert_string_equal(written(frames, 5), "  forward   /src/m.py:3\n"
+                                            "  main      /src/m.py:9\n"
+                                            "  python\n"
+                                            "  <module>  /src/m.py\n");
+}
+
 UNIT_TEST_WITH(inlined_calls_come_first, begin, end)
 {
     const struct stack_frame inlined[] = {{.function = "inner", .file = "/a.h", .line = 1},

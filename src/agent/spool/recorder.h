@@ -340,6 +340,9 @@ struct unwound {
     uint64_t place[UNWIND_FRAMES_MAX]; /* where on the stack each of them was taken from */
 };
 
+/* Loads what unwinding needs; unwind() does it otherwise. Takes the loader's lock. */
+void unwind_prepare(void);
+
 /* No frames when unwinding is not possible. */
 void unwind(struct unwound *unwound);
 
@@ -356,9 +359,14 @@ void unwind_remember(const void *frame, uint64_t key, const struct unwound *unwo
  * A stack is written into the spool as addresses when it first comes, with the lines of /proc/self/maps that say what
  * lies there; gputrace finds functions, files and lines after the program's end. What belongs to the tracing is left
  * out: gputrace, CUPTI and, in a callback, the caller.
+ *
+ * In a process with Python, its functions stand where the interpreter runs them, and the interpreter's own frames are
+ * left out: innermost the C code that a function called, then that function and its callers, then the C code that
+ * called those. A function is a word of agent/python/frames.h, whose names are a record of their own.
  */
 
-#define STACK_FRAMES_MAX 64 /* outer frames than these are left out */
+#define STACK_FRAMES_MAX 64  /* outer frames than these are left out */
+#define STACK_WORDS_MAX 128u /* the same of a stack with functions of Python */
 
 /* Before the first stack: loads what unwinding needs, so that this does not happen in the midst of a call. Takes the
  * loader's lock. */
@@ -367,6 +375,10 @@ void stacks_prepare(void);
 /* The number of this thread's stack without SKIP more of the innermost frames; 0: none could be had or written. From
  * any thread; takes a microsecond or several, a new stack more. */
 uint32_t stacks_take(uint32_t skip);
+
+/* The number of this thread's stack of Python's functions alone; 0: it runs none. Takes a fraction of a microsecond
+ * where they were seen before. */
+uint32_t stacks_take_python(void);
 
 /* In a forked child: what was written is the parent's. Numbers begin at 1 again. */
 void stacks_atfork_child(void);

@@ -1,6 +1,5 @@
 #include "agent/spool/recorder.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <link.h>
@@ -10,189 +9,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unwind.h>
 
 #include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/registry.h"
+#include "agent/python/frames.h"
 #include "common/array.h"
 #include "common/clock.h"
+#include "common/log.h"
 #include "common/map.h"
 
-#define SETS 16 /* of stacks that are remembered, by where their innermost frame lies */
-#define WAYS 4
+#define PYTHON_NAME_MAX 1024u /* bytes of a function's name */
 
-struct remembered {
-    const void *frame; /* NULL: nothing */
-    uint64_t key;
-    uint32_t number, count;
-    struct {
-        uint64_t offset; /* from the frame */
-        uint64_t at;
-    } returns[];
-};
-
-/* Of one thread. */
-struct memory {
-    struct {
-        struct remembered *ways[WAYS];
-        unsigned next; /* to be forgotten */
-    } sets[SETS];
-};
-
-static __thread struct memory *mine;
-
-/* The unwinder is the compiler's. It is loaded as glibc's backtrace() does, and not linked, so that programs that have
- * no need of it can be traced where it is missing. */
-static struct {
-    pthread_once_t once;
-    pthread_key_t at_thread_end;
-    bool keyed;
-    _Unwind_Reason_Code (*backtrace)(_Unwind_Trace_Fn trace, void *data);
-    _Unwind_Ptr (*address)(struct _Unwind_Context *context);
-    _Unwind_Word (*frame)(struct _Unwind_Context *context);
-} unwinder = {.once = PTHREAD_ONCE_INIT};
-
-static void forget(void *memory)
-{
-    struct memory *of_thread = memory;
-    mine = NULL;
-    for (unsigned i = 0; i < SETS; i++)
-        for (unsigned k = 0; k < WAYS; k++)
-            free(of_thread->sets[i].ways[k]);
-    free(of_thread);
-}
-
-static void load(void)
-{
-    unwinder.keyed = pthread_key_create(&unwinder.at_thread_end, forget) == 0;
-    void *library = dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!library)
-        return;
-    *(void **)&unwinder.address = dlsym(library, "_Unwind_GetIP");
-    *(void **)&unwinder.frame = dlsym(library, "_Unwind_GetCFA");
-    *(void **)&unwinder.backtrace = dlsym(library, "_Unwind_Backtrace");
-}
-
-void stacks_prepare(void)
-{
-    pthread_once(&unwinder.once, load);
-}
-
-static _Unwind_Reason_Code note_frame(struct _Unwind_Context *context, void *data)
-{
-    struct unwound *unwound = data;
-    uint64_t address = unwinder.address(context);
-    if (address == 0 || unwound->count == UNWIND_FRAMES_MAX) /* below main() and a thread's beginning may lie nothing */
-        return _URC_END_OF_STACK;
-    unwound->at[unwound->count] = address;
-    unwound->place[unwound->count] = unwinder.frame(context) - sizeof(address); /* on x86-64 */
-    unwound->count++;
-    return _URC_NO_REASON;
-}
-
-void unwind(struct unwound *unwound)
-{
-    unwound->count = 0;
-    stacks_prepare();
-    if (unwinder.backtrace && unwinder.address && unwinder.frame)
-        unwinder.backtrace(note_frame, unwound);
-}
-
-/* --- what was unwound before --- */
-
-/* Reads what lies on the stack, of frames that are not its own: sanitizers think little of that. */
-__attribute__((no_sanitize("address", "thread", "undefined"))) static bool holds(uint64_t place, uint64_t value)
-{
-    return *(const volatile uint64_t *)(uintptr_t)place == value;
-}
-
-static unsigned set_of(const void *frame)
-{
-    uint64_t place = (uint64_t)(uintptr_t)frame >> 4;
-    return (unsigned)((place ^ place >> 4 ^ place >> 8) % SETS);
-}
-
-static bool is_same(const struct remembered *stack, const void *frame)
-{
-    for (uint32_t i = 0; i < stack->count; i++)
-        if (!holds((uint64_t)(uintptr_t)frame + stack->returns[i].offset, stack->returns[i].at))
-            return false;
-    return true;
-}
-
-uint32_t unwind_recall(const void *frame, uint64_t key)
-{
-    if (!mine)
-        return 0;
-    struct remembered *const *ways = mine->sets[set_of(frame)].ways;
-    for (unsigned i = 0; i < WAYS; i++)
-        if (ways[i] && ways[i]->frame == frame && ways[i]->key == key && is_same(ways[i], frame))
-            return ways[i]->number;
-    return 0;
-}
-
-#ifdef __x86_64__
-
-static struct memory *memory_of_thread(void)
-{
-    if (!mine && unwinder.keyed) {
-        mine = calloc(1, sizeof(*mine));
-        if (mine)
-            pthread_setspecific(unwinder.at_thread_end, mine);
-    }
-    return mine;
-}
-
-/* The first frame whose return address lies where that of the function with FRAME does. */
-static unsigned first_from(const struct unwound *unwound, const void *frame)
-{
-    unsigned first = 0;
-    while (first < unwound->count && unwound->place[first] != (uint64_t)(uintptr_t)frame + sizeof(uint64_t))
-        first++;
-    return first;
-}
-
-/* Whether from FIRST on all lie further and further out on one stack, where they are said to be. */
-static bool is_plain(const struct unwound *unwound, unsigned first)
-{
-    for (unsigned i = first; i < unwound->count; i++)
-        if (!(i == first || unwound->place[i] > unwound->place[i - 1]) || !holds(unwound->place[i], unwound->at[i]))
-            return false;
-    return first < unwound->count;
-}
-
-void unwind_remember(const void *frame, uint64_t key, const struct unwound *unwound, uint32_t number)
-{
-    unsigned first = first_from(unwound, frame);
-    struct memory *memory = is_plain(unwound, first) ? memory_of_thread() : NULL;
-    struct remembered *stack =
-        memory ? malloc(sizeof(*stack) + (unwound->count - first) * sizeof(*stack->returns)) : NULL;
-    if (!stack)
-        return;
-    *stack = (struct remembered){.frame = frame, .key = key, .number = number, .count = unwound->count - first};
-    for (uint32_t i = 0; i < stack->count; i++) {
-        stack->returns[i].offset = unwound->place[first + i] - (uint64_t)(uintptr_t)frame;
-        stack->returns[i].at = unwound->at[first + i];
-    }
-    unsigned set = set_of(frame), way = memory->sets[set].next++ % WAYS;
-    free(memory->sets[set].ways[way]);
-    memory->sets[set].ways[way] = stack;
-}
-
-#else
-
-void unwind_remember(const void *frame, uint64_t key, const struct unwound *unwound, uint32_t number)
-{
-    (void)frame, (void)key, (void)unwound, (void)number;
-}
-
-#endif
-
-/* --- stacks --- */
-
+static_assert(STACK_WORDS_MAX >= PYTHON_FRAMES_MAX, "all functions of Python fit");
 static_assert(UNWIND_FRAMES_MAX >= 2 * STACK_FRAMES_MAX, "there is space for the frames of the tracing too");
 
-enum owner { OWNER_PROGRAM, OWNER_GPUTRACE, OWNER_CUPTI };
+/* Python: the interpreter and its program; libc: what begins a program or a thread. */
+enum owner { OWNER_PROGRAM, OWNER_GPUTRACE, OWNER_CUPTI, OWNER_PYTHON, OWNER_LIBC };
 
 /* A line of /proc/self/maps with code. */
 struct code {
@@ -220,6 +52,19 @@ static bool record_stack(uint32_t number, const uint64_t *addresses, uint32_t co
     return record_write_text(SPOOL_RECORD_STACK, stack, clock_now(), words, .stack = number);
 }
 
+static bool record_python_frame(const struct python_frame *frame)
+{
+    /* The NUL that ends the name of the function comes between it and the file. */
+    char function[PYTHON_NAME_MAX + 1];
+    uint32_t length = frame->function.length < PYTHON_NAME_MAX ? frame->function.length : PYTHON_NAME_MAX;
+    memcpy(function, frame->function.bytes, length);
+    function[length] = '\0';
+    const struct spool_python_frame record = {.number = frame->number, .line = frame->line};
+    return record_write_texts(SPOOL_RECORD_PYTHON_FRAME, 0, clock_now(), &record.head, sizeof(record),
+                              offsetof(struct spool_python_frame, text), text_of_bytes(function, length + 1),
+                              frame->file);
+}
+
 static bool record_mapping(const char *line, size_t length)
 {
     return record_write_text(SPOOL_RECORD_MAPPING, mapping, clock_now(), text_of_bytes(line, length), .head.flags = 0);
@@ -227,13 +72,30 @@ static bool record_mapping(const char *line, size_t length)
 
 /* --- what lies where; under the lock --- */
 
+/* "python", "python3.12": the program, where the interpreter is in a library. */
+static bool is_python_program(const char *name)
+{
+    size_t length = strlen("python");
+    return strncmp(name, "python", length) == 0 && strspn(name + length, "0123456789.") == strlen(name + length);
+}
+
+static bool starts_with(const char *text, const char *start)
+{
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
 static enum owner owner_of(uint64_t start, uint64_t end, const char *path)
 {
     uint64_t here = (uint64_t)(uintptr_t)&stacks_take;
     const char *slash = strrchr(path, '/');
     if (here >= start && here < end)
         return OWNER_GPUTRACE;
-    return slash && strncmp(slash + 1, "libcupti", strlen("libcupti")) == 0 ? OWNER_CUPTI : OWNER_PROGRAM;
+    if (python_has_image(start, end) || (slash && is_python_program(slash + 1)))
+        return OWNER_PYTHON;
+    if (slash && starts_with(slash + 1, "libcupti"))
+        return OWNER_CUPTI;
+    return slash && (starts_with(slash + 1, "libc.so") || starts_with(slash + 1, "libpthread")) ? OWNER_LIBC
+                                                                                                : OWNER_PROGRAM;
 }
 
 static void publish_mapping(const char *line, size_t length)
@@ -361,28 +223,113 @@ static uint32_t number_of(const uint64_t *addresses, uint32_t count)
     return 0;
 }
 
-static uint32_t keep(const struct unwound *frames, uint32_t skip, bool in_client)
+/* Where native frames and those of Python are put together. */
+struct merging {
+    const struct unwound *frames;
+    const struct python_stack *python;
+    uint64_t *words;
+    unsigned count, most;
+    unsigned next;  /* of PYTHON */
+    unsigned kept;  /* of WORDS, to the outermost function of Python */
+    bool is_called; /* by something beyond it that is no part of how programs and threads begin */
+};
+
+static void put_word(struct merging *merging, uint64_t word)
 {
-    uint64_t addresses[STACK_FRAMES_MAX];
+    if (merging->count < merging->most)
+        merging->words[merging->count++] = word;
+}
+
+static void put_python_frame(struct merging *merging)
+{
+    put_word(merging, merging->python->words[merging->next++]);
+}
+
+/* Whether places say nothing, but each native frame of the evaluation loop is that of one function. */
+static bool is_one_to_one(const struct merging *merging, unsigned first)
+{
+    unsigned loops = 0;
+    for (unsigned i = first; i < merging->frames->count; i++)
+        loops += python_is_loop(merging->frames->at[i]);
+    return loops == merging->python->count || merging->frames->count == UNWIND_FRAMES_MAX;
+}
+
+/* Puts the frames of Python that the native frame I runs. */
+static void put_functions(struct merging *merging, unsigned i, bool one_to_one)
+{
+    const struct python_stack *python = merging->python;
+    uint64_t end = i + 1 < merging->frames->count ? merging->frames->place[i + 1] : 0;
+    bool is_placed = python->places[0] != 0, is_loop = python_is_loop(merging->frames->at[i]);
+    while (merging->next < python->count) {
+        uint64_t place = python->places[merging->next];
+        if (is_placed ? place == 0 || place >= end : !is_loop)
+            return;
+        put_python_frame(merging);
+        if (!is_placed && one_to_one)
+            return;
+    }
+}
+
+/* Native frames from FIRST on, with those of Python in place of the evaluation loop's, and without the interpreter's
+ * own. What only starts the interpreter is left out too. Returns the number of words. */
+static unsigned merge(const struct unwound *frames, unsigned first, const struct python_stack *python, uint64_t *words,
+                      unsigned most)
+{
+    struct merging merging = {.frames = frames, .python = python, .words = words, .most = most};
+    bool one_to_one = is_one_to_one(&merging, first);
+    for (unsigned i = first; i < frames->count; i++) {
+        unsigned before = merging.next;
+        const struct code *code = code_of(frames->at[i]);
+        put_functions(&merging, i, one_to_one);
+        if (merging.next > before) {
+            merging.kept = merging.count;
+            merging.is_called = false;
+        } else if (!code || code->owner != OWNER_PYTHON) {
+            merging.is_called |= !code || code->owner != OWNER_LIBC;
+            put_word(&merging, frames->at[i]);
+        }
+    }
+    if (!merging.is_called)
+        merging.count = merging.kept;
+    while (merging.next < python->count)
+        put_python_frame(&merging);
+    return merging.count;
+}
+
+static uint32_t keep(const struct unwound *frames, const struct python_stack *python, uint32_t skip, bool in_client)
+{
+    uint64_t words[STACK_WORDS_MAX];
     unsigned first = first_of_program(frames, in_client);
-    if (skip >= frames->count - first)
+    if (skip >= frames->count - first && python->count == 0)
         return 0;
-    first += skip;
+    first = skip < frames->count - first ? first + skip : frames->count;
     unsigned count = frames->count - first < STACK_FRAMES_MAX ? frames->count - first : STACK_FRAMES_MAX;
-    memcpy(addresses, frames->at + first, count * sizeof(*addresses));
-    addresses[0]--; /* the first becomes the address of a call */
-    return number_of(addresses, count);
+    if (python->count > 0)
+        count = merge(frames, first, python, words, STACK_WORDS_MAX);
+    else
+        memcpy(words, frames->at + first, count * sizeof(*words));
+    if ((words[0] & PYTHON_WORD) != PYTHON_WORD)
+        words[0]--; /* the first becomes the address of a call */
+    return number_of(words, count);
+}
+
+static uint64_t hash_of_python(const struct python_stack *python)
+{
+    return python->count > 0 ? hash_bytes(python->words, python->count * sizeof(*python->words)) : 0;
 }
 
 /* What was unwound before needs no look at its frames: that is the way of most. */
-static uint32_t number_for(const struct unwound *frames, uint64_t changes, uint32_t skip, bool in_client)
+static uint32_t number_for(const struct unwound *frames, const struct python_stack *python, uint64_t changes,
+                           uint32_t skip, bool in_client)
 {
-    uint64_t hash = hash_bytes(frames->at, frames->count * sizeof(*frames->at)) + 2 * (uint64_t)skip + in_client;
+    const uint64_t parts[] = {hash_bytes(frames->at, frames->count * sizeof(*frames->at)), hash_of_python(python),
+                              2 * (uint64_t)skip + in_client};
+    uint64_t hash = hash_bytes(parts, sizeof(parts));
     const uint64_t *seen = changes == stacks.changes ? map_get(&stacks.seen, hash) : NULL;
     if (seen)
         return (uint32_t)*seen;
     know_code(frames, changes);
-    uint32_t number = keep(frames, skip, in_client);
+    uint32_t number = keep(frames, python, skip, in_client);
     uint64_t *place = number ? map_put(&stacks.seen, hash, NULL) : NULL;
     if (place)
         *place = number;
@@ -398,35 +345,86 @@ static int count_changes(struct dl_phdr_info *info, size_t size, void *changes)
     return 1; /* every library would return the same */
 }
 
+static uint64_t count_loaded(void)
+{
+    uint64_t changes = 0;
+    dl_iterate_phdr(count_changes, &changes);
+    return changes;
+}
+
 /* What the number of a stack depends on, besides its addresses. */
-static uint64_t key_of(uint64_t changes, uint32_t skip, bool in_client)
+static uint64_t key_of(uint64_t changes, const struct python_stack *python, uint32_t skip, bool in_client)
 {
     uint32_t generation = __atomic_load_n(&stacks.generation, __ATOMIC_RELAXED);
-    return hash_bytes((const uint64_t[]){changes, generation, skip, in_client}, 4 * sizeof(uint64_t));
+    const uint64_t parts[] = {changes, generation, skip, in_client, hash_of_python(python)};
+    return hash_bytes(parts, sizeof(parts));
+}
+
+static void note_refused(const char *version)
+{
+    static const char words[] = "stacks have no functions of Python: the frames of version %s cannot be read";
+    const char *known = *version ? version : "(unknown)";
+    verbose(words, known);
+    recorder_note(SPOOL_NOTE_VERBOSE, words, known);
+}
+
+static void begin_python(void)
+{
+    python_begin(record_python_frame, note_refused);
+}
+
+static pthread_once_t python_begun = PTHREAD_ONCE_INIT;
+
+void stacks_prepare(void)
+{
+    unwind_prepare();
+    pthread_once(&python_begun, begin_python);
 }
 
 uint32_t stacks_take(uint32_t skip)
 {
     int saved = errno;
     struct unwound frames;
-    uint64_t changes = 0;
+    struct python_stack python = {.count = 0};
     if (fork_unannounced())
         return 0;
     const struct epoch_reader *reader = epoch_reader();
     bool in_client = reader && reader->in_client;
     const void *here = __builtin_frame_address(0);
-    /* This and unwinding take the loader's lock, so they come before ours: a program may be inside the loader when it
-     * calls CUDA. */
-    dl_iterate_phdr(count_changes, &changes);
-    uint64_t key = key_of(changes, skip, in_client);
+    stacks_prepare();
+    /* This, looking for Python and unwinding take the loader's lock, so they come before ours: a program may be inside
+     * the loader when it calls CUDA. */
+    uint64_t changes = count_loaded();
+    if (python_look(changes))
+        python_frames(&python);
+    uint64_t key = key_of(changes, &python, skip, in_client);
     uint32_t number = unwind_recall(here, key);
     if (number == 0) {
         unwind(&frames);
         pthread_mutex_lock(&stacks.lock);
-        number = number_for(&frames, changes, skip, in_client);
+        number = number_for(&frames, &python, changes, skip, in_client);
         pthread_mutex_unlock(&stacks.lock);
         if (number != 0)
             unwind_remember(here, key, &frames, number);
+    }
+    errno = saved;
+    return number;
+}
+
+uint32_t stacks_take_python(void)
+{
+    int saved = errno;
+    struct python_stack python = {.count = 0};
+    if (fork_unannounced())
+        return 0;
+    stacks_prepare();
+    if (python_is_found() || python_look(count_loaded()))
+        python_frames(&python);
+    uint32_t number = 0;
+    if (python.count > 0) {
+        pthread_mutex_lock(&stacks.lock);
+        number = number_of(python.words, python.count);
+        pthread_mutex_unlock(&stacks.lock);
     }
     errno = saved;
     return number;
@@ -439,4 +437,5 @@ void stacks_atfork_child(void)
     memset(&stacks, 0, sizeof(stacks));
     stacks.generation = generation;
     pthread_mutex_init(&stacks.lock, NULL);
+    python_atfork_child();
 }

@@ -62,7 +62,7 @@ struct convert_losses {
 struct convert_line {
     char *text; /* valid UTF-8 or not, as it came */
     size_t length;
-    struct stack_frame *frames; /* innermost first; their texts are the namer's */
+    struct stack_frame *frames; /* innermost first; their texts are the namer's, or freed with them */
     size_t frame_count;         /* 0: no stack is to be shown */
 };
 

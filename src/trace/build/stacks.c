@@ -16,6 +16,8 @@ void stacks_release(struct stacks *stacks)
     array_release(&stacks->items);
     array_release(&stacks->mappings);
     file_vector_release(&stacks->calls);
+    map_release(&stacks->python_frames);
+    array_release(&stacks->python_items);
 }
 
 static struct recorded_stack *put(struct stacks *stacks, uint32_t number)
@@ -50,6 +52,20 @@ int index_mapping(struct process *process, const struct event *event)
     if (!mapping)
         return error_no_memory("the mappings of a process");
     *mapping = (struct recorded_mapping){event->text, event->text_length};
+    return 0;
+}
+
+/* A number that was used before is not believed. */
+int index_python_frame(struct process *process, const struct event *event)
+{
+    const struct spool_python_frame *record = event->record;
+    struct stacks *stacks = process->stacks;
+    uint64_t *index = map_put(&stacks->python_frames, record->number, NULL);
+    struct recorded_python_frame *frame = index && !*index ? array_push(&stacks->python_items) : NULL;
+    if (!frame)
+        return index && *index ? 0 : error_no_memory("functions of Python");
+    *index = stacks->python_items.count;
+    *frame = (struct recorded_python_frame){event->text, event->text_length, record->line};
     return 0;
 }
 
@@ -125,7 +141,7 @@ static const struct mapping_text *mappings_of(struct process *process)
     return maps;
 }
 
-/* Returns the addresses to the namer; there is one. */
+/* Returns the words to the namer; there is one. It finds nothing at those of Python. */
 static int name_frames(const struct frame_namer *namer, struct process *process, const char *words, uint32_t count,
                        struct stack_frame *frames)
 {
@@ -139,22 +155,87 @@ static int name_frames(const struct frame_namer *namer, struct process *process,
     return result;
 }
 
+/* NULL: WORD is an address, or nothing is known of the function. */
+static const struct recorded_python_frame *python_frame(const struct stacks *stacks, uint64_t word)
+{
+    bool is_python = word >> 48 == SPOOL_STACK_PYTHON;
+    const uint64_t *index = is_python ? map_get(&stacks->python_frames, word & ~(SPOOL_STACK_PYTHON << 48)) : NULL;
+    return index && *index ? &stacks->python_items.items[*index - 1] : NULL;
+}
+
+/* Space for texts, which is zero. */
+struct text_space {
+    char *next;
+    size_t left;
+};
+
+/* More than the texts of all stacks of the agent need. */
+#define STACK_TEXT_MAX ((size_t)1 << 20)
+
+/* Copies LENGTH bytes and a NUL, for which there is space. Returns the copy; NULL: it would be empty. */
+static const char *copy_text(struct text_space *space, const char *text, size_t length)
+{
+    char *copy = memcpy(space->next, text, length);
+    space->next += length + 1;
+    space->left -= length + 1;
+    return length > 0 ? copy : NULL;
+}
+
+/* Names those frames that are functions of Python, as far as there is space for their texts. */
+static void name_python_frames(const struct stacks *stacks, struct stack_frame *frames, size_t count,
+                               struct text_space *space)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!frame_is_python(&frames[i]))
+            continue;
+        const struct recorded_python_frame *known = python_frame(stacks, frames[i].address);
+        frames[i] = (struct stack_frame){.address = frames[i].address, .module = FRAME_PYTHON};
+        if (!known || space->left < known->length + 2u)
+            continue;
+        const char *end = memchr(known->text, '\0', known->length);
+        size_t function = end ? (size_t)(end - known->text) : known->length, file = function + (end != NULL);
+        frames[i].function = copy_text(space, known->text, function);
+        frames[i].file = copy_text(space, known->text + file, known->length - file);
+        frames[i].line = known->line;
+    }
+}
+
+/* Frames with their addresses alone, and SPACE for the texts of Python's functions behind them. NULL: no memory. */
+static struct stack_frame *make_frames(const struct stacks *stacks, const struct recorded_stack *stack,
+                                       struct text_space *space)
+{
+    size_t texts = 0;
+    for (uint32_t i = 0; i < stack->count; i++) {
+        uint64_t word;
+        memcpy(&word, stack->words + i * sizeof(word), sizeof(word));
+        const struct recorded_python_frame *known = python_frame(stacks, word);
+        texts += known ? known->length + 2u : 0;
+    }
+    space->left = texts < STACK_TEXT_MAX ? texts : STACK_TEXT_MAX;
+    struct stack_frame *frames = calloc(1, stack->count * sizeof(*frames) + space->left);
+    for (uint32_t i = 0; i < stack->count && frames; i++)
+        memcpy(&frames[i].address, stack->words + i * sizeof(uint64_t), sizeof(uint64_t));
+    space->next = frames ? (char *)(frames + stack->count) : NULL;
+    return frames;
+}
+
 int stack_frames(struct conversion *conversion, struct process *process, uint32_t number, struct stack_frame **frames,
                  size_t *count)
 {
     const struct recorded_stack *stack = stacks_get(process->stacks, number);
+    struct text_space space;
     *frames = NULL;
     *count = 0;
     if (!stack || stack->count == 0)
         return 0;
-    *frames = calloc(stack->count, sizeof(**frames));
+    *frames = make_frames(process->stacks, stack, &space);
     if (!*frames)
         return error_no_memory("call stacks");
     *count = stack->count;
-    for (uint32_t i = 0; i < stack->count; i++)
-        memcpy(&(*frames)[i].address, stack->words + i * sizeof(uint64_t), sizeof(uint64_t));
     const struct frame_namer *namer = conversion->options->namer;
-    return namer ? name_frames(namer, process, stack->words, stack->count, *frames) : 0;
+    int result = namer ? name_frames(namer, process, stack->words, stack->count, *frames) : 0;
+    name_python_frames(process->stacks, *frames, *count, &space);
+    return result;
 }
 
 /* --- the stack of a thread that crashed --- */
@@ -218,12 +299,13 @@ static void put_inlined(const struct stack_frame *frame, struct json_out *json)
 void put_frame(const struct stack_frame *frame, struct json_out *json)
 {
     json_begin_object(json);
-    json_put_hex(json, "address", frame->address);
+    if (!frame_is_python(frame))
+        json_put_hex(json, "address", frame->address);
     put_function(frame, json);
-    if (frame->module) {
+    if (frame->module)
         json_put_text(json, "module", frame->module);
+    if (frame->module && !frame_is_python(frame))
         json_put_hex(json, "offset", frame->offset);
-    }
     if (frame->inlined_count > 0)
         put_inlined(frame, json);
     json_end(json);

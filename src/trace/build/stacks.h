@@ -47,6 +47,13 @@ struct stacks {
     struct stack_snapshot crash;          /* of the thread that crashed; its bytes are NULL: there is none */
     uint64_t crash_registers[SPOOL_CRASH_REGISTERS];
     uint64_t crash_words[CRASH_FRAMES_MAX]; /* the same, unwound */
+    struct map python_frames;               /* number -> index + 1 in python_items */
+    ARRAY(struct recorded_python_frame {
+        const char *text; /* function, NUL, file */
+        uint32_t length;
+        uint32_t line; /* 0: none */
+    })
+    python_items;
 };
 
 /* All zero is empty. */
@@ -62,8 +69,8 @@ struct recorded_stack *stacks_get(const struct stacks *stacks, uint32_t number);
 
 struct json_out;
 struct stack_frame;
-/* The frames of a process's stack, with names where there is a namer; to be freed. None when it is not known. Returns
- * 0, or -1 after error(). */
+/* The frames of a process's stack, with names where there is a namer; to be freed, and the texts of Python's functions
+ * with them. None when it is not known. Returns 0, or -1 after error(). */
 int stack_frames(struct conversion *conversion, struct process *process, uint32_t number, struct stack_frame **frames,
                  size_t *count);
 

@@ -68,6 +68,7 @@ enum event_type {
     EVENT_OPERATOR,
     EVENT_OPERATOR_INPUTS,
     EVENT_OPERATOR_END,
+    EVENT_PYTHON_FRAME, /* its text: a function and its file */
     EVENT_TYPE_COUNT
 };
 

@@ -101,6 +101,7 @@
     X(TORCH_THREAD, OPERATOR_THREAD, decode_operator_thread, index_operator_name, no_resolve, no_write)                \
     X(TORCH_START, OPERATOR, decode_operator, index_operator, no_resolve, no_write) /* written with NVTX's ranges */   \
     X(TORCH_INPUTS, OPERATOR_INPUTS, decode_operator_inputs, index_operator, no_resolve, no_write)                     \
-    X(TORCH_END, OPERATOR_END, decode_operator_end, index_operator, no_resolve, no_write)
+    X(TORCH_END, OPERATOR_END, decode_operator_end, index_operator, no_resolve, no_write)                              \
+    X(PYTHON_FRAME, PYTHON_FRAME, NULL, index_python_frame, no_resolve, no_write)
 
 #endif

@@ -116,10 +116,17 @@ static void put_memory(struct make_spool *spool)
     make_spool_chunk(spool, SPOOL_RECORDS, 7);
     struct make_memory memory = {
         .time = 20, .address = 0x7000, .size = 64, .thread = 7, .operation = SPOOL_MEMORY_ALLOCATE, .kind = 1};
-    const uint64_t stack[] = {0x401000, 0x402000};
+    const uint64_t stack[] = {0x401000, SPOOL_STACK_PYTHON << 48 | 1, 0x402000, SPOOL_STACK_PYTHON << 48 | 2};
+    static const char function[] = "forward\0/home/me/model.py";
     struct spool_stack *kept =
         make_own(spool, SPOOL_RECORD_STACK, 15, sizeof(*kept), sizeof(kept->text), stack, sizeof(stack));
     kept->stack = 1;
+    kept->length = sizeof(stack);
+    struct spool_python_frame *frame = make_own(spool, SPOOL_RECORD_PYTHON_FRAME, 15, sizeof(*frame),
+                                                sizeof(frame->text), function, sizeof(function) - 1);
+    frame->number = 1;
+    frame->line = 12;
+    frame->length = sizeof(function) - 1;
     memory.stack = 1;
     make_memory(spool, memory);
     memory.time = 30;

@@ -105,6 +105,17 @@ void make_stack(struct make_spool *spool, uint32_t stack, const uint64_t *addres
     record->length = (uint32_t)(count * sizeof(*addresses));
 }
 
+void make_python_frame(struct make_spool *spool, uint64_t number, uint32_t line, const char *function, const char *file)
+{
+    char text[512];
+    size_t length = (size_t)snprintf(text, sizeof(text), "%s%c%s", function, '\0', file);
+    struct spool_python_frame *record =
+        make_own(spool, SPOOL_RECORD_PYTHON_FRAME, 0, sizeof(*record), SPACE(spool_python_frame), text, length);
+    record->number = number;
+    record->line = line;
+    record->length = (uint32_t)length;
+}
+
 void make_mapping(struct make_spool *spool, const char *line)
 {
     struct spool_mapping *record =

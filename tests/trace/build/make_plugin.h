@@ -36,6 +36,8 @@ void make_plugin_event(struct make_spool *spool, struct make_plugin_event event)
 
 void make_plugin_line(struct make_spool *spool, uint64_t time, uint32_t plugin, uint32_t stack, const char *text);
 void make_stack(struct make_spool *spool, uint32_t stack, const uint64_t *addresses, size_t count);
+void make_python_frame(struct make_spool *spool, uint64_t number, uint32_t line, const char *function,
+                       const char *file);
 void make_mapping(struct make_spool *spool, const char *line);
 
 #endif

@@ -1,0 +1,138 @@
+#include "agent/python/code.h"
+
+#include <string.h>
+
+#include "agent/python/lines.h"
+#include "common/text.h"
+
+/* --- strings --- */
+
+/* From bits 2 to 6 of their state, or 16 to 20 where the first 16 say whether the string is interned. */
+struct string {
+    unsigned width; /* of a character: 1, 2, 4; 0: it is none of the usual strings */
+    bool is_ascii;
+    uint64_t length, characters;
+};
+
+static struct string string_at(const struct interpreter *python, uint64_t object)
+{
+    struct string string = {0};
+    if (python_word(object, PYTHON_TYPE) != python->text)
+        return string;
+    uint32_t state = python_half(object, PYTHON_TEXT_STATE);
+    unsigned bits = (state & 0xfffc) == 0 ? state >> 16 : state >> 2;
+    unsigned width = bits & 7;
+    bool is_compact = bits >> 3 & 1;
+    if (!is_compact || (width != 1 && width != 2 && width != 4))
+        return string;
+    string.width = width;
+    string.is_ascii = bits >> 4 & 1;
+    string.length = python_word(object, PYTHON_SIZE);
+    string.characters = object + (string.is_ascii ? python->layout.text.ascii : python->layout.text.compact);
+    return string;
+}
+
+static size_t from_latin1(char *out, size_t space, const unsigned char *characters, uint64_t length)
+{
+    size_t used = 0;
+    for (uint64_t i = 0; i < length; i++) {
+        size_t size = characters[i] < 0x80 ? 1 : 2;
+        if (size > space - used)
+            break;
+        if (size == 2)
+            out[used++] = (char)(0xc0 | characters[i] >> 6);
+        out[used++] = (char)(size == 2 ? 0x80 | (characters[i] & 0x3f) : characters[i]);
+    }
+    return used;
+}
+
+static size_t copy_string(const struct interpreter *python, uint64_t object, char *out, size_t space)
+{
+    struct string string = string_at(python, object);
+    const void *characters = (const void *)(uintptr_t)string.characters;
+    if (string.width == 0)
+        return 0;
+    if (string.width == 1)
+        return from_latin1(out, space, characters, string.length);
+    return utf8_from_units(out, space, characters, string.length, string.width);
+}
+
+size_t code_function(const struct interpreter *python, uint64_t code, char *out, size_t space)
+{
+    return copy_string(python, python_word(code, python->layout.code.name), out, space);
+}
+
+size_t code_file(const struct interpreter *python, uint64_t code, char *out, size_t space)
+{
+    return copy_string(python, python_word(code, python->layout.code.file), out, space);
+}
+
+/* --- which code it is --- */
+
+/* Odd numbers without a pattern: sums of products with them differ where the factors do, and all can be multiplied at
+ * the same time. */
+static const uint64_t factors[] = {
+    UINT64_C(0x9e3779b97f4a7c15), UINT64_C(0xbf58476d1ce4e5b9), UINT64_C(0x94d049bb133111eb),
+    UINT64_C(0xd6e8feb86659fd93), UINT64_C(0xa0761d6478bd642f), UINT64_C(0xe7037ed1a0b428db),
+    UINT64_C(0x8ebc6af09c88c6e3), UINT64_C(0x589965cc75374cc3), UINT64_C(0x1d8e4e27c47d124f),
+    UINT64_C(0xeb44accab455d165), UINT64_C(0xc2b2ae3d27d4eb4f), UINT64_C(0x165667b19e3779f9),
+};
+
+/* Its length, and its last characters where they can be had cheaply: of ASCII alone. */
+static uint64_t print_string(const struct interpreter *python, uint64_t object, const uint64_t *by)
+{
+    uint64_t length = python_word(object, PYTHON_SIZE), last = 0;
+    uint32_t state = python_half(object, PYTHON_TEXT_STATE);
+    if ((state >> 5 & 3) == 3 && length >= sizeof(last))
+        memcpy(&last, (const char *)(uintptr_t)(object + python->layout.text.ascii + length - sizeof(last)),
+               sizeof(last));
+    return object * by[0] + length * by[1] + last * by[2];
+}
+
+/* A name's hash, too, which is of all its characters; it is asked for when the code is made. */
+static uint64_t print_contents(const struct interpreter *python, uint64_t code, uint64_t name, uint64_t file)
+{
+    uint64_t table = python_word(code, python->layout.code.line_table);
+    uint64_t length = python_word(table, PYTHON_SIZE), first = 0, last = 0;
+    if (length >= sizeof(first)) {
+        first = python_word(table, PYTHON_BYTES);
+        memcpy(&last, (const char *)(uintptr_t)(table + PYTHON_BYTES + length - sizeof(last)), sizeof(last));
+    }
+    return print_string(python, name, factors) + print_string(python, file, factors + 3) + table * factors[6] +
+           length * factors[7] + first * factors[8] + last * factors[9] +
+           python_word(name, PYTHON_TEXT_HASH) * factors[10];
+}
+
+uint64_t code_print(const struct interpreter *python, uint64_t code)
+{
+    const struct python_layout *layout = &python->layout;
+    uint64_t name = python_word(code, layout->code.name), file = python_word(code, layout->code.file);
+    uint64_t first_line = python_half(code, layout->code.first_line);
+    uint32_t version = layout->code.version ? python_half(code, layout->code.version) : 0;
+    uint64_t print = version ? name * factors[0] + file * factors[3] : print_contents(python, code, name, file);
+    print += (first_line << 32 | version) * factors[11];
+    return print ^ print >> 32;
+}
+
+/* --- lines --- */
+
+/* The byte of the bytecode that a frame's instruction is at; below 0: before the first. */
+static int64_t offset_of(const struct python_layout *layout, uint64_t code, uint64_t instruction)
+{
+    if (layout->frames != PYTHON_FRAME_OBJECTS)
+        return (int64_t)(instruction - (code + layout->code.bytecode));
+    return (int32_t)instruction * (layout->lines == PYTHON_LNOTAB ? 1 : 2);
+}
+
+uint32_t code_line(const struct interpreter *python, uint64_t code, uint64_t instruction)
+{
+    const struct python_layout *layout = &python->layout;
+    uint64_t bytes = python_word(code, layout->code.line_table);
+    struct line_table table = {
+        .kind = layout->lines,
+        .bytes = (const unsigned char *)(uintptr_t)(bytes + PYTHON_BYTES),
+        .length = python_word(bytes, PYTHON_SIZE),
+        .first = (int)python_half(code, layout->code.first_line),
+    };
+    return line_at(&table, offset_of(layout, code, instruction));
+}

@@ -1,0 +1,323 @@
+#include "agent/python/frames.h"
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/dispatch/fork_watch.h"
+#include "agent/python/code.h"
+#include "agent/python/interpreter.h"
+#include "common/map.h"
+
+enum state {
+    STATE_NONE,   /* no interpreter was found */
+    STATE_FOUND,  /* its frames were not read yet */
+    STATE_PROVED, /* the first that were read were what they should be */
+    STATE_REFUSED,
+};
+
+#define SETS 1024                       /* of places that a thread remembers */
+#define WAYS 2                          /* of each set */
+#define NUMBERS_MAX (UINT32_C(1) << 20) /* frames beyond have no names */
+#define PLACES_MAX (UINT32_C(1) << 18)  /* of all threads: then they are forgotten */
+#define FUNCTION_BYTES 1024
+#define FILE_BYTES 4096
+
+/* A place in a function, of which CODE was, and the word that it has in a stack. */
+struct place {
+    uint64_t code, instruction, print, word;
+};
+
+/* Of one thread. */
+struct memory {
+    uint32_t generation; /* of the process: a forked child has none of its parent's numbers */
+    struct place sets[SETS][WAYS];
+};
+
+static __thread struct memory *mine;
+
+static struct {
+    enum state state; /* read without the lock, and written last */
+    struct interpreter interpreter;
+    uint64_t changes; /* of what is loaded, when it was looked for; 0: it was not */
+    bool (*record)(const struct python_frame *frame);
+    void (*refused)(const char *version);
+
+    pthread_once_t once;
+    pthread_key_t at_thread_end;
+    bool keyed;
+
+    pthread_mutex_t lock; /* of what follows */
+    struct map places;    /* hash of a place -> number */
+    struct map numbers;   /* hash of a frame's names and line -> number */
+    char function[FUNCTION_BYTES], file[FILE_BYTES];
+} python = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void forget(void *memory)
+{
+    mine = NULL;
+    free(memory);
+}
+
+static void make_key(void)
+{
+    python.keyed = pthread_key_create(&python.at_thread_end, forget) == 0;
+}
+
+void python_begin(bool (*record)(const struct python_frame *frame), void (*refused)(const char *version))
+{
+    pthread_once(&python.once, make_key);
+    python.refused = refused;
+    __atomic_store_n(&python.record, record, __ATOMIC_RELEASE);
+}
+
+/* --- the interpreter --- */
+
+static enum state state(void)
+{
+    return __atomic_load_n(&python.state, __ATOMIC_ACQUIRE);
+}
+
+static void set_state(enum state state)
+{
+    __atomic_store_n(&python.state, state, __ATOMIC_RELEASE);
+}
+
+/* Under the lock. */
+static void refuse(void)
+{
+    set_state(STATE_REFUSED);
+    python.refused(python.interpreter.version);
+}
+
+bool python_is_found(void)
+{
+    return state() == STATE_FOUND || state() == STATE_PROVED;
+}
+
+bool python_look(uint64_t changes)
+{
+    if (state() != STATE_NONE)
+        return python_is_found();
+    if (__atomic_load_n(&python.changes, __ATOMIC_RELAXED) == changes + 1)
+        return false;
+    struct interpreter found;
+    enum interpreter_found how = interpreter_find(&found); /* outside of the lock: the loader has one */
+    pthread_mutex_lock(&python.lock);
+    if (state() == STATE_NONE && how != INTERPRETER_NONE) {
+        python.interpreter = found;
+        if (how == INTERPRETER_FOUND)
+            set_state(STATE_FOUND);
+        else
+            refuse();
+    }
+    __atomic_store_n(&python.changes, changes + 1, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&python.lock);
+    return python_is_found();
+}
+
+/* Whether frames may be read now. */
+static bool prove(const char *thread)
+{
+    if (state() != STATE_FOUND)
+        return state() == STATE_PROVED;
+    enum interpreter_proof proof = interpreter_prove(&python.interpreter, thread);
+    pthread_mutex_lock(&python.lock);
+    if (state() == STATE_FOUND && proof == PROOF_GOOD)
+        set_state(STATE_PROVED);
+    else if (state() == STATE_FOUND && proof == PROOF_BAD)
+        refuse();
+    pthread_mutex_unlock(&python.lock);
+    return state() == STATE_PROVED;
+}
+
+bool python_is_loop(uint64_t address)
+{
+    return address > python.interpreter.loop && address <= python.interpreter.loop_end;
+}
+
+bool python_has_image(uint64_t start, uint64_t end)
+{
+    uint64_t loop = python.interpreter.loop;
+    return python_is_found() && python.interpreter.owns_image && start <= loop && loop < end;
+}
+
+/* --- places --- */
+
+/* Under the lock. 0: it has none, as it could not be recorded. */
+static uint64_t number_of(const struct place *place)
+{
+    const struct interpreter *interpreter = &python.interpreter;
+    size_t function = code_function(interpreter, place->code, python.function, sizeof(python.function));
+    size_t file = code_file(interpreter, place->code, python.file, sizeof(python.file));
+    uint32_t line = code_line(interpreter, place->code, place->instruction);
+    uint64_t parts[] = {hash_bytes(python.function, function), hash_bytes(python.file, file), line};
+    bool is_new = false;
+    uint64_t *number = map_put(&python.numbers, hash_bytes(parts, sizeof(parts)), &is_new);
+    if (!number)
+        return 0;
+    if (!is_new)
+        return *number;
+    *number = map_count(&python.numbers);
+    const struct python_frame frame = {
+        .number = *number,
+        .line = line,
+        .function = text_of_bytes(python.function, function),
+        .file = text_of_bytes(python.file, file),
+    };
+    if (frame.number <= NUMBERS_MAX && python.record(&frame))
+        return frame.number;
+    map_remove(&python.numbers, hash_bytes(parts, sizeof(parts)));
+    return 0;
+}
+
+/* The number of a place that this thread does not remember; another may. */
+static uint64_t learn(const struct place *place)
+{
+    uint64_t hash = hash_bytes(place, offsetof(struct place, word));
+    pthread_mutex_lock(&python.lock);
+    const uint64_t *known = map_get(&python.places, hash);
+    uint64_t number = known ? *known : number_of(place);
+    if (!known && number != 0) {
+        if (map_count(&python.places) >= PLACES_MAX)
+            map_release(&python.places);
+        uint64_t *kept = map_put(&python.places, hash, NULL);
+        if (kept)
+            *kept = number;
+    }
+    pthread_mutex_unlock(&python.lock);
+    return number;
+}
+
+static struct memory *memory_of_thread(void)
+{
+    if (!mine && python.keyed) {
+        mine = calloc(1, sizeof(*mine));
+        if (mine)
+            pthread_setspecific(python.at_thread_end, mine);
+    }
+    if (mine && mine->generation != fork_generation()) {
+        memset(mine, 0, sizeof(*mine));
+        mine->generation = fork_generation();
+    }
+    return mine;
+}
+
+static struct place *set_of(struct memory *memory, uint64_t code, uint64_t instruction)
+{
+    uint64_t hash = (code ^ instruction << 7) * UINT64_C(0x9e3779b97f4a7c15);
+    return memory->sets[hash >> 54];
+}
+static_assert(SETS == 1 << (64 - 54), "ten bits choose a set");
+
+static uint64_t word_of(struct memory *memory, uint64_t code, uint64_t instruction)
+{
+    struct place place = {code, instruction, code_print(&python.interpreter, code), PYTHON_WORD};
+    struct place *set = memory ? set_of(memory, code, instruction) : NULL;
+    for (unsigned i = 0; set && i < WAYS; i++)
+        if (set[i].code == code && set[i].instruction == instruction && set[i].print == place.print)
+            return set[i].word;
+    uint64_t number = learn(&place);
+    place.word |= number;
+    if (set && number != 0) {
+        set[1] = set[0];
+        set[0] = place;
+    }
+    return place.word;
+}
+
+/* --- frames --- */
+
+struct walk {
+    const struct python_layout *layout;
+    struct python_stack *stack;
+    struct memory *memory;
+    uint64_t c_frame;
+    unsigned placed; /* frames whose place is known */
+};
+
+static void put_frame(struct walk *walk, uint64_t code, uint64_t instruction)
+{
+    walk->stack->words[walk->stack->count] = word_of(walk->memory, code, instruction);
+    walk->stack->places[walk->stack->count++] = 0;
+}
+
+/* The frames since the last C call are those of the one at PLACE. */
+static void put_place(struct walk *walk, uint64_t place)
+{
+    while (walk->placed < walk->stack->count)
+        walk->stack->places[walk->placed++] = place;
+}
+
+/* To 3.10. From 3.10 on each has a C frame, the last of which is not on the stack. */
+static void walk_objects(struct walk *walk, uint64_t frame)
+{
+    const struct python_layout *layout = walk->layout;
+    while (frame != 0 && walk->stack->count < PYTHON_FRAMES_MAX) {
+        put_frame(walk, python_word(frame, layout->frame.code), python_half(frame, layout->frame.instruction));
+        put_place(walk, walk->c_frame);
+        if (walk->c_frame != 0)
+            walk->c_frame = python_word(walk->c_frame, layout->c_frame.previous);
+        frame = python_word(frame, layout->frame.previous);
+    }
+}
+
+/* Whether a frame is a function's, and the function has begun. */
+static bool is_complete(const struct python_layout *layout, uint64_t code, uint64_t instruction, unsigned owner)
+{
+    uint64_t bytecode = code + layout->code.bytecode;
+    int32_t before = (int32_t)python_half(bytecode, -(uint64_t)PYTHON_TRACEABLE);
+    return owner == PYTHON_OWNED_BY_GENERATOR || (int64_t)(instruction - bytecode) >= 2 * (int64_t)before;
+}
+
+/* From 3.11 on. */
+static void walk_frames(struct walk *walk, uint64_t frame)
+{
+    const struct python_layout *layout = walk->layout;
+    for (; frame != 0; frame = python_word(frame, layout->frame.previous)) {
+        unsigned owner = *(const unsigned char *)(uintptr_t)(frame + layout->frame.owner);
+        if (owner >= PYTHON_OWNED_BY_C) {
+            put_place(walk, frame);
+            continue;
+        }
+        if (walk->stack->count == PYTHON_FRAMES_MAX)
+            break;
+        uint64_t code = python_word(frame, layout->frame.code) & ~UINT64_C(3); /* 3.14 has marks there */
+        uint64_t instruction = python_word(frame, layout->frame.instruction);
+        if (is_complete(layout, code, instruction, owner))
+            put_frame(walk, code, instruction);
+        if (layout->frame.is_entry && *(const char *)(uintptr_t)(frame + layout->frame.is_entry)) {
+            put_place(walk, walk->c_frame);
+            walk->c_frame = python_word(walk->c_frame, layout->c_frame.previous);
+        }
+    }
+}
+
+unsigned python_frames(struct python_stack *stack)
+{
+    const struct python_layout *layout = &python.interpreter.layout;
+    stack->count = 0;
+    if (!python_is_found())
+        return 0;
+    const char *thread = interpreter_thread(&python.interpreter);
+    if (!thread || !prove(thread))
+        return 0;
+    uint64_t at = (uint64_t)(uintptr_t)thread;
+    struct walk walk = {.layout = layout, .stack = stack, .memory = memory_of_thread()};
+    if (layout->state.c_frame != 0)
+        walk.c_frame = python_word(at, layout->state.c_frame);
+    if (layout->frames == PYTHON_FRAME_OBJECTS)
+        walk_objects(&walk, python_word(at, layout->state.frame));
+    else
+        walk_frames(&walk, python_word(walk.c_frame ? walk.c_frame : at, layout->state.frame));
+    return stack->count;
+}
+
+void python_atfork_child(void)
+{
+    /* The fork may have come in the midst of a change: what there was is left, not freed. */
+    memset(&python.places, 0, sizeof(python.places));
+    memset(&python.numbers, 0, sizeof(python.numbers));
+    pthread_mutex_init(&python.lock, NULL);
+}

@@ -1,0 +1,218 @@
+#include "agent/python/interpreter.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* --- where --- */
+
+struct library_name {
+    char path[512];
+};
+
+static int find_library(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct library_name *name = data;
+    const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
+    (void)size;
+    if (!slash || strncmp(slash + 1, "libpython3", strlen("libpython3")) != 0 ||
+        strlen(info->dlpi_name) >= sizeof(name->path))
+        return 0;
+    strcpy(name->path, info->dlpi_name);
+    return 1;
+}
+
+/* The handle of what exports _PyRuntime; a program may have loaded its library for itself alone. */
+static bool find_object(void **object)
+{
+    struct library_name name;
+    *object = RTLD_DEFAULT;
+    if (dlsym(RTLD_DEFAULT, "_PyRuntime"))
+        return true;
+    *object = dl_iterate_phdr(find_library, &name) ? dlopen(name.path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    return *object && dlsym(*object, "_PyRuntime");
+}
+
+static bool find_functions(struct interpreter *python, void *object)
+{
+    *(void **)&python->own_state = dlsym(object, "PyGILState_GetThisThreadState");
+    *(void **)&python->attached_state = dlsym(object, "_PyThreadState_UncheckedGet");
+    if (!python->attached_state)
+        *(void **)&python->attached_state = dlsym(object, "PyThreadState_GetUnchecked");
+    *(void **)&python->is_initialized = dlsym(object, "Py_IsInitialized");
+    *(void **)&python->main_interpreter = dlsym(object, "PyInterpreterState_Main");
+    *(void **)&python->newest_interpreter = dlsym(object, "PyInterpreterState_Head");
+    python->code = (uint64_t)(uintptr_t)dlsym(object, "PyCode_Type");
+    python->text = (uint64_t)(uintptr_t)dlsym(object, "PyUnicode_Type");
+    python->data = (uint64_t)(uintptr_t)dlsym(object, "PyBytes_Type");
+    return python->own_state && python->attached_state && python->is_initialized && python->main_interpreter &&
+           python->newest_interpreter && python->code && python->text && python->data;
+}
+
+/* --- which --- */
+
+/* "3.11.2 (main, …) [GCC …]" */
+static unsigned read_version(struct interpreter *python, void *object)
+{
+    const char *(*get)(void);
+    unsigned major = 0, minor = 0;
+    *(void **)&get = dlsym(object, "Py_GetVersion");
+    const char *version = get ? get() : "";
+    snprintf(python->version, sizeof(python->version), "%.*s", (int)strcspn(version, " "), version);
+    bool released = !strpbrk(python->version, "ab"); /* 3.13.0a1, b1: their layouts are those of no release */
+    if (sscanf(version, "%u.%u", &major, &minor) != 2 || !released)
+        return 0;
+    return PYTHON_VERSION(major, minor);
+}
+
+static void find_loop(struct interpreter *python, void *object)
+{
+    void *loop = dlsym(object, "_PyEval_EvalFrameDefault");
+    const ElfW(Sym) *symbol = NULL;
+    Dl_info info;
+    if (!loop || !dladdr1(loop, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol)
+        return;
+    const char *slash = strrchr(info.dli_fname, '/');
+    python->loop = (uint64_t)(uintptr_t)loop;
+    python->loop_end = python->loop + symbol->st_size;
+    python->owns_image = strstr(slash ? slash : info.dli_fname, "python") != NULL;
+}
+
+enum interpreter_found interpreter_find(struct interpreter *python)
+{
+    memset(python, 0, sizeof(*python));
+    void *object;
+    if (!find_object(&object))
+        return INTERPRETER_NONE;
+    const uint64_t *runtime = dlsym(object, "_PyRuntime");
+    unsigned version = read_version(python, object);
+    find_loop(python, object);
+    bool known = version != 0 && find_functions(python, object) && python_layout(&python->layout, version, runtime);
+    return known ? INTERPRETER_FOUND : INTERPRETER_UNKNOWN;
+}
+
+/* --- the thread's state --- */
+
+static bool is_this_thread(uint64_t thread)
+{
+    return thread == (uint64_t)pthread_self();
+}
+
+/*
+ * A thread has the state of the interpreter that it entered first in a variable of its own. To 3.11, a thread that
+ * runs a subinterpreter's code has another one then, which can only be had from the variable that all threads share:
+ * another thread may free the state that is read from there, if it is its own.
+ */
+static const char *state_of_subinterpreter(const struct interpreter *python, const char *own)
+{
+    const char *shared = python->attached_state();
+    uint64_t thread;
+    if (!shared || shared == own || python->newest_interpreter() == python->main_interpreter())
+        return own;
+    uint64_t place = (uint64_t)(uintptr_t)shared + python->layout.state.thread;
+    bool is_ours = memory_copy(&thread, place, sizeof(thread)) && is_this_thread(thread);
+    return is_ours ? shared : own;
+}
+
+const char *interpreter_thread(const struct interpreter *python)
+{
+    const char *own = python->own_state();
+    if (!own)
+        return NULL;
+    if (!python->is_initialized()) /* the thread that ends it is the last, and holds the GIL */
+        return python->attached_state() == own ? own : NULL;
+    if (python->layout.version < PYTHON_VERSION(3, 12))
+        own = state_of_subinterpreter(python, own);
+    uint64_t thread = *(const volatile uint64_t *)(const void *)(own + python->layout.state.thread);
+    return is_this_thread(thread) ? own : NULL;
+}
+
+/* --- the proof --- */
+
+bool memory_copy(void *to, uint64_t from, uint64_t size)
+{
+    int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+    if (memory < 0)
+        return false;
+    bool copied = pread(memory, to, size, (off_t)from) == (ssize_t)size;
+    close(memory);
+    return copied;
+}
+
+static bool copy_word(uint64_t *value, uint64_t from)
+{
+    return memory_copy(value, from, sizeof(*value));
+}
+
+static bool is_of_type(uint64_t object, uint64_t type)
+{
+    uint64_t its;
+    return object != 0 && object % sizeof(its) == 0 && copy_word(&its, object + PYTHON_TYPE) && its == type;
+}
+
+static bool has(uint64_t code, uint64_t offset, uint64_t type)
+{
+    uint64_t object;
+    return copy_word(&object, code + offset) && is_of_type(object, type);
+}
+
+/* Whether the instruction, an address or an offset, is one of the code's. */
+static bool is_within(const struct interpreter *python, uint64_t code, uint64_t instruction)
+{
+    uint64_t bytes = python->layout.code.bytecode, size;
+    if (python->layout.frames == PYTHON_FRAME_OBJECTS) {
+        uint64_t object;
+        return copy_word(&object, code + bytes) && is_of_type(object, python->data) &&
+               copy_word(&size, object + PYTHON_SIZE) && ((int32_t)instruction == -1 || (uint32_t)instruction < size);
+    }
+    return copy_word(&size, code + PYTHON_SIZE) && instruction + 2 >= code + bytes &&
+           instruction < code + bytes + size * 2;
+}
+
+static bool is_good_code(const struct interpreter *python, uint64_t code)
+{
+    uint64_t size;
+    return is_of_type(code, python->code) && copy_word(&size, python->code + PYTHON_TYPE_BASICSIZE) &&
+           size == python->layout.code.size && has(code, python->layout.code.file, python->text) &&
+           has(code, python->layout.code.name, python->text) && has(code, python->layout.code.line_table, python->data);
+}
+
+#define FRAMES_PROVED 16
+
+/* Whether FRAME is good; what is no function's is. *PREVIOUS becomes the next one. */
+static bool is_good_frame(const struct interpreter *python, uint64_t frame, uint64_t *previous, unsigned *functions)
+{
+    const struct python_layout *layout = &python->layout;
+    uint64_t code, instruction;
+    unsigned char owner = 0;
+    bool read = copy_word(previous, frame + layout->frame.previous) && copy_word(&code, frame + layout->frame.code) &&
+                copy_word(&instruction, frame + layout->frame.instruction) &&
+                (layout->frame.owner == 0 || memory_copy(&owner, frame + layout->frame.owner, 1));
+    if (!read || owner >= PYTHON_OWNED_BY_C)
+        return read && owner < 8;
+    ++*functions;
+    code &= ~UINT64_C(3); /* 3.14 has marks there */
+    return is_good_code(python, code) && is_within(python, code, instruction);
+}
+
+enum interpreter_proof interpreter_prove(const struct interpreter *python, const char *thread)
+{
+    const struct python_layout *layout = &python->layout;
+    uint64_t frame = (uint64_t)(uintptr_t)thread, previous;
+    unsigned functions = 0;
+    bool through = layout->state.c_frame != 0 && layout->frames != PYTHON_FRAME_OBJECTS;
+    if (through && !copy_word(&frame, frame + layout->state.c_frame))
+        return PROOF_BAD;
+    if (!copy_word(&frame, frame + layout->state.frame))
+        return PROOF_BAD;
+    for (unsigned i = 0; frame != 0 && i < FRAMES_PROVED; i++, frame = previous)
+        if (!is_good_frame(python, frame, &previous, &functions))
+            return PROOF_BAD;
+    return functions > 0 ? PROOF_GOOD : PROOF_NO_FRAMES;
+}

@@ -1,0 +1,161 @@
+# Functions of Python in call stacks, from the program to the report. The interpreters are the system's and those of pyenv.
+
+load common
+
+before_each() {
+    mapfile -t pythons < <(printf '%s\n' /usr/bin/python3 "$HOME"/.pyenv/versions/3.*/bin/python3)
+    mkdir -p lib/python3/site-packages
+    cat >lib/python3/site-packages/layers.py <<'END'
+import ctypes
+cuda = ctypes.CDLL("libcudart.so.13")
+def allocate(size):
+    address = ctypes.c_void_p()
+    cuda.cudaMalloc(ctypes.byref(address), ctypes.c_size_t(size))
+END
+    cat >model.py <<'END'
+import sys
+import threading
+sys.path.insert(0, "lib/python3/site-packages")
+import layers
+def forward(size):
+    layers.allocate(size)
+    layers.allocate(size)
+def train():
+    for size in 4096, 8192:
+        forward(size)
+train()
+thread = threading.Thread(target=forward, args=(12288,))
+thread.start()
+thread.join()
+max([1, 2], key=lambda number: layers.allocate(16384) or number)
+END
+}
+
+# Runs COMMAND with each interpreter from 3.8 on in $python; one at least.
+each_python() { # COMMAND
+    local ran=0
+    for python in "${pythons[@]}"; do
+        "$python" -c 'import sys; sys.exit(sys.version_info < (3, 8))' 2>/dev/null || continue
+        "$@"
+        ran=$((ran + 1))
+    done
+    [ "$ran" -gt 0 ]
+}
+
+run_python() { # FILE: sets it to be traced, sanitized or not
+    rm -f trace.json
+    if [ -n "${sanitizer-}" ]; then
+        script traced "LD_PRELOAD=$sanitizer exec $python \"\$@\""
+        "$gputrace" run --backtrace ./traced "$1"
+    else
+        "$gputrace" run --backtrace "$python" "$1"
+    fi
+}
+
+# The frames of Python of each allocation, with their functions' bare names, and the place that the report shows for it.
+check_lines() {
+    run_python model.py
+    jq -r '.gputrace as $about | [.traceEvents[] | select(.name == "Allocate Device")] | sort_by(.ts)[]
+        | .args.bytes as $bytes | .args.stack as $stack | $about.stacks[] | select(.stack == $stack)
+        | [.frames[] | $about.frames[.] | select(.module == "python")
+            | "\(.function | split(".") | last):\(.line)"] | join(" ") | "\($bytes) \(.)"' trace.json |
+        sed -E 's/ run:[0-9]+ _bootstrap_inner:[0-9]+ _bootstrap:[0-9]+/ THREAD/' >got
+    diff - got <<'END'
+4096 allocate:5 forward:6 train:10 <module>:11
+4096 allocate:5 forward:7 train:10 <module>:11
+8192 allocate:5 forward:6 train:10 <module>:11
+8192 allocate:5 forward:7 train:10 <module>:11
+12288 allocate:5 forward:6 THREAD
+12288 allocate:5 forward:7 THREAD
+16384 allocate:5 <lambda>:15 <module>:15
+16384 allocate:5 <lambda>:15 <module>:15
+END
+    "$gputrace" report -r memory-leaks --format=json trace.json |
+        jq -r '.["memory-leaks"][] | "\(.size_bytes // .total_bytes) \(.where | sub(".*[.](?<f>[^.]+ )"; "\(.f)"))"' | sort -u >got
+    diff - got <<'END'
+12288 forward (model.py:6)
+12288 forward (model.py:7)
+16384 <lambda> (model.py:15)
+4096 forward (model.py:6)
+4096 forward (model.py:7)
+8192 forward (model.py:6)
+8192 forward (model.py:7)
+END
+}
+
+@test "allocations show the functions of Python that asked for memory, and the user's line as their place" {
+    each_python check_lines
+}
+
+# Nothing of the interpreter, and nothing that starts it: the outermost frame is that of the module.
+check_native() {
+    run_python model.py
+    jq -e '.gputrace as $about | [$about.stacks[] | [.frames[] | $about.frames[.]]] as $stacks
+        | ($stacks | length) == 5
+        and all($stacks[]; last | .module == "python")
+        and all($stacks[][]; .function // "" | test("^(_PyEval|PyEval|_PyFunction|PyObject_|Py_|_start|__libc_start)") | not)
+        and all($stacks[]; first.module != "python")' trace.json
+}
+
+@test "the interpreter's own frames are left out, and C code above the functions stays" {
+    each_python check_native
+}
+
+@test "C code that calls Python stands beyond its functions" {
+    cat >embed.c <<'END'
+#include <Python.h>
+__attribute__((noinline)) static int embedding(void)
+{
+    FILE *file = fopen("model.py", "r");
+    int failed = PyRun_SimpleFile(file, "model.py");
+    fclose(file);
+    return failed;
+}
+int main(void)
+{
+    Py_Initialize();
+    int failed = embedding();
+    return Py_FinalizeEx() || failed;
+}
+END
+    config=/usr/bin/python3-config
+    [ -x "$config" ] || config=$(printf '%s\n' "$HOME"/.pyenv/versions/3.*/bin/python3-config | tail -1)
+    # shellcheck disable=SC2046 # words
+    gcc -g -o embed embed.c $("$config" --includes) $("$config" --ldflags --embed) \
+        -Wl,-rpath,"$("$config" --prefix)/lib"
+    python=$PWD/embed run_python model.py
+    jq -e '.gputrace as $about | [$about.stacks[] | [.frames[] | $about.frames[.].function]] as $stacks
+        | ($stacks[0] | index("embedding") > index("<module>")) and any($stacks[]; last | test("_bootstrap"))' trace.json
+}
+
+@test "no stack has functions of Python where there is no Python" {
+    "$gputrace" run --backtrace "$samples/leaking" >/dev/null
+    jq -e '.gputrace.frames | length > 0 and all(.module != "python")' trace.json
+}
+
+@test "-v names an interpreter that is not known, whose functions are left out" {
+    cat >unknown.c <<'END'
+#include <dlfcn.h>
+#include <stddef.h>
+unsigned long _PyRuntime[100];
+const char *Py_GetVersion(void);
+const char *Py_GetVersion(void) { return "3.99.1 (main)"; }
+__attribute__((noinline)) static int allocate(void)
+{
+    int (*cuda_malloc)(void **, size_t);
+    void *address;
+    *(void **)&cuda_malloc = dlsym(dlopen("libcudart.so.13", RTLD_NOW), "cudaMalloc");
+    return cuda_malloc(&address, 4096);
+}
+int main(void) { return allocate(); }
+END
+    gcc -g -rdynamic -o unknown unknown.c -ldl
+    script traced "LD_PRELOAD=${sanitizer-} exec ./unknown"
+    "$gputrace" run -v --backtrace ./traced 2>words
+    assert_equal "$(grep -c "stacks have no functions of Python: the frames of version 3.99.1 cannot be read" words)" 1
+    jq -e '.gputrace.frames | any(.function == "allocate") and all(.module != "python")' trace.json
+    python=/usr/bin/python3
+    script traced "LD_PRELOAD=${sanitizer-} exec $python model.py"
+    "$gputrace" run -v --backtrace ./traced 2>words
+    refute grep "functions of Python" words
+}
