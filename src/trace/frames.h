@@ -69,11 +69,13 @@ enum frame_owner frame_owner(const struct stack_frame *frame);
  * own code. Where there is none, the innermost that is not CUDA's, or 0. Frames of what reported the call, a plugin for
  * example, may come before those of CUDA, and are not the place. OWNER says what frame I of DATA belongs to. */
 size_t frames_place(enum frame_owner (*owner)(const void *data, size_t i), const void *data, size_t count);
+/* The code that reported a call may have so many frames before CUDA's own. */
+#define FRAMES_BEFORE_CUDA 8
+
 /* How many frames come before the program's call: those of CUDA, and of what reported the call. */
 size_t frames_begin(enum frame_owner (*owner)(const void *data, size_t i), const void *data, size_t count);
 /* The same of an array of struct stack_frame, in which inlined calls are frames of their own. */
 size_t stack_frames_place(const struct stack_frame *frames, size_t count);
-size_t stack_frames_begin(const struct stack_frame *frames, size_t count);
 /* Whether the frame is of what starts main() or a thread. */
 bool frame_is_start(const struct stack_frame *frame);
 
