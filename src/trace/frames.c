@@ -66,6 +66,8 @@ enum frame_owner frame_owner(const struct stack_frame *frame)
         return FRAME_CUDA;
     if (starts_with(frame->function, "__device_stub__") || starts_with(frame->function, "__wrapper__device_stub_"))
         return FRAME_STUB;
+    if (!frame->module && !frame->function)
+        return FRAME_LIBRARY; /* nothing is known of it */
     bool library = STARTS_WITH_ONE_OF(module, libraries) || is_installed(frame->module) || is_installed(frame->file);
     return library || frame_is_start(frame) ? FRAME_LIBRARY : FRAME_PROGRAM;
 }

@@ -60,7 +60,7 @@ struct frame_namer {
 enum frame_owner {
     FRAME_PROGRAM,
     FRAME_CUDA,    /* CUDA's driver and runtime, CUPTI, gputrace: between the program's call and what recorded it */
-    FRAME_LIBRARY, /* of CUDA, PyTorch, Python or the C library: not the program's own code */
+    FRAME_LIBRARY, /* of CUDA, PyTorch, Python or the C library, or not known: not the program's own code */
     FRAME_STUB,    /* what nvcc makes of <<<>>>; the function that calls it is named as the kernel, and made too */
 };
 enum frame_owner frame_owner(const struct stack_frame *frame);

@@ -12,7 +12,7 @@ UNIT_TEST(a_frame_belongs_to_the_program_unless_it_is_known_to_be_a_librarys)
 {
     assert_int_equal(owner_of("main", "/src/a.cu", "/bin/app"), FRAME_PROGRAM);
     assert_int_equal(owner_of("f", NULL, "/opt/mine/libmodel.so"), FRAME_PROGRAM);
-    assert_int_equal(owner_of(NULL, NULL, NULL), FRAME_PROGRAM);
+    assert_int_equal(owner_of(NULL, NULL, NULL), FRAME_LIBRARY);
     assert_int_equal(owner_of("cuLaunchKernel", NULL, "/usr/lib/libcuda.so.1"), FRAME_CUDA);
     assert_int_equal(owner_of("cudaLaunchKernel", NULL, "/usr/lib/libcudart.so.13"), FRAME_CUDA);
     assert_int_equal(owner_of("cudaLaunchKernel", NULL, "/bin/app"), FRAME_CUDA); /* linked into the program */
