@@ -21,6 +21,7 @@ static int crashed_find(void *state, struct findings *findings)
     const struct trace_crash *crash = &trace->crashes.items[0];
     struct finding_place place = finding_nowhere();
     place.time = crash->time;
+    place.stack = crash->stack;
     struct finding *finding = finding_add(findings, 0, 0, &place);
     if (!finding)
         return 0;

@@ -12,11 +12,24 @@
 #define FRAMES_SHOWN 32   /* of a stack: enough for all but deep recursions */
 #define FUNCTION_WIDTH 40 /* longer names push their place to the right */
 
-/* How many frames lie within CUDA, or before it. */
+/* What lies between a call of CUDA's and us. The function that the program called is shown. */
+static bool is_inside_cuda(const struct stack_frame *frame)
+{
+    bool is_called = frame->function && strncmp(frame->function, "cuda", 4) == 0;
+    return frame_owner(frame) == FRAME_CUDA && !is_called;
+}
+
+/* How many frames lie within CUDA, or above it. */
 static size_t count_inside_cuda(const struct stack_frame *frames, size_t count)
 {
-    size_t first = stack_frames_begin(frames, count);
-    return first < count ? first : 0;
+    size_t first = 0;
+    while (first < count && first < FRAMES_BEFORE_CUDA && !is_inside_cuda(&frames[first]))
+        first++;
+    if (first == count || first == FRAMES_BEFORE_CUDA)
+        return 0;
+    while (first < count && is_inside_cuda(&frames[first]))
+        first++;
+    return first;
 }
 
 /* What is behind main() and the functions of threads. */

@@ -81,12 +81,11 @@ enum frame_owner frame_owner(const struct stack_frame *frame)
         return FRAME_CUDA;
     if (starts_with(frame->function, "__device_stub__") || starts_with(frame->function, "__wrapper__device_stub_"))
         return FRAME_STUB;
+    if (!frame->module && !frame->function)
+        return FRAME_LIBRARY; /* nothing is known of it */
     bool library = STARTS_WITH_ONE_OF(module, libraries) || is_installed(frame->module) || is_installed(frame->file);
     return library || frame_is_start(frame) ? FRAME_LIBRARY : FRAME_PROGRAM;
 }
-
-/* The code that reported the call may have so many frames before CUDA's own. */
-#define FRAMES_BEFORE_CUDA 8
 
 size_t frames_begin(enum frame_owner (*owner)(const void *data, size_t i), const void *data, size_t count)
 {
@@ -122,11 +121,6 @@ static enum frame_owner owner_of(const void *data, size_t i)
 size_t stack_frames_place(const struct stack_frame *frames, size_t count)
 {
     return frames_place(owner_of, frames, count);
-}
-
-size_t stack_frames_begin(const struct stack_frame *frames, size_t count)
-{
-    return frames_begin(owner_of, frames, count);
 }
 
 static void put_offset(struct buffer *buffer, const struct stack_frame *frame)

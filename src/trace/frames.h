@@ -71,7 +71,7 @@ struct frame_namer {
 enum frame_owner {
     FRAME_CUDA,    /* CUDA's driver and runtime, CUPTI, gputrace: between the program's call and what recorded it */
     FRAME_STUB,    /* what nvcc makes of <<<>>>; the function that calls it is named as the kernel, and made too */
-    FRAME_LIBRARY, /* of CUDA, PyTorch, Python or the C library: not the program's own code */
+    FRAME_LIBRARY, /* of CUDA, PyTorch, Python or the C library, or not known: not the program's own code */
     FRAME_PYTHON_LIBRARY, /* a function of Python's own library, of an installed package, or that torch.compile wrote */
     FRAME_PYTHON_NO_FILE, /* a function of Python that is in no file: "<string>" */
     FRAME_PROGRAM,        /* the program's own code */
@@ -83,11 +83,13 @@ enum frame_owner frame_owner(const struct stack_frame *frame);
  * owner. Where all are of libraries, the innermost that is not CUDA's, or 0. Frames of what reported the call, a plugin
  * for example, may come before those of CUDA, and are not the place. OWNER says what frame I of DATA belongs to. */
 size_t frames_place(enum frame_owner (*owner)(const void *data, size_t i), const void *data, size_t count);
+/* The code that reported a call may have so many frames before CUDA's own. */
+#define FRAMES_BEFORE_CUDA 8
+
 /* How many frames come before the program's call: those of CUDA, and of what reported the call. */
 size_t frames_begin(enum frame_owner (*owner)(const void *data, size_t i), const void *data, size_t count);
 /* The same of an array of struct stack_frame, in which inlined calls are frames of their own. */
 size_t stack_frames_place(const struct stack_frame *frames, size_t count);
-size_t stack_frames_begin(const struct stack_frame *frames, size_t count);
 /* Whether the frame is of what starts main() or a thread. */
 bool frame_is_start(const struct stack_frame *frame);
 

@@ -35,3 +35,23 @@ stacks() { # TRACE: each event that has a stack, with the names of the stack's f
     "$check_trace" --quiet part.json
     [ "$(stacks part.json | wc -l)" -gt 0 ]
 }
+
+@test "Perfetto loads traces with stacks without errors, and has the stacks of a .pftrace" {
+    [ -x "${TRACE_PROCESSOR-}" ] || skip "TRACE_PROCESSOR names no trace_processor_shell of Perfetto"
+    echo "select 'error', name, value from stats where severity in ('error', 'data_loss') and value > 0
+        union all select 'events', 'with a stack', count(*) from __intrinsic_track_event_callstacks
+        union all select 'events', 'called at', count(*) from slice where extract_arg(arg_set_id, 'args.called at') is not null
+        union all select 'frame', f.name, y.line_number from stack_profile_frame f
+            join stack_profile_symbol y using (symbol_set_id) where f.name = 'launch_brackets' group by 2, 3" >stacks.sql
+    "$gputrace" run -q --stacks=all:1 -o trace.json "$samples/launches" >/dev/null
+    "$gputrace" convert -q trace.json made.pftrace
+    calls=$(jq '[.traceEvents[] | select(.sf and (.cat | startswith("gpu") or . == "kernel" | not))] | length' trace.json)
+    "$TRACE_PROCESSOR" -q stacks.sql made.pftrace 2>/dev/null >got
+    grep -x "\"events\",\"with a stack\",$calls" got
+    [ "$(grep -c '^"frame","launch_brackets",[0-9]*$' got)" -ge 4 ]
+    run ! grep '^"error"' got
+    all=$(jq '[.traceEvents[] | select(.sf)] | length' trace.json)
+    "$TRACE_PROCESSOR" -q stacks.sql trace.json 2>/dev/null >got
+    grep -x "\"events\",\"called at\",$all" got
+    run ! grep '^"error"' got
+}

@@ -116,6 +116,24 @@ stack_has() { # FUNCTION...
     stack_has by_fault fault start_thread
 }
 
+@test "the stack of a crash: where no function is, an abort, and what findings show of it" {
+    dies nothing 139
+    stack_has by_call_of_nothing main
+    assert_equal "$(number '.gputrace.processes[0].death["called at"]' | grep -o 'by_call_of_nothing')" by_call_of_nothing
+    "$gputrace" report -r findings -f json trace.json |
+        jq -e '.findings[] | select(.id == "crashed") | .stack | test("^by_call_of_nothing .*< main ")'
+    dies abort 134
+    stack_has abort main
+}
+
+@test "a trace that is made without the program's files has the place of the crash" {
+    cp "$programs/dying" gone
+    run -139 "$gputrace" run --keep-spool --spool-dir="$PWD" -q ./gone segv
+    rm gone
+    "$gputrace" recover -q -o again.json "$PWD"/gputrace-*
+    jq -e '.gputrace.processes[0].death["called at"] | test("^gone\\+0x[0-9a-f]+$")' again.json
+}
+
 @test "SIGKILL" {
     dies kill 137
     assert_equal "$(number '.gputrace.processes[0].death')" null

@@ -332,7 +332,7 @@ static void publish_profiler_stop(const struct driver_return *returned)
 /* With what is to be known when it begins. */
 #define BEGINS(function)                                                                                          \
     .needs = CALLBACKS_LAZY_LOADING | CALLBACKS_FIRST_LAUNCHES | CALLBACKS_CAPTURES, .trigger = loads_##function, \
-    .launched = launched_by_##function
+    .launched = launched_by_##function, .brief = true
 #define HOST_FUNCTION REGISTRY_BIT(host_function)
 #define VALUE REGISTRY_BIT(stream_value)
 #define PROFILER REGISTRY_BIT(profiler)

@@ -303,11 +303,11 @@ static void end_phase(const struct driver_call *row, const struct gputrace_call 
     name_capture_request();
 }
 
-/* Clients get the end time of every call, the recorder only of calls that are not brief: reading a clock takes as long
- * as to write a record. */
+/* Clients get the end time of every call, the recorder only of phases and of calls that are not brief: reading a clock
+ * takes as long as to write a record. */
 static inline uint64_t end_of(const struct driver_call *row, const struct open_call *open)
 {
-    return row->brief && open && !registry_had_clients() ? open->start : clock_now();
+    return row->brief && open && !open->in_phase && !registry_had_clients() ? open->start : clock_now();
 }
 
 static void call_returns(struct callback_thread *mine, const struct driver_call *row, const CUpti_CallbackData *data)

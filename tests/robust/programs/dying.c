@@ -53,6 +53,14 @@ static void by_fault_of_a_thread(void)
     pthread_join(thread, NULL);
 }
 
+static void (*volatile nothing)(void);
+
+__attribute__((noinline)) static void by_call_of_nothing(void)
+{
+    nothing();
+    work.next++; /* or the call would be a jump */
+}
+
 static void by_no_file_behind_memory(void)
 {
     int fd = open("empty", O_RDWR | O_CREAT, 0600);
@@ -204,6 +212,7 @@ static const struct {
     {"abort", abort},
     {"segv", by_fault},
     {"segv-thread", by_fault_of_a_thread},
+    {"nothing", by_call_of_nothing},
     {"bus", by_no_file_behind_memory},
     {"fpe", by_division},
     {"ill", by_no_instruction},
