@@ -237,9 +237,15 @@ struct walk {
     unsigned placed; /* frames whose place is known */
 };
 
+/* Frames of functions have one; of what else a frame may be made, nothing is read. */
+static bool is_code(uint64_t object)
+{
+    return object != 0 && python_word(object, PYTHON_TYPE) == python.interpreter.code;
+}
+
 static void put_frame(struct walk *walk, uint64_t code, uint64_t instruction)
 {
-    walk->stack->words[walk->stack->count] = word_of(walk->memory, code, instruction);
+    walk->stack->words[walk->stack->count] = is_code(code) ? word_of(walk->memory, code, instruction) : PYTHON_WORD;
     walk->stack->places[walk->stack->count++] = 0;
 }
 
@@ -266,6 +272,8 @@ static void walk_objects(struct walk *walk, uint64_t frame)
 /* Whether a frame is a function's, and the function has begun. */
 static bool is_complete(const struct python_layout *layout, uint64_t code, uint64_t instruction, unsigned owner)
 {
+    if (!is_code(code))
+        return true;
     uint64_t bytecode = code + layout->code.bytecode;
     int32_t before = (int32_t)python_half(bytecode, -(uint64_t)PYTHON_TRACEABLE);
     return owner == PYTHON_OWNED_BY_GENERATOR || (int64_t)(instruction - bytecode) >= 2 * (int64_t)before;
