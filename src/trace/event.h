@@ -15,8 +15,9 @@
 #include "trace/word_set.h"
 
 /*
- * Categories of events. Kineto alone writes those of the last group but one. DEVICE_RANGE is the analysis's: in a file
- * such ranges are GPU_USER_ANNOTATIONs whose argument "from" is this word.
+ * Categories of events. Kineto alone writes CPU_OP to TRACE_SPAN. CPU_SAMPLE is an instant on the row of its thread,
+ * THREAD_STATE a time in which the thread was off the processor. DEVICE_RANGE is the analysis's: in a file such ranges
+ * are GPU_USER_ANNOTATIONs whose argument "from" is this word.
  *      category               name in the file */
 #define DEVICE_RANGE_WORD "gputrace_device_range"
 #define CATEGORIES(X)                             \
@@ -43,6 +44,8 @@
     X(CPU_INSTANT_EVENT, "cpu_instant_event")     \
     X(TRACE_SPAN, "Trace")                        \
     X(UNIFIED_MEMORY, "unified_memory")           \
+    X(CPU_SAMPLE, "cpu_sample")                   \
+    X(THREAD_STATE, "thread_state")               \
     X(DEVICE_RANGE, DEVICE_RANGE_WORD)
 
 enum category {
