@@ -157,6 +157,19 @@ static int read_written(struct trace *trace, struct buffer *buffer, uint32_t *te
     return status;
 }
 
+/* The texts of a frame that are not shown but looked at. */
+static int read_frame_parts(struct trace *trace, const cJSON *frame, struct trace_frame *added)
+{
+    const cJSON *inlined = first_of(member_of(frame, "inlined"));
+    const struct member members[] = {{"function", TEXT, offsetof(struct trace_frame, function)},
+                                     {"file", TEXT, offsetof(struct trace_frame, file)}};
+    const struct member module[] = {{"module", TEXT, offsetof(struct trace_frame, module)},
+                                    {"function", TEXT, offsetof(struct trace_frame, outer)}};
+    if (read_members(trace, inlined ? inlined : frame, added, members) < 0)
+        return -1;
+    return read_members(trace, frame, added, module);
+}
+
 static int read_frame(struct trace *trace, const cJSON *frame)
 {
     struct trace_frame *added = trace->wanted.stacks ? array_push(&trace->frames) : NULL;
@@ -168,7 +181,8 @@ static int read_frame(struct trace *trace, const cJSON *frame)
     write_frame_calls(&words, frame);
     write_frame_place(&place, frame);
     added->is_cuda = frame_is_cuda(frame);
-    int status = read_written(trace, &words, &added->words);
+    int status = read_frame_parts(trace, frame, added);
+    status = read_written(trace, &words, &added->words) < 0 ? -1 : status;
     return read_written(trace, &place, &added->place) < 0 ? -1 : status;
 }
 
@@ -193,56 +207,6 @@ static int read_stack(struct trace *trace, const cJSON *stack)
         added->count++;
     }
     return 0;
-}
-
-static const struct trace_stack *stack_of(const struct trace *trace, int64_t number)
-{
-    const uint64_t *index = number == EVENT_NONE ? NULL : map_get(&trace->stack_of_number, (uint64_t)number);
-    const struct trace_stack *stack = index && *index ? &trace->stacks.items[*index - 1] : NULL;
-    return stack && stack->count > 0 ? stack : NULL;
-}
-
-static const struct trace_frame *frame_of(const struct trace *trace, const struct trace_stack *stack, size_t i)
-{
-    return &trace->frames.items[trace->stack_frames.items[stack->first + i]];
-}
-
-/* How many frames of the code that reported the call may come before CUDA's own. */
-#define FRAMES_ABOVE_CUDA 8
-
-/* The innermost frame of the program: the first after those of CUDA, and of what reported the call. */
-static size_t first_of_program(const struct trace *trace, const struct trace_stack *stack)
-{
-    size_t first = 0;
-    while (first < stack->count && first < FRAMES_ABOVE_CUDA && !frame_of(trace, stack, first)->is_cuda)
-        first++;
-    if (first == stack->count || !frame_of(trace, stack, first)->is_cuda)
-        return 0;
-    while (first < stack->count && frame_of(trace, stack, first)->is_cuda)
-        first++;
-    return first < stack->count ? first : 0;
-}
-
-struct cell trace_place_cell(const struct trace *trace, struct table *table, int64_t number)
-{
-    const struct trace_stack *stack = stack_of(trace, number);
-    if (!stack)
-        return (struct cell){0};
-    return trace_text_cell(trace, table, frame_of(trace, stack, first_of_program(trace, stack))->place);
-}
-
-struct cell trace_stack_cell(const struct trace *trace, struct table *table, int64_t number)
-{
-    const struct trace_stack *stack = stack_of(trace, number);
-    struct buffer words;
-    if (!stack)
-        return (struct cell){0};
-    buffer_init_memory(&words);
-    for (size_t i = 0; i < stack->count; i++) {
-        buffer_text(&words, i > 0 ? " < " : "");
-        buffer_text(&words, interned(&trace->strings, frame_of(trace, stack, i)->words));
-    }
-    return table_sink(table, &words);
 }
 
 /* --- plugins: see section_plugins.c --- */

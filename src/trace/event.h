@@ -162,7 +162,8 @@ enum category category_find(const char *text, size_t length);
     F(PYTORCH_DEVICE, "Device Id", NUMBER, device)                                           \
     F(DEVICE_TYPE, "Device Type", NUMBER, device_type)                                       \
     F(TOTAL_ALLOCATED, "Total Allocated", NUMBER, total_allocated)                           \
-    F(TOTAL_RESERVED, "Total Reserved", NUMBER, total_reserved)
+    F(TOTAL_RESERVED, "Total Reserved", NUMBER, total_reserved)                              \
+    F(WAKER, "waker", NUMBER, waker)
 
 enum arg_key {
     ARG_OTHER, /* not of the table: `other` names it */
