@@ -12,6 +12,8 @@
 #define OFF_PERIODS 5
 /* Of a wait that nobody is known to have ended: another thread is named that ran for so many percent of it. */
 #define MEANWHILE_PERCENT 50
+/* Questions before the memory of what was looked at is given back. */
+#define EVICT_AFTER (1 << 16)
 /* A thread that waits for a thread that waits …: so many are looked at. */
 #define CHAIN 3
 
@@ -267,6 +269,8 @@ static int at_run(struct host_activities *all, uint32_t thread, int64_t time, st
 int host_activities_at(struct host_activities *all, uint32_t thread, int64_t time, struct host_moment *moment)
 {
     const struct host_samples *samples = &all->trace->samples;
+    if (++all->asked % EVICT_AFTER == 0)
+        host_samples_evict(samples);
     const struct host_thread own = host_samples_thread(samples, thread);
     size_t next = host_samples_state_from(samples, &own, time);
     const struct host_state *state = next < own.first_state + own.states ? &samples->states.items[next] : NULL;

@@ -28,7 +28,8 @@ struct host_activity {
 
 /* All zero is empty. */
 struct host_activities {
-    const struct trace *trace;
+    const struct trace *trace; /* NULL: nothing was sampled */
+    uint64_t asked;            /* questions so far */
     struct host_sites sites;
     struct dense_map known;  /* struct host_activity */
     struct dense_map places; /* an activity and a frame -> times */

@@ -3,6 +3,9 @@
 #include "common/memory.h"
 #include "analysis/order.h"
 
+/* Records that are written before their memory is given back. */
+#define EVICT_AFTER (1 << 20)
+
 struct unsorted_sample {
     int64_t time;
     uint32_t thread, site;
@@ -113,6 +116,8 @@ static int keep_samples(struct host_samples *samples)
         if (!kept)
             break;
         *kept = (struct host_sample){one->time, one->site};
+        if (samples->samples.count % EVICT_AFTER == 0)
+            file_vector_evict(&samples->samples);
         if (thread->samples++ == 0)
             thread->first_sample = samples->samples.count - 1;
         else
@@ -144,6 +149,8 @@ static int keep_states(struct host_samples *samples)
         if (!kept)
             break;
         *kept = one->state;
+        if (samples->states.count % EVICT_AFTER == 0)
+            file_vector_evict(&samples->states);
         kept->start = kept->start < until ? until : kept->start;
         thread->first_state = first ? samples->states.count - 1 : thread->first_state;
         thread->states++;

@@ -134,14 +134,15 @@ static int gather(void *context, const struct trace *trace)
     struct gpu_idle_walk walk = {0};
     int status = host_samples_any(&trace->samples) ? gpu_idle_gather(&state->idle, trace) : 0;
     for (uint32_t i = 0; status == 0 && i < trace->samples.threads.count; i++)
-        if (trace->samples.threads.items[i].samples > 0)
+        if (trace->samples.threads.items[i].samples > 0) {
             status = count_thread(state, trace, &walk, i);
+            host_samples_evict(&trace->samples);
+        }
     for (size_t i = 0; status == 0 && i < state->counts.count; i++)
         status = count_stack(state, trace, i);
     gpu_idle_walk_release(&walk);
     gpu_idle_release(&state->idle);
     state->idle = (struct gpu_idle){0};
-    host_samples_evict(&trace->samples);
     return status;
 }
 

@@ -156,3 +156,19 @@ advice() { # ID
     run text low-use
     assert_output --partial 'host outside CUDA: decode (loader.c:7) ('
 }
+
+# --- planted programs ---
+
+@test "a GPU that waits for a loader, a lock, a disk, Python's collector; and twins in which it does not" {
+    local case
+    for case in loader lock disk; do
+        "$gputrace" run -q -o planted.json "$samples/planted_host" "$case"
+        "$gputrace" run -q -o fixed.json "$samples/planted_host" "$case-fixed"
+        "$gputrace" report -r findings --format=json planted.json | jq -e '.findings[0].id == "host-work"'
+        "$gputrace" report -r findings --format=json fixed.json | jq -e '.findings == []'
+    done
+    "$gputrace" run -q -o planted.json /usr/bin/python3 "$samples/planted_garbage.py"
+    "$gputrace" run -q -o fixed.json /usr/bin/python3 "$samples/planted_garbage.py" fixed
+    "$gputrace" report -r findings --format=json planted.json | jq -e '.findings[0].id == "host-work"'
+    "$gputrace" report -r findings --format=json fixed.json | jq -e '.findings == []'
+}
