@@ -8,6 +8,7 @@ void gpu_idle_release(struct gpu_idle *idle)
     file_vector_release(&idle->busy);
     array_release(&idle->devices);
     free(idle->used);
+    free(idle->launches);
 }
 
 static struct gpu_busy_part *put_device(struct gpu_idle *idle, uint32_t device)
@@ -23,8 +24,10 @@ static int add_op(struct gpu_idle *idle, const struct trace *trace, const struct
     struct gpu_busy_part *device = put_device(idle, op->device);
     if (!device)
         return -1;
-    if (op->thread != LAUNCHED_NO_THREAD)
+    if (op->thread != LAUNCHED_NO_THREAD) {
         idle->used[trace->threads.items[op->thread].process * idle->device_count + op->device] = true;
+        idle->launches[op->thread] = true;
+    }
     struct gpu_busy_time *last = device->count > 0 ? &idle->busy.items[idle->busy.count - 1] : NULL;
     if (last && op->start <= last->end) {
         last->end = op->end > last->end ? op->end : last->end;
@@ -47,7 +50,8 @@ int gpu_idle_gather(struct gpu_idle *idle, const struct trace *trace)
     idle->busy.memory.directory = temporary_directory();
     idle->device_count = trace->devices.count;
     idle->used = calloc(trace->processes.count * trace->devices.count + 1, sizeof(*idle->used));
-    if (!idle->used)
+    idle->launches = calloc(trace->threads.count + 1, sizeof(*idle->launches));
+    if (!idle->used || !idle->launches)
         return -1;
     sorter_walk_begin(&walk, &trace->timeline);
     while (status == 0 && (op = sorter_next(&walk)))

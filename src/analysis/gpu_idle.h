@@ -24,6 +24,7 @@ struct gpu_idle {
     FILE_VECTOR(struct gpu_busy_time) busy; /* by GPU and time; those of one do not touch */
     ARRAY(struct gpu_busy_part) devices;    /* by index in trace.devices; it may end early */
     bool *used;                             /* by process, then device: by indices in the trace */
+    bool *launches;                         /* by index in trace.threads */
     size_t device_count;
 };
 

@@ -36,21 +36,19 @@ void host_activities_release(struct host_activities *all)
 /* --- what a thread mostly did in some time --- */
 
 struct mostly {
-    uint32_t site;       /* EVENT_NO_TEXT: nothing is known */
-    int64_t ran, waited; /* ns */
-    int64_t waker;       /* of the longest wait, if the thread waited for longer than it ran; EVENT_NONE: not known */
+    uint32_t site, doing; /* EVENT_NO_TEXT: nothing is known */
+    int64_t ran, waited;  /* ns; a thread that waited for a processor ran */
+    int64_t waker;        /* of the longest wait, if the thread waited for longer than it ran; EVENT_NONE: not known */
 };
 
-struct adding {
-    struct host_activities *all;
-    int64_t most[2]; /* ns, on and off the processor: of a doing */
-    uint32_t site[2];
+/* Times of doings, and the one that took most. */
+struct most {
+    int64_t ns;
+    uint32_t site, doing;
 };
 
-static int add_doing(struct adding *adding, uint32_t site, int64_t ns, bool off)
+static int add_doing(struct host_activities *all, struct most *most, uint32_t site, uint32_t doing, int64_t ns)
 {
-    struct host_activities *all = adding->all;
-    uint32_t doing = all->sites.sites.items[site].doing;
     if (doing == EVENT_NO_TEXT)
         return 0;
     while (all->sums.count <= doing)
@@ -63,43 +61,72 @@ static int add_doing(struct adding *adding, uint32_t site, int64_t ns, bool off)
         *touched = doing;
     }
     all->sums.items[doing] += ns;
-    if (all->sums.items[doing] > adding->most[off]) {
-        adding->most[off] = all->sums.items[doing];
-        adding->site[off] = site;
-    }
+    if (all->sums.items[doing] > most->ns)
+        *most = (struct most){all->sums.items[doing], site, doing};
     return 0;
 }
 
-static int find_mostly(struct host_activities *all, uint32_t thread, int64_t start, int64_t end, struct mostly *mostly)
+static void forget_sums(struct host_activities *all)
+{
+    for (size_t i = 0; i < all->touched.count; i++)
+        all->sums.items[all->touched.items[i]] = 0;
+    all->touched.count = 0;
+}
+
+/* By samples. */
+static int add_samples(struct host_activities *all, uint32_t thread, int64_t start, int64_t end, struct mostly *mostly,
+                       struct most *most)
 {
     const struct host_samples *samples = &all->trace->samples;
     const struct host_thread own = host_samples_thread(samples, thread);
-    struct adding adding = {.all = all, .site = {EVENT_NO_TEXT, EVENT_NO_TEXT}};
-    int64_t longest = 0, waker = EVENT_NONE;
     int status = 0;
-    *mostly = (struct mostly){.site = EVENT_NO_TEXT, .waker = EVENT_NONE};
     for (size_t i = host_samples_from(samples, &own, start);
          status == 0 && i < own.first_sample + own.samples && samples->samples.items[i].time < end; i++) {
+        uint32_t site = samples->samples.items[i].site;
         mostly->ran += samples->period;
-        status = add_doing(&adding, samples->samples.items[i].site, samples->period > 0 ? samples->period : 1, false);
+        status = add_doing(all, most, site, all->sites.sites.items[site].doing, samples->period);
     }
+    forget_sums(all);
+    return status;
+}
+
+/* By states. READY: when the thread wanted a processor. */
+static int add_states(struct host_activities *all, uint32_t thread, int64_t start, int64_t end, struct mostly *mostly,
+                      struct most *most, struct most *ready)
+{
+    const struct host_samples *samples = &all->trace->samples;
+    const struct host_thread own = host_samples_thread(samples, thread);
+    int64_t longest = 0;
+    int status = 0;
     for (size_t i = host_samples_state_from(samples, &own, start);
          status == 0 && i < own.first_state + own.states && samples->states.items[i].start < end; i++) {
         const struct host_state *state = &samples->states.items[i];
         int64_t from = state->start > start ? state->start : start, to = state->end < end ? state->end : end;
-        mostly->waited += to - from;
-        if (to - from > longest) {
+        bool off = state->kind != HOST_RUNNABLE;
+        *(off ? &mostly->waited : &mostly->ran) += to - from;
+        if (off && to - from > longest) {
             longest = to - from;
-            waker = state->waker;
+            mostly->waker = state->waker;
         }
-        status = add_doing(&adding, state->site, to - from, true);
+        status = add_doing(all, off ? most : ready, state->site, host_sites_of_state(&all->sites, state), to - from);
     }
+    forget_sums(all);
+    return status;
+}
+
+static int find_mostly(struct host_activities *all, uint32_t thread, int64_t start, int64_t end, struct mostly *mostly)
+{
+    const struct most none = {0, EVENT_NO_TEXT, EVENT_NO_TEXT};
+    struct most ran = none, waited = none, ready = none;
+    *mostly = (struct mostly){.waker = EVENT_NONE};
+    int status = add_samples(all, thread, start, end, mostly, &ran)
+                     ?: add_states(all, thread, start, end, mostly, &waited, &ready);
     bool off = mostly->waited > mostly->ran;
-    mostly->site = adding.site[off] != EVENT_NO_TEXT ? adding.site[off] : adding.site[!off];
-    mostly->waker = off ? waker : EVENT_NONE;
-    for (size_t i = 0; i < all->touched.count; i++)
-        all->sums.items[all->touched.items[i]] = 0;
-    all->touched.count = 0;
+    struct most most = off ? waited : ran.ns > 0 ? ran : ready;
+    most = most.ns > 0 ? most : ran.ns > 0 ? ran : waited;
+    mostly->site = most.site;
+    mostly->doing = most.doing;
+    mostly->waker = off ? mostly->waker : EVENT_NONE;
     return status;
 }
 
@@ -124,8 +151,8 @@ static uint32_t name_thread(struct host_activities *all, uint32_t thread, uint32
 
 struct other {
     enum host_relation relation;
-    uint32_t thread; /* LAUNCHED_NO_THREAD: none */
-    uint32_t site;
+    uint32_t thread;      /* LAUNCHED_NO_THREAD: none */
+    uint32_t site, doing; /* EVENT_NO_TEXT: not known */
 };
 
 /* From the thread that woke THREAD to the one that it waited for. */
@@ -136,9 +163,7 @@ static int follow(struct host_activities *all, uint32_t thread, const struct hos
         struct mostly mostly;
         if (find_mostly(all, next, state->start, state->end, &mostly) < 0)
             return -1;
-        other->relation = HOST_WOKE;
-        other->thread = next;
-        other->site = mostly.site;
+        *other = (struct other){HOST_WOKE, next, mostly.site, mostly.doing};
         uint32_t waker = trace_find_waker(all->trace, next, mostly.waker);
         if (waker == next)
             break;
@@ -166,7 +191,7 @@ static int find_busiest(struct host_activities *all, uint32_t thread, int64_t st
         if (mostly.ran < most || mostly.ran == 0)
             continue;
         most = mostly.ran;
-        *other = (struct other){HOST_MEANWHILE, i, mostly.site};
+        *other = (struct other){HOST_MEANWHILE, i, mostly.site, mostly.doing};
     }
     return 0;
 }
@@ -180,8 +205,7 @@ static uint32_t put_activity(struct host_activities *all, uint32_t thread, uint3
         bool lock = host_sites_doing(&all->sites, doing)->kind == HOST_LOCK;
         activity.relation = other->relation == HOST_WOKE && lock ? HOST_HELD : other->relation;
         activity.other = name_thread(all, other->thread, thread);
-        if (other->site != EVENT_NO_TEXT)
-            activity.other_doing = all->sites.sites.items[other->site].doing;
+        activity.other_doing = other->doing;
     }
     return dense_map_number(&all->known, &activity, sizeof(activity));
 }
@@ -190,7 +214,7 @@ static uint32_t put_activity(struct host_activities *all, uint32_t thread, uint3
 static int find_other(struct host_activities *all, uint32_t thread, const struct host_state *state, enum host_kind kind,
                       struct other *other)
 {
-    *other = (struct other){HOST_ALONE, LAUNCHED_NO_THREAD, EVENT_NO_TEXT};
+    *other = (struct other){HOST_ALONE, LAUNCHED_NO_THREAD, EVENT_NO_TEXT, EVENT_NO_TEXT};
     if (kind == HOST_SLEEP || kind == HOST_READY || state->kind == HOST_DISK_WAIT)
         return 0;
     return state->waker > 0 ? follow(all, thread, state, other)
@@ -224,7 +248,7 @@ static int at_sample(struct host_activities *all, uint32_t thread, uint32_t site
                      struct host_moment *moment)
 {
     uint32_t doing = all->sites.sites.items[site].doing;
-    const struct other nobody = {HOST_ALONE, LAUNCHED_NO_THREAD, EVENT_NO_TEXT};
+    const struct other nobody = {HOST_ALONE, LAUNCHED_NO_THREAD, EVENT_NO_TEXT, EVENT_NO_TEXT};
     *moment = (struct host_moment){EVENT_NO_TEXT, site, EVENT_NO_TEXT, until};
     if (doing == EVENT_NO_TEXT)
         return 0;

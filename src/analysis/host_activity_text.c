@@ -57,9 +57,10 @@ static void write_other(struct buffer *out, const struct host_activities *all, c
     buffer_format(out, "%s%s", before[known->relation], interned(&all->sites.words, known->other));
     if (known->other_doing == EVENT_NO_TEXT)
         return;
-    bool off = host_kind_is_off((enum host_kind)host_sites_doing(&all->sites, known->other_doing)->kind);
+    enum host_kind kind = (enum host_kind)host_sites_doing(&all->sites, known->other_doing)->kind;
+    const char *verb = !host_kind_is_off(kind) ? " ran " : host_kind_is_state(kind) ? " was " : " was in ";
     buffer_text(out, known->relation == HOST_MEANWHILE ? "" : ", which");
-    buffer_text(out, off ? " was in " : " ran ");
+    buffer_text(out, verb);
     host_sites_write(out, &all->sites, all->trace, known->other_doing, frame);
 }
 

@@ -23,6 +23,23 @@ static bool is_wanted(const struct trace *trace, const struct idle *idle, const 
     return question->wanted == HOST_ANY || off == (question->wanted == HOST_OFF_PROCESSOR);
 }
 
+/* The doing that took most, whoever was waited for, and of its activities the one that did. */
+static void find_most(struct host_answer *answer, const struct idle *idle, const int64_t *sums)
+{
+    const struct dense_map *known = &idle->host.known;
+    int64_t *doings = calloc(idle->host.sites.doings.count + 1, sizeof(*doings));
+    for (uint32_t i = 0; doings && i < known->count; i++)
+        doings[((const struct host_activity *)dense_map_row(known, i))->doing] += sums[i];
+    for (uint32_t i = 0; doings && i < known->count; i++) {
+        int64_t sum = doings[((const struct host_activity *)dense_map_row(known, i))->doing];
+        if (sums[i] > 0 && (sum > answer->most || (sum == answer->most && sums[i] > sums[answer->activity]))) {
+            answer->most = sum;
+            answer->activity = i;
+        }
+    }
+    free(doings);
+}
+
 struct host_answer host_ask(const struct trace *trace, const struct idle *idle, const struct host_question *question)
 {
     struct host_answer answer = {.activity = EVENT_NO_TEXT};
@@ -36,11 +53,9 @@ struct host_answer host_ask(const struct trace *trace, const struct idle *idle, 
         answer.total += time;
         answer.gaps += all ? row->sum.count : brief ? row->sum.brief_count : row->sum.count - row->sum.brief_count;
         sums[row->what.activity] += time;
-        if (sums[row->what.activity] > answer.most) {
-            answer.most = sums[row->what.activity];
-            answer.activity = row->what.activity;
-        }
     }
+    if (sums)
+        find_most(&answer, idle, sums);
     free(sums);
     return answer;
 }

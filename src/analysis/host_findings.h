@@ -23,9 +23,9 @@ struct host_question {
 };
 
 struct host_answer {
-    int64_t total, most; /* ns, of all activities, and of … */
+    int64_t total, most; /* ns, of all activities, and of those with the doing that took most */
     int64_t gaps;        /* of all: the number */
-    uint32_t activity;   /* … the one that took most; EVENT_NO_TEXT: none is known */
+    uint32_t activity;   /* the one of that doing that took most; EVENT_NO_TEXT: none is known */
 };
 
 /* Without memory there is no answer. */

@@ -9,17 +9,33 @@
 
 struct host_frame_facts {
     const struct host_pattern *pattern; /* NULL: none */
+    uint32_t name;                      /* of the function that is like it, of trace.strings */
     bool of_program;                    /* the user's own code, as far as that can be seen */
     bool of_python;                     /* a line of Python */
     bool is_system;
 };
+
+/* Of a function and of the one that it was inlined into, the higher rank counts. */
+static void find_frame_pattern(struct host_frame_facts *facts, const struct trace *trace,
+                               const struct trace_frame *frame)
+{
+    const uint32_t names[] = {frame->function, frame->outer};
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        const struct host_pattern *pattern =
+            names[i] == EVENT_NO_TEXT ? NULL : host_pattern_find(trace_text(trace, names[i]));
+        if (!pattern || (facts->pattern && facts->pattern->rank >= pattern->rank))
+            continue;
+        facts->pattern = pattern;
+        facts->name = names[i];
+    }
+}
 
 static void find_facts(struct host_frame_facts *facts, const struct trace *trace, const struct trace_frame *frame)
 {
     const char *function = trace_text(trace, frame->function), *file = trace_text(trace, frame->file);
     const char *module = trace_text(trace, frame->module);
     facts->of_python = strcmp(module, "python") == 0;
-    facts->pattern = *function ? host_pattern_find(function) : NULL;
+    find_frame_pattern(facts, trace, frame);
     if (facts->of_python) {
         bool imports = facts->pattern && facts->pattern->kind == HOST_IMPORT && strstr(file, "importlib");
         facts->pattern = imports ? facts->pattern : NULL;
@@ -52,15 +68,15 @@ static size_t find_program(const struct host_sites *sites, const struct trace *t
     return python < stack->count ? python : named;
 }
 
-/* What the functions that the program called are for. */
-static const struct host_pattern *find_pattern(const struct host_sites *sites, const struct trace *trace,
-                                               const struct trace_stack *stack, size_t program)
+/* What the functions that the program called are for: the frame of one. NULL: nothing in particular. */
+static const struct host_frame_facts *find_pattern(const struct host_sites *sites, const struct trace *trace,
+                                                   const struct trace_stack *stack, size_t program)
 {
-    const struct host_pattern *found = NULL;
+    const struct host_frame_facts *found = NULL;
     for (size_t i = 0; i < program; i++) {
-        const struct host_pattern *pattern = sites->frames[trace->stack_frames.items[stack->first + i]].pattern;
-        if (pattern && (!found || pattern->rank > found->rank))
-            found = pattern;
+        const struct host_frame_facts *facts = &sites->frames[trace->stack_frames.items[stack->first + i]];
+        if (facts->pattern && (!found || facts->pattern->rank > found->pattern->rank))
+            found = facts;
     }
     return found;
 }
@@ -78,17 +94,6 @@ static uint32_t words_of(struct host_sites *sites, const struct host_pattern *pa
     char name[HOST_FUNCTION];
     return pattern->words ? put_words(sites, pattern->words, "")
                           : put_words(sites, host_function_name(function, name), "()");
-}
-
-static const char *function_of_pattern(const struct host_sites *sites, const struct trace *trace,
-                                       const struct trace_stack *stack, const struct host_pattern *pattern)
-{
-    for (size_t i = 0; i < stack->count; i++) {
-        uint32_t number = trace->stack_frames.items[stack->first + i];
-        if (sites->frames[number].pattern == pattern)
-            return trace_text(trace, trace->frames.items[number].function);
-    }
-    return "";
 }
 
 static int put_doing(struct host_sites *sites, struct host_site_doing *site, const struct host_doing *doing)
@@ -116,6 +121,19 @@ static int read_name(struct host_sites *sites, const struct trace *trace, const 
     return put_doing(sites, site, &doing);
 }
 
+/* Of a stack of libraries alone: the library of its innermost frame, such as an interpreter. */
+static int read_module(struct host_sites *sites, const struct trace *trace, const struct host_site *key,
+                       struct host_site_doing *site)
+{
+    struct host_doing doing = {.kind = HOST_RUN, .function = EVENT_NO_TEXT, .file = EVENT_NO_TEXT};
+    const struct trace_stack *stack = trace_stack_of(trace, key->stack);
+    const char *module = trace_text(trace, trace_frame_of(trace, stack, 0)->module), *slash = strrchr(module, '/');
+    if (!*module)
+        return read_name(sites, trace, key, site);
+    doing.words = put_words(sites, slash ? slash + 1 : module, "");
+    return put_doing(sites, site, &doing);
+}
+
 static int read_site(struct host_sites *sites, const struct trace *trace, const struct host_site *key,
                      struct host_site_doing *site)
 {
@@ -126,17 +144,19 @@ static int read_site(struct host_sites *sites, const struct trace *trace, const 
     if (!stack)
         return read_name(sites, trace, key, site);
     size_t program = find_program(sites, trace, stack);
-    const struct host_pattern *pattern = find_pattern(sites, trace, stack, program);
-    if (pattern) {
-        doing.kind = pattern->kind;
-        doing.words = words_of(sites, pattern, function_of_pattern(sites, trace, stack, pattern));
+    const struct host_frame_facts *called = find_pattern(sites, trace, stack, program);
+    if (called) {
+        doing.kind = called->pattern->kind;
+        doing.words = words_of(sites, called->pattern, trace_text(trace, called->name));
     }
     if (program < stack->count) {
         site->frame = trace->stack_frames.items[stack->first + program];
         doing.function = trace->frames.items[site->frame].function;
         doing.file = trace->frames.items[site->frame].file;
     }
-    return pattern || program < stack->count ? put_doing(sites, site, &doing) : read_name(sites, trace, key, site);
+    if (!called && program == stack->count)
+        return read_module(sites, trace, key, site);
+    return put_doing(sites, site, &doing);
 }
 
 int host_sites_make(struct host_sites *sites, const struct trace *trace)

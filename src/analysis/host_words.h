@@ -18,8 +18,8 @@
     X(MEMORY, "Allocate once and use the memory again; an allocator such as jemalloc or tcmalloc returns less of it.") \
     X(COMPILE, "Compile before the work that is measured, and keep the compiler's cache.")                             \
     X(IMPORT, "Load libraries and import modules before the work that is measured.")                                   \
-    X(IO, "Read ahead while the GPU is busy: in other threads or processes, in larger pieces, from a faster disk or "  \
-          "from memory.")                                                                                              \
+    X(IO, "Read and write while the GPU is busy: ahead of the need, in other threads or processes, in larger pieces, " \
+          "or from memory.")                                                                                           \
     X(LOCK, "Hold the lock for a shorter time, or launch without it.")                                                 \
     X(GIL, "Other Python threads hold the interpreter: move their work to processes, or to code that releases the "    \
            "GIL.")                                                                                                     \
@@ -39,6 +39,12 @@ extern const char *const host_kind_advice[HOST_KIND_COUNT];
 static inline bool host_kind_is_off(enum host_kind kind)
 {
     return kind >= HOST_IO;
+}
+
+/* Its words say how the thread is: "waiting for a processor". */
+static inline bool host_kind_is_state(enum host_kind kind)
+{
+    return kind == HOST_GIL || kind == HOST_READY || kind == HOST_OFF;
 }
 
 struct host_pattern {

@@ -2,9 +2,13 @@
  * Times in which threads were off the processor, by where they left it and by who woke them, and how much of that time
  * the GPUs of their process were idle.
  */
+#include <stdlib.h>
+#include <string.h>
+
 #include "common/buffer.h"
 #include "analysis/gpu_idle.h"
 #include "analysis/host_sites.h"
+#include "analysis/order.h"
 #include "analysis/section.h"
 
 struct wait_key {
@@ -20,6 +24,7 @@ struct wait_row {
     struct series times;
     int64_t idle;    /* ns of it that the GPUs were idle */
     int64_t longest; /* ns */
+    bool launches;   /* one of the threads launches GPU work */
     uint32_t frame;  /* where, in the longest */
 };
 
@@ -82,6 +87,7 @@ static int add_state(struct state *state, const struct trace *trace, struct gpu_
     if (!row || series_add(&row->times, length) < 0)
         return -1;
     row->idle += gpu_idle_within(walk, time->start, time->end);
+    row->launches |= state->idle.launches[thread];
     if (length > row->longest) {
         row->longest = length;
         row->frame = state->sites.sites.items[time->site].frame;
@@ -99,6 +105,13 @@ static int add_thread(struct state *state, const struct trace *trace, struct gpu
     return status;
 }
 
+/* A thread of gputrace in the program. */
+static bool is_ours(const struct trace *trace, uint32_t thread)
+{
+    size_t length;
+    return strncmp(trace_thread_comm(trace, thread, &length), "gputrace-", strlen("gputrace-")) == 0;
+}
+
 static int gather(void *context, const struct trace *trace)
 {
     struct state *state = context;
@@ -108,7 +121,7 @@ static int gather(void *context, const struct trace *trace)
     if (status == 0 && any)
         status = host_sites_make(&state->sites, trace);
     for (uint32_t i = 0; status == 0 && i < trace->samples.threads.count; i++)
-        if (trace->samples.threads.items[i].states > 0)
+        if (trace->samples.threads.items[i].states > 0 && !is_ours(trace, i))
             status = add_thread(state, trace, &walk, i);
     gpu_idle_walk_release(&walk);
     gpu_idle_release(&state->idle);
@@ -167,17 +180,34 @@ static const struct column columns[] = {
     {"woken_by", "Woken by", TYPE_TEXT, COLUMN_OPTIONAL, .fill = fill_waker},
 };
 
+/* Threads that do not launch work may sleep all the time: they come after those that do. */
+static int by_idle(const void *left, const void *right, void *rows)
+{
+    const struct wait_row *a = (const struct wait_row *)rows + *(const uint32_t *)left;
+    const struct wait_row *b = (const struct wait_row *)rows + *(const uint32_t *)right;
+    return ORDER(b->launches, a->launches) ?: ORDER(b->idle, a->idle) ?: ORDER(b->times.total, a->times.total) ?: ORDER(*(const uint32_t *)left, *(const uint32_t *)right);
+}
+
 static int finish(struct report_row *row)
 {
     const struct state *state = row->state;
-    return section_array(row, &state->keys, &state->rows);
+    size_t count = state->rows.count;
+    uint32_t *order = calloc(count + 1, sizeof(*order));
+    int status = order ? 0 : -1;
+    for (uint32_t i = 0; order && i < count; i++)
+        order[i] = i;
+    if (order && count > 1)
+        qsort_r(order, count, sizeof(*order), by_idle, state->rows.items);
+    for (size_t i = 0; status == 0 && i < count; i++)
+        status = section_row(row, dense_map_row(&state->keys, order[i]), &state->rows.items[order[i]]);
+    free(order);
+    return status;
 }
 
 const struct section section_host_waits = {
     SECTION_COLUMNS(columns),
     .usual = 5,
     .none = "times off the processor were not recorded: gputrace run --cpu=switches records them",
-    .sort = "idle",
     .state_size = sizeof(struct state),
     .timeline = true,
     .samples = true,

@@ -154,6 +154,7 @@ enum category category_find(const char *text, size_t length);
     X(PROGRAM_COUNTER, "program counter")                                                    \
     F(MANGLED_NAME, "mangled name", TEXT, mangled_name)                                      \
     F(LABELS, "labels", TEXT, label)                                                         \
+    F(WAKER, "waker", NUMBER, waker)                                                         \
     F(SEQUENCE, "Sequence number", NUMBER, sequence)                                         \
     F(FORWARD_THREAD, "Fwd thread id", NUMBER, forward_thread)                               \
     F(INPUT_DIMS, "Input Dims", SHAPES, shapes)                                              \
@@ -162,8 +163,7 @@ enum category category_find(const char *text, size_t length);
     F(PYTORCH_DEVICE, "Device Id", NUMBER, device)                                           \
     F(DEVICE_TYPE, "Device Type", NUMBER, device_type)                                       \
     F(TOTAL_ALLOCATED, "Total Allocated", NUMBER, total_allocated)                           \
-    F(TOTAL_RESERVED, "Total Reserved", NUMBER, total_reserved)                              \
-    F(WAKER, "waker", NUMBER, waker)
+    F(TOTAL_RESERVED, "Total Reserved", NUMBER, total_reserved)
 
 enum arg_key {
     ARG_OTHER, /* not of the table: `other` names it */

@@ -37,7 +37,7 @@ advice() { # ID
     run text host-blocked
     assert_output --partial 'The GPU waits for a blocked thread, 19 times: read() in load_batch (train.c:41) (75.8 ms, 79 % of the run'
     run advice host-blocked
-    assert_output --partial 'Read ahead'
+    assert_output --partial 'Read and write while the GPU is busy'
     "$gputrace" report -r findings --format=json trace.json | jq -e '.findings[0]
         | .thread == "thread 1 (train)" and .section == "host-waits" and (.stack | startswith("__GI___libc_read"))'
     run -3 "$gputrace" report --fail-on=host-blocked trace.json
