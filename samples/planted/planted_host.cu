@@ -23,11 +23,11 @@ static double now_us()
 
 static volatile unsigned sink;
 
-/* In place, so that samples are of the function that computes; FACTOR makes functions differ, as the compiler joins those
- * that do the same. */
-#define COMPUTE(factor)                                        \
-    for (double end = now_us() + ROUND_US; now_us() < end;)    \
-        for (unsigned i = 0; i < 1000; i++)                    \
+/* In place, so that samples are of the function that computes; FACTOR makes functions differ, as the compiler joins
+ * those that do the same. */
+#define COMPUTE(factor)                                     \
+    for (double end = now_us() + ROUND_US; now_us() < end;) \
+        for (unsigned i = 0; i < 1000; i++)                 \
     sink = sink * (factor) + i
 
 /* The twins launch work for all rounds first. */
