@@ -118,7 +118,7 @@ static void *run_saver(void *)
         pthread_mutex_lock(&state_lock);
         save_state();
         pthread_mutex_unlock(&state_lock);
-        usleep(500); /* without it nobody else gets the lock */
+        usleep(50); /* without it nobody else gets the lock */
     }
     return NULL;
 }
@@ -139,7 +139,7 @@ static void lock(bool fixed)
     for (int i = 0; i < ROUNDS; i++) {
         read_state();
         launch_round(all);
-        usleep(600);
+        usleep(200);
     }
     stopping = true;
     CHECK(pthread_join(thread, NULL));

@@ -1,11 +1,10 @@
 /*
  * Python's garbage collector in an interpreter without private symbols, as Debian and Ubuntu ship it: the function of
- * the collector is the one without a name that PyGC_Collect(), which is public, calls. Functions begin where a table
- * for exceptions (.eh_frame) says.
+ * the collector is the one without a name that PyGC_Collect(), which is public, calls. Where
+ * functions begin is in the table for exceptions.
  */
-#include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
-#include <stdlib.h>
+#include <gelf.h>
 #include <string.h>
 
 #include "common/log.h"
@@ -32,59 +31,110 @@ static const struct symbol *find_public(const struct symbol_table *table)
     return found;
 }
 
-/* The code of SYMBOL. NULL: it cannot be read. */
-static Elf_Data *read_code(Elf *elf, const struct symbol *symbol, uint64_t bias)
+/* SIZE bytes at ADDRESS, as the file says it. NULL: they cannot be read. */
+static const unsigned char *read_bytes(Elf *elf, uint64_t address, uint64_t size)
 {
-    GElf_Ehdr header;
     size_t count = 0;
-    if (!gelf_getehdr(elf, &header) || header.e_machine != EM_X86_64 || elf_getphdrnum(elf, &count) != 0)
+    if (elf_getphdrnum(elf, &count) != 0)
         return NULL;
     for (size_t i = 0; i < count; i++) {
         GElf_Phdr segment;
-        uint64_t address = symbol->address - bias;
-        if (!gelf_getphdr(elf, (int)i, &segment) || segment.p_type != PT_LOAD || address < segment.p_vaddr ||
-            address - segment.p_vaddr > segment.p_filesz ||
-            symbol->size > segment.p_filesz - (address - segment.p_vaddr))
+        if (!gelf_getphdr(elf, (int)i, &segment) || segment.p_type != PT_LOAD || address < segment.p_vaddr)
             continue;
-        return elf_getdata_rawchunk(elf, (int64_t)(segment.p_offset + address - segment.p_vaddr), symbol->size,
-                                    ELF_T_BYTE);
+        uint64_t at = address - segment.p_vaddr;
+        if (at > segment.p_filesz || size > segment.p_filesz - at)
+            continue;
+        Elf_Data *data = elf_getdata_rawchunk(elf, (int64_t)(segment.p_offset + at), size, ELF_T_BYTE);
+        return data && data->d_size == size ? data->d_buf : NULL;
     }
     return NULL;
 }
 
-/* The bytes of the function that begins at ADDRESS; 0: none does. */
-static uint64_t size_of_function(Dwfl_Module *module, uint64_t address)
+/* Where functions begin, in order: the table of PT_GNU_EH_FRAME. */
+struct beginnings {
+    const unsigned char *entries; /* pairs of numbers of 32 bits, the first of each relative to … */
+    uint64_t base;                /* … this address */
+    uint32_t count;
+};
+
+#define HEADER_BYTES 12
+#define ENTRY_BYTES 8
+
+static void read_beginnings(Elf *elf, struct beginnings *beginnings)
 {
-    Dwarf_Addr bias = 0, start = 0, end = 0;
-    Dwarf_CFI *rules = dwfl_module_eh_cfi(module, &bias);
-    Dwarf_Frame *frame = NULL;
-    if (!rules || dwarf_cfi_addrframe(rules, address - bias, &frame) != 0)
-        return 0;
-    dwarf_frame_info(frame, &start, &end, NULL);
-    free(frame);
-    return start == address - bias && end > start ? end - start : 0;
+    static const unsigned char usual[] = {1, 0x1b, 0x03, 0x3b}; /* the version, and how numbers are written */
+    size_t count = 0;
+    *beginnings = (struct beginnings){0};
+    if (elf_getphdrnum(elf, &count) != 0)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        GElf_Phdr segment;
+        if (!gelf_getphdr(elf, (int)i, &segment) || segment.p_type != PT_GNU_EH_FRAME)
+            continue;
+        const unsigned char *bytes = read_bytes(elf, segment.p_vaddr, segment.p_filesz);
+        if (!bytes || segment.p_filesz < HEADER_BYTES || memcmp(bytes, usual, sizeof(usual)) != 0)
+            return;
+        memcpy(&beginnings->count, bytes + 8, sizeof(beginnings->count));
+        if (beginnings->count > (segment.p_filesz - HEADER_BYTES) / ENTRY_BYTES)
+            beginnings->count = 0;
+        beginnings->entries = bytes + HEADER_BYTES;
+        beginnings->base = segment.p_vaddr;
+    }
+}
+
+static uint64_t beginning(const struct beginnings *beginnings, uint32_t number)
+{
+    int32_t distance;
+    memcpy(&distance, beginnings->entries + (size_t)number * ENTRY_BYTES, sizeof(distance));
+    return beginnings->base + (uint64_t)(int64_t)distance;
+}
+
+/* The bytes from the beginning of the function at ADDRESS to that of the next; 0: none begins there. */
+static uint64_t size_of_function(const struct beginnings *beginnings, uint64_t address)
+{
+    uint32_t low = 0, high = beginnings->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (beginning(beginnings, middle) < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool found = low + 1 < beginnings->count && beginning(beginnings, low) == address;
+    return found ? beginning(beginnings, low + 1) - address : 0;
+}
+
+static int add_collector(struct symbol_table *table, uint64_t address, uint64_t size)
+{
+    struct symbol *added = array_push(&table->items);
+    if (!added)
+        return error_no_memory("symbols");
+    *added = (struct symbol){address, size, PRIVATE, 0};
+    symbol_table_sort(table);
+    return 0;
 }
 
 int symbol_table_name_collector(struct symbol_table *table, Dwfl_Module *module)
 {
     GElf_Addr bias = 0;
+    GElf_Ehdr header;
+    struct beginnings beginnings;
     const struct symbol *public = find_public(table);
     Elf *elf = public ? dwfl_module_getelf(module, &bias) : NULL;
-    const Elf_Data *code = elf ? read_code(elf, public, bias) : NULL;
-    const uint64_t start = public ? public->address : 0;
-    for (size_t i = 0; code && i + CALL_BYTES <= code->d_size; i++) {
-        const unsigned char *at = (const unsigned char *)code->d_buf + i;
+    if (!elf || !gelf_getehdr(elf, &header) || header.e_machine != EM_X86_64)
+        return 0;
+    const uint64_t start = public->address, size = public->size;
+    const unsigned char *code = read_bytes(elf, start - bias, size);
+    read_beginnings(elf, &beginnings);
+    for (uint64_t i = 0; code && i + CALL_BYTES <= size; i++) {
         int32_t distance;
-        memcpy(&distance, at + 1, sizeof(distance));
-        uint64_t address = start + i + CALL_BYTES + (uint64_t)(int64_t)distance;
-        uint64_t size = *at == CALL && !symbol_table_find(table, address) ? size_of_function(module, address) : 0;
-        if (size == 0)
+        memcpy(&distance, code + i + 1, sizeof(distance));
+        uint64_t called = start + i + CALL_BYTES + (uint64_t)(int64_t)distance;
+        if (code[i] != CALL || symbol_table_find(table, called))
             continue;
-        struct symbol *added = array_push(&table->items);
-        if (!added)
-            return error_no_memory("symbols");
-        *added = (struct symbol){address, size, PRIVATE, 0};
-        symbol_table_sort(table);
+        uint64_t bytes = size_of_function(&beginnings, called - bias);
+        if (bytes > 0 && add_collector(table, called, bytes) < 0)
+            return -1;
     }
     return 0;
 }

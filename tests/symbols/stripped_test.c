@@ -15,8 +15,9 @@ static const char source[] = "#include <stdint.h>\n"
                              "int64_t another(void) { return other(7) + 1; }\n"
                              "void *where(int which) { return which ? (void *)other : (void *)collector; }\n";
 
-/* The name of the library's private function, after it was made of SOURCE. WHICH: 0 is what the public one calls. */
-static const char *name_of(const char *public, const char *strip, int which)
+/* The name of the code AT bytes into a private function of the library made of SOURCE. WHICH: 0 is what the public one
+ * calls. */
+static const char *name_of(const char *public, const char *strip, int which, unsigned at)
 {
     static char name[64], path[] = "/tmp/stripped_test.XXXXXX";
     char command[512], library[64], text[64];
@@ -36,7 +37,7 @@ static const char *name_of(const char *public, const char *strip, int which)
     void *(*where)(int) = (void *(*)(int))(uintptr_t)dlsym(loaded, "where");
     Dl_info info;
     assert_int_not_equal(dladdr(where(which), &info), 0);
-    uint64_t offset = (uint64_t)((uintptr_t)where(which) - (uintptr_t)info.dli_fbase) + 4;
+    uint64_t offset = (uint64_t)((uintptr_t)where(which) - (uintptr_t)info.dli_fbase) + at;
     struct object object;
     struct names names = {0};
     struct stack_frame frame = {0};
@@ -53,22 +54,23 @@ static const char *name_of(const char *public, const char *strip, int which)
 
 UNIT_TEST(the_collector_of_a_stripped_interpreter_has_a_name)
 {
-    assert_string_equal(name_of("PyGC_Collect", "--strip-all", 0), "gc_collect");
+    assert_string_equal(name_of("PyGC_Collect", "--strip-all", 0, 0), "gc_collect");
+    assert_string_equal(name_of("PyGC_Collect", "--strip-all", 0, 20), "gc_collect");
 }
 
 UNIT_TEST(other_functions_of_it_have_none)
 {
-    assert_string_equal(name_of("PyGC_Collect", "--strip-all", 1), "");
+    assert_string_equal(name_of("PyGC_Collect", "--strip-all", 1, 2), "");
 }
 
 UNIT_TEST(other_libraries_have_none)
 {
-    assert_string_equal(name_of("PyGC_Disable", "--strip-all", 0), "");
+    assert_string_equal(name_of("PyGC_Disable", "--strip-all", 0, 20), "");
 }
 
 UNIT_TEST(an_interpreter_with_its_symbols_keeps_them)
 {
-    assert_string_equal(name_of("PyGC_Collect", "--strip-debug", 0), "collector");
+    assert_string_equal(name_of("PyGC_Collect", "--strip-debug", 0, 20), "collector");
 }
 
 UNIT_MAIN(NULL, NULL)
