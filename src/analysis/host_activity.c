@@ -14,6 +14,8 @@
 #define MEANWHILE_PERCENT 50
 /* Questions before the memory of what was looked at is given back. */
 #define EVICT_AFTER (1 << 16)
+/* In a shorter wait, one sample would say that the thread ran all the time. */
+#define MEANWHILE_PERIODS 2
 /* A thread that waits for a thread that waits …: so many are looked at. */
 #define CHAIN 3
 
@@ -182,6 +184,8 @@ static bool may_be_waited_for(const struct trace *trace, uint32_t thread, uint32
 static int find_busiest(struct host_activities *all, uint32_t thread, int64_t start, int64_t end, struct other *other)
 {
     int64_t most = (end - start) / 100 * MEANWHILE_PERCENT;
+    if (end - start < MEANWHILE_PERIODS * all->trace->samples.period)
+        return 0;
     for (uint32_t i = 0; i < all->trace->samples.threads.count; i++) {
         struct mostly mostly;
         if (all->trace->samples.threads.items[i].samples == 0 || !may_be_waited_for(all->trace, i, thread))

@@ -19,6 +19,8 @@ static const struct host_pattern patterns[] = {
     {"PyGC_Collect*", HOST_GARBAGE, 5, GARBAGE_WORDS},
     {"Py_RunGC*", HOST_GARBAGE, 5, GARBAGE_WORDS},
     {"collect_with_callback*", HOST_GARBAGE, 5, GARBAGE_WORDS},
+    {"collect_generations*", HOST_GARBAGE, 5, GARBAGE_WORDS},
+    {"invoke_gc_callback*", HOST_GARBAGE, 5, GARBAGE_WORDS},
     {"deduce_unreachable*", HOST_GARBAGE, 5, GARBAGE_WORDS},
     {"take_gil*", HOST_GIL, 4, GIL_WORDS},
     {"PyEval_RestoreThread*", HOST_GIL, 4, GIL_WORDS},

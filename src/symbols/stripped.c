@@ -17,6 +17,9 @@
 #define CALL 0xe8
 #define CALL_BYTES 5
 
+/* Smaller functions that it calls keep an exception meanwhile. */
+#define SMALLEST 64
+
 /* NULL: there is none, or private functions have names. */
 static const struct symbol *find_public(const struct symbol_table *table)
 {
@@ -133,7 +136,7 @@ int symbol_table_name_collector(struct symbol_table *table, Dwfl_Module *module)
         if (code[i] != CALL || symbol_table_find(table, called))
             continue;
         uint64_t bytes = size_of_function(&beginnings, called - bias);
-        if (bytes > 0 && add_collector(table, called, bytes) < 0)
+        if (bytes >= SMALLEST && add_collector(table, called, bytes) < 0)
             return -1;
     }
     return 0;

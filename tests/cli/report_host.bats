@@ -64,6 +64,10 @@ gap=('work 0 1000' 'work 20990 1000')
     trace "${threads[@]}" "${gap[@]}" "$wait" 'on 2 1500 8500 1000 decode'
     run doing
     assert_output 'pthread_cond_wait() in load_batch (train.c:41) 19980000'
+    # A sample in a wait that is shorter than two periods says little.
+    trace "${threads[@]}" "${gap[@]}" 'off 1 5000 6500 cond,load' 'on 2 0 30000 1000 decode'
+    run doing
+    assert_line 'pthread_cond_wait() in load_batch (train.c:41) 1500000'
     # A thread of another process that launches itself is another rank.
     trace "${gap[@]}" "$wait" 'process 2' 'on 2 1500 20500 1000 decode'
     run doing
