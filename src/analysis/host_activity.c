@@ -12,6 +12,8 @@
 #define OFF_PERIODS 5
 /* Of a wait that nobody is known to have ended: another thread is named that ran for so many percent of it. */
 #define MEANWHILE_PERCENT 50
+/* Without states, such a wait is known less well: it may be several, with work between them. */
+#define MEANWHILE_PERCENT_OFF 20
 /* Questions before the memory of what was looked at is given back. */
 #define EVICT_AFTER (1 << 16)
 /* In a shorter wait, one sample would say that the thread ran all the time. */
@@ -183,7 +185,8 @@ static bool may_be_waited_for(const struct trace *trace, uint32_t thread, uint32
 
 static int find_busiest(struct host_activities *all, uint32_t thread, int64_t start, int64_t end, struct other *other)
 {
-    int64_t most = (end - start) / 100 * MEANWHILE_PERCENT;
+    bool states = host_samples_any_states(&all->trace->samples);
+    int64_t most = (end - start) / 100 * (states ? MEANWHILE_PERCENT : MEANWHILE_PERCENT_OFF);
     if (end - start < MEANWHILE_PERIODS * all->trace->samples.period)
         return 0;
     for (uint32_t i = 0; i < all->trace->samples.threads.count; i++) {

@@ -161,6 +161,15 @@ gap=('work 0 1000' 'work 20990 1000')
         'on 2 1500 20500 1000 decode'
     run doing
     assert_line --partial 'off the processor; meanwhile thread loader ran decode (loader.c:7) '
+    # Such a wait may be several: a fifth of it is enough.
+    trace 'thread 1 train' 'thread 2 loader' "${gap[@]}" 'on 1 0 1100 1000 load' 'on 1 21000 25000 1000 load' \
+        'on 2 1500 7500 1000 decode'
+    run doing
+    assert_line --partial 'off the processor; meanwhile thread loader ran decode (loader.c:7) '
+    trace 'thread 1 train' 'thread 2 loader' "${gap[@]}" 'on 1 0 1100 1000 load' 'on 1 21000 25000 1000 load' \
+        'on 2 1500 4500 1000 decode'
+    run doing
+    refute_output --partial loader
 }
 
 # --- sections ---
