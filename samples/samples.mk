@@ -16,7 +16,8 @@ SAMPLES_PER_THREAD := $(addprefix $(SAMPLES)/,launches_per_thread callbacks_per_
 SAMPLES_NVTX := $(addprefix $(SAMPLES)/nvtx_,payload schemas deferred counters memory)
 SAMPLES_C := $(addprefix $(SAMPLES)/,control driver nvtx nvtx_all no_cuda pooled) $(SAMPLES_NVTX)
 SAMPLES_CXX := $(SAMPLES)/nvtx_cpp
-SAMPLES_ALL := $(SAMPLES_CUDA) $(SAMPLES_PLANTED) $(SAMPLES_CXX) $(SAMPLES_STATIC) $(SAMPLES_PER_THREAD) $(SAMPLES_C) $(SAMPLES)/train.py
+SAMPLES_ALL := $(SAMPLES_CUDA) $(SAMPLES_PLANTED) $(SAMPLES_CXX) $(SAMPLES_STATIC) $(SAMPLES_PER_THREAD) $(SAMPLES_C) $(SAMPLES)/train.py \
+    $(SAMPLES)/planted_garbage.py
 
 samples: $(SAMPLES_ALL) plugins ## the sample programs and plugins, in build/samples
 
@@ -25,6 +26,9 @@ $(SAMPLES_CUDA): $(SAMPLES)/%: samples/%.cu
 
 $(SAMPLES_PLANTED): $(SAMPLES)/%: samples/planted/%.cu samples/planted/planted.h
 	$(call say,NVCC,$<)$(NVCC) $(NVCC_FLAGS) $(SHARED_CUDART) -o $@ $<
+
+# Stacks of samples of processors are found by frame pointers.
+$(SAMPLES)/planted_host: NVCC_FLAGS += -Xcompiler -fno-omit-frame-pointer,-mno-omit-leaf-frame-pointer,-pthread
 
 $(SAMPLES_STATIC): $(SAMPLES)/%_static: samples/%.cu
 	$(call say,NVCC,$<)$(NVCC) $(NVCC_FLAGS) -cudart static -o $@ $<
@@ -55,6 +59,9 @@ $(addprefix $(SAMPLES)/,callbacks callbacks_per_thread compile conditional leaks
 $(addprefix $(SAMPLES)/,callbacks callbacks_per_thread): $(wildcard samples/callbacks*.h)
 $(SAMPLES_NVTX): samples/nvtx_payload.h
 $(SAMPLES)/races: $(wildcard samples/races*.h)
+
+$(SAMPLES)/planted_garbage.py: samples/planted/planted_garbage.py
+	$(call say,CP,$@)cp $< $@
 
 $(SAMPLES)/train.py: samples/train.py
 	$(call say,CP,$@)cp $< $@

@@ -49,6 +49,7 @@
     X(graph_instantiation)   \
     X(default_stream)        \
     X(launch_bound)          \
+    X(host_blocked)          \
     X(host_work)             \
     X(gpu_gaps)              \
     X(low_use)               \
@@ -96,6 +97,8 @@
     X(HOST_GAPS_PERCENT, 10, "the GPU waits so many percent of the run for the host outside CUDA")               \
     X(HOST_GAPS, 10, "in at least so many gaps")                                                                 \
     X(HOST_NS, 10000000, "and so long together")                                                                 \
+    X(BLOCKED_PERCENT, 5, "the GPU waits so many percent of the run for a thread that is blocked")               \
+    X(BLOCKED_NS, 5000000, "and so long together")                                                               \
     X(GAP_NS, 500000000, "a gap between operations is large from this length on")                                \
     X(CHUNKS, 30, "the run is divided into so many parts")                                                       \
     X(CHUNK_PERCENT, 50, "the GPU is hardly used in parts with less than so many percent")                       \

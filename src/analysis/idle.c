@@ -12,7 +12,10 @@ void idle_release(struct idle *idle)
 {
     array_release(&idle->devices);
     array_release(&idle->rows);
-    dense_map_release(&idle->row_ids);
+    dense_map_release(&idle->rows.ids);
+    array_release(&idle->active);
+    dense_map_release(&idle->active.ids);
+    host_activities_release(&idle->host);
 }
 
 static int64_t length_of(const struct idle_gap *gap)
@@ -73,23 +76,36 @@ static bool is_row(const struct idle_row *row, const struct idle_what *what)
 {
     const struct idle_what *own = &row->what;
     return own->device == what->device && own->cause == what->cause && own->call == what->call &&
-           own->range == what->range && own->operation == what->operation && own->stream == what->stream;
+           own->range == what->range && own->operation == what->operation && own->stream == what->stream &&
+           own->activity == what->activity;
 }
 
 /* Most parts are of few rows. */
-static struct idle_row *find_row(struct idle *idle, const struct idle_what *what)
+static struct idle_row *find_row(struct idle_rows *rows, const struct idle_what *what)
 {
     const uint64_t key[] = {(uint64_t)what->device << 32 | what->cause, (uint64_t)what->call << 32 | what->range,
-                            (uint64_t)what->operation << 32 | what->stream};
-    uint32_t *recent = &idle->recent[(what->cause + what->call + 7 * what->range + what->operation) % IDLE_RECENT];
-    if (*recent && is_row(&idle->rows.items[*recent - 1], what))
-        return &idle->rows.items[*recent - 1];
-    struct idle_row *row = dense_map_item(&idle->row_ids, &key, &idle->rows);
+                            (uint64_t)what->operation << 32 | what->stream, what->activity};
+    uint32_t *recent =
+        &rows->recent[(what->cause + what->call + 7 * what->range + what->operation + what->activity) % IDLE_RECENT];
+    if (*recent && is_row(&rows->items[*recent - 1], what))
+        return &rows->items[*recent - 1];
+    struct idle_row *row = dense_map_item(&rows->ids, &key, rows);
     if (row) {
         row->what = *what;
-        *recent = (uint32_t)(row - idle->rows.items) + 1;
+        *recent = (uint32_t)(row - rows->items) + 1;
     }
     return row;
+}
+
+/* Of a trace with samples the rows are there twice: rules and shares are about those without activities. */
+static int add_active(struct idle *idle, const struct idle_what *what, int64_t start, int64_t length)
+{
+    if (!idle->host.trace)
+        return 0;
+    struct idle_row *row = find_row(&idle->active, what);
+    if (row)
+        add(&row->sum, start, length);
+    return row ? 0 : -1;
 }
 
 static struct idle_device *find_device(struct idle *idle, uint32_t device)
@@ -115,8 +131,10 @@ int idle_add(struct idle *idle, const struct idle_what *what, int64_t start, int
     if (length <= 0)
         return 0;
     struct idle_device *device = find_device(idle, what->device);
-    struct idle_row *row = device ? find_row(idle, what) : NULL;
-    if (!row)
+    struct idle_what alone = *what;
+    alone.activity = EVENT_NO_TEXT;
+    struct idle_row *row = device ? find_row(&idle->rows, &alone) : NULL;
+    if (!row || add_active(idle, what, start, length) < 0)
         return -1;
     device->idle += length;
     add(&device->causes[what->cause], start, length);

@@ -16,6 +16,7 @@
 #include "common/array.h"
 #include "trace/event_fields.h"
 #include "common/dense_map.h"
+#include "analysis/host_activity.h"
 
 /* From SYNC to OUTSIDE: the operation was launched late, and this is what its thread did before.
  *   constant  word for scripts   for people */
@@ -73,6 +74,7 @@ struct idle_what {
     uint32_t call;             /* that the thread was in; of LAUNCH, the launch; EVENT_NO_TEXT: none */
     uint32_t range, operation; /* innermost, where the thread was outside of calls; EVENT_NO_TEXT: none */
     uint32_t stream;           /* number of the one that was waited for; EVENT_NO_TEXT: none */
+    uint32_t activity;         /* what the thread did outside of calls: number in idle.host; EVENT_NO_TEXT: not known */
 };
 
 #define IDLE_WHAT(gpu, why)                         \
@@ -81,11 +83,21 @@ struct idle_what {
                         .call = EVENT_NO_TEXT,      \
                         .range = EVENT_NO_TEXT,     \
                         .operation = EVENT_NO_TEXT, \
-                        .stream = EVENT_NO_TEXT})
+                        .stream = EVENT_NO_TEXT,    \
+                        .activity = EVENT_NO_TEXT})
+
+#define IDLE_RECENT 64 /* a power of two */
 
 struct idle_row {
     struct idle_sum sum;
     struct idle_what what;
+};
+
+struct idle_rows { /* as an ARRAY */
+    struct idle_row *items;
+    size_t count, capacity;
+    struct dense_map ids;
+    uint32_t recent[IDLE_RECENT]; /* numbers + 1 of rows, by what they are; 0: none */
 };
 
 struct idle_device {
@@ -94,7 +106,6 @@ struct idle_device {
 };
 
 #define IDLE_LARGEST 20
-#define IDLE_RECENT 64 /* a power of two */
 
 /* An operation next to a gap. */
 struct idle_neighbour {
@@ -106,6 +117,7 @@ struct idle_gap {
     uint32_t device; /* index in trace.devices */
     uint32_t thread; /* index in trace.threads, which launched what came after; LAUNCHED_NO_THREAD: not known */
     struct idle_neighbour before, after;
+    uint32_t activity; /* that took most of it, of the host outside of calls; EVENT_NO_TEXT: not known */
     struct idle_part {
         int64_t total;         /* ns */
         int64_t longest;       /* ns: of what follows */
@@ -115,11 +127,11 @@ struct idle_gap {
 
 /* All zero is empty. */
 struct idle {
-    int64_t run;                       /* ns, of the whole trace */
-    ARRAY(struct idle_device) devices; /* by index in trace.devices */
-    struct dense_map row_ids;
-    ARRAY(struct idle_row) rows;
-    uint32_t recent[IDLE_RECENT];          /* numbers + 1 of rows, by what they are; 0: none */
+    int64_t run;                           /* ns, of the whole trace */
+    ARRAY(struct idle_device) devices;     /* by index in trace.devices */
+    struct idle_rows rows;                 /* without activities */
+    struct idle_rows active;               /* with them; empty where the trace has no samples */
+    struct host_activities host;           /* likewise */
     struct idle_gap largest[IDLE_LARGEST]; /* of all GPUs, in no order */
     size_t largest_count;
     int64_t least; /* ns: a shorter gap is not among them */

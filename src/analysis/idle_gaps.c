@@ -164,7 +164,8 @@ static void offer(struct finding *finding, const struct gap *gap, struct idle_ne
                                  .device = gap->device,
                                  .thread = gap->thread,
                                  .before = finding->last,
-                                 .after = after};
+                                 .after = after,
+                                 .activity = EVENT_NO_TEXT};
     idle_offer(finding->idle, &one);
 }
 

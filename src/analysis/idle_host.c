@@ -50,12 +50,13 @@ struct host_walk {
     uint32_t thread;
     int64_t time;
     int64_t until; /* what the thread does does not change before */
+    struct host_moment moment;
 };
 
 /* What the thread does at a time. */
 struct doing {
     enum idle_cause cause;
-    uint32_t call, range, operation;
+    uint32_t call, range, operation, activity;
     bool compiling;
 };
 
@@ -116,10 +117,24 @@ static uint32_t find_range(struct host_walk *walk, struct open_range *open)
     return open->name;
 }
 
+/* The activity outside of calls, where that was sampled. */
+static int find_activity(struct host_walk *walk, struct doing *doing)
+{
+    struct host_activities *host = &walk->idle->host;
+    walk->moment = (struct host_moment){EVENT_NO_TEXT, EVENT_NO_TEXT, EVENT_NO_TEXT, INT64_MAX};
+    if (!host->trace || doing->cause != IDLE_OUTSIDE)
+        return 0;
+    if (host_activities_at(host, walk->thread, walk->time, &walk->moment) < 0)
+        return -1;
+    limit(walk, walk->moment.until);
+    doing->activity = walk->moment.activity;
+    return 0;
+}
+
 /* LATE: some gap's operation is not launched yet. Else only phases count. */
 static struct doing find_doing(struct host_walk *walk, bool late)
 {
-    struct doing doing = {IDLE_OUTSIDE, EVENT_NO_TEXT, EVENT_NO_TEXT, EVENT_NO_TEXT, false};
+    struct doing doing = {IDLE_OUTSIDE, EVENT_NO_TEXT, EVENT_NO_TEXT, EVENT_NO_TEXT, EVENT_NO_TEXT, false};
     pass_ended(walk);
     if (late && walk->call && walk->call->thread == walk->thread) {
         bool inside = walk->call->start <= walk->time;
@@ -186,6 +201,7 @@ static int add_part(struct host_walk *walk, struct open_gap *open, const struct 
         what.call = late ? doing->call : what.call;
         what.range = doing->range;
         what.operation = doing->operation;
+        what.activity = late ? doing->activity : EVENT_NO_TEXT;
         what.stream = EVENT_NO_TEXT;
     } else if (walk->time < gap->held) {
         what.cause = IDLE_LAUNCH;
@@ -214,7 +230,13 @@ static int step(struct host_walk *walk)
     }
     if (open_gaps(walk) < 0)
         return -1;
-    const struct doing doing = find_doing(walk, find_limits(walk));
+    bool late = find_limits(walk);
+    struct doing doing = find_doing(walk, late);
+    if (late && find_activity(walk, &doing) < 0)
+        return -1;
+    if (late && doing.activity != EVENT_NO_TEXT &&
+        host_activities_weigh(&walk->idle->host, &walk->moment, walk->until - walk->time) < 0)
+        return -1;
     for (size_t i = 0; i < walk->open.count; i++)
         if (add_part(walk, &walk->open.items[i], &doing) < 0)
             return -1;
@@ -223,12 +245,53 @@ static int step(struct host_walk *walk)
     return 0;
 }
 
+/* What the host mostly did in a gap, where it was outside of calls for most of it. */
+static int name_gap(struct idle *idle, struct idle_gap *gap)
+{
+    unsigned cause = idle_main_part(gap)->what.cause;
+    struct host_moment moment = {.until = gap->start};
+    ARRAY(int64_t) sums = {0};
+    int status = 0;
+    if (gap->thread == LAUNCHED_NO_THREAD || (cause != IDLE_OUTSIDE && cause != IDLE_BEFORE && cause != IDLE_AFTER))
+        return 0;
+    for (int64_t time = gap->start; status == 0 && time < gap->end; time = moment.until) {
+        status = host_activities_at(&idle->host, gap->thread, time, &moment);
+        moment.until = moment.until < gap->end ? moment.until : gap->end;
+        if (status < 0 || moment.activity == EVENT_NO_TEXT)
+            continue;
+        while (status == 0 && sums.count <= moment.activity)
+            status = array_push(&sums) ? 0 : -1;
+        if (status == 0)
+            sums.items[moment.activity] += moment.until - time;
+    }
+    int64_t most = 0;
+    for (uint32_t i = 0; i < sums.count; i++)
+        if (sums.items[i] > most) {
+            most = sums.items[i];
+            gap->activity = i;
+        }
+    array_release(&sums);
+    return status;
+}
+
+static int name_gaps(struct idle *idle, const struct trace *trace)
+{
+    int status = 0;
+    for (size_t i = 0; idle->host.trace && status == 0 && i < idle->largest_count; i++)
+        status = name_gap(idle, &idle->largest[i]);
+    if (idle->host.trace)
+        host_samples_evict(&trace->samples);
+    return status;
+}
+
 int idle_host_finish(struct idle_host *host, struct idle *idle, const struct trace *trace)
 {
     struct host_walk walk = {.idle = idle};
     int status = sorter_ready(&host->gaps);
     if (status == 0)
         status = sorter_ready(&host->phases);
+    if (status == 0 && (host_samples_any(&trace->samples) || host_samples_any_states(&trace->samples)))
+        status = host_activities_init(&idle->host, trace);
     if (status < 0)
         return status;
     sorter_walk_begin(&walk.gaps, &host->gaps);
@@ -246,5 +309,5 @@ int idle_host_finish(struct idle_host *host, struct idle *idle, const struct tra
                         range_walk_end(&walk.range.walk), range_walk_end(&walk.operation.walk)};
     for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
         status = status ? status : ends[i];
-    return status;
+    return status ? status : name_gaps(idle, trace);
 }

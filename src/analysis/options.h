@@ -23,6 +23,8 @@ enum report_unit { REPORT_UNIT_AUTO, REPORT_UNIT_NS, REPORT_UNIT_US, REPORT_UNIT
     X(IDLE, idle, "idle", "Idle time of GPUs by cause")                                \
     X(IDLE_WHERE, idle_where, "idle-where", "Idle time by call, range and operator")   \
     X(GAPS, gaps, "gaps", "Largest gaps")                                              \
+    X(HOST, host, "host", "Functions of the host while GPUs were idle")                \
+    X(HOST_WAITS, host_waits, "host-waits", "Time off the processor")                  \
     X(IDLE_STREAMS, idle_streams, "idle-streams", "Idle time of streams")              \
     X(TEMPORAL, temporal, "temporal", "Computation, communication, copies and idle")   \
     X(OVERLAP, overlap, "overlap", "Overlap")                                          \

@@ -169,7 +169,8 @@ static void list_add(char *list, size_t size, const char *word, const char *miss
 /* An empty section that was not asked for by name is left out, and named in a line at the end. */
 static bool leave_out(struct render *render, const struct table *table)
 {
-    if (table->rows > 0 || table->none || render->options->sections != 0)
+    bool says_so = table->none && table->paragraphs; /* that nothing was found */
+    if (table->rows > 0 || says_so || render->options->sections != 0)
         return false;
     if (table->unrecorded)
         list_add(render->unrecorded, sizeof(render->unrecorded), table->word, "");

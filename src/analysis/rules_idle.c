@@ -4,6 +4,7 @@
 #include "common/settings.h"
 #include "analysis/cost_sum.h"
 #include "analysis/findings.h"
+#include "analysis/host_findings.h"
 #include "analysis/idle.h"
 #include "analysis/section.h"
 
@@ -69,26 +70,34 @@ static int64_t long_time(const struct idle_sum *sum)
 struct outside {
     int64_t time, gaps; /* ns */
     uint32_t range;     /* in which most of the time is; EVENT_NO_TEXT: in none */
+    uint32_t activity;  /* that took most of it; EVENT_NO_TEXT: not known */
     size_t device;
 };
 
-/* The rule about the DataLoader counts the time in it. */
-static bool is_loading(const struct trace *trace, const struct idle_what *what)
+static bool has_finding(const struct findings *findings, const struct rule *rule)
 {
-    return finding_is_data_loader(trace_text(trace, what->range)) ||
-           finding_is_data_loader(trace_text(trace, what->operation));
+    for (size_t i = 0; i < findings->items.count; i++)
+        if (findings->items.items[i].rule == rule)
+            return true;
+    return false;
 }
 
-static struct outside outside_of(const struct trace *trace, const struct idle *idle, size_t device)
+/* The rules about the DataLoader and about blocked threads count the time in these. */
+static struct outside outside_of(const struct findings *findings, const struct idle *idle, size_t device)
 {
     const struct idle_sum *sum = &idle->devices.items[device].causes[IDLE_OUTSIDE];
     struct outside outside = {.time = long_time(sum), .gaps = sum->count - sum->brief_count, .device = device};
+    bool blocked = has_finding(findings, &rule_host_blocked);
+    const struct host_question off = {.device = device, .wanted = HOST_OFF_PROCESSOR};
+    const struct host_question rest = {.device = device, .wanted = blocked ? HOST_ON_PROCESSOR : HOST_ANY};
     int64_t most = -1;
+    outside.time -= blocked ? host_ask(findings->trace, idle, &off).total : 0;
+    outside.activity = host_ask(findings->trace, idle, &rest).activity;
     for (size_t i = 0; i < idle->rows.count; i++) {
         const struct idle_row *row = &idle->rows.items[i];
         if (row->what.device != device || row->what.cause != IDLE_OUTSIDE)
             continue;
-        if (is_loading(trace, &row->what)) {
+        if (host_is_loading(findings->trace, &row->what)) {
             outside.time -= long_time(&row->sum);
         } else if (long_time(&row->sum) > most) {
             most = long_time(&row->sum);
@@ -98,19 +107,30 @@ static struct outside outside_of(const struct trace *trace, const struct idle *i
     return outside;
 }
 
+/* The gap to show. */
+static const struct idle_gap *gap_of(const struct idle *idle, const struct outside *outside)
+{
+    const struct idle_gap *gap = host_gap(idle, outside->device, outside->activity);
+    return gap ? gap : gap_outside(idle, outside->device, outside->range);
+}
+
 static int say_host(struct findings *findings, const struct idle *idle, const struct outside *outside)
 {
-    struct finding *finding =
-        add_in_gap(findings, outside->time, gap_outside(idle, outside->device, outside->range), outside->device);
-    bool named = outside->range != EVENT_NO_TEXT;
+    struct finding *finding = add_in_gap(findings, outside->time, gap_of(idle, outside), outside->device);
+    bool named = outside->range != EVENT_NO_TEXT, sampled = outside->activity != EVENT_NO_TEXT;
     if (!finding)
         return 0;
     finding->count = outside->gaps;
+    if (sampled) {
+        finding->place.stack = host_activity_stack(&idle->host, outside->activity);
+        finding_advise(finding, "%s", host_advice(idle, outside->activity));
+    }
     return finding_say(
-        finding, "The GPU waits %s times while the host works outside CUDA, %s on average and %s at most%s%s",
+        finding, "The GPU waits %s times while the host works outside CUDA, %s on average and %s at most%s%s%s%s",
         amount_count(outside->gaps).text, amount_time(outside->time / outside->gaps).text,
         amount_time(idle->devices.items[outside->device].causes[IDLE_OUTSIDE].longest).text,
-        named ? ", mostly in the range " : "", named ? finding_name(findings->trace, outside->range).text : "");
+        named ? ", mostly in the range " : "", named ? finding_name(findings->trace, outside->range).text : "",
+        sampled ? ": " : "", host_phrase(idle, outside->activity).text);
 }
 
 static int host_find(void *state, struct findings *findings)
@@ -119,7 +139,7 @@ static int host_find(void *state, struct findings *findings)
     struct outside worst = {0};
     (void)state;
     for (size_t i = 0; idle && i < idle->devices.count; i++) {
-        struct outside outside = outside_of(findings->trace, idle, i);
+        struct outside outside = outside_of(findings, idle, i);
         bool matters = outside.gaps >= FINDING_HOST_GAPS && outside.time >= FINDING_HOST_NS &&
                        outside.time >= findings->run / 100 * FINDING_HOST_GAPS_PERCENT;
         worst = matters && outside.time > worst.time ? outside : worst;
@@ -130,7 +150,7 @@ static int host_find(void *state, struct findings *findings)
 const struct rule rule_host_work = {
     .id = "host-work",
     .advice =
-        "Look at what the host does there (NVTX ranges or a CPU profiler show it), and do it while the GPU is busy: "
+        "Look at what the host does there (--cpu=samples or NVTX ranges show it), and do it while the GPU is busy: "
         "prepare the next work, in another thread or process, before waiting for the last.",
     .section = "gaps",
     .sources = {TRACE_GPU_WORK, TRACE_API},
@@ -144,19 +164,11 @@ struct gaps {
     const struct idle_gap *largest;
 };
 
-static bool has_finding(const struct findings *findings, const struct rule *rule)
-{
-    for (size_t i = 0; i < findings->items.count; i++)
-        if (findings->items.items[i].rule == rule)
-            return true;
-    return false;
-}
-
 /* Of what the host did outside CUDA there may be a finding already. */
 static struct gaps large_gaps(const struct findings *findings, const struct idle *idle, size_t device)
 {
     struct gaps gaps = {0};
-    bool outside_known = has_finding(findings, &rule_host_work);
+    bool outside_known = has_finding(findings, &rule_host_work) || has_finding(findings, &rule_host_blocked);
     for (size_t i = 0; i < idle->largest_count; i++) {
         const struct idle_gap *gap = &idle->largest[i];
         bool inside = gap->before.name != EVENT_NO_TEXT && gap->after.name != EVENT_NO_TEXT;
@@ -186,15 +198,17 @@ static int gaps_find(void *state, struct findings *findings)
     if (!finding)
         return 0;
     finding->count = most.count;
-    return finding_say(finding, "The GPU does nothing for longer than %s, %s time%s; the longest takes %s: %s",
+    return finding_say(finding, "The GPU does nothing for longer than %s, %s time%s; the longest takes %s: %s%s%s",
                        amount_time(FINDING_GAP_NS).text, amount_count(most.count).text, most.count == 1 ? "" : "s",
                        amount_time(most.largest->end - most.largest->start).text,
-                       idle_cause_words[idle_main_part(most.largest)->what.cause].text);
+                       idle_cause_words[idle_main_part(most.largest)->what.cause].text,
+                       most.largest->activity != EVENT_NO_TEXT ? ": " : "",
+                       host_phrase(idle, most.largest->activity).text);
 }
 
 const struct rule rule_gpu_gaps = {
     .id = "gpu-gaps",
-    .advice = "Look at what the host does in that time: NVTX ranges, operators or a CPU profiler show it.",
+    .advice = "Look at what the host does in that time: --cpu=switches, NVTX ranges or operators show it.",
     .section = "gaps",
     .sources = {TRACE_GPU_WORK},
     .find = gaps_find,
@@ -275,7 +289,7 @@ static bool is_explained(const struct findings *findings, int64_t idle)
 }
 
 /* What makes the GPU idle between its first and last work for longest. */
-static const char *main_cause(const struct findings *findings, size_t device)
+static unsigned main_cause(const struct findings *findings, size_t device)
 {
     const struct idle *idle = idle_of(findings);
     unsigned most = IDLE_UNKNOWN;
@@ -284,7 +298,7 @@ static const char *main_cause(const struct findings *findings, size_t device)
         if (i != IDLE_BEFORE && i != IDLE_AFTER && causes[i].total > causes[most].total)
             most = i;
     }
-    return idle_cause_words[most].text;
+    return most;
 }
 
 static int use_find(void *state, struct findings *findings)
@@ -306,12 +320,17 @@ static int use_find(void *state, struct findings *findings)
     if (!finding)
         return 0;
     finding->count = low.count;
-    return finding_say(
-        finding,
-        "The GPU works less than %d %% of the time in %s of %s equal parts of the run, %s to %s; most idle time: %s",
-        FINDING_CHUNK_PERCENT, amount_count(low.count).text, amount_count(low.of).text,
-        amount_time(place.time - trace->start).text, amount_time(place.until - trace->start).text,
-        main_cause(findings, low.device));
+    unsigned cause = main_cause(findings, low.device);
+    const struct host_question question = {.device = low.device};
+    bool outside = cause == IDLE_OUTSIDE && idle_of(findings);
+    uint32_t activity = outside ? host_ask(trace, idle_of(findings), &question).activity : EVENT_NO_TEXT;
+    return finding_say(finding,
+                       "The GPU works less than %d %% of the time in %s of %s equal parts of the run, %s to %s; most "
+                       "idle time: %s%s%s",
+                       FINDING_CHUNK_PERCENT, amount_count(low.count).text, amount_count(low.of).text,
+                       amount_time(place.time - trace->start).text, amount_time(place.until - trace->start).text,
+                       idle_cause_words[cause].text, activity != EVENT_NO_TEXT ? ": " : "",
+                       host_phrase(idle_of(findings), activity).text);
 }
 
 static void use_release(void *state)

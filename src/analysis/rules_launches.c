@@ -4,6 +4,7 @@
 #include "common/settings.h"
 #include "analysis/cost_sum.h"
 #include "analysis/findings.h"
+#include "analysis/host_findings.h"
 #include "analysis/idle.h"
 #include "analysis/idle_gaps.h"
 #include "analysis/section.h"
@@ -92,8 +93,19 @@ static struct late late_of(const struct idle_device *device)
     return late;
 }
 
-static int say_bound(struct findings *findings, const struct launches_of_device *device, const struct late *late)
+/* What the host does between launches, if that takes most of the time. */
+static struct host_phrase between_launches(const struct findings *findings, const struct late *late, size_t device)
 {
+    const struct idle *idle = section_state(findings->trace, REPORT_IDLE);
+    const struct host_question question = {.device = device, .brief = true};
+    struct host_answer answer = host_ask(findings->trace, idle, &question);
+    return host_phrase(idle, answer.total > late->time / 2 ? answer.activity : EVENT_NO_TEXT);
+}
+
+static int say_bound(struct findings *findings, const struct launches *launches,
+                     const struct launches_of_device *device, const struct late *late)
+{
+    struct host_phrase between = between_launches(findings, late, (size_t)(device - launches->devices.items));
     int64_t gain = late->time - late->gaps * GRAPH_GAP_NS;
     struct finding *finding = finding_add(findings, late->time, gain > 0 ? gain : 0, &device->worst.place);
     if (!finding)
@@ -104,9 +116,10 @@ static int say_bound(struct findings *findings, const struct launches_of_device 
                                 "conditional node.");
     return finding_say(finding,
                        "The GPU waits for the host to launch: it is idle before %s of %s operations, %s on average, "
-                       "and an operation takes %s on average",
+                       "and an operation takes %s on average%s%s",
                        amount_count(late->gaps).text, amount_count(device->count).text,
-                       amount_time(late->time / late->gaps).text, amount_time(device->time / device->count).text);
+                       amount_time(late->time / late->gaps).text, amount_time(device->time / device->count).text,
+                       *between.text ? "; between launches it is in " : "", between.text);
 }
 
 static int bound_find(void *state, struct findings *findings)
@@ -124,7 +137,7 @@ static int bound_find(void *state, struct findings *findings)
         most = late;
         worst = &launches->devices.items[i];
     }
-    return worst ? say_bound(findings, worst, &most) : 0;
+    return worst ? say_bound(findings, launches, worst, &most) : 0;
 }
 
 const struct rule rule_launch_bound = {

@@ -8,6 +8,7 @@
 #include "analysis/busy.h"
 #include "analysis/cost_sum.h"
 #include "analysis/findings.h"
+#include "analysis/host_findings.h"
 #include "analysis/idle.h"
 #include "analysis/section.h"
 #include "analysis/steps.h"
@@ -262,18 +263,22 @@ static int loading_find(void *state, struct findings *findings)
             worst = row;
         }
     }
+    const struct host_question question = {.device = worst ? worst->what.device : 0, .loading = true};
+    uint32_t activity = worst ? host_ask(findings->trace, idle, &question).activity : EVENT_NO_TEXT;
     bool enough = worst && cost >= findings->run / 100 * FINDING_LOADING_STEPS_PERCENT;
     struct finding *finding = enough ? add_loading(findings, cost, worst) : NULL;
     if (!finding)
         return 0;
     finding->count = loading->count;
+    finding->place.stack = activity != EVENT_NO_TEXT ? host_activity_stack(&idle->host, activity) : EVENT_NONE;
     finding_advise(finding, "%s",
                    loading->single ? "Load data in processes of their own: DataLoader(num_workers=4, pin_memory=True)."
                                    : "Use more workers (num_workers), prefetch more (prefetch_factor), or make loading "
                                      "cheaper: decode once, augment on the GPU.");
-    return finding_say(finding, "The GPU waits for the DataLoader, which takes %s for %s batch%s%s",
+    return finding_say(finding, "The GPU waits for the DataLoader, which takes %s for %s batch%s%s%s%s",
                        amount_time(loading->time).text, amount_count(loading->count).text,
-                       loading->count == 1 ? "" : "es", loading->single ? " in the process that trains" : "");
+                       loading->count == 1 ? "" : "es", loading->single ? " in the process that trains" : "",
+                       activity != EVENT_NO_TEXT ? ": " : "", host_phrase(idle, activity).text);
 }
 
 static void loading_release(void *state)

@@ -222,7 +222,8 @@ static int add_section(struct sections *sections, unsigned number)
         .section = section ? section : section_list[number].section, .shown = section, .trace = trace};
     section = one->section;
     trace->heap = section->heap ? &sections->heap : trace->heap;
-    trace->wanted.stacks |= section->heap || section->stacks;
+    trace->wanted.stacks |= section->heap || section->stacks || section->samples;
+    trace->wanted.samples |= section->samples;
     trace->wanted.ranges |= section->ranges;
     trace->wanted.launched_ops |= section->launched_ops;
     trace->wanted.gpu_ops |= section->gpu_op || section->launched_ops;

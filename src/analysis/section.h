@@ -197,6 +197,7 @@ struct section {
     bool calls;        /* it looks at trace.calls; sections with gpu_op() get them without asking */
     bool operators;    /* it looks at trace.operators */
     bool timeline;     /* it looks at trace.timeline */
+    bool samples;      /* it looks at trace.samples, and their stacks */
     bool host_calls;   /* it looks at trace.host_calls */
     /* Sections whose states finish() looks at, by section_state(): REPORT_BIT() of each. They are gathered, and not
      * shown unless they are wanted. */

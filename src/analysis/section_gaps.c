@@ -1,6 +1,7 @@
 /*
  * The largest gaps of idle time (idle.h), with the operations before and after.
  */
+#include "common/buffer.h"
 #include "analysis/idle.h"
 #include "analysis/section.h"
 
@@ -43,6 +44,20 @@ static struct cell fill_neighbour_stream(struct report_row *row, const struct co
                                    : cell_integer(trace_stream_id(row->trace, (size_t)stream)->stream);
 }
 
+/* What the host did outside of calls. */
+static struct cell fill_host(struct report_row *row, const struct column *column)
+{
+    const struct idle *idle = section_state(row->trace, REPORT_IDLE);
+    const struct idle_gap *gap = row->item;
+    struct buffer text;
+    (void)column;
+    if (gap->activity == EVENT_NO_TEXT)
+        return (struct cell){0};
+    buffer_init_memory(&text);
+    host_activity_write(&text, &idle->host, gap->activity);
+    return table_sink(row->table, &text);
+}
+
 static struct cell fill_thread(struct report_row *row, const struct column *column)
 {
     int64_t thread = row_integer(row, column);
@@ -60,6 +75,7 @@ static const struct column gap_columns[] = {
     {"call", "Call", TYPE_TEXT, COLUMN_OPTIONAL, fill_main_name, FROM_ITEM(idle_what, call)},
     {"range", "Range", TYPE_TEXT, COLUMN_OPTIONAL, fill_main_name, FROM_ITEM(idle_what, range)},
     {"operator", "Operator", TYPE_TEXT, COLUMN_OPTIONAL, fill_main_name, FROM_ITEM(idle_what, operation)},
+    {"host", "Host", TYPE_TEXT, COLUMN_OPTIONAL, .fill = fill_host},
     {"thread", "Thread", TYPE_TEXT, COLUMN_OPTIONAL, fill_thread, FROM_ITEM(idle_gap, thread)},
     {"stream_before", "Stream", TYPE_NUMBER, COLUMN_OPTIONAL, fill_neighbour_stream,
      FROM_ITEM(idle_gap, before.stream)},

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "common/buffer.h"
 #include "analysis/idle.h"
 #include "analysis/idle_gaps.h"
 #include "analysis/section.h"
@@ -107,13 +108,33 @@ static struct cell fill_stream(struct report_row *row, const struct column *colu
         "why", "Cause", TYPE_TEXT, 0, .fill = fill_cause                                                     \
     }
 
+/* What the host did outside of calls. */
+static struct cell activity_cell(struct report_row *row, const struct idle *idle, uint32_t activity)
+{
+    struct buffer text;
+    if (activity == EVENT_NO_TEXT)
+        return (struct cell){0};
+    buffer_init_memory(&text);
+    host_activity_write(&text, &idle->host, activity);
+    return table_sink(row->table, &text);
+}
+
+static struct cell fill_activity(struct report_row *row, const struct column *column)
+{
+    const struct line *line = row->item;
+    (void)column;
+    return activity_cell(row, line->idle, line->what.activity);
+}
+
 /* What took most of a cause: the names of the row that did. */
 static struct cell fill_mostly(struct report_row *row, const struct column *column)
 {
     const struct line *line = row->item;
     const struct idle_what *what = &line->what;
-    uint32_t name = what->call != EVENT_NO_TEXT ? what->call : what->range;
+    uint32_t name = what->call != EVENT_NO_TEXT || what->activity != EVENT_NO_TEXT ? what->call : what->range;
     (void)column;
+    if (name == EVENT_NO_TEXT && what->activity != EVENT_NO_TEXT)
+        return activity_cell(row, line->idle, what->activity);
     if (name == EVENT_NO_TEXT)
         name = what->operation;
     if (name == EVENT_NO_TEXT && what->stream != EVENT_NO_TEXT)
@@ -126,12 +147,19 @@ static const struct column columns[] = {
     {"mostly", "Mostly", TYPE_TEXT, COLUMN_OPTIONAL, .fill = fill_mostly},
 };
 
-/* The row of idle->rows with the greatest total of this cause of this GPU. */
+/* Those with activities, where there are any. */
+static const struct idle_rows *rows_of(const struct idle *idle)
+{
+    return idle->host.trace ? &idle->active : &idle->rows;
+}
+
+/* The row with the greatest total of this cause of this GPU. */
 static const struct idle_row *greatest(const struct idle *idle, size_t device, unsigned cause)
 {
+    const struct idle_rows *rows = rows_of(idle);
     const struct idle_row *most = NULL;
-    for (size_t i = 0; i < idle->rows.count; i++) {
-        const struct idle_row *row = &idle->rows.items[i];
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct idle_row *row = &rows->items[i];
         if (row->what.device == device && row->what.cause == cause && (!most || row->sum.total > most->sum.total))
             most = row;
     }
@@ -168,6 +196,7 @@ const struct section section_idle = {
     .operators = true,
     .timeline = true,
     .host_calls = true,
+    .samples = true,
     .init = init,
     .event = event,
     .gather = gather,
@@ -180,14 +209,16 @@ static const struct column where_columns[] = {
     {"call", "Call", TYPE_TEXT, COLUMN_OPTIONAL, WHAT(call)},
     {"range", "Range", TYPE_TEXT, COLUMN_OPTIONAL, WHAT(range)},
     {"operator", "Operator", TYPE_TEXT, COLUMN_OPTIONAL, WHAT(operation)},
+    {"host", "Host", TYPE_TEXT, COLUMN_OPTIONAL, .fill = fill_activity},
     {"stream", "Stream", TYPE_NUMBER, COLUMN_OPTIONAL, .fill = fill_stream},
 };
 
 static int finish_where(struct report_row *row)
 {
     const struct idle *idle = section_state(row->trace, REPORT_IDLE);
-    for (size_t i = 0; i < idle->rows.count; i++) {
-        const struct line line = {idle, &idle->rows.items[i].sum, idle->rows.items[i].what};
+    const struct idle_rows *rows = rows_of(idle);
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct line line = {idle, &rows->items[i].sum, rows->items[i].what};
         if (section_row(row, NULL, &line) < 0)
             return -1;
     }

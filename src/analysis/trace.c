@@ -17,7 +17,7 @@
 /* Instants of these are about the program; others, such as Kineto's "Record Window End", about the recording. */
 #define INSTANT_CATEGORIES                                                                                           \
     (CATEGORY_BIT(CATEGORY_USER_ANNOTATION) | CATEGORY_BIT(CATEGORY_MEMORY) | CATEGORY_BIT(CATEGORY_GPU_IN_FLIGHT) | \
-     CATEGORY_BIT(CATEGORY_CPU_INSTANT_EVENT))
+     CATEGORY_BIT(CATEGORY_CPU_INSTANT_EVENT) | CATEGORY_BIT(CATEGORY_CPU_SAMPLE))
 /* trace/tracks.h numbers the rows of GPUs, where the device's number is in use, as this + (process << 10) + device. */
 #define GPU_ROW_PID INT64_C(0x40000000)
 #define GPU_ROW_DEVICES 1024
@@ -42,10 +42,10 @@ void trace_init(struct trace *trace, const struct report_options *options)
     ranges_init(&trace->operators, trace->space);
     ranges_init(&trace->host_frames, trace->space);
     launched_ops_init(&trace->launched_ops, trace->space);
+    host_samples_init(&trace->samples, trace->space);
     autograd_init(&trace->autograd, trace->space);
     busy_init(&trace->busy, trace->space);
     busy_init(&trace->compiling, trace->space);
-    ranges_init(&trace->host_frames, trace->space);
 }
 
 void trace_release(struct trace *trace)
@@ -80,8 +80,8 @@ void trace_release(struct trace *trace)
     sorter_release(&trace->host_calls);
     sorter_release(&trace->timeline);
     array_release(&trace->call_kinds.items);
-    ranges_release(&trace->host_frames);
     sorter_release(&trace->launched_ops);
+    host_samples_release(&trace->samples);
     autograd_release(&trace->autograd);
     captured_release(&trace->captured);
     failures_release(&trace->failures);
@@ -107,7 +107,7 @@ static struct trace_process *write_process(struct trace *trace, event_id id)
     return process;
 }
 
-static struct trace_thread *write_thread(struct trace *trace, event_id process_id, event_id thread_id)
+struct trace_thread *trace_thread(struct trace *trace, event_id process_id, event_id thread_id)
 {
     const struct trace_thread_id id = {process_id, thread_id};
     struct trace_process *process = write_process(trace, process_id);
@@ -133,7 +133,7 @@ static int host_event(struct trace *trace, const struct event_fields *event)
 {
     if (trace->recent_index && trace->recent_process == event->process && trace->recent_thread == event->thread)
         return 0;
-    struct trace_thread *thread = write_thread(trace, event->process, event->thread);
+    struct trace_thread *thread = trace_thread(trace, event->process, event->thread);
     if (!thread)
         return -1;
     thread->host = !trace_in_extra_row(event);
@@ -150,7 +150,7 @@ static int64_t thread_of(struct trace *trace, const struct event_fields *event)
     event_id own = trace_thread_of(event);
     if (own == event->thread)
         return trace->recent_index - 1;
-    const struct trace_thread *thread = write_thread(trace, event->process, own);
+    const struct trace_thread *thread = trace_thread(trace, event->process, own);
     return thread ? thread - trace->threads.items : -1;
 }
 
@@ -177,6 +177,7 @@ static int api_call(struct trace *trace, const struct event_fields *event)
     int64_t thread = thread_of(trace, event);
     if (thread < 0 || (trace->wanted.host_calls && add_host_call(trace, event, (uint32_t)thread) < 0))
         return -1;
+    trace->processes.items[trace->threads.items[thread].process].calls = true;
     if (!trace->wanted.calls || event->correlation < 0 || event->correlation > UINT32_MAX)
         return 0;
     struct call call = {
@@ -253,7 +254,7 @@ static int name_row(struct trace *trace, const struct event_fields *event)
             return -1;
         *(what[strlen("process_")] == 'n' ? &process->name : &process->label) = event->label;
     } else if (strcmp(what, "thread_name") == 0) {
-        struct trace_thread *thread = write_thread(trace, event->process, event->thread);
+        struct trace_thread *thread = trace_thread(trace, event->process, event->thread);
         if (!thread)
             return -1;
         thread->name = event->label;
@@ -294,7 +295,7 @@ static int flow(struct trace *trace, const struct event_fields *event)
 {
     if (event->category != CATEGORY_FWDBWD || event->id == EVENT_NO_ID || !trace->wanted.launched_ops)
         return 0;
-    const struct trace_thread *thread = write_thread(trace, event->process, event->thread);
+    const struct trace_thread *thread = trace_thread(trace, event->process, event->thread);
     if (!thread)
         return -1;
     return autograd_flow(&trace->autograd, event, thread->process, (uint32_t)(thread - trace->threads.items));
@@ -308,6 +309,8 @@ static int slice(struct trace *trace, const struct event_fields *event)
     trace_times_widen(&trace->times, event->start, event->start + event->duration);
     if (event->category == CATEGORY_COMPILATION)
         return busy_add(&trace->compiling, 0, event->start, event->start + event->duration);
+    if (event->category == CATEGORY_THREAD_STATE)
+        return trace_sample(trace, event);
     if (!category_in(event->category, HOST_CATEGORIES))
         return 0;
     if (event->category == CATEGORY_USER_ANNOTATION)
@@ -355,6 +358,8 @@ int trace_event(struct trace *trace, const struct event_fields *event)
         if (event->category == CATEGORY_GPU_IN_FLIGHT && in_flight(trace, event) < 0)
             return -1;
         trace_times_widen(&trace->times, event->start, event->start);
+        if (event->category == CATEGORY_CPU_SAMPLE)
+            return trace_sample(trace, event);
         return trace->heap ? heap_event(trace->heap, event) : 0;
     case HEAP_OUTSIDE: return trace->heap ? heap_event(trace->heap, event) : 0;
     default: return 0;
@@ -400,6 +405,12 @@ static int finish_operators(void *context)
 {
     struct trace *trace = context;
     return trace->wanted.operators ? ranges_finish(&trace->operators, trace->end) : 0;
+}
+
+static int finish_samples(void *context)
+{
+    struct trace *trace = context;
+    return trace->wanted.samples ? host_samples_finish(&trace->samples) : 0;
 }
 
 static int gather_timeline(void *context)
@@ -449,11 +460,9 @@ static void add_compiling(void *context, const struct busy_piece *piece)
 
 int trace_finish(struct trace *trace, unsigned workers)
 {
-    const struct job jobs[] = {{finish_ranges, trace},
-                               {finish_operators, trace},
-                               {make_ready, &trace->calls},
-                               {make_ready, &trace->gpu_ops},
-                               {make_ready, &trace->host_calls}};
+    const struct job jobs[] = {{finish_ranges, trace},           {finish_operators, trace},
+                               {make_ready, &trace->calls},      {make_ready, &trace->gpu_ops},
+                               {make_ready, &trace->host_calls}, {finish_samples, trace}};
     const struct job joins[] = {{gather_launched_ops, trace}, {gather_timeline, trace}};
     trace_sum_times(trace);
     count_gpu_ops(trace);

@@ -16,6 +16,7 @@
 #include "analysis/errors.h"
 #include "trace/event_fields.h"
 #include "analysis/gpu_ops.h"
+#include "analysis/host_samples.h"
 #include "analysis/pretty_names.h"
 #include "common/dense_map.h"
 #include "analysis/ranges.h"
@@ -74,7 +75,7 @@ struct trace {
     struct interner strings;
 
     struct {
-        bool calls, gpu_ops, ranges, launched_ops, operators, timeline, host_calls, host_frames, stacks;
+        bool calls, gpu_ops, ranges, launched_ops, operators, timeline, host_calls, host_frames, stacks, samples;
     } wanted;                  /* what sections look at */
     int64_t start, end;        /* of all events that take or mark time; after trace_sum_times() */
     bool any;                  /* there was one */
@@ -108,12 +109,13 @@ struct trace {
     struct sorter host_calls; /* struct host_call: all API calls */
     struct call_kinds call_kinds;
     struct ranges ranges;
-    struct ranges operators;    /* PyTorch's, by the same rules */
-    struct sorter timeline;     /* struct timeline_op; after trace_finish() */
-    struct ranges host_frames;  /* the same with operators and Python functions, which nest with ranges */
-    struct sorter launched_ops; /* after trace_finish(), if trace_has_ranges() or host_frames are wanted */
-    struct autograd autograd;   /* for these */
-    struct busy compiling;      /* phases of compilation, of all threads and processes: one thing */
+    struct ranges operators;     /* PyTorch's, by the same rules */
+    struct sorter timeline;      /* struct timeline_op; after trace_finish() */
+    struct ranges host_frames;   /* the same with operators and Python functions, which nest with ranges */
+    struct sorter launched_ops;  /* after trace_finish(), if trace_has_ranges() or host_frames are wanted */
+    struct autograd autograd;    /* for these */
+    struct host_samples samples; /* of processors, and states of threads */
+    struct busy compiling;       /* phases of compilation, of all threads and processes: one thing */
 
     _Alignas(TRACE_APART) struct sorter_space own_space;
     struct sorter_space *space;  /* for the sorters of this, and of sections: own_space, as a trace stays where it is */
@@ -146,6 +148,7 @@ struct trace {
 struct trace_process {
     uint32_t name, label; /* EVENT_NO_TEXT: none */
     bool host;            /* has slices on threads */
+    bool calls;           /* has calls of CUDA */
 };
 
 struct trace_thread_id {
@@ -220,9 +223,12 @@ struct trace_open_call {
 
 /* A frame, of all stacks in which it is called by the same one. */
 struct trace_frame {
-    uint32_t words;  /* function, file and line, with calls that were inlined */
-    uint32_t place;  /* the same, the file without its folders */
-    uint32_t name;   /* the function */
+    uint32_t words;    /* function, file and line, with calls that were inlined */
+    uint32_t place;    /* the same, the file without its folders */
+    uint32_t name;     /* the function */
+    uint32_t function; /* the same; EVENT_NO_TEXT: not known, as the next ones may be … */
+    uint32_t file;
+    uint32_t module; /* … its path */
     uint32_t parent; /* index + 1 of the frame that called it; 0: none */
     uint8_t owner;   /* enum frame_owner */
 };
@@ -234,6 +240,8 @@ void trace_release(struct trace *trace);
  * of GPU operations, trace_event() everything else. */
 int trace_event(struct trace *trace, const struct event_fields *event);
 int trace_gpu_op(struct trace *trace, const struct event_fields *event);
+/* Part of trace_event(): a CPU_SAMPLE or a THREAD_STATE. */
+int trace_sample(struct trace *trace, const struct event_fields *event);
 int trace_metadata(struct trace *trace, const char *key, const struct cJSON *value);
 /* Writes the words of --trace for BITS, "kernel, memset", into the SIZE bytes of TEXT. */
 void trace_bit_words(uint64_t bits, char *text, size_t size);
@@ -265,6 +273,9 @@ static inline int64_t trace_device_id(const struct trace *trace, size_t device)
     return *(const int64_t *)dense_map_row(&trace->device_ids, device);
 }
 
+/* The thread of these ids, made when it is new. NULL: no memory. */
+struct trace_thread *trace_thread(struct trace *trace, event_id process, event_id thread);
+
 /* The device of number ID, made when it is new. NULL: no memory. */
 struct trace_device *trace_device(struct trace *trace, int64_t id);
 
@@ -292,6 +303,14 @@ static inline const char *trace_text(const struct trace *trace, uint32_t text)
     return text == EVENT_NO_TEXT ? "" : interned(&trace->strings, text);
 }
 
+/* The thread ID that woke a thread of index THREAD: of the same process if there is one, else of another. The result is
+ * an index, too; LAUNCHED_NO_THREAD: no event is about it. */
+uint32_t trace_find_waker(const struct trace *trace, uint32_t thread, int64_t id);
+
+/* What a thread is called without its number: "python3" of "thread 583 (python3)", LENGTH bytes; "" if it has no name.
+ */
+const char *trace_thread_comm(const struct trace *trace, uint32_t thread, size_t *length);
+
 struct cell;
 struct table;
 /* Cells that name something as a user knows it: "thread 583 (python3)", "GPU 0 stream 7". */
@@ -312,6 +331,7 @@ int trace_read_stacks(struct trace *trace, const struct cJSON *frames, const str
 /* A list of frames that stands by itself becomes one text, innermost first. Returns 0, or -1: no memory. */
 int trace_read_frame_list(struct trace *trace, const struct cJSON *frames, uint32_t *text);
 /* Puts at most MOST frames of stack NUMBER into FRAMES, innermost first. Returns how many. */
+#define TRACE_STACK_FRAMES 512 /* a tree that was made up may go round in a circle */
 size_t trace_stack(const struct trace *trace, int64_t number, const struct trace_frame **frames, size_t most);
 /* The same without those that lie within CUDA, and those that start the program or a thread. */
 size_t trace_program_frames(const struct trace *trace, int64_t number, const struct trace_frame **frames, size_t most);

@@ -12,9 +12,6 @@
 #include "common/buffer.h"
 #include "trace/frames.h"
 
-/* A tree that was made up may go round in a circle. */
-#define STACK_FRAMES_SHOWN 512
-
 static const char *text_of(const cJSON *object, const char *key)
 {
     return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
@@ -122,6 +119,16 @@ static int set_texts(struct trace *trace, struct trace_frame *added, const struc
     status |= take_text(trace, &text, &added->place);
     frame_put_name(&text, frame);
     status |= take_text(trace, &text, &added->name);
+    added->function = frame->function ? added->name : EVENT_NO_TEXT;
+    added->file = added->module = EVENT_NO_TEXT;
+    if (frame->file) {
+        buffer_text(&text, frame->file);
+        status |= take_text(trace, &text, &added->file);
+    }
+    if (frame->module) {
+        buffer_text(&text, frame->module);
+        status |= take_text(trace, &text, &added->module);
+    }
     added->owner = (uint8_t)frame_owner(frame);
     buffer_release(&text);
     return status;
@@ -213,7 +220,7 @@ static int read_stack(struct trace *trace, struct reading *reading, const cJSON 
     uint64_t parent = 0;
     if (!cJSON_IsNumber(number) || number->valueint < 0 || !cJSON_IsArray(frames))
         return 0;
-    for (int i = cJSON_GetArraySize(frames) < STACK_FRAMES_SHOWN ? cJSON_GetArraySize(frames) : STACK_FRAMES_SHOWN;
+    for (int i = cJSON_GetArraySize(frames) < TRACE_STACK_FRAMES ? cJSON_GetArraySize(frames) : TRACE_STACK_FRAMES;
          i-- > 0;) {
         const cJSON *frame = cJSON_GetArrayItem(frames, i);
         if (!cJSON_IsNumber(frame) || frame->valueint < 0 || (size_t)frame->valueint >= reading->frames.count)
@@ -266,8 +273,8 @@ static enum frame_owner owner_of(const void *data, size_t i)
 
 const struct trace_frame *trace_stack_place(const struct trace *trace, int64_t number)
 {
-    const struct trace_frame *frames[STACK_FRAMES_SHOWN];
-    size_t count = trace_stack(trace, number, frames, STACK_FRAMES_SHOWN);
+    const struct trace_frame *frames[TRACE_STACK_FRAMES];
+    size_t count = trace_stack(trace, number, frames, TRACE_STACK_FRAMES);
     return count > 0 ? frames[frames_place(owner_of, frames, count)] : NULL;
 }
 
@@ -293,8 +300,8 @@ static struct cell words_of(const struct trace *trace, struct table *table, cons
 
 struct cell trace_stack_cell(const struct trace *trace, struct table *table, int64_t number)
 {
-    const struct trace_frame *frames[STACK_FRAMES_SHOWN];
-    return words_of(trace, table, frames, trace_stack(trace, number, frames, STACK_FRAMES_SHOWN));
+    const struct trace_frame *frames[TRACE_STACK_FRAMES];
+    return words_of(trace, table, frames, trace_stack(trace, number, frames, TRACE_STACK_FRAMES));
 }
 
 #define STUB_FRAMES 4 /* of nvcc, around a launch */
@@ -306,8 +313,8 @@ static bool is_library(const struct trace_frame *frame)
 
 size_t trace_program_frames(const struct trace *trace, int64_t number, const struct trace_frame **frames, size_t most)
 {
-    const struct trace_frame *all[STACK_FRAMES_SHOWN];
-    size_t count = trace_stack(trace, number, all, STACK_FRAMES_SHOWN), kept = 0;
+    const struct trace_frame *all[TRACE_STACK_FRAMES];
+    size_t count = trace_stack(trace, number, all, TRACE_STACK_FRAMES), kept = 0;
     size_t end = count;
     while (end > 0 && is_library(all[end - 1]))
         end--;
@@ -322,8 +329,8 @@ size_t trace_program_frames(const struct trace *trace, int64_t number, const str
 
 struct cell trace_callers_cell(const struct trace *trace, struct table *table, int64_t number)
 {
-    const struct trace_frame *frames[STACK_FRAMES_SHOWN];
-    size_t count = trace_stack(trace, number, frames, STACK_FRAMES_SHOWN), end = 0;
+    const struct trace_frame *frames[TRACE_STACK_FRAMES];
+    size_t count = trace_stack(trace, number, frames, TRACE_STACK_FRAMES), end = 0;
     size_t first = count > 0 ? frames_place(owner_of, frames, count) : 0;
     for (size_t i = first; i < count; i++)
         if (frames[i]->owner >= FRAME_PROGRAM)

@@ -49,6 +49,12 @@ static int compare(const void *left, const void *right)
     return strcmp(b->name, a->name);
 }
 
+void symbol_table_sort(struct symbol_table *table)
+{
+    if (table->items.count > 0)
+        qsort(table->items.items, table->items.count, sizeof(*table->items.items), compare);
+}
+
 int symbol_table_read(struct symbol_table *table, Dwfl_Module *module)
 {
     int count = dwfl_module_getsymtab(module);
@@ -64,9 +70,8 @@ int symbol_table_read(struct symbol_table *table, Dwfl_Module *module)
             return error_no_memory("symbols");
         *added = (struct symbol){address, symbol.st_size, name, rank_of(&symbol, name)};
     }
-    if (table->items.count > 0)
-        qsort(table->items.items, table->items.count, sizeof(*table->items.items), compare);
-    return 0;
+    symbol_table_sort(table);
+    return symbol_table_name_collector(table, module);
 }
 
 const char *symbol_table_find(const struct symbol_table *table, uint64_t address)

@@ -69,6 +69,13 @@ struct symbol_table {
 /* Into a table that is all zero. Returns 0, or -1 after error(). */
 int symbol_table_read(struct symbol_table *table, struct Dwfl_Module *module);
 
+/* After items were added. */
+void symbol_table_sort(struct symbol_table *table);
+
+/* stripped.c: names the function of Python's garbage collector, if MODULE is an interpreter without its private
+ * symbols: "gc_collect". Returns 0, or -1 after error(). */
+int symbol_table_name_collector(struct symbol_table *table, struct Dwfl_Module *module);
+
 /* The name of the function that ADDRESS lies in, not of one that ends before it. NULL: none. */
 const char *symbol_table_find(const struct symbol_table *table, uint64_t address);
 

@@ -155,7 +155,7 @@ enum category category_find(const char *text, size_t length);
     F(MANGLED_NAME, "mangled name", TEXT, mangled_name)                                      \
     F(LABELS, "labels", TEXT, label)                                                         \
     F(CAPTURED_IN, "captured in", TEXT, captured_in)                                         \
-    X(WAKER, "waker")                                                                        \
+    F(WAKER, "waker", NUMBER, waker)                                                         \
     F(SEQUENCE, "Sequence number", NUMBER, sequence)                                         \
     F(FORWARD_THREAD, "Fwd thread id", NUMBER, forward_thread)                               \
     F(INPUT_DIMS, "Input Dims", SHAPES, shapes)                                              \

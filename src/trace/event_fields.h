@@ -71,8 +71,13 @@ struct event_fields {
     };
     event_id id; /* "id" of asynchronous ranges and flows; EVENT_NO_ID: none */
     int64_t wait_on_stream, wait_on_event;
-    int64_t wait_on_correlation;                          /* of the call that recorded the event */
-    int64_t address, held, stack;                         /* of an allocation or release */
+    int64_t wait_on_correlation; /* of the call that recorded the event */
+    int64_t address;             /* of an allocation or release */
+    union {
+        int64_t held;  /* likewise */
+        int64_t waker; /* of a THREAD_STATE: the thread that ended it */
+    };
+    int64_t stack;                                        /* of an allocation or release, a sample, a state */
     int64_t total_allocated, total_reserved, device_type; /* of PyTorch's "[memory]" */
     int64_t open_at_end;                                  /* 1: a range that the program did not end */
     int64_t cache_hit; /* of a compilation: 1 it was found in the cache, 0 it was not */

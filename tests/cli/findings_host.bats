@@ -1,0 +1,174 @@
+# The findings of gputrace report about a host that is blocked or busy while the GPU waits, from CPU samples and states of
+# threads. Traces are made by hand, in microseconds: tests/cli/host_trace.
+
+load common
+
+# 20 rounds of 5 ms: the GPU works for 1 ms, then waits until the next round. LINE is of each round, whose times it gives
+# as @BEGIN (the kernel's end) and @END (the next launch).
+rounds() { # LINE...
+    local i line lines=('thread 1 train' 'thread 2 loader')
+    for ((i = 0; i < 20; i++)); do
+        lines+=("work $((i * 5000)) 1000")
+        for line in "$@"; do
+            line=${line//@BEGIN/$((i * 5000 + 1010))}
+            lines+=("${line//@END/$((i * 5000 + 5000))}")
+        done
+    done
+    printf '%s\n' "${lines[@]}" | "$BATS_TEST_DIRNAME/host_trace" >trace.json
+}
+
+found() {
+    "$gputrace" report -r findings --format=json trace.json | jq -r '.findings[] | "\(.id) \(.time_ns) \(.gain_ns) \(.count)"'
+}
+
+text() { # ID
+    "$gputrace" report -r findings --format=json trace.json | jq -r --arg id "$1" '.findings[] | select(.id == $id) | .finding'
+}
+
+advice() { # ID
+    "$gputrace" report -r findings --format=json trace.json | jq -r --arg id "$1" '.findings[] | select(.id == $id) | .advice'
+}
+
+@test "host-blocked: the GPU waits for a system call" {
+    # 19 gaps of 3990 us, as the last round has no next launch.
+    rounds 'off 1 @BEGIN @END read,load,main'
+    run found
+    assert_output 'host-blocked 75810000 75810000 19'
+    run text host-blocked
+    assert_output --partial 'The GPU waits for a blocked thread, 19 times: read() in load_batch (train.c:41) (75.8 ms, 79 % of the run'
+    run advice host-blocked
+    assert_output --partial 'Read and write while the GPU is busy'
+    "$gputrace" report -r findings --format=json trace.json | jq -e '.findings[0]
+        | .thread == "thread 1 (train)" and .section == "host-waits" and (.stack | startswith("__GI___libc_read"))'
+    run -3 "$gputrace" report --fail-on=host-blocked trace.json
+}
+
+@test "host-blocked: a lock, and a queue that another thread fills" {
+    rounds 'off 1 @BEGIN @END lll,mutex,load44,main Sleeping 2' 'on 2 @BEGIN @END 1000 update,start'
+    run text host-blocked
+    assert_output --partial ': pthread_mutex_lock() in load_batch (train.c:44), held by thread loader, which ran update (saver.c:30) ('
+    run advice host-blocked
+    assert_output --partial 'Hold the lock'
+    rounds 'off 1 @BEGIN @END read,load,main Sleeping 2' 'on 2 @BEGIN @END 1000 decode,start'
+    run text host-blocked
+    assert_output --partial ': read() in load_batch (train.c:41) for thread loader, which ran decode (loader.c:7) ('
+    run advice host-blocked
+    assert_output --partial 'more workers'
+    "$gputrace" report -r findings --format=json trace.json | jq -e '.findings[0].stack | startswith("decode")'
+}
+
+@test "host-blocked: several reasons are one finding, with the share of the largest" {
+    rounds 'off 1 @BEGIN @END read,load,main'
+    jq '.traceEvents |= map(if .cat == "thread_state" and (.ts / 5000 | floor) % 3 == 0 then .args.stack = 2 else . end)
+        | .gputrace.frames += [{function: "nanosleep", module: "/lib/libc.so.6"}]
+        | .gputrace.stacks += [{stack: 2, frames: [3, 1, 2]}]' trace.json >both.json && mv both.json trace.json
+    run found
+    assert_line --regexp '^host-blocked 75810000 75810000 19'
+    run text host-blocked
+    assert_output --regexp 'read\(\) in load_batch \(train.c:41\) \(63 % of it\)'
+}
+
+@test "host-blocked: nothing is found of brief waits, of few, or while the GPU works" {
+    # 190 us of each 5 ms; 4 % of the run.
+    rounds 'off 1 @BEGIN @END read,load,main'
+    jq '.traceEvents |= map(if .cat == "thread_state" then .dur = 190 else . end)' trace.json >brief.json
+    mv brief.json trace.json
+    run found
+    refute_output --partial host-blocked
+    # A thread that launches ahead may block: the GPU has work.
+    printf '%s\n' 'work 0 50000' 'work 20 50000' 'work 40 50000' 'off 1 100 90000 read,load' |
+        "$BATS_TEST_DIRNAME/host_trace" >trace.json
+    run found
+    assert_output ''
+    # Another thread may.
+    rounds 'on 1 @BEGIN @END 500 load,main' 'off 2 @BEGIN @END read,decode'
+    run found
+    assert_output --regexp '^host-work [^[:space:]]* [^[:space:]]* 19$'
+}
+
+@test "host-work: the function, or what it is for" {
+    rounds 'on 1 @BEGIN @END 500 load,main'
+    run text host-work
+    assert_output --partial '19 times while the host works outside CUDA, 3.99 ms on average and 3.99 ms at most: load_batch (train.c:41) ('
+    rounds 'on 1 @BEGIN @END 500 visit,gc,py_step'
+    run text host-work
+    assert_output --partial ': garbage collection in step (train.py:12) ('
+    run advice host-work
+    assert_output --partial 'gc.freeze()'
+    rounds
+    run text host-work
+    assert_output --partial '3.99 ms at most ('
+    run advice host-work
+    assert_output --partial -- '--cpu=samples'
+}
+
+@test "host-work is what host-blocked leaves" {
+    # Half of each gap is a read, half is computed: 19 times 1990 and 2000 us.
+    rounds 'on 1 @BEGIN @END 500 load,main' 'off 1 @BEGIN @END cond,load'
+    jq '.traceEvents |= map(if .cat == "thread_state" then .dur = 1990 else . end)' trace.json >half.json
+    mv half.json trace.json
+    run found
+    assert_line 'host-blocked 37810000 37810000 19'
+    assert_line 'host-work 38000000 38000000 19'
+    # Where it is too little to be found, it is host-work's.
+    jq '.traceEvents |= map(if .cat == "thread_state" then .dur = 210 else . end)' trace.json >less.json
+    mv less.json trace.json
+    run found
+    assert_output 'host-work 75810000 75810000 19'
+}
+
+@test "samples without states: a thread without samples is blocked" {
+    rounds 'on 2 @BEGIN @END 500 decode,start'
+    jq '.traceEvents += [range(100) | {ph: "i", s: "t", cat: "cpu_sample", name: "f", pid: 1, tid: 1, ts: (. * 5000 + 100), args: {}}]' \
+        trace.json >sparse.json && mv sparse.json trace.json
+    run found
+    assert_line --partial 'host-blocked '
+    run text host-blocked
+    assert_output --partial ': off the processor; meanwhile thread loader ran decode (loader.c:7) ('
+}
+
+@test "the DataLoader's rule names what its workers do, and host-blocked leaves that to it" {
+    rounds 'off 1 @BEGIN @END poll,py_next,py_step Sleeping 2' 'on 2 @BEGIN @END 500 decode,start' \
+        'range enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__ @BEGIN @END'
+    run found
+    assert_output 'data-loading 79800000 79800000 20'
+    run text data-loading
+    assert_output --partial 'which takes 79.8 ms for 20 batches: poll() in step (train.py:12) for thread loader, which ran decode (loader.c:7) ('
+}
+
+@test "gpu-gaps, low-use and launch-bound name the host" {
+    printf '%s\n' 'work 0 100000' 'work 700000 100000' 'on 1 110000 250000 1000 load,main' \
+        'on 1 250000 690000 1000 decode,main' | "$BATS_TEST_DIRNAME/host_trace" >trace.json
+    run text gpu-gaps
+    assert_output --partial 'host outside CUDA: decode (loader.c:7) ('
+    local i lines=()
+    for ((i = 0; i < 400; i++)); do
+        lines+=("work $((i * 100)) 20" "on 1 $((i * 100 + 50)) $((i * 100 + 51)) 1 decode,main")
+    done
+    printf '%s\n' "${lines[@]}" | "$BATS_TEST_DIRNAME/host_trace" >trace.json
+    run text launch-bound
+    assert_output --partial '; between launches it is in decode (loader.c:7) ('
+    lines=()
+    for ((i = 0; i < 9; i++)); do
+        lines+=("work $((i * 100000)) 1000")
+    done
+    printf '%s\n' "${lines[@]}" 'on 1 1100 790000 1000 decode,main' | "$BATS_TEST_DIRNAME/host_trace" >trace.json
+    run text low-use
+    assert_output --partial 'host outside CUDA: decode (loader.c:7) ('
+}
+
+# --- planted programs ---
+
+@test "a GPU that waits for a loader, a lock, a disk, Python's collector; and twins in which it does not" {
+    local case
+    for case in loader lock disk; do
+        "$gputrace" run -q -o planted.json "$samples/planted_host" "$case"
+        "$gputrace" run -q -o fixed.json "$samples/planted_host" "$case-fixed"
+        "$gputrace" report -r findings --format=json planted.json | jq -e '.findings[0].id == "host-work"'
+        "$gputrace" report -r findings --format=json fixed.json | jq -e '.findings == []'
+    done
+    "$gputrace" run -q -o planted.json /usr/bin/python3 "$samples/planted_garbage.py"
+    "$gputrace" run -q -o fixed.json /usr/bin/python3 "$samples/planted_garbage.py" fixed
+    "$gputrace" report -r findings --format=json planted.json | jq -e '.findings[0].id == "host-work"'
+    "$gputrace" report -r findings --format=json fixed.json | jq -e '.findings == []'
+}
