@@ -30,16 +30,18 @@ static bool renew(void)
     int saved = errno;
     if (fork_turned_away())
         return false;
-    torch.recorded = torch.wake();
+    bool recorded = torch.wake();
+    __atomic_store_n(&torch.recorded, recorded, __ATOMIC_RELAXED);
     __atomic_store_n(&torch.generation, fork_generation(), __ATOMIC_RELEASE);
     errno = saved;
-    return torch.recorded;
+    return recorded;
 }
 
 INLINE bool is_recording(void)
 {
     uint32_t generation = __atomic_load_n(&torch.generation, __ATOMIC_ACQUIRE);
-    bool recorded = generation != 0 && generation == fork_generation() ? torch.recorded : renew();
+    bool is_known = generation != 0 && generation == fork_generation();
+    bool recorded = is_known ? __atomic_load_n(&torch.recorded, __ATOMIC_RELAXED) : renew();
     return recorded && recorder_is_on();
 }
 
@@ -54,7 +56,7 @@ static __thread uint32_t thread_noted;
 
 static void note_thread(void)
 {
-    thread_noted = torch.generation;
+    thread_noted = fork_generation();
     record_write(SPOOL_RECORD_TORCH_THREAD, torch_thread, clock_now(),
                  .number = (uint32_t)torch.library.current_thread());
 }
@@ -86,7 +88,7 @@ INLINE void started(const struct torch_function *function, enum torch_scope scop
     const char *name = torch.library.name(function);
     if (!name)
         name = "";
-    if (thread_noted != torch.generation)
+    if (thread_noted != fork_generation())
         note_thread();
     record_write(SPOOL_RECORD_TORCH_START, torch_start, clock_now(), .head.flags = (uint16_t)kind,
                  .name = operator_text(SPOOL_OPERATOR_NAME, name, strlen(name)), .self = self_of(function),
@@ -151,7 +153,7 @@ static void look(void)
         return;
     torch.seen = libraries;
     int found = torch_library_find(&torch.library, why, sizeof(why));
-    torch.settled = found != 0;
+    __atomic_store_n(&torch.settled, found != 0, __ATOMIC_RELAXED);
     if (found < 0)
         recorder_warn("PyTorch's operators are not recorded: %s", why);
     if (found <= 0)
@@ -167,7 +169,8 @@ static void look(void)
 void operators_look(void)
 {
     int saved = errno;
-    if (!torch.wanted || torch.settled || __atomic_exchange_n(&torch.taken, 1, __ATOMIC_ACQUIRE) != 0)
+    if (!torch.wanted || __atomic_load_n(&torch.settled, __ATOMIC_RELAXED) ||
+        __atomic_exchange_n(&torch.taken, 1, __ATOMIC_ACQUIRE) != 0)
         return;
     if (!torch.settled)
         look();
