@@ -351,8 +351,8 @@ struct counter {
 /* One end of a flow: from a call to the GPU operation it started; of CATEGORY_FWDBWD: from an operator of the forward
  * pass to that of the backward pass, which only JSON has. */
 struct flow {
-    enum category category;
-    uint32_t id; /* of no other flow of its category */
+    enum category category; /* of a flow from a call CATEGORY_OTHER */
+    uint32_t id;            /* of no other flow of its category */
     struct row row;
     uint64_t time;
 };

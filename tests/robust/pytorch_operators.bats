@@ -51,6 +51,10 @@ torch() { # WORD COMMAND [ARG...]
     "$gputrace" report -r operators --by-shape --format=csv torch.pftrace >from-pftrace
     diff from-json from-pftrace
     grep -q '32×8, 8×16' from-json
+    "$gputrace" convert torch-shapes.json again.json
+    flows='[.traceEvents[] | select(.cat == "fwdbwd") | [.ph, .id, .tid]] | sort'
+    [ "$(jq "$flows | length" torch-shapes.json)" -eq 70 ]
+    diff <(jq "$flows" torch-shapes.json) <(jq "$flows" again.json)
 }
 
 @test "PyTorch throws an exception when it is asked for shapes: the program goes on, and names alone follow" {

@@ -73,3 +73,160 @@ int torch_library_find(struct torch_library *library, char *why, unsigned size)
         resolve_inputs(library, handle);
     return missing ? -1 : 1;
 }
+
+/* --- its records --- */
+
+/*
+ * at::RecordFunction, by its members in order:
+ *
+ *       0  the table of virtual functions
+ *       8  StepCallbacks: callbacks, 80 bytes; the thread's number; the scope
+ *     104  whether start callbacks were called
+ *     112  ObserverContextList, 48 bytes
+ *     160  what it is: std::variant<std::string, std::reference_wrapper<FunctionSchema>>
+ *          the sequence number
+ *          inputs: pointer and count
+ *          inputs with keywords: std::unordered_map, 56 bytes, since PyTorch 2.0
+ *          outputs: std::vector, 24 bytes
+ *          the thread of the forward pass
+ */
+#define THREAD 88
+#define SCOPE 96
+#define WHAT 160
+
+struct layout {
+    unsigned variant;                              /* of `what`: 0, it is the string, or 1, a reference */
+    unsigned sequence, keywords, outputs, forward; /* keywords 0: there are none */
+};
+
+static const struct layout layouts[] = {
+    {.variant = 192, .sequence = 200, .keywords = 224, .outputs = 280, .forward = 304},
+    {.variant = 192, .sequence = 200, .outputs = 224, .forward = 248},
+    /* A std::string is a pointer: PyTorch's own packages up to 2.5 */
+    {.variant = 168, .sequence = 176, .keywords = 200, .outputs = 256, .forward = 280},
+    {.variant = 168, .sequence = 176, .outputs = 200, .forward = 224},
+};
+#define LAYOUTS (sizeof(layouts) / sizeof(*layouts))
+
+/* GCC's std::unordered_map: buckets, their count, first, count, the load factor, the next size, a single bucket. */
+#define KEYWORDS_LOAD_FACTOR 32
+
+#define SEQUENCE_MOST ((int64_t)1 << 40)
+#define THREADS_MOST ((uint64_t)1 << 24)
+
+/* Operators that the layout is compared with before it is trusted. */
+#define TRIALS 256
+
+static struct {
+    const struct layout *layout; /* NULL: none was chosen */
+    uint32_t trials;             /* that it passed */
+    bool refused;                /* for good */
+    bool reported;
+} chosen;
+
+static uint64_t word_at(const struct torch_function *function, unsigned at)
+{
+    uint64_t word;
+    memcpy(&word, (const char *)function + at, sizeof(word));
+    return word;
+}
+
+static uint8_t byte_at(const struct torch_function *function, unsigned at)
+{
+    return *((const uint8_t *)function + at);
+}
+
+static bool keywords_fit(const struct torch_function *function, unsigned at)
+{
+    float load_factor;
+    uint64_t buckets = word_at(function, at), count = word_at(function, at + 8);
+    memcpy(&load_factor, (const char *)function + at + KEYWORDS_LOAD_FACTOR, sizeof(load_factor));
+    return buckets != 0 && count > 0 && count < UINT32_MAX && !(load_factor < 1 || load_factor > 1);
+}
+
+/* No operator has outputs at its start. */
+static bool outputs_fit(const struct torch_function *function, unsigned at)
+{
+    return (word_at(function, at) | word_at(function, at + 8) | word_at(function, at + 16)) == 0;
+}
+
+static bool sequence_fits(const struct torch_function *function, unsigned at)
+{
+    int64_t sequence = (int64_t)word_at(function, at);
+    return sequence >= -1 && sequence < SEQUENCE_MOST;
+}
+
+static bool name_fits(const struct torch_function *function, const struct layout *layout, const char *name)
+{
+    uint8_t variant = byte_at(function, layout->variant);
+    return variant == 1 || (variant == 0 && word_at(function, WHAT) == (uint64_t)(uintptr_t)name);
+}
+
+static bool scope_fits(uint8_t scope, enum torch_scope wanted)
+{
+    if (wanted == TORCH_SCOPE_FUNCTION)
+        return scope < TORCH_SCOPE_COUNT && scope != TORCH_SCOPE_BACKWARD && scope != TORCH_SCOPE_USER;
+    return scope == wanted;
+}
+
+/* Later members are looked at only where those before them fit: the record may be shorter than others are. */
+static bool fits(const struct layout *layout, const struct torch_function *function, enum torch_scope scope,
+                 const char *name)
+{
+    if (!name_fits(function, layout, name) || !sequence_fits(function, layout->sequence) ||
+        (layout->keywords && !keywords_fit(function, layout->keywords)) || !outputs_fit(function, layout->outputs))
+        return false;
+    uint64_t forward = word_at(function, layout->forward);
+    return forward == 0 || (scope == TORCH_SCOPE_BACKWARD && forward < THREADS_MOST);
+}
+
+static const struct layout *choose(const struct torch_function *function, enum torch_scope scope, const char *name)
+{
+    for (size_t i = 0; i < LAYOUTS; i++)
+        if (fits(&layouts[i], function, scope, name))
+            return &layouts[i];
+    return NULL;
+}
+
+static bool refuse(void)
+{
+    __atomic_store_n(&chosen.refused, true, __ATOMIC_RELAXED);
+    return false;
+}
+
+static bool is_passed(const struct torch_library *library, const struct torch_function *function,
+                      enum torch_scope scope, const char *name)
+{
+    const struct layout *layout = __atomic_load_n(&chosen.layout, __ATOMIC_RELAXED), *none = NULL;
+    if (word_at(function, THREAD) != library->current_thread() || !scope_fits(byte_at(function, SCOPE), scope))
+        return refuse();
+    if (!layout) {
+        layout = choose(function, scope, name);
+        if (!layout)
+            return refuse();
+        __atomic_compare_exchange_n(&chosen.layout, &none, layout, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+        layout = none ? none : layout;
+    }
+    if (!fits(layout, function, scope, name))
+        return refuse();
+    __atomic_add_fetch(&chosen.trials, 1, __ATOMIC_RELAXED);
+    return true;
+}
+
+bool torch_layout_read(const struct torch_library *library, const struct torch_function *function,
+                       enum torch_scope scope, const char *name, struct torch_details *details)
+{
+    if (__atomic_load_n(&chosen.refused, __ATOMIC_RELAXED) ||
+        (__atomic_load_n(&chosen.trials, __ATOMIC_RELAXED) < TRIALS && !is_passed(library, function, scope, name)))
+        return false;
+    const struct layout *layout = __atomic_load_n(&chosen.layout, __ATOMIC_RELAXED);
+    details->sequence = (int64_t)word_at(function, layout->sequence);
+    details->forward_in = word_at(function, layout->forward);
+    return true;
+}
+
+bool torch_layout_was_refused(void)
+{
+    return __atomic_load_n(&chosen.refused, __ATOMIC_RELAXED) &&
+           !__atomic_exchange_n(&chosen.reported, true, __ATOMIC_RELAXED);
+}

@@ -7,9 +7,57 @@
 #include "agent/dispatch/fork_watch.h"
 #include "agent/spool/recorder.h"
 #include "common/clock.h"
+#include "common/map.h"
 #include "common/settings.h"
 
 #define INLINE static inline __attribute__((always_inline))
+
+/* --- texts --- */
+
+/*
+ * Which texts were written: a table that only grows, so that it needs no lock. A text is known by 64 bits of a good
+ * hash. A place is taken by its hash, and its number stands there once the text is in the spool. Texts for which there
+ * is no place, and those that another thread is just writing, are written each time.
+ */
+#define PLACES (UINT32_C(1) << 14) /* a power of two */
+#define PROBES 16
+
+static struct place {
+    uint64_t hash; /* 0: free */
+    uint32_t number;
+} places[PLACES];
+
+static uint32_t last_number;
+
+static uint32_t write_text(uint16_t what, const char *text, size_t length)
+{
+    uint32_t number = __atomic_add_fetch(&last_number, 1, __ATOMIC_RELAXED);
+    record_write_text(SPOOL_RECORD_TORCH_TEXT, torch_text, clock_now(), text_of_bytes(text, length), .head.flags = what,
+                      .number = number);
+    return number;
+}
+
+uint32_t operator_text(uint16_t what, const char *text, size_t length)
+{
+    uint64_t hash = hash_bytes(text, length) + what;
+    for (uint32_t i = 0; i < PROBES; i++) {
+        struct place *place = &places[(hash + i) % PLACES];
+        uint64_t known = __atomic_load_n(&place->hash, __ATOMIC_RELAXED);
+        if (known == 0 &&
+            __atomic_compare_exchange_n(&place->hash, &known, hash, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+            uint32_t number = write_text(what, text, length);
+            __atomic_store_n(&place->number, number, __ATOMIC_RELAXED);
+            return number;
+        }
+        if (known != hash)
+            continue;
+        uint32_t number = __atomic_load_n(&place->number, __ATOMIC_RELAXED);
+        return number ? number : write_text(what, text, length);
+    }
+    return write_text(what, text, length);
+}
+
+/* --- an operator begins and ends --- */
 
 static struct {
     bool wanted, inputs_wanted;
@@ -22,24 +70,24 @@ static struct {
     bool recorded;       /* … where it is recorded */
 } torch;
 
-/* --- an operator begins and ends --- */
-
 /* In a new process. */
 static bool renew(void)
 {
     int saved = errno;
     if (fork_turned_away())
         return false;
-    torch.recorded = torch.wake();
+    bool recorded = torch.wake();
+    __atomic_store_n(&torch.recorded, recorded, __ATOMIC_RELAXED);
     __atomic_store_n(&torch.generation, fork_generation(), __ATOMIC_RELEASE);
     errno = saved;
-    return torch.recorded;
+    return recorded;
 }
 
 INLINE bool is_recording(void)
 {
     uint32_t generation = __atomic_load_n(&torch.generation, __ATOMIC_ACQUIRE);
-    bool recorded = generation != 0 && generation == fork_generation() ? torch.recorded : renew();
+    bool is_known = generation != 0 && generation == fork_generation();
+    bool recorded = is_known ? __atomic_load_n(&torch.recorded, __ATOMIC_RELAXED) : renew();
     return recorded && recorder_is_on();
 }
 
@@ -54,7 +102,7 @@ static __thread uint32_t thread_noted;
 
 static void note_thread(void)
 {
-    thread_noted = torch.generation;
+    thread_noted = fork_generation();
     record_write(SPOOL_RECORD_TORCH_THREAD, torch_thread, clock_now(),
                  .number = (uint32_t)torch.library.current_thread());
 }
@@ -86,7 +134,7 @@ INLINE void started(const struct torch_function *function, enum torch_scope scop
     const char *name = torch.library.name(function);
     if (!name)
         name = "";
-    if (thread_noted != torch.generation)
+    if (thread_noted != fork_generation())
         note_thread();
     record_write(SPOOL_RECORD_TORCH_START, torch_start, clock_now(), .head.flags = (uint16_t)kind,
                  .name = operator_text(SPOOL_OPERATOR_NAME, name, strlen(name)), .self = self_of(function),
@@ -151,7 +199,7 @@ static void look(void)
         return;
     torch.seen = libraries;
     int found = torch_library_find(&torch.library, why, sizeof(why));
-    torch.settled = found != 0;
+    __atomic_store_n(&torch.settled, found != 0, __ATOMIC_RELAXED);
     if (found < 0)
         recorder_warn("PyTorch's operators are not recorded: %s", why);
     if (found <= 0)
@@ -167,7 +215,8 @@ static void look(void)
 void operators_look(void)
 {
     int saved = errno;
-    if (!torch.wanted || torch.settled || __atomic_exchange_n(&torch.taken, 1, __ATOMIC_ACQUIRE) != 0)
+    if (!torch.wanted || __atomic_load_n(&torch.settled, __ATOMIC_RELAXED) ||
+        __atomic_exchange_n(&torch.taken, 1, __ATOMIC_ACQUIRE) != 0)
         return;
     if (!torch.settled)
         look();
@@ -185,5 +234,6 @@ void operators_init(uint64_t trace_bits, bool (*wake)(void))
 void operators_atfork_child(void)
 {
     torch.taken = 0;
-    operator_texts_atfork_child();
+    memset(places, 0, last_number ? sizeof(places) : 0);
+    last_number = 0;
 }

@@ -23,11 +23,8 @@ void operators_look(void);
 /* In a forked child: texts are written again. */
 void operators_atfork_child(void);
 
-/* --- texts: texts.c --- */
-
 /* The number of a text of WHAT (SPOOL_OPERATOR_NAME …), which is written when it is new. Takes no lock. */
 uint32_t operator_text(uint16_t what, const char *text, size_t length);
-void operator_texts_atfork_child(void);
 
 /* --- inputs: inputs.c --- */
 

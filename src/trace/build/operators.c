@@ -110,10 +110,14 @@ static int begin(struct process *process, const struct event *event)
     return nvtx_push(process->nvtx, track, event, kind);
 }
 
+/* Many may be open that end on other threads: one that is not found is matched when all are known. */
+#define LOOKED_AT_MOST 256
+
 /* The place of the index + 1 of the open range SELF, innermost first; NULL: it is not open on the track. */
 static uint32_t *find_open(struct nvtx *nvtx, struct nvtx_track *track, uint32_t self)
 {
-    for (uint32_t *place = &track->innermost; *place != 0; place = &nvtx->ranges.items[*place - 1].parent)
+    uint32_t *place = &track->innermost;
+    for (unsigned i = 0; *place != 0 && i < LOOKED_AT_MOST; i++, place = &nvtx->ranges.items[*place - 1].parent)
         if (self_of(&nvtx->ranges.items[*place - 1]) == self)
             return place;
     return NULL;

@@ -267,6 +267,25 @@ UNIT_TEST(operators_of_a_thread_may_end_in_another_order)
     trace_release(&trace);
 }
 
+UNIT_TEST(thousands_of_operators_may_be_open_and_end_in_any_order)
+{
+    enum { COUNT = 3000 };
+    struct make_spool spool;
+    open_spool(&spool);
+    for (uint32_t i = 0; i < COUNT; i++)
+        begin_user(&spool, 1000 + i, 3, 100 + i);
+    for (uint32_t i = 0; i < COUNT; i++) /* the first to begin is the first to end */
+        end(&spool, 10000 + 2 * i, 100 + i);
+    struct trace trace = trace_of_done(&spool);
+    assert_int_equal(trace_count(&trace, "X", "user_annotation", "step"), COUNT);
+    for (int i = 0; i < COUNT; i += 500) {
+        const cJSON *step = trace_event(&trace, "X", "user_annotation", "step", i);
+        assert_int_equal(event_ns(step, "dur"), 10000 + 2 * i - (1000 + i));
+        assert_null(event_arg(step, "open at end"));
+    }
+    trace_release(&trace);
+}
+
 UNIT_TEST(what_is_open_at_the_end_says_so_and_an_end_without_a_start_is_passed_over)
 {
     struct make_spool spool;
