@@ -87,6 +87,7 @@ EOF
     are_captured_in condition <<'EOF'
 dying_0: around
 dying_1: -
+dying_2: -
 EOF
 }
 

@@ -223,6 +223,7 @@ static void by_condition(void)
     MUST(cuStreamBeginCaptureToGraph(stream, params.conditional.phGraph_out[0], NULL, NULL, 0,
                                      CU_STREAM_CAPTURE_MODE_GLOBAL));
     launch_kernel(1);
+    launch_kernel(2);
     end();
     nvtxRangePop();
     nvtxRangePop();
