@@ -128,6 +128,7 @@ struct track {
     bool apart;     /* of annotations: they do not nest with the operations of the stream, and are not joined */
     /* Of streams: the graph whose replays are all that runs there, so far; 0: none. */
     uint32_t graph;
+    uint32_t last_graph;     /* of the last operation */
     bool has_others;         /* something else ran there */
     struct track *stands_in; /* of a stream that has no row: that which has its slices; else NULL */
     struct lanes lanes;

@@ -87,6 +87,7 @@ EOF
     are_captured_in condition <<'EOF'
 dying_0: around
 dying_1: -
+dying_2: -
 EOF
 }
 
@@ -161,6 +162,12 @@ EOF
     assert_equal "$(number '[.traceEvents[] | select(.name == "thread_name" and .args.name == "stream 13 (3)")] | length')" 1
     run -0 jq -r '.traceEvents[] | select(.name == "thread_name") | .args.name | select(test("^stream 1[3-9]( \\(|$)"))' trace.json
     assert_equal "$(sort <<<"$output")" "$(printf '%s\n' 'stream 13' 'stream 13 (2)' 'stream 13 (3)')"
+}
+
+@test "a graph is all that runs on the default stream: its branches stand on rows of the default stream" {
+    replays default-stream
+    run -0 jq -r '.traceEvents[] | select(.name == "thread_name") | .args.name | select(test("^stream [0-9]+( \\(|$)"))' trace.json
+    assert_equal "$(sort <<<"$output")" "$(printf '%s\n' 'stream 7' 'stream 7 (2)')"
 }
 
 @test "a stream that the program made keeps its row, also when all that runs there is one graph" {

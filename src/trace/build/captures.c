@@ -10,6 +10,8 @@
 #define SEPARATOR " / "
 #define LEFT_OUT "…"
 
+#define EVICT_ITEMS ((size_t)1 << 16) /* are walked over before they are given back */
+
 /* Each adds what is open on a thread at a time. */
 static void (*const sources[])(const struct process *process, uint32_t thread, uint64_t time,
                                struct capture_names *names) = {
@@ -186,6 +188,8 @@ int captures_resolve(struct process *process)
             *place = context;
         else
             result = context != CAPTURE_NO_MEMORY ? no_memory() : -1;
+        if (i % EVICT_ITEMS == EVICT_ITEMS - 1)
+            process_evict(process);
     }
     nvtx_open_end(process->nvtx);
     number_lists(process);

@@ -37,8 +37,9 @@ static void note(struct track *track, uint32_t graph)
 int graph_streams_see(struct graph_streams *found, struct track *track, const struct event *event)
 {
     uint32_t graph = gpu_op_graph(event);
-    bool is_known = graph == 0 || (graph == track->graph && !track->has_others);
+    bool is_known = graph == 0 || graph == track->last_graph;
     note(track, graph);
+    track->last_graph = graph;
     return is_known ? 0 : add_pair(found, graph, track);
 }
 

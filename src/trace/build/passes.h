@@ -17,10 +17,10 @@
  * each:
  *
  *   32       correlation id, slice of a row that needs lanes, record of a CUDA event, plugin's slice, NVTX sample
- *   52       NVTX range (84 when it was started, not pushed)
+ *   52       node of a graph, NVTX range (84 when it was started, not pushed)
  *   36       range on the GPU
  *   72       call that allocates or releases
- *   52       node of a graph
+ *   56       started NVTX range, in addition and for a while, where graphs were captured
  *   48       deferred NVTX event, launch of a graph with conditional nodes
  *   272      device range, of which 160 until the index pass is done
  *   80       start or end of a compilation phase

@@ -223,6 +223,7 @@ static void by_condition(void)
     MUST(cuStreamBeginCaptureToGraph(stream, params.conditional.phGraph_out[0], NULL, NULL, 0,
                                      CU_STREAM_CAPTURE_MODE_GLOBAL));
     launch_kernel(1);
+    launch_kernel(2);
     end();
     nvtxRangePop();
     nvtxRangePop();
@@ -385,6 +386,18 @@ static void by_branches(void)
     replay(instance(end()));
 }
 
+/* Two kernels that run at once, and one after both, all that ever runs on the default stream. */
+static void on_the_default_stream(void)
+{
+    CUgraph graph;
+    MUST(cuGraphCreate(&graph, 0));
+    CUgraphNode before[] = {add(graph, 0), add(graph, 1)}, node;
+    CUDA_KERNEL_NODE_PARAMS params = params_of(2);
+    MUST(cuGraphAddKernelNode(&node, graph, before, 2, &params));
+    stream = NULL;
+    replay(instance(graph));
+}
+
 /* KERNELS of them, in ranges of eight each if there are RANGES, launched ROUNDS times. */
 static void many(unsigned kernels, unsigned rounds, bool ranges)
 {
@@ -426,6 +439,7 @@ static const struct {
     {"leaks", by_leaking},
     {"long-names", by_long_names},
     {"branches", by_branches},
+    {"default-stream", on_the_default_stream},
     {"open", by_open_range},
     {"killed", and_die},
 };
