@@ -50,6 +50,9 @@ struct stack_frame;
  * 0, or -1 after error(). */
 int stack_frames(struct conversion *conversion, struct process *process, uint32_t number, struct stack_frame **frames,
                  size_t *count);
+/* The innermost frame alone. Returns 0, or -1 after error(). */
+int stack_innermost(struct conversion *conversion, struct process *process, const struct recorded_stack *stack,
+                    struct stack_frame *frame);
 /* Names the stacks that events refer to, and makes them ready for the metadata. Returns 0, or -1 after error(). */
 int gather_stacks(struct conversion *conversion);
 /* Within an object: "frames" is an array of them, "stacks" one whose elements refer to it. */
