@@ -1,6 +1,5 @@
 #include "trace/build/cpu.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/log.h"
@@ -59,20 +58,19 @@ static uint64_t key_of(const struct recorded_stack *stack, const struct stack_fr
 static int resolve_stack(struct process *process, struct map *known, const struct recorded_stack *stack,
                          struct cpu_stack *resolved)
 {
-    struct stack_frame *frames;
-    size_t count;
-    int result = stack_frames(process->conversion, process, stack->number, &frames, &count);
-    resolved->same_as = stack->number;
-    if (result == 0 && count > 0) {
-        uint64_t *first = map_put(known, key_of(stack, &frames[0]), NULL);
-        result = first ? name_of(process->conversion, &frames[0], &resolved->name) : error_no_memory("call stacks");
-        if (first && *first == 0)
-            *first = stack->number;
-        if (first)
-            resolved->same_as = (uint32_t)*first;
-    }
-    free(frames);
-    return result == 0 ? stacks_want(process->stacks, resolved->same_as) : -1;
+    struct stack_frame frame;
+    if (stack->count == 0)
+        return 0;
+    if (stack_innermost(process->conversion, process, stack, &frame) != 0 ||
+        name_of(process->conversion, &frame, &resolved->name) != 0)
+        return -1;
+    uint64_t *first = map_put(known, key_of(stack, &frame), NULL);
+    if (!first)
+        return error_no_memory("call stacks");
+    if (*first == 0)
+        *first = stack->number;
+    resolved->same_as = (uint32_t)*first;
+    return stacks_want(process->stacks, resolved->same_as);
 }
 
 int resolve_cpu_stacks(struct process *process)

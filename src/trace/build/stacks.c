@@ -238,6 +238,17 @@ int stack_frames(struct conversion *conversion, struct process *process, uint32_
     return result;
 }
 
+int stack_innermost(struct conversion *conversion, struct process *process, const struct recorded_stack *stack,
+                    struct stack_frame *frame)
+{
+    const struct frame_namer *namer = conversion->options->namer;
+    *frame = (struct stack_frame){0};
+    if (stack->count == 0)
+        return 0;
+    memcpy(&frame->address, stack->words, sizeof(frame->address));
+    return namer ? name_frames(namer, process, stack->words, 1, frame) : 0;
+}
+
 /* --- the stack of a thread that crashed --- */
 
 int index_crash_stack(struct process *process, const struct event *event)

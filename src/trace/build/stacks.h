@@ -73,6 +73,9 @@ struct stack_frame;
  * with them. None when it is not known. Returns 0, or -1 after error(). */
 int stack_frames(struct conversion *conversion, struct process *process, uint32_t number, struct stack_frame **frames,
                  size_t *count);
+/* The innermost frame alone. Returns 0, or -1 after error(). */
+int stack_innermost(struct conversion *conversion, struct process *process, const struct recorded_stack *stack,
+                    struct stack_frame *frame);
 
 /* Puts the stacks of calls in order, after the agent's records. Returns 0, or -1 after error(). */
 int order_call_stacks(struct process *process);
