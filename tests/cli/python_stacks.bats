@@ -31,6 +31,16 @@ max([1, 2], key=lambda number: layers.allocate(16384) or number)
 END
 }
 
+# jq with stacks: the frames of a stack, innermost first; and all of them, in the order of their calls.
+stacks_of() { # JQ-ARGUMENT...
+    local program=${*: -1}
+    jq "${@:1:$#-1}" 'def calls($frames; $number): $frames[$number | tostring] as $frame
+            | if $frame then [$frame] + calls($frames; $frame.parent // "none") else [] end;
+        .stackFrames as $frames
+        | def stack: calls($frames; .args.stack);
+        [.traceEvents[] | select(.args.stack)] | sort_by(.ts) | '"$program" trace.json
+}
+
 # Runs COMMAND with each interpreter from 3.8 on in $python; one at least.
 each_python() { # COMMAND
     local ran=0
@@ -55,10 +65,8 @@ run_python() { # FILE: sets it to be traced, sanitized or not
 # The frames of Python of each allocation, with their functions' bare names, and the place that the report shows for it.
 check_lines() {
     run_python model.py
-    jq -r '.gputrace as $about | [.traceEvents[] | select(.name == "Allocate Device")] | sort_by(.ts)[]
-        | .args.bytes as $bytes | .args.stack as $stack | $about.stacks[] | select(.stack == $stack)
-        | [.frames[] | $about.frames[.] | select(.module == "python")
-            | "\(.function | split(".") | last):\(.line)"] | join(" ") | "\($bytes) \(.)"' trace.json |
+    stacks_of -r '.[] | select(.name == "Allocate Device") | .args.bytes as $bytes
+        | [stack[] | select(.category == "python") | "\(.name | split(".") | last):\(.line)"] | join(" ") | "\($bytes) \(.)"' |
         sed -E 's/ run:[0-9]+ _bootstrap_inner:[0-9]+ _bootstrap:[0-9]+/ THREAD/' >got
     diff - got <<'END'
 4096 allocate:5 forward:6 train:10 <module>:11
@@ -90,11 +98,11 @@ END
 # Nothing of the interpreter, and nothing that starts it: the outermost frame is that of the module.
 check_native() {
     run_python model.py
-    jq -e '.gputrace as $about | [$about.stacks[] | [.frames[] | $about.frames[.]]] as $stacks
-        | ($stacks | length) == 5
-        and all($stacks[]; last | .module == "python")
-        and all($stacks[][]; .function // "" | test("^(_PyEval|PyEval|_PyFunction|PyObject_|Py_|_start|__libc_start)") | not)
-        and all($stacks[]; first.module != "python")' trace.json
+    stacks_of -e '[.[] | stack] | unique
+        | length == 5
+        and all(.[]; last | .category == "python")
+        and all(.[][]; .name | test("^(_PyEval|PyEval|_PyFunction|PyObject_|Py_|_start|__libc_start)") | not)
+        and all(.[]; first.category != "python")'
 }
 
 @test "the interpreter's own frames are left out, and C code above the functions stays" {
@@ -124,13 +132,13 @@ END
     gcc -g -o embed embed.c $("$config" --includes) $("$config" --ldflags --embed) \
         -Wl,-rpath,"$("$config" --prefix)/lib"
     python=$PWD/embed run_python model.py
-    jq -e '.gputrace as $about | [$about.stacks[] | [.frames[] | $about.frames[.].function]] as $stacks
-        | ($stacks[0] | index("embedding") > index("<module>")) and any($stacks[]; last | test("_bootstrap"))' trace.json
+    stacks_of -e '[.[] | [stack[].name]]
+        | (.[0] | index("embedding") > index("<module>")) and any(.[]; last | test("_bootstrap"))'
 }
 
 @test "no stack has functions of Python where there is no Python" {
     "$gputrace" run --backtrace "$samples/leaking" >/dev/null
-    jq -e '.gputrace.frames | length > 0 and all(.module != "python")' trace.json
+    jq -e '.stackFrames | length > 0 and all(.category != "python")' trace.json
 }
 
 @test "-v names an interpreter that is not known, whose functions are left out" {
@@ -153,7 +161,7 @@ END
     script traced "LD_PRELOAD=${sanitizer-} exec ./unknown"
     "$gputrace" run -v --backtrace ./traced 2>words
     assert_equal "$(grep -c "stacks have no functions of Python: the frames of version 3.99.1 cannot be read" words)" 1
-    jq -e '.gputrace.frames | any(.function == "allocate") and all(.module != "python")' trace.json
+    jq -e '.stackFrames | any(.name == "allocate") and all(.category != "python")' trace.json
     python=/usr/bin/python3
     script traced "LD_PRELOAD=${sanitizer-} exec $python model.py"
     "$gputrace" run -v --backtrace ./traced 2>words

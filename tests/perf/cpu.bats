@@ -18,9 +18,11 @@ record() { # OPTION... -- PROGRAM [ARG...]
 
 # The events of a category with the names of their frames, innermost first: [{pid, tid, ts, dur, name, args, frames}].
 events() { # CATEGORY [FILE]
-    jq --arg category "$1" '. as $trace | ($trace.gputrace.stacks | map({key: (.stack | tostring), value: .frames}) | from_entries) as $stacks
+    jq --arg category "$1" 'def calls($frames; $number): $frames[$number | tostring] as $frame
+            | if $frame then [$frame.name] + calls($frames; $frame.parent // "none") else [] end;
+        .stackFrames as $frames
         | [.traceEvents[] | select(.cat == $category)
-            | . + {frames: [$stacks[.args.stack | tostring] // [] | .[] | $trace.gputrace.frames[.].function // "?"]}]' "${2-trace.json}"
+            | . + {frames: calls($frames // {}; .args.stack // "none")}]' "${2-trace.json}"
 }
 
 # How many of the samples have this function among their frames.

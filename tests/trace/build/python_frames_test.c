@@ -98,7 +98,7 @@ static int name_all(void *data, const struct mapping_text *maps, const uint64_t 
 
 UNIT_TEST(a_namer_names_the_others)
 {
-    struct frame_namer namer = {name_all, NULL};
+    struct frame_namer namer = {.name = name_all};
     struct trace trace = made(&namer);
     assert_text(frame_in(&trace, 0), "function", "native");
     assert_text(frame_in(&trace, 1), "function", "Model.forward");
