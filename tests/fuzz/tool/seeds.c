@@ -212,6 +212,48 @@ static void put_extensions(struct make_spool *spool)
     make_spool_done(spool, SPOOL_DONE);
 }
 
+static void put_operator(struct make_spool *spool, uint64_t time, uint16_t scope, uint32_t self, uint64_t sequence)
+{
+    struct spool_torch_start *start = make_own(spool, SPOOL_RECORD_TORCH_START, time, sizeof(*start), 0, NULL, 0);
+    start->head.flags = scope;
+    start->name = 1;
+    start->self = self;
+    start->sequence = sequence;
+}
+
+static void put_operator_end(struct make_spool *spool, uint64_t time, uint32_t self)
+{
+    struct spool_torch_end *end = make_own(spool, SPOOL_RECORD_TORCH_END, time, sizeof(*end), 0, NULL, 0);
+    end->self = self;
+}
+
+static void put_operators(struct make_spool *spool)
+{
+    static const char inputs_text[] = "[[8,16],[]]\0float";
+    make_spool_chunk(spool, SPOOL_RECORDS, 7);
+    struct spool_torch_text *text = make_own(spool, SPOOL_RECORD_TORCH_TEXT, 1, sizeof(*text), 8, "aten::mm", 8);
+    text->number = 1;
+    text->length = 8;
+    text = make_own(spool, SPOOL_RECORD_TORCH_TEXT, 1, sizeof(*text), 8, inputs_text, sizeof(inputs_text));
+    text->head.flags = SPOOL_OPERATOR_INPUTS;
+    text->number = 2;
+    text->length = sizeof(inputs_text);
+    struct spool_torch_thread *thread = make_own(spool, SPOOL_RECORD_TORCH_THREAD, 1, sizeof(*thread), 0, NULL, 0);
+    thread->number = 1;
+    put_operator(spool, 10, SPOOL_OPERATOR_USER, 8, 0);
+    put_operator(spool, 20, SPOOL_OPERATOR_FUNCTION, 9, 6);
+    struct spool_torch_inputs *inputs = make_own(spool, SPOOL_RECORD_TORCH_INPUTS, 21, sizeof(*inputs), 0, NULL, 0);
+    inputs->self = 9;
+    inputs->inputs = 2;
+    put_operator_end(spool, 30, 9);
+    put_operator(spool, 40, SPOOL_OPERATOR_BACKWARD, 9, UINT64_C(1) << SPOOL_OPERATOR_SEQUENCE_BITS | 6);
+    put_operator_end(spool, 50, 9);
+    make_spool_done(spool, SPOOL_DONE);
+    make_spool_chunk(spool, SPOOL_RECORDS, 8);
+    put_operator_end(spool, 60, 8);
+    make_spool_done(spool, SPOOL_DONE);
+}
+
 static void put_plugins(struct make_spool *spool)
 {
     make_spool_chunk(spool, SPOOL_RECORDS, 7);
@@ -243,8 +285,15 @@ static const struct {
     const char *name;
     void (*put)(struct make_spool *spool);
 } parts[] = {
-    {"cuda", put_cuda},       {"names", put_names},           {"memory", put_memory},         {"nvtx", put_nvtx},
-    {"plugins", put_plugins}, {"every-type", put_every_type}, {"extensions", put_extensions}, {"graphs", put_graphs},
+    {"cuda", put_cuda},
+    {"names", put_names},
+    {"memory", put_memory},
+    {"nvtx", put_nvtx},
+    {"plugins", put_plugins},
+    {"every-type", put_every_type},
+    {"extensions", put_extensions},
+    {"graphs", put_graphs},
+    {"operators", put_operators},
 };
 #define PART_COUNT (sizeof(parts) / sizeof(*parts))
 
