@@ -81,7 +81,7 @@ UNIT_TEST_WITH(samples_have_their_time_thread_and_stack, begin, end)
     take_place(PERF_KIND_SAMPLE, PID, 3000, one, 2, PERF_STATE_UNKNOWN);
     take_place(PERF_KIND_SAMPLE, PID, 4000, NULL, 0, PERF_STATE_UNKNOWN);
     struct trace trace = finish(5000);
-    static const int stacks[] = {1, 2, 1};
+    static const int stacks[] = {2, 3, 2}; /* their innermost frames */
     for (int i = 0; i < 4; i++) {
         const cJSON *sample = trace_event(&trace, "i", "cpu_sample", NULL, i);
         assert_int_equal(event_ns(sample, "ts"), 1000 * (i + 1));

@@ -26,9 +26,17 @@ UNIT_TEST(a_frame_belongs_to_the_program_unless_it_is_known_to_be_a_librarys)
     assert_int_equal(owner_of("_start", NULL, "/bin/app"), FRAME_LIBRARY);
     assert_int_equal(owner_of("__device_stub__Z1kv()", NULL, "/bin/app"), FRAME_STUB);
     /* Python's */
-    assert_int_equal(owner_of("step", "/home/me/train.py", "python"), FRAME_PROGRAM);
-    assert_int_equal(owner_of("forward", "/venv/lib/python3.12/site-packages/torch/nn/x.py", "python"), FRAME_LIBRARY);
-    assert_int_equal(owner_of("run", "<frozen runpy>", "python"), FRAME_LIBRARY);
+    assert_int_equal(owner_of("step", "/home/me/train.py", "python"), FRAME_SCRIPT);
+    assert_int_equal(owner_of("step", "/home/me/lib/python/train.py", "python"), FRAME_SCRIPT);
+    assert_int_equal(owner_of("cudaMalloc", "mine.py", "python"), FRAME_SCRIPT);
+    assert_int_equal(owner_of("f", "<string>", "python"), FRAME_PYTHON_NO_FILE);
+    assert_int_equal(owner_of("forward", "/venv/lib/python3.12/site-packages/torch/nn/x.py", "python"),
+                     FRAME_PYTHON_LIBRARY);
+    assert_int_equal(owner_of("f", "/usr/lib/python3/dist-packages/torch/x.py", "python"), FRAME_PYTHON_LIBRARY);
+    assert_int_equal(owner_of("run", "/usr/lib/python3.12/threading.py", "python"), FRAME_PYTHON_LIBRARY);
+    assert_int_equal(owner_of("call", "/tmp/torchinductor_me/ab/cab.py", "python"), FRAME_PYTHON_LIBRARY);
+    assert_int_equal(owner_of("run", "<frozen runpy>", "python"), FRAME_PYTHON_LIBRARY);
+    assert_int_equal(owner_of(NULL, NULL, "python"), FRAME_PYTHON_LIBRARY);
 }
 
 #define FRAME(name, in)                    \
@@ -53,6 +61,22 @@ UNIT_TEST(a_stack_is_known_by_the_innermost_frame_of_the_program)
     /* none is the program's: the innermost that is not CUDA's */
     assert_int_equal(PLACE(FRAME("cuLaunch", cuda), FRAME("f", torch), FRAME("_start", app)), 1);
     assert_int_equal(PLACE(FRAME("cuLaunch", cuda)), 0);
+}
+
+#define LINE(name, in)                                           \
+    {                                                            \
+        .function = (name), .file = (in), .module = FRAME_PYTHON \
+    }
+
+UNIT_TEST(a_stack_with_python_is_known_by_the_users_line)
+{
+    const char *torch = "/v/site-packages/torch/nn/x.py", *app = "/opt/mine/libmodel.so", *mine = "/home/me/train.py";
+    assert_int_equal(
+        PLACE(FRAME("f", "/lib/libtorch.so"), LINE("forward", torch), LINE("step", mine), LINE("train", mine)), 2);
+    assert_int_equal(PLACE(FRAME("model", app), LINE("forward", torch), LINE("step", mine)), 2);
+    assert_int_equal(PLACE(FRAME("model", app), LINE("forward", torch)), 0);
+    assert_int_equal(PLACE(FRAME("f", "/lib/libtorch.so"), LINE("forward", torch), LINE("<module>", "<string>")), 2);
+    assert_int_equal(PLACE(FRAME("f", "/lib/libtorch.so"), LINE("forward", torch), LINE("run", torch)), 1);
 }
 
 static void assert_place(const struct stack_frame frame, const char *expected)
