@@ -39,7 +39,7 @@ advice() { # ID
     run advice host-blocked
     assert_output --partial 'Read and write while the GPU is busy'
     "$gputrace" report -r findings --format=json trace.json | jq -e '.findings[0]
-        | .thread == "thread 1 (train)" and .section == "host-waits" and (.stack | startswith("__GI___libc_read"))'
+        | .thread == "thread 1 (train)" and .section == "host-waits" and (.stack | startswith("load_batch (/app/train.c:41)"))'
     run -3 "$gputrace" report --fail-on=host-blocked trace.json
 }
 
