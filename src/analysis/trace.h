@@ -22,7 +22,6 @@
 #include "analysis/ranges.h"
 #include "analysis/timeline.h"
 #include "analysis/options.h"
-#include "analysis/stack_text.h"
 #include "common/sorter.h"
 
 struct cJSON;
