@@ -49,8 +49,8 @@ objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 COMMON_SRC := $(call sources,src/common)
 AGENT_SRC := $(call sources,$(wildcard src/agent/*))
 ALLOCATOR_SRC := $(call sources,src/allocator)
-TOOL_SRC := $(call sources,$(addprefix src/,trace trace/gzip trace/json trace/pftrace trace/sqlite trace/spool trace/build analysis launch perf \
-    symbols doctor cli))
+TOOL_SRC := $(call sources,$(addprefix src/,trace trace/gzip trace/json trace/pftrace trace/sqlite trace/spool trace/build \
+    launch perf symbols doctor cli) src/analysis $(wildcard src/analysis/*))
 COMMON_OBJ := $(call objects,$(COMMON_SRC))
 AGENT_OBJ := $(call objects,$(AGENT_SRC))
 ALLOCATOR_OBJ := $(call objects,$(ALLOCATOR_SRC))
@@ -92,7 +92,7 @@ $(B)/obj/%.o: %.c Makefile | toolkit
 $(AGENT_OBJ): DEFINES += -DNVTX_NO_IMPL
 
 # The page of `report --html` is part of this object.
-$(B)/obj/src/analysis/render_html.o: $(wildcard src/analysis/html/*)
+$(B)/obj/src/analysis/render/render_html.o: $(wildcard src/analysis/render/html/*)
 
 # Another LIBDIR asks for another gputrace.
 $(B)/obj/src/launch/program.o: $(B)/obj/libdir

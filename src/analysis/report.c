@@ -10,13 +10,13 @@
 #include "common/buffer.h"
 #include "common/text.h"
 #include "common/threads.h"
-#include "analysis/filter.h"
-#include "analysis/findings.h"
-#include "analysis/heap.h"
-#include "analysis/names.h"
+#include "analysis/model/filter.h"
+#include "analysis/findings/findings.h"
+#include "analysis/base/heap.h"
+#include "analysis/model/names.h"
 #include "trace/build/sources.h"
-#include "analysis/render.h"
-#include "analysis/section.h"
+#include "analysis/render/render.h"
+#include "analysis/model/section.h"
 
 static const struct renderer *const renderers[] = {
     [REPORT_TABLE] = &renderer_table,       [REPORT_CSV] = &renderer_csv,   [REPORT_JSON] = &renderer_json,

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "analysis/options.h"
+#include "analysis/base/options.h"
 
 struct buffer;
 struct sections;

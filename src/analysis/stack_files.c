@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/options.h"
-#include "analysis/order.h"
-#include "analysis/stacks.h"
-#include "analysis/trace.h"
+#include "analysis/base/options.h"
+#include "analysis/base/order.h"
+#include "analysis/model/stacks.h"
+#include "analysis/model/trace.h"
 #include "common/buffer.h"
 #include "common/json_out.h"
 #include "common/log.h"

@@ -11,9 +11,9 @@
 #include "cli/report_style.h"
 #include "symbols/symbols.h"
 #include "trace/spool/spool_directory.h"
-#include "analysis/diff.h"
-#include "analysis/diff_conditions.h"
-#include "analysis/section.h"
+#include "analysis/diff/diff.h"
+#include "analysis/diff/diff_conditions.h"
+#include "analysis/model/section.h"
 
 #define TOP_FOR_PEOPLE 10
 

@@ -4,7 +4,7 @@
 #ifndef GPUTRACE_CLI_REPORT_STYLE_H
 #define GPUTRACE_CLI_REPORT_STYLE_H
 
-#include "analysis/options.h"
+#include "analysis/base/options.h"
 #include "cli/options.h"
 
 /* The words of --time-unit. */

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analysis/render.h"
-#include "analysis/stack_text.h"
+#include "analysis/render/render.h"
+#include "analysis/render/stack_text.h"
 #include "common/array.h"
 #include "common/buffer.h"
 #include "common/clock.h"

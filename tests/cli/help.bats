@@ -162,7 +162,7 @@ END
 
 # The words of the report's sections, as the table has them.
 sections() {
-    sed -nE '/^#define REPORT_SECTIONS/,/^$/s/^ *X\([A-Z_]+, [a-z_]+, "([a-z-]+)",.*/\1/p' "$root/src/analysis/options.h"
+    sed -nE '/^#define REPORT_SECTIONS/,/^$/s/^ *X\([A-Z_]+, [a-z_]+, "([a-z-]+)",.*/\1/p' "$root/src/analysis/base/options.h"
 }
 
 # The plugins that are installed.

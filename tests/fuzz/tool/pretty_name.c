@@ -4,7 +4,7 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "analysis/pretty_name.h"
+#include "analysis/names/pretty_name.h"
 #include "common/buffer.h"
 #include "common/text.h"
 

@@ -1,0 +1,121 @@
+#include "analysis/base/busy.h"
+
+#include "analysis/base/order.h"
+
+static int by_start(const void *left, const void *right)
+{
+    const struct busy_piece *a = left, *b = right;
+    return ORDER(a->start, b->start);
+}
+
+void busy_init(struct busy *busy, struct sorter_space *space)
+{
+    *busy = (struct busy){0};
+    sorter_init(&busy->pieces, space, sizeof(struct busy_piece), by_start);
+}
+
+void busy_release(struct busy *busy)
+{
+    sorter_release(&busy->pieces);
+    array_release(&busy->last);
+}
+
+int busy_add(struct busy *busy, uint32_t number, int64_t start, int64_t end)
+{
+    while (busy->last.count <= number)
+        if (!array_push(&busy->last))
+            return -1;
+    struct busy_piece *last = &busy->last.items[number];
+    if (last->any && start >= last->start && start <= last->end) {
+        last->end = end > last->end ? end : last->end;
+        return 0;
+    }
+    if (last->any && sorter_add(&busy->pieces, last) < 0)
+        return -1;
+    *last = (struct busy_piece){start, end, number, true};
+    return 0;
+}
+
+int busy_finish(struct busy *busy, void (*each)(void *context, const struct busy_piece *piece), void *context)
+{
+    struct sorter_walk walk;
+    const struct busy_piece *piece;
+    for (size_t i = 0; i < busy->last.count; i++)
+        if (busy->last.items[i].any && sorter_add(&busy->pieces, &busy->last.items[i]) < 0)
+            return -1;
+    if (sorter_ready(&busy->pieces) < 0)
+        return -1;
+    sorter_walk_begin(&walk, &busy->pieces);
+    while ((piece = sorter_next(&walk)))
+        each(context, piece);
+    int status = sorter_walk_end(&walk);
+    busy_release(busy);
+    return status;
+}
+
+void range_busy_init(struct range_busy *busy, struct sorter_space *space)
+{
+    busy_init(&busy->busy, space);
+}
+
+void range_busy_release(struct range_busy *busy)
+{
+    dense_map_release(&busy->ids);
+    array_release(&busy->parts);
+    array_release(&busy->totals);
+    busy_release(&busy->busy);
+}
+
+static struct range_busy_part *part_of(struct range_busy *busy, uint32_t row, uint32_t gpu)
+{
+    const uint64_t id[] = {row, gpu};
+    struct range_busy_part *part = dense_map_item(&busy->ids, &id, &busy->parts);
+    if (part)
+        part->row = row;
+    return part;
+}
+
+int range_busy_add(struct range_busy *busy, uint32_t row, uint32_t gpu, int64_t start, int64_t duration)
+{
+    struct range_busy_part *part = part_of(busy, row, gpu);
+    return part ? busy_add(&busy->busy, (uint32_t)(part - busy->parts.items), start, start + duration) : -1;
+}
+
+static int make_total(struct range_busy *busy, uint32_t row)
+{
+    while (busy->totals.count <= row)
+        if (!array_push(&busy->totals))
+            return -1;
+    return 0;
+}
+
+static void add_up(void *context, const struct busy_piece *piece)
+{
+    struct range_busy *busy = context;
+    struct range_busy_part *part = &busy->parts.items[piece->number];
+    busy->totals.items[part->row] += busy_sum_add(&part->sum, piece->start, piece->end);
+}
+
+int range_busy_finish(struct range_busy *busy)
+{
+    for (size_t i = 0; i < busy->parts.count; i++)
+        if (make_total(busy, busy->parts.items[i].row) < 0)
+            return -1;
+    return busy_finish(&busy->busy, add_up, busy);
+}
+
+int range_busy_put(struct range_busy *busy, uint32_t row, uint32_t gpu, int64_t total)
+{
+    struct range_busy_part *part = part_of(busy, row, gpu);
+    if (!part || make_total(busy, row) < 0)
+        return -1;
+    part->sum.total = total;
+    busy->totals.items[row] = total == RANGE_BUSY_UNKNOWN ? total : busy->totals.items[row] + total;
+    return 0;
+}
+
+int64_t range_busy_on(struct range_busy *busy, uint32_t row, uint32_t gpu)
+{
+    const struct range_busy_part *part = part_of(busy, row, gpu);
+    return part ? part->sum.total : 0;
+}

@@ -1,0 +1,98 @@
+/*
+ * How long things were busy: the lengths of unions of intervals, so that what overlaps counts once. Memory does not
+ * grow with the intervals.
+ */
+#ifndef GPUTRACE_ANALYSIS_BASE_BUSY_H
+#define GPUTRACE_ANALYSIS_BASE_BUSY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/array.h"
+#include "common/dense_map.h"
+#include "common/sorter.h"
+
+/* The length of the union of intervals that come by their start. All zero is that of none. */
+struct busy_sum {
+    int64_t total; /* ns */
+    int64_t until; /* what was counted ends there */
+    bool any;
+};
+
+/* Returns by how much the total grows. */
+static inline int64_t busy_sum_add(struct busy_sum *sum, int64_t start, int64_t end)
+{
+    int64_t from = sum->any && sum->until > start ? sum->until : start;
+    if (end <= from)
+        return 0;
+    sum->any = true;
+    sum->until = end;
+    sum->total += end - from;
+    return end - from;
+}
+
+/* Intervals of things that have numbers, in any order. Of one thing they come nearly by their start, so what it did
+ * without a gap is one piece, and the pieces of all are put in order. */
+struct busy {
+    struct sorter pieces;
+    ARRAY(struct busy_piece) last; /* by the things' numbers; it may still grow */
+};
+
+struct busy_piece {
+    int64_t start, end;
+    uint32_t number;
+    bool any;
+};
+
+void busy_init(struct busy *busy, struct sorter_space *space);
+void busy_release(struct busy *busy);
+
+/* Returns 0, or -1: no memory. */
+int busy_add(struct busy *busy, uint32_t number, int64_t start, int64_t end);
+
+/* After the last: calls EACH for all pieces, by their start, and releases them. Returns 0, or -1: no memory, or after
+ * error(). */
+int busy_finish(struct busy *busy, void (*each)(void *context, const struct busy_piece *piece), void *context);
+
+/*
+ * GPU busy time, as all sections about ranges show it: the time in which at least one of a row's GPU operations ran, on
+ * each GPU by itself, summed over the GPUs. An operation that belongs to several ranges of a row counts once.
+ */
+
+/* All zero is empty. */
+struct range_busy {
+    struct dense_map ids; /* {row, GPU} -> parts */
+    ARRAY(struct range_busy_part) parts;
+    struct busy busy;      /* by the parts' numbers */
+    ARRAY(int64_t) totals; /* of each row; after range_busy_finish() */
+};
+
+/* Instead of a total: it was not measured (range_rows.h). */
+#define RANGE_BUSY_UNKNOWN (-1)
+
+/* A row on one GPU. */
+struct range_busy_part {
+    uint32_t row;
+    struct busy_sum sum; /* after range_busy_finish() */
+};
+
+void range_busy_init(struct range_busy *busy, struct sorter_space *space);
+void range_busy_release(struct range_busy *busy);
+
+/* These return 0, or -1: no memory, or after error(). ROW is a number from 0 on, GPU any number. */
+int range_busy_add(struct range_busy *busy, uint32_t row, uint32_t gpu, int64_t start, int64_t duration);
+/* After the last. */
+int range_busy_finish(struct range_busy *busy);
+/* After that: a row of which nothing was added before was busy so long on a GPU. */
+int range_busy_put(struct range_busy *busy, uint32_t row, uint32_t gpu, int64_t total);
+
+/* After range_busy_finish(): ns; 0 of a row that nothing was added to. */
+static inline int64_t range_busy_total(const struct range_busy *busy, size_t row)
+{
+    return row < busy->totals.count ? busy->totals.items[row] : 0;
+}
+
+/* Of the row on one GPU. */
+int64_t range_busy_on(struct range_busy *busy, uint32_t row, uint32_t gpu);
+
+#endif

@@ -1,0 +1,328 @@
+/*
+ * What decided when an operation started, and when a call returned.
+ */
+#include <string.h>
+
+#include "analysis/critical/critical_graph.h"
+#include "analysis/model/timeline.h"
+#include "analysis/model/trace.h"
+
+/* If nothing of what is recorded holds an operation for longer, then something does that is not recorded; ns. */
+#define HELD_LONG 1000000
+/* By so much the clocks of host and GPU may differ in a trace; ns. */
+#define CLOCKS 20000
+/* A thread that waited for an operation returns within that; ns. */
+#define WAKE 100000
+
+/* More streams are not looked at in pairs. */
+#define BARRIER_STREAMS 64
+
+/* A stream, by index, that waits for the legacy default stream of its context, and it for the stream. */
+struct barrier {
+    uint32_t legacy, stream;
+};
+
+struct deciding {
+    struct critical_graph *graph;
+    const struct critical_syncs *syncs;
+    ARRAY(struct barrier) barriers;
+    ARRAY(size_t) next_waits; /* of each stream, in syncs->waits */
+    size_t next_within;       /* in graph->within */
+    size_t next_sync;         /* in syncs->calls */
+};
+
+/* --- operations --- */
+
+/* The dependency that ended last so far. */
+struct latest {
+    uint32_t op; /* CRITICAL_NONE: there is none */
+    int64_t end;
+};
+
+static void consider(const struct critical_graph *graph, struct latest *latest, uint32_t candidate, uint32_t op)
+{
+    if (candidate == CRITICAL_NONE || !critical_is_before(graph, candidate, op))
+        return;
+    int64_t end = graph->ops.items[candidate].end, start = graph->ops.items[op].start;
+    end = end < start ? end : start;
+    if (latest->op == CRITICAL_NONE || end > latest->end)
+        *latest = (struct latest){candidate, end};
+}
+
+static int add_edge(struct critical_graph *graph, uint32_t from, uint32_t to)
+{
+    struct critical_op *op = &graph->ops.items[to];
+    struct critical_edge *edge = file_vector_push(&graph->edges);
+    if (!edge || graph->edges.count >= CRITICAL_NONE)
+        return -1;
+    *edge = (struct critical_edge){from, op->edges};
+    op->edges = (uint32_t)(graph->edges.count - 1);
+    return 0;
+}
+
+/* The events that OP's stream was made to wait for since the operation before it. */
+static int consider_waits(struct deciding *deciding, struct latest *latest, uint32_t number)
+{
+    struct critical_graph *graph = deciding->graph;
+    const struct critical_op *op = &graph->ops.items[number];
+    const int64_t launched = op->thread == LAUNCHED_NO_THREAD ? op->start : op->called;
+    size_t *next = &deciding->next_waits.items[op->stream];
+    for (; *next < deciding->syncs->waits.count; ++*next) {
+        const struct critical_wait *wait = &deciding->syncs->waits.items[*next];
+        if (wait->stream != op->stream || wait->time > launched)
+            break;
+        if (wait->on == wait->stream || wait->on >= graph->streams.count)
+            continue;
+        uint32_t other = critical_launched_by(graph, wait->on, wait->marked != EVENT_NONE ? wait->marked : wait->time);
+        if (other == CRITICAL_NONE || graph->ops.items[other].end > op->start + CRITICAL_HELD_AFTER)
+            continue;
+        consider(graph, latest, other, number);
+        if (add_edge(graph, other, number) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int consider_within(struct deciding *deciding, struct latest *latest, uint32_t number)
+{
+    struct critical_graph *graph = deciding->graph;
+    for (; deciding->next_within < graph->within.count && graph->within.items[deciding->next_within].next == number;
+         deciding->next_within++) {
+        uint32_t other = graph->within.items[deciding->next_within].op;
+        consider(graph, latest, other, number);
+        if (add_edge(graph, other, number) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int consider_barrier(struct deciding *deciding, struct latest *latest, uint32_t number, uint32_t stream)
+{
+    struct critical_graph *graph = deciding->graph;
+    const struct critical_op *op = &graph->ops.items[number];
+    uint32_t other = critical_launched_by(graph, stream, op->called);
+    if (other == CRITICAL_NONE || graph->ops.items[other].end > op->start + CRITICAL_HELD_AFTER ||
+        (op->previous != CRITICAL_NONE && graph->ops.items[other].called <= graph->ops.items[op->previous].called))
+        return 0;
+    consider(graph, latest, other, number);
+    return add_edge(graph, other, number);
+}
+
+/* What the legacy default stream and others wait for. */
+static int consider_barriers(struct deciding *deciding, struct latest *latest, uint32_t number)
+{
+    uint32_t own = deciding->graph->ops.items[number].stream;
+    for (size_t i = 0; i < deciding->barriers.count; i++) {
+        const struct barrier *barrier = &deciding->barriers.items[i];
+        uint32_t other = barrier->legacy == own   ? barrier->stream
+                         : barrier->stream == own ? barrier->legacy
+                                                  : CRITICAL_NONE;
+        if (other != CRITICAL_NONE && consider_barrier(deciding, latest, number, other) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Of very many streams there are none: the times say what held an operation. */
+static int find_barriers(struct deciding *deciding)
+{
+    const struct critical_graph *graph = deciding->graph;
+    for (uint32_t a = 0; graph->streams.count <= BARRIER_STREAMS && a < graph->streams.count; a++)
+        for (uint32_t b = 0; b < graph->streams.count; b++) {
+            if (graph->streams.items[a].ops.count == 0 || graph->streams.items[b].ops.count == 0 ||
+                graph->streams.items[b].beside || !critical_is_legacy_of(graph, a, b))
+                continue;
+            struct barrier *barrier = array_push(&deciding->barriers);
+            if (!barrier)
+                return -1;
+            *barrier = (struct barrier){a, b};
+        }
+    return 0;
+}
+
+/* Started within what is usual after EARLIEST. */
+static bool soon(const struct critical_op *op, int64_t earliest)
+{
+    return op->start <= earliest + CRITICAL_HELD_AFTER;
+}
+
+/* OP started later than LATEST and its launch explain: BEFORE, which ended last on its GPU, may have held it. */
+static void decide_late(const struct critical_graph *graph, struct critical_op *op, const struct latest *latest,
+                        uint32_t before, uint32_t number)
+{
+    int64_t returned = critical_returned(graph, op);
+    bool launched = latest->op == CRITICAL_NONE || latest->end <= returned;
+    int64_t ready = launched ? returned : latest->end;
+    op->decider = launched ? CRITICAL_NONE : latest->op;
+    if (before != CRITICAL_NONE && critical_is_before(graph, before, number) && graph->ops.items[before].end > ready &&
+        soon(op, graph->ops.items[before].end))
+        op->decider = before;
+    else
+        op->held = op->start - ready > HELD_LONG;
+}
+
+static void decide_op(const struct critical_graph *graph, const struct latest *latest, uint32_t number)
+{
+    struct critical_op *op = &graph->ops.items[number];
+    uint32_t before = op->decider;
+    bool any = latest->op != CRITICAL_NONE;
+    op->decider = CRITICAL_NONE;
+    if (any && latest->end >= op->called + graph->latency && soon(op, latest->end))
+        op->decider = latest->op;
+    else if (op->thread == LAUNCHED_NO_THREAD || !soon(op, critical_returned(graph, op)))
+        decide_late(graph, op, latest, before, number);
+}
+
+static int decide_ops(struct deciding *deciding)
+{
+    struct critical_graph *graph = deciding->graph;
+    for (uint32_t i = 0; i < graph->ops.count; i++) {
+        const struct critical_op *op = &graph->ops.items[i];
+        const struct critical_op *previous = op->previous == CRITICAL_NONE ? NULL : &graph->ops.items[op->previous];
+        struct latest latest = {CRITICAL_NONE, 0};
+        /* Branches of a graph overlap. Else the second operation may begin when the first allows it. */
+        if (previous && !(op->graph && previous->end > op->start))
+            consider(graph, &latest, op->previous, i);
+        if (consider_waits(deciding, &latest, i) < 0 || consider_within(deciding, &latest, i) < 0 ||
+            consider_barriers(deciding, &latest, i) < 0)
+            return -1;
+        decide_op(graph, &latest, i);
+        critical_graph_evict(graph, i + (size_t)1);
+    }
+    return 0;
+}
+
+static int find_waits(struct deciding *deciding)
+{
+    const struct critical_syncs *syncs = deciding->syncs;
+    for (size_t i = 0, at = 0; i < deciding->graph->streams.count; i++) {
+        size_t *first = array_push(&deciding->next_waits);
+        if (!first)
+            return -1;
+        while (at < syncs->waits.count && syncs->waits.items[at].stream < i)
+            at++;
+        *first = at;
+    }
+    return 0;
+}
+
+/* --- calls --- */
+
+/* The operation that ended last of those that the streams of DEVICE (EVENT_NONE: all) had got from the process. */
+static uint32_t last_of_device(const struct critical_graph *graph, int64_t device, uint32_t process,
+                               const struct critical_call *call)
+{
+    uint32_t found = CRITICAL_NONE;
+    for (uint32_t i = 0; i < graph->streams.count; i++) {
+        const struct critical_stream *stream = &graph->streams.items[i];
+        if (stream->ops.count == 0 || (stream->process != process && stream->process != CRITICAL_NONE) ||
+            (device != EVENT_NONE && trace_device_id(graph->trace, stream->device) != device))
+            continue;
+        uint32_t last = critical_launched_by(graph, i, call->start);
+        if (last != CRITICAL_NONE && graph->ops.items[last].end <= call->end + CLOCKS &&
+            (found == CRITICAL_NONE || graph->ops.items[last].end > graph->ops.items[found].end))
+            found = last;
+    }
+    return found;
+}
+
+/* CUPTI's record of what the call waited for; NULL: there is none. */
+static const struct critical_sync *find_sync(struct deciding *deciding, uint32_t thread,
+                                             const struct critical_call *call)
+{
+    const struct critical_syncs *syncs = deciding->syncs;
+    for (; deciding->next_sync < syncs->calls.count; deciding->next_sync++) {
+        const struct critical_sync *sync = &syncs->calls.items[deciding->next_sync];
+        if (sync->thread > thread || (sync->thread == thread && sync->time > call->end))
+            return NULL;
+        if (sync->thread == thread && sync->time >= call->start)
+            return sync;
+    }
+    return NULL;
+}
+
+/* The call returns when its own copy is done, also as the last node of a graph. */
+static bool waits_for_own(const struct critical_graph *graph, const struct critical_call *call)
+{
+    if (call->op == CRITICAL_NONE)
+        return false;
+    return call->kind == CALL_COPY ||
+           ((call->kind == CALL_COPY_ASYNC || call->kind == CALL_GRAPH_LAUNCH) &&
+            strstr(trace_text(graph->trace, graph->ops.items[call->op].name), "Pageable") != NULL);
+}
+
+/* Calls that may wait for all that a GPU does. */
+static bool may_wait(enum call_kind kind)
+{
+    return call_kind_waits(kind) || kind == CALL_FREE || kind == CALL_FREE_HOST || kind == CALL_CONTEXT;
+}
+
+/* What the call is known to have waited for; CRITICAL_NONE: nothing. */
+static uint32_t find_waited(struct deciding *deciding, uint32_t process, struct critical_call *call,
+                            const struct critical_sync *sync)
+{
+    struct critical_graph *graph = deciding->graph;
+    if (waits_for_own(graph, call))
+        return call->op;
+    if (sync && sync->nothing)
+        return CRITICAL_NONE;
+    if (sync && sync->on != EVENT_NO_TEXT)
+        return sync->on < graph->streams.count
+                   ? critical_launched_by(graph, sync->on, sync->marked != EVENT_NONE ? sync->marked : call->start)
+                   : CRITICAL_NONE;
+    if (!sync && !may_wait((enum call_kind)call->kind))
+        return CRITICAL_NONE;
+    uint32_t found = last_of_device(graph, sync ? sync->device : EVENT_NONE, process, call);
+    call->all = found != CRITICAL_NONE && (sync || call->kind == CALL_SYNC_DEVICE);
+    return found;
+}
+
+/* OP can have ended before the call returned. */
+static bool fits(const struct critical_graph *graph, const struct critical_call *call, uint32_t waited)
+{
+    const struct critical_op *op = waited == CRITICAL_NONE ? NULL : &graph->ops.items[waited];
+    return op && op->start < call->end && op->end <= call->end + CLOCKS;
+}
+
+static void decide_call(struct deciding *deciding, uint32_t thread, struct critical_call *call)
+{
+    struct critical_graph *graph = deciding->graph;
+    const uint32_t process = graph->trace->threads.items[thread].process;
+    const struct critical_sync *sync = find_sync(deciding, thread, call);
+    uint32_t waited = find_waited(deciding, process, call, sync);
+    if (fits(graph, call, waited))
+        call->waited = waited;
+    /* An event of the legacy default stream comes after the work of all others. */
+    int64_t known = critical_waited_until(graph, call);
+    if (!sync || sync->on == EVENT_NO_TEXT || call->end - known <= CRITICAL_HELD_AFTER)
+        return;
+    waited = last_of_device(graph, EVENT_NONE, process, call);
+    if (fits(graph, call, waited) && graph->ops.items[waited].end > known &&
+        call->end - graph->ops.items[waited].end <= WAKE)
+        call->waited = waited;
+}
+
+static void decide_calls(struct deciding *deciding)
+{
+    struct critical_graph *graph = deciding->graph;
+    for (uint32_t thread = 0; thread < graph->threads.count; thread++) {
+        const struct critical_thread *one = &graph->threads.items[thread];
+        for (size_t i = one->first; i < one->first + one->count; i++) {
+            decide_call(deciding, thread, &graph->calls.items[i]);
+            critical_graph_evict(graph, i + 1);
+        }
+    }
+}
+
+int critical_graph_decide(struct critical_graph *graph, const struct critical_syncs *syncs)
+{
+    struct deciding deciding = {.graph = graph, .syncs = syncs};
+    int status = find_waits(&deciding);
+    status = status ? status : find_barriers(&deciding);
+    status = status ? status : decide_ops(&deciding);
+    array_release(&deciding.barriers);
+    array_release(&deciding.next_waits);
+    if (status == 0)
+        decide_calls(&deciding);
+    return status;
+}

@@ -1,0 +1,343 @@
+#include "analysis/critical/critical_graph.h"
+
+#include "common/memory.h"
+#include "analysis/model/timeline.h"
+
+/* Operations that ended last on a GPU, among which the one of a graph is looked for. */
+#define RECENT 64
+
+void critical_graph_release(struct critical_graph *graph)
+{
+    file_vector_release(&graph->ops);
+    file_vector_release(&graph->calls);
+    file_vector_release(&graph->edges);
+    file_vector_release(&graph->within);
+    for (size_t i = 0; i < graph->streams.count; i++)
+        file_vector_release(&graph->streams.items[i].ops);
+    array_release(&graph->streams);
+    array_release(&graph->threads);
+    array_release(&graph->devices);
+    histogram_release(&graph->latencies);
+}
+
+void critical_graph_evict(const struct critical_graph *graph, size_t count)
+{
+    if (count % CRITICAL_EVICTED_AFTER != 0)
+        return;
+    file_vector_evict(&graph->ops);
+    file_vector_evict(&graph->calls);
+    file_vector_evict(&graph->edges);
+    file_vector_evict(&graph->within);
+    for (size_t i = 0; i < graph->streams.count; i++)
+        file_vector_evict(&graph->streams.items[i].ops);
+}
+
+/* --- */
+
+static bool is_less(const struct critical_heap_item *a, const struct critical_heap_item *b)
+{
+    return a->key != b->key ? a->key < b->key : a->order < b->order;
+}
+
+int critical_heap_push(struct critical_heap *heap, struct critical_heap_item item)
+{
+    if (!array_push(&heap->items))
+        return -1;
+    struct critical_heap_item *items = heap->items.items;
+    size_t at = heap->items.count - 1;
+    for (; at > 0 && is_less(&item, &items[(at - 1) / 2]); at = (at - 1) / 2)
+        items[at] = items[(at - 1) / 2];
+    items[at] = item;
+    return 0;
+}
+
+struct critical_heap_item critical_heap_pop(struct critical_heap *heap)
+{
+    struct critical_heap_item *items = heap->items.items, least = items[0];
+    size_t count = --heap->items.count, at = 0;
+    const struct critical_heap_item last = items[count];
+    for (size_t child; (child = 2 * at + 1) < count; at = child) {
+        child += child + 1 < count && is_less(&items[child + 1], &items[child]);
+        if (!is_less(&items[child], &last))
+            break;
+        items[at] = items[child];
+    }
+    items[at] = last;
+    return least;
+}
+
+/* --- calls --- */
+
+static int load_calls(struct critical_graph *graph)
+{
+    struct host_calls_walk walk;
+    const struct host_call *call;
+    int status = 0;
+    host_calls_walk_begin(&walk, &graph->trace->host_calls);
+    while (status == 0 && (call = host_calls_next(&walk))) {
+        while (graph->threads.count <= call->thread && status == 0)
+            status = array_push(&graph->threads) ? 0 : -1;
+        struct critical_call *added = status == 0 ? file_vector_push(&graph->calls) : NULL;
+        critical_graph_evict(graph, graph->calls.count);
+        if (!added) {
+            status = -1;
+            break;
+        }
+        struct critical_thread *thread = &graph->threads.items[call->thread];
+        if (thread->count++ == 0)
+            thread->first = thread->recent = graph->calls.count - 1;
+        *added = (struct critical_call){.start = call->start,
+                                        .end = call->end,
+                                        .name = call->name,
+                                        .op = CRITICAL_NONE,
+                                        .waited = CRITICAL_NONE,
+                                        .kind = call->kind};
+    }
+    int walked = host_calls_walk_end(&walk);
+    return status ? status : walked;
+}
+
+static size_t search_calls(const struct critical_graph *graph, size_t low, size_t high, int64_t time)
+{
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (graph->calls.items[middle].start < time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Most are near the one before. */
+uint32_t critical_call_before(struct critical_graph *graph, uint32_t number, int64_t time)
+{
+    if (number >= graph->threads.count || graph->threads.items[number].count == 0)
+        return CRITICAL_NONE;
+    struct critical_thread *thread = &graph->threads.items[number];
+    size_t low = thread->first, high = thread->first + thread->count;
+    for (size_t reach = 4; reach < thread->count; reach *= 8) {
+        size_t from = thread->recent - low > reach ? thread->recent - reach : low;
+        size_t to = high - thread->recent > reach ? thread->recent + reach : high;
+        bool above = from == low || graph->calls.items[from].start < time;
+        bool below = to == high || graph->calls.items[to].start >= time;
+        if (above && below) {
+            low = from;
+            high = to;
+            break;
+        }
+    }
+    size_t found = search_calls(graph, low, high, time);
+    if (found == thread->first)
+        return CRITICAL_NONE;
+    thread->recent = found - 1;
+    return (uint32_t)(found - 1);
+}
+
+uint32_t critical_launched_by(const struct critical_graph *graph, uint32_t number, int64_t time)
+{
+    const struct critical_stream *stream = &graph->streams.items[number];
+    size_t low = 0, high = stream->ops.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (graph->ops.items[stream->ops.items[middle]].called <= time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? stream->ops.items[low - 1] : CRITICAL_NONE;
+}
+
+/* --- operations --- */
+
+struct loading {
+    struct critical_graph *graph;
+    struct critical_heap running; /* operations of the GPU by their ends */
+    uint32_t recent[RECENT];      /* the last that ended … */
+    size_t ended;                 /* … of so many */
+    uint32_t before;              /* the one that ended last; CRITICAL_NONE: there is none */
+};
+
+static void begin_device(struct loading *loading)
+{
+    loading->running.items.count = 0;
+    loading->ended = 0;
+    loading->before = CRITICAL_NONE;
+}
+
+static bool same_graph(const struct critical_op *a, const struct critical_op *b)
+{
+    return a->graph && b->graph && a->call == b->call && a->call != CRITICAL_NONE;
+}
+
+/* What ended before OP started. */
+static void end_operations(struct loading *loading, int64_t time)
+{
+    while (loading->running.items.count > 0 && loading->running.items.items[0].key <= time) {
+        loading->before = critical_heap_pop(&loading->running).value;
+        loading->recent[loading->ended++ % RECENT] = loading->before;
+    }
+}
+
+static int add_within(struct critical_graph *graph, uint32_t first, uint32_t second)
+{
+    struct critical_within *pair = file_vector_push(&graph->within);
+    if (pair)
+        *pair = (struct critical_within){first, second};
+    return pair ? 0 : -1;
+}
+
+/* The operations of the same graph that ended before OP, the last and those that no other followed: it may depend on
+ * all of them. */
+static int find_within(struct loading *loading, const struct critical_op *op, uint32_t number)
+{
+    struct critical_graph *graph = loading->graph;
+    size_t count = loading->ended < RECENT ? loading->ended : RECENT;
+    bool any = false;
+    for (size_t i = 1; i <= count; i++) {
+        uint32_t other = loading->recent[(loading->ended - i) % RECENT];
+        struct critical_op *ended = &graph->ops.items[other];
+        if (!same_graph(ended, op))
+            continue;
+        if (any && ended->followed)
+            break;
+        any = ended->followed = true;
+        if (add_within(graph, other, number) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+bool critical_is_legacy_of(const struct critical_graph *graph, uint32_t a, uint32_t b)
+{
+    const struct trace_stream_id *one = trace_stream_id(graph->trace, a), *other = trace_stream_id(graph->trace, b);
+    return one->stream == CRITICAL_LEGACY_STREAM && other->stream != one->stream && one->process == other->process &&
+           one->device == other->device && one->context == other->context;
+}
+
+/* OP runs at the same time as these. */
+static void find_beside(struct loading *loading, const struct critical_op *op)
+{
+    struct critical_graph *graph = loading->graph;
+    for (size_t i = 0; i < loading->running.items.count && i < RECENT; i++) {
+        uint32_t other = graph->ops.items[loading->running.items.items[i].value].stream;
+        if (critical_is_legacy_of(graph, other, op->stream))
+            graph->streams.items[op->stream].beside = true;
+        else if (critical_is_legacy_of(graph, op->stream, other))
+            graph->streams.items[other].beside = true;
+    }
+}
+
+static struct critical_stream *find_stream(struct critical_graph *graph, const struct timeline_op *op)
+{
+    while (graph->streams.count <= op->stream) {
+        struct critical_stream *added = array_push(&graph->streams);
+        if (!added)
+            return NULL;
+        added->ops.memory.directory = temporary_directory();
+        added->device = added->process = CRITICAL_NONE;
+    }
+    struct critical_stream *stream = &graph->streams.items[op->stream];
+    stream->device = op->device;
+    if (stream->process == CRITICAL_NONE && op->thread != LAUNCHED_NO_THREAD)
+        stream->process = graph->trace->threads.items[op->thread].process;
+    return stream;
+}
+
+/* Joins OP, which is number NUMBER, with its call. */
+static void find_call(struct critical_graph *graph, struct critical_op *op, int64_t returned, uint32_t number)
+{
+    if (op->thread == LAUNCHED_NO_THREAD)
+        return;
+    op->call = critical_call_before(graph, op->thread, op->called + 1);
+    if (op->call == CRITICAL_NONE || graph->calls.items[op->call].end < returned) {
+        op->call = CRITICAL_NONE;
+        op->thread = LAUNCHED_NO_THREAD;
+        return;
+    }
+    struct critical_call *call = &graph->calls.items[op->call];
+    op->called = call->start;
+    if (call->op == CRITICAL_NONE || op->end > graph->ops.items[call->op].end)
+        call->op = number;
+}
+
+static int add_op(struct loading *loading, const struct timeline_op *from)
+{
+    struct critical_graph *graph = loading->graph;
+    struct critical_stream *stream = find_stream(graph, from);
+    struct critical_op *op = stream ? file_vector_push(&graph->ops) : NULL;
+    uint32_t *last = op ? file_vector_push(&stream->ops) : NULL;
+    if (!last || graph->ops.count >= CRITICAL_NONE)
+        return -1;
+    uint32_t number = (uint32_t)(graph->ops.count - 1);
+    bool known = from->thread != LAUNCHED_NO_THREAD;
+    uint32_t previous = stream->ops.count > 1 ? last[-1] : CRITICAL_NONE;
+    int64_t earliest = previous == CRITICAL_NONE ? graph->trace->start : graph->ops.items[previous].called;
+    *last = number;
+    *op = (struct critical_op){
+        .start = from->start,
+        .end = from->end,
+        .called = known ? from->called : earliest,
+        .thread = from->thread,
+        .stream = from->stream,
+        .name = from->name,
+        .previous = previous,
+        .decider = CRITICAL_NONE,
+        .call = CRITICAL_NONE,
+        .edges = CRITICAL_NONE,
+        .category = from->category,
+        .graph = from->kind == CALL_GRAPH_LAUNCH,
+    };
+    find_call(graph, op, from->returned, number);
+    end_operations(loading, op->start);
+    find_beside(loading, op);
+    op->decider = loading->before; /* for critical_graph_decide() */
+    if (op->graph && find_within(loading, op, number) < 0)
+        return -1;
+    int64_t emptied = op->previous == CRITICAL_NONE ? INT64_MIN : graph->ops.items[op->previous].end;
+    if (known && emptied <= op->called && op->start >= op->called &&
+        histogram_add(&graph->latencies, op->start - op->called) < 0)
+        return -1;
+    return critical_heap_push(&loading->running, (struct critical_heap_item){.key = op->end, .value = number});
+}
+
+static int load_ops(struct critical_graph *graph)
+{
+    struct loading loading = {.graph = graph};
+    struct sorter_walk walk;
+    const struct timeline_op *op;
+    uint32_t device = CRITICAL_NONE;
+    int status = 0;
+    sorter_walk_begin(&walk, &graph->trace->timeline);
+    while (status == 0 && (op = sorter_next(&walk))) {
+        if (op->device != device) {
+            struct critical_device *added = array_push(&graph->devices);
+            if (!added) {
+                status = -1;
+                break;
+            }
+            begin_device(&loading);
+            *added = (struct critical_device){.first = graph->ops.count, .device = op->device};
+            device = op->device;
+        }
+        graph->devices.items[graph->devices.count - 1].count++;
+        status = add_op(&loading, op);
+        critical_graph_evict(graph, graph->ops.count);
+    }
+    int walked = sorter_walk_end(&walk);
+    array_release(&loading.running.items);
+    return status ? status : walked;
+}
+
+int critical_graph_load(struct critical_graph *graph, const struct trace *trace)
+{
+    graph->trace = trace;
+    graph->ops.memory.directory = graph->calls.memory.directory = temporary_directory();
+    graph->edges.memory.directory = graph->within.memory.directory = temporary_directory();
+    int status = load_calls(graph);
+    status = status ? status : load_ops(graph);
+    graph->latency =
+        graph->latencies.total ? histogram_rank(&graph->latencies, graph->latencies.total / 2) : CRITICAL_HELD_AFTER;
+    graph->latency = graph->latency < CRITICAL_HELD_AFTER ? graph->latency : CRITICAL_HELD_AFTER;
+    return status;
+}

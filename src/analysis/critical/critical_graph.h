@@ -1,0 +1,147 @@
+/*
+ * The operations and calls that the critical path is made of, and what decided when each began: see critical_path.h.
+ * They lie in file vectors: the walks over them go by time.
+ */
+#ifndef GPUTRACE_ANALYSIS_CRITICAL_CRITICAL_GRAPH_H
+#define GPUTRACE_ANALYSIS_CRITICAL_CRITICAL_GRAPH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/array.h"
+#include "common/file_vector.h"
+#include "analysis/critical/critical_path.h"
+#include "analysis/critical/critical_sync.h"
+#include "analysis/base/series.h"
+
+#define CRITICAL_NONE UINT32_MAX
+
+/* The legacy default stream, as CUPTI numbers it: it waits for all streams of its context that are not non-blocking,
+ * and they for it. */
+#define CRITICAL_LEGACY_STREAM 7
+
+/* A time beyond that between two operations of which the first decides the second is not the GPU's own; ns. */
+#define CRITICAL_HELD_AFTER 20000
+
+struct critical_op {
+    int64_t start, end;
+    int64_t slack;   /* see critical_slack() */
+    int64_t called;  /* when its call began; where no call is known, no later than that */
+    uint32_t thread; /* LAUNCHED_NO_THREAD: no call is known */
+    uint32_t stream, name;
+    uint32_t previous; /* in its stream; index or CRITICAL_NONE, as are: */
+    uint32_t decider;  /* the operation whose end decided its start; NONE: it was its launch */
+    uint32_t call;     /* in calls */
+    uint32_t edges;    /* the last of those that lead to it */
+    uint8_t category;
+    bool graph : 1;    /* launched as a part of a graph */
+    bool held : 1;     /* something that is not recorded delayed it after that */
+    bool on_path : 1;  /* see critical_walk() */
+    bool followed : 1; /* an operation of its graph was seen to start after it */
+};
+_Static_assert(sizeof(struct critical_op) == 64, "there are many");
+
+/* An operation that another waited for besides those in its stream. */
+struct critical_edge {
+    uint32_t from, next; /* next: index of another that leads to the same operation; CRITICAL_NONE: there is none */
+};
+
+/* An outermost API call. */
+struct critical_call {
+    int64_t start, end;
+    int64_t slack; /* see critical_slack() */
+    uint32_t name;
+    uint32_t op;     /* that it launched and that ended last; CRITICAL_NONE: none */
+    uint32_t waited; /* the operation that it waited for, unless that had ended before; CRITICAL_NONE: none */
+    uint8_t kind;    /* enum call_kind */
+    bool all : 1;    /* it waited for all streams of the device of that operation */
+    bool on_path : 1;
+};
+
+struct critical_thread {
+    size_t first, count; /* its calls */
+    size_t recent;       /* the one that was found last */
+};
+
+struct critical_stream {
+    FILE_VECTOR(uint32_t) ops; /* in their order */
+    uint32_t device, process;  /* indices; process: of the thread that launched first; CRITICAL_NONE: not known */
+    bool beside;               /* ran at the same time as its context's legacy default stream: they do not wait */
+};
+
+struct critical_device {
+    size_t first, count; /* its operations, by start */
+    uint32_t device;     /* index in trace.devices */
+};
+
+struct critical_graph {
+    const struct trace *trace;
+    FILE_VECTOR(struct critical_op) ops;     /* by device and start */
+    FILE_VECTOR(struct critical_call) calls; /* by thread and start */
+    FILE_VECTOR(struct critical_edge) edges;
+    FILE_VECTOR(struct critical_within) within; /* pairs of operations of a graph, by the second */
+    ARRAY(struct critical_thread) threads;      /* by index in trace.threads */
+    ARRAY(struct critical_stream) streams;      /* by index in trace.streams */
+    ARRAY(struct critical_device) devices;      /* that ran something */
+    struct histogram latencies;                 /* from calls to the starts of operations in empty streams */
+    int64_t latency;                            /* the usual one; ns */
+};
+
+/* An operation of a graph, and the first of the same graph that started after its end. */
+struct critical_within {
+    uint32_t op, next;
+};
+
+void critical_graph_release(struct critical_graph *graph);
+
+/* Gives pages back if COUNT is a multiple of CRITICAL_EVICTED_AFTER. */
+void critical_graph_evict(const struct critical_graph *graph, size_t count);
+
+/* Whether stream A is the legacy default stream of B's context, and B another one. */
+bool critical_is_legacy_of(const struct critical_graph *graph, uint32_t a, uint32_t b);
+
+/* When the call of an operation returned. */
+static inline int64_t critical_returned(const struct critical_graph *graph, const struct critical_op *op)
+{
+    return op->call == CRITICAL_NONE ? op->called : graph->calls.items[op->call].end;
+}
+
+/* When the call had nothing left to wait for: its start, or the end of what it waited for. */
+static inline int64_t critical_waited_until(const struct critical_graph *graph, const struct critical_call *call)
+{
+    int64_t end = call->waited == CRITICAL_NONE ? call->start : graph->ops.items[call->waited].end;
+    return end > call->start ? end : call->start;
+}
+
+/* Loads operations and calls, then finds what decided them. Each returns 0, or -1: no memory, or after error(). */
+int critical_graph_load(struct critical_graph *graph, const struct trace *trace);
+int critical_graph_decide(struct critical_graph *graph, const struct critical_syncs *syncs);
+
+/* The last call of THREAD that began before TIME; CRITICAL_NONE: there is none. */
+uint32_t critical_call_before(struct critical_graph *graph, uint32_t thread, int64_t time);
+
+/* The last operation of a stream that was launched by TIME; CRITICAL_NONE: there is none. */
+uint32_t critical_launched_by(const struct critical_graph *graph, uint32_t stream, int64_t time);
+
+/* Whether operation A may have decided B, so that no walk over deciders can go in circles. */
+static inline bool critical_is_before(const struct critical_graph *graph, uint32_t a, uint32_t b)
+{
+    int64_t left = graph->ops.items[a].start, right = graph->ops.items[b].start;
+    return left < right || (left == right && a < b);
+}
+
+/* A heap of numbers, the least key first; of one key, the least order. All zero is empty. */
+struct critical_heap {
+    ARRAY(struct critical_heap_item) items;
+};
+struct critical_heap_item {
+    int64_t key;
+    uint32_t order;
+    uint32_t value;
+};
+/* Returns 0, or -1: no memory. */
+int critical_heap_push(struct critical_heap *heap, struct critical_heap_item item);
+/* Removes the least. The heap is not empty. */
+struct critical_heap_item critical_heap_pop(struct critical_heap *heap);
+
+#endif

@@ -1,0 +1,100 @@
+/*
+ * The critical path: the chain of GPU operations, API calls and host time that decides how long the run takes. It is
+ * contiguous: its parts follow each other from the trace's start to its end, and add up to the run.
+ *
+ * The path is walked backward from the end of the run. What decided the start of a GPU operation is the latest of
+ *  - the end of the operation before it in its stream,
+ *  - the end of the operation that an event marks for which the stream was made to wait,
+ *  - the barrier of the legacy default stream, unless the two streams were seen to run at the same time,
+ *  - in a graph, the end of the operation of the graph that ended last before it,
+ *  - its launch,
+ *  - where it started late for all of these, the end of the operation of its GPU that ended last before it (a copy
+ *    engine or multiprocessors that were in use, a wait that was not recorded).
+ * A thread does one thing after another. A call that waited for the GPU was decided by the operation that it waited
+ * for. Two threads that launch in turn into one stream wait for each other, as PyTorch's backward pass and its caller.
+ *
+ * The slack of what is not on the path is how much longer it may take before the run becomes longer.
+ *
+ *     critical_sync.h    what streams and calls waited for
+ *     critical_graph.h   operations and calls, and what decided each
+ *     critical_walk.c    the path
+ *     critical_slack.c   the slack
+ *     critical_ranges.h  what the host did on it
+ */
+#ifndef GPUTRACE_ANALYSIS_CRITICAL_CRITICAL_PATH_H
+#define GPUTRACE_ANALYSIS_CRITICAL_CRITICAL_PATH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/array.h"
+#include "common/dense_map.h"
+#include "common/file_vector.h"
+#include "analysis/base/series.h"
+
+/* Things that are looked at before pages of file vectors are given back. */
+#define CRITICAL_EVICTED_AFTER ((size_t)1 << 18)
+
+/*   constant  word for scripts   for people */
+#define CRITICAL_KINDS(X)                             \
+    X(KERNEL, "kernel", "kernels")                    \
+    X(COPY, "copy", "copies")                         \
+    X(SET, "set", "sets")                             \
+    X(OUTSIDE, "outside", "host outside CUDA")        \
+    X(CALL, "call", "host in CUDA calls")             \
+    X(LAUNCH, "launch", "launch overhead")            \
+    X(BETWEEN, "between", "between operations")       \
+    X(RETURN, "return", "return of waiting calls")    \
+    X(HELD, "held", "held by something not recorded") \
+    X(UNKNOWN, "unknown", "not known: no call is recorded")
+
+enum critical_kind {
+#define KIND(constant, word, text) CRITICAL_##constant,
+    CRITICAL_KINDS(KIND)
+#undef KIND
+        CRITICAL_KIND_COUNT
+};
+
+extern const struct critical_kind_words {
+    const char *word, *text;
+} critical_kind_words[CRITICAL_KIND_COUNT];
+
+/* A part of the path. */
+struct critical_part {
+    int64_t start, end; /* ns */
+    uint32_t name;      /* of trace.strings: the operation's, call's, operator's or range's; EVENT_NO_TEXT: none */
+    uint32_t thread;    /* of OUTSIDE and CALL: index in trace.threads; else EVENT_NO_TEXT */
+    uint8_t kind;       /* enum critical_kind */
+};
+
+/* What is added up for each kind and name; times in ns. */
+struct critical_row {
+    int64_t on, count;   /* on the path */
+    int64_t off;         /* operations and calls that are not on the path */
+    struct series slack; /* theirs */
+};
+
+struct critical_key {
+    uint64_t kind, name; /* name: of OUTSIDE the innermost range or operator; EVENT_NO_TEXT: none */
+};
+
+/* All zero is empty. */
+struct critical_path {
+    FILE_VECTOR(struct critical_part) parts;   /* from the last to the first */
+    FILE_VECTOR(struct critical_part) outside; /* those of OUTSIDE again, divided by operators and ranges */
+    struct dense_map keys;                     /* struct critical_key -> rows */
+    ARRAY(struct critical_row) rows;
+};
+
+void critical_path_release(struct critical_path *path);
+
+/* Calls EACH for all parts; those of OUTSIDE are divided, not whole. Stops when it returns non-zero, and returns that.
+ */
+int critical_path_each(const struct critical_path *path, int (*each)(void *context, const struct critical_part *part),
+                       void *context);
+/* Returns 0, or -1: no memory. */
+int critical_path_add(struct critical_path *path, const struct critical_part *part);
+/* The row of KIND and NAME, made if it is new. NULL: no memory. */
+struct critical_row *critical_path_row(struct critical_path *path, enum critical_kind kind, uint32_t name);
+
+#endif

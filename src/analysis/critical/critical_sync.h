@@ -1,0 +1,48 @@
+/*
+ * What streams and calls waited for, by CUPTI's records of synchronisation: which operations a record means is known
+ * from the stream and from when the call recorded the event, by correlation ids.
+ */
+#ifndef GPUTRACE_ANALYSIS_CRITICAL_CRITICAL_SYNC_H
+#define GPUTRACE_ANALYSIS_CRITICAL_CRITICAL_SYNC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/file_vector.h"
+#include "common/sorter.h"
+#include "trace/event_fields.h"
+#include "analysis/model/trace.h"
+
+/* A stream was made to wait for what was launched into stream ON before the time MARKED. */
+struct critical_wait {
+    int64_t time;        /* of the call */
+    int64_t marked;      /* EVENT_NONE: not known */
+    uint32_t stream, on; /* indices in trace.streams; on: EVENT_NO_TEXT: not known */
+};
+
+/* A call on THREAD waited. */
+struct critical_sync {
+    int64_t time;    /* within the call */
+    int64_t marked;  /* for what was launched before; EVENT_NONE: all that was launched before the call */
+    uint32_t thread; /* index in trace.threads */
+    uint32_t on;     /* stream that was waited for: index in trace.streams; EVENT_NO_TEXT: all of the device */
+    int64_t device;  /* number; EVENT_NONE: not known */
+    bool nothing;    /* nothing ran in the stream */
+};
+
+struct critical_syncs {
+    struct sorter marked, records;           /* those that name the call that recorded the event; all */
+    FILE_VECTOR(struct critical_wait) waits; /* by stream and time, after critical_syncs_finish() */
+    FILE_VECTOR(struct critical_sync) calls; /* by thread and time */
+};
+
+void critical_syncs_init(struct critical_syncs *syncs, struct sorter_space *space);
+void critical_syncs_release(struct critical_syncs *syncs);
+
+/* Takes slices of the category CUDA_SYNC. Returns 0, or -1: no memory. */
+int critical_syncs_event(struct critical_syncs *syncs, const struct trace *trace, const struct event_fields *event);
+
+/* After trace_finish(): finds the calls by trace.calls. Returns 0, or -1: no memory, or after error(). */
+int critical_syncs_finish(struct critical_syncs *syncs, const struct trace *trace);
+
+#endif

@@ -1,0 +1,31 @@
+/*
+ * The walk backward along what decided what, and the slack of what is not on the path: see critical_path.h.
+ */
+#ifndef GPUTRACE_ANALYSIS_CRITICAL_CRITICAL_WALK_H
+#define GPUTRACE_ANALYSIS_CRITICAL_CRITICAL_WALK_H
+
+#include <stdint.h>
+
+#include "analysis/critical/critical_graph.h"
+#include "analysis/critical/critical_path.h"
+
+/* The end of the path: the operation or call that ended last. */
+struct critical_end {
+    uint32_t op;     /* CRITICAL_NONE: a thread was last */
+    uint32_t thread; /* EVENT_NO_TEXT: neither */
+    int64_t time;
+};
+
+struct critical_end critical_find_end(const struct critical_graph *graph);
+
+/* Adds the parts of the path to PATH, marks operations and calls that are on it. Returns 0, or -1: no memory. */
+int critical_walk(struct critical_graph *graph, struct critical_end end, struct critical_path *path);
+
+/* KERNEL, COPY or SET. */
+enum critical_kind critical_kind_of_op(const struct critical_op *op);
+
+/* Sets the slack of all operations and calls: by how much each can end later before the run ends later; ns. Returns 0,
+ * or -1: no memory. */
+int critical_slack(struct critical_graph *graph, struct critical_end end);
+
+#endif

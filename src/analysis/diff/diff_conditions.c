@@ -1,0 +1,249 @@
+#include "analysis/diff/diff_conditions.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/buffer.h"
+#include "common/log.h"
+#include "common/text.h"
+#include "analysis/diff/diff_judge.h"
+#include "analysis/diff/diff_words.h"
+
+/* --- reading a condition --- */
+
+/* What a condition may be about, besides the rows of sections: figures of the whole. */
+static const struct {
+    const char *noun;
+    size_t at; /* of the struct diff_test in struct diff */
+} wholes[] = {
+    {"total", offsetof(struct diff, span)},
+    {"gpu", offsetof(struct diff, busy)},
+    {"idle", offsetof(struct diff, idle)},
+};
+#define WHOLES (sizeof(wholes) / sizeof(*wholes))
+
+static const char *noun_at(size_t i)
+{
+    if (i < WHOLES)
+        return wholes[i].noun;
+    return section_list[i - WHOLES].section->comparable.noun; /* NULL: it is not compared */
+}
+
+static bool is_whole(const char *noun)
+{
+    for (size_t i = 0; i < WHOLES; i++)
+        if (strcmp(wholes[i].noun, noun) == 0)
+            return true;
+    return false;
+}
+
+static int check_noun(const char *noun, const char *text)
+{
+    char list[256] = "";
+    struct suggestion nearest = suggestion_for(noun, strlen(noun));
+    for (size_t i = 0; i < WHOLES + REPORT_SECTION_COUNT; i++) {
+        const char *known = noun_at(i);
+        if (!known || (i >= WHOLES && is_whole(known)))
+            continue;
+        if (strcmp(known, noun) == 0)
+            return 0;
+        suggestion_consider(&nearest, known);
+        if (strlen(list) + strlen(known) + 3 < sizeof(list))
+            strcat(strcat(list, *list ? ", " : ""), known);
+    }
+    if (nearest.word)
+        return error("--fail-on: '%s' is about '%s': did you mean '%s'?", text, noun, nearest.word);
+    return error("--fail-on: '%s' is about '%s', which is not one of %s", text, noun, list);
+}
+
+static const struct {
+    const char *word;
+    char unit;
+    double size;
+} units[] = {
+    {"%", '%', 1},    {"s", 't', 1e9},  {"ms", 't', 1e6},   {"us", 't', 1e3},        {"µs", 't', 1e3},
+    {"ns", 't', 1},   {"B", 'b', 1},    {"KiB", 'b', 1024}, {"MiB", 'b', 1048576.0}, {"GiB", 'b', 1073741824.0},
+    {"KB", 'b', 1e3}, {"MB", 'b', 1e6}, {"GB", 'b', 1e9},
+};
+
+static int read_limit(struct diff_condition *condition, const char *limit)
+{
+    char *end;
+    double number = strtod(limit, &end);
+    end += strspn(end, " ");
+    for (size_t i = 0; i < sizeof(units) / sizeof(*units) && end != limit; i++) {
+        if (strcmp(end, units[i].word) != 0 || !(number >= 0 && number < 1e12))
+            continue;
+        condition->limit = number * units[i].size;
+        condition->of_percent = units[i].unit == '%';
+        condition->unit = units[i].unit;
+        return 0;
+    }
+    return error("--fail-on: '%s' does not end in a limit with its unit (try >3%%, >2ms or >100MiB)", condition->text);
+}
+
+int diff_conditions_add(struct diff_conditions *conditions, const char *text)
+{
+    struct diff_condition *condition = array_push(conditions);
+    if (!condition)
+        return error_no_memory("conditions");
+    *condition = (struct diff_condition){.text = text, .of_percent = true, .unit = '%', .noun = strdup(text)};
+    if (!condition->noun)
+        return error_no_memory("conditions");
+    /* names of kernels have '>' of their own, but nothing like a limit after the last */
+    char *noun = (char *)(uintptr_t)condition->noun, *limit = strrchr(noun, '>'), *name = strchr(noun, ':');
+    if (limit && strspn(limit + 1, " 0123456789.") > 0) {
+        if (read_limit(condition, text + (limit + 1 - noun)) < 0)
+            return -1;
+        *limit = '\0';
+    }
+    if (name) {
+        *name = '\0';
+        condition->name = name + 1;
+    }
+    return check_noun(noun, text);
+}
+
+void diff_conditions_release(struct diff_conditions *conditions)
+{
+    for (size_t i = 0; i < conditions->count; i++)
+        free((char *)(uintptr_t)conditions->items[i].noun);
+    array_release(conditions);
+}
+
+/* --- checking it --- */
+
+struct growth {
+    double percent, amount;
+    enum column_type type; /* of the amount */
+};
+
+static bool is_beyond(const struct diff_condition *condition, const struct growth *growth)
+{
+    if (condition->of_percent)
+        return growth->percent > condition->limit;
+    return growth->type == (condition->unit == 't' ? TYPE_NS : TYPE_BYTES) && growth->amount > condition->limit;
+}
+
+static const struct diff_test *whole_test(const struct diff *diff, const struct diff_condition *condition)
+{
+    for (size_t i = 0; i < WHOLES; i++)
+        if (strcmp(wholes[i].noun, condition->noun) == 0 && !condition->name)
+            return (const void *)((const char *)diff + wholes[i].at);
+    return NULL;
+}
+
+static const struct diff_test *row_test(const struct diff_row *row)
+{
+    return row->each.known ? &row->each : row->total.known ? &row->total : &row->count;
+}
+
+static struct growth row_growth(const struct diff_row *row)
+{
+    const struct diff_test *test = row_test(row);
+    bool counted = test == &row->count;
+    struct growth growth = {.type = counted ? TYPE_COUNT : diff_type(row->section)};
+    if (row->present[BEFORE] == 0) {
+        growth.percent = HUGE_VAL;
+        growth.amount = row->totals[AFTER];
+    } else if (test->known) {
+        growth.percent = diff_percent(test->log.value);
+        growth.amount = test->after - test->before;
+    }
+    return growth;
+}
+
+/* A row that was named is one question; of all rows the one is looked at that grew, and it was one of many. */
+static bool is_sure(const struct diff_row *row, bool named)
+{
+    if (row->present[BEFORE] == 0)
+        return row->sure == SURE;
+    const struct diff_test *test = row_test(row);
+    return test->known && (named ? test->log.p : test->adjusted) <= DIFF_SURE;
+}
+
+static bool is_meant(const struct diff *diff, const struct diff_row *row, const struct diff_condition *condition,
+                     bool exactly)
+{
+    if (strcmp(diff_comparable(row->section)->noun, condition->noun) != 0 || !diff->compared[row->section])
+        return false;
+    const char *name = diff_name(diff, row);
+    return !condition->name || (exactly ? strcmp(name, condition->name) == 0 : strstr(name, condition->name) != NULL);
+}
+
+/* A name that no row has exactly is part of one. */
+static bool any_exactly(const struct diff *diff, const struct diff_condition *condition)
+{
+    for (size_t i = 0; i < diff->rows.count; i++)
+        if (is_meant(diff, &diff->rows.items[i], condition, true))
+            return true;
+    return false;
+}
+
+static void check_row(const struct diff *diff, struct diff_outcome *outcome, const struct diff_row *row)
+{
+    const struct diff_condition *condition = outcome->condition;
+    struct growth growth = row_growth(row), most = outcome->row ? row_growth(outcome->row) : growth;
+    bool beyond = is_beyond(condition, &growth);
+    bool met = beyond && (diff->options->any || is_sure(row, condition->name != NULL));
+    if (!outcome->row || (met && !outcome->met) || (met == outcome->met && growth.percent > most.percent))
+        outcome->row = row;
+    outcome->met |= met;
+    outcome->grown |= beyond;
+}
+
+static int check_recorded(const struct diff *diff, const struct diff_condition *condition)
+{
+    for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++) {
+        const char *noun = diff_comparable(i)->noun;
+        if (noun && strcmp(noun, condition->noun) == 0 && diff->unrecorded[i])
+            return error("--fail-on: '%s' cannot be checked: --trace left it out in '%s'", condition->text,
+                         diff->unrecorded[i]);
+    }
+    return 0;
+}
+
+/* A finding that no trace has is good news; of other things it is likely that the name is wrong. */
+static bool may_be_absent(const struct diff_condition *condition)
+{
+    return !condition->name || strcmp(condition->noun, "finding") == 0 || strcmp(condition->noun, "error") == 0;
+}
+
+int diff_conditions_check(const struct diff *diff, const struct diff_condition *condition, struct diff_outcome *outcome)
+{
+    const struct diff_test *test = whole_test(diff, condition);
+    *outcome = (struct diff_outcome){.condition = condition};
+    if (test) {
+        struct growth growth = {diff_percent(test->log.value), test->after - test->before, TYPE_NS};
+        outcome->grown = is_beyond(condition, &growth);
+        outcome->met = outcome->grown && (diff->options->any || diff_sure_alone(test) == SURE);
+        return 0;
+    }
+    if (check_recorded(diff, condition) < 0)
+        return -1;
+    bool exactly = any_exactly(diff, condition);
+    for (size_t i = 0; i < diff->rows.count; i++)
+        if (is_meant(diff, &diff->rows.items[i], condition, exactly))
+            check_row(diff, outcome, &diff->rows.items[i]);
+    if (!outcome->row && !may_be_absent(condition))
+        return error("--fail-on: no trace has a %s '%s'", condition->noun, condition->name);
+    return 0;
+}
+
+void diff_outcome_write(struct buffer *out, const struct diff *diff, const struct diff_outcome *outcome)
+{
+    const struct diff_test *test = whole_test(diff, outcome->condition);
+    buffer_format(out, "%s: %s", outcome->condition->text,
+                  outcome->met     ? "met"
+                  : outcome->grown ? "not sure, so not met"
+                                   : "not met");
+    if (test) {
+        buffer_text(out, ": ");
+        diff_write_change(out, test->before, test->after, TYPE_NS);
+        buffer_format(out, " (%+.1f %%, %s)", diff_percent(test->log.value), diff_sure_word(diff_sure_alone(test)));
+    } else if (outcome->row && outcome->grown) {
+        buffer_text(out, ": ");
+        diff_write_row_change(out, diff, outcome->row);
+    }
+}

@@ -1,0 +1,291 @@
+#include "analysis/diff/diff_judge.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "analysis/diff/diff_compare.h"
+#include "analysis/diff/diff_modes.h"
+
+/* The chance that we put on a row that one trace has and another has not: of the GPU's work, and of what the host did,
+ * where it is also the least of any other difference; and where several traces of one side do not agree. */
+#define CHANCE_GPU_ROW 1e-9
+#define CHANCE_HOST 0.01
+#define CHANCE_UNSTEADY 0.5
+
+static const struct diff_shifts no_shifts = {.prior = DIFF_USUAL_PRIOR};
+
+static struct diff_test test_figure(const struct diff *diff, const struct diff_row *row, enum diff_figure figure,
+                                    const struct diff_shifts *shifts)
+{
+    struct diff_values sides[DIFF_SIDES] = {diff_values_of(diff, row, figure, BEFORE, shifts),
+                                            diff_values_of(diff, row, figure, AFTER, shifts)};
+    enum comparable_floor floor = diff_comparable(row->section)->floor;
+    return diff_compare(sides, figure == FIGURE_COUNT ? floor_of_counts(floor) : floor_of(floor), shifts);
+}
+
+/* --- rows --- */
+
+static void add_means(const struct diff *diff, struct diff_row *row)
+{
+    for (size_t i = 0; i < diff->traces; i++) {
+        enum diff_side side = diff_side_of(diff, i);
+        row->present[side] += row->samples[i].present;
+        row->totals[side] += row->samples[i].total;
+        row->counts[side] += row->samples[i].count;
+    }
+    for (int side = 0; side < DIFF_SIDES; side++) {
+        row->totals[side] /= (double)diff->options->counts[side];
+        row->counts[side] /= (double)diff->options->counts[side];
+    }
+}
+
+static double mean_span(const struct diff *diff)
+{
+    double sum = 0;
+    for (size_t i = 0; i < diff->traces; i++)
+        sum += diff->wholes[i].span;
+    return sum / (double)diff->traces;
+}
+
+/* Their means, and whether they are tiny. */
+static void begin_row(const struct diff *diff, struct diff_row *row, double span)
+{
+    add_means(diff, row);
+    row->tiny =
+        diff_type(row->section) == TYPE_NS && fmax(row->totals[BEFORE], row->totals[AFTER]) < DIFF_TINY / 100 * span;
+}
+
+/* The chance that all values of one side are larger than all of the other, if their order is chance. */
+static double chance_of_order(const struct diff *diff)
+{
+    double chance = 2;
+    for (size_t i = 1; i <= diff->options->counts[BEFORE]; i++)
+        chance *= (double)i / (double)(diff->options->counts[AFTER] + i);
+    return fmin(1, chance);
+}
+
+/*
+ * What the host does few times in a run has no known distribution: the first call pays for what CUDA does lazily, and
+ * which call is the first may differ. Only the order of the runs says something about it. And of one run on each side
+ * nothing that the host does is sure.
+ */
+static void doubt_host(const struct diff *diff, struct diff_row *row)
+{
+    if (diff_comparable(row->section)->floor < FLOOR_HOST)
+        return;
+    if (row->each.few)
+        row->each.log.p = fmax(row->each.log.p, chance_of_order(diff));
+    if (diff->traces > DIFF_SIDES)
+        return;
+    row->each.log.p = fmax(row->each.log.p, CHANCE_HOST);
+    row->count.log.p = fmax(row->count.log.p, CHANCE_HOST);
+    row->total.log.p = fmax(row->total.log.p, CHANCE_HOST);
+}
+
+/* A row that has two modes is compared within them. RUNS has a place for each trace. */
+static void test_modes(const struct diff *diff, struct diff_row *row, struct diff_run *runs)
+{
+    const struct comparable *comparable = diff_comparable(row->section);
+    if (comparable->floor >= FLOOR_HOST || diff_type(row->section) != TYPE_NS || row->present[BEFORE] < FLOOR_FEW ||
+        row->present[AFTER] < FLOOR_FEW)
+        return;
+    struct floor floor = floor_of(comparable->floor);
+    struct diff_modes modes = diff_modes_find(runs, diff_runs_of(diff, row, runs), log1p(floor.usual / 100));
+    if (!modes.known)
+        return;
+    struct diff_values sides[DIFF_SIDES] = {diff_values_of(diff, row, FIGURE_EACH, BEFORE, NULL),
+                                            diff_values_of(diff, row, FIGURE_EACH, AFTER, NULL)};
+    diff_modes_compare(&modes, floor, diff_unit(sides, floor.usual), &row->each);
+    row->apart = modes.distance;
+    row->deviation = modes.deviation;
+}
+
+static void test_row(const struct diff *diff, struct diff_row *row, const struct diff_shifts *shifts,
+                     struct diff_run *runs)
+{
+    const struct comparable *comparable = diff_comparable(row->section);
+    if (comparable->each) {
+        row->each = test_figure(diff, row, FIGURE_EACH, shifts);
+        test_modes(diff, row, runs);
+    } else if (comparable->total) {
+        row->total = test_figure(diff, row, FIGURE_TOTAL, &no_shifts);
+    }
+    if (comparable->count)
+        row->count = test_figure(diff, row, FIGURE_COUNT, &no_shifts);
+    doubt_host(diff, row);
+}
+
+static int test_section(struct diff *diff, unsigned section)
+{
+    struct diff_shifts shifts;
+    struct diff_run *runs = calloc(diff->traces, sizeof(*runs));
+    int status = diff_shifts_init(&shifts, diff, section);
+    if (!runs)
+        status = -1;
+    for (size_t i = 0; i < diff->rows.count && status == 0; i++)
+        if (diff->rows.items[i].section == section)
+            test_row(diff, &diff->rows.items[i], &shifts, runs);
+    free(runs);
+    diff_shifts_release(&shifts);
+    return status;
+}
+
+/* Small causes of idle time and small findings come and go from run to run: they are not counted as what a program does
+ * is, but found in the times of a run. */
+static bool comes_and_goes(const struct diff_row *row, double span)
+{
+    const struct comparable *comparable = diff_comparable(row->section);
+    double most = fmax(row->totals[BEFORE], row->totals[AFTER]);
+    return comparable->floor >= FLOOR_HOST && !comparable->count && most < DIFF_STEADY / 100 * span;
+}
+
+static double chance_of_presence(const struct diff *diff, const struct diff_row *row, double span)
+{
+    enum diff_side side = row->present[BEFORE] > 0 ? BEFORE : AFTER;
+    if (row->present[side] < diff->options->counts[side])
+        return CHANCE_UNSTEADY;
+    if (comes_and_goes(row, span))
+        return fmax(chance_of_order(diff), CHANCE_HOST);
+    bool on_gpu = diff_comparable(row->section)->part == PART_OF_GPU_TIME;
+    return on_gpu || diff->traces > 3 ? CHANCE_GPU_ROW : CHANCE_HOST;
+}
+
+static enum diff_sure sure_of(double p)
+{
+    return p <= DIFF_SURE ? SURE : p <= DIFF_LIKELY ? LIKELY : NOT_SURE;
+}
+
+enum diff_sure diff_sure_alone(const struct diff_test *test)
+{
+    return test->known ? sure_of(test->log.p) : NOT_SURE;
+}
+
+static void consider(struct diff_row *row, const struct diff_test *test, enum diff_change grown,
+                     enum diff_change shrunk)
+{
+    enum diff_sure sure = test->known ? sure_of(test->adjusted) : NOT_SURE;
+    bool larger = row->why && fabs(test->log.value) > fabs(row->why->log.value);
+    if (sure == NOT_SURE || sure < row->sure || (sure == row->sure && row->why && !larger))
+        return;
+    row->sure = sure;
+    row->why = test;
+    row->change = test->log.value > 0 ? grown : shrunk;
+}
+
+static void conclude(const struct diff *diff, struct diff_row *row, double span)
+{
+    bool timed = diff_type(row->section) == TYPE_NS;
+    if (row->present[BEFORE] == 0 || row->present[AFTER] == 0) {
+        row->change = row->present[BEFORE] == 0 ? APPEARED : VANISHED;
+        row->sure = sure_of(chance_of_presence(diff, row, span));
+        return;
+    }
+    consider(row, &row->each, timed ? SLOWER : LARGER, timed ? FASTER : SMALLER);
+    consider(row, &row->count, MORE, FEWER);
+    consider(row, &row->total, LARGER, SMALLER);
+}
+
+/* --- many comparisons --- */
+
+/* A difference below this, of 1, is none, as of counts that never differ: there is nothing that could be chance. */
+#define NOTHING 1e-9
+
+struct family {
+    struct diff_test **tests;
+    double *p;
+    size_t *order;
+    size_t count, all; /* tests in it; and of all rows */
+};
+
+static void family_add(struct family *family, struct diff_test *test, bool tiny)
+{
+    if (!test->known || fabs(test->log.value) < NOTHING)
+        return;
+    family->all++;
+    if (tiny)
+        return;
+    family->p[family->count] = test->log.p;
+    family->tests[family->count++] = test;
+}
+
+static void strictly(struct diff_test *test, size_t comparisons)
+{
+    test->adjusted = fmin(1, test->log.p * fmax(1, (double)comparisons));
+}
+
+static bool in_family(const struct diff_row *row, bool host)
+{
+    return (diff_comparable(row->section)->floor == FLOOR_HOST) == host;
+}
+
+/* Of the rows of the host, or of those of GPUs. */
+static void adjust_family(struct diff *diff, struct family *family, bool host)
+{
+    family->count = family->all = 0;
+    for (size_t i = 0; i < diff->rows.count; i++) {
+        struct diff_row *row = &diff->rows.items[i];
+        if (!in_family(row, host))
+            continue;
+        family_add(family, &row->each, row->tiny);
+        family_add(family, &row->count, row->tiny);
+        family_add(family, &row->total, row->tiny);
+    }
+    statistics_adjust(family->p, family->order, family->count);
+    for (size_t i = 0; i < family->count; i++)
+        family->tests[i]->adjusted = family->p[i];
+    for (size_t i = 0; i < diff->rows.count; i++) {
+        struct diff_row *row = &diff->rows.items[i];
+        if (!row->tiny || !in_family(row, host))
+            continue;
+        strictly(&row->each, family->all);
+        strictly(&row->count, family->all);
+        strictly(&row->total, family->all);
+    }
+}
+
+/* What the host does varies by far more than what GPUs do, and is another question: each has its own family. */
+static int adjust_all(struct diff *diff)
+{
+    size_t most = diff->rows.count * 3 + 1;
+    struct family family = {.tests = calloc(most, sizeof(*family.tests)),
+                            .p = calloc(most, sizeof(*family.p)),
+                            .order = calloc(most, sizeof(*family.order))};
+    int status = family.tests && family.p && family.order ? 0 : -1;
+    for (int host = 0; host < 2 && status == 0; host++)
+        adjust_family(diff, &family, host);
+    free(family.tests);
+    free(family.p);
+    free(family.order);
+    return status;
+}
+
+/* --- the whole --- */
+
+static struct diff_test test_whole(const struct diff *diff, size_t at, struct floor floor)
+{
+    struct diff_values sides[DIFF_SIDES] = {diff_whole_values(diff, at, BEFORE), diff_whole_values(diff, at, AFTER)};
+    struct diff_test test = diff_compare(sides, floor, &no_shifts);
+    if (diff->traces == DIFF_SIDES && floor.usual > floor_of(FLOOR_GPU).usual)
+        test.log.p = fmax(test.log.p, CHANCE_HOST);
+    return test;
+}
+
+int diff_judge(struct diff *diff)
+{
+    double span = mean_span(diff);
+    int status = 0;
+    for (size_t i = 0; i < diff->rows.count; i++)
+        begin_row(diff, &diff->rows.items[i], span);
+    for (unsigned i = 0; i < REPORT_SECTION_COUNT && status == 0; i++)
+        if (diff->compared[i])
+            status = test_section(diff, i);
+    if (status == 0)
+        status = adjust_all(diff);
+    for (size_t i = 0; i < diff->rows.count && status == 0; i++)
+        if (diff->compared[diff->rows.items[i].section])
+            conclude(diff, &diff->rows.items[i], span);
+    diff->span = test_whole(diff, offsetof(struct diff_whole, span), FLOOR_OF_SPAN);
+    diff->busy = test_whole(diff, offsetof(struct diff_whole, busy), floor_of(FLOOR_GPU));
+    diff->idle = test_whole(diff, offsetof(struct diff_whole, idle), FLOOR_OF_IDLE);
+    return status;
+}

@@ -1,0 +1,31 @@
+/*
+ * Which rows differ, and how sure that is.
+ *
+ * Times of one kernel vary within a trace, and their mean varies from one run of the program to the next: the clocks of
+ * the GPU shift, and memory lies elsewhere. So runs are compared, not launches: a run has one value, the trimmed mean
+ * of its launches, and Welch's test compares the values before with those after. How much runs vary is estimated from
+ * the row's own runs and from all rows of its section together (statistics_prior), because three runs say little about
+ * one row, but a lot about fifty. With few runs on a side a difference counts only as far as it is beyond the floor of
+ * the section (diff_floors.h).
+ *
+ * The more rows are compared, the more of them differ by chance; statistics_adjust() takes that into account.
+ */
+#ifndef GPUTRACE_ANALYSIS_DIFF_DIFF_JUDGE_H
+#define GPUTRACE_ANALYSIS_DIFF_DIFF_JUDGE_H
+
+#include "analysis/diff/diff_rows.h"
+
+/* Rows with less of the time than this, in per cent, before and after, are not compared together with the others: they
+ * would hide what matters. They are judged on their own, more strictly. */
+#define DIFF_TINY 0.1
+
+/* Findings and causes of idle time with less of the time than this, in per cent, may appear and vanish by chance. */
+#define DIFF_STEADY 5.0
+
+/* Fills the tests, means and changes of all rows and of the whole. Returns 0, or -1: no memory. */
+int diff_judge(struct diff *diff);
+
+/* What a test on its own says, of a row that was chosen before. */
+enum diff_sure diff_sure_alone(const struct diff_test *test);
+
+#endif

@@ -1,0 +1,284 @@
+/*
+ * Each trace is read as for a report, and the tables of its sections are joined with those of the others. A table gets
+ * columns that the report does not show: the trimmed mean of what an occurrence took, and how sure that is.
+ */
+#include "analysis/diff/diff_rows.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/buffer.h"
+#include "common/log.h"
+#include "analysis/report.h"
+#include "analysis/base/table.h"
+
+struct diff_key {
+    uint64_t section, name;
+};
+
+/* --- the columns of a section that are compared --- */
+
+static struct cell fill_trimmed(struct report_row *row, const struct column *column, size_t at)
+{
+    const struct series *series = row_field(row, column);
+    struct trimmed trimmed = series_trimmed((struct series *)(uintptr_t)series);
+    return series->count ? cell_real(*(const double *)((const char *)&trimmed + at)) : (struct cell){0};
+}
+
+static struct cell fill_mean(struct report_row *row, const struct column *column)
+{
+    return fill_trimmed(row, column, offsetof(struct trimmed, mean));
+}
+
+static struct cell fill_variance(struct report_row *row, const struct column *column)
+{
+    return fill_trimmed(row, column, offsetof(struct trimmed, variance));
+}
+
+static struct cell fill_df(struct report_row *row, const struct column *column)
+{
+    return fill_trimmed(row, column, offsetof(struct trimmed, df));
+}
+
+/* What is asked of a series more than the report shows. */
+enum { EXTRA_MEAN, EXTRA_VARIANCE, EXTRA_DF, EXTRA_COLUMNS };
+static struct cell (*const extra_fills[EXTRA_COLUMNS])(struct report_row *row, const struct column *column) = {
+    [EXTRA_MEAN] = fill_mean,
+    [EXTRA_VARIANCE] = fill_variance,
+    [EXTRA_DF] = fill_df,
+};
+
+struct columns {
+    struct column *list; /* the section's, and EXTRA_COLUMNS more where it has a series */
+    size_t count;
+    int keys[sizeof(((struct comparable *)0)->keys) / sizeof(char *)];
+    int total, times, extra; /* -1: none */
+};
+
+static int find_column(const struct section *section, const char *word)
+{
+    return word ? table_find_column(section->columns, section->column_count, word) : -1;
+}
+
+static int columns_init(struct columns *columns, const struct section *section)
+{
+    const struct comparable *comparable = &section->comparable;
+    size_t count = section->column_count;
+    int each = find_column(section, comparable->each);
+    *columns =
+        (struct columns){.list = calloc(count + EXTRA_COLUMNS, sizeof(*columns->list)), .count = count, .extra = -1};
+    if (!columns->list)
+        return error_no_memory("columns");
+    memcpy(columns->list, section->columns, count * sizeof(*columns->list));
+    for (size_t i = 0; i < sizeof(columns->keys) / sizeof(*columns->keys); i++)
+        columns->keys[i] = find_column(section, comparable->keys[i]);
+    columns->total = find_column(section, comparable->total);
+    columns->times = find_column(section, comparable->count);
+    if (each < 0)
+        return 0;
+    for (size_t i = 0; i < EXTRA_COLUMNS; i++) {
+        struct column *extra = &columns->list[columns->count++];
+        *extra = section->columns[each];
+        extra->word = ""; /* nothing finds it */
+        extra->fill = extra_fills[i];
+    }
+    columns->extra = (int)count;
+    return 0;
+}
+
+enum column_type diff_type(unsigned section)
+{
+    const struct section *compared = section_list[section].section;
+    const struct comparable *comparable = &compared->comparable;
+    int column = find_column(compared, comparable->total ? comparable->total : comparable->each);
+    return column < 0 ? TYPE_COUNT : compared->columns[column].type;
+}
+
+/* --- rows of one table --- */
+
+static const struct cell *cell_at(const struct table *table, size_t row, int column)
+{
+    static const struct cell none;
+    return column < 0 ? &none : &table->cells.items[row * table->column_count + (size_t)column];
+}
+
+static double number_at(const struct table *table, size_t row, int column)
+{
+    const struct cell *cell = cell_at(table, row, column);
+    return cell->kind == CELL_INTEGER || cell->kind == CELL_REAL ? cell_value(cell) : 0;
+}
+
+static bool has_number(const struct table *table, size_t row, int column)
+{
+    const struct cell *cell = cell_at(table, row, column);
+    return cell->kind == CELL_INTEGER || cell->kind == CELL_REAL;
+}
+
+/* The values of the key columns with blanks between; a number follows its column's title: "GPU 0". */
+static void write_name(struct buffer *name, const struct table *table, size_t row, const struct columns *columns)
+{
+    for (size_t i = 0; i < sizeof(columns->keys) / sizeof(*columns->keys); i++) {
+        const struct cell *cell = cell_at(table, row, columns->keys[i]);
+        if (cell->kind == CELL_NONE || cell->kind == CELL_UNRECORDED)
+            continue;
+        if (name->length > 0)
+            buffer_char(name, ' ');
+        if (cell->kind == CELL_TEXT)
+            buffer_text(name, table_cell_text(table, cell));
+        else
+            buffer_format(name, "%s %lld", table->columns[columns->keys[i]].title, (long long)cell_value(cell));
+    }
+}
+
+static struct diff_row *find_row(struct diff *diff, unsigned section, const char *text, size_t length)
+{
+    uint32_t name = intern(&diff->names, text ? text : "", length);
+    if (name == INTERN_NO_MEMORY)
+        return NULL;
+    const struct diff_key key = {section, name};
+    struct diff_row *row = dense_map_item(&diff->keys, &key, &diff->rows);
+    if (!row || row->samples)
+        return row;
+    row->samples = calloc(diff->traces, sizeof(*row->samples));
+    row->section = section;
+    row->name = name;
+    return row->samples ? row : NULL;
+}
+
+/* Rows of one name are added up: what one occurrence took is then the mean by how often it occurred. */
+static void add_sample(struct diff_sample *sample, const struct diff_sample *more)
+{
+    double weight = sample->count + more->count > 0 ? more->count / (sample->count + more->count) : 0.5;
+    if (!sample->present) {
+        *sample = *more;
+        return;
+    }
+    sample->each += (more->each - sample->each) * weight;
+    sample->variance = (1 - weight) * (1 - weight) * sample->variance + weight * weight * more->variance;
+    sample->df += more->df;
+    sample->total += more->total;
+    sample->count += more->count;
+}
+
+static struct diff_sample sample_of(const struct table *table, size_t row, const struct columns *columns)
+{
+    struct diff_sample sample = {
+        .present = true,
+        .total = number_at(table, row, columns->total),
+        .count = columns->times < 0 ? 1 : number_at(table, row, columns->times),
+    };
+    if (columns->extra < 0)
+        return sample;
+    sample.each = number_at(table, row, columns->extra + EXTRA_MEAN);
+    sample.df = number_at(table, row, columns->extra + EXTRA_DF);
+    if (sample.each > 0)
+        sample.variance = number_at(table, row, columns->extra + EXTRA_VARIANCE) / (sample.each * sample.each);
+    return sample;
+}
+
+static int add_row(struct diff *diff, size_t trace, unsigned section, const struct table *table, size_t number,
+                   const struct columns *columns)
+{
+    if (!has_number(table, number, columns->total) && !has_number(table, number, columns->times))
+        return 0; /* a remark, not a row of its own */
+    struct buffer name;
+    buffer_init_memory(&name);
+    write_name(&name, table, number, columns);
+    struct diff_row *row = name.failure ? NULL : find_row(diff, section, name.data, name.length);
+    buffer_release(&name);
+    if (!row)
+        return -1;
+    const struct diff_sample sample = sample_of(table, number, columns);
+    add_sample(&row->samples[trace], &sample);
+    return 0;
+}
+
+static int add_section(struct diff *diff, size_t trace, const char *path, struct sections *sections, unsigned number)
+{
+    const struct section *section = sections->all[number].section;
+    struct columns columns;
+    int status = columns_init(&columns, section);
+    struct table table = {.columns = columns.list, .column_count = columns.count};
+    if (status == 0 && report_fill(sections, number, &table) < 0)
+        status = error_no_memory("a comparison");
+    if (table.unrecorded) {
+        diff->compared[number] = false;
+        diff->unrecorded[number] = diff->unrecorded[number] ? diff->unrecorded[number] : path;
+    }
+    for (size_t i = 0; i < table.rows && status == 0; i++)
+        if (add_row(diff, trace, number, &table, i, &columns) < 0)
+            status = error_no_memory("a comparison");
+    if (status == 0 && table.no_memory)
+        status = error_no_memory("a comparison");
+    table_release(&table);
+    free(columns.list);
+    return status;
+}
+
+/* --- one trace --- */
+
+static int add_whole(struct diff *diff, size_t number, const struct trace *trace)
+{
+    struct diff_whole *whole = &diff->wholes[number];
+    *whole = (struct diff_whole){.span = (double)trace_span(trace), .gpu = EVENT_NO_TEXT};
+    for (size_t i = 0; i < trace->devices.count; i++) {
+        const struct trace_device *device = &trace->devices.items[i];
+        if (!device->used)
+            continue;
+        const char *name = trace_text(trace, device->name);
+        if (whole->gpus == 0 && *name && (whole->gpu = intern(&diff->names, name, strlen(name))) == INTERN_NO_MEMORY)
+            return error_no_memory("a comparison");
+        whole->busy += (double)device->busy.total;
+        whole->gpus++;
+    }
+    whole->gpus = whole->gpus ? whole->gpus : 1;
+    whole->busy /= (double)whole->gpus;
+    whole->idle = whole->span - whole->busy;
+    return 0;
+}
+
+static int read_one(struct diff *diff, const struct report_options *options, size_t number, const char *path)
+{
+    struct sections sections;
+    int status = report_read(&sections, options, path);
+    if (status == 0)
+        status = add_whole(diff, number, &sections.trace);
+    for (unsigned i = 0; i < REPORT_SECTION_COUNT && status == 0; i++)
+        if (sections.all[i].shown)
+            status = add_section(diff, number, path, &sections, i);
+    sections_release(&sections);
+    return status;
+}
+
+int diff_read(struct diff *diff, const struct diff_options *options)
+{
+    struct report_options report = options->report;
+    size_t traces = options->counts[BEFORE] + options->counts[AFTER];
+    *diff = (struct diff){.options = options, .traces = traces, .wholes = calloc(traces, sizeof(*diff->wholes))};
+    if (!diff->wholes)
+        return error_no_memory("a comparison");
+    uint64_t wanted = report.sections ? report.sections : ~UINT64_C(0);
+    report.sections = 0;
+    for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++) {
+        diff->compared[i] = section_list[i].section->comparable.noun && wanted >> i & 1;
+        report.sections |= diff->compared[i] ? REPORT_BIT(i) : 0;
+    }
+    int status = 0;
+    for (size_t i = 0; i < traces && status == 0; i++) {
+        enum diff_side side = diff_side_of(diff, i);
+        status = read_one(diff, &report, i, options->paths[side][side == BEFORE ? i : i - options->counts[BEFORE]]);
+    }
+    return status;
+}
+
+void diff_release(struct diff *diff)
+{
+    for (size_t i = 0; i < diff->rows.count; i++)
+        free(diff->rows.items[i].samples);
+    array_release(&diff->rows);
+    dense_map_release(&diff->keys);
+    interner_release(&diff->names);
+    free(diff->wholes);
+    free(diff->parts);
+}

@@ -1,0 +1,102 @@
+/*
+ * The rows of all traces that `gputrace diff` compares, joined by section and name, and the times of each whole trace.
+ */
+#ifndef GPUTRACE_ANALYSIS_DIFF_DIFF_ROWS_H
+#define GPUTRACE_ANALYSIS_DIFF_DIFF_ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/array.h"
+#include "common/dense_map.h"
+#include "common/map.h"
+#include "analysis/diff/diff_options.h"
+#include "analysis/model/section.h"
+#include "analysis/diff/statistics.h"
+
+/* A row of one trace. */
+struct diff_sample {
+    bool present;
+    double each;         /* what one occurrence took, without outliers: ns or bytes; 0: not known */
+    double variance, df; /* of the logarithm of `each`, by how the occurrences vary; df 0: not known */
+    double total;        /* ns or bytes */
+    double count;
+};
+
+/* How a figure of a row differs. */
+struct diff_test {
+    bool known;
+    bool few;              /* too few occurrences in a trace to know how they vary */
+    double before, after;  /* geometric means of the traces that have it */
+    struct difference log; /* of the logarithms */
+    double adjusted;       /* log.p, for as many comparisons as there are; or log.p itself */
+};
+
+enum diff_change { UNCHANGED, SLOWER, FASTER, MORE, FEWER, LARGER, SMALLER, APPEARED, VANISHED };
+enum diff_sure { NOT_SURE, LIKELY, SURE };
+
+/* What "likely" and "sure" mean: of all differences that are called so, at most this share is chance. */
+#define DIFF_LIKELY 0.05
+#define DIFF_SURE 0.001
+
+struct diff_row {
+    unsigned section;            /* enum report_section */
+    uint32_t name;               /* of diff.names */
+    struct diff_sample *samples; /* by the number of the trace */
+    size_t present[DIFF_SIDES];  /* traces that have it */
+    struct diff_test each, count, total;
+    double apart, deviation;     /* of two modes of `each`, and of runs within them, as logarithms; 0: it has none */
+    double totals[DIFF_SIDES];   /* means over all traces of the side, 0 for those without the row */
+    double counts[DIFF_SIDES];   /* likewise */
+    bool tiny;                   /* too little of the time to be compared with the others */
+    enum diff_change change;     /* the one that matters most */
+    enum diff_sure sure;         /* of it */
+    const struct diff_test *why; /* the test that says so; NULL: it appeared or vanished, or there is none */
+};
+
+/* Times of a whole trace in ns; those of GPUs are means over the GPUs that were used. */
+struct diff_whole {
+    double span, busy, idle;
+    double shared; /* time in which more than one operation ran, for each of them but one */
+    size_t gpus;   /* that were used; 1 if none was */
+    uint32_t gpu;  /* name of the first, of diff.names; EVENT_NO_TEXT: not known */
+};
+
+struct diff {
+    const struct diff_options *options;
+    size_t traces; /* of both sides: first those before */
+    struct diff_whole *wholes;
+    struct diff_test span, busy, idle;
+    struct interner names;
+    struct dense_map keys; /* struct diff_key -> rows */
+    ARRAY(struct diff_row) rows;
+    bool compared[REPORT_SECTION_COUNT];          /* every trace has what the section needs */
+    const char *unrecorded[REPORT_SECTION_COUNT]; /* a trace that was recorded without; NULL: none */
+    struct diff_part *parts;                      /* of the difference of the whole, largest first; see diff_whole.h */
+    size_t part_count;
+};
+
+/* Reads all traces, one at a time. Returns 0, or -1 after error(). */
+int diff_read(struct diff *diff, const struct diff_options *options);
+void diff_release(struct diff *diff);
+
+static inline enum diff_side diff_side_of(const struct diff *diff, size_t trace)
+{
+    return trace < diff->options->counts[BEFORE] ? BEFORE : AFTER;
+}
+
+static inline const struct comparable *diff_comparable(unsigned section)
+{
+    return &section_list[section].section->comparable;
+}
+
+static inline const char *diff_name(const struct diff *diff, const struct diff_row *row)
+{
+    return interned(&diff->names, row->name);
+}
+
+/* Whether the totals and each occurrence of a section are TYPE_NS or TYPE_BYTES; TYPE_COUNT: it has neither. */
+enum column_type diff_type(unsigned section);
+
+#endif

@@ -1,0 +1,217 @@
+#include "analysis/diff/diff_tables.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/diff/diff_whole.h"
+#include "analysis/diff/diff_words.h"
+#include "analysis/base/table.h"
+
+static int table_init(struct diff_table *made, const struct column *columns, size_t count, const char *word)
+{
+    *made = (struct diff_table){.table = calloc(1, sizeof(*made->table)), .columns = malloc(count * sizeof(*columns))};
+    if (!made->table || !made->columns)
+        return -1;
+    memcpy(made->columns, columns, count * sizeof(*columns));
+    *made->table = (struct table){.word = word, .columns = made->columns, .column_count = count};
+    return 0;
+}
+
+void diff_table_release(struct diff_table *made)
+{
+    if (made->table)
+        table_release(made->table);
+    free(made->table);
+    free(made->columns);
+    *made = (struct diff_table){0};
+}
+
+static int table_end(struct diff_table *made, const struct diff *diff)
+{
+    made->table->title = made->title;
+    return made->table->no_memory ? -1 : table_sort(made->table, -1, diff->options->report.top);
+}
+
+/* --- what explains the whole --- */
+
+enum { PART_DIFFERENCE, PART_SHARE, PART_BEFORE, PART_AFTER, PART_KIND, PART_NAME, PART_COLUMNS };
+static const struct column part_columns[PART_COLUMNS] = {
+    [PART_DIFFERENCE] = {"difference", "Difference", TYPE_NS, COLUMN_APART | COLUMN_SUM, .fill = NULL},
+    [PART_SHARE] = {"share", "Share", TYPE_PERCENT, COLUMN_SUM | COLUMN_OPTIONAL, .fill = NULL},
+    [PART_BEFORE] = {"before", "Before", TYPE_NS, COLUMN_APART | COLUMN_SUM, .fill = NULL},
+    [PART_AFTER] = {"after", "After", TYPE_NS, COLUMN_APART | COLUMN_SUM, .fill = NULL},
+    [PART_KIND] = {"kind", "Kind", TYPE_TEXT, 0, .fill = NULL},
+    [PART_NAME] = {"name", "Name", TYPE_TEXT, 0, .fill = NULL},
+};
+
+/* A difference of the whole below this share of it has no shares: they would be of nothing. */
+#define SHARES_FROM 0.001
+
+/* Parts that changed by less than this share of the whole, of 1, are not shown unless all are. */
+#define LITTLE 0.0005
+
+static bool is_little(const struct diff_part *part, double whole)
+{
+    return fabs(diff_part_difference(part)) < LITTLE * whole;
+}
+
+int diff_table_parts(struct diff_table *made, const struct diff *diff)
+{
+    if (table_init(made, part_columns, PART_COLUMNS, "parts") < 0)
+        return -1;
+    double before = diff_mean_span(diff, BEFORE), whole = diff_mean_span(diff, AFTER) - before;
+    snprintf(made->title, sizeof(made->title), "What the difference is made of");
+    for (size_t i = 0; i < diff->part_count; i++) {
+        const struct diff_part *part = &diff->parts[i];
+        struct cell *cells = table_row(made->table);
+        if (!cells)
+            return -1;
+        cells[PART_DIFFERENCE] = cell_real(diff_part_difference(part));
+        if (fabs(whole) >= SHARES_FROM * before)
+            cells[PART_SHARE] = cell_real(100 * diff_part_difference(part) / whole);
+        cells[PART_BEFORE] = cell_real(part->before);
+        cells[PART_AFTER] = cell_real(part->after);
+        cells[PART_KIND] = table_text(made->table, diff_part_kind(part));
+        if (part->kind == PART_ROW)
+            cells[PART_NAME] = table_text(made->table, diff_name(diff, part->row));
+    }
+    if (table_end(made, diff) < 0)
+        return -1;
+    while (!diff->options->all && diff->options->report.top && made->table->shown > 0 &&
+           is_little(&diff->parts[made->table->shown - 1], before))
+        made->table->shown--;
+    return 0;
+}
+
+/* --- a section --- */
+
+enum {
+    CHANGE,
+    SURENESS,
+    DIFFERENCE,
+    EACH_CHANGE,
+    EACH_MARGIN,
+    EACH_BEFORE,
+    EACH_AFTER,
+    COUNT_BEFORE,
+    COUNT_AFTER,
+    TOTAL_BEFORE,
+    TOTAL_AFTER,
+    CHANCE,
+    ADJUSTED,
+    NAME,
+    COLUMNS
+};
+static const struct column section_columns[COLUMNS] = {
+    [CHANGE] = {"what", "What", TYPE_TEXT, 0, .fill = NULL},
+    [SURENESS] = {"sure", "Sure", TYPE_TEXT, 0, .fill = NULL},
+    [DIFFERENCE] = {"difference", "Total", TYPE_NS, COLUMN_APART | COLUMN_SUM | COLUMN_OPTIONAL, .fill = NULL},
+    [EACH_CHANGE] = {"change", "Change", TYPE_PERCENT, COLUMN_OPTIONAL, .fill = NULL},
+    [EACH_MARGIN] = {"margin", "±", TYPE_PERCENT, COLUMN_OPTIONAL, .fill = NULL},
+    [EACH_BEFORE] = {"each_before", "Before", TYPE_NS, COLUMN_OPTIONAL, .fill = NULL},
+    [EACH_AFTER] = {"each_after", "After", TYPE_NS, COLUMN_OPTIONAL, .fill = NULL},
+    [COUNT_BEFORE] = {"count_before", "Count before", TYPE_COUNT, COLUMN_OPTIONAL, .fill = NULL},
+    [COUNT_AFTER] = {"count_after", "Count after", TYPE_COUNT, COLUMN_OPTIONAL, .fill = NULL},
+    [TOTAL_BEFORE] = {"total_before", "Total before", TYPE_NS, COLUMN_MACHINE, .fill = NULL},
+    [TOTAL_AFTER] = {"total_after", "Total after", TYPE_NS, COLUMN_MACHINE, .fill = NULL},
+    [CHANCE] = {"p", "p", TYPE_NUMBER, COLUMN_MACHINE, .fill = NULL},
+    [ADJUSTED] = {"p_adjusted", "p adjusted", TYPE_NUMBER, COLUMN_MACHINE, .fill = NULL},
+    [NAME] = {"name", "Name", TYPE_TEXT, 0, .fill = NULL},
+};
+
+/* The figure of one occurrence, or of the whole row where there are no occurrences. */
+static const struct diff_test *main_test(const struct diff_row *row)
+{
+    return row->each.known ? &row->each : row->total.known ? &row->total : NULL;
+}
+
+static struct cell cell_count(double count)
+{
+    return count == floor(count) ? cell_integer((int64_t)count) : cell_real(count);
+}
+
+static void fill_figures(struct cell *cells, const struct diff_row *row)
+{
+    const struct diff_test *test = main_test(row);
+    if (test) {
+        cells[EACH_CHANGE] = cell_real(diff_percent(test->log.value));
+        cells[EACH_MARGIN] = cell_real(100 * test->log.margin);
+        cells[EACH_BEFORE] = cell_real(test->before);
+        cells[EACH_AFTER] = cell_real(test->after);
+    } else if (!diff_comparable(row->section)->each && diff_comparable(row->section)->total) {
+        cells[row->present[BEFORE] ? EACH_BEFORE : EACH_AFTER] =
+            cell_real(row->totals[row->present[BEFORE] ? BEFORE : AFTER]);
+    }
+    const struct diff_test *why = row->why ? row->why : test ? test : row->count.known ? &row->count : NULL;
+    if (why) {
+        cells[CHANCE] = cell_real(why->log.p);
+        cells[ADJUSTED] = cell_real(why->adjusted);
+    }
+    if (diff_type(row->section) == TYPE_COUNT)
+        return;
+    cells[DIFFERENCE] = cell_real(row->totals[AFTER] - row->totals[BEFORE]);
+    cells[TOTAL_BEFORE] = cell_real(row->totals[BEFORE]);
+    cells[TOTAL_AFTER] = cell_real(row->totals[AFTER]);
+}
+
+static void fill_row(struct table *table, struct cell *cells, const struct diff *diff, const struct diff_row *row)
+{
+    cells[CHANGE] = table_text(table, diff_change_word(row->change));
+    cells[SURENESS] = table_text(table, diff_sure_word(row->sure));
+    fill_figures(cells, row);
+    if (diff_comparable(row->section)->count) {
+        cells[COUNT_BEFORE] = cell_count(row->counts[BEFORE]);
+        cells[COUNT_AFTER] = cell_count(row->counts[AFTER]);
+    }
+    cells[NAME] = table_text(table, diff_name(diff, row));
+}
+
+/* Sure changes first, and among them those that matter most. */
+static int by_weight(const void *left, const void *right)
+{
+    const struct diff_row *a = *(const struct diff_row *const *)left, *b = *(const struct diff_row *const *)right;
+    double weights[] = {fabs(a->totals[AFTER] - a->totals[BEFORE]), fabs(b->totals[AFTER] - b->totals[BEFORE])};
+    if (a->sure != b->sure)
+        return a->sure < b->sure ? 1 : -1;
+    if (weights[0] != weights[1])
+        return weights[0] < weights[1] ? 1 : -1;
+    return (a->name > b->name) - (a->name < b->name);
+}
+
+static int add_rows(struct diff_table *made, const struct diff *diff, unsigned section)
+{
+    const struct diff_row **rows = calloc(diff->rows.count + 1, sizeof(*rows));
+    size_t count = 0;
+    for (size_t i = 0; rows && i < diff->rows.count; i++) {
+        const struct diff_row *row = &diff->rows.items[i];
+        if (row->section == section && (row->change != UNCHANGED || diff->options->all))
+            rows[count++] = row;
+    }
+    if (rows)
+        qsort(rows, count, sizeof(*rows), by_weight);
+    int status = rows ? 0 : -1;
+    for (size_t i = 0; i < count && status == 0; i++) {
+        struct cell *cells = table_row(made->table);
+        if (cells)
+            fill_row(made->table, cells, diff, rows[i]);
+        else
+            status = -1;
+    }
+    free(rows);
+    return status;
+}
+
+int diff_table_section(struct diff_table *made, const struct diff *diff, unsigned section)
+{
+    static const int amounts[] = {DIFFERENCE, EACH_BEFORE, EACH_AFTER, TOTAL_BEFORE, TOTAL_AFTER};
+    if (table_init(made, section_columns, COLUMNS, section_list[section].word) < 0)
+        return -1;
+    snprintf(made->title, sizeof(made->title), "%s", section_list[section].title);
+    for (size_t i = 0; i < sizeof(amounts) / sizeof(*amounts); i++)
+        made->columns[amounts[i]].type = diff_type(section);
+    if (!diff_comparable(section)->each)
+        made->columns[DIFFERENCE].flags |= COLUMN_MACHINE; /* there are no occurrences: before and after are totals */
+    return add_rows(made, diff, section) < 0 ? -1 : table_end(made, diff);
+}

@@ -1,0 +1,68 @@
+/*
+ * The values of a row in the traces of one side, as logarithms, and how they vary.
+ *
+ * Two things make a kernel's time vary from run to run: what all kernels of a run share, as the clock of the GPU, and
+ * what is its own, as where its memory lies. Where a section has rows enough, both are known apart: the shift of a run
+ * is the median of how far its rows are from their means over the runs of the side.
+ */
+#ifndef GPUTRACE_ANALYSIS_DIFF_DIFF_VALUES_H
+#define GPUTRACE_ANALYSIS_DIFF_DIFF_VALUES_H
+
+#include "analysis/diff/diff_rows.h"
+
+enum diff_figure { FIGURE_EACH, FIGURE_COUNT, FIGURE_TOTAL };
+
+struct diff_values {
+    size_t count;
+    double mean;
+    double variance;          /* of the values, less the shifts of their runs; 0 of one */
+    double within, within_df; /* the mean of the variances that the occurrences in a trace give its value */
+};
+
+/* How the runs of a section vary. */
+struct diff_shifts {
+    bool known;          /* else all shifts are 0 */
+    double *by_trace;    /* the shift of each trace against the mean of its side */
+    double variance, df; /* of the shifts */
+    double difference;   /* of most rows, from before to after */
+    double correction;   /* for variances, as rows are a part of what shifts are the median of */
+    struct prior prior;  /* of the variances that are left of rows that occur often, in units of diff_unit() */
+};
+
+/* Where no other rows say how much runs vary: as the floor says. */
+#define DIFF_USUAL_PRIOR ((struct prior){.variance = 1, .df = 2})
+
+/* Returns 0, or -1: no memory. Released in either case. */
+int diff_shifts_init(struct diff_shifts *shifts, const struct diff *diff, unsigned section);
+void diff_shifts_release(struct diff_shifts *shifts);
+
+/* Smaller values, as 0, count as this: half a nanosecond, a byte or an occurrence. */
+#define DIFF_LEAST 0.5
+
+/* The value whose logarithm this is, without the digits that logarithms make up; 0 for what counts as the least. */
+double diff_value_of(double logarithm);
+
+/* SHIFTS: NULL, or those of the row's section. */
+struct diff_values diff_values_of(const struct diff *diff, const struct diff_row *row, enum diff_figure figure,
+                                  enum diff_side side, const struct diff_shifts *shifts);
+/* The same of a figure of whole traces, AT bytes from the start of struct diff_whole. */
+struct diff_values diff_whole_values(const struct diff *diff, size_t at, enum diff_side side);
+
+/* The value of a run, as a logarithm, and the side of its trace. */
+struct diff_run {
+    double value;
+    enum diff_side side;
+};
+
+/* What one occurrence of a row took in each run that has it. RUNS has a place for each trace. Returns their number. */
+size_t diff_runs_of(const struct diff *diff, const struct diff_row *row, struct diff_run *runs);
+
+/* Whether the occurrences of a row in each trace are enough to say how much its value varies by them. */
+bool diff_occurs_often(const struct diff_values sides[DIFF_SIDES]);
+
+/* The variance of runs that differ by as much as a usual floor in per cent: its deviation is a quarter of it. */
+double diff_floor_variance(double floor_percent);
+/* The unit in which variances between runs are compared with those of other rows. */
+double diff_unit(const struct diff_values sides[DIFF_SIDES], double floor_percent);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * What explains the difference of the whole: parts that add up to it exactly.
+ *
+ * A run lasts as long as its GPU is busy and idle. The busy time is that of its kernels, copies and sets, less the time
+ * in which several ran at once. With several GPUs, all parts are means over those that were used.
+ */
+#ifndef GPUTRACE_ANALYSIS_DIFF_DIFF_WHOLE_H
+#define GPUTRACE_ANALYSIS_DIFF_DIFF_WHOLE_H
+
+#include "analysis/diff/diff_rows.h"
+
+struct diff_part {
+    enum diff_part_kind { PART_ROW, PART_OVERLAP, PART_IDLE } kind;
+    const struct diff_row *row; /* of PART_ROW */
+    double before, after;       /* ns, means of the traces; of PART_OVERLAP negative */
+};
+
+static inline double diff_part_difference(const struct diff_part *part)
+{
+    return part->after - part->before;
+}
+
+/* Makes diff.parts, those with the largest difference first, after diff_judge(). Returns 0, or -1: no memory. */
+int diff_explain(struct diff *diff);
+
+/* The mean length of the traces of SIDE, ns. */
+double diff_mean_span(const struct diff *diff, enum diff_side side);
+
+/* The part that explains most of the difference of the whole: the largest in its direction. NULL: there is none. */
+const struct diff_part *diff_main_part(const struct diff *diff);
+
+#endif

@@ -1,0 +1,269 @@
+#include "analysis/diff/diff_write.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/buffer.h"
+#include "common/log.h"
+#include "analysis/diff/diff_judge.h"
+#include "analysis/diff/diff_tables.h"
+#include "analysis/diff/diff_words.h"
+#include "analysis/render/render.h"
+#include "analysis/base/table.h"
+
+struct writing {
+    const struct diff *diff;
+    const struct diff_outcome *outcomes;
+    struct render render;
+    bool markdown, json;
+    char unchanged[512]; /* sections without a row to show */
+};
+
+/* --- tables, of all formats --- */
+
+static void leave_out(struct writing *writing, const char *word)
+{
+    size_t length = strlen(writing->unchanged);
+    snprintf(writing->unchanged + length, sizeof(writing->unchanged) - length, "%s%s", length ? ", " : "", word);
+}
+
+static int write_table(struct writing *writing, struct diff_table *made, int status)
+{
+    bool for_people = writing->diff->options->format == DIFF_TABLE || writing->markdown;
+    if (status < 0)
+        error_no_memory("a comparison");
+    else if (made->table->shown == 0 && for_people)
+        leave_out(writing, made->table->word);
+    else
+        writing->render.format->table(&writing->render, made->table);
+    diff_table_release(made);
+    return status;
+}
+
+static int write_tables(struct writing *writing)
+{
+    struct diff_table made;
+    int status = write_table(writing, &made, diff_table_parts(&made, writing->diff));
+    for (unsigned i = 0; i < REPORT_SECTION_COUNT && status == 0; i++)
+        if (writing->diff->compared[i])
+            status = write_table(writing, &made, diff_table_section(&made, writing->diff, i));
+    return status;
+}
+
+/* --- table and markdown --- */
+
+static void end_line(struct writing *writing)
+{
+    buffer_text(writing->render.out, writing->markdown ? "\n\n" : "\n");
+}
+
+static void say(void *context, const char *text)
+{
+    struct writing *writing = context;
+    render_visible(writing->render.out, text, "");
+    end_line(writing);
+}
+
+static int write_for_people(struct writing *writing)
+{
+    const struct diff *diff = writing->diff;
+    struct buffer *out = writing->render.out;
+    diff_write_summary(out, diff);
+    end_line(writing);
+    if (diff->busy.before > 0 || diff->busy.after > 0) {
+        diff_write_gpu(out, diff);
+        end_line(writing);
+    }
+    diff_notes(diff, say, writing);
+    for (size_t i = 0; i < diff->options->conditions.count; i++) {
+        diff_outcome_write(out, diff, &writing->outcomes[i]);
+        end_line(writing);
+    }
+    writing->render.any = !writing->markdown; /* an empty line comes before the first table */
+    int status = write_tables(writing);
+    if (*writing->unchanged)
+        buffer_format(out, "\nNo change: %s\n", writing->unchanged);
+    return status;
+}
+
+/* --- json --- */
+
+static void write_paths(struct json_out *json, const struct diff *diff, enum diff_side side, const char *key)
+{
+    json_key(json, key);
+    json_begin_array(json);
+    for (size_t i = 0; i < diff->options->counts[side]; i++)
+        json_string(json, diff->options->paths[side][i]);
+    json_end(json);
+}
+
+static void write_text(struct json_out *json, struct buffer *text)
+{
+    buffer_char(text, '\0');
+    json_string(json, buffer_finish(text) == 0 ? text->data : NULL);
+    buffer_release(text);
+}
+
+static void say_json(void *context, const char *text)
+{
+    json_string(context, text);
+}
+
+static void put_double(struct json_out *json, const char *key, double value)
+{
+    json_key(json, key);
+    json_double(json, value, -1);
+}
+
+static void write_whole(struct json_out *json, const char *key, const struct diff_test *test)
+{
+    json_key(json, key);
+    json_begin_object_flat(json);
+    put_double(json, "before_ns", test->before);
+    put_double(json, "after_ns", test->after);
+    put_double(json, "change_percent", diff_percent(test->log.value));
+    put_double(json, "margin_percent", 100 * test->log.margin);
+    put_double(json, "p", test->log.p);
+    json_put_text(json, "sure", diff_sure_word(diff_sure_alone(test)));
+    json_end(json);
+}
+
+static void write_conditions(struct writing *writing, struct json_out *json)
+{
+    json_key(json, "conditions");
+    json_begin_array(json);
+    for (size_t i = 0; i < writing->diff->options->conditions.count; i++) {
+        const struct diff_outcome *outcome = &writing->outcomes[i];
+        struct buffer text;
+        buffer_init_memory(&text);
+        diff_outcome_write(&text, writing->diff, outcome);
+        json_begin_object_flat(json);
+        json_put_text(json, "condition", outcome->condition->text);
+        json_key(json, "met");
+        json_bool(json, outcome->met);
+        json_key(json, "text");
+        write_text(json, &text);
+        json_end(json);
+    }
+    json_end(json);
+}
+
+static int write_json(struct writing *writing)
+{
+    const struct diff *diff = writing->diff;
+    struct json_out *json = &writing->render.json;
+    struct buffer summary;
+    writing->render.format->begin(&writing->render);
+    json_begin_object(json);
+    write_paths(json, diff, BEFORE, "before");
+    write_paths(json, diff, AFTER, "after");
+    buffer_init_memory(&summary);
+    diff_write_summary(&summary, diff);
+    json_key(json, "summary");
+    write_text(json, &summary);
+    json_key(json, "notes");
+    json_begin_array(json);
+    diff_notes(diff, say_json, json);
+    json_end(json);
+    write_whole(json, "total", &diff->span);
+    write_whole(json, "gpu_busy", &diff->busy);
+    write_whole(json, "gpu_idle", &diff->idle);
+    write_conditions(writing, json);
+    int status = write_tables(writing);
+    json_end(json);
+    writing->render.format->end(&writing->render);
+    return status;
+}
+
+/* --- html: a chapter of a page (page.h) --- */
+
+static void write_words(struct page *page, struct buffer *text)
+{
+    buffer_char(text, '\0');
+    if (buffer_finish(text) == 0)
+        page_text(page, text->data);
+    else
+        page->data.failure = ENOMEM;
+    buffer_release(text);
+}
+
+static void say_page(void *page, const char *text)
+{
+    page_text(page, text);
+}
+
+/* The lines above the tables, as in text. */
+static void write_lines(struct writing *writing)
+{
+    const struct diff *diff = writing->diff;
+    struct page *page = &writing->render.page;
+    struct buffer text;
+    json_key(&page->json, "lines");
+    json_begin_array(&page->json);
+    buffer_init_memory(&text);
+    diff_write_summary(&text, diff);
+    write_words(page, &text);
+    if (diff->busy.before > 0 || diff->busy.after > 0) {
+        buffer_init_memory(&text);
+        diff_write_gpu(&text, diff);
+        write_words(page, &text);
+    }
+    diff_notes(diff, say_page, page);
+    for (size_t i = 0; i < diff->options->conditions.count; i++) {
+        buffer_init_memory(&text);
+        diff_outcome_write(&text, diff, &writing->outcomes[i]);
+        write_words(page, &text);
+    }
+    json_end(&page->json);
+}
+
+static void write_files(struct page *page, const struct diff *diff, enum diff_side side, const char *key)
+{
+    json_key(&page->json, key);
+    json_begin_array(&page->json);
+    for (size_t i = 0; i < diff->options->counts[side]; i++)
+        page_text(page, diff->options->paths[side][i]);
+    json_end(&page->json);
+}
+
+static int write_page(struct writing *writing)
+{
+    struct page *page = &writing->render.page;
+    writing->render.format->begin(&writing->render);
+    page_init(page);
+    json_begin_object(&page->json);
+    page_put_text(page, "version", GPUTRACE_VERSION);
+    write_files(page, writing->diff, BEFORE, "before");
+    write_files(page, writing->diff, AFTER, "after");
+    write_lines(writing);
+    json_key(&page->json, "tables");
+    json_begin_array(&page->json);
+    int status = write_tables(writing);
+    json_end(&page->json);
+    page_end(page, writing->render.out);
+    writing->render.format->end(&writing->render);
+    return status;
+}
+
+int diff_write(const struct diff *diff, const struct diff_outcome *outcomes, struct buffer *out)
+{
+    static const struct renderer *const renderers[] = {[DIFF_TABLE] = &renderer_table,
+                                                       [DIFF_CSV] = &renderer_csv,
+                                                       [DIFF_JSON] = &renderer_json,
+                                                       [DIFF_MARKDOWN] = &renderer_markdown,
+                                                       [DIFF_HTML] = &renderer_html};
+    enum diff_format format = diff->options->format;
+    struct writing writing = {
+        .diff = diff,
+        .outcomes = outcomes,
+        .render = {.format = renderers[format], .out = out, .options = &diff->options->report, .several_tables = true},
+        .markdown = format == DIFF_MARKDOWN,
+    };
+    switch (format) {
+    case DIFF_JSON: return write_json(&writing);
+    case DIFF_HTML: return write_page(&writing);
+    case DIFF_CSV: return write_tables(&writing);
+    default: return write_for_people(&writing);
+    }
+}

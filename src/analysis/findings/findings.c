@@ -1,0 +1,179 @@
+#include "analysis/findings/findings.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/text.h"
+#include "analysis/base/value_text.h"
+
+const struct rule *const finding_rules[] = {
+#define RULE(name) &rule_##name,
+    FINDING_RULES(RULE)
+#undef RULE
+};
+
+/* --- what rules call --- */
+
+struct finding_place finding_nowhere(void)
+{
+    return (struct finding_place){.time = EVENT_NONE,
+                                  .until = EVENT_NONE,
+                                  .stream = EVENT_NONE,
+                                  .device = EVENT_NONE,
+                                  .thread = LAUNCHED_NO_THREAD,
+                                  .called = EVENT_NONE,
+                                  .name = EVENT_NO_TEXT,
+                                  .stack = EVENT_NONE};
+}
+
+struct finding_place finding_at_op(const struct timeline_op *op)
+{
+    struct finding_place place = finding_nowhere();
+    place.time = op->start;
+    place.until = op->end;
+    place.stream = op->stream;
+    place.device = op->device;
+    place.thread = op->thread;
+    place.called = op->called;
+    place.name = op->name;
+    return place;
+}
+
+struct finding_place finding_at_call(const struct host_call *call)
+{
+    struct finding_place place = finding_nowhere();
+    place.time = place.called = call->start;
+    place.until = call->end;
+    place.thread = call->thread;
+    place.name = call->name;
+    return place;
+}
+
+bool finding_is_data_loader(const char *name)
+{
+    return strstr(name, "DataLoader") && strstr(name, "__next__");
+}
+
+static bool is_worth_it(const struct findings *findings, int64_t cost)
+{
+    return findings->rule->without_cost ||
+           (cost >= FINDING_COST_NS && cost >= findings->run / 100 * FINDING_COST_PERCENT);
+}
+
+struct finding *finding_add(struct findings *findings, int64_t cost, int64_t gain, const struct finding_place *place)
+{
+    cost = cost > findings->run ? findings->run : cost;
+    if (!is_worth_it(findings, cost))
+        return NULL;
+    struct finding *finding = array_push(&findings->items);
+    findings->no_memory |= !finding;
+    if (!finding)
+        return NULL;
+    finding->rule = findings->rule;
+    finding->cost = cost;
+    finding->gain = gain > cost ? cost : gain;
+    if (findings->rule->of_gpu && finding->gain > findings->waits)
+        finding->gain = findings->waits;
+    finding->count = EVENT_NONE;
+    finding->place = place ? *place : finding_nowhere();
+    finding->range = finding->operation = EVENT_NO_TEXT;
+    finding->number = (unsigned)findings->items.count;
+    return finding;
+}
+
+#define SAY(field)                                                   \
+    va_list args;                                                    \
+    va_start(args, format);                                          \
+    vsnprintf(finding->field, sizeof(finding->field), format, args); \
+    va_end(args);                                                    \
+    return 0
+
+int finding_say(struct finding *finding, const char *format, ...)
+{
+    SAY(text);
+}
+
+int finding_advise(struct finding *finding, const char *format, ...)
+{
+    SAY(advice);
+}
+
+/* --- values --- */
+
+/* VALUE as tables have it, without zeros at the end of its decimals. */
+static struct amount amount_of(int64_t value, enum column_type type)
+{
+    const struct cell cell = cell_integer(value);
+    struct value_text text = value_text_of(&cell, type, 0, false);
+    struct amount amount;
+    size_t length = strlen(text.number);
+    while (strchr(text.number, '.') && (text.number[length - 1] == '0' || text.number[length - 1] == '.')) {
+        bool point = text.number[length - 1] == '.';
+        text.number[--length] = '\0';
+        if (point)
+            break;
+    }
+    snprintf(amount.text, sizeof(amount.text), "%.20s%s%s", text.number, *text.unit ? " " : "", text.unit);
+    return amount;
+}
+
+struct amount amount_time(int64_t ns)
+{
+    return amount_of(ns, TYPE_NS);
+}
+
+struct amount amount_bytes(int64_t bytes)
+{
+    return amount_of(bytes, TYPE_BYTES);
+}
+
+struct amount amount_count(int64_t count)
+{
+    return amount_of(count, TYPE_COUNT);
+}
+
+struct amount amount_share(int64_t part, int64_t whole)
+{
+    struct amount amount;
+    double percent = whole > 0 ? 100.0 * (double)part / (double)whole : 0;
+    snprintf(amount.text, sizeof(amount.text), percent >= 9.95 ? "%.0f %%" : "%.1f %%", percent);
+    return amount;
+}
+
+struct finding_name finding_name(const struct trace *trace, uint32_t name)
+{
+    struct finding_name shown;
+    const char *text = trace_text(trace, trace_shown(trace, name));
+    size_t length = strlen(text), most = sizeof(shown.text) - 1;
+    if (length <= most) {
+        memcpy(shown.text, text, length + 1);
+        return shown;
+    }
+    static const char mark[] = "…";
+    size_t head = most * 2 / 3, tail = most - head - (sizeof(mark) - 1);
+    while (head > 0 && ((unsigned char)text[head] & 0xc0) == 0x80)
+        head--;
+    while (tail > 0 && ((unsigned char)text[length - tail] & 0xc0) == 0x80)
+        tail--;
+    snprintf(shown.text, sizeof(shown.text), "%.*s%s%s", (int)head, text, mark, text + length - tail);
+    return shown;
+}
+
+/* --- the list of rules --- */
+
+const struct rule *finding_rule(const char *id, size_t length)
+{
+    for (size_t i = 0; i < FINDING_RULE_COUNT; i++)
+        if (strlen(finding_rules[i]->id) == length && strncmp(finding_rules[i]->id, id, length) == 0)
+            return finding_rules[i];
+    return NULL;
+}
+
+void finding_rule_words(char *text, size_t size)
+{
+    size_t at = 0;
+    *text = '\0';
+    for (size_t i = 0; i < FINDING_RULE_COUNT && at < size; i++)
+        at += (size_t)snprintf(text + at, size - at, "%s%s", i > 0 ? ", " : "", finding_rules[i]->id);
+}

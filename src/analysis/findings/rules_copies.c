@@ -1,0 +1,282 @@
+/*
+ * Rules about copies and sets.
+ */
+#include "common/settings.h"
+#include "analysis/base/cost_sum.h"
+#include "analysis/findings/findings.h"
+#include "analysis/names/name_facts.h"
+
+/* What is added up of copies or sets that the host waits for. */
+struct blocked {
+    int64_t count, bytes, pageable; /* pageable: how many of them */
+    int64_t gpu;                    /* ns that they ran */
+    int64_t host, pageable_host;    /* ns that their calls blocked the host */
+    struct device_cost cost;
+    struct finding_place worst;
+    int64_t worst_ns;
+    struct name_facts names;
+    uint32_t device; /* of the last operation */
+    int64_t until;   /* all operations before ended by then */
+    bool any;
+};
+
+static void blocked_release(void *state)
+{
+    array_release(&((struct blocked *)state)->names.items);
+}
+
+/* Returns when OP could begin as far as other operations are concerned: what the host waits before is not OP's. */
+static int64_t ready_time(struct blocked *blocked, const struct timeline_op *op)
+{
+    bool follows = blocked->any && blocked->device == op->device;
+    int64_t until = follows && blocked->until < op->start ? blocked->until : op->start;
+    blocked->until = follows && blocked->until > op->end ? blocked->until : op->end;
+    blocked->device = op->device;
+    blocked->any = true;
+    return follows ? until : INT64_MIN;
+}
+
+static void add_blocked(struct blocked *blocked, const struct timeline_op *op, int64_t ready, bool pageable)
+{
+    int64_t from = ready > op->called ? ready : op->called, ns = op->returned > from ? op->returned - from : 0;
+    blocked->count++;
+    blocked->bytes = sum_of(blocked->bytes, op->size);
+    blocked->gpu = sum_of(blocked->gpu, op->end - op->start);
+    blocked->host = sum_of(blocked->host, ns);
+    blocked->pageable += pageable;
+    blocked->pageable_host = sum_of(blocked->pageable_host, pageable ? ns : 0);
+    device_cost_add(&blocked->cost, op->device, ns);
+    if (ns <= blocked->worst_ns)
+        return;
+    blocked->worst_ns = ns;
+    blocked->worst = finding_at_op(op);
+}
+
+/* NULL: they are too few, or too short. */
+static struct finding *add_finding(struct findings *findings, const struct blocked *blocked, int64_t gain)
+{
+    int64_t cost = device_cost_largest(&blocked->cost);
+    if (blocked->count < FINDING_COPY_CALLS && blocked->gpu < FINDING_COPY_NS)
+        return NULL;
+    struct finding *finding = finding_add(findings, cost, gain, &blocked->worst);
+    if (finding)
+        finding->count = blocked->count;
+    return finding;
+}
+
+static bool is_copy(const struct timeline_op *op)
+{
+    return op->category == CATEGORY_GPU_MEMCPY;
+}
+
+static bool is_pageable(struct blocked *blocked, const struct trace *trace, const struct timeline_op *op)
+{
+    return name_facts_find(&blocked->names, &trace->strings, op->name) & NAME_PAGEABLE;
+}
+
+/* --- asynchronous copies of pageable memory: the driver copies it to pinned memory first, and the call waits. Small
+ * ones to the GPU do not wait; small ones to the host are waits for a result (rules_waits.c) --- */
+
+static int pageable_op(void *state, const struct trace *trace, const struct timeline_op *op)
+{
+    int64_t ready = ready_time(state, op);
+    bool waits = is_copy(op) && op->kind == CALL_COPY_ASYNC && op->size > FINDING_SMALL_COPY_BYTES;
+    if (waits && is_pageable(state, trace, op))
+        add_blocked(state, op, ready, true);
+    return 0;
+}
+
+static int pageable_find(void *state, struct findings *findings)
+{
+    const struct blocked *blocked = state;
+    struct finding *finding = add_finding(findings, blocked, blocked->host);
+    return finding ? finding_say(finding,
+                                 "%s asynchronous copies of pageable memory (%s) block the host, %s each on average",
+                                 amount_count(blocked->count).text, amount_bytes(blocked->bytes).text,
+                                 amount_time(blocked->host / blocked->count).text)
+                   : 0;
+}
+
+const struct rule rule_pageable_copies = {
+    .id = "pageable-copies",
+    .advice = "Pin the host memory: cudaMallocHost() or cudaHostRegister(), once, before the loop. In PyTorch: "
+              "DataLoader(pin_memory=True) and .to(device, non_blocking=True).",
+    .section = "memtime",
+    .sources = {TRACE_MEMCPY, TRACE_API},
+    .state_size = sizeof(struct blocked),
+    .op = pageable_op,
+    .find = pageable_find,
+    .release = blocked_release,
+};
+
+/* --- copies that block the host --- */
+
+static int blocking_op(void *state, const struct trace *trace, const struct timeline_op *op)
+{
+    int64_t ready = ready_time(state, op);
+    if (is_copy(op) && op->kind == CALL_COPY)
+        add_blocked(state, op, ready, is_pageable(state, trace, op));
+    return 0;
+}
+
+/* Pinned copies do not become faster: they can at most run while something else does. */
+static int blocking_find(void *state, struct findings *findings)
+{
+    const struct blocked *blocked = state;
+    int64_t cost = device_cost_largest(&blocked->cost), other = findings->run - cost;
+    long double share = blocked->host > 0 ? (long double)blocked->pageable_host / (long double)blocked->host : 0;
+    int64_t pageable = (int64_t)((long double)cost * share);
+    struct finding *finding = add_finding(findings, blocked, sum_of(pageable, other > 0 ? other : 0));
+    if (!finding)
+        return 0;
+    if (blocked->pageable > 0)
+        finding_advise(finding, "Pin the host memory (cudaMallocHost() or cudaHostRegister(), once), use "
+                                "cudaMemcpyAsync() with a stream, and wait only where the data is needed. In PyTorch: "
+                                "pin_memory=True and non_blocking=True.");
+    return finding_say(finding, "The host waits for %s synchronous copies of %s, %s each on average%s%s",
+                       amount_count(blocked->count).text, amount_bytes(blocked->bytes).text,
+                       amount_time(blocked->host / blocked->count).text,
+                       blocked->pageable > 0 ? "; of pageable memory: " : "",
+                       blocked->pageable > 0 ? amount_count(blocked->pageable).text : "");
+}
+
+const struct rule rule_blocking_copies = {
+    .id = "blocking-copies",
+    .advice = "Use cudaMemcpyAsync() with a stream, and wait only where the data is needed (cudaEventSynchronize()). "
+              "In PyTorch: non_blocking=True.",
+    .section = "memtime",
+    .sources = {TRACE_MEMCPY, TRACE_API},
+    .state_size = sizeof(struct blocked),
+    .op = blocking_op,
+    .find = blocking_find,
+    .release = blocked_release,
+};
+
+/* --- sets that block the host --- */
+
+static int set_op(void *state, const struct trace *trace, const struct timeline_op *op)
+{
+    struct blocked *blocked = state;
+    int64_t ready = ready_time(blocked, op);
+    if (op->category == CATEGORY_GPU_MEMSET && op->kind == CALL_SET &&
+        (name_facts_find(&blocked->names, &trace->strings, op->name) & NAME_OF_HOST))
+        add_blocked(blocked, op, ready, false);
+    return 0;
+}
+
+static int set_find(void *state, struct findings *findings)
+{
+    const struct blocked *blocked = state;
+    struct finding *finding = add_finding(findings, blocked, blocked->host);
+    return finding ? finding_say(
+                         finding,
+                         "The host waits for %s synchronous sets of pinned or managed memory (%s), %s each on average",
+                         amount_count(blocked->count).text, amount_bytes(blocked->bytes).text,
+                         amount_time(blocked->host / blocked->count).text)
+                   : 0;
+}
+
+const struct rule rule_blocking_sets = {
+    .id = "blocking-sets",
+    .advice = "Use cudaMemsetAsync() with a stream: cudaMemset() of pinned or managed memory blocks the host. Memory "
+              "that the GPU does not need yet is set faster by memset().",
+    .section = "memtime",
+    .sources = {TRACE_MEMSET, TRACE_API},
+    .state_size = sizeof(struct blocked),
+    .op = set_op,
+    .find = set_find,
+    .release = blocked_release,
+};
+
+/* --- small copies one after another --- */
+
+struct small {
+    int64_t runs, count, bytes;
+    int64_t gain;
+    struct device_cost cost;
+    struct finding_place worst;
+    int64_t worst_ns;
+    struct small_run {
+        int64_t count, bytes;
+        int64_t from, to; /* from the first call, or copy if no call is known, to the end of the last copy */
+        struct timeline_op first, last;
+    } run; /* of the copies that followed one another so far */
+};
+
+static void end_run(struct small *small)
+{
+    struct small_run *run = &small->run;
+    int64_t ns = run->to - run->from;
+    if (run->count >= FINDING_SMALL_COPY_RUN) {
+        small->runs++;
+        small->count += run->count;
+        small->bytes += run->bytes;
+        small->gain = sum_of(small->gain, ns - ns / run->count);
+        device_cost_add(&small->cost, run->last.device, ns);
+        if (ns > small->worst_ns) {
+            small->worst_ns = ns;
+            small->worst = finding_at_op(&run->first);
+            small->worst.until = run->to;
+        }
+    }
+    run->count = 0;
+}
+
+static int64_t begin_of(const struct timeline_op *op)
+{
+    return op->called == EVENT_NONE ? op->start : op->called;
+}
+
+static bool follows(const struct small_run *run, const struct timeline_op *op)
+{
+    const struct timeline_op *last = &run->last;
+    return run->count > 0 && last->device == op->device && last->stream == op->stream && last->name == op->name &&
+           op->start - last->end <= FINDING_SMALL_COPY_GAP_NS;
+}
+
+/* Copies of one call, such as cudaMemcpyBatchAsync() or the launch of a graph, are together already. */
+static int small_op(void *state, const struct trace *trace, const struct timeline_op *op)
+{
+    struct small *small = state;
+    struct small_run *run = &small->run;
+    (void)trace;
+    bool fits = is_copy(op) && op->size > 0 && op->size <= FINDING_SMALL_COPY_BYTES;
+    bool again = run->count > 0 && op->correlation != 0 && op->correlation == run->last.correlation;
+    if (!fits || again || !follows(run, op))
+        end_run(small);
+    if (!fits || again)
+        return 0;
+    if (run->count == 0) {
+        *run = (struct small_run){.from = begin_of(op), .first = *op};
+        run->from = op->start - run->from > FINDING_SMALL_COPY_GAP_NS ? op->start : run->from;
+    }
+    run->count++;
+    run->bytes += op->size;
+    run->to = op->end;
+    run->last = *op;
+    return 0;
+}
+
+static int small_find(void *state, struct findings *findings)
+{
+    struct small *small = state;
+    end_run(small);
+    struct finding *finding = finding_add(findings, device_cost_largest(&small->cost), small->gain, &small->worst);
+    if (!finding)
+        return 0;
+    finding->count = small->count;
+    return finding_say(finding, "%s copies of %s on average follow one another, in %s sequences of %s on average",
+                       amount_count(small->count).text, amount_bytes(small->bytes / small->count).text,
+                       amount_count(small->runs).text, amount_count(small->count / small->runs).text);
+}
+
+const struct rule rule_small_copies = {
+    .id = "small-copies",
+    .advice = "Put the data side by side in one buffer and copy it at once, or use cudaMemcpyBatchAsync(). In PyTorch: "
+              "torch.cat() or torch.stack() on the host, then one .to().",
+    .section = "memsize",
+    .sources = {TRACE_MEMCPY},
+    .state_size = sizeof(struct small),
+    .op = small_op,
+    .find = small_find,
+};

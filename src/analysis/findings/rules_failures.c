@@ -1,0 +1,209 @@
+/*
+ * Rules about what went wrong: crashes, losses, calls that failed, and what plugins reported. They cost no time.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/settings.h"
+#include "analysis/base/cost_sum.h"
+#include "analysis/findings/findings.h"
+#include "trace/spool/cuda_names.h"
+
+/* --- processes that did not end by exit --- */
+
+static int crashed_find(void *state, struct findings *findings)
+{
+    const struct trace *trace = findings->trace;
+    (void)state;
+    if (trace->crashes.count == 0)
+        return 0;
+    const struct trace_crash *crash = &trace->crashes.items[0];
+    struct finding_place place = finding_nowhere();
+    place.time = crash->time;
+    place.stack = crash->stack;
+    struct finding *finding = finding_add(findings, 0, 0, &place);
+    if (!finding)
+        return 0;
+    finding->count = (int64_t)trace->crashes.count;
+    const char *signal = trace_text(trace, crash->words != EVENT_NO_TEXT ? crash->words : trace->ending);
+    finding_say(finding, "Process %" PRId64 " %s%s%s%s", crash->pid, trace_text(trace, crash->state),
+                *signal ? ": " : "", signal, trace->crashes.count > 1 ? ", and others too" : "");
+    size_t length = strlen(finding->text);
+    if (trace->counts[CATEGORY_GPU_IN_FLIGHT] > 0)
+        snprintf(finding->text + length, sizeof(finding->text) - length, "; %s GPU operations had not finished",
+                 amount_count((int64_t)trace->counts[CATEGORY_GPU_IN_FLIGHT]).text);
+    return 0;
+}
+
+const struct rule rule_crashed = {
+    .id = "crashed",
+    .advice = "See the last calls and the operations in flight. compute-sanitizer finds illegal accesses of kernels.",
+    .section = "crashes",
+    .without_cost = true,
+    .find = crashed_find,
+};
+
+/* --- records that are known to be missing --- */
+
+/* Operations in flight are no surprise after a crash. */
+static bool is_expected(const struct trace *trace, const struct trace_loss *loss)
+{
+    return trace->crashes.count > 0 && strcmp(trace_text(trace, loss->name), "in_flight") == 0;
+}
+
+static int lost_find(void *state, struct findings *findings)
+{
+    const struct trace *trace = findings->trace;
+    int64_t count = 0;
+    const struct trace_loss *largest = NULL;
+    (void)state;
+    for (size_t i = 0; i < trace->losses.count; i++) {
+        const struct trace_loss *loss = &trace->losses.items[i];
+        if (is_expected(trace, loss))
+            continue;
+        count = sum_of(count, loss->count);
+        if (!largest || loss->count > largest->count)
+            largest = loss;
+    }
+    struct finding *finding = largest ? finding_add(findings, 0, 0, NULL) : NULL;
+    if (!finding)
+        return 0;
+    struct finding_name name = finding_name(trace, largest->name);
+    for (char *at = name.text; *at; at++)
+        *at = *at == '_' ? ' ' : *at;
+    finding->count = count;
+    return finding_say(finding,
+                       "%s records are lost or doubtful, most of them \"%s\": sums may be too small, and findings "
+                       "may be missing",
+                       amount_count(count).text, name.text);
+}
+
+const struct rule rule_lost_records = {
+    .id = "lost-records",
+    .advice = "The overview lists the kinds. Record less (--trace), or a part of the run (--delay, --duration, "
+              "--capture-range).",
+    .section = "overview",
+    .without_cost = true,
+    .find = lost_find,
+};
+
+/* --- calls that failed --- */
+
+#define FAILURES_SHOWN 3
+
+static void write_failure(char *text, size_t size, const struct trace *trace, size_t number)
+{
+    const struct failure_key *key = dense_map_row(&trace->failures.keys, number);
+    const char *error = key->of_runtime ? runtime_error_name(key->code) : driver_error_name(key->code);
+    char code[32];
+    snprintf(code, sizeof(code), "error %" PRId64, key->code);
+    int64_t count = trace->failures.items.items[number].count;
+    size_t at = strlen(text);
+    snprintf(text + at, size - at, "%s%s() %s%s with %s", at > 0 ? ", " : "",
+             finding_name(trace, (uint32_t)key->name).text, count == 1 ? "once" : amount_count(count).text,
+             count == 1 ? "" : " times", error ? error : code);
+}
+
+/* The failures of the most calls that are after LAST in order; NULL: there is none. */
+static const struct failure *next_failure(const struct failures *failures, const struct failure *last)
+{
+    const struct failure *next = NULL;
+    for (size_t i = 0; i < failures->items.count; i++) {
+        const struct failure *failure = &failures->items.items[i];
+        bool after = !last || failure->count < last->count || (failure->count == last->count && failure > last);
+        if (after && (!next || failure->count > next->count))
+            next = failure;
+    }
+    return next;
+}
+
+static int failed_find(void *state, struct findings *findings)
+{
+    const struct failures *failures = &findings->trace->failures;
+    const struct failure *failure = NULL;
+    char text[3 * FINDING_NAME] = "";
+    int64_t count = 0, shown = 0;
+    struct finding_place place = finding_nowhere();
+    (void)state;
+    for (size_t i = 0; i < failures->items.count; i++) {
+        const struct failure *one = &failures->items.items[i];
+        place.time = count == 0 || one->first < place.time ? one->first : place.time;
+        count += one->count;
+    }
+    for (int i = 0; i < FAILURES_SHOWN && (failure = next_failure(failures, failure)); i++) {
+        write_failure(text, sizeof(text), findings->trace, (size_t)(failure - failures->items.items));
+        shown += failure->count;
+    }
+    struct finding *finding = count > 0 ? finding_add(findings, 0, 0, &place) : NULL;
+    if (!finding)
+        return 0;
+    finding->count = count;
+    return finding_say(finding, "%s CUDA call%s failed: %s%s", amount_count(count).text, count == 1 ? "" : "s", text,
+                       shown < count ? " and others" : "");
+}
+
+const struct rule rule_failed_calls = {
+    .id = "failed-calls",
+    .advice = "Check the result of every call; after some errors no later call of the process works.",
+    .section = "errors",
+    .sources = {TRACE_API},
+    .without_cost = true,
+    .find = failed_find,
+};
+
+/* --- what the plugins hazards and leaks reported: one line of each sums up --- */
+
+/* The first line of the plugins NAME that has PART or OTHER in it; EVENT_NO_TEXT: none. */
+static uint32_t find_line(const struct trace *trace, const char *name, const char *part, const char *other)
+{
+    size_t line = 0;
+    for (size_t i = 0; i < trace->plugins.count; i++) {
+        const struct trace_plugin *plugin = &trace->plugins.items[i];
+        bool named = strcmp(trace_text(trace, plugin->name), name) == 0;
+        for (size_t end = line + plugin->lines; line < end; line++) {
+            uint32_t number = trace->plugin_lines.items[line].text;
+            const char *text = trace_text(trace, number);
+            if (named && (strstr(text, part) || strstr(text, other)))
+                return number;
+        }
+    }
+    return EVENT_NO_TEXT;
+}
+
+static int add_line(struct findings *findings, uint32_t line, const char *what)
+{
+    struct finding *finding = line == EVENT_NO_TEXT ? NULL : finding_add(findings, 0, 0, NULL);
+    return finding ? finding_say(finding, "%s: %.300s", what, trace_text(findings->trace, line)) : 0;
+}
+
+static int hazards_find(void *state, struct findings *findings)
+{
+    (void)state;
+    uint32_t line = find_line(findings->trace, "hazards", "hazard found", "hazards found");
+    return add_line(findings, line, "Streams use the same memory in no order");
+}
+
+const struct rule rule_hazards = {
+    .id = "hazards",
+    .advice = "Let one stream wait for the other: cudaEventRecord() and cudaStreamWaitEvent(). In PyTorch: "
+              "tensor.record_stream() or stream.wait_stream().",
+    .section = "plugins",
+    .without_cost = true,
+    .find = hazards_find,
+};
+
+static int leaked_find(void *state, struct findings *findings)
+{
+    (void)state;
+    uint32_t line = find_line(findings->trace, "leaks", "in all ", "in all ");
+    return add_line(findings, line, "CUDA memory was not freed");
+}
+
+const struct rule rule_leaked_memory = {
+    .id = "leaked-memory",
+    .advice = "The section lists where each was allocated; free it, or keep it for the next use.",
+    .section = "plugins",
+    .without_cost = true,
+    .find = leaked_find,
+};

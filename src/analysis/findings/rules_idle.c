@@ -1,0 +1,351 @@
+/*
+ * Rules about GPUs that are idle: while the host does other things, for long, or in parts of the run.
+ */
+#include "common/settings.h"
+#include "analysis/base/cost_sum.h"
+#include "analysis/findings/findings.h"
+#include "analysis/findings/host_findings.h"
+#include "analysis/idle/idle.h"
+#include "analysis/model/section.h"
+
+static const struct idle *idle_of(const struct findings *findings)
+{
+    return section_state(findings->trace, REPORT_IDLE);
+}
+
+/* Nowhere but on a GPU. */
+static struct finding_place on_device(size_t device)
+{
+    struct finding_place place = finding_nowhere();
+    place.device = (int64_t)device;
+    return place;
+}
+
+/* Adds a finding that is seen in GAP (NULL: nowhere but on DEVICE), and names what went on longest there. */
+static struct finding *add_in_gap(struct findings *findings, int64_t cost, const struct idle_gap *gap, size_t device)
+{
+    struct finding_place place = on_device(device);
+    if (gap) {
+        place.time = place.called = gap->start;
+        place.until = gap->end;
+        place.thread = gap->thread;
+    }
+    struct finding *finding = finding_add(findings, cost, cost, &place);
+    if (finding && gap) {
+        finding->range = idle_main_part(gap)->what.range;
+        finding->operation = idle_main_part(gap)->what.operation;
+    }
+    return finding;
+}
+
+/* The largest gap of DEVICE in which the host was mostly outside CUDA, in RANGE if there is one. NULL: none is known.
+ */
+static const struct idle_gap *gap_outside(const struct idle *idle, size_t device, uint32_t range)
+{
+    const struct idle_gap *found = NULL;
+    bool found_in_range = false;
+    for (size_t i = 0; i < idle->largest_count; i++) {
+        const struct idle_gap *gap = &idle->largest[i];
+        const struct idle_part *part = idle_main_part(gap);
+        if (gap->device != device || part->what.cause != IDLE_OUTSIDE)
+            continue;
+        bool in_range = part->what.range == range;
+        bool longer = !found || gap->end - gap->start > found->end - found->start;
+        if (in_range > found_in_range || (in_range == found_in_range && longer)) {
+            found = gap;
+            found_in_range = in_range;
+        }
+    }
+    return found;
+}
+
+/* --- the host does other things --- */
+
+/* Without the brief gaps, which are the launches' fault. */
+static int64_t long_time(const struct idle_sum *sum)
+{
+    return sum->total - sum->brief;
+}
+
+struct outside {
+    int64_t time, gaps; /* ns */
+    uint32_t range;     /* in which most of the time is; EVENT_NO_TEXT: in none */
+    uint32_t activity;  /* that took most of it; EVENT_NO_TEXT: not known */
+    size_t device;
+};
+
+static bool has_finding(const struct findings *findings, const struct rule *rule)
+{
+    for (size_t i = 0; i < findings->items.count; i++)
+        if (findings->items.items[i].rule == rule)
+            return true;
+    return false;
+}
+
+/* The rules about the DataLoader and about blocked threads count the time in these. */
+static struct outside outside_of(const struct findings *findings, const struct idle *idle, size_t device)
+{
+    const struct idle_sum *sum = &idle->devices.items[device].causes[IDLE_OUTSIDE];
+    struct outside outside = {.time = long_time(sum), .gaps = sum->count - sum->brief_count, .device = device};
+    bool blocked = has_finding(findings, &rule_host_blocked);
+    const struct host_question off = {.device = device, .wanted = HOST_OFF_PROCESSOR};
+    const struct host_question rest = {.device = device, .wanted = blocked ? HOST_ON_PROCESSOR : HOST_ANY};
+    int64_t most = -1;
+    outside.time -= blocked ? host_ask(findings->trace, idle, &off).total : 0;
+    outside.activity = host_ask(findings->trace, idle, &rest).activity;
+    for (size_t i = 0; i < idle->rows.count; i++) {
+        const struct idle_row *row = &idle->rows.items[i];
+        if (row->what.device != device || row->what.cause != IDLE_OUTSIDE)
+            continue;
+        if (host_is_loading(findings->trace, &row->what)) {
+            outside.time -= long_time(&row->sum);
+        } else if (long_time(&row->sum) > most) {
+            most = long_time(&row->sum);
+            outside.range = row->what.range;
+        }
+    }
+    return outside;
+}
+
+/* The gap to show. */
+static const struct idle_gap *gap_of(const struct idle *idle, const struct outside *outside)
+{
+    const struct idle_gap *gap = host_gap(idle, outside->device, outside->activity);
+    return gap ? gap : gap_outside(idle, outside->device, outside->range);
+}
+
+static int say_host(struct findings *findings, const struct idle *idle, const struct outside *outside)
+{
+    struct finding *finding = add_in_gap(findings, outside->time, gap_of(idle, outside), outside->device);
+    bool named = outside->range != EVENT_NO_TEXT, sampled = outside->activity != EVENT_NO_TEXT;
+    if (!finding)
+        return 0;
+    finding->count = outside->gaps;
+    if (sampled) {
+        finding->place.stack = host_activity_stack(&idle->host, outside->activity);
+        finding_advise(finding, "%s", host_advice(idle, outside->activity));
+    }
+    return finding_say(
+        finding, "The GPU waits %s times while the host works outside CUDA, %s on average and %s at most%s%s%s%s",
+        amount_count(outside->gaps).text, amount_time(outside->time / outside->gaps).text,
+        amount_time(idle->devices.items[outside->device].causes[IDLE_OUTSIDE].longest).text,
+        named ? ", mostly in the range " : "", named ? finding_name(findings->trace, outside->range).text : "",
+        sampled ? ": " : "", host_phrase(idle, outside->activity).text);
+}
+
+static int host_find(void *state, struct findings *findings)
+{
+    const struct idle *idle = idle_of(findings);
+    struct outside worst = {0};
+    (void)state;
+    for (size_t i = 0; idle && i < idle->devices.count; i++) {
+        struct outside outside = outside_of(findings, idle, i);
+        bool matters = outside.gaps >= FINDING_HOST_GAPS && outside.time >= FINDING_HOST_NS &&
+                       outside.time >= findings->run / 100 * FINDING_HOST_GAPS_PERCENT;
+        worst = matters && outside.time > worst.time ? outside : worst;
+    }
+    return worst.time > 0 ? say_host(findings, idle, &worst) : 0;
+}
+
+const struct rule rule_host_work = {
+    .id = "host-work",
+    .advice =
+        "Look at what the host does there (--cpu=samples or NVTX ranges show it), and do it while the GPU is busy: "
+        "prepare the next work, in another thread or process, before waiting for the last.",
+    .section = "gaps",
+    .sources = {TRACE_GPU_WORK, TRACE_API},
+    .find = host_find,
+};
+
+/* --- large gaps --- */
+
+struct gaps {
+    int64_t total, count;
+    const struct idle_gap *largest;
+};
+
+/* Of what the host did outside CUDA there may be a finding already. */
+static struct gaps large_gaps(const struct findings *findings, const struct idle *idle, size_t device)
+{
+    struct gaps gaps = {0};
+    bool outside_known = has_finding(findings, &rule_host_work) || has_finding(findings, &rule_host_blocked);
+    for (size_t i = 0; i < idle->largest_count; i++) {
+        const struct idle_gap *gap = &idle->largest[i];
+        bool inside = gap->before.name != EVENT_NO_TEXT && gap->after.name != EVENT_NO_TEXT;
+        bool known = outside_known && idle_main_part(gap)->what.cause == IDLE_OUTSIDE;
+        if (gap->device != device || !inside || known || gap->end - gap->start < FINDING_GAP_NS)
+            continue;
+        gaps.total = sum_of(gaps.total, gap->end - gap->start);
+        gaps.count++;
+        if (!gaps.largest || gap->end - gap->start > gaps.largest->end - gaps.largest->start)
+            gaps.largest = gap;
+    }
+    return gaps;
+}
+
+static int gaps_find(void *state, struct findings *findings)
+{
+    const struct idle *idle = idle_of(findings);
+    struct gaps most = {0};
+    (void)state;
+    for (size_t i = 0; idle && i < idle->devices.count; i++) {
+        struct gaps gaps = large_gaps(findings, idle, i);
+        most = gaps.total > most.total ? gaps : most;
+    }
+    if (!most.largest)
+        return 0;
+    struct finding *finding = add_in_gap(findings, most.total, most.largest, most.largest->device);
+    if (!finding)
+        return 0;
+    finding->count = most.count;
+    return finding_say(finding, "The GPU does nothing for longer than %s, %s time%s; the longest takes %s: %s%s%s",
+                       amount_time(FINDING_GAP_NS).text, amount_count(most.count).text, most.count == 1 ? "" : "s",
+                       amount_time(most.largest->end - most.largest->start).text,
+                       idle_cause_words[idle_main_part(most.largest)->what.cause].text,
+                       most.largest->activity != EVENT_NO_TEXT ? ": " : "",
+                       host_phrase(idle, most.largest->activity).text);
+}
+
+const struct rule rule_gpu_gaps = {
+    .id = "gpu-gaps",
+    .advice = "Look at what the host does in that time: --cpu=switches, NVTX ranges or operators show it.",
+    .section = "gaps",
+    .sources = {TRACE_GPU_WORK},
+    .find = gaps_find,
+};
+
+/* --- parts of the run in which the GPU is hardly used --- */
+
+struct use_of_device {
+    int64_t until;                /* what was counted ends there */
+    int64_t busy[FINDING_CHUNKS]; /* ns */
+};
+
+struct use {
+    ARRAY(struct use_of_device) devices;
+};
+
+static void add_busy(struct use_of_device *use, const struct trace *trace, int64_t start, int64_t end)
+{
+    int64_t span = trace_span(trace), chunk = span / FINDING_CHUNKS + 1;
+    start = start < use->until ? use->until : start;
+    use->until = end > use->until ? end : use->until;
+    while (start < end) {
+        int64_t index = (start - trace->start) / chunk, next = trace->start + (index + 1) * chunk;
+        int64_t stop = end < next ? end : next;
+        if (index < 0 || index >= FINDING_CHUNKS)
+            return;
+        use->busy[index] += stop - start;
+        start = stop;
+    }
+}
+
+static int use_op(void *state, const struct trace *trace, const struct timeline_op *op)
+{
+    struct use *use = state;
+    while (use->devices.count <= op->device) {
+        struct use_of_device *added = array_push(&use->devices);
+        if (!added)
+            return -1;
+        added->until = trace->start;
+    }
+    add_busy(&use->devices.items[op->device], trace, op->start, op->end);
+    return 0;
+}
+
+/* Parts of the run in which one GPU was hardly used. */
+struct low_parts {
+    int64_t count, of, idle, first, last;
+    size_t device;
+};
+
+/* The first and the last part may be of the run only partly. */
+static struct low_parts low_parts_of(const struct use *use, const struct findings *findings, size_t device)
+{
+    const struct trace *trace = findings->trace;
+    int64_t chunk = trace_span(trace) / FINDING_CHUNKS + 1;
+    int64_t begin = (findings->from - trace->start) / chunk, end = (findings->to - trace->start) / chunk;
+    struct low_parts low = {.of = end - begin - 1, .first = -1, .device = device};
+    for (int64_t i = begin + 1; i < end && i < FINDING_CHUNKS; i++) {
+        int64_t busy = use->devices.items[device].busy[i];
+        if (busy >= chunk / 100 * FINDING_CHUNK_PERCENT)
+            continue;
+        low.first = low.first < 0 ? i : low.first;
+        low.last = i;
+        low.idle += chunk - busy;
+        low.count++;
+    }
+    bool matters = low.idle >= findings->run / 100 * FINDING_LOW_USE_PERCENT && low.idle >= FINDING_LOW_USE_NS;
+    return matters ? low : (struct low_parts){0};
+}
+
+/* Another rule has found what takes most of this time. */
+static bool is_explained(const struct findings *findings, int64_t idle)
+{
+    for (size_t i = 0; i < findings->items.count; i++)
+        if (findings->items.items[i].cost > idle / 2)
+            return true;
+    return false;
+}
+
+/* What makes the GPU idle between its first and last work for longest. */
+static unsigned main_cause(const struct findings *findings, size_t device)
+{
+    const struct idle *idle = idle_of(findings);
+    unsigned most = IDLE_UNKNOWN;
+    for (unsigned i = 0; idle && device < idle->devices.count && i < IDLE_CAUSE_COUNT; i++) {
+        const struct idle_sum *causes = idle->devices.items[device].causes;
+        if (i != IDLE_BEFORE && i != IDLE_AFTER && causes[i].total > causes[most].total)
+            most = i;
+    }
+    return most;
+}
+
+static int use_find(void *state, struct findings *findings)
+{
+    const struct use *use = state;
+    const struct trace *trace = findings->trace;
+    int64_t chunk = trace_span(trace) / FINDING_CHUNKS + 1;
+    struct low_parts low = {0};
+    for (size_t i = 0; i < use->devices.count; i++) {
+        struct low_parts one = low_parts_of(use, findings, i);
+        low = one.idle > low.idle ? one : low;
+    }
+    if (low.count == 0 || is_explained(findings, low.idle))
+        return 0;
+    struct finding_place place = on_device(low.device);
+    place.time = trace->start + low.first * chunk;
+    place.until = trace->start + (low.last + 1) * chunk;
+    struct finding *finding = finding_add(findings, low.idle, low.idle, &place);
+    if (!finding)
+        return 0;
+    finding->count = low.count;
+    unsigned cause = main_cause(findings, low.device);
+    const struct host_question question = {.device = low.device};
+    bool outside = cause == IDLE_OUTSIDE && idle_of(findings);
+    uint32_t activity = outside ? host_ask(trace, idle_of(findings), &question).activity : EVENT_NO_TEXT;
+    return finding_say(finding,
+                       "The GPU works less than %d %% of the time in %s of %s equal parts of the run, %s to %s; most "
+                       "idle time: %s%s%s",
+                       FINDING_CHUNK_PERCENT, amount_count(low.count).text, amount_count(low.of).text,
+                       amount_time(place.time - trace->start).text, amount_time(place.until - trace->start).text,
+                       idle_cause_words[cause].text, activity != EVENT_NO_TEXT ? ": " : "",
+                       host_phrase(idle_of(findings), activity).text);
+}
+
+static void use_release(void *state)
+{
+    array_release(&((struct use *)state)->devices);
+}
+
+const struct rule rule_low_use = {
+    .id = "low-use",
+    .advice = "Look at what the program does in that time, and whether it can be done while the GPU works on something "
+              "else.",
+    .section = "idle",
+    .sources = {TRACE_GPU_WORK},
+    .state_size = sizeof(struct use),
+    .op = use_op,
+    .find = use_find,
+    .release = use_release,
+};

@@ -1,0 +1,424 @@
+/*
+ * Rules about kernels by themselves: matrix products without tensor cores; and grids, waves and occupancy that leave
+ * multiprocessors empty. There, a kernel's time counts as far as no other kernel ran on the GPU: what runs beside it
+ * may use what it leaves empty.
+ */
+#include <string.h>
+
+#include "common/settings.h"
+#include "analysis/base/cost_sum.h"
+#include "analysis/findings/findings.h"
+#include "analysis/model/occupancy.h"
+
+static bool has_any(const char *name, const char *const *words)
+{
+    for (; *words; words++)
+        if (strstr(name, *words))
+            return true;
+    return false;
+}
+
+/* --- matrix products in float32 --- */
+
+/* cuBLAS and cutlass name what their kernels multiply: sgemm, simt and ffma are float32 outside of the tensor cores. */
+static bool is_float32_product(const char *name)
+{
+    static const char *const words[] = {"simt_sgemm", "_sgemm_", "f32f32_f32f32_f32", NULL};
+    static const char *const tensor_words[] = {"tf32", "tensorop", "hmma", "s1688", "s16816", NULL};
+    return has_any(name, words) && !has_any(name, tensor_words);
+}
+
+static bool is_before_tf32(const struct trace_device *device)
+{
+    return device->major > 0 && device->major < 8;
+}
+
+struct float32 {
+    ARRAY(char) is_product; /* by name: 1 it is not, 2 it is, 0 not asked yet */
+    struct device_cost time;
+    int64_t count, longest;
+    struct finding_place place;
+};
+
+static int float32_op(void *state, const struct trace *trace, const struct timeline_op *op)
+{
+    struct float32 *float32 = state;
+    if (op->category != CATEGORY_KERNEL || is_before_tf32(&trace->devices.items[op->device]))
+        return 0;
+    while (float32->is_product.count <= op->name)
+        if (!array_push(&float32->is_product))
+            return -1;
+    char *known = &float32->is_product.items[op->name];
+    if (!*known)
+        *known = is_float32_product(interned(&trace->strings, op->name)) ? 2 : 1;
+    if (*known == 1)
+        return 0;
+    float32->count++;
+    device_cost_add(&float32->time, op->device, op->end - op->start);
+    if (op->end - op->start > float32->longest) {
+        float32->longest = op->end - op->start;
+        float32->place = finding_at_op(op);
+    }
+    return 0;
+}
+
+static int float32_find(void *state, struct findings *findings)
+{
+    const struct float32 *float32 = state;
+    int64_t time = device_cost_largest(&float32->time);
+    struct finding *finding = finding_add(findings, time, time / 8 * 7, &float32->place);
+    if (!finding)
+        return 0;
+    finding->count = float32->count;
+    return finding_say(finding, "%s matrix products are computed in float32 without tensor cores",
+                       amount_count(float32->count).text);
+}
+
+static void float32_release(void *state)
+{
+    array_release(&((struct float32 *)state)->is_product);
+}
+
+const struct rule rule_float32_matmul = {
+    .of_gpu = true,
+    .id = "float32-matmul",
+    .advice =
+        "Where 10 of the 23 bits of a mantissa are enough, use TF32: torch.set_float32_matmul_precision(\"high\") "
+        "or cublasSetMathMode(CUBLAS_TF32_TENSOR_OP_MATH). Or use bfloat16: torch.autocast.",
+    .section = "kernels",
+    .sources = {TRACE_KERNEL},
+    .state_size = sizeof(struct float32),
+    .op = float32_op,
+    .find = float32_find,
+    .release = float32_release,
+};
+
+/* --- kernels by name and number of blocks --- */
+
+struct shape_key {
+    uint64_t name, blocks;
+    uint64_t device; /* its number, not its index */
+};
+
+struct shape {
+    /* Of these kernels, unless they differ; then nothing follows from it. */
+    struct block_shape block;
+    bool known, differs;
+    uint32_t device;     /* index in trace.devices */
+    int64_t count;       /* of kernels that are long enough */
+    int64_t time, alone; /* ns: of these; and as far as no other kernel ran */
+    int64_t longest;     /* ns */
+    struct finding_place place;
+};
+
+/* A kernel that may still run: those that end last and second to last of a GPU. */
+struct running {
+    int64_t end;
+    uint32_t shape; /* index + 1; 0: it is too short to count */
+};
+
+struct shapes {
+    struct dense_map keys; /* struct shape_key */
+    ARRAY(struct shape) items;
+    uint32_t device; /* of the kernels that come now */
+    struct running last, second;
+    int64_t at; /* the start of the last kernel */
+};
+
+static int64_t product(const int64_t size[3])
+{
+    int64_t all = 1;
+    for (unsigned i = 0; i < 3; i++)
+        if (size[i] <= 0 || __builtin_mul_overflow(all, size[i], &all))
+            return 0;
+    return all;
+}
+
+static int shapes_event(void *state, const struct trace *trace, const struct event_fields *event)
+{
+    struct shapes *shapes = state;
+    (void)trace;
+    if (event->duration < FINDING_KERNEL_NS || event->phase != 'X')
+        return 0;
+    const struct shape_key key = {
+        .name = event->name, .blocks = (uint64_t)product(event->grid), .device = (uint64_t)trace_event_device(event)};
+    struct shape *shape = dense_map_item(&shapes->keys, &key, &shapes->items);
+    if (!shape)
+        return -1;
+    const struct block_shape block = {product(event->block), event->registers, event->shared_bytes};
+    shape->differs |= shape->known && memcmp(&shape->block, &block, sizeof(block)) != 0;
+    shape->known = true;
+    shape->block = block;
+    return 0;
+}
+
+/* Up to TIME, the kernel that ends last was alone after the end of the one before it. */
+static void count_alone(struct shapes *shapes, int64_t time)
+{
+    int64_t from = shapes->second.end > shapes->at ? shapes->second.end : shapes->at;
+    int64_t to = shapes->last.end < time ? shapes->last.end : time;
+    if (!shapes->last.shape || to <= from)
+        return;
+    struct shape *shape = &shapes->items.items[shapes->last.shape - 1];
+    shape->alone = sum_of(shape->alone, to - from);
+}
+
+static void start_kernel(struct shapes *shapes, const struct timeline_op *op, uint32_t shape)
+{
+    if (op->device != shapes->device) {
+        count_alone(shapes, INT64_MAX);
+        shapes->last = shapes->second = (struct running){.end = op->start};
+        shapes->device = op->device;
+    } else
+        count_alone(shapes, op->start);
+    struct running started = {op->end, shape};
+    if (started.end > shapes->last.end) {
+        shapes->second = shapes->last;
+        shapes->last = started;
+    } else if (started.end > shapes->second.end)
+        shapes->second = started;
+    shapes->at = op->start;
+}
+
+static int shapes_op(void *state, const struct trace *trace, const struct timeline_op *op)
+{
+    struct shapes *shapes = state;
+    struct shape *shape = NULL;
+    int64_t length = op->end - op->start;
+    if (op->category != CATEGORY_KERNEL && op->category != CATEGORY_GPU_GRAPH)
+        return 0;
+    if (op->category == CATEGORY_KERNEL && length >= FINDING_KERNEL_NS) {
+        const struct shape_key key = {
+            .name = op->name, .blocks = (uint64_t)op->size, .device = (uint64_t)trace_device_id(trace, op->device)};
+        shape = dense_map_item(&shapes->keys, &key, &shapes->items);
+        if (!shape)
+            return -1;
+        shape->count++;
+        shape->time = sum_of(shape->time, length);
+        shape->device = op->device;
+        if (length > shape->longest) {
+            shape->longest = length;
+            shape->place = finding_at_op(op);
+        }
+    }
+    start_kernel(shapes, op, shape ? (uint32_t)(shape - shapes->items.items) + 1 : 0);
+    return 0;
+}
+
+static void shapes_release(void *state)
+{
+    struct shapes *shapes = state;
+    dense_map_release(&shapes->keys);
+    array_release(&shapes->items);
+}
+
+/* Kernels of libraries choose few large blocks on purpose, and stay on a multiprocessor. */
+static bool chooses_its_grid(const char *name)
+{
+    static const char *const words[] = {"gemm",  "Gemm",  "GEMM", "nvjet",  "cutlass",       "cudnn", "fmha",
+                                        "flash", "xmma_", "nccl", "splitK", "implicit_conv", NULL};
+    return has_any(name, words);
+}
+
+/* And nobody who calls these libraries can choose a grid or block. */
+static bool is_of_library(const char *name)
+{
+    static const char *const words[] = {"at::native::", "at_cuda_detail::", "cub::", "thrust::", NULL};
+    return chooses_its_grid(name) || has_any(name, words);
+}
+
+/* Shapes on one GPU that have something in common, and the worst of them. */
+struct judged {
+    int64_t alone, gain, count, worst_gain;
+    const struct shape *worst;
+    const struct shape_key *key;
+    const struct trace_device *device;
+};
+
+/* What of a shape's time can be gained; 0: nothing. */
+typedef int64_t gain_function(const struct trace_device *device, const struct shape_key *key,
+                              const struct shape *shape);
+typedef bool name_function(const char *name);
+
+static struct judged judge_device(const struct shapes *shapes, const struct trace *trace, uint32_t device,
+                                  gain_function *gain_of, name_function *is_excused)
+{
+    struct judged sum = {.device = &trace->devices.items[device]};
+    for (size_t i = 0; sum.device->multiprocessors > 0 && i < shapes->items.count; i++) {
+        const struct shape *shape = &shapes->items.items[i];
+        const struct shape_key *key = dense_map_row(&shapes->keys, i);
+        bool counts = shape->count > 0 && shape->device == device && key->blocks > 0;
+        int64_t gain = counts ? gain_of(sum.device, key, shape) : 0;
+        if (gain <= 0 || is_excused(interned(&trace->strings, (uint32_t)key->name)))
+            continue;
+        sum.alone = sum_of(sum.alone, shape->alone);
+        sum.gain = sum_of(sum.gain, gain);
+        sum.count += shape->count;
+        if (gain > sum.worst_gain) {
+            sum.worst_gain = gain;
+            sum.worst = shape;
+            sum.key = key;
+        }
+    }
+    return sum;
+}
+
+/* Of the GPU with the largest sum. */
+static struct judged judge(const struct shapes *shapes, const struct trace *trace, gain_function *gain_of,
+                           name_function *is_excused)
+{
+    struct judged most = {0};
+    for (size_t i = 0; i < trace->devices.count; i++) {
+        struct judged judged = judge_device(shapes, trace, (uint32_t)i, gain_of, is_excused);
+        most = judged.gain > most.gain ? judged : most;
+    }
+    return most;
+}
+
+static struct finding *add_worst(struct findings *findings, const struct judged *judged, int64_t cost)
+{
+    bool enough = judged->worst && cost >= FINDING_SHAPE_NS;
+    struct finding *finding = enough ? finding_add(findings, cost, judged->gain, &judged->worst->place) : NULL;
+    if (finding)
+        finding->count = judged->count;
+    return finding;
+}
+
+static int64_t share_of(int64_t time, int64_t part, int64_t whole)
+{
+    return (int64_t)((double)time * (double)part / (double)whole);
+}
+
+/* --- fewer blocks than multiprocessors --- */
+
+static int64_t empty_gain(const struct trace_device *device, const struct shape_key *key, const struct shape *shape)
+{
+    int64_t blocks = (int64_t)key->blocks, all = device->multiprocessors;
+    return blocks * 100 < all * FINDING_GRID_PERCENT ? share_of(shape->alone, all - blocks, all) : 0;
+}
+
+/* The first of the rules that look at the shapes. */
+static int tiny_find(void *state, struct findings *findings)
+{
+    struct shapes *shapes = state;
+    count_alone(shapes, INT64_MAX);
+    shapes->last = (struct running){0};
+    struct judged judged = judge(shapes, findings->trace, empty_gain, chooses_its_grid);
+    struct finding *finding = add_worst(findings, &judged, judged.gain);
+    if (!finding)
+        return 0;
+    return finding_say(finding,
+                       "%s kernels leave most multiprocessors of the GPU empty: most of all %s, whose grid has %s "
+                       "block%s for %s multiprocessors",
+                       amount_count(judged.count).text, finding_name(findings->trace, (uint32_t)judged.key->name).text,
+                       amount_count((int64_t)judged.key->blocks).text, judged.key->blocks == 1 ? "" : "s",
+                       amount_count(judged.device->multiprocessors).text);
+}
+
+const struct rule rule_tiny_grids = {
+    .of_gpu = true,
+    .id = "tiny-grids",
+    .advice =
+        "Give the kernel more and smaller blocks, work on several inputs in one launch (a larger batch), or run such "
+        "kernels at the same time in several streams.",
+    .section = "kernels --by-grid",
+    .sources = {TRACE_KERNEL},
+    .state_size = sizeof(struct shapes),
+    .categories = CATEGORY_BIT(CATEGORY_KERNEL),
+    .event = shapes_event,
+    .op = shapes_op,
+    .find = tiny_find,
+    .release = shapes_release,
+};
+
+/* --- a last wave of few blocks --- */
+
+static int64_t wave_of(const struct trace_device *device, const struct shape *shape)
+{
+    return shape->differs ? 0 : device->multiprocessors * device_blocks(device, &shape->block);
+}
+
+/* The share of the last wave that is empty, without what other kernels may have used. */
+static int64_t tail_gain(const struct trace_device *device, const struct shape_key *key, const struct shape *shape)
+{
+    int64_t wave = wave_of(device, shape), blocks = (int64_t)key->blocks;
+    if (wave <= 0 || blocks <= wave || blocks > wave * FINDING_TAIL_WAVES)
+        return 0;
+    int64_t waves = (blocks + wave - 1) / wave, last = blocks - (waves - 1) * wave;
+    if (last * 100 > wave * FINDING_TAIL_PERCENT)
+        return 0;
+    return share_of(shape->time, wave - last, wave * waves) - (shape->time - shape->alone);
+}
+
+static int tail_find(void *state, struct findings *findings)
+{
+    struct judged judged = judge(state, findings->trace, tail_gain, is_of_library);
+    struct finding *finding = add_worst(findings, &judged, judged.gain);
+    if (!finding)
+        return 0;
+    int64_t wave = wave_of(judged.device, judged.worst);
+    int64_t blocks = (int64_t)judged.key->blocks, waves = (blocks + wave - 1) / wave;
+    return finding_say(finding,
+                       "The last wave of %s kernels has few blocks: the GPU runs %s blocks of %s at once, and its grid "
+                       "of %s takes %lld waves, the last with %s",
+                       amount_count(judged.count).text, amount_count(wave).text,
+                       finding_name(findings->trace, (uint32_t)judged.key->name).text, amount_count(blocks).text,
+                       (long long)waves, amount_count(blocks - (waves - 1) * wave).text);
+}
+
+const struct rule rule_tail_waves = {
+    .of_gpu = true,
+    .id = "tail-waves",
+    .advice = "Choose a grid that is a multiple of what the GPU runs at once, or let that many blocks loop over the "
+              "work.",
+    .section = "kernels --by-grid",
+    .sources = {TRACE_KERNEL},
+    .state_of = &rule_tiny_grids,
+    .find = tail_find,
+};
+
+/* --- low occupancy --- */
+
+static int64_t percent_of(const struct trace_device *device, const struct shape *shape)
+{
+    bool known = !shape->differs && shape->block.registers > 0 && device->registers > 0;
+    return known ? device_occupancy(device, &shape->block) : 0;
+}
+
+/* As if a kernel got faster with its occupancy, up to one half of the threads: more seldom helps. */
+static int64_t occupancy_gain(const struct trace_device *device, const struct shape_key *key, const struct shape *shape)
+{
+    enum { ENOUGH_PERCENT = 50 };
+    int64_t percent = percent_of(device, shape);
+    bool fills = (int64_t)key->blocks >= device->multiprocessors;
+    return fills && percent > 0 && percent <= FINDING_OCCUPANCY_PERCENT
+               ? share_of(shape->alone, ENOUGH_PERCENT - percent, ENOUGH_PERCENT)
+               : 0;
+}
+
+static int occupancy_find(void *state, struct findings *findings)
+{
+    struct judged judged = judge(state, findings->trace, occupancy_gain, is_of_library);
+    struct finding *finding = add_worst(findings, &judged, judged.alone);
+    if (!finding)
+        return 0;
+    const struct shape *shape = judged.worst;
+    return finding_say(
+        finding,
+        "%s kernels run few threads on each multiprocessor: %s has an occupancy of %lld %%, with blocks of %lld "
+        "threads, %lld registers per thread and %s of shared memory per block",
+        amount_count(judged.count).text, finding_name(findings->trace, (uint32_t)judged.key->name).text,
+        (long long)percent_of(judged.device, shape), (long long)shape->block.threads, (long long)shape->block.registers,
+        amount_bytes(shape->block.shared_bytes > 0 ? shape->block.shared_bytes : 0).text);
+}
+
+const struct rule rule_low_occupancy = {
+    .of_gpu = true,
+    .id = "low-occupancy",
+    .advice = "Limit registers with __launch_bounds__, use less shared memory per block, or another block size; then "
+              "measure, as more threads do not help every kernel.",
+    .section = "kernels --by-grid",
+    .sources = {TRACE_KERNEL},
+    .state_of = &rule_tiny_grids,
+    .find = occupancy_find,
+};

@@ -1,0 +1,239 @@
+/*
+ * Rules about launches: GPUs that wait for the host to launch, and kernels that could be launched together.
+ */
+#include "common/settings.h"
+#include "analysis/base/cost_sum.h"
+#include "analysis/findings/findings.h"
+#include "analysis/findings/host_findings.h"
+#include "analysis/idle/idle.h"
+#include "analysis/idle/idle_gaps.h"
+#include "analysis/model/section.h"
+
+/* --- launches that are slower than the kernels, or work between them --- */
+
+_Static_assert((int)FINDING_LAUNCH_GAP_NS == (int)IDLE_BRIEF, "idle time in brief gaps is that of the launches");
+
+/* So many gaps that follow one another, and how long the GPU was idle in them. */
+struct late_part {
+    int64_t gaps, idle, longest;
+    struct finding_place place; /* of the longest */
+};
+
+struct launches_of_device {
+    int64_t count, time; /* GPU operations with a call, and ns that they ran */
+    int64_t of_graphs;   /* of these */
+    int64_t until;       /* the last to end so far ended then */
+    struct late_part now, worst;
+};
+
+struct launches {
+    ARRAY(struct launches_of_device) devices;
+};
+
+/* Finds the part of the run in which the GPU waited most for launches. */
+static void note_late(struct launches_of_device *launches, const struct timeline_op *op)
+{
+    int64_t idle = op->start - launches->until;
+    struct late_part *now = &launches->now;
+    if (idle <= 0 || idle > FINDING_LAUNCH_GAP_NS || op->called < launches->until - IDLE_LATENCY)
+        return;
+    now->gaps++;
+    now->idle += idle;
+    if (idle > now->longest) {
+        now->longest = idle;
+        now->place = finding_at_op(op);
+    }
+    if (now->idle > launches->worst.idle)
+        launches->worst = *now;
+    if (now->gaps == FINDING_LAUNCHES)
+        *now = (struct late_part){0};
+}
+
+static int launches_op(void *state, const struct trace *trace, const struct timeline_op *op)
+{
+    struct launches *launches = state;
+    (void)trace;
+    while (launches->devices.count <= op->device)
+        if (!array_push(&launches->devices))
+            return -1;
+    struct launches_of_device *device = &launches->devices.items[op->device];
+    if (op->thread != LAUNCHED_NO_THREAD) {
+        if (device->count > 0)
+            note_late(device, op);
+        device->count++;
+        device->of_graphs += op->kind == CALL_GRAPH_LAUNCH;
+        device->time = sum_of(device->time, op->end - op->start);
+    }
+    device->until = op->end > device->until ? op->end : device->until;
+    return 0;
+}
+
+static void launches_release(void *state)
+{
+    array_release(&((struct launches *)state)->devices);
+}
+
+/* What a GPU waits at least between two kernels of a graph. */
+#define GRAPH_GAP_NS 1000
+
+/* Brief gaps that the host made. Every one has the launch overhead at least. */
+struct late {
+    int64_t time, gaps;
+};
+
+static struct late late_of(const struct idle_device *device)
+{
+    static const enum idle_cause causes[] = {IDLE_OUTSIDE, IDLE_CALL, IDLE_LAUNCH};
+    struct late late = {0};
+    for (size_t i = 0; i < sizeof(causes) / sizeof(*causes); i++) {
+        const struct idle_sum *sum = &device->causes[causes[i]];
+        late.time = sum_of(late.time, sum->brief);
+        late.gaps = sum->brief_count > late.gaps ? sum->brief_count : late.gaps;
+    }
+    return late;
+}
+
+/* What the host does between launches, if that takes most of the time. */
+static struct host_phrase between_launches(const struct findings *findings, const struct late *late, size_t device)
+{
+    const struct idle *idle = section_state(findings->trace, REPORT_IDLE);
+    const struct host_question question = {.device = device, .brief = true};
+    struct host_answer answer = host_ask(findings->trace, idle, &question);
+    return host_phrase(idle, answer.total > late->time / 2 ? answer.activity : EVENT_NO_TEXT);
+}
+
+static int say_bound(struct findings *findings, const struct launches *launches,
+                     const struct launches_of_device *device, const struct late *late)
+{
+    struct host_phrase between = between_launches(findings, late, (size_t)(device - launches->devices.items));
+    int64_t gain = late->time - late->gaps * GRAPH_GAP_NS;
+    struct finding *finding = finding_add(findings, late->time, gain > 0 ? gain : 0, &device->worst.place);
+    if (!finding)
+        return 0;
+    finding->count = late->gaps;
+    if (device->of_graphs * 2 > device->count)
+        finding_advise(finding, "Put more into each graph: several iterations in one, or the host's decision into a "
+                                "conditional node.");
+    return finding_say(finding,
+                       "The GPU waits for the host to launch: it is idle before %s of %s operations, %s on average, "
+                       "and an operation takes %s on average%s%s",
+                       amount_count(late->gaps).text, amount_count(device->count).text,
+                       amount_time(late->time / late->gaps).text, amount_time(device->time / device->count).text,
+                       *between.text ? "; between launches it is in " : "", between.text);
+}
+
+static int bound_find(void *state, struct findings *findings)
+{
+    const struct launches *launches = state;
+    const struct idle *idle = section_state(findings->trace, REPORT_IDLE);
+    const struct launches_of_device *worst = NULL;
+    struct late most = {0};
+    for (size_t i = 0; idle && i < idle->devices.count && i < launches->devices.count; i++) {
+        struct late late = late_of(&idle->devices.items[i]);
+        bool matters = late.time >= findings->run / 100 * FINDING_LAUNCH_PERCENT && late.time >= FINDING_LAUNCH_NS;
+        if (late.gaps < FINDING_LAUNCHES || !matters || late.time <= most.time ||
+            launches->devices.items[i].worst.gaps == 0)
+            continue;
+        most = late;
+        worst = &launches->devices.items[i];
+    }
+    return worst ? say_bound(findings, launches, worst, &most) : 0;
+}
+
+const struct rule rule_launch_bound = {
+    .id = "launch-bound",
+    .advice = "Launch less often or more at once: a CUDA graph (in PyTorch torch.compile(mode=\"reduce-overhead\") or "
+              "torch.cuda.graph), a larger batch, or fused kernels.",
+    .section = "idle",
+    .sources = {TRACE_GPU_WORK, TRACE_API},
+    .state_size = sizeof(struct launches),
+    .op = launches_op,
+    .find = bound_find,
+    .release = launches_release,
+};
+
+/* --- short kernels of one name in a row --- */
+
+struct repeated {
+    uint32_t device, stream, name;
+    int64_t count, busy, gaps, end; /* of the kernels in a row so far; gaps: ns between them that a graph would save */
+    struct finding_place first;
+    int64_t all, rows; /* of all rows that are long enough */
+    struct device_cost cost;
+    uint32_t worst_name;
+    int64_t worst_count, worst_gaps;
+    struct finding_place worst;
+};
+
+static void end_row(struct repeated *repeated)
+{
+    bool is_short = repeated->count > 0 && repeated->busy / repeated->count <= FINDING_REPEATED_KERNEL_NS;
+    if (repeated->count >= FINDING_REPEATED_KERNELS && is_short) {
+        repeated->all += repeated->count;
+        repeated->rows++;
+        device_cost_add(&repeated->cost, repeated->device, repeated->gaps);
+        if (repeated->gaps > repeated->worst_gaps) {
+            repeated->worst_gaps = repeated->gaps;
+            repeated->worst_count = repeated->count;
+            repeated->worst_name = repeated->name;
+            repeated->worst = repeated->first;
+        }
+    }
+    repeated->count = 0;
+}
+
+static void begin_row(struct repeated *repeated, const struct timeline_op *op)
+{
+    repeated->first = finding_at_op(op);
+    repeated->device = op->device;
+    repeated->stream = op->stream;
+    repeated->name = op->name;
+    repeated->busy = repeated->gaps = 0;
+    repeated->end = op->start;
+}
+
+static int repeated_op(void *state, const struct trace *trace, const struct timeline_op *op)
+{
+    struct repeated *repeated = state;
+    (void)trace;
+    bool fits = op->category == CATEGORY_KERNEL && op->kind != CALL_GRAPH_LAUNCH;
+    if (repeated->count > 0 && (!fits || repeated->stream != op->stream || repeated->name != op->name))
+        end_row(repeated);
+    if (!fits)
+        return 0;
+    if (repeated->count == 0)
+        begin_row(repeated, op);
+    int64_t gap = op->start - repeated->end;
+    repeated->gaps += gap > GRAPH_GAP_NS && gap <= FINDING_REPEATED_GAP_NS ? gap - GRAPH_GAP_NS : 0;
+    repeated->count++;
+    repeated->busy += op->end - op->start;
+    repeated->end = op->end;
+    return 0;
+}
+
+static int repeated_find(void *state, struct findings *findings)
+{
+    struct repeated *repeated = state;
+    end_row(repeated);
+    int64_t cost = device_cost_largest(&repeated->cost);
+    struct finding *finding = finding_add(findings, cost, cost, &repeated->worst);
+    if (!finding)
+        return 0;
+    finding->count = repeated->all;
+    return finding_say(
+        finding, "Short kernels of one name follow one another, %s in %s row%s; the row that costs most has %s of %s",
+        amount_count(repeated->all).text, amount_count(repeated->rows).text, repeated->rows == 1 ? "" : "s",
+        amount_count(repeated->worst_count).text, finding_name(findings->trace, repeated->worst_name).text);
+}
+
+const struct rule rule_repeated_kernels = {
+    .id = "repeated-kernels",
+    .advice =
+        "Do the work of a row in one launch: one kernel for all pieces, a CUDA graph, or in PyTorch an optimiser with "
+        "fused=True or foreach=True, and torch.compile.",
+    .section = "kernels",
+    .sources = {TRACE_KERNEL},
+    .state_size = sizeof(struct repeated),
+    .op = repeated_op,
+    .find = repeated_find,
+};

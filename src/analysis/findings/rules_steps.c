@@ -1,0 +1,298 @@
+/*
+ * Rules about the steps of a program that trains or serves a model, or computes again and again.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "common/settings.h"
+#include "analysis/base/busy.h"
+#include "analysis/base/cost_sum.h"
+#include "analysis/findings/findings.h"
+#include "analysis/findings/host_findings.h"
+#include "analysis/idle/idle.h"
+#include "analysis/model/section.h"
+#include "analysis/model/steps.h"
+
+/* --- steps that are slower than the others --- */
+
+/* The part that grew most in the slowest step of process NUMBER; NULL: none. */
+static const struct step_part_key *grown_part(const struct steps *steps, size_t number, int64_t *difference)
+{
+    const struct step_part_key *found = NULL;
+    *difference = 0;
+    for (size_t i = 0; i < steps->parts.count; i++) {
+        const struct step_part_key *key = dense_map_row(&steps->part_keys, i);
+        int64_t grown = step_part_difference(&steps->processes.items[number], &steps->parts.items[i]);
+        if (key->process == number && grown > *difference) {
+            *difference = grown;
+            found = key;
+        }
+    }
+    return found;
+}
+
+static void write_grown(const struct findings *findings, const struct step_part_key *key, int64_t difference,
+                        char *text, size_t size)
+{
+    static const char *const words[] = {
+        [STEP_KERNEL] = "kernel ", [STEP_COPY] = "", [STEP_CALL] = "call ", [STEP_OUTSIDE] = "the host outside CUDA"};
+    *text = '\0';
+    if (key)
+        snprintf(text, size, "; most of the difference: %s%s, %s more", words[key->kind],
+                 key->kind == STEP_OUTSIDE ? "" : finding_name(findings->trace, (uint32_t)key->name).text,
+                 amount_time(difference).text);
+}
+
+static int slow_in(struct findings *findings, const struct steps *steps, size_t number)
+{
+    const struct steps_process *process = &steps->processes.items[number];
+    struct series copy = process->times;
+    int64_t median = (int64_t)series_summary(&copy).median, difference = 0, excess = 0, slow = 0, longest = 0;
+    size_t worst = 0;
+    if (process->items.count < FINDING_STEPS || median < FINDING_STEP_NS)
+        return 0;
+    for (size_t i = 1; i < process->items.count; i++) { /* the first loads code and allocates */
+        int64_t time = process->items.items[i].end - process->items.items[i].start;
+        if (time < median / 100 * FINDING_SLOW_STEP_PERCENT)
+            continue;
+        excess = sum_of(excess, time - median);
+        slow++;
+        worst = time > longest ? i : worst;
+        longest = time > longest ? time : longest;
+    }
+    int64_t others = (int64_t)process->items.count - 1;
+    if (slow * 100 > others * FINDING_SLOW_STEPS_PERCENT || excess < FINDING_SLOW_STEPS_NS)
+        return 0;
+    const struct step *slowest = &process->items.items[worst];
+    struct finding_place place = finding_nowhere();
+    place.time = place.called = slowest->from;
+    place.until = slowest->to;
+    place.thread = process->thread;
+    struct finding *finding = slow > 0 ? finding_add(findings, excess, excess, &place) : NULL;
+    char grown[FINDING_NAME + 80];
+    if (!finding)
+        return 0;
+    finding->count = slow;
+    bool compared = worst == process->slowest; /* what the steps consist of is known of the slowest */
+    const struct step_part_key *key = compared ? grown_part(steps, number, &difference) : NULL;
+    write_grown(findings, key, difference, grown, sizeof(grown));
+    return finding_say(finding, "%s of %s steps %s slower than the others: step %s takes %s, the median %s%s",
+                       amount_count(slow).text, amount_count((int64_t)process->items.count).text,
+                       slow == 1 ? "is" : "are", amount_count(slowest->number).text,
+                       amount_time(slowest->end - slowest->start).text, amount_time(median).text, grown);
+}
+
+static int slow_find(void *state, struct findings *findings)
+{
+    const struct steps *steps = section_state(findings->trace, REPORT_STEPS);
+    (void)state;
+    for (size_t i = 0; steps && i < steps->processes.count; i++)
+        slow_in(findings, steps, i);
+    return 0;
+}
+
+const struct rule rule_slow_step = {
+    .id = "slow-step",
+    .advice =
+        "Compare the slowest step with another one in the timeline. First steps load code and allocate: warm up, or "
+        "leave them out of what is measured.",
+    .section = "slowest-step",
+    .sources = {TRACE_GPU_WORK},
+    .find = slow_find,
+};
+
+/* --- communication that nothing is computed during --- */
+
+struct exposed {
+    ARRAY(char) is_communication; /* by name: 1 it is not, 2 it is, 0 not asked yet */
+    ARRAY(struct exposed_device) devices;
+};
+
+/* What communicates, what computes, and both together: what overlaps is the difference. */
+struct exposed_device {
+    struct busy_sum communication, computation, both;
+    int64_t count, longest;
+    struct finding_place place;
+};
+
+static int exposed_op(void *state, const struct trace *trace, const struct timeline_op *op)
+{
+    struct exposed *exposed = state;
+    if (op->category != CATEGORY_KERNEL && op->category != CATEGORY_GPU_GRAPH)
+        return 0;
+    while (exposed->is_communication.count <= op->name)
+        if (!array_push(&exposed->is_communication))
+            return -1;
+    while (exposed->devices.count <= op->device)
+        if (!array_push(&exposed->devices))
+            return -1;
+    char *known = &exposed->is_communication.items[op->name];
+    struct exposed_device *device = &exposed->devices.items[op->device];
+    if (!*known)
+        *known = timeline_is_communication(interned(&trace->strings, op->name)) ? 2 : 1;
+    bool communicates = *known == 2;
+    busy_sum_add(communicates ? &device->communication : &device->computation, op->start, op->end);
+    busy_sum_add(&device->both, op->start, op->end);
+    device->count += communicates;
+    if (communicates && op->end - op->start > device->longest) {
+        device->longest = op->end - op->start;
+        device->place = finding_at_op(op);
+    }
+    return 0;
+}
+
+static int64_t exposed_time(const struct exposed_device *device)
+{
+    return device->both.total - device->computation.total;
+}
+
+static int exposed_find(void *state, struct findings *findings)
+{
+    const struct exposed *exposed = state;
+    const struct exposed_device *worst = NULL;
+    for (size_t i = 0; i < exposed->devices.count; i++)
+        if (!worst || exposed_time(&exposed->devices.items[i]) > exposed_time(worst))
+            worst = &exposed->devices.items[i];
+    int64_t alone = worst ? exposed_time(worst) : 0;
+    if (!worst || worst->count == 0 || alone < findings->run / 100 * FINDING_EXPOSED_PERCENT)
+        return 0;
+    struct finding *finding = finding_add(findings, alone, alone, &worst->place);
+    if (!finding)
+        return 0;
+    finding->count = worst->count;
+    return finding_say(finding, "%s of the time of %s communication kernels (%s) nothing is computed",
+                       amount_share(alone, worst->communication.total).text, amount_count(worst->count).text,
+                       amount_time(worst->communication.total).text);
+}
+
+static void exposed_release(void *state)
+{
+    struct exposed *exposed = state;
+    array_release(&exposed->is_communication);
+    array_release(&exposed->devices);
+}
+
+const struct rule rule_exposed_communication = {
+    .id = "exposed-communication",
+    .advice =
+        "Start communication earlier and in a stream of its own: smaller buckets (bucket_cap_mb of "
+        "DistributedDataParallel), prefetching in FSDP, or communicate less (larger batches, compression). If ranks "
+        "wait for a slow one, look at that one.",
+    .section = "overlap",
+    .sources = {TRACE_KERNEL},
+    .state_size = sizeof(struct exposed),
+    .op = exposed_op,
+    .find = exposed_find,
+    .release = exposed_release,
+};
+
+/* --- waiting for PyTorch's DataLoader --- */
+
+struct loading {
+    ARRAY(char) is_loader; /* by name: 1 it is not, 2 it is, 0 not asked yet */
+    int64_t count, time;   /* ns, of all threads */
+    bool single;
+};
+
+static int loading_event(void *state, const struct trace *trace, const struct event_fields *event)
+{
+    struct loading *loading = state;
+    if (event->phase != 'X' || event->name == EVENT_NO_TEXT)
+        return 0;
+    while (loading->is_loader.count <= event->name)
+        if (!array_push(&loading->is_loader))
+            return -1;
+    char *known = &loading->is_loader.items[event->name];
+    if (!*known) {
+        const char *name = interned(&trace->strings, event->name);
+        *known = finding_is_data_loader(name) ? 2 : 1;
+        loading->single |= *known == 2 && strstr(name, "_SingleProcess");
+    }
+    if (*known == 2) {
+        loading->count++;
+        loading->time = sum_of(loading->time, event->duration);
+    }
+    return 0;
+}
+
+static bool is_loader(const struct loading *loading, uint32_t name)
+{
+    return name < loading->is_loader.count && loading->is_loader.items[name] == 2;
+}
+
+/* How long DEVICE was idle because the launching thread was in the DataLoader, and the row with most of that. */
+static int64_t loading_idle(const struct loading *loading, const struct idle *idle, size_t device,
+                            const struct idle_row **worst)
+{
+    int64_t total = 0;
+    for (size_t i = 0; i < idle->rows.count; i++) {
+        const struct idle_row *row = &idle->rows.items[i];
+        bool loads = is_loader(loading, row->what.range) || is_loader(loading, row->what.operation);
+        if (row->what.device != device || !loads)
+            continue;
+        total = sum_of(total, row->sum.total);
+        *worst = !*worst || row->sum.total > (*worst)->sum.total ? row : *worst;
+    }
+    return total;
+}
+
+static struct finding *add_loading(struct findings *findings, int64_t cost, const struct idle_row *row)
+{
+    struct finding_place place = finding_nowhere();
+    place.device = row->what.device;
+    place.time = row->sum.gap;
+    struct finding *finding = finding_add(findings, cost, cost, &place);
+    if (finding) {
+        finding->range = row->what.range;
+        finding->operation = row->what.operation;
+    }
+    return finding;
+}
+
+static int loading_find(void *state, struct findings *findings)
+{
+    const struct loading *loading = state;
+    const struct idle *idle = section_state(findings->trace, REPORT_IDLE);
+    const struct idle_row *worst = NULL;
+    int64_t cost = 0;
+    for (size_t i = 0; idle && i < idle->devices.count; i++) {
+        const struct idle_row *row = NULL;
+        int64_t one = loading_idle(loading, idle, i, &row);
+        if (one > cost) {
+            cost = one;
+            worst = row;
+        }
+    }
+    const struct host_question question = {.device = worst ? worst->what.device : 0, .loading = true};
+    uint32_t activity = worst ? host_ask(findings->trace, idle, &question).activity : EVENT_NO_TEXT;
+    bool enough = worst && cost >= findings->run / 100 * FINDING_LOADING_STEPS_PERCENT;
+    struct finding *finding = enough ? add_loading(findings, cost, worst) : NULL;
+    if (!finding)
+        return 0;
+    finding->count = loading->count;
+    finding->place.stack = activity != EVENT_NO_TEXT ? host_activity_stack(&idle->host, activity) : EVENT_NONE;
+    finding_advise(finding, "%s",
+                   loading->single ? "Load data in processes of their own: DataLoader(num_workers=4, pin_memory=True)."
+                                   : "Use more workers (num_workers), prefetch more (prefetch_factor), or make loading "
+                                     "cheaper: decode once, augment on the GPU.");
+    return finding_say(finding, "The GPU waits for the DataLoader, which takes %s for %s batch%s%s%s%s",
+                       amount_time(loading->time).text, amount_count(loading->count).text,
+                       loading->count == 1 ? "" : "es", loading->single ? " in the process that trains" : "",
+                       activity != EVENT_NO_TEXT ? ": " : "", host_phrase(idle, activity).text);
+}
+
+static void loading_release(void *state)
+{
+    array_release(&((struct loading *)state)->is_loader);
+}
+
+const struct rule rule_data_loading = {
+    .id = "data-loading",
+    .section = "nvtx",
+    .sources = {TRACE_GPU_WORK, TRACE_API},
+    .state_size = sizeof(struct loading),
+    .categories = CATEGORY_BIT(CATEGORY_USER_ANNOTATION) | CATEGORY_BIT(CATEGORY_CPU_OP),
+    .event = loading_event,
+    .find = loading_find,
+    .release = loading_release,
+};

@@ -1,0 +1,135 @@
+/*
+ * Rules about waits of the host that the GPU is idle after: no work was queued behind what was waited for.
+ */
+#include "common/settings.h"
+#include "analysis/base/cost_sum.h"
+#include "analysis/findings/findings.h"
+#include "analysis/names/name_facts.h"
+#include "analysis/findings/stalls.h"
+
+struct waits {
+    struct stalls stalls;
+    struct name_facts names;
+    int64_t count, idle; /* ns */
+    struct device_cost cost;
+    struct stall worst;
+    struct finding_place place;
+};
+
+static void waits_release(void *state)
+{
+    struct waits *waits = state;
+    stalls_release(&waits->stalls);
+    array_release(&waits->names.items);
+}
+
+/* Without the wait the host is at most its length earlier, and the GPU idles at most the gap less. */
+static int64_t cost_of(const struct stall *stall)
+{
+    int64_t idle = stall->to - stall->from, wait = stall->call.end - stall->call.start;
+    return wait < idle ? wait : idle;
+}
+
+static int add_op(struct waits *waits, const struct timeline_op *op)
+{
+    struct stall stall;
+    int found = stalls_op(&waits->stalls, op, STALL_WAITED, &stall);
+    if (found <= 0)
+        return found;
+    int64_t cost = cost_of(&stall);
+    if (waits->count++ == 0 || cost > cost_of(&waits->worst)) {
+        waits->worst = stall;
+        waits->place = finding_at_op(op);
+        waits->place.time = stall.from;
+        waits->place.until = stall.to;
+        waits->place.called = stall.call.start;
+        waits->place.name = stall.call.name;
+    }
+    waits->idle = sum_of(waits->idle, stall.to - stall.from);
+    device_cost_add(&waits->cost, op->device, cost);
+    return 0;
+}
+
+static int find(const struct waits *waits, struct findings *findings, const char *what)
+{
+    int64_t cost = device_cost_largest(&waits->cost);
+    struct finding *finding = waits->count >= FINDING_WAITS ? finding_add(findings, cost, cost, &waits->place) : NULL;
+    if (!finding)
+        return 0;
+    finding->count = waits->count;
+    return finding_say(finding,
+                       "%s times the host waits %s (the longest in %s()), and then the GPU idles %s on average, as "
+                       "no work is queued",
+                       amount_count(waits->count).text, what,
+                       finding_name(findings->trace, waits->worst.call.name).text,
+                       amount_time(waits->idle / waits->count).text);
+}
+
+/* --- waits for all work of a device --- */
+
+static int add_call(void *state, const struct trace *trace, const struct host_call *call)
+{
+    return stalls_add(&((struct waits *)state)->stalls, trace, call);
+}
+
+static int device_op(void *state, const struct trace *trace, const struct timeline_op *op)
+{
+    struct waits *waits = state;
+    (void)trace;
+    return waits->stalls.count > 0 ? add_op(waits, op) : 0;
+}
+
+static int device_find(void *state, struct findings *findings)
+{
+    return find(state, findings, "for all work of a device");
+}
+
+const struct rule rule_device_waits = {
+    .id = "device-waits",
+    .advice = "Leave out the wait where the host needs no result: work of one stream runs in order anyway. Else wait "
+              "for the one event that matters (cudaEventSynchronize()), or let a stream wait "
+              "(cudaStreamWaitEvent()). In PyTorch: no torch.cuda.synchronize() in the loop.",
+    .section = "sync",
+    .sources = {TRACE_API, TRACE_GPU_WORK},
+    .state_size = sizeof(struct waits),
+    .calls = CALL_KIND_BIT(CALL_SYNC_DEVICE),
+    .call = add_call,
+    .op = device_op,
+    .find = device_find,
+    .release = waits_release,
+};
+
+/* --- waits for a stream, an event, or a result that is copied to the host --- */
+
+/* An asynchronous copy to pageable memory waits for the result, as PyTorch's item() does. */
+static int repeated_op(void *state, const struct trace *trace, const struct timeline_op *op)
+{
+    struct waits *waits = state;
+    unsigned wanted = NAME_PAGEABLE | NAME_DTOH;
+    if (add_op(waits, op) < 0)
+        return -1;
+    bool blocks = op->category == CATEGORY_GPU_MEMCPY && op->kind == CALL_COPY_ASYNC && op->returned >= op->end;
+    if (!blocks || (name_facts_find(&waits->names, &trace->strings, op->name) & wanted) != wanted)
+        return 0;
+    return stalls_note(&waits->stalls, op);
+}
+
+static int repeated_find(void *state, struct findings *findings)
+{
+    return find(state, findings, "for a stream, an event or a result");
+}
+
+const struct rule rule_repeated_waits = {
+    .id = "repeated-waits",
+    .advice = "Launch the next work before waiting for the last (two buffers, an event each), or wait once after the "
+              "loop. In PyTorch: no .item(), .cpu(), print(tensor), nonzero() or boolean mask in the loop; gather "
+              "losses on the GPU and read them every 100 steps.",
+    .section = "sync",
+    .sources = {TRACE_API, TRACE_GPU_WORK},
+    .state_size = sizeof(struct waits),
+    .calls = CALL_KIND_BIT(CALL_SYNC_STREAM) | CALL_KIND_BIT(CALL_SYNC_EVENT),
+    .call = add_call,
+    .op = repeated_op,
+    .find = repeated_find,
+    .release = waits_release,
+};

@@ -1,0 +1,152 @@
+#include "analysis/findings/stalls.h"
+
+#include "analysis/base/order.h"
+
+static int by_start(const void *left, const void *right)
+{
+    const struct stall_call *a = left, *b = right;
+    return ORDER(a->start, b->start) ?: ORDER(a->thread, b->thread);
+}
+
+static void end_walk(struct stalls *stalls)
+{
+    if (stalls->walking)
+        sorter_walk_end(&stalls->walk);
+    stalls->walking = false;
+}
+
+void stalls_release(struct stalls *stalls)
+{
+    end_walk(stalls);
+    if (stalls->count > 0)
+        sorter_release(&stalls->calls);
+    array_release(&stalls->threads);
+}
+
+int stalls_add(struct stalls *stalls, const struct trace *trace, const struct host_call *call)
+{
+    if (stalls->count++ == 0)
+        sorter_init(&stalls->calls, trace->space, sizeof(struct stall_call), by_start);
+    const struct stall_call added = {call->start, call->end, call->thread, call->name, call->kind};
+    return sorter_add(&stalls->calls, &added);
+}
+
+static int make_ready(struct stalls *stalls)
+{
+    if (stalls->ready || stalls->count == 0)
+        return 0;
+    stalls->ready = true;
+    return sorter_ready(&stalls->calls);
+}
+
+/* --- the calls of each thread before an operation --- */
+
+static int begin_device(struct stalls *stalls, uint32_t device)
+{
+    stalls->device = device;
+    stalls->any = false;
+    stalls->threads.count = 0;
+    end_walk(stalls);
+    if (stalls->count == 0)
+        return 0;
+    if (make_ready(stalls) < 0)
+        return -1;
+    sorter_walk_begin(&stalls->walk, &stalls->calls);
+    stalls->walking = true;
+    stalls->next = sorter_next(&stalls->walk);
+    return 0;
+}
+
+static int remember(struct stalls *stalls, const struct stall_call *call)
+{
+    while (stalls->threads.count <= call->thread)
+        if (!array_push(&stalls->threads))
+            return -1;
+    struct stall_thread *thread = &stalls->threads.items[call->thread];
+    thread->calls[thread->next++ % STALL_CALLS] = *call;
+    thread->count += thread->count < STALL_CALLS;
+    return 0;
+}
+
+static int remember_until(struct stalls *stalls, int64_t time)
+{
+    int status = 0;
+    for (; status == 0 && stalls->next && stalls->next->start <= time; stalls->next = sorter_next(&stalls->walk))
+        status = remember(stalls, stalls->next);
+    return status;
+}
+
+/* The last of the calls of OP's thread that fits an idle time from FROM on; NULL: there is none. */
+static const struct stall_call *find_call(const struct stalls *stalls, const struct timeline_op *op, int64_t from,
+                                          enum stall_kind kind)
+{
+    if (op->thread >= stalls->threads.count)
+        return NULL;
+    const struct stall_thread *thread = &stalls->threads.items[op->thread];
+    for (unsigned i = 1; i <= thread->count; i++) {
+        const struct stall_call *call = &thread->calls[(thread->next - i) % STALL_CALLS];
+        bool fits = call->end > from && call->end <= op->start && (kind == STALL_WITHIN || call->start < from);
+        if (fits)
+            return call;
+    }
+    return NULL;
+}
+
+static void widen_kernels(struct stalls *stalls, const struct timeline_op *op)
+{
+    int64_t from = op->called == EVENT_NONE ? op->start : op->called;
+    if (op->category != CATEGORY_KERNEL && op->category != CATEGORY_GPU_GRAPH)
+        return;
+    stalls->kernels.from = !stalls->kernels.any || from < stalls->kernels.from ? from : stalls->kernels.from;
+    stalls->kernels.to = !stalls->kernels.any || op->start > stalls->kernels.to ? op->start : stalls->kernels.to;
+    stalls->kernels.any = true;
+}
+
+int stalls_op(struct stalls *stalls, const struct timeline_op *op, enum stall_kind kind, struct stall *stall)
+{
+    bool begins = !stalls->any || op->device != stalls->device;
+    if (begins && begin_device(stalls, op->device) < 0)
+        return -1;
+    widen_kernels(stalls, op);
+    bool idle = !begins && op->start > stalls->until && op->called != EVENT_NONE;
+    int64_t from = stalls->until;
+    if (begins || op->end > stalls->until)
+        stalls->until = op->end;
+    stalls->any = true;
+    if (op->called != EVENT_NONE && remember_until(stalls, op->called) < 0)
+        return -1;
+    const struct stall_call *call = idle ? find_call(stalls, op, from, kind) : NULL;
+    if (call)
+        *stall = (struct stall){from, op->start, *call};
+    return call != NULL;
+}
+
+int stalls_note(struct stalls *stalls, const struct timeline_op *op)
+{
+    const struct stall_call call = {op->called, op->returned, op->thread, op->call, op->kind};
+    return remember(stalls, &call);
+}
+
+struct finding_place stall_place(const struct stall_call *call)
+{
+    const struct host_call at = {.start = call->start, .end = call->end, .thread = call->thread, .name = call->name};
+    return finding_at_call(&at);
+}
+
+int stalls_between_kernels(struct stalls *stalls, int (*each)(void *context, const struct stall_call *call),
+                           void *context)
+{
+    struct sorter_walk walk;
+    const struct stall_call *call;
+    int status = 0;
+    if (stalls->count == 0 || !stalls->kernels.any)
+        return 0;
+    if (make_ready(stalls) < 0)
+        return -1;
+    sorter_walk_begin(&walk, &stalls->calls);
+    while (status == 0 && (call = sorter_next(&walk)))
+        if (call->start >= stalls->kernels.from && call->start < stalls->kernels.to)
+            status = each(context, call);
+    int walked = sorter_walk_end(&walk);
+    return status ? status : walked;
+}

@@ -1,0 +1,316 @@
+#include "analysis/host/host_activity.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/buffer.h"
+#include "analysis/model/trace.h"
+
+/* A sample says what a running thread did up to so many periods before and after it. */
+#define REACH_PERIODS 2
+/* Where states of threads were not recorded: without a sample for so many periods, a thread did not run. */
+#define OFF_PERIODS 5
+/* Of a wait that nobody is known to have ended: another thread is named that ran for so many percent of it. */
+#define MEANWHILE_PERCENT 50
+/* Without states, such a wait is known less well: it may be several, with work between them. */
+#define MEANWHILE_PERCENT_OFF 20
+/* Questions before the memory of what was looked at is given back. */
+#define EVICT_AFTER (1 << 16)
+/* In a shorter wait, one sample would say that the thread ran all the time. */
+#define MEANWHILE_PERIODS 2
+/* A thread that waits for a thread that waits …: so many are looked at. */
+#define CHAIN 3
+
+int host_activities_init(struct host_activities *all, const struct trace *trace)
+{
+    all->trace = trace;
+    return host_sites_make(&all->sites, trace);
+}
+
+void host_activities_release(struct host_activities *all)
+{
+    host_sites_release(&all->sites);
+    dense_map_release(&all->known);
+    dense_map_release(&all->places);
+    array_release(&all->times);
+    array_release(&all->sums);
+    array_release(&all->touched);
+}
+
+/* --- what a thread mostly did in some time --- */
+
+struct mostly {
+    uint32_t site, doing; /* EVENT_NO_TEXT: nothing is known */
+    int64_t ran, waited;  /* ns; a thread that waited for a processor ran */
+    int64_t waker;        /* of the longest wait, if the thread waited for longer than it ran; EVENT_NONE: not known */
+};
+
+/* Times of doings, and the one that took most. */
+struct most {
+    int64_t ns;
+    uint32_t site, doing;
+};
+
+static int add_doing(struct host_activities *all, struct most *most, uint32_t site, uint32_t doing, int64_t ns)
+{
+    if (doing == EVENT_NO_TEXT)
+        return 0;
+    while (all->sums.count <= doing)
+        if (!array_push(&all->sums))
+            return -1;
+    if (all->sums.items[doing] == 0) {
+        uint32_t *touched = array_push(&all->touched);
+        if (!touched)
+            return -1;
+        *touched = doing;
+    }
+    all->sums.items[doing] += ns;
+    if (all->sums.items[doing] > most->ns)
+        *most = (struct most){all->sums.items[doing], site, doing};
+    return 0;
+}
+
+static void forget_sums(struct host_activities *all)
+{
+    for (size_t i = 0; i < all->touched.count; i++)
+        all->sums.items[all->touched.items[i]] = 0;
+    all->touched.count = 0;
+}
+
+/* By samples. */
+static int add_samples(struct host_activities *all, uint32_t thread, int64_t start, int64_t end, struct mostly *mostly,
+                       struct most *most)
+{
+    const struct host_samples *samples = &all->trace->samples;
+    const struct host_thread own = host_samples_thread(samples, thread);
+    int status = 0;
+    for (size_t i = host_samples_from(samples, &own, start);
+         status == 0 && i < own.first_sample + own.samples && samples->samples.items[i].time < end; i++) {
+        uint32_t site = samples->samples.items[i].site;
+        mostly->ran += samples->period;
+        status = add_doing(all, most, site, all->sites.sites.items[site].doing, samples->period);
+    }
+    forget_sums(all);
+    return status;
+}
+
+/* By states. READY: when the thread wanted a processor. */
+static int add_states(struct host_activities *all, uint32_t thread, int64_t start, int64_t end, struct mostly *mostly,
+                      struct most *most, struct most *ready)
+{
+    const struct host_samples *samples = &all->trace->samples;
+    const struct host_thread own = host_samples_thread(samples, thread);
+    int64_t longest = 0;
+    int status = 0;
+    for (size_t i = host_samples_state_from(samples, &own, start);
+         status == 0 && i < own.first_state + own.states && samples->states.items[i].start < end; i++) {
+        const struct host_state *state = &samples->states.items[i];
+        int64_t from = state->start > start ? state->start : start, to = state->end < end ? state->end : end;
+        bool off = state->kind != HOST_RUNNABLE;
+        *(off ? &mostly->waited : &mostly->ran) += to - from;
+        if (off && to - from > longest) {
+            longest = to - from;
+            mostly->waker = state->waker;
+        }
+        status = add_doing(all, off ? most : ready, state->site, host_sites_of_state(&all->sites, state), to - from);
+    }
+    forget_sums(all);
+    return status;
+}
+
+static int find_mostly(struct host_activities *all, uint32_t thread, int64_t start, int64_t end, struct mostly *mostly)
+{
+    const struct most none = {0, EVENT_NO_TEXT, EVENT_NO_TEXT};
+    struct most ran = none, waited = none, ready = none;
+    *mostly = (struct mostly){.waker = EVENT_NONE};
+    int status = add_samples(all, thread, start, end, mostly, &ran)
+                     ?: add_states(all, thread, start, end, mostly, &waited, &ready);
+    bool off = mostly->waited > mostly->ran;
+    struct most most = off ? waited : ran.ns > 0 ? ran : ready;
+    most = most.ns > 0 ? most : ran.ns > 0 ? ran : waited;
+    mostly->site = most.site;
+    mostly->doing = most.doing;
+    mostly->waker = off ? mostly->waker : EVENT_NONE;
+    return status;
+}
+
+/* --- what it waited for --- */
+
+/* What people call THREAD beside ANOTHER, as a number of sites.words. */
+static uint32_t name_thread(struct host_activities *all, uint32_t thread, uint32_t another)
+{
+    const struct trace *trace = all->trace;
+    size_t length, other_length;
+    const char *name = trace_thread_comm(trace, thread, &length),
+               *other = trace_thread_comm(trace, another, &other_length);
+    char text[96];
+    if (length > 0 && (length != other_length || strncmp(name, other, length) != 0)) {
+        snprintf(text, sizeof(text), "thread %.*s", (int)(length < 64 ? length : 64), name);
+    } else {
+        const struct trace_thread_id *id = dense_map_row(&trace->thread_ids, thread);
+        snprintf(text, sizeof(text), "thread %lld", (long long)event_id_value(id->thread));
+    }
+    return intern(&all->sites.words, text, strlen(text));
+}
+
+struct other {
+    enum host_relation relation;
+    uint32_t thread;      /* LAUNCHED_NO_THREAD: none */
+    uint32_t site, doing; /* EVENT_NO_TEXT: not known */
+};
+
+/* From the thread that woke THREAD to the one that it waited for. */
+static int follow(struct host_activities *all, uint32_t thread, const struct host_state *state, struct other *other)
+{
+    uint32_t next = trace_find_waker(all->trace, thread, state->waker);
+    for (unsigned i = 0; i < CHAIN && next != LAUNCHED_NO_THREAD && next != thread; i++) {
+        struct mostly mostly;
+        if (find_mostly(all, next, state->start, state->end, &mostly) < 0)
+            return -1;
+        *other = (struct other){HOST_WOKE, next, mostly.site, mostly.doing};
+        uint32_t waker = trace_find_waker(all->trace, next, mostly.waker);
+        if (waker == next)
+            break;
+        next = waker;
+    }
+    return 0;
+}
+
+/* Of threads of other processes those count that do not use CUDA themselves: workers. */
+static bool may_be_waited_for(const struct trace *trace, uint32_t thread, uint32_t by)
+{
+    uint32_t process = trace->threads.items[thread].process;
+    return thread != by && (process == trace->threads.items[by].process || !trace->processes.items[process].calls);
+}
+
+static int find_busiest(struct host_activities *all, uint32_t thread, int64_t start, int64_t end, struct other *other)
+{
+    bool states = host_samples_any_states(&all->trace->samples);
+    int64_t most = (end - start) / 100 * (states ? MEANWHILE_PERCENT : MEANWHILE_PERCENT_OFF);
+    if (end - start < MEANWHILE_PERIODS * all->trace->samples.period)
+        return 0;
+    for (uint32_t i = 0; i < all->trace->samples.threads.count; i++) {
+        struct mostly mostly;
+        if (all->trace->samples.threads.items[i].samples == 0 || !may_be_waited_for(all->trace, i, thread))
+            continue;
+        if (find_mostly(all, i, start, end, &mostly) < 0)
+            return -1;
+        if (mostly.ran < most || mostly.ran == 0)
+            continue;
+        most = mostly.ran;
+        *other = (struct other){HOST_MEANWHILE, i, mostly.site, mostly.doing};
+    }
+    return 0;
+}
+
+/* --- activities --- */
+
+static uint32_t put_activity(struct host_activities *all, uint32_t thread, uint32_t doing, const struct other *other)
+{
+    struct host_activity activity = {doing, HOST_ALONE, EVENT_NO_TEXT, EVENT_NO_TEXT};
+    if (other->thread != LAUNCHED_NO_THREAD) {
+        bool lock = host_sites_doing(&all->sites, doing)->kind == HOST_LOCK;
+        activity.relation = other->relation == HOST_WOKE && lock ? HOST_HELD : other->relation;
+        activity.other = name_thread(all, other->thread, thread);
+        activity.other_doing = other->doing;
+    }
+    return dense_map_number(&all->known, &activity, sizeof(activity));
+}
+
+/* FREELY: who woke the thread cannot be known, so another may be named that ran. */
+static int find_other(struct host_activities *all, uint32_t thread, const struct host_state *state, enum host_kind kind,
+                      struct other *other)
+{
+    *other = (struct other){HOST_ALONE, LAUNCHED_NO_THREAD, EVENT_NO_TEXT, EVENT_NO_TEXT};
+    if (kind == HOST_SLEEP || kind == HOST_READY || state->kind == HOST_DISK_WAIT)
+        return 0;
+    return state->waker > 0 ? follow(all, thread, state, other)
+                            : find_busiest(all, thread, state->start, state->end, other);
+}
+
+static int at_wait(struct host_activities *all, uint32_t thread, const struct host_state *state,
+                   struct host_moment *moment)
+{
+    struct host_wait *wait = &all->wait;
+    if (!wait->any || wait->thread != thread || wait->start != state->start || wait->end != state->end) {
+        struct other other;
+        uint32_t doing = host_sites_of_state(&all->sites, state);
+        if (doing == EVENT_NO_TEXT ||
+            find_other(all, thread, state, (enum host_kind)host_sites_doing(&all->sites, doing)->kind, &other) < 0)
+            return -1;
+        *wait = (struct host_wait){.start = state->start,
+                                   .end = state->end,
+                                   .thread = thread,
+                                   .activity = put_activity(all, thread, doing, &other),
+                                   .site = state->site,
+                                   .other_site = other.site,
+                                   .any = true};
+    }
+    *moment = (struct host_moment){wait->activity, wait->site, wait->other_site, state->end};
+    return wait->activity == DENSE_MAP_NONE ? -1 : 0;
+}
+
+/* The sample of a site without a known doing says nothing. */
+static int at_sample(struct host_activities *all, uint32_t thread, uint32_t site, int64_t until,
+                     struct host_moment *moment)
+{
+    uint32_t doing = all->sites.sites.items[site].doing;
+    const struct other nobody = {HOST_ALONE, LAUNCHED_NO_THREAD, EVENT_NO_TEXT, EVENT_NO_TEXT};
+    *moment = (struct host_moment){EVENT_NO_TEXT, site, EVENT_NO_TEXT, until};
+    if (doing == EVENT_NO_TEXT)
+        return 0;
+    moment->activity = put_activity(all, thread, doing, &nobody);
+    return moment->activity == DENSE_MAP_NONE ? -1 : 0;
+}
+
+static int at_run(struct host_activities *all, uint32_t thread, int64_t time, struct host_moment *moment)
+{
+    const struct host_samples *samples = &all->trace->samples;
+    const struct host_thread own = host_samples_thread(samples, thread);
+    size_t next = host_samples_from(samples, &own, time), end = own.first_sample + own.samples;
+    const struct host_sample *after = next < end ? &samples->samples.items[next] : NULL;
+    const struct host_sample *before = next > own.first_sample ? &samples->samples.items[next - 1] : NULL;
+    int64_t reach = REACH_PERIODS * samples->period, off = OFF_PERIODS * samples->period;
+    int64_t from_before = before ? time - before->time : INT64_MAX, to_after = after ? after->time - time : INT64_MAX;
+    *moment = (struct host_moment){EVENT_NO_TEXT, EVENT_NO_TEXT, EVENT_NO_TEXT, INT64_MAX};
+    if (own.samples == 0)
+        return 0;
+    if (before && from_before < reach && from_before <= to_after) {
+        int64_t middle = after ? before->time + (after->time - before->time) / 2 + 1 : INT64_MAX;
+        int64_t last = before->time + reach;
+        return at_sample(all, thread, before->site, middle < last ? middle : last, moment);
+    }
+    if (after && to_after <= reach) {
+        const struct host_sample *second = next + 1 < end ? after + 1 : NULL;
+        int64_t middle = second ? after->time + (second->time - after->time) / 2 + 1 : INT64_MAX;
+        int64_t last = after->time + reach;
+        return at_sample(all, thread, after->site, middle < last ? middle : last, moment);
+    }
+    struct host_state gap = {.start = before ? before->time + reach : all->trace->start,
+                             .end = after ? after->time - reach : all->trace->end,
+                             .waker = EVENT_NONE,
+                             .site = EVENT_NO_TEXT,
+                             .kind = HOST_SLEEPING};
+    if (!host_samples_any_states(samples) && gap.end > time && gap.end - gap.start > off)
+        return at_wait(all, thread, &gap, moment);
+    moment->until = gap.end > time ? gap.end : INT64_MAX;
+    return 0;
+}
+
+int host_activities_at(struct host_activities *all, uint32_t thread, int64_t time, struct host_moment *moment)
+{
+    const struct host_samples *samples = &all->trace->samples;
+    if (++all->asked % EVICT_AFTER == 0)
+        host_samples_evict(samples);
+    const struct host_thread own = host_samples_thread(samples, thread);
+    size_t next = host_samples_state_from(samples, &own, time);
+    const struct host_state *state = next < own.first_state + own.states ? &samples->states.items[next] : NULL;
+    if (state && state->start <= time)
+        return at_wait(all, thread, state, moment);
+    int status = at_run(all, thread, time, moment);
+    if (state && moment->until > state->start)
+        moment->until = state->start;
+    if (moment->until <= time)
+        moment->until = time + 1;
+    return status;
+}

@@ -1,0 +1,78 @@
+/*
+ * What a thread did at a time, in words, with what it waited for: "pthread_mutex_lock() in step (a.c:9), held by thread
+ * saver, which ran update (a.c:30)". Where the thread was off the processor, the thread that woke it is looked at; if
+ * that waited for a third one, this one. Where nobody knows who woke it, the thread that ran most meanwhile is named.
+ */
+#ifndef GPUTRACE_ANALYSIS_HOST_HOST_ACTIVITY_H
+#define GPUTRACE_ANALYSIS_HOST_HOST_ACTIVITY_H
+
+#include <stdint.h>
+
+#include "common/array.h"
+#include "common/dense_map.h"
+#include "analysis/host/host_sites.h"
+
+struct buffer;
+struct trace;
+
+/* HELD: it has a lock that is waited for. WOKE: it ended the wait. MEANWHILE: it ran then, and may be waited for. */
+enum host_relation { HOST_ALONE, HOST_HELD, HOST_WOKE, HOST_MEANWHILE };
+
+/* Activities are alike if all of this is the same. */
+struct host_activity {
+    uint32_t doing;       /* number in sites.doings */
+    uint32_t relation;    /* enum host_relation to the thread … */
+    uint32_t other;       /* … that is called so: number in sites.words */
+    uint32_t other_doing; /* what that did; EVENT_NO_TEXT: not known */
+};
+
+/* All zero is empty. */
+struct host_activities {
+    const struct trace *trace; /* NULL: nothing was sampled */
+    uint64_t asked;            /* questions so far */
+    struct host_sites sites;
+    struct dense_map known;  /* struct host_activity */
+    struct dense_map places; /* an activity and a frame -> times */
+    ARRAY(struct host_place_time) times;
+    ARRAY(int64_t) sums; /* by numbers of doings, all 0 between two uses */
+    ARRAY(uint32_t) touched;
+    struct host_wait { /* the last that was looked at */
+        int64_t start, end;
+        uint32_t thread, activity, site, other_site;
+        bool any;
+    } wait;
+};
+
+struct host_place_time {
+    int64_t ns;
+    uint32_t site; /* one of them */
+};
+
+/* What a thread does at a time, and until when at least it goes on with that. */
+struct host_moment {
+    uint32_t activity;         /* number; EVENT_NO_TEXT: not known */
+    uint32_t site, other_site; /* numbers; EVENT_NO_TEXT: not known */
+    int64_t until;
+};
+
+/* After trace_finish(). Returns 0, or -1: no memory. */
+int host_activities_init(struct host_activities *all, const struct trace *trace);
+void host_activities_release(struct host_activities *all);
+
+/* THREAD: index in trace.threads. Returns 0, or -1: no memory. */
+int host_activities_at(struct host_activities *all, uint32_t thread, int64_t time, struct host_moment *moment);
+/* Adds that MOMENT took so long: what takes longest names the line of an activity. Returns 0, or -1: no memory. */
+int host_activities_weigh(struct host_activities *all, const struct host_moment *moment, int64_t ns);
+
+static inline enum host_kind host_activity_kind(const struct host_activities *all, uint32_t activity)
+{
+    const struct host_activity *known = dense_map_row(&all->known, activity);
+    return (enum host_kind)host_sites_doing(&all->sites, known->doing)->kind;
+}
+
+/* Writes an activity for people. */
+void host_activity_write(struct buffer *out, const struct host_activities *all, uint32_t activity);
+/* The number of a call stack of it; of what the other thread did, if that is known. EVENT_NONE: there is none. */
+int64_t host_activity_stack(const struct host_activities *all, uint32_t activity);
+
+#endif

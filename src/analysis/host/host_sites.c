@@ -1,0 +1,220 @@
+#include "analysis/host/host_sites.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/buffer.h"
+#include "analysis/model/trace.h"
+#include "trace/frames.h"
+
+struct host_frame_facts {
+    const struct host_pattern *pattern; /* NULL: none */
+    uint32_t name;                      /* of the function that is like it, of trace.strings */
+    bool of_program;                    /* the user's own code, as far as that can be seen */
+    bool of_python;                     /* a line of Python */
+    bool is_system;
+};
+
+static void find_facts(struct host_frame_facts *facts, const struct trace *trace, const struct trace_frame *frame)
+{
+    const char *function = trace_text(trace, frame->function), *file = trace_text(trace, frame->file);
+    const char *module = trace_text(trace, frame->module);
+    facts->of_python = strcmp(module, FRAME_PYTHON) == 0;
+    facts->pattern = *function ? host_pattern_find(function) : NULL;
+    facts->name = frame->function;
+    if (facts->of_python) {
+        bool imports = facts->pattern && facts->pattern->kind == HOST_IMPORT && strstr(file, "importlib");
+        facts->pattern = imports ? facts->pattern : NULL;
+        facts->of_program = frame->owner == FRAME_SCRIPT;
+        return;
+    }
+    facts->is_system = frame->owner == FRAME_CUDA || host_module_is_system(module);
+    bool linked_in = facts->pattern && strncmp(file, "../", 3) == 0; /* the C library's, in a static program */
+    facts->of_program = *file && *function && !facts->is_system && !linked_in && frame->owner == FRAME_PROGRAM;
+    if (facts->of_program) /* it may have a read() of its own */
+        facts->pattern = NULL;
+}
+
+/* The frames of a stack. */
+struct site_stack {
+    const struct trace_frame *frames[TRACE_STACK_FRAMES];
+    size_t count;
+};
+
+static uint32_t frame_number(const struct trace *trace, const struct site_stack *stack, size_t i)
+{
+    return (uint32_t)(stack->frames[i] - trace->frames.items);
+}
+
+/* The index in the stack of the innermost frame of the program: its own code, else a line of Python, else a named
+ * function of a library. The stack's count: there is none. */
+static size_t find_program(const struct host_sites *sites, const struct trace *trace, const struct site_stack *stack)
+{
+    size_t python = stack->count, named = stack->count;
+    for (size_t i = 0; i < stack->count; i++) {
+        uint32_t number = frame_number(trace, stack, i);
+        const struct host_frame_facts *facts = &sites->frames[number];
+        bool has_name = trace->frames.items[number].function != EVENT_NO_TEXT;
+        if (facts->of_program)
+            return i;
+        if (facts->of_python && python == stack->count)
+            python = i;
+        if (has_name && !facts->is_system && !facts->pattern && named == stack->count)
+            named = i;
+    }
+    return python < stack->count ? python : named;
+}
+
+/* What the functions that the program called are for: the frame of one. NULL: nothing in particular. */
+static const struct host_frame_facts *find_pattern(const struct host_sites *sites, const struct trace *trace,
+                                                   const struct site_stack *stack, size_t program)
+{
+    const struct host_frame_facts *found = NULL;
+    for (size_t i = 0; i < program; i++) {
+        const struct host_frame_facts *facts = &sites->frames[frame_number(trace, stack, i)];
+        if (facts->pattern && (!found || facts->pattern->rank > found->pattern->rank))
+            found = facts;
+    }
+    return found;
+}
+
+static uint32_t put_words(struct host_sites *sites, const char *words, const char *after)
+{
+    char text[HOST_FUNCTION + 8];
+    snprintf(text, sizeof(text), "%s%s", words, after);
+    return intern(&sites->words, text, strlen(text));
+}
+
+/* The words for a pattern that the function NAME matched. */
+static uint32_t words_of(struct host_sites *sites, const struct host_pattern *pattern, const char *function)
+{
+    char name[HOST_FUNCTION];
+    return pattern->words ? put_words(sites, pattern->words, "")
+                          : put_words(sites, host_function_name(function, name), "()");
+}
+
+static int put_doing(struct host_sites *sites, struct host_site_doing *site, const struct host_doing *doing)
+{
+    site->doing = dense_map_number(&sites->doings, doing, sizeof(*doing));
+    return site->doing == DENSE_MAP_NONE ? -1 : 0;
+}
+
+/* Of a sample without a stack its name is known, if anything. */
+static int read_name(struct host_sites *sites, const struct trace *trace, const struct host_site *key,
+                     struct host_site_doing *site)
+{
+    struct host_doing doing = {
+        .kind = HOST_RUN, .words = EVENT_NO_TEXT, .function = EVENT_NO_TEXT, .file = EVENT_NO_TEXT};
+    const char *name = trace_text(trace, (uint32_t)key->name);
+    const struct host_pattern *pattern = *name ? host_pattern_find(name) : NULL;
+    if (!*name || strcmp(name, "?") == 0)
+        return 0;
+    if (pattern) {
+        doing.kind = pattern->kind;
+        doing.words = words_of(sites, pattern, name);
+    } else {
+        doing.function = (uint32_t)key->name;
+    }
+    return put_doing(sites, site, &doing);
+}
+
+/* Of a stack of libraries alone: the library of its innermost frame, such as an interpreter. */
+static int read_module(struct host_sites *sites, const struct trace *trace, const struct host_site *key,
+                       struct host_site_doing *site)
+{
+    struct host_doing doing = {.kind = HOST_RUN, .function = EVENT_NO_TEXT, .file = EVENT_NO_TEXT};
+    const struct trace_frame *frame;
+    const char *module = trace_stack(trace, key->stack, &frame, 1) ? trace_text(trace, frame->module) : "";
+    const char *slash = strrchr(module, '/');
+    if (!*module)
+        return read_name(sites, trace, key, site);
+    doing.words = put_words(sites, slash ? slash + 1 : module, "");
+    return put_doing(sites, site, &doing);
+}
+
+static int read_site(struct host_sites *sites, const struct trace *trace, const struct host_site *key,
+                     struct host_site_doing *site)
+{
+    struct host_doing doing = {
+        .kind = HOST_RUN, .words = EVENT_NO_TEXT, .function = EVENT_NO_TEXT, .file = EVENT_NO_TEXT};
+    struct site_stack stack;
+    stack.count = trace_stack(trace, key->stack, stack.frames, TRACE_STACK_FRAMES);
+    site->doing = site->frame = EVENT_NO_TEXT;
+    if (stack.count == 0)
+        return read_name(sites, trace, key, site);
+    size_t program = find_program(sites, trace, &stack);
+    const struct host_frame_facts *called = find_pattern(sites, trace, &stack, program);
+    if (called) {
+        doing.kind = called->pattern->kind;
+        doing.words = words_of(sites, called->pattern, trace_text(trace, called->name));
+    }
+    if (program < stack.count) {
+        site->frame = frame_number(trace, &stack, program);
+        doing.function = trace->frames.items[site->frame].function;
+        doing.file = trace->frames.items[site->frame].file;
+    }
+    if (!called && program == stack.count)
+        return read_module(sites, trace, key, site);
+    return put_doing(sites, site, &doing);
+}
+
+int host_sites_make(struct host_sites *sites, const struct trace *trace)
+{
+    const struct dense_map *keys = &trace->samples.sites;
+    sites->frames = calloc(trace->frames.count + 1, sizeof(*sites->frames));
+    if (!sites->frames)
+        return -1;
+    for (size_t i = 0; keys->count > 0 && i < trace->frames.count; i++)
+        find_facts(&sites->frames[i], trace, &trace->frames.items[i]);
+    for (size_t i = 0; i < keys->count; i++) {
+        struct host_site_doing *site = array_push(&sites->sites);
+        if (!site || read_site(sites, trace, dense_map_row(keys, i), site) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+void host_sites_release(struct host_sites *sites)
+{
+    interner_release(&sites->words);
+    dense_map_release(&sites->doings);
+    array_release(&sites->sites);
+    free(sites->frames);
+}
+
+/* The number of a doing that is SITE's, with KIND and WORDS instead. EVENT_NO_TEXT: no memory. */
+static uint32_t put_other(struct host_sites *sites, uint32_t site, enum host_kind kind, const char *words)
+{
+    const uint32_t number = site < sites->sites.count ? sites->sites.items[site].doing : EVENT_NO_TEXT;
+    struct host_doing doing = {.function = EVENT_NO_TEXT, .file = EVENT_NO_TEXT};
+    if (number != EVENT_NO_TEXT)
+        doing = *host_sites_doing(sites, number);
+    doing.kind = kind;
+    doing.words = put_words(sites, words, "");
+    return doing.words == INTERN_NO_MEMORY ? EVENT_NO_TEXT : dense_map_number(&sites->doings, &doing, sizeof(doing));
+}
+
+uint32_t host_sites_of_state(struct host_sites *sites, const struct host_state *state)
+{
+    uint32_t doing = state->site == EVENT_NO_TEXT ? EVENT_NO_TEXT : sites->sites.items[state->site].doing;
+    if (state->kind == HOST_RUNNABLE)
+        return put_other(sites, state->site, HOST_READY, "waiting for a processor");
+    if (doing != EVENT_NO_TEXT && host_sites_doing(sites, doing)->kind != HOST_RUN)
+        return doing;
+    return state->kind == HOST_DISK_WAIT ? put_other(sites, state->site, HOST_IO, "waiting for a disk")
+                                         : put_other(sites, state->site, HOST_OFF, "off the processor");
+}
+
+void host_sites_write(struct buffer *out, const struct host_sites *sites, const struct trace *trace, uint32_t number,
+                      uint32_t frame)
+{
+    const struct host_doing *doing = host_sites_doing(sites, number);
+    bool placed = frame != EVENT_NO_TEXT || doing->function != EVENT_NO_TEXT;
+    if (doing->words != EVENT_NO_TEXT)
+        buffer_format(out, "%s%s", interned(&sites->words, doing->words), placed ? " in " : "");
+    if (frame != EVENT_NO_TEXT)
+        buffer_text(out, trace_text(trace, trace->frames.items[frame].place));
+    else if (placed)
+        buffer_text(out, trace_text(trace, doing->function));
+}

@@ -1,0 +1,154 @@
+#include "analysis/idle/idle.h"
+
+#include <string.h>
+
+const struct idle_cause_words idle_cause_words[IDLE_CAUSE_COUNT] = {
+#define CAUSE(constant, word, text) {word, text},
+    IDLE_CAUSES(CAUSE)
+#undef CAUSE
+};
+
+void idle_release(struct idle *idle)
+{
+    array_release(&idle->devices);
+    array_release(&idle->rows);
+    dense_map_release(&idle->rows.ids);
+    array_release(&idle->active);
+    dense_map_release(&idle->active.ids);
+    host_activities_release(&idle->host);
+}
+
+static int64_t length_of(const struct idle_gap *gap)
+{
+    return gap->end - gap->start;
+}
+
+/* Of equally long ones the earliest stays. */
+static size_t find_least(const struct idle *idle)
+{
+    size_t least = 0;
+    for (size_t i = 1; i < idle->largest_count; i++)
+        if (length_of(&idle->largest[i]) <= length_of(&idle->largest[least]))
+            least = i;
+    return least;
+}
+
+void idle_offer(struct idle *idle, const struct idle_gap *gap)
+{
+    if (idle->largest_count < IDLE_LARGEST)
+        idle->largest[idle->largest_count++] = *gap;
+    else if (length_of(gap) > idle->least)
+        idle->largest[find_least(idle)] = *gap;
+    else
+        return;
+    if (idle->largest_count == IDLE_LARGEST)
+        idle->least = length_of(&idle->largest[find_least(idle)]);
+}
+
+struct idle_gap *idle_find(struct idle *idle, uint32_t device, int64_t start, int64_t end)
+{
+    for (size_t i = 0; end - start >= idle->least && i < idle->largest_count; i++) {
+        struct idle_gap *gap = &idle->largest[i];
+        if (gap->device == device && gap->start == start && gap->end == end)
+            return gap;
+    }
+    return NULL;
+}
+
+static void add(struct idle_sum *sum, int64_t start, int64_t length)
+{
+    bool first = sum->count == 0 || sum->gap != start;
+    sum->total += length;
+    sum->count += first;
+    sum->gap = start;
+    sum->current = first ? length : sum->current + length;
+    sum->longest = sum->current > sum->longest ? sum->current : sum->longest;
+    if (sum->current <= IDLE_BRIEF) {
+        sum->brief += length;
+        sum->brief_count += first;
+    } else if (!first && sum->current - length <= IDLE_BRIEF) { /* the gap was brief up to now */
+        sum->brief -= sum->current - length;
+        sum->brief_count--;
+    }
+}
+
+static bool is_row(const struct idle_row *row, const struct idle_what *what)
+{
+    const struct idle_what *own = &row->what;
+    return own->device == what->device && own->cause == what->cause && own->call == what->call &&
+           own->range == what->range && own->operation == what->operation && own->stream == what->stream &&
+           own->activity == what->activity;
+}
+
+/* Most parts are of few rows. */
+static struct idle_row *find_row(struct idle_rows *rows, const struct idle_what *what)
+{
+    const uint64_t key[] = {(uint64_t)what->device << 32 | what->cause, (uint64_t)what->call << 32 | what->range,
+                            (uint64_t)what->operation << 32 | what->stream, what->activity};
+    uint32_t *recent =
+        &rows->recent[(what->cause + what->call + 7 * what->range + what->operation + what->activity) % IDLE_RECENT];
+    if (*recent && is_row(&rows->items[*recent - 1], what))
+        return &rows->items[*recent - 1];
+    struct idle_row *row = dense_map_item(&rows->ids, &key, rows);
+    if (row) {
+        row->what = *what;
+        *recent = (uint32_t)(row - rows->items) + 1;
+    }
+    return row;
+}
+
+/* Of a trace with samples the rows are there twice: rules and shares are about those without activities. */
+static int add_active(struct idle *idle, const struct idle_what *what, int64_t start, int64_t length)
+{
+    if (!idle->host.trace)
+        return 0;
+    struct idle_row *row = find_row(&idle->active, what);
+    if (row)
+        add(&row->sum, start, length);
+    return row ? 0 : -1;
+}
+
+static struct idle_device *find_device(struct idle *idle, uint32_t device)
+{
+    while (idle->devices.count <= device)
+        if (!array_push(&idle->devices))
+            return NULL;
+    return &idle->devices.items[device];
+}
+
+static void add_to_largest(struct idle_gap *gap, const struct idle_what *what, int64_t length)
+{
+    struct idle_part *part = &gap->causes[what->cause];
+    part->total += length;
+    if (length > part->longest) {
+        part->longest = length;
+        part->what = *what;
+    }
+}
+
+int idle_add(struct idle *idle, const struct idle_what *what, int64_t start, int64_t length, struct idle_gap *largest)
+{
+    if (length <= 0)
+        return 0;
+    struct idle_device *device = find_device(idle, what->device);
+    struct idle_what alone = *what;
+    alone.activity = EVENT_NO_TEXT;
+    struct idle_row *row = device ? find_row(&idle->rows, &alone) : NULL;
+    if (!row || add_active(idle, what, start, length) < 0)
+        return -1;
+    device->idle += length;
+    add(&device->causes[what->cause], start, length);
+    add(&row->sum, start, length);
+    if (largest)
+        add_to_largest(largest, what, length);
+    return 0;
+}
+
+const struct idle_part *idle_main_part(const struct idle_gap *gap)
+{
+    const struct idle_part *most = &gap->causes[0];
+    for (unsigned i = 1; i < IDLE_CAUSE_COUNT; i++)
+        if (gap->causes[i].total > most->total)
+            most = &gap->causes[i];
+    return most;
+}

@@ -1,0 +1,320 @@
+#include "analysis/idle/idle_gaps.h"
+
+#include <string.h>
+
+#include "analysis/base/order.h"
+#include "analysis/model/trace.h"
+
+struct thread_phase {
+    event_id process;
+    int64_t thread, start, end;
+    uint32_t name;
+};
+
+struct gap {
+    int64_t start, end;
+    int64_t called, returned; /* of the operation that ends it; EVENT_NONE: not known */
+    int64_t ended_before;     /* when the operation before it in its stream ended; EVENT_NONE: there is none */
+    struct idle_launch launch;
+    uint32_t device, thread, call;
+    uint32_t last_stream; /* number of the stream whose operation the gap begins after */
+};
+
+static int by_thread(const void *left, const void *right)
+{
+    const struct thread_phase *a = left, *b = right;
+    return ORDER(a->process, b->process) ?: ORDER(a->thread, b->thread) ?: ORDER(a->start, b->start) ?: ORDER(a->end, b->end) ?: ORDER(a->name, b->name);
+}
+
+static int by_key_and_call(const void *left, const void *right)
+{
+    const struct gap *a = left, *b = right;
+    return ORDER(a->launch.key, b->launch.key) ?: ORDER(a->called, b->called) ?: ORDER(a->start, b->start);
+}
+
+void idle_gaps_init(struct idle_gaps *gaps, struct sorter_space *space)
+{
+    idle_waits_init(&gaps->waits, space);
+    sorter_init(&gaps->phases, space, sizeof(struct thread_phase), by_thread);
+    sorter_init(&gaps->asked, space, sizeof(struct gap), by_key_and_call);
+    idle_host_init(&gaps->host, space);
+}
+
+void idle_gaps_release(struct idle_gaps *gaps)
+{
+    idle_waits_release(&gaps->waits);
+    sorter_release(&gaps->phases);
+    sorter_release(&gaps->asked);
+    idle_host_release(&gaps->host);
+}
+
+int idle_gaps_event(struct idle_gaps *gaps, const struct trace *trace, const struct event_fields *event)
+{
+    if (event->phase != 'X')
+        return 0;
+    if (event->category == CATEGORY_COMPILATION) {
+        const struct thread_phase phase = {event->process, event->of_thread, event->start,
+                                           event->start + event->duration, event->name};
+        return event->of_thread == EVENT_NONE ? 0 : sorter_add(&gaps->phases, &phase);
+    }
+    return idle_waits_event(&gaps->waits, trace, event);
+}
+
+/* --- what a gap was spent with --- */
+
+struct finding {
+    struct idle_gaps *gaps;
+    struct idle *idle;
+    const struct trace *trace;
+    /* Of the GPU that the walk is at */
+    bool any;
+    uint32_t device, last_thread;
+    int64_t until; /* the end of all operations so far */
+    struct idle_neighbour last;
+    ARRAY(struct stream_last) streams;
+};
+
+/* The last operation of a stream. */
+struct stream_last {
+    bool any;
+    int64_t called, end;
+};
+
+static int add_whole(struct finding *finding, const struct gap *gap, struct idle_what what)
+{
+    struct idle_gap *largest = idle_find(finding->idle, gap->device, gap->start, gap->end);
+    return idle_add(finding->idle, &what, gap->start, gap->end - gap->start, largest);
+}
+
+static uint32_t stream_number(int64_t stream)
+{
+    return stream >= 0 && stream < EVENT_NO_TEXT ? (uint32_t)stream : EVENT_NO_TEXT;
+}
+
+/* The operation was launched in the gap, or its launch had not returned when the gap began. */
+static int add_launched(struct finding *finding, const struct gap *gap, const struct idle_wait *wait)
+{
+    struct idle_host_gap host = {.start = gap->start,
+                                 .called = gap->called > gap->start ? gap->called : gap->start,
+                                 .held = gap->end,
+                                 .end = gap->end,
+                                 .thread = gap->thread,
+                                 .what = IDLE_WHAT(gap->device, IDLE_LAUNCH)};
+    host.called = host.called < gap->end ? host.called : gap->end;
+    host.what.call = gap->call;
+    int64_t waited = gap->end - gap->returned;
+    bool held = wait ? waited > 0 && gap->end - gap->called > IDLE_LATENCY : waited > IDLE_HELD_AFTER;
+    if (held) {
+        host.held = gap->returned > host.called ? gap->returned : host.called;
+        host.what.cause = wait ? IDLE_EVENT : IDLE_HELD;
+        host.what.stream = wait ? stream_number(wait->stream) : EVENT_NO_TEXT;
+    }
+    return sorter_add(&finding->gaps->host.gaps, &host);
+}
+
+/* WAIT: what the stream waited for between the launches of the operation and of the one before. NULL: nothing. */
+static int settle(struct finding *finding, const struct gap *gap, const struct idle_wait *wait)
+{
+    if (gap->thread == LAUNCHED_NO_THREAD)
+        return add_whole(finding, gap, IDLE_WHAT(gap->device, IDLE_UNKNOWN));
+    bool empty = gap->ended_before == EVENT_NONE || gap->ended_before <= gap->called; /* the stream, at the launch */
+    if (gap->returned > gap->start || (empty && gap->end - gap->called <= IDLE_LATENCY))
+        return add_launched(finding, gap, wait);
+    struct idle_what what = IDLE_WHAT(gap->device, IDLE_BETWEEN);
+    if (wait) {
+        what.cause = IDLE_EVENT;
+        what.stream = stream_number(wait->stream);
+    } else if (gap->end - gap->start > IDLE_HELD_AFTER) {
+        what.cause = IDLE_HELD;
+    } else if (gap->ended_before != gap->start) {
+        what.cause = IDLE_STREAM;
+        what.stream = gap->last_stream;
+    }
+    return add_whole(finding, gap, what);
+}
+
+/* Before the first operation or after the last. */
+static int settle_edge(struct finding *finding, const struct gap *gap, enum idle_cause cause)
+{
+    const struct idle_host_gap host = {.start = gap->start,
+                                       .called = gap->end,
+                                       .held = gap->end,
+                                       .end = gap->end,
+                                       .thread = gap->thread,
+                                       .what = IDLE_WHAT(gap->device, cause)};
+    if (gap->thread == LAUNCHED_NO_THREAD)
+        return add_whole(finding, gap, host.what);
+    return sorter_add(&finding->gaps->host.gaps, &host);
+}
+
+/* --- the walk over the operations --- */
+
+static struct stream_last *find_stream(struct finding *finding, uint32_t stream)
+{
+    while (finding->streams.count <= stream)
+        if (!array_push(&finding->streams))
+            return NULL;
+    return &finding->streams.items[stream];
+}
+
+static void offer(struct finding *finding, const struct gap *gap, struct idle_neighbour after)
+{
+    const struct idle_gap one = {.start = gap->start,
+                                 .end = gap->end,
+                                 .device = gap->device,
+                                 .thread = gap->thread,
+                                 .before = finding->last,
+                                 .after = after,
+                                 .activity = EVENT_NO_TEXT};
+    idle_offer(finding->idle, &one);
+}
+
+static int add_gap(struct finding *finding, const struct timeline_op *op, const struct stream_last *stream)
+{
+    const struct trace *trace = finding->trace;
+    struct gap gap = {
+        .start = finding->until,
+        .end = op->start,
+        .called = op->called,
+        .returned = op->returned,
+        .launch = {.called = op->called, .called_before = stream->any ? stream->called : EVENT_NONE},
+        .ended_before = stream->any ? stream->end : EVENT_NONE,
+        .device = op->device,
+        .thread = op->thread,
+        .call = op->call,
+        .last_stream = stream_number(trace_stream_id(trace, finding->last.stream)->stream),
+    };
+    offer(finding, &gap, (struct idle_neighbour){op->name, op->stream});
+    if (finding->gaps->waits.of == IDLE_WAITS_NONE || op->thread == LAUNCHED_NO_THREAD)
+        return settle(finding, &gap, NULL);
+    gap.launch.key = idle_waits_key(&finding->gaps->waits, op);
+    return sorter_add(&finding->gaps->asked, &gap);
+}
+
+static int add_edge(struct finding *finding, enum idle_cause cause, const struct gap *gap, struct idle_neighbour after)
+{
+    if (gap->end <= gap->start)
+        return 0;
+    offer(finding, gap, after);
+    return settle_edge(finding, gap, cause);
+}
+
+static int end_device(struct finding *finding)
+{
+    const struct gap gap = {
+        .start = finding->until, .end = finding->trace->end, .device = finding->device, .thread = finding->last_thread};
+    return finding->any ? add_edge(finding, IDLE_AFTER, &gap, (struct idle_neighbour){EVENT_NO_TEXT, EVENT_NO_TEXT})
+                        : 0;
+}
+
+static int begin_device(struct finding *finding, const struct timeline_op *op)
+{
+    const struct gap gap = {
+        .start = finding->trace->start, .end = op->start, .device = op->device, .thread = op->thread};
+    int status = end_device(finding);
+    finding->any = true;
+    finding->device = op->device;
+    finding->until = op->start;
+    finding->last = (struct idle_neighbour){EVENT_NO_TEXT, EVENT_NO_TEXT};
+    return status ? status : add_edge(finding, IDLE_BEFORE, &gap, (struct idle_neighbour){op->name, op->stream});
+}
+
+static int add_op(struct finding *finding, const struct timeline_op *op)
+{
+    if ((!finding->any || op->device != finding->device) && begin_device(finding, op) < 0)
+        return -1;
+    struct stream_last *stream = find_stream(finding, op->stream);
+    if (!stream || (op->start > finding->until && add_gap(finding, op, stream) < 0))
+        return -1;
+    if (op->end >= finding->until) {
+        finding->until = op->end;
+        finding->last = (struct idle_neighbour){op->name, op->stream};
+        finding->last_thread = op->thread;
+    }
+    if (!stream->any || op->end > stream->end)
+        stream->end = op->end;
+    if (!stream->any || op->called > stream->called)
+        stream->called = op->called;
+    stream->any = true;
+    return 0;
+}
+
+static int add_ops(struct finding *finding)
+{
+    struct sorter_walk walk;
+    const struct timeline_op *op;
+    int status = 0;
+    sorter_walk_begin(&walk, &finding->trace->timeline);
+    while (status == 0 && (op = sorter_next(&walk)))
+        status = add_op(finding, op);
+    int walked = sorter_walk_end(&walk);
+    status = status ? status : walked;
+    return status ? status : end_device(finding);
+}
+
+static int settle_asked(struct finding *finding)
+{
+    struct idle_gaps *gaps = finding->gaps;
+    struct sorter_walk walk;
+    const struct gap *gap;
+    int status = sorter_ready(&gaps->asked);
+    if (status < 0)
+        return status;
+    sorter_walk_begin(&walk, &gaps->asked);
+    while (status == 0 && (gap = sorter_next(&walk)))
+        status = settle(finding, gap, idle_waits_find(&gaps->waits, &gap->launch));
+    int walked = sorter_walk_end(&walk);
+    return status ? status : walked;
+}
+
+/* --- phases --- */
+
+static enum idle_cause cause_of_phase(const char *name)
+{
+    return strncmp(name, "Graph", strlen("Graph")) == 0 ? IDLE_GRAPH : IDLE_COMPILATION;
+}
+
+static int pass_phases(struct finding *finding)
+{
+    const struct trace *trace = finding->trace;
+    struct sorter_walk walk;
+    const struct thread_phase *phase;
+    struct thread_phase last = {.thread = EVENT_NONE};
+    int64_t thread = EVENT_NONE;
+    int status = sorter_ready(&finding->gaps->phases);
+    if (status < 0)
+        return status;
+    sorter_walk_begin(&walk, &finding->gaps->phases);
+    while (status == 0 && (phase = sorter_next(&walk))) {
+        if (phase->process != last.process || phase->thread != last.thread)
+            thread = trace_find_thread(trace, phase->process, phase->thread);
+        last = *phase;
+        const struct idle_host_phase one = {.start = phase->start,
+                                            .end = phase->end,
+                                            .thread = (uint32_t)thread,
+                                            .cause = cause_of_phase(trace_text(trace, phase->name)),
+                                            .name = phase->name};
+        if (thread != EVENT_NONE)
+            status = sorter_add(&finding->gaps->host.phases, &one);
+    }
+    int walked = sorter_walk_end(&walk);
+    return status ? status : walked;
+}
+
+int idle_gaps_finish(struct idle_gaps *gaps, struct idle *idle, const struct trace *trace)
+{
+    struct finding finding = {.gaps = gaps, .idle = idle, .trace = trace};
+    idle->run = trace_span(trace);
+    int status = idle_waits_begin(&gaps->waits, trace);
+    if (status < 0)
+        return status;
+    status = add_ops(&finding);
+    if (status == 0)
+        status = settle_asked(&finding);
+    int ended = idle_waits_end(&gaps->waits);
+    status = status ? status : ended;
+    if (status == 0)
+        status = pass_phases(&finding);
+    array_release(&finding.streams);
+    return status ? status : idle_host_finish(&gaps->host, idle, trace);
+}

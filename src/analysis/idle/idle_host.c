@@ -1,0 +1,313 @@
+#include "analysis/idle/idle_host.h"
+
+#include "analysis/base/order.h"
+#include "analysis/model/trace.h"
+
+static int by_thread_and_time(const void *left, const void *right)
+{
+    const struct idle_host_gap *a = left, *b = right;
+    return ORDER(a->thread, b->thread) ?: ORDER(a->start, b->start) ?: ORDER(a->what.device, b->what.device);
+}
+
+static int by_thread_and_start(const void *left, const void *right)
+{
+    const struct idle_host_phase *a = left, *b = right;
+    return ORDER(a->thread, b->thread) ?: ORDER(a->start, b->start) ?: ORDER(b->end, a->end) ?: ORDER(a->name, b->name);
+}
+
+void idle_host_init(struct idle_host *host, struct sorter_space *space)
+{
+    sorter_init(&host->gaps, space, sizeof(struct idle_host_gap), by_thread_and_time);
+    sorter_init(&host->phases, space, sizeof(struct idle_host_phase), by_thread_and_start);
+}
+
+void idle_host_release(struct idle_host *host)
+{
+    sorter_release(&host->gaps);
+    sorter_release(&host->phases);
+}
+
+/* A gap that the walk is in: one of each GPU at most. */
+struct open_gap {
+    struct idle_host_gap gap;
+    struct idle_gap *largest;
+};
+
+struct host_walk {
+    struct idle *idle;
+    struct sorter_walk gaps, phases;
+    struct host_calls_walk calls;
+    struct open_range {
+        struct range_walk walk;
+        uint32_t thread, name; /* the innermost one's; EVENT_NO_TEXT: there is none, */
+        int64_t until;         /* up to this time */
+        bool any;
+    } range, operation;
+    const struct idle_host_gap *next;
+    const struct idle_host_phase *phase; /* the first that has not ended by the time */
+    const struct host_call *call;        /* likewise */
+    ARRAY(struct open_gap) open;
+    uint32_t thread;
+    int64_t time;
+    int64_t until; /* what the thread does does not change before */
+    struct host_moment moment;
+};
+
+/* What the thread does at a time. */
+struct doing {
+    enum idle_cause cause;
+    uint32_t call, range, operation, activity;
+    bool compiling;
+};
+
+static enum idle_cause cause_of_call(enum call_kind kind)
+{
+    switch (kind) {
+    case CALL_SYNC_DEVICE:
+    case CALL_SYNC_STREAM:
+    case CALL_SYNC_EVENT: return IDLE_SYNC;
+    case CALL_COPY: return IDLE_COPY;
+    case CALL_MODULE: return IDLE_COMPILATION;
+    case CALL_ALLOCATE:
+    case CALL_FREE:
+    case CALL_ALLOCATE_ASYNC:
+    case CALL_FREE_ASYNC: return IDLE_ALLOCATION;
+    case CALL_ALLOCATE_HOST:
+    case CALL_FREE_HOST: return IDLE_PINNING;
+    case CALL_GRAPH: return IDLE_GRAPH;
+    case CALL_CONTEXT: return IDLE_CONTEXT;
+    default: return IDLE_CALL;
+    }
+}
+
+static void limit(struct host_walk *walk, int64_t time)
+{
+    if (time > walk->time && time < walk->until)
+        walk->until = time;
+}
+
+/* Those that have ended, and those of earlier threads, are passed by. */
+static void pass_ended(struct host_walk *walk)
+{
+    while (walk->phase && (walk->phase->thread < walk->thread ||
+                           (walk->phase->thread == walk->thread && walk->phase->end <= walk->time)))
+        walk->phase = sorter_next(&walk->phases);
+    while (walk->call &&
+           (walk->call->thread < walk->thread || (walk->call->thread == walk->thread && walk->call->end <= walk->time)))
+        walk->call = host_calls_next(&walk->calls);
+}
+
+/* The name of the innermost range around the time; EVENT_NO_TEXT: there is none. */
+static uint32_t find_range(struct host_walk *walk, struct open_range *open)
+{
+    if (!open->any || open->thread != walk->thread || open->until <= walk->time) {
+        struct range_walk *ranges = &open->walk;
+        while (range_walk_open(ranges, walk->thread, walk->time))
+            ;
+        const struct range_open *found = range_walk_innermost(ranges, walk->thread, walk->time + 1);
+        const struct range *next = ranges->next;
+        open->any = true;
+        open->thread = walk->thread;
+        open->name = found ? found->range.name : EVENT_NO_TEXT;
+        open->until = found ? found->range.end : INT64_MAX;
+        if (next && next->thread == walk->thread && next->start < open->until)
+            open->until = next->start;
+    }
+    limit(walk, open->until);
+    return open->name;
+}
+
+/* The activity outside of calls, where that was sampled. */
+static int find_activity(struct host_walk *walk, struct doing *doing)
+{
+    struct host_activities *host = &walk->idle->host;
+    walk->moment = (struct host_moment){EVENT_NO_TEXT, EVENT_NO_TEXT, EVENT_NO_TEXT, INT64_MAX};
+    if (!host->trace || doing->cause != IDLE_OUTSIDE)
+        return 0;
+    if (host_activities_at(host, walk->thread, walk->time, &walk->moment) < 0)
+        return -1;
+    limit(walk, walk->moment.until);
+    doing->activity = walk->moment.activity;
+    return 0;
+}
+
+/* LATE: some gap's operation is not launched yet. Else only phases count. */
+static struct doing find_doing(struct host_walk *walk, bool late)
+{
+    struct doing doing = {IDLE_OUTSIDE, EVENT_NO_TEXT, EVENT_NO_TEXT, EVENT_NO_TEXT, EVENT_NO_TEXT, false};
+    pass_ended(walk);
+    if (late && walk->call && walk->call->thread == walk->thread) {
+        bool inside = walk->call->start <= walk->time;
+        limit(walk, inside ? walk->call->end : walk->call->start);
+        if (inside) {
+            doing.cause = cause_of_call((enum call_kind)walk->call->kind);
+            doing.call = walk->call->name;
+        }
+    }
+    if (walk->phase && walk->phase->thread == walk->thread) {
+        bool inside = walk->phase->start <= walk->time;
+        limit(walk, inside ? walk->phase->end : walk->phase->start);
+        if (inside) {
+            doing.cause = walk->phase->cause;
+            doing.call = doing.call == EVENT_NO_TEXT ? walk->phase->name : doing.call;
+            doing.compiling = true;
+        }
+    }
+    if (late && doing.cause == IDLE_OUTSIDE) {
+        doing.range = find_range(walk, &walk->range);
+        doing.operation = find_range(walk, &walk->operation);
+    }
+    return doing;
+}
+
+/* The gaps that have begun become open. */
+static int open_gaps(struct host_walk *walk)
+{
+    for (; walk->next && walk->next->thread == walk->thread && walk->next->start <= walk->time;
+         walk->next = sorter_next(&walk->gaps)) {
+        struct open_gap *open = array_push(&walk->open);
+        if (!open)
+            return -1;
+        const struct idle_host_gap *gap = walk->next;
+        *open = (struct open_gap){*gap, idle_find(walk->idle, gap->what.device, gap->start, gap->end)};
+    }
+    return 0;
+}
+
+/* Returns whether some gap's operation is not launched yet. */
+static bool find_limits(struct host_walk *walk)
+{
+    bool late = false;
+    walk->until = INT64_MAX;
+    if (walk->next && walk->next->thread == walk->thread)
+        limit(walk, walk->next->start);
+    for (size_t i = 0; i < walk->open.count; i++) {
+        const struct idle_host_gap *gap = &walk->open.items[i].gap;
+        limit(walk, gap->called);
+        limit(walk, gap->held);
+        limit(walk, gap->end);
+        late |= walk->time < gap->called;
+    }
+    return late;
+}
+
+static int add_part(struct host_walk *walk, struct open_gap *open, const struct doing *doing)
+{
+    const struct idle_host_gap *gap = &open->gap;
+    struct idle_what what = gap->what;
+    bool late = walk->time < gap->called;
+    if (late || (doing->compiling && walk->time < gap->held)) {
+        what.cause = what.cause == IDLE_BEFORE || what.cause == IDLE_AFTER ? what.cause : doing->cause;
+        what.call = late ? doing->call : what.call;
+        what.range = doing->range;
+        what.operation = doing->operation;
+        what.activity = late ? doing->activity : EVENT_NO_TEXT;
+        what.stream = EVENT_NO_TEXT;
+    } else if (walk->time < gap->held) {
+        what.cause = IDLE_LAUNCH;
+        what.stream = EVENT_NO_TEXT;
+    } else {
+        what.call = EVENT_NO_TEXT;
+    }
+    return idle_add(walk->idle, &what, gap->start, walk->until - walk->time, open->largest);
+}
+
+static void close_gaps(struct host_walk *walk)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < walk->open.count; i++)
+        if (walk->open.items[i].gap.end > walk->time)
+            walk->open.items[kept++] = walk->open.items[i];
+    walk->open.count = kept;
+}
+
+/* One step: up to where anything changes. */
+static int step(struct host_walk *walk)
+{
+    if (walk->open.count == 0) {
+        walk->thread = walk->next->thread;
+        walk->time = walk->next->start;
+    }
+    if (open_gaps(walk) < 0)
+        return -1;
+    bool late = find_limits(walk);
+    struct doing doing = find_doing(walk, late);
+    if (late && find_activity(walk, &doing) < 0)
+        return -1;
+    if (late && doing.activity != EVENT_NO_TEXT &&
+        host_activities_weigh(&walk->idle->host, &walk->moment, walk->until - walk->time) < 0)
+        return -1;
+    for (size_t i = 0; i < walk->open.count; i++)
+        if (add_part(walk, &walk->open.items[i], &doing) < 0)
+            return -1;
+    walk->time = walk->until;
+    close_gaps(walk);
+    return 0;
+}
+
+/* What the host mostly did in a gap, where it was outside of calls for most of it. */
+static int name_gap(struct idle *idle, struct idle_gap *gap)
+{
+    unsigned cause = idle_main_part(gap)->what.cause;
+    struct host_moment moment = {.until = gap->start};
+    ARRAY(int64_t) sums = {0};
+    int status = 0;
+    if (gap->thread == LAUNCHED_NO_THREAD || (cause != IDLE_OUTSIDE && cause != IDLE_BEFORE && cause != IDLE_AFTER))
+        return 0;
+    for (int64_t time = gap->start; status == 0 && time < gap->end; time = moment.until) {
+        status = host_activities_at(&idle->host, gap->thread, time, &moment);
+        moment.until = moment.until < gap->end ? moment.until : gap->end;
+        if (status < 0 || moment.activity == EVENT_NO_TEXT)
+            continue;
+        while (status == 0 && sums.count <= moment.activity)
+            status = array_push(&sums) ? 0 : -1;
+        if (status == 0)
+            sums.items[moment.activity] += moment.until - time;
+    }
+    int64_t most = 0;
+    for (uint32_t i = 0; i < sums.count; i++)
+        if (sums.items[i] > most) {
+            most = sums.items[i];
+            gap->activity = i;
+        }
+    array_release(&sums);
+    return status;
+}
+
+static int name_gaps(struct idle *idle, const struct trace *trace)
+{
+    int status = 0;
+    for (size_t i = 0; idle->host.trace && status == 0 && i < idle->largest_count; i++)
+        status = name_gap(idle, &idle->largest[i]);
+    if (idle->host.trace)
+        host_samples_evict(&trace->samples);
+    return status;
+}
+
+int idle_host_finish(struct idle_host *host, struct idle *idle, const struct trace *trace)
+{
+    struct host_walk walk = {.idle = idle};
+    int status = sorter_ready(&host->gaps);
+    if (status == 0)
+        status = sorter_ready(&host->phases);
+    if (status == 0 && (host_samples_any(&trace->samples) || host_samples_any_states(&trace->samples)))
+        status = host_activities_init(&idle->host, trace);
+    if (status < 0)
+        return status;
+    sorter_walk_begin(&walk.gaps, &host->gaps);
+    sorter_walk_begin(&walk.phases, &host->phases);
+    host_calls_walk_begin(&walk.calls, &trace->host_calls);
+    range_walk_begin(&walk.range.walk, &trace->ranges, false);
+    range_walk_begin(&walk.operation.walk, &trace->operators, false);
+    walk.next = sorter_next(&walk.gaps);
+    walk.phase = sorter_next(&walk.phases);
+    walk.call = host_calls_next(&walk.calls);
+    while (status == 0 && (walk.next || walk.open.count > 0))
+        status = step(&walk);
+    array_release(&walk.open);
+    const int ends[] = {sorter_walk_end(&walk.gaps), sorter_walk_end(&walk.phases), host_calls_walk_end(&walk.calls),
+                        range_walk_end(&walk.range.walk), range_walk_end(&walk.operation.walk)};
+    for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+        status = status ? status : ends[i];
+    return status ? status : name_gaps(idle, trace);
+}

@@ -1,0 +1,43 @@
+/*
+ * What the thread that launched late did while the GPU waited: the gaps by thread and time go over the thread's API
+ * calls, phases of compilation, ranges and operators, in one walk over each.
+ */
+#ifndef GPUTRACE_ANALYSIS_IDLE_IDLE_HOST_H
+#define GPUTRACE_ANALYSIS_IDLE_IDLE_HOST_H
+
+#include <stdint.h>
+
+#include "common/sorter.h"
+#include "analysis/idle/idle.h"
+
+struct trace;
+
+/* A gap that ended because THREAD launched something. From `start` to `called` the thread did other things. From then
+ * to `held` the launch took its time. From then to `end` the operation waited, for CAUSE. */
+struct idle_host_gap {
+    int64_t start, called, held, end;
+    uint32_t thread;       /* index in trace.threads */
+    struct idle_what what; /* cause: from `held` on; BEFORE and AFTER: of all of it. call: the launch */
+};
+
+/* A time in which a thread had code loaded or compiled, or captured a graph. */
+struct idle_host_phase {
+    int64_t start, end;
+    uint32_t thread; /* index in trace.threads */
+    uint32_t cause;  /* enum idle_cause */
+    uint32_t name;
+};
+
+struct idle_host {
+    struct sorter gaps, phases;
+};
+
+/* Records are added with sorter_add(). */
+void idle_host_init(struct idle_host *host, struct sorter_space *space);
+void idle_host_release(struct idle_host *host);
+
+/* After the last: adds the parts of all gaps to IDLE. TRACE has host_calls, ranges and operators. Returns 0, or -1: no
+ * memory, or after error(). */
+int idle_host_finish(struct idle_host *host, struct idle *idle, const struct trace *trace);
+
+#endif

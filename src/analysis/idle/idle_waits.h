@@ -1,0 +1,66 @@
+/*
+ * Which operations were launched into a stream that was made to wait for an event just before. Records of category
+ * CUDA_SYNC say which stream waits for which. Where a trace has only the calls, the next launch of the same thread is
+ * taken to be in the stream that waits.
+ */
+#ifndef GPUTRACE_ANALYSIS_IDLE_IDLE_WAITS_H
+#define GPUTRACE_ANALYSIS_IDLE_IDLE_WAITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/sorter.h"
+#include "analysis/model/timeline.h"
+
+struct event_fields;
+struct trace;
+
+struct idle_wait {
+    int64_t stream; /* number of the stream that was waited for; negative: not known */
+};
+
+/* An operation, about which idle_waits_find() is asked. */
+struct idle_launch {
+    int64_t called;        /* when its call began */
+    int64_t called_before; /* of the operation before it in its stream; EVENT_NONE: not known */
+    uint32_t key;          /* idle_waits_key() */
+};
+
+struct idle_waits {
+    struct sorter records; /* by stream and time */
+    enum { IDLE_WAITS_NONE, IDLE_WAITS_RECORDS, IDLE_WAITS_CALLS } of;
+    const struct trace *trace;
+    uint32_t *ranks; /* of RECORDS: of the streams, by their indices, in the order of the records */
+    struct sorter_walk walk;
+    struct host_calls_walk calls;
+    const void *next; /* a record, or a call that launches first on its thread after one that made a stream wait */
+    uint32_t next_key;
+    bool called;  /* of CALLS: the thread next_key has made a stream wait, and not launched since */
+    uint32_t key; /* of RECORDS: the last question's, and the last wait by its time */
+    int64_t time; /* of that wait; EVENT_NONE: there is none */
+    struct idle_wait found;
+};
+
+void idle_waits_init(struct idle_waits *waits, struct sorter_space *space);
+void idle_waits_release(struct idle_waits *waits);
+
+/* Keeps a record of CUDA_SYNC. Returns 0, or -1: no memory. */
+int idle_waits_event(struct idle_waits *waits, const struct trace *trace, const struct event_fields *event);
+
+/* After trace_finish(): sets `of`. Returns 0, or -1: no memory. Unless it is NONE, questions follow, and the end. */
+int idle_waits_begin(struct idle_waits *waits, const struct trace *trace);
+
+/* OP has a call. */
+static inline uint32_t idle_waits_key(const struct idle_waits *waits, const struct timeline_op *op)
+{
+    return waits->of == IDLE_WAITS_RECORDS ? waits->ranks[op->stream] : op->thread;
+}
+
+/* Questions come by key, then call. NULL: its stream was not made to wait between the launch before and this one. Valid
+ * until the next question. */
+const struct idle_wait *idle_waits_find(struct idle_waits *waits, const struct idle_launch *launch);
+
+/* Returns 0, or -1: no memory, or after warning(). */
+int idle_waits_end(struct idle_waits *waits);
+
+#endif

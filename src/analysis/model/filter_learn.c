@@ -1,0 +1,232 @@
+/*
+ * What a filter needs of the first reading: the windows of a range or step, and which calls are selected.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "common/text.h"
+#include "analysis/model/filter.h"
+#include "analysis/base/heap.h"
+#include "analysis/model/named_ranges.h"
+#include "analysis/model/steps.h"
+
+void filter_want(const struct filter_options *options, struct trace *first)
+{
+    bool steps = options->step.given;
+    first->wanted.ranges = options->range || steps;
+    first->wanted.calls = first->wanted.ranges || options->process.given || options->thread.given;
+    first->wanted.gpu_ops = first->wanted.launched_ops = first->wanted.host_calls = steps;
+}
+
+/* --- windows --- */
+
+struct gathering {
+    struct filter *filter;
+    int64_t wanted;      /* the occurrence or step */
+    int64_t least, most; /* numbers that there are */
+    bool any, all;
+};
+
+static int add_window(void *context, const struct named_range *step)
+{
+    struct gathering *gathering = context;
+    if (!gathering->any || step->number < gathering->least)
+        gathering->least = step->number;
+    if (!gathering->any || step->number > gathering->most)
+        gathering->most = step->number;
+    gathering->any = true;
+    if (!gathering->all && step->number != gathering->wanted)
+        return 0;
+    return windows_add(&gathering->filter->windows, step->range.start, step->range.end);
+}
+
+static int error_no_range(const struct trace *first, const char *wanted, const char *path)
+{
+    struct suggestion nearest = suggestion_for(wanted, strlen(wanted));
+    struct sorter_walk walk;
+    const struct range *range;
+    sorter_walk_begin(&walk, &first->ranges.sorter);
+    while ((range = sorter_next(&walk)))
+        suggestion_consider(&nearest, trace_text(first, range->name));
+    if (sorter_walk_end(&walk) < 0)
+        return error_no_memory("ranges");
+    if (nearest.word)
+        return error("'%s' has no range '%s': did you mean '%s'?", path, wanted, nearest.word);
+    return error("'%s' has no range '%s'", path, wanted);
+}
+
+/* A range of exactly this name; else the occurrence that is behind the last slash. */
+static int find_range(struct filter *filter, const struct trace *first, const char *path)
+{
+    const char *wanted = filter->options->range;
+    struct gathering gathering = {.filter = filter, .all = true};
+    uint64_t occurrence;
+    if (ranges_each_named(first, wanted, strlen(wanted), add_window, &gathering) < 0)
+        return error_no_memory("ranges");
+    size_t length = gathering.any ? 0 : range_name_split(wanted, &occurrence);
+    if (length == 0)
+        return gathering.any ? 0 : error_no_range(first, wanted, path);
+    gathering.all = false;
+    gathering.wanted = occurrence <= INT64_MAX ? (int64_t)occurrence : INT64_MAX;
+    if (ranges_each_named(first, wanted, length, add_window, &gathering) < 0)
+        return error_no_memory("ranges");
+    if (!gathering.any)
+        return error_no_range(first, wanted, path);
+    if (gathering.wanted > gathering.most)
+        return error("--range=%s: '%s' has the range only %" PRId64 " times", wanted, path, gathering.most);
+    return 0;
+}
+
+static int error_no_step(const struct steps *steps, const struct gathering *gathering, const char *path)
+{
+    const struct steps_process *process = &steps->processes.items[0];
+    const char *name = process->name == EVENT_NO_TEXT ? STEPS_OF_OPERATIONS : interned(&steps->names, process->name);
+    return error("'%s' has no step %" PRId64 ": its steps, %s, are %" PRId64 " to %" PRId64, path, gathering->wanted,
+                 name, gathering->least, gathering->most);
+}
+
+/* The step of that number in each process. */
+static int add_steps(struct gathering *gathering, const struct steps *steps)
+{
+    int status = 0;
+    for (size_t i = 0; i < steps->processes.count; i++) {
+        const struct steps_process *process = &steps->processes.items[i];
+        for (size_t k = 0; k < process->items.count && status == 0; k++) {
+            const struct step *step = &process->items.items[k];
+            const struct named_range window = {.range = {.start = step->from, .end = step->to}, .number = step->number};
+            status = add_window(gathering, &window);
+        }
+    }
+    return status;
+}
+
+static int find_step(struct filter *filter, const struct trace *first, const char *path)
+{
+    struct gathering gathering = {.filter = filter, .wanted = filter->options->step.number};
+    struct steps steps = {0};
+    int status = steps_gather(&steps, first);
+    if (status == 0)
+        status = add_steps(&gathering, &steps);
+    if (status < 0)
+        status = error_no_memory("ranges");
+    else if (!gathering.any)
+        status = error("'%s' has no steps: neither ranges 'ProfilerStep#N' nor anything that repeats", path);
+    else if (filter->windows.items.count == 0)
+        status = error_no_step(&steps, &gathering, path);
+    steps_release(&steps);
+    return status;
+}
+
+static int find_windows(struct filter *filter, const struct trace *first, const char *path)
+{
+    filter->ranged = filter->options->range || filter->options->step.given;
+    if (!filter->ranged)
+        return 0;
+    int status = filter->options->range ? find_range(filter, first, path) : find_step(filter, first, path);
+    if (status == 0 && windows_finish(&filter->windows) < 0)
+        status = error_no_memory("ranges");
+    return status;
+}
+
+/* What of the windows lies between `from` and `to`, which belongs to it. */
+static int find_times(struct filter *filter, const char *path)
+{
+    const struct windows *windows = &filter->windows;
+    int64_t to = filter->to < INT64_MAX ? filter->to + 1 : filter->to;
+    int status = filter->cuts && !filter->ranged ? windows_add(&filter->times, filter->from, to) : 0;
+    for (size_t i = 0; i < windows->items.count && status == 0; i++) {
+        const struct window *window = &windows->items.items[i];
+        int64_t start = window->start > filter->from ? window->start : filter->from;
+        int64_t end = window->end < to ? window->end : to;
+        if (start < end)
+            status = windows_add(&filter->times, start, end);
+    }
+    if (status == 0 && filter->ranged && filter->times.items.count == 0) {
+        if (windows->items.items[0].start > filter->to)
+            return error("'%s' has the range only after --to=%s", path, filter->options->to.text);
+        status = windows_add(&filter->times, filter->from, filter->from); /* what it launched may still run there */
+    }
+    if (status < 0 || windows_finish(&filter->times) < 0)
+        return error_no_memory("ranges");
+    return 0;
+}
+
+/* The report's trace begins and ends with the windows. */
+static void set_window(struct filter *filter)
+{
+    struct trace *trace = filter->trace;
+    const struct windows *times = &filter->times;
+    if (times->items.count == 0)
+        return;
+    trace->window = (struct trace_times){
+        .first = times->items.items[0].start, .last = times->items.items[times->items.count - 1].end, .any = true};
+    if (trace->window.last > filter->to)
+        trace->window.last = filter->to;
+    if (trace->heap)
+        trace->heap->windows = times;
+}
+
+/* --- calls --- */
+
+static bool is_selected(const struct filter *filter, const struct trace *first, const struct call *call)
+{
+    const struct filter_options *options = filter->options;
+    const struct trace_thread_id *thread = dense_map_row(&first->thread_ids, call->thread);
+    if (options->process.given && thread->process != event_id_number(options->process.number))
+        return false;
+    if (options->thread.given && thread->thread != event_id_number(options->thread.number))
+        return false;
+    return !filter->ranged || windows_around(&filter->windows, call->start);
+}
+
+static int find_calls(struct filter *filter, const struct trace *first)
+{
+    struct calls_walk walk;
+    const struct call *call;
+    int status = 0;
+    calls_walk_begin(&walk, &first->calls);
+    while (status == 0 && (call = calls_next(&walk))) {
+        status = id_set_add(&filter->known, call->correlation);
+        if (status == 0 && is_selected(filter, first, call))
+            status = id_set_add(&filter->kept, call->correlation);
+    }
+    int ended = sorter_walk_end(&walk.walk);
+    return status < 0 || ended < 0 ? error_no_memory("calls") : 0;
+}
+
+/* --- rows --- */
+
+static int find_rows(struct filter *filter, const struct trace *first)
+{
+    for (size_t i = 0; i < first->gpu_rows.count; i++) {
+        struct trace_gpu_row *row = array_push(&filter->gpu_rows);
+        if (!row)
+            return error_no_memory("the trace's rows");
+        *row = first->gpu_rows.items[i];
+    }
+    for (size_t i = 0; i < first->processes.count && first->host_processes == 1; i++)
+        if (first->processes.items[i].host)
+            filter->only_process = *(const event_id *)dense_map_row(&first->process_ids, i);
+    return 0;
+}
+
+int filter_learn(struct filter *filter, const struct trace *first, const char *path)
+{
+    const struct filter_options *options = filter->options;
+    int64_t times[2];
+    filter->cuts = first->any && (options->from.text || options->to.text);
+    filter->by_call = first->wanted.calls;
+    if (filter->cuts) {
+        if (time_bounds_resolve(&options->from, &options->to, path, first->start, first->end, times) < 0)
+            return -1;
+        filter->from = times[0];
+        filter->to = times[1];
+    }
+    if (find_windows(filter, first, path) < 0 || find_times(filter, path) < 0 || find_rows(filter, first) < 0)
+        return -1;
+    if (filter->by_call && find_calls(filter, first) < 0)
+        return -1;
+    set_window(filter);
+    return 0;
+}

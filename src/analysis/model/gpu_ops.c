@@ -1,0 +1,205 @@
+#include "analysis/model/gpu_ops.h"
+
+#include <stdlib.h>
+
+#include "trace/event_fields.h"
+#include "analysis/base/order.h"
+
+static int by_correlation_and_process(const void *left, const void *right)
+{
+    const struct call *a = left, *b = right;
+    return ORDER(a->correlation, b->correlation) ?: ORDER(a->process, b->process) ?: ORDER(a->start, b->start) ?: ORDER(b->end, a->end) ?: ORDER(a->name, b->name);
+}
+
+void calls_init(struct sorter *calls, struct sorter_space *space)
+{
+    sorter_init(calls, space, sizeof(struct call), by_correlation_and_process);
+}
+
+/* --- */
+
+void calls_walk_begin(struct calls_walk *walk, const struct sorter *calls)
+{
+    walk->any = false;
+    sorter_walk_begin(&walk->walk, calls);
+}
+
+const struct call *calls_next(struct calls_walk *walk)
+{
+    const struct call *call;
+    while ((call = sorter_next(&walk->walk))) {
+        if (walk->any && call->correlation == walk->correlation && call->process == walk->process)
+            continue;
+        walk->any = true;
+        walk->correlation = call->correlation;
+        walk->process = call->process;
+        return call;
+    }
+    return NULL;
+}
+
+/* --- */
+
+void calls_join_begin(struct calls_join *join, const struct sorter *calls)
+{
+    *join = (struct calls_join){.correlation = -1};
+    calls_walk_begin(&join->walk, calls);
+    join->next = calls_next(&join->walk);
+}
+
+static void miss(struct calls_join *join, const struct call *call)
+{
+    if (join->missed && join->missed(join->context, call) < 0)
+        join->no_memory = true;
+}
+
+static void end_same(struct calls_join *join)
+{
+    for (size_t i = 0; i < join->same.count; i++)
+        if (!join->same.items[i].found)
+            miss(join, &join->same.items[i].call);
+    join->same.count = 0;
+}
+
+static void collect_same(struct calls_join *join, int64_t correlation)
+{
+    end_same(join);
+    join->correlation = correlation;
+    for (; join->next && join->next->correlation < correlation; join->next = calls_next(&join->walk))
+        miss(join, join->next);
+    for (; join->next && join->next->correlation == correlation; join->next = calls_next(&join->walk)) {
+        struct calls_join_call *added = array_push(&join->same);
+        join->no_memory |= !added;
+        if (added)
+            added->call = *join->next;
+    }
+}
+
+const struct call *calls_join_find(struct calls_join *join, int64_t correlation, int64_t time)
+{
+    if (correlation < 0)
+        return NULL;
+    if (correlation != join->correlation)
+        collect_same(join, correlation);
+    if (join->same.count == 0)
+        return NULL;
+    struct calls_join_call *found = &join->same.items[0];
+    for (size_t i = 1; i < join->same.count; i++) {
+        const struct call *call = &join->same.items[i].call;
+        if (call->start <= time && (call->start > found->call.start || found->call.start > time))
+            found = &join->same.items[i];
+    }
+    join->again = found->found;
+    found->found = true;
+    return &found->call;
+}
+
+void calls_join_miss_rest(struct calls_join *join)
+{
+    end_same(join);
+    for (; join->next; join->next = calls_next(&join->walk))
+        miss(join, join->next);
+}
+
+int calls_join_end(struct calls_join *join)
+{
+    int status = sorter_walk_end(&join->walk.walk);
+    array_release(&join->same);
+    return join->no_memory ? -1 : status;
+}
+
+static int by_correlation(const void *left, const void *right)
+{
+    const struct gpu_op *a = left, *b = right;
+    return ORDER(a->is_correlated, b->is_correlated) ?: ORDER(a->correlation, b->correlation) ?: ORDER(a->order, b->order);
+}
+
+void gpu_ops_init(struct sorter *gpu_ops, struct sorter_space *space)
+{
+    sorter_init(gpu_ops, space, sizeof(struct gpu_op), by_correlation);
+}
+
+static int64_t size_of(const struct event_fields *event)
+{
+    if (event->category == CATEGORY_GPU_MEMCPY || event->category == CATEGORY_GPU_MEMSET)
+        return event->bytes > 0 ? event->bytes : 0;
+    int64_t blocks = 1;
+    for (unsigned i = 0; i < 3; i++)
+        if (event->grid[i] <= 0 || __builtin_mul_overflow(blocks, event->grid[i], &blocks))
+            return 0;
+    return blocks;
+}
+
+int gpu_ops_add(struct sorter *gpu_ops, const struct event_fields *event, uint32_t stream, uint32_t device,
+                uint32_t captured)
+{
+    struct gpu_op op = {
+        .start = event->start,
+        .duration = event->duration,
+        .size = size_of(event),
+        .name = event->name,
+        .stream = stream,
+        .order = (uint32_t)gpu_ops->count,
+        .is_correlated = event->correlation >= 0 && event->correlation <= UINT32_MAX,
+        .kernel = event->category == CATEGORY_KERNEL || event->category == CATEGORY_GPU_GRAPH,
+        .category = event->category,
+        .device = device,
+        .captured = captured,
+        .stack = event->stack > 0 && event->stack <= UINT32_MAX ? (uint32_t)event->stack : 0,
+    };
+    if (op.is_correlated)
+        op.correlation = (uint32_t)event->correlation;
+    return sorter_add(gpu_ops, &op);
+}
+
+int gpu_ops_each(const struct sorter *gpu_ops, const struct sorter *calls,
+                 int (*each)(void *context, const struct gpu_op *op, const struct call *call), void *context)
+{
+    struct calls_join found;
+    struct sorter_walk walk;
+    const struct gpu_op *op;
+    int status = 0;
+    calls_join_begin(&found, calls);
+    sorter_walk_begin(&walk, gpu_ops);
+    while (status == 0 && (op = sorter_next(&walk))) {
+        int64_t correlation = op->is_correlated ? (int64_t)op->correlation : -1;
+        status = each(context, op, calls_join_find(&found, correlation, op->start));
+    }
+    int walked = sorter_walk_end(&walk), joined = calls_join_end(&found);
+    return status ? status : walked ? walked : joined;
+}
+
+int launched_ops_order(const void *left, const void *right)
+{
+    const struct launched_op *a = left, *b = right;
+    return ORDER(a->thread, b->thread) ?: ORDER(a->called, b->called) ?: ORDER(a->start, b->start);
+}
+
+void launched_ops_init(struct sorter *launched, struct sorter_space *space)
+{
+    sorter_init(launched, space, sizeof(struct launched_op), launched_ops_order);
+}
+
+static int add_called(void *context, const struct gpu_op *op, const struct call *call)
+{
+    struct sorter *launched = context;
+    struct launched_op one = {.called = call ? call->start : 0,
+                              .start = op->start,
+                              .duration = op->duration,
+                              .name = op->name,
+                              .stream = op->stream,
+                              .thread = call ? call->thread : LAUNCHED_NO_THREAD,
+                              .kernel = op->kernel,
+                              .captured = op->captured,
+                              .stack = op->stack,
+                              .call = call ? call->name : EVENT_NO_TEXT};
+    one.launcher = one.thread;
+    one.launched = one.called;
+    return sorter_add(launched, &one);
+}
+
+int launched_ops_gather(struct sorter *launched, const struct sorter *gpu_ops, const struct sorter *calls)
+{
+    int status = gpu_ops_each(gpu_ops, calls, add_called, launched);
+    return status ? status : sorter_ready(launched);
+}

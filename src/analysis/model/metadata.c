@@ -1,0 +1,334 @@
+/*
+ * What a trace says besides its events: the GPUs, and what gputrace wrote about the run under its own key. Nothing of
+ * it is believed: what is not as expected is passed over.
+ */
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/buffer.h"
+#include "common/settings.h"
+#include "analysis/base/table.h"
+#include "analysis/model/trace.h"
+
+static const cJSON *member_of(const cJSON *object, const char *key)
+{
+    return cJSON_GetObjectItemCaseSensitive(object, key);
+}
+
+/* The first of the members of an array; NULL: it has none, or is no array. */
+static const cJSON *first_of(const cJSON *array)
+{
+    return cJSON_IsArray(array) ? array->child : NULL;
+}
+
+/* A number between -LIMIT and LIMIT, times BY; EVENT_NONE: there is none of this key. */
+static int64_t number_of(const cJSON *object, const char *key, double limit, double by)
+{
+    const cJSON *value = member_of(object, key);
+    if (!cJSON_IsNumber(value) || !(value->valuedouble > -limit && value->valuedouble < limit))
+        return EVENT_NONE;
+    return (int64_t)(by == 1 ? value->valuedouble : value->valuedouble * by + (value->valuedouble < 0 ? -0.5 : 0.5));
+}
+
+static int read_bytes(struct trace *trace, const char *text, size_t length, uint32_t *number)
+{
+    *number = intern(&trace->strings, text, length);
+    return *number == INTERN_NO_MEMORY ? -1 : 0;
+}
+
+static int read_text(struct trace *trace, const char *text, uint32_t *number)
+{
+    return read_bytes(trace, text, strlen(text), number);
+}
+
+/* A member of an object, and the field of a struct that it goes to. */
+struct member {
+    const char *key;
+    enum {
+        NUMBER,
+        AMOUNT,
+        TIME,
+        TEXT
+    } kind; /* any number; from 0 on; microseconds, as ns; a number of trace.strings */
+    size_t at;
+};
+
+/* Sets all fields; those whose members are missing to EVENT_NONE or EVENT_NO_TEXT. Returns 0, or -1: no memory. */
+#define read_members(trace, object, to, members) \
+    read_members_of(trace, object, to, members, sizeof(members) / sizeof(*(members)))
+static int read_members_of(struct trace *trace, const cJSON *object, void *to, const struct member *members,
+                           size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const char *text = cJSON_GetStringValue(member_of(object, members[i].key));
+        void *field = (char *)to + members[i].at;
+        if (members[i].kind == TEXT) {
+            *(uint32_t *)field = EVENT_NO_TEXT;
+            if (text && read_text(trace, text, field) < 0)
+                return -1;
+            continue;
+        }
+        bool time = members[i].kind == TIME;
+        int64_t number = number_of(object, members[i].key, time ? 9e15 : 9e18, time ? 1000 : 1);
+        *(int64_t *)field = members[i].kind == AMOUNT && number < 0 ? EVENT_NONE : number;
+    }
+    return 0;
+}
+
+static const char *text_of(const cJSON *object, const char *key)
+{
+    return cJSON_GetStringValue(member_of(object, key));
+}
+
+/* --- plugins: see section_plugins.c --- */
+
+static int read_line(struct trace *trace, const cJSON *line)
+{
+    static const struct member members[] = {{"text", TEXT, offsetof(struct trace_plugin_line, text)}};
+    struct trace_plugin_line *added = array_push(&trace->plugin_lines);
+    if (!added || read_members(trace, line, added, members) < 0)
+        return -1;
+    const cJSON *stack = member_of(line, "stack");
+    added->stack = EVENT_NO_TEXT;
+    return first_of(stack) ? trace_read_frame_list(trace, stack, &added->stack) : 0;
+}
+
+static int read_plugin(struct trace *trace, const cJSON *plugin)
+{
+    static const struct member members[] = {{"name", TEXT, offsetof(struct trace_plugin, name)},
+                                            {"pid", AMOUNT, offsetof(struct trace_plugin, pid)},
+                                            {"calls", AMOUNT, offsetof(struct trace_plugin, calls)},
+                                            {"time_ns", AMOUNT, offsetof(struct trace_plugin, ns)}};
+    struct trace_plugin *added = text_of(plugin, "name") ? array_push(&trace->plugins) : NULL;
+    if (!added)
+        return text_of(plugin, "name") ? -1 : 0;
+    if (read_members(trace, plugin, added, members) < 0)
+        return -1;
+    for (const cJSON *line = first_of(member_of(plugin, "lines")); line; line = line->next) {
+        added->lines++;
+        if (read_line(trace, line) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* --- processes --- */
+
+/* [{"pool": "0x7f…", "device": 0, "reserved_peak": 33554432, "used_peak": 4096}, …] */
+static int read_pool(struct trace *trace, int64_t pid, const cJSON *pool)
+{
+    static const struct member members[] = {{"device", NUMBER, offsetof(struct trace_pool, device)},
+                                            {"reserved_peak", AMOUNT, offsetof(struct trace_pool, reserved_peak)},
+                                            {"used_peak", AMOUNT, offsetof(struct trace_pool, used_peak)}};
+    struct trace_pool *added = cJSON_IsNumber(member_of(pool, "device")) ? array_push(&trace->pools) : NULL;
+    if (!added)
+        return cJSON_IsNumber(member_of(pool, "device")) ? -1 : 0;
+    added->process = event_id_number(pid);
+    return read_members(trace, pool, added, members);
+}
+
+/* {"pid": 583, "gpu_pids": {"0": 1073742848, …}, …} */
+static int read_process(struct trace *trace, const cJSON *process)
+{
+    const cJSON *pid = member_of(process, "pid"), *rows = member_of(process, "gpu_pids");
+    if (!cJSON_IsNumber(pid) || !cJSON_IsObject(rows))
+        return 0;
+    for (const cJSON *row = rows->child; row; row = row->next) {
+        struct trace_gpu_row *added = cJSON_IsNumber(row) ? array_push(&trace->gpu_rows) : NULL;
+        if (!added)
+            return cJSON_IsNumber(row) ? -1 : 0;
+        *added = (struct trace_gpu_row){.row = event_id_number(row->valueint),
+                                        .process = event_id_number(pid->valueint),
+                                        .device = strtoll(row->string, NULL, 10)};
+    }
+    for (const cJSON *pool = first_of(member_of(process, "pools")); pool; pool = pool->next)
+        if (read_pool(trace, pid->valueint, pool) < 0)
+            return -1;
+    return 0;
+}
+
+/* A process that did not end by exit: see section_crashes.c. */
+static int read_crash(struct trace *trace, const cJSON *process)
+{
+    static const struct member members[] = {{"pid", NUMBER, offsetof(struct trace_crash, pid)},
+                                            {"state", TEXT, offsetof(struct trace_crash, state)}};
+    static const struct member of_signal[] = {{"signal", NUMBER, offsetof(struct trace_crash, signal)},
+                                              {"thread", NUMBER, offsetof(struct trace_crash, thread)},
+                                              {"sender", NUMBER, offsetof(struct trace_crash, sender)},
+                                              {"ts", TIME, offsetof(struct trace_crash, time)},
+                                              {"stack", AMOUNT, offsetof(struct trace_crash, stack)},
+                                              {"words", TEXT, offsetof(struct trace_crash, words)},
+                                              {"called at", TEXT, offsetof(struct trace_crash, place)},
+                                              {"address", TEXT, offsetof(struct trace_crash, address)}};
+    static const struct member of_call[] = {{"thread", NUMBER, offsetof(struct trace_open_call, thread)},
+                                            {"stream", NUMBER, offsetof(struct trace_open_call, stream)},
+                                            {"ts", TIME, offsetof(struct trace_open_call, time)},
+                                            {"function", TEXT, offsetof(struct trace_open_call, function)},
+                                            {"handle", TEXT, offsetof(struct trace_open_call, handle)},
+                                            {"waits_for", TEXT, offsetof(struct trace_open_call, waits_for)}};
+    const char *state = text_of(process, "state");
+    if (!state || strcmp(state, "finished") == 0)
+        return 0;
+    struct trace_crash *added = array_push(&trace->crashes);
+    if (!added || read_members(trace, process, added, members) < 0 ||
+        read_members(trace, member_of(process, "death"), added, of_signal) < 0)
+        return -1;
+    for (const cJSON *call = first_of(member_of(process, "open_calls")); call; call = call->next) {
+        struct trace_open_call *open = array_push(&trace->open_calls);
+        if (!open || read_members(trace, call, open, of_call) < 0)
+            return -1;
+        open->pid = added->pid;
+    }
+    return 0;
+}
+
+/* --- the run --- */
+
+static int read_device(struct trace *trace, const cJSON *properties)
+{
+    const cJSON *id = member_of(properties, "id");
+    const char *name = text_of(properties, "name");
+    if (!cJSON_IsNumber(id) || !name)
+        return 0;
+    static const struct member members[] = {
+        {"numSms", AMOUNT, offsetof(struct trace_device, multiprocessors)},
+        {"maxThreadsPerMultiprocessor", AMOUNT, offsetof(struct trace_device, threads)},
+        {"regsPerMultiprocessor", AMOUNT, offsetof(struct trace_device, registers)},
+        {"sharedMemPerMultiprocessor", AMOUNT, offsetof(struct trace_device, shared_bytes)},
+        {"computeMajor", AMOUNT, offsetof(struct trace_device, major)},
+        {"computeMinor", AMOUNT, offsetof(struct trace_device, minor)},
+    };
+    struct trace_device *device = trace_device(trace, id->valueint);
+    if (!device)
+        return -1;
+    read_members(trace, properties, device, members);
+    return read_text(trace, name, &device->name);
+}
+
+static int read_loss(struct trace *trace, const cJSON *loss)
+{
+    if (!cJSON_IsNumber(loss) || !(loss->valuedouble >= 1 && loss->valuedouble < 9e18))
+        return 0;
+    struct trace_loss *added = array_push(&trace->losses);
+    if (!added)
+        return -1;
+    added->count = (int64_t)loss->valuedouble;
+    return read_text(trace, loss->string, &added->name);
+}
+
+/* A command line as it was typed, or as the program was given it. */
+static int read_command(struct trace *trace, const cJSON *value)
+{
+    if (cJSON_IsString(value))
+        return read_text(trace, value->valuestring, &trace->program);
+    char line[4096] = "";
+    size_t length = 0;
+    const cJSON *word = cJSON_IsArray(value) ? value->child : NULL;
+    for (; word && cJSON_IsString(word); word = word->next) {
+        size_t size = strlen(word->valuestring);
+        if (size + 2 > sizeof(line) - length)
+            break;
+        if (length > 0)
+            line[length++] = ' ';
+        memcpy(line + length, word->valuestring, size + 1);
+        length += size;
+    }
+    return length ? read_text(trace, line, &trace->program) : 0;
+}
+
+/* {"void add<float>(int)": "_Z3addIfEvi", …}: the names that --names=mangled shows. */
+static int read_symbol(struct trace *trace, const cJSON *symbol)
+{
+    uint32_t readable, mangled;
+    if (trace->options->names != REPORT_NAMES_MANGLED || !cJSON_IsString(symbol))
+        return 0;
+    if (read_text(trace, symbol->string, &readable) < 0 || read_text(trace, symbol->valuestring, &mangled) < 0)
+        return -1;
+    while (trace->shown_names.count <= readable)
+        if (!array_push(&trace->shown_names))
+            return -1;
+    trace->shown_names.items[readable] = mangled + 1;
+    return 0;
+}
+
+static const char *const trace_words[] = {
+#define BIT(name, word, on, text) word,
+    TRACE_BITS(BIT)
+#undef BIT
+};
+#define TRACE_WORDS (sizeof(trace_words) / sizeof(*trace_words))
+
+/* {"trace": ["kernel", "memcpy", …], …} */
+static void read_options(struct trace *trace, const cJSON *options)
+{
+    const char *calls = text_of(options, "api_calls");
+    const cJSON *list = member_of(options, "trace");
+    trace->without_queries = calls && strcmp(calls, "without queries") == 0;
+    if (!cJSON_IsArray(list))
+        return;
+    trace->unrecorded = TRACE_DEFAULT;
+    for (const cJSON *word = list->child; word; word = word->next)
+        for (size_t i = 0; cJSON_IsString(word) && i < TRACE_WORDS; i++)
+            if (strcmp(word->valuestring, trace_words[i]) == 0)
+                trace->unrecorded &= ~(UINT64_C(1) << i);
+}
+
+void trace_bit_words(uint64_t bits, char *text, size_t size)
+{
+    size_t length = 0;
+    *text = '\0';
+    for (size_t i = 0; i < TRACE_WORDS; i++) {
+        if (!(bits >> i & 1) || length >= size)
+            continue;
+        int added = snprintf(text + length, size - length, "%s%s", length > 0 ? ", " : "", trace_words[i]);
+        length += added > 0 ? (size_t)added : 0;
+    }
+}
+
+static int read_own(struct trace *trace, const cJSON *own)
+{
+    static const struct member members[] = {{"version", TEXT, offsetof(struct trace, version)},
+                                            {"host", TEXT, offsetof(struct trace, host)},
+                                            {"exit", TEXT, offsetof(struct trace, ending)},
+                                            {"missed", TEXT, offsetof(struct trace, missed)}};
+    static const struct {
+        const char *key;
+        int type;
+        int (*read)(struct trace *trace, const cJSON *member);
+    } lists[] = {
+        {"losses", cJSON_Object, read_loss},      {"symbols", cJSON_Object, read_symbol},
+        {"processes", cJSON_Array, read_process}, {"processes", cJSON_Array, read_crash},
+        {"plugins", cJSON_Array, read_plugin},
+    };
+    if (read_members(trace, own, trace, members) < 0)
+        return -1;
+    read_options(trace, member_of(own, "options"));
+    trace->losses_known = cJSON_IsObject(member_of(own, "losses"));
+    for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
+        const cJSON *list = member_of(own, lists[i].key);
+        bool known = list && (list->type & 0xff) == lists[i].type;
+        for (const cJSON *member = known ? list->child : NULL; member; member = member->next)
+            if (lists[i].read(trace, member) < 0)
+                return -1;
+    }
+    if (trace_read_stacks(trace, member_of(own, "frames"), member_of(own, "stacks")) < 0)
+        return -1;
+    return read_command(trace, member_of(own, "command"));
+}
+
+int trace_metadata(struct trace *trace, const char *key, const cJSON *value)
+{
+    if (strcmp(key, "gputrace") == 0)
+        return read_own(trace, value);
+    if (strcmp(key, "stackFrames") == 0)
+        return trace_read_frames(trace, value);
+    if (strcmp(key, "deviceProperties") != 0)
+        return 0;
+    for (const cJSON *device = first_of(value); device; device = device->next)
+        if (read_device(trace, device) < 0)
+            return -1;
+    return 0;
+}

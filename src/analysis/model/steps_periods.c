@@ -1,0 +1,142 @@
+/* Steps by the sequence of GPU operations that a thread launches: the longest periods that repeat regularly. */
+#include "analysis/model/steps.h"
+
+#define SEQUENCE_MOST (1u << 20) /* operations that are looked at */
+#define CANDIDATES 8             /* operations that may begin a period */
+#define PERIOD_LEAST 3           /* operations of a period */
+#define PERIODS_EQUAL 0.8        /* so many of all periods are equal */
+
+struct sequence {
+    ARRAY(struct launch) items;
+    ARRAY(uint32_t) counts; /* by name */
+};
+struct launch {
+    int64_t called, start;
+    uint32_t name;
+};
+
+static uint64_t hash_between(const struct launch *first, const struct launch *last)
+{
+    uint64_t hash = 0;
+    for (; first < last; first++)
+        hash = (hash ^ hash >> 29 ^ first->name) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash;
+}
+
+/* Of the periods that begin with NAME, how many kernels are in those equal to the second one, which is past the
+ * program's start. */
+static size_t regular(const struct sequence *sequence, uint32_t name)
+{
+    const struct launch *items = sequence->items.items, *end = items + sequence->items.count, *from = NULL;
+    uint64_t usual = 0;
+    size_t periods = 0, equal = 0, length = 0;
+    for (const struct launch *at = items; at < end; at++) {
+        if (at->name != name)
+            continue;
+        if (from) {
+            uint64_t hash = hash_between(from, at);
+            periods++;
+            usual = periods <= 2 ? hash : usual;
+            length = periods <= 2 ? (size_t)(at - from) : length;
+            equal += hash == usual;
+        }
+        from = at;
+    }
+    bool is_period =
+        length >= PERIOD_LEAST && periods + 1 >= STEPS_LEAST && (double)equal >= PERIODS_EQUAL * (double)(periods - 1);
+    return is_period ? equal * length : 0;
+}
+
+/* The kernel that begins the longest periods: the rarest that repeats regularly. EVENT_NO_TEXT: there is none. */
+static uint32_t anchor_of(const struct sequence *sequence)
+{
+    uint32_t best = EVENT_NO_TEXT, below = 0;
+    size_t best_regular = 0;
+    for (unsigned tried = 0; tried < CANDIDATES; tried++) {
+        uint32_t rarest = UINT32_MAX;
+        for (size_t i = 0; i < sequence->counts.count; i++) {
+            uint32_t count = sequence->counts.items[i];
+            rarest = count > below && count >= STEPS_LEAST && count < rarest ? count : rarest;
+        }
+        if (rarest == UINT32_MAX)
+            return best;
+        for (const struct launch *at = sequence->items.items; at < sequence->items.items + sequence->items.count; at++)
+            if (sequence->counts.items[at->name] == rarest) { /* the first of them in the program's order */
+                size_t found = regular(sequence, at->name);
+                if (found > best_regular) {
+                    best = at->name;
+                    best_regular = found;
+                }
+                break;
+            }
+        below = rarest;
+    }
+    return best_regular * 2 >= sequence->items.count ? best : EVENT_NO_TEXT;
+}
+
+static int add_launch(struct sequence *sequence, const struct launched_op *op)
+{
+    while (sequence->counts.count <= op->name)
+        if (!array_push(&sequence->counts))
+            return -1;
+    struct launch *launch = array_push(&sequence->items);
+    if (!launch)
+        return -1;
+    *launch = (struct launch){op->called, op->start, op->name};
+    sequence->counts.items[op->name]++;
+    return 0;
+}
+
+static int add_periods(struct steps *steps, const struct trace *trace, const struct sequence *sequence, uint32_t thread)
+{
+    uint32_t anchor = anchor_of(sequence), process = trace->threads.items[thread].process;
+    const struct launch *from = NULL;
+    struct steps_process *steps_in = NULL;
+    for (size_t i = 0; i < steps->processes.count; i++)
+        if (steps->processes.items[i].process == process)
+            return 0;
+    if (anchor == EVENT_NO_TEXT)
+        return 0;
+    if (!(steps_in = array_push(&steps->processes)))
+        return -1;
+    steps_in->process = process;
+    steps_in->thread = thread;
+    steps_in->name = EVENT_NO_TEXT;
+    for (size_t i = 0; i < sequence->items.count; i++) {
+        const struct launch *at = &sequence->items.items[i];
+        if (at->name != anchor)
+            continue;
+        const struct step step = {
+            from ? from->start : 0, at->start, from ? from->called : 0, at->called, EVENT_NONE, 0, 0};
+        if (from && step.end > step.start && steps_add(steps_in, &step) < 0)
+            return -1;
+        from = at;
+    }
+    return 0;
+}
+
+int steps_find_periods(struct steps *steps, const struct trace *trace, const struct sorter *launched)
+{
+    struct sequence sequence = {0};
+    struct sorter_walk walk;
+    const struct launched_op *op;
+    uint32_t thread = LAUNCHED_NO_THREAD;
+    int status = 0;
+    sorter_walk_begin(&walk, launched);
+    while (status == 0 && (op = sorter_next(&walk)) && op->thread != LAUNCHED_NO_THREAD) {
+        if (op->thread != thread && thread != LAUNCHED_NO_THREAD) {
+            status = add_periods(steps, trace, &sequence, thread);
+            array_release(&sequence.counts);
+            sequence.items.count = 0;
+        }
+        thread = op->thread;
+        if (status == 0 && sequence.items.count < SEQUENCE_MOST)
+            status = add_launch(&sequence, op);
+    }
+    if (status == 0 && thread != LAUNCHED_NO_THREAD)
+        status = add_periods(steps, trace, &sequence, thread);
+    array_release(&sequence.counts);
+    array_release(&sequence.items);
+    int walked = sorter_walk_end(&walk);
+    return status ? status : walked;
+}

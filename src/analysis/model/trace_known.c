@@ -1,0 +1,71 @@
+/* What is known of a trace, and cells that name its things as people do. */
+#include <string.h>
+
+#include "analysis/base/table.h"
+#include "analysis/model/trace.h"
+
+const struct trace_gpu_row *trace_gpu_row(const struct trace *trace, event_id row)
+{
+    for (size_t i = 0; i < trace->gpu_rows.count; i++)
+        if (trace->gpu_rows.items[i].row == row)
+            return &trace->gpu_rows.items[i];
+    return NULL;
+}
+
+const struct trace_process *trace_process(const struct trace *trace, event_id id)
+{
+    for (size_t i = 0; i < trace->processes.count; i++)
+        if (*(const event_id *)dense_map_row(&trace->process_ids, i) == id)
+            return &trace->processes.items[i];
+    return NULL;
+}
+
+int64_t trace_find_thread(const struct trace *trace, event_id process, int64_t id)
+{
+    for (size_t i = 0; i < trace->threads.count; i++) {
+        const struct trace_thread_id *known = dense_map_row(&trace->thread_ids, i);
+        if (known->process == process && known->thread == event_id_number(id))
+            return (int64_t)i;
+    }
+    return EVENT_NONE;
+}
+
+struct cell trace_process_cell(const struct trace *trace, struct table *table, event_id id)
+{
+    const struct trace_process *process = trace_process(trace, id);
+    const char *name = process && process->name != EVENT_NO_TEXT ? interned(&trace->strings, process->name) : "process";
+    if (event_id_is_text(id))
+        return trace_text_cell(trace, table, (uint32_t)(id >> 1));
+    return table_format(table, "%s (%lld)", name, (long long)event_id_value(id));
+}
+
+struct cell trace_text_cell(const struct trace *trace, struct table *table, uint32_t text)
+{
+    if (text == EVENT_NO_TEXT)
+        return (struct cell){0};
+    return table_text(table, interned(&trace->strings, trace_shown(trace, text)));
+}
+
+struct cell trace_number_cell(int64_t number)
+{
+    return number == EVENT_NONE ? (struct cell){0} : cell_integer(number);
+}
+
+struct cell trace_thread_cell(const struct trace *trace, struct table *table, uint32_t thread)
+{
+    const struct trace_thread_id *id = dense_map_row(&trace->thread_ids, thread);
+    uint32_t name = trace->threads.items[thread].name;
+    if (name != EVENT_NO_TEXT && *interned(&trace->strings, name))
+        return trace_text_cell(trace, table, name);
+    if (event_id_is_text(id->thread))
+        return trace_text_cell(trace, table, (uint32_t)(id->thread >> 1));
+    return table_format(table, "thread %lld", (long long)event_id_value(id->thread));
+}
+
+struct cell trace_thread_id_cell(const struct trace *trace, struct table *table, event_id process, int64_t id)
+{
+    int64_t index = id == EVENT_NONE ? EVENT_NONE : trace_find_thread(trace, process, id);
+    if (index != EVENT_NONE)
+        return trace_thread_cell(trace, table, (uint32_t)index);
+    return id == EVENT_NONE ? (struct cell){0} : table_format(table, "thread %lld", (long long)id);
+}

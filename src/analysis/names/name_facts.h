@@ -1,0 +1,32 @@
+/*
+ * What rules ask of the names of copies, calls and phases, found out once for each name.
+ */
+#ifndef GPUTRACE_ANALYSIS_NAMES_NAME_FACTS_H
+#define GPUTRACE_ANALYSIS_NAMES_NAME_FACTS_H
+
+#include <stdint.h>
+
+#include "common/array.h"
+#include "common/map.h"
+
+enum name_fact {
+    NAME_PAGEABLE = 1,     /* of a copy from or to pageable memory */
+    NAME_HTOD = 2,         /* of a copy to a GPU */
+    NAME_DTOH = 4,         /* of a copy from a GPU */
+    NAME_INSTANTIATES = 8, /* of a call or phase that instantiates a graph */
+    NAME_GRAPH = 16,       /* of a phase that captures or instantiates a graph */
+    NAME_JIT = 32,         /* of a phase of the just-in-time compiler */
+    NAME_FAULT = 64,       /* of page faults */
+    NAME_MIGRATION = 128,  /* of a migration of managed memory */
+    NAME_OF_HOST = 256,    /* of a set of pinned or managed memory */
+};
+
+/* By the names' numbers: their facts + NAME_KNOWN, or 0. All zero is empty. */
+struct name_facts {
+    ARRAY(uint16_t) items;
+};
+
+/* The bits of NAME, a text of STRINGS; 0 if memory runs out. */
+unsigned name_facts_find(struct name_facts *facts, const struct interner *strings, uint32_t name);
+
+#endif

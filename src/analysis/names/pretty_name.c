@@ -1,0 +1,457 @@
+/*
+ * A name is not parsed into a tree: brackets are paired once, and template arguments, and the components of a::b<c>,
+ * are then found by walking over what is between them. What is written never has a parameter list at its end, which is
+ * why it is left as it is when it comes again.
+ */
+#include "analysis/names/pretty_name.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/names/name_scan.h"
+#include "analysis/names/pretty_words.h"
+#include "common/buffer.h"
+#include "common/text.h"
+
+#define NAME_MAX_BYTES 65536 /* longer ones are left as they are */
+#define DEPTH_MAX 4          /* template arguments within one another that are written */
+
+struct writer {
+    struct name_scan scan;
+    struct buffer *out;
+    uint64_t reveal;
+    struct pretty_pieces *pieces;
+    unsigned depth;
+    bool plain;       /* everything is written */
+    bool of_functors; /* the next functor is without its arguments */
+};
+
+/* --- pieces --- */
+
+static void write_argument(struct writer *w, struct span argument);
+
+/* Whether to leave PIECE out; if not, it is to be written plainly. */
+static bool leave_out(struct writer *w, struct span piece)
+{
+    if (w->plain)
+        return false;
+    size_t number = w->pieces->count;
+    if (number == PRETTY_PIECES)
+        return true;
+    w->pieces->piece[w->pieces->count++] = (struct pretty_piece){piece.at, scan_span_length(piece)};
+    return !(w->reveal >> number & 1);
+}
+
+static void write_plain(struct writer *w, struct span argument)
+{
+    bool plain = w->plain;
+    w->plain = true;
+    write_argument(w, argument);
+    w->plain = plain;
+}
+
+static void copy(struct writer *w, struct span span)
+{
+    buffer_bytes(w->out, w->scan.name + span.at, scan_span_length(span));
+}
+
+/* --- writing --- */
+
+static bool is_number(const struct writer *w, struct span span)
+{
+    size_t at = span.at + (span.at < span.end && w->scan.name[span.at] == '-'), first = at;
+    while (at < span.end && w->scan.name[at] >= '0' && w->scan.name[at] <= '9')
+        at++;
+    while (at > first && at < span.end && strchr("ulUL", w->scan.name[at]))
+        at++;
+    return at > first && at == span.end;
+}
+
+static bool is_truth(const struct writer *w, struct span span)
+{
+    return scan_span_is(&w->scan, span, "true") || scan_span_is(&w->scan, span, "false");
+}
+
+/* The word alone, as it is usually read. */
+static void write_word(struct writer *w, struct span span, bool library)
+{
+    const char *word = w->scan.name + span.at;
+    size_t length = scan_span_length(span);
+    const char *other = w->plain ? NULL : pretty_other_word(word, length);
+    if (is_number(w, span))
+        while (length > 0 && strchr("ulUL", word[length - 1]))
+            length--;
+    else if (library && !w->plain)
+        pretty_strip(&word, &length);
+    if (other)
+        buffer_text(w->out, other);
+    else
+        buffer_bytes(w->out, word, length);
+}
+
+struct argument_list {
+    bool any;
+    struct span last; /* a type; the next one that is equal is left out */
+};
+
+static const struct pretty_word *rule_of(const struct writer *w, struct span argument);
+
+/* Trailing arguments "false" say that something is not used. */
+static size_t end_without_false(const struct writer *w, struct span list)
+{
+    struct span argument;
+    size_t end = list.at;
+    while (scan_next_argument(&w->scan, &list, &argument)) {
+        const struct pretty_word *own = rule_of(w, argument);
+        if (!scan_span_is(&w->scan, argument, "false") && (!own || own->rule != PRETTY_LEAVE_OUT))
+            end = argument.end;
+    }
+    return end;
+}
+
+/* What speaks for leaving an argument out of those of a word with RULE. */
+static bool says_little(const struct writer *w, struct span argument, const struct pretty_word *rule,
+                        const struct argument_list *state, size_t end)
+{
+    const struct pretty_word *own = rule_of(w, argument);
+    if ((own && own->rule == PRETTY_LEAVE_OUT) || argument.at >= end || scan_span_length(argument) == 0)
+        return true;
+    if (rule && rule->rule == PRETTY_NO_NUMBERS && is_number(w, argument))
+        return true;
+    if (rule && rule->rule == PRETTY_OF_FUNCTORS && w->scan.name[argument.end - 1] != '>')
+        return true;
+    bool repeated = scan_span_length(state->last) > 0 && scan_span_equal(&w->scan, argument, state->last);
+    return repeated && !is_number(w, argument) && !is_truth(w, argument);
+}
+
+static void separate(struct writer *w, struct argument_list *state)
+{
+    buffer_text(w->out, state->any ? ", " : "<");
+    state->any = true;
+}
+
+static void write_list(struct writer *w, struct span list, const struct pretty_word *rule, struct argument_list *state)
+{
+    struct span argument;
+    size_t end = end_without_false(w, list);
+    while (scan_next_argument(&w->scan, &list, &argument)) {
+        const struct pretty_word *own = w->plain ? NULL : rule_of(w, argument);
+        struct component chain[COMPONENTS_MAX];
+        if (own && own->rule == PRETTY_SPLICE) {
+            size_t after, count = scan_read_chain(&w->scan, argument, chain, &after);
+            write_list(w, scan_inside(chain[count - 1].angle), NULL, state);
+            continue;
+        }
+        bool little = !w->plain && says_little(w, argument, rule, state, end);
+        if (little && leave_out(w, argument))
+            continue;
+        separate(w, state);
+        if (little)
+            write_plain(w, argument);
+        else
+            write_argument(w, argument);
+        state->last = argument;
+    }
+}
+
+static bool is_shape(const struct writer *w, struct span list)
+{
+    struct span argument;
+    while (scan_next_argument(&w->scan, &list, &argument)) {
+        bool constant =
+            scan_starts(&w->scan, argument.at, argument.end, "cute::C<") && w->scan.name[argument.end - 1] == '>';
+        struct span number = constant ? (struct span){argument.at + strlen("cute::C<"), argument.end - 1} : argument;
+        if (!is_number(w, scan_trim(&w->scan, number)))
+            return false;
+    }
+    return true;
+}
+
+/* 128x64x32 */
+static void write_shape(struct writer *w, struct span list)
+{
+    struct span argument;
+    for (bool any = false; scan_next_argument(&w->scan, &list, &argument); any = true) {
+        if (any)
+            buffer_char(w->out, 'x');
+        write_argument(w, argument);
+    }
+}
+
+/* With LITTLE they are one piece. */
+static void write_arguments(struct writer *w, struct span angle, const struct pretty_word *rule, bool little)
+{
+    struct argument_list state = {0};
+    bool plain = w->plain, of_functors = w->of_functors;
+    little |= w->depth == DEPTH_MAX;
+    if (little && leave_out(w, angle))
+        return;
+    w->plain |= little;
+    w->of_functors = rule && rule->rule == PRETTY_OF_FUNCTORS;
+    w->depth++;
+    write_list(w, scan_inside(angle), rule, &state);
+    w->depth--;
+    w->plain = plain;
+    w->of_functors = of_functors;
+    if (state.any)
+        buffer_char(w->out, '>');
+}
+
+/* One argument in place of the word and all of them. */
+static bool write_unwrapped(struct writer *w, struct span angle, size_t wanted)
+{
+    struct span list = scan_inside(angle), argument, found = {0};
+    for (size_t i = 0; scan_next_argument(&w->scan, &list, &argument); i++)
+        if (i == wanted)
+            found = argument;
+    if (scan_span_length(found) == 0)
+        return false;
+    for (struct span before = {angle.at + 1, found.at}; scan_next_argument(&w->scan, &before, &argument);)
+        if (scan_span_length(argument) > 0 && !leave_out(w, argument)) {
+            write_plain(w, argument);
+            buffer_text(w->out, ", ");
+        }
+    write_argument(w, found);
+    for (list = (struct span){found.end + 1, angle.end - 1}; scan_next_argument(&w->scan, &list, &argument);)
+        if (!leave_out(w, argument)) {
+            buffer_text(w->out, ", ");
+            write_plain(w, argument);
+        }
+    return true;
+}
+
+static void write_component(struct writer *w, const struct component *component, bool library)
+{
+    const char *word = w->scan.name + component->word.at;
+    size_t length = scan_span_length(component->word);
+    const struct pretty_word *rule = w->plain ? NULL : pretty_find(word, length);
+    if (rule && !library && !rule->anywhere)
+        rule = NULL;
+    bool has_arguments = scan_span_length(component->angle) > 0;
+    if (rule && has_arguments && rule->rule == PRETTY_UNWRAP && write_unwrapped(w, component->angle, rule->argument))
+        return;
+    if (rule && has_arguments && rule->rule == PRETTY_SHAPE && is_shape(w, scan_inside(component->angle))) {
+        write_shape(w, scan_inside(component->angle));
+        return;
+    }
+    bool functor = w->of_functors && length > 7 && memcmp(word + length - 7, "Functor", 7) == 0;
+    write_word(w, component->word, library || (rule && rule->anywhere) || functor);
+    if (has_arguments)
+        write_arguments(w, component->angle, rule, functor);
+    w->of_functors &= !functor;
+}
+
+/* "{lambda(float)#2}" is "{lambda#2}". */
+static void write_brace(struct writer *w, struct span brace)
+{
+    for (size_t at = brace.at; at < brace.end;) {
+        bool skipped = at > brace.at && w->scan.partner[at];
+        if (!skipped)
+            buffer_char(w->out, w->scan.name[at]);
+        at = skipped ? scan_step(&w->scan, at) : at + 1;
+    }
+}
+
+static bool is_call(const struct writer *w, const struct component *component)
+{
+    return component->brace || scan_span_is(&w->scan, component->word, "operator()");
+}
+
+/* The types that the last lambda of a dispatching function takes: they are what it was dispatched by. */
+static void write_lambda_types(struct writer *w, struct span brace)
+{
+    size_t at = brace.at + 1;
+    while (at < brace.end && w->scan.name[at] != '(')
+        at++;
+    if (at < brace.end && w->scan.partner[at] && w->scan.partner[at] > at + 1)
+        write_arguments(w, (struct span){at, scan_step(&w->scan, at)}, NULL, false);
+}
+
+/* A functor that is a lambda in a function of a library: the function, and what tells its lambdas apart. */
+static void write_lambda(struct writer *w, const struct component *chain, size_t subject, size_t count)
+{
+    const struct component *function = &chain[subject], *lambda = &chain[count - 1];
+    struct span tail = {chain[subject + 1].word.at, lambda->word.end};
+    write_component(w, function, true);
+    if (scan_span_length(function->angle) == 0 && lambda->brace)
+        write_lambda_types(w, lambda->word);
+    if (!leave_out(w, tail)) {
+        buffer_text(w->out, "::");
+        copy(w, tail);
+    }
+}
+
+static void write_chain(struct writer *w, const struct component *chain, size_t count)
+{
+    bool library = scan_is_of_library(&w->scan, chain, count);
+    size_t subject = count - 1, first = 0;
+    while (subject > 0 && (is_call(w, &chain[subject]) || chain[subject].unnamed))
+        subject--;
+    if (library && !w->plain && subject + 1 < count && chain[count - 1].brace) {
+        write_lambda(w, chain, subject, count);
+        return;
+    }
+    if (library)
+        for (first = count - 1; first > 0 && (scan_span_length(chain[first - 1].angle) > 0 || first > subject);)
+            first--;
+    for (bool any = false; first < count; first++) {
+        if (chain[first].unnamed)
+            continue;
+        if (any)
+            buffer_text(w->out, "::");
+        if (chain[first].brace)
+            write_brace(w, chain[first].word);
+        else
+            write_component(w, &chain[first], library);
+        any = true;
+    }
+}
+
+static const struct pretty_word *rule_of(const struct writer *w, struct span argument)
+{
+    struct component chain[COMPONENTS_MAX];
+    size_t end, count = argument.at < argument.end ? scan_read_chain(&w->scan, argument, chain, &end) : 0;
+    if (count == 0 || end != argument.end || chain[count - 1].brace)
+        return NULL;
+    const struct pretty_word *rule = NULL;
+    bool library = scan_is_of_library(&w->scan, chain, count);
+    struct span word = chain[count - 1].word;
+    rule = pretty_find(w->scan.name + word.at, scan_span_length(word));
+    if (!rule || (!library && !rule->anywhere) ||
+        (rule->rule == PRETTY_SPLICE && !scan_span_length(chain[count - 1].angle)))
+        return NULL;
+    static const struct pretty_word odd_shape = {"", PRETTY_LEAVE_OUT, 0, true};
+    struct span angle = chain[count - 1].angle;
+    bool odd = rule->rule == PRETTY_SHAPE && scan_span_length(angle) > 0 && !is_shape(w, scan_inside(angle));
+    return odd ? &odd_shape : rule;
+}
+
+/* "(E)2" is 2; of a truth value, the value. */
+static bool write_cast(struct writer *w, struct span argument)
+{
+    struct span type = {argument.at, scan_step(&w->scan, argument.at)}, value = {type.end, argument.end};
+    if (w->scan.name[argument.at] != '(' || !is_number(w, value) || w->plain)
+        return false;
+    if (scan_span_is(&w->scan, type, "(bool)"))
+        buffer_text(w->out, scan_span_is(&w->scan, value, "0") ? "false" : "true");
+    else
+        write_word(w, value, false);
+    return true;
+}
+
+static void write_argument(struct writer *w, struct span argument)
+{
+    struct component chain[COMPONENTS_MAX];
+    if (argument.at < argument.end && write_cast(w, argument))
+        return;
+    for (size_t at = argument.at; at < argument.end;) {
+        size_t end, count = 0;
+        if (scan_is_word(w->scan.name[at]) || w->scan.name[at] == '{' || scan_unnamed_size(&w->scan, at, argument.end))
+            count = scan_read_chain(&w->scan, (struct span){at, argument.end}, chain, &end);
+        if (count > 0) {
+            write_chain(w, chain, count);
+            at = end;
+        } else {
+            size_t next = scan_step(&w->scan, at);
+            copy(w, (struct span){at, next < argument.end ? next : argument.end});
+            at = next;
+        }
+    }
+}
+
+/* --- whole names --- */
+
+/* The function of the name, without its parameters: the last chain that ends with round brackets. Returns its
+ * components; 0: the name is not one of a function. */
+static size_t find_function(const struct writer *w, struct component *function)
+{
+    struct component chain[COMPONENTS_MAX];
+    size_t found = 0, end;
+    for (size_t at = 0; at < w->scan.length;) {
+        size_t count = scan_read_chain(&w->scan, (struct span){at, w->scan.length}, chain, &end);
+        if (count == 0) {
+            at = scan_step(&w->scan, at);
+            continue;
+        }
+        at = end;
+        const struct component *last = &chain[count - 1];
+        if (scan_span_length(last->round) == 0 || scan_span_length(last->word) == 0 ||
+            scan_span_is(&w->scan, last->word, "decltype"))
+            continue;
+        memcpy(function, chain, count * sizeof(*chain));
+        found = count;
+    }
+    return found;
+}
+
+/* Appends the pretty form of the name, if it has one. */
+static bool write_pretty(struct writer *w)
+{
+    struct component function[COMPONENTS_MAX];
+    size_t count = find_function(w, function), length = w->out->length;
+    if (count > 0) {
+        function[count - 1].round = (struct span){0};
+        write_chain(w, function, count);
+        return w->out->length > length;
+    }
+    size_t tail = pretty_tail(w->scan.name, w->scan.length);
+    struct span piece = {w->scan.length - tail, w->scan.length};
+    if (tail == 0 || !leave_out(w, piece))
+        return false;
+    copy(w, (struct span){0, piece.at});
+    return true;
+}
+
+/* What write_pretty() makes of NAME into RESULT. False: nothing changed, or memory ran out. */
+static bool make_pretty(struct buffer *result, const char *name, size_t length, uint64_t reveal,
+                        struct pretty_pieces *pieces)
+{
+    struct writer w = {.scan = {.name = name, .length = length}, .out = result, .reveal = reveal, .pieces = pieces};
+    pieces->count = 0;
+    w.plain = reveal == PRETTY_PLAIN;
+    w.scan.partner = length < NAME_MAX_BYTES ? calloc(length + 1, sizeof(*w.scan.partner)) : NULL;
+    bool changed = w.scan.partner && scan_pair_brackets(&w.scan) && write_pretty(&w);
+    free(w.scan.partner);
+    return changed && !result->failure;
+}
+
+/* The name again, if it is a different one when it is made pretty once more. */
+static bool is_final(const char *name, size_t length)
+{
+    struct pretty_pieces pieces;
+    struct buffer again;
+    buffer_init_memory(&again);
+    bool changed = make_pretty(&again, name, length, 0, &pieces);
+    bool same = !changed || (again.length == length && memcmp(again.data, name, length) == 0);
+    buffer_release(&again);
+    return same;
+}
+
+void pretty_name_whole(struct buffer *out, const char *name, size_t length)
+{
+    for (size_t size; length > 0; name += size, length -= size) {
+        size = utf8_size(name, length);
+        if (size > 0)
+            buffer_bytes(out, name, size);
+        else
+            buffer_text(out, UTF8_REPLACEMENT);
+        size = size ? size : 1;
+    }
+}
+
+void pretty_name_write(struct buffer *out, const char *name, size_t length, uint64_t reveal,
+                       struct pretty_pieces *pieces)
+{
+    struct pretty_pieces own;
+    struct buffer result;
+    pieces = pieces ? pieces : &own;
+    buffer_init_memory(&result);
+    bool changed = make_pretty(&result, name, length, reveal, pieces);
+    if (changed && is_final(result.data, result.length))
+        pretty_name_whole(out, result.data, result.length);
+    else
+        pretty_name_whole(out, name, length);
+    buffer_release(&result);
+}

@@ -1,0 +1,203 @@
+#include "analysis/names/pretty_names.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/names/pretty_name.h"
+#include "common/buffer.h"
+
+/* How much of a name is written: more of it in each round in which it coincides with another one. */
+enum { LEVEL_PRETTY, LEVEL_PIECES, LEVEL_PLAIN, LEVEL_FULL, LEVEL_NUMBERED };
+
+struct shown_name {
+    uint32_t name;  /* of the texts */
+    uint32_t shown; /* of the shown ones */
+    int level;
+    uint64_t reveal; /* at LEVEL_PIECES */
+    unsigned number; /* at LEVEL_NUMBERED */
+};
+
+/* The names in the making. */
+struct maker {
+    const struct interner *strings;
+    struct shown_name *items;
+    size_t count;
+    struct shown_name **order; /* those shown alike stand together */
+    struct interner shown;
+};
+
+void pretty_names_release(struct pretty_names *names)
+{
+    array_release(&names->is_kernel);
+    array_release(&names->shown);
+}
+
+static void write_name(const struct maker *maker, const struct shown_name *name, struct buffer *out)
+{
+    const struct interned *text = interner_at(maker->strings, name->name);
+    if (name->level >= LEVEL_FULL)
+        pretty_name_whole(out, text->text, text->length);
+    else
+        pretty_name_write(out, text->text, text->length, name->level == LEVEL_PLAIN ? PRETTY_PLAIN : name->reveal,
+                          NULL);
+    if (name->level == LEVEL_NUMBERED)
+        buffer_format(out, " (%u)", name->number);
+}
+
+static int show(struct maker *maker, struct shown_name *name)
+{
+    struct buffer out;
+    buffer_init_memory(&out);
+    write_name(maker, name, &out);
+    name->shown = out.failure ? INTERN_NO_MEMORY : intern(&maker->shown, out.data ? out.data : "", out.length);
+    buffer_release(&out);
+    return name->shown == INTERN_NO_MEMORY ? -1 : 0;
+}
+
+static int by_name(const void *left, const void *right, void *context)
+{
+    const struct shown_name *a = left, *b = right;
+    const struct interner *strings = context;
+    return strcmp(interned(strings, a->name), interned(strings, b->name));
+}
+
+static int by_shown(const void *first, const void *second)
+{
+    const struct shown_name *left = *(struct shown_name *const *)first, *right = *(struct shown_name *const *)second;
+    COMPARE_BY(shown);
+    return left < right ? -1 : left > right;
+}
+
+/* --- what to write again --- */
+
+static void find_pieces(const struct maker *maker, const struct shown_name *name, struct pretty_pieces *pieces)
+{
+    const struct interned *text = interner_at(maker->strings, name->name);
+    struct buffer out;
+    buffer_init_memory(&out);
+    pretty_name_write(&out, text->text, text->length, 0, pieces);
+    buffer_release(&out);
+}
+
+/* The bits of the pieces in which A and B differ; 0: they have not as many of them. */
+static uint64_t differing(const char *a, const struct pretty_pieces *in_a, const char *b,
+                          const struct pretty_pieces *in_b)
+{
+    uint64_t bits = 0;
+    if (in_a->count != in_b->count)
+        return 0;
+    for (size_t i = 0; i < in_a->count; i++) {
+        const struct pretty_piece *left = &in_a->piece[i], *right = &in_b->piece[i];
+        if (left->length != right->length || memcmp(a + left->at, b + right->at, left->length) != 0)
+            bits |= UINT64_C(1) << i;
+    }
+    return bits;
+}
+
+/* The pieces that tell COUNT names apart, which are pretty alike. 0: pieces do not. */
+static uint64_t telling_pieces(const struct maker *maker, struct shown_name *const *group, size_t count)
+{
+    struct pretty_pieces first, other;
+    uint64_t reveal = 0;
+    find_pieces(maker, group[0], &first);
+    for (size_t i = 1; i < count; i++) {
+        find_pieces(maker, group[i], &other);
+        uint64_t bits = differing(interned(maker->strings, group[0]->name), &first,
+                                  interned(maker->strings, group[i]->name), &other);
+        if (bits == 0)
+            return 0;
+        reveal |= bits;
+    }
+    return reveal == PRETTY_PLAIN ? 0 : reveal;
+}
+
+/* COUNT names are shown alike: each is written with more of it. */
+static int tell_apart(struct maker *maker, struct shown_name *const *group, size_t count)
+{
+    bool pretty = true;
+    for (size_t i = 0; i < count; i++)
+        pretty &= group[i]->level == LEVEL_PRETTY;
+    uint64_t reveal = pretty ? telling_pieces(maker, group, count) : 0;
+    for (size_t i = 0; i < count; i++) {
+        struct shown_name *name = group[i];
+        name->reveal = reveal;
+        if (name->level == LEVEL_FULL && i == 0)
+            continue; /* one of them needs no number */
+        name->level = reveal ? LEVEL_PIECES : name->level < LEVEL_PLAIN ? LEVEL_PLAIN : name->level + 1;
+        if (name->level >= LEVEL_NUMBERED) {
+            name->level = LEVEL_NUMBERED;
+            name->number += (unsigned)i + 1;
+        }
+        if (show(maker, name) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Returns how many names were shown like another one, and are now written with more; -1: no memory. */
+static int64_t tell_all_apart(struct maker *maker)
+{
+    int64_t alike = 0;
+    for (size_t i = 0; i < maker->count; i++)
+        maker->order[i] = &maker->items[i];
+    qsort(maker->order, maker->count, sizeof(*maker->order), by_shown);
+    for (size_t first = 0, end; first < maker->count; first = end) {
+        for (end = first + 1; end < maker->count && maker->order[end]->shown == maker->order[first]->shown;)
+            end++;
+        if (end - first == 1)
+            continue;
+        if (tell_apart(maker, maker->order + first, end - first) < 0)
+            return -1;
+        alike += (int64_t)(end - first);
+    }
+    return alike;
+}
+
+/* --- all names --- */
+
+static size_t count_kernels(const struct pretty_names *names)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < names->is_kernel.count; i++)
+        count += names->is_kernel.items[i] != 0;
+    return count;
+}
+
+static int make_all(struct maker *maker, const struct pretty_names *names)
+{
+    size_t count = count_kernels(names);
+    int64_t alike = 1;
+    maker->items = calloc(count + 1, sizeof(*maker->items));
+    maker->order = calloc(count + 1, sizeof(*maker->order));
+    if (!maker->items || !maker->order)
+        return -1;
+    for (uint32_t i = 0; i < names->is_kernel.count; i++)
+        if (names->is_kernel.items[i])
+            maker->items[maker->count++].name = i;
+    qsort_r(maker->items, count, sizeof(*maker->items), by_name, (void *)(uintptr_t)maker->strings);
+    for (size_t i = 0; i < count; i++)
+        if (show(maker, &maker->items[i]) < 0)
+            return -1;
+    while (alike > 0)
+        alike = tell_all_apart(maker);
+    return alike < 0 ? -1 : 0;
+}
+
+int pretty_names_make(struct pretty_names *names, struct interner *strings)
+{
+    struct maker maker = {.strings = strings};
+    int status = make_all(&maker, names);
+    while (status == 0 && names->shown.count < names->is_kernel.count)
+        status = array_push(&names->shown) ? 0 : -1;
+    for (size_t i = 0; i < maker.count && status == 0; i++) {
+        const struct interned *text = interner_at(&maker.shown, maker.items[i].shown);
+        uint32_t number = intern(strings, text->text, text->length);
+        status = number == INTERN_NO_MEMORY ? -1 : 0;
+        names->shown.items[maker.items[i].name] = number + 1;
+    }
+    interner_release(&maker.shown);
+    free(maker.order);
+    free(maker.items);
+    return status;
+}

@@ -1,0 +1,263 @@
+#include "analysis/render/profile.h"
+
+#include <stdlib.h>
+
+#include "analysis/base/order.h"
+#include "analysis/model/section.h"
+
+/* Around a finding: at least so long on both sides, and a part of its length. */
+#define MARGIN_NS INT64_C(250000)
+#define MARGIN_PART 4
+/* A launch that is further away than so many lengths of the window is not shown. */
+#define LAUNCH_LENGTHS 3
+/* Of a window: what is shorter than this part of it is drawn with its neighbours, if the gap between is shorter too. */
+#define SHORT_PART 180
+#define GAP_PART 400
+
+/* --- use over time --- */
+
+static enum profile_use use_of(struct profile *profile, const struct timeline_op *op)
+{
+    if (op->category == CATEGORY_GPU_MEMCPY || op->category == CATEGORY_GPU_MEMSET)
+        return PROFILE_BUSY;
+    if (op->name >= profile->name_count)
+        return PROFILE_COMPUTING;
+    uint8_t *known = &profile->use_of_name[op->name];
+    if (!*known)
+        *known = timeline_is_communication(trace_text(profile->trace, op->name)) ? PROFILE_COMMUNICATING + 1
+                                                                                 : PROFILE_COMPUTING + 1;
+    return *known - 1;
+}
+
+static void add_interval(const struct profile *profile, int64_t *busy, int64_t from, int64_t to)
+{
+    int64_t at = from - profile->trace->start;
+    for (size_t i = (size_t)(at / profile->width); i < profile->buckets && from < to; i++) {
+        int64_t left = profile->width - at % profile->width; /* of the bucket */
+        int64_t part = to - from < left ? to - from : left;
+        busy[i] += part;
+        from += part;
+        at += part;
+    }
+}
+
+static void add_to_line(const struct profile *profile, struct profile_line *line, const struct timeline_op *op,
+                        enum profile_use use)
+{
+    for (unsigned i = use; i < PROFILE_USES; i++) {
+        struct busy_sum *sum = &line->sums[i];
+        int64_t grown = busy_sum_add(sum, op->start, op->end);
+        if (grown > 0)
+            add_interval(profile, line->busy[i], sum->until - grown, sum->until);
+    }
+}
+
+static int by_index(const void *line, const void *wanted)
+{
+    return ORDER(((const struct profile_line *)line)->index, *(const uint32_t *)wanted);
+}
+
+static struct profile_line *find_line(struct profile_line *lines, size_t count, uint32_t index)
+{
+    size_t at = array_before(lines, count, sizeof(*lines), &index, by_index);
+    return at < count && lines[at].index == index ? &lines[at] : NULL;
+}
+
+static int compare_lines(const void *left, const void *right)
+{
+    const struct profile_line *a = left, *b = right;
+    return ORDER(a->index, b->index);
+}
+
+static int64_t busy_of(const struct profile *profile, const struct profile_line *line)
+{
+    return profile->trace->streams.items[line->index].busy.total;
+}
+
+/* A stream gets a line of its own, if need be that of one that is busy for less. */
+static int add_stream(struct profile *profile, uint32_t index)
+{
+    struct profile_line *least = profile->streams.items;
+    if (profile->streams.count < PROFILE_STREAMS) {
+        struct profile_line *line = array_push(&profile->streams);
+        if (line)
+            line->index = index;
+        return line ? 0 : -1;
+    }
+    for (size_t i = 1; i < profile->streams.count; i++)
+        if (busy_of(profile, &profile->streams.items[i]) < busy_of(profile, least))
+            least = &profile->streams.items[i];
+    if (busy_of(profile, least) < profile->trace->streams.items[index].busy.total)
+        least->index = index;
+    return 0;
+}
+
+static int choose_lines(struct profile *profile)
+{
+    const struct trace *trace = profile->trace;
+    int64_t span = trace_span(trace);
+    profile->width = span / PROFILE_BUCKETS + (span % PROFILE_BUCKETS > 0);
+    profile->width = profile->width > 0 ? profile->width : 1;
+    profile->buckets = (size_t)(span / profile->width + (span % profile->width > 0));
+    for (uint32_t i = 0; i < trace->devices.count && profile->gpus.count < PROFILE_GPUS; i++) {
+        struct profile_line *line = trace->devices.items[i].used ? array_push(&profile->gpus) : NULL;
+        if (!line && trace->devices.items[i].used)
+            return -1;
+        if (line)
+            line->index = i;
+    }
+    for (uint32_t i = 0; i < trace->streams.count; i++)
+        if (trace->streams.items[i].busy.total > 0 && add_stream(profile, i) < 0)
+            return -1;
+    if (profile->streams.count > 1)
+        qsort(profile->streams.items, profile->streams.count, sizeof(struct profile_line), compare_lines);
+    return 0;
+}
+
+/* --- windows --- */
+
+static void place_window(struct profile_window *window, const struct trace *trace, const struct finding_place *place)
+{
+    *window = (struct profile_window){.device = place->device, .stream = place->stream, .thread = place->thread};
+    if (place->time == EVENT_NONE)
+        return;
+    window->any = true;
+    window->at = place->time;
+    window->until = place->until == EVENT_NONE || place->until < place->time ? place->time : place->until;
+    int64_t margin = (window->until - window->at) / MARGIN_PART;
+    margin = margin < MARGIN_NS ? MARGIN_NS : margin;
+    window->from = window->at - trace->start < margin ? trace->start : window->at - margin;
+    window->to = trace->end - window->until < margin ? trace->end : window->until + margin;
+    int64_t launch = place->called == EVENT_NONE ? window->from : place->called;
+    if (launch < window->from && (window->from - launch) / LAUNCH_LENGTHS < window->to - window->from)
+        window->from = launch;
+}
+
+/* Puts what ran from START to END into ROW, with what was there last where both are too short to be seen apart. */
+static int add_op(const struct profile_window *window, struct profile_row *row, const struct profile_op *op)
+{
+    struct profile_op *last = row->ops.count > 0 ? &row->ops.items[row->ops.count - 1] : NULL;
+    int64_t length = window->to - window->from;
+    int64_t start = op->start < window->from ? window->from : op->start;
+    int64_t end = op->end > window->to ? window->to : op->end;
+    bool is_short = last && end - start < length / SHORT_PART && last->longest < length / SHORT_PART &&
+                    start - last->end < length / GAP_PART;
+    if (is_short || row->ops.count == PROFILE_OPS) {
+        last->end = end > last->end ? end : last->end;
+        last->count++;
+        if (op->longest <= last->longest)
+            return 0;
+        last->longest = op->longest;
+        last->name = op->name;
+        last->use = op->use;
+        return 0;
+    }
+    last = array_push(&row->ops);
+    if (!last)
+        return -1;
+    *last = *op;
+    last->start = start;
+    last->end = end;
+    return 0;
+}
+
+/* The row of STREAM in the window. NULL: there are others already. The finding's own stream always has one. */
+static struct profile_row *window_row(struct profile_window *window, uint32_t stream)
+{
+    size_t most = PROFILE_ROWS;
+    if (window->row_count == 0 && window->stream != EVENT_NONE)
+        window->rows[window->row_count++].index = (uint32_t)window->stream;
+    for (size_t i = 0; i < window->row_count; i++)
+        if (window->rows[i].index == stream)
+            return &window->rows[i];
+    if (window->row_count == most)
+        return NULL;
+    window->rows[window->row_count].index = stream;
+    return &window->rows[window->row_count++];
+}
+
+static int add_to_windows(struct profile *profile, const struct timeline_op *op, enum profile_use use)
+{
+    const struct profile_op one = {op->start, op->end, op->name, 1, op->end - op->start, (uint8_t)use};
+    for (size_t i = 0; i < profile->window_count; i++) {
+        struct profile_window *window = &profile->windows[i];
+        if (!window->any || op->end < window->from || op->start > window->to ||
+            (window->device != EVENT_NONE && window->device != op->device))
+            continue;
+        struct profile_row *row = window_row(window, op->stream);
+        if (row && add_op(window, row, &one) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* --- walks --- */
+
+static int walk_ops(struct profile *profile)
+{
+    struct sorter_walk walk;
+    const struct timeline_op *op;
+    int status = 0;
+    sorter_walk_begin(&walk, &profile->trace->timeline);
+    while (status == 0 && (op = sorter_next(&walk))) {
+        enum profile_use use = use_of(profile, op);
+        struct profile_line *gpu = find_line(profile->gpus.items, profile->gpus.count, op->device);
+        struct profile_line *stream = find_line(profile->streams.items, profile->streams.count, op->stream);
+        if (gpu)
+            add_to_line(profile, gpu, op, use);
+        if (stream)
+            add_to_line(profile, stream, op, use);
+        status = add_to_windows(profile, op, use);
+    }
+    int walked = sorter_walk_end(&walk);
+    return status ? status : walked;
+}
+
+static int walk_calls(struct profile *profile)
+{
+    struct host_calls_walk walk;
+    const struct host_call *call;
+    int status = 0;
+    if (profile->window_count == 0)
+        return 0;
+    host_calls_walk_begin(&walk, &profile->trace->host_calls);
+    while (status == 0 && (call = host_calls_next(&walk))) {
+        const struct profile_op one = {call->start, call->end, call->name, 1, call->end - call->start, 0};
+        for (size_t i = 0; i < profile->window_count && status == 0; i++) {
+            struct profile_window *window = &profile->windows[i];
+            if (window->any && window->thread == call->thread && call->end >= window->from && call->start <= window->to)
+                status = add_op(window, &window->calls, &one);
+        }
+    }
+    int walked = host_calls_walk_end(&walk);
+    return status ? status : walked;
+}
+
+const struct findings *profile_findings(const struct trace *trace)
+{
+    return section_state(trace, REPORT_FINDINGS);
+}
+
+int profile_gather(struct profile *profile, const struct trace *trace)
+{
+    const struct findings *findings = profile_findings(trace);
+    *profile = (struct profile){.trace = trace, .name_count = trace->strings.count};
+    profile->use_of_name = calloc(profile->name_count + 1, 1);
+    for (size_t i = 0; findings && i < findings->items.count && i < FINDING_MOST; i++)
+        place_window(&profile->windows[profile->window_count++], trace, &findings->items.items[i].place);
+    if (!profile->use_of_name || choose_lines(profile) < 0 || walk_ops(profile) < 0)
+        return -1;
+    return walk_calls(profile);
+}
+
+void profile_release(struct profile *profile)
+{
+    for (size_t i = 0; i < profile->window_count; i++) {
+        for (size_t k = 0; k < profile->windows[i].row_count; k++)
+            array_release(&profile->windows[i].rows[k].ops);
+        array_release(&profile->windows[i].calls.ops);
+    }
+    free(profile->use_of_name);
+    array_release(&profile->gpus);
+    array_release(&profile->streams);
+}

@@ -1,0 +1,81 @@
+/*
+ * What a page draws of a trace and no table has: what GPUs and streams did over time, and the operations and calls
+ * around each finding. Memory does not grow with the trace.
+ */
+#ifndef GPUTRACE_ANALYSIS_RENDER_PROFILE_H
+#define GPUTRACE_ANALYSIS_RENDER_PROFILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/array.h"
+#include "analysis/findings/findings.h"
+
+#define PROFILE_BUCKETS 400 /* that the time of the trace is divided into, at most */
+#define PROFILE_GPUS 16     /* the first that are used */
+#define PROFILE_STREAMS 16  /* those that are busy longest */
+#define PROFILE_ROWS 5      /* streams around one finding */
+#define PROFILE_OPS 200     /* operations or calls of one of its rows */
+
+/* What is counted; each includes those before it. */
+enum profile_use {
+    PROFILE_COMPUTING,     /* kernels and graphs */
+    PROFILE_COMMUNICATING, /* kernels of communication */
+    PROFILE_BUSY,          /* copies and sets */
+    PROFILE_USES
+};
+
+/* A GPU or a stream. */
+struct profile_line {
+    uint32_t index; /* in trace.devices or trace.streams */
+    struct busy_sum sums[PROFILE_USES];
+    int64_t busy[PROFILE_USES][PROFILE_BUCKETS]; /* ns of each bucket */
+};
+
+/* Operations that are too short to be seen are one, with those next to them. */
+struct profile_op {
+    int64_t start, end; /* ns, cut at the window */
+    uint32_t name;      /* of trace.strings, of the longest */
+    uint32_t count;
+    int64_t longest; /* ns */
+    uint8_t use;     /* enum profile_use, of the longest */
+};
+
+struct profile_row {
+    uint32_t index; /* in trace.streams, or trace.threads */
+    ARRAY(struct profile_op) ops;
+};
+
+/* The time around a finding. */
+struct profile_window {
+    bool any;          /* it has a place */
+    int64_t from, to;  /* ns */
+    int64_t at, until; /* what the finding is about: UNTIL is AT where it has no length */
+    int64_t device;    /* index in trace.devices; EVENT_NONE: all */
+    int64_t stream;    /* index in trace.streams, whose row comes first; EVENT_NONE: none */
+    uint32_t thread;   /* index in trace.threads; LAUNCHED_NO_THREAD: none */
+    struct profile_row rows[PROFILE_ROWS];
+    size_t row_count;
+    struct profile_row calls; /* of the thread */
+};
+
+struct profile {
+    const struct trace *trace;
+    int64_t width; /* of a bucket, ns */
+    size_t buckets;
+    ARRAY(struct profile_line) gpus, streams;
+    struct profile_window windows[FINDING_MOST]; /* of the findings, in their order */
+    size_t window_count;
+    uint8_t *use_of_name; /* by the number of a kernel's name: enum profile_use + 1; 0: not looked at yet */
+    size_t name_count;
+};
+
+/* The findings of a trace, in the order of their rows, after section_findings' finish(). NULL: they were not wanted. */
+const struct findings *profile_findings(const struct trace *trace);
+
+/* After all tables were filled: walks over the timeline and the calls of TRACE, in two threads where WORKERS is
+ * above 1. Returns 0, or -1: no memory, or after error(). The caller releases PROFILE either way. */
+int profile_gather(struct profile *profile, const struct trace *trace);
+void profile_release(struct profile *profile);
+
+#endif

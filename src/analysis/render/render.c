@@ -1,0 +1,236 @@
+/* What all formats share, and the formats for programs: csv and json. */
+#include "analysis/render/render.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/buffer.h"
+#include "common/text.h"
+#include "analysis/base/table.h"
+
+/* Where a backslash is special, one that we write is escaped as well. */
+void render_visible(struct buffer *buffer, const char *text, const char *special)
+{
+    for (size_t left = strlen(text), size; left > 0; text += size, left -= size) {
+        char shown[UTF8_VISIBLE_BYTES];
+        size_t length = utf8_visible(shown, text, left, &size);
+        bool escaped = *text != '\\' && *shown == '\\';
+        if (strchr(special, escaped ? '\\' : *text))
+            buffer_char(buffer, '\\');
+        buffer_bytes(buffer, shown, length);
+    }
+}
+
+void render_ascii(struct buffer *text, size_t start)
+{
+    static const char *const words[][2] = {{"µ", "u"}, {"×", "x"}, {"…", "..."}};
+    size_t to = start;
+    for (size_t at = start; at < text->length;) {
+        size_t i = 0, count = sizeof(words) / sizeof(*words);
+        while (i < count && (text->length - at < strlen(words[i][0]) ||
+                             memcmp(text->data + at, words[i][0], strlen(words[i][0])) != 0))
+            i++;
+        if (i == count) {
+            text->data[to++] = text->data[at++];
+            continue;
+        }
+        memcpy(text->data + to, words[i][1], strlen(words[i][1])); /* none is longer than what it replaces */
+        to += strlen(words[i][1]);
+        at += strlen(words[i][0]);
+    }
+    text->length = to;
+}
+
+size_t render_width(const char *text, size_t length)
+{
+    size_t width = 0;
+    for (size_t i = 0; i < length; i++)
+        width += ((unsigned char)text[i] & 0xc0) != 0x80;
+    return width;
+}
+
+/* Comma-separated values as RFC 4180 has them. An empty line separates several tables in one output, and each is
+ * headed by a line with the section's name alone; so are several traces, by the name of the file. What was not recorded
+ * is named in a last row, in the column "name" or another of texts; the others are empty there. */
+
+static void write_text(struct buffer *out, const char *text)
+{
+    bool quoted = text[strcspn(text, ",\"\r\n")] != '\0';
+    if (quoted)
+        buffer_char(out, '"');
+    for (size_t left = strlen(text); left > 0;) {
+        size_t size = utf8_size(text, left);
+        if (size == 0)
+            buffer_text(out, UTF8_REPLACEMENT);
+        if (*text == '"')
+            buffer_char(out, '"');
+        buffer_bytes(out, text, size);
+        size = size ? size : 1;
+        text += size;
+        left -= size;
+    }
+    if (quoted)
+        buffer_char(out, '"');
+}
+
+static void write_head(struct render *render, const struct table *table)
+{
+    for (size_t i = 0; i < table_view_count(table); i++) {
+        const struct column *column = &table->columns[table_view(table, i)];
+        struct unit unit = unit_for_machines(column->type, render->options->unit);
+        buffer_format(render->out, "%s%s%s%s", i ? "," : "", column->word, *unit.word ? "_" : "", unit.word);
+    }
+    buffer_text(render->out, "\r\n");
+}
+
+static void write_csv_row(struct render *render, const struct table *table, size_t row)
+{
+    for (size_t i = 0; i < table_view_count(table); i++) {
+        const struct cell *cell = table_cell(table, row, table_view(table, i));
+        bool any = table->columns[table_view(table, i)].type == TYPE_ANY;
+        enum column_type type = any ? cell->type : table->columns[table_view(table, i)].type;
+        struct unit unit = unit_for_machines(type, any ? REPORT_UNIT_NS : render->options->unit);
+        if (i > 0)
+            buffer_char(render->out, ',');
+        if (cell->kind == CELL_TEXT)
+            write_text(render->out, table_cell_text(table, cell));
+        else if (cell->kind == CELL_INTEGER || cell->kind == CELL_REAL)
+            unit_write(render->out, cell, type, &unit);
+    }
+    buffer_text(render->out, "\r\n");
+}
+
+static void write_csv_missing(struct render *render, const struct table *table)
+{
+    char text[TABLE_MISSING + 32];
+    size_t last = table->column_count;
+    while (last-- > 0 && table->columns[last].type != TYPE_TEXT)
+        ;
+    int name = table_find_column(table->columns, table->column_count, "name");
+    size_t column = name >= 0 ? (size_t)name : last;
+    snprintf(text, sizeof(text), "not recorded: %s", table->missing);
+    for (size_t i = 0; i < table_view_count(table); i++) {
+        if (i > 0)
+            buffer_char(render->out, ',');
+        if (table_view(table, i) == column)
+            write_text(render->out, text);
+    }
+    buffer_text(render->out, "\r\n");
+}
+
+static void heading(struct render *render, const char *text)
+{
+    if (render->any)
+        buffer_text(render->out, "\r\n");
+    write_text(render->out, text);
+    buffer_text(render->out, "\r\n");
+}
+
+static void csv_table(struct render *render, const struct table *table)
+{
+    if (render->several_tables || render->several_traces)
+        heading(render, table->word);
+    write_head(render, table);
+    for (size_t row = 0; row < table->shown; row++)
+        write_csv_row(render, table, row);
+    if (*table->missing)
+        write_csv_missing(render, table);
+    render->any = true;
+}
+
+static void csv_trace_begin(struct render *render, const char *path, const char *missing)
+{
+    (void)missing;
+    if (render->several_traces)
+        heading(render, path);
+    render->any |= render->several_traces;
+}
+
+const struct renderer renderer_csv = {.trace_begin = csv_trace_begin, .table = csv_table};
+
+/* JSON: for one trace an object with its name and an array of rows for each section; for several an array of these.
+ * What was not recorded is named by the key "not_recorded", and a section that is about it alone is null, not empty.
+ * Times are nanoseconds and sizes bytes, whatever unit was asked for. */
+
+#define KEY_BYTES 64
+
+static void write_json_begin(struct render *render)
+{
+    json_out_init(&render->json, render->out, true);
+    if (render->several_traces)
+        json_begin_array(&render->json);
+}
+
+/* ["kernel", "memset"] of "kernel, memset". */
+static void write_json_missing(struct json_out *json, const char *missing)
+{
+    json_key(json, "not_recorded");
+    json_begin_array_flat(json);
+    for (size_t length; *missing; missing += length + strspn(missing + length, ", ")) {
+        length = strcspn(missing, ",");
+        json_string_n(json, missing, length);
+    }
+    json_end(json);
+}
+
+static void write_json_trace_begin(struct render *render, const char *path, const char *missing)
+{
+    json_begin_object(&render->json);
+    json_key(&render->json, "trace");
+    json_string(&render->json, path);
+    if (*missing)
+        write_json_missing(&render->json, missing);
+}
+
+static void write_json_cell(struct json_out *json, const struct table *table, const struct column *column,
+                            const struct cell *cell)
+{
+    char key[KEY_BYTES];
+    struct unit unit = unit_for_machines(column->type, REPORT_UNIT_NS);
+    snprintf(key, sizeof(key), "%s%s%s", column->word, *unit.word ? "_" : "", unit.word);
+    json_key(json, key);
+    switch (cell->kind) {
+    case CELL_NONE:
+    case CELL_UNRECORDED: json_string(json, NULL); break;
+    case CELL_INTEGER: json_i64(json, cell->integer); break;
+    case CELL_REAL: json_double(json, cell->real, -1); break;
+    case CELL_TEXT: json_string(json, table_cell_text(table, cell)); break;
+    }
+}
+
+static void write_json_table(struct render *render, const struct table *table)
+{
+    json_key(&render->json, table->word);
+    if (table->unrecorded) {
+        json_string(&render->json, NULL);
+        return;
+    }
+    json_begin_array(&render->json);
+    for (size_t row = 0; row < table->shown; row++) {
+        json_begin_object_flat(&render->json);
+        for (size_t i = 0; i < table_view_count(table); i++)
+            write_json_cell(&render->json, table, &table->columns[table_view(table, i)],
+                            table_cell(table, row, table_view(table, i)));
+        json_end(&render->json);
+    }
+    json_end(&render->json);
+}
+
+static void write_json_trace_end(struct render *render)
+{
+    json_end(&render->json);
+}
+
+static void write_json_end(struct render *render)
+{
+    if (render->several_traces)
+        json_end(&render->json);
+    buffer_text(render->out, "\n");
+}
+
+const struct renderer renderer_json = {.begin = write_json_begin,
+                                       .trace_begin = write_json_trace_begin,
+                                       .table = write_json_table,
+                                       .trace_end = write_json_trace_end,
+                                       .end = write_json_end};

@@ -1,0 +1,281 @@
+/* The formats for people: aligned text, and Markdown. */
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/buffer.h"
+#include "analysis/render/grid.h"
+#include "analysis/render/render.h"
+#include "analysis/base/table.h"
+
+/* Aligned text for a terminal. */
+
+#define COLOUR_TITLE "\x1b[1m"
+#define COLOUR_BAR "\x1b[36m"
+#define COLOUR_BAD "\x1b[31m"
+#define COLOUR_END "\x1b[0m"
+
+static void repeat(struct buffer *out, char c, size_t count)
+{
+    while (count-- > 0)
+        buffer_char(out, c);
+}
+
+static void coloured(struct buffer *out, const struct render *render, const char *colour)
+{
+    if (render->options->colour)
+        buffer_text(out, colour);
+}
+
+/* The greatest share of a column, which has the whole bar. */
+static double greatest(const struct grid *grid, size_t column)
+{
+    double most = 0;
+    for (size_t row = 0; row < grid->rows; row++) {
+        const struct cell *cell = table_cell(grid->table, row, grid->column[column].index);
+        most = cell->kind == CELL_REAL && cell->real > most ? cell->real : most;
+    }
+    return most;
+}
+
+static void write_bar(struct buffer *out, const struct grid *grid, size_t row, size_t column)
+{
+    static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    bool data = row >= GRID_FIRST_ROW && row <= grid->rows, ascii = grid->render->options->ascii;
+    const struct cell *cell = data ? table_cell(grid->table, row - GRID_FIRST_ROW, grid->column[column].index) : NULL;
+    double most = greatest(grid, column);
+    double share = cell && cell->kind == CELL_REAL && cell->real > 0 && most > 0 ? cell->real / most : 0;
+    size_t steps = (size_t)(share * GRID_BAR * 8 + 0.5), whole = steps / 8, rest = ascii ? 0 : steps % 8;
+    buffer_char(out, ' ');
+    if (steps > 0)
+        coloured(out, grid->render, COLOUR_BAR);
+    for (size_t i = 0; i < whole; i++)
+        buffer_text(out, ascii ? "#" : "█");
+    buffer_text(out, eighths[rest]);
+    if (steps > 0)
+        coloured(out, grid->render, COLOUR_END);
+    repeat(out, ' ', GRID_BAR - whole - (rest > 0));
+}
+
+static void write_cell(struct buffer *out, const struct grid *grid, size_t row, size_t column, bool last)
+{
+    const struct grid_cell *cell = grid_cell(grid, row, column);
+    size_t length = cell->length, width = grid->column[column].width;
+    size_t blank = cell->width < width ? width - cell->width : 0;
+    if (!grid->column[column].left)
+        repeat(out, ' ', blank);
+    while (last && length > 0 && grid->text.data[cell->at + length - 1] == ' ')
+        length--;
+    if (cell->bad)
+        coloured(out, grid->render, COLOUR_BAD);
+    buffer_bytes(out, grid->text.data + cell->at, length);
+    if (cell->bad)
+        coloured(out, grid->render, COLOUR_END);
+    if (grid->column[column].left && !last)
+        repeat(out, ' ', blank);
+    if (grid->column[column].bar)
+        write_bar(out, grid, row, column);
+}
+
+static void write_table_row(struct buffer *out, const struct grid *grid, size_t row)
+{
+    size_t last = grid_last(grid, row); /* blanks at the end of a line help nobody */
+    for (size_t column = 0; column <= last; column++) {
+        repeat(out, ' ', column == 0 ? GRID_INDENT : GRID_GAP);
+        write_cell(out, grid, row, column, column == last);
+    }
+    buffer_char(out, '\n');
+}
+
+static void write_rules(struct buffer *out, const struct grid *grid)
+{
+    for (size_t column = 0; column < grid->columns; column++) {
+        const struct grid_column *shown = &grid->column[column];
+        repeat(out, ' ', column == 0 ? GRID_INDENT : GRID_GAP);
+        bool last_text = column + 1 == grid->columns && shown->left;
+        repeat(out, '-', last_text ? grid_cell(grid, GRID_HEAD, column)->width : shown->width);
+        repeat(out, '-', shown->bar ? 1 + GRID_BAR : 0);
+    }
+    buffer_char(out, '\n');
+}
+
+static void write_rest(struct buffer *out, const struct render *render, const struct table *table, const char *before)
+{
+    size_t rest = table->rows - table->shown;
+    if (rest > 0)
+        buffer_format(out, "%s%s and %zu more row%s (--top=0 shows all)\n", before,
+                      render->options->ascii ? "..." : "…", rest, rest == 1 ? "" : "s");
+}
+
+static int write_text_grid(struct render *render, struct grid *grid)
+{
+    const struct table *table = grid->table;
+    struct buffer *out = render->out;
+    if (render->options->width && grid_fit(grid, render->options->width) < 0)
+        return -1;
+    render->dropped |= grid->dropped;
+    if (!table->listing || table->headed) {
+        write_table_row(out, grid, GRID_HEAD);
+        write_rules(out, grid);
+    }
+    for (size_t row = 0; row < grid->rows; row++)
+        write_table_row(out, grid, GRID_FIRST_ROW + row);
+    write_rest(out, render, table, "  ");
+    if (grid->sums) {
+        write_rules(out, grid);
+        write_table_row(out, grid, grid->rows + 1);
+    }
+    return 0;
+}
+
+/* Tables of GitHub's Markdown. */
+
+/* What Markdown or HTML would take for its own. */
+#define SPECIAL "\\`*_[]<>|~&#$"
+
+static void write_markdown_row(struct buffer *out, const struct grid *grid, size_t row)
+{
+    for (size_t column = 0; column < grid->columns; column++) {
+        const struct grid_cell *cell = grid_cell(grid, row, column);
+        buffer_text(out, column == 0 ? "| " : " | ");
+        buffer_bytes(out, grid->text.data + cell->at, cell->length);
+    }
+    buffer_text(out, " |\n");
+}
+
+static void write_markdown_grid(struct buffer *out, const struct grid *grid)
+{
+    write_markdown_row(out, grid, GRID_HEAD);
+    for (size_t column = 0; column < grid->columns; column++)
+        buffer_text(out, grid->column[column].left ? "| :-- " : "| --: ");
+    buffer_text(out, "|\n");
+    for (size_t row = GRID_FIRST_ROW; row < grid_row_count(grid); row++)
+        write_markdown_row(out, grid, row);
+    write_rest(out, grid->render, grid->table, "\n");
+}
+
+/* --- both --- */
+
+/* Appends WORD to the LIST of SIZE bytes. */
+static void list_add(char *list, size_t size, const char *word, const char *missing)
+{
+    size_t length = strlen(list);
+    const char *format = *missing ? "%s%s (not recorded: %s)" : "%s%s";
+    snprintf(list + length, size - length, format, length ? ", " : "", word, missing);
+}
+
+/* An empty section that was not asked for by name is left out, and named in a line at the end. */
+static bool leave_out(struct render *render, const struct table *table)
+{
+    bool says_so = table->none && table->paragraphs; /* that nothing was found */
+    if (table->rows > 0 || says_so || render->options->sections != 0)
+        return false;
+    if (table->unrecorded)
+        list_add(render->unrecorded, sizeof(render->unrecorded), table->word, "");
+    else
+        list_add(render->left_out, sizeof(render->left_out), table->word, table->missing);
+    return true;
+}
+
+static void write_grid(struct render *render, const struct table *table, bool markdown)
+{
+    struct grid grid;
+    int status = grid_make(&grid, render, table, markdown ? SPECIAL : "", !markdown);
+    if (status == 0 && grid.columns > 0 && markdown)
+        write_markdown_grid(render->out, &grid);
+    else if (status == 0 && grid.columns > 0)
+        status = write_text_grid(render, &grid);
+    if (status < 0)
+        render->out->failure = render->out->failure ? render->out->failure : ENOMEM;
+    grid_release(&grid);
+}
+
+/* "Kernels (kernels)" */
+static void write_title(struct render *render, const struct table *table, bool markdown)
+{
+    buffer_text(render->out, render->any ? "\n" : "");
+    if (markdown)
+        buffer_text(render->out, render->several_traces ? "## " : "# ");
+    else
+        coloured(render->out, render, COLOUR_TITLE);
+    const char *micro = render->options->ascii ? strstr(table->title, "µ") : NULL;
+    size_t before = micro ? (size_t)(micro - table->title) : strlen(table->title);
+    buffer_bytes(render->out, table->title, before);
+    if (micro)
+        buffer_format(render->out, "u%s", micro + strlen("µ"));
+    if (!markdown)
+        coloured(render->out, render, COLOUR_END);
+    buffer_format(render->out, " (%s)\n%s", table->word, markdown ? "\n" : "");
+    render->any = true;
+}
+
+static void write_table(struct render *render, const struct table *table)
+{
+    bool markdown = render->format == &renderer_markdown;
+    const char *indent = markdown ? "" : "  ";
+    if (leave_out(render, table))
+        return;
+    write_title(render, table, markdown);
+    if (table->rows > 0 && table->paragraphs)
+        render_paragraphs(render, table, markdown);
+    else if (table->rows > 0)
+        write_grid(render, table, markdown);
+    else if (!table->unrecorded)
+        buffer_format(render->out, "%s%s\n", indent, table->none ? table->none : "none in this trace");
+    if (*table->missing)
+        buffer_format(render->out, "%s%snot recorded (left out by --trace): %s\n",
+                      markdown && table->rows > 0 ? "\n" : "", indent, table->missing);
+}
+
+static void begin_trace(struct render *render, const char *path, const char *missing)
+{
+    bool markdown = render->format == &renderer_markdown;
+    (void)missing;
+    if (!render->several_traces)
+        return;
+    buffer_text(render->out, !render->any ? "" : markdown ? "\n" : "\n\n");
+    buffer_text(render->out, markdown ? "# " : "=== ");
+    render_visible(render->out, path, markdown ? SPECIAL : "");
+    buffer_text(render->out, markdown ? "\n" : " ===\n");
+    render->any = true;
+}
+
+/* LABEL and words with commas between them; lines that would be too wide go on below. */
+static void write_words(struct render *render, const char *label, const char *words)
+{
+    bool markdown = render->format == &renderer_markdown;
+    size_t width = markdown ? 0 : render->options->width, at = strlen(label);
+    if (!*words)
+        return;
+    buffer_text(render->out, label);
+    for (size_t length; *words; words += length) {
+        words += strspn(words, " ");
+        length = strcspn(words, ",");
+        length += words[length] == ',';
+        if (width && at + 1 + length > width) {
+            buffer_text(render->out, "\n ");
+            at = 1;
+        }
+        buffer_char(render->out, ' ');
+        buffer_bytes(render->out, words, length);
+        at += 1 + length;
+    }
+    buffer_char(render->out, '\n');
+}
+
+static void end_trace(struct render *render)
+{
+    if (*render->left_out || *render->unrecorded || *render->more || render->dropped)
+        buffer_char(render->out, '\n');
+    write_words(render, "Not in this trace:", render->left_out);
+    write_words(render, "Not recorded (left out by --trace):", render->unrecorded);
+    write_words(render, "More sections (-r all shows all):", render->more);
+    write_words(render, "Columns left out:", render->dropped ? "--columns=all shows them" : "");
+    *render->left_out = *render->unrecorded = '\0';
+    render->dropped = false;
+}
+
+const struct renderer renderer_table = {.trace_begin = begin_trace, .table = write_table, .trace_end = end_trace};
+const struct renderer renderer_markdown = {.trace_begin = begin_trace, .table = write_table, .trace_end = end_trace};

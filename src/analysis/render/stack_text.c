@@ -1,0 +1,135 @@
+#include "analysis/render/stack_text.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/buffer.h"
+#include "analysis/render/render.h"
+
+#define FRAMES_SHOWN 32   /* of a stack: enough for all but deep recursions */
+#define FUNCTION_WIDTH 40 /* longer names push their place to the right */
+
+/* What lies between a call of CUDA's and us. The function that the program called is shown. */
+static bool is_inside_cuda(const struct stack_frame *frame)
+{
+    bool is_called = frame->function && strncmp(frame->function, "cuda", 4) == 0;
+    return frame_owner(frame) == FRAME_CUDA && !is_called;
+}
+
+/* How many frames lie within CUDA, or above it. */
+static size_t count_inside_cuda(const struct stack_frame *frames, size_t count)
+{
+    size_t first = 0;
+    while (first < count && first < FRAMES_BEFORE_CUDA && !is_inside_cuda(&frames[first]))
+        first++;
+    if (first == count || first == FRAMES_BEFORE_CUDA)
+        return 0;
+    while (first < count && is_inside_cuda(&frames[first]))
+        first++;
+    return first;
+}
+
+/* What is behind main() and the functions of threads. */
+static bool is_beginning(const struct stack_frame *frame)
+{
+    const char *module = frame_base_name(frame->module);
+    bool libc = module && (strncmp(module, "libc.so", 7) == 0 || strncmp(module, "libpthread", 10) == 0);
+    return frame_is_start(frame) || (libc && !frame->function);
+}
+
+struct part {
+    const struct stack_frame *frames;
+    size_t count;
+};
+
+/* The part of a stack that is the program's; all of it when there would be none. */
+static struct part of_program(const struct stack_frame *frames, size_t count)
+{
+    size_t inside = count_inside_cuda(frames, count);
+    struct part part = {frames + inside, count - inside};
+    for (size_t i = 0; i < part.count; i++)
+        if (!frame_is_python(&part.frames[i]) && part.frames[i].function &&
+            strcmp(part.frames[i].function, "main") == 0)
+            part.count = i + 1;
+    while (part.count > 0 && is_beginning(&part.frames[part.count - 1]))
+        part.count--;
+    return part.count > 0 ? part : (struct part){frames, count};
+}
+
+static const char *below_working_directory(const char *path)
+{
+    char here[PATH_MAX];
+    if (!getcwd(here, sizeof(here)))
+        return path;
+    size_t length = strlen(here);
+    return strncmp(path, here, length) == 0 && path[length] == '/' ? path + length + 1 : path;
+}
+
+static void put_place(struct buffer *out, const struct stack_frame *frame)
+{
+    if (frame->file) {
+        render_visible(out, below_working_directory(frame->file), "");
+        if (frame->line > 0)
+            buffer_format(out, ":%u", frame->line);
+    } else if (frame_is_python(frame)) {
+        buffer_text(out, FRAME_PYTHON);
+    } else if (frame->module) {
+        render_visible(out, frame_base_name(frame->module), "");
+        buffer_format(out, "+0x%llx", (unsigned long long)frame->offset);
+    } else {
+        buffer_format(out, "0x%llx", (unsigned long long)frame->address);
+    }
+}
+
+static size_t function_width(const struct stack_frame *frame)
+{
+    size_t width = frame->function ? render_width(frame->function, strlen(frame->function)) : 0;
+    return width <= FUNCTION_WIDTH ? width : 0;
+}
+
+static void put_frame(struct buffer *out, const struct stack_frame *frame, const char *indent, size_t width)
+{
+    buffer_text(out, indent);
+    if (frame->function) {
+        render_visible(out, frame->function, "");
+        size_t used = render_width(frame->function, strlen(frame->function));
+        buffer_format(out, "%*s  ", used < width ? (int)(width - used) : 0, "");
+    }
+    put_place(out, frame);
+    buffer_char(out, '\n');
+}
+
+/* The widest function of what is shown, so that places stand below each other. */
+static size_t widest(const struct part *part)
+{
+    size_t width = 0;
+    for (size_t i = 0; i < part->count; i++) {
+        for (size_t k = 0; k < part->frames[i].inlined_count; k++) {
+            size_t inlined = function_width(&part->frames[i].inlined[k]);
+            width = inlined > width ? inlined : width;
+        }
+        size_t own = function_width(&part->frames[i]);
+        width = own > width ? own : width;
+    }
+    return width;
+}
+
+void frames_write(struct buffer *out, const struct stack_frame *frames, size_t count, const char *indent)
+{
+    if (count == 0)
+        return;
+    struct part part = of_program(frames, count);
+    size_t more = part.count > FRAMES_SHOWN ? part.count - FRAMES_SHOWN : 0;
+    part.count -= more;
+    size_t width = widest(&part);
+    for (size_t i = 0; i < part.count; i++) {
+        for (size_t k = 0; k < part.frames[i].inlined_count; k++)
+            put_frame(out, &part.frames[i].inlined[k], indent, width);
+        put_frame(out, &part.frames[i], indent, width);
+    }
+    if (more > 0)
+        buffer_format(out, "%s… and %zu more\n", indent, more);
+}

@@ -1,0 +1,314 @@
+/*
+ * The critical path (critical_path.h): how much of it each kind of thing takes, and the same by name.
+ */
+#include "common/memory.h"
+#include "analysis/critical/critical_graph.h"
+#include "analysis/critical/critical_path.h"
+#include "analysis/critical/critical_ranges.h"
+#include "analysis/critical/critical_sync.h"
+#include "analysis/critical/critical_walk.h"
+#include "analysis/model/section.h"
+#include "analysis/model/steps.h"
+
+struct state {
+    struct critical_path path; /* first: section_state() is one */
+    struct critical_syncs syncs;
+};
+
+static void init(void *context, const struct trace *trace)
+{
+    struct state *state = context;
+    critical_syncs_init(&state->syncs, trace->space);
+}
+
+static void release(void *context)
+{
+    struct state *state = context;
+    critical_path_release(&state->path);
+    critical_syncs_release(&state->syncs);
+}
+
+static int event(void *context, const struct trace *trace, const struct event_fields *event)
+{
+    struct state *state = context;
+    return critical_syncs_event(&state->syncs, trace, event);
+}
+
+static int add_whole(struct critical_path *path, enum critical_kind kind, uint32_t name, int64_t length, bool on_path,
+                     int64_t slack)
+{
+    struct critical_row *row = critical_path_row(path, kind, name);
+    if (!row)
+        return -1;
+    row->off += on_path ? 0 : length;
+    return on_path ? 0 : series_add(&row->slack, slack);
+}
+
+static int add_part(void *context, const struct critical_part *part)
+{
+    struct critical_row *row = critical_path_row(context, (enum critical_kind)part->kind, part->name);
+    if (!row)
+        return -1;
+    row->on += part->end - part->start;
+    row->count++;
+    return 0;
+}
+
+static int add_rows(struct critical_path *path, const struct critical_graph *graph)
+{
+    if (critical_path_each(path, add_part, path) < 0)
+        return -1;
+    for (size_t i = 0; i < graph->ops.count; i++) {
+        const struct critical_op *op = &graph->ops.items[i];
+        critical_graph_evict(graph, i);
+        if (add_whole(path, critical_kind_of_op(op), op->name, op->end - op->start, op->on_path, op->slack) < 0)
+            return -1;
+    }
+    for (size_t i = 0; i < graph->calls.count; i++) {
+        const struct critical_call *call = &graph->calls.items[i];
+        critical_graph_evict(graph, i);
+        if (add_whole(path, CRITICAL_CALL, call->name, call->end - call->start, call->on_path, call->slack) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int gather(void *context, const struct trace *trace)
+{
+    struct state *state = context;
+    struct critical_path *path = &state->path;
+    struct critical_graph graph = {0};
+    path->parts.memory.directory = path->outside.memory.directory = temporary_directory();
+    int status = critical_syncs_finish(&state->syncs, trace);
+    status = status ? status : critical_graph_load(&graph, trace);
+    status = status ? status : critical_graph_decide(&graph, &state->syncs);
+    if (status == 0) {
+        const struct critical_end end = critical_find_end(&graph);
+        status = critical_walk(&graph, end, path);
+        status = status ? status : critical_slack(&graph, end);
+    }
+    status = status ? status : critical_ranges_find(path, trace);
+    status = status ? status : add_rows(path, &graph);
+    critical_graph_release(&graph);
+    return status;
+}
+
+/* --- what the path took in the steps --- */
+
+/* From the start of the first step to the end of the last, and the slowest step. */
+struct steps_windows {
+    int64_t start, end, slowest_start, slowest_end;
+    int64_t count; /* of steps; 0: there are none */
+};
+
+/* Of the process that has the most steps. */
+static struct steps_windows find_steps_windows(const struct trace *trace)
+{
+    const struct steps *steps = section_state(trace, REPORT_STEPS);
+    struct steps_windows windows = {0};
+    for (size_t i = 0; steps && i < steps->processes.count; i++) {
+        const struct steps_process *process = &steps->processes.items[i];
+        size_t count = process->items.count;
+        if (count == 0 || (int64_t)count <= windows.count)
+            continue;
+        const struct step *slowest = &process->items.items[process->slowest];
+        windows = (struct steps_windows){process->items.items[0].start, process->items.items[count - 1].end,
+                                         slowest->start, slowest->end, (int64_t)count};
+    }
+    return windows;
+}
+
+static int64_t overlap(const struct critical_part *part, int64_t start, int64_t end)
+{
+    int64_t from = part->start > start ? part->start : start, to = part->end < end ? part->end : end;
+    return to > from ? to - from : 0;
+}
+
+/* The times of one row in the steps; ns. */
+struct in_steps {
+    int64_t all, slowest;
+};
+
+struct steps_times {
+    const struct critical_path *path;
+    struct steps_windows windows;
+    ARRAY(struct in_steps) rows; /* as path.rows */
+};
+
+static int add_in_steps(void *context, const struct critical_part *part)
+{
+    struct steps_times *times = context;
+    const struct steps_windows *windows = &times->windows;
+    const struct critical_key key = {part->kind, part->name};
+    const struct dense_layout layout = {2, 2, false};
+    const uint64_t *words = (const uint64_t *)&key;
+    uint32_t row = dense_map_find(&times->path->keys, words, layout, dense_map_hash(words, 2));
+    times->rows.items[row].all += overlap(part, windows->start, windows->end);
+    times->rows.items[row].slowest += overlap(part, windows->slowest_start, windows->slowest_end);
+    return 0;
+}
+
+/* Returns 0, or -1: no memory. */
+static int find_steps(struct steps_times *times, const struct critical_path *path, const struct trace *trace)
+{
+    times->path = path;
+    times->windows = find_steps_windows(trace);
+    for (size_t i = 0; i < path->rows.count; i++)
+        if (!array_push(&times->rows))
+            return -1;
+    return times->windows.count > 0 ? critical_path_each(path, add_in_steps, times) : 0;
+}
+
+/* --- the tables --- */
+
+struct line {
+    struct series slack;
+    struct cell step, slowest; /* empty where there are no steps */
+    int64_t on, off, count;
+    int64_t run;
+    uint32_t kind, name;
+};
+
+static struct cell fill_of_run(struct report_row *row, const struct column *column)
+{
+    const struct line *line = row->item;
+    (void)column;
+    return cell_share(line->on, line->run);
+}
+
+static struct cell fill_word(struct report_row *row, const struct column *column)
+{
+    const struct line *line = row->item;
+    (void)column;
+    return table_text(row->table, critical_kind_words[line->kind].word);
+}
+
+static struct cell fill_kind(struct report_row *row, const struct column *column)
+{
+    const struct line *line = row->item;
+    (void)column;
+    return table_text(row->table, critical_kind_words[line->kind].text);
+}
+
+#define COLUMNS_PATH                                                                                \
+    {"share", "Of run", TYPE_PERCENT, 0, .fill = fill_of_run},                                      \
+        {"total", "On path", TYPE_NS, COLUMN_APART, fill_number, FROM_ITEM(line, on)},              \
+        {"count", "Parts", TYPE_COUNT, 0, fill_number, FROM_ITEM(line, count)},                     \
+        {"step", "Per step", TYPE_NS, COLUMN_OPTIONAL, fill_cell, FROM_ITEM(line, step)},           \
+        {"slowest_step", "Slowest", TYPE_NS, COLUMN_OPTIONAL, fill_cell, FROM_ITEM(line, slowest)}, \
+        {"off", "Off path", TYPE_NS, COLUMN_APART, fill_some, FROM_ITEM(line, off)},                \
+    {                                                                                               \
+        "kind", "Word", TYPE_TEXT, COLUMN_MACHINE, .fill = fill_word                                \
+    }
+
+static const struct column columns[] = {
+    COLUMNS_PATH,
+    {"what", "What", TYPE_TEXT, 0, .fill = fill_kind},
+    {"mostly", "Mostly", TYPE_TEXT, COLUMN_OPTIONAL, fill_name, FROM_ITEM(line, name)},
+};
+
+static void add_step(struct line *line, const struct steps_times *times, int64_t all, int64_t slowest)
+{
+    if (times->windows.count == 0)
+        return;
+    line->step = cell_integer(all / times->windows.count);
+    line->slowest = cell_integer(slowest);
+}
+
+/* The row of KIND: the sum of those that have it. */
+static int add_kind(struct report_row *row, const struct critical_path *path, const struct steps_times *times,
+                    enum critical_kind kind)
+{
+    struct line line = {.kind = kind, .name = EVENT_NO_TEXT, .run = trace_span(row->trace)};
+    struct in_steps sum = {0};
+    int64_t most = 0;
+    for (size_t i = 0; i < path->rows.count; i++) {
+        const struct critical_key *key = dense_map_row(&path->keys, i);
+        const struct critical_row *one = &path->rows.items[i];
+        if (key->kind != kind)
+            continue;
+        line.on += one->on;
+        line.off += one->off;
+        line.count += one->count;
+        sum.all += times->rows.items[i].all;
+        sum.slowest += times->rows.items[i].slowest;
+        if (one->on > most) {
+            most = one->on;
+            line.name = (uint32_t)key->name;
+        }
+    }
+    add_step(&line, times, sum.all, sum.slowest);
+    return line.on == 0 && line.off == 0 ? 0 : section_row(row, NULL, &line);
+}
+
+static int finish(struct report_row *row)
+{
+    const struct critical_path *path = row->state;
+    struct steps_times times = {0};
+    int status = find_steps(&times, path, row->trace);
+    for (unsigned kind = 0; status == 0 && kind < CRITICAL_KIND_COUNT; kind++)
+        status = add_kind(row, path, &times, (enum critical_kind)kind);
+    array_release(&times.rows);
+    return status;
+}
+
+const struct section section_critical_path = {
+    SECTION_COLUMNS(columns),
+    .state_size = sizeof(struct state),
+    .sources = {TRACE_GPU_WORK},
+    .parts = TRACE_GPU_WORK | TRACE_API | TRACE_SYNC,
+    .sort = "total",
+    .categories = CATEGORY_BIT(CATEGORY_CUDA_SYNC),
+    .needs = REPORT_BIT(REPORT_STEPS),
+    .calls = true,
+    .ranges = true,
+    .operators = true,
+    .timeline = true,
+    .host_calls = true,
+    .init = init,
+    .event = event,
+    .gather = gather,
+    .finish = finish,
+    .release = release,
+};
+
+static const struct column name_columns[] = {
+    COLUMNS_PATH,
+    {"slack_min", "Slack min", TYPE_NS, 0, fill_min, FROM_ITEM(line, slack)},
+    {"slack_med", "Slack med", TYPE_NS, 0, fill_median, FROM_ITEM(line, slack)},
+    {"what", "What", TYPE_TEXT, 0, .fill = fill_kind},
+    {"name", "Name", TYPE_TEXT, 0, fill_name, FROM_ITEM(line, name)},
+};
+
+static int finish_names(struct report_row *row)
+{
+    const struct critical_path *path = section_state(row->trace, REPORT_CRITICAL_PATH);
+    struct steps_times times = {0};
+    int status = find_steps(&times, path, row->trace);
+    for (size_t i = 0; status == 0 && i < path->rows.count; i++) {
+        const struct critical_key *key = dense_map_row(&path->keys, i);
+        const struct critical_row *one = &path->rows.items[i];
+        struct line line = {.slack = one->slack,
+                            .on = one->on,
+                            .off = one->off,
+                            .count = one->count,
+                            .run = trace_span(row->trace),
+                            .kind = (uint32_t)key->kind,
+                            .name = (uint32_t)key->name};
+        add_step(&line, &times, times.rows.items[i].all, times.rows.items[i].slowest);
+        status = section_row(row, NULL, &line);
+    }
+    array_release(&times.rows);
+    return status;
+}
+
+const struct section section_critical_names = {
+    SECTION_COLUMNS(name_columns),
+    .item_size = 0,
+    .series = 1,
+    .sources = {TRACE_GPU_WORK},
+    .parts = TRACE_GPU_WORK | TRACE_API | TRACE_SYNC,
+    .sort = "total",
+    .needs = REPORT_BIT(REPORT_CRITICAL_PATH) | REPORT_BIT(REPORT_STEPS),
+    .finish = finish_names,
+};

@@ -1,0 +1,490 @@
+/*
+ * The findings: runs all rules over the trace, puts what they found in order, and says where it was.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/buffer.h"
+#include "common/settings.h"
+#include "analysis/findings/findings.h"
+#include "analysis/base/order.h"
+#include "analysis/model/section.h"
+
+struct state {
+    struct findings findings;
+    int64_t waits, last_call; /* ns that calls waited for a GPU; the end of the last call */
+    void *states[FINDING_RULE_COUNT];
+    struct wanting {
+        unsigned char rules[FINDING_RULE_COUNT], count;
+    } of_category[CATEGORY_COUNT], of_call[CALL_KIND_COUNT]; /* the rules that want such events */
+    struct wanting_op {
+        int (*op)(void *state, const struct trace *trace, const struct timeline_op *op);
+        void *state;
+    } of_op[FINDING_RULE_COUNT]; /* most rules want these */
+    unsigned of_op_count;
+    struct dense_map stacks; /* struct named_stack: how many calls or operations of the name had the stack */
+    ARRAY(int64_t) stack_counts;
+};
+
+struct named_stack {
+    uint64_t name;
+    int64_t stack;
+};
+
+static void add_wanting(struct wanting *wanting, size_t rule)
+{
+    wanting->rules[wanting->count++] = (unsigned char)rule;
+}
+
+static void init(void *context, const struct trace *trace)
+{
+    struct state *state = context;
+    state->findings = (struct findings){.trace = trace};
+    for (size_t i = 0; i < FINDING_RULE_COUNT; i++) {
+        state->states[i] = finding_rules[i]->state_size ? calloc(1, finding_rules[i]->state_size) : NULL;
+        state->findings.no_memory |= finding_rules[i]->state_size && !state->states[i];
+        for (unsigned category = 0; finding_rules[i]->event && category < CATEGORY_COUNT; category++)
+            if (category_in(category, finding_rules[i]->categories))
+                add_wanting(&state->of_category[category], i);
+        for (unsigned kind = 0; finding_rules[i]->call && kind < CALL_KIND_COUNT; kind++)
+            if (finding_rules[i]->calls & CALL_KIND_BIT(kind))
+                add_wanting(&state->of_call[kind], i);
+        if (finding_rules[i]->op)
+            state->of_op[state->of_op_count++] = (struct wanting_op){finding_rules[i]->op, state->states[i]};
+    }
+}
+
+static void release(void *context)
+{
+    struct state *state = context;
+    for (size_t i = 0; i < FINDING_RULE_COUNT; i++) {
+        if (state->states[i] && finding_rules[i]->release)
+            finding_rules[i]->release(state->states[i]);
+        free(state->states[i]);
+    }
+    array_release(&state->findings.items);
+    dense_map_release(&state->stacks);
+    array_release(&state->stack_counts);
+}
+
+static int count_stack(struct state *state, const struct event_fields *event)
+{
+    const struct named_stack key = {event->name, event->stack};
+    int64_t *count = dense_map_item(&state->stacks, &key, &state->stack_counts);
+    if (count)
+        ++*count;
+    return count ? 0 : -1;
+}
+
+/* The stack that most calls or operations of this name have; EVENT_NONE: none has one. */
+static int64_t common_stack(const struct state *state, uint32_t name)
+{
+    int64_t most = 0, stack = EVENT_NONE;
+    for (size_t i = 0; i < state->stack_counts.count; i++) {
+        const struct named_stack *key = dense_map_row(&state->stacks, i);
+        if (key->name == name && state->stack_counts.items[i] > most) {
+            most = state->stack_counts.items[i];
+            stack = key->stack;
+        }
+    }
+    return stack;
+}
+
+static int event(void *context, const struct trace *trace, const struct event_fields *event)
+{
+    struct state *state = context;
+    const struct wanting *wanting = &state->of_category[event->category];
+    if (state->findings.no_memory || (event->stack != EVENT_NONE && count_stack(state, event) < 0))
+        return -1;
+    for (unsigned i = 0; i < wanting->count; i++) {
+        unsigned rule = wanting->rules[i];
+        if (finding_rules[rule]->event(state->states[rule], trace, event) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* --- operations and calls --- */
+
+static void widen_run(struct findings *findings, int64_t from, int64_t to)
+{
+    bool any = findings->from != EVENT_NONE;
+    findings->from = !any || from < findings->from ? from : findings->from;
+    findings->to = !any || to > findings->to ? to : findings->to;
+}
+
+static int show_ops(struct state *state, const struct trace *trace)
+{
+    struct sorter_walk walk;
+    const struct timeline_op *op;
+    int status = 0;
+    sorter_walk_begin(&walk, &trace->timeline);
+    while (status == 0 && (op = sorter_next(&walk))) {
+        widen_run(&state->findings, op->called != EVENT_NONE && op->called < op->start ? op->called : op->start,
+                  op->end);
+        for (unsigned i = 0; i < state->of_op_count && status == 0; i++)
+            status = state->of_op[i].op(state->of_op[i].state, trace, op);
+    }
+    int walked = sorter_walk_end(&walk);
+    return status ? status : walked;
+}
+
+/* Asynchronous copies of pageable memory wait, too, and launches where too many are queued: a call that takes so long.
+ */
+#define LONG_CALL_NS 50000
+
+static void add_waits(struct state *state, const struct host_call *call)
+{
+    bool waits = call_kind_waits((enum call_kind)call->kind) ||
+                 (call_kind_launches((enum call_kind)call->kind) && call->end - call->start > LONG_CALL_NS);
+    if (waits && __builtin_add_overflow(state->waits, call->end - call->start, &state->waits))
+        state->waits = INT64_MAX;
+    state->last_call = call->end > state->last_call ? call->end : state->last_call;
+}
+
+static int show_calls(struct state *state, const struct trace *trace)
+{
+    struct host_calls_walk walk;
+    const struct host_call *call;
+    int status = 0;
+    host_calls_walk_begin(&walk, &trace->host_calls);
+    while (status == 0 && (call = host_calls_next(&walk))) {
+        add_waits(state, call);
+        const struct wanting *wanting = &state->of_call[call->kind];
+        for (unsigned i = 0; i < wanting->count && status == 0; i++) {
+            unsigned rule = wanting->rules[i];
+            status = finding_rules[rule]->call(state->states[rule], trace, call);
+        }
+    }
+    int walked = host_calls_walk_end(&walk);
+    return status ? status : walked;
+}
+
+static int gather(void *context, const struct trace *trace)
+{
+    struct state *state = context;
+    state->findings.from = state->findings.to = state->last_call = EVENT_NONE;
+    int status = state->findings.no_memory ? -1 : show_calls(state, trace);
+    if (status == 0)
+        status = show_ops(state, trace);
+    struct findings *findings = &state->findings;
+    findings->run = findings->from == EVENT_NONE ? 0 : findings->to - findings->from;
+    bool any_call = state->last_call != EVENT_NONE;
+    findings->waits = any_call && findings->to > state->last_call ? findings->to - state->last_call : 0;
+    if (!any_call || __builtin_add_overflow(findings->waits, state->waits, &findings->waits) ||
+        findings->waits > findings->run)
+        findings->waits = findings->run;
+    return status;
+}
+
+/* --- the ranges around the places --- */
+
+static int by_walked_and_call(const void *left, const void *right)
+{
+    const struct finding *a = left, *b = right;
+    return ORDER(a->walked, b->walked) ?: ORDER(a->place.called, b->place.called);
+}
+
+static int by_cost(const void *left, const void *right)
+{
+    const struct finding *a = left, *b = right;
+    return ORDER(a->rule->without_cost, b->rule->without_cost) ?: ORDER(b->cost, a->cost) ?: ORDER(a->number, b->number);
+}
+
+/* Sets of each finding the field AT, if the rule has not, to the name of the innermost of RANGES around its call on the
+ * thread `walked`. */
+static int find_ranges(struct findings *findings, const struct ranges *ranges, size_t at)
+{
+    struct range_walk walk;
+    if (findings->items.count > 1)
+        qsort(findings->items.items, findings->items.count, sizeof(struct finding), by_walked_and_call);
+    range_walk_begin(&walk, ranges, false);
+    for (size_t i = 0; i < findings->items.count; i++) {
+        struct finding *finding = &findings->items.items[i];
+        int64_t called = finding->place.called;
+        uint32_t *name = (uint32_t *)((char *)finding + at);
+        if (finding->walked == LAUNCHED_NO_THREAD)
+            continue;
+        while (range_walk_open(&walk, finding->walked, called))
+            ;
+        const struct range_open *found = range_walk_innermost(&walk, finding->walked, called);
+        if (found && *name == EVENT_NO_TEXT)
+            *name = found->range.name;
+    }
+    return range_walk_end(&walk);
+}
+
+/* The thread of the process of THREAD that runs main(). LAUNCHED_NO_THREAD: it is not in the trace. */
+static uint32_t main_thread(const struct trace *trace, uint32_t thread)
+{
+    uint32_t process = trace->threads.items[thread].process;
+    for (uint32_t i = 0; i < trace->threads.count; i++) {
+        const struct trace_thread_id *id = dense_map_row(&trace->thread_ids, i);
+        if (trace->threads.items[i].process == process && id->thread == id->process)
+            return i;
+    }
+    return LAUNCHED_NO_THREAD;
+}
+
+/* Threads such as those of PyTorch's backward pass have no ranges: they work for the range of the main thread. */
+static int find_main_ranges(struct findings *findings)
+{
+    bool any = false;
+    for (size_t i = 0; i < findings->items.count; i++) {
+        struct finding *finding = &findings->items.items[i];
+        bool lacks = finding->range == EVENT_NO_TEXT && finding->place.thread != LAUNCHED_NO_THREAD;
+        finding->walked = lacks ? main_thread(findings->trace, finding->place.thread) : LAUNCHED_NO_THREAD;
+        any |= finding->walked != LAUNCHED_NO_THREAD;
+    }
+    return any ? find_ranges(findings, &findings->trace->ranges, offsetof(struct finding, range)) : 0;
+}
+
+static int find_places(struct state *state)
+{
+    struct findings *findings = &state->findings;
+    for (size_t i = 0; i < findings->items.count; i++) {
+        struct finding *finding = &findings->items.items[i];
+        struct finding_place *place = &finding->place;
+        finding->walked = place->thread;
+        if (place->stack == EVENT_NONE && place->name != EVENT_NO_TEXT)
+            place->stack = common_stack(state, place->name);
+        place->called = place->called == EVENT_NONE ? place->time : place->called;
+        if (place->device == EVENT_NONE && place->stream != EVENT_NONE)
+            place->device = findings->trace->streams.items[place->stream].device;
+    }
+    return find_ranges(findings, &findings->trace->operators, offsetof(struct finding, operation))
+               ?: find_ranges(findings, &findings->trace->ranges, offsetof(struct finding, range))
+               ?: find_main_ranges(findings);
+}
+
+/* --- the table --- */
+
+enum column_number {
+    ID,
+    TEXT,
+    COST,
+    SHARE,
+    GAIN,
+    GAIN_SHARE,
+    COUNT,
+    ADVICE,
+    WHERE,
+    MORE,
+    AT,
+    GPU,
+    STREAM,
+    THREAD,
+    RANGE,
+    OPERATOR,
+    STACK
+};
+
+static const struct column columns[] = {
+    [ID] = {"id", "Id", TYPE_TEXT, COLUMN_MACHINE},
+    [TEXT] = {"finding", "Finding", TYPE_TEXT},
+    [COST] = {"time", "Time", TYPE_NS, COLUMN_MACHINE},
+    [SHARE] = {"share", "Share", TYPE_PERCENT, COLUMN_MACHINE},
+    [GAIN] = {"gain", "Gain", TYPE_NS, COLUMN_MACHINE},
+    [GAIN_SHARE] = {"gain_share", "Gain share", TYPE_PERCENT, COLUMN_MACHINE},
+    [COUNT] = {"count", "Count", TYPE_COUNT, COLUMN_MACHINE},
+    [ADVICE] = {"advice", "Do", TYPE_TEXT},
+    [WHERE] = {"where", "Where", TYPE_TEXT, COLUMN_OPTIONAL},
+    [MORE] = {"section", "More", TYPE_TEXT, COLUMN_MACHINE},
+    [AT] = {"start", "Start", TYPE_NS, COLUMN_MACHINE},
+    [GPU] = {"gpu", "GPU", TYPE_NUMBER, COLUMN_MACHINE},
+    [STREAM] = {"stream", "Stream", TYPE_NUMBER, COLUMN_MACHINE},
+    [THREAD] = {"thread", "Thread", TYPE_TEXT, COLUMN_MACHINE},
+    [RANGE] = {"range", "Range", TYPE_TEXT, COLUMN_MACHINE},
+    [OPERATOR] = {"operator", "Operator", TYPE_TEXT, COLUMN_MACHINE},
+    [STACK] = {"stack", "Call stack", TYPE_TEXT, COLUMN_OPTIONAL},
+};
+
+static struct cell title_of(struct table *table, const struct finding *finding, int64_t run)
+{
+    if (finding->cost <= 0)
+        return table_text(table, finding->text);
+    struct amount cost = amount_time(finding->cost), share = amount_share(finding->cost, run);
+    if (finding->gain <= 0)
+        return table_format(table, "%s (%s, %s of the run)", finding->text, cost.text, share.text);
+    return table_format(table, "%s (%s, %s of the run; up to %s can be gained)", finding->text, cost.text, share.text,
+                        amount_time(finding->gain).text);
+}
+
+static const char *advice_of(const struct finding *finding)
+{
+    return *finding->advice ? finding->advice : finding->rule->advice ? finding->rule->advice : "";
+}
+
+static void write_where(struct buffer *out, const struct trace *trace, const struct finding *finding,
+                        const char *thread)
+{
+    const struct finding_place *place = &finding->place;
+    const char *gap = "";
+    if (place->time != EVENT_NONE) {
+        buffer_format(out, "at %s", amount_time(place->time - trace->start).text);
+        gap = ", ";
+    }
+    if (place->device != EVENT_NONE) {
+        buffer_format(out, "%sGPU %lld", gap, (long long)trace_device_id(trace, (size_t)place->device));
+        gap = ", ";
+    }
+    if (place->stream != EVENT_NONE) {
+        buffer_format(out, "%sstream %lld", gap, (long long)trace_stream_id(trace, (size_t)place->stream)->stream);
+        gap = ", ";
+    }
+    if (*thread) {
+        buffer_format(out, "%s%s", gap, thread);
+        gap = ", ";
+    }
+    if (finding->range != EVENT_NO_TEXT) {
+        buffer_format(out, "%srange %s", gap, finding_name(trace, finding->range).text);
+        gap = ", ";
+    }
+    if (finding->operation != EVENT_NO_TEXT) {
+        buffer_format(out, "%soperator %s", gap, finding_name(trace, finding->operation).text);
+        gap = ", ";
+    }
+    if (finding->rule->section)
+        buffer_format(out, "%smore: -r %s", *gap ? "; " : "", finding->rule->section);
+}
+
+static int show(struct report_row *row, const struct findings *findings, const struct finding *finding)
+{
+    const struct trace *trace = row->trace;
+    struct table *table = row->table;
+    const struct finding_place *place = &finding->place;
+    struct cell *cells = table_row(table);
+    struct buffer where;
+    if (!cells)
+        return -1;
+    cells[ID] = table_text(table, finding->rule->id);
+    cells[TEXT] = title_of(table, finding, findings->run);
+    cells[COST] = cell_integer(finding->cost);
+    cells[SHARE] = cell_share(finding->cost, findings->run);
+    if (finding->gain > 0) {
+        cells[GAIN] = cell_integer(finding->gain);
+        cells[GAIN_SHARE] = cell_share(finding->gain, findings->run);
+    }
+    cells[COUNT] = trace_number_cell(finding->count);
+    cells[ADVICE] = table_text(table, advice_of(finding));
+    cells[MORE] = finding->rule->section ? table_text(table, finding->rule->section) : (struct cell){0};
+    cells[AT] = trace_number_cell(place->time == EVENT_NONE ? EVENT_NONE : place->time - trace->start);
+    if (place->device != EVENT_NONE)
+        cells[GPU] = cell_integer(trace_device_id(trace, (size_t)place->device));
+    if (place->stream != EVENT_NONE)
+        cells[STREAM] = cell_integer(trace_stream_id(trace, (size_t)place->stream)->stream);
+    if (place->thread != LAUNCHED_NO_THREAD)
+        cells[THREAD] = trace_thread_cell(trace, table, place->thread);
+    cells[RANGE] = trace_text_cell(trace, table, finding->range);
+    cells[OPERATOR] = trace_text_cell(trace, table, finding->operation);
+    cells[STACK] = trace_callers_cell(trace, table, place->stack);
+    buffer_init_memory(&where);
+    write_where(&where, trace, finding, cells[THREAD].kind == CELL_TEXT ? table_cell_text(table, &cells[THREAD]) : "");
+    cells[WHERE] = table_sink(table, &where);
+    return 0;
+}
+
+static bool is_blind(const struct rule *rule, const struct trace *trace)
+{
+    bool blind = false;
+    for (size_t i = 0; i < sizeof(rule->sources) / sizeof(*rule->sources); i++)
+        blind |= rule->sources[i] && !(rule->sources[i] & ~trace->unrecorded);
+    return blind;
+}
+
+/* "Not checked: small-copies (memcpy was not recorded)". A trace without GPU operations has no use for that. */
+static int show_blind(struct report_row *row)
+{
+    struct buffer text;
+    uint64_t missing = 0;
+    size_t count = 0;
+    char words[TABLE_MISSING];
+    buffer_init_memory(&text);
+    for (size_t i = 0; i < FINDING_RULE_COUNT; i++) {
+        if (!is_blind(finding_rules[i], row->trace))
+            continue;
+        buffer_format(&text, "%s%s", count++ ? ", " : "Not enough data for ", finding_rules[i]->id);
+        missing |= finding_rules[i]->sources[0] | finding_rules[i]->sources[1];
+    }
+    trace_bit_words(missing & row->trace->unrecorded, words, sizeof(words));
+    buffer_format(&text, ": %s %s not recorded", words, strchr(words, ',') ? "were" : "was");
+    struct cell *cells = count > 0 ? table_row(row->table) : NULL;
+    if (cells) {
+        cells[ID] = table_text(row->table, "not-checked");
+        cells[TEXT] = table_sink(row->table, &text);
+        cells[ADVICE] = table_text(row->table, "Record it with --trace to have it checked.");
+    } else
+        buffer_release(&text);
+    return count > 0 && !cells ? -1 : 0;
+}
+
+static void *state_of(struct state *state, const struct rule *rule)
+{
+    const struct rule *owner = rule->state_of ? rule->state_of : rule;
+    for (size_t i = 0; i < FINDING_RULE_COUNT; i++)
+        if (finding_rules[i] == owner)
+            return state->states[i];
+    return NULL;
+}
+
+static int run_rules(struct state *state)
+{
+    struct findings *findings = &state->findings;
+    int status = 0;
+    for (size_t i = 0; i < FINDING_RULE_COUNT && status == 0; i++) {
+        findings->rule = finding_rules[i];
+        if (!is_blind(finding_rules[i], findings->trace) && finding_rules[i]->find)
+            status = finding_rules[i]->find(state_of(state, finding_rules[i]), findings);
+    }
+    return findings->no_memory ? -1 : status;
+}
+
+static int finish(struct report_row *row)
+{
+    struct state *state = row->state;
+    struct findings *findings = &state->findings;
+    int status = run_rules(state);
+    if (status == 0)
+        status = find_places(state);
+    if (findings->items.count > 1)
+        qsort(findings->items.items, findings->items.count, sizeof(struct finding), by_cost);
+    for (size_t i = 0; i < findings->items.count && i < FINDING_MOST && status == 0; i++)
+        status = show(row, findings, &findings->items.items[i]);
+    return status ? status : show_blind(row);
+}
+
+bool findings_include(const void *context, const char *ids)
+{
+    const struct state *state = context;
+    for (size_t length; *ids; ids += length + (ids[length] == ',')) {
+        length = strcspn(ids, ",");
+        const struct rule *rule = finding_rule(ids, length);
+        bool any = length == strlen("any") && strncmp(ids, "any", length) == 0;
+        for (size_t i = 0; i < state->findings.items.count; i++)
+            if (any || state->findings.items.items[i].rule == rule)
+                return true;
+    }
+    return false;
+}
+
+const struct section section_findings = {
+    SECTION_COLUMNS(columns),
+    .usual = 10,
+    .listing = true,
+    .paragraphs = true,
+    .none = "nothing found: no rule of gputrace-findings(7) applies",
+    .comparable = {.noun = "finding", .keys = {"id"}, .total = "time", .floor = FLOOR_HOST},
+    .state_size = sizeof(struct state),
+    .categories = ~0u,
+    .stacks = true,
+    .ranges = true,
+    .operators = true,
+    .timeline = true,
+    .host_calls = true,
+    .needs = REPORT_BIT(REPORT_IDLE) | REPORT_BIT(REPORT_STEPS),
+    .init = init,
+    .event = event,
+    .gather = gather,
+    .finish = finish,
+    .release = release,
+};

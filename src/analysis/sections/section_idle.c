@@ -1,0 +1,231 @@
+/*
+ * Why GPUs were idle (idle.h): the causes of each GPU, and the same by call, range and operator.
+ */
+#include <string.h>
+
+#include "common/buffer.h"
+#include "analysis/idle/idle.h"
+#include "analysis/idle/idle_gaps.h"
+#include "analysis/model/section.h"
+
+struct state {
+    struct idle idle; /* first: section_state() is one */
+    struct idle_gaps gaps;
+};
+
+static void init(void *context, const struct trace *trace)
+{
+    struct state *state = context;
+    idle_gaps_init(&state->gaps, trace->space);
+}
+
+static void release(void *context)
+{
+    struct state *state = context;
+    idle_release(&state->idle);
+    idle_gaps_release(&state->gaps);
+}
+
+static int event(void *context, const struct trace *trace, const struct event_fields *event)
+{
+    struct state *state = context;
+    return idle_gaps_event(&state->gaps, trace, event);
+}
+
+static int gather(void *context, const struct trace *trace)
+{
+    struct state *state = context;
+    return idle_gaps_finish(&state->gaps, &state->idle, trace);
+}
+
+/* --- the tables --- */
+
+/* A row of either. */
+struct line {
+    const struct idle *idle;
+    const struct idle_sum *sum;
+    struct idle_what what;
+};
+
+static struct cell fill_of_run(struct report_row *row, const struct column *column)
+{
+    const struct line *line = row->item;
+    (void)column;
+    return cell_share(line->sum->total, line->idle->run);
+}
+
+static struct cell fill_of_idle(struct report_row *row, const struct column *column)
+{
+    const struct line *line = row->item;
+    (void)column;
+    return cell_share(line->sum->total, line->idle->devices.items[line->what.device].idle);
+}
+
+static struct cell fill_sum(struct report_row *row, const struct column *column)
+{
+    const struct line *line = row->item;
+    return cell_integer(*(const int64_t *)((const char *)line->sum + column->at));
+}
+
+static struct cell fill_gpu(struct report_row *row, const struct column *column)
+{
+    const struct line *line = row->item;
+    (void)column;
+    return cell_integer(trace_device_id(row->trace, line->what.device));
+}
+
+static struct cell fill_cause_word(struct report_row *row, const struct column *column)
+{
+    const struct line *line = row->item;
+    (void)column;
+    return table_text(row->table, idle_cause_words[line->what.cause].word);
+}
+
+static struct cell fill_cause(struct report_row *row, const struct column *column)
+{
+    const struct line *line = row->item;
+    (void)column;
+    return table_text(row->table, idle_cause_words[line->what.cause].text);
+}
+
+static struct cell fill_stream(struct report_row *row, const struct column *column)
+{
+    const struct line *line = row->item;
+    (void)column;
+    return line->what.stream == EVENT_NO_TEXT ? (struct cell){0} : cell_integer(line->what.stream);
+}
+
+#define SUM(field) .fill = fill_sum, .at = offsetof(struct idle_sum, field)
+#define WHAT(field) fill_name, FROM_ITEM(line, what.field)
+
+#define COLUMNS_IDLE                                                                                         \
+    {"share", "Of run", TYPE_PERCENT, 0, .fill = fill_of_run},                                               \
+        {"of_idle", "Of idle", TYPE_PERCENT, 0, .fill = fill_of_idle},                                       \
+        {"total", "Total", TYPE_NS, COLUMN_APART, SUM(total)}, {"count", "Gaps", TYPE_COUNT, 0, SUM(count)}, \
+        {"max", "Max", TYPE_NS, 0, SUM(longest)}, {"gpu", "GPU", TYPE_NUMBER, 0, .fill = fill_gpu},          \
+        {"cause", "Word", TYPE_TEXT, COLUMN_MACHINE, .fill = fill_cause_word},                               \
+    {                                                                                                        \
+        "why", "Cause", TYPE_TEXT, 0, .fill = fill_cause                                                     \
+    }
+
+/* What the host did outside of calls. */
+static struct cell activity_cell(struct report_row *row, const struct idle *idle, uint32_t activity)
+{
+    struct buffer text;
+    if (activity == EVENT_NO_TEXT)
+        return (struct cell){0};
+    buffer_init_memory(&text);
+    host_activity_write(&text, &idle->host, activity);
+    return table_sink(row->table, &text);
+}
+
+static struct cell fill_activity(struct report_row *row, const struct column *column)
+{
+    const struct line *line = row->item;
+    (void)column;
+    return activity_cell(row, line->idle, line->what.activity);
+}
+
+/* What took most of a cause: the names of the row that did. */
+static struct cell fill_mostly(struct report_row *row, const struct column *column)
+{
+    const struct line *line = row->item;
+    const struct idle_what *what = &line->what;
+    uint32_t name = what->call != EVENT_NO_TEXT || what->activity != EVENT_NO_TEXT ? what->call : what->range;
+    (void)column;
+    if (name == EVENT_NO_TEXT && what->activity != EVENT_NO_TEXT)
+        return activity_cell(row, line->idle, what->activity);
+    if (name == EVENT_NO_TEXT)
+        name = what->operation;
+    if (name == EVENT_NO_TEXT && what->stream != EVENT_NO_TEXT)
+        return table_format(row->table, "stream %u", what->stream);
+    return trace_text_cell(row->trace, row->table, name);
+}
+
+static const struct column columns[] = {
+    COLUMNS_IDLE,
+    {"mostly", "Mostly", TYPE_TEXT, COLUMN_OPTIONAL, .fill = fill_mostly},
+};
+
+/* Those with activities, where there are any. */
+static const struct idle_rows *rows_of(const struct idle *idle)
+{
+    return idle->host.trace ? &idle->active : &idle->rows;
+}
+
+/* The row with the greatest total of this cause of this GPU. */
+static const struct idle_row *greatest(const struct idle *idle, size_t device, unsigned cause)
+{
+    const struct idle_rows *rows = rows_of(idle);
+    const struct idle_row *most = NULL;
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct idle_row *row = &rows->items[i];
+        if (row->what.device == device && row->what.cause == cause && (!most || row->sum.total > most->sum.total))
+            most = row;
+    }
+    return most;
+}
+
+static int finish(struct report_row *row)
+{
+    const struct idle *idle = &((const struct state *)row->state)->idle;
+    for (size_t device = 0; device < idle->devices.count; device++)
+        for (unsigned cause = 0; cause < IDLE_CAUSE_COUNT; cause++) {
+            const struct idle_row *most = greatest(idle, device, cause);
+            const struct line line = {.idle = idle, .sum = &idle->devices.items[device].causes[cause]};
+            struct line one = line;
+            if (!most)
+                continue;
+            one.what = most->what;
+            if (section_row(row, NULL, &one) < 0)
+                return -1;
+        }
+    return 0;
+}
+
+const struct section section_idle = {
+    SECTION_COLUMNS(columns),
+    .usual = 10,
+    .state_size = sizeof(struct state),
+    .sources = {TRACE_GPU_WORK},
+    .parts = TRACE_GPU_WORK | TRACE_API,
+    .comparable = {.noun = "idle", .keys = {"why"}, .total = "total", .part = PART_OF_IDLE_TIME, .floor = FLOOR_HOST},
+    .sort = "total",
+    .categories = CATEGORY_BIT(CATEGORY_CUDA_SYNC) | CATEGORY_BIT(CATEGORY_COMPILATION),
+    .ranges = true,
+    .operators = true,
+    .timeline = true,
+    .host_calls = true,
+    .samples = true,
+    .init = init,
+    .event = event,
+    .gather = gather,
+    .finish = finish,
+    .release = release,
+};
+
+static const struct column where_columns[] = {
+    COLUMNS_IDLE,
+    {"call", "Call", TYPE_TEXT, COLUMN_OPTIONAL, WHAT(call)},
+    {"range", "Range", TYPE_TEXT, COLUMN_OPTIONAL, WHAT(range)},
+    {"operator", "Operator", TYPE_TEXT, COLUMN_OPTIONAL, WHAT(operation)},
+    {"host", "Host", TYPE_TEXT, COLUMN_OPTIONAL, .fill = fill_activity},
+    {"stream", "Stream", TYPE_NUMBER, COLUMN_OPTIONAL, .fill = fill_stream},
+};
+
+static int finish_where(struct report_row *row)
+{
+    const struct idle *idle = section_state(row->trace, REPORT_IDLE);
+    const struct idle_rows *rows = rows_of(idle);
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct line line = {idle, &rows->items[i].sum, rows->items[i].what};
+        if (section_row(row, NULL, &line) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+const struct section section_idle_where = {
+    SECTION_COLUMNS(where_columns),   .sources = {TRACE_GPU_WORK}, .parts = TRACE_GPU_WORK | TRACE_API, .sort = "total",
+    .needs = REPORT_BIT(REPORT_IDLE), .finish = finish_where,
+};

@@ -1,0 +1,397 @@
+/*
+ * Memory by device and kind: the most that was in use and when, and what was still allocated at the end, from the
+ * counters "Memory in use: KIND", and likewise what pools held and lent, from "Pool reserved" and "Pool used";
+ * allocations and releases, and what was wrong with them, from the instants of category "memory". PyTorch's caching
+ * allocator writes instants called "[memory]".
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/buffer.h"
+#include "analysis/base/heap.h"
+#include "analysis/base/levels.h"
+#include "analysis/model/section.h"
+
+enum memory_source { MEMORY_COUNTER, MEMORY_INSTANT, MEMORY_PYTORCH, MEMORY_PYTORCH_RESERVED };
+
+struct memory_key {
+    int64_t source;   /* enum memory_source */
+    uint64_t text;    /* the counter's name, or the instant's kind; of PyTorch its device type */
+    int64_t device;   /* EVENT_NONE: the host's, or not known */
+    event_id process; /* whose it is; of a GPU's counter, the GPU's row */
+};
+
+struct memory_use {
+    bool counted;          /* peak and end are known */
+    bool stepped;          /* allocations and releases are */
+    bool shown;            /* with another one, as one row */
+    int64_t peak, peak_at; /* bytes, ns */
+    int64_t end, end_at;
+    bool earlier; /* the level before what the report is about is known … */
+    int64_t earlier_level, earlier_at;
+    int64_t allocations, releases, failures;
+    int64_t doubles;       /* releases of what was released before */
+    int64_t unknown;       /* releases of what was not allocated, as far as is known */
+    struct levels *levels; /* NULL: they are not kept */
+};
+
+#define COUNTER_PREFIX "Memory in use: "
+
+/* Of memory that is not known yet, whose row is the last of COUNT. Without memory for them there are no levels. */
+static void make_levels(struct memory_use *use, const struct trace *trace, size_t count)
+{
+    if (trace->options->format == REPORT_HTML && !use->counted && count <= MEMORY_LEVELS)
+        use->levels = calloc(1, sizeof(*use->levels));
+}
+
+/* Counters need not come in order of time. */
+static void set_level(struct memory_use *use, int64_t bytes, int64_t time)
+{
+    if (use->levels)
+        levels_set(use->levels, time, bytes);
+    if (!use->counted || bytes > use->peak || (bytes == use->peak && time < use->peak_at)) {
+        use->peak = bytes;
+        use->peak_at = time;
+    }
+    if (!use->counted || time >= use->end_at) {
+        use->end = bytes;
+        use->end_at = time;
+    }
+    use->counted = true;
+}
+
+/* The kind of memory that a counter called NAME is about; NULL: it is another counter. */
+static const char *counted_kind(const char *name)
+{
+    if (strncmp(name, COUNTER_PREFIX, strlen(COUNTER_PREFIX)) == 0)
+        return name + strlen(COUNTER_PREFIX);
+    return strcmp(name, "Pool reserved") == 0 || strcmp(name, "Pool used") == 0 ? name : NULL;
+}
+
+static int add_counter(struct tally *uses, const struct trace *trace, const struct event_fields *event)
+{
+    if (event->name == EVENT_NO_TEXT || event->bytes == EVENT_NONE)
+        return 0;
+    if (!counted_kind(interned(&trace->strings, event->name)))
+        return 0;
+    struct memory_key key = {MEMORY_COUNTER, event->name, EVENT_NONE, event->process};
+    struct memory_use *use = tally_item(uses, &key, struct memory_use);
+    if (!use)
+        return -1;
+    make_levels(use, trace, uses->count);
+    set_level(use, event->bytes, event->start);
+    return 0;
+}
+
+static void count_step(struct memory_use *use, bool allocation, bool failed)
+{
+    use->stepped = true;
+    use->allocations += allocation && !failed;
+    use->releases += !allocation && !failed;
+    use->failures += failed;
+}
+
+/* CUDA may have refused the release, or done it. */
+static void count_fault(struct memory_use *use, const char *what)
+{
+    use->stepped = true;
+    if (strcmp(what, "double free") == 0)
+        use->doubles++;
+    else
+        use->unknown++;
+}
+
+static int add_instant(struct tally *uses, const struct trace *trace, const struct event_fields *event)
+{
+    struct memory_key key = {MEMORY_INSTANT, event->memory_kind, event->device, event->process};
+    struct memory_use *use = tally_item(uses, &key, struct memory_use);
+    const char *name = trace_text(trace, event->name);
+    if (!use)
+        return -1;
+    bool failed = event->return_value != EVENT_NONE && event->return_value != 0;
+    bool allocation = strncmp(name, "Allocat", strlen("Allocat")) == 0;
+    if (event->fault != EVENT_NO_TEXT)
+        count_fault(use, interned(&trace->strings, event->fault));
+    else
+        count_step(use, allocation, failed);
+    /* Traces from before faults were recorded show a release of unknown memory by its missing size. */
+    use->unknown += event->fault == EVENT_NO_TEXT && !allocation && !failed && event->bytes == EVENT_NONE;
+    return 0;
+}
+
+/* What the allocator holds of CUDA's memory. It does not report this of the host's. */
+static int add_pytorch_reserved(struct tally *uses, const struct trace *trace, const struct event_fields *event)
+{
+    if (event->total_reserved == EVENT_NONE || event->device_type == HEAP_PYTORCH_CPU)
+        return 0;
+    struct memory_key key = {MEMORY_PYTORCH_RESERVED, (uint64_t)event->device_type, event->device, event->process};
+    struct memory_use *use = tally_item(uses, &key, struct memory_use);
+    if (!use)
+        return -1;
+    make_levels(use, trace, uses->count);
+    set_level(use, event->total_reserved, event->start);
+    return 0;
+}
+
+static int add_pytorch(struct tally *uses, const struct trace *trace, const struct event_fields *event)
+{
+    if (!heap_is_pytorch(&trace->strings, event))
+        return 0;
+    struct memory_key key = {MEMORY_PYTORCH, (uint64_t)event->device_type, event->device, event->process};
+    struct memory_use *use = tally_item(uses, &key, struct memory_use);
+    if (!use)
+        return -1;
+    bool failed = event->address == EVENT_NONE;           /* out of memory: there is none */
+    count_step(use, failed || event->bytes >= 0, failed); /* a release has its bytes negative */
+    if (event->total_allocated != EVENT_NONE) {
+        make_levels(use, trace, uses->count);
+        set_level(use, event->total_allocated, event->start);
+    }
+    return add_pytorch_reserved(uses, trace, event);
+}
+
+static void set_earlier(struct memory_use *use, int64_t bytes, int64_t time)
+{
+    if (!use->earlier || time >= use->earlier_at) {
+        use->earlier_level = bytes;
+        use->earlier_at = time;
+        use->earlier = true;
+    }
+}
+
+/* Of what comes before the report's window the last level counts, at its start. */
+static int add_earlier(struct tally *uses, const struct trace *trace, const struct event_fields *event)
+{
+    if (event->start >= trace->window.first || !heap_is_pytorch(&trace->strings, event))
+        return 0;
+    struct memory_key key = {MEMORY_PYTORCH, (uint64_t)event->device_type, event->device, event->process};
+    if (event->total_allocated != EVENT_NONE) {
+        struct memory_use *use = tally_item(uses, &key, struct memory_use);
+        if (!use)
+            return -1;
+        set_earlier(use, event->total_allocated, event->start);
+    }
+    if (event->total_reserved == EVENT_NONE || event->device_type == HEAP_PYTORCH_CPU)
+        return 0;
+    key.source = MEMORY_PYTORCH_RESERVED;
+    struct memory_use *use = tally_item(uses, &key, struct memory_use);
+    if (!use)
+        return -1;
+    set_earlier(use, event->total_reserved, event->start);
+    return 0;
+}
+
+static int event(void *state, const struct trace *trace, const struct event_fields *event)
+{
+    struct tally *uses = state;
+    if (event->phase == HEAP_OUTSIDE)
+        return add_earlier(uses, trace, event);
+    if (event->phase == 'C')
+        return add_counter(uses, trace, event);
+    if (event->phase != 'i' && event->phase != 'I')
+        return 0;
+    if (event->category == CATEGORY_MEMORY)
+        return add_instant(uses, trace, event);
+    return event->category == CATEGORY_CPU_INSTANT_EVENT ? add_pytorch(uses, trace, event) : 0;
+}
+
+/* --- the table --- */
+
+static const char *kind_of(const struct trace *trace, const struct memory_key *key)
+{
+    if (key->source == MEMORY_PYTORCH_RESERVED)
+        return "PyTorch's allocator, reserved";
+    if (key->source == MEMORY_PYTORCH)
+        return heap_pytorch_name(key->text);
+    if (key->text == EVENT_NO_TEXT)
+        return "not known";
+    const char *text = interned(&trace->strings, (uint32_t)key->text);
+    return key->source == MEMORY_COUNTER ? counted_kind(text) : text;
+}
+
+/* The owner and the place of memory: rows differ in these, and both views have them. */
+struct place {
+    int64_t device; /* EVENT_NONE: the host's memory, or not known */
+    bool owned;     /* the process is known */
+    event_id process;
+};
+
+/* A counter stands in the row of a GPU, or, of memory of the host, in that of its process. */
+static struct place place_of(const struct trace *trace, const struct memory_key *key)
+{
+    if (key->source != MEMORY_COUNTER)
+        return (struct place){key->device < 0 ? EVENT_NONE : key->device, true, key->process};
+    const struct trace_gpu_row *row = trace_gpu_row(trace, key->process);
+    if (row)
+        return (struct place){row->device, true, row->process};
+    const struct trace_process *process = trace_process(trace, key->process);
+    if (process && process->host)
+        return (struct place){EVENT_NONE, true, key->process};
+    struct event_fields counter = {.device = EVENT_NONE, .process = key->process};
+    return (struct place){trace_event_device(&counter), false, 0};
+}
+
+static bool is_same(const struct place *a, const struct place *b)
+{
+    return a->device == b->device && (!a->owned || !b->owned || a->process == b->process);
+}
+
+/* CUDA knows the most of each of its pools, the counters only what was there when the library looked: there was at
+ * least as much as the largest pool's most. When that was is not known. */
+static void raise_to_pools(struct memory_use *use, const struct trace *trace, const struct memory_key *key)
+{
+    bool reserved = strcmp(kind_of(trace, key), "Pool reserved") == 0;
+    struct place place = place_of(trace, key);
+    if (key->source != MEMORY_COUNTER || (!reserved && strcmp(kind_of(trace, key), "Pool used") != 0))
+        return;
+    int64_t most = 0;
+    for (size_t i = 0; i < trace->pools.count; i++) {
+        const struct trace_pool *pool = &trace->pools.items[i];
+        int64_t peak = reserved ? pool->reserved_peak : pool->used_peak;
+        if (pool->device == place.device && (!place.owned || pool->process == place.process) && peak > most)
+            most = peak;
+    }
+    if (most <= use->peak)
+        return;
+    use->peak = most;
+    use->peak_at = EVENT_NONE;
+}
+
+/* Makes one row of the counter's view and the instants' at number INSTANTS, where it is clear that both are of one
+ * memory. */
+static void unite(struct tally *memory, const struct trace *trace, size_t instants)
+{
+    const struct memory_key *key = dense_map_row(&memory->keys, instants);
+    struct memory_use *uses = memory->items, *use = &uses[instants], *partner = NULL;
+    struct place place = place_of(trace, key);
+    for (size_t i = 0; i < memory->count; i++) {
+        const struct memory_key *other = dense_map_row(&memory->keys, i);
+        struct place other_place = place_of(trace, other);
+        if (other->source != MEMORY_COUNTER || !is_same(&place, &other_place) ||
+            strcmp(kind_of(trace, other), kind_of(trace, key)) != 0)
+            continue;
+        if (partner)
+            return;
+        partner = &uses[i];
+    }
+    if (!partner)
+        return;
+    partner->stepped = true;
+    partner->allocations += use->allocations;
+    partner->releases += use->releases;
+    partner->failures += use->failures;
+    partner->doubles += use->doubles;
+    partner->unknown += use->unknown;
+    use->shown = true;
+}
+
+static struct cell fill_counted(struct report_row *row, const struct column *column)
+{
+    return ((const struct memory_use *)row->item)->counted ? fill_number(row, column) : (struct cell){0};
+}
+
+static struct cell fill_peak_at(struct report_row *row, const struct column *column)
+{
+    return ((const struct memory_use *)row->item)->counted ? fill_time(row, column) : (struct cell){0};
+}
+
+static struct cell fill_steps(struct report_row *row, const struct column *column)
+{
+    return ((const struct memory_use *)row->item)->stepped ? fill_number(row, column) : (struct cell){0};
+}
+
+static struct cell fill_device(struct report_row *row, const struct column *column)
+{
+    (void)column;
+    return trace_number_cell(place_of(row->trace, row->key).device);
+}
+
+static struct cell fill_owner(struct report_row *row, const struct column *column)
+{
+    struct place place = place_of(row->trace, row->key);
+    bool is_shown = place.owned && row->trace->host_processes > 1;
+    (void)column;
+    return is_shown ? trace_process_cell(row->trace, row->table, place.process) : (struct cell){0};
+}
+
+static struct cell fill_kind(struct report_row *row, const struct column *column)
+{
+    (void)column;
+    return table_text(row->table, kind_of(row->trace, row->key));
+}
+
+static const struct column columns[] = {
+    {"peak", "Peak", TYPE_BYTES, 0, fill_counted, FROM_ITEM(memory_use, peak)},
+    {"peak_at", "Peak at", TYPE_NS, COLUMN_MOMENT, fill_peak_at, FROM_ITEM(memory_use, peak_at)},
+    {"end", "At the end", TYPE_BYTES, 0, fill_counted, FROM_ITEM(memory_use, end)},
+    {"allocations", "Allocations", TYPE_COUNT, 0, fill_steps, FROM_ITEM(memory_use, allocations)},
+    {"releases", "Releases", TYPE_COUNT, 0, fill_steps, FROM_ITEM(memory_use, releases)},
+    {"failures", "Failures", TYPE_COUNT, COLUMN_BAD, fill_steps, FROM_ITEM(memory_use, failures)},
+    {"double", "Double frees", TYPE_COUNT, COLUMN_OPTIONAL | COLUMN_BAD, fill_some, FROM_ITEM(memory_use, doubles)},
+    {"unknown", "Unknown frees", TYPE_COUNT, COLUMN_OPTIONAL | COLUMN_BAD, fill_some, FROM_ITEM(memory_use, unknown)},
+    {"device", "GPU", TYPE_NUMBER, COLUMN_OPTIONAL, .fill = fill_device},
+    {"process", "Process", TYPE_TEXT, COLUMN_OPTIONAL, .fill = fill_owner},
+    {"kind", "Kind", TYPE_TEXT, 0, .fill = fill_kind},
+};
+
+static int finish(struct report_row *row)
+{
+    struct tally *memory = row->state;
+    struct memory_use *uses = memory->items;
+    for (size_t i = 0; i < memory->count; i++)
+        if (((const struct memory_key *)dense_map_row(&memory->keys, i))->source == MEMORY_INSTANT)
+            unite(memory, row->trace, i);
+    for (size_t i = 0; i < memory->count; i++)
+        if (uses[i].earlier)
+            set_level(&uses[i], uses[i].earlier_level, row->trace->start);
+    for (size_t i = 0; i < memory->count && !row->trace->window.any; i++)
+        raise_to_pools(&uses[i], row->trace, dense_map_row(&memory->keys, i));
+    for (size_t i = 0; i < memory->count; i++)
+        if (!uses[i].shown && section_row(row, dense_map_row(&memory->keys, i), &uses[i]) < 0)
+            return -1;
+    return 0;
+}
+
+const struct levels *memory_levels(const struct trace *trace, size_t number, struct buffer *name, int64_t *peak)
+{
+    /* With --snapshot another section is in this one's place. */
+    const struct tally *memory = trace->options->has_snapshot ? NULL : section_state(trace, REPORT_MEMORY);
+    const struct memory_use *uses = memory ? memory->items : NULL;
+    for (size_t i = 0; memory && i < memory->count; i++) {
+        const struct memory_key *key = dense_map_row(&memory->keys, i);
+        struct place place = place_of(trace, key);
+        if (!uses[i].levels || number-- > 0)
+            continue;
+        buffer_text(name, kind_of(trace, key));
+        if (place.device == EVENT_NONE)
+            buffer_text(name, ", host");
+        else
+            buffer_format(name, ", GPU %lld", (long long)place.device);
+        if (place.owned && trace->host_processes > 1 && !event_id_is_text(place.process))
+            buffer_format(name, ", process %lld", (long long)event_id_value(place.process));
+        *peak = uses[i].peak;
+        return uses[i].levels;
+    }
+    return NULL;
+}
+
+static void release(void *state)
+{
+    const struct tally *memory = state;
+    for (size_t i = 0; i < memory->count; i++)
+        free(((struct memory_use *)memory->items)[i].levels);
+}
+
+const struct section section_memory = {
+    SECTION_COLUMNS(columns),
+    SECTION_TALLY(struct memory_use, 0),
+    .sources = {TRACE_MEMORY},
+    .comparable = {.noun = "memory", .keys = {"kind", "device"}, .total = "peak", .floor = FLOOR_SIZE},
+    .sort = "peak",
+    .categories = CATEGORY_BIT(CATEGORY_MEMORY) | CATEGORY_BIT(CATEGORY_CPU_INSTANT_EVENT) | CATEGORIES_OTHER,
+    .event = event,
+    .finish = finish,
+    .release = release,
+};

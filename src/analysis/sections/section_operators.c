@@ -1,0 +1,306 @@
+/*
+ * PyTorch's operators by name: how long the host was in them, and the GPU operations that they launched. The figures
+ * are those of torch.profiler's own table: of an operator's own host time, operators and API calls within it are taken
+ * off; its own GPU time is of what it launched itself; times of GPU operations are added up, also where they overlap.
+ */
+#include "common/buffer.h"
+#include "common/map.h"
+#include "analysis/base/order.h"
+#include "analysis/model/section.h"
+
+/* By shapes alone, else the key ends before them. */
+struct operator_key {
+    uint64_t name, shapes; /* of trace.strings; EVENT_NO_TEXT: the shapes were not recorded */
+};
+
+struct operator_row {
+    int64_t calls, host, own_host, gpu, own_gpu, launches;
+};
+
+struct operators {
+    struct tally rows; /* struct operator_row by struct operator_key */
+    bool by_shape;
+    struct sorter launched;
+    ARRAY(struct open_operator) open; /* the outermost first */
+};
+
+struct open_operator {
+    struct range range;
+    int64_t within; /* ns of what is directly in it */
+    int64_t gpu, own_gpu, launches;
+    uint32_t children;        /* operators and API calls directly in it */
+    struct operator_row same; /* of a first child of its own name, until it is known whether that is the only one */
+    uint32_t same_shapes;     /* of that child */
+};
+
+/* What comes next by thread and time, of three walks. */
+struct next {
+    const struct range *range;
+    const struct host_call *call;
+    const struct launched_op *op;
+};
+
+static void init(void *state, const struct trace *trace)
+{
+    struct operators *operators = state;
+    operators->by_shape = trace->options->by_shape;
+    launched_ops_init(&operators->launched, trace->space);
+}
+
+static void add_row(struct operator_row *row, const struct operator_row *more)
+{
+    row->calls += more->calls;
+    row->host += more->host;
+    row->own_host += more->own_host;
+    row->gpu += more->gpu;
+    row->own_gpu += more->own_gpu;
+    row->launches += more->launches;
+}
+
+/* The figures of an operator that ended. An operator whose only child has its own name is one call with it. */
+static struct operator_row figures_of(const struct open_operator *closed)
+{
+    int64_t host = closed->range.end - closed->range.start;
+    struct operator_row all = {.calls = 1, .host = host, .gpu = closed->gpu};
+    all.own_host = host > closed->within ? host - closed->within : 0;
+    all.own_gpu = closed->own_gpu;
+    all.launches = closed->launches;
+    if (closed->children == 1) {
+        all.own_host += closed->same.own_host;
+        all.own_gpu += closed->same.own_gpu;
+        all.launches += closed->same.launches;
+    }
+    return all;
+}
+
+static int add_figures(struct operators *operators, uint32_t name, uint32_t shapes, const struct operator_row *figures)
+{
+    struct operator_key key = {name, shapes};
+    struct operator_row *row = operators->by_shape ? tally_item(&operators->rows, &key, struct operator_row)
+                                                   : tally_item(&operators->rows, &key.name, struct operator_row);
+    if (row)
+        add_row(row, figures);
+    return row ? 0 : -1;
+}
+
+static int close_one(struct operators *operators)
+{
+    const struct open_operator *closed = &operators->open.items[--operators->open.count];
+    struct open_operator *outer = operators->open.count > 0 ? &operators->open.items[operators->open.count - 1] : NULL;
+    struct operator_row figures = figures_of(closed);
+    if (outer) {
+        outer->children++;
+        outer->within += closed->range.end - closed->range.start;
+        outer->gpu += closed->gpu;
+    }
+    uint32_t name = closed->range.name;
+    if (closed->same.calls > 0 && closed->children > 1 &&
+        add_figures(operators, name, closed->same_shapes, &closed->same) < 0)
+        return -1;
+    if (outer && outer->range.name == name && outer->children == 1) {
+        outer->same = figures;
+        outer->same_shapes = closed->range.shapes;
+        return 0;
+    }
+    return add_figures(operators, name, closed->range.shapes, &figures);
+}
+
+/* Closes what has ended by TIME on THREAD, and all of other threads. */
+static int close_ended(struct operators *operators, uint32_t thread, int64_t time)
+{
+    while (operators->open.count > 0) {
+        const struct range *last = &operators->open.items[operators->open.count - 1].range;
+        if (last->thread == thread && last->end > time)
+            return 0;
+        if (close_one(operators) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static struct open_operator *innermost(struct operators *operators)
+{
+    return operators->open.count > 0 ? &operators->open.items[operators->open.count - 1] : NULL;
+}
+
+static int open_range(struct operators *operators, const struct range *range)
+{
+    struct open_operator *opened = array_push(&operators->open);
+    if (opened)
+        opened->range = *range;
+    return opened ? 0 : -1;
+}
+
+static void add_call(struct operators *operators, const struct host_call *call)
+{
+    struct open_operator *around = innermost(operators);
+    if (!around)
+        return;
+    around->within += call->end - call->start;
+    around->children++;
+}
+
+static void add_op(struct operators *operators, const struct launched_op *op)
+{
+    struct open_operator *around = innermost(operators);
+    if (!around)
+        return;
+    around->gpu += op->duration;
+    around->own_gpu += op->duration;
+    around->launches++;
+}
+
+static bool is_before(uint32_t thread, int64_t time, uint32_t other_thread, int64_t other_time)
+{
+    return thread != other_thread ? thread < other_thread : time <= other_time;
+}
+
+/* Of what begins at one time on a thread, the operator is around the call, and that around the operation. */
+static bool range_is_first(const struct next *next)
+{
+    const struct range *range = next->range;
+    return range && (!next->call || is_before(range->thread, range->start, next->call->thread, next->call->start)) &&
+           (!next->op || is_before(range->thread, range->start, next->op->thread, next->op->called));
+}
+
+static bool call_is_first(const struct next *next)
+{
+    const struct host_call *call = next->call;
+    return call && (!next->op || is_before(call->thread, call->start, next->op->thread, next->op->called));
+}
+
+static int add_all(struct operators *operators, const struct trace *trace)
+{
+    struct sorter_walk ranges, ops;
+    struct host_calls_walk calls;
+    int status = 0;
+    sorter_walk_begin(&ranges, &trace->operators.sorter);
+    sorter_walk_begin(&ops, &operators->launched);
+    host_calls_walk_begin(&calls, &trace->host_calls);
+    struct next next = {sorter_next(&ranges), host_calls_next(&calls), sorter_next(&ops)};
+    while (status == 0 && (next.range || operators->open.count > 0) && (next.range || next.call || next.op)) {
+        if (range_is_first(&next)) {
+            status = close_ended(operators, next.range->thread, next.range->start) ?: open_range(operators, next.range);
+            next.range = sorter_next(&ranges);
+        } else if (call_is_first(&next)) {
+            status = close_ended(operators, next.call->thread, next.call->start);
+            add_call(operators, next.call);
+            next.call = host_calls_next(&calls);
+        } else {
+            status = close_ended(operators, next.op->thread, next.op->called);
+            add_op(operators, next.op);
+            next.op = sorter_next(&ops);
+        }
+    }
+    if (status == 0)
+        status = close_ended(operators, LAUNCHED_NO_THREAD, INT64_MAX);
+    int walked_ranges = sorter_walk_end(&ranges), walked_ops = sorter_walk_end(&ops);
+    int walked_calls = host_calls_walk_end(&calls);
+    return status ? status : walked_ranges ? walked_ranges : walked_ops ? walked_ops : walked_calls;
+}
+
+static int gather(void *state, const struct trace *trace)
+{
+    struct operators *operators = state;
+    if (trace->operators.count == 0)
+        return 0;
+    int status = launched_ops_gather(&operators->launched, &trace->gpu_ops, &trace->calls);
+    return status ? status : add_all(operators, trace);
+}
+
+/* --- */
+
+static struct cell fill_own_share(struct report_row *row, const struct column *column)
+{
+    return cell_share(row_integer(row, column), row->table->whole);
+}
+
+static struct cell fill_average_host(struct report_row *row, const struct column *column)
+{
+    const struct operator_row *item = row->item;
+    (void)column;
+    return cell_real((double)item->host / (double)item->calls);
+}
+
+/* The dimensions of each input: "8×128, 50257×768"; of one without any "-"; of a list of tensors "[8, 4×2]". TEXT is
+ * the inside of the array, of which the first and the last byte stand outside. */
+static void write_shapes(struct buffer *buffer, const char *text, size_t length, const char *times)
+{
+    for (size_t i = 0; i < length; i++) {
+        char c = text[i], before = text[i - 1], next = text[i + 1];
+        if (c == '[' && next == ']')
+            buffer_char(buffer, '-');
+        else if (c == '[' ? next == '[' : c == ']' && before == ']')
+            buffer_char(buffer, c);
+        else if (c == ',')
+            buffer_text(buffer, before == ']' || next == '[' ? ", " : times);
+        else if (c != '[' && c != ']')
+            buffer_char(buffer, c);
+    }
+}
+
+static struct cell fill_shapes(struct report_row *row, const struct column *column)
+{
+    const struct report_options *options = row->trace->options;
+    uint64_t shapes = options->by_shape ? *(const uint64_t *)row_field(row, column) : EVENT_NO_TEXT;
+    if (shapes == EVENT_NO_TEXT)
+        return (struct cell){0};
+    const struct interned *text = interner_at(&row->trace->strings, (uint32_t)shapes);
+    if (text->length < 2 || *text->text != '[')
+        return (struct cell){0};
+    struct buffer buffer;
+    buffer_init_memory(&buffer);
+    bool whole = text->text[text->length - 1] == ']'; /* it was not cut */
+    write_shapes(&buffer, text->text + 1, text->length - 1 - whole, options->ascii ? "x" : "×");
+    return table_sink(row->table, &buffer);
+}
+
+static const struct column columns[] = {
+    {"time", "Time", TYPE_PERCENT, COLUMN_SUM, fill_own_share, FROM_ITEM(operator_row, own_host)},
+    {"self_host", "Self host", TYPE_NS, COLUMN_SUM, fill_number, FROM_ITEM(operator_row, own_host)},
+    {"host", "Host", TYPE_NS, 0, fill_number, FROM_ITEM(operator_row, host)},
+    {"avg", "Avg host", TYPE_NS, 0, .fill = fill_average_host},
+    {"self_gpu", "Self GPU", TYPE_NS, COLUMN_SUM, fill_number, FROM_ITEM(operator_row, own_gpu)},
+    {"gpu", "GPU", TYPE_NS, 0, fill_number, FROM_ITEM(operator_row, gpu)},
+    {"calls", "Calls", TYPE_COUNT, COLUMN_SUM, fill_number, FROM_ITEM(operator_row, calls)},
+    {"launches", "Launches", TYPE_COUNT, COLUMN_SUM, fill_number, FROM_ITEM(operator_row, launches)},
+    {"shapes", "Input shapes", TYPE_TEXT, COLUMN_OPTIONAL, fill_shapes, FROM_KEY(operator_key, shapes)},
+    COLUMN_NAME,
+};
+
+static int finish(struct report_row *row)
+{
+    const struct operators *operators = row->state;
+    const struct operator_row *items = operators->rows.items;
+    for (size_t i = 0; i < operators->rows.count; i++)
+        row->table->whole += items[i].own_host;
+    for (row->number = 0; row->number < operators->rows.count; row->number++)
+        if (section_row(row, dense_map_row(&operators->rows.keys, row->number), &items[row->number]) < 0)
+            return -1;
+    return 0;
+}
+
+static void release(void *state)
+{
+    struct operators *operators = state;
+    sorter_release(&operators->launched);
+    array_release(&operators->open);
+}
+
+const struct section section_operators = {
+    SECTION_COLUMNS(columns),
+    .usual = 10,
+    .state_size = sizeof(struct operators),
+    SECTION_STATE_TALLY(struct operator_row, 0),
+    .comparable =
+        {.noun = "operator", .keys = {"name"}, .total = "self_gpu", .count = "calls", .floor = FLOOR_OPERATOR},
+    .sort = "self_gpu",
+    .calls = true,
+    .operators = true,
+    .host_calls = true,
+    .timeline = true,
+    .init = init,
+    .gather = gather,
+    .finish = finish,
+    .release = release,
+};

@@ -1,0 +1,236 @@
+/*
+ * Of each stream: how many operations were launched and had not finished, and what came between its operations, as
+ * HTA's idle time breakdown divides it.
+ */
+#include "analysis/model/section.h"
+
+#define QUEUE_LIMIT 1024 /* launches block when so many are queued in a stream */
+/* HTA's "consecutive kernel delay" is 30 of the unit of a trace's times, which is microseconds. */
+#define KERNEL_WAIT_NS 30000
+
+struct stream_row {
+    /* Of the operations whose calls are known */
+    int64_t launched, depth, most, most_at;
+    int64_t queued;      /* ns: the sum of the times that each was in the queue */
+    int64_t at_limit;    /* ns at QUEUE_LIMIT or above */
+    int64_t from, time;  /* the first launch; the last change */
+    ARRAY(int64_t) ends; /* of those in the queue: a heap, the earliest first */
+    /* Of all */
+    int64_t operations, end;
+    int64_t host_wait, kernel_wait, other; /* ns */
+};
+
+struct state {
+    ARRAY(struct stream_row) rows; /* by index in trace.streams */
+};
+
+/* --- the heap of ends --- */
+
+static int push_end(struct stream_row *row, int64_t end)
+{
+    if (!array_push(&row->ends))
+        return -1;
+    size_t at = row->ends.count - 1;
+    for (; at > 0 && row->ends.items[(at - 1) / 2] > end; at = (at - 1) / 2)
+        row->ends.items[at] = row->ends.items[(at - 1) / 2];
+    row->ends.items[at] = end;
+    return 0;
+}
+
+static void pop_end(struct stream_row *row)
+{
+    size_t count = --row->ends.count, at = 0;
+    int64_t last = row->ends.items[count];
+    for (size_t child; (child = 2 * at + 1) < count; at = child) {
+        if (child + 1 < count && row->ends.items[child + 1] < row->ends.items[child])
+            child++;
+        if (row->ends.items[child] >= last)
+            break;
+        row->ends.items[at] = row->ends.items[child];
+    }
+    row->ends.items[at] = last;
+}
+
+/* --- */
+
+static void change(struct stream_row *row, int64_t time, int by)
+{
+    if (row->depth >= QUEUE_LIMIT)
+        row->at_limit += time - row->time;
+    row->depth += by;
+    row->time = time;
+}
+
+/* What ends by TIME leaves the queue. */
+static void finish_until(struct stream_row *row, int64_t time)
+{
+    while (row->ends.count > 0 && row->ends.items[0] <= time) {
+        change(row, row->ends.items[0] > row->time ? row->ends.items[0] : row->time, -1);
+        pop_end(row);
+    }
+}
+
+/* Operations come by their start. Launches in one stream by several threads may come out of order: a launch counts from
+ * the last change on. */
+static int queue_op(struct stream_row *row, const struct timeline_op *op)
+{
+    int64_t called = op->called < op->start ? op->called : op->start;
+    row->queued += op->end - called;
+    if (row->launched++ == 0)
+        row->time = row->from = called;
+    row->from = called < row->from ? called : row->from;
+    called = called < row->time ? row->time : called;
+    finish_until(row, called);
+    change(row, called, 1);
+    if (row->depth > row->most) {
+        row->most = row->depth;
+        row->most_at = called;
+    }
+    return push_end(row, op->end);
+}
+
+static void wait_op(struct stream_row *row, const struct timeline_op *op)
+{
+    int64_t idle = op->start - row->end;
+    if (row->operations++ > 0 && idle > 0) {
+        if (op->called != EVENT_NONE && op->called > row->end)
+            row->host_wait += idle;
+        else
+            *(idle < KERNEL_WAIT_NS ? &row->kernel_wait : &row->other) += idle;
+    }
+    row->end = row->operations == 1 || op->end > row->end ? op->end : row->end;
+}
+
+static int gather(void *context, const struct trace *trace)
+{
+    struct state *state = context;
+    struct sorter_walk walk;
+    const struct timeline_op *op;
+    int status = 0;
+    sorter_walk_begin(&walk, &trace->timeline);
+    while (state->rows.count < trace->streams.count)
+        if (!array_push(&state->rows))
+            return sorter_walk_end(&walk), -1;
+    while (status == 0 && (op = sorter_next(&walk))) {
+        struct stream_row *row = &state->rows.items[op->stream];
+        wait_op(row, op);
+        status = op->called == EVENT_NONE ? 0 : queue_op(row, op);
+    }
+    for (size_t i = 0; i < state->rows.count; i++)
+        finish_until(&state->rows.items[i], INT64_MAX);
+    int walked = sorter_walk_end(&walk);
+    return status ? status : walked;
+}
+
+static void release(void *context)
+{
+    struct state *state = context;
+    for (size_t i = 0; i < state->rows.count; i++)
+        array_release(&state->rows.items[i].ends);
+    array_release(&state->rows);
+}
+
+/* --- the tables: the row's number is the stream's --- */
+
+static struct cell fill_mean(struct report_row *row, const struct column *column)
+{
+    const struct stream_row *stream = row->item;
+    int64_t span = stream->time - stream->from;
+    (void)column;
+    return span > 0 ? cell_real((double)stream->queued / (double)span) : (struct cell){0};
+}
+
+static struct cell fill_at_limit(struct report_row *row, const struct column *column)
+{
+    const struct stream_row *stream = row->item;
+    (void)column;
+    return cell_share(stream->at_limit, stream->time - stream->from);
+}
+
+static struct cell fill_gpu(struct report_row *row, const struct column *column)
+{
+    (void)column;
+    return cell_integer(trace_stream_id(row->trace, row->number)->device);
+}
+
+static struct cell fill_stream(struct report_row *row, const struct column *column)
+{
+    (void)column;
+    return trace_number_cell(trace_stream_id(row->trace, row->number)->stream);
+}
+
+static struct cell fill_idle(struct report_row *row, const struct column *column)
+{
+    const struct stream_row *stream = row->item;
+    (void)column;
+    return cell_integer(stream->host_wait + stream->kernel_wait + stream->other);
+}
+
+static struct cell fill_class_share(struct report_row *row, const struct column *column)
+{
+    const struct stream_row *stream = row->item;
+    int64_t idle = stream->host_wait + stream->kernel_wait + stream->other;
+    return idle > 0 ? cell_share(row_integer(row, column), idle) : (struct cell){0};
+}
+
+static const struct column queue_columns[] = {
+    {"max", "Max", TYPE_COUNT, 0, fill_number, FROM_ITEM(stream_row, most)},
+    {"at", "At", TYPE_NS, COLUMN_APART, fill_time, FROM_ITEM(stream_row, most_at)},
+    {"mean", "Mean", TYPE_MEAN, 0, .fill = fill_mean},
+    {"at_limit", "At 1024", TYPE_NS, 0, fill_number, FROM_ITEM(stream_row, at_limit)},
+    {"limit_share", "Share", TYPE_PERCENT, 0, .fill = fill_at_limit},
+    {"launched", "Launched", TYPE_COUNT, 0, fill_number, FROM_ITEM(stream_row, launched)},
+    {"gpu", "GPU", TYPE_NUMBER, 0, .fill = fill_gpu},
+    {"stream", "Stream", TYPE_NUMBER, 0, .fill = fill_stream},
+};
+
+static int finish(struct report_row *row)
+{
+    const struct state *state = row->state;
+    for (row->number = 0; row->number < state->rows.count; row->number++) {
+        const struct stream_row *stream = &state->rows.items[row->number];
+        if (stream->launched > 0 && section_row(row, NULL, stream) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+const struct section section_queue = {
+    SECTION_COLUMNS(queue_columns),
+    .state_size = sizeof(struct state),
+    .sources = {TRACE_GPU_WORK, TRACE_API},
+    .parts = TRACE_GPU_WORK | TRACE_API,
+    .sort = "max",
+    .timeline = true,
+    .gather = gather,
+    .finish = finish,
+    .release = release,
+};
+
+static const struct column idle_columns[] = {
+    {"idle", "Idle", TYPE_NS, COLUMN_SUM, .fill = fill_idle},
+    {"host_wait", "Host wait", TYPE_NS, COLUMN_SUM, fill_number, FROM_ITEM(stream_row, host_wait)},
+    {"kernel_wait", "Kernel wait", TYPE_NS, COLUMN_SUM, fill_number, FROM_ITEM(stream_row, kernel_wait)},
+    {"other", "Other", TYPE_NS, COLUMN_SUM, fill_number, FROM_ITEM(stream_row, other)},
+    {"host_wait_share", "Host wait", TYPE_PERCENT, 0, fill_class_share, FROM_ITEM(stream_row, host_wait)},
+    {"kernel_wait_share", "Kernel wait", TYPE_PERCENT, 0, fill_class_share, FROM_ITEM(stream_row, kernel_wait)},
+    {"other_share", "Other", TYPE_PERCENT, 0, fill_class_share, FROM_ITEM(stream_row, other)},
+    {"gpu", "GPU", TYPE_NUMBER, 0, .fill = fill_gpu},
+    {"stream", "Stream", TYPE_NUMBER, 0, .fill = fill_stream},
+};
+
+static int finish_idle(struct report_row *row)
+{
+    const struct state *state = section_state(row->trace, REPORT_QUEUE);
+    for (row->number = 0; row->number < state->rows.count; row->number++) {
+        const struct stream_row *stream = &state->rows.items[row->number];
+        if (stream->operations > 0 && section_row(row, NULL, stream) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+const struct section section_idle_streams = {
+    SECTION_COLUMNS(idle_columns),     .sources = {TRACE_GPU_WORK}, .parts = TRACE_GPU_WORK | TRACE_API, .sort = "idle",
+    .needs = REPORT_BIT(REPORT_QUEUE), .finish = finish_idle,
+};
