@@ -15,12 +15,8 @@ planted_kernel() { # CASE ID
 
 # How fast the host is decides what comes first: CASE has the finding ID, and CASE-fixed does not.
 planted_among() { # CASE ID
-    "$gputrace" run -q -o planted.json "$samples/planted_launches" "$1"
-    "$gputrace" run -q -o fixed.json "$samples/planted_launches" "$1-fixed"
-    run -0 ids planted.json
-    assert_line "$2"
-    run -0 ids fixed.json
-    refute_output --regexp "(^|[[:space:]])$2([[:space:]]|$)"
+    with_id 100 "$2" "$samples/planted_launches" "$1"
+    without_id "$2" "$samples/planted_launches" "$1-fixed"
 }
 
 @test "kernels that leave multiprocessors empty" {
