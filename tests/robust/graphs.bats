@@ -1,7 +1,8 @@
-#!/usr/bin/env bats
 # Replayed GPU operations of CUDA graphs: what was open when they were captured, and their rows.
 
 load robust
+
+before_each() { need_plain; }
 
 number() { jq "$1" trace.json; }
 shown() { number '[.traceEvents[] | select(.args."captured in")] | length'; }

@@ -5,6 +5,7 @@
 #include "common/log.h"
 #include "common/threads.h"
 #include "analysis/base/errors.h"
+#include "analysis/base/order.h"
 
 /* --- rows --- */
 
@@ -53,6 +54,37 @@ int section_rows(struct report_row *row, const struct dense_map *keys, const voi
             return -1;
     }
     return 0;
+}
+
+struct ordering {
+    const char *items;
+    size_t size;
+    int (*compare)(const void *left, const void *right);
+};
+
+static int compare_items(const void *left, const void *right, void *context)
+{
+    const struct ordering *ordering = context;
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    return ordering->compare(ordering->items + a * ordering->size, ordering->items + b * ordering->size) ?: ORDER(a, b);
+}
+
+int section_rows_ordered(struct report_row *row, const struct dense_map *keys, const void *items, size_t count,
+                         size_t size, int (*compare)(const void *left, const void *right))
+{
+    struct ordering ordering = {items, size, compare};
+    uint32_t *order = calloc(count + 1, sizeof(*order));
+    int status = order ? 0 : -1;
+    for (uint32_t i = 0; order && i < count; i++)
+        order[i] = i;
+    if (order && count > 1)
+        qsort_r(order, count, sizeof(*order), compare_items, &ordering);
+    for (size_t i = 0; i < count && status == 0; i++) {
+        row->number = order[i];
+        status = section_row(row, dense_map_row(keys, order[i]), (const char *)items + order[i] * size);
+    }
+    free(order);
+    return status;
 }
 
 const void *row_field(const struct report_row *row, const struct column *column)

@@ -96,6 +96,9 @@ int section_row(struct report_row *row, const void *key, const void *item);
 /* Adds a row for each of COUNT ITEMS of SIZE bytes, whose keys are KEYS (NULL: they have none); or for each of ARRAY.
  * Returns 0, or -1: no memory. */
 int section_rows(struct report_row *row, const struct dense_map *keys, const void *items, size_t count, size_t size);
+/* The same in the order of COMPARE, of two items; equal ones as they came. */
+int section_rows_ordered(struct report_row *row, const struct dense_map *keys, const void *items, size_t count,
+                         size_t size, int (*compare)(const void *left, const void *right));
 #define section_array(row, keys, array) section_rows(row, keys, (array)->items, (array)->count, sizeof(*(array)->items))
 
 /* Which field a column shows. */

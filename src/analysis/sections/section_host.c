@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "analysis/base/order.h"
 #include "analysis/idle/gpu_idle.h"
 #include "analysis/model/section.h"
 
@@ -202,29 +203,18 @@ static const struct column columns[] = {
 };
 
 /* Rows come as people look for them where the column that they are sorted by does not distinguish them. */
-static int by_samples(const void *left, const void *right, void *rows)
+static int by_samples(const void *left, const void *right)
 {
-    const struct function_row *a = (const struct function_row *)rows + *(const uint32_t *)left;
-    const struct function_row *b = (const struct function_row *)rows + *(const uint32_t *)right;
-#define LARGER(field) ((a->field < b->field) - (a->field > b->field))
-    return LARGER(self.idle) ?: LARGER(self.all) ?: LARGER(with.idle) ?: LARGER(with.all)
-           ?: (*(const uint32_t *)left > *(const uint32_t *)right) - (*(const uint32_t *)left < *(const uint32_t *)right);
+    const struct function_row *a = left, *b = right;
+    return ORDER(b->self.idle, a->self.idle) ?: ORDER(b->self.all, a->self.all)
+           ?: ORDER(b->with.idle, a->with.idle) ?: ORDER(b->with.all, a->with.all);
 }
 
 static int finish(struct report_row *row)
 {
-    struct state *state = row->state;
-    size_t count = state->rows.count;
-    uint32_t *order = calloc(count + 1, sizeof(*order));
-    int status = order ? 0 : -1;
-    for (uint32_t i = 0; order && i < count; i++)
-        order[i] = i;
-    if (order && count > 1)
-        qsort_r(order, count, sizeof(*order), by_samples, state->rows.items);
-    for (size_t i = 0; status == 0 && i < count; i++)
-        status = section_row(row, dense_map_row(&state->functions, order[i]), &state->rows.items[order[i]]);
-    free(order);
-    return status;
+    const struct state *state = row->state;
+    return section_rows_ordered(row, &state->functions, state->rows.items, state->rows.count,
+                                sizeof(*state->rows.items), by_samples);
 }
 
 const struct section section_host = {

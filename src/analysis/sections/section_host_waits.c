@@ -181,27 +181,17 @@ static const struct column columns[] = {
 };
 
 /* Threads that do not launch work may sleep all the time: they come after those that do. */
-static int by_idle(const void *left, const void *right, void *rows)
+static int by_idle(const void *left, const void *right)
 {
-    const struct wait_row *a = (const struct wait_row *)rows + *(const uint32_t *)left;
-    const struct wait_row *b = (const struct wait_row *)rows + *(const uint32_t *)right;
-    return ORDER(b->launches, a->launches) ?: ORDER(b->idle, a->idle) ?: ORDER(b->times.total, a->times.total) ?: ORDER(*(const uint32_t *)left, *(const uint32_t *)right);
+    const struct wait_row *a = left, *b = right;
+    return ORDER(b->launches, a->launches) ?: ORDER(b->idle, a->idle) ?: ORDER(b->times.total, a->times.total);
 }
 
 static int finish(struct report_row *row)
 {
     const struct state *state = row->state;
-    size_t count = state->rows.count;
-    uint32_t *order = calloc(count + 1, sizeof(*order));
-    int status = order ? 0 : -1;
-    for (uint32_t i = 0; order && i < count; i++)
-        order[i] = i;
-    if (order && count > 1)
-        qsort_r(order, count, sizeof(*order), by_idle, state->rows.items);
-    for (size_t i = 0; status == 0 && i < count; i++)
-        status = section_row(row, dense_map_row(&state->keys, order[i]), &state->rows.items[order[i]]);
-    free(order);
-    return status;
+    return section_rows_ordered(row, &state->keys, state->rows.items, state->rows.count, sizeof(*state->rows.items),
+                                by_idle);
 }
 
 const struct section section_host_waits = {

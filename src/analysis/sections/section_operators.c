@@ -3,9 +3,6 @@
  * are those of torch.profiler's own table: of an operator's own host time, operators and API calls within it are taken
  * off; its own GPU time is of what it launched itself; times of GPU operations are added up, also where they overlap.
  */
-#include <stdlib.h>
-
-#include "common/array.h"
 #include "common/buffer.h"
 #include "common/map.h"
 #include "analysis/base/order.h"
@@ -271,15 +268,10 @@ static const struct column columns[] = {
     COLUMN_NAME,
 };
 
-struct place {
-    int64_t own_host;
-    size_t number;
-};
-
 static int longest_first(const void *left, const void *right)
 {
-    const struct place *a = left, *b = right;
-    return ORDER(b->own_host, a->own_host) ?: ORDER(a->number, b->number);
+    const struct operator_row *a = left, *b = right;
+    return ORDER(b->own_host, a->own_host);
 }
 
 /* Those that are equal by the column that sorts are in the order of their time on the host. */
@@ -287,23 +279,10 @@ static int finish(struct report_row *row)
 {
     const struct operators *operators = row->state;
     const struct operator_row *items = operators->rows.items;
-    ARRAY(struct place) places = {0};
-    int status = 0;
-    for (size_t i = 0; i < operators->rows.count && status == 0; i++) {
+    for (size_t i = 0; i < operators->rows.count; i++)
         row->table->whole += items[i].own_host;
-        struct place *place = array_push(&places);
-        if (place)
-            *place = (struct place){items[i].own_host, i};
-        status = place ? 0 : -1;
-    }
-    if (places.count > 0)
-        qsort(places.items, places.count, sizeof(*places.items), longest_first);
-    for (size_t i = 0; i < places.count && status == 0; i++) {
-        row->number = places.items[i].number;
-        status = section_row(row, dense_map_row(&operators->rows.keys, row->number), &items[row->number]);
-    }
-    array_release(&places);
-    return status;
+    return section_rows_ordered(row, &operators->rows.keys, items, operators->rows.count, sizeof(*items),
+                                longest_first);
 }
 
 static void release(void *state)
