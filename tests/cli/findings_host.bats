@@ -165,6 +165,6 @@ advice() { # ID
         with_id 100 host-work "$samples/planted_host" "$case"
         without_id 'host-(work|blocked)' "$samples/planted_host" "$case-fixed"
     done
-    with_id 100 host-work /usr/bin/python3 "$samples/planted_garbage.py"
-    without_id 'host-(work|blocked)' /usr/bin/python3 "$samples/planted_garbage.py" fixed
+    with_id 100 host-work "$samples/planted_garbage.py"
+    without_id 'host-(work|blocked)' "$samples/planted_garbage.py" fixed
 }

@@ -4,6 +4,7 @@ load ../cli/common
 
 before_each() {
     planted=$build/tests/perf/programs/planted
+    mkdir here && cd here # what is beside may have our names
     "$gputrace" run -q --cpu=samples -o probe.json true 2>said || true
     if grep -q 'no CPU samples' said; then skip "perf events are refused here: $(cat said)"; fi
     rm -f probe.json
