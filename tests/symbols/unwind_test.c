@@ -176,8 +176,10 @@ UNIT_TEST_WITH(a_stack_is_what_backtrace_says, begin_stacks, end_stacks)
     size_t count = unwind(unwinder, &map, &here, addresses, FRAMES);
     assert_true(count >= 8 && count <= (size_t)expected_count + 1);
     assert_int_equal(addresses[0], here.ip);
-    /* backtrace() begins with look(), or with its caller */
-    void *const *callers = (uint64_t)(uintptr_t)expected[0] == addresses[1] ? expected : expected + 1;
+    /* backtrace() begins with its own frame, look() or the caller of that */
+    void *const *callers = expected;
+    while (callers < expected + 3 && (uint64_t)(uintptr_t)*callers != addresses[1])
+        callers++;
     for (int again = 0; again < 2; again++) { /* from what is kept then */
         for (size_t i = 1; i < count; i++)
             assert_int_equal(addresses[i], (uint64_t)(uintptr_t)callers[i - 1]);
