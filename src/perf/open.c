@@ -254,7 +254,7 @@ static int open_waking(struct opening *opening, int processor, int ring)
 }
 
 /* Stacks of switches have rings of their own: where a thread switches so often that they fill them, only stacks are
- * lost. Returns 0, also when there is no such processor; or -1 with errno set. */
+ * lost. Returns 0, also when the processor does not exist; or -1 with errno set. */
 static int open_processor(struct opening *opening, int processor)
 {
     int fd = open_event(&opening->main, opening->pid, processor);

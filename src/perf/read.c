@@ -10,7 +10,7 @@
 
 #include "perf/rings.h"
 
-/* After a record that is no sample come tid, time and the event's id. */
+/* Every record but a sample ends with tid, time and the event's id. */
 #define TRAILER_BYTES 24
 
 void perf_rings_wait(struct perf_rings *rings, int ms)

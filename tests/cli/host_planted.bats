@@ -6,8 +6,8 @@ load findings
 # A sanitizer's own functions would stand in the stacks.
 before_each() { [ "$build" = "$root/build" ] || skip "done with the plain build"; }
 
-# Among what the host of planted.json did outside CUDA, what took most, whoever it waited for, apart from waiting for a
-# processor, which a busy machine adds.
+# Among what the host of planted.json did outside CUDA, what took most, over all threads that it waited for, apart from
+# waiting for a processor, which a busy machine adds.
 activity() {
     "$gputrace" report -r idle-where --format=json planted.json |
         jq -r '[."idle-where"[] | select(.cause == "outside" and .host and (.host | startswith("waiting for a processor") | not))]

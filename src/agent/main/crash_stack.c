@@ -35,7 +35,7 @@ static bool maps_open(void)
     return maps.file >= 0;
 }
 
-/* -1: there is no more. */
+/* -1: the last was read. */
 static int next_char(void)
 {
     if (maps.next == maps.length) {

@@ -142,11 +142,6 @@ void call_stacks_init(uint64_t bits, uint64_t every)
         stacks.keyed = pthread_key_create(&stacks.at_thread_end, forget) == 0;
 }
 
-bool call_stacks_of_launches(void)
-{
-    return (stacks.bits & STACKS_LAUNCH) && recorder_is_on();
-}
-
 void call_stacks_switch(bool on)
 {
     static const struct {

@@ -395,8 +395,4 @@ void call_stacks_init(uint64_t bits, uint64_t every);
 /* Recording goes on or off: launches and waits have callbacks for their stacks only meanwhile. One call at a time. */
 void call_stacks_switch(bool on);
 
-/* Whether launches have stacks now. What is not launched yet, as the node of a graph, may have one from stacks_take()
- * while this is so. */
-bool call_stacks_of_launches(void);
-
 #endif

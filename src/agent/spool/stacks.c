@@ -231,7 +231,7 @@ struct merging {
     unsigned count, most;
     unsigned next;  /* of PYTHON */
     unsigned kept;  /* of WORDS, to the outermost function of Python */
-    bool is_called; /* by something beyond it that is no part of how programs and threads begin */
+    bool is_called; /* by a function other than those that start programs and threads */
 };
 
 static void put_word(struct merging *merging, uint64_t word)

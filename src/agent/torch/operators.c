@@ -16,8 +16,8 @@
 
 /*
  * Which texts were written: a table that only grows, so that it needs no lock. A text is known by 64 bits of a good
- * hash. A place is taken by its hash, and its number stands there once the text is in the spool. Texts for which there
- * is no place, and those that another thread is just writing, are written each time.
+ * hash. A place is taken by its hash, and its number stands there once the text is in the spool. Texts that find
+ * the table full, and those that another thread is just writing, are written each time.
  */
 #define PLACES (UINT32_C(1) << 14) /* a power of two */
 #define PROBES 16

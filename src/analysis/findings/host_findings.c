@@ -23,7 +23,7 @@ static bool is_wanted(const struct trace *trace, const struct idle *idle, const 
     return question->wanted == HOST_ANY || off == (question->wanted == HOST_OFF_PROCESSOR);
 }
 
-/* The doing that took most, whoever was waited for, and of its activities the one that did. */
+/* The doing that took most, over all threads that were waited for, and the activity that took most of it. */
 static void find_most(struct host_answer *answer, const struct idle *idle, const int64_t *sums)
 {
     const struct dense_map *known = &idle->host.known;

@@ -50,11 +50,6 @@ extern const struct idle_cause_words {
     const char *word, *text;
 } idle_cause_words[IDLE_CAUSE_COUNT];
 
-static inline bool idle_is_late(enum idle_cause cause)
-{
-    return cause >= IDLE_SYNC && cause <= IDLE_OUTSIDE;
-}
-
 #define IDLE_BRIEF 200000
 
 /* All ns. */

@@ -40,7 +40,6 @@ struct page {
 };
 
 void page_init(struct page *page);
-void page_release(struct page *page);
 
 /* Writes the number of TEXT in `strings`. */
 void page_text(struct page *page, const char *text);

@@ -68,7 +68,7 @@ void pftrace_frames_release(struct pftrace_rows *rows)
 
 /* --- what a sequence interns --- */
 
-/* 0: there is no text, or no memory. */
+/* 0: the text is NULL, or memory ran out. */
 static uint64_t text_iid(struct pftrace_sequence *sequence, enum pftrace_interned what, uint32_t table,
                          const char *text, bool *is_new)
 {

@@ -136,7 +136,7 @@ UNIT_TEST(calls_and_gpu_operations_have_the_id_of_the_innermost_operator)
     open_spool(&spool);
     begin(&spool, 1000, 1, 8, -1, 0);
     begin(&spool, 1200, 2, 9, -1, 0);
-    begin_user(&spool, 1210, 3, 10); /* which is no operator */
+    begin_user(&spool, 1210, 3, 10); /* a range of the program */
     end(&spool, 1290, 10);
     end(&spool, 1300, 9);
     end(&spool, 1400, 8);
