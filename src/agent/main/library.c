@@ -274,18 +274,9 @@ static bool is_put_to_sleep(void)
     return true;
 }
 
-bool library_start(void)
+/* Reads the settings and opens the spool, once. */
+static bool start_recording(void)
 {
-    if (fork_turned_away())
-        return false;
-    if (__atomic_load_n(&library.started, __ATOMIC_ACQUIRE))
-        return library.recording;
-    fork_watch_begin();
-    int saved = errno;
-    bool asleep = is_put_to_sleep();
-    errno = saved;
-    if (asleep)
-        return false;
     struct signal_guard before;
     signal_guard_begin(&before);
     pthread_mutex_lock(&library.lock);
@@ -301,7 +292,21 @@ bool library_start(void)
     signal_guard_end(&before);
     if (first && recording)
         start_loading(forked);
-    errno = before.error;
+    return recording;
+}
+
+bool library_start(void)
+{
+    if (fork_turned_away())
+        return false;
+    if (__atomic_load_n(&library.started, __ATOMIC_ACQUIRE))
+        return library.recording;
+    int saved = errno, cancelling, ignored;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling); /* a thread that ends here would keep NVTX's lock */
+    fork_watch_begin();
+    bool recording = !is_put_to_sleep() && start_recording();
+    pthread_setcancelstate(cancelling, &ignored);
+    errno = saved;
     return recording;
 }
 

@@ -18,8 +18,24 @@ static void *mark(void *unused)
     return NULL;
 }
 
+/* It is cancelled before the first use of NVTX and of CUDA, and ends after both. */
+static void *first(void *unused)
+{
+    (void)unused;
+    pthread_mutex_lock(&lock);
+    pthread_cancel(pthread_self());
+    nvtx_work(1, 10);
+    gpu_start();
+    pthread_mutex_unlock(&lock);
+    pthread_testcancel();
+    return NULL;
+}
+
 int main(void)
 {
+    pthread_t cancelled;
+    pthread_create(&cancelled, NULL, first, NULL);
+    pthread_join(cancelled, NULL);
     for (int i = 0; i < 50; i++) {
         pthread_t thread;
         pthread_create(&thread, NULL, mark, NULL);
