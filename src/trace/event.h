@@ -75,7 +75,9 @@ enum category category_find(const char *text, size_t length);
 
 /*
  * Arguments of events. F names the field of struct event_fields (trace/event_fields.h) that the analysis keeps of the
- * argument, and the field's type. The last group are those of PyTorch's allocator and operators.
+ * argument, and the field's type. Those of PyTorch's allocator
+ * and operators come last, and after them those of communication: Kineto's names, and "communicator", which is NCCL's
+ * or MPI's number of a group of ranks.
  *      key                      name in the file */
 #define ARG_KEYS(X, F)                                                                       \
     X(QUEUED, "queued")                                                                      \
@@ -167,7 +169,25 @@ enum category category_find(const char *text, size_t length);
     F(TOTAL_RESERVED, "Total Reserved", NUMBER, total_reserved)                              \
     X(CALLED_AT, "called at")                                                                \
     X(EXTERNAL_ID, "External id")                                                            \
-    X(INPUT_TYPES, "Input type")
+    X(INPUT_TYPES, "Input type")                                                             \
+    F(COLLECTIVE, "Collective name", TEXT, collective)                                       \
+    F(COMMUNICATOR, "communicator", TEXT, communicator)                                      \
+    F(GROUP_NAME, "Process Group Name", TEXT, communicator)                                  \
+    F(GROUP_RANKS, "Process Group Ranks", TEXT, group_ranks)                                 \
+    F(GROUP_SIZE, "Group size", NUMBER, group_size)                                          \
+    F(GROUP_RANK, "Rank", NUMBER, group_rank)                                                \
+    F(GROUP_SEQUENCE, "Seq", NUMBER, group_sequence)                                         \
+    F(IN_ELEMENTS, "In msg nelems", NUMBER, in_elements)                                     \
+    F(OUT_ELEMENTS, "Out msg nelems", NUMBER, out_elements)                                  \
+    F(DTYPE, "dtype", TEXT, dtype)                                                           \
+    F(ROOT_RANK, "Root", NUMBER, peer)                                                       \
+    F(SOURCE_RANK, "Src Rank", NUMBER, peer)                                                 \
+    F(TARGET_RANK, "Dst Rank", NUMBER, peer)                                                 \
+    X(REDUCTION, "Reduction operation")                                                      \
+    X(GROUP_DESCRIPTION, "Process Group Description")                                        \
+    X(ALGORITHM, "algorithm")                                                                \
+    X(PROTOCOL, "protocol")                                                                  \
+    X(CHANNELS, "channels")
 
 enum arg_key {
     ARG_OTHER, /* not of the table: `other` names it */

@@ -61,6 +61,16 @@ const struct event_fields event_nothing = {
     .function = EVENT_NO_TEXT,
     .ending = EVENT_NO_TEXT,
     .label = EVENT_NO_TEXT,
+    .collective = EVENT_NO_TEXT,
+    .communicator = EVENT_NO_TEXT,
+    .group_ranks = EVENT_NO_TEXT,
+    .dtype = EVENT_NO_TEXT,
+    .group_size = EVENT_NONE,
+    .group_rank = EVENT_NONE,
+    .group_sequence = EVENT_NONE,
+    .in_elements = EVENT_NONE,
+    .out_elements = EVENT_NONE,
+    .peer = EVENT_NONE,
 };
 
 _Static_assert(sizeof(struct event_fields) % sizeof(uint64_t) == 0, "it is of whole words");
@@ -122,6 +132,10 @@ void event_translate(struct event_fields *event, const uint32_t *numbers)
     translate(numbers, &event->function);
     translate(numbers, &event->ending);
     translate(numbers, &event->label);
+    translate(numbers, &event->collective);
+    translate(numbers, &event->communicator);
+    translate(numbers, &event->group_ranks);
+    translate(numbers, &event->dtype);
 }
 
 const char *event_run_take(const char *bytes, const uint32_t *numbers, struct event_fields *event)

@@ -93,6 +93,15 @@ struct event_fields {
     uint32_t function; /* that was called */
     uint32_t ending;   /* how a phase ended, when not by the return of a call */
     uint32_t label;    /* args.name or args.labels of a metadata event; args.reason of managed memory that moves */
+    /* Of communication: of the call, of its kernel, and of one in flight. */
+    uint32_t collective;   /* "AllReduce", "allreduce", "Send" */
+    uint32_t communicator; /* the group of ranks: the same text on all of them */
+    uint32_t group_ranks;  /* "[0, 1, 2]": of the job */
+    uint32_t dtype;        /* "Float", as PyTorch calls it; "Byte" where only bytes are known */
+    int64_t group_size, group_rank;
+    int64_t group_sequence; /* of this communicator, the same number on all ranks */
+    int64_t in_elements, out_elements;
+    int64_t peer; /* the root, or the other rank of a send or receive */
 };
 
 /* A time beyond 146 years is not accepted, so that the difference of two always fits. */

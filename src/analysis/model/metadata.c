@@ -130,6 +130,20 @@ static int read_pool(struct trace *trace, int64_t pid, const cJSON *pool)
     return read_members(trace, pool, added, members);
 }
 
+/* {"rank": 3, "local_rank": 1, "world_size": 8, "host": "node7"} */
+static int read_rank(struct trace *trace, event_id process, const cJSON *object)
+{
+    static const struct member members[] = {{"rank", AMOUNT, offsetof(struct trace_rank, rank)},
+                                            {"local_rank", AMOUNT, offsetof(struct trace_rank, local_rank)},
+                                            {"world_size", AMOUNT, offsetof(struct trace_rank, world_size)},
+                                            {"host", TEXT, offsetof(struct trace_rank, host)}};
+    struct trace_rank *rank = cJSON_IsNumber(member_of(object, "rank")) ? array_push(&trace->ranks) : NULL;
+    if (!rank)
+        return cJSON_IsNumber(member_of(object, "rank")) ? -1 : 0;
+    rank->process = process;
+    return read_members(trace, object, rank, members);
+}
+
 /* {"pid": 583, "gpu_pids": {"0": 1073742848, …}, …} */
 static int read_process(struct trace *trace, const cJSON *process)
 {
@@ -147,7 +161,7 @@ static int read_process(struct trace *trace, const cJSON *process)
     for (const cJSON *pool = first_of(member_of(process, "pools")); pool; pool = pool->next)
         if (read_pool(trace, pid->valueint, pool) < 0)
             return -1;
-    return 0;
+    return read_rank(trace, event_id_number(pid->valueint), process);
 }
 
 /* A process that did not end by exit: see section_crashes.c. */
@@ -323,6 +337,8 @@ int trace_metadata(struct trace *trace, const char *key, const cJSON *value)
 {
     if (strcmp(key, "gputrace") == 0)
         return read_own(trace, value);
+    if (strcmp(key, "distributedInfo") == 0)
+        return read_rank(trace, EVENT_NO_ID, value);
     if (strcmp(key, "stackFrames") == 0)
         return trace_read_frames(trace, value);
     if (strcmp(key, "deviceProperties") != 0)

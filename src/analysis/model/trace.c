@@ -52,6 +52,7 @@ void trace_release(struct trace *trace)
 {
     busy_release(&trace->compiling);
     array_release(&trace->processes);
+    array_release(&trace->ranks);
     array_release(&trace->threads);
     array_release(&trace->streams);
     array_release(&trace->devices);

@@ -140,6 +140,7 @@ struct trace {
 
     /* The process and device of a GPU's rows: traces of gputrace have these where several processes use one GPU. */
     ARRAY(struct trace_gpu_row) gpu_rows;
+    ARRAY(struct trace_rank) ranks;
     ARRAY(struct trace_pool) pools; /* of stream-ordered memory */
     size_t host_processes;          /* with slices on threads; after trace_finish() */
 };
@@ -188,6 +189,13 @@ struct trace_pool {
     event_id process;
     int64_t device;
     int64_t reserved_peak, used_peak; /* bytes; EVENT_NONE: not known */
+};
+
+/* A process that is a rank of a job. Those of one host have one clock. */
+struct trace_rank {
+    event_id process;                     /* EVENT_NO_ID: all of the trace */
+    int64_t rank, local_rank, world_size; /* EVENT_NONE: not known */
+    uint32_t host;                        /* its name; EVENT_NO_TEXT: that of the trace */
 };
 
 struct trace_loss {
@@ -283,6 +291,8 @@ int64_t trace_event_device(const struct event_fields *event);
 
 /* NULL: not known. */
 const struct trace_gpu_row *trace_gpu_row(const struct trace *trace, event_id row);
+/* The rank that a process is; NULL: none is known. */
+const struct trace_rank *trace_rank_of(const struct trace *trace, event_id process);
 /* NULL: no event is about it. */
 const struct trace_process *trace_process(const struct trace *trace, event_id id);
 

@@ -12,6 +12,18 @@ const struct trace_gpu_row *trace_gpu_row(const struct trace *trace, event_id ro
     return NULL;
 }
 
+const struct trace_rank *trace_rank_of(const struct trace *trace, event_id process)
+{
+    const struct trace_rank *of_all = NULL;
+    for (size_t i = 0; i < trace->ranks.count; i++) {
+        const struct trace_rank *rank = &trace->ranks.items[i];
+        if (rank->process == process)
+            return rank;
+        of_all = rank->process == EVENT_NO_ID ? rank : of_all;
+    }
+    return of_all;
+}
+
 const struct trace_process *trace_process(const struct trace *trace, event_id id)
 {
     for (size_t i = 0; i < trace->processes.count; i++)
