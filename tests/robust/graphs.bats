@@ -77,8 +77,38 @@ dying_3: adding / any
 EOF
 }
 
-@test "kernels of child graphs and in bodies of conditional nodes: nothing is made up" {
-    need_simulated # what the numbers of such nodes are is CUDA's
+@test "kernels of child graphs and in bodies of conditional nodes show what was open when these were captured" {
+    are_captured_in children <<'EOF'
+dying_0: parent
+dying_1: child
+dying_2: child
+dying_3: child
+EOF
+    assert_equal "$(shown)" 12
+    are_captured_in condition <<'EOF'
+dying_0: around
+dying_1: around / body
+dying_2: around / body
+EOF
+    assert_equal "$(shown)" 9
+}
+
+@test "kernels of one name in two child graphs, in a body and in its child graph: each shows its own" {
+    are_captured_in within <<'EOF'
+Memset: body 1
+dying_0: own
+dying_1: first
+dying_1: second
+dying_2: body 1
+dying_3: third
+EOF
+    assert_equal "$(shown)" 54
+    assert_equal "$(number '[.traceEvents[] | select(.args."captured in" == "first")] | length')" 12
+}
+
+@test "child graphs and bodies whose nodes CUPTI numbers in another way: nothing is made up" {
+    need_simulated
+    export SIMGPU_OTHER_NUMBERS=1
     are_captured_in children <<'EOF'
 dying_0: parent
 dying_1: -
@@ -89,6 +119,13 @@ EOF
 dying_0: around
 dying_1: -
 dying_2: -
+EOF
+    are_captured_in within <<'EOF'
+Memset: -
+dying_0: own
+dying_1: -
+dying_2: -
+dying_3: -
 EOF
 }
 

@@ -23,11 +23,13 @@ void captures_release(struct captures *captures)
     file_vector_release(&captures->of_changes);
     array_release(&captures->contexts);
     map_release(&captures->by_path);
+    inner_nodes_release(&captures->inner);
 }
 
 void captures_evict(const struct captures *captures)
 {
     file_vector_evict(&captures->of_changes);
+    inner_nodes_evict(&captures->inner);
 }
 
 static int no_memory(void)
@@ -178,7 +180,7 @@ int captures_resolve(struct process *process)
     int result = 0;
     if (nodes->changes.count == 0 || nvtx_range_count(process->nvtx) == 0)
         return 0;
-    if (nvtx_open_begin(process->nvtx) != 0)
+    if (inner_nodes_make(&captures->inner, nodes) != 0 || nvtx_open_begin(process->nvtx) != 0)
         return -1;
     for (size_t i = 0; i < nodes->changes.count && result == 0; i++) {
         size_t made = graph_nodes_origin(nodes, i);
@@ -196,12 +198,48 @@ int captures_resolve(struct process *process)
     return result;
 }
 
+/* An operation of a body belongs to no known call where that was not recorded: then to any. */
+static uint32_t call_of(uint32_t correlation)
+{
+    return correlation ? correlation : UINT32_MAX;
+}
+
+/* Whether the operation may be what the node launches, as far as that is known. */
+static bool fits(const struct process *process, uint64_t node, const struct event *event)
+{
+    const struct kernel_names *names = process->kernel_names;
+    uint64_t time = 0, function = graph_nodes_find(&names->nodes, node, call_of(event->correlation), &time);
+    if (event->type != EVENT_KERNEL)
+        return function == 0;
+    uint32_t expected = function ? pointer_names_find(&names->functions, function, time) : NAMES_NO_MEMORY;
+    uint32_t recorded = expected != NAMES_NO_MEMORY ? kernel_name_number(process, event) : NAMES_NO_MEMORY;
+    return recorded == NAMES_NO_MEMORY || recorded == expected;
+}
+
+void captures_look(const struct process *process, const struct event *event)
+{
+    const struct inner_nodes *inner = &process->captures->inner;
+    uint64_t node = inner->items.count > 0 ? gpu_op_node(event) : 0;
+    uint64_t reported = node ? inner_nodes_find(inner, node) : 0;
+    if (reported != 0 && !fits(process, reported, event))
+        inner_nodes_refute(inner, node);
+}
+
+/* The change that says what NODE does in a graph that is launched by the call CORRELATION; SIZE_MAX: there is none. */
+static size_t find_change(const struct process *process, uint64_t node, uint32_t correlation)
+{
+    const struct graph_nodes *nodes = &process->kernel_names->nodes;
+    size_t change = graph_nodes_change(nodes, node, correlation);
+    uint64_t reported = change == SIZE_MAX ? inner_nodes_find(&process->captures->inner, node) : 0;
+    return reported != 0 ? graph_nodes_change(nodes, reported, call_of(correlation)) : change;
+}
+
 const struct arg_list *captures_find(const struct process *process, uint64_t node, uint32_t correlation)
 {
     const struct captures *captures = process->captures;
     if (node == 0 || captures->contexts.count == 0)
         return NULL;
-    size_t change = graph_nodes_change(&process->kernel_names->nodes, node, correlation);
+    size_t change = find_change(process, node, correlation);
     uint32_t context = change < captures->of_changes.count ? captures->of_changes.items[change] : 0;
     return context ? &captures->contexts.items[context - 1].list : NULL;
 }

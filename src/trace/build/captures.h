@@ -14,6 +14,7 @@
 #include "common/array.h"
 #include "common/file_vector.h"
 #include "common/map.h"
+#include "trace/build/inner_nodes.h"
 #include "trace/event.h"
 
 #define CAPTURE_NAMES 32u /* of a path: the innermost; "…" stands for those around them */
@@ -28,6 +29,7 @@ struct captures {
     })
     contexts;
     struct map by_path; /* number of its name -> index + 1 */
+    struct inner_nodes inner;
     struct capture_answer {
         uint64_t from, until; /* the context is the same meanwhile */
         uint32_t thread, context;
@@ -38,6 +40,7 @@ void captures_release(struct captures *captures);
 void captures_evict(const struct captures *captures);
 
 struct process;
+struct event;
 
 /* Finds the contexts of all nodes. After graph_nodes_order() and projections_begin(). Returns 0, or -1 after error().
  */
@@ -47,6 +50,9 @@ int captures_resolve(struct process *process);
 
 /* What was open on THREAD at TIME: index + 1 in `contexts`, 0: nothing, CAPTURE_NO_MEMORY after error(). */
 uint32_t capture_context(struct process *process, uint32_t thread, uint64_t time);
+
+/* Looks at a GPU operation, before captures_find() is asked about any. Any number of threads may. */
+void captures_look(const struct process *process, const struct event *event);
 
 /* The argument of what NODE does in a graph that is launched by the call CORRELATION. NULL: there is none. Any number
  * of threads may ask. */

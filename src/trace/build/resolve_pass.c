@@ -82,6 +82,7 @@ static struct track *thread_of(struct process *process, struct tracks_recent *re
 static int look_at_gpu_op(struct process *process, struct found *found, const struct event *event)
 {
     const struct track *stream = stream_of(process, &found->recent, event);
+    captures_look(process, event);
     if (!stream || event->in_flight || !process_knows_span(process, event))
         return 0;
     if (look_at_launch(process, found, event, stream) != 0)

@@ -181,7 +181,7 @@ static void by_adding(void)
     replay(exec);
 }
 
-/* Two levels of graphs in a graph. What is in them is not known by its number. */
+/* Two levels of graphs in a graph. */
 static void by_children(void)
 {
     CUgraphNode node;
@@ -228,6 +228,53 @@ static void by_condition(void)
     nvtxRangePop();
     nvtxRangePop();
     replay(instance(graph));
+}
+
+/* Two kernels of one name in RANGE. */
+static CUgraph pair(const char *range, unsigned number)
+{
+    begin(CU_STREAM_CAPTURE_MODE_GLOBAL);
+    in(range, number);
+    in(range, number);
+    return end();
+}
+
+static void capture_body(CUgraph body, const char *range)
+{
+    MUST(cuStreamBeginCaptureToGraph(stream, body, NULL, NULL, 0, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    nvtxRangePushA(range);
+    launch_kernel(2);
+    MUST(cuMemsetD8Async(memory, 1, 64, stream));
+    nvtxRangePop();
+    end();
+}
+
+/* Kernels of one name in two child graphs, then the second of two bodies, with a child graph in it: a graph and its
+ * clone. */
+static void by_graphs_within(void)
+{
+    CUgraph graph, clone;
+    CUgraphNode first, second, node;
+    CUgraphConditionalHandle handle;
+    CUcontext context;
+    MUST(cuCtxGetCurrent(&context));
+    MUST(cuGraphCreate(&graph, 0));
+    MUST(cuGraphAddChildGraphNode(&first, graph, NULL, 0, pair("first", 1)));
+    MUST(cuGraphAddChildGraphNode(&second, graph, &first, 1, pair("second", 1)));
+    MUST(cuGraphConditionalHandleCreate(&handle, graph, context, 1, CU_GRAPH_COND_ASSIGN_DEFAULT));
+    CUgraphNodeParams params = {
+        .type = CU_GRAPH_NODE_TYPE_CONDITIONAL,
+        .conditional = {.handle = handle, .type = CU_GRAPH_COND_TYPE_SWITCH, .size = 2, .ctx = context}};
+    MUST(cuGraphAddNode_v2(&node, graph, &second, NULL, 1, &params));
+    capture_body(params.conditional.phGraph_out[0], "body 0");
+    capture_body(params.conditional.phGraph_out[1], "body 1");
+    MUST(cuGraphAddChildGraphNode(&node, params.conditional.phGraph_out[1], NULL, 0, pair("third", 3)));
+    nvtxRangePushA("own");
+    add(graph, 0);
+    nvtxRangePop();
+    MUST(cuGraphClone(&clone, graph));
+    replay(instance(graph));
+    replay(instance(clone));
 }
 
 static void *capture_aside(void *number)
@@ -432,6 +479,7 @@ static const struct {
     {"add", by_adding},
     {"children", by_children},
     {"condition", by_condition},
+    {"within", by_graphs_within},
     {"threads", by_threads},
     {"relaxed", by_relaxed_capture},
     {"relaxed-beside", by_two_relaxed_captures},
