@@ -59,7 +59,8 @@
     X(TORCH_START, spool_torch_start, FIXED)     \
     X(TORCH_INPUTS, spool_torch_inputs, FIXED)   \
     X(TORCH_END, spool_torch_end, FIXED)         \
-    X(PYTHON_FRAME, spool_python_frame, TEXT)
+    X(PYTHON_FRAME, spool_python_frame, TEXT)    \
+    X(GRAPH_NODE_STACK, spool_graph_node_stack, FIXED)
 
 enum spool_record_type {
     SPOOL_RECORD_NONE = 0,
@@ -478,6 +479,14 @@ struct spool_call_stack {
     struct spool_record head; /* time: when the call began */
     uint32_t correlation;     /* of the driver call, which is its runtime call's too */
     uint32_t stack;           /* number of a spool_stack */
+};
+
+/* The program's call stack when it captured, or added, a node of a graph. The first of a node counts. */
+struct spool_graph_node_stack {
+    struct spool_record head;
+    uint64_t node;  /* as spool_graph_node has it */
+    uint32_t stack; /* number of a spool_stack */
+    uint32_t reserved;
 };
 
 /* The stack of the thread of a spool_crash, which the tool unwinds: nothing that unwinds is safe in a signal handler.

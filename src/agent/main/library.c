@@ -169,12 +169,13 @@ static bool prepare(void)
         capture_restart();
         return true;
     }
+    bool nodes = (library.settings.trace & TRACE_KERNEL) && library.settings.graph_nodes;
     int failed = wake_by_nvtx();
     failed |= capture_init(&library.settings);
     record_cuda_keep_stacks((library.settings.stacks & STACKS_ALLOC) != 0);
-    call_stacks_init((uint64_t)library.settings.stacks, (uint64_t)library.settings.stacks_every);
+    call_stacks_init((uint64_t)library.settings.stacks, (uint64_t)library.settings.stacks_every, nodes);
     failed |= record_cuda_subscribe((uint64_t)library.settings.trace);
-    if ((library.settings.trace & TRACE_KERNEL) && library.settings.graph_nodes)
+    if (nodes)
         failed |= record_cuda_subscribe_graph_nodes();
     if (library.settings.trace & TRACE_NVTX)
         failed |= record_nvtx_subscribe();

@@ -1,6 +1,6 @@
 /*
  * What was open on a thread when it captured, or made, a node of a CUDA graph: NVTX ranges. A replayed operation shows
- * it as the argument "captured in", a path of names.
+ * it as the argument "captured in", a path of names; and the call stack of that thread, where it was recorded.
  *
  * The path is found once for each node, in the resolve pass. Sources (a table in captures.c) add the names.
  */
@@ -22,7 +22,17 @@
 #define CAPTURE_RECENT 16u
 
 struct captures {
-    FILE_VECTOR(uint32_t) of_changes; /* of each of graph_nodes.changes: index + 1 of its context, 0: none */
+    FILE_VECTOR(struct capture {
+        uint32_t context; /* index + 1; 0: none */
+        uint32_t stack;   /* number within the process; 0: none */
+    })
+    of_changes; /* of each of graph_nodes.changes */
+    FILE_VECTOR(struct node_stack {
+        uint64_t node;
+        uint64_t time;
+        uint32_t stack;
+    })
+    stacks; /* by node, then by time */
     ARRAY(struct capture_context {
         struct arg arg; /* its text lives as long as the conversion */
         struct arg_list list;
@@ -57,6 +67,8 @@ void captures_look(const struct process *process, const struct event *event);
 /* The argument of what NODE does in a graph that is launched by the call CORRELATION. NULL: there is none. Any number
  * of threads may ask. */
 const struct arg_list *captures_find(const struct process *process, uint64_t node, uint32_t correlation);
+/* The number of the stack of the thread that captured it; 0: it is not in the trace. */
+uint32_t captures_stack(const struct process *process, uint64_t node, uint32_t correlation);
 
 /* --- for sources --- */
 

@@ -251,6 +251,16 @@ int resolve_gpu_op(struct process *process, const struct event *event)
     return 0;
 }
 
+/* What a graph replays was launched where it was captured. */
+static void add_stack(struct args *args, const struct process *process, const struct event *event)
+{
+    uint32_t captured = captures_stack(process, gpu_op_node(event), event->correlation);
+    if (captured != 0)
+        args_stack_of_capture(args, process, captured);
+    else if (process->stacks->calls.count > 0)
+        args_stack(args, process, call_stack(process, event->correlation));
+}
+
 int write_gpu_op(struct piece_writer *out, struct process *process, const struct event *event)
 {
     struct track *stream = piece_writer_track(out, process, TRACK_STREAM, event->device, event->context, event->stream);
@@ -260,8 +270,7 @@ int write_gpu_op(struct piece_writer *out, struct process *process, const struct
         return 0;
     args.count = 0;
     struct slice slice = describe(out, process, event, &args, space);
-    if (process->stacks->calls.count > 0)
-        args_stack(&args, process, call_stack(process, event->correlation));
+    add_stack(&args, process, event);
     if (process->operators->any)
         add_operator(out, &args, process, event);
     if (event->in_flight || !process_knows_span(process, event)) {

@@ -93,7 +93,8 @@ static int process_open(struct process_state *state, const struct spool_director
     device_ranges_init(process->device_ranges, directory);
     process->capture_intervals->marks.memory.directory = process->kernel_names->nodes.changes.memory.directory =
         process->pools->steps.memory.directory = process->compilation->steps.memory.directory =
-            process->captures->of_changes.memory.directory = process->stacks->calls.memory.directory = directory;
+            process->captures->of_changes.memory.directory = process->stacks->calls.memory.directory =
+                process->captures->stacks.memory.directory = directory;
     process->plugin_intervals->directory = process->plugins->slices.memory.directory = directory;
     process->tracks.directory = process->memory->steps.memory.directory = process->cuda_events->items.memory.directory =
         directory;

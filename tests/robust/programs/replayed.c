@@ -13,7 +13,7 @@
 static CUdeviceptr memory;
 static CUstream stream;
 
-static void launch_kernel(unsigned number)
+static __attribute__((noinline)) void launch_kernel(unsigned number)
 {
     MUST(cuLaunchKernel(kernel(number), 1, 1, 1, 32, 1, 1, 0, stream, NULL, NULL));
 }
@@ -37,7 +37,7 @@ static CUgraphExec instance(CUgraph graph)
     return exec;
 }
 
-static void replay(CUgraphExec exec)
+static __attribute__((noinline)) void replay(CUgraphExec exec)
 {
     nvtxRangePushA("replay");
     for (unsigned i = 0; i < LAUNCHES; i++)
@@ -54,7 +54,7 @@ static void in(const char *range, unsigned number)
 }
 
 /* dying_0 in A, dying_1 and what COPIES in A / B, dying_2 in none. */
-static CUgraph nested(const char *a, const char *b, bool copies)
+static __attribute__((noinline)) CUgraph nested(const char *a, const char *b, bool copies)
 {
     begin(CU_STREAM_CAPTURE_MODE_GLOBAL);
     nvtxRangePushA(a);
@@ -131,7 +131,7 @@ static CUDA_KERNEL_NODE_PARAMS params_of(unsigned number)
                                      .blockDimZ = 1};
 }
 
-static CUgraphNode add(CUgraph graph, unsigned number)
+static __attribute__((noinline)) CUgraphNode add(CUgraph graph, unsigned number)
 {
     CUDA_KERNEL_NODE_PARAMS params = params_of(number);
     CUgraphNode node;
@@ -139,7 +139,7 @@ static CUgraphNode add(CUgraph graph, unsigned number)
     return node;
 }
 
-static void add_set_and_copy(CUgraph graph)
+static __attribute__((noinline)) void add_set_and_copy(CUgraph graph)
 {
     CUcontext context;
     CUgraphNode node;
@@ -239,7 +239,7 @@ static CUgraph pair(const char *range, unsigned number)
     return end();
 }
 
-static void capture_body(CUgraph body, const char *range)
+static __attribute__((noinline)) void capture_body(CUgraph body, const char *range)
 {
     MUST(cuStreamBeginCaptureToGraph(stream, body, NULL, NULL, 0, CU_STREAM_CAPTURE_MODE_GLOBAL));
     nvtxRangePushA(range);
