@@ -88,7 +88,7 @@ struct trace {
     ARRAY(struct trace_device) devices;
     struct sorter gpu_ops;
     struct busy busy;         /* streams, by their numbers */
-    struct captured captured; /* of gpu_ops, if launched_ops are wanted */
+    struct captured captured; /* of gpu_ops, if launched_ops or operators are wanted */
     struct pretty_names pretty_names;
 
     /* What trace_event() does */
