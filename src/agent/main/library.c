@@ -20,6 +20,7 @@
 #include "agent/nvtx/nvtx.h"
 #include "agent/ranges/device_ranges.h"
 #include "agent/torch/operators.h"
+#include "agent/torch/profiler.h"
 #include "agent/spool/recorder.h"
 #include "agent/spool/process.h"
 #include "agent/spool/spool_file.h"
@@ -181,6 +182,7 @@ static bool prepare(void)
         failed |= record_nvtx_subscribe();
     failed |= crash_chunk_subscribe((uint64_t)library.settings.trace);
     operators_init((uint64_t)library.settings.trace, wake_by_operator);
+    failed |= torch_profiler_init((uint64_t)library.settings.trace);
     failed |= capture_init_last();
     failed |= pthread_atfork(NULL, NULL, after_fork_in_child);
     failed |= atexit(finish) | at_quick_exit(finish);
