@@ -106,6 +106,16 @@ EOF
     assert_equal "$(number '[.traceEvents[] | select(.args."captured in" == "first")] | length')" 12
 }
 
+@test "a graph with a child graph that is updated: of the child graph nothing is made up from then on" {
+    are_captured_in update-within <<'EOF'
+dying_0: old
+dying_1: -
+dying_1: old
+dying_2: new
+EOF
+    assert_equal "$(number '[.traceEvents[] | select(.args."captured in" == "old" and .name == "dying_1")] | length')" 6
+}
+
 @test "child graphs and bodies whose nodes CUPTI numbers in another way: nothing is made up" {
     need_simulated
     export SIMGPU_OTHER_NUMBERS=1

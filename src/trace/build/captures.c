@@ -259,7 +259,7 @@ void captures_look(const struct process *process, const struct event *event)
 {
     const struct inner_nodes *inner = &process->captures->inner;
     uint64_t node = inner->items.count > 0 ? gpu_op_node(event) : 0;
-    uint64_t reported = node ? inner_nodes_find(inner, node) : 0;
+    uint64_t reported = node ? inner_nodes_find(inner, node, call_of(event->correlation)) : 0;
     if (reported != 0 && !fits(process, reported, event))
         inner_nodes_refute(inner, node);
 }
@@ -270,9 +270,10 @@ static struct capture find(const struct process *process, uint64_t node, uint32_
     const struct captures *captures = process->captures;
     const struct graph_nodes *nodes = &process->kernel_names->nodes;
     size_t change = graph_nodes_change(nodes, node, correlation);
-    uint64_t reported = change == SIZE_MAX ? inner_nodes_find(&process->captures->inner, node) : 0;
+    uint32_t call = call_of(correlation);
+    uint64_t reported = change == SIZE_MAX ? inner_nodes_find(&captures->inner, node, call) : 0;
     if (reported != 0)
-        change = graph_nodes_change(nodes, reported, call_of(correlation));
+        change = graph_nodes_change(nodes, reported, call);
     return change < captures->of_changes.count ? captures->of_changes.items[change] : (struct capture){0};
 }
 

@@ -56,6 +56,20 @@ static int list_copies(struct copies *copies, const struct graph_nodes *nodes)
     return file_vector_sort(&copies->items, by_call) == 0 ? 0 : no_memory();
 }
 
+/* The first call that made nodes from that of change FIRST on, before node END, copies of another graph's than before.
+ */
+static uint32_t updated_by(const struct graph_nodes *nodes, size_t first, uint64_t end)
+{
+    const struct graph_node_change *changes = nodes->changes.items;
+    uint32_t source = graph_of(changes[first].original), call = 0;
+    for (size_t i = first; i < nodes->changes.count && changes[i].node < end; i++) {
+        bool is_other = changes[i].original != 0 && graph_of(changes[i].original) != source;
+        if (is_other && changes[i].correlation != 0 && (call == 0 || changes[i].correlation < call))
+            call = changes[i].correlation;
+    }
+    return call;
+}
+
 /* What one call copied: the first graph is the outer one. Where not all of its nodes are known nothing can be said. */
 static int add_call(struct inner_nodes *inner, const struct graph_nodes *nodes, const struct copy *copies, size_t count)
 {
@@ -68,7 +82,8 @@ static int add_call(struct inner_nodes *inner, const struct graph_nodes *nodes, 
     }
     if (own == count)
         return 0;
-    if (!array_push(&inner->graphs))
+    const struct inner_graph graph = {.updated = updated_by(nodes, copies[0].change, next)};
+    if (!ADD(array_push, &inner->graphs, graph))
         return no_memory();
     for (size_t i = own; i < count; i++) {
         const struct inner_node node = {next++, changes[copies[i].change].node, (uint32_t)inner->graphs.count - 1};
@@ -117,11 +132,13 @@ static const struct inner_node *look_up(const struct inner_nodes *inner, uint64_
     return found ? &inner->items.items[place] : NULL;
 }
 
-uint64_t inner_nodes_find(const struct inner_nodes *inner, uint64_t node)
+uint64_t inner_nodes_find(const struct inner_nodes *inner, uint64_t node, uint32_t correlation)
 {
     const struct inner_node *found = look_up(inner, node);
-    bool usable = found && !__atomic_load_n(&inner->graphs.items[found->graph].refuted, __ATOMIC_RELAXED);
-    return usable ? found->reported : 0;
+    const struct inner_graph *graph = found ? &inner->graphs.items[found->graph] : NULL;
+    if (!graph || (graph->updated != 0 && correlation >= graph->updated))
+        return 0;
+    return __atomic_load_n(&graph->refuted, __ATOMIC_RELAXED) ? 0 : found->reported;
 }
 
 void inner_nodes_refute(const struct inner_nodes *inner, uint64_t node)

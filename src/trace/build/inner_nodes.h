@@ -7,7 +7,7 @@
  *
  * So the numbers are worked out here. Where child graphs are numbered otherwise they would be wrong, therefore what is
  * recorded is compared with what the nodes launch: one kernel of another name, and nothing is known of the inner nodes
- * of that executable graph.
+ * of that executable graph. Nor is it after an update from another graph, of which CUPTI reports the outer nodes.
  *
  *     index … inner_nodes_make, look at all GPU operations, find …
  */
@@ -29,7 +29,8 @@ struct inner_nodes {
     })
     items; /* by node */
     ARRAY(struct inner_graph {
-        bool refuted; /* of an executable graph: a record contradicts the numbers */
+        uint32_t updated; /* the first call that made the executable graph's nodes copies of another graph's; 0: none */
+        bool refuted;     /* a record contradicts the numbers */
     })
     graphs;
 };
@@ -41,8 +42,9 @@ void inner_nodes_evict(const struct inner_nodes *inner);
 /* Once NODES are ordered. Returns 0, or -1 after error(). */
 int inner_nodes_make(struct inner_nodes *inner, const struct graph_nodes *nodes);
 
-/* The node as callbacks have it; 0: it is not an inner one, or not known. Any number of threads may ask. */
-uint64_t inner_nodes_find(const struct inner_nodes *inner, uint64_t node);
+/* NODE, in a graph that is launched by the call CORRELATION, as callbacks have it; 0: it is not an inner one, or not
+ * known. Any number of threads may ask. */
+uint64_t inner_nodes_find(const struct inner_nodes *inner, uint64_t node, uint32_t correlation);
 
 /* A record contradicts what NODE is taken to be. Any number of threads may say so. */
 void inner_nodes_refute(const struct inner_nodes *inner, uint64_t node);

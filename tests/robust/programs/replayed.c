@@ -277,6 +277,28 @@ static void by_graphs_within(void)
     replay(instance(clone));
 }
 
+static CUgraph with_child(const char *range, unsigned number)
+{
+    CUgraph graph;
+    CUgraphNode node;
+    MUST(cuGraphCreate(&graph, 0));
+    nvtxRangePushA(range);
+    add(graph, number);
+    nvtxRangePop();
+    MUST(cuGraphAddChildGraphNode(&node, graph, NULL, 0, pair(range, 1)));
+    return graph;
+}
+
+/* CUPTI reports a change of the graph's own kernel alone. */
+static void by_updating_with_children(void)
+{
+    CUgraphExecUpdateResultInfo result;
+    CUgraphExec exec = instance(with_child("old", 0));
+    replay(exec);
+    MUST(cuGraphExecUpdate(exec, with_child("new", 2), &result));
+    replay(exec);
+}
+
 static void *capture_aside(void *number)
 {
     char range[32];
@@ -480,6 +502,7 @@ static const struct {
     {"children", by_children},
     {"condition", by_condition},
     {"within", by_graphs_within},
+    {"update-within", by_updating_with_children},
     {"threads", by_threads},
     {"relaxed", by_relaxed_capture},
     {"relaxed-beside", by_two_relaxed_captures},

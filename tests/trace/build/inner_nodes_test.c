@@ -27,7 +27,7 @@ static void make(void)
 
 static uint64_t find(uint32_t graph, uint32_t node)
 {
-    return inner_nodes_find(&inner, number(graph, node));
+    return inner_nodes_find(&inner, number(graph, node), 1000);
 }
 
 UNIT_FIXTURE(clear)
@@ -120,6 +120,19 @@ UNIT_TEST_WITH(nodes_that_an_update_makes_copies_of_others_are_not_new, NULL, cl
     see(number(3, 0), number(4, 1), 9);
     make();
     assert_int_equal(find(2, 1), 0);
+}
+
+UNIT_TEST_WITH(after_an_update_from_another_graph_nothing_is_known, NULL, clear)
+{
+    see(number(2, 0), number(1, 0), 5);
+    see(number(2, 1), number(1, 1), 5);
+    see(number(3, 0), number(1, 7), 5);
+    see(number(2, 1), number(1, 1), 7); /* set: it is a copy of the same */
+    see(number(2, 1), number(6, 1), 9);
+    make();
+    assert_int_equal(inner_nodes_find(&inner, number(2, 2), 5), number(3, 0));
+    assert_int_equal(inner_nodes_find(&inner, number(2, 2), 8), number(3, 0));
+    assert_int_equal(inner_nodes_find(&inner, number(2, 2), 9), 0);
 }
 
 UNIT_TEST_WITH(numbers_that_a_record_contradicts_are_not_known_any_more, NULL, clear)
