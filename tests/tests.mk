@@ -125,7 +125,7 @@ $(B)/tests/robust/programs/%: tests/robust/programs/%.c
 PERF_PROGRAMS := $(patsubst %.c,$(B)/%,$(wildcard tests/perf/programs/*.c))
 $(PERF_PROGRAMS): $(B)/%: %.c
 	@mkdir -p $(@D)
-	$(call say,CC,$<)$(CC) -std=c11 -D_GNU_SOURCE -O2 -g -fomit-frame-pointer $(WARNINGS) -pthread -o $@ $<
+	$(call say,CC,$<)$(CC) -std=c11 -D_GNU_SOURCE -O2 -g -fomit-frame-pointer $(WARNINGS) $(CUDA_INCLUDES) -pthread -o $@ $< -ldl
 
 tests: $(ROBUST) $(PERF_PROGRAMS)
 

@@ -138,11 +138,16 @@ check_native() {
         and all(.[]; first.category != "python")'
 }
 
+# The sanitizer starts threads with a function of its own, beyond Python's.
+need_plain() { [ -z "${sanitizer-}" ] || skip "done with the plain build"; }
+
 @test "the interpreter's own frames are left out, and C code above the functions stays" {
+    need_plain
     each_python check_native
 }
 
 @test "C code that calls Python stands beyond its functions" {
+    need_plain
     cat >embed.c <<'END'
 #include <Python.h>
 __attribute__((noinline)) static int embedding(void)

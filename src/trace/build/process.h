@@ -22,6 +22,7 @@
 struct noting;
 struct session_note;
 struct missed;
+struct cpu_scopes;
 
 /* What each topic keeps of a process: a struct of its header, and the process's field that points to it. */
 #define PROCESS_TOPICS(X)                   \
@@ -42,7 +43,8 @@ struct missed;
     X(compilation, compilation)             \
     X(plugins, plugins)                     \
     X(stacks, stacks)                       \
-    X(cpu_stacks, cpu_stacks)
+    X(cpu_stacks, cpu_stacks)               \
+    X(cpu_scope, cpu_scope)
 #define TOPIC(type, field) struct type;
 PROCESS_TOPICS(TOPIC)
 #undef TOPIC
@@ -107,6 +109,7 @@ struct conversion {
     struct map images;   /* hash of pid and start -> index of the latest image of that process */
     struct session_note *session;
     struct missed *missed;
+    struct cpu_scopes *cpu_scopes;
     struct names names;
     struct rows rows;
     struct sink sink;
