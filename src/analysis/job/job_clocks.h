@@ -5,8 +5,8 @@
  * bounds how far B's clock is ahead of A's: at least (B's last entry - A's first leave), at most (B's first leave - A's
  * last entry). Many of them, over the run, leave a small region of straight lines, offset and drift, that contradict
  * none (analysis/job/clock_pair.h). The clock is the line of this region that fits best how operations that all wait
- * for all ended on both hosts; its uncertainty is the distance to the farthest line of the region. Hosts without a
- * common operation are joined through others, by those pairs that are known best.
+ * for all ended on both hosts; its uncertainty is the distance to the farthest line of the region, and by how much the
+ * ends miss the line. Hosts without a common operation are joined through others, by those pairs that are known best.
  *
  *     job_clocks_init(&clocks, hosts);                   // hosts have numbers from 0: 0 is that of rank 0
  *     for each operation that was matched (communicator and sequence, or a send and its receive), in any order:
@@ -17,8 +17,9 @@
  *     time = job_clock_correct(&clocks.items[host], time);
  *     job_clocks_release(&clocks);
  *
- * Ranks of one host have one clock. An operation of one host alone costs nothing and is ignored. Memory is bounded:
- * CLOCK_PAIRS_BYTES, and 100 bytes for each host. Time is linear in the members, and hosts * log(hosts) at the end.
+ * Ranks of one host have one clock. An operation of one host alone says nothing and is ignored. Memory is bounded:
+ * about JOB_CLOCK_BYTES, and 150 bytes for each host. Time is linear in the members; the end takes some 100 us for each
+ * pair of hosts that was seen. An operation of many hosts counts as pairs of the first of them and each other.
  */
 #ifndef GPUTRACE_ANALYSIS_JOB_JOB_CLOCKS_H
 #define GPUTRACE_ANALYSIS_JOB_JOB_CLOCKS_H
@@ -33,13 +34,17 @@
 
 struct buffer;
 
+#define JOB_CLOCK_BYTES ((size_t)64 << 20)   /* of what is kept of pairs of hosts */
+#define JOB_CLOCK_BUCKETS ((size_t)256)      /* stretches of time that are kept of a pair at most ... */
+#define JOB_CLOCK_BUCKETS_LEAST ((size_t)16) /* ... where there are many, and so many at least */
+
 /* What a rank does in an operation. A rank that TAKES leaves after each rank that GIVES has entered. */
 enum { JOB_CLOCK_GIVES = 1, JOB_CLOCK_TAKES = 2 };
 
-/* The roles in a collective operation by Kineto's, NCCL's or MPI's name of it ("allreduce", "_allgather_base",
- * "ncclAllReduce", "MPI_Bcast"), SIZE bytes; ROOT: the rank is the operation's root. 0: the name is not known, or such
- * an operation waits for nobody for certain. */
-unsigned job_clock_roles(const char *operation, size_t size, bool root);
+/* The roles in an operation by Kineto's, NCCL's or MPI's name of it ("allreduce", "_allgather_base", "ncclAllReduce",
+ * "MPI_Bcast", "send"); ROOT: the rank is the operation's root. 0: the name is not known, or such an operation does not
+ * wait for certain: one that returns at once, or whose ranks may have no data for each other. */
+unsigned job_clock_roles(const char *operation, bool root);
 
 /* A rank's part in an operation. */
 struct job_clock_member {
@@ -73,19 +78,22 @@ struct job_clock {
 struct job_clocks {
     ARRAY(struct job_clock) items; /* of each host; after job_clocks_solve() */
     uint64_t operations;           /* of more than one host */
-    uint64_t left_out;             /* members of pairs for which there was no memory */
+    uint64_t left_out;             /* times a pair of hosts was left out because there are too many pairs */
 
-    struct clock_host {
-        bool seen;      /* ORIGIN is set */
-        int64_t origin; /* its first time: times are kept relative to it */
-    } * hosts;
+    struct clock_host *hosts;
     uint32_t host_count;
-    struct dense_map pair_ids; /* struct clock_pair_key -> pairs */
+    struct dense_map pair_ids; /* a << 32 | b, a < b -> pairs */
     ARRAY(struct clock_pair) pairs;
-    size_t pair_buckets;                     /* each pair has at most so many */
-    ARRAY(struct clock_part) parts;          /* of the operation at hand: one for each host */
-    ARRAY(struct job_clock_member) together; /* its first members, until there is a second host */
-    uint32_t *part_of;                       /* of each host: its index in `parts` + 1 */
+    size_t buckets;                 /* of a pair at most */
+    ARRAY(struct clock_part) parts; /* of the operation at hand: one for each host */
+};
+
+/* What is known of a host while operations are added. */
+struct clock_host {
+    bool seen;
+    int64_t origin, last; /* its first time, which its times are relative to, and the latest of these */
+    uint32_t part;        /* index in `parts` + 1; 0: it has none */
+    uint32_t joined;      /* a host that pairs join it to; itself: it stands for all that are joined to it */
 };
 
 /* Returns 0, or -1 after error(): no memory. Either way it is to be released. */
