@@ -17,6 +17,7 @@
 #include "common/buffer.h"
 #include "common/settings.h"
 #include "common/spool.h"
+#include "launch/host_clock.h"
 
 static void put_rank(struct json_out *json)
 {
@@ -145,6 +146,8 @@ static void put_session(struct json_out *json, const struct session *session)
     json_string(json, host);
     json_key(json, "started");
     json_u64(json, clock_now());
+    const struct host_clock clock = host_clock_read();
+    host_clock_put(&clock, json);
     json_key(json, "output");
     json_string(json, session->output);
     if (getcwd(folder, sizeof(folder))) {

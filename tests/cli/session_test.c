@@ -5,6 +5,7 @@
 #include "common/clock.h"
 #include "cli/session.h"
 #include "common/spool.h"
+#include "launch/host_clock.h"
 
 static char folder[256];
 static cJSON *json;
@@ -60,6 +61,8 @@ UNIT_TEST_WITH(a_session_has_the_command_and_the_options, begin, end)
     assert_string_equal(member("output")->valuestring, "out \"quoted\".json");
     assert_string_equal(member("version")->valuestring, GPUTRACE_VERSION);
     assert_true(member("started")->valuedouble >= before - 1e3);
+    const cJSON *synchronised = cJSON_GetObjectItemCaseSensitive(member("clock"), "synchronised");
+    assert_int_equal(cJSON_IsTrue(synchronised), host_clock_read().synchronised);
     const cJSON *options = member("options");
     const cJSON *trace = cJSON_GetObjectItemCaseSensitive(options, "trace");
     assert_int_equal(cJSON_GetArraySize(trace), 2);

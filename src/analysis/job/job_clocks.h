@@ -118,6 +118,10 @@ static inline int64_t job_clock_correct(const struct job_clock *clock, int64_t t
 /* How far a corrected TIME (of this clock) may be from the truth, ns; of a clock that is not known, 0. */
 double job_clock_uncertainty(const struct job_clock *clock, int64_t time);
 
+/* What the host's system says of its clock, as a clause for a clock that is not corrected: "its system says that it is
+ * synchronised, wrong by at most 2.1 ms". Numbers as in a struct trace_clock; nothing if they are not known. */
+void job_clock_describe_system(struct buffer *text, int64_t synchronised, int64_t error_us);
+
 /* A sentence on the clock of HOST without a full stop, "clock of node7: 12.345 ms ahead of node0, drift +3.2 ppm;
  * corrected, ± 14 us (5123 operations)", or why nothing is shifted. It is what report and merge print. */
 void job_clock_describe(struct buffer *text, const struct job_clock *clock, const char *host, const char *reference);

@@ -162,7 +162,7 @@ static void put_value(struct json_out *json, const cJSON *value, int depth)
 
 void session_note_put(const struct session_note *session, struct json_out *json)
 {
-    static const char *const keys[] = {"command", "host", "started", "options"};
+    static const char *const keys[] = {"command", "host", "started", "clock", "options"};
     for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
         const cJSON *value = cJSON_GetObjectItemCaseSensitive(session->json, keys[i]);
         if (!value)

@@ -458,4 +458,22 @@ UNIT_TEST(what_was_done_to_a_clock_is_said)
                "joined through 2 hosts, 4 of 512 bounds contradict and were left out)");
 }
 
+static void check_system(int64_t synchronised, int64_t error_us, const char *expected)
+{
+    struct buffer text;
+    buffer_init_memory(&text);
+    job_clock_describe_system(&text, synchronised, error_us);
+    buffer_char(&text, '\0');
+    assert_string_equal(text.data, expected);
+    buffer_release(&text);
+}
+
+UNIT_TEST(what_the_system_says_of_a_clock_is_said)
+{
+    check_system(1, 2100, "its system says that it is synchronised, wrong by at most 2.100 ms");
+    check_system(0, 16000000, "its system says that it is not synchronised");
+    check_system(1, INT64_MIN, "its system says that it is synchronised");
+    check_system(INT64_MIN, INT64_MIN, "");
+}
+
 UNIT_MAIN(NULL, NULL)
