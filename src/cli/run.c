@@ -28,6 +28,7 @@
 #include "launch/drain.h"
 #include "launch/job.h"
 #include "launch/launch.h"
+#include "launch/preload.h"
 #include "launch/program.h"
 #include "launch/run_directory.h"
 #include "launch/spool_server.h"
@@ -53,6 +54,7 @@ struct run {
     struct live_line live;
     char program[PATH_MAX];
     char library[PATH_MAX];
+    char mpi_library[PATH_MAX]; /* "": MPI calls are not recorded */
     char output[PATH_MAX];
     char standard_error[LOG_FILE_NAME_BYTES];
 };
@@ -85,6 +87,9 @@ static int prepare(struct run *run)
     if (library_find(run->library, sizeof(run->library)) < 0)
         return error("cannot find '" LIBRARY_FILE "': 'gputrace doctor' shows where it should be");
     if (library_check(run->library) < 0)
+        return -1;
+    if (run->options.mpi && (preload_find_mpi(run->library, run->mpi_library, sizeof(run->mpi_library)) < 0 ||
+                             library_check(run->mpi_library) < 0))
         return -1;
     if (run_directory_make(&run->directory, run_directory_parent(run->options.spool_parent)) < 0)
         return -1;
@@ -169,6 +174,7 @@ static enum launch_way before(void *context, pid_t pid)
                               .settings = &run->options.settings,
                               .cpu = &run->options.cpu,
                               .rank = run->starts_ranks ? NULL : &run->rank,
+                              .mpi = run->options.mpi,
                               .delay = run->options.delay,
                               .duration = run->options.duration};
     run->traced = session_write(run->directory.path, &session) == 0;
@@ -190,6 +196,8 @@ static int inside(void *context)
     for (size_t i = 0; i < INJECTION_COUNT; i++)
         if (i != FOR_NVTX || !program_is_static_with_nvtx(run->program))
             failed |= setenv(injections[i], run->library, 1);
+    if (*run->mpi_library)
+        failed |= preload_add(run->mpi_library);
     return failed ? error_no_memory("the environment of the program") : 0;
 }
 
@@ -408,6 +416,10 @@ int run_command(int argc, char **argv)
         return EXIT_OURS;
     if (first == argc) {
         error("no program given: gputrace run [options] PROGRAM [ARG...]");
+        return EXIT_OURS;
+    }
+    if (run.options.mpi && !(run.options.settings.trace & TRACE_NVTX)) {
+        error("--mpi: MPI calls are recorded as NVTX ranges, which --trace leaves out: add nvtx to its list");
         return EXIT_OURS;
     }
     options_set_log_level(run.options.quiet, run.options.verbose);

@@ -288,6 +288,7 @@ static const struct option_row rows[] = {
      .take = take_ranks,
      .help = "record only these ranks of a job: 0,7 or 0-3 or every:8;\n"
              "the others run as without gputrace"},
+    {.word = "mpi", .offset = FIELD(mpi), .help = "record MPI calls, of Open MPI, MPICH and what has its ABI"},
     {.word = "wait",
      .argument = "FOR",
      .type = OPTION_CHOICE,

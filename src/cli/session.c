@@ -114,6 +114,10 @@ static void put_options(struct json_out *json, const struct session *session)
     put_list(json, "nvtx_domains", settings->nvtx_domains);
     put_list(json, "nvtx_exclude", settings->nvtx_exclude);
     put_list(json, "ranks", settings->ranks);
+    if (session->mpi) {
+        json_key(json, "mpi");
+        json_bool(json, true);
+    }
     json_key(json, "start_at");
     json_i64(json, settings->start_at);
     json_key(json, "stop_at");

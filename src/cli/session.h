@@ -17,6 +17,7 @@ struct session {
     const struct settings *settings; /* what is recorded */
     const struct perf_wanted *cpu;   /* likewise, of processors; NULL: nothing */
     const struct job_rank *rank;     /* of the program; NULL: it has none, or starts several */
+    bool mpi;                        /* MPI calls are recorded */
     uint64_t delay, duration;        /* ns, as asked for; 0: not asked for */
 };
 
