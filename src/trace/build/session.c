@@ -91,6 +91,7 @@ void session_note_read(struct session_note *session, const char *directory)
             warning("'%s' is not a JSON object: the trace has no facts about the run", path);
         session->rank = number_of(session->json, "rank");
         session->world_size = number_of(session->json, "world_size");
+        session->host = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(session->json, "host"));
     }
     buffer_release(&text);
     free(path);
