@@ -63,7 +63,7 @@ enum job_clock_state {
 /* The clock of a host, as it is read there, against that of host 0. Offset and drift are 0 where it is not known. */
 struct job_clock {
     enum job_clock_state state;
-    int64_t origin;              /* the time of this clock at which it is ahead by ... */
+    int64_t origin;              /* at this time of it, that of the first operation, it is ahead by ... */
     int64_t offset_ns;           /* ... this */
     double drift_ppm;            /* of its own ticks, so many in a million are too many */
     double uncertainty_ns;       /* the truth is at most this far away, from FIRST to LAST ... */

@@ -128,6 +128,8 @@ static void check_found(double most_ns)
     for (uint32_t host = 1; host < job.hosts; host++) {
         const struct job_clock *clock = &job.clocks.items.items[host];
         assert_int_equal(clock->state, JOB_CLOCK_KNOWN);
+        assert_int_equal(clock->origin, clock->first);
+        assert_true(llabs(clock->origin - shown(host, 0)) < SECOND);
         for (double time = 0; time <= job.seconds * 1e9; time += job.seconds * 1e9 / 16) {
             int64_t shows = shown(host, time);
             double wrong = fabs((double)(job_clock_correct(clock, shows) - shown(0, time)));
