@@ -141,6 +141,8 @@ void process_facts_fill(struct spool_header *header, uint64_t trace_bits)
     header->local_rank = (uint32_t)(rank.local + 1);
     for (size_t i = 0; i < SPOOL_OWN_THREADS; i++)
         header->own_threads[i] = __atomic_load_n(&own_threads[i], __ATOMIC_RELAXED);
+    header->world_size = rank.world_size > 0 ? (uint32_t)rank.world_size : 0;
+    header->node_rank = (uint32_t)(rank.node + 1);
 }
 
 void process_facts_watch_clock(struct spool_header *header)
