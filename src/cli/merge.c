@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "analysis/clock_files.h"
 #include "cli/merge_inputs.h"
 #include "cli/options.h"
 #include "cli/output_name.h"
@@ -27,65 +28,86 @@ struct merge_command_options {
 
 /* --- clocks --- */
 
-static void put_duration(struct buffer *out, double ns)
+static void set_clock(struct merge_host *host, const struct job_clock *clock)
 {
-    double size = fabs(ns);
-    if (size >= 1e9)
-        buffer_format(out, "%.6f s", ns / 1e9);
-    else if (size >= 1e6)
-        buffer_format(out, "%.3f ms", ns / 1e6);
-    else
-        buffer_format(out, "%.1f us", ns / 1e3);
+    bool within = fabs((double)clock->offset_ns) <= clock->uncertainty_ns;
+    host->clock.reference = clock->state == JOB_CLOCK_REFERENCE;
+    host->clock.known = host->clock.reference || clock->state == JOB_CLOCK_KNOWN;
+    if (clock->state != JOB_CLOCK_KNOWN)
+        return;
+    host->clock.uncertainty = clock->uncertainty_ns;
+    host->clock.observations = clock->operations;
+    if (!host->named && within) /* it may well be the clock of the reference, and times of one clock are right */
+        return;
+    host->clock.offset = clock->offset_ns;
+    host->clock.drift = clock->drift_ppm * 1e-6;
+    host->clock.since = (uint64_t)clock->origin;
 }
 
-/* "clock of node7: 12.345 ms ahead of node1, drifts by 3.20 ppm, within 4.0 us (1234 collectives)" */
-static void print_correction(const struct merge_host *host, const char *reference)
+/* Returns 0, or -1 after error(). */
+static int find_clocks(struct merge *merge, size_t traces, struct job_clocks *clocks)
 {
-    const struct merge_clock *clock = &host->clock;
+    size_t hosts = merge_host_count(merge), host;
+    struct clock_file *files = calloc(traces + 1, sizeof(*files));
+    const char **names = calloc(hosts + 1, sizeof(*names));
+    int result = files && names ? 0 : error_no_memory("hosts");
+    for (size_t i = 0; i < hosts && result == 0; i++)
+        names[i] = merge_host(merge, i)->named ? merge_host(merge, i)->name : NULL;
+    for (size_t i = 0; i < traces && result == 0; i++) {
+        uint64_t base;
+        files[i].path = merge_trace(merge, i, &host, &base)->path;
+        files[i].host = (uint32_t)host;
+        files[i].base = (int64_t)base;
+    }
+    enum log_level level = log_level();
+    log_set_level(LOG_QUIET); /* warnings came when the traces were read before */
+    if (result == 0)
+        result = clock_files_find(files, traces, names, hosts, clocks);
+    log_set_level(level);
+    for (size_t i = 0; i < hosts && result == 0; i++)
+        set_clock(merge_host(merge, i), &clocks->items.items[i]);
+    free(names);
+    free(files);
+    return result;
+}
+
+static void print_clock(const struct merge_host *host, const struct job_clock *clock, const char *reference)
+{
     struct buffer text;
     buffer_init_memory(&text);
-    put_duration(&text, fabs((double)clock->offset));
-    buffer_format(&text, " %s '%s'", clock->offset < 0 ? "behind" : "ahead of", reference);
-    buffer_format(&text, ", drifts by %.2f ppm", clock->drift * 1e6);
-    if (clock->uncertainty >= 0) {
-        buffer_text(&text, ", within ");
-        put_duration(&text, clock->uncertainty);
-    }
-    buffer_format(&text, " (%llu observations)", (unsigned long long)clock->observations);
+    job_clock_describe(&text, clock, host->name, reference);
     buffer_char(&text, '\0');
     if (buffer_finish(&text) == 0)
-        notice("clock of '%s': %s; corrected", host->name, text.data);
+        notice("%s", text.data);
     buffer_release(&text);
 }
 
-static const char *reference_of(struct merge *merge)
-{
-    for (size_t i = 0; i < merge_host_count(merge); i++)
-        if (merge_host(merge, i)->clock.reference)
-            return merge_host(merge, i)->name;
-    return merge_host(merge, 0)->name;
-}
-
 /* A line for each host, as no time is shifted in silence. */
-static void print_clocks(struct merge *merge)
+static void print_clocks(struct merge *merge, const struct job_clocks *clocks)
 {
     size_t nameless = 0;
-    if (merge_host_count(merge) < 2)
-        return;
     for (size_t i = 0; i < merge_host_count(merge); i++) {
         const struct merge_host *host = merge_host(merge, i);
-        if (host->clock.reference)
-            notice("clock of '%s': the one of the merged trace", host->name);
-        else if (host->clock.known)
-            print_correction(host, reference_of(merge));
-        else if (host->named)
-            notice("clock of '%s': as recorded; nothing shows how it differs from others", host->name);
+        if (host->named || host->clock.offset != 0)
+            print_clock(host, &clocks->items.items[i], merge_host(merge, 0)->name);
         else
             nameless++;
     }
     if (nameless > 0)
-        notice("clocks of %zu traces that do not name their host: as recorded; nothing shows how they differ",
-               nameless);
+        notice("clocks of %zu traces that do not name their host: not corrected", nameless);
+}
+
+/* What the clocks of hosts are, where there are several. Returns 0, or -1 after error(). */
+static int correct_clocks(struct merge *merge, size_t traces)
+{
+    struct job_clocks clocks = {0};
+    if (merge_host_count(merge) < 2)
+        return 0;
+    int result = find_clocks(merge, traces, &clocks);
+    if (result == 0)
+        print_clocks(merge, &clocks);
+    job_clocks_release(&clocks);
+    return result;
 }
 
 /* --- */
@@ -118,9 +140,9 @@ static int merge_all(const struct merge_options *options)
     progress_begin(&progress, options->output);
     int result = merge_look(merge);
     progress_end(&progress);
+    if (result == 0)
+        result = correct_clocks(merge, options->count);
     if (result == 0) {
-        /* Corrections of merge_host(merge, i)->clock are set here. */
-        print_clocks(merge);
         progress_begin(&progress, options->output);
         result = merge_write(merge, &made);
         progress_end(&progress);

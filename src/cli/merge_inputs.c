@@ -108,7 +108,7 @@ static int add_entry(struct merge_inputs *inputs, const char *path, const char *
     if (stat(path, &status) != 0)
         return 0;
     bool spools = S_ISDIR(status.st_mode) && spool_directory_is(path);
-    bool trace = S_ISREG(status.st_mode) && !is_same_file(&status, output) && sources_is_trace(path);
+    bool trace = S_ISREG(status.st_mode) && !is_same_file(&status, output) && sources_seems_trace(path);
     if (!spools && !trace)
         return 0;
     *added = true;

@@ -120,13 +120,13 @@ values() { # FILTER TRACE
     assert_equal "$(values '.gputrace.host, .distributedInfo' job.json)" "null null"
 }
 
-@test "merge: no time changes, and a line for each host says why" {
+@test "merge: without operations of several hosts no time changes, and a line for each host says so" {
     job
     merge r*.json -o job.json
     assert_success
     assert_equal "$(values '.traceEvents[] | select(.cat == "kernel") | .ts, .dur' job.json)" "1020 10 1030 11 1040 12 1050 13"
-    assert_equal "$stderr" "gputrace: clock of 'node7': as recorded; nothing shows how it differs from others
-gputrace: clock of 'node8': as recorded; nothing shows how it differs from others
+    assert_equal "$stderr" "gputrace: clock of node7: the times of all hosts are given by it
+gputrace: clock of node8: not corrected, because no operation joins it to node7
 gputrace: 36 events of 4 traces, 4 ranks, 2 hosts in 'job.json' ($(summary_size job.json))"
     merge --force r0.json r1.json -o job.json
     assert_success
@@ -208,5 +208,66 @@ rows_of() { # SECTION COUNT-COLUMN TRACE...
         run rows_of "${section%:*}" "${section#*:}" job.pftrace
         [ "$(jq 'map(.[1] * .[2]) | add' <<<"$output")" -gt 0 ]
         assert_output "$(rows_of "${section%:*}" "${section#*:}" rank_*.pftrace)"
+    done
+}
+
+@test "merge: clocks of hosts are corrected by what their ranks did together, and each correction is printed" {
+    "$build/make_job" -n 4 -H 2 -c -s 10 job >/dev/null
+    merge job -o job.json
+    assert_success
+    assert_equal "${stderr_lines[0]}" "gputrace: clock of node0: the times of all hosts are given by it"
+    assert_regex "${stderr_lines[1]}" '^gputrace: clock of node1: .* that of node0, drift [+-][0-9.]+ ppm; corrected, ± [0-9.]+ us \([0-9]+ operations\)$'
+    # What was corrected, and what the generator had put there, at the end of the run.
+    jq -n --slurpfile job job.json --slurpfile truth job/truth.json '
+        ($job[0].gputrace.ranks[] | select(.rank == 3)) as $found | $truth[0].hosts[1] as $made |
+        if ($found.offset_ns - $made.offset_ns | fabs) < 60000 and ($found.uncertainty_ns < 60000)
+        then "near" else error("\($found) \($made)") end'
+    # Durations stay as they are, but for the drift; no rank leaves an operation before the last one has entered.
+    run jq -r '[.traceEvents[] | select(.ph == "X" and .dur < 0)] | length' job.json
+    assert_output 0
+    run jq -r '[.traceEvents[] | select(.cat == "kernel" and .args.Seq != null)] |
+        group_by([.args.communicator, .args.Seq]) |
+        map(select((map(.ts + .dur) | min) < (map(.ts) | max) - 60)) | length' job.json
+    assert_output 0
+    run "$check_trace" job.json
+    assert_success
+}
+
+@test "merge: ranks of one host are shifted alike, and without --force nothing is replaced" {
+    "$build/make_job" -n 4 -H 2 -c -s 4 -f .json job >/dev/null
+    "$gputrace" merge -q job -o all.json
+    run jq -c '[.gputrace.ranks[] | [.host, .offset_ns, .drift_ppm]] | unique | length' all.json
+    assert_output 2
+    # Times of a trace count from a base of its own.
+    jq '.baseTimeNanoseconds -= 1000000000 | .traceEvents |= map(if .ph == "M" then . else .ts += 1000000 end)' \
+        job/rank3.json >other.json
+    mv other.json job/rank3.json
+    "$gputrace" merge -q job -o moved.json
+    assert_equal "$(jq -c .gputrace.ranks moved.json)" "$(jq -c .gputrace.ranks all.json)"
+    cp all.json before.json
+    merge job -o all.json
+    assert_failure 1
+    assert_equal "$stderr" "gputrace: 'all.json' is there already: --force replaces it"
+    cmp all.json before.json
+}
+
+@test "merge: the output does not depend on the number of threads" {
+    "$build/make_job" -n 6 -H 3 -c -s 3 job >/dev/null
+    "$build/make_job" -n 8 -H 3 -c -s 3 -f .json job >/dev/null
+    rm job/rank[0-5].json # so that there are both sorts
+    for ending in json json.gz pftrace; do
+        taskset -c 0 "$gputrace" merge -q job -o "all.$ending"
+        mkdir "of_$ending"
+        "$gputrace" merge -q job -o "of_$ending/all.$ending"
+        # The name of the trace is the only difference.
+        if [ "$ending" = pftrace ]; then
+            "$gputrace" convert -q all.pftrace one.json
+            "$gputrace" convert -q of_pftrace/all.pftrace two.json
+        else
+            gzip -cdf "all.$ending" >one.json
+            gzip -cdf "of_$ending/all.$ending" >two.json
+        fi
+        cmp <(sed '/^"traceName"/d' one.json) <(sed '/^"traceName"/d' two.json)
+        rm one.json two.json
     done
 }

@@ -76,6 +76,10 @@ int merge_look(struct merge *merge);
 size_t merge_host_count(const struct merge *merge);
 struct merge_host *merge_host(struct merge *merge, size_t index);
 
+/* Trace NUMBER, in the order of the output. Sets *HOST to the host of those of its processes that name no other, and
+ * *BASE to the time that its times count from, ns of CLOCK_REALTIME. */
+const struct merge_input *merge_trace(const struct merge *merge, size_t number, size_t *host, uint64_t *base);
+
 /* Writes the output. Returns 0, or -1 after error(): then the output is as it was. */
 int merge_write(struct merge *merge, struct merge_summary *summary);
 

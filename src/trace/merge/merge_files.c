@@ -92,6 +92,17 @@ struct merge_host *merge_host(struct merge *merge, size_t index)
     return &merge->hosts.items[index];
 }
 
+const struct merge_input *merge_trace(const struct merge *merge, size_t number, size_t *host, uint64_t *base)
+{
+    const struct merge_trace *trace = &merge->traces[number];
+    *host = 0;
+    *base = trace->base;
+    for (size_t i = trace->processes.count; i-- > 0;)
+        if (!trace->processes.items[i].told_host || *host == 0)
+            *host = trace->processes.items[i].host;
+    return trace->input;
+}
+
 /* Threads that read traces, and those that each of them may have for its own. */
 static unsigned workers_of(const struct merge *merge, unsigned *inner)
 {
