@@ -271,3 +271,187 @@ rows_of() { # SECTION COUNT-COLUMN TRACE...
         rm one.json two.json
     done
 }
+
+@test "merge: --from and --to are times of all traces together, and leave out whole traces" {
+    job
+    # The traces begin at 1000, 1010, 1020 and 1030 us; the last event is the counter at 1330. The end is not in the part.
+    merge r*.json -o part.json --from=260us --to=280us
+    assert_success
+    assert_equal "$(values '.traceEvents[] | select(.ph == "X" or .ph == "i") | .name' part.json)" \
+        "ProfilerStep#2 mark ProfilerStep#2 cudaDeviceSynchronize mark ProfilerStep#2 cudaDeviceSynchronize ProfilerStep#2"
+    assert_equal "$(jq -c .gputrace_cut part.json)" '{"from_ns":260000,"to_ns":280000,"of_ns":330000}'
+    merge r*.json -o whole.json --from=0% --to=100%
+    assert_success
+    assert_equal "$(values '[.traceEvents[] | select(.ph != "M")] | length' whole.json)" "$(
+        "$gputrace" merge -q r*.json -o all.json
+        values '[.traceEvents[] | select(.ph != "M")] | length' all.json
+    )"
+    merge r*.json -o first.json --from=0us --to=5us
+    assert_success
+    assert_equal "$(values '.traceEvents[] | select(.ph == "X") | .name' first.json)" step
+    merge r*.json -o none.json --from=2s
+    assert_failure 1
+    [ ! -e none.json ]
+}
+
+@test "merge: --range and --step take the range of each trace, whenever it was there" {
+    job
+    merge r*.json -o step.json --step=2
+    assert_success
+    assert_equal "$(values '[.traceEvents[] | select(.name == "ProfilerStep#2")] | length' step.json)" 4
+    assert_equal "$(values '[.traceEvents[] | select(.name == "cudaDeviceSynchronize")] | length' step.json)" 4
+    assert_equal "$(values '[.traceEvents[] | select(.cat == "kernel")] | length' step.json)" 0
+    merge r*.json -o range.json --range=step
+    assert_success
+    assert_equal "$(values '[.traceEvents[] | select(.cat == "kernel")] | length' range.json)" 4
+    assert_equal "$(values '[.traceEvents[] | select(.ph == "f")] | length' range.json)" 4
+    merge r*.json -o none.json --step=7
+    assert_failure 1
+    assert_equal "${stderr_lines[-1]}" "gputrace: the traces have nothing in that part"
+    merge r*.json -o none.json --step=7 --range=step
+    assert_failure 2
+}
+
+@test "merge: a trace of several parts is that of the whole, cut" {
+    "$build/make_job" -n 3 -H 1 -s 3 job >/dev/null
+    "$gputrace" merge -q job -o all.pftrace
+    "$gputrace" cut -q all.pftrace -o cut.json --from=40% --to=60%
+    "$gputrace" merge -q job -o merged.json --from=40% --to=60%
+    names() { values '[.traceEvents[] | select(.ph == "X") | [.pid, .tid, .ts, .dur, .name]] | sort[]' "$1"; }
+    [ "$(names cut.json | wc -c)" -gt 1000 ]
+    assert_equal "$(names merged.json)" "$(names cut.json)"
+}
+
+@test "merge: every file that is not a trace, or is damaged, is named, and nothing is written" {
+    job
+    head -c 2000 r1.json >damaged.json
+    echo "not a trace" >text.txt
+    merge r0.json text.txt -o job.json
+    assert_failure 1
+    assert_equal "$stderr" "gputrace: 'text.txt' is not a trace"
+    echo '{"a": 1}' >other.json
+    merge r0.json damaged.json other.json r3.json -o job.json
+    assert_failure 1
+    assert_regex "$stderr" "'damaged.json'"
+    assert_regex "$stderr" "'other.json' is JSON but not a trace"
+    [ ! -e job.json ]
+    merge r0.json missing.json -o job.json
+    assert_failure 1
+    assert_equal "$stderr" "gputrace: cannot open 'missing.json': No such file or directory"
+    merge r0.json ./r0.json -o job.json
+    assert_failure 1
+    assert_equal "$stderr" "gputrace: 'r0.json' and './r0.json' are the same file"
+    merge r0.json r1.json -o r0.json --force
+    assert_failure 1
+    assert_equal "$stderr" "gputrace: 'r0.json' and 'r0.json' are the same file"
+    merge - r1.json -o job.json </dev/null
+    assert_failure 1
+    find . -name '*.tmp' | assert_output_empty
+}
+
+assert_output_empty() {
+    run cat
+    assert_output ''
+}
+
+@test "merge: a command line without traces, an output or a format is refused" {
+    job
+    merge -o job.json
+    assert_failure 2
+    merge r0.json
+    assert_failure 2
+    merge r0.json -o job.txt
+    assert_failure 2
+    merge r0.json -o job.db
+    assert_failure 2
+    assert_equal "$stderr" "gputrace: 'merge' does not write 'job.db': merge into a .pftrace, and convert that"
+}
+
+@test "merge: a directory stands for the traces in it, whatever else it has" {
+    mkdir traces
+    cd traces || return 1
+    job
+    echo '{"some": "settings"}' >settings.json
+    echo text >notes.txt
+    gzip r1.json
+    cd ..
+    merge traces -o traces/job.json
+    assert_success
+    assert_equal "$(values '.gputrace.ranks[].rank' traces/job.json)" "0 1 2 3"
+    # The output is not taken for one of the traces.
+    cp traces/job.json before.json
+    merge traces -o traces/job.json --force
+    assert_success
+    cmp traces/job.json before.json
+    mkdir empty
+    merge empty -o job.json
+    assert_failure 1
+    assert_equal "$stderr" "gputrace: 'empty' has no traces and no spools"
+}
+
+@test "merge: spools are merged as the traces that are written of them, and stay as they are" {
+    local rank
+    mkdir spools
+    for rank in 0 1; do
+        RANK=$rank WORLD_SIZE=2 "$gputrace" run -q --keep-spool --spool-dir=spools -o "rank_$rank.json" "$samples/vector_add" >/dev/null
+    done
+    find spools -type f | sort >before
+    merge spools -o job.json
+    assert_success
+    assert_equal "$(values '.gputrace.ranks[].rank' job.json)" "0 1"
+    "$gputrace" merge -q rank_0.json rank_1.json -o other.json
+    assert_equal "$(values '[.traceEvents[] | select(.ph == "X")] | length' job.json)" \
+        "$(values '[.traceEvents[] | select(.ph == "X")] | length' other.json)"
+    find spools -type f | sort | cmp - before
+    run find "$TMPDIR" -type f
+    assert_output ''
+}
+
+@test "merge: traces of torch.profiler become ranks by their distributedInfo" {
+    local rank
+    for rank in 1 0; do
+        gzip -dc "$kineto" | sed "0,/\"schemaVersion\"/s//\"distributedInfo\": {\"backend\": \"nccl\", \"rank\": $rank, \"world_size\": 2},\n\"schemaVersion\"/" >"k$rank.json"
+    done
+    merge k1.json k0.json -o job.json
+    assert_success
+    assert_regex "$stderr" "clocks of 2 traces that do not name their host: not corrected"
+    assert_equal "$(values '.gputrace.processes[] | .rank, .world_size' job.json)" "0 2 1 2"
+    assert_equal "$(values '[.traceEvents[] | select(.cat == "kernel") | .args.device] | unique[]' job.json)" "0 1"
+    assert_equal "$(values '[.deviceProperties[].id] | sort[]' job.json)" "0 1"
+    # Each event of a trace is there, fwdbwd flows, too.
+    "$gputrace" convert -q k0.json one.json
+    for kind in X i s f; do
+        assert_equal "$kind $(values "[.traceEvents[] | select(.ph == \"$kind\")] | length" job.json)" \
+            "$kind $((2 * $(values "[.traceEvents[] | select(.ph == \"$kind\")] | length" one.json)))"
+    done
+    assert_equal "$(values '[.traceEvents[] | select(.ph == "s") | .id] | length' job.json)" \
+        "$(values '[.traceEvents[] | select(.ph == "s") | .id] | unique | length' job.json)"
+    assert_equal "$(rows_of kernels calls job.json)" "$(rows_of kernels calls k0.json k1.json)"
+    merge k1.json k0.json -o job.pftrace
+    assert_success
+    assert_equal "$(rows_of kernels calls job.pftrace)" "$(rows_of kernels calls k0.json k1.json)"
+}
+
+@test "merge: a rank in two traces is warned of" {
+    job
+    cp r1.json copy.json
+    merge r0.json r1.json copy.json -o job.json
+    assert_success
+    assert_equal "${stderr_lines[0]}" "gputrace: warning: rank 1 is in 'r1.json' and in 'copy.json': both are merged"
+    merge --force r0.json r1.json -o job.json
+    assert_success
+    refute_regex "$stderr" warning
+}
+
+@test "merge: a merged trace is merged again, with the hosts and numbers of its ranks" {
+    job
+    "$gputrace" merge -q r0.json r2.json -o first.json
+    "$gputrace" merge -q r1.json r3.json -o second.pftrace
+    merge first.json second.pftrace -o job.json
+    assert_success
+    assert_equal "$(values '.gputrace.processes[] | .rank, .host' job.json)" "0 node7 2 node8 1 node7 3 node8"
+    assert_equal "$(values '[.traceEvents[] | select(.name == "process_name") | .pid] | unique | length' job.json)" 8
+    assert_equal "$(values '[.traceEvents[] | select(.cat == "kernel") | .args.device] | unique | length' job.json)" 4
+    assert_equal "$(jq -r '.traceEvents[] | select(.name == "process_name") | .args.name' job.json | head -1)" "rank 0 (node7): app"
+    assert_equal "$(values '.gputrace.losses.spool_dropped' job.json)" 10
+}

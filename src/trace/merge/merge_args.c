@@ -8,11 +8,12 @@
 #include "trace/merge/merge_parts.h"
 
 /* What a number means. */
-enum role { ROLE_NONE, ROLE_CORRELATION, ROLE_DEVICE, ROLE_STACK, ROLE_EXTERNAL, ROLE_PROCESS };
+/* Waits name the call that recorded an event, which may be far before all that the trace has. */
+enum role { ROLE_NONE, ROLE_CORRELATION, ROLE_WAITS_FOR, ROLE_DEVICE, ROLE_STACK, ROLE_EXTERNAL, ROLE_PROCESS };
 
 static const uint8_t roles[ARG_KEY_COUNT] = {
     [ARG_CORRELATION] = ROLE_CORRELATION,
-    [ARG_WAIT_ON_CORRELATION] = ROLE_CORRELATION,
+    [ARG_WAIT_ON_CORRELATION] = ROLE_WAITS_FOR,
     [ARG_DEVICE] = ROLE_DEVICE,
     [ARG_FROM_DEVICE] = ROLE_DEVICE,
     [ARG_TO_DEVICE] = ROLE_DEVICE,
@@ -113,6 +114,11 @@ static bool renumber(const struct merge_rename *rename, enum role role, uint64_t
     case ROLE_CORRELATION:
         if (*number > 0 && *number <= UINT32_MAX)
             *number = merge_ids_new(&trace->flows, *number);
+        return true;
+    case ROLE_WAITS_FOR:
+        if (!merge_ids_has(&trace->flows, *number))
+            return *number == 0;
+        *number = merge_ids_new(&trace->flows, *number);
         return true;
     case ROLE_EXTERNAL:
         if (*number > 0)

@@ -299,6 +299,27 @@ static int order_processes(struct merge *merge)
     return 0;
 }
 
+/* A rank in two traces is likely to be a mistake: they are of two jobs, or the same one in two formats. */
+static void warn_of_ranks(const struct merge *merge)
+{
+    struct map trace_of_rank = {0};
+    bool warned = false;
+    for (size_t i = 0; i < merge->options->count && !warned; i++)
+        for (size_t k = 0; k < merge->traces[i].processes.count && !warned; k++) {
+            const struct merge_process *process = &merge->traces[i].processes.items[k];
+            if (process->rank == MERGE_NO_RANK || !merge_is_program(process))
+                continue;
+            uint64_t *trace = map_put(&trace_of_rank, (uint64_t)process->rank, NULL);
+            warned = trace && *trace != 0 && *trace != i + 1;
+            if (warned)
+                warning("rank %lld is in '%s' and in '%s': both are merged", (long long)process->rank,
+                        merge->traces[*trace - 1].input->name, merge->traces[i].input->name);
+            else if (trace)
+                *trace = i + 1;
+        }
+    map_release(&trace_of_rank);
+}
+
 int merge_number(struct merge *merge)
 {
     struct map taken = {0};
@@ -306,6 +327,7 @@ int merge_number(struct merge *merge)
     for (size_t i = 0; i < merge->options->count; i++)
         if (find_ranks(merge, &merge->traces[i]) != 0)
             return -1;
+    warn_of_ranks(merge);
     bool *seen = calloc(merge->hosts.count + 1, sizeof(*seen));
     for (size_t i = 0; i < merge->options->count && seen; i++)
         count_hosts(merge, &merge->traces[i], seen);

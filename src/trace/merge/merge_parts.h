@@ -36,9 +36,14 @@ static inline void merge_ids_see(struct merge_ids *ids, uint64_t id)
     ids->any = true;
 }
 
+static inline bool merge_ids_has(const struct merge_ids *ids, uint64_t id)
+{
+    return ids->any && id >= ids->least && id <= ids->most;
+}
+
 static inline uint64_t merge_ids_new(const struct merge_ids *ids, uint64_t id)
 {
-    return id < ids->least || id > ids->most ? id : id - ids->least + ids->first;
+    return merge_ids_has(ids, id) ? id - ids->least + ids->first : id;
 }
 
 /* A process of a trace, or the rows of a GPU, or what JSON has instead of a process, such as Kineto's "Spans". */

@@ -38,13 +38,18 @@ void merge_find_times(struct merge *merge)
     merge->base = merge->first - merge->first % NS_PER_S;
 }
 
-/* NAME without the rank that it begins with: "rank 3: ". */
+/* NAME without what says its rank: "rank 3: " or "rank 3 (node7): ". */
 static const char *without_rank(const char *name)
 {
-    int length = 0;
-    if (sscanf(name, "rank %*u: %n", &length) == 0 && length > 0)
-        return name + length;
-    return name;
+    static const char word[] = "rank ", end[] = ": ";
+    if (strncmp(name, word, strlen(word)) != 0)
+        return name;
+    const char *at = name + strlen(word);
+    size_t digits = strspn(at, "0123456789");
+    at += digits;
+    const char *close = digits > 0 && strncmp(at, " (", 2) == 0 ? strchr(at, ')') : NULL;
+    at = close ? close + 1 : at;
+    return digits > 0 && strncmp(at, end, strlen(end)) == 0 ? at + strlen(end) : name;
 }
 
 /* NAME, in which "GPU 0" becomes the number that the device has in the output; else that number follows it. */
