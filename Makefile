@@ -49,11 +49,13 @@ objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 COMMON_SRC := $(call sources,src/common)
 AGENT_SRC := $(call sources,$(wildcard src/agent/*))
 ALLOCATOR_SRC := $(call sources,src/allocator)
+MPI_SRC := $(call sources,src/mpi)
 TOOL_SRC := $(call sources,$(addprefix src/,trace trace/gzip trace/json trace/pftrace trace/sqlite trace/spool trace/build trace/merge \
     launch perf symbols doctor cli) src/analysis $(wildcard src/analysis/*))
 COMMON_OBJ := $(call objects,$(COMMON_SRC))
 AGENT_OBJ := $(call objects,$(AGENT_SRC))
 ALLOCATOR_OBJ := $(call objects,$(ALLOCATOR_SRC))
+MPI_OBJ := $(call objects,$(MPI_SRC))
 TOOL_OBJ := $(call objects,$(TOOL_SRC))
 MAIN_OBJ := $(B)/obj/src/cli/main.o
 TOOL_LIBS := -ldw -lelf -lcjson -lz -ldeflate -llz4 -lsqlite3 -lstdc++ -lm
@@ -65,8 +67,9 @@ TOOL_LIBS := -ldw -lelf -lcjson -lz -ldeflate -llz4 -lsqlite3 -lstdc++ -lm
 # A library's file is named as programs that are linked with it ask for it. The number changes when they would break.
 SONAME := libgputrace.so.0
 ALLOCATOR_SONAME := libgputrace-allocator.so.0
+MPI_SONAME := libgputrace-mpi.so.0
 
-all: $(B)/gputrace $(B)/libgputrace.so $(B)/libgputrace-allocator.so plugins ## build/gputrace, its libraries and plugins, which run from there
+all: $(B)/gputrace $(B)/libgputrace.so $(B)/libgputrace-allocator.so $(B)/libgputrace-mpi.so plugins ## build/gputrace, its libraries and plugins, which run from there
 
 include samples/samples.mk tests/simgpu/simgpu.mk src/common/cbid.mk tests/tests.mk tests/fuzz/fuzz.mk
 
@@ -81,7 +84,11 @@ $(B)/$(ALLOCATOR_SONAME): $(ALLOCATOR_OBJ) $(COMMON_OBJ) src/allocator/exports.m
 	$(call say,LD,$@)$(CC) $(SANITIZE) -pthread -shared $(LINK_FLAGS) -Wl,-soname,$(ALLOCATOR_SONAME) \
 	    -Wl,--version-script=src/allocator/exports.map -Wl,-z,nodelete -o $@ $(ALLOCATOR_OBJ) $(COMMON_OBJ) -ldl
 
-$(B)/libgputrace.so $(B)/libgputrace-allocator.so: %.so: %.so.0
+$(B)/$(MPI_SONAME): $(MPI_OBJ) $(COMMON_OBJ) src/mpi/exports.map
+	$(call say,LD,$@)$(CC) $(SANITIZE) -pthread -shared $(LINK_FLAGS) -Wl,-soname,$(MPI_SONAME) \
+	    -Wl,--version-script=src/mpi/exports.map -Wl,-z,nodelete -o $@ $(MPI_OBJ) $(COMMON_OBJ) -ldl
+
+$(B)/libgputrace.so $(B)/libgputrace-allocator.so $(B)/libgputrace-mpi.so: %.so: %.so.0
 	$(call say,LN,$@)ln -sf $(<F) $@
 
 $(B)/obj/%.o: %.c Makefile | toolkit
@@ -103,7 +110,7 @@ $(B)/obj/libdir: always
 # What exceptions of C++ pass through on their way to the program.
 $(patsubst %,$(B)/obj/src/%.o,allocator/torch_malloc agent/torch/inputs agent/torch/operators): ALL_CFLAGS += -fexceptions
 
--include $(patsubst %.o,%.d,$(COMMON_OBJ) $(AGENT_OBJ) $(ALLOCATOR_OBJ) $(TOOL_OBJ))
+-include $(patsubst %.o,%.d,$(COMMON_OBJ) $(AGENT_OBJ) $(ALLOCATOR_OBJ) $(MPI_OBJ) $(TOOL_OBJ))
 
 toolkit:
 	@test -e $(CUDA_HOME)/include/cuda.h || { \
@@ -149,7 +156,7 @@ fmt: ## formats the sources with clang-format
 # What is installed: MODE:SOURCE:DIRECTORY:NAME, the directory by the name of its variable.
 MAN := $(sort $(wildcard man/*.[1-8]))
 HEADERS := $(sort $(wildcard include/gputrace/*.h))
-LIBRARIES := libgputrace libgputrace-allocator
+LIBRARIES := libgputrace libgputrace-allocator libgputrace-mpi
 INSTALLED = 755:$(B)/gputrace:BINDIR:gputrace 644:$(B)/gputrace.pc:PKGCONFIGDIR:gputrace.pc \
     $(foreach library,$(LIBRARIES),755:$(B)/$(library).so.0:LIBDIR:$(library).so.$(VERSION)) \
     $(foreach plugin,$(filter-out %/empty.so,$(PLUGINS)),755:$(plugin):LIBDIR:gputrace/$(notdir $(plugin))) \

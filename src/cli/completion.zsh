@@ -21,6 +21,8 @@ _gputrace_run() {
         '--cpu=[record CPU samples and switches of threads]:list:_values -s , what samples switches' \
         '--flush-interval=[collect GPU times at this interval]:milliseconds' \
         '--children=[record other processes too]:whether:(yes no)' \
+        '--ranks=[record only these ranks of a job]:list' \
+        '--mpi[record MPI calls]' \
         '--wait=[end when these have ended]:for:(primary all)' \
         '--spool-dir=[store records here while the program runs]:directory:_directories' \
         '--keep-spool[do not remove it afterwards]' \

@@ -11,6 +11,7 @@
 
 #include "common/log.h"
 #include "common/buffer.h"
+#include "common/settings.h"
 #include "trace/format.h"
 #include "trace/output.h"
 
@@ -40,6 +41,21 @@ static int put_host(struct buffer *buffer)
     return 0;
 }
 
+static int put_rank(struct buffer *buffer, const char *pattern, char letter, const struct job_rank *rank)
+{
+    int64_t number = !rank ? -1 : letter == 'r' ? rank->rank : letter == 'l' ? rank->local : rank->world_size;
+    if (number >= 0) {
+        buffer_i64(buffer, number);
+        return 0;
+    }
+    if (!rank || rank->rank < 0)
+        return error("'%%%c' in '-o %s': this process has no rank: start gputrace itself by mpirun, srun or 'torchrun "
+                     "--no-python', or use %%p",
+                     letter, pattern);
+    return error("'%%%c' in '-o %s': what started this rank does not say %s: use %%r", letter, pattern,
+                 letter == 'l' ? "its number on this host" : "how many ranks there are");
+}
+
 /* Writes the value of the pattern at *AT (after '%'), and moves *AT behind it. */
 static int put_pattern(struct buffer *buffer, const char *pattern, const struct output_facts *facts, const char **at)
 {
@@ -48,36 +64,14 @@ static int put_pattern(struct buffer *buffer, const char *pattern, const struct 
     case 'n': buffer_text(buffer, facts->program); return 0;
     case 'h': return put_host(buffer);
     case 'q': return put_variable(buffer, pattern, at);
+    case 'r':
+    case 'l':
+    case 'w': return put_rank(buffer, pattern, (*at)[-1], facts->rank);
     case '%': buffer_char(buffer, '%'); return 0;
-    default: return error("-o: '%s' has an unknown pattern: use %%p, %%h, %%n, %%q{VARIABLE} or %%%%", pattern);
+    default:
+        return error("-o: '%s' has an unknown pattern: use %%p, %%h, %%n, %%r, %%l, %%w, %%q{VARIABLE} or %%%%",
+                     pattern);
     }
-}
-
-int output_name_expand(const char *pattern, const struct output_facts *facts, char *name, size_t space)
-{
-    struct buffer buffer;
-    buffer_init_memory(&buffer);
-    int result = 0;
-    for (const char *at = pattern; result == 0 && *at;) {
-        size_t plain = strcspn(at, "%");
-        buffer_bytes(&buffer, at, plain);
-        at += plain;
-        if (*at) {
-            at++;
-            result = put_pattern(&buffer, pattern, facts, &at);
-        }
-    }
-    buffer_char(&buffer, '\0');
-    if (result == 0 && buffer_finish(&buffer) != 0)
-        result = error_no_memory("the name of the trace");
-    else if (result == 0 && buffer.length > space)
-        result = error("'-o %s' gives a name that is too long", pattern);
-    else if (result == 0 && buffer.length == 1)
-        result = error("'-o' needs the name of a file");
-    else if (result == 0)
-        memcpy(name, buffer.data, buffer.length);
-    buffer_release(&buffer);
-    return result;
 }
 
 /* The place after the pattern that begins at AT. */
@@ -103,6 +97,63 @@ static const char *ending_of(const char *name)
     return ending;
 }
 
+/* Whether all ranks of a job that has more than one would write the same name. */
+static bool names_collide(const char *pattern, const struct job_rank *rank)
+{
+    bool host = false, local = false;
+    size_t length = strlen(pattern);
+    if (!rank || rank->rank < 0 || rank->world_size == 1)
+        return false;
+    if (length == 0 || pattern[length - 1] == '/' || strcmp(pattern, "-") == 0)
+        return false; /* an error, whose words name it as it was given */
+    for (const char *at = strchr(pattern, '%'); at && at[1]; at = strchr(at + 2, '%')) {
+        if (strchr("rpq", at[1]))
+            return false;
+        host = host || at[1] == 'h';
+        local = local || at[1] == 'l';
+    }
+    return !host || !local;
+}
+
+static int expand(struct buffer *buffer, const char *pattern, const char *end, const struct output_facts *facts)
+{
+    int result = 0;
+    for (const char *at = pattern; result == 0 && at < end;) {
+        size_t plain = strcspn(at, "%");
+        plain = plain < (size_t)(end - at) ? plain : (size_t)(end - at);
+        buffer_bytes(buffer, at, plain);
+        at += plain;
+        if (at < end) {
+            at++;
+            result = put_pattern(buffer, pattern, facts, &at);
+        }
+    }
+    return result;
+}
+
+int output_name_expand(const char *pattern, const struct output_facts *facts, char *name, size_t space)
+{
+    struct buffer buffer;
+    buffer_init_memory(&buffer);
+    const char *end = pattern + strlen(pattern), *ending = ending_of(pattern);
+    ending = ending ? ending : end;
+    int result = expand(&buffer, pattern, ending, facts);
+    if (result == 0 && names_collide(pattern, facts->rank))
+        buffer_format(&buffer, ".%lld", (long long)facts->rank->rank);
+    buffer_bytes(&buffer, ending, (size_t)(end - ending)); /* which has no pattern */
+    buffer_char(&buffer, '\0');
+    if (result == 0 && buffer_finish(&buffer) != 0)
+        result = error_no_memory("the name of the trace");
+    else if (result == 0 && buffer.length > space)
+        result = error("'-o %s' gives a name that is too long", pattern);
+    else if (result == 0 && buffer.length == 1)
+        result = error("'-o' needs the name of a file");
+    else if (result == 0)
+        memcpy(name, buffer.data, buffer.length);
+    buffer_release(&buffer);
+    return result;
+}
+
 int output_name_check_ending(const char *name)
 {
     const char *ending = ending_of(name);
@@ -119,7 +170,9 @@ int output_name_check_ending(const char *name)
 int output_name_check(const char *pattern)
 {
     char name[PATH_MAX];
-    struct output_facts facts = {.pid = getpid(), .program = "program"};
+    struct job_rank rank;
+    rank_read(&rank);
+    struct output_facts facts = {.pid = getpid(), .program = "program", .rank = &rank};
     if (output_name_expand(pattern, &facts, name, sizeof(name)) < 0)
         return -1;
     return output_name_check_ending(pattern);

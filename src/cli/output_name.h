@@ -8,14 +8,19 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+struct job_rank;
 struct output_facts {
-    pid_t pid;           /* %p: of the program */
-    const char *program; /* %n: its name */
+    pid_t pid;                   /* %p: of the program */
+    const char *program;         /* %n: its name */
+    const struct job_rank *rank; /* %r, %l and %w; NULL: the program is not part of a job */
 };
 
 /*
- * Writes PATTERN into NAME (SPACE bytes) with %p, %n, %h (this host), %q{VARIABLE} of the environment and %% replaced.
- * Returns 0, or -1 after error(): an unknown pattern, a variable that is not set, a name that is too long.
+ * Writes PATTERN into NAME (SPACE bytes) with %p, %n, %h (this host), %r (rank), %l (rank on this host), %w (number of
+ * ranks), %q{VARIABLE} of the environment and %% replaced. If several ranks would write the same name, the rank comes
+ * before its ending: "trace.json" is "trace.3.json" for rank 3. This is so for ranks of a job of more than one, and for
+ * a pattern without any of %r, %p, %q and %l together with %h.
+ * Returns 0, or -1 after error(): an unknown pattern, a variable or rank that is not known, a name that is too long.
  */
 int output_name_expand(const char *pattern, const struct output_facts *facts, char *name, size_t space);
 

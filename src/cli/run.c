@@ -4,6 +4,7 @@
  * they are.
  */
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,9 +23,12 @@
 #include "common/buffer.h"
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/rank_list.h"
 #include "doctor/doctor.h"
 #include "launch/drain.h"
+#include "launch/job.h"
 #include "launch/launch.h"
+#include "launch/preload.h"
 #include "launch/program.h"
 #include "launch/run_directory.h"
 #include "launch/spool_server.h"
@@ -38,6 +42,8 @@ static const char *const injections[] = {[FOR_CUDA] = "CUDA_INJECTION64_PATH", [
 
 struct run {
     struct run_options options;
+    struct job_rank rank; /* of this launcher */
+    bool starts_ranks;    /* the program is torchrun, mpirun or the like: each of its processes has a rank */
     struct launch launch;
     struct run_directory directory;
     bool traced;                 /* everything for tracing is prepared */
@@ -48,6 +54,7 @@ struct run {
     struct live_line live;
     char program[PATH_MAX];
     char library[PATH_MAX];
+    char mpi_library[PATH_MAX]; /* "": MPI calls are not recorded */
     char output[PATH_MAX];
     char standard_error[LOG_FILE_NAME_BYTES];
 };
@@ -80,6 +87,9 @@ static int prepare(struct run *run)
     if (library_find(run->library, sizeof(run->library)) < 0)
         return error("cannot find '" LIBRARY_FILE "': 'gputrace doctor' shows where it should be");
     if (library_check(run->library) < 0)
+        return -1;
+    if (run->options.mpi && (preload_find_mpi(run->library, run->mpi_library, sizeof(run->mpi_library)) < 0 ||
+                             library_check(run->mpi_library) < 0))
         return -1;
     if (run_directory_make(&run->directory, run_directory_parent(run->options.spool_parent)) < 0)
         return -1;
@@ -145,6 +155,7 @@ static void start_cpu(struct run *run, pid_t pid)
                                       .directory = run->directory.path,
                                       .from = (uint64_t)settings->start_at,
                                       .to = (uint64_t)settings->stop_at,
+                                      .ranks = settings->ranks,
                                       .first_alone = run->options.first_alone != 0};
     run->cpu = run_cpu_start(&recording);
 }
@@ -152,7 +163,7 @@ static void start_cpu(struct run *run, pid_t pid)
 static enum launch_way before(void *context, pid_t pid)
 {
     struct run *run = context;
-    struct output_facts facts = {.pid = pid, .program = program_name(run->program)};
+    struct output_facts facts = {.pid = pid, .program = program_name(run->program), .rank = &run->rank};
     if (!run->traced)
         return LAUNCH_PLAIN;
     if (output_name_expand(run->options.output, &facts, run->output, sizeof(run->output)) < 0 ||
@@ -162,6 +173,8 @@ static enum launch_way before(void *context, pid_t pid)
                               .output = run->output,
                               .settings = &run->options.settings,
                               .cpu = &run->options.cpu,
+                              .rank = run->starts_ranks ? NULL : &run->rank,
+                              .mpi = run->options.mpi,
                               .delay = run->options.delay,
                               .duration = run->options.duration};
     run->traced = session_write(run->directory.path, &session) == 0;
@@ -183,6 +196,8 @@ static int inside(void *context)
     for (size_t i = 0; i < INJECTION_COUNT; i++)
         if (i != FOR_NVTX || !program_is_static_with_nvtx(run->program))
             failed |= setenv(injections[i], run->library, 1);
+    if (*run->mpi_library)
+        failed |= preload_add(run->mpi_library);
     return failed ? error_no_memory("the environment of the program") : 0;
 }
 
@@ -208,6 +223,8 @@ static void warn_if_empty(struct run *run, const struct convert_summary *summary
     if (empty && program_is_static(run->launch.path))
         warning("'%s' is statically linked: nothing can be loaded into it, and %s", program,
                 summary->cpu ? "the trace has only what --cpu records" : "nothing was recorded");
+    else if (empty && run->options.settings.ranks && summary->losses.unrecorded == 0)
+        warning("no process that used CUDA or NVTX was one of the ranks '%s' (--ranks)", run->options.settings.ranks);
     else if (empty && program_is_for_musl(run->launch.path))
         warning("'%s' is for the C library musl: libgputrace.so, which is for glibc, cannot be loaded into it",
                 program);
@@ -373,6 +390,21 @@ static int carry_out(struct run *run)
     return theirs ? theirs : ours;
 }
 
+/* Whether this process is a rank of a job that is not to be recorded. */
+static bool is_left_out(const struct run *run)
+{
+    const char *ranks = run->options.settings.ranks;
+    return ranks && !run->starts_ranks && run->rank.rank >= 0 && !rank_list_has(ranks, run->rank.rank);
+}
+
+/* Becomes the program, as if there were no gputrace. Returns an exit status after error(). */
+static int become(const char *path, char **argv)
+{
+    execvp(path, argv); /* the path has a slash: no search, but scripts without #! work */
+    error("cannot run '%s': %s", path, strerror(errno));
+    return EXIT_NOT_RUN;
+}
+
 int run_command(int argc, char **argv)
 {
     static struct run run; /* static: three paths are much for a stack */
@@ -386,10 +418,18 @@ int run_command(int argc, char **argv)
         error("no program given: gputrace run [options] PROGRAM [ARG...]");
         return EXIT_OURS;
     }
+    if (run.options.mpi && !(run.options.settings.trace & TRACE_NVTX)) {
+        error("--mpi: MPI calls are recorded as NVTX ranges, which --trace leaves out: add nvtx to its list");
+        return EXIT_OURS;
+    }
     options_set_log_level(run.options.quiet, run.options.verbose);
     int missing = program_find(argv[first], run.program, sizeof(run.program));
     if (missing)
         return missing;
+    rank_read(&run.rank);
+    run.starts_ranks = job_program_starts_ranks(argv + first);
+    if (is_left_out(&run))
+        return become(run.program, argv + first);
     run.launch =
         (struct launch){.path = run.program, .argv = argv + first, .context = &run, .before = before, .inside = inside};
     return carry_out(&run);

@@ -10,6 +10,7 @@
 #include "cli/plugin_list.h"
 #include "cli/run_cpu.h"
 #include "common/log.h"
+#include "common/rank_list.h"
 #include "common/settings.h"
 
 void run_options_init(struct run_options *options)
@@ -164,6 +165,15 @@ static int take_nvtx_exclude(void *settings, const char *value)
     return take_domains(&options->settings.nvtx_exclude, "nvtx-exclude", value);
 }
 
+static int take_ranks(void *settings, const char *value)
+{
+    struct run_options *options = settings;
+    options->settings.ranks = value;
+    return rank_list_is_valid(value)
+               ? 0
+               : error("--ranks: '%s' is not a list of ranks: use numbers, 0-3 or every:8, separated by commas", value);
+}
+
 static int take_cupti(void *settings, const char *value)
 {
     struct run_options *options = settings;
@@ -198,6 +208,7 @@ static const struct option_row rows[] = {
      .help = "write the trace to FILE (default: trace.json);\n"
              ".json, .pftrace (Perfetto), .sqlite, and .gz choose the format;\n"
              "%p is the program's pid, %h the host, %n the program's name,\n"
+             "%r the rank, %l the rank on this host, %w the number of ranks,\n"
              "%q{VARIABLE} an environment variable, %% a percent sign"},
     {.word = "trace",
      .letter = 't',
@@ -271,6 +282,13 @@ static const struct option_row rows[] = {
      .choices = children_words,
      .help = "record the processes that the program starts (yes, the\n"
              "default), or only the first process (no)"},
+    {.word = "ranks",
+     .argument = "LIST",
+     .type = OPTION_CALL,
+     .take = take_ranks,
+     .help = "record only these ranks of a job: 0,7 or 0-3 or every:8;\n"
+             "the others run as without gputrace"},
+    {.word = "mpi", .offset = FIELD(mpi), .help = "record MPI calls, of Open MPI, MPICH and what has its ABI"},
     {.word = "wait",
      .argument = "FOR",
      .type = OPTION_CHOICE,

@@ -17,19 +17,15 @@
 #include "common/buffer.h"
 #include "common/settings.h"
 #include "common/spool.h"
+#include "launch/host_clock.h"
 
-static void put_rank(struct json_out *json)
+static void put_rank(struct json_out *json, const struct job_rank *rank)
 {
-    struct job_rank rank;
-    rank_read(&rank);
-    if (rank.rank < 0)
+    if (!rank || rank->rank < 0)
         return;
-    json_key(json, "rank");
-    json_i64(json, rank.rank);
-    if (rank.world_size < 0)
-        return;
-    json_key(json, "world_size");
-    json_i64(json, rank.world_size);
+    json_put_i64(json, "rank", rank->rank);
+    if (rank->world_size >= 0)
+        json_put_i64(json, "world_size", rank->world_size);
 }
 
 static void put_command(struct json_out *json, char *const *command)
@@ -53,7 +49,7 @@ static void put_plugins(struct json_out *json, const char *lines)
     json_end(json);
 }
 
-static void put_domains(struct json_out *json, const char *key, const char *list)
+static void put_list(struct json_out *json, const char *key, const char *list)
 {
     if (!list)
         return;
@@ -116,8 +112,13 @@ static void put_options(struct json_out *json, const struct session *session)
     json_string(json, settings->graph_nodes ? "node" : "graph");
     json_key(json, "capture_range");
     json_string(json, settings->capture_range);
-    put_domains(json, "nvtx_domains", settings->nvtx_domains);
-    put_domains(json, "nvtx_exclude", settings->nvtx_exclude);
+    put_list(json, "nvtx_domains", settings->nvtx_domains);
+    put_list(json, "nvtx_exclude", settings->nvtx_exclude);
+    put_list(json, "ranks", settings->ranks);
+    if (session->mpi) {
+        json_key(json, "mpi");
+        json_bool(json, true);
+    }
     json_key(json, "start_at");
     json_i64(json, settings->start_at);
     json_key(json, "stop_at");
@@ -145,13 +146,15 @@ static void put_session(struct json_out *json, const struct session *session)
     json_string(json, host);
     json_key(json, "started");
     json_u64(json, clock_now());
+    const struct host_clock clock = host_clock_read();
+    host_clock_put(&clock, json);
     json_key(json, "output");
     json_string(json, session->output);
     if (getcwd(folder, sizeof(folder))) {
         json_key(json, "folder");
         json_string(json, folder);
     }
-    put_rank(json);
+    put_rank(json, session->rank);
     put_options(json, session);
     json_end(json);
 }

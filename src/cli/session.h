@@ -16,6 +16,8 @@ struct session {
     const char *output;              /* path of the trace to be */
     const struct settings *settings; /* what is recorded */
     const struct perf_wanted *cpu;   /* likewise, of processors; NULL: nothing */
+    const struct job_rank *rank;     /* of the program; NULL: it has none, or starts several */
+    bool mpi;                        /* MPI calls are recorded */
     uint64_t delay, duration;        /* ns, as asked for; 0: not asked for */
 };
 

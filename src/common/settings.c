@@ -16,9 +16,8 @@ static const struct settings defaults = {
     .verbose = LOG_NORMAL,
 };
 
-static int64_t number(const char *variable, int64_t otherwise)
+static int64_t number_in(const char *text, int64_t otherwise)
 {
-    const char *text = getenv(variable);
     if (!text || !*text)
         return otherwise;
     char *end;
@@ -41,7 +40,7 @@ void settings_read(struct settings *settings)
 #define READ(field, variable) settings->field = getenv(variable);
     SETTINGS_TEXTS(READ)
 #undef READ
-#define READ(field, variable) settings->field = number(variable, defaults.field);
+#define READ(field, variable) settings->field = number_in(getenv(variable), defaults.field);
     SETTINGS_NUMBERS(READ)
 #undef READ
 }
@@ -70,30 +69,72 @@ int settings_export(const struct settings *settings)
     return failed ? -1 : 0;
 }
 
+/* --- ranks --- */
+
+/* What starts jobs, and the variables that it sets. One whose processes start further jobs comes after what starts
+ * these: Slurm has numbers for each node that runs a torchrun or Open MPI's daemon, too. */
 static const struct {
-    const char *rank, *world_size, *local;
-} variables[] = {
-    {"RANK", "WORLD_SIZE", "LOCAL_RANK"},
-    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
-    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
-    {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"},
+    const char *rank, *world_size, *local, *node; /* NULL: there is none */
+} starters[] = {
+    /* torchrun */
+    {"RANK", "WORLD_SIZE", "LOCAL_RANK", "GROUP_RANK"},
+    /* Open MPI */
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", NULL},
+    /* MVAPICH2 */
+    {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_LOCAL_RANK", NULL},
+    /* MPICH, Intel MPI */
+    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", NULL},
+    /* jsrun */
+    {"JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE", "JSM_NAMESPACE_LOCAL_RANK", NULL},
+    /* Flux */
+    {"FLUX_TASK_RANK", "FLUX_JOB_SIZE", "FLUX_TASK_LOCAL_ID", NULL},
+    /* Slurm */
+    {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_NODEID"},
+    /* anything with PMIx */
+    {"PMIX_RANK", NULL, NULL, NULL},
+};
+
+struct variables {
+    const char *(*value)(void *context, const char *variable);
+    void *context;
 };
 
 /* The number in VARIABLE, or -1: it is absent or not a rank. */
-static int64_t rank_number(const char *variable)
+static int64_t rank_number(const struct variables *variables, const char *variable)
 {
-    int64_t value = number(variable, -1);
+    int64_t value = variable ? number_in(variables->value(variables->context, variable), -1) : -1;
     return value < 0 || value >= INT32_MAX ? -1 : value;
+}
+
+static void add_missing(int64_t *known, const struct variables *variables, const char *variable)
+{
+    if (*known < 0)
+        *known = rank_number(variables, variable);
+}
+
+void rank_read_from(struct job_rank *rank, const char *(*value)(void *context, const char *variable), void *context)
+{
+    const struct variables variables = {value, context};
+    *rank = (struct job_rank){-1, -1, -1, -1};
+    for (size_t i = 0; i < sizeof(starters) / sizeof(starters[0]); i++) {
+        int64_t number = rank_number(&variables, starters[i].rank);
+        if (rank->rank < 0)
+            rank->rank = number;
+        if (number < 0 || number != rank->rank)
+            continue; /* it says nothing, or numbers something else */
+        add_missing(&rank->world_size, &variables, starters[i].world_size);
+        add_missing(&rank->local, &variables, starters[i].local);
+        add_missing(&rank->node, &variables, starters[i].node);
+    }
+}
+
+static const char *of_environment(void *context, const char *variable)
+{
+    (void)context;
+    return getenv(variable);
 }
 
 void rank_read(struct job_rank *rank)
 {
-    *rank = (struct job_rank){-1, -1, -1};
-    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]) && rank->rank < 0; i++) {
-        rank->rank = rank_number(variables[i].rank);
-        if (rank->rank < 0)
-            continue;
-        rank->world_size = rank_number(variables[i].world_size);
-        rank->local = rank_number(variables[i].local);
-    }
+    rank_read_from(rank, of_environment, NULL);
 }

@@ -20,6 +20,7 @@
     X(nvtx_domains, "GPUTRACE_NVTX_DOMAINS")   /* NAME,…: these alone; absent: all; "default" is the unnamed one */ \
     X(nvtx_exclude, "GPUTRACE_NVTX_EXCLUDE")   /* NAME,…: all but these; \ takes a comma as it is */                \
     X(plugins, "GPUTRACE_PLUGINS")             /* PATH,key=value,…, one on each line */                             \
+    X(ranks, "GPUTRACE_RANKS")                 /* common/rank_list.h: other processes record nothing; absent: all */  \
     X(standard_error, "GPUTRACE_STDERR")       /* the launcher's, as common/log.h names it: messages go there alone */
 #define SETTINGS_NUMBERS(X)                                                                                      \
     X(trace, "GPUTRACE_TRACE")                /* bits of enum trace_bits */                                      \
@@ -119,14 +120,19 @@ void settings_read(struct settings *settings);
 /* Writes all settings into the environment of this process (the launcher's child, before exec). */
 int settings_export(const struct settings *settings);
 
-/* The number of this process in a job of many, as torchrun, Open MPI, MPICH, Intel MPI and Slurm set it. Each is -1
- * when it is not known. */
+/* The number of a process in a job of many, as what starts jobs sets it: torchrun, Open MPI, MPICH, Slurm and others.
+ * Each is -1 when it is not known. */
 struct job_rank {
     int64_t rank;
     int64_t world_size;
     int64_t local; /* among the processes on this host */
+    int64_t node;  /* number of this host in the job */
 };
 
+/* The rank of this process. */
 void rank_read(struct job_rank *rank);
+
+/* The rank that the variables say of which VALUE returns what they hold, NULL: they are not set. */
+void rank_read_from(struct job_rank *rank, const char *(*value)(void *context, const char *variable), void *context);
 
 #endif

@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/rank_list.h"
+#include "common/settings.h"
 #include "common/spool_records.h"
 
 #define FLUSH_AFTER (500 * NS_PER_MS)
@@ -89,8 +91,42 @@ struct cpu_process *cpu_process_find(const struct cpu_processes *processes, uint
     return known ? (struct cpu_process *)(uintptr_t)*known : NULL; /* NOLINT: a pointer that was put there */
 }
 
+#define ENVIRONMENT_BYTES ((size_t)256 << 10)
+
+/* Of an environment, "NAME=value" with a NUL behind each and two behind the last. */
+static const char *variable_of(void *environment, const char *variable)
+{
+    size_t length = strlen(variable);
+    for (const char *at = environment; *at; at += strlen(at) + 1)
+        if (strncmp(at, variable, length) == 0 && at[length] == '=')
+            return at + length + 1;
+    return NULL;
+}
+
+/* By its environment as it began, which is not there any more when it has ended: then as its parent is. */
+static bool has_chosen_rank(const struct cpu_processes *processes, const struct cpu_process *process)
+{
+    const struct cpu_process *parent = cpu_process_find(processes, process->parent);
+    char *environment = calloc(1, ENVIRONMENT_BYTES + 1);
+    if (!environment || read_proc(process->pid, "environ", environment, ENVIRONMENT_BYTES) == 0) {
+        free(environment);
+        return parent && parent->ours;
+    }
+    struct job_rank rank;
+    rank_read_from(&rank, variable_of, environment);
+    free(environment);
+    return rank_list_has(processes->ranks, rank.rank);
+}
+
+static bool is_ours(const struct cpu_processes *processes, const struct cpu_process *process)
+{
+    return (processes->first == 0 || process->pid == processes->first) &&
+           (!processes->ranks || has_chosen_rank(processes, process));
+}
+
 void cpu_process_start_file(struct cpu_processes *processes, struct cpu_process *process, uint64_t time)
 {
+    process->ours = is_ours(processes, process);
     process->started = time;
     process->described = false;
     process->stack_count = 0;
@@ -111,7 +147,6 @@ struct cpu_process *cpu_process_get(struct cpu_processes *processes, uint32_t pi
     *place = (uintptr_t)process;
     process->pid = pid;
     process->parent = parent;
-    process->ours = processes->first == 0 || pid == processes->first;
     const struct cpu_process *from = cpu_process_find(processes, parent);
     if (from)
         code_map_copy(&process->code, &from->code);

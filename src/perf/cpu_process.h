@@ -49,6 +49,7 @@ struct cpu_processes {
     int64_t clock_offset; /* CLOCK_REALTIME minus the host's CLOCK_MONOTONIC when the run began */
     uint64_t from, to;    /* CLOCK_REALTIME: only what is in between is recorded; TO 0: no end */
     uint32_t first;       /* pid: of the only process that is recorded; 0: all are */
+    const char *ranks;    /* whose processes are recorded; NULL: all are */
     struct unwinder *unwinder;
     struct map processes; /* pid -> struct cpu_process * */
     struct map threads;   /* tid -> struct cpu_thread * */

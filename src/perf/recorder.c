@@ -68,6 +68,7 @@ static int prepare(struct cpu_recorder *recorder, const struct cpu_recording *re
     processes->from = recording->from;
     processes->to = recording->to;
     processes->first = recording->first_alone ? (uint32_t)recording->pid : 0;
+    processes->ranks = recording->ranks;
     processes->directory = open(recording->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     processes->unwinder = unwinder_new(clock_now());
     return processes->directory >= 0 && processes->unwinder ? 0 : -1;

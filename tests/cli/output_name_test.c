@@ -5,6 +5,7 @@
 #include <limits.h>
 
 #include "cli/output_name.h"
+#include "common/settings.h"
 
 static const struct output_facts facts = {.pid = 4711, .program = "app"};
 
@@ -26,6 +27,42 @@ UNIT_TEST(patterns_are_replaced)
     assert_string_equal(expanded("r%q{OUTPUT_NAME_TEST}%%"), "r7%");
 }
 
+static const char *expanded_of(const char *pattern, int64_t rank, int64_t world_size)
+{
+    static char name[PATH_MAX];
+    struct job_rank job = {.rank = rank, .world_size = world_size, .local = 1, .node = -1};
+    struct output_facts of_rank = {.pid = 4711, .program = "app", .rank = &job};
+    assert_int_equal(output_name_expand(pattern, &of_rank, name, sizeof(name)), 0);
+    return name;
+}
+
+UNIT_TEST(ranks_of_a_job_write_names_of_their_own)
+{
+    assert_string_equal(expanded_of("trace.json", 3, 8), "trace.3.json");
+    assert_string_equal(expanded_of("a.b/trace.pftrace.gz", 3, 8), "a.b/trace.3.pftrace.gz");
+    assert_string_equal(expanded_of("trace", 0, -1), "trace.0");
+    assert_string_equal(expanded_of("run-1.5", 0, 2), "run-1.5.0");
+    assert_string_equal(expanded_of("%n.json", 3, 8), "app.3.json");
+    assert_string_equal(expanded_of("%%r.json", 3, 8), "%r.3.json");
+    assert_string_equal(expanded_of("%l.json", 3, 8), "1.3.json");
+}
+
+UNIT_TEST(names_that_differ_already_stay)
+{
+    char host[256], expected[512];
+    assert_int_equal(gethostname(host, sizeof(host)), 0);
+    snprintf(expected, sizeof(expected), "%s.1.json", host);
+    setenv("OUTPUT_NAME_TEST", "7", 1);
+    assert_string_equal(expanded_of("r%r-%l-of-%w.json", 3, 8), "r3-1-of-8.json");
+    assert_string_equal(expanded_of("trace.%p.json", 3, 8), "trace.4711.json");
+    assert_string_equal(expanded_of("trace.%q{OUTPUT_NAME_TEST}.json", 3, 8), "trace.7.json");
+    assert_string_equal(expanded_of("%h.%l.json", 3, 8), expected);
+    assert_string_equal(expanded_of("trace.json", 0, 1), "trace.json");
+    assert_string_equal(expanded_of("trace.json", -1, -1), "trace.json");
+    assert_string_equal(expanded_of("folder/", 3, 8), "folder/");
+    assert_string_equal(expanded_of("-", 3, 8), "-");
+}
+
 static const char *refused(const char *pattern, size_t space)
 {
     char name[64];
@@ -39,12 +76,14 @@ static const char *refused(const char *pattern, size_t space)
 UNIT_TEST(wrong_patterns_are_reported)
 {
     unsetenv("OUTPUT_NAME_TEST");
-    assert_contains(refused("a%x", 64), "use %p, %h, %n");
-    assert_contains(refused("a%", 64), "use %p, %h, %n");
+    assert_contains(refused("a%x", 64), "use %p, %h, %n, %r, %l, %w");
+    assert_contains(refused("a%", 64), "use %p, %h, %n, %r, %l, %w");
     assert_contains(refused("%q", 64), "needs the name of a variable");
     assert_contains(refused("%q{", 64), "needs the name of a variable");
     assert_contains(refused("%q{}", 64), "needs the name of a variable");
     assert_contains(refused("%q{OUTPUT_NAME_TEST}", 64), "no such variable");
+    assert_contains(refused("%r", 64), "this process has no rank: start gputrace itself by mpirun");
+    assert_contains(refused("%w", 64), "this process has no rank");
     assert_contains(refused("", 64), "needs the name of a file");
     assert_contains(refused("12345678", 8), "too long");
 }

@@ -254,3 +254,15 @@ load common
     jq -e .traceEvents outer.json
     jq -e .traceEvents inner.json
 }
+
+@test "the trace has what the system says of its clock" {
+    run -0 "$gputrace" run true
+    python3 - >said <<'END'
+import ctypes
+status = (ctypes.c_long * 32)()
+state = ctypes.CDLL(None).adjtimex(status)
+print(str(state not in (-1, 5)).lower())
+END
+    assert_equal "$(jq .gputrace.clock.synchronised trace.json)" "$(cat said)"
+    jq -e '.gputrace.clock | .error_us >= 0 and .estimated_error_us >= 0 and (.frequency_ppm | type) == "number"' trace.json
+}

@@ -5,14 +5,15 @@
 #include "common/clock.h"
 #include "cli/session.h"
 #include "common/spool.h"
+#include "launch/host_clock.h"
 
 static char folder[256];
 static cJSON *json;
 
-static void write_and_parse(char *const *command, const struct settings *settings)
+static void write_and_parse(char *const *command, const struct settings *settings, const struct job_rank *rank)
 {
     char path[300], text[8192];
-    struct session session = {.command = command, .output = "out \"quoted\".json", .settings = settings};
+    struct session session = {.command = command, .output = "out \"quoted\".json", .settings = settings, .rank = rank};
     assert_int_equal(session_write(folder, &session), 0);
     snprintf(path, sizeof(path), "%s/" SPOOL_SESSION_FILE, folder);
     FILE *file = fopen(path, "r");
@@ -25,10 +26,6 @@ static void write_and_parse(char *const *command, const struct settings *setting
 
 UNIT_FIXTURE(begin)
 {
-    static const char *const ranks[] = {"RANK",     "WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
-                                        "PMI_RANK", "PMI_SIZE",   "SLURM_PROCID",         "SLURM_NTASKS"};
-    for (size_t i = 0; i < sizeof(ranks) / sizeof(*ranks); i++)
-        unsetenv(ranks[i]);
     snprintf(folder, sizeof(folder), "%s", unit_directory());
     return 0;
 }
@@ -54,12 +51,14 @@ UNIT_TEST_WITH(a_session_has_the_command_and_the_options, begin, end)
     char *command[] = {(char *)"./a b", (char *)"--x=\n", NULL};
     struct settings settings = {.trace = TRACE_KERNEL | TRACE_NVTX, .capture_range = "api", .flush_interval_ms = 5};
     double before = (double)clock_now();
-    write_and_parse(command, &settings);
+    write_and_parse(command, &settings, NULL);
     assert_int_equal(cJSON_GetArraySize(member("command")), 2);
     assert_string_equal(cJSON_GetArrayItem(member("command"), 1)->valuestring, "--x=\n");
     assert_string_equal(member("output")->valuestring, "out \"quoted\".json");
     assert_string_equal(member("version")->valuestring, GPUTRACE_VERSION);
     assert_true(member("started")->valuedouble >= before - 1e3);
+    const cJSON *synchronised = cJSON_GetObjectItemCaseSensitive(member("clock"), "synchronised");
+    assert_int_equal(cJSON_IsTrue(synchronised), host_clock_read().synchronised);
     const cJSON *options = member("options");
     const cJSON *trace = cJSON_GetObjectItemCaseSensitive(options, "trace");
     assert_int_equal(cJSON_GetArraySize(trace), 2);
@@ -69,16 +68,24 @@ UNIT_TEST_WITH(a_session_has_the_command_and_the_options, begin, end)
     assert_null(cJSON_GetObjectItemCaseSensitive(json, "rank"));
 }
 
-UNIT_TEST_WITH(a_rank_is_noted_from_every_source, begin, end)
+UNIT_TEST_WITH(a_rank_and_the_ranks_asked_for_are_noted, begin, end)
+{
+    char *command[] = {(char *)"app", NULL};
+    struct settings settings = {.ranks = "0,3"};
+    write_and_parse(command, &settings, &(struct job_rank){.rank = 3, .world_size = 8, .local = -1, .node = -1});
+    assert_int_equal(member("rank")->valueint, 3);
+    assert_int_equal(member("world_size")->valueint, 8);
+    const cJSON *ranks = cJSON_GetObjectItemCaseSensitive(member("options"), "ranks");
+    assert_string_equal(ranks->valuestring, "0,3");
+}
+
+UNIT_TEST_WITH(a_launcher_without_a_rank_notes_none, begin, end)
 {
     char *command[] = {(char *)"app", NULL};
     struct settings settings = {0};
-    setenv("RANK", "not a number", 1);
-    setenv("SLURM_PROCID", "3", 1);
-    setenv("SLURM_NTASKS", "8", 1);
-    write_and_parse(command, &settings);
-    assert_int_equal(member("rank")->valueint, 3);
-    assert_int_equal(member("world_size")->valueint, 8);
+    write_and_parse(command, &settings, &(struct job_rank){-1, -1, -1, -1});
+    assert_null(cJSON_GetObjectItemCaseSensitive(json, "rank"));
+    assert_null(cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(json, "options"), "ranks"));
 }
 
 UNIT_TEST_WITH(an_existing_session_is_not_overwritten, begin, end)

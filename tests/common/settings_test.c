@@ -96,35 +96,50 @@ static struct job_rank read_with(const char *const *variables)
 
 #define WITH(...) read_with((const char *const[]){__VA_ARGS__, NULL})
 
-static void assert_rank(struct job_rank rank, int64_t number, int64_t world_size, int64_t local)
+static void assert_rank(struct job_rank rank, int64_t number, int64_t world_size, int64_t local, int64_t node)
 {
     assert_int_equal(rank.rank, number);
     assert_int_equal(rank.world_size, world_size);
     assert_int_equal(rank.local, local);
+    assert_int_equal(rank.node, node);
 }
 
 UNIT_TEST(each_starter_of_jobs_is_known)
 {
-    assert_rank(WITH("RANK", "3", "WORLD_SIZE", "8", "LOCAL_RANK", "1"), 3, 8, 1);
+    assert_rank(WITH("RANK", "3", "WORLD_SIZE", "8", "LOCAL_RANK", "1", "GROUP_RANK", "2"), 3, 8, 1, 2);
     assert_rank(WITH("OMPI_COMM_WORLD_RANK", "4", "OMPI_COMM_WORLD_SIZE", "5", "OMPI_COMM_WORLD_LOCAL_RANK", "0"), 4, 5,
-                0);
-    assert_rank(WITH("PMI_RANK", "6", "PMI_SIZE", "7"), 6, 7, -1);
-    assert_rank(WITH("SLURM_PROCID", "0", "SLURM_NTASKS", "2", "SLURM_LOCALID", "0"), 0, 2, 0);
+                0, -1);
+    assert_rank(WITH("MV2_COMM_WORLD_RANK", "1", "MV2_COMM_WORLD_SIZE", "2", "MV2_COMM_WORLD_LOCAL_RANK", "0"), 1, 2, 0,
+                -1);
+    assert_rank(WITH("PMI_RANK", "6", "PMI_SIZE", "7", "MPI_LOCALRANKID", "2"), 6, 7, 2, -1);
+    assert_rank(WITH("PMIX_RANK", "5"), 5, -1, -1, -1);
+    assert_rank(WITH("JSM_NAMESPACE_RANK", "5", "JSM_NAMESPACE_SIZE", "12", "JSM_NAMESPACE_LOCAL_RANK", "1"), 5, 12, 1,
+                -1);
+    assert_rank(WITH("FLUX_TASK_RANK", "2", "FLUX_JOB_SIZE", "4", "FLUX_TASK_LOCAL_ID", "0"), 2, 4, 0, -1);
+    assert_rank(WITH("SLURM_PROCID", "0", "SLURM_NTASKS", "2", "SLURM_LOCALID", "0", "SLURM_NODEID", "1"), 0, 2, 0, 1);
 }
 
 UNIT_TEST(torchruns_counts_before_that_of_what_started_it)
 {
-    assert_rank(WITH("SLURM_PROCID", "0", "RANK", "9"), 9, -1, -1);
+    assert_rank(WITH("SLURM_PROCID", "0", "SLURM_NODEID", "0", "RANK", "9"), 9, -1, -1, -1);
+    assert_rank(WITH("SLURM_PROCID", "0", "OMPI_COMM_WORLD_RANK", "1", "PMIX_RANK", "1"), 1, -1, -1, -1);
+}
+
+UNIT_TEST(what_one_does_not_say_comes_from_another_of_the_same_rank)
+{
+    assert_rank(WITH("RANK", "3", "WORLD_SIZE", "4", "SLURM_PROCID", "3", "SLURM_NTASKS", "9", "SLURM_LOCALID", "1",
+                     "SLURM_NODEID", "1"),
+                3, 4, 1, 1);
 }
 
 UNIT_TEST(what_is_no_number_is_not_known)
 {
-    assert_rank(WITH("HOME", "/"), -1, -1, -1);
-    assert_rank(WITH("RANK", ""), -1, -1, -1);
-    assert_rank(WITH("RANK", "-1"), -1, -1, -1);
-    assert_rank(WITH("RANK", "3x"), -1, -1, -1);
-    assert_rank(WITH("RANK", "99999999999"), -1, -1, -1);
-    assert_rank(WITH("RANK", "x", "PMI_RANK", "2"), 2, -1, -1);
+    assert_rank(WITH("HOME", "/"), -1, -1, -1, -1);
+    assert_rank(WITH("RANK", ""), -1, -1, -1, -1);
+    assert_rank(WITH("RANK", "-1"), -1, -1, -1, -1);
+    assert_rank(WITH("RANK", "3x"), -1, -1, -1, -1);
+    assert_rank(WITH("RANK", "99999999999"), -1, -1, -1, -1);
+    assert_rank(WITH("RANK", "x", "PMI_RANK", "2"), 2, -1, -1, -1);
 }
 
 UNIT_MAIN(NULL, NULL)

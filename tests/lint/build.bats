@@ -16,7 +16,7 @@ own_make() {
 }
 
 installed() {
-    ls "$build/gputrace" "$build"/libgputrace{,-allocator}.so.0 "$build"/samples/plugins/*.so
+    ls "$build/gputrace" "$build"/libgputrace{,-allocator,-mpi}.so.0 "$build"/samples/plugins/*.so
 }
 
 @test "the code of libgputrace.so is small: NVTX's client is not in it" {
@@ -53,7 +53,7 @@ installed() {
 
 @test "a library's file says its name, its functions have a version, and the name without number leads to it" {
     local library
-    for library in libgputrace libgputrace-allocator; do
+    for library in libgputrace libgputrace-allocator libgputrace-mpi; do
         run -0 readelf -d "$build/$library.so"
         assert_output --partial "soname: [$library.so.0]"
         assert_equal "$(readlink "$build/$library.so")" "$library.so.0"

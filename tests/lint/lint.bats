@@ -104,16 +104,17 @@ tree() { # FILE TEXT...
 
 @test "exports finds superfluous and missing symbols" {
     local library
-    mkdir -p tree/src/{agent/main,allocator} tree/build
+    mkdir -p tree/src/{agent/main,allocator,mpi} tree/build
     printf '{ global:\n  wanted; /* and */ missing;\n local: *; };\n' >tree/src/agent/main/exports.map
     cp tree/src/agent/main/exports.map tree/src/allocator
-    for library in libgputrace libgputrace-allocator; do
+    cp tree/src/agent/main/exports.map tree/src/mpi
+    for library in libgputrace libgputrace-allocator libgputrace-mpi; do
         printf 'int wanted(void) { return 0; }\nint other(void) { return 0; }\n' |
             gcc -shared -fPIC -x c - -o "tree/build/$library.so"
     done
     run check exports tree
     assert_failure
-    for library in libgputrace libgputrace-allocator; do
+    for library in libgputrace libgputrace-allocator libgputrace-mpi; do
         assert_line --partial "$library.so exports other, which"
         assert_line --partial "$library.so does not export missing, which"
     done
@@ -124,7 +125,7 @@ tree() { # FILE TEXT...
     tree src/agent/spool/a.c '#include <assert.h>' '#include <stdio.h>' '#include <stdlib.h>' \
         'void f(int a) { char b[9]; assert(a); snprintf(b, 9, "%d", a); printf("%s", b); fputs(b, stderr); exit(a); }'
     tree src/allocator/b.c '#include <stdlib.h>' 'void f(void) { abort(); }'
-    mkdir -p tree/build/obj/src/{agent/spool,allocator,common}
+    mkdir -p tree/build/obj/src/{agent/spool,allocator,mpi,common}
     gcc -O0 -c tree/src/agent/spool/a.c -o tree/build/obj/src/agent/spool/a.o
     gcc -O0 -c tree/src/allocator/b.c -o tree/build/obj/src/allocator/b.o
     run check calls tree

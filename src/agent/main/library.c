@@ -25,6 +25,7 @@
 #include "agent/spool/spool_file.h"
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/rank_list.h"
 #include "common/settings.h"
 
 /* A static executable that loads libraries all the same (NVTX's header does) gets a second C library with them, in
@@ -195,10 +196,20 @@ static bool is_filtered_out(void)
     return reason != NULL;
 }
 
+/* Each process by its own variables: a torchrun starts several ranks. */
+static bool has_chosen_rank(const char *ranks)
+{
+    struct job_rank rank;
+    if (!ranks || !*ranks)
+        return true;
+    rank_read(&rank);
+    return rank_list_has(ranks, rank.rank);
+}
+
 static bool is_asked_for(const struct settings *settings)
 {
     bool is_chosen = settings->only_process == 0 || settings->only_process == getpid();
-    return settings->spool_directory && *settings->spool_directory && is_chosen;
+    return settings->spool_directory && *settings->spool_directory && is_chosen && has_chosen_rank(settings->ranks);
 }
 
 static bool open_spool(void)

@@ -137,6 +137,8 @@ void process_facts_fill(struct spool_header *header, uint64_t trace_bits)
     rank_read(&rank);
     header->rank = (uint32_t)(rank.rank + 1);
     header->local_rank = (uint32_t)(rank.local + 1);
+    header->world_size = rank.world_size > 0 ? (uint32_t)rank.world_size : 0;
+    header->node_rank = (uint32_t)(rank.node + 1);
 }
 
 void process_facts_watch_clock(struct spool_header *header)

@@ -224,10 +224,10 @@ static void join_host(const struct solving *solving, const struct clock_join *jo
     int64_t last[2] = {region->last, time_on_b(region, region->last)};
     solving->maps[join->host] = map;
     clock->state = JOB_CLOCK_KNOWN;
-    clock->origin = host->origin;
-    clock->offset_ns = host->origin - solving->clocks->hosts[0].origin - llround(map.start);
+    clock->first = clock->origin = host->origin + first[!is_a];
+    clock->offset_ns =
+        host->origin - solving->clocks->hosts[0].origin - llround(map.start + map.fast * (double)first[!is_a]);
     clock->drift_ppm = -map.fast * 1e6;
-    clock->first = host->origin + first[!is_a];
     clock->last = host->origin + last[!is_a];
     const int64_t outer_origin = solving->clocks->hosts[join->through].origin;
     clock->uncertainty_ns = region->uncertainty + fmax(job_clock_uncertainty(through, outer_origin + first[is_a]),

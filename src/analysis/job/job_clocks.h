@@ -63,7 +63,7 @@ enum job_clock_state {
 /* The clock of a host, as it is read there, against that of host 0. Offset and drift are 0 where it is not known. */
 struct job_clock {
     enum job_clock_state state;
-    int64_t origin;              /* the time of this clock at which it is ahead by ... */
+    int64_t origin;              /* at this time of it, that of the first operation, it is ahead by ... */
     int64_t offset_ns;           /* ... this */
     double drift_ppm;            /* of its own ticks, so many in a million are too many */
     double uncertainty_ns;       /* the truth is at most this far away, from FIRST to LAST ... */
@@ -117,6 +117,10 @@ static inline int64_t job_clock_correct(const struct job_clock *clock, int64_t t
 
 /* How far a corrected TIME (of this clock) may be from the truth, ns; of a clock that is not known, 0. */
 double job_clock_uncertainty(const struct job_clock *clock, int64_t time);
+
+/* What the host's system says of its clock, as a clause for a clock that is not corrected: "its system says that it is
+ * synchronised, wrong by at most 2.1 ms". Numbers as in a struct trace_clock; nothing if they are not known. */
+void job_clock_describe_system(struct buffer *text, int64_t synchronised, int64_t error_us);
 
 /* A sentence on the clock of HOST without a full stop, "clock of node7: 12.345 ms ahead of node0, drift +3.2 ppm;
  * corrected, ± 14 us (5123 operations)", or why nothing is shifted. It is what report and merge print. */

@@ -113,3 +113,14 @@ void job_clock_describe(struct buffer *text, const struct job_clock *clock, cons
         return;
     }
 }
+
+void job_clock_describe_system(struct buffer *text, int64_t synchronised, int64_t error_us)
+{
+    if (synchronised < 0)
+        return;
+    buffer_format(text, "its system says that it is %ssynchronised", synchronised ? "" : "not ");
+    if (!synchronised || error_us < 0)
+        return;
+    buffer_text(text, ", wrong by at most ");
+    put_time(text, (double)error_us * 1e3);
+}

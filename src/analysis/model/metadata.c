@@ -302,6 +302,16 @@ void trace_bit_words(uint64_t bits, char *text, size_t size)
     }
 }
 
+/* {"synchronised": true, "error_us": 2100, …} */
+static void read_clock(struct trace *trace, const cJSON *clock)
+{
+    const cJSON *synchronised = member_of(clock, "synchronised");
+    if (!cJSON_IsBool(synchronised))
+        return;
+    trace->clock.synchronised = cJSON_IsTrue(synchronised);
+    trace->clock.error_us = number_of(clock, "error_us", 1e15, 1);
+}
+
 static int read_own(struct trace *trace, const cJSON *own)
 {
     static const struct member members[] = {{"version", TEXT, offsetof(struct trace, version)},
@@ -320,6 +330,7 @@ static int read_own(struct trace *trace, const cJSON *own)
     if (read_members(trace, own, trace, members) < 0)
         return -1;
     read_options(trace, member_of(own, "options"));
+    read_clock(trace, member_of(own, "clock"));
     trace->losses_known = cJSON_IsObject(member_of(own, "losses"));
     for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
         const cJSON *list = member_of(own, lists[i].key);

@@ -31,6 +31,7 @@ void trace_init(struct trace *trace, const struct report_options *options)
         .host = EVENT_NO_TEXT,
         .ending = EVENT_NO_TEXT,
         .missed = EVENT_NO_TEXT,
+        .clock = {EVENT_NONE, EVENT_NONE},
         .own_space = sorter_space_usual(),
         .space = &trace->own_space,
     };

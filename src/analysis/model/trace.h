@@ -68,6 +68,12 @@ static inline void trace_times_widen(struct trace_times *times, int64_t first, i
     times->any = true;
 }
 
+/* What the system of the host said of its clock when the run began. EVENT_NONE: not known. */
+struct trace_clock {
+    int64_t synchronised; /* 1: by NTP or PTP, 0: it is not */
+    int64_t error_us;     /* it is wrong by at most this, as the system says */
+};
+
 struct trace {
     const struct report_options *options;
     const void *const *states; /* of the sections, by enum report_section; NULL: neither wanted nor needed */
@@ -125,6 +131,7 @@ struct trace {
     bool without_queries; /* API calls that only ask were left out */
     uint64_t unrecorded;  /* bits of enum trace_bits (common/settings.h) that --trace left out; 0 when not known */
     uint32_t program, version, host, ending;
+    struct trace_clock clock;
     uint32_t missed; /* a warning about what the user asked for and the trace does not have */
     bool losses_known;
     ARRAY(struct trace_loss) losses;   /* those that are not 0 */

@@ -108,6 +108,12 @@ static void put_process(const struct conversion *conversion, const struct proces
         json_put_u64(json, "rank", header->rank - 1);
     if (header->local_rank != 0)
         json_put_u64(json, "local_rank", header->local_rank - 1);
+    if (header->world_size != 0)
+        json_put_u64(json, "world_size", header->world_size);
+    if (header->node_rank != 0)
+        json_put_u64(json, "node_rank", header->node_rank - 1);
+    if (conversion->session->host)
+        json_put_text(json, "host", conversion->session->host);
     json_put_text(json, "program", header->program);
     json_put_text(json, "command", header->command);
     json_put_text(json, "state", process_state(conversion, process));
@@ -291,19 +297,47 @@ static int write_versions(struct conversion *conversion)
     return header->driver_version != 0 ? write_number(conversion, "cuda_driver_version", header->driver_version) : 0;
 }
 
-/* HTA finds the rank with the pattern `"rank":\s+(\d+)`: the blank after the colon matters. */
+struct distributed {
+    int64_t rank, world_size; /* -1: not known */
+    bool nccl;                /* NCCL's NVTX was recorded */
+};
+
+/* What the processes say, or else the launcher. False: there is no rank, or there are several. */
+static bool find_distributed(const struct conversion *conversion, struct distributed *found)
+{
+    *found = (struct distributed){.rank = -1, .world_size = -1};
+    for (size_t i = 0; i < conversion->processes.count; i++) {
+        const struct process *process = conversion_process(conversion, i);
+        const struct spool_header *header = &process->file.header;
+        found->nccl = found->nccl || nvtx_has_domain(process->nvtx, "NCCL");
+        if (header->rank == 0)
+            continue;
+        if (found->rank >= 0 && found->rank != (int64_t)header->rank - 1)
+            return false;
+        found->rank = (int64_t)header->rank - 1;
+        if (header->world_size != 0)
+            found->world_size = header->world_size;
+    }
+    const struct session_note *session = conversion->session;
+    if (found->rank < 0)
+        found->rank = session->rank;
+    if (found->world_size < 0 && found->rank == session->rank)
+        found->world_size = session->world_size;
+    return found->rank >= 0;
+}
+
+/* As Kineto writes it, with what is known. HTA finds the rank with the pattern `"rank":\s+(\d+)`: the blank after the
+ * colon matters. */
 static int write_distributed(struct conversion *conversion)
 {
-    const struct session_note *session = conversion->session;
-    char text[96];
-    int length;
-    if (session->rank < 0)
+    struct distributed found;
+    char text[128], size[48] = "";
+    if (!find_distributed(conversion, &found))
         return 0;
-    if (session->world_size < 0)
-        length = snprintf(text, sizeof(text), "{\"rank\": %lld}", (long long)session->rank);
-    else
-        length = snprintf(text, sizeof(text), "{\"rank\": %lld, \"world_size\": %lld}", (long long)session->rank,
-                          (long long)session->world_size);
+    if (found.world_size >= 0)
+        snprintf(size, sizeof(size), ", \"world_size\": %lld", (long long)found.world_size);
+    int length = snprintf(text, sizeof(text), "{%s\"rank\": %lld%s}", found.nccl ? "\"backend\": \"nccl\", " : "",
+                          (long long)found.rank, size);
     conversion->sink.format->metadata(&conversion->sink, "distributedInfo", text, (size_t)length);
     return 0;
 }

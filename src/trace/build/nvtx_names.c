@@ -95,6 +95,25 @@ struct nvtx_text nvtx_domain_name(const struct nvtx *nvtx, uint32_t domain)
     return text_at(nvtx, &nvtx->domains, domain);
 }
 
+struct wanted_domain {
+    const struct nvtx *nvtx;
+    const char *name;
+};
+
+static int is_wanted_domain(void *context, uint64_t domain, uint64_t *value)
+{
+    const struct wanted_domain *wanted = context;
+    struct nvtx_text text = nvtx_domain_name(wanted->nvtx, (uint32_t)domain);
+    (void)value;
+    return text.text && text.length == strlen(wanted->name) && memcmp(text.text, wanted->name, text.length) == 0;
+}
+
+bool nvtx_has_domain(const struct nvtx *nvtx, const char *name)
+{
+    struct wanted_domain wanted = {nvtx, name};
+    return map_each(&nvtx->domains, is_wanted_domain, &wanted) != 0;
+}
+
 struct nvtx_text nvtx_category_name(const struct nvtx *nvtx, uint32_t domain, uint32_t category)
 {
     return text_at(nvtx, &nvtx->categories, pair(domain, category));

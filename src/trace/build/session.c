@@ -91,6 +91,7 @@ void session_note_read(struct session_note *session, const char *directory)
             warning("'%s' is not a JSON object: the trace has no facts about the run", path);
         session->rank = number_of(session->json, "rank");
         session->world_size = number_of(session->json, "world_size");
+        session->host = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(session->json, "host"));
     }
     buffer_release(&text);
     free(path);
@@ -162,7 +163,7 @@ static void put_value(struct json_out *json, const cJSON *value, int depth)
 
 void session_note_put(const struct session_note *session, struct json_out *json)
 {
-    static const char *const keys[] = {"command", "host", "started", "options"};
+    static const char *const keys[] = {"command", "host", "started", "clock", "options"};
     for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
         const cJSON *value = cJSON_GetObjectItemCaseSensitive(session->json, keys[i]);
         if (!value)

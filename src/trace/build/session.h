@@ -12,7 +12,8 @@ struct conversion;
 struct json_out;
 struct session_note {
     void *json;               /* cJSON, NULL: there is no session.json */
-    int64_t rank, world_size; /* -1: not known */
+    int64_t rank, world_size; /* -1: not known, or the program starts several */
+    const char *host;         /* NULL: not known */
 };
 struct missed {
     struct interner ranges, domains; /* that were there */

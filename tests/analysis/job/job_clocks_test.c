@@ -128,6 +128,8 @@ static void check_found(double most_ns)
     for (uint32_t host = 1; host < job.hosts; host++) {
         const struct job_clock *clock = &job.clocks.items.items[host];
         assert_int_equal(clock->state, JOB_CLOCK_KNOWN);
+        assert_int_equal(clock->origin, clock->first);
+        assert_true(llabs(clock->origin - shown(host, 0)) < SECOND);
         for (double time = 0; time <= job.seconds * 1e9; time += job.seconds * 1e9 / 16) {
             int64_t shows = shown(host, time);
             double wrong = fabs((double)(job_clock_correct(clock, shows) - shown(0, time)));
@@ -456,6 +458,24 @@ UNIT_TEST(what_was_done_to_a_clock_is_said)
                                   .outliers = 4},
                "clock of node7: 2.500 s behind that of node0, drift -0.500 ppm; corrected, ± 0.9 us (1 operations, "
                "joined through 2 hosts, 4 of 512 bounds contradict and were left out)");
+}
+
+static void check_system(int64_t synchronised, int64_t error_us, const char *expected)
+{
+    struct buffer text;
+    buffer_init_memory(&text);
+    job_clock_describe_system(&text, synchronised, error_us);
+    buffer_char(&text, '\0');
+    assert_string_equal(text.data, expected);
+    buffer_release(&text);
+}
+
+UNIT_TEST(what_the_system_says_of_a_clock_is_said)
+{
+    check_system(1, 2100, "its system says that it is synchronised, wrong by at most 2.100 ms");
+    check_system(0, 16000000, "its system says that it is not synchronised");
+    check_system(1, INT64_MIN, "its system says that it is synchronised");
+    check_system(INT64_MIN, INT64_MIN, "");
 }
 
 UNIT_MAIN(NULL, NULL)

@@ -1,0 +1,19 @@
+/*
+ * libgputrace-mpi.so, which is preloaded into the program for `--mpi`.
+ */
+#ifndef GPUTRACE_LAUNCH_PRELOAD_H
+#define GPUTRACE_LAUNCH_PRELOAD_H
+
+#include <stddef.h>
+
+#define MPI_LIBRARY_FILE "libgputrace-mpi.so.0" /* its SONAME */
+
+/* Writes the path of that library, which lies beside LIBRARY, the agent. Returns 0, or -1 after error(): it is not
+ * there, or its path cannot be in LD_PRELOAD. */
+int preload_find_mpi(const char *library, char *path, size_t space);
+
+/* Adds PATH to this process's LD_PRELOAD, behind what is there: a sanitizer's library must come first. Returns 0, or -1
+ * with errno set. */
+int preload_add(const char *path);
+
+#endif

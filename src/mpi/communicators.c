@@ -1,0 +1,138 @@
+#include "mpi/communicators.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/map.h"
+
+static struct {
+    pthread_mutex_t lock;
+    struct map by_handle; /* -> struct communicator * */
+    struct map groups;    /* hash of members -> how many communicators they made */
+} known = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static uint64_t hash_of(const char *text)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return (hash & ((UINT64_C(1) << 48) - 1)) | 1; /* a number of JSON has it exactly */
+}
+
+static struct communicator *get(uint64_t handle)
+{
+    const uint64_t *place = map_get(&known.by_handle, handle);
+    return place ? (struct communicator *)(uintptr_t)*place : NULL; /* NOLINT: a pointer that was put there */
+}
+
+/* With the lock. Takes the place of what had the handle before. */
+static struct communicator *put(uint64_t handle, const struct mpi_members *members, const char *name)
+{
+    struct communicator *communicator = get(handle);
+    if (!communicator) {
+        communicator = calloc(1, sizeof(*communicator));
+        uint64_t *place = communicator ? map_put(&known.by_handle, handle, NULL) : NULL;
+        if (!place) {
+            free(communicator);
+            return NULL;
+        }
+        *place = (uintptr_t)communicator;
+    }
+    *communicator = (struct communicator){
+        .id = hash_of(name), .ranks = members->count, .rank = members->rank, .inter = members->remote_count > 0};
+    snprintf(communicator->name, sizeof(communicator->name), "%s", name);
+    return communicator;
+}
+
+/* With the lock: one of which it was not seen how it was made. */
+static struct communicator *put_unseen(const struct mpi_constants *constants, uint64_t handle)
+{
+    struct mpi_members members, world;
+    char name[COMMUNICATOR_NAME_BYTES];
+    if (mpi_members(constants, handle, &members) != 0 || mpi_members(constants, constants->world, &world) != 0)
+        return NULL;
+    if (handle == constants->world)
+        snprintf(name, sizeof(name), "world");
+    else if (handle == constants->self)
+        snprintf(name, sizeof(name), "self %d", world.rank);
+    else
+        snprintf(name, sizeof(name), "rank %d: %" PRIx64, world.rank, handle);
+    return put(handle, &members, name);
+}
+
+static struct communicator *get_or_put(const struct mpi_constants *constants, uint64_t handle)
+{
+    struct communicator *communicator = get(handle);
+    return communicator ? communicator : put_unseen(constants, handle);
+}
+
+bool communicator_find(const struct mpi_constants *constants, uint64_t handle, bool collective,
+                       struct communicator *found)
+{
+    pthread_mutex_lock(&known.lock);
+    struct communicator *communicator = get_or_put(constants, handle);
+    if (communicator) {
+        *found = *communicator;
+        communicator->operations += collective;
+    }
+    pthread_mutex_unlock(&known.lock);
+    return communicator != NULL;
+}
+
+uint64_t communicator_making(const struct mpi_constants *constants, uint64_t parent)
+{
+    pthread_mutex_lock(&known.lock);
+    struct communicator *communicator = get_or_put(constants, parent);
+    uint64_t number = communicator ? ++communicator->made : 0;
+    pthread_mutex_unlock(&known.lock);
+    return number;
+}
+
+/* With the lock. A name that is too long is cut, but for a hash of all of it. */
+static void name_child(char *name, const struct communicator *parent, uint64_t number,
+                       const struct mpi_members *members)
+{
+    char whole[2 * COMMUNICATOR_NAME_BYTES];
+    int length = snprintf(whole, sizeof(whole), "%s/%" PRIu64, parent->name, number);
+    if (members->count != parent->ranks || parent->inter)
+        length += snprintf(whole + length, sizeof(whole) - (size_t)length, ".%d", members->first);
+    if (length < COMMUNICATOR_NAME_BYTES)
+        memcpy(name, whole, (size_t)length + 1);
+    else
+        snprintf(name, COMMUNICATOR_NAME_BYTES, "%.40s…%016" PRIx64, whole, hash_of(whole));
+}
+
+static void name_group(char *name, const struct mpi_members *members)
+{
+    uint64_t *times = map_put(&known.groups, members->hash, NULL);
+    snprintf(name, COMMUNICATOR_NAME_BYTES, "group %" PRIx64 ".%" PRIu64, members->hash, times ? ++*times : 0);
+}
+
+void communicator_made(const struct mpi_constants *constants, uint64_t parent, uint64_t number, bool group_alone,
+                       uint64_t made)
+{
+    struct mpi_members members;
+    char name[COMMUNICATOR_NAME_BYTES] = "";
+    if (mpi_members(constants, made, &members) != 0)
+        return; /* this rank is not in it */
+    pthread_mutex_lock(&known.lock);
+    const struct communicator *from = get_or_put(constants, parent);
+    if (group_alone && members.known)
+        name_group(name, &members);
+    else if (!group_alone && from && number > 0 && (members.known || members.count == from->ranks))
+        name_child(name, from, number, &members);
+    if (!*name || !put(made, &members, name))
+        put_unseen(constants, made);
+    pthread_mutex_unlock(&known.lock);
+}
+
+void communicator_freed(uint64_t handle)
+{
+    pthread_mutex_lock(&known.lock);
+    free(get(handle));
+    map_remove(&known.by_handle, handle);
+    pthread_mutex_unlock(&known.lock);
+}

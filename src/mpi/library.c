@@ -1,0 +1,222 @@
+#include "mpi/library.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- finding --- */
+
+/* A module of Python's and other plugins see an MPI that the program as a whole does not: it is among what the caller's
+ * library needs. */
+static void *find_beside(const char *name, const void *caller)
+{
+    Dl_info info;
+    if (!caller || !dladdr(caller, &info) || !info.dli_fname)
+        return NULL;
+    void *library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    void *found = library ? dlsym(library, name) : NULL;
+    if (library)
+        dlclose(library);
+    return found;
+}
+
+static void *find(const char *name, const void *caller)
+{
+    void *found = dlsym(RTLD_NEXT, name);
+    return found ? found : find_beside(name, caller);
+}
+
+/* Another library that wraps MPI may come after this one: the plain name leads to it. */
+void *mpi_find(const char *name, const void *caller)
+{
+    char profiling[64] = "P";
+    void *found = find(name, caller);
+    if (found)
+        return found;
+    strncat(profiling, name, sizeof(profiling) - 2);
+    return find(profiling, caller);
+}
+
+/* --- what is asked --- */
+
+/* Arguments as in calls.c: what is narrower is passed as if it were not. */
+#define ASKED(X)                                                    \
+    X(Initialized, (int *))                                         \
+    X(Finalized, (int *))                                           \
+    X(Type_size, (long, int *))                                     \
+    X(Comm_size, (long, int *))                                     \
+    X(Comm_rank, (long, int *))                                     \
+    X(Comm_test_inter, (long, int *))                               \
+    X(Comm_remote_size, (long, int *))                              \
+    X(Comm_group, (long, void *))                                   \
+    X(Comm_remote_group, (long, void *))                            \
+    X(Group_translate_ranks, (long, int, const int *, long, int *)) \
+    X(Group_free, (void *))
+
+static struct {
+    struct mpi_constants constants;
+#define FIELD(name, arguments) int(*name) arguments;
+    ASKED(FIELD)
+#undef FIELD
+    bool whole; /* all of them are there */
+} mpi;
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static const void *first_caller;
+static bool running;
+
+/* Of an object. A program that is linked with MPI may have a copy of it, which counts then. */
+static uint64_t address_of(const char *name)
+{
+    void *found = dlsym(RTLD_DEFAULT, name);
+    return (uint64_t)(uintptr_t)(found ? found : find_beside(name, first_caller));
+}
+
+static void find_constants(struct mpi_constants *constants)
+{
+    uint64_t world = address_of("ompi_mpi_comm_world");
+    if (world)
+        *constants = (struct mpi_constants){.pointers = true,
+                                            .world = world,
+                                            .self = address_of("ompi_mpi_comm_self"),
+                                            .no_communicator = address_of("ompi_mpi_comm_null"),
+                                            .no_type = address_of("ompi_mpi_datatype_null"),
+                                            .any_source = -1,
+                                            .no_peer = -2,
+                                            .undefined = -32766};
+    else
+        *constants = (struct mpi_constants){.world = 0x44000000,
+                                            .self = 0x44000001,
+                                            .no_communicator = 0x04000000,
+                                            .no_type = 0x0c000000,
+                                            .any_source = -2,
+                                            .no_peer = -1,
+                                            .undefined = -32766};
+}
+
+static void find_all(void)
+{
+    mpi.whole = true;
+#define FIND(name, arguments)                                \
+    *(void **)&mpi.name = find("PMPI_" #name, first_caller); \
+    mpi.whole = mpi.whole && mpi.name;
+    ASKED(FIND)
+#undef FIND
+    find_constants(&mpi.constants);
+}
+
+void mpi_begun(void)
+{
+    __atomic_store_n(&running, true, __ATOMIC_RELEASE);
+}
+
+void mpi_ends(void)
+{
+    __atomic_store_n(&running, false, __ATOMIC_RELEASE);
+}
+
+/* MPI_Init may have been called in a way that is not wrapped, as in Fortran. */
+static bool is_running(void)
+{
+    int begun = 0, ended = 1;
+    if (__atomic_load_n(&running, __ATOMIC_ACQUIRE))
+        return true;
+    if (mpi.Initialized(&begun) != 0 || mpi.Finalized(&ended) != 0 || !begun || ended)
+        return false;
+    mpi_begun();
+    return true;
+}
+
+const struct mpi_constants *mpi_constants(const void *caller)
+{
+    __atomic_store_n(&first_caller, caller, __ATOMIC_RELAXED);
+    pthread_once(&once, find_all);
+    return mpi.whole && is_running() ? &mpi.constants : NULL;
+}
+
+uint64_t mpi_handle(const struct mpi_constants *constants, long argument)
+{
+    return constants->pointers ? (uint64_t)argument : (uint32_t)argument;
+}
+
+uint64_t mpi_handle_at(const struct mpi_constants *constants, const void *place)
+{
+    uint64_t pointer = 0;
+    uint32_t number = 0;
+    if (constants->pointers)
+        memcpy(&pointer, place, sizeof(pointer));
+    else
+        memcpy(&number, place, sizeof(number));
+    return constants->pointers ? pointer : number;
+}
+
+/* --- facts --- */
+
+/* A wrong handle may end the program: the null handle is the one that programs pass, where MPI ignores the argument. */
+int64_t mpi_type_bytes(const struct mpi_constants *constants, uint64_t type)
+{
+    int bytes = 0;
+    if (type == 0 || type == constants->no_type)
+        return -1;
+    return mpi.Type_size((long)type, &bytes) == 0 && bytes >= 0 ? bytes : -1;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 29;
+}
+
+/* Adds the members of GROUP (COUNT of them) to MEMBERS; the hash of two sides does not depend on their order. */
+static void add_group(const struct mpi_constants *constants, struct mpi_members *members, long group, int count)
+{
+    uint64_t world_group = 0, hash = 1;
+    int *ranks = calloc((size_t)count * 2, sizeof(*ranks)), *in_world = ranks ? ranks + count : NULL;
+    for (int i = 0; ranks && i < count; i++)
+        ranks[i] = i;
+    members->known = members->known && ranks && mpi.Comm_group((long)constants->world, &world_group) == 0;
+    members->known =
+        members->known &&
+        mpi.Group_translate_ranks(group, count, ranks, (long)mpi_handle_at(constants, &world_group), in_world) == 0;
+    for (int i = 0; members->known && i < count; i++) {
+        members->known = in_world[i] != constants->undefined;
+        hash = mix(hash, (uint64_t)in_world[i]);
+    }
+    if (members->known && (members->first < 0 || in_world[0] < members->first))
+        members->first = in_world[0];
+    members->hash += hash;
+    if (world_group)
+        mpi.Group_free(&world_group);
+    free(ranks);
+}
+
+static int add_side(const struct mpi_constants *constants, struct mpi_members *members, uint64_t communicator,
+                    bool remote)
+{
+    uint64_t group = 0;
+    int count = remote ? members->remote_count : members->count;
+    int failed =
+        remote ? mpi.Comm_remote_group((long)communicator, &group) : mpi.Comm_group((long)communicator, &group);
+    if (failed || count <= 0)
+        return -1;
+    add_group(constants, members, (long)mpi_handle_at(constants, &group), count);
+    mpi.Group_free(&group);
+    return 0;
+}
+
+int mpi_members(const struct mpi_constants *constants, uint64_t communicator, struct mpi_members *members)
+{
+    int inter = 0;
+    *members = (struct mpi_members){.first = -1, .known = true};
+    if (communicator == 0 || communicator == constants->no_communicator ||
+        mpi.Comm_size((long)communicator, &members->count) != 0 ||
+        mpi.Comm_rank((long)communicator, &members->rank) != 0 || mpi.Comm_test_inter((long)communicator, &inter) != 0)
+        return -1;
+    if (inter && mpi.Comm_remote_size((long)communicator, &members->remote_count) != 0)
+        return -1;
+    if (add_side(constants, members, communicator, false) != 0)
+        return -1;
+    return inter ? add_side(constants, members, communicator, true) : 0;
+}

@@ -1,0 +1,40 @@
+/*
+ * NVTX ranges of MPI's calls: domain "MPI", the function as message, and a payload with what is known of the call.
+ */
+#ifndef GPUTRACE_MPI_RANGES_H
+#define GPUTRACE_MPI_RANGES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Which members of struct range_facts are known. */
+enum range_members {
+    RANGE_COMMUNICATOR = 1 << 0, /* communicator, name, ranks, rank */
+    RANGE_SEQUENCE = 1 << 1,
+    RANGE_BYTES = 1 << 2,
+    RANGE_PEER = 1 << 3,
+    RANGE_TAG = 1 << 4,
+    RANGE_SOURCE = 1 << 5,
+    RANGE_ROOT = 1 << 6,
+    RANGE_REQUESTS = 1 << 7,
+    RANGE_MEMBERS = 1 << 8
+};
+
+struct range_facts {
+    uint64_t communicator;
+    const char *name; /* of it */
+    int32_t ranks, rank;
+    uint64_t sequence;
+    uint64_t bytes;
+    int32_t peer, tag, source, root; /* ranks of the communicator; -1: MPI_ANY_SOURCE, -2: MPI_PROC_NULL */
+    uint32_t requests;
+    unsigned known; /* bits of enum range_members */
+};
+
+/* Whether anybody records ranges; starts NVTX at the first call. */
+bool ranges_wanted(void);
+
+void range_push(const char *function, const struct range_facts *facts);
+void range_pop(void);
+
+#endif

@@ -1,0 +1,111 @@
+# gputrace run --mpi: what MPI's calls say of themselves, with Open MPI and MPICH, and that no program is harmed.
+
+load common
+
+compiled() { # NAME [OPTION...]
+    mpicc -g -Wall -o "$1" "$BATS_TEST_DIRNAME/programs/${1%.so}.c" "${@:2}"
+}
+
+# Payloads of MPI's calls: {name, pid, payload}.
+mpi_calls() { # TRACE
+    jq '[.traceEvents[] | select(.args.domain == "MPI") | {name, pid, ts, payload: .args.payload}]' "$1"
+}
+
+calls_and_communicators() {
+    use_mpi "$1"
+    compiled calls
+    mpirun -n 4 ./calls | sort >without
+    "$gputrace" run -q --mpi mpirun -n 4 ./calls | sort >with
+    diff without with
+    grep -q 'rank 3: no such type' with
+    "$check_trace" trace.json >/dev/null
+    jq -e '.gputrace.options.mpi == true' trace.json
+    mpi_calls trace.json >mpi.json
+    # A communicator has one number and one name on all of its ranks, and no other one has them.
+    jq -e '[.[] | select(.payload.name)] | (group_by(.payload.name) | map(map(.payload.communicator) | unique | length) | all(. == 1))
+        and (group_by(.payload.communicator) | map(map(.payload.name) | unique | length) | all(. == 1))' mpi.json
+    # The operation of a number is the same on all ranks, and each rank calls it once. (An intercommunicator has two sides.)
+    jq -e '[.[] | select(.payload.sequence != null)] | group_by([.payload.name, .payload.sequence])
+        | all((map(.name) | unique | length) == 1 and
+              (length == .[0].payload.ranks and (map(.payload.rank) | unique | length) == length
+               or (.[0].payload.name | startswith("group")) and length == 4))' mpi.json
+    jq -r '[.[].payload | select(.name) | .name] | unique[]' mpi.json | sed 's/group [0-9a-f]*/group/' | LC_ALL=C sort | tr '\n' ' ' >names
+    assert_equal "$(cat names)" "group.1 group.1 group.1/1.2 group.2 self 0 self 1 self 2 self 3 world world/1 world/1/1.2 \
+world/1/1.2/1 world/1/1.2/2 world/1/1.3 world/1/1.3/1 world/1/1.3/2 world/2 world/3.1 "
+}
+
+bytes_peers_and_roots() {
+    use_mpi "$1"
+    compiled calls
+    "$gputrace" run -q --mpi --ranks=0 mpirun -n 4 ./calls >/dev/null
+    mpi_calls trace.json | jq -r '.[] | .name + " " + (.payload | del(.communicator, .ranks, .rank) | tojson)' | head -25 >said
+    cat >expected <<'S'
+MPI_Init_thread null
+MPI_Irecv {"name":"world","bytes":400,"peer":-1,"tag":7}
+MPI_Isend {"name":"world","bytes":400,"peer":1,"tag":7}
+MPI_Waitall {"requests":2}
+MPI_Sendrecv {"name":"world","bytes":40,"peer":1,"tag":8,"source":3}
+MPI_Sendrecv_replace {"name":"world","bytes":12,"peer":1,"tag":9,"source":3}
+MPI_Send {"name":"world","bytes":40,"peer":3,"tag":11}
+MPI_Send {"name":"world","bytes":4,"peer":-2,"tag":0}
+MPI_Barrier {"name":"world","sequence":0}
+MPI_Bcast {"name":"world","sequence":1,"bytes":24,"root":1}
+MPI_Allreduce {"name":"world","sequence":2,"bytes":12}
+MPI_Allreduce {"name":"world","sequence":3,"bytes":16}
+MPI_Reduce {"name":"world","sequence":4,"bytes":8,"root":0}
+MPI_Gather {"name":"world","sequence":5,"bytes":8,"root":0}
+MPI_Gatherv {"name":"world","sequence":6,"bytes":4,"root":0}
+MPI_Scatter {"name":"world","sequence":7,"bytes":8,"root":0}
+MPI_Allgather {"name":"world","sequence":8,"bytes":8}
+MPI_Allgatherv {"name":"world","sequence":9,"bytes":4}
+MPI_Alltoall {"name":"world","sequence":10,"bytes":12}
+MPI_Alltoallv {"name":"world","sequence":11,"bytes":32}
+MPI_Reduce_scatter {"name":"world","sequence":12,"bytes":8}
+MPI_Reduce_scatter_block {"name":"world","sequence":13,"bytes":12}
+MPI_Scan {"name":"world","sequence":14,"bytes":16}
+MPI_Iallreduce {"name":"world","sequence":15,"bytes":20}
+MPI_Wait null
+S
+    diff expected said
+    jq -e '[.gputrace.processes[].rank] == [0]' trace.json
+}
+
+# Python's modules of MPI are loaded like this one.
+loaded_out_of_sight() {
+    use_mpi "$1"
+    compiled module.so -shared -fPIC
+    cc -o loader "$BATS_TEST_DIRNAME/programs/loader.c" -ldl
+    run -0 "$gputrace" run -q --mpi mpirun -n 2 ./loader ./module.so
+    assert_line "rank 0: 2"
+    assert_line "rank 1: 2"
+    mpi_calls trace.json | jq -e '[.[] | select(.name == "MPI_Allreduce") | .payload | [.name, .rank, .bytes]] | sort
+        == [["world", 0, 4], ["world", 1, 4]]'
+}
+
+@test "Open MPI: the same communicators and sequences on all ranks, the same results" { calls_and_communicators openmpi; }
+@test "MPICH: the same communicators and sequences on all ranks, the same results" { calls_and_communicators mpich; }
+@test "Open MPI: bytes, peers, tags, roots" { bytes_peers_and_roots openmpi; }
+@test "MPICH: bytes, peers, tags, roots" { bytes_peers_and_roots mpich; }
+@test "Open MPI: a library that the program loads out of sight calls MPI" { loaded_out_of_sight openmpi; }
+@test "MPICH: a library that the program loads out of sight calls MPI" { loaded_out_of_sight mpich; }
+
+@test "a program without MPI runs the same, and one that looks for MPI gets an error" {
+    "$gputrace" run -q --mpi "$programs/nvtx_only" >out
+    assert_equal "$(cat out)" done
+    jq -e '[.traceEvents[] | select(.cat == "user_annotation") | .name] | unique == ["only"]' trace.json
+    cc -o loader "$BATS_TEST_DIRNAME/programs/loader.c" -ldl
+    assert_equal "$(./loader)" "no MPI"
+    assert_equal "$("$gputrace" run -q --mpi -o none.json ./loader)" "MPI cannot start"
+}
+
+@test "what was preloaded before stays; without --mpi nothing is preloaded" {
+    script app 'echo "$LD_PRELOAD"'
+    assert_equal "$(LD_PRELOAD=libdl.so.2 "$gputrace" run -q --mpi ./app)" "libdl.so.2:$build/libgputrace-mpi.so.0"
+    assert_equal "$("$gputrace" run -q ./app)" ''
+}
+
+@test "--mpi without NVTX is refused" {
+    run -125 "$gputrace" run --mpi --trace=kernel touch started
+    assert_output --partial "--mpi: MPI calls are recorded as NVTX ranges, which --trace leaves out"
+    [ ! -e started ]
+}

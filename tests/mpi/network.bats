@@ -1,0 +1,70 @@
+# Two ranks on two "hosts", network namespaces whose cable delays each packet: what the network takes shows in the traces.
+
+load common
+
+# Two namespaces, and the programs.
+make_hosts() {
+    use_mpi openmpi
+    [ "$(id -u)" -eq 0 ] || skip "network namespaces need root"
+    [ -c /dev/net/tun ] || skip "there is no /dev/net/tun"
+    one=gt$$a two=gt$$b
+    ip netns add $one 2>said || skip "no network namespaces: $(cat said)"
+    ip netns add $two
+    cc -D_GNU_SOURCE -O2 -o net_delay "$BATS_TEST_DIRNAME/programs/net_delay.c"
+    mpicc -o rounds "$BATS_TEST_DIRNAME/programs/rounds.c"
+}
+
+teardown() {
+    [ -z "${cable-}" ] || kill "$cable"
+    [ -z "${one-}" ] || ip netns del $one
+    [ -z "${two-}" ] || ip netns del $two
+    [ -z "${short-}" ] || rm -rf "$short"
+}
+
+# A cable that delays by $1 ms between 10.87.0.1 and 10.87.0.2.
+join() {
+    ./net_delay "$1" $one $two >cable 3>&- &
+    cable=$!
+    eventually grep -q ready cable
+    local number=1 namespace
+    for namespace in $one $two; do
+        ip -n $namespace addr add 10.87.0.$number/24 dev delay0
+        ip -n $namespace link set delay0 up
+        ip -n $namespace link set lo up
+        number=2
+    done
+}
+
+# Open MPI starts ranks by a remote shell; here it is this, which enters a namespace. Each has a host name of its own.
+on_both() { # COMMAND...
+    script agent 'host=$1' 'shift' "[ \$host = 10.87.0.1 ] && namespace=$one || namespace=$two" \
+        'exec ip netns exec $namespace unshare --uts sh -c "hostname $namespace; $*"'
+    ip netns exec $one unshare --uts sh -c "hostname $one; exec \"\$@\"" sh \
+        mpirun --mca plm_rsh_agent "$PWD/agent" -H 10.87.0.1,10.87.0.2 -n 2 --mca btl tcp,self \
+        --mca btl_tcp_if_include delay0 --mca oob_tcp_if_include delay0 "$@"
+}
+
+# The least time in us from the last rank's entry to the last one's end, of all collective operations.
+least_transfer() {
+    jq -s '[.[].traceEvents | map(select(.ph == "X" and (.name == "MPI_Barrier" or .name == "MPI_Allreduce")))]
+        | transpose | map((map(.ts + .dur) | max) - (map(.ts) | max)) | min | floor' rank.0.json rank.1.json
+}
+
+@test "collective operations of two hosts take as long as the network delays, and no rank leaves before the last enters" {
+    make_hosts
+    join 20
+    run -0 on_both "$gputrace" run -q --mpi -o "$PWD/rank.%r.json" "$PWD/rounds" 10
+    assert_equal "$(jq -r .gputrace.processes[0].host rank.0.json)" $one
+    assert_equal "$(jq -r .gputrace.processes[0].host rank.1.json)" $two
+    [ "$(least_transfer)" -ge 20000 ]
+    [ "$(least_transfer)" -lt 40000 ]
+    jq -se '[.[].traceEvents | map(select(.ph == "X" and .name == "MPI_Barrier"))] | transpose | length == 10 and
+        all((map(.ts + .dur) | min) >= (map(.ts) | max))' rank.0.json rank.1.json
+}
+
+@test "without a delay they take little" {
+    make_hosts
+    join 0
+    run -0 on_both "$gputrace" run -q --mpi -o "$PWD/rank.%r.json" "$PWD/rounds" 10
+    [ "$(least_transfer)" -lt 5000 ]
+}
