@@ -139,6 +139,20 @@ _gputrace_cut() {
         '1:trace:_files -g "*.(json|pftrace)(|.gz)"'
 }
 
+_gputrace_merge() {
+    _arguments -s -S \
+        {-o,--output=}'[write the merged trace to a file]:file:_files -g "*.(json|pftrace)(|.gz)"' \
+        '--from=[leave out what comes before]:time' \
+        '--to=[leave out what comes after]:time' \
+        '--range=[only the time of this range]:name' \
+        '--step=[only this step of torch.profiler]:number' \
+        '--force[replace the file that is there]' \
+        {-q,--quiet}'[print errors only]' \
+        {-v,--verbose}'[print each step]' \
+        {-h,--help}'[print help]' \
+        '*:trace or directory:_files'
+}
+
 _gputrace_doctor() {
     _arguments -s -S \
         '--cupti=[check this libcupti]:file:_files' \
@@ -155,6 +169,7 @@ _gputrace() {
         'recover:write the trace of an interrupted run'
         'convert:convert a trace between formats'
         'cut:cut a part out of a trace'
+        'merge:merge traces of several ranks into one'
         'doctor:check what tracing needs'
         'help:explain a command'
     )
@@ -171,8 +186,9 @@ _gputrace() {
         recover) _gputrace_recover ;;
         convert) _gputrace_convert ;;
         cut) _gputrace_cut ;;
+        merge) _gputrace_merge ;;
         doctor) _gputrace_doctor ;;
-        help) _values command run report diff view recover convert cut doctor ;;
+        help) _values command run report diff view recover convert cut merge doctor ;;
         esac
         ;;
     esac
