@@ -165,3 +165,15 @@ straggler() { # RANK REGEXP [OTHERS]
     run -2 "$gputrace" report --partial rank0.json
     run -2 "$gputrace" report -o rank0.gpr rank0.json
 }
+
+@test "job: in a simulated training, a late host and slower kernels cost what was planted" {
+    "$build/make_job" -n 8 -H 4 -c -l 2:5 -k 1:0.3 job >/dev/null
+    "$gputrace" report -r findings -f json job/*.pftrace |
+        jq '[.findings[] | select(.id == "straggler")] | sort_by(.rank)' >stragglers
+    jq -e 'map(.rank) == [1, 2] and (.[0].finding | test("kernels take longer")) and
+        (.[1].finding | test("host launches late"))' stragglers
+    # 5 ms in each of 20 steps.
+    jq -e '.[1].time_ns | . > 90000000 and . < 110000000' stragglers
+    "$build/make_job" -n 8 fair >/dev/null
+    "$gputrace" report -r findings -f json fair/*.pftrace | jq -e 'all(.findings[]; .id != "straggler")'
+}
