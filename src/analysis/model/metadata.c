@@ -168,6 +168,7 @@ static int read_process(struct trace *trace, const cJSON *process)
 static int read_crash(struct trace *trace, const cJSON *process)
 {
     static const struct member members[] = {{"pid", NUMBER, offsetof(struct trace_crash, pid)},
+                                            {"alive", TIME, offsetof(struct trace_crash, alive)},
                                             {"state", TEXT, offsetof(struct trace_crash, state)}};
     static const struct member of_signal[] = {{"signal", NUMBER, offsetof(struct trace_crash, signal)},
                                               {"thread", NUMBER, offsetof(struct trace_crash, thread)},

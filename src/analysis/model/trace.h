@@ -217,6 +217,7 @@ struct trace_plugin_line {
 /* A process that did not run its exit handlers. */
 struct trace_crash {
     int64_t pid, signal, thread, sender, time; /* EVENT_NONE: not known */
+    int64_t alive;                             /* the time at which it is last known to have lived */
     int64_t stack;                             /* of the thread */
     uint32_t state, words, address;            /* EVENT_NO_TEXT: not known */
     uint32_t place;                            /* the line of the program that the thread was in */
