@@ -114,6 +114,7 @@ static struct collective collective_of(const struct trace *trace, const struct e
         .rank = EVENT_NONE,
         .group_rank = event->group_rank >= 0 ? event->group_rank : EVENT_NONE,
         .kind = (uint8_t)kind,
+        .on_host = event->domain != EVENT_NO_TEXT && strcmp(trace_text(trace, event->domain), "MPI") == 0,
         .name = event->collective,
         .dtype = event->dtype,
         .group_size = event->group_size,

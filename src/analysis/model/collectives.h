@@ -44,6 +44,7 @@ struct collective {
     int64_t group_rank; /* in the group */
     /* What it did. */
     uint8_t kind;       /* enum collective_kind */
+    bool on_host;       /* of MPI: the call communicates, there is no kernel */
     bool in_flight;     /* its kernel had not finished when the process ended */
     uint32_t name;      /* as the trace calls it */
     uint32_t dtype;     /* text */
