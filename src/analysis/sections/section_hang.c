@@ -12,36 +12,15 @@
 #include "analysis/model/hang_words.h"
 #include "analysis/model/section.h"
 
-struct state {
-    struct collectives collectives;
-    struct hang_facts facts;
-};
-
-static void init(void *context, const struct trace *trace)
-{
-    struct state *state = context;
-    collectives_init(&state->collectives, trace->space);
-}
-
 static int event(void *context, const struct trace *trace, const struct event_fields *event)
 {
-    struct state *state = context;
-    if (collectives_event(&state->collectives, trace, event) < 0)
-        return -1;
-    return category_in(event->category, HANG_FACTS_CATEGORIES) ? hang_facts_event(&state->facts, event) : 0;
-}
-
-static int gather(void *context, const struct trace *trace)
-{
-    struct state *state = context;
-    return collectives_gather(&state->collectives, trace);
+    (void)trace;
+    return hang_facts_event(context, event);
 }
 
 static void release(void *context)
 {
-    struct state *state = context;
-    collectives_release(&state->collectives);
-    hang_facts_release(&state->facts);
+    hang_facts_release(context);
 }
 
 /* --- the table --- */
@@ -283,12 +262,12 @@ static const struct column columns[] = {
 
 /* --- the end --- */
 
-static int read_operations(const struct state *state, struct hang_fronts *fronts)
+static int read_operations(const struct trace *trace, struct hang_fronts *fronts)
 {
     struct collectives_walk walk;
     const struct collective *ranks;
     int status = 0;
-    collectives_walk_begin(&walk, &state->collectives);
+    collectives_walk_begin(&walk, section_state(trace, REPORT_COMM));
     for (size_t count; status == 0 && (count = collectives_next(&walk, &ranks));)
         status = hang_fronts_operation(fronts, ranks, count);
     int walked = collectives_walk_end(&walk);
@@ -310,15 +289,14 @@ static int write_rows(struct report_row *row, const struct hangs *hangs)
 
 static int finish(struct report_row *row)
 {
-    const struct state *state = row->state;
     struct hangs hangs;
     hangs_init(&hangs, &row->trace->strings);
     hangs.origin = row->trace->start;
     int status = hang_facts_add_ranks(row->trace, &hangs.fronts);
     if (status == 0)
-        status = read_operations(state, &hangs.fronts);
+        status = read_operations(row->trace, &hangs.fronts);
     if (status == 0)
-        status = hang_facts_tell(&state->facts, row->trace, &hangs.fronts);
+        status = hang_facts_tell(row->state, row->trace, &hangs.fronts);
     if (status == 0)
         status = hangs_finish(&hangs);
     if (status == 0)
@@ -332,12 +310,11 @@ const struct section section_hang = {
     .usual = 10,
     .listing = true,
     .paragraphs = true,
-    .categories = COLLECTIVE_CATEGORIES | HANG_FACTS_CATEGORIES,
-    .state_size = sizeof(struct state),
+    .categories = HANG_FACTS_CATEGORIES,
+    .state_size = sizeof(struct hang_facts),
     .stacks = true,
-    .init = init,
+    .needs = REPORT_BIT(REPORT_COMM), /* all operations */
     .event = event,
-    .gather = gather,
     .finish = finish,
     .release = release,
 };
