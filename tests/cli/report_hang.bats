@@ -174,6 +174,14 @@ three_wait=$(all '0 1 3' 0xc 412 AllReduce 4194304 11 flight)
     assert_equal "$(hang length)" 1
 }
 
+@test "an operation under way when recording ended, in processes that exited later, is not a hang" {
+    trace 'ranks 2' 'op 0 0xc 1 AllReduce 64 11 flight' 'finished 0' 'call 0 cudaFree 20 21' 'finished 1' \
+        'call 1 cudaFree 10 21'
+    assert_equal "$(hang length)" 0
+    trace 'ranks 2' 'op 0 0xc 1 AllReduce 64 11 flight' 'call 0 cudaFree 20 21' 'finished 1' 'call 1 cudaFree 10 21'
+    assert_equal "$(hang length)" 1
+}
+
 @test "an operation without a kernel's record, which later ones passed, is not a hang" {
     trace 'ranks 2' "$(all '0 1' 0xc 0 AllReduce 64 10)" 'op 0 0xc 1 AllReduce 64 11' 'op 1 0xc 1 AllReduce 64 11 flight' \
         "$(all '0 1' 0xc 2 AllReduce 64 12)"

@@ -177,14 +177,17 @@ static void find_gone(const struct finishing *finishing, struct hang_part *parts
     }
 }
 
-/* Whether it stands still, and not just was under way when the recording ended. */
+/* Whether it stands still, and not just was under way when the recording ended. Who waits and exits all the same was no
+ * longer recorded, as a program may choose. */
 static bool stands_still(const struct finishing *finishing, const struct hang_part *parts)
 {
     const struct hang *hang = finishing->hang;
-    bool gone = false;
-    for (size_t i = 0; i < hang->part_count; i++)
+    bool gone = false, waits = false;
+    for (size_t i = 0; i < hang->part_count; i++) {
         gone |= parts[i].is_gone && parts[i].role == HANG_MISSING;
-    return hang->waited >= HANG_LEAST_NS || gone;
+        waits |= parts[i].role == HANG_WAITS && member_at(finishing, parts[i].member)->ending != HANG_FINISHED;
+    }
+    return waits && (hang->waited >= HANG_LEAST_NS || gone);
 }
 
 static int finish_group(struct finishing *finishing)
