@@ -28,3 +28,52 @@ section() { # SECTION TRACE: its rows as JSON
     section comm rank1.json | jq -e '.[0].total_ns == 1000000 and (.[0].bus_gb_s * 100000 | round) == 1572864'
     section comm "$root/tests/data/report/small.json" | jq -e 'length == 0'
 }
+
+@test "ranks: what each rank did, and who waited for whom" {
+    made noise=0 slow=1:1000000 job.json
+    section ranks job.json >rows
+    jq -e 'map(.rank) == [0, 1, 2, 3] and all(.[]; .host == "node0" and .steps == 10)' rows
+    # Each step: 0.5 ms of gemm, on rank 1 a millisecond more, and 25 us beside communication.
+    jq -e 'map(.compute_ns) == [5250000, 15250000, 5250000, 5250000]' rows
+    jq -e 'map(.communication_ns) == [11000000, 1000000, 11000000, 11000000]' rows
+    jq -e 'map(.exposed_ns) == [10750000, 750000, 10750000, 10750000] and all(.[]; .copies_ns == 500000)' rows
+    jq -e 'map(.waited_ns) == [10000000, 0, 10000000, 10000000] and map(.delayed_ns) == [0, 30000000, 0, 0]' rows
+    # The first operation waits for ranks that start late: it does not count as late.
+    jq -e 'map(.late_ns) == [0, 9000000, 0, 0] and map(.late_operations) == [0, 9, 0, 0]' rows
+    # 10 us before each kernel of a step, and 30 + 20 + 10 us between two steps.
+    jq -e 'all(.[]; .idle_ns == 640000 and .idle_cause == "outside")' rows
+}
+
+@test "ranks: a trace whose processes are no ranks has none" {
+    "$gputrace" report -r ranks --format=json "$root/tests/data/report/small.json" | jq -e '.ranks == []'
+}
+
+# The finding straggler of RANK in job.json has a text that matches REGEXP; of OTHERS ranks more there is one.
+straggler() { # RANK REGEXP [OTHERS]
+    "$gputrace" report -r findings --format=json job.json >findings.json
+    jq -e --arg rank "$1" --arg regexp "$2" 'any(.findings[]; .id == "straggler" and (.finding |
+        startswith("Rank \($rank) ") and test($regexp)))' findings.json
+    jq -e --argjson count "$((1 + ${3:-0}))" '[.findings[] | select(.id == "straggler")] | length == $count' findings.json
+}
+
+@test "a rank that sleeps and one with a slower kernel are named with their reasons, in 20 of 20 runs" {
+    for seed in {1..20}; do
+        made seed="$seed" slow=1:1000000 sleep=2:5000000 job.json
+        straggler 1 'kernels take longer.* mostly gemm: 1.5[0-9]* ms on average, 5[01][0-9] µs on other ranks' 1
+        straggler 2 'host launches late.* host outside CUDA' 1
+    done
+}
+
+@test "a rank whose data loading or copies take longer is named with that reason" {
+    made load=3:1000000 job.json
+    straggler 3 'waits longer for the DataLoader, 10.2 ms in place of 200 µs'
+    made link=0:400000 job.json
+    straggler 0 'copies take longer.* mostly Memcpy HtoD .*: 450 µs on average, 50 µs on other ranks'
+}
+
+@test "ranks that are late by chance are no stragglers" {
+    for seed in {1..5}; do
+        made seed="$seed" job.json
+        "$gputrace" report -r findings --format=json job.json | jq -e 'all(.findings[]; .id != "straggler")'
+    done
+}

@@ -14,3 +14,17 @@ $(CHECK_TRACE): $(CHECK_TRACE_OBJ)
 -include $(CHECK_TRACE_OBJ:.o=.d)
 
 .PHONY: check_trace
+
+# make_job, which makes traces of jobs of many ranks whose truth is known. It writes them by the tool's own sinks.
+MAKE_JOB := $(B)/make_job
+MAKE_JOB_OBJ := $(call objects,$(call sources,tests/tools/job))
+
+tests: $(MAKE_JOB)
+
+$(MAKE_JOB_OBJ): INCLUDES := -I. $(INCLUDES)
+
+$(MAKE_JOB): $(MAKE_JOB_OBJ) $(B)/obj/tool.a
+	@mkdir -p $(@D)
+	$(call say,LD,$@)$(CC) $(SANITIZE) -pthread -o $@ $^ $(TOOL_LIBS)
+
+-include $(MAKE_JOB_OBJ:.o=.d)

@@ -1,0 +1,258 @@
+/*
+ * The buckets of a pair of hosts. Their borders are multiples of a power of two, so that two become one by dropping a
+ * bit, and times may come in any order.
+ */
+#include "analysis/job/clock_pair.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/job/clock_bounds.h"
+
+#define FIRST_SHIFT 20 /* about a millisecond */
+#define FIRST_CAPACITY ((size_t)8)
+
+void clock_pair_release(struct clock_pair *pair)
+{
+    free(pair->buckets);
+    pair->buckets = NULL;
+    pair->count = pair->capacity = 0;
+}
+
+static void take_least(struct clock_bucket *bucket, struct clock_bound bound)
+{
+    if (!bucket->any_least || bound.ahead > bucket->least.ahead)
+        bucket->least = bound;
+    bucket->any_least = true;
+}
+
+static void take_most(struct clock_bucket *bucket, struct clock_bound bound)
+{
+    if (!bucket->any_most || bound.ahead < bucket->most.ahead)
+        bucket->most = bound;
+    bucket->any_most = true;
+}
+
+static void take_end(struct clock_bucket *bucket, struct clock_bound end, int64_t length)
+{
+    if (bucket->any_end && length >= bucket->length)
+        return;
+    bucket->end = end;
+    bucket->length = length;
+    bucket->any_end = true;
+}
+
+static void join(struct clock_bucket *into, const struct clock_bucket *other)
+{
+    if (other->any_least)
+        take_least(into, other->least);
+    if (other->any_most)
+        take_most(into, other->most);
+    if (other->any_end)
+        take_end(into, other->end, other->length);
+}
+
+static void halve(struct clock_pair *pair)
+{
+    int64_t begin = pair->begin >> 1;
+    size_t count = 0;
+    for (size_t i = 0; i < pair->count; i++) {
+        size_t place = (size_t)(((pair->begin + (int64_t)i) >> 1) - begin);
+        if (place < count) {
+            join(&pair->buckets[place], &pair->buckets[i]);
+        } else {
+            pair->buckets[place] = pair->buckets[i];
+            count = place + 1;
+        }
+    }
+    pair->begin = begin;
+    pair->count = count;
+    pair->shift++;
+}
+
+void clock_pair_shrink(struct clock_pair *pair, size_t most)
+{
+    while (pair->count > most)
+        halve(pair);
+    if (pair->capacity <= most || most == 0)
+        return;
+    struct clock_bucket *smaller = realloc(pair->buckets, most * sizeof(*smaller));
+    if (!smaller)
+        return;
+    pair->buckets = smaller;
+    pair->capacity = most;
+}
+
+static int reserve(struct clock_pair *pair, size_t wanted, size_t most)
+{
+    size_t capacity = pair->capacity > 0 ? pair->capacity : FIRST_CAPACITY;
+    if (wanted <= pair->capacity)
+        return 0;
+    while (capacity < wanted)
+        capacity *= 2;
+    capacity = capacity < most ? capacity : most;
+    struct clock_bucket *grown = realloc(pair->buckets, capacity * sizeof(*grown));
+    if (!grown)
+        return -1;
+    pair->buckets = grown;
+    pair->capacity = capacity;
+    return 0;
+}
+
+/* Where the bucket of AT would be; the buckets become longer until all fit into MOST. */
+static int64_t place_of(struct clock_pair *pair, int64_t at, size_t most)
+{
+    if (pair->count == 0) {
+        pair->shift = FIRST_SHIFT;
+        pair->begin = at >> pair->shift;
+    }
+    for (;; halve(pair)) {
+        int64_t index = at >> pair->shift, end = pair->begin + (int64_t)pair->count;
+        int64_t from = index < pair->begin ? index : pair->begin, to = index < end ? end : index + 1;
+        if (to - from <= (int64_t)most)
+            return index - pair->begin;
+    }
+}
+
+/* The bucket of AT, made when it is new. NULL: no memory. */
+static struct clock_bucket *bucket_of(struct clock_pair *pair, int64_t at, size_t most)
+{
+    int64_t place = place_of(pair, at, most);
+    size_t before = place < 0 ? (size_t)-place : 0;
+    size_t count = place < (int64_t)pair->count ? pair->count + before : (size_t)place + 1;
+    if (reserve(pair, count, most) < 0)
+        return NULL;
+    if (before > 0) {
+        memmove(pair->buckets + before, pair->buckets, pair->count * sizeof(*pair->buckets));
+        memset(pair->buckets, 0, before * sizeof(*pair->buckets));
+        pair->begin -= (int64_t)before;
+    } else if (count > pair->count) {
+        memset(pair->buckets + pair->count, 0, (count - pair->count) * sizeof(*pair->buckets));
+    }
+    pair->count = count;
+    return &pair->buckets[place + (int64_t)before];
+}
+
+static int add_least(struct clock_pair *pair, int64_t at, int64_t ahead, size_t most)
+{
+    struct clock_bucket *bucket = bucket_of(pair, at, most);
+    if (!bucket)
+        return -1;
+    take_least(bucket, (struct clock_bound){at, ahead});
+    return 0;
+}
+
+static int add_most(struct clock_pair *pair, int64_t at, int64_t ahead, size_t most)
+{
+    struct clock_bucket *bucket = bucket_of(pair, at, most);
+    if (!bucket)
+        return -1;
+    take_most(bucket, (struct clock_bound){at, ahead});
+    return 0;
+}
+
+static int add_end(struct clock_pair *pair, const struct clock_part *a, const struct clock_part *b, size_t most)
+{
+    int64_t on_a = a->leave - a->last_enter, on_b = b->leave - b->last_enter, length = on_a < on_b ? on_a : on_b;
+    struct clock_bucket *bucket = length < 0 ? NULL : bucket_of(pair, a->leave, most);
+    if (!bucket)
+        return length < 0 ? 0 : -1;
+    take_end(bucket, (struct clock_bound){a->leave, b->leave - a->leave}, length);
+    return 0;
+}
+
+/* A's first leave, read on A, is not before B's last entry: B had then come at least so far. And the other way round.
+ */
+int clock_pair_add(struct clock_pair *pair, const struct clock_part *a, const struct clock_part *b, size_t most)
+{
+    int status = 0;
+    pair->operations++;
+    if (a->takes && b->gives)
+        status |= add_least(pair, a->leave, b->enter - a->leave, most);
+    if (a->gives && b->takes)
+        status |= add_most(pair, a->enter, b->leave - a->enter, most);
+    if (a->all && b->all)
+        status |= add_end(pair, a, b, most);
+    return status;
+}
+
+/* At most so many ends, each the best of neighbouring buckets. */
+#define FIT_ENDS ((size_t)48)
+
+static size_t choose_ends(const struct clock_pair *pair, struct clock_bound chosen[FIT_ENDS])
+{
+    size_t count = 0, best = SIZE_MAX;
+    for (size_t i = 0; i < pair->count; i++) {
+        const struct clock_bucket *bucket = &pair->buckets[i];
+        if (bucket->any_end && (best == SIZE_MAX || bucket->length < pair->buckets[best].length))
+            best = i;
+        bool last_of_them = (i + 1) * FIT_ENDS / pair->count != i * FIT_ENDS / pair->count;
+        if (!last_of_them || best == SIZE_MAX)
+            continue;
+        chosen[count++] = pair->buckets[best].end;
+        best = SIZE_MAX;
+    }
+    return count;
+}
+
+static int by_value(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+static double median(double *values, size_t count)
+{
+    qsort(values, count, sizeof(*values), by_value);
+    return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
+/* The line along which operations ended on both hosts at once: by Theil and Sen, which a few late ends do not move. */
+static struct clock_line fit(const struct clock_bound *ends, size_t count)
+{
+    double values[FIT_ENDS * FIT_ENDS / 2];
+    struct clock_line line = {0, 0};
+    size_t slopes = 0;
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = i + 1; j < count; j++)
+            if (ends[j].at != ends[i].at)
+                values[slopes++] = (double)(ends[j].ahead - ends[i].ahead) / (double)(ends[j].at - ends[i].at);
+    line.drift = slopes > 0 ? median(values, slopes) : 0;
+    for (size_t i = 0; i < count; i++)
+        values[i] = (double)ends[i].ahead - line.drift * (double)ends[i].at;
+    line.start = median(values, count);
+    return line;
+}
+
+/* By how much all ends but one in 24 miss the line at most: a clock that does not drift evenly shows here. */
+static double usual_miss(const struct clock_bound *ends, size_t count, struct clock_line line)
+{
+    double misses[FIT_ENDS];
+    for (size_t i = 0; i < count; i++)
+        misses[i] = fabs((double)ends[i].ahead - line.start - line.drift * (double)ends[i].at);
+    qsort(misses, count, sizeof(*misses), by_value);
+    return misses[(count * 23 - 1) / 24];
+}
+
+int clock_pair_solve(const struct clock_pair *pair, struct clock_region *region)
+{
+    struct clock_bounds bounds = {0};
+    struct clock_bound ends[FIT_ENDS];
+    size_t count = choose_ends(pair, ends);
+    struct clock_line fitted = count > 0 ? fit(ends, count) : (struct clock_line){0, 0};
+    int status = 0;
+    for (size_t i = 0; i < pair->count && status == 0; i++) {
+        const struct clock_bucket *bucket = &pair->buckets[i];
+        if (bucket->any_least)
+            status |= clock_bounds_add(&bounds, CLOCK_LEAST, bucket->least.at, bucket->least.ahead);
+        if (bucket->any_most)
+            status |= clock_bounds_add(&bounds, CLOCK_MOST, bucket->most.at, bucket->most.ahead);
+    }
+    if (status == 0)
+        status = clock_bounds_solve(&bounds, count > 0 ? &fitted : NULL, region);
+    if (status == 0 && region->any && !region->contradicting && count > 0)
+        region->uncertainty += 2 * usual_miss(ends, count, region->line); /* more of it may lie between the ends */
+    clock_bounds_release(&bounds);
+    return status;
+}

@@ -1,0 +1,306 @@
+/*
+ * Operations are put together by host, and each host of one gets a bound against the first. In the end the pairs of
+ * hosts are the edges of a graph whose lengths are uncertainties: the shortest way from host 0 says which are used.
+ */
+#include "analysis/job/job_clocks.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "analysis/job/clock_tree.h"
+#include "common/log.h"
+
+int job_clocks_init(struct job_clocks *clocks, uint32_t hosts)
+{
+    *clocks = (struct job_clocks){.host_count = hosts, .buckets = JOB_CLOCK_BUCKETS};
+    clocks->hosts = calloc(hosts > 0 ? hosts : 1, sizeof(*clocks->hosts));
+    if (!clocks->hosts)
+        return error_no_memory("the clocks of hosts");
+    for (uint32_t host = 0; host < hosts; host++)
+        clocks->hosts[host].joined = host;
+    return 0;
+}
+
+void job_clocks_release(struct job_clocks *clocks)
+{
+    for (size_t i = 0; i < clocks->pairs.count; i++)
+        clock_pair_release(&clocks->pairs.items[i]);
+    array_release(&clocks->pairs);
+    array_release(&clocks->parts);
+    array_release(&clocks->items);
+    dense_map_release(&clocks->pair_ids);
+    free(clocks->hosts);
+    *clocks = (struct job_clocks){0};
+}
+
+/* --- operations --- */
+
+void job_clocks_begin(struct job_clocks *clocks)
+{
+    for (size_t i = 0; i < clocks->parts.count; i++)
+        clocks->hosts[clocks->parts.items[i].host].part = 0;
+    clocks->parts.count = 0;
+}
+
+static struct clock_part *part_of(struct job_clocks *clocks, uint32_t host)
+{
+    struct clock_host *known = &clocks->hosts[host];
+    if (known->part > 0)
+        return &clocks->parts.items[known->part - 1];
+    struct clock_part *part = array_push(&clocks->parts);
+    if (!part)
+        return NULL;
+    known->part = (uint32_t)clocks->parts.count;
+    *part =
+        (struct clock_part){.host = host, .all = true, .enter = INT64_MIN, .leave = INT64_MAX, .last_enter = INT64_MIN};
+    return part;
+}
+
+int job_clocks_member(struct job_clocks *clocks, const struct job_clock_member *member)
+{
+    if (member->roles == 0 || member->leave < member->enter || member->host >= clocks->host_count)
+        return 0;
+    struct clock_part *part = part_of(clocks, member->host);
+    if (!part)
+        return error_no_memory("the clocks of hosts");
+    bool gives = member->roles & JOB_CLOCK_GIVES, takes = member->roles & JOB_CLOCK_TAKES;
+    if (gives && member->enter > part->enter)
+        part->enter = member->enter;
+    if (takes && member->leave < part->leave)
+        part->leave = member->leave;
+    if (member->enter > part->last_enter)
+        part->last_enter = member->enter;
+    part->gives |= gives;
+    part->takes |= takes;
+    part->all &= gives && takes;
+    return 0;
+}
+
+/* Makes the times of a part relative to its host's first. */
+static void make_relative(struct job_clocks *clocks, struct clock_part *part)
+{
+    struct clock_host *host = &clocks->hosts[part->host];
+    int64_t last = part->takes ? part->leave : part->last_enter;
+    if (!host->seen)
+        host->origin = part->last_enter;
+    host->seen = true;
+    part->enter -= part->gives ? host->origin : 0;
+    part->leave -= part->takes ? host->origin : 0;
+    part->last_enter -= host->origin;
+    host->last = last - host->origin > host->last ? last - host->origin : host->last;
+}
+
+static uint32_t standing_for(struct job_clocks *clocks, uint32_t host)
+{
+    while (clocks->hosts[host].joined != host)
+        host = clocks->hosts[host].joined = clocks->hosts[clocks->hosts[host].joined].joined;
+    return host;
+}
+
+/* Makes all pairs' memory smaller when there are many. */
+static void share_memory(struct job_clocks *clocks)
+{
+    size_t all = JOB_CLOCK_BYTES / sizeof(struct clock_bucket), buckets = clocks->buckets;
+    while (buckets > JOB_CLOCK_BUCKETS_LEAST && clocks->pairs.count * buckets > all)
+        buckets /= 2;
+    if (buckets == clocks->buckets)
+        return;
+    clocks->buckets = buckets;
+    for (size_t i = 0; i < clocks->pairs.count; i++)
+        clock_pair_shrink(&clocks->pairs.items[i], buckets);
+}
+
+/* A pair that is new where there are too many already is of use only if it joins hosts that no pairs join. */
+static bool pair_is_left_out(struct job_clocks *clocks, uint64_t key, uint32_t a, uint32_t b)
+{
+    struct dense_layout layout = {1, 1, false};
+    size_t most = JOB_CLOCK_BYTES / sizeof(struct clock_bucket) / JOB_CLOCK_BUCKETS_LEAST;
+    return clocks->pairs.count >= most && standing_for(clocks, a) == standing_for(clocks, b) &&
+           dense_map_find(&clocks->pair_ids, &key, layout, dense_map_hash(&key, 1)) == DENSE_MAP_NONE;
+}
+
+static int add_pair(struct job_clocks *clocks, const struct clock_part *a, const struct clock_part *b)
+{
+    if (!(a->gives && b->takes) && !(b->gives && a->takes))
+        return 0;
+    uint64_t key = (uint64_t)a->host << 32 | b->host;
+    if (pair_is_left_out(clocks, key, a->host, b->host)) {
+        clocks->left_out++;
+        return 0;
+    }
+    size_t count = clocks->pairs.count;
+    struct clock_pair *pair = dense_map_item(&clocks->pair_ids, &key, &clocks->pairs);
+    if (pair && clocks->pairs.count > count) {
+        pair->a = a->host;
+        pair->b = b->host;
+        clocks->hosts[standing_for(clocks, a->host)].joined = standing_for(clocks, b->host);
+        share_memory(clocks);
+    }
+    if (!pair || clock_pair_add(pair, a, b, clocks->buckets) < 0)
+        return error_no_memory("the clocks of hosts");
+    return 0;
+}
+
+int job_clocks_end(struct job_clocks *clocks)
+{
+    size_t count = clocks->parts.count, first = 0;
+    int status = 0;
+    if (count < 2)
+        return 0;
+    clocks->operations++;
+    for (size_t i = 0; i < count; i++) {
+        make_relative(clocks, &clocks->parts.items[i]);
+        first = clocks->parts.items[i].host < clocks->parts.items[first].host ? i : first;
+    }
+    for (size_t i = 0; i < count && status == 0; i++)
+        if (i != first)
+            status = add_pair(clocks, &clocks->parts.items[first], &clocks->parts.items[i]);
+    return status;
+}
+
+/* --- solution --- */
+
+struct solving {
+    struct job_clocks *clocks;
+    struct clock_region *regions; /* of each pair */
+    struct clock_edge *edges;     /* of each pair that joins */
+    struct clock_join *joins;     /* of hosts, in the order in which host 0 reaches them */
+    /* Of each host: host 0's time is START + (1 + FAST) * its time, both relative. */
+    struct clock_map {
+        double start, fast;
+    } * maps;
+};
+
+/* The uncertainty of a pair over all that is known of its first host. */
+static double edge_length(const struct solving *solving, const struct clock_pair *pair,
+                          const struct clock_region *region)
+{
+    double before = (double)region->first, after = (double)(solving->clocks->hosts[pair->a].last - region->last);
+    return region->uncertainty + region->drift_uncertainty * fmax(0, fmax(before, after));
+}
+
+static int solve_pairs(struct solving *solving, size_t *edges)
+{
+    const struct job_clocks *clocks = solving->clocks;
+    *edges = 0;
+    for (size_t i = 0; i < clocks->pairs.count; i++) {
+        const struct clock_pair *pair = &clocks->pairs.items[i];
+        struct clock_region *region = &solving->regions[i];
+        if (clock_pair_solve(pair, region) < 0)
+            return -1;
+        if (region->any && !region->contradicting)
+            solving->edges[(*edges)++] =
+                (struct clock_edge){pair->a, pair->b, (uint32_t)i, edge_length(solving, pair, region)};
+    }
+    return 0;
+}
+
+/* The time of the host that a clock is joined by, from its own, both relative. */
+static struct clock_map map_of(const struct clock_region *region, bool is_a)
+{
+    struct clock_line line = region->line;
+    if (is_a)
+        return (struct clock_map){line.start, line.drift};
+    return (struct clock_map){-line.start / (1 + line.drift), -line.drift / (1 + line.drift)};
+}
+
+static int64_t time_on_b(const struct clock_region *region, int64_t time)
+{
+    return time + llround(region->line.start + region->line.drift * (double)time);
+}
+
+static void join_host(const struct solving *solving, const struct clock_join *join)
+{
+    const struct clock_pair *pair = &solving->clocks->pairs.items[join->pair];
+    const struct clock_region *region = &solving->regions[join->pair];
+    struct job_clock *clock = &solving->clocks->items.items[join->host];
+    const struct job_clock *through = &solving->clocks->items.items[join->through];
+    bool is_a = join->host == pair->a;
+    struct clock_map own = map_of(region, is_a), outer = solving->maps[join->through];
+    struct clock_map map = {outer.start + own.start + outer.fast * own.start,
+                            outer.fast + own.fast + outer.fast * own.fast};
+    const struct clock_host *host = &solving->clocks->hosts[join->host];
+    int64_t first[2] = {region->first, time_on_b(region, region->first)};
+    int64_t last[2] = {region->last, time_on_b(region, region->last)};
+    solving->maps[join->host] = map;
+    clock->state = JOB_CLOCK_KNOWN;
+    clock->origin = host->origin;
+    clock->offset_ns = host->origin - solving->clocks->hosts[0].origin - llround(map.start);
+    clock->drift_ppm = -map.fast * 1e6;
+    clock->first = host->origin + first[!is_a];
+    clock->last = host->origin + last[!is_a];
+    const int64_t outer_origin = solving->clocks->hosts[join->through].origin;
+    clock->uncertainty_ns = region->uncertainty + fmax(job_clock_uncertainty(through, outer_origin + first[is_a]),
+                                                       job_clock_uncertainty(through, outer_origin + last[is_a]));
+    clock->uncertainty_ppm = through->uncertainty_ppm + region->drift_uncertainty * 1e6;
+    clock->through = join->through;
+    clock->steps = through->steps + 1;
+    clock->operations = pair->operations;
+    clock->bounds = region->bounds;
+    clock->outliers = region->outliers;
+}
+
+/* Why a host is not joined: whether one of its pairs is contradicting. */
+static void note_contradictions(const struct solving *solving)
+{
+    for (size_t i = 0; i < solving->clocks->pairs.count; i++) {
+        const struct clock_pair *pair = &solving->clocks->pairs.items[i];
+        const struct clock_region *region = &solving->regions[i];
+        for (int side = 0; side < 2 && region->contradicting; side++) {
+            struct job_clock *clock = &solving->clocks->items.items[side ? pair->b : pair->a];
+            if (clock->state != JOB_CLOCK_NO_EVIDENCE)
+                continue;
+            clock->state = JOB_CLOCK_CONTRADICTING;
+            clock->operations = pair->operations;
+            clock->bounds = region->bounds;
+            clock->outliers = region->outliers;
+        }
+    }
+}
+
+static int solve(struct solving *solving)
+{
+    struct job_clocks *clocks = solving->clocks;
+    size_t edges, joined;
+    if (solve_pairs(solving, &edges) < 0 ||
+        clock_tree_make(solving->edges, edges, clocks->host_count, solving->joins, &joined) < 0)
+        return -1;
+    clocks->items.items[0].state = JOB_CLOCK_REFERENCE;
+    clocks->items.items[0].origin = clocks->items.items[0].first = clocks->hosts[0].origin;
+    clocks->items.items[0].last = clocks->hosts[0].origin + clocks->hosts[0].last;
+    for (size_t i = 0; i < joined; i++)
+        join_host(solving, &solving->joins[i]);
+    note_contradictions(solving);
+    return 0;
+}
+
+int job_clocks_solve(struct job_clocks *clocks)
+{
+    size_t pairs = clocks->pairs.count, hosts = clocks->host_count;
+    struct solving solving = {.clocks = clocks};
+    for (size_t host = 0; host < hosts; host++) {
+        struct job_clock *clock = array_push(&clocks->items);
+        if (!clock)
+            return error_no_memory("the clocks of hosts");
+        clock->state = JOB_CLOCK_NO_EVIDENCE;
+    }
+    solving.regions = calloc(pairs + 1, sizeof(*solving.regions));
+    solving.edges = calloc(pairs + 1, sizeof(*solving.edges));
+    solving.joins = calloc(hosts + 1, sizeof(*solving.joins));
+    solving.maps = calloc(hosts + 1, sizeof(*solving.maps));
+    bool memory = solving.regions && solving.edges && solving.joins && solving.maps;
+    int status = !memory ? -1 : hosts > 0 ? solve(&solving) : 0;
+    free(solving.regions);
+    free(solving.edges);
+    free(solving.joins);
+    free(solving.maps);
+    return status < 0 ? error_no_memory("the clocks of hosts") : 0;
+}
+
+double job_clock_uncertainty(const struct job_clock *clock, int64_t time)
+{
+    if (clock->state != JOB_CLOCK_KNOWN)
+        return 0;
+    int64_t beyond = time < clock->first ? clock->first - time : time > clock->last ? time - clock->last : 0;
+    return clock->uncertainty_ns + clock->uncertainty_ppm * 1e-6 * (double)beyond;
+}

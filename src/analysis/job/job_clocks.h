@@ -1,0 +1,125 @@
+/*
+ * The clocks of a job's hosts, from the operations that their ranks did together.
+ *
+ * No rank leaves an operation before the last rank that it waits for has entered it. So one operation of hosts A and B
+ * bounds how far B's clock is ahead of A's: at least (B's last entry - A's first leave), at most (B's first leave - A's
+ * last entry). Many of them, over the run, leave a small region of straight lines, offset and drift, that contradict
+ * none (analysis/job/clock_pair.h). The clock is the line of this region that fits best how operations that all wait
+ * for all ended on both hosts; its uncertainty is the distance to the farthest line of the region, and by how much the
+ * ends miss the line. Hosts without a common operation are joined through others, by those pairs that are known best.
+ *
+ *     job_clocks_init(&clocks, hosts);                   // hosts have numbers from 0: 0 is that of rank 0
+ *     for each operation that was matched (communicator and sequence, or a send and its receive), in any order:
+ *         job_clocks_begin(&clocks);
+ *         job_clocks_member(&clocks, &member) for each rank of it
+ *         job_clocks_end(&clocks)
+ *     job_clocks_solve(&clocks);
+ *     time = job_clock_correct(&clocks.items[host], time);
+ *     job_clocks_release(&clocks);
+ *
+ * Ranks of one host have one clock. An operation of one host alone says nothing and is ignored. Memory is bounded:
+ * about JOB_CLOCK_BYTES, and 150 bytes for each host. Time is linear in the members; the end takes some 100 us for each
+ * pair of hosts that was seen. An operation of many hosts counts as pairs of the first of them and each other.
+ */
+#ifndef GPUTRACE_ANALYSIS_JOB_JOB_CLOCKS_H
+#define GPUTRACE_ANALYSIS_JOB_JOB_CLOCKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/job/clock_pair.h"
+#include "common/array.h"
+#include "common/dense_map.h"
+
+struct buffer;
+
+#define JOB_CLOCK_BYTES ((size_t)64 << 20)   /* of what is kept of pairs of hosts */
+#define JOB_CLOCK_BUCKETS ((size_t)256)      /* stretches of time that are kept of a pair at most ... */
+#define JOB_CLOCK_BUCKETS_LEAST ((size_t)16) /* ... where there are many, and so many at least */
+
+/* What a rank does in an operation. A rank that TAKES leaves after each rank that GIVES has entered. */
+enum { JOB_CLOCK_GIVES = 1, JOB_CLOCK_TAKES = 2 };
+
+/* The roles in an operation by Kineto's, NCCL's or MPI's name of it ("allreduce", "_allgather_base", "ncclAllReduce",
+ * "MPI_Bcast", "send"); ROOT: the rank is the operation's root. 0: the name is not known, or such an operation does not
+ * wait for certain: one that returns at once, or whose ranks may have no data for each other. */
+unsigned job_clock_roles(const char *operation, bool root);
+
+/* A rank's part in an operation. */
+struct job_clock_member {
+    uint32_t host;
+    unsigned roles;       /* JOB_CLOCK_GIVES | JOB_CLOCK_TAKES */
+    int64_t enter, leave; /* ns of the host's clock: of the kernel, or of the call where no GPU does it */
+};
+
+enum job_clock_state {
+    JOB_CLOCK_REFERENCE,    /* host 0: the times of all others become its times */
+    JOB_CLOCK_KNOWN,        /* found, and applied */
+    JOB_CLOCK_NO_EVIDENCE,  /* no operation joins it to host 0: nothing is shifted */
+    JOB_CLOCK_CONTRADICTING /* operations contradict each other: nothing is shifted */
+};
+
+/* The clock of a host, as it is read there, against that of host 0. Offset and drift are 0 where it is not known. */
+struct job_clock {
+    enum job_clock_state state;
+    int64_t origin;              /* the time of this clock at which it is ahead by ... */
+    int64_t offset_ns;           /* ... this */
+    double drift_ppm;            /* of its own ticks, so many in a million are too many */
+    double uncertainty_ns;       /* the truth is at most this far away, from FIRST to LAST ... */
+    double uncertainty_ppm;      /* ... and by so much more for the time beyond */
+    int64_t first, last;         /* times of this clock: the operations that it is known from */
+    uint32_t through;            /* the host by which it is joined to host 0; of host 0, 0 */
+    uint32_t steps;              /* pairs of hosts that its offset is the sum of; 1: from operations with host 0 */
+    uint64_t operations, bounds; /* with THROUGH: all of them, and bounds that were kept of these ... */
+    uint64_t outliers;           /* ... of which so many contradict the others and were left out */
+};
+
+struct job_clocks {
+    ARRAY(struct job_clock) items; /* of each host; after job_clocks_solve() */
+    uint64_t operations;           /* of more than one host */
+    uint64_t left_out;             /* times a pair of hosts was left out because there are too many pairs */
+
+    struct clock_host *hosts;
+    uint32_t host_count;
+    struct dense_map pair_ids; /* a << 32 | b, a < b -> pairs */
+    ARRAY(struct clock_pair) pairs;
+    size_t buckets;                 /* of a pair at most */
+    ARRAY(struct clock_part) parts; /* of the operation at hand: one for each host */
+};
+
+/* What is known of a host while operations are added. */
+struct clock_host {
+    bool seen;
+    int64_t origin, last; /* its first time, which its times are relative to, and the latest of these */
+    uint32_t part;        /* index in `parts` + 1; 0: it has none */
+    uint32_t joined;      /* a host that pairs join it to; itself: it stands for all that are joined to it */
+};
+
+/* Returns 0, or -1 after error(): no memory. Either way it is to be released. */
+int job_clocks_init(struct job_clocks *clocks, uint32_t hosts);
+void job_clocks_release(struct job_clocks *clocks);
+
+/* One operation after another, and the parts of its ranks in any order. A part with roles 0, or that leaves before it
+ * enters, is ignored. Return 0, or -1 after error(): no memory. */
+void job_clocks_begin(struct job_clocks *clocks);
+int job_clocks_member(struct job_clocks *clocks, const struct job_clock_member *member);
+int job_clocks_end(struct job_clocks *clocks);
+
+/* After the last operation: makes `items`. Returns 0, or -1 after error(): no memory. */
+int job_clocks_solve(struct job_clocks *clocks);
+
+/* TIME of this clock as a time of host 0. */
+static inline int64_t job_clock_correct(const struct job_clock *clock, int64_t time)
+{
+    return time - clock->offset_ns - (int64_t)((double)(time - clock->origin) * clock->drift_ppm * 1e-6);
+}
+
+/* How far a corrected TIME (of this clock) may be from the truth, ns; of a clock that is not known, 0. */
+double job_clock_uncertainty(const struct job_clock *clock, int64_t time);
+
+/* A sentence on the clock of HOST without a full stop, "clock of node7: 12.345 ms ahead of node0, drift +3.2 ppm;
+ * corrected, ± 14 us (5123 operations)", or why nothing is shifted. It is what report and merge print. */
+void job_clock_describe(struct buffer *text, const struct job_clock *clock, const char *host, const char *reference);
+
+#endif
