@@ -73,7 +73,7 @@ static bool is_pending(const struct collective *own)
 
 static bool is_finished(const struct hang_group *group, const struct collective *own)
 {
-    return !is_pending(own) && (own->start != EVENT_NONE || !group->has_kernels);
+    return !is_pending(own) && (own->on_host || own->start != EVENT_NONE || !group->has_kernels);
 }
 
 int64_t hang_fronts_finished_at(const struct collective *own)
