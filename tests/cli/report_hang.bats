@@ -161,6 +161,17 @@ three_wait=$(all '0 1 3' 0xc 412 AllReduce 4194304 11 flight)
     assert_output --partial 'Rank 0 waits in Barrier #1 (0 B) of communicator 0xc; rank 1 never entered it'
 }
 
+@test "ranks that make a communicator, and one that does not come" {
+    trace 'ranks 3' 'range 0 ncclCommInitRankConfig 10' 'range 2 ncclCommInitRankConfig 11' \
+        'call 1 cudaMalloc 10.4 10.5' 'range 1 load_weights 10.6'
+    run verdict
+    assert_output --partial 'Ranks 0 and 2 wait in ncclCommInitRankConfig, which makes a communicator; rank 1 never entered it: its thread 101 (train) made no CUDA call after cudaMalloc at 400 ms, in range load_weights'
+    assert_equal "$(hang '.[0] | [.operation, .communicator, .sequence, .waiting_ranks, .missing_ranks, .finished]')" \
+        '["ncclCommInitRankConfig",null,null,"0,2","1",null]'
+    trace 'ranks 3' 'range 0 ncclCommInitRankConfig 29.5' 'range 2 ncclCommInitRankConfig 29.6'
+    assert_equal "$(hang length)" 0
+}
+
 @test "ranks of the communicator that are not in the trace" {
     trace 'ranks 2' 'members 0xc 8' "$(all '0 1' 0xc 0 AllReduce 64 10)" "$(all '0 1' 0xc 1 AllReduce 64 11 flight)"
     run verdict

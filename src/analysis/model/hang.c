@@ -198,7 +198,8 @@ static int finish_group(struct finishing *finishing)
     struct hang *hang = finishing->hang = array_push(&hangs->items);
     if (!hang)
         return -1;
-    *hang = (struct hang){.what = *find_usual(finishing, first),
+    *hang = (struct hang){.init = EVENT_NO_TEXT,
+                          .what = *find_usual(finishing, first),
                           .first_part = hangs->parts.count,
                           .any_finished = group->any_finished,
                           .finished = group->finished,
@@ -239,6 +240,48 @@ static uint32_t waits_in(const struct hangs *hangs, uint32_t member, size_t item
     return 0;
 }
 
+/* --- communicators that are being made: their ranks are not known yet --- */
+
+static const struct collective nothing = {.communicator = EVENT_NO_TEXT,
+                                          .source = -1,
+                                          .sequence = EVENT_NONE,
+                                          .name = EVENT_NO_TEXT,
+                                          .dtype = EVENT_NO_TEXT,
+                                          .group_size = EVENT_NONE,
+                                          .bytes = EVENT_NONE};
+
+static int finish_init(struct hangs *hangs)
+{
+    struct hang hang = {.init = EVENT_NO_TEXT, .what = nothing, .first_part = hangs->parts.count, .since = EVENT_NONE};
+    struct finishing finishing = {.hangs = hangs, .hang = &hang};
+    for (uint32_t i = 0; i < hangs->fronts.members.count; i++) {
+        const struct hang_member *member = &hangs->fronts.members.items[i];
+        bool waits = member->init != EVENT_NO_TEXT;
+        const struct hang_part part = {.member = i, .role = waits ? HANG_WAITS : HANG_MISSING};
+        if (add_part(&finishing, part) < 0)
+            return -1;
+        hang.counts[part.role]++;
+        hang.init = waits && hang.init == EVENT_NO_TEXT ? member->init : hang.init;
+        if (!waits || member->last == EVENT_NONE || member->last - member->init_since <= hang.waited)
+            continue;
+        hang.since = member->init_since;
+        hang.waited = member->last - member->init_since;
+    }
+    struct hang_part *parts = hangs->parts.items + hang.first_part;
+    if (hang.counts[HANG_WAITS] > 0)
+        find_gone(&finishing, parts);
+    if (hang.counts[HANG_WAITS] == 0 || !stands_still(&finishing, parts)) {
+        hangs->parts.count = hang.first_part;
+        return 0;
+    }
+    qsort_r(parts, hang.part_count, sizeof(*parts), by_rank, hangs);
+    struct hang *added = array_push(&hangs->items);
+    if (!added)
+        return -1;
+    *added = hang;
+    return 0;
+}
+
 static void find_elsewhere(struct hangs *hangs)
 {
     for (size_t i = 0; i < hangs->items.count; i++) {
@@ -264,6 +307,8 @@ int hangs_finish(struct hangs *hangs)
         if (finish_group(&finishing) < 0)
             return -1;
     }
+    if (finish_init(hangs) < 0)
+        return -1;
     find_elsewhere(hangs);
     return 0;
 }

@@ -39,7 +39,8 @@ struct hang_part {
 
 /* An operation that stands still. */
 struct hang {
-    struct collective what;        /* as most of those that wait entered it */
+    uint32_t init;          /* it makes a communicator: the name of the call, of fronts.texts; else EVENT_NO_TEXT */
+    struct collective what; /* as most of those that wait entered it; of `init` nothing is known */
     size_t first_part, part_count; /* in hangs.parts, by rank */
     size_t counts[HANG_MISSING + 1];
     int64_t unknown;            /* ranks of the communicator that the traces do not have */

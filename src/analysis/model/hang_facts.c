@@ -35,6 +35,8 @@ static struct hang_thread *thread_of(struct hang_facts *facts, const struct even
                                        .called = EVENT_NONE,
                                        .returned = EVENT_NONE,
                                        .range_start = EVENT_NONE,
+                                       .init = EVENT_NO_TEXT,
+                                       .init_start = EVENT_NONE,
                                        .stack = EVENT_NONE,
                                        .stack_time = EVENT_NONE,
                                        .communicated = EVENT_NONE};
@@ -53,14 +55,25 @@ static void take_call(struct hang_thread *thread, const struct event_fields *eve
     thread->returned = event->start + event->duration;
 }
 
+/* NCCL's ranges of calls that return when all ranks have called. */
+static bool is_init(const char *name)
+{
+    return strncmp(name, "ncclCommInit", strlen("ncclCommInit")) == 0 ||
+           strncmp(name, "ncclCommSplit", strlen("ncclCommSplit")) == 0;
+}
+
 /* A range or an operator. */
-static void take_range(struct hang_thread *thread, const struct event_fields *event)
+static void take_range(struct hang_thread *thread, const struct interner *strings, const struct event_fields *event)
 {
     bool communicates = event->collective != EVENT_NO_TEXT;
     if (communicates && event->start > thread->communicated)
         thread->communicated = event->start;
     if (event->open_at_end != 1 || communicates || event->start < thread->range_start)
         return;
+    if (event->name != EVENT_NO_TEXT && is_init(interned(strings, event->name))) {
+        thread->init = event->name;
+        thread->init_start = event->start;
+    }
     thread->range = event->name;
     thread->range_start = event->start;
 }
@@ -77,7 +90,7 @@ static int take_op(struct hang_facts *facts, const struct event_fields *event)
     return op ? 0 : -1;
 }
 
-int hang_facts_event(struct hang_facts *facts, const struct event_fields *event)
+int hang_facts_event(struct hang_facts *facts, const struct interner *strings, const struct event_fields *event)
 {
     if (event->category == CATEGORY_GPU_IN_FLIGHT)
         return take_op(facts, event);
@@ -91,7 +104,7 @@ int hang_facts_event(struct hang_facts *facts, const struct event_fields *event)
     if (category_in(event->category, CATEGORIES_API) && slice)
         take_call(thread, event);
     else if (range)
-        take_range(thread, event);
+        take_range(thread, strings, event);
     if (event->stack != EVENT_NONE && event->start >= thread->stack_time) {
         thread->stack = event->stack;
         thread->stack_time = event->start;
@@ -239,6 +252,25 @@ static const struct hang_thread *find_thread(const struct telling *telling, cons
     return best;
 }
 
+static uint32_t copy_text(const struct telling *telling, uint32_t text)
+{
+    return text == EVENT_NO_TEXT ? EVENT_NO_TEXT : hang_fronts_text(telling->fronts, trace_text(telling->trace, text));
+}
+
+/* The first of its threads that is making a communicator. */
+static void tell_init(const struct telling *telling)
+{
+    for (size_t i = 0; i < telling->facts->threads.count; i++) {
+        const struct trace_thread_id *id = dense_map_row(&telling->facts->thread_ids, i);
+        const struct hang_thread *thread = &telling->facts->threads.items[i];
+        if (id->process != telling->member->process || thread->init == EVENT_NO_TEXT)
+            continue;
+        telling->member->init = copy_text(telling, thread->init);
+        telling->member->init_since = thread->init_start;
+        return;
+    }
+}
+
 /* The call that THREAD was in; NULL: none is known. */
 static const struct trace_open_call *find_open_call(const struct telling *telling, event_id thread)
 {
@@ -250,11 +282,6 @@ static const struct trace_open_call *find_open_call(const struct telling *tellin
             return call;
     }
     return NULL;
-}
-
-static uint32_t copy_text(const struct telling *telling, uint32_t text)
-{
-    return text == EVENT_NO_TEXT ? EVENT_NO_TEXT : hang_fronts_text(telling->fronts, trace_text(telling->trace, text));
 }
 
 static uint32_t thread_text(const struct telling *telling, const struct trace_thread_id *id)
@@ -297,6 +324,7 @@ int hang_facts_tell(const struct hang_facts *facts, const struct trace *trace, s
         if (tell_ending(&telling) < 0 || tell_gpu(&telling) < 0)
             return -1;
         tell_host(&telling);
+        tell_init(&telling);
     }
     return 0;
 }

@@ -25,6 +25,8 @@ struct hang_thread {
     uint32_t call, range;     /* the last call; the innermost range that is open at the end */
     int64_t called, returned; /* of that call */
     int64_t range_start;
+    uint32_t init; /* the call that makes a communicator, if it is open at the end */
+    int64_t init_start;
     int64_t stack, stack_time; /* the last call stack */
     int64_t communicated;      /* when its last call of communication began */
 };
@@ -47,8 +49,8 @@ struct hang_facts {
 
 void hang_facts_release(struct hang_facts *facts);
 
-/* It may look at the texts of the trace that the event refers to, and no more of it. Returns 0, or -1: no memory. */
-int hang_facts_event(struct hang_facts *facts, const struct event_fields *event);
+/* Looks at the texts that the event refers to in STRINGS. Returns 0, or -1: no memory. */
+int hang_facts_event(struct hang_facts *facts, const struct interner *strings, const struct event_fields *event);
 
 /* Makes members of the trace's ranks. Before the operations. Returns 0, or -1: no memory. */
 int hang_facts_add_ranks(const struct trace *trace, struct hang_fronts *fronts);

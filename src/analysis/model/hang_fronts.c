@@ -44,7 +44,9 @@ struct hang_member *hang_fronts_member(struct hang_fronts *fronts, int64_t rank,
                                        .host_since = EVENT_NONE,
                                        .thread = EVENT_NO_TEXT,
                                        .range = EVENT_NO_TEXT,
-                                       .place = EVENT_NO_TEXT};
+                                       .place = EVENT_NO_TEXT,
+                                       .init = EVENT_NO_TEXT,
+                                       .init_since = EVENT_NONE};
     return member;
 }
 

@@ -113,6 +113,17 @@ static void write_named_ranks(struct buffer *out, const struct hangs *hangs, con
     hang_write_ranks(out, hangs, hang, role);
 }
 
+/* The operation that stands still. */
+static void write_what(struct buffer *out, const struct hangs *hangs, const struct hang *hang)
+{
+    if (hang->init != EVENT_NO_TEXT) {
+        buffer_format(out, "%s, which makes a communicator", text_of(hangs, hang->init));
+        return;
+    }
+    hang_write_operation(out, hangs, &hang->what);
+    buffer_format(out, " of communicator %s", interned(hangs->fronts.strings, hang->what.communicator));
+}
+
 /* --- what a rank did --- */
 
 static void write_gone(struct buffer *out, const struct hangs *hangs, const struct hang_member *member)
@@ -148,10 +159,8 @@ void hang_write_doing(struct buffer *out, const struct hangs *hangs, const struc
     if (part->is_gone) {
         write_gone(out, hangs, member);
     } else if (part->waits_elsewhere) {
-        const struct hang *other = &hangs->items.items[part->waits_elsewhere - 1];
         buffer_text(out, "it waits in ");
-        hang_write_operation(out, hangs, &other->what);
-        buffer_format(out, " of communicator %s", interned(hangs->fronts.strings, other->what.communicator));
+        write_what(out, hangs, &hangs->items.items[part->waits_elsewhere - 1]);
     } else if (member->gpu != EVENT_NO_TEXT) {
         buffer_format(out, "its %s since ", text_of(hangs, member->gpu));
         hang_write_time(out, hangs, member->gpu_since);
@@ -231,8 +240,7 @@ void hang_write_verdict(struct buffer *out, const struct hangs *hangs, const str
     if (!out->failure)
         out->data[start] = (char)(out->data[start] - 'a' + 'A'); /* "rank" or "process" */
     buffer_text(out, hang->counts[HANG_WAITS] > 1 ? " wait in " : " waits in ");
-    hang_write_operation(out, hangs, &hang->what);
-    buffer_format(out, " of communicator %s", interned(hangs->fronts.strings, hang->what.communicator));
+    write_what(out, hangs, hang);
     if (hang->counts[HANG_OTHER] > 0)
         write_others(out, hangs, hang);
     if (hang->counts[HANG_MISSING] > 0)

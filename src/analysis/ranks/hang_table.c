@@ -56,6 +56,8 @@ static struct cell fill_wait(struct report_row *row, const struct column *column
 
 static void write_finished(struct buffer *out, const struct hang_row *item)
 {
+    if (item->hang->init != EVENT_NO_TEXT)
+        return;
     if (!item->hang->any_finished)
         buffer_text(out, "no operation of this communicator");
     else
@@ -189,6 +191,14 @@ static struct cell fill_text(struct report_row *row, const struct column *column
     return trace_text_cell(row->trace, row->table, *(const uint32_t *)(const void *)(what + column->at));
 }
 
+static struct cell fill_operation(struct report_row *row, const struct column *column)
+{
+    const struct hang_row *item = row->item;
+    if (item->hang->init == EVENT_NO_TEXT)
+        return fill_text(row, column);
+    return table_text(row->table, interned(&item->hangs->fronts.texts, item->hang->init));
+}
+
 static struct cell fill_value(struct report_row *row, const struct column *column)
 {
     const char *what = (const char *)&((const struct hang_row *)row->item)->hang->what;
@@ -225,7 +235,7 @@ const struct column hang_columns[HANG_COLUMNS] = {
     {"difference", "First difference", TYPE_TEXT, 0, .fill = fill_difference},
     {"cause", "Cause", TYPE_TEXT, 0, .fill = fill_cause},
     {"communicator", "Communicator", TYPE_TEXT, COLUMN_MACHINE, .fill = fill_text, WHAT(communicator)},
-    {"operation", "Operation", TYPE_TEXT, COLUMN_MACHINE, .fill = fill_text, WHAT(name)},
+    {"operation", "Operation", TYPE_TEXT, COLUMN_MACHINE, .fill = fill_operation, WHAT(name)},
     {"sequence", "Sequence", TYPE_NUMBER, COLUMN_MACHINE, .fill = fill_value, WHAT(sequence)},
     {"size", "Size", TYPE_BYTES, COLUMN_MACHINE, .fill = fill_value, WHAT(bytes)},
     {"type", "Type", TYPE_TEXT, COLUMN_MACHINE, .fill = fill_text, WHAT(dtype)},

@@ -9,8 +9,7 @@
 
 static int event(void *context, const struct trace *trace, const struct event_fields *event)
 {
-    (void)trace;
-    return hang_facts_event(context, event);
+    return hang_facts_event(context, &trace->strings, event);
 }
 
 static void release(void *context)
