@@ -5,7 +5,6 @@
  */
 #include "analysis/flight_files.h"
 
-#include <cjson/cJSON.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -57,7 +56,6 @@ struct entry {
 struct flight {
     struct trace trace;
     struct collectives collectives;
-    int64_t base; /* of the trace's times: ns since 1970; 0: not known */
     ARRAY(struct group) groups;
     ARRAY(int64_t) ranks; /* of the job, in order */
     struct sorter entries;
@@ -87,8 +85,6 @@ static int take_event(void *context, struct event_fields *event)
 static int take_metadata(void *context, const char *key, const struct cJSON *value)
 {
     struct flight *flight = context;
-    if (strcmp(key, "baseTimeNanoseconds") == 0)
-        flight->base = cJSON_IsNumber(value) ? (int64_t)value->valuedouble : 0;
     return trace_metadata(&flight->trace, key, value) < 0 ? error_no_memory("the trace's metadata") : 0;
 }
 
@@ -224,7 +220,7 @@ static void put_time(struct buffer *out, const struct flight *flight, const char
     if (time == EVENT_NONE)
         pickle_none(out);
     else
-        pickle_i64(out, time + flight->base);
+        pickle_i64(out, time + flight->trace.base);
 }
 
 /* "0x5d2c…", and of sends "0x5d2c… 1->3". */

@@ -217,3 +217,48 @@ three_wait=$(all '0 1 3' 0xc 412 AllReduce 4194304 11 flight)
     assert_output --partial '; ranks 2 and 3 never entered it: of rank 3, its process died at 900 ms by signal 11'
     assert_equal "$(hang '.[0].missing | split("; ") | length')" 2
 }
+
+# --- a trace for each rank ---
+
+# Writes rank0.json, rank1.json … of these lines; the trace of rank N begins N * 3 seconds later.
+traces() { # RANKS LINE...
+    local rank ranks=$1
+    shift
+    for ((rank = 0; rank < ranks; rank++)); do
+        printf '%s\n' "ranks $ranks" "$@" | "$BATS_TEST_DIRNAME/hang_trace" "$rank" $((rank * 3)) >rank"$rank".json
+    done
+}
+
+@test "job: traces of its ranks, and their parts, say what one trace of all says" {
+    local lines=("$finished" "$three_wait" 'done 2 load 10.5 12.3' 'kernel 2 spin(int*) 11.2' 'call 0 cudaMalloc 1 2')
+    trace 'ranks 4' "${lines[@]}"
+    traces 4 "${lines[@]}"
+    for rank in 0 1 2 3; do
+        "$gputrace" report --partial -o rank$rank.gpr rank$rank.json
+    done
+    "$gputrace" report -r hang -f json trace.json | jq .hang >expected
+    "$gputrace" report -r hang -f json rank?.json | jq .hang | diff expected -
+    "$gputrace" report -r hang rank?.json >direct
+    grep -F '1. Ranks 0, 1 and 3 wait in AllReduce #412' direct
+    "$gputrace" report -r hang rank?.gpr | diff direct -
+    "$gputrace" report rank?.json >usual
+    grep -Fx 'Hangs (hang)' usual
+}
+
+@test "job: what each rank did is known of its own trace" {
+    local lines=("$finished" "$three_wait")
+    traces 4 "${lines[@]}" 'died 2 10.9 11 Segmentation fault'
+    "$gputrace" report -r hang -f json rank?.json >rows
+    jq -re '.hang[0].verdict' rows | grep -F '; rank 2 never entered it: its process died at 900 ms by signal 11 (Segmentation fault)'
+    traces 4 "${lines[@]}" 'call 2 cudaLaunchKernel 10.4 10.5' 'range 2 load_batch 10.6'
+    "$gputrace" report -r hang -f json rank?.json >rows
+    jq -re '.hang[0].verdict' rows | grep -F 'made no CUDA call after cudaLaunchKernel at 400 ms, in range load_batch'
+}
+
+@test "job: a healthy one, and one of which a trace is missing" {
+    traces 4 "$finished"
+    "$gputrace" report -r hang -f json rank?.json | jq -e '.hang == []'
+    traces 4 "$finished" "$three_wait"
+    "$gputrace" report -r hang -f json rank0.json rank1.json rank3.json >rows
+    jq -re '.hang[0].verdict' rows | grep -F 'Ranks 0, 1 and 3 wait in AllReduce #412 (4.00 MiB) of communicator 0xc; 1 rank of the communicator was not recorded'
+}

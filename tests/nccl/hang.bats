@@ -16,9 +16,9 @@ start() { # DEADLOCK
 # The job stands still: the ranks that wait have done nothing for some time.
 let_it_stand() { # SECONDS
     local tries=0
-    until compgen -G 'gputrace-*' >/dev/null || [ $((tries += 1)) -gt 100 ]; do
+    until compgen -G 'gputrace-*' || compgen -G 'rank*/gputrace-*' || [ $((tries += 1)) -gt 100 ]; do
         sleep 0.1
-    done
+    done >/dev/null
     sleep "$1"
 }
 
@@ -28,7 +28,10 @@ end_job() {
     job=
 }
 
-teardown() { end_job; }
+teardown() {
+    end_job
+    rm -f "/dev/shm/fake_nccl.hang$$"
+}
 
 # The job is killed after so long; text is the section, and JSON is in hang.json.
 explain() { # DEADLOCK SECONDS
@@ -79,6 +82,20 @@ facts='[length, (.[0] | .operation, .sequence, .size_bytes, .ranks, .waiting_ran
     run -0 --separate-stderr "$gputrace" report -r hang --width=1000 gputrace-*
     assert_line --regexp "^  1\. Ranks 0, 1 and 3 wait in ${three//[()]/.}; rank 2 never entered it: .*, in range load data"
     kill -0 "$job"
+}
+
+@test "a launcher for each rank: the directories of all of them are one job" {
+    setsid bash -c 'for rank in 0 1 2; do
+        mkdir rank$rank
+        RANK=$rank WORLD_SIZE=3 "$1" run -q --spool-dir=rank$rank -o rank$rank.json "$2" -j "$3" -s 3 -b 1048576 -D absent:1 &
+    done; wait' - "$gputrace" "$fake" "hang$$" 3>&- >out 2>&1 &
+    job=$!
+    let_it_stand 4
+    end_job
+    run -0 --separate-stderr "$gputrace" report -r hang --width=1000 rank?/gputrace-*
+    assert_line --regexp "^  1\. Ranks 0 and 2 wait in ${three//[()]/.}; rank 1 never entered it: .*, in range load data"
+    run -0 --separate-stderr "$gputrace" report -r hang --width=1000 rank0/gputrace-*
+    assert_line --regexp "^  1\. Rank 0 waits in ${three//[()]/.}; 2 ranks of the communicator were not recorded"
 }
 
 @test "a healthy job has no hang, whether it ends or is killed" {

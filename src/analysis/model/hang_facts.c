@@ -304,7 +304,7 @@ static void tell_host(const struct telling *telling)
         return;
     const struct trace_open_call *open = find_open_call(telling, id->thread);
     const struct trace_frame *place = trace_stack_place(telling->trace, thread->stack);
-    member->in_call = open;
+    member->in_call = open != NULL;
     member->thread = thread_text(telling, id);
     member->host = copy_text(telling, open ? open->function : thread->call);
     member->host_since = open ? open->time : thread->called;

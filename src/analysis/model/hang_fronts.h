@@ -28,9 +28,9 @@ enum hang_ending {
 
 /* A rank of a job. Numbers that are not known are EVENT_NONE, texts, of hang_fronts.texts, EVENT_NO_TEXT. */
 struct hang_member {
-    int64_t rank;     /* of the job */
-    event_id process; /* its id, in its trace */
-    enum hang_ending ending;
+    int64_t rank;       /* of the job */
+    event_id process;   /* its id, in its trace */
+    uint32_t ending;    /* enum hang_ending */
     uint32_t how;       /* it ended: "signal 11 (Segmentation fault)" */
     int64_t last;       /* the time at which it was last seen */
     uint32_t gpu;       /* what its GPU runs that is not communication: "kernel spin() has been running on GPU 2" */
@@ -43,7 +43,7 @@ struct hang_member {
     uint32_t place;     /* where its last known call stack was: "load (train.py:31)" */
     uint32_t init;      /* the call that makes a communicator, which it is in */
     int64_t init_since; /* … since then */
-    bool in_call;       /* `host` is a call that had not returned; else the last call */
+    uint32_t in_call;   /* 1: `host` is a call that had not returned; else the last call */
 };
 
 /* How far a rank came. */

@@ -342,6 +342,9 @@ int trace_metadata(struct trace *trace, const char *key, const cJSON *value)
         return read_rank(trace, EVENT_NO_ID, value);
     if (strcmp(key, "stackFrames") == 0)
         return trace_read_frames(trace, value);
+    if (strcmp(key, "baseTimeNanoseconds") == 0 && cJSON_IsNumber(value) && value->valuedouble > 0 &&
+        value->valuedouble < (double)EVENT_TIME_LIMIT)
+        trace->base = (int64_t)value->valuedouble;
     if (strcmp(key, "deviceProperties") != 0)
         return 0;
     for (const cJSON *device = first_of(value); device; device = device->next)

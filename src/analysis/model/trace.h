@@ -76,6 +76,7 @@ struct trace {
     struct {
         bool calls, gpu_ops, ranges, launched_ops, operators, timeline, host_calls, host_frames, stacks, samples;
     } wanted;                  /* what sections look at */
+    int64_t base;              /* of its times: ns since 1970; 0: not known */
     int64_t start, end;        /* of all events that take or mark time; after trace_sum_times() */
     bool any;                  /* there was one */
     struct trace_times window; /* if there is one, the trace begins and ends with it, or with what ends later */
