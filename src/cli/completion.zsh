@@ -123,7 +123,7 @@ _gputrace_convert() {
         {-v,--verbose}'[print each step]' \
         {-h,--help}'[print help]' \
         '1:trace or directory:_files' \
-        '2:trace:_files -g "*.((json|pftrace|folded)(|.gz)|sqlite|db)"'
+        '2:trace:_files -g "*.((json|pftrace|folded)(|.gz)|sqlite|db|flight)"'
 }
 
 _gputrace_cut() {

@@ -188,7 +188,8 @@ enum category category_find(const char *text, size_t length);
     X(ALGORITHM, "algorithm")                                                                \
     X(PROTOCOL, "protocol")                                                                  \
     X(CHANNELS, "channels")                                                                  \
-    X(CAPTURED_AT, "captured at")
+    X(CAPTURED_AT, "captured at")                                                            \
+    X(OPERATIONS, "operations")
 
 enum arg_key {
     ARG_OTHER, /* not of the table: `other` names it */

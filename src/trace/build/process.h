@@ -36,6 +36,7 @@ struct cpu_scopes;
     X(conditional_launches, conditional)    \
     X(nvtx, nvtx)                           \
     X(operators, operators)                 \
+    X(communication, collectives)           \
     X(memory, memory)                       \
     X(pools, pools)                         \
     X(cuda_events, cuda_events)             \
