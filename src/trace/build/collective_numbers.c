@@ -69,6 +69,8 @@ static uint64_t next_of_all(struct collective_communicator *communicator)
 
 static int number_call(struct numbering *numbering, struct collective_call *call)
 {
+    if (call->sequence != UINT64_MAX) /* the payload says it */
+        return 0;
     if (call->function->pairs == COLLECTIVE_OF_ALL) {
         call->sequence = next_of_all(&numbering->collectives->communicators.items[call->communicator - 1]);
         return 0;

@@ -127,13 +127,13 @@ static int add_call(struct walk *walk, const struct collective_function *functio
     struct collective_facts facts;
     collective_facts_read(&facts, walk->domain, walk->process->nvtx, range);
     int64_t communicator = communicator_of(collectives, walk->domain, &facts);
-    if (communicator < 0)
+    if (learn(collectives, communicator, &facts) != 0)
         return -1;
     if (!function)
-        return learn(collectives, communicator, &facts);
+        return 0;
     int64_t reduction = reduction_of(collectives, facts.reduction);
     struct collective_call call = {.start = range->start,
-                                   .sequence = UINT64_MAX,
+                                   .sequence = facts.sequence >= 0 ? (uint64_t)facts.sequence : UINT64_MAX,
                                    .bytes = facts.bytes,
                                    .peer = facts.peer,
                                    .root = facts.root,

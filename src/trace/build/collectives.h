@@ -53,7 +53,7 @@ enum collective_kernels {
 };
 
 /* What a function does. Payloads have the bytes of one rank's share: of what it gives, of a reduce-scatter and a
- * scatter of what it gets. */
+ * scatter of what it gets; of MPI_Alltoallv all of them. */
 struct collective_function {
     const char *call; /* the function in lower case, without "nccl" or "mpi_" */
     const char *name; /* of the operation, as Kineto has it */
@@ -74,6 +74,7 @@ struct collective_facts {
     bool has_communicator;
     uint64_t communicator;
     int64_t bytes, peer, root, ranks, rank, device;
+    int64_t sequence; /* of the operation on its communicator; of collective operations */
     struct nvtx_text reduction;
 };
 
