@@ -50,8 +50,18 @@ job=(-n 2 -s 1 -b 1024 -o allreduce,reducescatter,ring)
     export NCCL_PROFILER_PLUGIN=none
     record --nccl "$fake" "${job[@]}"
     assert_equal "$(kernels '.args | [.dtype, .algorithm]')" '[["Byte",null],["Byte",null],["Byte",null]]'
-    run -0 jq -r '.gputrace | .. | strings | select(contains("NCCL_PROFILER_PLUGIN"))' trace.json
-    assert_output --partial "NCCL_PROFILER_PLUGIN is 'none'"
+    run -0 jq -r '.gputrace.notes[].text' trace.json
+    assert_output --partial "names another plugin, 'none'"
+}
+
+@test "an NCCL that knows no version of ours is noted; a program without NCCL is not" {
+    export FAKE_NCCL_PROFILER=0
+    record --nccl "$fake" "${job[@]}"
+    run -0 jq -r '.gputrace.notes | map(.text) | unique | .[]' trace.json
+    assert_output --partial 'NCCL told the recorder nothing'
+    rm trace.json
+    NCCL_PROFILER_PLUGIN=none record --nccl "$samples/vector_add"
+    refute [ "$(jq '.gputrace.notes | length' trace.json)" -gt 0 ]
 }
 
 @test "the types of what is gathered and broadcast are those of the calls, from version 5 on" {

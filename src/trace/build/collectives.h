@@ -149,6 +149,8 @@ struct collectives {
     FILE_VECTOR(struct collective_kernel) kernels; /* by correlation */
     FILE_VECTOR(struct collective_task) tasks;     /* once they are joined: by number */
     FILE_VECTOR(const struct spool_nccl_steps *) steps;
+    bool told;                     /* NCCL told its plugin of communicators */
+    struct nvtx_text other_plugin; /* that NCCL was to load; NULL text: none */
 };
 
 void collectives_init(struct collectives *collectives, const char *directory);
@@ -176,6 +178,9 @@ size_t collectives_place_of_range(const struct collectives *collectives, uint32_
 
 /* What NCCL says of a new communicator. Returns 0, or -1: no memory. */
 int collectives_learn(struct collectives *collectives, const struct spool_nccl_communicator *record);
+/* What the user should know about the plugin of a process that called NCCL. False: nothing. */
+#define COLLECTIVES_NOTE 512
+bool collectives_note(const struct process *process, char text[COLLECTIVES_NOTE]);
 /* Once the calls are sorted: finds the task of each. Returns 0, or -1 after error(). */
 int collectives_join_tasks(struct process *process);
 enum collective_word {
