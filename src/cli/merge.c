@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "analysis/clock_files.h"
+#include "analysis/job/clock_files.h"
 #include "cli/merge_inputs.h"
 #include "cli/options.h"
 #include "cli/output_name.h"

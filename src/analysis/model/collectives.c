@@ -72,7 +72,7 @@ int collective_compare_operation(const struct collective *left, const struct col
                ?: ORDER(left->sequence, right->sequence) ?: ORDER(left->part, right->part);
 }
 
-static int by_operation(const void *left, const void *right)
+int collectives_order(const void *left, const void *right)
 {
     const struct collective *a = left, *b = right;
     return collective_compare_operation(a, b)
@@ -84,7 +84,7 @@ void collectives_init(struct collectives *collectives, struct sorter_space *spac
 {
     *collectives = (struct collectives){0};
     sorter_init(&collectives->found, space, sizeof(struct found), by_order);
-    sorter_init(&collectives->all, space, sizeof(struct collective), by_operation);
+    sorter_init(&collectives->all, space, sizeof(struct collective), collectives_order);
 }
 
 void collectives_release(struct collectives *collectives)

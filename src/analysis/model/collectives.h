@@ -44,8 +44,8 @@ struct collective {
     int64_t group_rank; /* in the group */
     /* What it did. */
     uint8_t kind;       /* enum collective_kind */
-    bool on_host;       /* of MPI: the call communicates, there is no kernel */
-    bool in_flight;     /* its kernel had not finished when the process ended */
+    uint8_t on_host;    /* 1: of MPI: the call communicates, there is no kernel */
+    uint8_t in_flight;  /* 1: its kernel had not finished when the process ended */
     uint32_t name;      /* as the trace calls it */
     uint32_t dtype;     /* text */
     int64_t group_size; /* ranks */
@@ -83,6 +83,9 @@ int collectives_gather(struct collectives *collectives, const struct trace *trac
 
 /* Below 0 where LEFT comes first, 0: they are the same operation. Of the same trace. */
 int collective_compare_operation(const struct collective *left, const struct collective *right);
+
+/* The order of collectives.all: by operation, then rank. For sorters of struct collective. */
+int collectives_order(const void *left, const void *right);
 
 /* A walk over operations. Several may go on at a time. */
 struct collectives_walk {

@@ -1,6 +1,7 @@
 #include "analysis/model/computing.h"
 
 #include "analysis/base/order.h"
+#include "analysis/model/temporal.h"
 #include "analysis/model/trace.h"
 
 struct point {
@@ -33,28 +34,11 @@ struct state {
     const struct trace *trace;
     struct sorter_walk walk;
     const struct timeline_op *next;
-    ARRAY(char) communication; /* of each name: 0 not asked, 1 no, 2 yes */
+    struct temporal_names names;
     uint32_t device;
     int64_t total, until; /* ns computed up to UNTIL, where the last computation ends */
     bool any, no_memory;
 };
-
-static bool computes(struct state *state, const struct timeline_op *op)
-{
-    if (!category_in(op->category, CATEGORY_BIT(CATEGORY_KERNEL) | CATEGORY_BIT(CATEGORY_GPU_GRAPH)))
-        return false;
-    if (op->name == EVENT_NO_TEXT)
-        return true;
-    while (state->communication.count <= op->name)
-        if (!array_push(&state->communication)) {
-            state->no_memory = true;
-            return false;
-        }
-    char *known = &state->communication.items[op->name];
-    if (!*known)
-        *known = timeline_is_communication(interned(&state->trace->strings, op->name)) ? 2 : 1;
-    return *known == 1;
-}
 
 static void add_op(struct state *state, const struct timeline_op *op)
 {
@@ -64,7 +48,9 @@ static void add_op(struct state *state, const struct timeline_op *op)
         state->total = 0;
         state->until = INT64_MIN;
     }
-    if (!computes(state, op))
+    unsigned kind = temporal_kind(&state->names, state->trace, op);
+    state->no_memory |= kind == 0;
+    if (kind != TEMPORAL_COMPUTE)
         return;
     int64_t from = op->start > state->until ? op->start : state->until;
     if (op->end > from) {
@@ -99,7 +85,7 @@ int computing_gather(struct computing *computing, const struct trace *trace, con
     state.next = sorter_next(&state.walk);
     while (!state.no_memory && (point = sorter_next(&walk)))
         answer->take(answer->context, point->number, point->end, computed_by(&state, point->device, point->time));
-    array_release(&state.communication);
+    array_release(&state.names.communication);
     int points = sorter_walk_end(&walk), ops = sorter_walk_end(&state.walk);
     return points || ops || state.no_memory ? -1 : 0;
 }

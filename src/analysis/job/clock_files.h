@@ -2,8 +2,8 @@
  * The clocks of the hosts that several traces are of, from the operations that their ranks did together
  * (analysis/job/job_clocks.h). Each trace is read once, one after another; memory does not grow with their number.
  */
-#ifndef GPUTRACE_ANALYSIS_CLOCK_FILES_H
-#define GPUTRACE_ANALYSIS_CLOCK_FILES_H
+#ifndef GPUTRACE_ANALYSIS_JOB_CLOCK_FILES_H
+#define GPUTRACE_ANALYSIS_JOB_CLOCK_FILES_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
  * What each rank did in an operation goes to a sorter, under a hash of what the operation is for all ranks; then
  * operations follow one another, each with its ranks.
  */
-#include "analysis/clock_files.h"
+#include "analysis/job/clock_files.h"
 
 #include <string.h>
 
