@@ -50,7 +50,7 @@ COMMON_SRC := $(call sources,src/common)
 AGENT_SRC := $(call sources,$(wildcard src/agent/*))
 ALLOCATOR_SRC := $(call sources,src/allocator)
 MPI_SRC := $(call sources,src/mpi)
-TOOL_SRC := $(call sources,$(addprefix src/,trace trace/gzip trace/json trace/pftrace trace/sqlite trace/spool trace/build \
+TOOL_SRC := $(call sources,$(addprefix src/,trace trace/gzip trace/json trace/pftrace trace/sqlite trace/spool trace/build trace/merge \
     launch perf symbols doctor cli) src/analysis $(wildcard src/analysis/*))
 COMMON_OBJ := $(call objects,$(COMMON_SRC))
 AGENT_OBJ := $(call objects,$(AGENT_SRC))

@@ -235,6 +235,31 @@ static int fill_table(struct sections *sections, unsigned number, struct table *
     return status;
 }
 
+int report_write_table(struct render *render, struct table *table, const char *sort, size_t usual)
+{
+    const struct report_options *options = render->options;
+    int column = options->sort ? table_find_column(table->columns, table->column_count, options->sort) : -1;
+    if (column < 0 && sort)
+        column = table_find_column(table->columns, table->column_count, sort);
+    size_t top = options->usual && usual ? usual : REPORT_TOP_FOR_PEOPLE;
+    int status = table->no_memory ? -1 : table_sort(table, column, options->top != REPORT_TOP_OWN ? options->top : top);
+    if (status == 0)
+        status = table_choose(table, options->columns);
+    if (status < 0 || table->no_memory)
+        return error_no_memory(table->word);
+    render->format->table(render, table);
+    return 0;
+}
+
+struct render report_render(const struct report_options *options, struct buffer *out)
+{
+    uint64_t wanted = options->sections ? options->sections : REPORT_BIT(REPORT_SECTION_COUNT) - 1;
+    return (struct render){.format = renderers[options->format],
+                           .out = out,
+                           .options = options,
+                           .several_tables = (wanted & (wanted - 1)) != 0};
+}
+
 static int write_section(struct sections *sections, unsigned number, struct render *render)
 {
     const struct section *section = sections->all[number].section;
@@ -421,15 +446,9 @@ int report_check(const struct report_options *options)
 
 int report_files(const struct report_options *options, const char *const *paths, size_t count, struct buffer *out)
 {
-    uint64_t wanted = options->sections ? options->sections : REPORT_BIT(REPORT_SECTION_COUNT) - 1;
-    struct render render = {
-        .format = renderers[options->format],
-        .out = out,
-        .options = options,
-        .several_traces = count > 1,
-        .several_tables = (wanted & (wanted - 1)) != 0,
-    };
+    struct render render = report_render(options, out);
     int status = report_check(options);
+    render.several_traces = count > 1;
     if (status < 0)
         return status;
     if (render.format->begin)

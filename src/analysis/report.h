@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "analysis/base/options.h"
+#include "analysis/render/render.h"
 
 struct buffer;
 struct sections;
@@ -30,5 +31,11 @@ int report_read(struct sections *sections, const struct report_options *options,
 /* Fills TABLE, which has its columns, with the rows of section NUMBER, unless --trace left out what it is about: then
  * it has no rows and is marked as unrecorded. Returns 0, or -1: no memory. */
 int report_fill(struct sections *sections, unsigned number, struct table *table);
+
+/* For other reports: a renderer as OPTIONS want it, and a table that is sorted by their column or else by SORT (a word;
+ * NULL: as rows came), cut to their number of rows or else to USUAL (0: as many as any), and written. The latter
+ * returns 0, or -1 after error(). */
+struct render report_render(const struct report_options *options, struct buffer *out);
+int report_write_table(struct render *render, struct table *table, const char *sort, size_t usual);
 
 #endif

@@ -52,12 +52,13 @@ _gputrace_options() { # COMMAND
             '--stacks= --backtrace --cpu= --flush-interval= --children= --ranks= --mpi --wait= --spool-dir= --keep-spool --cupti= --plugin= --live --stats --strict --quiet --verbose --help'
         ;;
     report) echo '--report= --format= --top= --sort= --columns= --width= --color= --snapshot= --time-unit= --names= --by-grid --by-shape --html=' \
-        '--from= --to= --range= --step= --process= --gpu= --stream= --kernel= --thread= --fail-on= --help' ;;
+        '--from= --to= --range= --step= --process= --gpu= --stream= --kernel= --thread= --partial --output= --fail-on= --help' ;;
     view) echo '--timeout= --help' ;;
     diff) echo '--before= --after= --fail-on= --any --report= --all --format= --top= --time-unit= --names= --by-grid --html= --help' ;;
     recover) echo '--output= --keep --spool-dir= --quiet --verbose --help' ;;
     convert) echo '--force --from= --to= --range= --gpu= --process= --quiet --verbose --help' ;;
     cut) echo '--output= --from= --to= --range= --gpu= --process= --force --quiet --verbose --help' ;;
+    merge) echo '--output= --from= --to= --range= --step= --force --quiet --verbose --help' ;;
     doctor) echo '--cupti= --spool-dir= --help' ;;
     esac
 }
@@ -82,8 +83,8 @@ _gputrace() {
     local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} program
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W 'run report diff view recover convert cut doctor help --help --version' -- "$word")
-        [ -n "$word" ] || mapfile -t COMPREPLY < <(compgen -W 'run report diff view recover convert cut doctor help')
+        mapfile -t COMPREPLY < <(compgen -W 'run report diff view recover convert cut merge doctor help --help --version' -- "$word")
+        [ -n "$word" ] || mapfile -t COMPREPLY < <(compgen -W 'run report diff view recover convert cut merge doctor help')
         return
     fi
     if [ "$command" = run ]; then
@@ -105,9 +106,9 @@ _gputrace() {
     _gputrace_argument "${COMP_WORDS[COMP_CWORD - 1]}" "$word" '' && return
     case $command in
     run) mapfile -t COMPREPLY < <(compgen -c -- "$word") ;;
-    report | diff | view | convert | cut) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+    report | diff | view | convert | cut | merge) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
     recover) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
-    help) mapfile -t COMPREPLY < <(compgen -W 'run report diff view recover convert cut doctor' -- "$word") ;;
+    help) mapfile -t COMPREPLY < <(compgen -W 'run report diff view recover convert cut merge doctor' -- "$word") ;;
     esac
 }
 

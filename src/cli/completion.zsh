@@ -54,6 +54,8 @@ _gputrace_report() {
         {-u,--time-unit=}'[unit of times]:unit:(auto ns us ms s)' \
         '--names=[how to show names of kernels]:how:(pretty full short mangled)' \
         '--html=[write a page with charts]:page:_files -g "*.html"' \
+        '--partial[write what a report of a job needs of this trace]' \
+        {-o,--output=}'[the file of --partial]:part:_files -g "*.gpr"' \
         '--fail-on=[exit with status 3 if there is one of these findings]:findings: ' \
         '--by-grid[a row for each grid and block]' \
         '--by-shape[a row for each operator and its input shapes]' \
@@ -139,6 +141,20 @@ _gputrace_cut() {
         '1:trace:_files -g "*.(json|pftrace)(|.gz)"'
 }
 
+_gputrace_merge() {
+    _arguments -s -S \
+        {-o,--output=}'[write the merged trace to a file]:file:_files -g "*.(json|pftrace)(|.gz)"' \
+        '--from=[leave out what comes before]:time' \
+        '--to=[leave out what comes after]:time' \
+        '--range=[only the time of this range]:name' \
+        '--step=[only this step of torch.profiler]:number' \
+        '--force[replace the file that is there]' \
+        {-q,--quiet}'[print errors only]' \
+        {-v,--verbose}'[print each step]' \
+        {-h,--help}'[print help]' \
+        '*:trace or directory:_files'
+}
+
 _gputrace_doctor() {
     _arguments -s -S \
         '--cupti=[check this libcupti]:file:_files' \
@@ -155,6 +171,7 @@ _gputrace() {
         'recover:write the trace of an interrupted run'
         'convert:convert a trace between formats'
         'cut:cut a part out of a trace'
+        'merge:merge traces of several ranks into one'
         'doctor:check what tracing needs'
         'help:explain a command'
     )
@@ -171,8 +188,9 @@ _gputrace() {
         recover) _gputrace_recover ;;
         convert) _gputrace_convert ;;
         cut) _gputrace_cut ;;
+        merge) _gputrace_merge ;;
         doctor) _gputrace_doctor ;;
-        help) _values command run report diff view recover convert cut doctor ;;
+        help) _values command run report diff view recover convert cut merge doctor ;;
         esac
         ;;
     esac

@@ -12,8 +12,9 @@
 #include "cli/options.h"
 #include "trace/format.h"
 
-static const struct command *const commands[] = {&command_run,     &command_report,  &command_diff, &command_view,
-                                                 &command_recover, &command_convert, &command_cut,  &command_doctor};
+static const struct command *const commands[] = {&command_run,  &command_report,  &command_diff,
+                                                 &command_view, &command_recover, &command_convert,
+                                                 &command_cut,  &command_merge,   &command_doctor};
 #define COMMAND_COUNT (sizeof(commands) / sizeof(*commands))
 
 static const struct command *find_command(const char *name)
@@ -35,7 +36,7 @@ static const struct {
     {"stat", &command_report},    {"summary", &command_report}, {"browse", &command_view},
     {"show", &command_report},    {"open", &command_view},      {"export", &command_convert},
     {"script", &command_convert}, {"check", &command_doctor},   {"status", &command_doctor},
-    {"compare", &command_diff},
+    {"compare", &command_diff},   {"join", &command_merge},
 };
 
 static bool is_trace(const char *name)

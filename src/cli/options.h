@@ -116,6 +116,6 @@ int options_cupti(const char **field, const char *value);
 
 /* The commands of gputrace, each in a file of its name. */
 extern const struct command command_run, command_report, command_diff, command_view, command_recover, command_convert,
-    command_cut, command_doctor;
+    command_cut, command_merge, command_doctor;
 
 #endif

@@ -201,6 +201,21 @@ void live_line_end(struct live_line *line)
     line->written = false;
 }
 
+static void (*volatile clean_also)(void);
+
+void clean_when_asked(void (*clean)(void))
+{
+    clean_also = clean;
+}
+
+static void abandon(void)
+{
+    void (*clean)(void) = clean_also;
+    output_abandon();
+    if (clean)
+        clean();
+}
+
 void end_when_asked(const struct signals *signals, const char *format, ...)
 {
     static char message[2 * PATH_MAX + 128]; /* for the signal handler */
@@ -216,5 +231,5 @@ void end_when_asked(const struct signals *signals, const char *format, ...)
         sigprocmask(SIG_BLOCK, NULL, &none.inherited_mask);
         signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error with a name */
     }
-    signals_end_with(signals, output_abandon, message);
+    signals_end_with(signals, abandon, message);
 }

@@ -44,5 +44,7 @@ void live_line_end(struct live_line *line);
  * SIGNALS are those that a launch holds; NULL: there was none. INTERRUPTED takes the spool directory, twice. */
 #define INTERRUPTED "interrupted: the records stay in '%s': 'gputrace recover %s -o FILE' writes the trace\n"
 void end_when_asked(const struct signals *signals, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Such a signal calls CLEAN, too, which does nothing but what a signal's handler may; NULL: no longer. */
+void clean_when_asked(void (*clean)(void));
 
 #endif

@@ -12,11 +12,14 @@
 #include "cli/report_style.h"
 #include "symbols/symbols.h"
 #include "trace/spool/spool_directory.h"
+#include "analysis/job/job_report.h"
 #include "analysis/report.h"
 
 struct settings {
     struct report_options report;
-    const char *html;  /* NULL: not given */
+    const char *html;   /* NULL: not given */
+    const char *output; /* likewise */
+    bool partial;
     int64_t top;       /* -1: not given */
     int64_t width;     /* -1: not given */
     int names;         /* enum report_names; -1: not given */
@@ -161,6 +164,15 @@ static const struct option_row options[] = {
      .help = "write the report as a page with charts, FILE.html, instead",
      .type = OPTION_TEXT,
      .offset = FIELD(html)},
+    {.word = "partial",
+     .help = "write what a report of a job needs of this trace to the file of -o;\nreport reads such files like traces",
+     .offset = FIELD(partial)},
+    {.word = "output",
+     .letter = 'o',
+     .argument = "FILE",
+     .help = "with --partial: the file to write, rank7.gpr",
+     .type = OPTION_TEXT,
+     .offset = FIELD(output)},
     {.word = "fail-on",
      .argument = "ID[,...]",
      .help = "exit with status 3 if there is a finding of one of these ids,\nor any: see gputrace-findings(7)",
@@ -186,11 +198,18 @@ static void choose(struct settings *settings)
     }
 }
 
+/* A report of a job where the files are traces of its ranks, else of each file. */
+static int write_any(const struct report_options *report, const char *const *paths, size_t count, struct buffer *out)
+{
+    int status = job_report_files(report, paths, count, out);
+    return status == JOB_REPORT_NONE ? report_files(report, paths, count, out) : status;
+}
+
 static int write_text(const struct report_options *report, const char *const *paths, size_t count)
 {
     struct buffer out;
     buffer_init(&out, buffer_drain_fd, BUFFER_FD(STDOUT_FILENO));
-    int status = report_files(report, paths, count, &out);
+    int status = write_any(report, paths, count, &out);
     int failure = buffer_finish(&out);
     buffer_release(&out);
     if (failure)
@@ -207,11 +226,12 @@ struct paths {
 static int write_files(void *context, struct buffer *out)
 {
     const struct paths *paths = context;
-    return report_files(paths->report, paths->items, paths->count, out);
+    return write_any(paths->report, paths->items, paths->count, out);
 }
 
-/* HTML: the page that is written instead of text on standard output; NULL: none. */
-static int write_report(struct report_options *report, const char *html, const char *const *paths, size_t count)
+/* HTML, OUTPUT: the page or the part that is written instead of text on standard output; NULL: none. */
+static int write_report(struct report_options *report, const char *html, const char *output, const char *const *paths,
+                        size_t count)
 {
     bool spools = false;
     for (size_t i = 0; i < count; i++)
@@ -220,7 +240,9 @@ static int write_report(struct report_options *report, const char *html, const c
     struct frame_namer namer = symbols_namer(symbols);
     report->namer = symbols ? &namer : NULL;
     struct paths files = {report, paths, count};
-    int status = html ? page_file_write(html, write_files, &files) : write_text(report, paths, count);
+    int status = output ? job_report_part(report, paths[0], output)
+                 : html ? page_file_write(html, write_files, &files)
+                        : write_text(report, paths, count);
     symbols_free(symbols);
     return status;
 }
@@ -245,6 +267,16 @@ static const char *newest_trace(void)
     return newest;
 }
 
+static int check_partial(const struct settings *settings, size_t count)
+{
+    if (settings->partial != (settings->output != NULL))
+        return error(settings->partial ? "--partial needs a file to write: -o rank7.gpr"
+                                       : "-o is for --partial; a report goes to standard output, a page to --html");
+    if (settings->partial && (count > 1 || settings->html))
+        return error("--partial writes the part of one trace%s", settings->html ? ", and no page" : "");
+    return 0;
+}
+
 static int run(int argc, char **argv)
 {
     struct settings settings = {.top = -1, .width = -1, .names = -1, .snapshot = UINT64_MAX};
@@ -258,6 +290,8 @@ static int run(int argc, char **argv)
     choose(&settings);
     const char *const *paths = (const char *const *)argv + first, *newest = NULL;
     size_t count = (size_t)(argc - first);
+    if (check_partial(&settings, count) < 0)
+        return EXIT_USAGE;
     if (settings.html && page_file_check(settings.html, settings.report.format != REPORT_TABLE) < 0)
         return EXIT_USAGE;
     if (settings.html) {
@@ -279,7 +313,7 @@ static int run(int argc, char **argv)
         paths = &newest;
         count = 1;
     }
-    int status = write_report(&settings.report, settings.html, paths, count);
+    int status = write_report(&settings.report, settings.html, settings.output, paths, count);
     return status < 0 ? EXIT_FAILURE : status == REPORT_FAILED_ON ? EXIT_FAILED_ON : EXIT_SUCCESS;
 }
 

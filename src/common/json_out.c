@@ -147,6 +147,15 @@ void json_key_text(struct json_out *json, const char *key, size_t length)
     json->has_key = true;
 }
 
+void json_key_raw(struct json_out *json, const char *key, size_t length)
+{
+    separate(json);
+    buffer_char(json->buffer, '"');
+    buffer_bytes(json->buffer, key, length);
+    buffer_text(json->buffer, json->pretty ? "\": " : "\":");
+    json->has_key = true;
+}
+
 void json_string_n(struct json_out *json, const char *text, size_t length)
 {
     begin_value(json);

@@ -41,6 +41,8 @@ void json_end(struct json_out *json);
 void json_key(struct json_out *json, const char *key);
 /* A key from outside: escaped. */
 void json_key_text(struct json_out *json, const char *key, size_t length);
+/* A key from JSON: the inside of a string, as it is. */
+void json_key_raw(struct json_out *json, const char *key, size_t length);
 
 void json_string(struct json_out *json, const char *text); /* NULL is written as null */
 void json_string_n(struct json_out *json, const char *text, size_t length);

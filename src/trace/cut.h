@@ -42,6 +42,10 @@ static inline bool cut_wanted(const struct cut_options *options)
 }
 
 struct cut;
+struct buffer;
+
+/* Appends the value of CUT_KEY: what OPTIONS left of LENGTH ns, from FROM to TO. */
+void cut_describe(const struct cut_options *options, int64_t from, int64_t to, uint64_t length, struct buffer *out);
 
 /* OPTIONS and PATH, the trace's name for messages, outlive it. NULL after error(). */
 struct cut *cut_new(const struct cut_options *options, const char *path);
@@ -51,8 +55,13 @@ void cut_free(struct cut *cut);
 struct sink *cut_looking(struct cut *cut);
 /* After that. Returns 0, or -1 after error(): nothing of the trace is wanted. */
 int cut_looked(struct cut *cut);
+/* The same where the trace is one of several, whose events lie between FIRST and LAST: these are what shares of the
+ * time are of. Returns 0, 1: nothing of this trace is wanted, or -1 after error(). */
+int cut_looked_within(struct cut *cut, uint64_t first, uint64_t last);
 /* The sink for the second reading, which gives WHOLE what is in the part. WHOLE stays the caller's. */
 struct sink *cut_writing(struct cut *cut, struct sink *whole);
+/* What is held back until the trace ends: for those that do not finish the sink. */
+void cut_write_rest(struct cut *cut);
 /* Whether all could be written. Returns 0, or -1 after error(): no memory. */
 int cut_written(const struct cut *cut);
 

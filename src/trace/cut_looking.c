@@ -186,15 +186,17 @@ static bool is_on_row(const struct cut_range *range, const struct cut_range *oth
     return range->row.pid == other->row.pid && range->row.tid == other->row.tid;
 }
 
-/* Windows of ranges with exactly the name; else of one occurrence on each row. MOST: of these on a row. */
-static int add_windows(struct cut *cut, bool exact, uint64_t *most)
+/* Why nothing is wanted. */
+enum nothing { NO_EVENTS = 1, NO_RANGE, NOT_SO_OFTEN, NOT_BETWEEN };
+
+/* Windows of ranges with exactly the name; else of one occurrence on each row. */
+static int add_windows(struct cut *cut, bool exact)
 {
     const struct cut_range *items = cut->ranges.items;
     uint64_t number = 0;
-    *most = 0;
     for (size_t i = 0; i < cut->ranges.count; i++) {
         number = i > 0 && is_on_row(&items[i - 1], &items[i]) ? number + 1 : 1;
-        *most = number > *most ? number : *most;
+        cut->most = number > cut->most ? number : cut->most;
         if (exact ? !items[i].exact : number != cut->occurrence)
             continue;
         if (windows_add(&cut->windows, items[i].start, items[i].end) < 0)
@@ -205,20 +207,16 @@ static int add_windows(struct cut *cut, bool exact, uint64_t *most)
 
 static int find_range(struct cut *cut)
 {
-    uint64_t most;
     bool exact = false;
     for (size_t i = 0; i < cut->ranges.count; i++)
         exact |= cut->ranges.items[i].exact;
     if (cut->ranges.count == 0)
-        return error("'%s' has no range '%s'", cut->path, cut->options->range);
+        return NO_RANGE;
     if (file_vector_sort(&cut->ranges, by_row_and_start) != 0)
         return error_no_memory("ranges");
-    if (add_windows(cut, exact, &most) < 0)
+    if (add_windows(cut, exact) < 0)
         return -1;
-    if (cut->windows.items.count == 0)
-        return error("--range=%s: '%s' has the range only %llu times", cut->options->range, cut->path,
-                     (unsigned long long)most);
-    return 0;
+    return cut->windows.items.count == 0 ? NOT_SO_OFTEN : 0;
 }
 
 /* Leaves of the windows what is between --from and --to. The end of the trace is in it. */
@@ -238,10 +236,7 @@ static int clip(struct cut *cut)
     cut->windows = clipped;
     if (status < 0 || windows_finish(&cut->windows) < 0)
         return error_no_memory("ranges");
-    if (cut->windows.items.count == 0)
-        return error("'%s' has nothing between --from and --to%s", cut->path,
-                     cut->options->range ? " in that range" : "");
-    return 0;
+    return cut->windows.items.count == 0 ? NOT_BETWEEN : 0;
 }
 
 static int by_id(const void *left, const void *right)
@@ -273,14 +268,15 @@ static int find_flows(struct cut *cut)
     return 0;
 }
 
-int cut_looked(struct cut *cut)
+/* Returns 0, -1 after error(), or an enum nothing. */
+static int find_part(struct cut *cut)
 {
     const struct cut_options *options = cut->options;
     int64_t times[2] = {0, 0};
     if (cut->no_memory)
         return error_no_memory("the trace's events");
     if (!cut->any)
-        return error("'%s' has no events: there is nothing to cut out", cut->path);
+        return NO_EVENTS;
     if (cut->last > INT64_MAX / 2)
         return error("'%s' has times beyond all clocks", cut->path);
     if (time_bounds_resolve(&options->from, &options->to, cut->path, (int64_t)cut->first, (int64_t)cut->last, times) <
@@ -288,9 +284,32 @@ int cut_looked(struct cut *cut)
         return -1;
     cut->from = times[0];
     cut->to = times[1];
-    if (options->range && find_range(cut) < 0)
-        return -1;
-    return clip(cut) < 0 ? -1 : find_flows(cut);
+    int result = options->range ? find_range(cut) : 0;
+    if (result == 0)
+        result = clip(cut);
+    return result == 0 ? find_flows(cut) : result;
+}
+
+int cut_looked(struct cut *cut)
+{
+    const char *path = cut->path, *range = cut->options->range;
+    int result = find_part(cut);
+    switch (result) {
+    case NO_EVENTS: return error("'%s' has no events: there is nothing to cut out", path);
+    case NO_RANGE: return error("'%s' has no range '%s'", path, range);
+    case NOT_SO_OFTEN:
+        return error("--range=%s: '%s' has the range only %llu times", range, path, (unsigned long long)cut->most);
+    case NOT_BETWEEN: return error("'%s' has nothing between --from and --to%s", path, range ? " in that range" : "");
+    default: return result;
+    }
+}
+
+int cut_looked_within(struct cut *cut, uint64_t first, uint64_t last)
+{
+    cut->first = first;
+    cut->last = last;
+    int result = find_part(cut);
+    return result > 0 ? 1 : result;
 }
 
 /* --- */

@@ -56,9 +56,9 @@ struct cut {
 
     /* The first reading */
     bool any;
-    uint64_t first, last; /* times of what the trace has */
-    size_t name_length;   /* of the range without its number; 0: there is none */
-    uint64_t occurrence;
+    uint64_t first, last;      /* times of what the trace has */
+    size_t name_length;        /* of the range without its number; 0: there is none */
+    uint64_t occurrence, most; /* the wanted one; how many there are on a row */
     FILE_VECTOR(struct cut_range) ranges;
     struct sorter_space space;
     struct sorter flows;

@@ -15,15 +15,14 @@ static void write_metadata(struct sink *sink, const char *key, const char *value
         whole->format->metadata(whole, key, value, size);
 }
 
-static void describe(const struct cut *cut, struct buffer *out)
+void cut_describe(const struct cut_options *options, int64_t from, int64_t to, uint64_t length, struct buffer *out)
 {
-    const struct cut_options *options = cut->options;
     struct json_out json;
     json_out_init(&json, out, false);
     json_begin_object(&json);
-    json_put_i64(&json, "from_ns", cut->from - (int64_t)cut->first);
-    json_put_i64(&json, "to_ns", cut->to - (int64_t)cut->first);
-    json_put_u64(&json, "of_ns", cut->last - cut->first);
+    json_put_i64(&json, "from_ns", from);
+    json_put_i64(&json, "to_ns", to);
+    json_put_u64(&json, "of_ns", length);
     if (options->range)
         json_put_text(&json, "range", options->range);
     if (options->gpu.given)
@@ -38,7 +37,8 @@ static void write_begin(struct sink *sink, uint64_t base)
     struct cut *cut = cut_of(sink);
     struct buffer text;
     buffer_init_memory(&text);
-    describe(cut, &text);
+    cut_describe(cut->options, cut->from - (int64_t)cut->first, cut->to - (int64_t)cut->first, cut->last - cut->first,
+                 &text);
     cut->no_memory |= text.failure != 0;
     if (!text.failure)
         cut->whole->format->metadata(cut->whole, CUT_KEY, text.data, text.length);
@@ -177,11 +177,16 @@ static void write_counter(struct sink *sink, const struct counter *counter)
     }
 }
 
+void cut_write_rest(struct cut *cut)
+{
+    for (size_t i = 0; i < cut->counters.count; i++)
+        write_kept(cut, &cut->counters.items[i]);
+}
+
 static void write_finish(struct sink *sink)
 {
     struct cut *cut = cut_of(sink);
-    for (size_t i = 0; i < cut->counters.count; i++)
-        write_kept(cut, &cut->counters.items[i]);
+    cut_write_rest(cut);
     cut->whole->format->finish(cut->whole);
 }
 

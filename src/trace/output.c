@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "common/memory.h"
 #include "trace/format.h"
 #include "trace/pftrace/packets.h"
 #include "trace/sqlite/database.h"
@@ -72,6 +73,8 @@ static int set_up_database(struct output *output, const char *path)
 static int set_up_sink(struct output *output, const char *path)
 {
     enum file_packing packing = file_format_of(path)->packing;
+    if (packing == PACKING_DATABASE && output->is_part)
+        return error("cannot write '%s': a database is not written in parts", path);
     if (packing == PACKING_DATABASE)
         return set_up_database(output, path);
     bool members = packing == PACKING_MEMBERS;
@@ -155,7 +158,8 @@ static void release(struct output *output)
     buffer_release(&output->buffer);
     if (output->fd >= 0)
         close(output->fd);
-    unfinished = NULL;
+    if (output->temporary == unfinished)
+        unfinished = NULL;
     free(output->temporary);
     free(output->path);
     *output = (struct output){.fd = -1};
@@ -187,6 +191,29 @@ void output_open_stream(struct output *output, int (*drain)(void *context, const
     buffer_init(&output->buffer, drain, context);
 }
 
+/* Beside the file, where there is space for it as well; else where other temporary files lie. */
+static int open_beside(const char *path)
+{
+    char *name = strdup(path), *end = name ? strrchr(name, '/') : NULL;
+    if (end)
+        end[end == name] = '\0';
+    int fd = name ? temporary_file_open(end ? name : ".") : -1;
+    free(name);
+    return fd >= 0 ? fd : temporary_file_open(temporary_directory());
+}
+
+int output_open_part(struct output *part, const struct output *whole)
+{
+    *part = (struct output){.fd = -1, .is_part = true, .path = strdup(whole->path)};
+    if (!part->path)
+        return error_no_memory("a file name");
+    part->fd = open_beside(part->path);
+    int result = part->fd >= 0 ? set_up_sink(part, part->path) : error("cannot make a temporary file: %m");
+    if (result != 0)
+        output_discard(part);
+    return result;
+}
+
 static int cannot_write(const struct output *output, int failure)
 {
     if ((output->is_stream || output->database) && failure == ECANCELED)
@@ -208,6 +235,40 @@ int output_put(struct output *output, const struct output_block *block)
              : buffer_drain_fd(BUFFER_FD(output->fd), bytes->data, bytes->length)) != 0)
         failure = errno;
     output->buffer.total += block->text.length;
+    return failure ? cannot_write(output, failure) : 0;
+}
+
+int output_end_part(struct output *part)
+{
+    int failure = finish_sink(part);
+    if (failure == 0 && lseek(part->fd, 0, SEEK_SET) != 0)
+        failure = errno;
+    return failure ? cannot_write(part, failure) : 0;
+}
+
+#define COPIED_BYTES ((size_t)1 << 20)
+
+static int copy_file(int from, int to)
+{
+    ssize_t size = -1;
+    char *bytes = malloc(COPIED_BYTES);
+    if (!bytes)
+        errno = ENOMEM;
+    while (bytes && (size = read(from, bytes, COPIED_BYTES)) > 0)
+        if (buffer_drain_fd(BUFFER_FD(to), bytes, (size_t)size) != 0) {
+            size = -1;
+            break;
+        }
+    free(bytes);
+    return size == 0 ? 0 : -1;
+}
+
+int output_put_part(struct output *output, struct output *part)
+{
+    int failure = finish_sink(output);
+    if (failure == 0 && copy_file(part->fd, output->fd) != 0)
+        failure = errno;
+    output->buffer.total += part->buffer.total;
     return failure ? cannot_write(output, failure) : 0;
 }
 

@@ -25,6 +25,7 @@ struct output {
     struct buffer held;        /* in memory: of a .pftrace, what went through the buffer since the last whole section */
     struct database *database; /* whose file it is; NULL: it is no database */
     bool is_stream;            /* the buffer's drain takes all, and no file is written */
+    bool is_part;              /* the file is a temporary one without a name */
 };
 
 /* Some text of the file that was made apart, as a rule by another thread. */
@@ -56,6 +57,18 @@ void output_open_stream(struct output *output, int (*drain)(void *context, const
 
 /* Puts a packed block into the file, after what went through the buffer. Returns 0, or -1 after error(). */
 int output_put(struct output *output, const struct output_block *block);
+
+/*
+ * A part of the file that is written apart, by a thread of its own, and is too long for memory: what goes through
+ * PART's buffer lies in a temporary file beside that of WHOLE, compressed as there. WHOLE is not a database.
+ */
+/* Returns 0, or -1 after error(), then there is nothing to close. Nothing of WHOLE changes. */
+int output_open_part(struct output *part, const struct output *whole);
+/* After the last byte. Returns 0, or -1 after error(). */
+int output_end_part(struct output *part);
+/* Puts a part that has ended into the file, after what went through the buffer. Returns 0, or -1 after error(). PART
+ * is still to be discarded. */
+int output_put_part(struct output *output, struct output *part);
 
 /* Puts the file in its place, and sets *BYTES to its size. Returns 0, or -1 after error(): the file is as it was
  * before. Either way OUTPUT is released. */

@@ -28,6 +28,8 @@ enum report_unit { REPORT_UNIT_AUTO, REPORT_UNIT_NS, REPORT_UNIT_US, REPORT_UNIT
     X(IDLE_STREAMS, idle_streams, "idle-streams", "Idle time of streams")              \
     X(TEMPORAL, temporal, "temporal", "Computation, communication, copies and idle")   \
     X(OVERLAP, overlap, "overlap", "Overlap")                                          \
+    X(RANKS, ranks, "ranks", "Ranks")                                                  \
+    X(COMM, comm, "comm", "Communication")                                             \
     X(QUEUE, queue, "queue", "Queues of streams")                                      \
     X(KERNELS, kernels, "kernels", "Kernels")                                          \
     X(API, api, "api", "API calls")                                                    \

@@ -12,6 +12,7 @@
 #include "common/log.h"
 #include "analysis/report.h"
 #include "analysis/base/table.h"
+#include "analysis/model/comparable.h"
 
 struct diff_key {
     uint64_t section, name;
@@ -52,29 +53,21 @@ static struct cell (*const extra_fills[EXTRA_COLUMNS])(struct report_row *row, c
 struct columns {
     struct column *list; /* the section's, and EXTRA_COLUMNS more where it has a series */
     size_t count;
-    int keys[sizeof(((struct comparable *)0)->keys) / sizeof(char *)];
-    int total, times, extra; /* -1: none */
+    struct comparable_columns compared;
+    int extra; /* the first of these; -1: none */
 };
-
-static int find_column(const struct section *section, const char *word)
-{
-    return word ? table_find_column(section->columns, section->column_count, word) : -1;
-}
 
 static int columns_init(struct columns *columns, const struct section *section)
 {
     const struct comparable *comparable = &section->comparable;
     size_t count = section->column_count;
-    int each = find_column(section, comparable->each);
+    int each = comparable_column(section, comparable->each);
     *columns =
         (struct columns){.list = calloc(count + EXTRA_COLUMNS, sizeof(*columns->list)), .count = count, .extra = -1};
     if (!columns->list)
         return error_no_memory("columns");
     memcpy(columns->list, section->columns, count * sizeof(*columns->list));
-    for (size_t i = 0; i < sizeof(columns->keys) / sizeof(*columns->keys); i++)
-        columns->keys[i] = find_column(section, comparable->keys[i]);
-    columns->total = find_column(section, comparable->total);
-    columns->times = find_column(section, comparable->count);
+    columns->compared = comparable_columns_of(section);
     if (each < 0)
         return 0;
     for (size_t i = 0; i < EXTRA_COLUMNS; i++) {
@@ -91,45 +84,11 @@ enum column_type diff_type(unsigned section)
 {
     const struct section *compared = section_list[section].section;
     const struct comparable *comparable = &compared->comparable;
-    int column = find_column(compared, comparable->total ? comparable->total : comparable->each);
+    int column = comparable_column(compared, comparable->total ? comparable->total : comparable->each);
     return column < 0 ? TYPE_COUNT : compared->columns[column].type;
 }
 
 /* --- rows of one table --- */
-
-static const struct cell *cell_at(const struct table *table, size_t row, int column)
-{
-    static const struct cell none;
-    return column < 0 ? &none : &table->cells.items[row * table->column_count + (size_t)column];
-}
-
-static double number_at(const struct table *table, size_t row, int column)
-{
-    const struct cell *cell = cell_at(table, row, column);
-    return cell->kind == CELL_INTEGER || cell->kind == CELL_REAL ? cell_value(cell) : 0;
-}
-
-static bool has_number(const struct table *table, size_t row, int column)
-{
-    const struct cell *cell = cell_at(table, row, column);
-    return cell->kind == CELL_INTEGER || cell->kind == CELL_REAL;
-}
-
-/* The values of the key columns with blanks between; a number follows its column's title: "GPU 0". */
-static void write_name(struct buffer *name, const struct table *table, size_t row, const struct columns *columns)
-{
-    for (size_t i = 0; i < sizeof(columns->keys) / sizeof(*columns->keys); i++) {
-        const struct cell *cell = cell_at(table, row, columns->keys[i]);
-        if (cell->kind == CELL_NONE || cell->kind == CELL_UNRECORDED)
-            continue;
-        if (name->length > 0)
-            buffer_char(name, ' ');
-        if (cell->kind == CELL_TEXT)
-            buffer_text(name, table_cell_text(table, cell));
-        else
-            buffer_format(name, "%s %lld", table->columns[columns->keys[i]].title, (long long)cell_value(cell));
-    }
-}
 
 static struct diff_row *find_row(struct diff *diff, unsigned section, const char *text, size_t length)
 {
@@ -165,26 +124,27 @@ static struct diff_sample sample_of(const struct table *table, size_t row, const
 {
     struct diff_sample sample = {
         .present = true,
-        .total = number_at(table, row, columns->total),
-        .count = columns->times < 0 ? 1 : number_at(table, row, columns->times),
+        .total = comparable_number(table, row, columns->compared.total),
+        .count = columns->compared.count < 0 ? 1 : comparable_number(table, row, columns->compared.count),
     };
     if (columns->extra < 0)
         return sample;
-    sample.each = number_at(table, row, columns->extra + EXTRA_MEAN);
-    sample.df = number_at(table, row, columns->extra + EXTRA_DF);
+    sample.each = comparable_number(table, row, columns->extra + EXTRA_MEAN);
+    sample.df = comparable_number(table, row, columns->extra + EXTRA_DF);
     if (sample.each > 0)
-        sample.variance = number_at(table, row, columns->extra + EXTRA_VARIANCE) / (sample.each * sample.each);
+        sample.variance = comparable_number(table, row, columns->extra + EXTRA_VARIANCE) / (sample.each * sample.each);
     return sample;
 }
 
 static int add_row(struct diff *diff, size_t trace, unsigned section, const struct table *table, size_t number,
                    const struct columns *columns)
 {
-    if (!has_number(table, number, columns->total) && !has_number(table, number, columns->times))
+    if (!comparable_has_number(table, number, columns->compared.total) &&
+        !comparable_has_number(table, number, columns->compared.count))
         return 0; /* a remark, not a row of its own */
     struct buffer name;
     buffer_init_memory(&name);
-    write_name(&name, table, number, columns);
+    comparable_write_name(&name, table, number, &columns->compared);
     struct diff_row *row = name.failure ? NULL : find_row(diff, section, name.data, name.length);
     buffer_release(&name);
     if (!row)

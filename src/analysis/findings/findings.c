@@ -50,11 +50,6 @@ struct finding_place finding_at_call(const struct host_call *call)
     return place;
 }
 
-bool finding_is_data_loader(const char *name)
-{
-    return strstr(name, "DataLoader") && strstr(name, "__next__");
-}
-
 static bool is_worth_it(const struct findings *findings, int64_t cost)
 {
     return findings->rule->without_cost ||
@@ -143,8 +138,12 @@ struct amount amount_share(int64_t part, int64_t whole)
 
 struct finding_name finding_name(const struct trace *trace, uint32_t name)
 {
+    return finding_name_of(trace_text(trace, trace_shown(trace, name)));
+}
+
+struct finding_name finding_name_of(const char *text)
+{
     struct finding_name shown;
-    const char *text = trace_text(trace, trace_shown(trace, name));
     size_t length = strlen(text), most = sizeof(shown.text) - 1;
     if (length <= most) {
         memcpy(shown.text, text, length + 1);

@@ -60,6 +60,7 @@
     X(low_occupancy)         \
     X(slow_step)             \
     X(exposed_communication) \
+    X(straggler)             \
     X(data_loading)          \
     X(crashed)               \
     X(lost_records)          \
@@ -227,9 +228,7 @@ struct finding_name {
     char text[FINDING_NAME];
 };
 struct finding_name finding_name(const struct trace *trace, uint32_t name);
-
-/* Whether NAME is that of a range or operator in which PyTorch's DataLoader gets the next batch. */
-bool finding_is_data_loader(const char *name);
+struct finding_name finding_name_of(const char *text);
 
 /* The rule of this id; NULL: there is none. And the words of all of them, "a, b, c", in SIZE bytes of TEXT. */
 const struct rule *finding_rule(const char *id, size_t length);

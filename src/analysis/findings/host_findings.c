@@ -1,4 +1,5 @@
 #include "analysis/findings/host_findings.h"
+#include "analysis/model/names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +9,8 @@
 
 bool host_is_loading(const struct trace *trace, const struct idle_what *what)
 {
-    return finding_is_data_loader(trace_text(trace, what->range)) ||
-           finding_is_data_loader(trace_text(trace, what->operation));
+    return name_is_data_loader(trace_text(trace, what->range)) ||
+           name_is_data_loader(trace_text(trace, what->operation));
 }
 
 static bool is_wanted(const struct trace *trace, const struct idle *idle, const struct idle_row *row,

@@ -10,6 +10,7 @@
 #include "analysis/findings/findings.h"
 #include "analysis/findings/host_findings.h"
 #include "analysis/idle/idle.h"
+#include "analysis/model/names.h"
 #include "analysis/model/section.h"
 #include "analysis/model/steps.h"
 
@@ -205,7 +206,7 @@ static int loading_event(void *state, const struct trace *trace, const struct ev
     char *known = &loading->is_loader.items[event->name];
     if (!*known) {
         const char *name = interned(&trace->strings, event->name);
-        *known = finding_is_data_loader(name) ? 2 : 1;
+        *known = name_is_data_loader(name) ? 2 : 1;
         loading->single |= *known == 2 && strstr(name, "_SingleProcess");
     }
     if (*known == 2) {

@@ -77,18 +77,38 @@ static void collect_same(struct calls_join *join, int64_t correlation)
 
 const struct call *calls_join_find(struct calls_join *join, int64_t correlation, int64_t time)
 {
-    if (correlation < 0)
-        return NULL;
-    if (correlation != join->correlation)
-        collect_same(join, correlation);
-    if (join->same.count == 0)
-        return NULL;
+    return calls_join_find_of(join, correlation, time, CALLS_ANY_PROCESS);
+}
+
+/* Of several processes. */
+static struct calls_join_call *find_by_time(struct calls_join *join, int64_t time)
+{
     struct calls_join_call *found = &join->same.items[0];
     for (size_t i = 1; i < join->same.count; i++) {
         const struct call *call = &join->same.items[i].call;
         if (call->start <= time && (call->start > found->call.start || found->call.start > time))
             found = &join->same.items[i];
     }
+    return found;
+}
+
+static struct calls_join_call *find_by_process(struct calls_join *join, uint32_t process)
+{
+    for (size_t i = 0; i < join->same.count; i++)
+        if (join->same.items[i].call.process == process)
+            return &join->same.items[i];
+    return NULL;
+}
+
+const struct call *calls_join_find_of(struct calls_join *join, int64_t correlation, int64_t time, uint32_t process)
+{
+    if (correlation < 0)
+        return NULL;
+    if (correlation != join->correlation)
+        collect_same(join, correlation);
+    if (join->same.count == 0)
+        return NULL;
+    struct calls_join_call *found = find_by_process(join, process) ?: find_by_time(join, time);
     join->again = found->found;
     found->found = true;
     return &found->call;
@@ -152,7 +172,12 @@ int gpu_ops_add(struct sorter *gpu_ops, const struct event_fields *event, uint32
     return sorter_add(gpu_ops, &op);
 }
 
-int gpu_ops_each(const struct sorter *gpu_ops, const struct sorter *calls,
+static uint32_t owner_of(const struct stream_owners *owners, uint32_t stream)
+{
+    return stream < owners->count ? owners->items[stream] : CALLS_ANY_PROCESS;
+}
+
+int gpu_ops_each(const struct sorter *gpu_ops, const struct sorter *calls, const struct stream_owners *owners,
                  int (*each)(void *context, const struct gpu_op *op, const struct call *call), void *context)
 {
     struct calls_join found;
@@ -163,7 +188,7 @@ int gpu_ops_each(const struct sorter *gpu_ops, const struct sorter *calls,
     sorter_walk_begin(&walk, gpu_ops);
     while (status == 0 && (op = sorter_next(&walk))) {
         int64_t correlation = op->is_correlated ? (int64_t)op->correlation : -1;
-        status = each(context, op, calls_join_find(&found, correlation, op->start));
+        status = each(context, op, calls_join_find_of(&found, correlation, op->start, owner_of(owners, op->stream)));
     }
     int walked = sorter_walk_end(&walk), joined = calls_join_end(&found);
     return status ? status : walked ? walked : joined;
@@ -198,8 +223,9 @@ static int add_called(void *context, const struct gpu_op *op, const struct call 
     return sorter_add(launched, &one);
 }
 
-int launched_ops_gather(struct sorter *launched, const struct sorter *gpu_ops, const struct sorter *calls)
+int launched_ops_gather(struct sorter *launched, const struct sorter *gpu_ops, const struct sorter *calls,
+                        const struct stream_owners *owners)
 {
-    int status = gpu_ops_each(gpu_ops, calls, add_called, launched);
+    int status = gpu_ops_each(gpu_ops, calls, owners, add_called, launched);
     return status ? status : sorter_ready(launched);
 }

@@ -65,6 +65,9 @@ void calls_join_begin(struct calls_join *join, const struct sorter *calls);
 /* The call of CORRELATION; when several processes use that id, the last that started by TIME, else the first. NULL:
  * there is none. Valid until the next call. */
 const struct call *calls_join_find(struct calls_join *join, int64_t correlation, int64_t time);
+/* The same, but the call of this process, an index, comes first. CALLS_ANY_PROCESS: it is not known. */
+#define CALLS_ANY_PROCESS UINT32_MAX
+const struct call *calls_join_find_of(struct calls_join *join, int64_t correlation, int64_t time, uint32_t process);
 /* After the last: calls missed() for all calls that are left. */
 void calls_join_miss_rest(struct calls_join *join);
 /* Returns 0, or -1: no memory, or after error(). */
@@ -94,10 +97,17 @@ void gpu_ops_init(struct sorter *gpu_ops, struct sorter_space *space);
 int gpu_ops_add(struct sorter *gpu_ops, const struct event_fields *event, uint32_t stream, uint32_t device,
                 uint32_t captured);
 
+/* The processes whose streams are known, by indices in trace.streams: those of gputrace's traces. Processes have the
+ * same correlation ids. */
+struct stream_owners { /* as an ARRAY */
+    uint32_t *items;   /* CALLS_ANY_PROCESS: not known */
+    size_t count, capacity;
+};
+
 /* Calls EACH for all GPU operations with the call that started it (NULL: none is known), by correlation id, until it
  * returns non-zero. Returns that, or 0, or -1: no memory, or after error(). Several may go on at a time, in one thread
  * or several. */
-int gpu_ops_each(const struct sorter *gpu_ops, const struct sorter *calls,
+int gpu_ops_each(const struct sorter *gpu_ops, const struct sorter *calls, const struct stream_owners *owners,
                  int (*each)(void *context, const struct gpu_op *op, const struct call *call), void *context);
 
 /* --- GPU operations by the thread and the time of the call that started them: an operation belongs to a range if its
@@ -126,6 +136,7 @@ int launched_ops_order(const void *left, const void *right);
 void launched_ops_init(struct sorter *launched, struct sorter_space *space);
 
 /* After GPU_OPS and CALLS are ready: 0, or -1: no memory, or after error(). */
-int launched_ops_gather(struct sorter *launched, const struct sorter *gpu_ops, const struct sorter *calls);
+int launched_ops_gather(struct sorter *launched, const struct sorter *gpu_ops, const struct sorter *calls,
+                        const struct stream_owners *owners);
 
 #endif

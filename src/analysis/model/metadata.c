@@ -148,9 +148,9 @@ static int read_rank(struct trace *trace, event_id process, const cJSON *object)
 static int read_process(struct trace *trace, const cJSON *process)
 {
     const cJSON *pid = member_of(process, "pid"), *rows = member_of(process, "gpu_pids");
-    if (!cJSON_IsNumber(pid) || !cJSON_IsObject(rows))
+    if (!cJSON_IsNumber(pid))
         return 0;
-    for (const cJSON *row = rows->child; row; row = row->next) {
+    for (const cJSON *row = cJSON_IsObject(rows) ? rows->child : NULL; row; row = row->next) {
         struct trace_gpu_row *added = cJSON_IsNumber(row) ? array_push(&trace->gpu_rows) : NULL;
         if (!added)
             return cJSON_IsNumber(row) ? -1 : 0;

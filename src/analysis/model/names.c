@@ -226,3 +226,8 @@ int name_change(struct trace *trace, struct event_fields *event)
     event->name = *shown - 1;
     return 0;
 }
+
+bool name_is_data_loader(const char *name)
+{
+    return strstr(name, "DataLoader") && strstr(name, "__next__");
+}

@@ -327,7 +327,7 @@ static int pass_gpu_op(void *context, const struct gpu_op *op, const struct call
 static int pass_gpu_ops(void *context)
 {
     const struct sections_one *one = context;
-    return gpu_ops_each(&one->trace->gpu_ops, &one->trace->calls, pass_gpu_op, context);
+    return gpu_ops_each(&one->trace->gpu_ops, &one->trace->calls, &one->trace->stream_owners, pass_gpu_op, context);
 }
 
 static int gather(void *context)

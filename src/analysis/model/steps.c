@@ -144,7 +144,7 @@ int steps_gather(struct steps *steps, const struct trace *trace)
         return status < 0 ? status : gather(steps, trace, &trace->launched_ops);
     struct sorter launched; /* the trace has these only where it has ranges */
     launched_ops_init(&launched, trace->space);
-    status = launched_ops_gather(&launched, &trace->gpu_ops, &trace->calls);
+    status = launched_ops_gather(&launched, &trace->gpu_ops, &trace->calls, &trace->stream_owners);
     if (status == 0)
         status = gather(steps, trace, &launched);
     sorter_release(&launched);

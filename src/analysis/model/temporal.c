@@ -2,84 +2,97 @@
 
 #include "analysis/model/trace.h"
 
-#define KINDS 4
-
-/* Where the walk is on a device. */
-struct state {
-    struct temporal *temporal;
-    const struct trace *trace;
-    ARRAY(char) communication; /* of each name: 0 not asked, 1 no, 2 yes */
-    struct temporal_device *device;
-    uint32_t number;
-    int64_t time;
-    int64_t until[KINDS]; /* when the operations of a kind so far end */
-};
-
-/* A bit; 0: no memory. */
-static unsigned kind_of(struct state *state, const struct timeline_op *op)
+unsigned temporal_kind(struct temporal_names *names, const struct trace *trace, const struct timeline_op *op)
 {
     if (op->category == CATEGORY_GPU_MEMCPY)
         return TEMPORAL_COPY;
     if (op->category == CATEGORY_GPU_MEMSET)
         return TEMPORAL_SET;
-    while (op->name != EVENT_NO_TEXT && state->communication.count <= op->name)
-        if (!array_push(&state->communication))
+    while (op->name != EVENT_NO_TEXT && names->communication.count <= op->name)
+        if (!array_push(&names->communication))
             return 0;
     if (op->name == EVENT_NO_TEXT)
         return TEMPORAL_COMPUTE;
-    char *known = &state->communication.items[op->name];
+    char *known = &names->communication.items[op->name];
     if (!*known)
-        *known = timeline_is_communication(interned(&state->trace->strings, op->name)) ? 2 : 1;
+        *known = timeline_is_communication(interned(&trace->strings, op->name)) ? 2 : 1;
     return *known == 2 ? TEMPORAL_COMMUNICATION : TEMPORAL_COMPUTE;
 }
 
+/* --- lanes --- */
+
 /* Adds the time up to TIME. */
-static void pass(struct state *state, int64_t time)
+static void pass(struct temporal_lane *lane, int64_t time)
 {
-    while (state->time < time) {
+    while (lane->time < time) {
         int64_t next = time;
         unsigned running = 0;
-        for (unsigned i = 0; i < KINDS; i++) {
-            if (state->until[i] <= state->time)
+        for (unsigned i = 0; i < TEMPORAL_KINDS; i++) {
+            if (lane->until[i] <= lane->time)
                 continue;
             running |= 1u << i;
-            next = state->until[i] < next ? state->until[i] : next;
+            next = lane->until[i] < next ? lane->until[i] : next;
         }
         if (running)
-            state->device->times[running] += next - state->time;
-        state->time = next;
+            lane->to->times[running] += next - lane->time;
+        lane->time = next;
     }
 }
 
-static int begin_device(struct state *state, const struct timeline_op *op)
+void temporal_lane_begin(struct temporal_lane *lane, struct temporal_device *to, const struct timeline_op *op)
 {
-    while (state->temporal->devices.count <= op->device)
-        if (!array_push(&state->temporal->devices))
-            return -1;
-    state->device = &state->temporal->devices.items[op->device];
-    *state->device = (struct temporal_device){.used = true, .first = op->start, .last = op->end};
-    state->number = op->device;
-    state->time = op->start;
-    for (unsigned i = 0; i < KINDS; i++)
-        state->until[i] = op->start;
-    return 0;
+    lane->to = to;
+    lane->time = op->start;
+    for (unsigned i = 0; i < TEMPORAL_KINDS; i++)
+        lane->until[i] = op->start;
+    if (!to->used || op->start < to->first)
+        to->first = op->start;
+    if (!to->used || op->end > to->last)
+        to->last = op->end;
+    to->used = true;
 }
+
+void temporal_lane_add(struct temporal_lane *lane, unsigned kind, const struct timeline_op *op)
+{
+    int64_t *until = &lane->until[__builtin_ctz(kind)];
+    pass(lane, op->start);
+    *until = op->end > *until ? op->end : *until;
+    lane->to->last = op->end > lane->to->last ? op->end : lane->to->last;
+}
+
+void temporal_lane_end(struct temporal_lane *lane)
+{
+    if (lane->to)
+        pass(lane, lane->to->last);
+    lane->to = NULL;
+}
+
+/* --- GPUs --- */
+
+/* Where the walk is. */
+struct state {
+    struct temporal *temporal;
+    const struct trace *trace;
+    struct temporal_names names;
+    struct temporal_lane lane;
+    uint32_t device; /* its */
+};
 
 static int add_op(struct state *state, const struct timeline_op *op)
 {
-    if (!state->device || op->device != state->number) {
-        if (state->device)
-            pass(state, state->device->last);
-        if (begin_device(state, op) < 0)
-            return -1;
+    struct temporal *temporal = state->temporal;
+    if (!state->lane.to || op->device != state->device) {
+        temporal_lane_end(&state->lane);
+        while (temporal->devices.count <= op->device)
+            if (!array_push(&temporal->devices))
+                return -1;
+        temporal_lane_begin(&state->lane, &temporal->devices.items[op->device], op);
+        state->device = op->device;
     }
-    unsigned kind = kind_of(state, op);
+    unsigned kind = temporal_kind(&state->names, state->trace, op);
     if (kind == 0)
         return -1;
-    pass(state, op->start);
-    int64_t *until = &state->until[__builtin_ctz(kind)];
-    *until = op->end > *until ? op->end : *until;
-    state->device->last = op->end > state->device->last ? op->end : state->device->last;
+    temporal_lane_add(&state->lane, kind, op);
     return 0;
 }
 
@@ -92,9 +105,8 @@ int temporal_gather(struct temporal *temporal, const struct trace *trace)
     sorter_walk_begin(&walk, &trace->timeline);
     while (status == 0 && (op = sorter_next(&walk)))
         status = add_op(&state, op);
-    if (status == 0 && state.device)
-        pass(&state, state.device->last);
-    array_release(&state.communication);
+    temporal_lane_end(&state.lane);
+    array_release(&state.names.communication);
     int walked = sorter_walk_end(&walk);
     return status ? status : walked;
 }

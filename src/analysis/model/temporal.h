@@ -27,6 +27,31 @@ struct temporal_device {
     int64_t times[TEMPORAL_ALL + 1]; /* ns in which just these kinds ran; [0] is 0 */
 };
 
+/* What kind an operation is of. All zero knows nothing so far. */
+struct temporal_names {
+    ARRAY(char) communication; /* of each name: 0 not asked, 1 no, 2 yes */
+};
+
+struct timeline_op;
+/* A bit; 0: no memory. */
+unsigned temporal_kind(struct temporal_names *names, const struct trace *trace, const struct timeline_op *op);
+
+#define TEMPORAL_KINDS 4
+
+/* Where the walk over the operations of one GPU, or of one process on it, is. */
+struct temporal_lane {
+    struct temporal_device *to; /* what it adds to */
+    int64_t time;
+    int64_t until[TEMPORAL_KINDS]; /* when the operations of a kind so far end */
+};
+
+/* OP is the first of LANE, which adds to TO. */
+void temporal_lane_begin(struct temporal_lane *lane, struct temporal_device *to, const struct timeline_op *op);
+/* Operations come by their start. KIND: of temporal_kind(). */
+void temporal_lane_add(struct temporal_lane *lane, unsigned kind, const struct timeline_op *op);
+/* After the last. */
+void temporal_lane_end(struct temporal_lane *lane);
+
 /* All zero is empty. */
 struct temporal {
     ARRAY(struct temporal_device) devices; /* by index in trace.devices */

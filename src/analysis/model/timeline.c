@@ -47,7 +47,7 @@ static int add_op(void *context, const struct gpu_op *op, const struct call *cal
 int timeline_gather(struct sorter *timeline, const struct timeline_parts *parts)
 {
     struct gathering gathering = {timeline, parts};
-    int status = gpu_ops_each(parts->gpu_ops, parts->calls, add_op, &gathering);
+    int status = gpu_ops_each(parts->gpu_ops, parts->calls, parts->owners, add_op, &gathering);
     return status ? status : sorter_ready(timeline);
 }
 

@@ -35,6 +35,7 @@ void timeline_init(struct sorter *timeline, struct sorter_space *space);
 /* What it is made of, of one trace. */
 struct timeline_parts {
     const struct sorter *gpu_ops, *calls; /* ready */
+    const struct stream_owners *owners;
     struct call_kinds *kinds;
     const struct interner *strings;
 };

@@ -56,6 +56,7 @@ void trace_release(struct trace *trace)
     array_release(&trace->ranks);
     array_release(&trace->threads);
     array_release(&trace->streams);
+    array_release(&trace->stream_owners);
     array_release(&trace->devices);
     array_release(&trace->losses);
     array_release(&trace->gpu_rows);
@@ -418,7 +419,8 @@ static int finish_samples(void *context)
 static int gather_timeline(void *context)
 {
     struct trace *trace = context;
-    const struct timeline_parts parts = {&trace->gpu_ops, &trace->calls, &trace->call_kinds, &trace->strings};
+    const struct timeline_parts parts = {&trace->gpu_ops, &trace->calls, &trace->stream_owners, &trace->call_kinds,
+                                         &trace->strings};
     return trace->wanted.timeline ? timeline_gather(&trace->timeline, &parts) : 0;
 }
 
@@ -428,7 +430,7 @@ static int gather_launched_ops(void *context)
     struct trace *trace = context;
     if (!trace->wanted.launched_ops || !(trace_has_ranges(trace) || trace->wanted.host_frames))
         return 0;
-    int status = launched_ops_gather(&trace->launched_ops, &trace->gpu_ops, &trace->calls);
+    int status = launched_ops_gather(&trace->launched_ops, &trace->gpu_ops, &trace->calls, &trace->stream_owners);
     if (status || trace->ranges.count == 0)
         return status;
     return autograd_attribute(&trace->autograd, &trace->ranges, &trace->launched_ops);
@@ -470,7 +472,7 @@ int trace_finish(struct trace *trace, unsigned workers)
     count_gpu_ops(trace);
     for (size_t i = 0; i < trace->processes.count; i++)
         trace->host_processes += trace->processes.items[i].host;
-    if (busy_finish(&trace->compiling, add_compiling, trace) < 0 ||
+    if (trace_own_streams(trace) < 0 || busy_finish(&trace->compiling, add_compiling, trace) < 0 ||
         captured_split(&trace->captured, &trace->strings) < 0)
         return -1;
     int status = jobs_run(jobs, sizeof(jobs) / sizeof(*jobs), workers);

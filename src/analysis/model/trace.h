@@ -147,6 +147,7 @@ struct trace {
 
     /* The process and device of a GPU's rows: traces of gputrace have these where several processes use one GPU. */
     ARRAY(struct trace_gpu_row) gpu_rows;
+    struct stream_owners stream_owners; /* after trace_finish() */
     ARRAY(struct trace_rank) ranks;
     ARRAY(struct trace_pool) pools; /* of stream-ordered memory */
     size_t host_processes;          /* with slices on threads; after trace_finish() */
@@ -261,7 +262,10 @@ int trace_metadata(struct trace *trace, const char *key, const struct cJSON *val
 void trace_bit_words(uint64_t bits, char *text, size_t size);
 /* After the last event: sets its start and end. */
 void trace_sum_times(struct trace *trace);
-/* The same, and, in so many threads, makes calls, GPU operations and ranges ready. Returns 0, or -1: no memory. */
+/* Part of trace_finish(): sets stream_owners. Returns 0, or -1: no memory. */
+int trace_own_streams(struct trace *trace);
+/* The same as trace_sum_times(), and, in so many threads, makes calls, GPU operations and ranges ready. Returns 0, or
+ * -1: no memory. */
 int trace_finish(struct trace *trace, unsigned workers);
 #define TRACE_LAST_JOBS 2
 /* Lists what is left to do after that, while others look at what is ready. Returns the number of jobs. */

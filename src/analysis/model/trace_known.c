@@ -24,6 +24,26 @@ const struct trace_rank *trace_rank_of(const struct trace *trace, event_id proce
     return of_all;
 }
 
+/* The index of the process ID; CALLS_ANY_PROCESS: no event is about it. */
+static uint32_t process_index(const struct trace *trace, event_id id)
+{
+    const struct dense_layout layout = {1, 1, false};
+    uint32_t index = dense_map_find(&trace->process_ids, &id, layout, dense_map_hash(&id, 1));
+    return index == DENSE_MAP_NONE ? CALLS_ANY_PROCESS : index;
+}
+
+int trace_own_streams(struct trace *trace)
+{
+    for (size_t i = 0; i < trace->streams.count; i++) {
+        const struct trace_gpu_row *row = trace_gpu_row(trace, trace_stream_id(trace, i)->process);
+        uint32_t *owner = array_push(&trace->stream_owners);
+        if (!owner)
+            return -1;
+        *owner = row ? process_index(trace, row->process) : CALLS_ANY_PROCESS;
+    }
+    return 0;
+}
+
 const struct trace_process *trace_process(const struct trace *trace, event_id id)
 {
     for (size_t i = 0; i < trace->processes.count; i++)

@@ -204,7 +204,7 @@ static int gather(void *state, const struct trace *trace)
     struct operators *operators = state;
     if (trace->operators.count == 0)
         return 0;
-    int status = launched_ops_gather(&operators->launched, &trace->gpu_ops, &trace->calls);
+    int status = launched_ops_gather(&operators->launched, &trace->gpu_ops, &trace->calls, &trace->stream_owners);
     return status ? status : add_all(operators, trace);
 }
 

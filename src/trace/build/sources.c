@@ -47,6 +47,21 @@ bool sources_is_trace(const char *path)
     return (at < length && (bytes[at] == '{' || bytes[at] == '[')) || sources_is_pftrace(path);
 }
 
+#define SEEN_BYTES ((size_t)64 << 10)
+
+bool sources_seems_trace(const char *path)
+{
+    static const char *const words[] = {"\"traceEvents\"", "\"schemaVersion\"", "\"deviceProperties\"",
+                                        "\"displayTimeUnit\"", "\"ph\""};
+    bool seems = sources_is_pftrace(path), json = !seems && sources_is_trace(path);
+    char *bytes = json ? malloc(SEEN_BYTES) : NULL;
+    size_t length = bytes ? peek(path, bytes, SEEN_BYTES) : 0;
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+        seems |= length > 0 && memmem(bytes, length, words[i], strlen(words[i]));
+    free(bytes);
+    return seems;
+}
+
 #define DEFLATE_MOST 1032 /* bytes that one byte can become */
 #define COUNTED_BYTES ((size_t)1 << 20)
 

@@ -482,6 +482,7 @@ static void write_finish(struct sink *sink)
 const struct sink_format chrome_json = {
     .name = "chrome_json",
     .piece_scale = 1,
+    .all_flows = true,
     .metadata = write_metadata,
     .begin = write_begin,
     .process = write_process,

@@ -100,7 +100,7 @@ static bool is_flow(struct json_replay *replay, const struct json_event *event, 
     if (event->category.length == 4 && memcmp(event->category.at, "ac2g", 4) == 0)
         return true;
     find_category(replay, event->category, category);
-    return *category == CATEGORY_FWDBWD && replay->sink->format == &chrome_json;
+    return *category == CATEGORY_FWDBWD && replay->sink->format->all_flows;
 }
 
 /* Formats other than JSON bind a flow to the slice that was written right before it. */
@@ -110,7 +110,7 @@ static int replay_flow_event(struct json_replay *replay, const struct json_event
                         .row = json_row_of(&replay->rows, event),
                         .time = replay->base + event->time};
     bool placed = replay->after_slice && flow.row.pid == replay->last.pid && flow.row.tid == replay->last.tid;
-    if (!is_flow(replay, event, &flow.category) || (replay->sink->format != &chrome_json && !placed))
+    if (!is_flow(replay, event, &flow.category) || (!replay->sink->format->all_flows && !placed))
         replay->left_out++;
     else if (event->phase == 's')
         replay->sink->format->flow_start(replay->sink, &flow);

@@ -132,4 +132,22 @@ UNIT_TEST(calls_that_nothing_found_are_missed)
     sorter_release(&calls);
 }
 
+UNIT_TEST(of_equal_ids_the_call_of_the_own_process_counts)
+{
+    struct sorter calls;
+    struct calls_join join;
+    calls_init(&calls, &space);
+    for (uint32_t process = 0; process < 3; process++) {
+        struct call call = {.correlation = 5, .process = process, .start = 100 + process, .end = 200, .name = process};
+        assert_int_equal(sorter_add(&calls, &call), 0);
+    }
+    assert_int_equal(sorter_ready(&calls), 0);
+    calls_join_begin(&join, &calls);
+    for (uint32_t process = 0; process < 3; process++)
+        assert_int_equal(calls_join_find_of(&join, 5, 300, process)->name, process);
+    assert_int_equal(calls_join_find_of(&join, 5, 300, CALLS_ANY_PROCESS)->name, 2);
+    assert_int_equal(calls_join_end(&join), 0);
+    sorter_release(&calls);
+}
+
 UNIT_MAIN(NULL, NULL)

@@ -1,0 +1,36 @@
+/*
+ * Ranks that others wait for, and why: what they do longer than a typical rank. Of a trace and of a job.
+ */
+#ifndef GPUTRACE_ANALYSIS_FINDINGS_STRAGGLERS_H
+#define GPUTRACE_ANALYSIS_FINDINGS_STRAGGLERS_H
+
+#include <stdint.h>
+
+#include "analysis/findings/findings.h"
+#include "analysis/ranks/ranks.h"
+
+enum straggler_reason {
+    STRAGGLER_KERNELS, /* kernels take longer */
+    STRAGGLER_COPIES,  /* copies take longer */
+    STRAGGLER_LOADING, /* the DataLoader takes longer */
+    STRAGGLER_HOST,    /* the host launches late */
+    STRAGGLER_UNKNOWN,
+    STRAGGLER_REASON_COUNT
+};
+
+struct straggler {
+    const struct rank *rank;
+    uint32_t index; /* of it */
+    int64_t cost;   /* ns that it is later than a typical rank in all operations, at most what it does longer */
+    enum straggler_reason reason;
+    int64_t own, typical;      /* ns of what it does longer; 0 of an unknown reason */
+    char text[FINDING_TEXT];   /* a sentence */
+    char advice[FINDING_TEXT]; /* what to do */
+};
+
+/* Calls EACH for all ranks that are later than a typical one by at least LEAST ns in all, until it returns non-zero.
+ * Returns that, or 0, or -1: no memory. */
+int stragglers_each(const struct ranks *ranks, int64_t least,
+                    int (*each)(void *context, const struct straggler *straggler), void *context);
+
+#endif

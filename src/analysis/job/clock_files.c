@@ -1,0 +1,192 @@
+/*
+ * What each rank did in an operation goes to a sorter, under a hash of what the operation is for all ranks; then
+ * operations follow one another, each with its ranks.
+ */
+#include "analysis/job/clock_files.h"
+
+#include <string.h>
+
+#include "analysis/base/options.h"
+#include "analysis/base/order.h"
+#include "analysis/model/collectives.h"
+#include "analysis/model/trace.h"
+#include "common/log.h"
+#include "common/sorter.h"
+#include "trace/build/sources.h"
+#include "trace/event_fields.h"
+
+/* A rank's part of an operation. */
+struct part {
+    uint64_t operation; /* hash */
+    int64_t enter, leave;
+    uint32_t host, roles;
+};
+
+struct finding {
+    const char *const *hosts;
+    size_t host_count;
+    struct sorter_space space;
+    struct sorter parts;
+};
+
+static int by_operation(const void *left, const void *right)
+{
+    const struct part *a = left, *b = right;
+    return ORDER(a->operation, b->operation) ?: ORDER(a->host, b->host) ?: ORDER(a->enter, b->enter) ?: ORDER(a->leave, b->leave) ?: ORDER(a->roles, b->roles);
+}
+
+/* --- one trace --- */
+
+struct reading {
+    struct trace trace;
+    uint32_t host_text, host; /* the last name of a host, and its number */
+    struct collectives collectives;
+};
+
+static int take_event(void *context, struct event_fields *event)
+{
+    struct reading *reading = context;
+    struct trace *trace = &reading->trace;
+    bool taken = trace_event(trace, event) == 0 && trace_gpu_op(trace, event) == 0;
+    if (taken && event->collective != EVENT_NO_TEXT)
+        taken = collectives_event(&reading->collectives, trace, event) == 0;
+    return taken ? 0 : error_no_memory("operations of several ranks");
+}
+
+static int take_metadata(void *context, const char *key, const struct cJSON *value)
+{
+    struct reading *reading = context;
+    return trace_metadata(&reading->trace, key, value) < 0 ? error_no_memory("the trace's metadata") : 0;
+}
+
+static uint64_t hash_of(const struct trace *trace, const struct collective *one)
+{
+    const char *communicator = trace_text(trace, one->communicator), *ranks = trace_text(trace, one->group_ranks);
+    const uint64_t key[] = {
+        hash_bytes(communicator, strlen(communicator)),
+        hash_bytes(ranks, strlen(ranks)),
+        (uint64_t)one->source,
+        (uint64_t)one->target,
+        (uint64_t)one->sequence,
+        one->part,
+    };
+    return hash_bytes(key, sizeof(key));
+}
+
+static uint32_t find_host(const struct finding *finding, const char *name, uint32_t otherwise)
+{
+    for (size_t i = 0; i < finding->host_count; i++)
+        if (finding->hosts[i] && strcmp(finding->hosts[i], name) == 0)
+            return (uint32_t)i;
+    return otherwise;
+}
+
+static uint32_t host_of(const struct finding *finding, const struct clock_file *file, struct reading *reading,
+                        const struct collective *one)
+{
+    const struct trace *trace = &reading->trace;
+    const struct trace_rank *rank = trace_rank_of(trace, one->pid);
+    if (!rank || rank->host == EVENT_NO_TEXT)
+        return file->host;
+    if (reading->host_text != rank->host) {
+        reading->host_text = rank->host;
+        reading->host = find_host(finding, trace_text(trace, rank->host), file->host);
+    }
+    return reading->host;
+}
+
+/* The time of the kernel, or of the call where no GPU does the work. False: it is not known. */
+static bool set_times(struct part *part, const struct collective *one, int64_t base)
+{
+    if (one->start != EVENT_NONE && one->duration != EVENT_NONE) {
+        part->enter = base + one->start;
+        part->leave = base + one->start + one->duration;
+        return true;
+    }
+    part->enter = base + one->called;
+    part->leave = base + one->returned;
+    return one->on_host && one->called != EVENT_NONE && one->returned != EVENT_NONE;
+}
+
+static int add_parts(struct finding *finding, const struct clock_file *file, struct reading *reading)
+{
+    const struct trace *trace = &reading->trace;
+    struct collectives_walk walk;
+    const struct collective *ranks;
+    size_t count;
+    int status = 0;
+    collectives_walk_begin(&walk, &reading->collectives);
+    while (status == 0 && (count = collectives_next(&walk, &ranks)) > 0)
+        for (size_t i = 0; i < count && status == 0; i++) {
+            const struct collective *one = &ranks[i];
+            bool root = one->peer != EVENT_NONE && one->peer == one->group_rank;
+            struct part part = {.operation = hash_of(trace, one),
+                                .host = host_of(finding, file, reading, one),
+                                .roles = job_clock_roles(trace_text(trace, one->name), root)};
+            if (part.roles != 0 && set_times(&part, one, file->base))
+                status = sorter_add(&finding->parts, &part);
+        }
+    return collectives_walk_end(&walk) ?: status;
+}
+
+static int read_file(struct finding *finding, const struct clock_file *file)
+{
+    static const struct report_options options;
+    struct reading reading = {.host_text = EVENT_NO_TEXT};
+    trace_init(&reading.trace, &options);
+    collectives_init(&reading.collectives, reading.trace.space);
+    const struct fields_receiver receiver = {.context = &reading, .event = take_event, .metadata = take_metadata};
+    struct sink *sink = fields_sink_new(&reading.trace.strings, &receiver);
+    int status = sink ? sources_read(file->path, sink, &(struct sources_options){0}) : -1;
+    fields_sink_free(sink);
+    if (status == 0 &&
+        (trace_finish(&reading.trace, 1) < 0 || collectives_gather(&reading.collectives, &reading.trace) < 0 ||
+         add_parts(finding, file, &reading) < 0))
+        status = error_no_memory("operations of several ranks");
+    collectives_release(&reading.collectives);
+    trace_release(&reading.trace);
+    return status;
+}
+
+/* --- all of them --- */
+
+static int add_operations(struct finding *finding, struct job_clocks *clocks)
+{
+    struct sorter_walk walk;
+    const struct part *part;
+    uint64_t operation = 0;
+    bool any = false;
+    int status = 0;
+    sorter_walk_begin(&walk, &finding->parts);
+    while (status == 0 && (part = sorter_next(&walk))) {
+        const struct job_clock_member member = {part->host, part->roles, part->enter, part->leave};
+        if (any && part->operation != operation)
+            status = job_clocks_end(clocks);
+        if (!any || part->operation != operation)
+            job_clocks_begin(clocks);
+        any = true;
+        operation = part->operation;
+        status = status ? status : job_clocks_member(clocks, &member);
+    }
+    if (any && status == 0)
+        status = job_clocks_end(clocks);
+    return sorter_walk_end(&walk) < 0 ? error_no_memory("operations of several ranks") : status;
+}
+
+int clock_files_find(const struct clock_file *files, size_t count, const char *const *hosts, size_t host_count,
+                     struct job_clocks *clocks)
+{
+    struct finding finding = {.hosts = hosts, .host_count = host_count, .space = sorter_space_usual()};
+    sorter_init(&finding.parts, &finding.space, sizeof(struct part), by_operation);
+    int status = job_clocks_init(clocks, (uint32_t)host_count);
+    for (size_t i = 0; i < count && status == 0; i++)
+        status = read_file(&finding, &files[i]);
+    if (status == 0 && sorter_ready(&finding.parts) < 0)
+        status = error_no_memory("operations of several ranks");
+    if (status == 0)
+        status = add_operations(&finding, clocks);
+    if (status == 0)
+        status = job_clocks_solve(clocks);
+    sorter_release(&finding.parts);
+    return status;
+}

@@ -1,0 +1,224 @@
+#include "analysis/job/job.h"
+
+#include <string.h>
+
+#include "common/log.h"
+#include "analysis/findings/findings.h"
+#include "analysis/ranks/rank_times.h"
+
+void job_init(struct job_whole *job, const struct report_options *options)
+{
+    *job = (struct job_whole){.world_size = EVENT_NONE};
+    trace_init(&job->trace, options);
+    sorter_init(&job->collectives, job->trace.space, sizeof(struct collective), collectives_order);
+}
+
+void job_release(struct job_whole *job)
+{
+    trace_release(&job->trace);
+    ranks_release(&job->ranks);
+    array_release(&job->host_of);
+    array_release(&job->hosts);
+    job_clocks_release(&job->clocks);
+    comm_release(&job->comm);
+    sorter_release(&job->collectives);
+    dense_map_release(&job->row_keys);
+    array_release(&job->rows);
+    array_release(&job->findings);
+}
+
+/* --- a part --- */
+
+/* Where the part's texts are. */
+struct adding {
+    struct job_whole *job;
+    const struct job_part *part;
+    uint32_t base;      /* of its ranks */
+    uint32_t *of_ranks; /* by the part's numbers: in job.ranks.texts, and … */
+    uint32_t *of_trace; /* … in job.trace.strings */
+};
+
+static int translate_texts(struct adding *adding)
+{
+    const struct interner *texts = &adding->part->ranks.texts;
+    adding->of_ranks = calloc(texts->count + 1, sizeof(uint32_t));
+    adding->of_trace = calloc(texts->count + 1, sizeof(uint32_t));
+    for (uint32_t i = 0; adding->of_ranks && adding->of_trace && i < texts->count; i++) {
+        const char *text = interned(texts, i);
+        adding->of_ranks[i] = intern(&adding->job->ranks.texts, text, strlen(text));
+        adding->of_trace[i] = intern(&adding->job->trace.strings, text, strlen(text));
+        if (adding->of_ranks[i] == INTERN_NO_MEMORY || adding->of_trace[i] == INTERN_NO_MEMORY)
+            return -1;
+    }
+    return adding->of_ranks && adding->of_trace ? 0 : -1;
+}
+
+static uint32_t translated(const uint32_t *numbers, uint32_t text)
+{
+    return text == EVENT_NO_TEXT ? EVENT_NO_TEXT : numbers[text];
+}
+
+static int add_ranks(struct adding *adding)
+{
+    struct ranks *ranks = &adding->job->ranks;
+    for (size_t i = 0; i < adding->part->ranks.items.count; i++) {
+        struct rank *rank = array_push(&ranks->items);
+        if (!rank)
+            return -1;
+        *rank = adding->part->ranks.items.items[i];
+        rank->host = translated(adding->of_ranks, rank->host);
+        for (unsigned cause = 0; cause < IDLE_CAUSE_COUNT; cause++)
+            rank->mostly[cause] = translated(adding->of_ranks, rank->mostly[cause]);
+    }
+    for (size_t i = 0; i < adding->part->ranks.names.count; i++) {
+        struct rank_name *name = array_push(&ranks->names);
+        if (!name)
+            return -1;
+        *name = adding->part->ranks.names.items[i];
+        name->name = translated(adding->of_ranks, name->name);
+        name->rank += adding->base;
+        if (!name->copy && pretty_names_add(&ranks->pretty, name->name) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* The only rank of the part; EVENT_NONE: it has several. */
+static int64_t only_rank(const struct job_part *part)
+{
+    return part->ranks.items.count == 1 ? part->ranks.items.items[0].rank : EVENT_NONE;
+}
+
+static int add_row(struct adding *adding, const struct part_row *row)
+{
+    struct job_whole *job = adding->job;
+    const struct job_row_key key = {row->section, translated(adding->of_trace, row->name)};
+    int64_t ranks = (int64_t)adding->part->ranks.items.count;
+    struct job_row *sum = dense_map_item(&job->row_keys, &key, &job->rows);
+    bool timed = section_list[row->section].section->comparable.total;
+    double own = (timed ? row->total : row->count) / (double)ranks;
+    if (!sum)
+        return -1;
+    if (row->section == REPORT_KERNELS && pretty_names_add(&job->trace.pretty_names, (uint32_t)key.name) < 0)
+        return -1;
+    if (sum->parts == 0 || own < sum->least || (own == sum->least && only_rank(adding->part) < sum->least_rank)) {
+        sum->least = own;
+        sum->least_rank = only_rank(adding->part);
+    }
+    if (sum->parts == 0 || own > sum->most || (own == sum->most && only_rank(adding->part) < sum->most_rank)) {
+        sum->most = own;
+        sum->most_rank = only_rank(adding->part);
+    }
+    sum->parts++;
+    sum->total += row->total;
+    sum->count += row->count;
+    sum->ranks += ranks;
+    return 0;
+}
+
+/* Rows of one trace with the same name are one. */
+static int add_rows(struct adding *adding)
+{
+    const struct job_part *part = adding->part;
+    struct dense_map keys = {0};
+    ARRAY(struct part_row) rows = {0};
+    int status = 0;
+    for (size_t i = 0; i < part->rows.count && status == 0; i++) {
+        const struct job_row_key key = {part->rows.items[i].section, part->rows.items[i].name};
+        struct part_row *sum = dense_map_item(&keys, &key, &rows);
+        status = sum ? 0 : -1;
+        if (!sum)
+            continue;
+        sum->section = part->rows.items[i].section;
+        sum->name = part->rows.items[i].name;
+        sum->total += part->rows.items[i].total;
+        sum->count += part->rows.items[i].count;
+    }
+    for (size_t i = 0; i < rows.count && status == 0; i++)
+        status = add_row(adding, &rows.items[i]);
+    dense_map_release(&keys);
+    array_release(&rows);
+    return status;
+}
+
+static struct job_finding *find_finding(struct job_whole *job, uint32_t rule)
+{
+    for (size_t i = 0; i < job->findings.count; i++)
+        if (job->findings.items[i].rule == rule)
+            return &job->findings.items[i];
+    struct job_finding *added = array_push(&job->findings);
+    if (added)
+        *added = (struct job_finding){.rule = rule, .cost = -1, .order = (uint32_t)job->findings.count};
+    return added;
+}
+
+static int add_findings(struct adding *adding)
+{
+    const struct job_part *part = adding->part;
+    bool counted[FINDING_RULE_COUNT] = {false};
+    for (size_t i = 0; i < part->findings.count; i++) {
+        const struct part_finding *one = &part->findings.items[i];
+        struct job_finding *sum = find_finding(adding->job, one->rule);
+        if (!sum)
+            return -1;
+        sum->traces += !counted[one->rule];
+        sum->ranks += counted[one->rule] ? 0 : (int64_t)part->ranks.items.count;
+        counted[one->rule] = true;
+        sum->total += one->cost;
+        bool worse = one->cost > sum->cost || (one->cost == sum->cost && only_rank(part) < sum->rank);
+        if (!worse)
+            continue;
+        sum->cost = one->cost;
+        sum->gain = one->gain;
+        sum->run = part->info.run;
+        sum->rank = only_rank(part);
+        sum->text = translated(adding->of_trace, one->text);
+        sum->advice = translated(adding->of_trace, one->advice);
+        sum->where = translated(adding->of_trace, one->where);
+    }
+    return 0;
+}
+
+static int add_collective(void *context, struct collective *one)
+{
+    struct adding *adding = context;
+    one->communicator = translated(adding->of_trace, one->communicator);
+    one->group_ranks = translated(adding->of_trace, one->group_ranks);
+    one->name = translated(adding->of_trace, one->name);
+    one->dtype = translated(adding->of_trace, one->dtype);
+    one->process = one->process == RANK_NONE ? RANK_NONE : one->process + adding->base;
+    return sorter_add(&adding->job->collectives, one) < 0 ? error_no_memory("a report of a job") : 0;
+}
+
+/* Whether a rank of PART is there already, or the job has another size. */
+static bool is_of_another_job(const struct job_whole *job, const struct job_part *part)
+{
+    int64_t size = part->info.world_size;
+    if (job->world_size != EVENT_NONE && size != EVENT_NONE && size != job->world_size)
+        return true;
+    for (size_t i = 0; i < part->ranks.items.count; i++)
+        for (size_t k = 0; k < job->ranks.items.count; k++)
+            if (job->ranks.items.items[k].rank == part->ranks.items.items[i].rank)
+                return true;
+    return false;
+}
+
+int job_add(struct job_whole *job, const struct job_part *part, const char *name)
+{
+    struct adding adding = {.job = job, .part = part, .base = (uint32_t)job->ranks.items.count};
+    if (is_of_another_job(job, part))
+        return JOB_OTHER;
+    int status = translate_texts(&adding) ?: add_ranks(&adding) ?: add_rows(&adding) ?: add_findings(&adding);
+    if (status < 0)
+        error_no_memory("a report of a job");
+    else
+        status = job_part_collectives(part, name, add_collective, &adding);
+    job->sections = job->parts == 0 ? part->info.sections : job->sections & part->info.sections;
+    job->unrecorded |= part->info.unrecorded;
+    job->parts++;
+    job->run = part->info.run > job->run ? part->info.run : job->run;
+    job->world_size = part->info.world_size != EVENT_NONE ? part->info.world_size : job->world_size;
+    free(adding.of_ranks);
+    free(adding.of_trace);
+    return status;
+}

@@ -1,0 +1,71 @@
+/*
+ * A job: the parts of its traces put together (reduce). Parts are added in any order, one after another; then the
+ * clocks of its hosts are found, and who waited for whom.
+ *
+ *     job_init(&job, options); job_add(&job, &part, name) for each; job_finish(&job); … job_release(&job);
+ */
+#ifndef GPUTRACE_ANALYSIS_JOB_JOB_H
+#define GPUTRACE_ANALYSIS_JOB_JOB_H
+
+#include <stdint.h>
+
+#include "analysis/base/options.h"
+#include "analysis/job/job_clocks.h"
+#include "analysis/job/job_part.h"
+#include "analysis/ranks/comm.h"
+#include "analysis/ranks/ranks.h"
+
+/* A row of a section, over all ranks. Texts are numbers of job.trace.strings. */
+struct job_row {
+    uint64_t parts; /* that have it */
+    double total, count;
+    int64_t ranks;                 /* of these parts */
+    double least, most;            /* total, or count where the section has no total, of a rank */
+    int64_t least_rank, most_rank; /* EVENT_NONE: only known of several ranks together */
+};
+
+struct job_row_key {
+    uint64_t section, name;
+};
+
+/* A finding of one rule, over all ranks. */
+struct job_finding {
+    uint32_t rule;
+    int64_t traces, ranks; /* that have it; ranks of these traces */
+    int64_t cost, gain;    /* ns: of the trace where it costs most … */
+    int64_t total;         /* … and of all */
+    int64_t rank;          /* of the former; EVENT_NONE: it has several */
+    int64_t run;           /* ns, that COST is a share of */
+    uint32_t text, advice, where;
+    uint32_t order; /* in which it was found */
+};
+
+struct job_whole {
+    /* For what looks at a trace: its texts and options. Nothing else is in it. */
+    struct trace trace;
+    struct ranks ranks;       /* its texts are its own */
+    ARRAY(uint32_t) host_of;  /* index of hosts, by index in ranks.items */
+    ARRAY(uint32_t) hosts;    /* names: texts of ranks; the first is that of rank 0 */
+    struct job_clocks clocks; /* of them */
+    struct comm comm;
+    struct sorter collectives; /* struct collective: texts of job.trace, `process` an index of ranks.items */
+    struct dense_map row_keys; /* struct job_row_key */
+    ARRAY(struct job_row) rows;
+    ARRAY(struct job_finding) findings;
+    int64_t parts, world_size; /* world_size: EVENT_NONE: not known */
+    int64_t run;               /* ns: the longest of a trace */
+    uint64_t sections, unrecorded;
+};
+
+void job_init(struct job_whole *job, const struct report_options *options);
+void job_release(struct job_whole *job);
+
+/* Adds PART, the file NAME. Returns 0; JOB_OTHER: a rank of it is in the job already, or the job has another size: it
+ * is not of this job, and nothing was added; or -1 after error(). */
+#define JOB_OTHER 1
+int job_add(struct job_whole *job, const struct job_part *part, const char *name);
+
+/* After the last. Returns 0, or -1 after error(). */
+int job_finish(struct job_whole *job);
+
+#endif

@@ -1,0 +1,17 @@
+/*
+ * The findings of a job: those of its traces, a row for each rule, and the ranks that others wait for.
+ */
+#ifndef GPUTRACE_ANALYSIS_JOB_JOB_FINDINGS_H
+#define GPUTRACE_ANALYSIS_JOB_JOB_FINDINGS_H
+
+#include "analysis/base/table.h"
+
+struct job_whole;
+
+#define JOB_FINDINGS_COLUMNS 11
+extern const struct column job_findings_columns[JOB_FINDINGS_COLUMNS];
+
+/* Adds the rows to TABLE, which has these columns. Returns 0, or -1: no memory. */
+int job_findings_fill(struct table *table, const struct job_whole *job);
+
+#endif

@@ -1,0 +1,139 @@
+/* After the last part: the clocks of the hosts, and who waited for whom: job_finish(). */
+#include <string.h>
+
+#include "common/log.h"
+#include "analysis/job/job.h"
+#include "analysis/ranks/rank_times.h"
+
+/* --- hosts --- */
+
+static int64_t find_host(const struct job_whole *job, uint32_t name)
+{
+    for (size_t i = 0; i < job->hosts.count; i++)
+        if (job->hosts.items[i] == name)
+            return (int64_t)i;
+    return -1;
+}
+
+/* The host of the rank of the lowest number comes first. */
+static int find_hosts(struct job_whole *job)
+{
+    const struct rank *first = &job->ranks.items.items[0];
+    for (size_t i = 1; i < job->ranks.items.count; i++)
+        if (job->ranks.items.items[i].rank < first->rank)
+            first = &job->ranks.items.items[i];
+    uint32_t *host = array_push(&job->hosts);
+    if (!host)
+        return -1;
+    *host = first->host;
+    for (size_t i = 0; i < job->ranks.items.count; i++) {
+        uint32_t name = job->ranks.items.items[i].host, *of = array_push(&job->host_of);
+        int64_t known = find_host(job, name);
+        if (!of || (known < 0 && !(host = array_push(&job->hosts))))
+            return -1;
+        if (known < 0)
+            *host = name;
+        *of = known < 0 ? (uint32_t)job->hosts.count - 1 : (uint32_t)known;
+    }
+    return 0;
+}
+
+/* --- operations --- */
+
+/* A walk over operations of all ranks. */
+struct operations {
+    struct sorter_walk walk;
+    ARRAY(struct collective) ranks;
+    ARRAY(uint32_t) index;
+    const struct collective *next;
+    bool no_memory;
+};
+
+/* Returns how many ranks took part in the next operation; 0: there is none, or no memory. */
+static size_t next_operation(struct operations *operations)
+{
+    operations->ranks.count = operations->index.count = 0;
+    while (operations->next && (operations->ranks.count == 0 ||
+                                collective_compare_operation(&operations->ranks.items[0], operations->next) == 0)) {
+        struct collective *added = array_push(&operations->ranks);
+        uint32_t *index = array_push(&operations->index);
+        operations->no_memory |= !added || !index;
+        if (operations->no_memory)
+            return 0;
+        *added = *operations->next;
+        *index = added->process;
+        operations->next = sorter_next(&operations->walk);
+    }
+    return operations->ranks.count;
+}
+
+static int each_operation(struct job_whole *job, int (*each)(struct job_whole *job, struct operations *operations))
+{
+    struct operations operations = {0};
+    int status = 0;
+    sorter_walk_begin(&operations.walk, &job->collectives);
+    operations.next = sorter_next(&operations.walk);
+    while (status == 0 && next_operation(&operations) > 0)
+        status = each(job, &operations);
+    int walked = sorter_walk_end(&operations.walk);
+    array_release(&operations.ranks);
+    array_release(&operations.index);
+    return status ? status : walked ? walked : operations.no_memory ? -1 : 0;
+}
+
+static int add_to_clocks(struct job_whole *job, struct operations *operations)
+{
+    int status = 0;
+    job_clocks_begin(&job->clocks);
+    for (size_t i = 0; i < operations->ranks.count && status == 0; i++) {
+        const struct collective *one = &operations->ranks.items[i];
+        int64_t start, duration;
+        if (one->process == RANK_NONE || !comm_times(one, &start, &duration))
+            continue;
+        bool root = one->peer != EVENT_NONE && one->peer == one->group_rank;
+        const struct job_clock_member member = {.host = job->host_of.items[one->process],
+                                                .roles = job_clock_roles(trace_text(&job->trace, one->name), root),
+                                                .enter = start,
+                                                .leave = start + duration};
+        status = job_clocks_member(&job->clocks, &member);
+    }
+    return status ?: job_clocks_end(&job->clocks);
+}
+
+static void correct(const struct job_whole *job, struct collective *one)
+{
+    const struct job_clock *clock = &job->clocks.items.items[job->host_of.items[one->process]];
+    if (one->start != EVENT_NONE)
+        one->start = job_clock_correct(clock, one->start);
+    if (one->called != EVENT_NONE)
+        one->called = job_clock_correct(clock, one->called);
+    if (one->returned != EVENT_NONE)
+        one->returned = job_clock_correct(clock, one->returned);
+}
+
+static int add_to_sums(struct job_whole *job, struct operations *operations)
+{
+    for (size_t i = 0; i < operations->ranks.count; i++)
+        if (operations->ranks.items[i].process != RANK_NONE)
+            correct(job, &operations->ranks.items[i]);
+    return ranks_add_operation(&job->ranks, operations->ranks.items, operations->index.items, operations->ranks.count)
+               ?: comm_add(&job->comm, operations->ranks.items, operations->ranks.count);
+}
+
+int job_finish(struct job_whole *job)
+{
+    int status = find_hosts(job) ?: sorter_ready(&job->collectives);
+    if (status == 0 && job->trace.options->names == REPORT_NAMES_PRETTY)
+        status = pretty_names_make(&job->trace.pretty_names, &job->trace.strings)
+                     ?: pretty_names_make(&job->ranks.pretty, &job->ranks.texts);
+    if (status < 0)
+        return error_no_memory("a report of a job");
+    status = job_clocks_init(&job->clocks, (uint32_t)job->hosts.count);
+    if (status == 0 && job->hosts.count > 1)
+        status = each_operation(job, add_to_clocks);
+    if (status == 0)
+        status = job_clocks_solve(&job->clocks);
+    if (status == 0)
+        status = each_operation(job, add_to_sums);
+    return status < 0 ? error_no_memory("a report of a job") : 0;
+}

@@ -1,0 +1,218 @@
+/* Parts are files that others may have written: all that is read of them is checked. */
+#include "analysis/job/job_part.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/memory.h"
+#include "analysis/findings/findings.h"
+#include "analysis/job/part_format.h"
+#include "analysis/ranks/rank_times.h"
+
+bool job_part_is(const char *path)
+{
+    char magic[PART_MAGIC_BYTES];
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    bool is = file >= 0 && file_read_at(file, magic, sizeof(magic), 0) && memcmp(magic, PART_MAGIC, 14) == 0;
+    if (file >= 0)
+        close(file);
+    return is;
+}
+
+uint64_t job_part_sections(void)
+{
+    uint64_t sections = 0;
+    for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++)
+        if (section_list[i].section->comparable.noun && i != REPORT_FINDINGS)
+            sections |= REPORT_BIT(i);
+    return sections;
+}
+
+void job_part_release(struct job_part *part)
+{
+    ranks_release(&part->ranks);
+    array_release(&part->rows);
+    array_release(&part->findings);
+}
+
+/* --- checks --- */
+
+static bool is_text(const struct job_part *part, uint32_t text)
+{
+    return text == EVENT_NO_TEXT || text < part->ranks.texts.count;
+}
+
+static bool is_known_text(const struct job_part *part, uint32_t text)
+{
+    return text < part->ranks.texts.count;
+}
+
+/* Sums of these do not overflow, unless there are more than anybody has. */
+static bool is_time(int64_t time)
+{
+    return time == EVENT_NONE || (time > -EVENT_TIME_LIMIT && time < EVENT_TIME_LIMIT);
+}
+
+static bool is_length(int64_t length)
+{
+    return length > -EVENT_TIME_LIMIT / 4096 && length < EVENT_TIME_LIMIT / 4096;
+}
+
+static bool is_rank(const struct job_part *part, const struct rank *rank)
+{
+    bool good = is_text(part, rank->host) && rank->rank >= 0 && is_time(rank->start) && is_time(rank->end) &&
+                is_length(rank->steps) && is_length(rank->step_total) && is_length(rank->compute) &&
+                is_length(rank->communication) && is_length(rank->exposed) && is_length(rank->copies) &&
+                is_length(rank->idle) && is_length(rank->loading);
+    for (unsigned i = 0; i < IDLE_CAUSE_COUNT && good; i++)
+        good = is_length(rank->causes[i]) && is_text(part, rank->mostly[i]);
+    return good;
+}
+
+static bool is_part(const struct job_part *part)
+{
+    const struct ranks *ranks = &part->ranks;
+    bool good = is_known_text(part, part->info.path) && is_time(part->info.start) && is_time(part->info.end) &&
+                is_length(part->info.run) && ranks->items.count > 0;
+    for (size_t i = 0; i < ranks->items.count && good; i++)
+        good = is_rank(part, &ranks->items.items[i]);
+    for (size_t i = 0; i < ranks->names.count && good; i++)
+        good = ranks->names.items[i].rank < ranks->items.count && is_known_text(part, ranks->names.items[i].name) &&
+               ranks->names.items[i].count > 0 && is_length(ranks->names.items[i].total) &&
+               is_length(ranks->names.items[i].count);
+    for (size_t i = 0; i < part->rows.count && good; i++)
+        good = part->rows.items[i].section < REPORT_SECTION_COUNT && is_known_text(part, part->rows.items[i].name);
+    for (size_t i = 0; i < part->findings.count && good; i++) {
+        const struct part_finding *finding = &part->findings.items[i];
+        good = finding->rule < FINDING_RULE_COUNT && is_known_text(part, finding->text) &&
+               is_known_text(part, finding->advice) && is_known_text(part, finding->where) &&
+               is_length(finding->cost) && is_length(finding->gain);
+    }
+    return good;
+}
+
+static bool is_collective(const struct job_part *part, const struct collective *one)
+{
+    return is_text(part, one->communicator) && is_text(part, one->group_ranks) && is_text(part, one->name) &&
+           is_text(part, one->dtype) && one->kind < COLLECTIVE_KIND_COUNT && is_time(one->called) &&
+           is_time(one->returned) && is_time(one->start) && is_time(one->exposed) &&
+           (one->start == EVENT_NONE || (one->duration >= 0 && is_length(one->duration))) &&
+           (one->process == RANK_NONE || one->process < part->ranks.items.count);
+}
+
+/* --- reading --- */
+
+static int error_damaged(const char *name)
+{
+    return error("'%s' is damaged, or another version of gputrace wrote it: make it again with report --partial", name);
+}
+
+/* Reads COUNT records of SIZE bytes at OFFSET to a new array *ITEMS. Returns 0, or -1 after error(). */
+static int read_records(const char *name, int file, uint64_t offset, const struct part_head *head, void **items,
+                        size_t *count, size_t *capacity)
+{
+    size_t bytes = (size_t)head->count * head->record;
+    void *read = malloc(bytes + 1);
+    if (!read)
+        return error_no_memory("a part of a job");
+    free(*items);
+    *items = read;
+    *count = *capacity = (size_t)head->count;
+    return file_read_at(file, read, bytes, offset) ? 0 : error("cannot read '%s': %s", name, strerror(errno));
+}
+
+#define READ_ARRAY(array) \
+    read_records(name, part->file, offset, head, (void **)&(array)->items, &(array)->count, &(array)->capacity)
+
+/* The texts get the numbers that they had: each comes once. */
+static int read_texts(struct job_part *part, const char *name, uint64_t offset, const struct part_head *head)
+{
+    ARRAY(char) bytes = {0};
+    int status = READ_ARRAY(&bytes);
+    for (size_t at = 0, number = 0; at < bytes.count && status == 0; number++) {
+        size_t length = strnlen(bytes.items + at, bytes.count - at);
+        uint32_t given = at + length < bytes.count ? intern(&part->ranks.texts, bytes.items + at, length) : 0;
+        if (given == INTERN_NO_MEMORY)
+            status = error_no_memory("a part of a job");
+        else if (given != number || at + length == bytes.count)
+            status = error_damaged(name);
+        at += length + 1;
+    }
+    array_release(&bytes);
+    return status;
+}
+
+static int read_block(struct job_part *part, const char *name, uint64_t offset, const struct part_head *head)
+{
+    switch ((enum part_block)head->block) {
+    case PART_INFO:
+        if (head->count != 1 || !file_read_at(part->file, &part->info, sizeof(part->info), offset))
+            return error_damaged(name);
+        return 0;
+    case PART_RANKS: return READ_ARRAY(&part->ranks.items);
+    case PART_NAMES: return READ_ARRAY(&part->ranks.names);
+    case PART_ROWS: return READ_ARRAY(&part->rows);
+    case PART_FINDINGS: return READ_ARRAY(&part->findings);
+    case PART_COLLECTIVES:
+        part->collectives_offset = offset;
+        part->collectives_count = head->count;
+        return 0;
+    case PART_TEXTS: return read_texts(part, name, offset, head);
+    case PART_BLOCK_COUNT: break;
+    }
+    return error_damaged(name);
+}
+
+int job_part_read(struct job_part *part, int file, const char *name)
+{
+    static const size_t records[] = {
+#define BLOCK(constant, type) sizeof(type),
+        PART_BLOCKS(BLOCK)
+#undef BLOCK
+    };
+    char magic[PART_MAGIC_BYTES];
+    struct stat status;
+    unsigned seen = 0;
+    *part = (struct job_part){.file = file};
+    if (fstat(file, &status) != 0 || !file_read_at(file, magic, sizeof(magic), 0) ||
+        memcmp(magic, PART_MAGIC, sizeof(magic)) != 0)
+        return error_damaged(name);
+    uint64_t size = (uint64_t)status.st_size;
+    for (uint64_t at = sizeof(magic); at < size;) {
+        struct part_head head;
+        if (size - at < sizeof(head) || !file_read_at(file, &head, sizeof(head), at))
+            return error_damaged(name);
+        at += sizeof(head);
+        if (head.block >= PART_BLOCK_COUNT || head.record != records[head.block] || seen >> head.block & 1 ||
+            head.count > (size - at) / head.record)
+            return error_damaged(name);
+        seen |= 1u << head.block;
+        if (read_block(part, name, at, &head) < 0)
+            return -1;
+        at += head.count * head.record;
+    }
+    return seen == (1u << PART_BLOCK_COUNT) - 1 && is_part(part) ? 0 : error_damaged(name);
+}
+
+#define AT_ONCE 1024 /* records */
+
+int job_part_collectives(const struct job_part *part, const char *name,
+                         int (*each)(void *context, struct collective *one), void *context)
+{
+    struct collective *some = malloc(AT_ONCE * sizeof(*some));
+    int status = some ? 0 : error_no_memory("a part of a job");
+    for (uint64_t at = 0; at < part->collectives_count && status == 0; at += AT_ONCE) {
+        uint64_t left = part->collectives_count - at;
+        size_t count = left < AT_ONCE ? (size_t)left : AT_ONCE;
+        if (!file_read_at(part->file, some, count * sizeof(*some), part->collectives_offset + at * sizeof(*some)))
+            status = error("cannot read '%s': %s", name, strerror(errno));
+        for (size_t i = 0; i < count && status == 0; i++)
+            status = is_collective(part, &some[i]) ? each(context, &some[i]) : error_damaged(name);
+    }
+    free(some);
+    return status;
+}

@@ -1,0 +1,209 @@
+#include "analysis/job/job_report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/memory.h"
+#include "common/threads.h"
+#include "analysis/job/job.h"
+#include "analysis/job/job_tables.h"
+#include "analysis/model/filter.h"
+#include "analysis/report.h"
+
+/* Traces that are read at once, each in bounded memory of its own. */
+#define AT_ONCE 4
+
+struct reducing {
+    const struct report_options *options;
+    struct report_options own; /* of each trace */
+    uint64_t sections;         /* whose rows are wanted */
+    const char *const *paths;
+    int *files;    /* by slot: the parts; -1: none */
+    char *without; /* by slot: the trace has no ranks */
+    struct job_whole job;
+    bool any_part; /* a file is a part: it cannot be reported otherwise */
+    bool other;    /* a file is not of this job */
+};
+
+/* --- parts --- */
+
+static int open_part(struct reducing *reducing, const char *path, unsigned slot)
+{
+    reducing->files[slot] = -1;
+    reducing->without[slot] = 0;
+    if (job_part_is(path)) {
+        reducing->files[slot] = open(path, O_RDONLY | O_CLOEXEC);
+        return reducing->files[slot] < 0 ? error("cannot open '%s': %s", path, strerror(errno)) : 0;
+    }
+    int file = temporary_file_open(temporary_directory());
+    if (file < 0)
+        return error("cannot make a temporary file in '%s': %s", temporary_directory(), strerror(errno));
+    int status = job_part_make(&reducing->own, reducing->sections, path, file);
+    reducing->without[slot] = status == JOB_PART_NONE;
+    reducing->files[slot] = file;
+    return status < 0 ? status : 0;
+}
+
+static int error_other(const struct reducing *reducing, const char *path)
+{
+    const char *why = "it has no ranks, or a rank that is there already, or is of a job of another size";
+    return reducing->any_part ? error("'%s' is not of the job of '%s': %s", path, reducing->paths[0], why) : -1;
+}
+
+static int take_part(struct reducing *reducing, const char *path, unsigned slot)
+{
+    struct job_part part = {0};
+    int status = 0;
+    reducing->other |= reducing->without[slot];
+    if (!reducing->other)
+        status = job_part_read(&part, reducing->files[slot], path);
+    if (status == 0 && !reducing->other)
+        status = job_add(&reducing->job, &part, path);
+    reducing->other |= status == JOB_OTHER;
+    job_part_release(&part);
+    if (reducing->files[slot] >= 0)
+        close(reducing->files[slot]);
+    reducing->files[slot] = -1;
+    return reducing->other ? error_other(reducing, path) : status;
+}
+
+static int make(void *context, size_t piece, unsigned slot, unsigned worker)
+{
+    struct reducing *reducing = context;
+    (void)worker;
+    return open_part(reducing, reducing->paths[piece + 1], slot);
+}
+
+static int take(void *context, size_t piece, unsigned slot)
+{
+    struct reducing *reducing = context;
+    return take_part(reducing, reducing->paths[piece + 1], slot);
+}
+
+/* The first file says whether there is a job at all: if not, nobody shall see a message twice. */
+static int add_first(struct reducing *reducing)
+{
+    enum log_level level = log_level();
+    bool part = job_part_is(reducing->paths[0]);
+    if (!part)
+        log_set_level(LOG_QUIET);
+    int status = open_part(reducing, reducing->paths[0], 0);
+    log_set_level(level);
+    if (status < 0 && !part && !reducing->any_part)
+        reducing->other = true;
+    return status < 0 ? status : take_part(reducing, reducing->paths[0], 0);
+}
+
+static int add_all(struct reducing *reducing, size_t count)
+{
+    const struct report_options *options = reducing->options;
+    unsigned workers = options->namer ? 1 : ordered_loop_workers(options->workers, AT_ONCE);
+    struct ordered_loop loop = {
+        .count = count - 1, .workers = workers, .make = make, .take = take, .context = reducing};
+    unsigned slots = ordered_loop_slots(workers);
+    reducing->files = calloc(slots, sizeof(*reducing->files));
+    reducing->without = calloc(slots, 1);
+    reducing->own = *options;
+    if (!reducing->files || !reducing->without)
+        return error_no_memory("a report of a job");
+    for (unsigned i = 0; i < slots; i++)
+        reducing->files[i] = -1;
+    int status = add_first(reducing);
+    if (workers > 1 && count > 2)
+        reducing->own.workers = 1;
+    if (status == 0)
+        status = ordered_loop_run(&loop);
+    for (unsigned i = 0; i < slots; i++)
+        if (reducing->files[i] >= 0)
+            close(reducing->files[i]);
+    return status;
+}
+
+/* --- the report --- */
+
+/* Without a choice, tables for people have the sections that a report has, and those that a job is about. */
+static uint64_t wanted_sections(const struct report_options *options)
+{
+    uint64_t wanted = options->sections ? options->sections : ~UINT64_C(0), all = job_tables_sections();
+    for (unsigned i = 0; i < REPORT_SECTION_COUNT && options->usual; i++)
+        if (section_list[i].section->usual == 0)
+            wanted &= ~REPORT_BIT(i);
+    return wanted & all;
+}
+
+static int write_report(struct reducing *reducing, uint64_t wanted, struct buffer *out)
+{
+    const struct report_options *options = reducing->options;
+    struct render render = report_render(options, out);
+    render.several_tables = (wanted & (wanted - 1)) != 0;
+    render.trace = &reducing->job.trace;
+    if (render.format->begin)
+        render.format->begin(&render);
+    if (render.format->trace_begin)
+        render.format->trace_begin(&render, "job", "");
+    int status = job_tables_write(&reducing->job, wanted, &render);
+    if (render.format->trace_end)
+        render.format->trace_end(&render);
+    if (render.format->end)
+        render.format->end(&render);
+    if (status < 0 || !options->fail_on)
+        return status;
+    int included = job_tables_include(&reducing->job, options->fail_on);
+    return included < 0 ? error_no_memory("findings") : included ? REPORT_FAILED_ON : 0;
+}
+
+/* Files that can be only one trace, or a part. */
+static bool may_be_job(const struct report_options *options, const char *const *paths, size_t count, bool *any_part)
+{
+    bool once = false;
+    *any_part = false;
+    for (size_t i = 0; i < count; i++) {
+        bool input = strcmp(paths[i], "-") == 0;
+        once |= input;
+        *any_part |= !input && job_part_is(paths[i]);
+    }
+    return *any_part || (count > 1 && !once && !options->has_snapshot && options->format != REPORT_HTML);
+}
+
+int job_report_files(const struct report_options *options, const char *const *paths, size_t count, struct buffer *out)
+{
+    struct reducing reducing = {.options = options, .paths = paths};
+    uint64_t wanted = wanted_sections(options);
+    if (!may_be_job(options, paths, count, &reducing.any_part))
+        return JOB_REPORT_NONE;
+    if (reducing.any_part && options->format == REPORT_HTML)
+        return error("--html draws one trace: '%s' is a part of a job", paths[0]);
+    if (reducing.any_part && filter_wanted(&options->filter))
+        return error("a part of a job cannot be filtered: use the filters with report --partial");
+    reducing.sections = wanted & job_part_sections();
+    job_init(&reducing.job, options);
+    int status = add_all(&reducing, count);
+    if (status == 0)
+        status = job_finish(&reducing.job);
+    if (status == 0)
+        status = write_report(&reducing, wanted, out);
+    bool none = reducing.other && !reducing.any_part;
+    job_release(&reducing.job);
+    free(reducing.files);
+    free(reducing.without);
+    return none ? JOB_REPORT_NONE : status;
+}
+
+int job_report_part(const struct report_options *options, const char *path, const char *output)
+{
+    int file = open(output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (file < 0)
+        return error("cannot write '%s': %s", output, strerror(errno));
+    int status = job_part_make(options, job_part_sections(), path, file);
+    if (status == JOB_PART_NONE)
+        status = error("'%s' has no ranks: a part is of a trace of a job's ranks", path);
+    if (close(file) != 0 && status == 0)
+        status = error("cannot write '%s': %s", output, strerror(errno));
+    if (status < 0)
+        unlink(output);
+    return status;
+}

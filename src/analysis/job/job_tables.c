@@ -1,0 +1,192 @@
+#include "analysis/job/job_tables.h"
+
+#include <string.h>
+
+#include "common/buffer.h"
+#include "common/log.h"
+#include "analysis/job/job.h"
+#include "analysis/job/job_findings.h"
+#include "analysis/findings/findings.h"
+#include "analysis/model/comparable.h"
+#include "analysis/render/render.h"
+#include "analysis/report.h"
+
+#define OWN \
+    (REPORT_BIT(REPORT_FINDINGS) | REPORT_BIT(REPORT_OVERVIEW) | REPORT_BIT(REPORT_RANKS) | REPORT_BIT(REPORT_COMM))
+
+uint64_t job_tables_sections(void)
+{
+    return OWN | job_part_sections();
+}
+
+/* --- the job as a whole --- */
+
+static const struct column overview_columns[] = {
+    {"name", "Name", TYPE_TEXT, .importance = 90},
+    {"value", "Value", TYPE_TEXT, .importance = 90},
+};
+
+static int add_fact(struct table *table, const char *name, struct cell value)
+{
+    struct cell *cells = table_row(table);
+    if (!cells)
+        return -1;
+    cells[0] = table_text(table, name);
+    cells[1] = value;
+    return 0;
+}
+
+static const char *host_name(const struct job_whole *job, size_t host)
+{
+    uint32_t name = job->hosts.items[host];
+    return name == EVENT_NO_TEXT ? "(a host without a name)" : interned(&job->ranks.texts, name);
+}
+
+static int add_clocks(struct table *table, const struct job_whole *job)
+{
+    for (size_t i = 1; i < job->clocks.items.count; i++) {
+        struct buffer text;
+        buffer_init_memory(&text);
+        job_clock_describe(&text, &job->clocks.items.items[i], host_name(job, i), host_name(job, 0));
+        if (add_fact(table, "Clock", table_sink(table, &text)) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int fill_overview(struct table *table, const struct job_whole *job)
+{
+    long long ranks = (long long)job->ranks.items.count, size = (long long)job->world_size;
+    struct cell count = size > ranks
+                            ? table_format(table, "%lld of %lld: the others are not in these traces", ranks, size)
+                            : table_format(table, "%lld", ranks);
+    return add_fact(table, "Ranks", count)
+               ?: add_fact(table, "Hosts", table_format(table, "%zu", job->hosts.count))
+               ?: add_fact(table, "Traces", table_format(table, "%lld", (long long)job->parts))
+               ?: add_clocks(table, job);
+}
+
+/* --- rows of sections --- */
+
+enum row_column { TOTAL, COUNT, RANKS, MEAN, LEAST, LEAST_RANK, MOST, MOST_RANK, NAME, ROW_COLUMNS };
+
+static const struct column row_columns[ROW_COLUMNS] = {
+    [TOTAL] = {"total", "Total", TYPE_NS, COLUMN_SUM | COLUMN_APART},
+    [COUNT] = {"count", "Count", TYPE_COUNT, COLUMN_SUM},
+    [RANKS] = {"ranks", "Ranks", TYPE_COUNT, 0, .importance = 70},
+    [MEAN] = {"mean", "Mean of ranks", TYPE_NS, 0, .importance = 80},
+    [LEAST] = {"least", "Least", TYPE_NS, 0, .importance = 50},
+    [LEAST_RANK] = {"least_rank", "on rank", TYPE_NUMBER, 0, .importance = 49},
+    [MOST] = {"most", "Most", TYPE_NS, 0, .importance = 60},
+    [MOST_RANK] = {"most_rank", "on rank", TYPE_NUMBER, 0, .importance = 59},
+    [NAME] = {"name", "Name", TYPE_TEXT, .importance = 90},
+};
+
+/* Columns for the section: of what its totals are, or of counts where it has none. */
+static void columns_for(struct column *columns, const struct section *section)
+{
+    int total = comparable_column(section, section->comparable.total);
+    enum column_type type = total < 0 ? TYPE_COUNT : section->columns[total].type;
+    memcpy(columns, row_columns, sizeof(row_columns));
+    columns[TOTAL].type = type;
+    if (total < 0)
+        columns[TOTAL].flags = COLUMN_OPTIONAL;
+    columns[MEAN].type = total < 0 ? TYPE_MEAN : type;
+    columns[LEAST].type = columns[MOST].type = total < 0 ? TYPE_MEAN : type;
+}
+
+static int fill_rows(struct table *table, const struct job_whole *job, unsigned section)
+{
+    bool timed = section_list[section].section->comparable.total;
+    for (size_t i = 0; i < job->rows.count; i++) {
+        const struct job_row_key *key = dense_map_row(&job->row_keys, i);
+        const struct job_row *row = &job->rows.items[i];
+        struct cell *cells = key->section == section ? table_row(table) : NULL;
+        if (key->section != section)
+            continue;
+        if (!cells)
+            return -1;
+        cells[TOTAL] = timed ? cell_integer((int64_t)row->total) : (struct cell){0};
+        cells[COUNT] = cell_integer((int64_t)row->count);
+        cells[RANKS] = cell_integer(row->ranks);
+        cells[MEAN] = cell_real((timed ? row->total : row->count) / (double)row->ranks);
+        cells[LEAST] = cell_real(row->least);
+        cells[LEAST_RANK] = trace_number_cell(row->least_rank);
+        cells[MOST] = cell_real(row->most);
+        cells[MOST_RANK] = trace_number_cell(row->most_rank);
+        cells[NAME] = trace_text_cell(&job->trace, table, (uint32_t)key->name);
+    }
+    return 0;
+}
+
+/* --- all tables --- */
+
+static int fill(struct table *table, const struct job_whole *job, unsigned section)
+{
+    struct report_row row = {.trace = &job->trace, .table = table};
+    switch (section) {
+    case REPORT_FINDINGS: return job_findings_fill(table, job);
+    case REPORT_OVERVIEW: return fill_overview(table, job);
+    case REPORT_RANKS: return ranks_fill(&row, &job->ranks);
+    case REPORT_COMM: return comm_fill(&row, &job->comm);
+    default: return fill_rows(table, job, section);
+    }
+}
+
+static int write_one(const struct job_whole *job, unsigned number, struct render *render)
+{
+    const struct section *section = section_list[number].section;
+    struct column columns[ROW_COLUMNS];
+    const char *sort = section->comparable.total ? "total" : "count";
+    struct table table = {.word = section_list[number].word, .title = section_list[number].title};
+    columns_for(columns, section);
+    table.columns = columns;
+    table.column_count = ROW_COLUMNS;
+    if (number == REPORT_FINDINGS) {
+        table.columns = job_findings_columns;
+        table.column_count = JOB_FINDINGS_COLUMNS;
+        table.listing = table.paragraphs = true;
+        table.none = section->none;
+    } else if (number == REPORT_OVERVIEW) {
+        table.columns = overview_columns;
+        table.column_count = sizeof(overview_columns) / sizeof(*overview_columns);
+        table.title = "Job";
+        table.listing = true;
+    } else if (number == REPORT_RANKS || number == REPORT_COMM) {
+        table.columns = section->columns;
+        table.column_count = section->column_count;
+        sort = number == REPORT_COMM ? COMM_SORT : NULL;
+    }
+    table.unrecorded = job->unrecorded >> number & 1;
+    int status = fill(&table, job, number) < 0 ? error_no_memory(table.word) : 0;
+    if (status == 0)
+        status = report_write_table(render, &table, sort, section->usual);
+    table_release(&table);
+    return status;
+}
+
+int job_tables_write(const struct job_whole *job, uint64_t sections, struct render *render)
+{
+    int status = 0;
+    for (unsigned i = 0; i < REPORT_SECTION_COUNT && status == 0; i++)
+        if (sections >> i & 1 && (OWN | job->sections) >> i & 1)
+            status = write_one(job, i, render);
+    return status;
+}
+
+int job_tables_include(const struct job_whole *job, const char *ids)
+{
+    struct table table = {.columns = job_findings_columns, .column_count = JOB_FINDINGS_COLUMNS};
+    int included = job_findings_fill(&table, job);
+    for (size_t i = 0; i < table.rows && included >= 0 && !included; i++) {
+        const char *id = table_cell_text(&table, comparable_cell(&table, i, 0));
+        for (const char *at = ids; *at && !included; at += strcspn(at, ",") + (at[strcspn(at, ",")] == ',')) {
+            size_t length = strcspn(at, ",");
+            included =
+                (length == 3 && strncmp(at, "any", 3) == 0) || (strlen(id) == length && strncmp(at, id, length) == 0);
+        }
+    }
+    included = table.no_memory ? -1 : included;
+    table_release(&table);
+    return included;
+}

@@ -1,0 +1,251 @@
+/* From a trace to its part: job_part_make(). */
+#include <errno.h>
+#include <string.h>
+
+#include "common/buffer.h"
+#include "common/log.h"
+#include "analysis/findings/findings.h"
+#include "analysis/job/job_part.h"
+#include "analysis/job/part_format.h"
+#include "analysis/model/comparable.h"
+#include "analysis/ranks/rank_times.h"
+#include "analysis/report.h"
+
+#define NEEDED (REPORT_BIT(REPORT_FINDINGS) | REPORT_BIT(REPORT_RANKS) | REPORT_BIT(REPORT_COMM))
+
+/* What is being written, and from what. */
+struct making {
+    struct sections *sections;
+    const struct trace *trace;
+    struct job_part part;
+    struct buffer *out;
+    ARRAY(uint32_t) numbers; /* of texts of the trace: number + 1 in the part's; 0: not asked */
+};
+
+static uint32_t keep(struct making *making, const char *text, size_t length)
+{
+    uint32_t number = intern(&making->part.ranks.texts, text, length);
+    if (number == INTERN_NO_MEMORY)
+        making->out->failure = making->out->failure ? making->out->failure : ENOMEM;
+    return number;
+}
+
+static uint32_t keep_trace_text(struct making *making, uint32_t text)
+{
+    const char *words = text == EVENT_NO_TEXT ? NULL : interned(&making->trace->strings, text);
+    while (words && making->numbers.count <= text)
+        if (!array_push(&making->numbers)) {
+            making->out->failure = ENOMEM;
+            return EVENT_NO_TEXT;
+        }
+    if (!words)
+        return EVENT_NO_TEXT;
+    uint32_t *known = &making->numbers.items[text];
+    if (*known == 0)
+        *known = keep(making, words, strlen(words)) + 1;
+    return *known - 1;
+}
+
+/* --- rows --- */
+
+static int add_rows(struct making *making, unsigned number)
+{
+    const struct section *section = making->sections->all[number].section;
+    const struct comparable_columns columns = comparable_columns_of(section);
+    struct table table = {.columns = section->columns, .column_count = section->column_count};
+    struct buffer name;
+    int status = report_fill(making->sections, number, &table);
+    making->part.info.unrecorded |= table.unrecorded ? REPORT_BIT(number) : 0;
+    for (size_t i = 0; i < table.rows && status == 0 && !table.no_memory; i++) {
+        if (!comparable_has_number(&table, i, columns.total) && !comparable_has_number(&table, i, columns.count))
+            continue; /* a remark */
+        struct part_row *row = array_push(&making->part.rows);
+        buffer_init_memory(&name);
+        comparable_write_name(&name, &table, i, &columns);
+        status = row && !name.failure ? 0 : -1;
+        if (status == 0)
+            *row = (struct part_row){.section = number,
+                                     .name = keep(making, name.data ? name.data : "", name.length),
+                                     .total = comparable_number(&table, i, columns.total),
+                                     .count = columns.count < 0 ? 1 : comparable_number(&table, i, columns.count)};
+        buffer_release(&name);
+    }
+    status = table.no_memory ? -1 : status;
+    table_release(&table);
+    return status;
+}
+
+/* --- findings --- */
+
+static uint32_t keep_cell(struct making *making, const struct table *table, size_t row, const char *word)
+{
+    int column = table_find_column(table->columns, table->column_count, word);
+    const struct cell *cell = comparable_cell(table, row, column);
+    const char *text = cell->kind == CELL_TEXT ? table_cell_text(table, cell) : "";
+    return keep(making, text, strlen(text));
+}
+
+static uint32_t rule_number(const char *id)
+{
+    for (uint32_t i = 0; i < FINDING_RULE_COUNT; i++)
+        if (strcmp(finding_rules[i]->id, id) == 0)
+            return i;
+    return FINDING_RULE_COUNT;
+}
+
+/* The rows of the findings are in the order of findings.items. Those about ranks are found again for the whole job. */
+static int add_findings(struct making *making)
+{
+    const struct findings *findings = section_state(making->trace, REPORT_FINDINGS);
+    struct table table = {.columns = section_findings.columns, .column_count = section_findings.column_count};
+    int status = sections_fill(making->sections, REPORT_FINDINGS, &table);
+    int id = table_find_column(table.columns, table.column_count, "id");
+    making->part.info.run = findings->run;
+    for (size_t i = 0; i < table.rows && i < findings->items.count && status == 0; i++) {
+        const struct finding *finding = &findings->items.items[i];
+        uint32_t rule = rule_number(table_cell_text(&table, comparable_cell(&table, i, id)));
+        if (rule == FINDING_RULE_COUNT || rule == FINDING_RULE_straggler)
+            continue;
+        struct part_finding *added = array_push(&making->part.findings);
+        status = added ? 0 : -1;
+        if (added)
+            *added = (struct part_finding){.rule = rule,
+                                           .text = keep(making, finding->text, strlen(finding->text)),
+                                           .advice = keep_cell(making, &table, i, "advice"),
+                                           .where = keep_cell(making, &table, i, "where"),
+                                           .cost = finding->cost,
+                                           .gain = finding->gain};
+    }
+    status = table.no_memory ? -1 : status;
+    table_release(&table);
+    return status;
+}
+
+/* --- the file --- */
+
+static void write_head(struct buffer *out, enum part_block block, size_t record, uint64_t count)
+{
+    const struct part_head head = {block, (uint32_t)record, count};
+    buffer_bytes(out, &head, sizeof(head));
+}
+
+#define write_array(out, block, array)                                                   \
+    (write_head(out, block, sizeof(*(array)->items), (array)->count),                    \
+     buffer_bytes(out, (array)->items ? (const void *)(array)->items : (const void *)"", \
+                  (array)->count * sizeof(*(array)->items)))
+
+static int write_collectives(struct making *making)
+{
+    const struct collectives *collectives = section_state(making->trace, REPORT_COMM);
+    const struct rank_times *times = section_state(making->trace, REPORT_RANKS);
+    struct sorter_walk walk;
+    const struct collective *next;
+    write_head(making->out, PART_COLLECTIVES, sizeof(*next), collectives->all.count);
+    sorter_walk_begin(&walk, &collectives->all);
+    while ((next = sorter_next(&walk))) {
+        struct collective one = *next;
+        one.communicator = keep_trace_text(making, one.communicator);
+        one.group_ranks = keep_trace_text(making, one.group_ranks);
+        one.name = keep_trace_text(making, one.name);
+        one.dtype = keep_trace_text(making, one.dtype);
+        one.process = one.process < times->of_process.count ? times->of_process.items[one.process] : RANK_NONE;
+        one.thread = one.device = one.stream = COLLECTIVE_NO_INDEX;
+        buffer_bytes(making->out, &one, sizeof(one));
+    }
+    return sorter_walk_end(&walk);
+}
+
+static void write_texts(struct buffer *out, const struct interner *texts)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < texts->count; i++)
+        bytes += strlen(interned(texts, i)) + 1;
+    write_head(out, PART_TEXTS, 1, bytes);
+    for (uint32_t i = 0; i < texts->count; i++)
+        buffer_bytes(out, interned(texts, i), strlen(interned(texts, i)) + 1);
+}
+
+static int write_part(struct making *making)
+{
+    struct buffer *out = making->out;
+    struct job_part *part = &making->part;
+    buffer_bytes(out, PART_MAGIC, PART_MAGIC_BYTES);
+    write_head(out, PART_INFO, sizeof(part->info), 1);
+    buffer_bytes(out, &part->info, sizeof(part->info));
+    write_array(out, PART_RANKS, &part->ranks.items);
+    write_array(out, PART_NAMES, &part->ranks.names);
+    write_array(out, PART_ROWS, &part->rows);
+    write_array(out, PART_FINDINGS, &part->findings);
+    int status = write_collectives(making);
+    write_texts(out, &part->ranks.texts);
+    return status;
+}
+
+/* --- all of it --- */
+
+static void set_info(struct making *making, uint64_t sections, const char *path)
+{
+    const struct trace *trace = making->trace;
+    struct part_info *info = &making->part.info;
+    *info = (struct part_info){.path = keep(making, path, strlen(path)),
+                               .with_span = trace->any,
+                               .start = trace->start,
+                               .end = trace->end,
+                               .world_size = EVENT_NONE,
+                               .sections = sections};
+    for (size_t i = 0; i < trace->ranks.count; i++)
+        info->world_size =
+            trace->ranks.items[i].world_size > info->world_size ? trace->ranks.items[i].world_size : info->world_size;
+}
+
+/* Who waited for whom is known when all ranks are there. */
+static void forget_waits(struct ranks *ranks)
+{
+    for (size_t i = 0; i < ranks->items.count; i++) {
+        struct rank *rank = &ranks->items.items[i];
+        rank->waited = rank->delayed = rank->late = rank->worst = 0;
+        rank->operations = rank->late_operations = 0;
+        rank->worst_at = EVENT_NONE;
+    }
+}
+
+static int make(struct making *making, uint64_t sections, const char *path)
+{
+    int status = ranks_of_trace(&making->part.ranks, making->trace);
+    if (status < 0)
+        return error_no_memory("a part of a job");
+    if (making->part.ranks.items.count == 0)
+        return JOB_PART_NONE;
+    forget_waits(&making->part.ranks);
+    set_info(making, sections, path);
+    status = add_findings(making);
+    for (unsigned i = 0; i < REPORT_SECTION_COUNT && status == 0; i++)
+        if (sections >> i & 1)
+            status = add_rows(making, i);
+    status = status ?: write_part(making);
+    int failure = buffer_finish(making->out);
+    if (failure)
+        return error("cannot write the part of '%s': %s", path, strerror(failure));
+    return status < 0 ? error_no_memory("a part of a job") : 0;
+}
+
+int job_part_make(const struct report_options *options, uint64_t sections, const char *path, int file)
+{
+    struct report_options own = *options;
+    struct sections read;
+    struct buffer out;
+    own.sections = sections | NEEDED;
+    own.usual = false;
+    own.format = REPORT_JSON;
+    own.names = options->names == REPORT_NAMES_PRETTY ? REPORT_NAMES_FULL : options->names; /* see job.c */
+    buffer_init(&out, buffer_drain_fd, BUFFER_FD(file));
+    int status = report_read(&read, &own, path);
+    struct making making = {.sections = &read, .trace = &read.trace, .out = &out};
+    if (status == 0)
+        status = make(&making, sections, path);
+    sections_release(&read);
+    job_part_release(&making.part);
+    array_release(&making.numbers);
+    buffer_release(&out);
+    return status;
+}

@@ -1,0 +1,480 @@
+/*
+ * Calls and kernels are found in the trace's order, then sorted by process, communicator and time, which numbers those
+ * without a sequence number, then by that number, which joins them. Last comes the time that computation overlapped.
+ */
+#include "analysis/model/collectives.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/file_vector.h"
+#include "common/memory.h"
+#include "analysis/base/order.h"
+#include "analysis/model/computing.h"
+#include "analysis/model/trace.h"
+
+enum side { SIDE_CALL, SIDE_KERNEL };
+
+/* A call or a kernel. */
+struct found {
+    struct collective one;
+    event_id row, thread; /* as the event has them */
+    int64_t device, context, stream;
+    int64_t time, end; /* ns: of its slice; what is in flight comes last */
+    uint64_t order;    /* in the trace */
+    uint8_t side;
+};
+
+static int by_order(const void *left, const void *right)
+{
+    const struct found *a = left, *b = right;
+    return ORDER(a->order, b->order);
+}
+
+/* Sends, receives, and all others. */
+static unsigned pairwise_kind(const struct collective *one)
+{
+    return collective_is_pairwise((enum collective_kind)one->kind) ? one->kind : COLLECTIVE_OTHER;
+}
+
+/* Operations that are numbered together: those of a communicator of a process, or of one direction between two ranks.
+ */
+static int compare_lane(const struct collective *a, const struct collective *b)
+{
+    int pairs = ORDER(pairwise_kind(a), pairwise_kind(b)) ?: ORDER(a->source, b->source) ?: ORDER(a->target, b->target);
+    return ORDER(a->pid, b->pid) ?: ORDER(a->communicator, b->communicator) ?: pairs;
+}
+
+static int by_time(const void *left, const void *right)
+{
+    const struct found *a = left, *b = right;
+    return compare_lane(&a->one, &b->one)
+               ?: ORDER(a->side, b->side) ?: ORDER(a->time, b->time) ?: ORDER(b->end, a->end) ?: by_order(a, b);
+}
+
+static int by_sequence(const void *left, const void *right)
+{
+    const struct found *a = left, *b = right;
+    return compare_lane(&a->one, &b->one)
+               ?: ORDER(a->one.sequence, b->one.sequence)
+               ?: ORDER(a->side, b->side) ?: ORDER(a->time, b->time) ?: by_order(a, b);
+}
+
+int collective_compare_operation(const struct collective *left, const struct collective *right)
+{
+    bool left_pair = collective_is_pairwise((enum collective_kind)left->kind);
+    bool right_pair = collective_is_pairwise((enum collective_kind)right->kind);
+    return ORDER(left->communicator, right->communicator)
+               ?: ORDER(left->group_ranks, right->group_ranks)
+               ?: ORDER(left_pair, right_pair)
+               ?: ORDER(left->source, right->source)
+               ?: ORDER(left->target, right->target)
+               ?: ORDER(left->sequence, right->sequence) ?: ORDER(left->part, right->part);
+}
+
+int collectives_order(const void *left, const void *right)
+{
+    const struct collective *a = left, *b = right;
+    return collective_compare_operation(a, b)
+               ?: ORDER(a->rank, b->rank)
+               ?: ORDER(a->group_rank, b->group_rank) ?: ORDER(a->pid, b->pid) ?: ORDER(a->kind, b->kind);
+}
+
+void collectives_init(struct collectives *collectives, struct sorter_space *space)
+{
+    *collectives = (struct collectives){0};
+    sorter_init(&collectives->found, space, sizeof(struct found), by_order);
+    sorter_init(&collectives->all, space, sizeof(struct collective), collectives_order);
+}
+
+void collectives_release(struct collectives *collectives)
+{
+    sorter_release(&collectives->found);
+    sorter_release(&collectives->all);
+}
+
+/* --- events --- */
+
+static int64_t bytes_of(const struct trace *trace, const struct event_fields *event, enum collective_kind kind)
+{
+    int64_t each = event->dtype == EVENT_NO_TEXT ? 0 : collective_type_bytes(trace_text(trace, event->dtype)), bytes;
+    int64_t elements = collective_elements(kind, event->in_elements, event->out_elements, event->group_size);
+    return elements < 0 || each == 0 || __builtin_mul_overflow(elements, each, &bytes) ? EVENT_NONE : bytes;
+}
+
+static struct collective collective_of(const struct trace *trace, const struct event_fields *event)
+{
+    enum collective_kind kind = collective_kind_of(trace_text(trace, event->collective));
+    return (struct collective){
+        .communicator = event->communicator,
+        .group_ranks = event->group_ranks,
+        .source = -1,
+        .target = -1,
+        .sequence = event->group_sequence,
+        .rank = EVENT_NONE,
+        .group_rank = event->group_rank >= 0 ? event->group_rank : EVENT_NONE,
+        .kind = (uint8_t)kind,
+        .on_host = event->domain != EVENT_NO_TEXT && strcmp(trace_text(trace, event->domain), "MPI") == 0,
+        .name = event->collective,
+        .dtype = event->dtype,
+        .group_size = event->group_size,
+        .peer = event->peer,
+        .bytes = bytes_of(trace, event, kind),
+        .called = EVENT_NONE,
+        .returned = EVENT_NONE,
+        .start = EVENT_NONE,
+        .duration = EVENT_NONE,
+        .exposed = EVENT_NONE,
+        .process = COLLECTIVE_NO_INDEX,
+        .thread = COLLECTIVE_NO_INDEX,
+        .device = COLLECTIVE_NO_INDEX,
+        .stream = COLLECTIVE_NO_INDEX,
+    };
+}
+
+int collectives_event(struct collectives *collectives, const struct trace *trace, const struct event_fields *event)
+{
+    bool in_flight = event->category == CATEGORY_GPU_IN_FLIGHT, kernel = event->category == CATEGORY_KERNEL;
+    if (event->collective == EVENT_NO_TEXT || !category_in(event->category, COLLECTIVE_CATEGORIES) ||
+        event->phase != (in_flight ? 'i' : 'X'))
+        return 0;
+    struct found found = {
+        .one = collective_of(trace, event),
+        .row = event->process,
+        .thread = trace_thread_of(event),
+        .device = trace_event_device(event),
+        .context = event->context,
+        .stream = event->stream,
+        .time = in_flight ? INT64_MAX : event->start,
+        .end = event->start + event->duration,
+        .order = collectives->found_count++,
+        .side = kernel || in_flight ? SIDE_KERNEL : SIDE_CALL,
+    };
+    found.one.in_flight = in_flight;
+    if (found.side == SIDE_CALL && found.one.kind == COLLECTIVE_OTHER) /* PyTorch's "wait", "init" */
+        return 0;
+    if (kernel) {
+        found.one.start = event->start;
+        found.one.duration = event->duration;
+    } else if (!in_flight) {
+        found.one.called = event->start;
+        found.one.returned = event->open_at_end == 1 ? EVENT_NONE : found.end;
+    }
+    return sorter_add(&collectives->found, &found);
+}
+
+/* --- whose they are --- */
+
+struct owner {
+    event_id pid;
+    uint32_t process; /* COLLECTIVE_NO_INDEX: no event is about it */
+    int64_t rank;
+};
+
+struct owners {
+    const struct trace *trace;
+    struct dense_map rows; /* event_id -> items */
+    ARRAY(struct owner) items;
+};
+
+static uint32_t index_of(const struct dense_map *map, const void *key, size_t words)
+{
+    const struct dense_layout layout = {(uint16_t)words, (uint16_t)words, false};
+    return dense_map_find(map, key, layout, dense_map_hash(key, words));
+}
+
+/* The process that has slices on threads; EVENT_NO_ID: it is not the only one. */
+static event_id only_process(const struct trace *trace)
+{
+    event_id only = EVENT_NO_ID;
+    for (size_t i = 0; i < trace->processes.count && trace->host_processes == 1; i++)
+        if (trace->processes.items[i].host)
+            only = *(const event_id *)dense_map_row(&trace->process_ids, i);
+    return only;
+}
+
+/* The process of a row of a thread or a GPU. NULL: no memory. */
+static const struct owner *find_owner(struct owners *owners, const struct found *found)
+{
+    size_t before = owners->items.count;
+    struct owner *owner = dense_map_item(&owners->rows, &found->row, &owners->items);
+    if (!owner || owners->items.count == before)
+        return owner;
+    const struct trace_gpu_row *row = found->side == SIDE_KERNEL ? trace_gpu_row(owners->trace, found->row) : NULL;
+    event_id only = found->side == SIDE_KERNEL && !row ? only_process(owners->trace) : EVENT_NO_ID;
+    owner->pid = row ? row->process : only != EVENT_NO_ID ? only : found->row;
+    owner->process = index_of(&owners->trace->process_ids, &owner->pid, 1);
+    const struct trace_rank *rank = trace_rank_of(owners->trace, owner->pid);
+    owner->rank = rank ? rank->rank : EVENT_NONE;
+    return owner;
+}
+
+/* Goes through a list "[0, 4, 8]" up to the place PLACE, or up to the number NUMBER; EVENT_NONE: that does not matter.
+ * Sets both. Returns whether it was found. */
+static bool find_in_list(const char *list, int64_t *place, int64_t *number)
+{
+    const char *at = *list == '[' ? list + 1 : list;
+    for (int64_t i = 0; *at && *at != ']'; i++) {
+        char *end;
+        long long here = strtoll(at, &end, 10);
+        if (end == at)
+            break;
+        if (i == *place || here == *number) {
+            *place = i;
+            *number = here;
+            return true;
+        }
+        at = end + strspn(end, ", ");
+    }
+    return false;
+}
+
+/* Of its rank in the job and its rank in the group each tells the other. */
+static void set_ranks(const struct trace *trace, struct collective *one)
+{
+    bool one_known = (one->rank == EVENT_NONE) != (one->group_rank == EVENT_NONE);
+    if (one_known && one->group_ranks != EVENT_NO_TEXT)
+        find_in_list(trace_text(trace, one->group_ranks), &one->group_rank, &one->rank);
+}
+
+static void set_pair(struct collective *one)
+{
+    int32_t own = one->group_rank >= 0 && one->group_rank <= INT32_MAX ? (int32_t)one->group_rank : -1;
+    int32_t peer = one->peer >= 0 && one->peer <= INT32_MAX ? (int32_t)one->peer : -1;
+    bool sends = one->kind == COLLECTIVE_SEND;
+    if (!collective_is_pairwise((enum collective_kind)one->kind))
+        return;
+    one->source = sends ? own : peer;
+    one->target = sends ? peer : own;
+}
+
+static int resolve(struct owners *owners, struct found *found)
+{
+    const struct trace *trace = owners->trace;
+    struct collective *one = &found->one;
+    const struct owner *owner = find_owner(owners, found);
+    if (!owner)
+        return -1;
+    one->pid = owner->pid;
+    one->process = owner->process;
+    one->rank = owner->rank;
+    set_ranks(trace, one);
+    set_pair(one);
+    if (found->side == SIDE_KERNEL) {
+        const struct trace_stream_id stream = {found->row, found->device, found->context, found->stream};
+        one->device = index_of(&trace->device_ids, &found->device, 1);
+        one->stream = index_of(&trace->stream_ids, &stream, sizeof(stream) / sizeof(uint64_t));
+    } else {
+        const struct trace_thread_id thread = {found->row, found->thread};
+        one->thread = index_of(&trace->thread_ids, &thread, sizeof(thread) / sizeof(uint64_t));
+    }
+    return 0;
+}
+
+static int resolve_all(const struct collectives *collectives, const struct trace *trace, struct sorter *to)
+{
+    struct owners owners = {.trace = trace};
+    struct sorter_walk walk;
+    const struct found *next;
+    int status = 0;
+    sorter_walk_begin(&walk, &collectives->found);
+    while (status == 0 && (next = sorter_next(&walk))) {
+        struct found found = *next;
+        status = resolve(&owners, &found);
+        status = status ? status : sorter_add(to, &found);
+    }
+    int walked = sorter_walk_end(&walk);
+    dense_map_release(&owners.rows);
+    array_release(&owners.items);
+    return status ? status : walked ? walked : sorter_ready(to);
+}
+
+/* --- numbers --- */
+
+/* A call that another one of its kind made, such as an operator within an operator. */
+static bool is_within(const struct found *found, const struct found *outer)
+{
+    return found->side == SIDE_CALL && found->one.kind == outer->one.kind && found->thread == outer->thread &&
+           found->end <= outer->end;
+}
+
+static int number_all(const struct sorter *from, struct sorter *to)
+{
+    struct sorter_walk walk;
+    const struct found *next;
+    struct found last = {0};
+    int64_t count = 0;
+    int status = 0;
+    bool any = false;
+    sorter_walk_begin(&walk, from);
+    while (status == 0 && (next = sorter_next(&walk))) {
+        bool again = any && compare_lane(&next->one, &last.one) == 0 && next->side == last.side;
+        if (again && is_within(next, &last))
+            continue;
+        count = again ? count + 1 : 0;
+        last = *next;
+        any = true;
+        if (last.one.sequence < 0)
+            last.one.sequence = count;
+        status = sorter_add(to, &last);
+    }
+    int walked = sorter_walk_end(&walk);
+    return status ? status : walked ? walked : sorter_ready(to);
+}
+
+/* --- joins --- */
+
+typedef ARRAY(struct collective) collective_array;
+
+/* What a call does not say of its kernel, and the kernel says. */
+static void add_kernel(struct collective *call, const struct collective *kernel)
+{
+    call->start = kernel->start;
+    call->duration = kernel->duration;
+    call->device = kernel->device;
+    call->stream = kernel->stream;
+    call->in_flight = kernel->in_flight;
+    call->bytes = call->bytes == EVENT_NONE ? kernel->bytes : call->bytes;
+    call->group_size = call->group_size == EVENT_NONE ? kernel->group_size : call->group_size;
+    call->group_ranks = call->group_ranks == EVENT_NO_TEXT ? kernel->group_ranks : call->group_ranks;
+    call->dtype = call->dtype == EVENT_NO_TEXT ? kernel->dtype : call->dtype;
+}
+
+/* Adds a call, or a kernel to the first of the calls of its kind that has none. SAME: all with this number. */
+static int join(collective_array *same, const struct found *found)
+{
+    for (size_t i = 0; found->side == SIDE_KERNEL && i < same->count; i++) {
+        struct collective *call = &same->items[i];
+        bool taken = call->called == EVENT_NONE || call->in_flight || call->start != EVENT_NONE;
+        if (taken || call->kind != found->one.kind)
+            continue;
+        add_kernel(call, &found->one);
+        return 0;
+    }
+    struct collective *added = array_push(same);
+    if (!added)
+        return -1;
+    *added = found->one;
+    added->part = (uint32_t)same->count - 1;
+    return 0;
+}
+
+/* Joined, but not in order. */
+struct joined {
+    FILE_VECTOR(struct collective) items;
+    struct computing computing;
+};
+
+static int add_joined(struct joined *joined, const struct collective *one)
+{
+    struct collective *added = file_vector_push(&joined->items);
+    if (!added)
+        return -1;
+    *added = *one;
+    if (one->start == EVENT_NONE || one->device == COLLECTIVE_NO_INDEX)
+        return 0;
+    return computing_add(&joined->computing, joined->items.count - 1, one->device, one->start,
+                         one->start + one->duration);
+}
+
+static int give(collective_array *same, struct joined *joined)
+{
+    int status = 0;
+    for (size_t i = 0; i < same->count && status == 0; i++)
+        status = add_joined(joined, &same->items[i]);
+    same->count = 0;
+    return status;
+}
+
+static int join_all(const struct sorter *from, struct joined *joined)
+{
+    struct sorter_walk walk;
+    const struct found *next;
+    struct found last = {0};
+    collective_array same = {0};
+    int status = 0;
+    sorter_walk_begin(&walk, from);
+    while (status == 0 && (next = sorter_next(&walk))) {
+        bool again = compare_lane(&next->one, &last.one) == 0 && next->one.sequence == last.one.sequence;
+        if (same.count > 0 && !again)
+            status = give(&same, joined);
+        last = *next;
+        status = status ? status : join(&same, next);
+    }
+    if (status == 0)
+        status = give(&same, joined);
+    int walked = sorter_walk_end(&walk);
+    array_release(&same);
+    return status ? status : walked;
+}
+
+/* `exposed` holds what was computed by the start until the end is known. */
+static void set_exposed(void *context, uint64_t number, bool end, int64_t computed)
+{
+    struct collective *one = &((struct joined *)context)->items.items[number];
+    one->exposed = end ? one->duration - (computed - one->exposed) : computed;
+}
+
+static int finish(struct joined *joined, const struct trace *trace, struct sorter *all)
+{
+    const struct computing_answer answer = {joined, set_exposed};
+    int status = trace->wanted.timeline ? computing_gather(&joined->computing, trace, &answer) : 0;
+    for (size_t i = 0; i < joined->items.count && status == 0; i++)
+        status = sorter_add(all, &joined->items.items[i]);
+    return status;
+}
+
+int collectives_gather(struct collectives *collectives, const struct trace *trace)
+{
+    struct sorter resolved, numbered;
+    struct joined joined = {.items = {.memory = {.directory = temporary_directory()}}};
+    sorter_init(&resolved, trace->space, sizeof(struct found), by_time);
+    sorter_init(&numbered, trace->space, sizeof(struct found), by_sequence);
+    computing_init(&joined.computing, trace->space);
+    int status = sorter_ready(&collectives->found) ?: resolve_all(collectives, trace, &resolved);
+    sorter_release(&collectives->found);
+    status = status ?: number_all(&resolved, &numbered);
+    sorter_release(&resolved);
+    status = status ?: join_all(&numbered, &joined);
+    sorter_release(&numbered);
+    status = status ?: finish(&joined, trace, &collectives->all);
+    computing_release(&joined.computing);
+    file_vector_release(&joined.items);
+    return status ? status : sorter_ready(&collectives->all);
+}
+
+/* --- walks --- */
+
+void collectives_walk_begin(struct collectives_walk *walk, const struct collectives *collectives)
+{
+    *walk = (struct collectives_walk){0};
+    sorter_walk_begin(&walk->walk, &collectives->all);
+    const struct collective *next = sorter_next(&walk->walk);
+    walk->any = next;
+    walk->next = next ? *next : walk->next;
+}
+
+size_t collectives_next(struct collectives_walk *walk, const struct collective **ranks)
+{
+    const struct collective *next;
+    walk->ranks.count = 0;
+    while (walk->any && !walk->no_memory &&
+           (walk->ranks.count == 0 || collective_compare_operation(&walk->ranks.items[0], &walk->next) == 0)) {
+        struct collective *added = array_push(&walk->ranks);
+        walk->no_memory = !added;
+        if (added)
+            *added = walk->next;
+        next = sorter_next(&walk->walk);
+        walk->any = next;
+        walk->next = next ? *next : walk->next;
+    }
+    *ranks = walk->ranks.items;
+    return walk->no_memory ? 0 : walk->ranks.count;
+}
+
+int collectives_walk_end(struct collectives_walk *walk)
+{
+    bool no_memory = walk->no_memory;
+    array_release(&walk->ranks);
+    return sorter_walk_end(&walk->walk) ?: no_memory ? -1 : 0;
+}

@@ -1,0 +1,208 @@
+#include "analysis/ranks/comm.h"
+
+#include "analysis/model/section.h"
+void comm_release(struct comm *comm)
+{
+    dense_map_release(&comm->keys);
+    array_release(&comm->rows);
+}
+
+bool comm_times(const struct collective *one, int64_t *start, int64_t *duration)
+{
+    bool call = one->on_host && one->called != EVENT_NONE && one->returned != EVENT_NONE;
+    if (one->start != EVENT_NONE) {
+        *start = one->start;
+        *duration = one->duration;
+    } else if (call) {
+        *start = one->called;
+        *duration = one->returned - one->called;
+    }
+    return one->start != EVENT_NONE || call;
+}
+
+int64_t comm_last_start(const struct collective *ranks, size_t count)
+{
+    int64_t last = EVENT_NONE, start, duration;
+    size_t timed = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!comm_times(&ranks[i], &start, &duration))
+            continue;
+        last = timed++ == 0 || start > last ? start : last;
+    }
+    return timed > 1 ? last : EVENT_NONE;
+}
+
+int64_t comm_wait(const struct collective *one, int64_t last)
+{
+    int64_t start, duration;
+    if (last == EVENT_NONE || !comm_times(one, &start, &duration) || last <= start)
+        return 0;
+    return last - start < duration ? last - start : duration;
+}
+
+static void add_rank(struct comm_row *row, const struct collective *one, int64_t last)
+{
+    int64_t start, duration;
+    if (row->group_size == EVENT_NONE || one->group_size > row->group_size)
+        row->group_size = one->group_size;
+    if (!comm_times(one, &start, &duration)) {
+        row->unfinished++;
+        return;
+    }
+    row->timed++;
+    row->total += duration;
+    if (last != EVENT_NONE)
+        row->wait += comm_wait(one, last);
+    if (one->exposed != EVENT_NONE) {
+        row->exposed += one->exposed;
+        row->shown += duration;
+    }
+}
+
+static struct comm_key key_of(const struct collective *ranks, size_t count)
+{
+    const struct collective *one = &ranks[0];
+    bool pairs = collective_is_pairwise((enum collective_kind)one->kind);
+    struct comm_key key = {.communicator = one->communicator,
+                           .ranks = one->group_ranks,
+                           .name = one->kind == COLLECTIVE_OTHER ? one->name : EVENT_NO_TEXT,
+                           .dtype = one->dtype,
+                           .kind = pairs ? COLLECTIVE_SEND : one->kind,
+                           .bytes = one->bytes};
+    for (size_t i = 1; i < count; i++)
+        key.bytes = ranks[i].bytes > key.bytes ? ranks[i].bytes : key.bytes;
+    return key;
+}
+
+int comm_add(struct comm *comm, const struct collective *ranks, size_t count)
+{
+    const struct comm_key key = key_of(ranks, count);
+    int64_t last = comm_last_start(ranks, count);
+    size_t before = comm->rows.count;
+    struct comm_row *row = dense_map_item(&comm->keys, &key, &comm->rows);
+    if (!row)
+        return -1;
+    if (comm->rows.count > before)
+        *row = (struct comm_row){.wait = EVENT_NONE, .group_size = EVENT_NONE};
+    row->count++;
+    row->ranks = (int64_t)count > row->ranks ? (int64_t)count : row->ranks;
+    if (last != EVENT_NONE && row->wait == EVENT_NONE)
+        row->wait = 0;
+    for (size_t i = 0; i < count; i++)
+        add_rank(row, &ranks[i], last);
+    return 0;
+}
+
+int comm_gather(struct comm *comm, const struct collectives *collectives)
+{
+    struct collectives_walk walk;
+    const struct collective *ranks;
+    int status = 0;
+    collectives_walk_begin(&walk, collectives);
+    for (size_t count; status == 0 && (count = collectives_next(&walk, &ranks)) > 0;)
+        status = comm_add(comm, ranks, count);
+    int walked = collectives_walk_end(&walk);
+    return status ? status : walked;
+}
+
+/* --- the table --- */
+
+static struct cell fill_operation(struct report_row *row, const struct column *column)
+{
+    const struct comm_key *key = row->key;
+    (void)column;
+    if (key->kind == COLLECTIVE_SEND)
+        return table_text(row->table, "send/recv");
+    return key->kind ? table_text(row->table, collective_words[key->kind])
+                     : trace_text_cell(row->trace, row->table, (uint32_t)key->name);
+}
+
+static struct cell fill_ranks(struct report_row *row, const struct column *column)
+{
+    const struct comm_row *item = row->item;
+    (void)column;
+    return cell_integer(item->group_size == EVENT_NONE ? item->ranks : item->group_size);
+}
+
+/* What was not waited for. */
+static int64_t transfer_of(const struct comm_row *row)
+{
+    return row->total - (row->wait == EVENT_NONE ? 0 : row->wait);
+}
+
+static struct cell fill_transfer(struct report_row *row, const struct column *column)
+{
+    const struct comm_row *item = row->item;
+    (void)column;
+    return item->wait == EVENT_NONE ? (struct cell){0} : cell_integer(transfer_of(item));
+}
+
+static struct cell fill_mean(struct report_row *row, const struct column *column)
+{
+    const struct comm_row *item = row->item;
+    (void)column;
+    return item->timed ? cell_real((double)item->total / (double)item->timed) : (struct cell){0};
+}
+
+/* GB/s, which is bytes per ns. */
+static double bandwidth_of(const struct report_row *row)
+{
+    const struct comm_key *key = row->key;
+    const struct comm_row *item = row->item;
+    int64_t transfer = transfer_of(item);
+    return key->bytes > 0 && transfer > 0 ? (double)key->bytes * (double)item->timed / (double)transfer : 0;
+}
+
+static struct cell fill_algorithm(struct report_row *row, const struct column *column)
+{
+    double bandwidth = bandwidth_of(row);
+    (void)column;
+    return bandwidth > 0 ? cell_real(bandwidth) : (struct cell){0};
+}
+
+static struct cell fill_bus(struct report_row *row, const struct column *column)
+{
+    const struct comm_key *key = row->key;
+    const struct comm_row *item = row->item;
+    double bandwidth = bandwidth_of(row) * collective_bus_factor((enum collective_kind)key->kind, item->group_size);
+    (void)column;
+    return bandwidth > 0 ? cell_real(bandwidth) : (struct cell){0};
+}
+
+static struct cell fill_overlapped(struct report_row *row, const struct column *column)
+{
+    const struct comm_row *item = row->item;
+    (void)column;
+    return item->shown > 0 ? cell_share(item->shown - item->exposed, item->shown) : (struct cell){0};
+}
+
+static struct cell fill_exposed(struct report_row *row, const struct column *column)
+{
+    const struct comm_row *item = row->item;
+    (void)column;
+    return item->shown > 0 ? cell_integer(item->exposed) : (struct cell){0};
+}
+
+const struct column comm_columns[COMM_COLUMNS] = {
+    {"total", "Total", TYPE_NS, COLUMN_SUM | COLUMN_APART, fill_number, FROM_ITEM(comm_row, total)},
+    {"count", "Count", TYPE_COUNT, COLUMN_SUM, fill_number, FROM_ITEM(comm_row, count)},
+    {"wait", "Waiting", TYPE_NS, COLUMN_SUM | COLUMN_OPTIONAL, fill_number, FROM_ITEM(comm_row, wait)},
+    {"transfer", "Transfer", TYPE_NS, COLUMN_SUM | COLUMN_OPTIONAL, .fill = fill_transfer},
+    {"exposed", "Exposed", TYPE_NS, COLUMN_SUM | COLUMN_OPTIONAL, .fill = fill_exposed},
+    {"overlapped", "Overlapped", TYPE_PERCENT, COLUMN_OPTIONAL, .fill = fill_overlapped},
+    {"avg", "Avg", TYPE_NS, 0, .fill = fill_mean, .importance = 40},
+    {"algorithm", "Algorithm", TYPE_RATE, COLUMN_OPTIONAL, .fill = fill_algorithm, .importance = 35},
+    {"bus", "Bus", TYPE_RATE, COLUMN_OPTIONAL, .fill = fill_bus, .importance = 70},
+    {"unfinished", "Unfinished", TYPE_COUNT, COLUMN_SUM | COLUMN_BAD | COLUMN_OPTIONAL, fill_some,
+     FROM_ITEM(comm_row, unfinished)},
+    {"size", "Size", TYPE_BYTES, COLUMN_OPTIONAL, fill_number, FROM_KEY(comm_key, bytes)},
+    {"type", "Type", TYPE_TEXT, COLUMN_OPTIONAL, fill_name, FROM_KEY(comm_key, dtype)},
+    {"ranks", "Ranks", TYPE_NUMBER, 0, .fill = fill_ranks},
+    {"communicator", "Communicator", TYPE_TEXT, COLUMN_OPTIONAL, fill_name, FROM_KEY(comm_key, communicator)},
+    {"operation", "Operation", TYPE_TEXT, 0, .fill = fill_operation},
+};
+
+int comm_fill(struct report_row *row, const struct comm *comm)
+{
+    return section_array(row, &comm->keys, &comm->rows);
+}

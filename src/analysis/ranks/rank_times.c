@@ -1,0 +1,139 @@
+#include "analysis/ranks/rank_times.h"
+
+#include "analysis/model/trace.h"
+
+void rank_times_release(struct rank_times *times)
+{
+    array_release(&times->items);
+    array_release(&times->of_process);
+    array_release(&times->of_device);
+    dense_map_release(&times->kernel_keys);
+    array_release(&times->kernels);
+}
+
+/* --- processes --- */
+
+/* The index of the item of rank KNOWN, made when it is new. RANK_NONE: no memory. */
+static uint32_t find_item(struct rank_times *times, uint32_t known)
+{
+    for (uint32_t i = 0; i < times->items.count; i++)
+        if (times->items.items[i].known == known)
+            return i;
+    struct rank_times_one *added = array_push(&times->items);
+    if (!added)
+        return RANK_NONE;
+    added->known = known;
+    return (uint32_t)times->items.count - 1;
+}
+
+/* Each process that is a rank gets an item. */
+static int find_processes(struct rank_times *times, const struct trace *trace)
+{
+    for (size_t i = 0; i < trace->processes.count; i++) {
+        const event_id *id = dense_map_row(&trace->process_ids, i);
+        const struct trace_rank *rank = trace_rank_of(trace, *id);
+        bool of_trace = rank && rank->process == EVENT_NO_ID && !trace->processes.items[i].host;
+        uint32_t *of = array_push(&times->of_process);
+        if (!of)
+            return -1;
+        *of = RANK_NONE;
+        if (!rank || of_trace) /* rows of GPUs have no threads */
+            continue;
+        *of = find_item(times, (uint32_t)(rank - trace->ranks.items));
+        if (*of == RANK_NONE)
+            return -1;
+    }
+    return 0;
+}
+
+/* --- operations --- */
+
+struct walk {
+    struct rank_times *times;
+    const struct trace *trace;
+    struct temporal_names names;
+    uint32_t device;
+    bool any;
+};
+
+/* RANK_NONE: of none. */
+static uint32_t rank_of_op(const struct walk *walk, const struct timeline_op *op)
+{
+    const struct rank_times *times = walk->times;
+    uint32_t process = walk->trace->stream_owners.items[op->stream];
+    if (process == CALLS_ANY_PROCESS && op->thread != LAUNCHED_NO_THREAD)
+        process = walk->trace->threads.items[op->thread].process;
+    if (process != CALLS_ANY_PROCESS)
+        return times->of_process.items[process];
+    return times->items.count == 1 ? 0 : RANK_NONE;
+}
+
+static void end_lanes(struct walk *walk)
+{
+    for (size_t i = 0; i < walk->times->items.count; i++)
+        temporal_lane_end(&walk->times->items.items[i].lane);
+}
+
+/* The first operation of a GPU makes it the rank's, one of another rank nobody's. */
+static int own_device(struct walk *walk, uint32_t device, uint32_t rank)
+{
+    struct rank_times *times = walk->times;
+    bool first = !walk->any || walk->device != device;
+    while (times->of_device.count <= device) {
+        uint32_t *added = array_push(&times->of_device);
+        if (!added)
+            return -1;
+        *added = RANK_NONE;
+    }
+    if (first) {
+        end_lanes(walk);
+        times->of_device.items[device] = rank;
+    } else if (times->of_device.items[device] != rank)
+        times->of_device.items[device] = RANK_NONE;
+    walk->any = true;
+    walk->device = device;
+    return 0;
+}
+
+static int add_kernel(struct rank_times *times, uint32_t rank, const struct timeline_op *op, bool copy)
+{
+    const struct rank_kernel_key key = {rank, op->name};
+    struct rank_kernel *kernel = dense_map_item(&times->kernel_keys, &key, &times->kernels);
+    if (!kernel)
+        return -1;
+    kernel->total += op->end - op->start;
+    kernel->count++;
+    kernel->copy = copy;
+    return 0;
+}
+
+static int add_op(struct walk *walk, const struct timeline_op *op)
+{
+    uint32_t rank = rank_of_op(walk, op);
+    unsigned kind = temporal_kind(&walk->names, walk->trace, op);
+    if (kind == 0 || own_device(walk, op->device, rank) < 0)
+        return -1;
+    if (rank == RANK_NONE)
+        return 0;
+    struct rank_times_one *one = &walk->times->items.items[rank];
+    if (!one->lane.to)
+        temporal_lane_begin(&one->lane, &one->gpu, op);
+    temporal_lane_add(&one->lane, kind, op);
+    bool named = kind & (TEMPORAL_COMPUTE | TEMPORAL_COPY) && op->name != EVENT_NO_TEXT;
+    return named ? add_kernel(walk->times, rank, op, kind == TEMPORAL_COPY) : 0;
+}
+
+int rank_times_gather(struct rank_times *times, const struct trace *trace)
+{
+    struct walk walk = {.times = times, .trace = trace};
+    struct sorter_walk ops;
+    const struct timeline_op *op;
+    int status = trace->ranks.count ? find_processes(times, trace) : 0;
+    sorter_walk_begin(&ops, &trace->timeline);
+    while (status == 0 && times->items.count > 0 && (op = sorter_next(&ops)))
+        status = add_op(&walk, op);
+    end_lanes(&walk);
+    int walked = sorter_walk_end(&ops);
+    array_release(&walk.names.communication);
+    return status ? status : walked;
+}

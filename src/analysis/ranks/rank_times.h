@@ -1,0 +1,46 @@
+/*
+ * What the GPUs of each rank of a trace did, and which of its processes and GPUs are of which rank. The state of
+ * section_ranks begins with a struct rank_times.
+ */
+#ifndef GPUTRACE_ANALYSIS_RANKS_RANK_TIMES_H
+#define GPUTRACE_ANALYSIS_RANKS_RANK_TIMES_H
+
+#include <stdint.h>
+
+#include "common/array.h"
+#include "common/dense_map.h"
+#include "analysis/model/temporal.h"
+
+struct trace;
+
+#define RANK_NONE UINT32_MAX
+
+/* A rank of the trace: of trace.ranks, those with a process. */
+struct rank_times_one {
+    uint32_t known;             /* index in trace.ranks */
+    struct temporal_device gpu; /* of all of its GPUs; first and last: over all of them */
+    struct temporal_lane lane;  /* while operations are walked */
+};
+
+struct rank_kernel_key {
+    uint64_t rank, name; /* index of rank_times.items; text of the trace */
+};
+/* Kernels that compute, and copies. */
+struct rank_kernel {
+    int64_t total, count; /* ns */
+    bool copy;
+};
+
+/* All zero is empty. */
+struct rank_times {
+    ARRAY(struct rank_times_one) items;
+    ARRAY(uint32_t) of_process, of_device; /* indices of items, by index in the trace; RANK_NONE: of none, or several */
+    struct dense_map kernel_keys;          /* struct rank_kernel_key */
+    ARRAY(struct rank_kernel) kernels;
+};
+
+/* After trace_finish(), with trace.timeline. Returns 0, or -1: no memory, or after error(). */
+int rank_times_gather(struct rank_times *times, const struct trace *trace);
+void rank_times_release(struct rank_times *times);
+
+#endif

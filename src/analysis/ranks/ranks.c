@@ -1,0 +1,193 @@
+#include "analysis/ranks/ranks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/base/order.h"
+#include "analysis/ranks/comm.h"
+
+void ranks_release(struct ranks *ranks)
+{
+    interner_release(&ranks->texts);
+    pretty_names_release(&ranks->pretty);
+    array_release(&ranks->items);
+    array_release(&ranks->names);
+    array_release(&ranks->starts);
+}
+
+/* --- who waited for whom --- */
+
+static int compare_times(const void *left, const void *right)
+{
+    return ORDER(*(const int64_t *)left, *(const int64_t *)right);
+}
+
+/* When a typical rank begins: a third of the ranks has begun by then, so that two late ones of four do not hide each
+ * other. EVENT_NONE: there are not two whose times are known. */
+static int64_t typical_start(struct ranks *ranks, const struct collective *operation, size_t count)
+{
+    int64_t start, duration;
+    ranks->starts.count = 0;
+    for (size_t i = 0; i < count; i++) {
+        int64_t *added = comm_times(&operation[i], &start, &duration) ? array_push(&ranks->starts) : NULL;
+        if (added)
+            *added = start;
+    }
+    if (ranks->starts.count < 2)
+        return EVENT_NONE;
+    qsort(ranks->starts.items, ranks->starts.count, sizeof(int64_t), compare_times);
+    return ranks->starts.items[(ranks->starts.count - 1) / 3];
+}
+
+/* The first operation of a communicator waits for ranks that start later, which says nothing about the others. */
+static bool is_first(struct ranks *ranks, const struct collective *one)
+{
+    const struct collective *last = &ranks->last;
+    bool again = ranks->any && last->communicator == one->communicator && last->group_ranks == one->group_ranks &&
+                 last->source == one->source && last->target == one->target;
+    ranks->any = true;
+    ranks->last = *one;
+    return !again;
+}
+
+static void add_late(struct rank *rank, int64_t late, int64_t start)
+{
+    rank->operations++;
+    if (late <= 0)
+        return;
+    rank->late += late;
+    rank->late_operations++;
+    if (late > rank->worst) {
+        rank->worst = late;
+        rank->worst_at = start;
+    }
+}
+
+int ranks_add_operation(struct ranks *ranks, const struct collective *operation, const uint32_t *index, size_t count)
+{
+    int64_t last = comm_last_start(operation, count), typical = typical_start(ranks, operation, count), waited = 0;
+    bool first = is_first(ranks, &operation[0]);
+    uint32_t latest = UINT32_MAX;
+    if (last == EVENT_NONE || typical == EVENT_NONE)
+        return 0;
+    for (size_t i = 0; i < count; i++) {
+        int64_t start, duration, wait = comm_wait(&operation[i], last);
+        if (index[i] >= ranks->items.count || !comm_times(&operation[i], &start, &duration))
+            continue;
+        struct rank *rank = &ranks->items.items[index[i]];
+        rank->waited += wait;
+        waited += wait;
+        latest = start == last ? index[i] : latest;
+        if (!first)
+            add_late(rank, start - typical, start);
+    }
+    if (latest != UINT32_MAX)
+        ranks->items.items[latest].delayed += waited;
+    return 0;
+}
+
+/* --- sums --- */
+
+bool rank_is_host_cause(unsigned cause)
+{
+    return cause == IDLE_UNKNOWN || (cause >= IDLE_SYNC && cause <= IDLE_LAUNCH);
+}
+
+unsigned rank_main_cause(const struct rank *rank)
+{
+    unsigned most = IDLE_CAUSE_COUNT;
+    for (unsigned i = 0; i < IDLE_CAUSE_COUNT; i++)
+        if (i != IDLE_BEFORE && i != IDLE_AFTER && rank->causes[i] > 0 &&
+            (most == IDLE_CAUSE_COUNT || rank->causes[i] > rank->causes[most]))
+            most = i;
+    return most;
+}
+
+int64_t rank_host_idle(const struct rank *rank)
+{
+    int64_t idle = 0;
+    for (unsigned i = 0; i < IDLE_CAUSE_COUNT; i++)
+        idle += rank_is_host_cause(i) ? rank->causes[i] : 0;
+    return idle - rank->loading;
+}
+
+/* --- the table --- */
+
+static struct cell text_cell(struct report_row *row, uint32_t text)
+{
+    const struct ranks *ranks = row->state;
+    return text == EVENT_NO_TEXT ? (struct cell){0} : table_text(row->table, interned(&ranks->texts, text));
+}
+
+static struct cell fill_host(struct report_row *row, const struct column *column)
+{
+    (void)column;
+    return text_cell(row, ((const struct rank *)row->item)->host);
+}
+
+static struct cell fill_step(struct report_row *row, const struct column *column)
+{
+    const struct rank *rank = row->item;
+    (void)column;
+    return rank->steps ? cell_real((double)rank->step_total / (double)rank->steps) : (struct cell){0};
+}
+
+static struct cell fill_cause_word(struct report_row *row, const struct column *column)
+{
+    unsigned cause = rank_main_cause(row->item);
+    (void)column;
+    return cause == IDLE_CAUSE_COUNT ? (struct cell){0} : table_text(row->table, idle_cause_words[cause].word);
+}
+
+static struct cell fill_cause(struct report_row *row, const struct column *column)
+{
+    const struct rank *rank = row->item;
+    unsigned cause = rank_main_cause(rank);
+    (void)column;
+    if (cause == IDLE_CAUSE_COUNT)
+        return (struct cell){0};
+    if (rank->mostly[cause] == EVENT_NO_TEXT)
+        return table_text(row->table, idle_cause_words[cause].text);
+    return table_format(row->table, "%s: %s", idle_cause_words[cause].text,
+                        interned(&((const struct ranks *)row->state)->texts, rank->mostly[cause]));
+}
+
+const struct column ranks_columns[RANKS_COLUMNS] = {
+    {"rank", "Rank", TYPE_NUMBER, 0, fill_number, FROM_ITEM(rank, rank), .importance = 100},
+    {"step", "Step avg", TYPE_NS, COLUMN_OPTIONAL, .fill = fill_step, .importance = 80},
+    {"steps", "Steps", TYPE_COUNT, COLUMN_MACHINE, fill_number, FROM_ITEM(rank, steps)},
+    {"compute", "Compute", TYPE_NS, 0, fill_number, FROM_ITEM(rank, compute), .importance = 90},
+    {"communication", "Commun.", TYPE_NS, 0, fill_number, FROM_ITEM(rank, communication), .importance = 70},
+    {"exposed", "Exposed", TYPE_NS, 0, fill_number, FROM_ITEM(rank, exposed), .importance = 60},
+    {"copies", "Copies", TYPE_NS, 0, fill_number, FROM_ITEM(rank, copies), .importance = 50},
+    {"idle", "Idle", TYPE_NS, 0, fill_number, FROM_ITEM(rank, idle), .importance = 85},
+    {"waited", "Waited", TYPE_NS, 0, fill_number, FROM_ITEM(rank, waited), .importance = 75},
+    {"delayed", "Others waited", TYPE_NS, 0, fill_number, FROM_ITEM(rank, delayed), .importance = 78},
+    {"late", "Late", TYPE_NS, 0, fill_number, FROM_ITEM(rank, late), .importance = 65},
+    {"late_operations", "Late in", TYPE_COUNT, COLUMN_MACHINE, fill_number, FROM_ITEM(rank, late_operations)},
+    {"host", "Host", TYPE_TEXT, COLUMN_OPTIONAL, .fill = fill_host, .importance = 72},
+    {"idle_cause", "Word", TYPE_TEXT, COLUMN_MACHINE, .fill = fill_cause_word},
+    {"why", "Mostly idle because", TYPE_TEXT, COLUMN_OPTIONAL, .fill = fill_cause, .importance = 68},
+};
+
+static int by_rank(const void *left, const void *right)
+{
+    const struct rank *const *a = left, *const *b = right;
+    return ORDER((*a)->rank, (*b)->rank) ?: ORDER(*a, *b);
+}
+
+int ranks_fill(struct report_row *row, const struct ranks *ranks)
+{
+    size_t count = ranks->items.count;
+    const struct rank **order = calloc(count + 1, sizeof(*order));
+    int status = order ? 0 : -1;
+    for (size_t i = 0; order && i < count; i++)
+        order[i] = &ranks->items.items[i];
+    if (count > 1 && order)
+        qsort(order, count, sizeof(*order), by_rank);
+    row->state = (void *)(uintptr_t)ranks;
+    for (size_t i = 0; i < count && status == 0; i++)
+        status = section_row(row, NULL, order[i]);
+    free(order);
+    return status;
+}

@@ -1,0 +1,77 @@
+/*
+ * The ranks of a trace or of a job: what each did, how long it waited for others in communication, and how late it came
+ * itself. The table of section_ranks, and of the report of a job.
+ */
+#ifndef GPUTRACE_ANALYSIS_RANKS_RANKS_H
+#define GPUTRACE_ANALYSIS_RANKS_RANKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/array.h"
+#include "common/map.h"
+#include "analysis/idle/idle.h"
+#include "analysis/model/collectives.h"
+#include "analysis/model/section.h"
+
+/* Times are ns, texts numbers of ranks.texts, EVENT_NO_TEXT: none. */
+struct rank {
+    int64_t rank;
+    uint32_t host;
+    int64_t start, end;        /* of its GPU operations; EVENT_NONE: it has none */
+    int64_t steps, step_total; /* how many, and how long all of them took */
+    int64_t compute, communication, exposed, copies;
+    int64_t idle;    /* of its GPUs, from the first to the last operation */
+    int64_t loading; /* of what its GPUs were idle because of late launches: for PyTorch's DataLoader */
+    int64_t causes[IDLE_CAUSE_COUNT];  /* of idle time of its GPUs; where a GPU is another rank's, too, not known */
+    uint32_t mostly[IDLE_CAUSE_COUNT]; /* what most of it was */
+    int64_t waited;                    /* for ranks that began an operation later */
+    int64_t delayed;                   /* how long all others together waited for this one, which began last */
+    int64_t late; /* how much later it began operations than a typical rank, as far as that waited */
+    int64_t operations, late_operations;
+    int64_t worst, worst_at; /* the longest that it was late, and when it began; EVENT_NONE: never */
+    int64_t device;          /* a GPU of it; EVENT_NONE: not known */
+};
+
+struct rank_name {       /* a kernel or a copy of one rank */
+    uint32_t rank, name; /* index of ranks.items; text */
+    int64_t total, count;
+    int64_t copy; /* 1: it is a copy */
+};
+
+/* All zero is empty. */
+struct ranks {
+    struct interner texts;
+    struct pretty_names pretty; /* of names of kernels, where names are shown so */
+    ARRAY(struct rank) items;
+    ARRAY(struct rank_name) names;
+    ARRAY(int64_t) starts;  /* of the operation that is added */
+    struct collective last; /* the last operation's */
+    bool any;
+};
+
+void ranks_release(struct ranks *ranks);
+
+/* Puts in what is known of the ranks of TRACE, which has the states of section_ranks, section_comm, section_steps and
+ * section_idle. Returns 0, or -1: no memory, or after warning(). */
+int ranks_of_trace(struct ranks *ranks, const struct trace *trace);
+
+/* An operation of COUNT ranks, in one clock: who waited for whom. INDEX: the index of each in ranks.items. Operations
+ * come in their order. Returns 0, or -1: no memory. */
+int ranks_add_operation(struct ranks *ranks, const struct collective *operation, const uint32_t *index, size_t count);
+
+/* The cause of most of its idle time, but for what comes before its first and after its last operation.
+ * IDLE_CAUSE_COUNT: none. */
+unsigned rank_main_cause(const struct rank *rank);
+/* Whether it is a cause of late launches. */
+bool rank_is_host_cause(unsigned cause);
+/* Idle time because its host launched late, without the DataLoader. */
+int64_t rank_host_idle(const struct rank *rank);
+
+#define RANKS_COLUMNS 15
+extern const struct column ranks_columns[RANKS_COLUMNS];
+#define RANKS_SORT "rank"
+/* Adds a row for each rank, by number, to ROW's table, which has these columns. Returns 0, or -1: no memory. */
+int ranks_fill(struct report_row *row, const struct ranks *ranks);
+
+#endif

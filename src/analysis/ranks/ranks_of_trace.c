@@ -1,0 +1,188 @@
+/* What a trace says of its ranks: ranks_of_trace(). */
+#include <string.h>
+
+#include "common/buffer.h"
+#include "common/sorter.h"
+#include "analysis/model/names.h"
+#include "analysis/model/steps.h"
+#include "analysis/ranks/rank_times.h"
+#include "analysis/ranks/ranks.h"
+
+/* The number in ranks.texts; INTERN_NO_MEMORY. */
+static uint32_t keep_text(struct ranks *ranks, const char *text)
+{
+    return intern(&ranks->texts, text, strlen(text));
+}
+
+static int add_rank(struct ranks *ranks, const struct trace *trace, const struct rank_times_one *times)
+{
+    const struct trace_rank *known = &trace->ranks.items[times->known];
+    const struct temporal_device *gpu = &times->gpu;
+    struct rank *rank = array_push(&ranks->items);
+    const char *host = trace_text(trace, known->host != EVENT_NO_TEXT ? known->host : trace->host);
+    if (!rank)
+        return -1;
+    *rank = (struct rank){.rank = known->rank,
+                          .host = *host ? keep_text(ranks, host) : EVENT_NO_TEXT,
+                          .start = gpu->used ? gpu->first : EVENT_NONE,
+                          .end = gpu->used ? gpu->last : EVENT_NONE,
+                          .compute = temporal_any(gpu, TEMPORAL_COMPUTE),
+                          .communication = temporal_any(gpu, TEMPORAL_COMMUNICATION),
+                          .copies = temporal_any(gpu, TEMPORAL_COPY),
+                          .worst_at = EVENT_NONE,
+                          .device = EVENT_NONE};
+    rank->exposed = rank->communication - temporal_both(gpu, TEMPORAL_COMMUNICATION, TEMPORAL_COMPUTE);
+    rank->idle = gpu->used ? gpu->last - gpu->first - temporal_any(gpu, TEMPORAL_ALL) : 0;
+    for (unsigned i = 0; i < IDLE_CAUSE_COUNT; i++)
+        rank->mostly[i] = EVENT_NO_TEXT;
+    return *host && rank->host == INTERN_NO_MEMORY ? -1 : 0;
+}
+
+static int add_names(struct ranks *ranks, const struct trace *trace, const struct rank_times *times)
+{
+    for (size_t i = 0; i < times->kernels.count; i++) {
+        const struct rank_kernel_key *key = dense_map_row(&times->kernel_keys, i);
+        const struct rank_kernel *kernel = &times->kernels.items[i];
+        struct rank_name *name = array_push(&ranks->names);
+        if (!name)
+            return -1;
+        *name = (struct rank_name){.rank = (uint32_t)key->rank,
+                                   .name = keep_text(ranks, trace_text(trace, trace_shown(trace, (uint32_t)key->name))),
+                                   .total = kernel->total,
+                                   .count = kernel->count,
+                                   .copy = kernel->copy};
+        if (name->name == INTERN_NO_MEMORY)
+            return -1;
+    }
+    return 0;
+}
+
+static void add_steps(struct ranks *ranks, const struct steps *steps, const struct rank_times *times)
+{
+    for (size_t i = 0; steps && i < steps->processes.count; i++) {
+        const struct steps_process *process = &steps->processes.items[i];
+        uint32_t index =
+            process->process < times->of_process.count ? times->of_process.items[process->process] : RANK_NONE;
+        if (index == RANK_NONE)
+            continue;
+        struct rank *rank = &ranks->items.items[index];
+        for (size_t k = 0; k < process->items.count; k++)
+            rank->step_total += process->items.items[k].end - process->items.items[k].start;
+        rank->steps += (int64_t)process->items.count;
+    }
+}
+
+/* --- idle time --- */
+
+static uint32_t rank_of_device(const struct rank_times *times, size_t device)
+{
+    return device < times->of_device.count ? times->of_device.items[device] : RANK_NONE;
+}
+
+/* Sets *WORDS to what the host did: "sleep() in load (a.py:9)", or the range, or the call; EVENT_NO_TEXT: not known.
+ * Returns 0, or -1: no memory. */
+static int set_words(struct ranks *ranks, const struct trace *trace, const struct idle *idle,
+                     const struct idle_what *what, uint32_t *words)
+{
+    struct buffer text;
+    uint32_t name = what->call != EVENT_NO_TEXT    ? what->call
+                    : what->range != EVENT_NO_TEXT ? what->range
+                                                   : what->operation;
+    bool named = name != EVENT_NO_TEXT, active = what->activity != EVENT_NO_TEXT;
+    *words = EVENT_NO_TEXT;
+    if (!named && !active)
+        return 0;
+    buffer_init_memory(&text);
+    if (active)
+        host_activity_write(&text, &idle->host, what->activity);
+    if (active && what->range != EVENT_NO_TEXT)
+        buffer_format(&text, " in range %s", trace_text(trace, what->range));
+    if (!active)
+        buffer_text(&text, trace_text(trace, name));
+    *words = text.failure ? INTERN_NO_MEMORY : intern(&ranks->texts, text.data, text.length);
+    buffer_release(&text);
+    return *words == INTERN_NO_MEMORY ? -1 : 0;
+}
+
+static bool is_loading(const struct trace *trace, const struct idle_what *what)
+{
+    return name_is_data_loader(trace_text(trace, what->range)) ||
+           name_is_data_loader(trace_text(trace, what->operation));
+}
+
+static int add_idle_rows(struct ranks *ranks, const struct trace *trace, const struct idle *idle,
+                         const struct rank_times *times)
+{
+    const struct idle_rows *rows = idle->host.trace ? &idle->active : &idle->rows;
+    for (size_t i = 0; i < ranks->items.count; i++) {
+        struct rank *rank = &ranks->items.items[i];
+        int64_t most[IDLE_CAUSE_COUNT] = {0};
+        for (size_t k = 0; k < rows->count; k++) {
+            const struct idle_row *row = &rows->items[k];
+            if (rank_of_device(times, row->what.device) != i)
+                continue;
+            if (rank_is_host_cause(row->what.cause) && is_loading(trace, &row->what))
+                rank->loading += row->sum.total;
+            if (row->sum.total <= most[row->what.cause] || is_loading(trace, &row->what))
+                continue;
+            most[row->what.cause] = row->sum.total;
+            if (set_words(ranks, trace, idle, &row->what, &rank->mostly[row->what.cause]) < 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+static int add_idle(struct ranks *ranks, const struct trace *trace, const struct idle *idle,
+                    const struct rank_times *times)
+{
+    for (size_t i = 0; idle && i < times->of_device.count; i++) {
+        struct rank *rank =
+            times->of_device.items[i] == RANK_NONE ? NULL : &ranks->items.items[times->of_device.items[i]];
+        if (!rank)
+            continue;
+        rank->device = rank->device == EVENT_NONE ? trace_device_id(trace, i) : rank->device;
+        for (unsigned cause = 0; i < idle->devices.count && cause < IDLE_CAUSE_COUNT; cause++)
+            rank->causes[cause] += idle->devices.items[i].causes[cause].total;
+    }
+    return idle ? add_idle_rows(ranks, trace, idle, times) : 0;
+}
+
+/* --- operations --- */
+
+static int add_operations(struct ranks *ranks, const struct collectives *collectives, const struct rank_times *times)
+{
+    ARRAY(uint32_t) index = {0};
+    struct collectives_walk walk;
+    const struct collective *operation;
+    int status = 0;
+    collectives_walk_begin(&walk, collectives);
+    for (size_t count; status == 0 && (count = collectives_next(&walk, &operation)) > 0;) {
+        while (index.count < count && status == 0)
+            status = array_push(&index) ? 0 : -1;
+        for (size_t i = 0; i < count && status == 0; i++)
+            index.items[i] = operation[i].process < times->of_process.count
+                                 ? times->of_process.items[operation[i].process]
+                                 : RANK_NONE;
+        status = status ?: ranks_add_operation(ranks, operation, index.items, count);
+    }
+    int walked = collectives_walk_end(&walk);
+    array_release(&index);
+    return status ? status : walked;
+}
+
+int ranks_of_trace(struct ranks *ranks, const struct trace *trace)
+{
+    const struct rank_times *times = section_state(trace, REPORT_RANKS);
+    const struct collectives *collectives = section_state(trace, REPORT_COMM);
+    int status = 0;
+    for (size_t i = 0; i < times->items.count && status == 0; i++)
+        status = add_rank(ranks, trace, &times->items.items[i]);
+    if (status == 0 && times->items.count > 0)
+        status = add_names(ranks, trace, times);
+    if (status < 0 || times->items.count == 0)
+        return status;
+    add_steps(ranks, section_state(trace, REPORT_STEPS), times);
+    status = add_idle(ranks, trace, section_state(trace, REPORT_IDLE), times);
+    return status ?: add_operations(ranks, collectives, times);
+}

@@ -1,0 +1,35 @@
+/* The ranks of the trace (analysis/ranks/ranks.h). */
+#include "analysis/ranks/rank_times.h"
+#include "analysis/ranks/ranks.h"
+
+static int gather(void *state, const struct trace *trace)
+{
+    return rank_times_gather(state, trace);
+}
+
+static void release(void *state)
+{
+    rank_times_release(state);
+}
+
+static int finish(struct report_row *row)
+{
+    struct ranks ranks = {0};
+    int status = ranks_of_trace(&ranks, row->trace) ?: ranks_fill(row, &ranks);
+    ranks_release(&ranks);
+    return status;
+}
+
+const struct section section_ranks = {
+    .columns = ranks_columns,
+    .column_count = RANKS_COLUMNS,
+    .usual = 20,
+    .state_size = sizeof(struct rank_times),
+    .sources = {TRACE_GPU_WORK},
+    .parts = TRACE_GPU_WORK | TRACE_API,
+    .timeline = true,
+    .needs = REPORT_BIT(REPORT_COMM) | REPORT_BIT(REPORT_STEPS) | REPORT_BIT(REPORT_IDLE),
+    .gather = gather,
+    .finish = finish,
+    .release = release,
+};
