@@ -149,7 +149,7 @@ perfetto() { # TRACE SQL
 record_ranks() {
     local rank
     for rank in 0 1 2 3; do
-        RANK=$rank LOCAL_RANK=$rank WORLD_SIZE=4 "$gputrace" run -q -o "rank_$rank.pftrace" "$samples/vector_add" >/dev/null
+        RANK=$rank LOCAL_RANK=$rank WORLD_SIZE=4 "$gputrace" run -q -o "rank_%q{RANK}.pftrace" "$samples/vector_add" >/dev/null
         "$gputrace" convert -q "rank_$rank.pftrace" "rank_$rank.json"
     done
 }
@@ -393,7 +393,7 @@ assert_output_empty() {
     local rank
     mkdir spools
     for rank in 0 1; do
-        RANK=$rank WORLD_SIZE=2 "$gputrace" run -q --keep-spool --spool-dir=spools -o "rank_$rank.json" "$samples/vector_add" >/dev/null
+        RANK=$rank WORLD_SIZE=2 "$gputrace" run -q --keep-spool --spool-dir=spools -o "rank_%q{RANK}.json" "$samples/vector_add" >/dev/null
     done
     find spools -type f | sort >before
     merge spools -o job.json

@@ -87,6 +87,18 @@ kernel_ns() {
     [ "$(jq "$loads" "$job/rank2.json")" -lt 300 ]
 }
 
+@test "of a rank that dies, the others' operations are in flight until the end" {
+    make_job -n 4 -t 2 -s 3 -f .json -x 1:2
+    "$build/tests/check_trace" --quiet "$job/rank0.json"
+    "$build/tests/check_trace" --quiet "$job/rank1.json"
+    [ "$(jq -c '[.traceEvents[] | select(.cat == "gpu_in_flight") | .args["Collective name"]]' "$job/rank0.json")" = '["allreduce"]' ]
+    [ "$(jq -c '[.traceEvents[] | select(.cat == "gpu_in_flight") | .args["Collective name"]]' "$job/rank3.json")" = '["reduce_scatter"]' ]
+    [ "$(jq -c '[.traceEvents[] | select(.cat == "gpu_in_flight")]' "$job/rank1.json")" = '[]' ]
+    jq -e '.gputrace.processes[0] | .death.signal == 9 and .alive == .death.ts' "$job/rank1.json"
+    jq -e '.gputrace.processes[0] | has("death") == false' "$job/rank0.json"
+    jq -e '[.traceEvents[] | select(.args["open at end"]) | .name] == ["step", "forward"]' "$job/rank0.json"
+}
+
 @test "what cannot be made is refused" {
     run -2 "$build/make_job" -n 6 -t 4 "$job"
     [[ $output == *"cannot be divided"* ]]

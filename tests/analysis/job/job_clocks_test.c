@@ -17,6 +17,7 @@ static struct job {
     uint32_t hosts;
     double seconds;
     double offset[HOSTS_MOST], drift[HOSTS_MOST], bend[HOSTS_MOST]; /* ns, ns for each ns; and ns at half of the time */
+    double set[HOSTS_MOST];                                         /* ns by which it is set at half of the time */
     double late[RANKS_MOST];                                        /* ns by which a rank is late each time */
     struct job_clocks clocks;
     uint64_t seed;
@@ -37,8 +38,8 @@ static double between(double from, double to)
 static int64_t shown(uint32_t host, double time)
 {
     double part = time / (job.seconds * 1e9);
-    double bend = job.bend[host] * 4 * part * (1 - part);
-    return EPOCH + llround(time + job.offset[host] + job.drift[host] * time + bend);
+    double bent = job.bend[host] * 4 * part * (1 - part) + (part > 0.5 ? job.set[host] : 0);
+    return EPOCH + llround(time + job.offset[host] + job.drift[host] * time + bent);
 }
 
 static void begin(uint32_t hosts, uint64_t seed)
@@ -300,6 +301,28 @@ UNIT_TEST(the_uncertainty_covers_a_clock_that_does_not_drift_evenly)
         data_parallel_steps();
         check_found(fabs(bends[i]));
         assert_true(worst_uncertainty() < 3 * fabs(bends[i]));
+        job_clocks_release(&job.clocks);
+    }
+}
+
+UNIT_TEST(a_clock_that_was_set_during_the_run_is_uncertain_or_not_shifted)
+{
+    static const struct {
+        double ns;
+        enum job_clock_state state;
+    } cases[] = {{50 * MICROSECOND, JOB_CLOCK_KNOWN},
+                 {-500 * MICROSECOND, JOB_CLOCK_KNOWN},
+                 {10 * MILLISECOND, JOB_CLOCK_CONTRADICTING},
+                 {-1e9, JOB_CLOCK_CONTRADICTING}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        begin(2, 66 + i);
+        job.set[1] = cases[i].ns;
+        data_parallel_steps();
+        if (cases[i].state == JOB_CLOCK_KNOWN)
+            check_found(fabs(cases[i].ns));
+        else
+            assert_int_equal(job_clocks_solve(&job.clocks), 0);
+        assert_int_equal(job.clocks.items.items[1].state, cases[i].state);
         job_clocks_release(&job.clocks);
     }
 }

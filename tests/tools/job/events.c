@@ -40,7 +40,7 @@ static int64_t launch(struct job_run *run, const char *name, uint32_t cbid, uint
     int64_t start = run->host, end = start + CALL + (int64_t)(CALL_NOISE * noise(run, index));
     run->correlation++;
     if (writer)
-        job_write_call(writer, name, cbid, run->correlation, start, end, true);
+        job_write_call(writer, name, cbid, run->correlation, start, end, !run->stuck);
     run->host = end + BETWEEN_CALLS;
     return start + LAUNCH;
 }
@@ -70,6 +70,7 @@ static void compute(struct job_run *run, const struct job_op *op, struct job_wri
 
 static void enter(struct job_run *run, struct job_writer *writer)
 {
+    run->stuck = writer && *job_duration(run->job, run->rank, run->step, run->communication) == JOB_STUCK;
     run->called = run->host;
     run->host += RANGE;
     run->launched = launch(run, "cudaLaunchKernelExC", CBID_LAUNCH_EX, 0, writer);
@@ -88,24 +89,12 @@ static void synchronise(struct job_run *run, struct job_writer *writer)
     run->host = end + BETWEEN_CALLS;
 }
 
-static void pop(struct job_run *run, const char *name, struct job_writer *writer)
+static void pop(struct job_run *run, struct job_writer *writer)
 {
     int64_t start = run->pushed[--run->depth];
     if (writer)
-        job_write_range(writer, name, start, run->host);
+        job_write_range(writer, run->pushed_names[run->depth], start, run->host);
     run->host += BETWEEN_CALLS;
-}
-
-/* The name of the range that the pop at OP ends. */
-static const char *popped(const struct job_stage *stage, uint32_t op)
-{
-    int depth = 1;
-    while (depth > 0) {
-        op--;
-        depth += stage->ops.items[op].kind == JOB_OP_POP;
-        depth -= stage->ops.items[op].kind == JOB_OP_PUSH;
-    }
-    return stage->ops.items[op].name;
 }
 
 static void do_op(struct job_run *run, const struct job_stage *stage, struct job_writer *writer)
@@ -113,10 +102,11 @@ static void do_op(struct job_run *run, const struct job_stage *stage, struct job
     const struct job_op *op = &stage->ops.items[run->op];
     switch (op->kind) {
     case JOB_OP_PUSH:
+        run->pushed_names[run->depth] = op->name;
         run->pushed[run->depth++] = run->host;
         run->host += BETWEEN_CALLS;
         return;
-    case JOB_OP_POP: pop(run, popped(stage, run->op), writer); return;
+    case JOB_OP_POP: pop(run, writer); return;
     case JOB_OP_LOAD: load(run, writer); return;
     case JOB_OP_LATE: run->host += run->job->of_rank[run->rank].late; return;
     case JOB_OP_KERNELS: compute(run, op, writer); return;
@@ -138,6 +128,11 @@ const struct job_op *job_run_next(struct job_run *run, struct job_writer *writer
             continue;
         }
         const struct job_op *op = &stage->ops.items[run->op];
+        if (op->kind == JOB_OP_LATE && run->step == run->job->of_rank[run->rank].dies) {
+            if (writer)
+                job_write_open_ranges(writer, run, run->host);
+            return NULL;
+        }
         do_op(run, stage, writer);
         if (op->kind == JOB_OP_COMMUNICATE)
             return op;
@@ -150,8 +145,10 @@ void job_run_leave(struct job_run *run, const struct job_op *op, int64_t left, s
 {
     /* Sends and receives are counted for each peer: there is one of each in a step. */
     uint64_t sequence = op->group == JOB_PIPELINE ? run->step : run->sequences[op->group]++;
-    if (writer)
+    if (writer && left >= 0)
         job_write_communication(writer, run, op, sequence, left);
+    else if (writer)
+        job_write_stuck(writer, run, op, sequence);
     run->communicate = left;
     if (!op->overlapped)
         run->compute = later(run->compute, left);

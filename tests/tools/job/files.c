@@ -229,6 +229,39 @@ void job_write_communication(struct job_writer *writer, const struct job_run *ru
                  &args);
 }
 
+void job_write_stuck(struct job_writer *writer, const struct job_run *run, const struct job_op *op, uint64_t sequence)
+{
+    const struct job_operation_names *names = &job_operation_names[op->operation];
+    struct sink *sink = piece_of(writer);
+    struct args args;
+    char text[TEXT];
+    args.count = 0;
+    args_text(&args, ARG_DOMAIN, "NCCL", 4);
+    put_communication(writer, &args, op, sequence, text);
+    write_slice(writer, CATEGORY_USER_ANNOTATION, name_plain(names->call), thread_row(writer), run->called,
+                run->returned, &args);
+    args.count = 0;
+    put_where(writer, &args, COMMUNICATION_STREAM, run->correlation);
+    put_communication(writer, &args, op, sequence, text);
+    struct slice instant = {.category = CATEGORY_GPU_IN_FLIGHT,
+                            .name = name_plain(names->kernel),
+                            .row = stream_row(writer, COMMUNICATION_STREAM),
+                            .start = (uint64_t)job_shown(writer->job, writer->host, run->launched),
+                            .args = &args};
+    sink->format->instant(sink, &instant);
+    job_write_open_ranges(writer, run, writer->job->end);
+}
+
+void job_write_open_ranges(struct job_writer *writer, const struct job_run *run, int64_t end)
+{
+    struct args args;
+    args.count = 0;
+    args_add(&args, ARG_OPEN_AT_END, ARG_TYPE_TRUE);
+    for (unsigned i = 0; i < run->depth; i++)
+        write_slice(writer, CATEGORY_USER_ANNOTATION, name_plain(run->pushed_names[i]), thread_row(writer),
+                    run->pushed[i], end, &args);
+}
+
 /* --- rows --- */
 
 static void be_rank(struct job_writer *writer, uint32_t rank)
@@ -277,8 +310,12 @@ static void write_rank(struct job_writer *writer, uint32_t rank)
     const struct job_op *op;
     be_rank(writer, rank);
     job_run_begin(&run, job, rank);
-    while (writer->status == 0 && (op = job_run_next(&run, writer)))
-        job_run_leave(&run, op, run.entered + *job_duration(job, rank, run.step, run.communication), writer);
+    while (writer->status == 0 && (op = job_run_next(&run, writer))) {
+        uint32_t duration = *job_duration(job, rank, run.step, run.communication);
+        job_run_leave(&run, op, duration == JOB_STUCK ? -1 : run.entered + duration, writer);
+        if (duration == JOB_STUCK)
+            break;
+    }
     end_piece(writer);
 }
 

@@ -30,6 +30,7 @@ struct job_rank_options {
     int64_t late;  /* ns that the host sleeps in each step */
     int64_t data;  /* ns by which loading data takes longer */
     double slower; /* kernels take so many times as long: 1 + this */
+    uint32_t dies; /* in this step, once its data are loaded; UINT32_MAX: it does not */
 };
 
 struct job_host_options {
@@ -50,12 +51,14 @@ struct job {
     uint32_t per_host; /* ranks of a host; of the last one there may be fewer */
 
     struct job_stage *stages; /* the program of each */
-    /* Of each rank, step and communication: ns from its entry to when it leaves. After job_simulate(). */
+    /* Of each rank, step and communication: ns from its entry to when it leaves; JOB_STUCK: it does not. After
+     * job_simulate(). */
     uint32_t *durations;
     uint32_t communications; /* of a step, of the stage that has most */
     ARRAY(struct job_truth) truths;
     int64_t *waits; /* of each rank: ns in all its collective operations for the last rank */
-    int64_t end;    /* the last rank's */
+    int64_t end;    /* the last rank's; of a job that hangs, when it was killed */
+    int64_t died;   /* when a rank did; 0: none */
 };
 
 /* What collective operations of a kind did. */
@@ -150,20 +153,24 @@ struct job_run {
     uint32_t communication; /* of this step, the next */
     int64_t host, compute, communicate;
     int64_t pushed[8];
+    const char *pushed_names[8];
     unsigned depth;
     uint32_t correlation;
     uint64_t sequences[JOB_GROUP_COUNT]; /* of the next collective operation */
     /* Of the communication that it is at: */
     int64_t called, launched, returned, entered;
+    bool stuck; /* it never leaves it; known where events are written */
 };
 
 void job_run_begin(struct job_run *run, const struct job *job, uint32_t rank);
-/* Goes on to the next communication, whose `entered` is then known. Returns NULL: the program has ended. */
+/* Goes on to the next communication, whose `entered` is then known. Returns NULL: the program has ended, or died. */
 const struct job_op *job_run_next(struct job_run *run, struct job_writer *writer);
-/* It has left it. */
+/* It has left it; LEFT below 0: it never does, and only its events are to be written. */
 void job_run_leave(struct job_run *run, const struct job_op *op, int64_t left, struct job_writer *writer);
 
 /* --- simulate.c --- */
+
+#define JOB_STUCK UINT32_MAX
 
 /* Fills `durations`, `truths`, `waits` and `end`. Returns 0, or -1 after error(). */
 int job_simulate(struct job *job);
@@ -197,6 +204,9 @@ void job_write_copy(struct job_writer *writer, uint64_t bytes, uint32_t correlat
 /* The call's range and the kernel of a communication. */
 void job_write_communication(struct job_writer *writer, const struct job_run *run, const struct job_op *op,
                              uint64_t sequence, int64_t left);
+/* The same of one that has not ended, and of the ranges around it. */
+void job_write_stuck(struct job_writer *writer, const struct job_run *run, const struct job_op *op, uint64_t sequence);
+void job_write_open_ranges(struct job_writer *writer, const struct job_run *run, int64_t end);
 /* A step has ended. */
 void job_write_step(struct job_writer *writer);
 

@@ -29,11 +29,14 @@ static const char usage[] =
     "  -l RANK:MS     the rank's host sleeps so long in each step\n"
     "  -d RANK:MS     loading its data takes so much longer\n"
     "  -k RANK:PART   its kernels take so much longer: 0.2 for 20 percent\n"
+    "  -x RANK:STEP   it dies in this step, and the others wait for it until all are killed\n"
     "  -L HOST:TIMES  transfers to and from the host take so many times as long\n"
     "  -o HOST:MS     its clock is ahead at the start, or, below 0, behind\n"
     "  -D HOST:PPM    and drifts\n"
     "  -c             all clocks but the first host's are ahead by -50 to 50 ms, and drift by -50 to 50 ppm\n"
-    "-l, -d, -k, -L, -o, -D may be repeated.\n";
+    "-l, -d, -k, -x, -L, -o, -D may be repeated.\n";
+
+#define OPTIONS "n:H:s:e:t:p:f:wr:j:S:l:d:k:x:L:o:D:c"
 
 struct request {
     uint64_t events;
@@ -68,6 +71,7 @@ static void set_one(struct job *job, int option, const char *text)
     case 'l': job->of_rank[number].late = llround(value * 1e6); break;
     case 'd': job->of_rank[number].data = llround(value * 1e6); break;
     case 'k': job->of_rank[number].slower = value; break;
+    case 'x': job->of_rank[number].dies = (uint32_t)value; break;
     case 'L': job->of_host[number].link = value; break;
     case 'o': job->of_host[number].offset = llround(value * 1e6); break;
     case 'D': job->of_host[number].drift_ppm = value; break;
@@ -78,7 +82,7 @@ static void set_one(struct job *job, int option, const char *text)
 static int set_counts(struct job *job, struct request *request, int argc, char **argv)
 {
     int option;
-    while ((option = getopt(argc, argv, "n:H:s:e:t:p:f:wr:j:S:l:d:k:L:o:D:c")) != -1) {
+    while ((option = getopt(argc, argv, OPTIONS)) != -1) {
         switch (option) {
         case 'n': job->ranks = (uint32_t)atoi(optarg); break;
         case 'H': job->hosts = (uint32_t)atoi(optarg); break;
@@ -127,6 +131,8 @@ static int set_up(struct job *job, const struct request *request, int argc, char
     job->of_host = calloc(job->hosts, sizeof(*job->of_host));
     if (!job->of_rank || !job->of_host)
         return error_no_memory("the job");
+    for (uint32_t rank = 0; rank < job->ranks; rank++)
+        job->of_rank[rank].dies = UINT32_MAX;
     for (uint32_t host = 0; host < job->hosts; host++) {
         bool set = request->clocks && host > 0;
         job->of_host[host].link = 1;
@@ -134,8 +140,8 @@ static int set_up(struct job *job, const struct request *request, int argc, char
         job->of_host[host].drift_ppm = set ? 100 * job_uniform(job, host, 0, 231, 0) - 50 : 0;
     }
     optind = 1;
-    while ((option = getopt(argc, argv, "n:H:s:e:t:p:f:wr:j:S:l:d:k:L:o:D:c")) != -1)
-        if (strchr("ldkLoD", option))
+    while ((option = getopt(argc, argv, OPTIONS)) != -1)
+        if (strchr("ldkxLoD", option))
             set_one(job, option, optarg);
     job_program(job);
     uint32_t least = UINT32_MAX;

@@ -63,6 +63,29 @@ static void put_losses(struct json_out *json)
     json_end(json);
 }
 
+static void put_end(const struct writing *writing, uint32_t rank, struct json_out *json)
+{
+    const struct job *job = writing->job;
+    bool died = job->of_rank[rank].dies < job->steps;
+    const int64_t base = JOB_EPOCH - 1000000000; /* of the times of events */
+    if (!job->died) {
+        json_put_text(json, "state", "finished");
+        return;
+    }
+    json_put_text(json, "state", "ended without its exit handlers");
+    json_key(json, "alive");
+    json_us(json, job_shown(job, writing->host, died ? job->died : job->end) - base);
+    if (!died)
+        return;
+    json_key(json, "death");
+    json_begin_object(json);
+    json_put_u64(json, "signal", 9);
+    json_put_text(json, "words", "Killed");
+    json_key(json, "ts");
+    json_us(json, job_shown(job, writing->host, job->died) - base);
+    json_end(json);
+}
+
 static void put_process(const struct writing *writing, uint32_t rank, struct json_out *json)
 {
     const struct job *job = writing->job;
@@ -79,7 +102,7 @@ static void put_process(const struct writing *writing, uint32_t rank, struct jso
     json_put_text(json, "host", host);
     json_put_text(json, "program", "train");
     json_put_text(json, "command", "train");
-    json_put_text(json, "state", "finished");
+    put_end(writing, rank, json);
     json_put_i64(json, "started", job_shown(job, writing->host, 0));
     json_put_i64(json, "finished", job_shown(job, writing->host, job->end));
     json_put_u64(json, "correlation_offset", job_correlation_offset(job, rank));

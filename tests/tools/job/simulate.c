@@ -4,6 +4,7 @@
 #include "tests/tools/job/job.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/log.h"
 
@@ -22,7 +23,8 @@ struct simulation {
     struct meeting *meetings[JOB_GROUP_COUNT]; /* of each group; of pipelines of each rank that sends, and direction */
 };
 
-#define LEAVING_NOISE 2000 /* ns by which ranks leave apart at most */
+#define KILLED_AFTER INT64_C(5000000000) /* ns from the last event of a job that hangs to its end */
+#define LEAVING_NOISE 2000               /* ns by which ranks leave apart at most */
 
 static struct job_truth *truth_of(struct job *job, const struct job_op *op, uint32_t ranks)
 {
@@ -111,9 +113,12 @@ static void run_all(struct simulation *simulation)
             meet_peer(simulation, rank, op);
         else if (op)
             meet_group(simulation, rank, op);
+        else if (simulation->runs[rank].step < job->steps)
+            job->died = simulation->runs[rank].host;
         else if (simulation->runs[rank].host > job->end)
             job->end = simulation->runs[rank].host;
     }
+    job->end += job->died ? KILLED_AFTER : 0;
 }
 
 int job_simulate(struct job *job)
@@ -130,8 +135,11 @@ int job_simulate(struct job *job)
         simulation.meetings[group] = calloc(2 * ranks, sizeof(*simulation.meetings[group]));
         memory = memory && simulation.meetings[group];
     }
-    if (memory)
+    if (memory) {
+        memset(job->durations, 0xff,
+               ranks * job->steps * job->communications * sizeof(*job->durations)); /* JOB_STUCK */
         run_all(&simulation);
+    }
     free(simulation.runs);
     free(simulation.at);
     free(simulation.ready);
