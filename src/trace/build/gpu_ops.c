@@ -7,6 +7,7 @@
 #include "common/multiprocessor.h"
 #include "common/settings.h"
 #include "trace/build/captures.h"
+#include "trace/build/collectives.h"
 #include "trace/build/event_passes.h"
 #include "trace/build/device_ranges.h"
 #include "trace/build/kernel_names.h"
@@ -254,6 +255,7 @@ int resolve_gpu_op(struct process *process, const struct event *event)
 int write_gpu_op(struct piece_writer *out, struct process *process, const struct event *event)
 {
     struct track *stream = piece_writer_track(out, process, TRACK_STREAM, event->device, event->context, event->stream);
+    struct collective_args collective;
     struct args args;
     char space[NAME_SPACE];
     if (!stream)
@@ -264,6 +266,8 @@ int write_gpu_op(struct piece_writer *out, struct process *process, const struct
         args_stack(&args, process, call_stack(process, event->correlation));
     if (process->operators->any)
         add_operator(out, &args, process, event);
+    if (event->type == EVENT_KERNEL && process->collectives->calls.count > 0)
+        collectives_describe_kernel(&args, process, event, &out->operators, &collective);
     if (event->in_flight || !process_knows_span(process, event)) {
         write_untimed(out, process, event, &slice, stream);
         return 0;

@@ -7,6 +7,7 @@
 #include "common/log.h"
 #include "trace/build/captures.h"
 #include "trace/build/clocks.h"
+#include "trace/build/collectives.h"
 #include "trace/build/memory.h"
 #include "trace/build/plugins.h"
 #include "trace/build/session.h"
@@ -46,6 +47,7 @@ static void evict_process(const struct process *process)
     file_vector_evict(&process->conditional->items);
     nvtx_evict(process->nvtx);
     operators_evict(process->operators);
+    collectives_evict(process->collectives);
     tracks_evict(&process->tracks);
     file_vector_evict(&process->memory->steps);
     file_vector_evict(&process->cuda_events->items);
@@ -90,6 +92,7 @@ static int process_open(struct process_state *state, const struct spool_director
     conditional_launches_init(process->conditional, directory);
     nvtx_init(process->nvtx, directory);
     operators_init(process->operators, directory);
+    collectives_init(process->collectives, directory);
     device_ranges_init(process->device_ranges, directory);
     process->capture_intervals->marks.memory.directory = process->kernel_names->nodes.changes.memory.directory =
         process->pools->steps.memory.directory = process->compilation->steps.memory.directory =
