@@ -6,7 +6,7 @@ _gputrace_plugins() {
 }
 
 _gputrace_run() {
-    local -a trace=(kernel memcpy memset runtime driver sync event stream graph memory nvtx compile overhead event-times api-all unified-memory torch torch-shapes cuda all none)
+    local -a trace=(kernel memcpy memset runtime driver sync event stream graph memory nvtx compile overhead event-times api-all unified-memory torch torch-shapes nccl cuda all none)
     _arguments -s -S -A '-*' \
         {-o,--output=}'[write the trace to a file]:file:_files' \
         {-t,--trace=}'[record what the list names]:list:_values -s , what $trace' \
@@ -17,6 +17,7 @@ _gputrace_run() {
         '--nvtx-domains=[record NVTX of these domains only]:domains' \
         '--nvtx-exclude=[record NVTX of all domains but these]:domains' \
         '--stacks=[record the call stacks of what the list names]:list:_values -s , what launch alloc sync all' \
+        '--nccl[record what NCCL tells a profiler plugin]' \
         '--backtrace[the same as --stacks=alloc]' \
         '--cpu=[record CPU samples and switches of threads]:list:_values -s , what samples switches' \
         '--flush-interval=[collect GPU times at this interval]:milliseconds' \

@@ -98,6 +98,7 @@ static int prepare(struct run *run)
     settings->seccomp_filters = seccomp_filters();
     settings->graph_nodes = run->options.graph_nodes;
     settings->stacks |= run->options.backtrace ? STACKS_ALLOC : 0;
+    settings->trace |= run->options.nccl ? TRACE_NCCL : 0;
     log_name_file(run->standard_error);
     settings->standard_error = *run->standard_error ? run->standard_error : "none";
     return 0;
@@ -183,6 +184,8 @@ static int inside(void *context)
     for (size_t i = 0; i < INJECTION_COUNT; i++)
         if (i != FOR_NVTX || !program_is_static_with_nvtx(run->program))
             failed |= setenv(injections[i], run->library, 1);
+    if (settings.trace & TRACE_NCCL)
+        failed |= setenv("NCCL_PROFILER_PLUGIN", run->library, 0); /* another plugin stays */
     return failed ? error_no_memory("the environment of the program") : 0;
 }
 

@@ -21,7 +21,8 @@ struct run_options {
     int graph_nodes;          /* for settings.graph_nodes */
     int first_alone;          /* 1: only the first process is recorded */
     int wait_all;             /* 1: wait for all recorded processes, not only for the first */
-    bool backtrace;           /* --stacks=alloc by its earlier name */
+    bool nccl;
+    bool backtrace; /* --stacks=alloc by its earlier name */
     bool keep_spool;
     bool quiet, verbose;
     bool stats;

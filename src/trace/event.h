@@ -188,7 +188,8 @@ enum category category_find(const char *text, size_t length);
     X(ALGORITHM, "algorithm")                                                                \
     X(PROTOCOL, "protocol")                                                                  \
     X(CHANNELS, "channels")                                                                  \
-    X(OPERATIONS, "operations")
+    X(OPERATIONS, "operations")                                                              \
+    X(PROXY_STEPS, "proxy steps")
 
 enum arg_key {
     ARG_OTHER, /* not of the table: `other` names it */

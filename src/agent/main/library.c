@@ -19,6 +19,7 @@
 #include "agent/dispatch/signal_mask.h"
 #include "agent/nvtx/nvtx.h"
 #include "agent/ranges/device_ranges.h"
+#include "agent/nccl/operations.h"
 #include "agent/torch/operators.h"
 #include "agent/spool/recorder.h"
 #include "agent/spool/process.h"
@@ -148,7 +149,7 @@ static int wake_by_nvtx(void)
            registry_nvtx_extension_register(wake_by_extension, NULL);
 }
 
-/* Called by an operator of PyTorch's. */
+/* Called by an operator of PyTorch's, or by NCCL. */
 static bool wake_by_operator(void)
 {
     wake();
@@ -180,6 +181,7 @@ static bool prepare(void)
         failed |= record_nvtx_subscribe();
     failed |= crash_chunk_subscribe((uint64_t)library.settings.trace);
     operators_init((uint64_t)library.settings.trace, wake_by_operator);
+    nccl_init((uint64_t)library.settings.trace, library.settings.library, wake_by_operator);
     failed |= capture_init_last();
     failed |= pthread_atfork(NULL, NULL, after_fork_in_child);
     failed |= atexit(finish) | at_quick_exit(finish);

@@ -20,6 +20,7 @@ enum member {
     MEMBER_RANK,
     MEMBER_DEVICE,
     MEMBER_REDUCTION,
+    MEMBER_SEQUENCE,
     MEMBERS
 };
 
@@ -31,12 +32,12 @@ static const struct {
     [COLLECTIVE_NCCL] = {.name = "NCCL",
                          .prefix = "nccl",
                          .members = {"NCCL communicator ID", "Message size [bytes]", "Peer rank", "Root",
-                                     "No. of ranks", "Rank", "CUDA device", "Reduction operation"},
+                                     "No. of ranks", "Rank", "CUDA device", "Reduction operation", NULL},
                          .group_start = "ncclGroupStart",
                          .group_end = "ncclGroupEnd"},
     [COLLECTIVE_MPI] = {.name = "MPI",
                         .prefix = "mpi_",
-                        .members = {"communicator", "bytes", "peer", "root", "ranks", "rank", "device", "operation"}},
+                        .members = {"communicator", "bytes", "peer", "root", "ranks", "rank", NULL, NULL, "sequence"}},
 };
 
 enum { ONE = false, ALL = true };
@@ -57,8 +58,8 @@ static const struct collective_function functions[] = {
     {"allgatherv", "_allgather_base", COLLECTIVE_NO_KERNEL, ONE, ALL, COLLECTIVE_OF_ALL},
     {"reduce_scatter", "_reduce_scatter_base", COLLECTIVE_NO_KERNEL, ALL, ONE, COLLECTIVE_OF_ALL},
     {"reduce_scatter_block", "_reduce_scatter_base", COLLECTIVE_NO_KERNEL, ALL, ONE, COLLECTIVE_OF_ALL},
-    {"alltoallv", "all_to_allv", COLLECTIVE_NO_KERNEL, ALL, ALL, COLLECTIVE_OF_ALL},
-    {"alltoallw", "all_to_allv", COLLECTIVE_NO_KERNEL, ALL, ALL, COLLECTIVE_OF_ALL},
+    {"alltoallv", "all_to_allv", COLLECTIVE_NO_KERNEL, ONE, ONE, COLLECTIVE_OF_ALL},
+    {"alltoallw", "all_to_allv", COLLECTIVE_NO_KERNEL, ONE, ONE, COLLECTIVE_OF_ALL},
     {"gatherv", "gather", COLLECTIVE_NO_KERNEL, ONE, ALL, COLLECTIVE_OF_ALL},
     {"scatterv", "scatter", COLLECTIVE_NO_KERNEL, ALL, ONE, COLLECTIVE_OF_ALL},
     {"scan", "scan", COLLECTIVE_NO_KERNEL, ONE, ONE, COLLECTIVE_OF_ALL},
@@ -169,6 +170,7 @@ static void take_number(struct collective_facts *facts, enum member member, cons
     case MEMBER_RANKS: facts->ranks = value; break;
     case MEMBER_RANK: facts->rank = value; break;
     case MEMBER_DEVICE: facts->device = value; break;
+    case MEMBER_SEQUENCE: facts->sequence = value; break;
     default: break;
     }
 }
@@ -235,7 +237,8 @@ void collective_facts_read(struct collective_facts *facts, enum collective_domai
                                        .root = COLLECTIVE_NOT_SAID,
                                        .ranks = COLLECTIVE_NOT_SAID,
                                        .rank = COLLECTIVE_NOT_SAID,
-                                       .device = COLLECTIVE_NOT_SAID};
+                                       .device = COLLECTIVE_NOT_SAID,
+                                       .sequence = COLLECTIVE_NOT_SAID};
     read_payloads(facts, kind, nvtx, range->record, range->thread);
     if (range->end_record)
         read_payloads(facts, kind, nvtx, range->end_record, range->end_thread);

@@ -12,7 +12,8 @@
 void communication_init(struct communication *collectives, const char *directory)
 {
     collectives->calls.memory.directory = collectives->by_range.memory.directory =
-        collectives->kernels.memory.directory = directory;
+        collectives->kernels.memory.directory = collectives->tasks.memory.directory =
+            collectives->steps.memory.directory = directory;
 }
 
 void communication_release(struct communication *collectives)
@@ -20,9 +21,12 @@ void communication_release(struct communication *collectives)
     array_release(&collectives->communicators);
     array_release(&collectives->reductions);
     map_release(&collectives->by_id);
+    map_release(&collectives->ranks_here);
     file_vector_release(&collectives->calls);
     file_vector_release(&collectives->by_range);
     file_vector_release(&collectives->kernels);
+    file_vector_release(&collectives->tasks);
+    file_vector_release(&collectives->steps);
 }
 
 void collectives_evict(const struct communication *collectives)
@@ -30,6 +34,8 @@ void collectives_evict(const struct communication *collectives)
     file_vector_evict(&collectives->calls);
     file_vector_evict(&collectives->by_range);
     file_vector_evict(&collectives->kernels);
+    file_vector_evict(&collectives->tasks);
+    file_vector_evict(&collectives->steps);
 }
 
 static int no_memory(void)
@@ -61,17 +67,34 @@ static int64_t communicator_of(struct communication *collectives, enum collectiv
     return (int64_t)*index;
 }
 
-/* What initialisation, or the end, says of the communicator. A process with several of its ranks has no rank in it. */
-static void learn_communicator(struct collective_communicator *communicator, const struct collective_facts *facts)
+/* What initialisation, or the end, says of a communicator. Of several ranks in one process it is not known which one
+ * calls. Returns 0, or -1: no memory. */
+static int learn(struct communication *collectives, int64_t index, const struct collective_facts *facts)
 {
-    bool known = communicator->ranks != COLLECTIVE_NOT_SAID;
-    bool same = known && communicator->rank == facts->rank;
-    if (facts->ranks == COLLECTIVE_NOT_SAID || facts->rank == COLLECTIVE_NOT_SAID || same)
-        return;
+    if (index <= 0 || facts->ranks == COLLECTIVE_NOT_SAID || facts->rank == COLLECTIVE_NOT_SAID)
+        return index < 0 ? -1 : 0;
+    struct collective_communicator *communicator = &collectives->communicators.items[index - 1];
+    bool is_new;
+    uint64_t *device = map_put(&collectives->ranks_here, (uint64_t)index << 32 | (uint32_t)facts->rank, &is_new);
+    if (!device)
+        return -1;
+    if (*device == 0 && facts->device >= 0)
+        *device = (uint64_t)facts->device + 1;
+    communicator->here += is_new;
     communicator->ranks = facts->ranks;
-    communicator->here++;
-    communicator->rank = known ? COLLECTIVE_NOT_SAID : facts->rank;
-    communicator->device = known || facts->device < 0 ? COLLECTIVE_NO_DEVICE : (uint32_t)facts->device;
+    communicator->rank = communicator->here > 1 ? COLLECTIVE_NOT_SAID : facts->rank;
+    communicator->device = communicator->here > 1 || *device == 0 ? COLLECTIVE_NO_DEVICE : (uint32_t)(*device - 1);
+    return 0;
+}
+
+int collectives_learn(struct communication *collectives, const struct spool_nccl_communicator *record)
+{
+    struct collective_facts facts = {.has_communicator = true,
+                                     .communicator = record->communicator,
+                                     .ranks = record->ranks,
+                                     .rank = record->rank,
+                                     .device = COLLECTIVE_NOT_SAID};
+    return learn(collectives, communicator_of(collectives, COLLECTIVE_NCCL, &facts), &facts);
 }
 
 /* Index + 1, 0: none; -1: no memory. */
@@ -104,16 +127,13 @@ static int add_call(struct walk *walk, const struct collective_function *functio
     struct collective_facts facts;
     collective_facts_read(&facts, walk->domain, walk->process->nvtx, range);
     int64_t communicator = communicator_of(collectives, walk->domain, &facts);
-    if (communicator < 0)
+    if (learn(collectives, communicator, &facts) != 0)
         return -1;
-    if (!function) {
-        if (communicator > 0)
-            learn_communicator(&collectives->communicators.items[communicator - 1], &facts);
+    if (!function)
         return 0;
-    }
     int64_t reduction = reduction_of(collectives, facts.reduction);
     struct collective_call call = {.start = range->start,
-                                   .sequence = UINT64_MAX,
+                                   .sequence = facts.sequence >= 0 ? (uint64_t)facts.sequence : UINT64_MAX,
                                    .bytes = facts.bytes,
                                    .peer = facts.peer,
                                    .root = facts.root,
@@ -182,45 +202,6 @@ static enum collective_domain note_domain(struct process *process, uint32_t numb
     return domain;
 }
 
-/* --- sequence numbers --- */
-
-static int by_start(const void *left, const void *right)
-{
-    const struct collective_call *a = left, *b = right;
-    return ORDER(a->start, b->start) ?: ORDER(a->range, b->range);
-}
-
-/* Of several ranks in one process each calls every operation. */
-static uint64_t next_of_all(struct collective_communicator *communicator)
-{
-    uint64_t here = communicator->here > 1 ? communicator->here : 1;
-    return communicator->next++ / here;
-}
-
-static int number_calls(struct communication *collectives)
-{
-    struct map pairs = {0};
-    int result = file_vector_sort(&collectives->calls, by_start);
-    for (size_t i = 0; i < collectives->calls.count && result == 0; i++) {
-        struct collective_call *call = &collectives->calls.items[i];
-        if (call->communicator == 0)
-            continue;
-        if (call->function->pairs == COLLECTIVE_OF_ALL) {
-            call->sequence = next_of_all(&collectives->communicators.items[call->communicator - 1]);
-            continue;
-        }
-        uint64_t sends = call->function->pairs == COLLECTIVE_SENDS;
-        uint64_t *next = map_put(
-            &pairs, (uint64_t)call->communicator << 32 | sends << 31 | ((uint64_t)call->peer & INT32_MAX), NULL);
-        if (next)
-            call->sequence = (*next)++;
-        else
-            result = -1;
-    }
-    map_release(&pairs);
-    return result;
-}
-
 /* --- what launched what --- */
 
 static uint32_t device_of(const struct communication *collectives, const struct collective_call *call)
@@ -233,7 +214,7 @@ static int by_launcher(const void *left, const void *right)
     const struct collective_call *a = left, *b = right;
     return ORDER(a->launcher, b->launcher)
                ?: ORDER(a->function->kernel, b->function->kernel)
-               ?: ORDER(a->device, b->device) ?: by_start(a, b);
+               ?: ORDER(a->device, b->device) ?: ORDER(a->start, b->start) ?: ORDER(a->range, b->range);
 }
 
 static int by_range(const void *left, const void *right)
@@ -268,30 +249,43 @@ int collectives_resolve(struct process *process)
     }
     if (collectives->calls.count == 0)
         return 0;
-    return number_calls(collectives) != 0 || sort_calls(collectives) != 0 ? no_memory() : 0;
+    if (sort_calls(collectives) != 0)
+        return no_memory();
+    if (collectives_join_tasks(process) != 0)
+        return -1;
+    return collectives_number(collectives) == 0 ? 0 : no_memory();
 }
 
 /* --- kernels of groups --- */
+
+uint32_t collectives_range_at(const struct process *process, struct nvtx_places *places, uint32_t thread, uint64_t time)
+{
+    const struct communication *collectives = process->collectives;
+    uint32_t range = 0;
+    for (size_t i = 0; i < collectives->domain_count && range == 0; i++)
+        if (collectives->domains[i].domain == COLLECTIVE_NCCL)
+            range = nvtx_innermost(process->nvtx, places, thread, collectives->domains[i].number, time);
+    return range;
+}
+
+size_t collectives_place_of_range(const struct communication *collectives, uint32_t number)
+{
+    const struct collective_of_range *places = collectives->by_range.items;
+    size_t place = COUNT_BEFORE(collectives->by_range.count, i, places[i].range < number);
+    return place < collectives->by_range.count && places[place].range == number ? places[place].call : SIZE_MAX;
+}
 
 size_t collectives_launched(const struct process *process, struct nvtx_places *places, uint32_t thread, uint64_t time,
                             size_t *first)
 {
     const struct communication *collectives = process->collectives;
-    for (size_t i = 0; i < collectives->domain_count; i++) {
-        if (collectives->domains[i].domain != COLLECTIVE_NCCL)
-            continue;
-        uint32_t range = nvtx_innermost(process->nvtx, places, thread, collectives->domains[i].number, time);
-        if (range == 0)
-            continue;
-        const struct collective_call *calls = collectives->calls.items;
-        size_t before = COUNT_BEFORE(collectives->calls.count, k, calls[k].launcher < range - 1), next = before;
-        while (next < collectives->calls.count && calls[next].launcher == range - 1)
-            next++;
-        *first = before;
-        if (next > before)
-            return next - before;
-    }
-    return 0;
+    const struct collective_call *calls = collectives->calls.items;
+    uint32_t range = collectives_range_at(process, places, thread, time);
+    *first = range ? COUNT_BEFORE(collectives->calls.count, i, calls[i].launcher < range - 1) : 0;
+    size_t next = *first;
+    while (range && next < collectives->calls.count && calls[next].launcher == range - 1)
+        next++;
+    return next - *first;
 }
 
 int collectives_look(struct collective_kernels_found *found, const struct process *process, const struct event *event,

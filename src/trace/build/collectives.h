@@ -53,7 +53,7 @@ enum collective_kernels {
 };
 
 /* What a function does. Payloads have the bytes of one rank's share: of what it gives, of a reduce-scatter and a
- * scatter of what it gets. */
+ * scatter of what it gets; of MPI_Alltoallv all of them. */
 struct collective_function {
     const char *call; /* the function in lower case, without "nccl" or "mpi_" */
     const char *name; /* of the operation, as Kineto has it */
@@ -74,6 +74,7 @@ struct collective_facts {
     bool has_communicator;
     uint64_t communicator;
     int64_t bytes, peer, root, ranks, rank, device;
+    int64_t sequence; /* of the operation on its communicator; of collective operations */
     struct nvtx_text reduction;
 };
 
@@ -96,7 +97,8 @@ struct collective_communicator {
     int64_t ranks;   /* COLLECTIVE_NOT_SAID: not known */
     int64_t rank;    /* the same; also where several ranks are in this process */
     uint32_t here;   /* ranks in this process, as far as is known */
-    uint64_t next;   /* how many collective operations were called */
+    uint64_t next;   /* how many collective operations were called … */
+    uint64_t before; /* … after so many that were not recorded */
 };
 
 struct collective_call {
@@ -108,7 +110,15 @@ struct collective_call {
     uint32_t launcher;     /* the range in which its kernel was launched */
     uint32_t communicator; /* index + 1, 0: not known */
     uint32_t reduction;    /* index + 1, 0: none */
+    uint32_t task;         /* index + 1, 0: none is known */
     uint32_t device;       /* that of the communicator */
+};
+
+/* What NCCL's profiler plugin said of an operation. */
+struct collective_task {
+    const struct spool_nccl_operation *record;
+    uint32_t thread; /* that wrote it */
+    uint32_t proxies, steps;
 };
 
 /* A kernel that a group with several calls launched. */
@@ -129,6 +139,7 @@ struct communication {
     ARRAY(struct collective_communicator) communicators;
     ARRAY(struct nvtx_text) reductions;
     struct map by_id;                          /* domain and id -> index + 1 in communicators */
+    struct map ranks_here;                     /* index + 1 and rank -> device + 1, 0: not known */
     FILE_VECTOR(struct collective_call) calls; /* by launcher, function, device, and in their order */
     FILE_VECTOR(struct collective_of_range {
         uint32_t range;
@@ -136,6 +147,8 @@ struct communication {
     })
     by_range;                                      /* by range */
     FILE_VECTOR(struct collective_kernel) kernels; /* by correlation */
+    FILE_VECTOR(struct collective_task) tasks;     /* once they are joined: by number */
+    FILE_VECTOR(const struct spool_nccl_steps *) steps;
 };
 
 void communication_init(struct communication *collectives, const char *directory);
@@ -145,10 +158,36 @@ void collectives_evict(const struct communication *collectives);
 /* Once all ranges are known: finds and numbers the calls. Returns 0, or -1 after error(). */
 int collectives_resolve(struct process *process);
 
+/* Numbers the calls: collective_numbers.c. Returns 0, or -1: no memory. */
+int collectives_number(struct communication *collectives);
+
 /* The calls whose kernels THREAD launches at TIME: *FIRST and those after it in `calls`, COUNT of them, which it
  * returns. Any number of threads may ask, each with places of its own. */
 size_t collectives_launched(const struct process *process, struct nvtx_places *places, uint32_t thread, uint64_t time,
                             size_t *first);
+
+/* The innermost range of NCCL on THREAD at TIME: number + 1; 0: there is none. */
+uint32_t collectives_range_at(const struct process *process, struct nvtx_places *places, uint32_t thread,
+                              uint64_t time);
+/* Where the call that is range NUMBER is in `calls`; SIZE_MAX: it is none. */
+size_t collectives_place_of_range(const struct communication *collectives, uint32_t number);
+
+/* --- what NCCL's profiler plugin said: collective_tasks.c --- */
+
+/* What NCCL says of a new communicator. Returns 0, or -1: no memory. */
+int collectives_learn(struct communication *collectives, const struct spool_nccl_communicator *record);
+/* Once the calls are sorted: finds the task of each. Returns 0, or -1 after error(). */
+int collectives_join_tasks(struct process *process);
+enum collective_word {
+    COLLECTIVE_WORD_FUNCTION,
+    COLLECTIVE_WORD_TYPE,
+    COLLECTIVE_WORD_ALGORITHM,
+    COLLECTIVE_WORD_PROTOCOL
+};
+/* NULL text: it is not known. */
+struct nvtx_text collective_task_word(const struct collective_task *task, enum collective_word which);
+
+/* --- kernels of groups: collectives.c --- */
 
 /* Kernels that groups launched, found by one of several threads; it starts as zeros. */
 struct collective_kernels_found {

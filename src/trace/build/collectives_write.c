@@ -40,6 +40,69 @@ static void add_peer(struct args *args, const struct collective_call *call)
         args_i64(args, ARG_ROOT_RANK, call->root);
 }
 
+/* NCCL's types by PyTorch's names. */
+static const struct type {
+    const char *nccl, *name;
+    int64_t bytes;
+} types[] = {
+    {"ncclInt8", "Char", 1},
+    {"ncclUint8", "Byte", 1},
+    {"ncclInt32", "Int", 4},
+    {"ncclUint32", "UInt32", 4},
+    {"ncclInt64", "Long", 8},
+    {"ncclUint64", "UInt64", 8},
+    {"ncclFloat16", "Half", 2},
+    {"ncclFloat32", "Float", 4},
+    {"ncclFloat64", "Double", 8},
+    {"ncclBfloat16", "BFloat16", 2},
+    {"ncclFloat8e4m3", "Float8_e4m3fn", 1},
+    {"ncclFloat8e5m2", "Float8_e5m2", 1},
+};
+
+/* The type of a task's elements, if it fits its call's bytes. Where the call is not known NCCL says that what it
+ * gathers and broadcasts are bytes, whatever they are. */
+static const struct type *type_of(const struct collective_call *call, const struct collective_task *task)
+{
+    struct nvtx_text word = task ? collective_task_word(task, COLLECTIVE_WORD_TYPE) : (struct nvtx_text){NULL, 0};
+    for (size_t i = 0; word.text && i < sizeof(types) / sizeof(*types); i++) {
+        const struct type *type = &types[i];
+        bool same = word.length == strlen(type->nccl) && memcmp(word.text, type->nccl, word.length) == 0;
+        if (same && (uint64_t)call->bytes == task->record->count * (uint64_t)type->bytes)
+            return task->record->called != 0 || i != 0 ? type : NULL;
+    }
+    return NULL;
+}
+
+static void add_data(struct args *args, const struct communication *collectives, const struct collective_call *call,
+                     int64_t ranks)
+{
+    const struct collective_task *task = call->task ? &collectives->tasks.items[call->task - 1] : NULL;
+    const struct type *type = type_of(call, task);
+    int64_t elements = type ? call->bytes / type->bytes : call->bytes;
+    add_elements(args, ARG_IN_ELEMENTS, elements, call->function->in_all, ranks);
+    add_elements(args, ARG_OUT_ELEMENTS, elements, call->function->out_all, ranks);
+    if (call->bytes != COLLECTIVE_NOT_SAID)
+        add_text(args, ARG_DTYPE, type ? type->name : BYTES_WORD);
+}
+
+static void add_word(struct args *args, enum arg_key key, const struct collective_task *task,
+                     enum collective_word which)
+{
+    struct nvtx_text word = collective_task_word(task, which);
+    if (word.text)
+        args_text(args, key, word.text, word.length);
+}
+
+static void add_task(struct args *args, const struct collective_task *task)
+{
+    add_word(args, ARG_ALGORITHM, task, COLLECTIVE_WORD_ALGORITHM);
+    add_word(args, ARG_PROTOCOL, task, COLLECTIVE_WORD_PROTOCOL);
+    if (task->record->channels != 0)
+        args_u64(args, ARG_CHANNELS, task->record->channels);
+    if (task->proxies != 0)
+        args_u64(args, ARG_PROXY_STEPS, task->steps);
+}
+
 static void describe(struct args *args, const struct communication *collectives, size_t number, uint32_t operations,
                      struct collective_args *space)
 {
@@ -53,15 +116,14 @@ static void describe(struct args *args, const struct communication *collectives,
         add_communicator(space, communicator);
     if (call->sequence != UINT64_MAX)
         args_u64(&space->args, ARG_GROUP_SEQUENCE, call->sequence);
-    add_elements(&space->args, ARG_IN_ELEMENTS, call->bytes, call->function->in_all, ranks);
-    add_elements(&space->args, ARG_OUT_ELEMENTS, call->bytes, call->function->out_all, ranks);
-    if (call->bytes != COLLECTIVE_NOT_SAID)
-        add_text(&space->args, ARG_DTYPE, BYTES_WORD);
+    add_data(&space->args, collectives, call, ranks);
     add_peer(&space->args, call);
     if (call->reduction != 0) {
         struct nvtx_text name = collectives->reductions.items[call->reduction - 1];
         args_text(&space->args, ARG_REDUCTION, name.text, name.length);
     }
+    if (call->task != 0)
+        add_task(&space->args, &collectives->tasks.items[call->task - 1]);
     if (operations > 1)
         args_u64(&space->args, ARG_OPERATIONS, operations);
     space->list = (struct arg_list){.items = space->args.items, .count = space->args.count};
@@ -72,10 +134,9 @@ void collectives_describe_range(struct args *args, const struct process *process
                                 struct collective_args *space)
 {
     const struct communication *collectives = process->collectives;
-    const struct collective_of_range *places = collectives->by_range.items;
-    size_t place = COUNT_BEFORE(collectives->by_range.count, i, places[i].range < number);
-    if (place < collectives->by_range.count && places[place].range == number)
-        describe(args, collectives, places[place].call, 1, space);
+    size_t place = collectives_place_of_range(collectives, number);
+    if (place != SIZE_MAX)
+        describe(args, collectives, place, 1, space);
 }
 
 /* --- kernels --- */

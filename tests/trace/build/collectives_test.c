@@ -295,6 +295,34 @@ UNIT_TEST(test_payloads_without_communicator_say_what_they_have)
     trace_release(&trace);
 }
 
+/* As gputrace's library for MPI says it. */
+UNIT_TEST(test_payloads_that_say_ranks_and_sequence_are_believed)
+{
+    static const struct make_entry entries[] = {
+        {"communicator", PAYLOAD_TYPE_UINT64, 0, 0, 0}, {"ranks", PAYLOAD_TYPE_INT32, 0, 0, 8},
+        {"rank", PAYLOAD_TYPE_INT32, 0, 0, 12},         {"sequence", PAYLOAD_TYPE_UINT64, 0, 0, 16},
+        {"bytes", PAYLOAD_TYPE_UINT64, 0, 0, 24},
+    };
+    const struct {
+        uint64_t communicator;
+        int32_t ranks, rank;
+        uint64_t sequence, bytes;
+    } payload = {0x77, 4, 2, 41, 16};
+    struct make_spool spool;
+    begin(&spool, "MPI");
+    MAKE_SCHEMA(&spool, MPI + 1, STATIC, sizeof(payload), entries);
+    push(&spool, "MPI_Iallgather", 1000, MPI + 1, &payload, sizeof(payload));
+    pop(&spool, 1100);
+    struct trace trace = trace_of_done(&spool);
+    const cJSON *event = trace_event(&trace, "X", NULL, "MPI_Iallgather", 0);
+    assert_true(arg_is(event, "Seq", 41));
+    assert_true(arg_is(event, "Group size", 4));
+    assert_true(arg_is(event, "Rank", 2));
+    assert_true(arg_is(event, "In msg nelems", 16));
+    assert_true(arg_is(event, "Out msg nelems", 64));
+    trace_release(&trace);
+}
+
 UNIT_TEST(test_calls_of_mpi_are_communication_and_launch_nothing)
 {
     struct make_spool spool;
