@@ -145,8 +145,8 @@ struct spool_header {
     uint64_t by_launcher;    /* 1: the launcher wrote it about the process: perf/cpu_file.h */
     uint64_t cpu_lost;       /* CPU samples and switches that the kernel, or the launcher, had no space for */
     uint32_t own_threads[SPOOL_OWN_THREADS]; /* ids of the agent's threads; 0: none */
-    uint32_t world_size;     /* processes of the job; 0: not known */
-    uint32_t node_rank;      /* number of this host in the job, + 1; 0: not known */
+    uint32_t world_size;                     /* processes of the job; 0: not known */
+    uint32_t node_rank;                      /* number of this host in the job, + 1; 0: not known */
 };
 static_assert(sizeof(struct spool_header) <= SPOOL_HEADER_BYTES, "the header fits in its place");
 
