@@ -21,8 +21,9 @@ static struct {
     const char *name;
     struct arguments at;
     void *real;
+    const void *text; /* the name, by range_text() */
 } functions[] = {
-#define FUNCTION(count, name, ...) [FUNCTION_##name] = {"MPI_" #name, {__VA_ARGS__}, NULL},
+#define FUNCTION(count, name, ...) [FUNCTION_##name] = {"MPI_" #name, {__VA_ARGS__}, NULL, NULL},
     MPI_FUNCTIONS(FUNCTION)
 #undef FUNCTION
 };
@@ -104,7 +105,7 @@ static void add_number(struct range_facts *facts, int32_t *member, unsigned bit,
     facts->known |= bit;
 }
 
-/* SPACE holds the communicator's name. Returns false where arguments may mean nothing on this rank. */
+/* SPACE is the caller's. Returns false where arguments may mean nothing on this rank. */
 static bool find_communicator(struct call *call, struct range_facts *facts, struct communicator *space)
 {
     const struct arguments *at = &functions[call->function].at;
@@ -114,7 +115,7 @@ static bool find_communicator(struct call *call, struct range_facts *facts, stru
     if (!communicator_find(call->constants, call->handle, at->collective, space))
         return false;
     facts->communicator = space->id;
-    facts->name = space->name;
+    facts->name = space->text;
     facts->ranks = space->ranks;
     facts->rank = space->rank;
     facts->known |= RANGE_COMMUNICATOR;
@@ -152,6 +153,17 @@ static void *find_real(enum function function, const void *caller)
     return real;
 }
 
+/* Two threads may register it at once, which is harmless. */
+static const void *name_of(enum function function)
+{
+    const void *text = __atomic_load_n(&functions[function].text, __ATOMIC_ACQUIRE);
+    if (!text) {
+        text = range_text(functions[function].name);
+        __atomic_store_n(&functions[function].text, text, __ATOMIC_RELEASE);
+    }
+    return text;
+}
+
 static bool may_ask(enum function function)
 {
     return function != FUNCTION_Init && function != FUNCTION_Init_thread;
@@ -174,7 +186,7 @@ static void *begin(struct call *call, enum function function, const long *argume
         call->made = communicator_making(call->constants, call->handle);
     if (call->constants && functions[function].at.frees)
         call->freed = mpi_handle_at(call->constants, pointer(call, functions[function].at.frees));
-    range_push(functions[function].name, &facts);
+    range_push(name_of(function), &facts);
     if (function == FUNCTION_Finalize)
         mpi_ends();
     return real;

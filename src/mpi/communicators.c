@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/map.h"
+#include "mpi/ranges.h"
 
 static struct {
     pthread_mutex_t lock;
@@ -44,6 +45,7 @@ static struct communicator *put(uint64_t handle, const struct mpi_members *membe
     *communicator = (struct communicator){
         .id = hash_of(name), .ranks = members->count, .rank = members->rank, .inter = members->remote_count > 0};
     snprintf(communicator->name, sizeof(communicator->name), "%s", name);
+    communicator->text = range_text(name);
     return communicator;
 }
 

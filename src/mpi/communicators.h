@@ -29,6 +29,7 @@ struct communicator {
     uint64_t operations; /* collective ones so far */
     uint64_t made;       /* communicators that were made of it */
     char name[COMMUNICATOR_NAME_BYTES];
+    const void *text; /* the name, by range_text() */
 };
 
 /* Writes what is known of the communicator HANDLE. COLLECTIVE: another such operation is counted; `operations` is its

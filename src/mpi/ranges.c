@@ -36,7 +36,7 @@ static const struct {
     nvtxPayloadSchemaEntry_t entry;
 } entries[] = {
     ENTRY(RANGE_COMMUNICATOR, "communicator", UINT64, communicator),
-    ENTRY(RANGE_COMMUNICATOR, "name", CSTRING, name),
+    ENTRY(RANGE_COMMUNICATOR, "name", NVTX_REGISTERED_STRING_HANDLE, name),
     ENTRY(RANGE_COMMUNICATOR, "ranks", INT32, ranks),
     ENTRY(RANGE_COMMUNICATOR, "rank", INT32, rank),
     ENTRY(RANGE_SEQUENCE, "sequence", UINT64, sequence),
@@ -87,13 +87,18 @@ static uint64_t schema_of(unsigned known)
     return schema;
 }
 
-void range_push(const char *function, const struct range_facts *facts)
+const void *range_text(const char *text)
+{
+    return nvtxDomainRegisterStringA(domain, text);
+}
+
+void range_push(const void *function, const struct range_facts *facts)
 {
     const nvtxPayloadData_t payload = {schema_of(facts->known), sizeof(*facts), facts};
     nvtxEventAttributes_t event = {.version = NVTX_VERSION,
                                    .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
-                                   .messageType = NVTX_MESSAGE_TYPE_ASCII,
-                                   .message.ascii = function};
+                                   .messageType = NVTX_MESSAGE_TYPE_REGISTERED,
+                                   .message.registered = (nvtxStringHandle_t)(uintptr_t)function};
     if (payload.schemaId) {
         event.payloadType = NVTX_PAYLOAD_TYPE_EXT;
         event.reserved0 = 1; /* payloads */

@@ -22,7 +22,7 @@ enum range_members {
 
 struct range_facts {
     uint64_t communicator;
-    const char *name; /* of it */
+    const void *name; /* of it, by range_text() */
     int32_t ranks, rank;
     uint64_t sequence;
     uint64_t bytes;
@@ -34,7 +34,10 @@ struct range_facts {
 /* Whether anybody records ranges; starts NVTX at the first call. */
 bool ranges_wanted(void);
 
-void range_push(const char *function, const struct range_facts *facts);
+/* A text for names and messages, which NVTX keeps: each costs a little memory for good. Call it if ranges_wanted(). */
+const void *range_text(const char *text);
+
+void range_push(const void *function, const struct range_facts *facts);
 void range_pop(void);
 
 #endif
