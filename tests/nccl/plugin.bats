@@ -81,6 +81,14 @@ job=(-n 2 -s 1 -b 1024 -o allreduce,reducescatter,ring)
         '[0,0,1,1]'
 }
 
+@test "the name of a communicator is shown, where NCCL tells it" {
+    record --nccl "$fake" "${job[@]}"
+    assert_equal "$(kernels '.args["Process Group Description"]')" '["fake","fake","fake"]'
+    rm trace.json
+    record "$fake" "${job[@]}"
+    assert_equal "$(kernels '.args["Process Group Description"]')" '[null,null,null]'
+}
+
 @test "calls of a group find their operations" {
     record --nccl "$fake" -n 2 -s 1 -b 1024 -o group
     assert_equal "$(jq -c '[.traceEvents[] | select(.cat == "user_annotation" and .args.Rank == 0 and .args.Seq != null)]

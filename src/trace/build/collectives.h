@@ -92,13 +92,14 @@ enum collective_group collective_group_of(enum collective_domain domain, const c
 
 struct collective_communicator {
     uint64_t id;
-    uint32_t domain; /* enum collective_domain */
-    uint32_t device; /* of the only rank here; COLLECTIVE_NO_DEVICE: not known, or several */
-    int64_t ranks;   /* COLLECTIVE_NOT_SAID: not known */
-    int64_t rank;    /* the same; also where several ranks are in this process */
-    uint32_t here;   /* ranks in this process, as far as is known */
-    uint64_t next;   /* how many collective operations were called … */
-    uint64_t before; /* … after so many that were not recorded */
+    uint32_t domain;       /* enum collective_domain */
+    uint32_t device;       /* of the only rank here; COLLECTIVE_NO_DEVICE: not known, or several */
+    int64_t ranks;         /* COLLECTIVE_NOT_SAID: not known */
+    int64_t rank;          /* the same; also where several ranks are in this process */
+    uint32_t here;         /* ranks in this process, as far as is known */
+    uint64_t next;         /* how many collective operations were called … */
+    uint64_t before;       /* … after so many that were not recorded */
+    struct nvtx_text name; /* that the program gave it; NULL text: none */
 };
 
 struct collective_call {
