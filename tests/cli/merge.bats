@@ -455,3 +455,33 @@ assert_output_empty() {
     assert_equal "$(jq -r '.traceEvents[] | select(.name == "process_name") | .args.name' job.json | head -1)" "rank 0 (node7): app"
     assert_equal "$(values '.gputrace.losses.spool_dropped' job.json)" 10
 }
+
+@test "merge: what the report says of ranks and their communication is the same of the merged trace" {
+    "$build/make_job" -n 4 -H 1 -t 2 -s 6 job >/dev/null
+    "$gputrace" merge -q job -o job.pftrace
+    for section in ranks comm; do
+        run jq -e --arg section "$section" '.[$section] | length > 1' <<<"$("$gputrace" report -r "$section" --top=0 --format=json job.pftrace)"
+        assert_success
+        assert_equal "$("$gputrace" report -r "$section" --top=0 --format=csv job.pftrace)" \
+            "$("$gputrace" report -r "$section" --top=0 --format=csv job/rank*.pftrace)"
+    done
+}
+
+@test "merge: many traces need few open files" {
+    "$build/make_job" -n 100 -H 2 -s 1 job >/dev/null
+    ulimit -n 32
+    merge job -o job.pftrace
+    assert_success
+    assert_regex "${stderr_lines[-1]}" "events of 100 traces, 100 ranks, 2 hosts in 'job.pftrace'"
+}
+
+@test "merge: Perfetto's importer keeps processes and threads of equal numbers apart" {
+    job
+    for ending in json pftrace; do
+        "$gputrace" merge -q r*.json -o "job.$ending"
+        assert_equal "$(perfetto "job.$ending" "select count(*) from stats where severity = 'error' and value > 0")" 0
+        assert_equal "$(perfetto "job.$ending" "select count(*) from slice where name in ('step', 'k()', 'cudaLaunchKernel')")" 12
+        assert_equal "$(perfetto "job.$ending" "select count(*) from flow")" 4
+        assert_equal "$(perfetto "job.$ending" "select count(distinct upid) from thread where tid = 100")" 4
+    done
+}
