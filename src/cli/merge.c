@@ -76,6 +76,10 @@ static void print_clock(const struct merge_host *host, const struct job_clock *c
     struct buffer text;
     buffer_init_memory(&text);
     job_clock_describe(&text, clock, host->name, reference);
+    if (host->synchronised >= 0 && !host->clock.known) {
+        buffer_text(&text, "; ");
+        job_clock_describe_system(&text, host->synchronised, host->error_us);
+    }
     buffer_char(&text, '\0');
     if (buffer_finish(&text) == 0)
         notice("%s", text.data);

@@ -14,7 +14,7 @@ rank_trace() { # FILE RANK HOST UUID [MICROSECONDS]
         baseTimeNanoseconds: 1758000000000000000,
         stackFrames: {"1": {name: "main", category: "/bin/app", line: 1},
                       "2": {name: "step\($rank)", category: "/bin/app", line: 2, parent: 1}},
-        gputrace: {version: "0.1.0", host: $host, losses: {spool_dropped: ($rank + 1)}, symbols: {"k()": "_Z1kv"},
+        gputrace: {version: "0.1.0", host: $host, clock: {synchronised: true, error_us: 2100}, losses: {spool_dropped: ($rank + 1)}, symbols: {"k()": "_Z1kv"},
             notes: [{pid: 100, text: "note \($rank)"}],
             processes: [{pid: 100, parent_pid: 1, rank: $rank, local_rank: 0, state: "finished", correlation_offset: 0,
                          gpu_pids: {"0": 0}, pools: [{pool: "0x1", device: 0, used_peak: 5}]}]},
@@ -117,7 +117,7 @@ values() { # FILTER TRACE
     assert_equal "$(jq '[.gputrace.notes[].pid] == [.gputrace.processes[].pid]' job.json)" true
     assert_equal "$(values '.gputrace.ranks[] | .rank, .host, .file' job.json)" \
         "0 node7 r0.json 1 node7 r1.json 2 node8 r2.json 3 node8 r3.json"
-    assert_equal "$(values '.gputrace.host, .distributedInfo' job.json)" "null null"
+    assert_equal "$(values '.gputrace.host, .gputrace.clock, .distributedInfo' job.json)" "null null null"
 }
 
 @test "merge: without operations of several hosts no time changes, and a line for each host says so" {
@@ -126,7 +126,7 @@ values() { # FILTER TRACE
     assert_success
     assert_equal "$(values '.traceEvents[] | select(.cat == "kernel") | .ts, .dur' job.json)" "1020 10 1030 11 1040 12 1050 13"
     assert_equal "$stderr" "gputrace: clock of node7: the times of all hosts are given by it
-gputrace: clock of node8: not corrected, because no operation joins it to node7
+gputrace: clock of node8: not corrected, because no operation joins it to node7; its system says that it is synchronised, wrong by at most 2.100 ms
 gputrace: 36 events of 4 traces, 4 ranks, 2 hosts in 'job.json' ($(summary_size job.json))"
     merge --force r0.json r1.json -o job.json
     assert_success
@@ -454,4 +454,34 @@ assert_output_empty() {
     assert_equal "$(values '[.traceEvents[] | select(.cat == "kernel") | .args.device] | unique | length' job.json)" 4
     assert_equal "$(jq -r '.traceEvents[] | select(.name == "process_name") | .args.name' job.json | head -1)" "rank 0 (node7): app"
     assert_equal "$(values '.gputrace.losses.spool_dropped' job.json)" 10
+}
+
+@test "merge: what the report says of ranks and their communication is the same of the merged trace" {
+    "$build/make_job" -n 4 -H 1 -t 2 -s 6 job >/dev/null
+    "$gputrace" merge -q job -o job.pftrace
+    for section in ranks comm; do
+        run jq -e --arg section "$section" '.[$section] | length > 1' <<<"$("$gputrace" report -r "$section" --top=0 --format=json job.pftrace)"
+        assert_success
+        assert_equal "$("$gputrace" report -r "$section" --top=0 --format=csv job.pftrace)" \
+            "$("$gputrace" report -r "$section" --top=0 --format=csv job/rank*.pftrace)"
+    done
+}
+
+@test "merge: many traces need few open files" {
+    "$build/make_job" -n 100 -H 2 -s 1 job >/dev/null
+    ulimit -n 32
+    merge job -o job.pftrace
+    assert_success
+    assert_regex "${stderr_lines[-1]}" "events of 100 traces, 100 ranks, 2 hosts in 'job.pftrace'"
+}
+
+@test "merge: Perfetto's importer keeps processes and threads of equal numbers apart" {
+    job
+    for ending in json pftrace; do
+        "$gputrace" merge -q r*.json -o "job.$ending"
+        assert_equal "$(perfetto "job.$ending" "select count(*) from stats where severity = 'error' and value > 0")" 0
+        assert_equal "$(perfetto "job.$ending" "select count(*) from slice where name in ('step', 'k()', 'cudaLaunchKernel')")" 12
+        assert_equal "$(perfetto "job.$ending" "select count(*) from flow")" 4
+        assert_equal "$(perfetto "job.$ending" "select count(distinct upid) from thread where tid = 100")" 4
+    done
 }

@@ -55,6 +55,8 @@ struct merge_host {
     bool named;
     struct merge_clock clock; /* all zero at first: nothing is corrected */
     int64_t first_rank;       /* the lowest; -1: there is none */
+    int64_t synchronised;     /* what its system says of its clock: 1: by NTP or PTP, 0: it is not; -1: not known */
+    int64_t error_us;         /* it is wrong by at most this; -1: not known */
     size_t traces;            /* how many have it */
 };
 

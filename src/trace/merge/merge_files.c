@@ -33,8 +33,12 @@ struct merge *merge_new(const struct merge_options *options)
                             .traces = traces,
                             .store = temporary_file_open(temporary_directory())};
     for (size_t i = 0; i < options->count; i++) {
-        traces[i] =
-            (struct merge_trace){.input = &options->inputs[i], .index = i, .rank = MERGE_NO_RANK, .world_size = -1};
+        traces[i] = (struct merge_trace){.input = &options->inputs[i],
+                                         .index = i,
+                                         .rank = MERGE_NO_RANK,
+                                         .world_size = -1,
+                                         .synchronised = -1,
+                                         .error_us = -1};
         buffer_init_memory(&traces[i].metadata);
     }
     if (merge->store >= 0)

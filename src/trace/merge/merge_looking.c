@@ -109,6 +109,12 @@ static void look_at_process(struct merge_looking *looking, const cJSON *told)
 static void look_at_own(struct merge_looking *looking, const cJSON *own)
 {
     const cJSON *process;
+    const cJSON *clock = cJSON_GetObjectItemCaseSensitive(own, "clock");
+    const cJSON *synchronised = cJSON_GetObjectItemCaseSensitive(clock, "synchronised");
+    if (cJSON_IsBool(synchronised)) {
+        looking->trace->synchronised = cJSON_IsTrue(synchronised);
+        looking->trace->error_us = number_of(clock, "error_us", -1);
+    }
     free(looking->trace->host);
     looking->trace->host = copy_text(own, "host");
     cJSON_ArrayForEach(process, cJSON_GetObjectItemCaseSensitive(own, "processes")) look_at_process(looking, process);

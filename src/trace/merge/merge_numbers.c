@@ -47,7 +47,7 @@ static uint32_t host_put(struct merge *merge, const char *name, bool named)
     if (!host || !(host->name = strdup(name)))
         return MERGE_NO_HOST;
     host->named = named;
-    host->first_rank = -1;
+    host->first_rank = host->synchronised = host->error_us = -1;
     return (uint32_t)(merge->hosts.count - 1);
 }
 
@@ -68,6 +68,11 @@ static int set_host(struct merge *merge, struct merge_trace *trace, struct merge
     if (process->host == MERGE_NO_HOST)
         return error_no_memory("hosts");
     struct merge_host *host = &merge->hosts.items[process->host];
+    bool of_trace = !process->told_host || (trace->host && strcmp(process->told_host, trace->host) == 0);
+    if (host->synchronised < 0 && of_trace) {
+        host->synchronised = trace->synchronised;
+        host->error_us = trace->error_us;
+    }
     if (process->rank != MERGE_NO_RANK && (host->first_rank < 0 || process->rank < host->first_rank))
         host->first_rank = process->rank;
     return 0;

@@ -67,7 +67,8 @@ static bool is_word(struct json_text text, const char *word)
 /* What is not of the output: its own is written, and numbers of traces that others had merged before. */
 static bool is_left_out(struct json_text key)
 {
-    static const char *const words[] = {"version", "ranks", "merged", "frames", "stacks", "processes_left_out"};
+    static const char *const words[] = {"version",           "ranks", "merged", "clock", "frames", "stacks",
+                                        "processes_left_out"};
     for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
         if (is_word(key, words[i]))
             return true;

@@ -89,12 +89,13 @@ struct merge_trace {
     struct map device_of_id;                             /* index + 1 */
     struct merge_ids flows, forward_flows, external_ids; /* flows: correlation ids, too */
     uint64_t asyncs, first_async;
-    uint64_t base;                /* ns; what times in the metadata count from */
-    int64_t rank, world_size;     /* of all of its processes that say nothing else; MERGE_NO_RANK, -1: not known */
-    char *host;                   /* likewise; NULL: not known */
-    struct buffer metadata;       /* in memory: key, NUL, length of the value as a size_t, value, and so on … */
-    uint64_t stored, stored_size; /* … then in the file of the merge */
-    uint64_t stacks, stack_count; /* where struct merge_stack lie there, by their old numbers */
+    uint64_t base;                  /* ns; what times in the metadata count from */
+    int64_t rank, world_size;       /* of all of its processes that say nothing else; MERGE_NO_RANK, -1: not known */
+    char *host;                     /* likewise; NULL: not known */
+    int64_t synchronised, error_us; /* as of a host */
+    struct buffer metadata;         /* in memory: key, NUL, length of the value as a size_t, value, and so on … */
+    uint64_t stored, stored_size;   /* … then in the file of the merge */
+    uint64_t stacks, stack_count;   /* where struct merge_stack lie there, by their old numbers */
 };
 
 struct merge_stack {
