@@ -125,9 +125,18 @@ $(B)/tests/robust/programs/%: tests/robust/programs/%.c
 PERF_PROGRAMS := $(patsubst %.c,$(B)/%,$(wildcard tests/perf/programs/*.c))
 $(PERF_PROGRAMS): $(B)/%: %.c
 	@mkdir -p $(@D)
-	$(call say,CC,$<)$(CC) -std=c11 -D_GNU_SOURCE -O2 -g -fomit-frame-pointer $(WARNINGS) -pthread -o $@ $<
+	$(call say,CC,$<)$(CC) -std=c11 -D_GNU_SOURCE -O2 -g -fomit-frame-pointer $(WARNINGS) $(CUDA_INCLUDES) -pthread -o $@ $< -ldl
 
-tests: $(ROBUST) $(PERF_PROGRAMS)
+# A stand-in for NCCL on the simulated GPU, and a job of ranks that use it.
+FAKE_NCCL := $(B)/tests/nccl/fake_nccl
+FAKE_NCCL_SRC := $(sort $(wildcard tests/nccl/*.c))
+$(FAKE_NCCL): $(FAKE_NCCL_SRC) $(wildcard tests/nccl/*.h) tests/simgpu/core/meeting.h $(SIMGPU_LIBS) tests/tests.mk
+	@mkdir -p $(@D)
+	$(call say,CC,tests/nccl)$(CC) -std=c11 -D_GNU_SOURCE $(CFLAGS) $(WARNINGS) -Wno-missing-field-initializers \
+	    $(CUDA_INCLUDES) -I. -Itests/simgpu -pthread -o $@ $(FAKE_NCCL_SRC) -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../../simgpu' \
+	    -L$(SIMGPU_DIR) -lcuda -lsimgpu -ldl
+
+tests: $(ROBUST) $(PERF_PROGRAMS) $(FAKE_NCCL)
 
 tests: $(FRAMES_LIBRARY) $(TORCH_TESTS) $(UNIT_TESTS) $(TEST_PROGRAMS) $(ALLOCATOR_BENCH) $(BENCH_CUDA) $(TRACING_BENCH)
 

@@ -19,7 +19,7 @@ _gputrace_sections() {
 
 # The argument of an option: `--option=` or the word before in $1, what was typed of it in $2, what goes before in $3.
 _gputrace_argument() {
-    local trace='kernel memcpy memset runtime driver sync event stream graph memory nvtx compile overhead event-times api-all unified-memory torch torch-shapes cuda all none'
+    local trace='kernel memcpy memset runtime driver sync event stream graph memory nvtx compile overhead event-times api-all unified-memory torch torch-shapes nccl cuda all none'
     case $1 in
     --trace | -t) _gputrace_list "$3" "$2" "$trace" ;;
     --report | -r) _gputrace_list "$3" "$2" "$(_gputrace_sections)" ;;
@@ -49,10 +49,10 @@ _gputrace_options() { # COMMAND
     case $1 in
     run)
         echo '--output= --trace= --graph= --delay= --duration= --capture-range= --nvtx-domains= --nvtx-exclude=' \
-            '--stacks= --backtrace --cpu= --flush-interval= --children= --ranks= --mpi --wait= --spool-dir= --keep-spool --cupti= --plugin= --live --stats --strict --quiet --verbose --help'
+            '--stacks= --nccl --backtrace --cpu= --flush-interval= --children= --ranks= --mpi --wait= --spool-dir= --keep-spool --cupti= --plugin= --live --stats --strict --quiet --verbose --help'
         ;;
     report) echo '--report= --format= --top= --sort= --columns= --width= --color= --snapshot= --time-unit= --names= --by-grid --by-shape --html=' \
-        '--from= --to= --range= --step= --process= --gpu= --stream= --kernel= --thread= --partial --output= --fail-on= --help' ;;
+        '--from= --to= --range= --step= --process= --gpu= --stream= --kernel= --thread= --partial --output= --mpi= --fail-on= --help' ;;
     view) echo '--timeout= --help' ;;
     diff) echo '--before= --after= --fail-on= --any --report= --all --format= --top= --time-unit= --names= --by-grid --html= --help' ;;
     recover) echo '--output= --keep --spool-dir= --quiet --verbose --help' ;;

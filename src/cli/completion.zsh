@@ -6,7 +6,7 @@ _gputrace_plugins() {
 }
 
 _gputrace_run() {
-    local -a trace=(kernel memcpy memset runtime driver sync event stream graph memory nvtx compile overhead event-times api-all unified-memory torch torch-shapes cuda all none)
+    local -a trace=(kernel memcpy memset runtime driver sync event stream graph memory nvtx compile overhead event-times api-all unified-memory torch torch-shapes nccl cuda all none)
     _arguments -s -S -A '-*' \
         {-o,--output=}'[write the trace to a file]:file:_files' \
         {-t,--trace=}'[record what the list names]:list:_values -s , what $trace' \
@@ -17,6 +17,7 @@ _gputrace_run() {
         '--nvtx-domains=[record NVTX of these domains only]:domains' \
         '--nvtx-exclude=[record NVTX of all domains but these]:domains' \
         '--stacks=[record the call stacks of what the list names]:list:_values -s , what launch alloc sync all' \
+        '--nccl[record what NCCL tells a profiler plugin]' \
         '--backtrace[the same as --stacks=alloc]' \
         '--cpu=[record CPU samples and switches of threads]:list:_values -s , what samples switches' \
         '--flush-interval=[collect GPU times at this interval]:milliseconds' \
@@ -55,6 +56,7 @@ _gputrace_report() {
         '--names=[how to show names of kernels]:how:(pretty full short mangled)' \
         '--html=[write a page with charts]:page:_files -g "*.html"' \
         '--partial[write what a report of a job needs of this trace]' \
+        '--mpi=[report on the traces in this directory of all nodes]:directory:_files -/' \
         {-o,--output=}'[the file of --partial]:part:_files -g "*.gpr"' \
         '--fail-on=[exit with status 3 if there is one of these findings]:findings: ' \
         '--by-grid[a row for each grid and block]' \
@@ -123,7 +125,7 @@ _gputrace_convert() {
         {-v,--verbose}'[print each step]' \
         {-h,--help}'[print help]' \
         '1:trace or directory:_files' \
-        '2:trace:_files -g "*.((json|pftrace|folded)(|.gz)|sqlite|db)"'
+        '2:trace:_files -g "*.((json|pftrace|folded)(|.gz)|sqlite|db|flight)"'
 }
 
 _gputrace_cut() {

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "analysis/flight_files.h"
 #include "analysis/stack_files.h"
 #include "common/log.h"
 #include "common/buffer.h"
@@ -92,6 +93,24 @@ static int to_stacks(const char *input, const char *output)
     return 0;
 }
 
+/* Dumps of PyTorch's flight recorder, a file for each rank. */
+static int to_flight(const char *input, const char *output, bool force)
+{
+    struct flight_files_summary made;
+    struct progress progress;
+    progress_begin(&progress, output);
+    int failed = flight_files_convert(input, output, force, &made);
+    progress_end(&progress);
+    if (failed)
+        return -1;
+    notice("%llu operations of %llu ranks in '%s'", (unsigned long long)made.entries, (unsigned long long)made.ranks,
+           output);
+    if (made.left_out > 0)
+        notice("%llu operations were left out: fr_trace has no word for them, or no rank did them",
+               (unsigned long long)made.left_out);
+    return 0;
+}
+
 static bool is_same_file(const char *input, const char *output)
 {
     struct stat first, second;
@@ -110,13 +129,17 @@ static int convert(const struct convert_command_options *wanted, const char *inp
     if (cut_wanted(&wanted->part) && is_directory(input))
         return error("'%s' is a spool directory: write its trace first, with 'gputrace convert %s trace.pftrace'",
                      input, input);
-    if (output_name_writable(output) != 0)
+    enum file_content content = file_format_of(output)->content;
+    if (content != FILE_FLIGHT && output_name_writable(output) != 0)
         return -1;
     end_when_asked(NULL, "interrupted: '%s' was not written\n", output);
-    if (file_format_of(output)->content != FILE_EVENTS)
-        return cut_wanted(&wanted->part)
-                   ? error("stacks are written of whole traces: cut '%s' first, with 'gputrace cut'", input)
-                   : to_stacks(input, output);
+    if (content != FILE_EVENTS && cut_wanted(&wanted->part))
+        return error("%s are written of whole traces: cut '%s' first, with 'gputrace cut'",
+                     content == FILE_FLIGHT ? "operations of ranks" : "stacks", input);
+    if (content == FILE_FLIGHT)
+        return to_flight(input, output, wanted->force);
+    if (content != FILE_EVENTS)
+        return to_stacks(input, output);
     if (!is_directory(input))
         return from_trace(input, output, &wanted->part);
     if (from_spool(input, output, &summary) != 0)

@@ -108,6 +108,7 @@ static int prepare(struct run *run)
     settings->seccomp_filters = seccomp_filters();
     settings->graph_nodes = run->options.graph_nodes;
     settings->stacks |= run->options.backtrace ? STACKS_ALLOC : 0;
+    settings->trace |= run->options.nccl ? TRACE_NCCL : 0;
     log_name_file(run->standard_error);
     settings->standard_error = *run->standard_error ? run->standard_error : "none";
     return 0;
@@ -198,6 +199,8 @@ static int inside(void *context)
             failed |= setenv(injections[i], run->library, 1);
     if (*run->mpi_library)
         failed |= preload_add(run->mpi_library);
+    if (settings.trace & TRACE_NCCL)
+        failed |= setenv("NCCL_PROFILER_PLUGIN", run->library, 0); /* another plugin stays */
     return failed ? error_no_memory("the environment of the program") : 0;
 }
 

@@ -259,6 +259,10 @@ static const struct option_row rows[] = {
      .help = "record the call stacks of what LIST names, separated by commas:\n"
              "launch (the first launch of each kernel and grid, then one of\n"
              "N, default 10), alloc (allocations), sync (waits), or all"},
+    {.word = "nccl",
+     .offset = FIELD(nccl),
+     .help = "record what NCCL tells a profiler plugin: data types, algorithms,\n"
+             "protocols, channels, sequence numbers"},
     {.word = "backtrace", .offset = FIELD(backtrace), .help = "the same as --stacks=alloc"},
     {.word = "cpu",
      .argument = "LIST",

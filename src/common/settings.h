@@ -90,7 +90,8 @@ enum stacks_bits {
     X(API_ALL, "api-all", 0, "API calls that only ask, too (api_classes.list)")            \
     X(UNIFIED_MEMORY, "unified-memory", 0, "migrations and page faults of managed memory") \
     X(TORCH, "torch", 0, "PyTorch's operators and record_function() ranges")               \
-    X(TORCH_SHAPES, "torch-shapes", 0, "the same, with the shapes of inputs")
+    X(TORCH_SHAPES, "torch-shapes", 0, "the same, with the shapes of inputs")              \
+    X(NCCL, "nccl", 0, "what NCCL tells a profiler plugin")
 
 enum trace_index {
 #define BIT(name, word, on, text) TRACE_INDEX_##name,
@@ -107,7 +108,7 @@ enum trace_bits {
 #undef BIT
 #define BIT(name, word, on, text) | TRACE_##name
     TRACE_OF_TORCH = TRACE_TORCH | TRACE_TORCH_SHAPES,
-    TRACE_OF_CUDA = (0 TRACE_BITS(BIT)) & ~(TRACE_NVTX | TRACE_OF_TORCH),
+    TRACE_OF_CUDA = (0 TRACE_BITS(BIT)) & ~(TRACE_NVTX | TRACE_OF_TORCH | TRACE_NCCL),
 #undef BIT
 };
 

@@ -107,6 +107,8 @@ struct spool_clock {
 };
 #define SPOOL_CLOCKS 32 /* later steps are dropped */
 
+#define SPOOL_OWN_THREADS 8 /* of the agent in a process, one after another in one image of it; two live at a time */
+
 struct spool_header {
     char magic[8];
     uint32_t version;
@@ -142,6 +144,7 @@ struct spool_header {
     int64_t monotonic_ahead; /* this process's CLOCK_MONOTONIC is so far ahead of the host's, ns: its time namespace */
     uint64_t by_launcher;    /* 1: the launcher wrote it about the process: perf/cpu_file.h */
     uint64_t cpu_lost;       /* CPU samples and switches that the kernel, or the launcher, had no space for */
+    uint32_t own_threads[SPOOL_OWN_THREADS]; /* ids of the agent's threads; 0: none */
     uint32_t world_size;     /* processes of the job; 0: not known */
     uint32_t node_rank;      /* number of this host in the job, + 1; 0: not known */
 };

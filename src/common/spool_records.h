@@ -14,52 +14,56 @@
 
 /* HOLDS is TEXT when its last fields are `length` and `text`, else FIXED.
  *    type           struct               holds */
-#define SPOOL_RECORD_TYPES(X)                    \
-    X(POINTER_NAME, spool_pointer_name, TEXT)    \
-    X(THREAD_NAME, spool_thread_name, TEXT)      \
-    X(CAPTURE, spool_capture, TEXT)              \
-    X(NOTE, spool_note, TEXT)                    \
-    X(CONTEXT, spool_context, FIXED)             \
-    X(STREAM, spool_stream, FIXED)               \
-    X(MEMORY, spool_memory, FIXED)               \
-    X(NVTX_DOMAIN, spool_nvtx_domain, TEXT)      \
-    X(NVTX_STRING, spool_nvtx_string, TEXT)      \
-    X(NVTX_CATEGORY, spool_nvtx_category, TEXT)  \
-    X(NVTX_NAME, spool_nvtx_name, TEXT)          \
-    X(NVTX_EVENT, spool_nvtx_event, TEXT)        \
-    X(PHASE, spool_phase, TEXT)                  \
-    X(PLUGIN, spool_plugin, TEXT)                \
-    X(PLUGIN_TIME, spool_plugin_time, FIXED)     \
-    X(PLUGIN_WINDOW, spool_plugin_window, FIXED) \
-    X(PLUGIN_EVENT, spool_plugin_event, TEXT)    \
-    X(PLUGIN_LINE, spool_plugin_line, TEXT)      \
-    X(STACK, spool_stack, TEXT)                  \
-    X(MAPPING, spool_mapping, TEXT)              \
-    X(DEVICE_RANGE, spool_device_range, TEXT)    \
-    X(NVTX_PLAIN, spool_nvtx_plain, TEXT)        \
-    X(NVTX_RESOURCE, spool_nvtx_resource, TEXT)  \
-    X(NVTX_RECORDED, spool_nvtx_recorded, FIXED) \
-    SPOOL_NVTX_EXTENSION_TYPES(X)                \
-    X(CRASH, spool_crash, FIXED)                 \
-    X(OPEN_CALL, spool_open_call, FIXED)         \
-    X(POOL_LEVEL, spool_pool_level, FIXED)       \
-    X(LAUNCH_NAME, spool_launch_name, TEXT)      \
-    X(SYNC, spool_sync, FIXED)                   \
-    X(EVENT_RECORD, spool_event_record, FIXED)   \
-    X(FUNCTION_NAME, spool_function_name, TEXT)  \
-    X(GRAPH_NODE, spool_graph_node, FIXED)       \
-    X(SEEN, spool_seen, TEXT)                    \
-    X(GRAPH_LAUNCH, spool_graph_launch, FIXED)   \
-    X(CALL_STACK, spool_call_stack, FIXED)       \
-    X(CRASH_STACK, spool_crash_stack, TEXT)      \
-    X(CPU_SAMPLE, spool_cpu_sample, FIXED)       \
-    X(THREAD_STATE, spool_thread_state, FIXED)   \
-    X(TORCH_TEXT, spool_torch_text, TEXT)        \
-    X(TORCH_THREAD, spool_torch_thread, FIXED)   \
-    X(TORCH_START, spool_torch_start, FIXED)     \
-    X(TORCH_INPUTS, spool_torch_inputs, FIXED)   \
-    X(TORCH_END, spool_torch_end, FIXED)         \
-    X(PYTHON_FRAME, spool_python_frame, TEXT)
+#define SPOOL_RECORD_TYPES(X)                           \
+    X(POINTER_NAME, spool_pointer_name, TEXT)           \
+    X(THREAD_NAME, spool_thread_name, TEXT)             \
+    X(CAPTURE, spool_capture, TEXT)                     \
+    X(NOTE, spool_note, TEXT)                           \
+    X(CONTEXT, spool_context, FIXED)                    \
+    X(STREAM, spool_stream, FIXED)                      \
+    X(MEMORY, spool_memory, FIXED)                      \
+    X(NVTX_DOMAIN, spool_nvtx_domain, TEXT)             \
+    X(NVTX_STRING, spool_nvtx_string, TEXT)             \
+    X(NVTX_CATEGORY, spool_nvtx_category, TEXT)         \
+    X(NVTX_NAME, spool_nvtx_name, TEXT)                 \
+    X(NVTX_EVENT, spool_nvtx_event, TEXT)               \
+    X(PHASE, spool_phase, TEXT)                         \
+    X(PLUGIN, spool_plugin, TEXT)                       \
+    X(PLUGIN_TIME, spool_plugin_time, FIXED)            \
+    X(PLUGIN_WINDOW, spool_plugin_window, FIXED)        \
+    X(PLUGIN_EVENT, spool_plugin_event, TEXT)           \
+    X(PLUGIN_LINE, spool_plugin_line, TEXT)             \
+    X(STACK, spool_stack, TEXT)                         \
+    X(MAPPING, spool_mapping, TEXT)                     \
+    X(DEVICE_RANGE, spool_device_range, TEXT)           \
+    X(NVTX_PLAIN, spool_nvtx_plain, TEXT)               \
+    X(NVTX_RESOURCE, spool_nvtx_resource, TEXT)         \
+    X(NVTX_RECORDED, spool_nvtx_recorded, FIXED)        \
+    SPOOL_NVTX_EXTENSION_TYPES(X)                       \
+    X(CRASH, spool_crash, FIXED)                        \
+    X(OPEN_CALL, spool_open_call, FIXED)                \
+    X(POOL_LEVEL, spool_pool_level, FIXED)              \
+    X(LAUNCH_NAME, spool_launch_name, TEXT)             \
+    X(SYNC, spool_sync, FIXED)                          \
+    X(EVENT_RECORD, spool_event_record, FIXED)          \
+    X(FUNCTION_NAME, spool_function_name, TEXT)         \
+    X(GRAPH_NODE, spool_graph_node, FIXED)              \
+    X(SEEN, spool_seen, TEXT)                           \
+    X(GRAPH_LAUNCH, spool_graph_launch, FIXED)          \
+    X(CALL_STACK, spool_call_stack, FIXED)              \
+    X(CRASH_STACK, spool_crash_stack, TEXT)             \
+    X(CPU_SAMPLE, spool_cpu_sample, FIXED)              \
+    X(THREAD_STATE, spool_thread_state, FIXED)          \
+    X(TORCH_TEXT, spool_torch_text, TEXT)               \
+    X(TORCH_THREAD, spool_torch_thread, FIXED)          \
+    X(TORCH_START, spool_torch_start, FIXED)            \
+    X(TORCH_INPUTS, spool_torch_inputs, FIXED)          \
+    X(TORCH_END, spool_torch_end, FIXED)                \
+    X(PYTHON_FRAME, spool_python_frame, TEXT)           \
+    X(GRAPH_NODE_STACK, spool_graph_node_stack, FIXED)  \
+    X(NCCL_COMMUNICATOR, spool_nccl_communicator, TEXT) \
+    X(NCCL_OPERATION, spool_nccl_operation, TEXT)       \
+    X(NCCL_STEPS, spool_nccl_steps, FIXED)
 
 enum spool_record_type {
     SPOOL_RECORD_NONE = 0,
@@ -480,6 +484,14 @@ struct spool_call_stack {
     uint32_t stack;           /* number of a spool_stack */
 };
 
+/* The program's call stack when it captured, or added, a node of a graph. The first of a node counts. */
+struct spool_graph_node_stack {
+    struct spool_record head;
+    uint64_t node;  /* as spool_graph_node has it */
+    uint32_t stack; /* number of a spool_stack */
+    uint32_t reserved;
+};
+
 /* The stack of the thread of a spool_crash, which the tool unwinds: nothing that unwinds is safe in a signal handler.
  * The text is the memory from the stack pointer on. Code that its words may point into has spool_mapping records. */
 #define SPOOL_CRASH_REGISTERS 17
@@ -576,6 +588,41 @@ struct spool_torch_end {
     struct spool_record head;
     uint32_t self;
     uint32_t reserved;
+};
+
+/* NCCL made a communicator (its profiler plugin: agent/nccl). The text is the name that the program gave it. With flags
+ * 1 there is no communicator: NCCL is to load another plugin, which the text names. */
+enum { SPOOL_NCCL_COMMUNICATOR = 0, SPOOL_NCCL_OTHER_PLUGIN = 1 };
+struct spool_nccl_communicator {
+    struct spool_record head;
+    uint64_t communicator;
+    int32_t nodes, ranks, rank;
+    uint32_t length;
+    char text[8];
+};
+
+/* NCCL launched an operation. The text is its words, with '\n' between them: function, data type, algorithm,
+ * protocol. */
+#define SPOOL_NCCL_NO_SEQUENCE UINT64_MAX
+struct spool_nccl_operation {
+    struct spool_record head;
+    uint64_t number; /* within the process: as they were launched, and not without gaps */
+    uint64_t communicator;
+    uint64_t sequence; /* of this function on the communicator, from 0; SPOOL_NCCL_NO_SEQUENCE: a send or receive */
+    uint64_t count;    /* elements */
+    uint64_t called;   /* when the program called NCCL, ns; 0: not known */
+    uint32_t thread;   /* that called */
+    int32_t peer;      /* or root */
+    uint32_t channels;
+    uint32_t length;
+    char text[8];
+};
+
+/* What NCCL's proxies have done for an operation since the last of these. */
+struct spool_nccl_steps {
+    struct spool_record head;
+    uint64_t number; /* of the operation */
+    uint32_t proxies, steps;
 };
 
 /* Every record is a whole number of 8-byte words, and its text ends with its struct. */

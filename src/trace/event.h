@@ -187,7 +187,10 @@ enum category category_find(const char *text, size_t length);
     X(GROUP_DESCRIPTION, "Process Group Description")                                        \
     X(ALGORITHM, "algorithm")                                                                \
     X(PROTOCOL, "protocol")                                                                  \
-    X(CHANNELS, "channels")
+    X(CHANNELS, "channels")                                                                  \
+    X(CAPTURED_AT, "captured at")                                                            \
+    X(OPERATIONS, "operations")                                                              \
+    X(PROXY_STEPS, "proxy steps")
 
 enum arg_key {
     ARG_OTHER, /* not of the table: `other` names it */

@@ -17,6 +17,7 @@ static const struct file_format formats[] = {
     {".db", FILE_EVENTS, PACKING_DATABASE, &sqlite_rows},
     {".folded", FILE_FOLDED, PACKING_NONE, NULL},
     {".folded.gz", FILE_FOLDED, PACKING_MEMBERS, NULL},
+    {".flight", FILE_FLIGHT, PACKING_NONE, NULL},
 };
 #define FORMATS (sizeof(formats) / sizeof(*formats))
 

@@ -35,6 +35,7 @@ use_sanitizer() {
     *) return 0 ;;
     esac
     export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
+    export TSAN_OPTIONS="${TSAN_OPTIONS:+$TSAN_OPTIONS:}report_thread_leaks=0" # Python ends with daemon threads
     mkdir "$BATS_TEST_TMPDIR/samples"
     for sample in "$samples"/*; do
         [ -f "$sample" ] || continue

@@ -33,7 +33,7 @@ rows_of() { # DATABASE
 # Query NUMBER of the man page.
 query() { # NUMBER
     awk -v wanted="$1" '/^\.Bd -literal/ { on = 1; text = ""; next }
-        /^\.Ed/ { if (on && text ~ /^SELECT/ && ++count == wanted) printf "%s", text; on = 0 }
+        /^\.Ed/ { if (on && text ~ /^(SELECT|WITH)/ && ++count == wanted) printf "%s", text; on = 0 }
         on { text = text $0 "\n" }' "$root/man/gputrace-convert.1"
 }
 
@@ -96,9 +96,10 @@ queries_agree() { # TRACE
     queries_agree spool
 }
 
-@test "the man page has five queries, and names every view and its columns" {
+@test "the man page has seven queries, and names every view and its columns" {
     assert_equal "$(query 5 | head -c 6)" SELECT
-    assert_equal "$(query 6)" ''
+    assert_equal "$(query 7 | head -c 4)" WITH
+    assert_equal "$(query 8)" ''
     echo '[]' >none.json
     "$gputrace" convert -q none.json none.sqlite
     local table column
@@ -110,6 +111,77 @@ queries_agree() { # TRACE
             grep -qw "$column" manual || fail "no column '$column' of '$table' in the manual"
         done
     done
+}
+
+# Events with a stack: the function, file and line of each frame, innermost first.
+json_stacks() { # TRACE
+    jq -r 'def chain($frames): $frames[.] | [.name, .file, .line, .category, .parent];
+        .stackFrames as $frames | def walk: tostring | chain($frames)
+            | .[0:4], (.[4] // empty | walk);
+        .traceEvents[] | select(.args.stack) | [.cat, .name, .args["called at"], [.args.stack | walk]] | tojson' "$1" | sort
+}
+
+database_stacks() { # DATABASE
+    local table
+    for table in kernels memcpy memset api_calls memory_events cpu_samples thread_states; do
+        ask "$1" "WITH RECURSIVE walk(stack, depth, frame) AS (
+                SELECT DISTINCT stack, 0, stack FROM $table WHERE stack NOT NULL
+                UNION ALL SELECT stack, depth + 1, parent FROM walk JOIN frames ON id = frame WHERE parent NOT NULL),
+            chains AS (SELECT stack, json_group_array(json_array(function, file, line, module)) AS chain
+                FROM (SELECT * FROM walk JOIN frames ON id = frame ORDER BY stack, depth) GROUP BY stack)
+            SELECT json_array(name, called_at, json(chain)) FROM $table JOIN chains USING (stack)"
+    done | sort
+}
+
+@test "stacks of calls, GPU operations and allocations are those of the trace" {
+    "$gputrace" run -q --stacks=all:1 -o trace.json "$samples/launches" >/dev/null
+    json_stacks trace.json | jq -c '.[1:]' | sort >expected
+    [ "$(wc -l <expected)" -gt 15 ]
+    "$gputrace" convert -q trace.json trace.pftrace
+    for trace in trace.json trace.pftrace; do
+        "$gputrace" convert -q --force "$trace" made.sqlite
+        database_stacks made.sqlite | jq -c . | sort | diff expected -
+    done
+    assert_equal "$(ask made.sqlite "SELECT count(*) FROM kernels WHERE args LIKE '%stack%' OR args LIKE '%called at%'")" 0
+}
+
+@test "kernel time by line is the report's, and with the functions that a line calls" {
+    "$gputrace" run -q --stacks=launch:1 -o trace.json "$samples/vector_add" >/dev/null
+    "$gputrace" convert -q trace.json made.sqlite
+    jq '.traceEvents |= map(select(.cat | IN("gpu_memcpy", "gpu_memset") | not))' trace.json >kernels.json
+    assert_equal "$(answer made.sqlite 6 '[.called_at, .kernels, .total_ns]')" \
+        "$(figures kernels.json lines 'select(.gpu_ns) | [.name, .operations, .gpu_ns]')"
+    [ "$(query 6 | sqlite3 made.sqlite | wc -l)" -gt 0 ]
+    local all
+    all=$(ask made.sqlite 'SELECT sum(duration) FROM kernels')
+    query 7 | sqlite3 -json made.sqlite >inclusive
+    jq -e --argjson all "$all" '[.[] | select(.function == "main") | .total_ns] | add == $all' inclusive
+    [ "$all" -gt 0 ]
+}
+
+@test "CPU samples and thread states have tables, with stacks and wakers" {
+    cat >trace.json <<'END'
+{"stackFrames": {"1": {"name": "main", "category": "/bin/app", "file": "/src/app.c", "line": 5},
+    "2": {"name": "work", "category": "/bin/app", "file": "/src/app.c", "line": 9, "parent": 1},
+    "x": {"name": "of another tool"}, "3": {"name": "text", "parent": "1"}},
+"traceEvents": [
+{"ph":"i","cat":"cpu_sample","name":"work","pid":9,"tid":10,"ts":1.5,"s":"t","args":{"stack":2,"called at":"work (app.c:9)"}},
+{"ph":"i","cat":"cpu_sample","name":"?","pid":9,"tid":10,"ts":2,"s":"t"},
+{"ph":"X","cat":"thread_state","name":"Sleeping","pid":9,"tid":536870917,"ts":3,"dur":4,"args":{"stack":1,"waker":11,"thread":10}}]}
+END
+    "$gputrace" convert -q trace.json trace.sqlite
+    assert_equal "$(ask trace.sqlite 'SELECT name, time, pid, tid, stack, called_at, args FROM cpu_samples')" \
+        $'work|1500|9|10|2|work (app.c:9)|\n?|2000|9|10|||'
+    assert_equal "$(ask trace.sqlite 'SELECT name, start, duration, pid, tid, waker, stack FROM thread_states')" 'Sleeping|3000|4000|9|10|11|1'
+    assert_equal "$(ask trace.sqlite 'SELECT * FROM frames')" \
+        $'1||main|/src/app.c|5|/bin/app\n2|1|work|/src/app.c|9|/bin/app\n3|1|text|||'
+    assert_equal "$(ask trace.sqlite 'SELECT count(*) FROM other_events')" 0
+}
+
+@test "a trace without stacks has no frames" {
+    take_spool vector_add
+    "$gputrace" convert -q spool made.sqlite
+    assert_equal "$(ask made.sqlite 'SELECT (SELECT count(*) FROM frames), count(stack), count(called_at) FROM kernels')" '0|0|0'
 }
 
 @test "a trace of PyTorch's profiler: operators, kernels with the operator's thread, flows left out" {
@@ -179,7 +251,7 @@ END
     run -0 "$gputrace" run -o trace.sqlite "$samples/vector_add"
     assert_output --partial "events in 'trace.sqlite'"
     assert_output --partial "run 'sqlite3 trace.sqlite'"
-    assert_equal "$(ask trace.sqlite 'PRAGMA integrity_check; PRAGMA user_version; SELECT count(*) FROM kernels')" $'ok\n1\n16'
+    assert_equal "$(ask trace.sqlite 'PRAGMA integrity_check; PRAGMA user_version; SELECT count(*) FROM kernels')" $'ok\n2\n16'
     assert_equal "$(find . -name '*.tmp*' -o -name '*-journal')" ''
 }
 

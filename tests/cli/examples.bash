@@ -2,8 +2,8 @@
 #
 # examples_extract makes a file of each block, named DOCUMENT:LINE. examples_run runs the blocks of one document in order,
 # in one directory, as a reader would; a block that is of no known sort is a failure. What a reader has and we have not is
-# put in its place: ./app is a sample, /usr/local is the build folder, torchrun starts two processes, and xdg-open opens
-# nothing; python runs ./app too, unless examples_python says that it is the real one.
+# put in its place: ./app is a sample, /usr/local is the build folder, torchrun and srun start two processes, and xdg-open
+# opens nothing; python runs ./app too, unless examples_python says that it is the real one.
 # shellcheck shell=bash
 
 # README.md: what is indented by four blanks or fenced, but for text, which shows what another machine printed. Man pages: literal displays below EXAMPLES.
@@ -24,7 +24,7 @@ examples_extract() { # DOCUMENT DIRECTORY
 }
 
 examples_sort_of() { # BLOCK
-    if ! grep -qvE '^(make|gputrace) ' "$1"; then
+    if ! grep -qvE '^(make|gputrace|torchrun|mpirun|srun) ' "$1"; then
         echo commands
     elif head -n 1 "$1" | grep -q '^\$ '; then
         echo session
@@ -49,7 +49,10 @@ examples_prepare() {
     script app "'$samples/leaks' >/dev/null" 'sleep 1.6' "exec '$samples/vector_add' >/dev/null"
     script ../bin/python "exec '$samples/vector_add' >/dev/null"
     script ../bin/xdg-open 'exit 0'
-    script ../bin/torchrun 'while [ "$1" != gputrace ]; do shift; done' 'RANK=0 "$@" && RANK=1 "$@"'
+    script ../bin/torchrun 'while [ "$1" != gputrace ] && [ "$1" != train.py ]; do shift; done' \
+        "[ \$1 = gputrace ] || set -- python" 'RANK=0 "$@" && RANK=1 "$@"'
+    script ../bin/srun 'while [ "$1" != gputrace ]; do shift; done' 'SLURM_PROCID=0 "$@" && SLURM_PROCID=8 "$@"'
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
     "$gputrace" run -q -o trace.json.gz ./app
     gzip -dc trace.json.gz >trace.json
 }
@@ -82,7 +85,7 @@ examples_session() { # BLOCK
     while IFS= read -r line; do
         if [ -n "$command" ]; then
             command=$command$'\n'$line
-        elif [[ $line =~ ^(\$ )?((make|gputrace|cc|torchrun|xdg-open)\ .*)$ ]]; then
+        elif [[ $line =~ ^(\$ )?((make|gputrace|cc|torchrun|mpirun|srun|xdg-open)\ .*)$ ]]; then
             examples_printed "$expected" || return
             : >"$expected"
             command=${BASH_REMATCH[2]}

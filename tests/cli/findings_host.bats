@@ -168,3 +168,107 @@ advice() { # ID
     with_id 100 host-work "$samples/planted_garbage.py"
     without_id 'host-(work|blocked)' "$samples/planted_garbage.py" fixed
 }
+
+# Ten steps of 5 ms, the sixth of 25 ms; the thread runs update() for 2 ms of each. LINE is of the sixth, whose last
+# 20 ms are @BEGIN to @END.
+steps() { # LINE...
+    local i at=0 line lines=('thread 1 train')
+    for ((i = 0; i < 10; i++)); do
+        lines+=("range step$i $at $((at + (i == 5 ? 25000 : 5000) - 10))" "work $((at + 5)) 1000")
+        lines+=("on 1 $((at + 1000)) $((at + 3000)) 500 update,main")
+        for line in "$@"; do
+            line=${line//@BEGIN/$((at + 4500))}
+            [ "$i" -ne 5 ] || lines+=("${line//@END/$((at + 24500))}")
+        done
+        at=$((at + (i == 5 ? 25000 : 5000)))
+    done
+    printf '%s\n' "${lines[@]}" | "$BATS_TEST_DIRNAME/host_trace" >trace.json
+}
+
+@test "slow-step: what the host did in the slowest step, and not in others" {
+    steps 'off 1 @BEGIN @END read,load,main'
+    run text slow-step
+    assert_output --partial 'most of the difference: the host outside CUDA, 20 ms more: read() in load_batch (train.c:41) ('
+    run advice slow-step
+    assert_output --partial 'Read and write while the GPU is busy'
+    "$gputrace" report -r findings --format=json trace.json |
+        jq -e '.findings[] | select(.id == "slow-step") | .stack | startswith("load_batch (/app/train.c:41)")'
+    steps 'on 1 @BEGIN @END 500 decode,main'
+    run text slow-step
+    assert_output --partial '20 ms more: decode (loader.c:7) ('
+    # of a thread that waits, whom it waits for
+    steps 'thread 2 pt_data_worker' 'off 1 @BEGIN @END cond,load Sleeping 2' 'on 2 @BEGIN @END 500 decode,start'
+    run text slow-step
+    assert_output --partial ' in load_batch (train.c:41) for thread pt_data_worker, which ran decode (loader.c:7) ('
+}
+
+@test "slow-step: nothing is named without samples, of calls, or where much is done" {
+    local plain='most of the difference: the host outside CUDA, 20 ms more ('
+    steps 'off 1 @BEGIN @END read,load,main'
+    jq 'del(.traceEvents[] | select(.cat == "cpu_sample" or .cat == "thread_state"))' trace.json >without.json
+    mv without.json trace.json
+    run text slow-step
+    assert_output --partial "$plain"
+    run advice slow-step
+    assert_output --partial 'Compare the slowest step'
+    # A call that blocks, and a little else.
+    steps 'call cudaMalloc @BEGIN @END' 'off 1 @BEGIN @END read,load,main'
+    run text slow-step
+    assert_output --partial 'call cudaMalloc, 20 ms more ('
+    # Of three things none takes half of it.
+    steps 'off 1 @BEGIN @END read,load,main'
+    jq '.traceEvents |= map(if .cat == "thread_state" then .dur = 7000 else . end)' trace.json >three.json
+    mv three.json trace.json
+    run text slow-step
+    assert_output --partial "$plain"
+}
+
+@test "slow-step: what the thread does in calls is not what it does outside of them" {
+    # The longest is a wait in a call, which takes 9 of 20 ms more; of the other 11 decode() takes 6.
+    steps 'call cudaDeviceSynchronize 29500 38500' 'off 1 29510 38490 read,load,main' \
+        'on 1 38500 44600 500 decode,main' 'on 1 44600 49500 500 visit,py_step'
+    run text slow-step
+    assert_output --partial 'the host outside CUDA, 11 ms more: decode (loader.c:7) ('
+}
+
+# 30 rounds of 1 ms: a wait of 300 us for 250 us of work, then LINE (@BEGIN to @END) until the next launch.
+waits() { # CALL LINE...
+    local i at call=$1 line lines=('thread 1 train')
+    shift
+    for ((i = 0; i < 30; i++)); do
+        at=$((i * 1000))
+        lines+=("work $at 250" "call $call $((at + 6)) $((at + 300))")
+        for line in "$@"; do
+            line=${line//@BEGIN/$((at + 305))}
+            lines+=("${line//@END/$((at + 995))}")
+        done
+    done
+    printf '%s\n' "${lines[@]}" | "$BATS_TEST_DIRNAME/host_trace" >trace.json
+}
+
+@test "device-waits and repeated-waits: what the host does between a wait and the next launch" {
+    waits cudaDeviceSynchronize 'off 1 @BEGIN @END read,load,main'
+    run text device-waits
+    assert_output --partial 'as no work is queued; what the host does then: read() in load_batch (train.c:41) ('
+    waits cudaStreamSynchronize 'on 1 @BEGIN @END 100 py_step,eval'
+    run text repeated-waits
+    assert_output --partial 'as no work is queued; what the host does then: step (train.py:12) ('
+}
+
+@test "device-waits and repeated-waits: nothing is named without samples, of the wait itself, or of too little time" {
+    waits cudaStreamSynchronize
+    run text repeated-waits
+    assert_output --partial 'as no work is queued ('
+    # While it waits the host is off the processor.
+    waits cudaStreamSynchronize
+    jq '.traceEvents += [.traceEvents[] | select(.name == "cudaStreamSynchronize")
+        | .cat = "thread_state" | .name = "Sleeping" | .tid = 536870913 | .args = {thread: 1}]' trace.json >states.json
+    mv states.json trace.json
+    run text repeated-waits
+    assert_output --partial 'as no work is queued ('
+    waits cudaStreamSynchronize 'off 1 @BEGIN @END read,load,main'
+    jq '.traceEvents |= map(if .cat == "thread_state" then .dur = 200 else . end)' trace.json >brief.json
+    mv brief.json trace.json
+    run text repeated-waits
+    assert_output --partial 'as no work is queued ('
+}

@@ -41,6 +41,39 @@ stacks_of() { # JQ-ARGUMENT...
         [.traceEvents[] | select(.args.stack)] | sort_by(.ts) | '"$program" trace.json
 }
 
+@test "what a graph replays has the lines of Python that captured it" {
+    cat >capture.py <<'END'
+import ctypes
+cuda = ctypes.CDLL("libcudart.so.13")
+memory, stream, graph, instance = (ctypes.c_void_p() for _ in range(4))
+def clear(size):
+    assert cuda.cudaMemsetAsync(memory, 0, ctypes.c_size_t(size), stream) == 0
+def capture():
+    cuda.cudaStreamBeginCapture(stream, 0)
+    for size in 64, 128:
+        clear(size)
+    clear(256)
+    cuda.cudaStreamEndCapture(stream, ctypes.byref(graph))
+cuda.cudaMalloc(ctypes.byref(memory), ctypes.c_size_t(4096))
+cuda.cudaStreamCreate(ctypes.byref(stream))
+capture()
+assert cuda.cudaGraphInstantiate(ctypes.byref(instance), graph, ctypes.c_ulonglong(0)) == 0
+for _ in range(3):
+    cuda.cudaGraphLaunch(instance, stream)
+cuda.cudaStreamSynchronize(stream)
+END
+    "$gputrace" run -q --stacks=launch /usr/bin/python3 capture.py
+    stacks_of -r '.[] | select(.cat == "gpu_memset") | .args.bytes as $bytes
+        | [stack[] | "\(.name | split(".") | last):\(.line)"] | join(" ") | "\($bytes) \(.)"' | sort -n | uniq -c | sed 's/^ *//' >got
+    diff - got <<'END'
+3 64 clear:5 capture:9 <module>:14
+3 128 clear:5 capture:9 <module>:14
+3 256 clear:5 capture:10 <module>:14
+END
+    "$gputrace" report -r lines --format=json trace.json |
+        jq -e '.lines | length == 1 and (.[0] | .operations == 9 and (.name | endswith("clear (capture.py:5)")))'
+}
+
 # Runs COMMAND with each interpreter from 3.8 on in $python; one at least.
 each_python() { # COMMAND
     local ran=0
@@ -105,11 +138,16 @@ check_native() {
         and all(.[]; first.category != "python")'
 }
 
+# The sanitizer starts threads with a function of its own, beyond Python's.
+need_plain() { [ -z "${sanitizer-}" ] || skip "done with the plain build"; }
+
 @test "the interpreter's own frames are left out, and C code above the functions stays" {
+    need_plain
     each_python check_native
 }
 
 @test "C code that calls Python stands beyond its functions" {
+    need_plain
     cat >embed.c <<'END'
 #include <Python.h>
 __attribute__((noinline)) static int embedding(void)

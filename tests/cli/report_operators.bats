@@ -34,6 +34,40 @@ operators() {
 END
 }
 
+@test "what graphs replay counts for the innermost operator that it was captured in, beside what that launched itself" {
+    {
+        x cpu_op aten::linear 7 0 100
+        x cpu_op aten::addmm 7 10 50
+        x cuda_runtime cudaLaunchKernel 7 20 5 '"correlation":1'
+        x kernel k1 1 200 30 '"device":0,"stream":1,"correlation":1' 0
+        x cpu_op replaying 7 300 10
+        x cuda_runtime cudaGraphLaunch 7 301 5 '"correlation":2'
+        x kernel k1 1 310 40 '"device":0,"stream":1,"correlation":2,"captured in":"forward / aten::linear / aten::addmm / inner"' 0
+        x kernel k2 1 350 5 '"device":0,"stream":1,"correlation":2,"captured in":"forward / aten::linear"' 0
+        x kernel k3 1 355 6 '"device":0,"stream":1,"correlation":2,"captured in":"forward"' 0
+        x kernel k4 1 361 7 '"device":0,"stream":1,"correlation":2' 0
+    } | trace
+    "$gputrace" report -r operators -f json trace.json |
+        jq -c '.operators[] | [.name, .self_gpu_ns, .gpu_ns, .replayed_ns]' >got
+    diff - got <<'END'
+["aten::addmm",30000,30000,40000]
+["replaying",58000,58000,null]
+["aten::linear",0,30000,5000]
+END
+    "$gputrace" report -r operators trace.json | grep -q Replayed
+    "$gputrace" report -r operators --by-shape -f json trace.json | jq -e '.operators | all(.replayed_ns == null)'
+}
+
+@test "no graph replays what was captured in operators: there is no such column" {
+    {
+        x cpu_op outer 7 0 100
+        x cuda_runtime cudaLaunchKernel 7 20 5 '"correlation":1'
+        x kernel k1 1 200 30 '"device":0,"stream":1,"correlation":1,"captured in":"forward"' 0
+    } | trace
+    "$gputrace" report -r operators trace.json >got
+    run ! grep -q Replayed got
+}
+
 @test "operators of several threads, one after another and at one time, do not mix" {
     {
         x cpu_op a 7 0 10

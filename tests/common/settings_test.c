@@ -74,7 +74,7 @@ UNIT_TEST(what_costs_much_is_off_by_default)
     TRACE_BITS(ADD)
 #undef ADD
     assert_int_equal(TRACE_DEFAULT, all & ~(TRACE_OVERHEAD | TRACE_EVENT_TIMES | TRACE_API_ALL | TRACE_UNIFIED_MEMORY |
-                                            TRACE_OF_TORCH));
+                                            TRACE_OF_TORCH | TRACE_NCCL));
 }
 
 /* --- */

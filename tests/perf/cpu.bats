@@ -161,6 +161,45 @@ unprivileged() {
     jq -e 'length > 0 and length < 220 and (map(.ts) | max - min < 210000)' samples
 }
 
+# Events and the range "middle" of a trace of programs/captured: the parts of their time that lie within it.
+within() { # CATEGORY
+    jq --arg category "$1" '(.traceEvents | map(select(.cat == "user_annotation" and .name == "middle" and .ph == "X"))[0]) as $range
+        | [.traceEvents[] | select(.cat == $category)
+            | {start: (.ts - $range.ts), end: (.ts + (.dur // 0) - $range.ts - $range.dur)}
+            | (.start > -2000 and .end < 2000)]' trace.json
+}
+
+@test "--capture-range: samples and states of the captured time alone, also of processes without a range" {
+    record --capture-range=nvtx:middle --cpu=samples,switches "${planted%/*}/captured"
+    events cpu_sample >samples
+    jq -e '[.[].frames[]] | index("in_capture") != null and index("in_child") != null and index("in_thread") != null
+        and index("before_capture") == null and index("after_capture") == null' samples
+    [ "$(share in_capture samples)" -ge 30 ]
+    within cpu_sample | jq -e 'length > 100 and all'
+    within thread_state | jq -e 'length > 0 and all'
+    # one that slept from before to after it
+    jq -e '[.traceEvents[] | select(.cat == "thread_state" and .dur > 250000)] | length == 1' trace.json
+    jq -e '[.stackFrames[].name] | index("before_capture") == null' trace.json
+    # the twin
+    record --cpu=samples,switches "${planted%/*}/captured"
+    events cpu_sample >samples
+    jq -e '[.[].frames[]] | index("in_capture") != null and index("before_capture") != null and index("after_capture") != null' samples
+    jq -e '[.traceEvents[] | select(.cat == "thread_state" and .dur > 1000000)] | length > 0' trace.json
+}
+
+@test "--capture-range that no process can begin: nothing is recorded" {
+    record --capture-range=nvtx:middle --cpu=samples,switches "$planted" split
+    jq -e '[.traceEvents[] | select(.cat == "cpu_sample" or .cat == "thread_state")] == []' trace.json
+}
+
+@test "threads of the library are left out, and those of the program with such a name are not" {
+    record --cpu=samples,switches "${planted%/*}/captured"
+    jq '[.traceEvents[] | select(.name == "thread_name") | .args.name | select(test("\\(gputrace"))] | unique' trace.json >names
+    jq -e 'length == 2 and all(endswith("(gputrace-mine)"))' names # of the thread, and its states
+    events cpu_sample | jq -e 'all(.frames | index("fill_pool") == null)'
+    events thread_state | jq -e 'length > 0 and all(.frames | index("fill_pool") == null)'
+}
+
 @test "without rights: samples of the program's own code, switches without stacks, and one line says so" {
     run unprivileged "$gputrace" run --cpu=samples,switches "$planted" split
     assert_success

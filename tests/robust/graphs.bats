@@ -77,8 +77,48 @@ dying_3: adding / any
 EOF
 }
 
-@test "kernels of child graphs and in bodies of conditional nodes: nothing is made up" {
-    need_simulated # what the numbers of such nodes are is CUDA's
+@test "kernels of child graphs and in bodies of conditional nodes show what was open when these were captured" {
+    are_captured_in children <<'EOF'
+dying_0: parent
+dying_1: child
+dying_2: child
+dying_3: child
+EOF
+    assert_equal "$(shown)" 12
+    are_captured_in condition <<'EOF'
+dying_0: around
+dying_1: around / body
+dying_2: around / body
+EOF
+    assert_equal "$(shown)" 9
+}
+
+@test "kernels of one name in two child graphs, in a body and in its child graph: each shows its own" {
+    are_captured_in within <<'EOF'
+Memset: body 1
+dying_0: own
+dying_1: first
+dying_1: second
+dying_2: body 1
+dying_3: third
+EOF
+    assert_equal "$(shown)" 54
+    assert_equal "$(number '[.traceEvents[] | select(.args."captured in" == "first")] | length')" 12
+}
+
+@test "a graph with a child graph that is updated: of the child graph nothing is made up from then on" {
+    are_captured_in update-within <<'EOF'
+dying_0: old
+dying_1: -
+dying_1: old
+dying_2: new
+EOF
+    assert_equal "$(number '[.traceEvents[] | select(.args."captured in" == "old" and .name == "dying_1")] | length')" 6
+}
+
+@test "child graphs and bodies whose nodes CUPTI numbers in another way: nothing is made up" {
+    need_simulated
+    export SIMGPU_OTHER_NUMBERS=1
     are_captured_in children <<'EOF'
 dying_0: parent
 dying_1: -
@@ -89,6 +129,13 @@ EOF
 dying_0: around
 dying_1: -
 dying_2: -
+EOF
+    are_captured_in within <<'EOF'
+Memset: -
+dying_0: own
+dying_1: -
+dying_2: -
+dying_3: -
 EOF
 }
 
@@ -218,6 +265,62 @@ rows() { # SECTION FIELDS [OPTION...]
     run -0 sed 's/ [0-9]*$//' trace.folded
     assert_equal "$(grep dying <<<"$output" | sort)" "$(printf '%s\n' 'replay;cuGraphLaunch;dying_2' \
         'replay;cuGraphLaunch;outer;dying_0' 'replay;cuGraphLaunch;outer;inner;dying_1')"
+}
+
+# "NAME: FUNCTION" of each sort of operation that a graph does: where it was captured. The stack is that of the line.
+captured_at() {
+    jq -r 'def chain($frames): $frames[.] | .name, (.parent // empty | tostring | chain($frames));
+        .stackFrames as $frames | [.traceEvents[] | select(.args."graph id") | .args."captured at" as $at
+            | ($at // "-" | split(" (")[0]) as $function
+            | if $at == null or ([.sf | tostring | chain($frames)] | index($function) and index("main"))
+              then "\(.name | sub(" \\(.*"; "")): \($function | sub("\\..*"; ""))"
+              else error("no such stack") end] | unique[]' trace.json
+}
+
+stacks_of_replays() { # LIST WAY
+    run -0 timeout "$limit" "$gputrace" run -q --stacks="$1" "$programs/replayed" "$2"
+    "$check_trace" --quiet --strict trace.json
+    run -0 captured_at
+}
+
+@test "--stacks=launch: replayed operations have the call stack that captured them, or added their nodes" {
+    stacks_of_replays launch capture
+    assert_equal "$output" "$(printf '%s\n' 'Memcpy DtoD: nested' 'Memset: nested' \
+        'dying_0: launch_kernel' 'dying_1: launch_kernel' 'dying_2: launch_kernel')"
+    assert_equal "$(number '[.traceEvents[] | select(.args."graph id" and .args."called at")] | length')" 0
+    stacks_of_replays all add # where they were added, also when they launch something else later
+    assert_equal "$output" "$(printf '%s\n' 'Memcpy DtoD: add_set_and_copy' 'Memset: add_set_and_copy' \
+        'dying_2: add' 'dying_3: by_adding')"
+    stacks_of_replays launch:100 within
+    assert_equal "$output" "$(printf '%s\n' 'Memset: capture_body' 'dying_0: add' 'dying_1: launch_kernel' \
+        'dying_2: launch_kernel' 'dying_3: launch_kernel')"
+}
+
+@test "--stacks=launch without ranges in the program: the same, and each captured node has one stack" {
+    stacks_of_replays launch no-ranges
+    assert_equal "$output" 'dying_0: launch_kernel'
+    run -0 timeout "$limit" "$gputrace" run -q --stacks=launch "$programs/replayed" plain 200 3
+    assert_equal "$(number '[.traceEvents[] | select(.args."captured at" | . and startswith("launch_kernel ("))] | length')" 600
+    # The captured launches have it too: every one of them, not one of ten.
+    assert_equal "$(number '[.traceEvents[] | select(.name == "cuLaunchKernel" and .args."called at")] | length')" 200
+}
+
+@test "other stacks, and graphs as a whole: nothing is said of the capture" {
+    stacks_of_replays sync,alloc capture
+    assert_equal "$output" "$(printf '%s\n' 'Memcpy DtoD: -' 'Memset: -' 'dying_0: -' 'dying_1: -' 'dying_2: -')"
+    run -0 timeout "$limit" "$gputrace" run -q --graph=graph --stacks=launch "$programs/replayed" capture
+    run ! grep -q 'captured at' trace.json
+    assert_equal "$(number '[.traceEvents[] | select(.cat == "gpu_graph" and .args."called at")] | length > 0')" true
+}
+
+@test "report -r lines: GPU time of what graphs replay counts for the line that captured it" {
+    stacks_of_replays launch add
+    run -0 "$gputrace" report -r lines --format=json trace.json
+    assert_equal "$(jq -r '.lines[] | "\(.name | split(" ")[0]) \(.operations) \(.measured_percent)"' <<<"$output" | sort)" \
+        "$(printf '%s\n' 'add 3 100' 'add_set_and_copy 3 100' 'add_set_and_copy 3 100' 'by_adding 3 100')"
+    "$gputrace" convert trace.json trace.folded
+    run ! grep -q 'replay (' trace.folded
+    grep -q '^main (.*;by_adding (.*;add (.*;dying_2 ' trace.folded
 }
 
 @test "streams that the program made are not recorded: every stream has its row" {

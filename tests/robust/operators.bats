@@ -46,6 +46,21 @@ names_alone() { sed -E 's/ (-|[0-9]+) (-|[0-9]+) (main|other)$/ - - \3/' <<<"$wh
     done
 }
 
+profiler_notes() { jq -r '.gputrace.notes[].text | select(startswith("torch.profiler ran in this process, too"))' trace.json | wc -l; }
+
+@test "torch.profiler in the program: one note says so, also where operators are not recorded" {
+    for trace in --trace=all,torch --trace=all --trace=kernel,sync; do
+        operators profiled
+        "$check_trace" --quiet trace.json
+        assert_equal "$(profiler_notes)" 1
+        assert_equal "$(grep -c 'torch.profiler ran' said)" 1
+        rm trace.json
+        operators waiting
+        assert_equal "$(profiler_notes)" 0
+        rm trace.json
+    done
+}
+
 @test "calls and GPU work in an operator have its id" {
     need_simulated
     operators loaded

@@ -23,6 +23,7 @@ torch() { # WORD COMMAND [ARG...]
     /usr/bin/python3 "$app" profile events
     for word in torch torch-shapes; do
         torch $word train graph
+        jq -e '.gputrace.notes == []' $word.json
         run -0 /usr/bin/python3 "$app" compare $word.json graph events
         assert_line --regexp '^[0-9]{4} operators$'
     done
@@ -34,10 +35,11 @@ torch() { # WORD COMMAND [ARG...]
         | ($backward | length) == 35 and ($backward | map([.tid, .ts]) | sort) == ($flows | map([.tid, .ts]) | sort)' torch.json
 }
 
-@test "torch.profiler in the program has the same events as without gputrace" {
+@test "torch.profiler in the program has the same events as without gputrace, and a note says that it ran" {
     /usr/bin/python3 "$app" profile plain
     for word in torch torch-shapes; do
         torch $word profile events
+        jq -e '[.gputrace.notes[].text | select(startswith("torch.profiler ran in this process"))] | length == 1' $word.json
         cmp plain events
         run -0 "$gputrace" report -r operators --format=csv $word.json
         assert_line --partial ',aten::addmm'

@@ -150,6 +150,41 @@ UNIT_TEST_WITH(bodies_run_as_the_condition_says_without_a_correlation_id, NULL, 
     assert_true(first->end <= last->start);
 }
 
+/* The executable graph's own nodes, and then those of each graph in it, from 1 on. */
+UNIT_TEST_WITH(records_number_nodes_of_graphs_within_behind_the_graph_s_own, NULL, recording_teardown)
+{
+    cudaGraph_t graph, child;
+    cudaGraphNode_t first, second;
+    cudaGraphExec_t exec;
+    uint32_t id;
+    CUDA_OK(cudaGraphCreate(&child, 0));
+    add_kernel(child);
+    add_kernel(child);
+    CUDA_OK(cudaGraphCreate(&graph, 0));
+    CUDA_OK(cudaGraphAddChildGraphNode(&first, graph, NULL, 0, child));
+    CUDA_OK(cudaGraphAddChildGraphNode(&second, graph, &first, 1, child));
+    CUDA_OK(cudaGraphInstantiate(&exec, graph, 0));
+    CUDA_OK(cuptiGetGraphExecId(exec, &id));
+    KINDS(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+    CUDA_OK(cudaGraphLaunch(exec, stream));
+    CUDA_OK(cudaStreamSynchronize(stream));
+    recording_flush(false);
+    assert_int_equal(recording_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), 4);
+    bool seen[4] = {false};
+    for (size_t i = 0; i < 4; i++) {
+        const CUpti_ActivityKernel10 *kernel = recording_get(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, i);
+        assert_int_equal(kernel->graphNodeId >> 32, id);
+        uint32_t number = (uint32_t)kernel->graphNodeId;
+        assert_in_range(number, 3, 6);
+        seen[number - 3] = true;
+        assert_int_not_equal(kernel->correlationId, 0);
+    }
+    assert_true(seen[0] && seen[1] && seen[2] && seen[3]);
+    CUDA_OK(cudaGraphExecDestroy(exec));
+    CUDA_OK(cudaGraphDestroy(graph));
+    CUDA_OK(cudaGraphDestroy(child));
+}
+
 UNIT_TEST_WITH(branches_run_beside_each_other, NULL, recording_teardown)
 {
     cudaGraph_t graph;

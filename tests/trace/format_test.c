@@ -10,6 +10,7 @@ UNIT_TEST(the_ending_chooses_the_format)
     assert_ptr_equal(file_format_of("t.pftrace.gz")->sink, &pftrace);
     assert_int_equal(file_format_of("t.speedscope.json")->content, FILE_SPEEDSCOPE);
     assert_int_equal(file_format_of("t.folded.gz")->content, FILE_FOLDED);
+    assert_int_equal(file_format_of("t.flight")->content, FILE_FLIGHT);
     assert_int_equal(file_format_of("t.folded.json")->content, FILE_EVENTS);
     assert_int_equal(file_format_of("t.folded.gz")->packing, PACKING_MEMBERS);
     assert_int_equal(file_format_of("t.pftrace")->packing, PACKING_SECTIONS);
@@ -32,7 +33,7 @@ UNIT_TEST(endings_are_listed_for_messages)
 {
     char words[FILE_FORMAT_WORDS];
     assert_string_equal(file_format_words(words, true), ".json, .json.gz, .pftrace, .pftrace.gz, .sqlite or .db");
-    assert_contains(file_format_words(words, false), ".db, .folded or .folded.gz");
+    assert_contains(file_format_words(words, false), ".db, .folded, .folded.gz or .flight");
 }
 
 UNIT_MAIN(NULL, NULL)

@@ -82,7 +82,8 @@ void graph_node_made(CUgraphNode node, CUgraphNodeType type, const struct open_c
     publish(&(struct gputrace_graph_node){.node = node_number(node),
                                           .function = by_launch ? row->launched(open->params) : NULL,
                                           .correlation = open ? open->correlation : 0,
-                                          .capturer = captures_other_thread()});
+                                          .capturer = captures_other_thread(),
+                                          .made = true});
     if (by_launch)
         first_launches_captured();
 }
@@ -103,9 +104,10 @@ static bool made_conditional(uint32_t correlation)
     return correlation != 0 && conditional_in == correlation;
 }
 
-void graph_node_launches(CUgraphNode node, const void *function, uint32_t correlation)
+void graph_node_launches(CUgraphNode node, bool made, const void *function, uint32_t correlation)
 {
-    publish(&(struct gputrace_graph_node){.node = node_number(node), .function = function, .correlation = correlation});
+    publish(&(struct gputrace_graph_node){
+        .node = node_number(node), .function = function, .correlation = correlation, .made = made});
 }
 
 /* The call CORRELATION had the copy of a node that CUPTI reported in it launch FUNCTION. */
@@ -406,8 +408,8 @@ static const void *function_of_any(const CUgraphNodeParams *params)
         if (driver_call_done(returned) && launched)                  \
             action;                                                  \
     }
-#define NEW_NODE graph_node_launches(*p->phGraphNode, launched, correlation)
-#define NODE graph_node_launches(p->hNode, launched, correlation)
+#define NEW_NODE graph_node_launches(*p->phGraphNode, true, launched, correlation)
+#define NODE graph_node_launches(p->hNode, false, launched, correlation)
 #define COPY copy_launches(launched, correlation), graph_launches_expect(p->hGraphExec)
 
 PUBLISH(cuGraphAddKernelNode, function_of_older(p->nodeParams), NEW_NODE)

@@ -79,9 +79,9 @@ void graph_node_starts(CUgraphNodeType type, const struct open_call *open);
 void graph_node_made(CUgraphNode node, CUgraphNodeType type, const struct open_call *open);
 void graph_node_copied(CUgraphNode node, CUgraphNode original, const struct open_call *open);
 
-/* The call CORRELATION (0: not known) had NODE launch FUNCTION (a CUfunction or CUkernel; NULL: none is known), or made
- * it. */
-void graph_node_launches(CUgraphNode node, const void *function, uint32_t correlation);
+/* The call CORRELATION (0: not known) had NODE, which it MADE or not, launch FUNCTION (a CUfunction or CUkernel; NULL:
+ * none is known). */
+void graph_node_launches(CUgraphNode node, bool made, const void *function, uint32_t correlation);
 
 /*
  * The first launches of executable graphs. When one has returned, CUPTI's records of its kernels are there, and the

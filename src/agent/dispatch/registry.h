@@ -101,6 +101,7 @@ struct gputrace_graph_node {
     uint64_t original;    /* of which it is a copy; 0: of none … */
     const void *function; /* … but it launches this; NULL: it is a copy or a set, or that is not known */
     uint32_t capturer;    /* another thread, which began the capture; 0: this one did, or that is not known */
+    bool made;            /* now; else it became a copy, or launches something else from now on */
 };
 
 /* This thread was in callbacks of plugins from START to END: calls of CUDA in between are theirs, not the program's. */

@@ -17,6 +17,7 @@
 #include "common/log.h"
 #include "agent/cupti/activity_buffers.h"
 #include "agent/cupti/kernel_names.h"
+#include "agent/python/frames.h"
 #include "agent/spool/recorder.h"
 #include "agent/spool/spool_file.h"
 #include "agent/dispatch/fork_watch.h"
@@ -276,6 +277,10 @@ static void die(int number, siginfo_t *info, void *context)
     if (ours && is_page_repaired(number, info)) {
         errno = saved;
         return;
+    }
+    if (ours && (number == SIGSEGV || number == SIGBUS) && python_may_escape(thread)) {
+        let_faults_through(SIG_UNBLOCK);
+        python_escape(thread);
     }
     if (ours && thread == __atomic_load_n(&crash.thread, __ATOMIC_RELAXED) && crash.may_escape) {
         crash.may_escape = 0;

@@ -19,7 +19,9 @@
 #include "agent/dispatch/signal_mask.h"
 #include "agent/nvtx/nvtx.h"
 #include "agent/ranges/device_ranges.h"
+#include "agent/nccl/operations.h"
 #include "agent/torch/operators.h"
+#include "agent/torch/profiler.h"
 #include "agent/spool/recorder.h"
 #include "agent/spool/process.h"
 #include "agent/spool/spool_file.h"
@@ -149,7 +151,7 @@ static int wake_by_nvtx(void)
            registry_nvtx_extension_register(wake_by_extension, NULL);
 }
 
-/* Called by an operator of PyTorch's. */
+/* Called by an operator of PyTorch's, or by NCCL. */
 static bool wake_by_operator(void)
 {
     wake();
@@ -170,17 +172,20 @@ static bool prepare(void)
         capture_restart();
         return true;
     }
+    bool nodes = (library.settings.trace & TRACE_KERNEL) && library.settings.graph_nodes;
     int failed = wake_by_nvtx();
     failed |= capture_init(&library.settings);
     record_cuda_keep_stacks((library.settings.stacks & STACKS_ALLOC) != 0);
-    call_stacks_init((uint64_t)library.settings.stacks, (uint64_t)library.settings.stacks_every);
+    call_stacks_init((uint64_t)library.settings.stacks, (uint64_t)library.settings.stacks_every, nodes);
     failed |= record_cuda_subscribe((uint64_t)library.settings.trace);
-    if ((library.settings.trace & TRACE_KERNEL) && library.settings.graph_nodes)
+    if (nodes)
         failed |= record_cuda_subscribe_graph_nodes();
     if (library.settings.trace & TRACE_NVTX)
         failed |= record_nvtx_subscribe();
     failed |= crash_chunk_subscribe((uint64_t)library.settings.trace);
     operators_init((uint64_t)library.settings.trace, wake_by_operator);
+    failed |= torch_profiler_init((uint64_t)library.settings.trace);
+    nccl_init((uint64_t)library.settings.trace, library.settings.library, wake_by_operator);
     failed |= capture_init_last();
     failed |= pthread_atfork(NULL, NULL, after_fork_in_child);
     failed |= atexit(finish) | at_quick_exit(finish);

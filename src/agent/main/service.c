@@ -143,7 +143,7 @@ static bool ask_pools(void)
 static void *serve(void *unused)
 {
     (void)unused;
-    thread_become_ours("gputrace");
+    thread_become_ours("gputrace", spool_file_header());
     for (;;) {
         uint64_t until_due = capture_follow_clock();
         look_for_names(least(until_due, service.interval));

@@ -10,14 +10,22 @@
 
 #include "agent/python/interpreter.h"
 
-static inline uint64_t python_word(uint64_t object, uint64_t offset)
+/* The thread sanitizer would report what the end of the interpreter frees meanwhile (agent/python/frames.h). */
+#define PYTHON_MEMORY __attribute__((no_sanitize("thread"))) static inline
+
+PYTHON_MEMORY uint64_t python_word(uint64_t object, uint64_t offset)
 {
     return *(const uint64_t *)(uintptr_t)(object + offset);
 }
 
-static inline uint32_t python_half(uint64_t object, uint64_t offset)
+PYTHON_MEMORY uint32_t python_half(uint64_t object, uint64_t offset)
 {
     return *(const uint32_t *)(uintptr_t)(object + offset);
+}
+
+PYTHON_MEMORY unsigned char python_byte(uint64_t object, uint64_t offset)
+{
+    return *(const unsigned char *)(uintptr_t)(object + offset);
 }
 
 /* A number of what the code is, for code may be freed and other code lie in its place. It is sure from 3.12 on, where

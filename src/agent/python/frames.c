@@ -1,9 +1,11 @@
 #include "agent/python/frames.h"
 
 #include <pthread.h>
+#include <setjmp.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/dispatch/fork_watch.h"
 #include "agent/python/code.h"
@@ -32,6 +34,7 @@ struct place {
 /* Of one thread. */
 struct memory {
     uint32_t generation; /* of the process: a forked child has none of its parent's numbers */
+    uint32_t thread;     /* its id */
     struct place sets[SETS][WAYS];
 };
 
@@ -54,7 +57,9 @@ static struct {
     char function[FUNCTION_BYTES], file[FILE_BYTES];
 } python = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
 
-static void forget(void *memory)
+/* The C library frees a thread's variables when another thread finds that it has ended, which the sanitizer cannot see:
+ * it takes this for a race with that. */
+__attribute__((no_sanitize("thread"))) static void forget(void *memory)
 {
     mine = NULL;
     free(memory);
@@ -70,6 +75,74 @@ void python_begin(bool (*record)(const struct python_frame *frame), void (*refus
     pthread_once(&python.once, make_key);
     python.refused = refused;
     __atomic_store_n(&python.record, record, __ATOMIC_RELEASE);
+}
+
+/* --- readers --- */
+
+#define READERS 64 /* threads at a time; others find no frames */
+
+/* A handler of signals looks for its thread here: variables of threads may need memory that it cannot have. */
+static struct reader {
+    uint32_t thread;    /* 0: nobody */
+    bool locked;        /* it has python.lock */
+    bool may_escape;    /* a fault is of the interpreter's memory */
+    sigjmp_buf *escape; /* where a fault goes */
+} readers[READERS];
+
+/* NULL: there are too many. */
+static struct reader *reader_begin(uint32_t thread, sigjmp_buf *escape)
+{
+    for (unsigned i = 0; i < READERS; i++) {
+        struct reader *reader = &readers[(thread + i) % READERS];
+        uint32_t nobody = 0;
+        if (!__atomic_compare_exchange_n(&reader->thread, &nobody, thread, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            continue;
+        reader->locked = reader->may_escape = false;
+        reader->escape = escape;
+        return reader;
+    }
+    return NULL;
+}
+
+/* Also after a fault. */
+static void reader_end(struct reader *reader)
+{
+    if (reader->locked)
+        pthread_mutex_unlock(&python.lock);
+    __atomic_store_n(&reader->thread, 0, __ATOMIC_RELEASE);
+}
+
+static void let_escape(struct reader *reader, bool may)
+{
+    reader->may_escape = may;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+static void lock_for(struct reader *reader)
+{
+    pthread_mutex_lock(&python.lock);
+    reader->locked = true;
+}
+
+static void unlock_for(struct reader *reader)
+{
+    reader->locked = false;
+    pthread_mutex_unlock(&python.lock);
+}
+
+bool python_may_escape(uint32_t thread)
+{
+    for (unsigned i = 0; i < READERS; i++)
+        if (__atomic_load_n(&readers[i].thread, __ATOMIC_RELAXED) == thread)
+            return readers[i].may_escape;
+    return false;
+}
+
+void python_escape(uint32_t thread)
+{
+    for (unsigned i = 0; i < READERS; i++)
+        if (__atomic_load_n(&readers[i].thread, __ATOMIC_RELAXED) == thread)
+            siglongjmp(*readers[i].escape, 1);
 }
 
 /* --- the interpreter --- */
@@ -145,16 +218,11 @@ bool python_has_image(uint64_t start, uint64_t end)
 
 /* --- places --- */
 
-/* Under the lock. 0: it has none, as it could not be recorded. */
-static uint64_t number_of(const struct place *place)
+/* Under the lock. 0: it could not be recorded. */
+static uint64_t record_frame(uint64_t hash, size_t function, size_t file, uint32_t line)
 {
-    const struct interpreter *interpreter = &python.interpreter;
-    size_t function = code_function(interpreter, place->code, python.function, sizeof(python.function));
-    size_t file = code_file(interpreter, place->code, python.file, sizeof(python.file));
-    uint32_t line = code_line(interpreter, place->code, place->instruction);
-    uint64_t parts[] = {hash_bytes(python.function, function), hash_bytes(python.file, file), line};
     bool is_new = false;
-    uint64_t *number = map_put(&python.numbers, hash_bytes(parts, sizeof(parts)), &is_new);
+    uint64_t *number = map_put(&python.numbers, hash, &is_new);
     if (!number)
         return 0;
     if (!is_new)
@@ -168,17 +236,31 @@ static uint64_t number_of(const struct place *place)
     };
     if (frame.number <= NUMBERS_MAX && python.record(&frame))
         return frame.number;
-    map_remove(&python.numbers, hash_bytes(parts, sizeof(parts)));
+    map_remove(&python.numbers, hash);
     return 0;
 }
 
+/* Under the lock. 0: it has none, as it could not be recorded. */
+static uint64_t number_of(struct reader *reader, const struct place *place)
+{
+    const struct interpreter *interpreter = &python.interpreter;
+    let_escape(reader, true);
+    size_t function = code_function(interpreter, place->code, python.function, sizeof(python.function));
+    size_t file = code_file(interpreter, place->code, python.file, sizeof(python.file));
+    uint32_t line = code_line(interpreter, place->code, place->instruction);
+    let_escape(reader, false);
+    uint64_t parts[] = {hash_bytes(python.function, function), hash_bytes(python.file, file), line};
+    return record_frame(hash_bytes(parts, sizeof(parts)), function, file, line);
+}
+
 /* The number of a place that this thread does not remember; another may. */
-static uint64_t learn(const struct place *place)
+static uint64_t learn(struct reader *reader, const struct place *place)
 {
     uint64_t hash = hash_bytes(place, offsetof(struct place, word));
-    pthread_mutex_lock(&python.lock);
+    let_escape(reader, false);
+    lock_for(reader);
     const uint64_t *known = map_get(&python.places, hash);
-    uint64_t number = known ? *known : number_of(place);
+    uint64_t number = known ? *known : number_of(reader, place);
     if (!known && number != 0) {
         if (map_count(&python.places) >= PLACES_MAX)
             map_release(&python.places);
@@ -186,7 +268,8 @@ static uint64_t learn(const struct place *place)
         if (kept)
             *kept = number;
     }
-    pthread_mutex_unlock(&python.lock);
+    unlock_for(reader);
+    let_escape(reader, true);
     return number;
 }
 
@@ -201,7 +284,15 @@ static struct memory *memory_of_thread(void)
         memset(mine, 0, sizeof(*mine));
         mine->generation = fork_generation();
     }
+    if (mine && mine->thread == 0)
+        mine->thread = (uint32_t)gettid();
     return mine;
+}
+
+static uint32_t this_thread(void)
+{
+    const struct memory *memory = memory_of_thread();
+    return memory ? memory->thread : (uint32_t)gettid();
 }
 
 static struct place *set_of(struct memory *memory, uint64_t code, uint64_t instruction)
@@ -211,14 +302,14 @@ static struct place *set_of(struct memory *memory, uint64_t code, uint64_t instr
 }
 static_assert(SETS == 1 << (64 - 54), "ten bits choose a set");
 
-static uint64_t word_of(struct memory *memory, uint64_t code, uint64_t instruction)
+static uint64_t word_of(struct reader *reader, struct memory *memory, uint64_t code, uint64_t instruction)
 {
     struct place place = {code, instruction, code_print(&python.interpreter, code), PYTHON_WORD};
     struct place *set = memory ? set_of(memory, code, instruction) : NULL;
     for (unsigned i = 0; set && i < WAYS; i++)
         if (set[i].code == code && set[i].instruction == instruction && set[i].print == place.print)
             return set[i].word;
-    uint64_t number = learn(&place);
+    uint64_t number = learn(reader, &place);
     place.word |= number;
     if (set && number != 0) {
         set[1] = set[0];
@@ -233,6 +324,7 @@ struct walk {
     const struct python_layout *layout;
     struct python_stack *stack;
     struct memory *memory;
+    struct reader *reader;
     uint64_t c_frame;
     unsigned placed; /* frames whose place is known */
 };
@@ -245,7 +337,8 @@ static bool is_code(uint64_t object)
 
 static void put_frame(struct walk *walk, uint64_t code, uint64_t instruction)
 {
-    walk->stack->words[walk->stack->count] = is_code(code) ? word_of(walk->memory, code, instruction) : PYTHON_WORD;
+    walk->stack->words[walk->stack->count] =
+        is_code(code) ? word_of(walk->reader, walk->memory, code, instruction) : PYTHON_WORD;
     walk->stack->places[walk->stack->count++] = 0;
 }
 
@@ -284,7 +377,7 @@ static void walk_frames(struct walk *walk, uint64_t frame)
 {
     const struct python_layout *layout = walk->layout;
     for (; frame != 0; frame = python_word(frame, layout->frame.previous)) {
-        unsigned owner = *(const unsigned char *)(uintptr_t)(frame + layout->frame.owner);
+        unsigned owner = python_byte(frame, layout->frame.owner);
         if (owner >= PYTHON_OWNED_BY_C) {
             put_place(walk, frame);
             continue;
@@ -295,36 +388,59 @@ static void walk_frames(struct walk *walk, uint64_t frame)
         uint64_t instruction = python_word(frame, layout->frame.instruction);
         if (is_complete(layout, code, instruction, owner))
             put_frame(walk, code, instruction);
-        if (layout->frame.is_entry && *(const char *)(uintptr_t)(frame + layout->frame.is_entry)) {
+        if (layout->frame.is_entry && python_byte(frame, layout->frame.is_entry)) {
             put_place(walk, walk->c_frame);
             walk->c_frame = python_word(walk->c_frame, layout->c_frame.previous);
         }
     }
 }
 
-unsigned python_frames(struct python_stack *stack)
+static void read_frames(struct reader *reader, struct memory *memory, struct python_stack *stack, const char *thread)
 {
     const struct python_layout *layout = &python.interpreter.layout;
-    stack->count = 0;
-    if (!python_is_found())
-        return 0;
-    const char *thread = interpreter_thread(&python.interpreter);
-    if (!thread || !prove(thread))
-        return 0;
     uint64_t at = (uint64_t)(uintptr_t)thread;
-    struct walk walk = {.layout = layout, .stack = stack, .memory = memory_of_thread()};
+    struct walk walk = {.layout = layout, .stack = stack, .memory = memory, .reader = reader};
     if (layout->state.c_frame != 0)
         walk.c_frame = python_word(at, layout->state.c_frame);
     if (layout->frames == PYTHON_FRAME_OBJECTS)
         walk_objects(&walk, python_word(at, layout->state.frame));
     else
         walk_frames(&walk, python_word(walk.c_frame ? walk.c_frame : at, layout->state.frame));
+}
+
+/* What was read counts if the interpreter has not ended meanwhile. Returns the number of frames. */
+static unsigned try_read(struct reader *reader, struct python_stack *stack)
+{
+    let_escape(reader, true);
+    const char *thread = interpreter_thread(&python.interpreter);
+    let_escape(reader, false);
+    if (!thread || !prove(thread))
+        return 0;
+    let_escape(reader, true);
+    read_frames(reader, memory_of_thread(), stack, thread);
+    bool same = interpreter_thread(&python.interpreter) == thread;
+    let_escape(reader, false);
+    return same ? stack->count : 0;
+}
+
+unsigned python_frames(struct python_stack *stack)
+{
+    stack->count = 0;
+    if (!python_is_found())
+        return 0;
+    sigjmp_buf escape;
+    struct reader *const reader = reader_begin(this_thread(), &escape);
+    if (!reader)
+        return 0;
+    stack->count = sigsetjmp(escape, 0) == 0 ? try_read(reader, stack) : 0;
+    reader_end(reader);
     return stack->count;
 }
 
 void python_atfork_child(void)
 {
     /* The fork may have come in the midst of a change: what there was is left, not freed. */
+    memset(readers, 0, sizeof(readers));
     memset(&python.places, 0, sizeof(python.places));
     memset(&python.numbers, 0, sizeof(python.numbers));
     pthread_mutex_init(&python.lock, NULL);

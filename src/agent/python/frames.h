@@ -3,7 +3,9 @@
  * without a call into it, without callbacks, and without linking it.
  *
  * Nothing that is read can change meanwhile: a thread's frames are changed by that thread alone, which is here, and
- * they hold their code objects. That is so while another thread has the GIL too, as when PyTorch launches kernels.
+ * they hold their code objects. That is so while another thread has the GIL too, as when PyTorch launches kernels. Only
+ * the end of the interpreter takes away what a thread without the GIL has: then what was read does not count, and the
+ * handler of a fault leaves by python_escape().
  *
  * A place in a function, which is a code object and an instruction, becomes a number; its names are read and reported
  * when the number is new. Places that were seen before cost some nanoseconds each.
@@ -50,6 +52,11 @@ bool python_is_found(void);
 
 /* The frames of this thread; none when it runs no Python. Returns their number. */
 unsigned python_frames(struct python_stack *stack);
+
+/* Of the handler of SIGSEGV and SIGBUS, in THREAD (gettid()), with these signals let through: whether python_frames()
+ * is to return, without frames; and makes it do so, if it may. */
+bool python_may_escape(uint32_t thread);
+void python_escape(uint32_t thread);
 
 /* Whether the address is in the evaluation loop, or in the interpreter's own file. */
 bool python_is_loop(uint64_t address);

@@ -120,6 +120,12 @@ static const char *state_of_subinterpreter(const struct interpreter *python, con
     return is_ours ? shared : own;
 }
 
+/* Another thread may end the interpreter meanwhile, which frees the state: see agent/python/frames.h. */
+__attribute__((no_sanitize("thread"))) static uint64_t thread_of(const char *state, uint64_t offset)
+{
+    return *(const volatile uint64_t *)(const void *)(state + offset);
+}
+
 const char *interpreter_thread(const struct interpreter *python)
 {
     const char *own = python->own_state();
@@ -129,8 +135,7 @@ const char *interpreter_thread(const struct interpreter *python)
         return python->attached_state() == own ? own : NULL;
     if (python->layout.version < PYTHON_VERSION(3, 12))
         own = state_of_subinterpreter(python, own);
-    uint64_t thread = *(const volatile uint64_t *)(const void *)(own + python->layout.state.thread);
-    return is_this_thread(thread) ? own : NULL;
+    return is_this_thread(thread_of(own, python->layout.state.thread)) ? own : NULL;
 }
 
 /* --- the proof --- */

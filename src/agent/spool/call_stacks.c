@@ -3,7 +3,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/registry.h"
+#include "common/clock.h"
 #include "common/map.h"
 #include "common/settings.h"
 
@@ -13,11 +15,16 @@
  * launches in turn would always be one of the same three.
  *
  * Each thread remembers what it launched in a small table. A kernel that another one drove out of it counts as new.
+ *
+ * Each node of a graph has the stack of the call that captured or added it. What a graph replays has that stack, so
+ * there is nothing to do when it is launched.
  */
 
 #define SETS 256
 #define WAYS 2
-#define KINDS 5 /* that are subscribed to */
+#define KINDS 6 /* that are subscribed to */
+
+#define OF_NODES ((uint64_t)1 << 63) /* beside enum stacks_bits */
 
 struct launched {
     uint64_t key;  /* of what was launched */
@@ -33,7 +40,7 @@ struct sampler {
 static __thread struct sampler *mine;
 
 static struct {
-    uint64_t bits; /* enum stacks_bits */
+    uint64_t bits; /* enum stacks_bits, OF_NODES */
     uint64_t every;
     pthread_key_t at_thread_end;
     bool keyed;
@@ -83,19 +90,66 @@ static bool is_due(uint64_t key)
     return true;
 }
 
-static void record_stack(uint64_t start, uint32_t correlation)
+static void write_stack(uint64_t start, uint32_t correlation, uint32_t stack)
 {
-    uint32_t stack = correlation ? stacks_take(0) : 0;
     if (stack != 0)
         record_write(SPOOL_RECORD_CALL_STACK, call_stack, start, .correlation = correlation, .stack = stack);
+}
+
+static void record_stack(uint64_t start, uint32_t correlation)
+{
+    write_stack(start, correlation, correlation ? stacks_take(0) : 0);
+}
+
+/* --- nodes of graphs --- */
+
+/* Of one thread: the last call that made a node, and its stack, which is taken once. */
+static __thread struct {
+    uint32_t generation, correlation, stack;
+} node_call;
+
+static bool is_node_call(uint32_t correlation)
+{
+    return correlation != 0 && node_call.correlation == correlation && node_call.generation == fork_generation();
+}
+
+/* A thread of Python's captures many nodes, each by another way through C and few lines of Python: the lines will do.
+ */
+static uint32_t take_of_node(uint32_t correlation)
+{
+    if (is_node_call(correlation))
+        return node_call.stack;
+    uint32_t stack = stacks_take_python();
+    node_call.stack = stack != 0 ? stack : stacks_take(0);
+    node_call.correlation = correlation;
+    node_call.generation = fork_generation();
+    return node_call.stack;
+}
+
+static void made_node(void *data, const struct gputrace_graph_node *node)
+{
+    (void)data;
+    uint32_t stack = node->made ? take_of_node(node->correlation) : 0;
+    if (stack != 0)
+        record_write(SPOOL_RECORD_GRAPH_NODE_STACK, graph_node_stack, clock_now(), .node = node->node, .stack = stack);
+}
+
+/* --- calls --- */
+
+/* A launch of what has the hash KEY. That which made a node has its stack already. */
+static void launched(uint64_t start, uint32_t correlation, uint64_t key)
+{
+    if (is_node_call(correlation))
+        write_stack(start, correlation, node_call.stack);
+    else if (is_due(key))
+        record_stack(start, correlation);
 }
 
 static void launched_kernel(void *data, const struct gputrace_kernel_launch *launch)
 {
     (void)data;
     const uint64_t what[] = {launch->kernel, (uint64_t)launch->grid[0] << 32 | launch->grid[1], launch->grid[2]};
-    if (is_due(hash_bytes(what, sizeof(what))))
-        record_stack(launch->call.start, launch->call.correlation);
+    launched(launch->call.start, launch->call.correlation, hash_bytes(what, sizeof(what)));
 }
 
 static void launched_graph(void *data, const struct gputrace_graph_launch *launch)
@@ -110,8 +164,7 @@ static void launched_set(void *data, const struct gputrace_memset *set)
 {
     (void)data;
     const uint64_t what[] = {(uint64_t)(uintptr_t)set->call.function, set->bytes, UINT64_MAX};
-    if (is_due(hash_bytes(what, sizeof(what))))
-        record_stack(set->call.start, set->call.correlation);
+    launched(set->call.start, set->call.correlation, hash_bytes(what, sizeof(what)));
 }
 
 /* A copy is a launch; the thread waits for one that takes no stream. */
@@ -122,8 +175,10 @@ static void copied(void *data, const struct gputrace_memcpy *copy)
     const uint64_t what[] = {(uint64_t)(uintptr_t)copy->call.function, copy->bytes, UINT64_MAX};
     if (copy->index > 0)
         return;
-    if (waited || ((stacks.bits & STACKS_LAUNCH) && is_due(hash_bytes(what, sizeof(what)))))
+    if (waited)
         record_stack(copy->call.start, copy->call.correlation);
+    else if (stacks.bits & STACKS_LAUNCH)
+        launched(copy->call.start, copy->call.correlation, hash_bytes(what, sizeof(what)));
 }
 
 /* Before the thread waits: what this takes is part of the wait. */
@@ -134,9 +189,9 @@ static void opened_call(void *data, const struct gputrace_open_call *call)
         record_stack(call->start, call->correlation);
 }
 
-void call_stacks_init(uint64_t bits, uint64_t every)
+void call_stacks_init(uint64_t bits, uint64_t every, bool nodes)
 {
-    stacks.bits = bits;
+    stacks.bits = bits | ((bits & STACKS_LAUNCH) && nodes ? OF_NODES : 0);
     stacks.every = every ? every : STACKS_EVERY_DEFAULT;
     if (bits & STACKS_LAUNCH)
         stacks.keyed = pthread_key_create(&stacks.at_thread_end, forget) == 0;
@@ -154,6 +209,7 @@ void call_stacks_switch(bool on)
         {REGISTRY_memset, STACKS_LAUNCH, (gputrace_any_fn *)launched_set},
         {REGISTRY_memcpy, STACKS_LAUNCH | STACKS_SYNC, (gputrace_any_fn *)copied},
         {REGISTRY_open_call, STACKS_SYNC, (gputrace_any_fn *)opened_call},
+        {REGISTRY_graph_node, OF_NODES, (gputrace_any_fn *)made_node},
     };
     for (size_t i = 0; i < KINDS; i++) {
         uint64_t *registration = &stacks.registrations[i];

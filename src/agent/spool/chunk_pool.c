@@ -352,7 +352,7 @@ struct spool_chunk *chunk_pool_take(enum spool_chunk_type type, uint64_t least, 
 static void *fill_pool(void *unused)
 {
     (void)unused;
-    thread_become_ours("gputrace-spool");
+    thread_become_ours("gputrace-spool", spool_file_header());
     bool own = false; /* descriptors, since they were needed: the call is one that few programs make */
     for (;;) {
         lock_pool();

@@ -45,6 +45,8 @@ void signal_guard_end(const struct signal_guard *before)
     errno = before->error;
 }
 
+static uint32_t own_threads[SPOOL_OWN_THREADS]; /* ids of threads of ours, as they come to run */
+
 /* --- facts for the header --- */
 
 /* A smaller step cannot be distinguished from the time between two looks at the clocks. */
@@ -137,6 +139,8 @@ void process_facts_fill(struct spool_header *header, uint64_t trace_bits)
     rank_read(&rank);
     header->rank = (uint32_t)(rank.rank + 1);
     header->local_rank = (uint32_t)(rank.local + 1);
+    for (size_t i = 0; i < SPOOL_OWN_THREADS; i++)
+        header->own_threads[i] = __atomic_load_n(&own_threads[i], __ATOMIC_RELAXED);
     header->world_size = rank.world_size > 0 ? (uint32_t)rank.world_size : 0;
     header->node_rank = (uint32_t)(rank.node + 1);
 }
@@ -184,10 +188,24 @@ int thread_start(void *(*run)(void *), void *argument)
     return failure ? -1 : 0;
 }
 
-void thread_become_ours(const char *name)
+/* THREADS: a list of SPOOL_OWN_THREADS that other threads may add to. */
+static void list_thread(uint32_t *threads, uint32_t thread)
 {
+    for (size_t i = 0; i < SPOOL_OWN_THREADS; i++) {
+        uint32_t none = 0;
+        if (__atomic_compare_exchange_n(&threads[i], &none, thread, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
+            none == thread)
+            return;
+    }
+}
+
+void thread_become_ours(const char *name, struct spool_header *header)
+{
+    uint32_t thread = (uint32_t)gettid();
     is_ours = true;
     prctl(PR_SET_NAME, name, 0, 0, 0);
+    list_thread(own_threads, thread);
+    list_thread(header->own_threads, thread);
     epoch_reader(); /* thread-local memory of ours comes with the first look at it, and ends the process when there
                            is none */
 }
@@ -231,5 +249,6 @@ void thread_park(void)
 void thread_atfork_child(void)
 {
     ours = 0;
+    memset(own_threads, 0, sizeof(own_threads));
     outlived = false;
 }

@@ -39,8 +39,9 @@ void signal_guard_end(const struct signal_guard *before);
  * errno set. */
 int thread_start(void *(*run)(void *), void *argument);
 
-/* First thing a thread of ours does: takes its NAME (at most 15 bytes), and the memory that threads need here. */
-void thread_become_ours(const char *name);
+/* First thing a thread of ours does: takes its NAME (at most 15 bytes), and the memory that threads need here. HEADER
+ * is the spool's, which lists threads of ours so that the trace can leave them out. */
+void thread_become_ours(const char *name, struct spool_header *header);
 
 /* Whether the program's threads have all ended, as by pthread_exit() of the first one: ours must end then, for the last
  * thread of a process ends it. Called now and then by one thread. */
@@ -61,7 +62,7 @@ void thread_atfork_child(void);
  * What the spool's header says about this process.
  */
 
-/* Fills a blank header but for `formatted` and what only collectors know. */
+/* Fills a blank header, also with the threads of ours so far, but for `formatted` and what only collectors know. */
 void process_facts_fill(struct spool_header *header, uint64_t trace_bits);
 
 /* Notes in the header when CLOCK_REALTIME was stepped since the last call, or since the header was filled. Called now

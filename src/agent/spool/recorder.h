@@ -376,21 +376,23 @@ void stacks_prepare(void);
  * any thread; takes a microsecond or several, a new stack more. */
 uint32_t stacks_take(uint32_t skip);
 
-/* The number of this thread's stack of Python's functions alone; 0: it runs none. Takes a fraction of a microsecond
- * where they were seen before. */
+/* The number of this thread's stack of Python's functions alone; 0: it runs none. From any thread; takes a fraction of
+ * a microsecond where they were seen before. */
 uint32_t stacks_take_python(void);
 
 /* In a forked child: what was written is the parent's. Numbers begin at 1 again. */
 void stacks_atfork_child(void);
 
 /*
- * Call stacks of launches and of waits: a record for each that has one, which names the call (call_stacks.c).
+ * Call stacks of launches, of waits and of nodes of graphs: a record for each that has one, which names the call or the
+ * node (call_stacks.c).
  * Allocations have theirs in their own record: record_cuda_keep_stacks().
  */
 
 /* BITS of enum stacks_bits; EVERY: of the launches of one kernel and grid by one thread the first has its stack, and
- * one of so many afterwards (0: STACKS_EVERY_DEFAULT). Once, before recording is first switched on. */
-void call_stacks_init(uint64_t bits, uint64_t every);
+ * one of so many afterwards (0: STACKS_EVERY_DEFAULT). NODES: with launches, also of nodes of graphs. Once, before
+ * recording is first switched on. */
+void call_stacks_init(uint64_t bits, uint64_t every, bool nodes);
 
 /* Recording goes on or off: launches and waits have callbacks for their stacks only meanwhile. One call at a time. */
 void call_stacks_switch(bool on);

@@ -52,13 +52,35 @@ static const char *missing_of(struct torch_library *library, void *handle)
     return missing;
 }
 
+/* How many libraries came; where that is not known there are always new ones. */
+static int count_libraries(struct dl_phdr_info *info, size_t size, void *count)
+{
+    (void)size;
+    *(uint64_t *)count = info->dlpi_adds;
+    return 1;
+}
+
+uint64_t torch_libraries_count(void)
+{
+    uint64_t libraries = 0;
+    dl_iterate_phdr(count_libraries, &libraries);
+    return libraries;
+}
+
+void *torch_library_open(char path[PATH_MAX])
+{
+    char found[PATH_MAX];
+    if (!dl_iterate_phdr(find_loaded, found))
+        return NULL;
+    if (path)
+        strcpy(path, found);
+    return dlopen(found, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 int torch_library_find(struct torch_library *library, char *why, unsigned size)
 {
     char path[PATH_MAX];
-    if (!dl_iterate_phdr(find_loaded, path))
-        return 0;
-    /* Waits for another thread that is loading it; it stays loaded as long as the process, with our callbacks. */
-    void *handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    void *handle = torch_library_open(path);
     if (!handle)
         return 0;
     *library = (struct torch_library){0};

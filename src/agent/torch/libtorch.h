@@ -8,6 +8,7 @@
 #ifndef GPUTRACE_AGENT_TORCH_LIBTORCH_H
 #define GPUTRACE_AGENT_TORCH_LIBTORCH_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -58,6 +59,13 @@ struct torch_library {
     void (*delete)(void *memory);
     bool short_strings; /* a std::string is 32 bytes, as C++11 wants it; else a pointer */
 };
+
+/* How many libraries the process has loaded so far. Takes the dynamic loader's lock. */
+uint64_t torch_libraries_count(void);
+
+/* A handle of the library, for dlsym(), where it is loaded, else NULL; PATH, if not NULL, is set to its file. It stays
+ * loaded as long as the process, with our callbacks. Waits for another thread that is loading it. */
+void *torch_library_open(char path[PATH_MAX]);
 
 /* Finds the library in the process, where it is loaded. Returns 1, 0: it is not, or -1: it is not usable, and WHY (SIZE
  * bytes) says so. Takes the dynamic loader's lock. */

@@ -1,11 +1,11 @@
 #include "agent/torch/operators.h"
 
 #include <errno.h>
-#include <link.h>
 #include <string.h>
 
 #include "agent/dispatch/fork_watch.h"
 #include "agent/spool/recorder.h"
+#include "agent/torch/profiler.h"
 #include "common/clock.h"
 #include "common/map.h"
 #include "common/settings.h"
@@ -97,12 +97,15 @@ INLINE uint32_t self_of(const struct torch_function *function)
     return (uint32_t)((uintptr_t)function >> 3);
 }
 
-/* PyTorch's number of this thread, once for a thread and process. */
-static __thread uint32_t thread_noted;
+#define ASK_EVERY 16 /* operators, one is where torch.profiler is asked for */
+
+static __thread struct operators_thread {
+    uint32_t noted; /* the process in which PyTorch's number of the thread was written */
+    uint32_t begun; /* operators */
+} this_thread;
 
 static void note_thread(void)
 {
-    thread_noted = fork_generation();
     record_write(SPOOL_RECORD_TORCH_THREAD, torch_thread, clock_now(),
                  .number = (uint32_t)torch.library.current_thread());
 }
@@ -134,8 +137,14 @@ INLINE void started(const struct torch_function *function, enum torch_scope scop
     const char *name = torch.library.name(function);
     if (!name)
         name = "";
-    if (thread_noted != fork_generation())
+    struct operators_thread *mine = &this_thread;
+    __asm__("" : "+r"(mine)); /* or compilers find it again for every use */
+    if (mine->begun++ % ASK_EVERY == 0)
+        torch_profiler_ask();
+    if (mine->noted != fork_generation()) {
+        mine->noted = fork_generation();
         note_thread();
+    }
     record_write(SPOOL_RECORD_TORCH_START, torch_start, clock_now(), .head.flags = (uint16_t)kind,
                  .name = operator_text(SPOOL_OPERATOR_NAME, name, strlen(name)), .self = self_of(function),
                  .sequence = sequence_of(function, scope, name));
@@ -182,19 +191,10 @@ static void add_all(void)
     add(function_started, rest);
 }
 
-/* How many libraries came; where that is not known there are always new ones. */
-static int count_libraries(struct dl_phdr_info *info, size_t size, void *count)
-{
-    (void)size;
-    *(uint64_t *)count = info->dlpi_adds;
-    return 1;
-}
-
 static void look(void)
 {
     char why[1024];
-    uint64_t libraries = 0;
-    dl_iterate_phdr(count_libraries, &libraries);
+    uint64_t libraries = torch_libraries_count();
     if (libraries == torch.seen)
         return;
     torch.seen = libraries;
@@ -209,6 +209,7 @@ static void look(void)
         recorder_note(SPOOL_NOTE_WARNING, "PyTorch's operators are recorded without their inputs: its library has no "
                                           "functions that give these");
     }
+    torch_profiler_look();
     add_all();
 }
 

@@ -20,6 +20,7 @@ enum report_unit { REPORT_UNIT_AUTO, REPORT_UNIT_NS, REPORT_UNIT_US, REPORT_UNIT
     X(FINDINGS, findings, "findings", "Findings")                                      \
     X(OVERVIEW, overview, "overview", "Overview")                                      \
     X(CRASHES, crashes, "crashes", "Crashes and kills")                                \
+    X(HANG, hang, "hang", "Hangs")                                                     \
     X(IDLE, idle, "idle", "Idle time of GPUs by cause")                                \
     X(IDLE_WHERE, idle_where, "idle-where", "Idle time by call, range and operator")   \
     X(GAPS, gaps, "gaps", "Largest gaps")                                              \

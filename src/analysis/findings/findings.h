@@ -119,6 +119,7 @@
     X(SLOW_STEP_PERCENT, 150, "a step is slow from so many percent of the median on")                            \
     X(SLOW_STEPS_PERCENT, 25, "and at most so many percent of the steps after the first are slow")               \
     X(SLOW_STEPS_NS, 5000000, "and they take so much longer together")                                           \
+    X(HOST_NAMED_PERCENT, 50, "what the host did is named where it takes so many percent of the time")           \
     X(EXPOSED_PERCENT, 5, "communication without computation at the same time takes so many percent of the run") \
     X(LOADING_STEPS_PERCENT, 5, "the GPU waits for the DataLoader so many percent of the run")
 

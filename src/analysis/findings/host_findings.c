@@ -77,14 +77,14 @@ static void put_short(char *to, size_t size, const char *text)
     memcpy(to + length, mark, sizeof(mark));
 }
 
-struct host_phrase host_phrase(const struct idle *idle, uint32_t activity)
+struct host_phrase host_phrase(const struct host_activities *host, uint32_t activity)
 {
     struct host_phrase phrase = {""};
     struct buffer text;
     if (activity == EVENT_NO_TEXT)
         return phrase;
     buffer_init_memory(&text);
-    host_activity_write(&text, &idle->host, activity);
+    host_activity_write(&text, host, activity);
     buffer_char(&text, '\0');
     if (buffer_finish(&text) == 0)
         put_short(phrase.text, sizeof(phrase.text), text.data);
@@ -92,12 +92,12 @@ struct host_phrase host_phrase(const struct idle *idle, uint32_t activity)
     return phrase;
 }
 
-const char *host_advice(const struct idle *idle, uint32_t activity)
+const char *host_advice(const struct host_activities *host, uint32_t activity)
 {
     if (activity == EVENT_NO_TEXT)
         return NULL;
-    const struct host_activity *known = dense_map_row(&idle->host.known, activity);
-    enum host_kind kind = host_activity_kind(&idle->host, activity);
+    const struct host_activity *known = dense_map_row(&host->known, activity);
+    enum host_kind kind = host_activity_kind(host, activity);
     bool pipe = kind == HOST_IO && known->relation == HOST_WOKE; /* a thread wrote what was read */
     return host_kind_advice[pipe ? HOST_WAIT : kind];
 }

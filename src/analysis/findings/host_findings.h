@@ -34,14 +34,14 @@ struct host_answer host_ask(const struct trace *trace, const struct idle *idle, 
 /* Whether the DataLoader was open. */
 bool host_is_loading(const struct trace *trace, const struct idle_what *what);
 
-/* An activity in a sentence, shortened; "" for EVENT_NO_TEXT. */
+/* An activity in a sentence, shortened; "" for EVENT_NO_TEXT, then HOST may be NULL. */
 struct host_phrase {
     char text[208];
 };
-struct host_phrase host_phrase(const struct idle *idle, uint32_t activity);
+struct host_phrase host_phrase(const struct host_activities *host, uint32_t activity);
 
 /* What helps against an activity; NULL for EVENT_NO_TEXT. */
-const char *host_advice(const struct idle *idle, uint32_t activity);
+const char *host_advice(const struct host_activities *host, uint32_t activity);
 
 /* The largest gap of DEVICE that ACTIVITY took most of. NULL: none is known. */
 const struct idle_gap *host_gap(const struct idle *idle, size_t device, uint32_t activity);

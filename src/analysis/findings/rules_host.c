@@ -44,10 +44,10 @@ static int blocked_find(void *state, struct findings *findings)
         return 0;
     bool one = worst.most == worst.total;
     finding->count = worst.gaps;
-    finding_advise(finding, "%s", host_advice(idle, worst.activity));
+    finding_advise(finding, "%s", host_advice(&idle->host, worst.activity));
     return finding_say(finding, "The GPU waits for a blocked thread, %s time%s: %s%s%s%s",
                        amount_count(worst.gaps).text, worst.gaps == 1 ? "" : "s",
-                       host_phrase(idle, worst.activity).text, one ? "" : " (",
+                       host_phrase(&idle->host, worst.activity).text, one ? "" : " (",
                        one ? "" : amount_share(worst.most, worst.total).text, one ? "" : " of it)");
 }
 

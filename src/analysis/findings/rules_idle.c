@@ -123,14 +123,14 @@ static int say_host(struct findings *findings, const struct idle *idle, const st
     finding->count = outside->gaps;
     if (sampled) {
         finding->place.stack = host_activity_stack(&idle->host, outside->activity);
-        finding_advise(finding, "%s", host_advice(idle, outside->activity));
+        finding_advise(finding, "%s", host_advice(&idle->host, outside->activity));
     }
     return finding_say(
         finding, "The GPU waits %s times while the host works outside CUDA, %s on average and %s at most%s%s%s%s",
         amount_count(outside->gaps).text, amount_time(outside->time / outside->gaps).text,
         amount_time(idle->devices.items[outside->device].causes[IDLE_OUTSIDE].longest).text,
         named ? ", mostly in the range " : "", named ? finding_name(findings->trace, outside->range).text : "",
-        sampled ? ": " : "", host_phrase(idle, outside->activity).text);
+        sampled ? ": " : "", host_phrase(&idle->host, outside->activity).text);
 }
 
 static int host_find(void *state, struct findings *findings)
@@ -203,7 +203,7 @@ static int gaps_find(void *state, struct findings *findings)
                        amount_time(most.largest->end - most.largest->start).text,
                        idle_cause_words[idle_main_part(most.largest)->what.cause].text,
                        most.largest->activity != EVENT_NO_TEXT ? ": " : "",
-                       host_phrase(idle, most.largest->activity).text);
+                       host_phrase(&idle->host, most.largest->activity).text);
 }
 
 const struct rule rule_gpu_gaps = {
@@ -322,15 +322,15 @@ static int use_find(void *state, struct findings *findings)
     finding->count = low.count;
     unsigned cause = main_cause(findings, low.device);
     const struct host_question question = {.device = low.device};
-    bool outside = cause == IDLE_OUTSIDE && idle_of(findings);
-    uint32_t activity = outside ? host_ask(trace, idle_of(findings), &question).activity : EVENT_NO_TEXT;
+    const struct idle *idle = cause == IDLE_OUTSIDE ? idle_of(findings) : NULL;
+    uint32_t activity = idle ? host_ask(trace, idle, &question).activity : EVENT_NO_TEXT;
     return finding_say(finding,
                        "The GPU works less than %d %% of the time in %s of %s equal parts of the run, %s to %s; most "
                        "idle time: %s%s%s",
                        FINDING_CHUNK_PERCENT, amount_count(low.count).text, amount_count(low.of).text,
                        amount_time(place.time - trace->start).text, amount_time(place.until - trace->start).text,
                        idle_cause_words[cause].text, activity != EVENT_NO_TEXT ? ": " : "",
-                       host_phrase(idle_of(findings), activity).text);
+                       host_phrase(idle ? &idle->host : NULL, activity).text);
 }
 
 static void use_release(void *state)

@@ -99,7 +99,7 @@ static struct host_phrase between_launches(const struct findings *findings, cons
     const struct idle *idle = section_state(findings->trace, REPORT_IDLE);
     const struct host_question question = {.device = device, .brief = true};
     struct host_answer answer = host_ask(findings->trace, idle, &question);
-    return host_phrase(idle, answer.total > late->time / 2 ? answer.activity : EVENT_NO_TEXT);
+    return host_phrase(&idle->host, answer.total > late->time / 2 ? answer.activity : EVENT_NO_TEXT);
 }
 
 static int say_bound(struct findings *findings, const struct launches *launches,

@@ -4,8 +4,10 @@
 #include "common/settings.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/findings/findings.h"
-#include "analysis/names/name_facts.h"
+#include "analysis/findings/host_findings.h"
+#include "analysis/findings/host_times.h"
 #include "analysis/findings/stalls.h"
+#include "analysis/names/name_facts.h"
 
 struct waits {
     struct stalls stalls;
@@ -14,6 +16,8 @@ struct waits {
     struct device_cost cost;
     struct stall worst;
     struct finding_place place;
+    struct host_times host; /* what the host did from the ends of waits to the next launches … */
+    int64_t host_time;      /* … which took so long */
 };
 
 static void waits_release(void *state)
@@ -21,6 +25,7 @@ static void waits_release(void *state)
     struct waits *waits = state;
     stalls_release(&waits->stalls);
     array_release(&waits->names.items);
+    host_times_release(&waits->host);
 }
 
 /* Without the wait the host is at most its length earlier, and the GPU idles at most the gap less. */
@@ -30,7 +35,7 @@ static int64_t cost_of(const struct stall *stall)
     return wait < idle ? wait : idle;
 }
 
-static int add_op(struct waits *waits, const struct timeline_op *op)
+static int add_op(struct waits *waits, const struct trace *trace, const struct timeline_op *op)
 {
     struct stall stall;
     int found = stalls_op(&waits->stalls, op, STALL_WAITED, &stall);
@@ -47,7 +52,10 @@ static int add_op(struct waits *waits, const struct timeline_op *op)
     }
     waits->idle = sum_of(waits->idle, stall.to - stall.from);
     device_cost_add(&waits->cost, op->device, cost);
-    return 0;
+    if (op->called <= stall.call.end)
+        return 0;
+    waits->host_time = sum_of(waits->host_time, op->called - stall.call.end);
+    return host_times_add(&waits->host, trace, op->thread, stall.call.end, op->called, HOST_HERE);
 }
 
 static int find(const struct waits *waits, struct findings *findings, const char *what)
@@ -57,12 +65,14 @@ static int find(const struct waits *waits, struct findings *findings, const char
     if (!finding)
         return 0;
     finding->count = waits->count;
-    return finding_say(finding,
-                       "%s times the host waits %s (the longest in %s()), and then the GPU idles %s on average, as "
-                       "no work is queued",
-                       amount_count(waits->count).text, what,
-                       finding_name(findings->trace, waits->worst.call.name).text,
-                       amount_time(waits->idle / waits->count).text);
+    uint32_t activity = host_times_most(&waits->host, 0, waits->host_time / 100 * FINDING_HOST_NAMED_PERCENT);
+    return finding_say(
+        finding,
+        "%s times the host waits %s (the longest in %s()), and then the GPU idles %s on average, as "
+        "no work is queued%s%s",
+        amount_count(waits->count).text, what, finding_name(findings->trace, waits->worst.call.name).text,
+        amount_time(waits->idle / waits->count).text, activity != EVENT_NO_TEXT ? "; what the host does then: " : "",
+        host_phrase(&waits->host.host, activity).text);
 }
 
 /* --- waits for all work of a device --- */
@@ -75,8 +85,7 @@ static int add_call(void *state, const struct trace *trace, const struct host_ca
 static int device_op(void *state, const struct trace *trace, const struct timeline_op *op)
 {
     struct waits *waits = state;
-    (void)trace;
-    return waits->stalls.count > 0 ? add_op(waits, op) : 0;
+    return waits->stalls.count > 0 ? add_op(waits, trace, op) : 0;
 }
 
 static int device_find(void *state, struct findings *findings)
@@ -106,7 +115,7 @@ static int repeated_op(void *state, const struct trace *trace, const struct time
 {
     struct waits *waits = state;
     unsigned wanted = NAME_PAGEABLE | NAME_DTOH;
-    if (add_op(waits, op) < 0)
+    if (add_op(waits, trace, op) < 0)
         return -1;
     bool blocks = op->category == CATEGORY_GPU_MEMCPY && op->kind == CALL_COPY_ASYNC && op->returned >= op->end;
     if (!blocks || (name_facts_find(&waits->names, &trace->strings, op->name) & wanted) != wanted)

@@ -8,8 +8,10 @@
 
 void job_init(struct job_whole *job, const struct report_options *options)
 {
-    *job = (struct job_whole){.world_size = EVENT_NONE};
+    *job = (struct job_whole){.world_size = EVENT_NONE, .base = EVENT_NONE};
     trace_init(&job->trace, options);
+    hangs_init(&job->hangs, &job->trace.strings);
+    job->hangs.origin = EVENT_NONE;
     sorter_init(&job->collectives, job->trace.space, sizeof(struct collective), collectives_order);
 }
 
@@ -21,6 +23,7 @@ void job_release(struct job_whole *job)
     array_release(&job->hosts);
     job_clocks_release(&job->clocks);
     comm_release(&job->comm);
+    hangs_release(&job->hangs);
     sorter_release(&job->collectives);
     dense_map_release(&job->row_keys);
     array_release(&job->rows);
@@ -34,6 +37,7 @@ struct adding {
     struct job_whole *job;
     const struct job_part *part;
     uint32_t base;      /* of its ranks */
+    int64_t shift;      /* of its times to those of the job */
     uint32_t *of_ranks; /* by the part's numbers: in job.ranks.texts, and … */
     uint32_t *of_trace; /* … in job.trace.strings */
 };
@@ -58,6 +62,12 @@ static uint32_t translated(const uint32_t *numbers, uint32_t text)
     return text == EVENT_NO_TEXT ? EVENT_NO_TEXT : numbers[text];
 }
 
+static void shift(int64_t *time, int64_t by)
+{
+    if (*time != EVENT_NONE)
+        *time += by;
+}
+
 static int add_ranks(struct adding *adding)
 {
     struct ranks *ranks = &adding->job->ranks;
@@ -67,6 +77,8 @@ static int add_ranks(struct adding *adding)
             return -1;
         *rank = adding->part->ranks.items.items[i];
         rank->host = translated(adding->of_ranks, rank->host);
+        shift(&rank->start, adding->shift);
+        shift(&rank->end, adding->shift);
         for (unsigned cause = 0; cause < IDLE_CAUSE_COUNT; cause++)
             rank->mostly[cause] = translated(adding->of_ranks, rank->mostly[cause]);
     }
@@ -186,8 +198,50 @@ static int add_collective(void *context, struct collective *one)
     one->group_ranks = translated(adding->of_trace, one->group_ranks);
     one->name = translated(adding->of_trace, one->name);
     one->dtype = translated(adding->of_trace, one->dtype);
+    shift(&one->called, adding->shift);
+    shift(&one->returned, adding->shift);
+    shift(&one->start, adding->shift);
     one->process = one->process == RANK_NONE ? RANK_NONE : one->process + adding->base;
     return sorter_add(&adding->job->collectives, one) < 0 ? error_no_memory("a report of a job") : 0;
+}
+
+/* What each rank did at the end. */
+static int add_members(struct adding *adding)
+{
+    struct hang_fronts *fronts = &adding->job->hangs.fronts;
+    for (size_t i = 0; i < adding->part->members.count; i++) {
+        const struct hang_member *one = &adding->part->members.items[i];
+        struct hang_member *member = hang_fronts_member(fronts, one->rank, one->process);
+        if (!member)
+            return -1;
+        *member = *one;
+        uint32_t *const texts[] = {&member->how,   &member->gpu,   &member->host, &member->thread,
+                                   &member->range, &member->place, &member->init};
+        int64_t *const times[] = {&member->last, &member->gpu_since, &member->gpu_called, &member->host_since,
+                                  &member->init_since};
+        for (size_t k = 0; k < sizeof(texts) / sizeof(*texts); k++)
+            if (*texts[k] != EVENT_NO_TEXT) {
+                *texts[k] = hang_fronts_text(fronts, interned(&adding->part->ranks.texts, *texts[k]));
+                if (*texts[k] == EVENT_NO_TEXT)
+                    return -1;
+            }
+        for (size_t k = 0; k < sizeof(times) / sizeof(*times); k++)
+            shift(times[k], adding->shift);
+    }
+    return 0;
+}
+
+/* The times of a trace count from its own base. */
+static void set_shift(struct adding *adding)
+{
+    struct job_whole *job = adding->job;
+    const struct part_info *info = &adding->part->info;
+    bool known = info->base > 0 && job->base > 0;
+    adding->shift = known ? info->base - job->base : 0;
+    job->base = job->base == EVENT_NONE ? info->base : job->base;
+    int64_t start = info->start + adding->shift;
+    if (info->with_span && (job->hangs.origin == EVENT_NONE || start < job->hangs.origin))
+        job->hangs.origin = start;
 }
 
 /* Whether a rank of PART is there already, or the job has another size. */
@@ -208,7 +262,9 @@ int job_add(struct job_whole *job, const struct job_part *part, const char *name
     struct adding adding = {.job = job, .part = part, .base = (uint32_t)job->ranks.items.count};
     if (is_of_another_job(job, part))
         return JOB_OTHER;
-    int status = translate_texts(&adding) ?: add_ranks(&adding) ?: add_rows(&adding) ?: add_findings(&adding);
+    set_shift(&adding);
+    int status = translate_texts(&adding) ?: add_ranks(&adding) ?: add_rows(&adding);
+    status = status ?: add_findings(&adding) ?: add_members(&adding);
     if (status < 0)
         error_no_memory("a report of a job");
     else

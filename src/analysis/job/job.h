@@ -12,6 +12,7 @@
 #include "analysis/base/options.h"
 #include "analysis/job/job_clocks.h"
 #include "analysis/job/job_part.h"
+#include "analysis/model/hang.h"
 #include "analysis/ranks/comm.h"
 #include "analysis/ranks/ranks.h"
 
@@ -48,6 +49,8 @@ struct job_whole {
     ARRAY(uint32_t) hosts;    /* names: texts of ranks; the first is that of rank 0 */
     struct job_clocks clocks; /* of them */
     struct comm comm;
+    struct hangs hangs;        /* its times begin with the first trace */
+    int64_t base;              /* of all times: that of the first part; EVENT_NONE: there is none yet */
     struct sorter collectives; /* struct collective: texts of job.trace, `process` an index of ranks.items */
     struct dense_map row_keys; /* struct job_row_key */
     ARRAY(struct job_row) rows;

@@ -111,13 +111,31 @@ static void correct(const struct job_whole *job, struct collective *one)
         one->returned = job_clock_correct(clock, one->returned);
 }
 
+/* What ranks did at the end. */
+static int correct_members(struct job_whole *job)
+{
+    for (size_t i = 0; i < job->ranks.items.count; i++) {
+        const struct job_clock *clock = &job->clocks.items.items[job->host_of.items[i]];
+        struct hang_member *member = hang_fronts_member(&job->hangs.fronts, job->ranks.items.items[i].rank, 0);
+        if (!member)
+            return -1;
+        int64_t *const times[] = {&member->last, &member->gpu_since, &member->gpu_called, &member->host_since,
+                                  &member->init_since};
+        for (size_t k = 0; k < sizeof(times) / sizeof(*times); k++)
+            if (*times[k] != EVENT_NONE)
+                *times[k] = job_clock_correct(clock, *times[k]);
+    }
+    return 0;
+}
+
 static int add_to_sums(struct job_whole *job, struct operations *operations)
 {
     for (size_t i = 0; i < operations->ranks.count; i++)
         if (operations->ranks.items[i].process != RANK_NONE)
             correct(job, &operations->ranks.items[i]);
     return ranks_add_operation(&job->ranks, operations->ranks.items, operations->index.items, operations->ranks.count)
-               ?: comm_add(&job->comm, operations->ranks.items, operations->ranks.count);
+               ?: comm_add(&job->comm, operations->ranks.items, operations->ranks.count)
+               ?: hang_fronts_operation(&job->hangs.fronts, operations->ranks.items, operations->ranks.count);
 }
 
 int job_finish(struct job_whole *job)
@@ -134,6 +152,9 @@ int job_finish(struct job_whole *job)
     if (status == 0)
         status = job_clocks_solve(&job->clocks);
     if (status == 0)
+        status = correct_members(job);
+    if (status == 0)
         status = each_operation(job, add_to_sums);
+    status = status ?: hangs_finish(&job->hangs);
     return status < 0 ? error_no_memory("a report of a job") : 0;
 }

@@ -37,6 +37,7 @@ void job_part_release(struct job_part *part)
     ranks_release(&part->ranks);
     array_release(&part->rows);
     array_release(&part->findings);
+    array_release(&part->members);
 }
 
 /* --- checks --- */
@@ -73,11 +74,20 @@ static bool is_rank(const struct job_part *part, const struct rank *rank)
     return good;
 }
 
+static bool is_member(const struct job_part *part, const struct hang_member *member)
+{
+    return member->rank >= 0 && is_text(part, member->how) && is_text(part, member->gpu) &&
+           is_text(part, member->host) && is_text(part, member->thread) && is_text(part, member->range) &&
+           is_text(part, member->place) && is_text(part, member->init) && is_time(member->last) &&
+           is_time(member->gpu_since) && is_time(member->gpu_called) && is_time(member->host_since) &&
+           is_time(member->init_since);
+}
+
 static bool is_part(const struct job_part *part)
 {
     const struct ranks *ranks = &part->ranks;
     bool good = is_known_text(part, part->info.path) && is_time(part->info.start) && is_time(part->info.end) &&
-                is_length(part->info.run) && ranks->items.count > 0;
+                is_time(part->info.base) && is_length(part->info.run) && ranks->items.count > 0;
     for (size_t i = 0; i < ranks->items.count && good; i++)
         good = is_rank(part, &ranks->items.items[i]);
     for (size_t i = 0; i < ranks->names.count && good; i++)
@@ -86,6 +96,8 @@ static bool is_part(const struct job_part *part)
                is_length(ranks->names.items[i].count);
     for (size_t i = 0; i < part->rows.count && good; i++)
         good = part->rows.items[i].section < REPORT_SECTION_COUNT && is_known_text(part, part->rows.items[i].name);
+    for (size_t i = 0; i < part->members.count && good; i++)
+        good = is_member(part, &part->members.items[i]);
     for (size_t i = 0; i < part->findings.count && good; i++) {
         const struct part_finding *finding = &part->findings.items[i];
         good = finding->rule < FINDING_RULE_COUNT && is_known_text(part, finding->text) &&
@@ -157,6 +169,7 @@ static int read_block(struct job_part *part, const char *name, uint64_t offset, 
     case PART_NAMES: return READ_ARRAY(&part->ranks.names);
     case PART_ROWS: return READ_ARRAY(&part->rows);
     case PART_FINDINGS: return READ_ARRAY(&part->findings);
+    case PART_MEMBERS: return READ_ARRAY(&part->members);
     case PART_COLLECTIVES:
         part->collectives_offset = offset;
         part->collectives_count = head->count;

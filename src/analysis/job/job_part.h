@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analysis/model/hang_fronts.h"
 #include "analysis/ranks/ranks.h"
 
 /* Texts are numbers of ranks.texts, times ns. */
@@ -21,6 +22,7 @@ struct part_info {
     uint32_t path;       /* of the trace */
     uint32_t with_span;  /* 1: the next two are known */
     int64_t start, end;  /* of the trace */
+    int64_t base;        /* of all times: ns since 1970; 0: not known */
     int64_t world_size;  /* ranks of the job; EVENT_NONE: not known */
     uint64_t sections;   /* REPORT_BIT() of those whose rows it has */
     uint64_t unrecorded; /* REPORT_BIT() of those that --trace left out */
@@ -45,8 +47,9 @@ struct job_part {
     struct part_info info;
     ARRAY(struct part_row) rows;
     ARRAY(struct part_finding) findings;
-    int file;                    /* the caller's */
-    uint64_t collectives_offset; /* in it: struct collective, whose `process` is an index of ranks.items */
+    ARRAY(struct hang_member) members; /* what each rank did at the end */
+    int file;                          /* the caller's */
+    uint64_t collectives_offset;       /* in it: struct collective, whose `process` is an index of ranks.items */
     uint64_t collectives_count;
 };
 

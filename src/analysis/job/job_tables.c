@@ -8,11 +8,13 @@
 #include "analysis/job/job_findings.h"
 #include "analysis/findings/findings.h"
 #include "analysis/model/comparable.h"
+#include "analysis/ranks/hang_table.h"
 #include "analysis/render/render.h"
 #include "analysis/report.h"
 
-#define OWN \
-    (REPORT_BIT(REPORT_FINDINGS) | REPORT_BIT(REPORT_OVERVIEW) | REPORT_BIT(REPORT_RANKS) | REPORT_BIT(REPORT_COMM))
+#define OWN                                                                                                           \
+    (REPORT_BIT(REPORT_FINDINGS) | REPORT_BIT(REPORT_OVERVIEW) | REPORT_BIT(REPORT_HANG) | REPORT_BIT(REPORT_RANKS) | \
+     REPORT_BIT(REPORT_COMM))
 
 uint64_t job_tables_sections(void)
 {
@@ -128,6 +130,7 @@ static int fill(struct table *table, const struct job_whole *job, unsigned secti
     case REPORT_FINDINGS: return job_findings_fill(table, job);
     case REPORT_OVERVIEW: return fill_overview(table, job);
     case REPORT_RANKS: return ranks_fill(&row, &job->ranks);
+    case REPORT_HANG: return hang_fill(&row, &job->hangs);
     case REPORT_COMM: return comm_fill(&row, &job->comm);
     default: return fill_rows(table, job, section);
     }
@@ -152,6 +155,10 @@ static int write_one(const struct job_whole *job, unsigned number, struct render
         table.column_count = sizeof(overview_columns) / sizeof(*overview_columns);
         table.title = "Job";
         table.listing = true;
+    } else if (number == REPORT_HANG) {
+        table.columns = section->columns;
+        table.column_count = section->column_count;
+        table.listing = table.paragraphs = true;
     } else if (number == REPORT_RANKS || number == REPORT_COMM) {
         table.columns = section->columns;
         table.column_count = section->column_count;

@@ -17,6 +17,7 @@
     X(NAMES, struct rank_name)        \
     X(ROWS, struct part_row)          \
     X(FINDINGS, struct part_finding)  \
+    X(MEMBERS, struct hang_member)    \
     X(COLLECTIVES, struct collective) \
     X(TEXTS, char)
 

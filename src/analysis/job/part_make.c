@@ -7,11 +7,13 @@
 #include "analysis/findings/findings.h"
 #include "analysis/job/job_part.h"
 #include "analysis/job/part_format.h"
+#include "analysis/model/hang_facts.h"
 #include "analysis/model/comparable.h"
 #include "analysis/ranks/rank_times.h"
 #include "analysis/report.h"
 
-#define NEEDED (REPORT_BIT(REPORT_FINDINGS) | REPORT_BIT(REPORT_RANKS) | REPORT_BIT(REPORT_COMM))
+#define NEEDED \
+    (REPORT_BIT(REPORT_FINDINGS) | REPORT_BIT(REPORT_RANKS) | REPORT_BIT(REPORT_COMM) | REPORT_BIT(REPORT_HANG))
 
 /* What is being written, and from what. */
 struct making {
@@ -121,6 +123,38 @@ static int add_findings(struct making *making)
     return status;
 }
 
+/* --- what ranks did at the end --- */
+
+static void keep_member(struct making *making, const struct hang_fronts *fronts, struct hang_member *member)
+{
+    uint32_t *const texts[] = {&member->how,   &member->gpu,   &member->host, &member->thread,
+                               &member->range, &member->place, &member->init};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+        if (*texts[i] != EVENT_NO_TEXT) {
+            const char *text = interned(&fronts->texts, *texts[i]);
+            *texts[i] = keep(making, text, strlen(text));
+        }
+}
+
+static int add_members(struct making *making)
+{
+    struct hang_fronts fronts;
+    hang_fronts_init(&fronts, &making->trace->strings);
+    int status = hang_facts_add_ranks(making->trace, &fronts);
+    if (status == 0)
+        status = hang_facts_tell(section_state(making->trace, REPORT_HANG), making->trace, &fronts);
+    for (size_t i = 0; i < fronts.members.count && status == 0; i++) {
+        struct hang_member *member = array_push(&making->part.members);
+        status = member ? 0 : -1;
+        if (!member)
+            continue;
+        *member = fronts.members.items[i];
+        keep_member(making, &fronts, member);
+    }
+    hang_fronts_release(&fronts);
+    return status;
+}
+
 /* --- the file --- */
 
 static void write_head(struct buffer *out, enum part_block block, size_t record, uint64_t count)
@@ -176,6 +210,7 @@ static int write_part(struct making *making)
     write_array(out, PART_NAMES, &part->ranks.names);
     write_array(out, PART_ROWS, &part->rows);
     write_array(out, PART_FINDINGS, &part->findings);
+    write_array(out, PART_MEMBERS, &part->members);
     int status = write_collectives(making);
     write_texts(out, &part->ranks.texts);
     return status;
@@ -191,6 +226,7 @@ static void set_info(struct making *making, uint64_t sections, const char *path)
                                .with_span = trace->any,
                                .start = trace->start,
                                .end = trace->end,
+                               .base = trace->base,
                                .world_size = EVENT_NONE,
                                .sections = sections};
     for (size_t i = 0; i < trace->ranks.count; i++)
@@ -218,7 +254,7 @@ static int make(struct making *making, uint64_t sections, const char *path)
         return JOB_PART_NONE;
     forget_waits(&making->part.ranks);
     set_info(making, sections, path);
-    status = add_findings(making);
+    status = add_findings(making) ?: add_members(making);
     for (unsigned i = 0; i < REPORT_SECTION_COUNT && status == 0; i++)
         if (sections >> i & 1)
             status = add_rows(making, i);

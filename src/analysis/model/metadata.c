@@ -168,6 +168,7 @@ static int read_process(struct trace *trace, const cJSON *process)
 static int read_crash(struct trace *trace, const cJSON *process)
 {
     static const struct member members[] = {{"pid", NUMBER, offsetof(struct trace_crash, pid)},
+                                            {"alive", TIME, offsetof(struct trace_crash, alive)},
                                             {"state", TEXT, offsetof(struct trace_crash, state)}};
     static const struct member of_signal[] = {{"signal", NUMBER, offsetof(struct trace_crash, signal)},
                                               {"thread", NUMBER, offsetof(struct trace_crash, thread)},
@@ -352,6 +353,9 @@ int trace_metadata(struct trace *trace, const char *key, const cJSON *value)
         return read_rank(trace, EVENT_NO_ID, value);
     if (strcmp(key, "stackFrames") == 0)
         return trace_read_frames(trace, value);
+    if (strcmp(key, "baseTimeNanoseconds") == 0 && cJSON_IsNumber(value) && value->valuedouble > 0 &&
+        value->valuedouble < (double)EVENT_TIME_LIMIT)
+        trace->base = (int64_t)value->valuedouble;
     if (strcmp(key, "deviceProperties") != 0)
         return 0;
     for (const cJSON *device = first_of(value); device; device = device->next)

@@ -2,7 +2,8 @@
  * GPU time by the stack that launched it: for each GPU a tree from the outermost range, operator or Python function on
  * the launching thread to the innermost one, then the API call, then the kernel or copy. Operations with the same names
  * on their whole way are one node, so the tree of any number of events is small. Between the launch of a graph and what
- * it replays stand the ranges that this was captured in.
+ * it replays stand the ranges that this was captured in; around it, where call stacks are wanted, the frames that
+ * captured it.
  *
  * What a thread of PyTorch's autograd launched stands below the range that autograd_attribute() (ranges.h) finds for
  * it, and there below the operators of the autograd thread.

@@ -208,7 +208,7 @@ static int use_device(struct trace *trace, struct trace_stream *stream, int64_t 
 static int keep_gpu_op(struct trace *trace, const struct event_fields *event, uint32_t stream, uint32_t device)
 {
     uint32_t captured = 0;
-    if (event->captured_in != EVENT_NO_TEXT && trace->wanted.launched_ops)
+    if (event->captured_in != EVENT_NO_TEXT && (trace->wanted.launched_ops || trace->wanted.operators))
         captured = captured_add(&trace->captured, event->captured_in);
     return captured == CAPTURED_NO_MEMORY ? -1 : gpu_ops_add(&trace->gpu_ops, event, stream, device, captured);
 }

@@ -82,6 +82,7 @@ struct trace {
     struct {
         bool calls, gpu_ops, ranges, launched_ops, operators, timeline, host_calls, host_frames, stacks, samples;
     } wanted;                  /* what sections look at */
+    int64_t base;              /* of its times: ns since 1970; 0: not known */
     int64_t start, end;        /* of all events that take or mark time; after trace_sum_times() */
     bool any;                  /* there was one */
     struct trace_times window; /* if there is one, the trace begins and ends with it, or with what ends later */
@@ -94,7 +95,7 @@ struct trace {
     ARRAY(struct trace_device) devices;
     struct sorter gpu_ops;
     struct busy busy;         /* streams, by their numbers */
-    struct captured captured; /* of gpu_ops, if launched_ops are wanted */
+    struct captured captured; /* of gpu_ops, if launched_ops or operators are wanted */
     struct pretty_names pretty_names;
 
     /* What trace_event() does */
@@ -225,6 +226,7 @@ struct trace_plugin_line {
 /* A process that did not run its exit handlers. */
 struct trace_crash {
     int64_t pid, signal, thread, sender, time; /* EVENT_NONE: not known */
+    int64_t alive;                             /* the time at which it is last known to have lived */
     int64_t stack;                             /* of the thread */
     uint32_t state, words, address;            /* EVENT_NO_TEXT: not known */
     uint32_t place;                            /* the line of the program that the thread was in */

@@ -54,6 +54,16 @@ bool capture_intervals_hold(const struct capture_intervals *capture_intervals, u
     return until > 0 ? capture_intervals->marks.items[until - 1].on : capture_intervals->marks.items[0].on;
 }
 
+uint64_t capture_intervals_begin(const struct capture_intervals *capture_intervals, uint64_t time)
+{
+    if (capture_intervals_hold(capture_intervals, time))
+        return time;
+    for (size_t i = marks_until(capture_intervals, time); i < capture_intervals->marks.count; i++)
+        if (capture_intervals->marks.items[i].on)
+            return capture_intervals->marks.items[i].time;
+    return UINT64_MAX;
+}
+
 uint64_t capture_intervals_end(const struct capture_intervals *capture_intervals, uint64_t time)
 {
     if (!capture_intervals->limited)

@@ -42,6 +42,9 @@ static inline bool capture_intervals_any_on(const struct capture_intervals *capt
     return !capture_intervals->limited || capture_intervals->any_on;
 }
 
+/* The first time from TIME on when recording was on; UINT64_MAX: it never was. */
+uint64_t capture_intervals_begin(const struct capture_intervals *capture_intervals, uint64_t time);
+
 /* The end of the capture interval that holds TIME; UINT64_MAX: it has none. */
 uint64_t capture_intervals_end(const struct capture_intervals *capture_intervals, uint64_t time);
 

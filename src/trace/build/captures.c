@@ -3,9 +3,12 @@
 #include "common/buffer.h"
 #include "common/log.h"
 #include "common/text.h"
+#include "trace/build/event_passes.h"
 #include "trace/build/kernel_names.h"
+#include "trace/build/lookup.h"
 #include "trace/build/nvtx.h"
 #include "trace/build/process.h"
+#include "trace/build/stacks.h"
 
 #define SEPARATOR " / "
 #define LEFT_OUT "…"
@@ -21,13 +24,17 @@ static void (*const sources[])(const struct process *process, uint32_t thread, u
 void captures_release(struct captures *captures)
 {
     file_vector_release(&captures->of_changes);
+    file_vector_release(&captures->stacks);
     array_release(&captures->contexts);
     map_release(&captures->by_path);
+    inner_nodes_release(&captures->inner);
 }
 
 void captures_evict(const struct captures *captures)
 {
     file_vector_evict(&captures->of_changes);
+    file_vector_evict(&captures->stacks);
+    inner_nodes_evict(&captures->inner);
 }
 
 static int no_memory(void)
@@ -171,23 +178,57 @@ static uint32_t context_of(struct process *process, const struct graph_node_chan
     return context != 0 || made->capturer == 0 ? context : capture_context(process, made->capturer, made->time);
 }
 
+static int by_node(const void *left, const void *right)
+{
+    const struct node_stack *a = left, *b = right;
+    return ORDER(a->node, b->node) ?: ORDER(a->time, b->time);
+}
+
+int index_graph_node_stack(struct process *process, const struct event *event)
+{
+    const struct spool_graph_node_stack *record = event->record;
+    const struct node_stack stack = {record->node, event->start, record->stack};
+    if (!ADD(file_vector_push, &process->captures->stacks, stack))
+        return no_memory();
+    return stacks_want(process->stacks, record->stack);
+}
+
+static uint32_t stack_of(const struct captures *captures, uint64_t node)
+{
+    const struct node_stack wanted = {.node = node};
+    size_t place = array_before(captures->stacks.items, captures->stacks.count, sizeof(wanted), &wanted, by_node);
+    bool found = place < captures->stacks.count && captures->stacks.items[place].node == node;
+    return found ? captures->stacks.items[place].stack : 0;
+}
+
+static int resolve_change(struct process *process, size_t change)
+{
+    const struct graph_nodes *nodes = &process->kernel_names->nodes;
+    size_t origin = graph_nodes_origin(nodes, change);
+    const struct graph_node_change *made = origin < nodes->changes.count ? &nodes->changes.items[origin] : NULL;
+    struct capture capture = {0};
+    if (made && nvtx_range_count(process->nvtx) > 0)
+        capture.context = context_of(process, made);
+    if (capture.context == CAPTURE_NO_MEMORY)
+        return -1;
+    if (made)
+        capture.stack = stack_of(process->captures, made->node);
+    return ADD(file_vector_push, &process->captures->of_changes, capture) ? 0 : no_memory();
+}
+
 int captures_resolve(struct process *process)
 {
     const struct graph_nodes *nodes = &process->kernel_names->nodes;
     struct captures *captures = process->captures;
     int result = 0;
-    if (nodes->changes.count == 0 || nvtx_range_count(process->nvtx) == 0)
+    if (nodes->changes.count == 0 || (nvtx_range_count(process->nvtx) == 0 && captures->stacks.count == 0))
         return 0;
-    if (nvtx_open_begin(process->nvtx) != 0)
+    if (file_vector_sort(&captures->stacks, by_node) != 0)
+        return no_memory();
+    if (inner_nodes_make(&captures->inner, nodes) != 0 || nvtx_open_begin(process->nvtx) != 0)
         return -1;
     for (size_t i = 0; i < nodes->changes.count && result == 0; i++) {
-        size_t made = graph_nodes_origin(nodes, i);
-        uint32_t context = made < nodes->changes.count ? context_of(process, &nodes->changes.items[made]) : 0;
-        uint32_t *place = context != CAPTURE_NO_MEMORY ? file_vector_push(&captures->of_changes) : NULL;
-        if (place)
-            *place = context;
-        else
-            result = context != CAPTURE_NO_MEMORY ? no_memory() : -1;
+        result = resolve_change(process, i);
         if (i % EVICT_ITEMS == EVICT_ITEMS - 1)
             process_evict(process);
     }
@@ -196,12 +237,59 @@ int captures_resolve(struct process *process)
     return result;
 }
 
+/* An operation of a body belongs to no known call where that was not recorded: then to any. */
+static uint32_t call_of(uint32_t correlation)
+{
+    return correlation ? correlation : UINT32_MAX;
+}
+
+/* Whether the operation may be what the node launches, as far as that is known. */
+static bool fits(const struct process *process, uint64_t node, const struct event *event)
+{
+    const struct kernel_names *names = process->kernel_names;
+    uint64_t time = 0, function = graph_nodes_find(&names->nodes, node, call_of(event->correlation), &time);
+    if (event->type != EVENT_KERNEL)
+        return function == 0;
+    uint32_t expected = function ? pointer_names_find(&names->functions, function, time) : NAMES_NO_MEMORY;
+    uint32_t recorded = expected != NAMES_NO_MEMORY ? kernel_name_number(process, event) : NAMES_NO_MEMORY;
+    return recorded == NAMES_NO_MEMORY || recorded == expected;
+}
+
+void captures_look(const struct process *process, const struct event *event)
+{
+    const struct inner_nodes *inner = &process->captures->inner;
+    uint64_t node = inner->items.count > 0 ? gpu_op_node(event) : 0;
+    uint64_t reported = node ? inner_nodes_find(inner, node, call_of(event->correlation)) : 0;
+    if (reported != 0 && !fits(process, reported, event))
+        inner_nodes_refute(inner, node);
+}
+
+/* Of what NODE does in a graph that is launched by the call CORRELATION. */
+static struct capture find(const struct process *process, uint64_t node, uint32_t correlation)
+{
+    const struct captures *captures = process->captures;
+    const struct graph_nodes *nodes = &process->kernel_names->nodes;
+    size_t change = graph_nodes_change(nodes, node, correlation);
+    uint32_t call = call_of(correlation);
+    uint64_t reported = change == SIZE_MAX ? inner_nodes_find(&captures->inner, node, call) : 0;
+    if (reported != 0)
+        change = graph_nodes_change(nodes, reported, call);
+    return change < captures->of_changes.count ? captures->of_changes.items[change] : (struct capture){0};
+}
+
 const struct arg_list *captures_find(const struct process *process, uint64_t node, uint32_t correlation)
 {
     const struct captures *captures = process->captures;
     if (node == 0 || captures->contexts.count == 0)
         return NULL;
-    size_t change = graph_nodes_change(&process->kernel_names->nodes, node, correlation);
-    uint32_t context = change < captures->of_changes.count ? captures->of_changes.items[change] : 0;
+    uint32_t context = find(process, node, correlation).context;
     return context ? &captures->contexts.items[context - 1].list : NULL;
+}
+
+uint32_t captures_stack(const struct process *process, uint64_t node, uint32_t correlation)
+{
+    if (node == 0 || process->captures->stacks.count == 0)
+        return 0;
+    uint32_t stack = find(process, node, correlation).stack;
+    return stack_in_trace(process, stack) != 0 ? stack : 0;
 }

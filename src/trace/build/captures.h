@@ -1,6 +1,6 @@
 /*
  * What was open on a thread when it captured, or made, a node of a CUDA graph: NVTX ranges. A replayed operation shows
- * it as the argument "captured in", a path of names.
+ * it as the argument "captured in", a path of names; and the call stack of that thread, where it was recorded.
  *
  * The path is found once for each node, in the resolve pass. Sources (a table in captures.c) add the names.
  */
@@ -14,6 +14,7 @@
 #include "common/array.h"
 #include "common/file_vector.h"
 #include "common/map.h"
+#include "trace/build/inner_nodes.h"
 #include "trace/event.h"
 
 #define CAPTURE_NAMES 32u /* of a path: the innermost; "…" stands for those around them */
@@ -21,13 +22,24 @@
 #define CAPTURE_RECENT 16u
 
 struct captures {
-    FILE_VECTOR(uint32_t) of_changes; /* of each of graph_nodes.changes: index + 1 of its context, 0: none */
+    FILE_VECTOR(struct capture {
+        uint32_t context; /* index + 1; 0: none */
+        uint32_t stack;   /* number within the process; 0: none */
+    })
+    of_changes; /* of each of graph_nodes.changes */
+    FILE_VECTOR(struct node_stack {
+        uint64_t node;
+        uint64_t time;
+        uint32_t stack;
+    })
+    stacks; /* by node, then by time */
     ARRAY(struct capture_context {
         struct arg arg; /* its text lives as long as the conversion */
         struct arg_list list;
     })
     contexts;
     struct map by_path; /* number of its name -> index + 1 */
+    struct inner_nodes inner;
     struct capture_answer {
         uint64_t from, until; /* the context is the same meanwhile */
         uint32_t thread, context;
@@ -38,6 +50,7 @@ void captures_release(struct captures *captures);
 void captures_evict(const struct captures *captures);
 
 struct process;
+struct event;
 
 /* Finds the contexts of all nodes. After graph_nodes_order() and projections_begin(). Returns 0, or -1 after error().
  */
@@ -48,9 +61,14 @@ int captures_resolve(struct process *process);
 /* What was open on THREAD at TIME: index + 1 in `contexts`, 0: nothing, CAPTURE_NO_MEMORY after error(). */
 uint32_t capture_context(struct process *process, uint32_t thread, uint64_t time);
 
+/* Looks at a GPU operation, before captures_find() is asked about any. Any number of threads may. */
+void captures_look(const struct process *process, const struct event *event);
+
 /* The argument of what NODE does in a graph that is launched by the call CORRELATION. NULL: there is none. Any number
  * of threads may ask. */
 const struct arg_list *captures_find(const struct process *process, uint64_t node, uint32_t correlation);
+/* The number of the stack of the thread that captured it; 0: it is not in the trace. */
+uint32_t captures_stack(const struct process *process, uint64_t node, uint32_t correlation);
 
 /* --- for sources --- */
 

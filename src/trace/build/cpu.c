@@ -4,6 +4,7 @@
 
 #include "common/log.h"
 #include "common/spool_records.h"
+#include "trace/build/cpu_scope.h"
 #include "trace/build/event_passes.h"
 #include "trace/build/piece_writer.h"
 #include "trace/build/stacks.h"
@@ -11,22 +12,57 @@
 void cpu_stacks_release(struct cpu_stacks *stacks)
 {
     array_release(&stacks->items);
+    array_release(&stacks->used);
 }
 
 /* --- index --- */
 
+static int use_stack(struct process *process, uint32_t number)
+{
+    const struct recorded_stack *stack = stacks_get(process->stacks, number);
+    if (!stack)
+        return 0;
+    size_t index = (size_t)(stack - process->stacks->items.items);
+    while (process->cpu_stacks->used.count <= index)
+        if (!array_push(&process->cpu_stacks->used))
+            return error_no_memory("call stacks");
+    process->cpu_stacks->used.items[index] = true;
+    return 0;
+}
+
+/* Of what is shown, its part PART. */
+static int index_part(struct process *process, const struct event *part, enum track_kind kind)
+{
+    if (!process_index_span(process, part))
+        return 0;
+    return process_thread(process, kind, part->thread) ? use_stack(process, part->cpu.stack) : -1;
+}
+
+static int index_shown(struct process *process, const struct event *event, enum track_kind kind)
+{
+    struct cpu_stretch stretch = {0};
+    int result = 0;
+    if (cpu_scope_is_own(process, event->thread))
+        return 0;
+    if (event->end < event->start)
+        return index_part(process, event, kind);
+    while (result == 0 && cpu_scope_next(process, event, &stretch)) {
+        struct event part = *event;
+        part.start = stretch.start;
+        part.end = stretch.end;
+        result = index_part(process, &part, kind);
+    }
+    return result;
+}
+
 int index_cpu_sample(struct process *process, const struct event *event)
 {
-    if (!process_index_span(process, event))
-        return 0;
-    return process_thread(process, TRACK_THREAD, event->thread) ? 0 : -1;
+    return index_shown(process, event, TRACK_THREAD);
 }
 
 int index_thread_state(struct process *process, const struct event *event)
 {
-    if (!process_index_span(process, event))
-        return 0;
-    return process_thread(process, TRACK_THREAD_STATE, event->thread) ? 0 : -1;
+    return index_shown(process, event, TRACK_THREAD_STATE);
 }
 
 /* --- stacks --- */
@@ -80,8 +116,10 @@ int resolve_cpu_stacks(struct process *process)
     size_t count = process->file.header.by_launcher ? process->stacks->items.count : 0;
     for (size_t i = 0; i < count && result == 0; i++) {
         struct cpu_stack *resolved = array_push(&process->cpu_stacks->items);
-        result = resolved ? resolve_stack(process, &known, &process->stacks->items.items[i], resolved)
-                          : error_no_memory("call stacks");
+        if (!resolved)
+            result = error_no_memory("call stacks");
+        else if (i < process->cpu_stacks->used.count && process->cpu_stacks->used.items[i])
+            result = resolve_stack(process, &known, &process->stacks->items.items[i], resolved);
     }
     map_release(&known);
     return result;
@@ -98,13 +136,19 @@ static const struct cpu_stack *find_stack(const struct process *process, uint32_
 
 /* --- write --- */
 
+static bool is_shown(const struct process *process, const struct event *event)
+{
+    struct cpu_stretch stretch = {0};
+    return !cpu_scope_is_own(process, event->thread) && cpu_scope_next(process, event, &stretch);
+}
+
 int write_cpu_sample(struct piece_writer *out, struct process *process, const struct event *event)
 {
     struct track *track = piece_writer_track(out, process, TRACK_THREAD, 0, 0, event->thread);
     const struct cpu_stack *stack = find_stack(process, event->cpu.stack);
     struct args args;
     args.count = 0;
-    if (!track || !process_knows_span(process, event))
+    if (!track || !process_knows_span(process, event) || !is_shown(process, event))
         return 0;
     if (stack)
         args_stack(&args, process, stack->same_as);
@@ -128,7 +172,8 @@ int write_thread_state(struct piece_writer *out, struct process *process, const 
     const struct cpu_stack *stack = find_stack(process, event->cpu.stack);
     struct args args;
     args.count = 0;
-    if (!track || !process_knows_span(process, event))
+    struct cpu_stretch stretch = {0};
+    if (!track || !process_knows_span(process, event) || cpu_scope_is_own(process, event->thread))
         return 0;
     if (stack)
         args_stack(&args, process, stack->same_as);
@@ -139,10 +184,12 @@ int write_thread_state(struct piece_writer *out, struct process *process, const 
     struct slice slice = {.category = CATEGORY_THREAD_STATE,
                           .name = name_plain(names[state]),
                           .row = {track->pid, track->tids[0]},
-                          .start = event->start,
-                          .end = event->end,
                           .args = &args};
-    out->sink.format->slice(&out->sink, &slice);
+    while (cpu_scope_next(process, event, &stretch)) {
+        slice.start = stretch.start;
+        slice.end = stretch.end;
+        out->sink.format->slice(&out->sink, &slice);
+    }
     return 0;
 }
 

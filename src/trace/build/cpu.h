@@ -19,7 +19,8 @@ struct cpu_stacks {
         uint32_t same_as; /* number of the stack that stands for it */
         uint32_t name;    /* of the innermost function, in conversion.names */
     })
-    items; /* of each item of process.stacks */
+    items;            /* of each item of process.stacks */
+    ARRAY(bool) used; /* of these, so far: whether an event that is shown has it */
 };
 
 /* All zero is empty. */

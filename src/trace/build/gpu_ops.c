@@ -7,6 +7,7 @@
 #include "common/multiprocessor.h"
 #include "common/settings.h"
 #include "trace/build/captures.h"
+#include "trace/build/collectives.h"
 #include "trace/build/event_passes.h"
 #include "trace/build/device_ranges.h"
 #include "trace/build/kernel_names.h"
@@ -251,19 +252,31 @@ int resolve_gpu_op(struct process *process, const struct event *event)
     return 0;
 }
 
+/* What a graph replays was launched where it was captured. */
+static void add_stack(struct args *args, const struct process *process, const struct event *event)
+{
+    uint32_t captured = captures_stack(process, gpu_op_node(event), event->correlation);
+    if (captured != 0)
+        args_stack_of_capture(args, process, captured);
+    else if (process->stacks->calls.count > 0)
+        args_stack(args, process, call_stack(process, event->correlation));
+}
+
 int write_gpu_op(struct piece_writer *out, struct process *process, const struct event *event)
 {
     struct track *stream = piece_writer_track(out, process, TRACK_STREAM, event->device, event->context, event->stream);
+    struct collective_args collective;
     struct args args;
     char space[NAME_SPACE];
     if (!stream)
         return 0;
     args.count = 0;
     struct slice slice = describe(out, process, event, &args, space);
-    if (process->stacks->calls.count > 0)
-        args_stack(&args, process, call_stack(process, event->correlation));
+    add_stack(&args, process, event);
     if (process->operators->any)
         add_operator(out, &args, process, event);
+    if (event->type == EVENT_KERNEL && process->collectives->calls.count > 0)
+        collectives_describe_kernel(&args, process, event, &out->operators, &collective);
     if (event->in_flight || !process_knows_span(process, event)) {
         write_untimed(out, process, event, &slice, stream);
         return 0;

@@ -158,7 +158,7 @@ uint32_t gpu_op_graph(const struct event *event)
     }
 }
 
-static uint64_t node_of(const struct event *event)
+uint64_t gpu_op_node(const struct event *event)
 {
     switch (event->type) {
     case EVENT_KERNEL: return event->kernel.graph_node;
@@ -179,7 +179,7 @@ static void look_at_own(struct conditional_launch *launch, const struct event *e
 static int look_at_body(struct conditional_launches *launches, const struct event *event)
 {
     bool is_new;
-    uint64_t *earliest = map_put(&launches->bodies, node_of(event), &is_new);
+    uint64_t *earliest = map_put(&launches->bodies, gpu_op_node(event), &is_new);
     if (!earliest)
         return no_memory();
     if (is_new || event->start < *earliest)
@@ -228,7 +228,7 @@ void conditional_launches_finish(struct conditional_launches *launches)
 static bool is_early(const struct conditional_launches *launches, const struct conditional_launch *first,
                      const struct event *event)
 {
-    const uint64_t *earliest = map_get(&launches->bodies, node_of(event));
+    const uint64_t *earliest = map_get(&launches->bodies, gpu_op_node(event));
     return earliest && *earliest < first->since;
 }
 

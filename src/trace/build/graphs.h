@@ -33,6 +33,8 @@ struct graph_nodes {
 
 /* The number of the executable graph that a GPU operation is of; 0: of none. */
 uint32_t gpu_op_graph(const struct event *event);
+/* The number of the graph's node that it is of; 0: of none, or it is not known. */
+uint64_t gpu_op_node(const struct event *event);
 
 void graph_nodes_release(struct graph_nodes *nodes);
 

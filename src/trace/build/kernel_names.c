@@ -24,12 +24,6 @@ int index_pointer_name(struct process *process, const struct event *event)
     return pointer_names_put(&process->symbols, record->pointer, event->start, name);
 }
 
-/* Then the names that its kernels' records point to have all been read. */
-static bool ended_in_order(const struct process *process)
-{
-    return process->file.header.state == SPOOL_FINISHED;
-}
-
 int index_launch_name(struct process *process, const struct event *event)
 {
     uint32_t name = names_put_symbol(&process->conversion->names, event->text, event->text_length);
@@ -44,8 +38,6 @@ int index_launch_name(struct process *process, const struct event *event)
 
 int index_function_name(struct process *process, const struct event *event)
 {
-    if (ended_in_order(process))
-        return 0;
     uint32_t name = names_put_symbol(&process->conversion->names, event->text, event->text_length);
     if (name == NAMES_NO_MEMORY)
         return -1;

@@ -11,7 +11,7 @@ struct process;
 /* Beside what the pointers of kernels' records mean. */
 struct kernel_names {
     struct pointer_names derived;   /* by pointers: names from launches and nodes that are not in the record */
-    struct pointer_names functions; /* by their handles; not of a process that ended in order */
+    struct pointer_names functions; /* by their handles */
     struct graph_nodes nodes;       /* what they launch, and when they were made */
     struct map of_launch;           /* correlation -> name + 1; KERNEL_NAMES_SEVERAL: of no one kernel */
     struct map unknown;             /* pointer -> how many records have it; its meaning was not known yet */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/json_out.h"
+#include "trace/build/collectives.h"
 #include "trace/build/nvtx.h"
 #include "trace/build/operators.h"
 #include "trace/build/piece_writer.h"
@@ -189,6 +190,7 @@ int write_nvtx_ranges(struct piece_writer *out, struct process *process, size_t 
     for (size_t i = first; i < end; i++) {
         const struct nvtx_range *range = &process->nvtx->ranges.items[i];
         struct track *thread = piece_writer_track(out, process, TRACK_THREAD, 0, 0, range->thread);
+        struct collective_args collective;
         struct args args;
         if (!thread)
             continue;
@@ -202,6 +204,8 @@ int write_nvtx_ranges(struct piece_writer *out, struct process *process, size_t 
                               .args = &args};
         if (slice.row.tid != range->thread) /* a further row of the thread */
             args_u64(&args, ARG_THREAD, range->thread);
+        if (is_nvtx && process->collectives->calls.count > 0)
+            collectives_describe_range(&args, process, (uint32_t)i, &collective);
         out->sink.format->slice(&out->sink, &slice);
         if (range->kind == NVTX_OPERATOR)
             write_operator_flow(out, process, (uint32_t)i, slice.row);

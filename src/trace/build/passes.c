@@ -7,6 +7,7 @@
 #include "common/log.h"
 #include "trace/build/captures.h"
 #include "trace/build/clocks.h"
+#include "trace/build/collectives.h"
 #include "trace/build/memory.h"
 #include "trace/build/plugins.h"
 #include "trace/build/session.h"
@@ -15,6 +16,7 @@
 #include "trace/output.h"
 #include "trace/build/compilation.h"
 #include "trace/build/cpu.h"
+#include "trace/build/cpu_scope.h"
 #include "trace/build/cuda_events.h"
 #include "trace/build/device_ranges.h"
 #include "trace/build/kernel_names.h"
@@ -46,6 +48,7 @@ static void evict_process(const struct process *process)
     file_vector_evict(&process->conditional->items);
     nvtx_evict(process->nvtx);
     operators_evict(process->operators);
+    collectives_evict(process->collectives);
     tracks_evict(&process->tracks);
     file_vector_evict(&process->memory->steps);
     file_vector_evict(&process->cuda_events->items);
@@ -90,10 +93,12 @@ static int process_open(struct process_state *state, const struct spool_director
     conditional_launches_init(process->conditional, directory);
     nvtx_init(process->nvtx, directory);
     operators_init(process->operators, directory);
+    communication_init(process->collectives, directory);
     device_ranges_init(process->device_ranges, directory);
     process->capture_intervals->marks.memory.directory = process->kernel_names->nodes.changes.memory.directory =
         process->pools->steps.memory.directory = process->compilation->steps.memory.directory =
-            process->captures->of_changes.memory.directory = process->stacks->calls.memory.directory = directory;
+            process->captures->of_changes.memory.directory = process->stacks->calls.memory.directory =
+                process->captures->stacks.memory.directory = directory;
     process->plugin_intervals->directory = process->plugins->slices.memory.directory = directory;
     process->tracks.directory = process->memory->steps.memory.directory = process->cuda_events->items.memory.directory =
         directory;
@@ -236,13 +241,23 @@ static void sum_losses(struct conversion *conversion)
     }
 }
 
+/* Those that the launcher wrote about, or those that wrote themselves. */
+static int index_processes(struct conversion *conversion, bool by_launcher)
+{
+    for (size_t i = 0; i < conversion->processes.count; i++) {
+        struct process *process = conversion_process(conversion, i);
+        if ((process->file.header.by_launcher != 0) == by_launcher && index_process(process) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int learn(struct conversion *conversion)
 {
-    if (open_processes(conversion) != 0 || find_clocks(conversion) != 0)
+    session_note_read(conversion->session, conversion->options->spool_directory);
+    if (open_processes(conversion) != 0 || find_clocks(conversion) != 0 || index_processes(conversion, false) != 0 ||
+        cpu_scopes_find(conversion) != 0 || index_processes(conversion, true) != 0)
         return -1;
-    for (size_t i = 0; i < conversion->processes.count; i++)
-        if (index_process(conversion_process(conversion, i)) != 0)
-            return -1;
     for (size_t i = 0; i < conversion->processes.count; i++)
         if (resolve_process(conversion_process(conversion, i)) != 0)
             return -1;
@@ -252,7 +267,6 @@ static int learn(struct conversion *conversion)
     if (gather_stacks(conversion) != 0 || gather_plugins(conversion) != 0)
         return -1;
     sum_losses(conversion);
-    session_note_read(conversion->session, conversion->options->spool_directory);
     return find_missed(conversion);
 }
 
@@ -313,6 +327,7 @@ static void release(struct conversion *conversion)
     map_release(&conversion->images);
     session_note_release(conversion->session);
     release_missed(conversion->missed);
+    cpu_scopes_release(conversion->cpu_scopes);
     convert_plugins_release(&conversion->plugins);
     buffer_release(&conversion->stacks.frames);
     interner_release(&conversion->stacks.places);
@@ -325,12 +340,14 @@ int convert_spool(const struct convert_options *options, struct convert_summary 
 {
     struct session_note session = {0};
     struct missed missed = {0};
+    struct cpu_scopes cpu_scopes = {0};
     struct conversion *conversion = calloc(1, sizeof(*conversion));
     if (!conversion)
         return error_no_memory("the conversion");
     conversion->options = options;
     conversion->session = &session;
     conversion->missed = &missed;
+    conversion->cpu_scopes = &cpu_scopes;
     spill_init(&conversion->memory, options->spool_directory);
     *summary = (struct convert_summary){0};
     int result = learn(conversion);

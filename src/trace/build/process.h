@@ -22,6 +22,7 @@
 struct noting;
 struct session_note;
 struct missed;
+struct cpu_scopes;
 
 /* What each topic keeps of a process: a struct of its header, and the process's field that points to it. */
 #define PROCESS_TOPICS(X)                   \
@@ -35,6 +36,7 @@ struct missed;
     X(conditional_launches, conditional)    \
     X(nvtx, nvtx)                           \
     X(operators, operators)                 \
+    X(communication, collectives)           \
     X(memory, memory)                       \
     X(pools, pools)                         \
     X(cuda_events, cuda_events)             \
@@ -42,7 +44,8 @@ struct missed;
     X(compilation, compilation)             \
     X(plugins, plugins)                     \
     X(stacks, stacks)                       \
-    X(cpu_stacks, cpu_stacks)
+    X(cpu_stacks, cpu_stacks)               \
+    X(cpu_scope, cpu_scope)
 #define TOPIC(type, field) struct type;
 PROCESS_TOPICS(TOPIC)
 #undef TOPIC
@@ -107,6 +110,7 @@ struct conversion {
     struct map images;   /* hash of pid and start -> index of the latest image of that process */
     struct session_note *session;
     struct missed *missed;
+    struct cpu_scopes *cpu_scopes;
     struct names names;
     struct rows rows;
     struct sink sink;

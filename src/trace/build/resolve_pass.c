@@ -4,6 +4,7 @@
 #include "common/log.h"
 #include "common/settings.h"
 #include "trace/build/captures.h"
+#include "trace/build/collectives.h"
 #include "trace/build/compilation.h"
 #include "trace/build/cpu.h"
 #include "trace/build/cuda_events.h"
@@ -36,6 +37,7 @@ struct found {
     struct tracks_recent recent;
     ARRAY(struct found_gpu_ops) gpu_ops;
     struct projections_found ranges;
+    struct collective_kernels_found kernels;
     uint64_t unmatched, before_launch;
 };
 
@@ -65,6 +67,8 @@ static int look_at_launch(struct process *process, struct found *found, const st
         return -1;
     if (nvtx_range_count(process->nvtx) == 0)
         return 0;
+    if (collectives_look(&found->kernels, process, event, launch->thread, launch->start) != 0)
+        return -1;
     return projections_find(&found->ranges, &process->nvtx->projections, launch->thread, launch->start, stream->index,
                             event->start, event->end);
 }
@@ -82,6 +86,7 @@ static struct track *thread_of(struct process *process, struct tracks_recent *re
 static int look_at_gpu_op(struct process *process, struct found *found, const struct event *event)
 {
     const struct track *stream = stream_of(process, &found->recent, event);
+    captures_look(process, event);
     if (!stream || event->in_flight || !process_knows_span(process, event))
         return 0;
     if (look_at_launch(process, found, event, stream) != 0)
@@ -108,6 +113,8 @@ static int take(struct process *process, void *context)
 {
     struct found *found = context;
     int result = projections_add(&process->nvtx->projections, &found->ranges);
+    if (result == 0)
+        result = collectives_take(process->collectives, &found->kernels);
     for (size_t i = 0; i < found->gpu_ops.count && result == 0; i++) {
         const struct found_gpu_ops *gpu_ops = &found->gpu_ops.items[i];
         result = launches_meet(process->launches, gpu_ops->correlation, process->part, gpu_ops->count);
@@ -125,6 +132,7 @@ static void release(void *context)
     struct found *found = context;
     array_release(&found->gpu_ops);
     projections_found_release(&found->ranges);
+    collective_kernels_found_release(&found->kernels);
 }
 
 static int resolve_deferred_event(struct process *process, const struct event *event)
@@ -187,10 +195,10 @@ int resolve_process(struct process *process)
                                          .release = release,
                                          .visit = resolve_deferred_event};
     if (resolve_deferred(process) != 0 || resolve_counters(process) != 0 || resolve_device_ranges(process) != 0 ||
-        projections_begin(process->nvtx) != 0 || captures_resolve(process) != 0 ||
-        parallel_scan(process, &matching, NULL) != 0 || resolve_ranges(process) != 0 ||
-        resolve_projections(process) != 0 || resolve_compilation(process) != 0 || resolve_plugins(process) != 0 ||
-        resolve_cpu_stacks(process) != 0)
+        projections_begin(process->nvtx) != 0 || captures_resolve(process) != 0 || collectives_resolve(process) != 0 ||
+        parallel_scan(process, &matching, NULL) != 0 || collectives_share(process) != 0 ||
+        resolve_ranges(process) != 0 || resolve_projections(process) != 0 || resolve_compilation(process) != 0 ||
+        resolve_plugins(process) != 0 || resolve_cpu_stacks(process) != 0)
         return -1;
     if (process->agent_waits && process_walk_agent_records(process, resolve_agent_record, NULL) != 0)
         return -1;

@@ -176,12 +176,22 @@ void write_stacks(struct conversion *conversion)
         conversion->sink.format->metadata(&conversion->sink, "stackFrames", frames->data, frames->length);
 }
 
-void args_stack(struct args *args, const struct process *process, uint32_t number)
+static void add_stack(struct args *args, const struct process *process, uint32_t number, enum arg_key of_place)
 {
     const struct recorded_stack *stack = stacks_get(process->stacks, number);
     if (!stack || stack->leaf == 0)
         return;
     const char *place = interned(&process->conversion->stacks.places, stack->place);
     args_u64(args, ARG_STACK, stack->leaf);
-    args_text(args, ARG_CALLED_AT, place, strlen(place));
+    args_text(args, of_place, place, strlen(place));
+}
+
+void args_stack(struct args *args, const struct process *process, uint32_t number)
+{
+    add_stack(args, process, number, ARG_CALLED_AT);
+}
+
+void args_stack_of_capture(struct args *args, const struct process *process, uint32_t number)
+{
+    add_stack(args, process, number, ARG_CAPTURED_AT);
 }

@@ -109,5 +109,7 @@ struct args;
 /* Adds a stack of the process to the arguments of an event, and the line of the program that it is known by; nothing,
  * where the trace does not have it. */
 void args_stack(struct args *args, const struct process *process, uint32_t number);
+/* The same of the stack that captured what a graph replays. */
+void args_stack_of_capture(struct args *args, const struct process *process, uint32_t number);
 
 #endif

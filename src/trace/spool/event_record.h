@@ -69,6 +69,8 @@ enum event_type {
     EVENT_OPERATOR_INPUTS,
     EVENT_OPERATOR_END,
     EVENT_PYTHON_FRAME, /* its text: a function and its file */
+    EVENT_GRAPH_NODE_STACK,
+    EVENT_NCCL,         /* its record is a struct of common/spool_records.h */
     EVENT_TYPE_COUNT
 };
 

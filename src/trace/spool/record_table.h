@@ -102,6 +102,10 @@
     X(TORCH_START, OPERATOR, decode_operator, index_operator, no_resolve, no_write) /* written with NVTX's ranges */   \
     X(TORCH_INPUTS, OPERATOR_INPUTS, decode_operator_inputs, index_operator, no_resolve, no_write)                     \
     X(TORCH_END, OPERATOR_END, decode_operator_end, index_operator, no_resolve, no_write)                              \
-    X(PYTHON_FRAME, PYTHON_FRAME, NULL, index_python_frame, no_resolve, no_write)
+    X(PYTHON_FRAME, PYTHON_FRAME, NULL, index_python_frame, no_resolve, no_write)                                      \
+    X(GRAPH_NODE_STACK, GRAPH_NODE_STACK, NULL, index_graph_node_stack, no_resolve, no_write)                          \
+    X(NCCL_COMMUNICATOR, NCCL, NULL, index_nccl, no_resolve, no_write)                                                 \
+    ALSO(NCCL_OPERATION, NCCL, NULL)                                                                                   \
+    ALSO(NCCL_STEPS, NCCL, NULL)
 
 #endif

@@ -24,6 +24,7 @@
         ARGUMENT("correlation", INTEGER, CORRELATION)
 #define GRAPH ARGUMENT("graph", INTEGER, GRAPH), ARGUMENT("graph_node", INTEGER, GRAPH_NODE)
 #define CAPTURED_IN ARGUMENT("captured_in", NAME, CAPTURED_IN)
+#define CALLED ARGUMENT("stack", INTEGER, STACK), ARGUMENT("called_at", NAME, CALLED_AT)
 #define ARGS FIELD("args", TEXT, ARGS)
 
 /* The columns of an argument of three parts follow each other. */
@@ -46,15 +47,16 @@ static const struct sqlite_column kernels[] = {
     GRAPH,
     CAPTURED_IN,
     ARGUMENT("mangled_name", NAME, MANGLED_NAME),
+    CALLED,
     ARGS,
 };
 
 static const struct sqlite_column memory_operations[] = {
-    EVENT, SPAN,        STREAM, ARGUMENT("bytes", INTEGER, BYTES), ARGUMENT("bandwidth", REAL, BANDWIDTH),
-    GRAPH, CAPTURED_IN, ARGS,
+    EVENT,       SPAN,   STREAM, ARGUMENT("bytes", INTEGER, BYTES), ARGUMENT("bandwidth", REAL, BANDWIDTH), GRAPH,
+    CAPTURED_IN, CALLED, ARGS,
 };
 
-static const struct sqlite_column graph_launches[] = {EVENT, SPAN, STREAM, GRAPH, ARGS};
+static const struct sqlite_column graph_launches[] = {EVENT, SPAN, STREAM, GRAPH, CALLED, ARGS};
 
 static const struct sqlite_column api_calls[] = {
     EVENT,
@@ -65,6 +67,7 @@ static const struct sqlite_column api_calls[] = {
     ARGUMENT("cbid", INTEGER, CBID),
     ARGUMENT("return_value", INTEGER, RETURN_VALUE),
     ARGUMENT("error", NAME, ERROR),
+    CALLED,
     ARGS,
 };
 
@@ -118,7 +121,7 @@ static const struct sqlite_column memory_events[] = {
     ARGUMENT("result", INTEGER, RESULT),
     ARGUMENT("error", NAME, ERROR),
     ARGUMENT("held", INTEGER, HELD),
-    ARGUMENT("stack", INTEGER, STACK),
+    CALLED,
     ARGUMENT("total_allocated", INTEGER, TOTAL_ALLOCATED),
     ARGUMENT("total_reserved", INTEGER, TOTAL_RESERVED),
     ARGS,
@@ -126,6 +129,12 @@ static const struct sqlite_column memory_events[] = {
 
 static const struct sqlite_column operators[] = {
     EVENT, SPAN, THREAD, FIELD("kind", NAME, CATEGORY), ARGUMENT("sequence", INTEGER, SEQUENCE), ARGS,
+};
+
+static const struct sqlite_column cpu_samples[] = {EVENT, MOMENT, THREAD, CALLED, ARGS};
+
+static const struct sqlite_column thread_states[] = {
+    EVENT, SPAN, THREAD, ARGUMENT("waker", INTEGER, WAKER), CALLED, ARGS,
 };
 
 static const struct sqlite_column counters[] = {
@@ -141,6 +150,7 @@ static const struct sqlite_column other_events[] = {
     FIELD("end_tid", INTEGER, END_TID),
     FIELD("row", NAME, ROW),
     ARGUMENT("correlation", INTEGER, CORRELATION),
+    CALLED,
     ARGS,
 };
 
@@ -158,6 +168,8 @@ const struct sqlite_table sqlite_tables[SQLITE_TABLE_COUNT] = {
     [SQLITE_SYNCHRONISATION] = {"synchronisation", COLUMNS(synchronisation)},
     [SQLITE_MEMORY_EVENTS] = {"memory_events", COLUMNS(memory_events)},
     [SQLITE_OPERATORS] = {"operators", COLUMNS(operators)},
+    [SQLITE_CPU_SAMPLES] = {"cpu_samples", COLUMNS(cpu_samples)},
+    [SQLITE_THREAD_STATES] = {"thread_states", COLUMNS(thread_states)},
     [SQLITE_COUNTERS] = {"counters", COLUMNS(counters)},
     [SQLITE_OTHER_EVENTS] = {"other_events", COLUMNS(other_events)},
 };
@@ -255,6 +267,7 @@ const char *const sqlite_begin[] = {
     "CREATE TABLE devices(device INTEGER PRIMARY KEY, name TEXT, memory INTEGER, compute_major INTEGER,"
     " compute_minor INTEGER, multiprocessors INTEGER, properties TEXT)",
     "CREATE TABLE launches(gpu_op INTEGER PRIMARY KEY, call INTEGER)",
+    "CREATE TABLE frames(id INTEGER PRIMARY KEY, parent INTEGER, function TEXT, file TEXT, line INTEGER, module TEXT)",
     NULL,
 };
 
@@ -278,6 +291,12 @@ const char *const sqlite_before_launches[] = {
     " json_extract(value, '$.computeMinor'), json_extract(value, '$.numSms'), value"
     " FROM json_each((SELECT value FROM metadata WHERE key = 'deviceProperties' AND json_valid(value)))"
     " WHERE type = 'object'",
+    /* Other tools may write numbers of frames as texts. */
+    "INSERT OR IGNORE INTO frames SELECT CAST(key AS INTEGER), CAST(json_extract(value, '$.parent') AS INTEGER),"
+    " json_extract(value, '$.name'), json_extract(value, '$.file'), json_extract(value, '$.line'),"
+    " json_extract(value, '$.category')"
+    " FROM json_each((SELECT value FROM metadata WHERE key = 'stackFrames' AND json_valid(value)))"
+    " WHERE type = 'object' AND key NOT GLOB '*[^0-9]*'",
     "CREATE INDEX api_calls_correlation ON raw_api_calls(correlation, start, \"end\" DESC, pid)",
     NULL,
 };

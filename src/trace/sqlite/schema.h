@@ -14,7 +14,7 @@
 
 #include "trace/event.h"
 
-#define SQLITE_SCHEMA_VERSION 1 /* the database's user_version; changes when queries may have to */
+#define SQLITE_SCHEMA_VERSION 2 /* the database's user_version; changes when queries may have to */
 
 /*      constant          name of the view */
 #define SQLITE_TABLES(X)                  \
@@ -29,6 +29,8 @@
     X(SYNCHRONISATION, "synchronisation") \
     X(MEMORY_EVENTS, "memory_events")     \
     X(OPERATORS, "operators")             \
+    X(CPU_SAMPLES, "cpu_samples")         \
+    X(THREAD_STATES, "thread_states")     \
     X(COUNTERS, "counters")               \
     X(OTHER_EVENTS, "other_events")
 

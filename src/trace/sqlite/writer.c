@@ -70,6 +70,7 @@ static enum sqlite_table_number table_of_slice(enum category category)
     case CATEGORY_CUDA_SYNC: return SQLITE_SYNCHRONISATION;
     case CATEGORY_CPU_OP:
     case CATEGORY_PYTHON_FUNCTION: return SQLITE_OPERATORS;
+    case CATEGORY_THREAD_STATE: return SQLITE_THREAD_STATES;
     default: return SQLITE_OTHER_EVENTS;
     }
 }
@@ -83,6 +84,7 @@ static enum sqlite_table_number table_of_instant(const struct slice *instant)
     case CATEGORY_MEMORY: return SQLITE_MEMORY_EVENTS;
     case CATEGORY_CPU_INSTANT_EVENT: return is_memory ? SQLITE_MEMORY_EVENTS : SQLITE_OTHER_EVENTS;
     case CATEGORY_USER_ANNOTATION: return SQLITE_MARKS;
+    case CATEGORY_CPU_SAMPLE: return SQLITE_CPU_SAMPLES;
     default: return SQLITE_OTHER_EVENTS;
     }
 }

@@ -268,10 +268,10 @@ UNIT_TEST_WITH(an_older_cupti_is_not_asked, NULL, clear)
     struct cupti older = fake_cupti;
     older.version = 28;
     graphs_init(&older);
-    graph_node_launches(NODE(9), (void *)0xf1, 1);
+    graph_node_launches(NODE(9), true, (void *)0xf1, 1);
     assert_int_equal(published.count, 0);
     graphs_init(&fake_cupti);
-    graph_node_launches(NODE(9), (void *)0xf1, 1);
+    graph_node_launches(NODE(9), true, (void *)0xf1, 1);
     assert_int_equal(published.count, 1);
 }
 

@@ -6,9 +6,12 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "agent/dispatch/fork_watch.h"
+#include "agent/main/library.h"
 #include "tests/agent/main/made_plugin.h"
 #include "tests/unit.h"
 
@@ -279,6 +282,38 @@ UNIT_TEST(while_the_interpreter_ends_only_the_thread_that_ends_it_has_frames)
     *attached = thread_state;
     assert_int_equal(python_frames(&stack), 3);
     *initialized = 1;
+}
+
+/* The interpreter ends while a thread without the GIL reads. */
+static void take_away(uint64_t *word)
+{
+    struct python_stack stack;
+    uint64_t before = *word;
+    void *page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    munmap(page, 4096);
+    *word = at(page) + 64;
+    assert_int_equal(python_frames(&stack), 0);
+    assert_int_equal(stack.count, 0);
+    *word = before;
+    assert_int_equal(python_frames(&stack), 3);
+}
+
+UNIT_TEST(memory_that_is_gone_gives_no_frames)
+{
+    struct sigaction before[2], standard = {.sa_handler = SIG_DFL}; /* the test's own handlers */
+    sigaction(SIGSEGV, &standard, &before[0]);
+    sigaction(SIGBUS, &standard, &before[1]);
+    crash_handler_install_for_spool();
+    make_stack();
+    take_away(&frames[0].words[1]); /* the frame that called it */
+    take_away(&frames[1].words[0]); /* its code */
+    put_half(code.words, 68, 70);   /* other code, whose names are read under the lock */
+    take_away(&code.words[14]);
+    sigset_t blocked;
+    sigprocmask(SIG_BLOCK, NULL, &blocked);
+    assert_false(sigismember(&blocked, SIGSEGV));
+    sigaction(SIGSEGV, &before[0], NULL);
+    sigaction(SIGBUS, &before[1], NULL);
 }
 
 UNIT_TEST(a_frame_that_was_not_recorded_is_tried_again)

@@ -54,12 +54,13 @@ UNIT_TEST(nothing_is_listened_to_unless_stacks_are_wanted_and_recording_is_on)
 {
     recorder_switch(true, 3, "start");
     assert_false(registry_kernel_launch_wanted() || registry_memcpy_wanted() || registry_open_call_wanted());
+    assert_false(registry_graph_node_wanted());
     recorder_switch(false, 4, "stop");
-    call_stacks_init(STACKS_LAUNCH | STACKS_SYNC, EVERY);
+    call_stacks_init(STACKS_LAUNCH | STACKS_SYNC, EVERY, true);
     assert_false(registry_kernel_launch_wanted() || registry_memcpy_wanted() || registry_open_call_wanted());
     recorder_switch(true, 5, "start");
     assert_true(registry_kernel_launch_wanted() && registry_graph_launch_wanted() && registry_memset_wanted());
-    assert_true(registry_memcpy_wanted() && registry_open_call_wanted());
+    assert_true(registry_memcpy_wanted() && registry_open_call_wanted() && registry_graph_node_wanted());
     recorder_switch(false, 6, "stop");
     assert_false(registry_kernel_launch_wanted() || registry_memcpy_wanted() || registry_open_call_wanted());
     launch(7, 1);
@@ -139,9 +140,51 @@ UNIT_TEST(a_copy_that_waits_has_one_each_time_and_another_as_a_launch)
     assert_int_equal(new_stacks(), 0);
 }
 
+static void node(uint64_t number, uint32_t of_call, bool made)
+{
+    registry_graph_node_publish(&(struct gputrace_graph_node){.node = number, .correlation = of_call, .made = made});
+}
+
+static unsigned new_node_stacks(void)
+{
+    static unsigned before;
+    struct reading reading = read_spool(directory, getpid());
+    unsigned now = count_records(&reading, SPOOL_RECORD_GRAPH_NODE_STACK), added = now - before;
+    before = now;
+    return added;
+}
+
+/* Launches of other kernels and of grids that were launched before, so that none is due by itself. */
+UNIT_TEST(a_captured_launch_has_the_stack_of_its_node)
+{
+    struct reading reading;
+    new_stacks();
+    for (uint64_t i = 1; i <= 30; i++) {
+        node(i, correlation + 1, true);
+        launch(100, 1);
+        assert_int_equal(new_stacks(), 1);
+    }
+    assert_int_equal(new_node_stacks(), 30);
+    reading = read_spool(directory, getpid());
+    const struct spool_graph_node_stack *of_node = find_record(&reading, SPOOL_RECORD_GRAPH_NODE_STACK, 29);
+    const struct spool_call_stack *of_call = find_record(&reading, SPOOL_RECORD_CALL_STACK, count_stacks() - 1);
+    assert_int_equal(of_node->node, 30);
+    assert_int_not_equal(of_node->stack, 0);
+    assert_int_equal(of_call->stack, of_node->stack);
+    assert_int_equal(of_call->correlation, correlation);
+}
+
+UNIT_TEST(nodes_that_are_copied_or_changed_have_none)
+{
+    node(50, 90000, false);
+    node(51, 0, true);
+    assert_int_equal(new_node_stacks(), 1);
+    assert_int_equal(new_stacks(), 0);
+}
+
 UNIT_TEST(every_launch_has_one_when_that_is_asked_for)
 {
-    call_stacks_init(STACKS_LAUNCH | STACKS_SYNC, 1);
+    call_stacks_init(STACKS_LAUNCH | STACKS_SYNC, 1, true);
     for (unsigned i = 0; i < 50; i++)
         launch(6, 6);
     assert_int_equal(new_stacks(), 50);

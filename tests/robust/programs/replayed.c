@@ -13,7 +13,7 @@
 static CUdeviceptr memory;
 static CUstream stream;
 
-static void launch_kernel(unsigned number)
+static __attribute__((noinline)) void launch_kernel(unsigned number)
 {
     MUST(cuLaunchKernel(kernel(number), 1, 1, 1, 32, 1, 1, 0, stream, NULL, NULL));
 }
@@ -37,7 +37,7 @@ static CUgraphExec instance(CUgraph graph)
     return exec;
 }
 
-static void replay(CUgraphExec exec)
+static __attribute__((noinline)) void replay(CUgraphExec exec)
 {
     nvtxRangePushA("replay");
     for (unsigned i = 0; i < LAUNCHES; i++)
@@ -54,7 +54,7 @@ static void in(const char *range, unsigned number)
 }
 
 /* dying_0 in A, dying_1 and what COPIES in A / B, dying_2 in none. */
-static CUgraph nested(const char *a, const char *b, bool copies)
+static __attribute__((noinline)) CUgraph nested(const char *a, const char *b, bool copies)
 {
     begin(CU_STREAM_CAPTURE_MODE_GLOBAL);
     nvtxRangePushA(a);
@@ -131,7 +131,7 @@ static CUDA_KERNEL_NODE_PARAMS params_of(unsigned number)
                                      .blockDimZ = 1};
 }
 
-static CUgraphNode add(CUgraph graph, unsigned number)
+static __attribute__((noinline)) CUgraphNode add(CUgraph graph, unsigned number)
 {
     CUDA_KERNEL_NODE_PARAMS params = params_of(number);
     CUgraphNode node;
@@ -139,7 +139,7 @@ static CUgraphNode add(CUgraph graph, unsigned number)
     return node;
 }
 
-static void add_set_and_copy(CUgraph graph)
+static __attribute__((noinline)) void add_set_and_copy(CUgraph graph)
 {
     CUcontext context;
     CUgraphNode node;
@@ -181,7 +181,7 @@ static void by_adding(void)
     replay(exec);
 }
 
-/* Two levels of graphs in a graph. What is in them is not known by its number. */
+/* Two levels of graphs in a graph. */
 static void by_children(void)
 {
     CUgraphNode node;
@@ -228,6 +228,75 @@ static void by_condition(void)
     nvtxRangePop();
     nvtxRangePop();
     replay(instance(graph));
+}
+
+/* Two kernels of one name in RANGE. */
+static CUgraph pair(const char *range, unsigned number)
+{
+    begin(CU_STREAM_CAPTURE_MODE_GLOBAL);
+    in(range, number);
+    in(range, number);
+    return end();
+}
+
+static __attribute__((noinline)) void capture_body(CUgraph body, const char *range)
+{
+    MUST(cuStreamBeginCaptureToGraph(stream, body, NULL, NULL, 0, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    nvtxRangePushA(range);
+    launch_kernel(2);
+    MUST(cuMemsetD8Async(memory, 1, 64, stream));
+    nvtxRangePop();
+    end();
+}
+
+/* Kernels of one name in two child graphs, then the second of two bodies, with a child graph in it: a graph and its
+ * clone. */
+static void by_graphs_within(void)
+{
+    CUgraph graph, clone;
+    CUgraphNode first, second, node;
+    CUgraphConditionalHandle handle;
+    CUcontext context;
+    MUST(cuCtxGetCurrent(&context));
+    MUST(cuGraphCreate(&graph, 0));
+    MUST(cuGraphAddChildGraphNode(&first, graph, NULL, 0, pair("first", 1)));
+    MUST(cuGraphAddChildGraphNode(&second, graph, &first, 1, pair("second", 1)));
+    MUST(cuGraphConditionalHandleCreate(&handle, graph, context, 1, CU_GRAPH_COND_ASSIGN_DEFAULT));
+    CUgraphNodeParams params = {
+        .type = CU_GRAPH_NODE_TYPE_CONDITIONAL,
+        .conditional = {.handle = handle, .type = CU_GRAPH_COND_TYPE_SWITCH, .size = 2, .ctx = context}};
+    MUST(cuGraphAddNode_v2(&node, graph, &second, NULL, 1, &params));
+    capture_body(params.conditional.phGraph_out[0], "body 0");
+    capture_body(params.conditional.phGraph_out[1], "body 1");
+    MUST(cuGraphAddChildGraphNode(&node, params.conditional.phGraph_out[1], NULL, 0, pair("third", 3)));
+    nvtxRangePushA("own");
+    add(graph, 0);
+    nvtxRangePop();
+    MUST(cuGraphClone(&clone, graph));
+    replay(instance(graph));
+    replay(instance(clone));
+}
+
+static CUgraph with_child(const char *range, unsigned number)
+{
+    CUgraph graph;
+    CUgraphNode node;
+    MUST(cuGraphCreate(&graph, 0));
+    nvtxRangePushA(range);
+    add(graph, number);
+    nvtxRangePop();
+    MUST(cuGraphAddChildGraphNode(&node, graph, NULL, 0, pair(range, 1)));
+    return graph;
+}
+
+/* CUPTI reports a change of the graph's own kernel alone. */
+static void by_updating_with_children(void)
+{
+    CUgraphExecUpdateResultInfo result;
+    CUgraphExec exec = instance(with_child("old", 0));
+    replay(exec);
+    MUST(cuGraphExecUpdate(exec, with_child("new", 2), &result));
+    replay(exec);
 }
 
 static void *capture_aside(void *number)
@@ -432,6 +501,8 @@ static const struct {
     {"add", by_adding},
     {"children", by_children},
     {"condition", by_condition},
+    {"within", by_graphs_within},
+    {"update-within", by_updating_with_children},
     {"threads", by_threads},
     {"relaxed", by_relaxed_capture},
     {"relaxed-beside", by_two_relaxed_captures},

@@ -80,6 +80,19 @@ static void put(struct fake_operator *function, size_t at, uint64_t value)
     memcpy(function->bytes + at, &value, sizeof(value));
 }
 
+static __thread bool is_profiled;
+
+SHOWN void fake_profile(bool on)
+{
+    is_profiled = on;
+}
+
+bool profiler_enabled(void) AS("_ZN5torch8profiler4impl15profilerEnabledEv");
+bool profiler_enabled(void)
+{
+    return is_profiled;
+}
+
 SHOWN unsigned fake_callbacks(void)
 {
     return __atomic_load_n(&callback_count, __ATOMIC_ACQUIRE);

@@ -5,6 +5,8 @@
  *               and GPU work in them
  *     late      it is loaded after that, and operators follow once callbacks are registered, or two seconds later
  *     killed    a SIGKILL within an operator
+ *     profiled  PyTorch's own profiler runs on the thread, which waits for the device before it ends
+ *     waiting   the same without the profiler
  *     forked    a child has operators, too, before it does anything else
  *     names     COUNT operators with a name each
  *     many      COUNT operators of one name
@@ -21,6 +23,7 @@
 static __typeof__(fake_callbacks) *callbacks;
 static __typeof__(fake_begin) *begin;
 static __typeof__(fake_end) *end;
+static __typeof__(fake_profile) *profile;
 
 static void load(const char *path)
 {
@@ -32,6 +35,7 @@ static void load(const char *path)
     callbacks = (__typeof__(callbacks))dlsym(library, "fake_callbacks");
     begin = (__typeof__(begin))dlsym(library, "fake_begin");
     end = (__typeof__(end))dlsym(library, "fake_end");
+    profile = (__typeof__(profile))dlsym(library, "fake_profile");
 }
 
 static void *pass_back(void *step)
@@ -70,6 +74,18 @@ static void fork_one(void)
     waitpid(child, NULL, 0);
 }
 
+/* As torch.profiler: it waits, and then it ends. */
+static void wait_in_profiler(bool profiled)
+{
+    for (int i = 0; i < 3; i++) {
+        profile(profiled);
+        gpu_work(1);
+        if (cuCtxSynchronize() != CUDA_SUCCESS)
+            exit(8);
+        profile(false);
+    }
+}
+
 static void repeat(const char *how, long count)
 {
     struct fake_operator one;
@@ -98,6 +114,8 @@ int main(int argc, char **argv)
         gpu_work(1);
     else if (strcmp(how, "forked") == 0)
         fork_one();
+    else if (strcmp(how, "profiled") == 0 || strcmp(how, "waiting") == 0)
+        wait_in_profiler(*how == 'p');
     else if (argc > 3)
         repeat(how, atol(argv[3]));
     else if (strcmp(how, "killed") == 0)

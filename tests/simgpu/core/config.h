@@ -24,6 +24,7 @@
     X(kill_launch, "SIMGPU_KILL_LAUNCH", 0)                 /* SIGKILL inside the Nth launch */                      \
     X(kill_launched, "SIMGPU_KILL_LAUNCHED", 0)             /* the same, once its record is written */               \
     X(kill_graph_launched, "SIMGPU_KILL_GRAPH_LAUNCHED", 0) /* the same of graphs */                                 \
+    X(other_numbers, "SIMGPU_OTHER_NUMBERS", 0)             /* nodes of graphs in graphs count from the last back */ \
     X(drop_records, "SIMGPU_DROP_RECORDS", 0)               /* every Nth activity record is lost, and counted */     \
     X(no_unified_memory, "SIMGPU_NO_UNIFIED_MEMORY", 0)     /* CUPTI does not record unified memory */               \
     X(cupti_taken, "SIMGPU_CUPTI_TAKEN", 0)                 /* somebody else has subscribed */                       \

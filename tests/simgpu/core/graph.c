@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/callbacks.h"
+#include "core/config.h"
 #include "core/context.h"
 #include "core/memory.h"
 #include "core/sim.h"
@@ -48,14 +49,17 @@ static CUgraphNode graph_new_node(CUgraph graph, const struct op *op)
     return node;
 }
 
-/* As the real CUPTI (13.0): a conditional node has its type when it starts, and is a kernel (0) when it was made. */
-static void notify_node(CUgraph graph, CUgraphNode node)
+static void notify_starting(CUgraph graph, CUgraphNode node)
 {
-    CUgraphNodeType type = node->op.type;
     graph_notify(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATE_STARTING,
-                 &(CUpti_GraphData){.graph = graph, .node = node, .nodeType = type});
-    if (type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
-        type = CU_GRAPH_NODE_TYPE_KERNEL;
+                 &(CUpti_GraphData){.graph = graph, .node = node, .nodeType = node->op.type});
+}
+
+/* As the real CUPTI (13.0): a conditional node has its type when it starts, and is a kernel (0) when it was made. */
+static void notify_created(CUgraph graph, CUgraphNode node)
+{
+    bool conditional = node->op.type == CU_GRAPH_NODE_TYPE_CONDITIONAL;
+    CUgraphNodeType type = conditional ? CU_GRAPH_NODE_TYPE_KERNEL : node->op.type;
     graph_notify(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
                  &(CUpti_GraphData){.graph = graph, .node = node, .nodeType = type});
 }
@@ -67,9 +71,10 @@ CUgraphNode graph_add(CUgraph graph, const struct op *op, const CUgraphNode *bef
     sim_unlock();
     for (size_t i = 0; i < count; i++)
         graph_connect(before[i], node);
-    notify_node(graph, node);
+    notify_starting(graph, node);
     if (op->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
         graph_make_bodies(&node->op.conditional);
+    notify_created(graph, node);
     return node;
 }
 
@@ -158,11 +163,12 @@ CUgraph graph_clone(CUgraph graph)
         CUgraphNode node = graph_new_node(copy, &original->op);
         node->original = original;
         node->disabled = original->disabled;
+        notify_starting(copy, node);
         if (node->op.type == CU_GRAPH_NODE_TYPE_GRAPH)
             node->op.graph = graph_clone(original->op.graph);
         if (node->op.type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
             graph_make_bodies(&node->op.conditional);
-        notify_node(copy, node);
+        notify_created(copy, node);
         graph_notify(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, &(CUpti_GraphData){.graph = copy,
                                                                               .originalGraph = graph,
                                                                               .node = node,
@@ -177,6 +183,55 @@ CUgraph graph_clone(CUgraph graph)
     return copy;
 }
 
+/* Graphs within GRAPH, in the order in which they were made. */
+static void list_inner(struct list *inner, CUgraph graph)
+{
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const struct op *op = &((CUgraphNode)graph->nodes.items[i])->op;
+        bool is_child = op->type == CU_GRAPH_NODE_TYPE_GRAPH;
+        unsigned count = is_child ? 1 : op->type == CU_GRAPH_NODE_TYPE_CONDITIONAL ? op->conditional.size : 0;
+        for (unsigned j = 0; j < count; j++) {
+            CUgraph within = is_child ? op->graph : op->conditional.bodies[j];
+            list_add(inner, within);
+            list_inner(inner, within);
+        }
+    }
+}
+
+/* As on an H200, where bodies of conditional nodes were seen: records count nodes of graphs within on behind those of
+ * the executable graph itself. No callback reports these numbers. */
+static void number_inner_nodes(CUgraph graph)
+{
+    struct list inner = {0};
+    list_inner(&inner, graph);
+    uint32_t first = graph->nodes_made + 1, count = 0;
+    for (size_t i = 0; i < inner.count; i++)
+        count += (uint32_t)((CUgraph)inner.items[i])->nodes.count;
+    graph->nodes_made += count;
+    for (size_t i = 0, number = 0; i < inner.count; i++) {
+        const struct list *nodes = &((CUgraph)inner.items[i])->nodes;
+        for (size_t j = 0; j < nodes->count; j++, number++) {
+            uint32_t at = config()->other_numbers ? count - 1 - (uint32_t)number : (uint32_t)number;
+            ((CUgraphNode)nodes->items[j])->record_id = (uint64_t)graph->id << 32 | (first + at);
+        }
+    }
+    list_release(&inner);
+}
+
+/* As on an H200: one more node for each conditional node and each of its bodies, which are not copies of any. */
+static void notify_internal_nodes(CUgraph graph)
+{
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const struct op *op = &((CUgraphNode)graph->nodes.items[i])->op;
+        unsigned count = op->type == CU_GRAPH_NODE_TYPE_CONDITIONAL ? op->conditional.size + 1 : 0;
+        for (unsigned j = 0; j < count; j++) {
+            struct CUgraphNode_st node = {.graph = graph, .id = (uint64_t)graph->id << 32 | ++graph->nodes_made};
+            notify_starting(graph, &node);
+            notify_created(graph, &node);
+        }
+    }
+}
+
 CUgraphExec graph_instantiate(CUgraph graph, uint64_t flags)
 {
     CUgraphExec exec = calloc(1, sizeof(*exec));
@@ -184,6 +239,9 @@ CUgraphExec graph_instantiate(CUgraph graph, uint64_t flags)
         abort();
     exec->graph = graph_clone(graph);
     exec->flags = flags;
+    graph_notify(CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATE_STARTING, &(CUpti_GraphData){.graph = graph, .graphExec = exec});
+    number_inner_nodes(exec->graph);
+    notify_internal_nodes(exec->graph);
     graph_notify(CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED, &(CUpti_GraphData){.graph = graph, .graphExec = exec});
     return exec;
 }

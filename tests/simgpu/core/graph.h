@@ -17,7 +17,8 @@ struct work;
 
 struct CUgraphNode_st {
     CUgraph graph;
-    uint64_t id; /* as CUPTI counts them: the graph's id in the upper half */
+    uint64_t id;        /* as CUPTI counts them: the graph's id in the upper half */
+    uint64_t record_id; /* of a node in a graph within an executable graph: what records have instead; else 0 */
     struct op op;
     struct list before, after; /* what it depends on, what depends on it: CUgraphNode */
     bool disabled;

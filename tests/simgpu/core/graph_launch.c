@@ -100,7 +100,7 @@ static struct step *steps_of_node(struct list *steps, CUgraphNode node, struct s
     bool inert = node->disabled || node->op.type == CU_GRAPH_NODE_TYPE_GRAPH ||
                  node->op.type == CU_GRAPH_NODE_TYPE_CONDITIONAL || node->op.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ||
                  node->op.type == CU_GRAPH_NODE_TYPE_MEM_FREE;
-    struct step *step = step_add(steps, inert ? &nothing : &node->op, node->id);
+    struct step *step = step_add(steps, inert ? &nothing : &node->op, node->record_id ? node->record_id : node->id);
     step->before = before;
     take_branch(steps, step);
     if (node->op.type == CU_GRAPH_NODE_TYPE_GRAPH && !node->disabled)
@@ -128,14 +128,6 @@ static struct step *steps_of_graph(struct list *steps, CUgraph graph, struct ste
     return end;
 }
 
-/* Nodes of graphs inside are numbered on behind those of the executable graph, in callbacks nobody sees them. */
-static uint64_t inner_node_id(CUgraphExec exec, uint64_t node_id, uint32_t *inner)
-{
-    if (node_id == 0 || node_id >> 32 == exec->graph->id)
-        return node_id;
-    return (uint64_t)exec->graph->id << 32 | (exec->graph->nodes_made + ++*inner);
-}
-
 /* Records of what a conditional node's body does lack the launch's correlation id, and are of a stream of the body's.
  */
 static struct record_origin origin_in_body(const struct step *step, struct record_origin origin)
@@ -144,9 +136,6 @@ static struct record_origin origin_in_body(const struct step *step, struct recor
         step->body->stream_id = stream_take_id();
     origin.correlation = 0;
     origin.stream_id = step->body->stream_id;
-    if (step->node_id)
-        origin.graph_node_id =
-            (uint64_t)origin.graph_id << 32 | (uint32_t)(step->body->id << 8 | (step->node_id & 0xff));
     return origin;
 }
 
@@ -165,10 +154,9 @@ static void steps_begin_records(struct list *steps, CUgraphExec exec, CUstream s
         ((struct step *)steps->items[steps->count - 1])->slot = records_begin_graph(&origin);
         return;
     }
-    uint32_t inner = 0;
     for (size_t i = 0; i < steps->count; i++) {
         struct step *step = steps->items[i];
-        origin.graph_node_id = step->body ? 0 : inner_node_id(exec, step->node_id, &inner);
+        origin.graph_node_id = step->node_id;
         origin.stream_id = step->body ? 0 : stream_of_branch(exec, step->branch);
         const struct record_origin its = step->body ? origin_in_body(step, origin) : origin;
         step->slot = records_begin(&step->op, &its);

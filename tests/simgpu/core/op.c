@@ -65,6 +65,8 @@ CUpti_ActivityMemcpyKind op_copy_kind(const struct op_copy *copy)
 
 static uint64_t op_kernel_duration(const struct op_kernel *kernel)
 {
+    if (kernel->told.duration)
+        return kernel->told.duration;
     if (config()->kernel_ns)
         return config()->kernel_ns;
     uint64_t threads = 1;
@@ -130,6 +132,8 @@ static void op_run_value(const struct op_value *value)
 
 bool op_waits(const struct op *op)
 {
+    if (op->type == CU_GRAPH_NODE_TYPE_KERNEL)
+        return op->kernel.told.count > 0;
     return op->type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP && !op->value.write;
 }
 
@@ -143,6 +147,20 @@ bool op_holds(const struct op *op)
     case CU_STREAM_WAIT_VALUE_NOR: return (~(is | wanted) & mask) != 0;
     default: return op->value.bytes == 4 ? (int32_t)(is - wanted) >= 0 : (int64_t)(is - wanted) >= 0; /* GEQ, cyclic */
     }
+}
+
+void op_enter(struct op *op, uint64_t start)
+{
+    for (size_t i = 0; i < op->kernel.told.count; i++)
+        meeting_enter(&op->kernel.told.meetings[i], start);
+}
+
+bool op_complete(const struct op *op, uint64_t *latest)
+{
+    for (size_t i = 0; i < op->kernel.told.count; i++)
+        if (!meeting_complete(&op->kernel.told.meetings[i], latest))
+            return false;
+    return true;
 }
 
 void op_run(struct op *op)

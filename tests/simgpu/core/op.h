@@ -11,6 +11,8 @@
 
 #include <cupti.h>
 
+#include "core/meeting.h"
+
 struct function;
 
 struct op_kernel {
@@ -20,6 +22,7 @@ struct op_kernel {
     CUpti_ActivityLaunchType launch_type;
     void **arguments; /* as the caller gave them; only a graph's node is asked for them again */
     void **extra;
+    struct next_kernel told; /* by the program: how long it takes, and what it waits for */
 };
 
 /* Where one side of a copy lies. Bytes; a row is PITCH apart from the next, a plane SLICE. */
@@ -88,6 +91,9 @@ uint64_t op_duration(const struct op *op);
 /* Does it wait for something that nobody can know before? Then it is done when op_holds says so. */
 bool op_waits(const struct op *op);
 bool op_holds(const struct op *op);
+/* Of a kernel that waits for others: it has started; and whether all others have, *LATEST at the latest. */
+void op_enter(struct op *op, uint64_t start);
+bool op_complete(const struct op *op, uint64_t *latest);
 /* Does what moves bytes, calls or frees. A kernel computes nothing. Once per op. No lock held. */
 void op_run(struct op *op);
 

@@ -209,7 +209,7 @@ void records_fail(struct work *work)
     if (work->op.type != CU_GRAPH_NODE_TYPE_KERNEL)
         return;
     kernels++;
-    work->hangs = config()->hang_kernel == kernels;
+    work->hangs = config()->hang_kernel == kernels || work->op.kernel.told.duration == MEETING_ENDLESS;
     work->faults = config()->fault_kernel == kernels;
     work->timeless = config()->zero_kernels && kernels % config()->zero_kernels == 0;
 }

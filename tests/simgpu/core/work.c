@@ -122,19 +122,39 @@ static void work_run(struct work *item)
     sim_lock();
 }
 
-/* Those whose value has come are done. */
+/* Whether what ITEM waits for has come; then it has an end, which may be later than NOW. */
+static bool work_has_come(struct work *item, uint64_t now)
+{
+    uint64_t latest = item->start;
+    if (item->start > now)
+        return false;
+    item->end = now;
+    if (item->op.type != CU_GRAPH_NODE_TYPE_KERNEL)
+        return op_holds(&item->op);
+    if (!item->entered)
+        op_enter(&item->op, item->start);
+    item->entered = true;
+    if (!op_complete(&item->op, &latest))
+        return false;
+    item->end = latest + op_duration(&item->op);
+    return true;
+}
+
+/* What nobody waits for any more is done, or goes to the heap. */
 static void work_look(void)
 {
     uint64_t now = clock_now();
     for (size_t i = 0; i < work.waiting.count;) {
         struct work *item = work.waiting.items[i];
-        if (item->start > now || !op_holds(&item->op)) {
+        if (!work_has_come(item, now)) {
             i++;
             continue;
         }
         list_remove(&work.waiting, item);
-        item->end = now;
-        work_finish(item);
+        if (item->end <= now)
+            work_finish(item);
+        else
+            heap_push(item);
     }
 }
 

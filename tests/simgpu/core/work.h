@@ -22,6 +22,7 @@ struct work {
     uint64_t earliest;   /* ns: not before this */
     uint64_t start, end; /* known once everything it waits for has ended */
     bool done;
+    bool entered;              /* of a kernel that waits for others: it has started */
     bool hangs;                /* never ends */
     bool timeless;             /* its record gets no times */
     bool faults;               /* sets *lost when it ends */

@@ -32,7 +32,8 @@ static CUresult launch(const struct op_kernel *kernel, CUstream stream)
     NEED_VALUE(kernel->grid[1] <= 65535 && kernel->grid[2] <= 65535 && kernel->shared <= SHARED_MOST);
     function_load((struct function *)(uintptr_t)kernel->function, stream->context);
     function_notify_launch(kernel->function, stream->context);
-    const struct op op = {.type = CU_GRAPH_NODE_TYPE_KERNEL, .kernel = *kernel};
+    struct op op = {.type = CU_GRAPH_NODE_TYPE_KERNEL, .kernel = *kernel};
+    op.kernel.told = meeting_take_next();
     CUresult result = stream_submit(stream, &op, false);
     if (number == config()->kill_launched)
         raise(SIGKILL);

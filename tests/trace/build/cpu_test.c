@@ -184,4 +184,138 @@ UNIT_TEST(a_process_that_could_not_be_asked_who_it_is_has_the_rows_of_its_pid)
     trace_release(&trace);
 }
 
+/* --- what is shown --- */
+
+#define WORKER_PID 5000
+
+static const char *directory;
+
+/* The library's spool of PID, which is number IMAGE of it, began with MARKS and has an own thread. */
+struct mark {
+    uint64_t time;
+    int on;
+};
+static void save_library(unsigned image, uint64_t started, const struct mark *marks, size_t count)
+{
+    struct make_spool spool;
+    char path[300];
+    make_spool_begin(&spool, PID, PID);
+    make_spool_header(&spool)->started = MAKE_SPOOL_START + started;
+    make_spool_header(&spool)->own_threads[0] = PID + 1;
+    for (size_t i = 0; i < count; i++)
+        make_capture(&spool, marks[i].time, marks[i].on, "a reason");
+    make_nvtx(&spool, (struct make_nvtx){.what = SPOOL_NVTX_MARK, .time = 2000, .text = "mark"});
+    make_spool_done(&spool, SPOOL_DONE);
+    snprintf(path, sizeof(path), "%s/%d-%u.spool", directory, PID, image);
+    make_spool_save_as(&spool, path);
+    make_spool_release(&spool);
+}
+
+/* What the launcher wrote of a process: a sample each 1000 ns from 1000 to 9000, and a state from 1500 to 9500. */
+static void save_launcher(uint32_t pid, unsigned image, uint64_t started)
+{
+    struct make_spool spool;
+    char path[300];
+    make_spool_init(&spool, pid, 0);
+    make_spool_header(&spool)->by_launcher = 1;
+    make_spool_header(&spool)->started = MAKE_SPOOL_START + started;
+    make_spool_chunk(&spool, SPOOL_RECORDS, pid);
+    for (uint64_t time = 1000; time < 10000; time += 1000)
+        make_sample(&spool, time, pid, 0);
+    make_state(&spool, 1500, 9500, SPOOL_THREAD_SLEEPING)->thread = pid;
+    make_sample(&spool, 4200, PID + 1, 0);
+    make_state(&spool, 4300, 4400, SPOOL_THREAD_SLEEPING)->thread = PID + 1;
+    make_spool_done(&spool, SPOOL_DONE);
+    snprintf(path, sizeof(path), "%s/%u-%u.cpu", directory, pid, image);
+    make_spool_save_as(&spool, path);
+    make_spool_release(&spool);
+}
+
+/* Samples and states of PID in order of time, as text: "4000 5000 [4000-6000]". */
+static const char *shown(const struct trace *trace, uint32_t pid)
+{
+    static char text[1000];
+    const cJSON *event;
+    int length = 0;
+    text[0] = '\0';
+    for (int i = 0; (event = trace_event(trace, "i", "cpu_sample", NULL, i)); i++)
+        if (event_number(event, "pid") == pid)
+            length += snprintf(text + length, sizeof(text) - (size_t)length, "%ld ", event_ns(event, "ts"));
+    for (int i = 0; (event = trace_event(trace, "X", "thread_state", NULL, i)); i++)
+        if (event_number(event, "pid") == pid)
+            length += snprintf(text + length, sizeof(text) - (size_t)length, "[%ld-%ld] ", event_ns(event, "ts"),
+                               event_ns(event, "ts") + event_ns(event, "dur"));
+    return text;
+}
+
+static struct trace convert(void)
+{
+    struct trace trace = trace_convert(directory);
+    unit_remove(directory);
+    return trace;
+}
+
+#define ALL "1000 2000 3000 4000 5000 6000 7000 8000 9000 [1500-9500] "
+
+UNIT_TEST(threads_of_the_library_are_left_out_and_those_of_a_process_without_it_are_not)
+{
+    directory = unit_directory();
+    save_library(0, 100, NULL, 0);
+    save_launcher(PID, 0, 50);
+    save_launcher(WORKER_PID, 0, 50);
+    struct trace trace = convert();
+    assert_string_equal(shown(&trace, PID), ALL);
+    assert_string_equal(shown(&trace, WORKER_PID),
+                        "1000 2000 3000 4000 5000 6000 7000 8000 9000 4200 [1500-9500] [4300-4400] ");
+    trace_release(&trace);
+}
+
+UNIT_TEST(samples_and_parts_of_states_are_of_captured_time_also_of_a_process_without_the_library)
+{
+    static const struct mark marks[] = {{200, 0}, {3500, 1}, {5000, 0}, {7500, 1}, {8500, 0}};
+    directory = unit_directory();
+    save_library(0, 100, marks, 5);
+    save_launcher(PID, 0, 50);
+    save_launcher(WORKER_PID, 0, 50);
+    struct trace trace = convert();
+    assert_string_equal(shown(&trace, PID), "4000 8000 [3500-5000] [7500-8500] ");
+    assert_string_equal(shown(&trace, WORKER_PID), "4000 8000 4200 [3500-5000] [7500-8500] [4300-4400] ");
+    trace_release(&trace);
+}
+
+UNIT_TEST(a_program_that_becomes_another_one_has_the_captures_of_each)
+{
+    static const struct mark first[] = {{200, 0}, {1500, 1}, {3500, 0}}, second[] = {{5200, 0}, {6500, 1}};
+    directory = unit_directory();
+    save_library(0, 100, first, 3);
+    save_library(1, 5100, second, 2);
+    save_launcher(PID, 0, 50);
+    save_launcher(PID, 1, 5050);
+    save_launcher(WORKER_PID, 0, 50);
+    struct trace trace = convert();
+    assert_string_equal(shown(&trace, PID), "2000 3000 7000 8000 9000 [1500-3500] [6500-9500] ");
+    assert_string_equal(shown(&trace, WORKER_PID), "2000 3000 7000 8000 9000 [1500-3500] [6500-9500] ");
+    trace_release(&trace);
+}
+
+UNIT_TEST(a_process_that_records_all_the_time_shows_what_others_without_the_library_do)
+{
+    static const struct mark marks[] = {{200, 0}, {3500, 1}};
+    directory = unit_directory();
+    save_library(0, 100, marks, 2);
+    struct make_spool spool;
+    make_spool_begin(&spool, PID + 7, PID + 7);
+    make_nvtx(&spool, (struct make_nvtx){.what = SPOOL_NVTX_MARK, .time = 2000, .text = "mark"});
+    make_spool_done(&spool, SPOOL_DONE);
+    make_spool_save(&spool, directory);
+    make_spool_release(&spool);
+    save_launcher(PID, 0, 50);
+    save_launcher(WORKER_PID, 0, 50);
+    struct trace trace = convert();
+    assert_string_equal(shown(&trace, PID), "4000 5000 6000 7000 8000 9000 [3500-9500] ");
+    assert_string_equal(shown(&trace, WORKER_PID),
+                        "1000 2000 3000 4000 5000 6000 7000 8000 9000 4200 [1500-9500] [4300-4400] ");
+    trace_release(&trace);
+}
+
 UNIT_MAIN(NULL, NULL)

@@ -135,6 +135,19 @@ UNIT_TEST(rows_of_the_table_that_are_free_tell_nothing)
     trace_release(&trace);
 }
 
+UNIT_TEST(a_process_that_did_not_finish_was_alive_when_it_looked_at_the_clocks)
+{
+    struct make_spool spool;
+    begin(&spool);
+    struct spool_header *header = make_spool_header(&spool);
+    header->started = 1000;
+    header->started_monotonic = 100;
+    header->clock_looked = 7100;
+    struct trace trace = end(&spool);
+    assert_int_equal(event_ns(process_of(&trace), "alive"), 8000);
+    trace_release(&trace);
+}
+
 UNIT_TEST(a_process_that_finished_has_no_last_words)
 {
     struct make_spool spool;

@@ -1,0 +1,330 @@
+#include "analysis/model/hang_facts.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/buffer.h"
+#include "analysis/model/trace.h"
+
+void hang_facts_release(struct hang_facts *facts)
+{
+    dense_map_release(&facts->thread_ids);
+    array_release(&facts->threads);
+    dense_map_release(&facts->op_ids);
+    array_release(&facts->ops);
+}
+
+/* --- events --- */
+
+/* NULL: no memory. */
+static struct hang_thread *thread_of(struct hang_facts *facts, const struct event_fields *event)
+{
+    const struct trace_thread_id id = {event->process, trace_thread_of(event)};
+    if (facts->recent && facts->recent_process == id.process && facts->recent_thread == id.thread)
+        return &facts->threads.items[facts->recent - 1];
+    size_t before = facts->threads.count;
+    struct hang_thread *thread = dense_map_item(&facts->thread_ids, &id, &facts->threads);
+    if (!thread)
+        return NULL;
+    if (facts->threads.count > before)
+        *thread = (struct hang_thread){.call = EVENT_NO_TEXT,
+                                       .range = EVENT_NO_TEXT,
+                                       .called = EVENT_NONE,
+                                       .returned = EVENT_NONE,
+                                       .range_start = EVENT_NONE,
+                                       .init = EVENT_NO_TEXT,
+                                       .init_start = EVENT_NONE,
+                                       .stack = EVENT_NONE,
+                                       .stack_time = EVENT_NONE,
+                                       .communicated = EVENT_NONE};
+    facts->recent_process = id.process;
+    facts->recent_thread = id.thread;
+    facts->recent = (size_t)(thread - facts->threads.items) + 1;
+    return thread;
+}
+
+static void take_call(struct hang_thread *thread, const struct event_fields *event)
+{
+    if (event->start <= thread->called)
+        return;
+    thread->call = event->name;
+    thread->called = event->start;
+    thread->returned = event->start + event->duration;
+}
+
+/* NCCL's ranges of calls that return when all ranks have called. */
+static bool is_init(const char *name)
+{
+    return strncmp(name, "ncclCommInit", strlen("ncclCommInit")) == 0 ||
+           strncmp(name, "ncclCommSplit", strlen("ncclCommSplit")) == 0;
+}
+
+/* A range or an operator. */
+static void take_range(struct hang_thread *thread, const struct interner *strings, const struct event_fields *event)
+{
+    bool communicates = event->collective != EVENT_NO_TEXT;
+    if (communicates && event->start > thread->communicated)
+        thread->communicated = event->start;
+    if (event->open_at_end != 1 || communicates || event->start < thread->range_start)
+        return;
+    if (event->name != EVENT_NO_TEXT && is_init(interned(strings, event->name))) {
+        thread->init = event->name;
+        thread->init_start = event->start;
+    }
+    thread->range = event->name;
+    thread->range_start = event->start;
+}
+
+static int take_op(struct hang_facts *facts, const struct event_fields *event)
+{
+    const struct trace_stream_id id = {event->process, trace_event_device(event), event->context, event->stream};
+    size_t before = facts->ops.count;
+    if (event->collective != EVENT_NO_TEXT)
+        return 0;
+    struct hang_gpu_op *op = dense_map_item(&facts->op_ids, &id, &facts->ops);
+    if (op && (facts->ops.count > before || event->start < op->launched))
+        *op = (struct hang_gpu_op){event->name, event->start};
+    return op ? 0 : -1;
+}
+
+int hang_facts_event(struct hang_facts *facts, const struct interner *strings, const struct event_fields *event)
+{
+    if (event->category == CATEGORY_GPU_IN_FLIGHT)
+        return take_op(facts, event);
+    bool slice = event->phase == 'X',
+         range = category_in(event->category, CATEGORY_BIT(CATEGORY_USER_ANNOTATION) | CATEGORY_BIT(CATEGORY_CPU_OP));
+    if (range && (!slice || (event->open_at_end != 1 && event->collective == EVENT_NO_TEXT)))
+        return 0;
+    struct hang_thread *thread = thread_of(facts, event);
+    if (!thread)
+        return -1;
+    if (category_in(event->category, CATEGORIES_API) && slice)
+        take_call(thread, event);
+    else if (range)
+        take_range(thread, strings, event);
+    if (event->stack != EVENT_NONE && event->start >= thread->stack_time) {
+        thread->stack = event->stack;
+        thread->stack_time = event->start;
+    }
+    return 0;
+}
+
+/* --- members --- */
+
+int hang_facts_add_ranks(const struct trace *trace, struct hang_fronts *fronts)
+{
+    for (size_t i = 0; i < trace->ranks.count; i++)
+        if (trace->ranks.items[i].process != EVENT_NO_ID &&
+            !hang_fronts_member(fronts, trace->ranks.items[i].rank, trace->ranks.items[i].process))
+            return -1;
+    return 0;
+}
+
+/* About one member. */
+struct telling {
+    const struct hang_facts *facts;
+    const struct trace *trace;
+    struct hang_fronts *fronts;
+    struct hang_member *member;
+    const struct trace_crash *crash; /* NULL: it exited, or it is not known how it ended */
+};
+
+static const struct trace_crash *find_crash(const struct trace *trace, event_id process)
+{
+    for (size_t i = 0; i < trace->crashes.count; i++)
+        if (event_id_number(trace->crashes.items[i].pid) == process)
+            return &trace->crashes.items[i];
+    return NULL;
+}
+
+static bool is_fault(int64_t signal)
+{
+    return signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL || signal == SIGABRT ||
+           signal == SIGTRAP || signal == SIGSYS;
+}
+
+/* The end of the last thing that a thread of the process is known to have done. */
+static int64_t last_event(const struct telling *telling)
+{
+    int64_t last = EVENT_NONE;
+    for (size_t i = 0; i < telling->facts->threads.count; i++) {
+        const struct trace_thread_id *id = dense_map_row(&telling->facts->thread_ids, i);
+        const struct hang_thread *thread = &telling->facts->threads.items[i];
+        if (id->process != telling->member->process)
+            continue;
+        last = thread->returned > last ? thread->returned : last;
+        last = thread->communicated > last ? thread->communicated : last;
+        last = thread->stack_time > last ? thread->stack_time : last;
+    }
+    return last;
+}
+
+static int tell_ending(const struct telling *telling)
+{
+    struct hang_member *member = telling->member;
+    const struct trace *trace = telling->trace;
+    const struct trace_crash *crash = telling->crash;
+    const struct trace_rank *rank = trace_rank_of(trace, member->process);
+    member->last = last_event(telling);
+    if (!crash) { /* the trace lists its processes, or the end of the trace is all that is known */
+        member->ending = rank && rank->process != EVENT_NO_ID ? HANG_FINISHED : HANG_LIVES;
+        member->last = member->ending == HANG_LIVES ? trace->end : member->last;
+        return 0;
+    }
+    bool lives = strcmp(trace_text(trace, crash->state), "still runs") == 0;
+    member->ending = lives ? HANG_LIVES : is_fault(crash->signal) ? HANG_CRASHED : HANG_KILLED;
+    member->last = crash->alive > member->last ? crash->alive : member->last;
+    member->last = crash->time != EVENT_NONE ? crash->time : member->last;
+    if (member->ending != HANG_CRASHED)
+        return 0;
+    char text[128];
+    snprintf(text, sizeof(text), "signal %" PRId64 " (%s)", crash->signal, trace_text(trace, crash->words));
+    member->how = hang_fronts_text(telling->fronts, text);
+    return member->how == EVENT_NO_TEXT ? -1 : 0;
+}
+
+/* --- its GPU --- */
+
+/* The end of the last operation of a stream; EVENT_NONE: it had none. */
+static int64_t stream_end(const struct trace *trace, const struct trace_stream_id *id)
+{
+    for (size_t i = 0; i < trace->streams.count; i++)
+        if (memcmp(trace_stream_id(trace, i), id, sizeof(*id)) == 0)
+            return trace->streams.items[i].last;
+    return EVENT_NONE;
+}
+
+static int tell_gpu(const struct telling *telling)
+{
+    struct hang_member *member = telling->member;
+    const struct hang_facts *facts = telling->facts;
+    const struct hang_gpu_op *first = NULL;
+    const struct trace_stream_id *where = NULL;
+    for (size_t i = 0; i < facts->ops.count; i++) {
+        const struct trace_stream_id *id = dense_map_row(&facts->op_ids, i);
+        const struct trace_gpu_row *row = trace_gpu_row(telling->trace, id->process);
+        if ((row ? row->process : id->process) != member->process ||
+            (first && facts->ops.items[i].launched >= first->launched))
+            continue;
+        first = &facts->ops.items[i];
+        where = id;
+    }
+    if (!first || first->name == EVENT_NO_TEXT)
+        return 0;
+    int64_t before = stream_end(telling->trace, where);
+    int64_t since = before > first->launched ? before : first->launched;
+    if (member->last == EVENT_NONE || member->last - since < HANG_LEAST_NS)
+        return 0;
+    const char *name = trace_text(telling->trace, trace_shown(telling->trace, first->name));
+    bool kernel = strncmp(name, "Mem", strlen("Mem")) != 0;
+    struct buffer text;
+    buffer_init_memory(&text);
+    buffer_format(&text, "%s%s has been running on GPU %" PRId64 " stream %" PRId64, kernel ? "kernel " : "", name,
+                  where->device, where->stream);
+    buffer_char(&text, '\0');
+    member->gpu = text.failure ? EVENT_NO_TEXT : hang_fronts_text(telling->fronts, text.data);
+    member->gpu_since = since;
+    member->gpu_called = first->launched;
+    buffer_release(&text);
+    return member->gpu == EVENT_NO_TEXT ? -1 : 0;
+}
+
+/* --- its thread --- */
+
+/* That which communicated last, else the one that called last. NULL: none. */
+static const struct hang_thread *find_thread(const struct telling *telling, const struct trace_thread_id **found)
+{
+    const struct hang_thread *best = NULL;
+    for (size_t i = 0; i < telling->facts->threads.count; i++) {
+        const struct trace_thread_id *id = dense_map_row(&telling->facts->thread_ids, i);
+        const struct hang_thread *thread = &telling->facts->threads.items[i];
+        if (id->process != telling->member->process)
+            continue;
+        if (best && (thread->communicated != best->communicated ? thread->communicated < best->communicated
+                                                                : thread->called <= best->called))
+            continue;
+        best = thread;
+        *found = id;
+    }
+    return best;
+}
+
+static uint32_t copy_text(const struct telling *telling, uint32_t text)
+{
+    return text == EVENT_NO_TEXT ? EVENT_NO_TEXT : hang_fronts_text(telling->fronts, trace_text(telling->trace, text));
+}
+
+/* The first of its threads that is making a communicator. */
+static void tell_init(const struct telling *telling)
+{
+    for (size_t i = 0; i < telling->facts->threads.count; i++) {
+        const struct trace_thread_id *id = dense_map_row(&telling->facts->thread_ids, i);
+        const struct hang_thread *thread = &telling->facts->threads.items[i];
+        if (id->process != telling->member->process || thread->init == EVENT_NO_TEXT)
+            continue;
+        telling->member->init = copy_text(telling, thread->init);
+        telling->member->init_since = thread->init_start;
+        return;
+    }
+}
+
+/* The call that THREAD was in; NULL: none is known. */
+static const struct trace_open_call *find_open_call(const struct telling *telling, event_id thread)
+{
+    const struct trace *trace = telling->trace;
+    for (size_t i = 0; i < trace->open_calls.count; i++) {
+        const struct trace_open_call *call = &trace->open_calls.items[i];
+        if (event_id_number(call->pid) == telling->member->process && event_id_number(call->thread) == thread &&
+            call->time != EVENT_NONE && call->function != EVENT_NO_TEXT)
+            return call;
+    }
+    return NULL;
+}
+
+static uint32_t thread_text(const struct telling *telling, const struct trace_thread_id *id)
+{
+    int64_t index = trace_find_thread(telling->trace, id->process, event_id_value(id->thread));
+    uint32_t name = index == EVENT_NONE ? EVENT_NO_TEXT : telling->trace->threads.items[index].name;
+    char text[64];
+    if (name != EVENT_NO_TEXT && *trace_text(telling->trace, name))
+        return copy_text(telling, name);
+    snprintf(text, sizeof(text), "thread %" PRId64, event_id_value(id->thread));
+    return hang_fronts_text(telling->fronts, text);
+}
+
+static void tell_host(const struct telling *telling)
+{
+    struct hang_member *member = telling->member;
+    const struct trace_thread_id *id = NULL;
+    const struct hang_thread *thread = find_thread(telling, &id);
+    if (!thread)
+        return;
+    const struct trace_open_call *open = find_open_call(telling, id->thread);
+    const struct trace_frame *place = trace_stack_place(telling->trace, thread->stack);
+    member->in_call = open != NULL;
+    member->thread = thread_text(telling, id);
+    member->host = copy_text(telling, open ? open->function : thread->call);
+    member->host_since = open ? open->time : thread->called;
+    member->range = copy_text(telling, thread->range);
+    member->place = copy_text(telling, place ? place->place : EVENT_NO_TEXT);
+}
+
+int hang_facts_tell(const struct hang_facts *facts, const struct trace *trace, struct hang_fronts *fronts)
+{
+    for (size_t i = 0; i < fronts->members.count; i++) {
+        struct hang_member *member = &fronts->members.items[i];
+        struct telling telling = {.facts = facts,
+                                  .trace = trace,
+                                  .fronts = fronts,
+                                  .member = member,
+                                  .crash = find_crash(trace, member->process)};
+        if (tell_ending(&telling) < 0 || tell_gpu(&telling) < 0)
+            return -1;
+        tell_host(&telling);
+        tell_init(&telling);
+    }
+    return 0;
+}

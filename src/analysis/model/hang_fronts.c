@@ -1,0 +1,241 @@
+#include "analysis/model/hang_fronts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/base/order.h"
+
+void hang_fronts_init(struct hang_fronts *fronts, const struct interner *strings)
+{
+    *fronts = (struct hang_fronts){.strings = strings};
+}
+
+void hang_fronts_release(struct hang_fronts *fronts)
+{
+    interner_release(&fronts->texts);
+    array_release(&fronts->members);
+    dense_map_release(&fronts->member_of_rank);
+    dense_map_release(&fronts->member_of_place);
+    array_release(&fronts->places);
+    array_release(&fronts->fronts);
+    array_release(&fronts->groups);
+    array_release(&fronts->front_of_member);
+}
+
+uint32_t hang_fronts_text(struct hang_fronts *fronts, const char *text)
+{
+    return text ? intern(&fronts->texts, text, strlen(text)) : EVENT_NO_TEXT;
+}
+
+struct hang_member *hang_fronts_member(struct hang_fronts *fronts, int64_t rank, event_id process)
+{
+    const uint64_t key[2] = {rank != EVENT_NONE, rank != EVENT_NONE ? (uint64_t)rank : process};
+    size_t before = fronts->members.count;
+    struct hang_member *member = dense_map_item(&fronts->member_of_rank, &key, &fronts->members);
+    if (member && fronts->members.count > before)
+        *member = (struct hang_member){.rank = rank,
+                                       .process = process,
+                                       .how = EVENT_NO_TEXT,
+                                       .last = EVENT_NONE,
+                                       .gpu = EVENT_NO_TEXT,
+                                       .gpu_since = EVENT_NONE,
+                                       .gpu_called = EVENT_NONE,
+                                       .host = EVENT_NO_TEXT,
+                                       .host_since = EVENT_NONE,
+                                       .thread = EVENT_NO_TEXT,
+                                       .range = EVENT_NO_TEXT,
+                                       .place = EVENT_NO_TEXT,
+                                       .init = EVENT_NO_TEXT,
+                                       .init_since = EVENT_NONE};
+    return member;
+}
+
+/* --- operations as they come --- */
+
+static bool same_group(const struct collective *a, const struct collective *b)
+{
+    return a->communicator == b->communicator && a->group_ranks == b->group_ranks && a->source == b->source &&
+           a->target == b->target;
+}
+
+int hang_fronts_order(const struct collective *a, const struct collective *b)
+{
+    return ORDER(a->sequence, b->sequence) ?: ORDER(a->part, b->part);
+}
+
+static bool has_kernel(const struct collective *own)
+{
+    return own->in_flight || own->start != EVENT_NONE;
+}
+
+static bool is_pending(const struct collective *own)
+{
+    return own->in_flight || (own->start == EVENT_NONE && own->called != EVENT_NONE && own->returned == EVENT_NONE);
+}
+
+static bool is_finished(const struct hang_group *group, const struct collective *own)
+{
+    return !is_pending(own) && (own->on_host || own->start != EVENT_NONE || !group->has_kernels);
+}
+
+int64_t hang_fronts_finished_at(const struct collective *own)
+{
+    return own->start != EVENT_NONE ? own->start + own->duration : own->returned;
+}
+
+static bool differ(int64_t a, int64_t b)
+{
+    return a != EVENT_NONE && b != EVENT_NONE && a != b;
+}
+
+/* Whether ranks may each name another size: MPI_Allgatherv, all_to_allv. */
+static bool has_own_sizes(const struct hang_fronts *fronts, const struct collective *own)
+{
+    const char *name = own->name == EVENT_NO_TEXT ? "" : interned(fronts->strings, own->name);
+    size_t length = strlen(name);
+    return own->kind == COLLECTIVE_GATHER || own->kind == COLLECTIVE_SCATTER || own->kind == COLLECTIVE_BARRIER ||
+           (length > 0 && (name[length - 1] == 'v' || name[length - 1] == 'w') && own->kind != COLLECTIVE_RECV);
+}
+
+bool hang_fronts_differ(const struct hang_fronts *fronts, const struct collective *a, const struct collective *b)
+{
+    bool pair = a->source >= 0;
+    if (!pair &&
+        (a->kind != b->kind || (a->kind == COLLECTIVE_OTHER && a->name != b->name) || differ(a->peer, b->peer)))
+        return true;
+    return differ(a->bytes, b->bytes) && !has_own_sizes(fronts, a);
+}
+
+static struct hang_group *current(const struct hang_fronts *fronts)
+{
+    return &fronts->groups.items[fronts->groups.count - 1];
+}
+
+/* The group that was read is kept if it stands still. */
+static void close_group(struct hang_fronts *fronts)
+{
+    bool pends = false;
+    if (!fronts->reading)
+        return;
+    struct hang_group *group = current(fronts);
+    group->front_count = fronts->fronts.count - group->first_front;
+    for (size_t i = 0; i < group->front_count; i++)
+        pends |= fronts->fronts.items[group->first_front + i].pends;
+    if (!pends) {
+        fronts->fronts.count = group->first_front;
+        fronts->groups.count--;
+    }
+    fronts->reading = false;
+}
+
+static int open_group(struct hang_fronts *fronts, const struct collective *own)
+{
+    if (fronts->reading && same_group(&current(fronts)->one, own))
+        return 0;
+    close_group(fronts);
+    struct hang_group *group = array_push(&fronts->groups);
+    if (!group)
+        return -1;
+    memset(fronts->front_of_member.items, 0, fronts->front_of_member.count * sizeof(*fronts->front_of_member.items));
+    *group = (struct hang_group){.first_front = fronts->fronts.count, .size = EVENT_NONE, .one = *own};
+    fronts->reading = true;
+    return 0;
+}
+
+/* Remembers which member is a rank of the communicator, for sends whose receiver does nothing. */
+static int keep_place(struct hang_fronts *fronts, const struct collective *own, uint32_t member)
+{
+    const uint64_t key[2] = {own->communicator, (uint64_t)own->group_rank};
+    size_t before = fronts->places.count;
+    if (own->group_rank == EVENT_NONE)
+        return 0;
+    uint32_t *place = dense_map_item(&fronts->member_of_place, &key, &fronts->places);
+    if (place && fronts->places.count > before)
+        *place = member;
+    return place ? 0 : -1;
+}
+
+/* NULL: no memory. */
+static struct hang_front *front_of(struct hang_fronts *fronts, const struct collective *own)
+{
+    const struct hang_member *known = hang_fronts_member(fronts, own->rank, own->pid);
+    uint32_t member = known ? (uint32_t)(known - fronts->members.items) : 0;
+    if (!known || keep_place(fronts, own, member) < 0)
+        return NULL;
+    while (fronts->front_of_member.count <= member)
+        if (!array_push(&fronts->front_of_member))
+            return NULL;
+    uint32_t *index = &fronts->front_of_member.items[member];
+    if (*index == 0) {
+        struct hang_front *front = array_push(&fronts->fronts);
+        if (!front)
+            return NULL;
+        front->member = member;
+        *index = (uint32_t)fronts->fronts.count;
+    }
+    return &fronts->fronts.items[*index - 1];
+}
+
+static int take(struct hang_fronts *fronts, const struct collective *own)
+{
+    struct hang_front *front = front_of(fronts, own);
+    if (!front)
+        return -1;
+    struct hang_group *group = current(fronts);
+    group->has_kernels |= has_kernel(own);
+    group->size = own->group_size != EVENT_NONE ? own->group_size : group->size;
+    front->last = *own;
+    if (is_pending(own)) {
+        front->pending = front->pends ? front->pending : *own;
+        front->pends = true;
+    } else if (is_finished(group, own)) {
+        front->done = *own;
+        front->finished = true;
+        front->pends = false;
+    }
+    return 0;
+}
+
+static void find_others(const struct hang_fronts *fronts, struct hang_group *group, const struct collective *ranks,
+                        size_t count)
+{
+    if (group->other_count > 0)
+        return;
+    group->one = ranks[0];
+    for (size_t i = 1; i < count && group->other_count < HANG_OTHERS; i++)
+        if (hang_fronts_differ(fronts, &ranks[0], &ranks[i]))
+            group->others[group->other_count++] = ranks[i];
+}
+
+int hang_fronts_operation(struct hang_fronts *fronts, const struct collective *ranks, size_t count)
+{
+    if (open_group(fronts, &ranks[0]) < 0)
+        return -1;
+    find_others(fronts, current(fronts), ranks, count);
+    for (size_t i = 0; i < count; i++)
+        if (take(fronts, &ranks[i]) < 0)
+            return -1;
+    struct hang_group *group = current(fronts);
+    bool all = count >= fronts->fronts.count - group->first_front &&
+               (group->size == EVENT_NONE || ranks[0].source >= 0 || (int64_t)count >= group->size);
+    for (size_t i = 0; i < count; i++)
+        all &= is_finished(group, &ranks[i]);
+    if (all) {
+        group->any_finished = true;
+        group->finished = ranks[0];
+    }
+    return 0;
+}
+
+void hang_fronts_end(struct hang_fronts *fronts)
+{
+    close_group(fronts);
+}
+
+int64_t hang_fronts_place(const struct hang_fronts *fronts, const struct collective *own, int32_t rank)
+{
+    const uint64_t key[2] = {own->communicator, (uint64_t)rank};
+    uint32_t found =
+        dense_map_find(&fronts->member_of_place, key, (struct dense_layout){2, 2, false}, dense_map_hash(key, 2));
+    return found == DENSE_MAP_NONE ? -1 : (int64_t)fronts->places.items[found];
+}

@@ -1,0 +1,263 @@
+#include "analysis/ranks/hang_table.h"
+
+#include <inttypes.h>
+
+#include "common/buffer.h"
+#include "analysis/model/hang_words.h"
+
+/* A hang that a row is about. */
+struct hang_row {
+    const struct hangs *hangs;
+    const struct hang *hang;
+};
+
+static struct cell number_or_none(int64_t number)
+{
+    return trace_number_cell(number);
+}
+
+/* A cell of what WRITE writes; empty if that is nothing. */
+static struct cell written(struct report_row *row, void (*write)(struct buffer *out, const struct hang_row *item))
+{
+    struct buffer text;
+    buffer_init_memory(&text);
+    write(&text, row->item);
+    if (text.length > 0 || text.failure)
+        return table_sink(row->table, &text);
+    buffer_release(&text);
+    return (struct cell){0};
+}
+
+static void write_verdict(struct buffer *out, const struct hang_row *item)
+{
+    hang_write_verdict(out, item->hangs, item->hang);
+}
+
+static struct cell fill_verdict(struct report_row *row, const struct column *column)
+{
+    (void)column;
+    return written(row, write_verdict);
+}
+
+static void write_wait(struct buffer *out, const struct hang_row *item)
+{
+    if (item->hang->since == EVENT_NONE)
+        return;
+    hang_write_time(out, item->hangs, item->hang->since);
+    buffer_text(out, ", for ");
+    hang_write_time(out, item->hangs, item->hangs->origin + item->hang->waited);
+}
+
+static struct cell fill_wait(struct report_row *row, const struct column *column)
+{
+    (void)column;
+    return written(row, write_wait);
+}
+
+static void write_finished(struct buffer *out, const struct hang_row *item)
+{
+    if (item->hang->init != EVENT_NO_TEXT)
+        return;
+    if (!item->hang->any_finished)
+        buffer_text(out, "no operation of this communicator");
+    else
+        hang_write_operation(out, item->hangs, &item->hang->finished);
+}
+
+static struct cell fill_finished(struct report_row *row, const struct column *column)
+{
+    (void)column;
+    return written(row, write_finished);
+}
+
+#define RANKS_DESCRIBED 4u
+
+/* "rank 2, which entered AllReduce #411 (4 MiB) last: its process exited at 12.3 s; rank 3 …". */
+static void write_missing(struct buffer *out, const struct hang_row *item)
+{
+    const struct hangs *hangs = item->hangs;
+    const struct hang_part *parts = hang_parts(hangs, item->hang);
+    size_t shown = 0;
+    for (size_t i = 0; i < item->hang->part_count && shown < RANKS_DESCRIBED; i++) {
+        if (parts[i].role != HANG_MISSING)
+            continue;
+        buffer_text(out, shown++ ? "; " : "");
+        hang_write_member(out, &hangs->fronts.members.items[parts[i].member]);
+        if (parts[i].entered) {
+            buffer_text(out, ", which entered ");
+            hang_write_operation(out, hangs, &parts[i].own);
+            buffer_text(out, " last");
+        }
+        buffer_text(out, ": ");
+        hang_write_doing(out, hangs, item->hang, &parts[i]);
+    }
+    if (item->hang->counts[HANG_MISSING] > shown)
+        buffer_format(out, "; and %zu more", item->hang->counts[HANG_MISSING] - shown);
+}
+
+static struct cell fill_missing(struct report_row *row, const struct column *column)
+{
+    (void)column;
+    return written(row, write_missing);
+}
+
+static void write_others(struct buffer *out, const struct hang_row *item)
+{
+    const struct hangs *hangs = item->hangs;
+    const struct hang_part *parts = hang_parts(hangs, item->hang);
+    size_t shown = 0;
+    for (size_t i = 0; i < item->hang->part_count && shown < RANKS_DESCRIBED; i++) {
+        if (parts[i].role != HANG_OTHER)
+            continue;
+        buffer_text(out, shown++ ? "; " : "");
+        hang_write_member(out, &hangs->fronts.members.items[parts[i].member]);
+        buffer_text(out, ": ");
+        hang_write_operation(out, hangs, &parts[i].own);
+    }
+    if (item->hang->counts[HANG_OTHER] > shown)
+        buffer_format(out, "; and %zu more", item->hang->counts[HANG_OTHER] - shown);
+}
+
+static struct cell fill_others(struct report_row *row, const struct column *column)
+{
+    (void)column;
+    return written(row, write_others);
+}
+
+static void write_one_of_two(struct buffer *out, const struct hang_row *item, const struct collective *own)
+{
+    const struct hang_member who = {.rank = own->rank, .process = own->pid};
+    hang_write_member(out, &who);
+    buffer_text(out, " entered ");
+    hang_write_operation(out, item->hangs, own);
+}
+
+static void write_difference(struct buffer *out, const struct hang_row *item)
+{
+    if (!item->hang->differs)
+        return;
+    write_one_of_two(out, item, &item->hang->one);
+    buffer_text(out, ", and ");
+    write_one_of_two(out, item, &item->hang->other);
+}
+
+static struct cell fill_difference(struct report_row *row, const struct column *column)
+{
+    (void)column;
+    return written(row, write_difference);
+}
+
+static struct cell fill_cause(struct report_row *row, const struct column *column)
+{
+    const struct hang_row *item = row->item;
+    (void)column;
+    return item->hang->follows
+               ? table_text(row->table, "the hang of another communicator: the missing ranks wait there")
+               : (struct cell){0};
+}
+
+/* --- for programs --- */
+
+/* "0,1,3": the ranks of the role that is the column's `at`. */
+static struct cell fill_ranks(struct report_row *row, const struct column *column)
+{
+    const struct hang_row *item = row->item;
+    const struct hang_part *parts = hang_parts(item->hangs, item->hang);
+    struct buffer text;
+    if (item->hang->counts[column->at] == 0)
+        return (struct cell){0};
+    buffer_init_memory(&text);
+    for (size_t i = 0; i < item->hang->part_count; i++)
+        if (parts[i].role == column->at)
+            buffer_format(&text, "%s%" PRId64, text.length > 0 ? "," : "", hang_number(item->hangs, &parts[i]));
+    return table_sink(row->table, &text);
+}
+
+static struct cell fill_gone(struct report_row *row, const struct column *column)
+{
+    const struct hang_row *item = row->item;
+    const struct hang_part *parts = hang_parts(item->hangs, item->hang);
+    int64_t gone = 0;
+    (void)column;
+    for (size_t i = 0; i < item->hang->part_count; i++)
+        gone += parts[i].is_gone;
+    return cell_integer(gone);
+}
+
+/* A text, or a number, of the operation. */
+static struct cell fill_text(struct report_row *row, const struct column *column)
+{
+    const char *what = (const char *)&((const struct hang_row *)row->item)->hang->what;
+    return trace_text_cell(row->trace, row->table, *(const uint32_t *)(const void *)(what + column->at));
+}
+
+static struct cell fill_operation(struct report_row *row, const struct column *column)
+{
+    const struct hang_row *item = row->item;
+    if (item->hang->init == EVENT_NO_TEXT)
+        return fill_text(row, column);
+    return table_text(row->table, interned(&item->hangs->fronts.texts, item->hang->init));
+}
+
+static struct cell fill_value(struct report_row *row, const struct column *column)
+{
+    const char *what = (const char *)&((const struct hang_row *)row->item)->hang->what;
+    return number_or_none(*(const int64_t *)(const void *)(what + column->at));
+}
+
+static struct cell fill_since(struct report_row *row, const struct column *column)
+{
+    const struct hang_row *item = row->item;
+    (void)column;
+    return item->hang->since == EVENT_NONE ? (struct cell){0} : cell_integer(item->hang->since - item->hangs->origin);
+}
+
+static struct cell fill_waited(struct report_row *row, const struct column *column)
+{
+    (void)column;
+    return cell_integer(((const struct hang_row *)row->item)->hang->waited);
+}
+
+static struct cell fill_unknown(struct report_row *row, const struct column *column)
+{
+    (void)column;
+    return cell_integer(((const struct hang_row *)row->item)->hang->unknown);
+}
+
+#define WHAT(field) .at = offsetof(struct collective, field)
+
+const struct column hang_columns[HANG_COLUMNS] = {
+    {"verdict", "Verdict", TYPE_TEXT, 0, .fill = fill_verdict},
+    {"waiting", "Waiting since", TYPE_TEXT, 0, .fill = fill_wait},
+    {"finished", "Last finished by all", TYPE_TEXT, 0, .fill = fill_finished},
+    {"missing", "Missing", TYPE_TEXT, 0, .fill = fill_missing},
+    {"others", "Entered another", TYPE_TEXT, 0, .fill = fill_others},
+    {"difference", "First difference", TYPE_TEXT, 0, .fill = fill_difference},
+    {"cause", "Cause", TYPE_TEXT, 0, .fill = fill_cause},
+    {"communicator", "Communicator", TYPE_TEXT, COLUMN_MACHINE, .fill = fill_text, WHAT(communicator)},
+    {"operation", "Operation", TYPE_TEXT, COLUMN_MACHINE, .fill = fill_operation, WHAT(name)},
+    {"sequence", "Sequence", TYPE_NUMBER, COLUMN_MACHINE, .fill = fill_value, WHAT(sequence)},
+    {"size", "Size", TYPE_BYTES, COLUMN_MACHINE, .fill = fill_value, WHAT(bytes)},
+    {"type", "Type", TYPE_TEXT, COLUMN_MACHINE, .fill = fill_text, WHAT(dtype)},
+    {"ranks", "Ranks", TYPE_COUNT, COLUMN_MACHINE, .fill = fill_value, WHAT(group_size)},
+    {"waiting_ranks", "Waiting ranks", TYPE_TEXT, COLUMN_MACHINE, .fill = fill_ranks, .at = HANG_WAITS},
+    {"finished_ranks", "Ranks that finished", TYPE_TEXT, COLUMN_MACHINE, .fill = fill_ranks, .at = HANG_PASSED},
+    {"other_ranks", "Ranks elsewhere", TYPE_TEXT, COLUMN_MACHINE, .fill = fill_ranks, .at = HANG_OTHER},
+    {"missing_ranks", "Missing ranks", TYPE_TEXT, COLUMN_MACHINE, .fill = fill_ranks, .at = HANG_MISSING},
+    {"gone", "Ended before", TYPE_COUNT, COLUMN_MACHINE, .fill = fill_gone},
+    {"unrecorded", "Not recorded", TYPE_COUNT, COLUMN_MACHINE, .fill = fill_unknown},
+    {"since", "Since", TYPE_NS, COLUMN_MACHINE, .fill = fill_since},
+    {"waited", "Waited", TYPE_NS, COLUMN_MACHINE, .fill = fill_waited},
+};
+
+int hang_fill(struct report_row *row, const struct hangs *hangs)
+{
+    int status = 0;
+    for (unsigned follows = 0; follows < 2; follows++)
+        for (size_t i = 0; i < hangs->items.count && status == 0; i++) {
+            const struct hang_row item = {hangs, &hangs->items.items[i]};
+            if (item.hang->follows == (follows == 1))
+                status = section_row(row, NULL, &item);
+        }
+    return status;
+}

@@ -1,0 +1,63 @@
+/*
+ * Section hang. For each communicator with an operation that ranks entered and did not finish: who waits, who never
+ * entered it or entered another one, and what those ranks did. The section is empty where all operations were finished.
+ */
+#include "analysis/model/collectives.h"
+#include "analysis/model/hang_facts.h"
+#include "analysis/model/section.h"
+#include "analysis/ranks/hang_table.h"
+
+static int event(void *context, const struct trace *trace, const struct event_fields *event)
+{
+    return hang_facts_event(context, &trace->strings, event);
+}
+
+static void release(void *context)
+{
+    hang_facts_release(context);
+}
+
+static int read_operations(const struct trace *trace, struct hang_fronts *fronts)
+{
+    struct collectives_walk walk;
+    const struct collective *ranks;
+    int status = 0;
+    collectives_walk_begin(&walk, section_state(trace, REPORT_COMM));
+    for (size_t count; status == 0 && (count = collectives_next(&walk, &ranks));)
+        status = hang_fronts_operation(fronts, ranks, count);
+    int walked = collectives_walk_end(&walk);
+    return status ? status : walked;
+}
+
+static int finish(struct report_row *row)
+{
+    struct hangs hangs;
+    hangs_init(&hangs, &row->trace->strings);
+    hangs.origin = row->trace->start;
+    int status = hang_facts_add_ranks(row->trace, &hangs.fronts);
+    if (status == 0)
+        status = read_operations(row->trace, &hangs.fronts);
+    if (status == 0)
+        status = hang_facts_tell(row->state, row->trace, &hangs.fronts);
+    if (status == 0)
+        status = hangs_finish(&hangs);
+    if (status == 0)
+        status = hang_fill(row, &hangs);
+    hangs_release(&hangs);
+    return status;
+}
+
+const struct section section_hang = {
+    .columns = hang_columns,
+    .column_count = HANG_COLUMNS,
+    .usual = 10,
+    .listing = true,
+    .paragraphs = true,
+    .categories = HANG_FACTS_CATEGORIES,
+    .state_size = sizeof(struct hang_facts),
+    .stacks = true,
+    .needs = REPORT_BIT(REPORT_COMM), /* all operations */
+    .event = event,
+    .finish = finish,
+    .release = release,
+};

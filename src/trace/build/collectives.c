@@ -1,0 +1,386 @@
+#include "trace/build/collectives.h"
+
+#include <string.h>
+
+#include "common/log.h"
+#include "trace/build/kernel_names.h"
+#include "trace/build/nvtx.h"
+#include "trace/build/process.h"
+
+#define EVICT_ITEMS ((size_t)1 << 16) /* are walked over before they are given back */
+
+void communication_init(struct communication *collectives, const char *directory)
+{
+    collectives->calls.memory.directory = collectives->by_range.memory.directory =
+        collectives->kernels.memory.directory = collectives->tasks.memory.directory =
+            collectives->steps.memory.directory = directory;
+}
+
+void communication_release(struct communication *collectives)
+{
+    array_release(&collectives->communicators);
+    array_release(&collectives->reductions);
+    map_release(&collectives->by_id);
+    map_release(&collectives->ranks_here);
+    file_vector_release(&collectives->calls);
+    file_vector_release(&collectives->by_range);
+    file_vector_release(&collectives->kernels);
+    file_vector_release(&collectives->tasks);
+    file_vector_release(&collectives->steps);
+}
+
+void collectives_evict(const struct communication *collectives)
+{
+    file_vector_evict(&collectives->calls);
+    file_vector_evict(&collectives->by_range);
+    file_vector_evict(&collectives->kernels);
+    file_vector_evict(&collectives->tasks);
+    file_vector_evict(&collectives->steps);
+}
+
+static int no_memory(void)
+{
+    return error_no_memory("collective operations");
+}
+
+/* --- communicators --- */
+
+/* Index + 1; 0: the payload does not say it; -1: no memory. */
+static int64_t communicator_of(struct communication *collectives, enum collective_domain domain,
+                               const struct collective_facts *facts)
+{
+    if (!facts->has_communicator)
+        return 0;
+    uint64_t *index = map_put(&collectives->by_id, payload_key(domain, facts->communicator), NULL);
+    if (!index)
+        return -1;
+    if (*index == 0) {
+        struct collective_communicator made = {.id = facts->communicator,
+                                               .domain = domain,
+                                               .device = COLLECTIVE_NO_DEVICE,
+                                               .ranks = COLLECTIVE_NOT_SAID,
+                                               .rank = COLLECTIVE_NOT_SAID};
+        if (!ADD(array_push, &collectives->communicators, made))
+            return -1;
+        *index = collectives->communicators.count;
+    }
+    return (int64_t)*index;
+}
+
+/* What initialisation, or the end, says of a communicator. Of several ranks in one process it is not known which one
+ * calls. Returns 0, or -1: no memory. */
+static int learn(struct communication *collectives, int64_t index, const struct collective_facts *facts)
+{
+    if (index <= 0 || facts->ranks == COLLECTIVE_NOT_SAID || facts->rank == COLLECTIVE_NOT_SAID)
+        return index < 0 ? -1 : 0;
+    struct collective_communicator *communicator = &collectives->communicators.items[index - 1];
+    bool is_new;
+    uint64_t *device = map_put(&collectives->ranks_here, (uint64_t)index << 32 | (uint32_t)facts->rank, &is_new);
+    if (!device)
+        return -1;
+    if (*device == 0 && facts->device >= 0)
+        *device = (uint64_t)facts->device + 1;
+    communicator->here += is_new;
+    communicator->ranks = facts->ranks;
+    communicator->rank = communicator->here > 1 ? COLLECTIVE_NOT_SAID : facts->rank;
+    communicator->device = communicator->here > 1 || *device == 0 ? COLLECTIVE_NO_DEVICE : (uint32_t)(*device - 1);
+    return 0;
+}
+
+int collectives_learn(struct communication *collectives, const struct spool_nccl_communicator *record)
+{
+    struct collective_facts facts = {.has_communicator = true,
+                                     .communicator = record->communicator,
+                                     .ranks = record->ranks,
+                                     .rank = record->rank,
+                                     .device = COLLECTIVE_NOT_SAID};
+    return learn(collectives, communicator_of(collectives, COLLECTIVE_NCCL, &facts), &facts);
+}
+
+/* Index + 1, 0: none; -1: no memory. */
+static int64_t reduction_of(struct communication *collectives, struct nvtx_text text)
+{
+    if (!text.text)
+        return 0;
+    for (size_t i = 0; i < collectives->reductions.count; i++) {
+        const struct nvtx_text *known = &collectives->reductions.items[i];
+        if (known->length == text.length && memcmp(known->text, text.text, text.length) == 0)
+            return (int64_t)i + 1;
+    }
+    return ADD(array_push, &collectives->reductions, text) ? (int64_t)collectives->reductions.count : -1;
+}
+
+/* --- calls --- */
+
+/* The calls of one thread in one domain. */
+struct walk {
+    struct process *process;
+    enum collective_domain domain;
+    unsigned depth; /* of groups */
+    size_t group;   /* the first call that is not launched yet */
+};
+
+static int add_call(struct walk *walk, const struct collective_function *function, uint32_t number,
+                    const struct nvtx_range *range)
+{
+    struct communication *collectives = walk->process->collectives;
+    struct collective_facts facts;
+    collective_facts_read(&facts, walk->domain, walk->process->nvtx, range);
+    int64_t communicator = communicator_of(collectives, walk->domain, &facts);
+    if (learn(collectives, communicator, &facts) != 0)
+        return -1;
+    if (!function)
+        return 0;
+    int64_t reduction = reduction_of(collectives, facts.reduction);
+    struct collective_call call = {.start = range->start,
+                                   .sequence = facts.sequence >= 0 ? (uint64_t)facts.sequence : UINT64_MAX,
+                                   .bytes = facts.bytes,
+                                   .peer = facts.peer,
+                                   .root = facts.root,
+                                   .function = function,
+                                   .range = number,
+                                   .launcher = number,
+                                   .communicator = (uint32_t)communicator,
+                                   .reduction = (uint32_t)reduction};
+    return reduction >= 0 && ADD(file_vector_push, &collectives->calls, call) ? 0 : -1;
+}
+
+static void end_group(struct walk *walk, uint32_t launcher)
+{
+    struct communication *collectives = walk->process->collectives;
+    walk->depth -= walk->depth > 0;
+    if (walk->depth > 0)
+        return;
+    collectives->any_group = collectives->any_group || collectives->calls.count > walk->group + 1;
+    for (; walk->group < collectives->calls.count; walk->group++)
+        collectives->calls.items[walk->group].launcher = launcher;
+}
+
+static int visit_range(struct walk *walk, uint32_t number)
+{
+    const struct nvtx *nvtx = walk->process->nvtx;
+    const struct nvtx_range *range = &nvtx->ranges.items[number];
+    struct name name = nvtx_range_name(nvtx, range);
+    switch (collective_group_of(walk->domain, name.text, name.length)) {
+    case COLLECTIVE_GROUP_STARTS:
+        if (walk->depth++ == 0)
+            walk->group = walk->process->collectives->calls.count;
+        return 0;
+    case COLLECTIVE_GROUP_ENDS: end_group(walk, number); return 0;
+    default: break;
+    }
+    int result = add_call(walk, collective_function_of(walk->domain, name.text, name.length), number, range);
+    if (walk->depth == 0)
+        walk->group = walk->process->collectives->calls.count;
+    return result;
+}
+
+static int walk_track(struct process *process, const struct nvtx_track *track, enum collective_domain domain)
+{
+    struct walk walk = {.process = process, .domain = domain, .group = process->collectives->calls.count};
+    int result = 0;
+    for (size_t i = 0; i < track->ranges.count && result == 0; i++) {
+        result = visit_range(&walk, track->ranges.items[i]);
+        if (i % EVICT_ITEMS == EVICT_ITEMS - 1)
+            process_evict(process);
+    }
+    return result == 0 ? 0 : no_memory();
+}
+
+static enum collective_domain note_domain(struct process *process, uint32_t number)
+{
+    struct communication *collectives = process->collectives;
+    size_t most = sizeof(collectives->domains) / sizeof(*collectives->domains), i = 0;
+    while (i < collectives->domain_count && collectives->domains[i].number != number)
+        i++;
+    if (i < collectives->domain_count)
+        return collectives->domains[i].domain;
+    enum collective_domain domain = collective_domain_named(nvtx_domain_name(process->nvtx, number));
+    if (domain == COLLECTIVE_DOMAINS || i == most)
+        return COLLECTIVE_DOMAINS;
+    collectives->domains[collectives->domain_count++] = (struct collective_domain_number){number, domain};
+    return domain;
+}
+
+/* --- what launched what --- */
+
+static uint32_t device_of(const struct communication *collectives, const struct collective_call *call)
+{
+    return call->communicator ? collectives->communicators.items[call->communicator - 1].device : COLLECTIVE_NO_DEVICE;
+}
+
+static int by_launcher(const void *left, const void *right)
+{
+    const struct collective_call *a = left, *b = right;
+    return ORDER(a->launcher, b->launcher)
+               ?: ORDER(a->function->kernel, b->function->kernel)
+               ?: ORDER(a->device, b->device) ?: ORDER(a->start, b->start) ?: ORDER(a->range, b->range);
+}
+
+static int by_range(const void *left, const void *right)
+{
+    const struct collective_of_range *a = left, *b = right;
+    return ORDER(a->range, b->range);
+}
+
+static int sort_calls(struct communication *collectives)
+{
+    for (size_t i = 0; i < collectives->calls.count; i++)
+        collectives->calls.items[i].device = device_of(collectives, &collectives->calls.items[i]);
+    if (file_vector_sort(&collectives->calls, by_launcher) != 0)
+        return -1;
+    for (size_t i = 0; i < collectives->calls.count; i++) {
+        struct collective_of_range place = {collectives->calls.items[i].range, (uint32_t)i};
+        if (!ADD(file_vector_push, &collectives->by_range, place))
+            return -1;
+    }
+    return file_vector_sort(&collectives->by_range, by_range);
+}
+
+int collectives_resolve(struct process *process)
+{
+    struct communication *collectives = process->collectives;
+    const struct nvtx *nvtx = process->nvtx;
+    for (size_t i = 0; i < nvtx->tracks.count; i++) {
+        const struct nvtx_track *track = &nvtx->tracks.items[i];
+        enum collective_domain domain = note_domain(process, track->domain);
+        if (domain != COLLECTIVE_DOMAINS && walk_track(process, track, domain) != 0)
+            return -1;
+    }
+    if (collectives->calls.count == 0)
+        return 0;
+    if (sort_calls(collectives) != 0)
+        return no_memory();
+    if (collectives_join_tasks(process) != 0)
+        return -1;
+    return collectives_number(collectives) == 0 ? 0 : no_memory();
+}
+
+/* --- kernels of groups --- */
+
+uint32_t collectives_range_at(const struct process *process, struct nvtx_places *places, uint32_t thread, uint64_t time)
+{
+    const struct communication *collectives = process->collectives;
+    uint32_t range = 0;
+    for (size_t i = 0; i < collectives->domain_count && range == 0; i++)
+        if (collectives->domains[i].domain == COLLECTIVE_NCCL)
+            range = nvtx_innermost(process->nvtx, places, thread, collectives->domains[i].number, time);
+    return range;
+}
+
+size_t collectives_place_of_range(const struct communication *collectives, uint32_t number)
+{
+    const struct collective_of_range *places = collectives->by_range.items;
+    size_t place = COUNT_BEFORE(collectives->by_range.count, i, places[i].range < number);
+    return place < collectives->by_range.count && places[place].range == number ? places[place].call : SIZE_MAX;
+}
+
+size_t collectives_launched(const struct process *process, struct nvtx_places *places, uint32_t thread, uint64_t time,
+                            size_t *first)
+{
+    const struct communication *collectives = process->collectives;
+    const struct collective_call *calls = collectives->calls.items;
+    uint32_t range = collectives_range_at(process, places, thread, time);
+    *first = range ? COUNT_BEFORE(collectives->calls.count, i, calls[i].launcher < range - 1) : 0;
+    size_t next = *first;
+    while (range && next < collectives->calls.count && calls[next].launcher == range - 1)
+        next++;
+    return next - *first;
+}
+
+int collectives_look(struct collective_kernels_found *found, const struct process *process, const struct event *event,
+                     uint32_t thread, uint64_t called)
+{
+    size_t first;
+    if (!process->collectives->any_group || event->type != EVENT_KERNEL || event->kernel.graph_node != 0 ||
+        collectives_launched(process, &found->places, thread, called, &first) < 2)
+        return 0;
+    uint32_t number = kernel_name_number(process, event);
+    const struct name *name =
+        number != NAMES_NO_MEMORY ? names_get(&process->conversion->names, number) : &(struct name){.text = ""};
+    struct collective_kernel kernel = {.launched = called,
+                                       .launcher = process->collectives->calls.items[first].launcher,
+                                       .correlation = event->correlation,
+                                       .device = event->device,
+                                       .does = collective_kernel_named(name->text, name->length)};
+    return ADD(array_push, &found->items, kernel) ? 0 : no_memory();
+}
+
+int collectives_take(struct communication *collectives, struct collective_kernels_found *found)
+{
+    for (size_t i = 0; i < found->items.count; i++)
+        if (!ADD(file_vector_push, &collectives->kernels, found->items.items[i]))
+            return no_memory();
+    found->items.count = 0;
+    return 0;
+}
+
+void collective_kernels_found_release(struct collective_kernels_found *found)
+{
+    array_release(&found->items);
+}
+
+static int by_launch(const void *left, const void *right)
+{
+    const struct collective_kernel *a = left, *b = right;
+    return ORDER(a->launcher, b->launcher)
+               ?: ORDER(a->does, b->does)
+               ?: ORDER(a->device, b->device) ?: ORDER(a->launched, b->launched) ?: ORDER(a->correlation, b->correlation);
+}
+
+static int by_correlation(const void *left, const void *right)
+{
+    const struct collective_kernel *a = left, *b = right;
+    return ORDER(a->correlation, b->correlation);
+}
+
+/* Calls from the one returned to *END are those that KERNEL can be of; all of its launcher, if none fits it. */
+static size_t calls_for(const struct communication *collectives, const struct collective_kernel *kernel, size_t *end)
+{
+    const struct collective_call *calls = collectives->calls.items;
+    size_t count = collectives->calls.count, all = COUNT_BEFORE(count, i, calls[i].launcher < kernel->launcher);
+    size_t first = SIZE_MAX, i = all;
+    for (; i < count && calls[i].launcher == kernel->launcher; i++) {
+        uint32_t device = calls[i].device;
+        if (calls[i].function->kernel != kernel->does || (device != kernel->device && device != COLLECTIVE_NO_DEVICE))
+            continue;
+        first = first == SIZE_MAX ? i : first;
+        *end = i + 1;
+    }
+    if (first == SIZE_MAX)
+        *end = i;
+    return first == SIZE_MAX ? all : first;
+}
+
+static bool share_alike(const struct collective_kernel *a, const struct collective_kernel *b)
+{
+    return a->launcher == b->launcher && a->does == b->does && a->device == b->device;
+}
+
+/* COUNT kernels of one launch that do the same on one device. */
+static void share_calls(const struct communication *collectives, struct collective_kernel *kernels, size_t count)
+{
+    size_t end = 0, first = calls_for(collectives, kernels, &end), calls = end - first;
+    for (size_t i = 0; i < count; i++) {
+        size_t from = calls * i / count, to = calls * (i + 1) / count;
+        kernels[i].first = (uint32_t)(first + from);
+        kernels[i].count = (uint32_t)(to > from ? to - from : 1);
+    }
+}
+
+int collectives_share(struct process *process)
+{
+    struct communication *collectives = process->collectives;
+    struct collective_kernel *kernels = collectives->kernels.items;
+    size_t count = collectives->kernels.count;
+    if (count == 0)
+        return 0;
+    if (file_vector_sort(&collectives->kernels, by_launch) != 0)
+        return no_memory();
+    for (size_t first = 0, next; first < count; first = next) {
+        for (next = first + 1; next < count && share_alike(&kernels[first], &kernels[next]);)
+            next++;
+        share_calls(collectives, &kernels[first], next - first);
+    }
+    return file_vector_sort(&collectives->kernels, by_correlation) == 0 ? 0 : no_memory();
+}

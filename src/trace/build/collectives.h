@@ -1,0 +1,228 @@
+/*
+ * Communication of one process: what the NVTX ranges of NCCL's and MPI's calls say in their payloads becomes arguments
+ * of the call and of the kernel that it launched (trace/event.h: Kineto's names, and those of the recorder).
+ *
+ *   - A call launches its kernel within its range, or in a group at the outermost ncclGroupEnd of its thread.
+ *   - Where a group launched several kernels, calls and kernels of a function and a device are shared out in their
+ *     order. A kernel of several calls has the arguments of the first, and "operations": how many they are.
+ *   - A kernel of a replayed graph has the arguments of the call that was captured.
+ *   - "Seq" counts the collective operations of a communicator, in the order in which this process called them; sends
+ *     and receives are counted apart, for each peer.
+ *
+ * Payloads are read by the names of the entries of their schemas, which differ between versions: collective_calls.c has
+ * the table of domains.
+ */
+#ifndef GPUTRACE_TRACE_BUILD_COLLECTIVES_H
+#define GPUTRACE_TRACE_BUILD_COLLECTIVES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/array.h"
+#include "common/file_vector.h"
+#include "common/map.h"
+#include "common/number.h"
+#include "trace/build/nvtx_places.h"
+#include "trace/build/payloads.h"
+#include "trace/event.h"
+
+struct event;
+struct nvtx;
+struct nvtx_range;
+struct process;
+
+/* --- what one range says: collective_calls.c --- */
+
+/* The domains whose calls are known. */
+enum collective_domain { COLLECTIVE_NCCL, COLLECTIVE_MPI, COLLECTIVE_DOMAINS };
+
+/* The domain of this name; COLLECTIVE_DOMAINS: it is another one. */
+enum collective_domain collective_domain_named(struct nvtx_text name);
+
+/* Which of NCCL's kernels do it: a word of their names. */
+enum collective_kernels {
+    COLLECTIVE_NO_KERNEL, /* none, or it is not known */
+    COLLECTIVE_KERNEL_ALL_REDUCE,
+    COLLECTIVE_KERNEL_BROADCAST,
+    COLLECTIVE_KERNEL_REDUCE,
+    COLLECTIVE_KERNEL_ALL_GATHER,
+    COLLECTIVE_KERNEL_REDUCE_SCATTER,
+    COLLECTIVE_KERNEL_SEND_RECV,
+    COLLECTIVE_KERNELS
+};
+
+/* What a function does. Payloads have the bytes of one rank's share: of what it gives, of a reduce-scatter and a
+ * scatter of what it gets; of MPI_Alltoallv all of them. */
+struct collective_function {
+    const char *call; /* the function in lower case, without "nccl" or "mpi_" */
+    const char *name; /* of the operation, as Kineto has it */
+    enum collective_kernels kernel;
+    bool in_all, out_all; /* the buffer it reads, or writes, has the shares of all ranks */
+    enum { COLLECTIVE_OF_ALL, COLLECTIVE_SENDS, COLLECTIVE_RECEIVES } pairs;
+};
+
+/* NULL: the call is not communication. */
+const struct collective_function *collective_function_of(enum collective_domain domain, const char *text,
+                                                         size_t length);
+/* What the kernel of this name does. */
+enum collective_kernels collective_kernel_named(const char *name, size_t length);
+
+/* Numbers of a payload. Those that it does not have are COLLECTIVE_NOT_SAID. */
+#define COLLECTIVE_NOT_SAID INT64_MIN
+struct collective_facts {
+    bool has_communicator;
+    uint64_t communicator;
+    int64_t bytes, peer, root, ranks, rank, device;
+    int64_t sequence; /* of the operation on its communicator; of collective operations */
+    struct nvtx_text reduction;
+};
+
+/* Reads the payloads of a range of the NVTX domain number DOMAIN, of its begin and its end. */
+void collective_facts_read(struct collective_facts *facts, enum collective_domain kind, const struct nvtx *nvtx,
+                           const struct nvtx_range *range);
+
+/* Groups of calls. */
+enum collective_group { COLLECTIVE_NO_GROUP, COLLECTIVE_GROUP_STARTS, COLLECTIVE_GROUP_ENDS };
+enum collective_group collective_group_of(enum collective_domain domain, const char *text, size_t length);
+
+/* --- all of them: collectives.c --- */
+
+#define COLLECTIVE_NO_DEVICE UINT32_MAX
+
+struct collective_communicator {
+    uint64_t id;
+    uint32_t domain; /* enum collective_domain */
+    uint32_t device; /* of the only rank here; COLLECTIVE_NO_DEVICE: not known, or several */
+    int64_t ranks;   /* COLLECTIVE_NOT_SAID: not known */
+    int64_t rank;    /* the same; also where several ranks are in this process */
+    uint32_t here;   /* ranks in this process, as far as is known */
+    uint64_t next;   /* how many collective operations were called … */
+    uint64_t before; /* … after so many that were not recorded */
+};
+
+struct collective_call {
+    uint64_t start;    /* of its range, ns */
+    uint64_t sequence; /* UINT64_MAX: the communicator is not known */
+    int64_t bytes, peer, root;
+    const struct collective_function *function;
+    uint32_t range;        /* number: nvtx_range() */
+    uint32_t launcher;     /* the range in which its kernel was launched */
+    uint32_t communicator; /* index + 1, 0: not known */
+    uint32_t reduction;    /* index + 1, 0: none */
+    uint32_t task;         /* index + 1, 0: none is known */
+    uint32_t device;       /* that of the communicator */
+};
+
+/* What NCCL's profiler plugin said of an operation. */
+struct collective_task {
+    const struct spool_nccl_operation *record;
+    uint32_t thread; /* that wrote it */
+    uint32_t proxies, steps;
+};
+
+/* A kernel that a group with several calls launched. */
+struct collective_kernel {
+    uint64_t launched; /* ns */
+    uint32_t launcher, correlation, device;
+    uint32_t first, count; /* its calls, once they are shared out */
+    enum collective_kernels does;
+};
+
+struct communication {
+    struct collective_domain_number {
+        uint32_t number; /* of NVTX */
+        enum collective_domain domain;
+    } domains[16];
+    size_t domain_count;
+    bool any_group; /* with several calls */
+    ARRAY(struct collective_communicator) communicators;
+    ARRAY(struct nvtx_text) reductions;
+    struct map by_id;                          /* domain and id -> index + 1 in communicators */
+    struct map ranks_here;                     /* index + 1 and rank -> device + 1, 0: not known */
+    FILE_VECTOR(struct collective_call) calls; /* by launcher, function, device, and in their order */
+    FILE_VECTOR(struct collective_of_range {
+        uint32_t range;
+        uint32_t call;
+    })
+    by_range;                                      /* by range */
+    FILE_VECTOR(struct collective_kernel) kernels; /* by correlation */
+    FILE_VECTOR(struct collective_task) tasks;     /* once they are joined: by number */
+    FILE_VECTOR(const struct spool_nccl_steps *) steps;
+    bool told;                     /* NCCL told its plugin of communicators */
+    struct nvtx_text other_plugin; /* that NCCL was to load; NULL text: none */
+};
+
+void communication_init(struct communication *collectives, const char *directory);
+void communication_release(struct communication *collectives);
+void collectives_evict(const struct communication *collectives);
+
+/* Once all ranges are known: finds and numbers the calls. Returns 0, or -1 after error(). */
+int collectives_resolve(struct process *process);
+
+/* Numbers the calls: collective_numbers.c. Returns 0, or -1: no memory. */
+int collectives_number(struct communication *collectives);
+
+/* The calls whose kernels THREAD launches at TIME: *FIRST and those after it in `calls`, COUNT of them, which it
+ * returns. Any number of threads may ask, each with places of its own. */
+size_t collectives_launched(const struct process *process, struct nvtx_places *places, uint32_t thread, uint64_t time,
+                            size_t *first);
+
+/* The innermost range of NCCL on THREAD at TIME: number + 1; 0: there is none. */
+uint32_t collectives_range_at(const struct process *process, struct nvtx_places *places, uint32_t thread,
+                              uint64_t time);
+/* Where the call that is range NUMBER is in `calls`; SIZE_MAX: it is none. */
+size_t collectives_place_of_range(const struct communication *collectives, uint32_t number);
+
+/* --- what NCCL's profiler plugin said: collective_tasks.c --- */
+
+/* What NCCL says of a new communicator. Returns 0, or -1: no memory. */
+int collectives_learn(struct communication *collectives, const struct spool_nccl_communicator *record);
+/* What the user should know about the plugin of a process that called NCCL. False: nothing. */
+#define COLLECTIVES_NOTE 512
+bool collectives_note(const struct process *process, char text[COLLECTIVES_NOTE]);
+/* Once the calls are sorted: finds the task of each. Returns 0, or -1 after error(). */
+int collectives_join_tasks(struct process *process);
+enum collective_word {
+    COLLECTIVE_WORD_FUNCTION,
+    COLLECTIVE_WORD_TYPE,
+    COLLECTIVE_WORD_ALGORITHM,
+    COLLECTIVE_WORD_PROTOCOL
+};
+/* NULL text: it is not known. */
+struct nvtx_text collective_task_word(const struct collective_task *task, enum collective_word which);
+
+/* --- kernels of groups: collectives.c --- */
+
+/* Kernels that groups launched, found by one of several threads; it starts as zeros. */
+struct collective_kernels_found {
+    ARRAY(struct collective_kernel) items;
+    struct nvtx_places places;
+};
+
+/* A kernel that THREAD launched at the time CALLED. Returns 0, or -1 after error(). */
+int collectives_look(struct collective_kernels_found *found, const struct process *process, const struct event *event,
+                     uint32_t thread, uint64_t called);
+/* Adds what was found, and makes FOUND empty. Returns 0, or -1 after error(). */
+int collectives_take(struct communication *collectives, struct collective_kernels_found *found);
+void collective_kernels_found_release(struct collective_kernels_found *found);
+/* After the last: shares out calls to kernels. Returns 0, or -1 after error(). */
+int collectives_share(struct process *process);
+
+/* --- arguments: collectives_write.c. Any number of threads may ask. --- */
+
+/* Where the arguments are put together. */
+struct collective_args {
+    struct args args;
+    struct arg_list list;
+    char communicator[NUMBER_SPACE];
+};
+
+/* Adds those of the call that is range NUMBER, if it is one; SPACE lives as long as ARGS. */
+void collectives_describe_range(struct args *args, const struct process *process, uint32_t number,
+                                struct collective_args *space);
+/* Adds those of the kernel EVENT. */
+void collectives_describe_kernel(struct args *args, const struct process *process, const struct event *event,
+                                 struct nvtx_places *places, struct collective_args *space);
+
+#endif

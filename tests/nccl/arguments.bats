@@ -1,0 +1,91 @@
+#!/usr/bin/env bats
+# Arguments of communication in the traces of a job, in all formats.
+
+load ../cli/common
+
+fake=$build/tests/nccl/fake_nccl
+
+before_each() { need_simulated; }
+
+# [process, name of the event, category, its arguments of communication] of each NCCL call and kernel.
+arguments() { # TRACE
+    jq -c '[.traceEvents[] | select(.args["Collective name"] != null)
+            | [.pid, .name, .cat, (.args | with_entries(select(.key as $key | ["Collective name", "communicator",
+               "Group size", "Rank", "Seq", "In msg nelems", "Out msg nelems", "dtype", "Root", "Src Rank", "Dst Rank",
+               "Reduction operation", "operations", "algorithm", "protocol", "channels"] | index($key))))]]
+           | sort' "$1"
+}
+
+record() { # OPTION... of fake_nccl
+    run -0 --separate-stderr "$gputrace" run -o trace.json "$fake" -j "$BATS_TEST_NUMBER.$$" -n 2 "$@"
+    "$check_trace" --quiet trace.json
+}
+
+every=allreduce,allgather,reducescatter,broadcast,reduce,alltoall,gather,scatter,ring,group,halves,graph
+
+@test "every NCCL kernel and call of a job has arguments" {
+    record -s 2 -o "$every"
+    assert_equal "$(jq '[.traceEvents[] | select(.cat == "kernel" and (.name | startswith("nccl")))
+                         | select(.args["Collective name"] == null)] | length' trace.json)" 0
+    # per rank and step: 13 kernels
+    assert_equal "$(jq '[.traceEvents[] | select(.cat == "kernel" and .args.communicator != null)] | length' trace.json)" 52
+    # 15 calls, but the captured one, which is made once
+    assert_equal "$(jq '[.traceEvents[] | select(.cat == "user_annotation" and .args["Collective name"] != null)]
+                        | length' trace.json)" 58
+}
+
+@test "the sizes are those of the buffers" {
+    record -s 1 -b 1024 -o "$every"
+    local sizes='[.traceEvents[] | select(.cat == "kernel" and .args["Group size"] == 2 and .args.Rank == 0)]
+        | sort_by(.ts) | map([.args["Collective name"], .args["In msg nelems"], .args["Out msg nelems"], .args.Root])'
+    assert_equal "$(jq -c "$sizes" trace.json)" \
+        '[["allreduce",1024,1024,null],["_allgather_base",1024,2048,null],["_reduce_scatter_base",2048,1024,null],["broadcast",1024,1024,0],["reduce",1024,1024,1],["all_to_all",2048,2048,null],["gather",1024,2048,0],["scatter",2048,1024,0],["send",1024,1024,null],["allreduce",1024,1024,null],["_allgather_base",1024,2048,null],["allreduce",1024,1024,null]]'
+}
+
+@test "communicator and sequence number are those of all ranks of an operation" {
+    record -s 3 -o allreduce,broadcast
+    # each operation of the ranks ends at one time
+    local ends='[.traceEvents[] | select(.cat == "kernel" and .args["Collective name"] != null)]
+        | group_by([.args.communicator, .args.Seq]) | map({ranks: map(.args.Rank) | sort, names: map(.name) | unique | length,
+           spread: (map(.ts + .dur) | max - min)})'
+    assert_equal "$(jq -c "$ends | length" trace.json)" 6
+    assert_equal "$(jq -c "$ends | all(.ranks == [0,1] and .names == 1 and .spread < 1)" trace.json)" true
+}
+
+@test "every replay of a graph has the arguments of the captured call" {
+    record -s 3 -o graph
+    assert_equal "$(jq -c '[.traceEvents[] | select(.cat == "kernel" and .args.communicator != null and .args.Rank == 1)
+                            | [.args["graph node id"] != null, .args["Collective name"]]] | unique' trace.json)" \
+        '[[true,"allreduce"]]'
+    assert_equal "$(jq '[.traceEvents[] | select(.cat == "kernel" and .args.communicator != null)] | length' trace.json)" 6
+}
+
+@test "the arguments come through all formats" {
+    record -s 2 -o "$every"
+    arguments trace.json >wanted
+    [ "$(jq length wanted)" -gt 100 ]
+    run -0 "$gputrace" convert trace.json trace.pftrace
+    run -0 "$gputrace" convert trace.pftrace again.json
+    arguments again.json >found
+    run -0 diff wanted found
+    run -0 "$gputrace" convert trace.json trace.db
+    run -0 sqlite3 trace.db .dump
+    assert_equal "$(grep -c '"Collective name":"' <<<"$output")" "$(jq length wanted)"
+}
+
+@test "what hangs has the arguments: calls, and kernels in flight" {
+    run "$gputrace" run -o trace.json "$fake" -n 3 -s 2 -t 1 -D absent:1
+    local stuck='[.traceEvents[] | select(.cat == "gpu_in_flight" and .args["Collective name"] == "allreduce")
+        | [.args.Rank, .args.Seq, .args["In msg nelems"]]] | sort'
+    assert_equal "$(jq -c "$stuck" trace.json)" '[[0,1,4194304],[2,1,4194304]]'
+}
+
+@test "the trace does not depend on the number of threads that write it" {
+    mkdir here
+    run -0 "$gputrace" run --spool-dir=here --keep-spool -o trace.json "$fake" -n 2 -s 100 -o "$every"
+    "$build/tests/bench/gen" -c here/* one.json 1
+    "$build/tests/bench/gen" -c here/* two.json 2
+    # the name of the file is in the file
+    cmp <(grep -v '"traceName"' one.json) <(grep -v '"traceName"' two.json)
+    [ "$(grep -c '"communicator"' one.json)" -gt 5000 ]
+}
