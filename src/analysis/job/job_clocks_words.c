@@ -88,9 +88,9 @@ static void describe_known(struct buffer *text, const struct job_clock *clock, c
     buffer_format(text, " %s that of %s, drift %+.3f ppm; corrected, ± ", clock->offset_ns < 0 ? "behind" : "ahead of",
                   reference, clock->drift_ppm);
     put_time(text, clock->uncertainty_ns);
-    buffer_format(text, " (%llu operations", (unsigned long long)clock->operations);
+    buffer_format(text, " (%llu operation%s", (unsigned long long)clock->operations, clock->operations == 1 ? "" : "s");
     if (clock->steps > 1)
-        buffer_format(text, ", joined through %u hosts", clock->steps - 1);
+        buffer_format(text, ", joined through %u host%s", clock->steps - 1, clock->steps == 2 ? "" : "s");
     if (clock->outliers > 0)
         buffer_format(text, ", %llu of %llu bounds contradict and were left out", (unsigned long long)clock->outliers,
                       (unsigned long long)clock->bounds);

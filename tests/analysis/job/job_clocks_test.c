@@ -479,7 +479,7 @@ UNIT_TEST(what_was_done_to_a_clock_is_said)
                                   .operations = 1,
                                   .bounds = 512,
                                   .outliers = 4},
-               "clock of node7: 2.500 s behind that of node0, drift -0.500 ppm; corrected, ± 0.9 us (1 operations, "
+               "clock of node7: 2.500 s behind that of node0, drift -0.500 ppm; corrected, ± 0.9 us (1 operation, "
                "joined through 2 hosts, 4 of 512 bounds contradict and were left out)");
 }
 
