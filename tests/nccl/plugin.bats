@@ -50,8 +50,18 @@ job=(-n 2 -s 1 -b 1024 -o allreduce,reducescatter,ring)
     export NCCL_PROFILER_PLUGIN=none
     record --nccl "$fake" "${job[@]}"
     assert_equal "$(kernels '.args | [.dtype, .algorithm]')" '[["Byte",null],["Byte",null],["Byte",null]]'
-    run -0 jq -r '.gputrace | .. | strings | select(contains("NCCL_PROFILER_PLUGIN"))' trace.json
-    assert_output --partial "NCCL_PROFILER_PLUGIN is 'none'"
+    run -0 jq -r '.gputrace.notes[].text' trace.json
+    assert_output --partial "names another plugin, 'none'"
+}
+
+@test "an NCCL that knows no version of ours is noted; a program without NCCL is not" {
+    export FAKE_NCCL_PROFILER=0
+    record --nccl "$fake" "${job[@]}"
+    run -0 jq -r '.gputrace.notes | map(.text) | unique | .[]' trace.json
+    assert_output --partial 'NCCL told the recorder nothing'
+    rm trace.json
+    NCCL_PROFILER_PLUGIN=none record --nccl "$samples/vector_add"
+    refute [ "$(jq '.gputrace.notes | length' trace.json)" -gt 0 ]
 }
 
 @test "the types of what is gathered and broadcast are those of the calls, from version 5 on" {
@@ -69,6 +79,14 @@ job=(-n 2 -s 1 -b 1024 -o allreduce,reducescatter,ring)
     record --capture-range=nvtx:ProfilerStep#2 "$fake" -n 2 -s 4 -o allreduce,broadcast
     assert_equal "$(jq -c '[.traceEvents[] | select(.cat == "kernel" and .args.Seq != null) | .args.Seq] | sort' trace.json)" \
         '[0,0,1,1]'
+}
+
+@test "the name of a communicator is shown, where NCCL tells it" {
+    record --nccl "$fake" "${job[@]}"
+    assert_equal "$(kernels '.args["Process Group Description"]')" '["fake","fake","fake"]'
+    rm trace.json
+    record "$fake" "${job[@]}"
+    assert_equal "$(kernels '.args["Process Group Description"]')" '[null,null,null]'
 }
 
 @test "calls of a group find their operations" {

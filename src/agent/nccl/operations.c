@@ -42,10 +42,8 @@ void nccl_init(uint64_t trace_bits, const char *library, bool (*wake)(void))
     nccl.wake = wake;
     nccl.wanted = (trace_bits & TRACE_NCCL) != 0;
     if (nccl.wanted && (!set || !library || strcmp(set, library) != 0))
-        recorder_note(SPOOL_NOTE_WARNING,
-                      "--nccl: NCCL_PROFILER_PLUGIN is '%s' in this process, so NCCL's operations are "
-                      "known by NVTX alone",
-                      set ? set : "");
+        record_write_text(SPOOL_RECORD_NCCL_COMMUNICATOR, nccl_communicator, clock_now(),
+                          text_of_bytes(set ? set : "", set ? strlen(set) : 0), .head.flags = SPOOL_NCCL_OTHER_PLUGIN);
 }
 
 /* In a new process. */

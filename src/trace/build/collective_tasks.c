@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "common/settings.h"
 #include "trace/build/collectives.h"
 #include "trace/build/event_passes.h"
 #include "trace/build/nvtx.h"
@@ -22,6 +23,11 @@ int index_nccl(struct process *process, const struct event *event)
     struct collectives *collectives = process->collectives;
     const struct spool_record *record = event->record;
     bool kept = true;
+    if (record->type == SPOOL_RECORD_NCCL_COMMUNICATOR && record->flags == SPOOL_NCCL_OTHER_PLUGIN) {
+        collectives->other_plugin = nvtx_text_of(event->text, event->text_length);
+        return 0;
+    }
+    collectives->told = true;
     if (record->type == SPOOL_RECORD_NCCL_COMMUNICATOR)
         return collectives_learn(collectives, event->record) == 0 ? 0 : no_memory();
     if (record->type == SPOOL_RECORD_NCCL_OPERATION)
@@ -123,4 +129,32 @@ int collectives_join_tasks(struct process *process)
             call->task = (uint32_t)i + 1;
     }
     return 0;
+}
+
+/* --- for the user --- */
+
+static bool has_nccl(const struct collectives *collectives)
+{
+    for (size_t i = 0; i < collectives->domain_count; i++)
+        if (collectives->domains[i].domain == COLLECTIVE_NCCL)
+            return collectives->calls.count > 0;
+    return false;
+}
+
+bool collectives_note(const struct process *process, char text[COLLECTIVES_NOTE])
+{
+    const struct collectives *collectives = process->collectives;
+    struct nvtx_text other = collectives->other_plugin;
+    if (!(process->file.header.trace_bits & TRACE_NCCL) || collectives->told || !has_nccl(collectives))
+        return false;
+    if (other.text)
+        snprintf(text, COLLECTIVES_NOTE,
+                 "--nccl: NCCL_PROFILER_PLUGIN names another plugin, '%.*s': data types, algorithms and protocols of "
+                 "NCCL's operations are not recorded",
+                 (int)(other.length < COLLECTIVES_NOTE / 2 ? other.length : COLLECTIVES_NOTE / 2), other.text);
+    else
+        snprintf(text, COLLECTIVES_NOTE,
+                 "--nccl: NCCL told the recorder nothing: it is older than 2.23, or knows no interface of a profiler "
+                 "plugin that gputrace knows");
+    return true;
 }

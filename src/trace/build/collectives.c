@@ -94,7 +94,10 @@ int collectives_learn(struct collectives *collectives, const struct spool_nccl_c
                                      .ranks = record->ranks,
                                      .rank = record->rank,
                                      .device = COLLECTIVE_NOT_SAID};
-    return learn(collectives, communicator_of(collectives, COLLECTIVE_NCCL, &facts), &facts);
+    int64_t index = communicator_of(collectives, COLLECTIVE_NCCL, &facts);
+    if (index > 0 && record->length > 0)
+        collectives->communicators.items[index - 1].name = nvtx_text_of(record->text, record->length);
+    return learn(collectives, index, &facts);
 }
 
 /* Index + 1, 0: none; -1: no memory. */

@@ -26,6 +26,8 @@ static void add_communicator(struct collective_args *space, const struct collect
 {
     char *end = number_hex(space->communicator, communicator->id);
     args_text(&space->args, ARG_COMMUNICATOR, space->communicator, (size_t)(end - space->communicator));
+    if (communicator->name.text)
+        args_text(&space->args, ARG_GROUP_DESCRIPTION, communicator->name.text, communicator->name.length);
     if (communicator->ranks > 0)
         args_i64(&space->args, ARG_GROUP_SIZE, communicator->ranks);
     if (communicator->rank >= 0)

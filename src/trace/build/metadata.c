@@ -10,6 +10,7 @@
 #include "common/log.h"
 #include "common/buffer.h"
 #include "common/spool_records.h"
+#include "trace/build/collectives.h"
 #include "trace/build/cpu.h"
 #include "trace/build/crashes.h"
 #include "trace/build/launches.h"
@@ -167,21 +168,25 @@ struct noting {
     struct interner warned;
 };
 
-static int put_note(struct process *process, const struct event *event)
+static void add_note(struct noting *noting, const struct process *process, const char *text, size_t length, bool warned)
 {
-    struct noting *noting = process->conversion->noting;
-    const struct spool_note *note = event->record;
-    if (event->type != EVENT_NOTE || note->head.flags == SPOOL_NOTE_VERBOSE)
-        return 0;
     json_begin_object(noting->json);
     json_put_u64(noting->json, "pid", process->pid);
     json_key(noting->json, "text");
-    json_string_n(noting->json, event->text, event->text_length);
+    json_string_n(noting->json, text, length);
     json_end(noting->json);
     size_t known = noting->warned.count;
-    uint32_t number = intern(&noting->warned, event->text, event->text_length);
-    if (number != INTERN_NO_MEMORY && noting->warned.count > known && note->head.flags != SPOOL_NOTE_WARNED)
+    uint32_t number = intern(&noting->warned, text, length);
+    if (number != INTERN_NO_MEMORY && noting->warned.count > known && !warned)
         warning("%s", interned(&noting->warned, number));
+}
+
+static int put_note(struct process *process, const struct event *event)
+{
+    const struct spool_note *note = event->record;
+    if (event->type == EVENT_NOTE && note->head.flags != SPOOL_NOTE_VERBOSE)
+        add_note(process->conversion->noting, process, event->text, event->text_length,
+                 note->head.flags == SPOOL_NOTE_WARNED);
     return 0;
 }
 
@@ -190,8 +195,13 @@ static void put_notes(struct conversion *conversion, struct json_out *json)
     struct noting noting = {.json = json};
     conversion->noting = &noting;
     json_begin_array(json);
-    for (size_t i = 0; i < conversion->processes.count; i++)
-        process_walk_agent_records(conversion_process(conversion, i), put_note, NULL);
+    for (size_t i = 0; i < conversion->processes.count; i++) {
+        struct process *process = conversion_process(conversion, i);
+        char about_nccl[COLLECTIVES_NOTE];
+        process_walk_agent_records(process, put_note, NULL);
+        if (collectives_note(process, about_nccl))
+            add_note(&noting, process, about_nccl, strlen(about_nccl), false);
+    }
     json_end(json);
     conversion->noting = NULL;
     interner_release(&noting.warned);

@@ -19,6 +19,7 @@
  *   32       correlation id, slice of a row that needs lanes, record of a CUDA event, plugin's slice, NVTX sample
  *   52       node of a graph, NVTX range (84 when it was started, not pushed)
  *   80       call of NCCL or MPI
+ *   24       operation that NCCL told its profiler plugin of
  *   48       kernel that a group of NCCL's calls launched
  *   36       range on the GPU
  *   72       call that allocates or releases

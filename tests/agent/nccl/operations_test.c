@@ -56,9 +56,9 @@ UNIT_TEST(nothing_is_wanted_unless_it_was_asked_for)
     assert_int_equal(nccl_wanted(), 0);
     assert_null(nccl_operation(NULL, &reduce));
     assert_null(last(SPOOL_RECORD_NCCL_OPERATION));
-    assert_null(last(SPOOL_RECORD_NOTE));
+    assert_null(last(SPOOL_RECORD_NCCL_COMMUNICATOR));
     nccl_init(TRACE_DEFAULT | TRACE_NCCL, LIBRARY, awake);
-    assert_null(last(SPOOL_RECORD_NOTE));
+    assert_null(last(SPOOL_RECORD_NCCL_COMMUNICATOR));
     assert_int_not_equal(nccl_wanted(), 0);
 }
 
@@ -152,13 +152,14 @@ UNIT_TEST(a_communicator_is_known_by_its_context)
 }
 
 /* The last test. */
-UNIT_TEST(another_plugin_is_noted)
+UNIT_TEST(another_plugin_is_recorded)
 {
     setenv("NCCL_PROFILER_PLUGIN", "libother.so", 1);
     nccl_init(TRACE_DEFAULT | TRACE_NCCL, LIBRARY, awake);
-    const struct spool_note *note = last(SPOOL_RECORD_NOTE);
-    assert_non_null(note);
-    assert_non_null(memmem(note->text, note->length, "'libother.so'", 13));
+    const struct spool_nccl_communicator *record = last(SPOOL_RECORD_NCCL_COMMUNICATOR);
+    assert_int_equal(record->head.flags, SPOOL_NCCL_OTHER_PLUGIN);
+    assert_int_equal(record->length, strlen("libother.so"));
+    assert_memory_equal(record->text, "libother.so", record->length);
 }
 
 UNIT_MAIN(open_spool, remove_spool)
