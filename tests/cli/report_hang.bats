@@ -146,6 +146,20 @@ three_wait=$(all '0 1 3' 0xc 412 AllReduce 4194304 11 flight)
     assert_line --index 1 '["0xc",true]'
 }
 
+@test "operations that are queued behind the one that ranks wait in are not listed" {
+    trace 'ranks 4' 'members 0xd 2' "$finished" "$three_wait" "$(all '0 1' 0xd 0 AllReduce 64 10.2)" \
+        "$(all '0 1' 0xd 1 AllReduce 64 11.5 flight)" "$(all '0 1 3' 0xc 413 AllReduce 64 12 flight)" 'kernel 2 spin() 10.5'
+    run hang '.[] | [.communicator, .sequence]'
+    assert_output '["0xc",412]'
+}
+
+@test "calls of a group have one kernel: a receive without one is not finished" {
+    trace 'ranks 2' 'root 1' 'op 0 0xc 0 Send 64 10' 'root 0' 'op 1 0xc 0 Recv 64 10' 'root 1' 'op 0 0xc 1 Send 64 11 flight' \
+        'root 0' 'op 1 0xc 1 Recv 64 11 called'
+    run verdict
+    assert_output 'Ranks 0 and 1 wait in Send #1 (64 B, from rank 0 to rank 1) of communicator 0xc; every rank entered it, and none finished it'
+}
+
 @test "a send whose receiver never received" {
     trace 'ranks 4' "$finished" 'root 3' 'op 1 0xc 0 Send 4096 11 flight' 'root 1' 'call 3 cudaMalloc 10.4 10.5'
     run verdict
