@@ -52,7 +52,7 @@ _gputrace_options() { # COMMAND
             '--stacks= --nccl --backtrace --cpu= --flush-interval= --children= --wait= --spool-dir= --keep-spool --cupti= --plugin= --live --stats --strict --quiet --verbose --help'
         ;;
     report) echo '--report= --format= --top= --sort= --columns= --width= --color= --snapshot= --time-unit= --names= --by-grid --by-shape --html=' \
-        '--from= --to= --range= --step= --process= --gpu= --stream= --kernel= --thread= --partial --output= --fail-on= --help' ;;
+        '--from= --to= --range= --step= --process= --gpu= --stream= --kernel= --thread= --partial --output= --mpi= --fail-on= --help' ;;
     view) echo '--timeout= --help' ;;
     diff) echo '--before= --after= --fail-on= --any --report= --all --format= --top= --time-unit= --names= --by-grid --html= --help' ;;
     recover) echo '--output= --keep --spool-dir= --quiet --verbose --help' ;;

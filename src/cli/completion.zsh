@@ -54,6 +54,7 @@ _gputrace_report() {
         '--names=[how to show names of kernels]:how:(pretty full short mangled)' \
         '--html=[write a page with charts]:page:_files -g "*.html"' \
         '--partial[write what a report of a job needs of this trace]' \
+        '--mpi=[report on the traces in this directory of all nodes]:directory:_files -/' \
         {-o,--output=}'[the file of --partial]:part:_files -g "*.gpr"' \
         '--fail-on=[exit with status 3 if there is one of these findings]:findings: ' \
         '--by-grid[a row for each grid and block]' \

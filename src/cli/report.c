@@ -12,6 +12,7 @@
 #include "cli/report_style.h"
 #include "symbols/symbols.h"
 #include "trace/spool/spool_directory.h"
+#include "analysis/job/job_mpi.h"
 #include "analysis/job/job_report.h"
 #include "analysis/report.h"
 
@@ -20,6 +21,7 @@ struct settings {
     const char *html;   /* NULL: not given */
     const char *output; /* likewise */
     bool partial;
+    const char *mpi;   /* a directory; NULL: not given */
     int64_t top;       /* -1: not given */
     int64_t width;     /* -1: not given */
     int names;         /* enum report_names; -1: not given */
@@ -173,6 +175,11 @@ static const struct option_row options[] = {
      .help = "with --partial: the file to write, rank7.gpr",
      .type = OPTION_TEXT,
      .offset = FIELD(output)},
+    {.word = "mpi",
+     .argument = "DIR",
+     .help = "in mpirun or srun: report on the traces of a job in DIR of all nodes,\neach of which reads its own",
+     .type = OPTION_TEXT,
+     .offset = FIELD(mpi)},
     {.word = "fail-on",
      .argument = "ID[,...]",
      .help = "exit with status 3 if there is a finding of one of these ids,\nor any: see gputrace-findings(7)",
@@ -205,11 +212,11 @@ static int write_any(const struct report_options *report, const char *const *pat
     return status == JOB_REPORT_NONE ? report_files(report, paths, count, out) : status;
 }
 
-static int write_text(const struct report_options *report, const char *const *paths, size_t count)
+static int write_text(const struct report_options *report, const char *mpi, const char *const *paths, size_t count)
 {
     struct buffer out;
     buffer_init(&out, buffer_drain_fd, BUFFER_FD(STDOUT_FILENO));
-    int status = write_any(report, paths, count, &out);
+    int status = mpi ? job_mpi_report(report, mpi, &out) : write_any(report, paths, count, &out);
     int failure = buffer_finish(&out);
     buffer_release(&out);
     if (failure)
@@ -242,7 +249,7 @@ static int write_report(struct report_options *report, const char *html, const c
     struct paths files = {report, paths, count};
     int status = output ? job_report_part(report, paths[0], output)
                  : html ? page_file_write(html, write_files, &files)
-                        : write_text(report, paths, count);
+                        : write_text(report, NULL, paths, count);
     symbols_free(symbols);
     return status;
 }
@@ -267,6 +274,11 @@ static const char *newest_trace(void)
     return newest;
 }
 
+static int exit_status(int status)
+{
+    return status < 0 ? EXIT_FAILURE : status == REPORT_FAILED_ON ? EXIT_FAILED_ON : EXIT_SUCCESS;
+}
+
 static int check_partial(const struct settings *settings, size_t count)
 {
     if (settings->partial != (settings->output != NULL))
@@ -274,6 +286,9 @@ static int check_partial(const struct settings *settings, size_t count)
                                        : "-o is for --partial; a report goes to standard output, a page to --html");
     if (settings->partial && (count > 1 || settings->html))
         return error("--partial writes the part of one trace%s", settings->html ? ", and no page" : "");
+    if (settings->mpi && (count > 0 || settings->html || settings->partial))
+        return error("--mpi reports on a directory: it takes no trace%s",
+                     settings->html || settings->partial ? ", and writes text" : "");
     return 0;
 }
 
@@ -301,6 +316,8 @@ static int run(int argc, char **argv)
     }
     if (report_check(&settings.report) < 0)
         return EXIT_USAGE;
+    if (settings.mpi)
+        return exit_status(write_text(&settings.report, settings.mpi, NULL, 0));
     if (count == 0) {
         newest = newest_trace();
         if (!newest) {
@@ -314,7 +331,7 @@ static int run(int argc, char **argv)
         count = 1;
     }
     int status = write_report(&settings.report, settings.html, settings.output, paths, count);
-    return status < 0 ? EXIT_FAILURE : status == REPORT_FAILED_ON ? EXIT_FAILED_ON : EXIT_SUCCESS;
+    return exit_status(status);
 }
 
 const struct command command_report = {

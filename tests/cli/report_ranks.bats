@@ -66,7 +66,7 @@ straggler() { # RANK REGEXP [OTHERS]
 
 @test "a rank whose data loading or copies take longer is named with that reason" {
     made load=3:1000000 job.json
-    straggler 3 'waits longer for the DataLoader, 10.2 ms in place of 200 µs'
+    straggler 3 'waits longer for the DataLoader, 9.18 ms in place of 180 µs'
     made link=0:400000 job.json
     straggler 0 'copies take longer.* mostly Memcpy HtoD .*: 450 µs on average, 50 µs on other ranks'
 }
@@ -164,4 +164,29 @@ straggler() { # RANK REGEXP [OTHERS]
     [ ! -e none.gpr ]
     run -2 "$gputrace" report --partial rank0.json
     run -2 "$gputrace" report -o rank0.gpr rank0.json
+}
+
+@test "job: in a simulated training, a late host and slower kernels cost what was planted" {
+    "$build/make_job" -n 8 -H 4 -c -l 2:5 -k 1:0.3 job >/dev/null
+    "$gputrace" report -r findings -f json job/*.pftrace |
+        jq '[.findings[] | select(.id == "straggler")] | sort_by(.rank)' >stragglers
+    jq -e 'map(.rank) == [1, 2] and (.[0].finding | test("kernels take longer")) and
+        (.[1].finding | test("host launches late"))' stragglers
+    # 5 ms in each of 20 steps.
+    jq -e '.[1].time_ns | . > 90000000 and . < 110000000' stragglers
+    "$build/make_job" -n 8 fair >/dev/null
+    "$gputrace" report -r findings -f json fair/*.pftrace | jq -e 'all(.findings[]; .id != "straggler")'
+}
+
+# --- diff of two jobs ---
+
+@test "diff: of the same ranks of two jobs figures are means, and the rank that changed most is named" {
+    made noise=0 before%r.json
+    made noise=0 slow=1:1000000 after%r.json
+    "$gputrace" diff -f json --before before0.json --before before1.json --after after1.json --after after0.json >rows
+    jq -e '.notes | any(test("^The same 2 ranks of a job on each side.* Rank [01] differs most"))' rows
+    "$gputrace" diff --before before0.json --before before1.json --after after0.json --after after2.json >words
+    grep -F 'The ranks differ: 0, 1 before, 0, 2 after. Figures are means over the ranks of a side.' words
+    "$gputrace" diff before0.json after0.json >words
+    run -1 grep -F 'ranks' words
 }

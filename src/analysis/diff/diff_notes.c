@@ -112,6 +112,82 @@ static void note_gpus(struct notes *notes)
         note(notes, "The number of GPUs differs: %zu before, %zu after.", first->gpus, last->gpus);
 }
 
+/* --- ranks of jobs --- */
+
+#define RANKS_LISTED 16 /* of a side in a note */
+
+/* "0, 1, 2": the ranks of the traces of a side, in their order. */
+static void write_ranks(struct buffer *text, const struct diff *diff, enum diff_side side)
+{
+    size_t first = side == BEFORE ? 0 : diff->options->counts[BEFORE], count = diff->options->counts[side];
+    for (size_t i = 0; i < count && i < RANKS_LISTED; i++)
+        buffer_format(text, "%s%" PRId64, i ? ", " : "", diff->wholes[first + i].rank);
+    if (count > RANKS_LISTED)
+        buffer_text(text, " and others");
+}
+
+/* The trace after of the rank of trace BEFORE; NULL: there is none. */
+static const struct diff_whole *same_rank(const struct diff *diff, size_t before)
+{
+    for (size_t i = diff->options->counts[BEFORE]; i < diff->traces; i++)
+        if (diff->wholes[i].rank == diff->wholes[before].rank)
+            return &diff->wholes[i];
+    return NULL;
+}
+
+/* Every trace is of one rank, and no side has a rank twice. */
+static bool are_ranks(const struct diff *diff)
+{
+    for (size_t i = 0; i < diff->traces; i++) {
+        if (diff->wholes[i].rank == EVENT_NONE)
+            return false;
+        for (size_t k = 0; k < i; k++)
+            if (diff_side_of(diff, i) == diff_side_of(diff, k) && diff->wholes[i].rank == diff->wholes[k].rank)
+                return false;
+    }
+    return diff->traces > 2;
+}
+
+static void note_differing(struct notes *notes)
+{
+    const struct diff *diff = notes->diff;
+    struct buffer before, after;
+    buffer_init_memory(&before);
+    buffer_init_memory(&after);
+    write_ranks(&before, diff, BEFORE);
+    write_ranks(&after, diff, AFTER);
+    note(notes, "The ranks differ: %.*s before, %.*s after. Figures are means over the ranks of a side.",
+         (int)before.length, before.data ? before.data : "", (int)after.length, after.data ? after.data : "");
+    buffer_release(&before);
+    buffer_release(&after);
+}
+
+/* Traces of the ranks of two jobs: figures are means over the ranks, and the rank that changed most is named. */
+static void note_ranks(struct notes *notes)
+{
+    const struct diff *diff = notes->diff;
+    size_t pairs = 0, most = 0;
+    double change = -1;
+    if (!are_ranks(diff))
+        return;
+    for (size_t i = 0; i < diff->options->counts[BEFORE]; i++) {
+        const struct diff_whole *after = same_rank(diff, i);
+        double own = after ? fabs(after->span - diff->wholes[i].span) : -1;
+        pairs += after != NULL;
+        most = own > change ? i : most;
+        change = own > change ? own : change;
+    }
+    if (pairs < diff->options->counts[BEFORE] || pairs < diff->options->counts[AFTER]) {
+        note_differing(notes);
+        return;
+    }
+    const struct diff_whole *after = same_rank(diff, most);
+    note(notes,
+         "The same %zu ranks of a job on each side: figures are means over them. Rank %" PRId64
+         " differs most: its trace takes %.3g ms before, %.3g ms after.",
+         pairs, after->rank, diff->wholes[most].span / 1e6, after->span / 1e6);
+}
+
 static void note_unrecorded(struct notes *notes)
 {
     for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++)
@@ -153,6 +229,7 @@ void diff_notes(const struct diff *diff, void (*say)(void *context, const char *
 {
     struct notes notes = {.diff = diff, .say = say, .context = context};
     note_traces(&notes);
+    note_ranks(&notes);
     note_modes(&notes);
     note_gpus(&notes);
     note_shared(&notes);

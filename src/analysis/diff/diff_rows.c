@@ -181,7 +181,9 @@ static int add_section(struct diff *diff, size_t trace, const char *path, struct
 static int add_whole(struct diff *diff, size_t number, const struct trace *trace)
 {
     struct diff_whole *whole = &diff->wholes[number];
-    *whole = (struct diff_whole){.span = (double)trace_span(trace), .gpu = EVENT_NO_TEXT};
+    *whole = (struct diff_whole){.span = (double)trace_span(trace), .gpu = EVENT_NO_TEXT, .rank = EVENT_NONE};
+    if (trace->ranks.count == 1)
+        whole->rank = trace->ranks.items[0].rank;
     for (size_t i = 0; i < trace->devices.count; i++) {
         const struct trace_device *device = &trace->devices.items[i];
         if (!device->used)

@@ -60,6 +60,7 @@ struct diff_whole {
     double span, busy, idle;
     double shared; /* time in which more than one operation ran, for each of them but one */
     size_t gpus;   /* that were used; 1 if none was */
+    int64_t rank;  /* of a job; EVENT_NONE: it is of none, or of several */
     uint32_t gpu;  /* name of the first, of diff.names; EVENT_NO_TEXT: not known */
 };
 

@@ -61,10 +61,9 @@ static int64_t typical(const struct ranks *ranks, rank_value *value, int64_t *va
 /* What explains at least this part of being late is the reason. */
 #define REASON_PART 4
 
-static void find_reason(const struct ranks *ranks, struct straggler *straggler, const int64_t *typicals)
+static void find_reason(struct straggler *straggler, const int64_t *typicals)
 {
     int64_t most = straggler->cost / REASON_PART;
-    (void)ranks;
     straggler->reason = STRAGGLER_UNKNOWN;
     for (unsigned i = 0; i < STRAGGLER_UNKNOWN; i++) {
         int64_t own = reasons[i].value(straggler->rank), more = own - typicals[i];
@@ -75,6 +74,9 @@ static void find_reason(const struct ranks *ranks, struct straggler *straggler, 
         straggler->own = own;
         straggler->typical = typicals[i];
     }
+    /* Where operations overlap, one delay makes several of them late. */
+    if (straggler->reason != STRAGGLER_UNKNOWN && straggler->cost > most)
+        straggler->cost = most;
 }
 
 /* --- the kernel or copy that takes longer --- */
@@ -224,8 +226,9 @@ int stragglers_each(const struct ranks *ranks, int64_t least,
         straggler.cost = straggler.rank->late - late;
         if (straggler.cost < least)
             continue;
-        find_reason(ranks, &straggler, typicals);
-        status = describe(ranks, &straggler) ?: each(context, &straggler);
+        find_reason(&straggler, typicals);
+        if (straggler.cost >= least)
+            status = describe(ranks, &straggler) ?: each(context, &straggler);
     }
     free(values);
     return status;

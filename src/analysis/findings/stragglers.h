@@ -21,7 +21,7 @@ enum straggler_reason {
 struct straggler {
     const struct rank *rank;
     uint32_t index; /* of it */
-    int64_t cost;   /* ns that it is later than a typical rank, in all operations together */
+    int64_t cost;   /* ns that it is later than a typical rank in all operations, at most what it does longer */
     enum straggler_reason reason;
     int64_t own, typical;      /* ns of what it does longer; 0 of an unknown reason */
     char text[FINDING_TEXT];   /* a sentence */

@@ -88,8 +88,7 @@ int ranks_add_operation(struct ranks *ranks, const struct collective *operation,
 
 /* --- sums --- */
 
-/* Causes of late launches. */
-static bool is_host_cause(unsigned cause)
+bool rank_is_host_cause(unsigned cause)
 {
     return cause == IDLE_UNKNOWN || (cause >= IDLE_SYNC && cause <= IDLE_LAUNCH);
 }
@@ -108,7 +107,7 @@ int64_t rank_host_idle(const struct rank *rank)
 {
     int64_t idle = 0;
     for (unsigned i = 0; i < IDLE_CAUSE_COUNT; i++)
-        idle += is_host_cause(i) ? rank->causes[i] : 0;
+        idle += rank_is_host_cause(i) ? rank->causes[i] : 0;
     return idle - rank->loading;
 }
 

@@ -21,8 +21,8 @@ struct rank {
     int64_t start, end;        /* of its GPU operations; EVENT_NONE: it has none */
     int64_t steps, step_total; /* how many, and how long all of them took */
     int64_t compute, communication, exposed, copies;
-    int64_t idle;                      /* of its GPUs, from the first to the last operation */
-    int64_t loading;                   /* of what its GPUs were idle: for PyTorch's DataLoader */
+    int64_t idle;    /* of its GPUs, from the first to the last operation */
+    int64_t loading; /* of what its GPUs were idle because of late launches: for PyTorch's DataLoader */
     int64_t causes[IDLE_CAUSE_COUNT];  /* of idle time of its GPUs; where a GPU is another rank's, too, not known */
     uint32_t mostly[IDLE_CAUSE_COUNT]; /* what most of it was */
     int64_t waited;                    /* for ranks that began an operation later */
@@ -63,6 +63,8 @@ int ranks_add_operation(struct ranks *ranks, const struct collective *operation,
 /* The cause of most of its idle time, but for what comes before its first and after its last operation.
  * IDLE_CAUSE_COUNT: none. */
 unsigned rank_main_cause(const struct rank *rank);
+/* Whether it is a cause of late launches. */
+bool rank_is_host_cause(unsigned cause);
 /* Idle time because its host launched late, without the DataLoader. */
 int64_t rank_host_idle(const struct rank *rank);
 

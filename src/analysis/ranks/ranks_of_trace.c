@@ -121,7 +121,8 @@ static int add_idle_rows(struct ranks *ranks, const struct trace *trace, const s
             const struct idle_row *row = &rows->items[k];
             if (rank_of_device(times, row->what.device) != i)
                 continue;
-            rank->loading += is_loading(trace, &row->what) ? row->sum.total : 0;
+            if (rank_is_host_cause(row->what.cause) && is_loading(trace, &row->what))
+                rank->loading += row->sum.total;
             if (row->sum.total <= most[row->what.cause] || is_loading(trace, &row->what))
                 continue;
             most[row->what.cause] = row->sum.total;

@@ -1,0 +1,362 @@
+/*
+ * Every process sends its host's name and a list of the traces in the directory to process 0, which shares them out:
+ * each file to the process with the least bytes among those whose host has it. A process gets the names of its files,
+ * makes a part of each and sends it. Process 0 keeps the parts as files and makes the report of them as of any parts,
+ * in the order of names, so that the report is the same as that of the files in one place.
+ */
+#include "analysis/job/job_mpi.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/buffer.h"
+#include "common/log.h"
+#include "common/memory.h"
+#include "analysis/job/job_part.h"
+#include "analysis/job/job_report.h"
+#include "analysis/job/mpi.h"
+
+#define NAME 256
+#define PATH 4096
+
+struct mpi_file {
+    char name[NAME];
+    uint64_t inode, size, time;
+    char host[NAME]; /* "": not set */
+    int process;     /* that reads it */
+};
+
+struct mpi_files { /* as an ARRAY */
+    struct mpi_file *items;
+    size_t count, capacity;
+};
+
+struct sharing {
+    const struct report_options *options;
+    const char *directory;
+    struct mpi mpi;
+    struct mpi_files files; /* of all processes, in process 0; else its own */
+    char parts[PATH];       /* process 0: a directory of its own */
+    bool failed;
+};
+
+/* --- what there is --- */
+
+static bool is_trace(const char *name)
+{
+    static const char *const endings[] = {".json", ".json.gz", ".pftrace", ".pftrace.gz", ".gpr"};
+    size_t length = strlen(name);
+    for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
+        size_t size = strlen(endings[i]);
+        if (length > size && length < NAME && strcmp(name + length - size, endings[i]) == 0 && !strchr(name, '\n'))
+            return true;
+    }
+    return false;
+}
+
+static int list_own(struct sharing *sharing)
+{
+    DIR *directory = opendir(sharing->directory);
+    struct mpi_file own = {.process = sharing->mpi.rank};
+    if (!directory)
+        return error("cannot open '%s': %s", sharing->directory, strerror(errno));
+    gethostname(own.host, sizeof(own.host) - 1);
+    for (struct dirent *entry; (entry = readdir(directory));) {
+        struct stat status;
+        if (!is_trace(entry->d_name) || fstatat(dirfd(directory), entry->d_name, &status, 0) != 0 ||
+            !S_ISREG(status.st_mode))
+            continue;
+        struct mpi_file *file = array_push(&sharing->files);
+        if (!file) {
+            closedir(directory);
+            return error_no_memory("a list of files");
+        }
+        *file = own;
+        memcpy(file->name, entry->d_name, strlen(entry->d_name) + 1);
+        file->inode = status.st_ino;
+        file->size = (uint64_t)status.st_size;
+        file->time = (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec;
+    }
+    closedir(directory);
+    return 0;
+}
+
+static int by_name(const void *left, const void *right)
+{
+    const struct mpi_file *a = left, *b = right;
+    int order = strcmp(a->name, b->name);
+    if (order == 0)
+        order = a->inode != b->inode ? (a->inode < b->inode ? -1 : 1) : a->size < b->size ? -1 : a->size > b->size;
+    if (order == 0)
+        order = a->time != b->time ? (a->time < b->time ? -1 : 1) : a->process - b->process;
+    return order;
+}
+
+static bool is_same(const struct mpi_file *a, const struct mpi_file *b)
+{
+    return strcmp(a->name, b->name) == 0 && a->inode == b->inode && a->size == b->size && a->time == b->time;
+}
+
+/* Of each file the process with the least to do of those that see it. */
+static int share_out(struct sharing *sharing)
+{
+    struct mpi_files *files = &sharing->files;
+    uint64_t *bytes = calloc((size_t)sharing->mpi.size, sizeof(*bytes));
+    size_t kept = 0;
+    if (!bytes)
+        return error_no_memory("a list of files");
+    if (files->count > 1)
+        qsort(files->items, files->count, sizeof(*files->items), by_name);
+    for (size_t i = 0, next; i < files->count; i = next) {
+        size_t best = i;
+        for (next = i; next < files->count && is_same(&files->items[i], &files->items[next]); next++)
+            if (bytes[files->items[next].process] < bytes[files->items[best].process])
+                best = next;
+        bytes[files->items[best].process] += files->items[best].size + 1;
+        files->items[kept++] = files->items[best];
+    }
+    files->count = kept;
+    free(bytes);
+    return 0;
+}
+
+/* --- lists that are sent --- */
+
+static void send_files(const struct sharing *sharing, int to, int process)
+{
+    const struct mpi_files *files = &sharing->files;
+    struct mpi_file *some = calloc(files->count + 1, sizeof(*some));
+    size_t count = 0;
+    for (size_t i = 0; some && i < files->count; i++)
+        if (files->items[i].process == process)
+            some[count++] = files->items[i];
+    mpi_send_sized(&sharing->mpi, to, some, count * sizeof(*some));
+    free(some);
+}
+
+static int receive_files(struct sharing *sharing, int from)
+{
+    struct buffer bytes;
+    buffer_init_memory(&bytes);
+    int status = mpi_receive_sized(&sharing->mpi, from, &bytes);
+    for (size_t at = 0; status == 0 && at + sizeof(struct mpi_file) <= bytes.length; at += sizeof(struct mpi_file)) {
+        struct mpi_file *file = array_push(&sharing->files);
+        if (!file)
+            status = error_no_memory("a list of files");
+        else
+            memcpy(file, bytes.data + at, sizeof(*file));
+    }
+    buffer_release(&bytes);
+    return status;
+}
+
+/* Afterwards `files` of each process are those that it reads, and of process 0 all. */
+static void share(struct sharing *sharing)
+{
+    sharing->failed |= list_own(sharing) < 0;
+    if (sharing->mpi.rank > 0) {
+        send_files(sharing, 0, sharing->mpi.rank);
+        sharing->files.count = 0;
+        sharing->failed |= receive_files(sharing, 0) < 0;
+        return;
+    }
+    for (int i = 1; i < sharing->mpi.size; i++)
+        sharing->failed |= receive_files(sharing, i) < 0;
+    sharing->failed |= share_out(sharing) < 0;
+    for (int i = 1; i < sharing->mpi.size; i++)
+        send_files(sharing, i, i);
+}
+
+/* --- parts --- */
+
+/* Makes the part of a file, or takes the file where it is one. Returns its descriptor, or -1 after error(). */
+static int make_part(const struct sharing *sharing, const struct mpi_file *file)
+{
+    char path[PATH];
+    snprintf(path, sizeof(path), "%s/%s", sharing->directory, file->name);
+    if (job_part_is(path)) {
+        int part = open(path, O_RDONLY | O_CLOEXEC);
+        return part < 0 ? error("cannot open '%s': %s", path, strerror(errno)) : part;
+    }
+    int part = temporary_file_open(temporary_directory());
+    if (part < 0)
+        return error("cannot make a temporary file in '%s': %s", temporary_directory(), strerror(errno));
+    int status = job_part_make(sharing->options, job_part_sections(), path, part);
+    if (status == JOB_PART_NONE)
+        status = error("'%s' has no ranks: a report by MPI is of the traces of a job's ranks", path);
+    if (status < 0)
+        close(part);
+    return status < 0 ? -1 : part;
+}
+
+#define PIECE ((size_t)4 << 20)
+
+/* Calls GIVE for SIZE bytes, those of FILE; zeros for those that cannot be read, as the other process waits for all.
+ * Returns 0, or -1 after error(). */
+static int copy(int file, uint64_t size, char *piece, int (*give)(void *context, const char *bytes, size_t count),
+                void *context)
+{
+    int status = 0;
+    for (uint64_t at = 0; at < size; at += PIECE) {
+        size_t length = size - at < PIECE ? (size_t)(size - at) : PIECE;
+        if (status == 0 && !file_read_at(file, piece, length, at))
+            status = error("cannot read a part: %s", strerror(errno));
+        if (status < 0)
+            memset(piece, 0, length);
+        if (give(context, piece, length) < 0)
+            return -1;
+    }
+    return status;
+}
+
+static int send_piece(void *context, const char *bytes, size_t count)
+{
+    mpi_send(&((const struct sharing *)context)->mpi, 0, bytes, count);
+    return 0;
+}
+
+#define NO_PART UINT64_MAX
+
+/* The size of the part, or NO_PART, and its bytes. */
+static void send_part(struct sharing *sharing, const struct mpi_file *file, char *piece)
+{
+    struct stat status;
+    int part = make_part(sharing, file);
+    uint64_t size = part >= 0 && fstat(part, &status) == 0 ? (uint64_t)status.st_size : NO_PART;
+    mpi_send(&sharing->mpi, 0, &size, sizeof(size));
+    if (size == NO_PART || copy(part, size, piece, send_piece, sharing) < 0)
+        sharing->failed = true;
+    if (part >= 0)
+        close(part);
+}
+
+struct written {
+    int file;
+    const char *path;
+};
+
+static int write_piece(void *context, const char *bytes, size_t count)
+{
+    const struct written *to = context;
+    for (size_t at = 0; at < count;) {
+        ssize_t written = write(to->file, bytes + at, count - at);
+        if (written < 0 && errno != EINTR)
+            return error("cannot write '%s': %s", to->path, strerror(errno));
+        at += written > 0 ? (size_t)written : 0;
+    }
+    return 0;
+}
+
+static void part_path(const struct sharing *sharing, size_t number, char path[PATH + 32])
+{
+    snprintf(path, PATH + 32, "%s/%zu.gpr", sharing->parts, number);
+}
+
+/* Process 0: the part of file NUMBER, its own or that of another process, becomes a file. */
+static void keep_part(struct sharing *sharing, size_t number, char *piece)
+{
+    const struct mpi_file *file = &sharing->files.items[number];
+    char path[PATH + 32];
+    struct stat status;
+    part_path(sharing, number, path);
+    const struct written to = {open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600), path};
+    bool own = file->process == 0;
+    int part = own ? make_part(sharing, file) : -1;
+    uint64_t size = part >= 0 && fstat(part, &status) == 0 ? (uint64_t)status.st_size : NO_PART;
+    if (to.file < 0)
+        error("cannot write '%s': %s", path, strerror(errno));
+    if (!own)
+        mpi_receive(&sharing->mpi, file->process, &size, sizeof(size));
+    sharing->failed |= size == NO_PART || to.file < 0;
+    if (own && size != NO_PART && to.file >= 0)
+        sharing->failed |= copy(part, size, piece, write_piece, (void *)(uintptr_t)&to) < 0;
+    for (uint64_t at = 0; !own && size != NO_PART && at < size; at += PIECE) {
+        size_t length = size - at < PIECE ? (size_t)(size - at) : PIECE;
+        mpi_receive(&sharing->mpi, file->process, piece, length);
+        if (to.file >= 0)
+            sharing->failed |= write_piece((void *)(uintptr_t)&to, piece, length) < 0;
+    }
+    if (part >= 0)
+        close(part);
+    if (to.file >= 0)
+        close(to.file);
+}
+
+/* --- process 0 --- */
+
+static int report(struct sharing *sharing, struct buffer *out)
+{
+    size_t count = sharing->files.count;
+    struct report_options options = *sharing->options;
+    char(*names)[PATH + 32] = calloc(count + 1, sizeof(*names));
+    const char **paths = calloc(count + 1, sizeof(*paths));
+    int status = names && paths ? 0 : error_no_memory("a report of a job");
+    options.filter = (struct filter_options){0}; /* the parts were made with it */
+    for (size_t i = 0; i < count && status == 0; i++) {
+        part_path(sharing, i, names[i]);
+        paths[i] = names[i];
+    }
+    if (status == 0)
+        status = job_report_files(&options, paths, count, out);
+    free(names);
+    free(paths);
+    return status;
+}
+
+static void remove_parts(const struct sharing *sharing)
+{
+    char path[PATH + 32];
+    for (size_t i = 0; i < sharing->files.count; i++) {
+        part_path(sharing, i, path);
+        unlink(path);
+    }
+    rmdir(sharing->parts);
+}
+
+/* Its own files come first, so that other processes work meanwhile. */
+static int gather(struct sharing *sharing, char *piece, struct buffer *out)
+{
+    snprintf(sharing->parts, sizeof(sharing->parts), "%s/gputrace-parts-XXXXXX", temporary_directory());
+    if (!mkdtemp(sharing->parts)) {
+        error("cannot make a directory in '%s': %s", temporary_directory(), strerror(errno));
+        sharing->failed = true;
+    }
+    for (unsigned others = 0; others < 2; others++)
+        for (size_t i = 0; i < sharing->files.count; i++)
+            if ((sharing->files.items[i].process != 0) == others)
+                keep_part(sharing, i, piece);
+    int status = -1;
+    if (!sharing->failed && sharing->files.count == 0)
+        error("no trace in '%s' on any node: .json, .pftrace or .gpr", sharing->directory);
+    else if (!sharing->failed)
+        status = report(sharing, out);
+    remove_parts(sharing);
+    return status;
+}
+
+int job_mpi_report(const struct report_options *options, const char *directory, struct buffer *out)
+{
+    struct sharing sharing = {.options = options, .directory = directory};
+    char *piece = malloc(PIECE);
+    int status = piece ? mpi_begin(&sharing.mpi) : error_no_memory("a report of a job");
+    if (status < 0) {
+        free(piece);
+        return status;
+    }
+    share(&sharing);
+    if (sharing.mpi.rank == 0)
+        status = gather(&sharing, piece, out);
+    for (size_t i = 0; sharing.mpi.rank > 0 && i < sharing.files.count; i++)
+        send_part(&sharing, &sharing.files.items[i], piece);
+    mpi_end(&sharing.mpi);
+    array_release(&sharing.files);
+    free(piece);
+    return sharing.failed ? -1 : status;
+}

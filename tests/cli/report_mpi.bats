@@ -1,0 +1,53 @@
+# gputrace report --mpi: the report of a job by the processes of an MPI program, by Open MPI and by MPICH.
+
+load common
+
+setup_file() {
+    mkdir -p "$BATS_FILE_TMPDIR/traces"
+    "$root/tests/cli/ranks_trace" ranks=5 slow=1:1000000 "$BATS_FILE_TMPDIR/traces/rank%r.json"
+    echo "nothing to read" >"$BATS_FILE_TMPDIR/traces/notes.txt"
+}
+
+traces() { # the folder
+    echo "$BATS_FILE_TMPDIR/traces"
+}
+
+open_mpi() { # PROCESSES PROGRAM...
+    mpirun.openmpi --allow-run-as-root --oversubscribe -n "$@"
+}
+
+@test "processes of Open MPI and of MPICH print what one process prints" {
+    "$gputrace" report -f json "$(traces)"/*.json >direct
+    open_mpi 1 "$gputrace" report -f json --mpi "$(traces)" | diff direct -
+    open_mpi 3 "$gputrace" report -f json --mpi "$(traces)" | diff direct -
+    mpirun.mpich -n 1 "$gputrace" report -f json --mpi "$(traces)" | diff direct -
+    mpirun.mpich -n 3 "$gputrace" report -f json --mpi "$(traces)" | diff direct -
+    mpirun.mpich -n 7 "$gputrace" report -f json --mpi "$(traces)" | diff direct -
+    jq -e '.ranks | length == 5' direct
+}
+
+@test "parts are taken as they are, and filters are applied where traces are read" {
+    mkdir parts
+    for rank in 0 1 2 3 4; do
+        "$gputrace" report --partial -o parts/rank$rank.gpr "$(traces)/rank$rank.json"
+    done
+    "$gputrace" report -f json "$(traces)"/*.json >direct
+    mpirun.mpich -n 2 "$gputrace" report -f json --mpi parts | diff direct -
+    "$gputrace" report -f json -r kernels --step=3 "$(traces)"/*.json >direct
+    mpirun.mpich -n 2 "$gputrace" report -f json -r kernels --step=3 --mpi "$(traces)" | diff direct -
+    jq -e '.kernels[] | select(.name == "gemm") | .count == 5' direct
+}
+
+@test "a process that cannot read its traces makes the report fail, and leaves nothing behind" {
+    mkdir broken kept
+    cp "$(traces)"/*.json broken
+    head -c 1000 broken/rank3.json >short && mv short broken/rank3.json
+    export TMPDIR=$PWD/kept
+    run -1 mpirun.mpich -n 3 "$gputrace" report --mpi broken
+    grep -F "broken/rank3.json" <<<"$output"
+    [ -z "$(find kept -name '*.gpr')" ]
+    mkdir empty
+    run -1 mpirun.mpich -n 2 "$gputrace" report --mpi empty
+    grep -F "no trace in 'empty' on any node" <<<"$output"
+    run -2 "$gputrace" report --mpi "$(traces)" "$(traces)/rank0.json"
+}
