@@ -71,7 +71,7 @@ three_wait=$(all '0 1 3' 0xc 412 AllReduce 4194304 11 flight)
     assert_equal "$(hang '.[0].gone')" 1
     trace 'ranks 4' "$finished" "$three_wait" 'alive 2 12'
     run verdict
-    assert_output --partial '; rank 2 never entered it: its process was killed after 2.00 s'
+    assert_output --partial '; rank 2 never entered it: its process was killed; it was last seen at 2.00 s'
     trace 'ranks 4' "$finished" "$three_wait" 'finished 2' 'call 2 cudaFree 10.4 10.5'
     run verdict
     assert_output --partial '; rank 2 never entered it: its process exited at 500 ms'
