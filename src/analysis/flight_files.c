@@ -57,7 +57,9 @@ struct flight {
     struct trace trace;
     struct collectives collectives;
     ARRAY(struct group) groups;
-    ARRAY(int64_t) ranks; /* of the job, in order */
+    ARRAY(int64_t) ranks;      /* of the job, in order */
+    struct dense_map rank_ids; /* a rank -> done */
+    ARRAY(int64_t) done;       /* when it called the last operation whose kernel ended */
     struct sorter entries;
     const char *folder;
     bool replace;
@@ -152,6 +154,12 @@ static int add_entry(struct flight *flight, const struct collective *own)
     struct group *group = group_of(flight, own);
     if (!group || add_rank(&group->ranks, own->rank) < 0 || add_rank(&flight->ranks, own->rank) < 0)
         return -1;
+    const uint64_t rank = (uint64_t)own->rank;
+    int64_t *done = own->start != EVENT_NONE ? dense_map_item(&flight->rank_ids, &rank, &flight->done) : NULL;
+    if (own->start != EVENT_NONE && !done)
+        return -1;
+    if (done && entry.time > *done)
+        *done = entry.time;
     group->size = own->source >= 0 ? 2 : own->group_size != EVENT_NONE ? own->group_size : group->size;
     entry.group = (uint32_t)(group - flight->groups.items);
     flight->summary->entries++;
@@ -301,11 +309,18 @@ static void put_tensors(struct buffer *out, const struct flight *flight, const s
     put_tensor(out, "output_sizes", "output_dtypes", spreads ? part : collects ? part * ranks : whole, type);
 }
 
-static const char *state_of(const struct collective *own)
+/* Of several calls in a group one has the kernel: the others ended if a later operation did. */
+static const char *state_of(const struct flight *flight, const struct collective *own)
 {
+    const uint64_t rank = (uint64_t)own->rank;
+    uint32_t known =
+        dense_map_find(&flight->rank_ids, &rank, (struct dense_layout){1, 1, false}, dense_map_hash(&rank, 1));
     if (own->in_flight)
         return "started";
-    return own->start == EVENT_NONE && own->returned == EVENT_NONE ? "scheduled" : "completed";
+    if (own->start != EVENT_NONE)
+        return "completed";
+    bool ended = known == DENSE_MAP_NONE || own->called <= flight->done.items[known];
+    return own->returned != EVENT_NONE && ended ? "completed" : "scheduled";
 }
 
 static void put_entry(struct buffer *out, const struct flight *flight, const struct entry *entry, int64_t number)
@@ -330,11 +345,11 @@ static void put_entry(struct buffer *out, const struct flight *flight, const str
         pickle_real(out, (double)own->duration / 1e6);
     }
     put_tensors(out, flight, group, own);
-    put_key(out, "state", state_of(own));
+    put_key(out, "state", state_of(flight, own));
     put_time(out, flight, "time_discovered_started_ns", own->start);
     put_time(out, flight, "time_discovered_completed_ns", done ? own->start + own->duration : EVENT_NONE);
     pickle_text(out, "retired");
-    pickle_bool(out, strcmp(state_of(own), "completed") == 0);
+    pickle_bool(out, strcmp(state_of(flight, own), "completed") == 0);
     put_number(out, "timeout_ms", 0);
     pickle_text(out, "is_p2p");
     pickle_bool(out, pair);
@@ -426,6 +441,8 @@ int flight_files_convert(const char *input, const char *folder, bool replace, st
         array_release(&flight.groups.items[i].ranks);
     array_release(&flight.groups);
     array_release(&flight.ranks);
+    array_release(&flight.done);
+    dense_map_release(&flight.rank_ids);
     sorter_release(&flight.entries);
     collectives_release(&flight.collectives);
     trace_release(&flight.trace);

@@ -78,6 +78,13 @@ print(len(dumps[2]["entries"]))'
     assert_line --index 2 '2 0xc 1->2 [1, 2] nccl:recv 1<-0 0 True'
 }
 
+@test "a call without a kernel of its own ended if a later operation did" {
+    flight 'ranks 2' "${job[@]:1:2}" 'root 1' 'op 0 0xc 0 Send 8 10.5 called' 'op 0 0xc 7 AllReduce 64 11' \
+        'op 0 0xc 1 Send 8 12 called'
+    run -0 dumps 'print([entry["state"] for entry in dumps[0]["entries"]])'
+    assert_output "['completed', 'completed', 'completed', 'scheduled']"
+}
+
 @test "a rank that did nothing has a dump without entries, and belongs to the groups of all" {
     flight 'ranks 3' 'op 0 0xc 0 AllReduce 4096 10 flight' 'op 1 0xc 0 AllReduce 4096 10 flight' 'members 0xd 2' \
         'op 0 0xd 0 AllReduce 64 9' 'op 1 0xd 0 AllReduce 64 9'

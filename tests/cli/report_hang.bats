@@ -71,7 +71,7 @@ three_wait=$(all '0 1 3' 0xc 412 AllReduce 4194304 11 flight)
     assert_equal "$(hang '.[0].gone')" 1
     trace 'ranks 4' "$finished" "$three_wait" 'alive 2 12'
     run verdict
-    assert_output --partial '; rank 2 never entered it: its process was killed after 2.00 s'
+    assert_output --partial '; rank 2 never entered it: its process was killed; it was last seen at 2.00 s'
     trace 'ranks 4' "$finished" "$three_wait" 'finished 2' 'call 2 cudaFree 10.4 10.5'
     run verdict
     assert_output --partial '; rank 2 never entered it: its process exited at 500 ms'
@@ -144,6 +144,20 @@ three_wait=$(all '0 1 3' 0xc 412 AllReduce 4194304 11 flight)
     run hang '.[] | [.communicator, .cause != null]'
     assert_line --index 0 '["0xa",false]'
     assert_line --index 1 '["0xc",true]'
+}
+
+@test "operations that are queued behind the one that ranks wait in are not listed" {
+    trace 'ranks 4' 'members 0xd 2' "$finished" "$three_wait" "$(all '0 1' 0xd 0 AllReduce 64 10.2)" \
+        "$(all '0 1' 0xd 1 AllReduce 64 11.5 flight)" "$(all '0 1 3' 0xc 413 AllReduce 64 12 flight)" 'kernel 2 spin() 10.5'
+    run hang '.[] | [.communicator, .sequence]'
+    assert_output '["0xc",412]'
+}
+
+@test "calls of a group have one kernel: a receive without one is not finished" {
+    trace 'ranks 2' 'root 1' 'op 0 0xc 0 Send 64 10' 'root 0' 'op 1 0xc 0 Recv 64 10' 'root 1' 'op 0 0xc 1 Send 64 11 flight' \
+        'root 0' 'op 1 0xc 1 Recv 64 11 called'
+    run verdict
+    assert_output 'Ranks 0 and 1 wait in Send #1 (64 B, from rank 0 to rank 1) of communicator 0xc; every rank entered it, and none finished it'
 }
 
 @test "a send whose receiver never received" {

@@ -72,7 +72,7 @@ facts='[length, (.[0] | .operation, .sequence, .size_bytes, .ranks, .waiting_ran
 
 @test "a rank that was killed before" {
     explain dead:1 5
-    assert_line --regexp "^  1\. Ranks 0, 2 and 3 wait in ${three//[()]/.}; rank 1 never entered it: its process was killed after [0-9.]+ m?s\$"
+    assert_line --regexp "^  1\. Ranks 0, 2 and 3 wait in ${three//[()]/.}; rank 1 never entered it: its process was killed; it was last seen at [0-9.]+ m?s\$"
     assert_equal "$(rows "$facts")" '[1,"allreduce",2,1048576,4,"0,2,3","1",null,1]'
 }
 

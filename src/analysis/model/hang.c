@@ -19,6 +19,7 @@ void hangs_release(struct hangs *hangs)
 
 struct finishing {
     struct hangs *hangs;
+    const int64_t *first; /* by member: when it called the first operation that it did not finish, of all groups */
     const struct hang_group *group;
     const struct hang_front *fronts;
     struct hang *hang;
@@ -83,7 +84,10 @@ static struct hang_part part_of(const struct finishing *finishing, const struct 
         part.own = front->pending;
     } else if (hang_fronts_order(&front->last, what) >= 0) {
         const struct collective *passed = find_passed(finishing, member_at(finishing, front->member));
-        part.role = passed && hang_fronts_differ(&finishing->hangs->fronts, what, passed) ? HANG_OTHER : HANG_PASSED;
+        bool finished = front->finished && hang_fronts_order(&front->done, what) >= 0;
+        part.role = finished ? HANG_PASSED : HANG_WAITS; /* of several calls in a group one has the kernel */
+        if (passed && hang_fronts_differ(&finishing->hangs->fronts, what, passed))
+            part.role = HANG_OTHER;
         part.own = passed ? *passed : front->last;
     }
     return part;
@@ -177,6 +181,17 @@ static void find_gone(const struct finishing *finishing, struct hang_part *parts
     }
 }
 
+/* Whether a rank waits in it that waited in nothing before. Others are queued behind the first one. */
+static bool is_first(const struct finishing *finishing)
+{
+    const struct hang_part *parts = hang_parts(finishing->hangs, finishing->hang);
+    for (size_t i = 0; i < finishing->hang->part_count; i++)
+        if ((parts[i].role == HANG_WAITS || parts[i].role == HANG_OTHER) &&
+            parts[i].own.called <= finishing->first[parts[i].member])
+            return true;
+    return false;
+}
+
 /* Whether it stands still, and not just was under way when the recording ended. Who waits and exits all the same was no
  * longer recorded, as a program may choose. */
 static bool stands_still(const struct finishing *finishing, const struct hang_part *parts)
@@ -221,7 +236,7 @@ static int finish_group(struct finishing *finishing)
     hang->differs = group->other_count > 0 && hang_fronts_order(&group->one, &hang->what) < 0;
     hang->one = group->one;
     hang->other = group->others[0];
-    if (!stands_still(finishing, parts)) {
+    if (!stands_still(finishing, parts) || !is_first(finishing)) {
         hangs->parts.count = hang->first_part;
         hangs->items.count--;
     }
@@ -297,17 +312,38 @@ static void find_elsewhere(struct hangs *hangs)
     }
 }
 
+/* By member. NULL: no memory. */
+static int64_t *find_first_calls(const struct hang_fronts *fronts)
+{
+    int64_t *first = malloc((fronts->members.count + 1) * sizeof(*first));
+    for (size_t i = 0; first && i < fronts->members.count; i++)
+        first[i] = INT64_MAX;
+    for (size_t i = 0; first && i < fronts->fronts.count; i++) {
+        const struct hang_front *front = &fronts->fronts.items[i];
+        if (front->pends && front->pending.called < first[front->member])
+            first[front->member] = front->pending.called;
+    }
+    return first;
+}
+
+static int finish_groups(struct hangs *hangs)
+{
+    int64_t *first = find_first_calls(&hangs->fronts);
+    int status = first ? 0 : -1;
+    for (size_t i = 0; i < hangs->fronts.groups.count && status == 0; i++) {
+        const struct hang_group *group = &hangs->fronts.groups.items[i];
+        struct finishing finishing = {
+            .hangs = hangs, .first = first, .group = group, .fronts = hangs->fronts.fronts.items + group->first_front};
+        status = finish_group(&finishing);
+    }
+    free(first);
+    return status;
+}
+
 int hangs_finish(struct hangs *hangs)
 {
     hang_fronts_end(&hangs->fronts);
-    for (size_t i = 0; i < hangs->fronts.groups.count; i++) {
-        const struct hang_group *group = &hangs->fronts.groups.items[i];
-        struct finishing finishing = {
-            .hangs = hangs, .group = group, .fronts = hangs->fronts.fronts.items + group->first_front};
-        if (finish_group(&finishing) < 0)
-            return -1;
-    }
-    if (finish_init(hangs) < 0)
+    if (finish_groups(hangs) < 0 || finish_init(hangs) < 0)
         return -1;
     find_elsewhere(hangs);
     return 0;

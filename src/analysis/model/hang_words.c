@@ -129,7 +129,7 @@ static void write_what(struct buffer *out, const struct hangs *hangs, const stru
 static void write_gone(struct buffer *out, const struct hangs *hangs, const struct hang_member *member)
 {
     buffer_text(out, member->ending == HANG_FINISHED ? "its process exited at "
-                     : member->ending == HANG_KILLED ? "its process was killed after "
+                     : member->ending == HANG_KILLED ? "its process was killed; it was last seen at "
                                                      : "its process died at ");
     hang_write_time(out, hangs, member->last);
     if (member->ending == HANG_CRASHED && member->how != EVENT_NO_TEXT)

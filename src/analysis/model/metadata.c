@@ -168,8 +168,8 @@ static int read_process(struct trace *trace, const cJSON *process)
 static int read_crash(struct trace *trace, const cJSON *process)
 {
     static const struct member members[] = {{"pid", NUMBER, offsetof(struct trace_crash, pid)},
-                                            {"alive", TIME, offsetof(struct trace_crash, alive)},
                                             {"state", TEXT, offsetof(struct trace_crash, state)}};
+    static const struct member of_life[] = {{"ts", TIME, offsetof(struct trace_crash, alive)}};
     static const struct member of_signal[] = {{"signal", NUMBER, offsetof(struct trace_crash, signal)},
                                               {"thread", NUMBER, offsetof(struct trace_crash, thread)},
                                               {"sender", NUMBER, offsetof(struct trace_crash, sender)},
@@ -189,6 +189,7 @@ static int read_crash(struct trace *trace, const cJSON *process)
         return 0;
     struct trace_crash *added = array_push(&trace->crashes);
     if (!added || read_members(trace, process, added, members) < 0 ||
+        read_members(trace, member_of(process, "alive"), added, of_life) < 0 ||
         read_members(trace, member_of(process, "death"), added, of_signal) < 0)
         return -1;
     for (const cJSON *call = first_of(member_of(process, "open_calls")); call; call = call->next) {

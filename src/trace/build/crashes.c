@@ -47,17 +47,21 @@ const char *process_state(const struct conversion *conversion, const struct proc
     return "ended without its exit handlers";
 }
 
-static void put_time(const struct conversion *conversion, struct json_out *json, const char *key, uint64_t time)
+static void put_time(const struct conversion *conversion, struct json_out *json, uint64_t time)
 {
-    json_key(json, key);
+    json_key(json, "ts");
     json_us(json, (int64_t)(time - conversion->base));
 }
 
 /* The service thread of the agent looks at the clocks in every round: the process lived then. */
 static void put_alive(const struct conversion *conversion, const struct spool_header *header, struct json_out *json)
 {
-    if (header->clock_looked > header->started_monotonic)
-        put_time(conversion, json, "alive", header->started + (header->clock_looked - header->started_monotonic));
+    if (header->clock_looked <= header->started_monotonic)
+        return;
+    json_key(json, "alive");
+    json_begin_object(json);
+    put_time(conversion, json, header->started + (header->clock_looked - header->started_monotonic));
+    json_end(json);
 }
 
 /* Faults that the kernel raises have an address. */
@@ -92,7 +96,7 @@ static void put_signal(const struct conversion *conversion, const struct process
         json_put_hex(json, "address", crash->address);
     if (crash->sender != 0)
         json_put_i64(json, "sender", crash->sender);
-    put_time(conversion, json, "ts", event->start);
+    put_time(conversion, json, event->start);
     put_stack(process, json);
     json_end(json);
 }
@@ -129,7 +133,7 @@ static void put_open_call(const struct conversion *conversion, const struct proc
     json_begin_object(json);
     json_put_i64(json, "thread", event->thread);
     json_put_text(json, "function", function ? function : "a driver call");
-    put_time(conversion, json, "ts", event->start);
+    put_time(conversion, json, event->start);
     json_put_i64(json, "correlation", process_correlation(process, event->correlation));
     put_object(process, json, event);
     json_end(json);

@@ -144,7 +144,7 @@ UNIT_TEST(a_process_that_did_not_finish_was_alive_when_it_looked_at_the_clocks)
     header->started_monotonic = 100;
     header->clock_looked = 7100;
     struct trace trace = end(&spool);
-    assert_int_equal(event_ns(process_of(&trace), "alive"), 8000);
+    assert_int_equal(event_ns(cJSON_GetObjectItem(process_of(&trace), "alive"), "ts"), 8000);
     trace_release(&trace);
 }
 
