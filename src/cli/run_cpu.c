@@ -95,6 +95,6 @@ void run_cpu_stop(struct cpu_recorder *recorder)
     if (!recorder)
         return;
     struct cpu_figures figures = cpu_recorder_stop(recorder);
-    verbose("%" PRIu64 " CPU samples and %" PRIu64 " times off the processor, read in %.2f s of a processor",
+    verbose("%" PRIu64 " CPU samples and %" PRIu64 " times off the processor, read in %.3f s of a processor",
             figures.samples, figures.states, (double)figures.processor / (double)NS_PER_S);
 }

@@ -31,8 +31,8 @@
 #define RING_BYTES_MOST ((uint64_t)2 << 20)
 #define RING_BYTES_LEAST ((uint64_t)32 << 10)
 #define RINGS_BYTES_MOST ((uint64_t)64 << 20)
-/* We are woken when so much is in a ring. */
-#define WAKE_BYTES (128u << 10)
+/* We are woken when so much is in a ring, or half of it: of what reading samples costs, being woken is a large part. */
+#define WAKE_BYTES ((uint64_t)256 << 10)
 
 #define EVENTS "/sys/kernel/tracing/events/sched/"
 
@@ -53,6 +53,20 @@ static int open_event(const struct perf_event_attr *attributes, pid_t pid, int p
 
 /* --- attributes --- */
 
+static uint64_t wished_ring_bytes(void)
+{
+    uint64_t bytes = RING_BYTES_MOST, processors = (uint64_t)sysconf(_SC_NPROCESSORS_CONF);
+    while (bytes > RING_BYTES_LEAST && bytes * processors > RINGS_BYTES_MOST)
+        bytes /= 2;
+    return bytes;
+}
+
+static uint32_t wake_bytes(void)
+{
+    uint64_t half = wished_ring_bytes() / 2;
+    return (uint32_t)(half < WAKE_BYTES ? half : WAKE_BYTES);
+}
+
 static struct perf_event_attr common_attributes(uint32_t type, uint64_t config)
 {
     return (struct perf_event_attr){
@@ -67,7 +81,7 @@ static struct perf_event_attr common_attributes(uint32_t type, uint64_t config)
         .exclude_callchain_kernel = 1,
         .sample_id_all = 1,
         .watermark = 1,
-        .wakeup_watermark = WAKE_BYTES,
+        .wakeup_watermark = wake_bytes(),
         .use_clockid = 1,
         .clockid = CLOCK_MONOTONIC,
     };
@@ -280,19 +294,10 @@ static void raise_descriptors(void)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static uint64_t wished_ring_bytes(long processors)
-{
-    uint64_t bytes = RING_BYTES_MOST;
-    while (bytes > RING_BYTES_LEAST && bytes * (uint64_t)processors > RINGS_BYTES_MOST)
-        bytes /= 2;
-    return bytes;
-}
-
 int perf_rings_open(struct perf_rings *rings, pid_t pid, const struct perf_wanted *wanted, char *reason)
 {
     long processors = sysconf(_SC_NPROCESSORS_CONF);
-    struct opening opening = {
-        .rings = rings, .pid = pid, .wanted = wanted, .ring_bytes = wished_ring_bytes(processors)};
+    struct opening opening = {.rings = rings, .pid = pid, .wanted = wanted, .ring_bytes = wished_ring_bytes()};
     *rings = (struct perf_rings){0};
     raise_descriptors();
     int result = choose_main(&opening);

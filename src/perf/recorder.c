@@ -12,7 +12,7 @@
 #include "common/threads.h"
 #include "perf/cpu_process.h"
 
-#define WAIT_MS 40
+#define WAIT_MS 100
 /* A record may be written so long after the time that it says. */
 #define SETTLED (2 * NS_PER_MS)
 

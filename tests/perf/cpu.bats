@@ -174,17 +174,17 @@ within() { # CATEGORY
     events cpu_sample >samples
     jq -e '[.[].frames[]] | index("in_capture") != null and index("in_child") != null and index("in_thread") != null
         and index("before_capture") == null and index("after_capture") == null' samples
-    [ "$(share in_capture samples)" -ge 30 ]
+    [ "$(share in_capture samples)" -ge 200 ]
     within cpu_sample | jq -e 'length > 100 and all'
     within thread_state | jq -e 'length > 0 and all'
     # one that slept from before to after it
-    jq -e '[.traceEvents[] | select(.cat == "thread_state" and .dur > 250000)] | length == 1' trace.json
+    jq -e '[.traceEvents[] | select(.cat == "thread_state" and .name == "Sleeping" and .dur > 300000)] | length == 1' trace.json
     jq -e '[.stackFrames[].name] | index("before_capture") == null' trace.json
     # the twin
     record --cpu=samples,switches "${planted%/*}/captured"
     events cpu_sample >samples
     jq -e '[.[].frames[]] | index("in_capture") != null and index("before_capture") != null and index("after_capture") != null' samples
-    jq -e '[.traceEvents[] | select(.cat == "thread_state" and .dur > 1000000)] | length > 0' trace.json
+    jq -e '[.traceEvents[] | select(.cat == "thread_state" and .name == "Sleeping" and .dur > 900000)] | length == 1' trace.json
 }
 
 @test "--capture-range that no process can begin: nothing is recorded" {
