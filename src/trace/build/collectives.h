@@ -92,14 +92,15 @@ enum collective_group collective_group_of(enum collective_domain domain, const c
 
 struct collective_communicator {
     uint64_t id;
-    uint32_t domain;       /* enum collective_domain */
-    uint32_t device;       /* of the only rank here; COLLECTIVE_NO_DEVICE: not known, or several */
-    int64_t ranks;         /* COLLECTIVE_NOT_SAID: not known */
-    int64_t rank;          /* the same; also where several ranks are in this process */
-    uint32_t here;         /* ranks in this process, as far as is known */
-    uint64_t next;         /* how many collective operations were called … */
-    uint64_t before;       /* … after so many that were not recorded */
-    struct nvtx_text name; /* that the program gave it; NULL text: none */
+    uint32_t domain; /* enum collective_domain */
+    uint32_t device; /* of the only rank here; COLLECTIVE_NO_DEVICE: not known, or several */
+    int64_t ranks;   /* COLLECTIVE_NOT_SAID: not known */
+    int64_t rank;    /* the same; also where several ranks are in this process */
+    uint32_t here;   /* ranks in this process, as far as is known */
+    uint64_t next;   /* how many collective operations were called … */
+    uint64_t before; /* … after so many that were not recorded */
+    /* That the program gave it; NULL text: none. */
+    struct nvtx_text name;
 };
 
 struct collective_call {
@@ -130,7 +131,7 @@ struct collective_kernel {
     enum collective_kernels does;
 };
 
-struct collectives {
+struct communication {
     struct collective_domain_number {
         uint32_t number; /* of NVTX */
         enum collective_domain domain;
@@ -154,15 +155,15 @@ struct collectives {
     struct nvtx_text other_plugin; /* that NCCL was to load; NULL text: none */
 };
 
-void collectives_init(struct collectives *collectives, const char *directory);
-void collectives_release(struct collectives *collectives);
-void collectives_evict(const struct collectives *collectives);
+void communication_init(struct communication *collectives, const char *directory);
+void communication_release(struct communication *collectives);
+void collectives_evict(const struct communication *collectives);
 
 /* Once all ranges are known: finds and numbers the calls. Returns 0, or -1 after error(). */
 int collectives_resolve(struct process *process);
 
 /* Numbers the calls: collective_numbers.c. Returns 0, or -1: no memory. */
-int collectives_number(struct collectives *collectives);
+int collectives_number(struct communication *collectives);
 
 /* The calls whose kernels THREAD launches at TIME: *FIRST and those after it in `calls`, COUNT of them, which it
  * returns. Any number of threads may ask, each with places of its own. */
@@ -173,15 +174,12 @@ size_t collectives_launched(const struct process *process, struct nvtx_places *p
 uint32_t collectives_range_at(const struct process *process, struct nvtx_places *places, uint32_t thread,
                               uint64_t time);
 /* Where the call that is range NUMBER is in `calls`; SIZE_MAX: it is none. */
-size_t collectives_place_of_range(const struct collectives *collectives, uint32_t number);
+size_t collectives_place_of_range(const struct communication *collectives, uint32_t number);
 
 /* --- what NCCL's profiler plugin said: collective_tasks.c --- */
 
 /* What NCCL says of a new communicator. Returns 0, or -1: no memory. */
-int collectives_learn(struct collectives *collectives, const struct spool_nccl_communicator *record);
-/* What the user should know about the plugin of a process that called NCCL. False: nothing. */
-#define COLLECTIVES_NOTE 512
-bool collectives_note(const struct process *process, char text[COLLECTIVES_NOTE]);
+int collectives_learn(struct communication *collectives, const struct spool_nccl_communicator *record);
 /* Once the calls are sorted: finds the task of each. Returns 0, or -1 after error(). */
 int collectives_join_tasks(struct process *process);
 enum collective_word {
@@ -192,6 +190,9 @@ enum collective_word {
 };
 /* NULL text: it is not known. */
 struct nvtx_text collective_task_word(const struct collective_task *task, enum collective_word which);
+/* What the user should know about the plugin of a process that called NCCL. False: nothing. */
+#define COLLECTIVES_NOTE 512
+bool collectives_note(const struct process *process, char text[COLLECTIVES_NOTE]);
 
 /* --- kernels of groups: collectives.c --- */
 
@@ -205,7 +206,7 @@ struct collective_kernels_found {
 int collectives_look(struct collective_kernels_found *found, const struct process *process, const struct event *event,
                      uint32_t thread, uint64_t called);
 /* Adds what was found, and makes FOUND empty. Returns 0, or -1 after error(). */
-int collectives_take(struct collectives *collectives, struct collective_kernels_found *found);
+int collectives_take(struct communication *collectives, struct collective_kernels_found *found);
 void collective_kernels_found_release(struct collective_kernels_found *found);
 /* After the last: shares out calls to kernels. Returns 0, or -1 after error(). */
 int collectives_share(struct process *process);
