@@ -194,13 +194,13 @@ static int inside(void *context)
     struct settings settings = run->options.settings;
     settings.only_process = run->options.first_alone ? getpid() : 0;
     int failed = settings_export(&settings);
+    if (settings.trace & TRACE_NCCL)
+        failed |= setenv("NCCL_PROFILER_PLUGIN", run->library, 0); /* another plugin stays */
     for (size_t i = 0; i < INJECTION_COUNT; i++)
         if (i != FOR_NVTX || !program_is_static_with_nvtx(run->program))
             failed |= setenv(injections[i], run->library, 1);
     if (*run->mpi_library)
         failed |= preload_add(run->mpi_library);
-    if (settings.trace & TRACE_NCCL)
-        failed |= setenv("NCCL_PROFILER_PLUGIN", run->library, 0); /* another plugin stays */
     return failed ? error_no_memory("the environment of the program") : 0;
 }
 

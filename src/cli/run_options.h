@@ -21,7 +21,6 @@ struct run_options {
     int graph_nodes;          /* for settings.graph_nodes */
     int first_alone;          /* 1: only the first process is recorded */
     int wait_all;             /* 1: wait for all recorded processes, not only for the first */
-    bool nccl;                /* NCCL's profiler plugin is set */
     bool mpi;                 /* MPI calls are recorded */
     bool backtrace;           /* --stacks=alloc by its earlier name */
     bool keep_spool;
@@ -29,6 +28,7 @@ struct run_options {
     bool stats;
     bool strict; /* an incomplete trace is a failure */
     bool live;
+    bool nccl; /* what NCCL tells a profiler plugin is recorded */
 };
 
 /* The command itself, in run.c; command_run of options.h is its row. */

@@ -92,14 +92,15 @@ enum collective_group collective_group_of(enum collective_domain domain, const c
 
 struct collective_communicator {
     uint64_t id;
-    uint32_t domain;       /* enum collective_domain */
-    uint32_t device;       /* of the only rank here; COLLECTIVE_NO_DEVICE: not known, or several */
-    int64_t ranks;         /* COLLECTIVE_NOT_SAID: not known */
-    int64_t rank;          /* the same; also where several ranks are in this process */
-    uint32_t here;         /* ranks in this process, as far as is known */
-    uint64_t next;         /* how many collective operations were called … */
-    uint64_t before;       /* … after so many that were not recorded */
-    struct nvtx_text name; /* that the program gave it; NULL text: none */
+    uint32_t domain; /* enum collective_domain */
+    uint32_t device; /* of the only rank here; COLLECTIVE_NO_DEVICE: not known, or several */
+    int64_t ranks;   /* COLLECTIVE_NOT_SAID: not known */
+    int64_t rank;    /* the same; also where several ranks are in this process */
+    uint32_t here;   /* ranks in this process, as far as is known */
+    uint64_t next;   /* how many collective operations were called … */
+    uint64_t before; /* … after so many that were not recorded */
+    /* That the program gave it; NULL text: none. */
+    struct nvtx_text name;
 };
 
 struct collective_call {
@@ -179,9 +180,6 @@ size_t collectives_place_of_range(const struct communication *collectives, uint3
 
 /* What NCCL says of a new communicator. Returns 0, or -1: no memory. */
 int collectives_learn(struct communication *collectives, const struct spool_nccl_communicator *record);
-/* What the user should know about the plugin of a process that called NCCL. False: nothing. */
-#define COLLECTIVES_NOTE 512
-bool collectives_note(const struct process *process, char text[COLLECTIVES_NOTE]);
 /* Once the calls are sorted: finds the task of each. Returns 0, or -1 after error(). */
 int collectives_join_tasks(struct process *process);
 enum collective_word {
@@ -192,6 +190,9 @@ enum collective_word {
 };
 /* NULL text: it is not known. */
 struct nvtx_text collective_task_word(const struct collective_task *task, enum collective_word which);
+/* What the user should know about the plugin of a process that called NCCL. False: nothing. */
+#define COLLECTIVES_NOTE 512
+bool collectives_note(const struct process *process, char text[COLLECTIVES_NOTE]);
 
 /* --- kernels of groups: collectives.c --- */
 
