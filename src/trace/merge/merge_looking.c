@@ -145,6 +145,7 @@ static void look_at_metadata(struct sink *sink, const char *key, const char *val
 {
     struct merge_looking *looking = looking_of(sink);
     struct merge_trace *trace = looking->trace;
+    looking->recent = NULL; /* processes that are told of may move it */
     keep_value(&trace->metadata, key, value, size);
     if (strcmp(key, "baseTimeNanoseconds") == 0)
         trace->base = strtoull(value, NULL, 10);
