@@ -164,6 +164,9 @@ three_wait=$(all '0 1 3' 0xc 412 AllReduce 4194304 11 flight)
     trace 'ranks 4' "$finished" 'root 3' 'op 1 0xc 0 Send 4096 11 flight' 'root 1' 'call 3 cudaMalloc 10.4 10.5'
     run verdict
     assert_output --partial 'Rank 1 waits in Send #0 (4.00 KiB, from rank 1 to rank 3) of communicator 0xc; rank 3 never entered it: its thread 103'
+    trace 'ranks 4' 'root 3' 'op 1 0xe 0 Send 4096 11 flight' 'call 3 cudaMalloc 10.4 10.5'
+    run verdict
+    assert_output --partial '; rank 3 never entered it: its thread 103'
     trace 'ranks 4' "$finished" 'root 3' 'op 1 0xc 0 Send 4096 11' 'root 1' 'op 3 0xc 0 Recv 4096 11'
     assert_equal "$(hang length)" 0
 }

@@ -116,6 +116,18 @@ static bool has_part(const struct finishing *finishing, uint32_t member)
     return false;
 }
 
+/* The member that is RANK of the communicator; where that has all ranks of the job, their numbers are the same. -1: not
+ * known. */
+static int64_t member_of_end(const struct hangs *hangs, const struct collective *what, int32_t rank)
+{
+    int64_t known = hang_fronts_place(&hangs->fronts, what, rank);
+    for (size_t i = 0;
+         known < 0 && what->group_size == (int64_t)hangs->fronts.members.count && i < hangs->fronts.members.count; i++)
+        if (hangs->fronts.members.items[i].rank == rank)
+            known = (int64_t)i;
+    return known;
+}
+
 /* Ranks that never entered any operation of the group. */
 static int add_absent(const struct finishing *finishing)
 {
@@ -129,7 +141,7 @@ static int add_absent(const struct finishing *finishing)
             return -1;
     const int32_t ends[2] = {hang->what.source, hang->what.target};
     for (unsigned i = 0; pair && i < 2; i++) {
-        int64_t member = hang_fronts_place(&hangs->fronts, &hang->what, ends[i]);
+        int64_t member = member_of_end(hangs, &hang->what, ends[i]);
         if (member >= 0 && !has_part(finishing, (uint32_t)member) &&
             add_part(finishing, (struct hang_part){.member = (uint32_t)member, .role = HANG_MISSING}) < 0)
             return -1;

@@ -11,11 +11,6 @@ struct hang_row {
     const struct hang *hang;
 };
 
-static struct cell number_or_none(int64_t number)
-{
-    return trace_number_cell(number);
-}
-
 /* A cell of what WRITE writes; empty if that is nothing. */
 static struct cell written(struct report_row *row, void (*write)(struct buffer *out, const struct hang_row *item))
 {
@@ -202,7 +197,7 @@ static struct cell fill_operation(struct report_row *row, const struct column *c
 static struct cell fill_value(struct report_row *row, const struct column *column)
 {
     const char *what = (const char *)&((const struct hang_row *)row->item)->hang->what;
-    return number_or_none(*(const int64_t *)(const void *)(what + column->at));
+    return trace_number_cell(*(const int64_t *)(const void *)(what + column->at));
 }
 
 static struct cell fill_since(struct report_row *row, const struct column *column)
