@@ -33,6 +33,10 @@
 #define RINGS_BYTES_MOST ((uint64_t)64 << 20)
 /* We are woken when so much is in a ring, or half of it: of what reading samples costs, being woken is a large part. */
 #define WAKE_BYTES ((uint64_t)256 << 10)
+/* Else we look after this time, and sooner where rings are smaller than wished: twice as fast as a kilohertz fills one.
+ */
+#define WAIT_MS 100
+#define BYTES_PER_MS (2 * STACK_BYTES)
 
 #define EVENTS "/sys/kernel/tracing/events/sched/"
 
@@ -309,6 +313,8 @@ int perf_rings_open(struct perf_rings *rings, pid_t pid, const struct perf_wante
         say_why(errno, reason);
     else if (rings->rings.count == 0)
         result = -1, snprintf(reason, PERF_REASON_BYTES, "no processor has such events");
+    uint64_t wait = opening.ring_bytes / BYTES_PER_MS;
+    rings->wait_ms = wait < WAIT_MS ? (int)wait : WAIT_MS;
     rings->space = malloc(UINT16_MAX + 1);
     rings->polled = calloc(rings->rings.count + 1, sizeof(*rings->polled));
     if (result == 0 && (!rings->space || !rings->polled))

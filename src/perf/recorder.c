@@ -12,7 +12,6 @@
 #include "common/threads.h"
 #include "perf/cpu_process.h"
 
-#define WAIT_MS 100
 /* A record may be written so long after the time that it says. */
 #define SETTLED (2 * NS_PER_MS)
 
@@ -43,7 +42,7 @@ static void *run(void *context)
     while (!__atomic_load_n(&recorder->stop, __ATOMIC_ACQUIRE)) {
         perf_rings_read(&recorder->rings, host_time(recorder) - SETTLED, take, recorder);
         cpu_processes_flush(&recorder->processes, false);
-        perf_rings_wait(&recorder->rings, WAIT_MS);
+        perf_rings_wait(&recorder->rings);
     }
     perf_rings_read(&recorder->rings, UINT64_MAX, take, recorder);
     cpu_processes_finish(&recorder->processes, host_time(recorder));

@@ -102,6 +102,7 @@ struct perf_rings {
     uint32_t state_offset, system_tid_offset, woken_offset, flags_offset;
     uint64_t *space; /* for a record that lies at the end and at the begin of its ring */
     struct pollfd *polled;
+    int wait_ms; /* the longest wait: small rings fill soon */
 };
 
 /* Which event wrote a sample. */
@@ -112,8 +113,8 @@ enum perf_source { PERF_SOURCE_MAIN, PERF_SOURCE_SWITCHES, PERF_SOURCE_SCHED_SWI
 int perf_rings_open(struct perf_rings *rings, pid_t pid, const struct perf_wanted *wanted, char *reason);
 void perf_rings_release(struct perf_rings *rings);
 
-/* Waits until a ring fills, at most MS. */
-void perf_rings_wait(struct perf_rings *rings, int ms);
+/* Waits until a ring fills, at most 100 ms. */
+void perf_rings_wait(struct perf_rings *rings);
 
 /* Calls EACH for what was written before TIME, in order. Records of a TIME less than a millisecond ago may still
  * come. */
