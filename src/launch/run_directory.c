@@ -10,6 +10,7 @@
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/log.h"
@@ -64,7 +65,8 @@ int run_directory_make(struct run_directory *directory, const char *parent)
     directory->lock = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     warn_of_others(absolute);
     if (directory->lock >= 0) {
-        flock(directory->lock, LOCK_EX | LOCK_NB); /* without it, running runs are listed as leftovers */
+        flock(directory->lock,
+              LOCK_EX); /* without it, running runs are listed as leftovers; who lists has it briefly */
         ask_to_write_in_place(directory->lock);
     }
     return 0;
@@ -183,6 +185,17 @@ static void add_bytes(void *context, int folder, const char *name)
 }
 
 /* True for a directory of this user that no launcher holds; BYTES is what its files take on the disk. */
+/* Ranks of a job start at once: between the making of a directory and its lock it is empty. */
+#define JUST_MADE_S 10
+static bool just_made(int folder, const struct stat *status)
+{
+    bool found = false;
+    if (time(NULL) - status->st_mtime >= JUST_MADE_S)
+        return false;
+    each_file(folder, look_for_ours, &found);
+    return !found;
+}
+
 static bool left_over(int parent, const char *name, uint64_t *bytes)
 {
     if (strncmp(name, PREFIX, strlen(PREFIX)) != 0 || strlen(name) != strlen(PREFIX RANDOM))
@@ -191,7 +204,8 @@ static bool left_over(int parent, const char *name, uint64_t *bytes)
     if (folder < 0)
         return false;
     struct stat status;
-    bool free = fstat(folder, &status) == 0 && status.st_uid == geteuid() && flock(folder, LOCK_EX | LOCK_NB) == 0;
+    bool free = fstat(folder, &status) == 0 && status.st_uid == geteuid() && flock(folder, LOCK_EX | LOCK_NB) == 0 &&
+                !just_made(folder, &status);
     *bytes = 0;
     if (free)
         each_file(folder, add_bytes, bytes);

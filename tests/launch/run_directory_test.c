@@ -133,6 +133,22 @@ static void leftovers_are_distinguished_from_what_is_in_use(void **state)
     run_directory_remove(&held);
 }
 
+/* As another launcher sees it between its making and its lock. */
+static void an_empty_directory_is_left_over_once_it_is_old(void **state)
+{
+    (void)state;
+    struct run_directory young;
+    struct found found = {0};
+    assert_int_equal(run_directory_make(&young, parent), 0);
+    run_directory_release(&young);
+    run_directory_leftovers(parent, count, &found);
+    assert_int_equal(found.count, 0);
+    struct timespec long_ago[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+    assert_int_equal(utimensat(AT_FDCWD, young.path, long_ago, 0), 0);
+    run_directory_leftovers(parent, count, &found);
+    assert_int_equal(found.count, 1);
+}
+
 static void writers_that_live_are_counted(void **state)
 {
     (void)state;
@@ -197,6 +213,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_was_put_in_its_place_is_left_alone, begin, end),
         cmocka_unit_test_setup_teardown(a_parent_that_everybody_can_rearrange_is_reported, begin, end),
         cmocka_unit_test_setup_teardown(leftovers_are_distinguished_from_what_is_in_use, begin, end),
+        cmocka_unit_test_setup_teardown(an_empty_directory_is_left_over_once_it_is_old, begin, end),
         cmocka_unit_test_setup_teardown(writers_that_live_are_counted, begin, end),
         cmocka_unit_test(a_parent_that_is_not_there_is_reported),
         cmocka_unit_test(the_parent_is_given_or_tmpdir_or_tmp),

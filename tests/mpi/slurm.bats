@@ -1,102 +1,24 @@
-# Jobs of Slurm: its daemons run on this machine as root, with a folder, a key and ports of their own.
+# Jobs of Slurm, whose daemons run on this machine (slurm_daemons).
 
 load common
 
+has_slurm() { command -v slurmctld >/dev/null && command -v munged >/dev/null; }
+
 before_all() { export SLURM_CONF=$BATS_FILE_TMPDIR/slurm.conf; }
 
-# Each daemon ends after ten minutes by itself, should nobody stop it.
-daemon() { # NAME ARG...
-    timeout 600 "$@" </dev/null >>"$BATS_FILE_TMPDIR/$1.out" 2>&1 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
-    echo $! >>"$BATS_FILE_TMPDIR/daemons"
-}
-
-write_conf() { # PORT
-    local host
-    host=$(hostname)
-    cat >"$SLURM_CONF" <<C
-ClusterName=test
-SlurmctldHost=$host(127.0.0.1)
-SlurmUser=root
-SlurmdUser=root
-AuthInfo=socket=$BATS_FILE_TMPDIR/munge
-SlurmctldPort=$1
-SlurmdPort=$(($1 + 1))
-StateSaveLocation=$BATS_FILE_TMPDIR/state
-SlurmdSpoolDir=$BATS_FILE_TMPDIR/spool
-SlurmctldPidFile=$BATS_FILE_TMPDIR/slurmctld.pid
-SlurmdPidFile=$BATS_FILE_TMPDIR/slurmd.pid
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-SelectType=select/linear
-SlurmdParameters=config_overrides
-ReturnToService=2
-NodeName=$host NodeAddr=127.0.0.1 CPUs=4
-PartitionName=all Nodes=ALL Default=YES State=UP
-C
-}
-
-# The last one first: each needs those before it until it has ended.
-stop_daemons() {
-    local pid
-    [ -e "$BATS_FILE_TMPDIR/daemons" ] || return 0
-    for pid in $(tac "$BATS_FILE_TMPDIR/daemons"); do
-        kill "$pid" 2>/dev/null || true
-        eventually is_gone "$pid" || kill -KILL "$pid" || true
-    done
-    rm "$BATS_FILE_TMPDIR/daemons"
-}
-
-is_gone() { ! kill -0 "$1" 2>/dev/null; } # PID
-no_steps() { [ -z "$(squeue --noheader --steps --format=%i 2>/dev/null)" ]; }
-
-# An allocation of the whole node, in which tests run steps; its number is in `job`.
-allocate() {
-    eventually sinfo --noheader --states=idle --format=%D 2>/dev/null | grep -q 1 || return 1
-    timeout 20 salloc --quiet --no-shell --ntasks=4 --job-name=tests 2>>"$BATS_FILE_TMPDIR/salloc" || return 1
-    squeue --noheader --format=%i >"$BATS_FILE_TMPDIR/job"
-}
-
-# Ports may be another's: then once more.
-start_slurm() {
-    local try
-    head -c 1024 /dev/urandom >"$BATS_FILE_TMPDIR/key"
-    chmod 400 "$BATS_FILE_TMPDIR/key"
-    mkdir "$BATS_FILE_TMPDIR/state" "$BATS_FILE_TMPDIR/spool"
-    for try in 1 2 3; do
-        write_conf $((20000 + RANDOM % 20000))
-        daemon munged --foreground --force --key-file="$BATS_FILE_TMPDIR/key" --socket="$BATS_FILE_TMPDIR/munge" \
-            --pid-file="$BATS_FILE_TMPDIR/munged.pid" --log-file="$BATS_FILE_TMPDIR/munged.log" \
-            --seed-file="$BATS_FILE_TMPDIR/munged.seed"
-        eventually [ -S "$BATS_FILE_TMPDIR/munge" ] || true
-        daemon slurmctld -D -c
-        daemon slurmd -D -c
-        if allocate; then return; fi
-        stop_daemons
-        sleep 1
-    done
-    tail -qn 3 "$BATS_FILE_TMPDIR"/*.out >"$BATS_FILE_TMPDIR/unable"
-}
-
 setup_file() {
-    before_all
-    command -v slurmctld >/dev/null && command -v munged >/dev/null || return 0
-    [ "$(id -u)" -ne 0 ] || start_slurm
+    if has_slurm && [ "$(id -u)" -eq 0 ]; then
+        "$BATS_TEST_DIRNAME/slurm_daemons" start "$BATS_FILE_TMPDIR" 2>"$BATS_FILE_TMPDIR/start" ||
+            mv "$BATS_FILE_TMPDIR/start" "$BATS_FILE_TMPDIR/unable"
+    fi
 }
 
-teardown_file() {
-    before_all
-    if [ -e "$BATS_FILE_TMPDIR/job" ]; then
-        timeout 20 scancel --signal=KILL "$(cat "$BATS_FILE_TMPDIR/job")" || true
-        eventually no_steps || true
-        timeout 20 scancel "$(cat "$BATS_FILE_TMPDIR/job")" || true
-    fi
-    stop_daemons
-}
+teardown_file() { "$BATS_TEST_DIRNAME/slurm_daemons" stop "$BATS_FILE_TMPDIR"; }
 
 step() { # ARG-OF-SRUN...
     before_all
-    command -v slurmctld >/dev/null && command -v munged >/dev/null || skip "needs Slurm and MUNGE"
-    [ ! -e "$BATS_FILE_TMPDIR/unable" ] || skip "Slurm's daemons do not start here: $(tr '\n' ' ' <"$BATS_FILE_TMPDIR/unable")"
+    has_slurm || skip "needs Slurm and MUNGE"
+    [ ! -e "$BATS_FILE_TMPDIR/unable" ] || skip "Slurm does not start here: $(tail -n 1 "$BATS_FILE_TMPDIR/unable")"
     [ -e "$BATS_FILE_TMPDIR/job" ] || skip "Slurm's daemons start as root alone"
     timeout 60 srun --jobid="$(cat "$BATS_FILE_TMPDIR/job")" --overlap "$@"
 }
