@@ -265,7 +265,7 @@ static double farthest_truth(const struct ends *ends, struct clock_line line)
         best = SIZE_MAX;
     }
     qsort(far, count, sizeof(*far), by_value);
-    return far[count > 1 ? count - 2 : 0];
+    return 1.25 * far[count > 1 ? count - 2 : 0]; /* more of it may lie between them */
 }
 
 /* The middle of the region; or where ends agree far better than that, as those of a host that is always late do, the
