@@ -62,6 +62,18 @@ least_transfer() {
         all((map(.ts + .dur) | min) >= (map(.ts) | max))' rank.0.json rank.1.json
 }
 
+@test "the report finds that both hosts have one clock, as well as the delay lets it" {
+    make_hosts
+    join 20
+    run -0 on_both "$gputrace" run -q --mpi -o "$PWD/rank.%r.json" "$PWD/rounds" 30
+    "$gputrace" report --format json -r overview rank.0.json rank.1.json >report
+    jq -re '.overview[] | select(.name == "Clock") | .value' report >clock
+    # "clock of ...: 27.4 us ahead of that of ..., drift ...; corrected, ± 15.032 ms (60 operations)"
+    sed -nE 's/.*: ([0-9.]+) (us|ms) .*± ([0-9.]+) (us|ms) .*/\1 \2 \3 \4/p' clock | awk '
+        { offset = $1 * ($2 == "ms" ? 1e3 : 1); uncertainty = $3 * ($4 == "ms" ? 1e3 : 1) }
+        END { exit NR != 1 || offset > uncertainty || uncertainty < 10000 }'
+}
+
 @test "without a delay they take little" {
     make_hosts
     join 0

@@ -292,7 +292,8 @@ int clock_bounds_solve(struct clock_bounds *bounds, const struct clock_line *wis
     if (!region->any)
         return 0;
     region->first = region->last = bounds->values.items[0].at;
-    for (size_t i = 1; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
+        bounds->values.items[i].left_out = false;
         int64_t at = bounds->values.items[i].at;
         region->first = at < region->first ? at : region->first;
         region->last = at > region->last ? at : region->last;

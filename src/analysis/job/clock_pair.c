@@ -180,9 +180,16 @@ int clock_pair_add(struct clock_pair *pair, const struct clock_part *a, const st
 /* At most so many ends, each the best of neighbouring buckets. */
 #define FIT_ENDS ((size_t)48)
 
-static size_t choose_ends(const struct clock_pair *pair, struct clock_bound chosen[FIT_ENDS])
+struct ends {
+    struct clock_bound items[FIT_ENDS];
+    int64_t lengths[FIT_ENDS]; /* of their operations, since the last entry */
+    size_t count;
+};
+
+static void choose_ends(const struct clock_pair *pair, struct ends *ends)
 {
-    size_t count = 0, best = SIZE_MAX;
+    size_t best = SIZE_MAX;
+    ends->count = 0;
     for (size_t i = 0; i < pair->count; i++) {
         const struct clock_bucket *bucket = &pair->buckets[i];
         if (bucket->any_end && (best == SIZE_MAX || bucket->length < pair->buckets[best].length))
@@ -190,10 +197,10 @@ static size_t choose_ends(const struct clock_pair *pair, struct clock_bound chos
         bool last_of_them = (i + 1) * FIT_ENDS / pair->count != i * FIT_ENDS / pair->count;
         if (!last_of_them || best == SIZE_MAX)
             continue;
-        chosen[count++] = pair->buckets[best].end;
+        ends->lengths[ends->count] = pair->buckets[best].length;
+        ends->items[ends->count++] = pair->buckets[best].end;
         best = SIZE_MAX;
     }
-    return count;
 }
 
 static int by_value(const void *left, const void *right)
@@ -209,39 +216,78 @@ static double median(double *values, size_t count)
 }
 
 /* The line along which operations ended on both hosts at once: by Theil and Sen, which a few late ends do not move. */
-static struct clock_line fit(const struct clock_bound *ends, size_t count)
+static struct clock_line fit(const struct ends *ends)
 {
     double values[FIT_ENDS * FIT_ENDS / 2];
+    const struct clock_bound *items = ends->items;
     struct clock_line line = {0, 0};
     size_t slopes = 0;
-    for (size_t i = 0; i < count; i++)
-        for (size_t j = i + 1; j < count; j++)
-            if (ends[j].at != ends[i].at)
-                values[slopes++] = (double)(ends[j].ahead - ends[i].ahead) / (double)(ends[j].at - ends[i].at);
+    for (size_t i = 0; i < ends->count; i++)
+        for (size_t j = i + 1; j < ends->count; j++)
+            if (items[j].at != items[i].at)
+                values[slopes++] = (double)(items[j].ahead - items[i].ahead) / (double)(items[j].at - items[i].at);
     line.drift = slopes > 0 ? median(values, slopes) : 0;
-    for (size_t i = 0; i < count; i++)
-        values[i] = (double)ends[i].ahead - line.drift * (double)ends[i].at;
-    line.start = median(values, count);
+    for (size_t i = 0; i < ends->count; i++)
+        values[i] = (double)items[i].ahead - line.drift * (double)items[i].at;
+    line.start = median(values, ends->count);
     return line;
 }
 
-/* By how much all ends but one in 24 miss the line at most: a clock that does not drift evenly shows here. */
-static double usual_miss(const struct clock_bound *ends, size_t count, struct clock_line line)
+static double miss(const struct ends *ends, size_t i, struct clock_line line)
+{
+    const struct clock_bound *end = &ends->items[i];
+    return fabs((double)end->ahead - line.start - line.drift * (double)end->at);
+}
+
+/* By how much all ends but one in 24 miss the line at most. */
+static double usual_miss(const struct ends *ends, struct clock_line line)
 {
     double misses[FIT_ENDS];
-    for (size_t i = 0; i < count; i++)
-        misses[i] = fabs((double)ends[i].ahead - line.start - line.drift * (double)ends[i].at);
-    qsort(misses, count, sizeof(*misses), by_value);
-    return misses[(count * 23 - 1) / 24];
+    for (size_t i = 0; i < ends->count; i++)
+        misses[i] = miss(ends, i, line);
+    qsort(misses, ends->count, sizeof(*misses), by_value);
+    return misses[(ends->count * 23 - 1) / 24];
+}
+
+/* How far the truth may be from the line by the shortest operation of each of some stretches: it is within its length
+ * of its end. One of them may be a mistake. */
+#define STRETCHES ((size_t)8)
+static double farthest_truth(const struct ends *ends, struct clock_line line)
+{
+    double far[STRETCHES];
+    size_t count = 0, best = SIZE_MAX;
+    for (size_t i = 0; i < ends->count; i++) {
+        if (best == SIZE_MAX || ends->lengths[i] < ends->lengths[best])
+            best = i;
+        if ((i + 1) * STRETCHES / ends->count == i * STRETCHES / ends->count)
+            continue;
+        far[count++] = miss(ends, best, line) + (double)ends->lengths[best];
+        best = SIZE_MAX;
+    }
+    qsort(far, count, sizeof(*far), by_value);
+    return 1.25 * far[count > 1 ? count - 2 : 0]; /* more of it may lie between them */
+}
+
+/* The middle of the region; or where ends agree far better than that, as those of a host that is always late do, the
+ * line of the ends. A clock that does not drift evenly shows in ends that miss the line. */
+static int solve(const struct ends *ends, struct clock_bounds *bounds, struct clock_region *region)
+{
+    int status = clock_bounds_solve(bounds, NULL, region);
+    if (status < 0 || !region->any || region->contradicting || ends->count == 0)
+        return status;
+    struct clock_line fitted = fit(ends);
+    if (2 * usual_miss(ends, fitted) < region->uncertainty)
+        status = clock_bounds_solve(bounds, &fitted, region);
+    region->uncertainty = fmax(region->uncertainty, farthest_truth(ends, region->line));
+    return status;
 }
 
 int clock_pair_solve(const struct clock_pair *pair, struct clock_region *region)
 {
     struct clock_bounds bounds = {0};
-    struct clock_bound ends[FIT_ENDS];
-    size_t count = choose_ends(pair, ends);
-    struct clock_line fitted = count > 0 ? fit(ends, count) : (struct clock_line){0, 0};
+    struct ends ends;
     int status = 0;
+    choose_ends(pair, &ends);
     for (size_t i = 0; i < pair->count && status == 0; i++) {
         const struct clock_bucket *bucket = &pair->buckets[i];
         if (bucket->any_least)
@@ -250,9 +296,7 @@ int clock_pair_solve(const struct clock_pair *pair, struct clock_region *region)
             status |= clock_bounds_add(&bounds, CLOCK_MOST, bucket->most.at, bucket->most.ahead);
     }
     if (status == 0)
-        status = clock_bounds_solve(&bounds, count > 0 ? &fitted : NULL, region);
-    if (status == 0 && region->any && !region->contradicting && count > 0)
-        region->uncertainty += 2 * usual_miss(ends, count, region->line); /* more of it may lie between the ends */
+        status = solve(&ends, &bounds, region);
     clock_bounds_release(&bounds);
     return status;
 }

@@ -4,9 +4,11 @@
  * No rank leaves an operation before the last rank that it waits for has entered it. So one operation of hosts A and B
  * bounds how far B's clock is ahead of A's: at least (B's last entry - A's first leave), at most (B's first leave - A's
  * last entry). Many of them, over the run, leave a small region of straight lines, offset and drift, that contradict
- * none (analysis/job/clock_pair.h). The clock is the line of this region that fits best how operations that all wait
- * for all ended on both hosts; its uncertainty is the distance to the farthest line of the region, and by how much the
- * ends miss the line. Hosts without a common operation are joined through others, by those pairs that are known best.
+ * none (analysis/job/clock_pair.h). The clock is the middle of this region; where the ends of operations that all
+ * wait for all agree far better than that, as those of a host that is always late do, it is the line of the region that
+ * fits them best. Its uncertainty is the distance to the farthest line of the region, or, if that is more, by how much
+ * operations may have ended beside the line. Hosts without a common operation are joined through others, by those pairs
+ * that are known best.
  *
  *     job_clocks_init(&clocks, hosts);                   // hosts have numbers from 0: 0 is that of rank 0
  *     for each operation that was matched (communicator and sequence, or a send and its receive), in any order:
