@@ -20,7 +20,7 @@ static int by_start(const void *left, const void *right)
 }
 
 struct numbering {
-    struct collectives *collectives;
+    struct process_collectives *collectives;
     FILE_VECTOR(struct turn) turns;
     struct map counts; /* of calls: communicator and function, or direction and peer -> count; see FOUND */
 };
@@ -29,7 +29,7 @@ struct numbering {
 
 static int put_turns(struct numbering *numbering)
 {
-    const struct collectives *collectives = numbering->collectives;
+    const struct process_collectives *collectives = numbering->collectives;
     for (size_t i = 0; i < collectives->calls.count; i++) {
         const struct collective_call *call = &collectives->calls.items[i];
         struct turn turn = {.start = call->start, .range = call->range, .call = (uint32_t)i};
@@ -43,7 +43,7 @@ static int put_turns(struct numbering *numbering)
 
 static int look_before(struct numbering *numbering, const struct collective_call *call)
 {
-    struct collectives *collectives = numbering->collectives;
+    struct process_collectives *collectives = numbering->collectives;
     const struct spool_nccl_operation *record = call->task ? collectives->tasks.items[call->task - 1].record : NULL;
     uint64_t key = (uint64_t)call->communicator << 32 | (uint32_t)(uintptr_t)call->function;
     uint64_t *count = map_put(&numbering->counts, key, NULL);
@@ -98,7 +98,7 @@ static int number_all(struct numbering *numbering)
     return result;
 }
 
-int collectives_number(struct collectives *collectives)
+int collectives_number(struct process_collectives *collectives)
 {
     struct numbering numbering = {.collectives = collectives};
     numbering.turns.memory.directory = collectives->calls.memory.directory;

@@ -20,7 +20,7 @@ static int no_memory(void)
 
 int index_nccl(struct process *process, const struct event *event)
 {
-    struct collectives *collectives = process->collectives;
+    struct process_collectives *collectives = process->collectives;
     const struct spool_record *record = event->record;
     bool kept = true;
     if (record->type == SPOOL_RECORD_NCCL_COMMUNICATOR && record->flags == SPOOL_NCCL_OTHER_PLUGIN) {
@@ -57,7 +57,7 @@ static int by_number(const void *left, const void *right)
 
 /* --- steps of proxies --- */
 
-static void add_steps(struct collectives *collectives)
+static void add_steps(struct process_collectives *collectives)
 {
     struct collective_task *tasks = collectives->tasks.items;
     size_t count = collectives->tasks.count;
@@ -81,7 +81,8 @@ static bool is_function(const struct collective_call *call, struct nvtx_text wor
     return collective_function_of(COLLECTIVE_NCCL, text, length > 0 ? (size_t)length : 0) == call->function;
 }
 
-static bool is_of_communicator(const struct collectives *collectives, const struct collective_call *call, uint64_t id)
+static bool is_of_communicator(const struct process_collectives *collectives, const struct collective_call *call,
+                               uint64_t id)
 {
     return call->communicator == 0 || collectives->communicators.items[call->communicator - 1].id == id;
 }
@@ -90,7 +91,7 @@ static bool is_of_communicator(const struct collectives *collectives, const stru
 static struct collective_call *call_at(const struct process *process, struct nvtx_places *places, uint32_t thread,
                                        uint64_t time)
 {
-    const struct collectives *collectives = process->collectives;
+    const struct process_collectives *collectives = process->collectives;
     uint32_t range = collectives_range_at(process, places, thread, time);
     size_t place = range ? collectives_place_of_range(collectives, range - 1) : SIZE_MAX;
     return place != SIZE_MAX ? &collectives->calls.items[place] : NULL;
@@ -99,7 +100,7 @@ static struct collective_call *call_at(const struct process *process, struct nvt
 static struct collective_call *call_launched(const struct process *process, struct nvtx_places *places,
                                              const struct collective_task *task)
 {
-    const struct collectives *collectives = process->collectives;
+    const struct process_collectives *collectives = process->collectives;
     struct nvtx_text function = collective_task_word(task, COLLECTIVE_WORD_FUNCTION);
     size_t first, count = collectives_launched(process, places, task->thread, task->record->head.time, &first);
     for (size_t i = first; count > 0 && i < first + count; i++) {
@@ -113,7 +114,7 @@ static struct collective_call *call_launched(const struct process *process, stru
 
 int collectives_join_tasks(struct process *process)
 {
-    struct collectives *collectives = process->collectives;
+    struct process_collectives *collectives = process->collectives;
     struct nvtx_places places = {0};
     if (collectives->tasks.count == 0)
         return 0;
@@ -133,7 +134,7 @@ int collectives_join_tasks(struct process *process)
 
 /* --- for the user --- */
 
-static bool has_nccl(const struct collectives *collectives)
+static bool has_nccl(const struct process_collectives *collectives)
 {
     for (size_t i = 0; i < collectives->domain_count; i++)
         if (collectives->domains[i].domain == COLLECTIVE_NCCL)
@@ -143,7 +144,7 @@ static bool has_nccl(const struct collectives *collectives)
 
 bool collectives_note(const struct process *process, char text[COLLECTIVES_NOTE])
 {
-    const struct collectives *collectives = process->collectives;
+    const struct process_collectives *collectives = process->collectives;
     struct nvtx_text other = collectives->other_plugin;
     if (!(process->file.header.trace_bits & TRACE_NCCL) || collectives->told || !has_nccl(collectives))
         return false;

@@ -9,14 +9,14 @@
 
 #define EVICT_ITEMS ((size_t)1 << 16) /* are walked over before they are given back */
 
-void collectives_init(struct collectives *collectives, const char *directory)
+void process_collectives_init(struct process_collectives *collectives, const char *directory)
 {
     collectives->calls.memory.directory = collectives->by_range.memory.directory =
         collectives->kernels.memory.directory = collectives->tasks.memory.directory =
             collectives->steps.memory.directory = directory;
 }
 
-void collectives_release(struct collectives *collectives)
+void process_collectives_release(struct process_collectives *collectives)
 {
     array_release(&collectives->communicators);
     array_release(&collectives->reductions);
@@ -29,7 +29,7 @@ void collectives_release(struct collectives *collectives)
     file_vector_release(&collectives->steps);
 }
 
-void collectives_evict(const struct collectives *collectives)
+void collectives_evict(const struct process_collectives *collectives)
 {
     file_vector_evict(&collectives->calls);
     file_vector_evict(&collectives->by_range);
@@ -46,7 +46,7 @@ static int no_memory(void)
 /* --- communicators --- */
 
 /* Index + 1; 0: the payload does not say it; -1: no memory. */
-static int64_t communicator_of(struct collectives *collectives, enum collective_domain domain,
+static int64_t communicator_of(struct process_collectives *collectives, enum collective_domain domain,
                                const struct collective_facts *facts)
 {
     if (!facts->has_communicator)
@@ -69,7 +69,7 @@ static int64_t communicator_of(struct collectives *collectives, enum collective_
 
 /* What initialisation, or the end, says of a communicator. Of several ranks in one process it is not known which one
  * calls. Returns 0, or -1: no memory. */
-static int learn(struct collectives *collectives, int64_t index, const struct collective_facts *facts)
+static int learn(struct process_collectives *collectives, int64_t index, const struct collective_facts *facts)
 {
     if (index <= 0 || facts->ranks == COLLECTIVE_NOT_SAID || facts->rank == COLLECTIVE_NOT_SAID)
         return index < 0 ? -1 : 0;
@@ -87,7 +87,7 @@ static int learn(struct collectives *collectives, int64_t index, const struct co
     return 0;
 }
 
-int collectives_learn(struct collectives *collectives, const struct spool_nccl_communicator *record)
+int collectives_learn(struct process_collectives *collectives, const struct spool_nccl_communicator *record)
 {
     struct collective_facts facts = {.has_communicator = true,
                                      .communicator = record->communicator,
@@ -101,7 +101,7 @@ int collectives_learn(struct collectives *collectives, const struct spool_nccl_c
 }
 
 /* Index + 1, 0: none; -1: no memory. */
-static int64_t reduction_of(struct collectives *collectives, struct nvtx_text text)
+static int64_t reduction_of(struct process_collectives *collectives, struct nvtx_text text)
 {
     if (!text.text)
         return 0;
@@ -126,7 +126,7 @@ struct walk {
 static int add_call(struct walk *walk, const struct collective_function *function, uint32_t number,
                     const struct nvtx_range *range)
 {
-    struct collectives *collectives = walk->process->collectives;
+    struct process_collectives *collectives = walk->process->collectives;
     struct collective_facts facts;
     collective_facts_read(&facts, walk->domain, walk->process->nvtx, range);
     int64_t communicator = communicator_of(collectives, walk->domain, &facts);
@@ -150,7 +150,7 @@ static int add_call(struct walk *walk, const struct collective_function *functio
 
 static void end_group(struct walk *walk, uint32_t launcher)
 {
-    struct collectives *collectives = walk->process->collectives;
+    struct process_collectives *collectives = walk->process->collectives;
     walk->depth -= walk->depth > 0;
     if (walk->depth > 0)
         return;
@@ -192,7 +192,7 @@ static int walk_track(struct process *process, const struct nvtx_track *track, e
 
 static enum collective_domain note_domain(struct process *process, uint32_t number)
 {
-    struct collectives *collectives = process->collectives;
+    struct process_collectives *collectives = process->collectives;
     size_t most = sizeof(collectives->domains) / sizeof(*collectives->domains), i = 0;
     while (i < collectives->domain_count && collectives->domains[i].number != number)
         i++;
@@ -207,7 +207,7 @@ static enum collective_domain note_domain(struct process *process, uint32_t numb
 
 /* --- what launched what --- */
 
-static uint32_t device_of(const struct collectives *collectives, const struct collective_call *call)
+static uint32_t device_of(const struct process_collectives *collectives, const struct collective_call *call)
 {
     return call->communicator ? collectives->communicators.items[call->communicator - 1].device : COLLECTIVE_NO_DEVICE;
 }
@@ -226,7 +226,7 @@ static int by_range(const void *left, const void *right)
     return ORDER(a->range, b->range);
 }
 
-static int sort_calls(struct collectives *collectives)
+static int sort_calls(struct process_collectives *collectives)
 {
     for (size_t i = 0; i < collectives->calls.count; i++)
         collectives->calls.items[i].device = device_of(collectives, &collectives->calls.items[i]);
@@ -242,7 +242,7 @@ static int sort_calls(struct collectives *collectives)
 
 int collectives_resolve(struct process *process)
 {
-    struct collectives *collectives = process->collectives;
+    struct process_collectives *collectives = process->collectives;
     const struct nvtx *nvtx = process->nvtx;
     for (size_t i = 0; i < nvtx->tracks.count; i++) {
         const struct nvtx_track *track = &nvtx->tracks.items[i];
@@ -263,7 +263,7 @@ int collectives_resolve(struct process *process)
 
 uint32_t collectives_range_at(const struct process *process, struct nvtx_places *places, uint32_t thread, uint64_t time)
 {
-    const struct collectives *collectives = process->collectives;
+    const struct process_collectives *collectives = process->collectives;
     uint32_t range = 0;
     for (size_t i = 0; i < collectives->domain_count && range == 0; i++)
         if (collectives->domains[i].domain == COLLECTIVE_NCCL)
@@ -271,7 +271,7 @@ uint32_t collectives_range_at(const struct process *process, struct nvtx_places 
     return range;
 }
 
-size_t collectives_place_of_range(const struct collectives *collectives, uint32_t number)
+size_t collectives_place_of_range(const struct process_collectives *collectives, uint32_t number)
 {
     const struct collective_of_range *places = collectives->by_range.items;
     size_t place = COUNT_BEFORE(collectives->by_range.count, i, places[i].range < number);
@@ -281,7 +281,7 @@ size_t collectives_place_of_range(const struct collectives *collectives, uint32_
 size_t collectives_launched(const struct process *process, struct nvtx_places *places, uint32_t thread, uint64_t time,
                             size_t *first)
 {
-    const struct collectives *collectives = process->collectives;
+    const struct process_collectives *collectives = process->collectives;
     const struct collective_call *calls = collectives->calls.items;
     uint32_t range = collectives_range_at(process, places, thread, time);
     *first = range ? COUNT_BEFORE(collectives->calls.count, i, calls[i].launcher < range - 1) : 0;
@@ -309,7 +309,7 @@ int collectives_look(struct collective_kernels_found *found, const struct proces
     return ADD(array_push, &found->items, kernel) ? 0 : no_memory();
 }
 
-int collectives_take(struct collectives *collectives, struct collective_kernels_found *found)
+int collectives_take(struct process_collectives *collectives, struct collective_kernels_found *found)
 {
     for (size_t i = 0; i < found->items.count; i++)
         if (!ADD(file_vector_push, &collectives->kernels, found->items.items[i]))
@@ -338,7 +338,8 @@ static int by_correlation(const void *left, const void *right)
 }
 
 /* Calls from the one returned to *END are those that KERNEL can be of; all of its launcher, if none fits it. */
-static size_t calls_for(const struct collectives *collectives, const struct collective_kernel *kernel, size_t *end)
+static size_t calls_for(const struct process_collectives *collectives, const struct collective_kernel *kernel,
+                        size_t *end)
 {
     const struct collective_call *calls = collectives->calls.items;
     size_t count = collectives->calls.count, all = COUNT_BEFORE(count, i, calls[i].launcher < kernel->launcher);
@@ -361,7 +362,7 @@ static bool share_alike(const struct collective_kernel *a, const struct collecti
 }
 
 /* COUNT kernels of one launch that do the same on one device. */
-static void share_calls(const struct collectives *collectives, struct collective_kernel *kernels, size_t count)
+static void share_calls(const struct process_collectives *collectives, struct collective_kernel *kernels, size_t count)
 {
     size_t end = 0, first = calls_for(collectives, kernels, &end), calls = end - first;
     for (size_t i = 0; i < count; i++) {
@@ -373,7 +374,7 @@ static void share_calls(const struct collectives *collectives, struct collective
 
 int collectives_share(struct process *process)
 {
-    struct collectives *collectives = process->collectives;
+    struct process_collectives *collectives = process->collectives;
     struct collective_kernel *kernels = collectives->kernels.items;
     size_t count = collectives->kernels.count;
     if (count == 0)

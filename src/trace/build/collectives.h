@@ -130,7 +130,7 @@ struct collective_kernel {
     enum collective_kernels does;
 };
 
-struct collectives {
+struct process_collectives {
     struct collective_domain_number {
         uint32_t number; /* of NVTX */
         enum collective_domain domain;
@@ -154,15 +154,15 @@ struct collectives {
     struct nvtx_text other_plugin; /* that NCCL was to load; NULL text: none */
 };
 
-void collectives_init(struct collectives *collectives, const char *directory);
-void collectives_release(struct collectives *collectives);
-void collectives_evict(const struct collectives *collectives);
+void process_collectives_init(struct process_collectives *collectives, const char *directory);
+void process_collectives_release(struct process_collectives *collectives);
+void collectives_evict(const struct process_collectives *collectives);
 
 /* Once all ranges are known: finds and numbers the calls. Returns 0, or -1 after error(). */
 int collectives_resolve(struct process *process);
 
 /* Numbers the calls: collective_numbers.c. Returns 0, or -1: no memory. */
-int collectives_number(struct collectives *collectives);
+int collectives_number(struct process_collectives *collectives);
 
 /* The calls whose kernels THREAD launches at TIME: *FIRST and those after it in `calls`, COUNT of them, which it
  * returns. Any number of threads may ask, each with places of its own. */
@@ -173,12 +173,12 @@ size_t collectives_launched(const struct process *process, struct nvtx_places *p
 uint32_t collectives_range_at(const struct process *process, struct nvtx_places *places, uint32_t thread,
                               uint64_t time);
 /* Where the call that is range NUMBER is in `calls`; SIZE_MAX: it is none. */
-size_t collectives_place_of_range(const struct collectives *collectives, uint32_t number);
+size_t collectives_place_of_range(const struct process_collectives *collectives, uint32_t number);
 
 /* --- what NCCL's profiler plugin said: collective_tasks.c --- */
 
 /* What NCCL says of a new communicator. Returns 0, or -1: no memory. */
-int collectives_learn(struct collectives *collectives, const struct spool_nccl_communicator *record);
+int collectives_learn(struct process_collectives *collectives, const struct spool_nccl_communicator *record);
 /* What the user should know about the plugin of a process that called NCCL. False: nothing. */
 #define COLLECTIVES_NOTE 512
 bool collectives_note(const struct process *process, char text[COLLECTIVES_NOTE]);
@@ -205,7 +205,7 @@ struct collective_kernels_found {
 int collectives_look(struct collective_kernels_found *found, const struct process *process, const struct event *event,
                      uint32_t thread, uint64_t called);
 /* Adds what was found, and makes FOUND empty. Returns 0, or -1 after error(). */
-int collectives_take(struct collectives *collectives, struct collective_kernels_found *found);
+int collectives_take(struct process_collectives *collectives, struct collective_kernels_found *found);
 void collective_kernels_found_release(struct collective_kernels_found *found);
 /* After the last: shares out calls to kernels. Returns 0, or -1 after error(). */
 int collectives_share(struct process *process);

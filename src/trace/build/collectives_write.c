@@ -75,8 +75,8 @@ static const struct type *type_of(const struct collective_call *call, const stru
     return NULL;
 }
 
-static void add_data(struct args *args, const struct collectives *collectives, const struct collective_call *call,
-                     int64_t ranks)
+static void add_data(struct args *args, const struct process_collectives *collectives,
+                     const struct collective_call *call, int64_t ranks)
 {
     const struct collective_task *task = call->task ? &collectives->tasks.items[call->task - 1] : NULL;
     const struct type *type = type_of(call, task);
@@ -105,8 +105,8 @@ static void add_task(struct args *args, const struct collective_task *task)
         args_u64(args, ARG_PROXY_STEPS, task->steps);
 }
 
-static void describe(struct args *args, const struct collectives *collectives, size_t number, uint32_t operations,
-                     struct collective_args *space)
+static void describe(struct args *args, const struct process_collectives *collectives, size_t number,
+                     uint32_t operations, struct collective_args *space)
 {
     const struct collective_call *call = &collectives->calls.items[number];
     const struct collective_communicator *communicator =
@@ -135,7 +135,7 @@ static void describe(struct args *args, const struct collectives *collectives, s
 void collectives_describe_range(struct args *args, const struct process *process, uint32_t number,
                                 struct collective_args *space)
 {
-    const struct collectives *collectives = process->collectives;
+    const struct process_collectives *collectives = process->collectives;
     size_t place = collectives_place_of_range(collectives, number);
     if (place != SIZE_MAX)
         describe(args, collectives, place, 1, space);
@@ -175,7 +175,8 @@ static size_t of_function(const struct process *process, const struct event *eve
     return found > 0 ? found : count;
 }
 
-static size_t shared_out(const struct collectives *collectives, uint32_t correlation, size_t *first, size_t count)
+static size_t shared_out(const struct process_collectives *collectives, uint32_t correlation, size_t *first,
+                         size_t count)
 {
     const struct collective_kernel *kernels = collectives->kernels.items;
     size_t place = COUNT_BEFORE(collectives->kernels.count, i, kernels[i].correlation < correlation);
@@ -188,7 +189,7 @@ static size_t shared_out(const struct collectives *collectives, uint32_t correla
 void collectives_describe_kernel(struct args *args, const struct process *process, const struct event *event,
                                  struct nvtx_places *places, struct collective_args *space)
 {
-    const struct collectives *collectives = process->collectives;
+    const struct process_collectives *collectives = process->collectives;
     const struct launch *launch = event->correlation ? launches_get(process->launches, event->correlation) : NULL;
     uint32_t thread;
     uint64_t time;

@@ -92,7 +92,7 @@ static int process_open(struct process_state *state, const struct spool_director
     conditional_launches_init(process->conditional, directory);
     nvtx_init(process->nvtx, directory);
     operators_init(process->operators, directory);
-    collectives_init(process->collectives, directory);
+    process_collectives_init(process->collectives, directory);
     device_ranges_init(process->device_ranges, directory);
     process->capture_intervals->marks.memory.directory = process->kernel_names->nodes.changes.memory.directory =
         process->pools->steps.memory.directory = process->compilation->steps.memory.directory =

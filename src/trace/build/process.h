@@ -35,7 +35,7 @@ struct missed;
     X(conditional_launches, conditional)    \
     X(nvtx, nvtx)                           \
     X(operators, operators)                 \
-    X(collectives, collectives)             \
+    X(process_collectives, collectives)     \
     X(memory, memory)                       \
     X(pools, pools)                         \
     X(cuda_events, cuda_events)             \
