@@ -190,3 +190,18 @@ straggler() { # RANK REGEXP [OTHERS]
     "$gputrace" diff before0.json after0.json >words
     run -1 grep -F 'ranks' words
 }
+
+# --- recorded jobs ---
+
+# A busy machine makes other ranks late, too: three recordings at most.
+@test "recorded: a rank that sleeps and one with a slower kernel are named with their reasons" {
+    export LD_LIBRARY_PATH=$build/simgpu
+    for _ in 1 2 3; do
+        "$gputrace" run -q -o job.json "$build/tests/nccl/fake_nccl" -n 4 -s 10 -d 2:5 -k 1:40
+        "$gputrace" report -r findings -f json job.json >findings.json
+        ! jq -e '[.findings[] | select(.id == "straggler") | .finding]
+            | any(.[]; test("^Rank 2 .*host launches late"))
+            and any(.[]; test("^Rank 1 .*kernels take longer.*mostly gemm_kernel"))' findings.json || return 0
+    done
+    fail "the ranks are not among the findings: $(cat findings.json)"
+}
