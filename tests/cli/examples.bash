@@ -2,8 +2,8 @@
 #
 # examples_extract makes a file of each block, named DOCUMENT:LINE. examples_run runs the blocks of one document in order,
 # in one directory, as a reader would; a block that is of no known sort is a failure. What a reader has and we have not is
-# put in its place: ./app is a sample, /usr/local is the build folder, torchrun and srun start two processes, and xdg-open
-# opens nothing; python runs ./app too, unless examples_python says that it is the real one.
+# put in its place: ./app is a sample, /usr/local is the build folder, torchrun and srun start two processes, ranks 0 and 7 of a job have
+# left traces, and xdg-open opens nothing; python runs ./app too, unless examples_python says that it is the real one.
 # shellcheck shell=bash
 
 # README.md: what is indented by four blanks or fenced, but for text, which shows what another machine printed. Man pages: literal displays below EXAMPLES.
@@ -55,6 +55,11 @@ examples_prepare() {
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
     "$gputrace" run -q -o trace.json.gz ./app
     gzip -dc trace.json.gz >trace.json
+    mkdir traces
+    for rank in 0 7; do
+        RANK=$rank WORLD_SIZE=8 "$gputrace" run -q -o rank%r.pftrace ./app
+        cp "rank$rank.pftrace" traces
+    done
 }
 
 examples_python() { # COMMAND...

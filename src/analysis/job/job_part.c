@@ -16,7 +16,10 @@
 bool job_part_is(const char *path)
 {
     char magic[PART_MAGIC_BYTES];
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat status;
+    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode)) /* a pipe can be read only once */
+        return false;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
     bool is = file >= 0 && file_read_at(file, magic, sizeof(magic), 0) && memcmp(magic, PART_MAGIC, 14) == 0;
     if (file >= 0)
         close(file);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/log.h"
@@ -156,15 +157,21 @@ static int write_report(struct reducing *reducing, uint64_t wanted, struct buffe
     return included < 0 ? error_no_memory("findings") : included ? REPORT_FAILED_ON : 0;
 }
 
-/* Files that can be only one trace, or a part. */
+/* Standard input and pipes can be read only once. */
+static bool is_read_once(const char *path)
+{
+    struct stat status;
+    return strcmp(path, "-") == 0 || (stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode));
+}
+
+/* Whether they may be traces of a job, or parts. */
 static bool may_be_job(const struct report_options *options, const char *const *paths, size_t count, bool *any_part)
 {
     bool once = false;
     *any_part = false;
     for (size_t i = 0; i < count; i++) {
-        bool input = strcmp(paths[i], "-") == 0;
-        once |= input;
-        *any_part |= !input && job_part_is(paths[i]);
+        once |= is_read_once(paths[i]);
+        *any_part |= job_part_is(paths[i]);
     }
     return *any_part || (count > 1 && !once && !options->has_snapshot && options->format != REPORT_HTML);
 }

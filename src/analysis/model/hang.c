@@ -294,10 +294,10 @@ static int finish_init(struct hangs *hangs)
         hang.since = member->init_since;
         hang.waited = member->last - member->init_since;
     }
-    struct hang_part *parts = hangs->parts.items + hang.first_part;
-    if (hang.counts[HANG_WAITS] > 0)
+    struct hang_part *parts = hang.counts[HANG_WAITS] > 0 ? hangs->parts.items + hang.first_part : NULL;
+    if (parts)
         find_gone(&finishing, parts);
-    if (hang.counts[HANG_WAITS] == 0 || !stands_still(&finishing, parts)) {
+    if (!parts || !stands_still(&finishing, parts)) {
         hangs->parts.count = hang.first_part;
         return 0;
     }
