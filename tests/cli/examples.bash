@@ -117,7 +117,7 @@ examples_command() { # COMMAND
         env -u MAKEFLAGS -u MAKELEVEL make -n -C "$root" "${command#make }" 2>&1
         return
         ;;
-    *gputrace\ recover*)
+    *gputrace\ recover* | */tmp/gputrace-*)
         [ -n "$(find "$TMPDIR" -maxdepth 1 -name 'gputrace-*')" ] || "$gputrace" run -q --keep-spool ./app --steps 20
         left=$(find "$TMPDIR" -maxdepth 1 -name 'gputrace-*')
         command=$(sed -E "s|/tmp/gputrace-[A-Za-z0-9]+|$left|" <<<"$command")
