@@ -178,7 +178,7 @@ struct cell fill_cell(struct report_row *row, const struct column *column)
 /* For fewer calls and GPU operations, starting threads takes longer than the work. */
 #define SMALL 20000
 
-#define JOB_THREADS 8 /* there are no more long jobs than this */
+#define TASK_THREADS 8 /* there are no more long tasks than this */
 
 const struct section_entry section_list[] = {
 #define SECTION(constant, name, word, title) {word, title, &section_##name},
@@ -339,16 +339,16 @@ static int gather(void *context)
 /* What the sections, and the trace for them, do on their own. */
 static int gather_all(struct sections *sections, unsigned workers)
 {
-    struct job jobs[TRACE_LAST_JOBS + REPORT_SECTION_COUNT];
-    size_t count = trace_last_jobs(&sections->trace, jobs);
+    struct task tasks[TRACE_LAST_TASKS + REPORT_SECTION_COUNT];
+    size_t count = trace_last_tasks(&sections->trace, tasks);
     for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++) {
         struct sections_one *one = &sections->all[i];
         if (one->section && one->section->gpu_op)
-            jobs[count++] = (struct job){pass_gpu_ops, one};
+            tasks[count++] = (struct task){pass_gpu_ops, one};
         else if (one->section && one->section->gather)
-            jobs[count++] = (struct job){gather, one};
+            tasks[count++] = (struct task){gather, one};
     }
-    return jobs_run(jobs, count, workers);
+    return tasks_run(tasks, count, workers);
 }
 
 /* The names of kernels that --names=pretty shows, if it does. */
@@ -369,7 +369,7 @@ int sections_finish(struct sections *sections)
     if (dispatcher_wait(&sections->dispatcher) < 0)
         return -1;
     bool small = trace->gpu_ops.count + trace->calls.count + trace->busy.pieces.count + trace->ranges.count < SMALL;
-    unsigned workers = small ? 1 : ordered_loop_workers(trace->options->workers, JOB_THREADS);
+    unsigned workers = small ? 1 : ordered_loop_workers(trace->options->workers, TASK_THREADS);
     int status = trace_finish(trace, workers);
     if (status == 0)
         status = gather_all(sections, workers);

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/threads.h"
 #include "analysis/base/errors.h"
 #include "analysis/base/heap.h"
 #include "analysis/base/table.h"
@@ -371,26 +370,6 @@ int trace_event(struct trace *trace, const struct event_fields *event)
 
 /* --- after the last event --- */
 
-static int make(void *context, size_t number, unsigned slot, unsigned worker)
-{
-    const struct job *job = &((const struct job *)context)[number];
-    (void)slot, (void)worker;
-    return job->run(job->context) < 0 ? -1 : 0;
-}
-
-static int take(void *context, size_t number, unsigned slot)
-{
-    (void)context, (void)number, (void)slot;
-    return 0;
-}
-
-int jobs_run(const struct job *jobs, size_t count, unsigned workers)
-{
-    struct ordered_loop pieces = {.count = count, .make = make, .take = take, .context = (void *)(uintptr_t)jobs};
-    pieces.workers = workers < count ? workers : (unsigned)count;
-    return ordered_loop_run(&pieces);
-}
-
 static int make_ready(void *sorter)
 {
     return sorter_ready(sorter);
@@ -464,10 +443,10 @@ static void add_compiling(void *context, const struct busy_piece *piece)
 
 int trace_finish(struct trace *trace, unsigned workers)
 {
-    const struct job jobs[] = {{finish_ranges, trace},           {finish_operators, trace},
-                               {make_ready, &trace->calls},      {make_ready, &trace->gpu_ops},
-                               {make_ready, &trace->host_calls}, {finish_samples, trace}};
-    const struct job joins[] = {{gather_launched_ops, trace}, {gather_timeline, trace}};
+    const struct task tasks[] = {{finish_ranges, trace},           {finish_operators, trace},
+                                 {make_ready, &trace->calls},      {make_ready, &trace->gpu_ops},
+                                 {make_ready, &trace->host_calls}, {finish_samples, trace}};
+    const struct task joins[] = {{gather_launched_ops, trace}, {gather_timeline, trace}};
     trace_sum_times(trace);
     count_gpu_ops(trace);
     for (size_t i = 0; i < trace->processes.count; i++)
@@ -475,8 +454,8 @@ int trace_finish(struct trace *trace, unsigned workers)
     if (trace_own_streams(trace) < 0 || busy_finish(&trace->compiling, add_compiling, trace) < 0 ||
         captured_split(&trace->captured, &trace->strings) < 0)
         return -1;
-    int status = jobs_run(jobs, sizeof(jobs) / sizeof(*jobs), workers);
-    return status < 0 ? status : jobs_run(joins, sizeof(joins) / sizeof(*joins), workers);
+    int status = tasks_run(tasks, sizeof(tasks) / sizeof(*tasks), workers);
+    return status < 0 ? status : tasks_run(joins, sizeof(joins) / sizeof(*joins), workers);
 }
 
 static void add_busy(void *context, const struct busy_piece *piece)
@@ -499,9 +478,9 @@ static int finish_heap(void *context)
     return trace->heap ? heap_finish(trace->heap) : 0;
 }
 
-size_t trace_last_jobs(struct trace *trace, struct job jobs[TRACE_LAST_JOBS])
+size_t trace_last_tasks(struct trace *trace, struct task tasks[TRACE_LAST_TASKS])
 {
-    jobs[0] = (struct job){finish_busy, trace};
-    jobs[1] = (struct job){finish_heap, trace};
-    return TRACE_LAST_JOBS;
+    tasks[0] = (struct task){finish_busy, trace};
+    tasks[1] = (struct task){finish_heap, trace};
+    return TRACE_LAST_TASKS;
 }

@@ -14,6 +14,7 @@
 #include "analysis/base/busy.h"
 #include "analysis/model/captured.h"
 #include "analysis/base/errors.h"
+#include "analysis/base/tasks.h"
 #include "trace/event_fields.h"
 #include "analysis/model/gpu_ops.h"
 #include "analysis/model/host_samples.h"
@@ -46,15 +47,6 @@ static inline event_id trace_thread_of(const struct event_fields *event)
 }
 
 #define TRACE_APART 64 /* bytes that processors share: a line of their caches */
-
-/* A task of several that do not depend on each other. */
-struct job {
-    int (*run)(void *context); /* returns 0, or -1 */
-    void *context;
-};
-
-/* Runs them all, in so many threads at most. Returns 0, or -1: one failed, and others may not have been begun. */
-int jobs_run(const struct job *jobs, size_t count, unsigned workers);
 
 struct trace_times {
     int64_t first, last;
@@ -177,13 +169,13 @@ struct trace_stream {
     uint64_t gpu_ops[CATEGORY_GPU_GRAPH + 1]; /* by category */
     int64_t first, last;                      /* start of the first, end of the last operation */
     uint32_t device;                          /* index */
-    struct busy_sum busy;                     /* after the last jobs */
+    struct busy_sum busy;                     /* after the last tasks */
 };
 
 struct trace_device {
     uint32_t name;        /* EVENT_NO_TEXT: not known */
     bool used;            /* something ran on it */
-    struct busy_sum busy; /* after the last jobs */
+    struct busy_sum busy; /* after the last tasks */
     /* What the metadata says; not above 0: not known. Of each multiprocessor: */
     int64_t multiprocessors, threads, registers, shared_bytes;
     int64_t major, minor; /* compute capability */
@@ -269,9 +261,9 @@ int trace_own_streams(struct trace *trace);
 /* The same as trace_sum_times(), and, in so many threads, makes calls, GPU operations and ranges ready. Returns 0, or
  * -1: no memory. */
 int trace_finish(struct trace *trace, unsigned workers);
-#define TRACE_LAST_JOBS 2
-/* Lists what is left to do after that, while others look at what is ready. Returns the number of jobs. */
-size_t trace_last_jobs(struct trace *trace, struct job jobs[TRACE_LAST_JOBS]);
+#define TRACE_LAST_TASKS 2
+/* Lists what is left to do after that, while others look at what is ready. Returns the number of tasks. */
+size_t trace_last_tasks(struct trace *trace, struct task tasks[TRACE_LAST_TASKS]);
 
 /* Whether ranges are known, or GPU operations that were captured in ranges. */
 static inline bool trace_has_ranges(const struct trace *trace)

@@ -335,11 +335,11 @@ static int gather_stacks(void *context)
 int page_charts(struct page *page, const struct trace *trace, unsigned workers)
 {
     struct gathering *gathering = calloc(1, sizeof(*gathering));
-    const struct job jobs[] = {{gather_profile, gathering}, {gather_stacks, gathering}};
+    const struct task tasks[] = {{gather_profile, gathering}, {gather_stacks, gathering}};
     if (!gathering)
         return -1;
     gathering->trace = trace;
-    int status = jobs_run(jobs, sizeof(jobs) / sizeof(*jobs), workers);
+    int status = tasks_run(tasks, sizeof(tasks) / sizeof(*tasks), workers);
     if (status == 0) {
         write_use(page, &gathering->profile);
         write_windows(page, &gathering->profile);
