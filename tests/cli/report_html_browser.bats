@@ -309,3 +309,69 @@ END
         --no-pdf-header-footer --print-to-pdf=page.pdf "file://$PWD/page.html" 2>log
     [ "$(stat -c %s page.pdf)" -gt 20000 ]
 }
+
+@test "the map of ranks and steps is drawn, marks stragglers, shows other figures, and is read with arrow keys" {
+    "$root/tests/cli/ranks_trace" noise=0 slow=1:1000000 rank%r.json
+    page rank?.json
+    for width in 1280 420; do
+        browse page.html "$width"
+        diff /dev/null console
+    done
+    sed '/<script/,/<.script>/d' dom.html >shown
+    ! grep -qE 'undefined|NaN|\[object' shown
+    probe page.html <<'END' >answer
+const said = [];
+const section = document.getElementById("t0-heat");
+const map = () => section.querySelector("svg.heatmap");
+const tell = (key) => map().dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+const tipLines = () => document.getElementById("tip").textContent.split("\n");
+const shade = (i) => Number(map().querySelectorAll("rect.heat")[i].getAttribute("fill-opacity"));
+const whenDrawn = (then) => (map() ? then() : setTimeout(() => whenDrawn(then), 50));
+whenDrawn(() => {
+  said.push(map().querySelectorAll("rect.heat").length);
+  said.push([...map().querySelectorAll("text.late")].map((text) => text.textContent).join());
+  const waiting = [...section.querySelectorAll("button")].find((button) => button.textContent === "Waiting for other ranks");
+  waiting.click();
+  whenDrawn(() => {
+    said.push(waiting.getAttribute("aria-pressed"), section.querySelectorAll("[aria-pressed=true]").length);
+    said.push(shade(0) > 0.9, shade(10) < 0.2);
+    map().focus();
+    tell("ArrowRight");
+    tell("ArrowRight");
+    said.push(...tipLines());
+    tell("ArrowDown");
+    said.push(...tipLines().map((line) => line.slice(0, 32)));
+    tell("Escape");
+    said.push(document.documentElement.scrollWidth <= innerWidth);
+    document.title = said.join("|");
+  });
+});
+END
+    sed 's/&nbsp;/ /g' answer | tr '|' '\n' >lines
+    diff - lines <<'END'
+40
+1 ▶
+true
+1
+true
+true
+rank 0, step 2
+Waiting for other ranks: 1.00 ms
+rank 1, step 2
+Waiting for other ranks: 0 ns
+Rank 1 is late in 9 of 9 operati
+true
+END
+}
+
+@test "a job on two hosts, of which a rank died, is drawn without a word on the console" {
+    "$build/make_job" -n 4 -H 2 -s 6 -x 3:4 -c job >/dev/null
+    page job/rank*
+    browse page.html
+    diff /dev/null console
+    for part in findings overview heat ranks comm; do
+        grep -q "<section id=\"t0-$part\"" dom.html || fail "no section $part"
+    done
+    sed '/<script/,/<.script>/d' dom.html >shown
+    ! grep -qE 'undefined|NaN|\[object' shown
+}

@@ -68,6 +68,20 @@ static void shift(int64_t *time, int64_t by)
         *time += by;
 }
 
+static int add_steps(struct adding *adding)
+{
+    for (size_t i = 0; i < adding->part->ranks.steps.count; i++) {
+        struct rank_step *step = array_push(&adding->job->ranks.steps);
+        if (!step)
+            return -1;
+        *step = adding->part->ranks.steps.items[i];
+        step->rank += adding->base;
+        shift(&step->from, adding->shift);
+        shift(&step->to, adding->shift);
+    }
+    return 0;
+}
+
 static int add_ranks(struct adding *adding)
 {
     struct ranks *ranks = &adding->job->ranks;
@@ -92,7 +106,7 @@ static int add_ranks(struct adding *adding)
         if (!name->copy && pretty_names_add(&ranks->pretty, name->name) < 0)
             return -1;
     }
-    return 0;
+    return add_steps(adding);
 }
 
 /* The only rank of the part; EVENT_NONE: it has several. */

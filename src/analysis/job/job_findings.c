@@ -130,12 +130,17 @@ static int show_all(struct table *table, const struct job_whole *job, const stru
     return 0;
 }
 
+int64_t job_findings_least(const struct job_whole *job)
+{
+    int64_t share = job->run / 100 * FINDING_COST_PERCENT;
+    return share > FINDING_COST_NS ? share : FINDING_COST_NS;
+}
+
 int job_findings_fill(struct table *table, const struct job_whole *job)
 {
     struct job_lines rows = {0};
-    int64_t share = job->run / 100 * FINDING_COST_PERCENT;
-    int status = stragglers_each(&job->ranks, share > FINDING_COST_NS ? share : FINDING_COST_NS, add_straggler, &rows)
-                     ?: add_findings(&rows, job);
+    int status =
+        stragglers_each(&job->ranks, job_findings_least(job), add_straggler, &rows) ?: add_findings(&rows, job);
     if (rows.count > 1)
         qsort(rows.items, rows.count, sizeof(*rows.items), by_cost);
     status = status ?: show_all(table, job, &rows);

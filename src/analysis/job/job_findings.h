@@ -11,6 +11,9 @@ struct job_whole;
 #define JOB_FINDINGS_COLUMNS 11
 extern const struct column job_findings_columns[JOB_FINDINGS_COLUMNS];
 
+/* ns that a rank is late at least to be a finding. */
+int64_t job_findings_least(const struct job_whole *job);
+
 /* Adds the rows to TABLE, which has these columns. Returns 0, or -1: no memory. */
 int job_findings_fill(struct table *table, const struct job_whole *job);
 

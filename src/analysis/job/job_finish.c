@@ -128,6 +128,16 @@ static int correct_members(struct job_whole *job)
     return 0;
 }
 
+static void correct_steps(struct job_whole *job)
+{
+    for (size_t i = 0; i < job->ranks.steps.count; i++) {
+        struct rank_step *step = &job->ranks.steps.items[i];
+        const struct job_clock *clock = &job->clocks.items.items[job->host_of.items[step->rank]];
+        step->from = job_clock_correct(clock, step->from);
+        step->to = job_clock_correct(clock, step->to);
+    }
+}
+
 static int add_to_sums(struct job_whole *job, struct operations *operations)
 {
     for (size_t i = 0; i < operations->ranks.count; i++)
@@ -153,6 +163,8 @@ int job_finish(struct job_whole *job)
         status = job_clocks_solve(&job->clocks);
     if (status == 0)
         status = correct_members(job);
+    if (status == 0)
+        correct_steps(job);
     if (status == 0)
         status = each_operation(job, add_to_sums);
     status = status ?: hangs_finish(&job->hangs);

@@ -77,6 +77,12 @@ static bool is_rank(const struct job_part *part, const struct rank *rank)
     return good;
 }
 
+static bool is_step(const struct job_part *part, const struct rank_step *step)
+{
+    return rank_step_is_good(step, part->ranks.items.count) && is_time(step->from) && is_time(step->to) &&
+           is_length(step->total) && is_length(step->gpu) && step->communication == 0 && step->waited == 0;
+}
+
 static bool is_member(const struct job_part *part, const struct hang_member *member)
 {
     return member->rank >= 0 && is_text(part, member->how) && is_text(part, member->gpu) &&
@@ -97,6 +103,8 @@ static bool is_part(const struct job_part *part)
         good = ranks->names.items[i].rank < ranks->items.count && is_known_text(part, ranks->names.items[i].name) &&
                ranks->names.items[i].count > 0 && is_length(ranks->names.items[i].total) &&
                is_length(ranks->names.items[i].count);
+    for (size_t i = 0; i < ranks->steps.count && good; i++)
+        good = is_step(part, &ranks->steps.items[i]);
     for (size_t i = 0; i < part->rows.count && good; i++)
         good = part->rows.items[i].section < REPORT_SECTION_COUNT && is_known_text(part, part->rows.items[i].name);
     for (size_t i = 0; i < part->members.count && good; i++)
@@ -170,6 +178,7 @@ static int read_block(struct job_part *part, const char *name, uint64_t offset, 
         return 0;
     case PART_RANKS: return READ_ARRAY(&part->ranks.items);
     case PART_NAMES: return READ_ARRAY(&part->ranks.names);
+    case PART_STEPS: return READ_ARRAY(&part->ranks.steps);
     case PART_ROWS: return READ_ARRAY(&part->rows);
     case PART_FINDINGS: return READ_ARRAY(&part->findings);
     case PART_MEMBERS: return READ_ARRAY(&part->members);

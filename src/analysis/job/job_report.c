@@ -11,6 +11,7 @@
 #include "common/memory.h"
 #include "common/threads.h"
 #include "analysis/job/job.h"
+#include "analysis/job/job_findings.h"
 #include "analysis/job/job_tables.h"
 #include "analysis/model/filter.h"
 #include "analysis/report.h"
@@ -142,6 +143,8 @@ static int write_report(struct reducing *reducing, uint64_t wanted, struct buffe
     struct render render = report_render(options, out);
     render.several_tables = (wanted & (wanted - 1)) != 0;
     render.trace = &reducing->job.trace;
+    render.ranks = &reducing->job.ranks;
+    render.late = job_findings_least(&reducing->job);
     if (render.format->begin)
         render.format->begin(&render);
     if (render.format->trace_begin)
@@ -173,7 +176,7 @@ static bool may_be_job(const struct report_options *options, const char *const *
         once |= is_read_once(paths[i]);
         *any_part |= job_part_is(paths[i]);
     }
-    return *any_part || (count > 1 && !once && !options->has_snapshot && options->format != REPORT_HTML);
+    return *any_part || (count > 1 && !once && !options->has_snapshot);
 }
 
 int job_report_files(const struct report_options *options, const char *const *paths, size_t count, struct buffer *out)
@@ -182,8 +185,6 @@ int job_report_files(const struct report_options *options, const char *const *pa
     uint64_t wanted = wanted_sections(options);
     if (!may_be_job(options, paths, count, &reducing.any_part))
         return JOB_REPORT_NONE;
-    if (reducing.any_part && options->format == REPORT_HTML)
-        return error("--html draws one trace: '%s' is a part of a job", paths[0]);
     if (reducing.any_part && filter_wanted(&options->filter))
         return error("a part of a job cannot be filtered: use the filters with report --partial");
     reducing.sections = wanted & job_part_sections();

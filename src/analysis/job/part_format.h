@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#define PART_MAGIC "gputrace part 1\n" /* 16 bytes at the beginning; the number changes with the structs */
+#define PART_MAGIC "gputrace part 2\n" /* 16 bytes at the beginning; the number changes with the structs */
 #define PART_MAGIC_BYTES 16
 
 /* Blocks; texts come last, as all others add to them.
@@ -15,6 +15,7 @@
     X(INFO, struct part_info)         \
     X(RANKS, struct rank)             \
     X(NAMES, struct rank_name)        \
+    X(STEPS, struct rank_step)        \
     X(ROWS, struct part_row)          \
     X(FINDINGS, struct part_finding)  \
     X(MEMBERS, struct hang_member)    \

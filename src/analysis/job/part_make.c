@@ -208,6 +208,7 @@ static int write_part(struct making *making)
     buffer_bytes(out, &part->info, sizeof(part->info));
     write_array(out, PART_RANKS, &part->ranks.items);
     write_array(out, PART_NAMES, &part->ranks.names);
+    write_array(out, PART_STEPS, &part->ranks.steps);
     write_array(out, PART_ROWS, &part->rows);
     write_array(out, PART_FINDINGS, &part->findings);
     write_array(out, PART_MEMBERS, &part->members);
@@ -243,6 +244,8 @@ static void forget_waits(struct ranks *ranks)
         rank->operations = rank->late_operations = 0;
         rank->worst_at = EVENT_NONE;
     }
+    for (size_t i = 0; i < ranks->steps.count; i++)
+        ranks->steps.items[i].communication = ranks->steps.items[i].waited = 0;
 }
 
 static int make(struct making *making, uint64_t sections, const char *path)

@@ -12,6 +12,7 @@ void ranks_release(struct ranks *ranks)
     pretty_names_release(&ranks->pretty);
     array_release(&ranks->items);
     array_release(&ranks->names);
+    rank_steps_release(&ranks->steps);
     array_release(&ranks->starts);
 }
 
@@ -63,11 +64,26 @@ static void add_late(struct rank *rank, int64_t late, int64_t start)
     }
 }
 
+/* LAST: when the last of them began; EVENT_NONE: nobody waited. */
+static void add_to_steps(struct ranks *ranks, const struct collective *operation, const uint32_t *index, size_t count,
+                         int64_t last)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct collective *one = &operation[i];
+        int64_t start, duration;
+        if (index[i] >= ranks->items.count || !comm_times(one, &start, &duration))
+            continue;
+        rank_steps_add_operation(&ranks->steps, index[i], one->called != EVENT_NONE ? one->called : start, duration,
+                                 last == EVENT_NONE ? 0 : comm_wait(one, last));
+    }
+}
+
 int ranks_add_operation(struct ranks *ranks, const struct collective *operation, const uint32_t *index, size_t count)
 {
     int64_t last = comm_last_start(operation, count), typical = typical_start(ranks, operation, count), waited = 0;
     bool first = is_first(ranks, &operation[0]);
     uint32_t latest = UINT32_MAX;
+    add_to_steps(ranks, operation, index, count, typical == EVENT_NONE ? EVENT_NONE : last);
     if (last == EVENT_NONE || typical == EVENT_NONE)
         return 0;
     for (size_t i = 0; i < count; i++) {

@@ -13,6 +13,7 @@
 #include "analysis/idle/idle.h"
 #include "analysis/model/collectives.h"
 #include "analysis/model/section.h"
+#include "analysis/ranks/rank_steps.h"
 
 /* Times are ns, texts numbers of ranks.texts, EVENT_NO_TEXT: none. */
 struct rank {
@@ -45,6 +46,7 @@ struct ranks {
     struct pretty_names pretty; /* of names of kernels, where names are shown so */
     ARRAY(struct rank) items;
     ARRAY(struct rank_name) names;
+    struct rank_steps steps;
     ARRAY(int64_t) starts;  /* of the operation that is added */
     struct collective last; /* the last operation's */
     bool any;

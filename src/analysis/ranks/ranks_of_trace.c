@@ -57,6 +57,19 @@ static int add_names(struct ranks *ranks, const struct trace *trace, const struc
     return 0;
 }
 
+/* Items of ranks.steps come by rank, the processes of the steps in any order. */
+static int add_step_items(struct ranks *ranks, const struct steps *steps, const struct rank_times *times)
+{
+    for (uint32_t rank = 0; steps && rank < ranks->items.count; rank++)
+        for (size_t i = 0; i < steps->processes.count; i++) {
+            uint32_t process = steps->processes.items[i].process;
+            if (process < times->of_process.count && times->of_process.items[process] == rank &&
+                rank_steps_add(&ranks->steps, rank, &steps->processes.items[i]) < 0)
+                return -1;
+        }
+    return 0;
+}
+
 static void add_steps(struct ranks *ranks, const struct steps *steps, const struct rank_times *times)
 {
     for (size_t i = 0; steps && i < steps->processes.count; i++) {
@@ -183,6 +196,7 @@ int ranks_of_trace(struct ranks *ranks, const struct trace *trace)
     if (status < 0 || times->items.count == 0)
         return status;
     add_steps(ranks, section_state(trace, REPORT_STEPS), times);
-    status = add_idle(ranks, trace, section_state(trace, REPORT_IDLE), times);
+    status = add_step_items(ranks, section_state(trace, REPORT_STEPS), times)
+                 ?: add_idle(ranks, trace, section_state(trace, REPORT_IDLE), times);
     return status ?: add_operations(ranks, collectives, times);
 }

@@ -14,6 +14,7 @@
 #include "analysis/render/page.h"
 
 struct buffer;
+struct ranks;
 struct table;
 
 struct render {
@@ -29,6 +30,8 @@ struct render {
     struct json_out json;                /* of the format json */
     const struct trace *trace;           /* that is written; it is finished */
     struct page page;                    /* of the format html */
+    const struct ranks *ranks;           /* of a job, which has these instead of a trace; NULL: a trace is written */
+    int64_t late;                        /* of `ranks`: ns that a rank is late at least to be marked */
 };
 
 struct renderer {

@@ -7,7 +7,10 @@
 #include "common/threads.h"
 #include "analysis/render/render.h"
 #include "analysis/base/table.h"
+#include "analysis/findings/findings.h"
+#include "analysis/model/section.h"
 #include "analysis/model/trace.h"
+#include "analysis/ranks/ranks.h"
 
 /* The files of html/, as they are, and a NUL. The Makefile knows that this file depends on them. */
 #define FILE_BYTES(symbol, file)                                                      \
@@ -19,6 +22,7 @@ FILE_BYTES(html_style, "style.css");
 FILE_BYTES(html_script_base, "base.js");
 FILE_BYTES(html_script_charts, "charts.js");
 FILE_BYTES(html_script_flame, "flame.js");
+FILE_BYTES(html_script_heat, "heat.js");
 FILE_BYTES(html_script_tables, "tables.js");
 FILE_BYTES(html_script_main, "main.js");
 
@@ -45,8 +49,8 @@ static void begin(struct render *render)
 static void end(struct render *render)
 {
     struct buffer *out = render->out;
-    static const char *const scripts[] = {html_script_base, html_script_charts, html_script_flame, html_script_tables,
-                                          html_script_main};
+    static const char *const scripts[] = {html_script_base, html_script_charts, html_script_flame,
+                                          html_script_heat, html_script_tables, html_script_main};
     const char *rest = strstr(html_frame, DATA_MARK) + strlen(DATA_MARK);
     rest = write_until(out, rest, SCRIPT_MARK);
     for (size_t i = 0; i < sizeof(scripts) / sizeof(*scripts); i++)
@@ -191,11 +195,29 @@ static void write_table(struct render *render, const struct table *table)
     json_end(json);
 }
 
+/* The ranks of a trace, where it is read for them. */
+static int write_ranks(struct page *page, const struct trace *trace)
+{
+    struct ranks ranks = {0};
+    int status = section_state(trace, REPORT_RANKS) ? ranks_of_trace(&ranks, trace) : 0;
+    status = status ?: page_ranks(page, &ranks, FINDING_COST_NS);
+    ranks_release(&ranks);
+    return status;
+}
+
+static int write_charts(struct render *render)
+{
+    unsigned workers = ordered_loop_workers(render->options->workers, 2);
+    return render->ranks ? page_ranks(&render->page, render->ranks, render->late)
+                         : page_charts(&render->page, render->trace, workers)
+                               ?: write_ranks(&render->page, render->trace);
+}
+
 static void trace_end(struct render *render)
 {
     struct page *page = &render->page;
     json_end(&page->json);
-    if (page_charts(page, render->trace, ordered_loop_workers(render->options->workers, 2)) < 0)
+    if (write_charts(render) < 0)
         page->data.failure = ENOMEM;
     page_end(page, render->out);
 }

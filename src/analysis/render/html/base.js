@@ -94,6 +94,7 @@ function readChapter(element, number) {
     id: `t${number}`,
     texts,
     isDiff: Boolean(chapter.before),
+    isJob: !chapter.before && !chapter.use,
     trace: chapter.before ? diffName(files("before"), files("after")) : texts[chapter.trace],
     before: files("before"),
     after: files("after"),

@@ -15,16 +15,17 @@ function tiles(chapter) {
     percent === undefined ? null : meter(percent), detail ? html("span", { class: "label" }, detail) : null));
   for (const row of overview ? overview.rows : []) {
     const cells = named(overview, row);
-    const name = cells.item.text;
-    if (/^GPU \S+ busy$/.test(name) && list.length < 6) put(name, cells.value.text, cells.value.value, cells.detail ? cells.detail.text : "");
+    const name = row[0].text;
+    if (chapter.isJob && ["Ranks", "Hosts", "Traces"].includes(name)) put(name, cells.value.text);
+    else if (/^GPU \S+ busy$/.test(name) && list.length < 6) put(name, cells.value.text, cells.value.value, cells.detail ? cells.detail.text : "");
     else if (["Time span", "Kernels", "Memory copies"].includes(name)) put(name, cells.value.text);
     else if (/^Lost or doubtful:|^Failed API calls/.test(name) && cells.value.value > 0) put(name, cells.value.text);
   }
-  if (idle && idle.rows.length) {
+  if (idle && idle.rows.length && !chapter.isJob) {
     const cells = named(idle, idle.rows[0]);
     put("Most idle time", asPercent(cells.share.value), cells.share.value, cells.why.text);
   }
-  if (memory && memory.rows.length && memory.rows[0]) {
+  if (memory && memory.rows.length && memory.rows[0] && !chapter.isJob) {
     const cells = named(memory, memory.rows[0]);
     if (cells.peak.value > 0) put(`Memory peak, ${cells.kind.text}`, cells.peak.text);
   }
@@ -35,14 +36,14 @@ function facts(overview) {
   return html("dl", { class: "facts" }, overview.rows.map((row) => {
     const cells = named(overview, row);
     const detail = cells.detail && cells.detail.text;
-    return html("div", {}, html("dt", {}, cells.item.text),
+    return html("div", {}, html("dt", {}, row[0].text),
       html("dd", {}, cells.value.text, detail ? html("span", { class: "muted" }, ` ${detail}`) : null));
   }));
 }
 
 function finding(chapter, cells, number) {
   const id = `${chapter.id}-finding-${number}`;
-  const moment = chapter.windows[number - 1];
+  const moment = (chapter.windows || [])[number - 1];
   const more = cells.section && cells.section.text ? chapter.table(cells.section.text) : null;
   const share = cells.share ? cells.share.value : null;
   const gain = cells.gain ? cells.gain.value : null;
@@ -103,11 +104,11 @@ const CHARTS = {
 const DIFF_CHARTS = { parts: (chapter, table) => differenceBars(table) };
 
 /* The parts of a chapter, in order: [word, title, content]. A comparison has tables alone, which come out as any other,
- * and its own charts: the rows of its tables are changes. */
+ * and its own charts: the rows of its tables are changes. Those of a job are sums over ranks and have no charts. */
 function parts(chapter) {
   const list = [];
   const shown = chapter.tables.filter(chapter.isDiff ? (table) => table.rows.length > 0 : isShown);
-  const charts = chapter.isDiff ? DIFF_CHARTS : CHARTS;
+  const charts = chapter.isDiff ? DIFF_CHARTS : chapter.isJob ? {} : CHARTS;
   for (const table of shown) {
     if (table.word === "findings" && !chapter.isDiff) list.push([table.word, table.title, findings(chapter, table)]);
     else if (table.word === "overview") list.push([table.word, table.title, facts(table)]);
@@ -116,6 +117,7 @@ function parts(chapter) {
   const after = (words) => Math.max(...words.map((word) => list.findIndex((part) => part[0] === word))) + 1;
   if (chapter.flame && chapter.flame.length) list.splice(after(["findings", "overview", "kernels"]), 0, ["flame", "GPU time by what launched it", flameChart(chapter)]);
   if (chapter.use && chapter.use.lines.length) list.splice(after(["findings", "overview"]), 0, ["use", "Use of GPUs over time", useChart(chapter)]);
+  if (chapter.heat && chapter.heat.figures.length) list.splice(after(["findings", "overview"]), 0, ["heat", "Steps of all ranks", heatChart(chapter)]);
   return list;
 }
 
@@ -128,7 +130,7 @@ function rest(chapter) {
   const names = (tables) => tables.map((table) => table.title).join(", ");
   const empty = chapter.tables.filter((table) => table.recorded && (chapter.isDiff ? table.rows.length === 0 : !isShown(table)));
   const unrecorded = chapter.tables.filter((table) => !table.recorded);
-  return [empty.length ? html("p", { class: "muted small" }, `${chapter.isDiff ? "No change" : "None in this trace"}: ${names(empty)}.`) : null,
+  return [empty.length ? html("p", { class: "muted small" }, `${chapter.isDiff ? "No change" : chapter.isJob ? "None in this job" : "None in this trace"}: ${names(empty)}.`) : null,
     unrecorded.length ? html("p", { class: "muted small" }, `Not recorded: ${names(unrecorded)}.`) : null];
 }
 

@@ -1,0 +1,129 @@
+# gputrace report --html of jobs: the map of ranks and steps, against figures worked out by hand, and the job's tables.
+# report_html_browser.bats looks at it in a browser.
+
+load common
+
+made() { # [OPTION=VALUE...] FILE
+    "$root/tests/cli/ranks_trace" "$@"
+}
+
+# Writes page.html and its data, page.json.
+page() {
+    "$gputrace" report --html page.html "$@" >out || return
+    [ ! -s out ] || fail "something was printed: $(cat out)"
+    sed -n 's|^<script type="application/json" class="chapter">\(.*\)</script>$|\1|p' page.html >page.json
+    jq empty page.json
+}
+
+# of FILTER: jq's answer about the page's data, where t(number) is a text and rows(figure) the map's rows in microseconds
+of() {
+    jq -c '. as $page | def t($n): $page.strings[$n]; def figure($name): first(.heat.figures[] | select(t(.name) == $name));
+        def rows($name): .heat.columns as $columns | figure($name) | .unit as $unit | .cells
+            | [range(0; length; $columns) as $i | .[$i:$i + $columns] | map(if . < 0 then null else . * $unit / 1000 | round end)];
+        '"$1" page.json
+}
+
+@test "the map has step time, computing, communication and waiting of each rank and step, and marks the straggler" {
+    made noise=0 slow=1:1000000 rank%r.json
+    page rank?.json
+    diff - <(of '.heat | [.ranks, .per_row, .steps, .columns, .per_column]') <<'END'
+[[0,1,2,3],1,10,10,1]
+END
+    # A step has a copy of 50 us and a kernel of 0.5 ms, on rank 1 of 1.5 ms; three ranks wait for it for 1 ms.
+    diff - <(of 'rows("Computing and copying"), rows("Communication"), rows("Waiting for other ranks") | map(unique)') <<'END'
+[[550],[1550],[550],[550]]
+[[1100],[100],[1100],[1100]]
+[[1000],[0],[1000],[1000]]
+END
+    of 'rows("Step time") | map(length == 10 and all(. > 1650 and . < 1760))' | jq -e 'all'
+    diff - <(of '.heat.late | map([.row, .rank])') <<<'[[1,1]]'
+    of '.heat.late[0] | t(.text)' | grep -q '^"Rank 1 is late in 9 of 9 operations'
+}
+
+@test "a job without a straggler has none marked" {
+    made noise=0 rank%r.json
+    page rank?.json
+    [ "$(of '.heat.late, (.heat.figures | map(t(.name)))')" = $'[]\n["Step time","Computing and copying","Communication"]' ]
+}
+
+@test "a job is one chapter, with the tables and findings of the report" {
+    made noise=0 slow=1:1000000 rank%r.json
+    page rank?.json
+    [ "$(wc -l <page.json)" -eq 1 ]
+    "$gputrace" report -f json -n 200 rank?.json >report.json
+    diff <(of '[.tables[] | t(.word)]') <(jq -c 'del(.trace) | keys_unsorted' report.json)
+    diff <(of '[.tables[] | .cells | length]') <(jq -c '[del(.trace)[] | length]' report.json)
+    [ "$(of '[.tables[] | select(t(.word) == "ranks") | .cells | length]')" = "[4]" ]
+    [ "$(of '.use, .flame')" = $'null\nnull' ]
+}
+
+@test "the parts of a job give the page that its traces give" {
+    made slow=1:1000000 rank%r.json
+    page rank?.json
+    mv page.html traces.html
+    for rank in 0 1 2 3; do "$gputrace" report --partial -o "rank$rank.gpr" "rank$rank.json"; done
+    page rank?.gpr
+    cmp page.html traces.html
+}
+
+@test "a trace of several ranks has the map beside its own charts; a trace of one rank, and one of none, have no map" {
+    made noise=0 slow=1:1000000 job.json
+    page job.json
+    diff - <(of '(rows("Waiting for other ranks") | map(unique)), (.heat.late | map(.rank)), (.use.lines | length > 0)') <<'END'
+[[1000],[0],[1000],[1000]]
+[1]
+true
+END
+    page -r kernels job.json
+    [ "$(of .heat)" = null ]
+    made noise=0 rank%r.json
+    page rank0.json
+    [ "$(of .heat)" = null ]
+    page "$root/tests/data/report/small.json"
+    [ "$(of .heat)" = null ]
+}
+
+@test "clocks of hosts that differ change neither the steps nor the waiting in them" {
+    made noise=0 slow=1:1000000 per_host=2 offset=50000000 rank%r.json
+    page rank?.json
+    of 'rows("Communication")' >communication
+    jq -e 'map(unique) == [[1100],[100],[1100],[1100]]' communication
+    # The offset is known to within some microseconds.
+    of 'rows("Waiting for other ranks")' >waiting
+    jq -e 'map(length == 10 and (max - min) < 60) | all' waiting
+    jq -e '(.[0] + .[2] + .[3] | all(. > 880 and . < 1110)) and (.[1] | all(. < 110))' waiting
+}
+
+@test "of many ranks and steps several share a box: the rank with most, the mean of the steps" {
+    made noise=0 ranks=120 steps=110 slow=77:1000000 rank%r.json
+    page rank*.json
+    diff - <(of '.heat | [.ranks[0], .ranks[1], .ranks[59], (.ranks | length), .per_row, .steps, .columns, .per_column]') <<'END'
+[0,2,118,60,2,110,55,2]
+END
+    diff - <(of 'rows("Computing and copying") | map(unique) | .[37], .[38], .[39]') <<'END'
+[550]
+[1550]
+[550]
+END
+    diff - <(of '.heat.late | map([.row, .rank])') <<<'[[38,77]]'
+}
+
+@test "the page of a thousand ranks stays below two megabytes" {
+    made ranks=1000 steps=3 rank%r.json
+    page rank*.json
+    size=$(stat -c %s page.html)
+    [ "$size" -lt 2000000 ] || fail "the page has $size bytes"
+    [ "$(of '.heat | (.ranks | length), .per_row')" = $'100\n10' ]
+    [ "$(of '[.tables[] | select(t(.word) == "ranks")][0].rows')" = 1000 ]
+}
+
+@test "a trace of another job makes chapters, and a part of another job is an error that leaves the page" {
+    made rank%r.json
+    cp rank0.json other.json
+    page rank0.json other.json
+    [ "$(wc -l <page.json)" -eq 2 ]
+    "$gputrace" report --partial -o one.gpr rank0.json
+    echo old >page.html
+    run ! --separate-stderr "$gputrace" report --html page.html one.gpr other.json
+    [ "$(cat page.html)" = old ]
+}
