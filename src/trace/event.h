@@ -190,7 +190,8 @@ enum category category_find(const char *text, size_t length);
     X(CHANNELS, "channels")                                                                  \
     X(CAPTURED_AT, "captured at")                                                            \
     X(OPERATIONS, "operations")                                                              \
-    X(PROXY_STEPS, "proxy steps")
+    X(PROXY_STEPS, "proxy steps")                                                            \
+    F(GROUP_CALL, "group call", NUMBER, group_call)
 
 enum arg_key {
     ARG_OTHER, /* not of the table: `other` names it */

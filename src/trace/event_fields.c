@@ -71,6 +71,7 @@ const struct event_fields event_nothing = {
     .in_elements = EVENT_NONE,
     .out_elements = EVENT_NONE,
     .peer = EVENT_NONE,
+    .group_call = EVENT_NONE,
 };
 
 _Static_assert(sizeof(struct event_fields) % sizeof(uint64_t) == 0, "it is of whole words");

@@ -101,7 +101,8 @@ struct event_fields {
     int64_t group_size, group_rank;
     int64_t group_sequence; /* of this communicator, the same number on all ranks */
     int64_t in_elements, out_elements;
-    int64_t peer; /* the root, or the other rank of a send or receive */
+    int64_t peer;       /* the root, or the other rank of a send or receive */
+    int64_t group_call; /* calls of a process that one kernel does, and the kernel, have the same number */
 };
 
 /* A time beyond 146 years is not accepted, so that the difference of two always fits. */

@@ -68,6 +68,9 @@ MPI_Wait null
 S
     diff expected said
     jq -e '[.gputrace.processes[].rank] == [0]' trace.json
+    # Its payload has the bytes of all ranks, that of MPI_Alltoall those of one.
+    assert_equal "$(jq -c '[.traceEvents[] | select(.args.domain == "MPI" and (.name | startswith("MPI_Alltoall")))
+        | .args | [."Collective name", ."In msg nelems", ."Out msg nelems"]] | .[0:2]' trace.json)" '[["all_to_all",48,48],["all_to_allv",32,32]]'
 }
 
 # Python's modules of MPI are loaded like this one.

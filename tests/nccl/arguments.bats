@@ -12,7 +12,7 @@ arguments() { # TRACE
     jq -c '[.traceEvents[] | select(.args["Collective name"] != null)
             | [.pid, .name, .cat, (.args | with_entries(select(.key as $key | ["Collective name", "communicator",
                "Group size", "Rank", "Seq", "In msg nelems", "Out msg nelems", "dtype", "Root", "Src Rank", "Dst Rank",
-               "Reduction operation", "operations", "algorithm", "protocol", "channels"] | index($key))))]]
+               "Reduction operation", "operations", "group call", "algorithm", "protocol", "channels"] | index($key))))]]
            | sort' "$1"
 }
 
@@ -32,6 +32,17 @@ every=allreduce,allgather,reducescatter,broadcast,reduce,alltoall,gather,scatter
     # 15 calls, but the captured one, which is made once
     assert_equal "$(jq '[.traceEvents[] | select(.cat == "user_annotation" and .args["Collective name"] != null)]
                         | length' trace.json)" 58
+}
+
+@test "all calls of a group that one kernel does are finished" {
+    record -s 3 -o ring,group
+    run -0 --separate-stderr "$gputrace" report -r comm,hang --format=json trace.json
+    assert_equal "$(jq -c '[.comm[] | .unfinished // 0] | add' <<<"$output")" 0
+    assert_equal "$(jq -c '.hang' <<<"$output")" '[]'
+    # each kernel's time counts once
+    local kernels
+    kernels=$(jq '[.traceEvents[] | select(.cat == "kernel" and .args.communicator != null) | .dur * 1000 | round] | add' trace.json)
+    assert_equal "$(jq '[.comm[].total_ns] | add' <<<"$output")" "$kernels"
 }
 
 @test "the sizes are those of the buffers" {

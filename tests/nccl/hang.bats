@@ -52,6 +52,12 @@ rows() { # FILTER
 three='allreduce #2 (1.00 MiB) of communicator 0x[0-9a-f]+'
 facts='[length, (.[0] | .operation, .sequence, .size_bytes, .ranks, .waiting_ranks, .missing_ranks, .other_ranks, .gone)]'
 
+@test "a rank that does not come to a group of a send and a receive" {
+    run "$gputrace" run -q -o trace.json "$fake" -n 3 -s 3 -t 2 -o ring -D absent:1
+    "$gputrace" report -r hang --format=json trace.json | jq .hang >hang.json
+    assert_equal "$(rows '.[0] | [.operation, .sequence, .waiting_ranks, .missing_ranks]')" '["send",2,"0","1"]'
+}
+
 @test "a rank that calls another operation" {
     explain mismatch:1 3
     assert_line --regexp "^  1\. Ranks 0, 2 and 3 wait in ${three//[()]/.}; rank 1 entered broadcast #2 .1\.00 MiB, root 0. instead\$"

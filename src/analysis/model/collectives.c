@@ -10,6 +10,7 @@
 #include "common/file_vector.h"
 #include "common/memory.h"
 #include "analysis/base/order.h"
+#include "analysis/model/collective_groups.h"
 #include "analysis/model/computing.h"
 #include "analysis/model/trace.h"
 
@@ -125,6 +126,7 @@ static struct collective collective_of(const struct trace *trace, const struct e
         .start = EVENT_NONE,
         .duration = EVENT_NONE,
         .exposed = EVENT_NONE,
+        .group_call = event->group_call,
         .process = COLLECTIVE_NO_INDEX,
         .thread = COLLECTIVE_NO_INDEX,
         .device = COLLECTIVE_NO_INDEX,
@@ -326,20 +328,6 @@ static int number_all(const struct sorter *from, struct sorter *to)
 
 typedef ARRAY(struct collective) collective_array;
 
-/* What a call does not say of its kernel, and the kernel says. */
-static void add_kernel(struct collective *call, const struct collective *kernel)
-{
-    call->start = kernel->start;
-    call->duration = kernel->duration;
-    call->device = kernel->device;
-    call->stream = kernel->stream;
-    call->in_flight = kernel->in_flight;
-    call->bytes = call->bytes == EVENT_NONE ? kernel->bytes : call->bytes;
-    call->group_size = call->group_size == EVENT_NONE ? kernel->group_size : call->group_size;
-    call->group_ranks = call->group_ranks == EVENT_NO_TEXT ? kernel->group_ranks : call->group_ranks;
-    call->dtype = call->dtype == EVENT_NO_TEXT ? kernel->dtype : call->dtype;
-}
-
 /* Adds a call, or a kernel to the first of the calls of its kind that has none. SAME: all with this number. */
 static int join(collective_array *same, const struct found *found)
 {
@@ -348,7 +336,7 @@ static int join(collective_array *same, const struct found *found)
         bool taken = call->called == EVENT_NONE || call->in_flight || call->start != EVENT_NONE;
         if (taken || call->kind != found->one.kind)
             continue;
-        add_kernel(call, &found->one);
+        collective_add_kernel(call, &found->one);
         return 0;
     }
     struct collective *added = array_push(same);
@@ -361,12 +349,14 @@ static int join(collective_array *same, const struct found *found)
 
 /* Joined, but not in order. */
 struct joined {
+    struct sorter grouped; /* of collective_groups_init() */
     FILE_VECTOR(struct collective) items;
     struct computing computing;
 };
 
-static int add_joined(struct joined *joined, const struct collective *one)
+static int add_joined(void *context, const struct collective *one)
 {
+    struct joined *joined = context;
     struct collective *added = file_vector_push(&joined->items);
     if (!added)
         return -1;
@@ -381,7 +371,8 @@ static int give(collective_array *same, struct joined *joined)
 {
     int status = 0;
     for (size_t i = 0; i < same->count && status == 0; i++)
-        status = add_joined(joined, &same->items[i]);
+        status = same->items[i].group_call != EVENT_NONE ? sorter_add(&joined->grouped, &same->items[i])
+                                                         : add_joined(joined, &same->items[i]);
     same->count = 0;
     return status;
 }
@@ -430,6 +421,7 @@ int collectives_gather(struct collectives *collectives, const struct trace *trac
     struct joined joined = {.items = {.memory = {.directory = temporary_directory()}}};
     sorter_init(&resolved, trace->space, sizeof(struct found), by_time);
     sorter_init(&numbered, trace->space, sizeof(struct found), by_sequence);
+    collective_groups_init(&joined.grouped, trace->space);
     computing_init(&joined.computing, trace->space);
     int status = sorter_ready(&collectives->found) ?: resolve_all(collectives, trace, &resolved);
     sorter_release(&collectives->found);
@@ -437,6 +429,8 @@ int collectives_gather(struct collectives *collectives, const struct trace *trac
     sorter_release(&resolved);
     status = status ?: join_all(&numbered, &joined);
     sorter_release(&numbered);
+    status = status ?: collective_groups_join(&joined.grouped, add_joined, &joined);
+    sorter_release(&joined.grouped);
     status = status ?: finish(&joined, trace, &collectives->all);
     computing_release(&joined.computing);
     file_vector_release(&joined.items);

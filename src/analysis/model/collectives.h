@@ -5,7 +5,8 @@
  *
  * A call and a kernel are one operation if they are of the same process, communicator, kind and sequence number. Where
  * events have no sequence number, the operations of a communicator are counted by time; sends and receives are counted
- * for each peer. A number that comes again, as in a replayed graph, is told apart by `part`.
+ * for each peer. A number that comes again, as in a replayed graph, is told apart by `part`. Where one kernel does
+ * several calls of a group all of them have its times.
  *
  *     collectives_init(); collectives_event() for each event; after trace_finish(): collectives_gather(); then
  *     collectives_walk_begin(&walk, &collectives);
@@ -24,40 +25,10 @@
 #include "common/array.h"
 #include "common/sorter.h"
 #include "trace/event_fields.h"
+#include "analysis/model/collective.h"
 #include "analysis/model/collective_words.h"
 
 struct trace;
-
-#define COLLECTIVE_NO_INDEX UINT32_MAX
-
-/* Times are ns. Numbers that are not known are EVENT_NONE, texts EVENT_NO_TEXT, indices COLLECTIVE_NO_INDEX. */
-struct collective {
-    /* Which operation it is: the same on all ranks of a job, but for numbers of texts. */
-    uint32_t communicator, group_ranks; /* texts */
-    int32_t source, target;             /* of a send and its receive: ranks in the group; else -1 */
-    int64_t sequence;                   /* from 0 */
-    uint32_t part;                      /* from 0: of those with this sequence number */
-    /* Who took part. */
-    uint32_t process;   /* index in trace.processes */
-    event_id pid;       /* its id; of the GPU's row if no process is known */
-    int64_t rank;       /* in the job */
-    int64_t group_rank; /* in the group */
-    /* What it did. */
-    uint8_t kind;       /* enum collective_kind */
-    uint8_t on_host;    /* 1: of MPI: the call communicates, there is no kernel */
-    uint8_t in_flight;  /* 1: its kernel had not finished when the process ended */
-    uint32_t name;      /* as the trace calls it */
-    uint32_t dtype;     /* text */
-    int64_t group_size; /* ranks */
-    int64_t peer;       /* the root, or the other rank of a send or receive */
-    int64_t bytes;      /* as nccl-tests counts them: collective_elements() */
-    /* When. */
-    int64_t called, returned; /* of the call; returned: EVENT_NONE, too, when it had not returned at the end */
-    int64_t start, duration;  /* of the kernel; EVENT_NONE: none finished */
-    int64_t exposed;          /* ns of the kernel in which no computing kernel ran on its GPU; needs trace.timeline */
-    uint32_t thread;          /* index in trace.threads: the call's */
-    uint32_t device, stream;  /* indices in trace.devices and trace.streams: the kernel's */
-};
 
 struct collectives {
     struct sorter found; /* calls and kernels as they come */

@@ -49,6 +49,8 @@ static void add_rank(struct comm_row *row, const struct collective *one, int64_t
         row->unfinished++;
         return;
     }
+    if (one->joint)
+        return;
     row->timed++;
     row->total += duration;
     if (last != EVENT_NONE)

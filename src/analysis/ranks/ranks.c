@@ -87,7 +87,7 @@ int ranks_add_operation(struct ranks *ranks, const struct collective *operation,
     if (last == EVENT_NONE || typical == EVENT_NONE)
         return 0;
     for (size_t i = 0; i < count; i++) {
-        int64_t start, duration, wait = comm_wait(&operation[i], last);
+        int64_t start, duration, wait = operation[i].joint ? 0 : comm_wait(&operation[i], last);
         if (index[i] >= ranks->items.count || !comm_times(&operation[i], &start, &duration))
             continue;
         struct rank *rank = &ranks->items.items[index[i]];

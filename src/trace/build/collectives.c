@@ -226,12 +226,24 @@ static int by_range(const void *left, const void *right)
     return ORDER(a->range, b->range);
 }
 
+/* Until they are shared out to several kernels: a launch does all calls of a kind by one kernel. */
+static void set_leaders(struct communication *collectives)
+{
+    struct collective_call *calls = collectives->calls.items;
+    for (size_t i = 0; i < collectives->calls.count; i++) {
+        bool same = i > 0 && calls[i].launcher == calls[i - 1].launcher &&
+                    calls[i].function->kernel == calls[i - 1].function->kernel;
+        calls[i].leader = same ? calls[i - 1].leader : (uint32_t)i;
+    }
+}
+
 static int sort_calls(struct communication *collectives)
 {
     for (size_t i = 0; i < collectives->calls.count; i++)
         collectives->calls.items[i].device = device_of(collectives, &collectives->calls.items[i]);
     if (file_vector_sort(&collectives->calls, by_launcher) != 0)
         return -1;
+    set_leaders(collectives);
     for (size_t i = 0; i < collectives->calls.count; i++) {
         struct collective_of_range place = {collectives->calls.items[i].range, (uint32_t)i};
         if (!ADD(file_vector_push, &collectives->by_range, place))
@@ -361,13 +373,15 @@ static bool share_alike(const struct collective_kernel *a, const struct collecti
 }
 
 /* COUNT kernels of one launch that do the same on one device. */
-static void share_calls(const struct communication *collectives, struct collective_kernel *kernels, size_t count)
+static void share_calls(struct communication *collectives, struct collective_kernel *kernels, size_t count)
 {
     size_t end = 0, first = calls_for(collectives, kernels, &end), calls = end - first;
     for (size_t i = 0; i < count; i++) {
         size_t from = calls * i / count, to = calls * (i + 1) / count;
         kernels[i].first = (uint32_t)(first + from);
         kernels[i].count = (uint32_t)(to > from ? to - from : 1);
+        for (size_t k = from; k < to; k++)
+            collectives->calls.items[first + k].leader = kernels[i].first;
     }
 }
 

@@ -4,7 +4,8 @@
  *
  *   - A call launches its kernel within its range, or in a group at the outermost ncclGroupEnd of its thread.
  *   - Where a group launched several kernels, calls and kernels of a function and a device are shared out in their
- *     order. A kernel of several calls has the arguments of the first, and "operations": how many they are.
+ *     order. A kernel of several calls has the arguments of the first, and "operations": how many they are. The
+ *     kernel and these calls have the same number as "group call".
  *   - A kernel of a replayed graph has the arguments of the call that was captured.
  *   - "Seq" counts the collective operations of a communicator, in the order in which this process called them; sends
  *     and receives are counted apart, for each peer.
@@ -114,6 +115,7 @@ struct collective_call {
     uint32_t reduction;    /* index + 1, 0: none */
     uint32_t task;         /* index + 1, 0: none is known */
     uint32_t device;       /* that of the communicator */
+    uint32_t leader;       /* index of the first call that the same kernel does */
 };
 
 /* What NCCL's profiler plugin said of an operation. */

@@ -105,6 +105,14 @@ static void add_task(struct args *args, const struct collective_task *task)
         args_u64(args, ARG_PROXY_STEPS, task->steps);
 }
 
+/* Calls that one kernel does follow one another. */
+static bool is_of_several(const struct communication *collectives, size_t number)
+{
+    const struct collective_call *calls = collectives->calls.items;
+    return calls[number].leader != number ||
+           (number + 1 < collectives->calls.count && calls[number + 1].leader == number);
+}
+
 static void describe(struct args *args, const struct communication *collectives, size_t number, uint32_t operations,
                      struct collective_args *space)
 {
@@ -128,6 +136,8 @@ static void describe(struct args *args, const struct communication *collectives,
         add_task(&space->args, &collectives->tasks.items[call->task - 1]);
     if (operations > 1)
         args_u64(&space->args, ARG_OPERATIONS, operations);
+    if (is_of_several(collectives, number))
+        args_u64(&space->args, ARG_GROUP_CALL, collectives->calls.items[call->leader].range + (uint64_t)1);
     space->list = (struct arg_list){.items = space->args.items, .count = space->args.count};
     args_list(args, &space->list);
 }

@@ -169,6 +169,82 @@ UNIT_TEST_WITH(a_call_and_its_kernel_are_one_operation_of_all_ranks, begin, end)
     }
 }
 
+static void call_of_group(const char *name, int64_t rank, int64_t sequence, int64_t start, int64_t group)
+{
+    struct event_fields event = call_of(name, rank, sequence, start, 10);
+    event.group_call = group;
+    give(&event);
+}
+
+static void kernel_of_group(int64_t rank, int64_t start, int64_t group)
+{
+    struct event_fields event = kernel_of("allreduce", rank, 0, start, 50);
+    event.group_call = group;
+    give(&event);
+}
+
+/* Its first call is named by the kernel. */
+static void add_group(int64_t rank)
+{
+    add_rank(rank);
+    call_of_group("allreduce", rank, 0, 10, 5);
+    call_of_group("allreduce", rank, 1, 20, 5);
+    call_of_group("allreduce", rank, 2, 30, 6);
+    kernel_of_group(rank, 100, 5);
+}
+
+UNIT_TEST_WITH(all_calls_of_a_kernel_have_its_times, begin, end)
+{
+    struct collective all[MOST];
+    size_t sizes[MOST];
+    for (int64_t rank = 0; rank < 2; rank++)
+        add_group(rank);
+    assert_int_equal(gather(all, sizes), 3);
+    for (size_t i = 0; i < 6; i++) {
+        int64_t sequence = (int64_t)i / 2;
+        assert_int_equal(all[i].sequence, sequence);
+        assert_int_equal(all[i].called, 10 + 10 * sequence);
+        assert_int_equal(all[i].start, sequence < 2 ? 100 : EVENT_NONE);
+        assert_int_equal(all[i].joint, sequence == 1);
+    }
+    assert_int_equal(all[2].duration, 50);
+    assert_int_equal(trace_device_id(trace, all[2].device), 0);
+}
+
+UNIT_TEST_WITH(each_replay_of_a_group_is_all_of_its_operations, begin, end)
+{
+    struct collective all[MOST];
+    size_t sizes[MOST];
+    add_group(0);
+    kernel_of_group(0, 500, 5);
+    assert_int_equal(gather(all, sizes), 5);
+    assert_int_equal(all[1].sequence, 0);
+    assert_int_equal(all[3].sequence, 1);
+    for (size_t i = 1; i < 4; i += 2) {
+        assert_int_equal(all[i].part, 1);
+        assert_int_equal(all[i].called, EVENT_NONE);
+        assert_int_equal(all[i].start, 500);
+        assert_int_equal(all[i].joint, i == 3);
+    }
+}
+
+UNIT_TEST_WITH(a_kernel_in_flight_is_that_of_all_its_calls, begin, end)
+{
+    struct collective all[MOST];
+    size_t sizes[MOST];
+    struct event_fields flying = kernel_of("allreduce", 0, 0, 100, 0);
+    add_rank(0);
+    call_of_group("allreduce", 0, 0, 10, 5);
+    call_of_group("allreduce", 0, 1, 20, 5);
+    flying.category = CATEGORY_GPU_IN_FLIGHT;
+    flying.phase = 'i';
+    flying.group_call = 5;
+    give(&flying);
+    assert_int_equal(gather(all, sizes), 2);
+    assert_int_equal(all[1].in_flight, 1);
+    assert_int_equal(all[1].start, EVENT_NONE);
+}
+
 UNIT_TEST_WITH(another_communicator_is_another_operation, begin, end)
 {
     struct collective all[MOST];

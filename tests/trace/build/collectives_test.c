@@ -231,6 +231,9 @@ UNIT_TEST(test_a_group_launches_its_kernels_at_its_end)
     assert_true(arg_text_is(kernel(&trace, 1), "Collective name", "allreduce"));
     assert_true(arg_is(kernel(&trace, 1), "Seq", 0));
     assert_true(arg_is(kernel(&trace, 1), "operations", 2));
+    assert_non_null(event_arg(kernel(&trace, 1), "group call"));
+    assert_null(event_arg(kernel(&trace, 0), "group call"));
+    assert_null(event_arg(kernel(&trace, 2), "group call"));
     assert_true(arg_is(kernel(&trace, 2), "Seq", 3));
     assert_null(event_arg(kernel(&trace, 2), "operations"));
     trace_release(&trace);

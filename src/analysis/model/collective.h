@@ -1,0 +1,44 @@
+/*
+ * One collective operation, send or receive of one rank: analysis/model/collectives.h makes them.
+ */
+#ifndef GPUTRACE_ANALYSIS_MODEL_COLLECTIVE_H
+#define GPUTRACE_ANALYSIS_MODEL_COLLECTIVE_H
+
+#include <stdint.h>
+
+#include "trace/event_fields.h"
+
+#define COLLECTIVE_NO_INDEX UINT32_MAX
+
+/* Times are ns. Numbers that are not known are EVENT_NONE, texts EVENT_NO_TEXT, indices COLLECTIVE_NO_INDEX. */
+struct collective {
+    /* Which operation it is: the same on all ranks of a job, but for numbers of texts. */
+    uint32_t communicator, group_ranks; /* texts */
+    int32_t source, target;             /* of a send and its receive: ranks in the group; else -1 */
+    int64_t sequence;                   /* from 0 */
+    uint32_t part;                      /* from 0: of those with this sequence number */
+    /* Who took part. */
+    uint32_t process;   /* index in trace.processes */
+    event_id pid;       /* its id; of the GPU's row if no process is known */
+    int64_t rank;       /* in the job */
+    int64_t group_rank; /* in the group */
+    /* What it did. */
+    uint8_t kind;       /* enum collective_kind */
+    uint8_t on_host;    /* 1: of MPI: the call communicates, there is no kernel */
+    uint8_t in_flight;  /* 1: its kernel had not finished when the process ended */
+    uint8_t joint;      /* 1: another operation has the same kernel: its time is counted there */
+    uint32_t name;      /* as the trace calls it */
+    uint32_t dtype;     /* text */
+    int64_t group_size; /* ranks */
+    int64_t peer;       /* the root, or the other rank of a send or receive */
+    int64_t bytes;      /* as nccl-tests counts them: collective_elements() */
+    /* When. */
+    int64_t called, returned; /* of the call; returned: EVENT_NONE, too, when it had not returned at the end */
+    int64_t start, duration;  /* of the kernel; EVENT_NONE: none finished */
+    int64_t exposed;          /* ns of the kernel in which no computing kernel ran on its GPU; needs trace.timeline */
+    int64_t group_call;       /* the same for all operations of a kernel; EVENT_NONE: the kernel has no other one */
+    uint32_t thread;          /* index in trace.threads: the call's */
+    uint32_t device, stream;  /* indices in trace.devices and trace.streams: the kernel's */
+};
+
+#endif

@@ -1,0 +1,120 @@
+#include "analysis/model/collective_groups.h"
+
+#include "common/array.h"
+#include "analysis/base/order.h"
+
+void collective_add_kernel(struct collective *call, const struct collective *kernel)
+{
+    call->start = kernel->start;
+    call->duration = kernel->duration;
+    call->device = kernel->device;
+    call->stream = kernel->stream;
+    call->in_flight = kernel->in_flight;
+    call->bytes = call->bytes == EVENT_NONE ? kernel->bytes : call->bytes;
+    call->group_size = call->group_size == EVENT_NONE ? kernel->group_size : call->group_size;
+    call->group_ranks = call->group_ranks == EVENT_NO_TEXT ? kernel->group_ranks : call->group_ranks;
+    call->dtype = call->dtype == EVENT_NO_TEXT ? kernel->dtype : call->dtype;
+}
+
+static bool has_kernel(const struct collective *one)
+{
+    return one->start != EVENT_NONE || one->in_flight;
+}
+
+/* Calls come first, then further kernels of theirs: replays of a graph. */
+static int by_group(const void *left, const void *right)
+{
+    const struct collective *a = left, *b = right;
+    return ORDER(a->pid, b->pid)
+               ?: ORDER(a->group_call, b->group_call)
+               ?: ORDER(a->called == EVENT_NONE, b->called == EVENT_NONE)
+               ?: ORDER(a->called, b->called) ?: ORDER(a->part, b->part) ?: ORDER(a->communicator, b->communicator) ?: ORDER(a->sequence, b->sequence);
+}
+
+void collective_groups_init(struct sorter *grouped, struct sorter_space *space)
+{
+    sorter_init(grouped, space, sizeof(struct collective), by_group);
+}
+
+/* The calls of one kernel. */
+struct group {
+    ARRAY(struct collective) calls;
+    collective_receiver *give;
+    void *context;
+    size_t leader; /* the call that its kernel names; calls.count: none */
+};
+
+/* Gives KERNEL to all calls but the leader. REPLAY: they are operations of their own. */
+static int give_kernel(const struct group *group, const struct collective *kernel, bool replay)
+{
+    int status = 0;
+    for (size_t i = 0; i < group->calls.count && status == 0; i++) {
+        struct collective one = group->calls.items[i];
+        if (i == group->leader || (!replay && has_kernel(&one)))
+            continue;
+        if (replay) {
+            one.called = one.returned = EVENT_NONE;
+            one.part = kernel->part;
+        }
+        collective_add_kernel(&one, kernel);
+        one.joint = 1;
+        status = group->give(group->context, &one);
+    }
+    return status;
+}
+
+/* After the last call of a group. */
+static int give_calls(struct group *group)
+{
+    int status = 0;
+    group->leader = 0;
+    while (group->leader < group->calls.count && !has_kernel(&group->calls.items[group->leader]))
+        group->leader++;
+    bool any = group->leader < group->calls.count;
+    for (size_t i = 0; i < group->calls.count && status == 0; i++)
+        if (!any || has_kernel(&group->calls.items[i]))
+            status = group->give(group->context, &group->calls.items[i]);
+    return status || !any ? status : give_kernel(group, &group->calls.items[group->leader], false);
+}
+
+static int give_grouped(struct group *group, const struct collective *next)
+{
+    if (next->called != EVENT_NONE) {
+        struct collective *added = array_push(&group->calls);
+        if (added)
+            *added = *next;
+        return added ? 0 : -1;
+    }
+    bool replay = group->leader < group->calls.count;
+    return group->give(group->context, next) ?: replay ? give_kernel(group, next, true) : 0;
+}
+
+int collective_groups_join(struct sorter *grouped, collective_receiver *give, void *context)
+{
+    struct sorter_walk walk;
+    const struct collective *next;
+    struct collective last = {0};
+    struct group group = {.give = give, .context = context};
+    int status = sorter_ready(grouped);
+    bool given = true; /* the calls of the group */
+    if (status != 0)
+        return status;
+    sorter_walk_begin(&walk, grouped);
+    while (status == 0 && (next = sorter_next(&walk))) {
+        bool another = next->pid != last.pid || next->group_call != last.group_call;
+        last = *next;
+        if (!given && (another || last.called == EVENT_NONE)) {
+            status = give_calls(&group);
+            given = true;
+        }
+        if (another)
+            group.calls.count = group.leader = 0;
+        given = given && last.called == EVENT_NONE;
+        status = status ? status : give_grouped(&group, &last);
+    }
+    if (status == 0 && !given)
+        status = give_calls(&group);
+    int walked = sorter_walk_end(&walk);
+    array_release(&group.calls);
+    return status ? status : walked;
+}
