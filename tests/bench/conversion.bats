@@ -7,16 +7,20 @@ need() {
 }
 
 # Converts a spool of WHAT tests/bench/gen has an option for, with so many WRITERS, and holds its peaks of memory to these: with
-# mapped files, and without.
+# mapped files, and without. Peaks differ by some MiB with how threads meet: the least of three conversions counts.
 hold() { # WHAT THREADS OUTPUT WRITERS MIB MIB
+    local with without try
     mkdir made
     "$build/tests/bench/gen" "$1" -t "$2" made 20000 100 20000
-    run "$build/tests/bench/gen" -c made "$3" "$4"
-    assert_success
-    [[ $output =~ ' peak memory '([0-9]+)' KiB, without files '([0-9]+)' KiB'$ ]]
-    echo "# $1 of $2 threads, $4 writers: $((BASH_REMATCH[1] / 1024)) MiB, without files $((BASH_REMATCH[2] / 1024))" >&3
-    [ "${BASH_REMATCH[1]}" -le $(($5 * 1024)) ]
-    [ "${BASH_REMATCH[2]}" -le $(($6 * 1024)) ]
+    for try in 1 2 3; do
+        run "$build/tests/bench/gen" -c made "$3" "$4"
+        assert_success
+        [[ $output =~ ' peak memory '([0-9]+)' KiB, without files '([0-9]+)' KiB'$ ]]
+        with=$((BASH_REMATCH[1] / 1024)) without=$((BASH_REMATCH[2] / 1024))
+        echo "# $1 of $2 threads, $4 writers: $with MiB, without files $without" >&3
+        if [ "$with" -lt "$5" ] && [ "$without" -lt "$6" ]; then return; fi
+    done
+    fail "more than $5 MiB, or than $6 without files, three times"
 }
 
 @test "a million records of allocations, waits and ranges are converted in bounded memory" {

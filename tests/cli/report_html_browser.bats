@@ -20,6 +20,14 @@ browse() {
     grep -E ':CONSOLE|Refused to|Uncaught' log >console || true
 }
 
+# browse_until PATTERN FILE [WIDTH]: Chromium may write the page before its script has drawn all of it, on a busy machine:
+# then once more, five times at most.
+browse_until() {
+    local pattern=$1 tries=5
+    shift
+    while browse "$@" && [ $((tries -= 1)) -gt 0 ] && ! grep -q "$pattern" dom.html; do :; done
+}
+
 # drawn(THEN): calls THEN once the charts are drawn. It asks every 50 ms of the time that browse() grants, which passes faster
 # than real time: a busy machine needs many of them.
 drawn='function drawn(then) {
@@ -62,7 +70,7 @@ write_trace() {
     write_trace
     page trace.json
     for width in 1280 420; do
-        browse page.html "$width"
+        browse_until '<path class="level"' page.html "$width"
         diff /dev/null console
         for part in findings overview use idle kernels flame api memtime memory streams; do
             grep -q "<section id=\"t0-$part\"" dom.html || fail "no section $part at $width"
