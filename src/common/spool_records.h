@@ -591,7 +591,7 @@ struct spool_torch_end {
 };
 
 /* NCCL made a communicator (its profiler plugin: agent/nccl). The text is the name that the program gave it. With flags
- * 1 there is no communicator: NCCL is to load another plugin, which the text names. */
+ * 1, and without a communicator: NCCL is to load another plugin, which the text names. */
 enum { SPOOL_NCCL_COMMUNICATOR = 0, SPOOL_NCCL_OTHER_PLUGIN = 1 };
 struct spool_nccl_communicator {
     struct spool_record head;

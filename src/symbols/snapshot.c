@@ -26,7 +26,7 @@ static int map_code(struct code_map *code, struct unwinder *unwinder, const stru
     return 0;
 }
 
-/* A call of what is no code left its return address on the stack. */
+/* The program called an address without code, which left the return address on the stack. */
 static bool leave_nowhere(struct unwind_state *state, const struct code_map *code)
 {
     if (code_map_find(code, state->ip) || state->size < sizeof(state->ip))

@@ -190,7 +190,7 @@ static bool is_good_code(const struct interpreter *python, uint64_t code)
 
 #define FRAMES_PROVED 16
 
-/* Whether FRAME is good; what is no function's is. *PREVIOUS becomes the next one. */
+/* Whether FRAME is good, as frames that belong to no function are. *PREVIOUS becomes the next one. */
 static bool is_good_frame(const struct interpreter *python, uint64_t frame, uint64_t *previous, unsigned *functions)
 {
     const struct python_layout *layout = &python->layout;

@@ -24,7 +24,7 @@ struct collective {
     int64_t group_rank; /* in the group */
     /* What it did. */
     uint8_t kind;       /* enum collective_kind */
-    uint8_t on_host;    /* 1: of MPI: the call communicates, there is no kernel */
+    uint8_t on_host;    /* 1: of MPI: the call communicates, without a kernel */
     uint8_t in_flight;  /* 1: its kernel had not finished when the process ended */
     uint8_t joint;      /* 1: another operation has the same kernel: its time is counted there */
     uint32_t name;      /* as the trace calls it */

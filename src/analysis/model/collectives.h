@@ -5,7 +5,7 @@
  *
  * A call and a kernel are one operation if they are of the same process, communicator, kind and sequence number. Where
  * events have no sequence number, the operations of a communicator are counted by time; sends and receives are counted
- * for each peer. A number that comes again, as in a replayed graph, is told apart by `part`. Where one kernel does
+ * for each peer. A number that comes again, as in a replayed graph, has another `part`. Where one kernel does
  * several calls of a group all of them have its times.
  *
  *     collectives_init(); collectives_event() for each event; after trace_finish(): collectives_gather(); then
@@ -68,7 +68,7 @@ struct collectives_walk {
 
 void collectives_walk_begin(struct collectives_walk *walk, const struct collectives *collectives);
 /* Sets *RANKS to all that took part in the next operation, by rank; valid until the next call. Returns how many, 0:
- * there is no other, or no memory. */
+ * after the last, or without memory. */
 size_t collectives_next(struct collectives_walk *walk, const struct collective **ranks);
 /* Returns 0, or -1: no memory, or after warning(). */
 int collectives_walk_end(struct collectives_walk *walk);

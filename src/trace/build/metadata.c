@@ -312,7 +312,7 @@ struct distributed {
     bool nccl;                /* NCCL's NVTX was recorded */
 };
 
-/* What the processes say, or else the launcher. False: there is no rank, or there are several. */
+/* What the processes say, or else the launcher. False: the ranks are none, or several. */
 static bool find_distributed(const struct conversion *conversion, struct distributed *found)
 {
     *found = (struct distributed){.rank = -1, .world_size = -1};

@@ -41,7 +41,7 @@ struct merge_options {
 /* How the clock of a host differs from that of the trace: a time T of the host becomes
  * T - offset - drift * (T - since). */
 struct merge_clock {
-    bool known;            /* it was found out, be it that there is no difference */
+    bool known;            /* it was found, or found to be 0 */
     bool reference;        /* it is the clock of the trace */
     int64_t offset;        /* ns */
     double drift;          /* ns by ns; between -0.5 and 0.5 */
