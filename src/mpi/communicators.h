@@ -7,7 +7,7 @@
  *     "world/3.4".
  *   - MPI_Comm_create_group and MPI_Intercomm_create are called by the members of the new communicator alone: it is
  *     known by its members, and by how often these made one: "group 5c3f….1".
- *   - Those of which this library did not see how they were made (Fortran, MPI_Comm_idup, MPI_Comm_spawn) have a
+ *   - Those of which this library did not see how they were made (MPI_Comm_idup, MPI_Comm_spawn) have a
  *     number that no other rank has: "rank 3: 7f00…".
  *
  * The number is a hash of the name. Handles that are freed and used again get the name of the new communicator.

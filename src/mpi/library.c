@@ -31,7 +31,7 @@ static void *find(const char *name, const void *caller)
 /* Another library that wraps MPI may come after this one: the plain name leads to it. */
 void *mpi_find(const char *name, const void *caller)
 {
-    char profiling[64] = "P";
+    char profiling[64] = {name[0] == 'm' ? 'p' : 'P'};
     void *found = find(name, caller);
     if (found)
         return found;
@@ -61,6 +61,9 @@ static struct {
     ASKED(FIELD)
 #undef FIELD
     bool whole; /* all of them are there */
+    /* Open MPI's; NULL: numbers of Fortran's are handles. */
+    void *(*to_c[MPI_TYPES + 1])(int);
+    const void *places[5]; /* of Fortran's MPI_IN_PLACE, NULL: no more */
 } mpi;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -96,6 +99,24 @@ static void find_constants(struct mpi_constants *constants)
                                             .undefined = -32766};
 }
 
+/* Fortran's compilers spell names in four ways; MPICH keeps the address in a variable. */
+static void find_fortran(void)
+{
+    static const char *const names[] = {"mpi_fortran_in_place_", "mpi_fortran_in_place", "mpi_fortran_in_place__",
+                                        "MPI_FORTRAN_IN_PLACE"};
+    const void *const *variable = (const void *const *)(uintptr_t)address_of("MPIR_F_MPI_IN_PLACE"); /* NOLINT */
+    size_t count = 0;
+    *(void **)&mpi.to_c[MPI_COMMUNICATORS] = find("PMPI_Comm_f2c", first_caller);
+    *(void **)&mpi.to_c[MPI_TYPES] = find("PMPI_Type_f2c", first_caller);
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        const void *place = (const void *)(uintptr_t)address_of(names[i]); /* NOLINT */
+        mpi.places[count] = place;
+        count += place != NULL;
+    }
+    if (variable)
+        mpi.places[count] = *variable;
+}
+
 static void find_all(void)
 {
     mpi.whole = true;
@@ -105,6 +126,7 @@ static void find_all(void)
     ASKED(FIND)
 #undef FIND
     find_constants(&mpi.constants);
+    find_fortran();
 }
 
 void mpi_begun(void)
@@ -117,7 +139,7 @@ void mpi_ends(void)
     __atomic_store_n(&running, false, __ATOMIC_RELEASE);
 }
 
-/* MPI_Init may have been called in a way that is not wrapped, as in Fortran. */
+/* MPI_Init may have been called in a way that is not wrapped, as by PMPI_Init. */
 static bool is_running(void)
 {
     int begun = 0, ended = 1;
@@ -139,6 +161,26 @@ const struct mpi_constants *mpi_constants(const void *caller)
 uint64_t mpi_handle(const struct mpi_constants *constants, long argument)
 {
     return constants->pointers ? (uint64_t)argument : (uint32_t)argument;
+}
+
+size_t mpi_handle_size(const struct mpi_constants *constants)
+{
+    return constants->pointers ? sizeof(uint64_t) : sizeof(uint32_t);
+}
+
+uint64_t mpi_handle_of_fortran(const struct mpi_constants *constants, enum mpi_handles handles, int number)
+{
+    if (!constants->pointers || !mpi.to_c[handles])
+        return (uint32_t)number;
+    return (uint64_t)(uintptr_t)mpi.to_c[handles](number);
+}
+
+bool mpi_is_fortrans_place(const void *address)
+{
+    for (size_t i = 0; i < sizeof(mpi.places) / sizeof(*mpi.places); i++)
+        if (mpi.places[i] && mpi.places[i] == address)
+            return true;
+    return false;
 }
 
 uint64_t mpi_handle_at(const struct mpi_constants *constants, const void *place)

@@ -7,6 +7,7 @@
 #define GPUTRACE_MPI_LIBRARY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Values of MPI's that differ between libraries. */
@@ -30,6 +31,15 @@ void *mpi_find(const char *name, const void *caller);
 /* What an argument says that is a handle; and what a handle is that lies at PLACE. */
 uint64_t mpi_handle(const struct mpi_constants *constants, long argument);
 uint64_t mpi_handle_at(const struct mpi_constants *constants, const void *place);
+
+/* Bytes of a handle in an array. */
+size_t mpi_handle_size(const struct mpi_constants *constants);
+
+/* What a number of Fortran's is that means a handle. */
+enum mpi_handles { MPI_COMMUNICATORS, MPI_TYPES };
+uint64_t mpi_handle_of_fortran(const struct mpi_constants *constants, enum mpi_handles handles, int number);
+/* Whether Fortran's MPI_IN_PLACE is there. */
+bool mpi_is_fortrans_place(const void *address);
 
 /* Facts that a library gives without talking to other ranks. -1: they are not known. */
 int64_t mpi_type_bytes(const struct mpi_constants *constants, uint64_t type);

@@ -41,6 +41,8 @@ static const struct {
     ENTRY(RANGE_COMMUNICATOR, "rank", INT32, rank),
     ENTRY(RANGE_SEQUENCE, "sequence", UINT64, sequence),
     ENTRY(RANGE_BYTES, "bytes", UINT64, bytes),
+    ENTRY(RANGE_SENT, "bytes sent", UINT64, sent),
+    ENTRY(RANGE_RECEIVED, "bytes received", UINT64, received),
     ENTRY(RANGE_PEER, "peer", INT32, peer),
     ENTRY(RANGE_TAG, "tag", INT32, tag),
     ENTRY(RANGE_SOURCE, "source", INT32, source),

@@ -17,7 +17,9 @@ enum range_members {
     RANGE_SOURCE = 1 << 5,
     RANGE_ROOT = 1 << 6,
     RANGE_REQUESTS = 1 << 7,
-    RANGE_MEMBERS = 1 << 8
+    RANGE_SENT = 1 << 8,
+    RANGE_RECEIVED = 1 << 9,
+    RANGE_MEMBERS = 1 << 10
 };
 
 struct range_facts {
@@ -25,7 +27,8 @@ struct range_facts {
     const void *name; /* of it, by range_text() */
     int32_t ranks, rank;
     uint64_t sequence;
-    uint64_t bytes;
+    uint64_t bytes;                  /* a rank's share */
+    uint64_t sent, received;         /* bytes, all */
     int32_t peer, tag, source, root; /* ranks of the communicator; -1: MPI_ANY_SOURCE, -2: MPI_PROC_NULL */
     uint32_t requests;
     unsigned known; /* bits of enum range_members */

@@ -44,8 +44,8 @@ MPI_Init_thread null
 MPI_Irecv {"name":"world","bytes":400,"peer":-1,"tag":7}
 MPI_Isend {"name":"world","bytes":400,"peer":1,"tag":7}
 MPI_Waitall {"requests":2}
-MPI_Sendrecv {"name":"world","bytes":40,"peer":1,"tag":8,"source":3}
-MPI_Sendrecv_replace {"name":"world","bytes":12,"peer":1,"tag":9,"source":3}
+MPI_Sendrecv {"name":"world","bytes":40,"bytes received":80,"peer":1,"tag":8,"source":3}
+MPI_Sendrecv_replace {"name":"world","bytes":12,"bytes received":12,"peer":1,"tag":9,"source":3}
 MPI_Send {"name":"world","bytes":40,"peer":3,"tag":11}
 MPI_Send {"name":"world","bytes":4,"peer":-2,"tag":0}
 MPI_Barrier {"name":"world","sequence":0}
@@ -54,13 +54,13 @@ MPI_Allreduce {"name":"world","sequence":2,"bytes":12}
 MPI_Allreduce {"name":"world","sequence":3,"bytes":16}
 MPI_Reduce {"name":"world","sequence":4,"bytes":8,"root":0}
 MPI_Gather {"name":"world","sequence":5,"bytes":8,"root":0}
-MPI_Gatherv {"name":"world","sequence":6,"bytes":4,"root":0}
+MPI_Gatherv {"name":"world","sequence":6,"bytes":4,"bytes received":40,"root":0}
 MPI_Scatter {"name":"world","sequence":7,"bytes":8,"root":0}
 MPI_Allgather {"name":"world","sequence":8,"bytes":8}
-MPI_Allgatherv {"name":"world","sequence":9,"bytes":4}
+MPI_Allgatherv {"name":"world","sequence":9,"bytes":4,"bytes received":40}
 MPI_Alltoall {"name":"world","sequence":10,"bytes":12}
-MPI_Alltoallv {"name":"world","sequence":11,"bytes":32}
-MPI_Reduce_scatter {"name":"world","sequence":12,"bytes":8}
+MPI_Alltoallv {"name":"world","sequence":11,"bytes":32,"bytes received":32}
+MPI_Reduce_scatter {"name":"world","sequence":12,"bytes":8,"bytes sent":32}
 MPI_Reduce_scatter_block {"name":"world","sequence":13,"bytes":12}
 MPI_Scan {"name":"world","sequence":14,"bytes":16}
 MPI_Iallreduce {"name":"world","sequence":15,"bytes":20}
@@ -71,6 +71,83 @@ S
     # Its payload has the bytes of all ranks, that of MPI_Alltoall those of one.
     assert_equal "$(jq -c '[.traceEvents[] | select(.args.domain == "MPI" and (.name | startswith("MPI_Alltoall")))
         | .args | [."Collective name", ."In msg nelems", ."Out msg nelems"]] | .[0:2]' trace.json)" '[["all_to_all",48,48],["all_to_allv",32,32]]'
+}
+
+# [operation, bytes in, bytes out, from, to] of each rank, in order.
+shares_of_different_sizes() {
+    use_mpi "$1"
+    compiled shares
+    "$gputrace" run -q --mpi mpirun -n 3 ./shares
+    "$check_trace" trace.json >/dev/null
+    local rank
+    for rank in 0 1 2; do
+        jq -c --argjson rank "$rank" '(.gputrace.processes[] | select(.rank == $rank) | .pid) as $pid
+            | [.traceEvents[] | select(.pid == $pid and .args["Collective name"] != null)] | sort_by(.ts)[] | .args
+            | [.["Collective name"], .["In msg nelems"], .["Out msg nelems"], .["Src Rank"], .["Dst Rank"]]' trace.json
+    done >said
+    # the root alone knows what all ranks give or get
+    diff - said <<'S'
+["sendrecv",8,12,2,1]
+["gather",4,null,null,null]
+["scatter",null,4,null,null]
+["_allgather_base",4,24,null,null]
+["_allgather_base",4,24,null,null]
+["_reduce_scatter_base",24,4,null,null]
+["all_to_allv",16,16,null,null]
+["sendrecv",8,12,0,2]
+["gather",8,24,null,null]
+["scatter",24,8,null,null]
+["_allgather_base",8,24,null,null]
+["_allgather_base",8,24,null,null]
+["_reduce_scatter_base",24,8,null,null]
+["all_to_allv",16,16,null,null]
+["sendrecv",8,12,1,0]
+["gather",12,null,null,null]
+["scatter",null,12,null,null]
+["_allgather_base",12,24,null,null]
+["_allgather_base",12,24,null,null]
+["_reduce_scatter_base",24,12,null,null]
+["all_to_allv",16,16,null,null]
+S
+    "$gputrace" report -r comm --format=json trace.json | jq -e '[.comm[] | [.operation, .size_bytes]] | sort ==
+        [["allgather", 24], ["alltoall", 16], ["gather", 24], ["reducescatter", 24], ["scatter", 24]]'
+}
+
+# The same program with the modules mpi and mpi_f08: what rank 0 calls, once each.
+programs_in_fortran() {
+    use_mpi "$1"
+    script bin/mpif90 "exec mpif90.$1 \"\$@\""
+    local module
+    cat >expected <<'S'
+MPI_Init_thread null
+MPI_Irecv {"name":"world","ranks":3,"rank":0,"bytes":20,"peer":-1,"tag":7}
+MPI_Isend {"name":"world","ranks":3,"rank":0,"bytes":20,"peer":1,"tag":7}
+MPI_Waitall {"requests":2}
+MPI_Sendrecv {"name":"world","ranks":3,"rank":0,"bytes":8,"bytes received":16,"peer":1,"tag":8,"source":2}
+MPI_Barrier {"name":"world","ranks":3,"rank":0,"sequence":0}
+MPI_Allreduce {"name":"world","ranks":3,"rank":0,"sequence":1,"bytes":32}
+MPI_Bcast {"name":"world","ranks":3,"rank":0,"sequence":2,"bytes":24,"root":1}
+MPI_Gatherv {"name":"world","ranks":3,"rank":0,"sequence":3,"bytes":4,"bytes received":24,"root":0}
+MPI_Alltoallw {"name":"world","ranks":3,"rank":0,"sequence":4,"bytes":12,"bytes received":12}
+MPI_Comm_split {"name":"world","ranks":3,"rank":0}
+MPI_Comm_dup {"name":"world/1.0","ranks":2,"rank":0}
+MPI_Reduce {"name":"world/1.0/1","ranks":2,"rank":0,"sequence":0,"bytes":8,"root":0}
+MPI_Comm_free null
+MPI_Send {"name":"world/1.0","ranks":2,"rank":0,"bytes":4,"peer":-2,"tag":3}
+MPI_Finalize null
+S
+    for module in PLAIN F08; do
+        mpif90 -cpp -fallow-argument-mismatch -ffree-line-length-none "-D$module" -o fortran "$BATS_TEST_DIRNAME/programs/fortran.f90"
+        mpirun -n 3 ./fortran | sort >without
+        "$gputrace" run -q --mpi -o "$module.json" mpirun -n 3 ./fortran | sort >with
+        diff without with
+        assert_equal "$(wc -l <with)" 3
+        "$check_trace" "$module.json" >/dev/null
+        jq -r '(.gputrace.processes[] | select(.rank == 0) | .pid) as $pid | [.traceEvents[]
+            | select(.args.domain == "MPI" and .pid == $pid)] | sort_by(.ts)[]
+            | .name + " " + (.args.payload | del(.communicator) | tojson)' "$module.json" >said
+        diff expected said
+    done
 }
 
 # Python's modules of MPI are loaded like this one.
@@ -89,6 +166,10 @@ loaded_out_of_sight() {
 @test "MPICH: the same communicators and sequences on all ranks, the same results" { calls_and_communicators mpich; }
 @test "Open MPI: bytes, peers, tags, roots" { bytes_peers_and_roots openmpi; }
 @test "MPICH: bytes, peers, tags, roots" { bytes_peers_and_roots mpich; }
+@test "Open MPI: what ranks with shares of different sizes give and get" { shares_of_different_sizes openmpi; }
+@test "MPICH: what ranks with shares of different sizes give and get" { shares_of_different_sizes mpich; }
+@test "Open MPI: programs in Fortran, with the modules mpi and mpi_f08" { programs_in_fortran openmpi; }
+@test "MPICH: programs in Fortran, with the modules mpi and mpi_f08" { programs_in_fortran mpich; }
 @test "Open MPI: a library that the program loads out of sight calls MPI" { loaded_out_of_sight openmpi; }
 @test "MPICH: a library that the program loads out of sight calls MPI" { loaded_out_of_sight mpich; }
 

@@ -59,6 +59,17 @@ step() { # ARG-OF-SRUN...
     jq -s -e 'map(.gputrace.processes[0].rank) == [0, 1, 2, 3]' rank.?.json
 }
 
+@test "report --mpi: tasks over PMIx (Open MPI) and over PMI2 (MPICH) print what one process prints" {
+    "$root/tests/cli/ranks_trace" ranks=5 slow=1:1000000 rank%r.json
+    "$gputrace" report -f json rank?.json >direct
+    mkdir traces && mv rank?.json traces
+    use_mpi openmpi
+    step --mpi=pmix -n 3 "$gputrace" report -f json --mpi traces | diff direct -
+    use_mpi mpich
+    step --mpi=pmi2 -n 3 "$gputrace" report -f json --mpi traces | diff direct -
+    step --mpi=pmi2 -n 1 "$gputrace" report -f json --mpi traces | diff direct -
+}
+
 # scancel kills gputrace, too, which may have written the trace by then.
 @test "after scancel the records of each task are there, and recover writes its trace" {
     local number folder

@@ -71,8 +71,8 @@ int64_t collective_type_bytes(const char *type)
 int64_t collective_elements(enum collective_kind kind, int64_t in, int64_t out, int64_t group_size)
 {
     int64_t elements = in > out ? in : out, whole;
-    int64_t own = kind == COLLECTIVE_GATHER ? in : out;
-    if ((kind == COLLECTIVE_GATHER || kind == COLLECTIVE_SCATTER) && own >= 0 && group_size > 0 &&
+    int64_t own = kind == COLLECTIVE_GATHER ? in : out, all = kind == COLLECTIVE_GATHER ? out : in;
+    if (all <= own && (kind == COLLECTIVE_GATHER || kind == COLLECTIVE_SCATTER) && own >= 0 && group_size > 0 &&
         !__builtin_mul_overflow(own, group_size, &whole))
         return whole;
     return elements;

@@ -153,7 +153,9 @@ int collectives_event(struct collectives *collectives, const struct trace *trace
         .side = kernel || in_flight ? SIDE_KERNEL : SIDE_CALL,
     };
     found.one.in_flight = in_flight;
-    if (found.side == SIDE_CALL && found.one.kind == COLLECTIVE_OTHER) /* PyTorch's "wait", "init" */
+    /* PyTorch's "wait", "init"; MPI_Sendrecv() takes part in two operations. */
+    bool other = found.one.kind == COLLECTIVE_OTHER || (found.one.on_host && found.one.kind == COLLECTIVE_SENDRECV);
+    if (found.side == SIDE_CALL && other)
         return 0;
     if (kernel) {
         found.one.start = event->start;
