@@ -149,6 +149,13 @@ EOF
     assert_equal "$(shown)" 400
 }
 
+@test "a thread of PyTorch's autograd that captures in no range: the ranges of the main thread, which waits for it, are shown" {
+    are_captured_in autograd <<'EOF'
+dying_0: backward
+dying_1: -
+EOF
+}
+
 @test "a thread that adds to the capture of another one, in no range of its own: the other thread's ranges are shown" {
     are_captured_in relaxed <<'EOF'
 dying_0: on the other thread

@@ -74,6 +74,7 @@ const char *cupti_words(const struct cupti *cupti, CUptiResult result);
     X(cuDriverGetVersion, int *version)                                    \
     X(cuEventCreate, CUevent *event, unsigned flags)                       \
     X(cuEventRecord, CUevent event, CUstream stream)                       \
+    X(cuGraphGetNodes, CUgraph graph, CUgraphNode *nodes, size_t *count)   \
     X(cuStreamGetCtx, CUstream stream, CUcontext *context)                 \
     X(cuStreamIsCapturing, CUstream stream, CUstreamCaptureStatus *status) \
     X(cuThreadExchangeStreamCaptureMode, CUstreamCaptureMode *mode)

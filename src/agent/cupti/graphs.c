@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #include "agent/cupti/callback_switches.h"
 #include "agent/cupti/cupti_library.h"
@@ -38,6 +39,15 @@ static uint64_t node_number(CUgraphNode node)
         return 0;
     bool known = node && cupti->cuptiGetGraphNodeId && cupti->cuptiGetGraphNodeId(node, &id) == CUPTI_SUCCESS;
     return known ? id : 0;
+}
+
+/* The number that records of the graph's work have; 0: it is not known. */
+static uint32_t graph_number(CUgraphExec exec)
+{
+    const struct cupti *cupti = in_use();
+    uint32_t number = 0;
+    bool known = cupti && cupti->cuptiGetGraphExecId && cupti->cuptiGetGraphExecId(exec, &number) == CUPTI_SUCCESS;
+    return known ? number : 0;
 }
 
 /* CUDA's runtime may launch a kernel by another handle than the one it got. */
@@ -88,8 +98,16 @@ void graph_node_made(CUgraphNode node, CUgraphNodeType type, const struct open_c
         first_launches_captured();
 }
 
+static bool is_update(const struct driver_call *row)
+{
+    return row && (row->cbid == CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate ||
+                   row->cbid == CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate_v2);
+}
+
 void graph_node_copied(CUgraphNode node, CUgraphNode original, const struct open_call *open)
 {
+    if (open && is_update(open->row))
+        return; /* graph_exec_updated() */
     uint64_t of = node_number(original);
     if (of == 0)
         return;
@@ -108,6 +126,34 @@ void graph_node_launches(CUgraphNode node, bool made, const void *function, uint
 {
     publish(&(struct gputrace_graph_node){
         .node = node_number(node), .function = function, .correlation = correlation, .made = made});
+}
+
+/* NULL: not known. The caller frees it. */
+static CUgraphNode *nodes_of(CUgraph graph, size_t *count)
+{
+    const struct driver *driver = driver_known();
+    *count = 0;
+    if (!driver || driver->cuGraphGetNodes(graph, NULL, count) != CUDA_SUCCESS || *count == 0)
+        return NULL;
+    CUgraphNode *nodes = calloc(*count, sizeof(CUgraphNode));
+    if (nodes && driver->cuGraphGetNodes(graph, nodes, count) == CUDA_SUCCESS)
+        return nodes;
+    free(nodes);
+    return NULL;
+}
+
+void graph_exec_updated(CUgraphExec exec, CUgraph graph, uint32_t correlation)
+{
+    size_t count;
+    uint64_t number = registry_graph_node_wanted() ? graph_number(exec) : 0;
+    CUgraphNode *nodes = number != 0 ? nodes_of(graph, &count) : NULL;
+    for (size_t i = 0; nodes && i < count; i++) {
+        uint64_t of = node_number(nodes[i]);
+        if (of != 0)
+            publish(&(struct gputrace_graph_node){
+                .node = number << 32 | (uint32_t)of, .original = of, .correlation = correlation});
+    }
+    free(nodes);
 }
 
 /* The call CORRELATION had the copy of a node that CUPTI reported in it launch FUNCTION. */
@@ -147,15 +193,6 @@ void graph_launches_expect(CUgraphExec exec)
     pthread_mutex_lock(&graphs.lock);
     expect(exec);
     pthread_mutex_unlock(&graphs.lock);
-}
-
-/* The number that records of the graph's works have; 0: it is not known. Without the lock. */
-static uint32_t graph_number(CUgraphExec exec)
-{
-    const struct cupti *cupti = in_use();
-    uint32_t number = 0;
-    bool known = cupti && cupti->cuptiGetGraphExecId && cupti->cuptiGetGraphExecId(exec, &number) == CUPTI_SUCCESS;
-    return known ? number : 0;
 }
 
 /* EXEC was made, CONDITIONAL: of nodes some of which are. */
@@ -430,9 +467,19 @@ PUBLISH(cuGraphExecNodeSetParams, function_of_any(p->nodeParams), COPY)
         if (driver_call_done(returned))                                                   \
             graph_launches_expect(((const name##_params *)returned->params)->hGraphExec); \
     }
-PUBLISH_CHANGE(cuGraphExecUpdate)
-PUBLISH_CHANGE(cuGraphExecUpdate_v2)
 PUBLISH_CHANGE(cuGraphExecChildGraphNodeSetParams)
+
+#define PUBLISH_UPDATE(name)                                                      \
+    static void publish_##name(const struct driver_return *returned)              \
+    {                                                                             \
+        const name##_params *p = returned->params;                                \
+        if (!driver_call_done(returned))                                          \
+            return;                                                               \
+        graph_exec_updated(p->hGraphExec, p->hGraph, returned->call.correlation); \
+        graph_launches_expect(p->hGraphExec);                                     \
+    }
+PUBLISH_UPDATE(cuGraphExecUpdate)
+PUBLISH_UPDATE(cuGraphExecUpdate_v2)
 
 /* --- rows --- */
 

@@ -7,7 +7,7 @@
  *
  * So the numbers are worked out here. Where child graphs are numbered otherwise they would be wrong, therefore what is
  * recorded is compared with what the nodes launch: one kernel of another name, and nothing is known of the inner nodes
- * of that executable graph. Nor is it after an update from another graph, of which CUPTI reports the outer nodes.
+ * of that executable graph. Nor is it after an update from another graph, of which the outer nodes alone are known.
  *
  *     index … inner_nodes_make, look at all GPU operations, find …
  */

@@ -262,6 +262,38 @@ UNIT_TEST_WITH(calls_that_change_a_copy_tell_it_of_the_copy, NULL, clear)
     fake_correlation = 0;
 }
 
+static CUresult two_nodes(CUgraph graph, CUgraphNode *nodes, size_t *count)
+{
+    assert_ptr_equal(graph, (CUgraph)0x60);
+    *count = 2;
+    if (nodes) {
+        nodes[0] = NODE(3);
+        nodes[1] = NODE(2);
+    }
+    return CUDA_SUCCESS;
+}
+
+/* What CUPTI reports in it is not relied on. */
+UNIT_TEST_WITH(an_update_makes_nodes_copies_of_those_of_the_other_graph, NULL, clear)
+{
+    CUgraphExecUpdateResultInfo info;
+    cuGraphExecUpdate_v2_params p = {(CUgraphExec)0x300, (CUgraph)0x60, &info};
+    driver_replace(&(struct driver){.cuGraphGetNodes = two_nodes});
+    fake_correlation = 37;
+    fake_enter(CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate_v2, &p);
+    resource(CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS, 10, 9, CU_GRAPH_NODE_TYPE_KERNEL);
+    assert_int_equal(published.count, 0);
+    fake_exit(CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate_v2, &p, CUDA_SUCCESS);
+    assert_int_equal(published.count, 2);
+    assert_int_equal(published.node.node, UINT64_C(0x300) << 32 | 2);
+    assert_int_equal(published.node.original, 2);
+    assert_int_equal(published.node.correlation, 37);
+    published.count = 0;
+    fake_call(CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate_v2, &p, CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+    assert_int_equal(published.count, 0);
+    driver_replace(NULL);
+}
+
 /* What is known of its nodes could be wrong. */
 UNIT_TEST_WITH(an_older_cupti_is_not_asked, NULL, clear)
 {

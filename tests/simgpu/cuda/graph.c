@@ -14,7 +14,21 @@ DRIVER_API(cuGraphDestroy)
     return CUDA_SUCCESS;
 }
 
-DRIVER_ANSWER(cuGraphClone, NEED_VALUE(p->originalGraph), phGraphClone, graph_clone(p->originalGraph))
+/* As on an H200. */
+static bool has_conditional(CUgraph graph)
+{
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const struct op *op = &((CUgraphNode)graph->nodes.items[i])->op;
+        if (op->type == CU_GRAPH_NODE_TYPE_CONDITIONAL ||
+            (op->type == CU_GRAPH_NODE_TYPE_GRAPH && has_conditional(op->graph)))
+            return true;
+    }
+    return false;
+}
+
+DRIVER_ANSWER(cuGraphClone, NEED_VALUE(p->originalGraph);
+              NEED(!has_conditional(p->originalGraph), CUDA_ERROR_NOT_SUPPORTED), phGraphClone,
+              graph_clone(p->originalGraph))
 
 /* ---- its shape ---- */
 
