@@ -191,7 +191,9 @@ enum category category_find(const char *text, size_t length);
     X(CAPTURED_AT, "captured at")                                                            \
     X(OPERATIONS, "operations")                                                              \
     X(PROXY_STEPS, "proxy steps")                                                            \
-    F(GROUP_CALL, "group call", NUMBER, group_call)
+    F(GROUP_CALL, "group call", NUMBER, group_call)                                          \
+    F(FORWARD_AT, "forward at", TEXT, forward_at)                                            \
+    F(IN_OPERATOR, "in operator", TEXT, in_operator)
 
 enum arg_key {
     ARG_OTHER, /* not of the table: `other` names it */

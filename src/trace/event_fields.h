@@ -89,7 +89,14 @@ struct event_fields {
         uint32_t shapes;      /* of a CPU_OP: those of its inputs, as trace/shapes.h has them */
         uint32_t captured_in; /* of a GPU operation that a graph replays */
     };
-    uint32_t fault, held_by_kind;
+    union {
+        uint32_t fault;
+        uint32_t forward_at; /* of a GPU operation of the backward pass: the line of its forward operator */
+    };
+    union {
+        uint32_t held_by_kind;
+        uint32_t in_operator; /* of a GPU operation whose call stack has no line: the operator that launched it */
+    };
     uint32_t function; /* that was called */
     uint32_t ending;   /* how a phase ended, when not by the return of a call */
     uint32_t label;    /* args.name or args.labels of a metadata event; args.reason of managed memory that moves */

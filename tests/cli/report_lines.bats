@@ -113,3 +113,80 @@ END
     jq -e '[.traceEvents[] | select(.cat == "kernel")] | group_by(.name) | length > 3 and all(any(.args.stack))' trace.json
     jq -e '.gputrace.options.stacks == ["launch"] and .gputrace.options.stacks_every == 10' trace.json
 }
+
+args() { # ARGUMENT VALUE, of the kernel on stdin
+    jq -nc --arg key "$1" --arg value "$2" '",\($key | tojson):\($value | tojson)"' -r
+}
+
+kernel_of() { # NAME CORRELATION DURATION STACK ARGUMENT VALUE: STACK 0 is none
+    kernel "$1" "$2" "$3" 1 "${4#0}" | sed "s|}},\$|$(args "$5" "$6")}},|"
+}
+
+@test "GPU time of the backward pass goes to the line of its forward operator" {
+    {
+        kernel a 1 3.000 1 5
+        kernel_of b 2 4.000 4 "forward at" "forward (model.py:12)" # launched by a thread without Python
+        kernel_of b 3 2.000 0 "forward at" "forward (model.py:12)"
+        kernel b 4 6.000 1                                         # as the two before it
+        kernel_of c 5 1.000 0 "forward at" "work (app.cu:10)"
+    } | trace "$frames"
+    lines >got
+    diff - got <<'END'
+["backward of forward (model.py:12)",12000,50,3,null,null,null,null]
+["backward of work (app.cu:10)",1000,100,1,null,null,null,null]
+["work (app.cu:10)",3000,100,1,null,null,null,null]
+END
+    "$gputrace" convert -q trace.json trace.folded
+    grep 'forward (model.py:12);' trace.folded
+}
+
+library='{"1": {"name": "start_thread", "category": "/lib/libc.so.6", "offset": "0x1"},
+    "2": {"name": "void at::native::(anonymous namespace)::run<float, std::array<int, 2ul> >(at::Iterator&, int)", "category": "/lib/libtorch_cuda.so", "offset": "0x2", "parent": 1},
+    "3": {"name": "cudaLaunchKernel", "category": "/lib/libcudart.so.13", "offset": "0x3", "parent": 2},
+    "4": {"name": "at::apply<int>(int)::{lambda(int)#1}::operator()(int) const", "category": "/lib/libtorch_cuda.so", "offset": "0x4", "parent": 1},
+    "5": {"name": "cudaLaunchKernel", "category": "/lib/libcudart.so.13", "offset": "0x3", "parent": 4},
+    "6": {"name": "bool at::operator<(int, int)", "category": "/lib/libtorch_cuda.so", "offset": "0x5", "parent": 1},
+    "7": {"name": "cudaLaunchKernel", "category": "/lib/libcudart.so.13", "offset": "0x3", "parent": 6},
+    "8": {"name": "work", "category": "/bin/app", "file": "/src/app.cu", "line": 10, "parent": 1},
+    "9": {"name": "cudaLaunchKernel", "category": "/lib/libcudart.so.13", "offset": "0x3", "parent": 8}}'
+
+@test "launches of a kernel that have an operator alone count as those with a line of the forward pass" {
+    {
+        kernel_of b 1 4.000 3 "in operator" "aten::mm"
+        kernel_of b 2 3.000 0 "forward at" "forward (model.py:12)"
+        kernel_of b 3 1.000 0 "forward at" "forward (model.py:20)"
+        kernel b 4 4.000 1 9 # of the program itself
+        kernel_of c 5 1.000 3 "in operator" "aten::mm" # another kernel
+    } | trace "$library"
+    lines >got
+    diff - got <<'END'
+["aten::mm (operator)",1000,100,1,null,null,null,null]
+["backward of forward (model.py:12)",6000,50,2,null,null,null,null]
+["backward of forward (model.py:20)",2000,50,2,null,null,null,null]
+["work (app.cu:10)",4000,100,1,null,null,null,null]
+END
+}
+
+@test "a stack without a line of the program is of the operator that launched, else of the library's function" {
+    {
+        kernel_of a 1 1.000 3 "in operator" "aten::mm"
+        kernel b 2 2.000 1 5
+        kernel c 3 3.000 1 7
+        kernel_of d 4 4.000 9 "in operator" "aten::mm" # it has a line
+    } | trace "$library"
+    lines >got
+    diff - got <<'END'
+["at::apply (libtorch_cuda.so+0x4)",2000,100,1,null,null,null,null]
+["at::operator< (libtorch_cuda.so+0x5)",3000,100,1,null,null,null,null]
+["aten::mm (operator)",1000,100,1,null,null,null,null]
+["work (app.cu:10)",4000,100,1,null,null,null,null]
+END
+    {
+        kernel_of a 1 1.000 3 "in operator" "aten::mm"
+        kernel_of b 2 2.000 3 "in operator" "aten::addmm" # the same stack
+    } | trace "$library"
+    lines >got
+    diff - got <<'END'
+["at::native::(anonymous namespace)::run (libtorch_cuda.so+0x2)",3000,100,2,null,null,null,null]
+END
+}

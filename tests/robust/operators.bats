@@ -72,6 +72,54 @@ profiler_notes() { jq -r '.gputrace.notes[].text | select(startswith("torch.prof
     jq -e '[.traceEvents[] | select(.cat == "gpu_user_annotation") | .name] | index("step")' trace.json
 }
 
+# Operators with the kernels of each, without those of train().
+operators_and_kernels() { # TRACE
+    jq -r '[.traceEvents[] | select(.ph == "X" and .cat == "cpu_op")] as $operators
+        | ($operators | map({key: (.args["External id"] | tostring), value: .name}) | from_entries) as $names
+        | ([.traceEvents[] | select(.cat == "kernel") | [.name, $names[.args["External id"] | tostring] // "-"] | join(" in ")] | sort[]),
+          ($operators | map(.name | select(startswith("triton"))) | sort[])' "$1"
+}
+
+@test "launches of compiled code are operators in every format, and a program's own are not" {
+    need_simulated
+    operators compiled
+    "$check_trace" --quiet --strict trace.json
+    operators_and_kernels trace.json >got
+    diff - got <<'END'
+triton_own in CompiledFunction
+triton_own in aten::addmm
+triton_poi_fused_add_0 in -
+triton_poi_fused_add_0 in mine::op
+triton_poi_fused_add_0 in triton_poi_fused_add_0
+triton_poi_fused_add_0 in triton_poi_fused_add_0
+triton_red_fused_sum_1 in triton_red_fused_sum_1
+triton_red_fused_sum_1 in triton_red_fused_sum_1
+triton_poi_fused_add_0
+triton_poi_fused_add_0
+triton_red_fused_sum_1
+triton_red_fused_sum_1
+END
+    # Each encloses the call that it is, and no other.
+    jq -e '[.traceEvents[] | select(.ph == "X" and .cat == "cpu_op" and (.name | startswith("triton")))] as $made
+        | [.traceEvents[] | select(.name == "cuLaunchKernel")] as $calls
+        | all($made[]; . as $one | [$calls[] | select(.args["External id"] == $one.args["External id"]
+            and .ts == $one.ts and .dur == $one.dur and .tid == $one.tid)] | length == 1)' trace.json
+    "$gputrace" report -r operators --format=csv trace.json >from-json
+    run -0 cat from-json
+    assert_line --partial ",2,2,,triton_poi_fused_add_0" # calls, launches
+    for format in pftrace sqlite; do
+        "$gputrace" convert trace.json "trace.$format"
+        "$gputrace" run -q -o "own.$format" --trace=all,torch "$programs/torch_operators" "$PWD/torch/libtorch_cpu.so" compiled
+    done
+    "$gputrace" report -r operators --format=csv trace.pftrace >from-pftrace
+    diff from-json from-pftrace
+    "$gputrace" convert own.pftrace own.json
+    operators_and_kernels own.json | diff got -
+    for file in trace own; do
+        assert_equal "$(sqlite3 $file.sqlite "select count(*) from operators where name like 'triton%'")" 4
+    done
+}
+
 @test "an unknown layout: names alone, and one note" {
     FAKE_TORCH=unknown operators loaded
     "$check_trace" --quiet --strict trace.json

@@ -70,3 +70,49 @@ torch() { # WORD COMMAND [ARG...]
         | .[0] and (.[1:] | any | not)' trace.json
     jq -e '[.traceEvents[] | select(.name == "aten::mul" and (.args | has("open at end") | not))] | length > 0' trace.json
 }
+
+inputs_of() { # [COMMAND...]
+    traced -o lists.json --trace=all,torch-shapes "$@" /usr/bin/python3 "$app" lists
+    "$check_trace" --quiet --strict lists.json
+    jq -e '.gputrace.notes == []' lists.json
+    /usr/bin/python3 "$app" inputs lists.json >got
+}
+
+# Version 1.13, as Debian has it. Its torch.profiler does not say what a list of numbers is.
+@test "lists among inputs are called what torch.profiler calls them" {
+    inputs_of
+    assert_equal "$(cat got)" '_foreach_neg [[]] ["TensorList"]
+_foreach_exp [[]] ["TensorList"]
+_foreach_log [[]] ["TensorList"]
+_foreach_sub [[],[]] ["TensorList",""]
+_foreach_addcmul [[],[],[],[]] ["TensorList","TensorList","TensorList","Scalar"]
+sum [[3,4],[],[],[]] ["float","","Scalar",""]
+view [[3,4],[]] ["float",""]
+view [[3,4],[]] ["float",""]
+flip [[3,4],[]] ["float",""]
+index [[3,4],[]] ["float",""]
+index [[3,4],[]] ["float",""]'
+}
+
+# The library in front of PyTorch's has the functions by which a newer version is known.
+@test "lists among inputs as torch.profiler shows them since 2.2: up to 30 numbers, and dimensions of up to 30 tensors" {
+    echo '#include <stdbool.h>
+        bool _ZN5torch8profiler4impl34get_record_concrete_inputs_enabledEv(void) { return true; }
+        void _ZN5torch8profiler4impl18variantShapesToStrB5cxx11ERKSt6vectorISt7variantIJS2_IlSaIlEES2_IS5_SaIS5_EEEESaIS8_EE(void) {}' >newer.c
+    gcc -shared -fPIC -o libtorch_cpu.so newer.c -Wl,--no-as-needed /usr/lib/x86_64-linux-gnu/libtorch_cpu.so.1.13
+    inputs_of env LD_PRELOAD="$PWD/libtorch_cpu.so"
+    thirty=$(printf '[3,4],%.0s' {1..30})
+    assert_equal "$(cat got)" "_foreach_neg [[[3,4],[4],[]]] [\"TensorList\"]
+_foreach_exp [[${thirty%,}]] [\"TensorList\"]
+"'_foreach_log [[]] ["TensorList"]
+_foreach_sub [[[3,4],[4],[]],[]] ["TensorList","ScalarList"]
+_foreach_addcmul [[[3,4],[4],[]],[[3,4],[4],[]],[[3,4],[4],[]],[]] ["TensorList","TensorList","TensorList","Scalar"]
+sum [[3,4],[],[],[]] ["float","ScalarList","Scalar",""]
+view [[3,4],[]] ["float","ScalarList"]
+view [[3,4],[]] ["float",""]
+flip [[3,4],[]] ["float","ScalarList"]
+index [[3,4],[]] ["float",""]
+index [[3,4],[]] ["float",""]'
+    run -0 "$gputrace" report -r operators --by-shape --format=csv lists.json
+    assert_line --partial '3×4'
+}

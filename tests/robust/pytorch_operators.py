@@ -5,6 +5,8 @@
                                               PyTorch's execution graph, which knows what encloses what
     pytorch_operators.py profile FILE         the same with torch.profiler; FILE gets its events
     pytorch_operators.py nested               has operators whose inputs PyTorch cannot give the dimensions of
+    pytorch_operators.py lists                has operators with lists as inputs
+    pytorch_operators.py inputs TRACE         prints these with their dimensions and types
     pytorch_operators.py compare TRACE GRAPH EVENTS
                                               whether the operators of a trace are those of `train` and of `profile`
 """
@@ -82,6 +84,38 @@ def nested():
     print((ones + ones).sum().item())
     both = torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(3, 3)])
     print((both + both).size(0), (ones * 2).sum().item())
+
+
+def lists():
+    import torch
+    from torch.profiler import record_function
+
+    start()
+    tensors = [torch.ones(3, 4), torch.ones(4), torch.ones(())]
+    rows, columns = torch.tensor([1]), torch.tensor([2])
+    with record_function(WINDOW):
+        torch._foreach_neg(tensors)
+        torch._foreach_exp(tensors[:1] * 30)
+        torch._foreach_log(tensors[:1] * 31)
+        torch._foreach_sub(tensors, [1.0, 2, 3])
+        torch._foreach_addcmul(tensors, tensors, tensors[:3], value=2)
+        tensors[0].sum(dim=[])
+        tensors[0].view([1] * 29 + [12])
+        tensors[0].view([1] * 30 + [12])
+        tensors[0].flip([0, 1])
+        torch.ops.aten.index(tensors[0], [rows, columns])
+        torch.ops.aten.index(tensors[0], [None, columns])
+
+
+def show_inputs(path):
+    with open(path, encoding="utf-8") as file:
+        events = json.load(file)["traceEvents"]
+    names = {f"aten::{name}" for name in (
+        "_foreach_neg", "_foreach_exp", "_foreach_log", "_foreach_sub", "_foreach_addcmul", "sum", "view", "flip", "index")}
+    slices = [e for e in events if e["ph"] == "X" and e["cat"] == "cpu_op" and e["name"] in names]
+    for e in sorted(slices, key=lambda e: (e["ts"], -e["dur"])):
+        print(e["name"].removeprefix("aten::"), *(
+            json.dumps(e["args"].get(key, []), separators=(",", ":")) for key in ("Input Dims", "Input type")))
 
 
 # --- what they say, as counters ---
@@ -165,4 +199,5 @@ def compare(trace, graph, events):
 
 
 if __name__ == "__main__":
-    {"train": train_with_graph, "profile": profiled, "nested": nested, "compare": compare}[sys.argv[1]](*sys.argv[2:])
+    {"train": train_with_graph, "profile": profiled, "nested": nested, "compare": compare, "lists": lists,
+     "inputs": show_inputs}[sys.argv[1]](*sys.argv[2:])

@@ -15,8 +15,8 @@
 
 #define VECTOR_BYTES sizeof(struct torch_vector)
 #define LONG_STRING_BYTES 32 /* a std::string of C++11: pointer, length, short text */
-#define INPUTS_MOST 256      /* more are left out … */
-#define DIMENSIONS_MOST 64   /* … as are these */
+#define DIMENSIONS_MOST 64   /* inputs of an operator with more are left out */
+#define SIZES_MOST 65536
 
 static bool stopped;         /* for good */
 static __thread bool inside; /* a call of PyTorch's that has not returned */
@@ -81,28 +81,54 @@ static bool put_dimensions(struct text *text, const struct torch_vector *dimensi
     return true;
 }
 
-static bool put_sizes(struct text *text, const struct torch_vector *sizes)
+/* The dimensions of COUNT tensors, from *AT on, which is moved. */
+static bool put_tensors(struct text *text, const char **at, uint32_t count)
 {
     bool known = true;
-    put(text, "[", 1);
-    for (size_t i = 0; i < count_of(sizes, VECTOR_BYTES) && known; i++) {
+    for (uint32_t i = 0; i < count && known; i++, *at += VECTOR_BYTES) {
         struct torch_vector dimensions;
-        memcpy(&dimensions, sizes->begin + i * VECTOR_BYTES, sizeof(dimensions));
+        memcpy(&dimensions, *at, sizeof(dimensions));
         put(text, ",", i > 0);
         known = put_dimensions(text, &dimensions);
+    }
+    return known;
+}
+
+/* What is known of the inputs, of which there are COUNT. Where PyTorch has flattened LISTS, those that are not shown
+ * are empty. */
+static bool put_sizes(struct text *text, const struct torch_vector *sizes, const struct input_lists *lists,
+                      size_t count)
+{
+    const char *at = sizes->begin;
+    bool known = true;
+    put(text, "[", 1);
+    for (size_t i = 0; i < count && known; i++) {
+        const struct input_list *list = &lists->items[i];
+        put(text, ",", i > 0);
+        if (!lists->flatten || list->kind == INPUT_ALONE) {
+            known = put_tensors(text, &at, 1);
+            continue;
+        }
+        put(text, "[", 1);
+        if (list->shown)
+            known = put_tensors(text, &at, list->sizes);
+        else
+            at += list->sizes * VECTOR_BYTES;
+        put(text, "]", 1);
     }
     put(text, "]", 1);
     return known;
 }
 
-/* PyTorch's profiler has one word for all numbers, and one for lists of them. */
-static const char *shown_type(const char *type)
+/* PyTorch's profiler has one word for all numbers. */
+static const char *shown_type(const char *type, enum input_kind kind)
 {
     static const char *const words[][2] = {
-        {"Int", "Scalar"},           {"Double", "Scalar"},      {"Bool", "Scalar"},
-        {"ComplexDouble", "Scalar"}, {"IntList", "ScalarList"}, {"DoubleList", "ScalarList"},
-        {"BoolList", "ScalarList"},
-    };
+        {"Int", "Scalar"}, {"Double", "Scalar"}, {"Bool", "Scalar"}, {"ComplexDouble", "Scalar"}};
+    static const char *const lists[] = {
+        [INPUT_TENSORS] = "TensorList", [INPUT_NUMBERS] = "ScalarList", [INPUT_OTHERS] = ""};
+    if (kind != INPUT_ALONE)
+        return lists[kind];
     for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
         if (strcmp(type, words[i][0]) == 0)
             return words[i][1];
@@ -118,10 +144,12 @@ static const char *string_at(const char *at)
 }
 
 /* Each with its NUL. */
-static void put_types(struct text *text, const struct torch_vector *types, size_t string_bytes)
+static void put_types(struct text *text, const struct torch_vector *types, const struct input_lists *lists,
+                      size_t string_bytes)
 {
     for (size_t i = 0; i < count_of(types, string_bytes); i++) {
-        const char *type = shown_type(string_at(types->begin + i * string_bytes));
+        enum input_kind kind = lists->known ? (enum input_kind)lists->items[i].kind : INPUT_ALONE;
+        const char *type = shown_type(string_at(types->begin + i * string_bytes), kind);
         put(text, type, strlen(type) + 1);
     }
 }
@@ -154,39 +182,71 @@ static void free_types(const struct torch_library *library, const struct torch_v
 
 /* --- an operator's inputs --- */
 
-static void record(const struct torch_library *library, uint32_t self, const struct torch_vector *sizes,
-                   const struct torch_vector *types)
+static size_t string_bytes_of(const struct torch_library *library)
 {
-    size_t string_bytes = library->short_strings ? LONG_STRING_BYTES : sizeof(char *);
+    return library->short_strings ? LONG_STRING_BYTES : sizeof(char *);
+}
+
+static void write_text(const struct text *text, uint32_t self)
+{
+    record_write(SPOOL_RECORD_TORCH_INPUTS, torch_inputs, clock_now(), .self = self,
+                 .inputs = operator_text(SPOOL_OPERATOR_INPUTS, text->bytes, text->length));
+}
+
+/* A text that is too long is left out. False: the vectors are not as expected. */
+static bool record(const struct torch_library *library, uint32_t self, const struct torch_vector *sizes,
+                   const struct torch_vector *types, const struct input_lists *lists)
+{
+    size_t string_bytes = string_bytes_of(library), count = count_of(types, string_bytes);
     struct text text;
     text.length = 0;
     text.cut = false;
-    bool known = is_vector(sizes, VECTOR_BYTES, INPUTS_MOST) && is_vector(types, string_bytes, INPUTS_MOST) &&
-                 count_of(sizes, VECTOR_BYTES) == count_of(types, string_bytes) && put_sizes(&text, sizes);
-    if (!known) {
-        stop("its vectors are not as expected");
-        return;
-    }
+    if (!is_vector(sizes, VECTOR_BYTES, SIZES_MOST) ||
+        count_of(sizes, VECTOR_BYTES) != (lists->flatten ? lists->sizes : count) ||
+        !put_sizes(&text, sizes, lists, count))
+        return false;
     put(&text, "", 1);
-    put_types(&text, types, string_bytes);
-    if (!text.cut && sizes->begin != sizes->end)
-        record_write(SPOOL_RECORD_TORCH_INPUTS, torch_inputs, clock_now(), .self = self,
-                     .inputs = operator_text(SPOOL_OPERATOR_INPUTS, text.bytes, text.length));
+    put_types(&text, types, lists, string_bytes);
+    if (!text.cut && count > 0)
+        write_text(&text, self);
+    return true;
+}
+
+/* Tensors in lists that are not defined have no dimensions: then those of lists are left out. */
+static void read_sizes(const struct torch_library *library, const struct torch_function *function,
+                       struct torch_vector *sizes, struct input_lists *lists)
+{
+    library->input_sizes(sizes, function, lists->flatten);
+    if (!lists->flatten || !is_vector(sizes, VECTOR_BYTES, SIZES_MOST) || count_of(sizes, VECTOR_BYTES) == lists->sizes)
+        return;
     free_sizes(library, sizes);
-    free_types(library, types, string_bytes);
+    *sizes = (struct torch_vector){0};
+    lists->flatten = false;
+    library->input_sizes(sizes, function, false);
 }
 
 void operator_inputs_record(const struct torch_library *library, const struct torch_function *function, uint32_t self)
 {
     struct torch_vector sizes = {0}, types = {0};
+    struct input_lists lists;
+    size_t string_bytes = string_bytes_of(library);
     if (inside)
         stop("PyTorch could not give them");
     inside = false;
     if (__atomic_load_n(&stopped, __ATOMIC_RELAXED))
         return;
     inside = true;
-    library->input_sizes(&sizes, function, false);
     library->input_types(&types, function);
+    bool known = is_vector(&types, string_bytes, INPUTS_MOST);
+    if (known) {
+        input_lists_read(&lists, library, function, types.begin, string_bytes, count_of(&types, string_bytes));
+        read_sizes(library, function, &sizes, &lists);
+    }
     inside = false;
-    record(library, self, &sizes, &types);
+    if (!known || !record(library, self, &sizes, &types, &lists)) {
+        stop("its vectors are not as expected");
+        return;
+    }
+    free_sizes(library, &sizes);
+    free_types(library, &types, string_bytes);
 }

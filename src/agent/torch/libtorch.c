@@ -18,6 +18,12 @@ _Static_assert(sizeof(struct torch_callback) == 40, "as PyTorch has it");
 #define TYPES "_ZN5torch8profiler4impl10inputTypesERKN2at14RecordFunctionE"
 #define TYPES_SHORT_STRINGS "_ZN5torch8profiler4impl10inputTypesB5cxx11ERKN2at14RecordFunctionE"
 #define DELETE "_ZdlPv"
+#define TENSOR_LIST "_ZNK3c106IValue12isTensorListEv"
+#define BOOL_LIST "_ZNK3c106IValue10isBoolListEv"
+#define CONCRETE_INPUTS "_ZN5torch8profiler4impl34get_record_concrete_inputs_enabledEv"
+/* variantShapesToStr(), with both forms of strings */
+#define LIST_SIZES "_ZN5torch8profiler4impl18variantShapesToStr"
+#define LIST_SIZES_OF "ERKSt6vectorISt7variantIJS2_IlSaIlEES2_IS5_SaIS5_EEEESaIS8_EE"
 
 static int find_loaded(struct dl_phdr_info *info, size_t size, void *path)
 {
@@ -29,6 +35,17 @@ static int find_loaded(struct dl_phdr_info *info, size_t size, void *path)
     return 1;
 }
 
+static void resolve_lists(struct torch_library *library, void *handle)
+{
+    library->is_tensor_list = (__typeof__(library->is_tensor_list))dlsym(handle, TENSOR_LIST);
+    library->is_bool_list = (__typeof__(library->is_bool_list))dlsym(handle, BOOL_LIST);
+    library->concrete_inputs = (__typeof__(library->concrete_inputs))dlsym(handle, CONCRETE_INPUTS);
+    library->shows_list_sizes =
+        dlsym(handle, LIST_SIZES "B5cxx11" LIST_SIZES_OF) || dlsym(handle, LIST_SIZES LIST_SIZES_OF);
+    if (!library->is_bool_list)
+        library->is_tensor_list = NULL;
+}
+
 static void resolve_inputs(struct torch_library *library, void *handle)
 {
     void *types = dlsym(handle, TYPES_SHORT_STRINGS), *delete = dlsym(RTLD_DEFAULT, DELETE);
@@ -38,6 +55,7 @@ static void resolve_inputs(struct torch_library *library, void *handle)
     library->delete = (__typeof__(library->delete))(delete ? delete : dlsym(handle, DELETE));
     if (!library->input_types || !library->delete)
         library->input_sizes = NULL;
+    resolve_lists(library, handle);
 }
 
 static const char *missing_of(struct torch_library *library, void *handle)
@@ -245,6 +263,16 @@ bool torch_layout_read(const struct torch_library *library, const struct torch_f
     details->sequence = (int64_t)word_at(function, layout->sequence);
     details->forward_in = word_at(function, layout->forward);
     return true;
+}
+
+/* They follow the sequence number. */
+const char *torch_layout_inputs(const struct torch_function *function, uint64_t *count)
+{
+    const struct layout *layout = __atomic_load_n(&chosen.layout, __ATOMIC_RELAXED);
+    if (!layout || __atomic_load_n(&chosen.refused, __ATOMIC_RELAXED))
+        return NULL;
+    *count = word_at(function, layout->sequence + 16);
+    return (const char *)(uintptr_t)word_at(function, layout->sequence + 8);
 }
 
 bool torch_layout_was_refused(void)

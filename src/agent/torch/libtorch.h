@@ -58,6 +58,11 @@ struct torch_library {
     struct torch_vector *(*input_types)(struct torch_vector *result, const struct torch_function *function);
     void (*delete)(void *memory);
     bool short_strings; /* a std::string is 32 bytes, as C++11 wants it; else a pointer */
+    /* What an at::IValue is a list of; NULL: the library lacks one of these. */
+    bool (*is_tensor_list)(const void *value);
+    bool (*is_bool_list)(const void *value);
+    bool (*concrete_inputs)(void); /* whether its profiler records numbers; NULL, before 2.1: it cannot */
+    bool shows_list_sizes;         /* its profiler shows the dimensions of tensors in lists: since 2.2 */
 };
 
 /* How many libraries the process has loaded so far. Takes the dynamic loader's lock. */
@@ -86,6 +91,10 @@ struct torch_details {
  * two others). False: they cannot be read, with any layout. */
 bool torch_layout_read(const struct torch_library *library, const struct torch_function *function,
                        enum torch_scope scope, const char *name, struct torch_details *details);
+
+/* The inputs of FUNCTION, as an array of *COUNT at::IValue's; NULL: where they are is not known. After
+ * torch_layout_read(). */
+const char *torch_layout_inputs(const struct torch_function *function, uint64_t *count);
 
 /* Whether details were ever refused; true once. */
 bool torch_layout_was_refused(void);

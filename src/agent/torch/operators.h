@@ -26,6 +26,29 @@ void operators_atfork_child(void);
 /* The number of a text of WHAT (SPOOL_OPERATOR_NAME …), which is written when it is new. Takes no lock. */
 uint32_t operator_text(uint16_t what, const char *text, size_t length);
 
+/* --- lists among inputs: lists.c --- */
+
+#define INPUTS_MOST 256 /* inputs of an operator: of those with more, none are recorded */
+
+enum input_kind { INPUT_ALONE = 0, INPUT_TENSORS, INPUT_NUMBERS, INPUT_OTHERS };
+
+/* An operator's inputs. */
+struct input_lists {
+    bool known;   /* else nothing is: INPUT_ALONE stands for lists, too */
+    bool flatten; /* PyTorch is to give the dimensions of all tensors in lists */
+    struct input_list {
+        uint8_t kind;   /* enum input_kind */
+        bool shown;     /* with the dimensions of each tensor */
+        uint32_t sizes; /* that PyTorch gives of it when it flattens lists */
+    } items[INPUTS_MOST];
+    uint64_t sizes; /* of all */
+};
+
+/* Looks what the COUNT inputs (at most INPUTS_MOST) of FUNCTION are, whose types by inputTypes() are TYPES, in
+ * std::strings of STRING_BYTES. */
+void input_lists_read(struct input_lists *lists, const struct torch_library *library,
+                      const struct torch_function *function, const char *types, size_t string_bytes, size_t count);
+
 /* --- inputs: inputs.c --- */
 
 /* Records the inputs of FUNCTION, which just began on this thread as SELF. PyTorch may throw an exception, which passes

@@ -150,6 +150,13 @@ static int64_t size_of(const struct event_fields *event)
     return blocks;
 }
 
+static uint32_t stack_of(const struct event_fields *event)
+{
+    if (event->forward_at < GPU_OP_FORWARD) /* EVENT_NO_TEXT is not */
+        return GPU_OP_FORWARD | event->forward_at;
+    return event->stack > 0 && event->stack < GPU_OP_FORWARD ? (uint32_t)event->stack : 0;
+}
+
 int gpu_ops_add(struct sorter *gpu_ops, const struct event_fields *event, uint32_t stream, uint32_t device,
                 uint32_t captured)
 {
@@ -165,7 +172,7 @@ int gpu_ops_add(struct sorter *gpu_ops, const struct event_fields *event, uint32
         .category = event->category,
         .device = device,
         .captured = captured,
-        .stack = event->stack > 0 && event->stack <= UINT32_MAX ? (uint32_t)event->stack : 0,
+        .stack = stack_of(event),
     };
     if (op.is_correlated)
         op.correlation = (uint32_t)event->correlation;

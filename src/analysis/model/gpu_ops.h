@@ -87,7 +87,8 @@ struct gpu_op {
     uint8_t category;
     uint32_t device;   /* index in trace.devices */
     uint32_t captured; /* number in trace.captured; 0: no path is known */
-    uint32_t stack;    /* number of the call stack that launched it; 0: not known */
+    uint32_t stack;    /* number of the call stack that launched it; 0: not known; or, with this bit: */
+#define GPU_OP_FORWARD (UINT32_C(1) << 31) /* the line of its forward operator, of trace.strings */
 };
 
 void gpu_ops_init(struct sorter *gpu_ops, struct sorter_space *space);
@@ -123,7 +124,7 @@ struct launched_op {
     uint32_t thread;         /* index in trace.threads; LAUNCHED_NO_THREAD: no call is known. They come last. */
     bool kernel;             /* or a whole graph; else a copy or set */
     uint32_t captured;       /* as of a struct gpu_op */
-    uint32_t stack;          /* number of the call stack that launched it; 0: not known */
+    uint32_t stack;          /* as of a struct gpu_op */
     /* autograd_attribute() changes `called` and `thread`, and leaves these: */
     uint32_t call;     /* the call's name, of trace.strings; EVENT_NO_TEXT: no call is known */
     uint32_t launcher; /* the thread of the call */

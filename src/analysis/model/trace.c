@@ -66,6 +66,7 @@ void trace_release(struct trace *trace)
     array_release(&trace->plugin_lines);
     array_release(&trace->frames);
     map_release(&trace->stack_of_number);
+    map_release(&trace->stack_operators);
     array_release(&trace->shown_names);
     pretty_names_release(&trace->pretty_names);
     pretty_names_release(&trace->names_in_flight);
@@ -209,6 +210,8 @@ static int keep_gpu_op(struct trace *trace, const struct event_fields *event, ui
     uint32_t captured = 0;
     if (event->captured_in != EVENT_NO_TEXT && (trace->wanted.launched_ops || trace->wanted.operators))
         captured = captured_add(&trace->captured, event->captured_in);
+    if (trace_note_operator(trace, event) < 0)
+        return -1;
     return captured == CAPTURED_NO_MEMORY ? -1 : gpu_ops_add(&trace->gpu_ops, event, stream, device, captured);
 }
 

@@ -136,6 +136,7 @@ struct trace {
     /* Call stacks that events refer to: trace_stacks.c */
     ARRAY(struct trace_frame) frames;
     struct map stack_of_number; /* -> index + 1 in frames of the innermost one */
+    struct map stack_operators; /* stack without a line -> text + 1: the operator that launched; 0: there are several */
     struct heap *heap;          /* what is allocated; NULL: no section needs it */
 
     /* The process and device of a GPU's rows: traces of gputrace have these where several processes use one GPU. */
@@ -251,6 +252,8 @@ int trace_event(struct trace *trace, const struct event_fields *event);
 int trace_gpu_op(struct trace *trace, const struct event_fields *event);
 /* Part of trace_event(): a CPU_SAMPLE or a THREAD_STATE. */
 int trace_sample(struct trace *trace, const struct event_fields *event);
+/* Part of trace_gpu_op(): the operator around the launch, for trace_stack_operator(). */
+int trace_note_operator(struct trace *trace, const struct event_fields *event);
 int trace_metadata(struct trace *trace, const char *key, const struct cJSON *value);
 /* Writes the words of --trace for BITS, "kernel, memset", into the SIZE bytes of TEXT. */
 void trace_bit_words(uint64_t bits, char *text, size_t size);
@@ -347,6 +350,9 @@ int trace_read_frame_list(struct trace *trace, const struct cJSON *frames, uint3
 /* Puts at most MOST frames of stack NUMBER into FRAMES, innermost first. Returns how many. */
 #define TRACE_STACK_FRAMES 512 /* a tree that was made up may go round in a circle */
 size_t trace_stack(const struct trace *trace, int64_t number, const struct trace_frame **frames, size_t most);
+/* The operator that launched with a stack that has no line of the program; EVENT_NO_TEXT: none is known, or several
+ * did. */
+uint32_t trace_stack_operator(const struct trace *trace, int64_t number);
 /* The same without those that lie within CUDA, and those that start the program or a thread. */
 size_t trace_program_frames(const struct trace *trace, int64_t number, const struct trace_frame **frames, size_t most);
 /* The frame that a stack is known by (frames_place()); NULL: the stack is not known. */

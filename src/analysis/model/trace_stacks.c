@@ -278,6 +278,24 @@ const struct trace_frame *trace_stack_place(const struct trace *trace, int64_t n
     return count > 0 ? frames[frames_place(owner_of, frames, count)] : NULL;
 }
 
+int trace_note_operator(struct trace *trace, const struct event_fields *event)
+{
+    if (!trace->wanted.stacks || event->in_operator == EVENT_NO_TEXT || event->stack == EVENT_NONE)
+        return 0;
+    bool is_new = false;
+    uint64_t text = (uint64_t)event->in_operator + 1;
+    uint64_t *known = map_put(&trace->stack_operators, (uint64_t)event->stack, &is_new);
+    if (known)
+        *known = is_new || *known == text ? text : 0;
+    return known ? 0 : -1;
+}
+
+uint32_t trace_stack_operator(const struct trace *trace, int64_t number)
+{
+    const uint64_t *text = number == EVENT_NONE ? NULL : map_get(&trace->stack_operators, (uint64_t)number);
+    return text && *text ? (uint32_t)(*text - 1) : EVENT_NO_TEXT;
+}
+
 struct cell trace_place_cell(const struct trace *trace, struct table *table, int64_t number)
 {
     const struct trace_frame *place = trace_stack_place(trace, number);

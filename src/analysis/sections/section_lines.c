@@ -2,11 +2,20 @@
  * Lines of the program, by what they cost: the GPU time that they launched, the time that they waited for the GPU, and
  * the memory that they asked for. A line is the place that a call stack is known by (frames_place()).
  *
+ * PyTorch's threads of the backward pass run no Python: what they launch is of the line of the operator of the forward
+ * pass, where the trace says which that is ("forward at"). What has a stack without a line of the program is of the
+ * operator that launched it, else of the library's function.
+ *
  * As a rule only some launches have their stack. Those of one kernel and grid are taken to be spread over the program's
  * lines as the ones with a stack are, so their time is scaled to the time of all of them. What has no stack in any
  * launch is a row of its own.
  */
+#include <ctype.h>
+#include <string.h>
+
+#include "common/buffer.h"
 #include "analysis/model/section.h"
+#include "trace/frames.h"
 
 /* What launches have in common that one of them stands for. */
 struct lines_launched {
@@ -20,6 +29,8 @@ struct lines_sum {
 
 struct lines_all {
     struct lines_sum all, sampled;
+    struct lines_sum forward,
+        in_operator; /* of those sampled: with a line of the forward pass, with an operator alone */
 };
 
 struct lines_sampled {
@@ -39,8 +50,15 @@ struct lines_sums {
     size_t count, capacity;
 };
 
+enum line_kind { LINE_PLACE, LINE_FORWARD, LINE_OPERATOR };
+
+struct line_key {
+    uint64_t name; /* a place, or the name of an operator; EVENT_NO_TEXT: without a stack */
+    uint64_t kind; /* enum line_kind */
+};
+
 struct lines {
-    struct tally lines; /* struct line by struct name_key; the name is a place */
+    struct tally lines; /* struct line by struct line_key */
     struct dense_map launched, sampled, waits, allocations;
     ARRAY(struct lines_all) launched_sums;
     struct lines_sums sampled_sums, wait_sums, allocation_sums; /* of the last, bytes in place of ns */
@@ -112,16 +130,27 @@ static int event(void *state, const struct trace *trace, const struct event_fiel
     return failed ? 0 : add(&lines->allocations, &lines->allocation_sums, event, event->bytes > 0 ? event->bytes : 0);
 }
 
+/* What a stack, or the forward line that stands in its place, is known by. */
+static struct line_key key_of(const struct trace *trace, int64_t stack)
+{
+    if (stack != EVENT_NONE && (stack & GPU_OP_FORWARD))
+        return (struct line_key){(uint64_t)stack & ~(uint64_t)GPU_OP_FORWARD, LINE_FORWARD};
+    const struct trace_frame *place = trace_stack_place(trace, stack);
+    uint32_t within = place && place->owner < FRAME_PYTHON_LIBRARY ? trace_stack_operator(trace, stack) : EVENT_NO_TEXT;
+    if (within != EVENT_NO_TEXT)
+        return (struct line_key){within, LINE_OPERATOR};
+    return (struct line_key){place ? place->place : EVENT_NO_TEXT, LINE_PLACE};
+}
+
 /* The line of a stack, of which this costs COST. NULL: no memory. */
 static struct line *line_of(struct report_row *row, int64_t stack, int64_t cost)
 {
     struct lines *lines = row->state;
-    const struct trace_frame *place = trace_stack_place(row->trace, stack);
-    const struct name_key key = {place ? place->place : EVENT_NO_TEXT};
+    const struct line_key key = key_of(row->trace, stack);
     size_t known = lines->lines.count;
     struct line *line = tally_item(&lines->lines, &key, struct line);
     if (line && (lines->lines.count > known || cost > line->stack_cost)) {
-        line->stack = place ? stack : EVENT_NONE;
+        line->stack = key.name == EVENT_NO_TEXT || key.kind == LINE_FORWARD ? EVENT_NONE : stack;
         line->stack_cost = cost;
     }
     return line;
@@ -132,20 +161,54 @@ static int64_t scaled(int64_t part, int64_t sampled, int64_t all)
     return sampled > 0 ? (int64_t)((double)part * ((double)all / (double)sampled) + 0.5) : 0;
 }
 
-static int gather_launches(struct report_row *row)
+static void add_sum(struct lines_sum *sum, const struct lines_sum *more)
+{
+    sum->ns += more->ns;
+    sum->count += more->count;
+}
+
+static void sum_kinds(struct report_row *row)
 {
     struct lines *lines = row->state;
     for (size_t i = 0; i < lines->sampled_sums.count; i++) {
         const struct lines_sampled *key = dense_map_row(&lines->sampled, i);
+        struct lines_all *all = &lines->launched_sums.items[key->launched];
+        uint64_t kind = key_of(row->trace, key->stack).kind;
+        if (kind != LINE_PLACE)
+            add_sum(kind == LINE_FORWARD ? &all->forward : &all->in_operator, &lines->sampled_sums.items[i]);
+    }
+}
+
+/* The part of what was sampled. Where some launches of a kernel have a line of the forward pass, those with an operator
+ * alone count as these: in their forward operators no launch has a stack. */
+static struct lines_sum part_of(const struct lines_all *all, const struct lines_sum *sum, uint64_t kind)
+{
+    if (all->forward.count == 0 || kind == LINE_PLACE)
+        return *sum;
+    if (kind == LINE_OPERATOR)
+        return (struct lines_sum){0};
+    return (struct lines_sum){scaled(sum->ns, all->forward.ns, all->forward.ns + all->in_operator.ns),
+                              scaled(sum->count, all->forward.count, all->forward.count + all->in_operator.count)};
+}
+
+static int gather_launches(struct report_row *row)
+{
+    struct lines *lines = row->state;
+    sum_kinds(row);
+    for (size_t i = 0; i < lines->sampled_sums.count; i++) {
+        const struct lines_sampled *key = dense_map_row(&lines->sampled, i);
         const struct lines_all *all = &lines->launched_sums.items[key->launched];
         const struct lines_sum *sum = &lines->sampled_sums.items[i];
-        int64_t ns = scaled(sum->ns, all->sampled.ns, all->all.ns);
-        struct line *line = line_of(row, key->stack, ns);
-        if (!line)
+        struct lines_sum part = part_of(all, sum, key_of(row->trace, key->stack).kind);
+        int64_t ns = scaled(part.ns, all->sampled.ns, all->all.ns);
+        struct line *line = part.count > 0 ? line_of(row, key->stack, ns) : NULL;
+        if (!line && part.count > 0)
             return -1;
+        if (!line)
+            continue;
         line->gpu_ns += ns;
         line->measured_ns += sum->ns;
-        line->operations += scaled(sum->count, all->sampled.count, all->all.count);
+        line->operations += scaled(part.count, all->sampled.count, all->all.count);
     }
     for (size_t i = 0; i < lines->launched_sums.count; i++) {
         const struct lines_all *all = &lines->launched_sums.items[i];
@@ -207,10 +270,73 @@ static struct cell fill_measured(struct report_row *row, const struct column *co
     return line->gpu_ns > 0 ? cell_share(line->measured_ns, line->gpu_ns) : (struct cell){0};
 }
 
+/* Where the text goes on behind the brackets that are open at AT. */
+static const char *pass_brackets(const char *at, char open, char close)
+{
+    for (int depth = 0; *at; at++) {
+        depth += (*at == open) - (*at == close);
+        if (depth == 0)
+            return at + 1;
+    }
+    return at;
+}
+
+#define WITHOUT_NAME "(anonymous namespace)"
+#define OPERATOR "operator"
+
+/* Where what stands at AT and belongs to the name ends, though it has brackets: "operator()", "operator<",
+ * "(anonymous namespace)". AT: there is nothing of that kind. */
+static const char *pass_word(const char *at)
+{
+    static const char anonymous[] = "(anonymous namespace)", function[] = "operator";
+    const size_t length = sizeof(function) - 1;
+    if (strncmp(at, anonymous, sizeof(anonymous) - 1) == 0)
+        return at + sizeof(anonymous) - 1;
+    if (strncmp(at, function, length) != 0 || !ispunct((unsigned char)at[length]) || at[length] == '_')
+        return at;
+    return at + length + 1 + strcspn(at + length + 1, "(");
+}
+
+/* The name of a C++ function alone: without what it returns and takes, and without the arguments of templates. TEXT
+ * is "RESULT SPACE::NAME<…>(…) (LIBRARY+OFFSET)". */
+static void put_function(struct buffer *buffer, const char *text)
+{
+    const char *at = text;
+    for (const char *end; *at && (*at != '(' || pass_word(at) > at); at = end) {
+        end = *at == '<' ? pass_brackets(at, '<', '>') : pass_word(at);
+        bool is_result = *at == ' ' && at[1] != '(';
+        if (end == at)
+            end = at + 1;
+        if (is_result)
+            buffer->length = 0;
+        else if (*at != '<')
+            buffer_bytes(buffer, at, (size_t)(end - at));
+    }
+    const char *library = strrchr(at, '(');
+    if (library && library > text && library[-1] == ' ') {
+        buffer_text(buffer, buffer->length > 0 && buffer->data[buffer->length - 1] == ' ' ? "" : " ");
+        buffer_text(buffer, library);
+    }
+}
+
 static struct cell fill_line(struct report_row *row, const struct column *column)
 {
-    const struct name_key *key = row->key;
-    return key->name == EVENT_NO_TEXT ? table_text(row->table, "(no stack recorded)") : fill_name(row, column);
+    const struct line_key *key = row->key;
+    const struct line *line = row->item;
+    const struct trace_frame *place = trace_stack_place(row->trace, line->stack);
+    struct buffer buffer;
+    if (key->name == EVENT_NO_TEXT)
+        return table_text(row->table, "(no stack recorded)");
+    bool is_library = key->kind == LINE_PLACE && place && place->owner == FRAME_LIBRARY;
+    if (!is_library && key->kind == LINE_PLACE)
+        return fill_name(row, column);
+    const char *text = trace_text(row->trace, (uint32_t)key->name);
+    buffer_init_memory(&buffer);
+    if (is_library)
+        put_function(&buffer, text);
+    else
+        buffer_format(&buffer, key->kind == LINE_FORWARD ? "backward of %s" : "%s (operator)", text);
+    return table_sink(row->table, &buffer);
 }
 
 static struct cell fill_stack(struct report_row *row, const struct column *column)
@@ -237,7 +363,7 @@ static const struct column columns[] = {
     {"allocations", "Allocations", TYPE_COUNT, COLUMN_OPTIONAL | COLUMN_SUM, fill_some, FROM_ITEM(line, allocations),
      .importance = 60},
     {"cost", "GPU time and waits", TYPE_NS, COLUMN_MACHINE, .fill = fill_cost},
-    {"name", "Line", TYPE_TEXT, 0, fill_line, FROM_KEY(name_key, name)},
+    {"name", "Line", TYPE_TEXT, 0, fill_line, FROM_KEY(line_key, name)},
     {"stack", "Call stack", TYPE_TEXT, COLUMN_MACHINE, fill_stack, FROM_ITEM(line, stack)},
 };
 

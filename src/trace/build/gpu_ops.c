@@ -230,7 +230,7 @@ static void add_operator(struct piece_writer *out, struct args *args, const stru
 {
     const struct launch *launch = event->correlation ? launches_get(process->launches, event->correlation) : NULL;
     if (launch && launch->from != LAUNCH_UNKNOWN)
-        add_operator_around(out, args, process, launch->thread, launch->start);
+        add_operator_around(out, args, process, event->correlation, launch->thread, launch->start);
 }
 
 int index_gpu_op(struct process *process, const struct event *event)
@@ -253,13 +253,17 @@ int resolve_gpu_op(struct process *process, const struct event *event)
 }
 
 /* What a graph replays was launched where it was captured. */
-static void add_stack(struct args *args, const struct process *process, const struct event *event)
+static void add_stack(struct piece_writer *out, struct args *args, const struct process *process,
+                      const struct event *event)
 {
     uint32_t captured = captures_stack(process, gpu_op_node(event), event->correlation);
-    if (captured != 0)
+    if (captured != 0) {
         args_stack_of_capture(args, process, captured);
-    else if (process->stacks->calls.count > 0)
-        args_stack(args, process, call_stack(process, event->correlation));
+    } else if (process->stacks->calls.count > 0) {
+        uint32_t number = call_stack(process, event->correlation);
+        args_stack(args, process, number);
+        add_forward_line(out, args, process, event, number);
+    }
 }
 
 int write_gpu_op(struct piece_writer *out, struct process *process, const struct event *event)
@@ -272,7 +276,7 @@ int write_gpu_op(struct piece_writer *out, struct process *process, const struct
         return 0;
     args.count = 0;
     struct slice slice = describe(out, process, event, &args, space);
-    add_stack(&args, process, event);
+    add_stack(out, &args, process, event);
     if (process->operators->any)
         add_operator(out, &args, process, event);
     if (event->type == EVENT_KERNEL && process->collectives->calls.count > 0)

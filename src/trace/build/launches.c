@@ -333,8 +333,9 @@ int write_api(struct piece_writer *out, struct process *process, const struct ev
         args_error(&args, ARG_RETURN_VALUE, event->api.result, api_error_name(event));
     if (process->stacks->calls.count > 0)
         args_stack(&args, process, call_stack(process, event->correlation));
-    add_operator_around(out, &args, process, event->thread, event->start);
+    add_operator_around(out, &args, process, event->correlation, event->thread, event->start);
     struct row row = track_row(thread, event->start, event->end);
+    write_compiled_operator(out, process, event, row);
     if (row.tid != event->thread) /* a further row of the thread */
         args_u64(&args, ARG_THREAD, event->thread);
     struct slice slice = {.category =

@@ -24,7 +24,8 @@ static int no_memory(void)
 void operators_init(struct operators *operators, const char *directory)
 {
     *operators = (struct operators){.directory = directory};
-    operators->ends.memory.directory = operators->links.memory.directory = directory;
+    operators->ends.memory.directory = operators->links.memory.directory = operators->compiled.memory.directory =
+        operators->forward.memory.directory = operators->forward_stacks.memory.directory = directory;
 }
 
 void operators_release(struct operators *operators)
@@ -34,12 +35,18 @@ void operators_release(struct operators *operators)
     map_release(&operators->thread_numbers);
     file_vector_release(&operators->ends);
     file_vector_release(&operators->links);
+    file_vector_release(&operators->compiled);
+    file_vector_release(&operators->forward);
+    file_vector_release(&operators->forward_stacks);
 }
 
 void operators_evict(const struct operators *operators)
 {
     file_vector_evict(&operators->ends);
     file_vector_evict(&operators->links);
+    file_vector_evict(&operators->compiled);
+    file_vector_evict(&operators->forward);
+    file_vector_evict(&operators->forward_stacks);
 }
 
 /* --- names --- */
@@ -286,7 +293,10 @@ static int add_link(struct operators *operators, uint32_t forward, uint32_t back
 {
     struct operator_link from = {forward, operators->flows, false}, to = {backward, operators->flows, true};
     operators->flows++;
-    return ADD(file_vector_push, &operators->links, from) && ADD(file_vector_push, &operators->links, to) ? 0 : -1;
+    return ADD(file_vector_push, &operators->links, from) && ADD(file_vector_push, &operators->links, to) &&
+                   ADD(file_vector_push, &operators->forward, forward)
+               ? 0
+               : -1;
 }
 
 static int link_one(struct linking *linking, size_t i)
@@ -341,7 +351,7 @@ void operators_number(struct conversion *conversion)
         struct process *process = conversion_process(conversion, i);
         process->operators->ids_before = ids;
         process->operators->flows_before = flows;
-        ids += process->nvtx->ranges.count;
+        ids += process->nvtx->ranges.count + process->operators->compiled.count;
         flows += process->operators->flows;
     }
 }
@@ -428,12 +438,22 @@ void write_operator_flow(struct piece_writer *out, const struct process *process
     }
 }
 
-void add_operator_around(struct piece_writer *out, struct args *args, const struct process *process, uint32_t thread,
-                         uint64_t time)
+struct operator_text operator_name(const struct process *process, uint32_t number)
+{
+    const struct nvtx_range *range = &process->nvtx->ranges.items[number];
+    return text_of(process->operators, read_record(range->record, range->thread).operator.text);
+}
+
+void add_operator_around(struct piece_writer *out, struct args *args, const struct process *process,
+                         uint32_t correlation, uint32_t thread, uint64_t time)
 {
     if (!process->operators->any)
         return;
-    uint32_t range = nvtx_innermost(process->nvtx, &out->operators, thread, NVTX_DOMAIN_OF_KIND(NVTX_OPERATOR), time);
-    if (range != 0)
+    size_t compiled = compiled_find(process->operators, correlation);
+    uint32_t range =
+        compiled ? 0 : nvtx_innermost(process->nvtx, &out->operators, thread, NVTX_DOMAIN_OF_KIND(NVTX_OPERATOR), time);
+    if (compiled)
+        args_u64(args, ARG_EXTERNAL_ID, id_of(process, (uint32_t)process->nvtx->ranges.count + (uint32_t)compiled - 1));
+    else if (range != 0)
         args_u64(args, ARG_EXTERNAL_ID, id_of(process, range - 1));
 }

@@ -19,9 +19,12 @@
 #include "common/array.h"
 #include "common/file_vector.h"
 #include "common/map.h"
+#include "trace/build/nvtx_places.h"
 #include "trace/event.h"
 
 struct conversion;
+struct event;
+struct launch;
 struct piece_writer;
 struct process;
 
@@ -46,6 +49,18 @@ struct operators {
         bool ends;      /* else it begins there */
     })
     links; /* by range */
+    FILE_VECTOR(struct compiled_launch {
+        uint32_t correlation;
+        uint32_t name; /* of the kernel */
+    })
+    compiled;                      /* by correlation, once all are known */
+    FILE_VECTOR(uint32_t) forward; /* by flow: the range that it leads from */
+    FILE_VECTOR(struct forward_stack {
+        uint32_t range; /* index: an operator that a flow leads from */
+        uint32_t stack; /* of a launch in it … */
+        uint32_t owner; /* … and whose code its line is: enum frame_owner */
+    })
+    forward_stacks; /* by range */
     bool any;
     uint64_t ids_before; /* of operators of other processes */
     uint32_t flows, flows_before;
@@ -67,8 +82,42 @@ void operators_number(struct conversion *conversion);
 struct name describe_operator(struct args *args, const struct process *process, uint32_t range, bool shown);
 /* After its slice: the end of a flow that lies on it, if there is one. */
 void write_operator_flow(struct piece_writer *out, const struct process *process, uint32_t range, struct row row);
-/* Adds the id of the operator that was open on the THREAD at TIME, if there was one. */
-void add_operator_around(struct piece_writer *out, struct args *args, const struct process *process, uint32_t thread,
-                         uint64_t time);
+/* Adds the id of the operator in which a call of THREAD, with this id, began at TIME, if there was one. */
+void add_operator_around(struct piece_writer *out, struct args *args, const struct process *process,
+                         uint32_t correlation, uint32_t thread, uint64_t time);
+
+/* --- lines of GPU operations without one: forward_stacks.c --- */
+
+/* Once stacks have their lines: finds those of operators of the forward pass. Returns 0, or -1 after error(). */
+int forward_stacks_gather(struct process *process);
+/* Of a GPU operation that a call of THREAD, which began at TIME, launched, with the call stack NUMBER (0: none): adds
+ * the line of its forward operator; else, where the stack has no line, the operator around the launch. */
+void add_forward_line(struct piece_writer *out, struct args *args, const struct process *process,
+                      const struct event *event, uint32_t number);
+
+/* --- launches in compiled code: compiled_launches.c --- */
+
+/* The name of an operator or annotation. */
+struct operator_text operator_name(const struct process *process, uint32_t range);
+
+/* Those of one part of the spool. Starts as zeros. */
+struct compiled_found {
+    ARRAY(struct compiled_launch) items;
+    struct nvtx_places places;
+};
+
+/* Looks whether a kernel is one that compiled code launched. Returns 0, or -1 after error(). */
+int compiled_look(struct compiled_found *found, const struct process *process, const struct event *event,
+                  const struct launch *launch);
+/* Adds what was found, and makes FOUND empty. Returns 0, or -1 after error(). */
+int compiled_take(struct operators *operators, struct compiled_found *found);
+void compiled_found_release(struct compiled_found *found);
+/* After the last. Returns 0, or -1 after error(). */
+int compiled_order(struct operators *operators);
+/* The index + 1 of the launch by the call of this id. 0: it is not one of compiled code. */
+size_t compiled_find(const struct operators *operators, uint32_t correlation);
+/* Before a call: the operator that it is, where it launches a kernel of compiled code. */
+void write_compiled_operator(struct piece_writer *out, const struct process *process, const struct event *event,
+                             struct row row);
 
 #endif

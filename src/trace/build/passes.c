@@ -266,6 +266,9 @@ static int learn(struct conversion *conversion)
     set_base(conversion);
     if (gather_stacks(conversion) != 0 || gather_plugins(conversion) != 0)
         return -1;
+    for (size_t i = 0; i < conversion->processes.count; i++)
+        if (forward_stacks_gather(conversion_process(conversion, i)) != 0)
+            return -1;
     sum_losses(conversion);
     return find_missed(conversion);
 }

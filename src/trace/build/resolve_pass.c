@@ -13,6 +13,7 @@
 #include "trace/build/event_passes.h"
 #include "trace/build/memory.h"
 #include "trace/build/nvtx.h"
+#include "trace/build/operators.h"
 #include "trace/build/parallel_scan.h"
 #include "trace/build/passes.h"
 #include "trace/build/plugins.h"
@@ -38,6 +39,7 @@ struct found {
     ARRAY(struct found_gpu_ops) gpu_ops;
     struct projections_found ranges;
     struct collective_kernels_found kernels;
+    struct compiled_found compiled;
     uint64_t unmatched, before_launch;
 };
 
@@ -68,6 +70,8 @@ static int look_at_launch(struct process *process, struct found *found, const st
     if (nvtx_range_count(process->nvtx) == 0)
         return 0;
     if (collectives_look(&found->kernels, process, event, launch->thread, launch->start) != 0)
+        return -1;
+    if (compiled_look(&found->compiled, process, event, launch) != 0)
         return -1;
     return projections_find(&found->ranges, &process->nvtx->projections, launch->thread, launch->start, stream->index,
                             event->start, event->end);
@@ -115,6 +119,8 @@ static int take(struct process *process, void *context)
     int result = projections_add(&process->nvtx->projections, &found->ranges);
     if (result == 0)
         result = collectives_take(process->collectives, &found->kernels);
+    if (result == 0)
+        result = compiled_take(process->operators, &found->compiled);
     for (size_t i = 0; i < found->gpu_ops.count && result == 0; i++) {
         const struct found_gpu_ops *gpu_ops = &found->gpu_ops.items[i];
         result = launches_meet(process->launches, gpu_ops->correlation, process->part, gpu_ops->count);
@@ -133,6 +139,7 @@ static void release(void *context)
     array_release(&found->gpu_ops);
     projections_found_release(&found->ranges);
     collective_kernels_found_release(&found->kernels);
+    compiled_found_release(&found->compiled);
 }
 
 static int resolve_deferred_event(struct process *process, const struct event *event)
@@ -197,8 +204,8 @@ int resolve_process(struct process *process)
     if (resolve_deferred(process) != 0 || resolve_counters(process) != 0 || resolve_device_ranges(process) != 0 ||
         projections_begin(process->nvtx) != 0 || captures_resolve(process) != 0 || collectives_resolve(process) != 0 ||
         parallel_scan(process, &matching, NULL) != 0 || collectives_share(process) != 0 ||
-        resolve_ranges(process) != 0 || resolve_projections(process) != 0 || resolve_compilation(process) != 0 ||
-        resolve_plugins(process) != 0 || resolve_cpu_stacks(process) != 0)
+        compiled_order(process->operators) != 0 || resolve_ranges(process) != 0 || resolve_projections(process) != 0 ||
+        resolve_compilation(process) != 0 || resolve_plugins(process) != 0 || resolve_cpu_stacks(process) != 0)
         return -1;
     if (process->agent_waits && process_walk_agent_records(process, resolve_agent_record, NULL) != 0)
         return -1;

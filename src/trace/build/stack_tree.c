@@ -107,8 +107,10 @@ static int note_place(struct gathering *gathering, struct recorded_stack *stack)
 {
     const struct stack_frame *frames = gathering->flat.items;
     struct buffer *text = &gathering->text;
+    const struct stack_frame *place = &frames[stack_frames_place(frames, gathering->flat.count)];
     text->length = 0;
-    frame_put_place(text, &frames[stack_frames_place(frames, gathering->flat.count)]);
+    frame_put_place(text, place);
+    stack->owner = (uint8_t)frame_owner(place);
     stack->place = intern(&gathering->conversion->stacks.places, text->data, text->length);
     return text->failure || stack->place == INTERN_NO_MEMORY ? error_no_memory("call stacks") : 0;
 }

@@ -21,6 +21,7 @@ struct recorded_stack {
     uint32_t count;    /* of them */
     uint32_t number;   /* within the process */
     bool wanted;       /* events of the trace refer to it */
+    uint8_t owner;     /* enum frame_owner: whose code that place is; once it is in the trace */
     uint32_t leaf;     /* its number in the trace: the innermost of its stackFrames; 0: the trace does not have it */
     uint32_t place;    /* of the interner conversion.stacks.places: the line of the program's that it is known by */
 };

@@ -10,6 +10,7 @@
  *     forked    a child has operators, too, before it does anything else
  *     names     COUNT operators with a name each
  *     many      COUNT operators of one name
+ *     compiled  launches of kernels in and beside compiled code
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -61,6 +62,67 @@ static void train(void)
     end(&outer);
     pthread_create(&backward, NULL, pass_back, &step);
     pthread_join(backward, NULL);
+}
+
+/* --- compiled code --- */
+
+static CUmodule kernels;
+
+static void launch(const char *name)
+{
+    CUfunction function;
+    MUST(cuModuleGetFunction(&function, kernels, name));
+    MUST(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
+}
+
+static void launch_in(const char *operator, const char * kernel)
+{
+    struct fake_operator one;
+    begin(&one, FAKE_FUNCTION, operator, - 1, 0);
+    launch(kernel);
+    end(&one);
+}
+
+static void *pass_compiled_back(void *context)
+{
+    struct fake_operator outer, inner;
+    MUST(cuCtxSetCurrent(context));
+    begin(&outer, FAKE_FUNCTION, "autograd::engine::evaluate_function: CompiledFunctionBackward", -1, 0);
+    begin(&inner, FAKE_BACKWARD, "CompiledFunctionBackward", 5, 1);
+    launch("triton_red_fused_sum_1");
+    end(&inner);
+    end(&outer);
+    return NULL;
+}
+
+/* As torch.compile() does it, and beside that as a program does that has kernels of its own in Triton. */
+static void train_compiled(void)
+{
+    struct fake_operator step, region, inner;
+    pthread_t backward;
+    CUcontext context;
+    char text[] = ".version 7.0\n.target sm_52\n.address_size 64\n"
+                  ".visible .entry triton_poi_fused_add_0()\n{\nret;\n}\n"
+                  ".visible .entry triton_red_fused_sum_1()\n{\nret;\n}\n"
+                  ".visible .entry triton_own()\n{\nret;\n}\n";
+    MUST(cuModuleLoadData(&kernels, text));
+    MUST(cuCtxGetCurrent(&context));
+    begin(&step, FAKE_USER, "step", -1, 0);
+    begin(&region, FAKE_FUNCTION, "Torch-Compiled Region: 0/0", -1, 0);
+    begin(&inner, FAKE_FUNCTION, "CompiledFunction", 5, 0);
+    launch("triton_poi_fused_add_0");
+    launch_in("aten::addmm", "triton_own");
+    launch("triton_own");
+    launch("triton_poi_fused_add_0");
+    end(&inner);
+    launch("triton_red_fused_sum_1");
+    end(&region);
+    launch_in("mine::op", "triton_poi_fused_add_0");
+    launch("triton_poi_fused_add_0");
+    end(&step);
+    pthread_create(&backward, NULL, pass_compiled_back, context);
+    pthread_join(backward, NULL);
+    MUST(cuCtxSynchronize());
 }
 
 static void fork_one(void)
@@ -116,6 +178,8 @@ int main(int argc, char **argv)
         fork_one();
     else if (strcmp(how, "profiled") == 0 || strcmp(how, "waiting") == 0)
         wait_in_profiler(*how == 'p');
+    else if (strcmp(how, "compiled") == 0)
+        train_compiled();
     else if (argc > 3)
         repeat(how, atol(argv[3]));
     else if (strcmp(how, "killed") == 0)

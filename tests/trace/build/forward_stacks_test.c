@@ -1,0 +1,140 @@
+/*
+ * GPU operations of the backward pass have the line of their forward operator, where a launch in that has one.
+ */
+#include "tests/unit.h"
+
+#include "common/spool_records.h"
+#include "tests/trace/build/make_operators.h"
+#include "tests/trace/build/make_plugin.h"
+
+enum { BACK = 20, MM = 21, PYTHON_STACK = 1, NATIVE_STACK = 2 };
+
+#define CORRELATION(launch) (100 + (launch)) /* flows to the backward pass are counted from 1 */
+
+static void put_call_stack(struct make_spool *spool, uint32_t number, uint32_t stack)
+{
+    struct spool_call_stack *record = make_own(spool, SPOOL_RECORD_CALL_STACK, 1000, sizeof(*record), 0, NULL, 0);
+    record->correlation = CORRELATION(number);
+    record->stack = stack;
+}
+
+/* aten::addmm of the forward pass with the launches 1 and 2, and AddmmBackward0 with the launch 3, in aten::mm, and 4,
+ * of sequence number SEQUENCE. */
+static void make_passes(struct make_spool *spool, int64_t sequence)
+{
+    static const uint64_t python[] = {0x5000, SPOOL_STACK_PYTHON << 48 | 1}, native[] = {0x5000, 0x6000};
+    open_spool(spool);
+    name(spool, BACK, "AddmmBackward0");
+    name(spool, MM, "aten::mm");
+    make_python_frame(spool, 1, 12, "forward", "/home/me/model.py");
+    make_stack(spool, PYTHON_STACK, python, 2);
+    make_stack(spool, NATIVE_STACK, native, 2);
+    begin(spool, 1000, 1, 7, -1, 0);
+    begin(spool, 1010, 2, 8, 41, 0);
+    end(spool, 1200, 8);
+    end(spool, 1300, 7);
+    on_thread(spool, SPOOL_RECORDS, OTHER);
+    number_thread(spool, BACKWARD);
+    begin(spool, 2000, BACK, 8, sequence, FORWARD);
+    begin(spool, 2100, MM, 9, -1, 0);
+    end(spool, 2200, 9);
+    end(spool, 2400, 8);
+}
+
+static struct trace launch_all(struct make_spool *spool)
+{
+    on_thread(spool, SPOOL_CUPTI, THREAD);
+    launch(spool, THREAD, CORRELATION(1), 1100);
+    launch(spool, THREAD, CORRELATION(2), 1150);
+    launch(spool, OTHER, CORRELATION(3), 2150);
+    launch(spool, OTHER, CORRELATION(4), 2300);
+    launch(spool, OTHER, CORRELATION(5), 2500); /* in no operator */
+    return trace_of_done(spool);
+}
+
+static bool kernel_has(const struct trace *trace, int number, const char *key, const char *text)
+{
+    const cJSON *kernel = trace_event(trace, "X", "kernel", NULL, number - 1);
+    return text ? event_arg(kernel, key) && arg_text_is(kernel, key, text) : !event_arg(kernel, key);
+}
+
+UNIT_TEST(launches_of_the_backward_pass_have_the_line_of_the_forward_operator)
+{
+    struct make_spool spool;
+    make_passes(&spool, 41);
+    put_call_stack(&spool, 2, PYTHON_STACK);
+    put_call_stack(&spool, 3, NATIVE_STACK);
+    put_call_stack(&spool, 5, NATIVE_STACK);
+    struct trace trace = launch_all(&spool);
+    assert_true(kernel_has(&trace, 1, "forward at", NULL));
+    assert_true(kernel_has(&trace, 2, "forward at", NULL));
+    assert_true(kernel_has(&trace, 2, "called at", "forward (model.py:12)"));
+    assert_true(kernel_has(&trace, 3, "forward at", "forward (model.py:12)"));
+    assert_true(kernel_has(&trace, 4, "forward at", "forward (model.py:12)"));
+    assert_true(kernel_has(&trace, 5, "forward at", NULL));
+    for (int i = 1; i <= 5; i++)
+        assert_true(kernel_has(&trace, i, "in operator", NULL));
+    trace_release(&trace);
+}
+
+UNIT_TEST(without_a_line_in_the_forward_operator_a_stack_without_one_has_the_operator)
+{
+    struct make_spool spool;
+    make_passes(&spool, 41);
+    put_call_stack(&spool, 1, NATIVE_STACK); /* no line in it */
+    put_call_stack(&spool, 3, NATIVE_STACK);
+    struct trace trace = launch_all(&spool);
+    assert_true(kernel_has(&trace, 1, "in operator", "aten::addmm"));
+    assert_true(kernel_has(&trace, 3, "in operator", "aten::mm"));
+    assert_true(kernel_has(&trace, 4, "in operator", NULL)); /* it has no stack */
+    for (int i = 1; i <= 5; i++)
+        assert_true(kernel_has(&trace, i, "forward at", NULL));
+    trace_release(&trace);
+}
+
+UNIT_TEST(another_sequence_number_is_another_forward_operator)
+{
+    struct make_spool spool;
+    make_passes(&spool, 42);
+    put_call_stack(&spool, 2, PYTHON_STACK);
+    put_call_stack(&spool, 3, NATIVE_STACK);
+    struct trace trace = launch_all(&spool);
+    assert_true(kernel_has(&trace, 3, "forward at", NULL) && kernel_has(&trace, 4, "forward at", NULL));
+    assert_true(kernel_has(&trace, 3, "in operator", "aten::mm"));
+    trace_release(&trace);
+}
+
+UNIT_TEST(a_launch_with_a_line_of_its_own_keeps_it)
+{
+    struct make_spool spool;
+    make_passes(&spool, 41);
+    put_call_stack(&spool, 2, PYTHON_STACK);
+    put_call_stack(&spool, 3, PYTHON_STACK);
+    struct trace trace = launch_all(&spool);
+    assert_true(kernel_has(&trace, 3, "forward at", NULL) && kernel_has(&trace, 3, "in operator", NULL));
+    assert_true(kernel_has(&trace, 4, "forward at", "forward (model.py:12)"));
+    trace_release(&trace);
+}
+
+/* As compiled code has it in both passes. */
+UNIT_TEST(a_line_of_the_program_counts_more_than_one_of_an_installed_package)
+{
+    static const uint64_t package[] = {0x5000, SPOOL_STACK_PYTHON << 48 | 2};
+    for (int in_forward = 0; in_forward < 2; in_forward++) {
+        struct make_spool spool;
+        make_passes(&spool, 41);
+        make_python_frame(&spool, 2, 7, "call", "/usr/lib/python3/site-packages/made.py");
+        make_stack(&spool, 3, package, 2);
+        put_call_stack(&spool, 1, 3);
+        put_call_stack(&spool, 2, in_forward ? 3 : PYTHON_STACK);
+        put_call_stack(&spool, 3, 3);
+        struct trace trace = launch_all(&spool);
+        assert_true(kernel_has(&trace, 3, "called at", "call (made.py:7)"));
+        assert_true(kernel_has(&trace, 3, "forward at", in_forward ? NULL : "forward (model.py:12)"));
+        assert_true(kernel_has(&trace, 4, "forward at", in_forward ? "call (made.py:7)" : "forward (model.py:12)"));
+        assert_true(kernel_has(&trace, 3, "in operator", NULL));
+        trace_release(&trace);
+    }
+}
+
+UNIT_MAIN(NULL, NULL)
