@@ -133,7 +133,8 @@ FAKE_NCCL_SRC := $(sort $(wildcard tests/nccl/*.c))
 $(FAKE_NCCL): $(FAKE_NCCL_SRC) $(wildcard tests/nccl/*.h) tests/simgpu/core/meeting.h $(SIMGPU_LIBS) tests/tests.mk
 	@mkdir -p $(@D)
 	$(call say,CC,tests/nccl)$(CC) -std=c11 -D_GNU_SOURCE $(CFLAGS) $(WARNINGS) -Wno-missing-field-initializers \
-	    $(CUDA_INCLUDES) -I. -Itests/simgpu -pthread -o $@ $(FAKE_NCCL_SRC) -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../../simgpu' \
+	    $(CUDA_INCLUDES) -I. -Itests/simgpu -pthread -o $@ $(FAKE_NCCL_SRC) -Wl,--export-dynamic-symbol=ncclGetVersion \
+	    -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../../simgpu' \
 	    -L$(SIMGPU_DIR) -lcuda -lsimgpu -ldl
 
 tests: $(ROBUST) $(PERF_PROGRAMS) $(FAKE_NCCL)

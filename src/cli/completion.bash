@@ -56,8 +56,8 @@ _gputrace_options() { # COMMAND
     view) echo '--timeout= --help' ;;
     diff) echo '--before= --after= --fail-on= --any --report= --all --format= --top= --time-unit= --names= --by-grid --html= --help' ;;
     recover) echo '--output= --keep --spool-dir= --quiet --verbose --help' ;;
-    convert) echo '--force --from= --to= --range= --gpu= --process= --quiet --verbose --help' ;;
-    cut) echo '--output= --from= --to= --range= --gpu= --process= --force --quiet --verbose --help' ;;
+    convert) echo '--force --from= --to= --range= --gpu= --process= --rank= --quiet --verbose --help' ;;
+    cut) echo '--output= --from= --to= --range= --gpu= --process= --rank= --force --quiet --verbose --help' ;;
     merge) echo '--output= --from= --to= --range= --step= --force --quiet --verbose --help' ;;
     doctor) echo '--cupti= --spool-dir= --help' ;;
     esac

@@ -121,6 +121,7 @@ _gputrace_convert() {
         '--range=[only the time of this range]:name' \
         '--gpu=[leave out other GPUs]:number' \
         '--process=[leave out other processes]:pid' \
+        '--rank=[leave out other ranks]:rank' \
         {-q,--quiet}'[print errors only]' \
         {-v,--verbose}'[print each step]' \
         {-h,--help}'[print help]' \
@@ -136,6 +137,7 @@ _gputrace_cut() {
         '--range=[only the time of this range]:name' \
         '--gpu=[leave out other GPUs]:number' \
         '--process=[leave out other processes]:pid' \
+        '--rank=[leave out other ranks]:rank' \
         '--force[replace the file that is there]' \
         {-q,--quiet}'[print errors only]' \
         {-v,--verbose}'[print each step]' \

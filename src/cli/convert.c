@@ -106,7 +106,7 @@ static int to_flight(const char *input, const char *output, bool force)
     notice("%llu operations of %llu ranks in '%s'", (unsigned long long)made.entries, (unsigned long long)made.ranks,
            output);
     if (made.left_out > 0)
-        notice("%llu operations were left out: fr_trace has no word for them, or no rank did them",
+        notice("%llu operations were left out: fr_trace cannot compare them with those of other ranks",
                (unsigned long long)made.left_out);
     return 0;
 }
@@ -154,12 +154,13 @@ static int convert(const struct convert_command_options *wanted, const char *inp
     {                                                                                        \
         .word = "force", .offset = FIELD(force), .help = "replace the output if it is there" \
     }
-#define PART                                                                                  \
-    OPTION_ROWS_TIMES(convert_command_options, part,                                          \
-                      "only the time of this NVTX range or record_function; NAME/3: of its\n" \
-                      "third occurrence on each thread"),                                     \
-        OPTION_ROW_SELECT(convert_command_options, part.gpu, "gpu", "leave out other GPUs"),  \
-        OPTION_ROW_SELECT(convert_command_options, part.process, "process", "leave out other processes, by pid")
+#define PART                                                                                                      \
+    OPTION_ROWS_TIMES(convert_command_options, part,                                                              \
+                      "only the time of this NVTX range or record_function; NAME/3: of its\n"                     \
+                      "third occurrence on each thread"),                                                         \
+        OPTION_ROW_SELECT(convert_command_options, part.gpu, "gpu", "leave out other GPUs"),                      \
+        OPTION_ROW_SELECT(convert_command_options, part.process, "process", "leave out other processes, by pid"), \
+        OPTION_ROW_SELECT(convert_command_options, part.rank, "rank", "leave out other ranks of the job")
 
 static const struct option_row rows[] = {
     FORCE,
@@ -223,7 +224,7 @@ static int cut_run(int argc, char **argv)
         return EXIT_USAGE;
     }
     if (!cut_wanted(&options.part)) {
-        error("'cut' needs a part of '%s': --from, --to, --range, --gpu or --process", argv[first]);
+        error("'cut' needs a part of '%s': --from, --to, --range, --gpu, --process or --rank", argv[first]);
         return EXIT_USAGE;
     }
     return convert_named(&options, argv[first], options.output);

@@ -591,8 +591,9 @@ struct spool_torch_end {
 };
 
 /* NCCL made a communicator (its profiler plugin: agent/nccl). The text is the name that the program gave it. With flags
- * 1, and without a communicator: NCCL is to load another plugin, which the text names. */
-enum { SPOOL_NCCL_COMMUNICATOR = 0, SPOOL_NCCL_OTHER_PLUGIN = 1 };
+ * 1, and without a communicator: NCCL is to load another plugin, which the text names; 2: the text is NCCL's version.
+ */
+enum { SPOOL_NCCL_COMMUNICATOR = 0, SPOOL_NCCL_OTHER_PLUGIN = 1, SPOOL_NCCL_VERSION = 2 };
 struct spool_nccl_communicator {
     struct spool_record head;
     uint64_t communicator;

@@ -14,7 +14,8 @@
  *   flows            if both their slices are in it
  *   counters         in a window; and the last value before each window, at its start
  *   names of rows    all, but those of other processes and GPUs where one is asked for
- *   metadata         all, and the key CUT_KEY, which says what was cut
+ *   metadata         all, and the key CUT_KEY, which says what was cut; where a rank or a process is asked for, what is
+ *                    said of other processes is left out, and distributedInfo is that of the rank that is left
  *
  * A flow must follow its slice, as sink.h has it. Memory grows with the rows, the counters, the occurrences of the
  * range, and by a bit for each flow.
@@ -33,12 +34,13 @@
 struct cut_options {
     struct time_bound from, to;
     const char *range; /* "NAME" or "NAME/N"; NULL: none */
-    struct selected_number gpu, process;
+    struct selected_number gpu, process, rank;
 };
 
 static inline bool cut_wanted(const struct cut_options *options)
 {
-    return options->from.text || options->to.text || options->range || options->gpu.given || options->process.given;
+    return options->from.text || options->to.text || options->range || options->gpu.given || options->process.given ||
+           options->rank.given;
 }
 
 struct cut;

@@ -6,13 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cjson/cJSON.h>
-
 #include "common/log.h"
 
 /* --- rows --- */
 
-static struct cut_row *row_put(struct cut *cut, uint32_t pid)
+struct cut_row *cut_row_put(struct cut *cut, uint32_t pid)
 {
     uint64_t *index = map_put(&cut->row_of_pid, pid, NULL);
     struct cut_row *row = index && *index == 0 ? array_push(&cut->rows) : NULL;
@@ -27,34 +25,10 @@ static struct cut_row *row_put(struct cut *cut, uint32_t pid)
     return &cut->rows.items[*index - 1];
 }
 
-/* {"processes": [{"pid": 583, "gpu_pids": {"0": 1073742848, …}, …}, …], …} */
-static void look_at_metadata(struct sink *sink, const char *key, const char *value, size_t size)
-{
-    struct cut *cut = cut_of(sink);
-    cJSON *own = strcmp(key, "gputrace") == 0 ? cJSON_ParseWithLength(value, size) : NULL;
-    const cJSON *processes = cJSON_GetObjectItemCaseSensitive(own, "processes"), *process, *gpu;
-    cJSON_ArrayForEach(process, processes)
-    {
-        const cJSON *pid = cJSON_GetObjectItemCaseSensitive(process, "pid");
-        const cJSON *gpus = cJSON_GetObjectItemCaseSensitive(process, "gpu_pids");
-        cJSON_ArrayForEach(gpu, gpus)
-        {
-            bool known = cJSON_IsNumber(pid) && cJSON_IsNumber(gpu) && gpu->string && gpu->valueint >= 0;
-            struct cut_row *row = known ? row_put(cut, (uint32_t)gpu->valueint) : NULL;
-            if (!row)
-                continue;
-            row->gpu = true;
-            row->device = strtoll(gpu->string, NULL, 10);
-            row->owner = pid->valueint > 0 ? (uint32_t)pid->valueint : 0;
-        }
-    }
-    cJSON_Delete(own);
-}
-
 static void look_at_process(struct sink *sink, const struct row_name *process)
 {
     static const char label[] = "GPU ";
-    struct cut_row *row = row_put(cut_of(sink), process->row.pid);
+    struct cut_row *row = cut_row_put(cut_of(sink), process->row.pid);
     if (!row || row->gpu || !process->label || strncmp(process->label, label, strlen(label)) != 0)
         return;
     row->gpu = true;
@@ -156,7 +130,7 @@ static void look_at_end(struct sink *sink)
 static const struct sink_format looking = {
     .name = "the part",
     .piece_scale = 1,
-    .metadata = look_at_metadata,
+    .metadata = cut_look_at_metadata,
     .begin = look_at_begin,
     .process = look_at_process,
     .thread = look_at_thread,
@@ -187,7 +161,7 @@ static bool is_on_row(const struct cut_range *range, const struct cut_range *oth
 }
 
 /* Why nothing is wanted. */
-enum nothing { NO_EVENTS = 1, NO_RANGE, NOT_SO_OFTEN, NOT_BETWEEN };
+enum nothing { NO_EVENTS = 1, NO_RANK, NO_RANGE, NOT_SO_OFTEN, NOT_BETWEEN };
 
 /* Windows of ranges with exactly the name; else of one occurrence on each row. */
 static int add_windows(struct cut *cut, bool exact)
@@ -277,6 +251,8 @@ static int find_part(struct cut *cut)
         return error_no_memory("the trace's events");
     if (!cut->any)
         return NO_EVENTS;
+    if (options->rank.given && !cut->is_rank && map_count(&cut->of_rank) == 0)
+        return NO_RANK;
     if (cut->last > INT64_MAX / 2)
         return error("'%s' has times beyond all clocks", cut->path);
     if (time_bounds_resolve(&options->from, &options->to, cut->path, (int64_t)cut->first, (int64_t)cut->last, times) <
@@ -296,6 +272,7 @@ int cut_looked(struct cut *cut)
     int result = find_part(cut);
     switch (result) {
     case NO_EVENTS: return error("'%s' has no events: there is nothing to cut out", path);
+    case NO_RANK: return error("'%s' has no rank %lld", path, (long long)cut->options->rank.number);
     case NO_RANGE: return error("'%s' has no range '%s'", path, range);
     case NOT_SO_OFTEN:
         return error("--range=%s: '%s' has the range only %llu times", range, path, (unsigned long long)cut->most);
@@ -343,6 +320,7 @@ void cut_free(struct cut *cut)
     map_release(&cut->counter_of_name);
     array_release(&cut->rows);
     map_release(&cut->row_of_pid);
+    map_release(&cut->of_rank);
     file_vector_release(&cut->ranges);
     sorter_release(&cut->flows);
     windows_release(&cut->windows);

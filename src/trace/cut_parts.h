@@ -1,5 +1,5 @@
 /*
- * The inside of a cut: cut_looking.c has the first reading, cut_writing.c the second.
+ * The inside of a cut: cut_looking.c has the first reading, cut_writing.c the second, cut_metadata.c metadata in both.
  */
 #ifndef GPUTRACE_TRACE_CUT_PARTS_H
 #define GPUTRACE_TRACE_CUT_PARTS_H
@@ -52,7 +52,9 @@ struct cut {
     bool no_memory;
 
     ARRAY(struct cut_row) rows;
-    struct map row_of_pid; /* index + 1 */
+    struct map row_of_pid;  /* index + 1 */
+    struct map of_rank;     /* pids of the processes of the wanted rank */
+    bool has_rank, is_rank; /* the trace is of one rank, by its distributedInfo; it is the wanted one */
 
     /* The first reading */
     bool any;
@@ -81,16 +83,27 @@ static inline struct cut *cut_of(struct sink *sink)
     return (struct cut *)sink;
 }
 
+/* The row of PID, made if it is not there. NULL: no memory. */
+struct cut_row *cut_row_put(struct cut *cut, uint32_t pid);
+void cut_look_at_metadata(struct sink *sink, const char *key, const char *value, size_t size);
+void cut_write_metadata(struct sink *sink, const char *key, const char *value, size_t size);
+
+/* Whether the process of this pid is wanted. */
+static inline bool cut_selects_process(const struct cut *cut, uint32_t pid)
+{
+    const struct selected_number *process = &cut->options->process, *rank = &cut->options->rank;
+    return (!process->given || pid == process->number) && (!rank->given || cut->is_rank || map_get(&cut->of_rank, pid));
+}
+
 /* Whether events of the row's process or GPU are wanted. */
 static inline bool cut_selects(const struct cut *cut, uint32_t pid)
 {
-    const struct selected_number *gpu = &cut->options->gpu, *process = &cut->options->process;
+    const struct selected_number *gpu = &cut->options->gpu;
     const uint64_t *index = map_get(&cut->row_of_pid, pid);
     const struct cut_row *row = index && *index ? &cut->rows.items[*index - 1] : NULL;
     if (!row || !row->gpu)
-        return !process->given || pid == process->number;
-    return (!gpu->given || row->device == gpu->number) &&
-           (!process->given || row->owner == 0 || row->owner == process->number);
+        return cut_selects_process(cut, pid);
+    return (!gpu->given || row->device == gpu->number) && (row->owner == 0 || cut_selects_process(cut, row->owner));
 }
 
 /* Whether some of a slice, or an instant, lies in a window. */

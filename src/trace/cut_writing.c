@@ -8,13 +8,6 @@
 #include "common/log.h"
 #include "trace/cut_parts.h"
 
-static void write_metadata(struct sink *sink, const char *key, const char *value, size_t size)
-{
-    struct sink *whole = cut_of(sink)->whole;
-    if (strcmp(key, CUT_KEY) != 0) /* of what was cut before */
-        whole->format->metadata(whole, key, value, size);
-}
-
 void cut_describe(const struct cut_options *options, int64_t from, int64_t to, uint64_t length, struct buffer *out)
 {
     struct json_out json;
@@ -29,6 +22,8 @@ void cut_describe(const struct cut_options *options, int64_t from, int64_t to, u
         json_put_i64(&json, "gpu", options->gpu.number);
     if (options->process.given)
         json_put_i64(&json, "process", options->process.number);
+    if (options->rank.given)
+        json_put_i64(&json, "rank", options->rank.number);
     json_end(&json);
 }
 
@@ -192,7 +187,7 @@ static void write_finish(struct sink *sink)
 
 static const struct sink_format writing = {
     .piece_scale = 1,
-    .metadata = write_metadata,
+    .metadata = cut_write_metadata,
     .begin = write_begin,
     .process = write_process,
     .thread = write_thread,

@@ -128,6 +128,45 @@ names() { # TRACE
     assert_output --partial "warning: the part of 'trace.json' has no events"
 }
 
+# Two ranks: processes of rank 1 are its program and a child of that.
+ranks() { # PATH
+    sed -e 's|"processes": .*|"processes": [{"pid": 100, "rank": 0, "world_size": 2, "started": 1795435128061422230, "gpu_pids": {"0": 0}}, {"pid": 200, "rank": 1, "world_size": 2, "gpu_pids": {"1": 1}, "distributedInfo": {"backend": "nccl", "rank": 1, "world_size": 2}}, {"pid": 201, "rank": 1, "gpu_pids": {}}, {"pid": 300, "gpu_pids": {}}], "after": 1},|' trace.json >"$1"
+}
+
+@test "--rank leaves the processes and GPUs of one rank, and what is said of it" {
+    ranks job.json
+    "$gputrace" cut -q job.json -o part.json --rank=1
+    assert_equal "$(names part.json)" 'else foreign'
+    assert_equal "$(jq -c '[.gputrace.processes[].pid], .gputrace.after, .gputrace_cut.rank' part.json | paste -sd' ')" '[200,201] 1 1'
+    assert_equal "$(jq -c .distributedInfo part.json)" '{"rank":1,"world_size":2,"backend":"nccl"}'
+    "$gputrace" cut -q job.json -o first.json --rank=0
+    assert_equal "$(jq -c '[.traceEvents[] | select(.ph == "M") | .pid] | unique' first.json)" '[0,100]'
+    # what HTA looks for, and numbers as they were
+    assert_equal "$(grep -c '"distributedInfo":{"rank": 0, "world_size": 2}' first.json)" 1
+    assert_equal "$(grep -c '"started":\s*1795435128061422230' first.json)" 1
+    # a process is of one rank
+    "$gputrace" cut -q job.json -o process.json --process=201
+    assert_equal "$(jq -c .distributedInfo process.json)" '{"rank":1}'
+    "$gputrace" convert -q --rank=1 job.json converted.json
+    diff <(jq -S . part.json) <(jq -S . converted.json)
+    run -1 "$gputrace" cut job.json -o none.json --rank=2
+    assert_output "gputrace: 'job.json' has no rank 2"
+}
+
+@test "--rank takes a trace of one rank whole; parts that are not of a rank say nothing of it" {
+    jq -c '. + {distributedInfo: {rank: 3}}' trace.json >one.json
+    "$gputrace" cut -q one.json -o part.json --rank=3
+    assert_equal "$(names part.json)" "$(names trace.json)"
+    assert_equal "$(jq -c .distributedInfo part.json)" '{"rank":3}'
+    run -1 "$gputrace" cut one.json -o none.json --rank=0
+    assert_output "gputrace: 'one.json' has no rank 0"
+    ranks job.json
+    "$gputrace" cut -q job.json -o process.json --process=300
+    assert_equal "$(jq -c .distributedInfo process.json)" null
+    "$gputrace" cut -q job.json -o time.json --from=10%
+    assert_equal "$(jq -c '.distributedInfo, (.gputrace.processes | length)' time.json | paste -sd' ')" 'null 4'
+}
+
 @test "cut and convert write the same part, in every format" {
     local part=(--from=100us --to=200us)
     "$gputrace" cut -q "${part[@]}" -o part.json trace.json
@@ -201,7 +240,7 @@ names() { # TRACE
     run -1 bash -c "'$gputrace' cut - -o out.json --from=1us <trace.json"
     assert_output --partial 'it is read twice'
     run -2 "$gputrace" cut trace.json -o out.json
-    assert_output "gputrace: 'cut' needs a part of 'trace.json': --from, --to, --range, --gpu or --process"
+    assert_output "gputrace: 'cut' needs a part of 'trace.json': --from, --to, --range, --gpu, --process or --rank"
     run -2 "$gputrace" cut trace.json --from=1us
     run -2 "$gputrace" cut -o out.json --from=1us
     run -2 "$gputrace" cut trace.json two.json -o out.json --from=1us

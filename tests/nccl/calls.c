@@ -1,12 +1,14 @@
 /* Communicators, groups and calls of the stand-in. */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "tests/nccl/nccl.h"
 #include "tests/nccl/profiler.h"
 
-enum { TASKS = 64, POLL_US = 200 };
+enum { TASKS = 64, LAUNCHES = 4, POLL_US = 200 };
 
 static _Thread_local struct {
     int depth;
@@ -15,10 +17,28 @@ static _Thread_local struct {
     void *event; /* the plugin's */
 } group;
 
+/* Groups that threads of their own are to launch. */
+static struct {
+    bool wanted;
+    size_t count;
+    struct launch {
+        CUcontext context;
+        size_t count;
+        struct task tasks[TASKS];
+        void *event;
+    } launches[LAUNCHES];
+} nonblocking;
+
 size_t type_size(ncclDataType_t type)
 {
     static const size_t sizes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
     return sizes[type];
+}
+
+__attribute__((visibility("default"))) int ncclGetVersion(int *version)
+{
+    *version = 22809;
+    return 0;
 }
 
 /* --- communicators --- */
@@ -97,23 +117,65 @@ static bool fit_together(const struct task *a, const struct task *b)
            (a->function == b->function || (is_pairwise(a->function) && is_pairwise(b->function)));
 }
 
-static void launch_tasks(struct task *tasks, size_t count)
+static void launch_tasks(struct task *tasks, size_t count, void *event)
 {
-    void *launch = profiler_launch_start(&tasks[0], group.event);
+    void *launch = profiler_launch_start(&tasks[0], event);
     kernel_launch(tasks, count);
     profiler_launch_stop(launch);
     profiler_tasks(tasks, count);
 }
 
+static void launch_all(struct task *tasks, size_t count, void *event)
+{
+    for (size_t first = 0, next; first < count; first = next) {
+        for (next = first + 1; next < count && fit_together(&tasks[first], &tasks[next]);)
+            next++;
+        launch_tasks(&tasks[first], next - first, event);
+    }
+    profiler_group_stop(event);
+}
+
+static void *launch_in_thread(void *argument)
+{
+    struct launch *launch = argument;
+    MUST(cuCtxSetCurrent(launch->context));
+    launch_all(launch->tasks, launch->count, launch->event);
+    return NULL;
+}
+
+void ncclSetNonblocking_(void)
+{
+    nonblocking.wanted = true;
+}
+
+void ncclWaitReady_(void)
+{
+    for (size_t i = 0; i < nonblocking.count; i++) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, launch_in_thread, &nonblocking.launches[i]) != 0)
+            abort();
+        pthread_join(thread, NULL);
+    }
+    nonblocking.count = 0;
+}
+
+static void launch_later(void)
+{
+    if (nonblocking.count == LAUNCHES)
+        abort();
+    struct launch *launch = &nonblocking.launches[nonblocking.count++];
+    *launch = (struct launch){.count = group.count, .event = group.event};
+    memcpy(launch->tasks, group.tasks, group.count * sizeof(*group.tasks));
+    MUST(cuCtxGetCurrent(&launch->context));
+}
+
 static void launch_group(void)
 {
-    for (size_t first = 0, next; first < group.count; first = next) {
-        for (next = first + 1; next < group.count && fit_together(&group.tasks[first], &group.tasks[next]);)
-            next++;
-        launch_tasks(&group.tasks[first], next - first);
-    }
+    if (nonblocking.wanted)
+        launch_later();
+    else
+        launch_all(group.tasks, group.count, group.event);
     group.count = 0;
-    profiler_group_stop(group.event);
     group.event = NULL;
 }
 

@@ -9,12 +9,14 @@
  *   -s STEPS           default 4
  *   -o OPERATION,…     of each step, default allreduce: allreduce allgather reducescatter broadcast reduce alltoall
  *                      gather scatter ring (send and receive in a group) group (three calls) halves (an all-reduce
- *                      in a communicator of every second rank) graph (an all-reduce that was captured)
+ *                      in a communicator of every second rank) graph (an all-reduce that was captured) integers (an
+ *                      all-reduce) both (an all-reduce in each communicator, without a wait between them)
  *   -b BYTES           of each operation, default 4 MiB
  *   -c NS              of each step's computation, default 200000
  *   -d RANK:MS         this rank sleeps so long in each step
  *   -k RANK:FACTOR     its kernels that compute take so many times as long
  *   -H RANK:MS         this rank begins so much later
+ *   -B                 communicators do not block: threads of their own launch the kernels
  *   -t SECONDS         of -n: kills the ranks with SIGKILL after so long, and exits with 3
  *
  * Deadlocks, at the start of the last step:
@@ -64,7 +66,7 @@ struct rank {
 static int usage(void)
 {
     fputs("usage: fake_nccl -n RANKS | -j JOB [-s STEPS] [-o OPERATION,...] [-b BYTES] [-c NS] [-d RANK:MS]\n"
-          "                 [-k RANK:FACTOR] [-H RANK:MS] [-t SECONDS] [-D DEADLOCK:RANK]\n",
+          "                 [-k RANK:FACTOR] [-H RANK:MS] [-B] [-t SECONDS] [-D DEADLOCK:RANK]\n",
           stderr);
     return 2;
 }
@@ -150,6 +152,19 @@ static void halves(struct rank *rank)
     ncclAllReduce(job.bytes / 4, ncclFloat32, ncclSum, rank->half, rank->communicate);
 }
 
+static void integers(struct rank *rank)
+{
+    ncclAllReduce(job.bytes / 4, ncclInt32, ncclSum, rank->world, rank->communicate);
+}
+
+static void both(struct rank *rank)
+{
+    if (!rank->half)
+        rank->half = ncclCommSplit_(rank->world);
+    all_reduce(rank);
+    ncclAllReduce(job.bytes / 4, ncclFloat32, ncclSum, rank->half, rank->communicate);
+}
+
 static void graph(struct rank *rank)
 {
     if (!rank->graph) {
@@ -157,6 +172,7 @@ static void graph(struct rank *rank)
         nvtxRangePushA("capture");
         MUST(cuStreamBeginCapture(rank->communicate, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
         all_reduce(rank);
+        ncclWaitReady_();
         MUST(cuStreamEndCapture(rank->communicate, &captured));
         MUST(cuGraphInstantiate(&rank->graph, captured, 0));
         nvtxRangePop();
@@ -168,10 +184,20 @@ static const struct operation {
     const char *name;
     void (*run)(struct rank *rank);
 } operations[] = {
-    {"allreduce", all_reduce}, {"allgather", all_gather}, {"reducescatter", reduce_scatter},
-    {"broadcast", broadcast},  {"reduce", reduce},        {"alltoall", all_to_all},
-    {"gather", gather},        {"scatter", scatter},      {"ring", ring},
-    {"group", group},          {"halves", halves},        {"graph", graph},
+    {"allreduce", all_reduce},
+    {"allgather", all_gather},
+    {"reducescatter", reduce_scatter},
+    {"broadcast", broadcast},
+    {"reduce", reduce},
+    {"alltoall", all_to_all},
+    {"gather", gather},
+    {"scatter", scatter},
+    {"ring", ring},
+    {"group", group},
+    {"halves", halves},
+    {"graph", graph},
+    {"integers", integers},
+    {"both", both},
 };
 
 static const struct operation *operation_named(const char *name)
@@ -231,8 +257,10 @@ static void step(struct rank *rank, int number, const struct operation *const *c
     MUST(cuStreamWaitEvent(rank->communicate, rank->computed, 0));
     if (number == job.steps - 1)
         get_stuck(rank);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         chosen[i]->run(rank);
+        ncclWaitReady_();
+    }
     MUST(cuEventRecord(rank->communicated, rank->communicate));
     MUST(cuStreamWaitEvent(rank->compute, rank->communicated, 0));
     kernel_compute("optimizer_kernel", job.compute_ns / 4, rank->compute);
@@ -386,7 +414,7 @@ static void read_deadlock(const char *text)
 int main(int argc, char **argv)
 {
     int starts = 0;
-    for (int option; (option = getopt(argc, argv, "n:j:s:o:b:c:d:k:H:t:D:")) != -1;) {
+    for (int option; (option = getopt(argc, argv, "n:j:s:o:b:c:d:k:H:Bt:D:")) != -1;) {
         switch (option) {
         case 'n': starts = atoi(optarg); break;
         case 'j': job.job = optarg; break;
@@ -397,6 +425,7 @@ int main(int argc, char **argv)
         case 'd': two_numbers(optarg, &job.delayed, &job.delay_ms); break;
         case 'k': two_numbers(optarg, &job.slow, &job.factor); break;
         case 'H': two_numbers(optarg, &job.late, &job.late_ms); break;
+        case 'B': ncclSetNonblocking_(); break;
         case 't': job.seconds = atoi(optarg); break;
         case 'D': read_deadlock(optarg); break;
         default: return usage();

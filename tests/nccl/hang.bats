@@ -116,20 +116,43 @@ facts='[length, (.[0] | .operation, .sequence, .size_bytes, .ranks, .waiting_ran
     assert_equal "$("$gputrace" report -r hang --format=json gputrace-* | jq '.hang | length')" 0
 }
 
-@test "the export of a hang for fr_trace says what each rank did last" {
-    explain mismatch:1 3
+# Of each rank the last operation up to the hang, and how far it came, as the dumps for fr_trace have them.
+exported() {
     "$gputrace" convert -q gputrace-* job.flight
-    run -0 python3 - <<'END'
+    python3 - <<'END'
 import pickle
 for rank in range(4):
     with open(f"job.flight/rank_{rank}", "rb") as file:
         dump = pickle.load(file)
     (group,) = dump["pg_config"].values()
-    last = [entry for entry in dump["entries"] if entry["collective_seq_id"] == 2][0]
+    last = [entry for entry in dump["entries"] if entry["collective_seq_id"] <= 2][-1]
     print(rank, group["ranks"], last["profiling_name"], last["collective_seq_id"], last["state"])
 END
+}
+
+@test "the export of a hang for fr_trace says what each rank did last" {
+    explain mismatch:1 3
+    run -0 exported
     assert_output '0 [0, 1, 2, 3] nccl:all_reduce 2 started
 1 [0, 1, 2, 3] nccl:broadcast 2 started
+2 [0, 1, 2, 3] nccl:all_reduce 2 started
+3 [0, 1, 2, 3] nccl:all_reduce 2 started'
+}
+
+@test "in the export an operation behind another kernel is scheduled" {
+    explain endless:0 4
+    run -0 exported
+    assert_output '0 [0, 1, 2, 3] nccl:all_reduce 2 scheduled
+1 [0, 1, 2, 3] nccl:all_reduce 2 started
+2 [0, 1, 2, 3] nccl:all_reduce 2 started
+3 [0, 1, 2, 3] nccl:all_reduce 2 started'
+}
+
+@test "in the export a rank that was killed finished what the others finished" {
+    explain dead:1 5
+    run -0 exported
+    assert_output '0 [0, 1, 2, 3] nccl:all_reduce 2 started
+1 [0, 1, 2, 3] nccl:all_reduce 1 completed
 2 [0, 1, 2, 3] nccl:all_reduce 2 started
 3 [0, 1, 2, 3] nccl:all_reduce 2 started'
 }

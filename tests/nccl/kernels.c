@@ -7,14 +7,15 @@
 
 enum { BYTES_PER_NS = 200, LEAST_NS = 8000, CHANNELS = 8, THREADS = 512 };
 
+/* "%s" is the type, without its sign. */
 static const char *const kernels[] = {
     [FUNCTION_ALL_GATHER] = "ncclDevKernel_AllGather_RING_LL",
-    [FUNCTION_ALL_REDUCE] = "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+    [FUNCTION_ALL_REDUCE] = "ncclDevKernel_AllReduce_Sum_%s_RING_LL",
     [FUNCTION_ALL_TO_ALL] = "ncclDevKernel_SendRecv",
     [FUNCTION_BROADCAST] = "ncclDevKernel_Broadcast_RING_LL",
     [FUNCTION_GATHER] = "ncclDevKernel_SendRecv",
-    [FUNCTION_REDUCE] = "ncclDevKernel_Reduce_Sum_f32_RING_LL",
-    [FUNCTION_REDUCE_SCATTER] = "ncclDevKernel_ReduceScatter_Sum_f32_RING_LL",
+    [FUNCTION_REDUCE] = "ncclDevKernel_Reduce_Sum_%s_RING_LL",
+    [FUNCTION_REDUCE_SCATTER] = "ncclDevKernel_ReduceScatter_Sum_%s_RING_LL",
     [FUNCTION_SCATTER] = "ncclDevKernel_SendRecv",
     [FUNCTION_SEND] = "ncclDevKernel_SendRecv",
     [FUNCTION_RECV] = "ncclDevKernel_SendRecv",
@@ -96,8 +97,9 @@ void kernel_launch(const struct task *tasks, size_t count)
             (met == 0 || tasks[i].function == FUNCTION_SEND || tasks[i].function == FUNCTION_RECV))
             meetings[met++] = meeting_of(&tasks[i]);
     }
-    const char *name = kernels[tasks[0].function];
-    char mangled[128];
+    static const char *const types[] = {"u8", "u8", "u32", "u32", "u64", "u64", "f16", "f32"};
+    char name[64], mangled[128];
+    snprintf(name, sizeof(name), kernels[tasks[0].function], types[tasks[0].type]);
     snprintf(mangled, sizeof(mangled), "_Z%zu%s24ncclDevKernelArgsStorageILm4096EE", strlen(name), name);
     function_named(mangled); /* compiling it takes time */
     simgpu_next_kernel(LEAST_NS + bytes / BYTES_PER_NS, meetings, met);

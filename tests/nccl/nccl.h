@@ -7,6 +7,7 @@
 #define TESTS_NCCL_NCCL_H
 
 #include <cuda.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -49,11 +50,18 @@ struct ncclComm {
 };
 typedef struct ncclComm *ncclComm_t;
 
+int ncclGetVersion(int *version);
+
 /* The communicator of all ranks. Waits for them. NAME is that of the job. */
 ncclComm_t ncclCommInitRank_(struct nccl_shared *shared, const char *name, int ranks, int rank, int device);
 /* That of the ranks with this one's parity; of an even number of ranks. */
 ncclComm_t ncclCommSplit_(ncclComm_t parent);
 void ncclCommDestroy(ncclComm_t comm);
+
+/* From now on communicators do not block: calls return, and their kernels are launched, each group's by a thread of
+ * its own, when the program waits for all communicators to be ready. */
+void ncclSetNonblocking_(void);
+void ncclWaitReady_(void);
 
 void ncclGroupStart(void);
 void ncclGroupEnd(void);

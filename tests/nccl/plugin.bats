@@ -34,9 +34,20 @@ job=(-n 2 -s 1 -b 1024 -o allreduce,reducescatter,ring)
     done
 }
 
+@test "kernels that NCCL's threads launched find their operations in every version" {
+    local version
+    for version in 1 4 5; do
+        export FAKE_NCCL_PROFILER=$version
+        record --nccl "$fake" "${job[@]}" -B
+        assert_equal "$(kernels '.args | [.Seq, .dtype, .["In msg nelems"], .["Out msg nelems"], .algorithm, .protocol]')" \
+            '[[0,"Float",256,256,"RING","LL"],[1,"Float",512,256,"RING","LL"],[0,"Float",256,256,null,null]]'
+        rm trace.json
+    done
+}
+
 @test "without --nccl NCCL loads no plugin of ours" {
     record "$fake" "${job[@]}"
-    assert_equal "$(kernels '.args | [.dtype, .algorithm]')" '[["Byte",null],["Byte",null],["Byte",null]]'
+    assert_equal "$(kernels '.args | [.dtype, .algorithm]')" '[["Float",null],["Float",null],["Byte",null]]'
     run -0 "$gputrace" run -o other.json sh -c 'echo "plugin: $NCCL_PROFILER_PLUGIN."'
     assert_line 'plugin: .'
 }
@@ -49,7 +60,7 @@ job=(-n 2 -s 1 -b 1024 -o allreduce,reducescatter,ring)
 @test "another plugin stays, and the trace says so" {
     export NCCL_PROFILER_PLUGIN=none
     record --nccl "$fake" "${job[@]}"
-    assert_equal "$(kernels '.args | [.dtype, .algorithm]')" '[["Byte",null],["Byte",null],["Byte",null]]'
+    assert_equal "$(kernels '.args | [.dtype, .algorithm]')" '[["Float",null],["Float",null],["Byte",null]]'
     run -0 jq -r '.gputrace.notes[].text' trace.json
     assert_output --partial "names another plugin, 'none'"
 }
@@ -79,6 +90,18 @@ job=(-n 2 -s 1 -b 1024 -o allreduce,reducescatter,ring)
     record --capture-range=nvtx:ProfilerStep#2 "$fake" -n 2 -s 4 -o allreduce,broadcast
     assert_equal "$(jq -c '[.traceEvents[] | select(.cat == "kernel" and .args.Seq != null) | .args.Seq] | sort' trace.json)" \
         '[0,0,1,1]'
+}
+
+@test "distributedInfo has NCCL's version with every version of the interface, and without --nccl none" {
+    local version
+    for version in 1 4 5; do
+        FAKE_NCCL_PROFILER=$version record --nccl "$fake" -n 2 -s 1
+        assert_equal "$(jq -c '[.gputrace.processes[].distributedInfo | select(.) | [.rank, .nccl_version, .pg_count]] | sort' trace.json)" \
+            '[[0,"2.28.9",1],[1,"2.28.9",1]]'
+        rm trace.json
+    done
+    record "$fake" -n 2 -s 1
+    assert_equal "$(jq -c '[.gputrace.processes[].distributedInfo | select(.) | .nccl_version] | unique' trace.json)" '[null]'
 }
 
 @test "the name of a communicator is shown, where NCCL tells it" {

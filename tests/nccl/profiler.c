@@ -185,7 +185,9 @@ static const struct {
 
 static const char *type_name(ncclDataType_t type)
 {
-    return type == ncclFloat32 ? "ncclFloat32" : type == ncclFloat16 ? "ncclFloat16" : "Unknown";
+    static const char *const names[] = {
+        [ncclInt32] = "ncclInt32", [ncclFloat16] = "ncclFloat16", [ncclFloat32] = "ncclFloat32"};
+    return (size_t)type < sizeof(names) / sizeof(*names) && names[type] ? names[type] : "Unknown";
 }
 
 /* As NCCL: the highest version that both know. */

@@ -1,6 +1,8 @@
 #include "agent/nccl/operations.h"
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -81,6 +83,33 @@ int nccl_wanted(void)
 }
 
 /* --- communicators --- */
+
+/* ncclGetVersion() of the library with the code at CALLER, which the program as a whole may not see. NCCL has just
+ * loaded a library, so the loader's lock is free. */
+static int version_of(const void *caller)
+{
+    Dl_info info;
+    int (*get)(int *version), version = 0;
+    void *library = dladdr(caller, &info) && info.dli_fname ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    *(void **)&get = dlsym(library ? library : RTLD_DEFAULT, "ncclGetVersion");
+    if (!get || get(&version) != NCCL_SUCCESS)
+        version = 0;
+    if (library)
+        dlclose(library);
+    return version;
+}
+
+void nccl_version(const void *caller)
+{
+    int saved = errno, version = is_recorded() ? version_of(caller) : 0;
+    char text[32];
+    if (version > 0) {
+        int length = snprintf(text, sizeof(text), "%d.%d.%d", version / 10000, version / 100 % 100, version % 100);
+        record_write_text(SPOOL_RECORD_NCCL_COMMUNICATOR, nccl_communicator, clock_now(),
+                          text_of_bytes(text, (size_t)length), .head.flags = SPOOL_NCCL_VERSION);
+    }
+    errno = saved;
+}
 
 void *nccl_communicator(uint64_t number, const char *name, int nodes, int ranks, int rank)
 {

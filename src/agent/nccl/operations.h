@@ -20,6 +20,9 @@ void nccl_init(uint64_t trace_bits, const char *library, bool (*wake)(void));
 /* Events that NCCL is to tell of, in this process: a mask of enum nccl_event. 0: none. */
 int nccl_wanted(void);
 
+/* NCCL starts the plugin from the code at CALLER: records its version, where it says it. */
+void nccl_version(const void *caller);
+
 /* A communicator. Returns its context, NULL: its number is not known. NAME may be NULL. */
 void *nccl_communicator(uint64_t number, const char *name, int nodes, int ranks, int rank);
 uint64_t nccl_communicator_of(const void *context);

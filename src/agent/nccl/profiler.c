@@ -13,6 +13,7 @@
 static int init_old(void **context, int *mask)
 {
     *context = NULL;
+    nccl_version(__builtin_return_address(0));
     *mask = nccl_wanted() & (NCCL_EVENT_COLLECTIVE | NCCL_EVENT_PAIR | NCCL_EVENT_PROXY);
     return NCCL_SUCCESS;
 }
@@ -128,6 +129,7 @@ static int init_v4(void **context, int *mask, const char *name, uint64_t communi
                    void *log)
 {
     (void)log;
+    nccl_version(__builtin_return_address(0));
     *context = nccl_communicator(communicator, name, nodes, ranks, rank);
     *mask = nccl_wanted() & (NCCL_EVENT_COLLECTIVE | NCCL_EVENT_PAIR | NCCL_EVENT_PROXY);
     return NCCL_SUCCESS;
@@ -137,6 +139,7 @@ static int init_v5(void **context, uint64_t communicator, int *mask, const char 
                    void *log)
 {
     (void)log;
+    nccl_version(__builtin_return_address(0));
     *context = nccl_communicator(communicator, name, nodes, ranks, rank);
     *mask = nccl_wanted();
     return NCCL_SUCCESS;

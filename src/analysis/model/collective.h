@@ -32,6 +32,9 @@ struct collective {
     int64_t group_size; /* ranks */
     int64_t peer;       /* the root, or the other rank of a send or receive */
     int64_t bytes;      /* as nccl-tests counts them: collective_elements() */
+    /* Of an operation whose kernel does others, too, which are joint: the bytes of all of them, and those that cross
+     * the bus. EVENT_NONE: of all others, and where some are not known. */
+    int64_t kernel_bytes, kernel_bus_bytes;
     /* When. */
     int64_t called, returned; /* of the call; returned: EVENT_NONE, too, when it had not returned at the end */
     int64_t start, duration;  /* of the kernel; EVENT_NONE: none finished */

@@ -2,6 +2,7 @@
 
 #include "common/array.h"
 #include "analysis/base/order.h"
+#include "analysis/model/collective_words.h"
 
 void collective_add_kernel(struct collective *call, const struct collective *kernel)
 {
@@ -41,8 +42,67 @@ struct group {
     ARRAY(struct collective) calls;
     collective_receiver *give;
     void *context;
-    size_t leader; /* the call that its kernel names; calls.count: none */
+    size_t leader;            /* the call that its kernel names; calls.count: none */
+    int64_t bytes, bus_bytes; /* of all that the kernel does; EVENT_NONE: not known */
 };
+
+/* --- bytes of a kernel --- */
+
+/* Bytes of operations: those of sends and receives, which go both ways at once, apart. */
+struct bytes {
+    bool known;
+    double others, sent, received;
+};
+
+static void add_bytes(struct bytes *sum, const struct collective *one, double factor)
+{
+    double bytes = (double)one->bytes * factor;
+    sum->known = sum->known && one->bytes != EVENT_NONE;
+    if (one->kind == COLLECTIVE_SEND)
+        sum->sent += bytes;
+    else if (one->kind == COLLECTIVE_RECV)
+        sum->received += bytes;
+    else
+        sum->others += bytes;
+}
+
+static int64_t all_bytes(const struct bytes *sum)
+{
+    double bytes = sum->others + (sum->sent > sum->received ? sum->sent : sum->received);
+    return sum->known && bytes < 0x1p62 ? (int64_t)bytes : EVENT_NONE;
+}
+
+/* What a rank sends to itself crosses no bus. */
+static double bus_factor(const struct collective *one)
+{
+    bool to_itself = collective_is_pairwise((enum collective_kind)one->kind) && one->source == one->target;
+    return to_itself ? 0 : collective_bus_factor((enum collective_kind)one->kind, one->group_size);
+}
+
+static void sum_bytes(struct group *group)
+{
+    struct bytes all = {.known = true}, bus = {.known = true};
+    for (size_t i = 0; i < group->calls.count; i++) {
+        const struct collective *one = &group->calls.items[i];
+        if (i != group->leader && has_kernel(one))
+            continue;
+        add_bytes(&all, one, 1);
+        add_bytes(&bus, one, bus_factor(one));
+    }
+    group->bytes = all_bytes(&all);
+    group->bus_bytes = all_bytes(&bus);
+}
+
+/* Gives ONE, which the kernel names. */
+static int give_leader(const struct group *group, const struct collective *one)
+{
+    struct collective leader = *one;
+    leader.kernel_bytes = group->bytes;
+    leader.kernel_bus_bytes = group->bus_bytes;
+    return group->give(group->context, &leader);
+}
+
+/* --- kernels --- */
 
 /* Gives KERNEL to all calls but the leader. REPLAY: they are operations of their own. */
 static int give_kernel(const struct group *group, const struct collective *kernel, bool replay)
@@ -71,8 +131,11 @@ static int give_calls(struct group *group)
     while (group->leader < group->calls.count && !has_kernel(&group->calls.items[group->leader]))
         group->leader++;
     bool any = group->leader < group->calls.count;
+    sum_bytes(group);
     for (size_t i = 0; i < group->calls.count && status == 0; i++)
-        if (!any || has_kernel(&group->calls.items[i]))
+        if (i == group->leader)
+            status = give_leader(group, &group->calls.items[i]);
+        else if (!any || has_kernel(&group->calls.items[i]))
             status = group->give(group->context, &group->calls.items[i]);
     return status || !any ? status : give_kernel(group, &group->calls.items[group->leader], false);
 }
@@ -86,7 +149,9 @@ static int give_grouped(struct group *group, const struct collective *next)
         return added ? 0 : -1;
     }
     bool replay = group->leader < group->calls.count;
-    return group->give(group->context, next) ?: replay ? give_kernel(group, next, true) : 0;
+    if (!replay)
+        return group->give(group->context, next);
+    return give_leader(group, next) ?: give_kernel(group, next, true);
 }
 
 int collective_groups_join(struct sorter *grouped, collective_receiver *give, void *context)

@@ -121,6 +121,8 @@ static struct collective collective_of(const struct trace *trace, const struct e
         .group_size = event->group_size,
         .peer = event->peer,
         .bytes = bytes_of(trace, event, kind),
+        .kernel_bytes = EVENT_NONE,
+        .kernel_bus_bytes = EVENT_NONE,
         .called = EVENT_NONE,
         .returned = EVENT_NONE,
         .start = EVENT_NONE,

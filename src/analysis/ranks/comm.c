@@ -20,16 +20,25 @@ bool comm_times(const struct collective *one, int64_t *start, int64_t *duration)
     return one->start != EVENT_NONE || call;
 }
 
+/* Whether each rank needs data, or a signal, of all others. */
+static bool waits_for_all(enum collective_kind kind)
+{
+    return kind == COLLECTIVE_ALLREDUCE || kind == COLLECTIVE_ALLGATHER || kind == COLLECTIVE_REDUCESCATTER ||
+           kind == COLLECTIVE_ALLTOALL || kind == COLLECTIVE_BARRIER;
+}
+
 int64_t comm_last_start(const struct collective *ranks, size_t count)
 {
-    int64_t last = EVENT_NONE, start, duration;
+    int64_t last = EVENT_NONE, first_end = INT64_MAX, start, duration;
     size_t timed = 0;
     for (size_t i = 0; i < count; i++) {
         if (!comm_times(&ranks[i], &start, &duration))
             continue;
         last = timed++ == 0 || start > last ? start : last;
+        if (waits_for_all((enum collective_kind)ranks[i].kind) && start + duration < first_end)
+            first_end = start + duration;
     }
-    return timed > 1 ? last : EVENT_NONE;
+    return timed > 1 && first_end >= last ? last : EVENT_NONE;
 }
 
 int64_t comm_wait(const struct collective *one, int64_t last)
@@ -51,7 +60,11 @@ static void add_rank(struct comm_row *row, const struct collective *one, int64_t
     }
     if (one->joint)
         return;
+    bool alone = one->kernel_bytes == EVENT_NONE || one->kernel_bus_bytes == EVENT_NONE;
     row->timed++;
+    row->alone += alone;
+    row->shared += alone ? 0 : (double)one->kernel_bytes;
+    row->bus += alone ? 0 : (double)one->kernel_bus_bytes;
     row->total += duration;
     if (last != EVENT_NONE)
         row->wait += comm_wait(one, last);
@@ -59,6 +72,13 @@ static void add_rank(struct comm_row *row, const struct collective *one, int64_t
         row->exposed += one->exposed;
         row->shown += duration;
     }
+}
+
+/* Where ranks have shares of different sizes, the root alone knows all of them. */
+static bool knows_all(const struct collective *one)
+{
+    return (one->kind == COLLECTIVE_GATHER || one->kind == COLLECTIVE_SCATTER) && one->peer != EVENT_NONE &&
+           one->group_rank == one->peer && one->bytes != EVENT_NONE;
 }
 
 static struct comm_key key_of(const struct collective *ranks, size_t count)
@@ -73,6 +93,9 @@ static struct comm_key key_of(const struct collective *ranks, size_t count)
                            .bytes = one->bytes};
     for (size_t i = 1; i < count; i++)
         key.bytes = ranks[i].bytes > key.bytes ? ranks[i].bytes : key.bytes;
+    for (size_t i = 0; i < count; i++)
+        if (knows_all(&ranks[i]))
+            key.bytes = ranks[i].bytes;
     return key;
 }
 
@@ -146,29 +169,29 @@ static struct cell fill_mean(struct report_row *row, const struct column *column
     return item->timed ? cell_real((double)item->total / (double)item->timed) : (struct cell){0};
 }
 
-/* GB/s, which is bytes per ns. */
-static double bandwidth_of(const struct report_row *row)
+/* GB/s, which is bytes per ns. SHARED bytes are of kernels that do several operations. */
+static struct cell rate_cell(const struct report_row *row, double factor, double shared)
 {
     const struct comm_key *key = row->key;
     const struct comm_row *item = row->item;
     int64_t transfer = transfer_of(item);
-    return key->bytes > 0 && transfer > 0 ? (double)key->bytes * (double)item->timed / (double)transfer : 0;
+    double bytes = (key->bytes > 0 ? (double)key->bytes * (double)item->alone * factor : 0) + shared;
+    return bytes > 0 && transfer > 0 ? cell_real(bytes / (double)transfer) : (struct cell){0};
 }
 
 static struct cell fill_algorithm(struct report_row *row, const struct column *column)
 {
-    double bandwidth = bandwidth_of(row);
+    const struct comm_row *item = row->item;
     (void)column;
-    return bandwidth > 0 ? cell_real(bandwidth) : (struct cell){0};
+    return rate_cell(row, 1, item->shared);
 }
 
 static struct cell fill_bus(struct report_row *row, const struct column *column)
 {
     const struct comm_key *key = row->key;
     const struct comm_row *item = row->item;
-    double bandwidth = bandwidth_of(row) * collective_bus_factor((enum collective_kind)key->kind, item->group_size);
     (void)column;
-    return bandwidth > 0 ? cell_real(bandwidth) : (struct cell){0};
+    return rate_cell(row, collective_bus_factor((enum collective_kind)key->kind, item->group_size), item->bus);
 }
 
 static struct cell fill_overlapped(struct report_row *row, const struct column *column)

@@ -21,6 +21,9 @@ enum member {
     MEMBER_DEVICE,
     MEMBER_REDUCTION,
     MEMBER_SEQUENCE,
+    MEMBER_SENT,
+    MEMBER_RECEIVED,
+    MEMBER_SOURCE,
     MEMBERS
 };
 
@@ -37,10 +40,13 @@ static const struct {
                          .group_end = "ncclGroupEnd"},
     [COLLECTIVE_MPI] = {.name = "MPI",
                         .prefix = "mpi_",
-                        .members = {"communicator", "bytes", "peer", "root", "ranks", "rank", NULL, NULL, "sequence"}},
+                        .members = {"communicator", "bytes", "peer", "root", "ranks", "rank", NULL, NULL, "sequence",
+                                    "bytes sent", "bytes received", "source"}},
 };
 
-enum { ONE = false, ALL = true };
+#define ONE COLLECTIVE_ONE_SHARE
+#define ALL COLLECTIVE_ALL_SHARES
+#define SAID COLLECTIVE_SHARES_SAID
 
 static const struct collective_function functions[] = {
     {"allreduce", "allreduce", COLLECTIVE_KERNEL_ALL_REDUCE, ONE, ONE, COLLECTIVE_OF_ALL},
@@ -55,24 +61,27 @@ static const struct collective_function functions[] = {
     {"send", "send", COLLECTIVE_KERNEL_SEND_RECV, ONE, ONE, COLLECTIVE_SENDS},
     {"recv", "recv", COLLECTIVE_KERNEL_SEND_RECV, ONE, ONE, COLLECTIVE_RECEIVES},
     /* Of MPI alone. */
-    {"allgatherv", "_allgather_base", COLLECTIVE_NO_KERNEL, ONE, ALL, COLLECTIVE_OF_ALL},
-    {"reduce_scatter", "_reduce_scatter_base", COLLECTIVE_NO_KERNEL, ALL, ONE, COLLECTIVE_OF_ALL},
+    {"allgatherv", "_allgather_base", COLLECTIVE_NO_KERNEL, ONE, SAID, COLLECTIVE_OF_ALL},
+    {"reduce_scatter", "_reduce_scatter_base", COLLECTIVE_NO_KERNEL, SAID, ONE, COLLECTIVE_OF_ALL},
     {"reduce_scatter_block", "_reduce_scatter_base", COLLECTIVE_NO_KERNEL, ALL, ONE, COLLECTIVE_OF_ALL},
-    {"alltoallv", "all_to_allv", COLLECTIVE_NO_KERNEL, ONE, ONE, COLLECTIVE_OF_ALL},
-    {"alltoallw", "all_to_allv", COLLECTIVE_NO_KERNEL, ONE, ONE, COLLECTIVE_OF_ALL},
-    {"gatherv", "gather", COLLECTIVE_NO_KERNEL, ONE, ALL, COLLECTIVE_OF_ALL},
-    {"scatterv", "scatter", COLLECTIVE_NO_KERNEL, ALL, ONE, COLLECTIVE_OF_ALL},
+    {"alltoallv", "all_to_allv", COLLECTIVE_NO_KERNEL, ONE, SAID, COLLECTIVE_OF_ALL},
+    {"alltoallw", "all_to_allv", COLLECTIVE_NO_KERNEL, ONE, SAID, COLLECTIVE_OF_ALL},
+    {"gatherv", "gather", COLLECTIVE_NO_KERNEL, ONE, SAID, COLLECTIVE_OF_ALL},
+    {"scatterv", "scatter", COLLECTIVE_NO_KERNEL, SAID, ONE, COLLECTIVE_OF_ALL},
     {"scan", "scan", COLLECTIVE_NO_KERNEL, ONE, ONE, COLLECTIVE_OF_ALL},
     {"exscan", "scan", COLLECTIVE_NO_KERNEL, ONE, ONE, COLLECTIVE_OF_ALL},
     {"barrier", "barrier", COLLECTIVE_NO_KERNEL, ONE, ONE, COLLECTIVE_OF_ALL},
     {"bsend", "send", COLLECTIVE_NO_KERNEL, ONE, ONE, COLLECTIVE_SENDS},
     {"ssend", "send", COLLECTIVE_NO_KERNEL, ONE, ONE, COLLECTIVE_SENDS},
     {"rsend", "send", COLLECTIVE_NO_KERNEL, ONE, ONE, COLLECTIVE_SENDS},
+    {"sendrecv", "sendrecv", COLLECTIVE_NO_KERNEL, ONE, SAID, COLLECTIVE_EXCHANGES},
+    {"sendrecv_replace", "sendrecv", COLLECTIVE_NO_KERNEL, ONE, SAID, COLLECTIVE_EXCHANGES},
     {"mrecv", "recv", COLLECTIVE_NO_KERNEL, ONE, ONE, COLLECTIVE_RECEIVES},
 };
 
 #define FUNCTIONS (sizeof(functions) / sizeof(*functions))
 #define WORD_MAX 32
+#define KERNEL_WORD "DevKernel_" /* in names of NCCL's kernels */
 
 static bool is_text(struct nvtx_text text, const char *word)
 {
@@ -115,7 +124,6 @@ const struct collective_function *collective_function_of(enum collective_domain 
 /* "ncclDevKernel_AllReduce_Sum_f32_RING_LL(…)", "ncclSymkDevKernel_AllReduce_…" */
 enum collective_kernels collective_kernel_named(const char *name, size_t length)
 {
-    static const char before[] = "DevKernel_";
     static const char *const words[COLLECTIVE_KERNELS] = {
         [COLLECTIVE_KERNEL_ALL_REDUCE] = "AllReduce",
         [COLLECTIVE_KERNEL_BROADCAST] = "Broadcast",
@@ -124,10 +132,10 @@ enum collective_kernels collective_kernel_named(const char *name, size_t length)
         [COLLECTIVE_KERNEL_REDUCE_SCATTER] = "ReduceScatter",
         [COLLECTIVE_KERNEL_SEND_RECV] = "SendRecv",
     };
-    const char *at = memmem(name, length, before, sizeof(before) - 1);
+    const char *at = memmem(name, length, KERNEL_WORD, sizeof(KERNEL_WORD) - 1);
     if (!at)
         return COLLECTIVE_NO_KERNEL;
-    at += sizeof(before) - 1;
+    at += sizeof(KERNEL_WORD) - 1;
     size_t left = length - (size_t)(at - name);
     for (unsigned i = COLLECTIVE_NO_KERNEL + 1; i < COLLECTIVE_KERNELS; i++) {
         size_t size = strlen(words[i]);
@@ -135,6 +143,42 @@ enum collective_kernels collective_kernel_named(const char *name, size_t length)
             return (enum collective_kernels)i;
     }
     return COLLECTIVE_NO_KERNEL;
+}
+
+/* --- types --- */
+
+/* A kernel that adds up integers does so for those with a sign and those without. */
+const struct collective_type collective_types[COLLECTIVE_TYPES] = {
+    {"ncclInt8", NULL, "Char", 1},
+    {"ncclUint8", NULL, "Byte", 1},
+    {"ncclInt32", NULL, "Int", 4},
+    {"ncclUint32", NULL, "UInt32", 4},
+    {"ncclInt64", NULL, "Long", 8},
+    {"ncclUint64", NULL, "UInt64", 8},
+    {"ncclFloat16", "f16", "Half", 2},
+    {"ncclFloat32", "f32", "Float", 4},
+    {"ncclFloat64", "f64", "Double", 8},
+    {"ncclBfloat16", "bf16", "BFloat16", 2},
+    {"ncclFloat8e4m3", "f8e4m3", "Float8_e4m3fn", 1},
+    {"ncclFloat8e5m2", "f8e5m2", "Float8_e5m2", 1},
+};
+
+/* Words of the name come after its function: "ncclDevKernel_AllReduce_Sum_f32_RING_LL(…)",
+ * "ncclSymkDevKernel_AllReduce_AGxLL_R_sum_bf16(…)". NCCL 2.19 and later have a kernel for each type, and one for all
+ * types of functions that only move data. */
+unsigned collective_type_of_kernel(const char *name, size_t length)
+{
+    const char *at = memmem(name, length, KERNEL_WORD, sizeof(KERNEL_WORD) - 1), *end = name + length;
+    while (at && at < end) {
+        const char *word = at, *stop = word;
+        while (stop < end && isalnum((unsigned char)*stop))
+            stop++;
+        for (unsigned i = 0; i < COLLECTIVE_TYPES; i++)
+            if (is_text((struct nvtx_text){word, (uint32_t)(stop - word)}, collective_types[i].kernel))
+                return i + 1;
+        at = stop < end && *stop == '_' ? stop + 1 : NULL;
+    }
+    return 0;
 }
 
 enum collective_group collective_group_of(enum collective_domain domain, const char *text, size_t length)
@@ -171,6 +215,9 @@ static void take_number(struct collective_facts *facts, enum member member, cons
     case MEMBER_RANK: facts->rank = value; break;
     case MEMBER_DEVICE: facts->device = value; break;
     case MEMBER_SEQUENCE: facts->sequence = value; break;
+    case MEMBER_SENT: facts->sent = value; break;
+    case MEMBER_RECEIVED: facts->received = value; break;
+    case MEMBER_SOURCE: facts->source = value; break;
     default: break;
     }
 }
@@ -238,7 +285,10 @@ void collective_facts_read(struct collective_facts *facts, enum collective_domai
                                        .ranks = COLLECTIVE_NOT_SAID,
                                        .rank = COLLECTIVE_NOT_SAID,
                                        .device = COLLECTIVE_NOT_SAID,
-                                       .sequence = COLLECTIVE_NOT_SAID};
+                                       .sequence = COLLECTIVE_NOT_SAID,
+                                       .sent = COLLECTIVE_NOT_SAID,
+                                       .received = COLLECTIVE_NOT_SAID,
+                                       .source = COLLECTIVE_NOT_SAID};
     read_payloads(facts, kind, nvtx, range->record, range->thread);
     if (range->end_record)
         read_payloads(facts, kind, nvtx, range->end_record, range->end_thread);

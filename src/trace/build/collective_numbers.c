@@ -69,7 +69,8 @@ static uint64_t next_of_all(struct collective_communicator *communicator)
 
 static int number_call(struct numbering *numbering, struct collective_call *call)
 {
-    if (call->sequence != UINT64_MAX) /* the payload says it */
+    /* The payload says it; what both sends and receives would have two. */
+    if (call->sequence != UINT64_MAX || call->function->pairs == COLLECTIVE_EXCHANGES)
         return 0;
     if (call->function->pairs == COLLECTIVE_OF_ALL) {
         call->sequence = next_of_all(&numbering->collectives->communicators.items[call->communicator - 1]);

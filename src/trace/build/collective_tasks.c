@@ -28,6 +28,10 @@ int index_nccl(struct process *process, const struct event *event)
         return 0;
     }
     collectives->told = true;
+    if (record->type == SPOOL_RECORD_NCCL_COMMUNICATOR && record->flags == SPOOL_NCCL_VERSION) {
+        collectives->version = nvtx_text_of(event->text, event->text_length);
+        return 0;
+    }
     if (record->type == SPOOL_RECORD_NCCL_COMMUNICATOR)
         return collectives_learn(collectives, event->record) == 0 ? 0 : no_memory();
     if (record->type == SPOOL_RECORD_NCCL_OPERATION)
@@ -96,19 +100,42 @@ static struct collective_call *call_at(const struct process *process, struct nvt
     return place != SIZE_MAX ? &collectives->calls.items[place] : NULL;
 }
 
-static struct collective_call *call_launched(const struct process *process, struct nvtx_places *places,
-                                             const struct collective_task *task)
+/* Of COUNT calls from FIRST on, the first that fits the task and has none. */
+static struct collective_call *call_of_task(const struct communication *collectives, const struct collective_task *task,
+                                            size_t first, size_t count)
 {
-    const struct communication *collectives = process->collectives;
     struct nvtx_text function = collective_task_word(task, COLLECTIVE_WORD_FUNCTION);
-    size_t first, count = collectives_launched(process, places, task->thread, task->record->head.time, &first);
-    for (size_t i = first; count > 0 && i < first + count; i++) {
+    for (size_t i = first; i < first + count; i++) {
         struct collective_call *call = &collectives->calls.items[i];
         if (call->task == 0 && is_function(call, function) &&
             is_of_communicator(collectives, call, task->record->communicator))
             return call;
     }
     return NULL;
+}
+
+static struct collective_call *call_launched(const struct process *process, struct nvtx_places *places,
+                                             const struct collective_task *task)
+{
+    size_t first = 0, count = collectives_launched(process, places, task->thread, task->record->head.time, &first);
+    return call_of_task(process->collectives, task, first, count);
+}
+
+static void join(const struct communication *collectives, uint32_t number, struct collective_call *call)
+{
+    struct collective_task *task = &collectives->tasks.items[number];
+    if (call && call->task == 0)
+        call->task = number + 1;
+    task->call = call ? (uint32_t)(call - collectives->calls.items) + 1 : 0;
+}
+
+void collectives_join_launched(const struct communication *collectives, uint32_t number, uint32_t launcher)
+{
+    const struct collective_call *calls = collectives->calls.items;
+    size_t count = collectives->calls.count, first = COUNT_BEFORE(count, i, calls[i].launcher < launcher), end = first;
+    while (end < count && calls[end].launcher == launcher)
+        end++;
+    join(collectives, number, call_of_task(collectives, &collectives->tasks.items[number], first, end - first));
 }
 
 int collectives_join_tasks(struct process *process)
@@ -125,8 +152,7 @@ int collectives_join_tasks(struct process *process)
         struct collective_call *call = task->record->called != 0
                                            ? call_at(process, &places, task->record->thread, task->record->called)
                                            : call_launched(process, &places, task);
-        if (call && call->task == 0)
-            call->task = (uint32_t)i + 1;
+        join(collectives, (uint32_t)i, call);
     }
     return 0;
 }

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "common/log.h"
-#include "trace/build/kernel_names.h"
 #include "trace/build/nvtx.h"
 #include "trace/build/process.h"
 
@@ -12,8 +11,8 @@
 void communication_init(struct communication *collectives, const char *directory)
 {
     collectives->calls.memory.directory = collectives->by_range.memory.directory =
-        collectives->kernels.memory.directory = collectives->tasks.memory.directory =
-            collectives->steps.memory.directory = directory;
+        collectives->kernels.memory.directory = collectives->strays.memory.directory =
+            collectives->tasks.memory.directory = collectives->steps.memory.directory = directory;
 }
 
 void communication_release(struct communication *collectives)
@@ -25,6 +24,7 @@ void communication_release(struct communication *collectives)
     file_vector_release(&collectives->calls);
     file_vector_release(&collectives->by_range);
     file_vector_release(&collectives->kernels);
+    file_vector_release(&collectives->strays);
     file_vector_release(&collectives->tasks);
     file_vector_release(&collectives->steps);
 }
@@ -34,6 +34,7 @@ void collectives_evict(const struct communication *collectives)
     file_vector_evict(&collectives->calls);
     file_vector_evict(&collectives->by_range);
     file_vector_evict(&collectives->kernels);
+    file_vector_evict(&collectives->strays);
     file_vector_evict(&collectives->tasks);
     file_vector_evict(&collectives->steps);
 }
@@ -140,6 +141,9 @@ static int add_call(struct walk *walk, const struct collective_function *functio
                                    .bytes = facts.bytes,
                                    .peer = facts.peer,
                                    .root = facts.root,
+                                   .sent = facts.sent,
+                                   .received = facts.received,
+                                   .source = facts.source,
                                    .function = function,
                                    .range = number,
                                    .launcher = number,
@@ -154,7 +158,6 @@ static void end_group(struct walk *walk, uint32_t launcher)
     walk->depth -= walk->depth > 0;
     if (walk->depth > 0)
         return;
-    collectives->any_group = collectives->any_group || collectives->calls.count > walk->group + 1;
     for (; walk->group < collectives->calls.count; walk->group++)
         collectives->calls.items[walk->group].launcher = launcher;
 }
@@ -271,7 +274,7 @@ int collectives_resolve(struct process *process)
     return collectives_number(collectives) == 0 ? 0 : no_memory();
 }
 
-/* --- kernels of groups --- */
+/* --- where calls are --- */
 
 uint32_t collectives_range_at(const struct process *process, struct nvtx_places *places, uint32_t thread, uint64_t time)
 {
@@ -301,103 +304,4 @@ size_t collectives_launched(const struct process *process, struct nvtx_places *p
     while (range && next < collectives->calls.count && calls[next].launcher == range - 1)
         next++;
     return next - *first;
-}
-
-int collectives_look(struct collective_kernels_found *found, const struct process *process, const struct event *event,
-                     uint32_t thread, uint64_t called)
-{
-    size_t first;
-    if (!process->collectives->any_group || event->type != EVENT_KERNEL || event->kernel.graph_node != 0 ||
-        collectives_launched(process, &found->places, thread, called, &first) < 2)
-        return 0;
-    uint32_t number = kernel_name_number(process, event);
-    const struct name *name =
-        number != NAMES_NO_MEMORY ? names_get(&process->conversion->names, number) : &(struct name){.text = ""};
-    struct collective_kernel kernel = {.launched = called,
-                                       .launcher = process->collectives->calls.items[first].launcher,
-                                       .correlation = event->correlation,
-                                       .device = event->device,
-                                       .does = collective_kernel_named(name->text, name->length)};
-    return ADD(array_push, &found->items, kernel) ? 0 : no_memory();
-}
-
-int collectives_take(struct communication *collectives, struct collective_kernels_found *found)
-{
-    for (size_t i = 0; i < found->items.count; i++)
-        if (!ADD(file_vector_push, &collectives->kernels, found->items.items[i]))
-            return no_memory();
-    found->items.count = 0;
-    return 0;
-}
-
-void collective_kernels_found_release(struct collective_kernels_found *found)
-{
-    array_release(&found->items);
-}
-
-static int by_launch(const void *left, const void *right)
-{
-    const struct collective_kernel *a = left, *b = right;
-    return ORDER(a->launcher, b->launcher)
-               ?: ORDER(a->does, b->does)
-               ?: ORDER(a->device, b->device) ?: ORDER(a->launched, b->launched) ?: ORDER(a->correlation, b->correlation);
-}
-
-static int by_correlation(const void *left, const void *right)
-{
-    const struct collective_kernel *a = left, *b = right;
-    return ORDER(a->correlation, b->correlation);
-}
-
-/* Calls from the one returned to *END are those that KERNEL can be of; all of its launcher, if none fits it. */
-static size_t calls_for(const struct communication *collectives, const struct collective_kernel *kernel, size_t *end)
-{
-    const struct collective_call *calls = collectives->calls.items;
-    size_t count = collectives->calls.count, all = COUNT_BEFORE(count, i, calls[i].launcher < kernel->launcher);
-    size_t first = SIZE_MAX, i = all;
-    for (; i < count && calls[i].launcher == kernel->launcher; i++) {
-        uint32_t device = calls[i].device;
-        if (calls[i].function->kernel != kernel->does || (device != kernel->device && device != COLLECTIVE_NO_DEVICE))
-            continue;
-        first = first == SIZE_MAX ? i : first;
-        *end = i + 1;
-    }
-    if (first == SIZE_MAX)
-        *end = i;
-    return first == SIZE_MAX ? all : first;
-}
-
-static bool share_alike(const struct collective_kernel *a, const struct collective_kernel *b)
-{
-    return a->launcher == b->launcher && a->does == b->does && a->device == b->device;
-}
-
-/* COUNT kernels of one launch that do the same on one device. */
-static void share_calls(struct communication *collectives, struct collective_kernel *kernels, size_t count)
-{
-    size_t end = 0, first = calls_for(collectives, kernels, &end), calls = end - first;
-    for (size_t i = 0; i < count; i++) {
-        size_t from = calls * i / count, to = calls * (i + 1) / count;
-        kernels[i].first = (uint32_t)(first + from);
-        kernels[i].count = (uint32_t)(to > from ? to - from : 1);
-        for (size_t k = from; k < to; k++)
-            collectives->calls.items[first + k].leader = kernels[i].first;
-    }
-}
-
-int collectives_share(struct process *process)
-{
-    struct communication *collectives = process->collectives;
-    struct collective_kernel *kernels = collectives->kernels.items;
-    size_t count = collectives->kernels.count;
-    if (count == 0)
-        return 0;
-    if (file_vector_sort(&collectives->kernels, by_launch) != 0)
-        return no_memory();
-    for (size_t first = 0, next; first < count; first = next) {
-        for (next = first + 1; next < count && share_alike(&kernels[first], &kernels[next]);)
-            next++;
-        share_calls(collectives, &kernels[first], next - first);
-    }
-    return file_vector_sort(&collectives->kernels, by_correlation) == 0 ? 0 : no_memory();
 }

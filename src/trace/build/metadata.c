@@ -13,6 +13,7 @@
 #include "trace/build/collectives.h"
 #include "trace/build/cpu.h"
 #include "trace/build/crashes.h"
+#include "trace/build/distributed.h"
 #include "trace/build/launches.h"
 #include "trace/build/nvtx.h"
 #include "trace/build/parallel_scan.h"
@@ -97,6 +98,18 @@ static void put_losses(const struct convert_losses *losses, struct json_out *jso
     json_end(json);
 }
 
+static void put_ranks(const struct process *process, struct json_out *json)
+{
+    struct buffer text;
+    buffer_init_memory(&text);
+    distributed_put_process(&text, process);
+    if (text.length > 0 && !text.failure) {
+        json_key(json, "distributedInfo");
+        json_raw(json, text.data, text.length);
+    }
+    buffer_release(&text);
+}
+
 static void put_process(const struct conversion *conversion, const struct process *process, struct json_out *json)
 {
     const struct spool_header *header = &process->file.header;
@@ -113,6 +126,7 @@ static void put_process(const struct conversion *conversion, const struct proces
         json_put_u64(json, "world_size", header->world_size);
     if (header->node_rank != 0)
         json_put_u64(json, "node_rank", header->node_rank - 1);
+    put_ranks(process, json);
     if (conversion->session->host)
         json_put_text(json, "host", conversion->session->host);
     json_put_text(json, "program", header->program);
@@ -307,48 +321,14 @@ static int write_versions(struct conversion *conversion)
     return header->driver_version != 0 ? write_number(conversion, "cuda_driver_version", header->driver_version) : 0;
 }
 
-struct distributed {
-    int64_t rank, world_size; /* -1: not known */
-    bool nccl;                /* NCCL's NVTX was recorded */
-};
-
-/* What the processes say, or else the launcher. False: the ranks are none, or several. */
-static bool find_distributed(const struct conversion *conversion, struct distributed *found)
-{
-    *found = (struct distributed){.rank = -1, .world_size = -1};
-    for (size_t i = 0; i < conversion->processes.count; i++) {
-        const struct process *process = conversion_process(conversion, i);
-        const struct spool_header *header = &process->file.header;
-        found->nccl = found->nccl || nvtx_has_domain(process->nvtx, "NCCL");
-        if (header->rank == 0)
-            continue;
-        if (found->rank >= 0 && found->rank != (int64_t)header->rank - 1)
-            return false;
-        found->rank = (int64_t)header->rank - 1;
-        if (header->world_size != 0)
-            found->world_size = header->world_size;
-    }
-    const struct session_note *session = conversion->session;
-    if (found->rank < 0)
-        found->rank = session->rank;
-    if (found->world_size < 0 && found->rank == session->rank)
-        found->world_size = session->world_size;
-    return found->rank >= 0;
-}
-
-/* As Kineto writes it, with what is known. HTA finds the rank with the pattern `"rank":\s+(\d+)`: the blank after the
- * colon matters. */
 static int write_distributed(struct conversion *conversion)
 {
-    struct distributed found;
-    char text[128], size[48] = "";
-    if (!find_distributed(conversion, &found))
-        return 0;
-    if (found.world_size >= 0)
-        snprintf(size, sizeof(size), ", \"world_size\": %lld", (long long)found.world_size);
-    int length = snprintf(text, sizeof(text), "{%s\"rank\": %lld%s}", found.nccl ? "\"backend\": \"nccl\", " : "",
-                          (long long)found.rank, size);
-    conversion->sink.format->metadata(&conversion->sink, "distributedInfo", text, (size_t)length);
+    struct value value;
+    value_begin(&value);
+    distributed_put(&value.buffer, conversion);
+    if (value.buffer.length > 0)
+        return value_end(&value, conversion, "distributedInfo");
+    buffer_release(&value.buffer);
     return 0;
 }
 

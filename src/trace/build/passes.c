@@ -8,6 +8,7 @@
 #include "trace/build/captures.h"
 #include "trace/build/clocks.h"
 #include "trace/build/collectives.h"
+#include "trace/build/distributed.h"
 #include "trace/build/memory.h"
 #include "trace/build/plugins.h"
 #include "trace/build/session.h"
@@ -264,7 +265,7 @@ static int learn(struct conversion *conversion)
     if (number_flows(conversion) != 0)
         return -1;
     set_base(conversion);
-    if (gather_stacks(conversion) != 0 || gather_plugins(conversion) != 0)
+    if (distributed_resolve(conversion) != 0 || gather_stacks(conversion) != 0 || gather_plugins(conversion) != 0)
         return -1;
     for (size_t i = 0; i < conversion->processes.count; i++)
         if (forward_stacks_gather(conversion_process(conversion, i)) != 0)

@@ -69,8 +69,6 @@ static int look_at_launch(struct process *process, struct found *found, const st
         return -1;
     if (nvtx_range_count(process->nvtx) == 0)
         return 0;
-    if (collectives_look(&found->kernels, process, event, launch->thread, launch->start) != 0)
-        return -1;
     if (compiled_look(&found->compiled, process, event, launch) != 0)
         return -1;
     return projections_find(&found->ranges, &process->nvtx->projections, launch->thread, launch->start, stream->index,
@@ -91,6 +89,8 @@ static int look_at_gpu_op(struct process *process, struct found *found, const st
 {
     const struct track *stream = stream_of(process, &found->recent, event);
     captures_look(process, event);
+    if (stream && collectives_look(&found->kernels, process, event) != 0)
+        return -1;
     if (!stream || event->in_flight || !process_knows_span(process, event))
         return 0;
     if (look_at_launch(process, found, event, stream) != 0)

@@ -239,6 +239,18 @@ bool json_member(const char **at, const char *end, struct json_text *key, struct
     return true;
 }
 
+bool json_element(const char **at, const char *end, struct json_text *value)
+{
+    const char *from = skip_blank(*at, end), *to;
+    if (from < end && *from == ',')
+        from = skip_blank(from + 1, end);
+    if (from >= end || *from == ']' || !(to = value_end(from, end)) || to == from)
+        return false;
+    *value = (struct json_text){from, (size_t)(to - from)};
+    *at = to;
+    return true;
+}
+
 bool json_is_string(struct json_text text)
 {
     return text.length >= 2 && text.at[0] == '"';

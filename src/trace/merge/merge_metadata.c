@@ -21,19 +21,6 @@ int merge_store(struct merge *merge, const void *bytes, size_t size, uint64_t *a
     return 0;
 }
 
-bool merge_element(const char **at, const char *end, struct json_text *value)
-{
-    struct scan scan;
-    const char *from = *at + scan_blank(*at, (size_t)(end - *at));
-    if (from < end && *from == ',')
-        from += 1 + scan_blank(from + 1, (size_t)(end - from) - 1);
-    if (from >= end || *from == ']' || !scan_value(from, (size_t)(end - from), &scan) || scan.length == 0)
-        return false;
-    *value = (struct json_text){from, scan.length};
-    *at = from + scan.length;
-    return true;
-}
-
 /* --- one trace --- */
 
 static int load(const struct merge *merge, const struct merge_trace *trace, struct buffer *metadata)

@@ -85,7 +85,7 @@ static int kind_of(struct json_text key, struct json_text value)
         return PROCESSES;
     if (*value.at == '{')
         return OBJECT;
-    if (*value.at != '[' || (merge_element(&at, end, &first) && *first.at != '{'))
+    if (*value.at != '[' || (json_element(&at, end, &first) && *first.at != '{'))
         return VALUE;
     return LIST;
 }
@@ -169,7 +169,7 @@ static void add_list(const struct adding *adding, struct member *member, struct 
 {
     struct json_text item;
     struct json_out json;
-    for (const char *at = list.at + 1, *end = list.at + list.length; merge_element(&at, end, &item);) {
+    for (const char *at = list.at + 1, *end = list.at + list.length; json_element(&at, end, &item);) {
         if (member->text.length > LIST_BYTES_MOST)
             break;
         begin_item(member, &json);

@@ -170,9 +170,6 @@ int merge_own_add(struct merge_own *own, const struct merge_trace *trace, struct
 /* Appends the object of all traces. Returns 0, or -1 after error(). */
 int merge_own_put(struct merge_own *own, struct buffer *out);
 
-/* The next element of an array whose text is at *AT, after its '[' or the element before. False: there is none. */
-bool merge_element(const char **at, const char *end, struct json_text *value);
-
 /* merge_processes.c: appends what the output says of the processes of TRACE: TEXT is the list that the trace has, or
  * empty. */
 struct json_out;

@@ -150,7 +150,7 @@ static void put_value(const struct telling *telling, struct json_text value)
         json_end(telling->json);
     } else if (*value.at == '[') {
         json_begin_array(telling->json);
-        while (merge_element(&at, end, &item))
+        while (json_element(&at, end, &item))
             put_value(telling, item);
         json_end(telling->json);
     } else {
@@ -231,7 +231,7 @@ void merge_put_processes(const struct merge *merge, const struct merge_trace *tr
     struct json_text item, pid;
     struct map told = {0};
     const char *at = text.at + 1, *end = text.at + text.length;
-    while (text.length > 0 && merge_element(&at, end, &item)) {
+    while (text.length > 0 && json_element(&at, end, &item)) {
         int64_t number = *item.at == '{' && member_of(item, "pid", &pid) ? number_of(pid, -1) : -1;
         telling.process = number >= 0 ? merge_process_get(trace, (uint32_t)number) : NULL;
         if (!telling.process)
@@ -287,7 +287,7 @@ int merge_put_devices(const struct merge *merge, const struct merge_trace *trace
     const char *at = text.at + 1, *end = text.at + text.length;
     if (text.length == 0 || *text.at != '[')
         return 0;
-    while (merge_element(&at, end, &item)) {
+    while (json_element(&at, end, &item)) {
         int64_t number = *item.at == '{' && member_of(item, "id", &id) ? number_of(id, -1) : -1;
         const struct merge_device *device = number >= 0 ? merge_device_get(trace, number) : NULL;
         bool is_new = false;

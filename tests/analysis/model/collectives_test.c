@@ -209,6 +209,10 @@ UNIT_TEST_WITH(all_calls_of_a_kernel_have_its_times, begin, end)
     }
     assert_int_equal(all[2].duration, 50);
     assert_int_equal(trace_device_id(trace, all[2].device), 0);
+    /* the bytes of both are the kernel's, which is the first one's; the third has no kernel */
+    assert_int_equal(all[0].kernel_bytes, 2 * all[0].bytes);
+    assert_int_equal(all[0].kernel_bus_bytes, 2 * all[0].bytes); /* of two ranks */
+    assert_int_equal(all[2].kernel_bytes, EVENT_NONE);
 }
 
 UNIT_TEST_WITH(each_replay_of_a_group_is_all_of_its_operations, begin, end)
@@ -225,7 +229,42 @@ UNIT_TEST_WITH(each_replay_of_a_group_is_all_of_its_operations, begin, end)
         assert_int_equal(all[i].called, EVENT_NONE);
         assert_int_equal(all[i].start, 500);
         assert_int_equal(all[i].joint, i == 3);
+        assert_int_equal(all[i].kernel_bytes, i == 1 ? 2 * all[i].bytes : EVENT_NONE);
     }
+}
+
+static void pair_of_group(const char *name, int64_t sequence, int64_t peer, int64_t elements)
+{
+    struct event_fields event = call_of(name, 0, sequence, 10, 10);
+    event.group_call = 5;
+    event.peer = peer;
+    event.in_elements = event.out_elements = elements;
+    give(&event);
+}
+
+UNIT_TEST_WITH(a_kernel_of_pairs_moves_what_it_sends_or_what_it_receives, begin, end)
+{
+    struct collective all[MOST];
+    size_t sizes[MOST];
+    struct event_fields event = kernel_of("send", 0, 0, 100, 50);
+    add_rank(0);
+    pair_of_group("send", 0, 0, 100); /* to itself */
+    pair_of_group("recv", 0, 0, 100);
+    pair_of_group("send", 0, 1, 100);
+    pair_of_group("recv", 0, 1, 40);
+    event.peer = 0;
+    event.group_call = 5;
+    give(&event);
+    size_t count = gather(all, sizes), leaders = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (all[i].kernel_bytes == EVENT_NONE)
+            continue;
+        leaders++;
+        assert_int_equal(all[i].bytes % 100, 0);
+        assert_int_equal(all[i].kernel_bytes, 2 * all[i].bytes);
+        assert_int_equal(all[i].kernel_bus_bytes, all[i].bytes);
+    }
+    assert_int_equal(leaders, 1);
 }
 
 UNIT_TEST_WITH(a_kernel_in_flight_is_that_of_all_its_calls, begin, end)

@@ -1,0 +1,205 @@
+/*
+ * Metadata of a cut: which rows are those of GPUs and of ranks, and what is said of the processes in the part.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "common/json_out.h"
+#include "trace/cut_parts.h"
+#include "trace/json/text.h"
+
+#define RANKS_KEY "distributedInfo"
+
+/* --- the first reading --- */
+
+static void look_at_gpus(struct cut *cut, const cJSON *process, const cJSON *pid)
+{
+    const cJSON *gpus = cJSON_GetObjectItemCaseSensitive(process, "gpu_pids"), *gpu;
+    cJSON_ArrayForEach(gpu, gpus)
+    {
+        bool known = cJSON_IsNumber(gpu) && gpu->string && gpu->valueint >= 0;
+        struct cut_row *row = known ? cut_row_put(cut, (uint32_t)gpu->valueint) : NULL;
+        if (!row)
+            continue;
+        row->gpu = true;
+        row->device = strtoll(gpu->string, NULL, 10);
+        row->owner = pid->valueint > 0 ? (uint32_t)pid->valueint : 0;
+    }
+}
+
+static bool is_wanted_rank(const struct cut *cut, const cJSON *told)
+{
+    const cJSON *rank = cJSON_GetObjectItemCaseSensitive(told, "rank");
+    return cut->options->rank.given && cJSON_IsNumber(rank) && rank->valuedouble == (double)cut->options->rank.number;
+}
+
+/* {"processes": [{"pid": 583, "rank": 3, "gpu_pids": {"0": 1073742848, …}, …}, …], …} */
+void cut_look_at_metadata(struct sink *sink, const char *key, const char *value, size_t size)
+{
+    struct cut *cut = cut_of(sink);
+    bool own = strcmp(key, "gputrace") == 0, ranks = strcmp(key, RANKS_KEY) == 0;
+    cJSON *told = own || ranks ? cJSON_ParseWithLength(value, size) : NULL;
+    const cJSON *processes = own ? cJSON_GetObjectItemCaseSensitive(told, "processes") : NULL, *process;
+    cut->has_rank |= ranks;
+    cut->is_rank |= ranks && is_wanted_rank(cut, told);
+    cJSON_ArrayForEach(process, processes)
+    {
+        const cJSON *pid = cJSON_GetObjectItemCaseSensitive(process, "pid");
+        if (!cJSON_IsNumber(pid))
+            continue;
+        look_at_gpus(cut, process, pid);
+        if (is_wanted_rank(cut, process) && !map_put(&cut->of_rank, (uint32_t)pid->valueint, NULL))
+            cut->no_memory = true;
+    }
+    cJSON_Delete(told);
+}
+
+/* --- the second reading --- */
+
+static bool is_word(struct json_text text, const char *word)
+{
+    return text.length == strlen(word) && memcmp(text.at, word, text.length) == 0;
+}
+
+static bool is_selected(const struct cut *cut, struct json_text process)
+{
+    uint64_t pid;
+    bool known = *process.at == '{' && json_find_integer(process.at + 1, process.length - 1, "pid", &pid);
+    return known && cut_selects_process(cut, (uint32_t)pid);
+}
+
+static struct json_text member_of(struct json_text object, const char *word)
+{
+    struct json_text key, value;
+    for (const char *at = object.at + 1, *end = object.at + object.length; json_member(&at, end, &key, &value);)
+        if (is_word(key, word))
+            return value;
+    return (struct json_text){NULL, 0};
+}
+
+/* The rank that the processes in the part have, if it is one. */
+struct only_rank {
+    bool several;
+    uint64_t rank, world_size;
+    struct json_text process; /* one that has the rank, best one that says more of it; NULL: there is none */
+    struct json_text told;    /* what that says; NULL: no more */
+};
+
+static void look_at_rank(struct only_rank *only, struct json_text process)
+{
+    uint64_t rank;
+    const struct json_text told = member_of(process, RANKS_KEY);
+    if (!json_find_integer(process.at + 1, process.length - 1, "rank", &rank))
+        return;
+    only->several |= only->process.at && rank != only->rank;
+    only->rank = rank;
+    if (only->process.at && (only->told.at || !told.at))
+        return;
+    only->process = process;
+    only->told = told;
+    if (!json_find_integer(process.at + 1, process.length - 1, "world_size", &only->world_size))
+        only->world_size = 0;
+}
+
+static void put_processes(const struct cut *cut, struct json_text list, struct only_rank *only, struct buffer *out)
+{
+    struct json_text item;
+    bool any = false;
+    buffer_char(out, '[');
+    for (const char *at = list.at + 1, *end = list.at + list.length; json_element(&at, end, &item);) {
+        if (!is_selected(cut, item))
+            continue;
+        look_at_rank(only, item);
+        buffer_text(out, any ? "," : "");
+        buffer_bytes(out, item.at, item.length);
+        any = true;
+    }
+    buffer_char(out, ']');
+}
+
+/* What is said below our key, with no other processes than those in the part. */
+static void put_own(const struct cut *cut, struct json_text own, struct only_rank *only, struct buffer *out)
+{
+    struct json_text key, value;
+    bool any = false;
+    buffer_char(out, '{');
+    for (const char *at = own.at + 1, *end = own.at + own.length; json_member(&at, end, &key, &value);) {
+        buffer_text(out, any ? ",\"" : "\"");
+        buffer_bytes(out, key.at, key.length);
+        buffer_text(out, "\":");
+        if (is_word(key, "processes") && *value.at == '[')
+            put_processes(cut, value, only, out);
+        else
+            buffer_bytes(out, value.at, value.length);
+        any = true;
+    }
+    buffer_char(out, '}');
+}
+
+/* HTA looks for the rank with a blank before it. */
+static void put_rank_member(struct buffer *out, const char *key, uint64_t value)
+{
+    buffer_text(out, out->length > 1 ? ", \"" : "\"");
+    buffer_text(out, key);
+    buffer_text(out, "\": ");
+    buffer_u64(out, value);
+}
+
+/* What is said of the rank beside its numbers. */
+static void put_told(struct json_text told, struct buffer *out)
+{
+    struct json_text key, value;
+    for (const char *at = told.at + 1, *end = told.at + told.length; json_member(&at, end, &key, &value);) {
+        if (is_word(key, "rank") || is_word(key, "world_size"))
+            continue;
+        buffer_text(out, ", \"");
+        buffer_bytes(out, key.at, key.length);
+        buffer_text(out, "\": ");
+        buffer_bytes(out, value.at, value.length);
+    }
+}
+
+static void put_rank(const struct only_rank *only, struct buffer *out)
+{
+    buffer_char(out, '{');
+    put_rank_member(out, "rank", only->rank);
+    if (only->world_size > 0)
+        put_rank_member(out, "world_size", only->world_size);
+    if (only->told.at)
+        put_told(only->told, out);
+    buffer_char(out, '}');
+}
+
+static void write_value(struct cut *cut, const char *key, struct buffer *text)
+{
+    cut->no_memory |= text->failure != 0;
+    if (!text->failure)
+        cut->whole->format->metadata(cut->whole, key, text->data, text->length);
+    buffer_release(text);
+}
+
+static void write_own(struct cut *cut, struct json_text own)
+{
+    struct only_rank only = {.several = false};
+    struct buffer text;
+    buffer_init_memory(&text);
+    put_own(cut, own, &only, &text);
+    write_value(cut, "gputrace", &text);
+    if (!only.process.at || only.several || cut->has_rank)
+        return;
+    buffer_init_memory(&text);
+    put_rank(&only, &text);
+    write_value(cut, RANKS_KEY, &text);
+}
+
+void cut_write_metadata(struct sink *sink, const char *key, const char *value, size_t size)
+{
+    struct cut *cut = cut_of(sink);
+    bool fewer = cut->options->process.given || cut->options->rank.given;
+    if (fewer && strcmp(key, "gputrace") == 0 && size > 0 && *value == '{')
+        write_own(cut, (struct json_text){value, size});
+    else if (strcmp(key, CUT_KEY) != 0) /* of what was cut before */
+        cut->whole->format->metadata(cut->whole, key, value, size);
+}
