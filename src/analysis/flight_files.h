@@ -12,7 +12,7 @@
 struct flight_files_summary {
     uint64_t ranks;    /* files */
     uint64_t entries;  /* operations in them */
-    uint64_t left_out; /* operations that fr_trace has no word for, and those of processes without a rank */
+    uint64_t left_out; /* operations that fr_trace has no word for, or cannot compare with those of other ranks */
 };
 
 /* Reads the trace INPUT (any that the report reads) and writes the files of its ranks into FOLDER, which is made when

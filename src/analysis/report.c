@@ -399,19 +399,16 @@ static int check_rules(const char *ids)
     return 0;
 }
 
-/* Looks for a column called WORD in the wanted sections. Returns 0, or -1 after an error that lists the columns. */
-static int check_column(const struct report_options *options, const char *word, const char *what)
+/* Looks for a column called WORD in COUNT tables. Returns 0, or -1 after an error that lists the columns. */
+static int check_column(const struct report_columns *tables, size_t count, const char *word, const char *what)
 {
     struct interner words = {0};
     char list[1024] = "";
     bool found = false;
-    for (unsigned i = 0; i < REPORT_SECTION_COUNT && !found; i++) {
-        const struct section *section = section_wanted(options, i);
-        if (!section || section->listing)
-            continue;
-        found = table_find_column(section->columns, section->column_count, word) >= 0;
-        for (size_t k = 0; k < section->column_count; k++) {
-            const char *known = section->columns[k].word;
+    for (size_t i = 0; i < count && !found; i++) {
+        found = table_find_column(tables[i].columns, tables[i].count, word) >= 0;
+        for (size_t k = 0; k < tables[i].count; k++) {
+            const char *known = tables[i].columns[k].word;
             size_t before = words.count, length = strlen(list);
             intern(&words, known, strlen(known));
             if (words.count > before && length + strlen(known) + 3 < sizeof(list))
@@ -424,19 +421,17 @@ static int check_column(const struct report_options *options, const char *word, 
     return *list ? error_no_column(word, what, list) : error("cannot %s '%s': the overview has no columns", what, word);
 }
 
-int report_check(const struct report_options *options)
+int report_check_columns(const struct report_options *options, const struct report_columns *tables, size_t count)
 {
     char word[64];
-    if (check_rules(options->fail_on) < 0 || filter_check(&options->filter) < 0)
-        return -1;
-    if (options->sort && check_column(options, options->sort, "sort by") < 0)
+    if (options->sort && check_column(tables, count, options->sort, "sort by") < 0)
         return -1;
     if (!options->columns || strcmp(options->columns, "all") == 0)
         return 0;
     for (const char *at = options->columns;; at++) {
         size_t length = strcspn(at, ",");
         snprintf(word, sizeof(word), "%.*s", (int)(length < sizeof(word) ? length : sizeof(word)), at);
-        if (check_column(options, word, "show") < 0)
+        if (check_column(tables, count, word, "show") < 0)
             return -1;
         at += length;
         if (*at == '\0')
@@ -444,10 +439,26 @@ int report_check(const struct report_options *options)
     }
 }
 
+int report_check(const struct report_options *options, const struct report_columns *more, size_t count)
+{
+    struct report_columns tables[REPORT_SECTION_COUNT + REPORT_MORE_TABLES];
+    size_t known = 0;
+    if (check_rules(options->fail_on) < 0 || filter_check(&options->filter) < 0)
+        return -1;
+    for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++) {
+        const struct section *section = section_wanted(options, i);
+        if (section && !section->listing)
+            tables[known++] = (struct report_columns){section->columns, section->column_count};
+    }
+    for (size_t i = 0; i < count && i < REPORT_MORE_TABLES; i++)
+        tables[known++] = more[i];
+    return report_check_columns(options, tables, known);
+}
+
 int report_files(const struct report_options *options, const char *const *paths, size_t count, struct buffer *out)
 {
     struct render render = report_render(options, out);
-    int status = report_check(options);
+    int status = report_check(options, NULL, 0);
     render.several_traces = count > 1;
     if (status < 0)
         return status;

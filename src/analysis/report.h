@@ -13,8 +13,19 @@ struct buffer;
 struct sections;
 struct table;
 
-/* Whether the options fit together, before any file is read. Returns 0, or -1 after error(). */
-int report_check(const struct report_options *options);
+/* The columns of a table that --sort and --columns may name. */
+struct report_columns {
+    const struct column *columns;
+    size_t count;
+};
+
+/* Whether --sort and --columns name columns of one of COUNT tables. Returns 0, or -1 after error(). */
+int report_check_columns(const struct report_options *options, const struct report_columns *tables, size_t count);
+
+/* Whether the options fit together, before any file is read. COUNT tables MORE, at most REPORT_MORE_TABLES, are those
+ * that the report may have instead of the wanted sections. Returns 0, or -1 after error(). */
+#define REPORT_MORE_TABLES 8
+int report_check(const struct report_options *options, const struct report_columns *more, size_t count);
 
 /*
  * Reads the trace files (their format by content; "-" is stdin, but not with a snapshot, for which a file is

@@ -191,7 +191,8 @@ static const struct option_row options[] = {
 static void choose(struct settings *settings)
 {
     struct report_options *report = &settings->report;
-    report_style_set(report, STDOUT_FILENO, (enum colour)settings->colour);
+    /* mpirun gives its processes a terminal of its own, wherever it writes to itself. */
+    report_style_set(report, settings->mpi ? -1 : STDOUT_FILENO, (enum colour)settings->colour);
     report_style_choose(report);
     if (settings->width >= 0)
         report->width = (size_t)settings->width;
@@ -314,7 +315,7 @@ static int run(int argc, char **argv)
         settings.report.usual = false;
         settings.report.top = settings.top < 0 ? REPORT_TOP_IN_PAGES : settings.report.top;
     }
-    if (report_check(&settings.report) < 0)
+    if (job_report_check(&settings.report, paths, settings.mpi ? SIZE_MAX : count) < 0)
         return EXIT_USAGE;
     if (settings.mpi)
         return exit_status(write_text(&settings.report, settings.mpi, NULL, 0));

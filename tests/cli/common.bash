@@ -124,3 +124,11 @@ state_of() { # PID
         [ "$key" != State: ] || echo "${value%% *}"
     done <"/proc/$1/status"
 }
+
+# Writes page.html and the data in it, page.json: a chapter after another.
+page() {
+    "$gputrace" report --html page.html "$@" >out || return
+    [ ! -s out ] || fail "something was printed: $(cat out)"
+    sed -n 's|^<script type="application/json" class="chapter">\(.*\)</script>$|\1|p' page.html >page.json
+    jq empty page.json
+}

@@ -92,6 +92,61 @@ print(len(dumps[2]["entries"]))'
     assert_output "[] ['0xc'] [0, 1, 2] [0, 1]"
 }
 
+@test "the ranks of a group that did nothing in it are those that the trace lists" {
+    printf '%s\n' 'ranks 3' 'members 0xd 2' 'op 1 0xd 0 AllReduce 64 9 flight' | "$BATS_TEST_DIRNAME/hang_trace" >plain.json
+    for list in '[1, 2]' '[0, ..., 1]'; do
+        jq --arg list "$list" '(.traceEvents[] | select(.args.communicator) | .args)["Process Group Ranks"] = $list' plain.json >trace.json
+        "$gputrace" convert -q --force trace.json job.flight
+        dumps 'print(dumps[1]["pg_config"]["0xd"]["ranks"], list(dumps[2]["pg_config"]))' >>ranks
+    done
+    assert_equal "$(<ranks)" "[1, 2] ['0xd']
+[1] []"
+}
+
+@test "a send whose receiver does nothing has the group of both ranks" {
+    flight 'ranks 3' "${job[@]:1:3}" 'root 2' 'op 1 0xc 0 Send 64 11 flight'
+    run -0 dumps 'print(dumps[1]["pg_config"]["0xc 1->2"]["ranks"], dumps[1]["entries"][-1]["profiling_name"], sorted(dumps[2]["pg_config"]))'
+    assert_output "[1, 2] nccl:send 0->1 ['0xc', '0xc 1->2']"
+}
+
+# fr_trace looks for two ranks.
+@test "sends to the own rank, and those to an unknown one, are left out and counted" {
+    flight 'ranks 3' "${job[@]:1:3}" 'members 0xd 2' 'root 1' 'op 1 0xc 0 Send 64 11' 'op 1 0xc 0 Recv 64 11' \
+        'root 7' 'op 1 0xd 0 Send 64 12 flight'
+    run -0 dumps 'print([entry["profiling_name"] for entry in dumps[1]["entries"]])'
+    assert_output "['nccl:all_reduce']"
+    run -0 "$gputrace" convert --force trace.json job.flight
+    assert_line --partial "3 operations of 3 ranks in 'job.flight'"
+    assert_line --partial '3 operations were left out'
+}
+
+@test "operations from before another rank's recording began are left out" {
+    flight 'ranks 2' 'op 0 0xc 3 AllReduce 64 9' 'op 0 0xc 4 AllReduce 64 10' 'op 1 0xc 4 AllReduce 64 10' \
+        'op 0 0xc 5 AllReduce 64 11 flight'
+    run -0 dumps 'print([[(entry["record_id"], entry["collective_seq_id"]) for entry in dumps[rank]["entries"]] for rank in (0, 1)])'
+    assert_output '[[(0, 4), (1, 5)], [(0, 4)]]'
+}
+
+states() { # of operation 0 on each rank
+    dumps 'print(*[dumps[rank]["entries"][0]["state"] for rank in sorted(dumps)])'
+}
+
+@test "an operation is scheduled if its GPU has been running something else since before" {
+    flight 'ranks 2' 'kernel 1 spin 9' 'op 0 0xc 0 AllReduce 64 10 flight' 'op 1 0xc 0 AllReduce 64 10 flight'
+    assert_equal "$(states)" 'started scheduled'
+    flight 'ranks 2' 'kernel 1 spin 11' 'op 0 0xc 0 AllReduce 64 10 flight' 'op 1 0xc 0 AllReduce 64 10 flight'
+    assert_equal "$(states)" 'started started'
+}
+
+@test "the last operations of a rank that ended are completed if another rank completed them" {
+    flight 'ranks 2' 'alive 1 10.5' 'op 0 0xc 0 AllReduce 64 10' 'op 1 0xc 0 AllReduce 64 10 flight'
+    assert_equal "$(states)" 'completed completed'
+    flight 'ranks 2' 'alive 1 10.5' 'op 0 0xc 0 AllReduce 64 10 flight' 'op 1 0xc 0 AllReduce 64 10 flight'
+    assert_equal "$(states)" 'started started'
+    flight 'ranks 2' 'alive 1 12' 'op 0 0xc 0 AllReduce 64 10' 'op 1 0xc 0 AllReduce 64 10 flight'
+    assert_equal "$(states)" 'completed started'
+}
+
 @test "operations that fr_trace has no word for are left out, and counted" {
     flight "${job[@]}" 'op 0 0xe 0 MPI_Allreduce 4 12 called' 'op 0 0xf 0 MPI_Bcast 4 12 called'
     run -0 dumps 'print(len(dumps[0]["entries"]), list(dumps[0]["pg_config"]))'

@@ -197,12 +197,15 @@ header=$root/src/analysis/findings/findings.h
     assert_line --regexp '^allocation-churn 1540000 200000 20$'
 }
 
-@test "managed memory that migrates counts unless it was prefetched" {
-    local moves='launched(13; 0; 10; 9990; 1), (range(10) | {ph: "X", cat: "unified_memory", name: "Unified Memory memcpy HtoD",
-        pid: 0, tid: 99, ts: (1000 * . + 100), dur: 100, args: {bytes: 65536, reason: $reason}})'
-    run found '"coherence" as $reason | '"$moves"
-    assert_output 'managed-memory 1000000 1000000 10'
-    run found '"user" as $reason | '"$moves"
+@test "managed memory that migrates to the GPU and back counts unless it was prefetched" {
+    local moves='launched(13; 0; 10; 9990; 1), (range(10) | {ph: "X", cat: "unified_memory", pid: 0, tid: 99, dur: 100,
+        args: {bytes: 65536, reason: $reason}} + ({name: "Unified Memory memcpy HtoD", ts: (1000 * . + 100)},
+        {name: "Unified Memory memcpy DtoH", ts: (1000 * . + 600)}) | select(.name | endswith($ways)))'
+    run found '"coherence" as $reason | "" as $ways | '"$moves"
+    assert_output 'managed-memory 2000000 2000000 20'
+    run found '"coherence" as $reason | "HtoD" as $ways | '"$moves"
+    refute_output
+    run found '"user" as $reason | "" as $ways | '"$moves"
     refute_output
 }
 
@@ -257,14 +260,34 @@ header=$root/src/analysis/findings/findings.h
     assert_output --partial '4 CUDA calls failed: cudaMalloc() 3 times with cudaErrorMemoryAllocation, cudaFree() once with'
 }
 
-@test "a loss is a finding, but not of what a crash cut off" {
-    jq -n '{traceEvents: [], gputrace: {version: "0", losses: {cupti_dropped: 7, in_flight: 2}}}' >loss.json
+@test "a loss is a finding, but not of what a crash cut off, and not a text that was cut" {
+    jq -n '{traceEvents: [], gputrace: {version: "0", losses: {cut_texts: 11}}}' >cut.json
+    run ids cut.json
+    refute_output
+    jq -n '{traceEvents: [], gputrace: {version: "0", losses: {cupti_dropped: 7, in_flight: 2, cut_texts: 11}}}' >loss.json
     run ids loss.json
     assert_output lost-records
     "$gputrace" report -r findings loss.json | grep -q '9 records are lost or doubtful, most of them "cupti dropped"'
     jq -n '{traceEvents: [], gputrace: {version: "0", losses: {in_flight: 2},
             processes: [{pid: 5, state: "ended without its exit handlers", losses: {}}]}}' >crash.json
     run ids crash.json
+    assert_output crashed
+}
+
+@test "a process that called _exit() in a program that succeeded did not crash, unless it left something undone" {
+    ends() { # EXIT IN_FLIGHT OPEN_CALLS
+        jq -n --arg exit "$1" --argjson flight "$2" --argjson open "$3" '{traceEvents: [], gputrace: {version: "0", exit: $exit,
+            losses: {}, processes: [{pid: 5, state: "finished"}, {pid: 6, state: "ended without its exit handlers",
+            open_calls: $open, losses: {in_flight: $flight}}]}}' >ends.json
+        ids ends.json
+    }
+    run ends 'exit 0' 0 '[]'
+    refute_output
+    run ends 'exit 1' 0 '[]'
+    assert_output crashed
+    run ends 'exit 0' 1 '[]'
+    assert_output crashed
+    run ends 'exit 0' 0 '[{"thread": 6, "function": "cuCtxSynchronize", "ts": 1}]'
     assert_output crashed
 }
 

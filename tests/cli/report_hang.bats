@@ -77,6 +77,22 @@ three_wait=$(all '0 1 3' 0xc 412 AllReduce 4194304 11 flight)
     assert_output --partial '; rank 2 never entered it: its process exited at 500 ms'
 }
 
+@test "a rank that was killed finished what others finished, though the records of its last kernels are lost" {
+    local earlier
+    earlier=$(all '0 1 3' 0xc 411 AllReduce 4194304 10 0.1; all 2 0xc 411 AllReduce 4194304 10 flight)
+    trace 'ranks 4' "$earlier" "$three_wait" 'alive 2 10.5'
+    run hang '.[0] | [.sequence, .waiting_ranks, .missing_ranks, .finished, .verdict]'
+    assert_output --regexp '^\[412,"0,1,3","2","AllReduce #411 \(4.00 MiB\)",".*; rank 2 never entered it: its process was killed;'
+    # The root of a broadcast goes on before the others have it.
+    trace 'ranks 4' 'root 0' "${earlier//AllReduce/Broadcast}" "$three_wait" 'alive 2 10.5'
+    run hang '.[0] | [.sequence, .waiting_ranks, .missing_ranks, .finished]'
+    assert_output '[412,"0,1,3","2","no operation of this communicator"]'
+    # One that was killed with the others hangs in the operation itself.
+    trace 'ranks 4' "$earlier"
+    run hang '.[0] | [.sequence, .waiting_ranks]'
+    assert_output '[411,"2"]'
+}
+
 @test "a process that died after the others is not the cause: the watchdogs of all ended them" {
     trace 'ranks 4' "$finished" "$three_wait" 'died 0 29.5 6 Aborted' 'died 2 29.9 6 Aborted' \
         'call 2 cudaLaunchKernel 10.4 10.5'

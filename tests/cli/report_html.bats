@@ -19,14 +19,6 @@ launch() {
 
 trace() { paste -sd, | sed 's/^/{"traceEvents":[/; s/$/]}/' >"${1-trace.json}"; }
 
-# Writes page.html and the data in it, page.json: a chapter after another.
-page() {
-    "$gputrace" report --html page.html "$@" >out || return
-    [ ! -s out ] || fail "something was printed: $(cat out)"
-    sed -n 's|^<script type="application/json" class="chapter">\(.*\)</script>$|\1|p' page.html >page.json
-    jq empty page.json
-}
-
 # of FILTER: jq's answer about the page's data, where t(number) is a text, and rows(word) the rows of a table as objects
 of() {
     jq -c '. as $page | def t($n): if $n == null then null else $page.strings[$n] end;

@@ -7,14 +7,6 @@ made() { # [OPTION=VALUE...] FILE
     "$root/tests/cli/ranks_trace" "$@"
 }
 
-# Writes page.html and its data, page.json.
-page() {
-    "$gputrace" report --html page.html "$@" >out || return
-    [ ! -s out ] || fail "something was printed: $(cat out)"
-    sed -n 's|^<script type="application/json" class="chapter">\(.*\)</script>$|\1|p' page.html >page.json
-    jq empty page.json
-}
-
 # of FILTER: jq's answer about the page's data, where t(number) is a text and rows(figure) the map's rows in microseconds
 of() {
     jq -c '. as $page | def t($n): $page.strings[$n]; def figure($name): first(.heat.figures[] | select(t(.name) == $name));
@@ -43,7 +35,25 @@ END
 @test "a job without a straggler has none marked" {
     made noise=0 rank%r.json
     page rank?.json
-    [ "$(of '.heat.late, (.heat.figures | map(t(.name)))')" = $'[]\n["Step time","Computing and copying","Communication"]' ]
+    [ "$(of '.heat.late, (.heat.figures | map(t(.name)))')" = \
+        $'[]\n["Step time","Computing and copying","Communication","Idle","Idle: host outside CUDA","Idle: launch overhead","Idle: other causes"]' ]
+}
+
+@test "the map has the idle time of each rank and step by cause; causes of next to nothing are left out" {
+    made noise=0 slow=1:1000000 rank%r.json
+    page rank?.json
+    # 10 us before each of three kernels, and 30 us until a step has launched something; that of the first comes before all work.
+    diff - <(of 'rows("Idle") | map(unique)') <<'END'
+[[60],[60],[60],[60]]
+END
+    of 'rows("Idle: host outside CUDA"), rows("Idle: launch overhead"), rows("Idle: other causes") | .[0]' >of-rank-0
+    jq -se 'transpose | all(.[]; add == 60)' of-rank-0
+    jq -se 'map(.[1:-1] | unique) == [[40], [20], [0]]' of-rank-0
+    made noise=0 sleep=2:5000000 rank%r.json
+    page rank?.json
+    of 'rows("Idle: host outside CUDA") | map(max)' | jq -e '.[2] > 5000 and all(.[0, 1, 3]; . < 100)'
+    [ "$(of '.heat.figures | map(t(.name)) | index("Idle: launch overhead")')" = null ] # 20 us of steps of 5.7 ms
+    [ "$(of '.heat.figures | map(t(.name)) | index("Idle: work was queued")')" = null ]
 }
 
 @test "a job is one chapter, with the tables and findings of the report" {

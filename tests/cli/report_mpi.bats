@@ -38,6 +38,22 @@ open_mpi() { # PROCESSES PROGRAM...
     jq -e '.kernels[] | select(.name == "gemm") | .count == 5' direct
 }
 
+@test "tasks of srun that MPI does not know of are refused, instead of one report by each" {
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    SLURM_STEP_NUM_TASKS=3 run -1 "$gputrace" report --mpi "$(traces)"
+    assert_output --partial 'srun started 3 tasks, and MPI knows of one: use srun --mpi=pmix'
+    SLURM_STEP_NUM_TASKS=1 run -0 "$gputrace" report -r overview --mpi "$(traces)"
+    assert_output --regexp 'Traces +5'
+    SLURM_STEP_NUM_TASKS=2 mpirun.mpich -n 1 "$gputrace" report -r overview --mpi "$(traces)" >words
+    grep -E 'Traces +5' words
+}
+
+@test "Open MPI's processes have a terminal, and their report no colours unless they are asked for" {
+    open_mpi 1 "$gputrace" report -r overview --mpi "$(traces)" >words
+    assert_equal "$(grep -c $'\e' words)" 0
+    open_mpi 1 "$gputrace" report -r overview --color=always --mpi "$(traces)" | grep -q $'\e'
+}
+
 @test "a process that cannot read its traces makes the report fail, and leaves nothing behind" {
     mkdir broken kept
     cp "$(traces)"/*.json broken

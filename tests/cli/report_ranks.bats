@@ -78,6 +78,24 @@ straggler() { # RANK REGEXP [OTHERS]
     done
 }
 
+@test "operations that cannot be the same, as one ended before the other began, are not compared" {
+    made noise=0 slow=1:1000000 job.json
+    # As if the capture of rank 1 had begun one operation earlier, and each rank had counted its own.
+    jq '.traceEvents |= map(if .args.Rank == 1 and .args.Seq then .args.Seq += 1 else . end)' job.json >shifted.json
+    section comm shifted.json | jq -e '.[0].count == 11 and .[0].wait_ns == 0' # of the first, without rank 1
+    section ranks shifted.json | jq -e 'all(.[]; .waited_ns == 0 and .late_ns == 0 and .delayed_ns == 0)'
+    section findings shifted.json | jq -e 'all(.[]; .id != "straggler")'
+}
+
+@test "of ranks that share a GPU that is said to be why one is late, unless there is another reason" {
+    made noise=0 sleep=2:1000000 job.json
+    jq '.traceEvents |= map(if .args.device then .args.device = 0 else . end)' job.json >shared.json
+    section findings shared.json | jq -e 'any(.[]; .id == "straggler" and (.finding | test("^Rank 2 .*: it shares its GPU with another rank")))'
+    made noise=0 slow=2:1000000 job.json
+    jq '.traceEvents |= map(if .args.device then .args.device = 0 else . end)' job.json >shared.json
+    section findings shared.json | jq -e 'any(.[]; .id == "straggler" and (.finding | test("^Rank 2 .*: its kernels take longer")))'
+}
+
 # --- the report of a job ---
 
 @test "job: traces of its ranks, and their parts, give the same bytes in all formats" {

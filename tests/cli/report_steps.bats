@@ -98,3 +98,18 @@ END
     run -0 "$gputrace" report -r steps trace.json
     assert_output $'Steps (steps)\n  none in this trace'
 }
+
+@test "calls of NCCL and MPI that repeat are not steps, whatever they launch; ranges of the program are" {
+    calls() { # DOMAIN
+        for i in 0 1 2 3; do
+            x user_annotation AllReduce 7 $((i * 1000 + 5)) 60 "\"domain\":\"$1\""
+            launch $((i + 1)) 7 $((i * 1000 + 10)) $((i * 1000 + 500)) 10 mm
+        done
+    }
+    for domain in NCCL MPI; do
+        calls "$domain" | trace
+        [ -z "$(steps | grep AllReduce)" ]
+    done
+    calls mine | trace
+    steps | grep -F '["AllReduce",4,'
+}

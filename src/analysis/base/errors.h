@@ -27,7 +27,8 @@ struct errors {
 
 /*
  * Whether the call that EVENT is about failed. What cudaGetLastError and cudaPeekAtLastError return is an earlier
- * call's failure, and "not ready" is the answer of a query.
+ * call's failure, and "not ready" is the answer of a query. That a library has no binary of a kernel for this GPU is an
+ * answer, too: NCCL asks for kernels that it then does not use, and a launch of such a kernel fails itself.
  */
 bool errors_is_failure(const struct interner *strings, const struct event_fields *event);
 

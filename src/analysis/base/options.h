@@ -30,6 +30,7 @@ enum report_unit { REPORT_UNIT_AUTO, REPORT_UNIT_NS, REPORT_UNIT_US, REPORT_UNIT
     X(TEMPORAL, temporal, "temporal", "Computation, communication, copies and idle")   \
     X(OVERLAP, overlap, "overlap", "Overlap")                                          \
     X(RANKS, ranks, "ranks", "Ranks")                                                  \
+    X(STAGES, stages, "stages", "Stages of the pipeline")                              \
     X(COMM, comm, "comm", "Communication")                                             \
     X(QUEUE, queue, "queue", "Queues of streams")                                      \
     X(KERNELS, kernels, "kernels", "Kernels")                                          \

@@ -61,6 +61,7 @@
     X(slow_step)             \
     X(exposed_communication) \
     X(straggler)             \
+    X(pipeline_imbalance)    \
     X(data_loading)          \
     X(crashed)               \
     X(lost_records)          \
@@ -83,7 +84,7 @@
     X(SERIAL_OVERLAP_PERCENT, 20, "and at most so many percent of the shorter of the two overlap")               \
     X(WAITS, 20, "waits that the GPU is idle after are found from so many on")                                   \
     X(CHURN_CALLS, 10, "so many allocations, and so many releases, between kernels")                             \
-    X(MIGRATIONS, 10, "migrations and page faults of managed memory are found from so many on")                  \
+    X(MIGRATIONS, 10, "managed memory migrates to the GPU, and to the host, so often at least")                  \
     X(LOADING_PERCENT, 10, "loading code costs at least so many percent of the run")                             \
     X(LOADING_LEAST_NS, 1000000, "and at least so long")                                                         \
     X(LOADING_CALLS, 10, "and takes so many calls")                                                              \
@@ -121,6 +122,9 @@
     X(SLOW_STEPS_NS, 5000000, "and they take so much longer together")                                           \
     X(HOST_NAMED_PERCENT, 50, "what the host did is named where it takes so many percent of the time")           \
     X(EXPOSED_PERCENT, 5, "communication without computation at the same time takes so many percent of the run") \
+    X(LINK_PERCENT, 150, "a link is slow if operations with it take so many percent of equal ones without it")   \
+    X(LINK_OPERATIONS, 5, "of groups of ranks with at least so many")                                            \
+    X(STAGE_PERCENT, 115, "a stage of a pipeline computes so many percent of the mean of all stages")            \
     X(LOADING_STEPS_PERCENT, 5, "the GPU waits for the DataLoader so many percent of the run")
 
 enum {

@@ -157,7 +157,7 @@ const struct rule rule_pinning_churn = {
     .release = churn_release,
 };
 
-/* --- managed memory that migrates or faults; what cudaMemPrefetchAsync() moved is left out --- */
+/* --- managed memory that migrates to the GPU and back; what cudaMemPrefetchAsync() moved is left out --- */
 
 struct managed {
     struct busy busy; /* one thing: all migrations and faults */
@@ -216,18 +216,17 @@ static void add_time(void *context, const struct busy_piece *piece)
 static int managed_find(void *state, struct findings *findings)
 {
     struct managed *managed = state;
-    int64_t count = managed->faults + managed->to_device + managed->to_host;
     if (!managed->begun)
         return 0;
     if (busy_finish(&managed->busy, add_time, managed) < 0)
         return -1;
     managed->begun = false;
-    if (count < FINDING_MIGRATIONS)
+    if (managed->to_device < FINDING_MIGRATIONS || managed->to_host < FINDING_MIGRATIONS)
         return 0;
     struct finding *finding = finding_add(findings, managed->time.total, managed->time.total, &managed->longest);
     if (!finding)
         return 0;
-    finding->count = count;
+    finding->count = managed->faults + managed->to_device + managed->to_host;
     return finding_say(
         finding,
         "Managed memory moves when it is touched: %s migrations to the GPU, %s to the host (%s), %s page "

@@ -3,6 +3,7 @@
 
 #include "common/settings.h"
 #include "analysis/findings/findings.h"
+#include "analysis/findings/imbalance.h"
 #include "analysis/findings/stragglers.h"
 #include "analysis/model/section.h"
 #include "analysis/ranks/ranks.h"
@@ -24,7 +25,7 @@ static int add_straggler(void *context, const struct straggler *straggler)
     struct finding *finding = finding_add(findings, straggler->cost, straggler->cost, &place);
     if (!finding)
         return 0;
-    finding->count = straggler->rank->late_operations;
+    finding->count = straggler->count;
     finding_say(finding, "%s", straggler->text);
     return finding_advise(finding, "%s", straggler->advice);
 }
@@ -45,4 +46,31 @@ const struct rule rule_straggler = {
     .section = "ranks",
     .sources = {TRACE_KERNEL},
     .find = straggler_find,
+};
+
+static int imbalance_of_trace(void *state, struct findings *findings)
+{
+    struct ranks ranks = {0};
+    struct imbalance imbalance = {0};
+    (void)state;
+    int status = ranks_of_trace(&ranks, findings->trace) ?: imbalance_find(&imbalance, &ranks);
+    if (status == 0 && imbalance.cost > 0) {
+        struct finding_place place = place_of(findings->trace, &ranks.items.items[imbalance.index]);
+        place.time = EVENT_NONE;
+        struct finding *finding = finding_add(findings, imbalance.cost, imbalance.cost, &place);
+        if (finding) {
+            finding->count = imbalance.steps;
+            finding_say(finding, "%s", imbalance.text);
+        }
+    }
+    ranks_release(&ranks);
+    return status;
+}
+
+const struct rule rule_pipeline_imbalance = {
+    .id = "pipeline-imbalance",
+    .advice = imbalance_advice,
+    .section = "stages",
+    .sources = {TRACE_KERNEL},
+    .find = imbalance_of_trace,
 };

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "analysis/base/order.h"
+#include "analysis/findings/slow_link_words.h"
+#include "analysis/ranks/stages.h"
 
 static int compare_times(const void *left, const void *right)
 {
@@ -33,6 +35,16 @@ static int64_t loading_of(const struct rank *rank)
     return rank->loading;
 }
 
+static int64_t waited_of(const struct rank *rank)
+{
+    return rank->waited;
+}
+
+static int64_t neighbours_of(const struct rank *rank)
+{
+    return rank->neighbours;
+}
+
 static const struct {
     rank_value *value;
     const char *advice;
@@ -49,34 +61,97 @@ static const struct {
     [STRAGGLER_UNKNOWN] = {NULL, "Compare its trace with that of another rank: gputrace diff."},
 };
 
-/* The value that a third of the ranks do not exceed. VALUES: space for all. */
-static int64_t typical(const struct ranks *ranks, rank_value *value, int64_t *values)
+/* --- typical ranks --- */
+
+enum typical_value {
+    TYPICAL_LATE,
+    TYPICAL_WAITED,
+    TYPICAL_NEIGHBOURS,
+    TYPICAL_REASONS,
+    TYPICAL_COUNT = TYPICAL_REASONS + STRAGGLER_UNKNOWN
+};
+
+static rank_value *const typical_values[TYPICAL_REASONS] = {late_of, waited_of, neighbours_of};
+
+/* What a typical rank is, of all ranks that do the same: those of a stage of a pipeline, else all. */
+struct peers {
+    struct stages stages;
+    int64_t (*of_stage)[TYPICAL_COUNT]; /* by stage; the last: of ranks that are in none */
+};
+
+static size_t stage_of(const struct peers *peers, size_t rank)
 {
-    for (size_t i = 0; i < ranks->items.count; i++)
-        values[i] = value(&ranks->items.items[i]);
-    qsort(values, ranks->items.count, sizeof(*values), compare_times);
-    return values[(ranks->items.count - 1) / 3];
+    uint32_t stage = peers->stages.of_rank[rank];
+    return stage == STAGE_NONE ? peers->stages.items.count : stage;
 }
+
+/* The value that a third of the ranks of STAGE do not exceed. VALUES: space for all. */
+static int64_t typical(const struct ranks *ranks, const struct peers *peers, size_t stage, rank_value *value,
+                       int64_t *values)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < ranks->items.count; i++)
+        if (stage_of(peers, i) == stage)
+            values[count++] = value(&ranks->items.items[i]);
+    if (count == 0)
+        return 0;
+    qsort(values, count, sizeof(*values), compare_times);
+    return values[(count - 1) / 3];
+}
+
+static int peers_find(struct peers *peers, const struct ranks *ranks)
+{
+    int64_t *values = calloc(ranks->items.count + 1, sizeof(*values));
+    int status = values ? stages_find(&peers->stages, ranks) : -1;
+    size_t stages = peers->stages.items.count + 1;
+    peers->of_stage = status == 0 ? calloc(stages, sizeof(*peers->of_stage)) : NULL;
+    status = peers->of_stage ? 0 : -1;
+    for (size_t stage = 0; stage < stages && status == 0; stage++)
+        for (unsigned i = 0; i < TYPICAL_COUNT; i++) {
+            rank_value *value = i < TYPICAL_REASONS ? typical_values[i] : reasons[i - TYPICAL_REASONS].value;
+            peers->of_stage[stage][i] = typical(ranks, peers, stage, value, values);
+        }
+    free(values);
+    return status;
+}
+
+static void peers_release(struct peers *peers)
+{
+    stages_release(&peers->stages);
+    free(peers->of_stage);
+}
+
+/* --- reasons --- */
 
 /* What explains at least this part of being late is the reason. */
 #define REASON_PART 4
 
+/* TYPICALS: of its peers. */
 static void find_reason(struct straggler *straggler, const int64_t *typicals)
 {
     int64_t most = straggler->cost / REASON_PART;
     straggler->reason = STRAGGLER_UNKNOWN;
     for (unsigned i = 0; i < STRAGGLER_UNKNOWN; i++) {
-        int64_t own = reasons[i].value(straggler->rank), more = own - typicals[i];
+        int64_t own = reasons[i].value(straggler->rank), more = own - typicals[TYPICAL_REASONS + i];
         if (more <= most)
             continue;
         most = more;
         straggler->reason = (enum straggler_reason)i;
         straggler->own = own;
-        straggler->typical = typicals[i];
+        straggler->typical = typicals[TYPICAL_REASONS + i];
     }
     /* Where operations overlap, one delay makes several of them late. */
     if (straggler->reason != STRAGGLER_UNKNOWN && straggler->cost > most)
         straggler->cost = most;
+}
+
+/* Whether it is only late because it waited longer itself: for all others, or for those next to it in a pipeline. */
+static bool passes_on(const struct straggler *straggler, const int64_t *typicals)
+{
+    int64_t waited = straggler->rank->waited - typicals[TYPICAL_WAITED];
+    int64_t neighbours = straggler->rank->neighbours - typicals[TYPICAL_NEIGHBOURS];
+    return straggler->reason == STRAGGLER_UNKNOWN &&
+           (waited > neighbours ? waited : neighbours) > straggler->cost / REASON_PART;
 }
 
 /* --- the kernel or copy that takes longer --- */
@@ -196,40 +271,151 @@ static int write_reason(char *text, size_t size, const struct ranks *ranks, cons
     case STRAGGLER_HOST:
         snprintf(text, size, "its host launches late, its GPU waits %s in place of %s%s", own.text, other.text, more);
         break;
-    default: snprintf(text, size, "the trace does not show why"); break;
+    default:
+        snprintf(text, size, "%s",
+                 straggler->rank->shares ? "it shares its GPU with another rank, whose kernels run at other times"
+                                         : "the trace does not show why");
+        break;
     }
     return status;
 }
 
 static int describe(const struct ranks *ranks, struct straggler *straggler)
 {
-    const struct rank *rank = straggler->rank;
-    char why[FINDING_TEXT - 170];
+    const struct rank *late = straggler->late;
+    long long rank = (long long)straggler->rank->rank;
+    struct amount count = amount_count(late->late_operations), all = amount_count(late->operations);
+    char why[FINDING_TEXT - 200];
     int status = write_reason(why, sizeof(why), ranks, straggler);
-    snprintf(straggler->text, sizeof(straggler->text),
-             "Rank %lld is late in %s of %s operations, and other ranks wait for it: %s", (long long)rank->rank,
-             amount_count(rank->late_operations).text, amount_count(rank->operations).text, why);
-    snprintf(straggler->advice, sizeof(straggler->advice), "%s", reasons[straggler->reason].advice);
+    if (late == straggler->rank)
+        snprintf(straggler->text, sizeof(straggler->text),
+                 "Rank %lld is late in %s of %s operations, and other ranks wait for it: %s", rank, count.text,
+                 all.text, why);
+    else
+        snprintf(straggler->text, sizeof(straggler->text),
+                 "Rank %lld makes rank %lld of its pipeline late in %s of %s operations, and other ranks wait: %s",
+                 rank, (long long)late->rank, count.text, all.text, why);
+    bool shares = straggler->reason == STRAGGLER_UNKNOWN && straggler->rank->shares;
+    snprintf(straggler->advice, sizeof(straggler->advice), "%s",
+             shares ? "Give each rank a GPU of its own (CUDA_VISIBLE_DEVICES, LOCAL_RANK)."
+                    : reasons[straggler->reason].advice);
+    return status;
+}
+
+/* The search for ranks that are late for another reason than a slow link, which is named by itself. */
+struct late {
+    const struct ranks *ranks;
+    struct peers peers;
+    int64_t least;
+    int (*each)(void *context, const struct straggler *straggler);
+    void *context;
+    int64_t *passed; /* by rank: ns that it is late because it waited for others */
+    bool *named;     /* likewise */
+};
+
+static const int64_t *typicals_of(const struct late *late, size_t rank)
+{
+    return late->peers.of_stage[stage_of(&late->peers, rank)];
+}
+
+static int name_rank(struct late *late, struct straggler *straggler)
+{
+    late->named[straggler->index] = true;
+    return describe(late->ranks, straggler) ?: late->each(late->context, straggler);
+}
+
+static int name_late(struct late *late, const struct slow_links *links, uint32_t index)
+{
+    const struct rank *rank = &late->ranks->items.items[index];
+    const int64_t *typicals = typicals_of(late, index);
+    struct straggler straggler = {
+        .rank = rank, .late = rank, .index = index, .ranks = 1, .count = rank->late_operations};
+    straggler.cost = rank->late - typicals[TYPICAL_LATE] - links->excess[index];
+    if (straggler.cost < late->least)
+        return 0;
+    find_reason(&straggler, typicals);
+    bool passes = passes_on(&straggler, typicals);
+    late->passed[index] = passes ? straggler.cost : 0;
+    return passes || straggler.cost < late->least ? 0 : name_rank(late, &straggler);
+}
+
+/* Names the rank of the pipeline of INDEX that does most longer than its peers. */
+static int name_cause(struct late *late, uint32_t index)
+{
+    const struct stages *stages = &late->peers.stages;
+    const struct rank *rank = &late->ranks->items.items[index];
+    struct straggler cause = {.cost = 0};
+    for (uint32_t i = 0; i < late->ranks->items.count; i++) {
+        struct straggler one = {.rank = &late->ranks->items.items[i], .late = rank, .index = i, .ranks = 1};
+        if (stages->of_rank[i] == STAGE_NONE || stages->chain[i] != stages->chain[index] || i == index)
+            continue;
+        one.count = rank->late_operations;
+        one.cost = late->passed[index];
+        find_reason(&one, typicals_of(late, i));
+        if (one.reason != STRAGGLER_UNKNOWN && one.cost > cause.cost)
+            cause = one;
+    }
+    return cause.cost < late->least || late->named[cause.index] ? 0 : name_rank(late, &cause);
+}
+
+/* Whether of all ranks of its pipeline it is the one that is late by most because of others. */
+static bool is_latest(const struct late *late, uint32_t index)
+{
+    const uint32_t *chain = late->peers.stages.chain;
+    for (uint32_t i = 0; i < late->ranks->items.count; i++)
+        if (i != index && chain[i] == chain[index] && late->peers.stages.of_rank[i] != STAGE_NONE &&
+            (late->passed[i] > late->passed[index] || (late->passed[i] == late->passed[index] && i < index)))
+            return false;
+    return true;
+}
+
+static int each_late(struct late *late, const struct slow_links *links)
+{
+    size_t count = late->ranks->items.count;
+    late->passed = calloc(count + 1, sizeof(*late->passed));
+    late->named = calloc(count + 1, sizeof(*late->named));
+    int status = late->passed && late->named ? peers_find(&late->peers, late->ranks) : -1;
+    for (uint32_t i = 0; i < count && status == 0; i++)
+        status = name_late(late, links, i);
+    for (uint32_t i = 0; i < count && status == 0; i++)
+        if (late->passed[i] > 0 && late->peers.stages.of_rank[i] != STAGE_NONE && is_latest(late, i))
+            status = name_cause(late, i);
+    peers_release(&late->peers);
+    free(late->passed);
+    free(late->named);
+    return status;
+}
+
+static int each_link(const struct ranks *ranks, const struct slow_links *links, int64_t least,
+                     int (*each)(void *context, const struct straggler *straggler), void *context)
+{
+    int status = 0;
+    for (size_t i = 0; i < links->items.count && status == 0; i++) {
+        const struct slow_link *link = &links->items.items[i];
+        struct straggler straggler = {.rank = &ranks->items.items[link->rank],
+                                      .index = link->rank,
+                                      .ranks = link->ranks,
+                                      .count = link->count,
+                                      .cost = link->cost,
+                                      .reason = STRAGGLER_LINK};
+        slow_link_describe(straggler.text, sizeof(straggler.text), ranks, link);
+        snprintf(straggler.advice, sizeof(straggler.advice), "%s", slow_link_advice);
+        if (link->cost >= least)
+            status = each(context, &straggler);
+    }
     return status;
 }
 
 int stragglers_each(const struct ranks *ranks, int64_t least,
                     int (*each)(void *context, const struct straggler *straggler), void *context)
 {
-    int64_t typicals[STRAGGLER_UNKNOWN], *values = calloc(ranks->items.count + 1, sizeof(*values));
-    int status = values ? 0 : -1;
-    int64_t late = values && ranks->items.count > 1 ? typical(ranks, late_of, values) : 0;
-    for (unsigned i = 0; values && ranks->items.count > 1 && i < STRAGGLER_UNKNOWN; i++)
-        typicals[i] = typical(ranks, reasons[i].value, values);
-    for (uint32_t i = 0; i < ranks->items.count && ranks->items.count > 1 && status == 0; i++) {
-        struct straggler straggler = {.rank = &ranks->items.items[i], .index = i};
-        straggler.cost = straggler.rank->late - late;
-        if (straggler.cost < least)
-            continue;
-        find_reason(&straggler, typicals);
-        if (straggler.cost >= least)
-            status = describe(ranks, &straggler) ?: each(context, &straggler);
-    }
-    free(values);
+    struct slow_links links = {0};
+    struct late late = {.ranks = ranks, .least = least, .each = each, .context = context};
+    int status = ranks->items.count > 1
+                     ? slow_links_find(&links, ranks, FINDING_LINK_PERCENT / 100.0, FINDING_LINK_OPERATIONS)
+                     : 0;
+    if (status == 0 && ranks->items.count > 1)
+        status = each_late(&late, &links) ?: each_link(ranks, &links, least, each, context);
+    slow_links_release(&links);
     return status;
 }

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "analysis/base/order.h"
+
 const struct idle_cause_words idle_cause_words[IDLE_CAUSE_COUNT] = {
 #define CAUSE(constant, word, text) {word, text},
     IDLE_CAUSES(CAUSE)
@@ -16,6 +18,21 @@ void idle_release(struct idle *idle)
     array_release(&idle->active);
     dense_map_release(&idle->active.ids);
     host_activities_release(&idle->host);
+    if (idle->has_pieces)
+        sorter_release(&idle->pieces);
+    idle->has_pieces = false;
+}
+
+static int by_device(const void *left, const void *right)
+{
+    const struct idle_piece *a = left, *b = right;
+    return ORDER(a->device, b->device) ?: ORDER(a->start, b->start) ?: ORDER(a->cause, b->cause);
+}
+
+void idle_keep_pieces(struct idle *idle, struct sorter_space *space)
+{
+    sorter_init(&idle->pieces, space, sizeof(struct idle_piece), by_device);
+    idle->has_pieces = true;
 }
 
 static int64_t length_of(const struct idle_gap *gap)
@@ -126,8 +143,10 @@ static void add_to_largest(struct idle_gap *gap, const struct idle_what *what, i
     }
 }
 
-int idle_add(struct idle *idle, const struct idle_what *what, int64_t start, int64_t length, struct idle_gap *largest)
+int idle_add(struct idle *idle, const struct idle_what *what, int64_t start, int64_t at, int64_t length,
+             struct idle_gap *largest)
 {
+    const struct idle_piece piece = {.start = at, .length = length, .device = what->device, .cause = what->cause};
     if (length <= 0)
         return 0;
     struct idle_device *device = find_device(idle, what->device);
@@ -135,6 +154,8 @@ int idle_add(struct idle *idle, const struct idle_what *what, int64_t start, int
     alone.activity = EVENT_NO_TEXT;
     struct idle_row *row = device ? find_row(&idle->rows, &alone) : NULL;
     if (!row || add_active(idle, what, start, length) < 0)
+        return -1;
+    if (idle->has_pieces && sorter_add(&idle->pieces, &piece) < 0)
         return -1;
     device->idle += length;
     add(&device->causes[what->cause], start, length);

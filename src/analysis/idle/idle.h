@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "common/array.h"
+#include "common/sorter.h"
 #include "trace/event_fields.h"
 #include "common/dense_map.h"
 #include "analysis/host/host_activity.h"
@@ -120,6 +121,13 @@ struct idle_gap {
     } causes[IDLE_CAUSE_COUNT];
 };
 
+/* A part of a gap. */
+struct idle_piece {
+    int64_t start, length; /* ns */
+    uint32_t device;       /* index in trace.devices */
+    uint32_t cause;        /* enum idle_cause */
+};
+
 /* All zero is empty. */
 struct idle {
     int64_t run;                           /* ns, of the whole trace */
@@ -130,6 +138,8 @@ struct idle {
     struct idle_gap largest[IDLE_LARGEST]; /* of all GPUs, in no order */
     size_t largest_count;
     int64_t least; /* ns: a shorter gap is not among them */
+    bool has_pieces;
+    struct sorter pieces; /* struct idle_piece, by GPU and time, of traces that have ranks: for their steps */
 };
 
 void idle_release(struct idle *idle);
@@ -139,9 +149,13 @@ void idle_offer(struct idle *idle, const struct idle_gap *gap);
 /* The gap of DEVICE from START to END if it is one of the largest so far; else NULL. */
 struct idle_gap *idle_find(struct idle *idle, uint32_t device, int64_t start, int64_t end);
 
-/* A part of the gap that began at START, so long, is WHAT. LARGEST is what idle_find() returned for the gap. The parts
- * of a GPU's gap come before those of the next. Returns 0, or -1: no memory. */
-int idle_add(struct idle *idle, const struct idle_what *what, int64_t start, int64_t length, struct idle_gap *largest);
+/* Keeps pieces from now on. SPACE outlives IDLE. */
+void idle_keep_pieces(struct idle *idle, struct sorter_space *space);
+
+/* A part of the gap that began at START, from AT on, so long, is WHAT. LARGEST is what idle_find() returned for the
+ * gap. The parts of a GPU's gap come before those of the next. Returns 0, or -1: no memory. */
+int idle_add(struct idle *idle, const struct idle_what *what, int64_t start, int64_t at, int64_t length,
+             struct idle_gap *largest);
 
 /* The cause that took most of a gap. */
 const struct idle_part *idle_main_part(const struct idle_gap *gap);

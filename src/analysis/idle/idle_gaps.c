@@ -83,7 +83,7 @@ struct stream_last {
 static int add_whole(struct finding *finding, const struct gap *gap, struct idle_what what)
 {
     struct idle_gap *largest = idle_find(finding->idle, gap->device, gap->start, gap->end);
-    return idle_add(finding->idle, &what, gap->start, gap->end - gap->start, largest);
+    return idle_add(finding->idle, &what, gap->start, gap->start, gap->end - gap->start, largest);
 }
 
 static uint32_t stream_number(int64_t stream)
@@ -305,6 +305,8 @@ int idle_gaps_finish(struct idle_gaps *gaps, struct idle *idle, const struct tra
 {
     struct finding finding = {.gaps = gaps, .idle = idle, .trace = trace};
     idle->run = trace_span(trace);
+    if (trace->ranks.count > 0)
+        idle_keep_pieces(idle, trace->space);
     int status = idle_waits_begin(&gaps->waits, trace);
     if (status < 0)
         return status;
@@ -316,5 +318,6 @@ int idle_gaps_finish(struct idle_gaps *gaps, struct idle *idle, const struct tra
     if (status == 0)
         status = pass_phases(&finding);
     array_release(&finding.streams);
-    return status ? status : idle_host_finish(&gaps->host, idle, trace);
+    status = status ? status : idle_host_finish(&gaps->host, idle, trace);
+    return status == 0 && idle->has_pieces ? sorter_ready(&idle->pieces) : status;
 }

@@ -209,7 +209,7 @@ static int add_part(struct host_walk *walk, struct open_gap *open, const struct 
     } else {
         what.call = EVENT_NO_TEXT;
     }
-    return idle_add(walk->idle, &what, gap->start, walk->until - walk->time, open->largest);
+    return idle_add(walk->idle, &what, gap->start, walk->time, walk->until - walk->time, open->largest);
 }
 
 static void close_gaps(struct host_walk *walk)

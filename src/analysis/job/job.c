@@ -19,6 +19,7 @@ void job_release(struct job_whole *job)
 {
     trace_release(&job->trace);
     ranks_release(&job->ranks);
+    dense_map_release(&job->numbers);
     array_release(&job->host_of);
     array_release(&job->hosts);
     job_clocks_release(&job->clocks);
@@ -90,6 +91,9 @@ static int add_ranks(struct adding *adding)
         if (!rank)
             return -1;
         *rank = adding->part->ranks.items.items[i];
+        const uint64_t number = (uint64_t)rank->rank;
+        if (dense_map_number(&adding->job->numbers, &number, sizeof(number)) == DENSE_MAP_NONE)
+            return -1;
         rank->host = translated(adding->of_ranks, rank->host);
         shift(&rank->start, adding->shift);
         shift(&rank->end, adding->shift);
@@ -264,10 +268,12 @@ static bool is_of_another_job(const struct job_whole *job, const struct job_part
     int64_t size = part->info.world_size;
     if (job->world_size != EVENT_NONE && size != EVENT_NONE && size != job->world_size)
         return true;
-    for (size_t i = 0; i < part->ranks.items.count; i++)
-        for (size_t k = 0; k < job->ranks.items.count; k++)
-            if (job->ranks.items.items[k].rank == part->ranks.items.items[i].rank)
-                return true;
+    for (size_t i = 0; i < part->ranks.items.count; i++) {
+        const uint64_t number = (uint64_t)part->ranks.items.items[i].rank;
+        if (dense_map_find(&job->numbers, &number, (struct dense_layout){1, 1, false}, dense_map_hash(&number, 1)) !=
+            DENSE_MAP_NONE)
+            return true;
+    }
     return false;
 }
 

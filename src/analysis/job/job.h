@@ -45,6 +45,7 @@ struct job_whole {
     /* For what looks at a trace: its texts and options. Nothing else is in it. */
     struct trace trace;
     struct ranks ranks;       /* its texts are its own */
+    struct dense_map numbers; /* of its ranks: int64_t */
     ARRAY(uint32_t) host_of;  /* index of hosts, by index in ranks.items */
     ARRAY(uint32_t) hosts;    /* names: texts of ranks; the first is that of rank 0 */
     struct job_clocks clocks; /* of them */

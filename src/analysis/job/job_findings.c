@@ -2,8 +2,10 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/base/order.h"
+#include "analysis/findings/imbalance.h"
 #include "analysis/findings/stragglers.h"
 #include "analysis/job/job.h"
 
@@ -23,10 +25,18 @@ const struct column job_findings_columns[JOB_FINDINGS_COLUMNS] = {
     [MORE] = {"section", "More", TYPE_TEXT, COLUMN_MACHINE},
 };
 
+/* What is found of ranks of the whole job. */
+struct about_ranks {
+    unsigned rule;
+    int64_t count; /* ranks, … */
+    uint32_t rank; /* … and the index of one */
+    char text[FINDING_TEXT], advice[FINDING_TEXT];
+};
+
 /* A row, of either sort. */
 struct job_line {
-    const struct job_finding *finding; /* NULL: a straggler */
-    struct straggler straggler;
+    const struct job_finding *finding; /* NULL: `about` */
+    struct about_ranks about;
     int64_t cost;
     bool without_cost;
     size_t order;
@@ -43,13 +53,31 @@ static int by_cost(const void *left, const void *right)
     return ORDER(a->without_cost, b->without_cost) ?: ORDER(b->cost, a->cost) ?: ORDER(a->order, b->order);
 }
 
-static int add_straggler(void *context, const struct straggler *straggler)
+static int add_line(struct job_lines *rows, int64_t cost, const struct about_ranks *about)
 {
-    struct job_lines *rows = context;
     struct job_line *row = array_push(rows);
     if (row)
-        *row = (struct job_line){.straggler = *straggler, .cost = straggler->cost, .order = rows->count};
+        *row = (struct job_line){.about = *about, .cost = cost, .order = rows->count};
     return row ? 0 : -1;
+}
+
+static int add_straggler(void *context, const struct straggler *straggler)
+{
+    struct about_ranks about = {FINDING_RULE_straggler, straggler->ranks, straggler->index, "", ""};
+    memcpy(about.text, straggler->text, sizeof(about.text));
+    memcpy(about.advice, straggler->advice, sizeof(about.advice));
+    return add_line(context, straggler->cost, &about);
+}
+
+static int add_imbalance(struct job_lines *rows, const struct job_whole *job)
+{
+    struct imbalance imbalance;
+    if (imbalance_find(&imbalance, &job->ranks) < 0)
+        return -1;
+    struct about_ranks about = {FINDING_RULE_pipeline_imbalance, imbalance.ranks, imbalance.index, "", ""};
+    memcpy(about.text, imbalance.text, sizeof(about.text));
+    snprintf(about.advice, sizeof(about.advice), "%s", imbalance_advice);
+    return imbalance.cost >= job_findings_least(job) ? add_line(rows, imbalance.cost, &about) : 0;
 }
 
 static int add_findings(struct job_lines *rows, const struct job_whole *job)
@@ -99,21 +127,23 @@ static void show_finding(struct table *table, struct cell *cells, const struct j
     cells[MORE] = rule->section ? table_text(table, rule->section) : (struct cell){0};
 }
 
-static void show_straggler(struct table *table, struct cell *cells, const struct job_whole *job,
-                           const struct straggler *straggler)
+static void show_ranks(struct table *table, struct cell *cells, const struct job_whole *job,
+                       const struct job_line *line)
 {
-    const struct rank *rank = straggler->rank;
-    cells[ID] = table_text(table, "straggler");
-    cells[TEXT] = table_format(table, "%s (%s, %s of the run)", straggler->text, amount_time(straggler->cost).text,
-                               amount_share(straggler->cost, job->run).text);
-    cells[COST] = cells[TOTAL] = cells[GAIN] = cell_integer(straggler->cost);
-    cells[SHARE] = cell_share(straggler->cost, job->run);
-    cells[RANKS] = cell_integer(1);
+    const struct rule *rule = finding_rules[line->about.rule];
+    const struct rank *rank = &job->ranks.items.items[line->about.rank];
+    cells[ID] = table_text(table, rule->id);
+    cells[TEXT] = table_format(table, "%s (%s, %s of the run)", line->about.text, amount_time(line->cost).text,
+                               amount_share(line->cost, job->run).text);
+    cells[COST] = cells[TOTAL] = cells[GAIN] = cell_integer(line->cost);
+    cells[SHARE] = cell_share(line->cost, job->run);
+    cells[RANKS] = cell_integer(line->about.count);
     cells[RANK] = cell_integer(rank->rank);
-    cells[ADVICE] = table_text(table, straggler->advice);
+    cells[ADVICE] = table_text(table, line->about.advice);
     if (rank->host != EVENT_NO_TEXT)
-        cells[WHERE] = table_format(table, "on %s; more: -r ranks", interned(&job->ranks.texts, rank->host));
-    cells[MORE] = table_text(table, "ranks");
+        cells[WHERE] =
+            table_format(table, "on %s; more: -r %s", interned(&job->ranks.texts, rank->host), rule->section);
+    cells[MORE] = table_text(table, rule->section);
 }
 
 static int show_all(struct table *table, const struct job_whole *job, const struct job_lines *rows)
@@ -125,7 +155,7 @@ static int show_all(struct table *table, const struct job_whole *job, const stru
         if (rows->items[i].finding)
             show_finding(table, cells, job, rows->items[i].finding);
         else
-            show_straggler(table, cells, job, &rows->items[i].straggler);
+            show_ranks(table, cells, job, &rows->items[i]);
     }
     return 0;
 }
@@ -140,7 +170,8 @@ int job_findings_fill(struct table *table, const struct job_whole *job)
 {
     struct job_lines rows = {0};
     int status =
-        stragglers_each(&job->ranks, job_findings_least(job), add_straggler, &rows) ?: add_findings(&rows, job);
+        stragglers_each(&job->ranks, job_findings_least(job), add_straggler, &rows)
+        ?: add_imbalance(&rows, job) ?: add_findings(&rows, job);
     if (rows.count > 1)
         qsort(rows.items, rows.count, sizeof(*rows.items), by_cost);
     status = status ?: show_all(table, job, &rows);

@@ -71,7 +71,7 @@ static bool is_rank(const struct job_part *part, const struct rank *rank)
     bool good = is_text(part, rank->host) && rank->rank >= 0 && is_time(rank->start) && is_time(rank->end) &&
                 is_length(rank->steps) && is_length(rank->step_total) && is_length(rank->compute) &&
                 is_length(rank->communication) && is_length(rank->exposed) && is_length(rank->copies) &&
-                is_length(rank->idle) && is_length(rank->loading);
+                is_length(rank->idle) && is_length(rank->loading) && is_length(rank->neighbours);
     for (unsigned i = 0; i < IDLE_CAUSE_COUNT && good; i++)
         good = is_length(rank->causes[i]) && is_text(part, rank->mostly[i]);
     return good;
@@ -79,6 +79,9 @@ static bool is_rank(const struct job_part *part, const struct rank *rank)
 
 static bool is_step(const struct job_part *part, const struct rank_step *step)
 {
+    for (unsigned i = 0; i < RANK_STEP_CAUSE_COUNT; i++)
+        if (!is_length(step->idle[i]))
+            return false;
     return rank_step_is_good(step, part->ranks.items.count) && is_time(step->from) && is_time(step->to) &&
            is_length(step->total) && is_length(step->gpu) && step->communication == 0 && step->waited == 0;
 }

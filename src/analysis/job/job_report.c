@@ -179,6 +179,14 @@ static bool may_be_job(const struct report_options *options, const char *const *
     return *any_part || (count > 1 && !once && !options->has_snapshot);
 }
 
+int job_report_check(const struct report_options *options, const char *const *paths, size_t count)
+{
+    const struct report_columns columns = job_tables_columns();
+    bool rows = wanted_sections(options) & job_part_sections();
+    bool job = count > 1 || (count == 1 && job_part_is(paths[0]));
+    return report_check(options, &columns, rows && job ? 1 : 0);
+}
+
 int job_report_files(const struct report_options *options, const char *const *paths, size_t count, struct buffer *out)
 {
     struct reducing reducing = {.options = options, .paths = paths};
@@ -189,7 +197,7 @@ int job_report_files(const struct report_options *options, const char *const *pa
         return error("a part of a job cannot be filtered: use the filters with report --partial");
     reducing.sections = wanted & job_part_sections();
     job_init(&reducing.job, options);
-    int status = add_all(&reducing, count);
+    int status = add_all(&reducing, count) ?: job_tables_check(options, wanted);
     if (status == 0)
         status = job_finish(&reducing.job);
     if (status == 0)

@@ -11,6 +11,10 @@
 
 struct buffer;
 
+/* Whether the options fit together for a report of COUNT files, SIZE_MAX: not counted yet, which may be a job, before
+ * any is read. Returns 0, or -1 after error(). */
+int job_report_check(const struct report_options *options, const char *const *paths, size_t count);
+
 /* Writes the report to OUT. Returns 0, REPORT_FAILED_ON (report.h), -1 after error(), or JOB_REPORT_NONE: the files are
  * no traces of different ranks of one job, and nothing was written. */
 #define JOB_REPORT_NONE 2

@@ -9,12 +9,13 @@
 #include "analysis/findings/findings.h"
 #include "analysis/model/comparable.h"
 #include "analysis/ranks/hang_table.h"
+#include "analysis/ranks/stages.h"
 #include "analysis/render/render.h"
 #include "analysis/report.h"
 
 #define OWN                                                                                                           \
     (REPORT_BIT(REPORT_FINDINGS) | REPORT_BIT(REPORT_OVERVIEW) | REPORT_BIT(REPORT_HANG) | REPORT_BIT(REPORT_RANKS) | \
-     REPORT_BIT(REPORT_COMM))
+     REPORT_BIT(REPORT_STAGES) | REPORT_BIT(REPORT_COMM))
 
 uint64_t job_tables_sections(void)
 {
@@ -44,10 +45,51 @@ static const char *host_name(const struct job_whole *job, size_t host)
     return name == EVENT_NO_TEXT ? "(a host without a name)" : interned(&job->ranks.texts, name);
 }
 
+#define CLOCKS_SHOWN 8u /* clocks that were corrected; of more, the largest correction */
+
+/* How far CLOCK was ahead or behind at first, ns. */
+static int64_t correction_of(const struct job_clock *clock)
+{
+    return clock->offset_ns < 0 ? -clock->offset_ns : clock->offset_ns;
+}
+
+static bool is_known(const struct job_clock *clock)
+{
+    return clock->state == JOB_CLOCK_KNOWN;
+}
+
+/* "124 corrected by at most 49.7 ms, and 49.9 ppm of drift; ± 16.1 us at most" */
+static int add_corrected(struct table *table, const struct job_whole *job, size_t count)
+{
+    int64_t most = 0;
+    double drift = 0, uncertainty = 0;
+    for (size_t i = 1; i < job->clocks.items.count; i++) {
+        const struct job_clock *clock = &job->clocks.items.items[i];
+        double own = clock->drift_ppm < 0 ? -clock->drift_ppm : clock->drift_ppm;
+        if (!is_known(clock))
+            continue;
+        most = correction_of(clock) > most ? correction_of(clock) : most;
+        drift = own > drift ? own : drift;
+        uncertainty = clock->uncertainty_ns > uncertainty ? clock->uncertainty_ns : uncertainty;
+    }
+    return add_fact(table, "Clocks",
+                    table_format(table,
+                                 "%zu corrected by at most %s, drift %.1f ppm at most, ± %s at most (gputrace merge "
+                                 "prints each)",
+                                 count, amount_time(most).text, drift, amount_time((int64_t)uncertainty).text));
+}
+
 static int add_clocks(struct table *table, const struct job_whole *job)
 {
+    size_t known = 0;
+    for (size_t i = 1; i < job->clocks.items.count; i++)
+        known += is_known(&job->clocks.items.items[i]);
+    if (known > CLOCKS_SHOWN && add_corrected(table, job, known) < 0)
+        return -1;
     for (size_t i = 1; i < job->clocks.items.count; i++) {
         struct buffer text;
+        if (known > CLOCKS_SHOWN && is_known(&job->clocks.items.items[i]))
+            continue;
         buffer_init_memory(&text);
         job_clock_describe(&text, &job->clocks.items.items[i], host_name(job, i), host_name(job, 0));
         if (add_fact(table, "Clock", table_sink(table, &text)) < 0)
@@ -130,21 +172,22 @@ static int fill(struct table *table, const struct job_whole *job, unsigned secti
     case REPORT_FINDINGS: return job_findings_fill(table, job);
     case REPORT_OVERVIEW: return fill_overview(table, job);
     case REPORT_RANKS: return ranks_fill(&row, &job->ranks);
+    case REPORT_STAGES: return stages_fill(&row, &job->ranks);
     case REPORT_HANG: return hang_fill(&row, &job->hangs);
     case REPORT_COMM: return comm_fill(&row, &job->comm);
     default: return fill_rows(table, job, section);
     }
 }
 
-static int write_one(const struct job_whole *job, unsigned number, struct render *render)
+/* The table of section NUMBER of a job; COLUMNS are its own where it is made of rows of the traces' sections. */
+static struct table table_of(unsigned number, struct column *columns)
 {
     const struct section *section = section_list[number].section;
-    struct column columns[ROW_COLUMNS];
-    const char *sort = section->comparable.total ? "total" : "count";
-    struct table table = {.word = section_list[number].word, .title = section_list[number].title};
+    struct table table = {.word = section_list[number].word,
+                          .title = section_list[number].title,
+                          .columns = columns,
+                          .column_count = ROW_COLUMNS};
     columns_for(columns, section);
-    table.columns = columns;
-    table.column_count = ROW_COLUMNS;
     if (number == REPORT_FINDINGS) {
         table.columns = job_findings_columns;
         table.column_count = JOB_FINDINGS_COLUMNS;
@@ -155,21 +198,45 @@ static int write_one(const struct job_whole *job, unsigned number, struct render
         table.column_count = sizeof(overview_columns) / sizeof(*overview_columns);
         table.title = "Job";
         table.listing = true;
-    } else if (number == REPORT_HANG) {
+    } else if (OWN >> number & 1) {
         table.columns = section->columns;
         table.column_count = section->column_count;
-        table.listing = table.paragraphs = true;
-    } else if (number == REPORT_RANKS || number == REPORT_COMM) {
-        table.columns = section->columns;
-        table.column_count = section->column_count;
-        sort = number == REPORT_COMM ? COMM_SORT : NULL;
+        table.listing = table.paragraphs = number == REPORT_HANG;
     }
+    return table;
+}
+
+static int write_one(const struct job_whole *job, unsigned number, struct render *render)
+{
+    const struct section *section = section_list[number].section;
+    struct column columns[ROW_COLUMNS];
+    struct table table = table_of(number, columns);
+    const char *sort = OWN >> number & 1 ? section->sort : section->comparable.total ? "total" : "count";
     table.unrecorded = job->unrecorded >> number & 1;
     int status = fill(&table, job, number) < 0 ? error_no_memory(table.word) : 0;
     if (status == 0)
         status = report_write_table(render, &table, sort, section->usual);
     table_release(&table);
     return status;
+}
+
+struct report_columns job_tables_columns(void)
+{
+    return (struct report_columns){row_columns, ROW_COLUMNS};
+}
+
+int job_tables_check(const struct report_options *options, uint64_t sections)
+{
+    struct report_columns tables[REPORT_SECTION_COUNT];
+    struct column columns[ROW_COLUMNS];
+    size_t count = 0;
+    for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++) {
+        struct table table = table_of(i, columns);
+        if (sections >> i & 1 && !table.listing)
+            tables[count++] =
+                OWN >> i & 1 ? (struct report_columns){table.columns, table.column_count} : job_tables_columns();
+    }
+    return report_check_columns(options, tables, count);
 }
 
 int job_tables_write(const struct job_whole *job, uint64_t sections, struct render *render)

@@ -36,8 +36,21 @@ static void set_handles(struct mpi *mpi)
     mpi->no_status = world ? 0 : MPICH_STATUS_IGNORE;
 }
 
+/* Without a PMI that both know, srun starts tasks each of which MPI takes for a program of its own. */
+static int check_size(const struct mpi *mpi, bool has_launcher)
+{
+    const char *tasks = getenv("SLURM_STEP_NUM_TASKS");
+    if (mpi->size > 1 || has_launcher || !tasks || atoi(tasks) <= 1)
+        return 0;
+    return error("--mpi: srun started %s tasks, and MPI knows of one: use srun --mpi=pmix for Open MPI, or --mpi=pmi2 "
+                 "for MPICH",
+                 tasks);
+}
+
 int mpi_begin(struct mpi *mpi)
 {
+    /* MPI_Init() sets some of them. */
+    bool has_launcher = getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMI_SIZE") || getenv("PMIX_RANK");
     *mpi = (struct mpi){.library = open_library(), .size = 1};
     if (!mpi->library)
         return error("--mpi: there is no MPI here: neither libmpi.so.40 (Open MPI) nor libmpich.so.12 (MPICH) can be "
@@ -53,7 +66,7 @@ int mpi_begin(struct mpi *mpi)
         return error("--mpi: the MPI library here has no MPI_Init, MPI_Send or MPI_Recv");
     if (init(NULL, NULL) != 0 || rank(mpi->world, &mpi->rank) != 0 || size(mpi->world, &mpi->size) != 0)
         return error("--mpi: MPI_Init failed");
-    return 0;
+    return check_size(mpi, has_launcher);
 }
 
 void mpi_end(struct mpi *mpi)

@@ -106,7 +106,7 @@ static int add_findings(struct making *making)
     for (size_t i = 0; i < table.rows && i < findings->items.count && status == 0; i++) {
         const struct finding *finding = &findings->items.items[i];
         uint32_t rule = rule_number(table_cell_text(&table, comparable_cell(&table, i, id)));
-        if (rule == FINDING_RULE_COUNT || rule == FINDING_RULE_straggler)
+        if (rule == FINDING_RULE_COUNT || rule == FINDING_RULE_straggler || rule == FINDING_RULE_pipeline_imbalance)
             continue;
         struct part_finding *added = array_push(&making->part.findings);
         status = added ? 0 : -1;
@@ -240,7 +240,7 @@ static void forget_waits(struct ranks *ranks)
 {
     for (size_t i = 0; i < ranks->items.count; i++) {
         struct rank *rank = &ranks->items.items[i];
-        rank->waited = rank->delayed = rank->late = rank->worst = 0;
+        rank->waited = rank->neighbours = rank->delayed = rank->late = rank->worst = 0;
         rank->operations = rank->late_operations = 0;
         rank->worst_at = EVENT_NONE;
     }

@@ -21,13 +21,68 @@ struct finishing {
     struct hangs *hangs;
     const int64_t *first; /* by member: when it called the first operation that it did not finish, of all groups */
     const struct hang_group *group;
-    const struct hang_front *fronts;
+    struct hang_front *fronts;
     struct hang *hang;
 };
 
 static const struct hang_member *member_at(const struct finishing *finishing, uint32_t member)
 {
     return &finishing->hangs->fronts.members.items[member];
+}
+
+/* No rank finishes it before all ranks have entered it. */
+static bool needs_all(const struct collective *own)
+{
+    return own->kind == COLLECTIVE_ALLREDUCE || own->kind == COLLECTIVE_ALLGATHER ||
+           own->kind == COLLECTIVE_REDUCESCATTER || own->kind == COLLECTIVE_ALLTOALL || own->kind == COLLECTIVE_BARRIER;
+}
+
+/* CUPTI has not delivered the last GPU work of a process that was killed. It does not wait in what another rank
+ * finished, which lived on. */
+static void settle(const struct finishing *finishing, struct hang_front *front)
+{
+    const struct hang_member *member = member_at(finishing, front->member);
+    const struct collective *latest = NULL;
+    for (size_t i = 0; i < finishing->group->front_count; i++) {
+        const struct hang_front *other = &finishing->fronts[i];
+        int64_t last = member_at(finishing, other->member)->last;
+        bool lived = last != EVENT_NONE && last - member->last >= HANG_GONE_NS;
+        if (lived && other->finished && (!latest || hang_fronts_order(&other->done, latest) > 0))
+            latest = &other->done;
+    }
+    if (!latest || hang_fronts_order(&front->pending, latest) > 0)
+        return;
+    front->pends = hang_fronts_order(&front->last, latest) > 0;
+    front->pending = front->last;
+    if (!needs_all(latest))
+        return;
+    front->done = front->pends ? *latest : front->last;
+    front->finished = true;
+}
+
+static void settle_killed(const struct finishing *finishing)
+{
+    for (size_t i = 0; i < finishing->group->front_count; i++) {
+        struct hang_front *front = &finishing->fronts[i];
+        const struct hang_member *member = member_at(finishing, front->member);
+        if (front->pends && member->ending == HANG_KILLED && member->last != EVENT_NONE)
+            settle(finishing, front);
+    }
+}
+
+/* The last operation that all ranks finished; NULL: there is none. */
+static const struct collective *find_finished(const struct finishing *finishing)
+{
+    const struct hang_group *group = finishing->group;
+    const struct collective *finished = group->any_finished ? &group->finished : NULL, *least = NULL;
+    for (size_t i = 0; i < group->front_count; i++) {
+        const struct hang_front *front = &finishing->fronts[i];
+        if (!front->finished)
+            return finished;
+        least = !least || hang_fronts_order(&front->done, least) < 0 ? &front->done : least;
+    }
+    bool all = least && (group->size == EVENT_NONE || least->source >= 0 || (int64_t)group->front_count >= group->size);
+    return all && (!finished || hang_fronts_order(least, finished) > 0) ? least : finished;
 }
 
 /* The operation that stands still: the first that somebody has not finished. */
@@ -221,15 +276,19 @@ static int finish_group(struct finishing *finishing)
 {
     struct hangs *hangs = finishing->hangs;
     const struct hang_group *group = finishing->group;
-    const struct collective *first = &find_first(finishing)->pending;
+    settle_killed(finishing);
+    const struct hang_front *first = find_first(finishing);
+    if (!first)
+        return 0;
+    const struct collective *finished = find_finished(finishing);
     struct hang *hang = finishing->hang = array_push(&hangs->items);
     if (!hang)
         return -1;
     *hang = (struct hang){.init = EVENT_NO_TEXT,
-                          .what = *find_usual(finishing, first),
+                          .what = *find_usual(finishing, &first->pending),
                           .first_part = hangs->parts.count,
-                          .any_finished = group->any_finished,
-                          .finished = group->finished,
+                          .any_finished = finished != NULL,
+                          .finished = finished ? *finished : group->finished,
                           .since = EVENT_NONE};
     for (size_t i = 0; i < group->front_count; i++) {
         struct hang_part part = part_of(finishing, &finishing->fronts[i]);

@@ -136,7 +136,8 @@ static int open_group(struct hang_fronts *fronts, const struct collective *own)
     struct hang_group *group = array_push(&fronts->groups);
     if (!group)
         return -1;
-    memset(fronts->front_of_member.items, 0, fronts->front_of_member.count * sizeof(*fronts->front_of_member.items));
+    for (size_t i = 0; i < fronts->front_of_member.count; i++)
+        fronts->front_of_member.items[i] = 0;
     *group = (struct hang_group){.first_front = fronts->fronts.count, .size = EVENT_NONE, .one = *own};
     fronts->reading = true;
     return 0;

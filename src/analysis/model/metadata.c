@@ -164,6 +164,16 @@ static int read_process(struct trace *trace, const cJSON *process)
     return read_rank(trace, event_id_number(pid->valueint), process);
 }
 
+/* Whether PROCESS did not run its exit handlers and left nothing undone, in a program that succeeded: it called
+ * _exit(), as each process of Python's multiprocessing does. */
+static bool ended_quietly(const struct trace *trace, const cJSON *process, const char *state)
+{
+    const cJSON *in_flight = member_of(member_of(process, "losses"), "in_flight");
+    return strcmp(state, "ended without its exit handlers") == 0 &&
+           strcmp(trace_text(trace, trace->ending), "exit 0") == 0 && !member_of(process, "death") &&
+           !first_of(member_of(process, "open_calls")) && cJSON_IsNumber(in_flight) && in_flight->valueint == 0;
+}
+
 /* A process that did not end by exit: see section_crashes.c. */
 static int read_crash(struct trace *trace, const cJSON *process)
 {
@@ -185,7 +195,7 @@ static int read_crash(struct trace *trace, const cJSON *process)
                                             {"handle", TEXT, offsetof(struct trace_open_call, handle)},
                                             {"waits_for", TEXT, offsetof(struct trace_open_call, waits_for)}};
     const char *state = text_of(process, "state");
-    if (!state || strcmp(state, "finished") == 0)
+    if (!state || strcmp(state, "finished") == 0 || ended_quietly(trace, process, state))
         return 0;
     struct trace_crash *added = array_push(&trace->crashes);
     if (!added || read_members(trace, process, added, members) < 0 ||

@@ -79,12 +79,19 @@ static unsigned depth_of(const struct range_walk *walk, const struct range_open 
     return depth;
 }
 
+/* A call of NCCL or MPI is not a step, however often it comes. */
+static bool is_communication(const struct trace *trace, const struct range *range)
+{
+    const char *domain = range->domain == EVENT_NO_TEXT ? "" : interned(&trace->strings, range->domain);
+    return strcmp(domain, "NCCL") == 0 || strcmp(domain, "MPI") == 0;
+}
+
 /* The key of the range that the walk opened last. Returns 0; 1: it is no candidate; -1: no memory. */
 static int key_of(struct finder *finder, const struct range_walk *walk, const struct range_open *open,
                   struct repetition_key *key)
 {
     *key = (struct repetition_key){open->range.thread, 0, depth_of(walk, open)};
-    if (key->depth > DEPTH_MOST || open->range.name == EVENT_NO_TEXT)
+    if (key->depth > DEPTH_MOST || open->range.name == EVENT_NO_TEXT || is_communication(finder->trace, &open->range))
         return 1;
     key->name = stem_of(finder, open->range.name);
     return key->name == INTERN_NO_MEMORY ? -1 : 0;

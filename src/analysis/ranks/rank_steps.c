@@ -46,13 +46,53 @@ static struct rank_step *find(const struct rank_steps *steps, uint32_t rank, int
     return low > 0 && steps->items[low - 1].rank == rank ? &steps->items[low - 1] : NULL;
 }
 
-void rank_steps_add_operation(struct rank_steps *steps, uint32_t rank, int64_t time, int64_t duration, int64_t waited)
+bool rank_steps_add_operation(struct rank_steps *steps, uint32_t rank, int64_t time, int64_t duration, int64_t waited)
 {
     struct rank_step *step = find(steps, rank, time);
     if (!step || time > step->to)
-        return;
+        return false;
     step->communication += duration;
     step->waited += waited;
+    return true;
+}
+
+static enum rank_step_cause group_of(uint32_t cause)
+{
+    switch ((enum idle_cause)cause) {
+    case IDLE_OUTSIDE: return RANK_STEP_OUTSIDE;
+    case IDLE_SYNC:
+    case IDLE_COPY:
+    case IDLE_COMPILATION:
+    case IDLE_ALLOCATION:
+    case IDLE_PINNING:
+    case IDLE_GRAPH:
+    case IDLE_CONTEXT:
+    case IDLE_CALL: return RANK_STEP_CALLS;
+    case IDLE_LAUNCH: return RANK_STEP_LAUNCH;
+    case IDLE_EVENT:
+    case IDLE_STREAM:
+    case IDLE_BETWEEN:
+    case IDLE_HELD: return RANK_STEP_QUEUED;
+    case IDLE_BEFORE:
+    case IDLE_AFTER:
+    case IDLE_UNKNOWN:
+    case IDLE_CAUSE_COUNT: break;
+    }
+    return RANK_STEP_OTHER;
+}
+
+void rank_steps_add_idle(struct rank_steps *steps, uint32_t rank, const struct idle_piece *piece)
+{
+    int64_t end = piece->start + piece->length;
+    struct rank_step *step = find(steps, rank, piece->start), *last = steps->items + steps->count;
+    if (!step) /* it begins before the first step */
+        step = find(steps, rank, end);
+    while (step && step > steps->items && step[-1].rank == rank && step[-1].to > piece->start)
+        step--;
+    for (; step && step < last && step->rank == rank && step->from < end; step++) {
+        int64_t from = step->from > piece->start ? step->from : piece->start, to = step->to < end ? step->to : end;
+        step->idle[group_of(piece->cause)] += to > from ? to - from : 0;
+    }
 }
 
 bool rank_step_is_good(const struct rank_step *step, size_t ranks)

@@ -9,9 +9,26 @@
 #include <stdint.h>
 
 #include "common/array.h"
+#include "analysis/idle/idle.h"
 #include "analysis/model/steps.h"
 
 #define RANK_STEPS_MOST 256
+
+/* Causes of idle time, in groups.
+ *   constant  for people */
+#define RANK_STEP_CAUSES(X)                                 \
+    X(OUTSIDE, "Idle: host outside CUDA")                   \
+    X(CALLS, "Idle: host in CUDA calls that do not launch") \
+    X(LAUNCH, "Idle: launch overhead")                      \
+    X(QUEUED, "Idle: work was queued")                      \
+    X(OTHER, "Idle: other causes")
+
+enum rank_step_cause {
+#define CAUSE(constant, text) RANK_STEP_##constant,
+    RANK_STEP_CAUSES(CAUSE)
+#undef CAUSE
+        RANK_STEP_CAUSE_COUNT
+};
 
 /* Times are ns. */
 struct rank_step {
@@ -23,6 +40,7 @@ struct rank_step {
     int64_t gpu;           /* of GPU operations that they launched, communication too */
     int64_t communication; /* of operations that they launched */
     int64_t waited;        /* of it: for ranks that began an operation later */
+    int64_t idle[RANK_STEP_CAUSE_COUNT]; /* of its GPUs, from when the first began to when the last ended */
 };
 
 /* By rank and time. All zero is empty. */
@@ -38,8 +56,11 @@ void rank_steps_release(struct rank_steps *steps);
 int rank_steps_add(struct rank_steps *steps, uint32_t rank, const struct steps_process *process);
 
 /* Adds an operation that took DURATION and waited for others for WAITED of it to the step in which it was called, at
- * TIME. One outside of all steps counts nowhere. */
-void rank_steps_add_operation(struct rank_steps *steps, uint32_t rank, int64_t time, int64_t duration, int64_t waited);
+ * TIME. One outside of all steps counts nowhere. Returns whether it counts. */
+bool rank_steps_add_operation(struct rank_steps *steps, uint32_t rank, int64_t time, int64_t duration, int64_t waited);
+
+/* Adds idle time of a GPU of RANK to the steps in which it was. */
+void rank_steps_add_idle(struct rank_steps *steps, uint32_t rank, const struct idle_piece *piece);
 
 /* Whether an item that was read from a file is as this header says, for ranks below RANKS; its times are not looked
  * at. */

@@ -74,6 +74,12 @@ static void end_lanes(struct walk *walk)
         temporal_lane_end(&walk->times->items.items[i].lane);
 }
 
+static void mark_shared(struct rank_times *times, uint32_t rank)
+{
+    if (rank != RANK_NONE)
+        times->items.items[rank].shares = true;
+}
+
 /* The first operation of a GPU makes it the rank's, one of another rank nobody's. */
 static int own_device(struct walk *walk, uint32_t device, uint32_t rank)
 {
@@ -88,8 +94,11 @@ static int own_device(struct walk *walk, uint32_t device, uint32_t rank)
     if (first) {
         end_lanes(walk);
         times->of_device.items[device] = rank;
-    } else if (times->of_device.items[device] != rank)
+    } else if (times->of_device.items[device] != rank) {
+        mark_shared(times, times->of_device.items[device]);
+        mark_shared(times, rank);
         times->of_device.items[device] = RANK_NONE;
+    }
     walk->any = true;
     walk->device = device;
     return 0;

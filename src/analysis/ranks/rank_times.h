@@ -20,6 +20,7 @@ struct rank_times_one {
     uint32_t known;             /* index in trace.ranks */
     struct temporal_device gpu; /* of all of its GPUs; first and last: over all of them */
     struct temporal_lane lane;  /* while operations are walked */
+    bool shares;                /* another rank uses one of its GPUs, too */
 };
 
 struct rank_kernel_key {

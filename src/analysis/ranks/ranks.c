@@ -13,6 +13,8 @@ void ranks_release(struct ranks *ranks)
     array_release(&ranks->items);
     array_release(&ranks->names);
     rank_steps_release(&ranks->steps);
+    transfers_release(&ranks->transfers);
+    neighbours_release(&ranks->neighbours);
     array_release(&ranks->starts);
 }
 
@@ -23,9 +25,9 @@ static int compare_times(const void *left, const void *right)
     return ORDER(*(const int64_t *)left, *(const int64_t *)right);
 }
 
-/* When a typical rank begins: a third of the ranks has begun by then, so that two late ones of four do not hide each
- * other. EVENT_NONE: there are not two whose times are known. */
-static int64_t typical_start(struct ranks *ranks, const struct collective *operation, size_t count)
+/* A typical rank: a third of the ranks has begun before it, so that two late ones of four do not hide each other. The
+ * times of at least two are known. */
+static const struct collective *typical_of(struct ranks *ranks, const struct collective *operation, size_t count)
 {
     int64_t start, duration;
     ranks->starts.count = 0;
@@ -34,10 +36,14 @@ static int64_t typical_start(struct ranks *ranks, const struct collective *opera
         if (added)
             *added = start;
     }
-    if (ranks->starts.count < 2)
-        return EVENT_NONE;
+    if (ranks->starts.count == 0) /* no memory */
+        return &operation[0];
     qsort(ranks->starts.items, ranks->starts.count, sizeof(int64_t), compare_times);
-    return ranks->starts.items[(ranks->starts.count - 1) / 3];
+    int64_t typical = ranks->starts.items[(ranks->starts.count - 1) / 3];
+    for (size_t i = 0; i < count; i++)
+        if (comm_times(&operation[i], &start, &duration) && start == typical)
+            return &operation[i];
+    return &operation[0];
 }
 
 /* The first operation of a communicator waits for ranks that start later, which says nothing about the others. */
@@ -51,8 +57,36 @@ static bool is_first(struct ranks *ranks, const struct collective *one)
     return !again;
 }
 
-static void add_late(struct rank *rank, int64_t late, int64_t start)
+/* Of an operation that took DURATION and waited for WAIT of it. Where a kernel sends and receives, it waits for several
+ * ranks, and only all of its time is known. */
+static int64_t neighbour_wait(const struct collective *one, int64_t duration, int64_t wait)
 {
+    int64_t waited = one->group_call == EVENT_NONE ? wait : duration;
+    return one->exposed != EVENT_NONE && one->exposed < waited ? one->exposed : waited;
+}
+
+/* LAST: when the last of them began; EVENT_NONE: nobody waited. */
+static void add_to_steps(struct ranks *ranks, const struct collective *operation, const uint32_t *index, size_t count,
+                         int64_t last)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct collective *one = &operation[i];
+        int64_t start, duration;
+        if (index[i] >= ranks->items.count || one->joint || !comm_times(one, &start, &duration))
+            continue;
+        struct rank *rank = &ranks->items.items[index[i]];
+        int64_t time = one->called != EVENT_NONE ? one->called : start,
+                wait = last == EVENT_NONE ? 0 : comm_wait(one, last);
+        bool counts = rank_steps_add_operation(&ranks->steps, index[i], time, duration, wait);
+        if (one->source >= 0 && (counts || rank->steps == 0))
+            rank->neighbours += neighbour_wait(one, duration, wait);
+    }
+}
+
+/* START: of the operation; TYPICAL: of a typical rank's, which took DURATION. */
+static void add_late(struct rank *rank, int64_t start, int64_t typical, int64_t duration)
+{
+    int64_t late = start - typical < duration ? start - typical : duration;
     rank->operations++;
     if (late <= 0)
         return;
@@ -64,28 +98,15 @@ static void add_late(struct rank *rank, int64_t late, int64_t start)
     }
 }
 
-/* LAST: when the last of them began; EVENT_NONE: nobody waited. */
-static void add_to_steps(struct ranks *ranks, const struct collective *operation, const uint32_t *index, size_t count,
-                         int64_t last)
+/* Who began last, and how late all were. */
+static void add_waits(struct ranks *ranks, const struct collective *operation, const uint32_t *index, size_t count,
+                      int64_t last)
 {
-    for (size_t i = 0; i < count; i++) {
-        const struct collective *one = &operation[i];
-        int64_t start, duration;
-        if (index[i] >= ranks->items.count || !comm_times(one, &start, &duration))
-            continue;
-        rank_steps_add_operation(&ranks->steps, index[i], one->called != EVENT_NONE ? one->called : start, duration,
-                                 last == EVENT_NONE ? 0 : comm_wait(one, last));
-    }
-}
-
-int ranks_add_operation(struct ranks *ranks, const struct collective *operation, const uint32_t *index, size_t count)
-{
-    int64_t last = comm_last_start(operation, count), typical = typical_start(ranks, operation, count), waited = 0;
-    bool first = is_first(ranks, &operation[0]);
+    const struct collective *typical = typical_of(ranks, operation, count);
+    bool first = is_first(ranks, &operation[0]), pair = operation[0].source >= 0;
+    int64_t waited = 0, typical_start, typical_duration;
     uint32_t latest = UINT32_MAX;
-    add_to_steps(ranks, operation, index, count, typical == EVENT_NONE ? EVENT_NONE : last);
-    if (last == EVENT_NONE || typical == EVENT_NONE)
-        return 0;
+    comm_times(typical, &typical_start, &typical_duration);
     for (size_t i = 0; i < count; i++) {
         int64_t start, duration, wait = operation[i].joint ? 0 : comm_wait(&operation[i], last);
         if (index[i] >= ranks->items.count || !comm_times(&operation[i], &start, &duration))
@@ -94,12 +115,24 @@ int ranks_add_operation(struct ranks *ranks, const struct collective *operation,
         rank->waited += wait;
         waited += wait;
         latest = start == last ? index[i] : latest;
-        if (!first)
-            add_late(rank, start - typical, start);
+        if (!first && !pair && !operation[i].joint)
+            add_late(rank, start, typical_start, typical_duration);
     }
     if (latest != UINT32_MAX)
         ranks->items.items[latest].delayed += waited;
-    return 0;
+}
+
+int ranks_add_operation(struct ranks *ranks, const struct collective *operation, const uint32_t *index, size_t count)
+{
+    int64_t last = comm_last_start(operation, count);
+    add_to_steps(ranks, operation, index, count, last);
+    if (last == EVENT_NONE) {
+        is_first(ranks, &operation[0]);
+        return 0;
+    }
+    add_waits(ranks, operation, index, count, last);
+    return transfers_add(&ranks->transfers, operation, index, count, ranks->items.count)
+               ?: neighbours_add(&ranks->neighbours, operation, index, count, ranks->items.count);
 }
 
 /* --- sums --- */

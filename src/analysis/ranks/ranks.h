@@ -13,7 +13,9 @@
 #include "analysis/idle/idle.h"
 #include "analysis/model/collectives.h"
 #include "analysis/model/section.h"
+#include "analysis/ranks/neighbours.h"
 #include "analysis/ranks/rank_steps.h"
+#include "analysis/ranks/transfers.h"
 
 /* Times are ns, texts numbers of ranks.texts, EVENT_NO_TEXT: none. */
 struct rank {
@@ -27,11 +29,15 @@ struct rank {
     int64_t causes[IDLE_CAUSE_COUNT];  /* of idle time of its GPUs; where a GPU is another rank's, too, not known */
     uint32_t mostly[IDLE_CAUSE_COUNT]; /* what most of it was */
     int64_t waited;                    /* for ranks that began an operation later */
+    int64_t neighbours;                /* in steps: for the other rank of a send or receive, computing nothing */
     int64_t delayed;                   /* how long all others together waited for this one, which began last */
-    int64_t late; /* how much later it began operations than a typical rank, as far as that waited */
+    /* How much later it began operations than a typical rank, as far as that waited. Sends and receives do not count:
+     * of two ranks of a pipeline, one waits for the other. */
+    int64_t late;
     int64_t operations, late_operations;
     int64_t worst, worst_at; /* the longest that it was late, and when it began; EVENT_NONE: never */
     int64_t device;          /* a GPU of it; EVENT_NONE: not known */
+    int64_t shares;          /* 1: another rank of the trace uses one of its GPUs, too */
 };
 
 struct rank_name {       /* a kernel or a copy of one rank */
@@ -47,6 +53,8 @@ struct ranks {
     ARRAY(struct rank) items;
     ARRAY(struct rank_name) names;
     struct rank_steps steps;
+    struct transfers transfers;
+    struct neighbours neighbours;
     ARRAY(int64_t) starts;  /* of the operation that is added */
     struct collective last; /* the last operation's */
     bool any;

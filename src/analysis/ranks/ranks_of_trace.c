@@ -30,7 +30,8 @@ static int add_rank(struct ranks *ranks, const struct trace *trace, const struct
                           .communication = temporal_any(gpu, TEMPORAL_COMMUNICATION),
                           .copies = temporal_any(gpu, TEMPORAL_COPY),
                           .worst_at = EVENT_NONE,
-                          .device = EVENT_NONE};
+                          .device = EVENT_NONE,
+                          .shares = times->shares};
     rank->exposed = rank->communication - temporal_both(gpu, TEMPORAL_COMMUNICATION, TEMPORAL_COMPUTE);
     rank->idle = gpu->used ? gpu->last - gpu->first - temporal_any(gpu, TEMPORAL_ALL) : 0;
     for (unsigned i = 0; i < IDLE_CAUSE_COUNT; i++)
@@ -146,6 +147,21 @@ static int add_idle_rows(struct ranks *ranks, const struct trace *trace, const s
     return 0;
 }
 
+static int add_idle_pieces(struct ranks *ranks, const struct idle *idle, const struct rank_times *times)
+{
+    struct sorter_walk walk;
+    const struct idle_piece *piece;
+    if (!idle->has_pieces)
+        return 0;
+    sorter_walk_begin(&walk, &idle->pieces);
+    while ((piece = sorter_next(&walk))) {
+        uint32_t rank = rank_of_device(times, piece->device);
+        if (rank != RANK_NONE)
+            rank_steps_add_idle(&ranks->steps, rank, piece);
+    }
+    return sorter_walk_end(&walk);
+}
+
 static int add_idle(struct ranks *ranks, const struct trace *trace, const struct idle *idle,
                     const struct rank_times *times)
 {
@@ -158,7 +174,7 @@ static int add_idle(struct ranks *ranks, const struct trace *trace, const struct
         for (unsigned cause = 0; i < idle->devices.count && cause < IDLE_CAUSE_COUNT; cause++)
             rank->causes[cause] += idle->devices.items[i].causes[cause].total;
     }
-    return idle ? add_idle_rows(ranks, trace, idle, times) : 0;
+    return idle ? add_idle_rows(ranks, trace, idle, times) ?: add_idle_pieces(ranks, idle, times) : 0;
 }
 
 /* --- operations --- */

@@ -21,14 +21,19 @@
 #define DIGITS 9999 /* the largest number of a figure */
 #define NOTHING (-1)
 
-enum figure { STEP, COMPUTE, COMMUNICATION, WAITED, FIGURES };
+enum figure { STEP, COMPUTE, COMMUNICATION, WAITED, IDLE, CAUSES, FIGURES = CAUSES + RANK_STEP_CAUSE_COUNT };
 
-static const char *const figure_names[FIGURES] = {
-    [STEP] = "Step time",
-    [COMPUTE] = "Computing and copying",
-    [COMMUNICATION] = "Communication",
-    [WAITED] = "Waiting for other ranks",
+static const char *const figure_names[FIGURES] = {[STEP] = "Step time",
+                                                  [COMPUTE] = "Computing and copying",
+                                                  [COMMUNICATION] = "Communication",
+                                                  [WAITED] = "Waiting for other ranks",
+                                                  [IDLE] = "Idle",
+#define CAUSE(constant, text) [CAUSES + RANK_STEP_##constant] = text,
+                                                  RANK_STEP_CAUSES(CAUSE)
+#undef CAUSE
 };
+
+#define LEAST_PART 200 /* a cause of idle time that takes less than this part of the longest step is left out */
 
 struct heat {
     const struct ranks *ranks;
@@ -117,6 +122,10 @@ static void add_step(struct sums *sums, const struct rank_step *step)
     sums->of[COMPUTE] += other > 0 ? (double)other : 0;
     sums->of[COMMUNICATION] += (double)step->communication;
     sums->of[WAITED] += (double)step->waited;
+    for (unsigned cause = 0; cause < RANK_STEP_CAUSE_COUNT; cause++) {
+        sums->of[IDLE] += (double)step->idle[cause];
+        sums->of[CAUSES + cause] += (double)step->idle[cause];
+    }
 }
 
 static void keep_most(struct heat *heat, uint32_t rank, const struct sums *columns)
@@ -150,16 +159,22 @@ static int fill_cells(struct heat *heat)
 
 /* --- what is written --- */
 
+static double most_of(const struct heat *heat, enum figure figure)
+{
+    double most = 0;
+    for (size_t i = 0; i < heat->rows * heat->columns; i++)
+        most = heat->cells[figure][i] > most ? heat->cells[figure][i] : most;
+    return most;
+}
+
 static void write_figure(struct page *page, const struct heat *heat, enum figure figure)
 {
     struct json_out *json = &page->json;
     const double *cells = heat->cells[figure];
     size_t count = heat->rows * heat->columns;
-    double most = 0;
-    for (size_t i = 0; i < count; i++)
-        most = cells[i] > most ? cells[i] : most;
+    double most = most_of(heat, figure);
     int64_t unit = (int64_t)(most / DIGITS) + 1;
-    if (most <= 0)
+    if (most <= 0 || (figure >= CAUSES && most < most_of(heat, STEP) / LEAST_PART))
         return;
     json_begin_object(json);
     page_put_text(page, "name", figure_names[figure]);

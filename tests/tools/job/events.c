@@ -143,8 +143,10 @@ const struct job_op *job_run_next(struct job_run *run, struct job_writer *writer
 
 void job_run_leave(struct job_run *run, const struct job_op *op, int64_t left, struct job_writer *writer)
 {
-    /* Sends and receives are counted for each peer: there is one of each in a step. */
-    uint64_t sequence = op->group == JOB_PIPELINE ? run->step : run->sequences[op->group]++;
+    uint64_t *next = &run->sequences[op->group];
+    if (op->group == JOB_PIPELINE) /* sends and receives are counted for each peer */
+        next = &run->pair_sequences[2 * (op->peer > 0) + (op->operation == JOB_SEND)];
+    uint64_t sequence = (*next)++;
     if (writer && left >= 0)
         job_write_communication(writer, run, op, sequence, left);
     else if (writer)

@@ -43,6 +43,7 @@ struct job {
     const char *directory, *ending;
     uint32_t ranks, hosts, tensor, pipeline; /* ranks; hosts; ranks of a tensor parallel group; stages */
     uint32_t data;                           /* ranks of a data parallel group */
+    uint32_t microbatches;                   /* of a step: all forward, then all backward */
     uint32_t steps;
     uint64_t seed;
     bool by_host; /* a file for each host, else for each rank */
@@ -157,6 +158,7 @@ struct job_run {
     unsigned depth;
     uint32_t correlation;
     uint64_t sequences[JOB_GROUP_COUNT]; /* of the next collective operation */
+    uint64_t pair_sequences[4];          /* of the next send or receive: to and from the stage before, and after */
     /* Of the communication that it is at: */
     int64_t called, launched, returned, entered;
     bool stuck; /* it never leaves it; known where events are written */

@@ -21,6 +21,7 @@ static const char usage[] =
     "  -e EVENTS      so many slices of each rank at least, instead of -s\n"
     "  -t RANKS       of a tensor parallel group (1)\n"
     "  -p STAGES      of a pipeline (1); all other ranks are data parallel\n"
+    "  -m NUMBER      microbatches of a step, all forward, then all backward (1)\n"
     "  -f ENDING      .pftrace, .json, .json.gz (.pftrace)\n"
     "  -w             a file for each host, node0.pftrace ..., else for each rank, rank0.pftrace ...\n"
     "  -r FIRST-LAST  writes only these files; what they hold does not depend on it\n"
@@ -36,7 +37,7 @@ static const char usage[] =
     "  -c             all clocks but the first host's are ahead by -50 to 50 ms, and drift by -50 to 50 ppm\n"
     "-l, -d, -k, -x, -L, -o, -D may be repeated.\n";
 
-#define OPTIONS "n:H:s:e:t:p:f:wr:j:S:l:d:k:x:L:o:D:c"
+#define OPTIONS "n:H:s:e:t:p:m:f:wr:j:S:l:d:k:x:L:o:D:c"
 
 struct request {
     uint64_t events;
@@ -90,6 +91,7 @@ static int set_counts(struct job *job, struct request *request, int argc, char *
         case 'e': request->events = strtoull(optarg, NULL, 10); break;
         case 't': job->tensor = (uint32_t)atoi(optarg); break;
         case 'p': job->pipeline = (uint32_t)atoi(optarg); break;
+        case 'm': job->microbatches = (uint32_t)atoi(optarg); break;
         case 'f': job->ending = optarg; break;
         case 'w': job->by_host = true; break;
         case 'r':
@@ -111,6 +113,8 @@ static int set_counts(struct job *job, struct request *request, int argc, char *
 
 static int check(struct job *job)
 {
+    if (job->microbatches == 0)
+        return refuse("a step has a microbatch at least");
     if (job->ranks == 0 || job->tensor == 0 || job->pipeline == 0 || job->ranks % (job->tensor * job->pipeline) != 0)
         return refuse("the ranks cannot be divided so");
     job->hosts = job->hosts ? job->hosts : (job->ranks + 7) / 8;
@@ -191,7 +195,8 @@ static double now(void)
 
 int main(int argc, char **argv)
 {
-    struct job job = {.ranks = 8, .steps = 20, .tensor = 1, .pipeline = 1, .seed = 1, .ending = ".pftrace"};
+    struct job job = {
+        .ranks = 8, .steps = 20, .tensor = 1, .pipeline = 1, .microbatches = 1, .seed = 1, .ending = ".pftrace"};
     struct request request = {.last = UINT32_MAX, .processes = 1};
     if (set_counts(&job, &request, argc, argv) != 0 || check(&job) != 0)
         return 2;

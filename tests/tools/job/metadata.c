@@ -74,15 +74,9 @@ static void put_end(const struct writing *writing, uint32_t rank, struct json_ou
     }
     json_put_text(json, "state", "ended without its exit handlers");
     json_key(json, "alive");
-    json_us(json, job_shown(job, writing->host, died ? job->died : job->end) - base);
-    if (!died)
-        return;
-    json_key(json, "death");
     json_begin_object(json);
-    json_put_u64(json, "signal", 9);
-    json_put_text(json, "words", "Killed");
     json_key(json, "ts");
-    json_us(json, job_shown(job, writing->host, job->died) - base);
+    json_us(json, job_shown(job, writing->host, died ? job->died : job->end) - base);
     json_end(json);
 }
 
@@ -126,7 +120,8 @@ static void put_gputrace(const struct writing *writing, struct json_out *json)
     json_end(json);
     json_put_text(json, "host", host);
     json_put_i64(json, "started", job_shown(writing->job, writing->host, 0));
-    json_put_text(json, "exit", "exit 0");
+    if (!writing->job->died) /* else its launcher was killed, too */
+        json_put_text(json, "exit", "exit 0");
     put_losses(json);
     json_key(json, "processes");
     json_begin_array(json);

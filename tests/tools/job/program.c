@@ -95,7 +95,8 @@ static void forward(const struct job *job, struct job_stage *stage, uint32_t num
     add(stage, JOB_OP_POP);
 }
 
-static void backward(const struct job *job, struct job_stage *stage, uint32_t number, uint32_t layers)
+/* LAST: gradients are whole after it. */
+static void backward(const struct job *job, struct job_stage *stage, uint32_t number, uint32_t layers, bool last)
 {
     push(stage, "backward");
     if (number + 1 < job->pipeline)
@@ -104,7 +105,7 @@ static void backward(const struct job *job, struct job_stage *stage, uint32_t nu
         kernels(stage, BACKWARD_KERNELS);
         if (job->tensor > 1)
             communicate(stage, JOB_TENSOR, JOB_ALL_REDUCE, TENSOR_BYTES, false, 0);
-        if (job->data > 1 && layer % LAYERS_OF_BUCKET == 0)
+        if (last && job->data > 1 && layer % LAYERS_OF_BUCKET == 0)
             communicate(stage, JOB_DATA, JOB_REDUCE_SCATTER, BUCKET_BYTES, true, 0);
     }
     if (number > 0)
@@ -119,8 +120,10 @@ static void make_stage(const struct job *job, struct job_stage *stage, uint32_t 
     add(stage, JOB_OP_LOAD);
     stage->events += 3;
     add(stage, JOB_OP_LATE);
-    forward(job, stage, number, layers);
-    backward(job, stage, number, layers);
+    for (uint32_t i = 0; i < job->microbatches; i++)
+        forward(job, stage, number, layers);
+    for (uint32_t i = job->microbatches; i-- > 0;)
+        backward(job, stage, number, layers, i == 0);
     push(stage, "optimizer");
     add(stage, JOB_OP_WAIT);
     kernels(stage, OPTIMIZER_KERNELS);

@@ -1,0 +1,337 @@
+#include "analysis/ranks/slow_links.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/base/order.h"
+
+void slow_links_release(struct slow_links *links)
+{
+    array_release(&links->items);
+    free(links->excess);
+    links->excess = NULL;
+}
+
+/* --- which rows are slow --- */
+
+/* A row of ranks.transfers; equal ones lie side by side, the fastest first. */
+struct judged {
+    const struct transfer_key *key;
+    const struct transfer_row *row;
+    uint32_t hosts; /* of its ranks, how many */
+    double time, typical;
+    int64_t excess;  /* ns that all of its operations took longer than typical ones, without what computation hid */
+    bool slow, open; /* open: slow, and not explained so far */
+};
+
+/* What may be to blame: each host, or each rank. */
+struct suspects {
+    uint32_t *of_rank; /* by index of ranks.items */
+    size_t count;
+    uint32_t *rows, *slow; /* that have it, and those of them that are slow */
+    uint32_t *shared;      /* open rows that it has in common with another suspect */
+    uint32_t *seen;        /* number + 1 of the last row that has it */
+};
+
+struct judging {
+    const struct ranks *ranks;
+    struct slow_links *links;
+    double times;  /* from which on an operation is slow */
+    int64_t least; /* operations of a row */
+    struct judged *rows;
+    size_t count;
+};
+
+static const uint32_t *members_of(const struct judging *judging, const struct judged *row)
+{
+    return judging->ranks->transfers.members.items + row->row->first_member;
+}
+
+static int compare_kinds(const struct judged *a, const struct judged *b)
+{
+    return ORDER(a->key->kind, b->key->kind)
+               ?: ORDER(a->key->bytes, b->key->bytes)
+               ?: ORDER(a->key->group_size, b->key->group_size) ?: ORDER(a->hosts, b->hosts);
+}
+
+static int by_kind(const void *left, const void *right)
+{
+    const struct judged *a = left, *b = right;
+    return compare_kinds(a, b) ?: ORDER(a->time, b->time) ?: ORDER(a->row, b->row);
+}
+
+/* HOSTS: of all ranks. */
+static void take_rows(struct judging *judging, const struct suspects *hosts)
+{
+    const struct transfers *transfers = &judging->ranks->transfers;
+    for (size_t i = 0; i < transfers->rows.count; i++) {
+        const struct transfer_row *row = &transfers->rows.items[i];
+        if (row->count < judging->least)
+            continue;
+        struct judged *judged = &judging->rows[judging->count++];
+        *judged = (struct judged){.key = dense_map_row(&transfers->keys, i), .row = row, .time = transfer_time(row)};
+        for (size_t k = 0; k < row->member_count; k++) {
+            uint32_t host = hosts->of_rank[members_of(judging, judged)[k]];
+            judged->hosts += hosts->seen[host] != judging->count;
+            hosts->seen[host] = (uint32_t)judging->count;
+        }
+    }
+    if (judging->count > 1)
+        qsort(judging->rows, judging->count, sizeof(*judging->rows), by_kind);
+}
+
+static size_t kind_end(const struct judging *judging, size_t from)
+{
+    size_t end = from + 1;
+    while (end < judging->count && compare_kinds(&judging->rows[from], &judging->rows[end]) == 0)
+        end++;
+    return end;
+}
+
+/* Returns what the slow rows of equal ones from FROM to END lose, ns. */
+static int64_t mark_slow(const struct judging *judging, size_t from, size_t end)
+{
+    double typical = judging->rows[from + (end - from - 1) / 3].time;
+    int64_t excess = 0;
+    for (size_t i = from; i < end; i++) {
+        struct judged *row = &judging->rows[i];
+        row->typical = typical;
+        row->slow = row->time >= judging->times * typical;
+        row->excess = row->slow ? (int64_t)((row->time - typical) * (double)row->row->count + 0.5) : 0;
+        if (row->row->unexposed_count == 0 && row->excess > row->row->exposed)
+            row->excess = row->row->exposed;
+        row->open = row->slow;
+        excess += row->excess;
+    }
+    return excess;
+}
+
+/* Leaves the kinds of operations that lose much. */
+static void judge(struct judging *judging)
+{
+    int64_t most = 0;
+    size_t kept = 0;
+    for (size_t i = 0, end; i < judging->count; i = end) {
+        end = kind_end(judging, i);
+        int64_t excess = mark_slow(judging, i, end);
+        most = excess > most ? excess : most;
+    }
+    for (size_t i = 0, end; i < judging->count; i = end) {
+        end = kind_end(judging, i);
+        if (most > 0 && mark_slow(judging, i, end) >= most / SLOW_LINK_PART) {
+            memmove(&judging->rows[kept], &judging->rows[i], (end - i) * sizeof(*judging->rows));
+            kept += end - i;
+        }
+    }
+    judging->count = kept;
+}
+
+/* --- who is in all of them --- */
+
+static int suspects_init(struct suspects *suspects, const struct ranks *ranks, bool hosts)
+{
+    size_t most = ranks->items.count;
+    for (size_t i = 0; i < ranks->items.count && hosts; i++)
+        most = ranks->items.items[i].host != EVENT_NO_TEXT && ranks->items.items[i].host >= most
+                   ? (size_t)ranks->items.items[i].host + 1
+                   : most;
+    *suspects = (struct suspects){.count = most + 1}; /* the last: a host without a name */
+    suspects->of_rank = calloc(ranks->items.count + 1, sizeof(uint32_t));
+    suspects->rows = calloc(suspects->count, 4 * sizeof(uint32_t));
+    if (!suspects->of_rank || !suspects->rows)
+        return -1;
+    suspects->slow = suspects->rows + suspects->count;
+    suspects->shared = suspects->slow + suspects->count;
+    suspects->seen = suspects->shared + suspects->count;
+    for (size_t i = 0; i < ranks->items.count; i++)
+        suspects->of_rank[i] = !hosts                                        ? (uint32_t)i
+                               : ranks->items.items[i].host == EVENT_NO_TEXT ? (uint32_t)most
+                                                                             : ranks->items.items[i].host;
+    return 0;
+}
+
+static void suspects_release(struct suspects *suspects)
+{
+    free(suspects->of_rank);
+    free(suspects->rows);
+}
+
+static bool has(const struct judging *judging, const struct judged *row, const struct suspects *suspects,
+                uint32_t suspect)
+{
+    const uint32_t *members = members_of(judging, row);
+    for (size_t i = 0; i < row->row->member_count; i++)
+        if (suspects->of_rank[members[i]] == suspect)
+            return true;
+    return false;
+}
+
+/* Counts ROW, number NUMBER, in COUNTS of each suspect in it. */
+static void count_row(const struct judging *judging, size_t number, const struct suspects *suspects, uint32_t *counts)
+{
+    const struct judged *row = &judging->rows[number];
+    const uint32_t *members = members_of(judging, row);
+    for (size_t i = 0; i < row->row->member_count; i++) {
+        uint32_t suspect = suspects->of_rank[members[i]];
+        counts[suspect] += suspects->seen[suspect] != number + 1;
+        suspects->seen[suspect] = (uint32_t)number + 1;
+    }
+}
+
+static void forget_seen(const struct suspects *suspects)
+{
+    memset(suspects->seen, 0, suspects->count * sizeof(*suspects->seen));
+}
+
+/* Counts open rows of each suspect that SUSPECT, UINT32_MAX: any, is in, too. */
+static void count_open(const struct judging *judging, const struct suspects *suspects, uint32_t suspect)
+{
+    memset(suspects->shared, 0, suspects->count * sizeof(*suspects->shared));
+    forget_seen(suspects);
+    for (size_t i = 0; i < judging->count; i++)
+        if (judging->rows[i].open && (suspect == UINT32_MAX || has(judging, &judging->rows[i], suspects, suspect)))
+            count_row(judging, i, suspects, suspects->shared);
+}
+
+static bool is_suspect(const struct suspects *suspects, size_t number)
+{
+    return suspects->rows[number] > 0 && suspects->rows[number] == suspects->slow[number];
+}
+
+/* The one that is in most open rows, all of whose rows are slow; UINT32_MAX: none. Sets *ALONE to whether no other one
+ * is in all of these. */
+static uint32_t find_worst(const struct judging *judging, const struct suspects *suspects, bool *alone)
+{
+    uint32_t worst = UINT32_MAX, most = 0;
+    count_open(judging, suspects, UINT32_MAX);
+    for (size_t i = 0; i < suspects->count; i++)
+        if (is_suspect(suspects, i) && suspects->shared[i] > most) {
+            most = suspects->shared[i];
+            worst = (uint32_t)i;
+        }
+    *alone = true;
+    if (worst != UINT32_MAX)
+        count_open(judging, suspects, worst);
+    for (size_t i = 0; i < suspects->count && worst != UINT32_MAX; i++)
+        *alone &= i == worst || !is_suspect(suspects, i) || suspects->shared[i] < most;
+    return worst;
+}
+
+/* --- what is said about it --- */
+
+/* The kind of operation of which FOUND's rows, the open ones with SUSPECT, lose most; sets how long equal ones take. */
+static void set_evidence(const struct judging *judging, const struct suspects *suspects, uint32_t suspect,
+                         struct slow_link *found)
+{
+    int64_t most = -1;
+    for (size_t i = 0, end; i < judging->count; i = end) {
+        int64_t excess = 0, count[2] = {0};
+        double time[2] = {0};
+        end = kind_end(judging, i);
+        for (size_t k = i; k < end; k++) {
+            const struct judged *row = &judging->rows[k];
+            bool own = row->open && has(judging, row, suspects, suspect);
+            excess += own ? row->excess : 0;
+            count[own] += own || !row->slow ? row->row->count : 0;
+            time[own] += own || !row->slow ? row->time * (double)row->row->count : 0;
+        }
+        if (count[1] == 0 || excess <= most)
+            continue;
+        most = excess;
+        found->kind = judging->rows[i].key->kind;
+        found->bytes = judging->rows[i].key->bytes;
+        found->group_size = judging->rows[i].key->group_size;
+        found->count = count[1];
+        found->other_count = count[0];
+        found->time = time[1] / (double)count[1];
+        found->other_time = time[0] / (double)count[0];
+    }
+}
+
+/* Closes the rows of SUSPECT. OWN: by index of ranks.items, what its operations lost; those of EXCESS get more. */
+static void close_rows(const struct judging *judging, const struct suspects *suspects, uint32_t suspect, int64_t *own,
+                       int64_t *excess)
+{
+    for (size_t i = 0; i < judging->count; i++) {
+        struct judged *row = &judging->rows[i];
+        const uint32_t *members = members_of(judging, row);
+        if (!row->open || !has(judging, row, suspects, suspect))
+            continue;
+        for (size_t k = 0; k < row->row->member_count && own; k++) {
+            own[members[k]] += row->excess;
+            excess[members[k]] += row->excess;
+        }
+        row->open = false;
+    }
+}
+
+static int blame(const struct judging *judging, const struct suspects *suspects, uint32_t suspect, bool hosts)
+{
+    const struct ranks *ranks = judging->ranks;
+    struct slow_link *found = array_push(&judging->links->items);
+    int64_t *own = calloc(ranks->items.count + 1, sizeof(*own));
+    if (!found || !own) {
+        free(own);
+        return -1;
+    }
+    *found = (struct slow_link){.rank = UINT32_MAX, .host = EVENT_NO_TEXT};
+    set_evidence(judging, suspects, suspect, found);
+    close_rows(judging, suspects, suspect, own, judging->links->excess);
+    for (uint32_t i = 0; i < ranks->items.count; i++) {
+        if (own[i] <= 0 || suspects->of_rank[i] != suspect)
+            continue;
+        found->cost = own[i] > found->cost ? own[i] : found->cost;
+        found->rank = found->rank == UINT32_MAX || ranks->items.items[i].rank < ranks->items.items[found->rank].rank
+                          ? i
+                          : found->rank;
+        found->ranks++;
+    }
+    if (hosts && found->ranks > 1)
+        found->host = suspect;
+    judging->links->items.count -= found->ranks == 0; /* computation hid all of it */
+    free(own);
+    return 0;
+}
+
+static int find(const struct judging *judging, bool hosts)
+{
+    struct suspects suspects = {0};
+    int status = suspects_init(&suspects, judging->ranks, hosts);
+    uint32_t worst = UINT32_MAX;
+    bool alone;
+    for (size_t i = 0; i < judging->count && status == 0; i++)
+        count_row(judging, i, &suspects, suspects.rows);
+    if (status == 0)
+        forget_seen(&suspects);
+    for (size_t i = 0; i < judging->count && status == 0; i++)
+        if (judging->rows[i].slow)
+            count_row(judging, i, &suspects, suspects.slow);
+    for (unsigned i = 0; i < SLOW_LINKS_MOST && status == 0; i++) {
+        worst = find_worst(judging, &suspects, &alone);
+        if (worst == UINT32_MAX)
+            break;
+        if (alone && (!hosts || worst + 1 < suspects.count))
+            status = blame(judging, &suspects, worst, hosts);
+        else
+            close_rows(judging, &suspects, worst, NULL, NULL);
+    }
+    suspects_release(&suspects);
+    return status;
+}
+
+int slow_links_find(struct slow_links *links, const struct ranks *ranks, double times, int64_t least)
+{
+    struct judging judging = {.ranks = ranks, .links = links, .times = times, .least = least};
+    struct suspects hosts = {0};
+    judging.rows = calloc(ranks->transfers.rows.count + 1, sizeof(*judging.rows));
+    links->excess = calloc(ranks->items.count + 1, sizeof(*links->excess));
+    int status = judging.rows && links->excess ? suspects_init(&hosts, ranks, true) : -1;
+    if (status == 0) {
+        take_rows(&judging, &hosts);
+        judge(&judging);
+        status = find(&judging, true) ?: find(&judging, false);
+    }
+    suspects_release(&hosts);
+    free(judging.rows);
+    return status;
+}

@@ -1,0 +1,272 @@
+#include "analysis/ranks/stages.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/buffer.h"
+#include "analysis/base/order.h"
+
+void stages_release(struct stages *stages)
+{
+    array_release(&stages->items);
+    free(stages->of_rank);
+    free(stages->chain);
+    stages->of_rank = stages->chain = NULL;
+}
+
+/* --- chains --- */
+
+/* With whom a rank exchanges data. */
+struct place {
+    uint32_t others[2], count; /* count: of others, 3: more than two */
+    uint32_t position;         /* in its chain; STAGE_NONE: it is in none */
+    uint32_t chain;            /* chains before that one */
+};
+
+static void add_other(struct place *place, uint32_t other)
+{
+    for (uint32_t i = 0; i < place->count && i < 2; i++)
+        if (place->others[i] == other)
+            return;
+    if (place->count < 2)
+        place->others[place->count] = other;
+    place->count += place->count < 3;
+}
+
+/* Whether data go from A to B first: the activations. */
+static bool goes_forward(const struct ranks *ranks, uint32_t a, uint32_t b)
+{
+    const struct neighbour_row *there = neighbours_find(&ranks->neighbours, a, b);
+    const struct neighbour_row *back = neighbours_find(&ranks->neighbours, b, a);
+    return there && there->alone > 0 && (!back || there->first < back->first);
+}
+
+/* The neighbour that is not BEFORE, if there are two. */
+static uint32_t next_of(const struct place *place, uint32_t before)
+{
+    return place->count > 1 && place->others[0] == before ? place->others[1] : place->others[0];
+}
+
+/* Follows the chain that begins with FIRST. Returns its length; 0: it is not a pipeline. */
+static uint32_t follow(const struct ranks *ranks, const struct place *places, uint32_t first)
+{
+    uint32_t before = first, at = first;
+    for (uint32_t length = 1; length <= ranks->items.count; length++) {
+        const struct place *place = &places[at];
+        uint32_t next = next_of(place, before);
+        if (place->count > 2 || ranks->items.items[at].steps <= 0)
+            return 0;
+        if (length > 1 && place->count == 1)
+            return length;
+        if (!goes_forward(ranks, at, next))
+            return 0;
+        before = at;
+        at = next;
+    }
+    return 0;
+}
+
+/* Numbers the ranks of all chains. Returns how many stages these have; 0: there are none, or they differ. */
+static uint32_t find_chains(const struct ranks *ranks, struct place *places)
+{
+    uint32_t stages = 0, chain = 0;
+    for (uint32_t i = 0; i < ranks->items.count; i++) {
+        uint32_t length =
+            places[i].count == 1 && goes_forward(ranks, i, places[i].others[0]) ? follow(ranks, places, i) : 0;
+        if (length < 2)
+            continue;
+        if (stages && length != stages)
+            return 0;
+        stages = length;
+        for (uint32_t at = i, before = i, position = 0; position < length; position++) {
+            uint32_t next = next_of(&places[at], before);
+            places[at].position = position;
+            places[at].chain = chain;
+            before = at;
+            at = next;
+        }
+        chain++;
+    }
+    return stages;
+}
+
+static struct place *make_places(const struct ranks *ranks)
+{
+    struct place *places = calloc(ranks->items.count + 1, sizeof(*places));
+    for (size_t i = 0; places && i < ranks->items.count; i++)
+        places[i].position = STAGE_NONE;
+    for (size_t i = 0; places && i < ranks->neighbours.rows.count; i++) {
+        const struct neighbour_key *key = dense_map_row(&ranks->neighbours.keys, i);
+        add_other(&places[key->from], (uint32_t)key->to);
+        add_other(&places[key->to], (uint32_t)key->from);
+    }
+    return places;
+}
+
+/* --- times --- */
+
+static void add_ranks(struct stages *stages, const struct ranks *ranks)
+{
+    for (size_t i = 0; i < ranks->items.count; i++) {
+        const struct rank *rank = &ranks->items.items[i];
+        if (stages->of_rank[i] == STAGE_NONE)
+            continue;
+        struct stage *stage = &stages->items.items[stages->of_rank[i]];
+        stage->ranks++;
+        stage->step += rank->step_total / rank->steps;
+        stage->neighbours += rank->neighbours / rank->steps;
+        stages->steps = rank->steps > stages->steps ? rank->steps : stages->steps;
+    }
+    for (size_t i = 0; i < ranks->steps.count; i++) {
+        const struct rank_step *step = &ranks->steps.items[i];
+        uint32_t number = stages->of_rank[step->rank];
+        int64_t compute = step->gpu - step->communication;
+        if (number != STAGE_NONE && compute > 0)
+            stages->items.items[number].compute += compute / ranks->items.items[step->rank].steps;
+    }
+}
+
+/* How often a step goes through the pipeline. */
+static int64_t count_microbatches(const struct stages *stages, const struct ranks *ranks)
+{
+    int64_t count = 0, steps = 0;
+    for (size_t i = 0; i < ranks->neighbours.rows.count; i++) {
+        const struct neighbour_key *key = dense_map_row(&ranks->neighbours.keys, i);
+        uint32_t from = stages->of_rank[key->from], to = stages->of_rank[key->to];
+        if (from == STAGE_NONE || to != from + 1)
+            continue;
+        count += ranks->neighbours.rows.items[i].count;
+        steps += ranks->items.items[key->from].steps;
+    }
+    return steps > 0 && count > steps ? (count + steps / 2) / steps : 1;
+}
+
+/* A step of M microbatches takes the sum of all stages, and M - 1 times what the slowest one takes for a microbatch. */
+static void find_gain(struct stages *stages, const struct ranks *ranks)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < stages->items.count; i++) {
+        struct stage *stage = &stages->items.items[i];
+        stage->step /= stage->ranks;
+        stage->compute /= stage->ranks;
+        stage->neighbours /= stage->ranks;
+        stage->gain = EVENT_NONE;
+        sum += stage->compute;
+        stages->slowest = stage->compute > stages->items.items[stages->slowest].compute ? i : stages->slowest;
+    }
+    struct stage *slowest = &stages->items.items[stages->slowest];
+    stages->mean = sum / (int64_t)stages->items.count;
+    stages->microbatches = count_microbatches(stages, ranks);
+    if (stages->microbatches > 1)
+        slowest->gain = (slowest->compute - stages->mean) / stages->microbatches * (stages->microbatches - 1);
+}
+
+/* --- names --- */
+
+static int compare_ranks(const void *left, const void *right)
+{
+    return ORDER(*(const int64_t *)left, *(const int64_t *)right);
+}
+
+#define LISTED 4 /* ranks, or stretches of them */
+
+/* "0 to 3, 8, 16 and 12 more" */
+static void write_list(struct buffer *text, const int64_t *numbers, size_t count)
+{
+    size_t i = 0;
+    for (size_t written = 0; i < count && written < LISTED; written++) {
+        size_t end = i + 1;
+        while (end < count && numbers[end] == numbers[end - 1] + 1)
+            end++;
+        buffer_format(text, "%s%lld", i > 0 ? ", " : "", (long long)numbers[i]);
+        if (end - i == 2)
+            end--;
+        if (end - i > 1)
+            buffer_format(text, " to %lld", (long long)numbers[end - 1]);
+        i = end;
+    }
+    if (i < count)
+        buffer_format(text, " and %zu more", count - i);
+}
+
+static void name_stage(struct stages *stages, size_t number, const struct ranks *ranks, int64_t *numbers)
+{
+    struct stage *stage = &stages->items.items[number];
+    struct buffer text;
+    size_t count = 0;
+    for (size_t i = 0; i < ranks->items.count; i++)
+        if (stages->of_rank[i] == number)
+            numbers[count++] = ranks->items.items[i].rank;
+    qsort(numbers, count, sizeof(*numbers), compare_ranks);
+    buffer_init_memory(&text);
+    write_list(&text, numbers, count);
+    snprintf(stage->list, sizeof(stage->list), "%.*s", (int)text.length, text.failure ? "" : text.data);
+    buffer_release(&text);
+}
+
+/* --- all of it --- */
+
+int stages_find(struct stages *stages, const struct ranks *ranks)
+{
+    struct place *places = make_places(ranks);
+    int64_t *numbers = calloc(ranks->items.count + 1, sizeof(*numbers));
+    stages->of_rank = calloc(ranks->items.count + 1, sizeof(*stages->of_rank));
+    stages->chain = calloc(ranks->items.count + 1, sizeof(*stages->chain));
+    int status = places && numbers && stages->of_rank && stages->chain ? 0 : -1;
+    uint32_t count = status == 0 ? find_chains(ranks, places) : 0;
+    for (uint32_t i = 0; i < count && status == 0; i++) {
+        struct stage *stage = array_push(&stages->items);
+        status = stage ? 0 : -1;
+        if (stage)
+            stage->number = i;
+    }
+    for (size_t i = 0; i < ranks->items.count && status == 0; i++) {
+        stages->of_rank[i] = count ? places[i].position : STAGE_NONE;
+        stages->chain[i] = places[i].chain;
+    }
+    if (count && status == 0) {
+        add_ranks(stages, ranks);
+        find_gain(stages, ranks);
+    }
+    for (size_t i = 0; i < count && status == 0; i++)
+        name_stage(stages, i, ranks, numbers);
+    free(places);
+    free(numbers);
+    return status;
+}
+
+/* --- the table --- */
+
+static struct cell fill_list(struct report_row *row, const struct column *column)
+{
+    (void)column;
+    return table_text(row->table, ((const struct stage *)row->item)->list);
+}
+
+static struct cell fill_bubble(struct report_row *row, const struct column *column)
+{
+    const struct stage *stage = row->item;
+    (void)column;
+    return stage->step > 0 ? cell_share(stage->neighbours, stage->step) : (struct cell){0};
+}
+
+const struct column stages_columns[STAGES_COLUMNS] = {
+    {"stage", "Stage", TYPE_NUMBER, 0, fill_number, FROM_ITEM(stage, number), .importance = 100},
+    {"step", "Step avg", TYPE_NS, 0, fill_number, FROM_ITEM(stage, step), .importance = 80},
+    {"compute", "Compute", TYPE_NS, 0, fill_number, FROM_ITEM(stage, compute), .importance = 90},
+    {"neighbours", "Waiting", TYPE_NS, 0, fill_number, FROM_ITEM(stage, neighbours), .importance = 85},
+    {"bubble", "Of step", TYPE_PERCENT, 0, .fill = fill_bubble, .importance = 84},
+    {"gain", "Gain if balanced", TYPE_NS, COLUMN_OPTIONAL, fill_number, FROM_ITEM(stage, gain), .importance = 75},
+    {"count", "Number", TYPE_COUNT, COLUMN_MACHINE, fill_number, FROM_ITEM(stage, ranks)},
+    {"ranks", "Ranks", TYPE_TEXT, 0, .fill = fill_list, .importance = 70},
+};
+
+int stages_fill(struct report_row *row, const struct ranks *ranks)
+{
+    struct stages stages = {0};
+    int status = stages_find(&stages, ranks);
+    for (size_t i = 0; i < stages.items.count && status == 0; i++)
+        status = section_row(row, NULL, &stages.items.items[i]);
+    stages_release(&stages);
+    return status;
+}

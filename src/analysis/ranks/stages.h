@@ -1,0 +1,50 @@
+/*
+ * The stages of a pipeline: ranks that send to one another in a chain, each to the next. Several chains, as with data
+ * or tensor parallelism, have the same stages. A ring, as of context parallelism or of interleaved stages, is not a
+ * pipeline here, and neither are chains of different lengths.
+ */
+#ifndef GPUTRACE_ANALYSIS_RANKS_STAGES_H
+#define GPUTRACE_ANALYSIS_RANKS_STAGES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/array.h"
+#include "analysis/ranks/ranks.h"
+
+/* Times are ns in one step, means over the ranks of the stage. */
+struct stage {
+    int64_t number;     /* from 0 */
+    int64_t ranks;      /* how many */
+    char list[80];      /* which: "0, 1", "0 to 7", "0, 8, 16, 24 and 4 more" */
+    int64_t step;       /* from its begin to its end */
+    int64_t compute;    /* GPU operations that do not communicate */
+    int64_t neighbours; /* waiting for the stages before and after: the bubble */
+    int64_t gain; /* of the slowest stage: by how much a step is shorter if all compute as long; else, and where a step
+                   * is one microbatch, EVENT_NONE */
+};
+
+/* All zero is empty. */
+struct stages {
+    ARRAY(struct stage) items; /* empty: the ranks form no pipeline, or have no steps */
+    uint32_t *of_rank;         /* index of items, by index of ranks.items; STAGE_NONE */
+    uint32_t *chain;           /* likewise: which chain it is in, from 0 */
+    size_t slowest;            /* that computes longest */
+    int64_t mean;              /* compute of a stage, ns in one step */
+    int64_t steps;             /* of a rank */
+    int64_t microbatches;      /* sends to the next stage in a step */
+};
+
+#define STAGE_NONE UINT32_MAX
+
+void stages_release(struct stages *stages);
+
+/* Returns 0, or -1: no memory. */
+int stages_find(struct stages *stages, const struct ranks *ranks);
+
+#define STAGES_COLUMNS 8
+extern const struct column stages_columns[STAGES_COLUMNS];
+/* Adds a row for each stage to ROW's table, which has these columns. Returns 0, or -1: no memory. */
+int stages_fill(struct report_row *row, const struct ranks *ranks);
+
+#endif

@@ -1,0 +1,133 @@
+# gputrace report on jobs that make_job makes: what it plants is found, and not where it plants nothing.
+
+load common
+
+make_job() { # OPTION... DIRECTORY
+    "$build/make_job" "$@" >/dev/null
+}
+
+# --- columns ---
+
+@test "job: rows are sorted and shown by columns that only tables of a job have" {
+    make_job -n 4 -s 3 -k 2:0.3 job
+    "$gputrace" report -r kernels -f json --sort=most job/rank*.pftrace |
+        jq -e '.kernels | length > 3 and any(.[]; .most_rank == 2) and (map(.most_ns) | . == (sort | reverse))'
+    "$gputrace" report -r kernels --columns=most_rank,name job/rank*.pftrace >rows
+    run -0 head -2 rows
+    assert_line --regexp '^ *on rank  Name$'
+    "$gputrace" report -r ranks -f json --sort=compute job/rank*.pftrace | jq -e '.ranks[0].rank == 2'
+}
+
+@test "job: a column that its tables do not have is refused with the list of those they have" {
+    make_job -n 2 -s 2 job
+    run -1 "$gputrace" report -r kernels --sort=stddev job/rank0.pftrace job/rank1.pftrace
+    assert_output --partial "no column 'stddev' to sort by: these sections have total, count, ranks, mean"
+    run -2 "$gputrace" report -r kernels,overview --sort=nothing job/rank0.pftrace job/rank1.pftrace
+    run -2 "$gputrace" report -r kernels --sort=mean job/rank0.pftrace # one trace is not a job
+    assert_output --partial "no column 'mean' to sort by: these sections have time, total, calls, avg"
+}
+
+# --- slow links ---
+
+stragglers() { # what the report of the job says about ranks and links, one a line
+    "$gputrace" report -r findings -f json job/*.pftrace | jq -r '.findings[] | select(.id == "straggler") | .finding'
+}
+
+@test "job: a host whose link is three times slower is named in 20 of 20 jobs, and none in 20 of 20 without it" {
+    local layouts=("-n 8 -H 4 -p 4" "-n 16 -H 8 -t 2 -p 2" "-n 5 -H 5 -p 5 -c")
+    for seed in {1..20}; do
+        # shellcheck disable=SC2086 # options
+        make_job ${layouts[seed % 3]} -s 8 -S "$seed" -L 1:3 job
+        stragglers >found
+        [ "$(wc -l <found)" -eq 1 ] || fail "seed $seed: $(cat found)"
+        grep -E '^The link of (host node1 |rank 1 ).*runs at 1[0-9]\.[0-9] GB/s with it and at [34][0-9]\.[0-9] GB/s without it' found
+        rm -r job
+        # shellcheck disable=SC2086
+        make_job ${layouts[seed % 3]} -s 8 -S "$seed" job
+        stragglers >found
+        [ ! -s found ] || fail "seed $seed: $(cat found)"
+        rm -r job
+    done
+}
+
+@test "job: nothing is said about links where it cannot be known whose is slow" {
+    make_job -n 8 -H 2 -s 8 -L 1:3 job # every communicator has all ranks
+    stragglers | diff /dev/null -
+    rm -r job
+    make_job -n 2 -H 2 -p 2 -s 8 -L 1:3 job # both are in all of them
+    stragglers | diff /dev/null -
+}
+
+@test "merge: of a merged trace the same is said about links as of the job" {
+    make_job -n 8 -H 4 -p 4 -s 8 -L 1:3 job
+    "$gputrace" merge -q -o job.json job/rank*.pftrace
+    "$gputrace" report -r findings job.json | grep -F 'The link of host node1 (2 of its ranks, such as rank 2) is slow'
+}
+
+@test "job: a rank that is late for itself and a slow link are both named" {
+    make_job -n 8 -H 4 -p 4 -s 8 -L 2:3 -l 1:5 job
+    stragglers >found
+    [ "$(wc -l <found)" -eq 2 ]
+    grep '^The link of host node2 ' found
+    # Its delay goes through the pipeline: rank 7 is the first that others of its stage wait for.
+    grep '^Rank 1 makes rank 7 of its pipeline late.*: its host launches late' found
+}
+
+# --- stages of pipelines ---
+
+stages() { # JQ-EXPRESSION...: of the rows
+    "$gputrace" report -r stages -f json job/*.pftrace >stages.json
+    jq -e "$@" stages.json
+}
+
+imbalance() { # how often it is found
+    "$gputrace" report -r findings -f json job/*.pftrace >findings.json
+    jq '[.findings[] | select(.id == "pipeline-imbalance")] | length' findings.json
+}
+
+@test "stages: ranks, computation and waiting of each, and what balancing would gain" {
+    make_job -n 8 -p 4 -m 4 -s 8 -k 2:0.5 -k 3:0.5 job
+    stages '.stages | map(.stage) == [0, 1, 2, 3] and map(.ranks) == ["0, 1", "2, 3", "4, 5", "6, 7"]'
+    # Kernels of stage 1 take half as long again.
+    stages '.stages | .[1].compute_ns as $most | (.[2].compute_ns * 1.5 - $most | fabs) < 0.02 * $most'
+    # Three of four microbatches wait for it.
+    stages '.stages | ((map(.compute_ns) | max - add / 4) * 3 / 4 - .[1].gain_ns | fabs) < 10'
+    stages '.stages | map(.gain_ns != null) == [false, true, false, false]'
+    # What a stage does not compute it waits, but for transfers and the host.
+    stages 'all(.stages[]; .compute_ns + .neighbours_ns < .step_ns and .compute_ns + .neighbours_ns > 0.85 * .step_ns and
+        (.bubble_percent * .step_ns / 100 - .neighbours_ns | fabs) < 100000)'
+    [ "$(imbalance)" -eq 1 ]
+    jq -re '.findings[] | select(.id == "pipeline-imbalance") | .finding' findings.json |
+        grep -E '^Stage 1 of the pipeline \(ranks 2, 3\) computes 23(\.[0-9])? ms in a step, the 4 stages 17(\.[0-9])? ms on average: balanced, a step of 35(\.[0-9])? ms would be 4\.[0-9]* ms shorter'
+    jq -e '.findings[] | select(.id == "pipeline-imbalance") | .rank == 2 and .ranks == 2 and .section == "stages"' findings.json
+}
+
+@test "stages: balanced ones have no finding" {
+    for seed in 1 2 3; do
+        make_job -n 8 -p 4 -m 4 -s 8 -S "$seed" job
+        stages '.stages | length == 4'
+        [ "$(imbalance)" -eq 0 ]
+    done
+    # Of one microbatch the stages run one after another: nothing is gained.
+    make_job -n 8 -p 4 -s 8 -k 2:0.5 -k 3:0.5 job
+    stages '.stages | length == 4 and all(.[]; .gain_ns == null)'
+    [ "$(imbalance)" -eq 0 ]
+}
+
+@test "stages: of a merged trace and of parts they are those of the job; without a pipeline there are none" {
+    make_job -n 8 -H 2 -t 2 -p 2 -m 2 -s 8 -k 4:0.5 -k 5:0.5 -k 6:0.5 -k 7:0.5 job
+    stages '.stages | map(.ranks) == ["0 to 3", "4 to 7"]'
+    for rank in {0..7}; do
+        "$gputrace" report --partial -o job/rank"$rank".gpr job/rank"$rank".pftrace
+    done
+    "$gputrace" report -r stages -f json job/*.gpr | diff stages.json -
+    "$gputrace" merge -q -o job.json job/*.pftrace
+    "$gputrace" report -r stages,findings -f json job.json >merged.json
+    jq -e --slurpfile job stages.json '[(.stages | map(.compute_ns)), ($job[0].stages | map(.compute_ns))] | transpose | all(.[]; .[0] / .[1] - 1 | fabs < 1e-3)' merged.json
+    jq -e 'any(.findings[]; .id == "pipeline-imbalance" and (.finding | test("^Stage 1 of the pipeline \\(ranks 4 to 7\\)")))' merged.json
+    rm -r job
+    make_job -n 8 -t 2 -s 4 job
+    stages '.stages == []'
+    "$gputrace" report job/*.pftrace >usual
+    ! grep -F '(stages)' usual
+}
