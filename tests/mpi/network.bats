@@ -45,6 +45,12 @@ on_both() { # COMMAND...
         --mca btl_tcp_if_include delay0 --mca oob_tcp_if_include delay0 "$@"
 }
 
+# The least time in us that the rank which entered first was in a collective operation: of all of them, by its own clock.
+least_round() {
+    jq -s '[.[].traceEvents | map(select(.ph == "X" and (.name == "MPI_Barrier" or .name == "MPI_Allreduce")))]
+        | transpose | map(map(.dur) | max) | min | floor' rank.0.json rank.1.json
+}
+
 # The least time in us from the last rank's entry to the last one's end, of all collective operations.
 least_transfer() {
     jq -s '[.[].traceEvents | map(select(.ph == "X" and (.name == "MPI_Barrier" or .name == "MPI_Allreduce")))]
@@ -57,7 +63,7 @@ least_transfer() {
     run -0 on_both "$gputrace" run -q --mpi -o "$PWD/rank.%r.json" "$PWD/rounds" 10
     assert_equal "$(jq -r .gputrace.processes[0].host rank.0.json)" $one
     assert_equal "$(jq -r .gputrace.processes[0].host rank.1.json)" $two
-    [ "$(least_transfer)" -ge 20000 ]
+    [ "$(least_round)" -ge 20000 ]
     [ "$(least_transfer)" -lt 100000 ]
     jq -se '[.[].traceEvents | map(select(.ph == "X" and .name == "MPI_Barrier"))] | transpose | length == 10 and
         all((map(.ts + .dur) | min) >= (map(.ts) | max))' rank.0.json rank.1.json
