@@ -38,6 +38,20 @@ open_mpi() { # PROCESSES PROGRAM...
     jq -e '.kernels[] | select(.name == "gemm") | .count == 5' direct
 }
 
+@test "JSON that is no trace is left out and named; nothing but that is no job" {
+    mkdir mixed
+    echo '{"learning rate": 0.1, "layers": [1, 2]}' >mixed/config.json
+    run -1 mpirun.mpich -n 2 "$gputrace" report --mpi mixed
+    assert_output --partial "no trace in 'mixed' on any node"
+    cp "$(traces)"/*.json mixed
+    "$gputrace" report -f json "$(traces)"/*.json >direct
+    for processes in 1 3; do
+        mpirun.mpich -n $processes "$gputrace" report -f json --mpi mixed >found 2>said
+        diff direct <(sed 's/"mixed"/"traces"/' found)
+        grep -F "'mixed/config.json' is JSON but not a trace: left out" said
+    done
+}
+
 @test "tasks of srun that MPI does not know of are refused, instead of one report by each" {
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     SLURM_STEP_NUM_TASKS=3 run -1 "$gputrace" report --mpi "$(traces)"

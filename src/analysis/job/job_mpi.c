@@ -22,6 +22,7 @@
 #include "analysis/job/job_part.h"
 #include "analysis/job/job_report.h"
 #include "analysis/job/mpi.h"
+#include "trace/build/sources.h"
 
 #define NAME 256
 #define PATH 4096
@@ -31,6 +32,7 @@ struct mpi_file {
     uint64_t inode, size, time;
     char host[NAME]; /* "": not set */
     int process;     /* that reads it */
+    bool other;      /* JSON of something else */
 };
 
 struct mpi_files { /* as an ARRAY */
@@ -176,7 +178,10 @@ static void share(struct sharing *sharing)
 
 /* --- parts --- */
 
-/* Makes the part of a file, or takes the file where it is one. Returns its descriptor, or -1 after error(). */
+#define NO_TRACE (-2)
+
+/* Makes the part of a file, or takes the file where it is one. Returns its descriptor, -1 after error(), or NO_TRACE.
+ */
 static int make_part(const struct sharing *sharing, const struct mpi_file *file)
 {
     char path[PATH];
@@ -184,6 +189,10 @@ static int make_part(const struct sharing *sharing, const struct mpi_file *file)
     if (job_part_is(path)) {
         int part = open(path, O_RDONLY | O_CLOEXEC);
         return part < 0 ? error("cannot open '%s': %s", path, strerror(errno)) : part;
+    }
+    if (sources_is_trace(path) && !sources_seems_trace(path)) {
+        notice("'%s' is JSON but not a trace: left out", path);
+        return NO_TRACE;
     }
     int part = temporary_file_open(temporary_directory());
     if (part < 0)
@@ -222,15 +231,26 @@ static int send_piece(void *context, const char *bytes, size_t count)
     return 0;
 }
 
+/* In place of the size of a part. */
 #define NO_PART UINT64_MAX
+#define OTHER (UINT64_MAX - 1)
 
-/* The size of the part, or NO_PART, and its bytes. */
-static void send_part(struct sharing *sharing, const struct mpi_file *file, char *piece)
+static uint64_t part_size(int part)
 {
     struct stat status;
+    if (part == NO_TRACE)
+        return OTHER;
+    return part >= 0 && fstat(part, &status) == 0 ? (uint64_t)status.st_size : NO_PART;
+}
+
+/* The size of the part and its bytes. */
+static void send_part(struct sharing *sharing, const struct mpi_file *file, char *piece)
+{
     int part = make_part(sharing, file);
-    uint64_t size = part >= 0 && fstat(part, &status) == 0 ? (uint64_t)status.st_size : NO_PART;
+    uint64_t size = part_size(part);
     mpi_send(&sharing->mpi, 0, &size, sizeof(size));
+    if (size == OTHER)
+        return;
     if (size == NO_PART || copy(part, size, piece, send_piece, sharing) < 0)
         sharing->failed = true;
     if (part >= 0)
@@ -262,18 +282,20 @@ static void part_path(const struct sharing *sharing, size_t number, char path[PA
 /* Process 0: the part of file NUMBER, its own or that of another process, becomes a file. */
 static void keep_part(struct sharing *sharing, size_t number, char *piece)
 {
-    const struct mpi_file *file = &sharing->files.items[number];
-    char path[PATH + 32];
-    struct stat status;
-    part_path(sharing, number, path);
-    const struct written to = {open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600), path};
+    struct mpi_file *file = &sharing->files.items[number];
     bool own = file->process == 0;
     int part = own ? make_part(sharing, file) : -1;
-    uint64_t size = part >= 0 && fstat(part, &status) == 0 ? (uint64_t)status.st_size : NO_PART;
-    if (to.file < 0)
-        error("cannot write '%s': %s", path, strerror(errno));
+    uint64_t size = part_size(part);
     if (!own)
         mpi_receive(&sharing->mpi, file->process, &size, sizeof(size));
+    file->other = size == OTHER;
+    if (size == OTHER)
+        return;
+    char path[PATH + 32];
+    part_path(sharing, number, path);
+    const struct written to = {open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600), path};
+    if (to.file < 0)
+        error("cannot write '%s': %s", path, strerror(errno));
     sharing->failed |= size == NO_PART || to.file < 0;
     if (own && size != NO_PART && to.file >= 0)
         sharing->failed |= copy(part, size, piece, write_piece, (void *)(uintptr_t)&to) < 0;
@@ -293,16 +315,21 @@ static void keep_part(struct sharing *sharing, size_t number, char *piece)
 
 static int report(struct sharing *sharing, struct buffer *out)
 {
-    size_t count = sharing->files.count;
+    size_t all = sharing->files.count, count = 0;
     struct report_options options = *sharing->options;
-    char(*names)[PATH + 32] = calloc(count + 1, sizeof(*names));
-    const char **paths = calloc(count + 1, sizeof(*paths));
+    char(*names)[PATH + 32] = calloc(all + 1, sizeof(*names));
+    const char **paths = calloc(all + 1, sizeof(*paths));
     int status = names && paths ? 0 : error_no_memory("a report of a job");
     options.filter = (struct filter_options){0}; /* the parts were made with it */
-    for (size_t i = 0; i < count && status == 0; i++) {
-        part_path(sharing, i, names[i]);
-        paths[i] = names[i];
+    for (size_t i = 0; i < all && status == 0; i++) {
+        if (sharing->files.items[i].other)
+            continue;
+        part_path(sharing, i, names[count]);
+        paths[count] = names[count];
+        count++;
     }
+    if (status == 0 && count == 0)
+        status = error("no trace in '%s' on any node: .json, .pftrace or .gpr", sharing->directory);
     if (status == 0)
         status = job_report_files(&options, paths, count, out);
     free(names);
@@ -333,9 +360,7 @@ static int gather(struct sharing *sharing, char *piece, struct buffer *out)
             if ((sharing->files.items[i].process != 0) == others)
                 keep_part(sharing, i, piece);
     int status = -1;
-    if (!sharing->failed && sharing->files.count == 0)
-        error("no trace in '%s' on any node: .json, .pftrace or .gpr", sharing->directory);
-    else if (!sharing->failed)
+    if (!sharing->failed)
         status = report(sharing, out);
     remove_parts(sharing);
     return status;
