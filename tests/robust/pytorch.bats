@@ -58,24 +58,73 @@ loads() { # HOW
     loads spawn
 }
 
-@test "torchrun with two ranks" {
+# Two ranks with NCCL. They share a GPU where there is one.
+for_ranks() {
     need_torch
-    local pid others=()
-    export GLOO_SOCKET_IFNAME=lo NCCL_SOCKET_IFNAME=lo OMP_NUM_THREADS=1
-    traced python3 -m torch.distributed.run --nproc-per-node=2 --master-addr=127.0.0.1 \
-        --master-port=$((20000 + RANDOM % 20000)) "$app" rank >got
-    assert_equal "$(cat got)" "8 steps, sum 31744"
+    export NCCL_SOCKET_IFNAME=lo OMP_NUM_THREADS=1
+    torchrun=(python3 -m torch.distributed.run --nproc-per-node=2 --master-addr=127.0.0.1
+        --master-port=$((20000 + RANDOM % 20000)))
+}
+
+# Every kernel of NCCL says which operation of which ranks it is.
+described() { # TRACE
+    jq -e '[.traceEvents[] | select(.cat == "kernel" and (.name | startswith("ncclDevKernel"))) | .args]
+        | length > 0 and all(.["Collective name"] != null and .Seq != null and .["Group size"] == 2
+                             and .["Process Group Ranks"] == "[0, 1]")' "$1" >/dev/null ||
+        fail "a kernel has no arguments: $(jq -c '[.traceEvents[] | select(.cat == "kernel" and (.name | startswith("ncclDevKernel")))]
+            | [length, (map(select(.args["Process Group Ranks"] == null)) | .[0])]' "$1")"
+}
+
+trains() { # HOW
+    for_ranks
+    local pid
+    "${torchrun[@]}" "$app" "$1" >plain
+    traced --nccl "${torchrun[@]}" "$app" "$1" >got
+    diff plain got
+    [[ "$(cat got)" == "8 steps, sum 31744, then "* ]]
     sound in_flight
     named
+    described trace.json
     for rank in 0 1; do
         pid=$(process ".rank == $rank")
         assert_equal "$(ranges_of step "$pid")" 8
-        jq -e --argjson pid "$pid" --arg name "rank $rank: " '[.traceEvents[] | select(.name == "process_name" and .pid == $pid)
-            | .args.name | startswith($name) and contains("pytorch_processes.py rank")] == [true]' trace.json
+        jq -e --argjson pid "$pid" --arg name "rank $rank: " --arg command "pytorch_processes.py $1" '[.traceEvents[]
+            | select(.name == "process_name" and .pid == $pid) | .args.name | startswith($name) and contains($command)] == [true]' trace.json
         jq -e --argjson pid "$pid" '.gputrace.processes[] | select(.pid == $pid) | .local_rank == .rank and (.gpu_pids | length) >= 1' trace.json
         # The rows of its GPU have its kernels.
         jq -e --argjson pid "$pid" '(.gputrace.processes[] | select(.pid == $pid) | [.gpu_pids[]]) as $gpus
             | [.traceEvents[] | select(.cat == "kernel" and (.pid | IN($gpus[])))] | length >= 40' trace.json
+    done
+}
+
+@test "torchrun with two ranks: DistributedDataParallel" {
+    trains ddp
+}
+
+@test "torchrun with two ranks: weights in shards" {
+    trains fsdp
+}
+
+@test "torchrun with two ranks: layers split over both" {
+    trains tensor
+}
+
+@test "a trace for each rank of torchrun; one of both, merged; and their report" {
+    for_ranks
+    timeout "$limit" "${torchrun[@]}" --no-python "$gputrace" run -q --nccl -o rank.%r.json python3 "$app" ddp >got
+    [[ "$(cat got)" == "8 steps, sum 31744, then "* ]]
+    for rank in 0 1; do
+        "$check_trace" --strict --expect <(echo "expect loss in_flight 0..") rank.$rank.json
+        jq -e --argjson rank $rank '.distributedInfo | .rank == $rank and .world_size == 2 and .backend == "nccl"
+            and .pg_count >= 1 and .nccl_version != null' rank.$rank.json
+    done
+    "$gputrace" merge rank.0.json rank.1.json -o job.json
+    described job.json
+    "$check_trace" --strict --expect <(echo "expect loss in_flight 0..") job.json
+    for input in job.json 'rank.0.json rank.1.json'; do
+        # shellcheck disable=SC2086 # two words
+        "$gputrace" report -r comm,ranks --format=json $input >report
+        jq -e '(.comm | map(select(.operation == "allreduce") | .count) | add) >= 8 and (.ranks | length) == 2' report
     done
 }
 

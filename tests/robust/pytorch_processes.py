@@ -3,11 +3,12 @@
 
     fork, spawn       batches come from a DataLoader with two workers, which mark what they do with NVTX ranges "load";
                       its main process marks "step" STEPS times
-    rank              a rank of torchrun: its own steps, gradients shared by all
+    ddp, fsdp, tensor a rank of torchrun: DistributedDataParallel, sharded weights, or a layer that is split by columns and
+                      the next one by rows
     profiled-first    the steps under torch.profiler, which begins before CUDA does
     profiled-later    the same after CUDA has begun
 
-Prints a line of what it did that is the same in every run. A tracer under it must find "step" STEPS times in each process
+Prints a line of what it did that is the same in every run; a rank but the first prints nothing. A tracer under it must find "step" STEPS times in each process
 that trains, and "load" STEPS * BATCH times in the workers together.
 """
 import os
@@ -66,21 +67,35 @@ def load(how):
     print(training.result())
 
 
-def rank():
-    """Ranks that share a GPU talk by gloo: NCCL wants one each."""
+def parallel_model(how, model, device):
+    if how == "ddp":
+        return torch.nn.parallel.DistributedDataParallel(model, device_ids=[device.index])
+    mesh = torch.distributed.device_mesh.init_device_mesh("cuda", (torch.distributed.get_world_size(),))
+    if how == "fsdp":
+        return torch.distributed.fsdp.fully_shard(model, mesh=mesh)
+    from torch.distributed.tensor import parallel
+    return parallel.parallelize_module(model, mesh, {"0": parallel.ColwiseParallel(), "2": parallel.RowwiseParallel()})
+
+
+def rank(how):
+    """NCCL takes ranks that share a GPU only if it believes that they are on different hosts."""
     number, ranks, devices = int(os.environ["LOCAL_RANK"]), int(os.environ["WORLD_SIZE"]), torch.cuda.device_count()
+    if devices < ranks:
+        os.environ["NCCL_HOSTID"] = f"host{number}"
     device = torch.device("cuda", number % devices)
     torch.cuda.set_device(device)
-    torch.distributed.init_process_group("nccl" if devices >= ranks else "gloo")
+    torch.distributed.init_process_group("nccl", device_id=device)
     training = Training(device)
-    parallel = torch.nn.parallel.DistributedDataParallel(training.model, device_ids=[device.index])
+    parallel = parallel_model(how, training.model, device)
     for batch in batches():
         training.step(batch, parallel)
     result = training.result()
+    with torch.no_grad():
+        answer = parallel(torch.ones(1, WIDTH, device=device)).item()
     torch.distributed.barrier()
     torch.distributed.destroy_process_group()
     if number == 0:
-        print(result)
+        print(f"{result}, then {answer:.6f}")
 
 
 def profiled(first):
@@ -99,8 +114,8 @@ def main():
     how = sys.argv[1] if len(sys.argv) > 1 else ""
     if how in ("fork", "spawn"):
         load(how)
-    elif how == "rank":
-        rank()
+    elif how in ("ddp", "fsdp", "tensor"):
+        rank(how)
     elif how in ("profiled-first", "profiled-later"):
         profiled(how == "profiled-first")
     else:
