@@ -52,9 +52,12 @@ class Worker:
     def wait(self):
         assert self.answer() == ["ready"]
 
-    def block(self, request):
+    def ask(self, request):
         self.process.stdin.write(request + "\n")
         self.process.stdin.flush()
+
+    def block(self, request):
+        self.ask(request)
         return statistics.median(map(float, self.answer()))
 
     def end(self):
