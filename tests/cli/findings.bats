@@ -79,6 +79,7 @@ header=$root/src/analysis/findings/findings.h
 @test "a small training trace of torch.profiler has none of the findings about copies, waits, memory and code" {
     run -0 ids "$data/kineto/kineto-train-h200.json.gz"
     refute_output --regexp '(copies|sets|waits|churn|memory|loading|compilation|instantiation|stream|calls|records)'
+    assert_line --index 0 launch-bound # the GPU is busy for 19 % of three steps
 }
 
 # --- small traces: times are in us ---
@@ -150,31 +151,31 @@ header=$root/src/analysis/findings/findings.h
 @test "a wait costs at most its length, and counts if the GPU became idle in it" {
     local rounds='range(21) | launched(13; 200 * .; 200 * . + 10; 50; . * 2), call($name; 200 * . + $at; 70 - $at; . * 2 + 1)'
     run found '"cudaDeviceSynchronize" as $name | 6 as $at | '"$rounds"
-    assert_output 'device-waits 1280000 1280000 20'
+    assert_line 'device-waits 1280000 1280000 20'
     run found '"cudaStreamSynchronize" as $name | 6 as $at | '"$rounds"
-    assert_output 'repeated-waits 1280000 1280000 20'
+    assert_line 'repeated-waits 1280000 1280000 20'
     run found '"cudaEventSynchronize" as $name | 61 as $at | '"$rounds"
-    refute_output
+    refute_output --partial waits
     run found '"cudaEventSynchronize" as $name | 6 as $at | ['"$rounds"'][3:][]'
-    refute_output
+    refute_output --partial waits
 }
 
 @test "a wait costs at most the idle time after it" {
     run found 'range(21) | launched(13; 200 * .; 200 * . + 10; 160; . * 2), call("cudaStreamSynchronize"; 200 * . + 6; 185; . * 2 + 1)'
-    assert_output 'repeated-waits 800000 800000 20'
+    assert_line 'repeated-waits 800000 800000 20'
 }
 
 @test "GPUs work at the same time: the cost is that of one of them" {
     run found 'range(21) | . as $i | (0, 1) as $gpu | (launched(13; 200 * $i; 200 * $i + 10; 50; $i * 4 + $gpu),
         call("cudaStreamSynchronize"; 200 * $i + 6; 64; $i * 4 + 2 + $gpu)) | .args.device = $gpu
         | if .cat == "cuda_runtime" then .tid = $gpu + 1 else . end'
-    assert_output 'repeated-waits 1280000 1280000 40'
+    assert_line 'repeated-waits 1280000 1280000 40'
 }
 
 @test "a wait of another thread is not the reason that the GPU is idle" {
     run found 'range(21) | launched(13; 200 * .; 200 * . + 10; 50; . * 2),
         (call("cudaStreamSynchronize"; 200 * . + 6; 64; . * 2 + 1) | .tid = 2)'
-    refute_output
+    refute_output --partial waits
 }
 
 @test "allocations and releases count between kernels" {

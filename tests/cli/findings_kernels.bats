@@ -53,7 +53,14 @@ planted_among() { # CASE ID
     local late='range($count) | launched(13; 100 * .; 100 * . + 10; 40; .)'
     run found "100 as \$count | $late"
     assert_output 'launch-bound 5940000 5841000 99'
-    run found "80 as \$count | $late" # 4.74 ms
+    run found "80 as \$count | $late, launched(13; 10000; 10010; 12000; 100)" # 4.8 ms of 22
+    refute_output
+    # Of a short run they are more: one step of training, say.
+    run found "21 as \$count | $late"
+    assert_output 'launch-bound 1200000 1180000 20'
+    run found "20 as \$count | $late"
+    refute_output
+    run found "21 as \$count | $late, launched(13; 2200; 2210; 3000; 100)" # 23 % of the run
     refute_output
     run found 'range(100) | launched(13; 5 * .; 1000 + 100 * .; 40; .)'
     refute_output
