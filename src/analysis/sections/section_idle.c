@@ -100,7 +100,7 @@ static struct cell fill_stream(struct report_row *row, const struct column *colu
 
 #define COLUMNS_IDLE                                                                                         \
     {"share", "Of run", TYPE_PERCENT, 0, .fill = fill_of_run},                                               \
-        {"of_idle", "Of idle", TYPE_PERCENT, 0, .fill = fill_of_idle},                                       \
+        {"of_idle", "Of idle", TYPE_PERCENT, 0, .fill = fill_of_idle, .importance = 60},                     \
         {"total", "Total", TYPE_NS, COLUMN_APART, SUM(total)}, {"count", "Gaps", TYPE_COUNT, 0, SUM(count)}, \
         {"max", "Max", TYPE_NS, 0, SUM(longest)}, {"gpu", "GPU", TYPE_NUMBER, 0, .fill = fill_gpu},          \
         {"cause", "Word", TYPE_TEXT, COLUMN_MACHINE, .fill = fill_cause_word},                               \
@@ -207,7 +207,7 @@ const struct section section_idle = {
 static const struct column where_columns[] = {
     COLUMNS_IDLE,
     {"call", "Call", TYPE_TEXT, COLUMN_OPTIONAL, WHAT(call)},
-    {"range", "Range", TYPE_TEXT, COLUMN_OPTIONAL, WHAT(range)},
+    {"range", "Range", TYPE_TEXT, COLUMN_OPTIONAL, WHAT(range), .importance = 86},
     {"operator", "Operator", TYPE_TEXT, COLUMN_OPTIONAL, WHAT(operation)},
     {"host", "Host", TYPE_TEXT, COLUMN_OPTIONAL, .fill = fill_activity},
     {"stream", "Stream", TYPE_NUMBER, COLUMN_OPTIONAL, .fill = fill_stream},
