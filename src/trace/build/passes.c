@@ -1,5 +1,6 @@
 #include "trace/build/passes.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -340,6 +341,8 @@ static void release(struct conversion *conversion)
     free(conversion);
 }
 
+#define LARGE_BYTES (1 << 20)
+
 int convert_spool(const struct convert_options *options, struct convert_summary *summary)
 {
     struct session_note session = {0};
@@ -348,6 +351,7 @@ int convert_spool(const struct convert_options *options, struct convert_summary 
     struct conversion *conversion = calloc(1, sizeof(*conversion));
     if (!conversion)
         return error_no_memory("the conversion");
+    mallopt(M_MMAP_THRESHOLD, LARGE_BYTES); /* else the heap would keep the space of all that was large for a while */
     conversion->options = options;
     conversion->session = &session;
     conversion->missed = &missed;
