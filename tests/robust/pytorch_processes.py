@@ -70,10 +70,12 @@ def load(how):
 def parallel_model(how, model, device):
     if how == "ddp":
         return torch.nn.parallel.DistributedDataParallel(model, device_ids=[device.index])
-    mesh = torch.distributed.device_mesh.init_device_mesh("cuda", (torch.distributed.get_world_size(),))
-    if how == "fsdp":
-        return torch.distributed.fsdp.fully_shard(model, mesh=mesh)
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
     from torch.distributed.tensor import parallel
+    mesh = init_device_mesh("cuda", (torch.distributed.get_world_size(),))
+    if how == "fsdp":
+        return fully_shard(model, mesh=mesh)
     return parallel.parallelize_module(model, mesh, {"0": parallel.ColwiseParallel(), "2": parallel.RowwiseParallel()})
 
 
