@@ -140,6 +140,15 @@ END
     diff expected got
 }
 
+@test "idle: what a cause mostly was has the most time of all rows that show the same" {
+    # Outside of calls: 100 + 20 us in no range, and 70 + 70 us in two operators of one range.
+    trace 'call cudaLaunchKernel 0 5 1' 'kernel first 7 5 10 1' 'call cudaLaunchKernel 110 115 2' 'kernel second 7 115 200 2' \
+        'range step 200 340' 'operator aten::mm 200 270' 'operator aten::add 270 340' \
+        'call cudaLaunchKernel 360 365 3' 'kernel third 7 365 400 3'
+    report idle trace.json | jq -e '.[] | select(.cause == "outside") | .total_ns == 260000 and .mostly == "step"'
+    report idle-where trace.json | jq -e 'map(select(.cause == "outside"))[0] | .total_ns == 120000 and .range == null'
+}
+
 # A launch during which the GPU was idle, and what may hold an operation that was launched before: pairs of traces that
 # differ in one thing.
 @test "idle: what was launched in time did not wait for the host, and what was launched late did" {

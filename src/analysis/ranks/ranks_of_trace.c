@@ -93,9 +93,9 @@ static uint32_t rank_of_device(const struct rank_times *times, size_t device)
     return device < times->of_device.count ? times->of_device.items[device] : RANK_NONE;
 }
 
-/* Sets *WORDS to what the host did: "sleep() in load (a.py:9)", or the range, or the call; EVENT_NO_TEXT: not known.
- * Returns 0, or -1: no memory. */
-static int set_words(struct ranks *ranks, const struct trace *trace, const struct idle *idle,
+/* Sets *WORDS to what the host did, among TEXTS: "sleep() in load (a.py:9)", or the range, or the call; EVENT_NO_TEXT:
+ * not known. Returns 0, or -1: no memory. */
+static int set_words(struct interner *texts, const struct trace *trace, const struct idle *idle,
                      const struct idle_what *what, uint32_t *words)
 {
     struct buffer text;
@@ -113,7 +113,7 @@ static int set_words(struct ranks *ranks, const struct trace *trace, const struc
         buffer_format(&text, " in range %s", trace_text(trace, what->range));
     if (!active)
         buffer_text(&text, trace_text(trace, name));
-    *words = text.failure ? INTERN_NO_MEMORY : intern(&ranks->texts, text.data, text.length);
+    *words = text.failure ? INTERN_NO_MEMORY : intern(texts, text.data, text.length);
     buffer_release(&text);
     return *words == INTERN_NO_MEMORY ? -1 : 0;
 }
@@ -124,27 +124,68 @@ static bool is_loading(const struct trace *trace, const struct idle_what *what)
            name_is_data_loader(trace_text(trace, what->operation));
 }
 
+/* What the host did while a rank's GPUs were idle. Rows with the same words count together. */
+struct doings {
+    struct interner words;
+    struct map totals; /* by cause and words */
+    struct longest {
+        uint64_t total;
+        uint32_t words; /* EVENT_NO_TEXT: not known */
+    } most[IDLE_CAUSE_COUNT];
+};
+
+static int add_doing(struct doings *doings, const struct trace *trace, const struct idle *idle,
+                     const struct idle_row *row)
+{
+    struct longest *most = &doings->most[row->what.cause];
+    uint32_t words;
+    if (set_words(&doings->words, trace, idle, &row->what, &words) < 0)
+        return -1;
+    uint64_t *total = map_put(&doings->totals, (uint64_t)row->what.cause << 32 | words, NULL);
+    if (!total)
+        return -1;
+    *total += (uint64_t)row->sum.total;
+    if (*total > most->total)
+        *most = (struct longest){*total, words};
+    return 0;
+}
+
+static int set_mostly(struct ranks *ranks, struct rank *rank, const struct doings *doings)
+{
+    for (unsigned cause = 0; cause < IDLE_CAUSE_COUNT; cause++) {
+        const struct longest *most = &doings->most[cause];
+        if (most->total == 0 || most->words == EVENT_NO_TEXT)
+            continue;
+        const char *words = interned(&doings->words, most->words);
+        rank->mostly[cause] = intern(&ranks->texts, words, strlen(words));
+        if (rank->mostly[cause] == INTERN_NO_MEMORY)
+            return -1;
+    }
+    return 0;
+}
+
 static int add_idle_rows(struct ranks *ranks, const struct trace *trace, const struct idle *idle,
                          const struct rank_times *times)
 {
     const struct idle_rows *rows = idle->host.trace ? &idle->active : &idle->rows;
-    for (size_t i = 0; i < ranks->items.count; i++) {
+    int status = 0;
+    for (size_t i = 0; i < ranks->items.count && status == 0; i++) {
         struct rank *rank = &ranks->items.items[i];
-        int64_t most[IDLE_CAUSE_COUNT] = {0};
-        for (size_t k = 0; k < rows->count; k++) {
+        struct doings doings = {0};
+        for (size_t k = 0; k < rows->count && status == 0; k++) {
             const struct idle_row *row = &rows->items[k];
             if (rank_of_device(times, row->what.device) != i)
                 continue;
-            if (rank_is_host_cause(row->what.cause) && is_loading(trace, &row->what))
+            if (!is_loading(trace, &row->what))
+                status = add_doing(&doings, trace, idle, row);
+            else if (rank_is_host_cause(row->what.cause))
                 rank->loading += row->sum.total;
-            if (row->sum.total <= most[row->what.cause] || is_loading(trace, &row->what))
-                continue;
-            most[row->what.cause] = row->sum.total;
-            if (set_words(ranks, trace, idle, &row->what, &rank->mostly[row->what.cause]) < 0)
-                return -1;
         }
+        status = status ? status : set_mostly(ranks, rank, &doings);
+        map_release(&doings.totals);
+        interner_release(&doings.words);
     }
-    return 0;
+    return status;
 }
 
 static int add_idle_pieces(struct ranks *ranks, const struct idle *idle, const struct rank_times *times)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/buffer.h"
+#include "common/map.h"
 #include "analysis/idle/idle.h"
 #include "analysis/idle/idle_gaps.h"
 #include "analysis/model/section.h"
@@ -126,7 +127,7 @@ static struct cell fill_activity(struct report_row *row, const struct column *co
     return activity_cell(row, line->idle, line->what.activity);
 }
 
-/* What took most of a cause: the names of the row that did. */
+/* What `mostly` shows of a row. */
 static struct cell fill_mostly(struct report_row *row, const struct column *column)
 {
     const struct line *line = row->item;
@@ -142,6 +143,16 @@ static struct cell fill_mostly(struct report_row *row, const struct column *colu
     return trace_text_cell(row->trace, row->table, name);
 }
 
+/* Rows of which it shows the same have the same one. */
+static uint64_t mostly_key(const struct idle_what *what)
+{
+    const uint32_t shown[] = {what->call, what->activity, what->range, what->operation, what->stream};
+    for (uint64_t i = 0; i < sizeof(shown) / sizeof(*shown); i++)
+        if (shown[i] != EVENT_NO_TEXT)
+            return (i + 1) << 32 | shown[i];
+    return 0;
+}
+
 static const struct column columns[] = {
     COLUMNS_IDLE,
     {"mostly", "Mostly", TYPE_TEXT, COLUMN_OPTIONAL, .fill = fill_mostly},
@@ -153,17 +164,28 @@ static const struct idle_rows *rows_of(const struct idle *idle)
     return idle->host.trace ? &idle->active : &idle->rows;
 }
 
-/* The row with the greatest total of this cause of this GPU. */
-static const struct idle_row *greatest(const struct idle *idle, size_t device, unsigned cause)
+/* Sets *MOST to a row of this cause of this GPU, of those that `mostly` shows alike and that take most of the time
+ * together. NULL: there is none. Returns 0, or -1: no memory. */
+static int find_most(const struct idle *idle, size_t device, unsigned cause, const struct idle_row **most)
 {
     const struct idle_rows *rows = rows_of(idle);
-    const struct idle_row *most = NULL;
-    for (size_t i = 0; i < rows->count; i++) {
+    struct map totals = {0};
+    uint64_t longest = 0, *total = &longest;
+    *most = NULL;
+    for (size_t i = 0; i < rows->count && total; i++) {
         const struct idle_row *row = &rows->items[i];
-        if (row->what.device == device && row->what.cause == cause && (!most || row->sum.total > most->sum.total))
-            most = row;
+        if (row->what.device != device || row->what.cause != cause)
+            continue;
+        total = map_put(&totals, mostly_key(&row->what), NULL);
+        if (total)
+            *total += (uint64_t)row->sum.total;
+        if (total && (!*most || *total > longest)) {
+            longest = *total;
+            *most = row;
+        }
     }
-    return most;
+    map_release(&totals);
+    return total ? 0 : -1;
 }
 
 static int finish(struct report_row *row)
@@ -171,13 +193,14 @@ static int finish(struct report_row *row)
     const struct idle *idle = &((const struct state *)row->state)->idle;
     for (size_t device = 0; device < idle->devices.count; device++)
         for (unsigned cause = 0; cause < IDLE_CAUSE_COUNT; cause++) {
-            const struct idle_row *most = greatest(idle, device, cause);
+            const struct idle_row *most;
             const struct line line = {.idle = idle, .sum = &idle->devices.items[device].causes[cause]};
             struct line one = line;
-            if (!most)
-                continue;
-            one.what = most->what;
-            if (section_row(row, NULL, &one) < 0)
+            if (find_most(idle, device, cause, &most) < 0)
+                return -1;
+            if (most)
+                one.what = most->what;
+            if (most && section_row(row, NULL, &one) < 0)
                 return -1;
         }
     return 0;
