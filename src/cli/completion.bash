@@ -24,7 +24,7 @@ _gputrace_argument() {
     --trace | -t) _gputrace_list "$3" "$2" "$trace" ;;
     --report | -r) _gputrace_list "$3" "$2" "$(_gputrace_sections)" ;;
     --children) _gputrace_list "$3" "$2" 'yes no' ;;
-    --stacks) _gputrace_list "$3" "$2" 'launch alloc sync all' ;;
+    --stacks) _gputrace_list "$3" "$2" 'launch alloc sync all python none' ;;
     --wait) _gputrace_list "$3" "$2" 'primary all' ;;
     --graph) _gputrace_list "$3" "$2" 'node graph' ;;
     --capture-range) _gputrace_list "$3" "$2" 'none api cudaProfilerApi nvtx:' ;;

@@ -16,7 +16,7 @@ _gputrace_run() {
         '--capture-range=[record only while the program asks for it]:range:(none api cudaProfilerApi nvtx\:)' \
         '--nvtx-domains=[record NVTX of these domains only]:domains' \
         '--nvtx-exclude=[record NVTX of all domains but these]:domains' \
-        '--stacks=[record the call stacks of what the list names]:list:_values -s , what launch alloc sync all' \
+        '--stacks=[record the call stacks of what the list names]:list:_values -s , what launch alloc sync all python none' \
         '--nccl[record what NCCL tells a profiler plugin]' \
         '--backtrace[the same as --stacks=alloc]' \
         '--cpu=[record CPU samples and switches of threads]:list:_values -s , what samples switches' \

@@ -67,6 +67,7 @@ int trace_list_parse(const char *text, int64_t *bits)
 
 static const struct option_choice stacks_words[] = {
     {"all", STACKS_ALL},
+    {"none", 0},
 #define BIT(name, word) {word, STACKS_##name},
     STACKS_BITS(BIT)
 #undef BIT
@@ -87,6 +88,7 @@ static int parse_every(const char *text, int64_t *every)
 
 int stacks_list_parse(const char *text, int64_t *bits, int64_t *every)
 {
+    *bits = 0;
     for (const char *item = text;; item++) {
         size_t length = strcspn(item, ",:");
         const struct option_choice *choice = options_choose(stacks_words, "stacks", item, length);
@@ -258,7 +260,9 @@ static const struct option_row rows[] = {
      .take = take_stacks,
      .help = "record the call stacks of what LIST names, separated by commas:\n"
              "launch (the first launch of each kernel and grid, then one of\n"
-             "N, default 10), alloc (allocations), sync (waits), or all"},
+             "N, default 10), alloc (allocations), sync (waits), or all;\n"
+             "python: of all of them, with the functions of Python alone\n"
+             "(default); or none"},
     {.word = "nccl",
      .offset = FIELD(nccl),
      .help = "record what NCCL tells a profiler plugin: data types, algorithms,\n"

@@ -76,7 +76,7 @@ static void put_stacks(struct json_out *json, const struct settings *settings)
     STACKS_BITS(BIT)
 #undef BIT
     json_end(json);
-    if (settings->stacks & STACKS_LAUNCH)
+    if (settings->stacks & (STACKS_LAUNCH | STACKS_PYTHON))
         json_put_i64(json, "stacks_every", settings->stacks_every ? settings->stacks_every : STACKS_EVERY_DEFAULT);
 }
 

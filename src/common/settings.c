@@ -12,6 +12,7 @@ static const struct settings defaults = {
     .trace = TRACE_DEFAULT,
     .graph_nodes = 1,
     .flush_interval_ms = 200,
+    .stacks = STACKS_DEFAULT,
     .seccomp_filters = -1,
     .verbose = LOG_NORMAL,
 };

@@ -45,12 +45,14 @@ struct settings {
 #undef FIELD
 };
 
-/* Of what the call stacks of the host are kept: `--stacks` names them.
+/* Of what the call stacks of the host are kept: `--stacks` names them. PYTHON: of the others, where the process runs
+ * Python, with its functions alone.
  *      bit      name on the command line */
 #define STACKS_BITS(X)  \
     X(LAUNCH, "launch") \
     X(ALLOC, "alloc")   \
-    X(SYNC, "sync")
+    X(SYNC, "sync")     \
+    X(PYTHON, "python")
 
 enum stacks_index {
 #define BIT(name, word) STACKS_INDEX_##name,
@@ -62,9 +64,8 @@ enum stacks_bits {
 #define BIT(name, word) STACKS_##name = 1 << STACKS_INDEX_##name,
     STACKS_BITS(BIT)
 #undef BIT
-#define BIT(name, word) | STACKS_##name
-        STACKS_ALL = 0 STACKS_BITS(BIT),
-#undef BIT
+        STACKS_ALL = STACKS_LAUNCH | STACKS_ALLOC | STACKS_SYNC,
+    STACKS_DEFAULT = STACKS_PYTHON,
 };
 
 /* Of the launches of one kernel and grid by one thread the first has its stack, and then one of so many. */

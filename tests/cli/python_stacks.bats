@@ -205,3 +205,36 @@ END
     "$gputrace" run -v --backtrace ./traced 2>words
     refute grep "functions of Python" words
 }
+
+@test "by default launches, waits and allocations have the functions of Python alone, and findings name the line" {
+    cat >step.py <<'END'
+import ctypes
+cuda = ctypes.CDLL("libcudart.so.13")
+memory, stream = ctypes.c_void_p(), ctypes.c_void_p()
+def step():
+    cuda.cudaMemsetAsync(memory, 0, ctypes.c_size_t(64), stream)
+    cuda.cudaStreamSynchronize(stream)
+def train():
+    cuda.cudaMalloc(ctypes.byref(memory), ctypes.c_size_t(4096))
+    cuda.cudaStreamCreate(ctypes.byref(stream))
+    for _ in range(100):
+        step()
+train()
+END
+    "$gputrace" run -q /usr/bin/python3 step.py
+    jq -e '.gputrace.options | .stacks == ["python"] and .stacks_every == 10' trace.json
+    jq -e '[.stackFrames[] | .category] | unique == ["python"]' trace.json
+    stacks_of -r '.[] | select(.cat != "gpu_memset") | [stack[] | "\(.name | split(".") | last):\(.line)"] | join(" ") | "\(.)"' |
+        sort | uniq -c | sed 's/^ *//' >got
+    assert_equal "$(sed 1d got)" "$(printf '100 step:6 train:11 <module>:12\n1 train:8 <module>:12')"
+    [[ "$(head -n 1 got)" =~ ^[0-9]+' step:5 train:11 <module>:12'$ ]]
+    "$gputrace" report -r findings trace.json | grep -F 'Call stack: step ('
+    # What has no stack counts for the last one of its name.
+    "$gputrace" convert -q trace.json trace.folded
+    assert_equal "$(cut -d ' ' -f 1-7 trace.folded | sed 's/ [0-9]*$//')" \
+        '<module> (step.py:12);train (step.py:11);step (step.py:5);cudaMemsetAsync;Memset (Device)'
+    "$gputrace" run -q --stacks=none -o none.json /usr/bin/python3 step.py
+    jq -e '(has("stackFrames") | not) and ([.traceEvents[] | select(.args.stack?)] == [])' none.json
+    "$gputrace" run -q -o native.json "$samples/launch_loop" 10
+    jq -e 'has("stackFrames") | not' native.json
+}

@@ -65,6 +65,8 @@ UNIT_TEST(stacks_are_a_list_of_words_and_a_distance)
 {
     struct run_options options;
     assert_int_equal(parse(&options, "--quiet"), 2);
+    assert_int_equal(options.settings.stacks, STACKS_PYTHON);
+    assert_int_equal(parse(&options, "--stacks=none"), 2);
     assert_int_equal(options.settings.stacks, 0);
     assert_int_equal(parse(&options, "--stacks=launch"), 2);
     assert_int_equal(options.settings.stacks, STACKS_LAUNCH);

@@ -357,6 +357,15 @@ void capture_cupti_ready(void)
     pthread_mutex_unlock(&capture.lock);
 }
 
+void capture_python_found(void)
+{
+    pthread_mutex_lock(&capture.lock);
+    call_stacks_add_python();
+    if (capture.on)
+        call_stacks_switch(true);
+    pthread_mutex_unlock(&capture.lock);
+}
+
 void capture_settle(unsigned untimed)
 {
     pthread_mutex_lock(&capture.lock);

@@ -175,7 +175,6 @@ static bool prepare(void)
     bool nodes = (library.settings.trace & TRACE_KERNEL) && library.settings.graph_nodes;
     int failed = wake_by_nvtx();
     failed |= capture_init(&library.settings);
-    record_cuda_keep_stacks((library.settings.stacks & STACKS_ALLOC) != 0);
     call_stacks_init((uint64_t)library.settings.stacks, (uint64_t)library.settings.stacks_every, nodes);
     failed |= record_cuda_subscribe((uint64_t)library.settings.trace);
     if (nodes)
@@ -263,8 +262,10 @@ static void read_settings(void)
  * be on its way here. */
 static void start_loading(bool forked)
 {
-    if (library.settings.stacks != 0)
+    if (library.settings.stacks & STACKS_ALL)
         stacks_prepare();
+    if ((library.settings.stacks & STACKS_PYTHON) && stacks_look_for_python())
+        capture_python_found();
     operators_look();
     if (forked)
         plugins_after_fork(library.parent);

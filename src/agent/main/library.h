@@ -55,6 +55,9 @@ void capture_restart(void);
 /* CUPTI is there: whatever recording is now, it becomes. */
 void capture_cupti_ready(void);
 
+/* The process runs Python: call stacks of its functions are recorded from now on. */
+void capture_python_found(void);
+
 /* For the service thread: switches CUPTI's kinds off when recording is off and UNTIMED records are none. */
 void capture_settle(unsigned untimed);
 

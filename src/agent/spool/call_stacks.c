@@ -24,8 +24,6 @@
 #define WAYS 2
 #define KINDS 6 /* that are subscribed to */
 
-#define OF_NODES ((uint64_t)1 << 63) /* beside enum stacks_bits */
-
 struct launched {
     uint64_t key;  /* of what was launched */
     uint64_t left; /* launches until the next one with a stack */
@@ -40,7 +38,9 @@ struct sampler {
 static __thread struct sampler *mine;
 
 static struct {
-    uint64_t bits; /* enum stacks_bits, OF_NODES */
+    uint64_t whole;  /* enum stacks_bits: what has whole stacks */
+    uint64_t python; /* and what has those of Python's functions alone; atomically */
+    bool nodes;
     uint64_t every;
     pthread_key_t at_thread_end;
     bool keyed;
@@ -96,9 +96,21 @@ static void write_stack(uint64_t start, uint32_t correlation, uint32_t stack)
         record_write(SPOOL_RECORD_CALL_STACK, call_stack, start, .correlation = correlation, .stack = stack);
 }
 
-static void record_stack(uint64_t start, uint32_t correlation)
+static uint64_t of_python(void)
 {
-    write_stack(start, correlation, correlation ? stacks_take(0) : 0);
+    return __atomic_load_n(&stacks.python, __ATOMIC_RELAXED);
+}
+
+uint32_t call_stack_take(enum stacks_bits what)
+{
+    if (stacks.whole & what)
+        return stacks_take(0);
+    return of_python() & what ? stacks_take_python() : 0;
+}
+
+static void record_stack(uint64_t start, uint32_t correlation, enum stacks_bits what)
+{
+    write_stack(start, correlation, correlation ? call_stack_take(what) : 0);
 }
 
 /* --- nodes of graphs --- */
@@ -120,7 +132,7 @@ static uint32_t take_of_node(uint32_t correlation)
     if (is_node_call(correlation))
         return node_call.stack;
     uint32_t stack = stacks_take_python();
-    node_call.stack = stack != 0 ? stack : stacks_take(0);
+    node_call.stack = stack == 0 && (stacks.whole & STACKS_LAUNCH) ? stacks_take(0) : stack;
     node_call.correlation = correlation;
     node_call.generation = fork_generation();
     return node_call.stack;
@@ -142,7 +154,7 @@ static void launched(uint64_t start, uint32_t correlation, uint64_t key)
     if (is_node_call(correlation))
         write_stack(start, correlation, node_call.stack);
     else if (is_due(key))
-        record_stack(start, correlation);
+        record_stack(start, correlation, STACKS_LAUNCH);
 }
 
 static void launched_kernel(void *data, const struct gputrace_kernel_launch *launch)
@@ -157,7 +169,7 @@ static void launched_graph(void *data, const struct gputrace_graph_launch *launc
     (void)data;
     const uint64_t what[] = {(uint64_t)(uintptr_t)launch->exec, 0, UINT64_MAX};
     if (is_due(hash_bytes(what, sizeof(what))))
-        record_stack(launch->call.start, launch->call.correlation);
+        record_stack(launch->call.start, launch->call.correlation, STACKS_LAUNCH);
 }
 
 static void launched_set(void *data, const struct gputrace_memset *set)
@@ -171,13 +183,14 @@ static void launched_set(void *data, const struct gputrace_memset *set)
 static void copied(void *data, const struct gputrace_memcpy *copy)
 {
     (void)data;
-    bool waited = !copy->stream_given && (stacks.bits & STACKS_SYNC);
+    uint64_t wanted = stacks.whole | of_python();
+    bool waited = !copy->stream_given && (wanted & STACKS_SYNC);
     const uint64_t what[] = {(uint64_t)(uintptr_t)copy->call.function, copy->bytes, UINT64_MAX};
     if (copy->index > 0)
         return;
     if (waited)
-        record_stack(copy->call.start, copy->call.correlation);
-    else if (stacks.bits & STACKS_LAUNCH)
+        record_stack(copy->call.start, copy->call.correlation, STACKS_SYNC);
+    else if (wanted & STACKS_LAUNCH)
         launched(copy->call.start, copy->call.correlation, hash_bytes(what, sizeof(what)));
 }
 
@@ -186,15 +199,21 @@ static void opened_call(void *data, const struct gputrace_open_call *call)
 {
     (void)data;
     if (!call->returned && call->what != SPOOL_CALL_OF_NOTHING)
-        record_stack(call->start, call->correlation);
+        record_stack(call->start, call->correlation, STACKS_SYNC);
 }
 
 void call_stacks_init(uint64_t bits, uint64_t every, bool nodes)
 {
-    stacks.bits = bits | ((bits & STACKS_LAUNCH) && nodes ? OF_NODES : 0);
+    stacks.whole = bits & STACKS_ALL;
+    stacks.nodes = nodes;
     stacks.every = every ? every : STACKS_EVERY_DEFAULT;
-    if (bits & STACKS_LAUNCH)
+    if (bits & (STACKS_LAUNCH | STACKS_PYTHON))
         stacks.keyed = pthread_key_create(&stacks.at_thread_end, forget) == 0;
+}
+
+void call_stacks_add_python(void)
+{
+    __atomic_store_n(&stacks.python, STACKS_ALL & ~stacks.whole, __ATOMIC_RELAXED);
 }
 
 void call_stacks_switch(bool on)
@@ -209,11 +228,12 @@ void call_stacks_switch(bool on)
         {REGISTRY_memset, STACKS_LAUNCH, (gputrace_any_fn *)launched_set},
         {REGISTRY_memcpy, STACKS_LAUNCH | STACKS_SYNC, (gputrace_any_fn *)copied},
         {REGISTRY_open_call, STACKS_SYNC, (gputrace_any_fn *)opened_call},
-        {REGISTRY_graph_node, OF_NODES, (gputrace_any_fn *)made_node},
+        {REGISTRY_graph_node, STACKS_LAUNCH, (gputrace_any_fn *)made_node},
     };
+    uint64_t bits = stacks.whole | of_python();
     for (size_t i = 0; i < KINDS; i++) {
         uint64_t *registration = &stacks.registrations[i];
-        bool wanted = on && (stacks.bits & kinds[i].bits);
+        bool wanted = on && (bits & kinds[i].bits) && (stacks.nodes || kinds[i].kind != REGISTRY_graph_node);
         if (wanted && *registration == 0)
             *registration = registry_add(REGISTRY_LIBRARY, kinds[i].kind, kinds[i].call, NULL);
         else if (!wanted && *registration != 0 && registry_remove(REGISTRY_LIBRARY, *registration) == 0)

@@ -17,19 +17,6 @@ SPOOL_TRIGGERS(SAME)
 #undef SAME
 static_assert(SPOOL_NO_DEVICE == GPUTRACE_NO_DEVICE && SPOOL_NO_STREAM == GPUTRACE_NO_STREAM, "none is the same none");
 
-static bool stacks_wanted;
-
-void record_cuda_keep_stacks(bool on)
-{
-    stacks_wanted = on;
-}
-
-/* Before the record is begun: a new stack is a record of its own. */
-static uint32_t take_stack(void)
-{
-    return stacks_wanted ? stacks_take(0) : 0;
-}
-
 /* What all records of memory have, of MEMORY, an event with the members `call` and `kind`. */
 #define MEMORY(memory, what)                                                                                          \
     .operation = SPOOL_MEMORY_##what, .kind = (uint16_t)(memory)->kind, .stream = (memory)->stream_id,                \
@@ -39,7 +26,7 @@ static uint32_t take_stack(void)
 static void record_allocation(void *data, const struct gputrace_memory_allocation *memory)
 {
     (void)data;
-    uint32_t stack = take_stack();
+    uint32_t stack = call_stack_take(STACKS_ALLOC); /* before the record is begun: a new stack is one of its own */
     record_write(SPOOL_RECORD_MEMORY, memory, memory->call.end, MEMORY(memory, ALLOCATE), .address = memory->address,
                  .size = memory->bytes, .pool = memory->pool, .stack = stack);
 }
@@ -47,7 +34,7 @@ static void record_allocation(void *data, const struct gputrace_memory_allocatio
 static void record_failure(void *data, const struct gputrace_memory_allocation_failure *memory)
 {
     (void)data;
-    uint32_t stack = take_stack();
+    uint32_t stack = call_stack_take(STACKS_ALLOC);
     record_write(SPOOL_RECORD_MEMORY, memory, memory->call.end, MEMORY(memory, ALLOCATE), .size = memory->bytes,
                  .pool = memory->pool, .stack = stack);
 }

@@ -13,6 +13,7 @@
 #include "agent/dispatch/fork_watch.h"
 #include "agent/dispatch/registry.h"
 #include "agent/spool/spool_file.h"
+#include "common/settings.h"
 #include "common/spool.h"
 #include "common/spool_records.h"
 
@@ -235,9 +236,6 @@ int record_cuda_subscribe(uint64_t trace_bits);
 int record_cuda_subscribe_graph_nodes(void);
 int record_nvtx_subscribe(void);
 
-/* Whether allocations and failed allocations keep their call stacks; off by default. stacks_prepare() comes first. */
-void record_cuda_keep_stacks(bool on);
-
 /* The registry's shortcut: an NVTX event that happens now and has nothing but a message. */
 void record_nvtx_briefly(enum spool_nvtx_what what, uint32_t domain, uint32_t string, struct gputrace_text message);
 
@@ -376,6 +374,9 @@ void stacks_prepare(void);
  * any thread; takes a microsecond or several, a new stack more. */
 uint32_t stacks_take(uint32_t skip);
 
+/* Whether this process runs Python whose functions can be read. Takes the loader's lock. */
+bool stacks_look_for_python(void);
+
 /* The number of this thread's stack of Python's functions alone; 0: it runs none. From any thread; takes a fraction of
  * a microsecond where they were seen before. */
 uint32_t stacks_take_python(void);
@@ -385,14 +386,20 @@ void stacks_atfork_child(void);
 
 /*
  * Call stacks of launches, of waits and of nodes of graphs: a record for each that has one, which names the call or the
- * node (call_stacks.c).
- * Allocations have theirs in their own record: record_cuda_keep_stacks().
+ * node (call_stacks.c). Allocations have theirs in their own record.
  */
 
 /* BITS of enum stacks_bits; EVERY: of the launches of one kernel and grid by one thread the first has its stack, and
  * one of so many afterwards (0: STACKS_EVERY_DEFAULT). NODES: with launches, also of nodes of graphs. Once, before
  * recording is first switched on. */
 void call_stacks_init(uint64_t bits, uint64_t every, bool nodes);
+
+/* From the next switch on, what has no whole stacks has those of Python's functions alone. Not beside a switch. */
+void call_stacks_add_python(void);
+
+/* This thread's stack, whole or of Python's functions alone, as it is wanted of WHAT; 0: neither is, or none could be
+ * had. */
+uint32_t call_stack_take(enum stacks_bits what);
 
 /* Recording goes on or off: launches and waits have callbacks for their stacks only meanwhile. One call at a time. */
 void call_stacks_switch(bool on);

@@ -375,10 +375,21 @@ static void begin_python(void)
 
 static pthread_once_t python_begun = PTHREAD_ONCE_INIT;
 
+static void prepare_python(void)
+{
+    pthread_once(&python_begun, begin_python);
+}
+
 void stacks_prepare(void)
 {
     unwind_prepare();
-    pthread_once(&python_begun, begin_python);
+    prepare_python();
+}
+
+bool stacks_look_for_python(void)
+{
+    prepare_python();
+    return python_is_found() || python_look(count_loaded());
 }
 
 uint32_t stacks_take(uint32_t skip)
@@ -417,8 +428,7 @@ uint32_t stacks_take_python(void)
     struct python_stack python = {.count = 0};
     if (fork_unannounced())
         return 0;
-    stacks_prepare();
-    if (python_is_found() || python_look(count_loaded()))
+    if (stacks_look_for_python())
         python_frames(&python);
     uint32_t number = 0;
     if (python.count > 0) {

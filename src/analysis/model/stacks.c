@@ -91,6 +91,7 @@ struct gathering {
     struct gpu_stacks *stacks;
     const struct trace *trace;
     struct sorter ops; /* struct based_op */
+    struct map last;   /* launching thread and name -> the last call stack of such an operation */
 };
 
 static enum stack_kind kind_of(const struct range *range)
@@ -163,17 +164,33 @@ static uint32_t node_of_capture(struct gpu_stacks *stacks, const struct trace *t
     return node;
 }
 
-/* The node of the innermost frame below the operation's GPU. What lies within CUDA, and what starts the program, is
- * left out. 0: no memory. */
-static uint32_t node_of_frames(struct gathering *gathering, const struct launched_op *op)
+/* Sets *STACK to the operation's call stack or, as only some launches have one, that of the last operation of its name
+ * from its thread that has; 0: there is none. Returns 0, or -1: no memory. */
+static int find_stack(struct gathering *gathering, const struct launched_op *op, uint32_t *stack)
+{
+    *stack = op->stack;
+    if (gathering->trace->frames.count == 0 || op->captured != 0)
+        return 0;
+    uint64_t *last = map_put(&gathering->last, (uint64_t)op->launcher << 32 | op->name, NULL);
+    if (!last)
+        return -1;
+    if (op->stack != 0)
+        *last = op->stack;
+    *stack = (uint32_t)*last;
+    return 0;
+}
+
+/* The node of the innermost frame of STACK below the operation's GPU. What lies within CUDA, and what starts the
+ * program, is left out. 0: no memory. */
+static uint32_t node_of_frames(struct gathering *gathering, const struct launched_op *op, uint32_t stack)
 {
     const struct trace *trace = gathering->trace;
     const struct trace_frame *frames[STACKS_DEPTH];
-    size_t count = trace_program_frames(trace, op->stack, frames, STACKS_DEPTH);
+    size_t count = trace_program_frames(trace, stack, frames, STACKS_DEPTH);
     uint32_t node = gpu_stacks_node(gathering->stacks, 0, STACK_GPU, trace->streams.items[op->stream].device,
                                     process_of(trace, op));
-    if (op->stack & GPU_OP_FORWARD)
-        return node ? gpu_stacks_node(gathering->stacks, node, STACK_FRAME, op->stack & ~GPU_OP_FORWARD, 0) : 0;
+    if (stack & GPU_OP_FORWARD)
+        return node ? gpu_stacks_node(gathering->stacks, node, STACK_FRAME, stack & ~GPU_OP_FORWARD, 0) : 0;
     while (count-- > 0 && node)
         node = gpu_stacks_node(gathering->stacks, node, STACK_FRAME, frames[count]->place, 0);
     return node;
@@ -183,9 +200,11 @@ static int add_op(void *context, struct range_walk *walk, const struct launched_
 {
     struct gathering *gathering = context;
     struct gpu_stacks *stacks = gathering->stacks;
-    uint32_t node = ((const struct based_op *)op)->base;
-    if (stacks->by_frames && op->stack != 0)
-        node = node_of_frames(gathering, op);
+    uint32_t node = ((const struct based_op *)op)->base, stack = 0;
+    if (stacks->by_frames && find_stack(gathering, op, &stack) < 0)
+        return -1;
+    if (stack != 0)
+        node = node_of_frames(gathering, op, stack);
     else if (op->thread != LAUNCHED_NO_THREAD)
         node = node_around(stacks, walk, op, node);
     if (node)
@@ -211,6 +230,7 @@ int gpu_stacks_gather(struct gpu_stacks *stacks, const struct trace *trace)
     if (status == 0)
         status = range_walk_ops(&trace->host_frames, false, &gathering.ops, add_op, NULL, &gathering);
     sorter_release(&gathering.ops);
+    map_release(&gathering.last);
     gpu_stacks_link(stacks);
     return status;
 }

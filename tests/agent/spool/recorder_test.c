@@ -97,7 +97,7 @@ UNIT_TEST(allocations_and_failures_keep_their_stacks_when_that_is_wanted)
     struct reading reading = read_spool(directory, getpid());
     assert_int_equal(last_memory(&reading)->stack, 0);
     assert_int_equal(count_records(&reading, SPOOL_RECORD_STACK), 0);
-    record_cuda_keep_stacks(true);
+    call_stacks_init(STACKS_ALLOC, 0, false);
     for (unsigned i = 0; i < 3; i++)
         publish_allocation(0x3000 + i);
     reading = read_spool(directory, getpid());
@@ -114,7 +114,7 @@ UNIT_TEST(allocations_and_failures_keep_their_stacks_when_that_is_wanted)
     registry_memory_deallocation_publish(&(struct gputrace_memory_deallocation){.call = {.end = 9}, .address = 0x3000});
     reading = read_spool(directory, getpid());
     assert_int_equal(last_memory(&reading)->stack, 0);
-    record_cuda_keep_stacks(false);
+    call_stacks_init(0, 0, false);
 }
 
 UNIT_TEST(a_registered_message_is_written_as_its_number)
