@@ -206,7 +206,7 @@ END
     refute grep "functions of Python" words
 }
 
-@test "by default launches, waits and allocations have the functions of Python alone, and findings name the line" {
+@test "by default launches, waits and allocations have the functions of Python alone, and the report names the lines" {
     cat >step.py <<'END'
 import ctypes
 cuda = ctypes.CDLL("libcudart.so.13")
@@ -228,7 +228,8 @@ END
         sort | uniq -c | sed 's/^ *//' >got
     assert_equal "$(sed 1d got)" "$(printf '100 step:6 train:11 <module>:12\n1 train:8 <module>:12')"
     [[ "$(head -n 1 got)" =~ ^[0-9]+' step:5 train:11 <module>:12'$ ]]
-    "$gputrace" report -r findings trace.json | grep -F 'Call stack: step ('
+    "$gputrace" report -r lines --format=json trace.json | jq -e '.lines | map([(.name | sub(".*[.]step "; "")), .operations, .waits])
+        | contains([["(step.py:5)", 100, null], ["(step.py:6)", null, 100]])'
     # What has no stack counts for the last one of its name.
     "$gputrace" convert -q trace.json trace.folded
     assert_equal "$(cut -d ' ' -f 1-7 trace.folded | sed 's/ [0-9]*$//')" \
