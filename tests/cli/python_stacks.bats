@@ -42,6 +42,7 @@ stacks_of() { # JQ-ARGUMENT...
 }
 
 @test "what a graph replays has the lines of Python that captured it" {
+    [ -z "${sanitizer-}" ] || skip "done with the plain build"
     cat >capture.py <<'END'
 import ctypes
 cuda = ctypes.CDLL("libcudart.so.13")
@@ -207,6 +208,7 @@ END
 }
 
 @test "by default launches, waits and allocations have the functions of Python alone, and the report names the lines" {
+    [ -z "${sanitizer-}" ] || skip "done with the plain build"
     cat >step.py <<'END'
 import ctypes
 cuda = ctypes.CDLL("libcudart.so.13")
