@@ -260,9 +260,8 @@ static const struct option_row rows[] = {
      .take = take_stacks,
      .help = "record the call stacks of what LIST names, separated by commas:\n"
              "launch (the first launch of each kernel and grid, then one of\n"
-             "N, default 10), alloc (allocations), sync (waits), or all;\n"
-             "python: of all of them, with the functions of Python alone\n"
-             "(default); or none"},
+             "N, default 10), alloc (allocations), sync (waits), all, python\n"
+             "(the default: all, but only functions of Python), or none"},
     {.word = "nccl",
      .offset = FIELD(nccl),
      .help = "record what NCCL tells a profiler plugin: data types, algorithms,\n"

@@ -45,8 +45,8 @@ struct settings {
 #undef FIELD
 };
 
-/* Of what the call stacks of the host are kept: `--stacks` names them. PYTHON: of the others, where the process runs
- * Python, with its functions alone.
+/* Of what the call stacks of the host are kept: `--stacks` names them. PYTHON: of what the other bits leave out, in a
+ * process that runs Python, with only the functions of Python.
  *      bit      name on the command line */
 #define STACKS_BITS(X)  \
     X(LAUNCH, "launch") \

@@ -38,7 +38,7 @@ open_mpi() { # PROCESSES PROGRAM...
     jq -e '.kernels[] | select(.name == "gemm") | .count == 5' direct
 }
 
-@test "JSON that is no trace is left out and named; nothing but that is no job" {
+@test "JSON that is not a trace is left out and named; a folder of nothing else is refused" {
     mkdir mixed
     echo '{"learning rate": 0.1, "layers": [1, 2]}' >mixed/config.json
     run -1 mpirun.mpich -n 2 "$gputrace" report --mpi mixed

@@ -96,7 +96,7 @@
     X(LAUNCHES, 50, "launches that the GPU waits for are found from so many on")                                 \
     X(LAUNCH_PERCENT, 10, "and when the GPU waits for them so many percent of the run")                          \
     X(LAUNCH_NS, 5000000, "and so long")                                                                         \
-    X(SHORT_LAUNCHES, 20, "in shorter runs from so many on")                                                     \
+    X(SHORT_LAUNCHES, 20, "in a short run from so many on")                                                      \
     X(SHORT_LAUNCH_PERCENT, 30, "and when the GPU waits for them so many percent of the run")                    \
     X(SHORT_LAUNCH_NS, 1000000, "and so long")                                                                   \
     X(HOST_GAPS_PERCENT, 10, "the GPU waits so many percent of the run for the host outside CUDA")               \

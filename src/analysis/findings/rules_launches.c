@@ -122,14 +122,15 @@ static int say_bound(struct findings *findings, const struct launches *launches,
                        *between.text ? "; between launches it is in " : "", between.text);
 }
 
-static bool matters(const struct findings *findings, const struct late *late)
+static bool reaches(const struct late *late, int64_t run, int64_t gaps, int64_t percent, int64_t time)
 {
-    int64_t percent = findings->run / 100;
-    if (late->gaps >= FINDING_LAUNCHES && late->time >= percent * FINDING_LAUNCH_PERCENT &&
-        late->time >= FINDING_LAUNCH_NS)
-        return true;
-    return late->gaps >= FINDING_SHORT_LAUNCHES && late->time >= percent * FINDING_SHORT_LAUNCH_PERCENT &&
-           late->time >= FINDING_SHORT_LAUNCH_NS;
+    return late->gaps >= gaps && late->time >= run / 100 * percent && late->time >= time;
+}
+
+static bool matters(const struct late *late, int64_t run)
+{
+    return reaches(late, run, FINDING_LAUNCHES, FINDING_LAUNCH_PERCENT, FINDING_LAUNCH_NS) ||
+           reaches(late, run, FINDING_SHORT_LAUNCHES, FINDING_SHORT_LAUNCH_PERCENT, FINDING_SHORT_LAUNCH_NS);
 }
 
 static int bound_find(void *state, struct findings *findings)
@@ -140,7 +141,7 @@ static int bound_find(void *state, struct findings *findings)
     struct late most = {0};
     for (size_t i = 0; idle && i < idle->devices.count && i < launches->devices.count; i++) {
         struct late late = late_of(&idle->devices.items[i]);
-        if (late.time <= most.time || !matters(findings, &late) || launches->devices.items[i].worst.gaps == 0)
+        if (late.time <= most.time || !matters(&late, findings->run) || launches->devices.items[i].worst.gaps == 0)
             continue;
         most = late;
         worst = &launches->devices.items[i];

@@ -32,7 +32,7 @@ struct mpi_file {
     uint64_t inode, size, time;
     char host[NAME]; /* "": not set */
     int process;     /* that reads it */
-    bool other;      /* JSON of something else */
+    bool left_out;   /* JSON, but not a trace */
 };
 
 struct mpi_files { /* as an ARRAY */
@@ -178,9 +178,9 @@ static void share(struct sharing *sharing)
 
 /* --- parts --- */
 
-#define NO_TRACE (-2)
+#define LEFT_OUT (-2)
 
-/* Makes the part of a file, or takes the file where it is one. Returns its descriptor, -1 after error(), or NO_TRACE.
+/* Makes the part of a file, or takes the file where it is one. Returns its descriptor, -1 after error(), or LEFT_OUT.
  */
 static int make_part(const struct sharing *sharing, const struct mpi_file *file)
 {
@@ -192,7 +192,7 @@ static int make_part(const struct sharing *sharing, const struct mpi_file *file)
     }
     if (sources_is_trace(path) && !sources_seems_trace(path)) {
         notice("'%s' is JSON but not a trace: left out", path);
-        return NO_TRACE;
+        return LEFT_OUT;
     }
     int part = temporary_file_open(temporary_directory());
     if (part < 0)
@@ -233,13 +233,13 @@ static int send_piece(void *context, const char *bytes, size_t count)
 
 /* In place of the size of a part. */
 #define NO_PART UINT64_MAX
-#define OTHER (UINT64_MAX - 1)
+#define PART_LEFT_OUT (UINT64_MAX - 1)
 
 static uint64_t part_size(int part)
 {
     struct stat status;
-    if (part == NO_TRACE)
-        return OTHER;
+    if (part == LEFT_OUT)
+        return PART_LEFT_OUT;
     return part >= 0 && fstat(part, &status) == 0 ? (uint64_t)status.st_size : NO_PART;
 }
 
@@ -249,7 +249,7 @@ static void send_part(struct sharing *sharing, const struct mpi_file *file, char
     int part = make_part(sharing, file);
     uint64_t size = part_size(part);
     mpi_send(&sharing->mpi, 0, &size, sizeof(size));
-    if (size == OTHER)
+    if (size == PART_LEFT_OUT)
         return;
     if (size == NO_PART || copy(part, size, piece, send_piece, sharing) < 0)
         sharing->failed = true;
@@ -288,8 +288,8 @@ static void keep_part(struct sharing *sharing, size_t number, char *piece)
     uint64_t size = part_size(part);
     if (!own)
         mpi_receive(&sharing->mpi, file->process, &size, sizeof(size));
-    file->other = size == OTHER;
-    if (size == OTHER)
+    file->left_out = size == PART_LEFT_OUT;
+    if (file->left_out)
         return;
     char path[PATH + 32];
     part_path(sharing, number, path);
@@ -322,7 +322,7 @@ static int report(struct sharing *sharing, struct buffer *out)
     int status = names && paths ? 0 : error_no_memory("a report of a job");
     options.filter = (struct filter_options){0}; /* the parts were made with it */
     for (size_t i = 0; i < all && status == 0; i++) {
-        if (sharing->files.items[i].other)
+        if (sharing->files.items[i].left_out)
             continue;
         part_path(sharing, i, names[count]);
         paths[count] = names[count];

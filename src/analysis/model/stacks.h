@@ -61,8 +61,9 @@ struct gpu_stacks {
     struct map by_place;                /* parent, kind and name -> index + 1 */
     uint32_t first;                     /* index + 1 of the first GPU */
     size_t most;                        /* nodes; 0: STACKS_NODES */
-    /* Operations whose call stack is known stand below its frames, and not below ranges: to be set before
-     * gpu_stacks_gather(). It takes trace->wanted.stacks. */
+    /* Operations stand below the frames of their call stack, or of that of the last one of their name from their
+     * thread; where neither is known, below ranges. To be set before gpu_stacks_gather(). It takes
+     * trace->wanted.stacks. */
     bool by_frames;
 };
 

@@ -127,30 +127,29 @@ static struct cell fill_activity(struct report_row *row, const struct column *co
     return activity_cell(row, line->idle, line->what.activity);
 }
 
-/* What `mostly` shows of a row. */
+/* What is known of a row that `mostly` shows: the first of these. */
+enum shown { SHOWN_CALL, SHOWN_ACTIVITY, SHOWN_RANGE, SHOWN_OPERATION, SHOWN_STREAM, SHOWN_NOTHING };
+
+static enum shown shown_of(const struct idle_what *what, uint32_t *number)
+{
+    const uint32_t numbers[] = {what->call, what->activity, what->range, what->operation, what->stream};
+    unsigned i = 0;
+    while (i < SHOWN_NOTHING && numbers[i] == EVENT_NO_TEXT)
+        i++;
+    *number = i < SHOWN_NOTHING ? numbers[i] : EVENT_NO_TEXT;
+    return i;
+}
+
 static struct cell fill_mostly(struct report_row *row, const struct column *column)
 {
     const struct line *line = row->item;
-    const struct idle_what *what = &line->what;
-    uint32_t name = what->call != EVENT_NO_TEXT || what->activity != EVENT_NO_TEXT ? what->call : what->range;
+    uint32_t number;
     (void)column;
-    if (name == EVENT_NO_TEXT && what->activity != EVENT_NO_TEXT)
-        return activity_cell(row, line->idle, what->activity);
-    if (name == EVENT_NO_TEXT)
-        name = what->operation;
-    if (name == EVENT_NO_TEXT && what->stream != EVENT_NO_TEXT)
-        return table_format(row->table, "stream %u", what->stream);
-    return trace_text_cell(row->trace, row->table, name);
-}
-
-/* Rows of which it shows the same have the same one. */
-static uint64_t mostly_key(const struct idle_what *what)
-{
-    const uint32_t shown[] = {what->call, what->activity, what->range, what->operation, what->stream};
-    for (uint64_t i = 0; i < sizeof(shown) / sizeof(*shown); i++)
-        if (shown[i] != EVENT_NO_TEXT)
-            return (i + 1) << 32 | shown[i];
-    return 0;
+    switch (shown_of(&line->what, &number)) {
+    case SHOWN_ACTIVITY: return activity_cell(row, line->idle, number);
+    case SHOWN_STREAM: return table_format(row->table, "stream %u", number);
+    default: return trace_text_cell(row->trace, row->table, number);
+    }
 }
 
 static const struct column columns[] = {
@@ -176,7 +175,9 @@ static int find_most(const struct idle *idle, size_t device, unsigned cause, con
         const struct idle_row *row = &rows->items[i];
         if (row->what.device != device || row->what.cause != cause)
             continue;
-        total = map_put(&totals, mostly_key(&row->what), NULL);
+        uint32_t number;
+        uint64_t shown = shown_of(&row->what, &number);
+        total = map_put(&totals, shown << 32 | number, NULL);
         if (total)
             *total += (uint64_t)row->sum.total;
         if (total && (!*most || *total > longest)) {
