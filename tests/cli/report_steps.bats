@@ -86,6 +86,26 @@ END
     diff - got <<<'["(GPU operations that repeat)",4,1000000,1000000,40000,4,1,90000]'
 }
 
+@test "steps whose first ones do more are found, and not the layers in them" {
+    local id=0 at
+    for i in {0..14}; do
+        at=$((i * 10000))
+        launch $((++id)) 7 $((at += 100)) $((at + 5)) 10 begin
+        for layer in {1..6}; do
+            for name in product norm add; do
+                launch $((++id)) 7 $((at += 100)) $((at + 5)) 10 $name
+            done
+        done
+        for parameter in {1..4}; do
+            launch $((++id)) 7 $((at += 100)) $((at + 5)) 10 "update $parameter"
+        done
+        [ "$i" -gt 2 ] || launch $((++id)) 7 $((at += 100)) $((at + 5)) 10 "rebuild $i"
+    done >events
+    trace <events
+    run -0 steps
+    assert_output --regexp '^\["\(GPU operations that repeat\)",14,10000000,'
+}
+
 @test "what does not repeat has no steps" {
     {
         launch 1 7 10 100 10 a

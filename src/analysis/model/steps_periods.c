@@ -23,28 +23,54 @@ static uint64_t hash_between(const struct launch *first, const struct launch *la
     return hash;
 }
 
-/* Of the periods that begin with NAME, how many kernels are in those equal to the second one, which is past the
- * program's start. */
-static size_t regular(const struct sequence *sequence, uint32_t name)
+/* Periods that begin with the same name: how many there are, and how many are equal to the usual one. */
+struct periods {
+    uint64_t usual; /* its hash */
+    size_t length;  /* its operations */
+    size_t count, equal;
+    int64_t votes;
+};
+
+/* The usual period is the one that more than half of them are equal to, wherever the others are: the first ones load
+ * code and allocate, and DistributedDataParallel sorts its buckets in the second. A vote finds it in one pass. */
+static void vote(struct periods *periods, uint64_t hash, size_t length)
 {
-    const struct launch *items = sequence->items.items, *end = items + sequence->items.count, *from = NULL;
-    uint64_t usual = 0;
-    size_t periods = 0, equal = 0, length = 0;
-    for (const struct launch *at = items; at < end; at++) {
+    if (periods->votes == 0) {
+        periods->usual = hash;
+        periods->length = length;
+    }
+    periods->votes += periods->usual == hash ? 1 : -1;
+}
+
+static void count_period(struct periods *periods, uint64_t hash, size_t length)
+{
+    (void)length;
+    periods->count++;
+    periods->equal += periods->usual == hash;
+}
+
+static void each_period(const struct sequence *sequence, uint32_t name, struct periods *periods,
+                        void (*each)(struct periods *periods, uint64_t hash, size_t length))
+{
+    const struct launch *items = sequence->items.items, *from = NULL;
+    for (const struct launch *at = items; at < items + sequence->items.count; at++) {
         if (at->name != name)
             continue;
-        if (from) {
-            uint64_t hash = hash_between(from, at);
-            periods++;
-            usual = periods <= 2 ? hash : usual;
-            length = periods <= 2 ? (size_t)(at - from) : length;
-            equal += hash == usual;
-        }
+        if (from)
+            each(periods, hash_between(from, at), (size_t)(at - from));
         from = at;
     }
-    bool is_period =
-        length >= PERIOD_LEAST && periods + 1 >= STEPS_LEAST && (double)equal >= PERIODS_EQUAL * (double)(periods - 1);
-    return is_period ? equal * length : 0;
+}
+
+/* How many operations are in the usual periods that begin with NAME; 0: they are not regular. */
+static size_t regular(const struct sequence *sequence, uint32_t name)
+{
+    struct periods periods = {0};
+    each_period(sequence, name, &periods, vote);
+    each_period(sequence, name, &periods, count_period);
+    bool is_period = periods.length >= PERIOD_LEAST && periods.count + 1 >= STEPS_LEAST &&
+                     (double)periods.equal >= PERIODS_EQUAL * (double)(periods.count - 1);
+    return is_period ? periods.equal * periods.length : 0;
 }
 
 /* The kernel that begins the longest periods: the rarest that repeats regularly. EVENT_NO_TEXT: there is none. */
