@@ -35,7 +35,7 @@ advice() { # ID
     run found
     assert_output 'host-blocked 75810000 75810000 19'
     run text host-blocked
-    assert_output --partial 'The GPU waits for a blocked thread, 19 times: read() in load_batch (train.c:41) (75.8 ms, 79 % of the run'
+    assert_output --partial 'The GPU waits for a blocked thread, 19 times: read() in load_batch (train.c:41) (75.8 ms, 76 % of the run'
     run advice host-blocked
     assert_output --partial 'Read and write while the GPU is busy'
     "$gputrace" report -r findings --format=json trace.json | jq -e '.findings[0]

@@ -82,6 +82,29 @@ planted_among() { # CASE ID
     [ "$(jq -r '.findings[0].start_ns > 6000000' <<<"$output")" = true ]
 }
 
+@test "warm-up: steps become as fast as usual, and rules about idle GPUs look at the rest" {
+    # Two slow steps of 300 ms, and eight of 10 ms; nothing but kernels in steps.
+    local steps='(range($slow) | range("step \(. + 1)"; 300000 * .; 299000)),
+        (range($slow; 10) | range("step \(. + 1)"; 300000 * $slow + 10000 * (. - $slow); 9900)),
+        (range($slow) | . as $step | range(4) | launched(13; 300000 * $step + 75000 * .; 300000 * $step + 75000 * . + 10; 100; 10 * $step + .)),
+        (range($slow; 10) | . as $step | range(4)
+         | (300000 * $slow + 10000 * ($step - $slow) + 2400 * .) as $at | launched(13; $at; $at + 10; $long; 10 * $step + .))'
+    run found "2 as \$slow | 2300 as \$long | $steps"
+    assert_output 'warm-up 580000000 null 2' # less two usual ones
+    run text
+    assert_output --partial 'The program takes 600 ms until its steps are as fast as usual, 10 ms, from step 3 of 10 on (580 ms, 85 % of the run) / To see what its steps consist of, look at a later one: gputrace report --step=7.'
+    # Gaps of the other steps are found, though they are little of the whole.
+    run found "2 as \$slow | 1000 as \$long | $steps"
+    assert_line 'warm-up 580000000 null 2'
+    assert_line --regexp '^host-work '
+    # Less than a tenth of the run, or less than 50 ms.
+    run found "1 as \$slow | 2300 as \$long | $steps, (range(400) | launched(13; 390000 + 10000 * .; 390010 + 10000 * .; 9900; 200 + .))"
+    refute_output --partial warm-up
+    # Without slow steps there is nothing to warm up.
+    run found "0 as \$slow | 2300 as \$long | $steps"
+    refute_output
+}
+
 @test "a thread without ranges works for the range of the main thread" {
     run found '(range(100) | launched(13; 100 * .; 100 * . + 10; 40; .) | if .cat == "cuda_runtime" then .tid = 2 else . end),
         range("backward"; 0; 20000)'

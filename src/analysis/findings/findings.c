@@ -50,16 +50,18 @@ struct finding_place finding_at_call(const struct host_call *call)
     return place;
 }
 
-static bool is_worth_it(const struct findings *findings, int64_t cost)
+/* What is seen in the warm-up is a part of the run, and the rest one of the steps. */
+static bool is_worth_it(const struct findings *findings, int64_t cost, const struct finding_place *place)
 {
-    return findings->rule->without_cost ||
-           (cost >= FINDING_COST_NS && cost >= findings->run / 100 * FINDING_COST_PERCENT);
+    bool warms_up = place && place->time != EVENT_NONE && place->time < findings->warm_up.until;
+    int64_t whole = warms_up ? findings->run : findings->steady;
+    return findings->rule->without_cost || (cost >= FINDING_COST_NS && cost >= whole / 100 * FINDING_COST_PERCENT);
 }
 
 struct finding *finding_add(struct findings *findings, int64_t cost, int64_t gain, const struct finding_place *place)
 {
     cost = cost > findings->run ? findings->run : cost;
-    if (!is_worth_it(findings, cost))
+    if (!is_worth_it(findings, cost, place))
         return NULL;
     struct finding *finding = array_push(&findings->items);
     findings->no_memory |= !finding;

@@ -48,6 +48,7 @@
     X(jit_compilation)       \
     X(graph_instantiation)   \
     X(default_stream)        \
+    X(warm_up)               \
     X(launch_bound)          \
     X(host_blocked)          \
     X(host_work)             \
@@ -120,6 +121,9 @@
     X(OCCUPANCY_PERCENT, 25, "occupancy is low up to this")                                                      \
     X(STEPS, 5, "steps are compared where there are so many")                                                    \
     X(STEP_NS, 500000, "and the median takes so long")                                                           \
+    X(WARM_UP_PERCENT, 300, "the first steps warm up as long as each takes so many percent of the median")       \
+    X(WARM_UP_NS, 50000000, "and the time until then is so much longer than as many usual steps")                \
+    X(WARM_UP_RUN_PERCENT, 10, "and so many percent of the run")                                                 \
     X(SLOW_STEP_PERCENT, 150, "a step is slow from so many percent of the median on")                            \
     X(SLOW_STEPS_PERCENT, 25, "and at most so many percent of the steps after the first are slow")               \
     X(SLOW_STEPS_NS, 5000000, "and they take so much longer together")                                           \
@@ -171,11 +175,22 @@ struct finding {
     uint32_t walked;           /* the engine's: the thread whose ranges it looks at */
 };
 
+/* The time until the steps of a program are as fast as usual. */
+struct warm_up {
+    int64_t time;                        /* ns, without what as many usual steps take; 0: there is none */
+    int64_t until;                       /* when it ends */
+    int64_t usual;                       /* ns from the begin of a step to that of the next: the median */
+    size_t steps;                        /* how many are slow */
+    const struct steps_process *process; /* whose they are; NULL: there is none */
+};
+
 struct findings {
     const struct trace *trace;
     const struct rule *rule; /* whose find() is running */
-    int64_t run;             /* ns from the first launch or GPU operation to the end of the last: the measured part */
+    int64_t run;             /* ns from the first launch or GPU operation to the end of the last */
     int64_t from, to;        /* of it */
+    struct warm_up warm_up;  /* at the begin of it */
+    int64_t steady;          /* ns of it without the warm-up: what thresholds in percent of the run count */
     int64_t waits;           /* ns of it that the host waited for a GPU in calls, and after its last call */
     ARRAY(struct finding) items;
     bool no_memory;
@@ -215,6 +230,9 @@ enum {
         FINDING_RULE_COUNT
 };
 extern const struct rule *const finding_rules[FINDING_RULE_COUNT]; /* in their order */
+
+/* The longest warm-up of a process; rules_warm_up.c. */
+struct warm_up warm_up_of(const struct findings *findings);
 
 /* A new finding of the running rule. NULL: it costs too little to be shown, or no memory, which findings.no_memory
  * remembers. COST and GAIN: see struct finding; COST is cut to the run, and GAIN to COST. PLACE: NULL: nowhere. */

@@ -33,7 +33,7 @@ static int blocked_find(void *state, struct findings *findings)
         const struct host_question question = {.device = i, .wanted = HOST_OFF_PROCESSOR};
         struct host_answer blocked = host_ask(findings->trace, idle, &question);
         bool matters =
-            blocked.total >= FINDING_BLOCKED_NS && blocked.total >= findings->run / 100 * FINDING_BLOCKED_PERCENT;
+            blocked.total >= FINDING_BLOCKED_NS && blocked.total >= findings->steady / 100 * FINDING_BLOCKED_PERCENT;
         if (!matters || blocked.total <= worst.total)
             continue;
         worst = blocked;

@@ -29,6 +29,7 @@ static struct finding *add_in_gap(struct findings *findings, int64_t cost, const
         place.time = place.called = gap->start;
         place.until = gap->end;
         place.thread = gap->thread;
+        place.name = gap->after.name;
     }
     struct finding *finding = finding_add(findings, cost, cost, &place);
     if (finding && gap) {
@@ -38,16 +39,23 @@ static struct finding *add_in_gap(struct findings *findings, int64_t cost, const
     return finding;
 }
 
+/* A gap of the warm-up, which is a finding of its own. */
+static bool warms_up(const struct findings *findings, const struct idle_gap *gap)
+{
+    return gap->start < findings->warm_up.until;
+}
+
 /* The largest gap of DEVICE in which the host was mostly outside CUDA, in RANGE if there is one. NULL: none is known.
  */
-static const struct idle_gap *gap_outside(const struct idle *idle, size_t device, uint32_t range)
+static const struct idle_gap *gap_outside(const struct findings *findings, const struct idle *idle, size_t device,
+                                          uint32_t range)
 {
     const struct idle_gap *found = NULL;
     bool found_in_range = false;
     for (size_t i = 0; i < idle->largest_count; i++) {
         const struct idle_gap *gap = &idle->largest[i];
         const struct idle_part *part = idle_main_part(gap);
-        if (gap->device != device || part->what.cause != IDLE_OUTSIDE)
+        if (gap->device != device || part->what.cause != IDLE_OUTSIDE || warms_up(findings, gap))
             continue;
         bool in_range = part->what.range == range;
         bool longer = !found || gap->end - gap->start > found->end - found->start;
@@ -69,6 +77,7 @@ static int64_t long_time(const struct idle_sum *sum)
 
 struct outside {
     int64_t time, gaps; /* ns */
+    int64_t longest;    /* ns; 0: not known */
     uint32_t range;     /* in which most of the time is; EVENT_NO_TEXT: in none */
     uint32_t activity;  /* that took most of it; EVENT_NO_TEXT: not known */
     size_t device;
@@ -82,11 +91,30 @@ static bool has_finding(const struct findings *findings, const struct rule *rule
     return false;
 }
 
+/* Leaves out the warm-up: the largest gaps, which take nearly all of it. */
+static void leave_warm_up(const struct findings *findings, const struct idle *idle, struct outside *outside)
+{
+    outside->longest = 0;
+    for (size_t i = 0; i < idle->largest_count; i++) {
+        const struct idle_gap *gap = &idle->largest[i];
+        int64_t part = gap->causes[IDLE_OUTSIDE].total;
+        if (gap->device != outside->device || part <= IDLE_BRIEF)
+            continue;
+        if (warms_up(findings, gap)) {
+            outside->time -= part;
+            outside->gaps--;
+        } else if (part > outside->longest) {
+            outside->longest = part;
+        }
+    }
+}
+
 /* The rules about the DataLoader and about blocked threads count the time in these. */
 static struct outside outside_of(const struct findings *findings, const struct idle *idle, size_t device)
 {
     const struct idle_sum *sum = &idle->devices.items[device].causes[IDLE_OUTSIDE];
-    struct outside outside = {.time = long_time(sum), .gaps = sum->count - sum->brief_count, .device = device};
+    struct outside outside = {
+        .time = long_time(sum), .gaps = sum->count - sum->brief_count, .longest = sum->longest, .device = device};
     bool blocked = has_finding(findings, &rule_host_blocked);
     const struct host_question off = {.device = device, .wanted = HOST_OFF_PROCESSOR};
     const struct host_question rest = {.device = device, .wanted = blocked ? HOST_ON_PROCESSOR : HOST_ANY};
@@ -104,19 +132,22 @@ static struct outside outside_of(const struct findings *findings, const struct i
             outside.range = row->what.range;
         }
     }
+    if (findings->warm_up.process)
+        leave_warm_up(findings, idle, &outside);
     return outside;
 }
 
 /* The gap to show. */
-static const struct idle_gap *gap_of(const struct idle *idle, const struct outside *outside)
+static const struct idle_gap *gap_of(const struct findings *findings, const struct idle *idle,
+                                     const struct outside *outside)
 {
     const struct idle_gap *gap = host_gap(idle, outside->device, outside->activity);
-    return gap ? gap : gap_outside(idle, outside->device, outside->range);
+    return gap ? gap : gap_outside(findings, idle, outside->device, outside->range);
 }
 
 static int say_host(struct findings *findings, const struct idle *idle, const struct outside *outside)
 {
-    struct finding *finding = add_in_gap(findings, outside->time, gap_of(idle, outside), outside->device);
+    struct finding *finding = add_in_gap(findings, outside->time, gap_of(findings, idle, outside), outside->device);
     bool named = outside->range != EVENT_NO_TEXT, sampled = outside->activity != EVENT_NO_TEXT;
     if (!finding)
         return 0;
@@ -125,12 +156,13 @@ static int say_host(struct findings *findings, const struct idle *idle, const st
         finding->place.stack = host_activity_stack(&idle->host, outside->activity);
         finding_advise(finding, "%s", host_advice(&idle->host, outside->activity));
     }
-    return finding_say(
-        finding, "The GPU waits %s times while the host works outside CUDA, %s on average and %s at most%s%s%s%s",
-        amount_count(outside->gaps).text, amount_time(outside->time / outside->gaps).text,
-        amount_time(idle->devices.items[outside->device].causes[IDLE_OUTSIDE].longest).text,
-        named ? ", mostly in the range " : "", named ? finding_name(findings->trace, outside->range).text : "",
-        sampled ? ": " : "", host_phrase(&idle->host, outside->activity).text);
+    return finding_say(finding, "The GPU waits %s times while the host works outside CUDA, %s on average%s%s%s%s%s%s%s",
+                       amount_count(outside->gaps).text, amount_time(outside->time / outside->gaps).text,
+                       outside->longest > 0 ? " and " : "",
+                       outside->longest > 0 ? amount_time(outside->longest).text : "",
+                       outside->longest > 0 ? " at most" : "", named ? ", mostly in the range " : "",
+                       named ? finding_name(findings->trace, outside->range).text : "", sampled ? ": " : "",
+                       host_phrase(&idle->host, outside->activity).text);
 }
 
 static int host_find(void *state, struct findings *findings)
@@ -141,7 +173,7 @@ static int host_find(void *state, struct findings *findings)
     for (size_t i = 0; idle && i < idle->devices.count; i++) {
         struct outside outside = outside_of(findings, idle, i);
         bool matters = outside.gaps >= FINDING_HOST_GAPS && outside.time >= FINDING_HOST_NS &&
-                       outside.time >= findings->run / 100 * FINDING_HOST_GAPS_PERCENT;
+                       outside.time >= findings->steady / 100 * FINDING_HOST_GAPS_PERCENT;
         worst = matters && outside.time > worst.time ? outside : worst;
     }
     return worst.time > 0 ? say_host(findings, idle, &worst) : 0;
@@ -173,7 +205,8 @@ static struct gaps large_gaps(const struct findings *findings, const struct idle
         const struct idle_gap *gap = &idle->largest[i];
         bool inside = gap->before.name != EVENT_NO_TEXT && gap->after.name != EVENT_NO_TEXT;
         bool known = outside_known && idle_main_part(gap)->what.cause == IDLE_OUTSIDE;
-        if (gap->device != device || !inside || known || gap->end - gap->start < FINDING_GAP_NS)
+        if (gap->device != device || !inside || known || warms_up(findings, gap) ||
+            gap->end - gap->start < FINDING_GAP_NS)
             continue;
         gaps.total = sum_of(gaps.total, gap->end - gap->start);
         gaps.count++;
@@ -275,7 +308,7 @@ static struct low_parts low_parts_of(const struct use *use, const struct finding
         low.idle += chunk - busy;
         low.count++;
     }
-    bool matters = low.idle >= findings->run / 100 * FINDING_LOW_USE_PERCENT && low.idle >= FINDING_LOW_USE_NS;
+    bool matters = low.idle >= findings->steady / 100 * FINDING_LOW_USE_PERCENT && low.idle >= FINDING_LOW_USE_NS;
     return matters ? low : (struct low_parts){0};
 }
 

@@ -13,28 +13,54 @@
 
 _Static_assert((int)FINDING_LAUNCH_GAP_NS == (int)IDLE_BRIEF, "idle time in brief gaps is that of the launches");
 
-/* So many gaps that follow one another, and how long the GPU was idle in them. */
+/* FINDING_LAUNCHES gaps that follow one another, and how long the GPU was idle in them. */
 struct late_part {
     int64_t gaps, idle, longest;
     struct finding_place place; /* of the longest */
+};
+
+/* A program that trains launches late above all while it starts, which says little about its steps. So the worst part
+ * is one of the last: of those since the power of two that their number reached last, and since the one before. */
+struct late_parts {
+    int64_t count;
+    struct late_part now, worst, before; /* `before`: the worst between these powers */
 };
 
 struct launches_of_device {
     int64_t count, time; /* GPU operations with a call, and ns that they ran */
     int64_t of_graphs;   /* of these */
     int64_t until;       /* the last to end so far ended then */
-    struct late_part now, worst;
+    struct late_parts parts;
 };
 
 struct launches {
     ARRAY(struct launches_of_device) devices;
 };
 
-/* Finds the part of the run in which the GPU waited most for launches. */
+static void end_part(struct late_parts *parts)
+{
+    parts->count++;
+    if ((parts->count & (parts->count - 1)) == 0) {
+        parts->before = parts->worst;
+        parts->worst = (struct late_part){0};
+    }
+    if (parts->now.idle > parts->worst.idle)
+        parts->worst = parts->now;
+    parts->now = (struct late_part){0};
+}
+
+/* NULL: the GPU never waited. */
+static const struct late_part *worst_part(const struct late_parts *parts)
+{
+    const struct late_part *worst = parts->before.idle > parts->worst.idle ? &parts->before : &parts->worst;
+    worst = worst->idle > 0 ? worst : &parts->now;
+    return worst->idle > 0 ? worst : NULL;
+}
+
 static void note_late(struct launches_of_device *launches, const struct timeline_op *op)
 {
     int64_t idle = op->start - launches->until;
-    struct late_part *now = &launches->now;
+    struct late_part *now = &launches->parts.now;
     if (idle <= 0 || idle > FINDING_LAUNCH_GAP_NS || op->called < launches->until - IDLE_LATENCY)
         return;
     now->gaps++;
@@ -43,10 +69,8 @@ static void note_late(struct launches_of_device *launches, const struct timeline
         now->longest = idle;
         now->place = finding_at_op(op);
     }
-    if (now->idle > launches->worst.idle)
-        launches->worst = *now;
     if (now->gaps == FINDING_LAUNCHES)
-        *now = (struct late_part){0};
+        end_part(&launches->parts);
 }
 
 static int launches_op(void *state, const struct trace *trace, const struct timeline_op *op)
@@ -107,7 +131,8 @@ static int say_bound(struct findings *findings, const struct launches *launches,
 {
     struct host_phrase between = between_launches(findings, late, (size_t)(device - launches->devices.items));
     int64_t gain = late->time - late->gaps * GRAPH_GAP_NS;
-    struct finding *finding = finding_add(findings, late->time, gain > 0 ? gain : 0, &device->worst.place);
+    struct finding *finding =
+        finding_add(findings, late->time, gain > 0 ? gain : 0, &worst_part(&device->parts)->place);
     if (!finding)
         return 0;
     finding->count = late->gaps;
@@ -122,15 +147,15 @@ static int say_bound(struct findings *findings, const struct launches *launches,
                        *between.text ? "; between launches it is in " : "", between.text);
 }
 
-static bool reaches(const struct late *late, int64_t run, int64_t gaps, int64_t percent, int64_t time)
+static bool reaches(const struct late *late, int64_t steady, int64_t gaps, int64_t percent, int64_t time)
 {
-    return late->gaps >= gaps && late->time >= run / 100 * percent && late->time >= time;
+    return late->gaps >= gaps && late->time >= steady / 100 * percent && late->time >= time;
 }
 
-static bool matters(const struct late *late, int64_t run)
+static bool matters(const struct late *late, int64_t steady)
 {
-    return reaches(late, run, FINDING_LAUNCHES, FINDING_LAUNCH_PERCENT, FINDING_LAUNCH_NS) ||
-           reaches(late, run, FINDING_SHORT_LAUNCHES, FINDING_SHORT_LAUNCH_PERCENT, FINDING_SHORT_LAUNCH_NS);
+    return reaches(late, steady, FINDING_LAUNCHES, FINDING_LAUNCH_PERCENT, FINDING_LAUNCH_NS) ||
+           reaches(late, steady, FINDING_SHORT_LAUNCHES, FINDING_SHORT_LAUNCH_PERCENT, FINDING_SHORT_LAUNCH_NS);
 }
 
 static int bound_find(void *state, struct findings *findings)
@@ -141,7 +166,8 @@ static int bound_find(void *state, struct findings *findings)
     struct late most = {0};
     for (size_t i = 0; idle && i < idle->devices.count && i < launches->devices.count; i++) {
         struct late late = late_of(&idle->devices.items[i]);
-        if (late.time <= most.time || !matters(&late, findings->run) || launches->devices.items[i].worst.gaps == 0)
+        if (late.time <= most.time || !matters(&late, findings->steady) ||
+            !worst_part(&launches->devices.items[i].parts))
             continue;
         most = late;
         worst = &launches->devices.items[i];

@@ -145,7 +145,7 @@ static int loading_find(void *state, struct findings *findings)
         return -1;
     int64_t cost = sum.time.total - sum.compiling.total;
     bool much = sum.count >= FINDING_LOADING_CALLS || cost >= FINDING_LOADING_NS;
-    if (!much || cost < FINDING_LOADING_LEAST_NS || cost < findings->run / 100 * FINDING_LOADING_PERCENT)
+    if (!much || cost < FINDING_LOADING_LEAST_NS || cost < findings->steady / 100 * FINDING_LOADING_PERCENT)
         return 0;
     struct finding_place place = place_of(findings->trace, &sum.longest);
     struct finding *finding = finding_add(findings, cost, cost, &place);

@@ -100,12 +100,13 @@ struct slow_steps {
     size_t worst;                           /* the longest */
 };
 
-/* The first loads code and allocates. */
-static struct slow_steps slow_of(const struct steps_process *process)
+/* The first loads code and allocates, and others that warm up are no exceptions either. */
+static struct slow_steps slow_of(const struct findings *findings, const struct steps_process *process)
 {
+    size_t warm_up = findings->warm_up.process == process ? findings->warm_up.steps : 0;
     struct series copy = process->times;
     struct slow_steps slow = {.median = (int64_t)series_summary(&copy).median};
-    for (size_t i = 1; i < process->items.count; i++) {
+    for (size_t i = warm_up > 1 ? warm_up : 1; i < process->items.count; i++) {
         int64_t time = process->items.items[i].end - process->items.items[i].start;
         if (time < slow.median / 100 * FINDING_SLOW_STEP_PERCENT)
             continue;
@@ -164,7 +165,7 @@ static int say_slow(struct findings *findings, const struct steps *steps, size_t
 static int slow_in(struct findings *findings, const struct steps *steps, size_t number)
 {
     const struct steps_process *process = &steps->processes.items[number];
-    struct slow_steps slow = slow_of(process);
+    struct slow_steps slow = slow_of(findings, process);
     struct host_times host = {0};
     int64_t others = (int64_t)process->items.count - 1;
     if (process->items.count < FINDING_STEPS || slow.median < FINDING_STEP_NS || slow.count == 0 ||
@@ -248,7 +249,7 @@ static int exposed_find(void *state, struct findings *findings)
         if (!worst || exposed_time(&exposed->devices.items[i]) > exposed_time(worst))
             worst = &exposed->devices.items[i];
     int64_t alone = worst ? exposed_time(worst) : 0;
-    if (!worst || worst->count == 0 || alone < findings->run / 100 * FINDING_EXPOSED_PERCENT)
+    if (!worst || worst->count == 0 || alone < findings->steady / 100 * FINDING_EXPOSED_PERCENT)
         return 0;
     struct finding *finding = finding_add(findings, alone, alone, &worst->place);
     if (!finding)
@@ -359,7 +360,7 @@ static int loading_find(void *state, struct findings *findings)
     }
     const struct host_question question = {.device = worst ? worst->what.device : 0, .loading = true};
     uint32_t activity = worst ? host_ask(findings->trace, idle, &question).activity : EVENT_NO_TEXT;
-    bool enough = worst && cost >= findings->run / 100 * FINDING_LOADING_STEPS_PERCENT;
+    bool enough = worst && cost >= findings->steady / 100 * FINDING_LOADING_STEPS_PERCENT;
     struct finding *finding = enough ? add_loading(findings, cost, worst) : NULL;
     if (!finding)
         return 0;

@@ -102,7 +102,7 @@ static int add_findings(struct making *making)
     struct table table = {.columns = section_findings.columns, .column_count = section_findings.column_count};
     int status = sections_fill(making->sections, REPORT_FINDINGS, &table);
     int id = table_find_column(table.columns, table.column_count, "id");
-    making->part.info.run = findings->run;
+    making->part.info.run = trace_span(making->trace);
     for (size_t i = 0; i < table.rows && i < findings->items.count && status == 0; i++) {
         const struct finding *finding = &findings->items.items[i];
         uint32_t rule = rule_number(table_cell_text(&table, comparable_cell(&table, i, id)));

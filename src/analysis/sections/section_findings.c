@@ -358,12 +358,12 @@ static int show(struct report_row *row, const struct findings *findings, const s
     if (!cells)
         return -1;
     cells[ID] = table_text(table, finding->rule->id);
-    cells[TEXT] = title_of(table, finding, findings->run);
+    cells[TEXT] = title_of(table, finding, trace_span(findings->trace));
     cells[COST] = cell_integer(finding->cost);
-    cells[SHARE] = cell_share(finding->cost, findings->run);
+    cells[SHARE] = cell_share(finding->cost, trace_span(findings->trace));
     if (finding->gain > 0) {
         cells[GAIN] = cell_integer(finding->gain);
-        cells[GAIN_SHARE] = cell_share(finding->gain, findings->run);
+        cells[GAIN_SHARE] = cell_share(finding->gain, trace_span(findings->trace));
     }
     cells[COUNT] = trace_number_cell(finding->count);
     cells[ADVICE] = table_text(table, advice_of(finding));
@@ -431,6 +431,8 @@ static int run_rules(struct state *state)
 {
     struct findings *findings = &state->findings;
     int status = 0;
+    findings->warm_up = warm_up_of(findings);
+    findings->steady = findings->run - findings->warm_up.time;
     for (size_t i = 0; i < FINDING_RULE_COUNT && status == 0; i++) {
         findings->rule = finding_rules[i];
         if (!is_blind(finding_rules[i], findings->trace) && finding_rules[i]->find)

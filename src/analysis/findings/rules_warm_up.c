@@ -1,0 +1,85 @@
+/*
+ * The time before a program's steps are as fast as usual: it loads, compiles and allocates. Other rules ask what the
+ * rest of the run consists of, as a program that runs for days has the same.
+ */
+#include <inttypes.h>
+
+#include "common/settings.h"
+#include "analysis/findings/findings.h"
+#include "analysis/model/section.h"
+#include "analysis/model/steps.h"
+
+static int64_t period(const struct steps_process *process, size_t step)
+{
+    return process->items.items[step + 1].from - process->items.items[step].from;
+}
+
+/* From the begin of one step to that of the next; ns. 0 also if there is no memory. */
+static int64_t median_period(const struct steps_process *process)
+{
+    struct series periods = {0};
+    int status = 0;
+    for (size_t i = 0; i + 1 < process->items.count && status == 0; i++)
+        status = series_add(&periods, period(process, i));
+    int64_t median = status == 0 ? (int64_t)series_summary(&periods).median : 0;
+    series_release(&periods);
+    return median;
+}
+
+static struct warm_up warm_up_in(const struct findings *findings, const struct steps_process *process)
+{
+    struct warm_up warm_up = {.process = process, .usual = median_period(process)};
+    size_t last = process->items.count - 1;
+    while (warm_up.steps < last && period(process, warm_up.steps) >= warm_up.usual / 100 * FINDING_WARM_UP_PERCENT)
+        warm_up.steps++;
+    warm_up.until = process->items.items[warm_up.steps].from;
+    warm_up.time = warm_up.until - findings->from - (int64_t)warm_up.steps * warm_up.usual;
+    bool matters = warm_up.usual >= FINDING_STEP_NS && warm_up.time >= FINDING_WARM_UP_NS &&
+                   warm_up.time >= findings->run / 100 * FINDING_WARM_UP_RUN_PERCENT && warm_up.time <= findings->run;
+    return matters ? warm_up : (struct warm_up){0};
+}
+
+struct warm_up warm_up_of(const struct findings *findings)
+{
+    const struct steps *steps = section_state(findings->trace, REPORT_STEPS);
+    struct warm_up longest = {0};
+    for (size_t i = 0; steps && i < steps->processes.count; i++) {
+        const struct steps_process *process = &steps->processes.items[i];
+        struct warm_up one =
+            process->items.count >= FINDING_STEPS ? warm_up_in(findings, process) : (struct warm_up){0};
+        longest = one.time > longest.time ? one : longest;
+    }
+    return longest;
+}
+
+static int warm_up_find(void *state, struct findings *findings)
+{
+    const struct warm_up *warm_up = &findings->warm_up;
+    struct finding_place place = finding_nowhere();
+    (void)state;
+    if (!warm_up->process)
+        return 0;
+    place.time = place.called = findings->from;
+    place.until = warm_up->until;
+    place.thread = warm_up->process->thread;
+    struct finding *finding = finding_add(findings, warm_up->time, 0, &place);
+    if (!finding)
+        return 0;
+    size_t count = warm_up->process->items.count;
+    const struct step *later = &warm_up->process->items.items[warm_up->steps + (count - warm_up->steps) / 2];
+    finding->count = (int64_t)warm_up->steps;
+    finding_advise(finding,
+                   "To see what its steps consist of, look at a later one: gputrace report --step=%" PRId64 ". To "
+                   "record later steps only, use --delay or --capture-range=cudaProfilerApi.",
+                   later->number);
+    return finding_say(finding, "The program takes %s until its steps are as fast as usual, %s, from step %s of %s on",
+                       amount_time(warm_up->until - findings->from).text, amount_time(warm_up->usual).text,
+                       amount_count((int64_t)warm_up->steps + 1).text, amount_count((int64_t)count).text);
+}
+
+const struct rule rule_warm_up = {
+    .id = "warm-up",
+    .section = "steps",
+    .sources = {TRACE_GPU_WORK},
+    .find = warm_up_find,
+};
