@@ -40,11 +40,11 @@ header=$root/src/analysis/findings/findings.h
     "$gputrace" run -q --stacks=sync -o stacks.json "$samples/planted_waits" device
     "$gputrace" report -r findings --format=json stacks.json |
         jq -e 'any(.findings[]; .id == "device-waits" and (.stack | test("^device\\(bool\\) .*< main \\([^<]*$")))'
-    "$gputrace" run -q --stacks=launch -o stacks.json "$samples/planted_launches" repeated
-    "$gputrace" report -r findings --format=json stacks.json |
+    with_id 100 repeated-kernels --stacks=launch "$samples/planted_launches" repeated
+    "$gputrace" report -r findings --format=json planted.json |
         jq -e 'any(.findings[]; .id == "repeated-kernels" and (.stack | test("^repeated.*< main \\([^<]*$")))'
-    "$gputrace" run -q --stacks=alloc -o stacks.json "$samples/planted_launches" repeated
-    "$gputrace" report -r findings --format=json stacks.json |
+    with_id 100 repeated-kernels --stacks=alloc "$samples/planted_launches" repeated
+    "$gputrace" report -r findings --format=json planted.json |
         jq -e 'any(.findings[]; .id == "repeated-kernels" and .stack == null)'
 }
 

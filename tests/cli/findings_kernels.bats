@@ -69,7 +69,7 @@ planted_among() { # CASE ID
     assert_output 'host-work 20790000 20790000 99'
 }
 
-@test "launch-bound: GPUs work at the same time, and the place is where it is worst" {
+@test "launch-bound: GPUs work at the same time, and the place is a later gap of the worst" {
     run found 'range(100) | . as $i | (0, 1) as $gpu | launched(13; 100 * $i; 100 * $i + 10; 40 - 10 * $gpu; $i * 2 + $gpu)
         | .args.device = $gpu | if .cat == "cuda_runtime" then .tid = $gpu + 1 else . end'
     assert_output 'launch-bound 6930000 6831000 99'

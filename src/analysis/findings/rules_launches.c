@@ -13,64 +13,48 @@
 
 _Static_assert((int)FINDING_LAUNCH_GAP_NS == (int)IDLE_BRIEF, "idle time in brief gaps is that of the launches");
 
-/* FINDING_LAUNCHES gaps that follow one another, and how long the GPU was idle in them. */
-struct late_part {
-    int64_t gaps, idle, longest;
-    struct finding_place place; /* of the longest */
-};
-
-/* A program that trains launches late above all while it starts, which says little about its steps. So the worst part
- * is one of the last: of those since the power of two that their number reached last, and since the one before. */
-struct late_parts {
-    int64_t count;
-    struct late_part now, worst, before; /* `before`: the worst between these powers */
+/* The gaps before the operations of one name. */
+struct late_name {
+    int64_t gaps, idle;
+    struct finding_place place; /* one of the second half of them: a program that trains starts in another way */
 };
 
 struct launches_of_device {
     int64_t count, time; /* GPU operations with a call, and ns that they ran */
     int64_t of_graphs;   /* of these */
     int64_t until;       /* the last to end so far ended then */
-    struct late_parts parts;
+    struct dense_map name_ids;
+    ARRAY(struct late_name) names;
 };
 
 struct launches {
     ARRAY(struct launches_of_device) devices;
 };
 
-static void end_part(struct late_parts *parts)
-{
-    parts->count++;
-    if ((parts->count & (parts->count - 1)) == 0) {
-        parts->before = parts->worst;
-        parts->worst = (struct late_part){0};
-    }
-    if (parts->now.idle > parts->worst.idle)
-        parts->worst = parts->now;
-    parts->now = (struct late_part){0};
-}
-
-/* NULL: the GPU never waited. */
-static const struct late_part *worst_part(const struct late_parts *parts)
-{
-    const struct late_part *worst = parts->before.idle > parts->worst.idle ? &parts->before : &parts->worst;
-    worst = worst->idle > 0 ? worst : &parts->now;
-    return worst->idle > 0 ? worst : NULL;
-}
-
-static void note_late(struct launches_of_device *launches, const struct timeline_op *op)
+static int note_late(struct launches_of_device *launches, const struct timeline_op *op)
 {
     int64_t idle = op->start - launches->until;
-    struct late_part *now = &launches->parts.now;
+    uint64_t name = op->name;
     if (idle <= 0 || idle > FINDING_LAUNCH_GAP_NS || op->called < launches->until - IDLE_LATENCY)
-        return;
-    now->gaps++;
-    now->idle += idle;
-    if (idle > now->longest) {
-        now->longest = idle;
-        now->place = finding_at_op(op);
-    }
-    if (now->gaps == FINDING_LAUNCHES)
-        end_part(&launches->parts);
+        return 0;
+    struct late_name *late = dense_map_item(&launches->name_ids, &name, &launches->names);
+    if (!late)
+        return -1;
+    late->gaps++;
+    late->idle += idle;
+    if ((late->gaps & (late->gaps - 1)) == 0) /* a power of two: in the end at least half of them up to it */
+        late->place = finding_at_op(op);
+    return 0;
+}
+
+/* The name whose operations the GPU waited for longest. NULL: it never waited. */
+static const struct late_name *latest(const struct launches_of_device *launches)
+{
+    const struct late_name *most = NULL;
+    for (size_t i = 0; i < launches->names.count; i++)
+        if (!most || launches->names.items[i].idle > most->idle)
+            most = &launches->names.items[i];
+    return most;
 }
 
 static int launches_op(void *state, const struct trace *trace, const struct timeline_op *op)
@@ -82,8 +66,8 @@ static int launches_op(void *state, const struct trace *trace, const struct time
             return -1;
     struct launches_of_device *device = &launches->devices.items[op->device];
     if (op->thread != LAUNCHED_NO_THREAD) {
-        if (device->count > 0)
-            note_late(device, op);
+        if (device->count > 0 && note_late(device, op) < 0)
+            return -1;
         device->count++;
         device->of_graphs += op->kind == CALL_GRAPH_LAUNCH;
         device->time = sum_of(device->time, op->end - op->start);
@@ -94,7 +78,12 @@ static int launches_op(void *state, const struct trace *trace, const struct time
 
 static void launches_release(void *state)
 {
-    array_release(&((struct launches *)state)->devices);
+    struct launches *launches = state;
+    for (size_t i = 0; i < launches->devices.count; i++) {
+        dense_map_release(&launches->devices.items[i].name_ids);
+        array_release(&launches->devices.items[i].names);
+    }
+    array_release(&launches->devices);
 }
 
 /* What a GPU waits at least between two kernels of a graph. */
@@ -131,8 +120,7 @@ static int say_bound(struct findings *findings, const struct launches *launches,
 {
     struct host_phrase between = between_launches(findings, late, (size_t)(device - launches->devices.items));
     int64_t gain = late->time - late->gaps * GRAPH_GAP_NS;
-    struct finding *finding =
-        finding_add(findings, late->time, gain > 0 ? gain : 0, &worst_part(&device->parts)->place);
+    struct finding *finding = finding_add(findings, late->time, gain > 0 ? gain : 0, &latest(device)->place);
     if (!finding)
         return 0;
     finding->count = late->gaps;
@@ -166,8 +154,7 @@ static int bound_find(void *state, struct findings *findings)
     struct late most = {0};
     for (size_t i = 0; idle && i < idle->devices.count && i < launches->devices.count; i++) {
         struct late late = late_of(&idle->devices.items[i]);
-        if (late.time <= most.time || !matters(&late, findings->steady) ||
-            !worst_part(&launches->devices.items[i].parts))
+        if (late.time <= most.time || !matters(&late, findings->steady) || !latest(&launches->devices.items[i]))
             continue;
         most = late;
         worst = &launches->devices.items[i];
