@@ -122,20 +122,34 @@ static void low(bool fixed)
         usleep(ROUNDS * 80000);
 }
 
-/* One step of ten takes three times as long as the others, or none does. */
-static void step(bool fixed)
+/* Ten steps of 20 ms. In step SLOW, unless it is -1, the host does something else first, so long, and the GPU works so
+ * much longer; microseconds. */
+static void steps(int slow, int host, int more)
 {
-    enum { STEPS = 10, SLOW = 6 };
+    enum { STEPS = 10 };
     cudaStream_t stream = new_stream();
     float *data = device_memory(ELEMENTS * sizeof(float));
     for (int i = 0; i < STEPS; i++) {
         char name[20];
         snprintf(name, sizeof(name), "step %d", i);
         nvtxRangePushA(name);
-        launch_work(data, i == SLOW && !fixed ? 60000 : 20000, stream);
+        use_host(i == slow ? host : 0);
+        launch_work(data, i == slow ? 20000 + more : 20000, stream);
         CHECK(cudaStreamSynchronize(stream));
         nvtxRangePop();
     }
+}
+
+/* One step takes three times as long as the others, or none does. */
+static void step(bool fixed)
+{
+    steps(fixed ? -1 : 6, 0, 40000);
+}
+
+/* The first step prepares what the others need, or nothing has to be prepared. */
+static void warmup(bool fixed)
+{
+    steps(fixed ? -1 : 0, 300000, 0);
 }
 
 /* Batches are loaded when they are needed, or while the GPU works. The range has the name that PyTorch gives it. */
@@ -155,7 +169,8 @@ static void loading(bool fixed)
     }
 }
 
-static const planted_case cases[] = {{"bound", bound}, {"repeated", repeated}, {"host", host},      {"gap", gap},
-                                     {"low", low},     {"step", step},         {"loading", loading}};
+static const planted_case cases[] = {{"bound", bound},   {"repeated", repeated}, {"host", host},
+                                     {"gap", gap},       {"low", low},           {"step", step},
+                                     {"warmup", warmup}, {"loading", loading}};
 
 PLANTED_MAIN(cases)

@@ -41,8 +41,9 @@ planted_among() { # CASE ID
     planted_among low low-use
 }
 
-@test "a slow step, and batches that are loaded when they are needed" {
+@test "a slow step, steps that warm up, and batches that are loaded when they are needed" {
     planted_among step slow-step
+    planted_among warmup warm-up
     planted_among loading data-loading
 }
 

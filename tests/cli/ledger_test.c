@@ -10,6 +10,7 @@
 
 #include "common/buffer.h"
 #include "tests/trace/build/make_nvtx_extension.h"
+#include "tests/trace/build/make_plugin.h"
 #include "cli/summary.h"
 #include "trace/build/passes.h"
 #include "analysis/report.h"
@@ -119,6 +120,37 @@ static void make_left_out_stacks(struct make_spool *spool)
                                             .stack = 9});
 }
 
+static void allocate_from(struct make_spool *spool, uint32_t stack, const uint64_t *frames, size_t count)
+{
+    make_stack(spool, stack, frames, count);
+    make_memory(spool, (struct make_memory){.time = 5000 + stack,
+                                            .address = 0x10 * stack,
+                                            .size = 64,
+                                            .thread = PID,
+                                            .operation = SPOOL_MEMORY_ALLOCATE,
+                                            .kind = SPOOL_MEMORY_DEVICE,
+                                            .stack = stack});
+}
+
+/* The functions of nine stacks have such names that they take all the space, so the next is cut. */
+static void make_cut_stacks(struct make_spool *spool)
+{
+    enum { STACKS = 9, FRAMES = 64, LENGTH = 15000 };
+    static char function[LENGTH + 1];
+    uint64_t frames[FRAMES];
+    begin_records(spool);
+    memset(function, 'f', LENGTH);
+    for (uint32_t stack = 1; stack <= STACKS; stack++) {
+        for (uint32_t i = 0; i < FRAMES; i++) {
+            uint32_t number = stack * FRAMES + i;
+            frames[i] = (uint64_t)SPOOL_STACK_PYTHON << 48 | number;
+            make_python_frame(spool, number, number, function, "long.py");
+        }
+        allocate_from(spool, stack, frames, FRAMES);
+    }
+    allocate_from(spool, STACKS + 1, frames + 1, 3);
+}
+
 static void make_untimed_ranges(struct make_spool *spool)
 {
     begin_records(spool);
@@ -181,7 +213,7 @@ static const struct loss {
 /* Its trace, trace.json in the directory. Gives the metadata of it; the caller deletes it. */
 static cJSON *convert(struct make_spool *spool, struct convert_summary *summary)
 {
-    static char text[1 << 16];
+    static char text[1 << 24];
     char path[300];
     snprintf(path, sizeof(path), "%s/trace.json", directory);
     const struct convert_options options = {.spool_directory = directory, .output = path};

@@ -46,11 +46,12 @@ const struct rule rule_crashed = {
 
 /* --- records that are known to be missing --- */
 
-/* Operations in flight are no surprise after a crash, and no sum is smaller for a text that was cut. */
+/* Operations in flight are no surprise after a crash, and no sum is smaller for a text or a stack that was cut. */
 static bool is_expected(const struct trace *trace, const struct trace_loss *loss)
 {
     const char *name = trace_text(trace, loss->name);
-    return strcmp(name, "cut_texts") == 0 || (trace->crashes.count > 0 && strcmp(name, "in_flight") == 0);
+    return strcmp(name, "cut_texts") == 0 || strcmp(name, "cut_stacks") == 0 ||
+           (trace->crashes.count > 0 && strcmp(name, "in_flight") == 0);
 }
 
 static int lost_find(void *state, struct findings *findings)

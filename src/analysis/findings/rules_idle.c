@@ -42,7 +42,7 @@ static struct finding *add_in_gap(struct findings *findings, int64_t cost, const
 /* A gap of the warm-up, which is a finding of its own. */
 static bool warms_up(const struct findings *findings, const struct idle_gap *gap)
 {
-    return gap->start < findings->warm_up.until;
+    return findings->warm_up.process && gap->start < findings->warm_up.until;
 }
 
 /* The largest gap of DEVICE in which the host was mostly outside CUDA, in RANGE if there is one. NULL: none is known.

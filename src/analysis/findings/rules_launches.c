@@ -48,7 +48,7 @@ static int note_late(struct launches_of_device *launches, const struct timeline_
 }
 
 /* The name whose operations the GPU waited for longest. NULL: it never waited. */
-static const struct late_name *latest(const struct launches_of_device *launches)
+static const struct late_name *waited_for_most(const struct launches_of_device *launches)
 {
     const struct late_name *most = NULL;
     for (size_t i = 0; i < launches->names.count; i++)
@@ -120,7 +120,7 @@ static int say_bound(struct findings *findings, const struct launches *launches,
 {
     struct host_phrase between = between_launches(findings, late, (size_t)(device - launches->devices.items));
     int64_t gain = late->time - late->gaps * GRAPH_GAP_NS;
-    struct finding *finding = finding_add(findings, late->time, gain > 0 ? gain : 0, &latest(device)->place);
+    struct finding *finding = finding_add(findings, late->time, gain > 0 ? gain : 0, &waited_for_most(device)->place);
     if (!finding)
         return 0;
     finding->count = late->gaps;
@@ -154,7 +154,8 @@ static int bound_find(void *state, struct findings *findings)
     struct late most = {0};
     for (size_t i = 0; idle && i < idle->devices.count && i < launches->devices.count; i++) {
         struct late late = late_of(&idle->devices.items[i]);
-        if (late.time <= most.time || !matters(&late, findings->steady) || !latest(&launches->devices.items[i]))
+        if (late.time <= most.time || !matters(&late, findings->steady) ||
+            !waited_for_most(&launches->devices.items[i]))
             continue;
         most = late;
         worst = &launches->devices.items[i];

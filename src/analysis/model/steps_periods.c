@@ -32,7 +32,7 @@ struct periods {
 };
 
 /* The usual period is the one that more than half of them are equal to, wherever the others are: the first ones load
- * code and allocate, and DistributedDataParallel sorts its buckets in the second. A vote finds it in one pass. */
+ * code and allocate, and DistributedDataParallel makes other buckets in the second. A vote finds it in one pass. */
 static void vote(struct periods *periods, uint64_t hash, size_t length)
 {
     if (periods->votes == 0) {

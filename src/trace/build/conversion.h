@@ -44,6 +44,7 @@ struct convert_options {
     X(undecoded, "records that could not be decoded")                          \
     X(unmatched_ranges, "NVTX pops and ends without a start")                  \
     X(left_out_stacks, "call stacks left out")                                 \
+    X(cut_stacks, "call stacks cut to two functions")                          \
     X(untimed_ranges, "device ranges without times")                           \
     X(unplaced, "NVTX events and samples whose clock is not known")            \
     X(cut_texts, "texts cut at 16 KiB")                                        \

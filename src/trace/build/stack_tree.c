@@ -6,8 +6,10 @@
 #include "common/log.h"
 #include "trace/build/stacks.h"
 
-/* Bytes that all frames may take in the metadata, which readers hold whole; what is beyond is left out and counted. */
-#define STACKS_BYTES_MAX ((size_t)8 << 20)
+/* Bytes that all frames may take in the metadata, which readers hold whole. Of stacks beyond there are only the
+ * innermost function and the line that they are known by, and beyond the second nothing; both are counted. */
+#define STACKS_BYTES_WHOLE ((size_t)8 << 20)
+#define STACKS_BYTES_MAX ((size_t)16 << 20)
 
 struct gathering {
     struct conversion *conversion;
@@ -103,11 +105,9 @@ static size_t flatten(struct gathering *gathering, const struct stack_frame *fra
     return gathering->flat.count;
 }
 
-static int note_place(struct gathering *gathering, struct recorded_stack *stack)
+static int note_place(struct gathering *gathering, struct recorded_stack *stack, const struct stack_frame *place)
 {
-    const struct stack_frame *frames = gathering->flat.items;
     struct buffer *text = &gathering->text;
-    const struct stack_frame *place = &frames[stack_frames_place(frames, gathering->flat.count)];
     text->length = 0;
     frame_put_place(text, place);
     stack->owner = (uint8_t)frame_owner(place);
@@ -117,19 +117,25 @@ static int note_place(struct gathering *gathering, struct recorded_stack *stack)
 
 static int gather_stack(struct gathering *gathering, struct recorded_stack *stack)
 {
+    bool whole = gathering->json.buffer->length < STACKS_BYTES_WHOLE;
     struct stack_frame *frames;
-    size_t count;
+    size_t count, place = 0;
     uint32_t leaf = 0;
     int result = stack_frames(gathering->conversion, gathering->process, stack->number, &frames, &count);
     count = result == 0 ? flatten(gathering, frames, count) : 0;
     result = count > 0 ? 0 : -1;
+    if (result == 0)
+        place = stack_frames_place(gathering->flat.items, count);
     for (size_t i = count; i-- > 0 && result == 0;) {
+        if (!whole && i != place && i != 0)
+            continue;
         leaf = add_frame(gathering, leaf, &gathering->flat.items[i]);
         result = leaf != 0 ? 0 : -1;
     }
     if (result == 0)
-        result = note_place(gathering, stack);
+        result = note_place(gathering, stack, &gathering->flat.items[place]);
     stack->leaf = result == 0 ? leaf : 0;
+    gathering->process->losses.cut_stacks += !whole && count > 2;
     free(frames);
     return result;
 }

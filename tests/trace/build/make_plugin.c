@@ -107,7 +107,7 @@ void make_stack(struct make_spool *spool, uint32_t stack, const uint64_t *addres
 
 void make_python_frame(struct make_spool *spool, uint64_t number, uint32_t line, const char *function, const char *file)
 {
-    char text[512];
+    static char text[1 << 14];
     size_t length = (size_t)snprintf(text, sizeof(text), "%s%c%s", function, '\0', file);
     struct spool_python_frame *record =
         make_own(spool, SPOOL_RECORD_PYTHON_FRAME, 0, sizeof(*record), SPACE(spool_python_frame), text, length);
