@@ -1,6 +1,8 @@
 #include "common/threads.h"
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -24,6 +26,22 @@ unsigned threads_start(pthread_t *threads, unsigned count, void *(*run)(void *co
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     errno = failure ? failure : errno;
     return started;
+}
+
+bool thread_keys_work(void)
+{
+    static int known; /* 1: they do; -1: they do not */
+    int works = __atomic_load_n(&known, __ATOMIC_RELAXED);
+    if (works == 0) {
+        Dl_info unused;
+        struct link_map *map = NULL;
+        Lmid_t space = LM_ID_BASE;
+        if (dladdr1(&known, &unused, (void **)&map, RTLD_DL_LINKMAP) != 0 && map)
+            dlinfo(map, RTLD_DI_LMID, &space);
+        works = space == LM_ID_BASE ? 1 : -1;
+        __atomic_store_n(&known, works, __ATOMIC_RELAXED);
+    }
+    return works > 0;
 }
 
 enum slot_state { SLOT_EMPTY, SLOT_MADE, SLOT_NOTHING, SLOT_FAILED };

@@ -13,22 +13,29 @@
  * handle no signal that is sent to the process, only those of their own faults. */
 unsigned threads_start(pthread_t *threads, unsigned count, void *(*run)(void *context), void *context);
 
-/* A key for data of threads. A process has 1024 keys, and the program may use them all; then nothing is set. */
+/* Calls a function when a thread ends. A process has 1024 keys, and the program may use them all; then nothing is
+ * called. */
 struct thread_key {
     pthread_key_t key;
     bool made;
 };
 
-/* A thread that ends calls ENDED with what it set. */
-static inline void thread_key_make(struct thread_key *key, void (*ended)(void *value))
+/* Not in a namespace of the dynamic linker (dlmopen()): its C library numbers keys from 0 as the program's does, and
+ * both write into the same threads, so each would get what was set with keys of the other. The first call takes the
+ * dynamic linker's lock. */
+bool thread_keys_work(void);
+
+/* Threads that have called thread_key_set() call ENDED when they end. What it gets is not to be used: a library in a
+ * namespace may have written there. */
+static inline void thread_key_make(struct thread_key *key, void (*ended)(void *unused))
 {
-    key->made = pthread_key_create(&key->key, ended) == 0;
+    key->made = thread_keys_work() && pthread_key_create(&key->key, ended) == 0;
 }
 
-static inline void thread_key_set(const struct thread_key *key, const void *value)
+static inline void thread_key_set(const struct thread_key *key)
 {
     if (key->made)
-        pthread_setspecific(key->key, value);
+        pthread_setspecific(key->key, key);
 }
 
 /*

@@ -391,6 +391,9 @@ hidden() { # OPTION... -- COMMAND...
 @test "a program that takes all keys for data of threads" {
     unharmed -- "$programs/all_keys"
     recorded user_annotation 2000
+    # In a namespace of the dynamic linker there is a second C library, whose keys have the same numbers.
+    unharmed -- "$programs/all_keys" "$programs/namespace_library.so"
+    recorded user_annotation 2000
 }
 
 @test "job control of a terminal: stopped and continued from the keyboard" {

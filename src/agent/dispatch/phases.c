@@ -115,12 +115,13 @@ static bool is_of_context(const struct phase *phase, const void *context)
     return phase->call.context == context;
 }
 
-static void thread_ended(void *thread)
+static void thread_ended(void *unused)
 {
     uint64_t now = clock_now();
     struct gputrace_call none = {.start = now, .end = now};
+    (void)unused;
     if (!fork_unannounced())
-        end_all(is_of_thread, thread, &none, GPUTRACE_ENDING_THREAD_ENDED);
+        end_all(is_of_thread, &this_thread, &none, GPUTRACE_ENDING_THREAD_ENDED);
 }
 
 static void make_key(void)
@@ -136,7 +137,7 @@ static void begin(enum gputrace_trigger trigger, const struct CUstream_st *strea
         return;
     pthread_once(&once, make_key);
     if (bound)
-        thread_key_set(&at_thread_end, &this_thread);
+        thread_key_set(&at_thread_end);
     lock();
     *phase = (struct phase){
         .next = phases.going_on,

@@ -39,10 +39,13 @@ void epoch_prepare(void)
         pthread_once(&barrier_once, register_barrier);
 }
 
-static void thread_ended(void *reader)
+static void thread_ended(void *unused)
 {
+    struct epoch_reader *mine = epoch_reader_known;
+    (void)unused;
     epoch_reader_known = NULL;
-    __atomic_store_n(&((struct epoch_reader *)reader)->taken, 0, __ATOMIC_RELEASE);
+    if (mine)
+        __atomic_store_n(&mine->taken, 0, __ATOMIC_RELEASE);
 }
 
 static void prepare(void)
@@ -86,7 +89,7 @@ struct epoch_reader *epoch_reader_make(void)
     if (!mine)
         mine = make();
     if (mine)
-        thread_key_set(&at_thread_end, mine);
+        thread_key_set(&at_thread_end);
     return epoch_reader_known = mine;
 }
 

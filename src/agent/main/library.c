@@ -29,6 +29,7 @@
 #include "common/log.h"
 #include "common/rank_list.h"
 #include "common/settings.h"
+#include "common/threads.h"
 
 /* A static executable that loads libraries all the same (NVTX's header does) gets a second C library with them, in
  * which threads and much else do not work. The kernel says where it put the program's loader; a program that was
@@ -173,6 +174,7 @@ static bool prepare(void)
         return true;
     }
     bool nodes = (library.settings.trace & TRACE_KERNEL) && library.settings.graph_nodes;
+    (void)thread_keys_work(); /* asked here: later, a thread may hold the dynamic linker's lock and wait for this one */
     int failed = wake_by_nvtx();
     failed |= capture_init(&library.settings);
     call_stacks_init((uint64_t)library.settings.stacks, (uint64_t)library.settings.stacks_every, nodes);

@@ -19,9 +19,10 @@ __thread struct nvtx_thread nvtx_this_thread;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct thread_key at_thread_end;
 
-static void thread_ended(void *thread)
+static void thread_ended(void *unused)
 {
-    struct nvtx_thread *mine = thread;
+    struct nvtx_thread *mine = &nvtx_this_thread;
+    (void)unused;
     free(mine->more);
     free(mine->text);
     mine->more = NULL;
@@ -34,10 +35,10 @@ static void make_key(void)
     thread_key_make(&at_thread_end, thread_ended);
 }
 
-static void free_at_end(struct nvtx_thread *mine)
+static void free_at_end(void)
 {
     pthread_once(&once, make_key);
-    thread_key_set(&at_thread_end, mine);
+    thread_key_set(&at_thread_end);
 }
 
 int *nvtx_thread_more(uint32_t domain)
@@ -55,7 +56,7 @@ int *nvtx_thread_more(uint32_t domain)
     memset(more + mine->more_count, 0, (count - mine->more_count) * sizeof(*more));
     mine->more = more;
     mine->more_count = count;
-    free_at_end(mine);
+    free_at_end();
     return &more[index];
 }
 
@@ -71,7 +72,7 @@ static char *thread_text(void)
     if (!mine->text && !fork_unannounced())
         mine->text = malloc(LONG_TEXT_BYTES);
     if (mine->text && !fork_unannounced())
-        free_at_end(mine);
+        free_at_end();
     return mine->text;
 }
 

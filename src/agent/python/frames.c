@@ -11,6 +11,7 @@
 #include "agent/python/code.h"
 #include "agent/python/interpreter.h"
 #include "common/map.h"
+#include "common/threads.h"
 
 enum state {
     STATE_NONE,   /* no interpreter was found */
@@ -48,8 +49,7 @@ static struct {
     void (*refused)(const char *version);
 
     pthread_once_t once;
-    pthread_key_t at_thread_end;
-    bool keyed;
+    struct thread_key at_thread_end;
 
     pthread_mutex_t lock; /* of what follows */
     struct map places;    /* hash of a place -> number */
@@ -59,15 +59,16 @@ static struct {
 
 /* The C library frees a thread's variables when another thread finds that it has ended, which the sanitizer cannot see:
  * it takes this for a race with that. */
-__attribute__((no_sanitize("thread"))) static void forget(void *memory)
+__attribute__((no_sanitize("thread"))) static void forget(void *unused)
 {
+    (void)unused;
+    free(mine);
     mine = NULL;
-    free(memory);
 }
 
 static void make_key(void)
 {
-    python.keyed = pthread_key_create(&python.at_thread_end, forget) == 0;
+    thread_key_make(&python.at_thread_end, forget);
 }
 
 void python_begin(bool (*record)(const struct python_frame *frame), void (*refused)(const char *version))
@@ -275,10 +276,10 @@ static uint64_t learn(struct reader *reader, const struct place *place)
 
 static struct memory *memory_of_thread(void)
 {
-    if (!mine && python.keyed) {
+    if (!mine && python.at_thread_end.made) {
         mine = calloc(1, sizeof(*mine));
         if (mine)
-            pthread_setspecific(python.at_thread_end, mine);
+            thread_key_set(&python.at_thread_end);
     }
     if (mine && mine->generation != fork_generation()) {
         memset(mine, 0, sizeof(*mine));

@@ -148,7 +148,7 @@ static struct event_cache *own(struct CUctx_st *context)
         return NULL;
     cache->next_of_thread = mine;
     mine = cache;
-    thread_key_set(&at_thread_end, &mine);
+    thread_key_set(&at_thread_end);
     return cache;
 }
 

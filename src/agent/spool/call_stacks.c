@@ -8,6 +8,7 @@
 #include "common/clock.h"
 #include "common/map.h"
 #include "common/settings.h"
+#include "common/threads.h"
 
 /*
  * Launches are many: of those of one kernel and grid the first has its stack, and from then on one of `every` on
@@ -42,23 +43,23 @@ static struct {
     uint64_t python; /* and what has those of Python's functions alone; atomically */
     bool nodes;
     uint64_t every;
-    pthread_key_t at_thread_end;
-    bool keyed;
+    struct thread_key at_thread_end;
     uint64_t registrations[KINDS]; /* while recording is on; 0: none */
 } stacks;
 
-static void forget(void *sampler)
+static void forget(void *unused)
 {
+    (void)unused;
+    free(mine);
     mine = NULL;
-    free(sampler);
 }
 
 static struct sampler *sampler_of_thread(void)
 {
-    if (!mine && stacks.keyed) {
+    if (!mine && stacks.at_thread_end.made) {
         mine = calloc(1, sizeof(*mine));
         if (mine)
-            pthread_setspecific(stacks.at_thread_end, mine);
+            thread_key_set(&stacks.at_thread_end);
     }
     return mine;
 }
@@ -208,7 +209,7 @@ void call_stacks_init(uint64_t bits, uint64_t every, bool nodes)
     stacks.nodes = nodes;
     stacks.every = every ? every : STACKS_EVERY_DEFAULT;
     if (bits & (STACKS_LAUNCH | STACKS_PYTHON))
-        stacks.keyed = pthread_key_create(&stacks.at_thread_end, forget) == 0;
+        thread_key_make(&stacks.at_thread_end, forget);
 }
 
 void call_stacks_add_python(void)

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <unwind.h>
 
+#include "common/threads.h"
+
 /* Of stacks that are remembered, by where their innermost frame lies and by their key: functions of Python that call
  * each other are one stack of C, at one place. */
 #define SETS 64
@@ -36,17 +38,19 @@ static __thread struct memory *mine;
  * no need of it can be traced where it is missing. */
 static struct {
     pthread_once_t once;
-    pthread_key_t at_thread_end;
-    bool keyed;
+    struct thread_key at_thread_end;
     _Unwind_Reason_Code (*backtrace)(_Unwind_Trace_Fn trace, void *data);
     _Unwind_Ptr (*address)(struct _Unwind_Context *context);
     _Unwind_Word (*frame)(struct _Unwind_Context *context);
 } unwinder = {.once = PTHREAD_ONCE_INIT};
 
-static void forget(void *memory)
+static void forget(void *unused)
 {
-    struct memory *of_thread = memory;
+    struct memory *of_thread = mine;
+    (void)unused;
     mine = NULL;
+    if (!of_thread)
+        return;
     for (unsigned i = 0; i < SETS; i++)
         for (unsigned k = 0; k < WAYS; k++)
             free(of_thread->sets[i].ways[k]);
@@ -55,7 +59,7 @@ static void forget(void *memory)
 
 static void load(void)
 {
-    unwinder.keyed = pthread_key_create(&unwinder.at_thread_end, forget) == 0;
+    thread_key_make(&unwinder.at_thread_end, forget);
     void *library = dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!library)
         return;
@@ -126,10 +130,10 @@ uint32_t unwind_recall(const void *frame, uint64_t key)
 
 static struct memory *memory_of_thread(void)
 {
-    if (!mine && unwinder.keyed) {
+    if (!mine && unwinder.at_thread_end.made) {
         mine = calloc(1, sizeof(*mine));
         if (mine)
-            pthread_setspecific(unwinder.at_thread_end, mine);
+            thread_key_set(&unwinder.at_thread_end);
     }
     return mine;
 }

@@ -147,9 +147,10 @@ static void forget_chunk(struct writer *mine)
     mine->next = mine->end = NULL;
 }
 
-static void thread_ended(void *writer)
+static void thread_ended(void *unused)
 {
-    struct writer *mine = writer;
+    struct writer *mine = &this_writer;
+    (void)unused;
     if (mine->chunk && mine->generation == fork_generation())
         chunk_done(mine->chunk, writer_used(mine));
     forget_chunk(mine);
@@ -222,7 +223,7 @@ static bool renew(struct writer *mine, uint32_t bytes)
         return false;
     }
     pthread_once(&once, make_key);
-    thread_key_set(&at_thread_end, mine);
+    thread_key_set(&at_thread_end);
     if (!mine->named)
         name_thread(mine);
     return true;
