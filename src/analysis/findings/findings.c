@@ -53,8 +53,7 @@ struct finding_place finding_at_call(const struct host_call *call)
 /* What is seen in the warm-up is a part of the run, and the rest one of the steps. */
 static bool is_worth_it(const struct findings *findings, int64_t cost, const struct finding_place *place)
 {
-    bool warms_up = place && place->time != EVENT_NONE && place->time < findings->warm_up.until;
-    int64_t whole = warms_up ? findings->run : findings->steady;
+    int64_t whole = place && in_warm_up(findings, place->time) ? findings->run : findings->steady;
     return findings->rule->without_cost || (cost >= FINDING_COST_NS && cost >= whole / 100 * FINDING_COST_PERCENT);
 }
 

@@ -231,8 +231,10 @@ enum {
 };
 extern const struct rule *const finding_rules[FINDING_RULE_COUNT]; /* in their order */
 
-/* The longest warm-up of a process; rules_warm_up.c. */
-struct warm_up warm_up_of(const struct findings *findings);
+/* rules_warm_up.c: sets `warm_up`, the longest of a process, and `steady`; and whether TIME, or EVENT_NONE, is in it.
+ */
+void find_warm_up(struct findings *findings);
+bool in_warm_up(const struct findings *findings, int64_t time);
 
 /* A new finding of the running rule. NULL: it costs too little to be shown, or no memory, which findings.no_memory
  * remembers. COST and GAIN: see struct finding; COST is cut to the run, and GAIN to COST. PLACE: NULL: nowhere. */

@@ -1,6 +1,8 @@
 /*
  * Rules about GPUs that are idle: while the host does other things, for long, or in parts of the run.
  */
+#include <stdio.h>
+
 #include "common/settings.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/findings/findings.h"
@@ -39,12 +41,6 @@ static struct finding *add_in_gap(struct findings *findings, int64_t cost, const
     return finding;
 }
 
-/* A gap of the warm-up, which is a finding of its own. */
-static bool warms_up(const struct findings *findings, const struct idle_gap *gap)
-{
-    return findings->warm_up.process && gap->start < findings->warm_up.until;
-}
-
 /* The largest gap of DEVICE in which the host was mostly outside CUDA, in RANGE if there is one. NULL: none is known.
  */
 static const struct idle_gap *gap_outside(const struct findings *findings, const struct idle *idle, size_t device,
@@ -55,7 +51,7 @@ static const struct idle_gap *gap_outside(const struct findings *findings, const
     for (size_t i = 0; i < idle->largest_count; i++) {
         const struct idle_gap *gap = &idle->largest[i];
         const struct idle_part *part = idle_main_part(gap);
-        if (gap->device != device || part->what.cause != IDLE_OUTSIDE || warms_up(findings, gap))
+        if (gap->device != device || part->what.cause != IDLE_OUTSIDE || in_warm_up(findings, gap->start))
             continue;
         bool in_range = part->what.range == range;
         bool longer = !found || gap->end - gap->start > found->end - found->start;
@@ -91,7 +87,7 @@ static bool has_finding(const struct findings *findings, const struct rule *rule
     return false;
 }
 
-/* Leaves out the warm-up: the largest gaps, which take nearly all of it. */
+/* Leaves out the largest gaps of the warm-up, which is a finding of its own. */
 static void leave_warm_up(const struct findings *findings, const struct idle *idle, struct outside *outside)
 {
     outside->longest = 0;
@@ -100,7 +96,7 @@ static void leave_warm_up(const struct findings *findings, const struct idle *id
         int64_t part = gap->causes[IDLE_OUTSIDE].total;
         if (gap->device != outside->device || part <= IDLE_BRIEF)
             continue;
-        if (warms_up(findings, gap)) {
+        if (in_warm_up(findings, gap->start)) {
             outside->time -= part;
             outside->gaps--;
         } else if (part > outside->longest) {
@@ -149,18 +145,19 @@ static int say_host(struct findings *findings, const struct idle *idle, const st
 {
     struct finding *finding = add_in_gap(findings, outside->time, gap_of(findings, idle, outside), outside->device);
     bool named = outside->range != EVENT_NO_TEXT, sampled = outside->activity != EVENT_NO_TEXT;
+    char longest[64] = "";
     if (!finding)
         return 0;
     finding->count = outside->gaps;
+    if (outside->longest > 0)
+        snprintf(longest, sizeof(longest), " and %s at most", amount_time(outside->longest).text);
     if (sampled) {
         finding->place.stack = host_activity_stack(&idle->host, outside->activity);
         finding_advise(finding, "%s", host_advice(&idle->host, outside->activity));
     }
-    return finding_say(finding, "The GPU waits %s times while the host works outside CUDA, %s on average%s%s%s%s%s%s%s",
-                       amount_count(outside->gaps).text, amount_time(outside->time / outside->gaps).text,
-                       outside->longest > 0 ? " and " : "",
-                       outside->longest > 0 ? amount_time(outside->longest).text : "",
-                       outside->longest > 0 ? " at most" : "", named ? ", mostly in the range " : "",
+    return finding_say(finding, "The GPU waits %s times while the host works outside CUDA, %s on average%s%s%s%s%s",
+                       amount_count(outside->gaps).text, amount_time(outside->time / outside->gaps).text, longest,
+                       named ? ", mostly in the range " : "",
                        named ? finding_name(findings->trace, outside->range).text : "", sampled ? ": " : "",
                        host_phrase(&idle->host, outside->activity).text);
 }
@@ -205,7 +202,7 @@ static struct gaps large_gaps(const struct findings *findings, const struct idle
         const struct idle_gap *gap = &idle->largest[i];
         bool inside = gap->before.name != EVENT_NO_TEXT && gap->after.name != EVENT_NO_TEXT;
         bool known = outside_known && idle_main_part(gap)->what.cause == IDLE_OUTSIDE;
-        if (gap->device != device || !inside || known || warms_up(findings, gap) ||
+        if (gap->device != device || !inside || known || in_warm_up(findings, gap->start) ||
             gap->end - gap->start < FINDING_GAP_NS)
             continue;
         gaps.total = sum_of(gaps.total, gap->end - gap->start);

@@ -42,7 +42,7 @@ static int note_late(struct launches_of_device *launches, const struct timeline_
         return -1;
     late->gaps++;
     late->idle += idle;
-    if ((late->gaps & (late->gaps - 1)) == 0) /* a power of two: in the end at least half of them up to it */
+    if ((late->gaps & (late->gaps - 1)) == 0) /* the last power of two is in the second half */
         late->place = finding_at_op(op);
     return 0;
 }

@@ -14,21 +14,20 @@ static int64_t period(const struct steps_process *process, size_t step)
     return process->items.items[step + 1].from - process->items.items[step].from;
 }
 
-/* From the begin of one step to that of the next; ns. 0 also if there is no memory. */
-static int64_t median_period(const struct steps_process *process)
+/* From the begin of one step to that of the next; ns. */
+static int64_t median_period(struct findings *findings, const struct steps_process *process)
 {
     struct series periods = {0};
-    int status = 0;
-    for (size_t i = 0; i + 1 < process->items.count && status == 0; i++)
-        status = series_add(&periods, period(process, i));
-    int64_t median = status == 0 ? (int64_t)series_summary(&periods).median : 0;
+    for (size_t i = 0; i + 1 < process->items.count && !findings->no_memory; i++)
+        findings->no_memory = series_add(&periods, period(process, i)) < 0;
+    int64_t median = (int64_t)series_summary(&periods).median;
     series_release(&periods);
     return median;
 }
 
-static struct warm_up warm_up_in(const struct findings *findings, const struct steps_process *process)
+static struct warm_up warm_up_in(struct findings *findings, const struct steps_process *process)
 {
-    struct warm_up warm_up = {.process = process, .usual = median_period(process)};
+    struct warm_up warm_up = {.process = process, .usual = median_period(findings, process)};
     size_t last = process->items.count - 1;
     while (warm_up.steps < last && period(process, warm_up.steps) >= warm_up.usual / 100 * FINDING_WARM_UP_PERCENT)
         warm_up.steps++;
@@ -39,17 +38,22 @@ static struct warm_up warm_up_in(const struct findings *findings, const struct s
     return matters ? warm_up : (struct warm_up){0};
 }
 
-struct warm_up warm_up_of(const struct findings *findings)
+void find_warm_up(struct findings *findings)
 {
     const struct steps *steps = section_state(findings->trace, REPORT_STEPS);
-    struct warm_up longest = {0};
     for (size_t i = 0; steps && i < steps->processes.count; i++) {
         const struct steps_process *process = &steps->processes.items[i];
-        struct warm_up one =
-            process->items.count >= FINDING_STEPS ? warm_up_in(findings, process) : (struct warm_up){0};
-        longest = one.time > longest.time ? one : longest;
+        if (process->items.count < FINDING_STEPS)
+            continue;
+        struct warm_up one = warm_up_in(findings, process);
+        findings->warm_up = one.time > findings->warm_up.time ? one : findings->warm_up;
     }
-    return longest;
+    findings->steady = findings->run - findings->warm_up.time;
+}
+
+bool in_warm_up(const struct findings *findings, int64_t time)
+{
+    return findings->warm_up.process && time != EVENT_NONE && time < findings->warm_up.until;
 }
 
 static int warm_up_find(void *state, struct findings *findings)

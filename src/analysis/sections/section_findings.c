@@ -431,8 +431,7 @@ static int run_rules(struct state *state)
 {
     struct findings *findings = &state->findings;
     int status = 0;
-    findings->warm_up = warm_up_of(findings);
-    findings->steady = findings->run - findings->warm_up.time;
+    find_warm_up(findings);
     for (size_t i = 0; i < FINDING_RULE_COUNT && status == 0; i++) {
         findings->rule = finding_rules[i];
         if (!is_blind(finding_rules[i], findings->trace) && finding_rules[i]->find)
