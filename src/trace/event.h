@@ -193,6 +193,7 @@ enum category category_find(const char *text, size_t length);
     X(PROXY_STEPS, "proxy steps")                                                            \
     F(GROUP_CALL, "group call", NUMBER, group_call)                                          \
     F(FORWARD_AT, "forward at", TEXT, forward_at)                                            \
+    F(BACKWARD_AT, "backward at", TEXT, backward_at)                                         \
     F(IN_OPERATOR, "in operator", TEXT, in_operator)
 
 enum arg_key {

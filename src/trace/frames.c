@@ -46,6 +46,19 @@ bool frame_is_start(const struct stack_frame *frame)
     return !is_of_python(frame) && STARTS_WITH_ONE_OF(frame->function, starts);
 }
 
+bool frame_is_backward(const struct stack_frame *frame)
+{
+    static const char folder[] = "/torch/autograd/";
+    const char *slash = frame->file ? strrchr(frame->file, '/') : NULL;
+    if (!is_of_python(frame) || !frame->function || !slash || slash + 1 - frame->file < (ptrdiff_t)strlen(folder) ||
+        !starts_with(slash + 1 - strlen(folder), folder))
+        return false;
+    return strcmp(slash, "/graph.py") == 0
+               ? strcmp(frame->function, "_engine_run_backward") == 0
+               : strcmp(slash, "/__init__.py") == 0 &&
+                     (strcmp(frame->function, "backward") == 0 || strcmp(frame->function, "grad") == 0);
+}
+
 /* Python's own libraries, packages that were installed, what torch.compile writes, and what CUDA's headers put into
  * every program. */
 static bool is_installed(const char *path)

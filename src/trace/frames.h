@@ -92,6 +92,8 @@ size_t frames_begin(enum frame_owner (*owner)(const void *data, size_t i), const
 size_t stack_frames_place(const struct stack_frame *frames, size_t count);
 /* Whether the frame is of what starts main() or a thread. */
 bool frame_is_start(const struct stack_frame *frame);
+/* Whether it is PyTorch's function of Python that runs the backward pass. */
+bool frame_is_backward(const struct stack_frame *frame);
 
 struct buffer;
 /* Appends what a frame is called where there is one word for it: its function, else "libmath.so+0x1234", else its

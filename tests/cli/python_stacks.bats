@@ -75,6 +75,65 @@ END
         jq -e '.lines | length == 1 and (.[0] | .operations == 9 and (.name | endswith("clear (capture.py:5)")))'
 }
 
+@test "what a thread of PyTorch's backward pass launches has the line that called backward()" {
+    [ -z "${sanitizer-}" ] || skip "done with the plain build"
+    mkdir -p lib/python3/site-packages/torch/autograd
+    touch lib/python3/site-packages/torch/__init__.py
+    cat >lib/python3/site-packages/torch/autograd/__init__.py <<'END'
+import ctypes
+cuda = ctypes.CDLL("libcudart.so.13")
+engine = ctypes.CDLL("./libengine.so")
+memory = ctypes.c_void_p()
+cuda.cudaMalloc(ctypes.byref(memory), ctypes.c_size_t(4096))
+def _make_grads():
+    assert cuda.cudaMemsetAsync(memory, 1, ctypes.c_size_t(8), None) == 0
+def backward():
+    _make_grads()
+    engine.run_backward(memory)
+END
+    cat >engine.c <<'END'
+#define _GNU_SOURCE
+#include <cuda_runtime_api.h>
+#include <pthread.h>
+#include <semaphore.h>
+static sem_t ready, done;
+static void *work(void *memory)
+{
+    pthread_setname_np(pthread_self(), "pt_autograd_0");
+    for (;;) {
+        sem_wait(&ready);
+        for (int i = 0; i < 3; i++)
+            cudaMemsetAsync(memory, 0, 512, 0);
+        sem_post(&done);
+    }
+}
+void run_backward(void *memory);
+void run_backward(void *memory)
+{
+    static pthread_t thread;
+    if (!thread)
+        pthread_create(&thread, NULL, work, memory);
+    sem_post(&ready);
+    sem_wait(&done);
+}
+END
+    gcc -shared -fPIC -I"${CUDA_HOME:-/usr/local/cuda}/include" -o libengine.so engine.c \
+        -L"${CUDA_HOME:-/usr/local/cuda}/lib64" -lcudart -lpthread
+    cat >train.py <<'END'
+import sys
+sys.path.insert(0, "lib/python3/site-packages")
+from torch import autograd
+def step():
+    autograd.backward()
+for _ in range(2):
+    step()
+END
+    "$gputrace" run -q /usr/bin/python3 train.py
+    "$gputrace" report -r lines --format=json trace.json |
+        jq -e '.lines | map(select(.operations) | {name: (.name | sub(".*[.]step"; "step")), operations}) | sort_by(.name) == [
+            {name: "backward pass of step (train.py:5)", operations: 6}, {name: "step (train.py:5)", operations: 2}]'
+}
+
 # Runs COMMAND with each interpreter from 3.8 on in $python; one at least.
 each_python() { # COMMAND
     local ran=0

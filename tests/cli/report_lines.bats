@@ -140,6 +140,23 @@ END
     grep 'forward (model.py:12);' trace.folded
 }
 
+@test "GPU time of the backward pass goes to the line that called it, and that of the same kernel elsewhere does not" {
+    {
+        kernel a 1 3.000 1 5
+        kernel_of b 2 4.000 0 "backward at" "step (train.py:42)"
+        kernel_of b 3 2.000 0 "backward at" "step (train.py:42)"
+        kernel b 4 6.000 1 5
+        kernel b 5 6.000 1 # as the one before it
+    } | trace "$frames"
+    lines >got
+    diff - got <<'END'
+["backward pass of step (train.py:42)",6000,100,2,null,null,null,null]
+["work (app.cu:10)",15000,60,3,null,null,null,null]
+END
+    "$gputrace" convert -q trace.json trace.folded
+    grep 'step (train.py:42);' trace.folded
+}
+
 library='{"1": {"name": "start_thread", "category": "/lib/libc.so.6", "offset": "0x1"},
     "2": {"name": "void at::native::(anonymous namespace)::run<float, std::array<int, 2ul> >(at::Iterator&, int)", "category": "/lib/libtorch_cuda.so", "offset": "0x2", "parent": 1},
     "3": {"name": "cudaLaunchKernel", "category": "/lib/libcudart.so.13", "offset": "0x3", "parent": 2},

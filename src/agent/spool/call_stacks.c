@@ -91,10 +91,16 @@ static bool is_due(uint64_t key)
     return true;
 }
 
+/* A thread's first record comes with the thread's name. Those of PyTorch's backward pass take no stacks, and are known
+ * by their names: of a launch without a stack a thread writes one record. */
+static __thread bool has_written;
+
 static void write_stack(uint64_t start, uint32_t correlation, uint32_t stack)
 {
-    if (stack != 0)
-        record_write(SPOOL_RECORD_CALL_STACK, call_stack, start, .correlation = correlation, .stack = stack);
+    if (stack == 0 && has_written)
+        return;
+    has_written = true;
+    record_write(SPOOL_RECORD_CALL_STACK, call_stack, start, .correlation = correlation, .stack = stack);
 }
 
 static uint64_t of_python(void)

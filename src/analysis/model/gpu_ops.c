@@ -152,9 +152,11 @@ static int64_t size_of(const struct event_fields *event)
 
 static uint32_t stack_of(const struct event_fields *event)
 {
-    if (event->forward_at < GPU_OP_FORWARD) /* EVENT_NO_TEXT is not */
+    if (event->forward_at < GPU_OP_STACKS) /* EVENT_NO_TEXT is not */
         return GPU_OP_FORWARD | event->forward_at;
-    return event->stack > 0 && event->stack < GPU_OP_FORWARD ? (uint32_t)event->stack : 0;
+    if (event->backward_at < GPU_OP_STACKS)
+        return GPU_OP_BACKWARD | event->backward_at;
+    return event->stack > 0 && event->stack < GPU_OP_STACKS ? (uint32_t)event->stack : 0;
 }
 
 int gpu_ops_add(struct sorter *gpu_ops, const struct event_fields *event, uint32_t stream, uint32_t device,

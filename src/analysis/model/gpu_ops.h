@@ -87,8 +87,10 @@ struct gpu_op {
     uint8_t category;
     uint32_t device;   /* index in trace.devices */
     uint32_t captured; /* number in trace.captured; 0: no path is known */
-    uint32_t stack;    /* number of the call stack that launched it; 0: not known; or, with this bit: */
-#define GPU_OP_FORWARD (UINT32_C(1) << 31) /* the line of its forward operator, of trace.strings */
+    uint32_t stack;    /* number of the call stack that launched it; 0: not known; or, with one of these bits: */
+#define GPU_OP_FORWARD (UINT32_C(1) << 31)  /* the line of its forward operator, of trace.strings */
+#define GPU_OP_BACKWARD (UINT32_C(1) << 30) /* the line that called the backward pass, likewise */
+#define GPU_OP_STACKS GPU_OP_BACKWARD       /* numbers and texts are below */
 };
 
 void gpu_ops_init(struct sorter *gpu_ops, struct sorter_space *space);

@@ -189,8 +189,8 @@ static uint32_t node_of_frames(struct gathering *gathering, const struct launche
     size_t count = trace_program_frames(trace, stack, frames, STACKS_DEPTH);
     uint32_t node = gpu_stacks_node(gathering->stacks, 0, STACK_GPU, trace->streams.items[op->stream].device,
                                     process_of(trace, op));
-    if (stack & GPU_OP_FORWARD)
-        return node ? gpu_stacks_node(gathering->stacks, node, STACK_FRAME, stack & ~GPU_OP_FORWARD, 0) : 0;
+    if (stack >= GPU_OP_STACKS)
+        return node ? gpu_stacks_node(gathering->stacks, node, STACK_FRAME, stack % GPU_OP_STACKS, 0) : 0;
     while (count-- > 0 && node)
         node = gpu_stacks_node(gathering->stacks, node, STACK_FRAME, frames[count]->place, 0);
     return node;

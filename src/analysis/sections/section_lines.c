@@ -3,7 +3,8 @@
  * the memory that they asked for. A line is the place that a call stack is known by (frames_place()).
  *
  * PyTorch's threads of the backward pass run no Python: what they launch is of the line of the operator of the forward
- * pass, where the trace says which that is ("forward at"). What has a stack without a line of the program is of the
+ * pass, where the trace says which that is ("forward at"), else of the line that called the backward pass ("backward
+ * at"), if only one did. What has a stack without a line of the program is of the
  * operator that launched it, else of the library's function.
  *
  * As a rule only some launches have their stack. Those of one kernel and grid are taken to be spread over the program's
@@ -20,7 +21,8 @@
 /* What launches have in common that one of them stands for. */
 struct lines_launched {
     uint64_t name;
-    int64_t size; /* blocks of a kernel; of copies and sets the number of binary digits of their bytes */
+    int64_t size;     /* blocks of a kernel; of copies and sets the number of binary digits of their bytes */
+    int64_t backward; /* 1: it has the line that called the backward pass, as all have that this launched */
 };
 
 struct lines_sum {
@@ -50,7 +52,7 @@ struct lines_sums {
     size_t count, capacity;
 };
 
-enum line_kind { LINE_PLACE, LINE_FORWARD, LINE_OPERATOR };
+enum line_kind { LINE_PLACE, LINE_FORWARD, LINE_BACKWARD, LINE_OPERATOR };
 
 struct line_key {
     uint64_t name; /* a place, or the name of an operator; EVENT_NO_TEXT: without a stack */
@@ -73,7 +75,8 @@ static int64_t digits_of(int64_t bytes)
 
 static int add_gpu_op(struct lines *lines, const struct gpu_op *op)
 {
-    const struct lines_launched launched = {op->name, op->kernel ? op->size : digits_of(op->size)};
+    bool backward = !(op->stack & GPU_OP_FORWARD) && op->stack & GPU_OP_BACKWARD;
+    const struct lines_launched launched = {op->name, op->kernel ? op->size : digits_of(op->size), backward};
     struct lines_all *all = dense_map_item(&lines->launched, &launched, &lines->launched_sums);
     if (!all)
         return -1;
@@ -130,11 +133,12 @@ static int event(void *state, const struct trace *trace, const struct event_fiel
     return failed ? 0 : add(&lines->allocations, &lines->allocation_sums, event, event->bytes > 0 ? event->bytes : 0);
 }
 
-/* What a stack, or the forward line that stands in its place, is known by. */
+/* What a stack, or the line that stands in its place, is known by. */
 static struct line_key key_of(const struct trace *trace, int64_t stack)
 {
-    if (stack != EVENT_NONE && (stack & GPU_OP_FORWARD))
-        return (struct line_key){(uint64_t)stack & ~(uint64_t)GPU_OP_FORWARD, LINE_FORWARD};
+    if (stack != EVENT_NONE && stack >= GPU_OP_STACKS)
+        return (struct line_key){(uint64_t)stack % GPU_OP_STACKS,
+                                 stack & GPU_OP_FORWARD ? LINE_FORWARD : LINE_BACKWARD};
     const struct trace_frame *place = trace_stack_place(trace, stack);
     uint32_t within = place && place->owner < FRAME_PYTHON_LIBRARY ? trace_stack_operator(trace, stack) : EVENT_NO_TEXT;
     if (within != EVENT_NO_TEXT)
@@ -150,7 +154,7 @@ static struct line *line_of(struct report_row *row, int64_t stack, int64_t cost)
     size_t known = lines->lines.count;
     struct line *line = tally_item(&lines->lines, &key, struct line);
     if (line && (lines->lines.count > known || cost > line->stack_cost)) {
-        line->stack = key.name == EVENT_NO_TEXT || key.kind == LINE_FORWARD ? EVENT_NONE : stack;
+        line->stack = key.name == EVENT_NO_TEXT || stack >= GPU_OP_STACKS ? EVENT_NONE : stack;
         line->stack_cost = cost;
     }
     return line;
@@ -174,7 +178,7 @@ static void sum_kinds(struct report_row *row)
         const struct lines_sampled *key = dense_map_row(&lines->sampled, i);
         struct lines_all *all = &lines->launched_sums.items[key->launched];
         uint64_t kind = key_of(row->trace, key->stack).kind;
-        if (kind != LINE_PLACE)
+        if (kind == LINE_FORWARD || kind == LINE_OPERATOR)
             add_sum(kind == LINE_FORWARD ? &all->forward : &all->in_operator, &lines->sampled_sums.items[i]);
     }
 }
@@ -183,7 +187,7 @@ static void sum_kinds(struct report_row *row)
  * alone count as these: in their forward operators no launch has a stack. */
 static struct lines_sum part_of(const struct lines_all *all, const struct lines_sum *sum, uint64_t kind)
 {
-    if (all->forward.count == 0 || kind == LINE_PLACE)
+    if (all->forward.count == 0 || kind == LINE_PLACE || kind == LINE_BACKWARD)
         return *sum;
     if (kind == LINE_OPERATOR)
         return (struct lines_sum){0};
@@ -321,6 +325,11 @@ static void put_function(struct buffer *buffer, const char *text)
 
 static struct cell fill_line(struct report_row *row, const struct column *column)
 {
+    static const char *const formats[] = {
+        [LINE_FORWARD] = "backward of %s",
+        [LINE_BACKWARD] = "backward pass of %s",
+        [LINE_OPERATOR] = "%s (operator)",
+    };
     const struct line_key *key = row->key;
     const struct line *line = row->item;
     const struct trace_frame *place = trace_stack_place(row->trace, line->stack);
@@ -335,7 +344,7 @@ static struct cell fill_line(struct report_row *row, const struct column *column
     if (is_library)
         put_function(&buffer, text);
     else
-        buffer_format(&buffer, key->kind == LINE_FORWARD ? "backward of %s" : "%s (operator)", text);
+        buffer_format(&buffer, formats[key->kind], text);
     return table_sink(row->table, &buffer);
 }
 

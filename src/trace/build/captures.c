@@ -12,7 +12,6 @@
 
 #define SEPARATOR " / "
 #define LEFT_OUT "…"
-#define AUTOGRAD_THREAD "pt_autograd"
 
 #define EVICT_ITEMS ((size_t)1 << 16) /* are walked over before they are given back */
 
@@ -172,20 +171,12 @@ static void number_lists(struct process *process)
     }
 }
 
-/* PyTorch's threads of the backward pass have this name. They work for the one that called backward() and waits. */
-static bool is_of_autograd(const struct process *process, uint32_t thread)
-{
-    const struct given_name *name = process_name(process, &process->name_of_thread, thread);
-    return name && name->length >= strlen(AUTOGRAD_THREAD) &&
-           memcmp(name->text, AUTOGRAD_THREAD, strlen(AUTOGRAD_THREAD)) == 0;
-}
-
 /* What was open on the thread that did it or, if nothing was, on the one that began the capture; of a thread of
  * autograd that began it, on the main thread. */
 static uint32_t context_of(struct process *process, const struct graph_node_change *made)
 {
     uint32_t context = capture_context(process, made->thread, made->time), other = made->capturer;
-    if (other == 0 && context == 0 && is_of_autograd(process, made->thread))
+    if (other == 0 && context == 0 && process_is_of_autograd(process, made->thread))
         other = process->file.header.pid;
     return context != 0 || other == 0 ? context : capture_context(process, other, made->time);
 }

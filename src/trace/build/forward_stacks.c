@@ -1,8 +1,11 @@
 /*
  * Lines of GPU operations that PyTorch's threads launch for the backward pass. These threads run no Python, so their
- * call stacks have no line of the program. A flow leads to an operator of the backward pass from the operator of the
- * forward pass that made it (operators.h): its line is that of any launch in it whose call stack has one. Where no
- * launch in it has, none is known.
+ * call stacks have no line of the program. With operators, a flow leads to an operator of the backward pass from the
+ * operator of the forward pass that made it (operators.h): its line is that of any launch in it whose call stack has
+ * one. Where no launch in it has, none is known.
+ *
+ * Without operators there is the line that called the backward pass: the thread of that line launches a kernel in it
+ * (the gradient of the loss), whose stack shows it. Where several lines call it, none is known.
  */
 #include <string.h>
 
@@ -123,4 +126,16 @@ void add_forward_line(struct piece_writer *out, struct args *args, const struct 
     } else if (range != 0 && number != 0 && owner == FRAME_LIBRARY) {
         add_operator_name(args, process, event->correlation, range);
     }
+}
+
+void add_backward_line(struct args *args, const struct process *process, const struct event *event, uint32_t number)
+{
+    const struct backward_line *line = &process->stacks->backward;
+    if (!line->known || line->differs || process->operators->any || line_owner(process, number) != FRAME_LIBRARY)
+        return;
+    const struct launch *launch = event->correlation ? launches_get(process->launches, event->correlation) : NULL;
+    if (!launch || launch->from == LAUNCH_UNKNOWN || !process_is_of_autograd(process, launch->thread))
+        return;
+    const char *text = interned(&process->conversion->stacks.places, line->place);
+    args_text(args, ARG_BACKWARD_AT, text, strlen(text));
 }

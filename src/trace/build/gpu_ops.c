@@ -263,6 +263,7 @@ static void add_stack(struct piece_writer *out, struct args *args, const struct 
         uint32_t number = call_stack(process, event->correlation);
         args_stack(args, process, number);
         add_forward_line(out, args, process, event, number);
+        add_backward_line(args, process, event, number);
     }
 }
 

@@ -94,6 +94,9 @@ int forward_stacks_gather(struct process *process);
  * the line of its forward operator; else, where the stack has no line, the operator around the launch. */
 void add_forward_line(struct piece_writer *out, struct args *args, const struct process *process,
                       const struct event *event, uint32_t number);
+/* Where no operators were recorded: adds the line that called the backward pass, if there is but one in the process, of
+ * a GPU operation that a thread of the backward pass launched. */
+void add_backward_line(struct args *args, const struct process *process, const struct event *event, uint32_t number);
 
 /* --- launches in compiled code: compiled_launches.c --- */
 

@@ -104,6 +104,13 @@ const struct given_name *process_name(const struct process *process, const struc
     return index && *index ? &process->names.items[*index - 1] : NULL;
 }
 
+bool process_is_of_autograd(const struct process *process, uint32_t thread)
+{
+    static const char autograd[] = "pt_autograd";
+    const struct given_name *name = process_name(process, &process->name_of_thread, thread);
+    return name && name->length >= strlen(autograd) && memcmp(name->text, autograd, strlen(autograd)) == 0;
+}
+
 /*
  * Names that the program, or the system, has given to threads, devices, contexts and streams.
  */

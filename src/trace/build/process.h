@@ -169,6 +169,9 @@ uint32_t process_device(const struct process *process, uint32_t device, uint32_t
 /* NULL: not known. */
 const struct device *process_device_info(const struct process *process, uint32_t device);
 const struct given_name *process_name(const struct process *process, const struct map *names, uint64_t object);
+/* Whether the thread is one of PyTorch's for the backward pass, by its name. It works for the one that called
+ * backward() and waits. */
+bool process_is_of_autograd(const struct process *process, uint32_t thread);
 /* Widens the time that the process is known to have lived. */
 void widen_process_time(struct process *process, uint64_t start, uint64_t end);
 /* The index pass meets an event: widens the time, or counts an event whose times cannot be and returns false. */

@@ -115,6 +115,31 @@ static int note_place(struct gathering *gathering, struct recorded_stack *stack,
     return text->failure || stack->place == INTERN_NO_MEMORY ? error_no_memory("call stacks") : 0;
 }
 
+/* Of the frames that called the backward pass, the place is a line that calls it. */
+static int note_backward(struct gathering *gathering)
+{
+    const struct stack_frame *frames = gathering->flat.items;
+    struct backward_line *line = &gathering->process->stacks->backward;
+    struct buffer *text = &gathering->text;
+    size_t count = gathering->flat.count, outer = 0;
+    while (outer < count && !frame_is_backward(&frames[outer]))
+        outer++;
+    if (outer == count || ++outer == count)
+        return 0;
+    const struct stack_frame *caller = &frames[outer + stack_frames_place(frames + outer, count - outer)];
+    if (frame_owner(caller) <= FRAME_PYTHON_LIBRARY)
+        return 0;
+    text->length = 0;
+    frame_put_place(text, caller);
+    uint32_t place = intern(&gathering->conversion->stacks.places, text->data, text->length);
+    if (text->failure || place == INTERN_NO_MEMORY)
+        return error_no_memory("call stacks");
+    line->differs |= line->known && line->place != place;
+    line->known = true;
+    line->place = place;
+    return 0;
+}
+
 static int gather_stack(struct gathering *gathering, struct recorded_stack *stack)
 {
     bool whole = gathering->json.buffer->length < STACKS_BYTES_WHOLE;
@@ -134,6 +159,8 @@ static int gather_stack(struct gathering *gathering, struct recorded_stack *stac
     }
     if (result == 0)
         result = note_place(gathering, stack, &gathering->flat.items[place]);
+    if (result == 0)
+        result = note_backward(gathering);
     stack->leaf = result == 0 ? leaf : 0;
     gathering->process->losses.cut_stacks += !whole && count > 2;
     free(frames);

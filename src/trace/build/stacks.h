@@ -48,7 +48,11 @@ struct stacks {
     struct stack_snapshot crash;          /* of the thread that crashed; its bytes are NULL: there is none */
     uint64_t crash_registers[SPOOL_CRASH_REGISTERS];
     uint64_t crash_words[CRASH_FRAMES_MAX]; /* the same, unwound */
-    struct map python_frames;               /* number -> index + 1 in python_items */
+    struct backward_line {                  /* the line of the program that calls PyTorch's backward pass */
+        bool known, differs;                /* differs: several do */
+        uint32_t place;                     /* as of a recorded stack */
+    } backward;
+    struct map python_frames; /* number -> index + 1 in python_items */
     ARRAY(struct recorded_python_frame {
         const char *text; /* function, NUL, file */
         uint32_t length;

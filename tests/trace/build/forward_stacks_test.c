@@ -1,5 +1,6 @@
 /*
- * GPU operations of the backward pass have the line of their forward operator, where a launch in that has one.
+ * GPU operations of the backward pass have the line of their forward operator, where a launch in that has one; without
+ * operators the line that called the backward pass.
  */
 #include "tests/unit.h"
 
@@ -135,6 +136,92 @@ UNIT_TEST(a_line_of_the_program_counts_more_than_one_of_an_installed_package)
         assert_true(kernel_has(&trace, 3, "in operator", NULL));
         trace_release(&trace);
     }
+}
+
+/* --- without operators --- */
+
+enum { ENGINE = 5, GRADIENT = 6, STEP = 7, OTHER_STEP = 8 }; /* frames */
+
+/* Stack NUMBER of a kernel that step() of LINE launches by calling backward(). */
+static void make_backward_stack(struct make_spool *spool, uint32_t number, uint64_t frame, uint32_t line)
+{
+    const uint64_t frames[] = {SPOOL_STACK_PYTHON << 48 | GRADIENT, SPOOL_STACK_PYTHON << 48 | ENGINE,
+                               SPOOL_STACK_PYTHON << 48 | frame};
+    make_python_frame(spool, frame, line, "step", "/home/me/train.py");
+    make_stack(spool, number, frames, 3);
+}
+
+/* The launch 1 is of the main thread, 2 and 3 of the one called NAME, 3 with the stack of libraries. */
+static struct make_spool *open_backward(struct make_spool *spool, const char *name)
+{
+    static const uint64_t native[] = {0x5000, 0x6000};
+    make_spool_init(spool, PID, 130001);
+    make_spool_chunk(spool, SPOOL_RECORDS, THREAD);
+    make_pointer_name(spool, NAME, "kernel");
+    make_python_frame(spool, ENGINE, 300, "backward", "/opt/python/site-packages/torch/autograd/__init__.py");
+    make_python_frame(spool, GRADIENT, 200, "_make_grads", "/opt/python/site-packages/torch/autograd/__init__.py");
+    make_backward_stack(spool, 1, STEP, 42);
+    make_stack(spool, 2, native, 2);
+    make_thread_name(spool, OTHER, name, 0);
+    put_call_stack(spool, 1, 1);
+    put_call_stack(spool, 3, 2);
+    return spool;
+}
+
+static struct trace launch_backward(struct make_spool *spool)
+{
+    on_thread(spool, SPOOL_CUPTI, THREAD);
+    launch(spool, THREAD, CORRELATION(1), 1100);
+    launch(spool, OTHER, CORRELATION(2), 1200);
+    launch(spool, OTHER, CORRELATION(3), 1300);
+    launch(spool, THREAD, CORRELATION(4), 1400);
+    return trace_of_done(spool);
+}
+
+UNIT_TEST(launches_of_the_backward_pass_have_the_line_that_called_it)
+{
+    struct make_spool spool;
+    struct trace trace = launch_backward(open_backward(&spool, "pt_autograd_0"));
+    assert_true(kernel_has(&trace, 1, "called at", "step (train.py:42)"));
+    assert_true(kernel_has(&trace, 1, "backward at", NULL) && kernel_has(&trace, 4, "backward at", NULL));
+    assert_true(kernel_has(&trace, 2, "backward at", "step (train.py:42)"));
+    assert_true(kernel_has(&trace, 3, "backward at", "step (train.py:42)"));
+    trace_release(&trace);
+}
+
+UNIT_TEST(launches_of_other_threads_have_no_line_of_the_backward_pass)
+{
+    struct make_spool spool;
+    struct trace trace = launch_backward(open_backward(&spool, "worker"));
+    for (int i = 1; i <= 4; i++)
+        assert_true(kernel_has(&trace, i, "backward at", NULL));
+    trace_release(&trace);
+}
+
+UNIT_TEST(of_two_lines_that_call_the_backward_pass_none_is_known)
+{
+    for (uint32_t line = 42; line <= 43; line++) {
+        struct make_spool spool;
+        open_backward(&spool, "pt_autograd_0");
+        make_backward_stack(&spool, 3, OTHER_STEP, line);
+        put_call_stack(&spool, 4, 3);
+        struct trace trace = launch_backward(&spool);
+        assert_true(kernel_has(&trace, 2, "backward at", line == 42 ? "step (train.py:42)" : NULL));
+        trace_release(&trace);
+    }
+}
+
+UNIT_TEST(with_operators_launches_have_no_line_that_called_the_backward_pass)
+{
+    struct make_spool spool;
+    open_backward(&spool, "pt_autograd_0");
+    name(&spool, 1, "aten::ones_like");
+    number_thread(&spool, FORWARD);
+    begin(&spool, 1000, 1, 7, -1, 0);
+    end(&spool, 1150, 7);
+    struct trace trace = launch_backward(&spool);
+    assert_true(kernel_has(&trace, 2, "backward at", NULL));
+    trace_release(&trace);
 }
 
 UNIT_MAIN(NULL, NULL)
