@@ -128,10 +128,12 @@ void add_forward_line(struct piece_writer *out, struct args *args, const struct 
     }
 }
 
+/* Compiled code has lines in the backward pass, but of files that torch.compile wrote. */
 void add_backward_line(struct args *args, const struct process *process, const struct event *event, uint32_t number)
 {
     const struct backward_line *line = &process->stacks->backward;
-    if (!line->known || line->differs || process->operators->any || line_owner(process, number) != FRAME_LIBRARY)
+    bool has_line = line_owner(process, number) > FRAME_PYTHON_LIBRARY;
+    if (!line->known || line->differs || process->operators->any || has_line)
         return;
     const struct launch *launch = event->correlation ? launches_get(process->launches, event->correlation) : NULL;
     if (!launch || launch->from == LAUNCH_UNKNOWN || !process_is_of_autograd(process, launch->thread))

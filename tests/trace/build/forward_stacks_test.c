@@ -140,7 +140,7 @@ UNIT_TEST(a_line_of_the_program_counts_more_than_one_of_an_installed_package)
 
 /* --- without operators --- */
 
-enum { ENGINE = 5, GRADIENT = 6, STEP = 7, OTHER_STEP = 8 }; /* frames */
+enum { ENGINE = 5, GRADIENT = 6, STEP = 7, OTHER_STEP = 8, WRITTEN = 9 }; /* frames */
 
 /* Stack NUMBER of a kernel that step() of LINE launches by calling backward(). */
 static void make_backward_stack(struct make_spool *spool, uint32_t number, uint64_t frame, uint32_t line)
@@ -151,10 +151,11 @@ static void make_backward_stack(struct make_spool *spool, uint32_t number, uint6
     make_stack(spool, number, frames, 3);
 }
 
-/* The launch 1 is of the main thread, 2 and 3 of the one called NAME, 3 with the stack of libraries. */
+/* The launch 1 is of the main thread, 2, 3 and 5 of the one called NAME: 3 with a stack of libraries, 5 with one of
+ * what torch.compile wrote. */
 static struct make_spool *open_backward(struct make_spool *spool, const char *name)
 {
-    static const uint64_t native[] = {0x5000, 0x6000};
+    static const uint64_t native[] = {0x5000, 0x6000}, written[] = {SPOOL_STACK_PYTHON << 48 | WRITTEN};
     make_spool_init(spool, PID, 130001);
     make_spool_chunk(spool, SPOOL_RECORDS, THREAD);
     make_pointer_name(spool, NAME, "kernel");
@@ -165,6 +166,9 @@ static struct make_spool *open_backward(struct make_spool *spool, const char *na
     make_thread_name(spool, OTHER, name, 0);
     put_call_stack(spool, 1, 1);
     put_call_stack(spool, 3, 2);
+    make_python_frame(spool, WRITTEN, 90, "call", "/tmp/torchinductor_me/ab/cab.py");
+    make_stack(spool, 4, written, 1);
+    put_call_stack(spool, 5, 4);
     return spool;
 }
 
@@ -175,6 +179,7 @@ static struct trace launch_backward(struct make_spool *spool)
     launch(spool, OTHER, CORRELATION(2), 1200);
     launch(spool, OTHER, CORRELATION(3), 1300);
     launch(spool, THREAD, CORRELATION(4), 1400);
+    launch(spool, OTHER, CORRELATION(5), 1500);
     return trace_of_done(spool);
 }
 
@@ -186,6 +191,7 @@ UNIT_TEST(launches_of_the_backward_pass_have_the_line_that_called_it)
     assert_true(kernel_has(&trace, 1, "backward at", NULL) && kernel_has(&trace, 4, "backward at", NULL));
     assert_true(kernel_has(&trace, 2, "backward at", "step (train.py:42)"));
     assert_true(kernel_has(&trace, 3, "backward at", "step (train.py:42)"));
+    assert_true(kernel_has(&trace, 5, "backward at", "step (train.py:42)"));
     trace_release(&trace);
 }
 
@@ -193,7 +199,7 @@ UNIT_TEST(launches_of_other_threads_have_no_line_of_the_backward_pass)
 {
     struct make_spool spool;
     struct trace trace = launch_backward(open_backward(&spool, "worker"));
-    for (int i = 1; i <= 4; i++)
+    for (int i = 1; i <= 5; i++)
         assert_true(kernel_has(&trace, i, "backward at", NULL));
     trace_release(&trace);
 }
