@@ -46,17 +46,21 @@ bool frame_is_start(const struct stack_frame *frame)
     return !is_of_python(frame) && STARTS_WITH_ONE_OF(frame->function, starts);
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+    size_t length = text ? strlen(text) : 0, its = strlen(end);
+    return length >= its && strcmp(text + length - its, end) == 0;
+}
+
 bool frame_is_backward(const struct stack_frame *frame)
 {
-    static const char folder[] = "/torch/autograd/";
-    const char *slash = frame->file ? strrchr(frame->file, '/') : NULL;
-    if (!is_of_python(frame) || !frame->function || !slash || slash + 1 - frame->file < (ptrdiff_t)strlen(folder) ||
-        !starts_with(slash + 1 - strlen(folder), folder))
+    const char *function = frame->function;
+    if (!is_of_python(frame) || !function)
         return false;
-    return strcmp(slash, "/graph.py") == 0
-               ? strcmp(frame->function, "_engine_run_backward") == 0
-               : strcmp(slash, "/__init__.py") == 0 &&
-                     (strcmp(frame->function, "backward") == 0 || strcmp(frame->function, "grad") == 0);
+    if (ends_with(frame->file, "/torch/autograd/graph.py"))
+        return strcmp(function, "_engine_run_backward") == 0;
+    return ends_with(frame->file, "/torch/autograd/__init__.py") &&
+           (strcmp(function, "backward") == 0 || strcmp(function, "grad") == 0);
 }
 
 /* Python's own libraries, packages that were installed, what torch.compile writes, and what CUDA's headers put into

@@ -75,7 +75,7 @@ static int64_t digits_of(int64_t bytes)
 
 static int add_gpu_op(struct lines *lines, const struct gpu_op *op)
 {
-    bool backward = !(op->stack & GPU_OP_FORWARD) && op->stack & GPU_OP_BACKWARD;
+    bool backward = op->stack & GPU_OP_BACKWARD;
     const struct lines_launched launched = {op->name, op->kernel ? op->size : digits_of(op->size), backward};
     struct lines_all *all = dense_map_item(&lines->launched, &launched, &lines->launched_sums);
     if (!all)

@@ -105,14 +105,20 @@ static size_t flatten(struct gathering *gathering, const struct stack_frame *fra
     return gathering->flat.count;
 }
 
-static int note_place(struct gathering *gathering, struct recorded_stack *stack, const struct stack_frame *place)
+/* The number of a frame's place among those of the trace. Returns 0, or -1 after error(). */
+static int intern_place(struct gathering *gathering, const struct stack_frame *frame, uint32_t *place)
 {
     struct buffer *text = &gathering->text;
     text->length = 0;
-    frame_put_place(text, place);
+    frame_put_place(text, frame);
+    *place = intern(&gathering->conversion->stacks.places, text->data, text->length);
+    return text->failure || *place == INTERN_NO_MEMORY ? error_no_memory("call stacks") : 0;
+}
+
+static int note_place(struct gathering *gathering, struct recorded_stack *stack, const struct stack_frame *place)
+{
     stack->owner = (uint8_t)frame_owner(place);
-    stack->place = intern(&gathering->conversion->stacks.places, text->data, text->length);
-    return text->failure || stack->place == INTERN_NO_MEMORY ? error_no_memory("call stacks") : 0;
+    return intern_place(gathering, place, &stack->place);
 }
 
 /* Of the frames that called the backward pass, the place is a line that calls it. */
@@ -120,8 +126,8 @@ static int note_backward(struct gathering *gathering)
 {
     const struct stack_frame *frames = gathering->flat.items;
     struct backward_line *line = &gathering->process->stacks->backward;
-    struct buffer *text = &gathering->text;
     size_t count = gathering->flat.count, outer = 0;
+    uint32_t place;
     while (outer < count && !frame_is_backward(&frames[outer]))
         outer++;
     if (outer == count || ++outer == count)
@@ -129,11 +135,8 @@ static int note_backward(struct gathering *gathering)
     const struct stack_frame *caller = &frames[outer + stack_frames_place(frames + outer, count - outer)];
     if (frame_owner(caller) <= FRAME_PYTHON_LIBRARY)
         return 0;
-    text->length = 0;
-    frame_put_place(text, caller);
-    uint32_t place = intern(&gathering->conversion->stacks.places, text->data, text->length);
-    if (text->failure || place == INTERN_NO_MEMORY)
-        return error_no_memory("call stacks");
+    if (intern_place(gathering, caller, &place) != 0)
+        return -1;
     line->differs |= line->known && line->place != place;
     line->known = true;
     line->place = place;
