@@ -4,8 +4,8 @@
  *
  * PyTorch's threads of the backward pass run no Python: what they launch is of the line of the operator of the forward
  * pass, where the trace says which that is ("forward at"), else of the line that called the backward pass ("backward
- * at"), if only one did. What has a stack without a line of the program is of the
- * operator that launched it, else of the library's function.
+ * at"), if only one did. What has a stack without a line of the program is of the operator that launched it, else of
+ * the library's function.
  *
  * As a rule only some launches have their stack. Those of one kernel and grid are taken to be spread over the program's
  * lines as the ones with a stack are, so their time is scaled to the time of all of them. What has no stack in any

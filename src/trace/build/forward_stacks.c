@@ -128,11 +128,11 @@ void add_forward_line(struct piece_writer *out, struct args *args, const struct 
     }
 }
 
-/* Compiled code has lines in the backward pass, but of files that torch.compile wrote. */
+/* Compiled code has lines in the backward pass, but of files that torch.compile wrote, and of text that it compiled. */
 void add_backward_line(struct args *args, const struct process *process, const struct event *event, uint32_t number)
 {
     const struct backward_line *line = &process->stacks->backward;
-    bool has_line = line_owner(process, number) > FRAME_PYTHON_LIBRARY;
+    bool has_line = line_owner(process, number) > FRAME_PYTHON_NO_FILE;
     if (!line->known || line->differs || process->operators->any || has_line)
         return;
     const struct launch *launch = event->correlation ? launches_get(process->launches, event->correlation) : NULL;

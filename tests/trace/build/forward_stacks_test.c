@@ -140,7 +140,7 @@ UNIT_TEST(a_line_of_the_program_counts_more_than_one_of_an_installed_package)
 
 /* --- without operators --- */
 
-enum { ENGINE = 5, GRADIENT = 6, STEP = 7, OTHER_STEP = 8, WRITTEN = 9 }; /* frames */
+enum { ENGINE = 5, GRADIENT = 6, STEP = 7, OTHER_STEP = 8, WRITTEN = 9, COMPILED = 10, SCRIPT = 11 }; /* frames */
 
 /* Stack NUMBER of a kernel that step() of LINE launches by calling backward(). */
 static void make_backward_stack(struct make_spool *spool, uint32_t number, uint64_t frame, uint32_t line)
@@ -151,11 +151,21 @@ static void make_backward_stack(struct make_spool *spool, uint32_t number, uint6
     make_stack(spool, number, frames, 3);
 }
 
-/* The launch 1 is of the main thread, 2, 3 and 5 of the one called NAME: 3 with a stack of libraries, 5 with one of
- * what torch.compile wrote. */
+/* Stack NUMBER of that one frame of FILE is that of the launch LAUNCH. */
+static void put_python_stack(struct make_spool *spool, uint32_t number, uint32_t launch, uint64_t frame,
+                             const char *file)
+{
+    const uint64_t frames[] = {SPOOL_STACK_PYTHON << 48 | frame};
+    make_python_frame(spool, frame, 90, "call", file);
+    make_stack(spool, number, frames, 1);
+    put_call_stack(spool, launch, number);
+}
+
+/* The launches 1 and 4 are of the main thread, the others of the one called NAME: 3 with a stack of libraries, 5 with
+ * one of what torch.compile wrote, 6 of text that it compiled, 7 of the program. */
 static struct make_spool *open_backward(struct make_spool *spool, const char *name)
 {
-    static const uint64_t native[] = {0x5000, 0x6000}, written[] = {SPOOL_STACK_PYTHON << 48 | WRITTEN};
+    static const uint64_t native[] = {0x5000, 0x6000};
     make_spool_init(spool, PID, 130001);
     make_spool_chunk(spool, SPOOL_RECORDS, THREAD);
     make_pointer_name(spool, NAME, "kernel");
@@ -166,9 +176,9 @@ static struct make_spool *open_backward(struct make_spool *spool, const char *na
     make_thread_name(spool, OTHER, name, 0);
     put_call_stack(spool, 1, 1);
     put_call_stack(spool, 3, 2);
-    make_python_frame(spool, WRITTEN, 90, "call", "/tmp/torchinductor_me/ab/cab.py");
-    make_stack(spool, 4, written, 1);
-    put_call_stack(spool, 5, 4);
+    put_python_stack(spool, 4, 5, WRITTEN, "/tmp/torchinductor_me/ab/cab.py");
+    put_python_stack(spool, 5, 6, COMPILED, "<string>");
+    put_python_stack(spool, 6, 7, SCRIPT, "/home/me/gradient.py");
     return spool;
 }
 
@@ -180,6 +190,8 @@ static struct trace launch_backward(struct make_spool *spool)
     launch(spool, OTHER, CORRELATION(3), 1300);
     launch(spool, THREAD, CORRELATION(4), 1400);
     launch(spool, OTHER, CORRELATION(5), 1500);
+    launch(spool, OTHER, CORRELATION(6), 1600);
+    launch(spool, OTHER, CORRELATION(7), 1700);
     return trace_of_done(spool);
 }
 
@@ -192,6 +204,9 @@ UNIT_TEST(launches_of_the_backward_pass_have_the_line_that_called_it)
     assert_true(kernel_has(&trace, 2, "backward at", "step (train.py:42)"));
     assert_true(kernel_has(&trace, 3, "backward at", "step (train.py:42)"));
     assert_true(kernel_has(&trace, 5, "backward at", "step (train.py:42)"));
+    assert_true(kernel_has(&trace, 6, "backward at", "step (train.py:42)"));
+    assert_true(kernel_has(&trace, 7, "called at", "call (gradient.py:90)"));
+    assert_true(kernel_has(&trace, 7, "backward at", NULL));
     trace_release(&trace);
 }
 
@@ -199,7 +214,7 @@ UNIT_TEST(launches_of_other_threads_have_no_line_of_the_backward_pass)
 {
     struct make_spool spool;
     struct trace trace = launch_backward(open_backward(&spool, "worker"));
-    for (int i = 1; i <= 5; i++)
+    for (int i = 1; i <= 7; i++)
         assert_true(kernel_has(&trace, i, "backward at", NULL));
     trace_release(&trace);
 }
