@@ -57,6 +57,15 @@ advice() { # ID
     "$gputrace" report -r findings --format=json trace.json | jq -e '.findings[0].stack | startswith("decode")'
 }
 
+@test "a call stack has the program's own functions, and a few of libraries where it has none" {
+    rounds 'off 1 @BEGIN @END read,eval,py_next,eval,py_step,eval,py_torch,eval,main'
+    run jq -r '.findings[0].stack' <("$gputrace" report -r findings --format=json trace.json)
+    assert_output 'step (/app/train.py:12) < main (/app/train.c:90)'
+    rounds 'off 1 @BEGIN @END read,eval,py_next,eval,py_torch,eval,start'
+    run jq -r '.findings[0].stack' <("$gputrace" report -r findings --format=json trace.json)
+    assert_output --regexp '^__next__ .*:630\) < _PyEval_EvalFrameDefault [^<]* < <module> [^<]*$'
+}
+
 @test "host-blocked: several reasons are one finding, with the share of the largest" {
     rounds 'off 1 @BEGIN @END read,load,main'
     jq '.traceEvents |= map(if .cat == "thread_state" and (.ts / 5000 | floor) % 3 == 0 then .args.stack = 2 else . end)

@@ -360,7 +360,7 @@ const struct trace_frame *trace_stack_place(const struct trace *trace, int64_t n
 /* Of a call stack: where the program asked, "keep (leak.cu:12)"; and all of it. Empty when it is not known. */
 struct cell trace_place_cell(const struct trace *trace, struct table *table, int64_t stack);
 struct cell trace_stack_cell(const struct trace *trace, struct table *table, int64_t stack);
-/* The same from that place outwards, as far as it is the program's. */
+/* The same from that place outwards: functions of the program alone, or, where none is, a few of the others. */
 struct cell trace_callers_cell(const struct trace *trace, struct table *table, int64_t stack);
 
 #endif

@@ -345,13 +345,26 @@ size_t trace_program_frames(const struct trace *trace, int64_t number, const str
     return kept;
 }
 
+#define LIBRARY_CALLERS 3 /* are shown where no function is the program's */
+
+static bool is_of_program(const struct trace_frame *frame)
+{
+    return frame->owner > FRAME_PYTHON_LIBRARY;
+}
+
 struct cell trace_callers_cell(const struct trace *trace, struct table *table, int64_t number)
 {
-    const struct trace_frame *frames[TRACE_STACK_FRAMES];
-    size_t count = trace_stack(trace, number, frames, TRACE_STACK_FRAMES), end = 0;
+    const struct trace_frame *frames[TRACE_STACK_FRAMES], *shown[TRACE_STACK_FRAMES];
+    size_t count = trace_stack(trace, number, frames, TRACE_STACK_FRAMES), kept = 0, end = 0;
     size_t first = count > 0 ? frames_place(owner_of, frames, count) : 0;
     for (size_t i = first; i < count; i++)
-        if (frames[i]->owner >= FRAME_PROGRAM)
+        if (is_of_program(frames[i]))
             end = i + 1;
-    return words_of(trace, table, frames + first, (end > first ? end : count) - first);
+    if (end == 0)
+        return words_of(trace, table, frames + first,
+                        count - first < LIBRARY_CALLERS ? count - first : LIBRARY_CALLERS);
+    for (size_t i = first; i < end; i++)
+        if (i == first || is_of_program(frames[i]))
+            shown[kept++] = frames[i];
+    return words_of(trace, table, shown, kept);
 }
