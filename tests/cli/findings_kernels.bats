@@ -83,6 +83,14 @@ planted_among() { # CASE ID
     [ "$(jq -r '.findings[0].start_ns > 6000000' <<<"$output")" = true ]
 }
 
+@test "launch-bound: the place is after the warm-up, though the GPU waited longer for kernels in it" {
+    found '(range(2) | range("step \(. + 1)"; 300000 * .; 299000)), (range(8) | range("step \(. + 3)"; 600000 + 10000 * .; 9900)),
+        (range(5900) | launched(13; 100 * .; 100 * . + 10; 40; .) | if .cat == "kernel" then .name = "tuned" else . end),
+        (range(8) as $step | range(90) | launched(13; 600000 + 10000 * $step + 100 * .; 600010 + 10000 * $step + 100 * .; 40; 6000 + 90 * $step + .))'
+    run "$gputrace" report -r findings --format=json small.json
+    [ "$(jq -r '.findings[] | select(.id == "launch-bound").start_ns > 600000000' <<<"$output")" = true ]
+}
+
 @test "warm-up: steps become as fast as usual, and rules about idle GPUs look at the rest" {
     # Two slow steps of 300 ms, and eight of 10 ms; nothing but kernels in steps.
     local steps='(range($slow) | range("step \(. + 1)"; 300000 * .; 299000)),

@@ -47,14 +47,20 @@ static int note_late(struct launches_of_device *launches, const struct timeline_
     return 0;
 }
 
-/* The name whose operations the GPU waited for longest. NULL: it never waited. */
-static const struct late_name *waited_for_most(const struct launches_of_device *launches)
+/* The name whose operations the GPU waited for longest, and after the warm-up if there is one. NULL: it never waited.
+ */
+static const struct late_name *waited_for_most(const struct findings *findings,
+                                               const struct launches_of_device *launches)
 {
-    const struct late_name *most = NULL;
-    for (size_t i = 0; i < launches->names.count; i++)
-        if (!most || launches->names.items[i].idle > most->idle)
-            most = &launches->names.items[i];
-    return most;
+    const struct late_name *most = NULL, *later = NULL;
+    for (size_t i = 0; i < launches->names.count; i++) {
+        const struct late_name *late = &launches->names.items[i];
+        if (!most || late->idle > most->idle)
+            most = late;
+        if (!in_warm_up(findings, late->place.time) && (!later || late->idle > later->idle))
+            later = late;
+    }
+    return later ? later : most;
 }
 
 static int launches_op(void *state, const struct trace *trace, const struct timeline_op *op)
@@ -120,7 +126,8 @@ static int say_bound(struct findings *findings, const struct launches *launches,
 {
     struct host_phrase between = between_launches(findings, late, (size_t)(device - launches->devices.items));
     int64_t gain = late->time - late->gaps * GRAPH_GAP_NS;
-    struct finding *finding = finding_add(findings, late->time, gain > 0 ? gain : 0, &waited_for_most(device)->place);
+    struct finding *finding =
+        finding_add(findings, late->time, gain > 0 ? gain : 0, &waited_for_most(findings, device)->place);
     if (!finding)
         return 0;
     finding->count = late->gaps;
@@ -155,7 +162,7 @@ static int bound_find(void *state, struct findings *findings)
     for (size_t i = 0; idle && i < idle->devices.count && i < launches->devices.count; i++) {
         struct late late = late_of(&idle->devices.items[i]);
         if (late.time <= most.time || !matters(&late, findings->steady) ||
-            !waited_for_most(&launches->devices.items[i]))
+            !waited_for_most(findings, &launches->devices.items[i]))
             continue;
         most = late;
         worst = &launches->devices.items[i];
