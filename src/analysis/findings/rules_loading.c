@@ -195,8 +195,9 @@ static int jit_find(void *state, struct findings *findings)
     if (!finding)
         return 0;
     finding->count = sum.count;
-    return finding_say(finding, "The driver compiles code %s times while the program runs, %s the longest",
-                       amount_count(sum.count).text, amount_time(sum.longest.end - sum.longest.start).text);
+    return finding_say(finding, "The driver compiles code %s time%s while the program runs, %s the longest",
+                       amount_count(sum.count).text, sum.count == 1 ? "" : "s",
+                       amount_time(sum.longest.end - sum.longest.start).text);
 }
 
 const struct rule rule_jit_compilation = {
