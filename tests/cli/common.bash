@@ -56,7 +56,7 @@ setup() {
     mkdir "$TMPDIR"
     cd "$BATS_TEST_TMPDIR" || return 1
     unset CUDA_INJECTION64_PATH NVTX_INJECTION64_PATH RANK WORLD_SIZE
-    unset "${!SIMGPU_@}" GPUTRACE_CUPTI GPUTRACE_SPOOL
+    unset "${!SIMGPU_@}" GPUTRACE_CUPTI GPUTRACE_SPOOL NO_COLOR
     if ! has_gpu; then
         export LD_LIBRARY_PATH=$simgpu${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
         simulated=yes

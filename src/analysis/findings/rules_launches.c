@@ -47,8 +47,7 @@ static int note_late(struct launches_of_device *launches, const struct timeline_
     return 0;
 }
 
-/* The name whose operations the GPU waited for longest, and after the warm-up if there is one. NULL: it never waited.
- */
+/* The name whose operations the GPU waited for longest, after the warm-up if there is one. NULL: it never waited. */
 static const struct late_name *waited_for_most(const struct findings *findings,
                                                const struct launches_of_device *launches)
 {
