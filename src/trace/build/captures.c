@@ -14,6 +14,7 @@
 #define LEFT_OUT "…"
 
 #define EVICT_ITEMS ((size_t)1 << 16) /* are walked over before they are given back */
+#define CAPTURE_NO_MEMORY UINT32_MAX
 
 /* Each adds what is open on a thread at a time. */
 static void (*const sources[])(const struct process *process, uint32_t thread, uint64_t time,
@@ -127,34 +128,43 @@ static uint32_t context_of_path(struct process *process, const char *path, size_
     return (uint32_t)*index;
 }
 
-static uint32_t find_context(struct process *process, uint32_t thread, uint64_t time, struct capture_names *names)
+static void add_open(const struct process *process, uint32_t thread, uint64_t time, struct capture_names *names)
 {
-    struct buffer path;
-    uint32_t context = 0;
     for (size_t i = 0; i < sizeof(sources) / sizeof(*sources); i++)
         sources[i](process, thread, time, names);
+}
+
+static uint32_t find_context(struct process *process, const struct capture_names *names)
+{
+    struct buffer path;
     if (names->count == 0)
         return 0;
     buffer_init_memory(&path);
     put_path(&path, names);
     if (path.failure)
         no_memory();
-    context = path.failure ? CAPTURE_NO_MEMORY : context_of_path(process, path.data, path.length);
+    uint32_t context = path.failure ? CAPTURE_NO_MEMORY : context_of_path(process, path.data, path.length);
     buffer_release(&path);
     return context;
 }
 
-uint32_t capture_context(struct process *process, uint32_t thread, uint64_t time)
+/* What was open at TIME on THREAD, and on OTHER (0: no other counts) if nothing was open on THREAD, or it is of the
+ * backward pass, of which OTHER waits for the end: index + 1 in `contexts`, 0: nothing, CAPTURE_NO_MEMORY. */
+static uint32_t context_at(struct process *process, uint32_t thread, uint32_t other, uint64_t time)
 {
     struct capture_answer *answer = &process->captures->recent[thread % CAPTURE_RECENT];
-    if (answer->until == 0 || answer->thread != thread || time < answer->from || time >= answer->until) {
+    if (answer->until == 0 || answer->thread != thread || answer->other != other || time < answer->from ||
+        time >= answer->until) {
         struct capture_names names;
         names.count = 0;
         names.left_out = false;
         names.from = 0;
         names.until = UINT64_MAX;
-        uint32_t context = find_context(process, thread, time, &names);
-        *answer = (struct capture_answer){names.from, names.until, thread, context};
+        add_open(process, thread, time, &names);
+        if (other != 0 && (names.count == 0 || process_is_of_autograd(process, thread)))
+            add_open(process, other, time, &names);
+        uint32_t context = find_context(process, &names);
+        *answer = (struct capture_answer){names.from, names.until, thread, other, context};
     }
     return answer->context;
 }
@@ -171,14 +181,13 @@ static void number_lists(struct process *process)
     }
 }
 
-/* What was open on the thread that did it or, if nothing was, on the one that began the capture; of a thread of
- * autograd that began it, on the main thread. */
+/* The other thread is the one that began the capture; where autograd did, it is the main thread. */
 static uint32_t context_of(struct process *process, const struct graph_node_change *made)
 {
-    uint32_t context = capture_context(process, made->thread, made->time), other = made->capturer;
-    if (other == 0 && context == 0 && process_is_of_autograd(process, made->thread))
+    uint32_t other = made->capturer;
+    if (other == 0 && process_is_of_autograd(process, made->thread))
         other = process->file.header.pid;
-    return context != 0 || other == 0 ? context : capture_context(process, other, made->time);
+    return context_at(process, made->thread, other, made->time);
 }
 
 static int by_node(const void *left, const void *right)
@@ -190,7 +199,7 @@ static int by_node(const void *left, const void *right)
 int index_graph_node_stack(struct process *process, const struct event *event)
 {
     const struct spool_graph_node_stack *record = event->record;
-    const struct node_stack stack = {record->node, event->start, record->stack};
+    const struct node_stack stack = {record->node, event->start, event->thread, record->stack};
     if (!ADD(file_vector_push, &process->captures->stacks, stack))
         return no_memory();
     return stacks_want(process->stacks, record->stack);
@@ -207,8 +216,7 @@ static uint32_t stack_of(const struct captures *captures, uint64_t node)
 static int resolve_change(struct process *process, size_t change)
 {
     const struct graph_nodes *nodes = &process->kernel_names->nodes;
-    size_t origin = graph_nodes_origin(nodes, change);
-    const struct graph_node_change *made = origin < nodes->changes.count ? &nodes->changes.items[origin] : NULL;
+    const struct graph_node_change *made = graph_nodes_origin(nodes, change);
     struct capture capture = {0};
     if (made && nvtx_range_count(process->nvtx) > 0)
         capture.context = context_of(process, made);
@@ -267,32 +275,16 @@ void captures_look(const struct process *process, const struct event *event)
         inner_nodes_refute(inner, node);
 }
 
-/* Of what NODE does in a graph that is launched by the call CORRELATION. */
-static struct capture find(const struct process *process, uint64_t node, uint32_t correlation)
+const struct capture *captures_find(const struct process *process, uint64_t node, uint32_t correlation)
 {
     const struct captures *captures = process->captures;
     const struct graph_nodes *nodes = &process->kernel_names->nodes;
+    if (node == 0 || captures->of_changes.count == 0)
+        return NULL;
     size_t change = graph_nodes_change(nodes, node, correlation);
     uint32_t call = call_of(correlation);
     uint64_t reported = change == SIZE_MAX ? inner_nodes_find(&captures->inner, node, call) : 0;
     if (reported != 0)
         change = graph_nodes_change(nodes, reported, call);
-    return change < captures->of_changes.count ? captures->of_changes.items[change] : (struct capture){0};
-}
-
-const struct arg_list *captures_find(const struct process *process, uint64_t node, uint32_t correlation)
-{
-    const struct captures *captures = process->captures;
-    if (node == 0 || captures->contexts.count == 0)
-        return NULL;
-    uint32_t context = find(process, node, correlation).context;
-    return context ? &captures->contexts.items[context - 1].list : NULL;
-}
-
-uint32_t captures_stack(const struct process *process, uint64_t node, uint32_t correlation)
-{
-    if (node == 0 || process->captures->stacks.count == 0)
-        return 0;
-    uint32_t stack = find(process, node, correlation).stack;
-    return stack_in_trace(process, stack) != 0 ? stack : 0;
+    return change < captures->of_changes.count ? &captures->of_changes.items[change] : NULL;
 }

@@ -1,6 +1,7 @@
 /*
- * What was open on a thread when it captured, or made, a node of a CUDA graph: NVTX ranges. A replayed operation shows
- * it as the argument "captured in", a path of names; and the call stack of that thread, where it was recorded.
+ * What was open on a thread when it captured, or made, a node of a CUDA graph: NVTX ranges and operators. A replayed
+ * operation shows it as the argument "captured in", a path of names; and the call stack of that thread, where it was
+ * recorded, or the line of the program that stands for it in the backward pass.
  *
  * The path is found once for each node, in the resolve pass. Sources (a table in captures.c) add the names.
  */
@@ -25,11 +26,15 @@ struct captures {
     FILE_VECTOR(struct capture {
         uint32_t context; /* index + 1; 0: none */
         uint32_t stack;   /* number within the process; 0: none */
+        /* In the backward pass, the line of the program that stands for it: forward_stacks.c. */
+        uint32_t line;          /* index + 1 in conversion.stacks.places; 0: none is known */
+        enum arg_key line_kind; /* ARG_FORWARD_AT or ARG_BACKWARD_AT */
     })
     of_changes; /* of each of graph_nodes.changes */
     FILE_VECTOR(struct node_stack {
         uint64_t node;
         uint64_t time;
+        uint32_t thread;
         uint32_t stack;
     })
     stacks; /* by node, then by time */
@@ -42,7 +47,7 @@ struct captures {
     struct inner_nodes inner;
     struct capture_answer {
         uint64_t from, until; /* the context is the same meanwhile */
-        uint32_t thread, context;
+        uint32_t thread, other, context;
     } recent[CAPTURE_RECENT];
 };
 
@@ -56,19 +61,12 @@ struct event;
  */
 int captures_resolve(struct process *process);
 
-#define CAPTURE_NO_MEMORY UINT32_MAX
-
-/* What was open on THREAD at TIME: index + 1 in `contexts`, 0: nothing, CAPTURE_NO_MEMORY after error(). */
-uint32_t capture_context(struct process *process, uint32_t thread, uint64_t time);
-
 /* Looks at a GPU operation, before captures_find() is asked about any. Any number of threads may. */
 void captures_look(const struct process *process, const struct event *event);
 
-/* The argument of what NODE does in a graph that is launched by the call CORRELATION. NULL: there is none. Any number
- * of threads may ask. */
-const struct arg_list *captures_find(const struct process *process, uint64_t node, uint32_t correlation);
-/* The number of the stack of the thread that captured it; 0: it is not in the trace. */
-uint32_t captures_stack(const struct process *process, uint64_t node, uint32_t correlation);
+/* What is known of what NODE does in a graph that is launched by the call CORRELATION. NULL: nothing. Any number of
+ * threads may ask. */
+const struct capture *captures_find(const struct process *process, uint64_t node, uint32_t correlation);
 
 /* --- for sources --- */
 

@@ -41,11 +41,11 @@ bool collectives_find_capture(const struct process *process, const struct event 
 {
     const struct graph_nodes *nodes = &process->kernel_names->nodes;
     size_t change = graph_nodes_change(nodes, event->kernel.graph_node, event->correlation);
-    size_t made = change < nodes->changes.count ? graph_nodes_origin(nodes, change) : SIZE_MAX;
-    if (made >= nodes->changes.count)
+    const struct graph_node_change *made = graph_nodes_origin(nodes, change);
+    if (!made)
         return false;
-    *thread = nodes->changes.items[made].thread;
-    *time = nodes->changes.items[made].time;
+    *thread = made->thread;
+    *time = made->time;
     return true;
 }
 

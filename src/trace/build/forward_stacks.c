@@ -6,10 +6,14 @@
  *
  * Without operators there is the line that called the backward pass: the thread of that line launches a kernel in it
  * (the gradient of the loss), whose stack shows it. Where several lines call it, none is known.
+ *
+ * Of what a graph replays, the call that captured it counts in the same way: its line is found once for each node.
  */
 #include <string.h>
 
 #include "common/log.h"
+#include "trace/build/captures.h"
+#include "trace/build/kernel_names.h"
 #include "trace/build/launches.h"
 #include "trace/build/lookup.h"
 #include "trace/build/nvtx.h"
@@ -46,15 +50,30 @@ static enum frame_owner line_owner(const struct process *process, uint32_t numbe
 
 /* --- operators of the forward pass --- */
 
-static int gather_call(struct process *process, struct nvtx_places *places, const struct call_stack *call)
+/* Something was launched, or captured in a graph. */
+struct launch_site {
+    uint32_t thread, stack; /* stack 0: it has none */
+    uint64_t time;
+};
+
+static bool site_of_call(const struct process *process, uint32_t correlation, uint32_t stack, struct launch_site *site)
+{
+    const struct launch *launch = correlation ? launches_get(process->launches, correlation) : NULL;
+    if (!launch || launch->from == LAUNCH_UNKNOWN)
+        return false;
+    *site = (struct launch_site){launch->thread, stack, launch->start};
+    return true;
+}
+
+static int gather_site(struct process *process, struct nvtx_places *places, const struct launch_site *site)
 {
     struct operators *operators = process->operators;
-    const struct launch *launch = launches_get(process->launches, call->correlation);
-    if (!launch || launch->from == LAUNCH_UNKNOWN || line_owner(process, call->stack) == FRAME_LIBRARY)
+    enum frame_owner owner = line_owner(process, site->stack);
+    if (owner == FRAME_LIBRARY)
         return 0;
-    uint32_t range = nvtx_innermost(process->nvtx, places, launch->thread, OPERATORS, launch->start);
+    uint32_t range = nvtx_innermost(process->nvtx, places, site->thread, OPERATORS, site->time);
     for (; range != 0; range = process->nvtx->ranges.items[range - 1].parent) {
-        const struct forward_stack stack = {range - 1, call->stack, line_owner(process, call->stack)};
+        const struct forward_stack stack = {range - 1, site->stack, owner};
         if (link_of(operators, range - 1, false) && !ADD(file_vector_push, &operators->forward_stacks, stack))
             return no_memory();
     }
@@ -68,18 +87,26 @@ static int by_range(const void *left, const void *right)
     return ORDER(a->range, b->range) ?: ORDER(b->owner, a->owner) ?: ORDER(a->stack, b->stack);
 }
 
-int forward_stacks_gather(struct process *process)
+static int gather_sites(struct process *process, struct nvtx_places *places)
 {
-    struct nvtx_places places = {0};
+    struct launch_site site;
     int result = 0;
-    for (size_t i = 0; i < process->stacks->calls.count && process->operators->flows > 0 && result == 0; i++)
-        result = gather_call(process, &places, &process->stacks->calls.items[i]);
+    for (size_t i = 0; i < process->stacks->calls.count && result == 0; i++) {
+        const struct call_stack *call = &process->stacks->calls.items[i];
+        if (site_of_call(process, call->correlation, call->stack, &site))
+            result = gather_site(process, places, &site);
+    }
+    for (size_t i = 0; i < process->captures->stacks.count && result == 0; i++) {
+        const struct node_stack *node = &process->captures->stacks.items[i];
+        site = (struct launch_site){node->thread, node->stack, node->time};
+        result = gather_site(process, places, &site);
+    }
     if (result != 0)
         return result;
     return file_vector_sort(&process->operators->forward_stacks, by_range) == 0 ? 0 : no_memory();
 }
 
-/* --- GPU operations --- */
+/* --- the backward pass --- */
 
 /* The stack of the forward operator of RANGE (index + 1), or of one around it; NULL: none is known. */
 static const struct forward_stack *forward_stack(const struct process *process, uint32_t range)
@@ -96,6 +123,57 @@ static const struct forward_stack *forward_stack(const struct process *process, 
     return place < operators->forward_stacks.count && items[place].range == forward ? &items[place] : NULL;
 }
 
+/* The line of the forward operator, if it counts more than that of the site itself: index + 1 in
+ * conversion.stacks.places; 0: there is none. Compiled code runs Python for the backward pass, too, but no line of the
+ * program. RANGE is the operator around the site (index + 1; 0: there is none). */
+static uint32_t forward_line(const struct process *process, const struct launch_site *site, uint32_t range)
+{
+    const struct forward_stack *forward = range != 0 ? forward_stack(process, range) : NULL;
+    bool counts = forward && forward->owner > (uint32_t)line_owner(process, site->stack);
+    return counts ? stacks_get(process->stacks, forward->stack)->place + 1 : 0;
+}
+
+/* The line that called the backward pass in which this was launched: index + 1; 0: it is not known, or the site has a
+ * line. Compiled code has lines there, but of files that torch.compile wrote, and of text that it compiled. */
+static uint32_t backward_line(const struct process *process, const struct launch_site *site)
+{
+    const struct backward_line *line = &process->stacks->backward;
+    bool known = line->known && !line->differs && line_owner(process, site->stack) <= FRAME_PYTHON_NO_FILE &&
+                 process_is_of_autograd(process, site->thread);
+    return known ? line->place + 1 : 0;
+}
+
+/* --- graphs --- */
+
+static void find_line(struct process *process, struct nvtx_places *places, size_t change)
+{
+    struct capture *capture = &process->captures->of_changes.items[change];
+    const struct graph_node_change *made = graph_nodes_origin(&process->kernel_names->nodes, change);
+    if (!made)
+        return;
+    const struct launch_site site = {made->thread, capture->stack, made->time};
+    if (process->operators->any) {
+        uint32_t range = nvtx_innermost(process->nvtx, places, site.thread, OPERATORS, site.time);
+        capture->line_kind = ARG_FORWARD_AT;
+        capture->line = forward_line(process, &site, range);
+    } else {
+        capture->line_kind = ARG_BACKWARD_AT;
+        capture->line = backward_line(process, &site);
+    }
+}
+
+int forward_stacks_gather(struct process *process)
+{
+    struct nvtx_places places = {0};
+    if (process->operators->flows > 0 && gather_sites(process, &places) != 0)
+        return -1;
+    for (size_t i = 0; i < process->captures->of_changes.count; i++)
+        find_line(process, &places, i);
+    return 0;
+}
+
+/* --- GPU operations --- */
+
 static void add_operator_name(struct args *args, const struct process *process, uint32_t correlation, uint32_t range)
 {
     const struct operators *operators = process->operators;
@@ -109,35 +187,27 @@ static void add_operator_name(struct args *args, const struct process *process, 
     }
 }
 
-/* Compiled code runs Python for the backward pass, too, but no line of the program. */
 void add_forward_line(struct piece_writer *out, struct args *args, const struct process *process,
                       const struct event *event, uint32_t number)
 {
-    const struct launch *launch = event->correlation ? launches_get(process->launches, event->correlation) : NULL;
     enum frame_owner owner = line_owner(process, number);
-    if (!process->operators->any || owner == FRAME_SCRIPT || !launch || launch->from == LAUNCH_UNKNOWN)
+    struct launch_site site;
+    if (!process->operators->any || owner == FRAME_SCRIPT || !site_of_call(process, event->correlation, number, &site))
         return;
-    uint32_t range = nvtx_innermost(process->nvtx, &out->operators, launch->thread, OPERATORS, launch->start);
-    const struct forward_stack *forward = range != 0 ? forward_stack(process, range) : NULL;
-    if (forward && forward->owner > owner) {
-        uint32_t place = stacks_get(process->stacks, forward->stack)->place;
-        const char *text = interned(&process->conversion->stacks.places, place);
-        args_text(args, ARG_FORWARD_AT, text, strlen(text));
-    } else if (range != 0 && number != 0 && owner == FRAME_LIBRARY) {
+    uint32_t range = nvtx_innermost(process->nvtx, &out->operators, site.thread, OPERATORS, site.time);
+    uint32_t line = forward_line(process, &site, range);
+    if (line != 0)
+        args_line(args, process, ARG_FORWARD_AT, line - 1);
+    else if (range != 0 && number != 0 && owner == FRAME_LIBRARY)
         add_operator_name(args, process, event->correlation, range);
-    }
 }
 
-/* Compiled code has lines in the backward pass, but of files that torch.compile wrote, and of text that it compiled. */
 void add_backward_line(struct args *args, const struct process *process, const struct event *event, uint32_t number)
 {
-    const struct backward_line *line = &process->stacks->backward;
-    bool has_line = line_owner(process, number) > FRAME_PYTHON_NO_FILE;
-    if (!line->known || line->differs || process->operators->any || has_line)
+    struct launch_site site;
+    if (process->operators->any || !site_of_call(process, event->correlation, number, &site))
         return;
-    const struct launch *launch = event->correlation ? launches_get(process->launches, event->correlation) : NULL;
-    if (!launch || launch->from == LAUNCH_UNKNOWN || !process_is_of_autograd(process, launch->thread))
-        return;
-    const char *text = interned(&process->conversion->stacks.places, line->place);
-    args_text(args, ARG_BACKWARD_AT, text, strlen(text));
+    uint32_t line = backward_line(process, &site);
+    if (line != 0)
+        args_line(args, process, ARG_BACKWARD_AT, line - 1);
 }

@@ -100,13 +100,13 @@ void add_gpu_place(struct args *args, const struct process *process, const struc
 static void add_graph(struct args *args, const struct process *process, const struct event *event, uint32_t graph,
                       uint64_t node)
 {
-    const struct arg_list *captured = captures_find(process, node, event->correlation);
+    const struct capture *capture = captures_find(process, node, event->correlation);
     if (graph != 0)
         args_u64(args, ARG_GRAPH, graph);
     if (node != 0)
         args_u64(args, ARG_GRAPH_NODE, node);
-    if (captured)
-        args_list(args, captured);
+    if (capture && capture->context != 0)
+        args_list(args, &process->captures->contexts.items[capture->context - 1].list);
 }
 
 static void add_bytes(struct args *args, const struct event *event, uint64_t bytes)
@@ -256,9 +256,11 @@ int resolve_gpu_op(struct process *process, const struct event *event)
 static void add_stack(struct piece_writer *out, struct args *args, const struct process *process,
                       const struct event *event)
 {
-    uint32_t captured = captures_stack(process, gpu_op_node(event), event->correlation);
-    if (captured != 0) {
-        args_stack_of_capture(args, process, captured);
+    const struct capture *capture = captures_find(process, gpu_op_node(event), event->correlation);
+    if (capture && (capture->stack != 0 || capture->line != 0)) {
+        args_stack_of_capture(args, process, capture->stack);
+        if (capture->line != 0)
+            args_line(args, process, capture->line_kind, capture->line - 1);
     } else if (process->stacks->calls.count > 0) {
         uint32_t number = call_stack(process, event->correlation);
         args_stack(args, process, number);

@@ -65,15 +65,15 @@ size_t graph_nodes_change(const struct graph_nodes *nodes, uint64_t node, uint32
     return index > 0 && nodes->changes.items[index - 1].node == node ? index - 1 : SIZE_MAX;
 }
 
-size_t graph_nodes_origin(const struct graph_nodes *nodes, size_t change)
+const struct graph_node_change *graph_nodes_origin(const struct graph_nodes *nodes, size_t change)
 {
     for (unsigned depth = 0; depth < DEPTH && change < nodes->changes.count; depth++) {
         const struct graph_node_change *made = &nodes->changes.items[nodes->changes.items[change].made];
         if (made->original == 0)
-            return (size_t)(made - nodes->changes.items);
+            return made;
         change = graph_nodes_change(nodes, made->original, made->correlation ? made->correlation : UINT32_MAX);
     }
-    return SIZE_MAX;
+    return NULL;
 }
 
 uint64_t graph_nodes_find(const struct graph_nodes *nodes, uint64_t node, uint32_t correlation, uint64_t *time)

@@ -51,9 +51,9 @@ uint64_t graph_nodes_find(const struct graph_nodes *nodes, uint64_t node, uint32
 /* The index of the last change of NODE in a graph that is launched by the call CORRELATION; SIZE_MAX: there is none. */
 size_t graph_nodes_change(const struct graph_nodes *nodes, uint64_t node, uint32_t correlation);
 
-/* The index of the change that made what the node of CHANGE is, directly or through others, a copy of; SIZE_MAX: it is
- * not known. */
-size_t graph_nodes_origin(const struct graph_nodes *nodes, size_t change);
+/* The change that made what the node of CHANGE (an index) is, directly or through others, a copy of; NULL: it is not
+ * known, as when CHANGE is SIZE_MAX. */
+const struct graph_node_change *graph_nodes_origin(const struct graph_nodes *nodes, size_t change);
 
 /*
  * Launches of graphs that have conditional nodes, and which of them GPU work in the body of such a node belongs to.

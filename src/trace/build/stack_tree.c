@@ -214,14 +214,19 @@ void write_stacks(struct conversion *conversion)
         conversion->sink.format->metadata(&conversion->sink, "stackFrames", frames->data, frames->length);
 }
 
+void args_line(struct args *args, const struct process *process, enum arg_key key, uint32_t place)
+{
+    const char *line = interned(&process->conversion->stacks.places, place);
+    args_text(args, key, line, strlen(line));
+}
+
 static void add_stack(struct args *args, const struct process *process, uint32_t number, enum arg_key of_place)
 {
     const struct recorded_stack *stack = stacks_get(process->stacks, number);
     if (!stack || stack->leaf == 0)
         return;
-    const char *place = interned(&process->conversion->stacks.places, stack->place);
     args_u64(args, ARG_STACK, stack->leaf);
-    args_text(args, of_place, place, strlen(place));
+    args_line(args, process, of_place, stack->place);
 }
 
 void args_stack(struct args *args, const struct process *process, uint32_t number)

@@ -116,5 +116,7 @@ struct args;
 void args_stack(struct args *args, const struct process *process, uint32_t number);
 /* The same of the stack that captured what a graph replays. */
 void args_stack_of_capture(struct args *args, const struct process *process, uint32_t number);
+/* Adds the line that is number PLACE of conversion.stacks.places as KEY. */
+void args_line(struct args *args, const struct process *process, enum arg_key key, uint32_t place);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * GPU operations of the backward pass have the line of their forward operator, where a launch in that has one; without
- * operators the line that called the backward pass.
+ * operators the line that called the backward pass. So has what a graph replays that captured a backward pass.
  */
 #include "tests/unit.h"
 
@@ -138,6 +138,82 @@ UNIT_TEST(a_line_of_the_program_counts_more_than_one_of_an_installed_package)
     }
 }
 
+/* --- what graphs replay --- */
+
+enum { GRAPH = 9, REPLAY = 200 }; /* the launch of the graph */
+
+/* A node that is captured by the thread of the chunk, with a call stack (0: none). */
+static void capture_node(struct make_spool *spool, uint64_t time, uint64_t node, uint32_t stack)
+{
+    struct spool_graph_node *made = put(spool, SPOOL_RECORD_GRAPH_NODE, time, sizeof(*made));
+    made->node = node;
+    if (stack == 0)
+        return;
+    struct spool_graph_node_stack *of_node = put(spool, SPOOL_RECORD_GRAPH_NODE_STACK, time, sizeof(*of_node));
+    of_node->node = node;
+    of_node->stack = stack;
+}
+
+/* A graph is launched that has the COUNT nodes from 1 on: they are kernels 1, 2 … of the trace. */
+static struct trace replay(struct make_spool *spool, uint64_t count)
+{
+    on_thread(spool, SPOOL_CUPTI, THREAD);
+    make_api(spool,
+             (struct make_api){
+                 .cbid = LAUNCH, .thread = THREAD, .correlation = CORRELATION(REPLAY), .start = 5000, .end = 5100});
+    for (uint64_t node = 1; node <= count; node++)
+        make_kernel(spool, (struct make_kernel){.name = NAME,
+                                                .start = 6000 + 100 * node,
+                                                .end = 6050 + 100 * node,
+                                                .correlation = CORRELATION(REPLAY),
+                                                .graph = GRAPH,
+                                                .node = node});
+    return trace_of_done(spool);
+}
+
+UNIT_TEST(what_was_captured_in_the_backward_pass_has_the_line_of_the_forward_operator)
+{
+    static const uint64_t package[] = {0x5000, SPOOL_STACK_PYTHON << 48 | 2};
+    struct make_spool spool;
+    make_passes(&spool, 41);
+    make_python_frame(&spool, 2, 7, "call", "/usr/lib/python3/site-packages/made.py");
+    make_stack(&spool, 3, package, 2);
+    capture_node(&spool, 2150, 2, 0);
+    capture_node(&spool, 2300, 3, 3); /* compiled code */
+    capture_node(&spool, 2500, 4, 0); /* in no operator */
+    on_thread(&spool, SPOOL_RECORDS, THREAD);
+    capture_node(&spool, 1100, 1, PYTHON_STACK);
+    put_call_stack(&spool, REPLAY, NATIVE_STACK);
+    struct trace trace = replay(&spool, 4);
+    assert_true(kernel_has(&trace, 1, "captured at", "forward (model.py:12)"));
+    assert_true(kernel_has(&trace, 1, "forward at", NULL));
+    assert_true(kernel_has(&trace, 2, "forward at", "forward (model.py:12)"));
+    assert_true(kernel_has(&trace, 2, "called at", NULL) && kernel_has(&trace, 2, "stack", NULL));
+    assert_true(kernel_has(&trace, 2, "captured in", "AddmmBackward0 / aten::mm"));
+    assert_true(kernel_has(&trace, 3, "captured at", "call (made.py:7)"));
+    assert_true(kernel_has(&trace, 3, "forward at", "forward (model.py:12)"));
+    assert_true(kernel_has(&trace, 4, "forward at", NULL) && kernel_has(&trace, 4, "captured in", NULL));
+    assert_false(kernel_has(&trace, 4, "stack", NULL)); /* that of the graph's launch */
+    trace_release(&trace);
+}
+
+UNIT_TEST(what_autograd_captured_shows_the_ranges_of_the_capturing_thread_around_its_operators)
+{
+    for (int autograd = 0; autograd <= 1; autograd++) {
+        struct make_spool spool;
+        make_passes(&spool, 41);
+        make_thread_name(&spool, OTHER, autograd ? "pt_autograd_0" : "worker", 0);
+        capture_node(&spool, 2150, 1, 0);
+        on_thread(&spool, SPOOL_RECORDS, PID);
+        begin_user(&spool, 1900, 3, 5);
+        end(&spool, 3000, 5);
+        struct trace trace = replay(&spool, 1);
+        assert_true(kernel_has(&trace, 1, "captured in",
+                               autograd ? "step / AddmmBackward0 / aten::mm" : "AddmmBackward0 / aten::mm"));
+        trace_release(&trace);
+    }
+}
+
 /* --- without operators --- */
 
 enum { ENGINE = 5, GRADIENT = 6, STEP = 7, OTHER_STEP = 8, WRITTEN = 9, COMPILED = 10, SCRIPT = 11 }; /* frames */
@@ -242,6 +318,23 @@ UNIT_TEST(with_operators_launches_have_no_line_that_called_the_backward_pass)
     end(&spool, 1150, 7);
     struct trace trace = launch_backward(&spool);
     assert_true(kernel_has(&trace, 2, "backward at", NULL));
+    trace_release(&trace);
+}
+
+UNIT_TEST(what_autograd_captured_has_the_line_that_called_the_backward_pass)
+{
+    struct make_spool spool;
+    open_backward(&spool, "pt_autograd_0");
+    capture_node(&spool, 1000, 1, 1);
+    on_thread(&spool, SPOOL_RECORDS, OTHER);
+    capture_node(&spool, 1100, 2, 0);
+    capture_node(&spool, 1200, 3, 6); /* a line of the program's own */
+    struct trace trace = replay(&spool, 3);
+    assert_true(kernel_has(&trace, 1, "captured at", "step (train.py:42)"));
+    assert_true(kernel_has(&trace, 1, "backward at", NULL));
+    assert_true(kernel_has(&trace, 2, "backward at", "step (train.py:42)"));
+    assert_true(kernel_has(&trace, 3, "captured at", "call (gradient.py:90)"));
+    assert_true(kernel_has(&trace, 3, "backward at", NULL));
     trace_release(&trace);
 }
 

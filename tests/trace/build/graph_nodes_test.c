@@ -100,9 +100,8 @@ UNIT_TEST_WITH(a_ring_of_copies_ends, NULL, clear)
 static uint64_t made(uint64_t node, uint32_t correlation)
 {
     assert_int_equal(graph_nodes_order(&nodes), 0);
-    size_t change = graph_nodes_change(&nodes, node, correlation);
-    size_t origin = change != SIZE_MAX ? graph_nodes_origin(&nodes, change) : SIZE_MAX;
-    return origin != SIZE_MAX ? nodes.changes.items[origin].time : 0;
+    const struct graph_node_change *origin = graph_nodes_origin(&nodes, graph_nodes_change(&nodes, node, correlation));
+    return origin ? origin->time : 0;
 }
 
 UNIT_TEST_WITH(copies_were_made_when_their_originals_were, NULL, clear)
