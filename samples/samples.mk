@@ -17,7 +17,7 @@ SAMPLES_NVTX := $(addprefix $(SAMPLES)/nvtx_,payload schemas deferred counters m
 SAMPLES_C := $(addprefix $(SAMPLES)/,control driver nvtx nvtx_all no_cuda pooled) $(SAMPLES_NVTX)
 SAMPLES_CXX := $(SAMPLES)/nvtx_cpp
 SAMPLES_ALL := $(SAMPLES_CUDA) $(SAMPLES_PLANTED) $(SAMPLES_CXX) $(SAMPLES_STATIC) $(SAMPLES_PER_THREAD) $(SAMPLES_C) $(SAMPLES)/train.py \
-    $(SAMPLES)/planted_garbage.py
+    $(SAMPLES)/planted_python.py
 
 samples: $(SAMPLES_ALL) plugins ## the sample programs and plugins, in build/samples
 
@@ -60,7 +60,7 @@ $(addprefix $(SAMPLES)/,callbacks callbacks_per_thread): $(wildcard samples/call
 $(SAMPLES_NVTX): samples/nvtx_payload.h
 $(SAMPLES)/races: $(wildcard samples/races*.h)
 
-$(SAMPLES)/planted_garbage.py: samples/planted/planted_garbage.py
+$(SAMPLES)/planted_python.py: samples/planted/planted_python.py
 	$(call say,CP,$@)cp $< $@
 
 $(SAMPLES)/train.py: samples/train.py

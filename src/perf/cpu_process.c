@@ -1,5 +1,6 @@
 #include "perf/cpu_process.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -10,11 +11,13 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/log.h"
 #include "common/rank_list.h"
 #include "common/settings.h"
 #include "common/spool_records.h"
 
 #define FLUSH_AFTER (500 * NS_PER_MS)
+#define TICK NS_PER_MS /* so often it is read what Python does */
 
 /* --- facts of a process --- */
 
@@ -133,6 +136,14 @@ void cpu_process_start_file(struct cpu_processes *processes, struct cpu_process 
     cpu_file_init(&process->file, processes->directory);
 }
 
+void cpu_process_set_python(struct cpu_processes *processes, struct cpu_process *process, struct python_process *python)
+{
+    processes->pythons += python != NULL;
+    processes->pythons -= process->python != NULL;
+    python_process_free(process->python);
+    process->python = python;
+}
+
 struct cpu_process *cpu_process_get(struct cpu_processes *processes, uint32_t pid, uint32_t parent, uint64_t time)
 {
     struct cpu_process *process = cpu_process_find(processes, pid);
@@ -152,16 +163,32 @@ struct cpu_process *cpu_process_get(struct cpu_processes *processes, uint32_t pi
         code_map_copy(&process->code, &from->code);
     identify(process);
     cpu_process_start_file(processes, process, time);
+    if (from && process->ours)
+        cpu_process_set_python(processes, process, python_process_forked(from->python, pid));
     return process;
+}
+
+void cpu_process_refuse_python(struct cpu_processes *processes, const struct cpu_process *process, int failure)
+{
+    if (!processes->python_refused)
+        warning("--cpu: the functions of Python are not known: the memory of process %u cannot be read (%s)",
+                process->pid, strerror(failure));
+    processes->python_refused = true;
+}
+
+static void end_process(struct cpu_processes *processes, struct cpu_process *process)
+{
+    cpu_process_set_python(processes, process, NULL);
+    cpu_file_close(&process->file, process->lost);
+    code_map_release(&process->code);
+    map_release(&process->stacks);
+    free(process);
 }
 
 void cpu_process_end(struct cpu_processes *processes, struct cpu_process *process)
 {
     map_remove(&processes->processes, process->pid);
-    cpu_file_close(&process->file, process->lost);
-    code_map_release(&process->code);
-    map_release(&process->stacks);
-    free(process);
+    end_process(processes, process);
 }
 
 /* --- threads --- */
@@ -229,6 +256,36 @@ void cpu_thread_came_in(struct cpu_processes *processes, struct cpu_process *pro
 
 /* --- from time to time, and at the end --- */
 
+struct ticking {
+    struct cpu_processes *processes;
+    uint64_t now;
+};
+
+static int tick(void *context, uint64_t pid, uint64_t *value)
+{
+    const struct ticking *ticking = context;
+    struct cpu_process *process = (struct cpu_process *)(uintptr_t)*value; /* NOLINT: a pointer that was put there */
+    (void)pid;
+    if (process->python && python_process_tick(process->python, ticking->now) != 0 && errno != ESRCH)
+        cpu_process_refuse_python(ticking->processes, process, errno);
+    return 0;
+}
+
+void cpu_processes_tick(struct cpu_processes *processes, uint64_t now)
+{
+    struct ticking ticking = {processes, now};
+    if (processes->pythons == 0 || now - processes->ticked < TICK || !cpu_is_recorded(processes, now, now + TICK))
+        return;
+    processes->ticked = now;
+    map_each(&processes->processes, tick, &ticking);
+}
+
+int cpu_processes_wait(const struct cpu_processes *processes, int most)
+{
+    const int between = TICK / NS_PER_MS;
+    return processes->pythons > 0 && between < most ? between : most;
+}
+
 struct flushing {
     bool all;
     uint64_t now;
@@ -270,12 +327,8 @@ static int finish_thread(void *context, uint64_t tid, uint64_t *value)
 static int finish_process(void *context, uint64_t pid, uint64_t *value)
 {
     struct cpu_process *process = (struct cpu_process *)(uintptr_t)*value; /* NOLINT: a pointer that was put there */
-    (void)context;
     (void)pid;
-    cpu_file_close(&process->file, process->lost);
-    code_map_release(&process->code);
-    map_release(&process->stacks);
-    free(process);
+    end_process(context, process);
     return 0;
 }
 
@@ -283,7 +336,7 @@ void cpu_processes_finish(struct cpu_processes *processes, uint64_t time)
 {
     struct finishing finishing = {processes, time};
     map_each(&processes->threads, finish_thread, &finishing);
-    map_each(&processes->processes, finish_process, NULL);
+    map_each(&processes->processes, finish_process, processes);
     map_release(&processes->threads);
     map_release(&processes->processes);
     map_release(&processes->system);

@@ -11,6 +11,7 @@
 #include "common/array.h"
 #include "common/map.h"
 #include "perf/cpu_file.h"
+#include "perf/python_process.h"
 #include "perf/rings.h"
 #include "symbols/unwind.h"
 
@@ -38,7 +39,8 @@ struct cpu_process {
     uint64_t lost;
     char name[NAME_BYTES];
     struct code_map code;
-    struct map stacks; /* hash -> number */
+    struct python_process *python; /* NULL: it runs no Python, or none that can be read */
+    struct map stacks;             /* hash -> number */
     uint32_t stack_count;
     struct cpu_file file;
 };
@@ -54,6 +56,9 @@ struct cpu_processes {
     struct map processes; /* pid -> struct cpu_process * */
     struct map threads;   /* tid -> struct cpu_thread * */
     struct map system;    /* thread's number for the kernel -> tid */
+    unsigned pythons;     /* processes that have one */
+    uint64_t ticked;      /* when they were read last */
+    bool python_refused;  /* the system does not let us read them */
     uint64_t samples, states;
 };
 
@@ -78,6 +83,11 @@ struct cpu_process *cpu_process_get(struct cpu_processes *processes, uint32_t pi
 void cpu_process_end(struct cpu_processes *processes, struct cpu_process *process);
 /* From TIME on it writes another file. */
 void cpu_process_start_file(struct cpu_processes *processes, struct cpu_process *process, uint64_t time);
+/* Takes PYTHON, and frees what the process had. */
+void cpu_process_set_python(struct cpu_processes *processes, struct cpu_process *process,
+                            struct python_process *python);
+/* Its memory cannot be read, with this errno: said once for all. */
+void cpu_process_refuse_python(struct cpu_processes *processes, const struct cpu_process *process, int failure);
 /* Before the first record: most processes of a shell script have none. */
 void cpu_process_describe(struct cpu_processes *processes, struct cpu_process *process);
 void cpu_process_add_mapping(struct cpu_processes *processes, struct cpu_process *process,
@@ -97,6 +107,11 @@ void cpu_thread_came_in(struct cpu_processes *processes, struct cpu_process *pro
 /* Takes one record. */
 void cpu_processes_take(struct cpu_processes *processes, const struct perf_record *record);
 /* --- cpu_process.c --- */
+
+/* Reads what Python does, when that was not done for a while; NOW: host's CLOCK_MONOTONIC. */
+void cpu_processes_tick(struct cpu_processes *processes, uint64_t now);
+/* How long the next tick may wait, ms; at most MOST. */
+int cpu_processes_wait(const struct cpu_processes *processes, int most);
 
 /* Files are appended to: of processes with records since a while; ALL: of all. */
 void cpu_processes_flush(struct cpu_processes *processes, bool all);

@@ -2,6 +2,7 @@
  * From perf events to records: see cpu_process.h. Records come in order of time. Some may be missing, where a ring was
  * full: threads and processes that were not announced are taken as they come.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -31,15 +32,51 @@ static size_t find_calls(struct cpu_processes *processes, const struct cpu_proce
     return count;
 }
 
+/* What Python does takes the place of its evaluation loop, and of what that is called by: the functions of Python, and
+ * what they call. Returns the number of calls. */
+static size_t put_python(const struct cpu_process *process, const struct perf_record *record,
+                         uint64_t calls[FRAMES_MOST], size_t count)
+{
+    const uint64_t *words;
+    size_t more = process->python ? python_process_at(process->python, record->tid, record->time,
+                                                      record->kind == PERF_KIND_LEAVE, &words)
+                                  : 0;
+    size_t kept = 0;
+    if (more == 0)
+        return count;
+    while (kept < count && !python_process_is_loop(process->python, calls[kept]))
+        kept++;
+    if (more > FRAMES_MOST - kept)
+        more = FRAMES_MOST - kept;
+    if (more > 0)
+        memcpy(calls + kept, words, more * sizeof(*calls));
+    return kept + more;
+}
+
+static void add_line(struct cpu_process *process, uint64_t word, uint64_t time)
+{
+    struct python_line *line = process->python ? python_process_line(process->python, word) : NULL;
+    if (!line || line->written)
+        return;
+    line->written = true;
+    char text[PYTHON_LINE_BYTES];
+    struct spool_python_frame frame = {.head = {.type = SPOOL_RECORD_PYTHON_FRAME, .time = time},
+                                       .number = python_process_number(word),
+                                       .line = line->line};
+    frame.length = (uint32_t)python_process_text(process->python, line, text);
+    cpu_file_add(&process->file, &frame.head, sizeof(frame), text, frame.length, sizeof(frame.text));
+}
+
 /* The number of the stack, which is put into the file when it is new; 0: it is not known. */
 static uint32_t take_stack(struct cpu_processes *processes, struct cpu_process *process,
                            const struct perf_record *record)
 {
-    uint64_t calls[FRAMES_MOST];
+    uint64_t calls[FRAMES_MOST], time = cpu_real_time(processes, record->time);
     size_t count = find_calls(processes, process, record, calls);
     bool is_new = false;
     if (count == 0)
         return 0;
+    count = put_python(process, record, calls, count);
     uint64_t hash = hash_bytes(calls, count * sizeof(*calls));
     uint64_t *number =
         process->stack_count < STACKS_MOST ? map_put(&process->stacks, hash, &is_new) : map_get(&process->stacks, hash);
@@ -48,7 +85,9 @@ static uint32_t take_stack(struct cpu_processes *processes, struct cpu_process *
     if (!is_new)
         return (uint32_t)*number;
     *number = ++process->stack_count;
-    struct spool_stack stack = {.head = {.type = SPOOL_RECORD_STACK, .time = cpu_real_time(processes, record->time)},
+    for (size_t i = 0; i < count; i++)
+        add_line(process, calls[i], time);
+    struct spool_stack stack = {.head = {.type = SPOOL_RECORD_STACK, .time = time},
                                 .stack = process->stack_count,
                                 .length = (uint32_t)(count * sizeof(*calls))};
     cpu_file_add(&process->file, &stack.head, sizeof(stack), calls, stack.length, sizeof(stack.text));
@@ -116,6 +155,19 @@ static void take_wake(const struct cpu_processes *processes, const struct perf_r
         woken->waker = record->tid;
 }
 
+static void look_for_python(struct cpu_processes *processes, struct cpu_process *process, const char *path,
+                            const struct code_range *range)
+{
+    struct python_reader reader;
+    if (!process->ours || process->python || !python_reader_is_named(path))
+        return;
+    errno = 0;
+    if (python_reader_find(&reader, process->pid, path, range))
+        cpu_process_set_python(processes, process, python_process_new(&reader));
+    else if (errno == EPERM || errno == ENOSYS)
+        cpu_process_refuse_python(processes, process, errno);
+}
+
 static void take_map(struct cpu_processes *processes, struct cpu_process *process, const struct perf_record *record)
 {
     bool named = record->map.path[0] == '/' || strcmp(record->map.path, "[vdso]") == 0;
@@ -127,6 +179,8 @@ static void take_map(struct cpu_processes *processes, struct cpu_process *proces
                                .file = is_file ? unwinder_file(processes->unwinder, record->map.path, record->map.inode)
                                                : UNWIND_NO_FILE};
     code_map_add(&process->code, &range);
+    if (is_file)
+        look_for_python(processes, process, record->map.path, &range);
     if (process->described)
         cpu_process_add_mapping(processes, process, &range);
 }
@@ -136,6 +190,7 @@ static void take_exec(struct cpu_processes *processes, struct cpu_process *proce
 {
     cpu_file_close(&process->file, process->lost);
     process->lost = 0;
+    cpu_process_set_python(processes, process, NULL);
     code_map_release(&process->code);
     map_release(&process->stacks);
     process->stacks = (struct map){0};

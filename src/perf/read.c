@@ -13,11 +13,11 @@
 /* Every record but a sample ends with tid, time and the event's id. */
 #define TRAILER_BYTES 24
 
-void perf_rings_wait(struct perf_rings *rings)
+bool perf_rings_wait(struct perf_rings *rings, int most)
 {
     for (size_t i = 0; i < rings->rings.count; i++)
         rings->polled[i] = (struct pollfd){.fd = rings->rings.items[i].fd, .events = POLLIN};
-    poll(rings->polled, (nfds_t)rings->rings.count, rings->wait_ms);
+    return poll(rings->polled, (nfds_t)rings->rings.count, most) > 0;
 }
 
 /* --- what a record says --- */

@@ -32,7 +32,21 @@ static uint64_t host_time(const struct cpu_recorder *recorder)
 static void take(void *context, const struct perf_record *record)
 {
     struct cpu_recorder *recorder = context;
+    cpu_processes_tick(&recorder->processes, host_time(recorder)); /* many records may come at once */
     cpu_processes_take(&recorder->processes, record);
+}
+
+/* Until a ring fills, or is to be read in any case. */
+static void wait_for_records(struct cpu_recorder *recorder)
+{
+    int most = recorder->rings.wait_ms;
+    uint64_t until = host_time(recorder) + (uint64_t)most * NS_PER_MS, now;
+    do {
+        if (perf_rings_wait(&recorder->rings, cpu_processes_wait(&recorder->processes, most)))
+            return;
+        now = host_time(recorder);
+        cpu_processes_tick(&recorder->processes, now);
+    } while (now < until && !__atomic_load_n(&recorder->stop, __ATOMIC_ACQUIRE));
 }
 
 static void *run(void *context)
@@ -42,7 +56,7 @@ static void *run(void *context)
     while (!__atomic_load_n(&recorder->stop, __ATOMIC_ACQUIRE)) {
         perf_rings_read(&recorder->rings, host_time(recorder) - SETTLED, take, recorder);
         cpu_processes_flush(&recorder->processes, false);
-        perf_rings_wait(&recorder->rings);
+        wait_for_records(recorder);
     }
     perf_rings_read(&recorder->rings, UINT64_MAX, take, recorder);
     cpu_processes_finish(&recorder->processes, host_time(recorder));

@@ -113,8 +113,8 @@ enum perf_source { PERF_SOURCE_MAIN, PERF_SOURCE_SWITCHES, PERF_SOURCE_SCHED_SWI
 int perf_rings_open(struct perf_rings *rings, pid_t pid, const struct perf_wanted *wanted, char *reason);
 void perf_rings_release(struct perf_rings *rings);
 
-/* Waits until a ring fills, at most 100 ms. */
-void perf_rings_wait(struct perf_rings *rings);
+/* Waits until a ring fills, at most MOST milliseconds. Returns whether one did. */
+bool perf_rings_wait(struct perf_rings *rings, int most);
 
 /* Calls EACH for what was written before TIME, in order. Records of a TIME less than a millisecond ago may still
  * come. */

@@ -18,6 +18,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/map.h"
+#include "symbols/exports.h"
 
 /* Numbers of x86-64's registers in DWARF. */
 enum { REGISTER_BX = 3, REGISTER_BP = 6, REGISTER_SP = 7, REGISTER_RETURN = 16 };
@@ -157,23 +158,6 @@ static struct unwind_file *get_file(struct unwinder *unwinder, uint32_t number)
     return file;
 }
 
-static bool find_address(Elf *elf, uint64_t offset, uint64_t *address)
-{
-    size_t count = 0;
-    if (elf_getphdrnum(elf, &count) != 0)
-        return false;
-    for (size_t i = 0; i < count; i++) {
-        GElf_Phdr segment;
-        if (!gelf_getphdr(elf, (int)i, &segment) || segment.p_type != PT_LOAD || !(segment.p_flags & PF_X))
-            continue;
-        if (offset < segment.p_offset || offset - segment.p_offset >= segment.p_filesz)
-            continue;
-        *address = segment.p_vaddr + (offset - segment.p_offset);
-        return true;
-    }
-    return false;
-}
-
 /* --- rules --- */
 
 static bool is_register(const Dwarf_Op *op, uint8_t *number, int64_t *offset)
@@ -262,7 +246,7 @@ static const struct rule *find_rule(struct unwinder *unwinder, const struct code
         return rule->cfa == CFA_NONE ? NULL : rule;
     *rule = (struct rule){.key = key};
     const struct unwind_file *file = get_file(unwinder, range->file);
-    if (file->rules && find_address(file->elf, offset, &place))
+    if (file->rules && elf_code_address(file->elf, offset, &place))
         read_rule(rule, file->rules, place);
     return rule->cfa == CFA_NONE ? NULL : rule;
 }

@@ -174,8 +174,8 @@ advice() { # ID
         with_id 100 host-work "$samples/planted_host" "$case"
         without_id 'host-(work|blocked)' "$samples/planted_host" "$case-fixed"
     done
-    with_id 100 host-work "$samples/planted_garbage.py"
-    without_id 'host-(work|blocked)' "$samples/planted_garbage.py" fixed
+    with_id 100 host-work "$samples/planted_python.py" garbage
+    without_id 'host-(work|blocked)' "$samples/planted_python.py" garbage-fixed
 }
 
 # Ten steps of 5 ms, the sixth of 25 ms; the thread runs update() for 2 ms of each. LINE is of the sixth, whose last

@@ -1,4 +1,4 @@
-# What gputrace run --cpu records is what the report says: four planted programs, each with the function that a GPU waits
+# What gputrace run --cpu records is what the report says: planted programs, each with the function that a GPU waits
 # for, and their twins.
 
 load findings
@@ -48,6 +48,14 @@ unnamed() { # PROGRAM...
 }
 
 @test "Python's garbage collection is named" {
-    named '^garbage collection( in collect_all \(planted_garbage.py:[0-9]+\))?$' "$samples/planted_garbage.py"
-    unnamed "$samples/planted_garbage.py" fixed
+    named '^garbage collection( in collect_all \(planted_python.py:[0-9]+\))?$' "$samples/planted_python.py" garbage
+    unnamed "$samples/planted_python.py" garbage-fixed
+}
+
+# Named by their place from CPython 3.11 on.
+@test "a function of Python that makes batches is named, with its line" {
+    python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || skip "needs CPython 3.11 or newer"
+    named '^tokenize \(planted_python.py:[0-9]+\)$' "$samples/planted_python.py" loader
+    "$gputrace" report -r findings planted.json | grep -q 'Call stack: tokenize (.*planted_python.py:[0-9]*) < load_batch'
+    unnamed "$samples/planted_python.py" loader-fixed
 }

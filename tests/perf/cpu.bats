@@ -219,6 +219,94 @@ within() { # CATEGORY
     jq -e '.traceEvents | map(select(.ph != "M")) == []' trace.json
 }
 
+# Runs COMMAND with each interpreter that MINORS of 3.x match, in $python; the system's is one of 3.11 to 3.14.
+each_python() { # MINORS COMMAND
+    local python
+    for python in /usr/bin/python3 "$HOME"/.pyenv/versions/3.*/bin/python3; do
+        if "$python" -c "import sys; sys.exit(sys.version_info[:2] not in [(3, m) for m in ($1)])" 2>/dev/null; then
+            "$2"
+        fi
+    done
+}
+
+make_python_program() {
+    cat >busy.py <<'END'
+import os
+import threading
+import time
+def spin(seconds):
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        pass
+def sixty():
+    spin(0.006)
+def forty():
+    spin(0.004)
+def alternate(count):
+    for _ in range(count):
+        sixty()
+        forty()
+def wait_here():
+    time.sleep(0.3)
+alternate(40)
+thread = threading.Thread(target=alternate, args=(20,))
+thread.start()
+thread.join()
+if os.fork() == 0:
+    alternate(20)
+    os._exit(0)
+os.wait()
+wait_here()
+END
+}
+
+finds_functions() {
+    record --cpu=samples,switches "$python" busy.py
+    events cpu_sample >samples
+    local all sixty forty
+    all=$(share alternate samples) sixty=$(share sixty samples) forty=$(share forty samples)
+    [ "$all" -ge 500 ] && [ "$all" -le 900 ] || fail "$python: $all samples of 0.8 s"
+    [ $((sixty + forty)) -ge $((all * 95 / 100)) ] || fail "$python: $sixty and $forty of $all"
+    [ $((sixty * 100)) -ge $((55 * (sixty + forty))) ] && [ $((sixty * 100)) -le $((65 * (sixty + forty))) ] ||
+        fail "$python: $sixty and $forty of $all"
+    # Functions of Python are called by functions of Python alone, up to the module's code or the begin of the thread.
+    jq -e '[.[] | select(.frames | index("spin")) | .frames | .[index("spin"):]
+        | .[:3] == ["spin", "sixty", "alternate"] or .[:3] == ["spin", "forty", "alternate"]] | length > 400 and all' samples
+    jq -e '[.[] | select(.frames | index("alternate")) | .frames | index("_PyEval_EvalFrameDefault")] | all(. == null)' samples
+    jq -e '[.[] | select(.frames | index("alternate")) | .frames | last] | unique == ["<module>", "Thread._bootstrap"]' samples
+    # on the rows of both threads, and of the child
+    jq -e '[.[] | select(.frames | index("alternate")) | [.pid, .tid]] | group_by(.) | length == 3 and all(length > 100)' samples
+    events thread_state |
+        jq -e '[.[] | select(.dur > 290000 and (.frames | index("wait_here")))] | length == 1 and .[0].frames[-2:] == ["wait_here", "<module>"]'
+    "$gputrace" report -r host --format=json trace.json |
+        jq -e '.host | map(select(.function == "spin") | .total_percent) | max > 40'
+}
+
+@test "functions of Python: six tenths and four tenths of the time, of threads and forked processes, and a wait" {
+    make_python_program
+    each_python "11, 12, 13, 14" finds_functions
+}
+
+has_functions_of_c() {
+    record --cpu=samples "$python" busy.py
+    events cpu_sample | jq -e '[.[] | select(.frames | index("_PyEval_EvalFrameDefault"))] | length > 300'
+    events cpu_sample | jq -e '[.[] | select(.frames | index("spin"))] == []'
+}
+
+@test "Python up to 3.10: samples have the functions of C" {
+    make_python_program
+    each_python "8, 9, 10" has_functions_of_c
+}
+
+@test "Python whose memory may not be read: samples have the functions of C, and one line says so" {
+    make_python_program
+    run "$planted" refuse-reading "$gputrace" run --cpu=samples /usr/bin/python3 busy.py
+    assert_success
+    assert_equal "$(grep -c -e '--cpu: the functions of Python are not known: the memory of process' <<<"$output")" 1
+    events cpu_sample >samples
+    jq -e 'length > 500 and all(.frames | index("spin") == null)' samples
+}
+
 @test "without --cpu nothing is opened" {
     run "$planted" forbid "$gputrace" run "$planted" split
     assert_success

@@ -2,59 +2,21 @@
 
 #include <string.h>
 
-#include "agent/python/lines.h"
-#include "common/text.h"
+#include "common/python_lines.h"
+#include "common/python_text.h"
 
 /* --- strings --- */
 
-/* From bits 2 to 6 of their state, or 16 to 20 where the first 16 say whether the string is interned. */
-struct string {
-    unsigned width; /* of a character: 1, 2, 4; 0: it is none of the usual strings */
-    bool is_ascii;
-    uint64_t length, characters;
-};
-
-static struct string string_at(const struct interpreter *python, uint64_t object)
-{
-    struct string string = {0};
-    if (python_word(object, PYTHON_TYPE) != python->text)
-        return string;
-    uint32_t state = python_half(object, PYTHON_TEXT_STATE);
-    unsigned bits = (state & 0xfffc) == 0 ? state >> 16 : state >> 2;
-    unsigned width = bits & 7;
-    bool is_compact = bits >> 3 & 1;
-    if (!is_compact || (width != 1 && width != 2 && width != 4))
-        return string;
-    string.width = width;
-    string.is_ascii = bits >> 4 & 1;
-    string.length = python_word(object, PYTHON_SIZE);
-    string.characters = object + (string.is_ascii ? python->layout.text.ascii : python->layout.text.compact);
-    return string;
-}
-
-static size_t from_latin1(char *out, size_t space, const unsigned char *characters, uint64_t length)
-{
-    size_t used = 0;
-    for (uint64_t i = 0; i < length; i++) {
-        size_t size = characters[i] < 0x80 ? 1 : 2;
-        if (size > space - used)
-            break;
-        if (size == 2)
-            out[used++] = (char)(0xc0 | characters[i] >> 6);
-        out[used++] = (char)(size == 2 ? 0x80 | (characters[i] & 0x3f) : characters[i]);
-    }
-    return used;
-}
-
 static size_t copy_string(const struct interpreter *python, uint64_t object, char *out, size_t space)
 {
-    struct string string = string_at(python, object);
-    const void *characters = (const void *)(uintptr_t)string.characters;
-    if (string.width == 0)
+    if (python_word(object, PYTHON_TYPE) != python->text)
         return 0;
-    if (string.width == 1)
-        return from_latin1(out, space, characters, string.length);
-    return utf8_from_units(out, space, characters, string.length, string.width);
+    struct python_text text = python_text_of(python_half(object, PYTHON_TEXT_STATE));
+    uint64_t characters = object + (text.is_ascii ? python->layout.text.ascii : python->layout.text.compact);
+    if (text.width == 0)
+        return 0;
+    return python_text_utf8(out, space, (const void *)(uintptr_t)characters, python_word(object, PYTHON_SIZE),
+                            text.width);
 }
 
 size_t code_function(const struct interpreter *python, uint64_t code, char *out, size_t space)

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/python/layout.h"
+#include "common/python_layout.h"
 
 struct interpreter {
     struct python_layout layout;

@@ -7,6 +7,7 @@
 #include "analysis/base/order.h"
 #include "analysis/idle/gpu_idle.h"
 #include "analysis/model/section.h"
+#include "trace/frames.h"
 
 struct counted {
     uint64_t group, site; /* number of the threads' name; of trace.samples */
@@ -103,6 +104,30 @@ static struct function_row *count_function(struct state *state, const struct fun
     return row;
 }
 
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static bool is_unnamed_in_interpreter(const struct trace *trace, const struct trace_frame *frame)
+{
+    const char *module = base_name(trace_text(trace, frame->module));
+    return frame->function == EVENT_NO_TEXT &&
+           (strncmp(module, "python3", 7) == 0 || strncmp(module, "libpython3", 10) == 0);
+}
+
+/* The index of the function that was running. What the interpreter does in functions without a name counts for the
+ * function of Python that it does it for. */
+static size_t find_running(const struct trace *trace, const struct trace_frame *const *frames, size_t depth)
+{
+    size_t first = 0;
+    while (first < depth && is_unnamed_in_interpreter(trace, frames[first]))
+        first++;
+    bool for_python = first < depth && strcmp(trace_text(trace, frames[first]->module), FRAME_PYTHON) == 0;
+    return for_python ? first : 0;
+}
+
 static int count_stack(struct state *state, const struct trace *trace, size_t number)
 {
     const struct counted *counted = dense_map_row(&state->counted, number);
@@ -112,13 +137,14 @@ static int count_stack(struct state *state, const struct trace *trace, size_t nu
     const struct count *count = &state->counts.items[number];
     struct function_key key = {counted->group, (uint32_t)site->name, EVENT_NO_TEXT};
     struct function_row *row = depth > 0 ? NULL : count_function(state, &key, EVENT_NO_TEXT, number, count);
-    for (size_t i = 0; i < depth; i++) {
+    size_t running = find_running(trace, frames, depth);
+    for (size_t i = running; i < depth; i++) {
         key.module = frames[i]->module;
         key.function = frames[i]->function;
         struct function_row *called = count_function(state, &key, frames[i]->file, number, count);
         if (!called)
             return -1;
-        if (i == 0)
+        if (i == running)
             add(&called->self, count);
     }
     if (row)
@@ -165,12 +191,6 @@ static struct cell fill_group(struct report_row *row, const struct column *colum
     if (state->groups.count < 2)
         return (struct cell){0};
     return table_text(row->table, interned(&state->groups, (uint32_t)((const struct function_key *)row->key)->group));
-}
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
 }
 
 static struct cell fill_function(struct report_row *row, const struct column *column)

@@ -246,7 +246,13 @@ int stack_innermost(struct conversion *conversion, struct process *process, cons
     if (stack->count == 0)
         return 0;
     memcpy(&frame->address, stack->words, sizeof(frame->address));
-    return namer ? name_frames(namer, process, stack->words, 1, frame) : 0;
+    if (!frame_is_python(frame))
+        return namer ? name_frames(namer, process, stack->words, 1, frame) : 0;
+    const struct recorded_python_frame *known = python_frame(process->stacks, frame->address);
+    frame->module = FRAME_PYTHON;
+    frame->function = known && memchr(known->text, '\0', known->length) ? known->text : NULL;
+    frame->line = known ? known->line : 0;
+    return 0;
 }
 
 /* --- the stack of a thread that crashed --- */

@@ -1,7 +1,7 @@
 /*
  * Which interpreters are read: versions, builds, and one that says it is known but has other things in its memory.
  */
-#include "agent/python/layout.h"
+#include "common/python_layout.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

@@ -12,6 +12,7 @@
  *     pingpong N      two threads wake each other N times
  *     spin SECONDS    counts how often it can do something in so much time, and prints it
  *     refuse PROGRAM  perf_event_open() fails with EPERM in PROGRAM
+ *     refuse-reading PROGRAM  process_vm_readv() does
  *     forbid PROGRAM  perf_event_open() ends PROGRAM
  */
 #include <errno.h>
@@ -203,11 +204,11 @@ static void play(int rounds)
 
 /* --- a filter of system calls --- */
 
-static int filter(unsigned action)
+static int filter(unsigned call, unsigned action)
 {
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
         BPF_STMT(BPF_RET | BPF_K, action),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
@@ -217,9 +218,9 @@ static int filter(unsigned action)
                : -1;
 }
 
-static int run_filtered(char **argv, unsigned action)
+static int run_filtered(char **argv, unsigned call, unsigned action)
 {
-    if (!argv[0] || filter(action) != 0)
+    if (!argv[0] || filter(call, action) != 0)
         return 1;
     execvp(argv[0], argv);
     return 127;
@@ -254,9 +255,11 @@ int main(int argc, char **argv)
     else if (strcmp(how, "spin") == 0)
         printf("%lu\n", spin_for(atof(number)));
     else if (strcmp(how, "refuse") == 0)
-        return run_filtered(argv + 2, SECCOMP_RET_ERRNO | EPERM);
+        return run_filtered(argv + 2, SYS_perf_event_open, SECCOMP_RET_ERRNO | EPERM);
+    else if (strcmp(how, "refuse-reading") == 0)
+        return run_filtered(argv + 2, SYS_process_vm_readv, SECCOMP_RET_ERRNO | EPERM);
     else if (strcmp(how, "forbid") == 0)
-        return run_filtered(argv + 2, SECCOMP_RET_KILL_PROCESS);
+        return run_filtered(argv + 2, SYS_perf_event_open, SECCOMP_RET_KILL_PROCESS);
     else
         return strcmp(how, "outlive") == 0 ? 0 : 2;
     return 0;

@@ -1,13 +1,13 @@
 /*
  * The source line of an instruction, from the table that a code object has for it. There were three formats.
  */
-#ifndef GPUTRACE_AGENT_PYTHON_LINES_H
-#define GPUTRACE_AGENT_PYTHON_LINES_H
+#ifndef GPUTRACE_COMMON_PYTHON_LINES_H
+#define GPUTRACE_COMMON_PYTHON_LINES_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/python/layout.h"
+#include "common/python_layout.h"
 
 struct line_table {
     enum python_lines_kind kind;

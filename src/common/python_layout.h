@@ -3,8 +3,8 @@
  * the headers of CPython 3.8 to 3.14 on 64-bit machines; a minor version never changes them. From 3.13 on the
  * interpreter has most of them in a table at the begin of _PyRuntime, and that is used.
  */
-#ifndef GPUTRACE_AGENT_PYTHON_LAYOUT_H
-#define GPUTRACE_AGENT_PYTHON_LAYOUT_H
+#ifndef GPUTRACE_COMMON_PYTHON_LAYOUT_H
+#define GPUTRACE_COMMON_PYTHON_LAYOUT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,7 +30,13 @@ struct python_layout {
     enum python_frames_kind frames;
     enum python_lines_kind lines;
     struct {
-        uint64_t thread;  /* pthread_self() */
+        uint64_t interpreters; /* in _PyRuntime: the first */
+    } runtime;                 /* from 3.11 on, as the next */
+    struct {
+        uint64_t next, threads; /* the first state of a thread */
+    } interpreter;
+    struct {
+        uint64_t thread;  /* pthread_self(); from 3.11 on gettid() follows */
         uint64_t c_frame; /* from 3.10 to 3.12 */
         uint64_t frame;   /* in the C frame, where there is one and it has it */
     } state;
@@ -59,6 +65,7 @@ enum {
     PYTHON_TEXT_STATE = 32,     /* bits */
     PYTHON_BYTES = 32,          /* the first byte of a bytes object */
     PYTHON_TYPE_BASICSIZE = 32, /* of a type: bytes of its objects */
+    PYTHON_NEXT_STATE = 8,      /* in the state of a thread: that of the next one */
     PYTHON_TRACEABLE = 16, /* before the bytecode, from 3.11 on: instructions that come before the function's own */
 };
 

@@ -1,4 +1,4 @@
-#include "agent/python/lines.h"
+#include "common/python_lines.h"
 
 #include <stdbool.h>
 

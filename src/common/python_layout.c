@@ -1,4 +1,4 @@
-#include "agent/python/layout.h"
+#include "common/python_layout.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -35,6 +35,8 @@ static const struct python_layout layouts[] = {
     {.version = PYTHON_VERSION(3, 11),
      .frames = PYTHON_C_FRAMES,
      .lines = PYTHON_LOCATIONS,
+     .runtime = {.interpreters = 40},
+     .interpreter = {.next = 0, .threads = 16},
      .state = {.thread = 152, .c_frame = 56, .frame = 8},
      .c_frame = {.previous = 16},
      .frame = {.previous = 48, .code = 32, .instruction = 56, .owner = 69, .is_entry = 68},
@@ -43,6 +45,8 @@ static const struct python_layout layouts[] = {
     {.version = PYTHON_VERSION(3, 12),
      .frames = PYTHON_SHIM_FRAMES,
      .lines = PYTHON_LOCATIONS,
+     .runtime = {.interpreters = 40},
+     .interpreter = {.next = 0, .threads = 72},
      .state = {.thread = 136, .c_frame = 56, .frame = 0},
      .c_frame = {.previous = 8},
      .frame = {.previous = 8, .code = 0, .instruction = 56, .owner = 70},
@@ -61,7 +65,8 @@ static const struct python_layout layouts[] = {
      NEW_TEXT},
 };
 
-/* Where struct _Py_DebugOffsets has what, in words. */
+/* Where struct _Py_DebugOffsets has what, in words: first the same in all versions. */
+enum { INTERPRETERS = 5, NEXT_INTERPRETER = 8, THREADS = 9 };
 struct places {
     unsigned version; /* PYTHON_VERSION() */
     unsigned frame, thread;
@@ -109,6 +114,9 @@ static bool read_runtime(struct python_layout *layout, const struct places *at, 
 {
     if (memcmp(runtime, "xdebugpy", 8) != 0 || runtime[1] >> 16 != layout->version || runtime[2] != 0)
         return false;
+    layout->runtime.interpreters = runtime[INTERPRETERS];
+    layout->interpreter.next = runtime[NEXT_INTERPRETER];
+    layout->interpreter.threads = runtime[THREADS];
     layout->state.frame = runtime[at->frame];
     layout->state.thread = runtime[at->thread];
     layout->frame.previous = runtime[at->previous];
