@@ -184,12 +184,15 @@ struct warm_up {
     const struct steps_process *process; /* whose they are; NULL: there is none */
 };
 
+struct idle;
+
 struct findings {
     const struct trace *trace;
     const struct rule *rule; /* whose find() is running */
     int64_t run;             /* ns from the first launch or GPU operation to the end of the last */
     int64_t from, to;        /* of it */
     struct warm_up warm_up;  /* at the begin of it */
+    const struct idle *idle; /* what GPUs were idle for, after the warm-up; NULL: there is no GPU */
     int64_t steady;          /* ns of it without the warm-up: what thresholds in percent of the run count */
     int64_t waits;           /* ns of it that the host waited for a GPU in calls, and after its last call */
     ARRAY(struct finding) items;

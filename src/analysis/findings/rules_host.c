@@ -25,7 +25,7 @@ static struct finding *add_blocked(struct findings *findings, const struct idle 
 
 static int blocked_find(void *state, struct findings *findings)
 {
-    const struct idle *idle = section_state(findings->trace, REPORT_IDLE);
+    const struct idle *idle = findings->idle;
     struct host_answer worst = {0};
     size_t device = 0;
     (void)state;

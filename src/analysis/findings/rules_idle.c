@@ -10,11 +10,6 @@
 #include "analysis/idle/idle.h"
 #include "analysis/model/section.h"
 
-static const struct idle *idle_of(const struct findings *findings)
-{
-    return section_state(findings->trace, REPORT_IDLE);
-}
-
 /* Nowhere but on a GPU. */
 static struct finding_place on_device(size_t device)
 {
@@ -43,15 +38,14 @@ static struct finding *add_in_gap(struct findings *findings, int64_t cost, const
 
 /* The largest gap of DEVICE in which the host was mostly outside CUDA, in RANGE if there is one. NULL: none is known.
  */
-static const struct idle_gap *gap_outside(const struct findings *findings, const struct idle *idle, size_t device,
-                                          uint32_t range)
+static const struct idle_gap *gap_outside(const struct idle *idle, size_t device, uint32_t range)
 {
     const struct idle_gap *found = NULL;
     bool found_in_range = false;
     for (size_t i = 0; i < idle->largest_count; i++) {
         const struct idle_gap *gap = &idle->largest[i];
         const struct idle_part *part = idle_main_part(gap);
-        if (gap->device != device || part->what.cause != IDLE_OUTSIDE || in_warm_up(findings, gap->start))
+        if (gap->device != device || part->what.cause != IDLE_OUTSIDE)
             continue;
         bool in_range = part->what.range == range;
         bool longer = !found || gap->end - gap->start > found->end - found->start;
@@ -73,7 +67,7 @@ static int64_t long_time(const struct idle_sum *sum)
 
 struct outside {
     int64_t time, gaps; /* ns */
-    int64_t longest;    /* ns; 0: not known */
+    int64_t longest;    /* ns */
     uint32_t range;     /* in which most of the time is; EVENT_NO_TEXT: in none */
     uint32_t activity;  /* that took most of it; EVENT_NO_TEXT: not known */
     size_t device;
@@ -85,24 +79,6 @@ static bool has_finding(const struct findings *findings, const struct rule *rule
         if (findings->items.items[i].rule == rule)
             return true;
     return false;
-}
-
-/* Leaves out the largest gaps of the warm-up, which is a finding of its own. */
-static void leave_warm_up(const struct findings *findings, const struct idle *idle, struct outside *outside)
-{
-    outside->longest = 0;
-    for (size_t i = 0; i < idle->largest_count; i++) {
-        const struct idle_gap *gap = &idle->largest[i];
-        int64_t part = gap->causes[IDLE_OUTSIDE].total;
-        if (gap->device != outside->device || part <= IDLE_BRIEF)
-            continue;
-        if (in_warm_up(findings, gap->start)) {
-            outside->time -= part;
-            outside->gaps--;
-        } else if (part > outside->longest) {
-            outside->longest = part;
-        }
-    }
 }
 
 /* The rules about the DataLoader and about blocked threads count the time in these. */
@@ -128,43 +104,38 @@ static struct outside outside_of(const struct findings *findings, const struct i
             outside.range = row->what.range;
         }
     }
-    if (findings->warm_up.process)
-        leave_warm_up(findings, idle, &outside);
     return outside;
 }
 
 /* The gap to show. */
-static const struct idle_gap *gap_of(const struct findings *findings, const struct idle *idle,
-                                     const struct outside *outside)
+static const struct idle_gap *gap_of(const struct idle *idle, const struct outside *outside)
 {
     const struct idle_gap *gap = host_gap(idle, outside->device, outside->activity);
-    return gap ? gap : gap_outside(findings, idle, outside->device, outside->range);
+    return gap ? gap : gap_outside(idle, outside->device, outside->range);
 }
 
 static int say_host(struct findings *findings, const struct idle *idle, const struct outside *outside)
 {
-    struct finding *finding = add_in_gap(findings, outside->time, gap_of(findings, idle, outside), outside->device);
+    struct finding *finding = add_in_gap(findings, outside->time, gap_of(idle, outside), outside->device);
     bool named = outside->range != EVENT_NO_TEXT, sampled = outside->activity != EVENT_NO_TEXT;
-    char longest[64] = "";
     if (!finding)
         return 0;
     finding->count = outside->gaps;
-    if (outside->longest > 0)
-        snprintf(longest, sizeof(longest), " and %s at most", amount_time(outside->longest).text);
     if (sampled) {
         finding->place.stack = host_activity_stack(&idle->host, outside->activity);
         finding_advise(finding, "%s", host_advice(&idle->host, outside->activity));
     }
-    return finding_say(finding, "The GPU waits %s times while the host works outside CUDA, %s on average%s%s%s%s%s",
-                       amount_count(outside->gaps).text, amount_time(outside->time / outside->gaps).text, longest,
-                       named ? ", mostly in the range " : "",
+    return finding_say(finding,
+                       "The GPU waits %s times while the host works outside CUDA, %s on average and %s at most%s%s%s%s",
+                       amount_count(outside->gaps).text, amount_time(outside->time / outside->gaps).text,
+                       amount_time(outside->longest).text, named ? ", mostly in the range " : "",
                        named ? finding_name(findings->trace, outside->range).text : "", sampled ? ": " : "",
                        host_phrase(&idle->host, outside->activity).text);
 }
 
 static int host_find(void *state, struct findings *findings)
 {
-    const struct idle *idle = idle_of(findings);
+    const struct idle *idle = findings->idle;
     struct outside worst = {0};
     (void)state;
     for (size_t i = 0; idle && i < idle->devices.count; i++) {
@@ -202,8 +173,7 @@ static struct gaps large_gaps(const struct findings *findings, const struct idle
         const struct idle_gap *gap = &idle->largest[i];
         bool inside = gap->before.name != EVENT_NO_TEXT && gap->after.name != EVENT_NO_TEXT;
         bool known = outside_known && idle_main_part(gap)->what.cause == IDLE_OUTSIDE;
-        if (gap->device != device || !inside || known || in_warm_up(findings, gap->start) ||
-            gap->end - gap->start < FINDING_GAP_NS)
+        if (gap->device != device || !inside || known || gap->end - gap->start < FINDING_GAP_NS)
             continue;
         gaps.total = sum_of(gaps.total, gap->end - gap->start);
         gaps.count++;
@@ -215,7 +185,7 @@ static struct gaps large_gaps(const struct findings *findings, const struct idle
 
 static int gaps_find(void *state, struct findings *findings)
 {
-    const struct idle *idle = idle_of(findings);
+    const struct idle *idle = findings->idle;
     struct gaps most = {0};
     (void)state;
     for (size_t i = 0; idle && i < idle->devices.count; i++) {
@@ -321,7 +291,7 @@ static bool is_explained(const struct findings *findings, int64_t idle)
 /* What makes the GPU idle between its first and last work for longest. */
 static unsigned main_cause(const struct findings *findings, size_t device)
 {
-    const struct idle *idle = idle_of(findings);
+    const struct idle *idle = findings->idle;
     unsigned most = IDLE_UNKNOWN;
     for (unsigned i = 0; idle && device < idle->devices.count && i < IDLE_CAUSE_COUNT; i++) {
         const struct idle_sum *causes = idle->devices.items[device].causes;
@@ -352,7 +322,7 @@ static int use_find(void *state, struct findings *findings)
     finding->count = low.count;
     unsigned cause = main_cause(findings, low.device);
     const struct host_question question = {.device = low.device};
-    const struct idle *idle = cause == IDLE_OUTSIDE ? idle_of(findings) : NULL;
+    const struct idle *idle = cause == IDLE_OUTSIDE ? findings->idle : NULL;
     uint32_t activity = idle ? host_ask(trace, idle, &question).activity : EVENT_NO_TEXT;
     return finding_say(finding,
                        "The GPU works less than %d %% of the time in %s of %s equal parts of the run, %s to %s; most "

@@ -114,7 +114,7 @@ static struct late late_of(const struct idle_device *device)
 /* What the host does between launches, if that takes most of the time. */
 static struct host_phrase between_launches(const struct findings *findings, const struct late *late, size_t device)
 {
-    const struct idle *idle = section_state(findings->trace, REPORT_IDLE);
+    const struct idle *idle = findings->idle;
     const struct host_question question = {.device = device, .brief = true};
     struct host_answer answer = host_ask(findings->trace, idle, &question);
     return host_phrase(&idle->host, answer.total > late->time / 2 ? answer.activity : EVENT_NO_TEXT);
@@ -155,7 +155,7 @@ static bool matters(const struct late *late, int64_t steady)
 static int bound_find(void *state, struct findings *findings)
 {
     const struct launches *launches = state;
-    const struct idle *idle = section_state(findings->trace, REPORT_IDLE);
+    const struct idle *idle = findings->idle;
     const struct launches_of_device *worst = NULL;
     struct late most = {0};
     for (size_t i = 0; idle && i < idle->devices.count && i < launches->devices.count; i++) {

@@ -347,7 +347,7 @@ static struct finding *add_loading(struct findings *findings, int64_t cost, cons
 static int loading_find(void *state, struct findings *findings)
 {
     const struct loading *loading = state;
-    const struct idle *idle = section_state(findings->trace, REPORT_IDLE);
+    const struct idle *idle = findings->idle;
     const struct idle_row *worst = NULL;
     int64_t cost = 0;
     for (size_t i = 0; idle && i < idle->devices.count; i++) {

@@ -128,8 +128,11 @@ struct idle_piece {
     uint32_t cause;        /* enum idle_cause */
 };
 
+struct idle_gaps;
+
 /* All zero is empty. */
 struct idle {
+    struct idle_gaps *gaps;                /* that it is made of; NULL: it is not made yet */
     int64_t run;                           /* ns, of the whole trace */
     ARRAY(struct idle_device) devices;     /* by index in trace.devices */
     struct idle_rows rows;                 /* without activities */

@@ -32,20 +32,31 @@ static int by_key_and_call(const void *left, const void *right)
     return ORDER(a->launch.key, b->launch.key) ?: ORDER(a->called, b->called) ?: ORDER(a->start, b->start);
 }
 
+/* What is found after the last event. */
+static void init_found(struct idle_gaps *gaps, struct sorter_space *space)
+{
+    sorter_init(&gaps->asked, space, sizeof(struct gap), by_key_and_call);
+    idle_host_init(&gaps->host, space);
+}
+
+static void release_found(struct idle_gaps *gaps)
+{
+    sorter_release(&gaps->asked);
+    idle_host_release(&gaps->host);
+}
+
 void idle_gaps_init(struct idle_gaps *gaps, struct sorter_space *space)
 {
     idle_waits_init(&gaps->waits, space);
     sorter_init(&gaps->phases, space, sizeof(struct thread_phase), by_thread);
-    sorter_init(&gaps->asked, space, sizeof(struct gap), by_key_and_call);
-    idle_host_init(&gaps->host, space);
+    init_found(gaps, space);
 }
 
 void idle_gaps_release(struct idle_gaps *gaps)
 {
     idle_waits_release(&gaps->waits);
     sorter_release(&gaps->phases);
-    sorter_release(&gaps->asked);
-    idle_host_release(&gaps->host);
+    release_found(gaps);
 }
 
 int idle_gaps_event(struct idle_gaps *gaps, const struct trace *trace, const struct event_fields *event)
@@ -66,6 +77,7 @@ struct finding {
     struct idle_gaps *gaps;
     struct idle *idle;
     const struct trace *trace;
+    int64_t from; /* gaps that begin earlier do not count */
     /* Of the GPU that the walk is at */
     bool any;
     uint32_t device, last_thread;
@@ -184,6 +196,8 @@ static int add_gap(struct finding *finding, const struct timeline_op *op, const 
         .call = op->call,
         .last_stream = stream_number(trace_stream_id(trace, finding->last.stream)->stream),
     };
+    if (gap.start < finding->from)
+        return 0;
     offer(finding, &gap, (struct idle_neighbour){op->name, op->stream});
     if (finding->gaps->waits.of == IDLE_WAITS_NONE || op->thread == LAUNCHED_NO_THREAD)
         return settle(finding, &gap, NULL);
@@ -193,7 +207,7 @@ static int add_gap(struct finding *finding, const struct timeline_op *op, const 
 
 static int add_edge(struct finding *finding, enum idle_cause cause, const struct gap *gap, struct idle_neighbour after)
 {
-    if (gap->end <= gap->start)
+    if (gap->end <= gap->start || gap->start < finding->from)
         return 0;
     offer(finding, gap, after);
     return settle_edge(finding, gap, cause);
@@ -301,12 +315,11 @@ static int pass_phases(struct finding *finding)
     return status ? status : walked;
 }
 
-int idle_gaps_finish(struct idle_gaps *gaps, struct idle *idle, const struct trace *trace)
+static int find_gaps(struct idle_gaps *gaps, struct idle *idle, const struct trace *trace, int64_t from)
 {
-    struct finding finding = {.gaps = gaps, .idle = idle, .trace = trace};
+    struct finding finding = {.gaps = gaps, .idle = idle, .trace = trace, .from = from};
     idle->run = trace_span(trace);
-    if (trace->ranks.count > 0)
-        idle_keep_pieces(idle, trace->space);
+    idle->gaps = gaps;
     int status = idle_waits_begin(&gaps->waits, trace);
     if (status < 0)
         return status;
@@ -318,6 +331,20 @@ int idle_gaps_finish(struct idle_gaps *gaps, struct idle *idle, const struct tra
     if (status == 0)
         status = pass_phases(&finding);
     array_release(&finding.streams);
-    status = status ? status : idle_host_finish(&gaps->host, idle, trace);
+    return status ? status : idle_host_finish(&gaps->host, idle, trace);
+}
+
+int idle_gaps_finish(struct idle_gaps *gaps, struct idle *idle, const struct trace *trace)
+{
+    if (trace->ranks.count > 0)
+        idle_keep_pieces(idle, trace->space);
+    int status = find_gaps(gaps, idle, trace, INT64_MIN);
     return status == 0 && idle->has_pieces ? sorter_ready(&idle->pieces) : status;
+}
+
+int idle_gaps_again(struct idle_gaps *gaps, struct idle *idle, const struct trace *trace, int64_t from)
+{
+    release_found(gaps);
+    init_found(gaps, trace->space);
+    return find_gaps(gaps, idle, trace, from);
 }

@@ -57,6 +57,7 @@ static int rank_streams(struct idle_waits *waits)
 {
     size_t count = waits->trace->streams.count;
     uint32_t *order = calloc(count + 1, sizeof(*order));
+    free(waits->ranks);
     waits->ranks = calloc(count + 1, sizeof(*waits->ranks));
     bool made = order && waits->ranks;
     for (size_t i = 0; made && i < count; i++)

@@ -47,7 +47,8 @@ void idle_waits_release(struct idle_waits *waits);
 /* Keeps a record of CUDA_SYNC. Returns 0, or -1: no memory. */
 int idle_waits_event(struct idle_waits *waits, const struct trace *trace, const struct event_fields *event);
 
-/* After trace_finish(): sets `of`. Returns 0, or -1: no memory. Unless it is NONE, questions follow, and the end. */
+/* After trace_finish(): sets `of`. Returns 0, or -1: no memory. Unless it is NONE, questions follow, and the end; then
+ * it may begin again. */
 int idle_waits_begin(struct idle_waits *waits, const struct trace *trace);
 
 /* OP has a call. */

@@ -8,10 +8,13 @@
 #include "common/settings.h"
 #include "analysis/findings/findings.h"
 #include "analysis/base/order.h"
+#include "analysis/idle/idle.h"
+#include "analysis/idle/idle_gaps.h"
 #include "analysis/model/section.h"
 
 struct state {
     struct findings findings;
+    struct idle idle;         /* after the warm-up, if there is one */
     int64_t waits, last_call; /* ns that calls waited for a GPU; the end of the last call */
     void *states[FINDING_RULE_COUNT];
     struct wanting {
@@ -57,6 +60,7 @@ static void init(void *context, const struct trace *trace)
 static void release(void *context)
 {
     struct state *state = context;
+    idle_release(&state->idle);
     for (size_t i = 0; i < FINDING_RULE_COUNT; i++) {
         if (state->states[i] && finding_rules[i]->release)
             finding_rules[i]->release(state->states[i]);
@@ -427,11 +431,23 @@ static void *state_of(struct state *state, const struct rule *rule)
     return NULL;
 }
 
+/* The warm-up is a finding of its own: others are about the rest. */
+static int find_idle(struct state *state)
+{
+    struct findings *findings = &state->findings;
+    findings->idle = section_state(findings->trace, REPORT_IDLE);
+    if (!findings->warm_up.process || !findings->idle || !findings->idle->gaps)
+        return 0;
+    int status = idle_gaps_again(findings->idle->gaps, &state->idle, findings->trace, findings->warm_up.until);
+    findings->idle = &state->idle;
+    return status;
+}
+
 static int run_rules(struct state *state)
 {
     struct findings *findings = &state->findings;
-    int status = 0;
     find_warm_up(findings);
+    int status = find_idle(state);
     for (size_t i = 0; i < FINDING_RULE_COUNT && status == 0; i++) {
         findings->rule = finding_rules[i];
         if (!is_blind(finding_rules[i], findings->trace) && finding_rules[i]->find)
