@@ -92,6 +92,14 @@ static uint64_t number_of_line(struct python_process *process, size_t code, uint
     return number ? *number : 0;
 }
 
+/* Calls of a module that is imported lie between calls of Python's import machinery: the outermost of these is enough,
+ * which says that there is an import. */
+static bool is_import_machinery(const struct python_code *code)
+{
+    return strncmp(code->file, "<frozen importlib", strlen("<frozen importlib")) == 0 &&
+           strcmp(code->function, "_find_and_load") != 0;
+}
+
 /* The word for a call; 0: it is none of the program's functions, or has not begun. */
 static uint64_t word_of(struct python_process *process, const struct python_call *call)
 {
@@ -105,7 +113,7 @@ static uint64_t word_of(struct python_process *process, const struct python_call
         const struct python_code *known = &process->codes.items[code];
         bool begun = python_call_has_begun(&process->reader, known, call);
         uint32_t line = python_call_line(&process->reader, known, call);
-        *place = begun ? number_of_line(process, code, line) : 0;
+        *place = begun && !is_import_machinery(known) ? number_of_line(process, code, line) : 0;
     }
     return *place ? PYTHON_WORD | *place : 0;
 }

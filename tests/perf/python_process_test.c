@@ -198,6 +198,23 @@ UNIT_TEST_WITH(frames_of_c_calls_and_of_functions_that_have_not_begun_are_left_o
     assert_string_equal(stack_at(TID, 3000, false), "inner:11 outer:20");
 }
 
+UNIT_TEST_WITH(of_the_import_machinery_the_outermost_function_is_kept, begin, end)
+{
+    static struct text importlib;
+    make_text(&importlib, "<frozen importlib._bootstrap>");
+    codes[0].file = &importlib;
+    tick(1000);
+    assert_string_equal(stack_at(TID, 1000, false), "outer:20");
+    make_text(&names[0], "_find_and_load");
+    codes[0].version = 9;
+    states[0].frame = NULL;
+    tick(1001);
+    states[0].frame = &frames[0];
+    tick(1002);
+    const uint64_t *words;
+    assert_int_equal(python_process_at(process, TID, 1002 * MS, false, &words), 2);
+}
+
 UNIT_TEST_WITH(the_nearer_tick_counts, begin, end)
 {
     tick(1000);

@@ -202,7 +202,7 @@ int index_graph_node_stack(struct process *process, const struct event *event)
     const struct node_stack stack = {record->node, event->start, event->thread, record->stack};
     if (!ADD(file_vector_push, &process->captures->stacks, stack))
         return no_memory();
-    return stacks_want(process->stacks, record->stack);
+    return stacks_use(process->stacks, record->stack, 1);
 }
 
 static uint32_t stack_of(const struct captures *captures, uint64_t node)

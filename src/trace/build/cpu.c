@@ -12,7 +12,7 @@
 void cpu_stacks_release(struct cpu_stacks *stacks)
 {
     array_release(&stacks->items);
-    array_release(&stacks->used);
+    array_release(&stacks->uses);
 }
 
 /* --- index --- */
@@ -23,10 +23,10 @@ static int use_stack(struct process *process, uint32_t number)
     if (!stack)
         return 0;
     size_t index = (size_t)(stack - process->stacks->items.items);
-    while (process->cpu_stacks->used.count <= index)
-        if (!array_push(&process->cpu_stacks->used))
+    while (process->cpu_stacks->uses.count <= index)
+        if (!array_push(&process->cpu_stacks->uses))
             return error_no_memory("call stacks");
-    process->cpu_stacks->used.items[index] = true;
+    process->cpu_stacks->uses.items[index]++;
     return 0;
 }
 
@@ -91,7 +91,7 @@ static uint64_t key_of(const struct recorded_stack *stack, const struct stack_fr
     return hash_bytes(&key, sizeof(key));
 }
 
-static int resolve_stack(struct process *process, struct map *known, const struct recorded_stack *stack,
+static int resolve_stack(struct process *process, struct map *known, const struct recorded_stack *stack, uint32_t uses,
                          struct cpu_stack *resolved)
 {
     struct stack_frame frame;
@@ -106,7 +106,7 @@ static int resolve_stack(struct process *process, struct map *known, const struc
     if (*first == 0)
         *first = stack->number;
     resolved->same_as = (uint32_t)*first;
-    return stacks_want(process->stacks, resolved->same_as);
+    return stacks_use(process->stacks, resolved->same_as, uses);
 }
 
 int resolve_cpu_stacks(struct process *process)
@@ -116,10 +116,11 @@ int resolve_cpu_stacks(struct process *process)
     size_t count = process->file.header.by_launcher ? process->stacks->items.count : 0;
     for (size_t i = 0; i < count && result == 0; i++) {
         struct cpu_stack *resolved = array_push(&process->cpu_stacks->items);
+        uint32_t uses = i < process->cpu_stacks->uses.count ? process->cpu_stacks->uses.items[i] : 0;
         if (!resolved)
             result = error_no_memory("call stacks");
-        else if (i < process->cpu_stacks->used.count && process->cpu_stacks->used.items[i])
-            result = resolve_stack(process, &known, &process->stacks->items.items[i], resolved);
+        else if (uses > 0)
+            result = resolve_stack(process, &known, &process->stacks->items.items[i], uses, resolved);
     }
     map_release(&known);
     return result;

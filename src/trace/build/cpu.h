@@ -19,8 +19,8 @@ struct cpu_stacks {
         uint32_t same_as; /* number of the stack that stands for it */
         uint32_t name;    /* of the innermost function, in conversion.names */
     })
-    items;            /* of each item of process.stacks */
-    ARRAY(bool) used; /* of these, so far: whether an event that is shown has it */
+    items;                /* of each item of process.stacks */
+    ARRAY(uint32_t) uses; /* of these, so far: events that are shown and have it */
 };
 
 /* All zero is empty. */

@@ -308,7 +308,7 @@ int index_memory(struct process *process, const struct event *event)
     if (!process_thread(process, TRACK_THREAD, event->thread))
         return -1;
     if (capture_intervals_hold(process->capture_intervals, event->start) &&
-        stacks_want(process->stacks, event->memory.stack) != 0)
+        stacks_use(process->stacks, event->memory.stack, 1) != 0)
         return -1;
     return memory_collect(process->memory, event);
 }

@@ -4,6 +4,7 @@
 
 #include "common/json_out.h"
 #include "common/log.h"
+#include "trace/build/lookup.h"
 #include "trace/build/stacks.h"
 
 /* Bytes that all frames may take in the metadata, which readers hold whole. Of stacks beyond there are only the
@@ -170,19 +171,32 @@ static int gather_stack(struct gathering *gathering, struct recorded_stack *stac
     return result;
 }
 
+static int by_uses(const void *left, const void *right)
+{
+    const struct recorded_stack *a = *(struct recorded_stack *const *)left, *b = *(struct recorded_stack *const *)right;
+    return ORDER(b->uses, a->uses) ?: ORDER(a, b);
+}
+
+/* Those that most events have come first: they are whole where not all can be. */
 static int gather_process(struct gathering *gathering)
 {
     struct process *process = gathering->process;
     int result = unwind_crash(gathering->conversion, process);
-    for (size_t i = 0; i < process->stacks->items.count && result == 0; i++) {
-        struct recorded_stack *stack = &process->stacks->items.items[i];
-        if (!stack->wanted)
-            continue;
-        if (stack->count > 0 && gathering->json.buffer->length < STACKS_BYTES_MAX)
-            result = gather_stack(gathering, stack);
+    struct recorded_stack *items = process->stacks->items.items;
+    size_t count = process->stacks->items.count;
+    struct recorded_stack **order = result == 0 ? calloc(count + 1, sizeof(*order)) : NULL;
+    if (!order)
+        return result == 0 ? error_no_memory("call stacks") : result;
+    for (size_t i = 0; i < count; i++)
+        order[i] = &items[i];
+    qsort(order, count, sizeof(*order), by_uses);
+    for (size_t i = 0; i < count && order[i]->uses > 0 && result == 0; i++) {
+        if (order[i]->count > 0 && gathering->json.buffer->length < STACKS_BYTES_MAX)
+            result = gather_stack(gathering, order[i]);
         else
             process->losses.left_out_stacks++;
     }
+    free(order);
     return result;
 }
 

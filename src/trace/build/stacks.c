@@ -69,11 +69,11 @@ int index_python_frame(struct process *process, const struct event *event)
     return 0;
 }
 
-int stacks_want(struct stacks *stacks, uint32_t number)
+int stacks_use(struct stacks *stacks, uint32_t number, uint32_t events)
 {
     struct recorded_stack *stack = number ? put(stacks, number) : NULL;
     if (stack)
-        stack->wanted = true;
+        stack->uses = events < UINT32_MAX - stack->uses ? stack->uses + events : UINT32_MAX;
     return stack || number == 0 ? 0 : -1;
 }
 
@@ -93,7 +93,7 @@ int index_call_stack(struct process *process, const struct event *event)
         return 0;
     if (!ADD(file_vector_push, &stacks->calls, (struct call_stack){record->correlation, record->stack}))
         return error_no_memory("call stacks");
-    return stacks_want(stacks, record->stack);
+    return stacks_use(stacks, record->stack, 1);
 }
 
 static int by_correlation(const void *left, const void *right)
@@ -282,7 +282,7 @@ int unwind_crash(struct conversion *conversion, struct process *process)
         return count > 0 ? -1 : 0;
     stack->words = (const char *)stacks->crash_words;
     stack->count = (uint32_t)count;
-    stack->wanted = true;
+    stack->uses = 1;
     return 0;
 }
 

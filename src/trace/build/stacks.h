@@ -20,7 +20,7 @@ struct recorded_stack {
     const char *words; /* addresses, innermost first, not aligned; NULL: its record was lost */
     uint32_t count;    /* of them */
     uint32_t number;   /* within the process */
-    bool wanted;       /* events of the trace refer to it */
+    uint32_t uses;     /* events of the trace that refer to it */
     uint8_t owner;     /* enum frame_owner: whose code that place is; once it is in the trace */
     uint32_t leaf;     /* its number in the trace: the innermost of its stackFrames; 0: the trace does not have it */
     uint32_t place;    /* of the interner conversion.stacks.places: the line of the program's that it is known by */
@@ -66,8 +66,8 @@ void stacks_release(struct stacks *stacks);
 
 /* Index pass. Return 0, or -1 after error(). */
 
-/* An event refers to stack NUMBER; 0 is none. Returns 0, or -1 after error(). */
-int stacks_want(struct stacks *stacks, uint32_t number);
+/* So many events refer to stack NUMBER; 0 is none. Returns 0, or -1 after error(). */
+int stacks_use(struct stacks *stacks, uint32_t number, uint32_t events);
 
 /* NULL: nothing is known of it. */
 struct recorded_stack *stacks_get(const struct stacks *stacks, uint32_t number);

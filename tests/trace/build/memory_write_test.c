@@ -247,7 +247,7 @@ static const cJSON *frame_of(const struct trace *trace, int number)
 /* Names of the frames of stack NUMBER, innermost first, with a blank after each. */
 static const char *stack_words(const struct trace *trace, int number)
 {
-    static char words[256];
+    static char words[2048];
     *words = '\0';
     for (const cJSON *frame = frame_of(trace, number); frame;) {
         const cJSON *parent = cJSON_GetObjectItemCaseSensitive(frame, "parent");
@@ -352,19 +352,47 @@ UNIT_TEST(test_stacks_of_several_processes_share_frames_that_are_called_the_same
     unit_remove(directory);
 }
 
-/* A reader of traces holds the metadata whole, so it may not grow for ever. */
-UNIT_TEST(test_more_stacks_than_metadata_can_hold_are_cut_and_counted)
+enum { STACKS = 4000, FRAMES = 64 };
+
+/* More than metadata can hold, with an allocation each. */
+static void make_many_stacks(struct make_spool *spool)
 {
-    enum { STACKS = 4000, FRAMES = 64 };
-    struct make_spool spool;
-    make_spool_begin(&spool, PID, THREAD);
+    make_spool_begin(spool, PID, THREAD);
     for (uint32_t stack = 1; stack <= STACKS; stack++) {
         uint64_t addresses[FRAMES];
         for (uint64_t i = 0; i < FRAMES; i++)
             addresses[i] = UINT64_C(0x7f0000000000) + stack * FRAMES + i;
-        make_stack(&spool, stack, addresses, FRAMES);
-        allocate_from(&spool, 1000 + stack, stack, stack, 0);
+        make_stack(spool, stack, addresses, FRAMES);
+        allocate_from(spool, 1000 + stack, stack, stack, 0);
     }
+}
+
+static size_t frames_of_allocation(const struct trace *trace, int number)
+{
+    const char *words = stack_words(trace, stack_of(trace_event(trace, "i", "memory", "Allocate Device", number)));
+    size_t count = 0;
+    for (; *words; words++)
+        count += *words == ' ';
+    return count;
+}
+
+UNIT_TEST(test_where_stacks_are_cut_those_of_more_events_stay_whole)
+{
+    struct make_spool spool;
+    make_many_stacks(&spool);
+    allocate_from(&spool, 9000, 2 * STACKS, STACKS, 0); /* the last stack again */
+    struct trace trace = trace_of_done(&spool);
+    assert_int_equal(frames_of_allocation(&trace, STACKS - 2), 1);
+    assert_int_equal(frames_of_allocation(&trace, STACKS - 1), FRAMES);
+    assert_int_equal(frames_of_allocation(&trace, STACKS), FRAMES);
+    trace_release(&trace);
+}
+
+/* A reader of traces holds the metadata whole, so it may not grow for ever. */
+UNIT_TEST(test_more_stacks_than_metadata_can_hold_are_cut_and_counted)
+{
+    struct make_spool spool;
+    make_many_stacks(&spool);
     struct trace trace = trace_of_done(&spool);
     int cut = (int)event_number(own(&trace, "losses"), "cut_stacks"), whole = STACKS - cut;
     assert_true(whole > 1000 && whole < STACKS);
