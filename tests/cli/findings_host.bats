@@ -281,3 +281,26 @@ waits() { # CALL LINE...
     run text repeated-waits
     assert_output --partial 'as no work is queued ('
 }
+
+@test "host-work after a warm-up: how often, how long, where and what are all of the time after it" {
+    # Steps of 10 ms, of which the GPU works 5; the first takes a second, most of which is one gap.
+    {
+        echo 'thread 1 train'
+        echo 'work 0 5000'
+        echo 'range step 0 999000'
+        echo 'on 1 6000 1000000 1000 decode,main'
+        local i begin
+        for ((i = 0; i < 30; i++)); do
+            begin=$((1000000 + i * 10000))
+            echo "work $begin 5000"
+            echo "range step $begin $((begin + 9900))"
+            [ "$i" -eq 29 ] || echo "on 1 $((begin + 5010)) $((begin + 10000)) 500 load,main"
+        done
+    } | "$BATS_TEST_DIRNAME/host_trace" >trace.json
+    run found
+    assert_line --partial 'warm-up '
+    run text host-work
+    assert_output --regexp '^The GPU waits 29 times while the host works outside CUDA, 4[.]99 ms on average and 4[.]99 ms at most, mostly in the range step: load_batch \(train[.]c:41\)'
+    "$gputrace" report -r findings --format=json trace.json | jq -e '.findings[] | select(.id == "host-work")
+        | .start_ns >= 1000000000 and (.stack | startswith("load_batch (/app/train.c:41)"))'
+}
