@@ -156,7 +156,8 @@ static void find_line(struct process *process, struct nvtx_places *places, size_
         uint32_t range = nvtx_innermost(process->nvtx, places, site.thread, OPERATORS, site.time);
         capture->line_kind = ARG_FORWARD_AT;
         capture->line = forward_line(process, &site, range);
-    } else {
+    }
+    if (capture->line == 0) {
         capture->line_kind = ARG_BACKWARD_AT;
         capture->line = backward_line(process, &site);
     }

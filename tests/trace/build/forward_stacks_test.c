@@ -338,4 +338,20 @@ UNIT_TEST(what_autograd_captured_has_the_line_that_called_the_backward_pass)
     trace_release(&trace);
 }
 
+UNIT_TEST(what_autograd_captured_outside_of_known_operators_has_that_line_too)
+{
+    struct make_spool spool;
+    open_backward(&spool, "pt_autograd_0");
+    name(&spool, 1, "aten::ones_like");
+    number_thread(&spool, FORWARD);
+    begin(&spool, 900, 1, 7, -1, 0);
+    end(&spool, 1050, 7);
+    capture_node(&spool, 1000, 1, 1);
+    on_thread(&spool, SPOOL_RECORDS, OTHER);
+    capture_node(&spool, 1100, 2, 0);
+    struct trace trace = replay(&spool, 2);
+    assert_true(kernel_has(&trace, 2, "backward at", "step (train.py:42)"));
+    trace_release(&trace);
+}
+
 UNIT_MAIN(NULL, NULL)
