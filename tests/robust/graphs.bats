@@ -7,10 +7,11 @@ before_each() { need_plain; }
 number() { jq "$1" trace.json; }
 shown() { number '[.traceEvents[] | select(.args."captured in")] | length'; }
 
-# "NAME: CAPTURED IN" of each sort of operation that a graph does, in order of names.
+# "NAME: CAPTURED IN" of each sort of operation that a graph does, in order of names. A GPU sets memory in the body of a
+# conditional node by a kernel.
 captured_in() {
     jq -r '[.traceEvents[] | select(.args."graph id") |
-        "\(.name | sub(" \\(.*"; "")): \(.args."captured in" // "-")"] | unique[]' trace.json
+        "\(.name | sub(" \\(.*"; "") | sub("^memset32$"; "Memset")): \(.args."captured in" // "-")"] | unique[]' trace.json
 }
 
 replays() { # WAY
@@ -277,8 +278,7 @@ rows() { # SECTION FIELDS [OPTION...]
         'replay;cuGraphLaunch;outer;dying_0' 'replay;cuGraphLaunch;outer;inner;dying_1')"
 }
 
-# "NAME: FUNCTION" of each sort of operation that a graph does: where it was captured. The stack is that of the line. A
-# GPU sets memory in the body of a conditional node by a kernel.
+# "NAME: FUNCTION" of each sort of operation that a graph does: where it was captured. The stack is that of the line.
 captured_at() {
     jq -r 'def chain($frames): $frames[.] | .name, (.parent // empty | tostring | chain($frames));
         .stackFrames as $frames | [.traceEvents[] | select(.args."graph id") | .args."captured at" as $at
