@@ -10,7 +10,8 @@
 #define PYTHON_WORD (SPOOL_STACK_PYTHON << 48)
 #define NUMBER_MASK (((uint64_t)1 << 48) - 1)
 
-#define THREADS_MOST 64
+#define THREADS_MOST 64              /* that are read */
+#define THREADS_KEPT 256             /* then new ones take the place of those that were not there for longest */
 #define CODES_MOST ((size_t)1 << 17) /* what is new beyond these has no name */
 #define PLACES_MOST ((size_t)1 << 20)
 #define WORDS_MOST ((size_t)4 << 20) /* of all stacks: 32 MiB; what is new then is not known */
@@ -180,26 +181,48 @@ static size_t read_stack(struct python_process *process, struct python_calls *ca
 
 /* --- threads --- */
 
-static struct python_thread *get_thread(struct python_process *process, uint32_t tid)
-{
-    uint64_t *index = map_put(&process->thread_of, tid, NULL);
-    if (!index)
-        return NULL;
-    if (*index == 0) {
-        struct python_thread *made = calloc(1, sizeof(*made)), **place = made ? array_push(&process->threads) : NULL;
-        if (!place) {
-            free(made);
-            return NULL;
-        }
-        *place = made;
-        *index = process->threads.count;
-    }
-    return process->threads.items[*index - 1];
-}
-
 static struct python_seen *seen_at(struct python_thread *thread, size_t i)
 {
     return &thread->seen[i % PYTHON_SEEN_MOST];
+}
+
+static uint64_t last_seen(struct python_thread *thread)
+{
+    return thread->count > 0 ? seen_at(thread, thread->count - 1)->to : 0;
+}
+
+/* The index of a place for one more thread; SIZE_MAX: no memory. */
+static size_t make_place(struct python_process *process)
+{
+    size_t oldest = 0, count = process->threads.count;
+    if (count < THREADS_KEPT) {
+        struct python_thread *made = calloc(1, sizeof(*made)), **place = made ? array_push(&process->threads) : NULL;
+        if (place)
+            *place = made;
+        else
+            free(made);
+        return place ? count : SIZE_MAX;
+    }
+    for (size_t i = 1; i < count; i++)
+        if (last_seen(process->threads.items[i]) < last_seen(process->threads.items[oldest]))
+            oldest = i;
+    map_remove(&process->thread_of, process->threads.items[oldest]->tid);
+    memset(process->threads.items[oldest], 0, sizeof(struct python_thread));
+    return oldest;
+}
+
+static struct python_thread *get_thread(struct python_process *process, uint32_t tid)
+{
+    const uint64_t *known = map_get(&process->thread_of, tid);
+    if (known)
+        return process->threads.items[*known];
+    size_t place = make_place(process);
+    uint64_t *index = place != SIZE_MAX ? map_put(&process->thread_of, tid, NULL) : NULL;
+    if (!index)
+        return NULL;
+    *index = place;
+    process->threads.items[place]->tid = tid;
+    return process->threads.items[place];
 }
 
 static void note(struct python_thread *thread, size_t stack, uint64_t now)
@@ -241,7 +264,7 @@ size_t python_process_at(const struct python_process *process, uint32_t tid, uin
                          const uint64_t **words)
 {
     const uint64_t *index = map_get(&process->thread_of, tid);
-    struct python_thread *thread = index && *index ? process->threads.items[*index - 1] : NULL;
+    struct python_thread *thread = index ? process->threads.items[*index] : NULL;
     const struct python_seen *nearest = NULL;
     size_t known = thread && thread->count < PYTHON_SEEN_MOST ? thread->count : PYTHON_SEEN_MOST;
     for (size_t i = 1; thread && i <= known; i++) {

@@ -32,6 +32,7 @@ struct python_seen {
 };
 
 struct python_thread {
+    uint32_t tid;
     struct python_calls calls; /* at the last tick */
     size_t count;              /* of what was seen; the last PYTHON_SEEN_MOST are known */
     struct python_seen seen[PYTHON_SEEN_MOST];
@@ -48,7 +49,7 @@ struct python_process {
     struct map stack_of;             /* hash of a stack -> index + 1 in stacks */
     ARRAY(struct python_words) stacks;
     ARRAY(uint64_t) words; /* as in a struct spool_stack */
-    struct map thread_of;  /* tid -> index + 1 in threads */
+    struct map thread_of;  /* tid -> index in threads */
     ARRAY(struct python_thread *) threads;
 };
 

@@ -296,6 +296,19 @@ UNIT_TEST_WITH(a_forked_process_is_read_by_its_own_number, begin, end)
     assert_null(python_process_forked(NULL, 1));
 }
 
+UNIT_TEST_WITH(of_threads_that_come_and_go_the_last_are_known, begin, end)
+{
+    for (uint32_t i = 0; i < 10000; i++) {
+        states[1].tid = TID + 1 + i;
+        tick(1000 + i);
+    }
+    assert_true(process->threads.count < 1000);
+    assert_string_equal(stack_at(TID + 10000, 1000 + 9999, false), "other:30");
+    assert_string_equal(stack_at(TID + 9900, 1000 + 9899, false), "other:30");
+    assert_string_equal(stack_at(TID + 1, 1000, false), "");
+    assert_string_equal(stack_at(TID, 1000 + 9999, false), "inner:10 outer:20"); /* always there */
+}
+
 UNIT_TEST_WITH(many_changes_leave_the_last_ones, begin, end)
 {
     for (uint64_t i = 0; i < 2 * PYTHON_SEEN_MOST; i++) {

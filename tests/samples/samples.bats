@@ -462,6 +462,23 @@ event_moments() { # COUNT
     python3 "$samples/train.py" --steps 50 --profile profile.json --kineto kineto.json
     "$BATS_TEST_DIRNAME/compare_kernels" "$trace" profile.json
     "$BATS_TEST_DIRNAME/compare_annotations" "$trace" kineto.json
+    traces --capture-range=cudaProfilerApi --trace=all,torch python3 "$samples/train.py" --steps 50
+    "$BATS_TEST_DIRNAME/compare_operators" "$trace" kineto.json
+}
+
+@test "operators of another count, number or GPU time are differences" {
+    local compare=$BATS_TEST_DIRNAME/compare_operators change
+    gzip -dc "$root/tests/data/kineto/kineto-train-h200.json.gz" >kineto.json
+    run -0 "$compare" kineto.json kineto.json
+    assert_line '387 and 387 operators, 21 and 21 flows, 1743.2 and 1743.2 us on the GPU: equal'
+    for change in 'del(first(.traceEvents[] | select(.cat == "cpu_op")))' \
+        '(first(.traceEvents[] | select(.args."Sequence number")) | .args) |= del(."Sequence number")' \
+        'del(first(.traceEvents[] | select(.cat == "fwdbwd" and .ph == "s")))' \
+        '(.traceEvents[] | select(.cat == "kernel") | .dur) *= 2' \
+        'del(first(.traceEvents[] | select(.cat == "kernel")))'; do
+        jq "$change" kineto.json >changed.json
+        run -1 "$compare" changed.json kineto.json
+    done
 }
 
 @test "the trace has the structure of the one that was recorded on an H200" {
