@@ -17,7 +17,10 @@
 #include "common/spool_records.h"
 
 #define FLUSH_AFTER (500 * NS_PER_MS)
-#define TICK NS_PER_MS /* so often it is read what Python does */
+/* So often it is read what Python does, but more rarely where that takes long: a part of the time at most. */
+#define TICK NS_PER_MS
+#define TICK_MOST (20 * NS_PER_MS)
+#define TICK_PART 5
 
 /* --- facts of a process --- */
 
@@ -138,6 +141,7 @@ void cpu_process_start_file(struct cpu_processes *processes, struct cpu_process 
 
 void cpu_process_set_python(struct cpu_processes *processes, struct cpu_process *process, struct python_process *python)
 {
+    processes->tick = processes->tick ? processes->tick : TICK;
     processes->pythons += python != NULL;
     processes->pythons -= process->python != NULL;
     python_process_free(process->python);
@@ -248,7 +252,7 @@ void cpu_thread_came_in(struct cpu_processes *processes, struct cpu_process *pro
         .head = {.type = SPOOL_RECORD_THREAD_STATE, .flags = thread->state, .time = cpu_real_time(processes, out)},
         .end = cpu_real_time(processes, time),
         .thread = thread->tid,
-        .stack = thread->stack,
+        .stack = cpu_process_stack(processes, process, thread->tid, out, time, thread->calls, thread->call_count),
         .waker = thread->waker};
     cpu_file_add(&process->file, &state.head, sizeof(state), NULL, 0, 0);
     processes->states++;
@@ -266,7 +270,8 @@ static int tick(void *context, uint64_t pid, uint64_t *value)
     const struct ticking *ticking = context;
     struct cpu_process *process = (struct cpu_process *)(uintptr_t)*value; /* NOLINT: a pointer that was put there */
     (void)pid;
-    if (process->python && python_process_tick(process->python, ticking->now) != 0 && errno != ESRCH)
+    if (process->python && python_process_tick(process->python, ticking->now, ticking->processes->tick) != 0 &&
+        errno != ESRCH)
         cpu_process_refuse_python(ticking->processes, process, errno);
     return 0;
 }
@@ -274,16 +279,20 @@ static int tick(void *context, uint64_t pid, uint64_t *value)
 void cpu_processes_tick(struct cpu_processes *processes, uint64_t now)
 {
     struct ticking ticking = {processes, now};
-    if (processes->pythons == 0 || now - processes->ticked < TICK || !cpu_is_recorded(processes, now, now + TICK))
+    if (processes->pythons == 0 || now - processes->ticked < processes->tick ||
+        !cpu_is_recorded(processes, now, now + TICK))
         return;
+    uint64_t began = clock_monotonic();
     processes->ticked = now;
     map_each(&processes->processes, tick, &ticking);
+    uint64_t least = TICK_PART * (clock_monotonic() - began);
+    processes->tick = least < TICK ? TICK : least > TICK_MOST ? TICK_MOST : least;
 }
 
 int cpu_processes_wait(const struct cpu_processes *processes, int most)
 {
-    const int between = TICK / NS_PER_MS;
-    return processes->pythons > 0 && between < most ? between : most;
+    int between = processes->tick < (uint64_t)most * NS_PER_MS ? (int)(processes->tick / NS_PER_MS) : most;
+    return processes->pythons > 0 ? between : most;
 }
 
 struct flushing {

@@ -15,15 +15,17 @@
 #include "perf/rings.h"
 #include "symbols/unwind.h"
 
-#define NAME_BYTES 16 /* of a thread, as the kernel has it */
+#define NAME_BYTES 16  /* of a thread, as the kernel has it */
+#define CALLS_MOST 128 /* of a stack */
 
 struct cpu_thread {
     uint32_t tid, pid;
-    uint64_t out;   /* when it left the processor; 0: it is on one */
-    uint32_t stack; /* where it did */
+    uint64_t out;               /* when it left the processor; 0: it is on one */
+    uint64_t calls[CALLS_MOST]; /* where it did */
+    size_t call_count;
     uint32_t waker;
     uint16_t state;      /* enum spool_thread_state_kind */
-    bool left;           /* STACK and STATE are of the switch to come */
+    bool left;           /* CALLS and STATE are of the switch to come */
     bool named;          /* its name is in the file */
     uint32_t system_tid; /* its number for the kernel; 0: not known */
     char name[NAME_BYTES];
@@ -57,7 +59,8 @@ struct cpu_processes {
     struct map threads;   /* tid -> struct cpu_thread * */
     struct map system;    /* thread's number for the kernel -> tid */
     unsigned pythons;     /* processes that have one */
-    uint64_t ticked;      /* when they were read last */
+    uint64_t ticked;      /* when they were read last … */
+    uint64_t tick;        /* … and how long until the next time, ns */
     bool python_refused;  /* the system does not let us read them */
     uint64_t samples, states;
 };
@@ -106,6 +109,12 @@ void cpu_thread_came_in(struct cpu_processes *processes, struct cpu_process *pro
 
 /* Takes one record. */
 void cpu_processes_take(struct cpu_processes *processes, const struct perf_record *record);
+
+/* The number of the stack of COUNT calls, innermost first, that thread TID was in from FROM to TO; it is put into the
+ * file when it is new. Functions of Python are put into CALLS (space for CALLS_MOST). 0: it is not known. */
+uint32_t cpu_process_stack(struct cpu_processes *processes, struct cpu_process *process, uint32_t tid, uint64_t from,
+                           uint64_t to, uint64_t *calls, size_t count);
+
 /* --- cpu_process.c --- */
 
 /* Reads what Python does, when that was not done for a while; NOW: host's CLOCK_MONOTONIC. */

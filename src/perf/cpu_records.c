@@ -9,15 +9,14 @@
 #include "common/spool_records.h"
 #include "perf/cpu_process.h"
 
-#define FRAMES_MOST 128
 #define STACKS_MOST (UINT32_C(1) << 18) /* of a process; later ones are not known */
 
 /* --- stacks --- */
 
 static size_t find_calls(struct cpu_processes *processes, const struct cpu_process *process,
-                         const struct perf_record *record, uint64_t calls[FRAMES_MOST])
+                         const struct perf_record *record, uint64_t calls[CALLS_MOST])
 {
-    size_t count = record->place.call_count < FRAMES_MOST ? record->place.call_count : FRAMES_MOST;
+    size_t count = record->place.call_count < CALLS_MOST ? record->place.call_count : CALLS_MOST;
     if (record->place.known) {
         struct unwind_state state = {.ip = record->place.ip,
                                      .sp = record->place.sp,
@@ -25,7 +24,7 @@ static size_t find_calls(struct cpu_processes *processes, const struct cpu_proce
                                      .bx = record->place.bx,
                                      .stack = record->place.stack,
                                      .size = record->place.size};
-        return unwind(processes->unwinder, &process->code, &state, calls, FRAMES_MOST);
+        return unwind(processes->unwinder, &process->code, &state, calls, CALLS_MOST);
     }
     if (count > 0)
         memcpy(calls, record->place.calls, count * sizeof(*calls));
@@ -34,20 +33,17 @@ static size_t find_calls(struct cpu_processes *processes, const struct cpu_proce
 
 /* What Python does takes the place of its evaluation loop, and of what that is called by: the functions of Python, and
  * what they call. Returns the number of calls. */
-static size_t put_python(const struct cpu_process *process, const struct perf_record *record,
-                         uint64_t calls[FRAMES_MOST], size_t count)
+static size_t put_python(const struct cpu_process *process, uint32_t tid, uint64_t from, uint64_t to, uint64_t *calls,
+                         size_t count)
 {
     const uint64_t *words;
-    size_t more = process->python ? python_process_at(process->python, record->tid, record->time,
-                                                      record->kind == PERF_KIND_LEAVE, &words)
-                                  : 0;
-    size_t kept = 0;
+    size_t more = process->python ? python_process_at(process->python, tid, from, to, &words) : 0, kept = 0;
     if (more == 0)
         return count;
     while (kept < count && !python_process_is_loop(process->python, calls[kept]))
         kept++;
-    if (more > FRAMES_MOST - kept)
-        more = FRAMES_MOST - kept;
+    if (more > CALLS_MOST - kept)
+        more = CALLS_MOST - kept;
     if (more > 0)
         memcpy(calls + kept, words, more * sizeof(*calls));
     return kept + more;
@@ -67,16 +63,14 @@ static void add_line(struct cpu_process *process, uint64_t word, uint64_t time)
     cpu_file_add(&process->file, &frame.head, sizeof(frame), text, frame.length, sizeof(frame.text));
 }
 
-/* The number of the stack, which is put into the file when it is new; 0: it is not known. */
-static uint32_t take_stack(struct cpu_processes *processes, struct cpu_process *process,
-                           const struct perf_record *record)
+uint32_t cpu_process_stack(struct cpu_processes *processes, struct cpu_process *process, uint32_t tid, uint64_t from,
+                           uint64_t to, uint64_t *calls, size_t count)
 {
-    uint64_t calls[FRAMES_MOST], time = cpu_real_time(processes, record->time);
-    size_t count = find_calls(processes, process, record, calls);
+    uint64_t time = cpu_real_time(processes, from);
     bool is_new = false;
     if (count == 0)
         return 0;
-    count = put_python(process, record, calls, count);
+    count = put_python(process, tid, from, to, calls, count);
     uint64_t hash = hash_bytes(calls, count * sizeof(*calls));
     uint64_t *number =
         process->stack_count < STACKS_MOST ? map_put(&process->stacks, hash, &is_new) : map_get(&process->stacks, hash);
@@ -101,12 +95,14 @@ static void take_sample(struct cpu_processes *processes, struct cpu_process *pro
 {
     if (!cpu_is_recorded(processes, record->time, record->time))
         return;
+    uint64_t calls[CALLS_MOST];
+    size_t count = find_calls(processes, process, record, calls);
     cpu_process_describe(processes, process);
     cpu_thread_add_name(process, thread, cpu_real_time(processes, record->time));
     struct spool_cpu_sample sample = {
         .head = {.type = SPOOL_RECORD_CPU_SAMPLE, .time = cpu_real_time(processes, record->time)},
         .thread = thread->tid,
-        .stack = take_stack(processes, process, record)};
+        .stack = cpu_process_stack(processes, process, record->tid, record->time, record->time, calls, count)};
     cpu_file_add(&process->file, &sample.head, sizeof(sample), NULL, 0, 0);
     processes->samples++;
 }
@@ -125,7 +121,7 @@ static void take_leave(struct cpu_processes *processes, struct cpu_process *proc
     if (!cpu_is_recorded(processes, record->time, record->time))
         return;
     cpu_process_describe(processes, process);
-    thread->stack = take_stack(processes, process, record);
+    thread->call_count = find_calls(processes, process, record, thread->calls);
     thread->state = record->place.state == PERF_STATE_UNKNOWN ? 0 : state_of(record->place.state);
     thread->left = true;
     if (record->place.system_tid == 0 || record->place.system_tid == thread->system_tid)
@@ -138,8 +134,10 @@ static void take_leave(struct cpu_processes *processes, struct cpu_process *proc
 
 static void take_out(struct cpu_thread *thread, const struct perf_record *record)
 {
-    if (!thread->left)
-        thread->stack = thread->state = 0;
+    if (!thread->left) {
+        thread->call_count = 0;
+        thread->state = 0;
+    }
     if (thread->state == 0)
         thread->state = record->preempted ? SPOOL_THREAD_RUNNABLE : SPOOL_THREAD_SLEEPING;
     thread->left = false;

@@ -10,12 +10,11 @@
 #define PYTHON_WORD (SPOOL_STACK_PYTHON << 48)
 #define NUMBER_MASK (((uint64_t)1 << 48) - 1)
 
-#define THREADS_MOST 64              /* that are read */
-#define THREADS_KEPT 256             /* then new ones take the place of those that were not there for longest */
+#define THREADS_MOST 256             /* then new ones take the place of those that were not there for longest */
 #define CODES_MOST ((size_t)1 << 17) /* what is new beyond these has no name */
 #define PLACES_MOST ((size_t)1 << 20)
 #define WORDS_MOST ((size_t)4 << 20) /* of all stacks: 32 MiB; what is new then is not known */
-#define NEAR (2 * NS_PER_MS)         /* a tick counts for what was so long before it or after it */
+#define NEAR_TICKS 2                 /* a tick counts for what was so many before it or after it */
 
 struct python_process *python_process_new(const struct python_reader *reader)
 {
@@ -195,7 +194,7 @@ static uint64_t last_seen(struct python_thread *thread)
 static size_t make_place(struct python_process *process)
 {
     size_t oldest = 0, count = process->threads.count;
-    if (count < THREADS_KEPT) {
+    if (count < THREADS_MOST) {
         struct python_thread *made = calloc(1, sizeof(*made)), **place = made ? array_push(&process->threads) : NULL;
         if (place)
             *place = made;
@@ -225,20 +224,21 @@ static struct python_thread *get_thread(struct python_process *process, uint32_t
     return process->threads.items[place];
 }
 
-static void note(struct python_thread *thread, size_t stack, uint64_t now)
+static void note(const struct python_process *process, struct python_thread *thread, size_t stack, uint64_t now)
 {
     struct python_seen *last = thread->count > 0 ? seen_at(thread, thread->count - 1) : NULL;
-    if (last && last->stack == stack && now - last->to < 2 * NEAR)
+    if (last && last->stack == stack && now - last->to <= process->near)
         last->to = now;
     else
         *seen_at(thread, thread->count++) = (struct python_seen){now, now, stack};
 }
 
-int python_process_tick(struct python_process *process, uint64_t now)
+int python_process_tick(struct python_process *process, uint64_t now, uint64_t every)
 {
     struct python_state states[THREADS_MOST];
     if (process->ended)
         return 0;
+    process->near = NEAR_TICKS * every;
     int count = python_reader_threads(&process->reader, states, THREADS_MOST);
     if (count < 0) {
         process->ended = errno != EFAULT; /* it may not have begun */
@@ -247,20 +247,20 @@ int python_process_tick(struct python_process *process, uint64_t now)
     for (int i = 0; i < count; i++) {
         struct python_thread *thread = get_thread(process, states[i].tid);
         if (thread)
-            note(thread, read_stack(process, &thread->calls, states[i].frame), now);
+            note(process, thread, read_stack(process, &thread->calls, states[i].frame), now);
     }
     return 0;
 }
 
-/* How long before or after TIME. */
-static uint64_t distance(const struct python_seen *seen, uint64_t time)
+/* How long before FROM it was seen last, or after TO first; 0: between. */
+static uint64_t distance(const struct python_seen *seen, uint64_t from, uint64_t to)
 {
-    if (time < seen->from)
-        return seen->from - time;
-    return time > seen->to ? time - seen->to : 0;
+    if (to < seen->from)
+        return seen->from - to;
+    return from > seen->to ? from - seen->to : 0;
 }
 
-size_t python_process_at(const struct python_process *process, uint32_t tid, uint64_t time, bool stays,
+size_t python_process_at(const struct python_process *process, uint32_t tid, uint64_t from, uint64_t to,
                          const uint64_t **words)
 {
     const uint64_t *index = map_get(&process->thread_of, tid);
@@ -269,13 +269,12 @@ size_t python_process_at(const struct python_process *process, uint32_t tid, uin
     size_t known = thread && thread->count < PYTHON_SEEN_MOST ? thread->count : PYTHON_SEEN_MOST;
     for (size_t i = 1; thread && i <= known; i++) {
         const struct python_seen *seen = seen_at(thread, thread->count - i);
-        bool is_late = nearest && stays && seen->to < time && distance(nearest, time) <= NEAR;
-        if (!nearest || (distance(seen, time) < distance(nearest, time) && !is_late))
+        if (!nearest || distance(seen, from, to) < distance(nearest, from, to))
             nearest = seen;
-        if (seen->to < time) /* those before are farther */
+        if (seen->to < from) /* those before are farther */
             break;
     }
-    if (!nearest || nearest->stack == 0 || distance(nearest, time) > NEAR)
+    if (!nearest || nearest->stack == 0 || distance(nearest, from, to) > process->near)
         return 0;
     const struct python_words *stack = &process->stacks.items[nearest->stack - 1];
     *words = process->words.items + stack->first;

@@ -41,6 +41,7 @@ struct python_thread {
 struct python_process {
     struct python_reader reader;
     bool ended;         /* it cannot be read any more */
+    uint64_t near;      /* ns before and after it that a tick may count for */
     struct map code_at; /* address -> index + 1 in codes: what is there now */
     ARRAY(struct python_code) codes;
     struct map number_of_place;      /* hash of code and instruction -> number of the line; 0: none */
@@ -59,14 +60,15 @@ struct python_process *python_process_new(const struct python_reader *reader);
 struct python_process *python_process_forked(const struct python_process *process, uint32_t pid);
 void python_process_free(struct python_process *process);
 
-/* Reads all threads. NOW: host's CLOCK_MONOTONIC. Returns 0, or -1 with errno set: it cannot be read, and never again.
+/* Reads all threads. NOW: host's CLOCK_MONOTONIC; EVERY: ns from one tick to the next, about. Returns 0, or -1 with
+ * errno set: it cannot be read, and never again.
  */
-int python_process_tick(struct python_process *process, uint64_t now);
+int python_process_tick(struct python_process *process, uint64_t now, uint64_t every);
 
-/* What thread TID was in at TIME: *WORDS as a struct spool_stack has them, innermost first, valid until the next tick.
- * STAYS: it waits there from then on, so a tick after TIME counts more than one before. Returns how many; 0: nothing,
- * or no tick was near. */
-size_t python_process_at(const struct python_process *process, uint32_t tid, uint64_t time, bool stays,
+/* What thread TID was in from FROM to TO, in which it did not change (a wait, or a moment): *WORDS as a struct
+ * spool_stack has them, innermost first, valid until the next tick. Returns how many; 0: nothing, or no tick was near.
+ */
+size_t python_process_at(const struct python_process *process, uint32_t tid, uint64_t from, uint64_t to,
                          const uint64_t **words);
 
 /* Whether the address is in the evaluation loop. */

@@ -133,12 +133,12 @@ UNIT_FIXTURE(end)
     return 0;
 }
 
-/* Of the thread TID at TIME ms: "inner:10 outer:20". */
-static const char *stack_at(uint32_t tid, uint64_t time, bool stays)
+/* Of the thread TID from FROM to TO, ms: "inner:10 outer:20". */
+static const char *stack_in(uint32_t tid, uint64_t from, uint64_t to)
 {
     static char text[256];
     const uint64_t *words = NULL;
-    size_t count = python_process_at(process, tid, time * MS, stays, &words);
+    size_t count = python_process_at(process, tid, from * MS, to * MS, &words);
     *text = '\0';
     for (size_t i = 0; i < count; i++) {
         char line[PYTHON_LINE_BYTES];
@@ -152,20 +152,25 @@ static const char *stack_at(uint32_t tid, uint64_t time, bool stays)
     return text;
 }
 
+static const char *stack_at(uint32_t tid, uint64_t time)
+{
+    return stack_in(tid, time, time);
+}
+
 static void tick(uint64_t time)
 {
-    assert_int_equal(python_process_tick(process, time * MS), 0);
+    assert_int_equal(python_process_tick(process, time * MS, MS), 0);
 }
 
 UNIT_TEST_WITH(each_thread_has_its_functions_and_their_lines, begin, end)
 {
     tick(1000);
-    assert_string_equal(stack_at(TID, 1000, false), "inner:10 outer:20");
-    assert_string_equal(stack_at(TID + 1, 1001, false), "other:30");
-    assert_string_equal(stack_at(TID + 2, 1000, false), "");
+    assert_string_equal(stack_at(TID, 1000), "inner:10 outer:20");
+    assert_string_equal(stack_at(TID + 1, 1001), "other:30");
+    assert_string_equal(stack_at(TID + 2, 1000), "");
     frames[0].instruction = address(&codes[0].bytecode[5]);
     tick(1010);
-    assert_string_equal(stack_at(TID, 1010, false), "inner:11 outer:20");
+    assert_string_equal(stack_at(TID, 1010), "inner:11 outer:20");
 }
 
 UNIT_TEST_WITH(a_caller_that_goes_on_has_another_line, begin, end)
@@ -173,17 +178,17 @@ UNIT_TEST_WITH(a_caller_that_goes_on_has_another_line, begin, end)
     tick(1000);
     frames[1].instruction = address(&codes[1].bytecode[5]);
     tick(1010);
-    assert_string_equal(stack_at(TID, 1010, false), "inner:10 outer:21");
+    assert_string_equal(stack_at(TID, 1010), "inner:10 outer:21");
     states[0].frame = &frames[1];
     tick(1020);
-    assert_string_equal(stack_at(TID, 1020, false), "outer:21");
+    assert_string_equal(stack_at(TID, 1020), "outer:21");
 }
 
 UNIT_TEST_WITH(frames_of_c_calls_and_of_functions_that_have_not_begun_are_left_out, begin, end)
 {
     frames[0].owner = PYTHON_OWNED_BY_C;
     tick(1000);
-    assert_string_equal(stack_at(TID, 1000, false), "outer:20");
+    assert_string_equal(stack_at(TID, 1000), "outer:20");
     frames[0].owner = 0;
     codes[0].traceable = 3;
     codes[0].version = 9;
@@ -191,11 +196,11 @@ UNIT_TEST_WITH(frames_of_c_calls_and_of_functions_that_have_not_begun_are_left_o
     tick(1500);
     states[0].frame = &frames[0];
     tick(2000);
-    assert_string_equal(stack_at(TID, 2000, false), "outer:20");
+    assert_string_equal(stack_at(TID, 2000), "outer:20");
     frames[0].owner = PYTHON_OWNED_BY_GENERATOR;
     frames[0].instruction += 2;
     tick(3000);
-    assert_string_equal(stack_at(TID, 3000, false), "inner:11 outer:20");
+    assert_string_equal(stack_at(TID, 3000), "inner:11 outer:20");
 }
 
 UNIT_TEST_WITH(of_the_import_machinery_the_outermost_function_is_kept, begin, end)
@@ -204,7 +209,7 @@ UNIT_TEST_WITH(of_the_import_machinery_the_outermost_function_is_kept, begin, en
     make_text(&importlib, "<frozen importlib._bootstrap>");
     codes[0].file = &importlib;
     tick(1000);
-    assert_string_equal(stack_at(TID, 1000, false), "outer:20");
+    assert_string_equal(stack_at(TID, 1000), "outer:20");
     make_text(&names[0], "_find_and_load");
     codes[0].version = 9;
     states[0].frame = NULL;
@@ -212,7 +217,7 @@ UNIT_TEST_WITH(of_the_import_machinery_the_outermost_function_is_kept, begin, en
     states[0].frame = &frames[0];
     tick(1002);
     const uint64_t *words;
-    assert_int_equal(python_process_at(process, TID, 1002 * MS, false, &words), 2);
+    assert_int_equal(python_process_at(process, TID, 1002 * MS, 1002 * MS, &words), 2);
 }
 
 UNIT_TEST_WITH(the_nearer_tick_counts, begin, end)
@@ -220,28 +225,24 @@ UNIT_TEST_WITH(the_nearer_tick_counts, begin, end)
     tick(1000);
     states[0].frame = &frames[1];
     tick(1003);
-    assert_string_equal(stack_at(TID, 999, false), "inner:10 outer:20");
-    assert_string_equal(stack_at(TID, 1001, false), "inner:10 outer:20");
-    assert_string_equal(stack_at(TID, 1002, false), "outer:20");
-    assert_string_equal(stack_at(TID, 1005, false), "outer:20");
+    assert_string_equal(stack_at(TID, 999), "inner:10 outer:20");
+    assert_string_equal(stack_at(TID, 1001), "inner:10 outer:20");
+    assert_string_equal(stack_at(TID, 1002), "outer:20");
+    assert_string_equal(stack_at(TID, 1005), "outer:20");
     /* too far from any */
-    assert_string_equal(stack_at(TID, 997, false), "");
-    assert_string_equal(stack_at(TID, 1006, false), "");
+    assert_string_equal(stack_at(TID, 997), "");
+    assert_string_equal(stack_at(TID, 1006), "");
 }
 
-UNIT_TEST_WITH(of_a_thread_that_waits_the_next_tick_counts, begin, end)
+UNIT_TEST_WITH(of_a_wait_a_tick_within_it_counts, begin, end)
 {
     tick(1000);
     states[0].frame = &frames[1];
-    tick(1002);
-    tick(1004);
-    assert_string_equal(stack_at(TID, 1001, true), "outer:20");
-    assert_string_equal(stack_at(TID, 1000, true), "inner:10 outer:20");
-    assert_string_equal(stack_at(TID, 1003, true), "outer:20");
-    /* a later one is too far away */
-    states[0].frame = &frames[0];
-    tick(1010);
-    assert_string_equal(stack_at(TID, 1006, true), "outer:20");
+    tick(1030);
+    assert_string_equal(stack_in(TID, 1001, 1040), "outer:20"); /* though the one before was nearer to its begin */
+    assert_string_equal(stack_in(TID, 1001, 1003), "inner:10 outer:20");
+    assert_string_equal(stack_in(TID, 1027, 1028), "outer:20");
+    assert_string_equal(stack_in(TID, 1010, 1020), ""); /* none is near */
 }
 
 UNIT_TEST_WITH(code_that_takes_the_place_of_other_code_is_seen, begin, end)
@@ -254,8 +255,8 @@ UNIT_TEST_WITH(code_that_takes_the_place_of_other_code_is_seen, begin, end)
     codes[1].first_line = 90;
     states[0].frame = &frames[0];
     tick(1002);
-    assert_string_equal(stack_at(TID, 1000, false), "inner:10 outer:20");
-    assert_string_equal(stack_at(TID, 1002, false), "inner:10 later:90");
+    assert_string_equal(stack_at(TID, 1000), "inner:10 outer:20");
+    assert_string_equal(stack_at(TID, 1002), "inner:10 later:90");
 }
 
 UNIT_TEST_WITH(memory_that_is_something_else_ends_the_stack, begin, end)
@@ -263,25 +264,25 @@ UNIT_TEST_WITH(memory_that_is_something_else_ends_the_stack, begin, end)
     frames[1].previous = (const void *)16;
     codes[0].type = 0; /* no code */
     tick(1000);
-    assert_string_equal(stack_at(TID, 1000, false), "outer:20");
+    assert_string_equal(stack_at(TID, 1000), "outer:20");
     frames[1].previous = &frames[0]; /* in a circle */
     states[1].next = &states[0];
     tick(1010);
-    assert_int_not_equal(*stack_at(TID, 1010, false), '\0');
+    assert_int_not_equal(*stack_at(TID, 1010), '\0');
     states[0].frame = (const void *)16;
     tick(1020);
-    assert_string_equal(stack_at(TID, 1020, false), "");
+    assert_string_equal(stack_at(TID, 1020), "");
     runtime = (const void *)16;
     tick(1030);
-    assert_string_equal(stack_at(TID + 1, 1030, false), "");
+    assert_string_equal(stack_at(TID + 1, 1030), "");
 }
 
 UNIT_TEST_WITH(a_process_that_has_ended_is_not_read_again, begin, end)
 {
     process->reader.pid = 90000001; /* no system has it */
-    assert_int_equal(python_process_tick(process, 1000 * MS), -1);
+    assert_int_equal(python_process_tick(process, 1000 * MS, MS), -1);
     assert_int_equal(errno, ESRCH);
-    assert_int_equal(python_process_tick(process, 1001 * MS), 0);
+    assert_int_equal(python_process_tick(process, 1001 * MS, MS), 0);
 }
 
 UNIT_TEST_WITH(a_forked_process_is_read_by_its_own_number, begin, end)
@@ -290,9 +291,9 @@ UNIT_TEST_WITH(a_forked_process_is_read_by_its_own_number, begin, end)
     struct python_process *forked = python_process_forked(process, (uint32_t)getpid());
     python_process_free(process);
     process = forked;
-    assert_string_equal(stack_at(TID, 1000, false), "");
+    assert_string_equal(stack_at(TID, 1000), "");
     tick(1010);
-    assert_string_equal(stack_at(TID, 1010, false), "inner:10 outer:20");
+    assert_string_equal(stack_at(TID, 1010), "inner:10 outer:20");
     assert_null(python_process_forked(NULL, 1));
 }
 
@@ -303,10 +304,10 @@ UNIT_TEST_WITH(of_threads_that_come_and_go_the_last_are_known, begin, end)
         tick(1000 + i);
     }
     assert_true(process->threads.count < 1000);
-    assert_string_equal(stack_at(TID + 10000, 1000 + 9999, false), "other:30");
-    assert_string_equal(stack_at(TID + 9900, 1000 + 9899, false), "other:30");
-    assert_string_equal(stack_at(TID + 1, 1000, false), "");
-    assert_string_equal(stack_at(TID, 1000 + 9999, false), "inner:10 outer:20"); /* always there */
+    assert_string_equal(stack_at(TID + 10000, 1000 + 9999), "other:30");
+    assert_string_equal(stack_at(TID + 9900, 1000 + 9899), "other:30");
+    assert_string_equal(stack_at(TID + 1, 1000), "");
+    assert_string_equal(stack_at(TID, 1000 + 9999), "inner:10 outer:20"); /* always there */
 }
 
 UNIT_TEST_WITH(many_changes_leave_the_last_ones, begin, end)
@@ -315,9 +316,9 @@ UNIT_TEST_WITH(many_changes_leave_the_last_ones, begin, end)
         states[0].frame = &frames[i % 2];
         tick(1000 + i);
     }
-    assert_string_equal(stack_at(TID, 1000 + 2 * PYTHON_SEEN_MOST - 1, false), "outer:20");
-    assert_string_equal(stack_at(TID, 1000 + 2 * PYTHON_SEEN_MOST - 2, false), "inner:10 outer:20");
-    assert_string_equal(stack_at(TID, 1000, false), "");
+    assert_string_equal(stack_at(TID, 1000 + 2 * PYTHON_SEEN_MOST - 1), "outer:20");
+    assert_string_equal(stack_at(TID, 1000 + 2 * PYTHON_SEEN_MOST - 2), "inner:10 outer:20");
+    assert_string_equal(stack_at(TID, 1000), "");
 }
 
 UNIT_MAIN(NULL, NULL)
