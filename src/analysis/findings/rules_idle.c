@@ -1,8 +1,6 @@
 /*
  * Rules about GPUs that are idle: while the host does other things, for long, or in parts of the run.
  */
-#include <stdio.h>
-
 #include "common/settings.h"
 #include "analysis/base/cost_sum.h"
 #include "analysis/findings/findings.h"

@@ -257,7 +257,7 @@ static void add_stack(struct piece_writer *out, struct args *args, const struct 
                       const struct event *event)
 {
     const struct capture *capture = captures_find(process, gpu_op_node(event), event->correlation);
-    if (capture && (capture->stack != 0 || capture->line != 0)) {
+    if (capture && (stack_in_trace(process, capture->stack) != 0 || capture->line != 0)) {
         args_stack_of_capture(args, process, capture->stack);
         if (capture->line != 0)
             args_line(args, process, capture->line_kind, capture->line - 1);
