@@ -271,9 +271,11 @@ finds_functions() {
     [ $((sixty + forty)) -ge $((all * 95 / 100)) ] || fail "$python: $sixty and $forty of $all"
     [ $((sixty * 100)) -ge $((55 * (sixty + forty))) ] && [ $((sixty * 100)) -le $((65 * (sixty + forty))) ] ||
         fail "$python: $sixty and $forty of $all"
-    # Functions of Python are called by functions of Python alone, up to the module's code or the begin of the thread.
+    # Functions of Python are called by functions of Python alone, up to the module's code or the begin of the thread. One
+    # of a hundred may have been read while a call ended.
     jq -e '[.[] | select(.frames | index("spin")) | .frames | .[index("spin"):]
-        | .[:3] == ["spin", "sixty", "alternate"] or .[:3] == ["spin", "forty", "alternate"]] | length > 300 and all' samples
+        | .[:3] == ["spin", "sixty", "alternate"] or .[:3] == ["spin", "forty", "alternate"]]
+        | length > 300 and 100 * (map(select(not)) | length) <= length' samples
     jq -e '[.[] | select(.frames | index("alternate")) | .frames | index("_PyEval_EvalFrameDefault")] | all(. == null)' samples
     jq -e '[.[] | select(.frames | index("alternate")) | .frames | last] | unique == ["<module>", "Thread._bootstrap"]' samples
     # on the rows of both threads, and of the child
