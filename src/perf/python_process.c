@@ -144,7 +144,7 @@ size_t python_process_text(const struct python_process *process, const struct py
 
 /* --- stacks --- */
 
-/* The index + 1 of a stack; 0: it is empty, or there is no space for it. */
+/* The index + 1 of a stack; 0: it is empty, or the stacks have all their space. */
 static size_t find_stack(struct python_process *process, const uint64_t *words, size_t count)
 {
     bool is_new;

@@ -68,9 +68,9 @@ struct python_code {
     size_t line_table_bytes;
 };
 
-/* The print of the code at ADDRESS; 0: it is no code. */
+/* The print of the code at ADDRESS; 0: it is not code. */
 uint64_t python_reader_print(const struct python_reader *reader, uint64_t address);
-/* False: it is no code, or no memory. Release it with python_code_release(). */
+/* False: it is not code, or no memory. Release it with python_code_release(). */
 bool python_reader_code(const struct python_reader *reader, uint64_t address, struct python_code *code);
 void python_code_release(struct python_code *code);
 

@@ -192,7 +192,7 @@ struct findings {
     int64_t run;             /* ns from the first launch or GPU operation to the end of the last */
     int64_t from, to;        /* of it */
     struct warm_up warm_up;  /* at the begin of it */
-    const struct idle *idle; /* what GPUs were idle for, after the warm-up; NULL: there is no GPU */
+    const struct idle *idle; /* what GPUs were idle for, after the warm-up; NULL: the trace has no GPU */
     int64_t steady;          /* ns of it without the warm-up: what thresholds in percent of the run count */
     int64_t waits;           /* ns of it that the host waited for a GPU in calls, and after its last call */
     ARRAY(struct finding) items;

@@ -104,15 +104,9 @@ static struct function_row *count_function(struct state *state, const struct fun
     return row;
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static bool is_unnamed_in_interpreter(const struct trace *trace, const struct trace_frame *frame)
 {
-    const char *module = base_name(trace_text(trace, frame->module));
+    const char *module = frame_base_name(trace_text(trace, frame->module));
     return frame->function == EVENT_NO_TEXT &&
            (strncmp(module, "python3", 7) == 0 || strncmp(module, "libpython3", 10) == 0);
 }
@@ -206,7 +200,8 @@ static struct cell fill_file(struct report_row *row, const struct column *column
     const struct function_row *function = row->item;
     uint32_t text = function->file != EVENT_NO_TEXT ? function->file : ((const struct function_key *)row->key)->module;
     (void)column;
-    return text == EVENT_NO_TEXT ? (struct cell){0} : table_text(row->table, base_name(trace_text(row->trace, text)));
+    return text == EVENT_NO_TEXT ? (struct cell){0}
+                                 : table_text(row->table, frame_base_name(trace_text(row->trace, text)));
 }
 
 static const struct column columns[] = {
