@@ -19,7 +19,6 @@
 #define TEXT_CHARACTERS 4096u /* of a name; what is longer is cut */
 #define LINE_TABLE_BYTES ((uint64_t)1 << 20)
 #define INTERPRETERS_MOST 16
-#define STATES_MOST 4096 /* that a list may seem to have */
 
 struct object {
     uint8_t bytes[OBJECT_BYTES];
@@ -63,18 +62,17 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* Whether all that is read of an object fits into a struct object. */
+/* Sets how much is read of an object. Returns whether it fits into a struct object. */
 static bool measure(struct python_reader *reader)
 {
     const struct python_layout *layout = &reader->layout;
-    uint64_t frame = larger(larger(layout->frame.previous, layout->frame.code),
-                            larger(layout->frame.instruction, layout->frame.owner)) +
-                     sizeof(uint64_t);
-    uint64_t state =
-        larger(layout->state.thread + sizeof(uint64_t), larger(layout->state.c_frame, layout->state.frame));
-    reader->frame_bytes = frame;
-    return frame <= OBJECT_BYTES && state + sizeof(uint64_t) <= OBJECT_BYTES && layout->code.bytecode <= OBJECT_BYTES &&
-           layout->code.bytecode >= PYTHON_TRACEABLE;
+    uint64_t tid = layout->state.thread + sizeof(uint64_t);
+    reader->frame_bytes = larger(larger(layout->frame.previous, layout->frame.code),
+                                 larger(layout->frame.instruction, layout->frame.owner)) +
+                          sizeof(uint64_t);
+    reader->state_bytes = larger(tid, larger(layout->state.c_frame, layout->state.frame)) + sizeof(uint64_t);
+    return reader->frame_bytes <= OBJECT_BYTES && reader->state_bytes <= OBJECT_BYTES &&
+           layout->code.bytecode <= OBJECT_BYTES && layout->code.bytecode >= PYTHON_TRACEABLE;
 }
 
 bool python_reader_find(struct python_reader *reader, uint32_t pid, const char *path, const struct code_range *range)
@@ -120,12 +118,10 @@ static uint64_t innermost(const struct python_reader *reader, const struct objec
 static size_t read_states(const struct python_reader *reader, uint64_t at, struct python_state *states, size_t most)
 {
     const struct python_layout *layout = &reader->layout;
-    size_t bytes = larger(layout->state.thread + sizeof(uint64_t), larger(layout->state.c_frame, layout->state.frame)) +
-                   sizeof(uint64_t);
     size_t count = 0;
-    for (unsigned i = 0; at != 0 && count < most && i < STATES_MOST; i++) {
+    while (at != 0 && count < most) {
         struct object state;
-        if (!copy(reader, &state, at, bytes))
+        if (!copy(reader, &state, at, reader->state_bytes))
             break;
         uint64_t tid = word_in(&state, layout->state.thread + sizeof(uint64_t));
         states[count++] = (struct python_state){.tid = (uint32_t)tid, .frame = innermost(reader, &state)};

@@ -21,7 +21,7 @@ struct python_reader {
     uint64_t runtime;        /* _PyRuntime */
     uint64_t loop, loop_end; /* code of the evaluation loop */
     uint64_t code_type, text_type;
-    size_t frame_bytes; /* of a frame: as far as it is read */
+    size_t frame_bytes, state_bytes; /* that are read of a frame, and of the state of a thread */
 };
 
 /* Whether a file of this name may hold an interpreter. */

@@ -103,6 +103,7 @@ UNIT_FIXTURE(begin)
         .code_type = address(&code_type),
         .text_type = address(&text_type),
         .frame_bytes = sizeof(struct frame),
+        .state_bytes = sizeof(struct state),
     };
     /* Two code units of the first line, eight of the next. */
     lines = (struct table){.length = 4, .bytes = {0x80 | 13 << 3 | 1, 0, 0x80 | 13 << 3 | 7, 2}};
