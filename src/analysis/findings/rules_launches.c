@@ -20,9 +20,9 @@ struct late_name {
 };
 
 struct launches_of_device {
-    int64_t count, time; /* GPU operations with a call, and ns that they ran */
-    int64_t of_graphs;   /* of these */
-    int64_t until;       /* the last to end so far ended then */
+    int64_t count;     /* GPU operations with a call */
+    int64_t of_graphs; /* of these */
+    int64_t until;     /* the last to end so far ended then */
     struct dense_map name_ids;
     ARRAY(struct late_name) names;
 };
@@ -75,7 +75,6 @@ static int launches_op(void *state, const struct trace *trace, const struct time
             return -1;
         device->count++;
         device->of_graphs += op->kind == CALL_GRAPH_LAUNCH;
-        device->time = sum_of(device->time, op->end - op->start);
     }
     device->until = op->end > device->until ? op->end : device->until;
     return 0;
@@ -123,7 +122,9 @@ static struct host_phrase between_launches(const struct findings *findings, cons
 static int say_bound(struct findings *findings, const struct launches *launches,
                      const struct launches_of_device *device, const struct late *late)
 {
-    struct host_phrase between = between_launches(findings, late, (size_t)(device - launches->devices.items));
+    size_t number = (size_t)(device - launches->devices.items);
+    const struct idle_device *idle = &findings->idle->devices.items[number];
+    struct host_phrase between = between_launches(findings, late, number);
     int64_t gain = late->time - late->gaps * GRAPH_GAP_NS;
     struct finding *finding =
         finding_add(findings, late->time, gain > 0 ? gain : 0, &waited_for_most(findings, device)->place);
@@ -136,8 +137,9 @@ static int say_bound(struct findings *findings, const struct launches *launches,
     return finding_say(finding,
                        "The GPU waits for the host to launch: it is idle before %s of %s operations, %s on average, "
                        "and an operation takes %s on average%s%s",
-                       amount_count(late->gaps).text, amount_count(device->count).text,
-                       amount_time(late->time / late->gaps).text, amount_time(device->time / device->count).text,
+                       amount_count(late->gaps).text, amount_count(idle->launched).text,
+                       amount_time(late->time / late->gaps).text,
+                       amount_time(idle->launched_time / idle->launched).text,
                        *between.text ? "; between launches it is in " : "", between.text);
 }
 

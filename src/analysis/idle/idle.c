@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "analysis/base/cost_sum.h"
 #include "analysis/base/order.h"
 
 const struct idle_cause_words idle_cause_words[IDLE_CAUSE_COUNT] = {
@@ -131,6 +132,16 @@ static struct idle_device *find_device(struct idle *idle, uint32_t device)
         if (!array_push(&idle->devices))
             return NULL;
     return &idle->devices.items[device];
+}
+
+int idle_add_launched(struct idle *idle, uint32_t device, int64_t length)
+{
+    struct idle_device *of_device = find_device(idle, device);
+    if (!of_device)
+        return -1;
+    of_device->launched++;
+    of_device->launched_time = sum_of(of_device->launched_time, length);
+    return 0;
 }
 
 static void add_to_largest(struct idle_gap *gap, const struct idle_what *what, int64_t length)

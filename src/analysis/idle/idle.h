@@ -97,7 +97,8 @@ struct idle_rows { /* as an ARRAY */
 };
 
 struct idle_device {
-    int64_t idle; /* ns: the sum of its causes */
+    int64_t idle;                    /* ns: the sum of its causes */
+    int64_t launched, launched_time; /* GPU operations with a call, and ns that they ran */
     struct idle_sum causes[IDLE_CAUSE_COUNT];
 };
 
@@ -154,6 +155,9 @@ struct idle_gap *idle_find(struct idle *idle, uint32_t device, int64_t start, in
 
 /* Keeps pieces from now on. SPACE outlives IDLE. */
 void idle_keep_pieces(struct idle *idle, struct sorter_space *space);
+
+/* Counts a GPU operation with a call, which ran so long. -1: no memory. */
+int idle_add_launched(struct idle *idle, uint32_t device, int64_t length);
 
 /* A part of the gap that began at START, from AT on, so long, is WHAT. LARGEST is what idle_find() returned for the
  * gap. The parts of a GPU's gap come before those of the next. Returns 0, or -1: no memory. */

@@ -237,6 +237,9 @@ static int add_op(struct finding *finding, const struct timeline_op *op)
 {
     if ((!finding->any || op->device != finding->device) && begin_device(finding, op) < 0)
         return -1;
+    if (op->thread != LAUNCHED_NO_THREAD && op->start >= finding->from &&
+        idle_add_launched(finding->idle, op->device, op->end - op->start) < 0)
+        return -1;
     struct stream_last *stream = find_stream(finding, op->stream);
     if (!stream || (op->start > finding->until && add_gap(finding, op, stream) < 0))
         return -1;
