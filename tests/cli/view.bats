@@ -231,7 +231,7 @@ status() { # LINE...
     DISPLAY=:7 view trace.json
     eventually [ -s opened ]
     assert_equal "$(<opened)" 'https://ui.perfetto.dev/#!/?url=http://127.0.0.1:9001/trace.json'
-    grep "'trace.json' opens in the browser" err
+    eventually grep -q "'trace.json' opens in the browser" err
     request 'GET /trace.json HTTP/1.1' "$host" "$origin" >/dev/null
     ended_with 0
     rm opened
