@@ -154,13 +154,24 @@ void run_directory_remove(struct run_directory *directory)
         warning("'%s' stays: %s", directory->path, strerror(errno));
 }
 
+/* So long something may be empty, or without a lock, after it was made. */
+#define JUST_MADE_S 10
+
+/* A process makes its spool, then locks it, then writes to it. One that died before the lock counts no longer than
+ * this. */
+static bool begins_to_write(int fd)
+{
+    struct stat status;
+    return fstat(fd, &status) == 0 && status.st_size == 0 && time(NULL) - status.st_mtime < JUST_MADE_S;
+}
+
 static void count_writer(void *context, int folder, const char *name)
 {
     unsigned *count = context;
     int fd = ends_with(name, SPOOL_SUFFIX)
                  ? openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
                  : -1;
-    *count += fd >= 0 && spool_lock_is_held(fd);
+    *count += fd >= 0 && (spool_lock_is_held(fd) || begins_to_write(fd));
     if (fd >= 0)
         close(fd);
 }
@@ -184,9 +195,7 @@ static void add_bytes(void *context, int folder, const char *name)
         *bytes += (uint64_t)file.st_blocks * 512;
 }
 
-/* True for a directory of this user that no launcher holds; BYTES is what its files take on the disk. */
 /* Ranks of a job start at once: between the making of a directory and its lock it is empty. */
-#define JUST_MADE_S 10
 static bool just_made(int folder, const struct stat *status)
 {
     bool found = false;
@@ -196,6 +205,7 @@ static bool just_made(int folder, const struct stat *status)
     return !found;
 }
 
+/* True for a directory of this user that no launcher holds; BYTES is what its files take on the disk. */
 static bool left_over(int parent, const char *name, uint64_t *bytes)
 {
     if (strncmp(name, PREFIX, strlen(PREFIX)) != 0 || strlen(name) != strlen(PREFIX RANDOM))

@@ -177,6 +177,24 @@ static void writers_that_live_are_counted(void **state)
     run_directory_remove(&directory);
 }
 
+/* As the launcher sees it when the program ends while a child begins. */
+static void a_writer_counts_between_the_making_of_its_file_and_the_lock(void **state)
+{
+    (void)state;
+    struct run_directory directory;
+    char path[PATH_MAX + 70];
+    assert_int_equal(run_directory_make(&directory, parent), 0);
+    snprintf(path, sizeof(path), "%s/12-0.spool", directory.path);
+    unit_write_file(path, "");
+    assert_int_equal(run_directory_writers(&directory), 1);
+    struct timespec long_ago[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+    assert_int_equal(utimensat(AT_FDCWD, path, long_ago, 0), 0);
+    assert_int_equal(run_directory_writers(&directory), 0); /* it died there */
+    unit_write_file(path, "x");
+    assert_int_equal(run_directory_writers(&directory), 0);
+    run_directory_remove(&directory);
+}
+
 static void a_parent_that_is_not_there_is_reported(void **state)
 {
     (void)state;
@@ -215,6 +233,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(leftovers_are_distinguished_from_what_is_in_use, begin, end),
         cmocka_unit_test_setup_teardown(an_empty_directory_is_left_over_once_it_is_old, begin, end),
         cmocka_unit_test_setup_teardown(writers_that_live_are_counted, begin, end),
+        cmocka_unit_test_setup_teardown(a_writer_counts_between_the_making_of_its_file_and_the_lock, begin, end),
         cmocka_unit_test(a_parent_that_is_not_there_is_reported),
         cmocka_unit_test(the_parent_is_given_or_tmpdir_or_tmp),
     };
