@@ -112,6 +112,13 @@ static void look_for_ours(void *context, int folder, const char *name)
     *found |= is_ours(name);
 }
 
+static bool has_ours(int folder)
+{
+    bool found = false;
+    each_file(folder, look_for_ours, &found);
+    return found;
+}
+
 int run_directory_open(struct run_directory *directory, const char *path, bool *held, bool *safe)
 {
     struct stat status;
@@ -126,9 +133,7 @@ int run_directory_open(struct run_directory *directory, const char *path, bool *
     }
     *held = flock(directory->lock, LOCK_EX | LOCK_NB) != 0;
     *safe = status.st_uid == geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-    bool found = false;
-    each_file(directory->lock, look_for_ours, &found);
-    if (found)
+    if (has_ours(directory->lock))
         return 0;
     run_directory_release(directory);
     return error("'%s' has no records of gputrace: 'gputrace recover' lists directories that do", path);
@@ -154,15 +159,19 @@ void run_directory_remove(struct run_directory *directory)
         warning("'%s' stays: %s", directory->path, strerror(errno));
 }
 
-/* So long something may be empty, or without a lock, after it was made. */
+/* Directories and spools are made empty and locked next. One that is older than this and still empty was left by a
+ * process that died in between. */
 #define JUST_MADE_S 10
 
-/* A process makes its spool, then locks it, then writes to it. One that died before the lock counts no longer than
- * this. */
-static bool begins_to_write(int fd)
+static bool just_made(const struct stat *status)
+{
+    return time(NULL) - status->st_mtime < JUST_MADE_S;
+}
+
+static bool is_to_be_locked(int spool)
 {
     struct stat status;
-    return fstat(fd, &status) == 0 && status.st_size == 0 && time(NULL) - status.st_mtime < JUST_MADE_S;
+    return fstat(spool, &status) == 0 && status.st_size == 0 && just_made(&status);
 }
 
 static void count_writer(void *context, int folder, const char *name)
@@ -171,7 +180,7 @@ static void count_writer(void *context, int folder, const char *name)
     int fd = ends_with(name, SPOOL_SUFFIX)
                  ? openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
                  : -1;
-    *count += fd >= 0 && (spool_lock_is_held(fd) || begins_to_write(fd));
+    *count += fd >= 0 && (spool_lock_is_held(fd) || is_to_be_locked(fd));
     if (fd >= 0)
         close(fd);
 }
@@ -195,16 +204,6 @@ static void add_bytes(void *context, int folder, const char *name)
         *bytes += (uint64_t)file.st_blocks * 512;
 }
 
-/* Ranks of a job start at once: between the making of a directory and its lock it is empty. */
-static bool just_made(int folder, const struct stat *status)
-{
-    bool found = false;
-    if (time(NULL) - status->st_mtime >= JUST_MADE_S)
-        return false;
-    each_file(folder, look_for_ours, &found);
-    return !found;
-}
-
 /* True for a directory of this user that no launcher holds; BYTES is what its files take on the disk. */
 static bool left_over(int parent, const char *name, uint64_t *bytes)
 {
@@ -215,7 +214,7 @@ static bool left_over(int parent, const char *name, uint64_t *bytes)
         return false;
     struct stat status;
     bool free = fstat(folder, &status) == 0 && status.st_uid == geteuid() && flock(folder, LOCK_EX | LOCK_NB) == 0 &&
-                !just_made(folder, &status);
+                (has_ours(folder) || !just_made(&status)); /* ranks of a job start at once */
     *bytes = 0;
     if (free)
         each_file(folder, add_bytes, bytes);

@@ -33,7 +33,8 @@ void run_directory_release(struct run_directory *directory);
 /* Removes the files that a run makes, and the directory when nothing else is in it; a warning() says when there is. */
 void run_directory_remove(struct run_directory *directory);
 
-/* How many processes that wrote into the directory are still alive: of the program's own children, say. */
+/* How many processes that write into the directory are alive, of the program's own children, say: those that hold the
+ * lock of their spool, and those that have just made theirs and lock it next. */
 unsigned run_directory_writers(const struct run_directory *directory);
 
 /* Spool directories of this user that no launcher holds. */

@@ -20,12 +20,11 @@ with_id() { # COUNT ID [OPTION...] PROGRAM...
     fail "$id is not among the first $count of $try recordings' findings, of the last: $output"
 }
 
-# The same until no finding's id matches REGEXP: ten times at most, for short programs that are written well wait for
-# the processor again and again while others need it.
+# The same until no finding's id matches REGEXP.
 without_id() { # REGEXP [OPTION...] PROGRAM...
     local regexp=$1 try
     shift
-    for try in 1 2 3 4 5 6 7 8 9 10; do
+    for try in 1 2 3; do
         "$gputrace" run -q -o fixed.json "$@" >/dev/null
         run -0 ids fixed.json
         grep -qxE "$regexp" <<<"$output" || return 0
