@@ -33,7 +33,7 @@ FORTIFY := $(if $(SAN),,$(if $(optimised),$(if $(fortified),,-U_FORTIFY_SOURCE -
 LIBDIR_FROM_BINDIR := $(shell realpath -ms --relative-to='$(BINDIR)' '$(LIBDIR)')
 DEFINES := -D_GNU_SOURCE -DGPUTRACE_VERSION='"$(VERSION)"' -DGPUTRACE_LIBDIR='"$(LIBDIR_FROM_BINDIR)"'
 ALL_CFLAGS = -std=c11 $(DEFINES) $(FORTIFY) $(CPPFLAGS) $(CFLAGS) $(WARNINGS) $(SANITIZE) \
-              -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections -pthread
+              -fPIC -fno-plt -fvisibility=hidden -ffunction-sections -fdata-sections -pthread
 LINK_FLAGS := -Wl,-z,relro -Wl,-z,now -Wl,--gc-sections $(LDFLAGS)
 CUDA_INCLUDES := -isystem $(CUDA_HOME)/include -isystem $(CUDA_HOME)/extras/CUPTI/include
 INCLUDES := -Isrc -Iinclude $(CUDA_INCLUDES)

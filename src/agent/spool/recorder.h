@@ -176,24 +176,21 @@ static inline void writer_commit(const struct spool_record *record)
     writer_commit_in(writer_mine(), record);
 }
 
-/* Writes a record, which is complete. */
-static inline void writer_write(const struct spool_record *record, uint32_t bytes)
-{
-    struct writer *mine = writer_mine();
-    char *at = writer_reserve(mine, bytes);
-    if (!at)
-        return;
-    memcpy(at, record, bytes);
-    writer_commit_in(mine, (const struct spool_record *)(const void *)at);
-}
+/* Writes a record, a struct spool_NAME without a text, whose other members are initialised by what follows. They are
+ * worked out before it is begun, and stored where it lies, by a struct writer. */
+#define record_write_in(by_writer, kind, name, at_time, ...)                                                 \
+    do {                                                                                                     \
+        const struct spool_##name written = {                                                                \
+            .head = {.type = (kind), .bytes = sizeof(struct spool_##name), .time = (at_time)}, __VA_ARGS__}; \
+        struct writer *by = (by_writer);                                                                     \
+        struct spool_##name *at = (void *)writer_reserve(by, sizeof(written));                               \
+        if (at) {                                                                                            \
+            *at = written;                                                                                   \
+            writer_commit_in(by, &at->head);                                                                 \
+        }                                                                                                    \
+    } while (0)
 
-/* The same of a struct spool_NAME without a text, whose other members are initialised by what follows. */
-#define record_write(kind, name, at_time, ...)                                                                    \
-    writer_write(                                                                                                 \
-        &(struct spool_##name){.head = {.type = (kind), .bytes = sizeof(struct spool_##name), .time = (at_time)}, \
-                               __VA_ARGS__}                                                                       \
-             .head,                                                                                               \
-        sizeof(struct spool_##name))
+#define record_write(kind, name, at_time, ...) record_write_in(writer_mine(), kind, name, at_time, __VA_ARGS__)
 
 /* This thread records nothing any more: what it would is counted, without a system call. Async-signal-safe. */
 void writer_sleep(void);

@@ -164,13 +164,6 @@ static struct {
     bool reported;
 } chosen;
 
-static uint64_t word_at(const struct torch_function *function, unsigned at)
-{
-    uint64_t word;
-    memcpy(&word, (const char *)function + at, sizeof(word));
-    return word;
-}
-
 static uint8_t byte_at(const struct torch_function *function, unsigned at)
 {
     return *((const uint8_t *)function + at);
@@ -179,7 +172,7 @@ static uint8_t byte_at(const struct torch_function *function, unsigned at)
 static bool keywords_fit(const struct torch_function *function, unsigned at)
 {
     float load_factor;
-    uint64_t buckets = word_at(function, at), count = word_at(function, at + 8);
+    uint64_t buckets = torch_word_at(function, at), count = torch_word_at(function, at + 8);
     memcpy(&load_factor, (const char *)function + at + KEYWORDS_LOAD_FACTOR, sizeof(load_factor));
     return buckets != 0 && count > 0 && count < UINT32_MAX && !(load_factor < 1 || load_factor > 1);
 }
@@ -187,19 +180,19 @@ static bool keywords_fit(const struct torch_function *function, unsigned at)
 /* No operator has outputs at its start. */
 static bool outputs_fit(const struct torch_function *function, unsigned at)
 {
-    return (word_at(function, at) | word_at(function, at + 8) | word_at(function, at + 16)) == 0;
+    return (torch_word_at(function, at) | torch_word_at(function, at + 8) | torch_word_at(function, at + 16)) == 0;
 }
 
 static bool sequence_fits(const struct torch_function *function, unsigned at)
 {
-    int64_t sequence = (int64_t)word_at(function, at);
+    int64_t sequence = (int64_t)torch_word_at(function, at);
     return sequence >= -1 && sequence < SEQUENCE_MOST;
 }
 
 static bool name_fits(const struct torch_function *function, const struct layout *layout, const char *name)
 {
     uint8_t variant = byte_at(function, layout->variant);
-    return variant == 1 || (variant == 0 && word_at(function, WHAT) == (uint64_t)(uintptr_t)name);
+    return variant == 1 || (variant == 0 && torch_word_at(function, WHAT) == (uint64_t)(uintptr_t)name);
 }
 
 static bool scope_fits(uint8_t scope, enum torch_scope wanted)
@@ -216,7 +209,7 @@ static bool fits(const struct layout *layout, const struct torch_function *funct
     if (!name_fits(function, layout, name) || !sequence_fits(function, layout->sequence) ||
         (layout->keywords && !keywords_fit(function, layout->keywords)) || !outputs_fit(function, layout->outputs))
         return false;
-    uint64_t forward = word_at(function, layout->forward);
+    uint64_t forward = torch_word_at(function, layout->forward);
     return forward == 0 || (scope == TORCH_SCOPE_BACKWARD && forward < THREADS_MOST);
 }
 
@@ -228,40 +221,47 @@ static const struct layout *choose(const struct torch_function *function, enum t
     return NULL;
 }
 
-static bool refuse(void)
+static bool refuse(struct torch_library *library)
 {
-    __atomic_store_n(&chosen.refused, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&chosen.refused, true, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&library->sequence_at, 0, __ATOMIC_SEQ_CST);
     return false;
 }
 
-static bool is_passed(const struct torch_library *library, const struct torch_function *function,
-                      enum torch_scope scope, const char *name)
+static void trust(struct torch_library *library, const struct layout *layout)
+{
+    library->forward_at = layout->forward;
+    __atomic_store_n(&library->sequence_at, layout->sequence, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&chosen.refused, __ATOMIC_SEQ_CST)) /* by another thread, meanwhile */
+        refuse(library);
+}
+
+static bool is_passed(struct torch_library *library, const struct torch_function *function, enum torch_scope scope,
+                      const char *name)
 {
     const struct layout *layout = __atomic_load_n(&chosen.layout, __ATOMIC_RELAXED), *none = NULL;
-    if (word_at(function, THREAD) != library->current_thread() || !scope_fits(byte_at(function, SCOPE), scope))
-        return refuse();
+    if (torch_word_at(function, THREAD) != library->current_thread() || !scope_fits(byte_at(function, SCOPE), scope))
+        return refuse(library);
     if (!layout) {
         layout = choose(function, scope, name);
         if (!layout)
-            return refuse();
+            return refuse(library);
         __atomic_compare_exchange_n(&chosen.layout, &none, layout, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
         layout = none ? none : layout;
     }
-    if (!fits(layout, function, scope, name))
-        return refuse();
-    __atomic_add_fetch(&chosen.trials, 1, __ATOMIC_RELAXED);
-    return true;
+    return fits(layout, function, scope, name) || refuse(library);
 }
 
-bool torch_layout_read(const struct torch_library *library, const struct torch_function *function,
-                       enum torch_scope scope, const char *name, struct torch_details *details)
+bool torch_layout_try(struct torch_library *library, const struct torch_function *function, enum torch_scope scope,
+                      const char *name, struct torch_details *details)
 {
-    if (__atomic_load_n(&chosen.refused, __ATOMIC_RELAXED) ||
-        (__atomic_load_n(&chosen.trials, __ATOMIC_RELAXED) < TRIALS && !is_passed(library, function, scope, name)))
+    if (__atomic_load_n(&chosen.refused, __ATOMIC_RELAXED) || !is_passed(library, function, scope, name))
         return false;
     const struct layout *layout = __atomic_load_n(&chosen.layout, __ATOMIC_RELAXED);
-    details->sequence = (int64_t)word_at(function, layout->sequence);
-    details->forward_in = word_at(function, layout->forward);
+    details->sequence = (int64_t)torch_word_at(function, layout->sequence);
+    details->forward_in = torch_word_at(function, layout->forward);
+    if (__atomic_add_fetch(&chosen.trials, 1, __ATOMIC_RELAXED) == TRIALS)
+        trust(library, layout);
     return true;
 }
 
@@ -271,8 +271,8 @@ const char *torch_layout_inputs(const struct torch_function *function, uint64_t 
     const struct layout *layout = __atomic_load_n(&chosen.layout, __ATOMIC_RELAXED);
     if (!layout || __atomic_load_n(&chosen.refused, __ATOMIC_RELAXED))
         return NULL;
-    *count = word_at(function, layout->sequence + 16);
-    return (const char *)(uintptr_t)word_at(function, layout->sequence + 8);
+    *count = torch_word_at(function, layout->sequence + 16);
+    return (const char *)(uintptr_t)torch_word_at(function, layout->sequence + 8);
 }
 
 bool torch_layout_was_refused(void)

@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 /* at::RecordFunction, of which only a pointer is known. */
 struct torch_function;
@@ -43,11 +44,15 @@ struct torch_vector {
 
 /*      name, type, mangled name; the last alone may be missing */
 #define TORCH_FUNCTIONS(X)                                                                                         \
-    X(add_callback, uint64_t (*)(struct torch_callback), "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE") \
     X(name, const char *(*)(const struct torch_function *), "_ZNK2at14RecordFunction4nameEv")                      \
+    X(add_callback, uint64_t (*)(struct torch_callback), "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE") \
     X(current_thread, uint64_t (*)(void), "_ZN2at14RecordFunction15currentThreadIdEv")
 
+/* What every operator needs comes first. */
 struct torch_library {
+    /* Where an operator's record has its sequence number and the thread of its forward pass: once a layout is trusted.
+     * 0: it is not, or not yet. */
+    uint32_t sequence_at, forward_at;
 #define FUNCTION(name, type, symbol) __typeof__(type) name;
     TORCH_FUNCTIONS(FUNCTION)
 #undef FUNCTION
@@ -87,10 +92,29 @@ struct torch_details {
     uint64_t forward_in; /* of the backward pass: PyTorch's number of the thread of the forward pass, else 0 */
 };
 
+/* The same while no layout is trusted. */
+bool torch_layout_try(struct torch_library *library, const struct torch_function *function, enum torch_scope scope,
+                      const char *name, struct torch_details *details);
+
+static inline uint64_t torch_word_at(const struct torch_function *function, uint32_t at)
+{
+    uint64_t word;
+    memcpy(&word, (const char *)function + at, sizeof(word));
+    return word;
+}
+
 /* Reads the details of FUNCTION, which just began on this thread, in SCOPE (of TORCH_SCOPE_FUNCTION: any other than the
  * two others). False: they cannot be read, with any layout. */
-bool torch_layout_read(const struct torch_library *library, const struct torch_function *function,
-                       enum torch_scope scope, const char *name, struct torch_details *details);
+static inline bool torch_layout_read(struct torch_library *library, const struct torch_function *function,
+                                     enum torch_scope scope, const char *name, struct torch_details *details)
+{
+    uint32_t sequence_at = __atomic_load_n(&library->sequence_at, __ATOMIC_ACQUIRE);
+    if (sequence_at == 0)
+        return torch_layout_try(library, function, scope, name, details);
+    details->sequence = (int64_t)torch_word_at(function, sequence_at);
+    details->forward_in = scope == TORCH_SCOPE_BACKWARD ? torch_word_at(function, library->forward_at) : 0;
+    return true;
+}
 
 /* The inputs of FUNCTION, as an array of *COUNT at::IValue's; NULL: where they are is not known. After
  * torch_layout_read(). */

@@ -15,19 +15,26 @@
 /* --- texts --- */
 
 /*
- * Which texts were written: a table that only grows, so that it needs no lock. A text is known by 64 bits of a good
- * hash. A place is taken by its hash, and its number stands there once the text is in the spool. Texts that find
- * the table full, and those that another thread is just writing, are written each time.
+ * Which texts were written: a table that only grows, so that it needs no lock. A text is known by 49 bits of a good
+ * hash: 9 say where it may stand, in each of the table's pages of memory, and 40 stand there. The first texts share the
+ * first page, because looking into a page that was not used for a while takes long. A word of the table is taken by its
+ * hash, and the text's number comes there once the text is in the spool. Texts that find the table full, and those that
+ * another thread is just writing, are written each time.
  */
-#define PLACES (UINT32_C(1) << 14) /* a power of two */
-#define PROBES 16
+#define PAGES 32
+#define PAGE_TEXTS 512
+#define NUMBER_MOST ((UINT64_C(1) << 24) - 1)
 
-static struct place {
-    uint64_t hash; /* 0: free */
-    uint32_t number;
-} places[PLACES];
+static uint64_t known_texts[PAGES][PAGE_TEXTS] __attribute__((aligned(4096))); /* 0: free */
 
 static uint32_t last_number;
+
+/* What stands there of it, beside its number. */
+static uint64_t mark_of(uint64_t hash)
+{
+    uint64_t mark = hash & ~NUMBER_MOST;
+    return mark ? mark : NUMBER_MOST + 1;
+}
 
 static uint32_t write_text(uint16_t what, const char *text, size_t length)
 {
@@ -36,39 +43,46 @@ static uint32_t write_text(uint16_t what, const char *text, size_t length)
                       .number = number);
     return number;
 }
-
-uint32_t operator_text(uint16_t what, const char *text, size_t length)
+static uint64_t hash_of(uint16_t what, const char *text, size_t length)
 {
-    uint64_t hash = hash_bytes(text, length) + what;
-    for (uint32_t i = 0; i < PROBES; i++) {
-        struct place *place = &places[(hash + i) % PLACES];
-        uint64_t known = __atomic_load_n(&place->hash, __ATOMIC_RELAXED);
-        if (known == 0 &&
-            __atomic_compare_exchange_n(&place->hash, &known, hash, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    return hash_bytes(text, length) + what;
+}
+
+static uint32_t number_of(uint64_t hash, uint16_t what, const char *text, size_t length)
+{
+    uint64_t mark = mark_of(hash);
+    for (unsigned page = 0; page < PAGES; page++) {
+        uint64_t *place = &known_texts[page][hash % PAGE_TEXTS], known = __atomic_load_n(place, __ATOMIC_RELAXED);
+        if (known == 0 && __atomic_compare_exchange_n(place, &known, mark, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
             uint32_t number = write_text(what, text, length);
-            __atomic_store_n(&place->number, number, __ATOMIC_RELAXED);
+            __atomic_store_n(place, mark | (number <= NUMBER_MOST ? number : 0), __ATOMIC_RELAXED);
             return number;
         }
-        if (known != hash)
+        if ((known & ~NUMBER_MOST) != mark)
             continue;
-        uint32_t number = __atomic_load_n(&place->number, __ATOMIC_RELAXED);
+        uint32_t number = (uint32_t)(known & NUMBER_MOST);
         return number ? number : write_text(what, text, length);
     }
     return write_text(what, text, length);
 }
 
+uint32_t operator_text(uint16_t what, const char *text, size_t length)
+{
+    return number_of(hash_of(what, text, length), what, text, length);
+}
+
 /* --- an operator begins and ends --- */
 
 static struct {
-    bool wanted, inputs_wanted;
-    bool (*wake)(void);
-    uint64_t seen;  /* libraries that came and went, when it was looked for last */
-    bool settled;   /* registered, or not usable */
-    uint32_t taken; /* a thread is looking */
-    struct torch_library library;
     uint32_t generation; /* of the process that operators are recorded in … */
     bool recorded;       /* … where it is recorded */
-} torch;
+    bool wanted, inputs_wanted;
+    struct torch_library library;
+    bool (*wake)(void);
+    uint64_t seen;                    /* libraries that came and went, when it was looked for last */
+    bool settled;                     /* registered, or not usable */
+    uint32_t taken;                   /* a thread is looking */
+} torch __attribute__((aligned(64))); /* a line of the caches */
 
 /* In a new process. */
 static bool renew(void)
@@ -97,12 +111,23 @@ INLINE uint32_t self_of(const struct torch_function *function)
     return (uint32_t)((uintptr_t)function >> 3);
 }
 
-#define ASK_EVERY 16 /* operators, one is where torch.profiler is asked for */
+#define ASK_EVERY 64 /* operators, one is where torch.profiler is asked for */
 
 static __thread struct operators_thread {
-    uint32_t noted; /* the process in which PyTorch's number of the thread was written */
-    uint32_t begun; /* operators */
+    struct writer *writer; /* of this thread; NULL: it had no operator yet */
+    uint32_t noted;        /* the process in which PyTorch's number of the thread was written */
+    uint32_t begun;        /* operators */
 } this_thread;
+
+/* Finding a thread-local variable takes a call: all that operators need is found with one. */
+INLINE struct operators_thread *find_thread(void)
+{
+    struct operators_thread *mine = &this_thread;
+    __asm__("" : "+r"(mine)); /* or compilers find it again for every use */
+    if (!mine->writer)
+        mine->writer = writer_mine();
+    return mine;
+}
 
 static void note_thread(void)
 {
@@ -130,24 +155,30 @@ INLINE uint64_t sequence_of(const struct torch_function *function, enum torch_sc
     return sequence > most ? 0 : details.forward_in << SPOOL_OPERATOR_SEQUENCE_BITS | sequence;
 }
 
+/* Memory that a program of PyTorch's leaves in no cache is asked for before the clock is read, which waits for what was
+ * read before, and not for what was only asked for. */
 INLINE void started(const struct torch_function *function, enum torch_scope scope, enum spool_operator_scope kind)
 {
     if (!is_recording())
         return;
+    struct operators_thread *mine = find_thread();
+    __builtin_prefetch(mine->writer->next, 1);
     const char *name = torch.library.name(function);
     if (!name)
         name = "";
-    struct operators_thread *mine = &this_thread;
-    __asm__("" : "+r"(mine)); /* or compilers find it again for every use */
     if (mine->begun++ % ASK_EVERY == 0)
         torch_profiler_ask();
     if (mine->noted != fork_generation()) {
         mine->noted = fork_generation();
         note_thread();
     }
-    record_write(SPOOL_RECORD_TORCH_START, torch_start, clock_now(), .head.flags = (uint16_t)kind,
-                 .name = operator_text(SPOOL_OPERATOR_NAME, name, strlen(name)), .self = self_of(function),
-                 .sequence = sequence_of(function, scope, name));
+    size_t length = strlen(name);
+    uint64_t hash = hash_of(SPOOL_OPERATOR_NAME, name, length);
+    __builtin_prefetch(&known_texts[0][hash % PAGE_TEXTS]);
+    uint64_t sequence = sequence_of(function, scope, name), time = clock_now();
+    record_write_in(mine->writer, SPOOL_RECORD_TORCH_START, torch_start, time, .head.flags = (uint16_t)kind,
+                    .name = number_of(hash, SPOOL_OPERATOR_NAME, name, length), .self = self_of(function),
+                    .sequence = sequence);
     if (torch.inputs_wanted)
         operator_inputs_record(&torch.library, function, self_of(function));
 }
@@ -156,7 +187,8 @@ static void ended(const struct torch_function *function, void *observer)
 {
     (void)observer;
     if (is_recording())
-        record_write(SPOOL_RECORD_TORCH_END, torch_end, clock_now(), .self = self_of(function));
+        record_write_in(find_thread()->writer, SPOOL_RECORD_TORCH_END, torch_end, clock_now(),
+                        .self = self_of(function));
 }
 
 /* A callback for each kind, so that the kind need not be read. */
@@ -235,6 +267,6 @@ void operators_init(uint64_t trace_bits, bool (*wake)(void))
 void operators_atfork_child(void)
 {
     torch.taken = 0;
-    memset(places, 0, last_number ? sizeof(places) : 0);
+    memset(known_texts, 0, last_number ? sizeof(known_texts) : 0);
     last_number = 0;
 }

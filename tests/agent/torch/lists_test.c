@@ -49,11 +49,11 @@ static uint64_t current_thread(void)
     return 3;
 }
 
-static const struct torch_library library = {.current_thread = current_thread,
-                                             .is_tensor_list = is_tensor_list,
-                                             .is_bool_list = is_bool_list,
-                                             .concrete_inputs = concrete_inputs,
-                                             .shows_list_sizes = true};
+static struct torch_library library = {.current_thread = current_thread,
+                                       .is_tensor_list = is_tensor_list,
+                                       .is_bool_list = is_bool_list,
+                                       .concrete_inputs = concrete_inputs,
+                                       .shows_list_sizes = true};
 
 static struct value make_list(struct list *list, unsigned at, const struct value *items, uint64_t count, uint64_t of)
 {
