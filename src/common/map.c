@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Odd, with as many bits set as not. */
+/* Odd numbers whose bits have no pattern. */
 #define FOLD_FIRST UINT64_C(0xd1b54a32d192ed03)
 #define FOLD_LAST UINT64_C(0x9e3779b97f4a7c15)
 

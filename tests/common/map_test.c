@@ -134,6 +134,25 @@ UNIT_TEST(hashes_of_other_lengths_and_contents_differ)
     assert_int_equal(hash_bytes("abcdefgh1", 9), hash_bytes("abcdefgh1", 9));
 }
 
+/* The agent knows texts by these bits (agent/torch/operators.c). */
+UNIT_TEST(the_lowest_9_and_the_highest_40_bits_of_hashes_tell_similar_texts_apart)
+{
+    struct map seen = {0};
+    unsigned count[512] = {0}, texts = 100000;
+    for (unsigned i = 0; i < texts; i++) {
+        char text[64];
+        bool is_new;
+        int length = snprintf(text, sizeof(text), "%sstep_%u", i % 2 ? "autograd::engine::evaluate_function: " : "", i);
+        uint64_t hash = hash_bytes(text, (size_t)length);
+        count[hash % 512]++;
+        assert_non_null(map_put(&seen, hash >> 24 << 9 | hash % 512, &is_new));
+        assert_true(is_new);
+    }
+    for (unsigned i = 0; i < 512; i++)
+        assert_in_range(count[i], texts / 512 / 2, texts / 512 * 2);
+    map_release(&seen);
+}
+
 UNIT_TEST(equal_strings_get_one_number)
 {
     struct interner interner = {0};

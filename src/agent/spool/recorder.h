@@ -176,8 +176,8 @@ static inline void writer_commit(const struct spool_record *record)
     writer_commit_in(writer_mine(), record);
 }
 
-/* Writes a record, a struct spool_NAME without a text, whose other members are initialised by what follows. They are
- * worked out before it is begun, and stored where it lies, by a struct writer. */
+/* Writes a struct spool_NAME without a text, with this thread's struct writer. What follows initialises its other
+ * members, and is evaluated before the record is begun. */
 #define record_write_in(by_writer, kind, name, at_time, ...)                                                 \
     do {                                                                                                     \
         const struct spool_##name written = {                                                                \

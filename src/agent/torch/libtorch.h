@@ -92,10 +92,11 @@ struct torch_details {
     uint64_t forward_in; /* of the backward pass: PyTorch's number of the thread of the forward pass, else 0 */
 };
 
-/* The same while no layout is trusted. */
+/* What torch_layout_read() does as long as no layout is trusted. */
 bool torch_layout_try(struct torch_library *library, const struct torch_function *function, enum torch_scope scope,
                       const char *name, struct torch_details *details);
 
+/* The 8 bytes of an operator's record from AT on. */
 static inline uint64_t torch_word_at(const struct torch_function *function, uint32_t at)
 {
     uint64_t word;

@@ -16,20 +16,21 @@
 
 /*
  * Which texts were written: a table that only grows, so that it needs no lock. A text is known by 49 bits of a good
- * hash: 9 say where it may stand, in each of the table's pages of memory, and 40 stand there. The first texts share the
- * first page, because looking into a page that was not used for a while takes long. A word of the table is taken by its
- * hash, and the text's number comes there once the text is in the spool. Texts that find the table full, and those that
- * another thread is just writing, are written each time.
+ * hash: 9 say where it may stand in each page, and 40 stand there. Of as many texts as the table holds, two have the
+ * same 49 bits once in four million programs. Pages fill from the first on, because a page of memory that was not used
+ * for a while takes long to read. A word of the table is taken by its hash, and the text's number comes there once the
+ * text is in the spool. Texts that find no free word, and those that another thread is just writing, are written each
+ * time.
  */
 #define PAGES 32
-#define PAGE_TEXTS 512
+#define PAGE_TEXTS 512 /* words of 8 bytes: a page of memory */
 #define NUMBER_MOST ((UINT64_C(1) << 24) - 1)
 
-static uint64_t known_texts[PAGES][PAGE_TEXTS] __attribute__((aligned(4096))); /* 0: free */
+static uint64_t known_texts[PAGES * PAGE_TEXTS] __attribute__((aligned(4096))); /* 0: free */
 
 static uint32_t last_number;
 
-/* What stands there of it, beside its number. */
+/* What stands in the table of a text, beside its number. */
 static uint64_t mark_of(uint64_t hash)
 {
     uint64_t mark = hash & ~NUMBER_MOST;
@@ -43,16 +44,23 @@ static uint32_t write_text(uint16_t what, const char *text, size_t length)
                       .number = number);
     return number;
 }
+
 static uint64_t hash_of(uint16_t what, const char *text, size_t length)
 {
     return hash_bytes(text, length) + what;
 }
 
+/* Where the text may stand in the first page; in each other page it is the same place. */
+static uint64_t *first_place_of(uint64_t hash)
+{
+    return &known_texts[hash % PAGE_TEXTS];
+}
+
 static uint32_t number_of(uint64_t hash, uint16_t what, const char *text, size_t length)
 {
-    uint64_t mark = mark_of(hash);
-    for (unsigned page = 0; page < PAGES; page++) {
-        uint64_t *place = &known_texts[page][hash % PAGE_TEXTS], known = __atomic_load_n(place, __ATOMIC_RELAXED);
+    uint64_t mark = mark_of(hash), *place = first_place_of(hash);
+    for (unsigned page = 0; page < PAGES; page++, place += PAGE_TEXTS) {
+        uint64_t known = __atomic_load_n(place, __ATOMIC_RELAXED);
         if (known == 0 && __atomic_compare_exchange_n(place, &known, mark, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
             uint32_t number = write_text(what, text, length);
             __atomic_store_n(place, mark | (number <= NUMBER_MOST ? number : 0), __ATOMIC_RELAXED);
@@ -73,16 +81,17 @@ uint32_t operator_text(uint16_t what, const char *text, size_t length)
 
 /* --- an operator begins and ends --- */
 
+/* What every operator needs comes first, in one line of the caches. */
 static struct {
     uint32_t generation; /* of the process that operators are recorded in … */
     bool recorded;       /* … where it is recorded */
     bool wanted, inputs_wanted;
     struct torch_library library;
     bool (*wake)(void);
-    uint64_t seen;                    /* libraries that came and went, when it was looked for last */
-    bool settled;                     /* registered, or not usable */
-    uint32_t taken;                   /* a thread is looking */
-} torch __attribute__((aligned(64))); /* a line of the caches */
+    uint64_t seen;  /* libraries that came and went, when it was looked for last */
+    bool settled;   /* registered, or not usable */
+    uint32_t taken; /* a thread is looking */
+} torch __attribute__((aligned(64)));
 
 /* In a new process. */
 static bool renew(void)
@@ -111,7 +120,7 @@ INLINE uint32_t self_of(const struct torch_function *function)
     return (uint32_t)((uintptr_t)function >> 3);
 }
 
-#define ASK_EVERY 64 /* operators, one is where torch.profiler is asked for */
+#define ASK_EVERY 16 /* operators, one is where torch.profiler is asked for */
 
 static __thread struct operators_thread {
     struct writer *writer; /* of this thread; NULL: it had no operator yet */
@@ -155,8 +164,8 @@ INLINE uint64_t sequence_of(const struct torch_function *function, enum torch_sc
     return sequence > most ? 0 : details.forward_in << SPOOL_OPERATOR_SEQUENCE_BITS | sequence;
 }
 
-/* Memory that a program of PyTorch's leaves in no cache is asked for before the clock is read, which waits for what was
- * read before, and not for what was only asked for. */
+/* Memory that is probably in no cache is prefetched before the clock is read: reading the clock waits for loads, but
+ * not for prefetches. */
 INLINE void started(const struct torch_function *function, enum torch_scope scope, enum spool_operator_scope kind)
 {
     if (!is_recording())
@@ -174,7 +183,7 @@ INLINE void started(const struct torch_function *function, enum torch_scope scop
     }
     size_t length = strlen(name);
     uint64_t hash = hash_of(SPOOL_OPERATOR_NAME, name, length);
-    __builtin_prefetch(&known_texts[0][hash % PAGE_TEXTS]);
+    __builtin_prefetch(first_place_of(hash));
     uint64_t sequence = sequence_of(function, scope, name), time = clock_now();
     record_write_in(mine->writer, SPOOL_RECORD_TORCH_START, torch_start, time, .head.flags = (uint16_t)kind,
                     .name = number_of(hash, SPOOL_OPERATOR_NAME, name, length), .self = self_of(function),
