@@ -102,10 +102,10 @@ static inline uint64_t writer_used(const struct writer *mine)
 
 /* A fresh chunk for this thread, with space for a record of BYTES; the one before is full, or the parent's. False:
  * there spool is full, or the child was not announced (fork_watch.h), and it is counted. */
-bool writer_renew(struct writer *mine, uint32_t bytes);
+bool writer_renew(struct writer *mine, uint32_t bytes) __attribute__((cold));
 /* A record was begun before the one that the caller wants to begin. One of them is lost, and counted. True: the one
  * before was abandoned; else the caller's is turned away. */
-bool writer_abandon(struct writer *mine);
+bool writer_abandon(struct writer *mine) __attribute__((cold));
 
 static inline void writer_note_begun(struct writer *mine)
 {

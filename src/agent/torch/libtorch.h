@@ -94,7 +94,7 @@ struct torch_details {
 
 /* What torch_layout_read() does as long as no layout is trusted. */
 bool torch_layout_try(struct torch_library *library, const struct torch_function *function, enum torch_scope scope,
-                      const char *name, struct torch_details *details);
+                      const char *name, struct torch_details *details) __attribute__((cold));
 
 /* The 8 bytes of an operator's record from AT on. */
 static inline uint64_t torch_word_at(const struct torch_function *function, uint32_t at)

@@ -6,11 +6,13 @@
 #include "agent/dispatch/fork_watch.h"
 #include "agent/spool/recorder.h"
 #include "agent/torch/profiler.h"
+#include "agent/torch/ticks.h"
 #include "common/clock.h"
 #include "common/map.h"
 #include "common/settings.h"
 
 #define INLINE static inline __attribute__((always_inline))
+#define SELDOM __attribute__((cold, noinline)) /* lies apart from what every operator runs */
 
 /* --- texts --- */
 
@@ -45,11 +47,6 @@ static uint32_t write_text(uint16_t what, const char *text, size_t length)
     return number;
 }
 
-static uint64_t hash_of(uint16_t what, const char *text, size_t length)
-{
-    return hash_bytes(text, length) + what;
-}
-
 /* Where the text may stand in the first page; in each other page it is the same place. */
 static uint64_t *first_place_of(uint64_t hash)
 {
@@ -76,22 +73,80 @@ static uint32_t number_of(uint64_t hash, uint16_t what, const char *text, size_t
 
 uint32_t operator_text(uint16_t what, const char *text, size_t length)
 {
-    return number_of(hash_of(what, text, length), what, text, length);
+    return number_of(hash_bytes(text, length) + what, what, text, length);
 }
 
-/* --- an operator begins and ends --- */
+/*
+ * --- an operator begins and ends ---
+ *
+ * Between two operators PyTorch runs so much else that little of this is still in the processor's first cache. So it
+ * counts how many lines of the caches it touches, of code and of data.
+ */
+
+INLINE uint64_t mix(uint64_t hash, uint64_t word)
+{
+    unsigned __int128 product =
+        (unsigned __int128)(hash ^ word ^ UINT64_C(0xd1b54a32d192ed03)) * UINT64_C(0x9e3779b97f4a7c15);
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* Of a name. It is read in aligned words, of which the last may reach beyond its end. */
+INLINE uint64_t hash_of_name(const char *name)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101), highs = ones << 7;
+    typedef uint64_t __attribute__((may_alias)) word_of_text;
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    if ((uintptr_t)name % sizeof(uint64_t) == 0) {
+        const word_of_text *at = (const word_of_text *)name;
+        uint64_t hash = 0, zeros;
+        do {
+            zeros = (*at - ones) & ~*at & highs; /* the lowest bit is that of the first zero byte */
+            hash = mix(hash, *at++ & (zeros ^ (zeros - 1)));
+        } while (zeros == 0);
+        return hash;
+    }
+#endif
+    return hash_bytes(name, strlen(name));
+}
+
+SELDOM static uint32_t look_up_name(uint64_t hash, const char *name)
+{
+    return number_of(hash, SPOOL_OPERATOR_NAME, name, strlen(name));
+}
+
+INLINE uint32_t number_of_name(uint64_t hash, const char *name)
+{
+    uint64_t known = __atomic_load_n(first_place_of(hash), __ATOMIC_RELAXED);
+    uint32_t number = (known & ~NUMBER_MOST) == mark_of(hash) ? (uint32_t)(known & NUMBER_MOST) : 0;
+    return number ? number : look_up_name(hash, name);
+}
 
 /* What every operator needs comes first, in one line of the caches. */
 static struct {
+    bool inputs_wanted, wanted;
+    struct torch_library library;
     uint32_t generation; /* of the process that operators are recorded in … */
     bool recorded;       /* … where it is recorded */
-    bool wanted, inputs_wanted;
-    struct torch_library library;
     bool (*wake)(void);
     uint64_t seen;  /* libraries that came and went, when it was looked for last */
     bool settled;   /* registered, or not usable */
     uint32_t taken; /* a thread is looking */
 } torch __attribute__((aligned(64)));
+
+/* Where its record lies, which nothing else does as long as the operator is open. */
+INLINE uint32_t self_of(const struct torch_function *function)
+{
+    return (uint32_t)((uintptr_t)function >> 3);
+}
+
+#define ASK_EVERY 16 /* operators, one is where torch.profiler is asked for */
+
+static __thread struct operators_thread {
+    struct writer *writer; /* of this thread */
+    uint32_t ready;        /* 1 + the generation of the process in which the thread was made ready; 0: in none */
+    uint32_t begun;        /* operators */
+    struct ticks ticks;
+} this_thread;
 
 /* In a new process. */
 static bool renew(void)
@@ -106,45 +161,37 @@ static bool renew(void)
     return recorded;
 }
 
-INLINE bool is_recording(void)
+static bool is_recorded(void)
 {
     uint32_t generation = __atomic_load_n(&torch.generation, __ATOMIC_ACQUIRE);
     bool is_known = generation != 0 && generation == fork_generation();
-    bool recorded = is_known ? __atomic_load_n(&torch.recorded, __ATOMIC_RELAXED) : renew();
-    return recorded && recorder_is_on();
+    return is_known ? __atomic_load_n(&torch.recorded, __ATOMIC_RELAXED) : renew();
 }
 
-/* Where its record lies, which nothing else does as long as the operator is open. */
-INLINE uint32_t self_of(const struct torch_function *function)
+/* Before a thread's first operator in a process. False: nothing is recorded there. */
+SELDOM static bool make_ready(struct operators_thread *mine)
 {
-    return (uint32_t)((uintptr_t)function >> 3);
+    if (!is_recorded() || !recorder_is_on())
+        return false;
+    mine->writer = writer_mine();
+    mine->ready = fork_generation() + 1;
+    record_write(SPOOL_RECORD_TORCH_THREAD, torch_thread, clock_now(),
+                 .number = (uint32_t)torch.library.current_thread());
+    return true;
 }
 
-#define ASK_EVERY 16 /* operators, one is where torch.profiler is asked for */
-
-static __thread struct operators_thread {
-    struct writer *writer; /* of this thread; NULL: it had no operator yet */
-    uint32_t noted;        /* the process in which PyTorch's number of the thread was written */
-    uint32_t begun;        /* operators */
-} this_thread;
-
-/* Finding a thread-local variable takes a call: all that operators need is found with one. */
+/* This thread, NULL: nothing is recorded. Finding a thread-local variable takes a call: all that operators need is
+ * found with one. */
 INLINE struct operators_thread *find_thread(void)
 {
     struct operators_thread *mine = &this_thread;
     __asm__("" : "+r"(mine)); /* or compilers find it again for every use */
-    if (!mine->writer)
-        mine->writer = writer_mine();
-    return mine;
+    if (mine->ready != fork_generation() + 1)
+        return make_ready(mine) ? mine : NULL;
+    return recorder_is_on() ? mine : NULL;
 }
 
-static void note_thread(void)
-{
-    record_write(SPOOL_RECORD_TORCH_THREAD, torch_thread, clock_now(),
-                 .number = (uint32_t)torch.library.current_thread());
-}
-
-static void note_refusal(void)
+SELDOM static void note_refusal(void)
 {
     if (torch_layout_was_refused())
         recorder_note(
@@ -164,53 +211,54 @@ INLINE uint64_t sequence_of(const struct torch_function *function, enum torch_sc
     return sequence > most ? 0 : details.forward_in << SPOOL_OPERATOR_SEQUENCE_BITS | sequence;
 }
 
-/* Memory that is probably in no cache is prefetched before the clock is read: reading the clock waits for loads, but
- * not for prefetches. */
-INLINE void started(const struct torch_function *function, enum torch_scope scope, enum spool_operator_scope kind)
+/* For all kinds of operators, so that there is one such function to be in the caches. */
+static __attribute__((noinline)) void **started(void **observer, const struct torch_function *function,
+                                                enum torch_scope scope, enum spool_operator_scope kind)
 {
-    if (!is_recording())
-        return;
+    *observer = NULL;
     struct operators_thread *mine = find_thread();
+    if (!mine)
+        return observer;
     __builtin_prefetch(mine->writer->next, 1);
     const char *name = torch.library.name(function);
     if (!name)
         name = "";
+    uint64_t hash = hash_of_name(name);
+    __builtin_prefetch(first_place_of(hash));
     if (mine->begun++ % ASK_EVERY == 0)
         torch_profiler_ask();
-    if (mine->noted != fork_generation()) {
-        mine->noted = fork_generation();
-        note_thread();
-    }
-    size_t length = strlen(name);
-    uint64_t hash = hash_of(SPOOL_OPERATOR_NAME, name, length);
-    __builtin_prefetch(first_place_of(hash));
-    uint64_t sequence = sequence_of(function, scope, name), time = clock_now();
+    uint64_t sequence = sequence_of(function, scope, name), time = ticks_now(&mine->ticks);
     record_write_in(mine->writer, SPOOL_RECORD_TORCH_START, torch_start, time, .head.flags = (uint16_t)kind,
-                    .name = number_of(hash, SPOOL_OPERATOR_NAME, name, length), .self = self_of(function),
-                    .sequence = sequence);
+                    .name = number_of_name(hash, name), .self = self_of(function), .sequence = sequence);
     if (torch.inputs_wanted)
         operator_inputs_record(&torch.library, function, self_of(function));
+    return observer;
 }
 
 static void ended(const struct torch_function *function, void *observer)
 {
     (void)observer;
-    if (is_recording())
-        record_write_in(find_thread()->writer, SPOOL_RECORD_TORCH_END, torch_end, clock_now(),
+    struct operators_thread *mine = find_thread();
+    if (mine)
+        record_write_in(mine->writer, SPOOL_RECORD_TORCH_END, torch_end, ticks_now(&mine->ticks),
                         .self = self_of(function));
 }
 
-/* A callback for each kind, so that the kind need not be read. */
-#define STARTS(name, scope, kind)                                              \
-    static void **name(void **observer, const struct torch_function *function) \
-    {                                                                          \
-        *observer = NULL;                                                      \
-        started(function, (scope), (kind));                                    \
-        return observer;                                                       \
-    }
-STARTS(function_started, TORCH_SCOPE_FUNCTION, SPOOL_OPERATOR_FUNCTION)
-STARTS(backward_started, TORCH_SCOPE_BACKWARD, SPOOL_OPERATOR_BACKWARD)
-STARTS(user_started, TORCH_SCOPE_USER, SPOOL_OPERATOR_USER)
+/* A callback for each kind, so that the kind need not be found out. */
+static void **function_started(void **observer, const struct torch_function *function)
+{
+    return started(observer, function, TORCH_SCOPE_FUNCTION, SPOOL_OPERATOR_FUNCTION);
+}
+
+static void **backward_started(void **observer, const struct torch_function *function)
+{
+    return started(observer, function, TORCH_SCOPE_BACKWARD, SPOOL_OPERATOR_BACKWARD);
+}
+
+static void **user_started(void **observer, const struct torch_function *function)
+{
+    return started(observer, function, TORCH_SCOPE_USER, SPOOL_OPERATOR_USER);
+}
 
 /* --- registering --- */
 
@@ -271,11 +319,14 @@ void operators_init(uint64_t trace_bits, bool (*wake)(void))
     torch.wanted = (trace_bits & TRACE_OF_TORCH) != 0;
     torch.inputs_wanted = (trace_bits & TRACE_TORCH_SHAPES) != 0;
     torch.wake = wake;
+    if (torch.wanted)
+        ticks_init();
 }
 
 void operators_atfork_child(void)
 {
     torch.taken = 0;
+    ticks_atfork_child();
     memset(known_texts, 0, last_number ? sizeof(known_texts) : 0);
     last_number = 0;
 }
