@@ -13,6 +13,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 #define SELDOM __attribute__((cold, noinline)) /* lies apart from what every operator runs */
+#define LINES __attribute__((aligned(64)))     /* begins with a line of the caches */
 
 /* --- texts --- */
 
@@ -117,8 +118,8 @@ SELDOM static uint32_t look_up_name(uint64_t hash, const char *name)
 INLINE uint32_t number_of_name(uint64_t hash, const char *name)
 {
     uint64_t known = __atomic_load_n(first_place_of(hash), __ATOMIC_RELAXED);
-    uint32_t number = (known & ~NUMBER_MOST) == mark_of(hash) ? (uint32_t)(known & NUMBER_MOST) : 0;
-    return number ? number : look_up_name(hash, name);
+    uint32_t number = (uint32_t)(known & NUMBER_MOST);
+    return number && ((known ^ hash) & ~NUMBER_MOST) == 0 ? number : look_up_name(hash, name);
 }
 
 /* What every operator needs comes first, in one line of the caches. */
@@ -212,8 +213,8 @@ INLINE uint64_t sequence_of(const struct torch_function *function, enum torch_sc
 }
 
 /* For all kinds of operators, so that there is one such function to be in the caches. */
-static __attribute__((noinline)) void **started(void **observer, const struct torch_function *function,
-                                                enum torch_scope scope, enum spool_operator_scope kind)
+static LINES __attribute__((noinline)) void **started(void **observer, const struct torch_function *function,
+                                                      enum torch_scope scope, enum spool_operator_scope kind)
 {
     *observer = NULL;
     struct operators_thread *mine = find_thread();
@@ -235,7 +236,7 @@ static __attribute__((noinline)) void **started(void **observer, const struct to
     return observer;
 }
 
-static void ended(const struct torch_function *function, void *observer)
+static LINES void ended(const struct torch_function *function, void *observer)
 {
     (void)observer;
     struct operators_thread *mine = find_thread();
