@@ -227,14 +227,25 @@ bool thread_alone(void)
     return alone;
 }
 
+/* Signals are blocked in a thread of ours, and may have a handler. */
+static void die_of(int number)
+{
+    sigset_t it;
+    sigemptyset(&it);
+    sigaddset(&it, number);
+    signal(number, SIG_DFL);
+    pthread_sigmask(SIG_UNBLOCK, &it, NULL);
+    syscall(SYS_tgkill, getpid(), gettid(), number);
+}
+
 /* pthread_exit() ends the first thread with 0, and the last thread that returns calls exit(0). The bare system call may
  * end it with another status: that of the process, unless other threads of the program came to their end later. Strict
- * seccomp kills one thread. */
+ * seccomp kills one thread by SIGKILL, and a filter may kill one by SIGSYS. */
 void thread_end(void)
 {
     int status = outlived ? 0 : process_facts_first_status();
     if (WIFSIGNALED(status))
-        syscall(SYS_kill, getpid(), WTERMSIG(status));
+        die_of(WTERMSIG(status));
     else if (status != 0)
         syscall(SYS_exit, WEXITSTATUS(status));
 }
