@@ -233,10 +233,10 @@ static void pass_over_clock(greg_t *registers, unsigned bytes)
 }
 
 /*
- * SECCOMP_SET_MODE_STRICT kills for every system call of ours, and some kernels take the processor's clock away as
- * well. There the first thing that a thread needs to record comes here: it goes to sleep. No system call is made, and
- * CONTEXT is believed only where the kernel puts it, above the handler's FRAME: the program may call the handler too.
- * Where the clock goes on, nothing tells a thread that it is in this mode.
+ * SECCOMP_SET_MODE_STRICT kills for every system call of ours, and takes the processor's clock away as well. So the
+ * first thing that a thread needs to record comes here: it goes to sleep. No system call is made, and CONTEXT is
+ * believed only where the kernel puts it, above the handler's FRAME: the program may call the handler too. On some
+ * virtual machines the clock goes on: there nothing tells a thread that it is in this mode.
  */
 static bool is_clock_taken_away(int number, void *context, const char *frame)
 {

@@ -227,14 +227,14 @@ bool thread_alone(void)
     return alone;
 }
 
-/* Signals are blocked in a thread of ours, and may have a handler. */
+/* The signal is blocked in a thread of ours, and may have a handler. */
 static void die_of(int number)
 {
-    sigset_t it;
-    sigemptyset(&it);
-    sigaddset(&it, number);
+    sigset_t only;
+    sigemptyset(&only);
+    sigaddset(&only, number);
     signal(number, SIG_DFL);
-    pthread_sigmask(SIG_UNBLOCK, &it, NULL);
+    pthread_sigmask(SIG_UNBLOCK, &only, NULL);
     syscall(SYS_tgkill, getpid(), gettid(), number);
 }
 

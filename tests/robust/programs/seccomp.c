@@ -10,6 +10,7 @@
  *     mask-trap, mask-thread   the same by SIGSYS, and of the thread alone
  *     mask-later               the same as mask, after NVTX has begun; a few more ranges follow
  *     mask-child               the same as mask, in a forked child of a process that has begun
+ *     thread                   a call that only the program makes ends its only thread, by SIGSYS; it uses NVTX alone
  */
 #include "gpu.h"
 
@@ -68,6 +69,7 @@ static const unsigned spared[] = {
 static const unsigned recent[] = {SYS_close_range, SYS_pidfd_open, SYS_process_madvise, SYS_faccessat2, SYS_openat2};
 static const unsigned own_table[] = {SYS_close_range, SYS_unshare};
 static const unsigned mask[] = {SYS_rt_sigprocmask};
+static const unsigned programs_own[] = {SYS_getsid};
 
 #define CALLS_MAX 40
 #define CALLS(list) list, sizeof(list) / sizeof((list)[0])
@@ -88,6 +90,7 @@ static const struct sandbox {
     {"mask-thread", SECCOMP_RET_KILL_THREAD, CALLS(mask)},
     {"mask-child", SECCOMP_RET_KILL_PROCESS, CALLS(mask)},
     {"mask-later", SECCOMP_RET_KILL_PROCESS, CALLS(mask)},
+    {"thread", SECCOMP_RET_KILL_THREAD, CALLS(programs_own)},
 };
 
 static const struct sandbox *sandbox_of(const char *how)
@@ -149,6 +152,8 @@ int main(int argc, char **argv)
     if (later)
         atexit(linger);
     nvtx_work(100, 20);
+    if (sandbox->calls == programs_own)
+        return getsid(0) < 0;
     if (sandbox->calls == mask) {
         if (later) {
             usleep(200000); /* threads that are being made call it, the library's too */
