@@ -75,7 +75,7 @@ $(BENCH_CUDA): $(B)/%: %.cu $(wildcard include/gputrace/*.h) samples/samples.mk
 
 # What tracing costs (tests/bench/tracing): loops, which torch.profiler's script calls too, a program around them, and the
 # least tool that there can be. Program and loops are never sanitized: they are what is measured.
-TRACING_BENCH := $(addprefix $(B)/tests/bench/,libtracing_loops.so tracing_program tracing_floor.so)
+TRACING_BENCH := $(addprefix $(B)/tests/bench/,libtracing_loops.so tracing_program tracing_floor.so tracing_floor_nccl.so)
 $(B)/tests/bench/libtracing_loops.so: tests/bench/tracing_loops.cu tests/bench/tracing_loops.h samples/samples.mk
 	@mkdir -p $(@D)
 	$(call say,NVCC,$<)$(NVCC) $(NVCC_FLAGS) $(SHARED_CUDART) -Xcompiler -fPIC -shared -Xlinker -soname,$(@F) -o $@ $< -ldl
@@ -89,6 +89,10 @@ $(B)/tests/bench/tracing_floor.so: $(call objects,tests/bench/tracing_floor.c sr
     src/common/log.c src/common/text.c src/common/world_writable.c src/agent/cupti/cupti_library.c src/agent/cupti/activity_kinds.c src/common/api_classes.c)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)$(CC) $(SANITIZE) -pthread -shared -Wl,-z,defs -o $@ $^ -ldl
+
+$(B)/tests/bench/tracing_floor_nccl.so: $(call objects,tests/bench/tracing_floor_nccl.c)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)$(CC) $(SANITIZE) -shared -Wl,-z,defs -o $@ $^
 
 # Programs in C++ that call the allocator as PyTorch does, and stand in for a piece of it.
 TORCH_TESTS := $(addprefix $(B)/tests/allocator/,torch_calls libc10.so)

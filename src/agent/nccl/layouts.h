@@ -21,6 +21,10 @@ enum nccl_event {
     NCCL_EVENT_PAIR_CALL = 1 << 10,
 };
 
+/* What gputrace asks NCCL for. */
+#define NCCL_EVENTS_WANTED \
+    (NCCL_EVENT_COLLECTIVE | NCCL_EVENT_PAIR | NCCL_EVENT_PROXY | NCCL_EVENT_COLLECTIVE_CALL | NCCL_EVENT_PAIR_CALL)
+
 #define NCCL_SUCCESS 0
 
 /* --- what begins an event --- */

@@ -77,9 +77,7 @@ static bool is_recording(void)
 
 int nccl_wanted(void)
 {
-    return is_recorded() ? NCCL_EVENT_COLLECTIVE | NCCL_EVENT_PAIR | NCCL_EVENT_PROXY | NCCL_EVENT_COLLECTIVE_CALL |
-                               NCCL_EVENT_PAIR_CALL
-                         : 0;
+    return is_recorded() ? NCCL_EVENTS_WANTED : 0;
 }
 
 /* --- communicators --- */
