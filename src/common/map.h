@@ -61,9 +61,12 @@ void interner_release(struct interner *interner);
 /* The number of TEXT, which is copied when it is new. */
 uint32_t intern(struct interner *interner, const char *text, size_t length);
 
-/* The entry of string NUMBER. */
+/* The entry of string NUMBER; that of INTERN_NO_MEMORY is empty. */
 static inline struct interned *interner_at(const struct interner *interner, uint32_t number)
 {
+    static struct interned nothing = {.text = (char *)""}; /* never written */
+    if (number == INTERN_NO_MEMORY)
+        return &nothing;
     uint32_t place = number + INTERNER_FIRST; /* its highest bit is the block, the others the place in it */
     unsigned highest = 31 - (unsigned)__builtin_clz(place);
     return &interner->blocks[highest - INTERNER_BITS][place - (UINT32_C(1) << highest)];

@@ -295,3 +295,13 @@ traces() { # RANKS LINE...
     "$gputrace" report -r hang -f json rank0.json rank1.json rank3.json >rows
     jq -re '.hang[0].verdict' rows | grep -F 'Ranks 0, 1 and 3 wait in AllReduce #412 (4.00 MiB) of communicator 0xc; 1 rank of the communicator was not recorded'
 }
+
+@test "an operation that stands still without a communicator" {
+    cat >trace.json <<'END'
+{"distributedInfo": {"rank": 0, "world_size": 1},
+ "traceEvents": [{"ph": "X", "cat": "user_annotation", "name": "ncclAllReduce", "ts": 2000000.0, "dur": 28000000.0,
+    "args": {"Collective name": "AllReduce", "open at end": true}}]}
+END
+    run -0 --separate-stderr verdict
+    assert_output 'Rank 0 waits in AllReduce #0 of an unknown communicator; every rank entered it, and none finished it'
+}

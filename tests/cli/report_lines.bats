@@ -209,3 +209,16 @@ END
 ["at::native::(anonymous namespace)::run (libtorch_cuda.so+0x2)",3000,100,2,null,null,null,null]
 END
 }
+
+@test "a stack number that is too large is not a stack: of allocations, waits and kernels" {
+    local number
+    for number in $((2 ** 30)) $((2 ** 31 - 1)) $((2 ** 31 + 7)) $((2 ** 53)) -1; do
+        { allocation 1 "$number"; call cudaDeviceSynchronize 1 2.000 "$number"; kernel a 2 3.000 1 "$number"
+            kernel b 3 1.000 1 5; } | trace "$frames"
+        lines >got
+        diff - got <<'END'
+["(no stack recorded)",3000,0,1,null,null,null,null]
+["work (app.cu:10)",1000,100,1,null,null,null,null]
+END
+    done
+}

@@ -133,3 +133,16 @@ END
     calls mine | trace
     steps | grep -F '["AllReduce",4,'
 }
+
+@test "kernels that all start at one time have no steps, and the other sections are as usual" {
+    local id=0
+    for i in {1..4}; do
+        for name in a b c; do
+            launch $((++id)) 7 $((10 * id)) 1000 10 $name
+        done
+    done | trace
+    run -0 steps
+    assert_output ''
+    run -0 "$gputrace" report -r all trace.json
+    assert_line --regexp '^ +1\.0 +10\.0 µs +12 +0 +0 .* 0 +1$'
+}

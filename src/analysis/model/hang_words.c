@@ -121,7 +121,10 @@ static void write_what(struct buffer *out, const struct hangs *hangs, const stru
         return;
     }
     hang_write_operation(out, hangs, &hang->what);
-    buffer_format(out, " of communicator %s", interned(hangs->fronts.strings, hang->what.communicator));
+    if (hang->what.communicator == EVENT_NO_TEXT)
+        buffer_text(out, " of an unknown communicator");
+    else
+        buffer_format(out, " of communicator %s", interned(hangs->fronts.strings, hang->what.communicator));
 }
 
 /* --- what a rank did --- */

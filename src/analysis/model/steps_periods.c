@@ -123,19 +123,20 @@ static int add_periods(struct steps *steps, const struct trace *trace, const str
             return 0;
     if (anchor == EVENT_NO_TEXT)
         return 0;
-    if (!(steps_in = array_push(&steps->processes)))
-        return -1;
-    steps_in->process = process;
-    steps_in->thread = thread;
-    steps_in->name = EVENT_NO_TEXT;
     for (size_t i = 0; i < sequence->items.count; i++) {
         const struct launch *at = &sequence->items.items[i];
         if (at->name != anchor)
             continue;
-        const struct step step = {
-            from ? from->start : 0, at->start, from ? from->called : 0, at->called, EVENT_NONE, 0, 0};
-        if (from && step.end > step.start && steps_add(steps_in, &step) < 0)
-            return -1;
+        if (from && at->start > from->start) {
+            const struct step step = {from->start, at->start, from->called, at->called, EVENT_NONE, 0, 0};
+            if (!steps_in) { /* a process has at least one step */
+                if (!(steps_in = array_push(&steps->processes)))
+                    return -1;
+                *steps_in = (struct steps_process){.process = process, .thread = thread, .name = EVENT_NO_TEXT};
+            }
+            if (steps_add(steps_in, &step) < 0)
+                return -1;
+        }
         from = at;
     }
     return 0;

@@ -123,7 +123,7 @@ static int add(struct dense_map *stacks, struct lines_sums *sums, const struct e
 static int event(void *state, const struct trace *trace, const struct event_fields *event)
 {
     struct lines *lines = state;
-    if (event->stack == EVENT_NONE)
+    if (event->stack < 0 || event->stack >= GPU_OP_STACKS) /* key_of() reads larger numbers as texts */
         return 0;
     if (event->category != CATEGORY_MEMORY)
         return call_kind_waits(call_kinds_find(&lines->kinds, &trace->strings, event->name))
