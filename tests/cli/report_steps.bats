@@ -146,3 +146,88 @@ END
     run -0 "$gputrace" report -r all trace.json
     assert_line --regexp '^ +1\.0 +10\.0 µs +12 +0 +0 .* 0 +1$'
 }
+
+@test "one ProfilerStep#N is the step, whatever repeats in it: in ranks, --step, diff and parts of jobs too" {
+    {
+        x user_annotation "ProfilerStep#7" 7 0 10000
+        for i in 0 1 2 3; do
+            x user_annotation attention 7 $((i * 2000 + 1000)) 300
+            launch $((i + 1)) 7 $((i * 2000 + 1010)) $((i * 2000 + 1100)) 1500 attn
+        done
+    } | trace
+    sed -i 's/^{/{"distributedInfo":{"backend":"nccl","rank":0,"world_size":1},/' trace.json
+    steps >got
+    diff - got <<<'["ProfilerStep",1,10000000,10000000,6000000,4,7,0]'
+    run -0 parts
+    assert_output ''
+    run -0 "$gputrace" report -r ranks -f csv --columns=step trace.json
+    assert_output --partial 10000000
+    run -0 "$gputrace" report -r kernels --step=7 -f csv --columns=calls trace.json
+    assert_output --regexp $'calls\r\n4'
+    run -1 "$gputrace" report --step=1 trace.json
+    assert_output --partial "its steps, ProfilerStep, are 7 to 7"
+    "$gputrace" report --partial trace.json -o one.gpr
+    run -0 "$gputrace" report -r ranks -f csv --columns=step one.gpr
+    assert_output --partial 10000000
+}
+
+# iterations COUNT: each takes 10 ms: a copy by a DataLoader, two kernels, and an optimizer that launches a third
+iterations() {
+    local i at
+    for ((i = 0; i < $1; i++)); do
+        at=$((i * 10000))
+        x user_annotation "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__" 7 $((at)) 200
+        launch $((i * 10 + 1)) 7 $((at + 300)) $((at + 400)) 3000 "forward $i"
+        launch $((i * 10 + 2)) 7 $((at + 4000)) $((at + 4100)) 4000 backward
+        [ -z "${2-}" ] || x user_annotation "$2" 7 $((at + 9000)) 300
+        launch $((i * 10 + 3)) 7 $((at + 9010)) $((at + 9100)) 500 update
+    done
+}
+
+@test "a range of PyTorch's optimizers parts the steps, and finding warm-up means the same steps" {
+    {
+        iterations 30 Optimizer.step#SGD.step
+        x user_annotation Optimizer.step#SGD.step 7 -2000000 300
+        launch 999 7 -1999990 -1999900 500 update
+    } | trace
+    steps >got
+    diff - got <<'END'
+["Optimizer.step#SGD.step (to the next)",30,76633333.33333333,2009000000,7500000,3,1,0]
+END
+    run -0 "$gputrace" report -r findings trace.json
+    assert_output --regexp 'takes 2.01 s until its steps are as fast as usual, 10 ms,'
+}
+
+@test "ranges that take and launch little of a step are parts of it; without periods they part the steps" {
+    local name
+    for name in update "enumerate(DataLoader)#next" Optimizer.zero_grad#Adam.zero_grad; do
+        iterations 20 "$name" | trace
+        run -0 "$gputrace" report -r steps -f json trace.json
+        jq -e '.steps | length == 1 and .[0].count == 19 and .[0].avg_ns == 10000000' <<<"$output"
+    done
+}
+
+@test "a range in which the optimizers of its process do not run is a part of the step; one around them is the step" {
+    {
+        iterations 5 Optimizer.step#SGD.step
+        for i in {0..4}; do x user_annotation forward 7 $((i * 10000 + 250)) 6000; done
+    } | trace
+    steps | grep -F '["Optimizer.step#SGD.step (to the next)",4,10000000,'
+    {
+        iterations 5 Optimizer.step#SGD.step
+        for i in {0..4}; do x user_annotation "step $i" 7 $((i * 10000 + 250)) 9500; done
+    } | trace
+    steps | grep -F '["step",5,9500000,'
+}
+
+@test "collective operations and autograd's operators are no steps, whatever they launch" {
+    local name
+    for name in nccl:all_reduce "autograd::engine::evaluate_function: MmBackward0" "aten::mm"; do
+        for i in 0 1 2 3; do
+            x user_annotation "$name" 7 $((i * 1000 + 5)) 900
+            launch $((i + 1)) 7 $((i * 1000 + 10)) $((i * 1000 + 500)) 10 mm
+        done | trace
+        run -0 steps
+        assert_output ''
+    done
+}

@@ -1,9 +1,13 @@
 /*
  * The steps of a program: what it does again and again. They are, in each process,
- *  - the ranges ProfilerStep#N, where there are some,
+ *  - the ranges ProfilerStep#N, where there is one,
  *  - else the ranges of one thread whose names are equal up to a number at the end ("step 7"), at least STEPS_LEAST of
- *    them, which do not overlap and launch the most GPU operations; of those that launch about as many, the outermost,
- *  - else the periods of the sequence of GPU operations that one thread launches.
+ *    them, which do not overlap and launch the most GPU operations; of those that launch about as many, the outermost.
+ *    Ranges that take and launch little of what is between the first and the last of them are parts of a step and are
+ *    left out here, as those are in which PyTorch's optimizers do not run although the process has some,
+ *  - else the times from one range of PyTorch's optimizers ("Optimizer.step#SGD.step") to the next,
+ *  - else the periods of the sequence of GPU operations that one thread launches,
+ *  - else the times from one of the ranges that are parts to the next.
  */
 #ifndef GPUTRACE_ANALYSIS_MODEL_STEPS_H
 #define GPUTRACE_ANALYSIS_MODEL_STEPS_H
@@ -31,6 +35,7 @@ struct step {
 struct steps_process {
     uint32_t process, thread; /* indices of the trace */
     uint32_t name;            /* of steps.names: without its number; EVENT_NO_TEXT: periods */
+    bool to_next;             /* a step lasts from one range of this name to the next */
     ARRAY(struct step) items;
     size_t slowest;
     struct series times;

@@ -5,15 +5,32 @@
 
 #include "analysis/model/steps.h"
 
+/* How well a repetition stands for the steps of its process. The ranges of a FIT_PART are parts of steps, and the time
+ * from one to the next may be the step. So is the time from one range of PyTorch's optimizers to the next. */
+enum fitness { FIT_NOT, FIT_PART, FIT_OPTIMIZER, FIT_STEP, FIT_PROFILER_STEP };
+
 /* Ranges of one thread and depth whose names are equal up to a number. */
 struct repetition_key {
     uint64_t thread, name, depth; /* name: of steps.names */
 };
 
 struct repetition {
-    int64_t count, total, last_end;
-    int64_t launches; /* of GPU operations within */
-    bool overlaps, profiler;
+    int64_t count, total, first_start, last_end;
+    int64_t launches;          /* of GPU operations within */
+    int64_t first_op, last_op; /* the first and last of these, counted on the thread */
+    int64_t optimizers;        /* ranges of PyTorch's optimizers within */
+    uint64_t depth;
+    enum fitness fitness;
+    bool overlaps;
+    uint32_t process; /* index + 1 in steps.processes; 0: these are not the steps of one */
+    struct step last; /* of parts: from the last one to the next; its start is EVENT_NONE before the first */
+};
+
+/* A repetition that may be the steps of a process: the best so far. */
+struct candidate {
+    uint32_t number; /* index + 1 in finder.items; 0: there is none */
+    bool optimizes;  /* PyTorch's optimizers ran in the process at least twice */
+    bool launches;   /* some repetition has launches */
 };
 
 struct finder {
@@ -21,8 +38,15 @@ struct finder {
     const struct trace *trace;
     struct dense_map keys; /* struct repetition_key */
     ARRAY(struct repetition) items;
-    ARRAY(uint32_t) name_of; /* by the trace's name: the number + 1 in steps.names; 0: not looked at yet */
+    ARRAY(uint32_t) name_of;      /* by the trace's name: the number + 1 in steps.names; 0: not looked at yet */
+    ARRAY(struct candidate) best; /* by process */
+    int64_t ops;                  /* counted so far */
 };
+
+static struct candidate *best_of(struct finder *finder, uint64_t thread)
+{
+    return &finder->best.items[finder->trace->threads.items[thread].process];
+}
 
 /* The length of NAME without "#7", " 7", "_7", "-7", ":7", "[7]" or "7" at its end. */
 static size_t stem_length(const char *name)
@@ -50,7 +74,35 @@ static int64_t number_in(const char *name)
     return errno ? EVENT_NONE : number;
 }
 
-/* A number of steps.names; INTERN_NO_MEMORY. */
+/* What the name of a range alone says: those of PyTorch are known. An operator or a call of a collective operation
+ * comes many times in a step. */
+static enum fitness fitness_by_name(const char *name)
+{
+    static const struct {
+        const char *prefix;
+        enum fitness fitness;
+    } rows[] = {
+        {"ProfilerStep#", FIT_PROFILER_STEP},
+        {"Optimizer.", FIT_OPTIMIZER},
+        {"enumerate(DataLoader)#", FIT_PART},
+        {"nccl:", FIT_NOT},
+        {"gloo:", FIT_NOT},
+        {"mpi:", FIT_NOT},
+        {"ucc:", FIT_NOT},
+        {"c10d::", FIT_NOT},
+        {"autograd::", FIT_NOT},
+        {"torch::autograd::", FIT_NOT},
+        {"aten::", FIT_NOT},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (strncmp(name, rows[i].prefix, strlen(rows[i].prefix)) == 0)
+            return rows[i].fitness;
+    return FIT_STEP;
+}
+
+#define NEVER_A_STEP (UINT32_MAX - 1)
+
+/* A number of steps.names; NEVER_A_STEP; INTERN_NO_MEMORY. */
 static uint32_t stem_of(struct finder *finder, uint32_t name)
 {
     while (finder->name_of.count <= name)
@@ -59,7 +111,8 @@ static uint32_t stem_of(struct finder *finder, uint32_t name)
     uint32_t *known = &finder->name_of.items[name];
     if (!*known) {
         const char *text = interned(&finder->trace->strings, name);
-        uint32_t stem = intern(&finder->steps->names, text, stem_length(text));
+        uint32_t stem =
+            fitness_by_name(text) == FIT_NOT ? NEVER_A_STEP : intern(&finder->steps->names, text, stem_length(text));
         if (stem == INTERN_NO_MEMORY)
             return stem;
         *known = stem + 1;
@@ -67,7 +120,6 @@ static uint32_t stem_of(struct finder *finder, uint32_t name)
     return *known - 1;
 }
 
-#define PROFILER_STEP "ProfilerStep"
 #define DEPTH_MOST 8 /* deeper ranges are not looked at */
 
 /* Ranges around the one that the walk opened last. */
@@ -94,10 +146,13 @@ static int key_of(struct finder *finder, const struct range_walk *walk, const st
     if (key->depth > DEPTH_MOST || open->range.name == EVENT_NO_TEXT || is_communication(finder->trace, &open->range))
         return 1;
     key->name = stem_of(finder, open->range.name);
-    return key->name == INTERN_NO_MEMORY ? -1 : 0;
+    return key->name == INTERN_NO_MEMORY ? -1 : key->name == NEVER_A_STEP;
 }
 
-typedef int (*range_visit)(struct finder *finder, const struct range *range, const struct repetition_key *key);
+#define NOT_A_CANDIDATE UINT32_MAX
+
+typedef int (*range_visit)(struct finder *finder, const struct range_walk *walk, struct range_open *open,
+                           const struct repetition_key *key);
 
 /* Calls VISIT for each range that nests and its key, by thread and start. */
 static int visit_ranges(struct finder *finder, range_visit visit)
@@ -109,14 +164,13 @@ static int visit_ranges(struct finder *finder, range_visit visit)
     range_walk_begin(&walk, &finder->trace->ranges, true);
     while (status >= 0 && (open = range_walk_open(&walk, LAUNCHED_NO_THREAD, INT64_MAX))) {
         status = key_of(finder, &walk, open, &key);
+        open->node = NOT_A_CANDIDATE;
         if (status == 0)
-            status = visit(finder, &open->range, &key);
+            status = visit(finder, &walk, open, &key);
     }
     int walked = range_walk_end(&walk);
     return status < 0 ? status : walked;
 }
-
-#define NOT_A_CANDIDATE UINT32_MAX
 
 /* Counts an operation in all ranges around its launch. */
 static int count_launch(void *context, struct range_walk *walk, const struct launched_op *op)
@@ -130,102 +184,160 @@ static int count_launch(void *context, struct range_walk *walk, const struct lau
         if (status < 0)
             return -1;
     }
+    finder->ops++;
     open = op->thread == LAUNCHED_NO_THREAD ? NULL : range_walk_innermost(walk, op->thread, op->called);
-    for (; open; open = open->outer ? &walk->open.items[open->outer - 1] : NULL)
-        if (open->node < finder->items.count)
-            finder->items.items[open->node].launches++;
+    for (; open; open = open->outer ? &walk->open.items[open->outer - 1] : NULL) {
+        if (open->node >= finder->items.count)
+            continue;
+        struct repetition *repetition = &finder->items.items[open->node];
+        repetition->first_op = repetition->launches++ ? repetition->first_op : finder->ops;
+        repetition->last_op = finder->ops;
+        best_of(finder, op->thread)->launches = true;
+    }
     return 0;
 }
 
-static int count_range(struct finder *finder, const struct range *range, const struct repetition_key *key)
+static int count_range(struct finder *finder, const struct range_walk *walk, struct range_open *open,
+                       const struct repetition_key *key)
 {
+    const struct range *range = &open->range;
     struct repetition *repetition = dense_map_item(&finder->keys, key, &finder->items);
     if (!repetition)
         return -1;
-    repetition->overlaps |= repetition->count > 0 && range->start < repetition->last_end;
-    repetition->profiler = strcmp(interned(&finder->steps->names, (uint32_t)key->name), PROFILER_STEP) == 0;
+    open->node = (uint32_t)(repetition - finder->items.items);
+    if (repetition->count == 0) {
+        repetition->first_start = repetition->last_end = range->start;
+        repetition->last.start = EVENT_NONE;
+        repetition->fitness = fitness_by_name(interned(&finder->trace->strings, range->name));
+        repetition->depth = key->depth;
+    }
+    repetition->overlaps |= range->start < repetition->last_end;
     repetition->count++;
     repetition->total += range->end - range->start;
     repetition->last_end = range->end;
+    if (repetition->fitness != FIT_OPTIMIZER)
+        return 0;
+    if (repetition->count > 1)
+        best_of(finder, range->thread)->optimizes = true;
+    for (; open; open = open->outer ? &walk->open.items[open->outer - 1] : NULL)
+        if (open->node != NOT_A_CANDIDATE)
+            finder->items.items[open->node].optimizers++;
     return 0;
+}
+
+/* A repetition that takes less than this share of the time, and launches less than this share of the operations,
+ * between its first range and its last one is a part of the steps. */
+#define STEP_SHARE 0.5
+
+static bool is_part(const struct repetition *one, const struct candidate *process)
+{
+    double time = (double)one->last_end - (double)one->first_start, ops = (double)(one->last_op - one->first_op + 1);
+    bool lacks = (process->optimizes && one->optimizers == 0) || (process->launches && one->launches == 0);
+    return lacks || ((double)one->total < STEP_SHARE * time && (double)one->launches < STEP_SHARE * ops);
 }
 
 /* An outer repetition with at least so much of what an inner one launches is the step. */
 #define OUTER_SHARE 0.9
 
 /* Where nothing was launched, the time decides. */
-static bool is_better(const struct repetition *a, uint64_t depth, const struct repetition *b, uint64_t best_depth)
+static bool is_better(const struct repetition *a, const struct repetition *b)
 {
     bool launches = a->launches > 0 || b->launches > 0;
     double of_a = (double)(launches ? a->launches : a->total), of_b = (double)(launches ? b->launches : b->total);
-    if (a->profiler != b->profiler)
-        return a->profiler;
-    if (depth == best_depth)
+    if (a->fitness != b->fitness)
+        return a->fitness > b->fitness;
+    if (a->depth == b->depth)
         return of_a != of_b ? of_a > of_b : a->total > b->total;
-    return depth < best_depth ? of_a >= OUTER_SHARE * of_b : of_b < OUTER_SHARE * of_a;
+    return a->depth < b->depth ? of_a >= OUTER_SHARE * of_b : of_b < OUTER_SHARE * of_a;
 }
 
 static bool repeats(const struct repetition *repetition)
 {
-    return repetition->count >= STEPS_LEAST || (repetition->count > 1 && repetition->launches > 0);
+    return repetition->count >= STEPS_LEAST || (repetition->count > 1 && repetition->launches > 0) ||
+           repetition->fitness == FIT_PROFILER_STEP;
 }
 
-/* The best repetition of PROCESS: its number in finder.keys; -1: there is none. */
-static int64_t best_of(struct finder *finder, uint32_t process)
+/* Finds the best repetition of each process. */
+static void find_best(struct finder *finder)
 {
-    int64_t best = -1;
     for (size_t i = 0; i < finder->items.count; i++) {
         const struct repetition_key *key = dense_map_row(&finder->keys, i);
-        const struct repetition *one = &finder->items.items[i];
-        if (finder->trace->threads.items[key->thread].process != process || one->overlaps || !repeats(one))
-            continue;
-        const struct repetition_key *best_key = best < 0 ? NULL : dense_map_row(&finder->keys, (size_t)best);
-        if (!best_key || is_better(one, key->depth, &finder->items.items[best], best_key->depth))
-            best = (int64_t)i;
+        struct candidate *best = best_of(finder, key->thread);
+        struct repetition *one = &finder->items.items[i];
+        if (one->fitness == FIT_STEP && is_part(one, best))
+            one->fitness = FIT_PART;
+        if (!one->overlaps && repeats(one) &&
+            (best->number == 0 || is_better(one, &finder->items.items[best->number - 1])))
+            best->number = (uint32_t)i + 1;
     }
-    return best;
 }
 
-static struct steps_process *steps_of(struct steps *steps, uint32_t thread, uint32_t name)
+/* Adds the process whose best repetition is NUMBER. Returns 0, or -1: no memory. */
+static int add_process(struct finder *finder, uint32_t number)
 {
-    for (size_t i = 0; i < steps->processes.count; i++) {
-        struct steps_process *process = &steps->processes.items[i];
-        if (process->thread == thread && process->name == name)
-            return process;
-    }
-    return NULL;
+    const struct repetition_key *key = dense_map_row(&finder->keys, number);
+    struct steps_process *added = array_push(&finder->steps->processes);
+    if (!added)
+        return -1;
+    finder->items.items[number].process = (uint32_t)finder->steps->processes.count;
+    added->process = finder->trace->threads.items[key->thread].process;
+    added->thread = (uint32_t)key->thread;
+    added->name = (uint32_t)key->name;
+    added->to_next = finder->items.items[number].fitness <= FIT_OPTIMIZER;
+    return 0;
 }
 
-static int take_range(struct finder *finder, const struct range *range, const struct repetition_key *key)
+/* Adds the processes that have none yet and whose best repetition is at least so fit. Returns how many are left, or
+ * -1: no memory. */
+static int64_t add_processes(struct finder *finder, enum fitness least)
 {
-    struct steps_process *process = steps_of(finder->steps, range->thread, (uint32_t)key->name);
-    int64_t best = process ? best_of(finder, process->process) : -1;
-    const struct repetition_key *chosen = best < 0 ? NULL : dense_map_row(&finder->keys, (size_t)best);
-    const char *name = interned(&finder->trace->strings, range->name);
-    const struct step step = {
-        .start = range->start, .end = range->end, .from = range->start, .to = range->end, .number = number_in(name)};
-    return chosen && chosen->depth == key->depth ? steps_add(process, &step) : 0;
+    int64_t left = 0;
+    for (size_t i = 0; i < finder->steps->processes.count; i++)
+        finder->best.items[finder->steps->processes.items[i].process].number = 0;
+    for (size_t i = 0; i < finder->best.count; i++) {
+        uint32_t number = finder->best.items[i].number;
+        bool fits = number > 0 && finder->items.items[number - 1].fitness >= least;
+        if (fits && add_process(finder, number - 1) < 0)
+            return -1;
+        left += number > 0 && !fits;
+    }
+    return left;
+}
+
+static int take_range(struct finder *finder, const struct range_walk *walk, struct range_open *open,
+                      const struct repetition_key *key)
+{
+    const struct range *range = &open->range;
+    struct repetition *repetition = dense_map_item(&finder->keys, key, &finder->items); /* it is known */
+    (void)walk;
+    if (repetition->process == 0)
+        return 0;
+    struct steps_process *process = &finder->steps->processes.items[repetition->process - 1];
+    int64_t number = number_in(interned(&finder->trace->strings, range->name));
+    struct step step = {range->start, range->end, range->start, range->end, number, 0, 0}, last = repetition->last;
+    last.end = last.to = range->start;
+    repetition->last = step;
+    return !process->to_next ? steps_add(process, &step) : last.start == EVENT_NONE ? 0 : steps_add(process, &last);
 }
 
 static int find_in_ranges(struct finder *finder)
 {
     struct steps *steps = finder->steps;
+    while (finder->best.count < finder->trace->processes.count)
+        if (!array_push(&finder->best))
+            return -1;
     int status = visit_ranges(finder, count_range);
     if (status == 0)
         status = range_walk_ops(&finder->trace->ranges, true, &finder->trace->launched_ops, count_launch, NULL, finder);
-    for (size_t process = 0; status == 0 && process < finder->trace->processes.count; process++) {
-        int64_t best = best_of(finder, (uint32_t)process);
-        struct steps_process *added = best < 0 ? NULL : array_push(&steps->processes);
-        if (best >= 0 && !added)
-            return -1;
-        const struct repetition_key *key = best < 0 ? NULL : dense_map_row(&finder->keys, (size_t)best);
-        if (key) {
-            added->process = (uint32_t)process;
-            added->thread = (uint32_t)key->thread;
-            added->name = (uint32_t)key->name;
-        }
+    if (status != 0)
+        return status;
+    find_best(finder);
+    int64_t left = add_processes(finder, FIT_OPTIMIZER);
+    if (left > 0) {
+        status = steps_find_periods(steps, finder->trace, &finder->trace->launched_ops);
+        left = status == 0 ? add_processes(finder, FIT_PART) : status;
     }
-    return status ? status : steps->processes.count > 0 ? visit_ranges(finder, take_range) : 0;
+    return left < 0 ? -1 : steps->processes.count > 0 ? visit_ranges(finder, take_range) : 0;
 }
 
 int steps_find_ranges(struct steps *steps, const struct trace *trace)
@@ -235,5 +347,6 @@ int steps_find_ranges(struct steps *steps, const struct trace *trace)
     dense_map_release(&finder.keys);
     array_release(&finder.items);
     array_release(&finder.name_of);
+    array_release(&finder.best);
     return status;
 }

@@ -25,7 +25,8 @@ static struct cell name_of(struct report_row *row, const struct steps *steps, co
 {
     if (process->name == EVENT_NO_TEXT)
         return table_text(row->table, STEPS_OF_OPERATIONS);
-    return table_text(row->table, interned(&steps->names, process->name));
+    const char *name = interned(&steps->names, process->name);
+    return process->to_next ? table_format(row->table, "%s (to the next)", name) : table_text(row->table, name);
 }
 
 static int finish(struct report_row *row)
