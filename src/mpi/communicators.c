@@ -52,16 +52,16 @@ static struct communicator *put(uint64_t handle, const struct mpi_members *membe
 /* With the lock: one of which it was not seen how it was made. */
 static struct communicator *put_unseen(const struct mpi_constants *constants, uint64_t handle)
 {
-    struct mpi_members members, world;
+    struct mpi_members members;
     char name[COMMUNICATOR_NAME_BYTES];
-    if (mpi_members(constants, handle, &members) != 0 || mpi_members(constants, constants->world, &world) != 0)
+    if (mpi_members(constants, handle, &members) != 0)
         return NULL;
     if (handle == constants->world)
         snprintf(name, sizeof(name), "world");
     else if (handle == constants->self)
-        snprintf(name, sizeof(name), "self %d", world.rank);
+        snprintf(name, sizeof(name), "self %d", members.world_rank);
     else
-        snprintf(name, sizeof(name), "rank %d: %" PRIx64, world.rank, handle);
+        snprintf(name, sizeof(name), "rank %d: %" PRIx64, members.world_rank, handle);
     return put(handle, &members, name);
 }
 
@@ -111,6 +111,19 @@ static void name_group(char *name, const struct mpi_members *members)
 {
     uint64_t *times = map_put(&known.groups, members->hash, NULL);
     snprintf(name, COMMUNICATOR_NAME_BYTES, "group %" PRIx64 ".%" PRIu64, members->hash, times ? ++*times : 0);
+}
+
+void communicator_duplicated(uint64_t parent, uint64_t number, uint64_t made)
+{
+    char name[COMMUNICATOR_NAME_BYTES];
+    pthread_mutex_lock(&known.lock);
+    const struct communicator *from = get(parent);
+    if (from && number > 0) {
+        const struct mpi_members members = {.count = from->ranks, .rank = from->rank, .remote_count = from->inter};
+        name_child(name, from, number, &members);
+        put(made, &members, name);
+    }
+    pthread_mutex_unlock(&known.lock);
 }
 
 void communicator_made(const struct mpi_constants *constants, uint64_t parent, uint64_t number, bool group_alone,

@@ -7,8 +7,8 @@
  *     "world/3.4".
  *   - MPI_Comm_create_group and MPI_Intercomm_create are called by the members of the new communicator alone: it is
  *     known by its members, and by how often these made one: "group 5c3f….1".
- *   - Those of which this library did not see how they were made (MPI_Comm_idup, MPI_Comm_spawn) have a
- *     number that no other rank has: "rank 3: 7f00…".
+ *   - Those of which this library did not see how they were made (by PMPI_Comm_dup, MPI_Comm_join) have a number that
+ *     no other rank has: "rank 3: 7f00…". The two sides of MPI_Comm_spawn and MPI_Comm_connect have a number each.
  *
  * The number is a hash of the name. Handles that are freed and used again get the name of the new communicator.
  */
@@ -44,6 +44,9 @@ uint64_t communicator_making(const struct mpi_constants *constants, uint64_t par
  * members called. */
 void communicator_made(const struct mpi_constants *constants, uint64_t parent, uint64_t number, bool group_alone,
                        uint64_t made);
+
+/* The same for MPI_Comm_idup, whose communicator MPI may not be asked about before the request is complete. */
+void communicator_duplicated(uint64_t parent, uint64_t number, uint64_t made);
 
 void communicator_freed(uint64_t handle);
 

@@ -1,23 +1,29 @@
 /*
- * The functions of MPI that are wrapped, and which of their arguments say what. MPI_Test, MPI_Iprobe and others that
- * only ask are not: programs call them in loops.
+ * The functions of MPI that are wrapped: those that move data, wait for others, or make what these need. MPI_Test,
+ * MPI_Iprobe and others that only ask are not: programs call them in loops. A row says which arguments tell what.
  *
  *     X(number of arguments, name without "MPI_", the same in Fortran, what is known of the arguments: numbers from 1
  * on)
  *
  * Fortran's subroutines have the same arguments, each by its address, and one more for the error; but MPI_Init and
- * MPI_Init_thread lack the first two.
+ * MPI_Init_thread lack the first two. Rows of T have texts among their arguments, whose lengths Fortran passes behind
+ * the error. Rows of C are functions of C alone: Fortran's subroutines with counts of 64 bits call those.
+ *
+ * A library of MPI that lacks a function does not mind: the next definition is looked up when the program calls it.
  */
 #ifndef GPUTRACE_MPI_FUNCTIONS_H
 #define GPUTRACE_MPI_FUNCTIONS_H
 
 #include <stdint.h>
 
+#include "mpi/library.h"
+
 /* Elements of a buffer. Positions of arguments; 0: there is none. */
 struct amount {
     uint8_t count, type;
     enum {
         COUNT_ONE = 0, /* `count` elements of `type` */
+        COUNT_SINGLE,  /* one element of `type`; `count` is the same position */
         COUNT_SUM,     /* `count` is an array with an element for each rank: their sum */
         COUNT_OWN,     /* the same: that of this rank */
         COUNT_TYPES,   /* the same, and `type` is an array of types: their sum */
@@ -25,14 +31,23 @@ struct amount {
 };
 
 struct arguments {
-    uint8_t communicator, peer, tag, source, root, requests;
+    uint8_t communicator, peer, tag, source, root, requests, code;
     struct amount share;                 /* what goes to one other rank, or comes from it */
     struct amount sent, received;        /* all of it, where that is not the share, or that of each rank */
+    uint8_t partitions;                  /* so many shares */
+    uint8_t large;                       /* 1: counts have 64 bits */
     uint8_t place;                       /* a buffer: if it is MPI_IN_PLACE … */
     struct amount other;                 /* … this is the share */
     uint8_t at_root;                     /* 1: `sent` and `received` mean something on the root alone */
     uint8_t collective;                  /* 1: all ranks of the communicator call it, in one order */
     uint8_t creates, frees, group_alone; /* a communicator; 1: only ranks of the group call it */
+    uint8_t duplicate;                   /* 1: what it creates is not ready yet, and has the ranks of the other one */
+    enum mpi_handles kind;               /* of the objects: */
+    uint8_t object, keeps;               /* its communicator and peer are known; they are kept for later calls */
+    uint8_t by_address;                  /* 1: the argument `object` is the address of the handle */
+    uint8_t starts;                      /* 1: what is known of the object is what moves now */
+    uint8_t status, flag;                /* says the source and the tag of what is kept, and whether there is one */
+    uint8_t quiet;                       /* 1: programs call it in loops, so it makes no range */
 };
 
 #define PEER(count_at, type_at, peer_at, tag_at, communicator_at) \
@@ -48,117 +63,206 @@ struct arguments {
 #define NOTHING .communicator = 0
 #define MAKES(communicator_at, new_at) .communicator = communicator_at, .creates = new_at
 
-#define MPI_FUNCTIONS(X)                                                                                              \
-    X(2, Init, init, NOTHING)                                                                                         \
-    X(4, Init_thread, init_thread, NOTHING)                                                                           \
-    X(0, Finalize, finalize, NOTHING)                                                                                 \
-    /* point to point */                                                                                              \
-    X(6, Send, send, PEER(2, 3, 4, 5, 6))                                                                             \
-    X(6, Bsend, bsend, PEER(2, 3, 4, 5, 6))                                                                           \
-    X(6, Ssend, ssend, PEER(2, 3, 4, 5, 6))                                                                           \
-    X(6, Rsend, rsend, PEER(2, 3, 4, 5, 6))                                                                           \
-    X(7, Recv, recv, PEER(2, 3, 4, 5, 6))                                                                             \
-    X(7, Isend, isend, PEER(2, 3, 4, 5, 6))                                                                           \
-    X(7, Ibsend, ibsend, PEER(2, 3, 4, 5, 6))                                                                         \
-    X(7, Issend, issend, PEER(2, 3, 4, 5, 6))                                                                         \
-    X(7, Irsend, irsend, PEER(2, 3, 4, 5, 6))                                                                         \
-    X(7, Irecv, irecv, PEER(2, 3, 4, 5, 6))                                                                           \
-    X(12, Sendrecv, sendrecv, PEER(2, 3, 4, 5, 11), .source = 9, RECEIVED(ONE, 7, 8))                                 \
-    X(9, Sendrecv_replace, sendrecv_replace, PEER(2, 3, 4, 5, 8), .source = 6, RECEIVED(ONE, 2, 3))                   \
-    X(4, Probe, probe, .peer = 1, .tag = 2, .communicator = 3)                                                        \
-    X(5, Mprobe, mprobe, .peer = 1, .tag = 2, .communicator = 3)                                                      \
-    X(5, Mrecv, mrecv, .share = {2, 3, COUNT_ONE})                                                                    \
-    X(5, Imrecv, imrecv, .share = {2, 3, COUNT_ONE})                                                                  \
-    X(1, Start, start, NOTHING)                                                                                       \
-    X(2, Startall, startall, .requests = 1)                                                                           \
-    X(2, Wait, wait, NOTHING)                                                                                         \
-    X(3, Waitall, waitall, .requests = 1)                                                                             \
-    X(4, Waitany, waitany, .requests = 1)                                                                             \
-    X(5, Waitsome, waitsome, .requests = 1)                                                                           \
-    /* collectives */                                                                                                 \
-    X(1, Barrier, barrier, ALL(1))                                                                                    \
-    X(2, Ibarrier, ibarrier, ALL(1))                                                                                  \
-    X(5, Bcast, bcast, SHARES(2, 3, 5), .root = 4)                                                                    \
-    X(6, Ibcast, ibcast, SHARES(2, 3, 5), .root = 4)                                                                  \
-    X(8, Gather, gather, SHARES(2, 3, 8), .root = 7, IN_PLACE(1, 5, 6))                                               \
-    X(9, Igather, igather, SHARES(2, 3, 8), .root = 7, IN_PLACE(1, 5, 6))                                             \
-    X(9, Gatherv, gatherv, SHARES(2, 3, 9), .root = 8, IN_PLACE_OF(OWN, 1, 5, 7), RECEIVED(SUM, 5, 7), .at_root = 1)  \
-    X(10, Igatherv, igatherv, SHARES(2, 3, 9), .root = 8, IN_PLACE_OF(OWN, 1, 5, 7), RECEIVED(SUM, 5, 7),             \
-      .at_root = 1)                                                                                                   \
-    X(8, Scatter, scatter, SHARES(5, 6, 8), .root = 7, IN_PLACE(4, 2, 3))                                             \
-    X(9, Iscatter, iscatter, SHARES(5, 6, 8), .root = 7, IN_PLACE(4, 2, 3))                                           \
-    X(9, Scatterv, scatterv, SHARES(6, 7, 9), .root = 8, IN_PLACE_OF(OWN, 5, 2, 4), SENT(SUM, 2, 4), .at_root = 1)    \
-    X(10, Iscatterv, iscatterv, SHARES(6, 7, 9), .root = 8, IN_PLACE_OF(OWN, 5, 2, 4), SENT(SUM, 2, 4), .at_root = 1) \
-    X(7, Allgather, allgather, SHARES(2, 3, 7), IN_PLACE(1, 5, 6))                                                    \
-    X(8, Iallgather, iallgather, SHARES(2, 3, 7), IN_PLACE(1, 5, 6))                                                  \
-    X(8, Allgatherv, allgatherv, SHARES(2, 3, 8), IN_PLACE_OF(OWN, 1, 5, 7), RECEIVED(SUM, 5, 7))                     \
-    X(9, Iallgatherv, iallgatherv, SHARES(2, 3, 8), IN_PLACE_OF(OWN, 1, 5, 7), RECEIVED(SUM, 5, 7))                   \
-    X(7, Alltoall, alltoall, SHARES(2, 3, 7), IN_PLACE(1, 5, 6))                                                      \
-    X(8, Ialltoall, ialltoall, SHARES(2, 3, 7), IN_PLACE(1, 5, 6))                                                    \
-    X(9, Alltoallv, alltoallv, SHARES_OF(SUM, 2, 4, 9), IN_PLACE_OF(SUM, 1, 6, 8), RECEIVED(SUM, 6, 8))               \
-    X(10, Ialltoallv, ialltoallv, SHARES_OF(SUM, 2, 4, 9), IN_PLACE_OF(SUM, 1, 6, 8), RECEIVED(SUM, 6, 8))            \
-    X(9, Alltoallw, alltoallw, SHARES_OF(TYPES, 2, 4, 9), IN_PLACE_OF(TYPES, 1, 6, 8), RECEIVED(TYPES, 6, 8))         \
-    X(10, Ialltoallw, ialltoallw, SHARES_OF(TYPES, 2, 4, 9), IN_PLACE_OF(TYPES, 1, 6, 8), RECEIVED(TYPES, 6, 8))      \
-    X(7, Reduce, reduce, SHARES(3, 4, 7), .root = 6)                                                                  \
-    X(8, Ireduce, ireduce, SHARES(3, 4, 7), .root = 6)                                                                \
-    X(6, Allreduce, allreduce, SHARES(3, 4, 6))                                                                       \
-    X(7, Iallreduce, iallreduce, SHARES(3, 4, 6))                                                                     \
-    X(6, Reduce_scatter, reduce_scatter, SHARES_OF(OWN, 3, 4, 6), SENT(SUM, 3, 4))                                    \
-    X(7, Ireduce_scatter, ireduce_scatter, SHARES_OF(OWN, 3, 4, 6), SENT(SUM, 3, 4))                                  \
-    X(6, Reduce_scatter_block, reduce_scatter_block, SHARES(3, 4, 6))                                                 \
-    X(7, Ireduce_scatter_block, ireduce_scatter_block, SHARES(3, 4, 6))                                               \
-    X(6, Scan, scan, SHARES(3, 4, 6))                                                                                 \
-    X(7, Iscan, iscan, SHARES(3, 4, 6))                                                                               \
-    X(6, Exscan, exscan, SHARES(3, 4, 6))                                                                             \
-    X(7, Iexscan, iexscan, SHARES(3, 4, 6))                                                                           \
-    X(7, Neighbor_allgather, neighbor_allgather, SHARES(2, 3, 7))                                                     \
-    X(8, Ineighbor_allgather, ineighbor_allgather, SHARES(2, 3, 7))                                                   \
-    X(8, Neighbor_allgatherv, neighbor_allgatherv, SHARES(2, 3, 8))                                                   \
-    X(9, Ineighbor_allgatherv, ineighbor_allgatherv, SHARES(2, 3, 8))                                                 \
-    X(7, Neighbor_alltoall, neighbor_alltoall, SHARES(2, 3, 7))                                                       \
-    X(8, Ineighbor_alltoall, ineighbor_alltoall, SHARES(2, 3, 7))                                                     \
-    X(9, Neighbor_alltoallv, neighbor_alltoallv, ALL(9))                                                              \
-    X(10, Ineighbor_alltoallv, ineighbor_alltoallv, ALL(9))                                                           \
-    X(9, Neighbor_alltoallw, neighbor_alltoallw, ALL(9))                                                              \
-    X(10, Ineighbor_alltoallw, ineighbor_alltoallw, ALL(9))                                                           \
-    /* communicators */                                                                                               \
-    X(2, Comm_dup, comm_dup, MAKES(1, 2))                                                                             \
-    X(3, Comm_dup_with_info, comm_dup_with_info, MAKES(1, 3))                                                         \
-    X(3, Comm_create, comm_create, MAKES(1, 3))                                                                       \
-    X(4, Comm_create_group, comm_create_group, MAKES(1, 4), .group_alone = 1)                                         \
-    X(4, Comm_split, comm_split, MAKES(1, 4))                                                                         \
-    X(5, Comm_split_type, comm_split_type, MAKES(1, 5))                                                               \
-    X(6, Cart_create, cart_create, MAKES(1, 6))                                                                       \
-    X(3, Cart_sub, cart_sub, MAKES(1, 3))                                                                             \
-    X(6, Graph_create, graph_create, MAKES(1, 6))                                                                     \
-    X(9, Dist_graph_create, dist_graph_create, MAKES(1, 9))                                                           \
-    X(10, Dist_graph_create_adjacent, dist_graph_create_adjacent, MAKES(1, 10))                                       \
-    X(6, Intercomm_create, intercomm_create, MAKES(1, 6), .group_alone = 1)                                           \
-    X(3, Intercomm_merge, intercomm_merge, MAKES(1, 3))                                                               \
-    X(1, Comm_free, comm_free, .frees = 1)                                                                            \
-    X(1, Comm_disconnect, comm_disconnect, .frees = 1)                                                                \
-    /* one-sided */                                                                                                   \
-    X(8, Put, put, .share = {2, 3, COUNT_ONE}, .peer = 4)                                                             \
-    X(8, Get, get, .share = {2, 3, COUNT_ONE}, .peer = 4)                                                             \
-    X(9, Accumulate, accumulate, .share = {2, 3, COUNT_ONE}, .peer = 4)                                               \
-    X(2, Win_fence, win_fence, NOTHING)                                                                               \
-    X(4, Win_lock, win_lock, .peer = 2)                                                                               \
-    X(2, Win_unlock, win_unlock, .peer = 1)                                                                           \
-    X(2, Win_lock_all, win_lock_all, NOTHING)                                                                         \
-    X(1, Win_unlock_all, win_unlock_all, NOTHING)                                                                     \
-    X(2, Win_flush, win_flush, .peer = 1)                                                                             \
-    X(1, Win_flush_all, win_flush_all, NOTHING)                                                                       \
-    X(3, Win_post, win_post, NOTHING)                                                                                 \
-    X(3, Win_start, win_start, NOTHING)                                                                               \
-    X(1, Win_complete, win_complete, NOTHING)                                                                         \
-    X(1, Win_wait, win_wait, NOTHING)                                                                                 \
-    X(6, Win_create, win_create, .communicator = 5)                                                                   \
-    X(6, Win_allocate, win_allocate, .communicator = 4)                                                               \
-    X(1, Win_free, win_free, NOTHING)
+#define KEEPS(kind_of, at) .kind = kind_of, .keeps = at
+#define ON(kind_of, at) .kind = kind_of, .object = at
+#define AT(kind_of, at) .kind = kind_of, .object = at, .by_address = 1
+#define WINDOW(at) ON(MPI_WINDOWS, at)
+#define ONE_SIDED(count_at, type_at, peer_at, window_at) \
+    .share = {count_at, type_at, COUNT_ONE}, .peer = peer_at, WINDOW(window_at)
+#define ELEMENT(type_at, peer_at, window_at) \
+    .share = {type_at, type_at, COUNT_SINGLE}, .peer = peer_at, WINDOW(window_at)
+#define MATCHES(message_at, status_at) \
+    .peer = 1, .tag = 2, .communicator = 3, KEEPS(MPI_MESSAGES, message_at), .status = status_at
+#define MATCHED .share = {2, 3, COUNT_ONE}, AT(MPI_MESSAGES, 4)
+#define ON_FILE(count_at) .share = {count_at, count_at + 1, COUNT_ONE}, ON(MPI_FILES, 1)
+
+/* A function, and the one whose counts have 64 bits. */
+#define SIZES(X, C, count, name, fortran, ...) \
+    X(count, name, fortran, __VA_ARGS__)       \
+    C(count, name##_c, fortran##_c, .large = 1, __VA_ARGS__)
+
+/* A collective function, the one that returns at once, and the one that makes a request to start, with their sizes. */
+#define COLLECTIVE(X, C, count, name, fortran, ...)                 \
+    SIZES(X, C, count, name, fortran, __VA_ARGS__)                  \
+    SIZES(X, C, MORE_1(count), I##fortran, i##fortran, __VA_ARGS__) \
+    SIZES(X, C, MORE_2(count), name##_init, fortran##_init, __VA_ARGS__, KEEPS(MPI_REQUESTS, MORE_2(count)))
+
+/* READ: read or write. */
+#define FILE_FUNCTIONS(X, C, read)                                                       \
+    SIZES(X, C, 5, File_##read, file_##read, ON_FILE(3))                                 \
+    SIZES(X, C, 5, File_##read##_all, file_##read##_all, ON_FILE(3))                     \
+    SIZES(X, C, 5, File_##read##_shared, file_##read##_shared, ON_FILE(3))               \
+    SIZES(X, C, 5, File_##read##_ordered, file_##read##_ordered, ON_FILE(3))             \
+    SIZES(X, C, 6, File_##read##_at, file_##read##_at, ON_FILE(4))                       \
+    SIZES(X, C, 6, File_##read##_at_all, file_##read##_at_all, ON_FILE(4))               \
+    SIZES(X, C, 5, File_i##read, file_i##read, ON_FILE(3))                               \
+    SIZES(X, C, 5, File_i##read##_all, file_i##read##_all, ON_FILE(3))                   \
+    SIZES(X, C, 5, File_i##read##_shared, file_i##read##_shared, ON_FILE(3))             \
+    SIZES(X, C, 6, File_i##read##_at, file_i##read##_at, ON_FILE(4))                     \
+    SIZES(X, C, 6, File_i##read##_at_all, file_i##read##_at_all, ON_FILE(4))             \
+    SIZES(X, C, 4, File_##read##_all_begin, file_##read##_all_begin, ON_FILE(3))         \
+    SIZES(X, C, 4, File_##read##_ordered_begin, file_##read##_ordered_begin, ON_FILE(3)) \
+    SIZES(X, C, 5, File_##read##_at_all_begin, file_##read##_at_all_begin, ON_FILE(4))   \
+    X(3, File_##read##_all_end, file_##read##_all_end, ON(MPI_FILES, 1))                 \
+    X(3, File_##read##_ordered_end, file_##read##_ordered_end, ON(MPI_FILES, 1))         \
+    X(3, File_##read##_at_all_end, file_##read##_at_all_end, ON(MPI_FILES, 1))
+
+#define MORE_1(count) JOIN(MORE_1_, count)
+#define MORE_2(count) JOIN(MORE_2_, count)
+#define JOIN(a, b) JOIN_NOW(a, b)
+#define JOIN_NOW(a, b) a##b
+#define MORE_1_5 6
+#define MORE_1_6 7
+#define MORE_1_7 8
+#define MORE_1_8 9
+#define MORE_1_9 10
+#define MORE_2_5 7
+#define MORE_2_6 8
+#define MORE_2_7 9
+#define MORE_2_8 10
+#define MORE_2_9 11
+
+#define MPI_FUNCTIONS(X, C, T)                                                                                         \
+    X(2, Init, init, NOTHING)                                                                                          \
+    X(4, Init_thread, init_thread, NOTHING)                                                                            \
+    X(0, Finalize, finalize, NOTHING)                                                                                  \
+    X(3, Session_init, session_init, NOTHING)                                                                          \
+    X(1, Session_finalize, session_finalize, NOTHING)                                                                  \
+    X(2, Abort, abort, .communicator = 1, .code = 2)                                                                   \
+    /* point to point */                                                                                               \
+    SIZES(X, C, 6, Send, send, PEER(2, 3, 4, 5, 6))                                                                    \
+    SIZES(X, C, 6, Bsend, bsend, PEER(2, 3, 4, 5, 6))                                                                  \
+    SIZES(X, C, 6, Ssend, ssend, PEER(2, 3, 4, 5, 6))                                                                  \
+    SIZES(X, C, 6, Rsend, rsend, PEER(2, 3, 4, 5, 6))                                                                  \
+    SIZES(X, C, 7, Recv, recv, PEER(2, 3, 4, 5, 6))                                                                    \
+    SIZES(X, C, 7, Isend, isend, PEER(2, 3, 4, 5, 6))                                                                  \
+    SIZES(X, C, 7, Ibsend, ibsend, PEER(2, 3, 4, 5, 6))                                                                \
+    SIZES(X, C, 7, Issend, issend, PEER(2, 3, 4, 5, 6))                                                                \
+    SIZES(X, C, 7, Irsend, irsend, PEER(2, 3, 4, 5, 6))                                                                \
+    SIZES(X, C, 7, Irecv, irecv, PEER(2, 3, 4, 5, 6))                                                                  \
+    SIZES(X, C, 7, Send_init, send_init, PEER(2, 3, 4, 5, 6), KEEPS(MPI_REQUESTS, 7))                                  \
+    SIZES(X, C, 7, Bsend_init, bsend_init, PEER(2, 3, 4, 5, 6), KEEPS(MPI_REQUESTS, 7))                                \
+    SIZES(X, C, 7, Ssend_init, ssend_init, PEER(2, 3, 4, 5, 6), KEEPS(MPI_REQUESTS, 7))                                \
+    SIZES(X, C, 7, Rsend_init, rsend_init, PEER(2, 3, 4, 5, 6), KEEPS(MPI_REQUESTS, 7))                                \
+    SIZES(X, C, 7, Recv_init, recv_init, PEER(2, 3, 4, 5, 6), KEEPS(MPI_REQUESTS, 7))                                  \
+    SIZES(X, C, 12, Sendrecv, sendrecv, PEER(2, 3, 4, 5, 11), .source = 9, RECEIVED(ONE, 7, 8))                        \
+    SIZES(X, C, 12, Isendrecv, isendrecv, PEER(2, 3, 4, 5, 11), .source = 9, RECEIVED(ONE, 7, 8))                      \
+    SIZES(X, C, 9, Sendrecv_replace, sendrecv_replace, PEER(2, 3, 4, 5, 8), .source = 6, RECEIVED(ONE, 2, 3))          \
+    SIZES(X, C, 9, Isendrecv_replace, isendrecv_replace, PEER(2, 3, 4, 5, 8), .source = 6, RECEIVED(ONE, 2, 3))        \
+    X(4, Probe, probe, .peer = 1, .tag = 2, .communicator = 3)                                                         \
+    X(5, Mprobe, mprobe, MATCHES(4, 5))                                                                                \
+    X(6, Improbe, improbe, MATCHES(5, 6), .flag = 4, .quiet = 1)                                                       \
+    SIZES(X, C, 5, Mrecv, mrecv, MATCHED)                                                                              \
+    SIZES(X, C, 5, Imrecv, imrecv, MATCHED)                                                                            \
+    X(9, Psend_init, psend_init, PEER(3, 4, 5, 6, 7), .partitions = 2, .large = 1, KEEPS(MPI_REQUESTS, 9))             \
+    X(9, Precv_init, precv_init, PEER(3, 4, 5, 6, 7), .partitions = 2, .large = 1, KEEPS(MPI_REQUESTS, 9))             \
+    X(2, Pready, pready, ON(MPI_REQUESTS, 2))                                                                          \
+    X(3, Pready_range, pready_range, ON(MPI_REQUESTS, 3))                                                              \
+    X(3, Pready_list, pready_list, ON(MPI_REQUESTS, 3))                                                                \
+    X(3, Parrived, parrived, ON(MPI_REQUESTS, 1))                                                                      \
+    X(1, Start, start, AT(MPI_REQUESTS, 1), .starts = 1)                                                               \
+    X(2, Startall, startall, .requests = 1)                                                                            \
+    X(2, Wait, wait, NOTHING)                                                                                          \
+    X(3, Waitall, waitall, .requests = 1)                                                                              \
+    X(4, Waitany, waitany, .requests = 1)                                                                              \
+    X(5, Waitsome, waitsome, .requests = 1)                                                                            \
+    /* collectives */                                                                                                  \
+    X(1, Barrier, barrier, ALL(1))                                                                                     \
+    X(2, Ibarrier, ibarrier, ALL(1))                                                                                   \
+    X(3, Barrier_init, barrier_init, ALL(1), KEEPS(MPI_REQUESTS, 3))                                                   \
+    COLLECTIVE(X, C, 5, Bcast, bcast, SHARES(2, 3, 5), .root = 4)                                                      \
+    COLLECTIVE(X, C, 8, Gather, gather, SHARES(2, 3, 8), .root = 7, IN_PLACE(1, 5, 6))                                 \
+    COLLECTIVE(X, C, 9, Gatherv, gatherv, SHARES(2, 3, 9), .root = 8, IN_PLACE_OF(OWN, 1, 5, 7), RECEIVED(SUM, 5, 7),  \
+               .at_root = 1)                                                                                           \
+    COLLECTIVE(X, C, 8, Scatter, scatter, SHARES(5, 6, 8), .root = 7, IN_PLACE(4, 2, 3))                               \
+    COLLECTIVE(X, C, 9, Scatterv, scatterv, SHARES(6, 7, 9), .root = 8, IN_PLACE_OF(OWN, 5, 2, 4), SENT(SUM, 2, 4),    \
+               .at_root = 1)                                                                                           \
+    COLLECTIVE(X, C, 7, Allgather, allgather, SHARES(2, 3, 7), IN_PLACE(1, 5, 6))                                      \
+    COLLECTIVE(X, C, 8, Allgatherv, allgatherv, SHARES(2, 3, 8), IN_PLACE_OF(OWN, 1, 5, 7), RECEIVED(SUM, 5, 7))       \
+    COLLECTIVE(X, C, 7, Alltoall, alltoall, SHARES(2, 3, 7), IN_PLACE(1, 5, 6))                                        \
+    COLLECTIVE(X, C, 9, Alltoallv, alltoallv, SHARES_OF(SUM, 2, 4, 9), IN_PLACE_OF(SUM, 1, 6, 8), RECEIVED(SUM, 6, 8)) \
+    COLLECTIVE(X, C, 9, Alltoallw, alltoallw, SHARES_OF(TYPES, 2, 4, 9), IN_PLACE_OF(TYPES, 1, 6, 8),                  \
+               RECEIVED(TYPES, 6, 8))                                                                                  \
+    COLLECTIVE(X, C, 7, Reduce, reduce, SHARES(3, 4, 7), .root = 6)                                                    \
+    COLLECTIVE(X, C, 6, Allreduce, allreduce, SHARES(3, 4, 6))                                                         \
+    COLLECTIVE(X, C, 6, Reduce_scatter, reduce_scatter, SHARES_OF(OWN, 3, 4, 6), SENT(SUM, 3, 4))                      \
+    COLLECTIVE(X, C, 6, Reduce_scatter_block, reduce_scatter_block, SHARES(3, 4, 6))                                   \
+    COLLECTIVE(X, C, 6, Scan, scan, SHARES(3, 4, 6))                                                                   \
+    COLLECTIVE(X, C, 6, Exscan, exscan, SHARES(3, 4, 6))                                                               \
+    COLLECTIVE(X, C, 7, Neighbor_allgather, neighbor_allgather, SHARES(2, 3, 7))                                       \
+    COLLECTIVE(X, C, 8, Neighbor_allgatherv, neighbor_allgatherv, SHARES(2, 3, 8))                                     \
+    COLLECTIVE(X, C, 7, Neighbor_alltoall, neighbor_alltoall, SHARES(2, 3, 7))                                         \
+    COLLECTIVE(X, C, 9, Neighbor_alltoallv, neighbor_alltoallv, ALL(9))                                                \
+    COLLECTIVE(X, C, 9, Neighbor_alltoallw, neighbor_alltoallw, ALL(9))                                                \
+    /* communicators */                                                                                                \
+    X(2, Comm_dup, comm_dup, MAKES(1, 2))                                                                              \
+    X(3, Comm_dup_with_info, comm_dup_with_info, MAKES(1, 3))                                                          \
+    X(3, Comm_idup, comm_idup, MAKES(1, 2), .duplicate = 1)                                                            \
+    X(4, Comm_idup_with_info, comm_idup_with_info, MAKES(1, 3), .duplicate = 1)                                        \
+    X(3, Comm_create, comm_create, MAKES(1, 3))                                                                        \
+    X(4, Comm_create_group, comm_create_group, MAKES(1, 4), .group_alone = 1)                                          \
+    X(4, Comm_split, comm_split, MAKES(1, 4))                                                                          \
+    X(5, Comm_split_type, comm_split_type, MAKES(1, 5))                                                                \
+    X(6, Cart_create, cart_create, MAKES(1, 6))                                                                        \
+    X(3, Cart_sub, cart_sub, MAKES(1, 3))                                                                              \
+    X(6, Graph_create, graph_create, MAKES(1, 6))                                                                      \
+    X(9, Dist_graph_create, dist_graph_create, MAKES(1, 9))                                                            \
+    X(10, Dist_graph_create_adjacent, dist_graph_create_adjacent, MAKES(1, 10))                                        \
+    X(6, Intercomm_create, intercomm_create, MAKES(1, 6), .group_alone = 1)                                            \
+    X(3, Intercomm_merge, intercomm_merge, MAKES(1, 3))                                                                \
+    X(1, Comm_free, comm_free, .frees = 1)                                                                             \
+    X(1, Comm_disconnect, comm_disconnect, .frees = 1)                                                                 \
+    T(5, Comm_create_from_group, comm_create_from_group, .creates = 5, .group_alone = 1)                               \
+    T(8, Intercomm_create_from_groups, intercomm_create_from_groups, .creates = 8, .group_alone = 1)                   \
+    T(8, Comm_spawn, comm_spawn, MAKES(6, 7))                                                                          \
+    T(9, Comm_spawn_multiple, comm_spawn_multiple, MAKES(7, 8))                                                        \
+    T(5, Comm_accept, comm_accept, MAKES(4, 5))                                                                        \
+    T(5, Comm_connect, comm_connect, MAKES(4, 5))                                                                      \
+    X(2, Comm_join, comm_join, NOTHING)                                                                                \
+    /* one-sided */                                                                                                    \
+    SIZES(X, C, 8, Put, put, ONE_SIDED(2, 3, 4, 8))                                                                    \
+    SIZES(X, C, 8, Get, get, ONE_SIDED(2, 3, 4, 8))                                                                    \
+    SIZES(X, C, 9, Accumulate, accumulate, ONE_SIDED(2, 3, 4, 9))                                                      \
+    SIZES(X, C, 12, Get_accumulate, get_accumulate, ONE_SIDED(2, 3, 7, 12), RECEIVED(ONE, 5, 6))                       \
+    SIZES(X, C, 9, Rput, rput, ONE_SIDED(2, 3, 4, 8))                                                                  \
+    SIZES(X, C, 9, Rget, rget, ONE_SIDED(2, 3, 4, 8))                                                                  \
+    SIZES(X, C, 10, Raccumulate, raccumulate, ONE_SIDED(2, 3, 4, 9))                                                   \
+    SIZES(X, C, 13, Rget_accumulate, rget_accumulate, ONE_SIDED(2, 3, 7, 12), RECEIVED(ONE, 5, 6))                     \
+    X(7, Fetch_and_op, fetch_and_op, ELEMENT(3, 4, 7))                                                                 \
+    X(7, Compare_and_swap, compare_and_swap, ELEMENT(4, 5, 7))                                                         \
+    X(2, Win_fence, win_fence, WINDOW(2))                                                                              \
+    X(4, Win_lock, win_lock, .peer = 2, WINDOW(4))                                                                     \
+    X(2, Win_unlock, win_unlock, .peer = 1, WINDOW(2))                                                                 \
+    X(2, Win_lock_all, win_lock_all, WINDOW(2))                                                                        \
+    X(1, Win_unlock_all, win_unlock_all, WINDOW(1))                                                                    \
+    X(2, Win_flush, win_flush, .peer = 1, WINDOW(2))                                                                   \
+    X(1, Win_flush_all, win_flush_all, WINDOW(1))                                                                      \
+    X(2, Win_flush_local, win_flush_local, .peer = 1, WINDOW(2))                                                       \
+    X(1, Win_flush_local_all, win_flush_local_all, WINDOW(1))                                                          \
+    X(3, Win_post, win_post, WINDOW(3))                                                                                \
+    X(3, Win_start, win_start, WINDOW(3))                                                                              \
+    X(1, Win_complete, win_complete, WINDOW(1))                                                                        \
+    X(1, Win_wait, win_wait, WINDOW(1))                                                                                \
+    X(2, Win_test, win_test, WINDOW(1))                                                                                \
+    X(1, Win_sync, win_sync, WINDOW(1))                                                                                \
+    SIZES(X, C, 6, Win_create, win_create, .communicator = 5, KEEPS(MPI_WINDOWS, 6))                                   \
+    SIZES(X, C, 6, Win_allocate, win_allocate, .communicator = 4, KEEPS(MPI_WINDOWS, 6))                               \
+    SIZES(X, C, 6, Win_allocate_shared, win_allocate_shared, .communicator = 4, KEEPS(MPI_WINDOWS, 6))                 \
+    X(3, Win_create_dynamic, win_create_dynamic, .communicator = 2, KEEPS(MPI_WINDOWS, 3))                             \
+    X(1, Win_free, win_free, AT(MPI_WINDOWS, 1))                                                                       \
+    /* files */                                                                                                        \
+    T(5, File_open, file_open, .communicator = 1, KEEPS(MPI_FILES, 5))                                                 \
+    X(1, File_close, file_close, AT(MPI_FILES, 1))                                                                     \
+    X(1, File_sync, file_sync, ON(MPI_FILES, 1))                                                                       \
+    T(6, File_set_view, file_set_view, ON(MPI_FILES, 1))                                                               \
+    X(2, File_set_size, file_set_size, ON(MPI_FILES, 1))                                                               \
+    X(2, File_preallocate, file_preallocate, ON(MPI_FILES, 1))                                                         \
+    FILE_FUNCTIONS(X, C, read)                                                                                         \
+    FILE_FUNCTIONS(X, C, write)
 
 enum function {
 #define FUNCTION(count, name, fortran, ...) FUNCTION_##name,
-    MPI_FUNCTIONS(FUNCTION)
+    MPI_FUNCTIONS(FUNCTION, FUNCTION, FUNCTION)
 #undef FUNCTION
         FUNCTION_COUNT
 };

@@ -53,6 +53,7 @@ void *mpi_find(const char *name, const void *caller)
     X(Comm_group, (long, void *))                                   \
     X(Comm_remote_group, (long, void *))                            \
     X(Group_translate_ranks, (long, int, const int *, long, int *)) \
+    X(Group_rank, (long, int *))                                    \
     X(Group_free, (void *))
 
 static struct {
@@ -60,15 +61,17 @@ static struct {
 #define FIELD(name, arguments) int(*name) arguments;
     ASKED(FIELD)
 #undef FIELD
-    bool whole; /* all of them are there */
-    /* Open MPI's; NULL: numbers of Fortran's are handles. */
-    void *(*to_c[MPI_TYPES + 1])(int);
+    bool whole;                                                 /* all of them are there */
+    int (*Group_from_session_pset)(long, const char *, void *); /* of MPI 4; NULL: there is none */
+    /* Open MPI's, and those of files; NULL: numbers of Fortran's are handles. */
+    void *(*to_c[MPI_HANDLES])(int);
     const void *places[5]; /* of Fortran's MPI_IN_PLACE, NULL: no more */
 } mpi;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static const void *first_caller;
 static bool running;
+static uint64_t session; /* of this process, with the world's group; 0: none is known */
 
 /* Of an object. A program that is linked with MPI may have a copy of it, which counts then. */
 static uint64_t address_of(const char *name)
@@ -105,9 +108,12 @@ static void find_fortran(void)
     static const char *const names[] = {"mpi_fortran_in_place_", "mpi_fortran_in_place", "mpi_fortran_in_place__",
                                         "MPI_FORTRAN_IN_PLACE"};
     const void *const *variable = (const void *const *)(uintptr_t)address_of("MPIR_F_MPI_IN_PLACE"); /* NOLINT */
+    static const char *const to_c[MPI_HANDLES] = {"PMPI_Comm_f2c",    "PMPI_Type_f2c", "PMPI_Request_f2c",
+                                                  "PMPI_Message_f2c", "PMPI_Win_f2c",  "PMPI_Session_f2c",
+                                                  "PMPI_File_f2c"};
     size_t count = 0;
-    *(void **)&mpi.to_c[MPI_COMMUNICATORS] = find("PMPI_Comm_f2c", first_caller);
-    *(void **)&mpi.to_c[MPI_TYPES] = find("PMPI_Type_f2c", first_caller);
+    for (size_t i = mpi.constants.pointers ? 0 : MPI_FILES; i < MPI_HANDLES; i++)
+        *(void **)&mpi.to_c[i] = find(to_c[i], first_caller);
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         const void *place = (const void *)(uintptr_t)address_of(names[i]); /* NOLINT */
         mpi.places[count] = place;
@@ -125,6 +131,7 @@ static void find_all(void)
     mpi.whole = mpi.whole && mpi.name;
     ASKED(FIND)
 #undef FIND
+    *(void **)&mpi.Group_from_session_pset = find("PMPI_Group_from_session_pset", first_caller);
     find_constants(&mpi.constants);
     find_fortran();
 }
@@ -139,8 +146,18 @@ void mpi_ends(void)
     __atomic_store_n(&running, false, __ATOMIC_RELEASE);
 }
 
+void mpi_session_begun(uint64_t begun)
+{
+    __atomic_store_n(&session, begun, __ATOMIC_RELEASE);
+}
+
+void mpi_session_ends(uint64_t ended)
+{
+    __atomic_compare_exchange_n(&session, &ended, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
 /* MPI_Init may have been called in a way that is not wrapped, as by PMPI_Init. */
-static bool is_running(void)
+static bool has_world(void)
 {
     int begun = 0, ended = 1;
     if (__atomic_load_n(&running, __ATOMIC_ACQUIRE))
@@ -155,22 +172,32 @@ const struct mpi_constants *mpi_constants(const void *caller)
 {
     __atomic_store_n(&first_caller, caller, __ATOMIC_RELAXED);
     pthread_once(&once, find_all);
-    return mpi.whole && is_running() ? &mpi.constants : NULL;
+    return mpi.whole ? &mpi.constants : NULL;
 }
 
-uint64_t mpi_handle(const struct mpi_constants *constants, long argument)
+bool mpi_is_running(void)
 {
-    return constants->pointers ? (uint64_t)argument : (uint32_t)argument;
+    return __atomic_load_n(&session, __ATOMIC_ACQUIRE) || has_world();
 }
 
-size_t mpi_handle_size(const struct mpi_constants *constants)
+static bool are_pointers(const struct mpi_constants *constants, enum mpi_handles handles)
 {
-    return constants->pointers ? sizeof(uint64_t) : sizeof(uint32_t);
+    return constants->pointers || handles == MPI_FILES;
+}
+
+uint64_t mpi_handle(const struct mpi_constants *constants, enum mpi_handles handles, long argument)
+{
+    return are_pointers(constants, handles) ? (uint64_t)argument : (uint32_t)argument;
+}
+
+uint64_t mpi_handle_at(const struct mpi_constants *constants, enum mpi_handles handles, const void *place, int index)
+{
+    return are_pointers(constants, handles) ? ((const uint64_t *)place)[index] : ((const uint32_t *)place)[index];
 }
 
 uint64_t mpi_handle_of_fortran(const struct mpi_constants *constants, enum mpi_handles handles, int number)
 {
-    if (!constants->pointers || !mpi.to_c[handles])
+    if (!are_pointers(constants, handles) || !mpi.to_c[handles])
         return (uint32_t)number;
     return (uint64_t)(uintptr_t)mpi.to_c[handles](number);
 }
@@ -183,15 +210,15 @@ bool mpi_is_fortrans_place(const void *address)
     return false;
 }
 
-uint64_t mpi_handle_at(const struct mpi_constants *constants, const void *place)
+/* MPI_STATUS_IGNORE is 0 in Open MPI, 1 in MPICH, whose statuses begin with two other numbers. */
+bool mpi_read_status(const struct mpi_constants *constants, const int *status, int *source, int *tag)
 {
-    uint64_t pointer = 0;
-    uint32_t number = 0;
-    if (constants->pointers)
-        memcpy(&pointer, place, sizeof(pointer));
-    else
-        memcpy(&number, place, sizeof(number));
-    return constants->pointers ? pointer : number;
+    const int *first = constants->pointers ? status : status + 2;
+    if ((uintptr_t)status <= 1)
+        return false;
+    *source = first[0];
+    *tag = first[1];
+    return true;
 }
 
 /* --- facts --- */
@@ -211,6 +238,15 @@ static uint64_t mix(uint64_t hash, uint64_t value)
     return hash ^ hash >> 29;
 }
 
+/* Writes the group of all processes that started together. A program with sessions alone may not ask its world. */
+static int find_world(const struct mpi_constants *constants, uint64_t *group)
+{
+    uint64_t asked = __atomic_load_n(&session, __ATOMIC_ACQUIRE);
+    if (has_world())
+        return mpi.Comm_group((long)constants->world, group);
+    return asked && mpi.Group_from_session_pset ? mpi.Group_from_session_pset((long)asked, "mpi://WORLD", group) : -1;
+}
+
 /* Adds the members of GROUP (COUNT of them) to MEMBERS; the hash of two sides does not depend on their order. */
 static void add_group(const struct mpi_constants *constants, struct mpi_members *members, long group, int count)
 {
@@ -218,10 +254,11 @@ static void add_group(const struct mpi_constants *constants, struct mpi_members 
     int *ranks = calloc((size_t)count * 2, sizeof(*ranks)), *in_world = ranks ? ranks + count : NULL;
     for (int i = 0; ranks && i < count; i++)
         ranks[i] = i;
-    members->known = members->known && ranks && mpi.Comm_group((long)constants->world, &world_group) == 0;
-    members->known =
-        members->known &&
-        mpi.Group_translate_ranks(group, count, ranks, (long)mpi_handle_at(constants, &world_group), in_world) == 0;
+    bool found = ranks && find_world(constants, &world_group) == 0;
+    long world = found ? (long)mpi_handle_at(constants, MPI_COMMUNICATORS, &world_group, 0) : 0;
+    if (found)
+        mpi.Group_rank(world, &members->world_rank);
+    members->known = members->known && found && mpi.Group_translate_ranks(group, count, ranks, world, in_world) == 0;
     for (int i = 0; members->known && i < count; i++) {
         members->known = in_world[i] != constants->undefined;
         hash = mix(hash, (uint64_t)in_world[i]);
@@ -229,7 +266,7 @@ static void add_group(const struct mpi_constants *constants, struct mpi_members 
     if (members->known && (members->first < 0 || in_world[0] < members->first))
         members->first = in_world[0];
     members->hash += hash;
-    if (world_group)
+    if (found)
         mpi.Group_free(&world_group);
     free(ranks);
 }
@@ -243,7 +280,7 @@ static int add_side(const struct mpi_constants *constants, struct mpi_members *m
         remote ? mpi.Comm_remote_group((long)communicator, &group) : mpi.Comm_group((long)communicator, &group);
     if (failed || count <= 0)
         return -1;
-    add_group(constants, members, (long)mpi_handle_at(constants, &group), count);
+    add_group(constants, members, (long)mpi_handle_at(constants, MPI_COMMUNICATORS, &group, 0), count);
     mpi.Group_free(&group);
     return 0;
 }
@@ -251,7 +288,7 @@ static int add_side(const struct mpi_constants *constants, struct mpi_members *m
 int mpi_members(const struct mpi_constants *constants, uint64_t communicator, struct mpi_members *members)
 {
     int inter = 0;
-    *members = (struct mpi_members){.first = -1, .known = true};
+    *members = (struct mpi_members){.first = -1, .world_rank = -1, .known = true};
     if (communicator == 0 || communicator == constants->no_communicator ||
         mpi.Comm_size((long)communicator, &members->count) != 0 ||
         mpi.Comm_rank((long)communicator, &members->rank) != 0 || mpi.Comm_test_inter((long)communicator, &inter) != 0)

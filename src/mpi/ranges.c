@@ -48,6 +48,7 @@ static const struct {
     ENTRY(RANGE_SOURCE, "source", INT32, source),
     ENTRY(RANGE_ROOT, "root", INT32, root),
     ENTRY(RANGE_REQUESTS, "requests", UINT32, requests),
+    ENTRY(RANGE_CODE, "code", INT32, code),
 };
 #define ENTRIES (sizeof(entries) / sizeof(*entries))
 

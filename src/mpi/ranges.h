@@ -19,8 +19,12 @@ enum range_members {
     RANGE_REQUESTS = 1 << 7,
     RANGE_SENT = 1 << 8,
     RANGE_RECEIVED = 1 << 9,
-    RANGE_MEMBERS = 1 << 10
+    RANGE_CODE = 1 << 10,
+    RANGE_MEMBERS = 1 << 11
 };
+
+#define RANGE_ANY_PEER (-1) /* MPI_ANY_SOURCE */
+#define RANGE_NO_PEER (-2)  /* MPI_PROC_NULL */
 
 struct range_facts {
     uint64_t communicator;
@@ -29,8 +33,9 @@ struct range_facts {
     uint64_t sequence;
     uint64_t bytes;                  /* a rank's share */
     uint64_t sent, received;         /* bytes, all */
-    int32_t peer, tag, source, root; /* ranks of the communicator; -1: MPI_ANY_SOURCE, -2: MPI_PROC_NULL */
+    int32_t peer, tag, source, root; /* ranks of the communicator, or one of these */
     uint32_t requests;
+    int32_t code;   /* that MPI_Abort gives to the job's launcher */
     unsigned known; /* bits of enum range_members */
 };
 

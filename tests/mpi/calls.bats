@@ -2,15 +2,6 @@
 
 load common
 
-compiled() { # NAME [OPTION...]
-    mpicc -g -Wall -o "$1" "$BATS_TEST_DIRNAME/programs/${1%.so}.c" "${@:2}"
-}
-
-# Payloads of MPI's calls: {name, pid, payload}.
-mpi_calls() { # TRACE
-    jq '[.traceEvents[] | select(.args.domain == "MPI") | {name, pid, ts, payload: .args.payload}]' "$1"
-}
-
 calls_and_communicators() {
     use_mpi "$1"
     compiled calls
@@ -47,7 +38,7 @@ MPI_Waitall {"requests":2}
 MPI_Sendrecv {"name":"world","bytes":40,"bytes received":80,"peer":1,"tag":8,"source":3}
 MPI_Sendrecv_replace {"name":"world","bytes":12,"bytes received":12,"peer":1,"tag":9,"source":3}
 MPI_Send {"name":"world","bytes":40,"peer":3,"tag":11}
-MPI_Send {"name":"world","bytes":4,"peer":-2,"tag":0}
+MPI_Send {"name":"world","bytes":0,"peer":-2,"tag":0}
 MPI_Barrier {"name":"world","sequence":0}
 MPI_Bcast {"name":"world","sequence":1,"bytes":24,"root":1}
 MPI_Allreduce {"name":"world","sequence":2,"bytes":12}
@@ -133,7 +124,7 @@ MPI_Comm_split {"name":"world","ranks":3,"rank":0}
 MPI_Comm_dup {"name":"world/1.0","ranks":2,"rank":0}
 MPI_Reduce {"name":"world/1.0/1","ranks":2,"rank":0,"sequence":0,"bytes":8,"root":0}
 MPI_Comm_free null
-MPI_Send {"name":"world/1.0","ranks":2,"rank":0,"bytes":4,"peer":-2,"tag":3}
+MPI_Send {"name":"world/1.0","ranks":2,"rank":0,"bytes":0,"peer":-2,"tag":3}
 MPI_Finalize null
 S
     for module in PLAIN F08; do

@@ -28,3 +28,12 @@ use_mpi() { # openmpi|mpich
     script bin/mpicc "exec mpicc.$1 \"\$@\""
     PATH=$PWD/bin:$PATH
 }
+
+compiled() { # NAME [OPTION...]
+    mpicc -g -Wall -o "$1" "$BATS_TEST_DIRNAME/programs/${1%.so}.c" "${@:2}"
+}
+
+# Payloads of MPI's calls: {name, pid, payload}.
+mpi_calls() { # TRACE
+    jq '[.traceEvents[] | select(.args.domain == "MPI") | {name, pid, ts, payload: .args.payload}]' "$1"
+}

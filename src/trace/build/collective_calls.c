@@ -104,7 +104,8 @@ static const struct collective_function *function_named(const char *word)
     return NULL;
 }
 
-/* MPI's functions that return at once begin with an i: MPI_Iallreduce. */
+/* MPI's functions that return at once begin with an i: MPI_Iallreduce. Those with counts of 64 bits end with a c:
+ * MPI_Allreduce_c. */
 const struct collective_function *collective_function_of(enum collective_domain domain, const char *text, size_t length)
 {
     const char *prefix = domains[domain].prefix;
@@ -117,6 +118,8 @@ const struct collective_function *collective_function_of(enum collective_domain 
     word[length] = '\0';
     if (strncmp(word, prefix, before) != 0)
         return NULL;
+    if (domain == COLLECTIVE_MPI && strcmp(&word[length - 2], "_c") == 0)
+        word[length - 2] = '\0';
     const struct collective_function *function = function_named(word + before);
     return function || domain != COLLECTIVE_MPI || word[before] != 'i' ? function : function_named(word + before + 1);
 }

@@ -87,6 +87,7 @@ enum collective_kernels collective_kernel_named(const char *name, size_t length)
 
 /* Numbers of a payload. Those that it does not have are COLLECTIVE_NOT_SAID. */
 #define COLLECTIVE_NOT_SAID INT64_MIN
+#define COLLECTIVE_NO_RANK (-2) /* a peer: MPI_PROC_NULL */
 struct collective_facts {
     bool has_communicator;
     uint64_t communicator;
