@@ -9,6 +9,7 @@
 #include "analysis/base/cost_sum.h"
 #include "analysis/findings/findings.h"
 #include "analysis/model/occupancy.h"
+#include "analysis/names/communication.h"
 
 static bool has_any(const char *name, const char *const *words)
 {
@@ -212,12 +213,13 @@ static void shapes_release(void *state)
     array_release(&shapes->items);
 }
 
-/* Kernels of libraries choose few large blocks on purpose, and stay on a multiprocessor. */
+/* Kernels of libraries choose few large blocks on purpose, and stay on a multiprocessor; those that communicate leave
+ * the others to kernels that compute. */
 static bool chooses_its_grid(const char *name)
 {
-    static const char *const words[] = {"gemm",  "Gemm",  "GEMM", "nvjet",  "cutlass",       "cudnn", "fmha",
-                                        "flash", "xmma_", "nccl", "splitK", "implicit_conv", NULL};
-    return has_any(name, words);
+    static const char *const words[] = {"gemm", "Gemm",  "GEMM",  "nvjet",  "cutlass",       "cudnn",
+                                        "fmha", "flash", "xmma_", "splitK", "implicit_conv", NULL};
+    return has_any(name, words) || communication_is_kernel(name);
 }
 
 /* And nobody who calls these libraries can choose a grid or block. */

@@ -14,6 +14,7 @@
 #include "analysis/model/names.h"
 #include "analysis/model/section.h"
 #include "analysis/model/steps.h"
+#include "analysis/model/temporal.h"
 
 /* --- steps that are slower than the others --- */
 
@@ -199,7 +200,7 @@ const struct rule rule_slow_step = {
 /* --- communication that nothing is computed during --- */
 
 struct exposed {
-    ARRAY(char) is_communication; /* by name: 1 it is not, 2 it is, 0 not asked yet */
+    struct temporal_names names;
     ARRAY(struct exposed_device) devices;
 };
 
@@ -215,17 +216,14 @@ static int exposed_op(void *state, const struct trace *trace, const struct timel
     struct exposed *exposed = state;
     if (op->category != CATEGORY_KERNEL && op->category != CATEGORY_GPU_GRAPH)
         return 0;
-    while (exposed->is_communication.count <= op->name)
-        if (!array_push(&exposed->is_communication))
-            return -1;
     while (exposed->devices.count <= op->device)
         if (!array_push(&exposed->devices))
             return -1;
-    char *known = &exposed->is_communication.items[op->name];
     struct exposed_device *device = &exposed->devices.items[op->device];
-    if (!*known)
-        *known = timeline_is_communication(interned(&trace->strings, op->name)) ? 2 : 1;
-    bool communicates = *known == 2;
+    unsigned kind = temporal_kind(&exposed->names, trace, op);
+    bool communicates = kind == TEMPORAL_COMMUNICATION;
+    if (kind == 0)
+        return -1;
     busy_sum_add(communicates ? &device->communication : &device->computation, op->start, op->end);
     busy_sum_add(&device->both, op->start, op->end);
     device->count += communicates;
@@ -263,7 +261,7 @@ static int exposed_find(void *state, struct findings *findings)
 static void exposed_release(void *state)
 {
     struct exposed *exposed = state;
-    array_release(&exposed->is_communication);
+    array_release(&exposed->names.communication);
     array_release(&exposed->devices);
 }
 

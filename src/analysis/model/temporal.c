@@ -1,6 +1,7 @@
 #include "analysis/model/temporal.h"
 
 #include "analysis/model/trace.h"
+#include "analysis/names/communication.h"
 
 unsigned temporal_kind(struct temporal_names *names, const struct trace *trace, const struct timeline_op *op)
 {
@@ -15,7 +16,7 @@ unsigned temporal_kind(struct temporal_names *names, const struct trace *trace, 
         return TEMPORAL_COMPUTE;
     char *known = &names->communication.items[op->name];
     if (!*known)
-        *known = timeline_is_communication(interned(&trace->strings, op->name)) ? 2 : 1;
+        *known = communication_is_kernel(interned(&trace->strings, op->name)) ? 2 : 1;
     return *known == 2 ? TEMPORAL_COMMUNICATION : TEMPORAL_COMPUTE;
 }
 

@@ -15,7 +15,7 @@ struct trace;
 /* Kinds of operations, as bits. */
 enum {
     TEMPORAL_COMPUTE = 1,       /* kernels and whole graphs, but for: */
-    TEMPORAL_COMMUNICATION = 2, /* kernels of communication (timeline.h) */
+    TEMPORAL_COMMUNICATION = 2, /* kernels that communicate (names/communication.h) */
     TEMPORAL_COPY = 4,
     TEMPORAL_SET = 8,
     TEMPORAL_ALL = 15,

@@ -1,7 +1,5 @@
 #include "analysis/model/timeline.h"
 
-#include <string.h>
-
 #include "analysis/base/order.h"
 #include "trace/event_fields.h"
 
@@ -49,11 +47,6 @@ int timeline_gather(struct sorter *timeline, const struct timeline_parts *parts)
     struct gathering gathering = {timeline, parts};
     int status = gpu_ops_each(parts->gpu_ops, parts->calls, parts->owners, add_op, &gathering);
     return status ? status : sorter_ready(timeline);
-}
-
-bool timeline_is_communication(const char *name)
-{
-    return strncmp(name, "nccl", 4) == 0 || strstr(name, "ncclKernel");
 }
 
 /* --- */

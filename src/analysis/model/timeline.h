@@ -43,9 +43,6 @@ struct timeline_parts {
 /* Fills TIMELINE. Returns 0, or -1: no memory, or after error(). */
 int timeline_gather(struct sorter *timeline, const struct timeline_parts *parts);
 
-/* Kernels of communication, as HTA takes them: the name begins with "nccl" or has "ncclKernel". */
-bool timeline_is_communication(const char *name);
-
 /* --- API calls --- */
 
 struct host_call {

@@ -18,15 +18,10 @@
 
 static enum profile_use use_of(struct profile *profile, const struct timeline_op *op)
 {
-    if (op->category == CATEGORY_GPU_MEMCPY || op->category == CATEGORY_GPU_MEMSET)
-        return PROFILE_BUSY;
-    if (op->name >= profile->name_count)
-        return PROFILE_COMPUTING;
-    uint8_t *known = &profile->use_of_name[op->name];
-    if (!*known)
-        *known = timeline_is_communication(trace_text(profile->trace, op->name)) ? PROFILE_COMMUNICATING + 1
-                                                                                 : PROFILE_COMPUTING + 1;
-    return *known - 1;
+    unsigned kind = temporal_kind(&profile->names, profile->trace, op);
+    return kind & (TEMPORAL_COPY | TEMPORAL_SET) ? PROFILE_BUSY
+           : kind == TEMPORAL_COMMUNICATION      ? PROFILE_COMMUNICATING
+                                                 : PROFILE_COMPUTING;
 }
 
 static void add_interval(const struct profile *profile, int64_t *busy, int64_t from, int64_t to)
@@ -241,11 +236,10 @@ const struct findings *profile_findings(const struct trace *trace)
 int profile_gather(struct profile *profile, const struct trace *trace)
 {
     const struct findings *findings = profile_findings(trace);
-    *profile = (struct profile){.trace = trace, .name_count = trace->strings.count};
-    profile->use_of_name = calloc(profile->name_count + 1, 1);
+    *profile = (struct profile){.trace = trace};
     for (size_t i = 0; findings && i < findings->items.count && i < FINDING_MOST; i++)
         place_window(&profile->windows[profile->window_count++], trace, &findings->items.items[i].place);
-    if (!profile->use_of_name || choose_lines(profile) < 0 || walk_ops(profile) < 0)
+    if (choose_lines(profile) < 0 || walk_ops(profile) < 0)
         return -1;
     return walk_calls(profile);
 }
@@ -257,7 +251,7 @@ void profile_release(struct profile *profile)
             array_release(&profile->windows[i].rows[k].ops);
         array_release(&profile->windows[i].calls.ops);
     }
-    free(profile->use_of_name);
+    array_release(&profile->names.communication);
     array_release(&profile->gpus);
     array_release(&profile->streams);
 }

@@ -10,6 +10,7 @@
 
 #include "common/array.h"
 #include "analysis/findings/findings.h"
+#include "analysis/model/temporal.h"
 
 #define PROFILE_BUCKETS 400 /* that the time of the trace is divided into, at most */
 #define PROFILE_GPUS 16     /* the first that are used */
@@ -66,8 +67,7 @@ struct profile {
     ARRAY(struct profile_line) gpus, streams;
     struct profile_window windows[FINDING_MOST]; /* of the findings, in their order */
     size_t window_count;
-    uint8_t *use_of_name; /* by the number of a kernel's name: enum profile_use + 1; 0: not looked at yet */
-    size_t name_count;
+    struct temporal_names names;
 };
 
 /* The findings of a trace, in the order of their rows, after section_findings' finish(). NULL: they were not wanted. */

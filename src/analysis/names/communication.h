@@ -1,0 +1,14 @@
+/*
+ * Which kernels communicate with other GPUs: those of NCCL and its kin, of NVSHMEM, of PyTorch's symmetric memory, of
+ * DeepEP, and the all-reduces that vLLM, SGLang, TensorRT-LLM and others bring along.
+ */
+#ifndef GPUTRACE_ANALYSIS_NAMES_COMMUNICATION_H
+#define GPUTRACE_ANALYSIS_NAMES_COMMUNICATION_H
+
+#include <stdbool.h>
+
+/* Whether a kernel of this name communicates. Template arguments, parameters and the type that a demangled name begins
+ * with do not count: a kernel that computes may have an argument of NCCL's. */
+bool communication_is_kernel(const char *name);
+
+#endif
