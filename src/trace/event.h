@@ -70,136 +70,164 @@ static inline bool category_in(enum category category, unsigned bits)
 /* Of CATEGORY_OTHER it is empty. */
 extern const struct word category_words[CATEGORY_COUNT];
 
-/* The category of this name, which need not end with a NUL. */
+/* The category of this name, which need not end with a NUL. Names that other profilers have for a category are found,
+ * too. */
 enum category category_find(const char *text, size_t length);
+
+/* The category of an event of CATEGORY and this name: PyTorch before 1.13 gave ranges of the profiler the category of
+ * operators, and what its allocator did none. */
+enum category category_by_name(enum category category, char phase, const char *name, size_t length);
 
 /*
  * Arguments of events. F names the field of struct event_fields (trace/event_fields.h) that the analysis keeps of the
- * argument, and the field's type. Those of PyTorch's allocator
+ * argument, the field's type, and the categories that have the argument: of an event of another category the analysis
+ * does not keep it, as programs and other profilers give one name several meanings. Those of PyTorch's allocator
  * and operators come last, and after them those of communication: Kineto's names, and "communicator", which is NCCL's
  * or MPI's number of a group of ranks.
  *      key                      name in the file */
-#define ARG_KEYS(X, F)                                                                       \
-    X(QUEUED, "queued")                                                                      \
-    F(DEVICE, "device", NUMBER, device)                                                      \
-    F(CONTEXT, "context", NUMBER, context)                                                   \
-    F(STREAM, "stream", NUMBER, stream)                                                      \
-    F(CORRELATION, "correlation", NUMBER, correlation)                                       \
-    F(REGISTERS, "registers per thread", NUMBER, registers)                                  \
-    F(SHARED_MEMORY, "shared memory", NUMBER, shared_bytes)                                  \
-    X(BLOCKS_PER_SM, "blocks per SM")                                                        \
-    X(WARPS_PER_SM, "warps per SM")                                                          \
-    F(GRID, "grid", TRIPLE, grid)                                                            \
-    F(BLOCK, "block", TRIPLE, block)                                                         \
-    X(OCCUPANCY, "est. achieved occupancy %")                                                \
-    X(GRAPH, "graph id")                                                                     \
-    X(GRAPH_NODE, "graph node id")                                                           \
-    F(BYTES, "bytes", NUMBER, bytes)                                                         \
-    X(BANDWIDTH, "memory bandwidth (GB/s)")                                                  \
-    X(COPIES, "copies")                                                                      \
-    X(FROM_DEVICE, "fromDevice")                                                             \
-    X(FROM_CONTEXT, "inContext")                                                             \
-    X(TO_DEVICE, "toDevice")                                                                 \
-    X(TO_CONTEXT, "toContext")                                                               \
-    X(VALUE, "value")                                                                        \
-    X(CBID, "cbid")                                                                          \
-    F(RETURN_VALUE, "return value", NUMBER, return_value)                                    \
-    X(ERROR, "error")                                                                        \
-    X(SYNC_KIND, "cuda_sync_kind")                                                           \
-    F(WAIT_ON_STREAM, "wait_on_stream", NUMBER, wait_on_stream)                              \
-    F(WAIT_ON_CORRELATION, "wait_on_cuda_event_record_corr_id", NUMBER, wait_on_correlation) \
-    F(WAIT_ON_EVENT, "wait_on_cuda_event_id", NUMBER, wait_on_event)                         \
-    X(WAIT_ON_EVENT_NAME, "wait_on_cuda_event_name")                                         \
-    X(EVENT, "cuda_event_id")                                                                \
-    X(EVENT_NAME, "cuda_event_name")                                                         \
-    X(MESSAGE, "message")                                                                    \
-    F(DOMAIN, "domain", TEXT, domain)                                                        \
-    X(CATEGORY, "category")                                                                  \
-    X(COLOR, "color")                                                                        \
-    X(PAYLOAD, "payload")                                                                    \
-    F(OPEN_AT_END, "open at end", NUMBER, open_at_end)                                       \
-    X(FAILED, "failed")                                                                      \
-    F(ADDRESS, "address", NUMBER, address)                                                   \
-    F(KIND, "kind", TEXT, memory_kind)                                                       \
-    X(POOL, "pool")                                                                          \
-    F(RESULT, "result", NUMBER, return_value)                                                \
-    F(FAULT, "fault", TEXT, fault)                                                           \
-    F(HELD, "held", NUMBER, held)                                                            \
-    F(HELD_BY_KIND, "held by kind", TEXT, held_by_kind)                                      \
-    F(STACK, "stack", NUMBER, stack)                                                         \
-    F(REASON, "reason", TEXT, label)                                                         \
-    F(THREAD, "thread", NUMBER, of_thread)                                                   \
-    X(TRIGGER, "trigger")                                                                    \
-    F(FUNCTION, "function", TEXT, function)                                                  \
-    X(PHASE, "phase")                                                                        \
-    F(ENDING, "ending", TEXT, ending)                                                        \
-    F(CACHE_HIT, "cache hit", NUMBER, cache_hit)                                             \
-    X(GROUP, "group")                                                                        \
-    X(CACHE_LIMIT, "cache limit bytes")                                                      \
-    X(FROM, "from")                                                                          \
-    X(DETAIL, "detail")                                                                      \
-    X(RANGE, "range")                                                                        \
-    X(END_STREAM, "end stream")                                                              \
-    X(SCHEMA, "schema")                                                                      \
-    X(END_PAYLOAD, "end payload")                                                            \
-    X(SCOPE, "scope")                                                                        \
-    F(NAME, "name", TEXT, label)                                                             \
-    X(HEAP, "heap")                                                                          \
-    X(USAGE, "usage")                                                                        \
-    X(PERMISSIONS, "permissions")                                                            \
-    X(ACCESS, "access")                                                                      \
-    X(FLAGS, "flags")                                                                        \
-    X(OFFSET, "offset")                                                                      \
-    X(EXTENT, "extent")                                                                      \
-    X(PROCESS, "process")                                                                    \
-    X(FAULT_GROUPS, "page fault groups")                                                     \
-    X(PROGRAM_COUNTER, "program counter")                                                    \
-    F(MANGLED_NAME, "mangled name", TEXT, mangled_name)                                      \
-    F(LABELS, "labels", TEXT, label)                                                         \
-    F(CAPTURED_IN, "captured in", TEXT, captured_in)                                         \
-    F(WAKER, "waker", NUMBER, waker)                                                         \
-    F(SEQUENCE, "Sequence number", NUMBER, sequence)                                         \
-    F(FORWARD_THREAD, "Fwd thread id", NUMBER, forward_thread)                               \
-    F(INPUT_DIMS, "Input Dims", SHAPES, shapes)                                              \
-    F(PYTORCH_ADDRESS, "Addr", NUMBER, address)                                              \
-    F(PYTORCH_BYTES, "Bytes", NUMBER, bytes)                                                 \
-    F(PYTORCH_DEVICE, "Device Id", NUMBER, device)                                           \
-    F(DEVICE_TYPE, "Device Type", NUMBER, device_type)                                       \
-    F(TOTAL_ALLOCATED, "Total Allocated", NUMBER, total_allocated)                           \
-    F(TOTAL_RESERVED, "Total Reserved", NUMBER, total_reserved)                              \
-    X(CALLED_AT, "called at")                                                                \
-    X(EXTERNAL_ID, "External id")                                                            \
-    X(INPUT_TYPES, "Input type")                                                             \
-    F(COLLECTIVE, "Collective name", TEXT, collective)                                       \
-    F(COMMUNICATOR, "communicator", TEXT, communicator)                                      \
-    F(GROUP_NAME, "Process Group Name", TEXT, communicator)                                  \
-    F(GROUP_RANKS, "Process Group Ranks", TEXT, group_ranks)                                 \
-    F(GROUP_SIZE, "Group size", NUMBER, group_size)                                          \
-    F(GROUP_RANK, "Rank", NUMBER, group_rank)                                                \
-    F(GROUP_SEQUENCE, "Seq", NUMBER, group_sequence)                                         \
-    F(IN_ELEMENTS, "In msg nelems", NUMBER, in_elements)                                     \
-    F(OUT_ELEMENTS, "Out msg nelems", NUMBER, out_elements)                                  \
-    F(DTYPE, "dtype", TEXT, dtype)                                                           \
-    F(ROOT_RANK, "Root", NUMBER, peer)                                                       \
-    F(SOURCE_RANK, "Src Rank", NUMBER, peer)                                                 \
-    F(TARGET_RANK, "Dst Rank", NUMBER, peer)                                                 \
-    X(REDUCTION, "Reduction operation")                                                      \
-    X(GROUP_DESCRIPTION, "Process Group Description")                                        \
-    X(ALGORITHM, "algorithm")                                                                \
-    X(PROTOCOL, "protocol")                                                                  \
-    X(CHANNELS, "channels")                                                                  \
-    X(CAPTURED_AT, "captured at")                                                            \
-    X(OPERATIONS, "operations")                                                              \
-    X(PROXY_STEPS, "proxy steps")                                                            \
-    F(GROUP_CALL, "group call", NUMBER, group_call)                                          \
-    F(FORWARD_AT, "forward at", TEXT, forward_at)                                            \
-    F(BACKWARD_AT, "backward at", TEXT, backward_at)                                         \
-    F(IN_OPERATOR, "in operator", TEXT, in_operator)
+#define ARGS_KERNEL CATEGORY_BIT(CATEGORY_KERNEL)
+#define ARGS_OPERATOR CATEGORY_BIT(CATEGORY_CPU_OP)
+#define ARGS_SYNC CATEGORY_BIT(CATEGORY_CUDA_SYNC)
+#define ARGS_MEMORY CATEGORY_BIT(CATEGORY_MEMORY)
+#define ARGS_PYTORCH CATEGORY_BIT(CATEGORY_CPU_INSTANT_EVENT)
+#define ARGS_UNIFIED CATEGORY_BIT(CATEGORY_UNIFIED_MEMORY)
+#define ARGS_COMPILATION CATEGORY_BIT(CATEGORY_COMPILATION)
+#define ARGS_STATE CATEGORY_BIT(CATEGORY_THREAD_STATE)
+#define ARGS_IN_FLIGHT CATEGORY_BIT(CATEGORY_GPU_IN_FLIGHT)
+#define ARGS_UNKNOWN CATEGORY_BIT(CATEGORY_OTHER) /* counters and names of rows */
+#define ARGS_GPU_RANGE (CATEGORY_BIT(CATEGORY_GPU_USER_ANNOTATION) | CATEGORY_BIT(CATEGORY_DEVICE_RANGE))
+#define ARGS_HOST_RANGE CATEGORY_BIT(CATEGORY_USER_ANNOTATION)
+#define ARGS_RANGE (ARGS_HOST_RANGE | ARGS_GPU_RANGE)
+#define ARGS_GPU (CATEGORIES_GPU_OPS | ARGS_IN_FLIGHT | ARGS_SYNC | ARGS_GPU_RANGE)
+#define ARGS_COPY (CATEGORY_BIT(CATEGORY_GPU_MEMCPY) | CATEGORY_BIT(CATEGORY_GPU_MEMSET))
+#define ARGS_SIZED (ARGS_COPY | ARGS_MEMORY | ARGS_UNIFIED | ARGS_UNKNOWN)
+#define ARGS_THREAD \
+    (CATEGORIES_API | ARGS_RANGE | ARGS_OPERATOR | ARGS_COMPILATION | CATEGORY_BIT(CATEGORY_CPU_SAMPLE) | ARGS_STATE)
+#define ARGS_STACK (ARGS_THREAD | CATEGORIES_GPU_OPS | ARGS_IN_FLIGHT | ARGS_MEMORY)
+#define ARGS_COMMUNICATION (ARGS_KERNEL | ARGS_IN_FLIGHT | ARGS_HOST_RANGE | ARGS_OPERATOR)
+#define ARG_KEYS(X, F)                                                                                  \
+    X(QUEUED, "queued")                                                                                 \
+    F(DEVICE, "device", NUMBER, device, ARGS_GPU | ARGS_MEMORY)                                         \
+    F(CONTEXT, "context", NUMBER, context, ARGS_GPU)                                                    \
+    F(STREAM, "stream", NUMBER, stream, ARGS_GPU)                                                       \
+    F(SYCL_QUEUE, "sycl queue", NUMBER, stream, CATEGORIES_GPU_OPS)                                     \
+    F(CORRELATION, "correlation", NUMBER, correlation, ARGS_GPU | CATEGORIES_API)                       \
+    F(REGISTERS, "registers per thread", NUMBER, registers, ARGS_KERNEL)                                \
+    F(SHARED_MEMORY, "shared memory", NUMBER, shared_bytes, ARGS_KERNEL)                                \
+    X(BLOCKS_PER_SM, "blocks per SM")                                                                   \
+    X(WARPS_PER_SM, "warps per SM")                                                                     \
+    F(GRID, "grid", TRIPLE, grid, ARGS_KERNEL)                                                          \
+    F(BLOCK, "block", TRIPLE, block, ARGS_KERNEL)                                                       \
+    X(OCCUPANCY, "est. achieved occupancy %")                                                           \
+    X(GRAPH, "graph id")                                                                                \
+    X(GRAPH_NODE, "graph node id")                                                                      \
+    F(COPY_SIZE, "size", NUMBER, bytes, ARGS_COPY)                                                      \
+    F(BYTES, "bytes", NUMBER, bytes, ARGS_SIZED)                                                        \
+    X(BANDWIDTH, "memory bandwidth (GB/s)")                                                             \
+    X(COPIES, "copies")                                                                                 \
+    X(FROM_DEVICE, "fromDevice")                                                                        \
+    X(FROM_CONTEXT, "inContext")                                                                        \
+    X(TO_DEVICE, "toDevice")                                                                            \
+    X(TO_CONTEXT, "toContext")                                                                          \
+    X(VALUE, "value")                                                                                   \
+    X(CBID, "cbid")                                                                                     \
+    F(RETURN_VALUE, "return value", NUMBER, return_value, CATEGORIES_API)                               \
+    X(ERROR, "error")                                                                                   \
+    X(SYNC_KIND, "cuda_sync_kind")                                                                      \
+    F(WAIT_ON_STREAM, "wait_on_stream", NUMBER, wait_on_stream, ARGS_SYNC)                              \
+    F(WAIT_ON_CORRELATION, "wait_on_cuda_event_record_corr_id", NUMBER, wait_on_correlation, ARGS_SYNC) \
+    F(WAIT_ON_EVENT, "wait_on_cuda_event_id", NUMBER, wait_on_event, ARGS_SYNC)                         \
+    X(WAIT_ON_EVENT_NAME, "wait_on_cuda_event_name")                                                    \
+    X(EVENT, "cuda_event_id")                                                                           \
+    X(EVENT_NAME, "cuda_event_name")                                                                    \
+    X(MESSAGE, "message")                                                                               \
+    F(DOMAIN, "domain", TEXT, domain, ARGS_RANGE)                                                       \
+    X(CATEGORY, "category")                                                                             \
+    X(COLOR, "color")                                                                                   \
+    X(PAYLOAD, "payload")                                                                               \
+    F(OPEN_AT_END, "open at end", NUMBER, open_at_end, ARGS_RANGE | ARGS_OPERATOR)                      \
+    X(FAILED, "failed")                                                                                 \
+    F(ADDRESS, "address", NUMBER, address, ARGS_MEMORY)                                                 \
+    F(KIND, "kind", TEXT, memory_kind, ARGS_MEMORY)                                                     \
+    X(POOL, "pool")                                                                                     \
+    F(RESULT, "result", NUMBER, return_value, ARGS_MEMORY | ARGS_COMPILATION)                           \
+    F(FAULT, "fault", TEXT, fault, ARGS_MEMORY)                                                         \
+    F(HELD, "held", NUMBER, held, ARGS_MEMORY)                                                          \
+    F(HELD_BY_KIND, "held by kind", TEXT, held_by_kind, ARGS_MEMORY)                                    \
+    F(STACK, "stack", NUMBER, stack, ARGS_STACK)                                                        \
+    F(REASON, "reason", TEXT, label, ARGS_UNIFIED)                                                      \
+    F(THREAD, "thread", NUMBER, of_thread, ARGS_THREAD)                                                 \
+    X(TRIGGER, "trigger")                                                                               \
+    F(FUNCTION, "function", TEXT, function, ARGS_COMPILATION)                                           \
+    X(PHASE, "phase")                                                                                   \
+    F(ENDING, "ending", TEXT, ending, ARGS_COMPILATION)                                                 \
+    F(CACHE_HIT, "cache hit", NUMBER, cache_hit, ARGS_COMPILATION)                                      \
+    X(GROUP, "group")                                                                                   \
+    X(CACHE_LIMIT, "cache limit bytes")                                                                 \
+    X(FROM, "from")                                                                                     \
+    X(DETAIL, "detail")                                                                                 \
+    X(RANGE, "range")                                                                                   \
+    X(END_STREAM, "end stream")                                                                         \
+    X(SCHEMA, "schema")                                                                                 \
+    X(END_PAYLOAD, "end payload")                                                                       \
+    X(SCOPE, "scope")                                                                                   \
+    F(NAME, "name", TEXT, label, ARGS_UNKNOWN)                                                          \
+    X(HEAP, "heap")                                                                                     \
+    X(USAGE, "usage")                                                                                   \
+    X(PERMISSIONS, "permissions")                                                                       \
+    X(ACCESS, "access")                                                                                 \
+    X(FLAGS, "flags")                                                                                   \
+    X(OFFSET, "offset")                                                                                 \
+    X(EXTENT, "extent")                                                                                 \
+    X(PROCESS, "process")                                                                               \
+    X(FAULT_GROUPS, "page fault groups")                                                                \
+    X(PROGRAM_COUNTER, "program counter")                                                               \
+    F(MANGLED_NAME, "mangled name", TEXT, mangled_name, ARGS_KERNEL)                                    \
+    F(LABELS, "labels", TEXT, label, ARGS_UNKNOWN)                                                      \
+    F(CAPTURED_IN, "captured in", TEXT, captured_in, CATEGORIES_GPU_OPS)                                \
+    F(WAKER, "waker", NUMBER, waker, ARGS_STATE)                                                        \
+    F(SEQUENCE, "Sequence number", NUMBER, sequence, ARGS_OPERATOR)                                     \
+    F(FORWARD_THREAD, "Fwd thread id", NUMBER, forward_thread, ARGS_OPERATOR)                           \
+    F(INPUT_DIMS, "Input Dims", SHAPES, shapes, ARGS_OPERATOR)                                          \
+    F(PYTORCH_ADDRESS, "Addr", NUMBER, address, ARGS_PYTORCH)                                           \
+    F(PYTORCH_BYTES, "Bytes", NUMBER, bytes, ARGS_PYTORCH)                                              \
+    F(PYTORCH_DEVICE, "Device Id", NUMBER, device, ARGS_PYTORCH)                                        \
+    F(DEVICE_TYPE, "Device Type", NUMBER, device_type, ARGS_PYTORCH)                                    \
+    F(TOTAL_ALLOCATED, "Total Allocated", NUMBER, total_allocated, ARGS_PYTORCH)                        \
+    F(TOTAL_RESERVED, "Total Reserved", NUMBER, total_reserved, ARGS_PYTORCH)                           \
+    X(CALLED_AT, "called at")                                                                           \
+    X(EXTERNAL_ID, "External id")                                                                       \
+    X(INPUT_TYPES, "Input type")                                                                        \
+    F(COLLECTIVE, "Collective name", TEXT, collective, ARGS_COMMUNICATION)                              \
+    F(COMMUNICATOR, "communicator", TEXT, communicator, ARGS_COMMUNICATION)                             \
+    F(GROUP_NAME, "Process Group Name", TEXT, communicator, ARGS_COMMUNICATION)                         \
+    F(GROUP_RANKS, "Process Group Ranks", TEXT, group_ranks, ARGS_COMMUNICATION)                        \
+    F(GROUP_SIZE, "Group size", NUMBER, group_size, ARGS_COMMUNICATION)                                 \
+    F(GROUP_RANK, "Rank", NUMBER, group_rank, ARGS_COMMUNICATION)                                       \
+    F(GROUP_SEQUENCE, "Seq", NUMBER, group_sequence, ARGS_COMMUNICATION)                                \
+    F(IN_ELEMENTS, "In msg nelems", NUMBER, in_elements, ARGS_COMMUNICATION)                            \
+    F(OUT_ELEMENTS, "Out msg nelems", NUMBER, out_elements, ARGS_COMMUNICATION)                         \
+    F(DTYPE, "dtype", TEXT, dtype, ARGS_COMMUNICATION)                                                  \
+    F(ROOT_RANK, "Root", NUMBER, peer, ARGS_COMMUNICATION)                                              \
+    F(SOURCE_RANK, "Src Rank", NUMBER, peer, ARGS_COMMUNICATION)                                        \
+    F(TARGET_RANK, "Dst Rank", NUMBER, peer, ARGS_COMMUNICATION)                                        \
+    X(REDUCTION, "Reduction operation")                                                                 \
+    X(GROUP_DESCRIPTION, "Process Group Description")                                                   \
+    X(ALGORITHM, "algorithm")                                                                           \
+    X(PROTOCOL, "protocol")                                                                             \
+    X(CHANNELS, "channels")                                                                             \
+    X(CAPTURED_AT, "captured at")                                                                       \
+    X(OPERATIONS, "operations")                                                                         \
+    X(PROXY_STEPS, "proxy steps")                                                                       \
+    F(GROUP_CALL, "group call", NUMBER, group_call, ARGS_COMMUNICATION)                                 \
+    F(FORWARD_AT, "forward at", TEXT, forward_at, CATEGORIES_GPU_OPS)                                   \
+    F(BACKWARD_AT, "backward at", TEXT, backward_at, CATEGORIES_GPU_OPS)                                \
+    F(IN_OPERATOR, "in operator", TEXT, in_operator, CATEGORIES_GPU_OPS)
 
 enum arg_key {
     ARG_OTHER, /* not of the table: `other` names it */
 #define KEY(name, text) ARG_##name,
-#define FIELD(name, text, type, field) ARG_##name,
+#define FIELD(name, text, type, field, categories) ARG_##name,
     ARG_KEYS(KEY, FIELD)
 #undef KEY
 #undef FIELD

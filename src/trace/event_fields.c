@@ -8,8 +8,8 @@
 
 const struct arg_field arg_fields[ARG_KEY_COUNT] = {
 #define KEY(name, text)
-#define FIELD(name, text, type, field) \
-    [ARG_##name] = {FIELD_##type, FIELD_EXTENT(field), offsetof(struct event_fields, field)},
+#define FIELD(name, text, type, field, categories) \
+    [ARG_##name] = {FIELD_##type, FIELD_EXTENT(field), offsetof(struct event_fields, field), categories},
     ARG_KEYS(KEY, FIELD)
 #undef KEY
 #undef FIELD
@@ -24,10 +24,10 @@ __attribute__((constructor)) static void add_kept(void)
             word_set_add(&kept, &arg_words[i], i);
 }
 
-const struct arg_field *arg_field_find(const char *name, size_t length)
+const struct arg_field *arg_field_find(const char *name, size_t length, enum category category)
 {
     unsigned key = word_set_find(&kept, name, length);
-    return key ? &arg_fields[key] : NULL;
+    return key && category_in(category, arg_fields[key].categories) ? &arg_fields[key] : NULL;
 }
 
 const struct event_fields event_nothing = {

@@ -41,6 +41,19 @@ static inline int64_t event_id_value(event_id id)
     return (int64_t)id >> 1;
 }
 
+/* Sets *ID to the number that a text of 1 to 15 digits is; false: the text is another. */
+static inline bool event_id_of_digits(const char *text, size_t length, event_id *id)
+{
+    int64_t number = 0;
+    size_t at = 0;
+    for (; at < length && length <= 15 && text[at] >= '0' && text[at] <= '9'; at++)
+        number = number * 10 + (text[at] - '0');
+    if (length == 0 || at < length)
+        return false;
+    *id = event_id_number(number);
+    return true;
+}
+
 #define EVENT_NO_ID UINT64_MAX
 
 /* Fields that most events have come first: an event is copied only up to the last field that is set. */
@@ -127,13 +140,14 @@ enum field_type { FIELD_NONE, FIELD_NUMBER, FIELD_TEXT, FIELD_TRIPLE, FIELD_SHAP
 /* What the analysis keeps of an argument. */
 struct arg_field {
     enum field_type type;
-    uint32_t extent; /* of an event whose last field it is */
-    size_t offset;   /* in struct event_fields */
+    uint32_t extent;     /* of an event whose last field it is */
+    size_t offset;       /* in struct event_fields */
+    unsigned categories; /* CATEGORY_BIT() of those that have the argument */
 };
 extern const struct arg_field arg_fields[ARG_KEY_COUNT];
 
-/* The field of the argument of this name; NULL: the analysis does not keep it. */
-const struct arg_field *arg_field_find(const char *name, size_t length);
+/* The field of the argument of this name; NULL: the analysis does not keep it of events of CATEGORY. */
+const struct arg_field *arg_field_find(const char *name, size_t length, enum category category);
 
 /* An event without any field. Its extent is that of the struct, so that fields may be set in any order. */
 extern const struct event_fields event_nothing;

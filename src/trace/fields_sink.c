@@ -26,6 +26,7 @@
 /* An event with the arguments of a list. */
 struct pattern {
     uint32_t list; /* 0: none */
+    enum category category;
     bool needs_json;
     struct event_fields event;
 };
@@ -215,6 +216,8 @@ static bool take_args(struct sink *sink, const struct arg *args, size_t count, s
     bool taken = true;
     for (const struct arg *arg = args; arg < args + count && taken; arg++) {
         const struct arg_field *field = &arg_fields[arg->key];
+        if (field->type != FIELD_NONE && !category_in(event->category, field->categories))
+            continue;
         void *place = (char *)event + field->offset;
         raise_extent(event, field->extent);
         switch (field->type) {
@@ -229,7 +232,7 @@ static bool take_args(struct sink *sink, const struct arg *args, size_t count, s
 }
 
 /* NULL without memory. */
-static const struct pattern *pattern_of(struct sink *sink, const struct arg_list *list)
+static const struct pattern *pattern_of(struct sink *sink, const struct arg_list *list, enum category category)
 {
     struct state *state = sink->state;
     if (!state->patterns && !(state->patterns = calloc(PATTERNS, sizeof(*state->patterns)))) {
@@ -237,9 +240,11 @@ static const struct pattern *pattern_of(struct sink *sink, const struct arg_list
         return NULL;
     }
     struct pattern *pattern = &state->patterns[list->number % PATTERNS];
-    if (pattern->list != list->number) {
+    if (pattern->list != list->number || pattern->category != category) {
         pattern->list = list->number;
+        pattern->category = category;
         pattern->event = event_nothing;
+        pattern->event.category = (uint8_t)category;
         pattern->event.extent = FIELD_EXTENT(duration);
         pattern->needs_json = !take_args(sink, list->items, list->count, &pattern->event);
     }
@@ -247,13 +252,13 @@ static const struct pattern *pattern_of(struct sink *sink, const struct arg_list
 }
 
 /* Makes the sink's event one without fields, but for those of a numbered list. False: it must be read as JSON. */
-static bool begin_event(struct sink *sink, const struct args *args)
+static bool begin_event(struct sink *sink, const struct args *args, enum category category)
 {
     struct event_fields *event = &((struct state *)sink->state)->event;
     const struct pattern *pattern = NULL;
     for (size_t i = 0; args && i < args->count && !pattern; i++)
         if (args->items[i].type == ARG_TYPE_LIST && args->items[i].list->number != 0)
-            pattern = pattern_of(sink, args->items[i].list);
+            pattern = pattern_of(sink, args->items[i].list, category);
     if (pattern)
         event_copy(event, &pattern->event);
     else
@@ -341,7 +346,7 @@ static inline bool take_event(struct sink *sink, char phase, enum category categ
                               struct row row, uint64_t time, const struct args *args)
 {
     struct event_fields *event = &((struct state *)sink->state)->event;
-    if (!begin_event(sink, args))
+    if (!begin_event(sink, args, category))
         return false;
     set_event(sink, event, phase, category, name, row, time);
     return !args || take_args(sink, args->items, args->count, event);
@@ -394,7 +399,7 @@ static void write_async(struct sink *sink, const struct async_slice *slice)
         return;
     }
     put_with_id(sink, slice->id);
-    begin_event(sink, NULL);
+    begin_event(sink, NULL, CATEGORY_OTHER);
     set_event(sink, &state->event, 'e', slice->category, &slice->name, slice->end_row, slice->end);
     put_with_id(sink, slice->id);
 }
@@ -409,7 +414,7 @@ static void write_counter(struct sink *sink, const struct counter *counter)
         PUT_BY_JSON(sink, counter, counter);
         return;
     }
-    begin_event(sink, NULL);
+    begin_event(sink, NULL, CATEGORY_OTHER);
     set_event(sink, &state->event, 'C', CATEGORY_OTHER, &counter->name, (struct row){.pid = counter->pid},
               counter->time);
     if (!counter->real) {
@@ -427,7 +432,7 @@ static void put_naming(struct sink *sink, struct row row, const char *what, cons
     struct name name = name_plain(what);
     if (!state)
         return;
-    begin_event(sink, NULL);
+    begin_event(sink, NULL, CATEGORY_OTHER);
     set_event(sink, &state->event, 'M', CATEGORY_OTHER, &name, row, 0);
     state->event.label = put_text(sink, label, strlen(label));
     raise_extent(&state->event, FIELD_EXTENT(label));

@@ -124,6 +124,11 @@ struct amount amount_bytes(int64_t bytes)
     return amount_of(bytes, TYPE_BYTES);
 }
 
+struct amount amount_size(int64_t bytes)
+{
+    return bytes > 0 ? amount_bytes(bytes) : (struct amount){"unknown size"};
+}
+
 struct amount amount_count(int64_t count)
 {
     return amount_of(count, TYPE_COUNT);

@@ -252,6 +252,7 @@ struct amount {
 };
 struct amount amount_time(int64_t ns);
 struct amount amount_bytes(int64_t bytes);
+struct amount amount_size(int64_t bytes);                /* of operations: "unknown size" if it is 0 */
 struct amount amount_count(int64_t count);               /* "12,345" */
 struct amount amount_share(int64_t part, int64_t whole); /* "62 %" */
 /* A name of trace.strings, shortened for a sentence. */

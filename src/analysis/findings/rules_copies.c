@@ -92,7 +92,7 @@ static int pageable_find(void *state, struct findings *findings)
     struct finding *finding = add_finding(findings, blocked, blocked->host);
     return finding ? finding_say(finding,
                                  "%s asynchronous copies of pageable memory (%s) block the host, %s each on average",
-                                 amount_count(blocked->count).text, amount_bytes(blocked->bytes).text,
+                                 amount_count(blocked->count).text, amount_size(blocked->bytes).text,
                                  amount_time(blocked->host / blocked->count).text)
                    : 0;
 }
@@ -134,7 +134,7 @@ static int blocking_find(void *state, struct findings *findings)
                                 "cudaMemcpyAsync() with a stream, and wait only where the data is needed. In PyTorch: "
                                 "pin_memory=True and non_blocking=True.");
     return finding_say(finding, "The host waits for %s synchronous copies of %s, %s each on average%s%s",
-                       amount_count(blocked->count).text, amount_bytes(blocked->bytes).text,
+                       amount_count(blocked->count).text, amount_size(blocked->bytes).text,
                        amount_time(blocked->host / blocked->count).text,
                        blocked->pageable > 0 ? "; of pageable memory: " : "",
                        blocked->pageable > 0 ? amount_count(blocked->pageable).text : "");
@@ -171,7 +171,7 @@ static int set_find(void *state, struct findings *findings)
     return finding ? finding_say(
                          finding,
                          "The host waits for %s synchronous sets of pinned or managed memory (%s), %s each on average",
-                         amount_count(blocked->count).text, amount_bytes(blocked->bytes).text,
+                         amount_count(blocked->count).text, amount_size(blocked->bytes).text,
                          amount_time(blocked->host / blocked->count).text)
                    : 0;
 }

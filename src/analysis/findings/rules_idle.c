@@ -306,6 +306,8 @@ static int use_find(void *state, struct findings *findings)
     int64_t chunk = trace_span(trace) / FINDING_CHUNKS + 1;
     struct low_parts low = {0};
     for (size_t i = 0; i < use->devices.count; i++) {
+        if (!trace->devices.items[i].used)
+            continue;
         struct low_parts one = low_parts_of(use, findings, i);
         low = one.idle > low.idle ? one : low;
     }

@@ -130,7 +130,7 @@ static int serial_find(void *state, struct findings *findings)
     return finding_say(finding,
                        "%s times kernels and copies of pinned memory (%s in all, %s) take turns, and %s of the copies' "
                        "time is overlapped",
-                       amount_count(sum->turns).text, amount_bytes(sum->bytes).text, amount_time(sum->copies).text,
+                       amount_count(sum->turns).text, amount_size(sum->bytes).text, amount_time(sum->copies).text,
                        amount_share(sum->overlap, sum->copies).text);
 }
 

@@ -1,5 +1,5 @@
 /*
- * What a CUDA API call does, by its name: all that the analysis asks of it.
+ * What a call of CUDA's API does, or of another one for accelerators, by its name: all that the analysis asks of it.
  */
 #ifndef GPUTRACE_ANALYSIS_MODEL_CALL_KIND_H
 #define GPUTRACE_ANALYSIS_MODEL_CALL_KIND_H
@@ -37,7 +37,8 @@ enum call_kind {
 };
 #define CALL_KIND_BIT(kind) (1u << (kind))
 
-/* The kind of the call NAME, of CUDA's runtime or driver, with any ending (_v2, _ptsz). */
+/* The kind of the call NAME, of CUDA's runtime or driver, with any ending (_v2, _ptsz), or of HIP, MUSA, Level Zero,
+ * Unified Runtime or AscendCL. */
 enum call_kind call_kind_of(const char *name);
 
 /* The host waits in a call of this kind until the GPU has done something. */

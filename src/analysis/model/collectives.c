@@ -148,7 +148,7 @@ int collectives_event(struct collectives *collectives, const struct trace *trace
         .thread = trace_thread_of(event),
         .device = trace_event_device(event),
         .context = event->context,
-        .stream = event->stream,
+        .stream = trace_event_stream(event),
         .time = in_flight ? INT64_MAX : event->start,
         .end = event->start + event->duration,
         .order = collectives->found_count++,

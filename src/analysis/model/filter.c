@@ -157,10 +157,7 @@ static bool is_on_gpu(const struct filter *filter, int64_t device)
 
 static bool is_on_stream(const struct filter *filter, const struct event_fields *event)
 {
-    int64_t stream = event->stream;
-    if (stream == EVENT_NONE && !event_id_is_text(event->thread) && !trace_in_extra_row(event))
-        stream = event_id_value(event->thread);
-    return !filter->options->stream.given || stream == filter->options->stream.number;
+    return !filter->options->stream.given || trace_event_stream(event) == filter->options->stream.number;
 }
 
 /* 1: the kernel's name matches; 0: not; -1: no memory. */

@@ -101,6 +101,13 @@ int64_t trace_event_device(const struct event_fields *event)
     return pid >= GPU_ROW_PID ? pid % GPU_ROW_DEVICES : pid;
 }
 
+int64_t trace_event_stream(const struct event_fields *event)
+{
+    if (event->stream != EVENT_NONE || event_id_is_text(event->thread) || trace_in_extra_row(event))
+        return event->stream;
+    return event_id_value(event->thread);
+}
+
 static struct trace_process *write_process(struct trace *trace, event_id id)
 {
     size_t before = trace->processes.count;
@@ -218,7 +225,7 @@ static int keep_gpu_op(struct trace *trace, const struct event_fields *event, ui
 static int add_gpu_op(struct trace *trace, const struct event_fields *event)
 {
     int64_t end = event->start + event->duration;
-    struct trace_stream_id id = {event->process, trace_event_device(event), event->context, event->stream};
+    struct trace_stream_id id = {event->process, trace_event_device(event), event->context, trace_event_stream(event)};
     size_t before = trace->streams.count;
     struct trace_stream *stream = dense_map_item(&trace->stream_ids, &id, &trace->streams);
     bool first = trace->streams.count > before;

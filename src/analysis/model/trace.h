@@ -297,6 +297,9 @@ struct trace_device *trace_device(struct trace *trace, int64_t id);
 /* The device that an event is of: its argument's, else its process row's number. EVENT_NONE: of none. */
 int64_t trace_event_device(const struct event_fields *event);
 
+/* The stream of a GPU's event: its argument's, else its row's number. EVENT_NONE: neither is known. */
+int64_t trace_event_stream(const struct event_fields *event);
+
 /* NULL: not known. */
 const struct trace_gpu_row *trace_gpu_row(const struct trace *trace, event_id row);
 /* The rank that a process is; NULL: none is known. */

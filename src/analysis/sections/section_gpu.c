@@ -72,7 +72,8 @@ const struct section section_kernels = {
 /* --- copies and sets by what they did: "Memcpy HtoD (Pinned -> Device)" --- */
 
 struct memop_row {
-    struct series times, sizes;
+    struct series times, sizes; /* sizes: of those whose bytes are known */
+    int64_t sized;              /* the sum of the times of these */
 };
 
 static int memop_event(void *state, const struct trace *trace, const struct event_fields *event)
@@ -82,16 +83,18 @@ static int memop_event(void *state, const struct trace *trace, const struct even
     struct memop_row *row = tally_item(state, &key, struct memop_row);
     if (!row || series_add(&row->times, event->duration) < 0)
         return -1;
-    return series_add(&row->sizes, event->bytes > 0 ? event->bytes : 0);
+    if (event->bytes < 0)
+        return 0;
+    row->sized += event->duration;
+    return series_add(&row->sizes, event->bytes);
 }
 
-/* All bytes of a row by all its time; bytes a ns are GB a second. */
+/* All bytes of a row by the time that they took; bytes a ns are GB a second. */
 static struct cell fill_bandwidth(struct report_row *row, const struct column *column)
 {
     const struct memop_row *memops = row->item;
     (void)column;
-    return memops->times.total > 0 ? cell_real((double)memops->sizes.total / (double)memops->times.total)
-                                   : (struct cell){0};
+    return memops->sized > 0 ? cell_real((double)memops->sizes.total / (double)memops->sized) : (struct cell){0};
 }
 
 #define MEMOP_LAST_COLUMNS                                            \
@@ -106,7 +109,7 @@ static const struct column memtime_columns[] = {COLUMN_SHARE(memop_row, times),
 static const struct column memsize_columns[] = {
     {"share", "Bytes", TYPE_PERCENT, COLUMN_SUM, fill_share, FROM_ITEM(memop_row, sizes)},
     {"total", "Total", TYPE_BYTES, COLUMN_SUM, fill_total, FROM_ITEM(memop_row, sizes)},
-    COLUMN_COUNT("count", "Count", COLUMN_SUM, memop_row, sizes),
+    COLUMN_COUNT("count", "Count", COLUMN_SUM, memop_row, times),
     COLUMNS_SUMMARY("", TYPE_BYTES, memop_row, sizes),
     MEMOP_LAST_COLUMNS};
 

@@ -349,7 +349,7 @@ static bool take_args(struct cursor *c)
     do {
         if (!take_key(c, &key))
             return false;
-        const struct arg_field *field = arg_field_find(key.start, key.length);
+        const struct arg_field *field = arg_field_find(key.start, key.length, c->event->category);
         bool taken = field ? take_field(c, field) : is_word(&key, "from") ? take_from(c) : pass_value(c, 1);
         if (!taken)
             return false;
@@ -374,6 +374,16 @@ static bool take_id(struct cursor *c, event_id *id)
         return false;
     *id = event_id_number(number);
     return true;
+}
+
+static bool take_row_id(struct cursor *c, event_id *id)
+{
+    const char *start = c->at;
+    struct text_span text;
+    if (*start == '"' && take_text(c, &text) && event_id_of_digits(text.start, text.length, id))
+        return true;
+    c->at = start;
+    return take_id(c, id);
 }
 
 static bool take_category(struct cursor *c)
@@ -421,13 +431,15 @@ static bool take_member(struct cursor *c)
     enum member member = member_of(&key);
     if (member != OTHER && (c->seen >> member & 1)) /* the last counts: cJSON's task */
         return false;
+    if (member == CATEGORY && (c->seen >> ARGS & 1)) /* it says what the arguments mean */
+        return false;
     c->seen |= 1u << member;
     switch (member) {
     case PHASE: return take_phase(c);
     case CATEGORY: return take_category(c);
     case NAME: return take_text(c, &c->name);
-    case PROCESS: return take_id(c, &c->event->process);
-    case THREAD: return take_id(c, &c->event->thread);
+    case PROCESS: return take_row_id(c, &c->event->process);
+    case THREAD: return take_row_id(c, &c->event->thread);
     case START: return take_ns(c, &c->event->start);
     case DURATION: return take_ns(c, &c->duration);
     case ID: return take_id(c, &c->event->id);
@@ -447,6 +459,9 @@ static bool complete(struct cursor *c)
 {
     struct event_fields *event = c->event;
     if (!has(c, START) && event->phase != 'M')
+        return false;
+    if (has(c, NAME) &&
+        category_by_name(event->category, event->phase, c->name.start, c->name.length) != event->category)
         return false;
     if (event->phase == 'X') {
         event->duration = c->duration;

@@ -163,7 +163,7 @@ static bool take_args(struct parser *parser, const cJSON *args, struct event_fie
     if (!cJSON_IsObject(args))
         return true;
     for (const cJSON *value = args->child; value; value = value->next) {
-        const struct arg_field *field = arg_field_find(value->string, strlen(value->string));
+        const struct arg_field *field = arg_field_find(value->string, strlen(value->string), event->category);
         if (!field)
             continue;
         void *place = (char *)event + field->offset;
@@ -191,6 +191,14 @@ static bool take_id(struct parser *parser, const cJSON *value, event_id *id)
         *id = event_id_number(number);
     }
     return true;
+}
+
+/* A "pid" or "tid": some write the number as a text. */
+static bool take_row_id(struct parser *parser, const cJSON *value, event_id *id)
+{
+    bool text = cJSON_IsString(value);
+    return (text && event_id_of_digits(value->valuestring, strlen(value->valuestring), id)) ||
+           take_id(parser, value, id);
 }
 
 /* The time VALUE, whose text may have been found by the scan at AT; false: it is not a time. */
@@ -257,6 +265,13 @@ static void tell_device_range(const struct members *members, struct event_fields
         event->category = CATEGORY_DEVICE_RANGE;
 }
 
+static uint8_t category_of(const struct members *members, char phase)
+{
+    const char *text = cJSON_IsString(members->category) ? members->category->valuestring : "";
+    const char *name = cJSON_IsString(members->name) ? members->name->valuestring : "";
+    return (uint8_t)category_by_name(category_find(text, strlen(text)), phase, name, strlen(name));
+}
+
 static enum parse_result convert(struct parser *parser, const char *text, const struct scan *scan,
                                  struct event_fields *event)
 {
@@ -267,8 +282,7 @@ static enum parse_result convert(struct parser *parser, const char *text, const 
     if (!cJSON_IsString(members.phase) || strlen(members.phase->valuestring) != 1)
         return not_an_event(parser, "one letter in \"ph\"");
     event->phase = *members.phase->valuestring;
-    if (cJSON_IsString(members.category))
-        event->category = (uint8_t)category_find(members.category->valuestring, strlen(members.category->valuestring));
+    event->category = category_of(&members, event->phase);
     enum parse_result result = take_times(parser, &members, text, scan, event);
     if (result != PARSE_DONE)
         return result;
@@ -276,8 +290,9 @@ static enum parse_result convert(struct parser *parser, const char *text, const 
         return not_an_event(parser, "a text in \"name\"");
     if (cJSON_IsString(members.name) && !intern_text(parser, members.name->valuestring, &event->name))
         return PARSE_NO_MEMORY;
-    if (!take_id(parser, members.process, &event->process) || !take_id(parser, members.thread, &event->thread) ||
-        !take_id(parser, members.id, &event->id) || !take_args(parser, members.args, event))
+    if (!take_row_id(parser, members.process, &event->process) ||
+        !take_row_id(parser, members.thread, &event->thread) || !take_id(parser, members.id, &event->id) ||
+        !take_args(parser, members.args, event))
         return PARSE_NO_MEMORY;
     tell_device_range(&members, event);
     return PARSE_DONE;

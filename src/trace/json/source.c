@@ -88,16 +88,27 @@ static struct slice slice_of(struct json_replay *replay, const struct json_event
                           .end = replay->base + event->time + event->duration,
                           .args = args_of(event, args)};
     slice.other_category = find_category(replay, event->category, &slice.category);
+    enum category named = category_by_name(slice.category, event->phase, slice.name.text, slice.name.length);
+    if (named != slice.category) {
+        slice.category = named;
+        slice.other_category = NULL;
+    }
     return slice;
 }
 
 /* --- flows --- */
 
+static bool is_word(struct json_text text, const char *word)
+{
+    return text.length == strlen(word) && memcmp(text.at, word, text.length) == 0;
+}
+
 /* Whether it can be written: from calls to GPU operations, and to JSON also those between operators. */
 static bool is_flow(struct json_replay *replay, const struct json_event *event, enum category *category)
 {
     *category = CATEGORY_OTHER;
-    if (event->category.length == 4 && memcmp(event->category.at, "ac2g", 4) == 0)
+    if (is_word(event->category, "ac2g") || is_word(event->category, "async_cpu_to_gpu") ||
+        (is_word(event->category, "async") && is_word(event->name, "launch")))
         return true;
     find_category(replay, event->category, category);
     return *category == CATEGORY_FWDBWD && replay->sink->format->all_flows;

@@ -9,6 +9,7 @@
 #include "common/buffer.h"
 #include "common/log.h"
 #include "common/map.h"
+#include "trace/event_fields.h"
 #include "trace/json/text.h"
 #include "trace/sink.h"
 
@@ -221,6 +222,10 @@ uint32_t json_row_number(struct json_rows *rows, struct json_text text)
 {
     uint64_t number = 0;
     size_t digits = 0;
+    struct json_text quoted = inside(text);
+    event_id id;
+    if (quoted.length > 0 && event_id_of_digits(quoted.at, quoted.length, &id))
+        text = quoted;
     while (digits < text.length && text.at[digits] >= '0' && text.at[digits] <= '9' && number <= INT32_MAX)
         number = number * 10 + (uint64_t)(text.at[digits++] - '0');
     if (digits == text.length && number <= INT32_MAX)
@@ -349,9 +354,9 @@ static void name_by_word(struct json_rows *rows, struct row row, bool is_process
 struct row json_rows_tell(struct json_rows *rows, const struct json_event *event, struct sink *sink)
 {
     struct row row = json_row_of(rows, event);
-    if (json_is_string(event->pid))
+    if (json_is_string(event->pid) && row.pid >= WORD_ROWS)
         name_by_word(rows, row, true, event->pid, sink);
-    if (json_is_string(event->tid))
+    if (json_is_string(event->tid) && row.tid >= WORD_ROWS)
         name_by_word(rows, row, false, event->tid, sink);
     return row;
 }

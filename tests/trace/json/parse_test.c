@@ -113,15 +113,20 @@ UNIT_TEST(what_is_not_json_is_reported_with_its_place)
 UNIT_TEST(arguments_of_wrong_types_are_passed_over)
 {
     struct event_fields event;
-    assert_int_equal(parse("{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1,\"args\":{\"stream\":[],\"grid\":7,"
-                           "\"block\":[1,\"x\",null,4],\"device\":{},\"bytes\":1e999,\"domain\":{},\"kind\":3}}",
+    assert_int_equal(parse("{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"a\",\"ts\":1,\"dur\":1,\"args\":{\"stream\":[],"
+                           "\"grid\":7,\"block\":[1,\"x\",null,4],\"device\":{}}}",
                            &event),
                      PARSE_DONE);
     assert_int_equal(event.stream, EVENT_NONE);
     assert_int_equal(event.grid[0], EVENT_NONE);
     assert_int_equal(event.block[0], 1);
+    assert_int_equal(
+        parse("{\"ph\":\"i\",\"cat\":\"memory\",\"name\":\"a\",\"ts\":1,\"args\":{\"bytes\":1e999,\"fault\":{},"
+              "\"kind\":3}}",
+              &event),
+        PARSE_DONE);
     assert_int_equal(event.bytes, EVENT_NONE);
-    assert_int_equal(event.domain, EVENT_NO_TEXT);
+    assert_int_equal(event.fault, EVENT_NO_TEXT);
     assert_string_equal(interned(&strings, event.memory_kind), "3");
     assert_int_equal(parse("{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1,\"args\":[1]}", &event), PARSE_DONE);
 }
@@ -148,6 +153,67 @@ UNIT_TEST(a_range_that_the_program_put_into_a_stream_is_reported_by_its_argument
         assert_int_equal(parse(text, &event), PARSE_DONE);
         assert_int_equal(event.category, cases[i].category);
     }
+}
+
+UNIT_TEST(an_argument_is_kept_of_the_categories_that_have_it_alone)
+{
+    for (size_t key = 1; key < ARG_KEY_COUNT; key++)
+        for (unsigned category = 0; category < CATEGORY_COUNT; category++) {
+            static const char *const values[] = {"512", "\"512\"", "[5,1,2]", "[[5],[1]]"};
+            const struct arg_field *field = &arg_fields[key];
+            if (field->type == FIELD_NONE || category_in(category, field->categories))
+                continue;
+            for (size_t value = 0; value < sizeof(values) / sizeof(*values); value++) {
+                struct event_fields with, without;
+                char text[512], bare[512];
+                snprintf(bare, sizeof(bare), "{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"a\",\"ts\":1,\"dur\":1}",
+                         category_words[category].text);
+                snprintf(text, sizeof(text), "%.*s,\"args\":{\"%s\":%s}}", (int)strlen(bare) - 1, bare,
+                         arg_words[key].text, values[value]);
+                assert_int_equal(parse(bare, &without), PARSE_DONE);
+                assert_int_equal(parse(text, &with), PARSE_DONE);
+                assert_memory_equal(&with, &without, sizeof(with));
+            }
+        }
+}
+
+UNIT_TEST(each_argument_is_kept_of_each_category_that_has_it)
+{
+    for (size_t key = 1; key < ARG_KEY_COUNT; key++)
+        for (unsigned category = 0; category < CATEGORY_COUNT; category++) {
+            const struct arg_field *field = arg_field_find(arg_words[key].text, arg_words[key].length, category);
+            bool has = arg_fields[key].type != FIELD_NONE && category_in(category, arg_fields[key].categories);
+            assert_int_equal(field != NULL, has);
+        }
+}
+
+UNIT_TEST(categories_of_other_profilers_are_ours)
+{
+    static const struct {
+        const char *text;
+        enum category category;
+    } words[] = {{"Kernel", CATEGORY_KERNEL},          {"Memcpy", CATEGORY_GPU_MEMCPY},
+                 {"Memset", CATEGORY_GPU_MEMSET},      {"Runtime", CATEGORY_CUDA_RUNTIME},
+                 {"Operator", CATEGORY_CPU_OP},        {"xpu_runtime", CATEGORY_CUDA_RUNTIME},
+                 {"xpu_driver", CATEGORY_CUDA_DRIVER}, {"mtia_runtime", CATEGORY_CUDA_RUNTIME},
+                 {"mtia_ccp_events", CATEGORY_KERNEL}, {"privateuse1_runtime", CATEGORY_CUDA_RUNTIME},
+                 {"xpu_sync", CATEGORY_CUDA_SYNC},     {"privateuse1_driver", CATEGORY_CUDA_DRIVER},
+                 {"kernels", CATEGORY_OTHER}};
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+        assert_int_equal(category_find(words[i].text, strlen(words[i].text)), words[i].category);
+    assert_int_equal(category_by_name(CATEGORY_CPU_OP, 'X', "ProfilerStep#12", 15), CATEGORY_USER_ANNOTATION);
+    assert_int_equal(category_by_name(CATEGORY_CPU_OP, 'X', "aten::mm", 8), CATEGORY_CPU_OP);
+    assert_int_equal(category_by_name(CATEGORY_OTHER, 'i', "[memory]", 8), CATEGORY_CPU_INSTANT_EVENT);
+    assert_int_equal(category_by_name(CATEGORY_OTHER, 'X', "[memory]", 8), CATEGORY_OTHER);
+}
+
+UNIT_TEST(a_row_that_is_a_text_of_digits_is_the_number)
+{
+    struct event_fields event;
+    assert_int_equal(parse("{\"ph\":\"i\",\"name\":\"a\",\"ts\":1,\"pid\":\"12\",\"tid\":\"stream 7\"}", &event),
+                     PARSE_DONE);
+    assert_int_equal(event.process, event_id_number(12));
+    assert_true(event_id_is_text(event.thread));
 }
 
 UNIT_MAIN(NULL, release)
