@@ -8,6 +8,7 @@
 #ifndef GPUTRACE_COMMON_MULTIPROCESSOR_H
 #define GPUTRACE_COMMON_MULTIPROCESSOR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct multiprocessor {
@@ -33,6 +34,18 @@ static inline uint32_t multiprocessor_blocks_by_shared(const struct multiprocess
     uint32_t reserved = one->major >= 8 ? 1024 : 0;
     uint32_t taken = multiprocessor_round_up(shared_bytes + reserved, one->major >= 8 ? 128 : 256);
     return taken ? one->shared_bytes / taken : one->blocks;
+}
+
+/* Blocks that a multiprocessor runs at most, however small they are, by compute capability: traces do not say it.
+ * MAJOR 0: not known, which is taken for 9.0. */
+static inline uint32_t multiprocessor_most_blocks(int64_t major, int64_t minor)
+{
+    if (major == 7)
+        return minor == 5 ? 16 : 32;
+    if (major == 8)
+        return minor == 0 ? 32 : minor == 9 ? 24 : 16;
+    bool few = major == 12 || (major == 10 && minor == 1) || (major == 11 && minor == 0);
+    return few ? 24 : 32;
 }
 
 /* Blocks of so many threads, registers of each thread and bytes of shared memory. 0: it holds none, or the numbers are

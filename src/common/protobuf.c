@@ -1,6 +1,6 @@
 #include "common/protobuf.h"
 
-void protobuf_put_double(struct buffer *buffer, uint32_t field, double value)
+void protobuf_put_fixed64(struct buffer *buffer, uint32_t field, uint64_t value)
 {
     char *at = buffer_reserve(buffer, PROTOBUF_VARINT_SPACE + sizeof(value)), *from = at;
     if (!at)
@@ -8,6 +8,13 @@ void protobuf_put_double(struct buffer *buffer, uint32_t field, double value)
     at = protobuf_tag(at, field, PROTOBUF_FIXED64);
     memcpy(at, &value, sizeof(value)); /* little-endian, as everything this runs on */
     buffer_advance(buffer, (size_t)(at - from) + sizeof(value));
+}
+
+void protobuf_put_double(struct buffer *buffer, uint32_t field, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof(bits));
+    protobuf_put_fixed64(buffer, field, bits);
 }
 
 /* Most messages are shorter than 128 bytes: one byte is reserved for the length, and longer messages are moved. */

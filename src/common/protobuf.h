@@ -68,6 +68,7 @@ static inline void protobuf_put_text(struct buffer *buffer, uint32_t field, cons
     protobuf_put_bytes(buffer, field, text, strlen(text));
 }
 
+void protobuf_put_fixed64(struct buffer *buffer, uint32_t field, uint64_t value);
 void protobuf_put_double(struct buffer *buffer, uint32_t field, double value);
 
 /* A message within another: what is put into the buffer between begin and end is its body. The buffer must be one in

@@ -114,6 +114,8 @@ enum category category_by_name(enum category category, char phase, const char *n
     F(CORRELATION, "correlation", NUMBER, correlation, ARGS_GPU | CATEGORIES_API)                       \
     F(REGISTERS, "registers per thread", NUMBER, registers, ARGS_KERNEL)                                \
     F(SHARED_MEMORY, "shared memory", NUMBER, shared_bytes, ARGS_KERNEL)                                \
+    X(DYNAMIC_SHARED_MEMORY, "dynamic shared memory")                                                   \
+    X(SHARED_MEMORY_CONFIG, "shared memory config")                                                     \
     X(BLOCKS_PER_SM, "blocks per SM")                                                                   \
     X(WARPS_PER_SM, "warps per SM")                                                                     \
     F(GRID, "grid", TRIPLE, grid, ARGS_KERNEL)                                                          \

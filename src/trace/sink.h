@@ -25,7 +25,7 @@ struct sink;
 struct sink_format {
     const char *name;
     unsigned piece_scale; /* pieces shall be so many times larger than JSON's: each has names of its own */
-    bool all_flows;       /* it has flows between operators, and such as do not follow their slice */
+    bool all_flows;       /* it has flows that do not follow their slice, too */
     /* VALUE is one JSON value of SIZE bytes. */
     void (*metadata)(struct sink *sink, const char *key, const char *value, size_t size);
     /* No event is earlier than BASE, ns of CLOCK_REALTIME. */

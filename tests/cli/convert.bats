@@ -177,11 +177,63 @@ END
 
 @test "a trace of PyTorch's profiler keeps its events" {
     run -0 "$gputrace" convert "$data/kineto/kineto-train-h200.json.gz" trace.pftrace
-    assert_output --partial ': 42 events are left out: flows' # of backward to forward
+    refute_output --partial 'left out'
     "$check_pftrace" --lone-flows trace.pftrace
     "$gputrace" convert -q trace.pftrace back.json
     local slices='[.traceEvents[] | select(.ph == "X") | [.cat, .name, .ts, .dur, .args]] | sort'
     diff <(gzip -dc "$data/kineto/kineto-train-h200.json.gz" | jq -S "$slices") <(jq -S "$slices" back.json)
+    # those to kernels, to synchronisation and between operators
+    local flows='[.traceEvents[] | select(.ph == "s" or .ph == "f") | [.ph, .cat, .id, .pid, .tid, .ts]] | sort'
+    diff <(gzip -dc "$data/kineto/kineto-train-h200.json.gz" | jq -S "$flows") <(jq -S "$flows" back.json)
+}
+
+@test "flows to slices of synchronisation and between operators are kept in a .pftrace" {
+    cat >trace.json <<'END'
+{"traceEvents": [
+{"ph": "X", "name": "Stream Sync", "pid": 0, "tid": 7, "ts": 22, "dur": 9, "cat": "cuda_sync", "args": {"stream": 7, "correlation": 1}},
+{"ph": "f", "id": 1, "pid": 0, "tid": 7, "ts": 22, "cat": "ac2g", "name": "ac2g", "bp": "e"},
+{"ph": "X", "name": "cudaStreamSynchronize", "pid": 100, "tid": 100, "ts": 20, "dur": 11, "cat": "cuda_runtime", "args": {"correlation": 1}},
+{"ph": "s", "id": 1, "pid": 100, "tid": 100, "ts": 20, "cat": "ac2g", "name": "ac2g"},
+{"ph": "X", "name": "aten::mul", "pid": 100, "tid": 100, "ts": 0, "dur": 10, "cat": "cpu_op"},
+{"ph": "s", "id": 1, "pid": 100, "tid": 100, "ts": 0, "cat": "fwdbwd", "name": "fwdbwd"},
+{"ph": "X", "name": "MulBackward0", "pid": 100, "tid": 101, "ts": 50, "dur": 10, "cat": "cpu_op"},
+{"ph": "f", "id": 1, "pid": 100, "tid": 101, "ts": 50, "cat": "fwdbwd", "name": "fwdbwd", "bp": "e"}
+]}
+END
+    run -0 "$gputrace" convert trace.json trace.pftrace
+    refute_output --partial 'left out'
+    "$check_pftrace" trace.pftrace
+    "$gputrace" convert -q trace.pftrace back.json
+    local flows='[.traceEvents[] | select(.ph == "s" or .ph == "f") | del(.bp)] | map(tojson | fromjson) | sort_by(.cat, .ph)'
+    diff <(jq -S "$flows" trace.json) <(jq -S "$flows" back.json)
+}
+
+@test "a .pftrace says which resources limit a kernel's occupancy, and how many waves its grid takes" {
+    cat >trace.json <<'END'
+{"deviceProperties": [{"id": 0, "name": "NVIDIA H100", "computeMajor": 9, "computeMinor": 0, "warpSize": 32,
+  "maxThreadsPerMultiprocessor": 2048, "numSms": 132, "regsPerMultiprocessor": 65536, "sharedMemPerMultiprocessor": 233472}],
+"traceEvents": [
+{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 1, "dur": 5, "args": {"device": 0, "context": 1, "stream": 7,
+  "registers per thread": 64, "shared memory": 34816, "dynamic shared memory": 32768, "shared memory config": 102400,
+  "grid": [264, 1, 1], "block": [16, 16, 1]}},
+{"ph": "X", "cat": "kernel", "name": "plain", "pid": 0, "tid": 7, "ts": 9, "dur": 5, "args": {"device": 0, "context": 1, "stream": 7,
+  "registers per thread": 16, "shared memory": 0, "grid": [2, 3, 4], "block": [64, 1, 1]}},
+{"ph": "X", "cat": "kernel", "name": "of a GPU that is not described", "pid": 0, "tid": 7, "ts": 19, "dur": 5, "args": {"device": 1,
+  "shared memory": 512, "grid": [1, 1, 1], "block": [64, 1, 1]}}
+]}
+END
+    "$gputrace" convert -q trace.json trace.pftrace
+    "$check_pftrace" --kernels trace.pftrace >kernels
+    # 8 warps a block: 64 of a multiprocessor / 8; 32 warps fit the registers; 35,840 of 233,472 bytes each
+    run -0 jq -c '[.occupancy_limit_warps, .occupancy_limit_blocks, .occupancy_limit_registers, .occupancy_limit_shared_mem,
+        .waves_per_multiprocessor, .sm__maximum_warps_per_active_cycle_pct, .shared_mem_static, .shared_mem_dynamic,
+        .shared_mem_config_size, .registers_per_thread]' kernels
+    assert_line --index 0 '[8,32,4,6,0.5,50,2048,32768,102400,64]'
+    assert_line --index 1 --partial '[32,32,64,228,' # 2 warps a block: 128 warps fit the registers
+    assert_line --index 2 '[null,null,null,null,null,null,null,null,null,null]'
+    "$gputrace" convert -q trace.pftrace back.json
+    local args='[.traceEvents[] | select(.ph == "X") | .args] | sort'
+    diff <(jq -S "$args" trace.json) <(jq -S "$args" back.json)
 }
 
 @test "a counter keeps its values, however many they are" {

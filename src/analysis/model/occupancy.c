@@ -1,23 +1,9 @@
 #include "analysis/model/occupancy.h"
 
-#include <stdbool.h>
-
 #include "common/multiprocessor.h"
 #include "analysis/model/trace.h"
 
 enum { WARP = 32 };
-
-/* Blocks of a multiprocessor, however small they are, by compute capability; traces do not say it. A trace that does
- * not say the capability either is taken for one of 9.0. */
-static uint32_t most_blocks(int64_t major, int64_t minor)
-{
-    if (major == 7)
-        return minor == 5 ? 16 : 32;
-    if (major == 8)
-        return minor == 0 ? 32 : minor == 9 ? 24 : 16;
-    bool few = major == 12 || (major == 10 && minor == 1) || (major == 11 && minor == 0);
-    return few ? 24 : 32;
-}
 
 static uint32_t number(int64_t value)
 {
@@ -30,7 +16,7 @@ int64_t device_blocks(const struct trace_device *device, const struct block_shap
         .major = device->major > 0 ? number(device->major) : 9,
         .warp_size = WARP,
         .warps = number(device->threads) / WARP,
-        .blocks = most_blocks(device->major, device->minor),
+        .blocks = multiprocessor_most_blocks(device->major, device->minor),
         .registers = device->registers > 0 ? number(device->registers) : UINT32_MAX,
         .shared_bytes = device->shared_bytes > 0 ? number(device->shared_bytes) : UINT32_MAX,
     };

@@ -122,7 +122,12 @@ static void describe_kernel(struct args *args, const struct process *process, co
     args_u64(args, ARG_QUEUED, event->kernel.queued);
     add_gpu_place(args, process, event);
     args_u64(args, ARG_REGISTERS, event->kernel.registers);
-    args_u64(args, ARG_SHARED_MEMORY, (uint64_t)event->kernel.static_shared + event->kernel.dynamic_shared);
+    uint64_t shared = (uint64_t)event->kernel.static_shared + event->kernel.dynamic_shared;
+    args_u64(args, ARG_SHARED_MEMORY, shared);
+    if (shared > 0)
+        args_u64(args, ARG_DYNAMIC_SHARED_MEMORY, event->kernel.dynamic_shared);
+    if (shared > 0 && event->kernel.executed_shared > 0)
+        args_u64(args, ARG_SHARED_MEMORY_CONFIG, event->kernel.executed_shared);
     args_real(args, ARG_BLOCKS_PER_SM, ARG_TYPE_FIXED, occupancy.blocks_per_multiprocessor);
     args_real(args, ARG_WARPS_PER_SM, ARG_TYPE_FIXED, occupancy.warps_per_multiprocessor);
     args_size3(args, ARG_GRID, event->kernel.grid);

@@ -2,6 +2,7 @@
  * What stands before the events: keys as Kineto's traces have them, and all of ours below "gputrace".
  */
 #include "trace/build/passes.h"
+#include "trace/build/pci_address.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -31,16 +32,18 @@ static const struct name *device_name(const struct conversion *conversion, const
     return name == NAMES_NO_MEMORY ? NULL : names_get(&conversion->names, name);
 }
 
-/* As nvidia-smi shows it. */
+/* As nvidia-smi shows it; and the address on the PCI bus, if this machine has the GPU. */
 static void put_uuid(struct json_out *json, const uint8_t uuid[16])
 {
     static const uint8_t unknown[16];
-    char text[64], *at = text + sprintf(text, "GPU-");
+    char address[PCI_ADDRESS_BYTES], text[64], *at = text + sprintf(text, "GPU-");
     if (memcmp(uuid, unknown, sizeof(unknown)) == 0)
         return;
     for (int i = 0; i < 16; i++)
         at += sprintf(at, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", uuid[i]);
     json_put_text(json, "uuid", text);
+    if (pci_address_find(PCI_ADDRESS_FOLDER, text, address))
+        json_put_text(json, "pciBusId", address);
 }
 
 static void put_device(const struct conversion *conversion, const struct process *process, const struct device *device,

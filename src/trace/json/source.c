@@ -103,7 +103,7 @@ static bool is_word(struct json_text text, const char *word)
     return text.length == strlen(word) && memcmp(text.at, word, text.length) == 0;
 }
 
-/* Whether it can be written: from calls to GPU operations, and to JSON also those between operators. */
+/* Whether it can be written: one from a call, or between operators. */
 static bool is_flow(struct json_replay *replay, const struct json_event *event, enum category *category)
 {
     *category = CATEGORY_OTHER;
@@ -111,7 +111,7 @@ static bool is_flow(struct json_replay *replay, const struct json_event *event, 
         (is_word(event->category, "async") && is_word(event->name, "launch")))
         return true;
     find_category(replay, event->category, category);
-    return *category == CATEGORY_FWDBWD && replay->sink->format->all_flows;
+    return *category == CATEGORY_FWDBWD;
 }
 
 /* Formats other than JSON bind a flow to the slice that was written right before it. */

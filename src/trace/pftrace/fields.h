@@ -69,16 +69,17 @@ enum { PFTRACE_CLOCK_DELTA = 64, PFTRACE_CLOCK_SINCE_BASE = 65 };
 enum { PB_ATTRIBUTES_ATTRIBUTE = 1 };
 enum { PB_ATTRIBUTE_KEY = 1, PB_ATTRIBUTE_STRING_VALUE = 3 };
 
-/* trace/system_info/gpu_info.proto: GpuInfo, GpuInfo.Gpu, GpuInfo.Gpu.KeyValue (as contrib/rust-sdk/perfetto-protos-gpu
- * of the same repository numbers them). GPU n is the n-th; the bytes of its uuid are shown as digits (ParseGpuInfo() of
- * src/trace_processor/importers/proto/system_probes_parser.cc). pci_bdf is 7, which is not known to us. */
+/* trace/system_info/gpu_info.proto: GpuInfo, GpuInfo.Gpu, GpuInfo.Gpu.KeyValue. GPU n is the n-th; the bytes of its
+ * uuid are shown as digits (ParseGpuInfo() of src/trace_processor/importers/proto/system_probes_parser.cc). */
 enum { PB_GPU_INFO_GPUS = 1 };
 enum {
     PB_GPU_NAME = 1,
     PB_GPU_VENDOR = 2,
+    PB_GPU_MODEL = 3,
     PB_GPU_ARCHITECTURE = 4,
     PB_GPU_UUID = 5,
     PB_GPU_EXTRA_INFO = 6,
+    PB_GPU_PCI_BDF = 7,
 };
 enum { PB_GPU_EXTRA_KEY = 1, PB_GPU_EXTRA_VALUE = 2 };
 
@@ -143,10 +144,15 @@ enum {
     PB_EVENT_TRACK_UUID = 11,
     PB_EVENT_COUNTER_VALUE = 30,
     PB_EVENT_DOUBLE_COUNTER_VALUE = 44,
-    PB_EVENT_CALLSTACK_IID = 56, /* beside the argument "stack", which is what readers of ours go by */
+    PB_EVENT_FLOW_IDS = 47,             /* of a flow between two TrackEvents: it starts here … */
+    PB_EVENT_TERMINATING_FLOW_IDS = 48, /* … or ends */
+    PB_EVENT_CALLSTACK_IID = 56,        /* beside the argument "stack", which is what readers of ours go by */
     PB_EVENT_GPU_CORRELATION = 3000,
 };
 enum { PB_TYPE_SLICE_BEGIN = 1, PB_TYPE_SLICE_END = 2, PB_TYPE_INSTANT = 3, PB_TYPE_COUNTER = 4 };
+/* Such a flow's number is that of the trace and one of these: those of calls and of operators are counted apart. */
+#define PFTRACE_FLOW_OF_CALL (UINT64_C(1) << 32)
+#define PFTRACE_FLOW_OF_OPERATOR (UINT64_C(2) << 32)
 enum { PB_CORRELATION_SUBMISSION_IDS = 1 }; /* render_stage_submission_event_ids: what draws the flows */
 
 /* trace/track_event/debug_annotation.proto: DebugAnnotation */
@@ -215,6 +221,7 @@ enum {
     PFTRACE_OWN_RANK = 9909,  /* TrackDescriptor: order as it was, where a rank has not its bits; zigzag */
     PFTRACE_OWN_COUNTER_U64 = 9912, /* TracePacket of a counter's value: the value, where it is beyond int64 */
     PFTRACE_OWN_WHOLE = 9913,       /* TracePacket, with nothing else in it: PFTRACE_FILE_BEGINS or PFTRACE_FILE_ENDS */
+    PFTRACE_OWN_DERIVED = 9914,     /* ExtraComputeArg: it follows from other arguments and the GPU (writer_gpus.c) */
     PFTRACE_OWN_SECTION = 9911, /* TracePacket, with nothing else in it but compressed_packets: 1, a section begins */
 };
 

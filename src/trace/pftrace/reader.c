@@ -189,7 +189,7 @@ int pftrace_clean_arg(struct pftrace_reader *reader, struct arg *arg)
 
 void pftrace_set_correlation(struct pftrace_reader *reader, bool none)
 {
-    if (none || reader->flows.count == 0 || reader->own_correlation)
+    if (none || reader->flows.count == 0 || reader->own_correlation || reader->flows.items[0] > UINT32_MAX)
         return;
     reader->event.has_correlation = true;
     reader->event.correlation = reader->flows.items[0];

@@ -29,6 +29,9 @@ struct pftrace_reader;
 
 struct pftrace_kernel;
 
+/* The flow ends at the slice. */
+#define PFTRACE_FLOW_ENDS (UINT64_C(4) << 32)
+
 enum pftrace_what {
     PFTRACE_METADATA, /* name: the key; text: the value, JSON */
     PFTRACE_PROCESS,  /* pid, name, text: label, sort_index, is_gpu */
@@ -59,8 +62,8 @@ struct pftrace_event {
     bool is_head;   /* the flows end at this slice; else they start there */
     bool one_value; /* of a counter: it has one value, without a name; the argument's type distinguishes bytes from a
                        value */
-    uint64_t flow_time; /* as start */
-    const uint64_t *flows;
+    uint64_t flow_time;    /* as start */
+    const uint64_t *flows; /* ids; of those between TrackEvents with PFTRACE_FLOW_OF_… and PFTRACE_FLOW_ENDS */
     size_t flow_count;
     /* Arguments: of the event alone, those that it shares with others (NULL: none), and two that are written elsewhere.
      * The values of a counter are arguments of ARG_OTHER. */

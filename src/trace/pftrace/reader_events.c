@@ -88,6 +88,15 @@ static int take_flows(struct pftrace_reader *reader, struct protobuf_reader corr
     return 0;
 }
 
+static int take_link(struct pftrace_reader *reader, const struct protobuf_field *field)
+{
+    uint64_t *flow = field->type == PROTOBUF_FIXED64 ? array_push(&reader->flows) : NULL;
+    if (flow)
+        *flow = (field->value & (PFTRACE_FLOW_ENDS - 1)) |
+                (field->number == PB_EVENT_TERMINATING_FLOW_IDS ? PFTRACE_FLOW_ENDS : 0);
+    return flow || field->type != PROTOBUF_FIXED64 ? 0 : pftrace_no_memory();
+}
+
 static int read_track_event(struct pftrace_reader *reader, const struct pftrace_tables *tables,
                             const struct pftrace_packet *packet, struct track_event *event)
 {
@@ -108,6 +117,8 @@ static int read_track_event(struct pftrace_reader *reader, const struct pftrace_
             event->is_double = true;
             break;
         case PB_EVENT_ANNOTATIONS: result = take_annotation(reader, tables, protobuf_inside(&field)); break;
+        case PB_EVENT_FLOW_IDS:
+        case PB_EVENT_TERMINATING_FLOW_IDS: result = take_link(reader, &field); break;
         case PB_EVENT_GPU_CORRELATION: result = take_flows(reader, protobuf_inside(&field)); break;
         default: break;
         }

@@ -153,13 +153,14 @@ void pftrace_check_raw(struct arg *arg, struct buffer *scratch)
 bool pftrace_compute_arg(const struct pftrace_tables *tables, const struct interner *strings,
                          struct protobuf_reader message, struct arg *arg, struct pftrace_sizes *sizes)
 {
-    bool named = false, raw = false, has_value = false;
+    bool named = false, raw = false, has_value = false, derived = false;
     struct protobuf_field field;
     *arg = (struct arg){.type = ARG_TYPE_U64};
     while (protobuf_next(&message, &field)) {
         has_value |= field.number >= PB_COMPUTE_ARG_INT && field.number <= PB_COMPUTE_ARG_STRING;
         switch (field.number) {
         case PFTRACE_OWN_JSON: raw = true; break;
+        case PFTRACE_OWN_DERIVED: derived = true; break;
         case PB_COMPUTE_ARG_NAME_IID:
             named = field.value < tables->compute_arg_names.count &&
                     tables->compute_arg_names.items[field.value].text != PFTRACE_UNKNOWN;
@@ -190,7 +191,7 @@ bool pftrace_compute_arg(const struct pftrace_tables *tables, const struct inter
     }
     if (raw && arg->type == ARG_TYPE_TEXT)
         arg->type = ARG_TYPE_RAW;
-    return named && has_value && !take_size(sizes, arg);
+    return named && has_value && !derived && !take_size(sizes, arg);
 }
 
 /* Texts of kernels live as long as the names. */

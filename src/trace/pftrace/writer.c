@@ -89,6 +89,7 @@ void pftrace_state_release(struct sink *sink)
     pftrace_sequences_release(&state->sequences);
     pftrace_rows_release(&state->own_rows);
     array_release(&state->pending.flows);
+    array_release(&state->pending.links);
     free(state);
     sink->state = NULL;
 }
@@ -102,7 +103,7 @@ void pftrace_flush(struct sink *sink)
     else if (pending->what == PFTRACE_GPU_OP)
         pftrace_flush_gpu_op(sink, state, pending);
     pending->what = PFTRACE_NOTHING;
-    pending->flows.count = 0;
+    pending->flows.count = pending->links.count = 0;
     pending->delay = 0;
 }
 
@@ -146,6 +147,13 @@ static enum pftrace_lane lane_of(const struct slice *slice)
     }
 }
 
+/* A call that waits, such as cudaStreamSynchronize() and hipStreamWaitEvent(). */
+static bool waits(const struct slice *slice)
+{
+    return category_in(slice->category, CATEGORIES_API) && (memmem(slice->name.text, slice->name.length, "Sync", 4) ||
+                                                            memmem(slice->name.text, slice->name.length, "Wait", 4));
+}
+
 static void write_slice(struct sink *sink, const struct slice *slice)
 {
     struct pftrace_state *state = begin_event(sink);
@@ -164,6 +172,7 @@ static void write_slice(struct sink *sink, const struct slice *slice)
     pending->start = pftrace_time(sink, slice->start);
     pending->end = pftrace_time(sink, slice->end);
     pending->what = lane == PFTRACE_LANE_GPU_OPS ? PFTRACE_GPU_OP : PFTRACE_CALL;
+    pending->waits = lane == PFTRACE_LANE_CALLS && waits(slice);
     if (pending->what == PFTRACE_GPU_OP)
         pftrace_put_gpu_op(state, pending, slice);
     else
@@ -188,14 +197,20 @@ static void write_counter(struct sink *sink, const struct counter *counter)
         pftrace_write_counter(sink, counter);
 }
 
-/* A flow follows its slice: of what comes otherwise nothing is drawn. */
-static void add_flow(struct sink *sink, const struct flow *flow, int what)
+/* A flow between two TrackEvents. */
+static void add_link(struct sink *sink, struct pftrace_pending *pending, const struct flow *flow, uint32_t field)
 {
-    struct pftrace_state *state = sink->state;
-    struct pftrace_pending *pending = &state->pending;
-    if (!state || flow->category == CATEGORY_FWDBWD || (int)pending->what != what ||
-        pending->row.pid != flow->row.pid || pending->row.tid != flow->row.tid)
+    struct pftrace_link *link = array_push(&pending->links);
+    if (!link) {
+        pftrace_fail(sink);
         return;
+    }
+    bool operators = flow->category == CATEGORY_FWDBWD;
+    *link = (struct pftrace_link){field, flow->id | (operators ? PFTRACE_FLOW_OF_OPERATOR : PFTRACE_FLOW_OF_CALL)};
+}
+
+static void add_flow(struct sink *sink, struct pftrace_pending *pending, const struct flow *flow)
+{
     uint64_t *id = array_push(&pending->flows);
     if (!id) {
         pftrace_fail(sink);
@@ -203,17 +218,37 @@ static void add_flow(struct sink *sink, const struct flow *flow, int what)
     }
     *id = flow->id;
     uint64_t time = pftrace_time(sink, flow->time);
-    pending->delay = what == PFTRACE_GPU_OP && time > pending->start ? time - pending->start : 0;
+    pending->delay = pending->what == PFTRACE_GPU_OP && time > pending->start ? time - pending->start : 0;
+}
+
+/* The slice that FLOW follows; NULL: it follows another event, and nothing is drawn of it. */
+static struct pftrace_pending *slice_of_flow(struct sink *sink, const struct flow *flow)
+{
+    struct pftrace_state *state = sink->state;
+    struct pftrace_pending *pending = state ? &state->pending : NULL;
+    bool follows = pending && pending->what != PFTRACE_NOTHING && pending->row.pid == flow->row.pid &&
+                   pending->row.tid == flow->row.tid;
+    return follows ? pending : NULL;
 }
 
 static void write_flow_start(struct sink *sink, const struct flow *flow)
 {
-    add_flow(sink, flow, PFTRACE_CALL);
+    struct pftrace_pending *pending = slice_of_flow(sink, flow);
+    if (!pending || pending->what != PFTRACE_CALL)
+        return;
+    if (pending->waits || flow->category == CATEGORY_FWDBWD)
+        add_link(sink, pending, flow, PB_EVENT_FLOW_IDS);
+    else
+        add_flow(sink, pending, flow);
 }
 
 static void write_flow_end(struct sink *sink, const struct flow *flow)
 {
-    add_flow(sink, flow, PFTRACE_GPU_OP);
+    struct pftrace_pending *pending = slice_of_flow(sink, flow);
+    if (pending && pending->what == PFTRACE_CALL)
+        add_link(sink, pending, flow, PB_EVENT_TERMINATING_FLOW_IDS);
+    else if (pending && flow->category != CATEGORY_FWDBWD)
+        add_flow(sink, pending, flow);
 }
 
 static void write_mark(struct sink *sink, uint64_t mark)

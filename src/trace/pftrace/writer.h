@@ -11,6 +11,7 @@
 #include "common/array.h"
 #include "common/buffer.h"
 #include "common/map.h"
+#include "common/multiprocessor.h"
 #include "trace/pftrace/fields.h"
 #include "trace/sink.h"
 
@@ -111,6 +112,13 @@ void pftrace_sequence_begin(struct pftrace_sequences *sequences, struct pftrace_
 /* --- writer_args.c: as debug annotations of a TrackEvent, or as arguments of a GPU operation, where those that all
  * launches of a kernel share are kept apart from the others --- */
 
+/* The shape of a kernel's launch, as its arguments say it; 0: not known. */
+struct pftrace_launch {
+    uint32_t grid[3], block[3];
+    uint32_t registers, shared, dynamic, shared_config; /* of a thread; bytes */
+    bool has_dynamic;
+};
+
 /* Where the arguments of one event go. */
 struct pftrace_put {
     struct pftrace_sequence *sequence;
@@ -122,11 +130,15 @@ struct pftrace_put {
     uint64_t correlation;
     bool has_correlation, hold_correlation; /* hold: it is wanted here */
     uint64_t device, context;
+    struct pftrace_launch launch;
     uint64_t stack; /* that the event has; 0: none */
 };
 
 /* ARGS may be NULL. */
 void pftrace_put_args(struct pftrace_put *put, const struct args *args);
+
+/* The number of a name of arguments of GPU operations, which is interned if it is new. */
+uint64_t pftrace_compute_name(struct pftrace_sequence *sequence, const char *name, size_t length);
 
 /* The argument that was held, after all. */
 void pftrace_put_correlation(struct pftrace_put *put, uint64_t correlation);
@@ -144,8 +156,15 @@ struct pftrace_frame {
     uint64_t offset;                /* in the module's file, where LINE is not known */
 };
 
+/* What a GPU's multiprocessors hold; all 0: it is not known. */
+struct pftrace_gpu {
+    uint32_t multiprocessors;
+    struct multiprocessor multiprocessor;
+};
+
 struct pftrace_rows {
-    struct map frame_of_number; /* -> index + 1 in frames */
+    ARRAY(struct pftrace_gpu) gpus; /* by number */
+    struct map frame_of_number;     /* -> index + 1 in frames */
     ARRAY(struct pftrace_frame) frames;
     struct map by_uuid; /* of a row, or of a process with tid 0 -> index + 1 in names */
     ARRAY(struct pftrace_row {
@@ -166,8 +185,14 @@ struct pftrace_state {
         enum { PFTRACE_NOTHING, PFTRACE_CALL, PFTRACE_GPU_OP } what;
         struct pftrace_put put;
         struct row row;
-        uint64_t start, end; /* ns since the base */
-        ARRAY(uint64_t) flows;
+        uint64_t start, end;   /* ns since the base */
+        ARRAY(uint64_t) flows; /* between a call and a GPU operation */
+        ARRAY(struct pftrace_link {
+            uint32_t field; /* PB_EVENT_FLOW_IDS, or PB_EVENT_TERMINATING_FLOW_IDS */
+            uint64_t id;
+        })
+        links;          /* between TrackEvents */
+        bool waits;     /* a call that GPU work does not begin with: its flow leads to a slice of synchronisation */
         uint64_t delay; /* from the start to the flow's head */
     } pending;
 };
@@ -182,8 +207,10 @@ void pftrace_describe_row(struct sink *sink, struct row row);
 /* NULL: it is not known. */
 const struct pftrace_row *pftrace_row(const struct pftrace_rows *rows, struct row row);
 
-/* writer_rows.c: what JSON has as "deviceProperties". */
+/* writer_gpus.c: what JSON has as "deviceProperties". */
 void pftrace_write_gpus(struct sink *sink, const char *value, size_t size);
+/* Adds what follows from the launch's shape and the GPU to the interned KERNEL. */
+void pftrace_put_figures(const struct pftrace_rows *rows, const struct pftrace_put *put, struct buffer *kernel);
 
 /* writer_stacks.c: what JSON has as "stackFrames". */
 void pftrace_read_frames(struct sink *sink, const char *value, size_t size);

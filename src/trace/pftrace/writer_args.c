@@ -20,10 +20,24 @@
 /* Those that are the same for all launches of a kernel of one shape, or of all copies of a stream, or of a graph's
  * node. */
 static const bool shared_keys[ARG_KEY_COUNT] = {
-    [ARG_DEVICE] = true,        [ARG_CONTEXT] = true,       [ARG_STREAM] = true,       [ARG_REGISTERS] = true,
-    [ARG_SHARED_MEMORY] = true, [ARG_BLOCKS_PER_SM] = true, [ARG_WARPS_PER_SM] = true, [ARG_GRID] = true,
-    [ARG_BLOCK] = true,         [ARG_OCCUPANCY] = true,     [ARG_GRAPH] = true,        [ARG_FROM_DEVICE] = true,
-    [ARG_FROM_CONTEXT] = true,  [ARG_TO_DEVICE] = true,     [ARG_TO_CONTEXT] = true,   [ARG_CAPTURED_IN] = true,
+    [ARG_DEVICE] = true,
+    [ARG_CONTEXT] = true,
+    [ARG_STREAM] = true,
+    [ARG_REGISTERS] = true,
+    [ARG_SHARED_MEMORY] = true,
+    [ARG_DYNAMIC_SHARED_MEMORY] = true,
+    [ARG_SHARED_MEMORY_CONFIG] = true,
+    [ARG_BLOCKS_PER_SM] = true,
+    [ARG_WARPS_PER_SM] = true,
+    [ARG_GRID] = true,
+    [ARG_BLOCK] = true,
+    [ARG_OCCUPANCY] = true,
+    [ARG_GRAPH] = true,
+    [ARG_FROM_DEVICE] = true,
+    [ARG_FROM_CONTEXT] = true,
+    [ARG_TO_DEVICE] = true,
+    [ARG_TO_CONTEXT] = true,
+    [ARG_CAPTURED_IN] = true,
 };
 
 #define TEXT_INTERNED_MAX 64    /* bytes; longer ones hardly come twice */
@@ -50,6 +64,15 @@ static uint64_t name_iid(struct pftrace_put *put, enum arg_key key, const char *
                      length);
     if (key != ARG_OTHER && iid < 256)
         sequence->arg_name_iids[key] = (uint8_t)iid;
+    return iid;
+}
+
+uint64_t pftrace_compute_name(struct pftrace_sequence *sequence, const char *name, size_t length)
+{
+    bool is_new;
+    uint64_t iid = pftrace_iid(sequence, PFTRACE_ARG_NAMES, hash_bytes(name, length), &is_new);
+    if (iid != 0 && is_new)
+        intern_entry(sequence, PB_INTERNED_COMPUTE_ARG_NAMES, iid, name, length);
     return iid;
 }
 
@@ -161,16 +184,34 @@ static void put_sizes(struct pftrace_put *put, const struct arg *arg)
     }
 }
 
+/* Notes what pftrace_put_figures() and others want to know of an argument that is a number. */
+static void note_number(struct pftrace_put *put, enum arg_key key, uint64_t value)
+{
+    uint32_t small = value <= UINT32_MAX ? (uint32_t)value : 0;
+    switch (key) {
+    case ARG_DEVICE: put->device = value <= INT32_MAX ? value : put->device; break;
+    case ARG_CONTEXT: put->context = value; break;
+    case ARG_REGISTERS: put->launch.registers = small; break;
+    case ARG_SHARED_MEMORY: put->launch.shared = small; break;
+    case ARG_SHARED_MEMORY_CONFIG: put->launch.shared_config = small; break;
+    case ARG_DYNAMIC_SHARED_MEMORY:
+        put->launch.dynamic = small;
+        put->launch.has_dynamic = true;
+        break;
+    default: break;
+    }
+}
+
 static void put_gpu_op_arg(struct pftrace_put *put, const struct arg *arg)
 {
-    if (arg->key == ARG_DEVICE && arg->type == ARG_TYPE_U64 && arg->u64 <= INT32_MAX)
-        put->device = arg->u64;
-    if (arg->key == ARG_CONTEXT && arg->type == ARG_TYPE_U64)
-        put->context = arg->u64;
-    if (arg->type == ARG_TYPE_SIZE3)
+    if (arg->type == ARG_TYPE_U64)
+        note_number(put, arg->key, arg->u64);
+    if (arg->type == ARG_TYPE_SIZE3) {
+        memcpy(arg->key == ARG_GRID ? put->launch.grid : put->launch.block, arg->size3, sizeof(put->launch.grid));
         put_sizes(put, arg);
-    else
+    } else {
         put_compute_arg(put, arg);
+    }
 }
 
 /* --- the arguments of an event --- */

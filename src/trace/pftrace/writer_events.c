@@ -99,6 +99,8 @@ void pftrace_flush_call(struct sink *sink, struct pftrace_state *state, struct p
         pftrace_add_own(&state->sequences, PFTRACE_OWN_NO_CORRELATION, 1);
     if (pending->flows.count > 0)
         put_flows(&state->body, pending);
+    for (size_t i = 0; i < pending->links.count; i++)
+        protobuf_put_fixed64(&state->body, pending->links.items[i].field, pending->links.items[i].id);
     pftrace_send(sink, pending->put.sequence, pending->start, PB_PACKET_TRACK_EVENT);
     send_end(sink, pending->put.sequence, pending->end);
 }
@@ -202,12 +204,14 @@ static uint64_t stage_iid(struct pftrace_state *state, struct pftrace_sequence *
 }
 
 /* What launches of one shape have in common, be they of kernels, copies or sets. The name is the stage's. */
-static uint64_t kernel_iid(struct pftrace_state *state, struct pftrace_sequence *sequence)
+static uint64_t kernel_iid(struct pftrace_state *state, const struct pftrace_put *put)
 {
+    struct pftrace_sequence *sequence = put->sequence;
     bool is_new;
     uint64_t hash = hash_bytes(state->shared.data, state->shared.length);
     uint64_t iid = pftrace_iid(sequence, PFTRACE_KERNELS, hash, &is_new);
     if (is_new) {
+        pftrace_put_figures(state->rows, put, &state->shared);
         size_t entry = protobuf_begin(&sequence->interned, PB_INTERNED_COMPUTE_KERNELS);
         protobuf_put_u64(&sequence->interned, PB_KERNEL_IID, iid);
         if (state->shared.length > 0)
@@ -246,7 +250,7 @@ void pftrace_put_gpu_op(struct pftrace_state *state, struct pftrace_pending *pen
     protobuf_put_u64(body, PB_STAGE_HW_QUEUE_IID, 1);
     protobuf_put_u64(body, PB_STAGE_STAGE_IID, stage);
     protobuf_put_u64(body, PB_STAGE_CONTEXT, pending->put.context);
-    protobuf_put_u64(body, PB_STAGE_KERNEL_IID, kernel_iid(state, sequence));
+    protobuf_put_u64(body, PB_STAGE_KERNEL_IID, kernel_iid(state, &pending->put));
     if (pending->put.device != 0)
         protobuf_put_u64(body, PB_STAGE_GPU_ID, pending->put.device);
 }

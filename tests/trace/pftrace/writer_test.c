@@ -272,10 +272,21 @@ UNIT_TEST_WITH(test_an_flow_of_another_row_is_none, set_up, tear_down)
 {
     write_slice(call(0, 10));
     put_flow(1, (struct row){42, 44}, 0, false);
-    put_flow(2, (struct row){42, 43}, 0, true); /* a head, where calls have tails */
     finish();
     next_slice_is(0, 10);
     assert_int_equal(event.flow_count, 0);
+}
+
+/* As those to slices of synchronisation. */
+UNIT_TEST_WITH(test_a_flow_may_end_at_a_call, set_up, tear_down)
+{
+    write_slice(call(0, 10));
+    put_flow(2, (struct row){42, 43}, 0, true);
+    finish();
+    next_slice_is(0, 10);
+    assert_int_equal(event.flow_count, 1);
+    assert_true(event.flows[0] == (2 | PFTRACE_FLOW_OF_CALL | PFTRACE_FLOW_ENDS));
+    assert_false(event.has_correlation);
 }
 
 UNIT_TEST_WITH(test_what_launches_share, set_up, tear_down)
