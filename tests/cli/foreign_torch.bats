@@ -34,3 +34,54 @@ ids() {
     "$gputrace" report --partial "$trace" -o one.gpr
     row ranks rank 0 one.gpr | jq -e '.communication_ns == 18000000 and .compute_ns == 0'
 }
+
+# rank RANK LATE KERNEL…: a trace of ten iterations of these kernels, which begin LATE µs late and end as if they did not
+rank() {
+    local rank=$1 late=$2 i kernel at=0 id=0
+    shift 2
+    printf '{"distributedInfo":{"backend":"nccl","rank":%s,"world_size":2},"deviceProperties":[{"id":0}],"traceEvents":[' "$rank"
+    for i in {1..10}; do
+        for kernel in "$@"; do
+            at=$((at + 3000))
+            printf '{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":%s,"tid":7,"ts":%s,"dur":5,"args":{"correlation":%s}},' \
+                $((100 + rank)) $((at + late - 10)) $((++id))
+            printf '{"ph":"X","cat":"kernel","name":"%s","pid":0,"tid":7,"ts":%s,"dur":%s,"args":{"device":0,"stream":7,"correlation":%s}},' \
+                "$kernel" $((at + late)) $((1500 - late)) $id
+        done
+    done
+    printf '{"ph":"M","name":"process_name","pid":%s,"args":{"name":"python"}}]}' $((100 + rank))
+}
+
+waits() {
+    "$gputrace" report -r ranks -f json "$@" | jq -c '.ranks[] | [.rank, .waited_ns, .delayed_ns, .late_ns]'
+}
+
+@test "without metadata the n-th operation of each rank is the n-th of the others where counts and kinds agree" {
+    local reduce="ncclDevKernel_AllReduce_Sum_f32_RING_LL(int)" gather="ncclDevKernel_AllGather_RING_LL(int)"
+    rank 0 0 "$reduce" "$gather" >zero.json
+    rank 1 400 "$reduce" "$gather" >one.json
+    rank 1 400 "$reduce" "$gather" "$gather" >more.json
+    rank 1 400 "$reduce" "$reduce" >other.json
+    run -0 waits zero.json one.json
+    assert_output $'[0,8000000,0,0]\n[1,0,8000000,7600000]'
+    run -0 waits zero.json more.json
+    assert_output $'[0,null,null,null]\n[1,null,null,null]'
+    run -0 waits zero.json other.json
+    assert_output $'[0,null,null,null]\n[1,null,null,null]'
+    for name in zero one; do "$gputrace" report --partial $name.json -o $name.gpr; done
+    run -0 waits zero.gpr one.gpr
+    assert_output $'[0,8000000,0,0]\n[1,0,8000000,7600000]'
+    run -0 "$gputrace" report -r comm -f json zero.gpr one.gpr
+    jq -e '.comm | map([.operation, .count, .wait_ns]) == [["allreduce",10,4000000],["allgather",10,4000000]]' <<<"$output"
+}
+
+@test "who waited is not known of a rank alone, and of kernels that send and receive; the columns are left out" {
+    rank 0 0 "ncclDevKernel_SendRecv(int)" >zero.json
+    rank 1 400 "ncclDevKernel_SendRecv(int)" >one.json
+    run -0 waits zero.json
+    assert_output '[0,null,null,null]'
+    run -0 waits zero.json one.json
+    assert_output $'[0,null,null,null]\n[1,null,null,null]'
+    run -0 "$gputrace" report -r ranks zero.json one.json
+    refute_output --partial aited
+}

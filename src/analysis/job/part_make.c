@@ -241,7 +241,7 @@ static void forget_waits(struct ranks *ranks)
     for (size_t i = 0; i < ranks->items.count; i++) {
         struct rank *rank = &ranks->items.items[i];
         rank->waited = rank->neighbours = rank->delayed = rank->late = rank->worst = 0;
-        rank->operations = rank->late_operations = 0;
+        rank->compared = rank->operations = rank->late_operations = 0;
         rank->worst_at = EVENT_NONE;
     }
     for (size_t i = 0; i < ranks->steps.count; i++)

@@ -16,7 +16,9 @@ struct collective {
     uint32_t communicator, group_ranks; /* texts */
     int32_t source, target;             /* of a send and its receive: ranks in the group; else -1 */
     int64_t sequence;                   /* from 0 */
-    uint32_t part;                      /* from 0: of those with this sequence number */
+    /* From 0: of those with this sequence number. Where only kernels are known: stands for the kind of the operation,
+     * and for how many operations of each kind the rank has. */
+    uint32_t part;
     /* Who took part. */
     uint32_t process;   /* index in trace.processes */
     event_id pid;       /* its id; of the GPU's row if no process is known */

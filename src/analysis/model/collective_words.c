@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "analysis/names/communication.h"
+
 const char *const collective_words[] = {"",
 #define KIND(constant, word) word,
                                         COLLECTIVE_KINDS(KIND)
@@ -45,6 +47,15 @@ enum collective_kind collective_kind_of(const char *name)
     const char *word = after_prefix(after_prefix(after_prefix(plain, "c10d"), "nccl"), "mpi");
     enum collective_kind kind = kind_of_word(word);
     return kind == COLLECTIVE_OTHER && *word == 'i' ? kind_of_word(word + 1) : kind; /* MPI_Iallreduce */
+}
+
+enum collective_kind collective_kind_of_kernel(const char *name)
+{
+    const char *reduces = "crossdevicereduce"; /* an all-reduce, of vLLM and SGLang */
+    if (communication_find_word(name, &reduces, 1) == 0)
+        return COLLECTIVE_ALLREDUCE;
+    size_t kind = communication_find_word(name, collective_words + 1, COLLECTIVE_KIND_COUNT - 1) + 1;
+    return kind < COLLECTIVE_KIND_COUNT ? (enum collective_kind)kind : COLLECTIVE_OTHER;
 }
 
 int64_t collective_type_bytes(const char *type)

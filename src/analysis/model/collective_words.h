@@ -38,6 +38,9 @@ extern const char *const collective_words[COLLECTIVE_KIND_COUNT];
 /* The kind of an operation by its name: "ncclAllReduce", "_allgather_base", "MPI_Isend". */
 enum collective_kind collective_kind_of(const char *name);
 
+/* The kind of what a kernel of this name does: "ncclDevKernel_AllReduce_Sum_f32_RING_LL(…)". */
+enum collective_kind collective_kind_of_kernel(const char *name);
+
 /* Whether two ranks alone take part, in different roles. */
 static inline bool collective_is_pairwise(enum collective_kind kind)
 {

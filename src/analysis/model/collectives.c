@@ -24,6 +24,7 @@ struct found {
     int64_t time, end; /* ns: of its slice; what is in flight comes last */
     uint64_t order;    /* in the trace */
     uint8_t side;
+    bool named; /* by its arguments, else by the name of the kernel */
 };
 
 static int by_order(const void *left, const void *right)
@@ -92,6 +93,7 @@ void collectives_release(struct collectives *collectives)
 {
     sorter_release(&collectives->found);
     sorter_release(&collectives->all);
+    array_release(&collectives->names.communication);
 }
 
 /* --- events --- */
@@ -105,7 +107,9 @@ static int64_t bytes_of(const struct trace *trace, const struct event_fields *ev
 
 static struct collective collective_of(const struct trace *trace, const struct event_fields *event)
 {
-    enum collective_kind kind = collective_kind_of(trace_text(trace, event->collective));
+    bool named = event->collective != EVENT_NO_TEXT;
+    enum collective_kind kind = named ? collective_kind_of(trace_text(trace, event->collective))
+                                      : collective_kind_of_kernel(trace_text(trace, event->name));
     return (struct collective){
         .communicator = event->communicator,
         .group_ranks = event->group_ranks,
@@ -116,7 +120,7 @@ static struct collective collective_of(const struct trace *trace, const struct e
         .group_rank = event->group_rank >= 0 ? event->group_rank : EVENT_NONE,
         .kind = (uint8_t)kind,
         .on_host = event->domain != EVENT_NO_TEXT && strcmp(trace_text(trace, event->domain), "MPI") == 0,
-        .name = event->collective,
+        .name = named ? event->collective : event->name,
         .dtype = event->dtype,
         .group_size = event->group_size,
         .peer = event->peer,
@@ -139,9 +143,14 @@ static struct collective collective_of(const struct trace *trace, const struct e
 int collectives_event(struct collectives *collectives, const struct trace *trace, const struct event_fields *event)
 {
     bool in_flight = event->category == CATEGORY_GPU_IN_FLIGHT, kernel = event->category == CATEGORY_KERNEL;
-    if (event->collective == EVENT_NO_TEXT || !category_in(event->category, COLLECTIVE_CATEGORIES) ||
-        event->phase != (in_flight ? 'i' : 'X'))
+    bool named = event->collective != EVENT_NO_TEXT;
+    if (!category_in(event->category, COLLECTIVE_CATEGORIES) || event->phase != (in_flight ? 'i' : 'X') ||
+        (!named && (!kernel || collectives->named_count > 0)))
         return 0;
+    int communicates = named ? 1 : temporal_communicates(&collectives->names, trace, event->name);
+    if (communicates <= 0)
+        return communicates;
+    collectives->named_count += named;
     struct found found = {
         .one = collective_of(trace, event),
         .row = event->process,
@@ -152,6 +161,7 @@ int collectives_event(struct collectives *collectives, const struct trace *trace
         .time = in_flight ? INT64_MAX : event->start,
         .end = event->start + event->duration,
         .order = collectives->found_count++,
+        .named = named,
         .side = kernel || in_flight ? SIDE_KERNEL : SIDE_CALL,
     };
     found.one.in_flight = in_flight;
@@ -175,6 +185,7 @@ struct owner {
     event_id pid;
     uint32_t process; /* COLLECTIVE_NO_INDEX: no event is about it */
     int64_t rank;
+    uint64_t kinds; /* stands for how many operations of each kind it has */
 };
 
 struct owners {
@@ -200,7 +211,7 @@ static event_id only_process(const struct trace *trace)
 }
 
 /* The process of a row of a thread or a GPU. NULL: no memory. */
-static const struct owner *find_owner(struct owners *owners, const struct found *found)
+static struct owner *find_owner(struct owners *owners, const struct found *found)
 {
     size_t before = owners->items.count;
     struct owner *owner = dense_map_item(&owners->rows, &found->row, &owners->items);
@@ -254,6 +265,29 @@ static void set_pair(struct collective *one)
     one->target = sends ? peer : own;
 }
 
+/* Stands for the kind of an operation that has no other name than its kernel's. */
+static uint64_t kind_hash(const struct trace *trace, const struct collective *one)
+{
+    const char *name = one->kind == COLLECTIVE_OTHER ? trace_text(trace, one->name) : collective_words[one->kind];
+    return hash_bytes(name, strlen(name));
+}
+
+static int add_kind(struct owners *owners, const struct found *found)
+{
+    struct owner *owner = find_owner(owners, found);
+    if (owner)
+        owner->kinds += kind_hash(owners->trace, &found->one);
+    return owner ? 0 : -1;
+}
+
+/* Whom a kernel sends to is not known: no other rank has the same operation. */
+static uint32_t part_of(const struct owners *owners, const struct owner *owner, const struct collective *one)
+{
+    uint64_t rank = one->kind == COLLECTIVE_SENDRECV ? (uint64_t)owner->rank + 1 : 0;
+    const uint64_t key[] = {owner->kinds, kind_hash(owners->trace, one), rank};
+    return (uint32_t)hash_bytes(key, sizeof(key)) | 1;
+}
+
 static int resolve(struct owners *owners, struct found *found)
 {
     const struct trace *trace = owners->trace;
@@ -264,6 +298,7 @@ static int resolve(struct owners *owners, struct found *found)
     one->pid = owner->pid;
     one->process = owner->process;
     one->rank = owner->rank;
+    one->part = found->named ? 0 : part_of(owners, owner, one);
     set_ranks(trace, one);
     set_pair(one);
     if (found->side == SIDE_KERNEL) {
@@ -277,22 +312,31 @@ static int resolve(struct owners *owners, struct found *found)
     return 0;
 }
 
-static int resolve_all(const struct collectives *collectives, const struct trace *trace, struct sorter *to)
+/* With TO, resolves all and adds them there; else counts their kinds. Leaves out what only the name of the kernel
+ * tells, unless that is so for all. */
+static int walk_found(const struct collectives *collectives, struct owners *owners, struct sorter *to)
 {
-    struct owners owners = {.trace = trace};
     struct sorter_walk walk;
     const struct found *next;
     int status = 0;
     sorter_walk_begin(&walk, &collectives->found);
     while (status == 0 && (next = sorter_next(&walk))) {
         struct found found = *next;
-        status = resolve(&owners, &found);
-        status = status ? status : sorter_add(to, &found);
+        if (found.named == (collectives->named_count > 0))
+            status = !to ? add_kind(owners, &found) : resolve(owners, &found) ?: sorter_add(to, &found);
     }
     int walked = sorter_walk_end(&walk);
+    return status ? status : walked;
+}
+
+static int resolve_all(const struct collectives *collectives, const struct trace *trace, struct sorter *to)
+{
+    struct owners owners = {.trace = trace};
+    int status = collectives->named_count > 0 ? 0 : walk_found(collectives, &owners, NULL);
+    status = status ?: walk_found(collectives, &owners, to);
     dense_map_release(&owners.rows);
     array_release(&owners.items);
-    return status ? status : walked ? walked : sorter_ready(to);
+    return status ?: sorter_ready(to);
 }
 
 /* --- numbers --- */
@@ -347,7 +391,7 @@ static int join(collective_array *same, const struct found *found)
     if (!added)
         return -1;
     *added = found->one;
-    added->part = (uint32_t)same->count - 1;
+    added->part += (uint32_t)same->count - 1;
     return 0;
 }
 

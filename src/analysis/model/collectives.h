@@ -8,6 +8,10 @@
  * for each peer. A number that comes again, as in a replayed graph, has another `part`. Where one kernel does
  * several calls of a group all of them have its times.
  *
+ * A trace in which nothing says what was called has kernels whose names tell that they communicate. They are operations
+ * without a communicator: the n-th of one rank is the n-th of another one if both ranks have as many of each kind and
+ * the two are of one kind.
+ *
  *     collectives_init(); collectives_event() for each event; after trace_finish(): collectives_gather(); then
  *     collectives_walk_begin(&walk, &collectives);
  *     while ((count = collectives_next(&walk, &ranks))) …ranks[0] to ranks[count - 1] are one operation…
@@ -27,12 +31,14 @@
 #include "trace/event_fields.h"
 #include "analysis/model/collective.h"
 #include "analysis/model/collective_words.h"
+#include "analysis/model/temporal.h"
 
 struct trace;
 
 struct collectives {
     struct sorter found; /* calls and kernels as they come */
-    uint64_t found_count;
+    uint64_t found_count, named_count;
+    struct temporal_names names;
     struct sorter all; /* struct collective, after collectives_gather(): by operation, then rank */
 };
 

@@ -3,21 +3,27 @@
 #include "analysis/model/trace.h"
 #include "analysis/names/communication.h"
 
+int temporal_communicates(struct temporal_names *names, const struct trace *trace, uint32_t name)
+{
+    if (name == EVENT_NO_TEXT)
+        return 0;
+    while (names->communication.count <= name)
+        if (!array_push(&names->communication))
+            return -1;
+    char *known = &names->communication.items[name];
+    if (!*known)
+        *known = communication_is_kernel(interned(&trace->strings, name)) ? 2 : 1;
+    return *known == 2;
+}
+
 unsigned temporal_kind(struct temporal_names *names, const struct trace *trace, const struct timeline_op *op)
 {
     if (op->category == CATEGORY_GPU_MEMCPY)
         return TEMPORAL_COPY;
     if (op->category == CATEGORY_GPU_MEMSET)
         return TEMPORAL_SET;
-    while (op->name != EVENT_NO_TEXT && names->communication.count <= op->name)
-        if (!array_push(&names->communication))
-            return 0;
-    if (op->name == EVENT_NO_TEXT)
-        return TEMPORAL_COMPUTE;
-    char *known = &names->communication.items[op->name];
-    if (!*known)
-        *known = communication_is_kernel(interned(&trace->strings, op->name)) ? 2 : 1;
-    return *known == 2 ? TEMPORAL_COMMUNICATION : TEMPORAL_COMPUTE;
+    int communicates = temporal_communicates(names, trace, op->name);
+    return communicates < 0 ? 0 : communicates ? TEMPORAL_COMMUNICATION : TEMPORAL_COMPUTE;
 }
 
 /* --- lanes --- */

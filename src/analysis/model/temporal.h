@@ -32,6 +32,9 @@ struct temporal_names {
     ARRAY(char) communication; /* of each name: 0 not asked, 1 no, 2 yes */
 };
 
+/* Whether kernels of this name, a text of TRACE, communicate: 1 or 0; -1: no memory. */
+int temporal_communicates(struct temporal_names *names, const struct trace *trace, uint32_t name);
+
 struct timeline_op;
 /* A bit; 0: no memory. */
 unsigned temporal_kind(struct temporal_names *names, const struct trace *trace, const struct timeline_op *op);

@@ -84,6 +84,16 @@ static ptrdiff_t find_any(const struct plain *plain, size_t from, const char *co
     return -1;
 }
 
+size_t communication_find_word(const char *name, const char *const *list, size_t count)
+{
+    struct plain plain;
+    size_t i = 0;
+    make_plain(&plain, name);
+    while (i < count && find_any(&plain, 0, (const char *const[]){list[i], NULL}, WORD) < 0)
+        i++;
+    return i;
+}
+
 bool communication_is_kernel(const char *name)
 {
     struct plain plain;

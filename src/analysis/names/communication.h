@@ -6,9 +6,14 @@
 #define GPUTRACE_ANALYSIS_NAMES_COMMUNICATION_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Whether a kernel of this name communicates. Template arguments, parameters and the type that a demangled name begins
  * with do not count: a kernel that computes may have an argument of NCCL's. */
 bool communication_is_kernel(const char *name);
+
+/* The first of COUNT words, in lower case without underscores, that a word of the name begins with; its index, or
+ * COUNT. */
+size_t communication_find_word(const char *name, const char *const *words, size_t count);
 
 #endif

@@ -35,7 +35,8 @@ int64_t comm_last_start(const struct collective *ranks, size_t count)
         if (!comm_times(&ranks[i], &start, &duration))
             continue;
         last = timed++ == 0 || start > last ? start : last;
-        if (waits_for_all((enum collective_kind)ranks[i].kind) && start + duration < first_end)
+        bool all = waits_for_all((enum collective_kind)ranks[i].kind) || ranks[i].communicator == EVENT_NO_TEXT;
+        if (all && start + duration < first_end)
             first_end = start + duration;
     }
     return timed > 1 && first_end >= last ? last : EVENT_NONE;

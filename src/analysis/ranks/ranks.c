@@ -112,6 +112,7 @@ static void add_waits(struct ranks *ranks, const struct collective *operation, c
         if (index[i] >= ranks->items.count || !comm_times(&operation[i], &start, &duration))
             continue;
         struct rank *rank = &ranks->items.items[index[i]];
+        rank->compared++;
         rank->waited += wait;
         waited += wait;
         latest = start == last ? index[i] : latest;
@@ -181,6 +182,12 @@ static struct cell fill_step(struct report_row *row, const struct column *column
     return rank->steps ? cell_real((double)rank->step_total / (double)rank->steps) : (struct cell){0};
 }
 
+/* Empty where no operation was compared with another rank's. */
+static struct cell fill_compared(struct report_row *row, const struct column *column)
+{
+    return ((const struct rank *)row->item)->compared ? fill_number(row, column) : (struct cell){0};
+}
+
 static struct cell fill_cause_word(struct report_row *row, const struct column *column)
 {
     unsigned cause = rank_main_cause(row->item);
@@ -210,10 +217,10 @@ const struct column ranks_columns[RANKS_COLUMNS] = {
     {"exposed", "Exposed", TYPE_NS, 0, fill_number, FROM_ITEM(rank, exposed), .importance = 60},
     {"copies", "Copies", TYPE_NS, 0, fill_number, FROM_ITEM(rank, copies), .importance = 50},
     {"idle", "Idle", TYPE_NS, 0, fill_number, FROM_ITEM(rank, idle), .importance = 85},
-    {"waited", "Waited", TYPE_NS, 0, fill_number, FROM_ITEM(rank, waited), .importance = 75},
-    {"delayed", "Others waited", TYPE_NS, 0, fill_number, FROM_ITEM(rank, delayed), .importance = 78},
-    {"late", "Late", TYPE_NS, 0, fill_number, FROM_ITEM(rank, late), .importance = 65},
-    {"late_operations", "Late in", TYPE_COUNT, COLUMN_MACHINE, fill_number, FROM_ITEM(rank, late_operations)},
+    {"waited", "Waited", TYPE_NS, COLUMN_OPTIONAL, fill_compared, FROM_ITEM(rank, waited), .importance = 75},
+    {"delayed", "Others waited", TYPE_NS, COLUMN_OPTIONAL, fill_compared, FROM_ITEM(rank, delayed), .importance = 78},
+    {"late", "Late", TYPE_NS, COLUMN_OPTIONAL, fill_compared, FROM_ITEM(rank, late), .importance = 65},
+    {"late_operations", "Late in", TYPE_COUNT, COLUMN_MACHINE, fill_compared, FROM_ITEM(rank, late_operations)},
     {"host", "Host", TYPE_TEXT, COLUMN_OPTIONAL, .fill = fill_host, .importance = 72},
     {"idle_cause", "Word", TYPE_TEXT, COLUMN_MACHINE, .fill = fill_cause_word},
     {"why", "Mostly idle because", TYPE_TEXT, COLUMN_OPTIONAL, .fill = fill_cause, .importance = 68},

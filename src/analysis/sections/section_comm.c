@@ -23,7 +23,8 @@ static void release(void *context)
 static int event(void *context, const struct trace *trace, const struct event_fields *event)
 {
     struct state *state = context;
-    return event->collective == EVENT_NO_TEXT ? 0 : collectives_event(&state->collectives, trace, event);
+    bool passes = event->collective == EVENT_NO_TEXT && event->category != CATEGORY_KERNEL;
+    return passes ? 0 : collectives_event(&state->collectives, trace, event);
 }
 
 static int gather(void *context, const struct trace *trace)
