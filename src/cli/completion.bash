@@ -49,7 +49,7 @@ _gputrace_options() { # COMMAND
     case $1 in
     run)
         echo '--output= --trace= --graph= --delay= --duration= --capture-range= --nvtx-domains= --nvtx-exclude=' \
-            '--stacks= --nccl --backtrace --cpu= --flush-interval= --children= --ranks= --mpi --wait= --spool-dir= --keep-spool --cupti= --plugin= --live --stats --strict --quiet --verbose --help'
+            '--stacks= --nccl --backtrace --cpu= --flush-interval= --children= --ranks= --mpi --wait= --spool-dir= --keep-running --keep-spool --cupti= --plugin= --live --stats --strict --quiet --verbose --help'
         ;;
     report) echo '--report= --format= --top= --sort= --columns= --width= --color= --snapshot= --time-unit= --names= --by-grid --by-shape --html=' \
         '--from= --to= --range= --step= --process= --gpu= --stream= --kernel= --thread= --partial --output= --mpi= --fail-on= --help' ;;

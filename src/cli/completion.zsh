@@ -26,6 +26,7 @@ _gputrace_run() {
         '--mpi[record MPI calls]' \
         '--wait=[end when these have ended]:for:(primary all)' \
         '--spool-dir=[store records here while the program runs]:directory:_directories' \
+        '--keep-running[let the program run on if gputrace is killed]' \
         '--keep-spool[do not remove it afterwards]' \
         '--cupti=[load this libcupti]:file:_files' \
         '*--plugin=[load this library into the program]:plugin:_gputrace_plugins' \

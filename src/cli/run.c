@@ -56,8 +56,11 @@ struct run {
     char library[PATH_MAX];
     char mpi_library[PATH_MAX]; /* "": MPI calls are not recorded */
     char output[PATH_MAX];
+    char killed[2 * PATH_MAX + 128]; /* for launch.killed */
     char standard_error[LOG_FILE_NAME_BYTES];
 };
+
+#define RECORDS_STAY "the records stay in '%s': 'gputrace recover %s -o FILE' writes the trace"
 
 /* How often --wait=all looks for processes. */
 #define LOOK_NS (50 * NS_PER_MS)
@@ -308,6 +311,7 @@ static int print_report(struct run *run)
 
 static void tidy(struct run *run, bool whole)
 {
+    launch_release(&run->launch);
     if (whole && !run->options.keep_spool) {
         run_directory_remove(&run->directory);
         return;
@@ -317,8 +321,7 @@ static void tidy(struct run *run, bool whole)
         error("the spool directory '%s' was removed, and the records with it: choose another place with --spool-dir",
               run->directory.path);
     else if (!whole)
-        error("the records stay in '%s': 'gputrace recover %s -o FILE' writes the trace", run->directory.path,
-              run->directory.path);
+        error(RECORDS_STAY, run->directory.path, run->directory.path);
     else
         notice("the spool stays in '%s'", run->directory.path);
 }
@@ -368,6 +371,11 @@ static int carry_out(struct run *run)
     if (program_gains_rights(run->program))
         warning("'%s' has more rights than you (set-user-ID) and is not recorded", run->program);
     set_times(run);
+    if (run->traced) {
+        snprintf(run->killed, sizeof(run->killed), "gputrace: killed by SIGKILL: " RECORDS_STAY "\n",
+                 run->directory.path, run->directory.path);
+        run->launch.killed = run->killed;
+    }
     int ours = launch_run(&run->launch);
     bool ran = ours == 0;
     if (ran && run->launch.plain) {
@@ -385,6 +393,7 @@ static int carry_out(struct run *run)
         ours = finish(run);
     else if (*run->directory.path)
         run_directory_remove(&run->directory);
+    launch_release(&run->launch);
     if (!ran)
         return ours;
     if (!run->traced && run->options.strict)
@@ -433,7 +442,11 @@ int run_command(int argc, char **argv)
     run.starts_ranks = job_program_starts_ranks(argv + first);
     if (is_left_out(&run))
         return become(run.program, argv + first);
-    run.launch =
-        (struct launch){.path = run.program, .argv = argv + first, .context = &run, .before = before, .inside = inside};
+    run.launch = (struct launch){.path = run.program,
+                                 .argv = argv + first,
+                                 .context = &run,
+                                 .before = before,
+                                 .inside = inside,
+                                 .group.keep = run.options.keep_running};
     return carry_out(&run);
 }

@@ -309,6 +309,9 @@ static const struct option_row rows[] = {
      .offset = FIELD(spool_parent),
      .help = "store records in DIR while the program runs\n"
              "(default: $TMPDIR or /tmp)"},
+    {.word = "keep-running",
+     .offset = FIELD(keep_running),
+     .help = "let the program run on if gputrace itself is killed by SIGKILL"},
     {.word = "keep-spool", .offset = FIELD(keep_spool), .help = "do not remove these records at the end"},
     {.word = "cupti",
      .argument = "FILE",

@@ -24,6 +24,7 @@ struct run_options {
     bool mpi;                 /* MPI calls are recorded */
     bool backtrace;           /* --stacks=alloc by its earlier name */
     bool keep_spool;
+    bool keep_running; /* the program goes on when gputrace is killed */
     bool quiet, verbose;
     bool stats;
     bool strict; /* an incomplete trace is a failure */

@@ -66,13 +66,18 @@ static char **keep_environment(void)
     return kept;
 }
 
-static _Noreturn void be_child(struct launch *launch, const struct pipes *pipes)
+static _Noreturn void be_child(struct launch *launch, const struct pipes *pipes, pid_t launcher)
 {
     close(pipes->go[1]); /* so that our death is seen as the end of the pipe */
     char way = LAUNCH_CANCELLED;
     if (read_whole(pipes->go[0], &way, 1) != 1 || way == LAUNCH_CANCELLED)
         _exit(EXIT_OURS);
     signals_restore(&launch->signals);
+    if (!launch->group.keep) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != launcher)
+            raise(SIGKILL);
+    }
     char **before = way == LAUNCH_PREPARED ? keep_environment() : NULL;
     if (way == LAUNCH_PREPARED)
         launch->inside(launch->context);
@@ -100,6 +105,7 @@ static int error_not_run(const struct launch *launch, int failure)
 
 static int follow(struct launch *launch, struct pipes *pipes, pid_t child)
 {
+    process_group_place(&launch->group, child, launch->argv[0], launch->killed);
     char way = (char)launch->before(launch->context, child);
     write_whole(pipes->go[1], &way, 1);
     int failure = 0;
@@ -110,11 +116,20 @@ static int follow(struct launch *launch, struct pipes *pipes, pid_t child)
     }
     if (got == 0 && way != LAUNCH_CANCELLED)
         verbose("started '%s' as process %d", launch->path, (int)child);
-    launch->status = signals_wait(&launch->signals, child);
+    launch->status = signals_wait(&launch->signals, &launch->group);
     launch->ended = clock_now();
+    process_group_end(&launch->group);
     if (way == LAUNCH_CANCELLED)
         return EXIT_OURS;
     return got == (ssize_t)sizeof(failure) ? error_not_run(launch, failure) : 0;
+}
+
+static struct process_group *group_in_use; /* for the handler that ends this process */
+
+void launch_release(struct launch *launch)
+{
+    group_in_use = NULL;
+    process_group_release(&launch->group);
 }
 
 int launch_run(struct launch *launch)
@@ -123,11 +138,13 @@ int launch_run(struct launch *launch)
     if (open_pipes(&pipes) < 0)
         return EXIT_OURS;
     signals_hold(&launch->signals);
+    process_group_begin(&launch->group, launch->argv[0]);
+    group_in_use = &launch->group;
     launch->started = clock_now();
-    pid_t child = fork();
+    pid_t launcher = getpid(), child = fork();
     int result = EXIT_OURS;
     if (child == 0)
-        be_child(launch, &pipes);
+        be_child(launch, &pipes, launcher);
     close(pipes.failure[1]);
     if (child < 0)
         error("cannot start a process: %s", strerror(errno));
@@ -195,27 +212,9 @@ void signals_restore(const struct signals *signals)
     sigprocmask(SIG_SETMASK, &signals->inherited_mask, NULL);
 }
 
-static void pass_on(pid_t child, const siginfo_t *signal)
-{
-    if (signal->si_code > 0) /* the kernel's, for the whole group: SI_KERNEL */
-        return;
-    verbose("signal %d passed on to process %d", signal->si_signo, (int)child);
-    if (signal->si_code == SI_QUEUE)
-        sigqueue(child, signal->si_signo, signal->si_value);
-    else
-        kill(child, signal->si_signo);
-}
-
-/* A stop from the terminal stops the whole job. SIGSTOP was sent to that process only. */
-static bool stops_job(int status)
-{
-    int signal = WSTOPSIG(status);
-    return signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
-}
-
 /* Handles what happened to the child since the last call. True: it has ended. Where this process is process 1 of a
  * container, or a subreaper, it gets orphans; they are reaped too. */
-static bool take_changes(pid_t child, int *status)
+static bool take_changes(struct process_group *group, int *status)
 {
     bool ended = false;
     for (;;) {
@@ -225,24 +224,26 @@ static bool take_changes(pid_t child, int *status)
             continue;
         if (changed <= 0)
             return ended;
-        if (changed != child)
+        if (!WIFSTOPPED(change))
+            process_group_reaped(group, changed);
+        if (changed != group->child)
             continue;
         ended = !WIFSTOPPED(change);
         if (ended)
             *status = change;
-        else if (stops_job(change))
-            raise(SIGSTOP);
+        else
+            process_group_stopped(group, WSTOPSIG(change));
     }
 }
 
-int signals_wait(const struct signals *signals, pid_t child)
+int signals_wait(const struct signals *signals, struct process_group *group)
 {
     int status = 0;
-    while (!take_changes(child, &status)) {
+    while (!take_changes(group, &status)) {
         siginfo_t signal;
         int number = sigwaitinfo(&signals->held, &signal);
         if (number > 0 && number != SIGCHLD)
-            pass_on(child, &signal);
+            process_group_pass_on(group, &signal);
     }
     return status;
 }
@@ -258,7 +259,8 @@ bool signals_pause(const struct signals *signals, uint64_t ns)
 {
     struct timespec limit = {.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S)};
     int number = sigtimedwait(&signals->held, NULL, &limit), status;
-    take_changes(0, &status); /* of orphans: the child has ended */
+    struct process_group none = {0};
+    take_changes(&none, &status); /* of orphans: the child has ended */
     if (number == SIGTSTP || number == SIGTTIN || number == SIGTTOU)
         raise(SIGSTOP);
     return number == SIGHUP || number == SIGINT || number == SIGQUIT || number == SIGTERM;
@@ -271,6 +273,8 @@ static void end(int number)
 {
     if (tidy_up)
         tidy_up();
+    if (group_in_use)
+        process_group_release(group_in_use);
     ssize_t written = write(STDERR_FILENO, last_message, strlen(last_message));
     (void)written; /* nowhere left to complain */
     raise(number); /* the handler is gone already; this waits until it returns */

@@ -2,8 +2,7 @@
  * Starts a program, passes signals on to it, and waits for it as if this process were not there.
  *
  * All signals are blocked while the program runs and taken one by one with sigwaitinfo(2), so there are no handlers and
- * no races with them. A signal that the terminal makes (^C, ^\, ^Z, a new window size) reaches the program by itself,
- * as it is in our process group; one that was sent to us is passed on. A signal to the whole group may reach it twice.
+ * no races with them. process_group.h says which are passed on. When this process is killed, so is the program.
  */
 #ifndef GPUTRACE_LAUNCH_LAUNCH_H
 #define GPUTRACE_LAUNCH_LAUNCH_H
@@ -13,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+#include "launch/process_group.h"
 
 struct signals {
     sigset_t held;                 /* blocked while the child runs */
@@ -27,9 +28,9 @@ void signals_hold(struct signals *signals);
 /* Returns this process, the child before exec, the mask and dispositions that were inherited. */
 void signals_restore(const struct signals *signals);
 
-/* Waits for CHILD's end and passes signals on; stops and continues with it. Returns its status as waitpid(2) does.
- * Reaps all other children meanwhile: orphans, where this is process 1 of a container. */
-int signals_wait(const struct signals *signals, pid_t child);
+/* Waits for the end of the group's child and passes signals on; stops and continues with it. Returns its status as
+ * waitpid(2) does. Reaps all other children meanwhile: orphans, where this is process 1 of a container. */
+int signals_wait(const struct signals *signals, struct process_group *group);
 
 /* Waits for NS at most while signals are held, and reaps children. True: a signal came that asks this process to end.
  */
@@ -66,6 +67,9 @@ struct launch {
     /* In the child, just before exec: sets its environment. Returns 0, or -1: it starts all the same. */
     int (*inside)(void *context);
 
+    const char *killed;         /* a line that is printed when this process is killed; NULL: none */
+    struct process_group group; /* `keep` is the caller's */
+
     bool plain;             /* it runs without tracing: what inside() adds was too much for exec */
     struct signals signals; /* held from the start on, see launch_run() */
     int status;             /* how the program ended, by waitpid(2) */
@@ -79,6 +83,9 @@ struct launch {
  * none interrupts what follows.
  */
 int launch_run(struct launch *launch);
+
+/* When there is nothing left to say in case this process is killed: `killed` is not printed from now on. */
+void launch_release(struct launch *launch);
 
 /* Writes "exit 3" or "signal 9 (Killed)" for a STATUS of waitpid(2). */
 void ending_describe(int status, char *text, size_t space);

@@ -57,6 +57,55 @@ load common
     assert_equal "$(sort got | tr '\n' ' ')" 'hup usr1 '
 }
 
+@test "the program dies with a launcher that is killed, a process that it started goes on, and the records stay" {
+    script app 'sleep 1000 & echo $! >child' 'echo $$ >pid' "wait"
+    beside "$gputrace" run ./app 2>err
+    eventually test -s pid
+    kill -KILL "$launcher"
+    ended_with 137
+    eventually test ! -e "/proc/$(cat pid)"
+    kill "$(cat child)"
+    eventually grep -q "^gputrace: killed by SIGKILL: the records stay in '$TMPDIR/gputrace-.*': 'gputrace recover .* writes the trace$" err
+    run -0 "$gputrace" recover -o recovered.json "$(echo "$TMPDIR"/gputrace-*)"
+    jq -e .traceEvents recovered.json
+}
+
+@test "--keep-running: the program goes on when the launcher is killed" {
+    script app 'echo $$ >pid' "$until_end" 'echo done >result'
+    beside "$gputrace" run --keep-running ./app 2>err
+    eventually test -s pid
+    kill -KILL "$launcher"
+    ended_with 137
+    eventually grep -q 'the records stay' err
+    touch end
+    eventually grep -q done result
+}
+
+@test "a signal to the launcher and then to its group, as timeout(1) sends, reaches the program once" {
+    command -v python3 >/dev/null || skip "needs Python"
+    run -0 timeout 60 python3 - "$gputrace" <<'PROGRAM'
+import os, signal, subprocess, sys
+
+app = """import os, signal
+got, ended = [], []
+signal.signal(signal.SIGINT, lambda *_: got.append(1))
+signal.signal(signal.SIGRTMIN + 1, lambda *_: ended.append(1))
+print("ready", flush=True)
+while not ended: signal.sigtimedwait([], 0.05)
+print(len(got))"""
+os.setpgid(0, 0)
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+child = subprocess.Popen([sys.argv[1], "run", "-q", sys.executable, "-c", app], stdout=subprocess.PIPE,
+                         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+child.stdout.readline()
+os.kill(child.pid, signal.SIGINT)
+os.killpg(0, signal.SIGINT)
+os.kill(child.pid, signal.SIGRTMIN + 1)
+print(child.stdout.read().decode().strip(), child.wait())
+PROGRAM
+    assert_output '1 0'
+}
+
 @test "an interrupt from the terminal reaches the program once, and the launcher waits for it" {
     command -v script >/dev/null || skip "needs script(1)"
     script app 'trap "echo caught >>got" INT' 'echo ready >out' "$until_end" 'exit 9'

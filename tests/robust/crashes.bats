@@ -407,8 +407,8 @@ faults() { # WAY STATUS
 
 # --- the launcher ---
 
-@test "the launcher is killed: the program goes on, recover makes a trace of the records so far and later of all" {
-    beside "$gputrace" run -q -o later.json "$programs/dying" never 0
+@test "with --keep-running, the launcher is killed: the program goes on, recover makes a trace of the records so far and later of all" {
+    beside "$gputrace" run -q --keep-running -o later.json "$programs/dying" never 0
     works() { [ -s done ] && [ "$(done_of 0)" -gt 0 ]; }
     eventually works
     local spool pid

@@ -101,7 +101,7 @@ launcher_is_killed() { # PROGRAM "PAUSE..." CHECK...
     for pause in $pauses; do
         rm -rf done "$TMPDIR"/gputrace-*
         script app "$program >statement; touch done"
-        beside "$gputrace" run -o never.json ./app
+        beside "$gputrace" run --keep-running -o never.json ./app
         sleep "$pause"
         kill -KILL "$launcher"
         ended_with 137

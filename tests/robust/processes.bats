@@ -276,7 +276,7 @@ distances() {
 @test "a launcher that is killed: processes that had ended by then, and those after it, are all in the trace" {
     mkdir spools
     # shellcheck disable=SC2016 # the shell below is to expand it
-    "$gputrace" run -q --spool-dir spools -o trace.json sh -c '"$0" 400; touch done' "$programs/many" &
+    "$gputrace" run -q --keep-running --spool-dir spools -o trace.json sh -c '"$0" 400; touch done' "$programs/many" &
     launcher=$!
     until compgen -G 'spools/*/ended.packed' >/dev/null; do sleep 0.05; done
     kill -KILL "$launcher"
