@@ -1,6 +1,7 @@
 #include "launch/preload.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,13 +23,35 @@ int preload_find_mpi(const char *library, char *path, size_t space)
     return 0;
 }
 
+#define SEPARATORS " :"
+
+/* "/usr/lib/libasan.so.8", "libclang_rt.asan-x86_64.so" */
+static bool is_sanitizer(const char *path, size_t length)
+{
+    return memmem(path, length, "san.so", strlen("san.so")) || memmem(path, length, "clang_rt.", strlen("clang_rt."));
+}
+
+/* Returns how many bytes of LIST name sanitizers, before another library. */
+static size_t sanitizers_length(const char *list)
+{
+    size_t end = 0;
+    while (true) {
+        size_t start = end + strspn(list + end, SEPARATORS), length = strcspn(list + start, SEPARATORS);
+        if (!is_sanitizer(list + start, length))
+            return end;
+        end = start + length;
+    }
+}
+
 int preload_add(const char *path)
 {
     const char *before = getenv("LD_PRELOAD");
     char *list = NULL;
     if (!before || !*before)
         return setenv("LD_PRELOAD", path, 1);
-    if (asprintf(&list, "%s:%s", before, path) < 0) {
+    int first = (int)sanitizers_length(before);
+    const char *rest = before + first + strspn(before + first, SEPARATORS);
+    if (asprintf(&list, "%.*s%s%s%s%s", first, before, first ? ":" : "", path, *rest ? ":" : "", rest) < 0) {
         errno = ENOMEM;
         return -1;
     }

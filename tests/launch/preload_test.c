@@ -48,11 +48,21 @@ UNIT_TEST_WITH(a_path_that_cannot_be_in_a_list_is_refused, begin, end)
     assert_int_equal(result, -1);
 }
 
-UNIT_TEST_WITH(what_was_preloaded_stays_first, begin, end)
+static void assert_added(const char *before, const char *after)
 {
-    assert_int_equal(setenv("LD_PRELOAD", "/a.so b.so", 1), 0);
+    assert_int_equal(setenv("LD_PRELOAD", before, 1), 0);
     assert_int_equal(preload_add("/c.so"), 0);
-    assert_string_equal(getenv("LD_PRELOAD"), "/a.so b.so:/c.so");
+    assert_string_equal(getenv("LD_PRELOAD"), after);
+}
+
+UNIT_TEST_WITH(what_was_preloaded_comes_after_it_except_sanitizers, begin, end)
+{
+    assert_added("/a.so b.so", "/c.so:/a.so b.so");
+    assert_added("/a.so /libasan.so.8", "/c.so:/a.so /libasan.so.8");
+    assert_added("/libasan.so.8", "/libasan.so.8:/c.so");
+    assert_added(" /libasan.so.8 /libclang_rt.tsan-x86_64.so: a.so",
+                 " /libasan.so.8 /libclang_rt.tsan-x86_64.so:/c.so:a.so");
+    assert_added(":", "/c.so");
     unsetenv("LD_PRELOAD");
     assert_int_equal(preload_add("/c.so"), 0);
     assert_string_equal(getenv("LD_PRELOAD"), "/c.so");

@@ -153,6 +153,23 @@ loaded_out_of_sight() {
         == [["world", 0, 4], ["world", 1, 4]]'
 }
 
+# Another tool that is preloaded sees what it saw before, and hides nothing.
+beside_another_tool() {
+    use_mpi "$1"
+    compiled tool.so -shared -fPIC
+    compiled tool_program
+    LD_PRELOAD=$PWD/tool.so mpirun -n 2 ./tool_program | sort >without
+    LD_PRELOAD=$PWD/tool.so "$gputrace" run -q --mpi mpirun -n 2 ./tool_program | sort >with
+    diff without with
+    printf 'rank %d: 2 barriers, 1 broadcast\n' 0 1 | diff - with
+    mpi_calls trace.json | jq -c '[.[] | select(.payload.rank != 1)] | map(.name)' >names
+    assert_equal "$(jq -c '(.[0:1] + (. - ["MPI_Init", "MPI_Finalize"]))' names)" \
+        '["MPI_Init","MPI_Barrier","MPI_Barrier","MPI_Bcast"]'
+    jq -e '[.traceEvents[] | select(.name == "MPI_Finalize")] | length == 2' trace.json
+}
+
+@test "Open MPI: a tool that is preloaded, and wraps MPI by PMPI, sees each call, too" { beside_another_tool openmpi; }
+@test "MPICH: a tool that is preloaded, and wraps MPI by PMPI, sees each call, too" { beside_another_tool mpich; }
 @test "Open MPI: the same communicators and sequences on all ranks, the same results" { calls_and_communicators openmpi; }
 @test "MPICH: the same communicators and sequences on all ranks, the same results" { calls_and_communicators mpich; }
 @test "Open MPI: bytes, peers, tags, roots" { bytes_peers_and_roots openmpi; }
@@ -173,9 +190,9 @@ loaded_out_of_sight() {
     assert_equal "$("$gputrace" run -q --mpi -o none.json ./loader)" "MPI cannot start"
 }
 
-@test "what was preloaded before stays; without --mpi nothing is preloaded" {
+@test "what was preloaded before stays, behind the library; without --mpi nothing is preloaded" {
     script app 'echo "$LD_PRELOAD"'
-    assert_equal "$(LD_PRELOAD=libdl.so.2 "$gputrace" run -q --mpi ./app)" "libdl.so.2:$build/libgputrace-mpi.so.0"
+    assert_equal "$(LD_PRELOAD=libdl.so.2 "$gputrace" run -q --mpi ./app)" "$build/libgputrace-mpi.so.0:libdl.so.2"
     assert_equal "$("$gputrace" run -q ./app)" ''
 }
 
