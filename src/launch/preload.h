@@ -12,8 +12,8 @@
  * there, or its path cannot be in LD_PRELOAD. */
 int preload_find_mpi(const char *library, char *path, size_t space);
 
-/* Adds PATH to this process's LD_PRELOAD, before what is there: a library that wraps MPI calls PMPI_* and would hide the
- * calls from one behind it. Libraries of sanitizers, which must come first, stay there. Returns 0, or -1 with errno
+/* Adds PATH to this process's LD_PRELOAD, before what is there: a library that wraps MPI calls PMPI_* and would hide
+ * the calls from one behind it. Libraries of sanitizers, which must come first, stay there. Returns 0, or -1 with errno
  * set. */
 int preload_add(const char *path);
 

@@ -13,9 +13,11 @@
  * Without an MPI nothing here is called, unless by a program that looks for MPI by its symbols; it gets an error.
  */
 #include <stddef.h>
+#include <string.h>
 
 #include "mpi/communicators.h"
 #include "mpi/functions.h"
+#include "mpi/imports.h"
 #include "mpi/library.h"
 #include "mpi/objects.h"
 #include "mpi/ranges.h"
@@ -341,6 +343,24 @@ static void *begin(struct call *call, enum function function, enum language lang
     return real;
 }
 
+static bool is_recorded(const char *name)
+{
+    for (size_t i = 0; i < FUNCTION_COUNT; i++)
+        if (strcmp(functions[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Once, when MPI has begun and the program is loaded. */
+static void note_unrecorded(void)
+{
+    static bool noted;
+    char names[400];
+    if (!__atomic_exchange_n(&noted, true, __ATOMIC_RELAXED) &&
+        imports_find_unrecorded(is_recorded, names, sizeof(names)))
+        range_unrecorded(names);
+}
+
 static int end(struct call *call, int result)
 {
     if (!call->outer)
@@ -355,6 +375,8 @@ static int end(struct call *call, int result)
         learn_made(call);
     if (!functions[call->function].at.quiet)
         range_pop();
+    if (!may_ask(call->function))
+        note_unrecorded();
     outermost = 0;
     return result;
 }

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 /* nvToolsExtPayload.h of CUDA 13.0 lacks a bracket in this macro. */
@@ -113,4 +114,15 @@ void range_push(const void *function, const struct range_facts *facts)
 void range_pop(void)
 {
     nvtxDomainRangePop(domain);
+}
+
+void range_unrecorded(const char *names)
+{
+    char text[512];
+    snprintf(text, sizeof(text), "not recorded: %s", names);
+    const nvtxEventAttributes_t event = {.version = NVTX_VERSION,
+                                         .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
+                                         .messageType = NVTX_MESSAGE_TYPE_ASCII,
+                                         .message.ascii = text};
+    nvtxDomainMarkEx(domain, &event);
 }

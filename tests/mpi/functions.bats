@@ -140,3 +140,20 @@ abort() {
 
 @test "Open MPI: MPI_Abort is recorded, with rank and code, before it ends the job" { abort openmpi; }
 @test "MPICH: MPI_Abort is recorded, with rank and code, before it ends the job" { abort mpich; }
+
+what_is_not_recorded_is_said() {
+    use_mpi "$1"
+    local text="--mpi: calls of PMPI_Allreduce, MPIX_Send_later are not recorded"
+    compiled unrecorded -DEXTENSION -shared -fPIC
+    mv unrecorded libextension.so
+    compiled unrecorded -L. -lextension -Wl,-rpath,"$PWD"
+    run -0 --separate-stderr "$gputrace" run --mpi mpirun -n 2 ./unrecorded
+    assert_equal "$(grep -c -- "warning: $text\$" <<<"$stderr")" 1
+    jq -e --arg text "$text" '[.gputrace.notes[] | select(.text == $text)] | length == 2' trace.json
+    compiled abort
+    run --separate-stderr "$gputrace" run --mpi mpirun -n 1 ./abort
+    jq -e '[.gputrace.notes[] | select(.text | startswith("--mpi"))] == []' trace.json
+}
+
+@test "Open MPI: extensions and PMPI_* that the program imports are said to be not recorded" { what_is_not_recorded_is_said openmpi; }
+@test "MPICH: extensions and PMPI_* that the program imports are said to be not recorded" { what_is_not_recorded_is_said mpich; }

@@ -204,9 +204,27 @@ static void add_note(struct noting *noting, const struct process *process, const
         warning("%s", interned(&noting->warned, number));
 }
 
+/* The library for MPI marks what it does not record. */
+static void put_unrecorded(struct process *process, const struct event *event)
+{
+    static const char start[] = "not recorded: ";
+    char text[COLLECTIVES_NOTE];
+    struct nvtx_text message = nvtx_message(process->nvtx, event);
+    size_t before = strlen(start);
+    if (collective_domain_named(nvtx_domain_name(process->nvtx, event->nvtx.domain)) != COLLECTIVE_MPI ||
+        !message.text || message.length <= before || memcmp(message.text, start, before) != 0)
+        return;
+    int length = snprintf(text, sizeof(text), "--mpi: calls of %.*s are not recorded", (int)(message.length - before),
+                          message.text + before);
+    if (length > 0 && (size_t)length < sizeof(text))
+        add_note(process->conversion->noting, process, text, (size_t)length, false);
+}
+
 static int put_note(struct process *process, const struct event *event)
 {
     const struct spool_note *note = event->record;
+    if (event->type == EVENT_NVTX && event->nvtx.what == SPOOL_NVTX_MARK)
+        put_unrecorded(process, event);
     if (event->type == EVENT_NOTE && note->head.flags != SPOOL_NOTE_VERBOSE)
         add_note(process->conversion->noting, process, event->text, event->text_length,
                  note->head.flags == SPOOL_NOTE_WARNED);
