@@ -49,6 +49,17 @@ static struct communicator *put(uint64_t handle, const struct mpi_members *membe
     return communicator;
 }
 
+/* With the lock. Returns what names of communicators end with in processes that were spawned, whose ranks begin at 0
+ * like those of the processes that spawned them: launchers with PMIx, and those with PMI 2, name them. */
+static const char *world_suffix(uint64_t parent)
+{
+    static char suffix[32];
+    const char *name = getenv("PMIX_NAMESPACE") ?: getenv("PMI_JOBID");
+    if (parent && !*suffix)
+        snprintf(suffix, sizeof(suffix), " of %.24s", name ? name : "the spawned");
+    return suffix;
+}
+
 /* With the lock: one of which it was not seen how it was made. */
 static struct communicator *put_unseen(const struct mpi_constants *constants, uint64_t handle)
 {
@@ -56,10 +67,14 @@ static struct communicator *put_unseen(const struct mpi_constants *constants, ui
     char name[COMMUNICATOR_NAME_BYTES];
     if (mpi_members(constants, handle, &members) != 0)
         return NULL;
+    uint64_t parent = mpi_parent(constants);
+    const char *suffix = world_suffix(parent);
     if (handle == constants->world)
-        snprintf(name, sizeof(name), "world");
+        snprintf(name, sizeof(name), "world%s", suffix);
     else if (handle == constants->self)
-        snprintf(name, sizeof(name), "self %d", members.world_rank);
+        snprintf(name, sizeof(name), "self %d%s", members.world_rank, suffix);
+    else if (handle == parent)
+        snprintf(name, sizeof(name), "parent%s", suffix);
     else
         snprintf(name, sizeof(name), "rank %d: %" PRIx64, members.world_rank, handle);
     return put(handle, &members, name);
@@ -107,10 +122,11 @@ static void name_child(char *name, const struct communicator *parent, uint64_t n
         snprintf(name, COMMUNICATOR_NAME_BYTES, "%.40s…%016" PRIx64, whole, hash_of(whole));
 }
 
-static void name_group(char *name, const struct mpi_members *members)
+static void name_group(char *name, const struct mpi_members *members, const char *suffix)
 {
     uint64_t *times = map_put(&known.groups, members->hash, NULL);
-    snprintf(name, COMMUNICATOR_NAME_BYTES, "group %" PRIx64 ".%" PRIu64, members->hash, times ? ++*times : 0);
+    snprintf(name, COMMUNICATOR_NAME_BYTES, "group %" PRIx64 ".%" PRIu64 "%s", members->hash, times ? ++*times : 0,
+             suffix);
 }
 
 void communicator_duplicated(uint64_t parent, uint64_t number, uint64_t made)
@@ -136,7 +152,7 @@ void communicator_made(const struct mpi_constants *constants, uint64_t parent, u
     pthread_mutex_lock(&known.lock);
     const struct communicator *from = get_or_put(constants, parent);
     if (group_alone && members.known)
-        name_group(name, &members);
+        name_group(name, &members, world_suffix(mpi_parent(constants)));
     else if (!group_alone && from && number > 0 && (members.known || members.count == from->ranks))
         name_child(name, from, number, &members);
     if (!*name || !put(made, &members, name))

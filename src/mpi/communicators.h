@@ -1,7 +1,8 @@
 /*
  * Communicators by numbers and names that are the same on all of their ranks, without asking other ranks:
  *
- *   - MPI_COMM_WORLD is "world", MPI_COMM_SELF of rank 3 "self 3".
+ *   - MPI_COMM_WORLD is "world", MPI_COMM_SELF of rank 3 "self 3". In processes that others spawned they are the world
+ *     "of" a name that the launcher gave to these processes: "world of prterun-7@2", with "parent of prterun-7@2".
  *   - All ranks of a communicator make others of it in one order. So the third one that is made of it is the third on
  *     all ranks: "world/3". If it has fewer ranks, several are made at once; the world's rank of its rank 0 follows:
  *     "world/3.4".

@@ -54,6 +54,7 @@ void *mpi_find(const char *name, const void *caller)
     X(Comm_remote_group, (long, void *))                            \
     X(Group_translate_ranks, (long, int, const int *, long, int *)) \
     X(Group_rank, (long, int *))                                    \
+    X(Comm_get_parent, (void *))                                    \
     X(Group_free, (void *))
 
 static struct {
@@ -222,6 +223,15 @@ bool mpi_read_status(const struct mpi_constants *constants, const int *status, i
 }
 
 /* --- facts --- */
+
+uint64_t mpi_parent(const struct mpi_constants *constants)
+{
+    uint64_t parent = 0;
+    if (!has_world() || mpi.Comm_get_parent(&parent) != 0)
+        return 0;
+    parent = mpi_handle_at(constants, MPI_COMMUNICATORS, &parent, 0);
+    return parent == constants->no_communicator ? 0 : parent;
+}
 
 /* A wrong handle may end the program: the null handle is the one that programs pass, where MPI ignores the argument. */
 int64_t mpi_type_bytes(const struct mpi_constants *constants, uint64_t type)

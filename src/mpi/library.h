@@ -54,6 +54,9 @@ uint64_t mpi_handle_of_fortran(const struct mpi_constants *constants, enum mpi_h
 /* What a status says. Returns false if the program did not pass one. */
 bool mpi_read_status(const struct mpi_constants *constants, const int *status, int *source, int *tag);
 
+/* The communicator with those that spawned this process and the others of its world; 0: nobody did, or none is left. */
+uint64_t mpi_parent(const struct mpi_constants *constants);
+
 /* Whether Fortran's MPI_IN_PLACE is there. */
 bool mpi_is_fortrans_place(const void *address);
 

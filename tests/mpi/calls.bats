@@ -125,13 +125,28 @@ MPI_Comm_dup {"name":"world/1.0","ranks":2,"rank":0}
 MPI_Reduce {"name":"world/1.0/1","ranks":2,"rank":0,"sequence":0,"bytes":8,"root":0}
 MPI_Comm_free null
 MPI_Send {"name":"world/1.0","ranks":2,"rank":0,"bytes":0,"peer":-2,"tag":3}
+MPI_Isend {"name":"world","ranks":3,"rank":0,"bytes":8,"peer":1,"tag":9}
+MPI_Mprobe {"name":"world","ranks":3,"rank":0,"peer":2,"tag":9}
+MPI_Mrecv {"name":"world","ranks":3,"rank":0,"bytes":8,"peer":2,"tag":9}
+MPI_Wait null
+MPI_Win_allocate {"name":"world","ranks":3,"rank":0}
+MPI_Win_fence {"name":"world","ranks":3,"rank":0}
+MPI_Put {"name":"world","ranks":3,"rank":0,"bytes":12,"peer":1}
+MPI_Win_fence {"name":"world","ranks":3,"rank":0}
+MPI_Win_free {"name":"world","ranks":3,"rank":0}
+MPI_File_open {"name":"world","ranks":3,"rank":0}
+MPI_File_set_view {"name":"world","ranks":3,"rank":0}
+MPI_File_write {"name":"world","ranks":3,"rank":0,"bytes":8}
+MPI_File_close {"name":"world","ranks":3,"rank":0}
 MPI_Finalize null
 S
     for module in PLAIN F08; do
         mpif90 -cpp -fallow-argument-mismatch -ffree-line-length-none "-D$module" -o fortran "$BATS_TEST_DIRNAME/programs/fortran.f90"
-        mpirun -n 3 ./fortran | sort >without
-        "$gputrace" run -q --mpi -o "$module.json" mpirun -n 3 ./fortran | sort >with
+        mpirun -n 3 ./fortran "$PWD/file.without" | sort >without
+        "$gputrace" run -q --mpi -o "$module.json" mpirun -n 3 ./fortran "$PWD/file.with" | sort >with
         diff without with
+        cmp file.without file.with
+        rm file.without file.with
         assert_equal "$(wc -l <with)" 3
         "$check_trace" "$module.json" >/dev/null
         jq -r '(.gputrace.processes[] | select(.rank == 0) | .pid) as $pid | [.traceEvents[]

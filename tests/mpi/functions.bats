@@ -157,3 +157,23 @@ what_is_not_recorded_is_said() {
 
 @test "Open MPI: extensions and PMPI_* that the program imports are said to be not recorded" { what_is_not_recorded_is_said openmpi; }
 @test "MPICH: extensions and PMPI_* that the program imports are said to be not recorded" { what_is_not_recorded_is_said mpich; }
+
+# MPICH of Debian cannot spawn here.
+@test "Open MPI: spawned processes have a world of their own, with the same number on all of its ranks" {
+    use_mpi openmpi
+    compiled spawn
+    run -0 "$gputrace" run -q --mpi mpirun -n 1 ./spawn
+    "$check_trace" trace.json >/dev/null
+    mpi_calls trace.json | jq -c '[.[] | select(.payload.name) | .payload
+        | [(.name | sub(" of .*"; " of …")), .ranks, .rank]] | unique | .[]' >names
+    diff - names <<'S'
+["parent of …",2,0]
+["parent of …",2,1]
+["world",1,0]
+["world of …",2,0]
+["world of …",2,1]
+["world/1",1,0]
+S
+    mpi_calls trace.json | jq -e '[.[] | .payload | select(.name) | [.name, .communicator]] | unique | length == 4'
+    "$gputrace" report -r comm --format=json trace.json | jq -e '[.comm[] | select(.operation == "allreduce") | [.count, .ranks]] == [[1, 2]]'
+}

@@ -3,9 +3,14 @@
 program fortran
 #ifdef F08
   use mpi_f08
+  use iso_c_binding
 #define COMM type(MPI_Comm)
 #define REQUEST type(MPI_Request)
 #define TYPE type(MPI_Datatype)
+#define WINDOW type(MPI_Win)
+#define MESSAGE type(MPI_Message)
+#define FILE type(MPI_File)
+#define BASE type(c_ptr)
 #define ERROR
 #define LAST
 #else
@@ -13,6 +18,10 @@ program fortran
 #define COMM integer
 #define REQUEST integer
 #define TYPE integer
+#define WINDOW integer
+#define MESSAGE integer
+#define FILE integer
+#define BASE integer(kind=MPI_ADDRESS_KIND)
 #define ERROR , error
 #define LAST error
 #endif
@@ -23,6 +32,13 @@ program fortran
   COMM :: half, copy
   REQUEST :: requests(2)
   TYPE :: types(3)
+  WINDOW :: win
+  MESSAGE :: found
+  FILE :: file
+  BASE :: memory
+  integer(kind=MPI_ADDRESS_KIND) :: place
+  integer(kind=MPI_OFFSET_KIND) :: offset
+  character(len=1000) :: name
 
   error = 0
   call MPI_Init_thread(MPI_THREAD_MULTIPLE, given ERROR)
@@ -62,6 +78,24 @@ program fortran
   call MPI_Reduce(out, in, 2, MPI_INTEGER, MPI_MAX, 0, copy ERROR)
   call MPI_Comm_free(copy ERROR)
   call MPI_Send(out, 1, MPI_INTEGER, MPI_PROC_NULL, 3, half ERROR)
+  call MPI_Isend(out, 2, MPI_INTEGER, right, 9, MPI_COMM_WORLD, requests(1) ERROR)
+  call MPI_Mprobe(left, 9, MPI_COMM_WORLD, found, MPI_STATUS_IGNORE ERROR)
+  call MPI_Mrecv(in, 2, MPI_INTEGER, found, MPI_STATUS_IGNORE ERROR)
+  call MPI_Wait(requests(1), MPI_STATUS_IGNORE ERROR)
+  total = total + in(2)
+  place = 64
+  call MPI_Win_allocate(place, 4, MPI_INFO_NULL, MPI_COMM_WORLD, memory, win ERROR)
+  call MPI_Win_fence(0, win ERROR)
+  place = 0
+  call MPI_Put(out, 3, MPI_INTEGER, right, place, 3, MPI_INTEGER, win ERROR)
+  call MPI_Win_fence(0, win ERROR)
+  call MPI_Win_free(win ERROR)
+  call get_command_argument(1, name)
+  call MPI_File_open(MPI_COMM_WORLD, trim(name), ior(MPI_MODE_CREATE, MPI_MODE_WRONLY), MPI_INFO_NULL, file ERROR)
+  offset = 8 * rank
+  call MPI_File_set_view(file, offset, MPI_INTEGER, MPI_INTEGER, 'native', MPI_INFO_NULL ERROR)
+  call MPI_File_write(file, out, 2, MPI_INTEGER, MPI_STATUS_IGNORE ERROR)
+  call MPI_File_close(file ERROR)
   print '(a,i0,a,i0)', 'rank ', rank, ': ', total
   call MPI_Finalize(LAST)
 end program fortran
