@@ -29,7 +29,7 @@ windows_and_files() {
     said trace.json 0 >rank.0
     said trace.json 1 >rank.1
     # from the first call that is not a plain send
-    tail -n +6 rank.0 | diff - - <<'S'
+    diff - <(tail -n +6 rank.0) <<'S'
 MPI_Send {"name":"world","bytes":0,"peer":-2,"tag":5}
 MPI_Recv {"name":"world","bytes":0,"peer":-2,"tag":5}
 MPI_Mprobe {"name":"world","peer":-2,"tag":5}
@@ -73,7 +73,7 @@ MPI_Barrier {"name":"world/1","sequence":0}
 MPI_Finalize {}
 S
     # The message that a probe found says who sent it, though the probe asked for any.
-    sed -n 2,8p rank.1 | diff - - <<'S'
+    diff - <(sed -n 2,8p rank.1) <<'S'
 MPI_Mprobe {"name":"world","peer":0,"tag":5}
 MPI_Mrecv {"name":"world","bytes":16,"peer":0,"tag":5}
 MPI_Mprobe {"name":"world","peer":-1,"tag":-1}
@@ -105,7 +105,8 @@ S
         said "$mode.json" 0 >rank.0
         said "$mode.json" 1 >rank.1
         [ "$(grep -o '"name":"[^"]*"' rank.[01] | cut -d: -f2- | sort -u | wc -l)" = 1 ]
-        sed 's/"group [^"]*"/"world"/' rank.0 | grep -vE 'Init|Session|Finalize|Comm_' | diff - - <<'S'
+        sed 's/"group [^"]*"/"world"/' rank.0 | grep -vE 'MPI_Init|Session|Finalize|Comm_' >calls
+        diff - calls <<'S'
 MPI_Allreduce_c {"name":"world","sequence":0,"bytes":8}
 MPI_Allgatherv_c {"name":"world","sequence":1,"bytes":4,"bytes received":12}
 MPI_Send_c {"name":"world","bytes":12,"peer":1,"tag":5}
