@@ -92,7 +92,7 @@ static void *begin(struct call *call, enum function function, enum language lang
     if (call->constants && !mpi_is_running())
         call->constants = NULL;
     if (call->constants)
-        call_learn(call);
+        call_read_facts(call);
     if (!call->at->quiet)
         range_push(name_of(function), &call->facts);
     if (function == FUNCTION_Finalize)
@@ -131,7 +131,7 @@ static int end(struct call *call, int result)
     } else if (result == 0 && !may_ask(call->function))
         mpi_begun();
     else if (result == 0 && call->constants)
-        call_learn_made(call);
+        call_keep_made(call);
     if (!call->at->quiet)
         range_pop();
     if (!may_ask(call->function))

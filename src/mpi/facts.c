@@ -142,7 +142,9 @@ static void find_bytes(const struct call *call, struct range_facts *facts)
 static int32_t peer_of(const struct call *call, unsigned position)
 {
     int rank = number(call, position);
-    return rank == call->constants->any_source ? -1 : rank == call->constants->no_peer ? RANGE_NO_PEER : rank;
+    return rank == call->constants->any_source ? RANGE_ANY_PEER
+           : rank == call->constants->no_peer  ? RANGE_NO_PEER
+                                               : rank;
 }
 
 static void add_number(struct range_facts *facts, int32_t *member, unsigned bit, unsigned position, int32_t value)
@@ -201,7 +203,7 @@ static void find_facts(struct call *call, struct range_facts *facts)
     }
 }
 
-void call_learn(struct call *call)
+void call_read_facts(struct call *call)
 {
     const struct arguments *at = call->at;
     find_facts(call, &call->facts);
@@ -211,7 +213,7 @@ void call_learn(struct call *call)
         call->freed = call_handle_at(call, at->frees, 0, MPI_COMMUNICATORS);
 }
 
-void call_learn_made(struct call *call)
+void call_keep_made(struct call *call)
 {
     const struct arguments *at = call->at;
     uint64_t made = at->creates ? call_handle_at(call, at->creates, 0, MPI_COMMUNICATORS) : 0;

@@ -29,10 +29,10 @@ struct call {
 };
 
 /* Writes the facts, from the arguments and from what was kept of older calls. Before the call, if MPI can be asked. */
-void call_learn(struct call *call);
+void call_read_facts(struct call *call);
 
 /* Keeps what the call made, once it has succeeded. */
-void call_learn_made(struct call *call);
+void call_keep_made(struct call *call);
 
 /* The handle number INDEX at the place that the argument at POSITION points to. */
 uint64_t call_handle_at(const struct call *call, unsigned position, int index, enum mpi_handles handles);
