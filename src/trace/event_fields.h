@@ -115,7 +115,8 @@ struct event_fields {
         uint32_t ending;      /* how a phase ended, when not by the return of a call */
         uint32_t backward_at; /* of a GPU operation of the backward pass: the line that called this */
     };
-    uint32_t label; /* args.name or args.labels of a metadata event; args.reason of managed memory that moves */
+    uint32_t label; /* args.name or args.labels of a metadata event; args.reason of managed memory that moves; "cat" of
+                       a slice of CATEGORY_OTHER */
     /* Of communication: of the call, of its kernel, and of one in flight. */
     uint32_t collective;   /* "AllReduce", "allreduce", "Send" */
     uint32_t communicator; /* the group of ranks: the same text on all of them */

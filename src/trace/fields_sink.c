@@ -367,6 +367,10 @@ static inline void write_event(struct sink *sink, char phase, const struct slice
     }
     if (phase == 'X')
         state->event.duration = (int64_t)(slice->end - slice->start);
+    if (phase == 'X' && slice->other_category && *slice->other_category) {
+        state->event.label = put_text(sink, slice->other_category, strlen(slice->other_category));
+        raise_extent(&state->event, FIELD_EXTENT(label));
+    }
     put_event(sink, &state->event);
 }
 

@@ -122,3 +122,68 @@ calls_of() { # PREFIX
     run -0 "$gputrace" report -r findings many.json
     assert_output --partial 'copies of unknown size'
 }
+
+# The trace of these events, JSON, in all forms of forms().
+written() { # EVENTS
+    printf '{"traceEvents": [%s]}\n' "$1" >it.json
+    run -0 "$gputrace" convert --force it.json it.pftrace
+    run -0 "$gputrace" convert --force it.pftrace back.json
+}
+
+# An event NAME of 10 us in a row.
+slice() { # PID TID NAME TIME
+    printf '{"ph": "X", "name": "%s", "pid": %s, "tid": %s, "ts": %s, "dur": 10, "args": {}}' "$3" "$1" "$2" "$4"
+}
+
+named() { # WHAT PID TID NAME
+    printf '{"ph": "M", "name": "%s_name", "pid": %s, "tid": %s, "args": {"name": "%s"}}' "$1" "$2" "$3" "$4"
+}
+
+@test "GPU rows of JAX are GPU work, wherever their names stand in the file" {
+    local order
+    cp "$foreign/jax-gpu-rows.json" jax.json
+    for order in . 'map(select(.ph == "X")) + map(select(.ph == "M"))'; do
+        written "$(jq -c ".traceEvents | $order | .[]" jax.json | paste -sd,)"
+        is_in_each_form kernels '[["loop_fusion",1,100000]]' 'map([.name, .calls, .total_ns])'
+        is_in_each_form memtime '[["MemcpyH2D",1,10000]]' 'map([.name, .count, .total_ns])'
+        is_in_each_form streams '[[0,13],[0,14]]' 'map([.device, .stream]) | sort'
+        is_in_each_form findings '[]' 'map(select(.id == "no-gpu-work"))'
+    done
+    run -0 "$gputrace" convert it.json it.sqlite
+    [ "$(sqlite3 it.sqlite 'select count(*) from kernels')" = 1 ]
+    written "$(named process 3 0 /device:GPU:2), $(named thread 3 1 'XLA Modules'), $(named thread 3 2 'Stream #5'), $(slice 3 1 jit_f 1), $(slice 3 2 dot 2)"
+    is_in_each_form kernels '["dot"]' 'map(.name)'
+    is_in_each_form streams '[[2,5]]' 'map([.device, .stream])'
+}
+
+@test "GPU rows of TensorFlow 1, rocprof, Ascend and PyTorch before 1.8 are GPU work" {
+    written "$(named process 1 0 '/device:GPU:0/stream:all Compute'), $(named process 2 0 '/device:GPU:0/stream:13 Compute'),
+        $(named process 3 0 '/job:localhost/replica:0/task:0/device:GPU:0 Compute'), $(slice 1 0 Conv2D 1), $(slice 2 0 Conv2D 1), $(slice 3 0 Conv2D 1), $(slice 1 0 MEMCPYHtoD 20)"
+    is_in_each_form overview '[1,1]' "$items | [.Kernels, .\"Memory copies\"]"
+    written "$(named process 6 0 GPU1), $(named process 1 0 COPY), $(named process 2 0 'CPU HIP API'), $(slice 6 0 k1 30), $(slice 1 0 CopyHostToDevice 1), $(slice 2 4 hipMalloc 1)"
+    is_in_each_form overview '[1,1,1]' "$items | [.Kernels, .\"Memory copies\", .\"API calls\"]"
+    is_in_each_form kernels '[["k1",1]]' 'map([.name, .calls])'
+    [ "$(report streams it.json 'map(.device) | sort')" = '[0,1]' ]
+    written "$(named process 9 0 'Ascend Hardware'), $(named thread 9 2 'Stream 2'), $(slice 9 2 MatMul 1), $(slice 9 2 EVENT_WAIT 20), $(slice 9 2 MEMCPY_ASYNC 40)"
+    is_in_each_form overview '[1,1]' "$items | [.Kernels, .\"Memory copies\"]"
+    written "$(slice '"CPU functions"' 1 aten::add 1), $(slice '"CUDA functions"' 3 add_kernel 9), $(slice '"CUDA functions"' 3 'Memcpy HtoD' 29)"
+    is_in_each_form overview '[1,1,1]' "$items | [.Kernels, .\"Memory copies\", .\"CPU operators\"]"
+    is_in_each_form streams '[3]' 'map(.device)'
+}
+
+@test "processes that are called like GPUs, or that hold no work of theirs, are not GPUs" {
+    written "$(named process 1 0 'GPU Process'), $(named process 2 0 '/device:GPU:x'), $(named process 3 0 GPU), $(named process 4 0 COPYING), $(slice 1 0 a 1), $(slice 2 0 a 1), $(slice 3 0 a 1), $(slice 4 0 a 1)"
+    is_in_each_form overview 0 "$items | .Kernels"
+}
+
+@test "a trace without GPU work says so first, and which kinds of events there are" {
+    written '{"ph": "X", "cat": "foo", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 5}, {"ph": "X", "cat": "cpu_op", "name": "b", "pid": 1, "tid": 1, "ts": 9, "dur": 5},
+        {"ph": "X", "name": "c", "pid": 1, "tid": 1, "ts": 19, "dur": 5}, {"ph": "X", "cat": "foo", "name": "d", "pid": 1, "tid": 1, "ts": 29, "dur": 5}'
+    is_in_each_form findings '["no-gpu-work","4 events, none known as GPU work; kinds found: cpu_op (1), foo (2), without a category (1)"]' '.[0] | [.id, .finding]'
+    run -0 "$gputrace" report it.json
+    assert_line --index 1 --partial '4 events, none known as GPU work'
+    run -0 "$gputrace" report --html=it.html it.json
+    grep -q '4 events, none known as GPU work' it.html
+    run -0 "$gputrace" report -r findings --kernel=x "$foreign/hip-shared-memory-is-error.json"
+    refute_output --partial 'none known'
+}

@@ -71,6 +71,8 @@ void trace_release(struct trace *trace)
     pretty_names_release(&trace->pretty_names);
     pretty_names_release(&trace->names_in_flight);
     dense_map_release(&trace->process_ids);
+    dense_map_release(&trace->kind_ids);
+    array_release(&trace->kinds);
     dense_map_release(&trace->thread_ids);
     dense_map_release(&trace->stream_ids);
     dense_map_release(&trace->device_ids);
@@ -313,9 +315,19 @@ static int flow(struct trace *trace, const struct event_fields *event)
     return autograd_flow(&trace->autograd, event, thread->process, (uint32_t)(thread - trace->threads.items));
 }
 
+static int count_kind(struct trace *trace, uint64_t kind)
+{
+    uint64_t *count = dense_map_item(&trace->kind_ids, &kind, &trace->kinds);
+    if (count)
+        ++*count;
+    return count ? 0 : -1;
+}
+
 static int slice(struct trace *trace, const struct event_fields *event)
 {
     trace->counts[event->category]++;
+    if (event->category == CATEGORY_OTHER && count_kind(trace, event->label) < 0)
+        return -1;
     if (event->category == CATEGORY_TRACE_SPAN || event->category == CATEGORY_PLUGIN) /* not of the program */
         return 0;
     trace_times_widen(&trace->times, event->start, event->start + event->duration);
@@ -347,6 +359,7 @@ int trace_event(struct trace *trace, const struct event_fields *event)
 {
     if (is_gpu_op(event))
         return 0;
+    trace->events += event->phase != 'M';
     switch (event->phase) {
     case 'X': return slice(trace, event);
     case 'M': return name_row(trace, event);

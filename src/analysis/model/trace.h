@@ -94,8 +94,11 @@ struct trace {
     _Alignas(TRACE_APART) struct trace_times times;
     uint64_t counts[CATEGORY_COUNT]; /* slices; of IN_FLIGHT, instants; of GPU operations after trace_finish() */
     uint64_t marks, async_ranges;
-    struct errors failed_calls;             /* of the API */
-    struct failures failures;               /* the same, by function and error */
+    uint64_t events; /* that take or mark time, but those of GPUs */
+    struct dense_map kind_ids;
+    ARRAY(uint64_t) kinds;      /* slices of CATEGORY_OTHER by the name of their category, EVENT_NO_TEXT: it has none */
+    struct errors failed_calls; /* of the API */
+    struct failures failures;   /* the same, by function and error */
     struct pretty_names names_in_flight;    /* of GPU operations that had not finished */
     event_id recent_process, recent_thread; /* of the last host event, and its thread's index + 1 */
     uint32_t recent_index;

@@ -10,6 +10,7 @@
 #include "analysis/base/order.h"
 #include "analysis/idle/idle.h"
 #include "analysis/idle/idle_gaps.h"
+#include "analysis/model/filter.h"
 #include "analysis/model/section.h"
 
 struct state {
@@ -28,6 +29,8 @@ struct state {
     struct dense_map stacks; /* struct named_stack: how many calls or operations of the name had the stack */
     ARRAY(int64_t) stack_counts;
 };
+
+#define KINDS_SHOWN 8
 
 struct named_stack {
     uint64_t name;
@@ -422,6 +425,50 @@ static int show_blind(struct report_row *row)
     return count > 0 && !cells ? -1 : 0;
 }
 
+/* "python_function (12), other (3)": what slices there are. */
+static void write_kinds(struct buffer *out, const struct trace *trace)
+{
+    const char *gap = "";
+    for (unsigned i = CATEGORY_OTHER + 1; i < CATEGORY_COUNT; i++) {
+        if (trace->counts[i] == 0)
+            continue;
+        buffer_format(out, "%s%s (%s)", gap, category_words[i].text, amount_count((int64_t)trace->counts[i]).text);
+        gap = ", ";
+    }
+    for (size_t i = 0; i < trace->kinds.count && i < KINDS_SHOWN; i++) {
+        uint32_t kind = (uint32_t) * (const uint64_t *)dense_map_row(&trace->kind_ids, i);
+        const char *word = kind == EVENT_NO_TEXT ? "without a category" : finding_name(trace, kind).text;
+        buffer_format(out, "%s%s (%s)", gap, word, amount_count((int64_t)trace->kinds.items[i]).text);
+        gap = ", ";
+    }
+    if (trace->kinds.count > KINDS_SHOWN)
+        buffer_format(out, ", and %zu more", trace->kinds.count - KINDS_SHOWN);
+    else if (!*gap)
+        buffer_text(out, "none that takes time");
+}
+
+/* A trace of another profiler of which nothing is known to be a GPU's: who looks at it should not think that GPUs were
+ * idle. */
+static int show_unknown(struct report_row *row)
+{
+    const struct trace *trace = row->trace;
+    struct buffer text;
+    if (trace->version != EVENT_NO_TEXT || trace->streams.count > 0 || trace->events == 0 ||
+        filter_wanted(&trace->options->filter))
+        return 0;
+    struct cell *cells = table_row(row->table);
+    if (!cells)
+        return -1;
+    buffer_init_memory(&text);
+    buffer_format(&text, "%s events, none known as GPU work; kinds found: ", amount_count((int64_t)trace->events).text);
+    write_kinds(&text, trace);
+    cells[ID] = table_text(row->table, "no-gpu-work");
+    cells[TEXT] = table_sink(row->table, &text);
+    cells[ADVICE] = table_text(row->table, "Kernels, copies and sets are known by their categories, kernel, gpu_memcpy "
+                                           "and gpu_memset, or by the names of GPU rows: gputrace-findings(7).");
+    return 0;
+}
+
 static void *state_of(struct state *state, const struct rule *rule)
 {
     const struct rule *owner = rule->state_of ? rule->state_of : rule;
@@ -463,6 +510,8 @@ static int finish(struct report_row *row)
     int status = run_rules(state);
     if (status == 0)
         status = find_places(state);
+    if (status == 0)
+        status = show_unknown(row);
     if (findings->items.count > 1)
         qsort(findings->items.items, findings->items.count, sizeof(struct finding), by_cost);
     for (size_t i = 0; i < findings->items.count && i < FINDING_MOST && status == 0; i++)

@@ -32,7 +32,7 @@ struct cursor {
     const char *at;
     struct interner *strings;
     struct event_fields *event;
-    struct text_span name;
+    struct text_span name, category;
     int64_t duration;
     unsigned seen; /* 1 << enum member */
     bool is_device_range, from_seen;
@@ -393,6 +393,7 @@ static bool take_category(struct cursor *c)
         return pass_value(c, 0);
     if (!take_text(c, &text))
         return false;
+    c->category = text;
     c->event->category = (uint8_t)category_find(text.start, text.length);
     return true;
 }
@@ -467,6 +468,8 @@ static bool complete(struct cursor *c)
         event->duration = c->duration;
         if (!has(c, NAME) || !has(c, DURATION) || event->duration < 0 ||
             event->start + event->duration > EVENT_TIME_LIMIT)
+            return false;
+        if (event->category == CATEGORY_OTHER && c->category.length > 0 && !put_text(c, &c->category, &event->label))
             return false;
     }
     if (event->category == CATEGORY_GPU_USER_ANNOTATION && c->is_device_range)

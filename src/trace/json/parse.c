@@ -294,6 +294,9 @@ static enum parse_result convert(struct parser *parser, const char *text, const 
         !take_row_id(parser, members.thread, &event->thread) || !take_id(parser, members.id, &event->id) ||
         !take_args(parser, members.args, event))
         return PARSE_NO_MEMORY;
+    bool unknown = event->phase == 'X' && event->category == CATEGORY_OTHER && cJSON_IsString(members.category);
+    if (unknown && *members.category->valuestring && !intern_text(parser, members.category->valuestring, &event->label))
+        return PARSE_NO_MEMORY;
     tell_device_range(&members, event);
     return PARSE_DONE;
 }

@@ -4,7 +4,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cjson/cJSON.h>
 
@@ -14,6 +16,7 @@
 #include "common/buffer.h"
 #include "trace/json/blocks.h"
 #include "trace/json/parse.h"
+#include "trace/json/source_parts.h"
 #include "trace/json/text.h"
 #include "trace/event_fields.h"
 
@@ -35,6 +38,8 @@ struct reader {
     uint64_t left_out;                      /* elements that are no events */
     uint64_t left_out_line, left_out_offset;
     const char *left_out_expected; /* of the first of them */
+    struct json_rows rows;         /* where slices have no category: … */
+    bool rows_known;               /* … all that the file has */
 };
 
 static char reader_next_byte(struct reader *reader)
@@ -122,6 +127,56 @@ static void pass_text(struct reader *reader, size_t length)
         interner_release(reader->parser.strings);
 }
 
+/* --- rows whose names say what their slices are, which may stand anywhere in the file. When the first slice comes
+ * whose category does not say it, they are read, unless the file cannot be read twice. Who reads the rest of the file
+ * says what is wrong with it. --- */
+
+static int scan_event(void *context, struct json_text text)
+{
+    struct json_event event = json_event_read(text);
+    return event.phase == 'M' ? json_rows_take(context, &event) : 0;
+}
+
+static int scan_metadata(void *context, const char *key, struct json_text value)
+{
+    (void)context, (void)key, (void)value;
+    return 0;
+}
+
+static void scan_rows(struct reader *reader)
+{
+    const struct json_texts texts = {&reader->rows, scan_event, scan_metadata, .quiet = true};
+    struct stat file;
+    reader->rows_known = true;
+    if (stat(reader->input.path, &file) == 0 && S_ISREG(file.st_mode))
+        json_read_texts(reader->input.path, &texts, 1);
+}
+
+static uint32_t row_number(struct reader *reader, event_id id)
+{
+    char text[256];
+    if (event_id_is_text(id))
+        snprintf(text, sizeof(text), "\"%.250s\"", interned(reader->parser.strings, (uint32_t)(id >> 1)));
+    else
+        snprintf(text, sizeof(text), "%" PRId64, event_id_value(id));
+    return json_row_number(&reader->rows, (struct json_text){text, strlen(text)});
+}
+
+static int pass_event(struct reader *reader, struct event_fields *event)
+{
+    if (event->category == CATEGORY_OTHER && event->phase == 'X') {
+        if (!reader->rows_known)
+            scan_rows(reader);
+        struct row row = {row_number(reader, event->process), row_number(reader, event->thread)};
+        struct gpu_row found = json_rows_gpu(&reader->rows, row, interned(reader->parser.strings, event->name));
+        event->category = (uint8_t)found.category;
+        event->device = found.device < 0 ? event->device : found.device;
+        event->stream = found.device < 0 ? event->stream : found.stream;
+        event->extent = event->extent < FIELD_EXTENT(stream) ? FIELD_EXTENT(stream) : event->extent;
+    }
+    return reader->receiver->event(reader->receiver->context, event);
+}
+
 /* The event that starts the window, when it is written as most are; else FAST_PATH_NOT. */
 static enum fast_path_result read_by_fast_path(struct reader *reader)
 {
@@ -130,7 +185,7 @@ static enum fast_path_result read_by_fast_path(struct reader *reader)
     enum fast_path_result result = fast_path_event(input_text(&reader->input), reader->parser.strings, &event, &length);
     if (result != FAST_PATH_NOT && reader->texts)
         pass_text(reader, length);
-    else if (result == FAST_PATH_EVENT && reader->receiver->event(reader->receiver->context, &event) < 0)
+    else if (result == FAST_PATH_EVENT && pass_event(reader, &event) < 0)
         reader->status = -1;
     if (result != FAST_PATH_NOT)
         input_advance(&reader->input, length);
@@ -149,7 +204,7 @@ static int read_event(struct reader *reader, const struct scan *scan)
         return reader_value_error(reader, result, scan, "an event, {\"ph\": …}");
     else if (reader->texts)
         pass_text(reader, scan->length);
-    else if (!flow && reader->receiver->event(reader->receiver->context, &event) < 0)
+    else if (!flow && pass_event(reader, &event) < 0)
         reader->status = -1;
     if (reader->status == 0)
         input_advance(&reader->input, scan->length);
@@ -192,7 +247,7 @@ static int take_events(struct reader *reader, const struct batch *batch)
         struct event_fields *event = fields_receiver_place(reader->receiver, &own);
         event_copy(event, &batch->events.items[i]);
         event_translate(event, reader->numbers.items);
-        if (reader->receiver->event(reader->receiver->context, event) < 0)
+        if (pass_event(reader, event) < 0)
             return reader->status = -1;
     }
     return 0;
@@ -377,6 +432,7 @@ static int read_all(struct reader *reader, const char *path, struct interner *st
     array_release(&reader->numbers);
     buffer_release(&reader->key);
     parser_release(&reader->parser);
+    json_rows_release(&reader->rows);
     input_close(&reader->input);
     return status;
 }

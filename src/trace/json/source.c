@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,6 +81,24 @@ static const struct args *args_of(const struct json_event *event, struct args *a
     return args;
 }
 
+/* Makes a slice what the names of its row say that it is. */
+static void set_by_row(const struct json_replay *replay, struct slice *slice, struct args *args)
+{
+    char name[64];
+    snprintf(name, sizeof(name), "%.*s", slice->name.length < sizeof(name) ? (int)slice->name.length : 63,
+             slice->name.text);
+    struct gpu_row row = json_rows_gpu(&replay->rows, slice->row, name);
+    if (row.category == CATEGORY_OTHER)
+        return;
+    slice->category = row.category;
+    slice->other_category = NULL;
+    if (row.device < 0)
+        return;
+    args_u64(args, ARG_DEVICE, (uint64_t)row.device);
+    args_u64(args, ARG_STREAM, (uint64_t)row.stream);
+    slice->args = args;
+}
+
 static struct slice slice_of(struct json_replay *replay, const struct json_event *event, struct args *args)
 {
     struct slice slice = {.name = name_of(replay, event),
@@ -93,6 +112,8 @@ static struct slice slice_of(struct json_replay *replay, const struct json_event
         slice.category = named;
         slice.other_category = NULL;
     }
+    if (slice.category == CATEGORY_OTHER && event->phase == 'X')
+        set_by_row(replay, &slice, args);
     return slice;
 }
 

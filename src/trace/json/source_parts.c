@@ -238,13 +238,34 @@ struct row json_row_of(struct json_rows *rows, const struct json_event *event)
     return (struct row){json_row_number(rows, event->pid), json_row_number(rows, event->tid)};
 }
 
+static uint64_t key_of(struct row row, bool is_process)
+{
+    const uint32_t key[] = {row.pid, is_process ? 0 : row.tid, is_process};
+    return hash_bytes(key, sizeof(key));
+}
+
+static const char *word_of(const struct json_rows *rows, uint32_t number)
+{
+    bool is_word = number >= WORD_ROWS && number - WORD_ROWS < rows->words.count;
+    return is_word ? interned(&rows->words, number - WORD_ROWS) : NULL;
+}
+
+/* "" for a row without a name and a word. */
+static const char *row_text(const struct json_rows *rows, struct row row, bool is_process)
+{
+    const uint64_t *index = map_get(&rows->by_row, key_of(row, is_process));
+    const char *name = index ? rows->items.items[*index - 1].name : NULL;
+    return name ?: word_of(rows, is_process ? row.pid : row.tid) ?: "";
+}
+
+struct gpu_row json_rows_gpu(const struct json_rows *rows, struct row row, const char *name)
+{
+    return gpu_row_find(row_text(rows, row, true), row_text(rows, row, false), row.tid, name);
+}
+
 static struct json_row *find(struct json_rows *rows, struct row row, bool is_process)
 {
-    struct {
-        struct row row;
-        uint32_t is_process;
-    } key = {is_process ? (struct row){row.pid, 0} : row, is_process};
-    uint64_t *index = map_put(&rows->by_row, hash_bytes(&key, sizeof(key)), NULL);
+    uint64_t *index = map_put(&rows->by_row, key_of(row, is_process), NULL);
     struct json_row *found = index && *index == 0 ? array_push(&rows->items) : NULL;
     if (!index || (*index == 0 && !found))
         return NULL;
@@ -293,12 +314,8 @@ static void name_nameless(const struct json_rows *rows, struct json_row *row)
     uint32_t number = row->is_process ? row->row.pid : row->row.tid;
     if (row->name)
         return;
-    if (number >= WORD_ROWS && number - WORD_ROWS < rows->words.count) {
-        const char *word = interned(&rows->words, number - WORD_ROWS);
-        row->name = json_unescaped((struct json_text){word, strlen(word)});
-    } else {
-        row->name = strdup("");
-    }
+    const char *word = word_of(rows, number);
+    row->name = word ? json_unescaped((struct json_text){word, strlen(word)}) : strdup("");
 }
 
 static bool is_gpu(const struct json_row *row)

@@ -10,6 +10,7 @@
 #include "common/array.h"
 #include "common/map.h"
 #include "trace/event.h"
+#include "trace/gpu_rows.h"
 #include "trace/json/text.h"
 
 struct json_event {
@@ -60,6 +61,9 @@ void json_rows_release(struct json_rows *rows);
 /* The number of a pid or tid. */
 uint32_t json_row_number(struct json_rows *rows, struct json_text text);
 struct row json_row_of(struct json_rows *rows, const struct json_event *event);
+
+/* What the names of the row, which may be words, say of a slice NAME. */
+struct gpu_row json_rows_gpu(const struct json_rows *rows, struct row row, const char *name);
 
 /* Takes an event of phase 'M'. Returns 0, or -1 after error(). */
 int json_rows_take(struct json_rows *rows, const struct json_event *event);
