@@ -265,15 +265,17 @@ static int write_section(struct sections *sections, unsigned number, struct rend
     const struct section *section = sections->all[number].section;
     char title[160];
     snapshot_title(title, sizeof(title), render->options->snapshot, trace_span(&sections->trace));
+    const struct trace_said said = trace_said(&sections->trace, section_list[number].title);
+    const struct trace_said none = trace_said(&sections->trace, section->none ? section->none : "");
     struct table table = {
         .word = section_list[number].word,
-        .title = section == &section_memory_snapshot ? title : section_list[number].title,
+        .title = section == &section_memory_snapshot ? title : said.text,
         .columns = section->columns,
         .column_count = section->column_count,
         .listing = section->listing,
         .headed = section->headed,
         .paragraphs = section->paragraphs,
-        .none = section->none,
+        .none = section->none ? none.text : NULL,
     };
     int status = fill_table(sections, number, &table);
     if (status < 0 || table.no_memory)

@@ -7,8 +7,8 @@ foreign=$root/tests/data/foreign
 # The trace NAME in the forms in which a report may get it: JSON, .pftrace, and JSON again.
 forms() { # NAME
     cp "$foreign/$1.json" it.json
-    run -0 "$gputrace" convert it.json it.pftrace
-    run -0 "$gputrace" convert it.pftrace back.json
+    run -0 "$gputrace" convert --force it.json it.pftrace
+    run -0 "$gputrace" convert --force it.pftrace back.json
 }
 
 report() { # SECTION FILE [JQ...]: the section's rows
@@ -68,7 +68,7 @@ calls_of() { # PREFIX
     calls_of cuda >cuda.json
     for prefix in hip musa mtia; do
         calls_of $prefix >it.json
-        diff <(report idle cuda.json | sed "s/cuda/$prefix/g") <(report idle it.json)
+        diff <(report idle cuda.json | sed "s/cuda/$prefix/g; s/outside CUDA/outside GPU calls/") <(report idle it.json)
         diff <(report findings cuda.json 'map([.id, .cost_ns, .gain_ns])') <(report findings it.json 'map([.id, .cost_ns, .gain_ns])')
         [ "$(report findings it.json 'map(.id) | contains(["device-waits", "allocation-churn"])')" = true ]
     done
@@ -186,4 +186,52 @@ named() { # WHAT PID TID NAME
     grep -q '4 events, none known as GPU work' it.html
     run -0 "$gputrace" report -r findings --kernel=x "$foreign/hip-shared-memory-is-error.json"
     refute_output --partial 'none known'
+}
+
+@test "memory of PyTorch without a category is its allocator's" {
+    forms memory-without-cat
+    is_in_each_form memory '[[0,4096,0,1,1,0]]' \
+        "map(select(.kind == \"PyTorch's allocator\") | [.device, .peak_bytes, .end_bytes, .allocations, .releases, .failures])"
+    forms pytorch-1.9-categories
+    is_in_each_form memory '[[1,0,0]]' 'map([.allocations, .releases, .failures])' # without an address
+}
+
+@test "memory tables agree where memory was allocated before the trace" {
+    forms memory-from-the-middle
+    is_in_each_form memory '[104096,48192,2,2]' \
+        "map(select(.kind == \"PyTorch's allocator\"))[0] | [.peak_bytes, .end_bytes, .allocations, .releases]"
+    is_in_each_form memory-peak '[[100000,null],[4096,1]]' 'map([.total_bytes, .count])'
+    is_in_each_form memory-leaks '[[40000,null],[8192,1]]' 'map([.total_bytes, .count])'
+    is_in_each_form memory-churn '[[4096,1,1]]' 'map([.total_bytes, .count, .allocations])'
+}
+
+@test "calls that are not CUDA's, and ranges of PyTorch, are not called so" {
+    calls_of hip >it.json
+    jq '.schemaVersion = 1 | .traceEvents += [{ph: "X", cat: "user_annotation", name: "r", pid: 1, tid: 1, ts: 0, dur: 9}]' it.json >torch.json
+    run -0 "$gputrace" report torch.json
+    refute_output --regexp 'NVTX|CUDA [^a-z]|CUDA call|outside CUDA|cuda[A-Z]'
+    assert_output --partial 'host outside GPU calls'
+    assert_output --partial 'Ranges (nvtx)'
+    assert_output --partial 'hipMallocAsync()'
+    run -0 "$gputrace" report -r all torch.json
+    refute_output --regexp 'NVTX|CUDA call|outside CUDA'
+    calls_of cuda >it.json
+    run -0 "$gputrace" report it.json
+    assert_output --partial 'host outside CUDA'
+    assert_output --partial 'NVTX ranges'
+    refute_output --regexp '(^|[^-])--(cpu|delay|trace|capture-range)'
+    run -0 "$gputrace" report -r host,host-waits it.json
+    refute_output --partial 'gputrace run'
+}
+
+@test "advice for traces of gputrace names its options, for others it does not" {
+    jq -n '{traceEvents: [range(60) as $i | ($i * 9000) as $t | {ph: "X", cat: "cuda_runtime", name: "cudaLaunchKernel",
+        pid: 1, tid: 1, ts: $t, dur: 5, args: {correlation: $i}}, {ph: "X", cat: "kernel", name: "k", pid: 0, tid: 7,
+        ts: ($t + 10), dur: 2000, args: {device: 0, stream: 7, correlation: $i}}]}' >it.json
+    run -0 "$gputrace" report -r findings it.json
+    assert_output --partial 'the host works outside CUDA'
+    refute_output --partial ' --cpu'
+    jq '.gputrace = {version: "1"}' it.json >own.json
+    run -0 "$gputrace" report -r findings own.json
+    assert_output --partial -- '--cpu=samples'
 }

@@ -257,7 +257,7 @@ value_of() { # ITEM TRACE
     [ "$(value_of "Memory copies" "$kineto")" -eq "$(count gpu_memcpy)" ]
     [ "$(value_of "Memory sets" "$kineto")" -eq "$(count gpu_memset)" ]
     [ "$(value_of "API calls" "$kineto")" -eq $(($(count cuda_runtime) + $(count cuda_driver))) ]
-    [ "$(value_of "NVTX ranges" "$kineto")" -eq "$(count user_annotation)" ]
+    [ "$(value_of "Ranges" "$kineto")" -eq "$(count user_annotation)" ]
     [ "$(value_of Processes "$kineto")" -eq 1 ]
     [ "$(value_of Threads "$kineto")" -eq 2 ]
 }
@@ -1046,7 +1046,7 @@ END
     assert_line 'Kernels (kernels)'
     assert_line '  … and 9 more rows (--top=0 shows all)'
     assert_line 'Memory operations by time (memtime)'
-    assert_line 'NVTX ranges (nvtx)'
+    assert_line 'Ranges (nvtx)'
     refute_line --partial '(latency)'
     assert_line --partial 'Not in this trace: crashes, '
     assert_line --regexp '^More sections \(-r all shows all\): .*api,.* latency'

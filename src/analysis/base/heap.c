@@ -131,12 +131,12 @@ static void note_brief(struct heap_group *group, int64_t lived)
     group->brief.count++;
 }
 
-/* What was allocated before the trace begins is not known, and not missed. */
-static void give_back(struct heap *heap, struct heap_space *space, uint64_t address, int64_t time, bool outside)
+/* False: it was allocated before the trace begins. */
+static bool give_back(struct heap *heap, struct heap_space *space, uint64_t address, int64_t time, bool outside)
 {
     uint64_t *place = map_get(&space->oldest, address);
     if (!place)
-        return;
+        return false;
     uint32_t index = (uint32_t)*place;
     struct heap_live *live = &heap->lives.items[index - 1];
     struct heap_group *group = &heap->groups.items[live->group];
@@ -149,6 +149,7 @@ static void give_back(struct heap *heap, struct heap_space *space, uint64_t addr
         map_remove(&space->oldest, address);
     *live = (struct heap_live){.next = heap->free};
     heap->free = index;
+    return true;
 }
 
 /* --- what was live at the time of --snapshot --- */
@@ -184,7 +185,6 @@ static struct heap_space *space_at(struct heap *heap, enum heap_source source, e
 /* --- from instants, ours and PyTorch's, to changes of the heap --- */
 
 #define PYTORCH_MEMORY "[memory]"
-#define PYTORCH_FAILURE "[OutOfMemory]"
 
 /* --- gputrace's instants --- */
 
@@ -250,7 +250,7 @@ static int pytorch_event(struct heap *heap, const struct event_fields *event)
 {
     struct heap_group_id id = pytorch_id(event->process, event->device, event->device_type, event->bytes);
     bool outside = event->phase == HEAP_OUTSIDE;
-    if (starts_with(heap, event->name, PYTORCH_FAILURE))
+    if (starts_with(heap, event->name, HEAP_PYTORCH_FAILURE))
         return outside ? 0 : fail(heap, event, &id, event->total_allocated);
     if (event->address == EVENT_NONE || event->bytes == EVENT_NONE)
         return 0;
@@ -261,6 +261,7 @@ static int pytorch_event(struct heap *heap, const struct event_fields *event)
                                .bytes = event->bytes,
                                .device = id.device,
                                .type = event->device_type,
+                               .total = event->total_allocated,
                                .address = (uint64_t)event->address,
                                .process = event->process,
                                .order = heap->steps.count,
@@ -274,15 +275,46 @@ static int by_time(const void *a, const void *b)
     return ORDER(left->time, right->time) ?: ORDER(left->order, right->order);
 }
 
+/* What a place has from before the trace. NULL: no memory. */
+static struct heap_group *group_before(struct heap *heap, const struct heap_step *step)
+{
+    struct heap_group_id id = pytorch_id(step->process, step->device, step->type, 1);
+    id.stack = HEAP_BEFORE;
+    return group_of(heap, &id);
+}
+
+/* The first step of a place says how much was allocated before. */
+static int start_place(struct heap *heap, const struct heap_step *step)
+{
+    size_t places = heap->places.count;
+    struct heap_group *before = group_before(heap, step);
+    int64_t bytes;
+    if (!before)
+        return -1;
+    if (heap->places.count > places && step->total != EVENT_NONE && step->total >= 0 &&
+        !__builtin_sub_overflow(step->total, step->bytes, &bytes) && is_size(bytes))
+        change(heap, before, bytes, 1, step->time);
+    return 0;
+}
+
+static int give_back_before(struct heap *heap, const struct heap_step *step)
+{
+    struct heap_group *before = group_before(heap, step);
+    if (before)
+        change(heap, before, step->bytes < -before->live ? -before->live : step->bytes, 1, step->time);
+    return before ? 0 : -1;
+}
+
 static int apply_step(struct heap *heap, const struct heap_step *step)
 {
     struct heap_space *space = space_at(heap, HEAP_OF_PYTORCH, step->process, step->time);
     struct heap_group_id id = pytorch_id(step->process, step->device, step->type, step->bytes);
-    if (!space)
+    if (!space || start_place(heap, step) < 0)
         return -1;
     if (step->bytes > 0)
         return is_size(step->bytes) ? allocate(heap, space, &id, step->address, step->time, step->outside) : 0;
-    give_back(heap, space, step->address, step->time, step->outside);
+    if (!give_back(heap, space, step->address, step->time, step->outside))
+        return give_back_before(heap, step);
     return 0;
 }
 
@@ -291,7 +323,7 @@ bool heap_is_pytorch(const struct interner *strings, const struct event_fields *
     if (event->category != CATEGORY_CPU_INSTANT_EVENT || event->name == EVENT_NO_TEXT)
         return false;
     const char *name = interned(strings, event->name);
-    return strcmp(name, PYTORCH_MEMORY) == 0 || strcmp(name, PYTORCH_FAILURE) == 0;
+    return strcmp(name, PYTORCH_MEMORY) == 0 || strcmp(name, HEAP_PYTORCH_FAILURE) == 0;
 }
 
 /* --- */

@@ -35,8 +35,9 @@ struct heap_group_id {
     int64_t device; /* EVENT_NONE: memory of the host */
     uint64_t kind;  /* a text; of PyTorch its device type */
     int64_t size;   /* bytes of each */
-    int64_t stack;  /* EVENT_NONE: not kept */
+    int64_t stack;  /* EVENT_NONE: not kept; HEAP_BEFORE: bytes that PyTorch had before the trace begins */
 };
+#define HEAP_BEFORE (-2)
 
 struct heap_group {
     uint32_t place;
@@ -85,6 +86,7 @@ struct heap_failure {
 
 struct heap_step {
     int64_t time, bytes, device, type; /* BYTES below 0: released */
+    int64_t total;                     /* of the device after it; EVENT_NONE: not known */
     uint64_t address;
     event_id process;
     uint64_t order;
@@ -125,6 +127,7 @@ static inline const struct heap_group_id *heap_group_id(const struct heap *heap,
 /* How many of a group were live at the peak of its place. */
 int64_t heap_group_at_peak(const struct heap *heap, size_t group);
 
+#define HEAP_PYTORCH_FAILURE "[OutOfMemory]"
 /* Whether an event is one of PyTorch's caching allocator, which records nothing else. */
 bool heap_is_pytorch(const struct interner *strings, const struct event_fields *event);
 

@@ -358,6 +358,7 @@ static int read_own(struct trace *trace, const cJSON *own)
 
 int trace_metadata(struct trace *trace, const char *key, const cJSON *value)
 {
+    trace->kineto |= strcmp(key, "schemaVersion") == 0;
     if (strcmp(key, "gputrace") == 0)
         return read_own(trace, value);
     if (strcmp(key, "distributedInfo") == 0)

@@ -27,6 +27,7 @@ void trace_init(struct trace *trace, const struct report_options *options)
         .options = options,
         .program = EVENT_NO_TEXT,
         .version = EVENT_NO_TEXT,
+        .first_call = EVENT_NO_TEXT,
         .host = EVENT_NO_TEXT,
         .ending = EVENT_NO_TEXT,
         .missed = EVENT_NO_TEXT,
@@ -181,6 +182,7 @@ static int add_host_call(struct trace *trace, const struct event_fields *event, 
 
 static int api_call(struct trace *trace, const struct event_fields *event)
 {
+    trace->first_call = trace->first_call == EVENT_NO_TEXT ? event->name : trace->first_call;
     if (errors_is_failure(&trace->strings, event)) {
         errors_add(&trace->failed_calls, event);
         if (failures_add(&trace->failures, event) < 0)

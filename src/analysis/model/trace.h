@@ -127,6 +127,8 @@ struct trace {
     bool without_queries; /* API calls that only ask were left out */
     uint64_t unrecorded;  /* bits of enum trace_bits (common/settings.h) that --trace left out; 0 when not known */
     uint32_t program, version, host, ending;
+    bool kineto;         /* PyTorch's profiler wrote it, or gputrace, which has a version */
+    uint32_t first_call; /* the name of the first API call; EVENT_NO_TEXT: there is none */
     struct trace_clock clock;
     uint32_t missed; /* a warning about what the user asked for and the trace does not have */
     bool losses_known;
@@ -270,6 +272,13 @@ int trace_finish(struct trace *trace, unsigned workers);
 #define TRACE_LAST_TASKS 2
 /* Lists what is left to do after that, while others look at what is ready. Returns the number of tasks. */
 size_t trace_last_tasks(struct trace *trace, struct task tasks[TRACE_LAST_TASKS]);
+
+/* TEXT, which is written for traces of gputrace, as it is said of this one: without options of gputrace run and NVTX
+ * where another profiler wrote it, and without CUDA where its calls are not CUDA's. */
+struct trace_said {
+    char text[1024];
+};
+struct trace_said trace_said(const struct trace *trace, const char *text);
 
 /* Whether ranges are known, or GPU operations that were captured in ranges. */
 static inline bool trace_has_ranges(const struct trace *trace)

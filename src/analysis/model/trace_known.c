@@ -1,4 +1,5 @@
 /* What is known of a trace, and cells that name its things as people do. */
+#include <stdio.h>
 #include <string.h>
 
 #include "analysis/base/table.h"
@@ -60,6 +61,61 @@ int64_t trace_find_thread(const struct trace *trace, event_id process, int64_t i
             return (int64_t)i;
     }
     return EVENT_NONE;
+}
+
+/* Which traces are said in other words, in the order in which the words are looked for. */
+enum { FOREIGN = 1, PYTORCH = 2, NOT_CUDA = 4, HIP = 8 };
+static const struct {
+    unsigned of;
+    const char *from, *to;
+} sayings[] = {
+    {FOREIGN, " (--cpu=samples or NVTX ranges show it)", ""},
+    {FOREIGN, "--cpu=switches, NVTX ranges", "ranges"},
+    {FOREIGN, " To record later steps only, use --delay or --capture-range=cudaProfilerApi.", ""},
+    {FOREIGN, ": gputrace run --cpu=samples records them", ""},
+    {FOREIGN, ": gputrace run --cpu=switches records them", ""},
+    {PYTORCH, "NVTX ", ""},
+    {NOT_CUDA, "CUDA call", "GPU call"},
+    {NOT_CUDA, "CUDA memory", "GPU memory"},
+    {NOT_CUDA, "outside CUDA", "outside GPU calls"},
+    {NOT_CUDA, "initialised CUDA", "initialised the GPU"},
+    {HIP, "cudaM", "hipM"},
+    {HIP, "cudaE", "hipE"},
+    {HIP, "cudaS", "hipS"},
+    {HIP, "cudaF", "hipF"},
+    {HIP, "cudaH", "hipH"},
+    {HIP, "CUDA graph", "HIP graph"},
+};
+
+static unsigned kind_of(const struct trace *trace)
+{
+    const char *call = trace_text(trace, trace->first_call);
+    if (trace->version != EVENT_NO_TEXT)
+        return 0;
+    return FOREIGN | (trace->kineto ? PYTORCH : 0) | (*call && strncmp(call, "cu", 2) != 0 ? NOT_CUDA : 0) |
+           (strncmp(call, "hip", 3) == 0 ? HIP : 0);
+}
+
+struct trace_said trace_said(const struct trace *trace, const char *text)
+{
+    struct trace_said said = {""};
+    unsigned kind = kind_of(trace);
+    size_t length = 0;
+    for (const char *at = text; *at && length + 1 < sizeof(said.text);) {
+        size_t i = 0, count = sizeof(sayings) / sizeof(*sayings);
+        while (i < count && !(sayings[i].of & kind && strncmp(at, sayings[i].from, strlen(sayings[i].from)) == 0))
+            i++;
+        if (i == count) {
+            said.text[length++] = *at++;
+            continue;
+        }
+        snprintf(said.text + length, sizeof(said.text) - length, "%s", sayings[i].to);
+        length += strlen(said.text + length);
+        at += strlen(sayings[i].from);
+        if (length == 0 && *at >= 'a' && *at <= 'z')
+            said.text[length++] = (char)(*at++ - 'a' + 'A');
+    }
+    return said;
 }
 
 struct cell trace_process_cell(const struct trace *trace, struct table *table, event_id id)

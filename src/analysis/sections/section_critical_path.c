@@ -187,7 +187,7 @@ static struct cell fill_kind(struct report_row *row, const struct column *column
 {
     const struct line *line = row->item;
     (void)column;
-    return table_text(row->table, critical_kind_words[line->kind].text);
+    return table_text(row->table, trace_said(row->trace, critical_kind_words[line->kind].text).text);
 }
 
 #define COLUMNS_PATH                                                                                \

@@ -306,15 +306,17 @@ static const struct column columns[] = {
     [STACK] = {"stack", "Call stack", TYPE_TEXT, COLUMN_OPTIONAL},
 };
 
-static struct cell title_of(struct table *table, const struct finding *finding, int64_t run)
+static struct cell title_of(struct table *table, const struct trace *trace, const struct finding *finding)
 {
+    int64_t run = trace_span(trace);
     if (finding->cost <= 0)
-        return table_text(table, finding->text);
+        return table_text(table, trace_said(trace, finding->text).text);
     struct amount cost = amount_time(finding->cost), share = amount_share(finding->cost, run);
     if (finding->gain <= 0)
-        return table_format(table, "%s (%s, %s of the run)", finding->text, cost.text, share.text);
-    return table_format(table, "%s (%s, %s of the run; up to %s can be gained)", finding->text, cost.text, share.text,
-                        amount_time(finding->gain).text);
+        return table_format(table, "%s (%s, %s of the run)", trace_said(trace, finding->text).text, cost.text,
+                            share.text);
+    return table_format(table, "%s (%s, %s of the run; up to %s can be gained)", trace_said(trace, finding->text).text,
+                        cost.text, share.text, amount_time(finding->gain).text);
 }
 
 static const char *advice_of(const struct finding *finding)
@@ -365,7 +367,7 @@ static int show(struct report_row *row, const struct findings *findings, const s
     if (!cells)
         return -1;
     cells[ID] = table_text(table, finding->rule->id);
-    cells[TEXT] = title_of(table, finding, trace_span(findings->trace));
+    cells[TEXT] = title_of(table, trace, finding);
     cells[COST] = cell_integer(finding->cost);
     cells[SHARE] = cell_share(finding->cost, trace_span(findings->trace));
     if (finding->gain > 0) {
@@ -373,7 +375,7 @@ static int show(struct report_row *row, const struct findings *findings, const s
         cells[GAIN_SHARE] = cell_share(finding->gain, trace_span(findings->trace));
     }
     cells[COUNT] = trace_number_cell(finding->count);
-    cells[ADVICE] = table_text(table, advice_of(finding));
+    cells[ADVICE] = table_text(table, trace_said(trace, advice_of(finding)).text);
     cells[MORE] = finding->rule->section ? table_text(table, finding->rule->section) : (struct cell){0};
     cells[AT] = trace_number_cell(place->time == EVENT_NONE ? EVENT_NONE : place->time - trace->start);
     if (place->device != EVENT_NONE)

@@ -20,7 +20,9 @@ static struct cell fill_gap_gpu(struct report_row *row, const struct column *col
 static struct cell fill_main_cause(struct report_row *row, const struct column *column)
 {
     const struct idle_cause_words *words = &idle_cause_words[idle_main_part(row->item)->what.cause];
-    return table_text(row->table, column->flags & COLUMN_MACHINE ? words->word : words->text);
+    if (column->flags & COLUMN_MACHINE)
+        return table_text(row->table, words->word);
+    return table_text(row->table, trace_said(row->trace, words->text).text);
 }
 
 static struct cell fill_main_share(struct report_row *row, const struct column *column)

@@ -86,7 +86,7 @@ static struct cell fill_cause(struct report_row *row, const struct column *colum
 {
     const struct line *line = row->item;
     (void)column;
-    return table_text(row->table, idle_cause_words[line->what.cause].text);
+    return table_text(row->table, trace_said(row->trace, idle_cause_words[line->what.cause].text).text);
 }
 
 static struct cell fill_stream(struct report_row *row, const struct column *column)

@@ -143,7 +143,7 @@ static int add_pytorch(struct tally *uses, const struct trace *trace, const stru
     struct memory_use *use = tally_item(uses, &key, struct memory_use);
     if (!use)
         return -1;
-    bool failed = event->address == EVENT_NONE;           /* out of memory: there is none */
+    bool failed = strcmp(trace_text(trace, event->name), HEAP_PYTORCH_FAILURE) == 0;
     count_step(use, failed || event->bytes >= 0, failed); /* a release has its bytes negative */
     if (event->total_allocated != EVENT_NONE) {
         make_levels(use, trace, uses->count);

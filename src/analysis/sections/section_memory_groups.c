@@ -15,6 +15,8 @@ static struct cell fill_kind(struct report_row *row, const struct column *column
 {
     const struct heap_group_id *id = row->key;
     (void)column;
+    if (id->stack == HEAP_BEFORE)
+        return table_format(row->table, "%s, from before the trace", heap_pytorch_name(id->kind));
     if (id->source == HEAP_OF_PYTORCH)
         return table_text(row->table, heap_pytorch_name(id->kind));
     return id->kind == EVENT_NO_TEXT ? table_text(row->table, "not known")
@@ -31,10 +33,16 @@ static struct cell fill_stack(struct report_row *row, const struct column *colum
     return trace_stack_cell(row->trace, row->table, row_integer(row, column));
 }
 
+static struct cell fill_size(struct report_row *row, const struct column *column)
+{
+    bool before = ((const struct heap_group_id *)row->key)->stack == HEAP_BEFORE;
+    return before ? (struct cell){0} : fill_number(row, column);
+}
+
 /* The last columns of all these tables: what allocations of a group have in common. */
-#define COLUMN_SIZE(word, title)                                               \
-    {                                                                          \
-        word, title, TYPE_BYTES, 0, fill_number, FROM_KEY(heap_group_id, size) \
+#define COLUMN_SIZE(word, title)                                             \
+    {                                                                        \
+        word, title, TYPE_BYTES, 0, fill_size, FROM_KEY(heap_group_id, size) \
     }
 #define GROUP_COLUMNS                                                                                       \
     {"device", "GPU", TYPE_NUMBER, COLUMN_OPTIONAL, fill_number, FROM_KEY(heap_group_id, device)},          \
@@ -81,6 +89,7 @@ static int finish_peak(struct report_row *row)
         const struct heap_place *place = &heap->places.items[heap->groups.items[i].place];
         struct peak_row group = {.count = heap_group_at_peak(heap, i), .at = place->peak_at, .peak = place->peak};
         group.bytes = bytes_of(heap_group_id(heap, i), group.count);
+        group.count = heap_group_id(heap, i)->stack == HEAP_BEFORE ? EVENT_NONE : group.count;
         if (group.bytes > 0 && section_row(row, heap_group_id(heap, i), &group) < 0)
             return -1;
     }
@@ -163,7 +172,14 @@ static int write_live(struct report_row *row, const struct heap_live *lives, siz
 
 static int finish_at_end(struct report_row *row)
 {
-    return write_live(row, row->trace->heap->lives.items, row->trace->heap->lives.count);
+    const struct heap *heap = row->trace->heap;
+    for (size_t i = 0; i < heap->groups.count; i++) {
+        const struct live_row before = {heap->groups.items[i].live, EVENT_NONE, EVENT_NONE, EVENT_NONE, NULL};
+        if (heap_group_id(heap, i)->stack == HEAP_BEFORE && before.bytes > 0 &&
+            section_row(row, heap_group_id(heap, i), &before) < 0)
+            return -1;
+    }
+    return write_live(row, heap->lives.items, heap->lives.count);
 }
 
 static int finish_at_time(struct report_row *row)

@@ -47,10 +47,11 @@ static void write_text(struct table *table, const struct trace *trace, const cha
 static void write_count(struct table *table, const struct trace *trace, uint64_t sources, const char *item,
                         uint64_t count, struct cell detail)
 {
+    const struct cell said = table_text(table, trace_said(trace, item).text);
     if (sources && !(sources & ~trace->unrecorded))
-        put(table, table_text(table, item), table_text(table, "not recorded"), TYPE_TEXT, none);
+        put(table, said, table_text(table, "not recorded"), TYPE_TEXT, none);
     else
-        put(table, table_text(table, item), cell_integer((int64_t)count), TYPE_COUNT, detail);
+        put(table, said, cell_integer((int64_t)count), TYPE_COUNT, detail);
 }
 
 /* "without kernel, memset" where only some of SOURCES were recorded. */
