@@ -85,3 +85,54 @@ waits() {
     run -0 "$gputrace" report -r ranks zero.json one.json
     refute_output --partial aited
 }
+
+# x CATEGORY NAME TID START DURATION [ARGS [PID]]
+x() {
+    printf '{"ph":"X","cat":"%s","name":"%s","pid":%s,"tid":%s,"ts":%s,"dur":%s,"args":{%s}}\n' "$1" "$2" "${7-100}" "$3" "$4" "$5" "${6-}"
+}
+
+# Functions of Python around launches and a wait; the order in the file is none.
+python_trace() {
+    {
+        x kernel gemm 7 60 300 '"device":0,"stream":7,"correlation":1' 0
+        x kernel relu 7 400 100 '"device":0,"stream":7,"correlation":2' 0
+        x cuda_runtime cudaLaunchKernel 100 30 10 '"correlation":1'
+        x cuda_runtime cudaLaunchKernel 100 250 10 '"correlation":2'
+        x cuda_runtime cudaDeviceSynchronize 100 500 20000 '"correlation":3'
+        x python_function "<built-in method mm of type object at 0x7f>" 100 20 100
+        x python_function "torch/nn/modules/module.py(1532): _call_impl" 100 200 150
+        x python_function "nn.Module: Net_0" 100 210 130
+        x python_function "train.py(60): forward" 100 220 110
+        x python_function "/opt/venv/lib/python3.11/site-packages/pack/f.py(3): act" 100 230 90
+        x python_function "train.py(42): step" 100 10 400
+        x python_function "train.py(50): wait" 100 450 20100
+        x python_function "train.py(9): main" 100 0 30000
+        x cpu_op aten::mm 100 25 80
+    } | paste -sd, | sed 's/^/{"with_stack":1,"deviceProperties":[{"id":0}],"traceEvents":[/;s/$/]}/' >python.json
+}
+
+@test "functions of Python that the profiler recorded are the call stack of what is launched and waited for in them" {
+    run -0 "$gputrace" report -r lines -f json "$foreign/python-function-lines.json"
+    jq -e '.lines | map([.name, .gpu_ns]) == [["step (train.py:42)", 300000]]' <<<"$output"
+    python_trace
+    "$gputrace" convert python.json python.pftrace
+    for name in python.json python.pftrace; do
+        "$gputrace" report -r lines -f json $name | jq -c '.lines[] | [.name, .gpu_ns, .operations, .waited_ns, .waits, .stack]' >got
+        diff - got <<'END'
+["wait (train.py:50)",null,null,20000000,1,"wait (train.py:50) < main (train.py:9)"]
+["step (train.py:42)",300000,1,null,null,"<built-in method mm of type object at 0x7f> < step (train.py:42) < main (train.py:9)"]
+["forward (train.py:60)",100000,1,null,null,"act (/opt/venv/lib/python3.11/site-packages/pack/f.py:3) < forward (train.py:60) < nn.Module: Net_0 < _call_impl (torch/nn/modules/module.py:1532) < step (train.py:42) < main (train.py:9)"]
+END
+    done
+    run -0 "$gputrace" report -r nvtx,operators -f json python.json
+    jq -e '(.nvtx | length) == 0 and (.operators | map(.name)) == ["aten::mm"]' <<<"$output"
+}
+
+@test "findings have the functions of Python that the profiler recorded as their call stack" {
+    jq '.traceEvents |= map(if .cat == "kernel" then .name = "tiny" else . end) + [
+        {"ph": "X", "cat": "python_function", "name": "train.py(9): main", "pid": 100, "tid": 100, "ts": 0, "dur": 90000},
+        {"ph": "X", "cat": "python_function", "name": "train.py(42): step", "pid": 100, "tid": 100, "ts": 0, "dur": 80000}]' \
+        "$foreign/deepep-is-computation.json" >python.json
+    run -0 "$gputrace" report -r findings -f json python.json
+    jq -e '.findings | any(.id == "tiny-grids" and .stack == "step (train.py:42) < main (train.py:9)")' <<<"$output"
+}

@@ -201,7 +201,8 @@ static int add_op(void *context, struct range_walk *walk, const struct launched_
     struct gathering *gathering = context;
     struct gpu_stacks *stacks = gathering->stacks;
     uint32_t node = ((const struct based_op *)op)->base, stack = 0;
-    if (stacks->by_frames && find_stack(gathering, op, &stack) < 0)
+    bool by_frames = stacks->by_frames && gathering->trace->python.count == 0; /* those are among the host's frames */
+    if (by_frames && find_stack(gathering, op, &stack) < 0)
         return -1;
     if (stack != 0)
         node = node_of_frames(gathering, op, stack);

@@ -42,6 +42,7 @@ void trace_init(struct trace *trace, const struct report_options *options)
     ranges_init(&trace->ranges, trace->space);
     ranges_init(&trace->operators, trace->space);
     ranges_init(&trace->host_frames, trace->space);
+    ranges_init(&trace->python, trace->space);
     launched_ops_init(&trace->launched_ops, trace->space);
     host_samples_init(&trace->samples, trace->space);
     autograd_init(&trace->autograd, trace->space);
@@ -83,6 +84,9 @@ void trace_release(struct trace *trace)
     ranges_release(&trace->ranges);
     ranges_release(&trace->operators);
     ranges_release(&trace->host_frames);
+    ranges_release(&trace->python);
+    dense_map_release(&trace->python_calls);
+    array_release(&trace->python_sums);
     sorter_release(&trace->host_calls);
     sorter_release(&trace->timeline);
     array_release(&trace->call_kinds.items);
@@ -348,6 +352,8 @@ static int slice(struct trace *trace, const struct event_fields *event)
         return -1;
     if (event->category == CATEGORY_CPU_OP)
         return operator(trace, event);
+    if (event->category == CATEGORY_PYTHON_FUNCTION)
+        return trace->wanted.stacks ? frame(trace, &trace->python, event) : 0;
     return category_in(event->category, CATEGORIES_API) ? api_call(trace, event) : 0;
 }
 
@@ -405,6 +411,8 @@ static int finish_ranges(void *context)
     struct trace *trace = context;
     if (trace->wanted.host_frames && ranges_finish(&trace->host_frames, trace->end) < 0)
         return -1;
+    if (trace->python.count > 0 && ranges_finish(&trace->python, trace->end) < 0)
+        return -1;
     return trace->wanted.ranges ? ranges_finish(&trace->ranges, trace->end) : 0;
 }
 
@@ -432,7 +440,8 @@ static int gather_timeline(void *context)
 static int gather_launched_ops(void *context)
 {
     struct trace *trace = context;
-    if (!trace->wanted.launched_ops || !(trace_has_ranges(trace) || trace->wanted.host_frames))
+    if (!trace->wanted.launched_ops ||
+        !(trace_has_ranges(trace) || trace->wanted.host_frames || trace->python.count > 0))
         return 0;
     int status = launched_ops_gather(&trace->launched_ops, &trace->gpu_ops, &trace->calls, &trace->stream_owners);
     if (status || trace->ranges.count == 0)
@@ -480,7 +489,8 @@ int trace_finish(struct trace *trace, unsigned workers)
         captured_split(&trace->captured, &trace->strings) < 0)
         return -1;
     int status = tasks_run(tasks, sizeof(tasks) / sizeof(*tasks), workers);
-    return status < 0 ? status : tasks_run(joins, sizeof(joins) / sizeof(*joins), workers);
+    status = status < 0 ? status : tasks_run(joins, sizeof(joins) / sizeof(*joins), workers);
+    return status ?: trace_place_python(trace);
 }
 
 static void add_busy(void *context, const struct busy_piece *piece)

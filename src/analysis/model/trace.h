@@ -142,7 +142,10 @@ struct trace {
     ARRAY(struct trace_frame) frames;
     struct map stack_of_number; /* -> index + 1 in frames of the innermost one */
     struct map stack_operators; /* stack without a line -> text + 1: the operator that launched; 0: there are several */
-    struct heap *heap;          /* what is allocated; NULL: no section needs it */
+    struct ranges python;       /* functions of Python, where the profiler recorded them: python_stacks.c */
+    struct dense_map python_calls; /* struct python_call: calls and operations with such a stack -> python_sums */
+    ARRAY(struct python_sum) python_sums;
+    struct heap *heap; /* what is allocated; NULL: no section needs it */
 
     /* The process and device of a GPU's rows: traces of gputrace have these where several processes use one GPU. */
     ARRAY(struct trace_gpu_row) gpu_rows;
@@ -246,6 +249,14 @@ struct trace_frame {
     uint32_t module; /* … its path */
     uint32_t parent; /* index + 1 of the frame that called it; 0: none */
     uint8_t owner;   /* enum frame_owner */
+};
+
+struct python_call {
+    uint64_t name; /* of a call, or of a GPU operation */
+    int64_t stack;
+};
+struct python_sum {
+    int64_t ns, count; /* ns of the calls */
 };
 
 void trace_init(struct trace *trace, const struct report_options *options);
@@ -357,6 +368,12 @@ struct cell trace_number_cell(int64_t number); /* empty for EVENT_NONE */
  * Call stacks: trace_stacks.c.
  */
 
+/* Adds a frame without a parent. NULL: no memory. */
+struct stack_frame;
+struct trace_frame *trace_add_frame(struct trace *trace, const struct stack_frame *frame);
+/* Part of trace_finish(), python_stacks.c: gives launched_ops, and calls in python_calls, the stacks of `python`.
+ * Returns 0, or -1: no memory, or after error(). */
+int trace_place_python(struct trace *trace);
 /* "stackFrames", and the lists "frames" and "stacks" of earlier traces. Return 0, or -1: no memory. */
 int trace_read_frames(struct trace *trace, const struct cJSON *frames);
 int trace_read_stacks(struct trace *trace, const struct cJSON *frames, const struct cJSON *stacks);

@@ -142,6 +142,12 @@ static bool is_number(const char *text, uint64_t *number)
     return *text >= '0' && *text <= '9' && *end == '\0';
 }
 
+struct trace_frame *trace_add_frame(struct trace *trace, const struct stack_frame *frame)
+{
+    struct trace_frame *added = array_push(&trace->frames);
+    return added && set_texts(trace, added, frame) == 0 ? added : NULL;
+}
+
 static int add_frame(struct trace *trace, const cJSON *member)
 {
     uint64_t number;
@@ -149,8 +155,7 @@ static int add_frame(struct trace *trace, const cJSON *member)
     if (!is_number(member->string, &number))
         return 0;
     uint64_t *index = map_put(&trace->stack_of_number, number, NULL);
-    struct trace_frame *added = index ? array_push(&trace->frames) : NULL;
-    if (!added || set_texts(trace, added, &frame) != 0)
+    if (!index || !trace_add_frame(trace, &frame))
         return -1;
     *index = trace->frames.count;
     return 0;

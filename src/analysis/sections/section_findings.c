@@ -32,7 +32,7 @@ struct state {
 
 #define KINDS_SHOWN 8
 
-struct named_stack {
+struct named_stack { /* as a struct python_call */
     uint64_t name;
     int64_t stack;
 };
@@ -171,6 +171,13 @@ static int gather(void *context, const struct trace *trace)
 {
     struct state *state = context;
     state->findings.from = state->findings.to = state->last_call = EVENT_NONE;
+    for (size_t i = 0; i < trace->python_sums.count; i++) {
+        const struct named_stack *key = dense_map_row(&trace->python_calls, i);
+        int64_t *count = dense_map_item(&state->stacks, key, &state->stack_counts);
+        if (!count)
+            return -1;
+        *count += trace->python_sums.items[i].count;
+    }
     int status = state->findings.no_memory ? -1 : show_calls(state, trace);
     if (status == 0)
         status = show_ops(state, trace);

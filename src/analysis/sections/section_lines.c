@@ -68,6 +68,12 @@ struct lines {
     int64_t gpu_ns;
 };
 
+static void add_sum(struct lines_sum *sum, const struct lines_sum *more)
+{
+    sum->ns += more->ns;
+    sum->count += more->count;
+}
+
 static int64_t digits_of(int64_t bytes)
 {
     return bytes > 0 ? 64 - __builtin_clzll((unsigned long long)bytes) : 0;
@@ -95,6 +101,32 @@ static int add_gpu_op(struct lines *lines, const struct gpu_op *op)
     return 0;
 }
 
+/* The profiler's stacks of Python are those of all launches and of all calls. */
+static int gather_python(struct lines *lines, const struct trace *trace)
+{
+    struct sorter_walk walk;
+    const struct launched_op *op;
+    int status = 0;
+    sorter_walk_begin(&walk, &trace->launched_ops);
+    while (status == 0 && (op = sorter_next(&walk))) {
+        const struct gpu_op one = {
+            .name = op->name, .duration = op->duration, .kernel = op->kernel, .stack = op->stack};
+        status = add_gpu_op(lines, &one);
+    }
+    int walked = sorter_walk_end(&walk);
+    for (size_t i = 0; status == 0 && i < trace->python_sums.count; i++) {
+        const struct python_call *key = dense_map_row(&trace->python_calls, i);
+        const struct python_sum *sum = &trace->python_sums.items[i];
+        if (!call_kind_waits(call_kinds_find(&lines->kinds, &trace->strings, (uint32_t)key->name)))
+            continue;
+        struct lines_sum *waits = dense_map_item(&lines->waits, &key->stack, &lines->wait_sums);
+        status = waits ? 0 : -1;
+        if (waits)
+            add_sum(waits, &(struct lines_sum){sum->ns, sum->count});
+    }
+    return status ? status : walked;
+}
+
 /* In a trace without stacks there is nothing to do. */
 static int gather(void *state, const struct trace *trace)
 {
@@ -103,6 +135,8 @@ static int gather(void *state, const struct trace *trace)
     int status = 0;
     if (trace->frames.count == 0)
         return 0;
+    if (trace->python_sums.count > 0)
+        return gather_python(state, trace);
     sorter_walk_begin(&walk, &trace->gpu_ops);
     while (status == 0 && (op = sorter_next(&walk)))
         status = add_gpu_op(state, op);
@@ -163,12 +197,6 @@ static struct line *line_of(struct report_row *row, int64_t stack, int64_t cost)
 static int64_t scaled(int64_t part, int64_t sampled, int64_t all)
 {
     return sampled > 0 ? (int64_t)((double)part * ((double)all / (double)sampled) + 0.5) : 0;
-}
-
-static void add_sum(struct lines_sum *sum, const struct lines_sum *more)
-{
-    sum->ns += more->ns;
-    sum->count += more->count;
 }
 
 static void sum_kinds(struct report_row *row)
@@ -398,6 +426,7 @@ const struct section section_lines = {
     .categories = CATEGORIES_API | CATEGORY_BIT(CATEGORY_MEMORY),
     .stacks = true,
     .launched_ops = true,
+    .host_calls = true,
     .event = event,
     .gather = gather,
     .finish = finish,
