@@ -48,14 +48,14 @@ _gputrace_argument() {
 _gputrace_options() { # COMMAND
     case $1 in
     run)
-        echo '--output= --trace= --graph= --delay= --duration= --capture-range= --nvtx-domains= --nvtx-exclude=' \
+        echo '--output= --force --trace= --graph= --delay= --duration= --capture-range= --nvtx-domains= --nvtx-exclude=' \
             '--stacks= --nccl --backtrace --cpu= --flush-interval= --children= --ranks= --mpi --wait= --spool-dir= --keep-running --keep-spool --cupti= --plugin= --live --stats --strict --quiet --verbose --help'
         ;;
     report) echo '--report= --format= --top= --sort= --columns= --width= --color= --snapshot= --time-unit= --names= --by-grid --by-shape --html=' \
         '--from= --to= --range= --step= --process= --gpu= --stream= --kernel= --thread= --partial --output= --mpi= --fail-on= --help' ;;
     view) echo '--timeout= --help' ;;
     diff) echo '--before= --after= --fail-on= --any --report= --all --format= --top= --time-unit= --names= --by-grid --html= --help' ;;
-    recover) echo '--output= --keep --spool-dir= --quiet --verbose --help' ;;
+    recover) echo '--output= --force --keep --spool-dir= --quiet --verbose --help' ;;
     convert) echo '--force --from= --to= --range= --gpu= --process= --rank= --quiet --verbose --help' ;;
     cut) echo '--output= --from= --to= --range= --gpu= --process= --rank= --force --quiet --verbose --help' ;;
     merge) echo '--output= --from= --to= --range= --step= --force --quiet --verbose --help' ;;

@@ -26,6 +26,7 @@ _gputrace_run() {
         '--mpi[record MPI calls]' \
         '--wait=[end when these have ended]:for:(primary all)' \
         '--spool-dir=[store records here while the program runs]:directory:_directories' \
+        '--force[move a file that is not a trace to FILE.old]' \
         '--keep-running[let the program run on if gputrace is killed]' \
         '--keep-spool[do not remove it afterwards]' \
         '--cupti=[load this libcupti]:file:_files' \
@@ -106,6 +107,7 @@ _gputrace_diff() {
 _gputrace_recover() {
     _arguments -s -S \
         {-o,--output=}'[write the trace to a file]:file:_files' \
+        '--force[move a file that is not a trace to FILE.old]' \
         '--keep[do not remove the directory]' \
         '--spool-dir=[list what is in this directory]:directory:_directories' \
         {-q,--quiet}'[print errors only]' \

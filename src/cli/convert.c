@@ -144,7 +144,7 @@ static int convert(const struct convert_command_options *wanted, const char *inp
         return from_trace(input, output, &wanted->part);
     if (from_spool(input, output, &summary) != 0)
         return -1;
-    summary_print(output, &summary);
+    summary_print(output, &summary, NULL);
     return 0;
 }
 

@@ -2,18 +2,23 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/log.h"
 #include "common/buffer.h"
 #include "common/settings.h"
+#include "trace/build/sources.h"
 #include "trace/format.h"
 #include "trace/output.h"
+
+#define NUMBERS_MOST 100000 /* traces of runs at the same time */
 
 static int put_variable(struct buffer *buffer, const char *pattern, const char **at)
 {
@@ -199,36 +204,114 @@ int output_name_writable(const char *name)
     return output_try(name);
 }
 
-/* Writes the name that an existing NAME gets. Returns 0, or -1 after error(). */
-static int name_old(const char *name, char old[PATH_MAX])
+/* --- a trace's place among the files that are there --- */
+
+static bool is_database_of_trace(const char *path)
+{
+    unsigned char head[72];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, head, sizeof(head));
+    if (fd >= 0)
+        close(fd);
+    return got == sizeof(head) && memcmp(head, "SQLite format 3", 16) == 0 &&
+           ((uint32_t)head[68] << 24 | head[69] << 16 | head[70] << 8 | head[71]) == SQLITE_APPLICATION_ID;
+}
+
+/* Refuses to move or to replace a file that is not a trace. One that is empty is nothing to lose. */
+static int check_replaceable(const char *path)
 {
     struct stat status;
-    int length = snprintf(old, PATH_MAX, "%s.old", name);
-    if (length < 0 || length >= PATH_MAX)
+    if (stat(path, &status) != 0 || status.st_size == 0 || is_database_of_trace(path) || sources_seems_trace(path))
+        return 0;
+    return error("'%s' is there already and is not a trace: choose another name with -o (--force moves it to '%s.old')",
+                 path, path);
+}
+
+int output_place_check(struct output_place *place)
+{
+    struct stat status;
+    const char *name = place->name;
+    if (output_name_writable(name) < 0)
+        return -1;
+    int length = snprintf(place->old, sizeof(place->old), "%s.old", name);
+    if (lstat(name, &place->before) != 0) {
+        place->before.st_ino = 0;
+        return 0;
+    }
+    if (length < 0 || (size_t)length >= sizeof(place->old))
         return error("cannot keep '%s' as '%s.old': the name is too long", name, name);
-    if (lstat(old, &status) != 0 && errno != ENOENT)
-        return error("cannot keep '%s' as '%s': %s", name, old, strerror(errno));
-    if (lstat(old, &status) == 0 && S_ISDIR(status.st_mode))
-        return error("cannot keep '%s' as '%s': that is a directory", name, old);
+    if (lstat(place->old, &status) != 0 && errno != ENOENT)
+        return error("cannot keep '%s' as '%s': %s", name, place->old, strerror(errno));
+    if (lstat(place->old, &status) == 0 && S_ISDIR(status.st_mode))
+        return error("cannot keep '%s' as '%s': that is a directory", name, place->old);
+    return place->force ? 0 : check_replaceable(name) < 0 ? -1 : check_replaceable(place->old);
+}
+
+/* Returns the descriptor of the folder of NAME, which no other gputrace has locked; -1: this file system has no locks.
+ */
+static int lock_folder(const char *name)
+{
+    char folder[PATH_MAX] = ".";
+    const char *slash = strrchr(name, '/');
+    if (slash)
+        snprintf(folder, sizeof(folder), "%.*s", slash == name ? 1 : (int)(slash - name), name);
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0)
+        flock(fd, LOCK_EX);
+    return fd;
+}
+
+/* A second name first: until the trace takes the first one over, it leads to a whole file. */
+static int replace(struct output_place *place, const char *temporary)
+{
+    unlink(place->old);
+    if (link(place->name, place->old) != 0 && rename(place->name, place->old) != 0)
+        return error("cannot keep '%s' as '%s': %s", place->name, place->old, strerror(errno));
+    if (rename(temporary, place->name) != 0)
+        return error("cannot rename '%s' to '%s': %m", temporary, place->name);
     return 0;
 }
 
-int output_name_old_writable(const char *name)
+/* Gives TEMPORARY the name PATH, which no file has. Returns 0 or errno. */
+static int take_name(const char *temporary, const char *path)
 {
-    char old[PATH_MAX];
-    return access(name, F_OK) == 0 ? name_old(name, old) : 0;
+    if (link(temporary, path) == 0)
+        return unlink(temporary) == 0 ? 0 : errno;
+    if (errno == EEXIST)
+        return errno;
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); /* a file system without links */
+    if (fd < 0 || close(fd) != 0 || rename(temporary, path) != 0)
+        return errno;
+    return 0;
 }
 
-int output_name_keep_old(const char *name)
+/* trace.json, or trace.1.json and so on: the first name that is free. */
+static int take_free_name(struct output_place *place, const char *temporary)
 {
-    char old[PATH_MAX];
-    if (access(name, F_OK) != 0)
-        return 0;
-    if (name_old(name, old) < 0)
-        return -1;
-    unlink(old);
-    /* A second name: the trace will take the first one over when it is whole. */
-    if (link(name, old) == 0 || rename(name, old) == 0)
-        return 0;
-    return error("cannot keep '%s' as '%s': %s", name, old, strerror(errno));
+    char path[PATH_MAX];
+    const char *name = place->name, *ending = ending_of(name);
+    int stem = ending ? (int)(ending - name) : (int)strlen(name), failure = take_name(temporary, name);
+    for (unsigned i = 1; failure == EEXIST && i < NUMBERS_MOST; i++) {
+        int length = snprintf(path, sizeof(path), "%.*s.%u%s", stem, name, i, ending ? ending : "");
+        failure = length < 0 || (size_t)length >= sizeof(path) ? ENAMETOOLONG : take_name(temporary, path);
+        place->numbered = failure == 0;
+    }
+    if (place->numbered)
+        memcpy(place->name, path, sizeof(path));
+    return failure ? error("cannot rename '%s' to '%s': %s", temporary, name, strerror(failure)) : 0;
+}
+
+int output_place_take(void *context, const char *temporary)
+{
+    struct output_place *place = context;
+    const struct stat *before = &place->before;
+    struct stat now;
+    int lock = lock_folder(place->name);
+    place->moved = before->st_ino && lstat(place->name, &now) == 0 && now.st_ino == before->st_ino &&
+                   now.st_dev == before->st_dev && now.st_mtim.tv_sec == before->st_mtim.tv_sec &&
+                   now.st_mtim.tv_nsec == before->st_mtim.tv_nsec;
+    int result = place->moved ? replace(place, temporary) : take_free_name(place, temporary);
+    if (lock >= 0)
+        close(lock);
+    return result;
 }

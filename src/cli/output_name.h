@@ -4,8 +4,10 @@
 #ifndef GPUTRACE_CLI_OUTPUT_NAME_H
 #define GPUTRACE_CLI_OUTPUT_NAME_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 struct job_rank;
@@ -35,11 +37,25 @@ int output_name_check(const char *pattern);
  * Returns 0, or -1 after error(). */
 int output_name_writable(const char *name);
 
-/* Whether an existing NAME can become NAME.old. Returns 0, or -1 after error(). */
-int output_name_old_writable(const char *name);
+/*
+ * The place of a trace among the files that are there. A trace that has the name when the program starts becomes
+ * NAME.old. One that another run has put there since then stays, and the new trace gets a number: trace.1.json.
+ */
+struct output_place {
+    char name[PATH_MAX]; /* that was asked for; at the end, that the trace has */
+    char old[PATH_MAX];  /* NAME.old */
+    bool force;          /* files that are not traces become NAME.old too */
+    struct stat before;  /* of what had the name at the start; st_ino is 0: nothing */
+    bool moved;          /* it is NAME.old now */
+    bool numbered;       /* the name was taken meanwhile */
+};
 
-/* Keeps an existing NAME as NAME.old, which it replaces; with hard links NAME always exists.
+/* Before the start: whether a trace can be written as place->name. Returns 0, or -1 after error(): it cannot, or a file
+ * that would have to be moved or removed is not a trace. */
+int output_place_check(struct output_place *place);
+
+/* At the end: gives the whole trace TEMPORARY its name. Processes that do this at the same time do not lose a trace.
  * Returns 0, or -1 after error(). */
-int output_name_keep_old(const char *name);
+int output_place_take(void *place, const char *temporary);
 
 #endif

@@ -24,7 +24,7 @@
 struct recover_options {
     const char *output;       /* NULL: the name given to the run */
     const char *spool_parent; /* NULL: the default place */
-    bool keep, quiet, verbose;
+    bool keep, force, quiet, verbose;
 };
 
 /* --- the list --- */
@@ -71,40 +71,40 @@ static int list_all(const struct recover_options *wanted)
 
 /* --- one of them --- */
 
-static int writable(const char *output)
-{
-    return output_name_writable(output) < 0 ? -1 : output_name_old_writable(output);
-}
-
 /* Chooses the name of the trace. The name in a directory that others can write to is ignored. */
-static int choose_output(const struct recover_options *wanted, const char *directory, bool safe, char *output,
-                         size_t space)
+static int choose_output(const struct recover_options *wanted, const char *directory, bool safe,
+                         struct output_place *place)
 {
     struct session_facts facts;
+    place->force = wanted->force;
     if (wanted->output) {
-        int length = snprintf(output, space, "%s", wanted->output);
-        if (length < 0 || (size_t)length >= space)
+        int length = snprintf(place->name, sizeof(place->name), "%s", wanted->output);
+        if (length < 0 || (size_t)length >= sizeof(place->name))
             return error("the name of the trace is too long: '-o %s'", wanted->output);
-        return writable(output);
+        return output_place_check(place);
     }
     if (!safe)
         return error("others can write to '%s', so the output name in it is ignored: give one with -o FILE", directory);
     session_read(directory, &facts);
     if (!*facts.output)
         return error("'%s' has no output name: give one with -o FILE", directory);
-    snprintf(output, space, "%s", facts.output);
-    return writable(output);
+    snprintf(place->name, sizeof(place->name), "%s", facts.output);
+    return output_place_check(place);
 }
 
-static int convert(const char *directory, const char *output, struct convert_summary *summary)
+static int convert(const char *directory, struct output_place *place, struct convert_summary *summary)
 {
     struct symbols *symbols = symbols_new(0); /* NULL: stacks stay addresses */
     struct frame_namer namer = symbols_namer(symbols);
-    struct convert_options options = {.spool_directory = directory, .output = output, .namer = symbols ? &namer : NULL};
+    struct convert_options options = {.spool_directory = directory,
+                                      .output = place->name,
+                                      .place = output_place_take,
+                                      .place_context = place,
+                                      .namer = symbols ? &namer : NULL};
     struct progress progress;
-    progress_begin(&progress, output);
+    progress_begin(&progress, place->name);
     options.progress = &progress.made;
-    int result = output_name_keep_old(output) < 0 ? -1 : convert_spool(&options, summary);
+    int result = convert_spool(&options, summary);
     progress_end(&progress);
     convert_plugins_release(&summary->plugins);
     symbols_free(symbols);
@@ -136,7 +136,7 @@ static bool warn_if_in_use(const struct run_directory *directory, bool held)
 static int recover(const struct recover_options *wanted, const char *path)
 {
     static struct run_directory directory;
-    static char output[PATH_MAX];
+    static struct output_place place;
     struct convert_summary summary = {0};
     bool held, safe;
     if (run_directory_open(&directory, path, &held, &safe) < 0)
@@ -144,17 +144,17 @@ static int recover(const struct recover_options *wanted, const char *path)
     bool busy = warn_if_in_use(&directory, held);
     if (held && drain_hold(directory.path) != 0)
         warning("'%s' may change while it is read", directory.path);
-    int result = choose_output(wanted, directory.path, safe, output, sizeof(output));
+    int result = choose_output(wanted, directory.path, safe, &place);
     if (result == 0) {
         end_when_asked(NULL, INTERRUPTED, directory.path, directory.path);
-        result = convert(directory.path, output, &summary);
+        result = convert(directory.path, &place, &summary);
     }
     if (result < 0) {
         run_directory_release(&directory);
         return error("the records stay in '%s'", directory.path);
     }
     tidy(wanted, &directory, busy);
-    summary_print(output, &summary);
+    summary_print(place.name, &summary, &place);
     return 0;
 }
 
@@ -170,6 +170,7 @@ static const struct option_row rows[] = {
      .offset = FIELD(output),
      .help = "write the trace to FILE, not to where the run wanted it;\n.pftrace at its end makes it Perfetto's "
              "format, .gz compresses it"},
+    {.word = "force", .offset = FIELD(force), .help = "move a FILE that is not a trace to FILE.old, which it replaces"},
     {.word = "keep", .offset = FIELD(keep), .help = "do not remove the directory afterwards"},
     {.word = "spool-dir",
      .argument = "DIR",

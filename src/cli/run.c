@@ -55,7 +55,7 @@ struct run {
     char program[PATH_MAX];
     char library[PATH_MAX];
     char mpi_library[PATH_MAX]; /* "": MPI calls are not recorded */
-    char output[PATH_MAX];
+    struct output_place output;
     char killed[2 * PATH_MAX + 128]; /* for launch.killed */
     char standard_error[LOG_FILE_NAME_BYTES];
 };
@@ -170,11 +170,12 @@ static enum launch_way before(void *context, pid_t pid)
     struct output_facts facts = {.pid = pid, .program = program_name(run->program), .rank = &run->rank};
     if (!run->traced)
         return LAUNCH_PLAIN;
-    if (output_name_expand(run->options.output, &facts, run->output, sizeof(run->output)) < 0 ||
-        output_name_writable(run->output) < 0 || output_name_old_writable(run->output) < 0)
+    run->output.force = run->options.force;
+    if (output_name_expand(run->options.output, &facts, run->output.name, sizeof(run->output.name)) < 0 ||
+        output_place_check(&run->output) < 0)
         return LAUNCH_CANCELLED;
     struct session session = {.command = run->launch.argv,
-                              .output = run->output,
+                              .output = run->output.name,
                               .settings = &run->options.settings,
                               .cpu = &run->options.cpu,
                               .rank = run->starts_ranks ? NULL : &run->rank,
@@ -262,16 +263,18 @@ static int convert(struct run *run, struct symbols *symbols, struct convert_summ
     verbose("'%s' ended: %s", run->launch.argv[0], exit_text);
     struct frame_namer namer = symbols_namer(symbols);
     struct convert_options options = {.spool_directory = run->directory.path,
-                                      .output = run->output,
+                                      .output = run->output.name,
+                                      .place = output_place_take,
+                                      .place_context = &run->output,
                                       .ran = run->launch.ended - run->launch.started,
                                       .exit_text = exit_text,
                                       .unrecorded = run->unrecorded,
                                       .namer = symbols ? &namer : NULL};
     uint64_t begun = clock_monotonic();
     struct progress progress;
-    progress_begin(&progress, run->output);
+    progress_begin(&progress, run->output.name);
     options.progress = &progress.made;
-    int failed = output_name_keep_old(run->output) < 0 || convert_spool(&options, summary) < 0;
+    int failed = convert_spool(&options, summary) < 0;
     progress_end(&progress);
     if (failed)
         return -1;
@@ -297,7 +300,7 @@ static void print_plugins(struct run *run, const struct convert_plugins *plugins
 static int print_report(struct run *run)
 {
     struct report_options options = {0};
-    const char *output = run->output;
+    const char *output = run->output.name;
     struct buffer out;
     buffer_init(&out, buffer_drain_fd, BUFFER_FD(STDERR_FILENO));
     report_style_set(&options, STDERR_FILENO, COLOUR_AUTO);
@@ -332,7 +335,7 @@ static int print_result(struct run *run, const struct convert_summary *summary)
     warn_if_empty(run, summary);
     print_plugins(run, &summary->plugins);
     int failed = run->options.stats ? print_report(run) : 0;
-    summary_print(run->output, summary);
+    summary_print(run->output.name, summary, &run->output);
     return failed;
 }
 
@@ -355,9 +358,9 @@ static int finish(struct run *run)
     if (!run->options.strict || !summary_is_incomplete(&summary))
         return 0;
     if (*summary.missed)
-        error("'%s' is incomplete, and --strict was given: %s", run->output, summary.missed);
+        error("'%s' is incomplete, and --strict was given: %s", run->output.name, summary.missed);
     else
-        error("'%s' is incomplete, and --strict was given", run->output);
+        error("'%s' is incomplete, and --strict was given", run->output.name);
     return EXIT_LOSSES;
 }
 

@@ -212,6 +212,7 @@ static const struct option_row rows[] = {
              "%p is the program's pid, %h the host, %n the program's name,\n"
              "%r the rank, %l the rank on this host, %w the number of ranks,\n"
              "%q{VARIABLE} an environment variable, %% a percent sign"},
+    {.word = "force", .offset = FIELD(force), .help = "move a FILE that is not a trace to FILE.old, which it replaces"},
     {.word = "trace",
      .letter = 't',
      .argument = "LIST",

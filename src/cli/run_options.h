@@ -24,6 +24,7 @@ struct run_options {
     bool mpi;                 /* MPI calls are recorded */
     bool backtrace;           /* --stacks=alloc by its earlier name */
     bool keep_spool;
+    bool force;        /* a file that is not a trace is moved out of the way */
     bool keep_running; /* the program goes on when gputrace is killed */
     bool quiet, verbose;
     bool stats;

@@ -7,6 +7,7 @@
 
 #include "analysis/render/render.h"
 #include "analysis/render/stack_text.h"
+#include "cli/output_name.h"
 #include "common/array.h"
 #include "common/buffer.h"
 #include "common/clock.h"
@@ -69,7 +70,17 @@ static void put_way_on(struct buffer *line, const char *output, const struct con
         buffer_format(line, "; to look at it, open " VIEWER " or run 'gputrace report %s'", output);
 }
 
-void summary_print(const char *output, const struct convert_summary *summary)
+/* What became of a file that had the trace's name. */
+static void put_place(struct buffer *line, const struct output_place *place)
+{
+    int asked = (int)strlen(place->old) - 4; /* ".old" */
+    if (place->moved)
+        buffer_format(line, "; the trace before it is '%s'", place->old);
+    if (place->numbered)
+        buffer_format(line, "; '%.*s' is of another run", asked, place->old);
+}
+
+void summary_print(const char *output, const struct convert_summary *summary, const struct output_place *place)
 {
     struct buffer line;
     buffer_init_memory(&line);
@@ -80,6 +91,8 @@ void summary_print(const char *output, const struct convert_summary *summary)
     put_losses(&line, &summary->losses);
     if (summary->events > 0 && !summary->missed_all)
         put_way_on(&line, output, summary);
+    if (place)
+        put_place(&line, place);
     if (*summary->missed) {
         buffer_text(&line, "; ");
         render_visible(&line, summary->missed, "");

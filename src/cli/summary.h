@@ -15,8 +15,9 @@ struct buffer;
  */
 bool summary_is_incomplete(const struct convert_summary *summary);
 
-/* Prints events, file, size, losses, and what never came. */
-void summary_print(const char *output, const struct convert_summary *summary);
+/* Prints events, file, size, losses, what never came, and what became of a file that was there; PLACE may be NULL. */
+struct output_place;
+void summary_print(const char *output, const struct convert_summary *summary, const struct output_place *place);
 
 /* Writes "12.3 MB", in steps of 1000. */
 void summary_put_size(struct buffer *buffer, uint64_t bytes);

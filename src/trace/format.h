@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#define SQLITE_APPLICATION_ID 0x67707472 /* of a database that is a trace: "gptr" */
+
 struct sink_format;
 
 enum file_content {

@@ -290,6 +290,8 @@ static int put_in_place(struct output *output)
     mode_t type = type_of(output->path);
     if (output->temporary && type != 0 && type != S_IFREG)
         return error("cannot write '%s': it became something that is not a regular file", output->path);
+    if (output->temporary && output->place)
+        return output->place(output->place_context, output->temporary);
     if (output->temporary && rename(output->temporary, output->path) != 0)
         return error("cannot rename '%s' to '%s': %m", output->temporary, output->path);
     return 0;

@@ -18,6 +18,9 @@ struct database;
 struct output {
     struct buffer buffer; /* what is written goes here */
     char *path;
+    /* Gives TEMPORARY its name when it is whole. Returns 0, or -1 after error(). NULL: it replaces PATH. */
+    int (*place)(void *context, const char *temporary);
+    void *place_context;
     char *temporary; /* NULL when PATH is not a regular file: then it is written in place */
     int fd;
     struct gzip *gzip;         /* for what goes through the buffer; NULL: the file is not compressed */

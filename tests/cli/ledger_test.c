@@ -257,7 +257,7 @@ static void assert_report(const char *words)
 static void assert_last_line(const struct convert_summary *summary, const char *words)
 {
     unit_stderr_begin();
-    summary_print("trace.json", summary);
+    summary_print("trace.json", summary, NULL);
     const char *said = unit_stderr_end();
     if (words)
         assert_contains(said, words);

@@ -142,24 +142,98 @@ static const char *content(const char *file)
     return text;
 }
 
-UNIT_TEST_WITH(an_existing_file_is_kept_as_old, begin, end)
+#define A_TRACE "{\"traceEvents\": [%s]}"
+
+static void write_trace(const char *file, const char *what)
 {
-    unit_write_file(path, "second");
-    unit_write_file(old, "first");
-    assert_int_equal(output_name_keep_old(path), 0);
-    assert_string_equal(content(old), "second");
-    /* A writer replaces the name, it does not write into the file. */
+    char text[64];
+    snprintf(text, sizeof(text), A_TRACE, what);
+    unit_write_file(file, text);
+}
+
+static void assert_trace(const char *file, const char *what)
+{
+    char text[64];
+    snprintf(text, sizeof(text), A_TRACE, what);
+    assert_string_equal(content(file), text);
+}
+
+static struct output_place place;
+
+/* What a run does before the program starts. */
+static int start(void)
+{
+    place = (struct output_place){0};
+    snprintf(place.name, sizeof(place.name), "%s", path);
+    return output_place_check(&place);
+}
+
+/* What it does at the end, with a trace of WHAT. */
+static void finish(struct output_place *of, const char *what)
+{
     char fresh[600];
     snprintf(fresh, sizeof(fresh), "%s.tmp", path);
-    unit_write_file(fresh, "third");
-    assert_int_equal(rename(fresh, path), 0);
-    assert_string_equal(content(old), "second");
+    write_trace(fresh, what);
+    assert_int_equal(output_place_take(of, fresh), 0);
+    assert_int_not_equal(access(fresh, F_OK), 0);
+}
+
+UNIT_TEST_WITH(an_earlier_trace_is_kept_as_old, begin, end)
+{
+    write_trace(path, "2");
+    write_trace(old, "1");
+    assert_int_equal(start(), 0);
+    finish(&place, "3");
+    assert_trace(path, "3");
+    assert_trace(old, "2");
+    assert_true(place.moved);
 }
 
 UNIT_TEST_WITH(nothing_there_leaves_nothing_old, begin, end)
 {
-    assert_int_equal(output_name_keep_old(path), 0);
+    assert_int_equal(start(), 0);
+    finish(&place, "1");
+    assert_trace(path, "1");
     assert_int_not_equal(access(old, F_OK), 0);
+    assert_false(place.moved || place.numbered);
+}
+
+UNIT_TEST_WITH(traces_of_runs_at_the_same_time_get_numbers, begin, end)
+{
+    char first[600], second[600];
+    write_trace(path, "0");
+    assert_int_equal(start(), 0);
+    struct output_place others[2] = {place, place};
+    finish(&place, "1");
+    finish(&others[0], "2");
+    finish(&others[1], "3");
+    snprintf(first, sizeof(first), "%s/trace.1.json", folder);
+    snprintf(second, sizeof(second), "%s/trace.2.json", folder);
+    assert_trace(old, "0");
+    assert_trace(path, "1");
+    assert_trace(first, "2");
+    assert_trace(second, "3");
+    assert_string_equal(others[1].name, second);
+    assert_true(others[0].numbered && others[1].numbered && !others[1].moved);
+}
+
+UNIT_TEST_WITH(a_file_that_is_not_a_trace_is_refused, begin, end)
+{
+    static const char *const kept[] = {"{\"lr\": 0.1}", "SQLite format 3", "words", "\x1f\x8b"};
+    for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++) {
+        unit_write_file(path, kept[i]);
+        unit_stderr_begin();
+        int result = start();
+        assert_contains(unit_stderr_end(), "is there already and is not a trace");
+        assert_int_equal(result, -1);
+        place.force = true;
+        assert_int_equal(output_place_check(&place), 0);
+    }
+    write_trace(path, "1");
+    unit_write_file(old, "words");
+    unit_stderr_begin();
+    assert_int_equal(start(), -1);
+    assert_contains(unit_stderr_end(), "trace.json.old' is there already and is not a trace");
 }
 
 static const char *not_writable(const char *name)
@@ -203,15 +277,15 @@ UNIT_TEST_WITH(a_name_that_is_too_long_is_refused, begin, end)
 UNIT_TEST_WITH(a_folder_under_the_old_name_is_refused, begin, end)
 {
     unit_write_file(path, "");
-    assert_int_equal(output_name_old_writable(path), 0);
+    assert_int_equal(start(), 0);
     assert_int_equal(mkdir(old, 0700), 0);
     unit_stderr_begin();
-    int result = output_name_old_writable(path);
+    int result = start();
     const char *text = unit_stderr_end();
     assert_int_equal(result, -1);
     assert_contains(text, "that is a directory");
     unlink(path);
-    assert_int_equal(output_name_old_writable(path), 0);
+    assert_int_equal(start(), 0);
     rmdir(old);
 }
 

@@ -150,6 +150,44 @@ PROGRAM
     jq -e .traceEvents trace.json
 }
 
+@test "32 runs at the same time write 32 traces, and the one before stays" {
+    "$gputrace" run -q true
+    cp trace.json before
+    mkfifo go
+    for i in $(seq 32); do
+        script "app$i" 'read -r line <go'
+        "$gputrace" run "./app$i" 2>>said &
+    done
+    eventually eval '[ "$(pgrep -fc "sh ./app[0-9]")" -ge 32 ]'
+    yes | head -c 200 >go
+    wait
+    cmp before trace.json.old
+    jq -r '.gputrace.command[0]' trace.json trace.*.json | sort -V | cmp - <(seq -f './app%.0f' 32)
+    assert_equal "$(grep -c "events in 'trace.json'" said)" 1
+    grep -q "; the trace before it is 'trace.json.old'" said
+    assert_equal "$(grep -c "events in 'trace.[0-9]*.json' .*; 'trace.json' is of another run" said)" 31
+    [ -z "$(ls -- *.tmp 2>/dev/null)" ]
+}
+
+@test "a file that is not a trace is neither moved nor replaced, unless --force is given; a trace of each format is" {
+    echo '{"lr": 0.1}' >config.json
+    cp config.json kept
+    run -125 "$gputrace" run -o config.json touch started
+    assert_output --partial "'config.json' is there already and is not a trace: choose another name with -o (--force"
+    cmp kept config.json
+    [ ! -e started ]
+    "$gputrace" run -q --force -o config.json true
+    cmp kept config.json.old
+    run -125 "$gputrace" run -o config.json touch started
+    cmp kept config.json.old
+    for name in trace.json trace.json.gz trace.pftrace trace.pftrace.gz trace.db trace.sqlite; do
+        "$gputrace" run -q -o "$name" true
+        cp "$name" before
+        run -0 "$gputrace" run -o "$name" true
+        cmp before "$name.old"
+    done
+}
+
 @test "-o takes patterns for pid, host, program, variables and a percent sign" {
     script app 'echo $$ >pid'
     NUMBER=5 "$gputrace" run -q -o '%n-%h-%p-%q{NUMBER}-%%.json' ./app

@@ -9,7 +9,7 @@
 static const char *line_of(const char *output, const struct convert_summary *summary)
 {
     unit_stderr_begin();
-    summary_print(output, summary);
+    summary_print(output, summary, NULL);
     return unit_stderr_end();
 }
 

@@ -18,9 +18,11 @@ struct convert_progress {
 };
 
 struct convert_options {
-    const char *spool_directory;       /* holds *.spool files and session.json */
-    const struct sink *sink;           /* whose buffer is given the bytes of its format; NULL: a file is written */
-    const char *output;                /* path of the trace; a name that ends in .gz is written with gzip */
+    const char *spool_directory; /* holds *.spool files and session.json */
+    const struct sink *sink;     /* whose buffer is given the bytes of its format; NULL: a file is written */
+    const char *output;          /* path of the trace; a name that ends in .gz is written with gzip */
+    int (*place)(void *context, const char *temporary); /* gives the whole file its name, see output.h */
+    void *place_context;
     struct convert_progress *progress; /* NULL: nobody asks */
     /* Facts of the run for the trace's metadata, beyond what session.json holds. */
     uint64_t ran;          /* ns from the program's start to its end; 0: not known */

@@ -295,6 +295,8 @@ static int write_file(struct conversion *conversion, struct convert_summary *sum
         output_open_stream(&output, sink->buffer->drain, sink->buffer->context);
     else if (output_open(&output, path) != 0)
         return -1;
+    output.place = conversion->options->place;
+    output.place_context = conversion->options->place_context;
     sink_init(&conversion->sink, sink ? sink->format : file_format_of(path)->sink, &output.buffer);
     int result = write_trace(conversion, &output);
     sink_release(&conversion->sink);

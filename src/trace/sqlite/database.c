@@ -12,6 +12,7 @@
 #include "common/buffer.h"
 #include "common/log.h"
 #include "common/map.h"
+#include "trace/format.h"
 #include "trace/sqlite/rows.h"
 
 #define NO_NAME UINT32_MAX
@@ -400,6 +401,7 @@ int database_finish(struct database *database)
     if (result < 0)
         return result;
     char version[64];
-    snprintf(version, sizeof(version), "PRAGMA user_version=%d; COMMIT", SQLITE_SCHEMA_VERSION);
+    snprintf(version, sizeof(version), "PRAGMA application_id=%d; PRAGMA user_version=%d; COMMIT",
+             SQLITE_APPLICATION_ID, SQLITE_SCHEMA_VERSION);
     return execute(database, version);
 }
