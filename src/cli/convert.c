@@ -14,6 +14,7 @@
 #include "analysis/stack_files.h"
 #include "common/log.h"
 #include "common/buffer.h"
+#include "common/shell_word.h"
 #include "cli/options.h"
 #include "cli/output_name.h"
 #include "cli/progress.h"
@@ -128,7 +129,7 @@ static int convert(const struct convert_command_options *wanted, const char *inp
         return error("'%s' is there already: --force replaces it", output);
     if (cut_wanted(&wanted->part) && is_directory(input))
         return error("'%s' is a spool directory: write its trace first, with 'gputrace convert %s trace.pftrace'",
-                     input, input);
+                     input, shell_file(input));
     enum file_content content = file_format_of(output)->content;
     if (content != FILE_FLIGHT && output_name_writable(output) != 0)
         return -1;

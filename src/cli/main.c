@@ -9,6 +9,7 @@
 
 #include "common/log.h"
 #include "common/text.h"
+#include "common/shell_word.h"
 #include "cli/options.h"
 #include "trace/format.h"
 
@@ -66,7 +67,8 @@ static int unknown_command(int argc, char **argv)
     const char *name = argv[0], *meant = command_meant(name);
     char rest[256] = "";
     for (int i = 1, length = 0; i < argc; i++) {
-        int space = (int)sizeof(rest) - length, size = snprintf(rest + length, (size_t)space, " %s", argv[i]);
+        int space = (int)sizeof(rest) - length,
+            size = snprintf(rest + length, (size_t)space, " %s", shell_word(argv[i]));
         if (size < 0 || size >= space) {
             snprintf(rest + length, (size_t)space, space > 4 ? " ..." : "");
             break;
@@ -78,10 +80,10 @@ static int unknown_command(int argc, char **argv)
     else if (meant)
         error("no command '%s': did you mean 'gputrace %s%s'?", name, meant, rest);
     else if (is_trace(name))
-        error("no command '%s': did you mean 'gputrace report %s%s'?", name, name, rest);
+        error("no command '%s': did you mean 'gputrace report %s%s'?", name, shell_word(name), rest);
     else
         error("no command '%s': use 'gputrace run %s%s' to trace a program, 'gputrace --help' for the commands", name,
-              name, rest);
+              shell_word(name), rest);
     return EXIT_USAGE;
 }
 

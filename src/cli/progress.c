@@ -218,7 +218,7 @@ static void abandon(void)
 
 void end_when_asked(const struct signals *signals, const char *format, ...)
 {
-    static char message[2 * PATH_MAX + 128]; /* for the signal handler */
+    static char message[6 * PATH_MAX + 128]; /* for the signal handler */
     static struct signals none;
     va_list args;
     size_t length =

@@ -10,6 +10,7 @@
 
 #include "common/log.h"
 #include "common/buffer.h"
+#include "common/shell_word.h"
 #include "cli/options.h"
 #include "cli/output_name.h"
 #include "cli/progress.h"
@@ -146,7 +147,7 @@ static int recover(const struct recover_options *wanted, const char *path)
         warning("'%s' may change while it is read", directory.path);
     int result = choose_output(wanted, directory.path, safe, &place);
     if (result == 0) {
-        end_when_asked(NULL, INTERRUPTED, directory.path, directory.path);
+        end_when_asked(NULL, INTERRUPTED, directory.path, shell_word(directory.path));
         result = convert(directory.path, &place, &summary);
     }
     if (result < 0) {

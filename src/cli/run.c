@@ -16,6 +16,7 @@
 #include "cli/progress.h"
 #include "cli/output_name.h"
 #include "cli/run_cpu.h"
+#include "cli/run_empty.h"
 #include "cli/run_options.h"
 #include "cli/summary.h"
 #include "cli/session.h"
@@ -24,7 +25,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/rank_list.h"
-#include "doctor/doctor.h"
+#include "common/shell_word.h"
 #include "launch/drain.h"
 #include "launch/job.h"
 #include "launch/launch.h"
@@ -56,7 +57,7 @@ struct run {
     char library[PATH_MAX];
     char mpi_library[PATH_MAX]; /* "": MPI calls are not recorded */
     struct output_place output;
-    char killed[2 * PATH_MAX + 128]; /* for launch.killed */
+    char killed[6 * PATH_MAX + 128]; /* for launch.killed */
     char standard_error[LOG_FILE_NAME_BYTES];
 };
 
@@ -79,7 +80,8 @@ static void note_leftovers(const char *parent)
 {
     struct leftovers leftovers = run_directory_leftovers(parent, NULL, NULL);
     if (leftovers.count == 1)
-        notice("an earlier run left '%s': 'gputrace recover %s' writes its trace", leftovers.first, leftovers.first);
+        notice("an earlier run left '%s': 'gputrace recover %s' writes its trace", leftovers.first,
+               shell_word(leftovers.first));
     else if (leftovers.count > 1)
         notice("%u earlier runs left records in '%s': 'gputrace recover' lists them", leftovers.count, parent);
 }
@@ -221,31 +223,6 @@ static void wait_for_all(struct run *run)
     }
 }
 
-/* The agent is loaded at the first use of CUDA or NVTX, and then makes a spool file. */
-static void warn_if_empty(struct run *run, const struct convert_summary *summary)
-{
-    const char *program = run->launch.argv[0];
-    bool empty = summary->processes == 0;
-    char words[512];
-    if (empty && program_is_static(run->launch.path))
-        warning("'%s' is statically linked: nothing can be loaded into it, and %s", program,
-                summary->cpu ? "the trace has only what --cpu records" : "nothing was recorded");
-    else if (empty && run->options.settings.ranks && summary->losses.unrecorded == 0)
-        warning("no process that used CUDA or NVTX was one of the ranks '%s' (--ranks)", run->options.settings.ranks);
-    else if (empty && program_is_for_musl(run->launch.path))
-        warning("'%s' is for the C library musl: libgputrace.so, which is for glibc, cannot be loaded into it",
-                program);
-    else if (empty ? summary->losses.unrecorded > 0 : summary->cuda || !program_has_kernels(run->launch.path))
-        return;
-    else if (doctor_lacks_cuda(words, sizeof(words)))
-        warning("%s, and '%s' %s: 'gputrace doctor' says what CUDA needs", words, program,
-                !empty         ? "was recorded without it"
-                : summary->cpu ? "used no NVTX, so the trace has only what --cpu records"
-                               : "used no NVTX, so the trace is empty");
-    else if (empty && !summary->cpu)
-        warning("'%s' used neither CUDA nor NVTX: the trace is empty", program);
-}
-
 static void warn_of_running_processes(struct run *run)
 {
     unsigned count = run_directory_writers(&run->directory);
@@ -324,7 +301,7 @@ static void tidy(struct run *run, bool whole)
         error("the spool directory '%s' was removed, and the records with it: choose another place with --spool-dir",
               run->directory.path);
     else if (!whole)
-        error(RECORDS_STAY, run->directory.path, run->directory.path);
+        error(RECORDS_STAY, run->directory.path, shell_word(run->directory.path));
     else
         notice("the spool stays in '%s'", run->directory.path);
 }
@@ -332,7 +309,6 @@ static void tidy(struct run *run, bool whole)
 /* Prints warnings, the report and the last line. Returns 0, or -1 after error(). */
 static int print_result(struct run *run, const struct convert_summary *summary)
 {
-    warn_if_empty(run, summary);
     print_plugins(run, &summary->plugins);
     int failed = run->options.stats ? print_report(run) : 0;
     summary_print(run->output.name, summary, &run->output);
@@ -343,12 +319,18 @@ static int print_result(struct run *run, const struct convert_summary *summary)
  * stays; EXIT_LOSSES: the trace is incomplete, and --strict was given. */
 static int finish(struct run *run)
 {
-    end_when_asked(&run->launch.signals, INTERRUPTED, run->directory.path, run->directory.path);
+    end_when_asked(&run->launch.signals, INTERRUPTED, run->directory.path, shell_word(run->directory.path));
     struct convert_summary summary = {0};
     struct symbols *symbols = symbols_new(run->launch.started); /* NULL: stacks stay addresses */
     bool whole = convert(run, symbols, &summary) == 0;
-    if (whole)
+    const struct run_program program = {.path = run->launch.path,
+                                        .argv = run->launch.argv,
+                                        .ranks = run->options.settings.ranks,
+                                        .directory = run->directory.path};
+    if (whole) {
         warn_of_running_processes(run);
+        run_empty_warn(&program, &summary);
+    }
     tidy(run, whole);
     int failed = whole ? print_result(run, &summary) : -1;
     convert_plugins_release(&summary.plugins);
@@ -369,14 +351,17 @@ static int finish(struct run *run)
 static int carry_out(struct run *run)
 {
     run->traced = prepare(run) == 0;
+    if (run->traced)
+        run_empty_note_nested();
     if (!run->traced)
         warning("the program runs without being traced");
+    program_warn_if_unmarked(run->program);
     if (program_gains_rights(run->program))
         warning("'%s' has more rights than you (set-user-ID) and is not recorded", run->program);
     set_times(run);
     if (run->traced) {
         snprintf(run->killed, sizeof(run->killed), "gputrace: killed by SIGKILL: " RECORDS_STAY "\n",
-                 run->directory.path, run->directory.path);
+                 run->directory.path, shell_word(run->directory.path));
         run->launch.killed = run->killed;
     }
     int ours = launch_run(&run->launch);

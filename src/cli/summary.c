@@ -12,6 +12,7 @@
 #include "common/buffer.h"
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/shell_word.h"
 #include "trace/build/passes.h"
 #include "trace/format.h"
 #include "trace/sink.h"
@@ -58,16 +59,17 @@ bool summary_is_incomplete(const struct convert_summary *summary)
 static void put_way_on(struct buffer *line, const char *output, const struct convert_summary *summary)
 {
     const char *ending = strstr(output, ".json");
-    int name = ending ? (int)(ending - output) : (int)strlen(output);
+    char smaller[PATH_MAX + 16];
+    snprintf(smaller, sizeof(smaller), "%.*s.pftrace", ending ? (int)(ending - output) : (int)strlen(output), output);
     if (file_format_of(output)->packing == PACKING_DATABASE)
-        buffer_format(line, "; to look at it, run 'sqlite3 %s' (gputrace-convert(1) has queries)", output);
+        buffer_format(line, "; to look at it, run 'sqlite3 %s' (gputrace-convert(1) has queries)", shell_file(output));
     else if (file_format_of(output)->sink == &chrome_json && summary->unpacked > BROWSER_MAX)
         buffer_format(line,
-                      "; too large for a browser: 'gputrace convert %s %.*s.pftrace' makes it smaller, "
+                      "; too large for a browser: 'gputrace convert %s %s' makes it smaller, "
                       "'gputrace report %s' reads it as it is",
-                      output, name, output, output);
+                      shell_file(output), shell_file(smaller), shell_file(output));
     else
-        buffer_format(line, "; to look at it, open " VIEWER " or run 'gputrace report %s'", output);
+        buffer_format(line, "; to look at it, open " VIEWER " or run 'gputrace report %s'", shell_file(output));
 }
 
 /* What became of a file that had the trace's name. */

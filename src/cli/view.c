@@ -17,6 +17,7 @@
 #include "cli/view_request.h"
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/shell_word.h"
 #include "trace/build/sources.h"
 #include "trace/spool/spool_directory.h"
 
@@ -68,7 +69,7 @@ static int open_trace(const char *path, struct trace_server *server)
     struct stat facts;
     if (spool_directory_is(path))
         return error("'%s' is a spool directory: write its trace first, with 'gputrace convert %s trace.pftrace'", path,
-                     path);
+                     shell_file(path));
     server->file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (server->file < 0)
         return error("cannot open '%s': %s", path, strerror(errno));

@@ -58,6 +58,7 @@ static inline uint64_t spool_aligned(uint64_t bytes)
 #define SPOOL_SEGMENT_BYTES ((uint64_t)1 << 20)
 #define SPOOL_SUFFIX ".spool"         /* files are named PID-N.spool: N tells apart several images of one pid */
 #define SPOOL_PACKED_SUFFIX ".packed" /* what was drained of the spool of the same name */
+#define SPOOL_NESTED_FILE "nested"    /* another gputrace was started, and recorded what it ran */
 #define SPOOL_CPU_SUFFIX ".cpu"       /* what the launcher knows of a process by perf events; also PID-N */
 /* In place of a spool that could not be made: a symbolic link, which needs no descriptor; its target is the reason. */
 #define SPOOL_UNRECORDED_SUFFIX ".unrecorded"

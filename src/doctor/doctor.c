@@ -16,6 +16,7 @@
 
 #include "common/buffer.h"
 #include "common/cupti_path.h"
+#include "common/shell_word.h"
 #include "doctor/libraries.h"
 #include "launch/program.h"
 #include "launch/run_directory.h"
@@ -313,8 +314,8 @@ static void check_leftovers(struct doctor *doctor)
     report(doctor, VERDICT_NOTE, "%u director%s of earlier runs in '%s' with %" PRIu64 " MB", leftovers.count,
            leftovers.count == 1 ? "y" : "ies", parent, leftovers.bytes / MB);
     if (leftovers.count == 1)
-        report_fix(doctor, "'gputrace recover %s' writes its trace; rm -r '%s' discards it", leftovers.first,
-                   leftovers.first);
+        report_fix(doctor, "'gputrace recover %s' writes its trace; rm -r %s discards it", shell_word(leftovers.first),
+                   shell_word(leftovers.first));
     else
         report_fix(doctor, "'gputrace recover' lists them");
 }

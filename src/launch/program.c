@@ -8,11 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include "common/log.h"
+#include "common/shell_word.h"
 #include "common/world_writable.h"
 #include "launch/launch.h"
 
@@ -32,19 +34,6 @@ static bool absent(int failure)
     return failure == ENOENT || failure == ENOTDIR;
 }
 
-static int refuse(const char *path, int failure)
-{
-    if (absent(failure)) {
-        error("cannot find '%s'", path);
-        return EXIT_NOT_FOUND;
-    }
-    if (failure == EACCES)
-        error("cannot run '%s': it is not executable (chmod +x makes it so)", path);
-    else
-        error("cannot run '%s': %s", path, strerror(failure));
-    return EXIT_NOT_RUN;
-}
-
 /* Joins FOLDER (LENGTH bytes; none means the current one) and NAME. False: too long. */
 static bool join(char *path, size_t space, const char *folder, size_t length, const char *name)
 {
@@ -53,14 +42,12 @@ static bool join(char *path, size_t space, const char *folder, size_t length, co
     return size > 0 && (size_t)size < space;
 }
 
-int program_find(const char *name, char *path, size_t space)
+/* Finds NAME in PATH as a shell does. Returns 0, or errno: of a file that cannot be run, which explains more than none.
+ */
+static int search_path(const char *name, char *path, size_t space)
 {
-    if (strchr(name, '/')) {
-        int failure = strlen(name) < space ? check(strcpy(path, name)) : ENAMETOOLONG;
-        return failure ? refuse(name, failure) : 0;
-    }
     const char *list = getenv("PATH");
-    int worst = ENOENT; /* a file that cannot be run explains more than none */
+    int worst = ENOENT;
     for (const char *folder = list ? list : "/usr/local/bin:/usr/bin:/bin"; *name;) {
         size_t length = strcspn(folder, ":");
         int failure = join(path, space, folder, length, name) ? check(path) : ENOENT;
@@ -72,17 +59,77 @@ int program_find(const char *name, char *path, size_t space)
             break;
         folder += length + 1;
     }
-    if (worst == ENOENT && access(name, X_OK) == 0)
-        error("cannot find '%s' in PATH: to run the file in this directory, use './%s'", name, name);
-    else
-        return refuse(name, worst);
-    return EXIT_NOT_FOUND;
+    return worst;
 }
+
+/* --- the interpreter of a script --- */
 
 const char *program_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash && slash[1] ? slash + 1 : path;
+}
+
+/* Returns what runs scripts with the ending of PATH; NULL: not known. */
+static const char *interpreter_of(const char *path)
+{
+    char found[PATH_MAX];
+    static const struct {
+        const char *ending, *names[2]; /* the second one where the first is not installed */
+    } known[] = {{".py", {"python", "python3"}}, {".sh", {"sh", "sh"}},       {".bash", {"bash", "bash"}},
+                 {".pl", {"perl", "perl"}},      {".jl", {"julia", "julia"}}, {".R", {"Rscript", "Rscript"}},
+                 {".lua", {"lua", "luajit"}},    {".rb", {"ruby", "ruby"}},   {".js", {"node", "nodejs"}}};
+    const char *ending = strrchr(program_name(path), '.');
+    for (size_t i = 0; ending && i < sizeof(known) / sizeof(*known); i++)
+        if (strcmp(ending, known[i].ending) == 0)
+            return known[i].names[search_path(known[i].names[0], found, sizeof(found)) != 0];
+    return NULL;
+}
+
+void program_warn_if_unmarked(const char *path)
+{
+    char begin[2] = "";
+    const char *interpreter = interpreter_of(path);
+    int fd = interpreter && strcmp(interpreter, "sh") != 0 ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    ssize_t got = fd < 0 ? 0 : read(fd, begin, sizeof(begin));
+    if (fd >= 0)
+        close(fd);
+    if (got == 2 && memcmp(begin, "#!", 2) != 0 && memcmp(begin, ELFMAG, 2) != 0)
+        warning("'%s' has no #! line, so sh runs it: 'gputrace run %s %s' runs it with %s", path, interpreter,
+                shell_file(path), interpreter);
+}
+
+static int refuse(const char *path, int failure)
+{
+    struct stat file;
+    if (absent(failure) && stat(path, &file) == 0 && S_ISREG(file.st_mode) && interpreter_of(path))
+        failure = EACCES; /* in this directory, which is not in PATH */
+    if (absent(failure)) {
+        error("cannot find '%s'", path);
+        return EXIT_NOT_FOUND;
+    }
+    const char *interpreter = failure == EACCES ? interpreter_of(path) : NULL;
+    if (interpreter)
+        error("cannot run '%s': it is not executable: 'gputrace run %s %s' runs it with %s", path, interpreter,
+              shell_file(path), interpreter);
+    else if (failure == EACCES)
+        error("cannot run '%s': it is not executable (chmod +x makes it so)", path);
+    else
+        error("cannot run '%s': %s", path, strerror(failure));
+    return EXIT_NOT_RUN;
+}
+
+int program_find(const char *name, char *path, size_t space)
+{
+    if (strchr(name, '/')) {
+        int failure = strlen(name) < space ? check(strcpy(path, name)) : ENAMETOOLONG;
+        return failure ? refuse(name, failure) : 0;
+    }
+    int failure = search_path(name, path, space);
+    if (failure != ENOENT || access(name, X_OK) != 0)
+        return failure ? refuse(name, failure) : 0;
+    error("cannot find '%s' in PATH: to run the file in this directory, use './%s'", name, name);
+    return EXIT_NOT_FOUND;
 }
 
 bool program_gains_rights(const char *path)
@@ -295,9 +342,10 @@ int library_find(char *path, size_t space)
 {
     char self[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    if (length <= 0)
+    if (length <= 0 && !realpath((const char *)getauxval(AT_EXECFN), self)) /* there is no /proc */
         return -1;
-    self[length] = '\0';
+    if (length > 0)
+        self[length] = '\0';
     char *slash = strrchr(self, '/');
     if (slash)
         *slash = '\0';
@@ -318,6 +366,6 @@ int library_check(const char *path)
     char where[PATH_MAX];
     if (!world_writable(path, where))
         return 0;
-    return error("'%s' is not loaded into a program, because everybody can write to '%s': chmod o-w '%s'", path, where,
-                 where);
+    return error("'%s' is not loaded into a program, because everybody can write to '%s': chmod o-w %s", path, where,
+                 shell_word(where));
 }

@@ -11,6 +11,9 @@
  * error() EXIT_NOT_FOUND or EXIT_NOT_RUN of launch.h. */
 int program_find(const char *name, char *path, size_t space);
 
+/* Warns if sh is to run the file though its name ends as that of another language's script. */
+void program_warn_if_unmarked(const char *path);
+
 /* The last part of a path: the name of the program. Points into PATH. */
 const char *program_name(const char *path);
 

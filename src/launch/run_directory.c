@@ -16,6 +16,7 @@
 #include "common/log.h"
 #include "common/memory.h"
 #include "common/spool.h"
+#include "common/shell_word.h"
 
 #define PREFIX "gputrace-"
 #define RANDOM "XXXXXX"
@@ -29,9 +30,9 @@ static void warn_of_others(const char *parent)
 {
     struct stat status;
     if (stat(parent, &status) == 0 && (status.st_mode & S_IWOTH) && !(status.st_mode & S_ISVTX))
-        warning("everybody can replace what is in '%s', also what is recorded there: chmod +t '%s', or choose another "
+        warning("everybody can replace what is in '%s', also what is recorded there: chmod +t %s, or choose another "
                 "place with --spool-dir",
-                parent, parent);
+                parent, shell_word(parent));
 }
 
 /* A file system that does not write in place may have no space when a page of the spool is written again, which kills
@@ -87,8 +88,8 @@ static bool ends_with(const char *name, const char *suffix)
 
 static bool is_ours(const char *name)
 {
-    return strcmp(name, SPOOL_SESSION_FILE) == 0 || ends_with(name, SPOOL_SUFFIX) ||
-           ends_with(name, SPOOL_PACKED_SUFFIX) || ends_with(name, SPOOL_CPU_SUFFIX) ||
+    return strcmp(name, SPOOL_SESSION_FILE) == 0 || strcmp(name, SPOOL_NESTED_FILE) == 0 ||
+           ends_with(name, SPOOL_SUFFIX) || ends_with(name, SPOOL_PACKED_SUFFIX) || ends_with(name, SPOOL_CPU_SUFFIX) ||
            ends_with(name, SPOOL_UNRECORDED_SUFFIX);
 }
 

@@ -60,7 +60,7 @@ load common
     touch end
     run "$gputrace" doctor
     assert_line --regexp '^note +leftovers +1 directory of earlier runs'
-    assert_line --partial "rm -r '$TMPDIR/gputrace-"
+    assert_line --partial "rm -r $TMPDIR/gputrace-"
 }
 
 @test "a spool directory that takes nothing is a problem" {
