@@ -149,7 +149,7 @@ static void *run_worker(void *data)
 {
     const struct worker *worker = (const struct worker *)data;
     cudaStream_t stream;
-    CALL(cudaSetDevice(worker->device));
+    QUERY(cudaSetDevice(worker->device));
     CALL(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     put_ranges(stream);
     CALL(cudaStreamDestroy(stream));
@@ -282,7 +282,7 @@ int main()
         run_device(i);
 
     cudaStream_t stream, other;
-    CALL(cudaSetDevice(0));
+    QUERY(cudaSetDevice(0));
     CALL(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     CALL(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
     put_ranges(0);

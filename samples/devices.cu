@@ -24,7 +24,7 @@ struct device {
 
 static void device_init(device *d, int number)
 {
-    CALL(cudaSetDevice(number));
+    QUERY(cudaSetDevice(number));
     CALL(cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking));
     CALL(cudaMalloc((void **)&d->data, bytes));
     CALL(cudaMallocHost((void **)&d->host, bytes));
@@ -33,7 +33,7 @@ static void device_init(device *d, int number)
 
 static void device_work(device *d, int number)
 {
-    CALL(cudaSetDevice(number));
+    QUERY(cudaSetDevice(number));
     CALL(cudaMemsetAsync(d->data, 0, bytes, d->stream));
     did_set(bytes);
     LAUNCH(add_number<<<ELEMENTS / THREADS, THREADS, 0, d->stream>>>(d->data, (unsigned)number + 1));
@@ -50,7 +50,7 @@ static void device_copy(device *devices, int from, int to)
     QUERY(cudaDeviceCanAccessPeer(&reach, from, to));
     if (!reach)
         return;
-    CALL(cudaSetDevice(from));
+    QUERY(cudaSetDevice(from));
     CALL(cudaDeviceEnablePeerAccess(to, 0));
     CALL(cudaMemcpyPeerAsync(devices[to].data, to, devices[from].data, from, bytes, devices[from].stream));
     did_copy("PtoP", bytes);
@@ -60,7 +60,7 @@ static void device_copy(device *devices, int from, int to)
 
 static void device_release(device *d, int number)
 {
-    CALL(cudaSetDevice(number));
+    QUERY(cudaSetDevice(number));
     CALL(cudaFreeHost(d->host));
     did_release("Pinned", bytes);
     CALL(cudaFree(d->data));

@@ -452,6 +452,7 @@ enum gputrace_trigger {
     GPUTRACE_TRIGGER_LINK = 4,          /* cuLinkAddData … cuLinkComplete */
     GPUTRACE_TRIGGER_GRAPH_CAPTURE = 5, /* from the beginning of a capture to its end */
     GPUTRACE_TRIGGER_GRAPH_INSTANTIATION = 6,
+    GPUTRACE_TRIGGER_CONTEXT_CREATION = 7, /* within the first call that needs the device: CUDA's runtime makes it */
 };
 
 enum gputrace_ending {

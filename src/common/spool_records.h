@@ -275,13 +275,14 @@ struct spool_nvtx_recorded {
  * endings have the numbers of enum gputrace_trigger and gputrace_ending in callbacks.h.
  *      trigger             name in the trace */
 enum { SPOOL_PHASE_STARTED = 0, SPOOL_PHASE_ENDED = 1 };
-#define SPOOL_TRIGGERS(X)                  \
-    X(MODULE_LOAD, "Module load")          \
-    X(FUNCTION_LOAD, "Lazy function load") \
-    X(PTX, "PTX compilation")              \
-    X(LINK, "Linking")                     \
-    X(GRAPH_CAPTURE, "Graph capture")      \
-    X(GRAPH_INSTANTIATION, "Graph instantiation")
+#define SPOOL_TRIGGERS(X)                         \
+    X(MODULE_LOAD, "Module load")                 \
+    X(FUNCTION_LOAD, "Lazy function load")        \
+    X(PTX, "PTX compilation")                     \
+    X(LINK, "Linking")                            \
+    X(GRAPH_CAPTURE, "Graph capture")             \
+    X(GRAPH_INSTANTIATION, "Graph instantiation") \
+    X(CONTEXT_CREATION, "Context creation")
 enum spool_trigger {
     SPOOL_TRIGGER_NONE = 0,
 #define TRIGGER(name, text) SPOOL_TRIGGER_##name,

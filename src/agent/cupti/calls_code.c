@@ -212,6 +212,7 @@ static void note_kernels(const struct driver_return *returned)
 #define GETS (REGISTRY_BIT(launch_name) | REGISTRY_BIT(function_name))
 #define LOADS_ROW(function) DRIVER_CALL(function, LOAD, publish_##function, .trigger = phase_of_##function)
 #define LINKS .phase = GPUTRACE_TRIGGER_LINK
+#define MAKES_CONTEXT .phase = GPUTRACE_TRIGGER_CONTEXT_CREATION
 #define LOADS_FUNCTION .phase = GPUTRACE_TRIGGER_FUNCTION_LOAD
 
 static const struct driver_call rows[] = {
@@ -228,6 +229,11 @@ static const struct driver_call rows[] = {
     DRIVER_CALL(cuLinkAddFile, PREPARES, NULL, LINKS),
     DRIVER_CALL(cuLinkAddFile_v2, PREPARES, NULL, LINKS),
     DRIVER_CALL(cuLinkComplete, PREPARES, NULL, LINKS),
+    DRIVER_CALL(cuDevicePrimaryCtxRetain, PREPARES, NULL, MAKES_CONTEXT),
+    DRIVER_CALL(cuCtxCreate, PREPARES, NULL, MAKES_CONTEXT),
+    DRIVER_CALL(cuCtxCreate_v2, PREPARES, NULL, MAKES_CONTEXT),
+    DRIVER_CALL(cuCtxCreate_v3, PREPARES, NULL, MAKES_CONTEXT),
+    DRIVER_CALL(cuCtxCreate_v4, PREPARES, NULL, MAKES_CONTEXT),
     DRIVER_CALL(cuModuleGetFunction, PREPARES | GETS, note_module_function, LOADS_FUNCTION),
     DRIVER_CALL(cuFuncLoad, PREPARES, NULL, LOADS_FUNCTION),
     DRIVER_CALL(cuLibraryGetModule, PREPARES, NULL, LOADS_FUNCTION),

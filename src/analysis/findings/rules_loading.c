@@ -121,7 +121,7 @@ static int loading_event(void *state, const struct trace *trace, const struct ev
 {
     struct host_times *times = state;
     unsigned facts = name_facts_find(&times->names, &trace->strings, event->name);
-    return event->phase != 'X' || (facts & NAME_GRAPH) ? 0 : add_phase(times, trace, event);
+    return event->phase != 'X' || (facts & NAME_NO_CODE) ? 0 : add_phase(times, trace, event);
 }
 
 static int loading_call(void *state, const struct trace *trace, const struct host_call *call)

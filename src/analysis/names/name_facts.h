@@ -14,7 +14,7 @@ enum name_fact {
     NAME_HTOD = 2,         /* of a copy to a GPU */
     NAME_DTOH = 4,         /* of a copy from a GPU */
     NAME_INSTANTIATES = 8, /* of a call or phase that instantiates a graph */
-    NAME_GRAPH = 16,       /* of a phase that captures or instantiates a graph */
+    NAME_NO_CODE = 16,     /* of a phase that captures or instantiates a graph, or makes a context */
     NAME_JIT = 32,         /* of a phase of the just-in-time compiler */
     NAME_FAULT = 64,       /* of page faults */
     NAME_MIGRATION = 128,  /* of a migration of managed memory */

@@ -122,9 +122,10 @@ UNIT_TEST(queries_are_never_switched_on_by_default)
 {
     start(TRACE_DEFAULT);
     assert_true(runtime.on[CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_ptsz_v7000]);
-    assert_true(runtime.on[CUPTI_RUNTIME_TRACE_CBID_cudaSetDevice_v3020]);
+    assert_true(runtime.on[CUPTI_RUNTIME_TRACE_CBID_cudaMalloc_v3020]);
     assert_true(driver.on[CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2]);
     assert_false(runtime.ever[CUPTI_RUNTIME_TRACE_CBID_cudaGetDevice_v3020]);
+    assert_false(runtime.ever[CUPTI_RUNTIME_TRACE_CBID_cudaSetDevice_v3020]);
     assert_false(runtime.ever[CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020]);
     assert_false(driver.ever[CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxGetState]);
     assert_false(driver.ever[CUPTI_DRIVER_TRACE_CBID_cuCtxGetCurrent]);

@@ -89,6 +89,8 @@ UNIT_TEST(linking_and_getting_functions_are_phases)
     CHECK(cuModuleGetFunction, FUNCTION_LOAD);
     CHECK(cuFuncLoad, FUNCTION_LOAD);
     CHECK(cuLibraryGetModule, FUNCTION_LOAD);
+    CHECK(cuDevicePrimaryCtxRetain, CONTEXT_CREATION);
+    CHECK(cuCtxCreate_v4, CONTEXT_CREATION);
 #undef CHECK
     cuKernelGetFunction_params get = {NULL, (CUkernel)0x20};
     make_call(CUPTI_DRIVER_TRACE_CBID_cuKernelGetFunction, &get, 0);

@@ -133,8 +133,8 @@ static void check_sync(struct trace *trace, const struct json *args, const char 
 /* Phases, and within them what the just-in-time compiler did. */
 static void check_compilation(struct trace *trace, const struct json *args, const char *name)
 {
-    static const char *const phases[] = {"Module load", "Lazy function load", "PTX compilation",
-                                         "Linking",     "Graph capture",      "Graph instantiation"};
+    static const char *const phases[] = {"Module load",   "Lazy function load",  "PTX compilation", "Linking",
+                                         "Graph capture", "Graph instantiation", "Context creation"};
     static const struct {
         const char *name;
         int hit; /* 1 true, 0 false, -1 missing */
