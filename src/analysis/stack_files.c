@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/cost_sum.h"
 #include "analysis/base/options.h"
 #include "analysis/base/order.h"
 #include "analysis/model/stacks.h"
@@ -108,7 +109,7 @@ static void put_profile(struct json_out *json, const struct shown *shown, uint32
     const struct gpu_stack_node *nodes = shown->stacks->nodes.items;
     int64_t sum = 0;
     for (uint32_t node = root; node; node = next_below(shown->stacks, root, node))
-        sum += nodes[node - 1].ns;
+        sum_add(&sum, nodes[node - 1].ns);
     json_begin_object(json);
     json_put_text(json, "type", "sampled");
     json_put_text(json, "name", root ? interned(&shown->names, shown->name_of[root - 1]) : "no GPU operation");
@@ -188,7 +189,7 @@ static int fold(struct gpu_stacks *folded, const struct shown *shown)
             status = -1;
             break;
         }
-        folded->nodes.items[made[i] - 1].ns += node->ns;
+        sum_add(&folded->nodes.items[made[i] - 1].ns, node->ns);
         folded->nodes.items[made[i] - 1].count += node->count;
     }
     free(made);

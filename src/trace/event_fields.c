@@ -150,22 +150,19 @@ const char *event_run_take(const char *bytes, const uint32_t *numbers, struct ev
 
 /* --- numbers --- */
 
-/* A double holds integers up to here, and JSON's numbers are read as doubles. */
-#define EXACT_MAX (UINT64_C(1) << 53)
-
 int64_t event_real(double value, int64_t otherwise)
 {
-    return value > -9.2e18 && value < 9.2e18 ? llround(value) : otherwise;
+    return value > -EVENT_NUMBER_LIMIT && value < EVENT_NUMBER_LIMIT ? llround(value) : otherwise;
 }
 
 int64_t event_unsigned(uint64_t value, int64_t otherwise)
 {
-    return value < EXACT_MAX ? (int64_t)value : event_real((double)value, otherwise);
+    return value < EVENT_NUMBER_LIMIT ? (int64_t)value : otherwise;
 }
 
 int64_t event_signed(int64_t value, int64_t otherwise)
 {
-    return event_real((double)value, otherwise);
+    return value > -EVENT_NUMBER_LIMIT && value < EVENT_NUMBER_LIMIT ? value : otherwise;
 }
 
 int64_t event_number_of_text(const char *text, size_t length, int64_t otherwise)
@@ -174,5 +171,5 @@ int64_t event_number_of_text(const char *text, size_t length, int64_t otherwise)
     length = length < sizeof(digits) - 1 ? length : sizeof(digits) - 1;
     memcpy(digits, text, length);
     digits[length] = '\0';
-    return *digits ? strtoll(digits, NULL, 0) : otherwise;
+    return *digits ? event_signed(strtoll(digits, NULL, 0), otherwise) : otherwise;
 }

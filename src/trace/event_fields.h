@@ -129,8 +129,14 @@ struct event_fields {
     int64_t group_call; /* calls of a process that one kernel does, and the kernel, have the same number */
 };
 
-/* A time beyond 146 years is not accepted, so that the difference of two always fits. */
-#define EVENT_TIME_LIMIT (INT64_MAX / 2)
+/* A time beyond 146 years is not accepted, so that the difference of two always fits, with a second to spare. */
+#define EVENT_TIME_LIMIT (INT64_MAX / 2 - INT64_C(1000000000))
+
+/* From one time to another, ns; 0 if one of them is not known. */
+static inline int64_t event_time_between(int64_t from, int64_t to)
+{
+    return from == EVENT_NONE || to == EVENT_NONE ? 0 : to - from;
+}
 
 /* The extent of an event whose last field FIELD is. */
 #define FIELD_EXTENT(field) \
@@ -163,7 +169,11 @@ void event_copy(struct event_fields *event, const struct event_fields *from);
 /* Sets each of the event's texts, number N, NUMBERS[N]. */
 void event_translate(struct event_fields *event, const uint32_t *numbers);
 
-/* A number as a reader of JSON has it, which reads numbers as doubles; OTHERWISE when it is too large. */
+/* JSON's numbers are read as doubles, which hold integers up to here. A larger argument is not known, so that sizes can
+ * be multiplied by small numbers, and the difference of two numbers always fits. */
+#define EVENT_NUMBER_LIMIT (INT64_C(1) << 53)
+
+/* A number as a reader of JSON has it; OTHERWISE when it is too large. */
 int64_t event_unsigned(uint64_t value, int64_t otherwise);
 int64_t event_signed(int64_t value, int64_t otherwise);
 int64_t event_real(double value, int64_t otherwise);

@@ -14,10 +14,10 @@
 static inline bool fields_take_number(const struct arg *arg, int64_t *number)
 {
     switch (arg->type) {
-    case ARG_TYPE_U64: *number = event_unsigned(arg->u64, *number); return true;
+    case ARG_TYPE_U64:
+    case ARG_TYPE_HEX: *number = event_unsigned(arg->u64, *number); return true;
     case ARG_TYPE_I64: *number = event_signed(arg->i64, *number); return true;
     case ARG_TYPE_FIXED: *number = event_real(arg->real, *number); return true;
-    case ARG_TYPE_HEX: *number = arg->u64 > INT64_MAX ? INT64_MAX : (int64_t)arg->u64; return true;
     case ARG_TYPE_TEXT: *number = event_number_of_text(arg->text, arg->length, *number); return true;
     case ARG_TYPE_TRUE: *number = 1; return true;
     case ARG_TYPE_FALSE: *number = 0; return true;

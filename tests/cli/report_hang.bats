@@ -305,3 +305,22 @@ END
     run -0 --separate-stderr verdict
     assert_output 'Rank 0 waits in AllReduce #0 of an unknown communicator; every rank entered it, and none finished it'
 }
+
+@test "when a process exited and where a kernel runs is left out where it is not known" {
+    cat >trace.json <<'END'
+{"gputrace": {"processes": [
+    {"pid": 100, "rank": 0, "state": "ended without its exit handlers", "alive": {"ts": 30000000}},
+    {"pid": 101, "rank": 1, "state": "finished"}]},
+ "traceEvents": [
+    {"ph": "X", "cat": "user_annotation", "name": "ncclAllReduce", "pid": 100, "ts": 1000000, "dur": 10, "args":
+        {"Collective name": "AllReduce", "communicator": "0xa", "Seq": 0, "Group size": 2, "Rank": 0, "open at end": true}},
+    {"ph": "i", "cat": "gpu_in_flight", "name": "spin()", "pid": 100, "ts": 1000000, "args": {}}]}
+END
+    run -0 --separate-stderr hang '.[0] | .verdict, .missing'
+    assert_line --index 0 --partial ' of communicator 0xa; rank 1 never entered it: its process exited'
+    assert_line --index 1 'rank 1: its process exited'
+    refute_output --partial '9223372'
+    run -0 "$gputrace" report -r crashes -f json trace.json
+    refute_output --partial '9223372'
+    assert_output --partial '"what": "In flight", "where": "GPU 100"'
+}

@@ -222,3 +222,15 @@ END
 END
     done
 }
+
+@test "a number that JSON cannot hold exactly is not a size, and sums stay at the largest number" {
+    { allocation 9223372036854775807 5; allocation 9223372036854775807 5; allocation 9007199254740991 6; } |
+        trace "$frames"
+    lines >got
+    diff - got <<'END'
+["main (app.cu:50)",null,null,null,null,null,9007199254740991,1]
+["work (app.cu:10)",null,null,null,null,null,null,2]
+END
+    for _ in {1..1026}; do allocation 9007199254740991 5; done | trace "$frames"
+    "$gputrace" report -r lines -f json trace.json | grep -F '"bytes_bytes": 9223372036854775807, '
+}

@@ -1,5 +1,6 @@
 #include "analysis/base/busy.h"
 
+#include "analysis/base/cost_sum.h"
 #include "analysis/base/order.h"
 
 static int by_start(const void *left, const void *right)
@@ -93,7 +94,7 @@ static void add_up(void *context, const struct busy_piece *piece)
 {
     struct range_busy *busy = context;
     struct range_busy_part *part = &busy->parts.items[piece->number];
-    busy->totals.items[part->row] += busy_sum_add(&part->sum, piece->start, piece->end);
+    sum_add(&busy->totals.items[part->row], busy_sum_add(&part->sum, piece->start, piece->end));
 }
 
 int range_busy_finish(struct range_busy *busy)

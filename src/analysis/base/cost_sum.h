@@ -1,5 +1,5 @@
 /*
- * Sums that stay at the largest number instead of overflowing, as times and sizes of a trace may be anything; and costs
+ * Sums that stay at the largest (or smallest) number instead of overflowing, as times and sizes of a trace may be anything; and costs
  * that come device after device, as operations do. Devices work at the same time, so a rule's cost is that of the
  * device with the largest sum.
  */
@@ -11,7 +11,12 @@
 static inline int64_t sum_of(int64_t a, int64_t b)
 {
     int64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+    return __builtin_add_overflow(a, b, &sum) ? (b > 0 ? INT64_MAX : -INT64_MAX) : sum;
+}
+
+static inline void sum_add(int64_t *sum, int64_t more)
+{
+    *sum = sum_of(*sum, more);
 }
 
 /* All zero is none. */

@@ -1,5 +1,7 @@
 #include "analysis/base/cover.h"
 
+#include "analysis/base/cost_sum.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -19,7 +21,7 @@ static void add(struct cover *cover, uint32_t number, int64_t length)
 {
     if (number == 0)
         return;
-    cover->total += length;
+    sum_add(&cover->total, length);
     for (size_t i = number; i <= cover->operations; i += i & -i)
         cover->sums[i] += length;
 }

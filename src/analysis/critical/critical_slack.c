@@ -3,6 +3,7 @@
  * time: each hands on what it has left to what it waited for. The time from the end of an operation to the start of
  * another that it did not decide is left too.
  */
+#include "analysis/base/cost_sum.h"
 #include "analysis/critical/critical_walk.h"
 #include "analysis/model/timeline.h"
 #include "analysis/model/trace.h"
@@ -101,7 +102,7 @@ static void end_call(struct sweep *sweep, struct cursor *cursor, struct critical
     lower(&op->slack, cursor->late + (op->end < until ? until - op->end : 0));
     if (call->all)
         leave_to_device(graph, call, cursor->late);
-    cursor->late += until - call->start;
+    sum_add(&cursor->late, until - call->start);
 }
 
 static int step(struct sweep *sweep)

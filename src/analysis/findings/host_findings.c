@@ -1,4 +1,5 @@
 #include "analysis/findings/host_findings.h"
+#include "analysis/base/cost_sum.h"
 #include "analysis/model/names.h"
 
 #include <stdlib.h>
@@ -51,9 +52,9 @@ struct host_answer host_ask(const struct trace *trace, const struct idle *idle, 
             continue;
         bool all = question->loading, brief = question->brief;
         int64_t time = all ? row->sum.total : brief ? row->sum.brief : row->sum.total - row->sum.brief;
-        answer.total += time;
+        sum_add(&answer.total, time);
         answer.gaps += all ? row->sum.count : brief ? row->sum.brief_count : row->sum.count - row->sum.brief_count;
-        sums[row->what.activity] += time;
+        sum_add(&sums[row->what.activity], time);
     }
     if (sums)
         find_most(&answer, idle, sums);

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "analysis/base/cost_sum.h"
 #include "analysis/model/trace.h"
 
 void host_times_release(struct host_times *times)
@@ -30,7 +31,7 @@ static int add_moment(struct host_times *times, const struct host_moment *moment
         if (!array_push(&times->sums))
             return -1;
     struct host_time *time = &times->sums.items[moment->activity];
-    *(stretch == HOST_HERE ? &time->here : &time->others) += ns;
+    sum_add(stretch == HOST_HERE ? &time->here : &time->others, ns);
     return stretch == HOST_HERE ? host_activities_weigh(&times->host, moment, ns) : 0;
 }
 

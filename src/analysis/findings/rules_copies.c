@@ -210,7 +210,7 @@ static void end_run(struct small *small)
     if (run->count >= FINDING_SMALL_COPY_RUN) {
         small->runs++;
         small->count += run->count;
-        small->bytes += run->bytes;
+        sum_add(&small->bytes, run->bytes);
         small->gain = sum_of(small->gain, ns - ns / run->count);
         device_cost_add(&small->cost, run->last.device, ns);
         if (ns > small->worst_ns) {
@@ -251,7 +251,7 @@ static int small_op(void *state, const struct trace *trace, const struct timelin
         run->from = op->start - run->from > FINDING_SMALL_COPY_GAP_NS ? op->start : run->from;
     }
     run->count++;
-    run->bytes += op->size;
+    sum_add(&run->bytes, op->size);
     run->to = op->end;
     run->last = *op;
     return 0;

@@ -233,7 +233,7 @@ static void add_busy(struct use_of_device *use, const struct trace *trace, int64
         int64_t stop = end < next ? end : next;
         if (index < 0 || index >= FINDING_CHUNKS)
             return;
-        use->busy[index] += stop - start;
+        sum_add(&use->busy[index], stop - start);
         start = stop;
     }
 }
@@ -270,7 +270,7 @@ static struct low_parts low_parts_of(const struct use *use, const struct finding
             continue;
         low.first = low.first < 0 ? i : low.first;
         low.last = i;
-        low.idle += chunk - busy;
+        sum_add(&low.idle, chunk - busy);
         low.count++;
     }
     bool matters = low.idle >= findings->steady / 100 * FINDING_LOW_USE_PERCENT && low.idle >= FINDING_LOW_USE_NS;

@@ -22,7 +22,7 @@ static bool has_any(const char *name, const char *const *words)
 /* --- matrix products in float32 --- */
 
 /* cuBLAS and cutlass name what their kernels multiply: sgemm, simt and ffma are float32 outside of the tensor cores. */
-static bool is_float32_product(const char *name)
+static bool is_float32_gpu_op_size(const char *name)
 {
     static const char *const words[] = {"simt_sgemm", "_sgemm_", "f32f32_f32f32_f32", NULL};
     static const char *const tensor_words[] = {"tf32", "tensorop", "hmma", "s1688", "s16816", NULL};
@@ -51,7 +51,7 @@ static int float32_op(void *state, const struct trace *trace, const struct timel
             return -1;
     char *known = &float32->is_product.items[op->name];
     if (!*known)
-        *known = is_float32_product(interned(&trace->strings, op->name)) ? 2 : 1;
+        *known = is_float32_gpu_op_size(interned(&trace->strings, op->name)) ? 2 : 1;
     if (*known == 1)
         return 0;
     float32->count++;
@@ -126,15 +126,6 @@ struct shapes {
     int64_t at; /* the start of the last kernel */
 };
 
-static int64_t product(const int64_t size[3])
-{
-    int64_t all = 1;
-    for (unsigned i = 0; i < 3; i++)
-        if (size[i] <= 0 || __builtin_mul_overflow(all, size[i], &all))
-            return 0;
-    return all;
-}
-
 static int shapes_event(void *state, const struct trace *trace, const struct event_fields *event)
 {
     struct shapes *shapes = state;
@@ -142,11 +133,11 @@ static int shapes_event(void *state, const struct trace *trace, const struct eve
     if (event->duration < FINDING_KERNEL_NS || event->phase != 'X')
         return 0;
     const struct shape_key key = {
-        .name = event->name, .blocks = (uint64_t)product(event->grid), .device = (uint64_t)trace_event_device(event)};
+        .name = event->name, .blocks = (uint64_t)gpu_op_size(event->grid), .device = (uint64_t)trace_event_device(event)};
     struct shape *shape = dense_map_item(&shapes->keys, &key, &shapes->items);
     if (!shape)
         return -1;
-    const struct block_shape block = {product(event->block), event->registers, event->shared_bytes};
+    const struct block_shape block = {gpu_op_size(event->block), event->registers, event->shared_bytes};
     shape->differs |= shape->known && memcmp(&shape->block, &block, sizeof(block)) != 0;
     shape->known = true;
     shape->block = block;

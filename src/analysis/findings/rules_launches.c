@@ -41,7 +41,7 @@ static int note_late(struct launches_of_device *launches, const struct timeline_
     if (!late)
         return -1;
     late->gaps++;
-    late->idle += idle;
+    sum_add(&late->idle, idle);
     if ((late->gaps & (late->gaps - 1)) == 0) /* the last power of two is in the second half */
         late->place = finding_at_op(op);
     return 0;
@@ -237,7 +237,7 @@ static int repeated_op(void *state, const struct trace *trace, const struct time
     int64_t gap = op->start - repeated->end;
     repeated->gaps += gap > GRAPH_GAP_NS && gap <= FINDING_REPEATED_GAP_NS ? gap - GRAPH_GAP_NS : 0;
     repeated->count++;
-    repeated->busy += op->end - op->start;
+    sum_add(&repeated->busy, op->end - op->start);
     repeated->end = op->end;
     return 0;
 }

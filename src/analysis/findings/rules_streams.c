@@ -74,9 +74,9 @@ static void add_kernel(struct serial *serial, const struct timeline_op *op)
     bool first = serial->kernels_until == EVENT_NONE;
     int64_t from = first ? op->start : most(op->start, serial->kernels_until);
     if (!first && serial->pending.count > 0) {
-        serial->pending.overlap += most(0, least(serial->copies_until, op->end) - from);
-        serial->copies += serial->pending.copies;
-        serial->overlap += serial->pending.overlap;
+        sum_add(&serial->pending.overlap, most(0, least(serial->copies_until, op->end) - from));
+        sum_add(&serial->copies, serial->pending.copies);
+        sum_add(&serial->overlap, serial->pending.overlap);
         serial->sum.bytes = sum_of(serial->sum.bytes, serial->pending.bytes);
         serial->sum.turns++;
         if (serial->pending.copies > serial->sum.worst_ns) {
@@ -85,7 +85,7 @@ static void add_kernel(struct serial *serial, const struct timeline_op *op)
         }
     }
     memset(&serial->pending, 0, sizeof(serial->pending));
-    serial->kernels += most(0, op->end - from);
+    sum_add(&serial->kernels, most(0, op->end - from));
     serial->kernels_until = first ? op->end : most(op->end, serial->kernels_until);
 }
 
@@ -96,9 +96,9 @@ static void add_copy(struct serial *serial, const struct timeline_op *op)
     if (serial->pending.count++ == 0)
         serial->pending.first = finding_at_op(op);
     serial->pending.bytes = sum_of(serial->pending.bytes, op->size);
-    serial->pending.copies += most(0, op->end - from);
+    sum_add(&serial->pending.copies, most(0, op->end - from));
     if (serial->kernels_until != EVENT_NONE)
-        serial->pending.overlap += most(0, least(serial->kernels_until, op->end) - from);
+        sum_add(&serial->pending.overlap, most(0, least(serial->kernels_until, op->end) - from));
     serial->copies_until = first ? op->end : most(op->end, serial->copies_until);
 }
 

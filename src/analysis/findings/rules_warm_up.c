@@ -43,7 +43,7 @@ void find_warm_up(struct findings *findings)
     const struct steps *steps = section_state(findings->trace, REPORT_STEPS);
     for (size_t i = 0; steps && i < steps->processes.count; i++) {
         const struct steps_process *process = &steps->processes.items[i];
-        if (process->items.count < FINDING_STEPS)
+        if (process->items.count < FINDING_STEPS || findings->from == EVENT_NONE)
             continue;
         struct warm_up one = warm_up_in(findings, process);
         findings->warm_up = one.time > findings->warm_up.time ? one : findings->warm_up;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/cost_sum.h"
 #include "analysis/base/order.h"
 #include "analysis/findings/slow_link_words.h"
 #include "analysis/ranks/stages.h"
@@ -176,7 +177,7 @@ static int add_names(struct named_all *names, const struct ranks *ranks, uint32_
         struct named *named = dense_map_item(&names->ids, &key, &names->items);
         if (!named)
             return -1;
-        named->own += one->total;
+        sum_add(&named->own, one->total);
         named->own_count += one->count;
     }
     for (size_t i = 0; i < ranks->names.count; i++) {
@@ -185,7 +186,7 @@ static int add_names(struct named_all *names, const struct ranks *ranks, uint32_
         uint32_t number = dense_map_find(&names->ids, &key, layout, dense_map_hash(&key, 1));
         if (one->rank == rank || number == DENSE_MAP_NONE)
             continue;
-        names->items.items[number].others += one->total;
+        sum_add(&names->items.items[number].others, one->total);
         names->items.items[number].others_count += one->count;
     }
     return 0;

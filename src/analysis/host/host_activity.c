@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/buffer.h"
+#include "analysis/base/cost_sum.h"
 #include "analysis/model/trace.h"
 
 /* A sample says what a running thread did up to so many periods before and after it. */
@@ -64,7 +65,7 @@ static int add_doing(struct host_activities *all, struct most *most, uint32_t si
             return -1;
         *touched = doing;
     }
-    all->sums.items[doing] += ns;
+    sum_add(&all->sums.items[doing], ns);
     if (all->sums.items[doing] > most->ns)
         *most = (struct most){all->sums.items[doing], site, doing};
     return 0;
@@ -107,7 +108,7 @@ static int add_states(struct host_activities *all, uint32_t thread, int64_t star
         const struct host_state *state = &samples->states.items[i];
         int64_t from = state->start > start ? state->start : start, to = state->end < end ? state->end : end;
         bool off = state->kind != HOST_RUNNABLE;
-        *(off ? &mostly->waited : &mostly->ran) += to - from;
+        sum_add(off ? &mostly->waited : &mostly->ran, to - from);
         if (off && to - from > longest) {
             longest = to - from;
             mostly->waker = state->waker;

@@ -1,4 +1,5 @@
 /* Activities in words: with the line that took longest. */
+#include "analysis/base/cost_sum.h"
 #include "analysis/host/host_activity.h"
 
 #include "common/buffer.h"
@@ -18,7 +19,7 @@ static int weigh(struct host_activities *all, uint64_t activity, uint32_t site, 
     struct host_place_time *time = dense_map_item(&all->places, &key, &all->times);
     if (!time)
         return -1;
-    time->ns += ns;
+    sum_add(&time->ns, ns);
     time->site = site;
     return 0;
 }

@@ -1,6 +1,7 @@
 #include "analysis/idle/gpu_idle.h"
 
 #include "common/memory.h"
+#include "analysis/base/cost_sum.h"
 #include "analysis/model/trace.h"
 
 void gpu_idle_release(struct gpu_idle *idle)
@@ -146,7 +147,7 @@ int64_t gpu_idle_within(struct gpu_idle_walk *walk, int64_t start, int64_t end)
         bool idle;
         next = until(walk, time, &idle);
         next = next < end ? next : end;
-        total += idle ? next - time : 0;
+        sum_add(&total, idle ? next - time : 0);
     }
     return total;
 }

@@ -76,13 +76,13 @@ struct idle_gap *idle_find(struct idle *idle, uint32_t device, int64_t start, in
 static void add(struct idle_sum *sum, int64_t start, int64_t length)
 {
     bool first = sum->count == 0 || sum->gap != start;
-    sum->total += length;
+    sum_add(&sum->total, length);
     sum->count += first;
     sum->gap = start;
     sum->current = first ? length : sum->current + length;
     sum->longest = sum->current > sum->longest ? sum->current : sum->longest;
     if (sum->current <= IDLE_BRIEF) {
-        sum->brief += length;
+        sum_add(&sum->brief, length);
         sum->brief_count += first;
     } else if (!first && sum->current - length <= IDLE_BRIEF) { /* the gap was brief up to now */
         sum->brief -= sum->current - length;
@@ -147,7 +147,7 @@ int idle_add_launched(struct idle *idle, uint32_t device, int64_t length)
 static void add_to_largest(struct idle_gap *gap, const struct idle_what *what, int64_t length)
 {
     struct idle_part *part = &gap->causes[what->cause];
-    part->total += length;
+    sum_add(&part->total, length);
     if (length > part->longest) {
         part->longest = length;
         part->what = *what;
@@ -168,7 +168,7 @@ int idle_add(struct idle *idle, const struct idle_what *what, int64_t start, int
         return -1;
     if (idle->has_pieces && sorter_add(&idle->pieces, &piece) < 0)
         return -1;
-    device->idle += length;
+    sum_add(&device->idle, length);
     add(&device->causes[what->cause], start, length);
     add(&row->sum, start, length);
     if (largest)

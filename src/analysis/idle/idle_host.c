@@ -1,5 +1,6 @@
 #include "analysis/idle/idle_host.h"
 
+#include "analysis/base/cost_sum.h"
 #include "analysis/base/order.h"
 #include "analysis/model/trace.h"
 
@@ -262,7 +263,7 @@ static int name_gap(struct idle *idle, struct idle_gap *gap)
         while (status == 0 && sums.count <= moment.activity)
             status = array_push(&sums) ? 0 : -1;
         if (status == 0)
-            sums.items[moment.activity] += moment.until - time;
+            sum_add(&sums.items[moment.activity], moment.until - time);
     }
     int64_t most = 0;
     for (uint32_t i = 0; i < sums.count; i++)

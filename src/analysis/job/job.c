@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "analysis/base/cost_sum.h"
 #include "analysis/findings/findings.h"
 #include "analysis/ranks/rank_times.h"
 
@@ -194,7 +195,7 @@ static int add_findings(struct adding *adding)
         sum->traces += !counted[one->rule];
         sum->ranks += counted[one->rule] ? 0 : (int64_t)part->ranks.items.count;
         counted[one->rule] = true;
-        sum->total += one->cost;
+        sum_add(&sum->total, one->cost);
         bool worse = one->cost > sum->cost || (one->cost == sum->cost && only_rank(part) < sum->rank);
         if (!worse)
             continue;

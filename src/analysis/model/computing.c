@@ -1,5 +1,6 @@
 #include "analysis/model/computing.h"
 
+#include "analysis/base/cost_sum.h"
 #include "analysis/base/order.h"
 #include "analysis/model/temporal.h"
 #include "analysis/model/trace.h"
@@ -54,7 +55,7 @@ static void add_op(struct state *state, const struct timeline_op *op)
         return;
     int64_t from = op->start > state->until ? op->start : state->until;
     if (op->end > from) {
-        state->total += op->end - from;
+        sum_add(&state->total, op->end - from);
         state->until = op->end;
     }
 }

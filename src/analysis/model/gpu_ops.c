@@ -139,15 +139,20 @@ void gpu_ops_init(struct sorter *gpu_ops, struct sorter_space *space)
     sorter_init(gpu_ops, space, sizeof(struct gpu_op), by_correlation);
 }
 
+int64_t gpu_op_size(const int64_t size[3])
+{
+    int64_t all = 1;
+    for (unsigned i = 0; i < 3; i++)
+        if (size[i] <= 0 || __builtin_mul_overflow(all, size[i], &all) || all >= EVENT_NUMBER_LIMIT)
+            return 0;
+    return all;
+}
+
 static int64_t size_of(const struct event_fields *event)
 {
     if (event->category == CATEGORY_GPU_MEMCPY || event->category == CATEGORY_GPU_MEMSET)
         return event->bytes > 0 ? event->bytes : 0;
-    int64_t blocks = 1;
-    for (unsigned i = 0; i < 3; i++)
-        if (event->grid[i] <= 0 || __builtin_mul_overflow(blocks, event->grid[i], &blocks))
-            return 0;
-    return blocks;
+    return gpu_op_size(event->grid);
 }
 
 static uint32_t stack_of(const struct event_fields *event)

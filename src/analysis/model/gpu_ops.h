@@ -75,6 +75,9 @@ int calls_join_end(struct calls_join *join);
 
 /* --- GPU operations --- */
 
+/* Blocks of a grid, or threads of a block; 0: not known. */
+int64_t gpu_op_size(const int64_t size[3]);
+
 struct gpu_op {
     int64_t start, duration;
     int64_t size;         /* bytes of a copy or set; blocks of a kernel; 0: not known */

@@ -220,14 +220,13 @@ static void find_wait(const struct finishing *finishing, const struct hang_front
 {
     struct hang *hang = finishing->hang;
     const struct hang_member *member = member_at(finishing, part->member);
-    int64_t since = part->own.called;
-    if (front->finished && hang_fronts_finished_at(&front->done) != EVENT_NONE &&
-        hang_fronts_finished_at(&front->done) > since)
-        since = hang_fronts_finished_at(&front->done);
-    if (since == EVENT_NONE || member->last == EVENT_NONE || member->last - since <= hang->waited)
+    int64_t finished = front->finished ? hang_fronts_finished_at(&front->done) : EVENT_NONE;
+    int64_t since = finished > part->own.called ? finished : part->own.called;
+    int64_t waited = event_time_between(since, member->last);
+    if (waited <= hang->waited)
         return;
     hang->since = since;
-    hang->waited = member->last - since;
+    hang->waited = waited;
 }
 
 /* A process that ended later than one that waits may have ended because of the hang. */
@@ -348,10 +347,11 @@ static int finish_init(struct hangs *hangs)
             return -1;
         hang.counts[part.role]++;
         hang.init = waits && hang.init == EVENT_NO_TEXT ? member->init : hang.init;
-        if (!waits || member->last == EVENT_NONE || member->last - member->init_since <= hang.waited)
+        int64_t waited = waits ? event_time_between(member->init_since, member->last) : 0;
+        if (waited <= hang.waited)
             continue;
         hang.since = member->init_since;
-        hang.waited = member->last - member->init_since;
+        hang.waited = waited;
     }
     struct hang_part *parts = hang.counts[HANG_WAITS] > 0 ? hangs->parts.items + hang.first_part : NULL;
     if (parts)

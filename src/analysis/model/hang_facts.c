@@ -216,14 +216,15 @@ static int tell_gpu(const struct telling *telling)
         return 0;
     int64_t before = stream_end(telling->trace, where);
     int64_t since = before > first->launched ? before : first->launched;
-    if (member->last == EVENT_NONE || member->last - since < HANG_LEAST_NS)
+    if (event_time_between(since, member->last) < HANG_LEAST_NS)
         return 0;
     const char *name = trace_text(telling->trace, trace_shown(telling->trace, first->name));
     bool kernel = strncmp(name, "Mem", strlen("Mem")) != 0;
+    char words[TRACE_STREAM_WORDS];
     struct buffer text;
     buffer_init_memory(&text);
-    buffer_format(&text, "%s%s has been running on GPU %" PRId64 " stream %" PRId64, kernel ? "kernel " : "", name,
-                  where->device, where->stream);
+    trace_stream_words(words, where->device, where->stream);
+    buffer_format(&text, "%s%s has been running%s%s", kernel ? "kernel " : "", name, *words ? " on " : "", words);
     buffer_char(&text, '\0');
     member->gpu = text.failure ? EVENT_NO_TEXT : hang_fronts_text(telling->fronts, text.data);
     member->gpu_since = since;

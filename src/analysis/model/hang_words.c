@@ -18,9 +18,18 @@ static void write_value(struct buffer *out, int64_t value, enum column_type type
     buffer_format(out, "%s%s%s", text.number, *text.unit ? " " : "", text.unit);
 }
 
-void hang_write_time(struct buffer *out, const struct hangs *hangs, int64_t time)
+void hang_write_ns(struct buffer *out, int64_t ns)
 {
-    write_value(out, time - hangs->origin, TYPE_NS, 0);
+    write_value(out, ns, TYPE_NS, 0);
+}
+
+/* WORD and the time; nothing if the time is not known. */
+static void write_time(struct buffer *out, const struct hangs *hangs, const char *word, int64_t time)
+{
+    if (time == EVENT_NONE)
+        return;
+    buffer_text(out, word);
+    hang_write_ns(out, time - hangs->origin);
 }
 
 void hang_write_member(struct buffer *out, const struct hang_member *member)
@@ -35,7 +44,9 @@ void hang_write_operation(struct buffer *out, const struct hangs *hangs, const s
 {
     const char *name = own->name == EVENT_NO_TEXT ? "operation" : interned(hangs->fronts.strings, own->name);
     name += strncmp(name, "nccl", strlen("nccl")) == 0 && name[strlen("nccl")] != '\0' ? strlen("nccl") : 0;
-    buffer_format(out, "%s #%" PRId64, name, own->sequence);
+    buffer_text(out, name);
+    if (own->sequence != EVENT_NONE)
+        buffer_format(out, " #%" PRId64, own->sequence);
     const char *gap = " (";
     if (own->bytes != EVENT_NONE) {
         buffer_text(out, gap);
@@ -131,10 +142,9 @@ static void write_what(struct buffer *out, const struct hangs *hangs, const stru
 
 static void write_gone(struct buffer *out, const struct hangs *hangs, const struct hang_member *member)
 {
-    buffer_text(out, member->ending == HANG_FINISHED ? "its process exited at "
-                     : member->ending == HANG_KILLED ? "its process was killed; it was last seen at "
-                                                     : "its process died at ");
-    hang_write_time(out, hangs, member->last);
+    bool killed = member->ending == HANG_KILLED;
+    buffer_format(out, "its process %s", killed ? "was killed" : member->ending == HANG_FINISHED ? "exited" : "died");
+    write_time(out, hangs, killed ? "; it was last seen at " : " at ", member->last);
     if (member->ending == HANG_CRASHED && member->how != EVENT_NO_TEXT)
         buffer_format(out, " by %s", text_of(hangs, member->how));
 }
@@ -145,9 +155,8 @@ static void write_host(struct buffer *out, const struct hangs *hangs, const stru
         buffer_format(out, "its %s ", text_of(hangs, member->thread));
     else
         buffer_text(out, "it ");
-    buffer_format(out, member->in_call ? "has been in %s since " : "made no CUDA call after %s at ",
-                  text_of(hangs, member->host));
-    hang_write_time(out, hangs, member->host_since);
+    buffer_format(out, member->in_call ? "has been in %s" : "made no CUDA call after %s", text_of(hangs, member->host));
+    write_time(out, hangs, member->in_call ? " since " : " at ", member->host_since);
     if (member->range != EVENT_NO_TEXT)
         buffer_format(out, ", in range %s", text_of(hangs, member->range));
     if (member->place != EVENT_NO_TEXT)
@@ -165,8 +174,8 @@ void hang_write_doing(struct buffer *out, const struct hangs *hangs, const struc
         buffer_text(out, "it waits in ");
         write_what(out, hangs, &hangs->items.items[part->waits_elsewhere - 1]);
     } else if (member->gpu != EVENT_NO_TEXT) {
-        buffer_format(out, "its %s since ", text_of(hangs, member->gpu));
-        hang_write_time(out, hangs, member->gpu_since);
+        buffer_format(out, "its %s", text_of(hangs, member->gpu));
+        write_time(out, hangs, " since ", member->gpu_since);
     } else if (member->host != EVENT_NO_TEXT) {
         write_host(out, hangs, member);
     } else {

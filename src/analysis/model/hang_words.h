@@ -28,7 +28,7 @@ int64_t hang_number(const struct hangs *hangs, const struct hang_part *part);
 /* "rank 2", or "process 583". */
 void hang_write_member(struct buffer *out, const struct hang_member *member);
 
-/* "12.3 s", after the start. */
-void hang_write_time(struct buffer *out, const struct hangs *hangs, int64_t time);
+/* "12.3 s". */
+void hang_write_ns(struct buffer *out, int64_t ns);
 
 #endif

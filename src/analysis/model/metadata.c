@@ -44,15 +44,18 @@ static int read_text(struct trace *trace, const char *text, uint32_t *number)
     return read_bytes(trace, text, strlen(text), number);
 }
 
+#define COUNT_LIMIT (1 << 24) /* of ranks, and of what a GPU has, which are multiplied */
+
 /* A member of an object, and the field of a struct that it goes to. */
 struct member {
     const char *key;
     enum {
         NUMBER,
         AMOUNT,
+        COUNT,
         TIME,
         TEXT
-    } kind; /* any number; from 0 on; microseconds, as ns; a number of trace.strings */
+    } kind; /* any number; from 0 on; the same, of things; microseconds, as ns; a number of trace.strings */
     size_t at;
 };
 
@@ -71,9 +74,10 @@ static int read_members_of(struct trace *trace, const cJSON *object, void *to, c
                 return -1;
             continue;
         }
-        bool time = members[i].kind == TIME;
-        int64_t number = number_of(object, members[i].key, time ? 9e15 : 9e18, time ? 1000 : 1);
-        *(int64_t *)field = members[i].kind == AMOUNT && number < 0 ? EVENT_NONE : number;
+        static const double limits[] = {
+            EVENT_NUMBER_LIMIT, EVENT_NUMBER_LIMIT, COUNT_LIMIT, EVENT_TIME_LIMIT / 1000};
+        int64_t number = number_of(object, members[i].key, limits[members[i].kind], members[i].kind == TIME ? 1000 : 1);
+        *(int64_t *)field = members[i].kind <= COUNT && members[i].kind != NUMBER && number < 0 ? EVENT_NONE : number;
     }
     return 0;
 }
@@ -133,9 +137,9 @@ static int read_pool(struct trace *trace, int64_t pid, const cJSON *pool)
 /* {"rank": 3, "local_rank": 1, "world_size": 8, "host": "node7"} */
 static int read_rank(struct trace *trace, event_id process, const cJSON *object)
 {
-    static const struct member members[] = {{"rank", AMOUNT, offsetof(struct trace_rank, rank)},
-                                            {"local_rank", AMOUNT, offsetof(struct trace_rank, local_rank)},
-                                            {"world_size", AMOUNT, offsetof(struct trace_rank, world_size)},
+    static const struct member members[] = {{"rank", COUNT, offsetof(struct trace_rank, rank)},
+                                            {"local_rank", COUNT, offsetof(struct trace_rank, local_rank)},
+                                            {"world_size", COUNT, offsetof(struct trace_rank, world_size)},
                                             {"host", TEXT, offsetof(struct trace_rank, host)}};
     struct trace_rank *rank = cJSON_IsNumber(member_of(object, "rank")) ? array_push(&trace->ranks) : NULL;
     if (!rank)
@@ -220,12 +224,12 @@ static int read_device(struct trace *trace, const cJSON *properties)
     if (!cJSON_IsNumber(id) || !name)
         return 0;
     static const struct member members[] = {
-        {"numSms", AMOUNT, offsetof(struct trace_device, multiprocessors)},
-        {"maxThreadsPerMultiprocessor", AMOUNT, offsetof(struct trace_device, threads)},
-        {"regsPerMultiprocessor", AMOUNT, offsetof(struct trace_device, registers)},
-        {"sharedMemPerMultiprocessor", AMOUNT, offsetof(struct trace_device, shared_bytes)},
-        {"computeMajor", AMOUNT, offsetof(struct trace_device, major)},
-        {"computeMinor", AMOUNT, offsetof(struct trace_device, minor)},
+        {"numSms", COUNT, offsetof(struct trace_device, multiprocessors)},
+        {"maxThreadsPerMultiprocessor", COUNT, offsetof(struct trace_device, threads)},
+        {"regsPerMultiprocessor", COUNT, offsetof(struct trace_device, registers)},
+        {"sharedMemPerMultiprocessor", COUNT, offsetof(struct trace_device, shared_bytes)},
+        {"computeMajor", COUNT, offsetof(struct trace_device, major)},
+        {"computeMinor", COUNT, offsetof(struct trace_device, minor)},
     };
     struct trace_device *device = trace_device(trace, id->valueint);
     if (!device)
@@ -236,7 +240,7 @@ static int read_device(struct trace *trace, const cJSON *properties)
 
 static int read_loss(struct trace *trace, const cJSON *loss)
 {
-    if (!cJSON_IsNumber(loss) || !(loss->valuedouble >= 1 && loss->valuedouble < 9e18))
+    if (!cJSON_IsNumber(loss) || !(loss->valuedouble >= 1 && loss->valuedouble < EVENT_NUMBER_LIMIT))
         return 0;
     struct trace_loss *added = array_push(&trace->losses);
     if (!added)

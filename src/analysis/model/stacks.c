@@ -5,6 +5,7 @@
  */
 #include "analysis/model/stacks.h"
 
+#include "analysis/base/cost_sum.h"
 #include "analysis/model/trace.h"
 #include "common/buffer.h"
 
@@ -216,7 +217,7 @@ static int add_op(void *context, struct range_walk *walk, const struct launched_
         node = gpu_stacks_node(stacks, node, op->kernel ? STACK_KERNEL : STACK_COPY, op->name, 0);
     if (!node)
         return -1;
-    stacks->nodes.items[node - 1].ns += op->duration;
+    sum_add(&stacks->nodes.items[node - 1].ns, op->duration);
     stacks->nodes.items[node - 1].count++;
     return 0;
 }

@@ -1,5 +1,7 @@
 #include "analysis/model/steps.h"
 
+#include "analysis/base/cost_sum.h"
+
 int steps_add(struct steps_process *process, const struct step *one)
 {
     if (process->items.count >= STEPS_MOST)
@@ -31,9 +33,9 @@ static int add_part(struct steps *steps, const struct step_part_key *key, bool s
     struct step_part *part = dense_map_item(&steps->part_keys, key, &steps->parts);
     if (!part)
         return -1;
-    part->total += ns;
+    sum_add(&part->total, ns);
     part->count++;
-    part->slowest += slowest ? ns : 0;
+    sum_add(&part->slowest, slowest ? ns : 0);
     part->slowest_count += slowest;
     return 0;
 }
@@ -46,7 +48,7 @@ static int add_op(struct steps *steps, const struct trace *trace, size_t number,
     int64_t index = ours ? step_at(process, op->called) : -1;
     if (index < 0)
         return 0;
-    process->items.items[index].gpu += op->duration;
+    sum_add(&process->items.items[index].gpu, op->duration);
     process->items.items[index].launches++;
     const struct step_part_key key = {number, op->kernel ? STEP_KERNEL : STEP_COPY, op->name};
     return add_part(steps, &key, (size_t)index == process->slowest, op->duration);
@@ -93,7 +95,7 @@ static int add_outside(struct steps *steps, size_t number)
     const struct step *slowest = &process->items.items[process->slowest];
     int64_t total = 0, longest = slowest->to - slowest->from;
     for (size_t i = 0; i < process->items.count; i++)
-        total += process->items.items[i].to - process->items.items[i].from;
+        sum_add(&total, process->items.items[i].to - process->items.items[i].from);
     for (size_t i = 0; i < steps->parts.count; i++) {
         const struct step_part_key *key = dense_map_row(&steps->part_keys, i);
         if (key->process != number || key->kind != STEP_CALL)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/cost_sum.h"
 #include "analysis/model/steps.h"
 
 /* How well a repetition stands for the steps of its process. The ranges of a FIT_PART are parts of steps, and the time
@@ -213,7 +214,7 @@ static int count_range(struct finder *finder, const struct range_walk *walk, str
     }
     repetition->overlaps |= range->start < repetition->last_end;
     repetition->count++;
-    repetition->total += range->end - range->start;
+    sum_add(&repetition->total, range->end - range->start);
     repetition->last_end = range->end;
     if (repetition->fitness != FIT_OPTIMIZER)
         return 0;

@@ -1,5 +1,6 @@
 #include "analysis/model/temporal.h"
 
+#include "analysis/base/cost_sum.h"
 #include "analysis/model/trace.h"
 #include "analysis/names/communication.h"
 
@@ -41,7 +42,7 @@ static void pass(struct temporal_lane *lane, int64_t time)
             next = lane->until[i] < next ? lane->until[i] : next;
         }
         if (running)
-            lane->to->times[running] += next - lane->time;
+            sum_add(&lane->to->times[running], next - lane->time);
         lane->time = next;
     }
 }
@@ -127,7 +128,7 @@ int64_t temporal_alone(const struct temporal_device *device, unsigned kinds)
 {
     int64_t time = 0;
     for (unsigned i = 1; i <= TEMPORAL_ALL; i++)
-        time += i & ~kinds ? 0 : device->times[i];
+        sum_add(&time, i & ~kinds ? 0 : device->times[i]);
     return time;
 }
 
@@ -135,6 +136,6 @@ int64_t temporal_both(const struct temporal_device *device, unsigned kinds, unsi
 {
     int64_t time = 0;
     for (unsigned i = 1; i <= TEMPORAL_ALL; i++)
-        time += i & kinds && i & others ? device->times[i] : 0;
+        sum_add(&time, i & kinds && i & others ? device->times[i] : 0);
     return time;
 }

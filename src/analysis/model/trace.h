@@ -360,6 +360,10 @@ struct table;
 struct cell trace_thread_cell(const struct trace *trace, struct table *table, uint32_t thread);
 /* The same of the thread ID of a process, which may have no event; empty for EVENT_NONE. */
 struct cell trace_thread_id_cell(const struct trace *trace, struct table *table, event_id process, int64_t id);
+/* "GPU 0 stream 7", or what of it is known. */
+#define TRACE_STREAM_WORDS 64
+void trace_stream_words(char words[TRACE_STREAM_WORDS], int64_t device, int64_t stream);
+struct cell trace_stream_cell(struct table *table, int64_t device, int64_t stream);
 struct cell trace_process_cell(const struct trace *trace, struct table *table, event_id process); /* "python3 (583)" */
 struct cell trace_text_cell(const struct trace *trace, struct table *table, uint32_t text);
 struct cell trace_number_cell(int64_t number); /* empty for EVENT_NONE */

@@ -1,4 +1,5 @@
 /* What is known of a trace, and cells that name its things as people do. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -156,4 +157,19 @@ struct cell trace_thread_id_cell(const struct trace *trace, struct table *table,
     if (index != EVENT_NONE)
         return trace_thread_cell(trace, table, (uint32_t)index);
     return id == EVENT_NONE ? (struct cell){0} : table_format(table, "thread %lld", (long long)id);
+}
+
+void trace_stream_words(char words[TRACE_STREAM_WORDS], int64_t device, int64_t stream)
+{
+    *words = '\0';
+    int length = device == EVENT_NONE ? 0 : snprintf(words, TRACE_STREAM_WORDS, "GPU %" PRId64, device);
+    if (stream != EVENT_NONE)
+        snprintf(words + length, TRACE_STREAM_WORDS - (size_t)length, "%sstream %" PRId64, length ? " " : "", stream);
+}
+
+struct cell trace_stream_cell(struct table *table, int64_t device, int64_t stream)
+{
+    char words[TRACE_STREAM_WORDS];
+    trace_stream_words(words, device, stream);
+    return *words ? table_text(table, words) : (struct cell){0};
 }

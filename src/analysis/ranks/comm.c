@@ -1,5 +1,6 @@
 #include "analysis/ranks/comm.h"
 
+#include "analysis/base/cost_sum.h"
 #include "analysis/model/section.h"
 void comm_release(struct comm *comm)
 {
@@ -66,12 +67,12 @@ static void add_rank(struct comm_row *row, const struct collective *one, int64_t
     row->alone += alone;
     row->shared += alone ? 0 : (double)one->kernel_bytes;
     row->bus += alone ? 0 : (double)one->kernel_bus_bytes;
-    row->total += duration;
+    sum_add(&row->total, duration);
     if (last != EVENT_NONE)
-        row->wait += comm_wait(one, last);
+        sum_add(&row->wait, comm_wait(one, last));
     if (one->exposed != EVENT_NONE) {
-        row->exposed += one->exposed;
-        row->shown += duration;
+        sum_add(&row->exposed, one->exposed);
+        sum_add(&row->shown, duration);
     }
 }
 

@@ -38,9 +38,9 @@ static void write_wait(struct buffer *out, const struct hang_row *item)
 {
     if (item->hang->since == EVENT_NONE)
         return;
-    hang_write_time(out, item->hangs, item->hang->since);
+    hang_write_ns(out, item->hang->since - item->hangs->origin);
     buffer_text(out, ", for ");
-    hang_write_time(out, item->hangs, item->hangs->origin + item->hang->waited);
+    hang_write_ns(out, item->hang->waited);
 }
 
 static struct cell fill_wait(struct report_row *row, const struct column *column)

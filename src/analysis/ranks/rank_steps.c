@@ -1,5 +1,7 @@
 #include "analysis/ranks/rank_steps.h"
 
+#include "analysis/base/cost_sum.h"
+
 #include <stdlib.h>
 
 void rank_steps_release(struct rank_steps *steps)
@@ -25,8 +27,8 @@ int rank_steps_add(struct rank_steps *steps, uint32_t rank, const struct steps_p
         struct rank_step *step = &steps->items[steps->count - 1];
         step->count++;
         step->to = one->to;
-        step->total += one->end - one->start;
-        step->gpu += one->gpu;
+        sum_add(&step->total, one->end - one->start);
+        sum_add(&step->gpu, one->gpu);
     }
     return 0;
 }
@@ -51,8 +53,8 @@ bool rank_steps_add_operation(struct rank_steps *steps, uint32_t rank, int64_t t
     struct rank_step *step = find(steps, rank, time);
     if (!step || time > step->to)
         return false;
-    step->communication += duration;
-    step->waited += waited;
+    sum_add(&step->communication, duration);
+    sum_add(&step->waited, waited);
     return true;
 }
 
@@ -91,7 +93,7 @@ void rank_steps_add_idle(struct rank_steps *steps, uint32_t rank, const struct i
         step--;
     for (; step && step < last && step->rank == rank && step->from < end; step++) {
         int64_t from = step->from > piece->start ? step->from : piece->start, to = step->to < end ? step->to : end;
-        step->idle[group_of(piece->cause)] += to > from ? to - from : 0;
+        sum_add(&step->idle[group_of(piece->cause)], to > from ? to - from : 0);
     }
 }
 

@@ -1,5 +1,6 @@
 #include "analysis/ranks/rank_times.h"
 
+#include "analysis/base/cost_sum.h"
 #include "analysis/model/trace.h"
 
 void rank_times_release(struct rank_times *times)
@@ -110,7 +111,7 @@ static int add_kernel(struct rank_times *times, uint32_t rank, const struct time
     struct rank_kernel *kernel = dense_map_item(&times->kernel_keys, &key, &times->kernels);
     if (!kernel)
         return -1;
-    kernel->total += op->end - op->start;
+    sum_add(&kernel->total, op->end - op->start);
     kernel->count++;
     kernel->copy = copy;
     return 0;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/cost_sum.h"
 #include "analysis/base/order.h"
 #include "analysis/ranks/comm.h"
 
@@ -79,7 +80,7 @@ static void add_to_steps(struct ranks *ranks, const struct collective *operation
                 wait = last == EVENT_NONE ? 0 : comm_wait(one, last);
         bool counts = rank_steps_add_operation(&ranks->steps, index[i], time, duration, wait);
         if (one->source >= 0 && (counts || rank->steps == 0))
-            rank->neighbours += neighbour_wait(one, duration, wait);
+            sum_add(&rank->neighbours, neighbour_wait(one, duration, wait));
     }
 }
 
@@ -90,7 +91,7 @@ static void add_late(struct rank *rank, int64_t start, int64_t typical, int64_t 
     rank->operations++;
     if (late <= 0)
         return;
-    rank->late += late;
+    sum_add(&rank->late, late);
     rank->late_operations++;
     if (late > rank->worst) {
         rank->worst = late;
@@ -113,14 +114,14 @@ static void add_waits(struct ranks *ranks, const struct collective *operation, c
             continue;
         struct rank *rank = &ranks->items.items[index[i]];
         rank->compared++;
-        rank->waited += wait;
-        waited += wait;
+        sum_add(&rank->waited, wait);
+        sum_add(&waited, wait);
         latest = start == last ? index[i] : latest;
         if (!first && !pair && !operation[i].joint)
             add_late(rank, start, typical_start, typical_duration);
     }
     if (latest != UINT32_MAX)
-        ranks->items.items[latest].delayed += waited;
+        sum_add(&ranks->items.items[latest].delayed, waited);
 }
 
 int ranks_add_operation(struct ranks *ranks, const struct collective *operation, const uint32_t *index, size_t count)
@@ -157,7 +158,7 @@ int64_t rank_host_idle(const struct rank *rank)
 {
     int64_t idle = 0;
     for (unsigned i = 0; i < IDLE_CAUSE_COUNT; i++)
-        idle += rank_is_host_cause(i) ? rank->causes[i] : 0;
+        sum_add(&idle, rank_is_host_cause(i) ? rank->causes[i] : 0);
     return idle - rank->loading;
 }
 

@@ -3,6 +3,7 @@
 
 #include "common/buffer.h"
 #include "common/sorter.h"
+#include "analysis/base/cost_sum.h"
 #include "analysis/model/names.h"
 #include "analysis/model/steps.h"
 #include "analysis/ranks/rank_times.h"
@@ -81,7 +82,7 @@ static void add_steps(struct ranks *ranks, const struct steps *steps, const stru
             continue;
         struct rank *rank = &ranks->items.items[index];
         for (size_t k = 0; k < process->items.count; k++)
-            rank->step_total += process->items.items[k].end - process->items.items[k].start;
+            sum_add(&rank->step_total, process->items.items[k].end - process->items.items[k].start);
         rank->steps += (int64_t)process->items.count;
     }
 }
@@ -179,7 +180,7 @@ static int add_idle_rows(struct ranks *ranks, const struct trace *trace, const s
             if (!is_loading(trace, &row->what))
                 status = add_doing(&doings, trace, idle, row);
             else if (rank_is_host_cause(row->what.cause))
-                rank->loading += row->sum.total;
+                sum_add(&rank->loading, row->sum.total);
         }
         status = status ? status : set_mostly(ranks, rank, &doings);
         map_release(&doings.totals);
@@ -213,7 +214,7 @@ static int add_idle(struct ranks *ranks, const struct trace *trace, const struct
             continue;
         rank->device = rank->device == EVENT_NONE ? trace_device_id(trace, i) : rank->device;
         for (unsigned cause = 0; i < idle->devices.count && cause < IDLE_CAUSE_COUNT; cause++)
-            rank->causes[cause] += idle->devices.items[i].causes[cause].total;
+            sum_add(&rank->causes[cause], idle->devices.items[i].causes[cause].total);
     }
     return idle ? add_idle_rows(ranks, trace, idle, times) ?: add_idle_pieces(ranks, idle, times) : 0;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/cost_sum.h"
 #include "analysis/base/order.h"
 
 void slow_links_release(struct slow_links *links)
@@ -101,7 +102,7 @@ static int64_t mark_slow(const struct judging *judging, size_t from, size_t end)
         if (row->row->unexposed_count == 0 && row->excess > row->row->exposed)
             row->excess = row->row->exposed;
         row->open = row->slow;
-        excess += row->excess;
+        sum_add(&excess, row->excess);
     }
     return excess;
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "analysis/base/cost_sum.h"
 #include "analysis/model/collective_words.h"
 #include "analysis/ranks/comm.h"
 
@@ -77,7 +78,7 @@ int transfers_add(struct transfers *transfers, const struct collective *operatio
     row->log_sum += log((double)transfer);
     for (size_t i = 0; i < count; i++)
         exposed = operation[i].exposed > exposed ? operation[i].exposed : exposed;
-    row->exposed += exposed == EVENT_NONE ? 0 : exposed;
+    sum_add(&row->exposed, exposed == EVENT_NONE ? 0 : exposed);
     row->unexposed_count += exposed == EVENT_NONE;
     return 0;
 }

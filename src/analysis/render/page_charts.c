@@ -7,6 +7,7 @@
  *     flame    nodes, a parent before those below it: [parent's place or -1, kind, name, ns, count]
  *     memory   [{name, peak, points [time, most, last]}]
  */
+#include "analysis/base/cost_sum.h"
 #include "analysis/render/page.h"
 
 #include <stdlib.h>
@@ -257,7 +258,7 @@ static int write_flame(struct page *page, const struct trace *trace, const struc
     int status = flame.totals && flame.written ? 0 : -1;
     for (size_t i = status == 0 ? count : 0; i-- > 0;) {
         const struct gpu_stack_node *node = &stacks->nodes.items[i];
-        flame.totals[i] += node->ns;
+        sum_add(&flame.totals[i], node->ns);
         *(node->parent ? &flame.totals[node->parent - 1] : &whole) += flame.totals[i];
     }
     flame.least = whole / FLAME_PART;

@@ -396,7 +396,7 @@ static int write_gpu_ops(const struct writer *writer, const struct crash_index *
         const struct last_op *op = (const struct last_op *)seen->ops.items + i;
         if (!is_of(writer, key->row))
             continue;
-        struct cell stream = table_format(writer->table, "GPU %" PRId64 " stream %" PRId64, key->device, key->stream);
+        struct cell stream = trace_stream_cell(writer->table, key->device, key->stream);
         struct cell more =
             op->in_flight > 1 ? table_format(writer->table, "and %" PRId64 " more", op->in_flight - 1) : none;
         if (op->finished &&
@@ -419,7 +419,7 @@ static int write_memory(const struct writer *writer, const struct crash_index *s
         const struct crash_row row = {
             .process = writer->process,
             .what = "Memory",
-            .where = gpu ? table_format(writer->table, "GPU %" PRId64, gpu->device) : table_text(writer->table, "host"),
+            .where = gpu ? trace_stream_cell(writer->table, gpu->device, EVENT_NONE) : table_text(writer->table, "host"),
             .name = table_text(writer->table, trace_text(writer->trace, (uint32_t)key->name) + strlen(MEMORY_PREFIX)),
             .at = EVENT_NONE,
             .duration = EVENT_NONE,

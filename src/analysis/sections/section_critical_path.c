@@ -2,6 +2,7 @@
  * The critical path (critical_path.h): how much of it each kind of thing takes, and the same by name.
  */
 #include "common/memory.h"
+#include "analysis/base/cost_sum.h"
 #include "analysis/critical/critical_graph.h"
 #include "analysis/critical/critical_path.h"
 #include "analysis/critical/critical_ranges.h"
@@ -40,7 +41,7 @@ static int add_whole(struct critical_path *path, enum critical_kind kind, uint32
     struct critical_row *row = critical_path_row(path, kind, name);
     if (!row)
         return -1;
-    row->off += on_path ? 0 : length;
+    sum_add(&row->off, on_path ? 0 : length);
     return on_path ? 0 : series_add(&row->slack, slack);
 }
 
@@ -49,7 +50,7 @@ static int add_part(void *context, const struct critical_part *part)
     struct critical_row *row = critical_path_row(context, (enum critical_kind)part->kind, part->name);
     if (!row)
         return -1;
-    row->on += part->end - part->start;
+    sum_add(&row->on, part->end - part->start);
     row->count++;
     return 0;
 }
@@ -227,11 +228,11 @@ static int add_kind(struct report_row *row, const struct critical_path *path, co
         const struct critical_row *one = &path->rows.items[i];
         if (key->kind != kind)
             continue;
-        line.on += one->on;
-        line.off += one->off;
+        sum_add(&line.on, one->on);
+        sum_add(&line.off, one->off);
         line.count += one->count;
-        sum.all += times->rows.items[i].all;
-        sum.slowest += times->rows.items[i].slowest;
+        sum_add(&sum.all, times->rows.items[i].all);
+        sum_add(&sum.slowest, times->rows.items[i].slowest);
         if (one->on > most) {
             most = one->on;
             line.name = (uint32_t)key->name;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/buffer.h"
+#include "analysis/base/cost_sum.h"
 #include "analysis/idle/gpu_idle.h"
 #include "analysis/host/host_sites.h"
 #include "analysis/base/order.h"
@@ -86,7 +87,7 @@ static int add_state(struct state *state, const struct trace *trace, struct gpu_
     struct wait_row *row = dense_map_item(&state->keys, key, &state->rows);
     if (!row || series_add(&row->times, length) < 0)
         return -1;
-    row->idle += gpu_idle_within(walk, time->start, time->end);
+    sum_add(&row->idle, gpu_idle_within(walk, time->start, time->end));
     row->launches |= state->idle.launches[thread];
     if (length > row->longest) {
         row->longest = length;

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "common/buffer.h"
+#include "analysis/base/cost_sum.h"
 #include "analysis/model/section.h"
 #include "trace/frames.h"
 
@@ -86,7 +87,7 @@ static int add_gpu_op(struct lines *lines, const struct gpu_op *op)
     struct lines_all *all = dense_map_item(&lines->launched, &launched, &lines->launched_sums);
     if (!all)
         return -1;
-    all->all.ns += op->duration;
+    sum_add(&all->all.ns, op->duration);
     all->all.count++;
     if (op->stack == 0)
         return 0;
@@ -94,9 +95,9 @@ static int add_gpu_op(struct lines *lines, const struct gpu_op *op)
     struct lines_sum *sampled = dense_map_item(&lines->sampled, &key, &lines->sampled_sums);
     if (!sampled)
         return -1;
-    all->sampled.ns += op->duration;
+    sum_add(&all->sampled.ns, op->duration);
     all->sampled.count++;
-    sampled->ns += op->duration;
+    sum_add(&sampled->ns, op->duration);
     sampled->count++;
     return 0;
 }
@@ -149,7 +150,7 @@ static int add(struct dense_map *stacks, struct lines_sums *sums, const struct e
     struct lines_sum *sum = dense_map_item(stacks, &event->stack, sums);
     if (!sum)
         return -1;
-    sum->ns += amount;
+    sum_add(&sum->ns, amount);
     sum->count++;
     return 0;
 }
@@ -238,19 +239,19 @@ static int gather_launches(struct report_row *row)
             return -1;
         if (!line)
             continue;
-        line->gpu_ns += ns;
-        line->measured_ns += sum->ns;
+        sum_add(&line->gpu_ns, ns);
+        sum_add(&line->measured_ns, sum->ns);
         line->operations += scaled(part.count, all->sampled.count, all->all.count);
     }
     for (size_t i = 0; i < lines->launched_sums.count; i++) {
         const struct lines_all *all = &lines->launched_sums.items[i];
-        lines->gpu_ns += all->all.ns;
+        sum_add(&lines->gpu_ns, all->all.ns);
         if (all->sampled.count > 0 || lines->sampled_sums.count == 0)
             continue;
         struct line *line = line_of(row, EVENT_NONE, 0);
         if (!line)
             return -1;
-        line->gpu_ns += all->all.ns;
+        sum_add(&line->gpu_ns, all->all.ns);
         line->operations += all->all.count;
     }
     return 0;
@@ -264,7 +265,7 @@ static int gather_others(struct report_row *row)
         struct line *line = line_of(row, *(const int64_t *)dense_map_row(&lines->waits, i), sum->ns);
         if (!line)
             return -1;
-        line->wait_ns += sum->ns;
+        sum_add(&line->wait_ns, sum->ns);
         line->waits += sum->count;
     }
     for (size_t i = 0; i < lines->allocation_sums.count; i++) {
@@ -272,7 +273,7 @@ static int gather_others(struct report_row *row)
         struct line *line = line_of(row, *(const int64_t *)dense_map_row(&lines->allocations, i), 0);
         if (!line)
             return -1;
-        line->bytes += sum->ns;
+        sum_add(&line->bytes, sum->ns);
         line->allocations += sum->count;
     }
     return 0;

@@ -7,6 +7,7 @@
  */
 #include "common/buffer.h"
 #include "common/map.h"
+#include "analysis/base/cost_sum.h"
 #include "analysis/base/order.h"
 #include "analysis/model/section.h"
 
@@ -52,10 +53,10 @@ static void init(void *state, const struct trace *trace)
 static void add_row(struct operator_row *row, const struct operator_row *more)
 {
     row->calls += more->calls;
-    row->host += more->host;
-    row->own_host += more->own_host;
-    row->gpu += more->gpu;
-    row->own_gpu += more->own_gpu;
+    sum_add(&row->host, more->host);
+    sum_add(&row->own_host, more->own_host);
+    sum_add(&row->gpu, more->gpu);
+    sum_add(&row->own_gpu, more->own_gpu);
     row->launches += more->launches;
 }
 
@@ -68,8 +69,8 @@ static struct operator_row figures_of(const struct open_operator *closed)
     all.own_gpu = closed->own_gpu;
     all.launches = closed->launches;
     if (closed->children == 1) {
-        all.own_host += closed->same.own_host;
-        all.own_gpu += closed->same.own_gpu;
+        sum_add(&all.own_host, closed->same.own_host);
+        sum_add(&all.own_gpu, closed->same.own_gpu);
         all.launches += closed->same.launches;
     }
     return all;
@@ -92,8 +93,8 @@ static int close_one(struct operators *operators)
     struct operator_row figures = figures_of(closed);
     if (outer) {
         outer->children++;
-        outer->within += closed->range.end - closed->range.start;
-        outer->gpu += closed->gpu;
+        sum_add(&outer->within, closed->range.end - closed->range.start);
+        sum_add(&outer->gpu, closed->gpu);
     }
     uint32_t name = closed->range.name;
     if (closed->same.calls > 0 && closed->children > 1 &&
@@ -138,7 +139,7 @@ static void add_call(struct operators *operators, const struct host_call *call)
     struct open_operator *around = innermost(operators);
     if (!around)
         return;
-    around->within += call->end - call->start;
+    sum_add(&around->within, call->end - call->start);
     around->children++;
 }
 
@@ -147,8 +148,8 @@ static void add_op(struct operators *operators, const struct launched_op *op)
     struct open_operator *around = innermost(operators);
     if (!around)
         return;
-    around->gpu += op->duration;
-    around->own_gpu += op->duration;
+    sum_add(&around->gpu, op->duration);
+    sum_add(&around->own_gpu, op->duration);
     around->launches++;
 }
 
@@ -226,7 +227,7 @@ static int add_replayed(struct operators *operators, const struct trace *trace)
     while ((op = sorter_next(&walk))) {
         struct operator_row *row = op->captured != 0 ? row_of_path(operators, trace, op->captured) : NULL;
         if (row)
-            row->replayed += op->duration;
+            sum_add(&row->replayed, op->duration);
     }
     return sorter_walk_end(&walk);
 }
@@ -266,8 +267,8 @@ static struct cell fill_average_host(struct report_row *row, const struct column
  * the inside of the array, of which the first and the last byte stand outside. */
 static void write_shapes(struct buffer *buffer, const char *text, size_t length, const char *times)
 {
-    for (size_t i = 0; i < length; i++) {
-        char c = text[i], before = text[i - 1], next = text[i + 1];
+    for (const char *at = text; at < text + length; at++) {
+        char c = *at, before = at[-1], next = at[1];
         if (c == '[' && next == ']')
             buffer_char(buffer, '-');
         else if (c == '[' ? next == '[' : c == ']' && before == ']')
@@ -322,7 +323,7 @@ static int finish(struct report_row *row)
     const struct operators *operators = row->state;
     const struct operator_row *items = operators->rows.items;
     for (size_t i = 0; i < operators->rows.count; i++)
-        row->table->whole += items[i].own_host;
+        sum_add(&row->table->whole, items[i].own_host);
     return section_rows_ordered(row, &operators->rows.keys, items, operators->rows.count, sizeof(*items),
                                 longest_first);
 }

@@ -2,6 +2,7 @@
  * What ran at the same time on a GPU: communication while kernels computed, copies while kernels ran, and each two
  * streams. The share of communication is HTA's.
  */
+#include "analysis/base/cost_sum.h"
 #include "analysis/model/section.h"
 #include "analysis/model/temporal.h"
 
@@ -43,7 +44,7 @@ static int add_pairs(struct walk *walk, int64_t length)
             struct pair *pair = tally_item(&walk->state->pairs, &key, struct pair);
             if (!pair)
                 return -1;
-            pair->both += length;
+            sum_add(&pair->both, length);
         }
     return 0;
 }

@@ -2,6 +2,7 @@
  * Of each stream: how many operations were launched and had not finished, and what came between its operations, as
  * HTA's idle time breakdown divides it.
  */
+#include "analysis/base/cost_sum.h"
 #include "analysis/model/section.h"
 
 #define QUEUE_LIMIT 1024 /* launches block when so many are queued in a stream */
@@ -56,7 +57,7 @@ static void pop_end(struct stream_row *row)
 static void change(struct stream_row *row, int64_t time, int by)
 {
     if (row->depth >= QUEUE_LIMIT)
-        row->at_limit += time - row->time;
+        sum_add(&row->at_limit, time - row->time);
     row->depth += by;
     row->time = time;
 }
@@ -75,7 +76,7 @@ static void finish_until(struct stream_row *row, int64_t time)
 static int queue_op(struct stream_row *row, const struct timeline_op *op)
 {
     int64_t called = op->called < op->start ? op->called : op->start;
-    row->queued += op->end - called;
+    sum_add(&row->queued, op->end - called);
     if (row->launched++ == 0)
         row->time = row->from = called;
     row->from = called < row->from ? called : row->from;
@@ -94,7 +95,7 @@ static void wait_op(struct stream_row *row, const struct timeline_op *op)
     int64_t idle = op->start - row->end;
     if (row->operations++ > 0 && idle > 0) {
         if (op->called != EVENT_NONE && op->called > row->end)
-            row->host_wait += idle;
+            sum_add(&row->host_wait, idle);
         else
             *(idle < KERNEL_WAIT_NS ? &row->kernel_wait : &row->other) += idle;
     }

@@ -1,6 +1,7 @@
 /*
  * The steps of the program, one row for each process that has some; and what differs in the slowest of them.
  */
+#include "analysis/base/cost_sum.h"
 #include "analysis/base/order.h"
 #include "analysis/model/section.h"
 #include "analysis/model/steps.h"
@@ -37,7 +38,7 @@ static int finish(struct report_row *row)
         const event_id *id = dense_map_row(&row->trace->process_ids, process->process);
         int64_t gpu = 0, launches = 0, count = (int64_t)process->items.count;
         for (size_t k = 0; k < process->items.count; k++) {
-            gpu += process->items.items[k].gpu;
+            sum_add(&gpu, process->items.items[k].gpu);
             launches += process->items.items[k].launches;
         }
         const struct step_row item = {

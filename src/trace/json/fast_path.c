@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/map.h"
@@ -254,16 +253,12 @@ static inline bool pass_value(struct cursor *c, int depth)
 
 static bool take_number(struct cursor *c, int64_t *number)
 {
-    char digits[32];
     struct text_span text;
     switch (*c->at) {
     case '"':
-        if (!take_text(c, &text) || text.length >= sizeof(digits))
+        if (!take_text(c, &text))
             return false;
-        memcpy(digits, text.start, text.length);
-        digits[text.length] = '\0';
-        if (text.length > 0)
-            *number = strtoll(digits, NULL, 0);
+        *number = event_number_of_text(text.start, text.length, *number);
         return true;
     case 't': *number = 1; return pass_word(c, "true");
     case 'f': *number = 0; return pass_word(c, "false");

@@ -124,9 +124,9 @@ static bool intern_text(struct parser *parser, const char *text, uint32_t *numbe
 static void take_number(const cJSON *value, int64_t *number)
 {
     if (cJSON_IsNumber(value))
-        to_integer(value->valuedouble, number);
-    else if (cJSON_IsString(value) && *value->valuestring)
-        *number = strtoll(value->valuestring, NULL, 0);
+        *number = event_real(value->valuedouble, *number);
+    else if (cJSON_IsString(value))
+        *number = event_number_of_text(value->valuestring, strlen(value->valuestring), *number);
     else if (cJSON_IsBool(value))
         *number = cJSON_IsTrue(value);
 }

@@ -10,6 +10,9 @@
 
 #include <cupti_activity.h>
 
+#include "analysis/job/job_part.h"
+#include "analysis/job/part_format.h"
+#include "tests/fuzz/tool/scene.h"
 #include "tests/trace/build/make_spool.h"
 #include "trace/spool/packing.h"
 
@@ -437,6 +440,51 @@ static void write_seeds(const char *name, size_t from, size_t to, uint32_t versi
     make_spool_release(&spool);
 }
 
+/* --- recipes --- */
+
+/* Each key with some values, each member with all of them: what a target of recipes certainly tries. */
+static void write_recipe(const char *target, const uint8_t *recipe, size_t size)
+{
+    static unsigned made;
+    char name[16];
+    snprintf(name, sizeof(name), "%05u", made++);
+    FILE *file = open_seed(target, name);
+    put(file, recipe, size);
+    close_seed(file);
+}
+
+static void write_recipes(const char *target)
+{
+    static const unsigned steps[SCENE_CHANGE_COUNT] = {
+        [SCENE_ARGUMENTS] = 9, [SCENE_MEMBER] = 1, [SCENE_CATEGORY] = 255, [SCENE_TIMES] = 255, [SCENE_LEAVES] = 1};
+    unsigned made = 0;
+    for (unsigned change = 0; change < SCENE_CHANGE_COUNT; change++)
+        for (unsigned key = 0; steps[change] > 0 && key < scene_key_count(change); key++)
+            for (unsigned value = 0; value < scene_value_count; value += steps[change]) {
+                bool high = change == SCENE_CATEGORY;
+                const uint8_t recipe[] = {(uint8_t)(made * 37), (uint8_t)made,          (uint8_t)change,
+                                          SCENE_ALL,            (uint8_t)key, (uint8_t)(high ? key >> 8 : value)};
+                write_recipe(target, recipe, sizeof(recipe));
+                made++;
+            }
+}
+
+/* Each word of the records of a part, in all records of its kind. */
+static void write_part_recipes(const char *target)
+{
+    static const size_t records[] = {
+#define BLOCK(constant, type) sizeof(type),
+        PART_BLOCKS(BLOCK)
+#undef BLOCK
+    };
+    for (unsigned block = 0; block < PART_TEXTS; block++)
+        for (unsigned word = 0; word < records[block] / 4; word++)
+            for (unsigned value = word % 3; value < 20; value += 3)
+                write_recipe(
+                    target, (const uint8_t[]){(uint8_t)(word + value), (uint8_t)block, SCENE_ALL, (uint8_t)word, (uint8_t)value},
+                    5);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2)
@@ -447,5 +495,7 @@ int main(int argc, char **argv)
     write_seeds("all", 0, PART_COUNT, 130001);
     write_seeds("all-12.9", 0, PART_COUNT, 22);
     write_seeds("all-11.8", 0, PART_COUNT, 18);
+    write_recipes("values");
+    write_part_recipes("part");
     return 0;
 }
