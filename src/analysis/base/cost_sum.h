@@ -1,7 +1,7 @@
 /*
- * Sums that stay at the largest (or smallest) number instead of overflowing, as times and sizes of a trace may be anything; and costs
- * that come device after device, as operations do. Devices work at the same time, so a rule's cost is that of the
- * device with the largest sum.
+ * Sums that stay at the largest (or smallest) number instead of overflowing, as times and sizes of a trace may be
+ * anything; and costs that come device after device, as operations do. Devices work at the same time, so a rule's cost
+ * is that of the device with the largest sum.
  */
 #ifndef GPUTRACE_ANALYSIS_BASE_COST_SUM_H
 #define GPUTRACE_ANALYSIS_BASE_COST_SUM_H
@@ -17,6 +17,12 @@ static inline int64_t sum_of(int64_t a, int64_t b)
 static inline void sum_add(int64_t *sum, int64_t more)
 {
     *sum = sum_of(*sum, more);
+}
+
+/* VALUE as a whole number: the largest, if it is larger; 0, if it is not a number. */
+static inline int64_t whole_of(double value)
+{
+    return value >= 9.2e18 ? INT64_MAX : value <= -9.2e18 ? -INT64_MAX : value == value ? (int64_t)value : 0;
 }
 
 /* All zero is none. */

@@ -132,8 +132,9 @@ static int shapes_event(void *state, const struct trace *trace, const struct eve
     (void)trace;
     if (event->duration < FINDING_KERNEL_NS || event->phase != 'X')
         return 0;
-    const struct shape_key key = {
-        .name = event->name, .blocks = (uint64_t)gpu_op_size(event->grid), .device = (uint64_t)trace_event_device(event)};
+    const struct shape_key key = {.name = event->name,
+                                  .blocks = (uint64_t)gpu_op_size(event->grid),
+                                  .device = (uint64_t)trace_event_device(event)};
     struct shape *shape = dense_map_item(&shapes->keys, &key, &shapes->items);
     if (!shape)
         return -1;
@@ -279,7 +280,7 @@ static struct finding *add_worst(struct findings *findings, const struct judged 
 
 static int64_t share_of(int64_t time, int64_t part, int64_t whole)
 {
-    return (int64_t)((double)time * (double)part / (double)whole);
+    return whole_of((double)time * (double)part / (double)whole);
 }
 
 /* --- fewer blocks than multiprocessors --- */

@@ -106,7 +106,7 @@ static struct slow_steps slow_of(const struct findings *findings, const struct s
 {
     size_t warm_up = findings->warm_up.process == process ? findings->warm_up.steps : 0;
     struct series copy = process->times;
-    struct slow_steps slow = {.median = (int64_t)series_summary(&copy).median};
+    struct slow_steps slow = {.median = whole_of(series_summary(&copy).median)};
     for (size_t i = warm_up > 1 ? warm_up : 1; i < process->items.count; i++) {
         int64_t time = process->items.items[i].end - process->items.items[i].start;
         if (time < slow.median / 100 * FINDING_SLOW_STEP_PERCENT)

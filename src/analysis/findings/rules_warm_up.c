@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "common/settings.h"
+#include "analysis/base/cost_sum.h"
 #include "analysis/findings/findings.h"
 #include "analysis/model/section.h"
 #include "analysis/model/steps.h"
@@ -20,7 +21,7 @@ static int64_t median_period(struct findings *findings, const struct steps_proce
     struct series periods = {0};
     for (size_t i = 0; i + 1 < process->items.count && !findings->no_memory; i++)
         findings->no_memory = series_add(&periods, period(process, i)) < 0;
-    int64_t median = (int64_t)series_summary(&periods).median;
+    int64_t median = whole_of(series_summary(&periods).median);
     series_release(&periods);
     return median;
 }

@@ -66,12 +66,30 @@ static bool is_length(int64_t length)
     return length > -EVENT_TIME_LIMIT / 4096 && length < EVENT_TIME_LIMIT / 4096;
 }
 
+/* Rows have sums of these. */
+static bool is_amount(double amount)
+{
+    return amount > -(double)EVENT_TIME_LIMIT && amount < (double)EVENT_TIME_LIMIT;
+}
+
+static bool is_number(int64_t number)
+{
+    return number == EVENT_NONE || (number > -EVENT_NUMBER_LIMIT && number < EVENT_NUMBER_LIMIT);
+}
+
+/* Who waited for whom is found when all parts are there. */
+static bool waits(const struct rank *rank)
+{
+    return rank->waited || rank->delayed || rank->late || rank->operations || rank->late_operations || rank->worst;
+}
+
 static bool is_rank(const struct job_part *part, const struct rank *rank)
 {
-    bool good = is_text(part, rank->host) && rank->rank >= 0 && is_time(rank->start) && is_time(rank->end) &&
-                is_length(rank->steps) && is_length(rank->step_total) && is_length(rank->compute) &&
-                is_length(rank->communication) && is_length(rank->exposed) && is_length(rank->copies) &&
-                is_length(rank->idle) && is_length(rank->loading) && is_length(rank->neighbours);
+    bool good = is_text(part, rank->host) && rank->rank >= 0 && is_number(rank->rank) && !waits(rank) &&
+                is_time(rank->start) && is_time(rank->end) && is_length(rank->steps) && is_length(rank->step_total) &&
+                is_length(rank->compute) && is_length(rank->communication) && is_length(rank->exposed) &&
+                is_length(rank->copies) && is_length(rank->idle) && is_length(rank->loading) &&
+                is_length(rank->neighbours);
     for (unsigned i = 0; i < IDLE_CAUSE_COUNT && good; i++)
         good = is_length(rank->causes[i]) && is_text(part, rank->mostly[i]);
     return good;
@@ -88,7 +106,7 @@ static bool is_step(const struct job_part *part, const struct rank_step *step)
 
 static bool is_member(const struct job_part *part, const struct hang_member *member)
 {
-    return member->rank >= 0 && is_text(part, member->how) && is_text(part, member->gpu) &&
+    return member->rank >= 0 && is_number(member->rank) && is_text(part, member->how) && is_text(part, member->gpu) &&
            is_text(part, member->host) && is_text(part, member->thread) && is_text(part, member->range) &&
            is_text(part, member->place) && is_text(part, member->init) && is_time(member->last) &&
            is_time(member->gpu_since) && is_time(member->gpu_called) && is_time(member->host_since) &&
@@ -109,7 +127,8 @@ static bool is_part(const struct job_part *part)
     for (size_t i = 0; i < ranks->steps.count && good; i++)
         good = is_step(part, &ranks->steps.items[i]);
     for (size_t i = 0; i < part->rows.count && good; i++)
-        good = part->rows.items[i].section < REPORT_SECTION_COUNT && is_known_text(part, part->rows.items[i].name);
+        good = part->rows.items[i].section < REPORT_SECTION_COUNT && is_known_text(part, part->rows.items[i].name) &&
+               is_amount(part->rows.items[i].total) && is_amount(part->rows.items[i].count);
     for (size_t i = 0; i < part->members.count && good; i++)
         good = is_member(part, &part->members.items[i]);
     for (size_t i = 0; i < part->findings.count && good; i++) {
@@ -126,7 +145,9 @@ static bool is_collective(const struct job_part *part, const struct collective *
     return is_text(part, one->communicator) && is_text(part, one->group_ranks) && is_text(part, one->name) &&
            is_text(part, one->dtype) && one->kind < COLLECTIVE_KIND_COUNT && is_time(one->called) &&
            is_time(one->returned) && is_time(one->start) && is_time(one->exposed) &&
-           (one->start == EVENT_NONE || (one->duration >= 0 && is_length(one->duration))) &&
+           (one->start == EVENT_NONE || (one->duration >= 0 && is_length(one->duration))) && is_number(one->rank) &&
+           is_number(one->group_rank) && is_number(one->group_size) && is_number(one->sequence) &&
+           is_number(one->bytes) && is_number(one->peer) &&
            (one->process == RANK_NONE || one->process < part->ranks.items.count);
 }
 

@@ -4,6 +4,7 @@
 
 #include "common/buffer.h"
 #include "common/log.h"
+#include "analysis/base/cost_sum.h"
 #include "analysis/job/job.h"
 #include "analysis/job/job_findings.h"
 #include "analysis/findings/findings.h"
@@ -150,8 +151,8 @@ static int fill_rows(struct table *table, const struct job_whole *job, unsigned 
             continue;
         if (!cells)
             return -1;
-        cells[TOTAL] = timed ? cell_integer((int64_t)row->total) : (struct cell){0};
-        cells[COUNT] = cell_integer((int64_t)row->count);
+        cells[TOTAL] = timed ? cell_integer(whole_of(row->total)) : (struct cell){0};
+        cells[COUNT] = cell_integer(whole_of(row->count));
         cells[RANKS] = cell_integer(row->ranks);
         cells[MEAN] = cell_real((timed ? row->total : row->count) / (double)row->ranks);
         cells[LEAST] = cell_real(row->least);

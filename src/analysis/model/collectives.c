@@ -102,7 +102,8 @@ static int64_t bytes_of(const struct trace *trace, const struct event_fields *ev
 {
     int64_t each = event->dtype == EVENT_NO_TEXT ? 0 : collective_type_bytes(trace_text(trace, event->dtype)), bytes;
     int64_t elements = collective_elements(kind, event->in_elements, event->out_elements, event->group_size);
-    return elements < 0 || each == 0 || __builtin_mul_overflow(elements, each, &bytes) ? EVENT_NONE : bytes;
+    bool known = elements >= 0 && each > 0 && !__builtin_mul_overflow(elements, each, &bytes);
+    return known && bytes < EVENT_NUMBER_LIMIT ? bytes : EVENT_NONE;
 }
 
 static struct collective collective_of(const struct trace *trace, const struct event_fields *event)

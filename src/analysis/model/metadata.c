@@ -74,8 +74,7 @@ static int read_members_of(struct trace *trace, const cJSON *object, void *to, c
                 return -1;
             continue;
         }
-        static const double limits[] = {
-            EVENT_NUMBER_LIMIT, EVENT_NUMBER_LIMIT, COUNT_LIMIT, EVENT_TIME_LIMIT / 1000};
+        static const double limits[] = {EVENT_NUMBER_LIMIT, EVENT_NUMBER_LIMIT, COUNT_LIMIT, EVENT_TIME_LIMIT / 1000};
         int64_t number = number_of(object, members[i].key, limits[members[i].kind], members[i].kind == TIME ? 1000 : 1);
         *(int64_t *)field = members[i].kind <= COUNT && members[i].kind != NUMBER && number < 0 ? EVENT_NONE : number;
     }

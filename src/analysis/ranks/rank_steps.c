@@ -86,12 +86,12 @@ static enum rank_step_cause group_of(uint32_t cause)
 void rank_steps_add_idle(struct rank_steps *steps, uint32_t rank, const struct idle_piece *piece)
 {
     int64_t end = piece->start + piece->length;
-    struct rank_step *step = find(steps, rank, piece->start), *last = steps->items + steps->count;
+    struct rank_step *step = find(steps, rank, piece->start);
     if (!step) /* it begins before the first step */
         step = find(steps, rank, end);
     while (step && step > steps->items && step[-1].rank == rank && step[-1].to > piece->start)
         step--;
-    for (; step && step < last && step->rank == rank && step->from < end; step++) {
+    for (; step && step < steps->items + steps->count && step->rank == rank && step->from < end; step++) {
         int64_t from = step->from > piece->start ? step->from : piece->start, to = step->to < end ? step->to : end;
         sum_add(&step->idle[group_of(piece->cause)], to > from ? to - from : 0);
     }

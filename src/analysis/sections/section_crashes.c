@@ -419,7 +419,8 @@ static int write_memory(const struct writer *writer, const struct crash_index *s
         const struct crash_row row = {
             .process = writer->process,
             .what = "Memory",
-            .where = gpu ? trace_stream_cell(writer->table, gpu->device, EVENT_NONE) : table_text(writer->table, "host"),
+            .where =
+                gpu ? trace_stream_cell(writer->table, gpu->device, EVENT_NONE) : table_text(writer->table, "host"),
             .name = table_text(writer->table, trace_text(writer->trace, (uint32_t)key->name) + strlen(MEMORY_PREFIX)),
             .at = EVENT_NONE,
             .duration = EVENT_NONE,

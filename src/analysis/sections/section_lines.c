@@ -197,7 +197,7 @@ static struct line *line_of(struct report_row *row, int64_t stack, int64_t cost)
 
 static int64_t scaled(int64_t part, int64_t sampled, int64_t all)
 {
-    return sampled > 0 ? (int64_t)((double)part * ((double)all / (double)sampled) + 0.5) : 0;
+    return sampled > 0 ? whole_of((double)part * ((double)all / (double)sampled) + 0.5) : 0;
 }
 
 static void sum_kinds(struct report_row *row)

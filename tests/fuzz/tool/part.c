@@ -19,9 +19,25 @@
 
 /* A word is four bytes, a number that does not fit in one goes into two. */
 static const int64_t values[] = {
-    0,         -1,        1,         2,         INT32_MAX, INT64_C(1) << 30, INT64_C(1) << 31,          UINT32_MAX,
-    UINT32_MAX - 1,       INT64_C(1) << 32,     INT64_C(1) << 49,            INT64_C(1) << 53,          INT64_C(1) << 61,
-    INT64_MAX / 2,        INT64_MAX, INT64_MIN, INT64_MIN + 1,               -INT64_MAX / 2,            -(INT64_C(1) << 49),
+    0,
+    -1,
+    1,
+    2,
+    INT32_MAX,
+    INT64_C(1) << 30,
+    INT64_C(1) << 31,
+    UINT32_MAX,
+    UINT32_MAX - 1,
+    INT64_C(1) << 32,
+    INT64_C(1) << 49,
+    INT64_C(1) << 53,
+    INT64_C(1) << 61,
+    INT64_MAX / 2,
+    INT64_MAX,
+    INT64_MIN,
+    INT64_MIN + 1,
+    -INT64_MAX / 2,
+    -(INT64_C(1) << 49),
 };
 #define VALUE_COUNT (sizeof(values) / sizeof(*values))
 

@@ -59,7 +59,16 @@ static const char *const members[] = {"ph", "cat", "name", "pid", "tid", "ts", "
 static const char phases[] = "XiIbenCMstfBEPSTFND(";
 static const char events_key[] = "traceEvents";
 
-enum times { TIMES_EQUAL, TIMES_ZERO, TIMES_NEGATIVE, TIMES_HUGE, TIMES_REVERSED, TIMES_FAR_APART, TIMES_LONG, TIMES_COUNT };
+enum times {
+    TIMES_EQUAL,
+    TIMES_ZERO,
+    TIMES_NEGATIVE,
+    TIMES_HUGE,
+    TIMES_REVERSED,
+    TIMES_FAR_APART,
+    TIMES_LONG,
+    TIMES_COUNT
+};
 
 cJSON *scene_new(void)
 {
@@ -104,7 +113,8 @@ static enum category category_of(const cJSON *event)
 
 static bool is_chosen(const cJSON *event, size_t index, unsigned where)
 {
-    return where == SCENE_ALL || (where < CATEGORY_COUNT ? category_of(event) == where : index == where - CATEGORY_COUNT);
+    return where == SCENE_ALL ||
+           (where < CATEGORY_COUNT ? category_of(event) == where : index == where - CATEGORY_COUNT);
 }
 
 static void set_argument(cJSON *event, unsigned key, const char *value)

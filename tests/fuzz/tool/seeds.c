@@ -462,8 +462,9 @@ static void write_recipes(const char *target)
         for (unsigned key = 0; steps[change] > 0 && key < scene_key_count(change); key++)
             for (unsigned value = 0; value < scene_value_count; value += steps[change]) {
                 bool high = change == SCENE_CATEGORY;
-                const uint8_t recipe[] = {(uint8_t)(made * 37), (uint8_t)made,          (uint8_t)change,
-                                          SCENE_ALL,            (uint8_t)key, (uint8_t)(high ? key >> 8 : value)};
+                const uint8_t recipe[] = {(uint8_t)(made * 37), (uint8_t)made,
+                                          (uint8_t)change,      SCENE_ALL,
+                                          (uint8_t)key,         (uint8_t)(high ? key >> 8 : value)};
                 write_recipe(target, recipe, sizeof(recipe));
                 made++;
             }
@@ -480,9 +481,10 @@ static void write_part_recipes(const char *target)
     for (unsigned block = 0; block < PART_TEXTS; block++)
         for (unsigned word = 0; word < records[block] / 4; word++)
             for (unsigned value = word % 3; value < 20; value += 3)
-                write_recipe(
-                    target, (const uint8_t[]){(uint8_t)(word + value), (uint8_t)block, SCENE_ALL, (uint8_t)word, (uint8_t)value},
-                    5);
+                write_recipe(target,
+                             (const uint8_t[]){(uint8_t)(word + value), (uint8_t)block, SCENE_ALL, (uint8_t)word,
+                                               (uint8_t)value},
+                             5);
 }
 
 int main(int argc, char **argv)
