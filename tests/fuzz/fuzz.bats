@@ -18,6 +18,7 @@ fuzz() { # TARGET
 @test "nvtx: calls of NVTX in a program" { fuzz nvtx; }
 @test "options: command lines" { fuzz options; }
 @test "own: records of the library" { fuzz own; }
+@test "part: parts of a job" { fuzz part; }
 @test "pftrace: traces in Perfetto's format" { fuzz pftrace; }
 @test "packed: drained chunks" { fuzz packed; }
 @test "pretty_name: names of kernels" { fuzz pretty_name; }
@@ -26,10 +27,20 @@ fuzz() { # TARGET
 @test "report: every section" { fuzz report; }
 @test "session: the launcher's note" { fuzz session; }
 @test "spool: spool files" { fuzz spool; }
+@test "values: any value of any key, in reports, parts, comparisons and conversions" { fuzz values; }
 
 @test "pftrace: threads that go on with each other's sections, 300 times" {
     [ -x "$build/fuzz/pftrace" ] || skip "there is no clang with libFuzzer"
     run -0 "$build/fuzz/pftrace" -runs=300 "$root"/tests/fuzz/found/pftrace/sections-of-several-runs-*
+}
+
+@test "the trace that values are changed in has every key of the metadata that reports read" {
+    grep -ohE '(member_of|text_of|number_of)\([a-z_]+, "[^"]+"|\{"[^"]+", (NUMBER|AMOUNT|COUNT|TIME|TEXT)' \
+        "$root/src/analysis/model/metadata.c" | grep -oE '"[^"]+"' | sort -u >keys
+    [ "$(wc -l <keys)" -gt 40 ]
+    while read -r key; do
+        grep -qF "$key:" "$root/tests/fuzz/tool/scene.json" || fail "tests/fuzz/tool/scene.json has no $key"
+    done <keys
 }
 
 @test "every target is among these" {

@@ -187,12 +187,16 @@ static int ends_before(const void *item, const void *wanted)
 
 size_t host_samples_from(const struct host_samples *samples, const struct host_thread *thread, int64_t time)
 {
+    if (thread->samples == 0)
+        return thread->first_sample;
     return thread->first_sample + array_before(samples->samples.items + thread->first_sample, thread->samples,
                                                sizeof(struct host_sample), &time, before_time);
 }
 
 size_t host_samples_state_from(const struct host_samples *samples, const struct host_thread *thread, int64_t time)
 {
+    if (thread->states == 0)
+        return thread->first_state;
     return thread->first_state + array_before(samples->states.items + thread->first_state, thread->states,
                                               sizeof(struct host_state), &time, ends_before);
 }

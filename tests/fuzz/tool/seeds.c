@@ -14,6 +14,7 @@
 #include "analysis/job/part_format.h"
 #include "tests/fuzz/tool/scene.h"
 #include "tests/trace/build/make_spool.h"
+#include "trace/event.h"
 #include "trace/spool/packing.h"
 
 static const char *parent;
@@ -442,7 +443,6 @@ static void write_seeds(const char *name, size_t from, size_t to, uint32_t versi
 
 /* --- recipes --- */
 
-/* Each key with some values, each member with all of them: what a target of recipes certainly tries. */
 static void write_recipe(const char *target, const uint8_t *recipe, size_t size)
 {
     static unsigned made;
@@ -453,20 +453,25 @@ static void write_recipe(const char *target, const uint8_t *recipe, size_t size)
     close_seed(file);
 }
 
+/* What a target of recipes certainly tries: each argument with values that differ by category, each member with many,
+ * each category, each phase, all times and values of the metadata. */
 static void write_recipes(const char *target)
 {
-    static const unsigned steps[SCENE_CHANGE_COUNT] = {
-        [SCENE_ARGUMENTS] = 9, [SCENE_MEMBER] = 1, [SCENE_CATEGORY] = 255, [SCENE_TIMES] = 255, [SCENE_LEAVES] = 1};
+    static const unsigned steps[SCENE_CHANGE_COUNT][2] = {/* of keys, of values */
+                                                          [SCENE_ARGUMENTS] = {1, 17},
+                                                          [SCENE_MEMBER] = {1, 2},
+                                                          [SCENE_CATEGORY] = {CATEGORY_COUNT + 1, 255},
+                                                          [SCENE_TIMES] = {1, 255},
+                                                          [SCENE_LEAVES] = {1, 1}};
     unsigned made = 0;
     for (unsigned change = 0; change < SCENE_CHANGE_COUNT; change++)
-        for (unsigned key = 0; steps[change] > 0 && key < scene_key_count(change); key++)
-            for (unsigned value = 0; value < scene_value_count; value += steps[change]) {
+        for (unsigned key = 0; steps[change][0] > 0 && key < scene_key_count(change); key += steps[change][0])
+            for (unsigned value = key % 2; value < scene_value_count; value += steps[change][1], made++) {
                 bool high = change == SCENE_CATEGORY;
                 const uint8_t recipe[] = {(uint8_t)(made * 37), (uint8_t)made,
                                           (uint8_t)change,      SCENE_ALL,
                                           (uint8_t)key,         (uint8_t)(high ? key >> 8 : value)};
                 write_recipe(target, recipe, sizeof(recipe));
-                made++;
             }
 }
 
