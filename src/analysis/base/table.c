@@ -36,7 +36,7 @@ struct cell *table_row(struct table *table)
 
 struct cell cell_integer(int64_t value)
 {
-    return (struct cell){.kind = CELL_INTEGER, .integer = value};
+    return (struct cell){.kind = value == INT64_MIN ? CELL_NONE : CELL_INTEGER, .integer = value};
 }
 
 struct cell cell_real(double value)

@@ -120,7 +120,7 @@ static void show_finding(struct table *table, struct cell *cells, const struct j
     cells[SHARE] = cell_share(finding->cost, finding->run);
     cells[TOTAL] = cell_integer(finding->total);
     cells[RANKS] = cell_integer(finding->ranks);
-    cells[RANK] = trace_number_cell(finding->rank);
+    cells[RANK] = cell_integer(finding->rank);
     cells[GAIN] = finding->gain > 0 ? cell_integer(finding->gain) : (struct cell){0};
     cells[ADVICE] = table_text(table, trace_text(&job->trace, finding->advice));
     cells[WHERE] = table_text(table, trace_text(&job->trace, finding->where));

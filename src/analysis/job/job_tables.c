@@ -156,9 +156,9 @@ static int fill_rows(struct table *table, const struct job_whole *job, unsigned 
         cells[RANKS] = cell_integer(row->ranks);
         cells[MEAN] = cell_real((timed ? row->total : row->count) / (double)row->ranks);
         cells[LEAST] = cell_real(row->least);
-        cells[LEAST_RANK] = trace_number_cell(row->least_rank);
+        cells[LEAST_RANK] = cell_integer(row->least_rank);
         cells[MOST] = cell_real(row->most);
-        cells[MOST_RANK] = trace_number_cell(row->most_rank);
+        cells[MOST_RANK] = cell_integer(row->most_rank);
         cells[NAME] = trace_text_cell(&job->trace, table, (uint32_t)key->name);
     }
     return 0;

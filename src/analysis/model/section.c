@@ -133,7 +133,7 @@ FILL_SUMMARY(deviation, cell_real(summary->deviation))
 
 struct cell fill_number(struct report_row *row, const struct column *column)
 {
-    return trace_number_cell(row_integer(row, column));
+    return cell_integer(row_integer(row, column));
 }
 
 struct cell fill_some(struct report_row *row, const struct column *column)
@@ -145,7 +145,7 @@ struct cell fill_some(struct report_row *row, const struct column *column)
 struct cell fill_time(struct report_row *row, const struct column *column)
 {
     int64_t time = row_integer(row, column);
-    return trace_number_cell(time == EVENT_NONE ? time : time - row->trace->start);
+    return cell_integer(time == EVENT_NONE ? time : time - row->trace->start);
 }
 
 struct cell fill_name(struct report_row *row, const struct column *column)

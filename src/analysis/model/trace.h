@@ -366,7 +366,6 @@ void trace_stream_words(char words[TRACE_STREAM_WORDS], int64_t device, int64_t 
 struct cell trace_stream_cell(struct table *table, int64_t device, int64_t stream);
 struct cell trace_process_cell(const struct trace *trace, struct table *table, event_id process); /* "python3 (583)" */
 struct cell trace_text_cell(const struct trace *trace, struct table *table, uint32_t text);
-struct cell trace_number_cell(int64_t number); /* empty for EVENT_NONE */
 
 /*
  * Call stacks: trace_stacks.c.

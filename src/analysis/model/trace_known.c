@@ -135,11 +135,6 @@ struct cell trace_text_cell(const struct trace *trace, struct table *table, uint
     return table_text(table, interned(&trace->strings, trace_shown(trace, text)));
 }
 
-struct cell trace_number_cell(int64_t number)
-{
-    return number == EVENT_NONE ? (struct cell){0} : cell_integer(number);
-}
-
 struct cell trace_thread_cell(const struct trace *trace, struct table *table, uint32_t thread)
 {
     const struct trace_thread_id *id = dense_map_row(&trace->thread_ids, thread);

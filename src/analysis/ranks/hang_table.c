@@ -197,7 +197,7 @@ static struct cell fill_operation(struct report_row *row, const struct column *c
 static struct cell fill_value(struct report_row *row, const struct column *column)
 {
     const char *what = (const char *)&((const struct hang_row *)row->item)->hang->what;
-    return trace_number_cell(*(const int64_t *)(const void *)(what + column->at));
+    return cell_integer(*(const int64_t *)(const void *)(what + column->at));
 }
 
 static struct cell fill_since(struct report_row *row, const struct column *column)

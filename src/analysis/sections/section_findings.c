@@ -340,12 +340,14 @@ static void write_where(struct buffer *out, const struct trace *trace, const str
         buffer_format(out, "at %s", amount_time(place->time - trace->start).text);
         gap = ", ";
     }
-    if (place->device != EVENT_NONE) {
-        buffer_format(out, "%sGPU %lld", gap, (long long)trace_device_id(trace, (size_t)place->device));
+    int64_t device = place->device == EVENT_NONE ? EVENT_NONE : trace_device_id(trace, (size_t)place->device);
+    int64_t stream = place->stream == EVENT_NONE ? EVENT_NONE : trace_stream_id(trace, (size_t)place->stream)->stream;
+    if (device != EVENT_NONE) {
+        buffer_format(out, "%sGPU %lld", gap, (long long)device);
         gap = ", ";
     }
-    if (place->stream != EVENT_NONE) {
-        buffer_format(out, "%sstream %lld", gap, (long long)trace_stream_id(trace, (size_t)place->stream)->stream);
+    if (stream != EVENT_NONE) {
+        buffer_format(out, "%sstream %lld", gap, (long long)stream);
         gap = ", ";
     }
     if (*thread) {
@@ -381,10 +383,10 @@ static int show(struct report_row *row, const struct findings *findings, const s
         cells[GAIN] = cell_integer(finding->gain);
         cells[GAIN_SHARE] = cell_share(finding->gain, trace_span(findings->trace));
     }
-    cells[COUNT] = trace_number_cell(finding->count);
+    cells[COUNT] = cell_integer(finding->count);
     cells[ADVICE] = table_text(table, trace_said(trace, advice_of(finding)).text);
     cells[MORE] = finding->rule->section ? table_text(table, finding->rule->section) : (struct cell){0};
-    cells[AT] = trace_number_cell(place->time == EVENT_NONE ? EVENT_NONE : place->time - trace->start);
+    cells[AT] = cell_integer(place->time == EVENT_NONE ? EVENT_NONE : place->time - trace->start);
     if (place->device != EVENT_NONE)
         cells[GPU] = cell_integer(trace_device_id(trace, (size_t)place->device));
     if (place->stream != EVENT_NONE)

@@ -305,7 +305,7 @@ static struct cell fill_steps(struct report_row *row, const struct column *colum
 static struct cell fill_device(struct report_row *row, const struct column *column)
 {
     (void)column;
-    return trace_number_cell(place_of(row->trace, row->key).device);
+    return cell_integer(place_of(row->trace, row->key).device);
 }
 
 static struct cell fill_owner(struct report_row *row, const struct column *column)

@@ -127,7 +127,7 @@ static struct cell fill_gpu(struct report_row *row, const struct column *column)
 static struct cell fill_stream(struct report_row *row, const struct column *column)
 {
     int64_t stream = row_integer(row, column);
-    return trace_number_cell(stream == EVENT_NONE ? stream : trace_stream_id(row->trace, (size_t)stream)->stream);
+    return cell_integer(stream == EVENT_NONE ? stream : trace_stream_id(row->trace, (size_t)stream)->stream);
 }
 
 static struct cell fill_words(struct report_row *row, const struct column *column)

@@ -157,7 +157,7 @@ static struct cell fill_gpu(struct report_row *row, const struct column *column)
 static struct cell fill_stream(struct report_row *row, const struct column *column)
 {
     (void)column;
-    return trace_number_cell(trace_stream_id(row->trace, row->number)->stream);
+    return cell_integer(trace_stream_id(row->trace, row->number)->stream);
 }
 
 static struct cell fill_idle(struct report_row *row, const struct column *column)

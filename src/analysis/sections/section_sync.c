@@ -147,7 +147,7 @@ static struct cell fill_waiter(struct report_row *row, const struct column *colu
     if (key->thread != EVENT_NONE)
         return trace_thread_cell(row->trace, row->table, (uint32_t)key->thread);
     if (key->waiting_stream != EVENT_NONE)
-        return table_format(row->table, "GPU %" PRId64 " stream %" PRId64, key->device, key->waiting_stream);
+        return trace_stream_cell(row->table, key->device, key->waiting_stream);
     return table_text(row->table, "a thread");
 }
 

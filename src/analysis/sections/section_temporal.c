@@ -32,7 +32,7 @@ static struct cell fill_overlapped(struct report_row *row, const struct column *
 {
     const struct line *line = row->item;
     (void)column;
-    return trace_number_cell(line->alone == EVENT_NONE ? EVENT_NONE : line->total - line->alone);
+    return cell_integer(line->alone == EVENT_NONE ? EVENT_NONE : line->total - line->alone);
 }
 
 static struct cell fill_gpu(struct report_row *row, const struct column *column)
