@@ -198,7 +198,8 @@ static int read_crash(struct trace *trace, const cJSON *process)
                                             {"handle", TEXT, offsetof(struct trace_open_call, handle)},
                                             {"waits_for", TEXT, offsetof(struct trace_open_call, waits_for)}};
     const char *state = text_of(process, "state");
-    if (!state || strcmp(state, "finished") == 0 || ended_quietly(trace, process, state))
+    bool known = state && number_of(process, "pid", EVENT_NUMBER_LIMIT, 1) != EVENT_NONE;
+    if (!known || strcmp(state, "finished") == 0 || ended_quietly(trace, process, state))
         return 0;
     struct trace_crash *added = array_push(&trace->crashes);
     if (!added || read_members(trace, process, added, members) < 0 ||
