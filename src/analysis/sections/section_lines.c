@@ -71,7 +71,7 @@ struct lines {
 
 static void add_sum(struct lines_sum *sum, const struct lines_sum *more)
 {
-    sum->ns += more->ns;
+    sum_add(&sum->ns, more->ns);
     sum->count += more->count;
 }
 
