@@ -129,8 +129,8 @@ struct event_fields {
     int64_t group_call; /* calls of a process that one kernel does, and the kernel, have the same number */
 };
 
-/* A time beyond 146 years is not accepted, so that the difference of two always fits, with a second to spare. */
-#define EVENT_TIME_LIMIT (INT64_MAX / 2 - INT64_C(1000000000))
+/* A time beyond 146 years is not accepted, so that the difference of two always fits, with a little to spare. */
+#define EVENT_TIME_LIMIT (INT64_MAX / 2 - 256)
 
 /* From one time to another, ns; 0 if one of them is not known. */
 static inline int64_t event_time_between(int64_t from, int64_t to)

