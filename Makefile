@@ -58,7 +58,7 @@ ALLOCATOR_OBJ := $(call objects,$(ALLOCATOR_SRC))
 MPI_OBJ := $(call objects,$(MPI_SRC))
 TOOL_OBJ := $(call objects,$(TOOL_SRC))
 MAIN_OBJ := $(B)/obj/src/cli/main.o
-TOOL_LIBS := -ldw -lelf -lcjson -lz -ldeflate -llz4 -lsqlite3 -lstdc++ -lm
+TOOL_LIBS := -ldw -lelf -lcjson -lz -ldeflate -llz4 -lsqlite3 -liberty -lm
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:

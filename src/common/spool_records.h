@@ -12,6 +12,10 @@
 #include "common/spool.h"
 #include "common/spool_nvtx.h"
 
+/* A symbol, the name of a kernel, is cut after so many bytes: a readable name needs the whole of it. Other texts are
+ * cut after TEXT_MAX (common/text.h). */
+#define SPOOL_SYMBOL_MAX (UINT32_C(256) << 10)
+
 /* HOLDS is TEXT when its last fields are `length` and `text`, else FIXED.
  *    type           struct               holds */
 #define SPOOL_RECORD_TYPES(X)                           \

@@ -152,6 +152,24 @@ size_t utf8_visible(char out[UTF8_VISIBLE_BYTES], const char *text, size_t lengt
 
 #define LONGEST 64
 
+void text_cut(char *out, const char *text, size_t most, uint64_t hash)
+{
+    static const char before[] = "...[cut, hash ";
+    char mark[TEXT_CUT_LEAST];
+    size_t length = sizeof(before) - 1;
+    memcpy(mark, before, length);
+    for (int shift = 60; shift >= 0; shift -= 4)
+        mark[length++] = "0123456789abcdef"[hash >> shift & 15];
+    mark[length++] = ']';
+    size_t kept = most - length, whole = kept;
+    while (whole > 0 && ((unsigned char)text[whole] & 0xc0) == 0x80) /* a character is not cut */
+        whole--;
+    if (out != text)
+        memcpy(out, text, kept);
+    memset(out + whole, '.', kept - whole);
+    memcpy(out + kept, mark, length);
+}
+
 static size_t least(size_t a, size_t b, size_t c)
 {
     size_t ab = a < b ? a : b;

@@ -28,6 +28,17 @@ size_t utf8_from_wide(char *out, size_t space, const wchar_t *text);
 /* The same of COUNT units of WIDTH bytes: 2 UTF-16, 4 UTF-32, as the machine has them; they need not be aligned. */
 size_t utf8_from_units(char *out, size_t space, const void *units, size_t count, size_t width);
 
+/*
+ * Texts that are recorded are cut at this many bytes. At the cut stands a hash of the whole text, so that two texts
+ * that begin alike stay two.
+ */
+#define TEXT_MAX ((size_t)16 << 10)
+
+/* Writes the first bytes of TEXT, which has at least MOST, into the MOST bytes of OUT, where it may lie already, and
+ * then "...[cut, hash HASH]". MOST is at least TEXT_CUT_LEAST. No allocation. */
+#define TEXT_CUT_LEAST 64u
+void text_cut(char *out, const char *text, size_t most, uint64_t hash);
+
 /* "Did you mean …?" */
 struct suggestion {
     const char *given;

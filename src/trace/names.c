@@ -6,11 +6,9 @@
 #include "common/json_out.h"
 #include "common/log.h"
 #include "common/buffer.h"
-
-/* The C++ runtime's demangler, whose header is C++. */
-char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *status);
-
-#define SYMBOL_MAX 65536 /* longer ones are left as they are */
+#include "common/spool_records.h"
+#include "common/text.h"
+#include "trace/demangle.h"
 
 void names_release(struct names *names)
 {
@@ -20,6 +18,7 @@ void names_release(struct names *names)
     array_release(&names->demangled);
     interner_release(&names->texts);
     interner_release(&names->mangled);
+    free(names->readable);
 }
 
 static int make_ready(struct name *name, const char *text, size_t length)
@@ -54,15 +53,23 @@ uint32_t names_put(struct names *names, const char *text, size_t length)
     return number;
 }
 
+/* A long name ends with the hash of its symbol, which tells it from others. */
 static uint32_t put_demangled(struct names *names, const char *symbol, size_t length)
 {
-    bool mangled = length > 2 && length < SYMBOL_MAX && symbol[0] == '_' && symbol[1] == 'Z';
-    int status = -1;
-    char *readable = mangled ? __cxa_demangle(symbol, NULL, NULL, &status) : NULL;
-    uint32_t number =
-        readable && status == 0 ? names_put(names, readable, strlen(readable)) : names_put(names, symbol, length);
-    free(readable);
-    return number;
+    char *readable = names->readable = names->readable ? names->readable : malloc(TEXT_MAX);
+    if (!readable) {
+        error_no_memory("names");
+        return NAMES_NO_MEMORY;
+    }
+    size_t readable_length = length < SPOOL_SYMBOL_MAX ? demangle(symbol, length, readable, TEXT_MAX) : 0;
+    const char *whole = readable_length > 0 ? readable : symbol;
+    size_t whole_length = readable_length > 0 ? readable_length : length;
+    if (whole_length <= TEXT_MAX)
+        return names_put(names, whole, whole_length);
+    memmove(readable, whole, TEXT_MAX);
+    text_cut(readable, readable, TEXT_MAX, hash_bytes(symbol, length));
+    names->cut++;
+    return names_put(names, readable, TEXT_MAX);
 }
 
 uint32_t names_put_symbol(struct names *names, const char *symbol, size_t length)

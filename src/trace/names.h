@@ -25,6 +25,8 @@ struct names {
     ARRAY(struct name) items; /* of each number of `texts` */
     struct interner mangled;
     ARRAY(uint32_t) demangled; /* for each number of `mangled`, the name's number */
+    char *readable;            /* space for one; NULL: not needed yet */
+    uint64_t cut;              /* names of symbols that are longer than TEXT_MAX */
 };
 
 #define NAMES_NO_MEMORY UINT32_MAX
@@ -34,7 +36,8 @@ void names_release(struct names *names);
 /* The number of a name; NAMES_NO_MEMORY after error(). */
 uint32_t names_put(struct names *names, const char *text, size_t length);
 
-/* The same for a symbol, demangled when it is a mangled C++ name. */
+/* The same for a symbol, demangled when it is a mangled C++ name. Longer than TEXT_MAX, it is cut, and ends with a
+ * hash. */
 uint32_t names_put_symbol(struct names *names, const char *symbol, size_t length);
 
 /* Valid until the next name is put. */

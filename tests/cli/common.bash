@@ -132,3 +132,12 @@ page() {
     sed -n 's|^<script type="application/json" class="chapter">\(.*\)</script>$|\1|p' page.html >page.json
     jq empty page.json
 }
+
+# Compiles NAME.cu to a program that runs with the sanitizer of the build.
+build_cu() { # NAME: of NAME.cu
+    "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" -cudart shared -o "$1" "$1.cu"
+    [ -n "${sanitizer-}" ] || return 0
+    mv "$1" "$1.plain"
+    printf '#!/bin/sh\nLD_PRELOAD=%s exec "%s" "$@"\n' "$sanitizer" "$PWD/$1.plain" >"$1"
+    chmod +x "$1"
+}

@@ -174,6 +174,16 @@ static void make_cut_texts(struct make_spool *spool)
     make_spool_header(spool)->losses.cut_texts = 1;
 }
 
+/* Sixteen levels of P<T, T>, each twice as long as the one within. */
+static void make_cut_names(struct make_spool *spool)
+{
+    begin_records(spool);
+    make_pointer_name(
+        spool, 0x10,
+        "_Z1kI1PIS0_IS0_IS0_IS0_IS0_IS0_IS0_IS0_IS0_IS0_IS0_IS0_IS0_IS0_IS0_IicES1_ES2_ES3_ES4_ES5_ES6_ES7_"
+        "ES8_ES9_ESA_ESB_ESC_ESD_ESE_ESF_EEvPi");
+}
+
 static void make_unannounced(struct make_spool *spool)
 {
     make_spool_header(spool)->unannounced = 1;

@@ -77,14 +77,6 @@ END
     report memory-leaks | jq -S . | diff - end
 }
 
-build_cu() { # NAME: of NAME.cu
-    "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" -cudart shared -o "$1" "$1.cu"
-    [ -n "${sanitizer-}" ] || return 0
-    mv "$1" "$1.plain"
-    printf '#!/bin/sh\nLD_PRELOAD=%s exec "%s" "$@"\n' "$sanitizer" "$PWD/$1.plain" >"$1"
-    chmod +x "$1"
-}
-
 @test "reserved and used bytes of pools are counted, with their maximum between two samples" {
     cat >pools.cu <<'END'
 #include <cuda_runtime.h>

@@ -69,7 +69,7 @@ static void publish_name(const char *name)
 {
     if (is_published(name))
         return;
-    size_t length = strnlen(name, WRITER_TEXT_MAX);
+    size_t whole = strnlen(name, SPOOL_SYMBOL_MAX), length = record_text_kept((uint32_t)whole);
     struct spool_pointer_name *record;
     uint32_t bytes = spool_record_bytes(sizeof(*record), sizeof(record->text), (uint32_t)length);
     uint64_t since = kernel_names_since(); /* the names of all earlier launches were published then */
@@ -78,7 +78,7 @@ static void publish_name(const char *name)
         return;
     record->pointer = (uint64_t)(uintptr_t)name;
     record->length = (uint32_t)length;
-    memcpy(record->text, name, length);
+    record_put_text(record->text, text_of_bytes(name, whole), (uint32_t)length);
     crash_chunk_commit(&record->head);
 }
 

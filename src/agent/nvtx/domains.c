@@ -83,7 +83,12 @@ struct gputrace_text nvtx_wide(struct nvtx_text *out, const wchar_t *text)
     char *longer = whole ? NULL : thread_text();
     if (!longer)
         return (struct gputrace_text){out->wide, (uint32_t)length};
-    return (struct gputrace_text){longer, (uint32_t)utf8_from_wide(longer, LONG_TEXT_BYTES, text)};
+    length = utf8_from_wide(longer, LONG_TEXT_BYTES, text);
+    if (length + UTF8_MOST > LONG_TEXT_BYTES) { /* it is cut; what is behind the cut makes it another text, too */
+        uint64_t hash = hash_bytes(text, wcslen(text) * sizeof(*text));
+        memcpy(longer + length - sizeof(hash), &hash, sizeof(hash));
+    }
+    return (struct gputrace_text){longer, (uint32_t)length};
 }
 
 struct gputrace_text nvtx_message(int32_t type, nvtxMessageValue_t message, struct nvtx_text *out, uint32_t *string)

@@ -183,23 +183,16 @@ static void record_pointer_name(void *data, const struct gputrace_pointer_name *
                       .pointer = (uintptr_t)name->pointer);
 }
 
-/* What is kept of a name; a loss is counted where its pointer is recorded. */
-static struct gputrace_text kept(struct gputrace_text text)
-{
-    return text_of_bytes(text.bytes, record_text_kept(text.length));
-}
-
 static void record_launch_name(void *data, const struct gputrace_launch_name *name)
 {
     (void)data;
-    record_write_text(SPOOL_RECORD_LAUNCH_NAME, launch_name, clock_now(), kept(name->text),
-                      .correlation = name->correlation);
+    record_write_text(SPOOL_RECORD_LAUNCH_NAME, launch_name, clock_now(), name->text, .correlation = name->correlation);
 }
 
 static void record_function_name(void *data, const struct gputrace_function_name *name)
 {
     (void)data;
-    record_write_text(SPOOL_RECORD_FUNCTION_NAME, function_name, clock_now(), kept(name->text),
+    record_write_text(SPOOL_RECORD_FUNCTION_NAME, function_name, clock_now(), name->text,
                       .function = (uintptr_t)name->function);
 }
 

@@ -28,7 +28,7 @@ static inline void record_plain(enum spool_nvtx_what what, uint64_t time, uint32
     record->string = string;
     record->length = length;
     if (length > 0)
-        memcpy(record->text, message.bytes, length);
+        record_put_text(record->text, message, length);
     writer_commit_in(mine, &record->head);
 }
 

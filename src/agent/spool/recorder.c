@@ -7,14 +7,30 @@
 #include "agent/dispatch/registry.h"
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/map.h"
 #include "common/settings.h"
 
 bool recorder_on;
 
+void record_put_cut(char *at, struct gputrace_text text, uint32_t kept)
+{
+    text_cut(at, text.bytes, kept, hash_bytes(text.bytes, text.length));
+}
+
+/* What is kept of a symbol; the reader, which makes it readable, counts what is cut. */
+static uint32_t symbol_kept(uint32_t length)
+{
+    return length < SPOOL_SYMBOL_MAX ? length : SPOOL_SYMBOL_MAX;
+}
+
 bool record_write_texts(enum spool_record_type type, uint16_t flags, uint64_t time, const struct spool_record *record,
                         uint32_t size, uint32_t text_at, struct gputrace_text text, struct gputrace_text more)
 {
-    uint32_t first = record_text_cut(text.length), second = record_text_cut(more.length), length = first + second;
+    bool is_symbol =
+        type == SPOOL_RECORD_POINTER_NAME || type == SPOOL_RECORD_LAUNCH_NAME || type == SPOOL_RECORD_FUNCTION_NAME;
+    bool is_binary = type == SPOOL_RECORD_NVTX_PIECE;
+    uint32_t first = is_symbol ? symbol_kept(text.length) : record_text_cut(text.length);
+    uint32_t second = record_text_cut(more.length), length = first + second;
     struct writer *mine = writer_mine();
     struct spool_record *written =
         writer_begin_in(mine, type, sizeof(*written), spool_record_bytes(size, size - text_at, length), time);
@@ -24,10 +40,8 @@ bool record_write_texts(enum spool_record_type type, uint16_t flags, uint64_t ti
     written->flags = record->flags | flags;
     memcpy(written + 1, record + 1, text_at - sizeof(length) - sizeof(*written));
     memcpy(at - sizeof(length), &length, sizeof(length));
-    if (first > 0)
-        memcpy(at, text.bytes, first);
-    if (second > 0)
-        memcpy(at + first, more.bytes, second);
+    record_put_text(at, is_binary ? text_of_bytes(text.bytes, first) : text, first);
+    record_put_text(at + first, more, second);
     writer_commit_in(mine, written);
     return true;
 }

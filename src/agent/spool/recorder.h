@@ -16,6 +16,7 @@
 #include "common/settings.h"
 #include "common/spool.h"
 #include "common/spool_records.h"
+#include "common/text.h"
 
 /*
  * Chunks of the spool, handed out and taken back. What comes back half empty is cut, and the rest handed out again:
@@ -75,7 +76,7 @@ void chunks_atfork_child(void);
  */
 
 /* Texts longer than this are cut: 16 KiB name anything. */
-#define WRITER_TEXT_MAX (UINT32_C(16) << 10)
+#define WRITER_TEXT_MAX ((uint32_t)TEXT_MAX)
 
 /* Records turned away in a row before the one that was begun is abandoned. */
 #define WRITER_BUDGET 16u
@@ -255,9 +256,21 @@ static inline uint32_t record_text_cut(uint32_t length)
     return record_text_kept(length);
 }
 
+/* Writes the first KEPT bytes of TEXT, which is longer, to AT, with the hash of the whole. */
+void record_put_cut(char *at, struct gputrace_text text, uint32_t kept) __attribute__((cold));
+
+/* Writes the KEPT bytes of TEXT to AT, likewise where that is less than the whole. */
+static inline void record_put_text(char *at, struct gputrace_text text, uint32_t kept)
+{
+    if (text.length > kept)
+        record_put_cut(at, text, kept);
+    else if (kept > 0)
+        memcpy(at, text.bytes, kept);
+}
+
 /* Writes a record of SIZE bytes that ends with `length` and, at TEXT_AT, `text`: TEXT and then MORE, each cut where it
- * is too long. The rest is complete but for its head, in which only the flags are set; FLAGS are added. False: it is
- * not recorded. */
+ * is too long: symbols at SPOOL_SYMBOL_MAX, which is not counted. The rest is complete but for its head, in which only
+ * the flags are set; FLAGS are added. False: it is not recorded. */
 bool record_write_texts(enum spool_record_type type, uint16_t flags, uint64_t time, const struct spool_record *record,
                         uint32_t size, uint32_t text_at, struct gputrace_text text, struct gputrace_text more);
 

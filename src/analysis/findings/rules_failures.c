@@ -50,7 +50,7 @@ const struct rule rule_crashed = {
 static bool is_expected(const struct trace *trace, const struct trace_loss *loss)
 {
     const char *name = trace_text(trace, loss->name);
-    return strcmp(name, "cut_texts") == 0 || strcmp(name, "cut_stacks") == 0 ||
+    return strcmp(name, "cut_texts") == 0 || strcmp(name, "cut_names") == 0 || strcmp(name, "cut_stacks") == 0 ||
            (trace->crashes.count > 0 && strcmp(name, "in_flight") == 0);
 }
 

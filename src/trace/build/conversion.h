@@ -49,7 +49,8 @@ struct convert_options {
     X(cut_stacks, "call stacks cut to two functions")                          \
     X(untimed_ranges, "device ranges without times")                           \
     X(unplaced, "NVTX events and samples whose clock is not known")            \
-    X(cut_texts, "texts cut at 16 KiB")                                        \
+    X(cut_texts, "NVTX messages and other texts cut at 16 KiB")                \
+    X(cut_names, "names of kernels cut at 16 KiB")                             \
     X(unannounced, "calls in children of _Fork() or clone()")                  \
     X(unrecorded, "processes that could not be recorded")                      \
     X(cuda_unrecorded, "processes whose CUDA work is not recorded to its end") \

@@ -241,6 +241,7 @@ static void sum_losses(struct conversion *conversion)
         CONVERT_LOSSES(LOSS)
 #undef LOSS
     }
+    conversion->losses.cut_names += conversion->names.cut;
 }
 
 /* Those that the launcher wrote about, or those that wrote themselves. */

@@ -184,4 +184,39 @@ UNIT_TEST(a_text_too_long_is_cut_and_counted)
     assert_int_equal(event->length, WRITER_TEXT_MAX);
 }
 
+UNIT_TEST(texts_that_begin_alike_stay_two_when_they_are_cut)
+{
+    static char text[WRITER_TEXT_MAX + 1000];
+    memset(text, 'x', sizeof(text));
+    memcpy(text + WRITER_TEXT_MAX - 33, "\xe2\x82\xac", 3); /* the cut is in a character of three bytes */
+    recorder_switch(true, 3, "start");
+    mark(text, sizeof(text));
+    text[sizeof(text) - 1] = 'y';
+    mark(text, sizeof(text));
+    struct reading reading = read_spool(directory, getpid());
+    unsigned last = count_records(&reading, SPOOL_RECORD_NVTX_PLAIN) - 1;
+    const struct spool_nvtx_plain *first = find_record(&reading, SPOOL_RECORD_NVTX_PLAIN, last - 1);
+    const struct spool_nvtx_plain *second = find_record(&reading, SPOOL_RECORD_NVTX_PLAIN, last);
+    const char *end = first->text + WRITER_TEXT_MAX;
+    assert_memory_equal(end - 34, "x.....[cut, hash ", 17);
+    assert_int_equal(end[-1], ']');
+    assert_memory_equal(first->text, second->text, WRITER_TEXT_MAX - 17);
+    assert_memory_not_equal(end - 17, second->text + WRITER_TEXT_MAX - 17, 16);
+}
+
+/* A readable name needs the whole of it. */
+UNIT_TEST(symbols_are_recorded_whole)
+{
+    static char symbol[100000];
+    memset(symbol, 's', sizeof(symbol) - 1);
+    struct reading before = read_spool(directory, getpid());
+    uint64_t counted = header_of(&before)->losses.cut_texts;
+    registry_pointer_name_publish(&(struct gputrace_pointer_name){.pointer = symbol, .text = text_of(symbol)});
+    struct reading reading = read_spool(directory, getpid());
+    unsigned last = count_records(&reading, SPOOL_RECORD_POINTER_NAME) - 1;
+    const struct spool_pointer_name *name = find_record(&reading, SPOOL_RECORD_POINTER_NAME, last);
+    assert_int_equal(name->length, sizeof(symbol) - 1);
+    assert_int_equal(header_of(&reading)->losses.cut_texts, counted);
+}
+
 UNIT_MAIN(open_spool, remove_spool)
