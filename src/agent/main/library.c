@@ -88,6 +88,7 @@ static void finish(void)
     plugins_process_end();
     nvtx_clocks_finish();
     service_finish();
+    writer_name_threads();
     spool_file_save();
     header->finished = clock_now();
     __atomic_store_n(&header->state, SPOOL_FINISHED, __ATOMIC_RELEASE);

@@ -91,7 +91,7 @@ struct writer {
     uint32_t thread;
     uint32_t turned_away; /* records, since one was last begun */
     uintptr_t begun;      /* the stack pointer where a record was begun that is not committed; 0: none */
-    bool named;
+    char comm[16];       /* the thread's name, as it was recorded last; empty: not yet */
 };
 extern __thread struct writer this_writer;
 
@@ -195,6 +195,10 @@ static inline void writer_commit(const struct spool_record *record)
 
 /* This thread records nothing any more: what it would is counted, without a system call. Async-signal-safe. */
 void writer_sleep(void);
+
+/* At the end of the process: records the names that its threads have now, which they may have got after their first
+ * record. Not in a sandbox (seccomp), which may end the process for it. */
+void writer_name_threads(void);
 
 /* This thread's gettid(), without a system call but for the first time. */
 uint32_t writer_thread(void);

@@ -1,10 +1,14 @@
 #include "agent/spool/recorder.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -134,7 +138,7 @@ void chunks_atfork_child(void)
 
 /* What a thread writes to first; each chunk is four times as large as the one before, up to RECORDS_CHUNK_BYTES. */
 #define FIRST_CHUNK_BYTES ((uint64_t)4 << 10)
-#define COMM_BYTES 16 /* a thread's name, with its end */
+#define COMM_BYTES sizeof(this_writer.comm) /* a thread's name, with its end */
 
 __thread struct writer this_writer;
 
@@ -147,12 +151,46 @@ static void forget_chunk(struct writer *mine)
     mine->next = mine->end = NULL;
 }
 
+/* The first record of a thread is its name; another one follows in a new chunk, or at its end, if that has changed. */
+static bool has_new_name(struct writer *mine)
+{
+    char comm[COMM_BYTES] = "";
+    prctl(PR_GET_NAME, comm, 0, 0, 0);
+    if (strcmp(comm, mine->comm) == 0)
+        return false;
+    memcpy(mine->comm, comm, sizeof(comm));
+    return true;
+}
+
+static void name_thread(struct writer *mine)
+{
+    if (!has_new_name(mine))
+        return;
+    uint32_t length = (uint32_t)strlen(mine->comm);
+    struct spool_thread_name record = {.thread = mine->thread, .length = length};
+    uint32_t bytes = spool_record_bytes(sizeof(record), sizeof(record.text), length);
+    record.head = (struct spool_record){.type = SPOOL_RECORD_THREAD_NAME, .bytes = bytes, .time = clock_now()};
+    char *at = mine->next;
+    memcpy(at, &record, sizeof(record));
+    memcpy(at + offsetof(struct spool_thread_name, text), mine->comm, length);
+    mine->next += bytes;
+}
+
+static void record_name(uint32_t thread, const char *comm)
+{
+    record_write_text(SPOOL_RECORD_THREAD_NAME, thread_name, clock_now(), text_of(comm), .thread = thread);
+}
+
 static void thread_ended(void *unused)
 {
     struct writer *mine = &this_writer;
     (void)unused;
-    if (mine->chunk && mine->generation == fork_generation())
-        chunk_done(mine->chunk, writer_used(mine));
+    if (mine->chunk && mine->generation == fork_generation()) {
+        if (has_new_name(mine))
+            record_name(mine->thread, mine->comm);
+        if (mine->chunk)
+            chunk_done(mine->chunk, writer_used(mine));
+    }
     forget_chunk(mine);
 }
 
@@ -164,22 +202,6 @@ static void make_key(void)
 static void count_loss(uint64_t *counter)
 {
     __atomic_add_fetch(counter, 1, __ATOMIC_RELAXED);
-}
-
-/* The first record of a thread is its name. */
-static void name_thread(struct writer *mine)
-{
-    char comm[COMM_BYTES] = "";
-    prctl(PR_GET_NAME, comm, 0, 0, 0);
-    uint32_t length = (uint32_t)strlen(comm);
-    struct spool_thread_name record = {.thread = mine->thread, .length = length};
-    uint32_t bytes = spool_record_bytes(sizeof(record), sizeof(record.text), length);
-    record.head = (struct spool_record){.type = SPOOL_RECORD_THREAD_NAME, .bytes = bytes, .time = clock_now()};
-    char *at = mine->next;
-    memcpy(at, &record, sizeof(record));
-    memcpy(at + offsetof(struct spool_thread_name, text), comm, length);
-    mine->next += bytes;
-    mine->named = true;
 }
 
 /* A thread with few records takes little space: its chunks are small at first. */
@@ -200,7 +222,7 @@ static bool take_chunk(struct writer *mine, uint32_t bytes)
     if (mine->generation != generation) {
         forget_chunk(mine);
         mine->thread = (uint32_t)syscall(SYS_gettid);
-        mine->named = false;
+        mine->comm[0] = '\0';
         mine->generation = generation;
         mine->next_bytes = 0;
     }
@@ -224,8 +246,7 @@ static bool renew(struct writer *mine, uint32_t bytes)
     }
     pthread_once(&once, make_key);
     thread_key_set(&at_thread_end);
-    if (!mine->named)
-        name_thread(mine);
+    name_thread(mine);
     return true;
 }
 
@@ -274,6 +295,33 @@ bool writer_abandon(struct writer *mine)
         forget_chunk(mine); /* it stays in use: the other may go on writing there */
     mine->turned_away = 0;
     return true;
+}
+
+/* If the thread is still there. */
+static void name_other(uint32_t thread)
+{
+    char path[64], comm[COMM_BYTES + 1] = ""; /* with a newline */
+    snprintf(path, sizeof(path), "/proc/self/task/%u/comm", thread);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, comm, sizeof(comm) - 1);
+    if (fd >= 0)
+        close(fd);
+    if (got <= 1)
+        return;
+    comm[got - 1] = '\0';
+    record_name(thread, comm);
+}
+
+void writer_name_threads(void)
+{
+    int saved = errno;
+    DIR *tasks = prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == 0 ? opendir("/proc/self/task") : NULL;
+    for (struct dirent *task; tasks && (task = readdir(tasks));)
+        if (*task->d_name != '.')
+            name_other((uint32_t)strtoul(task->d_name, NULL, 10));
+    if (tasks)
+        closedir(tasks);
+    errno = saved;
 }
 
 uint32_t writer_thread(void)

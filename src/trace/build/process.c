@@ -121,14 +121,15 @@ int put_given_name(struct process *process, struct map *map, uint64_t object, co
     uint64_t *index = map_put(map, object, NULL);
     if (!index)
         return error_no_memory("names");
-    if (*index != 0 && process->names.items[*index - 1].by_program && !by_program)
-        return 0; /* the program's own word counts more */
+    const struct given_name *known = *index != 0 ? &process->names.items[*index - 1] : NULL;
+    if (known && (known->by_program != by_program ? known->by_program : event->start < known->time))
+        return 0; /* the program's own word counts more, then the last one */
     if (*index == 0 && !array_push(&process->names))
         return error_no_memory("names");
     if (*index == 0)
         *index = process->names.count;
     process->names.items[*index - 1] = (struct given_name){
-        .object = object, .by_program = by_program, .text = event->text, .length = event->text_length};
+        .object = object, .time = event->start, .by_program = by_program, .text = event->text, .length = event->text_length};
     return 0;
 }
 
