@@ -50,12 +50,14 @@ COMMON_SRC := $(call sources,src/common)
 AGENT_SRC := $(call sources,$(wildcard src/agent/*))
 ALLOCATOR_SRC := $(call sources,src/allocator)
 MPI_SRC := $(call sources,src/mpi)
+TORCH_SRC := $(call sources,src/preload)
 TOOL_SRC := $(call sources,$(addprefix src/,trace trace/gzip trace/json trace/pftrace trace/sqlite trace/spool trace/build trace/merge \
     launch perf symbols doctor cli) src/analysis $(wildcard src/analysis/*))
 COMMON_OBJ := $(call objects,$(COMMON_SRC))
 AGENT_OBJ := $(call objects,$(AGENT_SRC))
 ALLOCATOR_OBJ := $(call objects,$(ALLOCATOR_SRC))
 MPI_OBJ := $(call objects,$(MPI_SRC))
+TORCH_OBJ := $(call objects,$(TORCH_SRC))
 TOOL_OBJ := $(call objects,$(TOOL_SRC))
 MAIN_OBJ := $(B)/obj/src/cli/main.o
 TOOL_LIBS := -ldw -lelf -lcjson -lz -ldeflate -llz4 -lsqlite3 -liberty -lm
@@ -68,8 +70,9 @@ TOOL_LIBS := -ldw -lelf -lcjson -lz -ldeflate -llz4 -lsqlite3 -liberty -lm
 SONAME := libgputrace.so.0
 ALLOCATOR_SONAME := libgputrace-allocator.so.0
 MPI_SONAME := libgputrace-mpi.so.0
+TORCH_SONAME := libgputrace-torch.so.0
 
-all: $(B)/gputrace $(B)/libgputrace.so $(B)/libgputrace-allocator.so $(B)/libgputrace-mpi.so plugins ## build/gputrace, its libraries and plugins, which run from there
+all: $(B)/gputrace $(B)/libgputrace.so $(B)/libgputrace-allocator.so $(B)/libgputrace-mpi.so $(B)/libgputrace-torch.so plugins ## build/gputrace, its libraries and plugins, which run from there
 
 include samples/samples.mk tests/simgpu/simgpu.mk src/common/cbid.mk tests/tests.mk tests/fuzz/fuzz.mk
 
@@ -88,7 +91,14 @@ $(B)/$(MPI_SONAME): $(MPI_OBJ) $(COMMON_OBJ) src/mpi/exports.map
 	$(call say,LD,$@)$(CC) $(SANITIZE) -pthread -shared $(LINK_FLAGS) -Wl,-soname,$(MPI_SONAME) \
 	    -Wl,--version-script=src/mpi/exports.map -Wl,-z,nodelete -o $@ $(MPI_OBJ) $(COMMON_OBJ) -ldl
 
-$(B)/libgputrace.so $(B)/libgputrace-allocator.so $(B)/libgputrace-mpi.so: %.so: %.so.0
+# In programs that are not sanitized, too.
+$(B)/$(TORCH_SONAME): $(TORCH_OBJ) src/preload/exports.map
+	$(call say,LD,$@)$(CC) -shared $(LINK_FLAGS) -Wl,-soname,$(TORCH_SONAME) \
+	    -Wl,--version-script=src/preload/exports.map -Wl,-z,nodelete -o $@ $(TORCH_OBJ)
+
+$(TORCH_OBJ): SANITIZE :=
+
+$(B)/libgputrace.so $(B)/libgputrace-allocator.so $(B)/libgputrace-mpi.so $(B)/libgputrace-torch.so: %.so: %.so.0
 	$(call say,LN,$@)ln -sf $(<F) $@
 
 $(B)/obj/%.o: %.c Makefile | toolkit
@@ -110,7 +120,7 @@ $(B)/obj/libdir: always
 # What exceptions of C++ pass through on their way to the program.
 $(patsubst %,$(B)/obj/src/%.o,allocator/torch_malloc agent/torch/inputs agent/torch/operators): ALL_CFLAGS += -fexceptions
 
--include $(patsubst %.o,%.d,$(COMMON_OBJ) $(AGENT_OBJ) $(ALLOCATOR_OBJ) $(MPI_OBJ) $(TOOL_OBJ))
+-include $(patsubst %.o,%.d,$(COMMON_OBJ) $(AGENT_OBJ) $(ALLOCATOR_OBJ) $(MPI_OBJ) $(TORCH_OBJ) $(TOOL_OBJ))
 
 toolkit:
 	@test -e $(CUDA_HOME)/include/cuda.h || { \
@@ -156,7 +166,7 @@ fmt: ## formats the sources with clang-format
 # What is installed: MODE:SOURCE:DIRECTORY:NAME, the directory by the name of its variable.
 MAN := $(sort $(wildcard man/*.[1-8]))
 HEADERS := $(sort $(wildcard include/gputrace/*.h))
-LIBRARIES := libgputrace libgputrace-allocator libgputrace-mpi
+LIBRARIES := libgputrace libgputrace-allocator libgputrace-mpi libgputrace-torch
 INSTALLED = 755:$(B)/gputrace:BINDIR:gputrace 644:$(B)/gputrace.pc:PKGCONFIGDIR:gputrace.pc \
     $(foreach library,$(LIBRARIES),755:$(B)/$(library).so.0:LIBDIR:$(library).so.$(VERSION)) \
     $(foreach plugin,$(filter-out %/empty.so,$(PLUGINS)),755:$(plugin):LIBDIR:gputrace/$(notdir $(plugin))) \

@@ -55,7 +55,8 @@ struct run {
     struct live_line live;
     char program[PATH_MAX];
     char library[PATH_MAX];
-    char mpi_library[PATH_MAX]; /* "": MPI calls are not recorded */
+    char mpi_library[PATH_MAX];   /* "": MPI calls are not recorded */
+    char torch_library[PATH_MAX]; /* "": operators of PyTorch are not asked for, or it cannot be preloaded */
     struct output_place output;
     char killed[6 * PATH_MAX + 128]; /* for launch.killed */
     char standard_error[LOG_FILE_NAME_BYTES];
@@ -96,6 +97,8 @@ static int prepare(struct run *run)
     if (run->options.mpi && (preload_find_mpi(run->library, run->mpi_library, sizeof(run->mpi_library)) < 0 ||
                              library_check(run->mpi_library) < 0))
         return -1;
+    if (run->options.settings.trace & TRACE_OF_TORCH)
+        preload_find_torch(run->library, run->torch_library, sizeof(run->torch_library));
     if (run_directory_make(&run->directory, run_directory_parent(run->options.spool_parent)) < 0)
         return -1;
     note_leftovers(run_directory_parent(run->options.spool_parent));
@@ -205,6 +208,8 @@ static int inside(void *context)
     for (size_t i = 0; i < INJECTION_COUNT; i++)
         if (i != FOR_NVTX || !program_is_static_with_nvtx(run->program))
             failed |= setenv(injections[i], run->library, 1);
+    if (*run->torch_library)
+        failed |= preload_add(run->torch_library);
     if (*run->mpi_library)
         failed |= preload_add(run->mpi_library);
     return failed ? error_no_memory("the environment of the program") : 0;
@@ -326,7 +331,8 @@ static int finish(struct run *run)
     const struct run_program program = {.path = run->launch.path,
                                         .argv = run->launch.argv,
                                         .ranks = run->options.settings.ranks,
-                                        .directory = run->directory.path};
+                                        .directory = run->directory.path,
+                                        .torch = (run->options.settings.trace & TRACE_OF_TORCH) != 0};
     if (whole) {
         warn_of_running_processes(run);
         run_empty_warn(&program, &summary);

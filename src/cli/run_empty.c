@@ -124,6 +124,7 @@ void run_empty_warn(const struct run_program *run, const struct convert_summary 
 {
     const char *program = run->argv[0];
     bool empty = summary->processes == 0;
+    const char *torch = run->torch ? ", and no process of Python (3.8 or newer) loaded PyTorch" : "";
     char words[512];
     if (has_nested(run->directory))
         warning("'%s' started another gputrace: what that one ran is in its trace and not in this one", program);
@@ -140,10 +141,11 @@ void run_empty_warn(const struct run_program *run, const struct convert_summary 
     else if (empty && warn_of_starter(program, run->argv))
         return;
     else if (doctor_lacks_cuda(words, sizeof(words)))
-        warning("%s, and '%s' %s: 'gputrace doctor' says what CUDA needs", words, program,
-                !empty         ? "was recorded without it"
-                : summary->cpu ? "used no NVTX, so the trace has only what --cpu records"
-                               : "used no NVTX, so the trace is empty");
+        warning("%s, and '%s' %s%s%s: 'gputrace doctor' says what CUDA needs", words, program,
+                empty ? "used no NVTX" : "was recorded without it", empty ? torch : "",
+                !empty         ? ""
+                : summary->cpu ? ", so the trace has only what --cpu records"
+                               : ", so the trace is empty");
     else if (empty && !summary->cpu)
-        warning("'%s' used neither CUDA nor NVTX: the trace is empty", program);
+        warning("'%s' used neither CUDA nor NVTX%s: the trace is empty", program, torch);
 }

@@ -4,6 +4,8 @@
 #ifndef GPUTRACE_CLI_RUN_EMPTY_H
 #define GPUTRACE_CLI_RUN_EMPTY_H
 
+#include <stdbool.h>
+
 #include "trace/build/passes.h"
 
 struct run_program {
@@ -11,6 +13,7 @@ struct run_program {
     char *const *argv;     /* its arguments, argv[0] first; NULL at the end */
     const char *ranks;     /* that were to be recorded; NULL: all */
     const char *directory; /* of the spools */
+    bool torch;            /* operators of PyTorch were asked for */
 };
 
 /* Prints a warning, if there is a reason. Before the directory is removed. */

@@ -9,18 +9,34 @@
 
 #include "common/log.h"
 
-int preload_find_mpi(const char *library, char *path, size_t space)
+/* FILE beside LIBRARY. */
+static bool find_beside(const char *library, const char *file, char *path, size_t space)
 {
     const char *slash = strrchr(library, '/');
     int folder = slash ? (int)(slash - library) + 1 : 0;
-    int length = snprintf(path, space, "%.*s" MPI_LIBRARY_FILE, folder, library);
-    if (length < 0 || (size_t)length >= space || access(path, R_OK) != 0)
+    int length = snprintf(path, space, "%.*s%s", folder, library, file);
+    return length >= 0 && (size_t)length < space && access(path, R_OK) == 0;
+}
+
+int preload_find_mpi(const char *library, char *path, size_t space)
+{
+    if (!find_beside(library, MPI_LIBRARY_FILE, path, space))
         return error("--mpi: cannot find '" MPI_LIBRARY_FILE "' beside '%s'", library);
     if (strpbrk(path, " :"))
         return error("--mpi: '%s' cannot be preloaded, because its path has a blank or a colon: install gputrace "
                      "elsewhere",
                      path);
     return 0;
+}
+
+void preload_find_torch(const char *library, char *path, size_t space)
+{
+    bool is_there = find_beside(library, TORCH_LIBRARY_FILE, path, space);
+    if (is_there && !strpbrk(path, " :"))
+        return;
+    warning("operators of PyTorch are recorded in processes that use CUDA or NVTX alone: '%s' %s", path,
+            is_there ? "has a blank or a colon in its path and cannot be preloaded" : "is missing");
+    *path = '\0';
 }
 
 #define SEPARATORS " :"

@@ -1,5 +1,6 @@
 /*
- * libgputrace-mpi.so, which is preloaded into the program for `--mpi`.
+ * Libraries that are preloaded into the program: libgputrace-mpi.so for `--mpi`, and libgputrace-torch.so for PyTorch's
+ * operators.
  */
 #ifndef GPUTRACE_LAUNCH_PRELOAD_H
 #define GPUTRACE_LAUNCH_PRELOAD_H
@@ -11,6 +12,11 @@
 /* Writes the path of that library, which lies beside LIBRARY, the agent. Returns 0, or -1 after error(): it is not
  * there, or its path cannot be in LD_PRELOAD. */
 int preload_find_mpi(const char *library, char *path, size_t space);
+
+#define TORCH_LIBRARY_FILE "libgputrace-torch.so.0"
+
+/* The same; PATH becomes "" after warning(). */
+void preload_find_torch(const char *library, char *path, size_t space);
 
 /* Adds PATH to this process's LD_PRELOAD, before what is there: a library that wraps MPI calls PMPI_* and would hide
  * the calls from one behind it. Libraries of sanitizers, which must come first, stay there. Returns 0, or -1 with errno

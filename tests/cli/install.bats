@@ -15,7 +15,7 @@ make_there() { # TARGET [VARIABLE=VALUE...]
 @test "the installed files work from their folder, and uninstall removes them" {
     setup_there
     make_there install
-    for file in bin/gputrace lib/libgputrace.so lib/libgputrace-allocator.so lib/libgputrace-mpi.so.0 lib/gputrace/calls.so include/gputrace/gputrace.h \
+    for file in bin/gputrace lib/libgputrace.so lib/libgputrace-allocator.so lib/libgputrace-mpi.so.0 lib/libgputrace-torch.so.0 lib/gputrace/calls.so include/gputrace/gputrace.h \
         include/gputrace/callbacks.h share/man/man1/gputrace-run.1 share/man/man3/gputrace-callbacks.3 \
         share/bash-completion/completions/gputrace share/zsh/site-functions/_gputrace lib/pkgconfig/gputrace.pc; do
         [ -f "there/usr/$file" ]
@@ -37,7 +37,7 @@ make_there() { # TARGET [VARIABLE=VALUE...]
     cp -a "$build/samples/plugins" own/samples
     cp -a "$build"/libgputrace*.so* own
     make_there install B="$own" "${directories[@]}"
-    for file in opt/here/bin/gputrace usr/lib64/libgputrace.so.0 usr/lib64/libgputrace-allocator.so.0 usr/lib64/libgputrace-mpi.so.0 usr/lib64/gputrace/calls.so inc/gputrace/gputrace.h \
+    for file in opt/here/bin/gputrace usr/lib64/libgputrace.so.0 usr/lib64/libgputrace-allocator.so.0 usr/lib64/libgputrace-mpi.so.0 usr/lib64/libgputrace-torch.so.0 usr/lib64/gputrace/calls.so inc/gputrace/gputrace.h \
         man/man1/gputrace.1 data/bash-completion/completions/gputrace usr/lib64/pkgconfig/gputrace.pc; do
         [ -f "there/$file" ]
     done

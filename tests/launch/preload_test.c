@@ -68,4 +68,17 @@ UNIT_TEST_WITH(what_was_preloaded_comes_after_it_except_sanitizers, begin, end)
     assert_string_equal(getenv("LD_PRELOAD"), "/c.so");
 }
 
+UNIT_TEST_WITH(the_library_for_torch_may_be_missing, begin, end)
+{
+    char file[300];
+    unit_stderr_begin();
+    preload_find_torch(library, path, sizeof(path));
+    assert_contains(unit_stderr_end(), "are recorded in processes that use CUDA or NVTX alone: '");
+    assert_string_equal(path, "");
+    snprintf(file, sizeof(file), "%s/libgputrace-torch.so.0", folder);
+    unit_write_file(file, "");
+    preload_find_torch(library, path, sizeof(path));
+    assert_string_equal(path, file);
+}
+
 UNIT_MAIN(NULL, NULL)

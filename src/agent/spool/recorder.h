@@ -91,7 +91,7 @@ struct writer {
     uint32_t thread;
     uint32_t turned_away; /* records, since one was last begun */
     uintptr_t begun;      /* the stack pointer where a record was begun that is not committed; 0: none */
-    char comm[16];       /* the thread's name, as it was recorded last; empty: not yet */
+    char comm[16];        /* the thread's name, as it was recorded last; empty: not yet */
 };
 extern __thread struct writer this_writer;
 

@@ -128,8 +128,11 @@ int put_given_name(struct process *process, struct map *map, uint64_t object, co
         return error_no_memory("names");
     if (*index == 0)
         *index = process->names.count;
-    process->names.items[*index - 1] = (struct given_name){
-        .object = object, .time = event->start, .by_program = by_program, .text = event->text, .length = event->text_length};
+    process->names.items[*index - 1] = (struct given_name){.object = object,
+                                                           .time = event->start,
+                                                           .by_program = by_program,
+                                                           .text = event->text,
+                                                           .length = event->text_length};
     return 0;
 }
 

@@ -1,0 +1,69 @@
+/*
+ * libgputrace-torch.so, which `gputrace run --trace=torch` preloads: it loads libgputrace.so into a process of Python
+ * when that has loaded PyTorch. CUDA and NVTX load it otherwise, and a process may use neither.
+ *
+ * It is in all programs that the traced one starts, shells too, so it needs the C library alone and does nothing until
+ * then. A process of Python has a hook for its audit events (PEP 578): when a module is about to be imported, the
+ * loader is asked whether PyTorch's library came with the modules before. Then its constructors have run, and its
+ * operators have not.
+ */
+#include <dlfcn.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PYTORCH "libtorch_cpu.so"
+
+typedef int audit_hook(const char *event, void *arguments, void *data);
+
+static struct {
+    unsigned long long libraries; /* that had been loaded when they were looked at last */
+    bool done;
+} seen;
+
+/* Returns 1 where there is nothing new, and 2 where PyTorch is there. */
+static int look_at(struct dl_phdr_info *info, size_t size, void *first)
+{
+    const char *slash = strrchr(info->dlpi_name, '/');
+    (void)size;
+    if (*(bool *)first && info->dlpi_adds == seen.libraries)
+        return 1;
+    *(bool *)first = false;
+    seen.libraries = info->dlpi_adds;
+    return strncmp(slash ? slash + 1 : info->dlpi_name, PYTORCH, strlen(PYTORCH)) == 0 ? 2 : 0; /* ….so.1.13 */
+}
+
+/* The library starts with the first call of one of its functions. */
+static void start(void)
+{
+    const char *path = getenv("GPUTRACE_LIBRARY");
+    void *library = path && *path ? dlopen(path, RTLD_LAZY | RTLD_LOCAL) : NULL;
+    int (*begin)(void) = NULL;
+    if (library)
+        *(void **)&begin = dlsym(library, "gputrace_active");
+    if (begin)
+        begin();
+}
+
+/* Called with Python's lock held. */
+static int hear(const char *event, void *arguments, void *data)
+{
+    bool first = true;
+    (void)arguments, (void)data;
+    if (seen.done || strcmp(event, "import") != 0 || dl_iterate_phdr(look_at, &first) != 2)
+        return 0;
+    seen.done = true;
+    start();
+    return 0;
+}
+
+__attribute__((constructor)) static void watch(void)
+{
+    int (*add)(audit_hook * hook, void *data);
+    *(void **)&add = dlsym(RTLD_DEFAULT, "PySys_AddAuditHook");
+    if (add)
+        add(hear, NULL);
+}
