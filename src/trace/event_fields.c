@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "trace/word_set.h"
 
@@ -171,5 +172,9 @@ int64_t event_number_of_text(const char *text, size_t length, int64_t otherwise)
     length = length < sizeof(digits) - 1 ? length : sizeof(digits) - 1;
     memcpy(digits, text, length);
     digits[length] = '\0';
-    return *digits ? event_signed(strtoll(digits, NULL, 0), otherwise) : otherwise;
+    char *end = digits;
+    int64_t number = strtoll(digits, &end, strncasecmp(digits, "0x", 2) == 0 ? 16 : 10);
+    if (end > digits && *end == '.') /* "17.0" */
+        return event_real(strtod(digits, &end), otherwise);
+    return end > digits && *end == '\0' ? event_signed(number, otherwise) : otherwise;
 }

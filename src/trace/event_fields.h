@@ -177,7 +177,7 @@ void event_translate(struct event_fields *event, const uint32_t *numbers);
 int64_t event_unsigned(uint64_t value, int64_t otherwise);
 int64_t event_signed(int64_t value, int64_t otherwise);
 int64_t event_real(double value, int64_t otherwise);
-/* The number that a text is, "0x7f00"; OTHERWISE when the text is empty. */
+/* The number that a text is, "17" or "0x7f00"; OTHERWISE when it is not one. */
 int64_t event_number_of_text(const char *text, size_t length, int64_t otherwise);
 
 #define EVENT_RUN_MOST 4096u /* events */

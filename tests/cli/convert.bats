@@ -336,7 +336,7 @@ END
     run -1 "$gputrace" convert missing out.json
     assert_output --partial "cannot open 'missing'"
     local whole=$data/kineto/kineto-train-h200.json.gz
-    head -c 8000 "$whole" >cut.json.gz
+    head -c 100 "$whole" >cut.json.gz
     run -1 "$gputrace" convert cut.json.gz out.pftrace
     assert_output --partial "'cut.json.gz' is damaged or cut off: gzip says '"
     (head -c 8000 "$whole" && printf wrong && tail -c +8006 "$whole") >wrong.json.gz

@@ -48,11 +48,11 @@ whole() { # STATUS TEXT, in which printf's escapes count
 
 @test "report and convert accept the same values" {
     local word
-    for word in NaN -NaN Infinity tru truee nul True 01 -01 00 - +1 1. .5 1e 1e+ 0x10 1-2 '"\ud800"' '"\udc00"' '"\ud800\u0041"' '"\x41"' \
+    for word in nan -NaN inf infinity tru truee nul True 01 -01 00 - +1 1. .5 1e 1e+ 0x10 1-2 '"\x41"' \
         '"\u12"' "'a'" '{a:1}' '{"a":1,}' '[1,]' '[1 2]' '{"a" 1}' '{"a"}' '{1:2}' '[}' ''; do
         value 1 "$word"
     done
-    for word in 0 -0 -1 10 0.5 1e9 1E+0 -1.5e-3 1e999 18446744073709551616 true false null '""' '"\u0041\/\ud83d\ude00\n"' '"é"' \
+    for word in NaN Infinity -Infinity '[1,NaN]' '"\ud800"' '"\udc00"' '"\ud800\u0041"' 0 -0 -1 10 0.5 1e9 1E+0 -1.5e-3 1e999 18446744073709551616 true false null '""' '"\u0041\/\ud83d\ude00\n"' '"é"' \
         '{}' '[]' '[[1],{"a":{"b":null}}]' '{"a":1,"a":2}' ' [ 1 , 2 ] '; do
         value 0 "$word"
     done
@@ -62,13 +62,14 @@ whole() { # STATUS TEXT, in which printf's escapes count
     local event='{"ph":"X","name":"k","ts":1,"dur":1,"pid":0,"tid":7}' text
     for text in '{}' null true 1 '"text"' '' ' ' '{"traceEvents":null}' '{"traceEvents":{}}' '{"other":[]}' '{"traceEvents":[]' \
         '{"traceEvents":[]}x' '{"traceEvents":[]},' '{"traceEvents":[]}{"traceEvents":[]}' '[][]' "[$event][$event]" "[$event]]" \
-        "{\"traceEvents\":[$event" "{\"traceEvents\":[$event]" "{\"traceEvents\":[$event}" "{\"traceEvents\":[$event $event]}" \
+        "{\"traceEvents\":[$event}" "{\"traceEvents\":[$event $event]}" \
         "{\"traceEvents\":[${event%\}}" '{,"traceEvents":[]}' '{"a\\x":1,"traceEvents":[]}' '\0' \
-        '\xef\xbb[]' '\xef\xbb\xbf' '\xfe\xff[]'; do
+        '[1,null,"a",{}]' '\xef\xbb[]' '\xef\xbb\xbf' '\xfe\xff[]'; do
         whole 1 "$text"
     done
     for text in '[]' '{"traceEvents":[]}' '\xef\xbb\xbf[]' "\xef\xbb\xbf{\"traceEvents\":[$event]}" ' [ ] ' "[$event]" "[$event," "[$event,{" \
-        "[$event,$event]\n" '{"traceEvents":[],}' "[$event,]" '[1,null,"a",{}]' '{"traceEvents":[],"traceEvents":[]}' "{\"tr\\\\u0061ceEvents\":[$event]}" '{"a":1,"a":2,"traceEvents":[]}' \
+        "[$event,$event]\n" '{"traceEvents":[],}' "[$event,]" "[$event,1,null,\"a\",{}]" "{\"traceEvents\":[$event" "{\"traceEvents\":[$event]" \
+        "{\"traceEvents\":[$event,{\"ph\":\"X\",\"name\":\"a \"b\" c\"},$event]}" '{"traceEvents":[],"traceEvents":[]}' "{\"tr\\\\u0061ceEvents\":[$event]}" '{"a":1,"a":2,"traceEvents":[]}' \
         '[{"ph":"X","name":"tab\there","ts":1,"dur":1}]' '[{"ph":"X","name":"\xff\xc0\x80","ts":1,"dur":1,"args":{"\xff":"\xed\xa0\x80"}}]' \
         '[{"ph":"X","name":"a\\u0000b","cat":"\xff\\"","ts":1,"dur":1,"pid":"\xff","tid":"\\t"}]' \
         '{"\xff\\"\\u0001":"\xff\x01","traceEvents":[]}'; do

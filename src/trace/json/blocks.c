@@ -30,15 +30,9 @@ static void clear(struct batch *batch)
     interner_release(&batch->strings);
     batch->length = 0;
     batch->after_event = false;
-    batch->left_out = 0;
-}
-
-static void leave_out(struct batch *batch, size_t at, const char *expected)
-{
-    if (batch->left_out++ > 0)
-        return;
-    batch->left_out_at = at;
-    batch->expected = expected;
+    batch->any = false;
+    if (batch->problems.any)
+        batch->problems = (struct json_problems){0};
 }
 
 /* Of an event that has been read. False: out of memory. */
@@ -63,21 +57,20 @@ static bool read_unusual(struct batch *batch, struct parser *parser, const char 
     if (!scan_value(text + at, *size, &scan))
         return false;
     *size = scan.length;
-    if (scan_is_flow(text + at, &scan)) {
-        batch->events.count--;
-        return parser_check(parser, text + at, &scan) == PARSE_DONE && keep_text(batch, at, *size);
-    }
-    enum parse_result result = parser_event(parser, text + at, &scan, event);
-    if (result == PARSE_DONE) {
+    bool flow = scan_is_flow(text + at, &scan);
+    enum parse_result result =
+        flow ? parser_check(parser, text + at, &scan) : parser_event(parser, text + at, &scan, event);
+    if (result == PARSE_DONE && !flow) {
         event_find_extent(event);
-        return keep_text(batch, at, *size);
-    }
-    if (result == PARSE_NOT_AN_EVENT) {
-        leave_out(batch, at, parser->expected);
+        batch->any |= event->phase != 'M';
+    } else {
         batch->events.count--;
-        return true;
     }
-    return false;
+    if (result != PARSE_DONE && result != PARSE_NOT_AN_EVENT && result != PARSE_NOTHING)
+        return false;
+    parser_note_problems(parser, result, &batch->problems, at + (result == PARSE_NOT_AN_EVENT ? parser->error_at : 0),
+                         0);
+    return result != PARSE_DONE || keep_text(batch, at, *size);
 }
 
 static bool read_element(struct batch *batch, struct parser *parser, const char *text, size_t at, size_t *size)
@@ -86,7 +79,10 @@ static bool read_element(struct batch *batch, struct parser *parser, const char 
         return false;
     size_t kept = batch->events.count - 1;
     switch (fast_path_event(text + at, parser->strings, &batch->events.items[kept], size)) {
-    case FAST_PATH_EVENT: event_find_extent(&batch->events.items[kept]); return keep_text(batch, at, *size);
+    case FAST_PATH_EVENT:
+        event_find_extent(&batch->events.items[kept]);
+        batch->any |= batch->events.items[kept].phase != 'M';
+        return keep_text(batch, at, *size);
     case FAST_PATH_FLOW: batch->events.count = kept; return keep_text(batch, at, *size);
     case FAST_PATH_NOT: break;
     }

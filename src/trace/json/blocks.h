@@ -24,11 +24,10 @@ struct batch {
     ARRAY(struct batch_text) texts;    /* where these are; then `events` is empty */
     ARRAY(struct event_fields) events; /* in the file's order, without flows; their texts are numbers of `strings` */
     struct interner strings;
-    size_t length;        /* bytes read of the piece, from its start */
-    bool after_event;     /* what comes next is the ',' or ']' after an event, else an event or ']' */
-    uint64_t left_out;    /* elements that are JSON but no events */
-    size_t left_out_at;   /* where the first of them starts */
-    const char *expected; /* instead of it */
+    size_t length;                 /* bytes read of the piece, from its start */
+    bool after_event;              /* what comes next is the ',' or ']' after an event, else an event or ']' */
+    struct json_problems problems; /* with elements that are JSON but no events */
+    bool any;                      /* there are events other than flows and metadata */
 };
 
 /* All zero is empty. */
@@ -93,6 +92,7 @@ struct input {
     size_t capacity;           /* of joined */
     uint64_t offset, lines;    /* bytes and line ends before data[start] */
     bool ended;                /* nothing comes after the window */
+    bool cut_off;              /* it ends within a member of gzip */
 };
 
 /* Opens PATH ("-": stdin) for WORKERS threads, 0: as many as there are processors. Returns 0, or -1 after error(). */

@@ -363,8 +363,6 @@ static bool take_id(struct cursor *c, event_id *id)
         *id = event_id_text(word);
         return true;
     }
-    if (!is_digit(*c->at) && *c->at != '-')
-        return pass_value(c, 0);
     if (!take_integer(c, &number))
         return false;
     *id = event_id_number(number);
@@ -465,6 +463,8 @@ static bool complete(struct cursor *c)
             event->start + event->duration > EVENT_TIME_LIMIT)
             return false;
         if (event->category == CATEGORY_OTHER && c->category.length > 0 && !put_text(c, &c->category, &event->label))
+            return false;
+        if ((event->start | event->duration) == 0) /* parse.c knows of which that is an error */
             return false;
     }
     if (event->category == CATEGORY_GPU_USER_ANNOTATION && c->is_device_range)

@@ -31,6 +31,8 @@ void input_close(struct input *input)
 static bool take_block(struct input *input, int *status)
 {
     bool fails = input->block && input->block->failure.failed;
+    input->cut_off = fails && input->block->failure.cut_off;
+    fails &= !input->cut_off;
     if (fails)
         *status = blocks_error(input->blocks, input->block);
     input->ended = input->block && input->block->last;

@@ -99,11 +99,35 @@ void arena_release(struct arena *arena)
 void parser_init(struct parser *parser, struct interner *strings)
 {
     *parser = (struct parser){.strings = strings};
+    buffer_init_memory(&parser->clean);
 }
 
 void parser_release(struct parser *parser)
 {
     arena_release(&parser->arena);
+    buffer_release(&parser->clean);
+}
+
+void json_problems_add(struct json_problems *problems, enum json_problem problem, uint64_t count, uint64_t at,
+                       uint64_t line, const char *message)
+{
+    struct json_problem_count *found = &problems->of[problem];
+    if (found->count == 0) {
+        found->at = at;
+        found->line = line;
+        snprintf(found->message, sizeof(found->message), "%s", message);
+    }
+    found->count += count;
+    problems->any = true;
+}
+
+void parser_note_problems(const struct parser *parser, enum parse_result result, struct json_problems *problems,
+                          uint64_t at, uint64_t line)
+{
+    if (result == PARSE_NOT_AN_EVENT || result == PARSE_NOT_JSON)
+        json_problems_add(problems, parser->problem, 1, at, line, parser->message);
+    else if (parser->surrogates > 0)
+        json_problems_add(problems, JSON_SURROGATE, parser->surrogates, at, line, "");
 }
 
 static bool to_integer(double value, int64_t *integer)
@@ -201,12 +225,30 @@ static bool take_row_id(struct parser *parser, const cJSON *value, event_id *id)
            take_id(parser, value, id);
 }
 
-/* The time VALUE, whose text may have been found by the scan at AT; false: it is not a time. */
+/* Whether TEXT is a number as JSON has it, and not "inf" or "0x1". */
+static bool read_number(const char *text, double *value)
+{
+    char *end = NULL;
+    if (*text == '\0' || strspn(text, "0123456789+-.eE \t") != strlen(text))
+        return false;
+    *value = strtod(text, &end);
+    return end != text && end[strspn(end, " \t")] == '\0';
+}
+
+/* The time VALUE, a number or a text that is one. A number's text may have been found by the scan at AT. False: it is
+ * not a time. */
 static bool take_time(const cJSON *value, const char *text, size_t length, size_t at, int64_t *ns)
 {
-    if (!cJSON_IsNumber(value))
-        return false;
-    if (!(at && scan_ns(text + at, length - at, ns)) && !to_integer(value->valuedouble * 1e3, ns))
+    double us = cJSON_IsNumber(value) ? value->valuedouble : 0;
+    bool exact;
+    if (cJSON_IsString(value)) {
+        if (!read_number(value->valuestring, &us))
+            return false;
+        exact = scan_ns(value->valuestring, strlen(value->valuestring), ns);
+    } else {
+        exact = at && scan_ns(text + at, length - at, ns);
+    }
+    if ((!cJSON_IsNumber(value) && !cJSON_IsString(value)) || (!exact && !to_integer(us * 1e3, ns)))
         return false;
     return *ns >= -EVENT_TIME_LIMIT && *ns <= EVENT_TIME_LIMIT;
 }
@@ -234,24 +276,47 @@ static void find_members(const cJSON *root, struct members *members)
                 *(const cJSON **)((char *)members + places[i].offset) = value;
 }
 
-static enum parse_result not_an_event(struct parser *parser, const char *expected)
+/* The event in TEXT has nothing that is EXPECTED at its KEY, of which the last counts. */
+static enum parse_result not_an_event(struct parser *parser, enum json_problem problem, struct json_text text,
+                                      const char *wanted, const char *expected)
 {
-    parser->expected = expected;
+    struct json_text key, value, last = {0};
+    const char *at = text.at + 1, *end = text.at + text.length;
+    char shown[JSON_SHOWN_BYTES];
+    while (*text.at == '{' && json_member(&at, end, &key, &value))
+        if (key.length == strlen(wanted) && memcmp(key.at, wanted, key.length) == 0)
+            last = value;
+    parser->problem = problem;
+    parser->error_at = last.length > 0 ? (size_t)(last.at - text.at) : 0;
+    if (last.length > 0)
+        snprintf(parser->message, sizeof(parser->message), "\"%s\" is %s: expected %s", wanted,
+                 json_show(shown, last.at, last.length), expected);
+    else
+        snprintf(parser->message, sizeof(parser->message), "there is no \"%s\": expected %s", wanted, expected);
     return PARSE_NOT_AN_EVENT;
 }
 
-static enum parse_result take_times(struct parser *parser, const struct members *members, const char *text,
+/* What another program writes of an operation whose times it does not know. */
+static bool has_no_times(const struct event_fields *event)
+{
+    return event->start == 0 && event->duration == 0 &&
+           category_in(event->category, CATEGORIES_GPU_OPS | CATEGORIES_API);
+}
+
+static enum parse_result take_times(struct parser *parser, const struct members *members, struct json_text text,
                                     const struct scan *scan, struct event_fields *event)
 {
     event->start = EVENT_NONE;
-    if (!take_time(members->start, text, scan->length, scan->ts, &event->start) && event->phase != 'M')
-        return not_an_event(parser, "a number of microseconds in \"ts\"");
+    if (!take_time(members->start, text.at, text.length, scan->ts, &event->start) && event->phase != 'M')
+        return not_an_event(parser, JSON_NO_TIME, text, "ts", "a number of microseconds");
     if (event->phase != 'X')
         return PARSE_DONE;
-    if (!take_time(members->duration, text, scan->length, scan->dur, &event->duration))
-        return not_an_event(parser, "a number of microseconds in \"dur\"");
+    if (!take_time(members->duration, text.at, text.length, scan->dur, &event->duration))
+        return not_an_event(parser, JSON_NO_DURATION, text, "dur", "a number of microseconds");
     if (event->duration < 0 || event->start + event->duration > EVENT_TIME_LIMIT)
-        return not_an_event(parser, "a \"dur\" that is not negative and ends in this age");
+        return not_an_event(parser, JSON_BAD_DURATION, text, "dur", "one that is not negative and ends in this age");
+    if (has_no_times(event))
+        return not_an_event(parser, JSON_NO_TIMES, text, "ts", "times: \"dur\" is 0 too, so they are lost");
     return PARSE_DONE;
 }
 
@@ -272,22 +337,49 @@ static uint8_t category_of(const struct members *members, char phase)
     return (uint8_t)category_by_name(category_find(text, strlen(text)), phase, name, strlen(name));
 }
 
-static enum parse_result convert(struct parser *parser, const char *text, const struct scan *scan,
+static bool is_row(const cJSON *value)
+{
+    return !value || cJSON_IsString(value) || cJSON_IsNumber(value) || cJSON_IsNull(value);
+}
+
+/* Checks what no event may lack, but its times. */
+static enum parse_result check_members(struct parser *parser, const struct members *members, struct json_text text)
+{
+    static const char row[] = "a number or a text";
+    if (!cJSON_IsString(members->phase) || strlen(members->phase->valuestring) != 1)
+        return not_an_event(parser, JSON_NO_PHASE, text, "ph", "one letter");
+    if (*members->phase->valuestring == 'X' && !cJSON_IsString(members->name))
+        return not_an_event(parser, JSON_NO_NAME, text, "name", "a text");
+    if (!is_row(members->process))
+        return not_an_event(parser, JSON_BAD_ROW, text, "pid", row);
+    if (!is_row(members->thread))
+        return not_an_event(parser, JSON_BAD_ROW, text, "tid", row);
+    return is_row(members->id) ? PARSE_DONE : not_an_event(parser, JSON_BAD_ROW, text, "id", row);
+}
+
+static enum parse_result convert(struct parser *parser, struct json_text text, const struct scan *scan,
                                  struct event_fields *event)
 {
     struct members members = {0};
-    if (!cJSON_IsObject(parser->root))
-        return not_an_event(parser, "an object");
+    char shown[JSON_SHOWN_BYTES];
+    if (!cJSON_IsObject(parser->root)) {
+        parser->problem = JSON_NO_OBJECT;
+        parser->error_at = 0;
+        snprintf(parser->message, sizeof(parser->message), "found %s: expected an object",
+                 json_show(shown, text.at, text.length));
+        return PARSE_NOT_AN_EVENT;
+    }
+    if (!parser->root->child)
+        return PARSE_NOTHING;
     find_members(parser->root, &members);
-    if (!cJSON_IsString(members.phase) || strlen(members.phase->valuestring) != 1)
-        return not_an_event(parser, "one letter in \"ph\"");
-    event->phase = *members.phase->valuestring;
-    event->category = category_of(&members, event->phase);
-    enum parse_result result = take_times(parser, &members, text, scan, event);
+    enum parse_result result = check_members(parser, &members, text);
     if (result != PARSE_DONE)
         return result;
-    if (event->phase == 'X' && !cJSON_IsString(members.name))
-        return not_an_event(parser, "a text in \"name\"");
+    event->phase = *members.phase->valuestring;
+    event->category = category_of(&members, event->phase);
+    result = take_times(parser, &members, text, scan, event);
+    if (result != PARSE_DONE)
+        return result;
     if (cJSON_IsString(members.name) && !intern_text(parser, members.name->valuestring, &event->name))
         return PARSE_NO_MEMORY;
     if (!take_row_id(parser, members.process, &event->process) ||
@@ -301,24 +393,46 @@ static enum parse_result convert(struct parser *parser, const char *text, const 
     return PARSE_DONE;
 }
 
+static enum parse_result check(struct parser *parser, const char *text, const struct scan *scan,
+                               struct json_fault *fault)
+{
+    char found[JSON_SHOWN_BYTES], key[JSON_SHOWN_BYTES];
+    bool valid = json_check(text, scan->length, fault);
+    parser->surrogates = fault->surrogates;
+    if (valid)
+        return PARSE_DONE;
+    parser->problem = JSON_NOT_JSON;
+    parser->error_at = fault->at;
+    parser->string_at = fault->string_at;
+    json_show(found, text + fault->at, scan->length - fault->at);
+    json_show(key, fault->key.at, fault->key.length);
+    snprintf(parser->message, sizeof(parser->message), "this is not JSON: found %s%s%s%s: expected %s", found,
+             *key ? " behind the key \"" : "", key, *key ? "\"" : "", fault->expected);
+    return PARSE_NOT_JSON;
+}
+
 enum parse_result parser_check(struct parser *parser, const char *text, const struct scan *scan)
 {
-    return json_check(text, scan->length, &parser->error_at) ? PARSE_DONE : PARSE_NOT_JSON;
+    return check(parser, text, scan, &(struct json_fault){0});
 }
 
 /* cJSON accepts more than JSON, such as 01 and 1.: so it is not asked first. */
 enum parse_result parser_json(struct parser *parser, const char *text, const struct scan *scan)
 {
+    struct json_text clean = {text, scan->length};
+    struct json_fault fault;
     const char *end = text;
     arena_enter(&parser->arena);
     parser->root = NULL;
-    if (parser_check(parser, text, scan) != PARSE_DONE)
+    if (check(parser, text, scan, &fault) != PARSE_DONE)
         return PARSE_NOT_JSON;
-    parser->root = cJSON_ParseWithLengthOpts(text, scan->length, &end, false);
-    if (parser->root && end == text + scan->length)
+    if (fault.not_finite || fault.surrogates > 0)
+        clean = json_clean(clean, &parser->clean);
+    parser->root = parser->clean.failure ? NULL : cJSON_ParseWithLengthOpts(clean.at, clean.length, &end, false);
+    if (parser->root && end == clean.at + clean.length)
         return PARSE_DONE;
-    parser->error_at = (size_t)(end - text);
-    return parser->arena.full ? PARSE_TOO_LARGE : PARSE_NOT_JSON;
+    parser->error_at = 0;
+    return parser->arena.full || parser->clean.failure ? PARSE_TOO_LARGE : PARSE_NOT_JSON;
 }
 
 void parser_clear(struct parser *parser)
@@ -333,7 +447,7 @@ enum parse_result parser_event(struct parser *parser, const char *text, const st
     *event = event_nothing;
     enum parse_result result = parser_json(parser, text, scan);
     if (result == PARSE_DONE)
-        result = convert(parser, text, scan, event);
+        result = convert(parser, (struct json_text){text, scan->length}, scan, event);
     parser_clear(parser);
     return result;
 }

@@ -9,7 +9,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
+#include "common/buffer.h"
 #include "trace/event_fields.h"
 
 /* A tree that takes more than this is refused: a hostile file may not take the machine's memory. */
@@ -34,24 +36,66 @@ struct cJSON;
 struct interner;
 struct scan;
 
+/*
+ * What can be wrong with the elements of a trace, each kind counted in one place for all readers of JSON. A kind has
+ * the place and the words of the first element that has it.
+ */
+enum json_problem {
+    JSON_NOT_JSON,
+    JSON_NO_OBJECT,
+    JSON_NO_PHASE,
+    JSON_NO_NAME,
+    JSON_NO_TIME,
+    JSON_NO_DURATION,
+    JSON_BAD_DURATION,
+    JSON_BAD_ROW, /* "pid", "tid" or "id" is an object, an array, true or false */
+    JSON_NO_TIMES,
+    JSON_LEFT_OUT, /* how many there are of those for which an event is left out; then those for which it is not */
+    JSON_SURROGATE = JSON_LEFT_OUT,
+    JSON_PROBLEMS
+};
+
+#define JSON_MESSAGE_BYTES 192
+struct json_problems {
+    struct json_problem_count {
+        uint64_t count;
+        uint64_t at, line; /* of the first; at: in the batch or in the file */
+        char message[JSON_MESSAGE_BYTES];
+    } of[JSON_PROBLEMS];
+    bool any;
+};
+
+/* Adds COUNT times PROBLEM, whose first is AT. MESSAGE: of that. */
+void json_problems_add(struct json_problems *problems, enum json_problem problem, uint64_t count, uint64_t at,
+                       uint64_t line, const char *message);
+
 struct parser {
     struct arena arena;
-    struct interner *strings; /* where texts are put; not owned */
-    struct cJSON *root;       /* of what was parsed last, until parser_clear() */
-    size_t error_at;          /* after PARSE_NOT_JSON: the byte that could not be understood */
-    const char *expected;     /* after PARSE_NOT_AN_EVENT: what the event should have had */
+    struct interner *strings;         /* where texts are put; not owned */
+    struct cJSON *root;               /* of what was parsed last, until parser_clear() */
+    struct buffer clean;              /* in memory: its text, where that is not as it stands in the file */
+    size_t error_at;                  /* after PARSE_NOT_JSON and PARSE_NOT_AN_EVENT: the byte that is wrong, … */
+    size_t string_at;                 /* … and where the last string before it begins */
+    unsigned surrogates;              /* of what was parsed last: halves of pairs */
+    enum json_problem problem;        /* after PARSE_NOT_AN_EVENT and PARSE_NOT_JSON: … */
+    char message[JSON_MESSAGE_BYTES]; /* … what was found, and what was expected */
 };
 
 enum parse_result {
     PARSE_DONE,
-    PARSE_NOT_JSON,     /* see error_at */
-    PARSE_NOT_AN_EVENT, /* JSON, but not what the format says; see expected */
+    PARSE_NOT_JSON,     /* see error_at, problem and message */
+    PARSE_NOT_AN_EVENT, /* JSON, but not what the format says; see problem and message */
+    PARSE_NOTHING,      /* {}, which some writers put before or after the events */
     PARSE_TOO_LARGE,    /* its tree would take more than an arena holds, or than there is memory */
     PARSE_NO_MEMORY,
 };
 
 void parser_init(struct parser *parser, struct interner *strings);
 void parser_release(struct parser *parser);
+
+/* Adds what was wrong with the value at AT that PARSER parsed last. */
+void parser_note_problems(const struct parser *parser, enum parse_result result, struct json_problems *problems,
+                          uint64_t at, uint64_t line);
 
 /* Whether the value TEXT[0..scan->length) is JSON: PARSE_DONE or PARSE_NOT_JSON. */
 enum parse_result parser_check(struct parser *parser, const char *text, const struct scan *scan);

@@ -35,11 +35,12 @@ struct reader {
     ARRAY(uint32_t) numbers;                /* of a batch's texts */
     struct buffer key;                      /* in memory: the key at hand of the trace's object, with a final NUL */
     int status;                             /* -1 once an error was printed */
-    uint64_t left_out;                      /* elements that are no events */
-    uint64_t left_out_line, left_out_offset;
-    const char *left_out_expected; /* of the first of them */
-    struct json_rows rows;         /* where slices have no category: … */
-    bool rows_known;               /* … all that the file has */
+    struct json_problems problems;
+    bool any;              /* there are events other than flows and metadata */
+    bool is_bare;          /* the file is an array, which may lack its end */
+    bool cut_off;          /* the file ends too early, and was read up to there */
+    struct json_rows rows; /* where slices have no category: … */
+    bool rows_known;       /* … all that the file has */
 };
 
 static char reader_next_byte(struct reader *reader)
@@ -56,11 +57,17 @@ static char reader_next_byte(struct reader *reader)
     }
 }
 
+/* What may be used of a file that ends too early is used. */
 static int reader_expected(struct reader *reader, const char *what)
 {
     struct input *input = &reader->input;
     if (reader->status < 0)
         return -1;
+    reader->cut_off = input_left(input) == 0 && (reader->any || (reader->is_bare && !input->cut_off));
+    if (reader->cut_off)
+        return -1;
+    if (input_left(input) == 0 && input->cut_off)
+        return reader->status = blocks_error(input->blocks, input->block);
     if (input_left(input) == 0)
         return reader->status = input_error(input, 0, "the file ends here: expected %s", what);
     unsigned char found = (unsigned char)*input_text(input);
@@ -103,18 +110,7 @@ static int reader_value_error(struct reader *reader, enum parse_result result, c
     if (result == PARSE_TOO_LARGE)
         return reader->status = input_error(input, 0, "a value too large to be held: expected %s", what);
     size_t at = reader->parser.error_at < scan->length ? reader->parser.error_at : scan->length;
-    return reader->status = input_error(input, at, "this is not JSON: expected %s", what);
-}
-
-/* COUNT elements are no events, the first of them AHEAD bytes after the start of the window. */
-static void leave_out(struct reader *reader, uint64_t count, size_t ahead, const char *what)
-{
-    if (reader->left_out == 0) {
-        reader->left_out_line = input_line(&reader->input, ahead);
-        reader->left_out_offset = reader->input.offset + ahead;
-        reader->left_out_expected = what;
-    }
-    reader->left_out += count;
+    return reader->status = input_error(input, at, "%s, within %s", reader->parser.message, what);
 }
 
 /* Hands on the text of the event that starts the window. Names are of no use then, and are not kept. */
@@ -183,6 +179,7 @@ static enum fast_path_result read_by_fast_path(struct reader *reader)
     struct event_fields event;
     size_t length;
     enum fast_path_result result = fast_path_event(input_text(&reader->input), reader->parser.strings, &event, &length);
+    reader->any |= result == FAST_PATH_EVENT && event.phase != 'M';
     if (result != FAST_PATH_NOT && reader->texts)
         pass_text(reader, length);
     else if (result == FAST_PATH_EVENT && pass_event(reader, &event) < 0)
@@ -192,22 +189,77 @@ static enum fast_path_result read_by_fast_path(struct reader *reader)
     return result;
 }
 
+/* Where events begin is known by their "ph", which stands in so many bytes of them as a rule. */
+#define EVENT_HEAD_BYTES 2048
+
+/* The place of the first event from AT on that seems to follow another element; LENGTH: there is none. */
+static size_t find_event(const char *text, size_t at, size_t length)
+{
+    struct scan scan;
+    for (const char *brace; at < length && (brace = memchr(text + at, '{', length - at)); at++) {
+        at = (size_t)(brace - text);
+        size_t before = at, inside = at + 1 + scan_blank(brace + 1, length - at - 1);
+        while (before > 0 && scan_blank(text + before - 1, 1) == 1)
+            before--;
+        if (before == 0 || text[before - 1] != ',' || inside == length || text[inside] != '"')
+            continue;
+        scan_value(brace, length - at < EVENT_HEAD_BYTES ? length - at : EVENT_HEAD_BYTES, &scan);
+        if (scan.ph > 0 && length - at > scan.ph + 2 && brace[scan.ph] == '"' && brace[scan.ph + 2] == '"')
+            return at;
+    }
+    return length;
+}
+
+/* The place of the array's ']', from AT on, if what follows it is the rest of the file; LENGTH: there is none. */
+static size_t find_end(const struct reader *reader, const char *text, size_t at, size_t length)
+{
+    struct json_fault fault;
+    for (const char *end; at < length && (end = memchr(text + at, ']', length - at)); at++) {
+        at = (size_t)(end - text);
+        size_t after = at + 1 + scan_blank(end + 1, length - at - 1);
+        if (reader->is_bare ? after == length : json_check_rest(text + after, length - after, &fault))
+            return at;
+    }
+    return length;
+}
+
+/* Passes a broken element, whose last text before the error is AT bytes ahead. Returns as read_element(). */
+static int pass_broken(struct reader *reader, size_t at)
+{
+    struct input *input = &reader->input;
+    size_t next;
+    while ((next = find_event(input_text(input), at, input_left(input))) == input_left(input) &&
+           input_more(input, &reader->status))
+        ;
+    bool found = next < input_left(input);
+    if (!found && reader->status == 0)
+        next = find_end(reader, input_text(input), at, input_left(input));
+    if (reader->status < 0 || next == input_left(input))
+        return reader->status < 0 ? -1 : 2;
+    input_advance(input, next);
+    return found;
+}
+
 static int read_event(struct reader *reader, const struct scan *scan)
 {
     struct event_fields event;
-    bool flow = scan_is_flow(input_text(&reader->input), scan);
-    enum parse_result result = flow ? parser_check(&reader->parser, input_text(&reader->input), scan)
-                                    : parser_event(&reader->parser, input_text(&reader->input), scan, &event);
-    if (result == PARSE_NOT_AN_EVENT)
-        leave_out(reader, 1, 0, reader->parser.expected);
-    else if (result != PARSE_DONE)
+    struct input *input = &reader->input;
+    bool flow = scan_is_flow(input_text(input), scan);
+    enum parse_result result = flow ? parser_check(&reader->parser, input_text(input), scan)
+                                    : parser_event(&reader->parser, input_text(input), scan, &event);
+    size_t at = result == PARSE_NOT_JSON || result == PARSE_NOT_AN_EVENT ? reader->parser.error_at : 0;
+    parser_note_problems(&reader->parser, result, &reader->problems, input->offset + at, input_line(input, at));
+    if (result == PARSE_NOT_JSON)
+        return pass_broken(reader, reader->parser.string_at);
+    if (result == PARSE_NO_MEMORY || result == PARSE_TOO_LARGE)
         return reader_value_error(reader, result, scan, "an event, {\"ph\": …}");
-    else if (reader->texts)
+    reader->any |= result == PARSE_DONE && !flow && event.phase != 'M';
+    if (result == PARSE_DONE && reader->texts)
         pass_text(reader, scan->length);
-    else if (!flow && pass_event(reader, &event) < 0)
+    else if (result == PARSE_DONE && !flow && pass_event(reader, &event) < 0)
         reader->status = -1;
     if (reader->status == 0)
-        input_advance(&reader->input, scan->length);
+        input_advance(input, scan->length);
     return reader->status;
 }
 
@@ -258,24 +310,35 @@ static int take_batch(struct reader *reader, const struct batch *batch)
 {
     if ((reader->texts ? take_texts(reader, batch) : take_events(reader, batch)) < 0)
         return -1;
-    if (batch->left_out > 0)
-        leave_out(reader, batch->left_out, batch->left_out_at, batch->expected);
+    for (int i = 0; batch->problems.any && i < JSON_PROBLEMS; i++) {
+        const struct json_problem_count *found = &batch->problems.of[i];
+        uint64_t line = reader->problems.of[i].count == 0 ? input_line(&reader->input, found->at) : 0;
+        if (found->count > 0)
+            json_problems_add(&reader->problems, (enum json_problem)i, found->count, reader->input.offset + found->at,
+                              line, found->message);
+    }
+    reader->any |= batch->any;
     input_advance_batch(&reader->input);
     return 0;
 }
 
-/* The end of the file inside the array: allowed when the array is the whole file. */
-static int cut_off(struct reader *reader, bool bare)
+/* Whether the element that starts the window is whole, or broken, so that more text would not help: then SCAN is of all
+ * the window. */
+static bool find_element(struct reader *reader, struct scan *scan)
 {
-    if (reader->status < 0)
-        return -1;
-    if (!bare)
-        return reader_cut_value(reader, "the rest of the events, then ]}; the file is incomplete");
-    input_advance(&reader->input, input_left(&reader->input));
-    if (!reader->texts || !reader->texts->quiet)
-        warning("'%s' is cut off at byte %" PRIu64 ": what follows the last complete event is left out",
-                reader->input.path, reader->input.offset);
-    return 0;
+    struct input *input = &reader->input;
+    struct json_fault fault;
+    do {
+        size_t left = input_left(input);
+        json_check(input_text(input), left, &fault);
+        bool whole = fault.length > 0 && (fault.length < left || strchr("{[\"", *input_text(input)));
+        if (whole || fault.certain) {
+            scan_value(input_text(input), whole ? fault.length : left, scan);
+            scan->length = whole ? fault.length : left;
+            return true;
+        }
+    } while (input_more(input, &reader->status));
+    return reader->status == 0 && scan_value(input_text(input), input_left(input), scan); /* nested too deep */
 }
 
 /* Passes the element that starts the window, or as many as were read ahead. Returns 1 when what comes next may be an
@@ -288,18 +351,19 @@ static int read_element(struct reader *reader)
         return take_batch(reader, batch) < 0 ? -1 : !batch->after_event;
     if (read_by_fast_path(reader) != FAST_PATH_NOT)
         return reader->status;
-    if (!reader_whole_value(reader, &scan))
+    if (!find_element(reader, &scan))
         return reader->status < 0 ? -1 : 2;
     return read_event(reader, &scan);
 }
 
 /* The elements of the array, whose '[' is taken, up to its ']'. */
-static int read_events(struct reader *reader, bool bare)
+static int read_events(struct reader *reader)
 {
+    static const char rest[] = "the rest of the events, then ]}; the file is incomplete";
     for (;;) {
         char c = reader_next_byte(reader);
         if (c == '\0' && (reader->status < 0 || input_left(&reader->input) == 0))
-            return cut_off(reader, bare);
+            return reader_cut_value(reader, rest);
         if (c == ']') {
             input_advance(&reader->input, 1);
             return 0;
@@ -310,7 +374,7 @@ static int read_events(struct reader *reader, bool bare)
         if (next < 0)
             return -1;
         if (next == 2)
-            return cut_off(reader, bare);
+            return reader_cut_value(reader, rest);
         if (next == 1)
             continue;
         c = reader_next_byte(reader);
@@ -378,7 +442,7 @@ static int read_object(struct reader *reader)
             return -1;
         if (strcmp(reader->key.data, "traceEvents") == 0) {
             found = true;
-            if (reader_take(reader, '[', "'[' after \"traceEvents\"") < 0 || read_events(reader, false) < 0)
+            if (reader_take(reader, '[', "'[' after \"traceEvents\"") < 0 || read_events(reader) < 0)
                 return -1;
         } else if (read_metadata(reader) < 0) {
             return -1;
@@ -407,12 +471,42 @@ static int read_file(struct reader *reader)
     if (c != '{' && c != '[')
         return reader_expected(reader, "a trace in the trace-event format, {\"traceEvents\": [...]} or [...]");
     input_advance(input, 1);
-    if ((c == '{' ? read_object(reader) : read_events(reader, true)) < 0)
-        return -1;
+    reader->is_bare = c == '[';
+    if ((c == '{' ? read_object(reader) : read_events(reader)) < 0)
+        return reader->status;
     reader_next_byte(reader);
     if (reader->status == 0 && input_left(input) > 0)
         return reader_expected(reader, "nothing after the trace");
     return reader->status;
+}
+
+/* Says what was left out, and why most of it was. Returns -1 after error(): that was everything. */
+static int tell_problems(const struct reader *reader)
+{
+    const struct json_problem_count *most = reader->problems.of, *halves = &reader->problems.of[JSON_SURROGATE];
+    const char *path = reader->input.path;
+    uint64_t sum = 0;
+    char all[64] = "", part[48] = "";
+    for (const struct json_problem_count *one = most; one < &reader->problems.of[JSON_LEFT_OUT]; one++) {
+        sum += one->count;
+        if (one->count > most->count || (one->count == most->count && one->at < most->at))
+            most = one;
+    }
+    if (halves->count > 0)
+        warning("'%s': lone surrogates in texts are read as U+FFFD: %" PRIu64 ", the first at line %" PRIu64
+                " (byte %" PRIu64 ")",
+                path, halves->count, halves->line, halves->at);
+    if (sum == 0)
+        return 0;
+    snprintf(all, sizeof(all), sum == 1 ? "1 event is left out" : "%" PRIu64 " events are left out", sum);
+    if (most->count < sum)
+        snprintf(part, sizeof(part), ", %" PRIu64 " of them for one reason", most->count);
+    if (!reader->any)
+        return error("'%s' has no events that can be read: %s%s, the first at line %" PRIu64 " (byte %" PRIu64 "): %s",
+                     path, all, part, most->line, most->at, most->message);
+    warning("'%s': %s%s, %sat line %" PRIu64 " (byte %" PRIu64 "): %s", path, all, part, sum == 1 ? "" : "the first ",
+            most->line, most->at, most->message);
+    return 0;
 }
 
 static int read_all(struct reader *reader, const char *path, struct interner *strings, unsigned workers)
@@ -425,10 +519,11 @@ static int read_all(struct reader *reader, const char *path, struct interner *st
         blocks_keep_texts(reader->input.blocks);
     if (status == 0)
         status = read_file(reader);
-    if (status == 0 && reader->left_out > 0 && !quiet)
-        warning("'%s': %" PRIu64 " events are left out, the first at line %" PRIu64 " (byte %" PRIu64 "): expected %s",
-                reader->input.path, reader->left_out, reader->left_out_line, reader->left_out_offset,
-                reader->left_out_expected);
+    if (status == 0 && !quiet && (reader->cut_off || reader->input.cut_off))
+        warning("'%s' is cut off at byte %" PRIu64 ": what follows the last complete event is left out",
+                reader->input.path, reader->input.offset);
+    if (status == 0 && !quiet)
+        status = tell_problems(reader);
     array_release(&reader->numbers);
     buffer_release(&reader->key);
     parser_release(&reader->parser);

@@ -26,10 +26,12 @@ static struct json_text inside(struct json_text text)
 uint64_t json_id(struct json_text text)
 {
     char digits[24] = "";
+    event_id number;
     if (text.length == 0)
         return 0;
-    if (json_is_string(text))
+    if (json_is_string(text) && !event_id_of_digits(text.at + 1, text.length - 2, &number))
         return hash_bytes(text.at, text.length) >> 2;
+    text = json_is_string(text) ? inside(text) : text;
     memcpy(digits, text.at, text.length < sizeof(digits) ? text.length : sizeof(digits) - 1);
     return strtoull(digits, NULL, 10);
 }
@@ -38,6 +40,7 @@ uint64_t json_ns(struct json_text text)
 {
     int64_t ns;
     char digits[64];
+    text = json_is_string(text) ? inside(text) : text;
     if (scan_ns(text.at, text.length, &ns))
         return ns > 0 ? (uint64_t)ns : 0;
     size_t length = text.length < sizeof(digits) - 1 ? text.length : sizeof(digits) - 1;
@@ -134,6 +137,7 @@ static void read_number(struct counter_value *value, const char *at)
 static void read_value(struct counter_value *value, struct json_text text)
 {
     value->kind = COUNTER_UNSIGNED; /* 0, for what is not a number */
+    text.at += json_is_string(text);
     if (*text.at == '-' || (*text.at >= '0' && *text.at <= '9'))
         read_number(value, text.at);
 }
@@ -301,7 +305,7 @@ int json_rows_take(struct json_rows *rows, const struct json_event *event)
         if (!row)
             return error_no_memory("names of rows");
         if (strcmp(sorts[i].key, "sort_index") == 0)
-            row->sort_index = strtoll(value.at, NULL, 10);
+            row->sort_index = strtoll(value.at + json_is_string(value), NULL, 10);
         else
             return set_text(strcmp(sorts[i].key, "name") == 0 ? &row->name : &row->label, value);
     }

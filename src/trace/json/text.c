@@ -1,6 +1,7 @@
 #include "trace/json/text.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/json_out.h"
@@ -41,27 +42,29 @@ static int32_t hex4(const char *at, const char *end)
     return value;
 }
 
-/* \uXXXX, or two of them that are a surrogate pair; AT is behind the 'u'. */
+/* \uXXXX, or two of them that are a surrogate pair; AT is behind the 'u'. Half of a pair becomes U+FFFD. */
 static const char *unicode_character(const char *at, const char *end, char *bytes, size_t *size)
 {
     int32_t first = hex4(at, end);
     uint32_t unit = (uint32_t)first;
-    if (first < 0 || (first >= 0xdc00 && first < 0xe000))
+    if (first < 0)
         return NULL;
     at += 4;
     if (first >= 0xd800 && first < 0xdc00) {
         int32_t second = end - at >= 6 && at[0] == '\\' && at[1] == 'u' ? hex4(at + 2, end) : -1;
-        if (second < 0xdc00 || second >= 0xe000)
-            return NULL;
-        unit = 0x10000 + ((unit - 0xd800) << 10) + ((uint32_t)second - 0xdc00);
-        at += 6;
+        if (second >= 0xdc00 && second < 0xe000) {
+            unit = 0x10000 + ((unit - 0xd800) << 10) + ((uint32_t)second - 0xdc00);
+            at += 6;
+        }
     }
+    if (unit >= 0xd800 && unit < 0xe000)
+        unit = 0xfffd;
     *size = utf8_from_units(bytes, CHARACTER_BYTES, &unit, 1, sizeof(unit));
     return at;
 }
 
 /* What the escape at AT stands for, as UTF-8: sets *SIZE bytes of BYTES. Returns what follows it, or NULL: it is not an
- * escape, or half of a surrogate pair. */
+ * escape. */
 static const char *read_escape(const char *at, const char *end, char bytes[CHARACTER_BYTES], size_t *size)
 {
     static const char letters[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
@@ -80,8 +83,18 @@ static const char *read_escape(const char *at, const char *end, char bytes[CHARA
 /* --- what is valid --- */
 
 struct check {
-    const char *at, *end; /* at: what is not JSON, once a function gave false */
+    const char *start, *at, *end; /* at: what is not JSON, once a function gave false */
+    struct json_fault *fault;
 };
+
+#define LONGEST_TOKEN 16 /* bytes of a word or escape, which may be cut */
+static const char too_deep[] = "fewer objects and arrays in each other";
+
+static bool fail(struct check *check, const char *expected)
+{
+    check->fault->expected = expected;
+    return false;
+}
 
 static bool pass_blank(struct check *check)
 {
@@ -103,6 +116,7 @@ static bool pass_string(struct check *check)
     size_t size;
     if (!pass_byte(check, '"'))
         return false;
+    check->fault->string_at = (size_t)(check->at - 1 - check->start);
     while (check->at < check->end) {
         if (*check->at == '"') {
             check->at++;
@@ -110,10 +124,11 @@ static bool pass_string(struct check *check)
         }
         const char *after = *check->at == '\\' ? read_escape(check->at, check->end, bytes, &size) : check->at + 1;
         if (!after)
-            return false;
+            return fail(check, "an escape such as \\\\ or \\n");
+        check->fault->surrogates += after - check->at == 6 && (check->at[2] | 0x20) == 'd' && check->at[3] > '7';
         check->at = after;
     }
-    return false;
+    return fail(check, "the end of a text");
 }
 
 static bool pass_digits(struct check *check)
@@ -147,21 +162,35 @@ static bool pass_word(struct check *check, const char *word)
     return true;
 }
 
+static bool pass_not_finite(struct check *check, const char *word)
+{
+    return check->fault->not_finite = pass_word(check, word);
+}
+
 /* A value that is not an object or array. */
 static bool pass_scalar(struct check *check)
 {
-    switch (*check->at) {
+    const char *start = check->at;
+    bool negative = start[0] == '-' && check->end - start > 1 && start[1] == 'I';
+    check->fault->expected = "a value";
+    switch (start[negative]) {
     case '"': return pass_string(check);
     case 't': return pass_word(check, "true");
     case 'f': return pass_word(check, "false");
     case 'n': return pass_word(check, "null");
+    case 'N': return pass_not_finite(check, "NaN");
+    case 'I': return pass_not_finite(check, negative ? "-Infinity" : "Infinity");
     default: return pass_number(check);
     }
 }
 
 static bool pass_key(struct check *check)
 {
-    return pass_blank(check) && pass_string(check) && pass_blank(check) && pass_byte(check, ':');
+    const char *start = pass_blank(check) ? check->at : NULL;
+    if (!start || *start != '"' || !pass_string(check))
+        return start && *start == '"' ? false : fail(check, "a key in quotes");
+    check->fault->key = (struct json_text){start + 1, (size_t)(check->at - start) - 2};
+    return (pass_blank(check) && pass_byte(check, ':')) || fail(check, "':' after a key");
 }
 
 /* What comes after a value: ends of what it is in, then a ',' and, in an object, the next key. */
@@ -170,26 +199,30 @@ static bool pass_after(struct check *check, const char *closes, size_t *depth)
     while (*depth > 0 && pass_blank(check)) {
         if (pass_byte(check, closes[*depth - 1]))
             --*depth;
+        else if (!pass_byte(check, ','))
+            return fail(check, closes[*depth - 1] == ']' ? "',' or ']'" : "',' or '}'");
         else
-            return pass_byte(check, ',') && (closes[*depth - 1] == ']' || pass_key(check));
+            return closes[*depth - 1] == ']' || pass_key(check);
     }
-    return *depth == 0;
+    return *depth == 0 || fail(check, "the rest of a value");
 }
 
-static bool pass_value(struct check *check)
+/* A value, or, of DEPTH 1, what follows a member of an object. */
+static bool pass_value(struct check *check, size_t depth)
 {
-    char closes[JSON_TEXT_DEPTH_MAX];
-    size_t depth = 0;
+    char closes[JSON_TEXT_DEPTH_MAX] = "}";
+    if (depth > 0 && (!pass_after(check, closes, &depth) || depth == 0))
+        return depth == 0;
     do {
         if (!pass_blank(check))
-            return false;
+            return fail(check, "a value");
         if (*check->at != '{' && *check->at != '[') {
             if (!pass_scalar(check) || !pass_after(check, closes, &depth))
                 return false;
             continue;
         }
         if (depth == JSON_TEXT_DEPTH_MAX)
-            return false;
+            return fail(check, too_deep);
         closes[depth++] = *check->at++ == '{' ? '}' : ']';
         bool empty = pass_blank(check) && *check->at == closes[depth - 1];
         if (empty ? !pass_after(check, closes, &depth) : closes[depth - 1] == '}' && !pass_key(check))
@@ -198,12 +231,41 @@ static bool pass_value(struct check *check)
     return true;
 }
 
-bool json_check(const char *text, size_t length, size_t *error_at)
+static bool check_text(const char *text, size_t length, size_t depth, struct json_fault *fault)
 {
-    struct check check = {.at = text, .end = text + length};
-    bool valid = pass_value(&check) && !pass_blank(&check);
-    *error_at = (size_t)(check.at - text);
+    *fault = (struct json_fault){0};
+    struct check check = {.start = text, .at = text, .end = text + length, .fault = fault};
+    bool valid = pass_value(&check, depth);
+    fault->length = valid ? (size_t)(check.at - text) : 0;
+    if (valid && pass_blank(&check))
+        valid = fail(&check, "nothing more");
+    fault->at = (size_t)(check.at - text);
+    fault->certain = !valid && length - fault->at > LONGEST_TOKEN && fault->expected != too_deep;
     return valid;
+}
+
+bool json_check(const char *text, size_t length, struct json_fault *fault)
+{
+    return check_text(text, length, 0, fault);
+}
+
+bool json_check_rest(const char *text, size_t length, struct json_fault *fault)
+{
+    return check_text(text, length, 1, fault);
+}
+
+const char *json_show(char out[JSON_SHOWN_BYTES], const char *text, size_t length)
+{
+    size_t used = 0, size;
+    for (size_t at = 0; at < length && text[at] != '\n' && text[at] != '\r'; at += size) {
+        if (used + UTF8_VISIBLE_BYTES + strlen("…") >= JSON_SHOWN_BYTES) {
+            used += (size_t)sprintf(out + used, "…");
+            break;
+        }
+        used += utf8_visible(out + used, text + at, length - at, &size);
+    }
+    out[used] = '\0';
+    return out;
 }
 
 /* --- values and members --- */
@@ -329,11 +391,29 @@ bool json_find_integer(const char *text, size_t length, const char *wanted, uint
     return false;
 }
 
+/* Between strings: null takes the place of what is not finite. */
+static void clean_between(struct buffer *out, const char **copied, const char *at, const char *end)
+{
+    for (; at < end; at++) {
+        if (*at != 'N' && *at != 'I')
+            continue;
+        const char *word = at - (*at == 'I' && at > *copied && at[-1] == '-');
+        buffer_bytes(out, *copied, (size_t)(word - *copied));
+        buffer_text(out, "null");
+        at += strlen(*at == 'N' ? "NaN" : "Infinity") - 1;
+        *copied = at + 1;
+    }
+}
+
 struct json_text json_clean(struct json_text text, struct buffer *scratch)
 {
     const char *copied = text.at, *end = text.at + text.length, *at = text.at;
     scratch->length = 0;
-    while (at < end && (at = memchr(at, '"', (size_t)(end - at)))) {
+    while (at < end) {
+        const char *quote = memchr(at, '"', (size_t)(end - at));
+        clean_between(scratch, &copied, at, quote ? quote : end);
+        if (!(at = quote))
+            break;
         const char *after = value_end(at, end);
         if (!after)
             break;

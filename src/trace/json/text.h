@@ -2,7 +2,8 @@
  * JSON as text: what is valid, where a value ends, and the members of an object, without a tree of them.
  *
  * json_check() is the one definition of what gputrace takes for JSON: RFC 8259, but for bytes in strings, where control
- * characters and what is not UTF-8 are accepted, as programs write names. json_clean() makes valid JSON of these too.
+ * characters, what is not UTF-8 and halves of surrogate pairs are accepted, as programs write names, and for NaN and
+ * Infinity, which Python writes. json_clean() makes valid JSON of these too.
  * Other json_ functions expect text that json_check() found valid.
  */
 #ifndef GPUTRACE_TRACE_JSON_TEXT_H
@@ -22,8 +23,27 @@ struct json_text {
 
 #define JSON_TEXT_DEPTH_MAX 512 /* objects and arrays in each other; cJSON and Python read 1000 of them */
 
-/* Whether TEXT is one JSON value and nothing else. If not, sets *ERROR_AT to the byte that is not JSON. */
-bool json_check(const char *text, size_t length, size_t *error_at);
+/* What json_check() found. */
+struct json_fault {
+    size_t at;            /* the byte that is not JSON */
+    const char *expected; /* instead of it */
+    struct json_text key; /* the last one before that byte; length 0: there is none */
+    size_t string_at;     /* where the last string before that byte begins */
+    size_t length;        /* of the first value; 0: it does not end, or is not valid */
+    bool certain;         /* that byte is wrong whatever follows the text */
+    bool not_finite;      /* there is a NaN or Infinity */
+    unsigned surrogates;  /* halves of pairs, which stand for U+FFFD */
+};
+
+/* Whether TEXT is one JSON value and nothing else. */
+bool json_check(const char *text, size_t length, struct json_fault *fault);
+
+/* The same of the members of an object after the first ones, from the ',' or '}' on. */
+bool json_check_rest(const char *text, size_t length, struct json_fault *fault);
+
+/* Writes the first characters of TEXT as a message shows them. */
+#define JSON_SHOWN_BYTES 40
+const char *json_show(char out[JSON_SHOWN_BYTES], const char *text, size_t length);
 
 /* The next member of an object whose text is at *AT, after its '{' or the member before. False: there is none. KEY is
  * without its quotes. */

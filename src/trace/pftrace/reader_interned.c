@@ -140,9 +140,9 @@ void pftrace_name_arg(const struct interner *strings, const struct pftrace_arg_n
 
 void pftrace_check_raw(struct arg *arg, struct buffer *scratch)
 {
-    size_t error_at;
+    struct json_fault fault;
     struct json_text value = {arg->text, arg->length};
-    if (json_check(arg->text, arg->length, &error_at))
+    if (json_check(arg->text, arg->length, &fault))
         value = json_clean(value, scratch);
     else
         arg->type = ARG_TYPE_TEXT;

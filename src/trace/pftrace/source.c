@@ -217,8 +217,8 @@ static void give_row(struct maker *maker, const struct pftrace_event *event)
 
 static void give_metadata(struct maker *maker, const struct pftrace_event *event)
 {
-    size_t error_at;
-    if (maker->begun || !json_check(event->text, event->length, &error_at)) {
+    struct json_fault fault;
+    if (maker->begun || !json_check(event->text, event->length, &fault)) {
         maker->left_out++;
         return;
     }

@@ -59,9 +59,9 @@ static int take_metadata(void *context, const char *key, const struct cJSON *val
 static int take_text(void *context, struct json_text event)
 {
     struct seen *seen = context;
-    size_t error_at;
+    struct json_fault fault;
     seen->events++;
-    assert_true(json_check(event.at, event.length, &error_at));
+    assert_true(json_check(event.at, event.length, &fault));
     mix(seen, event.at, event.length);
     return 0;
 }
@@ -227,11 +227,15 @@ static void put_with(const char *wrong)
 UNIT_TEST(what_is_wrong_is_reported_with_its_place)
 {
     char message[256], expected[100];
-    static const char *const wrongs[] = {"{\"ph\": oops},\n", "{\"ph\": \"X\", \"name\": },\n", "oops\n", ",\n"};
-    for (size_t i = 0; i < sizeof(wrongs) / sizeof(*wrongs); i++) {
-        put_with(wrongs[i]);
-        assert_int_equal(read_alike(-1, message).events, 2 * COUNT);
-        snprintf(expected, sizeof(expected), "line %u (byte ", 2 * COUNT + 2);
+    static const char *const broken[] = {"{\"ph\": oops},\n", "{\"ph\": \"X\", \"name\": \"a \"b\" c\"},\n", "oops,\n"};
+    snprintf(expected, sizeof(expected), "line %u (byte ", 2 * COUNT + 2);
+    put_with(",\n");
+    assert_int_equal(read_alike(-1, message).events, 2 * COUNT);
+    assert_contains(message, expected);
+    for (size_t i = 0; i < sizeof(broken) / sizeof(*broken); i++) {
+        put_with(broken[i]);
+        assert_int_equal(read_alike(0, message).events, 4 * COUNT);
+        assert_contains(message, "1 event is left out");
         assert_contains(message, expected);
     }
     put_with("{\"ph\": 7}, 17, {\"ph\":\"X\",\"ts\":1},\n");
@@ -324,10 +328,14 @@ UNIT_TEST(gzip_that_threads_unpack_is_the_same)
     assert_string_equal(message, "");
     assert_int_equal(seen.events, 2 * COUNT);
     assert_int_equal(seen.hash, plain.hash);
-    packed.length -= 1000;
+    packed.data[packed.length - 1000] ^= 0x55;
     save(&packed);
     read_alike(-1, message);
     assert_contains(message, "is damaged or cut off");
+    packed.length -= 1001;
+    save(&packed);
+    assert_true(read_alike(0, message).events > COUNT);
+    assert_contains(message, "is cut off at byte");
     buffer_release(&packed);
     buffer_release(&text);
     gzip_free(gzip);

@@ -76,6 +76,33 @@ UNIT_TEST(times_with_exponents_are_read)
     assert_int_equal(event.duration, 2);
 }
 
+UNIT_TEST(numbers_may_stand_in_texts)
+{
+    struct event_fields event;
+    assert_int_equal(
+        parse("{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"a\",\"ts\":\"1742490378358140.950\",\"dur\":\" 2.5e1 \","
+              "\"pid\":\"3\",\"tid\":\"22\",\"args\":{\"stream\":\"7\",\"device\":\"2.0\","
+              "\"correlation\":\"0x10\",\"context\":\"main\",\"grid\":[\"4\",\"x\",\"1\"]}}",
+              &event),
+        PARSE_DONE);
+    assert_int_equal(event.start, 1742490378358140950);
+    assert_int_equal(event.duration, 25000);
+    assert_true(event.process == event_id_number(3));
+    assert_true(event.thread == event_id_number(22));
+    assert_int_equal(event.stream, 7);
+    assert_int_equal(event.device, 2);
+    assert_int_equal(event.correlation, 16);
+    assert_int_equal(event.context, EVENT_NONE);
+    assert_int_equal(event.grid[0], 4);
+    assert_int_equal(event.grid[1], EVENT_NONE);
+}
+
+UNIT_TEST(an_empty_object_is_nothing)
+{
+    struct event_fields event;
+    assert_int_equal(parse("{ }", &event), PARSE_NOTHING);
+}
+
 UNIT_TEST(what_is_no_event_is_reported)
 {
     static const struct {
@@ -83,11 +110,22 @@ UNIT_TEST(what_is_no_event_is_reported)
     } wrong[] = {
         {"[]", "an object"},
         {"17 ", "an object"},
-        {"{}", "\"ph\""},
+        {"{\"a\":1}", "there is no \"ph\": expected one letter"},
         {"{\"ph\": 7}", "\"ph\""},
         {"{\"ph\": \"XX\"}", "\"ph\""},
         {"{\"ph\":\"X\",\"name\":\"a\",\"dur\":1}", "\"ts\""},
-        {"{\"ph\":\"X\",\"name\":\"a\",\"ts\":\"1\",\"dur\":1}", "\"ts\""},
+        {"{\"ph\":\"X\",\"name\":\"a\",\"ts\":\"1s\",\"dur\":1}",
+         "\"ts\" is \"1s\": expected a number of microseconds"},
+        {"{\"ph\":\"X\",\"name\":\"a\",\"ts\":\"inf\",\"dur\":1}", "\"ts\" is \"inf\""},
+        {"{\"ph\":\"X\",\"name\":\"a\",\"ts\":\"0x10\",\"dur\":1}", "\"ts\" is \"0x10\""},
+        {"{\"ph\":\"X\",\"name\":\"a\",\"ts\":\"\",\"dur\":1}", "\"ts\" is \"\""},
+        {"{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":NaN}", "\"dur\" is NaN: expected a number of microseconds"},
+        {"{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":null}", "\"dur\" is null"},
+        {"{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1,\"id\":{\"local\":\"0x1\"}}",
+         "\"id\" is {\"local\":\"0x1\"}: expected a number or a text"},
+        {"{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1,\"pid\":[7]}", "\"pid\" is [7]"},
+        {"{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1,\"tid\":true}", "\"tid\" is true"},
+        {"{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"a\",\"ts\":0,\"dur\":0}", "\"ts\" is 0: expected times"},
         {"{\"ph\":\"X\",\"name\":\"a\",\"ts\":1e999,\"dur\":1}", "\"ts\""},
         {"{\"ph\":\"X\",\"name\":\"a\",\"ts\":1}", "\"dur\""},
         {"{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":-1}", "not negative"},
@@ -98,7 +136,7 @@ UNIT_TEST(what_is_no_event_is_reported)
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
         struct event_fields event;
         assert_int_equal(parse(wrong[i].text, &event), PARSE_NOT_AN_EVENT);
-        assert_contains(parser.expected, wrong[i].expected);
+        assert_contains(parser.message, wrong[i].expected);
     }
 }
 

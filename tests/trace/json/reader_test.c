@@ -96,15 +96,20 @@ UNIT_TEST(an_array_cut_anywhere_gives_its_whole_events)
     }
 }
 
-/* An object that is cut is an error wherever it is cut, and the error says where and what is missing. */
-UNIT_TEST(an_object_cut_anywhere_is_an_error)
+/* An object that is cut before its first event is whole is an error that says where and what is missing. Later it gives
+ * its whole events. */
+UNIT_TEST(an_object_cut_anywhere_gives_its_whole_events_or_an_error)
 {
+    const size_t first = (size_t)(strstr(object, ",\n{") - object),
+                 second = (size_t)(strstr(object, "\n],\n") - object);
     for (size_t size = 0; size < strlen(object) - 1; size++) {
         struct seen seen;
         const char *message;
         char place[64];
-        assert_int_equal(read_text(object, size, &seen, &message), -1);
-        snprintf(place, sizeof(place), "(byte %zu): the file ends here: expected ", size);
+        assert_int_equal(read_text(object, size, &seen, &message), size < first ? -1 : 0);
+        assert_int_equal(seen.events, (size >= first) + (size >= second));
+        snprintf(place, sizeof(place),
+                 size < first ? "(byte %zu): the file ends here: expected " : "is cut off at byte %zu", size);
         assert_contains(message, path);
         assert_contains(message, place);
     }
@@ -126,7 +131,8 @@ UNIT_TEST(errors_name_file_place_and_what_was_expected)
         {"{\"a\": 1 \"b\"", "(byte 8)", "',' or '}'"},
         {"{\"traceEvents\": {}", "(byte 16)", "'[' after \"traceEvents\""},
         {"{\"traceEvents\": [{\"ph\": \"M\"} {", "(byte 29)", "',' or ']' after an event"},
-        {"[\n\n{\"ph\" \"M\"}]", "line 3 (byte 9)", "an event"},
+        {"[\n\n{\"ph\" \"M\"}]", "1 event is left out, the first at line 3 (byte 9)", "':' after a key"},
+        {"[7]", "1 event is left out, the first at line 1 (byte 1): found 7", "an object"},
         {"[,]", "(byte 1)", "an event or ']'"},
         {"[}]", "(byte 1)", "an event or ']'"},
         {"[] x", "(byte 3)", "nothing after the trace"},
@@ -150,7 +156,83 @@ UNIT_TEST(elements_that_are_no_events_are_left_out_with_one_warning)
     const char *message;
     assert_int_equal(read_text(text, strlen(text), &seen, &message), 0);
     assert_int_equal(seen.events, 2);
-    assert_contains(message, "5 events are left out, the first at line 2 (byte 2): expected an object");
+    assert_contains(message, "4 events are left out, the first at line 2 (byte 2): found 1: expected an object");
+}
+
+UNIT_TEST(the_warning_has_the_reason_that_most_events_have)
+{
+    static const char text[] = "[{},\n7,\n{\"ph\":\"X\",\"name\":\"a\",\"ts\":\"x\",\"dur\":1},\n" EVENT(
+        "3") ",\n{\"ph\":\"X\",\"name\":\"b\",\"dur\":1}]";
+    struct seen seen;
+    const char *message;
+    assert_int_equal(read_text(text, strlen(text), &seen, &message), 0);
+    assert_int_equal(seen.events, 1);
+    assert_contains(message,
+                    "3 events are left out, 2 of them for one reason, the first at line 3 (byte 34): \"ts\" is \"x\": "
+                    "expected a number of microseconds");
+}
+
+/* One event that is broken, and where: the others are read. */
+UNIT_TEST(a_broken_event_is_left_out_and_the_rest_is_read)
+{
+    enum { NOT_CLOSED = 4 }; /* of which the error is in the next line */
+    static const struct {
+        const char *broken, *message;
+    } cases[] = {
+        {"{\"ph\":\"X\",\"name\":\"say \"x\"\",\"ts\":1,\"dur\":1}", "found x\"\",\"ts\":1,\"dur\":1}"},
+        {"{\"ph\":\"X\",\"name\":\"{\"a\": [{\"b\": 1}, {\"c\": 2}]}\",\"ts\":1,\"dur\":1}", "found a\": [{"},
+        {"{\"ph\":\"X\",\"name\":\"a\\b\\c\",\"ts\":1,\"dur\":1}", "found \\c\",\"ts\":1,\"dur\":1}"},
+        {"{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1,\"args\":{\"x\":inf,\"l\":[{\"ph\":\"no\"}]}}", "found inf,"},
+        {"{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1,\"args\":{\"x\":1}", "behind the key \"x\": expected"},
+        {"{\"ph\":\"X\",\"name\":\"a,\"ts\":1,\"dur\":1}", "found ts\":1"},
+        {"{\"ph\":\"X\",\"name\":\"a\",\"ts\":01,\"dur\":1}", "found 1,"},
+        {"{\"ph\":\"X\",\"name\":\"a\" \"ts\":1,\"dur\":1}", "expected ',' or '}'"},
+        {"nope", "found nope"},
+    };
+    static const char *const forms[] = {"{\"traceEvents\": [\n%s,\n%s,\n%s\n], \"a\": [1, {\"b\": []}]}",
+                                        "[\n%s,\n%s,\n%s\n]\n"};
+    for (size_t i = 0; i < 3 * 2 * sizeof(cases) / sizeof(*cases); i++) {
+        const char *broken = cases[i / 6].broken, *events[] = {EVENT("1"), EVENT("2"), EVENT("4")};
+        char text[1024], place[64];
+        struct seen seen;
+        const char *message;
+        events[i % 3] = broken;
+        snprintf(text, sizeof(text), forms[i / 3 % 2], events[0], events[1], events[2]);
+        assert_int_equal(read_text(text, strlen(text), &seen, &message), 0);
+        assert_int_equal(seen.events, 2);
+        assert_int_equal(seen.duration, 7000 - (1000 << i % 3));
+        assert_string_equal(seen.keys, i / 3 % 2 ? "" : "a ");
+        snprintf(place, sizeof(place), "1 event is left out, at line %zu (byte ", 2 + i % 3 + (i / 6 == NOT_CLOSED));
+        assert_contains(message, place);
+        assert_contains(message, cases[i / 6].message);
+    }
+}
+
+UNIT_TEST(many_broken_events_in_a_row_are_counted)
+{
+    enum { MANY = 20000 };
+    static const char broken[] = "{\"ph\":\"X\",\"name\":\"a \"b\" c\",\"ts\":1,\"dur\":1,\"args\":{\"x\": 1}},\n";
+    char *text = malloc(MANY * strlen(broken) + 256), *at = text;
+    struct seen seen;
+    const char *message;
+    at += sprintf(at, "[%s,\n", EVENT("1"));
+    for (int i = 0; i < MANY; i++)
+        at = stpcpy(at, broken);
+    at += sprintf(at, "%s]", EVENT("2"));
+    assert_int_equal(read_text(text, (size_t)(at - text), &seen, &message), 0);
+    assert_int_equal(seen.duration, 3000);
+    assert_contains(message, "20000 events are left out, the first at line 2 (byte ");
+    free(text);
+}
+
+UNIT_TEST(halves_of_surrogate_pairs_are_read_and_counted)
+{
+    static const char text[] = "[{\"ph\":\"X\",\"name\":\"a\\ud800b\\udfff\",\"ts\":1,\"dur\":1}]";
+    struct seen seen;
+    const char *message;
+    assert_int_equal(read_text(text, strlen(text), &seen, &message), 0);
+    assert_int_equal(seen.events, 1);
+    assert_contains(message, "lone surrogates in texts are read as U+FFFD: 2, the first at line 1 (byte 1)");
 }
 
 UNIT_TEST(flows_are_passed_over)
@@ -181,21 +263,33 @@ UNIT_TEST(gzip_of_several_members_is_read)
     }
 }
 
-UNIT_TEST(gzip_cut_anywhere_is_an_error)
+/* A .gz that is cut gives what can be unpacked of it, or an error where that is no event. */
+UNIT_TEST(gzip_cut_anywhere_gives_its_whole_events_or_an_error)
 {
-    char bytes[1024];
+    static char text[40000], bytes[40000];
+    char *at = text + sprintf(text, "{\"traceEvents\": [%s", EVENT("1"));
+    for (unsigned i = 0, value = 7; i < 250; i++) { /* which does not pack well */
+        at += sprintf(at, ",\n{\"ph\":\"X\",\"name\":\"k%08x\",\"ts\":1,\"dur\":1}", value);
+        value = value * 1664525 + 1013904223;
+    }
+    strcpy(at, "]}");
     gzFile file = gzopen(path, "wb");
-    assert_int_equal(gzwrite(file, object, (unsigned)strlen(object)), (int)strlen(object));
+    assert_int_equal(gzwrite(file, text, (unsigned)strlen(text)), (int)strlen(text));
     assert_int_equal(gzclose(file), Z_OK);
     int fd = open(path, O_RDONLY);
     ssize_t size = read(fd, bytes, sizeof(bytes));
     close(fd);
-    for (ssize_t cut = 1; cut < size; cut++) {
+    size_t most = 0;
+    for (ssize_t cut = 3; cut < size; cut += 7) {
         struct seen seen;
         const char *message;
-        assert_int_equal(read_text(bytes, (size_t)cut, &seen, &message), -1);
-        assert_contains(message, path);
+        int status = read_text(bytes, (size_t)cut, &seen, &message);
+        assert_int_equal(status, seen.events > 0 ? 0 : -1);
+        assert_contains(message, seen.events > 0 ? "is cut off at byte" : path);
+        assert_true(seen.events >= most);
+        most = seen.events;
     }
+    assert_int_equal(most, 251);
 }
 
 UNIT_TEST(what_cannot_be_opened_is_reported)

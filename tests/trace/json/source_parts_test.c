@@ -75,7 +75,9 @@ UNIT_TEST(test_microseconds_become_ns)
     assert_true(json_ns(text("1e3")) == 1000000);
     assert_true(json_ns(text("-5")) == 0);
     assert_true(json_ns(text("1790000000000000.123")) == UINT64_C(1790000000000000123));
-    assert_true(json_ns(text("\"1\"")) == 0);
+    assert_true(json_ns(text("\"1\"")) == 1000);
+    assert_true(json_ns(text("\"1742490378358140.950\"")) == UINT64_C(1742490378358140950));
+    assert_true(json_ns(text("\"x\"")) == 0);
 }
 
 UNIT_TEST(test_members_are_found_where_they_are)

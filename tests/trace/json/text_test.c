@@ -11,8 +11,8 @@ static struct json_text text(const char *value)
 /* Where TEXT stops being JSON; -1: it is valid. */
 static int error_at(const char *text)
 {
-    size_t at;
-    return json_check(text, strlen(text), &at) ? -1 : (int)at;
+    struct json_fault fault;
+    return json_check(text, strlen(text), &fault) ? -1 : (int)fault.at;
 }
 
 UNIT_TEST(values_are_valid)
@@ -32,6 +32,11 @@ UNIT_TEST(values_are_valid)
                                         " [ ] ",
                                         "[1,[2,{\"a\":{\"b\":[]}}],\"x\"]",
                                         "\"\t\xff\"",
+                                        "NaN",
+                                        "[-Infinity, Infinity]",
+                                        "\"\\ud800\"",
+                                        "\"\\udc00\"",
+                                        "\"\\ud800\\u0041\"",
                                         "\"\\u0041\\/\\ud83d\\uDE00\\n\"",
                                         "{\"a\" : 1 , \"a\" : 2}"};
     for (size_t i = 0; i < sizeof(valid) / sizeof(*valid); i++)
@@ -43,32 +48,11 @@ UNIT_TEST(an_error_has_its_place)
     static const struct {
         const char *text;
         int at;
-    } invalid[] = {{"", 0},
-                   {" ", 1},
-                   {"NaN", 0},
-                   {"tru", 0},
-                   {"01", 1},
-                   {"1.", 2},
-                   {".5", 0},
-                   {"+1", 0},
-                   {"-", 1},
-                   {"1e+", 3},
-                   {"0x1", 1},
-                   {"[1,]", 3},
-                   {"[1 2]", 3},
-                   {"{\"a\":1,}", 7},
-                   {"{\"a\"}", 4},
-                   {"{1:2}", 1},
-                   {"[}", 1},
-                   {"[", 1},
-                   {"{\"a\":[]", 7},
-                   {"\"a", 2},
-                   {"\"\\x\"", 1},
-                   {"\"\\u12\"", 1},
-                   {"\"\\ud800\"", 1},
-                   {"\"\\udc00\"", 1},
-                   {"[] []", 3},
-                   {"\"\\ud800\\u0041\"", 1}};
+    } invalid[] = {{"", 0},          {" ", 1},    {"nan", 0},  {"inf", 0},       {"-NaN", 1},       {"infinity", 0},
+                   {"tru", 0},       {"01", 1},   {"1.", 2},   {".5", 0},        {"+1", 0},         {"-", 1},
+                   {"1e+", 3},       {"0x1", 1},  {"[1,]", 3}, {"[1 2]", 3},     {"{\"a\":1,}", 7}, {"{\"a\"}", 4},
+                   {"{1:2}", 1},     {"[}", 1},   {"[", 1},    {"{\"a\":[]", 7}, {"\"a", 2},        {"\"\\x\"", 1},
+                   {"\"\\u12\"", 1}, {"[] []", 3}};
     for (size_t i = 0; i < sizeof(invalid) / sizeof(*invalid); i++)
         assert_int_equal(error_at(invalid[i].text), invalid[i].at);
 }
@@ -76,14 +60,15 @@ UNIT_TEST(an_error_has_its_place)
 UNIT_TEST(depth_is_limited)
 {
     static char nested[2 * (JSON_TEXT_DEPTH_MAX + 1)];
-    size_t at, depth = JSON_TEXT_DEPTH_MAX;
+    struct json_fault fault;
+    size_t depth = JSON_TEXT_DEPTH_MAX;
     memset(nested, '[', depth);
     memset(nested + depth, ']', depth);
-    assert_true(json_check(nested, 2 * depth, &at));
+    assert_true(json_check(nested, 2 * depth, &fault));
     memset(nested, '[', depth + 1);
     memset(nested + depth + 1, ']', depth + 1);
-    assert_false(json_check(nested, 2 * (depth + 1), &at));
-    assert_int_equal(at, depth);
+    assert_false(json_check(nested, 2 * (depth + 1), &fault));
+    assert_int_equal(fault.at, depth);
 }
 
 static void assert_clean(const char *from, const char *to)
@@ -106,6 +91,37 @@ UNIT_TEST(strings_become_valid_utf8_with_needed_escapes_alone)
     assert_clean("{\"a\xff\":1}", "{\"a\xef\xbf\xbd\":1}");
     assert_clean("[\"\t\", \"\x01\"]", "[\"\\t\", \"\\u0001\"]");
     assert_clean("\"\\u0058\\/\\ud83d\\ude00\\u0000\\\"\\\\\"", "\"X/\xf0\x9f\x98\x80\\u0000\\\"\\\\\"");
+}
+
+UNIT_TEST(what_python_writes_becomes_valid)
+{
+    assert_clean("[NaN,\"NaN\", -Infinity , {\"Infinity\":Infinity}]", "[null,\"NaN\", null , {\"Infinity\":null}]");
+    assert_clean("NaN", "null");
+    assert_clean("\"\\ud800\\ud83d\\ude00\\udc00\\ud800\\u0041\"",
+                 "\"\xef\xbf\xbd\xf0\x9f\x98\x80\xef\xbf\xbd\xef\xbf\xbd\x41\"");
+}
+
+UNIT_TEST(a_fault_has_its_cause_and_its_key)
+{
+    static const struct {
+        const char *text, *expected, *key;
+        bool certain;
+    } faults[] = {
+        {"{\"a\":1,\"name\":\"{\"device\": \"cpu\"} of this\"}", "',' or '}'", "name", true},
+        {"{\"a\":\"b\\c\",\"long\":\"enough\",\"x\":1}", "an escape", "a", true},
+        {"{\"a\":1,\"b\": inf, \"c\": \"more text\"}", "a value", "b", true},
+        {"{\"a\":1, 2}", "a key in quotes", "a", false},
+        {"{\"a\":\"b", "the end of a text", "a", false},
+        {"{\"a\":[1", "the rest of a value", "a", false},
+    };
+    for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++) {
+        struct json_fault fault;
+        assert_false(json_check(faults[i].text, strlen(faults[i].text), &fault));
+        assert_contains(fault.expected, faults[i].expected);
+        assert_int_equal(fault.key.length, strlen(faults[i].key));
+        assert_memory_equal(fault.key.at, faults[i].key, fault.key.length);
+        assert_int_equal(fault.certain, faults[i].certain);
+    }
 }
 
 UNIT_TEST(escapes_become_what_they_stand_for)
