@@ -19,6 +19,7 @@
 #include "cli/output_name.h"
 #include "cli/progress.h"
 #include "cli/summary.h"
+#include "cli/trace_folder.h"
 #include "trace/build/passes.h"
 #include "trace/build/sources.h"
 #include "launch/launch.h"
@@ -127,6 +128,8 @@ static int convert(const struct convert_command_options *wanted, const char *inp
         return error("'%s' and '%s' are the same file", input, output);
     if (!wanted->force && lstat(output, &status) == 0 && S_ISREG(status.st_mode))
         return error("'%s' is there already: --force replaces it", output);
+    if (trace_folder_refuse(input) != 0)
+        return -1;
     if (cut_wanted(&wanted->part) && is_directory(input))
         return error("'%s' is a spool directory: write its trace first, with 'gputrace convert %s trace.pftrace'",
                      input, shell_file(input));

@@ -4,7 +4,6 @@
  */
 #include "cli/merge_inputs.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli/progress.h"
+#include "cli/trace_folder.h"
 #include "common/log.h"
 #include "common/memory.h"
 #include "symbols/symbols.h"
@@ -101,41 +101,9 @@ static bool is_same_file(const struct stat *status, const char *other)
     return stat(other, &second) == 0 && status->st_dev == second.st_dev && status->st_ino == second.st_ino;
 }
 
-/* What of a directory is a trace. *ADDED is set if it is. */
-static int add_entry(struct merge_inputs *inputs, const char *path, const char *output, bool *added)
+static int add_entry(void *context, const char *path, bool spools)
 {
-    struct stat status;
-    if (stat(path, &status) != 0)
-        return 0;
-    bool spools = S_ISDIR(status.st_mode) && spool_directory_is(path);
-    bool trace = S_ISREG(status.st_mode) && !is_same_file(&status, output) && sources_seems_trace(path);
-    if (!spools && !trace)
-        return 0;
-    *added = true;
-    return spools ? add_spools(inputs, path) : add_file(inputs, path, path);
-}
-
-static int is_shown(const struct dirent *entry)
-{
-    return entry->d_name[0] != '.';
-}
-
-static int add_directory(struct merge_inputs *inputs, const char *path, const char *output)
-{
-    struct dirent **entries;
-    bool added = false;
-    int count = scandir(path, &entries, is_shown, versionsort), result = 0;
-    if (count < 0)
-        return error("cannot read '%s': %m", path);
-    for (int i = 0; i < count; i++) {
-        char name[PATH_MAX];
-        int length = snprintf(name, sizeof(name), "%s/%s", path, entries[i]->d_name);
-        if (result == 0 && length > 0 && (size_t)length < sizeof(name))
-            result = add_entry(inputs, name, output, &added);
-        free(entries[i]);
-    }
-    free(entries);
-    return result == 0 && !added ? error("'%s' has no traces and no spools", path) : result;
+    return spools ? add_spools(context, path) : add_file(context, path, path);
 }
 
 int merge_inputs_add(struct merge_inputs *inputs, const char *path, const char *output)
@@ -146,7 +114,8 @@ int merge_inputs_add(struct merge_inputs *inputs, const char *path, const char *
     if (stat(path, &status) != 0)
         return error("cannot open '%s': %m", path);
     if (S_ISDIR(status.st_mode))
-        return spool_directory_is(path) ? add_spools(inputs, path) : add_directory(inputs, path, output);
+        return spool_directory_is(path) ? add_spools(inputs, path)
+                                        : trace_folder_each(path, output, false, add_entry, inputs);
     if (!S_ISREG(status.st_mode))
         return error("cannot merge '%s': it is read twice, so it must be a file, not a pipe or a device", path);
     if (is_same_file(&status, output))
@@ -180,6 +149,8 @@ static int check_each(const struct merge_inputs *inputs, struct identity *known)
             return error("cannot open '%s': %m", input->name);
         if (access(input->path, R_OK) != 0)
             result = error("cannot open '%s': %m", input->name);
+        else if (sources_check(input->path) != 0)
+            result = -1;
         else if (!sources_is_trace(input->path))
             result = error("'%s' is not a trace", input->name);
         known[i] = (struct identity){status.st_dev, status.st_ino, input->name};

@@ -5,11 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "common/log.h"
 #include "common/buffer.h"
 #include "cli/options.h"
 #include "cli/page_file.h"
 #include "cli/report_style.h"
+#include "cli/trace_folder.h"
 #include "symbols/symbols.h"
 #include "trace/spool/spool_directory.h"
 #include "analysis/job/job_mpi.h"
@@ -28,6 +30,12 @@ struct settings {
     bool all;          /* the word "all" of -r */
     int colour;        /* enum colour */
     uint64_t snapshot; /* UINT64_MAX: not given */
+};
+
+/* Until the process ends. */
+struct trace_paths {
+    char **items;
+    size_t count, capacity;
 };
 
 #define EVERY_SECTION (-1)
@@ -275,6 +283,27 @@ static const char *newest_trace(void)
     return newest;
 }
 
+static int take_trace(void *context, const char *path, bool spools)
+{
+    struct trace_paths *traces = context;
+    char *copy = strdup(path), **place = copy ? array_push(traces) : NULL;
+    (void)spools;
+    if (!place)
+        return error_no_memory("the traces");
+    *place = copy;
+    return 0;
+}
+
+/* Sets TRACES to PATHS, with those in a directory in its place. Returns 0, or -1 after error(). */
+static int find_traces(struct trace_paths *traces, char *const *paths, size_t count)
+{
+    int status = 0;
+    for (size_t i = 0; i < count && status == 0; i++)
+        status = trace_folder_is(paths[i]) ? trace_folder_each(paths[i], NULL, true, take_trace, traces)
+                                           : take_trace(traces, paths[i], false);
+    return status;
+}
+
 static int exit_status(int status)
 {
     return status < 0 ? EXIT_FAILURE : status == REPORT_FAILED_ON ? EXIT_FAILED_ON : EXIT_SUCCESS;
@@ -304,8 +333,11 @@ static int run(int argc, char **argv)
     settings.report.has_snapshot = settings.snapshot != UINT64_MAX;
     settings.report.snapshot = settings.report.has_snapshot ? (int64_t)settings.snapshot : 0;
     choose(&settings);
-    const char *const *paths = (const char *const *)argv + first, *newest = NULL;
-    size_t count = (size_t)(argc - first);
+    static struct trace_paths traces;
+    if (find_traces(&traces, argv + first, (size_t)(argc - first)) < 0)
+        return EXIT_FAILURE;
+    const char *const *paths = (const char *const *)traces.items, *newest = NULL;
+    size_t count = traces.count;
     if (check_partial(&settings, count) < 0)
         return EXIT_USAGE;
     if (settings.html && page_file_check(settings.html, settings.report.format != REPORT_TABLE) < 0)

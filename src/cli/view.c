@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli/options.h"
+#include "cli/trace_folder.h"
 #include "cli/trace_server.h"
 #include "cli/view_request.h"
 #include "common/clock.h"
@@ -70,12 +71,16 @@ static int open_trace(const char *path, struct trace_server *server)
     if (spool_directory_is(path))
         return error("'%s' is a spool directory: write its trace first, with 'gputrace convert %s trace.pftrace'", path,
                      shell_file(path));
+    if (trace_folder_refuse(path) != 0)
+        return -1;
     server->file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (server->file < 0)
         return error("cannot open '%s': %s", path, strerror(errno));
     if (fstat(server->file, &facts) != 0 || !S_ISREG(facts.st_mode))
         return error("cannot view '%s': a file is needed", path);
     server->size = (uint64_t)facts.st_size;
+    if (sources_check(path) != 0)
+        return -1;
     if (!sources_is_trace(path))
         return error("'%s' is not a trace: expected JSON or a .pftrace, plain or gzip", path);
     return check_size(path, server->size);

@@ -370,7 +370,8 @@ struct async_slice {
     struct name name;
     struct row begin, end_row;
     uint64_t start, end;
-    uint64_t id; /* unique in the trace */
+    uint64_t id;  /* unique in the trace, but for ranges that nest */
+    bool instant; /* of no duration, within the others of its id */
     const struct args *args;
 };
 
@@ -392,8 +393,10 @@ struct counter_values {
     size_t count, capacity;
 };
 
+#define COUNTER_ID_WORD " id: "
 struct counter {
     struct name name; /* unique within its process */
+    size_t id_length; /* of the id that ends the name, after COUNTER_ID_WORD; 0: there is none */
     uint32_t pid;
     uint64_t time;
     bool real; /* it has a value, else bytes */

@@ -128,3 +128,190 @@ END
         assert_equal "$(kernels said.json)" "$(kernels $file)"
     done
 }
+
+@test "slices in two events are slices, and what they lack is said" {
+    cat >halves.json <<'END'
+[
+{"ph": "B", "name": "outer", "cat": "c", "pid": 1, "tid": 1, "ts": 0, "args": {"a": 1}},
+{"ph": "B", "name": "inner", "cat": "c", "pid": 1, "tid": 1, "ts": 10},
+{"ph": "E", "pid": 1, "tid": 1, "ts": 20},
+{"ph": "E", "pid": 1, "tid": 1, "ts": 30, "args": {"b": 2}},
+{"ph": "E", "pid": 1, "tid": 2, "ts": 6},
+{"ph": "B", "name": "k", "cat": "kernel", "pid": 0, "tid": 7, "ts": 40, "args": {"device": 0}},
+{"ph": "E", "pid": 0, "tid": 7, "ts": 55, "args": {"stream": 7}},
+{"ph": "B", "name": "late", "pid": 1, "tid": 3, "ts": 50},
+{"ph": "E", "pid": 1, "tid": 3, "ts": 60},
+{"ph": "B", "name": "unended", "pid": 1, "tid": 4, "ts": 20},
+{"ph": "X", "name": "open", "pid": 1, "tid": 5, "ts": 30}
+]
+END
+    said halves.json
+    assert_output "gputrace: warning: 'halves.json': 1 ends of slices or ranges are left out, as they have no begin
+gputrace: warning: 'halves.json': 2 slices have no end, and last to the end of the trace"
+    assert_equal "$(slices said.json | sort)" 'inner 1 1 10.000 10.000
+k 0 7 40.000 15.000
+late 1 3 50.000 10.000
+open 1 5 30.000 30.000
+outer 1 1 0.000 30.000
+unended 1 4 20.000 40.000'
+    assert_equal "$(jq -c '.traceEvents[] | select(.name == "outer") | .args' said.json)" '{"a":1,"b":2}'
+    local file
+    for file in halves.json said.json; do
+        assert_equal "$(kernels $file)" '[["k",1,15000]]'
+        assert_equal "$("$gputrace" report -r streams -f json $file 2>/dev/null | jq -c '[.streams[] | [.device, .stream]]')" '[[0,7]]'
+    done
+    jq -c 'reverse[]' halves.json | paste -sd, | sed 's/.*/[&]/' >reversed.json
+    "$gputrace" convert -q reversed.json other.json
+    assert_equal "$(slices other.json | sort)" "$(slices said.json | sort)"
+}
+
+@test "a kernel without a duration is left out, another slice lasts to the end of the trace" {
+    kineto 'del(.[2].dur)' >kernel.json
+    said kernel.json
+    assert_output --regexp '1 event is left out, at line [0-9]+ \(byte [0-9]+\): there is no "dur": expected a number of microseconds'
+    assert_equal "$(kernels kernel.json)" '[["k1",3,180000],["k0",2,120000]]'
+    kineto 'del(.[0].dur)' >operator.json
+    said operator.json
+    assert_output --partial '1 slices have no end, and last to the end of the trace'
+    assert_equal "$(slices said.json | grep -c 'aten::mm 100 100 1669329643132548.000 590.000')" 1
+}
+
+@test "ranges of one id nest, and none is left out" {
+    cat >nested.json <<'END'
+[
+{"ph": "b", "name": "request", "cat": "c", "id": 1, "pid": 1, "tid": 1, "ts": 0},
+{"ph": "b", "name": "prefill", "cat": "c", "id": 1, "pid": 1, "tid": 1, "ts": 10},
+{"ph": "n", "name": "token", "cat": "c", "id": 1, "pid": 1, "tid": 1, "ts": 15},
+{"ph": "e", "name": "prefill", "cat": "c", "id": "1", "pid": 1, "tid": 1, "ts": 20},
+{"ph": "e", "name": "request", "cat": "c", "id": 1, "pid": 1, "tid": 1, "ts": 30}
+]
+END
+    local events='[.traceEvents[] | [.ph, .name, .ts + 0, .id]] | sort | .[]'
+    said nested.json
+    assert_output ''
+    diff <(jq -c 'map(.id = 1) | {traceEvents: .} | '"$events" nested.json) <(jq -c "$events" said.json)
+    run -0 "$gputrace" convert nested.json nested.pftrace
+    assert_output --partial '3 events in'
+    refute_output --partial 'left out'
+    assert_equal "$("$gputrace" report -r nvtx -f json said.json | jq -c '[.nvtx[] | [.name, .total_ns]] | sort')" '[["prefill",10000],["request",30000]]'
+}
+
+@test "counters of one name and several ids are several counters" {
+    cat >counters.json <<'END'
+[
+{"ph": "C", "name": "queue", "id": 1, "pid": 1, "ts": 0, "args": {"n": 1}},
+{"ph": "C", "name": "queue", "id": "0x\"2", "pid": 1, "ts": 5, "args": {"n": "50"}},
+{"ph": "C", "name": "queue", "id": 1, "pid": 1, "ts": 10, "args": {"n": 2}},
+{"ph": "C", "name": "queue", "id": "01", "pid": 1, "ts": 11, "args": {"value": 3}},
+{"ph": "C", "name": "queue", "pid": 1, "ts": 12, "args": {"n": 2}}
+]
+END
+    said counters.json
+    assert_output ''
+    assert_equal "$(jq -c '.traceEvents[] | [.name, .id, .args]' said.json)" '["queue",1,{"n":1}]
+["queue","0x\"2",{"n":50}]
+["queue",1,{"n":2}]
+["queue","01",{"value":3}]
+["queue",null,{"n":2}]'
+    "$gputrace" convert -q counters.json counters.pftrace
+    "$gputrace" convert -q counters.pftrace back.json
+    assert_equal "$(jq -r '.traceEvents[] | .name' back.json | sort | uniq -c | awk '{ $1 = $1 } 1')" '1 queue
+1 queue id: 01
+1 queue id: 0x"2
+2 queue id: 1'
+    "$gputrace" cut -q counters.json -o part.json --from=6us
+    assert_equal "$(jq -c '[.traceEvents[] | .id] | unique' part.json)" '[null,1,"01","0x\"2"]'
+}
+
+@test "files of other kinds are named for what they are, with the way out" {
+    kineto >a.json
+    "$gputrace" convert -q a.json own.sqlite
+    python3 - <<'END'
+import sqlite3, zipfile
+for name, table in ('nsys.sqlite', 'CUPTI_ACTIVITY_KIND_KERNEL'), ('rocpd.db', 'rocpd_kernel_dispatch_1'):
+    base = sqlite3.connect(name)
+    base.execute('CREATE TABLE %s (id)' % table)
+    base.commit()
+zipfile.ZipFile('traces.zip', 'w').write('a.json')
+END
+    tar cf traces.tar a.json
+    gzip -k traces.tar
+    printf '\n\005abc' | tee host.xplane.pb >overview_page.pb
+    echo other | tee a.nsys-rep a.qdrep >a.ncu-rep
+    "$gputrace" report --html=a.html a.json >/dev/null
+    local file what command
+    while IFS='|' read -r file what; do
+        for command in report convert diff merge view cut; do
+            case $command in
+            report | view) set -- ;;
+            convert) set -- out.json ;;
+            diff) set -- a.json ;;
+            merge) set -- a.json -o out.json ;;
+            cut) set -- -o out.json --to=50% ;;
+            esac
+            run -1 timeout 20 "$gputrace" $command $file "$@"
+            assert_output --partial "gputrace: '$file' is $what"
+        done
+    done <<'END'
+own.sqlite|a database for SQL: traces are .json and .pftrace, plain or gzip; query it with sqlite3
+nsys.sqlite|a database of Nsight Systems: traces are
+rocpd.db|a database of rocprofv3: traces are .json and .pftrace, plain or gzip; let rocprofv3 write a trace
+traces.zip|an archive: traces are .json and .pftrace, plain or gzip; unpack it with unzip
+traces.tar|an archive: traces are .json and .pftrace, plain or gzip; unpack it with tar
+traces.tar.gz|an archive: traces are
+host.xplane.pb|a profile of TensorFlow or JAX: traces are .json and .pftrace, plain or gzip; read the .trace.json.gz
+overview_page.pb|a profile of TensorFlow: traces are
+a.nsys-rep|a report of Nsight Systems: traces are .json and .pftrace, plain or gzip; open it with nsys-ui
+a.qdrep|a report of Nsight Systems: traces are
+a.ncu-rep|a report of Nsight Compute: traces are
+a.html|a page: traces are .json and .pftrace, plain or gzip; open it in a browser
+END
+    cp a.json a.pb
+    run -0 "$gputrace" report -r overview a.pb
+}
+
+@test "a directory of traces is a job for report, and no trace for commands that read one" {
+    local rank
+    mkdir job empty
+    for rank in 0 1 2; do
+        kineto | jq ".distributedInfo = {backend: \"nccl\", rank: $rank, world_size: 3}" >job/rank$rank.json
+    done
+    echo '{"no": "trace"}' >job/notes.json
+    echo words >job/notes.txt
+    run -0 "$gputrace" report -r overview job
+    assert_line --regexp '^  Ranks +3$'
+    assert_equal "$("$gputrace" report -f json job/ | jq -S 'del(.trace)')" "$("$gputrace" report -f json job/rank*.json | jq -S 'del(.trace)')"
+    "$gputrace" report --partial -o job/rank0.gpr job/rank0.json
+    rm job/rank0.json
+    run -0 "$gputrace" report -r overview job
+    assert_line --regexp '^  Ranks +3$'
+    local command
+    for command in 'convert job out.json' 'cut job -o out.json --to=50%' 'view job' 'diff job job'; do
+        run -1 "$gputrace" $command
+        assert_output "gputrace: 'job' is a directory without a spool: expected one trace; 'gputrace report' and 'gputrace merge' read all traces in a directory"
+    done
+    run -1 "$gputrace" report empty
+    assert_output "gputrace: 'empty' has no traces and no spools"
+}
+
+@test "kernels of one stream that overlap get a row each, with their flows" {
+    kineto 'map(if .cat == "kernel" then .dur = 130 else . end) |
+        . + [{ph: "M", name: "thread_name", pid: 0, tid: 7, args: {name: "stream 7"}}] +
+        [to_entries[] | .value as $e | select($e.cat == "kernel" or $e.cat == "cuda_runtime") |
+         {ph: (if $e.cat == "kernel" then "f" else "s" end), bp: "e", cat: "ac2g", name: "ac2g", id: $e.args.correlation,
+          pid: $e.pid, tid: $e.tid, ts: $e.ts}]' >overlap.json
+    said overlap.json
+    assert_output ''
+    assert_equal "$(slices said.json | grep '^k' | cut -d' ' -f1-4)" 'k0 0 7 1669329643132578.000
+k1 0 1342177280 1669329643132678.000
+k0 0 7 1669329643132778.000
+k1 0 1342177280 1669329643132878.000
+k0 0 7 1669329643132978.000
+k1 0 1342177280 1669329643133078.000'
+    assert_equal "$(jq -c '[.traceEvents[] | select(.ph == "f") | .tid]' said.json)" '[7,1342177280,7,1342177280,7,1342177280]'
+    assert_equal "$(jq -r '.traceEvents[] | select(.name == "thread_name") | .args.name' said.json)" 'stream 7
+stream 7 (2)'
+    assert_equal "$(kernels said.json)" "$(kernels overlap.json)"
+    "$gputrace" convert -q said.json again.json
+    diff <(slices said.json) <(slices again.json)
+}

@@ -73,7 +73,7 @@ sizes() { # BYTES: powers of two up to there
         [ "$size" -gt 2 ] || continue # too short to be gzip
         head -c "$size" "$kineto" >cut.gz
         report cut.gz
-        if [ "$size" -lt 512 ]; then
+        if [ "$size" -lt 1024 ]; then
             refused cut.gz ''
         else
             assert_equal "$size: $status" "$size: 0"
@@ -231,7 +231,7 @@ EOF
 @test "files that are not traces" {
     mkdir folder
     report folder
-    refused folder 'is a directory without a spool'
+    refused folder 'has no traces and no spools'
     report /dev/null
     refused /dev/null 'the file ends here'
     report /dev/zero

@@ -108,7 +108,7 @@ packed() { # STATUS
 }
 
 @test "ranges that are begun and never ended are left out beyond 64 MiB of them" {
-    awk 'BEGIN { printf "["; for (i = 0; i < 600000; i++) printf "{\"ph\":\"b\",\"cat\":\"c\",\"id\":%d,\"name\":\"k\",\"ts\":1},\n", i; print "{}]" }' >begun.json
+    awk 'BEGIN { printf "["; for (i = 0; i < 900000; i++) printf "{\"ph\":\"b\",\"cat\":\"c\",\"id\":%d,\"name\":\"k\",\"ts\":1},\n", i; print "{}]" }' >begun.json
     both 0 begun.json
     run -0 "$gputrace" convert begun.json other.json
     assert_output --regexp "'begun.json': [0-9]+ ranges are left out, as more than 64 MiB of them are begun and not ended"

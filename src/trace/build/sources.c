@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -135,8 +136,69 @@ static const struct trace_source {
     {NULL, read_json},
 };
 
+/* Files that people give to a reader of traces. The first that fits is it: by the end of its name, what it begins with
+ * (at OFFSET), and a word in its first SEEN_BYTES; NULL: whatever there is. */
+static const struct foreign_file {
+    const char *ending, *magic;
+    size_t offset;
+    const char *word, *what, *way;
+} foreign_files[] = {
+    {".nsys-rep", NULL, 0, NULL, "a report of Nsight Systems", "open it with nsys-ui"},
+    {".qdrep", NULL, 0, NULL, "a report of Nsight Systems", "open it with nsys-ui"},
+    {".qdstrm", NULL, 0, NULL, "a recording of Nsight Systems", "open it with nsys-ui"},
+    {".ncu-rep", NULL, 0, NULL, "a report of Nsight Compute", "open it with ncu-ui"},
+    {".xplane.pb", NULL, 0, NULL, "a profile of TensorFlow or JAX", "read the .trace.json.gz that lies beside it"},
+    {".pb", NULL, 0, NULL, "a profile of TensorFlow", "read the .trace.json.gz that lies beside it"},
+    {NULL, "SQLite format 3", 0, "CUPTI_ACTIVITY_KIND", "a database of Nsight Systems", "query it with sqlite3"},
+    {NULL, "SQLite format 3", 0, "rocpd", "a database of rocprofv3",
+     "let rocprofv3 write a trace, with --output-format pftrace"},
+    {NULL, "SQLite format 3", 0, NULL, "a database for SQL",
+     "query it with sqlite3, and give the trace that it was made of"},
+    {NULL, "ustar", 257, NULL, "an archive", "unpack it with tar"},
+    {NULL, "PK\3\4", 0, NULL, "an archive", "unpack it with unzip"},
+    {NULL, "\x28\xb5\x2f\xfd", 0, NULL, "packed with zstd", "unpack it with zstd -d"},
+    {NULL,
+     "\xfd"
+     "7zXZ",
+     0, NULL, "packed with xz", "unpack it with xz -d"},
+    {NULL, "BZh", 0, NULL, "packed with bzip2", "unpack it with bzip2 -d"},
+    {NULL, "\x80\x04", 0, NULL, "a pickle of Python", "let the program write its trace as JSON"},
+    {NULL, "<!doctype html", 0, NULL, "a page", "open it in a browser"},
+};
+
+static bool ends_with(const char *path, const char *ending)
+{
+    size_t length = strlen(path), size = strlen(ending);
+    return length > size && strcmp(path + length - size, ending) == 0;
+}
+
+static bool is_of(const struct foreign_file *file, const char *path, const char *bytes, size_t length)
+{
+    size_t size = file->magic ? strlen(file->magic) : 0;
+    bool begins =
+        !file->magic || (length >= file->offset + size && strncasecmp(bytes + file->offset, file->magic, size) == 0);
+    return begins && (!file->ending || ends_with(path, file->ending)) &&
+           (!file->word || memmem(bytes, length, file->word, strlen(file->word)));
+}
+
+int sources_check(const char *path)
+{
+    char *bytes = malloc(SEEN_BYTES);
+    size_t length = bytes ? peek(path, bytes, SEEN_BYTES) : 0;
+    const struct foreign_file *file = foreign_files, *end = file + sizeof(foreign_files) / sizeof(*foreign_files);
+    bool trace = length > 0 && (*bytes == '{' || *bytes == '[');
+    while (file < end && (trace || length == 0 || !is_of(file, path, bytes, length)))
+        file++;
+    free(bytes);
+    return file == end
+               ? 0
+               : error("'%s' is %s: traces are .json and .pftrace, plain or gzip; %s", path, file->what, file->way);
+}
+
 int sources_read(const char *path, struct sink *sink, const struct sources_options *options)
 {
+    if (sources_check(path) != 0)
+        return -1;
     const struct trace_source *source = sources;
     while (source->is_of && !source->is_of(path))
         source++;

@@ -13,6 +13,10 @@ struct sources_options {
     const struct frame_namer *namer; /* of the call stacks in spools; NULL: they stay addresses */
 };
 
+/* Whether PATH is not a file of another kind that is taken for a trace: a database, a report of Nsight Systems, an
+ * archive. Returns 0, or -1 after error(), which says what it is and the way out. */
+int sources_check(const char *path);
+
 /* Gives SINK, made by fields_sink_new(), the events of PATH: a directory of spools or a trace file ("-": stdin), plain
  * or gzip. Returns 0, or -1 after error(). */
 int sources_read(const char *path, struct sink *sink, const struct sources_options *options);

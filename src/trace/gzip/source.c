@@ -293,7 +293,10 @@ static int open_file(const char *path)
         return error("cannot open '%s': %s", path, strerror(errno));
     if (fstat(fd, &facts) == 0 && S_ISDIR(facts.st_mode)) {
         close(fd);
-        return error("'%s' is a directory without a spool: expected a trace file or a spool", path);
+        return error(
+            "'%s' is a directory without a spool: expected one trace; 'gputrace report' and 'gputrace merge' read all "
+            "traces in a directory",
+            path);
     }
     return fd;
 }

@@ -31,6 +31,7 @@ static void clear(struct batch *batch)
     batch->length = 0;
     batch->after_event = false;
     batch->any = false;
+    batch->end = INT64_MIN;
     if (batch->problems.any)
         batch->problems = (struct json_problems){0};
 }
@@ -48,6 +49,14 @@ static bool keep_text(struct batch *batch, size_t at, size_t size)
     return true;
 }
 
+static void note_event(struct batch *batch, struct event_fields *event)
+{
+    int64_t end = event->start + event->duration;
+    event_find_extent(event);
+    batch->any |= event->phase != 'M';
+    batch->end = end > batch->end ? end : batch->end;
+}
+
 /* The element at TEXT, of which *SIZE bytes are there at most: sets *SIZE to its own. False: it is not whole, or not
  * JSON, or out of memory. */
 static bool read_unusual(struct batch *batch, struct parser *parser, const char *text, size_t at, size_t *size)
@@ -61,8 +70,7 @@ static bool read_unusual(struct batch *batch, struct parser *parser, const char 
     enum parse_result result =
         flow ? parser_check(parser, text + at, &scan) : parser_event(parser, text + at, &scan, event);
     if (result == PARSE_DONE && !flow) {
-        event_find_extent(event);
-        batch->any |= event->phase != 'M';
+        note_event(batch, event);
     } else {
         batch->events.count--;
     }
@@ -79,10 +87,7 @@ static bool read_element(struct batch *batch, struct parser *parser, const char 
         return false;
     size_t kept = batch->events.count - 1;
     switch (fast_path_event(text + at, parser->strings, &batch->events.items[kept], size)) {
-    case FAST_PATH_EVENT:
-        event_find_extent(&batch->events.items[kept]);
-        batch->any |= batch->events.items[kept].phase != 'M';
-        return keep_text(batch, at, *size);
+    case FAST_PATH_EVENT: note_event(batch, &batch->events.items[kept]); return keep_text(batch, at, *size);
     case FAST_PATH_FLOW: batch->events.count = kept; return keep_text(batch, at, *size);
     case FAST_PATH_NOT: break;
     }

@@ -384,10 +384,13 @@ static void write_instant(struct sink *sink, const struct slice *instant)
 static void write_async(struct sink *sink, const struct async_slice *slice)
 {
     sink->events++;
-    char *at = begin_event(sink, "{\"ph\":\"b\",", slice->category, slice->other_category, &slice->name, &slice->id,
-                           slice->begin, slice->start);
+    const char *phase = slice->instant ? "{\"ph\":\"n\"," : "{\"ph\":\"b\",";
+    char *at = begin_event(sink, phase, slice->category, slice->other_category, &slice->name, &slice->id, slice->begin,
+                           slice->start);
     if (at)
         end_event(sink, at, slice->args);
+    if (slice->instant)
+        return;
     at = begin_event(sink, "{\"ph\":\"e\",", slice->category, slice->other_category, &slice->name, &slice->id,
                      slice->end_row, slice->end);
     if (at)
@@ -416,18 +419,37 @@ static void put_counter_values(struct buffer *buffer, const struct counter *coun
     buffer_bytes(buffer, "}}", 2);
 }
 
+/* The rest of a counter's name is its id. Numbers are written as such. */
+static char *put_counter_id(struct sink *sink, char *at, const struct counter *counter)
+{
+    const char *id = counter->name.text + counter->name.length - counter->id_length;
+    size_t digits = 0;
+    while (digits < counter->id_length && id[digits] >= '0' && id[digits] <= '9')
+        digits++;
+    bool quoted = digits < counter->id_length || (*id == '0' && counter->id_length > 1);
+    at = quoted ? PUT(at, "\",\"id\":\"") : PUT(at, "\",\"id\":");
+    claim(sink, at);
+    json_escape(sink->buffer, id, counter->id_length);
+    at = buffer_reserve(sink->buffer, TAIL_SPACE);
+    return !at ? NULL : quoted ? PUT(at, "\"") : at;
+}
+
 static void write_counter(struct sink *sink, const struct counter *counter)
 {
     sink->events++;
-    size_t name_space = counter->name.json ? counter->name.json_length : 0;
-    char *at = next_event(sink, HEAD_SPACE + TAIL_SPACE + name_space);
+    struct name name = counter->name;
+    if (counter->id_length > 0)
+        name = name_passing(name.text, name.length - counter->id_length - strlen(COUNTER_ID_WORD));
+    char *at = next_event(sink, HEAD_SPACE + TAIL_SPACE + (name.json ? name.json_length : 0));
     if (!at)
         return;
     at = PUT(at, "{\"ph\":\"C\",\"name\":\"");
-    at = put_name(sink, at, &counter->name);
+    at = put_name(sink, at, &name);
+    if (at)
+        at = counter->id_length > 0 ? put_counter_id(sink, at, counter) : PUT(at, "\"");
     if (!at)
         return;
-    at = PUT(at, "\",\"pid\":");
+    at = PUT(at, ",\"pid\":");
     at = number_u64(at, counter->pid);
     at = put_time(sink, at, counter->time);
     if (counter->value_count > 0) {

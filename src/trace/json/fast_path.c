@@ -462,11 +462,13 @@ static bool complete(struct cursor *c)
         if (!has(c, NAME) || !has(c, DURATION) || event->duration < 0 ||
             event->start + event->duration > EVENT_TIME_LIMIT)
             return false;
-        if (event->category == CATEGORY_OTHER && c->category.length > 0 && !put_text(c, &c->category, &event->label))
-            return false;
         if ((event->start | event->duration) == 0) /* parse.c knows of which that is an error */
             return false;
     }
+    bool slice = event->phase == 'X' || event->phase == 'B';
+    if (slice && event->category == CATEGORY_OTHER && c->category.length > 0 &&
+        !put_text(c, &c->category, &event->label))
+        return false;
     if (event->category == CATEGORY_GPU_USER_ANNOTATION && c->is_device_range)
         event->category = CATEGORY_DEVICE_RANGE;
     return !has(c, NAME) || put_text(c, &c->name, &event->name);

@@ -311,6 +311,10 @@ static enum parse_result take_times(struct parser *parser, const struct members 
         return not_an_event(parser, JSON_NO_TIME, text, "ts", "a number of microseconds");
     if (event->phase != 'X')
         return PARSE_DONE;
+    if (!members->duration && !category_in(event->category, CATEGORIES_GPU_OPS)) {
+        event->phase = PHASE_OPEN;
+        return PARSE_DONE;
+    }
     if (!take_time(members->duration, text.at, text.length, scan->dur, &event->duration))
         return not_an_event(parser, JSON_NO_DURATION, text, "dur", "a number of microseconds");
     if (event->duration < 0 || event->start + event->duration > EVENT_TIME_LIMIT)
@@ -386,7 +390,8 @@ static enum parse_result convert(struct parser *parser, struct json_text text, c
         !take_row_id(parser, members.thread, &event->thread) || !take_id(parser, members.id, &event->id) ||
         !take_args(parser, members.args, event))
         return PARSE_NO_MEMORY;
-    bool unknown = event->phase == 'X' && event->category == CATEGORY_OTHER && cJSON_IsString(members.category);
+    bool slice = event->phase == 'X' || event->phase == 'B' || event->phase == PHASE_OPEN;
+    bool unknown = slice && event->category == CATEGORY_OTHER && cJSON_IsString(members.category);
     if (unknown && *members.category->valuestring && !intern_text(parser, members.category->valuestring, &event->label))
         return PARSE_NO_MEMORY;
     tell_device_range(&members, event);

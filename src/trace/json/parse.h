@@ -69,6 +69,9 @@ struct json_problems {
 void json_problems_add(struct json_problems *problems, enum json_problem problem, uint64_t count, uint64_t at,
                        uint64_t line, const char *message);
 
+/* In the place of 'X', of a slice that had not ended when its program wrote it. */
+#define PHASE_OPEN '\1'
+
 struct parser {
     struct arena arena;
     struct interner *strings;         /* where texts are put; not owned */

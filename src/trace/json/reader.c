@@ -15,6 +15,7 @@
 #include "common/map.h"
 #include "common/buffer.h"
 #include "trace/json/blocks.h"
+#include "trace/json/pairs.h"
 #include "trace/json/parse.h"
 #include "trace/json/source_parts.h"
 #include "trace/json/text.h"
@@ -36,6 +37,8 @@ struct reader {
     struct buffer key;                      /* in memory: the key at hand of the trace's object, with a final NUL */
     int status;                             /* -1 once an error was printed */
     struct json_problems problems;
+    struct pairs pairs;    /* slices in two events, where fields are wanted */
+    int64_t end;           /* when the last event ends */
     bool any;              /* there are events other than flows and metadata */
     bool is_bare;          /* the file is an array, which may lack its end */
     bool cut_off;          /* the file ends too early, and was read up to there */
@@ -158,7 +161,7 @@ static uint32_t row_number(struct reader *reader, event_id id)
     return json_row_number(&reader->rows, (struct json_text){text, strlen(text)});
 }
 
-static int pass_event(struct reader *reader, struct event_fields *event)
+static int pass_whole(struct reader *reader, struct event_fields *event)
 {
     if (event->category == CATEGORY_OTHER && event->phase == 'X') {
         if (!reader->rows_known)
@@ -173,13 +176,61 @@ static int pass_event(struct reader *reader, struct event_fields *event)
     return reader->receiver->event(reader->receiver->context, event);
 }
 
+static void note_end(struct reader *reader, int64_t end)
+{
+    reader->end = end > reader->end ? end : reader->end;
+}
+
+static void note_event(struct reader *reader, const struct event_fields *event)
+{
+    reader->any |= event->phase != 'M';
+    note_end(reader, event->start + event->duration);
+}
+
+/* Hands on the slice that BEGIN and END make. What its end has and its begin has not is the slice's too. */
+static int pass_slice(void *context, const char *begin, size_t size, const char *end, size_t end_size)
+{
+    struct reader *reader = context;
+    struct event_fields slice = event_nothing, last = event_nothing;
+    event_put(&slice, begin, size);
+    if (end)
+        event_put(&last, end, end_size);
+    for (size_t at = offsetof(struct event_fields, correlation); at < last.extent; at += sizeof(uint64_t))
+        if (memcmp((char *)&slice + at, (const char *)&event_nothing + at, sizeof(uint64_t)) == 0)
+            memcpy((char *)&slice + at, (char *)&last + at, sizeof(uint64_t));
+    slice.phase = 'X';
+    slice.open_at_end = end ? slice.open_at_end : 1;
+    slice.duration = (end ? last.start : reader->end) - slice.start;
+    if (slice.name == EVENT_NO_TEXT)
+        slice.name = intern(reader->parser.strings, "", 0);
+    event_find_extent(&slice);
+    return pass_whole(reader, &slice);
+}
+
+static int pass_event(struct reader *reader, struct event_fields *event)
+{
+    if (!batch_is_half(event))
+        return pass_whole(reader, event);
+    uint64_t row[] = {event->process, event->thread};
+    struct pairs_event half = {
+        .row = hash_bytes(row, sizeof(row)),
+        .name = event->name == EVENT_NO_TEXT ? 0 : event->name + 1,
+        .time = event->start,
+        .kind = event->phase == 'B'   ? PAIRS_BEGIN
+                : event->phase == 'E' ? PAIRS_END
+                                      : PAIRS_OPEN,
+    };
+    return pairs_add(&reader->pairs, half, (const char *)event, event->extent, false);
+}
+
 /* The event that starts the window, when it is written as most are; else FAST_PATH_NOT. */
 static enum fast_path_result read_by_fast_path(struct reader *reader)
 {
     struct event_fields event;
     size_t length;
     enum fast_path_result result = fast_path_event(input_text(&reader->input), reader->parser.strings, &event, &length);
-    reader->any |= result == FAST_PATH_EVENT && event.phase != 'M';
+    if (result == FAST_PATH_EVENT)
+        note_event(reader, &event);
     if (result != FAST_PATH_NOT && reader->texts)
         pass_text(reader, length);
     else if (result == FAST_PATH_EVENT && pass_event(reader, &event) < 0)
@@ -253,7 +304,8 @@ static int read_event(struct reader *reader, const struct scan *scan)
         return pass_broken(reader, reader->parser.string_at);
     if (result == PARSE_NO_MEMORY || result == PARSE_TOO_LARGE)
         return reader_value_error(reader, result, scan, "an event, {\"ph\": …}");
-    reader->any |= result == PARSE_DONE && !flow && event.phase != 'M';
+    if (result == PARSE_DONE && !flow)
+        note_event(reader, &event);
     if (result == PARSE_DONE && reader->texts)
         pass_text(reader, scan->length);
     else if (result == PARSE_DONE && !flow && pass_event(reader, &event) < 0)
@@ -318,6 +370,7 @@ static int take_batch(struct reader *reader, const struct batch *batch)
                               line, found->message);
     }
     reader->any |= batch->any;
+    note_end(reader, batch->end);
     input_advance_batch(&reader->input);
     return 0;
 }
@@ -514,11 +567,14 @@ static int read_all(struct reader *reader, const char *path, struct interner *st
     bool quiet = reader->texts && reader->texts->quiet;
     parser_init(&reader->parser, strings);
     buffer_init_memory(&reader->key);
+    pairs_init(&reader->pairs, pass_slice, reader);
     int status = input_open(&reader->input, path, workers);
     if (status == 0 && reader->texts)
         blocks_keep_texts(reader->input.blocks);
     if (status == 0)
         status = read_file(reader);
+    if (status == 0)
+        status = pairs_finish(&reader->pairs, reader->input.path);
     if (status == 0 && !quiet && (reader->cut_off || reader->input.cut_off))
         warning("'%s' is cut off at byte %" PRIu64 ": what follows the last complete event is left out",
                 reader->input.path, reader->input.offset);
@@ -526,6 +582,7 @@ static int read_all(struct reader *reader, const char *path, struct interner *st
         status = tell_problems(reader);
     array_release(&reader->numbers);
     buffer_release(&reader->key);
+    pairs_release(&reader->pairs);
     parser_release(&reader->parser);
     json_rows_release(&reader->rows);
     input_close(&reader->input);

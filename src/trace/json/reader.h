@@ -6,7 +6,9 @@
  * Flow events are skipped unread, except PyTorch's "fwdbwd", unless the events' texts are wanted.
  *
  * Both forms of the format are read: an object with "traceEvents" and other keys around it, and a bare array of events.
- * The array may lack its end, as the format allows for programs that die; the object may not.
+ * A file that ends too early gives its whole events, and a warning; an object that has none is an error.
+ *
+ * Slices whose begin and end are events of their own are handed on as slices (pairs.h), unless texts are wanted.
  */
 #ifndef GPUTRACE_TRACE_JSON_READER_H
 #define GPUTRACE_TRACE_JSON_READER_H
@@ -18,7 +20,8 @@
 struct fields_receiver;
 struct interner;
 
-/* An element of the array that is JSON but not an event is left out; one warning says how many were, and why. Both
+/* An element of the array that is not JSON or not an event is left out, and reading goes on at the next one that seems
+ * to be an event; one warning says how many were, and why most. It is an error if nothing else is there. Both
  * return 0, or -1 after error(), which names the file, the line and byte, and what was expected. PATH may be "-",
  * stdin; WORKERS threads read ahead, 0: as many as there are processors. */
 

@@ -18,28 +18,27 @@
 #include "common/buffer.h"
 #include "trace/event.h"
 #include "trace/event_fields.h"
+#include "trace/json/pairs.h"
 #include "trace/json/source_parts.h"
 #include "trace/json/reader.h"
 #include "trace/sink.h"
 #include "trace/tracks.h"
 
-/* Bytes of ranges that are begun and not ended, which are held in memory; those beyond are left out. */
-#define JSON_REPLAY_OPEN_MOST ((size_t)64 << 20)
-
 struct json_replay {
     struct sink *sink;
     struct json_rows rows;
     struct flow_ids flows;
-    struct map open;        /* id and category -> the range that was begun and not ended yet, a struct open_range */
-    size_t open_bytes;      /* of these */
-    struct buffer clean;    /* in memory: the text at hand, where it is not as it stands in the file */
-    struct buffer category; /* in memory: of the event at hand */
-    uint64_t base;          /* ns of CLOCK_REALTIME: what the events' times count from; the caller's to set */
-    uint64_t left_out;      /* events */
-    uint64_t too_many;      /* ranges beyond JSON_REPLAY_OPEN_MOST */
-    bool after_slice;       /* the event before was a slice, or a flow behind one */
-    struct row last;        /* of that slice */
-    char *unescaped;        /* of the event at hand, … */
+    struct json_overlaps overlaps;
+    struct pairs halves;          /* slices in two events, … */
+    struct pairs ranges;          /* … and ranges, by id and category */
+    uint64_t end;                 /* when the last event ends */
+    struct buffer clean;          /* in memory: the text at hand, where it is not as it stands in the file */
+    struct buffer category;       /* in memory: of the event at hand */
+    uint64_t base;                /* ns of CLOCK_REALTIME: what the events' times count from; the caller's to set */
+    uint64_t left_out;            /* events */
+    bool after_slice;             /* the event before was a slice, or a flow behind one */
+    struct row last;              /* of that slice */
+    char *unescaped;              /* of the event at hand, … */
     struct counter_values values; /* … and of a counter's, … */
     struct buffer texts;          /* … in memory, the names of these */
 };
@@ -112,7 +111,7 @@ static struct slice slice_of(struct json_replay *replay, const struct json_event
         slice.category = named;
         slice.other_category = NULL;
     }
-    if (slice.category == CATEGORY_OTHER && event->phase == 'X')
+    if (slice.category == CATEGORY_OTHER && (event->phase == 'X' || event->phase == 'B'))
         set_by_row(replay, &slice, args);
     return slice;
 }
@@ -138,9 +137,8 @@ static bool is_flow(struct json_replay *replay, const struct json_event *event, 
 /* Formats other than JSON bind a flow to the slice that was written right before it. */
 static int replay_flow_event(struct json_replay *replay, const struct json_event *event)
 {
-    struct flow flow = {.id = (uint32_t)json_id(event->id),
-                        .row = json_row_of(&replay->rows, event),
-                        .time = replay->base + event->time};
+    struct flow flow = {.id = (uint32_t)json_id(event->id), .time = replay->base + event->time};
+    flow.row = json_overlaps_row(&replay->overlaps, json_row_of(&replay->rows, event), flow.time);
     bool placed = replay->after_slice && flow.row.pid == replay->last.pid && flow.row.tid == replay->last.tid;
     if (!is_flow(replay, event, &flow.category) || (!replay->sink->format->all_flows && !placed))
         replay->left_out++;
@@ -196,74 +194,28 @@ static void replay_flow(struct json_replay *replay, const struct json_event *eve
     replay->left_out += flow.id == 0;
 }
 
-/* --- ranges that are begun and ended apart --- */
+/* --- slices and ranges that are begun and ended apart --- */
 
-/* The event that began a range, as text. */
-struct open_range {
-    size_t length;
-    char text[];
-};
-
-#define PLACE_BYTES 96 /* what a range takes in the map, and malloc for it, about */
-
-static struct open_range *range_at(uint64_t value)
+static int add_half(struct json_replay *replay, const struct json_event *event, struct json_text text)
 {
-    return (struct open_range *)(uintptr_t)value;
+    uint64_t id[] = {json_id(event->id), hash_bytes(event->category.at, event->category.length)};
+    struct row row = json_row_of(&replay->rows, event);
+    bool is_range = event->phase == 'b' || event->phase == 'e';
+    struct pairs_event half = {
+        .row = is_range ? hash_bytes(id, sizeof(id)) : hash_bytes(&row, sizeof(row)),
+        .name = event->name.length > 0 ? hash_bytes(event->name.at, event->name.length) | 1 : 0,
+        .time = (int64_t)event->time,
+        .kind = event->phase == 'X'                          ? PAIRS_OPEN
+                : event->phase == 'E' || event->phase == 'e' ? PAIRS_END
+                                                             : PAIRS_BEGIN,
+    };
+    return pairs_add(is_range ? &replay->ranges : &replay->halves, half, text.at, text.length, is_range);
 }
 
-static size_t range_bytes(size_t length)
+static void replay_range(struct json_replay *replay, const struct json_event *begin, const struct json_event *end)
 {
-    return sizeof(struct open_range) + length + PLACE_BYTES;
-}
-
-static uint64_t range_key(const struct json_event *event)
-{
-    uint64_t key[] = {json_id(event->id), hash_bytes(event->category.at, event->category.length)};
-    return hash_bytes(key, sizeof(key));
-}
-
-static void close_range(struct json_replay *replay, uint64_t key, struct open_range *range)
-{
-    replay->open_bytes -= range_bytes(range->length);
-    map_remove(&replay->open, key);
-    free(range);
-}
-
-static int begin_range(struct json_replay *replay, const struct json_event *event, struct json_text text)
-{
-    uint64_t key = range_key(event), *before = map_get(&replay->open, key);
-    if (before) { /* begun twice: of the first the end is not known */
-        close_range(replay, key, range_at(*before));
-        replay->left_out++;
-    }
-    if (replay->open_bytes + range_bytes(text.length) > JSON_REPLAY_OPEN_MOST) {
-        replay->too_many++;
-        return 0;
-    }
-    struct open_range *range = malloc(sizeof(*range) + text.length);
-    uint64_t *place = range ? map_put(&replay->open, key, NULL) : NULL;
-    if (!place) {
-        free(range);
-        return no_memory();
-    }
-    memcpy(range->text, text.at, text.length);
-    range->length = text.length;
-    replay->open_bytes += range_bytes(text.length);
-    *place = (uint64_t)(uintptr_t)range;
-    return 0;
-}
-
-static int end_range(struct json_replay *replay, const struct json_event *end)
-{
-    uint64_t key = range_key(end), *place = map_get(&replay->open, key);
-    if (!place) {
-        replay->left_out++;
-        return 0;
-    }
-    struct open_range *range = range_at(*place);
-    struct json_event begin = json_event_read((struct json_text){range->text, range->length});
     struct args args;
-    struct slice slice = slice_of(replay, &begin, &args);
+    struct slice slice = slice_of(replay, begin, &args);
     struct async_slice async = {.category = slice.category,
                                 .other_category = slice.other_category,
                                 .name = slice.name,
@@ -272,17 +224,67 @@ static int end_range(struct json_replay *replay, const struct json_event *end)
                                 .start = slice.start,
                                 .end = replay->base + end->time,
                                 .id = json_id(end->id),
+                                .instant = begin->phase == 'n',
                                 .args = slice.args};
     replay->sink->format->async(replay->sink, &async);
-    close_range(replay, key, range);
+}
+
+static int pass_range(void *context, const char *begin, size_t size, const char *end, size_t end_size)
+{
+    struct json_replay *replay = context;
+    struct json_event first = json_event_read((struct json_text){begin, size});
+    struct json_event last = end ? json_event_read((struct json_text){end, end_size}) : first;
+    replay->left_out += !end;
+    if (end)
+        replay_range(replay, &first, &last);
     return 0;
+}
+
+static int pass_slice(void *context, const char *begin, size_t size, const char *end, size_t end_size)
+{
+    struct json_replay *replay = context;
+    struct json_event first = json_event_read((struct json_text){begin, size}), last = {.time = replay->end};
+    struct args args, ends;
+    if (end)
+        last = json_event_read((struct json_text){end, end_size});
+    struct slice slice = slice_of(replay, &first, &args);
+    slice.end = replay->base + last.time;
+    if (args_of(&last, &ends))
+        args.items[args.count++] = ends.items[0];
+    if (!end)
+        args_add(&args, ARG_OPEN_AT_END, ARG_TYPE_TRUE);
+    slice.args = args.count > 0 ? &args : NULL;
+    replay->sink->format->slice(replay->sink, &slice);
+    return replay->category.failure ? no_memory() : 0;
 }
 
 /* --- counters --- */
 
+/* Counters of one name and different ids are different counters. */
+static struct name counter_name(struct json_replay *replay, const struct json_event *event, size_t *id_length)
+{
+    struct name name = name_of(replay, event);
+    struct json_text id =
+        json_is_string(event->id) ? (struct json_text){event->id.at + 1, event->id.length - 2} : event->id;
+    *id_length = 0;
+    if (id.length == 0)
+        return name;
+    replay->category.length = 0;
+    buffer_bytes(&replay->category, name.text, name.length);
+    buffer_text(&replay->category, COUNTER_ID_WORD);
+    size_t length = replay->category.length;
+    json_unescape(&replay->category, id);
+    *id_length = replay->category.length - length;
+    buffer_char(&replay->category, '\0');
+    return replay->category.failure ? name : name_passing(replay->category.data, replay->category.length - 1);
+}
+
 static int replay_counter(struct json_replay *replay, const struct json_event *event)
 {
-    struct counter counter = {.name = name_of(replay, event),
+    size_t id_length;
+    struct name name = counter_name(replay, event, &id_length);
+    struct counter counter = {.name = name,
+                              .id_length = id_length,
                               .pid = json_row_number(&replay->rows, event->pid),
                               .time = replay->base + event->time};
     if (json_counter_read(&counter, event, &replay->values, &replay->texts) < 0)
@@ -293,13 +295,17 @@ static int replay_counter(struct json_replay *replay, const struct json_event *e
 
 /* --- events --- */
 
-static void replay_slice(struct json_replay *replay, const struct json_event *event)
+static int replay_slice(struct json_replay *replay, const struct json_event *event)
 {
     struct args args;
     struct slice slice = slice_of(replay, event, &args);
+    if (category_in(slice.category, CATEGORIES_GPU_OPS) &&
+        json_overlaps_place(&replay->overlaps, &replay->rows, replay->sink, &slice) != 0)
+        return -1;
     replay->sink->format->slice(replay->sink, &slice);
     replay_flow(replay, event, &slice);
     replay->last = slice.row;
+    return 0;
 }
 
 static int json_replay_event(struct json_replay *replay, struct json_text as_it_is)
@@ -314,21 +320,31 @@ static int json_replay_event(struct json_replay *replay, struct json_text as_it_
     bool follows = replay->after_slice && (event.phase == 's' || event.phase == 'f');
     int result = 0;
     switch (event.phase) {
-    case 'X': replay_slice(replay, &event); break;
+    case 'X':
+        if (!event.is_open)
+            result = replay_slice(replay, &event);
+        else
+            result = add_half(replay, &event, text);
+        break;
+    case 'B':
+    case 'E':
+    case 'b':
+    case 'e': result = add_half(replay, &event, text); break;
+    case 'n': replay_range(replay, &event, &event); break;
     case 'i':
     case 'I':
         slice = slice_of(replay, &event, &args);
         format->instant(replay->sink, &slice);
         break;
-    case 'b': result = begin_range(replay, &event, text); break;
-    case 'e': result = end_range(replay, &event); break;
     case 'C': result = replay_counter(replay, &event); break;
     case 's':
     case 'f': result = replay_flow_event(replay, &event); break;
     case 'M': break;
     default: replay->left_out++; break;
     }
-    replay->after_slice = event.phase == 'X' || follows;
+    if (event.time + event.duration > replay->end)
+        replay->end = event.time + event.duration;
+    replay->after_slice = (event.phase == 'X' && !event.is_open) || follows;
     return replay->category.failure ? no_memory() : result;
 }
 
@@ -338,6 +354,8 @@ static void json_replay_init(struct json_replay *replay, struct sink *sink)
     buffer_init_memory(&replay->clean);
     buffer_init_memory(&replay->category);
     buffer_init_memory(&replay->texts);
+    pairs_init(&replay->halves, pass_slice, replay);
+    pairs_init(&replay->ranges, pass_range, replay);
 }
 
 static int json_replay_note(struct json_replay *replay, struct json_text as_it_is)
@@ -362,22 +380,11 @@ static void json_replay_begin(struct json_replay *replay)
     json_rows_write(&replay->rows, replay->sink);
 }
 
-static void json_replay_end(struct json_replay *replay)
-{
-    replay->left_out += map_count(&replay->open);
-}
-
-static int free_range(void *context, uint64_t key, uint64_t *range)
-{
-    (void)context, (void)key;
-    free(range_at(*range));
-    return 0;
-}
-
 static void json_replay_release(struct json_replay *replay)
 {
-    map_each(&replay->open, free_range, NULL);
-    map_release(&replay->open);
+    json_overlaps_release(&replay->overlaps);
+    pairs_release(&replay->halves);
+    pairs_release(&replay->ranges);
     buffer_release(&replay->clean);
     buffer_release(&replay->category);
     buffer_release(&replay->texts);
@@ -435,15 +442,13 @@ static int both_passes(struct json_replay *replay, const char *path, unsigned wo
     json_replay_begin(replay);
     if (read_once(replay, path, workers, false) != 0)
         return -1;
+    if (pairs_finish(&replay->halves, path) != 0 || pairs_finish(&replay->ranges, path) != 0)
+        return -1;
     sink->format->finish(sink);
-    json_replay_end(replay);
     if (replay->left_out > 0)
         warning("'%s': %" PRIu64 " events are left out: flows that do not follow their slice, ranges without an end, "
                 "or of kinds that '%s' has no form for",
                 path, replay->left_out, sink->format->name);
-    if (replay->too_many > 0)
-        warning("'%s': %" PRIu64 " ranges are left out, as more than %zu MiB of them are begun and not ended", path,
-                replay->too_many, JSON_REPLAY_OPEN_MOST >> 20);
     return 0;
 }
 

@@ -1,7 +1,9 @@
 #include "trace/json/source_parts.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,6 +56,7 @@ struct json_event json_event_read(struct json_text text)
 {
     struct json_event event = {0};
     struct json_text key, value, phase = {0};
+    bool has_duration = false;
     const char *at = text.at + 1, *end = text.at + text.length;
     if (text.length < 2 || text.at[0] != '{')
         return event;
@@ -80,10 +83,11 @@ struct json_event json_event_read(struct json_text text)
             event.args = value;
         else if (is_word(key, "ts"))
             event.time = json_ns(value);
-        else if (is_word(key, "dur"))
+        else if (is_word(key, "dur") && (has_duration = true))
             event.duration = json_ns(value);
     }
     event.phase = phase.length == 1 ? phase.at[0] : '\0';
+    event.is_open = event.phase == 'X' && !has_duration;
     return event;
 }
 
@@ -357,6 +361,24 @@ void json_rows_write(struct json_rows *rows, struct sink *sink)
                 sink->format->thread(sink, &name);
         }
     }
+}
+
+void json_rows_write_further(const struct json_rows *rows, struct row row, uint32_t tid, unsigned number,
+                             struct sink *sink)
+{
+    const struct json_row *known = NULL;
+    char name[256];
+    for (size_t i = 0; i < rows->items.count && !known; i++)
+        if (!rows->items.items[i].is_process && rows->items.items[i].row.pid == row.pid &&
+            rows->items.items[i].row.tid == row.tid)
+            known = &rows->items.items[i];
+    if (known && known->name && *known->name)
+        snprintf(name, sizeof(name), "%.200s (%u)", known->name, number + 1);
+    else
+        snprintf(name, sizeof(name), "%" PRIu32 " (%u)", row.tid, number + 1);
+    sink->format->thread(
+        sink,
+        &(struct row_name){.row = {row.pid, tid}, .name = name, .sort_index = known ? known->sort_index : row.tid});
 }
 
 static void name_by_word(struct json_rows *rows, struct row row, bool is_process, struct json_text word,

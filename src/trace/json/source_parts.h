@@ -19,6 +19,7 @@ struct json_event {
     struct json_text pid, tid, id, args; /* values; length 0: not there */
     struct json_text bind_id;            /* of the flow that a slice is an end of: likewise */
     bool flow_out, flow_in;              /* it begins there, ends there */
+    bool is_open;                        /* it is a slice without a duration */
     uint64_t time, duration;             /* ns; what is negative is 0 */
 };
 
@@ -74,6 +75,33 @@ struct row json_rows_tell(struct json_rows *rows, const struct json_event *event
 
 /* Processes, then threads. */
 void json_rows_write(struct json_rows *rows, struct sink *sink);
+
+/* Writes a further row for what ROW, of known name or not, cannot show: its NUMBER, from 1 on, and its tid. */
+void json_rows_write_further(const struct json_rows *rows, struct row row, uint32_t tid, unsigned number,
+                             struct sink *sink);
+
+struct json_overlap_row {
+    uint64_t start, end; /* of the last slice that none encloses */
+    uint32_t tid;
+    bool is_new;
+};
+
+struct json_overlaps {
+    struct map by_row; /* row and lane -> index + 1 */
+    ARRAY(struct json_overlap_row) rows;
+    struct map moved; /* row and start of a slice -> the tid of the further row that it is on */
+    uint32_t further; /* rows */
+};
+
+/* All zero: there are none. */
+void json_overlaps_release(struct json_overlaps *overlaps);
+
+/* Moves SLICE to the first row of its own where it overlaps none. Returns 0, or -1 after error(). */
+int json_overlaps_place(struct json_overlaps *overlaps, const struct json_rows *rows, struct sink *sink,
+                        struct slice *slice);
+
+/* The row of the slice that begins on ROW at START. */
+struct row json_overlaps_row(const struct json_overlaps *overlaps, struct row row, uint64_t start);
 
 /* A call with several GPU operations. */
 struct flow_fan {

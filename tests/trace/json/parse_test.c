@@ -97,6 +97,14 @@ UNIT_TEST(numbers_may_stand_in_texts)
     assert_int_equal(event.grid[1], EVENT_NONE);
 }
 
+UNIT_TEST(a_slice_without_a_duration_is_open_unless_it_is_of_a_gpu)
+{
+    struct event_fields event;
+    assert_int_equal(parse("{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"ts\":1}", &event), PARSE_DONE);
+    assert_int_equal(event.phase, PHASE_OPEN);
+    assert_int_equal(event.start, 1000);
+}
+
 UNIT_TEST(an_empty_object_is_nothing)
 {
     struct event_fields event;
@@ -127,7 +135,7 @@ UNIT_TEST(what_is_no_event_is_reported)
         {"{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1,\"tid\":true}", "\"tid\" is true"},
         {"{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"a\",\"ts\":0,\"dur\":0}", "\"ts\" is 0: expected times"},
         {"{\"ph\":\"X\",\"name\":\"a\",\"ts\":1e999,\"dur\":1}", "\"ts\""},
-        {"{\"ph\":\"X\",\"name\":\"a\",\"ts\":1}", "\"dur\""},
+        {"{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"a\",\"ts\":1}", "there is no \"dur\""},
         {"{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":-1}", "not negative"},
         {"{\"ph\":\"X\",\"name\":\"a\",\"ts\":9223372036854775.807,\"dur\":1}", "\"ts\""},
         {"{\"ph\":\"X\",\"name\":\"a\",\"ts\":4611686018427387.000,\"dur\":1}", "in this age"},

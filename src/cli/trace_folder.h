@@ -1,0 +1,21 @@
+/*
+ * The traces in a directory that is named in the place of a trace: those of a job.
+ */
+#ifndef GPUTRACE_CLI_TRACE_FOLDER_H
+#define GPUTRACE_CLI_TRACE_FOLDER_H
+
+#include <stdbool.h>
+
+/* Whether PATH is a directory, and not of spools, which are one trace. */
+bool trace_folder_is(const char *path);
+
+/* Returns -1 after error(), if PATH is such a directory, or 0: for commands that read one trace. */
+int trace_folder_refuse(const char *path);
+
+/* Calls TAKE for each file in the directory PATH that seems a trace, and for each directory of spools there, in the
+ * order of their names with numbers by value, but not for the file EXCEPT (NULL: none). PARTS: for parts of jobs too.
+ * Returns 0, what TAKE returned that is not 0, or -1 after error(): also when there is none. */
+int trace_folder_each(const char *path, const char *except, bool parts,
+                      int (*take)(void *context, const char *path, bool spools), void *context);
+
+#endif
