@@ -111,7 +111,7 @@ int range_busy_put(struct range_busy *busy, uint32_t row, uint32_t gpu, int64_t 
     if (!part || make_total(busy, row) < 0)
         return -1;
     part->sum.total = total;
-    busy->totals.items[row] = total == RANGE_BUSY_UNKNOWN ? total : busy->totals.items[row] + total;
+    busy->totals.items[row] = total == RANGE_BUSY_UNKNOWN ? total : sum_of(busy->totals.items[row], total);
     return 0;
 }
 

@@ -88,7 +88,7 @@ static int add_samples(struct host_activities *all, uint32_t thread, int64_t sta
     for (size_t i = host_samples_from(samples, &own, start);
          status == 0 && i < own.first_sample + own.samples && samples->samples.items[i].time < end; i++) {
         uint32_t site = samples->samples.items[i].site;
-        mostly->ran += samples->period;
+        sum_add(&mostly->ran, samples->period);
         status = add_doing(all, most, site, all->sites.sites.items[site].doing, samples->period);
     }
     forget_sums(all);

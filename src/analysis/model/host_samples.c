@@ -72,6 +72,7 @@ static struct host_thread *put_thread(struct host_samples *samples, uint32_t thr
 
 /* Where that cannot be seen; ns. */
 #define USUAL_PERIOD 1000000
+#define PERIOD_MOST (INT64_C(1) << 40) /* 18 minutes */
 
 /* How many times between samples are so long: four counts for each power of two. */
 struct spacing {
@@ -82,6 +83,7 @@ static void count_spacing(struct spacing *spacing, int64_t ns)
 {
     if (ns < 4)
         return;
+    ns = ns < PERIOD_MOST ? ns : PERIOD_MOST;
     unsigned power = 63 - (unsigned)__builtin_clzll((unsigned long long)ns);
     spacing->counts[4 * power + ((unsigned)(ns >> (power - 2)) & 3)]++;
     spacing->all++;
