@@ -52,7 +52,7 @@ examples_prepare() {
     script ../bin/torchrun 'while [ "$1" != gputrace ] && [ "$1" != train.py ]; do shift; done' \
         "[ \$1 = gputrace ] || set -- python" 'RANK=0 "$@" && RANK=1 "$@"'
     script ../bin/srun 'while [ "$1" != gputrace ]; do shift; done' 'SLURM_PROCID=0 "$@" && SLURM_PROCID=8 "$@"'
-    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
     "$gputrace" run -q -o trace.json.gz ./app
     gzip -dc trace.json.gz >trace.json
     mkdir traces

@@ -13,7 +13,8 @@ traces() { # the folder
 }
 
 open_mpi() { # PROCESSES PROGRAM...
-    mpirun.openmpi --allow-run-as-root --oversubscribe -n "$@"
+    OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe \
+        mpirun.openmpi --allow-run-as-root -n "$@"
 }
 
 @test "processes of Open MPI and of MPICH print what one process prints" {

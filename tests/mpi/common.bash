@@ -9,7 +9,8 @@ before_each() {
     unset "${!OMPI_@}" "${!PMI_@}" "${!PMIX_@}" "${!SLURM_@}" LOCAL_RANK GROUP_RANK LD_PRELOAD
     # As root, in a container, with fewer processors than ranks.
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-    export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
+    export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe # of version 4, of 5
+    export OMPI_MCA_btl_vader_single_copy_mechanism=none
     case $build in */build/*) skip "Open MPI and MPICH are not sanitized" ;; esac
     # Its sockets are in TMPDIR, and their names may not be long.
     short=$(mktemp -d /tmp/gputrace-mpi.XXXXXX)

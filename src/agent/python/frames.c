@@ -110,6 +110,7 @@ static void reader_end(struct reader *reader)
 {
     if (reader->locked)
         pthread_mutex_unlock(&python.lock);
+    reader->escape = NULL;
     __atomic_store_n(&reader->thread, 0, __ATOMIC_RELEASE);
 }
 

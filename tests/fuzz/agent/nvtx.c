@@ -339,17 +339,24 @@ static void call_enum(void)
          take_domain(), &attributes);
 }
 
-typedef void payloads_fn(nvtxDomainHandle_t, const nvtxPayloadData_t *, size_t);
+/* Each by the type that it has: clang 17 and newer check the types of functions that are called through pointers. */
 
 static void call_payloads(void)
 {
-    static const unsigned functions[] = {NVTX3EXT_CBID_nvtxMarkPayload, NVTX3EXT_CBID_nvtxRangePushPayload,
-                                         NVTX3EXT_CBID_nvtxRangePopPayload, NVTX3EXT_CBID_nvtxRangeStartPayload,
-                                         NVTX3EXT_CBID_nvtxEventSubmit};
+    typedef void nothing(nvtxDomainHandle_t, const nvtxPayloadData_t *, size_t);
+    typedef int depth(nvtxDomainHandle_t, const nvtxPayloadData_t *, size_t);
+    typedef nvtxRangeId_t number(nvtxDomainHandle_t, const nvtxPayloadData_t *, size_t);
     size_t count;
-    unsigned function = functions[take(1) % 5];
+    uint64_t which = take(1) % 5;
     const nvtxPayloadData_t *payloads = take_payloads(&count);
-    ((payloads_fn *)slots[PAYLOAD][function])(take_domain(), payloads, count);
+    nvtxDomainHandle_t domain = take_domain();
+    switch (which) {
+    case 0: CALL(PAYLOAD, nvtxMarkPayload, nothing *, domain, payloads, count); break;
+    case 1: CALL(PAYLOAD, nvtxRangePushPayload, depth *, domain, payloads, count); break;
+    case 2: CALL(PAYLOAD, nvtxRangePopPayload, depth *, domain, payloads, count); break;
+    case 3: CALL(PAYLOAD, nvtxRangeStartPayload, number *, domain, payloads, count); break;
+    default: CALL(PAYLOAD, nvtxEventSubmit, nothing *, domain, payloads, count); break;
+    }
 }
 
 static void call_batch(void)
