@@ -84,14 +84,14 @@ void python_begin(bool (*record)(const struct python_frame *frame), void (*refus
 
 /* A handler of signals looks for its thread here: variables of threads may need memory that it cannot have. */
 static struct reader {
-    uint32_t thread;    /* 0: nobody */
-    bool locked;        /* it has python.lock */
-    bool may_escape;    /* a fault is of the interpreter's memory */
-    sigjmp_buf *escape; /* where a fault goes */
+    uint32_t thread;   /* 0: nobody */
+    bool locked;       /* it has python.lock */
+    bool may_escape;   /* a fault is of the interpreter's memory */
+    sigjmp_buf escape; /* where a fault goes */
 } readers[READERS];
 
 /* NULL: there are too many. */
-static struct reader *reader_begin(uint32_t thread, sigjmp_buf *escape)
+static struct reader *reader_begin(uint32_t thread)
 {
     for (unsigned i = 0; i < READERS; i++) {
         struct reader *reader = &readers[(thread + i) % READERS];
@@ -99,7 +99,6 @@ static struct reader *reader_begin(uint32_t thread, sigjmp_buf *escape)
         if (!__atomic_compare_exchange_n(&reader->thread, &nobody, thread, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
             continue;
         reader->locked = reader->may_escape = false;
-        reader->escape = escape;
         return reader;
     }
     return NULL;
@@ -110,7 +109,6 @@ static void reader_end(struct reader *reader)
 {
     if (reader->locked)
         pthread_mutex_unlock(&python.lock);
-    reader->escape = NULL;
     __atomic_store_n(&reader->thread, 0, __ATOMIC_RELEASE);
 }
 
@@ -144,7 +142,7 @@ void python_escape(uint32_t thread)
 {
     for (unsigned i = 0; i < READERS; i++)
         if (__atomic_load_n(&readers[i].thread, __ATOMIC_RELAXED) == thread)
-            siglongjmp(*readers[i].escape, 1);
+            siglongjmp(readers[i].escape, 1);
 }
 
 /* --- the interpreter --- */
@@ -430,11 +428,10 @@ unsigned python_frames(struct python_stack *stack)
     stack->count = 0;
     if (!python_is_found())
         return 0;
-    sigjmp_buf escape;
-    struct reader *const reader = reader_begin(this_thread(), &escape);
+    struct reader *const reader = reader_begin(this_thread());
     if (!reader)
         return 0;
-    stack->count = sigsetjmp(escape, 0) == 0 ? try_read(reader, stack) : 0;
+    stack->count = sigsetjmp(reader->escape, 0) == 0 ? try_read(reader, stack) : 0;
     reader_end(reader);
     return stack->count;
 }
