@@ -82,6 +82,13 @@ static inline uint32_t dense_map_find(const struct dense_map *map, const uint64_
     }
 }
 
+/* The same, of a map whose rows are the keys alone, SIZE bytes each. */
+static inline uint32_t dense_map_lookup(const struct dense_map *map, const void *key, size_t size)
+{
+    struct dense_layout layout = {(uint16_t)(size / sizeof(uint64_t)), (uint16_t)(size / sizeof(uint64_t)), false};
+    return dense_map_find(map, key, layout, dense_map_hash(key, layout.key));
+}
+
 /* The number of KEY, whose row is added if it is new. The row is the key alone. DENSE_MAP_NONE: no memory. The usual
  * case is inline: the key is known, and in the slot where its search begins. */
 static inline uint32_t dense_map_number(struct dense_map *map, const void *key, size_t size)

@@ -49,7 +49,7 @@ int *nvtx_thread_more(uint32_t domain)
         return &mine->more[index];
     if (fork_unannounced())
         return NULL;
-    uint32_t count = index + NVTX_THREAD_DOMAINS;
+    uint32_t count = 2 * index + NVTX_THREAD_DOMAINS;
     int *more = realloc(mine->more, count * sizeof(*more));
     if (!more)
         return NULL;
@@ -122,6 +122,7 @@ static struct {
     const char *only, *without;
     struct nvtx_domain *first;
     struct nvtx_named_text *texts, *last_text;
+    struct map names;      /* hash -> the last domain whose name has it */
     struct map strings;    /* hash -> the first string that has it */
     struct map categories; /* domain, category -> its name */
     uint32_t domain_count, string_count;
@@ -195,14 +196,18 @@ static bool same(struct gputrace_text a, struct gputrace_text b)
 
 static struct nvtx_domain *find_or_add_domain(struct gputrace_text name, bool *is_new)
 {
-    for (struct nvtx_domain *domain = domains.first; domain; domain = domain->next)
+    uint64_t *last = map_put(&domains.names, hash_bytes(name.bytes, name.length), NULL);
+    struct nvtx_domain *domain = last ? (struct nvtx_domain *)(uintptr_t)*last : NULL;
+    for (; domain; domain = domain->same_hash)
         if (same(domain->name, name))
             return domain;
-    struct nvtx_domain *domain = calloc(1, sizeof(*domain));
+    domain = last ? calloc(1, sizeof(*domain)) : NULL;
     if (!domain || !copy_text(&domain->name, name)) {
         free(domain);
         return NULL;
     }
+    domain->same_hash = (struct nvtx_domain *)(uintptr_t)*last;
+    *last = (uintptr_t)domain;
     domain->off = !is_on(name);
     domain->number = ++domains.domain_count;
     domain->next = domains.first;

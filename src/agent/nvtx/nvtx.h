@@ -76,6 +76,7 @@ struct nvtx_domain {
     bool off;                  /* the user does not want to see it: nothing is published but its name */
     struct gputrace_text name; /* empty: the default domain */
     struct nvtx_domain *next;
+    struct nvtx_domain *same_hash; /* of the name */
 };
 
 /* The domain without name and handle, number 0. */

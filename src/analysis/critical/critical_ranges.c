@@ -1,5 +1,6 @@
 #include "analysis/critical/critical_ranges.h"
 
+#include "analysis/base/order.h"
 #include "analysis/model/ranges.h"
 #include "analysis/model/trace.h"
 
@@ -59,42 +60,43 @@ static int split(struct pieces *pieces, const struct critical_part *part)
     return 0;
 }
 
-/* The parts are there from the last to the first. */
-static int split_thread(struct pieces *pieces)
+static int by_thread(const void *left, const void *right)
 {
-    const struct critical_path *path = pieces->path;
-    int status = 0;
-    for (size_t i = path->parts.count; status == 0 && i-- > 0;) {
-        const struct critical_part part = path->parts.items[i];
-        if (part.kind == CRITICAL_OUTSIDE && part.thread == pieces->thread)
-            status = split(pieces, &part);
-    }
-    return status;
+    const struct critical_part *a = left, *b = right;
+    return ORDER(a->thread, b->thread) ?: ORDER(a->start, b->start) ?: ORDER(a->end, b->end);
 }
 
-int critical_ranges_find(struct critical_path *path, const struct trace *trace)
+/* Parts of threads go to OF_THREADS. */
+static int sort_parts(struct critical_path *path, struct sorter *of_threads)
 {
-    struct pieces pieces = {.path = path};
-    ARRAY(char) seen = {0}; /* by thread: the path leads through it */
     int status = 0;
     for (size_t i = 0; status == 0 && i < path->parts.count; i++) {
         const struct critical_part part = path->parts.items[i];
         if (i % CRITICAL_EVICTED_AFTER == 0)
             file_vector_evict(&path->parts);
-        uint32_t thread = part.kind == CRITICAL_OUTSIDE ? part.thread : EVENT_NO_TEXT;
-        if (part.kind == CRITICAL_OUTSIDE && thread == EVENT_NO_TEXT)
-            status = add_whole(path, &part);
-        while (status == 0 && thread != EVENT_NO_TEXT && seen.count <= thread)
-            status = array_push(&seen) ? 0 : -1;
-        if (status == 0 && thread != EVENT_NO_TEXT)
-            seen.items[thread] = 1;
+        if (part.kind == CRITICAL_OUTSIDE)
+            status = part.thread == EVENT_NO_TEXT ? add_whole(path, &part) : sorter_add(of_threads, &part);
     }
+    return status ? status : sorter_ready(of_threads);
+}
+
+int critical_ranges_find(struct critical_path *path, const struct trace *trace)
+{
+    struct pieces pieces = {.path = path};
+    struct sorter of_threads;
+    struct sorter_walk walk;
+    const struct critical_part *part;
+    sorter_init(&of_threads, trace->space, sizeof(*part), by_thread);
+    int status = sort_parts(path, &of_threads);
     range_walk_begin(&pieces.ranges, &trace->ranges, false);
     range_walk_begin(&pieces.operators, &trace->operators, false);
-    for (pieces.thread = 0; status == 0 && pieces.thread < seen.count; pieces.thread++)
-        if (seen.items[pieces.thread])
-            status = split_thread(&pieces);
+    sorter_walk_begin(&walk, &of_threads);
+    while (status == 0 && (part = sorter_next(&walk))) {
+        pieces.thread = part->thread;
+        status = split(&pieces, part);
+    }
+    int walked = sorter_walk_end(&walk);
     int ranges = range_walk_end(&pieces.ranges), operators = range_walk_end(&pieces.operators);
-    array_release(&seen);
-    return status ? status : ranges ? ranges : operators;
+    sorter_release(&of_threads);
+    return status ? status : walked ? walked : ranges ? ranges : operators;
 }

@@ -18,7 +18,7 @@ static bool is_wanted(const struct trace *trace, const struct idle *idle, const 
                       const struct host_question *question)
 {
     const struct idle_what *what = &row->what;
-    if (what->device != question->device || what->cause != IDLE_OUTSIDE || what->activity == EVENT_NO_TEXT ||
+    if (what->cause != IDLE_OUTSIDE || what->activity == EVENT_NO_TEXT ||
         host_is_loading(trace, what) != question->loading)
         return false;
     bool off = host_kind_is_off(host_activity_kind(&idle->host, what->activity));
@@ -45,9 +45,9 @@ static void find_most(struct host_answer *answer, const struct idle *idle, const
 struct host_answer host_ask(const struct trace *trace, const struct idle *idle, const struct host_question *question)
 {
     struct host_answer answer = {.activity = EVENT_NO_TEXT};
-    int64_t *sums = idle->host.trace ? calloc(idle->host.known.count + 1, sizeof(*sums)) : NULL;
-    for (size_t i = 0; sums && i < idle->active.count; i++) {
-        const struct idle_row *row = &idle->active.items[i];
+    const struct idle_row *row = idle_first_row(&idle->active, question->device);
+    int64_t *sums = row ? calloc(idle->host.known.count + 1, sizeof(*sums)) : NULL;
+    for (; sums && row; row = idle_next_row(&idle->active, row)) {
         if (!is_wanted(trace, idle, row, question))
             continue;
         bool all = question->loading, brief = question->brief;

@@ -91,9 +91,8 @@ static struct outside outside_of(const struct findings *findings, const struct i
     int64_t most = -1;
     outside.time -= blocked ? host_ask(findings->trace, idle, &off).total : 0;
     outside.activity = host_ask(findings->trace, idle, &rest).activity;
-    for (size_t i = 0; i < idle->rows.count; i++) {
-        const struct idle_row *row = &idle->rows.items[i];
-        if (row->what.device != device || row->what.cause != IDLE_OUTSIDE)
+    for (const struct idle_row *row = idle_first_row(&idle->rows, device); row; row = idle_next_row(&idle->rows, row)) {
+        if (row->what.cause != IDLE_OUTSIDE)
             continue;
         if (host_is_loading(findings->trace, &row->what)) {
             outside.time -= long_time(&row->sum);

@@ -318,10 +318,9 @@ static int64_t loading_idle(const struct loading *loading, const struct idle *id
                             const struct idle_row **worst)
 {
     int64_t total = 0;
-    for (size_t i = 0; i < idle->rows.count; i++) {
-        const struct idle_row *row = &idle->rows.items[i];
+    for (const struct idle_row *row = idle_first_row(&idle->rows, device); row; row = idle_next_row(&idle->rows, row)) {
         bool loads = is_loader(loading, row->what.range) || is_loader(loading, row->what.operation);
-        if (row->what.device != device || !loads)
+        if (!loads)
             continue;
         total = sum_of(total, row->sum.total);
         *worst = !*worst || row->sum.total > (*worst)->sum.total ? row : *worst;

@@ -11,13 +11,18 @@ const struct idle_cause_words idle_cause_words[IDLE_CAUSE_COUNT] = {
 #undef CAUSE
 };
 
+static void idle_rows_release(struct idle_rows *rows)
+{
+    array_release(rows);
+    dense_map_release(&rows->ids);
+    array_release(&rows->of_device);
+}
+
 void idle_release(struct idle *idle)
 {
     array_release(&idle->devices);
-    array_release(&idle->rows);
-    dense_map_release(&idle->rows.ids);
-    array_release(&idle->active);
-    dense_map_release(&idle->active.ids);
+    idle_rows_release(&idle->rows);
+    idle_rows_release(&idle->active);
     host_activities_release(&idle->host);
     if (idle->has_pieces)
         sorter_release(&idle->pieces);
@@ -98,6 +103,17 @@ static bool is_row(const struct idle_row *row, const struct idle_what *what)
            own->activity == what->activity;
 }
 
+static int list_row(struct idle_rows *rows, const struct idle_what *what)
+{
+    while (rows->of_device.count <= what->device)
+        if (!array_push(&rows->of_device))
+            return -1;
+    struct idle_row_list *list = &rows->of_device.items[what->device];
+    *(list->last ? &rows->items[list->last - 1].next : &list->first) = (uint32_t)rows->count;
+    list->last = (uint32_t)rows->count;
+    return 0;
+}
+
 /* Most parts are of few rows. */
 static struct idle_row *find_row(struct idle_rows *rows, const struct idle_what *what)
 {
@@ -107,7 +123,10 @@ static struct idle_row *find_row(struct idle_rows *rows, const struct idle_what 
         &rows->recent[(what->cause + what->call + 7 * what->range + what->operation + what->activity) % IDLE_RECENT];
     if (*recent && is_row(&rows->items[*recent - 1], what))
         return &rows->items[*recent - 1];
+    size_t count = rows->count;
     struct idle_row *row = dense_map_item(&rows->ids, &key, rows);
+    if (row && rows->count > count && list_row(rows, what) < 0)
+        return NULL;
     if (row) {
         row->what = *what;
         *recent = (uint32_t)(row - rows->items) + 1;

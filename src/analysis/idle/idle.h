@@ -87,6 +87,7 @@ struct idle_what {
 struct idle_row {
     struct idle_sum sum;
     struct idle_what what;
+    uint32_t next; /* index + 1 of the next row of its GPU; 0: there is none */
 };
 
 struct idle_rows { /* as an ARRAY */
@@ -94,6 +95,12 @@ struct idle_rows { /* as an ARRAY */
     size_t count, capacity;
     struct dense_map ids;
     uint32_t recent[IDLE_RECENT]; /* numbers + 1 of rows, by what they are; 0: none */
+    ARRAY(struct idle_row_list) of_device;
+};
+
+/* Index + 1 of the first and the last row of a GPU; 0: there is none. */
+struct idle_row_list {
+    uint32_t first, last;
 };
 
 struct idle_device {
@@ -163,6 +170,17 @@ int idle_add_launched(struct idle *idle, uint32_t device, int64_t length);
  * gap. The parts of a GPU's gap come before those of the next. Returns 0, or -1: no memory. */
 int idle_add(struct idle *idle, const struct idle_what *what, int64_t start, int64_t at, int64_t length,
              struct idle_gap *largest);
+
+/* The rows of a GPU one after another, in the order in which they were made. NULL: there is no other. */
+static inline const struct idle_row *idle_first_row(const struct idle_rows *rows, size_t device)
+{
+    uint32_t first = device < rows->of_device.count ? rows->of_device.items[device].first : 0;
+    return first ? &rows->items[first - 1] : NULL;
+}
+static inline const struct idle_row *idle_next_row(const struct idle_rows *rows, const struct idle_row *row)
+{
+    return row->next ? &rows->items[row->next - 1] : NULL;
+}
 
 /* The cause that took most of a gap. */
 const struct idle_part *idle_main_part(const struct idle_gap *gap);

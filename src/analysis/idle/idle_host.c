@@ -1,5 +1,8 @@
 #include "analysis/idle/idle_host.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "analysis/base/cost_sum.h"
 #include "analysis/base/order.h"
 #include "analysis/model/trace.h"
@@ -34,8 +37,37 @@ struct open_gap {
     struct idle_gap *largest;
 };
 
+/* What the thread does at a time. */
+struct doing {
+    enum idle_cause cause;
+    uint32_t call, range, operation, activity;
+    bool compiling;
+};
+
+/* So many open gaps get their parts one by one. The others, before their operation is launched, share a sum for each
+ * thing that the thread did, so that a part costs the same however many GPUs wait for the thread. */
+#define GAPS_ALONE 16u
+#define SUMS_LEAST 64u
+
+struct shared_gap {
+    struct idle_host_gap gap;
+    uint32_t known;   /* sums, when the gap began to share them, … */
+    int64_t before[]; /* … and what they were */
+};
+
+struct shared_gaps {
+    ARRAY(struct shared_gap *) items; /* by the time at which their operation is launched, the first comes last */
+    struct dense_map doings;          /* struct doing_key */
+    ARRAY(int64_t) sums;              /* ns of each */
+};
+
+struct doing_key {
+    uint64_t cause, call, range, operation, activity;
+};
+
 struct host_walk {
     struct idle *idle;
+    struct shared_gaps shared;
     struct sorter_walk gaps, phases;
     struct host_calls_walk calls;
     struct open_range {
@@ -52,13 +84,6 @@ struct host_walk {
     int64_t time;
     int64_t until; /* what the thread does does not change before */
     struct host_moment moment;
-};
-
-/* What the thread does at a time. */
-struct doing {
-    enum idle_cause cause;
-    uint32_t call, range, operation, activity;
-    bool compiling;
 };
 
 static enum idle_cause cause_of_call(enum call_kind kind)
@@ -161,32 +186,153 @@ static struct doing find_doing(struct host_walk *walk, bool late)
     return doing;
 }
 
+/* What a part of GAP is before its operation is launched. */
+static struct idle_what what_before(const struct idle_host_gap *gap, const struct doing_key *doing)
+{
+    struct idle_what what = gap->what;
+    what.cause = what.cause == IDLE_BEFORE || what.cause == IDLE_AFTER ? what.cause : (uint32_t)doing->cause;
+    what.call = (uint32_t)doing->call;
+    what.range = (uint32_t)doing->range;
+    what.operation = (uint32_t)doing->operation;
+    what.activity = (uint32_t)doing->activity;
+    what.stream = EVENT_NO_TEXT;
+    return what;
+}
+
+/* --- gaps that share sums --- */
+
+/* Adds to the gap what the thread did since it began to share the sums. */
+static int add_shared(struct host_walk *walk, struct shared_gap *one)
+{
+    const struct shared_gaps *shared = &walk->shared;
+    int status = 0;
+    for (uint32_t i = 0; status == 0 && i < shared->sums.count; i++) {
+        int64_t ns = shared->sums.items[i] - (i < one->known ? one->before[i] : 0);
+        const struct idle_what what = what_before(&one->gap, dense_map_row(&shared->doings, i));
+        status = idle_add(walk->idle, &what, one->gap.start, one->gap.start, ns, NULL);
+    }
+    one->known = 0;
+    return status;
+}
+
+static int is_called_later(const void *item, const void *called)
+{
+    return (*(struct shared_gap *const *)item)->gap.called > *(const int64_t *)called ? -1 : 0;
+}
+
+static int share(struct shared_gaps *shared, const struct idle_host_gap *gap)
+{
+    size_t bytes = shared->sums.count * sizeof(int64_t), count = shared->items.count;
+    struct shared_gap *one = malloc(sizeof(*one) + bytes);
+    if (!one || !array_push(&shared->items)) {
+        free(one);
+        return -1;
+    }
+    one->gap = *gap;
+    one->known = (uint32_t)shared->sums.count;
+    memcpy(one->before, shared->sums.items, bytes);
+    struct shared_gap **items = shared->items.items;
+    size_t at = array_before(items, count, sizeof(*items), &gap->called, is_called_later);
+    memmove(items + at + 1, items + at, (count - at) * sizeof(*items));
+    items[at] = one;
+    return 0;
+}
+
+static void forget_sums(struct shared_gaps *shared)
+{
+    dense_map_release(&shared->doings);
+    shared->sums.count = 0;
+}
+
+/* Adds a part of all gaps that share the sums. There are not more sums than gaps, or a few. */
+static int add_to_sums(struct host_walk *walk, const struct doing *doing)
+{
+    struct shared_gaps *shared = &walk->shared;
+    const struct doing_key key = {doing->cause, doing->call, doing->range, doing->operation, doing->activity};
+    int status = 0;
+    if (shared->sums.count >= SUMS_LEAST && shared->sums.count >= shared->items.count &&
+        dense_map_lookup(&shared->doings, &key, sizeof(key)) == DENSE_MAP_NONE) {
+        for (size_t i = 0; status == 0 && i < shared->items.count; i++)
+            status = add_shared(walk, shared->items.items[i]);
+        forget_sums(shared);
+    }
+    int64_t *sum = status == 0 ? dense_map_item(&shared->doings, &key, &shared->sums) : NULL;
+    if (sum)
+        *sum += walk->until - walk->time;
+    return sum ? 0 : -1;
+}
+
+static void shared_release(struct shared_gaps *shared)
+{
+    for (size_t i = 0; i < shared->items.count; i++)
+        free(shared->items.items[i]);
+    array_release(&shared->items);
+    dense_map_release(&shared->doings);
+    array_release(&shared->sums);
+}
+
+/* Returns the gap that shares the sums and whose operation is launched next. NULL: none shares them. */
+static struct shared_gap *next_shared(const struct host_walk *walk)
+{
+    size_t count = walk->shared.items.count;
+    return count > 0 ? walk->shared.items.items[count - 1] : NULL;
+}
+
+/* --- the walk --- */
+
+static int add_open(struct host_walk *walk, const struct idle_host_gap *gap, struct idle_gap *largest)
+{
+    struct open_gap *open = array_push(&walk->open);
+    if (open)
+        *open = (struct open_gap){*gap, largest};
+    return open ? 0 : -1;
+}
+
 /* The gaps that have begun become open. */
 static int open_gaps(struct host_walk *walk)
 {
-    for (; walk->next && walk->next->thread == walk->thread && walk->next->start <= walk->time;
+    int status = 0;
+    for (; status == 0 && walk->next && walk->next->thread == walk->thread && walk->next->start <= walk->time;
          walk->next = sorter_next(&walk->gaps)) {
-        struct open_gap *open = array_push(&walk->open);
-        if (!open)
-            return -1;
         const struct idle_host_gap *gap = walk->next;
-        *open = (struct open_gap){*gap, idle_find(walk->idle, gap->what.device, gap->start, gap->end)};
+        struct idle_gap *largest = idle_find(walk->idle, gap->what.device, gap->start, gap->end);
+        bool alone = largest || walk->idle->has_pieces || gap->called <= walk->time || walk->open.count < GAPS_ALONE;
+        status = alone ? add_open(walk, gap, largest) : share(&walk->shared, gap);
     }
-    return 0;
+    return status;
+}
+
+/* The operations of gaps that share the sums are launched. */
+static int end_shared(struct host_walk *walk)
+{
+    struct shared_gap *one;
+    int status = 0;
+    while (status == 0 && (one = next_shared(walk)) && one->gap.called <= walk->time) {
+        status = add_shared(walk, one);
+        if (status == 0 && one->gap.called < one->gap.end)
+            status = add_open(walk, &one->gap, NULL);
+        walk->shared.items.count--;
+        free(one);
+    }
+    if (walk->shared.items.count == 0 && walk->shared.sums.count > 0)
+        forget_sums(&walk->shared);
+    return status;
 }
 
 /* Returns whether some gap's operation is not launched yet. */
 static bool find_limits(struct host_walk *walk)
 {
-    bool late = false;
+    const struct shared_gap *shared = next_shared(walk);
+    bool late = shared;
     walk->until = INT64_MAX;
     if (walk->next && walk->next->thread == walk->thread)
         limit(walk, walk->next->start);
+    if (shared)
+        limit(walk, shared->gap.called);
     for (size_t i = 0; i < walk->open.count; i++) {
         const struct idle_host_gap *gap = &walk->open.items[i].gap;
         limit(walk, gap->called);
         limit(walk, gap->held);
-        limit(walk, gap->end);
         late |= walk->time < gap->called;
     }
     return late;
@@ -197,40 +343,49 @@ static int add_part(struct host_walk *walk, struct open_gap *open, const struct 
     const struct idle_host_gap *gap = &open->gap;
     struct idle_what what = gap->what;
     bool late = walk->time < gap->called;
-    if (late || (doing->compiling && walk->time < gap->held)) {
-        what.cause = what.cause == IDLE_BEFORE || what.cause == IDLE_AFTER ? what.cause : doing->cause;
-        what.call = late ? doing->call : what.call;
-        what.range = doing->range;
-        what.operation = doing->operation;
-        what.activity = late ? doing->activity : EVENT_NO_TEXT;
-        what.stream = EVENT_NO_TEXT;
+    int64_t until = walk->until;
+    if (late || (walk->time < gap->held && doing->compiling)) {
+        const struct doing_key key = {doing->cause, late ? doing->call : what.call, doing->range, doing->operation,
+                                      late ? doing->activity : EVENT_NO_TEXT};
+        what = what_before(gap, &key);
     } else if (walk->time < gap->held) {
         what.cause = IDLE_LAUNCH;
         what.stream = EVENT_NO_TEXT;
     } else {
         what.call = EVENT_NO_TEXT;
+        until = gap->end;
     }
-    return idle_add(walk->idle, &what, gap->start, walk->time, walk->until - walk->time, open->largest);
+    return idle_add(walk->idle, &what, gap->start, walk->time, until - walk->time, open->largest);
 }
 
-static void close_gaps(struct host_walk *walk)
+/* Removes the gaps that have ended, and adds what is left of those whose operation is held: the thread does not matter
+ * any more. */
+static int close_gaps(struct host_walk *walk)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < walk->open.count; i++)
-        if (walk->open.items[i].gap.end > walk->time)
-            walk->open.items[kept++] = walk->open.items[i];
+    int status = 0;
+    for (size_t i = 0; i < walk->open.count && status == 0; i++) {
+        struct open_gap open = walk->open.items[i];
+        if (walk->time < open.gap.held)
+            walk->open.items[kept++] = open;
+        else if (walk->time < open.gap.end)
+            status = add_part(walk, &open, NULL);
+    }
     walk->open.count = kept;
+    return status;
 }
 
 /* One step: up to where anything changes. */
 static int step(struct host_walk *walk)
 {
-    if (walk->open.count == 0) {
+    if (walk->open.count == 0 && !next_shared(walk)) {
         walk->thread = walk->next->thread;
         walk->time = walk->next->start;
     }
-    if (open_gaps(walk) < 0)
+    if (open_gaps(walk) < 0 || close_gaps(walk) < 0)
         return -1;
+    if (walk->open.count == 0 && !next_shared(walk))
+        return 0;
     bool late = find_limits(walk);
     struct doing doing = find_doing(walk, late);
     if (late && find_activity(walk, &doing) < 0)
@@ -241,9 +396,10 @@ static int step(struct host_walk *walk)
     for (size_t i = 0; i < walk->open.count; i++)
         if (add_part(walk, &walk->open.items[i], &doing) < 0)
             return -1;
+    if (next_shared(walk) && add_to_sums(walk, &doing) < 0)
+        return -1;
     walk->time = walk->until;
-    close_gaps(walk);
-    return 0;
+    return end_shared(walk) ?: close_gaps(walk);
 }
 
 /* What the host mostly did in a gap, where it was outside of calls for most of it. */
@@ -303,9 +459,10 @@ int idle_host_finish(struct idle_host *host, struct idle *idle, const struct tra
     walk.next = sorter_next(&walk.gaps);
     walk.phase = sorter_next(&walk.phases);
     walk.call = host_calls_next(&walk.calls);
-    while (status == 0 && (walk.next || walk.open.count > 0))
+    while (status == 0 && (walk.next || walk.open.count > 0 || next_shared(&walk)))
         status = step(&walk);
     array_release(&walk.open);
+    shared_release(&walk.shared);
     const int ends[] = {sorter_walk_end(&walk.gaps), sorter_walk_end(&walk.phases), host_calls_walk_end(&walk.calls),
                         range_walk_end(&walk.range.walk), range_walk_end(&walk.operation.walk)};
     for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)

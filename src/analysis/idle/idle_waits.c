@@ -73,10 +73,8 @@ static int rank_streams(struct idle_waits *waits)
 /* EVENT_NO_TEXT: nothing ran on the stream. */
 static uint32_t rank_of(const struct idle_waits *waits, const struct trace_stream_id *id)
 {
-    for (size_t i = 0; i < waits->trace->streams.count; i++)
-        if (stream_order(trace_stream_id(waits->trace, i), id) == 0)
-            return waits->ranks[i];
-    return EVENT_NO_TEXT;
+    uint32_t stream = dense_map_lookup(&waits->trace->stream_ids, id, sizeof(*id));
+    return stream == DENSE_MAP_NONE ? EVENT_NO_TEXT : waits->ranks[stream];
 }
 
 /* --- records --- */

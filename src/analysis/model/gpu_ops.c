@@ -58,7 +58,7 @@ static void end_same(struct calls_join *join)
     for (size_t i = 0; i < join->same.count; i++)
         if (!join->same.items[i].found)
             miss(join, &join->same.items[i].call);
-    join->same.count = 0;
+    join->same.count = join->by_time.count = 0;
 }
 
 static void collect_same(struct calls_join *join, int64_t correlation)
@@ -80,24 +80,56 @@ const struct call *calls_join_find(struct calls_join *join, int64_t correlation,
     return calls_join_find_of(join, correlation, time, CALLS_ANY_PROCESS);
 }
 
+/* Of calls that start at one time, the last is that of the first process. */
+static int by_time(const void *left, const void *right, void *context)
+{
+    const struct calls_join_call *same = context;
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    return ORDER(same[a].call.start, same[b].call.start) ?: ORDER(b, a);
+}
+
+static int sort_by_time(struct calls_join *join)
+{
+    while (join->by_time.count < join->same.count) {
+        uint32_t *number = array_push(&join->by_time);
+        if (!number)
+            return -1;
+        *number = (uint32_t)join->by_time.count - 1;
+    }
+    qsort_r(join->by_time.items, join->by_time.count, sizeof(uint32_t), by_time, join->same.items);
+    return 0;
+}
+
+struct start_wanted {
+    const struct calls_join_call *same;
+    int64_t time;
+};
+
+static int until_time(const void *item, const void *wanted)
+{
+    const struct start_wanted *start = wanted;
+    return start->same[*(const uint32_t *)item].call.start <= start->time ? -1 : 0;
+}
+
 /* Of several processes. */
 static struct calls_join_call *find_by_time(struct calls_join *join, int64_t time)
 {
-    struct calls_join_call *found = &join->same.items[0];
-    for (size_t i = 1; i < join->same.count; i++) {
-        const struct call *call = &join->same.items[i].call;
-        if (call->start <= time && (call->start > found->call.start || found->call.start > time))
-            found = &join->same.items[i];
-    }
-    return found;
+    const struct start_wanted start = {join->same.items, time};
+    if (join->by_time.count == 0 && sort_by_time(join) < 0)
+        join->no_memory = true;
+    size_t after = array_before(join->by_time.items, join->by_time.count, sizeof(uint32_t), &start, until_time);
+    return &join->same.items[after > 0 ? join->by_time.items[after - 1] : 0];
+}
+
+static int before_process(const void *item, const void *process)
+{
+    return ((const struct calls_join_call *)item)->call.process < *(const uint32_t *)process ? -1 : 0;
 }
 
 static struct calls_join_call *find_by_process(struct calls_join *join, uint32_t process)
 {
-    for (size_t i = 0; i < join->same.count; i++)
-        if (join->same.items[i].call.process == process)
-            return &join->same.items[i];
-    return NULL;
+    size_t at = array_before(join->same.items, join->same.count, sizeof(*join->same.items), &process, before_process);
+    return at < join->same.count && join->same.items[at].call.process == process ? &join->same.items[at] : NULL;
 }
 
 const struct call *calls_join_find_of(struct calls_join *join, int64_t correlation, int64_t time, uint32_t process)
@@ -125,6 +157,7 @@ int calls_join_end(struct calls_join *join)
 {
     int status = sorter_walk_end(&join->walk.walk);
     array_release(&join->same);
+    array_release(&join->by_time);
     return join->no_memory ? -1 : status;
 }
 

@@ -47,7 +47,8 @@ const struct call *calls_next(struct calls_walk *walk);
 struct calls_join {
     struct calls_walk walk;
     const struct call *next;            /* the walk's, of a later id */
-    ARRAY(struct calls_join_call) same; /* of the id asked about last, one for each process */
+    ARRAY(struct calls_join_call) same; /* of the id asked about last, one for each process, by process */
+    ARRAY(uint32_t) by_time;            /* numbers of these by their start; empty: nobody has asked so far */
     int64_t correlation;
     bool again; /* the call found last had been found before */
     bool no_memory;

@@ -140,10 +140,9 @@ static int read_rank(struct trace *trace, event_id process, const cJSON *object)
                                             {"local_rank", COUNT, offsetof(struct trace_rank, local_rank)},
                                             {"world_size", COUNT, offsetof(struct trace_rank, world_size)},
                                             {"host", TEXT, offsetof(struct trace_rank, host)}};
-    struct trace_rank *rank = cJSON_IsNumber(member_of(object, "rank")) ? array_push(&trace->ranks) : NULL;
+    struct trace_rank *rank = cJSON_IsNumber(member_of(object, "rank")) ? trace_add_rank(trace, process) : NULL;
     if (!rank)
         return cJSON_IsNumber(member_of(object, "rank")) ? -1 : 0;
-    rank->process = process;
     return read_members(trace, object, rank, members);
 }
 
@@ -154,12 +153,13 @@ static int read_process(struct trace *trace, const cJSON *process)
     if (!cJSON_IsNumber(pid))
         return 0;
     for (const cJSON *row = cJSON_IsObject(rows) ? rows->child : NULL; row; row = row->next) {
-        struct trace_gpu_row *added = cJSON_IsNumber(row) ? array_push(&trace->gpu_rows) : NULL;
-        if (!added)
-            return cJSON_IsNumber(row) ? -1 : 0;
-        *added = (struct trace_gpu_row){.row = event_id_number(row->valueint),
-                                        .process = event_id_number(pid->valueint),
-                                        .device = strtoll(row->string, NULL, 10)};
+        if (!cJSON_IsNumber(row))
+            return 0;
+        const struct trace_gpu_row added = {.row = event_id_number(row->valueint),
+                                            .process = event_id_number(pid->valueint),
+                                            .device = strtoll(row->string, NULL, 10)};
+        if (trace_add_gpu_row(trace, &added) < 0)
+            return -1;
     }
     for (const cJSON *pool = first_of(member_of(process, "pools")); pool; pool = pool->next)
         if (read_pool(trace, pid->valueint, pool) < 0)

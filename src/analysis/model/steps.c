@@ -2,6 +2,23 @@
 
 #include "analysis/base/cost_sum.h"
 
+struct steps_process *steps_process(const struct steps *steps, uint32_t process)
+{
+    const uint64_t *number = map_get(&steps->by_process, process);
+    return number ? &steps->processes.items[*number - 1] : NULL;
+}
+
+struct steps_process *steps_process_new(struct steps *steps, uint32_t process)
+{
+    uint64_t *number = steps_process(steps, process) ? NULL : map_put(&steps->by_process, process, NULL);
+    struct steps_process *added = number ? array_push(&steps->processes) : NULL;
+    if (added) {
+        added->process = process;
+        *number = steps->processes.count;
+    }
+    return added ? added : steps_process(steps, process);
+}
+
 int steps_add(struct steps_process *process, const struct step *one)
 {
     if (process->items.count >= STEPS_MOST)
@@ -41,15 +58,16 @@ static int add_part(struct steps *steps, const struct step_part_key *key, bool s
 }
 
 /* Other threads of the process launch for the step too: PyTorch's backward pass has its own. */
-static int add_op(struct steps *steps, const struct trace *trace, size_t number, const struct launched_op *op)
+static int add_op(struct steps *steps, const struct trace *trace, const struct launched_op *op)
 {
-    struct steps_process *process = &steps->processes.items[number];
-    bool ours = op->thread != LAUNCHED_NO_THREAD && trace->threads.items[op->thread].process == process->process;
-    int64_t index = ours ? step_at(process, op->called) : -1;
+    bool called = op->thread != LAUNCHED_NO_THREAD;
+    struct steps_process *process = called ? steps_process(steps, trace->threads.items[op->thread].process) : NULL;
+    int64_t index = process ? step_at(process, op->called) : -1;
     if (index < 0)
         return 0;
     sum_add(&process->items.items[index].gpu, op->duration);
     process->items.items[index].launches++;
+    uint64_t number = (uint64_t)(process - steps->processes.items);
     const struct step_part_key key = {number, op->kernel ? STEP_KERNEL : STEP_COPY, op->name};
     return add_part(steps, &key, (size_t)index == process->slowest, op->duration);
 }
@@ -61,18 +79,19 @@ static int add_ops(struct steps *steps, const struct trace *trace, const struct 
     int status = 0;
     sorter_walk_begin(&walk, launched);
     while (status == 0 && (op = sorter_next(&walk)))
-        for (size_t i = 0; i < steps->processes.count && status == 0; i++)
-            status = add_op(steps, trace, i, op);
+        status = add_op(steps, trace, op);
     int walked = sorter_walk_end(&walk);
     return status ? status : walked;
 }
 
-static int add_call(struct steps *steps, size_t number, const struct host_call *call)
+static int add_call(struct steps *steps, const struct trace *trace, const struct host_call *call)
 {
-    struct steps_process *process = &steps->processes.items[number];
-    int64_t index = call->thread == process->thread ? step_at(process, call->start) : -1;
-    const struct step_part_key key = {number, STEP_CALL, call->name};
-    return index < 0 ? 0 : add_part(steps, &key, (size_t)index == process->slowest, call->end - call->start);
+    const struct steps_process *process = steps_process(steps, trace->threads.items[call->thread].process);
+    int64_t index = process && call->thread == process->thread ? step_at(process, call->start) : -1;
+    if (index < 0)
+        return 0;
+    const struct step_part_key key = {(uint64_t)(process - steps->processes.items), STEP_CALL, call->name};
+    return add_part(steps, &key, (size_t)index == process->slowest, call->end - call->start);
 }
 
 static int add_calls(struct steps *steps, const struct trace *trace)
@@ -82,32 +101,33 @@ static int add_calls(struct steps *steps, const struct trace *trace)
     int status = 0;
     host_calls_walk_begin(&walk, &trace->host_calls);
     while (status == 0 && (call = host_calls_next(&walk)))
-        for (size_t i = 0; i < steps->processes.count && status == 0; i++)
-            status = add_call(steps, i, call);
+        status = add_call(steps, trace, call);
     int walked = host_calls_walk_end(&walk);
     return status ? status : walked;
 }
 
-/* What the host's time in calls does not explain. */
-static int add_outside(struct steps *steps, size_t number)
+/* Adds to the part "outside of calls" of each process what its steps took, without the parts that are calls. */
+static int add_outside(struct steps *steps)
 {
-    const struct steps_process *process = &steps->processes.items[number];
-    const struct step *slowest = &process->items.items[process->slowest];
-    int64_t total = 0, longest = slowest->to - slowest->from;
-    for (size_t i = 0; i < process->items.count; i++)
-        sum_add(&total, process->items.items[i].to - process->items.items[i].from);
-    for (size_t i = 0; i < steps->parts.count; i++) {
-        const struct step_part_key *key = dense_map_row(&steps->part_keys, i);
-        if (key->process != number || key->kind != STEP_CALL)
-            continue;
-        total -= steps->parts.items[i].total;
-        longest -= steps->parts.items[i].slowest;
+    size_t calls = steps->parts.count; /* and operations */
+    for (size_t number = 0; number < steps->processes.count; number++) {
+        const struct steps_process *process = &steps->processes.items[number];
+        const struct step *slowest = &process->items.items[process->slowest];
+        const struct step_part_key key = {number, STEP_OUTSIDE, 0};
+        struct step_part *part = dense_map_item(&steps->part_keys, &key, &steps->parts);
+        if (!part)
+            return -1;
+        *part = (struct step_part){.slowest = slowest->to - slowest->from, .count = (int64_t)process->items.count};
+        for (size_t i = 0; i < process->items.count; i++)
+            sum_add(&part->total, process->items.items[i].to - process->items.items[i].from);
     }
-    const struct step_part_key key = {number, STEP_OUTSIDE, 0};
-    struct step_part *part = dense_map_item(&steps->part_keys, &key, &steps->parts);
-    if (part)
-        *part = (struct step_part){.total = total, .slowest = longest, .count = (int64_t)process->items.count};
-    return part ? 0 : -1;
+    for (size_t i = 0; i < calls; i++) {
+        const struct step_part_key *key = dense_map_row(&steps->part_keys, i);
+        struct step_part *outside = &steps->parts.items[calls + key->process];
+        outside->total -= key->kind == STEP_CALL ? steps->parts.items[i].total : 0;
+        outside->slowest -= key->kind == STEP_CALL ? steps->parts.items[i].slowest : 0;
+    }
+    return 0;
 }
 
 int64_t step_part_difference(const struct steps_process *process, const struct step_part *part)
@@ -134,9 +154,7 @@ static int gather(struct steps *steps, const struct trace *trace, const struct s
         find_slowest(&steps->processes.items[i]);
     if (status == 0 && steps->processes.count > 0)
         status = add_ops(steps, trace, launched) ?: add_calls(steps, trace);
-    for (size_t i = 0; i < steps->processes.count && status == 0; i++)
-        status = add_outside(steps, i);
-    return status;
+    return status ? status : add_outside(steps);
 }
 
 int steps_gather(struct steps *steps, const struct trace *trace)
@@ -160,6 +178,7 @@ void steps_release(struct steps *steps)
         series_release(&steps->processes.items[i].times);
     }
     array_release(&steps->processes);
+    map_release(&steps->by_process);
     interner_release(&steps->names);
     dense_map_release(&steps->part_keys);
     array_release(&steps->parts);

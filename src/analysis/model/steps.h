@@ -60,6 +60,7 @@ struct step_part_key {
 /* All zero is empty. The state of section_steps: see section_state(). */
 struct steps {
     ARRAY(struct steps_process) processes;
+    struct map by_process; /* index in trace.processes -> index + 1 in processes */
     struct interner names;
     struct dense_map part_keys; /* struct step_part_key */
     ARRAY(struct step_part) parts;
@@ -74,6 +75,10 @@ void steps_release(struct steps *steps);
  * -1: no memory, or after error(). LAUNCHED: by thread and call; periods are for processes that have no steps yet. */
 int steps_find_ranges(struct steps *steps, const struct trace *trace);
 int steps_find_periods(struct steps *steps, const struct trace *trace, const struct sorter *launched);
+/* The steps of PROCESS, an index of the trace. steps_process(): NULL if it has none. steps_process_new() makes them if
+ * it has none; NULL: no memory. */
+struct steps_process *steps_process(const struct steps *steps, uint32_t process);
+struct steps_process *steps_process_new(struct steps *steps, uint32_t process);
 /* Adds a copy of STEP, unless there are STEPS_MOST. Returns 0, or -1: no memory. */
 int steps_add(struct steps_process *process, const struct step *step);
 

@@ -118,10 +118,7 @@ static int add_periods(struct steps *steps, const struct trace *trace, const str
     uint32_t anchor = anchor_of(sequence), process = trace->threads.items[thread].process;
     const struct launch *from = NULL;
     struct steps_process *steps_in = NULL;
-    for (size_t i = 0; i < steps->processes.count; i++)
-        if (steps->processes.items[i].process == process)
-            return 0;
-    if (anchor == EVENT_NO_TEXT)
+    if (anchor == EVENT_NO_TEXT || steps_process(steps, process))
         return 0;
     for (size_t i = 0; i < sequence->items.count; i++) {
         const struct launch *at = &sequence->items.items[i];
@@ -130,9 +127,10 @@ static int add_periods(struct steps *steps, const struct trace *trace, const str
         if (from && at->start > from->start) {
             const struct step step = {from->start, at->start, from->called, at->called, EVENT_NONE, 0, 0};
             if (!steps_in) { /* a process has at least one step */
-                if (!(steps_in = array_push(&steps->processes)))
+                if (!(steps_in = steps_process_new(steps, process)))
                     return -1;
-                *steps_in = (struct steps_process){.process = process, .thread = thread, .name = EVENT_NO_TEXT};
+                steps_in->thread = thread;
+                steps_in->name = EVENT_NO_TEXT;
             }
             if (steps_add(steps_in, &step) < 0)
                 return -1;

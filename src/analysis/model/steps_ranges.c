@@ -277,11 +277,10 @@ static void find_best(struct finder *finder)
 static int add_process(struct finder *finder, uint32_t number)
 {
     const struct repetition_key *key = dense_map_row(&finder->keys, number);
-    struct steps_process *added = array_push(&finder->steps->processes);
+    struct steps_process *added = steps_process_new(finder->steps, finder->trace->threads.items[key->thread].process);
     if (!added)
         return -1;
     finder->items.items[number].process = (uint32_t)finder->steps->processes.count;
-    added->process = finder->trace->threads.items[key->thread].process;
     added->thread = (uint32_t)key->thread;
     added->name = (uint32_t)key->name;
     added->to_next = finder->items.items[number].fitness <= FIT_OPTIMIZER;

@@ -55,12 +55,14 @@ void trace_release(struct trace *trace)
     busy_release(&trace->compiling);
     array_release(&trace->processes);
     array_release(&trace->ranks);
+    map_release(&trace->rank_numbers);
     array_release(&trace->threads);
     array_release(&trace->streams);
     array_release(&trace->stream_owners);
     array_release(&trace->devices);
     array_release(&trace->losses);
     array_release(&trace->gpu_rows);
+    map_release(&trace->gpu_row_numbers);
     array_release(&trace->pools);
     array_release(&trace->crashes);
     array_release(&trace->open_calls);

@@ -149,8 +149,10 @@ struct trace {
 
     /* The process and device of a GPU's rows: traces of gputrace have these where several processes use one GPU. */
     ARRAY(struct trace_gpu_row) gpu_rows;
+    struct map gpu_row_numbers;         /* row -> index + 1 of the first in gpu_rows */
     struct stream_owners stream_owners; /* after trace_finish() */
     ARRAY(struct trace_rank) ranks;
+    struct map rank_numbers;        /* process -> index + 1 in ranks: of the first, of EVENT_NO_ID of the last */
     ARRAY(struct trace_pool) pools; /* of stream-ordered memory */
     size_t host_processes;          /* with slices on threads; after trace_finish() */
 };
@@ -323,6 +325,9 @@ int64_t trace_event_device(const struct event_fields *event);
 /* The stream of a GPU's event: its argument's, else its row's number. EVENT_NONE: neither is known. */
 int64_t trace_event_stream(const struct event_fields *event);
 
+/* Return the new rank and 0, or NULL and -1: no memory. */
+struct trace_rank *trace_add_rank(struct trace *trace, event_id process);
+int trace_add_gpu_row(struct trace *trace, const struct trace_gpu_row *row);
 /* NULL: not known. */
 const struct trace_gpu_row *trace_gpu_row(const struct trace *trace, event_id row);
 /* The rank that a process is; NULL: none is known. */

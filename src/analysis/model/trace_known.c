@@ -6,31 +6,45 @@
 #include "analysis/base/table.h"
 #include "analysis/model/trace.h"
 
+struct trace_rank *trace_add_rank(struct trace *trace, event_id process)
+{
+    struct trace_rank *rank = array_push(&trace->ranks);
+    uint64_t *number = rank ? map_put(&trace->rank_numbers, process, NULL) : NULL;
+    if (!number)
+        return NULL;
+    rank->process = process;
+    if (*number == 0 || process == EVENT_NO_ID)
+        *number = trace->ranks.count;
+    return rank;
+}
+
+int trace_add_gpu_row(struct trace *trace, const struct trace_gpu_row *row)
+{
+    struct trace_gpu_row *added = array_push(&trace->gpu_rows);
+    uint64_t *number = added ? map_put(&trace->gpu_row_numbers, row->row, NULL) : NULL;
+    if (!number)
+        return -1;
+    *added = *row;
+    *number = *number ? *number : trace->gpu_rows.count;
+    return 0;
+}
+
 const struct trace_gpu_row *trace_gpu_row(const struct trace *trace, event_id row)
 {
-    for (size_t i = 0; i < trace->gpu_rows.count; i++)
-        if (trace->gpu_rows.items[i].row == row)
-            return &trace->gpu_rows.items[i];
-    return NULL;
+    const uint64_t *number = map_get(&trace->gpu_row_numbers, row);
+    return number ? &trace->gpu_rows.items[*number - 1] : NULL;
 }
 
 const struct trace_rank *trace_rank_of(const struct trace *trace, event_id process)
 {
-    const struct trace_rank *of_all = NULL;
-    for (size_t i = 0; i < trace->ranks.count; i++) {
-        const struct trace_rank *rank = &trace->ranks.items[i];
-        if (rank->process == process)
-            return rank;
-        of_all = rank->process == EVENT_NO_ID ? rank : of_all;
-    }
-    return of_all;
+    const uint64_t *number = map_get(&trace->rank_numbers, process) ?: map_get(&trace->rank_numbers, EVENT_NO_ID);
+    return number ? &trace->ranks.items[*number - 1] : NULL;
 }
 
 /* The index of the process ID; CALLS_ANY_PROCESS: no event is about it. */
 static uint32_t process_index(const struct trace *trace, event_id id)
 {
-    const struct dense_layout layout = {1, 1, false};
-    uint32_t index = dense_map_find(&trace->process_ids, &id, layout, dense_map_hash(&id, 1));
+    uint32_t index = dense_map_lookup(&trace->process_ids, &id, sizeof(id));
     return index == DENSE_MAP_NONE ? CALLS_ANY_PROCESS : index;
 }
 
@@ -48,20 +62,15 @@ int trace_own_streams(struct trace *trace)
 
 const struct trace_process *trace_process(const struct trace *trace, event_id id)
 {
-    for (size_t i = 0; i < trace->processes.count; i++)
-        if (*(const event_id *)dense_map_row(&trace->process_ids, i) == id)
-            return &trace->processes.items[i];
-    return NULL;
+    uint32_t index = process_index(trace, id);
+    return index == CALLS_ANY_PROCESS ? NULL : &trace->processes.items[index];
 }
 
 int64_t trace_find_thread(const struct trace *trace, event_id process, int64_t id)
 {
-    for (size_t i = 0; i < trace->threads.count; i++) {
-        const struct trace_thread_id *known = dense_map_row(&trace->thread_ids, i);
-        if (known->process == process && known->thread == event_id_number(id))
-            return (int64_t)i;
-    }
-    return EVENT_NONE;
+    const struct trace_thread_id key = {process, event_id_number(id)};
+    uint32_t index = dense_map_lookup(&trace->thread_ids, &key, sizeof(key));
+    return index == DENSE_MAP_NONE ? EVENT_NONE : (int64_t)index;
 }
 
 /* Which traces are said in other words, in the order in which the words are looked for. */

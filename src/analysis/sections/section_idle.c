@@ -1,10 +1,11 @@
 /*
  * Why GPUs were idle (idle.h): the causes of each GPU, and the same by call, range and operator.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/buffer.h"
-#include "common/map.h"
+#include "analysis/base/cost_sum.h"
 #include "analysis/idle/idle.h"
 #include "analysis/idle/idle_gaps.h"
 #include "analysis/model/section.h"
@@ -163,48 +164,53 @@ static const struct idle_rows *rows_of(const struct idle *idle)
     return idle->host.trace ? &idle->active : &idle->rows;
 }
 
-/* Sets *MOST to a row of this cause of this GPU, of those that `mostly` shows alike and that take most of the time
- * together. NULL: there is none. Returns 0, or -1: no memory. */
-static int find_most(const struct idle *idle, size_t device, unsigned cause, const struct idle_row **most)
+/* Of the rows of one cause of one GPU that `mostly` shows alike, those that take most of the time together. */
+struct most {
+    const struct idle_row *row; /* one of them; NULL: the GPU has no row of the cause */
+    int64_t total;
+};
+
+/* MOST has an item for each cause of each GPU, by GPU. Returns 0, or -1: no memory. */
+static int find_most(const struct idle *idle, struct most *most)
 {
     const struct idle_rows *rows = rows_of(idle);
-    struct map totals = {0};
-    uint64_t longest = 0, *total = &longest;
-    *most = NULL;
-    for (size_t i = 0; i < rows->count && total; i++) {
+    struct dense_map alike = {0};
+    ARRAY(int64_t) totals = {0};
+    int status = 0;
+    for (size_t i = 0; i < rows->count && status == 0; i++) {
         const struct idle_row *row = &rows->items[i];
-        if (row->what.device != device || row->what.cause != cause)
-            continue;
         uint32_t number;
         uint64_t shown = shown_of(&row->what, &number);
-        total = map_put(&totals, shown << 32 | number, NULL);
+        const uint64_t key[] = {(uint64_t)row->what.device << 32 | row->what.cause, shown << 32 | number};
+        int64_t *total = dense_map_item(&alike, &key, &totals);
+        struct most *of = &most[row->what.device * IDLE_CAUSE_COUNT + row->what.cause];
+        status = total ? 0 : -1;
         if (total)
-            *total += (uint64_t)row->sum.total;
-        if (total && (!*most || *total > longest)) {
-            longest = *total;
-            *most = row;
-        }
+            *total = sum_of(*total, row->sum.total);
+        if (total && (!of->row || *total > of->total))
+            *of = (struct most){row, *total};
     }
-    map_release(&totals);
-    return total ? 0 : -1;
+    dense_map_release(&alike);
+    array_release(&totals);
+    return status;
 }
 
 static int finish(struct report_row *row)
 {
     const struct idle *idle = &((const struct state *)row->state)->idle;
-    for (size_t device = 0; device < idle->devices.count; device++)
-        for (unsigned cause = 0; cause < IDLE_CAUSE_COUNT; cause++) {
-            const struct idle_row *most;
-            const struct line line = {.idle = idle, .sum = &idle->devices.items[device].causes[cause]};
-            struct line one = line;
-            if (find_most(idle, device, cause, &most) < 0)
-                return -1;
-            if (most)
-                one.what = most->what;
-            if (most && section_row(row, NULL, &one) < 0)
-                return -1;
-        }
-    return 0;
+    struct most *most = calloc(idle->devices.count * IDLE_CAUSE_COUNT + 1, sizeof(*most));
+    int status = most ? find_most(idle, most) : -1;
+    for (size_t i = 0; status == 0 && i < idle->devices.count * IDLE_CAUSE_COUNT; i++) {
+        const struct idle_row *one = most[i].row;
+        struct line line = {.idle = idle};
+        if (!one)
+            continue;
+        line.what = one->what;
+        line.sum = &idle->devices.items[one->what.device].causes[one->what.cause];
+        status = section_row(row, NULL, &line);
+    }
+    free(most);
+    return status;
 }
 
 const struct section section_idle = {

@@ -4,6 +4,7 @@
 #include "common/spool_records.h"
 #include "trace/build/process.h"
 
+#define FITS_TRACKS 64u                /* of a thread are looked at for each slice */
 #define EVICT_RANGES ((size_t)1 << 18) /* are walked over before they are given back */
 
 #define FILE_VECTORS(X)     \
@@ -417,12 +418,13 @@ static bool fits_track(const struct nvtx *nvtx, const struct nvtx_track *track, 
 bool nvtx_fits(const struct nvtx *nvtx, struct nvtx_places *places, uint32_t thread, uint64_t start, uint64_t end)
 {
     const struct nvtx_track *track = nvtx->ranges.count ? nvtx_first_track(nvtx, thread) : NULL;
-    for (; track; track = nvtx_next_track(nvtx, track)) {
+    unsigned looked_at = 0;
+    for (; track && looked_at < FITS_TRACKS; looked_at++, track = nvtx_next_track(nvtx, track)) {
         uint32_t number = (uint32_t)(track - nvtx->tracks.items) + 1;
         if (!fits_track(nvtx, track, place_of(places, number), start, end))
             return false;
     }
-    return true;
+    return !track;
 }
 
 /* The ranges of one thread, of all domains, that are open where the walk is. */

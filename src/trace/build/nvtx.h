@@ -410,7 +410,7 @@ uint32_t nvtx_innermost(const struct nvtx *nvtx, struct nvtx_places *places, uin
                         uint64_t time);
 
 /* Whether a slice of THREAD can stand on one row with its ranges of push and pop: none of them begins or ends within
- * it. Before nvtx_close(), when all were read. */
+ * it. False, too, if the thread has ranges of very many domains. Before nvtx_close(), when all were read. */
 bool nvtx_fits(const struct nvtx *nvtx, struct nvtx_places *places, uint32_t thread, uint64_t start, uint64_t end);
 
 /* Whether all ranges of push and pop of a thread nest: calls UNFIT for a thread of which they do not, at least once.

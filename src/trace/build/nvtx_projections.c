@@ -53,6 +53,7 @@ static int add_all_started(struct nvtx *nvtx)
 struct pushed {
     struct extents *extents;
     struct projection_pieces *pieces;
+    size_t passed; /* ranges so far, of all tracks */
     ARRAY(struct pushed_range {
         uint32_t range;
         size_t span; /* index in extents.spans */
@@ -95,7 +96,7 @@ static int add_track(struct pushed *pushed, struct nvtx *nvtx, const struct nvtx
         uint32_t number = track->ranges.items[i];
         if (push(pushed, &nvtx->ranges.items[number], number) != 0)
             return -1;
-        if (i % EVICT_ITEMS == 0)
+        if (++pushed->passed % EVICT_ITEMS == 0)
             nvtx_evict(nvtx);
     }
     while (pushed->open.count > 0)

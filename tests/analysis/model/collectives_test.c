@@ -35,9 +35,9 @@ UNIT_FIXTURE(end)
 /* Each process is a rank, and has the GPU of that number. */
 static void add_rank(int64_t rank)
 {
-    struct trace_gpu_row *row = array_push(&trace->gpu_rows);
-    struct trace_rank *known = array_push(&trace->ranks);
-    *row = (struct trace_gpu_row){event_id_number(rank), event_id_number(PID(rank)), rank};
+    const struct trace_gpu_row row = {event_id_number(rank), event_id_number(PID(rank)), rank};
+    assert_int_equal(trace_add_gpu_row(trace, &row), 0);
+    struct trace_rank *known = trace_add_rank(trace, event_id_number(PID(rank)));
     *known = (struct trace_rank){event_id_number(PID(rank)), rank, rank, 2, EVENT_NO_TEXT};
 }
 
