@@ -362,3 +362,10 @@ END
     run -2 "$gputrace" convert trace.json
     run -2 "$gputrace" convert a b c
 }
+
+@test "a slice that begins with empty arguments and does not end is written as JSON" {
+    echo '{"traceEvents":[{"ph":"B","cat":"user_annotation","name":"a","pid":1,"tid":1,"ts":1,"args":{ }},
+        {"ph":"X","cat":"user_annotation","name":"b","pid":1,"tid":1,"ts":2,"dur":3,"args":{}}]}' >empty.json
+    run -0 "$gputrace" convert empty.json made.json
+    assert_equal "$(jq -c '.traceEvents[] | select(.name == "a") | [.dur, .args]' made.json)" '[4,{"open at end":true}]'
+}

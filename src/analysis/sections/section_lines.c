@@ -387,7 +387,7 @@ static struct cell fill_cost(struct report_row *row, const struct column *column
 {
     const struct line *line = row->item;
     (void)column;
-    return cell_integer(line->gpu_ns + line->wait_ns);
+    return cell_integer(sum_of(line->gpu_ns, line->wait_ns));
 }
 
 static const struct column columns[] = {

@@ -72,7 +72,7 @@ static struct name name_of(struct json_replay *replay, const struct json_event *
 static const struct args *args_of(const struct json_event *event, struct args *args)
 {
     args->count = 0;
-    if (event->args.length == 0)
+    if (event->args.length == 0 || event->args.at[1 + strspn(event->args.at + 1, " \t\r\n")] == '}')
         return NULL;
     struct arg *arg = args_add(args, ARG_OTHER, ARG_TYPE_MEMBERS);
     arg->text = event->args.at + 1;
