@@ -119,7 +119,9 @@ size_t peek(const char *path, char *bytes, size_t size)
     bool is_stdin = strcmp(path, "-") == 0;
     if (!is_stdin && !may_be_opened(path))
         return 0;
-    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    int fd = is_stdin ? STDIN_FILENO : take_fifo(path); /* which nobody may write to any more */
+    if (fd < 0)
+        fd = open(path, O_RDONLY | O_CLOEXEC);
     size_t length = 0;
     if (fd >= 0)
         fstat(fd, &facts);

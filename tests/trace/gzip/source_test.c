@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <stdbool.h>
+#include <sys/stat.h>
 
 #include <zlib.h>
 
@@ -403,6 +404,26 @@ UNIT_TEST(standard_input_is_read_from_where_it_is)
     }
     dup2(kept, STDIN_FILENO);
     close(kept);
+}
+
+/* Whoever wrote to a FIFO may be gone when its beginning is looked at again: nothing waits for another one. */
+UNIT_TEST(a_fifo_is_looked_at_twice_and_read)
+{
+    static const char text[] = "[{\"ph\": \"M\"}]";
+    char fifo[sizeof(path) + 8], bytes[64];
+    struct source_failure failure;
+    struct buffer read;
+    snprintf(fifo, sizeof(fifo), "%s.fifo", path);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    int writer = open(fifo, O_RDWR);
+    assert_int_equal(write(writer, text, strlen(text)), strlen(text));
+    assert_int_equal(peek(fifo, bytes, sizeof(bytes)), strlen(text));
+    close(writer);
+    assert_int_equal(peek(fifo, bytes, sizeof(bytes)), strlen(text));
+    read_with(fifo, 1, 65536, &read, &failure);
+    assert_int_equal(read.length, strlen(text));
+    buffer_release(&read);
+    unlink(fifo);
 }
 
 UNIT_MAIN(begin, end)
