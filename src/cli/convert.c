@@ -136,7 +136,7 @@ static int convert(const struct convert_command_options *wanted, const char *inp
     enum file_content content = file_format_of(output)->content;
     if (content != FILE_FLIGHT && output_name_writable(output) != 0)
         return -1;
-    end_when_asked(NULL, "interrupted: '%s' was not written\n", output);
+    end_when_asked(NULL, EXIT_FAILURE, "'%s' was not written", output);
     if (content != FILE_EVENTS && cut_wanted(&wanted->part))
         return error("%s are written of whole traces: cut '%s' first, with 'gputrace cut'",
                      content == FILE_FLIGHT ? "operations of ranks" : "stacks", input);

@@ -10,6 +10,7 @@
 #include "common/log.h"
 #include "common/text.h"
 #include "common/shell_word.h"
+#include "cli/faults.h"
 #include "cli/options.h"
 #include "trace/format.h"
 
@@ -141,7 +142,8 @@ static void fill_standard_descriptors(void)
 int main(int argc, char **argv)
 {
     fill_standard_descriptors();
-    int status = dispatch(argc, argv);
+    int status = call_with_stack(dispatch, argc, argv);
+    end_at_fault(NULL, NULL, status);
     /* Output that could not be written is a failure: a full disk, a closed stdout. */
     errno = 0;
     if (fflush(stdout) != 0 || ferror(stdout)) {

@@ -169,7 +169,7 @@ static int merge_named(const struct merge_command_options *wanted, char **paths,
 {
     struct merge_inputs inputs = {0};
     int result = check_output(wanted);
-    end_when_asked(NULL, "interrupted: '%s' was not written\n", wanted->output);
+    end_when_asked(NULL, EXIT_FAILURE, "'%s' was not written", wanted->output);
     for (size_t i = 0; i < count && result == 0; i++)
         result = merge_inputs_add(&inputs, paths[i], wanted->output);
     if (result == 0)

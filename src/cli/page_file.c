@@ -29,7 +29,7 @@ int page_file_write(const char *path, int (*write)(void *context, struct buffer 
 {
     struct output output;
     uint64_t bytes;
-    end_when_asked(NULL, "interrupted: '%s' was not written\n", path);
+    end_when_asked(NULL, EXIT_FAILURE, "'%s' was not written", path);
     if (output_open(&output, path) < 0)
         return -1;
     int status = write(context, &output.buffer);

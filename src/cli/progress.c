@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/faults.h"
 #include "cli/summary.h"
 #include "common/buffer.h"
 #include "common/clock.h"
@@ -216,16 +217,19 @@ static void abandon(void)
         clean();
 }
 
-void end_when_asked(const struct signals *signals, const char *format, ...)
+void end_when_asked(const struct signals *signals, int status, const char *format, ...)
 {
-    static char message[6 * PATH_MAX + 128]; /* for the signal handler */
+    static char message[6 * PATH_MAX + 128], fault[sizeof(message)]; /* for the signal handlers */
     static struct signals none;
+    static char text[6 * PATH_MAX + 64];
+    const char *clear = terminal_line_possible() ? TERMINAL_LINE_CLEAR : "";
     va_list args;
-    size_t length =
-        (size_t)snprintf(message, sizeof(message), "%sgputrace: ", terminal_line_possible() ? TERMINAL_LINE_CLEAR : "");
     va_start(args, format);
-    vsnprintf(message + length, sizeof(message) - length, format, args);
+    vsnprintf(text, sizeof(text), format, args);
     va_end(args);
+    snprintf(message, sizeof(message), "%sgputrace: interrupted: %s\n", clear, text);
+    snprintf(fault, sizeof(fault), "%sgputrace: cannot go on: %s\n", clear, text);
+    end_at_fault(abandon, fault, status);
     if (!signals) {
         signals = &none;
         sigprocmask(SIG_BLOCK, NULL, &none.inherited_mask);

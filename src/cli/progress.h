@@ -40,10 +40,12 @@ struct live_line {
 struct drain_listener live_line_begin(struct live_line *line);
 void live_line_end(struct live_line *line);
 
-/* From here on a signal that asks this process to end does so: it removes the unfinished trace and prints MESSAGE.
- * SIGNALS are those that a launch holds; NULL: there was none. INTERRUPTED takes the spool directory, twice. */
-#define INTERRUPTED "interrupted: the records stay in '%s': 'gputrace recover %s -o FILE' writes the trace\n"
-void end_when_asked(const struct signals *signals, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* From here on a signal that asks this process to end does so: it removes the unfinished trace and prints "interrupted"
+ * and the message. A fault of this process (faults.h) does the same, prints "cannot go on", and exits with STATUS.
+ * SIGNALS are those that a launch holds; NULL: there was none. RECORDS_STAY takes the spool directory, twice. */
+#define RECORDS_STAY "the records stay in '%s': 'gputrace recover %s -o FILE' writes the trace"
+void end_when_asked(const struct signals *signals, int status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Such a signal calls CLEAN, too, which does nothing but what a signal's handler may; NULL: no longer. */
 void clean_when_asked(void (*clean)(void));
 

@@ -147,7 +147,7 @@ static int recover(const struct recover_options *wanted, const char *path)
         warning("'%s' may change while it is read", directory.path);
     int result = choose_output(wanted, directory.path, safe, &place);
     if (result == 0) {
-        end_when_asked(NULL, INTERRUPTED, directory.path, shell_word(directory.path));
+        end_when_asked(NULL, EXIT_FAILURE, RECORDS_STAY, directory.path, shell_word(directory.path));
         result = convert(directory.path, &place, &summary);
     }
     if (result < 0) {

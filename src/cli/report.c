@@ -1,3 +1,4 @@
+#include <limits.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include "common/array.h"
 #include "common/log.h"
 #include "common/buffer.h"
+#include "cli/faults.h"
 #include "cli/options.h"
 #include "cli/page_file.h"
 #include "cli/report_style.h"
@@ -363,6 +365,9 @@ static int run(int argc, char **argv)
         paths = &newest;
         count = 1;
     }
+    static char words[PATH_MAX + 64];
+    snprintf(words, sizeof(words), "gputrace: cannot go on: there is no report of '%s'\n", paths[0]);
+    end_at_fault(NULL, words, EXIT_FAILURE);
     int status = write_report(&settings.report, settings.html, settings.output, paths, count);
     return exit_status(status);
 }

@@ -9,10 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "analysis/report.h"
 #include "cli/report_style.h"
+#include "cli/faults.h"
 #include "cli/progress.h"
 #include "cli/output_name.h"
 #include "cli/run_cpu.h"
@@ -61,8 +63,6 @@ struct run {
     char killed[6 * PATH_MAX + 128]; /* for launch.killed */
     char standard_error[LOG_FILE_NAME_BYTES];
 };
-
-#define RECORDS_STAY "the records stay in '%s': 'gputrace recover %s -o FILE' writes the trace"
 
 /* How often --wait=all looks for processes. */
 #define LOOK_NS (50 * NS_PER_MS)
@@ -297,6 +297,7 @@ static int print_report(struct run *run)
 static void tidy(struct run *run, bool whole)
 {
     launch_release(&run->launch);
+    end_at_fault(NULL, NULL, EXIT_OURS);
     if (whole && !run->options.keep_spool) {
         run_directory_remove(&run->directory);
         return;
@@ -324,7 +325,9 @@ static int print_result(struct run *run, const struct convert_summary *summary)
  * stays; EXIT_LOSSES: the trace is incomplete, and --strict was given. */
 static int finish(struct run *run)
 {
-    end_when_asked(&run->launch.signals, INTERRUPTED, run->directory.path, shell_word(run->directory.path));
+    int ended = run->launch.status, theirs = WIFSIGNALED(ended) ? 128 + WTERMSIG(ended) : WEXITSTATUS(ended);
+    end_when_asked(&run->launch.signals, theirs ? theirs : EXIT_OURS, RECORDS_STAY, run->directory.path,
+                   shell_word(run->directory.path));
     struct convert_summary summary = {0};
     struct symbols *symbols = symbols_new(run->launch.started); /* NULL: stacks stay addresses */
     bool whole = convert(run, symbols, &summary) == 0;

@@ -266,3 +266,48 @@ nothing_unaccounted() { # CATEGORY LOSS WHOLE
     assert_output --partial 'no\x1b[2Jsuch\n.json'
     refute_output --partial $'\e'
 }
+
+# The spool of a program that has CUDA and call stacks to name, in the directory "spool".
+make_spool() {
+    mkdir kept
+    "$gputrace" run -q --stacks=all --keep-spool --spool-dir=kept -o kept.json "$samples/vector_add" >/dev/null
+    mv kept/* spool
+}
+
+@test "a small limit of stacks: the trace is written, and the program has the limit" {
+    need_simulated
+    for option in --stacks=all --plugin=leaks; do
+        run -0 bash -c 'ulimit -s 128; "$0" run "$1" -o t.json "$2"' "$gputrace" "$option" "$samples/vector_add"
+        [ "$(jq '[.traceEvents[] | select(.cat == "kernel")] | length' t.json)" -gt 0 ]
+        rm t.json
+    done
+    run -0 bash -c 'ulimit -s 128; "$0" run -q -o t.json bash -c "ulimit -s"' "$gputrace"
+    assert_output 128
+}
+
+@test "a small limit of stacks: samples of the processor are written" {
+    "$gputrace" run -q --cpu=samples -o usual.json true 2>said || true
+    ! grep -q "not recorded\|no samples" said || skip "perf events are not allowed here"
+    run -0 bash -c 'ulimit -s 128; "$0" run --cpu=samples,switches -o t.json "$1"' "$gputrace" "$samples/vector_add"
+    jq -e .traceEvents t.json >all
+}
+
+# Without memory libdw calls exit() or fails an assertion, in any of its calls.
+@test "too little memory to write the trace: it is written, or what says so names the spool, which stays" {
+    [ -z "${sanitizer-}" ] || skip "sanitizers need memory of their own"
+    make_spool
+    for limit in $(seq 24000 3000 90000); do
+        (ulimit -v "$limit" && "$gputrace" --version >version 2>&1) || continue
+        cp -r spool "spool$limit"
+        status=0
+        (ulimit -v "$limit" && "$gputrace" recover -o t.json "spool$limit" >said 2>&1) || status=$?
+        if [ $status = 0 ]; then
+            jq -e .traceEvents t.json >all
+            continue
+        fi
+        echo "# $limit: $status: $(<said)"
+        [ $status = 1 ]
+        grep -q "the records stay in '.*spool$limit'" said
+        [ -e "spool$limit/session.json" ]
+    done
+}
