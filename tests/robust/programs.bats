@@ -30,6 +30,18 @@ driver_bore_it() {
     recorded gpu_memcpy 160
 }
 
+@test "coroutines with small stacks have call stacks" {
+    need_plain
+    for size in 8 64; do
+        unharmed --stacks=all -- "$programs/coroutine" "$size"
+        recorded gpu_memset 21
+        # The stack goes through the coroutine's function.
+        jq -e '.stackFrames as $frames | [.traceEvents[] | select(.sf) | .sf | tostring |
+               [recurse($frames[.].parent // empty | tostring) | $frames[.].name] | select(any(. == "work"))] | length >= 20' \
+            traced.json || fail "no stacks of the coroutine"
+    done
+}
+
 @test "SIGPROF and SIGALRM at a high rate; reads are interrupted as often as without gputrace" {
     unharmed -- "$programs/timers"
     recorded user_annotation 20200

@@ -352,6 +352,10 @@ struct unwound {
     uint64_t place[UNWIND_FRAMES_MAX]; /* where on the stack each of them was taken from */
 };
 
+/* Calls RUN(CONTEXT): on this thread's stack if much of it is left, else, as in a coroutine, whose stack may be of a
+ * few KiB, on another one of the thread. What is unwound there begins with RUN and goes on with the caller. */
+void unwind_with_space(void (*run)(void *context), void *context);
+
 /* Loads what unwinding needs; unwind() does it otherwise. Takes the loader's lock. */
 void unwind_prepare(void);
 

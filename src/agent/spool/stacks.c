@@ -392,16 +392,21 @@ bool stacks_look_for_python(void)
     return python_is_found() || python_look(count_loaded());
 }
 
-uint32_t stacks_take(uint32_t skip)
+/* What stacks_take() is asked for, and its result. */
+struct wanted {
+    const void *here; /* the frame of stacks_take() */
+    uint32_t skip, number;
+};
+
+static void take(void *context)
 {
-    int saved = errno;
+    struct wanted *wanted = context;
+    const void *here = wanted->here;
+    uint32_t skip = wanted->skip;
     struct unwound frames;
     struct python_stack python = {.count = 0};
-    if (fork_unannounced())
-        return 0;
     const struct epoch_reader *reader = epoch_reader();
     bool in_client = reader && reader->in_client;
-    const void *here = __builtin_frame_address(0);
     stacks_prepare();
     /* This, looking for Python and unwinding take the loader's lock, so they come before ours: a program may be inside
      * the loader when it calls CUDA. */
@@ -418,8 +423,17 @@ uint32_t stacks_take(uint32_t skip)
         if (number != 0)
             unwind_remember(here, key, &frames, number);
     }
+    wanted->number = number;
+}
+
+uint32_t stacks_take(uint32_t skip)
+{
+    int saved = errno;
+    struct wanted wanted = {.here = __builtin_frame_address(0), .skip = skip};
+    if (!fork_unannounced())
+        unwind_with_space(take, &wanted);
     errno = saved;
-    return number;
+    return wanted.number;
 }
 
 uint32_t stacks_take_python(void)

@@ -4,7 +4,9 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unwind.h>
 
 #include "common/threads.h"
@@ -34,6 +36,16 @@ struct memory {
 
 static __thread struct memory *mine;
 
+/* The stacks of one thread: its own one, and the other. */
+static __thread struct {
+    uintptr_t low, high; /* of its own, without SPACE_BYTES; 0: not known yet */
+    char *other;
+    bool in_use; /* the other: a signal's handler may have interrupted what runs there */
+} stacks_of_thread;
+
+#define SPACE_BYTES ((size_t)64 << 10)  /* much more than unwinding takes */
+#define OTHER_BYTES ((size_t)256 << 10) /* handlers of signals run there, too */
+
 /* The unwinder is the compiler's. It is loaded as glibc's backtrace() does, and not linked, so that programs that have
  * no need of it can be traced where it is missing. */
 static struct {
@@ -49,6 +61,9 @@ static void forget(void *unused)
     struct memory *of_thread = mine;
     (void)unused;
     mine = NULL;
+    if (stacks_of_thread.other)
+        munmap(stacks_of_thread.other, OTHER_BYTES);
+    stacks_of_thread.other = NULL;
     if (!of_thread)
         return;
     for (unsigned i = 0; i < SETS; i++)
@@ -92,6 +107,91 @@ void unwind(struct unwound *unwound)
     if (unwinder.backtrace && unwinder.address && unwinder.frame)
         unwinder.backtrace(note_frame, unwound);
 }
+
+/* --- stacks that are small --- */
+
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+
+/* Calls RUN(CONTEXT) on the stack that ends at TOP. */
+void unwind_call_on(void (*run)(void *context), void *context, char *top);
+__asm__(".pushsection .text\n"
+        ".hidden unwind_call_on\n"
+        ".globl unwind_call_on\n"
+        ".type unwind_call_on, @function\n"
+        "unwind_call_on:\n"
+        ".cfi_startproc\n"
+        "push %rbp\n"
+        ".cfi_def_cfa_offset 16\n"
+        ".cfi_offset %rbp, -16\n"
+        "mov %rsp, %rbp\n"
+        ".cfi_def_cfa_register %rbp\n"
+        "mov %rdx, %rsp\n"
+        "mov %rdi, %rax\n"
+        "mov %rsi, %rdi\n"
+        "call *%rax\n"
+        "mov %rbp, %rsp\n"
+        "pop %rbp\n"
+        ".cfi_def_cfa %rsp, 8\n"
+        "ret\n"
+        ".cfi_endproc\n"
+        ".size unwind_call_on, . - unwind_call_on\n"
+        ".popsection\n");
+
+static void find_own_stack(void)
+{
+    pthread_attr_t attributes;
+    void *low = NULL;
+    size_t size = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0)
+        return;
+    pthread_attr_getstack(&attributes, &low, &size);
+    pthread_attr_destroy(&attributes);
+    stacks_of_thread.high = (uintptr_t)low + size;
+    stacks_of_thread.low = size > SPACE_BYTES ? (uintptr_t)low + SPACE_BYTES : stacks_of_thread.high;
+}
+
+/* The end of the other stack. NULL: there is much space here, or the other cannot be had. */
+static char *top_of_other(void)
+{
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    unwind_prepare();
+    if (!unwinder.at_thread_end.made || stacks_of_thread.in_use)
+        return NULL;
+    if (stacks_of_thread.high == 0)
+        find_own_stack();
+    if (stacks_of_thread.high == 0 || (here >= stacks_of_thread.low && here < stacks_of_thread.high))
+        return NULL;
+    if (!stacks_of_thread.other) {
+        char *other = mmap(NULL, OTHER_BYTES, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+        if (other == MAP_FAILED)
+            return NULL;
+        stacks_of_thread.other = other;
+        thread_key_set(&unwinder.at_thread_end);
+    }
+    return stacks_of_thread.other + OTHER_BYTES;
+}
+
+void unwind_with_space(void (*run)(void *context), void *context)
+{
+    char *top = top_of_other();
+    if (!top) {
+        run(context);
+        return;
+    }
+    stacks_of_thread.in_use = true;
+    unwind_call_on(run, context, top);
+    stacks_of_thread.in_use = false;
+}
+
+#else
+
+void unwind_with_space(void (*run)(void *context), void *context)
+{
+    run(context);
+}
+
+#endif
 
 /* --- what was unwound before --- */
 

@@ -252,8 +252,13 @@ static void take_once(struct spool_file *file)
         parts[kept++].state = parts[i].state == SPOOL_DRAINED ? SPOOL_DONE : parts[i].state;
     }
     file->parts.count = kept;
-    if (file->header.drained > drained)
-        file->damaged += file->header.drained - drained < UINT32_MAX ? file->header.drained - drained : 1;
+    if (file->header.drained <= drained)
+        return;
+    uint64_t missing = file->header.drained - drained;
+    file->damaged += missing < UINT32_MAX ? missing : 1;
+    char name[PATH_MAX];
+    if (file->spool.path && packed_file_name(file->spool.path, name, sizeof(name)) == 0)
+        warning("'%s' was removed or cut while the program ran: the trace lacks the records that were there", name);
 }
 
 /* RESULT is that of what was done until now. */
