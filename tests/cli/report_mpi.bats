@@ -82,3 +82,20 @@ open_mpi() { # PROCESSES PROGRAM...
     grep -F "no trace in 'empty' on any node" <<<"$output"
     run -2 "$gputrace" report --mpi "$(traces)" "$(traces)/rank0.json"
 }
+
+@test "traces of several jobs are reported as without MPI; of parts the message names the files" {
+    mkdir jobs
+    "$root/tests/cli/ranks_trace" ranks=2 jobs/a%r.json
+    "$root/tests/cli/ranks_trace" ranks=3 jobs/b%r.json
+    "$gputrace" report -f json jobs/*.json >direct
+    for processes in 1 3; do
+        open_mpi $processes "$gputrace" report -f json --mpi jobs | diff direct -
+    done
+    "$gputrace" report --partial -o jobs/b2.gpr jobs/b2.json
+    rm jobs/b2.json
+    run -1 "$gputrace" report jobs/a0.json jobs/a1.json jobs/b0.json jobs/b1.json jobs/b2.gpr
+    said=$output
+    run -1 mpirun.mpich -n 2 "$gputrace" report --mpi jobs
+    assert_output --partial "$said"
+    assert_output --partial "'jobs/b0.json' is not of the job of 'jobs/a0.json'"
+}

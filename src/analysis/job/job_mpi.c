@@ -22,6 +22,7 @@
 #include "analysis/job/job_part.h"
 #include "analysis/job/job_report.h"
 #include "analysis/job/mpi.h"
+#include "analysis/report.h"
 #include "trace/build/sources.h"
 
 #define NAME 256
@@ -317,22 +318,31 @@ static int report(struct sharing *sharing, struct buffer *out)
 {
     size_t all = sharing->files.count, count = 0;
     struct report_options options = *sharing->options;
-    char(*names)[PATH + 32] = calloc(all + 1, sizeof(*names));
-    const char **paths = calloc(all + 1, sizeof(*paths));
-    int status = names && paths ? 0 : error_no_memory("a report of a job");
+    struct {
+        char part[PATH + 32], file[PATH + NAME];
+    } *texts = calloc(all + 1, sizeof(*texts));
+    const char **paths = calloc(2 * all + 1, sizeof(*paths)), **names = paths ? paths + all : NULL;
+    int status = texts && paths ? 0 : error_no_memory("a report of a job");
+    bool are_traces = true;                      /* and can be read here */
     options.filter = (struct filter_options){0}; /* the parts were made with it */
     for (size_t i = 0; i < all && status == 0; i++) {
+        const char *name = sharing->files.items[i].name;
         if (sharing->files.items[i].left_out)
             continue;
-        part_path(sharing, i, names[count]);
-        paths[count] = names[count];
+        part_path(sharing, i, texts[count].part);
+        snprintf(texts[count].file, sizeof(texts[count].file), "%s/%s", sharing->directory, name);
+        paths[count] = texts[count].part;
+        names[count] = texts[count].file;
+        are_traces &= strcmp(name + strlen(name) - strlen(".gpr"), ".gpr") != 0 && access(names[count], R_OK) == 0;
         count++;
     }
     if (status == 0 && count == 0)
         status = error("no trace in '%s' on any node: .json, .pftrace or .gpr", sharing->directory);
     if (status == 0)
-        status = job_report_files(&options, paths, count, out);
-    free(names);
+        status = job_report_parts(&options, paths, names, are_traces, count, out);
+    if (status == JOB_REPORT_NONE)
+        status = report_files(sharing->options, names, count, out);
+    free(texts);
     free(paths);
     return status;
 }

@@ -24,8 +24,9 @@ struct reducing {
     struct report_options own; /* of each trace */
     uint64_t sections;         /* whose rows are wanted */
     const char *const *paths;
-    int *files;    /* by slot: the parts; -1: none */
-    char *without; /* by slot: the trace has no ranks */
+    const char *const *names; /* of the files, in messages: where PATHS were made of them */
+    int *files;               /* by slot: the parts; -1: none */
+    char *without;            /* by slot: the trace has no ranks */
     struct job_whole job;
     bool any_part; /* a file is a part: it cannot be reported otherwise */
     bool other;    /* a file is not of this job */
@@ -53,7 +54,7 @@ static int open_part(struct reducing *reducing, const char *path, unsigned slot)
 static int error_other(const struct reducing *reducing, const char *path)
 {
     const char *why = "it has no ranks, or a rank that is there already, or is of a job of another size";
-    return reducing->any_part ? error("'%s' is not of the job of '%s': %s", path, reducing->paths[0], why) : -1;
+    return reducing->any_part ? error("'%s' is not of the job of '%s': %s", path, reducing->names[0], why) : -1;
 }
 
 static int take_part(struct reducing *reducing, const char *path, unsigned slot)
@@ -83,7 +84,7 @@ static int make(void *context, size_t piece, unsigned slot, unsigned worker)
 static int take(void *context, size_t piece, unsigned slot)
 {
     struct reducing *reducing = context;
-    return take_part(reducing, reducing->paths[piece + 1], slot);
+    return take_part(reducing, reducing->names[piece + 1], slot);
 }
 
 /* The first file says whether there is a job at all: if not, nobody shall see a message twice. */
@@ -97,7 +98,7 @@ static int add_first(struct reducing *reducing)
     log_set_level(level);
     if (status < 0 && !part && !reducing->any_part)
         reducing->other = true;
-    return status < 0 ? status : take_part(reducing, reducing->paths[0], 0);
+    return status < 0 ? status : take_part(reducing, reducing->names[0], 0);
 }
 
 static int add_all(struct reducing *reducing, size_t count)
@@ -187,26 +188,39 @@ int job_report_check(const struct report_options *options, const char *const *pa
     return report_check(options, &columns, rows && job ? 1 : 0);
 }
 
+static int report_job(struct reducing *reducing, size_t count, struct buffer *out)
+{
+    const struct report_options *options = reducing->options;
+    uint64_t wanted = wanted_sections(options);
+    reducing->sections = wanted & job_part_sections();
+    job_init(&reducing->job, options);
+    int status = add_all(reducing, count) ?: job_tables_check(options, wanted);
+    if (status == 0)
+        status = job_finish(&reducing->job);
+    if (status == 0)
+        status = write_report(reducing, wanted, out);
+    bool none = reducing->other && !reducing->any_part;
+    job_release(&reducing->job);
+    free(reducing->files);
+    free(reducing->without);
+    return none ? JOB_REPORT_NONE : status;
+}
+
 int job_report_files(const struct report_options *options, const char *const *paths, size_t count, struct buffer *out)
 {
-    struct reducing reducing = {.options = options, .paths = paths};
-    uint64_t wanted = wanted_sections(options);
+    struct reducing reducing = {.options = options, .paths = paths, .names = paths};
     if (!may_be_job(options, paths, count, &reducing.any_part))
         return JOB_REPORT_NONE;
     if (reducing.any_part && filter_wanted(&options->filter))
         return error("a part of a job cannot be filtered: use the filters with report --partial");
-    reducing.sections = wanted & job_part_sections();
-    job_init(&reducing.job, options);
-    int status = add_all(&reducing, count) ?: job_tables_check(options, wanted);
-    if (status == 0)
-        status = job_finish(&reducing.job);
-    if (status == 0)
-        status = write_report(&reducing, wanted, out);
-    bool none = reducing.other && !reducing.any_part;
-    job_release(&reducing.job);
-    free(reducing.files);
-    free(reducing.without);
-    return none ? JOB_REPORT_NONE : status;
+    return report_job(&reducing, count, out);
+}
+
+int job_report_parts(const struct report_options *options, const char *const *paths, const char *const *names,
+                     bool are_traces, size_t count, struct buffer *out)
+{
+    struct reducing reducing = {.options = options, .paths = paths, .names = names, .any_part = !are_traces};
+    return report_job(&reducing, count, out);
 }
 
 int job_report_part(const struct report_options *options, const char *path, const char *output)
