@@ -195,3 +195,15 @@ launcher_is_killed() { # PROGRAM "PAUSE..." CHECK...
     tr '\r' '\n' <screen | sed -n 's/^\x1b\[K//p' | grep 'gputrace: 0:0' | awk 'length > 69 { exit 1 }'
     tr '\r' '\n' <screen | grep -A1 'events, ' | tail -n 1 | grep -q "^$(printf '\033')\[K"
 }
+
+@test "a packed file that was removed is named, and what it held is counted" {
+    need_simulated
+    mkdir kept
+    "$gputrace" run -q --keep-spool --spool-dir=kept -o all.json "$samples/launch_loop" $launches >statement
+    packed=$(echo kept/*/*-0.packed)
+    [ -s "$packed" ]
+    rm "$packed"
+    run -0 "$gputrace" convert "$(dirname "$packed")" rest.json
+    assert_output --partial "'$packed' was removed or cut: the trace lacks the records that were there"
+    assert_output --partial 'incomplete: '
+}

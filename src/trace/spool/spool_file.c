@@ -258,7 +258,7 @@ static void take_once(struct spool_file *file)
     file->damaged += missing < UINT32_MAX ? missing : 1;
     char name[PATH_MAX];
     if (file->spool.path && packed_file_name(file->spool.path, name, sizeof(name)) == 0)
-        warning("'%s' was removed or cut while the program ran: the trace lacks the records that were there", name);
+        warning("'%s' was removed or cut: the trace lacks the records that were there", name);
 }
 
 /* RESULT is that of what was done until now. */
