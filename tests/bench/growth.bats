@@ -57,6 +57,10 @@ assert_growth() { # N KIND COMMAND...
     assert_growth 250 gpus diff TRACE COPY
 }
 
+@test "a database grows with the processes that have the same correlation ids" {
+    assert_growth 1000 processes convert -q TRACE OUT.sqlite
+}
+
 @test "a conversion grows with the processes" {
     assert_growth 1000 processes convert -q TRACE OUT.pftrace
 }

@@ -311,13 +311,17 @@ const char *const sqlite_after_launches[] = {
     "  UNION ALL SELECT id, start, correlation FROM raw_graph_launches)"
     " WHERE correlation IN (SELECT correlation FROM raw_api_calls WHERE correlation IS NOT NULL"
     "  GROUP BY correlation HAVING min(pid) <> max(pid))",
-    "REPLACE INTO launches SELECT op.id, (SELECT id FROM"
-    " (SELECT call.id AS id, call.start > op.start AS later, call.start AS start, call.pid AS pid"
-    "  FROM raw_api_calls AS call WHERE call.correlation = op.correlation"
-    "  AND NOT EXISTS (SELECT 1 FROM raw_api_calls AS around"
-    "   WHERE around.correlation = call.correlation AND around.pid = call.pid"
-    "   AND (around.start, -around.\"end\", around.id) < (call.start, -call.\"end\", call.id)))"
-    " ORDER BY later, iif(later, pid, -start) LIMIT 1) FROM shared AS op",
+    "CREATE TEMP TABLE outermost AS SELECT id, correlation, start, pid FROM"
+    " (SELECT id, correlation, start, pid, row_number() OVER"
+    "   (PARTITION BY correlation, pid ORDER BY start, \"end\" DESC, id) AS number"
+    "  FROM raw_api_calls WHERE correlation IN (SELECT correlation FROM shared)) WHERE number = 1",
+    "CREATE INDEX outermost_start ON outermost(correlation, start)",
+    "CREATE INDEX outermost_pid ON outermost(correlation, pid)",
+    "REPLACE INTO launches SELECT op.id, ifnull((SELECT id FROM outermost AS call"
+    "  WHERE call.correlation = op.correlation AND call.start <= op.start ORDER BY call.start DESC LIMIT 1),"
+    " (SELECT id FROM outermost AS call WHERE call.correlation = op.correlation ORDER BY call.pid LIMIT 1))"
+    " FROM shared AS op",
+    "DROP TABLE outermost",
     "DROP TABLE shared",
     "CREATE INDEX names_name ON names(name)",
     "CREATE INDEX launches_call ON launches(call)",
