@@ -7,12 +7,10 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/uio.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -30,23 +28,15 @@ static void call(void)
     called.status = called.call(called.argc, called.argv);
 }
 
-static void set_stack_of_threads(void)
-{
-    pthread_attr_t attributes;
-    if (pthread_attr_init(&attributes) != 0)
-        return;
-    if (pthread_attr_setstacksize(&attributes, STACK_BYTES) == 0)
-        pthread_setattr_default_np(&attributes);
-    pthread_attr_destroy(&attributes);
-}
-
 int call_with_stack(int (*function)(int argc, char **argv), int argc, char **argv)
 {
     static ucontext_t before, own;
     struct rlimit limit;
+    pthread_attr_t threads;
     if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= STACK_BYTES)
         return function(argc, argv);
-    set_stack_of_threads();
+    if (pthread_attr_init(&threads) == 0 && pthread_attr_setstacksize(&threads, STACK_BYTES) == 0)
+        pthread_setattr_default_np(&threads);
     char *stack =
         mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (stack == MAP_FAILED || getcontext(&own) != 0)
@@ -70,31 +60,16 @@ static struct {
     int status;
 } last_words;
 
-/* Writes the name of a signal, and what often is the cause. */
-static void write_signal(int number)
-{
-    static const char before[] = "gputrace: fault SIG", after[] = ": memory or stack may be short ('ulimit -a')\n";
-    const char *name = sigabbrev_np(number);
-    name = name ? name : "";
-    const struct iovec line[] = {{(void *)(uintptr_t)before, sizeof(before) - 1},
-                                 {(void *)(uintptr_t)name, strlen(name)},
-                                 {(void *)(uintptr_t)after, sizeof(after) - 1}};
-    ssize_t written = writev(STDERR_FILENO, line, sizeof(line) / sizeof(*line));
-    (void)written; /* nowhere left to complain */
-}
-
 /* NUMBER: of the signal; 0: a library called exit(). */
 static void end(int number)
 {
     const char *message = last_words.message;
-    if (number)
-        write_signal(number);
-    if (!message)
-        _exit(last_words.status);
+    static const char fault[] = "gputrace: a fault: memory or stack may be short ('ulimit -a')\n";
     last_words.message = NULL;
-    if (last_words.tidy)
+    if (message && last_words.tidy)
         last_words.tidy();
-    ssize_t written = write(STDERR_FILENO, message, strlen(message));
+    ssize_t written = number ? write(STDERR_FILENO, fault, sizeof(fault) - 1) : 0;
+    written += message ? write(STDERR_FILENO, message, strlen(message)) : 0;
     (void)written; /* nowhere left to complain */
     _exit(last_words.status);
 }

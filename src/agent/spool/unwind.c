@@ -114,28 +114,14 @@ void unwind(struct unwound *unwound)
 
 /* Calls RUN(CONTEXT) on the stack that ends at TOP. */
 void unwind_call_on(void (*run)(void *context), void *context, char *top);
-__asm__(".pushsection .text\n"
-        ".hidden unwind_call_on\n"
-        ".globl unwind_call_on\n"
-        ".type unwind_call_on, @function\n"
-        "unwind_call_on:\n"
-        ".cfi_startproc\n"
-        "push %rbp\n"
-        ".cfi_def_cfa_offset 16\n"
-        ".cfi_offset %rbp, -16\n"
-        "mov %rsp, %rbp\n"
-        ".cfi_def_cfa_register %rbp\n"
-        "mov %rdx, %rsp\n"
-        "mov %rdi, %rax\n"
-        "mov %rsi, %rdi\n"
-        "call *%rax\n"
-        "mov %rbp, %rsp\n"
-        "pop %rbp\n"
-        ".cfi_def_cfa %rsp, 8\n"
-        "ret\n"
-        ".cfi_endproc\n"
-        ".size unwind_call_on, . - unwind_call_on\n"
-        ".popsection\n");
+__asm__(".pushsection .text\n.hidden unwind_call_on\n.globl unwind_call_on\n.type unwind_call_on, @function\n"
+        "unwind_call_on: .cfi_startproc\n"
+        "push %rbp; .cfi_def_cfa_offset 16; .cfi_offset %rbp, -16\n"
+        "mov %rsp, %rbp; .cfi_def_cfa_register %rbp\n"
+        "mov %rdx, %rsp; mov %rdi, %rax; mov %rsi, %rdi; call *%rax\n"
+        "mov %rbp, %rsp; pop %rbp; .cfi_def_cfa %rsp, 8\n"
+        "ret; .cfi_endproc\n"
+        ".size unwind_call_on, . - unwind_call_on\n.popsection\n");
 
 static void find_own_stack(void)
 {
