@@ -213,6 +213,7 @@ static void abandon(void)
 {
     void (*clean)(void) = clean_also;
     output_abandon();
+    launch_say_nothing();
     if (clean)
         clean();
 }

@@ -126,6 +126,12 @@ static int follow(struct launch *launch, struct pipes *pipes, pid_t child)
 
 static struct process_group *group_in_use; /* for the handler that ends this process */
 
+void launch_say_nothing(void)
+{
+    if (group_in_use)
+        process_group_release(group_in_use);
+}
+
 void launch_release(struct launch *launch)
 {
     group_in_use = NULL;
@@ -273,8 +279,7 @@ static void end(int number)
 {
     if (tidy_up)
         tidy_up();
-    if (group_in_use)
-        process_group_release(group_in_use);
+    launch_say_nothing();
     ssize_t written = write(STDERR_FILENO, last_message, strlen(last_message));
     (void)written; /* nowhere left to complain */
     raise(number); /* the handler is gone already; this waits until it returns */

@@ -84,6 +84,9 @@ struct launch {
  */
 int launch_run(struct launch *launch);
 
+/* When this process says itself why it ends: `killed` of the launch, if there was one, is not printed from now on.
+ * Async-signal-safe. */
+void launch_say_nothing(void);
 /* When there is nothing left to say in case this process is killed: `killed` is not printed from now on. */
 void launch_release(struct launch *launch);
 
