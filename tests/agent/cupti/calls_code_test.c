@@ -90,6 +90,9 @@ UNIT_TEST(linking_and_getting_functions_are_phases)
     CHECK(cuFuncLoad, FUNCTION_LOAD);
     CHECK(cuLibraryGetModule, FUNCTION_LOAD);
     CHECK(cuDevicePrimaryCtxRetain, CONTEXT_CREATION);
+    CHECK(cuCtxCreate, CONTEXT_CREATION);
+    CHECK(cuCtxCreate_v2, CONTEXT_CREATION);
+    CHECK(cuCtxCreate_v3, CONTEXT_CREATION);
     CHECK(cuCtxCreate_v4, CONTEXT_CREATION);
 #undef CHECK
     cuKernelGetFunction_params get = {NULL, (CUkernel)0x20};

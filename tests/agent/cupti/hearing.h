@@ -11,6 +11,7 @@
 #include "tests/agent/cupti/fake_cupti.h"
 
 /* cuda.h lets these names stand for the newest version; here the old ones are meant. */
+#undef cuCtxCreate
 #undef cuEventDestroy
 #undef cuEventElapsedTime
 #undef cuGraphInstantiate
