@@ -292,6 +292,46 @@ END
     done
 }
 
+# The questions of google/perfetto's ai/skills/perfetto/workflows/gpu: launch_statistics, occupancy, gpu_info. A .pftrace that
+# is cut off has no row of errors there: its slices are counted, too.
+@test "Perfetto's importer finds the shapes and limits of kernels, and model and address of the GPU" {
+    [ -x "${TRACE_PROCESSOR-}" ] || skip "TRACE_PROCESSOR names no trace_processor_shell of Perfetto"
+    cat >trace.json <<'END'
+{"deviceProperties": [{"id": 0, "name": "NVIDIA H100", "computeMajor": 9, "computeMinor": 0, "warpSize": 32, "pciBusId": "0000:00:06.0",
+  "maxThreadsPerMultiprocessor": 2048, "numSms": 132, "regsPerMultiprocessor": 65536, "sharedMemPerMultiprocessor": 233472}],
+"traceEvents": [
+{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 1, "dur": 5, "args": {"device": 0, "context": 1, "stream": 7,
+  "registers per thread": 64, "shared memory": 34816, "dynamic shared memory": 32768, "grid": [264, 1, 1], "block": [16, 16, 1]}},
+{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 11, "dur": 5, "args": {"device": 0, "context": 1, "stream": 7,
+  "registers per thread": 64, "shared memory": 34816, "dynamic shared memory": 32768, "grid": [264, 1, 1], "block": [16, 16, 1]}}
+]}
+END
+    "$gputrace" convert -q trace.json trace.pftrace
+    cat >ask.sql <<'END'
+select 'error', name, value from stats where severity in ('error', 'data_loss') and value > 0
+union all select 'slices', count(*), sum(dur) from slice
+union all select 'gpu', name || '|' || model || '|' || architecture, pci_bdf from gpu
+union all select 'shape', extract_arg(arg_set_id, 'workgroup_size') || ' ' || extract_arg(arg_set_id, 'grid_size'),
+  extract_arg(arg_set_id, 'thread_count') from gpu_slice where render_stage_category = 2
+union all select 'memory', extract_arg(arg_set_id, 'shared_mem_static') || ' ' || extract_arg(arg_set_id, 'registers_per_thread'),
+  extract_arg(arg_set_id, 'shared_mem_dynamic') from gpu_slice where render_stage_category = 2
+union all select 'waves', extract_arg(arg_set_id, 'waves_per_multiprocessor'),
+  extract_arg(arg_set_id, 'sm__maximum_warps_per_active_cycle_pct') from gpu_slice where render_stage_category = 2
+union all select 'limits', extract_arg(arg_set_id, 'occupancy_limit_warps') || ' ' || extract_arg(arg_set_id, 'occupancy_limit_blocks'),
+  extract_arg(arg_set_id, 'occupancy_limit_registers') || ' ' || extract_arg(arg_set_id, 'occupancy_limit_shared_mem')
+  from gpu_slice where render_stage_category = 2;
+END
+    "$TRACE_PROCESSOR" -q ask.sql trace.pftrace 2>/dev/null | tail -n +2 | tr -d '"' | sort | uniq -c | sed 's/^ *//' >got
+    diff - got <<'END'
+1 gpu,NVIDIA H100|NVIDIA H100|Hopper,0000:00:06.0
+2 limits,8 32,4 6
+2 memory,2048 64,32768
+2 shape,256 264,67584
+1 slices,2,10000
+2 waves,0.500000,50.000000
+END
+}
+
 @test "run -o NAME.pftrace writes Perfetto's format" {
     run -0 "$gputrace" run -o counters.pftrace "$samples/nvtx_counters"
     "$check_pftrace" counters.pftrace
