@@ -108,6 +108,10 @@ advice() { # ID
     run text host-work
     assert_output --partial '3.99 ms at most ('
     run advice host-work
+    refute_output --partial -- '--cpu=samples' # of another profiler
+    jq '.gputrace = {version: "1"}' trace.json >own.json
+    mv own.json trace.json
+    run advice host-work
     assert_output --partial -- '--cpu=samples'
 }
 
