@@ -1,3 +1,4 @@
+/* Why a trace has nothing of a program: the command line and the notes of its processes tell the cause. */
 #include "cli/run_empty.h"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* Lists the traces, parts and spools of a directory, sorted by name. */
 #include "cli/trace_folder.h"
 
 #include <dirent.h>

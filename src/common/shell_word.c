@@ -1,3 +1,4 @@
+/* Quotes a word as a shell needs it: in single quotes, or as $'...' where it has control characters. */
 #include "common/shell_word.h"
 
 #include <stdbool.h>

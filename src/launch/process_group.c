@@ -1,3 +1,4 @@
+/* The witness, the watcher and the job control that process_group.h describes. */
 #include "launch/process_group.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Names of symbols by libiberty's demangler, which calls back with each piece: the rest of a long name is not made. */
 #include "trace/demangle.h"
 
 #include <libiberty/demangle.h>

@@ -1,3 +1,4 @@
+/* Recognises rows of GPU work by the names that other profilers give to processes and threads. */
 #include "trace/gpu_rows.h"
 
 #include <stdbool.h>

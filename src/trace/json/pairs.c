@@ -1,3 +1,4 @@
+/* Holds events that begin or end a slice, and pairs those of a row with a stack once they are sorted. */
 #include "trace/json/pairs.h"
 
 #include <inttypes.h>
