@@ -230,7 +230,8 @@ static int share(struct shared_gaps *shared, const struct idle_host_gap *gap)
     }
     one->gap = *gap;
     one->known = (uint32_t)shared->sums.count;
-    memcpy(one->before, shared->sums.items, bytes);
+    if (bytes > 0)
+        memcpy(one->before, shared->sums.items, bytes);
     struct shared_gap **items = shared->items.items;
     size_t at = array_before(items, count, sizeof(*items), &gap->called, is_called_later);
     memmove(items + at + 1, items + at, (count - at) * sizeof(*items));

@@ -140,7 +140,9 @@ const struct call *calls_join_find_of(struct calls_join *join, int64_t correlati
         collect_same(join, correlation);
     if (join->same.count == 0)
         return NULL;
-    struct calls_join_call *found = find_by_process(join, process) ?: find_by_time(join, time);
+    struct calls_join_call *found = join->same.items; /* mostly the only one */
+    if (join->same.count > 1)
+        found = find_by_process(join, process) ?: find_by_time(join, time);
     join->again = found->found;
     found->found = true;
     return &found->call;
