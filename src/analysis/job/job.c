@@ -66,8 +66,10 @@ static uint32_t translated(const uint32_t *numbers, uint32_t text)
 
 static void shift(int64_t *time, int64_t by)
 {
-    if (*time != EVENT_NONE)
-        *time += by;
+    if (*time == EVENT_NONE)
+        return;
+    *time = sum_of(*time, by);
+    *time = *time > EVENT_TIME_LIMIT ? EVENT_TIME_LIMIT : *time < -EVENT_TIME_LIMIT ? -EVENT_TIME_LIMIT : *time;
 }
 
 static int add_steps(struct adding *adding)
@@ -258,8 +260,9 @@ static void set_shift(struct adding *adding)
     bool known = info->base > 0 && job->base > 0;
     adding->shift = known ? info->base - job->base : 0;
     job->base = job->base == EVENT_NONE ? info->base : job->base;
-    int64_t start = info->start + adding->shift;
-    if (info->with_span && (job->hangs.origin == EVENT_NONE || start < job->hangs.origin))
+    int64_t start = info->with_span ? info->start : EVENT_NONE;
+    shift(&start, adding->shift);
+    if (start != EVENT_NONE && (job->hangs.origin == EVENT_NONE || start < job->hangs.origin))
         job->hangs.origin = start;
 }
 

@@ -145,9 +145,10 @@ static bool is_collective(const struct job_part *part, const struct collective *
     return is_text(part, one->communicator) && is_text(part, one->group_ranks) && is_text(part, one->name) &&
            is_text(part, one->dtype) && one->kind < COLLECTIVE_KIND_COUNT && is_time(one->called) &&
            is_time(one->returned) && is_time(one->start) && is_time(one->exposed) &&
-           (one->start == EVENT_NONE || (one->duration >= 0 && is_length(one->duration))) && is_number(one->rank) &&
-           is_number(one->group_rank) && is_number(one->group_size) && is_number(one->sequence) &&
-           is_number(one->bytes) && is_number(one->peer) &&
+           (one->start == EVENT_NONE ||
+            (one->duration >= 0 && is_length(one->duration) && is_time(one->start + one->duration))) &&
+           is_number(one->rank) && is_number(one->group_rank) && is_number(one->group_size) &&
+           is_number(one->sequence) && is_number(one->bytes) && is_number(one->peer) &&
            (one->process == RANK_NONE || one->process < part->ranks.items.count);
 }
 

@@ -414,6 +414,7 @@ static int finish_groups(struct hangs *hangs)
 int hangs_finish(struct hangs *hangs)
 {
     hang_fronts_end(&hangs->fronts);
+    hangs->origin = hangs->origin == EVENT_NONE ? 0 : hangs->origin;
     if (finish_groups(hangs) < 0 || finish_init(hangs) < 0)
         return -1;
     find_elsewhere(hangs);

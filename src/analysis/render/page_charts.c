@@ -259,7 +259,7 @@ static int write_flame(struct page *page, const struct trace *trace, const struc
     for (size_t i = status == 0 ? count : 0; i-- > 0;) {
         const struct gpu_stack_node *node = &stacks->nodes.items[i];
         sum_add(&flame.totals[i], node->ns);
-        *(node->parent ? &flame.totals[node->parent - 1] : &whole) += flame.totals[i];
+        sum_add(node->parent ? &flame.totals[node->parent - 1] : &whole, flame.totals[i]);
     }
     flame.least = whole / FLAME_PART;
     json_key(&page->json, "flame");
