@@ -534,3 +534,12 @@ END
         assert_line --partial "none in this trace"
     done
 }
+
+@test "each of many GPUs of a thread was idle for as long as it did nothing" {
+    "$root/tests/bench/many" gpus 60 many.json # one kernel of 1 us on each, one after another
+    "$gputrace" report -f json -r idle,idle-where many.json >report.json
+    # From the first launch at 0 us to the end of the last kernel at 239 us.
+    jq -e '[.idle | group_by(.gpu)[] | map(.total_ns) | add] | length == 60 and all(. == 239000 - 1000)' report.json
+    jq -e '([.idle[].total_ns] | add) == ([."idle-where"[].total_ns] | add)' report.json
+    jq -e '[.idle[] | select(.cause == "before") | .total_ns] | sort == [range(60) | 4000 * . + 2000]' report.json
+}
