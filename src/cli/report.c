@@ -366,7 +366,7 @@ static int run(int argc, char **argv)
         count = 1;
     }
     static char words[PATH_MAX + 64];
-    snprintf(words, sizeof(words), "gputrace: cannot go on: there is no report of '%s'\n", paths[0]);
+    snprintf(words, sizeof(words), "gputrace: cannot go on: '%s' is not reported\n", paths[0]);
     end_at_fault(NULL, words, EXIT_FAILURE);
     int status = write_report(&settings.report, settings.html, settings.output, paths, count);
     return exit_status(status);

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* libiberty takes shorter symbols with little of the stack, and longer ones when it is told to, with at most 216 bytes
- * of stack for each byte of the symbol. */
+/* libiberty demangles symbols up to this length with little stack. Longer ones need DMGL_NO_RECURSE_LIMIT, and at most
+ * 216 bytes of stack for each byte of the symbol. */
 #define SHORT_SYMBOL 1024u
 #define STACK_FOR_BYTE ((size_t)512)
 #define STACK_LEAST ((size_t)1 << 20)

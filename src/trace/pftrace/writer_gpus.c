@@ -76,7 +76,7 @@ static void put_facts(struct pftrace_state *state, const cJSON *device)
     }
 }
 
-/* NULL: there is no device of the number; Perfetto counts GPUs from 0. */
+/* Perfetto counts GPUs from 0: where no device has the number, DEVICE is NULL and the entry is empty. */
 static void put_gpu(struct pftrace_state *state, const cJSON *device)
 {
     size_t gpu = protobuf_begin(&state->body, PB_GPU_INFO_GPUS);

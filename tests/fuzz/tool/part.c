@@ -41,13 +41,6 @@ static const int64_t values[] = {
 };
 #define VALUE_COUNT (sizeof(values) / sizeof(*values))
 
-static int touch(void *context, const char *data, size_t size)
-{
-    (void)context;
-    fuzz_touch(data, size);
-    return 0;
-}
-
 /* The part of the ranks from FIRST on, made once. */
 static const char *make_part(const char *name, int first, char *path, size_t size)
 {
@@ -91,16 +84,6 @@ static void change_part(uint8_t *part, size_t size, const uint8_t change[4])
             memcpy(part + at + i * head.record + place, &value, bytes);
 }
 
-static void report(const struct report_options *options, const char *const *paths, size_t count)
-{
-    struct buffer out;
-    buffer_init(&out, touch, NULL);
-    if (job_report_files(options, paths, count, &out) == JOB_REPORT_NONE)
-        report_files(options, paths, count, &out);
-    buffer_finish(&out);
-    buffer_release(&out);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static char part_path[4096], other_path[4096];
@@ -117,7 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     paths[0] = fuzz_file("part.gpr", part, (size_t)length);
     struct report_options options = {.format = (enum report_format)(data[0] % (REPORT_HTML + 1)), .workers = 1};
     options.width = data[0] & 64 ? 100 : 0;
-    report(&options, paths, 1);
-    report(&options, paths, 2);
+    scene_report(&options, paths, 1);
+    scene_report(&options, paths, 2);
     return 0;
 }

@@ -7,6 +7,9 @@
 
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/tool/files.h"
+#include "analysis/job/job_report.h"
+#include "analysis/report.h"
+#include "common/buffer.h"
 #include "trace/event.h"
 
 /* scene.json, with a NUL behind it. */
@@ -240,4 +243,21 @@ size_t scene_key_count(enum scene_change change)
     }
     cJSON_Delete(trace);
     return count;
+}
+
+int scene_touch(void *context, const char *data, size_t size)
+{
+    (void)context;
+    fuzz_touch(data, size);
+    return 0;
+}
+
+void scene_report(const struct report_options *options, const char *const *paths, size_t count)
+{
+    struct buffer out;
+    buffer_init(&out, scene_touch, NULL);
+    if (job_report_files(options, paths, count, &out) == JOB_REPORT_NONE)
+        report_files(options, paths, count, &out);
+    buffer_finish(&out);
+    buffer_release(&out);
 }

@@ -40,6 +40,13 @@ enum scene_change {
 #define SCENE_RECIPE_MOST 256
 void scene_change(struct cJSON *trace, const uint8_t *recipe, size_t size);
 
+struct report_options;
+
+/* Reports on the files: on all together if they are a job, else on each. Every byte of the report is read. */
+void scene_report(const struct report_options *options, const char *const *paths, size_t count);
+/* A drain of a buffer that reads every byte. */
+int scene_touch(void *context, const char *data, size_t size);
+
 /* How many different keys there are for a kind of change. */
 size_t scene_key_count(enum scene_change change);
 

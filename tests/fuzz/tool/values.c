@@ -20,13 +20,6 @@
 #include "trace/build/sources.h"
 #include "trace/merge/merge.h"
 
-static int touch(void *context, const char *data, size_t size)
-{
-    (void)context;
-    fuzz_touch(data, size);
-    return 0;
-}
-
 static struct report_options options_of(unsigned choice)
 {
     return (struct report_options){
@@ -40,20 +33,9 @@ static struct report_options options_of(unsigned choice)
     };
 }
 
-/* A report of all files together if they are a job, else of each. */
-static void report(const struct report_options *options, const char *const *paths, size_t count)
-{
-    struct buffer out;
-    buffer_init(&out, touch, NULL);
-    if (job_report_files(options, paths, count, &out) == JOB_REPORT_NONE)
-        report_files(options, paths, count, &out);
-    buffer_finish(&out);
-    buffer_release(&out);
-}
-
 static void report_one(const struct report_options *options, const char *path)
 {
-    report(options, &path, 1);
+    scene_report(options, &path, 1);
 }
 
 /* The other trace of the job, and its part. */
@@ -77,8 +59,8 @@ static void report_parts(const struct report_options *options, const char *path)
     unlink(paths[0]);
     if (job_report_part(options, path, paths[0]) != 0)
         return;
-    report(options, paths, 1);
-    report(options, paths, 2);
+    scene_report(options, paths, 1);
+    scene_report(options, paths, 2);
 }
 
 static void compare(const struct report_options *options, const char *path)
@@ -91,7 +73,7 @@ static void compare(const struct report_options *options, const char *path)
         diff.paths[BEFORE] = reversed ? after : before;
         diff.paths[AFTER] = reversed ? before : after;
         diff.counts[BEFORE] = diff.counts[AFTER] = 1;
-        buffer_init(&out, touch, NULL);
+        buffer_init(&out, scene_touch, NULL);
         diff_files(&diff, &out);
         buffer_finish(&out);
         buffer_release(&out);
@@ -145,7 +127,7 @@ static void convert_further(const struct report_options *options, const char *pa
 static void report_job(const struct report_options *options, const char *path)
 {
     const char *paths[] = {path, partner_path(options, false)};
-    report(options, paths, 2);
+    scene_report(options, paths, 2);
 }
 
 static void (*const uses[])(const struct report_options *options, const char *path) = {
