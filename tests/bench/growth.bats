@@ -41,6 +41,10 @@ assert_growth() { # N KIND COMMAND...
     assert_growth 250 ranks report TRACE
 }
 
+@test "all sections of a job's trace grow with its ranks" {
+    assert_growth 500 job report -r all TRACE
+}
+
 @test "a page grows with the GPUs of a process" {
     assert_growth 250 gpus report -r all --html=OUT.html TRACE
 }

@@ -3,6 +3,8 @@
  * multiprocessors empty. There, a kernel's time counts as far as no other kernel ran on the GPU: what runs beside it
  * may use what it leaves empty.
  */
+#include <stdlib.h>
+
 #include <string.h>
 
 #include "common/settings.h"
@@ -234,38 +236,33 @@ typedef int64_t gain_function(const struct trace_device *device, const struct sh
                               const struct shape *shape);
 typedef bool name_function(const char *name);
 
-static struct judged judge_device(const struct shapes *shapes, const struct trace *trace, uint32_t device,
-                                  gain_function *gain_of, name_function *is_excused)
-{
-    struct judged sum = {.device = &trace->devices.items[device]};
-    for (size_t i = 0; sum.device->multiprocessors > 0 && i < shapes->items.count; i++) {
-        const struct shape *shape = &shapes->items.items[i];
-        const struct shape_key *key = dense_map_row(&shapes->keys, i);
-        bool counts = shape->count > 0 && shape->device == device && key->blocks > 0;
-        int64_t gain = counts ? gain_of(sum.device, key, shape) : 0;
-        if (gain <= 0 || is_excused(interned(&trace->strings, (uint32_t)key->name)))
-            continue;
-        sum.alone = sum_of(sum.alone, shape->alone);
-        sum.gain = sum_of(sum.gain, gain);
-        sum.count += shape->count;
-        if (gain > sum.worst_gain) {
-            sum.worst_gain = gain;
-            sum.worst = shape;
-            sum.key = key;
-        }
-    }
-    return sum;
-}
-
 /* Of the GPU with the largest sum. */
 static struct judged judge(const struct shapes *shapes, const struct trace *trace, gain_function *gain_of,
                            name_function *is_excused)
 {
-    struct judged most = {0};
-    for (size_t i = 0; i < trace->devices.count; i++) {
-        struct judged judged = judge_device(shapes, trace, (uint32_t)i, gain_of, is_excused);
-        most = judged.gain > most.gain ? judged : most;
+    struct judged most = {0}, *sums = calloc(trace->devices.count + 1, sizeof(*sums));
+    for (size_t i = 0; sums && i < shapes->items.count; i++) {
+        const struct shape *shape = &shapes->items.items[i];
+        const struct shape_key *key = dense_map_row(&shapes->keys, i);
+        const struct trace_device *device = &trace->devices.items[shape->device];
+        bool counts = shape->count > 0 && key->blocks > 0 && device->multiprocessors > 0;
+        int64_t gain = counts ? gain_of(device, key, shape) : 0;
+        if (gain <= 0 || is_excused(interned(&trace->strings, (uint32_t)key->name)))
+            continue;
+        struct judged *sum = &sums[shape->device];
+        sum->device = device;
+        sum->alone = sum_of(sum->alone, shape->alone);
+        sum->gain = sum_of(sum->gain, gain);
+        sum->count += shape->count;
+        if (gain > sum->worst_gain) {
+            sum->worst_gain = gain;
+            sum->worst = shape;
+            sum->key = key;
+        }
     }
+    for (size_t i = 0; sums && i < trace->devices.count; i++)
+        most = sums[i].gain > most.gain ? sums[i] : most;
+    free(sums);
     return most;
 }
 

@@ -1,4 +1,5 @@
 /* What a trace says of its ranks: ranks_of_trace(). */
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/buffer.h"
@@ -165,27 +166,46 @@ static int set_mostly(struct ranks *ranks, struct rank *rank, const struct doing
     return 0;
 }
 
-static int add_idle_rows(struct ranks *ranks, const struct trace *trace, const struct idle *idle,
-                         const struct rank_times *times)
+static int add_rows_of_device(struct rank *rank, struct doings *doings, const struct trace *trace,
+                              const struct idle *idle, size_t device)
 {
     const struct idle_rows *rows = idle->host.trace ? &idle->active : &idle->rows;
     int status = 0;
+    for (const struct idle_row *row = idle_first_row(rows, device); row && status == 0;
+         row = idle_next_row(rows, row)) {
+        if (!is_loading(trace, &row->what))
+            status = add_doing(doings, trace, idle, row);
+        else if (rank_is_host_cause(row->what.cause))
+            sum_add(&rank->loading, row->sum.total);
+    }
+    return status;
+}
+
+static int add_idle_rows(struct ranks *ranks, const struct trace *trace, const struct idle *idle,
+                         const struct rank_times *times)
+{
+    /* Index + 1 of the first device of each rank, and of the next device of the same rank; 0: there is none. */
+    uint32_t *first = calloc(ranks->items.count + 1, sizeof(*first));
+    uint32_t *next = calloc(idle->devices.count + 1, sizeof(*next));
+    int status = first && next ? 0 : -1;
+    for (size_t i = idle->devices.count; status == 0 && i-- > 0;) {
+        size_t rank = rank_of_device(times, (uint32_t)i);
+        if (rank >= ranks->items.count)
+            continue;
+        next[i] = first[rank];
+        first[rank] = (uint32_t)i + 1;
+    }
     for (size_t i = 0; i < ranks->items.count && status == 0; i++) {
         struct rank *rank = &ranks->items.items[i];
         struct doings doings = {0};
-        for (size_t k = 0; k < rows->count && status == 0; k++) {
-            const struct idle_row *row = &rows->items[k];
-            if (rank_of_device(times, row->what.device) != i)
-                continue;
-            if (!is_loading(trace, &row->what))
-                status = add_doing(&doings, trace, idle, row);
-            else if (rank_is_host_cause(row->what.cause))
-                sum_add(&rank->loading, row->sum.total);
-        }
+        for (uint32_t device = first[i]; device && status == 0; device = next[device - 1])
+            status = add_rows_of_device(rank, &doings, trace, idle, device - 1);
         status = status ? status : set_mostly(ranks, rank, &doings);
         map_release(&doings.totals);
         interner_release(&doings.words);
     }
+    free(first);
+    free(next);
     return status;
 }
 
