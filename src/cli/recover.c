@@ -11,6 +11,7 @@
 #include "common/log.h"
 #include "common/buffer.h"
 #include "common/shell_word.h"
+#include "cli/faults.h"
 #include "cli/options.h"
 #include "cli/output_name.h"
 #include "cli/progress.h"
@@ -149,6 +150,7 @@ static int recover(const struct recover_options *wanted, const char *path)
     if (result == 0) {
         end_when_asked(NULL, EXIT_FAILURE, RECORDS_STAY, directory.path, shell_word(directory.path));
         result = convert(directory.path, &place, &summary);
+        end_at_fault(NULL, NULL, EXIT_FAILURE); /* the directory may go from here on */
     }
     if (result < 0) {
         run_directory_release(&directory);
