@@ -72,7 +72,7 @@ ALLOCATOR_SONAME := libgputrace-allocator.so.0
 MPI_SONAME := libgputrace-mpi.so.0
 TORCH_SONAME := libgputrace-torch.so.0
 
-all: $(B)/gputrace $(B)/libgputrace.so $(B)/libgputrace-allocator.so $(B)/libgputrace-mpi.so $(B)/libgputrace-torch.so plugins ## build/gputrace, its libraries and plugins, which run from there
+all: $(B)/gputrace $(B)/libgputrace.so $(B)/libgputrace-allocator.so $(B)/libgputrace-mpi.so $(B)/libgputrace-torch.so $(B)/libgputrace-preload plugins ## build/gputrace, its libraries and plugins, which run from there
 
 include samples/samples.mk tests/simgpu/simgpu.mk src/common/cbid.mk tests/tests.mk tests/fuzz/fuzz.mk
 
@@ -100,6 +100,18 @@ $(TORCH_OBJ): SANITIZE :=
 
 $(B)/libgputrace.so $(B)/libgputrace-allocator.so $(B)/libgputrace-mpi.so $(B)/libgputrace-torch.so: %.so: %.so.0
 	$(call say,LN,$@)ln -sf $(<F) $@
+
+# What is preloaded, by the dynamic loader's names for the folder of libraries ($LIB): in programs of 64 bits that is the
+# library, in those of 32 bits their C library.
+PRELOAD_32 := lib32 lib lib/i386-linux-gnu
+define link-preload
+mkdir -p '$(1)/lib' && ln -sfn .. '$(1)/lib64' && \
+    ln -sfn ../.. '$(1)/lib/x86_64-linux-gnu' && ln -sfn ../.. '$(1)/lib/aarch64-linux-gnu' && \
+    $(foreach folder,$(PRELOAD_32),mkdir -p '$(1)/$(folder)' && \
+    $(foreach library,$(MPI_SONAME) $(TORCH_SONAME),ln -sf /$(folder)/libc.so.6 '$(1)/$(folder)/$(library)' &&)) :
+endef
+$(B)/libgputrace-preload: Makefile
+	$(call say,LN,$@)$(call link-preload,$@) && touch $@
 
 $(B)/obj/%.o: %.c Makefile | toolkit
 	@mkdir -p $(@D)
@@ -181,11 +193,13 @@ install: all $(B)/gputrace.pc ## into PREFIX (/usr/local), below DESTDIR; also B
 	$(call say,INSTALL,$(DESTDIR)$(PREFIX))$(foreach file,$(INSTALLED), \
 	    install -D -m $(call part,$(file),1) $(call part,$(file),2) '$(call place,$(file))' &&) \
 	    $(foreach library,$(LIBRARIES),ln -sf $(library).so.$(VERSION) '$(DESTDIR)$(LIBDIR)/$(library).so.0' && \
-	    ln -sf $(library).so.0 '$(DESTDIR)$(LIBDIR)/$(library).so' &&) :
+	    ln -sf $(library).so.0 '$(DESTDIR)$(LIBDIR)/$(library).so' &&) \
+    $(call link-preload,$(DESTDIR)$(LIBDIR)/libgputrace-preload)
 
 uninstall: ## removes what install put there
 	$(call say,RM,$(DESTDIR)$(PREFIX))rm -f $(foreach file,$(INSTALLED),'$(call place,$(file))') \
 	    $(foreach library,$(LIBRARIES),'$(DESTDIR)$(LIBDIR)/$(library).so.0' '$(DESTDIR)$(LIBDIR)/$(library).so')
+	$(call say,RM,$(DESTDIR)$(LIBDIR)/libgputrace-preload)rm -rf '$(DESTDIR)$(LIBDIR)/libgputrace-preload'
 
 $(B)/gputrace.pc: src/gputrace.pc.in always
 	@sed 's|@prefix@|$(PREFIX)|; s|@libdir@|$(LIBDIR)|; s|@includedir@|$(INCLUDEDIR)|; s|@version@|$(VERSION)|' $< >$@

@@ -9,18 +9,29 @@
 
 #include "common/log.h"
 
-/* FILE beside LIBRARY. */
-static bool find_beside(const char *library, const char *file, char *path, size_t space)
+/* Writes FOLDER/FILE, where FOLDER is below that of LIBRARY. Returns whether the file is there. */
+static bool find_beside(const char *library, const char *folder, const char *file, char *path, size_t space)
 {
     const char *slash = strrchr(library, '/');
-    int folder = slash ? (int)(slash - library) + 1 : 0;
-    int length = snprintf(path, space, "%.*s%s", folder, library, file);
+    int length = snprintf(path, space, "%.*s%s%s", slash ? (int)(slash - library) + 1 : 0, library, folder, file);
     return length >= 0 && (size_t)length < space && access(path, R_OK) == 0;
+}
+
+/* The same for a library that is preloaded. The dynamic loader prints an error for each 32-bit program when PATH is a
+ * 64-bit library. So PATH has the loader's $LIB, if the links are there (Makefile) that lead to FILE in programs of 64
+ * bits, and in those of 32 bits to their C library, which they have loaded already. */
+static bool find_preload(const char *library, const char *file, char *path, size_t space)
+{
+    if (find_beside(library, "libgputrace-preload/lib64/", file, path, space))
+        find_beside(library, "libgputrace-preload/$LIB/", file, path, space);
+    else if (!find_beside(library, "", file, path, space))
+        return false;
+    return true;
 }
 
 int preload_find_mpi(const char *library, char *path, size_t space)
 {
-    if (!find_beside(library, MPI_LIBRARY_FILE, path, space))
+    if (!find_preload(library, MPI_LIBRARY_FILE, path, space))
         return error("--mpi: cannot find '" MPI_LIBRARY_FILE "' beside '%s'", library);
     if (strpbrk(path, " :"))
         return error("--mpi: '%s' cannot be preloaded, because its path has a blank or a colon: install gputrace "
@@ -31,7 +42,7 @@ int preload_find_mpi(const char *library, char *path, size_t space)
 
 void preload_find_torch(const char *library, char *path, size_t space)
 {
-    bool is_there = find_beside(library, TORCH_LIBRARY_FILE, path, space);
+    bool is_there = find_preload(library, TORCH_LIBRARY_FILE, path, space);
     if (is_there && !strpbrk(path, " :"))
         return;
     warning("operators of PyTorch are recorded in processes that use CUDA or NVTX alone: '%s' %s", path,

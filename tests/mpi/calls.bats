@@ -207,8 +207,18 @@ beside_another_tool() {
 
 @test "what was preloaded before stays, behind the library; without --mpi nothing is preloaded" {
     script app 'echo "$LD_PRELOAD"'
-    assert_equal "$(LD_PRELOAD=libdl.so.2 "$gputrace" run -q --mpi ./app)" "$build/libgputrace-mpi.so.0:libdl.so.2"
+    assert_equal "$(LD_PRELOAD=libdl.so.2 "$gputrace" run -q --mpi ./app)" "$build/libgputrace-preload/\$LIB/libgputrace-mpi.so.0:libdl.so.2"
     assert_equal "$("$gputrace" run -q ./app)" ''
+}
+
+@test "a program of 32 bits writes what it writes untraced: the dynamic loader has no error to print" {
+    printf '%s\n' 'long write(int, const void *, unsigned); void _exit(int);' \
+        'void _start(void) { write(1, "hello\n", 6); _exit(7); }' >old.c
+    gcc -m32 -nostdlib -fno-stack-protector -no-pie -Wl,-dynamic-linker,/lib/ld-linux.so.2 -o old old.c \
+        "$(find /lib32/libc.so.6 /lib/i386-linux-gnu/libc.so.6 2>/dev/null | head -n 1)"
+    run -7 --separate-stderr "$gputrace" run -q --mpi ./old
+    assert_equal "$output" hello
+    assert_equal "$(grep -v '^gputrace: ' <<<"$stderr")" ''
 }
 
 @test "--mpi without NVTX is refused" {
