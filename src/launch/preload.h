@@ -9,8 +9,8 @@
 
 #define MPI_LIBRARY_FILE "libgputrace-mpi.so.0" /* its SONAME */
 
-/* Writes the path of that library, which lies beside LIBRARY, the agent, in the form for LD_PRELOAD. Returns 0, or -1 after error(): it is not
- * there, or its path cannot be in LD_PRELOAD. */
+/* Writes the path of that library, which lies beside LIBRARY, the agent, in the form for LD_PRELOAD. Returns 0, or -1
+ * after error(): it is not there, or its path cannot be in LD_PRELOAD. */
 int preload_find_mpi(const char *library, char *path, size_t space);
 
 #define TORCH_LIBRARY_FILE "libgputrace-torch.so.0"
