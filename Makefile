@@ -185,7 +185,8 @@ INSTALLED = 755:$(B)/gputrace:BINDIR:gputrace 644:$(B)/gputrace.pc:PKGCONFIGDIR:
     $(foreach header,$(HEADERS),644:$(header):INCLUDEDIR:$(header:include/%=%)) \
     $(foreach page,$(MAN),644:$(page):MANDIR:man$(subst .,,$(suffix $(page)))/$(notdir $(page))) \
     644:src/cli/completion.bash:DATADIR:bash-completion/completions/gputrace \
-    644:src/cli/completion.zsh:DATADIR:zsh/site-functions/_gputrace
+    644:src/cli/completion.zsh:DATADIR:zsh/site-functions/_gputrace \
+    644:src/cli/completion.fish:DATADIR:fish/vendor_completions.d/gputrace.fish
 part = $(word $(2),$(subst :, ,$(1)))
 place = $(DESTDIR)$($(call part,$(1),3))/$(call part,$(1),4)
 

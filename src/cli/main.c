@@ -10,6 +10,7 @@
 #include "common/log.h"
 #include "common/text.h"
 #include "common/shell_word.h"
+#include "cli/complete.h"
 #include "cli/faults.h"
 #include "cli/options.h"
 #include "trace/format.h"
@@ -122,6 +123,10 @@ static int dispatch(int argc, char **argv)
         return print_usage(stdout);
     if (strcmp(name, "help") == 0)
         return help(argc - 1, argv + 1);
+    if (strcmp(name, "complete") == 0) {
+        complete_words(commands, COMMAND_COUNT, argc - 2, argv + 2);
+        return EXIT_SUCCESS;
+    }
     if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
         puts("gputrace " GPUTRACE_VERSION);
         return EXIT_SUCCESS;

@@ -1,6 +1,6 @@
 /*
- * Commands and options as rows of tables. Parsing and `--help` read the same rows, and a test compares them with the
- * man pages and the completions.
+ * Commands and options as rows of tables. Parsing, `--help` and completion read the same rows, and a test compares
+ * them with the man pages.
  */
 #ifndef GPUTRACE_CLI_OPTIONS_H
 #define GPUTRACE_CLI_OPTIONS_H
@@ -40,8 +40,8 @@ struct option_row {
     enum option_type type;
     size_t offset;
     int64_t least, most;
-    const char *unit; /* of a number, for messages: "rows (0 for all)" */
-    const struct option_choice *choices;
+    const char *unit;                    /* of a number, for messages: "rows (0 for all)" */
+    const struct option_choice *choices; /* of OPTION_CHOICE; else what completion offers */
     /* Checks VALUE and stores it in SETTINGS. Returns 0, or -1 after error(). */
     int (*take)(void *settings, const char *value);
 };

@@ -88,7 +88,8 @@ static const struct option_row options[] = {
      .help = "show these sections, separated by commas:" REPORT_SECTIONS(
          SECTION) " all\n(default: all in csv and json, the most important ones in tables)",
      .type = OPTION_CALL,
-     .take = take_sections},
+     .take = take_sections,
+     .choices = sections},
     {.word = "format",
      .letter = 'f',
      .argument = "FORMAT",

@@ -130,16 +130,19 @@ static int take_duration(void *settings, const char *value)
     return options->duration ? 0 : error("--duration: '%s' would record nothing", value);
 }
 
+#define NVTX_RANGE "nvtx:" /* a name follows */
+static const struct option_choice capture_range_words[] = {
+    {"none", 0}, {"api", 0}, {"cudaProfilerApi", 0}, {NVTX_RANGE, 0}, {NULL, 0}};
+
 static int take_capture_range(void *settings, const char *value)
 {
-    static const char *const words[] = {"none", "api", "cudaProfilerApi"};
     struct run_options *options = settings;
     options->settings.capture_range = value;
-    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-        if (strcmp(value, words[i]) == 0)
-            return 0;
-    if (strncmp(value, "nvtx:", 5) == 0 && value[5] && value[5] != '@')
+    if (strncmp(value, NVTX_RANGE, strlen(NVTX_RANGE)) == 0 && value[5] && value[5] != '@')
         return 0;
+    for (const struct option_choice *choice = capture_range_words; choice->word; choice++)
+        if (strcmp(value, choice->word) == 0 && strcmp(value, NVTX_RANGE) != 0)
+            return 0;
     return error("--capture-range: '%s' is not valid: use none, api, cudaProfilerApi, nvtx:NAME or nvtx:NAME@DOMAIN",
                  value);
 }
@@ -196,6 +199,7 @@ static int take_plugin(void *settings, const char *value)
 
 static const struct option_choice graph_words[] = {{"node", 1}, {"graph", 0}, {NULL, 0}};
 static const struct option_choice children_words[] = {{"yes", false}, {"no", true}, {NULL, 0}};
+static const struct option_choice plugin_words[] = {{"calls", 0}, {"hazards", 0}, {"leaks", 0}, {NULL, 0}};
 static const struct option_choice wait_words[] = {{"primary", false}, {"all", true}, {NULL, 0}};
 
 #define FIELD(name) offsetof(struct run_options, name)
@@ -218,6 +222,7 @@ static const struct option_row rows[] = {
      .argument = "LIST",
      .type = OPTION_CALL,
      .take = take_trace,
+     .choices = trace_words,
      .help = "record the kinds in LIST, separated by commas (default: all):\n" TRACE_BITS(
          BIT) "all none,\n"
               "cuda (all but nvtx; api-all adds API calls that only query);\n"
@@ -242,6 +247,7 @@ static const struct option_row rows[] = {
      .argument = "RANGE",
      .type = OPTION_CALL,
      .take = take_capture_range,
+     .choices = capture_range_words,
      .help = "record only while the program asks for it: none (default), api,\n"
              "cudaProfilerApi, nvtx:NAME or nvtx:NAME@DOMAIN"},
     {.word = "nvtx-domains",
@@ -259,6 +265,7 @@ static const struct option_row rows[] = {
      .argument = "LIST[:N]",
      .type = OPTION_CALL,
      .take = take_stacks,
+     .choices = stacks_words,
      .help = "record the call stacks of what LIST names, separated by commas:\n"
              "launch (the first launch of each kernel and grid, then one of\n"
              "N, default 10), alloc (allocations), sync (waits), all, python\n"
@@ -323,6 +330,7 @@ static const struct option_row rows[] = {
      .argument = "FILE",
      .type = OPTION_CALL,
      .take = take_plugin,
+     .choices = plugin_words,
      .help = "load a plugin into the program: a file, or leaks, hazards or calls;\n"
              "FILE,key=value,... passes settings; may be repeated"},
     {.word = "live", .offset = FIELD(live), .help = "print progress to stderr while the program runs"},

@@ -93,58 +93,53 @@ trace_words() {
     printf '%s\n' cuda all none
 }
 
-@test "help, man page and completion know every word of --trace" {
-    # shellcheck source=src/cli/completion.bash
-    source "$root/src/cli/completion.bash"
+@test "help and man page know every word of --trace" {
     trace_words | sort >in-table
     [ "$(wc -l <in-table)" -gt 17 ]
     "$gputrace" run --help | sed -n '/--trace=/,/-NAME/{/--trace=/d;/-NAME/d;s/([^)]*)//g;p}' | tr -s ' ,;' '\n' | grep . | sort |
         diff in-table -
     sed -n '/^\.It Fl t Ar list/,/^\.El/s/^\.It Cm //p' "$root/man/gputrace-run.1" | sort | diff in-table -
-    _gputrace_argument --trace '' ''
-    printf '%s\n' "${COMPREPLY[@]}" | sort | diff in-table -
-    sed -n 's/.*local -a trace=(\(.*\))/\1/p' "$root/src/cli/completion.zsh" | tr ' ' '\n' | sort | diff in-table -
 }
 
-@test "bash completion knows every command and every option" {
+# What bash offers for the last of the words, which it splits at "=".
+bash_offers() {
     # shellcheck source=src/cli/completion.bash
     source "$root/src/cli/completion.bash"
-    complete_words() {
-        COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
-        _gputrace
-        printf '%s\n' "${COMPREPLY[@]}" | sed 's/[= ]*$//' | sort
-    }
-    assert_equal "$(complete_words gputrace '')" "$(printf '%s\n' "${commands[@]}" help | sort)"
+    COMP_WORDS=("$gputrace" "$@") COMP_CWORD=$# COMPREPLY=()
+    _gputrace
+    printf '%s\n' "${COMPREPLY[@]}"
+}
+
+# What fish offers for a command line.
+fish_offers() {
+    PATH=$build:$PATH HOME=$PWD fish --no-config -c \
+        "source '$root/src/cli/completion.fish'; complete -C '$1'" | cut -f 1
+}
+
+@test "completion knows every command and every option" {
+    assert_equal "$(bash_offers '' | sort)" "$(printf '%s\n' "${commands[@]}" help | sort)"
     for command in "${commands[@]}"; do
         help_options "$command" | grep '^--' >in-help
-        complete_words gputrace "$command" -- >in-completion
-        diff in-help in-completion
+        bash_offers "$command" -- | sed 's/=$//' | sort | diff in-help -
     done
+    assert_equal "$(bash_offers run --tr)" '--trace='
+    assert_equal "$(bash_offers help con)" convert
 }
 
-@test "bash completion knows the words of --trace" {
-    # shellcheck source=src/cli/completion.bash
-    source "$root/src/cli/completion.bash"
-    COMP_WORDS=(gputrace run --trace=kernel,mem) COMP_CWORD=2 COMPREPLY=()
-    _gputrace
-    assert_equal "${COMPREPLY[*]}" '--trace=kernel,memcpy --trace=kernel,memset --trace=kernel,memory'
-}
-
-@test "help, bash and zsh name the same words for an option that is one of some" {
-    # shellcheck source=src/cli/completion.bash
-    source "$root/src/cli/completion.bash"
-    local command option word
+@test "completion knows the words of a list, and those of an option that is one of some" {
+    assert_equal "$(bash_offers run --trace = kernel,mem | paste -sd ' ')" 'kernel,memcpy kernel,memset kernel,memory'
+    assert_equal "$(bash_offers run --trace = '' | sort)" "$(trace_words | sort)"
+    assert_equal "$(bash_offers run -t all,-me | paste -sd ' ')" 'all,-memcpy all,-memset all,-memory'
+    assert_equal "$(bash_offers run --capture-range = n | paste -sd ' ')" 'none nvtx:'
+    assert_equal "$(bash_offers run --plugin = h)" hazards
+    assert_equal "$(bash_offers report --report = '' | paste -sd ' ')" "$(sections | paste -sd ' ') all"
     while read -r command option; do
-        COMP_WORDS=(gputrace "$command") COMPREPLY=()
-        _gputrace_argument "--$option" '' ''
-        printf '%s\n' "${COMPREPLY[@]}" | sort >in-bash
-        [ -s in-bash ]
-        sed -n "/^_gputrace_$command()/,/^}/p" "$root/src/cli/completion.zsh" | grep -- "--$option=" |
-            sed 's/.*:(\(.*\)).*/\1/; s/\\:/:/' | tr ' ' '\n' | sort | diff in-bash -
+        bash_offers "$command" "--$option" = >offered
+        [ "$(wc -l <offered)" -gt 1 ]
         "$gputrace" "$command" --help | sed -n "/ --$option=/,/^ *\(-., \)\? *--/{/ --$option=/p;/--/!p}" >in-help
         while read -r word; do
             grep -qw -- "${word%:}" in-help || fail "help of --$option does not name $word"
-        done <in-bash
+        done <offered
     done <<'END'
 run graph
 run children
@@ -160,6 +155,35 @@ diff time-unit
 END
 }
 
+@test "completion leaves files and the program's own words to the shell" {
+    touch trace.json
+    mkdir traces
+    assert_equal "$(bash_offers report tr | sort | paste -sd ' ')" 'trace.json traces'
+    assert_equal "$(bash_offers report -o tr | sort | paste -sd ' ')" 'trace.json traces'
+    assert_equal "$(bash_offers report --html = tr | sort | paste -sd ' ')" 'trace.json traces'
+    assert_equal "$(bash_offers recover tr)" traces
+    bash_offers run mkd | grep -qx mkdir
+    _command_offset() { COMPREPLY=("from word $1"); }
+    assert_equal "$(bash_offers run --trace = all -o tr ls -)" 'from word 7'
+    assert_equal "$(bash_offers run -- ls '')" 'from word 3'
+}
+
+@test "zsh and fish ask in the same way" {
+    zsh -n "$root/src/cli/completion.zsh"
+    zsh -f -c "path=('$build' \$path) words=(gputrace run --st) CURRENT=3
+        _call_program() { shift; eval \"\$*\"; }
+        _describe() { print -l -- \$plain \$open; }
+        source '$root/src/cli/completion.zsh'" >offered
+    assert_equal "$(cut -d : -f 1 offered | sort | paste -sd ' ')" '--stacks= --stats --strict'
+    touch trace.json
+    assert_equal "$(fish_offers 'gputrace run --st' | sort | paste -sd ' ')" '--stacks= --stats --strict'
+    assert_equal "$(fish_offers 'gputrace run --trace=all,-api')" '--trace=all,-api-all'
+    assert_equal "$(fish_offers 'gputrace report --output=tr')" '--output=trace.json'
+    assert_equal "$(fish_offers 'gputrace report tr')" trace.json
+    fish_offers 'gputrace run --trace all mkdi' | grep -qx mkdir
+    assert_equal "$(fish_offers 'gputrace run --trace=all ls trac')" trace.json
+}
+
 # The words of the report's sections, as the table has them.
 sections() {
     sed -nE '/^#define REPORT_SECTIONS/,/^$/s/^ *X\([A-Z_]+, [a-z_]+, "([a-z-]+)",.*/\1/p' "$root/src/analysis/base/options.h"
@@ -171,8 +195,6 @@ plugins() {
 }
 
 @test "help, man page and completion know every section of the report and every plugin" {
-    # shellcheck source=src/cli/completion.bash
-    source "$root/src/cli/completion.bash"
     sections >in-table
     [ "$(wc -l <in-table)" -gt 20 ]
     "$gputrace" report --help | sed -n '/--report=/,/default: all/p' | grep -v 'default: all' |
@@ -181,34 +203,11 @@ plugins() {
         grep -qx -- "$section" in-help
         grep -qE "^\.It Cm $section\$" "$root/man/gputrace-report.1"
     done
-    COMP_WORDS=("$gputrace") COMPREPLY=()
-    _gputrace_argument --report '' ''
-    diff <(cat in-table && echo all) <(printf '%s\n' "${COMPREPLY[@]}")
-    # zsh asks in the same way
-    for script in bash zsh; do
-        grep -oE "sed -n '[^']*commas[^']*'" "$root/src/cli/completion.$script"
-    done | sort -u >in-completions
-    [ "$(wc -l <in-completions)" -eq 1 ]
     plugins >in-build
     [ -s in-build ]
-    COMPREPLY=()
-    _gputrace_argument --plugin '' ''
-    diff in-build <(printf '%s\n' "${COMPREPLY[@]}" | sort)
-    sed -n "s/.*'plugins:plugin:(\([a-z ]*\))'.*/\1/p" "$root/src/cli/completion.zsh" |
-        tr ' ' '\n' | sort | diff in-build -
+    bash_offers run --plugin = '' | head -n "$(wc -l <in-build)" | sort | diff in-build -
     for plugin in $(cat in-build); do
         grep -qx "\.It Cm $plugin" "$root/man/gputrace-run.1"
         "$gputrace" run --help | grep -qw "$plugin"
     done
-}
-
-@test "zsh completion knows every option" {
-    for command in "${commands[@]}"; do
-        help_options "$command" >in-help
-        sed -n "/^_gputrace_$command()/,/^}/p" "$root/src/cli/completion.zsh" |
-            grep -oE "^ +(\{[^}]*\}|'\*?--[a-z-]+)" | grep -oE -- '--?[a-zA-Z][a-z-]*' | sort -u >in-completion
-        diff in-help in-completion
-    done
-    command -v zsh >/dev/null || skip "syntax not checked: there is no zsh here"
-    zsh -n "$root/src/cli/completion.zsh"
 }

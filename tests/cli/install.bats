@@ -17,7 +17,8 @@ make_there() { # TARGET [VARIABLE=VALUE...]
     make_there install
     for file in bin/gputrace lib/libgputrace.so lib/libgputrace-allocator.so lib/libgputrace-mpi.so.0 lib/libgputrace-torch.so.0 lib/gputrace/calls.so include/gputrace/gputrace.h \
         include/gputrace/callbacks.h share/man/man1/gputrace-run.1 share/man/man3/gputrace-callbacks.3 \
-        share/bash-completion/completions/gputrace share/zsh/site-functions/_gputrace lib/pkgconfig/gputrace.pc; do
+        share/bash-completion/completions/gputrace share/zsh/site-functions/_gputrace \
+        share/fish/vendor_completions.d/gputrace.fish lib/pkgconfig/gputrace.pc; do
         [ -f "there/usr/$file" ]
     done
     run -0 "there/usr/bin/gputrace" run -v --plugin=calls "$samples/nvtx"
