@@ -23,7 +23,6 @@
 #include "trace/build/passes.h"
 #include "trace/build/sources.h"
 #include "launch/launch.h"
-#include "symbols/symbols.h"
 #include "trace/cut.h"
 #include "trace/format.h"
 
@@ -39,31 +38,14 @@ static bool is_directory(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* A spool is left as it is: 'recover' is what removes it. */
-static int from_spool(const char *directory, const char *output, struct convert_summary *summary)
-{
-    struct symbols *symbols = symbols_new(0); /* NULL: stacks stay addresses */
-    struct frame_namer namer = symbols_namer(symbols);
-    struct convert_options options = {.spool_directory = directory, .output = output, .namer = symbols ? &namer : NULL};
-    struct progress progress;
-    progress_begin(&progress, output);
-    options.progress = &progress.made;
-    int result = convert_spool(&options, summary);
-    progress_end(&progress);
-    convert_plugins_release(&summary->plugins);
-    symbols_free(symbols);
-    return result;
-}
-
 static void print_made(uint64_t count, const char *what, const char *output, uint64_t bytes)
 {
-    struct buffer size;
-    buffer_init_memory(&size);
-    summary_put_size(&size, bytes);
-    buffer_char(&size, '\0');
-    if (buffer_finish(&size) == 0)
-        notice("%llu %s in '%s' (%s)", (unsigned long long)count, what, output, size.data);
-    buffer_release(&size);
+    struct buffer line;
+    buffer_init_memory(&line);
+    buffer_format(&line, "%llu %s in '%s' (", (unsigned long long)count, what, output);
+    summary_put_size(&line, bytes);
+    buffer_char(&line, ')');
+    summary_notice(&line);
 }
 
 static int from_trace(const char *input, const char *output, const struct cut_options *part)
@@ -113,18 +95,11 @@ static int to_flight(const char *input, const char *output, bool force)
     return 0;
 }
 
-static bool is_same_file(const char *input, const char *output)
-{
-    struct stat first, second;
-    return stat(input, &first) == 0 && stat(output, &second) == 0 && first.st_dev == second.st_dev &&
-           first.st_ino == second.st_ino;
-}
-
 static int convert(const struct convert_command_options *wanted, const char *input, const char *output)
 {
     struct convert_summary summary = {0};
     struct stat status;
-    if (is_same_file(input, output))
+    if (trace_folder_same_file(input, output))
         return error("'%s' and '%s' are the same file", input, output);
     if (!wanted->force && lstat(output, &status) == 0 && S_ISREG(status.st_mode))
         return error("'%s' is there already: --force replaces it", output);
@@ -146,7 +121,8 @@ static int convert(const struct convert_command_options *wanted, const char *inp
         return to_stacks(input, output);
     if (!is_directory(input))
         return from_trace(input, output, &wanted->part);
-    if (from_spool(input, output, &summary) != 0)
+    struct convert_options spool = {.spool_directory = input, .output = output};
+    if (progress_convert_spool(&spool, &summary) != 0) /* which stays: 'recover' is what removes it */
         return -1;
     summary_print(output, &summary, NULL);
     return 0;
@@ -192,10 +168,8 @@ static int convert_named(const struct convert_command_options *options, const ch
         error("'%s' does not name a format: it must end in %s", output, file_format_words(words, false));
         return EXIT_USAGE;
     }
-    if (options->part.range && !*options->part.range) {
-        error("--range needs the name of a range");
-        return EXIT_USAGE;
-    }
+    if (options->part.range && !*options->part.range)
+        return error_usage("--range needs the name of a range");
     options_set_log_level(options->quiet, options->verbose);
     return convert(options, input, output) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
@@ -204,14 +178,11 @@ static int convert_run(int argc, char **argv)
 {
     struct convert_command_options options = {0};
     int first = options_parse(&command_convert, &options, argc, argv, false);
-    if (first == OPTIONS_HELP)
-        return EXIT_SUCCESS;
-    if (first == OPTIONS_ERROR)
-        return EXIT_USAGE;
-    if (argc - first != 2) {
-        error("'convert' needs a trace or a spool directory, and the file to write: 'gputrace convert IN OUT'");
-        return EXIT_USAGE;
-    }
+    if (first < 0)
+        return first == OPTIONS_HELP ? EXIT_SUCCESS : EXIT_USAGE;
+    if (argc - first != 2)
+        return error_usage(
+            "'convert' needs a trace or a spool directory, and the file to write: 'gputrace convert IN OUT'");
     return convert_named(&options, argv[first], argv[first + 1]);
 }
 
@@ -219,18 +190,14 @@ static int cut_run(int argc, char **argv)
 {
     struct convert_command_options options = {0};
     int first = options_parse(&command_cut, &options, argc, argv, false);
-    if (first == OPTIONS_HELP)
-        return EXIT_SUCCESS;
-    if (first == OPTIONS_ERROR)
-        return EXIT_USAGE;
-    if (argc - first != 1 || !options.output) {
-        error("'cut' needs a trace, and the file to write: 'gputrace cut IN -o OUT --from=40%% --to=60%%'");
-        return EXIT_USAGE;
-    }
-    if (!cut_wanted(&options.part)) {
-        error("'cut' needs a part of '%s': --from, --to, --range, --gpu, --process or --rank", argv[first]);
-        return EXIT_USAGE;
-    }
+    if (first < 0)
+        return first == OPTIONS_HELP ? EXIT_SUCCESS : EXIT_USAGE;
+    if (argc - first != 1 || !options.output)
+        return error_usage(
+            "'cut' needs a trace, and the file to write: 'gputrace cut IN -o OUT --from=40%% --to=60%%'");
+    if (!cut_wanted(&options.part))
+        return error_usage("'cut' needs a part of '%s': --from, --to, --range, --gpu, --process or --rank",
+                           argv[first]);
     return convert_named(&options, argv[first], options.output);
 }
 

@@ -39,23 +39,17 @@ static int doctor_command(int argc, char **argv)
 {
     struct doctor_options options = {.cupti = getenv("GPUTRACE_CUPTI")};
     int first = options_parse(&command_doctor, &options, argc, argv, false);
-    if (first == OPTIONS_HELP)
-        return EXIT_SUCCESS;
-    if (first == OPTIONS_ERROR)
-        return EXIT_USAGE;
-    if (first < argc) {
-        error("'doctor' takes no arguments: '%s' is one", argv[first]);
-        return EXIT_USAGE;
-    }
+    if (first < 0)
+        return first == OPTIONS_HELP ? EXIT_SUCCESS : EXIT_USAGE;
+    if (first < argc)
+        return error_usage("'doctor' takes no arguments: '%s' is one", argv[first]);
     struct buffer out;
     buffer_init(&out, buffer_drain_fd, BUFFER_FD(STDOUT_FILENO));
     int problems = doctor_examine(&options, &out);
     int failure = buffer_finish(&out);
     buffer_release(&out);
-    if (failure) {
-        error("cannot write to standard output: %s", strerror(failure));
-        return EXIT_USAGE;
-    }
+    if (failure)
+        return error_usage("cannot write to standard output: %s", strerror(failure));
     return problems ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 

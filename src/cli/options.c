@@ -56,12 +56,6 @@ static int parser_init(struct parser *parser, const struct command *command, boo
     return 0;
 }
 
-static void parser_release(struct parser *parser)
-{
-    free(parser->words);
-    free(parser->letters);
-}
-
 /* The row behind what getopt_long gave: a letter or ROW_BASE + index; NULL for none. */
 static const struct option_row *find_row(const struct command *command, int key)
 {
@@ -130,12 +124,6 @@ static int store_bound(const struct option_row *row, struct time_bound *field, c
     return 0;
 }
 
-static int store_selected(const struct option_row *row, struct selected_number *field, const char *value)
-{
-    field->given = true;
-    return store_number(row, &field->number, value);
-}
-
 static int store(const struct option_row *row, void *settings, const char *value)
 {
     void *field = (char *)settings + row->offset;
@@ -144,7 +132,9 @@ static int store(const struct option_row *row, void *settings, const char *value
     case OPTION_TEXT: *(const char **)field = value; return 0;
     case OPTION_TIME: return duration_parse(row->word, value, field);
     case OPTION_BOUND: return store_bound(row, field, value);
-    case OPTION_SELECT: return store_selected(row, field, value);
+    case OPTION_SELECT:
+        ((struct selected_number *)field)->given = true;
+        return store_number(row, &((struct selected_number *)field)->number, value);
     case OPTION_NUMBER: return store_number(row, field, value);
     case OPTION_CHOICE: return store_choice(row, field, value);
     case OPTION_CALL: return row->take(settings, value);
@@ -201,7 +191,8 @@ int options_parse(const struct command *command, void *settings, int argc, char 
     }
     result = optind;
 out:
-    parser_release(&parser);
+    free(parser.words);
+    free(parser.letters);
     return result;
 }
 

@@ -10,8 +10,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "common/log.h"
+
 /* The exit status for a command line that is wrong, or an output that cannot be written. */
 #define EXIT_USAGE 2
+#define error_usage(...) (error(__VA_ARGS__), EXIT_USAGE)
 #define EXIT_FAILED_ON 3 /* the condition that --fail-on names holds */
 
 /* What is stored at `offset` of the command's settings. */

@@ -37,29 +37,16 @@ static int is_file(const char *path, char *found)
     return S_ISDIR(status.st_mode) ? -1 : 0;
 }
 
-static int try_path(struct search *search, const char *path)
-{
-    buffer_format(&search->looked, "%s'%s'", search->looked.length ? ", " : "", path);
-    return is_file(path, search->found);
-}
-
 static int try_directory(struct search *search, const char *directory, const char *below)
 {
     for (size_t i = 0; i < COUNT(endings); i++) {
         char path[2 * PATH_MAX + 32];
         snprintf(path, sizeof(path), "%s%s/%s%s", directory, below, search->name, endings[i]);
-        if (try_path(search, path) == 0)
+        buffer_format(&search->looked, "%s'%s'", search->looked.length ? ", " : "", path);
+        if (is_file(path, search->found) == 0)
             return 0;
     }
     return -1;
-}
-
-static int look_for_name(struct search *search)
-{
-    for (size_t i = 0; *search->library && i < COUNT(places); i++)
-        if (try_directory(search, search->library, places[i]) == 0)
-            return 0;
-    return try_directory(search, ".", "");
 }
 
 static int search_init(struct search *search, const char *value)
@@ -107,7 +94,10 @@ static int find(struct search *search)
     if (strchr(search->name, '/'))
         return is_file(search->name, search->found) == 0 ? 0
                                                          : error("--plugin: '%s': %s", search->name, strerror(errno));
-    if (look_for_name(search) == 0)
+    for (size_t i = 0; *search->library && i < COUNT(places); i++)
+        if (try_directory(search, search->library, places[i]) == 0)
+            return 0;
+    if (try_directory(search, ".", "") == 0)
         return 0;
     buffer_char(&search->looked, '\0');
     const char *looked = search->looked.failure ? "it" : search->looked.data;

@@ -16,6 +16,7 @@
 #include "common/log.h"
 #include "common/text.h"
 #include "common/threads.h"
+#include "symbols/symbols.h"
 #include "trace/output.h"
 
 #define TERMINAL_LINE_CLEAR "\r\x1b[K"
@@ -26,12 +27,6 @@
 /* The time over which a GPU's share is shown, before now: the last half second is not collected yet. */
 #define BUSY_FROM (1500 * NS_PER_MS)
 #define BUSY_TO (500 * NS_PER_MS)
-
-static size_t columns(void)
-{
-    struct winsize size;
-    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
 
 static void write_stderr(const char *bytes, size_t size)
 {
@@ -55,7 +50,9 @@ static void terminal_line_show(const struct buffer *text)
         size_t width = utf8_visible(shown, text->data + at, text->length - at, &size);
         buffer_bytes(&line, shown, width);
     }
-    size_t most = columns() - 1 + strlen(TERMINAL_LINE_CLEAR);
+    struct winsize window;
+    bool sized = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0;
+    size_t most = (sized ? window.ws_col : 80u) - 1 + strlen(TERMINAL_LINE_CLEAR);
     if (line.length > most)
         line.length = most;
     if (buffer_finish(&line) == 0)
@@ -127,6 +124,21 @@ void progress_end(struct progress *progress)
     pthread_mutex_unlock(&progress->lock);
     pthread_join(progress->thread, NULL);
     progress->runs = false;
+}
+
+int progress_convert_spool(struct convert_options *options, struct convert_summary *summary)
+{
+    struct symbols *symbols = symbols_new(0); /* NULL: stacks stay addresses */
+    struct frame_namer namer = symbols_namer(symbols);
+    struct progress progress;
+    progress_begin(&progress, options->output);
+    options->progress = &progress.made;
+    options->namer = symbols ? &namer : NULL;
+    int result = convert_spool(options, summary);
+    progress_end(&progress);
+    convert_plugins_release(&summary->plugins);
+    symbols_free(symbols);
+    return result;
 }
 
 static void put_seconds(struct buffer *text, uint64_t ns)

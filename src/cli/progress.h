@@ -30,6 +30,9 @@ struct progress {
 void progress_begin(struct progress *progress, const char *output);
 void progress_end(struct progress *progress);
 
+/* convert_spool(), with progress shown, names in its stacks, and what plugins printed left out. */
+int progress_convert_spool(struct convert_options *options, struct convert_summary *summary);
+
 /* The line of `gputrace run --live`: replaced in place on a terminal; elsewhere a line every few seconds. */
 struct live_line {
     bool terminal; /* stderr is one */

@@ -21,7 +21,6 @@
 #include "launch/drain.h"
 #include "launch/run_directory.h"
 #include "launch/launch.h"
-#include "symbols/symbols.h"
 
 struct recover_options {
     const char *output;       /* NULL: the name given to the run */
@@ -94,35 +93,6 @@ static int choose_output(const struct recover_options *wanted, const char *direc
     return output_place_check(place);
 }
 
-static int convert(const char *directory, struct output_place *place, struct convert_summary *summary)
-{
-    struct symbols *symbols = symbols_new(0); /* NULL: stacks stay addresses */
-    struct frame_namer namer = symbols_namer(symbols);
-    struct convert_options options = {.spool_directory = directory,
-                                      .output = place->name,
-                                      .place = output_place_take,
-                                      .place_context = place,
-                                      .namer = symbols ? &namer : NULL};
-    struct progress progress;
-    progress_begin(&progress, place->name);
-    options.progress = &progress.made;
-    int result = convert_spool(&options, summary);
-    progress_end(&progress);
-    convert_plugins_release(&summary->plugins);
-    symbols_free(symbols);
-    return result;
-}
-
-static void tidy(const struct recover_options *wanted, struct run_directory *directory, bool busy)
-{
-    if (!busy && !wanted->keep) {
-        run_directory_remove(directory);
-        return;
-    }
-    run_directory_release(directory);
-    notice("the spool stays in '%s'", directory->path);
-}
-
 /* The launcher of a held directory will write the trace itself; a process that runs will write more records. */
 static bool warn_if_in_use(const struct run_directory *directory, bool held)
 {
@@ -149,14 +119,22 @@ static int recover(const struct recover_options *wanted, const char *path)
     int result = choose_output(wanted, directory.path, safe, &place);
     if (result == 0) {
         end_when_asked(NULL, EXIT_FAILURE, RECORDS_STAY, directory.path, shell_word(directory.path));
-        result = convert(directory.path, &place, &summary);
+        struct convert_options options = {.spool_directory = directory.path,
+                                          .output = place.name,
+                                          .place = output_place_take,
+                                          .place_context = &place};
+        result = progress_convert_spool(&options, &summary);
         end_at_fault(NULL, NULL, EXIT_FAILURE); /* the directory may go from here on */
     }
     if (result < 0) {
         run_directory_release(&directory);
         return error("the records stay in '%s'", directory.path);
     }
-    tidy(wanted, &directory, busy);
+    if (busy || wanted->keep) {
+        run_directory_release(&directory);
+        notice("the spool stays in '%s'", directory.path);
+    } else
+        run_directory_remove(&directory);
     summary_print(place.name, &summary, &place);
     return 0;
 }
@@ -187,20 +165,14 @@ static int recover_command(int argc, char **argv)
 {
     struct recover_options options = {0};
     int first = options_parse(&command_recover, &options, argc, argv, false);
-    if (first == OPTIONS_HELP)
-        return EXIT_SUCCESS;
-    if (first == OPTIONS_ERROR)
-        return EXIT_USAGE;
-    if (argc - first > 1) {
-        error("'recover' takes one directory: '%s' is one too many", argv[first + 1]);
-        return EXIT_USAGE;
-    }
+    if (first < 0)
+        return first == OPTIONS_HELP ? EXIT_SUCCESS : EXIT_USAGE;
+    if (argc - first > 1)
+        return error_usage("'recover' takes one directory: '%s' is one too many", argv[first + 1]);
     if (options.output && output_name_check_ending(options.output) < 0)
         return EXIT_USAGE;
-    if (first == argc && (options.output || options.keep)) {
-        error("-o and --keep need a directory: 'gputrace recover' lists them");
-        return EXIT_USAGE;
-    }
+    if (first == argc && (options.output || options.keep))
+        return error_usage("-o and --keep need a directory: 'gputrace recover' lists them");
     options_set_log_level(options.quiet, options.verbose);
     int result = first == argc ? list_all(&options) : recover(&options, argv[first]);
     return result < 0 ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -329,10 +329,8 @@ static int run(int argc, char **argv)
 {
     struct settings settings = {.top = -1, .width = -1, .names = -1, .snapshot = UINT64_MAX};
     int first = options_parse(&command_report, &settings, argc, argv, false);
-    if (first == OPTIONS_HELP)
-        return EXIT_SUCCESS;
-    if (first == OPTIONS_ERROR)
-        return EXIT_USAGE;
+    if (first < 0)
+        return first == OPTIONS_HELP ? EXIT_SUCCESS : EXIT_USAGE;
     settings.report.has_snapshot = settings.snapshot != UINT64_MAX;
     settings.report.snapshot = settings.report.has_snapshot ? (int64_t)settings.snapshot : 0;
     choose(&settings);
@@ -356,12 +354,9 @@ static int run(int argc, char **argv)
         return exit_status(write_text(&settings.report, settings.mpi, NULL, 0));
     if (count == 0) {
         newest = newest_trace();
-        if (!newest) {
-            error("no trace to report on: no 'trace.json' in this directory; use 'gputrace report FILE', or write a "
-                  "trace "
-                  "with 'gputrace run PROGRAM'");
-            return EXIT_USAGE;
-        }
+        if (!newest)
+            return error_usage("no trace to report on: no 'trace.json' in this directory; use 'gputrace report FILE', "
+                               "or write a trace with 'gputrace run PROGRAM'");
         notice("this is the report of '%s'", newest);
         paths = &newest;
         count = 1;

@@ -10,26 +10,10 @@ const struct option_choice report_units[] = {{"auto", REPORT_UNIT_AUTO}, {"ns", 
 
 #define WIDTH_IN_FILES 120
 
-static size_t width_of(int fd)
-{
-    struct winsize size;
-    if (!isatty(fd) || ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
-        return WIDTH_IN_FILES;
-    return size.ws_col;
-}
-
 static bool is_set(const char *variable)
 {
     const char *value = getenv(variable);
     return value && *value;
-}
-
-static bool wants_colour(int fd, enum colour colour)
-{
-    const char *terminal = getenv("TERM");
-    if (colour != COLOUR_AUTO)
-        return colour == COLOUR_ALWAYS;
-    return isatty(fd) && !is_set("NO_COLOR") && !(terminal && strcmp(terminal, "dumb") == 0);
 }
 
 /* Whether the locale says that what shows the report knows no UTF-8. */
@@ -44,9 +28,13 @@ static bool wants_ascii(void)
 
 void report_style_set(struct report_options *report, int fd, enum colour colour)
 {
-    report->width = width_of(fd);
-    report->colour = wants_colour(fd, colour);
-    report->bars = report->colour || isatty(fd);
+    struct winsize size;
+    const char *kind = getenv("TERM");
+    bool terminal = isatty(fd), sized = terminal && ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    bool shows_colour = terminal && !is_set("NO_COLOR") && !(kind && strcmp(kind, "dumb") == 0);
+    report->width = sized ? size.ws_col : WIDTH_IN_FILES;
+    report->colour = colour == COLOUR_AUTO ? shows_colour : colour == COLOUR_ALWAYS;
+    report->bars = report->colour || terminal;
     report->ascii = wants_ascii();
 }
 

@@ -18,7 +18,6 @@
 #include "cli/progress.h"
 #include "cli/output_name.h"
 #include "cli/run_cpu.h"
-#include "cli/run_empty.h"
 #include "cli/run_options.h"
 #include "cli/summary.h"
 #include "cli/session.h"
@@ -122,24 +121,6 @@ static int prepare(struct run *run)
     return 0;
 }
 
-/* Before the fork: the child has a copy of the settings from then on. */
-static void set_times(struct run *run)
-{
-    struct run_options *options = &run->options;
-    uint64_t start = clock_now() + options->delay;
-    options->settings.start_at = options->delay ? (int64_t)start : 0;
-    options->settings.clock_offset = (int64_t)(clock_now() - clock_monotonic()) + time_namespace_offset();
-    options->settings.stop_at = options->duration ? (int64_t)(start + options->duration) : 0;
-}
-
-static void start_draining(struct run *run)
-{
-    struct drain_listener listener = live_line_begin(&run->live);
-    run->drain = drain_start(run->directory.path, run->options.live ? &listener : NULL);
-    if (!run->drain)
-        verbose("records are not packed while the program runs: no thread (%m)");
-}
-
 /* Before the spools are read. */
 static void stop_draining(struct run *run)
 {
@@ -155,7 +136,7 @@ static void stop_draining(struct run *run)
                 (double)figures.processor / (double)NS_PER_S);
 }
 
-/* The time window is that of the agent (set_times()). */
+/* The time window is that of the agent. */
 static void start_cpu(struct run *run, pid_t pid)
 {
     const struct settings *settings = &run->options.settings;
@@ -191,7 +172,10 @@ static enum launch_way before(void *context, pid_t pid)
     if (!run->traced)
         warning("the program runs without being traced");
     if (run->traced) {
-        start_draining(run);
+        struct drain_listener listener = live_line_begin(&run->live);
+        run->drain = drain_start(run->directory.path, run->options.live ? &listener : NULL);
+        if (!run->drain)
+            verbose("records are not packed while the program runs: no thread (%m)");
         start_cpu(run, pid);
     }
     return run->traced ? LAUNCH_PREPARED : LAUNCH_PLAIN;
@@ -312,15 +296,6 @@ static void tidy(struct run *run, bool whole)
         notice("the spool stays in '%s'", run->directory.path);
 }
 
-/* Prints warnings, the report and the last line. Returns 0, or -1 after error(). */
-static int print_result(struct run *run, const struct convert_summary *summary)
-{
-    print_plugins(run, &summary->plugins);
-    int failed = run->options.stats ? print_report(run) : 0;
-    summary_print(run->output.name, summary, &run->output);
-    return failed;
-}
-
 /* Writes the trace of a program that has ended. Returns 0, or after error() EXIT_OURS: there is no trace, and the spool
  * stays; EXIT_LOSSES: the trace is incomplete, and --strict was given. */
 static int finish(struct run *run)
@@ -341,7 +316,12 @@ static int finish(struct run *run)
         run_empty_warn(&program, &summary);
     }
     tidy(run, whole);
-    int failed = whole ? print_result(run, &summary) : -1;
+    int failed = whole ? 0 : -1;
+    if (whole) {
+        print_plugins(run, &summary.plugins);
+        failed = run->options.stats ? print_report(run) : 0;
+        summary_print(run->output.name, &summary, &run->output);
+    }
     convert_plugins_release(&summary.plugins);
     symbols_free(symbols);
     if (failed)
@@ -367,7 +347,11 @@ static int carry_out(struct run *run)
     program_warn_if_unmarked(run->program);
     if (program_gains_rights(run->program))
         warning("'%s' has more rights than you (set-user-ID) and is not recorded", run->program);
-    set_times(run);
+    struct settings *settings = &run->options.settings;
+    uint64_t start = clock_now() + run->options.delay;
+    settings->start_at = run->options.delay ? (int64_t)start : 0;
+    settings->clock_offset = (int64_t)(clock_now() - clock_monotonic()) + time_namespace_offset();
+    settings->stop_at = run->options.duration ? (int64_t)(start + run->options.duration) : 0;
     if (run->traced) {
         snprintf(run->killed, sizeof(run->killed), "gputrace: killed by SIGKILL: " RECORDS_STAY "\n",
                  run->directory.path, shell_word(run->directory.path));
@@ -406,23 +390,13 @@ static bool is_left_out(const struct run *run)
     return ranks && !run->starts_ranks && run->rank.rank >= 0 && !rank_list_has(ranks, run->rank.rank);
 }
 
-/* Becomes the program, as if there were no gputrace. Returns an exit status after error(). */
-static int become(const char *path, char **argv)
-{
-    execvp(path, argv); /* the path has a slash: no search, but scripts without #! work */
-    error("cannot run '%s': %s", path, strerror(errno));
-    return EXIT_NOT_RUN;
-}
-
 int run_command(int argc, char **argv)
 {
     static struct run run; /* static: three paths are much for a stack */
     run_options_init(&run.options);
     int first = options_parse(&command_run, &run.options, argc, argv, true);
-    if (first == OPTIONS_HELP)
-        return EXIT_SUCCESS;
-    if (first == OPTIONS_ERROR)
-        return EXIT_OURS;
+    if (first < 0)
+        return first == OPTIONS_HELP ? EXIT_SUCCESS : EXIT_OURS;
     if (first == argc) {
         error("no program given: gputrace run [options] PROGRAM [ARG...]");
         return EXIT_OURS;
@@ -437,8 +411,11 @@ int run_command(int argc, char **argv)
         return missing;
     rank_read(&run.rank);
     run.starts_ranks = job_program_starts_ranks(argv + first);
-    if (is_left_out(&run))
-        return become(run.program, argv + first);
+    if (is_left_out(&run)) {               /* becomes the program, as if there were no gputrace */
+        execvp(run.program, argv + first); /* the path has a slash: no search, but scripts without #! work */
+        error("cannot run '%s': %s", run.program, strerror(errno));
+        return EXIT_NOT_RUN;
+    }
     run.launch = (struct launch){.path = run.program,
                                  .argv = argv + first,
                                  .context = &run,

@@ -19,24 +19,6 @@
 #include "common/spool.h"
 #include "launch/host_clock.h"
 
-static void put_rank(struct json_out *json, const struct job_rank *rank)
-{
-    if (!rank || rank->rank < 0)
-        return;
-    json_put_i64(json, "rank", rank->rank);
-    if (rank->world_size >= 0)
-        json_put_i64(json, "world_size", rank->world_size);
-}
-
-static void put_command(struct json_out *json, char *const *command)
-{
-    json_key(json, "command");
-    json_begin_array_flat(json);
-    for (; *command; command++)
-        json_string(json, *command);
-    json_end(json);
-}
-
 /* A line of settings.plugins for each. */
 static void put_plugins(struct json_out *json, const char *lines)
 {
@@ -53,16 +35,14 @@ static void put_list(struct json_out *json, const char *key, const char *list)
 {
     if (!list)
         return;
-    json_key(json, key);
-    json_string(json, list);
+    json_put_text(json, key, list);
 }
 
 static void put_time(struct json_out *json, const char *key, uint64_t ns)
 {
     if (ns == 0)
         return;
-    json_key(json, key);
-    json_u64(json, ns);
+    json_put_u64(json, key, ns);
 }
 
 /* Of what the call stacks were recorded, and how often launches. */
@@ -106,12 +86,9 @@ static void put_options(struct json_out *json, const struct session *session)
     TRACE_BITS(BIT)
 #undef BIT
     json_end(json);
-    json_key(json, "api_calls");
-    json_string(json, settings->trace & TRACE_API_ALL ? "all" : "without queries");
-    json_key(json, "graph");
-    json_string(json, settings->graph_nodes ? "node" : "graph");
-    json_key(json, "capture_range");
-    json_string(json, settings->capture_range);
+    json_put_text(json, "api_calls", settings->trace & TRACE_API_ALL ? "all" : "without queries");
+    json_put_text(json, "graph", settings->graph_nodes ? "node" : "graph");
+    json_put_text(json, "capture_range", settings->capture_range);
     put_list(json, "nvtx_domains", settings->nvtx_domains);
     put_list(json, "nvtx_exclude", settings->nvtx_exclude);
     put_list(json, "ranks", settings->ranks);
@@ -119,16 +96,13 @@ static void put_options(struct json_out *json, const struct session *session)
         json_key(json, "mpi");
         json_bool(json, true);
     }
-    json_key(json, "start_at");
-    json_i64(json, settings->start_at);
-    json_key(json, "stop_at");
-    json_i64(json, settings->stop_at);
+    json_put_i64(json, "start_at", settings->start_at);
+    json_put_i64(json, "stop_at", settings->stop_at);
     put_time(json, "delay", session->delay);
     put_time(json, "duration", session->duration);
     put_stacks(json, settings);
     put_cpu(json, session->cpu);
-    json_key(json, "flush_interval_ms");
-    json_i64(json, settings->flush_interval_ms);
+    json_put_i64(json, "flush_interval_ms", settings->flush_interval_ms);
     if (settings->plugins)
         put_plugins(json, settings->plugins);
     json_end(json);
@@ -139,22 +113,25 @@ static void put_session(struct json_out *json, const struct session *session)
     char host[HOST_NAME_MAX + 1] = "", folder[PATH_MAX];
     gethostname(host, sizeof(host) - 1);
     json_begin_object(json);
-    json_key(json, "version");
-    json_string(json, GPUTRACE_VERSION);
-    put_command(json, session->command);
-    json_key(json, "host");
-    json_string(json, host);
-    json_key(json, "started");
-    json_u64(json, clock_now());
+    json_put_text(json, "version", GPUTRACE_VERSION);
+    json_key(json, "command");
+    json_begin_array_flat(json);
+    for (char *const *word = session->command; *word; word++)
+        json_string(json, *word);
+    json_end(json);
+    json_put_text(json, "host", host);
+    json_put_u64(json, "started", clock_now());
     const struct host_clock clock = host_clock_read();
     host_clock_put(&clock, json);
-    json_key(json, "output");
-    json_string(json, session->output);
+    json_put_text(json, "output", session->output);
     if (getcwd(folder, sizeof(folder))) {
-        json_key(json, "folder");
-        json_string(json, folder);
+        json_put_text(json, "folder", folder);
     }
-    put_rank(json, session->rank);
+    if (session->rank && session->rank->rank >= 0) {
+        json_put_i64(json, "rank", session->rank->rank);
+        if (session->rank->world_size >= 0)
+            json_put_i64(json, "world_size", session->rank->world_size);
+    }
     put_options(json, session);
     json_end(json);
 }

@@ -1,7 +1,10 @@
 #include "cli/summary.h"
 
+#include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,6 +16,9 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/shell_word.h"
+#include "common/spool.h"
+#include "doctor/doctor.h"
+#include "launch/program.h"
 #include "trace/build/passes.h"
 #include "trace/format.h"
 #include "trace/sink.h"
@@ -27,6 +33,14 @@ void summary_put_size(struct buffer *buffer, uint64_t bytes)
     for (; size >= 999.5 && unit + 1 < sizeof(units) / sizeof(*units); unit++)
         size /= 1000;
     buffer_format(buffer, "%.*f %s", unit == 0 || size >= 99.95 ? 0 : 1, size, units[unit]);
+}
+
+void summary_notice(struct buffer *line)
+{
+    buffer_char(line, '\0');
+    if (buffer_finish(line) == 0)
+        notice("%s", line->data);
+    buffer_release(line);
 }
 
 static void put_losses(struct buffer *buffer, const struct convert_losses *losses)
@@ -72,16 +86,6 @@ static void put_way_on(struct buffer *line, const char *output, const struct con
         buffer_format(line, "; to look at it, open " VIEWER " or run 'gputrace report %s'", shell_file(output));
 }
 
-/* What became of a file that had the trace's name. */
-static void put_place(struct buffer *line, const struct output_place *place)
-{
-    int asked = (int)strlen(place->old) - 4; /* ".old" */
-    if (place->moved)
-        buffer_format(line, "; the trace before it is '%s'", place->old);
-    if (place->numbered)
-        buffer_format(line, "; '%.*s' is of another run", asked, place->old);
-}
-
 void summary_print(const char *output, const struct convert_summary *summary, const struct output_place *place)
 {
     struct buffer line;
@@ -93,16 +97,15 @@ void summary_print(const char *output, const struct convert_summary *summary, co
     put_losses(&line, &summary->losses);
     if (summary->events > 0 && !summary->missed_all)
         put_way_on(&line, output, summary);
-    if (place)
-        put_place(&line, place);
+    if (place && place->moved)
+        buffer_format(&line, "; the trace before it is '%s'", place->old);
+    if (place && place->numbered)
+        buffer_format(&line, "; '%.*s' is of another run", (int)(strlen(place->old) - strlen(".old")), place->old);
     if (*summary->missed) {
         buffer_text(&line, "; ");
         render_visible(&line, summary->missed, "");
     }
-    buffer_char(&line, '\0');
-    if (buffer_finish(&line) == 0)
-        notice("%s", line.data);
-    buffer_release(&line);
+    summary_notice(&line);
 }
 
 #define WORTH_PRINTING 100 /* part of the program's time */
@@ -116,14 +119,6 @@ static void put_count(struct buffer *out, uint64_t count)
     } else {
         buffer_u64(out, count);
     }
-}
-
-static void put_time(struct buffer *out, uint64_t ns)
-{
-    if (ns >= NS_PER_S)
-        buffer_format(out, "%.2f s", (double)ns / (double)NS_PER_S);
-    else
-        buffer_format(out, "%.1f ms", (double)ns / (double)NS_PER_MS);
 }
 
 /* The name before a message: "leaks", or "leaks (process 583)" where several processes have plugins. */
@@ -168,7 +163,112 @@ void run_plugins_write(struct buffer *out, const struct convert_plugins *plugins
         buffer_text(out, ": ");
         put_count(out, plugin->calls);
         buffer_text(out, plugin->calls == 1 ? " call, " : " calls, ");
-        put_time(out, plugin->ns);
-        buffer_char(out, '\n');
+        if (plugin->ns >= NS_PER_S)
+            buffer_format(out, "%.2f s\n", (double)plugin->ns / (double)NS_PER_S);
+        else
+            buffer_format(out, "%.1f ms\n", (double)plugin->ns / (double)NS_PER_MS);
     }
+}
+
+/* --- why a trace has nothing of a program: the command line and the notes of its processes tell the cause --- */
+
+void run_empty_note_nested(void)
+{
+    char path[PATH_MAX];
+    const char *outer = getenv("GPUTRACE_SPOOL");
+    int length = outer ? snprintf(path, sizeof(path), "%s/" SPOOL_NESTED_FILE, outer) : -1;
+    int fd = length < 0 || (size_t)length >= sizeof(path) ? -1 : open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        close(fd);
+}
+
+static bool has_nested(const char *directory)
+{
+    char path[PATH_MAX];
+    int length = snprintf(path, sizeof(path), "%s/" SPOOL_NESTED_FILE, directory);
+    return length > 0 && (size_t)length < sizeof(path) && access(path, F_OK) == 0;
+}
+
+/* Programs that start others elsewhere, with or without an option. */
+static const struct {
+    const char *does, *starters[13];
+} ways[] = {
+    {"starts programs without the environment variables that load the recorder",
+     {"env -i", "env -", "env --ignore-environment", "sudo", "doas", "setpriv --reset-env", "su -", "su -l",
+      "su --login", "runuser -", "runuser -l", "bwrap --clearenv", NULL}},
+    {"starts programs in a container",
+     {"docker", "podman", "nerdctl", "apptainer", "singularity", "enroot", "kubectl", NULL}},
+    {"starts programs on other hosts", {"ssh", "srun", "pdsh", NULL}},
+    {"lets another process start programs", {"systemd-run", "at", NULL}},
+};
+#define SEPARATORS " \t\n;&|()'\""
+
+/* The next word of a command line, also of one that is an argument of a shell; *AT moves behind it. */
+static bool next_word(char *const **argv, const char **at, char *word, size_t space)
+{
+    while (**argv) {
+        *at = *at ? *at : **argv;
+        *at += strspn(*at, SEPARATORS);
+        size_t length = strcspn(*at, SEPARATORS);
+        if (length > 0) {
+            snprintf(word, space, "%.*s", length < space ? (int)length : 0, *at);
+            *at += length;
+            return true;
+        }
+        (*argv)++;
+        *at = NULL;
+    }
+    return false;
+}
+
+/* Warns if the command line has a program that starts others where they are not recorded: of the first. */
+static bool warn_of_starter(const char *program, char *const *argv)
+{
+    char word[PATH_MAX], name[64] = "", text[128];
+    const char *at = NULL;
+    while (next_word(&argv, &at, word, sizeof(word))) {
+        bool is_option = *word == '-';
+        if (!is_option)
+            snprintf(name, sizeof(name), "%.63s", program_name(word));
+        snprintf(text, sizeof(text), "%s%s%.60s", name, is_option ? " " : "", is_option ? word : "");
+        for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
+            for (const char *const *starter = ways[i].starters; *starter; starter++)
+                if (strcmp(text, *starter) == 0) {
+                    warning("'%s' used neither CUDA nor NVTX, and '%s' %s, which are not recorded: start gputrace "
+                            "behind it, as in '%s ... gputrace run PROGRAM'",
+                            program, *starter, ways[i].does, *starter);
+                    return true;
+                }
+    }
+    return false;
+}
+
+void run_empty_warn(const struct run_program *run, const struct convert_summary *summary)
+{
+    const char *program = run->argv[0];
+    bool empty = summary->processes == 0;
+    const char *torch = run->torch ? ", and no process of Python (3.8 or newer) loaded PyTorch" : "";
+    char words[512];
+    if (has_nested(run->directory))
+        warning("'%s' started another gputrace: what that one ran is in its trace and not in this one", program);
+    else if (empty && program_is_static(run->path))
+        warning("'%s' is statically linked: nothing can be loaded into it, and %s", program,
+                summary->cpu ? "the trace has only what --cpu records" : "nothing was recorded");
+    else if (empty && run->ranks && summary->losses.unrecorded == 0)
+        warning("no process that used CUDA or NVTX was one of the ranks '%s' (--ranks)", run->ranks);
+    else if (empty && program_is_for_musl(run->path))
+        warning("'%s' is for the C library musl: libgputrace.so, which is for glibc, cannot be loaded into it",
+                program);
+    else if (empty ? summary->losses.unrecorded > 0 : summary->cuda || !program_has_kernels(run->path))
+        return;
+    else if (empty && warn_of_starter(program, run->argv))
+        return;
+    else if (doctor_lacks_cuda(words, sizeof(words)))
+        warning("%s, and '%s' %s%s%s: 'gputrace doctor' says what CUDA needs", words, program,
+                empty ? "used no NVTX" : "was recorded without it", empty ? torch : "",
+                !empty         ? ""
+                : summary->cpu ? ", so the trace has only what --cpu records"
+                               : ", so the trace is empty");
+    else if (empty && !summary->cpu)
+        warning("'%s' used neither CUDA nor NVTX%s: the trace is empty", program, torch);
 }

@@ -1,5 +1,6 @@
 /*
- * What is printed about a trace that was written: its last line, and the messages of plugins.
+ * What is printed about a trace that was written: its last line, the messages of plugins, and why
+ * it has nothing of a program.
  */
 #ifndef GPUTRACE_CLI_SUMMARY_H
 #define GPUTRACE_CLI_SUMMARY_H
@@ -19,11 +20,29 @@ bool summary_is_incomplete(const struct convert_summary *summary);
 struct output_place;
 void summary_print(const char *output, const struct convert_summary *summary, const struct output_place *place);
 
+/* Prints LINE, of memory, with notice(), and releases it. */
+void summary_notice(struct buffer *line);
+
 /* Writes "12.3 MB", in steps of 1000. */
 void summary_put_size(struct buffer *buffer, uint64_t bytes);
 
 /* Writes the lines of plugins with their call stacks, and the time spent in a plugin when it is more than a hundredth
  * of RUN_NS, the program's time, or EVERY_TIME. */
 void run_plugins_write(struct buffer *out, const struct convert_plugins *plugins, uint64_t run_ns, bool every_time);
+
+/* A program of which the trace may have nothing. */
+struct run_program {
+    const char *path;      /* of the program */
+    char *const *argv;     /* its arguments, argv[0] first; NULL at the end */
+    const char *ranks;     /* that were to be recorded; NULL: all */
+    const char *directory; /* of the spools */
+    bool torch;            /* operators of PyTorch were asked for */
+};
+
+/* Prints a warning, if there is a reason. Before the directory is removed. */
+void run_empty_warn(const struct run_program *program, const struct convert_summary *summary);
+
+/* Notes for another gputrace that runs this one that this one records the program. */
+void run_empty_note_nested(void);
 
 #endif

@@ -27,10 +27,11 @@ int trace_folder_refuse(const char *path)
                        path);
 }
 
-static bool is_same_file(const struct stat *status, const char *other)
+bool trace_folder_same_file(const char *path, const char *other)
 {
-    struct stat second;
-    return other && stat(other, &second) == 0 && status->st_dev == second.st_dev && status->st_ino == second.st_ino;
+    struct stat first, second;
+    return stat(path, &first) == 0 && stat(other, &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
 }
 
 static int is_shown(const struct dirent *entry)
@@ -52,7 +53,7 @@ int trace_folder_each(const char *path, const char *except, bool parts,
         int length = snprintf(name, sizeof(name), "%s/%s", path, entries[i]->d_name);
         bool there = length > 0 && (size_t)length < sizeof(name) && stat(name, &status) == 0;
         bool spools = there && S_ISDIR(status.st_mode) && spool_directory_is(name);
-        bool trace = there && S_ISREG(status.st_mode) && !is_same_file(&status, except) &&
+        bool trace = there && S_ISREG(status.st_mode) && !(except && trace_folder_same_file(name, except)) &&
                      (sources_seems_trace(name) || (parts && job_part_is(name)));
         any |= spools || trace;
         if (result == 0 && (spools || trace))

@@ -12,6 +12,9 @@ bool trace_folder_is(const char *path);
 /* Returns -1 after error(), if PATH is such a directory, or 0: for commands that read one trace. */
 int trace_folder_refuse(const char *path);
 
+/* Whether both paths lead to one file that is there. */
+bool trace_folder_same_file(const char *path, const char *other);
+
 /* Calls TAKE for each file in the directory PATH that seems a trace, and for each directory of spools there, in the
  * order of their names with numbers by value, but not for the file EXCEPT (NULL: none). PARTS: for parts of jobs too.
  * Returns 0, what TAKE returned that is not 0, or -1 after error(): also when there is none. */

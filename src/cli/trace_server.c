@@ -239,11 +239,6 @@ static void end_late(struct connection *connection, uint64_t now)
         end_connection(connection);
 }
 
-static short events_of(const struct connection *connection)
-{
-    return connection->state == READING || connection->state == CLOSING ? POLLIN : POLLOUT;
-}
-
 static void serve(struct serving *serving, struct connection *connection)
 {
     switch (connection->state) {
@@ -275,7 +270,8 @@ static int turn(struct serving *serving)
         if (connection->state == FREE)
             continue;
         of[count] = connection;
-        polled[count++] = (struct pollfd){.fd = connection->fd, .events = events_of(connection)};
+        bool reads = connection->state == READING || connection->state == CLOSING;
+        polled[count++] = (struct pollfd){.fd = connection->fd, .events = reads ? POLLIN : POLLOUT};
     }
     polled[count] = (struct pollfd){.fd = serving->server->listener, .events = POLLIN};
     if (poll(polled, count + 1, wait_ms(serving)) < 0 && errno != EINTR)

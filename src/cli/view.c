@@ -47,21 +47,17 @@ extern char **environ;
 
 /* --- the file --- */
 
-/* Says how to get a part of a trace of SIZE bytes that a browser can load. Returns -1. */
-static int error_too_large(const char *path, uint64_t size, uint64_t most)
-{
-    double share = 90.0 * (double)most / (double)size;
-    return error("'%s' is too large for a browser: %.3g GB, of %.3g GB at most. Cut a part out, and view that: "
-                 "gputrace cut '%s' -o part.pftrace --to=%.*f%%",
-                 path, (double)size / 1e9, (double)most / 1e9, path, share < 10 ? 2 : 0, share < 0.01 ? 0.01 : share);
-}
-
 static int check_size(const char *path, uint64_t packed)
 {
     bool pftrace = sources_is_pftrace(path);
     uint64_t most = pftrace ? BROWSER_PFTRACE_MOST : BROWSER_JSON_MOST;
     uint64_t size = pftrace ? packed : sources_unpacked_size(path, most);
-    return size > most ? error_too_large(path, size, most) : 0;
+    double share = 90.0 * (double)most / (double)size; /* of the trace, that a browser can load */
+    if (size <= most)
+        return 0;
+    return error("'%s' is too large for a browser: %.3g GB, of %.3g GB at most. Cut a part out, and view that: "
+                 "gputrace cut '%s' -o part.pftrace --to=%.*f%%",
+                 path, (double)size / 1e9, (double)most / 1e9, path, share < 10 ? 2 : 0, share < 0.01 ? 0.01 : share);
 }
 
 /* Sets the server's file and its size. Returns 0, or -1 after error(). */
@@ -84,16 +80,6 @@ static int open_trace(const char *path, struct trace_server *server)
     if (!sources_is_trace(path))
         return error("'%s' is not a trace: expected JSON or a .pftrace, plain or gzip", path);
     return check_size(path, server->size);
-}
-
-/* The name in the URL: the file's own, with '_' for what must be escaped there. */
-static void name_path(char path[NAME_MOST + 2], const char *file)
-{
-    const char *slash = strrchr(file, '/');
-    snprintf(path, NAME_MOST + 2, "/%s", slash ? slash + 1 : file);
-    for (char *at = path + 1; *at; at++)
-        if (!isalnum((unsigned char)*at) && !strchr("._-", *at))
-            *at = '_';
 }
 
 /* --- the browser --- */
@@ -143,7 +129,11 @@ static int show(const char *file, const char *url)
 static int serve(struct trace_server *server, const char *file, uint64_t timeout)
 {
     char path[NAME_MOST + 2], url[URL_MOST];
-    name_path(path, file);
+    const char *slash = strrchr(file, '/');
+    snprintf(path, sizeof(path), "/%s", slash ? slash + 1 : file);
+    for (char *at = path + 1; *at; at++)
+        if (!isalnum((unsigned char)*at) && !strchr("._-", *at))
+            *at = '_'; /* for what must be escaped in a URL */
     server->path = path;
     snprintf(url, sizeof(url), VIEW_ORIGIN "/#!/?url=http://" VIEW_HOST "%s", path);
     if (trace_server_open(server) < 0 || show(file, url) < 0)
@@ -163,14 +153,10 @@ static int run(int argc, char **argv)
     struct settings settings = {.timeout = TIMEOUT_NS};
     struct trace_server server = {.file = -1, .listener = -1};
     int first = options_parse(&command_view, &settings, argc, argv, false);
-    if (first == OPTIONS_HELP)
-        return EXIT_SUCCESS;
-    if (first == OPTIONS_ERROR)
-        return EXIT_USAGE;
-    if (argc - first != 1) {
-        error("'view' needs a trace: 'gputrace view trace.json'");
-        return EXIT_USAGE;
-    }
+    if (first < 0)
+        return first == OPTIONS_HELP ? EXIT_SUCCESS : EXIT_USAGE;
+    if (argc - first != 1)
+        return error_usage("'view' needs a trace: 'gputrace view trace.json'");
     int status = open_trace(argv[first], &server);
     if (status == 0)
         status = serve(&server, argv[first], settings.timeout);

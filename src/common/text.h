@@ -7,7 +7,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <wchar.h>
+
+/* Whether TEXT ends with ENDING, and has more before it. */
+static inline bool text_ends_with(const char *text, const char *ending)
+{
+    size_t length = strlen(text), size = strlen(ending);
+    return length > size && strcmp(text + length - size, ending) == 0;
+}
 
 /* U+FFFD, in place of bytes that are not a character. */
 #define UTF8_REPLACEMENT "\xef\xbf\xbd"

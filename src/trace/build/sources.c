@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "common/text.h"
 #include "trace/build/passes.h"
 #include "trace/cut.h"
 #include "trace/gzip/source.h"
@@ -166,18 +167,12 @@ static const struct foreign_file {
     {NULL, "<!doctype html", 0, NULL, "a page", "open it in a browser"},
 };
 
-static bool ends_with(const char *path, const char *ending)
-{
-    size_t length = strlen(path), size = strlen(ending);
-    return length > size && strcmp(path + length - size, ending) == 0;
-}
-
 static bool is_of(const struct foreign_file *file, const char *path, const char *bytes, size_t length)
 {
     size_t size = file->magic ? strlen(file->magic) : 0;
     bool begins =
         !file->magic || (length >= file->offset + size && strncasecmp(bytes + file->offset, file->magic, size) == 0);
-    return begins && (!file->ending || ends_with(path, file->ending)) &&
+    return begins && (!file->ending || text_ends_with(path, file->ending)) &&
            (!file->word || memmem(bytes, length, file->word, strlen(file->word)));
 }
 

@@ -11,19 +11,14 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "common/text.h"
 #include "trace/spool/ended_file.h"
 #include "common/spool.h"
 
-static bool ends_with(const char *name, const char *suffix)
-{
-    size_t length = strlen(name), size = strlen(suffix);
-    return length > size && strcmp(name + length - size, suffix) == 0;
-}
-
 static bool is_of_a_run(const char *name)
 {
-    return ends_with(name, SPOOL_SUFFIX) || ends_with(name, SPOOL_CPU_SUFFIX) ||
-           ends_with(name, SPOOL_UNRECORDED_SUFFIX) || strcmp(name, SPOOL_ENDED_FILE) == 0 ||
+    return text_ends_with(name, SPOOL_SUFFIX) || text_ends_with(name, SPOOL_CPU_SUFFIX) ||
+           text_ends_with(name, SPOOL_UNRECORDED_SUFFIX) || strcmp(name, SPOOL_ENDED_FILE) == 0 ||
            strcmp(name, SPOOL_SESSION_FILE) == 0;
 }
 
@@ -75,7 +70,8 @@ static int add(struct spool_directory *directory, const char *path, const char *
 static int by_pid_and_image(const void *a, const void *b)
 {
     const struct spool_place *left = a, *right = b;
-    bool left_cpu = ends_with(left->path, SPOOL_CPU_SUFFIX), right_cpu = ends_with(right->path, SPOOL_CPU_SUFFIX);
+    bool left_cpu = text_ends_with(left->path, SPOOL_CPU_SUFFIX),
+         right_cpu = text_ends_with(right->path, SPOOL_CPU_SUFFIX);
     if (left_cpu != right_cpu)
         return left_cpu ? 1 : -1;
     int order = strverscmp(left->path, right->path);
@@ -119,9 +115,9 @@ int spool_directory_read(struct spool_directory *directory, const char *path)
     int result = 0;
     struct dirent *entry;
     while (result == 0 && (errno = 0, entry = readdir(stream)) != NULL)
-        if (ends_with(entry->d_name, SPOOL_SUFFIX) || ends_with(entry->d_name, SPOOL_CPU_SUFFIX))
+        if (text_ends_with(entry->d_name, SPOOL_SUFFIX) || text_ends_with(entry->d_name, SPOOL_CPU_SUFFIX))
             result = add(directory, path, entry->d_name, 0);
-        else if (ends_with(entry->d_name, SPOOL_UNRECORDED_SUFFIX))
+        else if (text_ends_with(entry->d_name, SPOOL_UNRECORDED_SUFFIX))
             note_unrecorded(directory, path, entry->d_name);
     if (result == 0 && errno != 0)
         result = error("cannot read the spool directory '%s': %m", path);
