@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/text.h"
 #include "common/threads.h"
 
 /* Time until a spool is read again: the least when there was something to drain, then twice as long each time. */
@@ -48,12 +49,6 @@ struct drain {
 
 /* --- which spools there are --- */
 
-static bool is_spool(const char *name)
-{
-    size_t length = strlen(name), suffix = strlen(SPOOL_SUFFIX);
-    return length > suffix && strcmp(name + length - suffix, SPOOL_SUFFIX) == 0;
-}
-
 static void add(struct drain *drain, const char *name)
 {
     bool is_new = false;
@@ -77,7 +72,7 @@ static void find_spools(struct drain *drain)
     if (!files)
         return;
     for (struct dirent *file; (file = readdir(files));)
-        if (is_spool(file->d_name))
+        if (text_ends_with(file->d_name, SPOOL_SUFFIX))
             add(drain, file->d_name);
     closedir(files);
     uint64_t changed = (uint64_t)status.st_mtim.tv_sec * NS_PER_S + (uint64_t)status.st_mtim.tv_nsec;
@@ -86,15 +81,6 @@ static void find_spools(struct drain *drain)
 }
 
 /* --- rounds --- */
-
-static void set_pause(struct spool_drain *spool, int count)
-{
-    uint64_t longer = spool->pause ? 2 * spool->pause : PAUSE_LEAST;
-    spool->pause = count > 0 ? PAUSE_LEAST : longer < PAUSE_MOST ? longer : PAUSE_MOST;
-    if (spool->no_space)
-        spool->pause = PAUSE_NO_SPACE;
-    spool->next = clock_monotonic() + spool->pause;
-}
 
 static void sum(struct drain *drain, const struct spool_drain *spool)
 {
@@ -113,7 +99,12 @@ static void look_at(struct drain *drain, struct spool_drain *spool)
     int count = spool_drain_round(spool, &drain->tools);
     if (count == 0 && !spool->unusable && !is_stopping(drain))
         spool_drain_end(spool, &drain->tools);
-    set_pause(spool, count);
+    uint64_t longer = spool->pause ? 2 * spool->pause : PAUSE_LEAST;
+    spool->pause = spool->no_space       ? PAUSE_NO_SPACE
+                   : count > 0           ? PAUSE_LEAST
+                   : longer < PAUSE_MOST ? longer
+                                         : PAUSE_MOST;
+    spool->next = clock_monotonic() + spool->pause;
 }
 
 /* The spool is done with. */
@@ -158,15 +149,6 @@ static void report(struct drain *drain)
     drain->listener.report(drain->listener.context, drain->tools.live, disk);
 }
 
-static void wait_until(struct drain *drain, uint64_t due)
-{
-    struct timespec limit = {.tv_sec = (time_t)(due / NS_PER_S), .tv_nsec = (long)(due % NS_PER_S)};
-    pthread_mutex_lock(&drain->lock);
-    if (!drain->stop)
-        pthread_cond_clockwait(&drain->stopping, &drain->lock, CLOCK_MONOTONIC, &limit);
-    pthread_mutex_unlock(&drain->lock);
-}
-
 /* Packing much takes a processor's time, and the program comes first. Before that, spools of short processes must not
  * pile up while the program uses all processors. */
 static void give_way(struct drain *drain)
@@ -195,7 +177,11 @@ static void *run(void *context)
                 flock(drain->hold, LOCK_UN);
         }
         report(drain);
-        wait_until(drain, due);
+        struct timespec limit = {.tv_sec = (time_t)(due / NS_PER_S), .tv_nsec = (long)(due % NS_PER_S)};
+        pthread_mutex_lock(&drain->lock);
+        if (!drain->stop)
+            pthread_cond_clockwait(&drain->stopping, &drain->lock, CLOCK_MONOTONIC, &limit);
+        pthread_mutex_unlock(&drain->lock);
     }
     drain->figures.processor = clock_read(CLOCK_THREAD_CPUTIME_ID);
     return NULL;

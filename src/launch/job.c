@@ -3,17 +3,13 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "launch/program.h"
+
 static bool is_one_of(const char *name, const char *const *names)
 {
     while (*names && strcmp(name, *names) != 0)
         names++;
     return *names != NULL;
-}
-
-static const char *last_part(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
 }
 
 /* The script of a Python's ARGV, or the module after -m; NULL: there is none. */
@@ -38,10 +34,10 @@ bool job_program_starts_ranks(char *const *argv)
         "mpirun.mpich", "mpiexec.mpich", "mpiexec.openmpi", "flux",           "horovodrun", NULL};
     static const char *const modules[] = {"torch.distributed.run", "torch.distributed.launch",
                                           "accelerate.commands.launch", "deepspeed.launcher.runner", NULL};
-    const char *name = last_part(argv[0]);
+    const char *name = program_name(argv[0]);
     bool is_module;
     if (strncmp(name, "python", 6) != 0)
         return is_one_of(name, names);
     const char *program = python_program(argv, &is_module);
-    return program && (is_module ? is_one_of(program, modules) : is_one_of(last_part(program), names));
+    return program && (is_module ? is_one_of(program, modules) : is_one_of(program_name(program), names));
 }

@@ -94,15 +94,6 @@ static _Noreturn void be_child(struct launch *launch, const struct pipes *pipes,
     _exit(EXIT_NOT_RUN);
 }
 
-static int error_not_run(const struct launch *launch, int failure)
-{
-    if (failure == ENOENT)
-        error("cannot run '%s': the interpreter or loader that it needs does not exist", launch->path);
-    else
-        error("cannot run '%s': %s", launch->path, strerror(failure));
-    return EXIT_NOT_RUN;
-}
-
 static int follow(struct launch *launch, struct pipes *pipes, pid_t child)
 {
     process_group_place(&launch->group, child, launch->argv[0], launch->killed);
@@ -121,7 +112,13 @@ static int follow(struct launch *launch, struct pipes *pipes, pid_t child)
     process_group_end(&launch->group);
     if (way == LAUNCH_CANCELLED)
         return EXIT_OURS;
-    return got == (ssize_t)sizeof(failure) ? error_not_run(launch, failure) : 0;
+    if (got != (ssize_t)sizeof(failure))
+        return 0;
+    if (failure == ENOENT)
+        error("cannot run '%s': the interpreter or loader that it needs does not exist", launch->path);
+    else
+        error("cannot run '%s': %s", launch->path, strerror(failure));
+    return EXIT_NOT_RUN;
 }
 
 static struct process_group *group_in_use; /* for the handler that ends this process */

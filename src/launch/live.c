@@ -12,25 +12,18 @@ static uint32_t *slot_of(struct live_gpu *gpu, uint64_t millisecond)
     return &gpu->slots[millisecond % LIVE_SLOTS];
 }
 
-/* Slots between the latest and this one hold what was a round of the ring ago. */
-static void advance(struct live_gpu *gpu, uint64_t millisecond)
-{
-    uint64_t first = gpu->latest + 1;
-    if (millisecond - gpu->latest > LIVE_SLOTS)
-        first = millisecond - LIVE_SLOTS + 1;
-    for (uint64_t at = first; at <= millisecond; at++)
-        *slot_of(gpu, at) = 0;
-    gpu->latest = millisecond;
-}
-
 static void add_work(struct live *live, const struct event *event)
 {
     if (event->device >= LIVE_GPUS_MAX || event->start == 0 || event->end <= event->start)
         return;
     struct live_gpu *gpu = &live->gpus[event->device];
     uint64_t first = event->start / NS_PER_MS, last = (event->end - 1) / NS_PER_MS;
-    if (!gpu->seen || last > gpu->latest)
-        advance(gpu, last);
+    if (!gpu->seen || last > gpu->latest) { /* slots between these hold what was a round of the ring ago */
+        uint64_t old = last - gpu->latest > LIVE_SLOTS ? last - LIVE_SLOTS + 1 : gpu->latest + 1;
+        for (; old <= last; old++)
+            *slot_of(gpu, old) = 0;
+        gpu->latest = last;
+    }
     gpu->seen = true;
     if (last - first >= LIVE_SLOTS)
         first = last - LIVE_SLOTS + 1;
@@ -113,16 +106,6 @@ static void release_memory(struct live *live, struct live_process *process, cons
         *when = event->start;
 }
 
-static void add_memory(struct live *live, struct live_process *process, const struct event *event)
-{
-    if (event->memory.result != 0)
-        return;
-    if (event->memory.operation == SPOOL_MEMORY_RELEASE)
-        release_memory(live, process, event);
-    else if (event->memory.operation == SPOOL_MEMORY_ALLOCATE && event->device != EVENT_NO_DEVICE)
-        allocate(live, process, event);
-}
-
 void live_add_agent(struct live *live, struct live_process *process, const struct spool_part *part)
 {
     struct agent_walk walk;
@@ -131,8 +114,12 @@ void live_add_agent(struct live *live, struct live_process *process, const struc
     while (agent_walk_next(&walk)) {
         agent_decode(&event, &walk, part->thread);
         live->events += event.type == EVENT_NVTX || event.type == EVENT_MEMORY || event.type == EVENT_NVTX_EXTENSION;
-        if (event.type == EVENT_MEMORY)
-            add_memory(live, process, &event);
+        if (event.type != EVENT_MEMORY || event.memory.result != 0)
+            continue;
+        if (event.memory.operation == SPOOL_MEMORY_RELEASE)
+            release_memory(live, process, &event);
+        else if (event.memory.operation == SPOOL_MEMORY_ALLOCATE && event.device != EVENT_NO_DEVICE)
+            allocate(live, process, &event);
     }
     live->recorded += part->size;
 }

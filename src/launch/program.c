@@ -34,14 +34,6 @@ static bool absent(int failure)
     return failure == ENOENT || failure == ENOTDIR;
 }
 
-/* Joins FOLDER (LENGTH bytes; none means the current one) and NAME. False: too long. */
-static bool join(char *path, size_t space, const char *folder, size_t length, const char *name)
-{
-    int size =
-        length ? snprintf(path, space, "%.*s/%s", (int)length, folder, name) : snprintf(path, space, "./%s", name);
-    return size > 0 && (size_t)size < space;
-}
-
 /* Finds NAME in PATH as a shell does. Returns 0, or errno: of a file that cannot be run, which explains more than none.
  */
 static int search_path(const char *name, char *path, size_t space)
@@ -50,7 +42,8 @@ static int search_path(const char *name, char *path, size_t space)
     int worst = ENOENT;
     for (const char *folder = list ? list : "/usr/local/bin:/usr/bin:/bin"; *name;) {
         size_t length = strcspn(folder, ":");
-        int failure = join(path, space, folder, length, name) ? check(path) : ENOENT;
+        int size = snprintf(path, space, "%.*s/%s", length ? (int)length : 1, length ? folder : ".", name);
+        int failure = size > 0 && (size_t)size < space ? check(path) : ENOENT;
         if (failure == 0)
             return 0;
         if (!absent(failure) && failure != EISDIR)
@@ -186,14 +179,6 @@ static int find_segment(const struct elf_file *file, uint32_t type, Elf64_Phdr *
     return 0;
 }
 
-/* Copies the name of the loader that the file asks for into TEXT. False: it asks for none, or for a longer name. */
-static bool elf_loader(const struct elf_file *file, char *text, size_t space)
-{
-    Elf64_Phdr segment;
-    return find_segment(file, PT_INTERP, &segment) == 1 && segment.p_filesz > 0 && segment.p_filesz <= space &&
-           read_at(file, segment.p_offset, text, segment.p_filesz) && text[segment.p_filesz - 1] == '\0';
-}
-
 static bool read_section(const struct elf_file *file, unsigned number, Elf64_Shdr *section)
 {
     return number < file->head.e_shnum && file->head.e_shentsize == sizeof(*section) &&
@@ -207,15 +192,6 @@ static bool is_named(const struct elf_file *file, const Elf64_Shdr *strings, uin
     size_t size = strlen(name) + 1;
     return size <= sizeof(found) && read_at(file, strings->sh_offset + offset, found, size) &&
            memcmp(found, name, size) == 0;
-}
-
-static bool elf_has_section(const struct elf_file *file, const char *name)
-{
-    Elf64_Shdr names, section;
-    bool found = false, readable = read_section(file, file->head.e_shstrndx, &names);
-    for (unsigned i = 0; readable && !found && read_section(file, i, &section); i++)
-        found = is_named(file, &names, section.sh_name, name);
-    return found;
 }
 
 /* The bytes of SYMBOL, which end with a NUL. */
@@ -241,20 +217,15 @@ static bool find_symbol(const struct elf_file *file, const Elf64_Shdr *table, co
     return found;
 }
 
-static bool exported_text(const struct elf_file *file, const char *name, char *text, size_t space)
-{
-    Elf64_Shdr section;
-    Elf64_Sym symbol;
-    for (unsigned i = 0; read_section(file, i, &section); i++)
-        if (section.sh_type == SHT_DYNSYM)
-            return find_symbol(file, &section, name, &symbol) && read_text(file, &symbol, text, space);
-    return false;
-}
-
 bool elf_exported_text(const char *path, const char *name, char *text, size_t space)
 {
     struct elf_file file;
-    bool found = elf_open(&file, path) && exported_text(&file, name, text, space);
+    Elf64_Shdr section;
+    Elf64_Sym symbol;
+    bool found = false, readable = elf_open(&file, path);
+    for (unsigned i = 0; readable && !found && read_section(&file, i, &section); i++)
+        found = section.sh_type == SHT_DYNSYM && find_symbol(&file, &section, name, &symbol) &&
+                read_text(&file, &symbol, text, space);
     elf_close(&file);
     return found;
 }
@@ -304,13 +275,20 @@ static bool is_static_with_nvtx(const struct elf_file *file)
 
 static bool is_for_musl(const struct elf_file *file)
 {
-    char loader[PATH_MAX];
-    return elf_loader(file, loader, sizeof(loader)) && strstr(loader, "/ld-musl-");
+    char loader[PATH_MAX]; /* that the file asks for */
+    Elf64_Phdr segment;
+    return find_segment(file, PT_INTERP, &segment) == 1 && segment.p_filesz > 0 && segment.p_filesz <= sizeof(loader) &&
+           read_at(file, segment.p_offset, loader, segment.p_filesz) && loader[segment.p_filesz - 1] == '\0' &&
+           strstr(loader, "/ld-musl-");
 }
 
 static bool has_kernels(const struct elf_file *file)
 {
-    return elf_has_section(file, ".nv_fatbin"); /* where nvcc puts them */
+    Elf64_Shdr names, section;
+    bool found = false, readable = read_section(file, file->head.e_shstrndx, &names);
+    for (unsigned i = 0; readable && !found && read_section(file, i, &section); i++)
+        found = is_named(file, &names, section.sh_name, ".nv_fatbin"); /* where nvcc puts them */
+    return found;
 }
 
 bool program_is_static(const char *path)

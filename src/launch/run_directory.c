@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "common/text.h"
 #include "common/memory.h"
 #include "common/spool.h"
 #include "common/shell_word.h"
@@ -26,30 +27,12 @@ const char *run_directory_parent(const char *given)
     return given ? given : temporary_directory();
 }
 
-static void warn_of_others(const char *parent)
-{
-    struct stat status;
-    if (stat(parent, &status) == 0 && (status.st_mode & S_IWOTH) && !(status.st_mode & S_ISVTX))
-        warning("everybody can replace what is in '%s', also what is recorded there: chmod +t %s, or choose another "
-                "place with --spool-dir",
-                parent, shell_word(parent));
-}
-
-/* A file system that does not write in place may have no space when a page of the spool is written again, which kills
- * the writer. btrfs can be asked to write new files in place; others ignore this. */
-static void ask_to_write_in_place(int directory)
-{
-    int flags;
-    if (ioctl(directory, FS_IOC_GETFLAGS, &flags) != 0)
-        return;
-    flags |= FS_NOCOW_FL;
-    ioctl(directory, FS_IOC_SETFLAGS, &flags);
-}
-
 int run_directory_make(struct run_directory *directory, const char *parent)
 {
     *directory = (struct run_directory){.lock = -1};
     char absolute[PATH_MAX];
+    struct stat status;
+    int flags;
     if (!realpath(parent, absolute))
         return error("cannot make a spool directory in '%s': %s", parent, strerror(errno));
     char *path = directory->path;
@@ -64,11 +47,18 @@ int run_directory_make(struct run_directory *directory, const char *parent)
                      strerror(errno));
     }
     directory->lock = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    warn_of_others(absolute);
-    if (directory->lock >= 0) {
-        flock(directory->lock,
-              LOCK_EX); /* without it, running runs are listed as leftovers; who lists has it briefly */
-        ask_to_write_in_place(directory->lock);
+    if (stat(absolute, &status) == 0 && (status.st_mode & S_IWOTH) && !(status.st_mode & S_ISVTX))
+        warning("everybody can replace what is in '%s', also what is recorded there: chmod +t %s, or choose another "
+                "place with --spool-dir",
+                absolute, shell_word(absolute));
+    if (directory->lock < 0)
+        return 0;
+    flock(directory->lock, LOCK_EX); /* without it, running runs are listed as leftovers; who lists has it briefly */
+    /* A file system that does not write in place may have no space when a page of the spool is written again, which
+     * kills the writer. btrfs can be asked to write new files in place; others ignore this. */
+    if (ioctl(directory->lock, FS_IOC_GETFLAGS, &flags) == 0) {
+        flags |= FS_NOCOW_FL;
+        ioctl(directory->lock, FS_IOC_SETFLAGS, &flags);
     }
     return 0;
 }
@@ -80,17 +70,11 @@ void run_directory_release(struct run_directory *directory)
     directory->lock = -1;
 }
 
-static bool ends_with(const char *name, const char *suffix)
-{
-    size_t length = strlen(name), size = strlen(suffix);
-    return length > size && strcmp(name + length - size, suffix) == 0;
-}
-
 static bool is_ours(const char *name)
 {
     return strcmp(name, SPOOL_SESSION_FILE) == 0 || strcmp(name, SPOOL_NESTED_FILE) == 0 ||
-           ends_with(name, SPOOL_SUFFIX) || ends_with(name, SPOOL_PACKED_SUFFIX) || ends_with(name, SPOOL_CPU_SUFFIX) ||
-           ends_with(name, SPOOL_UNRECORDED_SUFFIX);
+           text_ends_with(name, SPOOL_SUFFIX) || text_ends_with(name, SPOOL_PACKED_SUFFIX) ||
+           text_ends_with(name, SPOOL_CPU_SUFFIX) || text_ends_with(name, SPOOL_UNRECORDED_SUFFIX);
 }
 
 /* Calls EACH for every file of the open directory FOLDER. */
@@ -169,19 +153,15 @@ static bool just_made(const struct stat *status)
     return time(NULL) - status->st_mtime < JUST_MADE_S;
 }
 
-static bool is_to_be_locked(int spool)
-{
-    struct stat status;
-    return fstat(spool, &status) == 0 && status.st_size == 0 && just_made(&status);
-}
-
 static void count_writer(void *context, int folder, const char *name)
 {
     unsigned *count = context;
-    int fd = ends_with(name, SPOOL_SUFFIX)
+    struct stat status;
+    int fd = text_ends_with(name, SPOOL_SUFFIX)
                  ? openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
                  : -1;
-    *count += fd >= 0 && (spool_lock_is_held(fd) || is_to_be_locked(fd));
+    bool is_to_be_locked = fd >= 0 && fstat(fd, &status) == 0 && status.st_size == 0 && just_made(&status);
+    *count += is_to_be_locked || (fd >= 0 && spool_lock_is_held(fd));
     if (fd >= 0)
         close(fd);
 }

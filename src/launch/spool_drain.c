@@ -101,18 +101,6 @@ static int append(struct round *round, const uint8_t *entry, size_t size)
     return 0;
 }
 
-/* Returns the bytes that were counted. */
-static size_t count_part(struct round *round, const struct spool_part *part)
-{
-    uint16_t sizes[SPOOL_CUPTI_KINDS];
-    if (part->type == SPOOL_RECORDS) {
-        live_add_agent(round->tools->live, &round->drain->process, part);
-        return part->size;
-    }
-    cupti_record_sizes(sizes, &round->header);
-    return live_add_cupti(round->tools->live, part, sizes);
-}
-
 /* Counts the records of a chunk since the last time; they are multiples of 8 bytes. A chunk that is done was read
  * already. In a chunk of agent records `used` is right at any time. */
 static void count_records(struct round *round, const struct spool_chunk *chunk, uint64_t offset)
@@ -120,6 +108,7 @@ static void count_records(struct round *round, const struct spool_chunk *chunk, 
     struct drain_tools *tools = round->tools;
     bool done = chunk->state == SPOOL_DONE;
     uint64_t *seen = tools->live ? map_put(&round->drain->seen, offset, NULL) : NULL;
+    uint16_t sizes[SPOOL_CUPTI_KINDS];
     uint64_t space = chunk->bytes - sizeof(*chunk);
     uint64_t bytes = (done || chunk->type == SPOOL_RECORDS ? chunk->used : space) & ~UINT64_C(7);
     if (!seen || bytes > space || bytes <= *seen)
@@ -133,7 +122,13 @@ static void count_records(struct round *round, const struct spool_chunk *chunk, 
         part.size = LOOK_BYTES;
     if (!done && round_read(round->spool, tools->data, part.size, offset + sizeof(*chunk) + *seen) != 0)
         return;
-    *seen += count_part(round, &part);
+    if (part.type == SPOOL_RECORDS) {
+        live_add_agent(tools->live, &round->drain->process, &part);
+        *seen += part.size;
+        return;
+    }
+    cupti_record_sizes(sizes, &round->header);
+    *seen += live_add_cupti(tools->live, &part, sizes);
 }
 
 static int pack(struct round *round, const struct spool_chunk *chunk, uint64_t offset)
@@ -197,17 +192,6 @@ static void punch(struct round *round, const struct segment_drain *segment)
     }
 }
 
-/* Whether nothing more is to come of the chunk. */
-static bool drain_chunk_if_done(struct round *round, struct spool_chunk *chunk, uint64_t offset)
-{
-    bool records = chunk->type == SPOOL_CUPTI || chunk->type == SPOOL_RECORDS;
-    if (records && chunk->state == SPOOL_IN_USE)
-        count_records(round, chunk, offset);
-    else if (records && chunk->state == SPOOL_DONE && round_drain_chunk(round, chunk, offset) != 0)
-        return false;
-    return chunk->state == SPOOL_DRAINED;
-}
-
 static bool round_is_to_stop(const struct round *round)
 {
     return __atomic_load_n(round->tools->stop, __ATOMIC_RELAXED);
@@ -227,10 +211,16 @@ static bool drain_segment(struct round *round, struct segment_drain *segment)
     for (uint64_t at = segment->at; at < SPOOL_SEGMENT_BYTES; at += chunk.bytes) {
         if (round_read_chunk(round, &chunk, offset_of(segment) + at, SPOOL_SEGMENT_BYTES - at) != 0)
             return false;
-        in_order = drain_chunk_if_done(round, &chunk, offset_of(segment) + at) && in_order;
+        uint64_t offset = offset_of(segment) + at;
+        bool records = chunk.type == SPOOL_CUPTI || chunk.type == SPOOL_RECORDS;
+        if (records && chunk.state == SPOOL_IN_USE)
+            count_records(round, &chunk, offset);
+        else if (records && chunk.state == SPOOL_DONE && round_drain_chunk(round, &chunk, offset) != 0)
+            in_order = false;
+        in_order = in_order && chunk.state == SPOOL_DRAINED; /* nothing more is to come of it */
         if (in_order) {
             segment->at = (uint32_t)(at + chunk.bytes);
-            map_remove(&round->drain->seen, offset_of(segment) + at);
+            map_remove(&round->drain->seen, offset);
         }
         if (round->drain->no_space || round_is_to_stop(round))
             return false;
@@ -435,15 +425,6 @@ static int add_to_ended(struct round *round)
     return 0;
 }
 
-/* Keeps only the header of a spool whose chunks are all packed. */
-static void cut_spool(struct round *round)
-{
-    static const uint64_t formatted = SPOOL_HEADER_BYTES;
-    if (round_write(round->spool, &formatted, sizeof(formatted), offsetof(struct spool_header, formatted)) == 0 &&
-        ftruncate(round->spool, SPOOL_HEADER_BYTES) == 0)
-        note_disk_use(round);
-}
-
 static void end_spool(struct round *round)
 {
     struct spool_drain *drain = round->drain;
@@ -453,8 +434,13 @@ static void end_spool(struct round *round)
         return;
     round->header.drained = drain->drained;
     round->header.formatted = SPOOL_HEADER_BYTES;
-    if (drain->packed_size > ENDED_MOST || add_to_ended(round) != 0)
-        cut_spool(round);
+    if (drain->packed_size <= ENDED_MOST && add_to_ended(round) == 0)
+        return;
+    /* Only the header stays of a spool whose chunks are all packed. */
+    static const uint64_t formatted = SPOOL_HEADER_BYTES;
+    if (round_write(round->spool, &formatted, sizeof(formatted), offsetof(struct spool_header, formatted)) == 0 &&
+        ftruncate(round->spool, SPOOL_HEADER_BYTES) == 0)
+        note_disk_use(round);
 }
 
 static bool is_gone(const struct round *round)
