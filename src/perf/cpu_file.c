@@ -1,5 +1,4 @@
-#include "perf/cpu_file.h"
-
+/* The file of one process: see struct cpu_file. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,6 +7,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "perf/cpu_process.h"
 
 /* Of a chunk, with its header: no chunk reaches over a segment's end. */
 #define CHUNK_BYTES ((size_t)64 << 10)
@@ -50,11 +50,6 @@ static int make(struct cpu_file *file)
     return fd;
 }
 
-static int open_it(struct cpu_file *file)
-{
-    return *file->name ? openat(file->directory, file->name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW) : make(file);
-}
-
 /* The chunk first: what the header does not announce is not read. */
 static bool append(struct cpu_file *file, int fd, const char *records, size_t size)
 {
@@ -82,7 +77,7 @@ void cpu_file_flush(struct cpu_file *file)
     size_t size = file->records.length;
     if (file->wanting == 0 || file->failed)
         return;
-    int fd = open_it(file);
+    int fd = *file->name ? openat(file->directory, file->name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW) : make(file);
     bool whole = fd >= 0 && (size == 0 || append(file, fd, file->records.data, size)) &&
                  write_at(fd, &file->header, sizeof(file->header), 0);
     if (!whole) {

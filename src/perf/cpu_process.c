@@ -124,15 +124,10 @@ static bool has_chosen_rank(const struct cpu_processes *processes, const struct 
     return rank_list_has(processes->ranks, rank.rank);
 }
 
-static bool is_ours(const struct cpu_processes *processes, const struct cpu_process *process)
-{
-    return (processes->first == 0 || process->pid == processes->first) &&
-           (!processes->ranks || has_chosen_rank(processes, process));
-}
-
 void cpu_process_start_file(struct cpu_processes *processes, struct cpu_process *process, uint64_t time)
 {
-    process->ours = is_ours(processes, process);
+    process->ours = (processes->first == 0 || process->pid == processes->first) &&
+                    (!processes->ranks || has_chosen_rank(processes, process));
     process->started = time;
     process->described = false;
     process->stack_count = 0;

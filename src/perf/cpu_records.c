@@ -107,14 +107,6 @@ static void take_sample(struct cpu_processes *processes, struct cpu_process *pro
     processes->samples++;
 }
 
-/* As the kernel's letters: R, D, and S or anything else. */
-static uint16_t state_of(uint64_t system)
-{
-    if (system & 2)
-        return SPOOL_THREAD_DISK_WAIT;
-    return (system & 0xff) == 0 ? SPOOL_THREAD_RUNNABLE : SPOOL_THREAD_SLEEPING;
-}
-
 static void take_leave(struct cpu_processes *processes, struct cpu_process *process, struct cpu_thread *thread,
                        const struct perf_record *record)
 {
@@ -122,7 +114,11 @@ static void take_leave(struct cpu_processes *processes, struct cpu_process *proc
         return;
     cpu_process_describe(processes, process);
     thread->call_count = find_calls(processes, process, record, thread->calls);
-    thread->state = record->place.state == PERF_STATE_UNKNOWN ? 0 : state_of(record->place.state);
+    uint64_t state = record->place.state; /* as the kernel's letters: R, D, and S or anything else */
+    thread->state = state == PERF_STATE_UNKNOWN ? 0
+                    : state & 2                 ? SPOOL_THREAD_DISK_WAIT
+                    : (state & 0xff) == 0       ? SPOOL_THREAD_RUNNABLE
+                                                : SPOOL_THREAD_SLEEPING;
     thread->left = true;
     if (record->place.system_tid == 0 || record->place.system_tid == thread->system_tid)
         return;
@@ -205,13 +201,6 @@ static int forget_out(void *context, uint64_t tid, uint64_t *value)
     return 0;
 }
 
-/* Threads may have come back, and left again, meanwhile. */
-static void take_lost(struct cpu_processes *processes, struct cpu_process *process, const struct perf_record *record)
-{
-    process->lost += record->lost;
-    map_each(&processes->threads, forget_out, NULL);
-}
-
 static void set_name(char *name, const char *text)
 {
     snprintf(name, NAME_BYTES, "%s", text);
@@ -275,7 +264,10 @@ void cpu_processes_take(struct cpu_processes *processes, const struct perf_recor
     switch (record->kind) {
     case PERF_KIND_MAP: take_map(processes, process, record); return;
     case PERF_KIND_NAME: take_name(processes, process, thread, record); return;
-    case PERF_KIND_LOST: take_lost(processes, process, record); return;
+    case PERF_KIND_LOST: /* threads may have come back, and left again, meanwhile */
+        process->lost += record->lost;
+        map_each(&processes->threads, forget_out, NULL);
+        return;
     default: break;
     }
     if (!process->ours)

@@ -65,12 +65,6 @@ static uint64_t wished_ring_bytes(void)
     return bytes;
 }
 
-static uint32_t wake_bytes(void)
-{
-    uint64_t half = wished_ring_bytes() / 2;
-    return (uint32_t)(half < WAKE_BYTES ? half : WAKE_BYTES);
-}
-
 static struct perf_event_attr common_attributes(uint32_t type, uint64_t config)
 {
     return (struct perf_event_attr){
@@ -85,7 +79,7 @@ static struct perf_event_attr common_attributes(uint32_t type, uint64_t config)
         .exclude_callchain_kernel = 1,
         .sample_id_all = 1,
         .watermark = 1,
-        .wakeup_watermark = wake_bytes(),
+        .wakeup_watermark = wished_ring_bytes() / 2 < WAKE_BYTES ? (uint32_t)(wished_ring_bytes() / 2) : WAKE_BYTES,
         .use_clockid = 1,
         .clockid = CLOCK_MONOTONIC,
     };

@@ -224,15 +224,6 @@ static struct python_thread *get_thread(struct python_process *process, uint32_t
     return process->threads.items[place];
 }
 
-static void note(const struct python_process *process, struct python_thread *thread, size_t stack, uint64_t now)
-{
-    struct python_seen *last = thread->count > 0 ? seen_at(thread, thread->count - 1) : NULL;
-    if (last && last->stack == stack && now - last->to <= process->near)
-        last->to = now;
-    else
-        *seen_at(thread, thread->count++) = (struct python_seen){now, now, stack};
-}
-
 int python_process_tick(struct python_process *process, uint64_t now, uint64_t every)
 {
     struct python_state states[THREADS_MOST];
@@ -246,8 +237,14 @@ int python_process_tick(struct python_process *process, uint64_t now, uint64_t e
     }
     for (int i = 0; i < count; i++) {
         struct python_thread *thread = get_thread(process, states[i].tid);
-        if (thread)
-            note(process, thread, read_stack(process, &thread->calls, states[i].frame), now);
+        if (!thread)
+            continue;
+        size_t stack = read_stack(process, &thread->calls, states[i].frame);
+        struct python_seen *last = thread->count > 0 ? seen_at(thread, thread->count - 1) : NULL;
+        if (last && last->stack == stack && now - last->to <= process->near)
+            last->to = now;
+        else
+            *seen_at(thread, thread->count++) = (struct python_seen){now, now, stack};
     }
     return 0;
 }

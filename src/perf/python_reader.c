@@ -7,7 +7,6 @@
 
 #include "common/map.h"
 #include "common/python_lines.h"
-#include "common/python_text.h"
 #include "symbols/exports.h"
 
 #define OLDEST PYTHON_VERSION(3, 11) /* before, frames are objects, and threads have no number of the kernel's */
@@ -240,16 +239,6 @@ static char *read_text(const struct python_reader *reader, uint64_t address)
     return strndup(text, length);
 }
 
-static void read_line_table(const struct python_reader *reader, uint64_t address, struct python_code *code)
-{
-    uint64_t size;
-    if (!copy_word(reader, &size, address + PYTHON_SIZE) || size == 0 || size > LINE_TABLE_BYTES)
-        return;
-    code->line_table = malloc(size);
-    if (code->line_table && copy(reader, code->line_table, address + PYTHON_BYTES, size))
-        code->line_table_bytes = size;
-}
-
 bool python_reader_code(const struct python_reader *reader, uint64_t address, struct python_code *code)
 {
     const struct python_layout *layout = &reader->layout;
@@ -261,7 +250,11 @@ bool python_reader_code(const struct python_reader *reader, uint64_t address, st
     code->traceable = (int32_t)half_in(&object, layout->code.bytecode - PYTHON_TRACEABLE);
     code->function = read_text(reader, word_in(&object, layout->code.name));
     code->file = read_text(reader, word_in(&object, layout->code.file));
-    read_line_table(reader, word_in(&object, layout->code.line_table), code);
+    uint64_t size, table = word_in(&object, layout->code.line_table);
+    if (copy_word(reader, &size, table + PYTHON_SIZE) && size > 0 && size <= LINE_TABLE_BYTES)
+        code->line_table = malloc(size);
+    if (code->line_table && copy(reader, code->line_table, table + PYTHON_BYTES, size))
+        code->line_table_bytes = size;
     return code->function && code->file;
 }
 

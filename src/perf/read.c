@@ -194,13 +194,6 @@ static const struct perf_event_header *head_at(const struct perf_ring *ring)
     return (const void *)(ring->data + ring->tail % ring->size);
 }
 
-static uint64_t word_in(const struct perf_ring *ring, uint64_t offset)
-{
-    uint64_t word;
-    memcpy(&word, ring->data + (ring->tail + offset) % ring->size, sizeof(word)); /* words are aligned */
-    return word;
-}
-
 /* Looks at the next record. */
 static void look(struct perf_ring *ring)
 {
@@ -214,7 +207,8 @@ static void look(struct perf_ring *ring)
         ring->any = false;
         return;
     }
-    ring->time = word_in(ring, is_sample ? sizeof(*head) + 16 : head->size - 16u);
+    uint64_t at = ring->tail + (is_sample ? sizeof(*head) + 16 : head->size - 16u);
+    memcpy(&ring->time, ring->data + at % ring->size, sizeof(ring->time)); /* words are aligned */
 }
 
 /* The whole record in one piece. */
@@ -253,17 +247,6 @@ static void pass_on(const struct perf_rings *rings, struct perf_ring *ring,
     look(ring);
 }
 
-static struct perf_ring *first_of(struct perf_rings *rings)
-{
-    struct perf_ring *first = NULL;
-    for (size_t i = 0; i < rings->rings.count; i++) {
-        struct perf_ring *ring = &rings->rings.items[i];
-        if (ring->any && (!first || ring->time < first->time))
-            first = ring;
-    }
-    return first;
-}
-
 void perf_rings_read(struct perf_rings *rings, uint64_t time,
                      void (*each)(void *context, const struct perf_record *record), void *context)
 {
@@ -273,6 +256,15 @@ void perf_rings_read(struct perf_rings *rings, uint64_t time,
         ring->head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
         look(ring);
     }
-    for (struct perf_ring *ring; (ring = first_of(rings)) && ring->time < time;)
-        pass_on(rings, ring, each, context);
+    for (;;) {
+        struct perf_ring *first = NULL;
+        for (size_t i = 0; i < rings->rings.count; i++) {
+            struct perf_ring *ring = &rings->rings.items[i];
+            if (ring->any && (!first || ring->time < first->time))
+                first = ring;
+        }
+        if (!first || first->time >= time)
+            return;
+        pass_on(rings, first, each, context);
+    }
 }

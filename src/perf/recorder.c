@@ -87,17 +87,6 @@ static int prepare(struct cpu_recorder *recorder, const struct cpu_recording *re
     return processes->directory >= 0 && processes->unwinder ? 0 : -1;
 }
 
-/* With all signals blocked: they are the launcher's. */
-static int start_thread(struct cpu_recorder *recorder)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failure = pthread_create(&recorder->thread, NULL, run, recorder);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return failure;
-}
-
 struct cpu_recorder *cpu_recorder_start(const struct cpu_recording *recording, struct perf_able *able, char *reason)
 {
     struct cpu_recorder *recorder = calloc(1, sizeof(*recorder));
@@ -107,7 +96,7 @@ struct cpu_recorder *cpu_recorder_start(const struct cpu_recording *recording, s
     if (prepare(recorder, recording) == 0 &&
         perf_rings_open(&recorder->rings, recording->pid, &recording->wanted, reason) == 0) {
         *able = recorder->rings.able;
-        if (start_thread(recorder) == 0)
+        if (threads_start(&recorder->thread, 1, run, recorder) == 1)
             return recorder;
         snprintf(reason, PERF_REASON_BYTES, "no thread can be started");
     }

@@ -1,6 +1,7 @@
 /*
  * `gputrace run --cpu`: CPU samples and context switches of the program, all its threads and all processes that it
- * starts. A thread reads the kernel's rings while the program runs and writes a file for each process (cpu_file.h).
+ * starts. A thread reads the kernel's rings while the program runs and writes a file for each process (struct
+ * cpu_file).
  */
 #ifndef GPUTRACE_PERF_RECORDER_H
 #define GPUTRACE_PERF_RECORDER_H

@@ -26,18 +26,6 @@ static int map_code(struct code_map *code, struct unwinder *unwinder, const stru
     return 0;
 }
 
-/* The program called an address without code, which left the return address on the stack. */
-static bool leave_nowhere(struct unwind_state *state, const struct code_map *code)
-{
-    if (code_map_find(code, state->ip) || state->size < sizeof(state->ip))
-        return false;
-    memcpy(&state->ip, state->stack, sizeof(state->ip));
-    state->sp += sizeof(state->ip);
-    state->stack += sizeof(state->ip);
-    state->size -= sizeof(state->ip);
-    return true;
-}
-
 size_t unwind_snapshot(uint64_t since, const struct mappings *mappings, const struct stack_snapshot *snapshot,
                        uint64_t *addresses, size_t most)
 {
@@ -56,8 +44,14 @@ size_t unwind_snapshot(uint64_t since, const struct mappings *mappings, const st
         error_no_memory("the stack of a crash");
     } else if (most > 0) {
         uint64_t nowhere = state.ip;
-        if (leave_nowhere(&state, &code))
+        /* The program called an address without code, which left the return address on the stack. */
+        if (!code_map_find(&code, nowhere) && state.size >= sizeof(state.ip)) {
+            memcpy(&state.ip, state.stack, sizeof(state.ip));
+            state.sp += sizeof(state.ip);
+            state.stack += sizeof(state.ip);
+            state.size -= sizeof(state.ip);
             addresses[count++] = nowhere;
+        }
         count += unwind(unwinder, &code, &state, addresses + count, most - count);
     }
     code_map_release(&code);

@@ -107,16 +107,6 @@ static uint64_t size_of_function(const struct beginnings *beginnings, uint64_t a
     return found ? beginning(beginnings, low + 1) - address : 0;
 }
 
-static int add_collector(struct symbol_table *table, uint64_t address, uint64_t size)
-{
-    struct symbol *added = array_push(&table->items);
-    if (!added)
-        return error_no_memory("symbols");
-    *added = (struct symbol){address, size, PRIVATE, 0};
-    symbol_table_sort(table);
-    return 0;
-}
-
 int symbol_table_name_collector(struct symbol_table *table, Dwfl_Module *module)
 {
     GElf_Addr bias = 0;
@@ -136,8 +126,13 @@ int symbol_table_name_collector(struct symbol_table *table, Dwfl_Module *module)
         if (code[i] != CALL || symbol_table_find(table, called))
             continue;
         uint64_t bytes = size_of_function(&beginnings, called - bias);
-        if (bytes >= SMALLEST && add_collector(table, called, bytes) < 0)
-            return -1;
+        if (bytes < SMALLEST)
+            continue;
+        struct symbol *added = array_push(&table->items);
+        if (!added)
+            return error_no_memory("symbols");
+        *added = (struct symbol){called, bytes, PRIVATE, 0};
+        symbol_table_sort(table);
     }
     return 0;
 }

@@ -167,18 +167,6 @@ static struct object *find_object(struct symbols *symbols, const struct mapping 
     return object;
 }
 
-/* CODE is the address of the instruction that is meant, FRAME's address or one before it. */
-static int name_frame(struct symbols *symbols, uint64_t code, struct stack_frame *frame)
-{
-    const struct mapping *mapping = mappings_find(&symbols->mappings, code);
-    if (!mapping || !*mapping->path)
-        return 0;
-    frame->module = mapping->path;
-    frame->offset = frame->address - mapping->start + mapping->offset;
-    struct object *object = find_object(symbols, mapping);
-    return object ? object_name(object, &symbols->names, code - mapping->start + mapping->offset, frame) : -1;
-}
-
 static int name_stack(void *data, const struct mapping_text *maps, const uint64_t *addresses, size_t count,
                       struct stack_frame *frames)
 {
@@ -188,7 +176,14 @@ static int name_stack(void *data, const struct mapping_text *maps, const uint64_
     for (size_t i = 0; i < count; i++) {
         /* A return address may be the first of the next line, or of the next function. */
         uint64_t code = i > 0 && addresses[i] > 0 ? addresses[i] - 1 : addresses[i];
-        if (name_frame(symbols, code, &frames[i]) < 0)
+        const struct mapping *mapping = mappings_find(&symbols->mappings, code);
+        if (!mapping || !*mapping->path)
+            continue;
+        frames[i].module = mapping->path;
+        frames[i].offset = frames[i].address - mapping->start + mapping->offset;
+        struct object *object = find_object(symbols, mapping);
+        uint64_t place = code - mapping->start + mapping->offset;
+        if (!object || object_name(object, &symbols->names, place, &frames[i]) < 0)
             return -1;
     }
     return 0;

@@ -370,12 +370,6 @@ const struct code_range *code_map_find(const struct code_map *map, uint64_t addr
     return at < map->items.count && map->items.items[at].start <= address ? &map->items.items[at] : NULL;
 }
 
-static void cut_front(struct code_range *range, uint64_t start)
-{
-    range->offset += start - range->start;
-    range->start = start;
-}
-
 /* Makes COUNT ranges at AT into the ones of WITH, so many. */
 static int replace(struct code_map *map, size_t at, size_t count, const struct code_range *with, size_t with_count)
 {
@@ -405,7 +399,8 @@ int code_map_add(struct code_map *map, const struct code_range *range)
     pieces[count++] = *range;
     if (from < to && map->items.items[to - 1].end > range->end) {
         pieces[count] = map->items.items[to - 1];
-        cut_front(&pieces[count++], range->end);
+        pieces[count].offset += range->end - pieces[count].start;
+        pieces[count++].start = range->end;
     }
     return replace(map, from, to - from, pieces, count);
 }

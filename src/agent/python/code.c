@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "common/python_lines.h"
-#include "common/python_text.h"
 
 /* --- strings --- */
 
@@ -78,14 +77,6 @@ uint64_t code_print(const struct interpreter *python, uint64_t code)
 
 /* --- lines --- */
 
-/* The byte of the bytecode that a frame's instruction is at; below 0: before the first. */
-static int64_t offset_of(const struct python_layout *layout, uint64_t code, uint64_t instruction)
-{
-    if (layout->frames != PYTHON_FRAME_OBJECTS)
-        return (int64_t)(instruction - (code + layout->code.bytecode));
-    return (int32_t)instruction * (layout->lines == PYTHON_LNOTAB ? 1 : 2);
-}
-
 uint32_t code_line(const struct interpreter *python, uint64_t code, uint64_t instruction)
 {
     const struct python_layout *layout = &python->layout;
@@ -96,5 +87,9 @@ uint32_t code_line(const struct interpreter *python, uint64_t code, uint64_t ins
         .length = python_word(bytes, PYTHON_SIZE),
         .first = (int)python_half(code, layout->code.first_line),
     };
-    return line_at(&table, offset_of(layout, code, instruction));
+    /* The byte of the bytecode that the instruction is at; below 0: before the first. */
+    int64_t offset = layout->frames == PYTHON_FRAME_OBJECTS
+                         ? (int32_t)instruction * (layout->lines == PYTHON_LNOTAB ? 1 : 2)
+                         : (int64_t)(instruction - (code + layout->code.bytecode));
+    return line_at(&table, offset);
 }
