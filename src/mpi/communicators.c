@@ -122,13 +122,6 @@ static void name_child(char *name, const struct communicator *parent, uint64_t n
         snprintf(name, COMMUNICATOR_NAME_BYTES, "%.40s…%016" PRIx64, whole, hash_of(whole));
 }
 
-static void name_group(char *name, const struct mpi_members *members, const char *suffix)
-{
-    uint64_t *times = map_put(&known.groups, members->hash, NULL);
-    snprintf(name, COMMUNICATOR_NAME_BYTES, "group %" PRIx64 ".%" PRIu64 "%s", members->hash, times ? ++*times : 0,
-             suffix);
-}
-
 void communicator_duplicated(uint64_t parent, uint64_t number, uint64_t made)
 {
     char name[COMMUNICATOR_NAME_BYTES];
@@ -151,9 +144,11 @@ void communicator_made(const struct mpi_constants *constants, uint64_t parent, u
         return; /* this rank is not in it */
     pthread_mutex_lock(&known.lock);
     const struct communicator *from = get_or_put(constants, parent);
-    if (group_alone && members.known)
-        name_group(name, &members, world_suffix(mpi_parent(constants)));
-    else if (!group_alone && from && number > 0 && (members.known || members.count == from->ranks))
+    if (group_alone && members.known) {
+        uint64_t *times = map_put(&known.groups, members.hash, NULL);
+        snprintf(name, sizeof(name), "group %" PRIx64 ".%" PRIu64 "%s", members.hash, times ? ++*times : 0,
+                 world_suffix(mpi_parent(constants)));
+    } else if (!group_alone && from && number > 0 && (members.known || members.count == from->ranks))
         name_child(name, from, number, &members);
     if (!*name || !put(made, &members, name))
         put_unseen(constants, made);

@@ -4,10 +4,41 @@
  */
 #include "mpi/facts.h"
 
+#include <pthread.h>
 #include <stddef.h>
+#include <stdlib.h>
 
+#include "common/map.h"
 #include "mpi/communicators.h"
-#include "mpi/objects.h"
+
+/* What is known of MPI's objects whose calls do not say it: the communicator of a window and of a file, the sender of a
+ * matched message, what a persistent request moves. Handles are different numbers for objects of different kinds. */
+static struct map by_handle; /* -> struct range_facts * */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Keeps FACTS of the object HANDLE, in place of those of an older one that had this handle. */
+static void object_keep(uint64_t handle, const struct range_facts *facts)
+{
+    pthread_mutex_lock(&lock);
+    uint64_t *place = map_put(&by_handle, handle, NULL);
+    struct range_facts *kept = place ? (struct range_facts *)(uintptr_t)*place : NULL; /* NOLINT: put there below */
+    if (place && !kept)
+        kept = malloc(sizeof(*kept));
+    if (kept) {
+        *kept = *facts;
+        *place = (uintptr_t)kept;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* Writes what was kept. Writes nothing known if nothing was. */
+static void object_find(uint64_t handle, struct range_facts *facts)
+{
+    pthread_mutex_lock(&lock);
+    const uint64_t *place = map_get(&by_handle, handle);
+    *facts = place && *place ? *(const struct range_facts *)(uintptr_t)*place : (struct range_facts){0}; /* NOLINT */
+    pthread_mutex_unlock(&lock);
+}
 
 /* 0 for position 0. */
 static long argument(const struct call *call, unsigned position)
@@ -176,17 +207,13 @@ static bool find_communicator(struct call *call, struct range_facts *facts, stru
     return !space->inter || !at->collective;
 }
 
-static uint64_t object_of(const struct call *call, const struct arguments *at)
-{
-    return at->by_address ? call_handle_at(call, at->object, 0, at->kind) : handle(call, at->object, at->kind);
-}
-
 static void find_facts(struct call *call, struct range_facts *facts)
 {
     const struct arguments *at = call->at;
     struct communicator space;
     if (at->object)
-        object_find(object_of(call, at), facts);
+        object_find(at->by_address ? call_handle_at(call, at->object, 0, at->kind) : handle(call, at->object, at->kind),
+                    facts);
     facts->known &=
         ~(unsigned)(at->starts ? RANGE_SEQUENCE : RANGE_SEQUENCE | RANGE_BYTES | RANGE_SENT | RANGE_RECEIVED);
     bool certain = find_communicator(call, facts, &space);
