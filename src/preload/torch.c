@@ -5,7 +5,7 @@
  * It is in all programs that the traced one starts, shells too, so it needs the C library alone and does nothing until
  * then. A process of Python has a hook for its audit events (PEP 578): when a module is about to be imported, the
  * loader is asked whether PyTorch's library came with the modules before. Then its constructors have run, and its
- * operators have not.
+ * operators have not. A program of C++ that is linked with PyTorch has it from the start.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -63,7 +63,10 @@ static int hear(const char *event, void *arguments, void *data)
 __attribute__((constructor)) static void watch(void)
 {
     int (*add)(audit_hook * hook, void *data);
+    bool first = true;
     *(void **)&add = dlsym(RTLD_DEFAULT, "PySys_AddAuditHook");
-    if (add)
+    if (dl_iterate_phdr(look_at, &first) == 2)
+        start(); /* a program that is linked with PyTorch, whose constructors have run by now */
+    else if (add)
         add(hear, NULL);
 }

@@ -43,6 +43,13 @@ processes_with() { jq --arg name "$1" '[.traceEvents[] | select(.cat == "cpu_op"
     [ "$(processes_with aten::sort)" -ge 1 ]
 }
 
+@test "operators of a program of C++ that is linked with PyTorch" {
+    need_torch
+    trace /usr/lib/libtorch-test/broadcast_test
+    assert_equal "$(processes_with aten::expand)" 1
+    [ "$(jq '[.traceEvents[] | select(.cat == "cpu_op")] | length' trace.json)" -gt 50 ]
+}
+
 @test "Python without PyTorch, and a shell, are as without us, and what was looked for is said" {
     run -7 --separate-stderr "$gputrace" run -o trace.json --trace=torch sh -c 'python3 -c "import json, ctypes; print(1)"; exit 7'
     assert_output 1
