@@ -106,11 +106,11 @@ static int receive_run(struct fields_sink *sink, const struct record *record, co
 static int receive_metadata(struct fields_sink *sink, const char *data, size_t size)
 {
     const char *value = data + strlen(data) + 1;
-    struct scan scan = {.length = size - (size_t)(value - data)};
+    cJSON *root;
     int status = 0;
-    if (parser_json(&sink->parser, value, &scan) == PARSE_DONE)
-        status = sink->receiver->metadata(sink->receiver->context, data, sink->parser.root);
-    parser_clear(&sink->parser);
+    if (parser_json(&sink->parser, value, size - (size_t)(value - data), &root) == PARSE_DONE)
+        status = sink->receiver->metadata(sink->receiver->context, data, root);
+    cJSON_Delete(root);
     return status;
 }
 

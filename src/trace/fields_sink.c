@@ -290,44 +290,28 @@ static inline void set_event(struct sink *sink, struct event_fields *event, char
     event->start = time_of(sink, time);
 }
 
-/* Events of JSON with ',' between them as chrome_json writes them. */
-static int parse_event(struct parser *parser, const char *text, size_t *size, struct event_fields *event)
-{
-    struct scan scan;
-    size_t length;
-    switch (fast_path_event(text, parser->strings, event, &length)) {
-    case FAST_PATH_EVENT: *size = length; return 1;
-    case FAST_PATH_FLOW: *size = length; return 0;
-    case FAST_PATH_NOT: break;
-    }
-    if (!scan_value(text, *size, &scan))
-        return 0;
-    *size = scan.length;
-    enum parse_result result = parser_event(parser, text, &scan, event);
-    return result == PARSE_NO_MEMORY ? -1 : result == PARSE_DONE;
-}
-
+/* TEXT: events of JSON with ',' between them, as chrome_json writes them. */
 static void put_parsed(struct sink *sink, struct buffer *text)
 {
     static const char padding[FAST_PATH_PADDING];
     struct state *state = sink->state;
     size_t length = text->length, passed;
     buffer_bytes(text, padding, sizeof(padding));
-    int result = text->failure ? -1 : 0;
-    for (size_t at = 0; at < length && result >= 0; at += passed) {
+    enum parse_result result = text->failure ? PARSE_NO_MEMORY : PARSE_DONE;
+    for (size_t at = 0; at < length && result != PARSE_NO_MEMORY; at += passed) {
         struct event_fields event;
         passed = scan_blank(text->data + at, length - at) + (text->data[at] == ',');
         if (passed > 0)
             continue;
         passed = length - at;
-        result = parse_event(&state->parser, text->data + at, &passed, &event);
+        result = parser_event(&state->parser, text->data + at, &passed, &event);
         put_new_texts(sink);
-        if (result <= 0)
+        if (result != PARSE_DONE)
             continue;
         event_find_extent(&event);
         put_event(sink, &event);
     }
-    if (result < 0)
+    if (result == PARSE_NO_MEMORY)
         no_memory(sink);
 }
 

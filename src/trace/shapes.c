@@ -1,9 +1,11 @@
+/* Shapes of inputs, read of JSON. */
 #include "trace/shapes.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include <cjson/cJSON.h>
+#include "trace/json/text.h"
 
 #define DEPTH_MAX 8
 #define DIGITS_MAX 15 /* a double holds any integer of so many */
@@ -27,8 +29,6 @@ static void finish(struct shapes *shapes)
     shapes->length += strlen(SHAPES_CUT);
 }
 
-/* --- from text --- */
-
 struct place {
     const char *text;
     size_t length, at;
@@ -47,18 +47,37 @@ static inline char pass_blank(struct place *place)
     return c;
 }
 
-static inline bool read_integer(struct place *place, struct shapes *shapes)
+/* A number as a double has it. */
+static bool read_real(struct place *place, struct shapes *shapes)
 {
-    char c = byte_at(place);
-    if (c == '-') {
-        put(shapes, c);
-        place->at++;
-    }
-    size_t first = place->at;
-    for (; (c = byte_at(place)) >= '0' && c <= '9'; place->at++)
-        put(shapes, c);
-    size_t digits = place->at - first;
-    return digits > 0 && digits <= DIGITS_MAX && (digits == 1 || place->text[first] != '0');
+    unsigned surrogates = 0;
+    char number[64], digits[32];
+    const char *start = place->text + place->at;
+    const char *end = json_pass(start, place->text + place->length, &surrogates);
+    size_t length = end ? (size_t)(end - start) : sizeof(number);
+    if (length >= sizeof(number) || (*start != '-' && (*start < '0' || *start > '9')))
+        return false;
+    memcpy(number, start, length);
+    number[length] = '\0';
+    snprintf(digits, sizeof(digits), "%.15g", strtod(number, NULL));
+    for (const char *digit = digits; *digit; digit++)
+        put(shapes, *digit);
+    place->at += length;
+    return true;
+}
+
+static inline bool read_number(struct place *place, struct shapes *shapes)
+{
+    size_t first = place->at, from = first + (byte_at(place) == '-'), end = from;
+    while (end < place->length && place->text[end] >= '0' && place->text[end] <= '9')
+        end++;
+    char after = end < place->length ? place->text[end] : '\0';
+    bool leading_zero = end - from > 1 && place->text[from] == '0';
+    if (end == from || end - from > DIGITS_MAX || leading_zero || after == '.' || (after | 0x20) == 'e')
+        return read_real(place, shapes);
+    while (place->at < end)
+        put(shapes, place->text[place->at++]);
+    return true;
 }
 
 static bool read_array(struct place *place, struct shapes *shapes, int depth)
@@ -71,7 +90,7 @@ static bool read_array(struct place *place, struct shapes *shapes, int depth)
         place->at++;
         char next = pass_blank(place);
         if (!(c == '[' && next == ']') &&
-            !(next == '[' ? read_array(place, shapes, depth + 1) : read_integer(place, shapes)))
+            !(next == '[' ? read_array(place, shapes, depth + 1) : read_number(place, shapes)))
             return false;
         c = pass_blank(place);
     } while (c == ',');
@@ -91,42 +110,4 @@ size_t shapes_read(const char *text, size_t length, struct shapes *shapes)
         return 0;
     finish(shapes);
     return place.at;
-}
-
-/* --- from a tree --- */
-
-static bool put_number(const cJSON *value, struct shapes *shapes)
-{
-    char digits[32];
-    if (!cJSON_IsNumber(value))
-        return false;
-    snprintf(digits, sizeof(digits), "%.15g", value->valuedouble);
-    for (const char *digit = digits; *digit; digit++)
-        put(shapes, *digit);
-    return true;
-}
-
-static bool put_array(const cJSON *array, struct shapes *shapes, int depth)
-{
-    if (depth == DEPTH_MAX)
-        return false;
-    put(shapes, '[');
-    for (const cJSON *value = array->child; value; value = value->next) {
-        if (!(cJSON_IsArray(value) ? put_array(value, shapes, depth + 1) : put_number(value, shapes)))
-            return false;
-        if (value->next)
-            put(shapes, ',');
-    }
-    put(shapes, ']');
-    return true;
-}
-
-bool shapes_of_json(const cJSON *value, struct shapes *shapes)
-{
-    shapes->length = 0;
-    shapes->cut = false;
-    if (!cJSON_IsArray(value) || !put_array(value, shapes, 0))
-        return false;
-    finish(shapes);
-    return true;
 }

@@ -18,13 +18,8 @@ struct shapes {
     char text[SHAPES_MOST + sizeof(SHAPES_CUT)]; /* without a final NUL */
 };
 
-/* Reads the JSON array of arrays and integers at TEXT, which is LENGTH bytes long or ends with a NUL. Returns its bytes
- * in TEXT, or 0: it is something else, or nested deeper, or has numbers beyond 15 digits. Sets SHAPES, also when 0 is
- * returned. */
+/* Reads the JSON array of arrays and numbers that TEXT begins with. Returns its bytes, or 0: it is something else, or
+ * nested deeper, or does not end. Sets SHAPES, also when 0 is returned. */
 size_t shapes_read(const char *text, size_t length, struct shapes *shapes);
-
-struct cJSON;
-/* The same from a tree, with numbers of any kind. False: it is something else. */
-bool shapes_of_json(const struct cJSON *value, struct shapes *shapes);
 
 #endif

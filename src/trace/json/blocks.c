@@ -57,44 +57,24 @@ static void note_event(struct batch *batch, struct event_fields *event)
     batch->end = end > batch->end ? end : batch->end;
 }
 
-/* The element at TEXT, of which *SIZE bytes are there at most: sets *SIZE to its own. False: it is not whole, or not
+/* The element at AT, of which *SIZE bytes are there at most: sets *SIZE to its own. False: it is not whole, or not
  * JSON, or out of memory. */
-static bool read_unusual(struct batch *batch, struct parser *parser, const char *text, size_t at, size_t *size)
-{
-    struct scan scan;
-    struct event_fields *event = &batch->events.items[batch->events.count - 1];
-    if (!scan_value(text + at, *size, &scan))
-        return false;
-    *size = scan.length;
-    bool flow = scan_is_flow(text + at, &scan);
-    enum parse_result result =
-        flow ? parser_check(parser, text + at, &scan) : parser_event(parser, text + at, &scan, event);
-    if (result == PARSE_DONE && !flow) {
-        note_event(batch, event);
-    } else {
-        batch->events.count--;
-    }
-    if (result != PARSE_DONE && result != PARSE_NOT_AN_EVENT && result != PARSE_NOTHING)
-        return false;
-    parser_note_problems(parser, result, &batch->problems, at + (result == PARSE_NOT_AN_EVENT ? parser->error_at : 0),
-                         0);
-    return result != PARSE_DONE || keep_text(batch, at, *size);
-}
-
 static bool read_element(struct batch *batch, struct parser *parser, const char *text, size_t at, size_t *size)
 {
-    if (!array_push(&batch->events))
+    struct event_fields *event = array_push(&batch->events);
+    if (!event)
         return false;
-    size_t kept = batch->events.count - 1;
-    switch (fast_path_event(text + at, parser->strings, &batch->events.items[kept], size)) {
-    case FAST_PATH_EVENT: note_event(batch, &batch->events.items[kept]); return keep_text(batch, at, *size);
-    case FAST_PATH_FLOW: batch->events.count = kept; return keep_text(batch, at, *size);
-    case FAST_PATH_NOT: break;
-    }
-    if (read_unusual(batch, parser, text, at, size))
-        return true;
-    batch->events.count = kept;
-    return false;
+    enum parse_result result = parser_event(parser, text + at, size, event);
+    if (result == PARSE_DONE)
+        note_event(batch, event);
+    else
+        batch->events.count--;
+    if (result == PARSE_NOT_AN_EVENT || parser->surrogates > 0)
+        parser_note_problems(parser, result, &batch->problems,
+                             at + (result == PARSE_NOT_AN_EVENT ? parser->error_at : 0), 0);
+    if (result == PARSE_DONE || result == PARSE_FLOW)
+        return keep_text(batch, at, *size);
+    return result == PARSE_NOT_AN_EVENT || result == PARSE_NOTHING;
 }
 
 void batch_read(struct batch *batch, struct parser *parser, const char *text, size_t length)
@@ -149,11 +129,6 @@ struct blocks {
 
 /* --- text --- */
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
-
 /* The place of the last '{' that seems to begin an event, from LEAST on; LENGTH: there is none. */
 static size_t find_border(const char *text, size_t least, size_t length)
 {
@@ -163,7 +138,7 @@ static size_t find_border(const char *text, size_t least, size_t length)
             break;
         end = (size_t)(brace - text);
         size_t at = end;
-        while (at > least && is_blank(text[at - 1]))
+        while (at > least && json_is_blank(text[at - 1]))
             at--;
         if (at - least >= 2 && text[at - 1] == ',' && text[at - 2] == '}')
             return end;

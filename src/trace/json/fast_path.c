@@ -1,40 +1,39 @@
 /*
+ * Fields of an event from its text. Most events are read in one pass (fast_path_event()); texts with escapes, twice the
+ * same key and a category behind the arguments are given up there, and read member by member (event_read_members())
+ * once json_check() has found that the text is JSON.
+ *
  * A zero byte ends every loop here: it is not a digit nor white space, and in a text it is a control character. So
  * nothing looks at how much is left; FAST_PATH_PADDING is for texts, which are looked at eight bytes at a time.
- *
- * What cJSON and the scan accept beyond this, escapes, twice the same key, numbers whose digits a double cannot hold,
- * other white space, is not misread but given up.
  */
 #include "trace/json/parse.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/map.h"
 #include "trace/event_fields.h"
+#include "trace/json/text.h"
 #include "trace/shapes.h"
 
-struct interner;
-
-#define DEPTH_MAX 16
+#define REST_BYTES 64 /* at most, of keys and padding that read_rest() adds */
 #define DIGITS_MAX 15 /* a double holds any integer of so many */
 
-struct text_span {
-    const char *start;
-    size_t length;
-};
-
-/* Where the pieces read; the rest is what quick.c has learnt of the event. */
 struct cursor {
-    const char *at;
+    const char *at, *end;
     struct interner *strings;
     struct event_fields *event;
-    struct text_span name, category;
+    struct json_text name, category;
     int64_t duration;
-    unsigned seen; /* 1 << enum member */
+    unsigned seen;       /* 1 << enum member */
+    unsigned surrogates; /* halves of pairs in values that are passed */
     bool is_device_range, from_seen;
+    struct buffer *plain; /* takes texts without their escapes; NULL: such texts are given up */
 };
 
 static inline void pass_some_blank(struct cursor *c)
@@ -77,8 +76,22 @@ static inline uint64_t load_little_endian(const char *at)
     return word;
 }
 
+/* Takes a text with escapes or control characters, which starts at AT. What follows a NUL in it does not count. Returns
+ * no place if such texts are given up. */
+static struct json_text take_unusual_text(struct cursor *c, const char *at)
+{
+    const char *after = c->plain ? json_value_end(at - 1, c->end) : NULL;
+    if (!after)
+        return (struct json_text){0};
+    size_t start = c->plain->length;
+    json_unescape(c->plain, (struct json_text){at, (size_t)(after - 1 - at)});
+    const char *plain = c->plain->data + start;
+    c->at = after;
+    return (struct json_text){plain, strnlen(plain, c->plain->length - start)};
+}
+
 /* A text whose opening quote is passed. */
-static inline bool take_text_rest(struct cursor *c, struct text_span *text)
+static inline bool take_text_rest(struct cursor *c, struct json_text *text)
 {
     const char *at = c->at;
     for (;;) {
@@ -91,17 +104,19 @@ static inline bool take_text_rest(struct cursor *c, struct text_span *text)
         }
         at += sizeof(word);
     }
-    *text = (struct text_span){c->at, (size_t)(at - c->at)};
+    *text = (struct json_text){c->at, (size_t)(at - c->at)};
     c->at = at + 1;
-    return *at == '"';
+    if (*at != '"')
+        *text = take_unusual_text(c, text->at);
+    return text->at != NULL;
 }
 
-static inline bool take_text(struct cursor *c, struct text_span *text)
+static inline bool take_text(struct cursor *c, struct json_text *text)
 {
     return *c->at++ == '"' && take_text_rest(c, text);
 }
 
-static inline bool take_key(struct cursor *c, struct text_span *key)
+static inline bool take_key(struct cursor *c, struct json_text *key)
 {
     pass_blank(c);
     if (!take_text(c, key) || !pass(c, ':'))
@@ -181,127 +196,99 @@ static inline bool take_ns(struct cursor *c, int64_t *ns)
     return true;
 }
 
-static inline bool pass_digits(struct cursor *c)
+/* Passes a value of any kind. Most are texts and plain decimals. */
+static inline bool pass_value(struct cursor *c)
 {
-    const char *start = c->at;
-    while (is_digit(*c->at))
-        c->at++;
-    return c->at > start && c->at - start < 20;
-}
-
-static inline bool pass_number(struct cursor *c)
-{
-    c->at += *c->at == '-';
-    const char *start = c->at;
-    if (!pass_digits(c) || has_leading_zero(start, (size_t)(c->at - start)))
-        return false;
-    if (*c->at == '.' && (c->at++, !pass_digits(c)))
-        return false;
-    if (*c->at == 'e' || *c->at == 'E') {
-        c->at++;
-        c->at += *c->at == '+' || *c->at == '-';
-        if (!pass_digits(c))
-            return false;
+    struct json_text text;
+    if (*c->at == '"')
+        return take_text(c, &text);
+    const char *at = c->at;
+    if (*at != '0' || !is_digit(at[1]))
+        while (is_digit(*at))
+            at++;
+    if (at > c->at && *at == '.' && is_digit(at[1]))
+        for (at++; is_digit(*at);)
+            at++;
+    if (at > c->at && ends_number(*at)) {
+        c->at = at;
+        return true;
     }
-    return ends_number(*c->at);
+    c->at = json_pass(c->at, c->end, &c->surrogates);
+    return c->at != NULL;
 }
 
-static inline bool pass_word(struct cursor *c, const char *word)
+/* --- values that are wanted --- */
+
+/* A number of any form; NAN: the value is another. */
+static bool take_real(struct cursor *c, double *real)
 {
-    size_t length = strlen(word);
-    if (strncmp(c->at, word, length) != 0)
+    *real = is_digit(*c->at) || *c->at == '-' ? strtod(c->at, NULL) : NAN;
+    return pass_value(c);
+}
+
+/* What is no integer of usual size and starts at START: true is 1, false 0, and a text may be a number. */
+static bool take_unusual_number(struct cursor *c, const char *start, int64_t *number)
+{
+    struct json_text text;
+    double real;
+    c->at = start;
+    if (*start == '"') {
+        if (!take_text(c, &text))
+            return false;
+        *number = event_number_of_text(text.at, text.length, *number);
+        return true;
+    }
+    if (!take_real(c, &real))
         return false;
-    c->at += length;
+    *number = *start == 't' ? 1 : *start == 'f' ? 0 : event_real(real, *number);
     return true;
 }
 
-static inline bool pass_value(struct cursor *c, int depth);
-
-static inline bool pass_nested(struct cursor *c, int depth)
+static inline bool take_number(struct cursor *c, int64_t *number)
 {
-    char close = *c->at++ == '{' ? '}' : ']';
-    struct text_span key;
-    if (depth == DEPTH_MAX)
-        return false;
-    if (pass(c, close))
-        return true;
-    do {
-        if (close == '}' && !take_key(c, &key))
-            return false;
-        pass_blank(c);
-        if (!pass_value(c, depth + 1))
-            return false;
-    } while (pass(c, ','));
-    return pass(c, close);
+    const char *start = c->at;
+    return take_integer(c, number) || take_unusual_number(c, start, number);
 }
 
-static inline bool pass_value(struct cursor *c, int depth)
-{
-    struct text_span text;
-    switch (*c->at) {
-    case '"': return take_text(c, &text);
-    case '{':
-    case '[': return pass_nested(c, depth);
-    case 't': return pass_word(c, "true");
-    case 'f': return pass_word(c, "false");
-    case 'n': return pass_word(c, "null");
-    default: return pass_number(c);
-    }
-}
-
-/* --- values that are wanted, as parse.c takes them --- */
-
-static bool take_number(struct cursor *c, int64_t *number)
-{
-    struct text_span text;
-    switch (*c->at) {
-    case '"':
-        if (!take_text(c, &text))
-            return false;
-        *number = event_number_of_text(text.start, text.length, *number);
-        return true;
-    case 't': *number = 1; return pass_word(c, "true");
-    case 'f': *number = 0; return pass_word(c, "false");
-    case '{':
-    case '[':
-    case 'n': return pass_value(c, 0);
-    default: return take_integer(c, number);
-    }
-}
-
+/* The first three of an array. */
 static bool take_triple(struct cursor *c, int64_t triple[3])
 {
     if (*c->at != '[')
-        return pass_value(c, 0);
+        return pass_value(c);
     c->at++;
-    for (int i = 0; i < 3; i++) {
+    if (pass(c, ']'))
+        return true;
+    int i = 0;
+    do {
         pass_blank(c);
-        if (!take_integer(c, &triple[i]) || !pass(c, i < 2 ? ',' : ']'))
+        if (i < 3 ? !take_number(c, &triple[i++]) : !pass_value(c))
             return false;
-    }
-    return true;
+    } while (pass(c, ','));
+    return pass(c, ']');
 }
 
-static bool put_text(struct cursor *c, const struct text_span *text, uint32_t *number)
+static bool put_text(struct cursor *c, const struct json_text *text, uint32_t *number)
 {
-    *number = intern(c->strings, text->start, text->length);
+    *number = intern(c->strings, text->at, text->length);
     return *number != INTERN_NO_MEMORY;
 }
 
 static bool take_shapes(struct cursor *c, uint32_t *number)
 {
     struct shapes shapes;
-    if (*c->at != '[')
-        return pass_value(c, 0);
-    size_t length = shapes_read(c->at, SIZE_MAX, &shapes);
+    size_t length = shapes_read(c->at, (size_t)(c->end - c->at), &shapes);
+    if (length == 0)
+        return pass_value(c);
     c->at += length;
-    return length > 0 && put_text(c, &(struct text_span){shapes.text, shapes.length}, number);
+    return put_text(c, &(struct json_text){shapes.text, shapes.length}, number);
 }
 
-static bool take_field(struct cursor *c, const struct arg_field *field)
+static inline bool take_field(struct cursor *c, const struct arg_field *field)
 {
     void *place = (char *)c->event + field->offset;
-    struct text_span text;
+    struct json_text text;
+    char digits[32];
+    double real;
     if (field->type == FIELD_NUMBER)
         return take_number(c, place);
     if (field->type == FIELD_TRIPLE)
@@ -310,21 +297,24 @@ static bool take_field(struct cursor *c, const struct arg_field *field)
         return take_shapes(c, place);
     if (*c->at == '"')
         return take_text(c, &text) && put_text(c, &text, place);
-    return !is_digit(*c->at) && *c->at != '-' && pass_value(c, 0);
+    if (!take_real(c, &real))
+        return false;
+    text = (struct json_text){digits, (size_t)snprintf(digits, sizeof(digits), "%.15g", real)};
+    return !isfinite(real) || put_text(c, &text, place);
 }
 
-static bool is_word(const struct text_span *text, const char *word)
+static bool is_word(const struct json_text *text, const char *word)
 {
-    return text->length == strlen(word) && memcmp(text->start, word, text->length) == 0;
+    return text->length == strlen(word) && memcmp(text->at, word, text->length) == 0;
 }
 
 /* Of two arguments "from" the first counts. */
 static bool take_from(struct cursor *c)
 {
-    struct text_span text;
+    struct json_text text;
     if (*c->at != '"' || c->from_seen) {
         c->from_seen = true;
-        return pass_value(c, 0);
+        return pass_value(c);
     }
     c->from_seen = true;
     if (!take_text(c, &text))
@@ -333,70 +323,83 @@ static bool take_from(struct cursor *c)
     return true;
 }
 
-static bool take_args(struct cursor *c)
+static inline bool take_args(struct cursor *c)
 {
-    struct text_span key;
+    struct json_text key;
     if (*c->at != '{')
-        return pass_value(c, 0);
+        return pass_value(c);
     c->at++;
     if (pass(c, '}'))
         return true;
     do {
         if (!take_key(c, &key))
             return false;
-        const struct arg_field *field = arg_field_find(key.start, key.length, c->event->category);
-        bool taken = field ? take_field(c, field) : is_word(&key, "from") ? take_from(c) : pass_value(c, 1);
+        const struct arg_field *field = arg_field_find(key.at, key.length, c->event->category);
+        bool taken = field ? take_field(c, field) : is_word(&key, "from") ? take_from(c) : pass_value(c);
         if (!taken)
             return false;
     } while (pass(c, ','));
     return pass(c, '}');
 }
 
-static bool take_id(struct cursor *c, event_id *id)
+static bool to_integer(double value, int64_t *integer)
 {
-    struct text_span text;
+    if (!(value > -9.2e18 && value < 9.2e18)) /* NaN too */
+        return false;
+    *integer = llround(value);
+    return true;
+}
+
+static const char row_starts[] = "\"-0123456789nNI"; /* of what an id may be: a number, a text, null */
+
+/* Of a ROW, a "pid" or "tid", some write the number as a text. */
+static bool take_id(struct cursor *c, bool row, event_id *id)
+{
+    const char *start = c->at;
+    struct json_text text;
     int64_t number = 0;
     uint32_t word = 0;
-    if (*c->at == '"') {
-        if (!take_text(c, &text) || !put_text(c, &text, &word))
+    double real;
+    if (*start == '"') {
+        if (!take_text(c, &text))
+            return false;
+        if (row && event_id_of_digits(text.at, text.length, id))
+            return true;
+        if (!put_text(c, &text, &word))
             return false;
         *id = event_id_text(word);
         return true;
     }
-    if (!take_integer(c, &number))
-        return false;
-    *id = event_id_number(number);
+    bool is_number = take_integer(c, &number);
+    if (!is_number) {
+        c->at = start;
+        if (!strchr(row_starts, *start) || !take_real(c, &real))
+            return false;
+        is_number = to_integer(real, &number);
+    }
+    if (is_number)
+        *id = event_id_number(number);
     return true;
-}
-
-static bool take_row_id(struct cursor *c, event_id *id)
-{
-    const char *start = c->at;
-    struct text_span text;
-    if (*start == '"' && take_text(c, &text) && event_id_of_digits(text.start, text.length, id))
-        return true;
-    c->at = start;
-    return take_id(c, id);
 }
 
 static bool take_category(struct cursor *c)
 {
-    struct text_span text;
+    struct json_text text;
     if (*c->at != '"')
-        return pass_value(c, 0);
+        return pass_value(c);
     if (!take_text(c, &text))
         return false;
     c->category = text;
-    c->event->category = (uint8_t)category_find(text.start, text.length);
+    c->event->category = (uint8_t)category_find(text.at, text.length);
     return true;
 }
 
 static bool take_phase(struct cursor *c)
 {
-    struct text_span text;
+    struct json_text text;
     if (!take_text(c, &text) || text.length != 1)
         return false;
-    c->event->phase = *text.start;
+    c->event->phase = *text.at;
     return true;
 }
 
@@ -404,9 +407,9 @@ static bool take_phase(struct cursor *c)
 
 enum member { OTHER, PHASE, CATEGORY, NAME, PROCESS, THREAD, START, DURATION, ID, ARGS };
 
-static enum member member_of(const struct text_span *key)
+static inline enum member member_of(const struct json_text *key)
 {
-    const char *word = key->start;
+    const char *word = key->at;
 #define IS(literal) (memcmp(word, literal, sizeof(literal) - 1) == 0)
     switch (key->length) {
     case 2: return IS("ph") ? PHASE : IS("ts") ? START : IS("id") ? ID : OTHER;
@@ -419,11 +422,11 @@ static enum member member_of(const struct text_span *key)
 
 static bool take_member(struct cursor *c)
 {
-    struct text_span key;
+    struct json_text key;
     if (!take_key(c, &key))
         return false;
     enum member member = member_of(&key);
-    if (member != OTHER && (c->seen >> member & 1)) /* the last counts: cJSON's task */
+    if (member != OTHER && (c->seen >> member & 1)) /* the last counts */
         return false;
     if (member == CATEGORY && (c->seen >> ARGS & 1)) /* it says what the arguments mean */
         return false;
@@ -432,20 +435,49 @@ static bool take_member(struct cursor *c)
     case PHASE: return take_phase(c);
     case CATEGORY: return take_category(c);
     case NAME: return take_text(c, &c->name);
-    case PROCESS: return take_row_id(c, &c->event->process);
-    case THREAD: return take_row_id(c, &c->event->thread);
+    case PROCESS: return take_id(c, true, &c->event->process);
+    case THREAD: return take_id(c, true, &c->event->thread);
     case START: return take_ns(c, &c->event->start);
     case DURATION: return take_ns(c, &c->duration);
-    case ID: return take_id(c, &c->event->id);
+    case ID: return take_id(c, false, &c->event->id);
     case ARGS: return take_args(c);
     case OTHER: break;
     }
-    return pass_value(c, 0);
+    return pass_value(c);
+}
+
+/* All, up to the '}'. */
+static bool take_members(struct cursor *c)
+{
+    do {
+        if (!take_member(c))
+            return false;
+    } while (pass(c, ','));
+    return pass(c, '}');
 }
 
 static bool has(const struct cursor *c, enum member member)
 {
     return c->seen >> member & 1;
+}
+
+static bool is_flow(const struct event_fields *event)
+{
+    return (event->phase == 's' || event->phase == 't' || event->phase == 'f') && event->category != CATEGORY_FWDBWD;
+}
+
+/* After all members. */
+static inline bool put_texts(struct cursor *c)
+{
+    struct event_fields *event = c->event;
+    bool slice = event->phase == 'X' || event->phase == 'B' || event->phase == PHASE_OPEN;
+    if (slice && event->category == CATEGORY_OTHER && c->category.length > 0 &&
+        !put_text(c, &c->category, &event->label))
+        return false;
+    /* Ranges that the program put into its streams look to others like those of NVTX. */
+    if (event->category == CATEGORY_GPU_USER_ANNOTATION && c->is_device_range)
+        event->category = CATEGORY_DEVICE_RANGE;
+    return !c->name.at || put_text(c, &c->name, &event->name);
 }
 
 /* Whether what was read is an event; completes it. */
@@ -454,42 +486,170 @@ static bool complete(struct cursor *c)
     struct event_fields *event = c->event;
     if (!has(c, START) && event->phase != 'M')
         return false;
-    if (has(c, NAME) &&
-        category_by_name(event->category, event->phase, c->name.start, c->name.length) != event->category)
+    if (has(c, NAME) && category_by_name(event->category, event->phase, c->name.at, c->name.length) != event->category)
         return false;
     if (event->phase == 'X') {
         event->duration = c->duration;
         if (!has(c, NAME) || !has(c, DURATION) || event->duration < 0 ||
             event->start + event->duration > EVENT_TIME_LIMIT)
             return false;
-        if ((event->start | event->duration) == 0) /* parse.c knows of which that is an error */
+        if ((event->start | event->duration) == 0) /* which of some events is an error */
             return false;
     }
-    bool slice = event->phase == 'X' || event->phase == 'B';
-    if (slice && event->category == CATEGORY_OTHER && c->category.length > 0 &&
-        !put_text(c, &c->category, &event->label))
-        return false;
-    if (event->category == CATEGORY_GPU_USER_ANNOTATION && c->is_device_range)
-        event->category = CATEGORY_DEVICE_RANGE;
-    return !has(c, NAME) || put_text(c, &c->name, &event->name);
+    return put_texts(c);
 }
 
-enum fast_path_result fast_path_event(const char *text, struct interner *strings, struct event_fields *event,
-                                      size_t *length)
+enum parse_result fast_path_event(const char *text, const char *end, struct interner *strings,
+                                  struct event_fields *event, size_t *length)
 {
-    struct cursor c = {.at = text + 1, .strings = strings, .event = event};
+    struct cursor c = {.at = text + 1, .end = end, .strings = strings, .event = event};
     *event = event_nothing;
     event->start = EVENT_NONE;
-    if (*text != '{')
-        return FAST_PATH_NOT;
-    do {
-        if (!take_member(&c))
-            return FAST_PATH_NOT;
-    } while (pass(&c, ','));
-    if (!pass(&c, '}') || !has(&c, PHASE))
-        return FAST_PATH_NOT;
+    if (*text != '{' || !take_members(&c) || !has(&c, PHASE) || c.surrogates > 0)
+        return PARSE_CUT;
     *length = (size_t)(c.at - text);
-    if ((event->phase == 's' || event->phase == 't' || event->phase == 'f') && event->category != CATEGORY_FWDBWD)
-        return FAST_PATH_FLOW;
-    return complete(&c) ? FAST_PATH_EVENT : FAST_PATH_NOT;
+    if (is_flow(event))
+        return PARSE_FLOW;
+    return complete(&c) ? PARSE_DONE : PARSE_CUT;
+}
+
+/* --- member by member, of a text that is JSON --- */
+
+/* Returns an empty text where VALUE is none. */
+static struct json_text text_of(struct cursor *c, struct json_text value)
+{
+    struct json_text text = {"", 0};
+    c->at = value.at;
+    if (json_is_string(value))
+        take_text(c, &text);
+    return text;
+}
+
+static enum parse_result lacks(struct event_fault *fault, enum json_problem problem, const char *key,
+                               const char *expected)
+{
+    *fault = (struct event_fault){problem, key, expected};
+    return PARSE_NOT_AN_EVENT;
+}
+
+/* A number of microseconds, or a text that is one. */
+static bool read_time(struct json_text value, int64_t *ns)
+{
+    static const char characters[] = "0123456789+-.eE \t"; /* not those of "inf" and "0x1" */
+    bool is_text = json_is_string(value);
+    const char *at = value.at + is_text;
+    size_t length = value.length - 2 * is_text;
+    char *end;
+    if (value.length == 0 || strspn(at, characters) < length)
+        return false;
+    double us = strtod(at, &end);
+    if (end == at || end + strspn(end, " \t") < at + length)
+        return false;
+    if (!scan_ns(at, length, ns) && !to_integer(us * 1e3, ns))
+        return false;
+    return *ns >= -EVENT_TIME_LIMIT && *ns <= EVENT_TIME_LIMIT;
+}
+
+static enum parse_result read_times(struct event_fields *event, const struct json_text *members,
+                                    struct event_fault *fault)
+{
+    static const char number[] = "a number of microseconds";
+    event->start = EVENT_NONE;
+    if (!read_time(members[START], &event->start) && event->phase != 'M')
+        return lacks(fault, JSON_NO_TIME, "ts", number);
+    if (event->phase != 'X')
+        return PARSE_DONE;
+    if (members[DURATION].length == 0 && !category_in(event->category, CATEGORIES_GPU_OPS)) {
+        event->phase = PHASE_OPEN;
+        return PARSE_DONE;
+    }
+    if (!read_time(members[DURATION], &event->duration))
+        return lacks(fault, JSON_NO_DURATION, "dur", number);
+    if (event->duration < 0 || event->start + event->duration > EVENT_TIME_LIMIT)
+        return lacks(fault, JSON_BAD_DURATION, "dur", "one that is not negative and ends in this age");
+    /* What another program writes of an operation whose times it does not know. */
+    if ((event->start | event->duration) == 0 && category_in(event->category, CATEGORIES_GPU_OPS | CATEGORIES_API))
+        return lacks(fault, JSON_NO_TIMES, "ts", "times: \"dur\" is 0 too, so they are lost");
+    return PARSE_DONE;
+}
+
+static bool is_row(struct json_text value)
+{
+    return value.length == 0 || strchr(row_starts, *value.at);
+}
+
+/* Checks and reads what no event may lack, but its times. */
+static enum parse_result read_kind(struct cursor *c, const struct json_text *members, struct event_fault *fault)
+{
+    static const char row[] = "a number or a text";
+    struct event_fields *event = c->event;
+    struct json_text phase = text_of(c, members[PHASE]), name = text_of(c, members[NAME]);
+    if (phase.length != 1)
+        return lacks(fault, JSON_NO_PHASE, "ph", "one letter");
+    event->phase = *phase.at;
+    c->category = text_of(c, members[CATEGORY]);
+    event->category = (uint8_t)category_find(c->category.at, c->category.length);
+    if (is_flow(event))
+        return PARSE_FLOW;
+    if (event->phase == 'X' && !json_is_string(members[NAME]))
+        return lacks(fault, JSON_NO_NAME, "name", "a text");
+    if (!is_row(members[PROCESS]))
+        return lacks(fault, JSON_BAD_ROW, "pid", row);
+    if (!is_row(members[THREAD]))
+        return lacks(fault, JSON_BAD_ROW, "tid", row);
+    if (!is_row(members[ID]))
+        return lacks(fault, JSON_BAD_ROW, "id", row);
+    event->category = (uint8_t)category_by_name(event->category, event->phase, name.at, name.length);
+    if (json_is_string(members[NAME]))
+        c->name = name;
+    return PARSE_DONE;
+}
+
+/* Reads the members that are left as those of an event of its own, which is made in `plain`. */
+static bool read_rest(struct cursor *c, const struct json_text *members)
+{
+    static const struct {
+        enum member member;
+        const char *key;
+    } rest[] = {{PROCESS, "\"pid\":"}, {THREAD, ",\"tid\":"}, {ID, ",\"id\":"}, {ARGS, ",\"args\":"}};
+    size_t start = c->plain->length;
+    for (size_t i = 0; i < sizeof(rest) / sizeof(*rest); i++) {
+        struct json_text value = members[rest[i].member];
+        buffer_text(c->plain, rest[i].key);
+        buffer_bytes(c->plain, value.length > 0 ? value.at : "null", value.length > 0 ? value.length : strlen("null"));
+    }
+    buffer_char(c->plain, '}');
+    c->at = c->plain->data + start;
+    c->end = c->plain->data + c->plain->length;
+    return take_members(c) && put_texts(c);
+}
+
+/* The values of the event's own keys, of which the last of a name counts. */
+static void find_members(struct cursor *c, const char *text, struct json_text *members)
+{
+    struct json_text key, value;
+    for (const char *at = text + 1; json_member(&at, c->end, &key, &value);) {
+        c->at = key.at;
+        take_text_rest(c, &key);
+        members[member_of(&key)] = value;
+    }
+}
+
+enum parse_result event_read_members(const char *text, const char *end, struct interner *strings, struct buffer *plain,
+                                     struct event_fields *event, struct event_fault *fault)
+{
+    struct cursor c = {.end = end, .strings = strings, .event = event, .plain = plain};
+    struct json_text members[ARGS + 1] = {{0}};
+    *event = event_nothing;
+    plain->length = 0;
+    /* Texts there may not move: those read without escapes, and the event that read_rest() makes. */
+    if (!buffer_reserve(plain, 3 * (size_t)(end - text) + REST_BYTES))
+        return PARSE_NO_MEMORY;
+    find_members(&c, text, members);
+    enum parse_result result = read_kind(&c, members, fault);
+    if (result == PARSE_DONE)
+        result = read_times(event, members, fault);
+    if (result != PARSE_DONE)
+        return result;
+    return read_rest(&c, members) ? PARSE_DONE : PARSE_NO_MEMORY;
 }

@@ -1,8 +1,5 @@
 /*
- * Memory for cJSON's trees of one event, given back all at once.
- *
- * cJSON allocates every value and every key on its own; for millions of small events that is most of its time. Between
- * arena_enter() and arena_leave() the calling thread's cJSON takes its memory from the arena, and frees nothing.
+ * The values of a trace in JSON: events, of which the fields are read, and metadata, which becomes a tree of cJSON's.
  */
 #ifndef GPUTRACE_TRACE_JSON_PARSE_H
 #define GPUTRACE_TRACE_JSON_PARSE_H
@@ -14,27 +11,8 @@
 #include "common/buffer.h"
 #include "trace/event_fields.h"
 
-/* A tree that takes more than this is refused: a hostile file may not take the machine's memory. */
-#define ARENA_LIMIT ((size_t)256 * 1024 * 1024)
-
-struct arena {
-    struct arena_block *blocks; /* the newest first; the oldest is kept by arena_leave */
-    size_t total;               /* bytes of all blocks */
-    bool full;                  /* since arena_enter(): something was refused */
-};
-
-/* All zero is an empty arena. */
-void arena_release(struct arena *arena);
-
-/* From here on this thread's cJSON lives in ARENA. cJSON_Delete may be called, and does nothing. */
-void arena_enter(struct arena *arena);
-
-/* Forgets everything made since arena_enter(), and gives cJSON back its usual memory. */
-void arena_leave(struct arena *arena);
-
 struct cJSON;
 struct interner;
-struct scan;
 
 /*
  * What can be wrong with the elements of a trace, each kind counted in one place for all readers of JSON. A kind has
@@ -73,23 +51,23 @@ void json_problems_add(struct json_problems *problems, enum json_problem problem
 #define PHASE_OPEN '\1'
 
 struct parser {
-    struct arena arena;
     struct interner *strings;         /* where texts are put; not owned */
-    struct cJSON *root;               /* of what was parsed last, until parser_clear() */
-    struct buffer clean;              /* in memory: its text, where that is not as it stands in the file */
-    size_t error_at;                  /* after PARSE_NOT_JSON and PARSE_NOT_AN_EVENT: the byte that is wrong, … */
+    struct buffer plain;              /* in memory: texts without their escapes, and metadata that had to be cleaned */
+    size_t error_at;                  /* after PARSE_CUT, PARSE_NOT_JSON and PARSE_NOT_AN_EVENT: the wrong byte, … */
     size_t string_at;                 /* … and where the last string before it begins */
     unsigned surrogates;              /* of what was parsed last: halves of pairs */
-    enum json_problem problem;        /* after PARSE_NOT_AN_EVENT and PARSE_NOT_JSON: … */
+    enum json_problem problem;        /* after these: … */
     char message[JSON_MESSAGE_BYTES]; /* … what was found, and what was expected */
 };
 
 enum parse_result {
     PARSE_DONE,
+    PARSE_FLOW,         /* an end of a flow that no section looks at: nothing is known of it */
+    PARSE_CUT,          /* as PARSE_NOT_JSON, but with more text it may be JSON */
     PARSE_NOT_JSON,     /* see error_at, problem and message */
     PARSE_NOT_AN_EVENT, /* JSON, but not what the format says; see problem and message */
     PARSE_NOTHING,      /* {}, which some writers put before or after the events */
-    PARSE_TOO_LARGE,    /* its tree would take more than an arena holds, or than there is memory */
+    PARSE_TOO_LARGE,    /* its tree would take more memory than a hostile file may have */
     PARSE_NO_MEMORY,
 };
 
@@ -100,36 +78,36 @@ void parser_release(struct parser *parser);
 void parser_note_problems(const struct parser *parser, enum parse_result result, struct json_problems *problems,
                           uint64_t at, uint64_t line);
 
-/* Whether the value TEXT[0..scan->length) is JSON: PARSE_DONE or PARSE_NOT_JSON. */
-enum parse_result parser_check(struct parser *parser, const char *text, const struct scan *scan);
+/* Whether TEXT is a JSON value: PARSE_DONE or PARSE_NOT_JSON. */
+enum parse_result parser_check(struct parser *parser, const char *text, size_t length);
 
-/* Parses the value TEXT[0..scan->length) into parser->root, which lives until parser_clear(). */
-enum parse_result parser_json(struct parser *parser, const char *text, const struct scan *scan);
-void parser_clear(struct parser *parser);
+/* Parses TEXT into *ROOT, which the caller deletes. */
+enum parse_result parser_json(struct parser *parser, const char *text, size_t length, struct cJSON **root);
 
-/* Parses the value TEXT[0..scan->length) as an event. */
-enum parse_result parser_event(struct parser *parser, const char *text, const struct scan *scan,
-                               struct event_fields *event);
-
-/*
- * Reads an event and finds its border in one go, where it is written as programs write events: keys and texts without
- * escapes, numbers of usual size. Whatever else there is, valid or not, is left to the scan and to cJSON (parse.h), who
- * say what it means; so this never gives anything that they would not.
- */
-
-struct event_fields;
-
-/* Behind what is read stand so many bytes of zero. */
+/* Behind the text of events stand so many bytes of zero. */
 #define FAST_PATH_PADDING 16
 
-enum fast_path_result {
-    FAST_PATH_EVENT,
-    FAST_PATH_FLOW, /* of the phases s, t and f: nothing is known of it */
-    FAST_PATH_NOT,  /* it is not of this form, or does not end here */
+/* Reads the event that begins TEXT, and sets *SIZE, of the text that is there, to what was read: after PARSE_CUT and
+ * PARSE_NOT_JSON it stays as it is. Most flows connect events that have a correlation id too, and are half of a trace's
+ * events: PyTorch's "fwdbwd" alone are read. */
+enum parse_result parser_event(struct parser *parser, const char *text, size_t *size, struct event_fields *event);
+
+/* --- fast_path.c, which parser_event() stands on --- */
+
+/* PARSE_DONE or PARSE_FLOW, where the event is written as programs write events, and then its bytes; else PARSE_CUT:
+ * whatever else there is, valid or not, is left to the functions below. */
+enum parse_result fast_path_event(const char *text, const char *end, struct interner *strings,
+                                  struct event_fields *event, size_t *length);
+
+/* What an event has not. */
+struct event_fault {
+    enum json_problem problem;
+    const char *key, *expected;
 };
 
-/* The event that starts at TEXT[0]; sets *LENGTH to its bytes. STRINGS takes its texts. */
-enum fast_path_result fast_path_event(const char *text, struct interner *strings, struct event_fields *event,
-                                      size_t *length);
+/* Reads the event that TEXT is, an object of valid JSON, with PLAIN, a buffer in memory. Sets FAULT with
+ * PARSE_NOT_AN_EVENT. */
+enum parse_result event_read_members(const char *text, const char *end, struct interner *strings, struct buffer *plain,
+                                     struct event_fields *event, struct event_fault *fault);
 
 #endif

@@ -87,14 +87,16 @@ static int reader_take(struct reader *reader, char c, const char *what)
     return 0;
 }
 
-static bool reader_whole_value(struct reader *reader, struct scan *scan)
+/* The bytes of the value that comes next; 0: it does not end. */
+static size_t reader_whole_value(struct reader *reader)
 {
     struct input *input = &reader->input;
+    struct scan scan;
     reader_next_byte(reader);
-    while (!scan_value(input_text(input), input_left(input), scan))
+    while (!scan_value(input_text(input), input_left(input), &scan))
         if (!input_more(input, &reader->status))
-            return false;
-    return true;
+            return 0;
+    return scan.length;
 }
 
 static int reader_cut_value(struct reader *reader, const char *what)
@@ -104,15 +106,14 @@ static int reader_cut_value(struct reader *reader, const char *what)
     return reader_expected(reader, what);
 }
 
-static int reader_value_error(struct reader *reader, enum parse_result result, const struct scan *scan,
-                              const char *what)
+static int reader_value_error(struct reader *reader, enum parse_result result, size_t length, const char *what)
 {
     struct input *input = &reader->input;
     if (result == PARSE_NO_MEMORY)
         return reader->status = error_no_memory("the trace's names");
     if (result == PARSE_TOO_LARGE)
         return reader->status = input_error(input, 0, "a value too large to be held: expected %s", what);
-    size_t at = reader->parser.error_at < scan->length ? reader->parser.error_at : scan->length;
+    size_t at = reader->parser.error_at < length ? reader->parser.error_at : length;
     return reader->status = input_error(input, at, "%s, within %s", reader->parser.message, what);
 }
 
@@ -223,23 +224,6 @@ static int pass_event(struct reader *reader, struct event_fields *event)
     return pairs_add(&reader->pairs, half, (const char *)event, event->extent, false);
 }
 
-/* The event that starts the window, when it is written as most are; else FAST_PATH_NOT. */
-static enum fast_path_result read_by_fast_path(struct reader *reader)
-{
-    struct event_fields event;
-    size_t length;
-    enum fast_path_result result = fast_path_event(input_text(&reader->input), reader->parser.strings, &event, &length);
-    if (result == FAST_PATH_EVENT)
-        note_event(reader, &event);
-    if (result != FAST_PATH_NOT && reader->texts)
-        pass_text(reader, length);
-    else if (result == FAST_PATH_EVENT && pass_event(reader, &event) < 0)
-        reader->status = -1;
-    if (result != FAST_PATH_NOT)
-        input_advance(&reader->input, length);
-    return result;
-}
-
 /* Where events begin is known by their "ph", which stands in so many bytes of them as a rule. */
 #define EVENT_HEAD_BYTES 2048
 
@@ -289,30 +273,6 @@ static int pass_broken(struct reader *reader, size_t at)
         return reader->status < 0 ? -1 : 2;
     input_advance(input, next);
     return found;
-}
-
-static int read_event(struct reader *reader, const struct scan *scan)
-{
-    struct event_fields event;
-    struct input *input = &reader->input;
-    bool flow = scan_is_flow(input_text(input), scan);
-    enum parse_result result = flow ? parser_check(&reader->parser, input_text(input), scan)
-                                    : parser_event(&reader->parser, input_text(input), scan, &event);
-    size_t at = result == PARSE_NOT_JSON || result == PARSE_NOT_AN_EVENT ? reader->parser.error_at : 0;
-    parser_note_problems(&reader->parser, result, &reader->problems, input->offset + at, input_line(input, at));
-    if (result == PARSE_NOT_JSON)
-        return pass_broken(reader, reader->parser.string_at);
-    if (result == PARSE_NO_MEMORY || result == PARSE_TOO_LARGE)
-        return reader_value_error(reader, result, scan, "an event, {\"ph\": …}");
-    if (result == PARSE_DONE && !flow)
-        note_event(reader, &event);
-    if (result == PARSE_DONE && reader->texts)
-        pass_text(reader, scan->length);
-    else if (result == PARSE_DONE && !flow && pass_event(reader, &event) < 0)
-        reader->status = -1;
-    if (reader->status == 0)
-        input_advance(input, scan->length);
-    return reader->status;
 }
 
 /* Numbers of the batch's texts among the reader's strings. */
@@ -375,38 +335,49 @@ static int take_batch(struct reader *reader, const struct batch *batch)
     return 0;
 }
 
-/* Whether the element that starts the window is whole, or broken, so that more text would not help: then SCAN is of all
- * the window. */
-static bool find_element(struct reader *reader, struct scan *scan)
+/* Parses the element that starts the window, with as much of the file as tells what it is; sets *SIZE to its bytes. */
+static enum parse_result parse_element(struct reader *reader, size_t *size, struct event_fields *event)
 {
     struct input *input = &reader->input;
-    struct json_fault fault;
+    struct scan scan;
+    enum parse_result result;
     do {
-        size_t left = input_left(input);
-        json_check(input_text(input), left, &fault);
-        bool whole = fault.length > 0 && (fault.length < left || strchr("{[\"", *input_text(input)));
-        if (whole || fault.certain) {
-            scan_value(input_text(input), whole ? fault.length : left, scan);
-            scan->length = whole ? fault.length : left;
-            return true;
-        }
-    } while (input_more(input, &reader->status));
-    return reader->status == 0 && scan_value(input_text(input), input_left(input), scan); /* nested too deep */
+        *size = input_left(input);
+        result = parser_event(&reader->parser, input_text(input), size, event);
+    } while (result == PARSE_CUT && input_more(input, &reader->status));
+    if (result == PARSE_CUT && scan_value(input_text(input), input_left(input), &scan)) /* broken at its end, or deep */
+        result = parser_check(&reader->parser, input_text(input), scan.length);
+    return result;
 }
 
 /* Passes the element that starts the window, or as many as were read ahead. Returns 1 when what comes next may be an
  * element again, 0 when its ',' or ']' does, -1 after error(), and 2 at the end of the file within it. */
 static int read_element(struct reader *reader)
 {
-    struct scan scan;
-    const struct batch *batch = input_batch(&reader->input);
+    struct input *input = &reader->input;
+    const struct batch *batch = input_batch(input);
+    struct event_fields event;
+    size_t size;
     if (batch && batch->length > 0)
         return take_batch(reader, batch) < 0 ? -1 : !batch->after_event;
-    if (read_by_fast_path(reader) != FAST_PATH_NOT)
-        return reader->status;
-    if (!find_element(reader, &scan))
+    enum parse_result result = parse_element(reader, &size, &event);
+    if (result == PARSE_CUT || reader->status < 0)
         return reader->status < 0 ? -1 : 2;
-    return read_event(reader, &scan);
+    if (result == PARSE_NO_MEMORY)
+        return reader_value_error(reader, result, size, "an event, {\"ph\": …}");
+    size_t at = result == PARSE_NOT_JSON || result == PARSE_NOT_AN_EVENT ? reader->parser.error_at : 0;
+    parser_note_problems(&reader->parser, result, &reader->problems, input->offset + at, input_line(input, at));
+    if (result == PARSE_NOT_JSON)
+        return pass_broken(reader, reader->parser.string_at);
+    if (result == PARSE_DONE)
+        note_event(reader, &event);
+    if (reader->texts && (result == PARSE_DONE || result == PARSE_FLOW))
+        pass_text(reader, size);
+    else if (result == PARSE_DONE && pass_event(reader, &event) < 0)
+        reader->status = -1;
+    if (reader->status == 0)
+        input_advance(input, size);
+    return reader->status;
 }
 
 /* The elements of the array, whose '[' is taken, up to its ']'. */
@@ -438,50 +409,48 @@ static int read_events(struct reader *reader)
     }
 }
 
-static int pass_metadata(struct reader *reader, const struct scan *scan)
-{
-    const char *key = reader->key.data;
-    if (reader->receiver)
-        return reader->receiver->metadata(reader->receiver->context, key, reader->parser.root);
-    return reader->texts->metadata(reader->texts->context, key,
-                                   (struct json_text){input_text(&reader->input), scan->length});
-}
-
 static int read_metadata(struct reader *reader)
 {
-    struct scan scan;
+    static const char what[] = "a value of the trace's metadata";
+    struct input *input = &reader->input;
+    const char *key = reader->key.data;
     char c = reader_next_byte(reader);
+    cJSON *root;
     if (c && strchr(",:]}", c))
-        return reader_expected(reader, "a value of the trace's metadata");
-    if (!reader_whole_value(reader, &scan))
+        return reader_expected(reader, what);
+    size_t size = reader_whole_value(reader);
+    if (size == 0)
         return reader_cut_value(reader, "the rest of a value; the file is incomplete");
-    enum parse_result result = parser_json(&reader->parser, input_text(&reader->input), &scan);
+    enum parse_result result = parser_json(&reader->parser, input_text(input), size, &root);
     if (result != PARSE_DONE)
-        reader_value_error(reader, result, &scan, "a value of the trace's metadata");
+        reader_value_error(reader, result, size, what);
+    else if (reader->receiver)
+        reader->status = reader->receiver->metadata(reader->receiver->context, key, root);
     else
-        reader->status = pass_metadata(reader, &scan);
-    parser_clear(&reader->parser);
+        reader->status =
+            reader->texts->metadata(reader->texts->context, key, (struct json_text){input_text(input), size});
+    cJSON_Delete(root);
     if (reader->status == 0)
-        input_advance(&reader->input, scan.length);
+        input_advance(input, size);
     return reader->status;
 }
 
 static int read_key(struct reader *reader)
 {
-    struct scan scan;
     struct buffer *key = &reader->key;
     if (reader_next_byte(reader) != '"')
         return reader_expected(reader, "a key in quotes, such as \"traceEvents\"");
-    if (!reader_whole_value(reader, &scan))
+    size_t size = reader_whole_value(reader);
+    if (size == 0)
         return reader_cut_value(reader, "the rest of a key; the file is incomplete");
-    if (parser_check(&reader->parser, input_text(&reader->input), &scan) != PARSE_DONE)
-        return reader_value_error(reader, PARSE_NOT_JSON, &scan, "a key");
+    if (parser_check(&reader->parser, input_text(&reader->input), size) != PARSE_DONE)
+        return reader_value_error(reader, PARSE_NOT_JSON, size, "a key");
     key->length = 0;
-    json_unescape(key, (struct json_text){input_text(&reader->input) + 1, scan.length - 2});
+    json_unescape(key, (struct json_text){input_text(&reader->input) + 1, size - 2});
     buffer_char(key, '\0');
     if (key->failure)
         return reader->status = error_no_memory("a key of the trace");
-    input_advance(&reader->input, scan.length);
+    input_advance(&reader->input, size);
     return reader_take(reader, ':', "':' after a key");
 }
 

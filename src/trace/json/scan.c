@@ -8,19 +8,6 @@ static const unsigned char classes[256] = {
     ['"'] = QUOTE, ['{'] = OPEN, ['['] = OPEN, ['}'] = CLOSE, [']'] = CLOSE,
 };
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
-
-size_t scan_blank(const char *text, size_t length)
-{
-    size_t at = 0;
-    while (at < length && is_blank(text[at]))
-        at++;
-    return at;
-}
-
 uint64_t scan_lines(const char *text, size_t length)
 {
     uint64_t count = 0;
@@ -48,28 +35,12 @@ static size_t end_of_string(const char *text, size_t length, size_t at)
     return 0;
 }
 
-/* Where to note the value of a key, of SIZE bytes with its quotes; NULL: it is not wanted. */
-static size_t *place_of(struct scan *scan, const char *key, size_t size)
+/* Notes the value of the key that ends at AT. */
+static void note_phase(const char *text, size_t length, size_t at, struct scan *scan)
 {
-    if (size == 4 && key[1] == 'p' && key[2] == 'h')
-        return &scan->ph;
-    if (size == 4 && key[1] == 't' && key[2] == 's')
-        return &scan->ts;
-    if (size == 5 && memcmp(key, "\"cat\"", 5) == 0)
-        return &scan->cat;
-    return size == 5 && memcmp(key, "\"dur\"", 5) == 0 ? &scan->dur : NULL;
-}
-
-static void note_key(const char *text, size_t length, size_t start, size_t end, struct scan *scan)
-{
-    size_t *place = place_of(scan, text + start, end - start);
-    if (!place)
-        return;
-    end += scan_blank(text + end, length - end);
-    if (end == length || text[end] != ':') /* a value that reads like a key */
-        return;
-    end++;
-    *place = end + scan_blank(text + end, length - end);
+    at += scan_blank(text + at, length - at);
+    if (at < length && text[at] == ':') /* else it is a value that reads like a key */
+        scan->ph = at + 1 + scan_blank(text + at + 1, length - at - 1);
 }
 
 static bool scan_nested(const char *text, size_t length, struct scan *scan)
@@ -82,8 +53,8 @@ static bool scan_nested(const char *text, size_t length, struct scan *scan)
             size_t end = end_of_string(text, length, at);
             if (end == 0)
                 return false;
-            if (depth == 1)
-                note_key(text, length, at, end, scan);
+            if (depth == 1 && end - at == 4 && memcmp(text + at, "\"ph\"", 4) == 0)
+                note_phase(text, length, end, scan);
             at = end - 1;
             break;
         }
@@ -108,20 +79,10 @@ bool scan_value(const char *text, size_t length, struct scan *scan)
     if (*text == '{' || *text == '[')
         return scan_nested(text, length, scan);
     size_t at = 1; /* at least one byte, so that a reader gets on whatever it is */
-    while (at < length && !is_blank(text[at]) && !strchr(",:]}\"[{", text[at]))
+    while (at < length && !json_is_blank(text[at]) && !strchr(",:]}\"[{", text[at]))
         at++;
     scan->length = at;
     return at < length;
-}
-
-bool scan_is_flow(const char *text, const struct scan *scan)
-{
-    static const char read[] = "\"fwdbwd\"";
-    const char *phase = text + scan->ph, *category = text + scan->cat;
-    if (!scan->ph || scan->length - scan->ph <= 3 || phase[0] != '"' || phase[2] != '"' || !phase[1] ||
-        !strchr("stf", phase[1]))
-        return false;
-    return !scan->cat || scan->length - scan->cat < strlen(read) || memcmp(category, read, strlen(read)) != 0;
 }
 
 /* Appends the digits at TEXT to VALUE; returns how many, or -1 when the value becomes too large. */
@@ -157,7 +118,7 @@ bool scan_ns(const char *text, size_t length, int64_t *ns)
         while (at < length && text[at] >= '0' && text[at] <= '9')
             at++;
     }
-    if (at < length && !is_blank(text[at]) && text[at] != ',' && text[at] != '}')
+    if (at < length && !json_is_blank(text[at]) && text[at] != ',' && text[at] != '}')
         return false; /* an exponent, or no number at all */
     for (; decimals < 3; decimals++)
         if (__builtin_mul_overflow(value, UINT64_C(10), &value))

@@ -10,16 +10,9 @@
 
 #define CHARACTER_BYTES 4 /* of UTF-8 */
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
-}
-
 static const char *skip_blank(const char *at, const char *end)
 {
-    while (at < end && is_blank(*at))
-        at++;
-    return at;
+    return at + scan_blank(at, (size_t)(end - at));
 }
 
 /* --- escapes --- */
@@ -210,12 +203,14 @@ static bool pass_after(struct check *check, const char *closes, size_t *depth)
 /* A value, or, of DEPTH 1, what follows a member of an object. */
 static bool pass_value(struct check *check, size_t depth)
 {
-    char closes[JSON_TEXT_DEPTH_MAX] = "}";
+    char closes[JSON_TEXT_DEPTH_MAX];
+    closes[0] = '}';
     if (depth > 0 && (!pass_after(check, closes, &depth) || depth == 0))
         return depth == 0;
     do {
         if (!pass_blank(check))
             return fail(check, "a value");
+        check->fault->values++;
         if (*check->at != '{' && *check->at != '[') {
             if (!pass_scalar(check) || !pass_after(check, closes, &depth))
                 return false;
@@ -254,6 +249,15 @@ bool json_check_rest(const char *text, size_t length, struct json_fault *fault)
     return check_text(text, length, 1, fault);
 }
 
+const char *json_pass(const char *at, const char *end, unsigned *surrogates)
+{
+    struct json_fault fault = {0};
+    struct check check = {.start = at, .at = at, .end = end, .fault = &fault};
+    bool valid = pass_value(&check, 0);
+    *surrogates += fault.surrogates;
+    return valid ? check.at : NULL;
+}
+
 const char *json_show(char out[JSON_SHOWN_BYTES], const char *text, size_t length)
 {
     size_t used = 0, size;
@@ -270,8 +274,7 @@ const char *json_show(char out[JSON_SHOWN_BYTES], const char *text, size_t lengt
 
 /* --- values and members --- */
 
-/* The end of the value at AT, which is not white space; NULL: there is none, or it does not end before END. */
-static const char *value_end(const char *at, const char *end)
+const char *json_value_end(const char *at, const char *end)
 {
     struct scan scan;
     if (at >= end)
@@ -286,14 +289,14 @@ bool json_member(const char **at, const char *end, struct json_text *key, struct
     const char *from = skip_blank(*at, end), *to;
     if (from < end && *from == ',')
         from = skip_blank(from + 1, end);
-    if (from >= end || *from != '"' || !(to = value_end(from, end)))
+    if (from >= end || *from != '"' || !(to = json_value_end(from, end)))
         return false;
     *key = (struct json_text){from + 1, (size_t)(to - from) - 2};
     from = skip_blank(to, end);
     if (from >= end || *from != ':')
         return false;
     from = skip_blank(from + 1, end);
-    to = value_end(from, end);
+    to = json_value_end(from, end);
     if (!to)
         return false;
     *value = (struct json_text){from, (size_t)(to - from)};
@@ -306,7 +309,7 @@ bool json_element(const char **at, const char *end, struct json_text *value)
     const char *from = skip_blank(*at, end), *to;
     if (from < end && *from == ',')
         from = skip_blank(from + 1, end);
-    if (from >= end || *from == ']' || !(to = value_end(from, end)) || to == from)
+    if (from >= end || *from == ']' || !(to = json_value_end(from, end)) || to == from)
         return false;
     *value = (struct json_text){from, (size_t)(to - from)};
     *at = to;
@@ -414,7 +417,7 @@ struct json_text json_clean(struct json_text text, struct buffer *scratch)
         clean_between(scratch, &copied, at, quote ? quote : end);
         if (!(at = quote))
             break;
-        const char *after = value_end(at, end);
+        const char *after = json_value_end(at, end);
         if (!after)
             break;
         if (!is_plain(at + 1, after - 1)) {

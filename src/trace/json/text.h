@@ -33,6 +33,7 @@ struct json_fault {
     bool certain;         /* that byte is wrong whatever follows the text */
     bool not_finite;      /* there is a NaN or Infinity */
     unsigned surrogates;  /* halves of pairs, which stand for U+FFFD */
+    size_t values;        /* with those that are in others */
 };
 
 /* Whether TEXT is one JSON value and nothing else. */
@@ -40,6 +41,9 @@ bool json_check(const char *text, size_t length, struct json_fault *fault);
 
 /* The same of the members of an object after the first ones, from the ',' or '}' on. */
 bool json_check_rest(const char *text, size_t length, struct json_fault *fault);
+
+/* The end of the valid value that begins at AT; NULL: there is none before END. *SURROGATES grows as of json_fault. */
+const char *json_pass(const char *at, const char *end, unsigned *surrogates);
 
 /* Writes the first characters of TEXT as a message shows them. */
 #define JSON_SHOWN_BYTES 40
@@ -68,24 +72,32 @@ struct json_text json_clean(struct json_text text, struct buffer *scratch);
 
 struct scan {
     size_t length; /* bytes of the value */
-    /* Where the values of an object's own keys "ph", "cat", "ts" and "dur" start; 0: not there. Of two of a name the
-     * last counts. */
-    size_t ph, cat, ts, dur;
+    size_t ph;     /* where the value of an object's own, last key "ph" starts; 0: not there */
 };
 
 /* The value that starts at TEXT[0], which is not white space. False: it does not end within LENGTH bytes. A bare number
  * or word ends only where something else follows. */
 bool scan_value(const char *text, size_t length, struct scan *scan);
 
-/* Whether the event at TEXT is one end of a flow that no section looks at. Most flows connect events that have a
- * correlation id too, and are half of a trace's events; PyTorch's "fwdbwd" alone are read. */
-bool scan_is_flow(const char *text, const struct scan *scan);
+/* The end of the value at AT, which is not white space; NULL: there is none, or it does not end before END. */
+const char *json_value_end(const char *at, const char *end);
 
 /* Line ends in TEXT. */
 uint64_t scan_lines(const char *text, size_t length);
 
+static inline bool json_is_blank(char c)
+{
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
 /* Bytes of white space at TEXT. */
-size_t scan_blank(const char *text, size_t length);
+static inline size_t scan_blank(const char *text, size_t length)
+{
+    size_t at = 0;
+    while (at < length && json_is_blank(text[at]))
+        at++;
+    return at;
+}
 
 /* The number at TEXT, in microseconds, as nanoseconds, rounded to the nearest. Exact where a double is not: absolute
  * times of today need more than its 53 bits. False: no plain decimal, or too large for 64 bits. */
