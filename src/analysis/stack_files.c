@@ -74,10 +74,8 @@ static size_t path_to(const struct gpu_stacks *stacks, uint32_t node, uint32_t p
 
 static void put_frames(struct json_out *json, const struct shown *shown)
 {
-    json_key(json, "shared");
-    json_begin_object(json);
-    json_key(json, "frames");
-    json_begin_array(json);
+    json_key_object(json, "shared");
+    json_key_array(json, "frames");
     for (uint32_t i = 0; i < shown->names.count; i++) {
         json_begin_object_flat(json);
         json_put_text(json, "name", interned(&shown->names, i));
@@ -116,8 +114,7 @@ static void put_profile(struct json_out *json, const struct shown *shown, uint32
     json_put_text(json, "unit", "nanoseconds");
     json_put_i64(json, "startValue", 0);
     json_put_i64(json, "endValue", sum);
-    json_key(json, "samples");
-    json_begin_array(json);
+    json_key_array(json, "samples");
     for (uint32_t node = root; node; node = next_below(shown->stacks, root, node))
         if (has_own(&nodes[node - 1]))
             put_sample(json, shown, node);
@@ -147,8 +144,7 @@ static int write_speedscope(struct buffer *buffer, const struct gpu_stacks *stac
     json_put_i64(&json, "activeProfileIndex", 0);
     if (status == 0)
         put_frames(&json, &shown);
-    json_key(&json, "profiles");
-    json_begin_array(&json);
+    json_key_array(&json, "profiles");
     if (!stacks->first)
         put_profile(&json, &shown, 0);
     for (uint32_t root = stacks->first; root && status == 0; root = stacks->nodes.items[root - 1].next)

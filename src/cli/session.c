@@ -76,8 +76,7 @@ static void put_cpu(struct json_out *json, const struct perf_wanted *wanted)
 static void put_options(struct json_out *json, const struct session *session)
 {
     const struct settings *settings = session->settings;
-    json_key(json, "options");
-    json_begin_object(json);
+    json_key_object(json, "options");
     json_key(json, "trace");
     json_begin_array_flat(json);
 #define BIT(name, word, on, text)         \

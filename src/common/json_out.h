@@ -55,6 +55,18 @@ void json_us(struct json_out *json, int64_t ns);
 /* SIZE bytes that are one JSON value already. */
 void json_raw(struct json_out *json, const char *text, size_t size);
 
+/* A key and the beginning of its value. */
+static inline void json_key_object(struct json_out *json, const char *key)
+{
+    json_key(json, key);
+    json_begin_object(json);
+}
+static inline void json_key_array(struct json_out *json, const char *key)
+{
+    json_key(json, key);
+    json_begin_array(json);
+}
+
 /* A key and its value; of the last a text "0x1f". */
 static inline void json_put_u64(struct json_out *json, const char *key, uint64_t value)
 {
@@ -70,6 +82,11 @@ static inline void json_put_text(struct json_out *json, const char *key, const c
 {
     json_key(json, key);
     json_string(json, text);
+}
+static inline void json_put_text_n(struct json_out *json, const char *key, const char *text, size_t length)
+{
+    json_key(json, key);
+    json_string_n(json, text, length);
 }
 void json_put_hex(struct json_out *json, const char *key, uint64_t value);
 

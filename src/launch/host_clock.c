@@ -26,8 +26,7 @@ void host_clock_put(const struct host_clock *clock, struct json_out *json)
 {
     if (!clock->known)
         return;
-    json_key(json, "clock");
-    json_begin_object(json);
+    json_key_object(json, "clock");
     json_key(json, "synchronised");
     json_bool(json, clock->synchronised);
     json_put_i64(json, "error_us", clock->error_us);

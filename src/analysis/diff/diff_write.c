@@ -91,8 +91,7 @@ static int write_for_people(struct writing *writing)
 
 static void write_paths(struct json_out *json, const struct diff *diff, enum diff_side side, const char *key)
 {
-    json_key(json, key);
-    json_begin_array(json);
+    json_key_array(json, key);
     for (size_t i = 0; i < diff->options->counts[side]; i++)
         json_string(json, diff->options->paths[side][i]);
     json_end(json);
@@ -131,8 +130,7 @@ static void write_whole(struct json_out *json, const char *key, const struct dif
 
 static void write_conditions(struct writing *writing, struct json_out *json)
 {
-    json_key(json, "conditions");
-    json_begin_array(json);
+    json_key_array(json, "conditions");
     for (size_t i = 0; i < writing->diff->options->conditions.count; i++) {
         const struct diff_outcome *outcome = &writing->outcomes[i];
         struct buffer text;
@@ -162,8 +160,7 @@ static int write_json(struct writing *writing)
     diff_write_summary(&summary, diff);
     json_key(json, "summary");
     write_text(json, &summary);
-    json_key(json, "notes");
-    json_begin_array(json);
+    json_key_array(json, "notes");
     diff_notes(diff, say_json, json);
     json_end(json);
     write_whole(json, "total", &diff->span);
@@ -199,8 +196,7 @@ static void write_lines(struct writing *writing)
     const struct diff *diff = writing->diff;
     struct page *page = &writing->render.page;
     struct buffer text;
-    json_key(&page->json, "lines");
-    json_begin_array(&page->json);
+    json_key_array(&page->json, "lines");
     buffer_init_memory(&text);
     diff_write_summary(&text, diff);
     write_words(page, &text);
@@ -220,8 +216,7 @@ static void write_lines(struct writing *writing)
 
 static void write_files(struct page *page, const struct diff *diff, enum diff_side side, const char *key)
 {
-    json_key(&page->json, key);
-    json_begin_array(&page->json);
+    json_key_array(&page->json, key);
     for (size_t i = 0; i < diff->options->counts[side]; i++)
         page_text(page, diff->options->paths[side][i]);
     json_end(&page->json);
@@ -237,8 +232,7 @@ static int write_page(struct writing *writing)
     write_files(page, writing->diff, BEFORE, "before");
     write_files(page, writing->diff, AFTER, "after");
     write_lines(writing);
-    json_key(&page->json, "tables");
-    json_begin_array(&page->json);
+    json_key_array(&page->json, "tables");
     int status = write_tables(writing);
     json_end(&page->json);
     page_end(page, writing->render.out);

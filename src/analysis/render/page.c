@@ -32,8 +32,7 @@ void page_put_text(struct page *page, const char *key, const char *text)
 
 static void write_strings(struct page *page)
 {
-    json_key(&page->json, "strings");
-    json_begin_array(&page->json);
+    json_key_array(&page->json, "strings");
     for (uint32_t i = 0; i < page->strings.count; i++)
         json_string(&page->json, interned(&page->strings, i));
     json_end(&page->json);

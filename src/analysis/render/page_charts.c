@@ -28,8 +28,7 @@
 
 static void write_busy(struct json_out *json, const struct profile *profile, const struct profile_line *line)
 {
-    json_key(json, "busy");
-    json_begin_array(json);
+    json_key_array(json, "busy");
     for (unsigned use = 0; use < PROFILE_USES; use++) {
         if (line->sums[use].total == 0) {
             json_i64(json, 0);
@@ -63,12 +62,10 @@ static void write_line(struct page *page, const struct profile *profile, const s
 static void write_use(struct page *page, const struct profile *profile)
 {
     struct json_out *json = &page->json;
-    json_key(json, "use");
-    json_begin_object(json);
+    json_key_object(json, "use");
     json_put_i64(json, "bucket", profile->width);
     json_put_u64(json, "count", profile->buckets);
-    json_key(json, "lines");
-    json_begin_array(json);
+    json_key_array(json, "lines");
     for (size_t i = 0; i < profile->gpus.count; i++) {
         write_line(page, profile, &profile->gpus.items[i], false);
         for (size_t k = 0; k < profile->streams.count; k++)
@@ -94,8 +91,7 @@ static void write_row(struct page *page, const struct profile *profile, const st
         json_put_i64(json, "gpu", trace_device_id(trace, trace->streams.items[row->index].device));
         json_put_i64(json, "stream", trace_stream_id(trace, row->index)->stream);
     }
-    json_key(json, "ops");
-    json_begin_array(json);
+    json_key_array(json, "ops");
     for (size_t i = 0; i < row->ops.count; i++) {
         const struct profile_op *op = &row->ops.items[i];
         json_begin_array(json);
@@ -132,8 +128,7 @@ static void write_window(struct page *page, const struct profile *profile, const
     json_put_i64(json, "to", window->to - start);
     json_put_i64(json, "at", window->at - start);
     json_put_i64(json, "until", window->until - start);
-    json_key(json, "rows");
-    json_begin_array(json);
+    json_key_array(json, "rows");
     if (window->calls.ops.count > 0)
         write_thread_row(page, profile, window);
     for (size_t i = 0; i < window->row_count; i++)
@@ -144,8 +139,7 @@ static void write_window(struct page *page, const struct profile *profile, const
 
 static void write_windows(struct page *page, const struct profile *profile)
 {
-    json_key(&page->json, "windows");
-    json_begin_array(&page->json);
+    json_key_array(&page->json, "windows");
     for (size_t i = 0; i < profile->window_count; i++)
         write_window(page, profile, &profile->windows[i]);
     json_end(&page->json);
@@ -175,8 +169,7 @@ static void write_kernel(struct page *page, const struct trace *trace, const str
     json_put_i64(json, "total", kernel->times->total);
     json_put_i64(json, "low", kernel->times->min);
     json_put_i64(json, "high", kernel->times->max);
-    json_key(json, "bins");
-    json_begin_array(json);
+    json_key_array(json, "bins");
     for (size_t i = 0; i < BINS; i++)
         json_u64(json, counts[i]);
     json_end(json);
@@ -196,8 +189,7 @@ static int write_kernels(struct page *page, const struct trace *trace)
         kernels[i].name = (uint32_t) * (const uint64_t *)dense_map_row(&tally->keys, (uint32_t)i);
     }
     qsort(kernels, count, sizeof(*kernels), by_total);
-    json_key(&page->json, "kernels");
-    json_begin_array(&page->json);
+    json_key_array(&page->json, "kernels");
     for (size_t i = 0; i < count && i < KERNELS; i++)
         write_kernel(page, trace, &kernels[i]);
     json_end(&page->json);
@@ -262,8 +254,7 @@ static int write_flame(struct page *page, const struct trace *trace, const struc
         sum_add(node->parent ? &flame.totals[node->parent - 1] : &whole, flame.totals[i]);
     }
     flame.least = whole / FLAME_PART;
-    json_key(&page->json, "flame");
-    json_begin_array(&page->json);
+    json_key_array(&page->json, "flame");
     for (size_t i = 0; i < count && status == 0; i++)
         write_node(page, trace, &flame, i);
     json_end(&page->json);
@@ -277,8 +268,7 @@ static int write_flame(struct page *page, const struct trace *trace, const struc
 static void write_levels(struct page *page, const struct trace *trace, const struct levels *levels)
 {
     struct json_out *json = &page->json;
-    json_key(json, "points");
-    json_begin_array(json);
+    json_key_array(json, "points");
     for (int64_t number = levels->first; levels->width > 0 && number <= levels->last; number++) {
         const struct level *level = levels_at(levels, number);
         if (!level->any)
@@ -298,8 +288,7 @@ static void write_memory(struct page *page, const struct trace *trace)
     struct buffer name;
     int64_t peak;
     buffer_init_memory(&name);
-    json_key(&page->json, "memory");
-    json_begin_array(&page->json);
+    json_key_array(&page->json, "memory");
     for (size_t i = 0; (levels = memory_levels(trace, i, &name, &peak)); i++) {
         buffer_char(&name, '\0');
         json_begin_object(&page->json);

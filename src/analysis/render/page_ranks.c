@@ -179,8 +179,7 @@ static void write_figure(struct page *page, const struct heat *heat, enum figure
     json_begin_object(json);
     page_put_text(page, "name", figure_names[figure]);
     json_put_i64(json, "unit", unit);
-    json_key(json, "cells");
-    json_begin_array(json);
+    json_key_array(json, "cells");
     for (size_t i = 0; i < count; i++)
         json_i64(json, cells[i] < 0 ? NOTHING : (int64_t)(cells[i] / (double)unit + 0.5));
     json_end(json);
@@ -208,10 +207,8 @@ static int write_heat(struct page *page, const struct heat *heat, int64_t least)
 {
     struct json_out *json = &page->json;
     struct marking marking = {page, heat};
-    json_key(json, "heat");
-    json_begin_object(json);
-    json_key(json, "ranks");
-    json_begin_array(json);
+    json_key_object(json, "heat");
+    json_key_array(json, "ranks");
     for (size_t i = 0; i < heat->ranks->items.count; i += heat->per_row)
         json_i64(json, heat->ranks->items.items[heat->order[i]].rank);
     json_end(json);
@@ -219,12 +216,10 @@ static int write_heat(struct page *page, const struct heat *heat, int64_t least)
     json_put_u64(json, "steps", heat->steps);
     json_put_u64(json, "columns", heat->columns);
     json_put_u64(json, "per_column", heat->per_column);
-    json_key(json, "late");
-    json_begin_array(json);
+    json_key_array(json, "late");
     int status = stragglers_each(heat->ranks, least, write_late, &marking);
     json_end(json);
-    json_key(json, "figures");
-    json_begin_array(json);
+    json_key_array(json, "figures");
     for (unsigned figure = 0; figure < FIGURES; figure++)
         write_figure(page, heat, figure);
     json_end(json);

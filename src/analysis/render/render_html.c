@@ -69,8 +69,7 @@ static void trace_begin(struct render *render, const char *path, const char *mis
     page_put_text(page, "not_recorded", missing);
     page_put_text(page, "version", GPUTRACE_VERSION);
     json_put_i64(&page->json, "span", trace_span(render->trace));
-    json_key(&page->json, "tables");
-    json_begin_array(&page->json);
+    json_key_array(&page->json, "tables");
 }
 
 /* "count", as JSON has a column's type. */
@@ -124,8 +123,7 @@ static void write_cell(struct page *page, const struct table *table, size_t colu
 static void write_columns(struct page *page, const struct table *table)
 {
     struct json_out *json = &page->json;
-    json_key(json, "columns");
-    json_begin_array(json);
+    json_key_array(json, "columns");
     for (size_t i = 0; i < table->column_count; i++) {
         if (!is_shown(table, i))
             continue;
@@ -148,8 +146,7 @@ static bool has_sums(const struct table *table)
 
 static void write_sums(struct page *page, const struct table *table)
 {
-    json_key(&page->json, "sums");
-    json_begin_array(&page->json);
+    json_key_array(&page->json, "sums");
     for (size_t i = 0; i < table->column_count; i++) {
         struct cell sum = table->columns[i].flags & COLUMN_SUM ? table_sum(table, i) : (struct cell){0};
         if (is_shown(table, i))
@@ -161,8 +158,7 @@ static void write_sums(struct page *page, const struct table *table)
 static void write_rows(struct page *page, const struct table *table)
 {
     size_t bytes = page->data.length + page->string_bytes;
-    json_key(&page->json, "cells");
-    json_begin_array(&page->json);
+    json_key_array(&page->json, "cells");
     for (size_t row = 0; row < table->shown && (bytes < PAGE_TABLE_BYTES || row < PAGE_ROWS_LEAST); row++) {
         json_begin_array(&page->json);
         for (size_t i = 0; i < table->column_count; i++)
