@@ -336,6 +336,11 @@ static inline void args_text(struct args *args, enum arg_key key, const char *te
     arg->length = length;
 }
 
+static inline void args_words(struct args *args, enum arg_key key, const char *words)
+{
+    args_text(args, key, words, strlen(words));
+}
+
 static inline void args_size3(struct args *args, enum arg_key key, const int32_t size3[3])
 {
     memcpy(args_add(args, key, ARG_TYPE_SIZE3)->size3, size3, 3 * sizeof(*size3));
@@ -351,7 +356,7 @@ static inline void args_error(struct args *args, enum arg_key key, int64_t numbe
 {
     args_i64(args, key, number);
     if (name)
-        args_text(args, ARG_ERROR, name, strlen(name));
+        args_words(args, ARG_ERROR, name);
 }
 
 struct slice {

@@ -1,6 +1,7 @@
 #include "trace/build/capture_intervals.h"
 
 #include "common/log.h"
+#include "common/lookup.h"
 #include "trace/build/event_passes.h"
 #include "trace/build/piece_writer.h"
 
@@ -11,13 +12,10 @@ void capture_intervals_release(struct capture_intervals *capture_intervals)
 
 int capture_intervals_mark(struct capture_intervals *capture_intervals, const struct event *event)
 {
-    struct capture_mark *mark = file_vector_push(&capture_intervals->marks);
-    if (!mark)
-        return error_no_memory("capture intervals");
-    *mark = (struct capture_mark){.time = event->start, .on = event->capture.on};
-    capture_intervals->limited |= !mark->on;
-    capture_intervals->any_on |= mark->on;
-    return 0;
+    const struct capture_mark mark = {.time = event->start, .on = event->capture.on};
+    capture_intervals->limited |= !mark.on;
+    capture_intervals->any_on |= mark.on;
+    return ADD(file_vector_push, &capture_intervals->marks, mark) ? 0 : error_no_memory("capture intervals");
 }
 
 static int by_time(const void *a, const void *b)
@@ -34,15 +32,7 @@ int capture_intervals_close(struct capture_intervals *capture_intervals)
 /* Marks at or before TIME. */
 static size_t marks_until(const struct capture_intervals *capture_intervals, uint64_t time)
 {
-    size_t low = 0, high = capture_intervals->marks.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (capture_intervals->marks.items[middle].time <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return COUNT_BEFORE(capture_intervals->marks.count, i, capture_intervals->marks.items[i].time <= time);
 }
 
 bool capture_intervals_hold(const struct capture_intervals *capture_intervals, uint64_t time)
@@ -113,18 +103,11 @@ void plugin_intervals_release(struct plugin_intervals *intervals)
 
 int plugin_intervals_add(struct plugin_intervals *intervals, uint32_t thread, uint64_t start, uint64_t end)
 {
-    uint64_t *index = map_put(&intervals->by_thread, thread, NULL);
-    if (!index || (*index == 0 && !array_push(&intervals->threads)))
-        return error_no_memory("intervals of plugins");
-    if (*index == 0) {
-        *index = intervals->threads.count;
-        intervals->threads.items[*index - 1].items.memory.directory = intervals->directory;
-    }
-    struct plugin_interval *interval = file_vector_push(&intervals->threads.items[*index - 1].items);
-    if (!interval)
-        return error_no_memory("intervals of plugins");
-    *interval = (struct plugin_interval){start, end};
-    return 0;
+    const struct plugin_interval interval = {start, end};
+    struct plugin_intervals_of *of = PUT_ITEM(&intervals->threads, &intervals->by_thread, thread);
+    if (of)
+        of->items.memory.directory = intervals->directory;
+    return of && ADD(file_vector_push, &of->items, interval) ? 0 : error_no_memory("intervals of plugins");
 }
 
 static int by_start(const void *a, const void *b)
@@ -168,17 +151,7 @@ void plugin_intervals_evict(const struct plugin_intervals *intervals)
 
 bool plugin_intervals_hold(const struct plugin_intervals *intervals, uint32_t thread, uint64_t start, uint64_t end)
 {
-    const uint64_t *index = map_get(&intervals->by_thread, thread);
-    if (!index || *index == 0)
-        return false;
-    const struct plugin_intervals_of *of = &intervals->threads.items[*index - 1];
-    size_t low = 0, high = of->items.count; /* the first that begins after START */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (of->items.items[middle].start <= start)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 && end <= of->items.items[low - 1].end;
+    const struct plugin_intervals_of *of = FIND_ITEM(&intervals->threads, &intervals->by_thread, thread);
+    size_t begun = of ? COUNT_BEFORE(of->items.count, i, of->items.items[i].start <= start) : 0;
+    return begun > 0 && end <= of->items.items[begun - 1].end;
 }

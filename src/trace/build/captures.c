@@ -5,7 +5,7 @@
 #include "common/text.h"
 #include "trace/build/event_passes.h"
 #include "trace/build/kernel_names.h"
-#include "trace/build/lookup.h"
+#include "common/lookup.h"
 #include "trace/build/nvtx.h"
 #include "trace/build/process.h"
 #include "trace/build/stacks.h"
@@ -15,12 +15,6 @@
 
 #define EVICT_ITEMS ((size_t)1 << 16) /* are walked over before they are given back */
 #define CAPTURE_NO_MEMORY UINT32_MAX
-
-/* Each adds what is open on a thread at a time. */
-static void (*const sources[])(const struct process *process, uint32_t thread, uint64_t time,
-                               struct capture_names *names) = {
-    nvtx_open_at,
-};
 
 void captures_release(struct captures *captures)
 {
@@ -128,12 +122,6 @@ static uint32_t context_of_path(struct process *process, const char *path, size_
     return (uint32_t)*index;
 }
 
-static void add_open(const struct process *process, uint32_t thread, uint64_t time, struct capture_names *names)
-{
-    for (size_t i = 0; i < sizeof(sources) / sizeof(*sources); i++)
-        sources[i](process, thread, time, names);
-}
-
 static uint32_t find_context(struct process *process, const struct capture_names *names)
 {
     struct buffer path;
@@ -160,9 +148,9 @@ static uint32_t context_at(struct process *process, uint32_t thread, uint32_t ot
         names.left_out = false;
         names.from = 0;
         names.until = UINT64_MAX;
-        add_open(process, thread, time, &names);
+        nvtx_open_at(process, thread, time, &names);
         if (other != 0 && (names.count == 0 || process_is_of_autograd(process, thread)))
-            add_open(process, other, time, &names);
+            nvtx_open_at(process, other, time, &names);
         uint32_t context = find_context(process, &names);
         *answer = (struct capture_answer){names.from, names.until, thread, other, context};
     }

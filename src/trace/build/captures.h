@@ -3,7 +3,7 @@
  * operation shows it as the argument "captured in", a path of names; and the call stack of that thread, where it was
  * recorded, or the line of the program that stands for it in the backward pass.
  *
- * The path is found once for each node, in the resolve pass. Sources (a table in captures.c) add the names.
+ * The path is found once for each node, in the resolve pass. nvtx_open.c adds the names.
  */
 #ifndef GPUTRACE_TRACE_BUILD_CAPTURES_H
 #define GPUTRACE_TRACE_BUILD_CAPTURES_H
@@ -68,7 +68,7 @@ void captures_look(const struct process *process, const struct event *event);
  * threads may ask. */
 const struct capture *captures_find(const struct process *process, uint64_t node, uint32_t correlation);
 
-/* --- for sources --- */
+/* --- names of what is open --- */
 
 /* What is open, outermost first, and for how long that is so. */
 struct capture_names {
@@ -81,10 +81,10 @@ struct capture_names {
     bool left_out; /* there are more around them */
 };
 
-/* Adds what is open since START. A source adds the innermost first. False: what is around it need not be added. */
+/* Adds what is open since START, the innermost first. False: what is around it need not be added. */
 bool capture_names_add(struct capture_names *names, uint64_t start, struct name name);
 
-/* The source gives the same names from FROM until UNTIL. */
+/* The same names are open from FROM until UNTIL. */
 static inline void capture_names_bound(struct capture_names *names, uint64_t from, uint64_t until)
 {
     names->from = from > names->from ? from : names->from;

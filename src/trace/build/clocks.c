@@ -4,6 +4,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/lookup.h"
 #include "trace/build/process.h"
 
 /* Offsets are measured by one look at both clocks; less between two processes is no step. */
@@ -16,11 +17,7 @@ void clock_axis_release(struct clock_axis *axis)
 
 static int add(struct clock_axis *axis, struct clock_stretch stretch)
 {
-    struct clock_stretch *added = array_push(&axis->stretches);
-    if (!added)
-        return error_no_memory("the steps of the clock");
-    *added = stretch;
-    return 0;
+    return ADD(array_push, &axis->stretches, stretch) ? 0 : error_no_memory("the steps of the clock");
 }
 
 int clock_axis_start(struct clock_axis *axis, int64_t monotonic, int64_t offset)
@@ -58,26 +55,17 @@ static uint64_t distance(int64_t time, int64_t from, int64_t to)
     return time > to ? (uint64_t)time - (uint64_t)to : 0;
 }
 
-static uint64_t worse(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 struct fit {
     uint64_t impossible; /* ns by which it cannot have been then */
     uint64_t unsure;
 };
 
-static bool better(struct fit a, struct fit b)
-{
-    return a.impossible != b.impossible ? a.impossible < b.impossible : a.unsure < b.unsure;
-}
-
 static struct fit fit_of(const struct clock_stretch *stretch, uint64_t time, struct clock_hint hint)
 {
     int64_t monotonic = clock_monotonic_of(stretch, time);
-    return (struct fit){.impossible = worse(distance(monotonic, stretch->earliest, stretch->latest),
-                                            distance(monotonic, hint.from, hint.to)),
+    uint64_t of_stretch = distance(monotonic, stretch->earliest, stretch->latest);
+    uint64_t of_hint = distance(monotonic, hint.from, hint.to);
+    return (struct fit){.impossible = of_stretch > of_hint ? of_stretch : of_hint,
                         .unsure = distance(monotonic, stretch->sure_from, stretch->sure_to)};
 }
 
@@ -88,7 +76,7 @@ const struct clock_stretch *clock_axis_find(const struct clock_axis *axis, uint6
     struct fit best_fit = preferred ? fit_of(preferred, time, hint) : (struct fit){0};
     for (size_t i = 0; i < axis->stretches.count; i++) {
         struct fit fit = fit_of(&axis->stretches.items[i], time, hint);
-        if (best && !better(fit, best_fit))
+        if (best && (ORDER(fit.impossible, best_fit.impossible) ?: ORDER(fit.unsure, best_fit.unsure)) >= 0)
             continue;
         best = &axis->stretches.items[i];
         best_fit = fit;

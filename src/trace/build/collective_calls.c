@@ -260,10 +260,7 @@ static void read_payloads(struct collective_facts *facts, enum collective_domain
                           const void *record, uint32_t thread)
 {
     struct payload_view view;
-    struct agent_walk walk;
-    struct event event;
-    agent_walk_at(&walk, record);
-    agent_decode(&event, &walk, thread);
+    const struct event event = agent_read(record, thread);
     if (event.nvtx.payload_type != SPOOL_NVTX_PAYLOAD_PIECES)
         return;
     payload_view_open(&view, nvtx, event.nvtx.domain, event.nvtx.payload);

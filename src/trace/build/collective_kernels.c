@@ -179,11 +179,6 @@ static size_t calls_for(const struct communication *collectives, const struct co
     return first == SIZE_MAX ? all : first;
 }
 
-static bool share_alike(const struct collective_kernel *a, const struct collective_kernel *b)
-{
-    return a->launcher == b->launcher && a->does == b->does && a->device == b->device;
-}
-
 /* COUNT kernels of one launch that do the same on one device. */
 static void share_calls(struct communication *collectives, struct collective_kernel *kernels, size_t count)
 {
@@ -217,7 +212,9 @@ int collectives_share(struct process *process)
     struct collective_kernel *kernels = collectives->kernels.items;
     size_t count = collectives->kernels.count;
     for (size_t first = 0, next; first < count; first = next) {
-        for (next = first + 1; next < count && share_alike(&kernels[first], &kernels[next]);)
+        for (next = first + 1; next < count && kernels[next].launcher == kernels[first].launcher &&
+                               kernels[next].does == kernels[first].does &&
+                               kernels[next].device == kernels[first].device;)
             next++;
         share_calls(collectives, &kernels[first], next - first);
     }

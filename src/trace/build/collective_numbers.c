@@ -60,20 +60,15 @@ static int look_before(struct numbering *numbering, const struct collective_call
 
 /* --- numbers --- */
 
-/* Of several ranks in one process each calls every operation. */
-static uint64_t next_of_all(struct collective_communicator *communicator)
-{
-    uint64_t here = communicator->here > 1 ? communicator->here : 1;
-    return here > 1 ? communicator->next++ / here : communicator->before + communicator->next++;
-}
-
 static int number_call(struct numbering *numbering, struct collective_call *call)
 {
     /* The payload says it; what both sends and receives would have two. */
     if (call->sequence != UINT64_MAX || call->function->pairs == COLLECTIVE_EXCHANGES)
         return 0;
     if (call->function->pairs == COLLECTIVE_OF_ALL) {
-        call->sequence = next_of_all(&numbering->collectives->communicators.items[call->communicator - 1]);
+        struct collective_communicator *of = &numbering->collectives->communicators.items[call->communicator - 1];
+        /* Of several ranks in one process each calls every operation. */
+        call->sequence = of->here > 1 ? of->next++ / of->here : of->before + of->next++;
         return 0;
     }
     uint64_t sends = call->function->pairs == COLLECTIVE_SENDS;

@@ -85,11 +85,6 @@ static bool is_function(const struct collective_call *call, struct nvtx_text wor
     return collective_function_of(COLLECTIVE_NCCL, text, length > 0 ? (size_t)length : 0) == call->function;
 }
 
-static bool is_of_communicator(const struct communication *collectives, const struct collective_call *call, uint64_t id)
-{
-    return call->communicator == 0 || collectives->communicators.items[call->communicator - 1].id == id;
-}
-
 /* The call of the range that was open on THREAD at TIME. A call that became several operations keeps the first. */
 static struct collective_call *call_at(const struct process *process, struct nvtx_places *places, uint32_t thread,
                                        uint64_t time)
@@ -107,8 +102,9 @@ static struct collective_call *call_of_task(const struct communication *collecti
     struct nvtx_text function = collective_task_word(task, COLLECTIVE_WORD_FUNCTION);
     for (size_t i = first; i < first + count; i++) {
         struct collective_call *call = &collectives->calls.items[i];
-        if (call->task == 0 && is_function(call, function) &&
-            is_of_communicator(collectives, call, task->record->communicator))
+        bool fits = call->communicator == 0 ||
+                    collectives->communicators.items[call->communicator - 1].id == task->record->communicator;
+        if (call->task == 0 && fits && is_function(call, function))
             return call;
     }
     return NULL;

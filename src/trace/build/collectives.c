@@ -218,11 +218,6 @@ static enum collective_domain note_domain(struct process *process, uint32_t numb
 
 /* --- what launched what --- */
 
-static uint32_t device_of(const struct communication *collectives, const struct collective_call *call)
-{
-    return call->communicator ? collectives->communicators.items[call->communicator - 1].device : COLLECTIVE_NO_DEVICE;
-}
-
 static int by_launcher(const void *left, const void *right)
 {
     const struct collective_call *a = left, *b = right;
@@ -250,8 +245,11 @@ static void set_leaders(struct communication *collectives)
 
 static int sort_calls(struct communication *collectives)
 {
-    for (size_t i = 0; i < collectives->calls.count; i++)
-        collectives->calls.items[i].device = device_of(collectives, &collectives->calls.items[i]);
+    const struct collective_communicator *communicators = collectives->communicators.items;
+    for (size_t i = 0; i < collectives->calls.count; i++) {
+        struct collective_call *call = &collectives->calls.items[i];
+        call->device = call->communicator ? communicators[call->communicator - 1].device : COLLECTIVE_NO_DEVICE;
+    }
     if (file_vector_sort(&collectives->calls, by_launcher) != 0)
         return -1;
     set_leaders(collectives);

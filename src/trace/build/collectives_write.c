@@ -8,11 +8,6 @@
 
 #define BYTES_WORD "Byte" /* elements are bytes */
 
-static void add_text(struct args *args, enum arg_key key, const char *text)
-{
-    args_text(args, key, text, strlen(text));
-}
-
 /* The bytes of a buffer; below 0: not known. */
 static int64_t buffer_bytes_of(const struct collective_call *call, bool out, int64_t ranks)
 {
@@ -90,7 +85,7 @@ static void add_data(struct args *args, const struct communication *collectives,
     add_elements(args, ARG_IN_ELEMENTS, buffer_bytes_of(call, false, ranks), type);
     add_elements(args, ARG_OUT_ELEMENTS, buffer_bytes_of(call, true, ranks), type);
     if (call->bytes != COLLECTIVE_NOT_SAID)
-        add_text(args, ARG_DTYPE, type ? type->name : BYTES_WORD);
+        args_words(args, ARG_DTYPE, type ? type->name : BYTES_WORD);
 }
 
 static void add_word(struct args *args, enum arg_key key, const struct collective_task *task,
@@ -128,7 +123,7 @@ static void describe(struct args *args, const struct communication *collectives,
         call->communicator ? &collectives->communicators.items[call->communicator - 1] : NULL;
     int64_t ranks = communicator ? communicator->ranks : COLLECTIVE_NOT_SAID;
     space->args.count = 0;
-    add_text(&space->args, ARG_COLLECTIVE, call->function->name);
+    args_words(&space->args, ARG_COLLECTIVE, call->function->name);
     if (communicator)
         add_communicator(space, communicator, operations > 0);
     if (call->sequence != UINT64_MAX)

@@ -4,6 +4,7 @@
 
 #include "common/array.h"
 #include "common/log.h"
+#include "common/lookup.h"
 #include "common/spool_records.h"
 #include "trace/build/event_passes.h"
 #include "trace/build/capture_intervals.h"
@@ -101,18 +102,15 @@ static bool is_jit(const struct compilation_step *step)
 
 static int by_order(const struct compilation_step *left, const struct compilation_step *right)
 {
-    return left->order < right->order ? -1 : left->order > right->order;
+    return ORDER(left->order, right->order);
 }
 
 /* The records of a phase come one after another. */
 static int by_phase(const void *a, const void *b)
 {
     const struct compilation_step *left = a, *right = b;
-    if (is_jit(left) != is_jit(right))
-        return is_jit(left) ? 1 : -1;
-    if (!is_jit(left) && left->number != right->number)
-        return left->number < right->number ? -1 : 1;
-    return by_order(left, right);
+    int by_number = is_jit(left) ? 0 : ORDER(left->number, right->number);
+    return ORDER(is_jit(left), is_jit(right)) ?: by_number ?: by_order(left, right);
 }
 
 static void join(struct compilation_step *phase, const struct compilation_step *record)
@@ -165,10 +163,7 @@ static void close_phase(struct compilation_step *phase, const struct capture_int
 static int by_call(const void *a, const void *b)
 {
     const struct compilation_step *left = a, *right = b;
-    COMPARE_BY(correlation);
-    if (is_jit(left) != is_jit(right))
-        return is_jit(left) ? 1 : -1;
-    return by_order(left, right);
+    return ORDER(left->correlation, right->correlation) ?: ORDER(is_jit(left), is_jit(right)) ?: by_order(left, right);
 }
 
 /* CUPTI's own number of a thread is not always the system's: who made the call is. */
@@ -196,13 +191,7 @@ static int find_threads(struct compilation *compilation, const struct launches *
 static int outer_first(const void *a, const void *b)
 {
     const struct compilation_step *left = a, *right = b;
-    COMPARE_BY(start);
-    if (left->end != right->end)
-        return left->end > right->end ? -1 : 1;
-    if (is_jit(left) != is_jit(right))
-        return is_jit(left) ? 1 : -1;
-    COMPARE_BY(number);
-    return by_order(left, right);
+    return ORDER(left->start, right->start) ?: ORDER(right->end, left->end) ?: ORDER(is_jit(left), is_jit(right)) ?: ORDER(left->number, right->number) ?: by_order(left, right);
 }
 
 /* After the last record: ends open phases at TIME, leaves out what began while recording was off, gives JIT operations
@@ -245,11 +234,6 @@ int resolve_compilation(struct process *process)
     return track ? 0 : -1;
 }
 
-static void add_words(struct args *args, enum arg_key key, const char *words)
-{
-    args_text(args, key, words, strlen(words));
-}
-
 static void add_correlation(struct args *args, const struct process *process, const struct compilation_step *step)
 {
     if (step->correlation != 0)
@@ -268,14 +252,14 @@ static const char *describe_phase(struct args *args, const struct process *proce
         COMPILATION_ENDINGS(ENDING)
 #undef ENDING
     };
-    add_words(args, ARG_TRIGGER, triggers[step->trigger]);
+    args_words(args, ARG_TRIGGER, triggers[step->trigger]);
     args_text(args, ARG_FUNCTION, step->function, step->function_length);
     args_u64(args, ARG_PHASE, step->number);
     add_correlation(args, process, step);
     if (step->result != 0)
         args_error(args, ARG_RESULT, step->result, driver_error_name(step->result));
     if (step->ending != COMPILATION_RETURNED)
-        add_words(args, ARG_ENDING, endings[step->ending]);
+        args_words(args, ARG_ENDING, endings[step->ending]);
     return triggers[step->trigger];
 }
 
@@ -300,7 +284,7 @@ static const char *describe_jit(struct args *args, const struct process *process
     if (step->cache_bytes != 0)
         args_u64(args, ARG_CACHE_LIMIT, step->cache_bytes);
     if (entries[step->entry])
-        add_words(args, ARG_FROM, entries[step->entry]);
+        args_words(args, ARG_FROM, entries[step->entry]);
     return operations[step->operation];
 }
 

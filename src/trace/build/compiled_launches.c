@@ -16,7 +16,7 @@
 #include "common/log.h"
 #include "trace/build/kernel_names.h"
 #include "trace/build/launches.h"
-#include "trace/build/lookup.h"
+#include "common/lookup.h"
 #include "trace/build/nvtx.h"
 #include "trace/build/operators.h"
 #include "trace/build/piece_writer.h"

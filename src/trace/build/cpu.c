@@ -73,13 +73,6 @@ struct innermost {
     uint64_t line, address, callers;
 };
 
-static int name_of(struct conversion *conversion, const struct stack_frame *frame, uint32_t *name)
-{
-    const char *text = frame->function ? frame->function : "?";
-    *name = names_put(&conversion->names, text, strlen(text));
-    return *name == NAMES_NO_MEMORY ? -1 : 0;
-}
-
 static uint64_t key_of(const struct recorded_stack *stack, const struct stack_frame *frame)
 {
     size_t callers = (size_t)(stack->count - 1) * sizeof(uint64_t);
@@ -97,8 +90,11 @@ static int resolve_stack(struct process *process, struct map *known, const struc
     struct stack_frame frame;
     if (stack->count == 0)
         return 0;
-    if (stack_innermost(process->conversion, process, stack, &frame) != 0 ||
-        name_of(process->conversion, &frame, &resolved->name) != 0)
+    if (stack_innermost(process->conversion, process, stack, &frame) != 0)
+        return -1;
+    const char *function = frame.function ? frame.function : "?";
+    resolved->name = names_put(&process->conversion->names, function, strlen(function));
+    if (resolved->name == NAMES_NO_MEMORY)
         return -1;
     uint64_t *first = map_put(known, key_of(stack, &frame), NULL);
     if (!first)
@@ -137,19 +133,15 @@ static const struct cpu_stack *find_stack(const struct process *process, uint32_
 
 /* --- write --- */
 
-static bool is_shown(const struct process *process, const struct event *event)
-{
-    struct cpu_stretch stretch = {0};
-    return !cpu_scope_is_own(process, event->thread) && cpu_scope_next(process, event, &stretch);
-}
-
 int write_cpu_sample(struct piece_writer *out, struct process *process, const struct event *event)
 {
     struct track *track = piece_writer_track(out, process, TRACK_THREAD, 0, 0, event->thread);
     const struct cpu_stack *stack = find_stack(process, event->cpu.stack);
+    struct cpu_stretch stretch = {0};
     struct args args;
     args.count = 0;
-    if (!track || !process_knows_span(process, event) || !is_shown(process, event))
+    if (!track || !process_knows_span(process, event) || cpu_scope_is_own(process, event->thread) ||
+        !cpu_scope_next(process, event, &stretch))
         return 0;
     if (stack)
         args_stack(&args, process, stack->same_as);

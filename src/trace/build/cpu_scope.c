@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "common/lookup.h"
 #include "trace/build/process.h"
 #include "trace/build/session.h"
 
@@ -32,11 +33,8 @@ struct turns {
 
 static int add_turn(struct turns *turns, uint64_t time, bool on)
 {
-    struct turn *turn = file_vector_push(&turns->items);
-    if (!turn)
-        return error_no_memory("capture intervals");
-    *turn = (struct turn){time, on ? 1 : -1};
-    return 0;
+    const struct turn turn = {time, on ? 1 : -1};
+    return ADD(file_vector_push, &turns->items, turn) ? 0 : error_no_memory("capture intervals");
 }
 
 /* Before the first mark it is as there. A process that has ended does not record. */
@@ -115,9 +113,7 @@ static int find_any(struct conversion *conversion)
 static int by_key(const void *a, const void *b)
 {
     const struct cpu_scope_image *left = a, *right = b;
-    if (left->key != right->key)
-        return left->key < right->key ? -1 : 1;
-    return left->started < right->started ? -1 : left->started > right->started;
+    return ORDER(left->key, right->key) ?: ORDER(left->started, right->started);
 }
 
 static int list_images(struct conversion *conversion)
@@ -127,10 +123,9 @@ static int list_images(struct conversion *conversion)
         const struct process *process = conversion_process(conversion, i);
         if (process->file.header.by_launcher)
             continue;
-        struct cpu_scope_image *image = array_push(&scopes->images);
-        if (!image)
+        const struct cpu_scope_image image = {process_image_key(process), process->file.header.started, i};
+        if (!ADD(array_push, &scopes->images, image))
             return error_no_memory("processes");
-        *image = (struct cpu_scope_image){process_image_key(process), process->file.header.started, i};
     }
     if (scopes->images.count > 0)
         qsort(scopes->images.items, scopes->images.count, sizeof(*scopes->images.items), by_key);
@@ -143,19 +138,13 @@ static const struct process *find_image(const struct conversion *conversion, con
 {
     const struct cpu_scopes *scopes = conversion->cpu_scopes;
     const struct cpu_scope_image wanted = {process_image_key(process), process->file.header.started, 0};
-    size_t low = 0, high = scopes->images.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (by_key(&scopes->images.items[middle], &wanted) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == scopes->images.count || scopes->images.items[low].key != wanted.key)
-        low = low > 0 ? low - 1 : low;
-    if (low == scopes->images.count || scopes->images.items[low].key != wanted.key)
+    const struct cpu_scope_image *images = scopes->images.items;
+    size_t count = scopes->images.count, place = COUNT_BEFORE(count, i, by_key(&images[i], &wanted) < 0);
+    if (place > 0 && (place == count || images[place].key != wanted.key))
+        place--;
+    if (place == count || images[place].key != wanted.key)
         return NULL;
-    const struct process *image = conversion->processes.items[scopes->images.items[low].index];
+    const struct process *image = conversion->processes.items[images[place].index];
     return is_same_process(&image->file.header, &process->file.header) ? image : NULL;
 }
 

@@ -9,6 +9,7 @@
 
 #include "common/json_out.h"
 #include "common/log.h"
+#include "common/lookup.h"
 #include "common/spool.h"
 #include "common/spool_records.h"
 #include "trace/build/event_passes.h"
@@ -21,26 +22,16 @@ int index_crash_record(struct process *process, const struct event *event)
 {
     if (!process_index_span(process, event))
         return 0;
-    struct event *kept = array_push(&process->crash_records);
-    if (!kept)
-        return error_no_memory("crashes");
-    *kept = *event;
-    return 0;
-}
-
-/* Another image of the same process began later. */
-static bool became_another(const struct conversion *conversion, const struct process *process)
-{
-    const struct spool_header *header = &process->file.header;
-    const struct process *image = header->process_started != 0 ? conversion_latest_image(conversion, process) : NULL;
-    return image && image->file.header.started > header->started;
+    return ADD(array_push, &process->crash_records, *event) ? 0 : error_no_memory("crashes");
 }
 
 const char *process_state(const struct conversion *conversion, const struct process *process)
 {
-    if (process->file.header.state == SPOOL_FINISHED)
+    const struct spool_header *header = &process->file.header;
+    const struct process *image = header->process_started != 0 ? conversion_latest_image(conversion, process) : NULL;
+    if (header->state == SPOOL_FINISHED)
         return "finished";
-    if (became_another(conversion, process))
+    if (image && image->file.header.started > header->started)
         return "became another program";
     if (process->file.is_written)
         return "still runs";
@@ -58,8 +49,7 @@ static void put_alive(const struct conversion *conversion, const struct spool_he
 {
     if (header->clock_looked <= header->started_monotonic)
         return;
-    json_key(json, "alive");
-    json_begin_object(json);
+    json_key_object(json, "alive");
     put_time(conversion, json, header->started + (header->clock_looked - header->started_monotonic));
     json_end(json);
 }
@@ -86,8 +76,7 @@ static void put_signal(const struct conversion *conversion, const struct process
                        const struct event *event)
 {
     const struct spool_crash *crash = event->record;
-    json_key(json, "death");
-    json_begin_object(json);
+    json_key_object(json, "death");
     json_put_i64(json, "signal", crash->signal);
     json_put_text(json, "words", strsignal(crash->signal));
     json_put_i64(json, "code", crash->code);
@@ -117,14 +106,6 @@ static void put_object(const struct process *process, struct json_out *json, con
         json_put_hex(json, "handle", call->object);
 }
 
-/* CUPTI records a call when it returns: then it is not open, though the writer had no time to say so. */
-static bool has_returned(const struct process *process, const struct event *event)
-{
-    struct launches *launches = (struct launches *)process->launches;
-    const struct launch *launch = event->correlation ? launches_get(launches, event->correlation) : NULL;
-    return launch && launch->from != LAUNCH_UNKNOWN;
-}
-
 static void put_open_call(const struct conversion *conversion, const struct process *process, struct json_out *json,
                           const struct event *event)
 {
@@ -145,13 +126,15 @@ void write_crash_records(const struct conversion *conversion, const struct proce
     if (process->file.header.state == SPOOL_FINISHED)
         return;
     put_alive(conversion, &process->file.header, json);
-    json_key(json, "open_calls");
-    json_begin_array(json);
+    json_key_array(json, "open_calls");
     for (size_t i = 0; i < process->crash_records.count; i++) {
         const struct event *event = &process->crash_records.items[i];
+        const struct launch *launch = event->correlation ? launches_get(process->launches, event->correlation) : NULL;
+        /* CUPTI records a call when it returns: then it is not open, though the writer had no time to say so. */
+        bool returned = launch && launch->from != LAUNCH_UNKNOWN;
         if (event->type == EVENT_CRASH)
             crash = event;
-        else if (!has_returned(process, event))
+        else if (!returned)
             put_open_call(conversion, process, json, event);
     }
     json_end(json);

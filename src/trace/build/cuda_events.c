@@ -4,6 +4,7 @@
 
 #include "common/array.h"
 #include "common/log.h"
+#include "common/lookup.h"
 #include "common/settings.h"
 #include "trace/build/event_passes.h"
 #include "trace/build/capture_intervals.h"
@@ -20,23 +21,18 @@ void cuda_events_release(struct cuda_events *events)
 
 int cuda_events_index(struct cuda_events *events, const struct event *event)
 {
-    struct cuda_event_record *record = file_vector_push(&events->items);
-    if (!record)
-        return error_no_memory("CUDA events");
-    *record = (struct cuda_event_record){.event_context = event->cuda_event.event_context,
-                                         .event = event->cuda_event.event,
-                                         .correlation = event->correlation,
-                                         .stream = event->stream,
-                                         .sync_id = event->cuda_event.sync_id};
-    return 0;
+    const struct cuda_event_record record = {.event_context = event->cuda_event.event_context,
+                                             .event = event->cuda_event.event,
+                                             .correlation = event->correlation,
+                                             .stream = event->stream,
+                                             .sync_id = event->cuda_event.sync_id};
+    return ADD(file_vector_push, &events->items, record) ? 0 : error_no_memory("CUDA events");
 }
 
 static int order(const void *a, const void *b)
 {
     const struct cuda_event_record *left = a, *right = b;
-    COMPARE_BY(event);
-    COMPARE_BY(event_context);
-    return left->correlation < right->correlation ? -1 : left->correlation > right->correlation;
+    return ORDER(left->event, right->event) ?: ORDER(left->event_context, right->event_context) ?: ORDER(left->correlation, right->correlation);
 }
 
 int cuda_events_sort(struct cuda_events *events)
@@ -129,7 +125,7 @@ int write_sync(struct piece_writer *out, struct process *process, const struct e
         return 0;
     const char *name = names[event->sync.kind];
     struct args args = {0};
-    args_text(&args, ARG_SYNC_KIND, name, strlen(name));
+    args_words(&args, ARG_SYNC_KIND, name);
     args_i64(&args, ARG_STREAM, signed_stream(event->stream));
     args_u64(&args, ARG_CORRELATION, process_correlation(process, event->correlation));
     args_u64(&args, ARG_DEVICE, device);

@@ -2,6 +2,7 @@
 
 #include "common/array.h"
 #include "common/log.h"
+#include "common/lookup.h"
 #include "common/settings.h"
 #include "trace/build/launches.h"
 #include "trace/build/nvtx.h"
@@ -52,10 +53,7 @@ int device_ranges_index(struct device_ranges *ranges, const struct event *event)
 static int by_range(const void *a, const void *b)
 {
     const struct stream_marker *left = a, *right = b;
-    COMPARE_BY(range);
-    if (left->ends != right->ends)
-        return left->ends ? 1 : -1;
-    return left->called < right->called ? -1 : left->called > right->called;
+    return ORDER(left->range, right->range) ?: ORDER(left->ends, right->ends) ?: ORDER(left->called, right->called);
 }
 
 /* A range of its markers, of which one may be NULL. False: a time is missing. */
@@ -82,40 +80,26 @@ static bool make_range(struct device_range *range, const struct stream_marker *s
     return true;
 }
 
+/* Of those that start at the same time the outer one was put there first. */
 static int outer_first(const void *a, const void *b)
 {
     const struct device_range *left = a, *right = b;
-    COMPARE_BY(start);
-    if (left->end != right->end)
-        return left->end > right->end ? -1 : 1;
-    if (left->marked != right->marked) /* put at the same time: the outer one was there first */
-        return left->marked < right->marked ? -1 : 1;
-    return left->number < right->number ? -1 : left->number > right->number;
+    return ORDER(left->start, right->start) ?: ORDER(right->end, left->end) ?: ORDER(left->marked, right->marked) ?: ORDER(left->number, right->number);
 }
 
 static int by_place_and_time(const void *a, const void *b)
 {
     const struct device_edge *left = a, *right = b;
-    COMPARE_BY(device);
-    COMPARE_BY(context);
-    COMPARE_BY(stream);
-    return left->time < right->time ? -1 : left->time > right->time;
+    return ORDER(left->device, right->device) ?: ORDER(left->context, right->context) ?: ORDER(left->stream, right->stream) ?: ORDER(left->time, right->time);
 }
 
 static int add_range(struct device_ranges *ranges, const struct device_range *range)
 {
-    const uint64_t times[] = {range->start, range->end};
-    struct device_range *added = file_vector_push(&ranges->items);
-    if (!added)
-        return no_memory();
-    *added = *range;
-    for (unsigned i = 0; i < 2; i++) {
-        struct device_edge *edge = file_vector_push(&ranges->edges);
-        if (!edge)
-            return no_memory();
-        *edge = (struct device_edge){range->device, range->context, range->stream, times[i]};
-    }
-    return 0;
+    struct device_edge start = {range->device, range->context, range->stream, range->start}, end = start;
+    end.time = range->end;
+    bool added = ADD(file_vector_push, &ranges->items, *range) && ADD(file_vector_push, &ranges->edges, start) &&
+                 ADD(file_vector_push, &ranges->edges, end);
+    return added ? 0 : no_memory();
 }
 
 /* The markers from FIRST on that are of one range. */
@@ -161,18 +145,12 @@ int device_ranges_close(struct device_ranges *ranges, const struct capture_inter
 bool device_ranges_cut(struct device_ranges *ranges, const struct event *work)
 {
     const struct device_edge wanted = {work->device, work->context, work->stream, work->start};
-    size_t low = 0, high = ranges->edges.count; /* the first after the work's start */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (by_place_and_time(&ranges->edges.items[middle], &wanted) <= 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    file_vector_found(&ranges->edges, low);
-    if (low == ranges->edges.count)
+    const struct device_edge *edges = ranges->edges.items;
+    size_t after = COUNT_BEFORE(ranges->edges.count, i, by_place_and_time(&edges[i], &wanted) <= 0);
+    file_vector_found(&ranges->edges, after);
+    if (after == ranges->edges.count)
         return false;
-    const struct device_edge *next = &ranges->edges.items[low];
+    const struct device_edge *next = &edges[after];
     return next->device == wanted.device && next->context == wanted.context && next->stream == wanted.stream &&
            next->time < work->end;
 }
@@ -198,23 +176,19 @@ int index_device_range(struct process *process, const struct event *event)
     return device_ranges_index(process->device_ranges, event);
 }
 
-void index_stream_marker(struct process *process, const struct event *event)
+int index_stream_marker(struct process *process, const struct event *event)
 {
     if (event->device != EVENT_NO_DEVICE && process_knows_time(process, event->start))
         stream_markers_mark(&process->device_ranges->markers, event);
-}
-
-/* Work of sorts that were not recorded may lie between markers. */
-static bool all_work_recorded(const struct process *process)
-{
-    uint64_t recorded = process->file.header.trace_bits, work = TRACE_KERNEL | TRACE_MEMCPY | TRACE_MEMSET;
-    return recorded == 0 || (recorded & work) == work;
+    return 0;
 }
 
 void index_device_times(struct process *process)
 {
     struct stream_markers *markers = &process->device_ranges->markers;
-    stream_markers_settle(markers, all_work_recorded(process));
+    uint64_t recorded = process->file.header.trace_bits, work = TRACE_KERNEL | TRACE_MEMCPY | TRACE_MEMSET;
+    /* Work of sorts that were not recorded may lie between markers. */
+    stream_markers_settle(markers, recorded == 0 || (recorded & work) == work);
     if (markers->first != 0)
         widen_process_time(process, markers->first, markers->last);
 }
@@ -244,26 +218,21 @@ void resolve_device_gpu_op(struct process *process, const struct event *event)
 
 static void write_device_range(struct piece_writer *out, struct process *process, const struct device_range *range)
 {
-    static const char none[] = "(no message)", function[] = "gputrace_device_range";
     struct track *track =
         piece_writer_track(out, process, TRACK_ANNOTATION, range->device, range->context, range->stream);
-    struct agent_walk walk;
-    struct event event;
     struct args args = {0};
     if (!track)
         return;
-    agent_walk_at(&walk, range->record);
-    agent_decode(&event, &walk, range->thread);
+    const struct event event = agent_read(range->record, range->thread);
     args_u64(&args, ARG_RANGE, range->number);
     args_u64(&args, ARG_THREAD, range->thread);
     if (range->end_stream != range->stream)
         args_u64(&args, ARG_END_STREAM, range->end_stream);
     if (range->open_at_end)
         args_add(&args, ARG_OPEN_AT_END, ARG_TYPE_TRUE);
-    args_text(&args, ARG_FROM, function, sizeof(function) - 1);
+    args_words(&args, ARG_FROM, "gputrace_device_range");
     struct slice slice = {.category = CATEGORY_GPU_USER_ANNOTATION,
-                          .name = event.text_length ? name_passing(event.text, event.text_length)
-                                                    : name_passing(none, sizeof(none) - 1),
+                          .name = nvtx_message_name(nvtx_text_of(event.text, event.text_length)),
                           .row = track_row(track, range->start, range->end),
                           .start = range->start,
                           .end = range->end,
@@ -283,15 +252,10 @@ static size_t device_ranges_among(const struct process *process, size_t number)
 {
     size_t projections = process->nvtx->projections.items.count, ranges = process->device_ranges->items.count;
     size_t low = number > projections ? number - projections : 0, high = number < ranges ? number : ranges;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2; /* and NUMBER - MIDDLE projections, of which the last comes after it? */
-        if (device_range_is_first(&process->device_ranges->items.items[middle],
-                                  &process->nvtx->projections.items.items[number - middle - 1]))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    /* I device ranges and NUMBER - I projections, of which the last comes after them? */
+    return COUNT_BEFORE_BETWEEN(low, high, i,
+                                device_range_is_first(&process->device_ranges->items.items[i],
+                                                      &process->nvtx->projections.items.items[number - i - 1]));
 }
 
 size_t gpu_range_count(const struct process *process)

@@ -65,7 +65,7 @@ struct process;
 
 /* device_ranges.c. An EVENT_DEVICE_RANGE, and CUPTI's record of a CUDA event; then, once all were seen, their times. */
 int index_device_range(struct process *process, const struct event *event);
-void index_stream_marker(struct process *process, const struct event *event);
+int index_stream_marker(struct process *process, const struct event *event);
 void index_device_times(struct process *process);
 /* Their rows, before GPU work is matched with them. Returns 0, or -1 after error(). */
 int resolve_device_ranges(struct process *process);

@@ -15,11 +15,6 @@
 #define MEMBERS_SHOWN 30  /* with each kernel, as Kineto does */
 #define GROUPS_MOST 256   /* that are described, of a process */
 
-static int no_memory(void)
-{
-    return error_no_memory("the ranks of communicators");
-}
-
 /* --- the ranks of communicators --- */
 
 /* A communicator, whose ranks several processes are. */
@@ -154,7 +149,7 @@ int distributed_resolve(struct conversion *conversion)
         free(groups.items.items[i].members);
     array_release(&groups.items);
     map_release(&groups.by_id);
-    return result == 0 ? 0 : no_memory();
+    return result == 0 ? 0 : error_no_memory("the ranks of communicators");
 }
 
 /* --- distributedInfo --- */
@@ -181,14 +176,12 @@ static void put_group(struct json_out *json, const struct collective_communicato
     json_begin_object(json);
     json_put_hex(json, "pg_name", communicator->id);
     if (communicator->name.text) {
-        json_key(json, "pg_desc");
-        json_string_n(json, communicator->name.text, communicator->name.length);
+        json_put_text_n(json, "pg_desc", communicator->name.text, communicator->name.length);
     }
     json_put_text(json, "backend_config", "cuda:nccl");
     json_put_i64(json, "pg_size", communicator->ranks);
     if (communicator->members.text) {
-        json_key(json, "ranks");
-        json_begin_array(json);
+        json_key_array(json, "ranks");
         json_raw(json, communicator->members.text, communicator->members.length);
         json_end(json);
     }

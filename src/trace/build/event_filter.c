@@ -22,28 +22,16 @@ bool call_is_plugins(const struct process *process, const struct event *api)
            plugin_intervals_hold(process->plugin_intervals, api->thread, api->start, api->end);
 }
 
-/* What the driver did within a call. */
-static bool happened_suppressed(struct process *process, const struct event *event)
+static bool is_plugins(const struct process *process, const struct event *event)
 {
     const struct launch *launch = event->correlation ? launches_get(process->launches, event->correlation) : NULL;
-    if (!launch || !launch->suppressed)
-        return false;
-    return launch->from == LAUNCH_UNKNOWN ||
-           plugin_intervals_hold(process->plugin_intervals, launch->thread, event->start, event->end);
-}
-
-static bool was_started_suppressed(struct process *process, const struct event *event)
-{
-    const struct launch *launch = event->correlation ? launches_get(process->launches, event->correlation) : NULL;
-    return launch && launch_is_suppressed(launch, event->type);
-}
-
-static bool is_plugins(struct process *process, const struct event *event)
-{
     switch (cupti_passes[event->type].cause) {
     case ON_THREAD: return call_is_plugins(process, event);
-    case WITHIN_CALL: return happened_suppressed(process, event);
-    case STARTED_BY_CALL: return was_started_suppressed(process, event);
+    case WITHIN_CALL:
+        return launch && launch->suppressed &&
+               (launch->from == LAUNCH_UNKNOWN ||
+                plugin_intervals_hold(process->plugin_intervals, launch->thread, event->start, event->end));
+    case STARTED_BY_CALL: return launch && launch_is_suppressed(launch, event->type);
     default: return false;
     }
 }

@@ -15,7 +15,7 @@
 #include "trace/build/captures.h"
 #include "trace/build/kernel_names.h"
 #include "trace/build/launches.h"
-#include "trace/build/lookup.h"
+#include "common/lookup.h"
 #include "trace/build/nvtx.h"
 #include "trace/build/operators.h"
 #include "trace/build/piece_writer.h"

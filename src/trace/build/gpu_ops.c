@@ -229,15 +229,6 @@ static void write_flow_end(struct piece_writer *out, struct process *process, co
         out->sink.format->flow_end(&out->sink, &flow);
 }
 
-/* The operator around its launch. */
-static void add_operator(struct piece_writer *out, struct args *args, const struct process *process,
-                         const struct event *event)
-{
-    const struct launch *launch = event->correlation ? launches_get(process->launches, event->correlation) : NULL;
-    if (launch && launch->from != LAUNCH_UNKNOWN)
-        add_operator_around(out, args, process, event->correlation, launch->thread, launch->start);
-}
-
 int index_gpu_op(struct process *process, const struct event *event)
 {
     if (event->type == EVENT_KERNEL && index_kernel_name(process, event) != 0)
@@ -285,8 +276,9 @@ int write_gpu_op(struct piece_writer *out, struct process *process, const struct
     args.count = 0;
     struct slice slice = describe(out, process, event, &args, space);
     add_stack(out, &args, process, event);
-    if (process->operators->any)
-        add_operator(out, &args, process, event);
+    const struct launch *launch = event->correlation ? launches_get(process->launches, event->correlation) : NULL;
+    if (process->operators->any && launch && launch->from != LAUNCH_UNKNOWN)
+        add_operator_around(out, &args, process, event->correlation, launch->thread, launch->start);
     if (event->type == EVENT_KERNEL && process->collectives->calls.count > 0)
         collectives_describe_kernel(&args, process, event, &out->operators, &collective);
     if (event->in_flight || !process_knows_span(process, event)) {

@@ -2,6 +2,7 @@
 
 #include "common/array.h"
 #include "common/log.h"
+#include "common/lookup.h"
 
 /* Copies of copies that are followed: a spool may hold rings of them. */
 #define DEPTH 64u
@@ -13,10 +14,7 @@ void graph_nodes_release(struct graph_nodes *nodes)
 
 int graph_nodes_index(struct graph_nodes *nodes, const struct event *event)
 {
-    struct graph_node_change *change = file_vector_push(&nodes->changes);
-    if (!change)
-        return error_no_memory("nodes of graphs");
-    *change = (struct graph_node_change){
+    const struct graph_node_change change = {
         .node = event->graph_node.node,
         .original = event->graph_node.original,
         .function = event->graph_node.function,
@@ -25,19 +23,13 @@ int graph_nodes_index(struct graph_nodes *nodes, const struct event *event)
         .capturer = event->graph_node.capturer,
         .correlation = event->correlation,
     };
-    return 0;
-}
-
-static int compare(uint64_t a, uint64_t b)
-{
-    return (a > b) - (a < b);
+    return ADD(file_vector_push, &nodes->changes, change) ? 0 : error_no_memory("nodes of graphs");
 }
 
 static int compare_changes(const void *left, const void *right)
 {
     const struct graph_node_change *a = left, *b = right;
-    int by_node = compare(a->node, b->node), by_call = compare(a->correlation, b->correlation);
-    return by_node != 0 ? by_node : by_call != 0 ? by_call : compare(a->time, b->time);
+    return ORDER(a->node, b->node) ?: ORDER(a->correlation, b->correlation) ?: ORDER(a->time, b->time);
 }
 
 int graph_nodes_order(struct graph_nodes *nodes)
@@ -52,16 +44,11 @@ int graph_nodes_order(struct graph_nodes *nodes)
     return 0;
 }
 
-/* How many changes come before those of NODE that are of later calls than CORRELATION. */
-static size_t changes_until(const struct graph_nodes *nodes, uint64_t node, uint32_t correlation)
-{
-    const struct graph_node_change last = {.node = node, .correlation = correlation, .time = UINT64_MAX};
-    return array_before(nodes->changes.items, nodes->changes.count, sizeof(last), &last, compare_changes);
-}
-
 size_t graph_nodes_change(const struct graph_nodes *nodes, uint64_t node, uint32_t correlation)
 {
-    size_t index = changes_until(nodes, node, correlation);
+    /* How many changes come before those of NODE that are of later calls than CORRELATION. */
+    const struct graph_node_change last = {.node = node, .correlation = correlation, .time = UINT64_MAX};
+    size_t index = array_before(nodes->changes.items, nodes->changes.count, sizeof(last), &last, compare_changes);
     return index > 0 && nodes->changes.items[index - 1].node == node ? index - 1 : SIZE_MAX;
 }
 
@@ -111,24 +98,19 @@ static int no_memory(void)
 
 int conditional_launches_index(struct conditional_launches *launches, const struct event *event)
 {
-    struct conditional_launch *launch = file_vector_push(&launches->items);
-    if (!launch)
-        return no_memory();
-    *launch = (struct conditional_launch){
+    const struct conditional_launch launch = {
         .called = event->start,
         .first = UINT64_MAX,
         .graph = event->graph.graph,
         .correlation = event->correlation,
     };
-    return 0;
+    return ADD(file_vector_push, &launches->items, launch) ? 0 : no_memory();
 }
 
 static int compare_launches(const void *left, const void *right)
 {
     const struct conditional_launch *a = left, *b = right;
-    if (a->graph != b->graph)
-        return a->graph < b->graph ? -1 : 1;
-    return (a->correlation > b->correlation) - (a->correlation < b->correlation);
+    return ORDER(a->graph, b->graph) ?: ORDER(a->correlation, b->correlation);
 }
 
 int conditional_launches_order(struct conditional_launches *launches)
@@ -141,11 +123,6 @@ static size_t position(const struct conditional_launches *launches, uint32_t gra
 {
     const struct conditional_launch wanted = {.graph = graph, .correlation = correlation};
     return array_before(launches->items.items, launches->items.count, sizeof(wanted), &wanted, compare_launches);
-}
-
-static bool is_of(const struct conditional_launches *launches, size_t index, uint32_t graph)
-{
-    return index < launches->items.count && launches->items.items[index].graph == graph;
 }
 
 uint32_t gpu_op_graph(const struct event *event)
@@ -168,14 +145,6 @@ uint64_t gpu_op_node(const struct event *event)
     }
 }
 
-static void look_at_own(struct conditional_launch *launch, const struct event *event)
-{
-    if (event->start < launch->first)
-        launch->first = event->start;
-    if (event->end > launch->last)
-        launch->last = event->end;
-}
-
 static int look_at_body(struct conditional_launches *launches, const struct event *event)
 {
     bool is_new;
@@ -191,15 +160,17 @@ int conditional_launches_look(struct conditional_launches *launches, const struc
 {
     uint32_t graph = gpu_op_graph(event);
     size_t index = graph != 0 ? position(launches, graph, event->correlation) : launches->items.count;
-    if (!is_of(launches, index, graph) || event->start == 0)
-        return 0;
     struct conditional_launch *launch = &launches->items.items[index];
+    if (index == launches->items.count || launch->graph != graph || event->start == 0)
+        return 0;
     int result = 0;
     pthread_mutex_lock(&launches->lock);
-    if (event->correlation == launch->correlation)
-        look_at_own(launch, event);
-    else if (event->correlation == 0 && event->start >= launch->called) /* not of a launch that was not recorded */
+    if (event->correlation == launch->correlation) {
+        launch->first = event->start < launch->first ? event->start : launch->first;
+        launch->last = event->end > launch->last ? event->end : launch->last;
+    } else if (event->correlation == 0 && event->start >= launch->called) { /* not of one that was not recorded */
         result = look_at_body(launches, event);
+    }
     pthread_mutex_unlock(&launches->lock);
     return result;
 }
@@ -224,14 +195,6 @@ void conditional_launches_finish(struct conditional_launches *launches)
     launches->finished = true;
 }
 
-/* Whether work of the node has begun before any own work of its graph, whose first launch is FIRST. */
-static bool is_early(const struct conditional_launches *launches, const struct conditional_launch *first,
-                     const struct event *event)
-{
-    const uint64_t *earliest = map_get(&launches->bodies, gpu_op_node(event));
-    return earliest && *earliest < first->since;
-}
-
 uint32_t conditional_launches_find(const struct conditional_launches *launches, const struct event *event)
 {
     uint32_t graph = gpu_op_graph(event);
@@ -241,16 +204,8 @@ uint32_t conditional_launches_find(const struct conditional_launches *launches, 
     if (low == high)
         return 0;
     const struct conditional_launch *items = launches->items.items;
-    bool early = is_early(launches, &items[low], event);
-    uint32_t correlation = 0;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if ((early ? items[middle].early_since : items[middle].since) <= event->start) {
-            correlation = items[middle].correlation;
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return correlation;
+    const uint64_t *earliest = map_get(&launches->bodies, gpu_op_node(event));
+    bool early = earliest && *earliest < items[low].since; /* before any own work of the graph */
+    size_t begun = COUNT_BEFORE_BETWEEN(low, high, i, (early ? items[i].early_since : items[i].since) <= event->start);
+    return begun > low ? items[begun - 1].correlation : 0;
 }

@@ -105,11 +105,6 @@ int index_nvtx_name(struct process *process, const struct event *event)
     return nvtx_index(process->nvtx, process->capture_intervals, event);
 }
 
-int index_nvtx_record(struct process *process, const struct event *event)
-{
-    return index_nvtx_extension(process, event);
-}
-
 /* --- CUPTI's records: which call started which operation, rows of streams, and which rows need lanes --- */
 
 /* What one part of the spool has. */
@@ -146,12 +141,6 @@ static int look_at_api(struct process *process, struct found *found, const struc
     return event->correlation ? launches_call(process->launches, event) : 0;
 }
 
-/* Whether the work's name, or its time among others, has to be seen. */
-static bool is_to_be_seen(const struct process *process, const struct event *event)
-{
-    return process->device_ranges->any || (event->type == EVENT_KERNEL && !kernel_name_is_settled(process, event));
-}
-
 static int look_at_gpu_op(struct process *process, struct found *found, const struct event *event)
 {
     struct track *stream = tracks_put(&found->tracks, TRACK_STREAM, event->device, event->context, event->stream, NULL);
@@ -166,7 +155,9 @@ static int look_at_gpu_op(struct process *process, struct found *found, const st
         if (event->correlation && launches_gpu_op(process->launches, event->correlation) != 0)
             return -1;
     }
-    return is_to_be_seen(process, event) ? SCAN_DEFER : 0;
+    /* Its time among others, or its name, may have to be seen. */
+    bool named = event->type != EVENT_KERNEL || kernel_name_is_settled(process, event);
+    return process->device_ranges->any || !named ? SCAN_DEFER : 0;
 }
 
 static int look(struct process *process, void *context, const struct event *event)
@@ -185,22 +176,17 @@ static void release(void *context)
     graph_streams_release(&found->graphs);
 }
 
-/* Contexts created before recording began have no record of their own. */
-static int index_place(struct process *process, const struct track *stream)
-{
-    uint64_t *device = map_put(&process->device_of_context, stream->context, NULL);
-    if (!device)
-        return error_no_memory("contexts");
-    *device = (uint64_t)stream->device + 1;
-    return 0;
-}
-
 static struct track *take_track(struct process *process, const struct track *found)
 {
     if (found->kind == TRACK_THREAD)
         return process_thread(process, TRACK_THREAD, found->number);
-    if (index_place(process, found) != 0)
+    /* Contexts created before recording began have no record of their own. */
+    uint64_t *device = map_put(&process->device_of_context, found->context, NULL);
+    if (!device) {
+        error_no_memory("contexts");
         return NULL;
+    }
+    *device = (uint64_t)found->device + 1;
     return process_stream(process, TRACK_STREAM, found->device, found->context, found->number);
 }
 
@@ -309,15 +295,9 @@ static int look_at_call(struct process *process, void *found, const struct event
     return launches_call(process->launches, event);
 }
 
-static int index_marker(struct process *process, const struct event *event)
-{
-    index_stream_marker(process, event);
-    return 0;
-}
-
 static int find_capture_intervals(struct process *process)
 {
-    static const struct scan calls = {.all = true, .look = look_at_call, .visit = index_marker};
+    static const struct scan calls = {.all = true, .look = look_at_call, .visit = index_stream_marker};
     if (process_walk_agent_records(process, index_window, NULL) != 0)
         return -1;
     if (capture_intervals_close(process->capture_intervals) != 0 ||
@@ -331,18 +311,16 @@ static int find_capture_intervals(struct process *process)
 
 /* --- the pass --- */
 
-static int index_context_name(struct process *process, const struct event *event)
-{
-    const uint64_t *context = map_get(&process->context_of_handle, event->nvtx_name.object);
-    return context ? put_given_name(process, &process->name_of_context, *context, event, true) : 0;
-}
-
 static int index_given_name(struct process *process, const struct event *event)
 {
+    if (event->type != EVENT_NVTX_NAME)
+        return 0;
     if (event->nvtx_name.what == SPOOL_NVTX_DEVICE)
         return put_given_name(process, &process->name_of_device, event->nvtx_name.object, event, true);
-    if (event->nvtx_name.what == SPOOL_NVTX_CONTEXT)
-        return index_context_name(process, event);
+    if (event->nvtx_name.what == SPOOL_NVTX_CONTEXT) {
+        const uint64_t *context = map_get(&process->context_of_handle, event->nvtx_name.object);
+        return context ? put_given_name(process, &process->name_of_context, *context, event, true) : 0;
+    }
     if (event->nvtx_name.what != SPOOL_NVTX_STREAM)
         return nvtx_index(process->nvtx, process->capture_intervals, event);
     uint64_t stream = event->stream;
@@ -369,11 +347,6 @@ static int place_waits(struct process *process)
     return 0;
 }
 
-static int index_late(struct process *process, const struct event *event)
-{
-    return event->type == EVENT_NVTX_NAME ? index_given_name(process, event) : 0;
-}
-
 static void spread_ranges(void *context, uint32_t thread)
 {
     struct process *process = context;
@@ -387,9 +360,10 @@ int index_process(struct process *process)
     uint64_t *undecoded = &process->losses.undecoded;
     if (find_capture_intervals(process) != 0 || stream_markers_order(&process->device_ranges->markers) != 0 ||
         process_walk_agent_records(process, index_agent_record, undecoded) != 0 ||
-        process_walk_agent_records(process, index_late, NULL) != 0 || order_kernel_names(process) != 0 ||
-        operators_match_ends(process) != 0 || order_call_stacks(process) != 0 || index_cupti(process, undecoded) != 0 ||
-        place_waits(process) != 0 || graph_streams_fold(process) != 0)
+        process_walk_agent_records(process, index_given_name, NULL) != 0 ||
+        graph_nodes_order(&process->kernel_names->nodes) != 0 || operators_match_ends(process) != 0 ||
+        order_call_stacks(process) != 0 || index_cupti(process, undecoded) != 0 || place_waits(process) != 0 ||
+        graph_streams_fold(process) != 0)
         return -1;
     close_kernel_names(process);
     if (index_nvtx_extensions_end(process) != 0)

@@ -1,7 +1,7 @@
 #include "trace/build/inner_nodes.h"
 
 #include "common/log.h"
-#include "trace/build/lookup.h"
+#include "common/lookup.h"
 
 /* A node that the call `correlation` made as a copy of another. */
 struct copy {
@@ -33,24 +33,20 @@ static uint32_t graph_of(uint64_t node)
     return (uint32_t)(node >> 32);
 }
 
-/* A node that is a copy from its beginning, not one that was made a copy of another one later. */
-static bool is_new_copy(const struct graph_nodes *nodes, size_t i)
-{
-    const struct graph_node_change *change = &nodes->changes.items[i];
-    return change->original != 0 && change->correlation != 0 && (i == 0 || change[-1].node != change->node);
-}
-
 static int by_call(const void *left, const void *right)
 {
     const struct copy *a = left, *b = right;
     return ORDER(a->correlation, b->correlation) ?: ORDER(a->change, b->change);
 }
 
+/* Nodes that are copies from their beginning, not those that were made copies of other ones later. */
 static int list_copies(struct copies *copies, const struct graph_nodes *nodes)
 {
     for (size_t i = 0; i < nodes->changes.count; i++) {
-        const struct copy copy = {nodes->changes.items[i].correlation, (uint32_t)i};
-        if (is_new_copy(nodes, i) && !ADD(file_vector_push, &copies->items, copy))
+        const struct graph_node_change *change = &nodes->changes.items[i];
+        const struct copy copy = {change->correlation, (uint32_t)i};
+        bool is_new = i == 0 || change[-1].node != change->node;
+        if (is_new && change->original != 0 && change->correlation != 0 && !ADD(file_vector_push, &copies->items, copy))
             return no_memory();
     }
     return file_vector_sort(&copies->items, by_call) == 0 ? 0 : no_memory();

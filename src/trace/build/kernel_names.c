@@ -49,11 +49,6 @@ int index_graph_node(struct process *process, const struct event *event)
     return graph_nodes_index(&process->kernel_names->nodes, event);
 }
 
-int order_kernel_names(struct process *process)
-{
-    return graph_nodes_order(&process->kernel_names->nodes);
-}
-
 /* The name of the function that the graph's node launches. */
 static uint32_t name_of_node(const struct process *process, const struct event *event)
 {

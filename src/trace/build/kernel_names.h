@@ -23,8 +23,6 @@ int index_kernel_name(struct process *process, const struct event *event);
 /* Whether the text at the pointer was read, and the launch recorded no name: then the kernel need not be indexed. Any
  * number of threads may call this. */
 bool kernel_name_is_settled(const struct process *process, const struct event *event);
-/* Once all but kernels were seen. Returns 0, or -1 after error(). */
-int order_kernel_names(struct process *process);
 /* Once all records were seen: counts those without a name. */
 void close_kernel_names(struct process *process);
 void kernel_names_release(struct kernel_names *names);

@@ -81,11 +81,6 @@ struct launch *launches_put(struct launches *launches, uint32_t correlation)
     return NULL;
 }
 
-static bool is_empty(const struct launch *launch)
-{
-    return launch->gpu_ops == 0 && launch->from == LAUNCH_UNKNOWN && !launch->suppressed;
-}
-
 uint32_t launches_highest(const struct launches *launches)
 {
     launches_group *groups = launches->groups;
@@ -94,7 +89,7 @@ uint32_t launches_highest(const struct launches *launches)
         if (!groups[page / LAUNCHES_GROUP])
             page -= page % LAUNCHES_GROUP;
         for (uint32_t i = LAUNCHES_PAGE; launch && i-- > 0;)
-            if (!is_empty(&launch[i]))
+            if (launch[i].gpu_ops > 0 || launch[i].from != LAUNCH_UNKNOWN || launch[i].suppressed)
                 return (uint32_t)(page * LAUNCHES_PAGE) + i;
     }
     return 0;
@@ -292,13 +287,6 @@ static struct name api_call_name(const struct event *event, char space[NAME_SPAC
     return name_plain_n(space, (size_t)made);
 }
 
-static const char *api_error_name(const struct event *event)
-{
-    if (event->api.domain == EVENT_API_RUNTIME)
-        return runtime_error_name(event->api.result);
-    return driver_error_name(event->api.result);
-}
-
 static void write_flow_starts(struct piece_writer *out, struct process *process, const struct event *event,
                               struct row row)
 {
@@ -324,13 +312,16 @@ int write_api(struct piece_writer *out, struct process *process, const struct ev
     struct track *thread = piece_writer_track(out, process, TRACK_THREAD, 0, 0, event->thread);
     if (!thread || !process_knows_span(process, event))
         return 0;
+    bool runtime = event->api.domain == EVENT_API_RUNTIME;
+    int64_t returned = event->api.result;
     struct args args;
     char space[NAME_SPACE];
     args.count = 0;
     args_u64(&args, ARG_CBID, event->api.cbid);
     args_u64(&args, ARG_CORRELATION, process_correlation(process, event->correlation));
-    if (event->api.result != 0)
-        args_error(&args, ARG_RETURN_VALUE, event->api.result, api_error_name(event));
+    if (returned != 0)
+        args_error(&args, ARG_RETURN_VALUE, returned,
+                   runtime ? runtime_error_name(returned) : driver_error_name(returned));
     if (process->stacks->calls.count > 0)
         args_stack(&args, process, call_stack(process, event->correlation));
     add_operator_around(out, &args, process, event->correlation, event->thread, event->start);
@@ -338,8 +329,7 @@ int write_api(struct piece_writer *out, struct process *process, const struct ev
     write_compiled_operator(out, process, event, row);
     if (row.tid != event->thread) /* a further row of the thread */
         args_u64(&args, ARG_THREAD, event->thread);
-    struct slice slice = {.category =
-                              event->api.domain == EVENT_API_RUNTIME ? CATEGORY_CUDA_RUNTIME : CATEGORY_CUDA_DRIVER,
+    struct slice slice = {.category = runtime ? CATEGORY_CUDA_RUNTIME : CATEGORY_CUDA_DRIVER,
                           .name = api_call_name(event, space),
                           .row = row,
                           .start = event->start,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "common/lookup.h"
 #include "common/spool_records.h"
 #include "trace/build/event_passes.h"
 #include "trace/build/capture_intervals.h"
@@ -102,8 +103,7 @@ struct event memory_event(const struct memory_step *step)
 static int by_time(const void *a, const void *b)
 {
     const struct memory_step *left = a, *right = b;
-    COMPARE_BY(time);
-    return left->order < right->order ? -1 : left->order > right->order;
+    return ORDER(left->time, right->time) ?: ORDER(left->order, right->order);
 }
 
 int memory_sort(struct memory *memory)
@@ -154,11 +154,10 @@ static void write_levels(struct piece_writer *out, struct process *process, uint
 
 static void describe(struct args *args, uint64_t address, const struct allocation *about)
 {
-    const char *kind = kind_text(about->kind);
     args_add(args, ARG_ADDRESS, ARG_TYPE_HEX)->u64 = address;
     if (about->live)
         args_u64(args, ARG_BYTES, about->size);
-    args_text(args, ARG_KIND, kind, strlen(kind));
+    args_words(args, ARG_KIND, kind_text(about->kind));
     if (about->device != EVENT_NO_DEVICE)
         args_u64(args, ARG_DEVICE, about->device);
 }
@@ -166,7 +165,6 @@ static void describe(struct args *args, uint64_t address, const struct allocatio
 static void describe_call(struct args *args, const struct process *process, const struct event *event,
                           const struct allocation *about)
 {
-    const char *fault = fault_text(about->fault);
     if (event->stream != EVENT_NO_STREAM)
         args_u64(args, ARG_STREAM, event->stream);
     if (event->correlation != 0)
@@ -176,7 +174,7 @@ static void describe_call(struct args *args, const struct process *process, cons
     if (event->memory.result != 0)
         args_error(args, ARG_RESULT, event->memory.result, driver_error_name(event->memory.result));
     if (about->fault != MEMORY_NO_FAULT)
-        args_text(args, ARG_FAULT, fault, strlen(fault));
+        args_words(args, ARG_FAULT, fault_text(about->fault));
     args_stack(args, process, event->memory.stack);
 }
 
@@ -242,22 +240,15 @@ struct context_end {
 
 static void write_gone(void *data, uint64_t address, const struct allocation *about)
 {
-    static const char ending[] = "context destroyed";
     const struct context_end *end = data;
     struct args args = {0};
     char name[64];
     if (!capture_intervals_hold(end->process->capture_intervals, end->event->start))
         return;
     describe(&args, address, about);
-    args_text(&args, ARG_ENDING, ending, sizeof(ending) - 1);
+    args_words(&args, ARG_ENDING, "context destroyed");
     snprintf(name, sizeof(name), "Release %s", kind_text(about->kind));
     write_instant(end->out, end->process, end->event, name, &args);
-}
-
-static int write_context_end(struct piece_writer *out, struct process *process, const struct event *event)
-{
-    struct context_end end = {out, process, event};
-    return allocations_end_context(&process->memory->allocations, event->context, write_gone, &end);
 }
 
 /* --- */
@@ -276,8 +267,10 @@ static int write_call(struct piece_writer *out, struct process *process, const s
 static int write_step(struct piece_writer *out, struct process *process, const struct memory_step *step)
 {
     struct event event = memory_event(step);
-    int result =
-        event.type == EVENT_CONTEXT ? write_context_end(out, process, &event) : write_call(out, process, &event);
+    struct context_end end = {out, process, &event};
+    int result = event.type == EVENT_CONTEXT
+                     ? allocations_end_context(&process->memory->allocations, event.context, write_gone, &end)
+                     : write_call(out, process, &event);
     if (result != 0)
         return -1;
     if (process_knows_time(process, event.start) && capture_intervals_hold(process->capture_intervals, event.start))

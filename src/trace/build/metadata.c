@@ -25,13 +25,6 @@
 
 #define SCHEMA_VERSION 1
 
-static const struct name *device_name(const struct conversion *conversion, const struct process *process,
-                                      const struct device *device)
-{
-    uint32_t name = pointer_names_find(&process->symbols, device->name, UINT64_MAX);
-    return name == NAMES_NO_MEMORY ? NULL : names_get(&conversion->names, name);
-}
-
 /* As nvidia-smi shows it; and the address on the PCI bus, if this machine has the GPU. */
 static void put_uuid(struct json_out *json, const uint8_t uuid[16])
 {
@@ -49,12 +42,12 @@ static void put_uuid(struct json_out *json, const uint8_t uuid[16])
 static void put_device(const struct conversion *conversion, const struct process *process, const struct device *device,
                        struct json_out *json)
 {
-    const struct name *name = device_name(conversion, process, device);
+    uint32_t number = pointer_names_find(&process->symbols, device->name, UINT64_MAX);
+    const struct name *name = number == NAMES_NO_MEMORY ? NULL : names_get(&conversion->names, number);
     uint64_t threads = (uint64_t)device->max_warps_per_multiprocessor * device->warp_size;
     json_begin_object(json);
     json_put_u64(json, "id", device->id);
-    json_key(json, "name");
-    json_string_n(json, name ? name->text : "", name ? name->length : 0);
+    json_put_text_n(json, "name", name ? name->text : "", name ? name->length : 0);
     put_uuid(json, device->uuid);
     json_put_u64(json, "totalGlobalMem", device->memory_bytes);
     json_put_u64(json, "computeMajor", device->major);
@@ -94,7 +87,7 @@ static void put_devices(const struct conversion *conversion, struct json_out *js
 
 static void put_losses(const struct convert_losses *losses, struct json_out *json)
 {
-    json_begin_object(json);
+    json_key_object(json, "losses");
 #define LOSS(field, words) json_put_u64(json, #field, losses->field);
     CONVERT_LOSSES(LOSS)
 #undef LOSS
@@ -140,8 +133,7 @@ static void put_process(const struct conversion *conversion, const struct proces
     json_put_u64(json, "finished", header->finished);
     json_put_u64(json, "cupti_version", header->cupti_version);
     json_put_u64(json, "correlation_offset", process->launches->offset);
-    json_key(json, "gpu_pids");
-    json_begin_object(json);
+    json_key_object(json, "gpu_pids");
     for (size_t i = 0; i < process->gpus.count; i++) {
         char device[16];
         snprintf(device, sizeof(device), "%u", process->gpus.items[i].device);
@@ -149,7 +141,6 @@ static void put_process(const struct conversion *conversion, const struct proces
     }
     json_end(json);
     put_pools(process->pools, json);
-    json_key(json, "losses");
     put_losses(&process->losses, json);
     json_end(json);
 }
@@ -169,8 +160,7 @@ static bool is_plain(const struct process *process)
 static void write_processes(const struct conversion *conversion, struct json_out *json)
 {
     size_t before = json->buffer->length, left_out = 0;
-    json_key(json, "processes");
-    json_begin_array(json);
+    json_key_array(json, "processes");
     for (size_t i = 0; i < conversion->processes.count; i++) {
         const struct process *process = conversion_process(conversion, i);
         if (cpu_row_is_named(conversion, process, NULL))
@@ -195,8 +185,7 @@ static void add_note(struct noting *noting, const struct process *process, const
 {
     json_begin_object(noting->json);
     json_put_u64(noting->json, "pid", process->pid);
-    json_key(noting->json, "text");
-    json_string_n(noting->json, text, length);
+    json_put_text_n(noting->json, "text", text, length);
     json_end(noting->json);
     size_t known = noting->warned.count;
     uint32_t number = intern(&noting->warned, text, length);
@@ -235,7 +224,7 @@ static void put_notes(struct conversion *conversion, struct json_out *json)
 {
     struct noting noting = {.json = json};
     conversion->noting = &noting;
-    json_begin_array(json);
+    json_key_array(json, "notes");
     for (size_t i = 0; i < conversion->processes.count; i++) {
         struct process *process = conversion_process(conversion, i);
         char about_nccl[COLLECTIVES_NOTE];
@@ -253,7 +242,7 @@ static void put_notes(struct conversion *conversion, struct json_out *json)
 static void put_symbols(const struct names *names, struct json_out *json)
 {
     struct map written = {0};
-    json_begin_object(json);
+    json_key_object(json, "symbols");
     for (uint32_t i = 0; i < names->demangled.count; i++) {
         const struct name *readable = &names->items.items[names->demangled.items[i]];
         const struct interned *symbol = interner_at(&names->mangled, i);
@@ -275,16 +264,12 @@ static void put_gputrace(struct conversion *conversion, struct json_out *json)
     session_note_put(conversion->session, json);
     if (conversion->options->exit_text)
         json_put_text(json, "exit", conversion->options->exit_text);
-    json_key(json, "losses");
     put_losses(&conversion->losses, json);
     write_missed(conversion, json);
-    json_key(json, "notes");
     put_notes(conversion, json);
-    json_key(json, "plugins");
     put_plugins(&conversion->plugins, json);
     write_nvtx_resources(conversion, json);
     put_nvtx_counters(conversion, json);
-    json_key(json, "symbols");
     put_symbols(&conversion->names, json);
     write_processes(conversion, json);
     json_end(json);

@@ -2,6 +2,7 @@
 
 #include "common/log.h"
 #include "common/spool_records.h"
+#include "trace/build/event_passes.h"
 #include "trace/build/process.h"
 
 #define FITS_TRACKS 64u                /* of a thread are looked at for each slice */

@@ -13,7 +13,7 @@
 #include "common/file_vector.h"
 #include "common/map.h"
 #include "trace/build/capture_intervals.h"
-#include "trace/build/lookup.h"
+#include "common/lookup.h"
 #include "trace/build/nvtx_places.h"
 #include "trace/build/payloads.h"
 #include "trace/event.h"
@@ -375,8 +375,7 @@ void nvtx_evict(const struct nvtx *nvtx);
 
 /* An EVENT_NVTX or one of the names. Returns 0, or -1 after error(). */
 int nvtx_index(struct nvtx *nvtx, const struct capture_intervals *capture_intervals, const struct event *event);
-/* An EVENT_NVTX_EXTENSION; and after the last one. Return 0, or -1 after error(). */
-int index_nvtx_extension(struct process *process, const struct event *event);
+/* After the last EVENT_NVTX_EXTENSION. Returns 0, or -1 after error(). */
 int index_nvtx_extensions_end(struct process *process);
 /* The track of event->thread in DOMAIN, made when it is new; what was open in a capture interval that was over before
  * the event has ended. NULL after error(). */

@@ -25,13 +25,6 @@ enum {
 };
 enum { START_UNIX_EPOCH = 3 };
 
-static void evict(const struct nvtx_clocks *clocks)
-{
-    file_vector_evict(&clocks->syncs);
-    for (size_t i = 0; i < clocks->pairs.count; i++)
-        file_vector_evict(&clocks->pairs.items[i].points);
-}
-
 /* --- pairs --- */
 
 /* Clocks of the system are the same in all domains. */
@@ -81,8 +74,10 @@ int nvtx_clocks_close(struct nvtx_clocks *clocks)
         if (add_point(clocks, clocks->syncs.items[i], false) != 0 ||
             add_point(clocks, clocks->syncs.items[i], true) != 0)
             return -1;
+        for (size_t k = 0; k < clocks->pairs.count && i % EVICT_SYNCS == 0; k++)
+            file_vector_evict(&clocks->pairs.items[k].points);
         if (i % EVICT_SYNCS == 0)
-            evict(clocks);
+            file_vector_evict(&clocks->syncs);
     }
     file_vector_release(&clocks->syncs);
     for (size_t i = 0; i < clocks->pairs.count; i++)

@@ -62,14 +62,6 @@ static struct nvtx_counter *find_counter(const struct nvtx_counters *counters, u
 
 /* --- resolve pass: times of samples --- */
 
-/* The clock of a counter's samples. */
-static uint64_t clock_of(const struct process *process, const struct nvtx_counter *counter)
-{
-    if (counter->semantics && counter->semantics->meanings & SPOOL_NVTX_TIME_MEANT)
-        return counter->semantics->time_domain;
-    return nvtx_clocks_of_scope(&process->nvtx->clocks, counter->record->domain, counter->record->scope);
-}
-
 /* The time that is in a sample itself; false: there is none. */
 static bool time_inside(const struct process *process, const struct nvtx_counter *counter, const uint8_t *bytes,
                         uint64_t size, uint64_t clock, uint64_t *time)
@@ -113,7 +105,11 @@ static bool batch_time(const struct process *process, const struct nvtx_counter 
                        const struct spool_nvtx_sample *record, uint32_t index, uint64_t *time)
 {
     const char *text = record->text;
-    uint64_t clock = clock_of(process, counter), times = (uint64_t)record->count * sizeof(int64_t);
+    bool said = counter->semantics && counter->semantics->meanings & SPOOL_NVTX_TIME_MEANT;
+    uint64_t clock =
+        said ? counter->semantics->time_domain
+             : nvtx_clocks_of_scope(&process->nvtx->clocks, counter->record->domain, counter->record->scope);
+    uint64_t times = (uint64_t)record->count * sizeof(int64_t);
     int64_t ticks;
     if (record->head.flags == SPOOL_NVTX_SAMPLE_EVERY) {
         ticks = (int64_t)((uint64_t)record->first + (uint64_t)record->interval * index);
@@ -339,12 +335,6 @@ int write_nvtx_counters(struct piece_writer *out, struct process *process)
 
 /* --- metadata --- */
 
-static void put_text(struct json_out *json, const char *key, const char *text, size_t length)
-{
-    json_key(json, key);
-    json_string_n(json, text ? text : "", length);
-}
-
 static void put_semantics(struct json_out *json, const struct spool_nvtx_semantics *semantics)
 {
     static const char *const types[] = {NULL, "absolute", "delta", "delta since start"};
@@ -355,7 +345,7 @@ static void put_semantics(struct json_out *json, const struct spool_nvtx_semanti
     struct payload_number least = {.kind = semantics->limit_type - 1, .u64 = semantics->least}, most = least;
     most.u64 = semantics->most;
     if (semantics->length > 0)
-        put_text(json, "unit", unit, semantics->length);
+        json_put_text_n(json, "unit", unit, semantics->length);
     if (limits && semantics->flags & SERIES_LIMIT_MIN) {
         json_key(json, "min");
         payload_put_number(json, &least);
@@ -365,9 +355,9 @@ static void put_semantics(struct json_out *json, const struct spool_nvtx_semanti
         payload_put_number(json, &most);
     }
     if (type)
-        put_text(json, "value_type", type, strlen(type));
+        json_put_text(json, "value_type", type);
     if (interpolation)
-        put_text(json, "interpolation", interpolation, strlen(interpolation));
+        json_put_text(json, "interpolation", interpolation);
     if (semantics->flags & SERIES_NORMALIZE) {
         json_key(json, "normalized");
         json_bool(json, true);
@@ -378,11 +368,10 @@ static void put_series(struct json_out *json, const struct process *process, con
 {
     struct payload_series series;
     read_zeros(&series, process->nvtx, counter->record);
-    json_key(json, "series");
-    json_begin_array(json);
+    json_key_array(json, "series");
     for (size_t i = 0; i < series.count; i++) {
         json_begin_object(json);
-        put_text(json, "name", series.values[i].name, series.values[i].length);
+        json_put_text_n(json, "name", series.values[i].name, series.values[i].length);
         const struct spool_nvtx_semantics *semantics = semantics_of(counter, &series.values[i]);
         if (semantics)
             put_semantics(json, semantics);
@@ -398,10 +387,10 @@ static void put_counter(struct json_out *json, const struct conversion *conversi
     struct buffer text;
     (void)conversion;
     counter_name(&text, process, counter);
-    put_text(json, "name", text.data, text.length);
+    json_put_text_n(json, "name", text.data, text.length);
     buffer_release(&text);
     if (counter->description.text)
-        put_text(json, "description", counter->description.text, counter->description.length);
+        json_put_text_n(json, "description", counter->description.text, counter->description.length);
     put_series(json, process, counter);
 }
 

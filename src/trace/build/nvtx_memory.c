@@ -246,11 +246,6 @@ static void args_json(struct args *args, enum arg_key key, void (*put)(struct bu
     args_add(args, key, ARG_TYPE_JSON)->json = (struct arg_json){.put = put, .number = number, .context = context};
 }
 
-static void args_words(struct args *args, enum arg_key key, const char *words)
-{
-    args_text(args, key, words, strlen(words));
-}
-
 /* A number's name, which NAMES has at its place. */
 static void args_named(struct args *args, enum arg_key key, uint32_t number, const char *const *names, size_t count)
 {

@@ -182,12 +182,6 @@ static const char *type_name(uint32_t type)
     }
 }
 
-static void put_text(struct json_out *json, const char *key, struct nvtx_text text)
-{
-    json_key(json, key);
-    json_string_n(json, text.text, text.length);
-}
-
 /* A time in microseconds, as events have it. */
 static void put_time(struct json_out *json, const char *key, uint64_t time, uint64_t base)
 {
@@ -203,19 +197,17 @@ static void put_resource(struct json_out *json, const struct conversion *convers
     const struct nvtx_resource *resource = &process->nvtx->resources.items.items[i];
     struct nvtx_text domain = nvtx_domain_name(process->nvtx, resource->domain);
     const char *type = type_name(resource->type);
-    char identifier[NUMBER_SPACE];
     json_key(json, "type");
     if (type)
         json_string(json, type);
     else
         json_u64(json, resource->type);
     if (resource->identifier)
-        put_text(json, "identifier",
-                 (struct nvtx_text){identifier, (uint32_t)(number_hex(identifier, resource->identifier) - identifier)});
+        json_put_hex(json, "identifier", resource->identifier);
     if (resource->name.text)
-        put_text(json, "name", resource->name);
+        json_put_text_n(json, "name", resource->name.text, resource->name.length);
     if (domain.text)
-        put_text(json, "domain", domain);
+        json_put_text_n(json, "domain", domain.text, domain.length);
     put_time(json, "created", resource->created, conversion->base);
     put_time(json, "destroyed", resource->destroyed, conversion->base);
 }

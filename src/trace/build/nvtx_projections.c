@@ -135,14 +135,10 @@ int projections_begin(struct nvtx *nvtx)
 
 /* --- GPU operations --- */
 
-static uint32_t slot_of(uint32_t thread, uint32_t track)
-{
-    return ((thread * UINT32_C(0x9e3779b9) ^ track) * UINT32_C(0x85ebca6b) >> 16) % PROJECTIONS_RECENT;
-}
-
 static int find(struct projections_found *found, const struct extents_point *point)
 {
-    uint32_t *recent = &found->recent[slot_of(point->line, point->track)];
+    uint32_t hash = (point->line * UINT32_C(0x9e3779b9) ^ point->track) * UINT32_C(0x85ebca6b) >> 16;
+    uint32_t *recent = &found->recent[hash % PROJECTIONS_RECENT];
     struct extents_point *known = *recent ? &found->items.items[*recent - 1] : NULL;
     if (known && known->line == point->line && known->track == point->track && known->at == point->at) {
         extent_join(&known->extent, &point->extent);

@@ -52,8 +52,7 @@ void put_nvtx_items(const struct conversion *conversion, struct json_out *json, 
         const struct process *process = conversion_process(conversion, i);
         size_t items = count(process->nvtx);
         if (items > 0 && !any) {
-            json_key(json, key);
-            json_begin_array(json);
+            json_key_array(json, key);
             any = true;
         }
         for (size_t k = 0; k < items; k++) {
@@ -134,20 +133,13 @@ static void describe(struct args *args, const struct nvtx *nvtx, const struct ev
     describe_payload(args, nvtx, ARG_PAYLOAD, event);
 }
 
-static void read_again(struct event *event, const void *record, uint32_t thread)
-{
-    struct agent_walk walk;
-    agent_walk_at(&walk, record);
-    agent_decode(event, &walk, thread);
-}
-
 /* EVENT becomes the push or start of a range, with what END, the pop or end that has payloads, replaces in it. */
 static void read_range(struct event *event, struct event *end, const struct nvtx_range *range)
 {
-    read_again(event, range->record, range->thread);
+    *event = agent_read(range->record, range->thread);
     if (!range->end_record)
         return;
-    read_again(end, range->end_record, range->end_thread);
+    *end = agent_read(range->end_record, range->end_thread);
     if (end->text_length > 0 || end->nvtx.string != 0) {
         event->text = end->text;
         event->text_length = end->text_length;

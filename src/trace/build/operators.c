@@ -7,7 +7,7 @@
 #include "common/log.h"
 #include "common/spool_records.h"
 #include "trace/build/event_passes.h"
-#include "trace/build/lookup.h"
+#include "common/lookup.h"
 #include "trace/build/nvtx.h"
 #include "trace/build/piece_writer.h"
 #include "trace/build/process.h"
@@ -75,16 +75,6 @@ static struct operator_text text_of(const struct operators *operators, uint32_t 
 }
 
 /* --- begin and end --- */
-
-/* The operator that a record of the spool began. */
-static struct event read_record(const void *record, uint32_t thread)
-{
-    struct agent_walk walk;
-    struct event event;
-    agent_walk_at(&walk, record);
-    agent_decode(&event, &walk, thread);
-    return event;
-}
 
 static uint32_t self_of(const struct nvtx_range *range)
 {
@@ -265,25 +255,21 @@ struct linking {
     struct map forward; /* key -> index + 1 in numbered: of those that may lead to one of the backward pass */
 };
 
-static uint64_t key_of(uint64_t thread_number, int64_t sequence)
-{
-    return thread_number << SPOOL_OPERATOR_SEQUENCE_BITS | (uint64_t)sequence;
-}
-
 static int add_numbered(struct linking *linking, uint32_t number)
 {
     const struct process *process = linking->process;
     const struct nvtx_range *range = &process->nvtx->ranges.items[number];
     if (range->kind != NVTX_OPERATOR)
         return 0;
-    struct event event = read_record(range->record, range->thread);
+    struct event event = agent_read(range->record, range->thread);
     const uint64_t *thread = map_get(&process->operators->thread_numbers, range->thread);
     bool backward = event.operator.forward != 0;
     if (event.operator.sequence<0 ||(!backward && !thread))
         return 0;
+    uint64_t forward = backward ? event.operator.forward : * thread;
     struct numbered numbered = {.end = range->end,
                                 .start = range->start,
-                                .key = key_of(backward ? event.operator.forward : *thread, event.operator.sequence),
+                                .key = forward << SPOOL_OPERATOR_SEQUENCE_BITS | (uint64_t)event.operator.sequence,
                                 .range = number,
                                 .backward = backward};
     return ADD(file_vector_push, &linking->numbered, numbered) ? 0 : -1;
@@ -378,7 +364,7 @@ static void put_types(struct buffer *buffer, const struct arg_json *arg)
 static void describe_inputs(struct args *args, const struct process *process, const struct nvtx_range *range)
 {
     struct shapes shapes;
-    struct event event = read_record(range->end_record, range->thread);
+    struct event event = agent_read(range->end_record, range->thread);
     struct operator_text both = text_of(process->operators, event.operator.text);
     size_t dimensions = strnlen(both.text, both.length);
     if (dimensions >= both.length || shapes_read(both.text, dimensions, &shapes) != dimensions)
@@ -398,7 +384,7 @@ static void describe_sequence(struct args *args, const struct nvtx_range *range,
     const size_t length = sizeof(evaluates) - 1;
     struct event numbered = *event;
     if (range->to_backward != 0 && name.length > length && memcmp(name.text, evaluates, length) == 0)
-        numbered = read_record(range[range->to_backward].record, range->thread);
+        numbered = agent_read(range[range->to_backward].record, range->thread);
     if (numbered.operator.sequence<0)
         return;
     args_u64(args, ARG_SEQUENCE, (uint64_t)numbered.operator.sequence);
@@ -409,7 +395,7 @@ struct name describe_operator(struct args *args, const struct process *process, 
 {
     static const char none[] = "(no name)";
     const struct nvtx_range *range = &process->nvtx->ranges.items[number];
-    struct event event = read_record(range->record, range->thread);
+    struct event event = agent_read(range->record, range->thread);
     struct operator_text name = text_of(process->operators, event.operator.text);
     args->count = 0;
     args_u64(args, ARG_EXTERNAL_ID, id_of(process, number));
@@ -441,7 +427,7 @@ void write_operator_flow(struct piece_writer *out, const struct process *process
 struct operator_text operator_name(const struct process *process, uint32_t number)
 {
     const struct nvtx_range *range = &process->nvtx->ranges.items[number];
-    return text_of(process->operators, read_record(range->record, range->thread).operator.text);
+    return text_of(process->operators, agent_read(range->record, range->thread).operator.text);
 }
 
 void add_operator_around(struct piece_writer *out, struct args *args, const struct process *process,

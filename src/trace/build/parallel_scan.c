@@ -1,6 +1,7 @@
 #include "trace/build/parallel_scan.h"
 
 #include "common/log.h"
+#include "common/lookup.h"
 #include "common/threads.h"
 #include "trace/build/event_filter.h"
 #include "trace/build/graphs.h"
@@ -45,10 +46,7 @@ static const struct spool_part *part_of(const struct scanning *scanning, size_t 
 
 static int defer(struct part_found *found, const struct part_walk *walk, const struct event *event)
 {
-    struct deferred_event *deferred = array_push(&found->deferred);
-    if (!deferred)
-        return error_no_memory("reading");
-    *deferred = (struct deferred_event){
+    const struct deferred_event deferred = {
         .record = walk->cupti.record,
         .kind = walk->cupti.kind,
         .bytes = walk->cupti.bytes,
@@ -57,7 +55,7 @@ static int defer(struct part_found *found, const struct part_walk *walk, const s
         .correlation = event->correlation,
         .in_flight = walk->cupti.in_flight,
     };
-    return 0;
+    return ADD(array_push, &found->deferred, deferred) ? 0 : error_no_memory("reading");
 }
 
 static int look(void *context, size_t number, unsigned slot, unsigned worker)

@@ -56,22 +56,16 @@ static double real_at(uint64_t type, const uint8_t *bytes)
     }
 }
 
-static int64_t extend(uint64_t bits, unsigned bytes)
-{
-    unsigned unused = 64 - 8 * bytes;
-    return (int64_t)(bits << unused) >> unused;
-}
-
 bool payload_number(struct payload_number *number, uint64_t type, const uint8_t *bytes)
 {
-    unsigned size = payload_bytes_of(type);
+    unsigned size = payload_bytes_of(type), unused = 64 - 8 * size; /* bits, where the number has 64 at most */
     switch (payload_value_of(type)) {
     case PAYLOAD_CHARACTER: /* `char` counts, too */
     case PAYLOAD_SIGNED:
         if (size > 8)
             return false;
         number->kind = PAYLOAD_NUMBER_SIGNED;
-        number->i64 = extend(payload_load(bytes, size), size);
+        number->i64 = (int64_t)(payload_load(bytes, size) << unused) >> unused;
         return true;
     case PAYLOAD_BYTES:
     case PAYLOAD_UNSIGNED:

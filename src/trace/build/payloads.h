@@ -13,7 +13,7 @@
 #include "common/map.h"
 #include "common/payload.h"
 #include "common/spool_records.h"
-#include "trace/build/lookup.h"
+#include "common/lookup.h"
 #include "trace/spool/event_record.h"
 
 struct json_out;

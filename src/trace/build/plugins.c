@@ -8,6 +8,7 @@
 #include "common/array.h"
 #include "common/json_out.h"
 #include "common/log.h"
+#include "common/lookup.h"
 #include "common/spool_records.h"
 #include "trace/build/event_passes.h"
 #include "trace/build/capture_intervals.h"
@@ -25,16 +26,11 @@ void plugins_release(struct plugins *plugins)
 
 static struct plugin *put(struct plugins *plugins, uint32_t number)
 {
-    uint64_t *index = map_put(&plugins->by_number, number, NULL);
-    if (index && *index)
-        return &plugins->items.items[*index - 1];
-    struct plugin *plugin = index ? array_push(&plugins->items) : NULL;
-    if (!plugin) {
+    struct plugin *plugin = PUT_ITEM(&plugins->items, &plugins->by_number, number);
+    if (plugin)
+        plugin->number = number;
+    else
         error_no_memory("plugins");
-        return NULL;
-    }
-    *index = plugins->items.count;
-    plugin->number = number;
     return plugin;
 }
 
@@ -74,15 +70,12 @@ static int index_event(struct plugins *plugins, const struct event *event)
         return -1;
     if (made->head.flags != SPOOL_PLUGIN_SLICE)
         return 0;
-    struct plugin_slice *slice = file_vector_push(&plugins->slices);
-    if (!slice)
-        return error_no_memory("slices of plugins");
-    *slice = (struct plugin_slice){.record = event->record,
-                                   .start = event->start,
-                                   .end = event->end,
-                                   .plugin = made->plugin,
-                                   .thread = event->thread};
-    return 0;
+    const struct plugin_slice slice = {.record = event->record,
+                                       .start = event->start,
+                                       .end = event->end,
+                                       .plugin = made->plugin,
+                                       .thread = event->thread};
+    return ADD(file_vector_push, &plugins->slices, slice) ? 0 : error_no_memory("slices of plugins");
 }
 
 int index_plugin_line(struct process *process, const struct event *event)
@@ -99,18 +92,14 @@ int index_plugin_line(struct process *process, const struct event *event)
 static int outer_first(const void *a, const void *b)
 {
     const struct plugin_slice *left = a, *right = b;
-    COMPARE_BY(start);
-    if (left->end != right->end)
-        return left->end > right->end ? -1 : 1;
-    return left->record < right->record ? -1 : left->record > right->record;
+    return ORDER(left->start, right->start) ?: ORDER(right->end, left->end) ?: ORDER(left->record, right->record);
 }
 
 /* Of one time: as they lie in the spool. */
 static int by_time(const void *a, const void *b)
 {
     const struct plugin_line *left = a, *right = b;
-    COMPARE_BY(time);
-    return left->text.text < right->text.text ? -1 : left->text.text > right->text.text;
+    return ORDER(left->time, right->time) ?: ORDER(left->text.text, right->text.text);
 }
 
 static int by_number(const void *a, const void *b)
@@ -136,8 +125,7 @@ int plugins_close(struct plugins *plugins)
 
 const struct plugin *plugins_get(const struct plugins *plugins, uint32_t number)
 {
-    const uint64_t *index = map_get(&plugins->by_number, number);
-    return index && *index ? &plugins->items.items[*index - 1] : NULL;
+    return FIND_ITEM(&plugins->items, &plugins->by_number, number);
 }
 
 /*
@@ -234,13 +222,10 @@ static void describe(struct args *args, const struct event *event)
 static void write_slice(struct piece_writer *out, struct process *process, const struct plugin_slice *made)
 {
     struct track *track = tracks_get(&process->tracks, TRACK_PLUGIN, 0, 0, made->plugin);
-    struct agent_walk walk;
-    struct event event;
+    const struct event event = agent_read(made->record, made->thread);
     struct args args = {0};
     if (!track)
         return;
-    agent_walk_at(&walk, made->record);
-    agent_decode(&event, &walk, made->thread);
     describe(&args, &event);
     struct slice slice = {.category = CATEGORY_PLUGIN,
                           .name = event_name(&event),
@@ -387,11 +372,9 @@ int gather_plugins(struct conversion *conversion)
 static void put_line(const struct convert_line *line, struct json_out *json)
 {
     json_begin_object(json);
-    json_key(json, "text");
-    json_string_n(json, line->text, line->length);
+    json_put_text_n(json, "text", line->text, line->length);
     if (line->frame_count > 0) {
-        json_key(json, "stack");
-        json_begin_array(json);
+        json_key_array(json, "stack");
         for (size_t i = 0; i < line->frame_count; i++)
             put_frame(&line->frames[i], json);
         json_end(json);
@@ -406,8 +389,7 @@ static void put_plugin(const struct convert_plugin *plugin, struct json_out *jso
     json_put_u64(json, "pid", plugin->pid);
     json_put_u64(json, "calls", plugin->calls);
     json_put_u64(json, "time_ns", plugin->ns);
-    json_key(json, "lines");
-    json_begin_array(json);
+    json_key_array(json, "lines");
     for (size_t i = 0; i < plugin->line_count; i++)
         put_line(&plugin->lines[i], json);
     json_end(json);
@@ -416,7 +398,7 @@ static void put_plugin(const struct convert_plugin *plugin, struct json_out *jso
 
 void put_plugins(const struct convert_plugins *plugins, struct json_out *json)
 {
-    json_begin_array(json);
+    json_key_array(json, "plugins");
     for (size_t i = 0; i < plugins->count; i++)
         put_plugin(&plugins->items[i], json);
     json_end(json);

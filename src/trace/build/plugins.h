@@ -66,7 +66,7 @@ int write_plugin_slices(struct piece_writer *out, struct process *process);
 
 /* Fills conversion.plugins. Returns 0, or -1 after error(). */
 int gather_plugins(struct conversion *conversion);
-/* Writes them as an array of the metadata. */
+/* Writes them as "plugins", an array of the metadata. */
 void put_plugins(const struct convert_plugins *plugins, struct json_out *json);
 
 #endif

@@ -5,6 +5,7 @@
 #include "common/array.h"
 #include "common/json_out.h"
 #include "common/log.h"
+#include "common/lookup.h"
 #include "common/spool_records.h"
 #include "trace/build/event_passes.h"
 #include "trace/build/capture_intervals.h"
@@ -32,12 +33,6 @@ static struct pool_peak *peak_of(struct pools *pools, uint64_t pool, uint32_t de
     return peak;
 }
 
-static void raise_to(uint64_t *peak, uint64_t bytes)
-{
-    if (bytes > *peak)
-        *peak = bytes;
-}
-
 int pools_collect(struct pools *pools, const struct event *event)
 {
     const struct spool_pool_level *level = event->record;
@@ -45,8 +40,8 @@ int pools_collect(struct pools *pools, const struct event *event)
     struct pool_peak *peak = peak_of(pools, level->pool, event->device);
     if (!step || !peak)
         return error_no_memory("memory pools");
-    raise_to(&peak->reserved, level->reserved_high);
-    raise_to(&peak->used, level->used_high);
+    peak->reserved = level->reserved_high > peak->reserved ? level->reserved_high : peak->reserved;
+    peak->used = level->used_high > peak->used ? level->used_high : peak->used;
     *step = (struct pool_step){.time = event->start,
                                .pool = level->pool,
                                .reserved = level->reserved,
@@ -59,8 +54,7 @@ int pools_collect(struct pools *pools, const struct event *event)
 static int by_time(const void *a, const void *b)
 {
     const struct pool_step *left = a, *right = b;
-    COMPARE_BY(time);
-    return left->order < right->order ? -1 : left->order > right->order;
+    return ORDER(left->time, right->time) ?: ORDER(left->order, right->order);
 }
 
 int pools_sort(struct pools *pools)
@@ -139,24 +133,20 @@ int write_pools(struct piece_writer *out, struct process *process)
  * counters.
  */
 
-static void put_pool(const struct pool_peak *peak, struct json_out *json)
-{
-    json_begin_object(json);
-    json_put_hex(json, "pool", peak->pool);
-    json_put_u64(json, "device", peak->device);
-    json_put_u64(json, "reserved_peak", peak->reserved);
-    json_put_u64(json, "used_peak", peak->used);
-    json_end(json);
-}
-
 void put_pools(const struct pools *pools, struct json_out *json)
 {
     if (pools->peaks.count == 0)
         return;
-    json_key(json, "pools");
-    json_begin_array(json);
-    for (size_t i = 0; i < pools->peaks.count; i++)
-        put_pool(&pools->peaks.items[i], json);
+    json_key_array(json, "pools");
+    for (size_t i = 0; i < pools->peaks.count; i++) {
+        const struct pool_peak *peak = &pools->peaks.items[i];
+        json_begin_object(json);
+        json_put_hex(json, "pool", peak->pool);
+        json_put_u64(json, "device", peak->device);
+        json_put_u64(json, "reserved_peak", peak->reserved);
+        json_put_u64(json, "used_peak", peak->used);
+        json_end(json);
+    }
     json_end(json);
 }
 

@@ -2,6 +2,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/lookup.h"
 
 /*
  * Times may be this much before the process was first seen (clocks are set back) and after; others come from damaged
@@ -100,8 +101,7 @@ const struct device *process_device_info(const struct process *process, uint32_t
 
 const struct given_name *process_name(const struct process *process, const struct map *names, uint64_t object)
 {
-    const uint64_t *index = map_get(names, object);
-    return index && *index ? &process->names.items[*index - 1] : NULL;
+    return FIND_ITEM(&process->names, names, object);
 }
 
 bool process_is_of_autograd(const struct process *process, uint32_t thread)
@@ -118,21 +118,13 @@ bool process_is_of_autograd(const struct process *process, uint32_t thread)
 int put_given_name(struct process *process, struct map *map, uint64_t object, const struct event *event,
                    bool by_program)
 {
-    uint64_t *index = map_put(map, object, NULL);
-    if (!index)
+    struct given_name *name = PUT_ITEM(&process->names, map, object);
+    if (!name)
         return error_no_memory("names");
-    const struct given_name *known = *index != 0 ? &process->names.items[*index - 1] : NULL;
-    if (known && (known->by_program != by_program ? known->by_program : event->start < known->time))
+    if (name->by_program != by_program ? name->by_program : event->start < name->time)
         return 0; /* the program's own word counts more, then the last one */
-    if (*index == 0 && !array_push(&process->names))
-        return error_no_memory("names");
-    if (*index == 0)
-        *index = process->names.count;
-    process->names.items[*index - 1] = (struct given_name){.object = object,
-                                                           .time = event->start,
-                                                           .by_program = by_program,
-                                                           .text = event->text,
-                                                           .length = event->text_length};
+    *name = (struct given_name){
+        .time = event->start, .by_program = by_program, .text = event->text, .length = event->text_length};
     return 0;
 }
 

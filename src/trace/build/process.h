@@ -52,9 +52,7 @@ PROCESS_TOPICS(TOPIC)
 
 /* Something that was given a name; the text lies in the spool. */
 struct given_name {
-    uint64_t object; /* thread id, stream id, device number */
-    uint32_t kind;   /* enum spool_nvtx_object, or 0 for a thread */
-    uint64_t time;   /* when it was given */
+    uint64_t time; /* when it was given */
     bool by_program;
     const char *text;
     uint32_t length;

@@ -21,13 +21,6 @@
 
 #define EVICT_ITEMS ((size_t)1 << 18) /* are walked over before indexes give their pages back */
 
-/* Without records of API calls no flow can be whole, and none is missing. */
-static bool calls_recorded(const struct process *process)
-{
-    uint64_t wanted = TRACE_RUNTIME | TRACE_DRIVER;
-    return process->file.header.trace_bits == 0 || (process->file.header.trace_bits & wanted) == wanted;
-}
-
 /* Works of a launch that has several, one after another. */
 struct found_gpu_ops {
     uint32_t correlation, count;
@@ -45,14 +38,12 @@ struct found {
 
 static int look_at_several(struct found *found, uint32_t correlation)
 {
-    struct found_gpu_ops *gpu_ops = found->gpu_ops.count ? &found->gpu_ops.items[found->gpu_ops.count - 1] : NULL;
-    if (!gpu_ops || gpu_ops->correlation != correlation) {
-        gpu_ops = array_push(&found->gpu_ops);
-        if (!gpu_ops)
-            return error_no_memory("the table of launches");
-        *gpu_ops = (struct found_gpu_ops){.correlation = correlation};
-    }
-    gpu_ops->count++;
+    const struct found_gpu_ops first = {.correlation = correlation};
+    size_t count = found->gpu_ops.count;
+    bool is_new = count == 0 || found->gpu_ops.items[count - 1].correlation != correlation;
+    if (is_new && !ADD(array_push, &found->gpu_ops, first))
+        return error_no_memory("the table of launches");
+    found->gpu_ops.items[found->gpu_ops.count - 1].count++;
     return 0;
 }
 
@@ -75,19 +66,10 @@ static int look_at_launch(struct process *process, struct found *found, const st
                             event->start, event->end);
 }
 
-static struct track *stream_of(struct process *process, struct tracks_recent *recent, const struct event *event)
-{
-    return tracks_look(&process->tracks, recent, TRACK_STREAM, event->device, event->context, event->stream);
-}
-
-static struct track *thread_of(struct process *process, struct tracks_recent *recent, const struct event *event)
-{
-    return tracks_look(&process->tracks, recent, TRACK_THREAD, 0, 0, event->thread);
-}
-
 static int look_at_gpu_op(struct process *process, struct found *found, const struct event *event)
 {
-    const struct track *stream = stream_of(process, &found->recent, event);
+    const struct track *stream =
+        tracks_look(&process->tracks, &found->recent, TRACK_STREAM, event->device, event->context, event->stream);
     captures_look(process, event);
     if (stream && collectives_look(&found->kernels, process, event) != 0)
         return -1;
@@ -98,19 +80,15 @@ static int look_at_gpu_op(struct process *process, struct found *found, const st
     return stream->lanes.collecting || process->device_ranges->any ? SCAN_DEFER : 0;
 }
 
-static int look_at_api(struct process *process, struct found *found, const struct event *event)
-{
-    const struct track *thread = thread_of(process, &found->recent, event);
-    return thread && thread->lanes.collecting && process_knows_span(process, event) ? SCAN_DEFER : 0;
-}
-
 static int look(struct process *process, void *context, const struct event *event)
 {
+    struct found *found = context;
     if (event_is_gpu_work(event->type))
-        return look_at_gpu_op(process, context, event);
-    if (event->type == EVENT_API)
-        return look_at_api(process, context, event);
-    return cupti_passes[event->type].resolve ? SCAN_DEFER : 0;
+        return look_at_gpu_op(process, found, event);
+    if (event->type != EVENT_API)
+        return cupti_passes[event->type].resolve ? SCAN_DEFER : 0;
+    const struct track *thread = tracks_look(&process->tracks, &found->recent, TRACK_THREAD, 0, 0, event->thread);
+    return thread && thread->lanes.collecting && process_knows_span(process, event) ? SCAN_DEFER : 0;
 }
 
 static int take(struct process *process, void *context)
@@ -126,7 +104,9 @@ static int take(struct process *process, void *context)
         result = launches_meet(process->launches, gpu_ops->correlation, process->part, gpu_ops->count);
     }
     found->gpu_ops.count = 0;
-    if (calls_recorded(process))
+    /* Without records of API calls no flow can be whole, and none is missing. */
+    uint64_t recorded = process->file.header.trace_bits, calls = TRACE_RUNTIME | TRACE_DRIVER;
+    if (recorded == 0 || (recorded & calls) == calls)
         process->losses.unmatched_flows += found->unmatched;
     process->losses.before_launch += found->before_launch;
     found->unmatched = found->before_launch = 0;

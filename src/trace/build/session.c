@@ -25,7 +25,7 @@
 #define SESSION_DEPTH 16       /* of values that are copied */
 #define SESSION_VALUES 1000000 /* some 80 bytes each */
 
-/* A file, and nothing that could hold us up. Returns its descriptor, or -1. */
+/* Opens a file, and nothing that could hold us up. Returns its descriptor, or -1. */
 static int open_note(const char *path)
 {
     struct stat status;
@@ -264,12 +264,6 @@ struct asked {
     uint64_t delay, duration; /* ns */
 };
 
-static const char *range_asked_for(const struct session_note *session)
-{
-    const char *range = session_note_text(session, "capture_range");
-    return range && strcmp(range, "none") != 0 ? range : NULL;
-}
-
 static bool is_profiler(const char *range)
 {
     return range && strcmp(range, "cudaProfilerApi") == 0;
@@ -351,18 +345,12 @@ static void put_capture(const struct conversion *conversion, struct buffer *text
     }
 }
 
-/* Whether the program has none of the domains that were listed, as far as it was recorded. */
-static bool lacks_domains(const struct conversion *conversion, const struct asked *asked)
-{
-    return asked->domains && conversion->losses.unrecorded == 0 && !any_wanted_nvtx(conversion) &&
-           (any_began(conversion) || is_nvtx(asked->range));
-}
-
 int find_missed(struct conversion *conversion)
 {
     const struct session_note *session = conversion->session;
     struct missed *missed = conversion->missed;
-    struct asked asked = {.range = range_asked_for(session),
+    const char *range = session_note_text(session, "capture_range");
+    struct asked asked = {.range = range && strcmp(range, "none") != 0 ? range : NULL,
                           .domains = session_note_text(session, "nvtx_domains"),
                           .delay = session_note_number(session, "delay"),
                           .duration = session_note_number(session, "duration")};
@@ -370,7 +358,9 @@ int find_missed(struct conversion *conversion)
     missed->all = waited_in_vain(conversion, &asked);
     if (missed->all)
         put_capture(conversion, &missed->text, &asked);
-    if (lacks_domains(conversion, &asked)) {
+    /* Whether the program has none of the domains that were listed, as far as it was recorded. */
+    if (asked.domains && conversion->losses.unrecorded == 0 && !any_wanted_nvtx(conversion) &&
+        (any_began(conversion) || is_nvtx(asked.range))) {
         buffer_format(&missed->text, "%sno NVTX domain of --nvtx-domains=%s was used", missed->all ? "; " : "",
                       asked.domains);
         put_seen(&missed->text, &missed->domains);

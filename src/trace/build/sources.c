@@ -118,25 +118,6 @@ static int read_spools(const char *path, struct sink *sink, const struct sources
     return 0;
 }
 
-static int read_pftrace(const char *path, struct sink *sink, const struct sources_options *options)
-{
-    return pftrace_read(path, sink, options->workers);
-}
-
-static int read_json(const char *path, struct sink *sink, const struct sources_options *options)
-{
-    return json_read(path, sink, options->workers);
-}
-
-static const struct trace_source {
-    bool (*is_of)(const char *path); /* NULL: what no other takes */
-    int (*read)(const char *path, struct sink *sink, const struct sources_options *options);
-} sources[] = {
-    {spool_directory_is, read_spools},
-    {sources_is_pftrace, read_pftrace},
-    {NULL, read_json},
-};
-
 /* Files that people give to a reader of traces. The first that fits is it: by the end of its name, what it begins with
  * (at OFFSET), and a word in its first SEEN_BYTES; NULL: whatever there is. */
 static const struct foreign_file {
@@ -194,10 +175,10 @@ int sources_read(const char *path, struct sink *sink, const struct sources_optio
 {
     if (sources_check(path) != 0)
         return -1;
-    const struct trace_source *source = sources;
-    while (source->is_of && !source->is_of(path))
-        source++;
-    return source->read(path, sink, options);
+    if (spool_directory_is(path))
+        return read_spools(path, sink, options);
+    return sources_is_pftrace(path) ? pftrace_read(path, sink, options->workers)
+                                    : json_read(path, sink, options->workers);
 }
 
 /* Returns 0, or -1 after error(). */
@@ -210,13 +191,7 @@ static int check_readable_twice(const char *path)
     return 0;
 }
 
-/* Gives WHOLE the trace INPUT, or what CUT passes on of it; NULL: all. */
-static int read_into(const char *input, struct sink *whole, struct cut *cut)
-{
-    int result = sources_read(input, cut ? cut_writing(cut, whole) : whole, &(struct sources_options){0});
-    return result == 0 && cut ? cut_written(cut) : result;
-}
-
+/* Writes the trace INPUT, or what CUT passes on of it; NULL: all. */
 static int write_trace(const char *input, const char *path, struct cut *cut, struct convert_summary *summary)
 {
     struct output output;
@@ -224,7 +199,9 @@ static int write_trace(const char *input, const char *path, struct cut *cut, str
     if (output_open(&output, path) != 0)
         return -1;
     sink_init(&sink, file_format_of(path)->sink, &output.buffer);
-    int result = read_into(input, &sink, cut);
+    int result = sources_read(input, cut ? cut_writing(cut, &sink) : &sink, &(struct sources_options){0});
+    if (result == 0 && cut)
+        result = cut_written(cut);
     sink_release(&sink);
     *summary = (struct convert_summary){.events = sink.events};
     if (result == 0)

@@ -4,7 +4,7 @@
 
 #include "common/json_out.h"
 #include "common/log.h"
-#include "trace/build/lookup.h"
+#include "common/lookup.h"
 #include "trace/build/stacks.h"
 
 /* Bytes that all frames may take in the metadata, which readers hold whole. Of stacks beyond there are only the
@@ -30,10 +30,8 @@ static void put_tree_frame(struct gathering *gathering, uint32_t parent, const s
     snprintf(key, sizeof(key), "%llu", (unsigned long long)number);
     gathering->text.length = 0;
     frame_put_name(&gathering->text, frame);
-    json_key(json, key);
-    json_begin_object(json);
-    json_key(json, "name");
-    json_string_n(json, gathering->text.data, gathering->text.length);
+    json_key_object(json, key);
+    json_put_text_n(json, "name", gathering->text.data, gathering->text.length);
     if (frame->module)
         json_put_text(json, "category", frame->module);
     if (parent != 0)
@@ -116,12 +114,6 @@ static int intern_place(struct gathering *gathering, const struct stack_frame *f
     return text->failure || *place == INTERN_NO_MEMORY ? error_no_memory("call stacks") : 0;
 }
 
-static int note_place(struct gathering *gathering, struct recorded_stack *stack, const struct stack_frame *place)
-{
-    stack->owner = (uint8_t)frame_owner(place);
-    return intern_place(gathering, place, &stack->place);
-}
-
 /* Of the frames that called the backward pass, the place is a line that calls it. */
 static int note_backward(struct gathering *gathering)
 {
@@ -161,8 +153,10 @@ static int gather_stack(struct gathering *gathering, struct recorded_stack *stac
         leaf = add_frame(gathering, leaf, &gathering->flat.items[i]);
         result = leaf != 0 ? 0 : -1;
     }
-    if (result == 0)
-        result = note_place(gathering, stack, &gathering->flat.items[place]);
+    if (result == 0) {
+        stack->owner = (uint8_t)frame_owner(&gathering->flat.items[place]);
+        result = intern_place(gathering, &gathering->flat.items[place], &stack->place);
+    }
     if (result == 0)
         result = note_backward(gathering);
     stack->leaf = result == 0 ? leaf : 0;
@@ -230,8 +224,7 @@ void write_stacks(struct conversion *conversion)
 
 void args_line(struct args *args, const struct process *process, enum arg_key key, uint32_t place)
 {
-    const char *line = interned(&process->conversion->stacks.places, place);
-    args_text(args, key, line, strlen(line));
+    args_words(args, key, interned(&process->conversion->stacks.places, place));
 }
 
 static void add_stack(struct args *args, const struct process *process, uint32_t number, enum arg_key of_place)

@@ -5,10 +5,10 @@
 
 #include "common/json_out.h"
 #include "common/log.h"
+#include "common/lookup.h"
 #include "common/spool_records.h"
 #include "trace/build/capture_intervals.h"
 #include "trace/build/event_passes.h"
-#include "trace/build/lookup.h"
 
 void stacks_release(struct stacks *stacks)
 {
@@ -22,16 +22,11 @@ void stacks_release(struct stacks *stacks)
 
 static struct recorded_stack *put(struct stacks *stacks, uint32_t number)
 {
-    uint64_t *index = map_put(&stacks->by_number, number, NULL);
-    if (index && *index)
-        return &stacks->items.items[*index - 1];
-    struct recorded_stack *stack = index ? array_push(&stacks->items) : NULL;
-    if (!stack) {
+    struct recorded_stack *stack = PUT_ITEM(&stacks->items, &stacks->by_number, number);
+    if (stack)
+        stack->number = number;
+    else
         error_no_memory("call stacks");
-        return NULL;
-    }
-    *index = stacks->items.count;
-    stack->number = number;
     return stack;
 }
 
@@ -48,11 +43,8 @@ int index_stack(struct process *process, const struct event *event)
 
 int index_mapping(struct process *process, const struct event *event)
 {
-    struct recorded_mapping *mapping = array_push(&process->stacks->mappings);
-    if (!mapping)
-        return error_no_memory("the mappings of a process");
-    *mapping = (struct recorded_mapping){event->text, event->text_length};
-    return 0;
+    const struct recorded_mapping mapping = {event->text, event->text_length};
+    return ADD(array_push, &process->stacks->mappings, mapping) ? 0 : error_no_memory("the mappings of a process");
 }
 
 /* A number that was used before is not believed. */
@@ -79,8 +71,7 @@ int stacks_use(struct stacks *stacks, uint32_t number, uint32_t events)
 
 struct recorded_stack *stacks_get(const struct stacks *stacks, uint32_t number)
 {
-    const uint64_t *index = number ? map_get(&stacks->by_number, number) : NULL;
-    return index && *index ? &stacks->items.items[*index - 1] : NULL;
+    return number ? FIND_ITEM(&stacks->items, &stacks->by_number, number) : NULL;
 }
 
 /* --- calls that launched or waited --- */
@@ -158,9 +149,9 @@ static int name_frames(const struct frame_namer *namer, struct process *process,
 /* NULL: WORD is an address, or nothing is known of the function. */
 static const struct recorded_python_frame *python_frame(const struct stacks *stacks, uint64_t word)
 {
+    uint64_t number = word & ~(SPOOL_STACK_PYTHON << 48);
     bool is_python = word >> 48 == SPOOL_STACK_PYTHON;
-    const uint64_t *index = is_python ? map_get(&stacks->python_frames, word & ~(SPOOL_STACK_PYTHON << 48)) : NULL;
-    return index && *index ? &stacks->python_items.items[*index - 1] : NULL;
+    return is_python ? FIND_ITEM(&stacks->python_items, &stacks->python_frames, number) : NULL;
 }
 
 /* Space for texts, which is zero. */
@@ -295,16 +286,14 @@ static void put_function(const struct stack_frame *frame, struct json_out *json)
         json_put_text(json, "function", frame->function);
     if (frame->file)
         json_put_text(json, "file", frame->file);
-    if (frame->line == 0)
-        return;
-    json_put_u64(json, "line", frame->line);
+    if (frame->line > 0)
+        json_put_u64(json, "line", frame->line);
 }
 
 /* The calls that the compiler put into a frame's function, innermost first. */
 static void put_inlined(const struct stack_frame *frame, struct json_out *json)
 {
-    json_key(json, "inlined");
-    json_begin_array(json);
+    json_key_array(json, "inlined");
     for (size_t i = 0; i < frame->inlined_count; i++) {
         json_begin_object(json);
         put_function(&frame->inlined[i], json);

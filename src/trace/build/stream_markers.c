@@ -2,6 +2,7 @@
 
 #include "common/array.h"
 #include "common/log.h"
+#include "common/lookup.h"
 
 #define EVICT_MARKERS ((size_t)1 << 17) /* are settled before pages are given back */
 
@@ -13,11 +14,7 @@ void stream_markers_release(struct stream_markers *markers)
 
 int stream_markers_add(struct stream_markers *markers, const struct stream_marker *marker)
 {
-    struct stream_marker *added = file_vector_push(&markers->items);
-    if (!added)
-        return error_no_memory("device ranges");
-    *added = *marker;
-    return 0;
+    return ADD(file_vector_push, &markers->items, *marker) ? 0 : error_no_memory("device ranges");
 }
 
 static int by_correlation(const void *a, const void *b)
@@ -57,20 +54,13 @@ void stream_markers_mark(struct stream_markers *markers, const struct event *eve
 
 static int by_place(const struct stream_marker *left, const struct stream_marker *right)
 {
-    COMPARE_BY(device);
-    COMPARE_BY(context);
-    COMPARE_BY(stream);
-    return 0;
+    return ORDER(left->device, right->device) ?: ORDER(left->context, right->context) ?: ORDER(left->stream, right->stream);
 }
 
 static int by_place_and_time(const void *a, const void *b)
 {
     const struct stream_marker *left = a, *right = b;
-    int order = by_place(left, right);
-    if (order != 0)
-        return order;
-    COMPARE_BY(marked);
-    return left->called < right->called ? -1 : left->called > right->called;
+    return by_place(left, right) ?: ORDER(left->marked, right->marked) ?: ORDER(left->called, right->called);
 }
 
 /* Those without a time come last. */

@@ -3,6 +3,7 @@
  * the thread that puts the pieces into the file, when it comes to them.
  */
 #include "common/log.h"
+#include "common/lookup.h"
 #include "common/threads.h"
 #include "common/spool_records.h"
 #include "trace/build/compilation.h"
@@ -44,14 +45,6 @@ static void piece_writer_release(struct piece_writer *out)
     *out = (struct piece_writer){0};
 }
 
-/* The next events are of this part. */
-static void piece_writer_enter_part(struct piece_writer *out, uint32_t part)
-{
-    out->part = part;
-    if (map_count(&out->gpu_ops) > 0)
-        map_release(&out->gpu_ops);
-}
-
 /* Ranges are written from their index. */
 int write_nvtx(struct piece_writer *out, struct process *process, const struct event *event)
 {
@@ -71,7 +64,9 @@ static int write_parts(struct piece_writer *out, struct process *process, size_t
         struct event event;
         if (part->type != type)
             continue;
-        piece_writer_enter_part(out, (uint32_t)i);
+        out->part = (uint32_t)i;
+        if (map_count(&out->gpu_ops) > 0)
+            map_release(&out->gpu_ops);
         part_walk_begin(&walk, process, part, spool_part_data(part, &out->scratch), false);
         while (result == 0 && part_walk_next(&walk, &event))
             if (passes[event.type].write)
@@ -144,11 +139,7 @@ struct write_pass {
 
 static int plan(struct write_pass *write_pass, const struct job *job)
 {
-    struct job *planned = array_push(&write_pass->jobs);
-    if (!planned)
-        return error_no_memory("the plan of the trace");
-    *planned = *job;
-    return 0;
+    return ADD(array_push, &write_pass->jobs, *job) ? 0 : error_no_memory("the plan of the trace");
 }
 
 static int plan_alone(struct write_pass *write_pass, struct process *process,

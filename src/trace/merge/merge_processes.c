@@ -198,8 +198,7 @@ static void put_told(struct telling *telling, struct json_text object)
 /* The rows of GPUs that show what the process did. */
 static void put_gpus(const struct telling *telling)
 {
-    json_key(telling->json, "gpu_pids");
-    json_begin_object(telling->json);
+    json_key_object(telling->json, "gpu_pids");
     for (size_t i = 0; i < telling->trace->processes.count; i++) {
         const struct merge_process *gpu = &telling->trace->processes.items[i];
         if (!gpu->gpu || !gpu->has_row || gpu->owner != telling->process->pid || gpu->device < 0)

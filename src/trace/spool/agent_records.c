@@ -388,3 +388,12 @@ void agent_decode(struct event *event, const struct agent_walk *walk, uint32_t t
     if (decoders[type].decode)
         decoders[type].decode(event, walk->record);
 }
+
+struct event agent_read(const void *record, uint32_t thread)
+{
+    struct agent_walk walk;
+    struct event event;
+    agent_walk_at(&walk, record);
+    agent_decode(&event, &walk, thread);
+    return event;
+}

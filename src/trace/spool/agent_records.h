@@ -23,5 +23,7 @@ void agent_walk_at(struct agent_walk *walk, const void *record);
 
 /* Fills EVENT from the record at hand, written by THREAD. */
 void agent_decode(struct event *event, const struct agent_walk *walk, uint32_t thread);
+/* The event of a record that agent_walk_next() gave before, written by THREAD. */
+struct event agent_read(const void *record, uint32_t thread);
 
 #endif

@@ -64,7 +64,7 @@
     ALSO(NVTX_PLAIN, NVTX, decode_nvtx_plain)                                                                          \
     X(NVTX_RESOURCE, NVTX_RESOURCE, decode_nvtx_resource, index_nvtx_name, no_resolve, no_write)                       \
     X(NVTX_RECORDED, NVTX_RECORDED, decode_nvtx_recorded, index_nvtx_name, no_resolve, no_write)                       \
-    X(NVTX_SCHEMA, NVTX_EXTENSION, NULL, index_nvtx_record, no_resolve, no_write)                                      \
+    X(NVTX_SCHEMA, NVTX_EXTENSION, NULL, index_nvtx_extension, no_resolve, no_write)                                   \
     ALSO(NVTX_ENTRY, NVTX_EXTENSION, NULL)                                                                             \
     ALSO(NVTX_SEMANTICS, NVTX_EXTENSION, NULL)                                                                         \
     ALSO(NVTX_SCOPE, NVTX_EXTENSION, NULL)                                                                             \

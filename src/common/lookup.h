@@ -1,8 +1,8 @@
 /*
  * Lists of items: adding, items by a key, sorting, searches in sorted items.
  */
-#ifndef GPUTRACE_TRACE_BUILD_LOOKUP_H
-#define GPUTRACE_TRACE_BUILD_LOOKUP_H
+#ifndef GPUTRACE_COMMON_LOOKUP_H
+#define GPUTRACE_COMMON_LOOKUP_H
 
 #include <stddef.h>
 #include <stdint.h>
