@@ -167,27 +167,6 @@ static void put_entry(struct buffer *out, const struct flight_job *job, const st
     pickle_end_dict(out);
 }
 
-/* What comes before and after the entries of a rank. */
-static void begin_dump(struct buffer *out, const struct flight_job *job, int64_t rank)
-{
-    pickle_begin(out);
-    pickle_begin_dict(out);
-    put_key(out, "version", DUMP_VERSION);
-    put_groups(out, job, rank);
-    pickle_text(out, "pg_status");
-    pickle_begin_dict(out);
-    pickle_end_dict(out);
-    pickle_text(out, "entries");
-    pickle_begin_list(out);
-}
-
-static void end_dump(struct buffer *out)
-{
-    pickle_end_list(out);
-    pickle_end_dict(out);
-    pickle_end(out);
-}
-
 /* Writes the file of RANK, whose entries are NEXT and those after it in WALK. Sets *NEXT to the first of another rank.
  */
 static int write_rank(const struct flight_output *files, int64_t rank, struct sorter_walk *walk,
@@ -205,19 +184,34 @@ static int write_rank(const struct flight_output *files, int64_t rank, struct so
         return error("'%s' is there already: --force replaces it", path);
     if (output_open(&output, path) != 0)
         return -1;
-    begin_dump(&output.buffer, &files->job, rank);
+    pickle_begin(&output.buffer);
+    pickle_begin_dict(&output.buffer);
+    put_key(&output.buffer, "version", DUMP_VERSION);
+    put_groups(&output.buffer, &files->job, rank);
+    pickle_text(&output.buffer, "pg_status");
+    pickle_begin_dict(&output.buffer);
+    pickle_end_dict(&output.buffer);
+    pickle_text(&output.buffer, "entries");
+    pickle_begin_list(&output.buffer);
     for (; *next && (*next)->rank == rank; *next = sorter_next(walk))
         if (flight_is_comparable(&files->job, *next))
             put_entry(&output.buffer, &files->job, *next, number++);
         else
             files->summary->left_out++;
     files->summary->entries += (uint64_t)number;
-    end_dump(&output.buffer);
+    pickle_end_list(&output.buffer);
+    pickle_end_dict(&output.buffer);
+    pickle_end(&output.buffer);
     return output_commit(&output, &bytes);
 }
 
-static int write_ranks(const struct flight_output *files)
+static int convert(struct flight_output *files, const char *input)
 {
+    if (flight_job_read(&files->job, input) < 0)
+        return -1;
+    *files->summary = (struct flight_files_summary){.ranks = files->job.ranks.count, .left_out = files->job.left_out};
+    if (files->job.ranks.count == 0)
+        return error("'%s' has no communication of ranks whose numbers are known", input);
     struct sorter_walk walk;
     int status = 0;
     if (mkdir(files->folder, 0777) != 0 && errno != EEXIST)
@@ -228,16 +222,6 @@ static int write_ranks(const struct flight_output *files)
         status = write_rank(files, files->job.ranks.items[i], &walk, &next);
     int walked = sorter_walk_end(&walk);
     return status ? status : walked ? error_no_memory("operations") : 0;
-}
-
-static int convert(struct flight_output *files, const char *input)
-{
-    if (flight_job_read(&files->job, input) < 0)
-        return -1;
-    *files->summary = (struct flight_files_summary){.ranks = files->job.ranks.count, .left_out = files->job.left_out};
-    if (files->job.ranks.count == 0)
-        return error("'%s' has no communication of ranks whose numbers are known", input);
-    return write_ranks(files);
 }
 
 int flight_files_convert(const char *input, const char *folder, bool replace, struct flight_files_summary *summary)

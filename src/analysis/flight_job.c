@@ -166,27 +166,22 @@ static int add_entry(struct flight_job *job, const struct collective *own, int64
     return sorter_add(&job->entries, &entry);
 }
 
-static int add_operation(struct flight_job *job, const struct collective *ranks, size_t count)
-{
-    int64_t finished = EVENT_NONE;
-    for (size_t i = 0; i < count; i++) {
-        int64_t end = ranks[i].start != EVENT_NONE ? ranks[i].start + ranks[i].duration : EVENT_NONE;
-        finished = end != EVENT_NONE && (finished == EVENT_NONE || end < finished) ? end : finished;
-    }
-    int status = hang_fronts_operation(&job->fronts, ranks, count);
-    for (size_t i = 0; i < count && status == 0; i++)
-        status = add_entry(job, &ranks[i], finished);
-    return status;
-}
-
 static int add_entries(struct flight_job *job)
 {
     struct collectives_walk walk;
     const struct collective *ranks;
     int status = hang_facts_add_ranks(&job->trace, &job->fronts);
     collectives_walk_begin(&walk, &job->collectives);
-    for (size_t count; status == 0 && (count = collectives_next(&walk, &ranks));)
-        status = add_operation(job, ranks, count);
+    for (size_t count; status == 0 && (count = collectives_next(&walk, &ranks));) {
+        int64_t finished = EVENT_NONE;
+        for (size_t i = 0; i < count; i++) {
+            int64_t end = ranks[i].start != EVENT_NONE ? ranks[i].start + ranks[i].duration : EVENT_NONE;
+            finished = end != EVENT_NONE && (finished == EVENT_NONE || end < finished) ? end : finished;
+        }
+        status = hang_fronts_operation(&job->fronts, ranks, count);
+        for (size_t i = 0; i < count && status == 0; i++)
+            status = add_entry(job, &ranks[i], finished);
+    }
     int walked = collectives_walk_end(&walk);
     status = status ? status : walked;
     hang_fronts_end(&job->fronts);
@@ -214,33 +209,25 @@ static int64_t listed_rank(const struct flight_job *job, const struct collective
     return EVENT_NONE;
 }
 
-/* The rank of the job that is rank PLACE of the communicator. If that has all ranks of the job, WORLD, they have the
- * same numbers in it. EVENT_NONE: not known. */
-static int64_t rank_at(const struct flight_job *job, const struct collective *own, int32_t place, int64_t world)
-{
-    int64_t rank = listed_rank(job, own, place), member = hang_fronts_place(&job->fronts, own, place);
-    if (rank == EVENT_NONE && member >= 0)
-        rank = job->fronts.members.items[member].rank;
-    return rank == EVENT_NONE && own->group_size == world && place < world ? place : rank;
-}
-
-static int add_pair(const struct flight_job *job, struct flight_group *group, int64_t world)
-{
-    const int32_t ends[2] = {group->one.source, group->one.target};
-    for (unsigned i = 0; i < 2 && group->ranks.count < 2; i++) {
-        int64_t rank = rank_at(job, &group->one, ends[i], world);
-        if (rank != EVENT_NONE && add_rank(&group->ranks, rank) < 0)
-            return -1;
-    }
-    return 0;
-}
-
 static int add_silent_to(const struct flight_job *job, struct flight_group *group, int64_t world)
 {
     const struct collective *one = &group->one;
     bool all = one->group_size == world;
-    if (one->source >= 0)
-        return add_pair(job, group, world);
+    if (one->source >= 0) {
+        const int32_t ends[2] = {group->one.source, group->one.target};
+        for (unsigned i = 0; i < 2 && group->ranks.count < 2; i++) {
+            /* The rank of the job that is this rank of the communicator. If that has all ranks of the job, they have
+             * the same numbers in it. */
+            int64_t rank = listed_rank(job, &group->one, ends[i]),
+                    member = hang_fronts_place(&job->fronts, &group->one, ends[i]);
+            if (rank == EVENT_NONE && member >= 0)
+                rank = job->fronts.members.items[member].rank;
+            rank = rank == EVENT_NONE && group->one.group_size == world && ends[i] < world ? ends[i] : rank;
+            if (rank != EVENT_NONE && add_rank(&group->ranks, rank) < 0)
+                return -1;
+        }
+        return 0;
+    }
     for (int64_t place = 0;; place++) {
         int64_t rank = !all ? listed_rank(job, one, place) : place < world ? place : EVENT_NONE;
         if (rank == EVENT_NONE)
@@ -301,14 +288,6 @@ static const struct hang_member *member_of(const struct flight_job *job, const s
     return NULL;
 }
 
-/* CUPTI may not have delivered the last GPU work of a process that ended: what another rank had finished by then, or
- * shortly before, it does not wait in. */
-static bool ended_elsewhere(const struct flight_entry *entry, const struct hang_member *member)
-{
-    return entry->finished != EVENT_NONE && member && member->last != EVENT_NONE &&
-           member->last - entry->finished < HANG_LEAST_NS;
-}
-
 /* Its GPU runs something else that was launched before. */
 static bool is_queued(const struct collective *own, const struct hang_member *member)
 {
@@ -331,7 +310,10 @@ const char *flight_state(const struct flight_job *job, const struct flight_entry
     if (!own->in_flight && is_completed(job, own))
         return "completed";
     const struct hang_member *member = member_of(job, own);
-    if (ended_elsewhere(entry, member))
+    /* CUPTI may not have delivered the last GPU work of a process that ended: what another rank had finished by then,
+     * or shortly before, it does not wait in. */
+    if (entry->finished != EVENT_NONE && member && member->last != EVENT_NONE &&
+        member->last - entry->finished < HANG_LEAST_NS)
         return "completed";
     return own->in_flight && !is_queued(own, member) ? "started" : "scheduled";
 }

@@ -120,16 +120,6 @@ static void snapshot_title(char *title, size_t size, int64_t asked, int64_t span
         snprintf(title, size, "Memory allocated at the end of the trace, %s (--snapshot asked for %s)", end, time);
 }
 
-/* The same as a warning, for the formats that have no titles. */
-static void snapshot_warn(const char *path, int64_t asked, int64_t span)
-{
-    char time[TIME_TEXT], end[TIME_TEXT];
-    write_time(time, asked);
-    write_time(end, span);
-    if (asked > span)
-        warning("'%s' ends at %s, before the %s of --snapshot: showing what was allocated at its end", path, end, time);
-}
-
 /* --- one trace --- */
 
 static struct event_fields *place_event(void *context)
@@ -197,18 +187,13 @@ static int sort_column(const struct report_options *options, const struct sectio
     return column;
 }
 
-/* Whether --trace left out all of something that SECTION is made of. */
-static bool is_unrecorded(const struct section *section, const struct trace *trace)
-{
-    bool unrecorded = false;
-    for (size_t i = 0; i < SECTION_SOURCES; i++)
-        unrecorded |= section->sources[i] && !(section->sources[i] & ~trace->unrecorded);
-    return unrecorded;
-}
-
 int report_fill(struct sections *sections, unsigned number, struct table *table)
 {
-    table->unrecorded = is_unrecorded(sections->all[number].section, &sections->trace);
+    /* Whether --trace left out all of something that the section is made of. */
+    const uint64_t *sources = sections->all[number].section->sources;
+    table->unrecorded = false;
+    for (size_t i = 0; i < SECTION_SOURCES; i++)
+        table->unrecorded |= sources[i] && !(sources[i] & ~sections->trace.unrecorded);
     return table->unrecorded ? 0 : sections_fill(sections, number, table);
 }
 
@@ -286,18 +271,6 @@ static int write_section(struct sections *sections, unsigned number, struct rend
     return status;
 }
 
-/* Names the sections that are not among the usual ones. */
-static void list_more(const struct sections *sections, struct render *render)
-{
-    *render->more = '\0';
-    for (unsigned i = 0; i < REPORT_SECTION_COUNT && render->options->usual; i++) {
-        size_t length = strlen(render->more);
-        if (!sections->all[i].shown)
-            snprintf(render->more + length, sizeof(render->more) - length, "%s%s", length ? ", " : "",
-                     section_list[i].word);
-    }
-}
-
 static int write_report(struct sections *sections, const char *path, struct render *render)
 {
     int status = 0;
@@ -309,7 +282,14 @@ static int write_report(struct sections *sections, const char *path, struct rend
     for (unsigned i = 0; i < REPORT_SECTION_COUNT && status == 0; i++)
         if (sections->all[i].shown)
             status = write_section(sections, i, render);
-    list_more(sections, render);
+    /* Names the sections that are not among the usual ones. */
+    *render->more = '\0';
+    for (unsigned i = 0; i < REPORT_SECTION_COUNT && render->options->usual; i++) {
+        size_t length = strlen(render->more);
+        if (!sections->all[i].shown)
+            snprintf(render->more + length, sizeof(render->more) - length, "%s%s", length ? ", " : "",
+                     section_list[i].word);
+    }
     if (render->format->trace_end)
         render->format->trace_end(render);
     return status;
@@ -363,8 +343,15 @@ static int report_file(const struct report_options *options, const char *path, s
 {
     struct sections sections;
     int status = report_read(&sections, options, path);
-    if (status == 0 && options->has_snapshot && sections.all[REPORT_MEMORY].shown)
-        snapshot_warn(path, options->snapshot, trace_span(&sections.trace));
+    if (status == 0 && options->has_snapshot && sections.all[REPORT_MEMORY].shown) {
+        /* The formats that have no titles get a warning. */
+        char time[TIME_TEXT], end[TIME_TEXT];
+        write_time(time, options->snapshot);
+        write_time(end, trace_span(&sections.trace));
+        if (options->snapshot > trace_span(&sections.trace))
+            warning("'%s' ends at %s, before the %s of --snapshot: showing what was allocated at its end", path, end,
+                    time);
+    }
     if (status == 0)
         status = write_report(&sections, path, render);
     if (status == 0 && options->fail_on)

@@ -72,34 +72,11 @@ static size_t path_to(const struct gpu_stacks *stacks, uint32_t node, uint32_t p
 /* --- speedscope: https://github.com/jlfwong/speedscope, file-format-spec.ts. Each GPU is a "sampled" profile, in which
  * a sample is a stack and its weight the GPU time of it --- */
 
-static void put_frames(struct json_out *json, const struct shown *shown)
-{
-    json_key_object(json, "shared");
-    json_key_array(json, "frames");
-    for (uint32_t i = 0; i < shown->names.count; i++) {
-        json_begin_object_flat(json);
-        json_put_text(json, "name", interned(&shown->names, i));
-        json_end(json);
-    }
-    json_end(json);
-    json_end(json);
-}
-
 /* The node after NODE among those below ROOT; 0: none. */
 static uint32_t next_below(const struct gpu_stacks *stacks, uint32_t root, uint32_t node)
 {
     uint32_t next = gpu_stacks_next(stacks, node);
     return next && next != stacks->nodes.items[root - 1].next ? next : 0;
-}
-
-static void put_sample(struct json_out *json, const struct shown *shown, uint32_t node)
-{
-    uint32_t path[STACKS_DEPTH + 4];
-    size_t count = path_to(shown->stacks, node, path);
-    json_begin_array_flat(json);
-    for (size_t i = 1; i < count; i++) /* the first is the GPU */
-        json_u64(json, shown->name_of[path[i] - 1]);
-    json_end(json);
 }
 
 static void put_profile(struct json_out *json, const struct shown *shown, uint32_t root)
@@ -116,8 +93,14 @@ static void put_profile(struct json_out *json, const struct shown *shown, uint32
     json_put_i64(json, "endValue", sum);
     json_key_array(json, "samples");
     for (uint32_t node = root; node; node = next_below(shown->stacks, root, node))
-        if (has_own(&nodes[node - 1]))
-            put_sample(json, shown, node);
+        if (has_own(&nodes[node - 1])) {
+            uint32_t path[STACKS_DEPTH + 4];
+            size_t count = path_to(shown->stacks, node, path);
+            json_begin_array_flat(json);
+            for (size_t i = 1; i < count; i++) /* the first is the GPU */
+                json_u64(json, shown->name_of[path[i] - 1]);
+            json_end(json);
+        }
     json_end(json);
     json_key(json, "weights");
     json_begin_array_flat(json);
@@ -142,8 +125,17 @@ static int write_speedscope(struct buffer *buffer, const struct gpu_stacks *stac
     json_put_text(&json, "exporter", "gputrace " GPUTRACE_VERSION);
     json_put_text(&json, "name", slash && slash[1] ? slash + 1 : input);
     json_put_i64(&json, "activeProfileIndex", 0);
-    if (status == 0)
-        put_frames(&json, &shown);
+    if (status == 0) {
+        json_key_object(&json, "shared");
+        json_key_array(&json, "frames");
+        for (uint32_t i = 0; i < shown.names.count; i++) {
+            json_begin_object_flat(&json);
+            json_put_text(&json, "name", interned(&shown.names, i));
+            json_end(&json);
+        }
+        json_end(&json);
+        json_end(&json);
+    }
     json_key_array(&json, "profiles");
     if (!stacks->first)
         put_profile(&json, &shown, 0);
@@ -242,21 +234,6 @@ static int sort_siblings(struct gpu_stacks *folded, const struct interner *names
     return 0;
 }
 
-static void put_line(struct buffer *buffer, const struct gpu_stacks *folded, const struct interner *names,
-                     uint32_t node)
-{
-    uint32_t path[STACKS_DEPTH + 4];
-    size_t count = path_to(folded, node, path);
-    for (size_t i = 0; i < count; i++) {
-        if (i > 0)
-            buffer_char(buffer, ';');
-        buffer_text(buffer, interned(names, folded->nodes.items[path[i] - 1].name));
-    }
-    buffer_char(buffer, ' ');
-    buffer_i64(buffer, folded->nodes.items[node - 1].ns);
-    buffer_char(buffer, '\n');
-}
-
 static int write_folded(struct buffer *buffer, const struct gpu_stacks *stacks, const struct trace *trace,
                         const char *input)
 {
@@ -269,8 +246,18 @@ static int write_folded(struct buffer *buffer, const struct gpu_stacks *stacks, 
     if (status == 0)
         status = sort_siblings(&folded, &shown.names);
     for (uint32_t node = status == 0 ? folded.first : 0; node; node = gpu_stacks_next(&folded, node))
-        if (has_own(&folded.nodes.items[node - 1]))
-            put_line(buffer, &folded, &shown.names, node);
+        if (has_own(&folded.nodes.items[node - 1])) {
+            uint32_t path[STACKS_DEPTH + 4];
+            size_t count = path_to(&folded, node, path);
+            for (size_t i = 0; i < count; i++) {
+                if (i > 0)
+                    buffer_char(buffer, ';');
+                buffer_text(buffer, interned(&shown.names, folded.nodes.items[path[i] - 1].name));
+            }
+            buffer_char(buffer, ' ');
+            buffer_i64(buffer, folded.nodes.items[node - 1].ns);
+            buffer_char(buffer, '\n');
+        }
     gpu_stacks_release(&folded);
     shown_release(&shown);
     return status;
@@ -289,35 +276,12 @@ static int take_metadata(void *context, const char *key, const struct cJSON *val
     return trace_metadata(context, key, value) < 0 ? error_no_memory("the trace's metadata") : 0;
 }
 
-/* Returns 0, or -1 after error(). */
-static int read_stacks(const char *input, struct trace *trace, struct gpu_stacks *stacks)
-{
-    struct fields_receiver receiver = {.context = trace, .event = take_event, .metadata = take_metadata};
-    struct sink *sink = fields_sink_new(&trace->strings, &receiver);
-    trace->wanted.calls = trace->wanted.gpu_ops = trace->wanted.ranges = true;
-    trace->wanted.launched_ops = trace->wanted.host_frames = trace->wanted.stacks = true;
-    stacks->by_frames = true;
-    int status = sink ? sources_read(input, sink, &(struct sources_options){0}) : -1;
-    fields_sink_free(sink);
-    if (status == 0 && (trace_finish(trace, 1) < 0 || gpu_stacks_gather(stacks, trace) < 0))
-        status = error_no_memory("stacks");
-    return status;
-}
-
 static int write_stacks(struct output *output, const char *path, const struct gpu_stacks *stacks,
                         const struct trace *trace, const char *input)
 {
     bool folded = file_format_of(path)->content == FILE_FOLDED;
     int status = (folded ? write_folded : write_speedscope)(&output->buffer, stacks, trace, input);
     return status < 0 ? error_no_memory("stacks") : 0;
-}
-
-static void summarise(const struct gpu_stacks *stacks, struct stack_files_summary *summary)
-{
-    for (size_t i = 0; i < stacks->nodes.count; i++) {
-        summary->gpu_ops += stacks->nodes.items[i].count;
-        summary->stacks += has_own(&stacks->nodes.items[i]);
-    }
 }
 
 int stack_files_convert(const char *input, const char *path, struct stack_files_summary *summary)
@@ -330,10 +294,21 @@ int stack_files_convert(const char *input, const char *path, struct stack_files_
     if (output_open(&output, path) != 0)
         return -1;
     trace_init(&trace, &options);
-    int status = read_stacks(input, &trace, &stacks);
+    struct fields_receiver receiver = {.context = &trace, .event = take_event, .metadata = take_metadata};
+    struct sink *sink = fields_sink_new(&trace.strings, &receiver);
+    trace.wanted.calls = trace.wanted.gpu_ops = trace.wanted.ranges = true;
+    trace.wanted.launched_ops = trace.wanted.host_frames = trace.wanted.stacks = true;
+    stacks.by_frames = true;
+    int status = sink ? sources_read(input, sink, &(struct sources_options){0}) : -1;
+    fields_sink_free(sink);
+    if (status == 0 && (trace_finish(&trace, 1) < 0 || gpu_stacks_gather(&stacks, &trace) < 0))
+        status = error_no_memory("stacks");
     if (status == 0)
         status = write_stacks(&output, path, &stacks, &trace, input);
-    summarise(&stacks, summary);
+    for (size_t i = 0; i < stacks.nodes.count; i++) {
+        summary->gpu_ops += stacks.nodes.items[i].count;
+        summary->stacks += has_own(&stacks.nodes.items[i]);
+    }
     gpu_stacks_release(&stacks);
     trace_release(&trace);
     if (status == 0)

@@ -151,8 +151,11 @@ static void wake_another(struct dispatcher *dispatcher)
         pthread_cond_signal(&dispatcher->more);
 }
 
-static void make_events(struct dispatcher_batch *batch)
+static void unpack(struct dispatcher *dispatcher, struct dispatcher_batch *batch)
 {
+    dispatcher->unpacking++;
+    wake_another(dispatcher);
+    pthread_mutex_unlock(&dispatcher->lock);
     for (size_t i = 0; i < batch->run_count; i++) {
         const struct batch_run *run = &batch->runs[i];
         const char *at = batch->bytes.data + run->bytes;
@@ -160,14 +163,6 @@ static void make_events(struct dispatcher_batch *batch)
         for (size_t k = 0; k < run->count; k++)
             at = event_run_take(at, numbers, &batch->events[run->first + k]);
     }
-}
-
-static void unpack(struct dispatcher *dispatcher, struct dispatcher_batch *batch)
-{
-    dispatcher->unpacking++;
-    wake_another(dispatcher);
-    pthread_mutex_unlock(&dispatcher->lock);
-    make_events(batch);
     pthread_mutex_lock(&dispatcher->lock);
     batch->packed = false;
     skip_all(dispatcher);
@@ -215,16 +210,6 @@ static void *work(void *context)
     return NULL;
 }
 
-/* The reader's batch is full, or the last for now. */
-static void hand_on(struct dispatcher *dispatcher)
-{
-    struct dispatcher_batch *batch = batch_of(dispatcher, dispatcher->filled++);
-    batch->left = dispatcher->consumer_count;
-    batch->packed = batch->run_count > 0;
-    skip_all(dispatcher);
-    pthread_cond_signal(&dispatcher->more); /* who wakes up wakes the next one, which is not the reader's time */
-}
-
 /* Helps until there are no more than MOST batches that not all have had. The reader's is a new one then. */
 static int wait_for(struct dispatcher *dispatcher, uint64_t most)
 {
@@ -255,7 +240,12 @@ static int end_batch(struct dispatcher *dispatcher, uint64_t most)
     if (dispatcher->started == 0 && most > 0)
         dispatcher->started = threads_start(dispatcher->threads, dispatcher->thread_count, work, dispatcher);
     pthread_mutex_lock(&dispatcher->lock);
-    hand_on(dispatcher);
+    /* The reader's batch is full, or the last for now. */
+    struct dispatcher_batch *batch = batch_of(dispatcher, dispatcher->filled++);
+    batch->left = dispatcher->consumer_count;
+    batch->packed = batch->run_count > 0;
+    skip_all(dispatcher);
+    pthread_cond_signal(&dispatcher->more); /* who wakes up wakes the next one, which is not the reader's time */
     int status = wait_for(dispatcher, dispatcher->started > 0 ? most : 0);
     pthread_mutex_unlock(&dispatcher->lock);
     return status < 0 ? error_no_memory(dispatcher->failed) : 0;
@@ -280,17 +270,6 @@ int dispatcher_event(struct dispatcher *dispatcher, const struct event_fields *e
 
 /* --- runs --- */
 
-static int run_at_once(struct dispatcher *dispatcher, const struct event_run *run)
-{
-    const char *at = run->bytes;
-    int status = 0;
-    for (size_t i = 0; i < run->count && status == 0; i++) {
-        at = event_run_take(at, run->numbers, &dispatcher->single);
-        status = give_at_once(dispatcher, &dispatcher->single);
-    }
-    return status;
-}
-
 static int put_run(struct dispatcher_batch *batch, const struct event_run *run)
 {
     batch->runs[batch->run_count++] = (struct batch_run){
@@ -306,8 +285,15 @@ static int put_run(struct dispatcher_batch *batch, const struct event_run *run)
 
 int dispatcher_run(struct dispatcher *dispatcher, const struct event_run *run)
 {
-    if (!dispatcher->filling)
-        return run_at_once(dispatcher, run);
+    if (!dispatcher->filling) {
+        const char *at = run->bytes;
+        int status = 0;
+        for (size_t i = 0; i < run->count && status == 0; i++) {
+            at = event_run_take(at, run->numbers, &dispatcher->single);
+            status = give_at_once(dispatcher, &dispatcher->single);
+        }
+        return status;
+    }
     bool has_space = dispatcher->filling->count + run->count <= DISPATCHER_EVENTS &&
                      dispatcher->filling->run_count < DISPATCHER_RUNS;
     if (!has_space && end_batch(dispatcher, DISPATCHER_BATCHES - 1) < 0)

@@ -297,14 +297,6 @@ static int start_place(struct heap *heap, const struct heap_step *step)
     return 0;
 }
 
-static int give_back_before(struct heap *heap, const struct heap_step *step)
-{
-    struct heap_group *before = group_before(heap, step);
-    if (before)
-        change(heap, before, step->bytes < -before->live ? -before->live : step->bytes, 1, step->time);
-    return before ? 0 : -1;
-}
-
 static int apply_step(struct heap *heap, const struct heap_step *step)
 {
     struct heap_space *space = space_at(heap, HEAP_OF_PYTORCH, step->process, step->time);
@@ -313,8 +305,12 @@ static int apply_step(struct heap *heap, const struct heap_step *step)
         return -1;
     if (step->bytes > 0)
         return is_size(step->bytes) ? allocate(heap, space, &id, step->address, step->time, step->outside) : 0;
-    if (!give_back(heap, space, step->address, step->time, step->outside))
-        return give_back_before(heap, step);
+    if (!give_back(heap, space, step->address, step->time, step->outside)) {
+        struct heap_group *before = group_before(heap, step);
+        if (before)
+            change(heap, before, step->bytes < -before->live ? -before->live : step->bytes, 1, step->time);
+        return before ? 0 : -1;
+    }
     return 0;
 }
 

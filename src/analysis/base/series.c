@@ -187,24 +187,9 @@ static double deviation(const int64_t *values, size_t count, double average)
     return count > 1 ? sqrt(squares / (double)(count - 1)) : 0;
 }
 
-/* Around the average, from what is known around the origin. */
-static double deviation_of_many(const struct series_many *many, double count)
-{
-    double squares = many->squares - many->distances * many->distances / count;
-    return squares > 0 ? sqrt(squares / (count - 1)) : 0;
-}
-
 static int64_t within(int64_t value, int64_t min, int64_t max)
 {
     return value < min ? min : value > max ? max : value;
-}
-
-static double median_of_many(const struct series *series)
-{
-    uint64_t count = (uint64_t)series->count;
-    int64_t lower = histogram_rank(&series->many->histogram, (count - 1) / 2);
-    int64_t upper = histogram_rank(&series->many->histogram, count / 2);
-    return ((double)within(lower, series->min, series->max) + (double)within(upper, series->min, series->max)) / 2;
 }
 
 struct summary series_summary(struct series *series)
@@ -214,8 +199,14 @@ struct summary series_summary(struct series *series)
         return summary;
     summary.average = (double)series->total / (double)series->count;
     if (series->many) {
-        summary.deviation = deviation_of_many(series->many, (double)series->count);
-        summary.median = median_of_many(series);
+        /* Around the average, from what is known around the origin. */
+        const struct series_many *many = series->many;
+        double count = (double)series->count, squares = many->squares - many->distances * many->distances / count;
+        summary.deviation = squares > 0 ? sqrt(squares / (count - 1)) : 0;
+        int64_t lower = histogram_rank(&many->histogram, ((uint64_t)series->count - 1) / 2);
+        int64_t upper = histogram_rank(&many->histogram, (uint64_t)series->count / 2);
+        summary.median =
+            ((double)within(lower, series->min, series->max) + (double)within(upper, series->min, series->max)) / 2;
     } else {
         summary.deviation = deviation(series->values.items, series->values.count, summary.average);
         summary.median = median(series->values.items, series->values.count);
@@ -251,30 +242,10 @@ static void trim_add(struct trimming *trimming, double value, int64_t count)
     trimming->squares += distance * distance * counted;
 }
 
-static struct trimmed trim_end(const struct trimming *trimming, double count)
-{
-    double outside = (double)trimming->first, counted = count - 2 * outside, far = trimming->high - trimming->origin;
-    double distances = trimming->distances + outside * far, squares = trimming->squares + outside * far * far;
-    struct trimmed trimmed = {.mean = trimming->sum / counted, .df = counted - 1};
-    double all = squares - distances * distances / count;
-    if (trimmed.df > 0 && all > 0)
-        trimmed.variance = all / (counted * trimmed.df); /* K. K. Yuen, The two-sample trimmed t, 1974 */
-    return trimmed;
-}
-
 static int compare_values(const void *left, const void *right)
 {
     int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
     return (a > b) - (a < b);
-}
-
-static void trim_many(struct trimming *trimming, const struct series *series)
-{
-    const struct histogram *histogram = &series->many->histogram;
-    for (unsigned power = 0; power < HISTOGRAM_POWERS; power++)
-        for (unsigned i = 0; histogram->counts[power] && i < bucket_count(power); i++)
-            trim_add(trimming, (double)within(bucket_middle(power, i), series->min, series->max),
-                     (int64_t)histogram->counts[power][i]);
 }
 
 struct trimmed series_trimmed(struct series *series)
@@ -284,11 +255,22 @@ struct trimmed series_trimmed(struct series *series)
     if (series->count == 0)
         return (struct trimmed){0};
     if (series->many) {
-        trim_many(&trimming, series);
+        const struct histogram *histogram = &series->many->histogram;
+        for (unsigned power = 0; power < HISTOGRAM_POWERS; power++)
+            for (unsigned i = 0; histogram->counts[power] && i < bucket_count(power); i++)
+                trim_add(&trimming, (double)within(bucket_middle(power, i), series->min, series->max),
+                         (int64_t)histogram->counts[power][i]);
     } else {
         qsort(series->values.items, series->values.count, sizeof(*series->values.items), compare_values);
         for (size_t i = 0; i < series->values.count; i++)
             trim_add(&trimming, (double)series->values.items[i], 1);
     }
-    return trim_end(&trimming, (double)series->count);
+    double count = (double)series->count, side = (double)outside, far = trimming.high - trimming.origin;
+    double counted = count - 2 * side, distances = trimming.distances + side * far;
+    double squares = trimming.squares + side * far * far;
+    struct trimmed trimmed = {.mean = trimming.sum / counted, .df = counted - 1};
+    double all = squares - distances * distances / count;
+    if (trimmed.df > 0 && all > 0)
+        trimmed.variance = all / (counted * trimmed.df); /* K. K. Yuen, The two-sample trimmed t, 1974 */
+    return trimmed;
 }

@@ -89,21 +89,6 @@ static bool are_alike(struct shorten_text **group, size_t count)
     return false;
 }
 
-/* Characters that all texts begin with. */
-static size_t common_start(struct shorten_text *const *group, size_t count)
-{
-    size_t bytes = group[0]->length, width = 0;
-    for (size_t i = 1; i < count; i++) {
-        size_t same = 0;
-        while (same < bytes && same < group[i]->length && group[0]->text[same] == group[i]->text[same])
-            same++;
-        bytes = same;
-    }
-    for (size_t i = 0; i < bytes; i++)
-        width += ((unsigned char)group[0]->text[i] & 0xc0) != 0x80;
-    return width;
-}
-
 /* Texts that begin alike are cut in the same way, so that what is shown of them can be compared. */
 struct family {
     struct shorten_text **texts; /* in any order */
@@ -131,7 +116,16 @@ static size_t same_first(struct shorten_text **group, size_t count)
  * still alike, but for one text, again. */
 static int tell_apart(const struct family *family, struct shorten_text **group, size_t count, unsigned rounds)
 {
-    size_t place = common_start(group, count);
+    /* The characters that all texts begin with. */
+    size_t bytes = group[0]->length, place = 0;
+    for (size_t i = 1; i < count; i++) {
+        size_t same = 0;
+        while (same < bytes && same < group[i]->length && group[0]->text[same] == group[i]->text[same])
+            same++;
+        bytes = same;
+    }
+    for (size_t i = 0; i < bytes; i++)
+        place += ((unsigned char)group[0]->text[i] & 0xc0) != 0x80;
     for (int way = CUT_TAIL; way < CUT_WAYS; way++) {
         for (size_t i = 0; i < count; i++) {
             struct cut cut = cut_of(way, group[i], family->width, family->mark_width, place);

@@ -106,14 +106,6 @@ int table_find_column(const struct column *columns, size_t count, const char *wo
     return -1;
 }
 
-static int choose_all(struct table *table)
-{
-    for (size_t i = 0; i < table->column_count; i++)
-        if (!(table->columns[i].flags & COLUMN_OPTIONAL) || !table_column_empty(table, i))
-            table->view[table->view_count++] = i;
-    return 0;
-}
-
 int table_choose(struct table *table, const char *choice)
 {
     char word[64];
@@ -123,8 +115,12 @@ int table_choose(struct table *table, const char *choice)
     if (!table->view)
         return -1;
     table->chosen = strcmp(choice, "all") == 0;
-    if (table->chosen)
-        return choose_all(table);
+    if (table->chosen) {
+        for (size_t i = 0; i < table->column_count; i++)
+            if (!(table->columns[i].flags & COLUMN_OPTIONAL) || !table_column_empty(table, i))
+                table->view[table->view_count++] = i;
+        return 0;
+    }
     for (size_t length; *choice; choice += length + (choice[length] == ',')) {
         length = strcspn(choice, ",");
         snprintf(word, sizeof(word), "%.*s", (int)(length < sizeof(word) ? length : sizeof(word)), choice);

@@ -161,23 +161,11 @@ static void decide_late(const struct critical_graph *graph, struct critical_op *
         op->held = op->start - ready > HELD_LONG;
 }
 
-static void decide_op(const struct critical_graph *graph, const struct latest *latest, uint32_t number)
-{
-    struct critical_op *op = &graph->ops.items[number];
-    uint32_t before = op->decider;
-    bool any = latest->op != CRITICAL_NONE;
-    op->decider = CRITICAL_NONE;
-    if (any && latest->end >= op->called + graph->latency && soon(op, latest->end))
-        op->decider = latest->op;
-    else if (op->thread == LAUNCHED_NO_THREAD || !soon(op, critical_returned(graph, op)))
-        decide_late(graph, op, latest, before, number);
-}
-
 static int decide_ops(struct deciding *deciding)
 {
     struct critical_graph *graph = deciding->graph;
     for (uint32_t i = 0; i < graph->ops.count; i++) {
-        const struct critical_op *op = &graph->ops.items[i];
+        struct critical_op *op = &graph->ops.items[i];
         const struct critical_op *previous = op->previous == CRITICAL_NONE ? NULL : &graph->ops.items[op->previous];
         struct latest latest = {CRITICAL_NONE, 0};
         /* Branches of a graph overlap. Else the second operation may begin when the first allows it. */
@@ -186,7 +174,13 @@ static int decide_ops(struct deciding *deciding)
         if (consider_waits(deciding, &latest, i) < 0 || consider_within(deciding, &latest, i) < 0 ||
             consider_barriers(deciding, &latest, i) < 0)
             return -1;
-        decide_op(graph, &latest, i);
+        uint32_t before = op->decider;
+        bool any = latest.op != CRITICAL_NONE;
+        op->decider = CRITICAL_NONE;
+        if (any && latest.end >= op->called + graph->latency && soon(op, latest.end))
+            op->decider = latest.op;
+        else if (op->thread == LAUNCHED_NO_THREAD || !soon(op, critical_returned(graph, op)))
+            decide_late(graph, op, &latest, before, i);
         critical_graph_evict(graph, i + (size_t)1);
     }
     return 0;
@@ -302,18 +296,6 @@ static void decide_call(struct deciding *deciding, uint32_t thread, struct criti
         call->waited = waited;
 }
 
-static void decide_calls(struct deciding *deciding)
-{
-    struct critical_graph *graph = deciding->graph;
-    for (uint32_t thread = 0; thread < graph->threads.count; thread++) {
-        const struct critical_thread *one = &graph->threads.items[thread];
-        for (size_t i = one->first; i < one->first + one->count; i++) {
-            decide_call(deciding, thread, &graph->calls.items[i]);
-            critical_graph_evict(graph, i + 1);
-        }
-    }
-}
-
 int critical_graph_decide(struct critical_graph *graph, const struct critical_syncs *syncs)
 {
     struct deciding deciding = {.graph = graph, .syncs = syncs};
@@ -322,7 +304,12 @@ int critical_graph_decide(struct critical_graph *graph, const struct critical_sy
     status = status ? status : decide_ops(&deciding);
     array_release(&deciding.barriers);
     array_release(&deciding.next_waits);
-    if (status == 0)
-        decide_calls(&deciding);
+    for (uint32_t thread = 0; thread < graph->threads.count && status == 0; thread++) {
+        const struct critical_thread *one = &graph->threads.items[thread];
+        for (size_t i = one->first; i < one->first + one->count; i++) {
+            decide_call(&deciding, thread, &graph->calls.items[i]);
+            critical_graph_evict(graph, i + 1);
+        }
+    }
     return status;
 }

@@ -158,25 +158,9 @@ struct loading {
     uint32_t before;              /* the one that ended last; CRITICAL_NONE: there is none */
 };
 
-static void begin_device(struct loading *loading)
-{
-    loading->running.items.count = 0;
-    loading->ended = 0;
-    loading->before = CRITICAL_NONE;
-}
-
 static bool same_graph(const struct critical_op *a, const struct critical_op *b)
 {
     return a->graph && b->graph && a->call == b->call && a->call != CRITICAL_NONE;
-}
-
-/* What ended before OP started. */
-static void end_operations(struct loading *loading, int64_t time)
-{
-    while (loading->running.items.count > 0 && loading->running.items.items[0].key <= time) {
-        loading->before = critical_heap_pop(&loading->running).value;
-        loading->recent[loading->ended++ % RECENT] = loading->before;
-    }
 }
 
 static int add_within(struct critical_graph *graph, uint32_t first, uint32_t second)
@@ -289,7 +273,11 @@ static int add_op(struct loading *loading, const struct timeline_op *from)
         .graph = from->kind == CALL_GRAPH_LAUNCH,
     };
     find_call(graph, op, from->returned, number);
-    end_operations(loading, op->start);
+    /* What ended before the operation started. */
+    while (loading->running.items.count > 0 && loading->running.items.items[0].key <= op->start) {
+        loading->before = critical_heap_pop(&loading->running).value;
+        loading->recent[loading->ended++ % RECENT] = loading->before;
+    }
     find_beside(loading, op);
     op->decider = loading->before; /* for critical_graph_decide() */
     if (op->graph && find_within(loading, op, number) < 0)
@@ -316,7 +304,9 @@ static int load_ops(struct critical_graph *graph)
                 status = -1;
                 break;
             }
-            begin_device(&loading);
+            loading.running.items.count = 0;
+            loading.ended = 0;
+            loading.before = CRITICAL_NONE;
             *added = (struct critical_device){.first = graph->ops.count, .device = op->device};
             device = op->device;
         }

@@ -66,20 +66,6 @@ static int by_thread(const void *left, const void *right)
     return ORDER(a->thread, b->thread) ?: ORDER(a->start, b->start) ?: ORDER(a->end, b->end);
 }
 
-/* Parts of threads go to OF_THREADS. */
-static int sort_parts(struct critical_path *path, struct sorter *of_threads)
-{
-    int status = 0;
-    for (size_t i = 0; status == 0 && i < path->parts.count; i++) {
-        const struct critical_part part = path->parts.items[i];
-        if (i % CRITICAL_EVICTED_AFTER == 0)
-            file_vector_evict(&path->parts);
-        if (part.kind == CRITICAL_OUTSIDE)
-            status = part.thread == EVENT_NO_TEXT ? add_whole(path, &part) : sorter_add(of_threads, &part);
-    }
-    return status ? status : sorter_ready(of_threads);
-}
-
 int critical_ranges_find(struct critical_path *path, const struct trace *trace)
 {
     struct pieces pieces = {.path = path};
@@ -87,7 +73,16 @@ int critical_ranges_find(struct critical_path *path, const struct trace *trace)
     struct sorter_walk walk;
     const struct critical_part *part;
     sorter_init(&of_threads, trace->space, sizeof(*part), by_thread);
-    int status = sort_parts(path, &of_threads);
+    /* Parts of threads go to their own sorter. */
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < path->parts.count; i++) {
+        const struct critical_part one = path->parts.items[i];
+        if (i % CRITICAL_EVICTED_AFTER == 0)
+            file_vector_evict(&path->parts);
+        if (one.kind == CRITICAL_OUTSIDE)
+            status = one.thread == EVENT_NO_TEXT ? add_whole(path, &one) : sorter_add(&of_threads, &one);
+    }
+    status = status ? status : sorter_ready(&of_threads);
     range_walk_begin(&pieces.ranges, &trace->ranges, false);
     range_walk_begin(&pieces.operators, &trace->operators, false);
     sorter_walk_begin(&walk, &of_threads);

@@ -4,18 +4,6 @@
 
 #define MANY_DF 1e9
 
-/* Of one trace on each side. */
-static struct difference compare_two(const struct diff_values sides[DIFF_SIDES], struct floor floor)
-{
-    struct estimate estimates[DIFF_SIDES];
-    for (int side = 0; side < DIFF_SIDES; side++) {
-        estimates[side] =
-            (struct estimate){.mean = sides[side].mean, .variance = diff_floor_variance(floor.usual), .df = MANY_DF};
-        statistics_widen(&estimates[side], sides[side].within, sides[side].within_df);
-    }
-    return statistics_welch(&estimates[BEFORE], &estimates[AFTER], log1p(floor.most / 100));
-}
-
 /* Whether the runs of each side are so much closer to each other than to those of the other side that modes, as those
  * of where memory lies, are unlikely to be the reason. */
 static bool sides_agree(const struct diff_values sides[DIFF_SIDES], double difference)
@@ -73,9 +61,16 @@ struct diff_test diff_compare(const struct diff_values sides[DIFF_SIDES], struct
         return test;
     test.before = diff_value_of(sides[BEFORE].mean);
     test.after = diff_value_of(sides[AFTER].mean);
-    if (sides[BEFORE].count == 1 && sides[AFTER].count == 1)
-        test.log = compare_two(sides, floor);
-    else
+    if (sides[BEFORE].count == 1 && sides[AFTER].count == 1) {
+        /* Of one trace on each side. */
+        struct estimate estimates[DIFF_SIDES];
+        for (int side = 0; side < DIFF_SIDES; side++) {
+            estimates[side] = (struct estimate){
+                .mean = sides[side].mean, .variance = diff_floor_variance(floor.usual), .df = MANY_DF};
+            statistics_widen(&estimates[side], sides[side].within, sides[side].within_df);
+        }
+        test.log = statistics_welch(&estimates[BEFORE], &estimates[AFTER], log1p(floor.most / 100));
+    } else
         test.log = compare_several(sides, floor, shifts);
     test.few = !diff_occurs_often(sides);
     test.adjusted = test.log.p;

@@ -39,14 +39,6 @@ static void add_means(const struct diff *diff, struct diff_row *row)
     }
 }
 
-static double mean_span(const struct diff *diff)
-{
-    double sum = 0;
-    for (size_t i = 0; i < diff->traces; i++)
-        sum += diff->wholes[i].span;
-    return sum / (double)diff->traces;
-}
-
 /* Their means, and whether they are tiny. */
 static void begin_row(const struct diff *diff, struct diff_row *row, double span)
 {
@@ -100,21 +92,6 @@ static void test_modes(const struct diff *diff, struct diff_row *row, struct dif
     row->deviation = modes.deviation;
 }
 
-static void test_row(const struct diff *diff, struct diff_row *row, const struct diff_shifts *shifts,
-                     struct diff_run *runs)
-{
-    const struct comparable *comparable = diff_comparable(row->section);
-    if (comparable->each) {
-        row->each = test_figure(diff, row, FIGURE_EACH, shifts);
-        test_modes(diff, row, runs);
-    } else if (comparable->total) {
-        row->total = test_figure(diff, row, FIGURE_TOTAL, &no_shifts);
-    }
-    if (comparable->count)
-        row->count = test_figure(diff, row, FIGURE_COUNT, &no_shifts);
-    doubt_host(diff, row);
-}
-
 static int test_section(struct diff *diff, unsigned section)
 {
     struct diff_shifts shifts;
@@ -122,9 +99,21 @@ static int test_section(struct diff *diff, unsigned section)
     int status = diff_shifts_init(&shifts, diff, section);
     if (!runs)
         status = -1;
-    for (size_t i = 0; i < diff->rows.count && status == 0; i++)
-        if (diff->rows.items[i].section == section)
-            test_row(diff, &diff->rows.items[i], &shifts, runs);
+    const struct comparable *comparable = diff_comparable(section);
+    for (size_t i = 0; i < diff->rows.count && status == 0; i++) {
+        struct diff_row *row = &diff->rows.items[i];
+        if (row->section != section)
+            continue;
+        if (comparable->each) {
+            row->each = test_figure(diff, row, FIGURE_EACH, &shifts);
+            test_modes(diff, row, runs);
+        } else if (comparable->total) {
+            row->total = test_figure(diff, row, FIGURE_TOTAL, &no_shifts);
+        }
+        if (comparable->count)
+            row->count = test_figure(diff, row, FIGURE_COUNT, &no_shifts);
+        doubt_host(diff, row);
+    }
     free(runs);
     diff_shifts_release(&shifts);
     return status;
@@ -272,7 +261,10 @@ static struct diff_test test_whole(const struct diff *diff, size_t at, struct fl
 
 int diff_judge(struct diff *diff)
 {
-    double span = mean_span(diff);
+    double sum = 0;
+    for (size_t i = 0; i < diff->traces; i++)
+        sum += diff->wholes[i].span;
+    double span = sum / (double)diff->traces;
     int status = 0;
     for (size_t i = 0; i < diff->rows.count; i++)
         begin_row(diff, &diff->rows.items[i], span);

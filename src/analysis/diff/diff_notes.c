@@ -188,14 +188,6 @@ static void note_ranks(struct notes *notes)
          pairs, after->rank, diff->wholes[most].span / 1e6, after->span / 1e6);
 }
 
-static void note_unrecorded(struct notes *notes)
-{
-    for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++)
-        if (notes->diff->unrecorded[i])
-            note(notes, "Not compared: %s, which --trace left out in '%s'.", section_list[i].word,
-                 notes->diff->unrecorded[i]);
-}
-
 /* --- a change that all kernels share --- */
 
 #define SHARED_ROWS 4      /* fewer say nothing about the GPU as a whole */
@@ -233,5 +225,8 @@ void diff_notes(const struct diff *diff, void (*say)(void *context, const char *
     note_modes(&notes);
     note_gpus(&notes);
     note_shared(&notes);
-    note_unrecorded(&notes);
+    for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++)
+        if (notes.diff->unrecorded[i])
+            note(&notes, "Not compared: %s, which --trace left out in '%s'.", section_list[i].word,
+                 notes.diff->unrecorded[i]);
 }

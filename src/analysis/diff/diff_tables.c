@@ -121,12 +121,6 @@ static const struct column section_columns[COLUMNS] = {
     [NAME] = {"name", "Name", TYPE_TEXT, 0, .fill = NULL},
 };
 
-/* The figure of one occurrence, or of the whole row where there are no occurrences. */
-static const struct diff_test *main_test(const struct diff_row *row)
-{
-    return row->each.known ? &row->each : row->total.known ? &row->total : NULL;
-}
-
 static struct cell cell_count(double count)
 {
     return count == floor(count) ? cell_integer((int64_t)count) : cell_real(count);
@@ -134,7 +128,8 @@ static struct cell cell_count(double count)
 
 static void fill_figures(struct cell *cells, const struct diff_row *row)
 {
-    const struct diff_test *test = main_test(row);
+    /* The figure of one occurrence, or of the whole row where there are no occurrences. */
+    const struct diff_test *test = row->each.known ? &row->each : row->total.known ? &row->total : NULL;
     if (test) {
         cells[EACH_CHANGE] = cell_real(diff_percent(test->log.value));
         cells[EACH_MARGIN] = cell_real(100 * test->log.margin);
@@ -154,18 +149,6 @@ static void fill_figures(struct cell *cells, const struct diff_row *row)
     cells[DIFFERENCE] = cell_real(row->totals[AFTER] - row->totals[BEFORE]);
     cells[TOTAL_BEFORE] = cell_real(row->totals[BEFORE]);
     cells[TOTAL_AFTER] = cell_real(row->totals[AFTER]);
-}
-
-static void fill_row(struct table *table, struct cell *cells, const struct diff *diff, const struct diff_row *row)
-{
-    cells[CHANGE] = table_text(table, diff_change_word(row->change));
-    cells[SURENESS] = table_text(table, diff_sure_word(row->sure));
-    fill_figures(cells, row);
-    if (diff_comparable(row->section)->count) {
-        cells[COUNT_BEFORE] = cell_count(row->counts[BEFORE]);
-        cells[COUNT_AFTER] = cell_count(row->counts[AFTER]);
-    }
-    cells[NAME] = table_text(table, diff_name(diff, row));
 }
 
 /* Sure changes first, and among them those that matter most. */
@@ -194,9 +177,16 @@ static int add_rows(struct diff_table *made, const struct diff *diff, unsigned s
     int status = rows ? 0 : -1;
     for (size_t i = 0; i < count && status == 0; i++) {
         struct cell *cells = table_row(made->table);
-        if (cells)
-            fill_row(made->table, cells, diff, rows[i]);
-        else
+        if (cells) {
+            cells[CHANGE] = table_text(made->table, diff_change_word(rows[i]->change));
+            cells[SURENESS] = table_text(made->table, diff_sure_word(rows[i]->sure));
+            fill_figures(cells, rows[i]);
+            if (diff_comparable(rows[i]->section)->count) {
+                cells[COUNT_BEFORE] = cell_count(rows[i]->counts[BEFORE]);
+                cells[COUNT_AFTER] = cell_count(rows[i]->counts[AFTER]);
+            }
+            cells[NAME] = table_text(made->table, diff_name(diff, rows[i]));
+        } else
             status = -1;
     }
     free(rows);

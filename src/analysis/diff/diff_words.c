@@ -165,18 +165,6 @@ static void write_presence(struct buffer *out, const struct diff *diff, const st
     buffer_format(out, "%s)", diff_sure_word(row->sure));
 }
 
-static void write_each(struct buffer *out, const struct diff_row *row)
-{
-    diff_write_change(out, row->each.before, row->each.after, diff_type(row->section));
-    buffer_text(out, is_kernel(row) ? " per launch (" : " each (");
-    write_percent(out, diff_percent(row->each.log.value));
-    buffer_text(out, ", ");
-    if (diff_comparable(row->section)->count) {
-        write_count(out, row, row->counts[AFTER]);
-        buffer_text(out, ", ");
-    }
-}
-
 void diff_write_row_change(struct buffer *out, const struct diff *diff, const struct diff_row *row)
 {
     diff_write_row(out, diff, row);
@@ -191,7 +179,14 @@ void diff_write_row_change(struct buffer *out, const struct diff *diff, const st
         write_percent(out, diff_percent(row->count.log.value));
         buffer_text(out, ", ");
     } else if (row->each.known) {
-        write_each(out, row);
+        diff_write_change(out, row->each.before, row->each.after, diff_type(row->section));
+        buffer_text(out, is_kernel(row) ? " per launch (" : " each (");
+        write_percent(out, diff_percent(row->each.log.value));
+        buffer_text(out, ", ");
+        if (diff_comparable(row->section)->count) {
+            write_count(out, row, row->counts[AFTER]);
+            buffer_text(out, ", ");
+        }
     } else {
         diff_write_change(out, row->totals[BEFORE], row->totals[AFTER], diff_type(row->section));
         buffer_text(out, " (");

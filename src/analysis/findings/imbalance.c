@@ -8,18 +8,6 @@ const char imbalance_advice[] =
     "Move layers from this stage to the others until all compute as long (the embedding and the loss count, too). More "
     "microbatches in a step make the rest of the waiting smaller.";
 
-static void describe(struct imbalance *imbalance, const struct stages *stages)
-{
-    const struct stage *slowest = &stages->items.items[stages->slowest];
-    snprintf(
-        imbalance->text, sizeof(imbalance->text),
-        "Stage %lld of the pipeline (%s %s) computes %s in a step, the %s stages %s on average: balanced, a step of "
-        "%s would be %s shorter",
-        (long long)slowest->number, slowest->ranks == 1 ? "rank" : "ranks", slowest->list,
-        amount_time(slowest->compute).text, amount_count((int64_t)stages->items.count).text,
-        amount_time(stages->mean).text, amount_time(slowest->step).text, amount_time(slowest->gain).text);
-}
-
 int imbalance_find(struct imbalance *imbalance, const struct ranks *ranks)
 {
     struct stages stages = {0};
@@ -32,7 +20,12 @@ int imbalance_find(struct imbalance *imbalance, const struct ranks *ranks)
         imbalance->steps = stages.steps;
         while (stages.of_rank[imbalance->index] != stages.slowest)
             imbalance->index++;
-        describe(imbalance, &stages);
+        snprintf(imbalance->text, sizeof(imbalance->text),
+                 "Stage %lld of the pipeline (%s %s) computes %s in a step, the %s stages %s on average: balanced, a "
+                 "step of %s would be %s shorter",
+                 (long long)slowest->number, slowest->ranks == 1 ? "rank" : "ranks", slowest->list,
+                 amount_time(slowest->compute).text, amount_count((int64_t)stages.items.count).text,
+                 amount_time(stages.mean).text, amount_time(slowest->step).text, amount_time(slowest->gain).text);
     }
     stages_release(&stages);
     return status;

@@ -222,11 +222,6 @@ static void end_run(struct small *small)
     run->count = 0;
 }
 
-static int64_t begin_of(const struct timeline_op *op)
-{
-    return op->called == EVENT_NONE ? op->start : op->called;
-}
-
 static bool follows(const struct small_run *run, const struct timeline_op *op)
 {
     const struct timeline_op *last = &run->last;
@@ -247,7 +242,7 @@ static int small_op(void *state, const struct trace *trace, const struct timelin
     if (!fits || again)
         return 0;
     if (run->count == 0) {
-        *run = (struct small_run){.from = begin_of(op), .first = *op};
+        *run = (struct small_run){.from = op->called == EVENT_NONE ? op->start : op->called, .first = *op};
         run->from = op->start - run->from > FINDING_SMALL_COPY_GAP_NS ? op->start : run->from;
     }
     run->count++;

@@ -8,17 +8,6 @@ const char slow_link_advice[] =
     "Compare its network adapter, cable and switch port with the others (ethtool, ibstat; inside a host nvidia-smi "
     "nvlink -s and nvidia-smi topo -m), and look at which transport and adapter NCCL chose (NCCL_DEBUG=INFO).";
 
-/* "host node1 (ranks 2, 3)", "rank 3" */
-static void write_owner(char *text, size_t size, const struct ranks *ranks, const struct slow_link *link)
-{
-    long long rank = (long long)ranks->items.items[link->rank].rank;
-    if (link->host == EVENT_NO_TEXT)
-        snprintf(text, size, "rank %lld", rank);
-    else
-        snprintf(text, size, "host %s (%s of its ranks, such as rank %lld)",
-                 finding_name_of(interned(&ranks->texts, link->host)).text, amount_count(link->ranks).text, rank);
-}
-
 /* "14.7 GB/s" */
 static void write_rate(char *text, size_t size, const struct slow_link *link, double time)
 {
@@ -35,7 +24,13 @@ void slow_link_describe(char *text, size_t size, const struct ranks *ranks, cons
 {
     char owner[200], own[32], other[32], of[40] = "";
     bool pair = link->kind == COLLECTIVE_SEND;
-    write_owner(owner, sizeof(owner), ranks, link);
+    /* "host node1 (ranks 2, 3)", "rank 3" */
+    long long rank = (long long)ranks->items.items[link->rank].rank;
+    if (link->host == EVENT_NO_TEXT)
+        snprintf(owner, sizeof(owner), "rank %lld", rank);
+    else
+        snprintf(owner, sizeof(owner), "host %s (%s of its ranks, such as rank %lld)",
+                 finding_name_of(interned(&ranks->texts, link->host)).text, amount_count(link->ranks).text, rank);
     write_rate(own, sizeof(own), link, link->time);
     write_rate(other, sizeof(other), link, link->other_time);
     if (!pair)

@@ -116,12 +116,6 @@ static int peers_find(struct peers *peers, const struct ranks *ranks)
     return status;
 }
 
-static void peers_release(struct peers *peers)
-{
-    stages_release(&peers->stages);
-    free(peers->of_stage);
-}
-
 /* --- reasons --- */
 
 /* What explains at least this part of being late is the reason. */
@@ -144,15 +138,6 @@ static void find_reason(struct straggler *straggler, const int64_t *typicals)
     /* Where operations overlap, one delay makes several of them late. */
     if (straggler->reason != STRAGGLER_UNKNOWN && straggler->cost > most)
         straggler->cost = most;
-}
-
-/* Whether it is only late because it waited longer itself: for all others, or for those next to it in a pipeline. */
-static bool passes_on(const struct straggler *straggler, const int64_t *typicals)
-{
-    int64_t waited = straggler->rank->waited - typicals[TYPICAL_WAITED];
-    int64_t neighbours = straggler->rank->neighbours - typicals[TYPICAL_NEIGHBOURS];
-    return straggler->reason == STRAGGLER_UNKNOWN &&
-           (waited > neighbours ? waited : neighbours) > straggler->cost / REASON_PART;
 }
 
 /* --- the kernel or copy that takes longer --- */
@@ -335,7 +320,12 @@ static int name_late(struct late *late, const struct slow_links *links, uint32_t
     if (straggler.cost < late->least)
         return 0;
     find_reason(&straggler, typicals);
-    bool passes = passes_on(&straggler, typicals);
+    /* Whether it is only late because it waited longer itself: for all others, or for those next to it in a pipeline.
+     */
+    int64_t waited = straggler.rank->waited - typicals[TYPICAL_WAITED];
+    int64_t neighbours = straggler.rank->neighbours - typicals[TYPICAL_NEIGHBOURS];
+    bool passes = straggler.reason == STRAGGLER_UNKNOWN &&
+                  (waited > neighbours ? waited : neighbours) > straggler.cost / REASON_PART;
     late->passed[index] = passes ? straggler.cost : 0;
     return passes || straggler.cost < late->least ? 0 : name_rank(late, &straggler);
 }
@@ -381,7 +371,8 @@ static int each_late(struct late *late, const struct slow_links *links)
     for (uint32_t i = 0; i < count && status == 0; i++)
         if (late->passed[i] > 0 && late->peers.stages.of_rank[i] != STAGE_NONE && is_latest(late, i))
             status = name_cause(late, i);
-    peers_release(&late->peers);
+    stages_release(&late->peers.stages);
+    free(late->peers.of_stage);
     free(late->passed);
     free(late->named);
     return status;

@@ -66,19 +66,6 @@ static size_t find_program(const struct host_sites *sites, const struct trace *t
     return python < stack->count ? python : named;
 }
 
-/* What the functions that the program called are for: the frame of one. NULL: nothing in particular. */
-static const struct host_frame_facts *find_pattern(const struct host_sites *sites, const struct trace *trace,
-                                                   const struct site_stack *stack, size_t program)
-{
-    const struct host_frame_facts *found = NULL;
-    for (size_t i = 0; i < program; i++) {
-        const struct host_frame_facts *facts = &sites->frames[frame_number(trace, stack, i)];
-        if (facts->pattern && (!found || facts->pattern->rank > found->pattern->rank))
-            found = facts;
-    }
-    return found;
-}
-
 static uint32_t put_words(struct host_sites *sites, const char *words, const char *after)
 {
     char text[HOST_FUNCTION + 8];
@@ -119,20 +106,6 @@ static int read_name(struct host_sites *sites, const struct trace *trace, const 
     return put_doing(sites, site, &doing);
 }
 
-/* Of a stack of libraries alone: the library of its innermost frame, such as an interpreter. */
-static int read_module(struct host_sites *sites, const struct trace *trace, const struct host_site *key,
-                       struct host_site_doing *site)
-{
-    struct host_doing doing = {.kind = HOST_RUN, .function = EVENT_NO_TEXT, .file = EVENT_NO_TEXT};
-    const struct trace_frame *frame;
-    const char *module = trace_stack(trace, key->stack, &frame, 1) ? trace_text(trace, frame->module) : "";
-    const char *slash = strrchr(module, '/');
-    if (!*module)
-        return read_name(sites, trace, key, site);
-    doing.words = put_words(sites, slash ? slash + 1 : module, "");
-    return put_doing(sites, site, &doing);
-}
-
 static int read_site(struct host_sites *sites, const struct trace *trace, const struct host_site *key,
                      struct host_site_doing *site)
 {
@@ -144,7 +117,13 @@ static int read_site(struct host_sites *sites, const struct trace *trace, const 
     if (stack.count == 0)
         return read_name(sites, trace, key, site);
     size_t program = find_program(sites, trace, &stack);
-    const struct host_frame_facts *called = find_pattern(sites, trace, &stack, program);
+    /* What the functions that the program called are for: the frame of one, or nothing in particular. */
+    const struct host_frame_facts *called = NULL;
+    for (size_t i = 0; i < program; i++) {
+        const struct host_frame_facts *facts = &sites->frames[frame_number(trace, &stack, i)];
+        if (facts->pattern && (!called || facts->pattern->rank > called->pattern->rank))
+            called = facts;
+    }
     if (called) {
         doing.kind = called->pattern->kind;
         doing.words = words_of(sites, called->pattern, trace_text(trace, called->name));
@@ -154,8 +133,16 @@ static int read_site(struct host_sites *sites, const struct trace *trace, const 
         doing.function = trace->frames.items[site->frame].function;
         doing.file = trace->frames.items[site->frame].file;
     }
-    if (!called && program == stack.count)
-        return read_module(sites, trace, key, site);
+    if (!called && program == stack.count) {
+        /* Of a stack of libraries alone: the library of its innermost frame, such as an interpreter. */
+        const struct trace_frame *frame;
+        const char *module = trace_stack(trace, key->stack, &frame, 1) ? trace_text(trace, frame->module) : "";
+        const char *slash = strrchr(module, '/');
+        if (!*module)
+            return read_name(sites, trace, key, site);
+        doing.words = put_words(sites, slash ? slash + 1 : module, "");
+        return put_doing(sites, site, &doing);
+    }
     return put_doing(sites, site, &doing);
 }
 

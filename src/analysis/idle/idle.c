@@ -163,16 +163,6 @@ int idle_add_launched(struct idle *idle, uint32_t device, int64_t length)
     return 0;
 }
 
-static void add_to_largest(struct idle_gap *gap, const struct idle_what *what, int64_t length)
-{
-    struct idle_part *part = &gap->causes[what->cause];
-    sum_add(&part->total, length);
-    if (length > part->longest) {
-        part->longest = length;
-        part->what = *what;
-    }
-}
-
 int idle_add(struct idle *idle, const struct idle_what *what, int64_t start, int64_t at, int64_t length,
              struct idle_gap *largest)
 {
@@ -190,8 +180,14 @@ int idle_add(struct idle *idle, const struct idle_what *what, int64_t start, int
     sum_add(&device->idle, length);
     add(&device->causes[what->cause], start, length);
     add(&row->sum, start, length);
-    if (largest)
-        add_to_largest(largest, what, length);
+    if (largest) {
+        struct idle_part *part = &largest->causes[what->cause];
+        sum_add(&part->total, length);
+        if (length > part->longest) {
+            part->longest = length;
+            part->what = *what;
+        }
+    }
     return 0;
 }
 

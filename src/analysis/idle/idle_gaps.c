@@ -145,20 +145,6 @@ static int settle(struct finding *finding, const struct gap *gap, const struct i
     return add_whole(finding, gap, what);
 }
 
-/* Before the first operation or after the last. */
-static int settle_edge(struct finding *finding, const struct gap *gap, enum idle_cause cause)
-{
-    const struct idle_host_gap host = {.start = gap->start,
-                                       .called = gap->end,
-                                       .held = gap->end,
-                                       .end = gap->end,
-                                       .thread = gap->thread,
-                                       .what = IDLE_WHAT(gap->device, cause)};
-    if (gap->thread == LAUNCHED_NO_THREAD)
-        return add_whole(finding, gap, host.what);
-    return sorter_add(&finding->gaps->host.gaps, &host);
-}
-
 /* --- the walk over the operations --- */
 
 static struct stream_last *find_stream(struct finding *finding, uint32_t stream)
@@ -210,7 +196,16 @@ static int add_edge(struct finding *finding, enum idle_cause cause, const struct
     if (gap->end <= gap->start || gap->start < finding->from)
         return 0;
     offer(finding, gap, after);
-    return settle_edge(finding, gap, cause);
+    /* Before the first operation or after the last. */
+    const struct idle_host_gap host = {.start = gap->start,
+                                       .called = gap->end,
+                                       .held = gap->end,
+                                       .end = gap->end,
+                                       .thread = gap->thread,
+                                       .what = IDLE_WHAT(gap->device, cause)};
+    if (gap->thread == LAUNCHED_NO_THREAD)
+        return add_whole(finding, gap, host.what);
+    return sorter_add(&finding->gaps->host.gaps, &host);
 }
 
 static int end_device(struct finding *finding)
@@ -286,11 +281,6 @@ static int settle_asked(struct finding *finding)
 
 /* --- phases --- */
 
-static enum idle_cause cause_of_phase(const char *name)
-{
-    return strncmp(name, "Graph", strlen("Graph")) == 0 ? IDLE_GRAPH : IDLE_COMPILATION;
-}
-
 static int pass_phases(struct finding *finding)
 {
     const struct trace *trace = finding->trace;
@@ -306,11 +296,13 @@ static int pass_phases(struct finding *finding)
         if (phase->process != last.process || phase->thread != last.thread)
             thread = trace_find_thread(trace, phase->process, phase->thread);
         last = *phase;
-        const struct idle_host_phase one = {.start = phase->start,
-                                            .end = phase->end,
-                                            .thread = (uint32_t)thread,
-                                            .cause = cause_of_phase(trace_text(trace, phase->name)),
-                                            .name = phase->name};
+        const struct idle_host_phase one = {
+            .start = phase->start,
+            .end = phase->end,
+            .thread = (uint32_t)thread,
+            .cause =
+                strncmp(trace_text(trace, phase->name), "Graph", strlen("Graph")) == 0 ? IDLE_GRAPH : IDLE_COMPILATION,
+            .name = phase->name};
         if (thread != EVENT_NONE)
             status = sorter_add(&finding->gaps->host.phases, &one);
     }

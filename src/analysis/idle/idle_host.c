@@ -112,17 +112,6 @@ static void limit(struct host_walk *walk, int64_t time)
         walk->until = time;
 }
 
-/* Those that have ended, and those of earlier threads, are passed by. */
-static void pass_ended(struct host_walk *walk)
-{
-    while (walk->phase && (walk->phase->thread < walk->thread ||
-                           (walk->phase->thread == walk->thread && walk->phase->end <= walk->time)))
-        walk->phase = sorter_next(&walk->phases);
-    while (walk->call &&
-           (walk->call->thread < walk->thread || (walk->call->thread == walk->thread && walk->call->end <= walk->time)))
-        walk->call = host_calls_next(&walk->calls);
-}
-
 /* The name of the innermost range around the time; EVENT_NO_TEXT: there is none. */
 static uint32_t find_range(struct host_walk *walk, struct open_range *open)
 {
@@ -161,7 +150,13 @@ static int find_activity(struct host_walk *walk, struct doing *doing)
 static struct doing find_doing(struct host_walk *walk, bool late)
 {
     struct doing doing = {IDLE_OUTSIDE, EVENT_NO_TEXT, EVENT_NO_TEXT, EVENT_NO_TEXT, EVENT_NO_TEXT, false};
-    pass_ended(walk);
+    /* Those that have ended, and those of earlier threads, are passed by. */
+    while (walk->phase && (walk->phase->thread < walk->thread ||
+                           (walk->phase->thread == walk->thread && walk->phase->end <= walk->time)))
+        walk->phase = sorter_next(&walk->phases);
+    while (walk->call &&
+           (walk->call->thread < walk->thread || (walk->call->thread == walk->thread && walk->call->end <= walk->time)))
+        walk->call = host_calls_next(&walk->calls);
     if (late && walk->call && walk->call->thread == walk->thread) {
         bool inside = walk->call->start <= walk->time;
         limit(walk, inside ? walk->call->end : walk->call->start);
@@ -261,15 +256,6 @@ static int add_to_sums(struct host_walk *walk, const struct doing *doing)
     if (sum)
         *sum += walk->until - walk->time;
     return sum ? 0 : -1;
-}
-
-static void shared_release(struct shared_gaps *shared)
-{
-    for (size_t i = 0; i < shared->items.count; i++)
-        free(shared->items.items[i]);
-    array_release(&shared->items);
-    dense_map_release(&shared->doings);
-    array_release(&shared->sums);
 }
 
 /* Returns the gap that shares the sums and whose operation is launched next. NULL: none shares them. */
@@ -463,7 +449,11 @@ int idle_host_finish(struct idle_host *host, struct idle *idle, const struct tra
     while (status == 0 && (walk.next || walk.open.count > 0 || next_shared(&walk)))
         status = step(&walk);
     array_release(&walk.open);
-    shared_release(&walk.shared);
+    for (size_t i = 0; i < walk.shared.items.count; i++)
+        free(walk.shared.items.items[i]);
+    array_release(&walk.shared.items);
+    dense_map_release(&walk.shared.doings);
+    array_release(&walk.shared.sums);
     const int ends[] = {sorter_walk_end(&walk.gaps), sorter_walk_end(&walk.phases), host_calls_walk_end(&walk.calls),
                         range_walk_end(&walk.range.walk), range_walk_end(&walk.operation.walk)};
     for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)

@@ -70,13 +70,6 @@ static int rank_streams(struct idle_waits *waits)
     return made ? 0 : -1;
 }
 
-/* EVENT_NO_TEXT: nothing ran on the stream. */
-static uint32_t rank_of(const struct idle_waits *waits, const struct trace_stream_id *id)
-{
-    uint32_t stream = dense_map_lookup(&waits->trace->stream_ids, id, sizeof(*id));
-    return stream == DENSE_MAP_NONE ? EVENT_NO_TEXT : waits->ranks[stream];
-}
-
 /* --- records --- */
 
 static void read_record(struct idle_waits *waits)
@@ -85,8 +78,11 @@ static void read_record(struct idle_waits *waits)
     const struct trace_stream_id last = record ? record->stream : (struct trace_stream_id){0};
     bool any = record;
     waits->next = record = sorter_next(&waits->walk);
-    if (record && (!any || stream_order(&record->stream, &last) != 0))
-        waits->next_key = rank_of(waits, &record->stream);
+    if (record && (!any || stream_order(&record->stream, &last) != 0)) {
+        /* No key: nothing ran on the stream. */
+        uint32_t stream = dense_map_lookup(&waits->trace->stream_ids, &record->stream, sizeof(record->stream));
+        waits->next_key = stream == DENSE_MAP_NONE ? EVENT_NO_TEXT : waits->ranks[stream];
+    }
 }
 
 static bool is_passed(const struct idle_waits *waits, const struct idle_launch *launch)

@@ -250,21 +250,6 @@ static struct point middle_of(const struct solving *solving)
     return (struct point){(first + last) / 2, time > 0 ? (last - first) / (2 * time) : inner_point(polygon).drift};
 }
 
-static void measure(const struct solving *solving, struct point best)
-{
-    struct clock_region *region = solving->region;
-    double time = (double)region->last - solving->middle, span = (double)(region->last - region->first);
-    for (size_t i = 0; i < solving->polygon.count; i++) {
-        double value = solving->polygon.corners[i].value - best.value;
-        double drift = solving->polygon.corners[i].drift - best.drift;
-        region->uncertainty = fmax(region->uncertainty, fmax(fabs(value - drift * time), fabs(value + drift * time)));
-        region->drift_uncertainty = fmax(region->drift_uncertainty, fabs(drift));
-    }
-    region->uncertainty += solving->slack;
-    region->drift_uncertainty += fmin(2 * solving->slack / fmax(span, 1), CLOCK_DRIFT_MOST);
-    region->line = (struct clock_line){best.value - best.drift * solving->middle, best.drift};
-}
-
 static void solve(struct solving *solving, const struct clock_line *wished)
 {
     struct clock_region *region = solving->region;
@@ -280,7 +265,16 @@ static void solve(struct solving *solving, const struct clock_line *wished)
         struct point point = {wished->start + wished->drift * solving->middle, drift};
         best = into_region(solving, point, inner_point(&solving->polygon));
     }
-    measure(solving, best);
+    double time = (double)region->last - solving->middle, span = (double)(region->last - region->first);
+    for (size_t i = 0; i < solving->polygon.count; i++) {
+        double value = solving->polygon.corners[i].value - best.value;
+        double drift = solving->polygon.corners[i].drift - best.drift;
+        region->uncertainty = fmax(region->uncertainty, fmax(fabs(value - drift * time), fabs(value + drift * time)));
+        region->drift_uncertainty = fmax(region->drift_uncertainty, fabs(drift));
+    }
+    region->uncertainty += solving->slack;
+    region->drift_uncertainty += fmin(2 * solving->slack / fmax(span, 1), CLOCK_DRIFT_MOST);
+    region->line = (struct clock_line){best.value - best.drift * solving->middle, best.drift};
 }
 
 int clock_bounds_solve(struct clock_bounds *bounds, const struct clock_line *wished, struct clock_region *region)

@@ -43,16 +43,6 @@ static void take_end(struct clock_bucket *bucket, struct clock_bound end, int64_
     bucket->any_end = true;
 }
 
-static void join(struct clock_bucket *into, const struct clock_bucket *other)
-{
-    if (other->any_least)
-        take_least(into, other->least);
-    if (other->any_most)
-        take_most(into, other->most);
-    if (other->any_end)
-        take_end(into, other->end, other->length);
-}
-
 static void halve(struct clock_pair *pair)
 {
     int64_t begin = pair->begin >> 1;
@@ -60,7 +50,12 @@ static void halve(struct clock_pair *pair)
     for (size_t i = 0; i < pair->count; i++) {
         size_t place = (size_t)(((pair->begin + (int64_t)i) >> 1) - begin);
         if (place < count) {
-            join(&pair->buckets[place], &pair->buckets[i]);
+            if (pair->buckets[i].any_least)
+                take_least(&pair->buckets[place], pair->buckets[i].least);
+            if (pair->buckets[i].any_most)
+                take_most(&pair->buckets[place], pair->buckets[i].most);
+            if (pair->buckets[i].any_end)
+                take_end(&pair->buckets[place], pair->buckets[i].end, pair->buckets[i].length);
         } else {
             pair->buckets[place] = pair->buckets[i];
             count = place + 1;

@@ -70,33 +70,6 @@ static void list_edges(struct tree *tree, size_t count, uint32_t hosts)
     }
 }
 
-static int leave_host(struct tree *tree, uint32_t host, double distance)
-{
-    int status = 0;
-    for (uint32_t i = tree->first[host]; i < tree->first[host + 1] && status == 0; i++) {
-        const struct clock_edge *edge = &tree->edges[tree->of_host[i]];
-        uint32_t other = edge->a == host ? edge->b : edge->a;
-        if (!tree->reached[other])
-            status = heap_add(tree, (struct step){distance + edge->length, other, host, edge->pair});
-    }
-    return status;
-}
-
-static int reach_all(struct tree *tree, struct clock_join *joins, size_t *joined)
-{
-    int status = heap_add(tree, (struct step){0, 0, 0, 0});
-    while (status == 0 && tree->heap.count > 0) {
-        struct step step = heap_take(tree);
-        if (tree->reached[step.host])
-            continue;
-        tree->reached[step.host] = true;
-        if (step.host != 0)
-            joins[(*joined)++] = (struct clock_join){step.host, step.through, step.pair};
-        status = leave_host(tree, step.host, step.distance);
-    }
-    return status;
-}
-
 int clock_tree_make(const struct clock_edge *edges, size_t count, uint32_t hosts, struct clock_join *joins,
                     size_t *joined)
 {
@@ -108,7 +81,21 @@ int clock_tree_make(const struct clock_edge *edges, size_t count, uint32_t hosts
     int status = tree.first && tree.of_host && tree.reached ? 0 : -1;
     if (status == 0) {
         list_edges(&tree, count, hosts);
-        status = reach_all(&tree, joins, joined);
+        status = heap_add(&tree, (struct step){0, 0, 0, 0});
+        while (status == 0 && tree.heap.count > 0) {
+            struct step step = heap_take(&tree);
+            if (tree.reached[step.host])
+                continue;
+            tree.reached[step.host] = true;
+            if (step.host != 0)
+                joins[(*joined)++] = (struct clock_join){step.host, step.through, step.pair};
+            for (uint32_t i = tree.first[step.host]; i < tree.first[step.host + 1] && status == 0; i++) {
+                const struct clock_edge *edge = &tree.edges[tree.of_host[i]];
+                uint32_t other = edge->a == step.host ? edge->b : edge->a;
+                if (!tree.reached[other])
+                    status = heap_add(&tree, (struct step){step.distance + edge->length, other, step.host, edge->pair});
+            }
+        }
     }
     free(tree.first);
     free(tree.of_host);

@@ -72,20 +72,6 @@ static void shift(int64_t *time, int64_t by)
     *time = *time > EVENT_TIME_LIMIT ? EVENT_TIME_LIMIT : *time < -EVENT_TIME_LIMIT ? -EVENT_TIME_LIMIT : *time;
 }
 
-static int add_steps(struct adding *adding)
-{
-    for (size_t i = 0; i < adding->part->ranks.steps.count; i++) {
-        struct rank_step *step = array_push(&adding->job->ranks.steps);
-        if (!step)
-            return -1;
-        *step = adding->part->ranks.steps.items[i];
-        step->rank += adding->base;
-        shift(&step->from, adding->shift);
-        shift(&step->to, adding->shift);
-    }
-    return 0;
-}
-
 static int add_ranks(struct adding *adding)
 {
     struct ranks *ranks = &adding->job->ranks;
@@ -113,7 +99,16 @@ static int add_ranks(struct adding *adding)
         if (!name->copy && pretty_names_add(&ranks->pretty, name->name) < 0)
             return -1;
     }
-    return add_steps(adding);
+    for (size_t i = 0; i < adding->part->ranks.steps.count; i++) {
+        struct rank_step *step = array_push(&adding->job->ranks.steps);
+        if (!step)
+            return -1;
+        *step = adding->part->ranks.steps.items[i];
+        step->rank += adding->base;
+        shift(&step->from, adding->shift);
+        shift(&step->to, adding->shift);
+    }
+    return 0;
 }
 
 /* The only rank of the part; EVENT_NONE: it has several. */
@@ -252,20 +247,6 @@ static int add_members(struct adding *adding)
     return 0;
 }
 
-/* The times of a trace count from its own base. */
-static void set_shift(struct adding *adding)
-{
-    struct job_whole *job = adding->job;
-    const struct part_info *info = &adding->part->info;
-    bool known = info->base > 0 && job->base > 0;
-    adding->shift = known ? info->base - job->base : 0;
-    job->base = job->base == EVENT_NONE ? info->base : job->base;
-    int64_t start = info->with_span ? info->start : EVENT_NONE;
-    shift(&start, adding->shift);
-    if (start != EVENT_NONE && (job->hangs.origin == EVENT_NONE || start < job->hangs.origin))
-        job->hangs.origin = start;
-}
-
 /* Whether a rank of PART is there already, or the job has another size. */
 static bool is_of_another_job(const struct job_whole *job, const struct job_part *part)
 {
@@ -286,7 +267,15 @@ int job_add(struct job_whole *job, const struct job_part *part, const char *name
     struct adding adding = {.job = job, .part = part, .base = (uint32_t)job->ranks.items.count};
     if (is_of_another_job(job, part))
         return JOB_OTHER;
-    set_shift(&adding);
+    /* The times of a trace count from its own base. */
+    const struct part_info *info = &part->info;
+    bool known = info->base > 0 && job->base > 0;
+    adding.shift = known ? info->base - job->base : 0;
+    job->base = job->base == EVENT_NONE ? info->base : job->base;
+    int64_t start = info->with_span ? info->start : EVENT_NONE;
+    shift(&start, adding.shift);
+    if (start != EVENT_NONE && (job->hangs.origin == EVENT_NONE || start < job->hangs.origin))
+        job->hangs.origin = start;
     int status = translate_texts(&adding) ?: add_ranks(&adding) ?: add_rows(&adding);
     status = status ?: add_findings(&adding) ?: add_members(&adding);
     if (status < 0)

@@ -240,9 +240,19 @@ static void join_host(const struct solving *solving, const struct clock_join *jo
     clock->outliers = region->outliers;
 }
 
-/* Why a host is not joined: whether one of its pairs is contradicting. */
-static void note_contradictions(const struct solving *solving)
+static int solve(struct solving *solving)
 {
+    struct job_clocks *clocks = solving->clocks;
+    size_t edges, joined;
+    if (solve_pairs(solving, &edges) < 0 ||
+        clock_tree_make(solving->edges, edges, clocks->host_count, solving->joins, &joined) < 0)
+        return -1;
+    clocks->items.items[0].state = JOB_CLOCK_REFERENCE;
+    clocks->items.items[0].origin = clocks->items.items[0].first = clocks->hosts[0].origin;
+    clocks->items.items[0].last = clocks->hosts[0].origin + clocks->hosts[0].last;
+    for (size_t i = 0; i < joined; i++)
+        join_host(solving, &solving->joins[i]);
+    /* Why a host is not joined: whether one of its pairs is contradicting. */
     for (size_t i = 0; i < solving->clocks->pairs.count; i++) {
         const struct clock_pair *pair = &solving->clocks->pairs.items[i];
         const struct clock_region *region = &solving->regions[i];
@@ -256,21 +266,6 @@ static void note_contradictions(const struct solving *solving)
             clock->outliers = region->outliers;
         }
     }
-}
-
-static int solve(struct solving *solving)
-{
-    struct job_clocks *clocks = solving->clocks;
-    size_t edges, joined;
-    if (solve_pairs(solving, &edges) < 0 ||
-        clock_tree_make(solving->edges, edges, clocks->host_count, solving->joins, &joined) < 0)
-        return -1;
-    clocks->items.items[0].state = JOB_CLOCK_REFERENCE;
-    clocks->items.items[0].origin = clocks->items.items[0].first = clocks->hosts[0].origin;
-    clocks->items.items[0].last = clocks->hosts[0].origin + clocks->hosts[0].last;
-    for (size_t i = 0; i < joined; i++)
-        join_host(solving, &solving->joins[i]);
-    note_contradictions(solving);
     return 0;
 }
 

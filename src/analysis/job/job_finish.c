@@ -100,17 +100,6 @@ static int add_to_clocks(struct job_whole *job, struct operations *operations)
     return status ?: job_clocks_end(&job->clocks);
 }
 
-static void correct(const struct job_whole *job, struct collective *one)
-{
-    const struct job_clock *clock = &job->clocks.items.items[job->host_of.items[one->process]];
-    if (one->start != EVENT_NONE)
-        one->start = job_clock_correct(clock, one->start);
-    if (one->called != EVENT_NONE)
-        one->called = job_clock_correct(clock, one->called);
-    if (one->returned != EVENT_NONE)
-        one->returned = job_clock_correct(clock, one->returned);
-}
-
 /* What ranks did at the end. */
 static int correct_members(struct job_whole *job)
 {
@@ -128,21 +117,15 @@ static int correct_members(struct job_whole *job)
     return 0;
 }
 
-static void correct_steps(struct job_whole *job)
-{
-    for (size_t i = 0; i < job->ranks.steps.count; i++) {
-        struct rank_step *step = &job->ranks.steps.items[i];
-        const struct job_clock *clock = &job->clocks.items.items[job->host_of.items[step->rank]];
-        step->from = job_clock_correct(clock, step->from);
-        step->to = job_clock_correct(clock, step->to);
-    }
-}
-
 static int add_to_sums(struct job_whole *job, struct operations *operations)
 {
-    for (size_t i = 0; i < operations->ranks.count; i++)
-        if (operations->ranks.items[i].process != RANK_NONE)
-            correct(job, &operations->ranks.items[i]);
+    for (size_t i = 0; i < operations->ranks.count; i++) {
+        struct collective *one = &operations->ranks.items[i];
+        int64_t *const times[] = {&one->start, &one->called, &one->returned};
+        for (size_t k = 0; one->process != RANK_NONE && k < sizeof(times) / sizeof(*times); k++)
+            if (*times[k] != EVENT_NONE)
+                *times[k] = job_clock_correct(&job->clocks.items.items[job->host_of.items[one->process]], *times[k]);
+    }
     return ranks_add_operation(&job->ranks, operations->ranks.items, operations->index.items, operations->ranks.count)
                ?: comm_add(&job->comm, operations->ranks.items, operations->ranks.count)
                ?: hang_fronts_operation(&job->hangs.fronts, operations->ranks.items, operations->ranks.count);
@@ -163,8 +146,12 @@ int job_finish(struct job_whole *job)
         status = job_clocks_solve(&job->clocks);
     if (status == 0)
         status = correct_members(job);
-    if (status == 0)
-        correct_steps(job);
+    for (size_t i = 0; i < job->ranks.steps.count && status == 0; i++) {
+        struct rank_step *step = &job->ranks.steps.items[i];
+        const struct job_clock *clock = &job->clocks.items.items[job->host_of.items[step->rank]];
+        step->from = job_clock_correct(clock, step->from);
+        step->to = job_clock_correct(clock, step->to);
+    }
     if (status == 0)
         status = each_operation(job, add_to_sums);
     status = status ?: hangs_finish(&job->hangs);

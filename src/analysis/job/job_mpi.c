@@ -347,16 +347,6 @@ static int report(struct sharing *sharing, struct buffer *out)
     return status;
 }
 
-static void remove_parts(const struct sharing *sharing)
-{
-    char path[PATH + 32];
-    for (size_t i = 0; i < sharing->files.count; i++) {
-        part_path(sharing, i, path);
-        unlink(path);
-    }
-    rmdir(sharing->parts);
-}
-
 /* Its own files come first, so that other processes work meanwhile. */
 static int gather(struct sharing *sharing, char *piece, struct buffer *out)
 {
@@ -372,7 +362,12 @@ static int gather(struct sharing *sharing, char *piece, struct buffer *out)
     int status = -1;
     if (!sharing->failed)
         status = report(sharing, out);
-    remove_parts(sharing);
+    char path[PATH + 32];
+    for (size_t i = 0; i < sharing->files.count; i++) {
+        part_path(sharing, i, path);
+        unlink(path);
+    }
+    rmdir(sharing->parts);
     return status;
 }
 

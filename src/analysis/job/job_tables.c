@@ -127,19 +127,6 @@ static const struct column row_columns[ROW_COLUMNS] = {
     [NAME] = {"name", "Name", TYPE_TEXT, .importance = 90},
 };
 
-/* Columns for the section: of what its totals are, or of counts where it has none. */
-static void columns_for(struct column *columns, const struct section *section)
-{
-    int total = comparable_column(section, section->comparable.total);
-    enum column_type type = total < 0 ? TYPE_COUNT : section->columns[total].type;
-    memcpy(columns, row_columns, sizeof(row_columns));
-    columns[TOTAL].type = type;
-    if (total < 0)
-        columns[TOTAL].flags = COLUMN_OPTIONAL;
-    columns[MEAN].type = total < 0 ? TYPE_MEAN : type;
-    columns[LEAST].type = columns[MOST].type = total < 0 ? TYPE_MEAN : type;
-}
-
 static int fill_rows(struct table *table, const struct job_whole *job, unsigned section)
 {
     bool timed = section_list[section].section->comparable.total;
@@ -188,7 +175,15 @@ static struct table table_of(unsigned number, struct column *columns)
                           .title = section_list[number].title,
                           .columns = columns,
                           .column_count = ROW_COLUMNS};
-    columns_for(columns, section);
+    /* Columns for the section: of what its totals are, or of counts where it has none. */
+    int total = comparable_column(section, section->comparable.total);
+    enum column_type type = total < 0 ? TYPE_COUNT : section->columns[total].type;
+    memcpy(columns, row_columns, sizeof(row_columns));
+    columns[TOTAL].type = type;
+    if (total < 0)
+        columns[TOTAL].flags = COLUMN_OPTIONAL;
+    columns[MEAN].type = total < 0 ? TYPE_MEAN : type;
+    columns[LEAST].type = columns[MOST].type = total < 0 ? TYPE_MEAN : type;
     if (number == REPORT_FINDINGS) {
         table.columns = job_findings_columns;
         table.column_count = JOB_FINDINGS_COLUMNS;

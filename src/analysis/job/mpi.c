@@ -28,25 +28,6 @@ static void *open_library(void)
     return NULL;
 }
 
-static void set_handles(struct mpi *mpi)
-{
-    void *world = dlsym(mpi->library, "ompi_mpi_comm_world");
-    mpi->world = world ? (uintptr_t)world : MPICH_COMM_WORLD;
-    mpi->byte = world ? (uintptr_t)dlsym(mpi->library, "ompi_mpi_byte") : MPICH_BYTE;
-    mpi->no_status = world ? 0 : MPICH_STATUS_IGNORE;
-}
-
-/* Without a PMI that both know, srun starts tasks each of which MPI takes for a program of its own. */
-static int check_size(const struct mpi *mpi, bool has_launcher)
-{
-    const char *tasks = getenv("SLURM_STEP_NUM_TASKS");
-    if (mpi->size > 1 || has_launcher || !tasks || atoi(tasks) <= 1)
-        return 0;
-    return error("--mpi: srun started %s tasks, and MPI knows of one: use srun --mpi=pmix for Open MPI, or --mpi=pmi2 "
-                 "for MPICH",
-                 tasks);
-}
-
 int mpi_begin(struct mpi *mpi)
 {
     /* MPI_Init() sets some of them. */
@@ -61,12 +42,21 @@ int mpi_begin(struct mpi *mpi)
     *(void **)&mpi->send = dlsym(mpi->library, "MPI_Send");
     *(void **)&mpi->receive = dlsym(mpi->library, "MPI_Recv");
     *(void **)&mpi->finalize = dlsym(mpi->library, "MPI_Finalize");
-    set_handles(mpi);
+    void *world = dlsym(mpi->library, "ompi_mpi_comm_world");
+    mpi->world = world ? (uintptr_t)world : MPICH_COMM_WORLD;
+    mpi->byte = world ? (uintptr_t)dlsym(mpi->library, "ompi_mpi_byte") : MPICH_BYTE;
+    mpi->no_status = world ? 0 : MPICH_STATUS_IGNORE;
     if (!init || !rank || !size || !mpi->send || !mpi->receive || !mpi->finalize || !mpi->byte)
         return error("--mpi: the MPI library here has no MPI_Init, MPI_Send or MPI_Recv");
     if (init(NULL, NULL) != 0 || rank(mpi->world, &mpi->rank) != 0 || size(mpi->world, &mpi->size) != 0)
         return error("--mpi: MPI_Init failed");
-    return check_size(mpi, has_launcher);
+    /* Without a PMI that both know, srun starts tasks each of which MPI takes for a program of its own. */
+    const char *tasks = getenv("SLURM_STEP_NUM_TASKS");
+    if (mpi->size > 1 || has_launcher || !tasks || atoi(tasks) <= 1)
+        return 0;
+    return error("--mpi: srun started %s tasks, and MPI knows of one: use srun --mpi=pmix for Open MPI, or --mpi=pmi2 "
+                 "for MPICH",
+                 tasks);
 }
 
 void mpi_end(struct mpi *mpi)

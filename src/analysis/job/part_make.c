@@ -125,17 +125,6 @@ static int add_findings(struct making *making)
 
 /* --- what ranks did at the end --- */
 
-static void keep_member(struct making *making, const struct hang_fronts *fronts, struct hang_member *member)
-{
-    uint32_t *const texts[] = {&member->how,   &member->gpu,   &member->host, &member->thread,
-                               &member->range, &member->place, &member->init};
-    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-        if (*texts[i] != EVENT_NO_TEXT) {
-            const char *text = interned(&fronts->texts, *texts[i]);
-            *texts[i] = keep(making, text, strlen(text));
-        }
-}
-
 static int add_members(struct making *making)
 {
     struct hang_fronts fronts;
@@ -149,7 +138,13 @@ static int add_members(struct making *making)
         if (!member)
             continue;
         *member = fronts.members.items[i];
-        keep_member(making, &fronts, member);
+        uint32_t *const texts[] = {&member->how,   &member->gpu,   &member->host, &member->thread,
+                                   &member->range, &member->place, &member->init};
+        for (size_t k = 0; k < sizeof(texts) / sizeof(*texts); k++)
+            if (*texts[k] != EVENT_NO_TEXT) {
+                const char *text = interned(&fronts.texts, *texts[k]);
+                *texts[k] = keep(making, text, strlen(text));
+            }
     }
     hang_fronts_release(&fronts);
     return status;
@@ -189,16 +184,6 @@ static int write_collectives(struct making *making)
     return sorter_walk_end(&walk);
 }
 
-static void write_texts(struct buffer *out, const struct interner *texts)
-{
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; i < texts->count; i++)
-        bytes += strlen(interned(texts, i)) + 1;
-    write_head(out, PART_TEXTS, 1, bytes);
-    for (uint32_t i = 0; i < texts->count; i++)
-        buffer_bytes(out, interned(texts, i), strlen(interned(texts, i)) + 1);
-}
-
 static int write_part(struct making *making)
 {
     struct buffer *out = making->out;
@@ -213,7 +198,12 @@ static int write_part(struct making *making)
     write_array(out, PART_FINDINGS, &part->findings);
     write_array(out, PART_MEMBERS, &part->members);
     int status = write_collectives(making);
-    write_texts(out, &part->ranks.texts);
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < part->ranks.texts.count; i++)
+        bytes += strlen(interned(&part->ranks.texts, i)) + 1;
+    write_head(out, PART_TEXTS, 1, bytes);
+    for (uint32_t i = 0; i < part->ranks.texts.count; i++)
+        buffer_bytes(out, interned(&part->ranks.texts, i), strlen(interned(&part->ranks.texts, i)) + 1);
     return status;
 }
 
@@ -235,19 +225,6 @@ static void set_info(struct making *making, uint64_t sections, const char *path)
             trace->ranks.items[i].world_size > info->world_size ? trace->ranks.items[i].world_size : info->world_size;
 }
 
-/* Who waited for whom is known when all ranks are there. */
-static void forget_waits(struct ranks *ranks)
-{
-    for (size_t i = 0; i < ranks->items.count; i++) {
-        struct rank *rank = &ranks->items.items[i];
-        rank->waited = rank->neighbours = rank->delayed = rank->late = rank->worst = 0;
-        rank->compared = rank->operations = rank->late_operations = 0;
-        rank->worst_at = EVENT_NONE;
-    }
-    for (size_t i = 0; i < ranks->steps.count; i++)
-        ranks->steps.items[i].communication = ranks->steps.items[i].waited = 0;
-}
-
 static int make(struct making *making, uint64_t sections, const char *path)
 {
     int status = ranks_of_trace(&making->part.ranks, making->trace);
@@ -255,7 +232,15 @@ static int make(struct making *making, uint64_t sections, const char *path)
         return error_no_memory("a part of a job");
     if (making->part.ranks.items.count == 0)
         return JOB_PART_NONE;
-    forget_waits(&making->part.ranks);
+    /* Who waited for whom is known when all ranks are there. */
+    for (size_t i = 0; i < making->part.ranks.items.count; i++) {
+        struct rank *rank = &making->part.ranks.items.items[i];
+        rank->waited = rank->neighbours = rank->delayed = rank->late = rank->worst = 0;
+        rank->compared = rank->operations = rank->late_operations = 0;
+        rank->worst_at = EVENT_NONE;
+    }
+    for (size_t i = 0; i < making->part.ranks.steps.count; i++)
+        making->part.ranks.steps.items[i].communication = making->part.ranks.steps.items[i].waited = 0;
     set_info(making, sections, path);
     status = add_findings(making) ?: add_members(making);
     for (unsigned i = 0; i < REPORT_SECTION_COUNT && status == 0; i++)

@@ -122,18 +122,6 @@ struct attribution {
     struct sorter placed;
 };
 
-/* The last link of the thread that had begun by that time; NULL: there is none. */
-static const struct link *find_link(struct attribution *to, const struct launched_op *op)
-{
-    while (to->next &&
-           (to->next->thread < op->thread || (to->next->thread == op->thread && to->next->time <= op->called))) {
-        to->last = *to->next;
-        to->any = true;
-        to->next = sorter_next(&to->links);
-    }
-    return to->any && to->last.thread == op->thread ? &to->last : NULL;
-}
-
 static bool is_in_range(struct range_walk *ranges, const struct launched_op *op)
 {
     while (range_walk_open(ranges, op->thread, op->called))
@@ -145,7 +133,14 @@ static bool is_in_range(struct range_walk *ranges, const struct launched_op *op)
 static int move(void *context, struct range_walk *ranges, const struct launched_op *op)
 {
     struct attribution *to = context;
-    const struct link *link = find_link(to, op);
+    /* The last link of the thread that had begun by that time. */
+    while (to->next &&
+           (to->next->thread < op->thread || (to->next->thread == op->thread && to->next->time <= op->called))) {
+        to->last = *to->next;
+        to->any = true;
+        to->next = sorter_next(&to->links);
+    }
+    const struct link *link = to->any && to->last.thread == op->thread ? &to->last : NULL;
     if (is_in_range(ranges, op) || !link)
         return sorter_add(&to->placed, op);
     struct moved_op moved = {.op = *op, .forward_time = link->forward_time};

@@ -79,20 +79,6 @@ static double bus_factor(const struct collective *one)
     return to_itself ? 0 : collective_bus_factor((enum collective_kind)one->kind, one->group_size);
 }
 
-static void sum_bytes(struct group *group)
-{
-    struct bytes all = {.known = true}, bus = {.known = true};
-    for (size_t i = 0; i < group->calls.count; i++) {
-        const struct collective *one = &group->calls.items[i];
-        if (i != group->leader && has_kernel(one))
-            continue;
-        add_bytes(&all, one, 1);
-        add_bytes(&bus, one, bus_factor(one));
-    }
-    group->bytes = all_bytes(&all);
-    group->bus_bytes = all_bytes(&bus);
-}
-
 /* Gives ONE, which the kernel names. */
 static int give_leader(const struct group *group, const struct collective *one)
 {
@@ -131,7 +117,16 @@ static int give_calls(struct group *group)
     while (group->leader < group->calls.count && !has_kernel(&group->calls.items[group->leader]))
         group->leader++;
     bool any = group->leader < group->calls.count;
-    sum_bytes(group);
+    struct bytes all = {.known = true}, bus = {.known = true};
+    for (size_t i = 0; i < group->calls.count; i++) {
+        const struct collective *one = &group->calls.items[i];
+        if (i != group->leader && has_kernel(one))
+            continue;
+        add_bytes(&all, one, 1);
+        add_bytes(&bus, one, bus_factor(one));
+    }
+    group->bytes = all_bytes(&all);
+    group->bus_bytes = all_bytes(&bus);
     for (size_t i = 0; i < group->calls.count && status == 0; i++)
         if (i == group->leader)
             status = give_leader(group, &group->calls.items[i]);

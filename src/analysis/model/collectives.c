@@ -247,14 +247,6 @@ static bool find_in_list(const char *list, int64_t *place, int64_t *number)
     return false;
 }
 
-/* Of its rank in the job and its rank in the group each tells the other. */
-static void set_ranks(const struct trace *trace, struct collective *one)
-{
-    bool one_known = (one->rank == EVENT_NONE) != (one->group_rank == EVENT_NONE);
-    if (one_known && one->group_ranks != EVENT_NO_TEXT)
-        find_in_list(trace_text(trace, one->group_ranks), &one->group_rank, &one->rank);
-}
-
 static void set_pair(struct collective *one)
 {
     int32_t own = one->group_rank >= 0 && one->group_rank <= INT32_MAX ? (int32_t)one->group_rank : -1;
@@ -300,7 +292,10 @@ static int resolve(struct owners *owners, struct found *found)
     one->process = owner->process;
     one->rank = owner->rank;
     one->part = found->named ? 0 : part_of(owners, owner, one);
-    set_ranks(trace, one);
+    /* Of its rank in the job and its rank in the group each tells the other. */
+    bool one_known = (one->rank == EVENT_NONE) != (one->group_rank == EVENT_NONE);
+    if (one_known && one->group_ranks != EVENT_NO_TEXT)
+        find_in_list(trace_text(trace, one->group_ranks), &one->group_rank, &one->rank);
     set_pair(one);
     if (found->side == SIDE_KERNEL) {
         const struct trace_stream_id stream = {found->row, found->device, found->context, found->stream};
@@ -342,13 +337,6 @@ static int resolve_all(const struct collectives *collectives, const struct trace
 
 /* --- numbers --- */
 
-/* A call that another one of its kind made, such as an operator within an operator. */
-static bool is_within(const struct found *found, const struct found *outer)
-{
-    return found->side == SIDE_CALL && found->one.kind == outer->one.kind && found->thread == outer->thread &&
-           found->end <= outer->end;
-}
-
 static int number_all(const struct sorter *from, struct sorter *to)
 {
     struct sorter_walk walk;
@@ -360,7 +348,9 @@ static int number_all(const struct sorter *from, struct sorter *to)
     sorter_walk_begin(&walk, from);
     while (status == 0 && (next = sorter_next(&walk))) {
         bool again = any && compare_lane(&next->one, &last.one) == 0 && next->side == last.side;
-        if (again && is_within(next, &last))
+        /* A call that another one of its kind made, such as an operator within an operator. */
+        if (again && next->side == SIDE_CALL && next->one.kind == last.one.kind && next->thread == last.thread &&
+            next->end <= last.end)
             continue;
         count = again ? count + 1 : 0;
         last = *next;

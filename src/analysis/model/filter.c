@@ -14,11 +14,6 @@
      CATEGORY_BIT(CATEGORY_DEVICE_RANGE) | CATEGORY_BIT(CATEGORY_UNIFIED_MEMORY) | CATEGORY_BIT(CATEGORY_CUDA_SYNC) | \
      CATEGORY_BIT(CATEGORY_CUDA_EVENT))
 
-static bool is_of_gpu(const struct event_fields *event)
-{
-    return category_in(event->category, GPU_CATEGORIES);
-}
-
 static bool is_memory(const struct filter *filter, const struct event_fields *event)
 {
     return (event->phase == 'i' || event->phase == 'I') &&
@@ -224,7 +219,7 @@ enum verdict { VERDICT_NO_MEMORY = -1, DROPPED, OUTSIDE, COUNTS };
 /* Without regard to where it is cut. OUTSIDE: of another thread or range. */
 static enum verdict judge(struct filter *filter, const struct event_fields *event, uint32_t full_name)
 {
-    if (is_of_gpu(event)) {
+    if (category_in(event->category, GPU_CATEGORIES)) {
         int selected = is_selected_op(filter, event, full_name);
         return selected < 0 ? VERDICT_NO_MEMORY : selected && is_launched(filter, event) ? COUNTS : DROPPED;
     }

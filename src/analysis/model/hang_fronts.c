@@ -63,11 +63,6 @@ int hang_fronts_order(const struct collective *a, const struct collective *b)
     return ORDER(a->sequence, b->sequence) ?: ORDER(a->part, b->part);
 }
 
-static bool has_kernel(const struct collective *own)
-{
-    return own->in_flight || own->start != EVENT_NONE;
-}
-
 static bool is_pending(const struct collective *own)
 {
     return own->in_flight || (own->start == EVENT_NONE && own->called != EVENT_NONE && own->returned == EVENT_NONE);
@@ -183,7 +178,7 @@ static int take(struct hang_fronts *fronts, const struct collective *own)
     if (!front)
         return -1;
     struct hang_group *group = current(fronts);
-    group->has_kernels |= has_kernel(own);
+    group->has_kernels |= own->in_flight || own->start != EVENT_NONE;
     group->size = own->group_size != EVENT_NONE ? own->group_size : group->size;
     front->last = *own;
     if (is_pending(own)) {

@@ -140,15 +140,6 @@ static void write_what(struct buffer *out, const struct hangs *hangs, const stru
 
 /* --- what a rank did --- */
 
-static void write_gone(struct buffer *out, const struct hangs *hangs, const struct hang_member *member)
-{
-    bool killed = member->ending == HANG_KILLED;
-    buffer_format(out, "its process %s", killed ? "was killed" : member->ending == HANG_FINISHED ? "exited" : "died");
-    write_time(out, hangs, killed ? "; it was last seen at " : " at ", member->last);
-    if (member->ending == HANG_CRASHED && member->how != EVENT_NO_TEXT)
-        buffer_format(out, " by %s", text_of(hangs, member->how));
-}
-
 static void write_host(struct buffer *out, const struct hangs *hangs, const struct hang_member *member)
 {
     if (member->thread != EVENT_NO_TEXT)
@@ -169,7 +160,12 @@ void hang_write_doing(struct buffer *out, const struct hangs *hangs, const struc
     const struct hang_member *member = &hangs->fronts.members.items[part->member];
     (void)hang;
     if (part->is_gone) {
-        write_gone(out, hangs, member);
+        bool killed = member->ending == HANG_KILLED;
+        const char *ended = member->ending == HANG_FINISHED ? "exited" : "died";
+        buffer_format(out, "its process %s", killed ? "was killed" : ended);
+        write_time(out, hangs, killed ? "; it was last seen at " : " at ", member->last);
+        if (member->ending == HANG_CRASHED && member->how != EVENT_NO_TEXT)
+            buffer_format(out, " by %s", text_of(hangs, member->how));
     } else if (part->waits_elsewhere) {
         buffer_text(out, "it waits in ");
         write_what(out, hangs, &hangs->items.items[part->waits_elsewhere - 1]);
@@ -184,17 +180,6 @@ void hang_write_doing(struct buffer *out, const struct hangs *hangs, const struc
 }
 
 /* --- the verdict --- */
-
-static void write_others(struct buffer *out, const struct hangs *hangs, const struct hang *hang)
-{
-    const struct hang_part *parts = hang_parts(hangs, hang);
-    size_t at = next_of(hangs, hang, HANG_OTHER, 0);
-    buffer_text(out, "; ");
-    write_named_ranks(out, hangs, hang, HANG_OTHER);
-    buffer_text(out, " entered ");
-    hang_write_operation(out, hangs, &parts[at].own);
-    buffer_text(out, " instead");
-}
 
 static void write_missing(struct buffer *out, const struct hangs *hangs, const struct hang *hang)
 {
@@ -213,12 +198,6 @@ static void write_missing(struct buffer *out, const struct hangs *hangs, const s
         buffer_text(out, ", ");
     }
     hang_write_doing(out, hangs, hang, &parts[at]);
-}
-
-static void write_unknown(struct buffer *out, const struct hang *hang)
-{
-    buffer_format(out, "; %" PRId64 " %s of the communicator %s not recorded", hang->unknown,
-                  hang->unknown > 1 ? "ranks" : "rank", hang->unknown > 1 ? "were" : "was");
 }
 
 /* All entered the same operation. */
@@ -253,12 +232,20 @@ void hang_write_verdict(struct buffer *out, const struct hangs *hangs, const str
         out->data[start] = (char)(out->data[start] - 'a' + 'A'); /* "rank" or "process" */
     buffer_text(out, hang->counts[HANG_WAITS] > 1 ? " wait in " : " waits in ");
     write_what(out, hangs, hang);
-    if (hang->counts[HANG_OTHER] > 0)
-        write_others(out, hangs, hang);
+    if (hang->counts[HANG_OTHER] > 0) {
+        const struct hang_part *parts = hang_parts(hangs, hang);
+        size_t at = next_of(hangs, hang, HANG_OTHER, 0);
+        buffer_text(out, "; ");
+        write_named_ranks(out, hangs, hang, HANG_OTHER);
+        buffer_text(out, " entered ");
+        hang_write_operation(out, hangs, &parts[at].own);
+        buffer_text(out, " instead");
+    }
     if (hang->counts[HANG_MISSING] > 0)
         write_missing(out, hangs, hang);
     if (hang->unknown > 0)
-        write_unknown(out, hang);
+        buffer_format(out, "; %" PRId64 " %s of the communicator %s not recorded", hang->unknown,
+                      hang->unknown > 1 ? "ranks" : "rank", hang->unknown > 1 ? "were" : "was");
     if (hang->counts[HANG_OTHER] + hang->counts[HANG_MISSING] == 0 && hang->unknown == 0)
         write_nobody_missing(out, hangs, hang);
 }

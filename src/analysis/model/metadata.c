@@ -33,15 +33,10 @@ static int64_t number_of(const cJSON *object, const char *key, double limit, dou
     return (int64_t)(by == 1 ? value->valuedouble : value->valuedouble * by + (value->valuedouble < 0 ? -0.5 : 0.5));
 }
 
-static int read_bytes(struct trace *trace, const char *text, size_t length, uint32_t *number)
-{
-    *number = intern(&trace->strings, text, length);
-    return *number == INTERN_NO_MEMORY ? -1 : 0;
-}
-
 static int read_text(struct trace *trace, const char *text, uint32_t *number)
 {
-    return read_bytes(trace, text, strlen(text), number);
+    *number = intern(&trace->strings, text, strlen(text));
+    return *number == INTERN_NO_MEMORY ? -1 : 0;
 }
 
 #define COUNT_LIMIT (1 << 24) /* of ranks, and of what a GPU has, which are multiplied */

@@ -121,19 +121,6 @@ static size_t skip_qualifiers(const struct shortener *s, size_t at)
 
 enum step { STEP_ON, STEP_END, STEP_FAILED };
 
-/* Parameters: those of the function end the name, those of a function around it are left out. */
-static enum step pass_parameters(struct shortener *s)
-{
-    size_t end = skip_brackets(s, s->at);
-    if (end == 0)
-        return STEP_FAILED;
-    size_t next = skip_qualifiers(s, end);
-    if (!starts_with(s, next, "::"))
-        return STEP_END;
-    s->at = next;
-    return STEP_ON;
-}
-
 static enum step step(struct shortener *s)
 {
     static const char unnamed[] = "(anonymous namespace)";
@@ -148,8 +135,17 @@ static enum step step(struct shortener *s)
         copy(s, strlen(unnamed));
         return STEP_ON;
     }
-    if (c == '(')
-        return pass_parameters(s);
+    if (c == '(') {
+        /* Parameters: those of the function end the name, those of a function around it are left out. */
+        size_t end = skip_brackets(s, s->at);
+        if (end == 0)
+            return STEP_FAILED;
+        size_t next = skip_qualifiers(s, end);
+        if (!starts_with(s, next, "::"))
+            return STEP_END;
+        s->at = next;
+        return STEP_ON;
+    }
     if (c == '<' || c == '[') {
         size_t end = skip_brackets(s, s->at);
         s->at = end;

@@ -162,19 +162,6 @@ static void find_outer(struct range_walk *walk, size_t index)
     open[index].outer = outer;
 }
 
-/* Once for as many as are left, so that it costs each range the same however many stay open. */
-static void read_out_ended(struct range_walk *walk, int64_t time)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < walk->open.count; i++)
-        if (walk->open.items[i].range.end >= time) {
-            walk->open.items[kept] = walk->open.items[i];
-            find_outer(walk, kept++);
-        }
-    walk->open.count = kept;
-    walk->crowded = kept < CROWDED / 2 ? CROWDED : 2 * kept;
-}
-
 static bool is_of(const struct range_walk *walk, uint32_t thread)
 {
     return walk->open.count > 0 && walk->open.items[0].range.thread == thread;
@@ -194,8 +181,17 @@ struct range_open *range_walk_open(struct range_walk *walk, uint32_t thread, int
     if (!is_of(walk, next->thread))
         walk->open.count = 0;
     close_ended(walk, next->start);
-    if (walk->open.count >= walk->crowded)
-        read_out_ended(walk, next->start);
+    if (walk->open.count >= walk->crowded) {
+        /* Once for as many as are left, so that it costs each range the same however many stay open. */
+        size_t kept = 0;
+        for (size_t i = 0; i < walk->open.count; i++)
+            if (walk->open.items[i].range.end >= next->start) {
+                walk->open.items[kept] = walk->open.items[i];
+                find_outer(walk, kept++);
+            }
+        walk->open.count = kept;
+        walk->crowded = kept < CROWDED / 2 ? CROWDED : 2 * kept;
+    }
     struct range_open *open = array_push(&walk->open);
     walk->no_memory = !open;
     if (open) {

@@ -35,19 +35,14 @@ int section_row(struct report_row *row, const void *key, const void *item)
     return cells ? 0 : -1;
 }
 
-/* The sum of the totals that a column of shares is about. */
-static int64_t sum_totals(const struct table *table, const char *items, size_t count, size_t size)
-{
-    int64_t whole = 0;
-    for (size_t i = 0; i < table->column_count; i++)
-        for (size_t k = 0; table->columns[i].fill == fill_share && k < count; k++)
-            whole = series_plus(whole, (const void *)(items + k * size + table->columns[i].at));
-    return whole;
-}
-
 int section_rows(struct report_row *row, const struct dense_map *keys, const void *items, size_t count, size_t size)
 {
-    row->table->whole = sum_totals(row->table, items, count, size);
+    /* The sum of the totals that a column of shares is about. */
+    int64_t whole = 0;
+    for (size_t i = 0; i < row->table->column_count; i++)
+        for (size_t k = 0; row->table->columns[i].fill == fill_share && k < count; k++)
+            whole = series_plus(whole, (const void *)(items + k * size + row->table->columns[i].at));
+    row->table->whole = whole;
     for (row->number = 0; row->number < count; row->number++) {
         const void *key = keys && keys->count ? dense_map_row(keys, row->number) : NULL;
         if (section_row(row, key, (const char *)items + row->number * size) < 0)
@@ -336,21 +331,6 @@ static int gather(void *context)
     return one->section->gather(one->state, one->trace);
 }
 
-/* What the sections, and the trace for them, do on their own. */
-static int gather_all(struct sections *sections, unsigned workers)
-{
-    struct task tasks[TRACE_LAST_TASKS + REPORT_SECTION_COUNT];
-    size_t count = trace_last_tasks(&sections->trace, tasks);
-    for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++) {
-        struct sections_one *one = &sections->all[i];
-        if (one->section && one->section->gpu_op)
-            tasks[count++] = (struct task){pass_gpu_ops, one};
-        else if (one->section && one->section->gather)
-            tasks[count++] = (struct task){gather, one};
-    }
-    return tasks_run(tasks, count, workers);
-}
-
 /* The names of kernels that --names=pretty shows, if it does. */
 static int make_names(struct trace *trace)
 {
@@ -371,8 +351,19 @@ int sections_finish(struct sections *sections)
     bool small = trace->gpu_ops.count + trace->calls.count + trace->busy.pieces.count + trace->ranges.count < SMALL;
     unsigned workers = small ? 1 : ordered_loop_workers(trace->options->workers, TASK_THREADS);
     int status = trace_finish(trace, workers);
-    if (status == 0)
-        status = gather_all(sections, workers);
+    if (status == 0) {
+        /* What the sections, and the trace for them, do on their own. */
+        struct task tasks[TRACE_LAST_TASKS + REPORT_SECTION_COUNT];
+        size_t count = trace_last_tasks(&sections->trace, tasks);
+        for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++) {
+            struct sections_one *one = &sections->all[i];
+            if (one->section && one->section->gpu_op)
+                tasks[count++] = (struct task){pass_gpu_ops, one};
+            else if (one->section && one->section->gather)
+                tasks[count++] = (struct task){gather, one};
+        }
+        status = tasks_run(tasks, count, workers);
+    }
     if (status == 0)
         status = make_names(trace);
     return status < 0 ? error_no_memory("a report") : 0;

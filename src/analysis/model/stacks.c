@@ -22,12 +22,6 @@ void gpu_stacks_release(struct gpu_stacks *stacks)
 #define KIND_BITS 4
 #define DEVICE_BITS 28 /* of a GPU's place, which has no parent */
 
-static uint64_t place_key(uint32_t parent, enum stack_kind kind, uint32_t name, uint32_t process)
-{
-    uint64_t above = kind == STACK_GPU ? (uint64_t)process << DEVICE_BITS : (uint64_t)parent << NAME_BITS;
-    return (above | name) << KIND_BITS | kind;
-}
-
 static bool is_leaf(enum stack_kind kind)
 {
     return kind == STACK_CALL || kind == STACK_KERNEL || kind == STACK_COPY;
@@ -39,7 +33,8 @@ uint32_t gpu_stacks_node(struct gpu_stacks *stacks, uint32_t parent, enum stack_
     struct gpu_stack_node outer = parent ? stacks->nodes.items[parent - 1] : (struct gpu_stack_node){0};
     if (parent && (outer.kind == STACK_OTHERS || (outer.depth >= STACKS_DEPTH && !is_leaf(kind))))
         return parent;
-    uint64_t key = place_key(parent, kind, name, process);
+    uint64_t above = kind == STACK_GPU ? (uint64_t)process << DEVICE_BITS : (uint64_t)parent << NAME_BITS;
+    uint64_t key = (above | name) << KIND_BITS | kind;
     uint64_t *known = map_get(&stacks->by_place, key);
     if (known)
         return (uint32_t)*known;

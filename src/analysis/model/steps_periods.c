@@ -62,17 +62,6 @@ static void each_period(const struct sequence *sequence, uint32_t name, struct p
     }
 }
 
-/* How many operations are in the usual periods that begin with NAME; 0: they are not regular. */
-static size_t regular(const struct sequence *sequence, uint32_t name)
-{
-    struct periods periods = {0};
-    each_period(sequence, name, &periods, vote);
-    each_period(sequence, name, &periods, count_period);
-    bool is_period = periods.length >= PERIOD_LEAST && periods.count + 1 >= STEPS_LEAST &&
-                     (double)periods.equal >= PERIODS_EQUAL * (double)(periods.count - 1);
-    return is_period ? periods.equal * periods.length : 0;
-}
-
 /* The kernel that begins the longest periods: the rarest that repeats regularly. EVENT_NO_TEXT: there is none. */
 static uint32_t anchor_of(const struct sequence *sequence)
 {
@@ -88,7 +77,13 @@ static uint32_t anchor_of(const struct sequence *sequence)
             return best;
         for (const struct launch *at = sequence->items.items; at < sequence->items.items + sequence->items.count; at++)
             if (sequence->counts.items[at->name] == rarest) { /* the first of them in the program's order */
-                size_t found = regular(sequence, at->name);
+                /* How many operations are in the usual periods that begin with this kernel; 0: they are not regular. */
+                struct periods periods = {0};
+                each_period(sequence, at->name, &periods, vote);
+                each_period(sequence, at->name, &periods, count_period);
+                bool is_period = periods.length >= PERIOD_LEAST && periods.count + 1 >= STEPS_LEAST &&
+                                 (double)periods.equal >= PERIODS_EQUAL * (double)(periods.count - 1);
+                size_t found = is_period ? periods.equal * periods.length : 0;
                 if (found > best_regular) {
                     best = at->name;
                     best_regular = found;

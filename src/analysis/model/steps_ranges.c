@@ -258,21 +258,6 @@ static bool repeats(const struct repetition *repetition)
            repetition->fitness == FIT_PROFILER_STEP;
 }
 
-/* Finds the best repetition of each process. */
-static void find_best(struct finder *finder)
-{
-    for (size_t i = 0; i < finder->items.count; i++) {
-        const struct repetition_key *key = dense_map_row(&finder->keys, i);
-        struct candidate *best = best_of(finder, key->thread);
-        struct repetition *one = &finder->items.items[i];
-        if (one->fitness == FIT_STEP && is_part(one, best))
-            one->fitness = FIT_PART;
-        if (!one->overlaps && repeats(one) &&
-            (best->number == 0 || is_better(one, &finder->items.items[best->number - 1])))
-            best->number = (uint32_t)i + 1;
-    }
-}
-
 /* Adds the process whose best repetition is NUMBER. Returns 0, or -1: no memory. */
 static int add_process(struct finder *finder, uint32_t number)
 {
@@ -331,7 +316,17 @@ static int find_in_ranges(struct finder *finder)
         status = range_walk_ops(&finder->trace->ranges, true, &finder->trace->launched_ops, count_launch, NULL, finder);
     if (status != 0)
         return status;
-    find_best(finder);
+    /* Finds the best repetition of each process. */
+    for (size_t i = 0; i < finder->items.count; i++) {
+        const struct repetition_key *key = dense_map_row(&finder->keys, i);
+        struct candidate *best = best_of(finder, key->thread);
+        struct repetition *one = &finder->items.items[i];
+        if (one->fitness == FIT_STEP && is_part(one, best))
+            one->fitness = FIT_PART;
+        if (!one->overlaps && repeats(one) &&
+            (best->number == 0 || is_better(one, &finder->items.items[best->number - 1])))
+            best->number = (uint32_t)i + 1;
+    }
     int64_t left = add_processes(finder, FIT_OPTIMIZER);
     if (left > 0) {
         status = steps_find_periods(steps, finder->trace, &finder->trace->launched_ops);

@@ -465,13 +465,6 @@ void trace_sum_times(struct trace *trace)
     trace->any = all.any;
 }
 
-static void count_gpu_ops(struct trace *trace)
-{
-    for (size_t i = 0; i < trace->streams.count; i++)
-        for (unsigned category = 0; category <= CATEGORY_GPU_GRAPH; category++)
-            trace->counts[category] += trace->streams.items[i].gpu_ops[category];
-}
-
 static void add_compiling(void *context, const struct busy_piece *piece)
 {
     busy_sum_add(&((struct trace *)context)->compiled, piece->start, piece->end);
@@ -484,7 +477,9 @@ int trace_finish(struct trace *trace, unsigned workers)
                                  {make_ready, &trace->host_calls}, {finish_samples, trace}};
     const struct task joins[] = {{gather_launched_ops, trace}, {gather_timeline, trace}};
     trace_sum_times(trace);
-    count_gpu_ops(trace);
+    for (size_t i = 0; i < trace->streams.count; i++)
+        for (unsigned category = 0; category <= CATEGORY_GPU_GRAPH; category++)
+            trace->counts[category] += trace->streams.items[i].gpu_ops[category];
     for (size_t i = 0; i < trace->processes.count; i++)
         trace->host_processes += trace->processes.items[i].host;
     if (trace_own_streams(trace) < 0 || busy_finish(&trace->compiling, add_compiling, trace) < 0 ||

@@ -198,26 +198,6 @@ struct reading {
     struct map known; /* frame of the list and of the tree that it is below -> index + 1 in the tree */
 };
 
-static int read_list(struct trace *trace, struct reading *reading, const cJSON *frames)
-{
-    struct buffer words;
-    int status = 0;
-    buffer_init_memory(&words);
-    for (const cJSON *member = first_of(frames); member && status == 0; member = member->next) {
-        const cJSON *inlined = first_of(cJSON_GetObjectItemCaseSensitive(member, "inlined"));
-        struct stack_frame frame = frame_of(member), inner = inlined ? frame_of(inlined) : frame;
-        struct trace_frame *added = array_push(&reading->frames);
-        status = added ? set_texts(trace, added, &inner) : -1;
-        if (status != 0)
-            break;
-        added->owner = (uint8_t)frame_owner(&frame);
-        put_calls(&words, member);
-        status = take_text(trace, &words, &added->words);
-    }
-    buffer_release(&words);
-    return status;
-}
-
 static int read_stack(struct trace *trace, struct reading *reading, const cJSON *stack)
 {
     const cJSON *number = cJSON_GetObjectItemCaseSensitive(stack, "stack"),
@@ -252,7 +232,21 @@ int trace_read_stacks(struct trace *trace, const cJSON *frames, const cJSON *sta
     struct reading reading = {0};
     if (!trace->wanted.stacks || !cJSON_IsArray(frames) || !cJSON_IsArray(stacks))
         return 0;
-    int status = read_list(trace, &reading, frames);
+    struct buffer words;
+    int status = 0;
+    buffer_init_memory(&words);
+    for (const cJSON *member = first_of(frames); member && status == 0; member = member->next) {
+        const cJSON *inlined = first_of(cJSON_GetObjectItemCaseSensitive(member, "inlined"));
+        struct stack_frame frame = frame_of(member), inner = inlined ? frame_of(inlined) : frame;
+        struct trace_frame *added = array_push(&reading.frames);
+        status = added ? set_texts(trace, added, &inner) : -1;
+        if (status != 0)
+            break;
+        added->owner = (uint8_t)frame_owner(&frame);
+        put_calls(&words, member);
+        status = take_text(trace, &words, &added->words);
+    }
+    buffer_release(&words);
     for (const cJSON *stack = first_of(stacks); stack && status == 0; stack = stack->next)
         status = read_stack(trace, &reading, stack);
     array_release(&reading.frames);

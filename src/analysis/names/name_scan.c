@@ -130,17 +130,6 @@ size_t scan_unnamed_size(const struct name_scan *scan, size_t at, size_t end)
     return 0;
 }
 
-/* "operator()() const::{lambda()#1}": qualifiers within a chain. */
-static size_t skip_qualifiers(const struct name_scan *scan, size_t at, size_t end)
-{
-    static const char *const qualifiers[] = {" const", " volatile", " &&", " &", " noexcept"};
-    size_t behind = at;
-    for (size_t i = 0; i < sizeof(qualifiers) / sizeof(*qualifiers); i++)
-        if (scan_starts(scan, behind, end, qualifiers[i]))
-            behind += strlen(qualifiers[i]);
-    return scan_starts(scan, behind, end, "::") ? behind : at;
-}
-
 static size_t read_component(const struct name_scan *scan, size_t at, size_t end, struct component *component)
 {
     size_t unnamed = scan_unnamed_size(scan, at, end);
@@ -167,7 +156,13 @@ static size_t read_component(const struct name_scan *scan, size_t at, size_t end
             component->round = brackets;
         at = brackets.end;
     }
-    return skip_qualifiers(scan, at, end);
+    /* Qualifiers within a chain, as in "operator()() const::{lambda()#1}". */
+    static const char *const qualifiers[] = {" const", " volatile", " &&", " &", " noexcept"};
+    size_t behind = at;
+    for (size_t i = 0; i < sizeof(qualifiers) / sizeof(*qualifiers); i++)
+        if (scan_starts(scan, behind, end, qualifiers[i]))
+            behind += strlen(qualifiers[i]);
+    return scan_starts(scan, behind, end, "::") ? behind : at;
 }
 
 size_t scan_read_chain(const struct name_scan *scan, struct span span, struct component *chain, size_t *end)

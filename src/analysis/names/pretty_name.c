@@ -126,12 +126,6 @@ static bool says_little(const struct writer *w, struct span argument, const stru
     return repeated && !is_number(w, argument) && !is_truth(w, argument);
 }
 
-static void separate(struct writer *w, struct argument_list *state)
-{
-    buffer_text(w->out, state->any ? ", " : "<");
-    state->any = true;
-}
-
 static void write_list(struct writer *w, struct span list, const struct pretty_word *rule, struct argument_list *state)
 {
     struct span argument;
@@ -147,7 +141,8 @@ static void write_list(struct writer *w, struct span list, const struct pretty_w
         bool little = !w->plain && says_little(w, argument, rule, state, end);
         if (little && leave_out(w, argument))
             continue;
-        separate(w, state);
+        buffer_text(w->out, state->any ? ", " : "<");
+        state->any = true;
         if (little)
             write_plain(w, argument);
         else
@@ -243,30 +238,9 @@ static void write_component(struct writer *w, const struct component *component,
     w->of_functors &= !functor;
 }
 
-/* "{lambda(float)#2}" is "{lambda#2}". */
-static void write_brace(struct writer *w, struct span brace)
-{
-    for (size_t at = brace.at; at < brace.end;) {
-        bool skipped = at > brace.at && w->scan.partner[at];
-        if (!skipped)
-            buffer_char(w->out, w->scan.name[at]);
-        at = skipped ? scan_step(&w->scan, at) : at + 1;
-    }
-}
-
 static bool is_call(const struct writer *w, const struct component *component)
 {
     return component->brace || scan_span_is(&w->scan, component->word, "operator()");
-}
-
-/* The types that the last lambda of a dispatching function takes: they are what it was dispatched by. */
-static void write_lambda_types(struct writer *w, struct span brace)
-{
-    size_t at = brace.at + 1;
-    while (at < brace.end && w->scan.name[at] != '(')
-        at++;
-    if (at < brace.end && w->scan.partner[at] && w->scan.partner[at] > at + 1)
-        write_arguments(w, (struct span){at, scan_step(&w->scan, at)}, NULL, false);
 }
 
 /* A functor that is a lambda in a function of a library: the function, and what tells its lambdas apart. */
@@ -275,8 +249,14 @@ static void write_lambda(struct writer *w, const struct component *chain, size_t
     const struct component *function = &chain[subject], *lambda = &chain[count - 1];
     struct span tail = {chain[subject + 1].word.at, lambda->word.end};
     write_component(w, function, true);
-    if (scan_span_length(function->angle) == 0 && lambda->brace)
-        write_lambda_types(w, lambda->word);
+    if (scan_span_length(function->angle) == 0 && lambda->brace) {
+        /* The types that the last lambda of a dispatching function takes: they are what it was dispatched by. */
+        size_t at = lambda->word.at + 1;
+        while (at < lambda->word.end && w->scan.name[at] != '(')
+            at++;
+        if (at < lambda->word.end && w->scan.partner[at] && w->scan.partner[at] > at + 1)
+            write_arguments(w, (struct span){at, scan_step(&w->scan, at)}, NULL, false);
+    }
     if (!leave_out(w, tail)) {
         buffer_text(w->out, "::");
         copy(w, tail);
@@ -301,9 +281,15 @@ static void write_chain(struct writer *w, const struct component *chain, size_t 
             continue;
         if (any)
             buffer_text(w->out, "::");
-        if (chain[first].brace)
-            write_brace(w, chain[first].word);
-        else
+        if (chain[first].brace) {
+            /* "{lambda(float)#2}" is "{lambda#2}". */
+            for (size_t at = chain[first].word.at; at < chain[first].word.end;) {
+                bool skipped = at > chain[first].word.at && w->scan.partner[at];
+                if (!skipped)
+                    buffer_char(w->out, w->scan.name[at]);
+                at = skipped ? scan_step(&w->scan, at) : at + 1;
+            }
+        } else
             write_component(w, &chain[first], library);
         any = true;
     }

@@ -33,23 +33,18 @@ void pretty_names_release(struct pretty_names *names)
     array_release(&names->shown);
 }
 
-static void write_name(const struct maker *maker, const struct shown_name *name, struct buffer *out)
-{
-    const struct interned *text = interner_at(maker->strings, name->name);
-    if (name->level >= LEVEL_FULL)
-        pretty_name_whole(out, text->text, text->length);
-    else
-        pretty_name_write(out, text->text, text->length, name->level == LEVEL_PLAIN ? PRETTY_PLAIN : name->reveal,
-                          NULL);
-    if (name->level == LEVEL_NUMBERED)
-        buffer_format(out, " (%u)", name->number);
-}
-
 static int show(struct maker *maker, struct shown_name *name)
 {
     struct buffer out;
     buffer_init_memory(&out);
-    write_name(maker, name, &out);
+    const struct interned *text = interner_at(maker->strings, name->name);
+    if (name->level >= LEVEL_FULL)
+        pretty_name_whole(&out, text->text, text->length);
+    else
+        pretty_name_write(&out, text->text, text->length, name->level == LEVEL_PLAIN ? PRETTY_PLAIN : name->reveal,
+                          NULL);
+    if (name->level == LEVEL_NUMBERED)
+        buffer_format(&out, " (%u)", name->number);
     name->shown = out.failure ? INTERN_NO_MEMORY : intern(&maker->shown, out.data ? out.data : "", out.length);
     buffer_release(&out);
     return name->shown == INTERN_NO_MEMORY ? -1 : 0;
@@ -156,17 +151,11 @@ static int64_t tell_all_apart(struct maker *maker)
 
 /* --- all names --- */
 
-static size_t count_kernels(const struct pretty_names *names)
+static int make_all(struct maker *maker, const struct pretty_names *names)
 {
     size_t count = 0;
     for (size_t i = 0; i < names->is_kernel.count; i++)
         count += names->is_kernel.items[i] != 0;
-    return count;
-}
-
-static int make_all(struct maker *maker, const struct pretty_names *names)
-{
-    size_t count = count_kernels(names);
     int64_t alike = 1;
     maker->items = calloc(count + 1, sizeof(*maker->items));
     maker->order = calloc(count + 1, sizeof(*maker->order));

@@ -83,7 +83,7 @@ static bool knows_all(const struct collective *one)
            one->group_rank == one->peer && one->bytes != EVENT_NONE;
 }
 
-static struct comm_key key_of(const struct collective *ranks, size_t count)
+int comm_add(struct comm *comm, const struct collective *ranks, size_t count)
 {
     const struct collective *one = &ranks[0];
     bool pairs = collective_is_pairwise((enum collective_kind)one->kind);
@@ -98,12 +98,6 @@ static struct comm_key key_of(const struct collective *ranks, size_t count)
     for (size_t i = 0; i < count; i++)
         if (knows_all(&ranks[i]))
             key.bytes = ranks[i].bytes;
-    return key;
-}
-
-int comm_add(struct comm *comm, const struct collective *ranks, size_t count)
-{
-    const struct comm_key key = key_of(ranks, count);
     int64_t last = comm_last_start(ranks, count);
     size_t before = comm->rows.count;
     struct comm_row *row = dense_map_item(&comm->keys, &key, &comm->rows);

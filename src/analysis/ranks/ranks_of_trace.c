@@ -73,21 +73,6 @@ static int add_step_items(struct ranks *ranks, const struct steps *steps, const 
     return 0;
 }
 
-static void add_steps(struct ranks *ranks, const struct steps *steps, const struct rank_times *times)
-{
-    for (size_t i = 0; steps && i < steps->processes.count; i++) {
-        const struct steps_process *process = &steps->processes.items[i];
-        uint32_t index =
-            process->process < times->of_process.count ? times->of_process.items[process->process] : RANK_NONE;
-        if (index == RANK_NONE)
-            continue;
-        struct rank *rank = &ranks->items.items[index];
-        for (size_t k = 0; k < process->items.count; k++)
-            sum_add(&rank->step_total, process->items.items[k].end - process->items.items[k].start);
-        rank->steps += (int64_t)process->items.count;
-    }
-}
-
 /* --- idle time --- */
 
 static uint32_t rank_of_device(const struct rank_times *times, size_t device)
@@ -166,21 +151,6 @@ static int set_mostly(struct ranks *ranks, struct rank *rank, const struct doing
     return 0;
 }
 
-static int add_rows_of_device(struct rank *rank, struct doings *doings, const struct trace *trace,
-                              const struct idle *idle, size_t device)
-{
-    const struct idle_rows *rows = idle->host.trace ? &idle->active : &idle->rows;
-    int status = 0;
-    for (const struct idle_row *row = idle_first_row(rows, device); row && status == 0;
-         row = idle_next_row(rows, row)) {
-        if (!is_loading(trace, &row->what))
-            status = add_doing(doings, trace, idle, row);
-        else if (rank_is_host_cause(row->what.cause))
-            sum_add(&rank->loading, row->sum.total);
-    }
-    return status;
-}
-
 static int add_idle_rows(struct ranks *ranks, const struct trace *trace, const struct idle *idle,
                          const struct rank_times *times)
 {
@@ -198,8 +168,16 @@ static int add_idle_rows(struct ranks *ranks, const struct trace *trace, const s
     for (size_t i = 0; i < ranks->items.count && status == 0; i++) {
         struct rank *rank = &ranks->items.items[i];
         struct doings doings = {0};
-        for (uint32_t device = first[i]; device && status == 0; device = next[device - 1])
-            status = add_rows_of_device(rank, &doings, trace, idle, device - 1);
+        for (uint32_t device = first[i]; device && status == 0; device = next[device - 1]) {
+            const struct idle_rows *rows = idle->host.trace ? &idle->active : &idle->rows;
+            for (const struct idle_row *row = idle_first_row(rows, device - 1); row && status == 0;
+                 row = idle_next_row(rows, row)) {
+                if (!is_loading(trace, &row->what))
+                    status = add_doing(&doings, trace, idle, row);
+                else if (rank_is_host_cause(row->what.cause))
+                    sum_add(&rank->loading, row->sum.total);
+            }
+        }
         status = status ? status : set_mostly(ranks, rank, &doings);
         map_release(&doings.totals);
         interner_release(&doings.words);
@@ -266,6 +244,7 @@ int ranks_of_trace(struct ranks *ranks, const struct trace *trace)
 {
     const struct rank_times *times = section_state(trace, REPORT_RANKS);
     const struct collectives *collectives = section_state(trace, REPORT_COMM);
+    const struct steps *steps = section_state(trace, REPORT_STEPS);
     int status = 0;
     for (size_t i = 0; i < times->items.count && status == 0; i++)
         status = add_rank(ranks, trace, &times->items.items[i]);
@@ -273,8 +252,17 @@ int ranks_of_trace(struct ranks *ranks, const struct trace *trace)
         status = add_names(ranks, trace, times);
     if (status < 0 || times->items.count == 0)
         return status;
-    add_steps(ranks, section_state(trace, REPORT_STEPS), times);
-    status = add_step_items(ranks, section_state(trace, REPORT_STEPS), times)
-                 ?: add_idle(ranks, trace, section_state(trace, REPORT_IDLE), times);
+    for (size_t i = 0; steps && i < steps->processes.count; i++) {
+        const struct steps_process *process = &steps->processes.items[i];
+        uint32_t index =
+            process->process < times->of_process.count ? times->of_process.items[process->process] : RANK_NONE;
+        if (index == RANK_NONE)
+            continue;
+        struct rank *rank = &ranks->items.items[index];
+        for (size_t k = 0; k < process->items.count; k++)
+            sum_add(&rank->step_total, process->items.items[k].end - process->items.items[k].start);
+        rank->steps += (int64_t)process->items.count;
+    }
+    status = add_step_items(ranks, steps, times) ?: add_idle(ranks, trace, section_state(trace, REPORT_IDLE), times);
     return status ?: add_operations(ranks, collectives, times);
 }

@@ -61,26 +61,6 @@ static int by_kind(const void *left, const void *right)
     return compare_kinds(a, b) ?: ORDER(a->time, b->time) ?: ORDER(a->row, b->row);
 }
 
-/* HOSTS: of all ranks. */
-static void take_rows(struct judging *judging, const struct suspects *hosts)
-{
-    const struct transfers *transfers = &judging->ranks->transfers;
-    for (size_t i = 0; i < transfers->rows.count; i++) {
-        const struct transfer_row *row = &transfers->rows.items[i];
-        if (row->count < judging->least)
-            continue;
-        struct judged *judged = &judging->rows[judging->count++];
-        *judged = (struct judged){.key = dense_map_row(&transfers->keys, i), .row = row, .time = transfer_time(row)};
-        for (size_t k = 0; k < row->member_count; k++) {
-            uint32_t host = hosts->of_rank[members_of(judging, judged)[k]];
-            judged->hosts += hosts->seen[host] != judging->count;
-            hosts->seen[host] = (uint32_t)judging->count;
-        }
-    }
-    if (judging->count > 1)
-        qsort(judging->rows, judging->count, sizeof(*judging->rows), by_kind);
-}
-
 static size_t kind_end(const struct judging *judging, size_t from)
 {
     size_t end = from + 1;
@@ -328,7 +308,22 @@ int slow_links_find(struct slow_links *links, const struct ranks *ranks, double 
     links->excess = calloc(ranks->items.count + 1, sizeof(*links->excess));
     int status = judging.rows && links->excess ? suspects_init(&hosts, ranks, true) : -1;
     if (status == 0) {
-        take_rows(&judging, &hosts);
+        const struct transfers *transfers = &judging.ranks->transfers;
+        for (size_t i = 0; i < transfers->rows.count; i++) {
+            const struct transfer_row *row = &transfers->rows.items[i];
+            if (row->count < judging.least)
+                continue;
+            struct judged *judged = &judging.rows[judging.count++];
+            *judged =
+                (struct judged){.key = dense_map_row(&transfers->keys, i), .row = row, .time = transfer_time(row)};
+            for (size_t k = 0; k < row->member_count; k++) {
+                uint32_t host = hosts.of_rank[members_of(&judging, judged)[k]];
+                judged->hosts += hosts.seen[host] != judging.count;
+                hosts.seen[host] = (uint32_t)judging.count;
+            }
+        }
+        if (judging.count > 1)
+            qsort(judging.rows, judging.count, sizeof(*judging.rows), by_kind);
         judge(&judging);
         status = find(&judging, true) ?: find(&judging, false);
     }

@@ -90,19 +90,6 @@ static uint32_t find_chains(const struct ranks *ranks, struct place *places)
     return stages;
 }
 
-static struct place *make_places(const struct ranks *ranks)
-{
-    struct place *places = calloc(ranks->items.count + 1, sizeof(*places));
-    for (size_t i = 0; places && i < ranks->items.count; i++)
-        places[i].position = STAGE_NONE;
-    for (size_t i = 0; places && i < ranks->neighbours.rows.count; i++) {
-        const struct neighbour_key *key = dense_map_row(&ranks->neighbours.keys, i);
-        add_other(&places[key->from], (uint32_t)key->to);
-        add_other(&places[key->to], (uint32_t)key->from);
-    }
-    return places;
-}
-
 /* --- times --- */
 
 static void add_ranks(struct stages *stages, const struct ranks *ranks)
@@ -126,21 +113,6 @@ static void add_ranks(struct stages *stages, const struct ranks *ranks)
     }
 }
 
-/* How often a step goes through the pipeline. */
-static int64_t count_microbatches(const struct stages *stages, const struct ranks *ranks)
-{
-    int64_t count = 0, steps = 0;
-    for (size_t i = 0; i < ranks->neighbours.rows.count; i++) {
-        const struct neighbour_key *key = dense_map_row(&ranks->neighbours.keys, i);
-        uint32_t from = stages->of_rank[key->from], to = stages->of_rank[key->to];
-        if (from == STAGE_NONE || to != from + 1)
-            continue;
-        count += ranks->neighbours.rows.items[i].count;
-        steps += ranks->items.items[key->from].steps;
-    }
-    return steps > 0 && count > steps ? (count + steps / 2) / steps : 1;
-}
-
 /* A step of M microbatches takes the sum of all stages, and M - 1 times what the slowest one takes for a microbatch. */
 static void find_gain(struct stages *stages, const struct ranks *ranks)
 {
@@ -156,7 +128,17 @@ static void find_gain(struct stages *stages, const struct ranks *ranks)
     }
     struct stage *slowest = &stages->items.items[stages->slowest];
     stages->mean = sum / (int64_t)stages->items.count;
-    stages->microbatches = count_microbatches(stages, ranks);
+    /* How often a step goes through the pipeline. */
+    int64_t count = 0, steps = 0;
+    for (size_t i = 0; i < ranks->neighbours.rows.count; i++) {
+        const struct neighbour_key *key = dense_map_row(&ranks->neighbours.keys, i);
+        uint32_t from = stages->of_rank[key->from], to = stages->of_rank[key->to];
+        if (from == STAGE_NONE || to != from + 1)
+            continue;
+        count += ranks->neighbours.rows.items[i].count;
+        steps += ranks->items.items[key->from].steps;
+    }
+    stages->microbatches = steps > 0 && count > steps ? (count + steps / 2) / steps : 1;
     if (stages->microbatches > 1)
         slowest->gain = (slowest->compute - stages->mean) / stages->microbatches * (stages->microbatches - 1);
 }
@@ -170,25 +152,6 @@ static int compare_ranks(const void *left, const void *right)
 
 #define LISTED 4 /* ranks, or stretches of them */
 
-/* "0 to 3, 8, 16 and 12 more" */
-static void write_list(struct buffer *text, const int64_t *numbers, size_t count)
-{
-    size_t i = 0;
-    for (size_t written = 0; i < count && written < LISTED; written++) {
-        size_t end = i + 1;
-        while (end < count && numbers[end] == numbers[end - 1] + 1)
-            end++;
-        buffer_format(text, "%s%lld", i > 0 ? ", " : "", (long long)numbers[i]);
-        if (end - i == 2)
-            end--;
-        if (end - i > 1)
-            buffer_format(text, " to %lld", (long long)numbers[end - 1]);
-        i = end;
-    }
-    if (i < count)
-        buffer_format(text, " and %zu more", count - i);
-}
-
 static void name_stage(struct stages *stages, size_t number, const struct ranks *ranks, int64_t *numbers)
 {
     struct stage *stage = &stages->items.items[number];
@@ -199,7 +162,21 @@ static void name_stage(struct stages *stages, size_t number, const struct ranks 
             numbers[count++] = ranks->items.items[i].rank;
     qsort(numbers, count, sizeof(*numbers), compare_ranks);
     buffer_init_memory(&text);
-    write_list(&text, numbers, count);
+    /* "0 to 3, 8, 16 and 12 more" */
+    size_t i = 0;
+    for (size_t written = 0; i < count && written < LISTED; written++) {
+        size_t end = i + 1;
+        while (end < count && numbers[end] == numbers[end - 1] + 1)
+            end++;
+        buffer_format(&text, "%s%lld", i > 0 ? ", " : "", (long long)numbers[i]);
+        if (end - i == 2)
+            end--;
+        if (end - i > 1)
+            buffer_format(&text, " to %lld", (long long)numbers[end - 1]);
+        i = end;
+    }
+    if (i < count)
+        buffer_format(&text, " and %zu more", count - i);
     snprintf(stage->list, sizeof(stage->list), "%.*s", (int)text.length, text.failure ? "" : text.data);
     buffer_release(&text);
 }
@@ -208,7 +185,14 @@ static void name_stage(struct stages *stages, size_t number, const struct ranks 
 
 int stages_find(struct stages *stages, const struct ranks *ranks)
 {
-    struct place *places = make_places(ranks);
+    struct place *places = calloc(ranks->items.count + 1, sizeof(*places));
+    for (size_t i = 0; places && i < ranks->items.count; i++)
+        places[i].position = STAGE_NONE;
+    for (size_t i = 0; places && i < ranks->neighbours.rows.count; i++) {
+        const struct neighbour_key *key = dense_map_row(&ranks->neighbours.keys, i);
+        add_other(&places[key->from], (uint32_t)key->to);
+        add_other(&places[key->to], (uint32_t)key->from);
+    }
     int64_t *numbers = calloc(ranks->items.count + 1, sizeof(*numbers));
     stages->of_rank = calloc(ranks->items.count + 1, sizeof(*stages->of_rank));
     stages->chain = calloc(ranks->items.count + 1, sizeof(*stages->chain));

@@ -37,8 +37,11 @@ static int64_t transfer_of(const struct collective *operation, size_t count)
     return least;
 }
 
-static struct transfer_key key_of(const struct collective *operation, size_t count)
+int transfers_add(struct transfers *transfers, const struct collective *operation, const uint32_t *index, size_t count,
+                  size_t ranks)
 {
+    int64_t transfer = is_whole(operation, index, count, ranks) ? transfer_of(operation, count) : 0,
+            exposed = EVENT_NONE;
     const struct collective *one = &operation[0];
     bool pair = one->source >= 0;
     struct transfer_key key = {.communicator = one->communicator,
@@ -49,15 +52,6 @@ static struct transfer_key key_of(const struct collective *operation, size_t cou
                                .group_size = (int64_t)count};
     for (size_t i = 1; i < count; i++)
         key.bytes = operation[i].bytes > key.bytes ? operation[i].bytes : key.bytes;
-    return key;
-}
-
-int transfers_add(struct transfers *transfers, const struct collective *operation, const uint32_t *index, size_t count,
-                  size_t ranks)
-{
-    int64_t transfer = is_whole(operation, index, count, ranks) ? transfer_of(operation, count) : 0,
-            exposed = EVENT_NONE;
-    const struct transfer_key key = key_of(operation, count);
     size_t before = transfers->rows.count;
     if (transfer <= 0 || key.bytes <= 0)
         return 0;

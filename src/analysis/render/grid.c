@@ -5,11 +5,6 @@
 
 #include "analysis/base/value_text.h"
 
-static bool is_left(const struct table *table, size_t column)
-{
-    return table->columns[column].type == TYPE_TEXT || table->columns[column].type == TYPE_ANY;
-}
-
 static void end_cell(struct grid *grid, size_t row, size_t column, size_t start)
 {
     struct grid_cell *cell = &grid->cells[row * grid->columns + column];
@@ -130,18 +125,6 @@ static void write_head(struct grid *grid, size_t column, const char *unit)
     end_cell(grid, GRID_HEAD, column, start);
 }
 
-/* Values that say that something went wrong are red. */
-static void mark_bad(struct grid *grid, size_t column)
-{
-    bool column_bad = grid_column_of(grid, column)->flags & COLUMN_BAD;
-    struct cell sum;
-    for (size_t row = GRID_FIRST_ROW; row < grid_row_count(grid); row++) {
-        const struct cell *cell = column_cell(grid, row, column, &sum);
-        bool something = cell->kind == CELL_TEXT || (is_number(cell) && cell_value(cell) != 0);
-        grid->cells[row * grid->columns + column].bad = cell->bad || (column_bad && something);
-    }
-}
-
 static void write_column(struct grid *grid, size_t column)
 {
     const struct column *shown = grid_column_of(grid, column);
@@ -160,7 +143,13 @@ static void write_column(struct grid *grid, size_t column)
         buffer_text(&grid->text, "total");
         end_cell(grid, grid->rows + 1, column, start);
     }
-    mark_bad(grid, column);
+    /* Values that say that something went wrong are red. */
+    bool column_bad = shown->flags & COLUMN_BAD;
+    for (size_t row = GRID_FIRST_ROW; row < grid_row_count(grid); row++) {
+        const struct cell *cell = column_cell(grid, row, column, &sum);
+        bool something = cell->kind == CELL_TEXT || (is_number(cell) && cell_value(cell) != 0);
+        grid->cells[row * grid->columns + column].bad = cell->bad || (column_bad && something);
+    }
 }
 
 size_t grid_last(const struct grid *grid, size_t row)
@@ -171,37 +160,6 @@ size_t grid_last(const struct grid *grid, size_t row)
     return last;
 }
 
-/* A text that nothing follows in its row may be wider than its column. */
-static void measure(struct grid *grid)
-{
-    for (size_t row = 0; row < grid_row_count(grid); row++) {
-        size_t last = grid_last(grid, row);
-        if (last + 1 < grid->columns && grid->column[last].left && row > GRID_HEAD && last > 0)
-            last--;
-        for (size_t column = 0; column <= last; column++)
-            widen(&grid->column[column].width, grid_cell(grid, row, column)->width);
-    }
-}
-
-static void choose_columns(struct grid *grid)
-{
-    const struct table *table = grid->table;
-    bool sums = false, bars = grid->suited && grid->render->options->bars && !table->listing;
-    for (size_t i = 0; i < table_view_count(table); i++) {
-        size_t index = table_view(table, i);
-        const struct column *column = &table->columns[index];
-        bool optional = (column->flags & COLUMN_OPTIONAL) && table_column_empty(table, index);
-        if (!table->chosen && ((column->flags & COLUMN_MACHINE) || optional))
-            continue;
-        bool share = column->type == TYPE_PERCENT && column->flags & COLUMN_SUM;
-        grid->column[grid->columns++] =
-            (struct grid_column){.index = index, .left = is_left(table, index), .bar = bars && share};
-        bars &= !share; /* one column has them */
-        sums |= column->flags & COLUMN_SUM;
-    }
-    grid->sums = sums && table->rows > 1 && !table->listing;
-}
-
 int grid_make(struct grid *grid, const struct render *render, const struct table *table, const char *special,
               bool suited)
 {
@@ -210,13 +168,33 @@ int grid_make(struct grid *grid, const struct render *render, const struct table
     grid->column = calloc(table_view_count(table) + 1, sizeof(*grid->column));
     if (!grid->column)
         return -1;
-    choose_columns(grid);
+    bool sums = false, bars = grid->suited && grid->render->options->bars && !table->listing;
+    for (size_t i = 0; i < table_view_count(table); i++) {
+        size_t index = table_view(table, i);
+        const struct column *column = &table->columns[index];
+        bool optional = (column->flags & COLUMN_OPTIONAL) && table_column_empty(table, index);
+        if (!table->chosen && ((column->flags & COLUMN_MACHINE) || optional))
+            continue;
+        bool share = column->type == TYPE_PERCENT && column->flags & COLUMN_SUM;
+        bool left = column->type == TYPE_TEXT || column->type == TYPE_ANY;
+        grid->column[grid->columns++] = (struct grid_column){.index = index, .left = left, .bar = bars && share};
+        bars &= !share; /* one column has them */
+        sums |= column->flags & COLUMN_SUM;
+    }
+    grid->sums = sums && table->rows > 1 && !table->listing;
     grid->cells = calloc((table->shown + 2) * (grid->columns + 1), sizeof(*grid->cells));
     if (!grid->cells)
         return -1;
     for (size_t column = 0; column < grid->columns; column++)
         write_column(grid, column);
-    measure(grid);
+    /* A text that nothing follows in its row may be wider than its column. */
+    for (size_t row = 0; row < grid_row_count(grid); row++) {
+        size_t last = grid_last(grid, row);
+        if (last + 1 < grid->columns && grid->column[last].left && row > GRID_HEAD && last > 0)
+            last--;
+        for (size_t column = 0; column <= last; column++)
+            widen(&grid->column[column].width, grid_cell(grid, row, column)->width);
+    }
     return grid->text.failure ? -1 : 0;
 }
 

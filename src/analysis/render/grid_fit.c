@@ -115,24 +115,6 @@ static void drop_columns(struct grid *grid, size_t width)
         drop_bar(grid);
 }
 
-/* Gives what is left of WIDTH to the texts, in turn. */
-static void share_out(struct grid *grid, size_t width, size_t *widths)
-{
-    size_t used = needed(grid, width, LEAST), left = width > used ? width - used : 0;
-    for (size_t column = 0; column < grid->columns; column++)
-        widths[column] = text_width(grid, column, width, LEAST);
-    for (bool given = true; given && left > 0;) {
-        given = false;
-        for (size_t column = 0; column < grid->columns && left > 0; column++) {
-            if (widths[column] == grid->column[column].width)
-                continue;
-            widths[column]++;
-            left--;
-            given = true;
-        }
-    }
-}
-
 static void replace(struct grid *grid, size_t row, size_t column, const char *text)
 {
     struct grid_cell *cell = &grid->cells[row * grid->columns + column];
@@ -186,8 +168,22 @@ int grid_fit(struct grid *grid, size_t width)
     drop_columns(grid, width);
     size_t *widths = calloc(grid->columns + 1, sizeof(*widths));
     int status = widths ? 0 : -1;
-    if (widths)
-        share_out(grid, width, widths);
+    if (widths) {
+        /* What is left of the width goes to the texts, in turn. */
+        size_t used = needed(grid, width, LEAST), left = width > used ? width - used : 0;
+        for (size_t column = 0; column < grid->columns; column++)
+            widths[column] = text_width(grid, column, width, LEAST);
+        for (bool given = true; given && left > 0;) {
+            given = false;
+            for (size_t column = 0; column < grid->columns && left > 0; column++) {
+                if (widths[column] == grid->column[column].width)
+                    continue;
+                widths[column]++;
+                left--;
+                given = true;
+            }
+        }
+    }
     for (size_t column = 0; column < grid->columns && status == 0; column++)
         if (grid->column[column].left && grid->column[column].width > widths[column])
             status = shorten_column(grid, column, widths[column]);

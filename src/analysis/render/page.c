@@ -30,35 +30,26 @@ void page_put_text(struct page *page, const char *key, const char *text)
     page_text(page, text);
 }
 
-static void write_strings(struct page *page)
+void page_end(struct page *page, struct buffer *out)
 {
     json_key_array(&page->json, "strings");
     for (uint32_t i = 0; i < page->strings.count; i++)
         json_string(&page->json, interned(&page->strings, i));
     json_end(&page->json);
-}
-
-/* A "<" in data would end the script element, or begin a comment in it. */
-static void write_script(struct buffer *out, const struct page *page)
-{
-    const char *at = page->data.data, *end = at + page->data.length, *next;
-    buffer_text(out, "<script type=\"application/json\" class=\"chapter\">");
-    for (; (next = memchr(at, '<', (size_t)(end - at))); at = next + 1) {
-        buffer_bytes(out, at, (size_t)(next - at));
-        buffer_text(out, "\\u003c");
-    }
-    buffer_bytes(out, at, (size_t)(end - at));
-    buffer_text(out, "</script>\n");
-}
-
-void page_end(struct page *page, struct buffer *out)
-{
-    write_strings(page);
     json_end(&page->json);
     if (page->data.failure)
         out->failure = page->data.failure;
-    else
-        write_script(out, page);
+    else {
+        /* A "<" in data would end the script element, or begin a comment in it. */
+        const char *at = page->data.data, *end = at + page->data.length, *next;
+        buffer_text(out, "<script type=\"application/json\" class=\"chapter\">");
+        for (; (next = memchr(at, '<', (size_t)(end - at))); at = next + 1) {
+            buffer_bytes(out, at, (size_t)(next - at));
+            buffer_text(out, "\\u003c");
+        }
+        buffer_bytes(out, at, (size_t)(end - at));
+        buffer_text(out, "</script>\n");
+    }
     buffer_release(&page->data);
     interner_release(&page->strings);
 }

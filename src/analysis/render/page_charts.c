@@ -26,22 +26,6 @@
 
 /* --- use over time --- */
 
-static void write_busy(struct json_out *json, const struct profile *profile, const struct profile_line *line)
-{
-    json_key_array(json, "busy");
-    for (unsigned use = 0; use < PROFILE_USES; use++) {
-        if (line->sums[use].total == 0) {
-            json_i64(json, 0);
-            continue;
-        }
-        json_begin_array(json);
-        for (size_t i = 0; i < profile->buckets; i++)
-            json_i64(json, (int64_t)((double)line->busy[use][i] / (double)profile->width * 1000 + 0.5));
-        json_end(json);
-    }
-    json_end(json);
-}
-
 static void write_line(struct page *page, const struct profile *profile, const struct profile_line *line,
                        bool is_stream)
 {
@@ -55,7 +39,18 @@ static void write_line(struct page *page, const struct profile *profile, const s
         json_put_i64(json, "stream", trace_stream_id(trace, line->index)->stream);
     else
         page_put_text(page, "name", trace_text(trace, name));
-    write_busy(json, profile, line);
+    json_key_array(json, "busy");
+    for (unsigned use = 0; use < PROFILE_USES; use++) {
+        if (line->sums[use].total == 0) {
+            json_i64(json, 0);
+            continue;
+        }
+        json_begin_array(json);
+        for (size_t i = 0; i < profile->buckets; i++)
+            json_i64(json, (int64_t)((double)line->busy[use][i] / (double)profile->width * 1000 + 0.5));
+        json_end(json);
+    }
+    json_end(json);
     json_end(json);
 }
 
@@ -106,15 +101,6 @@ static void write_row(struct page *page, const struct profile *profile, const st
     json_end(json);
 }
 
-static void write_thread_row(struct page *page, const struct profile *profile, const struct profile_window *window)
-{
-    struct table unseen = {0};
-    struct cell cell = trace_thread_cell(profile->trace, &unseen, window->thread);
-    write_row(page, profile, window, &window->calls,
-              cell.kind == CELL_TEXT ? table_cell_text(&unseen, &cell) : "host thread");
-    table_release(&unseen);
-}
-
 static void write_window(struct page *page, const struct profile *profile, const struct profile_window *window)
 {
     struct json_out *json = &page->json;
@@ -129,20 +115,17 @@ static void write_window(struct page *page, const struct profile *profile, const
     json_put_i64(json, "at", window->at - start);
     json_put_i64(json, "until", window->until - start);
     json_key_array(json, "rows");
-    if (window->calls.ops.count > 0)
-        write_thread_row(page, profile, window);
+    if (window->calls.ops.count > 0) {
+        struct table unseen = {0};
+        struct cell cell = trace_thread_cell(profile->trace, &unseen, window->thread);
+        write_row(page, profile, window, &window->calls,
+                  cell.kind == CELL_TEXT ? table_cell_text(&unseen, &cell) : "host thread");
+        table_release(&unseen);
+    }
     for (size_t i = 0; i < window->row_count; i++)
         write_row(page, profile, window, &window->rows[i], NULL);
     json_end(json);
     json_end(json);
-}
-
-static void write_windows(struct page *page, const struct profile *profile)
-{
-    json_key_array(&page->json, "windows");
-    for (size_t i = 0; i < profile->window_count; i++)
-        write_window(page, profile, &profile->windows[i]);
-    json_end(&page->json);
 }
 
 /* --- kernels --- */
@@ -265,23 +248,6 @@ static int write_flame(struct page *page, const struct trace *trace, const struc
 
 /* --- memory --- */
 
-static void write_levels(struct page *page, const struct trace *trace, const struct levels *levels)
-{
-    struct json_out *json = &page->json;
-    json_key_array(json, "points");
-    for (int64_t number = levels->first; levels->width > 0 && number <= levels->last; number++) {
-        const struct level *level = levels_at(levels, number);
-        if (!level->any)
-            continue;
-        json_begin_array(json);
-        json_i64(json, number * levels->width - trace->start);
-        json_i64(json, level->most);
-        json_i64(json, level->end);
-        json_end(json);
-    }
-    json_end(json);
-}
-
 static void write_memory(struct page *page, const struct trace *trace)
 {
     const struct levels *levels;
@@ -294,7 +260,19 @@ static void write_memory(struct page *page, const struct trace *trace)
         json_begin_object(&page->json);
         page_put_text(page, "name", name.failure ? "" : name.data);
         json_put_i64(&page->json, "peak", peak);
-        write_levels(page, trace, levels);
+        struct json_out *json = &page->json;
+        json_key_array(json, "points");
+        for (int64_t number = levels->first; levels->width > 0 && number <= levels->last; number++) {
+            const struct level *level = levels_at(levels, number);
+            if (!level->any)
+                continue;
+            json_begin_array(json);
+            json_i64(json, number * levels->width - trace->start);
+            json_i64(json, level->most);
+            json_i64(json, level->end);
+            json_end(json);
+        }
+        json_end(json);
         json_end(&page->json);
         name.length = 0;
     }
@@ -332,7 +310,10 @@ int page_charts(struct page *page, const struct trace *trace, unsigned workers)
     int status = tasks_run(tasks, sizeof(tasks) / sizeof(*tasks), workers);
     if (status == 0) {
         write_use(page, &gathering->profile);
-        write_windows(page, &gathering->profile);
+        json_key_array(&page->json, "windows");
+        for (size_t i = 0; i < gathering->profile.window_count; i++)
+            write_window(page, &gathering->profile, &gathering->profile.windows[i]);
+        json_end(&page->json);
         write_memory(page, trace);
         status = write_kernels(page, trace);
     }

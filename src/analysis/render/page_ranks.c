@@ -83,22 +83,6 @@ static int place_ranks(struct heat *heat)
     return 0;
 }
 
-/* Columns have as many steps as the widest item, or twice as many, and so on: an item is in one column. */
-static void place_steps(struct heat *heat)
-{
-    const struct rank_steps *steps = &heat->ranks->steps;
-    heat->per_column = 1;
-    for (size_t i = 0; i < steps->count; i++) {
-        const struct rank_step *step = &steps->items[i];
-        size_t end = (size_t)step->first + step->count;
-        heat->steps = end > heat->steps ? end : heat->steps;
-        heat->per_column = step->width > heat->per_column ? step->width : heat->per_column;
-    }
-    while (heat->steps > heat->per_column * COLUMNS)
-        heat->per_column *= 2;
-    heat->columns = (heat->steps + heat->per_column - 1) / heat->per_column;
-}
-
 static int make_cells(struct heat *heat)
 {
     size_t count = heat->rows * heat->columns;
@@ -128,16 +112,6 @@ static void add_step(struct sums *sums, const struct rank_step *step)
     }
 }
 
-static void keep_most(struct heat *heat, uint32_t rank, const struct sums *columns)
-{
-    for (size_t i = 0; i < heat->columns; i++)
-        for (unsigned figure = 0; figure < FIGURES && columns[i].steps > 0; figure++) {
-            double *cell = &heat->cells[figure][heat->row[rank] * heat->columns + i];
-            double mean = columns[i].of[figure] / columns[i].steps;
-            *cell = mean > *cell ? mean : *cell;
-        }
-}
-
 /* Items come by rank. */
 static int fill_cells(struct heat *heat)
 {
@@ -151,7 +125,12 @@ static int fill_cells(struct heat *heat)
         memset(columns, 0, bytes);
         for (; i < steps->count && steps->items[i].rank == rank; i++)
             add_step(&columns[steps->items[i].first / heat->per_column], &steps->items[i]);
-        keep_most(heat, rank, columns);
+        for (size_t k = 0; k < heat->columns; k++)
+            for (unsigned figure = 0; figure < FIGURES && columns[k].steps > 0; figure++) {
+                double *cell = &heat->cells[figure][heat->row[rank] * heat->columns + k];
+                double mean = columns[k].of[figure] / columns[k].steps;
+                *cell = mean > *cell ? mean : *cell;
+            }
     }
     free(columns);
     return 0;
@@ -233,7 +212,18 @@ int page_ranks(struct page *page, const struct ranks *ranks, int64_t least)
     int status = 0;
     if (ranks->items.count < 2 || ranks->steps.count == 0)
         return 0;
-    place_steps(&heat);
+    /* Columns have as many steps as the widest item, or twice as many, and so on: an item is in one column. */
+    const struct rank_steps *steps = &heat.ranks->steps;
+    heat.per_column = 1;
+    for (size_t i = 0; i < steps->count; i++) {
+        const struct rank_step *step = &steps->items[i];
+        size_t end = (size_t)step->first + step->count;
+        heat.steps = end > heat.steps ? end : heat.steps;
+        heat.per_column = step->width > heat.per_column ? step->width : heat.per_column;
+    }
+    while (heat.steps > heat.per_column * COLUMNS)
+        heat.per_column *= 2;
+    heat.columns = (heat.steps + heat.per_column - 1) / heat.per_column;
     status = place_ranks(&heat) ?: make_cells(&heat) ?: fill_cells(&heat) ?: write_heat(page, &heat, least);
     free(heat.order);
     free(heat.row);

@@ -16,14 +16,6 @@
 
 /* --- use over time --- */
 
-static enum profile_use use_of(struct profile *profile, const struct timeline_op *op)
-{
-    unsigned kind = temporal_kind(&profile->names, profile->trace, op);
-    return kind & (TEMPORAL_COPY | TEMPORAL_SET) ? PROFILE_BUSY
-           : kind == TEMPORAL_COMMUNICATION      ? PROFILE_COMMUNICATING
-                                                 : PROFILE_COMPUTING;
-}
-
 static void add_interval(const struct profile *profile, int64_t *busy, int64_t from, int64_t to)
 {
     int64_t at = from - profile->trace->start;
@@ -195,7 +187,10 @@ static int walk_ops(struct profile *profile)
     int status = 0;
     sorter_walk_begin(&walk, &profile->trace->timeline);
     while (status == 0 && (op = sorter_next(&walk))) {
-        enum profile_use use = use_of(profile, op);
+        unsigned kind = temporal_kind(&profile->names, profile->trace, op);
+        enum profile_use use = kind & (TEMPORAL_COPY | TEMPORAL_SET) ? PROFILE_BUSY
+                               : kind == TEMPORAL_COMMUNICATION      ? PROFILE_COMMUNICATING
+                                                                     : PROFILE_COMPUTING;
         struct profile_line *gpu = find_line(profile->gpus.items, profile->gpus.count, op->device);
         struct profile_line *stream = find_line(profile->streams.items, profile->streams.count, op->stream);
         if (gpu)
@@ -205,26 +200,6 @@ static int walk_ops(struct profile *profile)
         status = add_to_windows(profile, op, use);
     }
     int walked = sorter_walk_end(&walk);
-    return status ? status : walked;
-}
-
-static int walk_calls(struct profile *profile)
-{
-    struct host_calls_walk walk;
-    const struct host_call *call;
-    int status = 0;
-    if (profile->window_count == 0)
-        return 0;
-    host_calls_walk_begin(&walk, &profile->trace->host_calls);
-    while (status == 0 && (call = host_calls_next(&walk))) {
-        const struct profile_op one = {call->start, call->end, call->name, 1, call->end - call->start, 0};
-        for (size_t i = 0; i < profile->window_count && status == 0; i++) {
-            struct profile_window *window = &profile->windows[i];
-            if (window->any && window->thread == call->thread && call->end >= window->from && call->start <= window->to)
-                status = add_op(window, &window->calls, &one);
-        }
-    }
-    int walked = host_calls_walk_end(&walk);
     return status ? status : walked;
 }
 
@@ -241,7 +216,22 @@ int profile_gather(struct profile *profile, const struct trace *trace)
         place_window(&profile->windows[profile->window_count++], trace, &findings->items.items[i].place);
     if (choose_lines(profile) < 0 || walk_ops(profile) < 0)
         return -1;
-    return walk_calls(profile);
+    struct host_calls_walk walk;
+    const struct host_call *call;
+    int status = 0;
+    if (profile->window_count == 0)
+        return 0;
+    host_calls_walk_begin(&walk, &profile->trace->host_calls);
+    while (status == 0 && (call = host_calls_next(&walk))) {
+        const struct profile_op one = {call->start, call->end, call->name, 1, call->end - call->start, 0};
+        for (size_t i = 0; i < profile->window_count && status == 0; i++) {
+            struct profile_window *window = &profile->windows[i];
+            if (window->any && window->thread == call->thread && call->end >= window->from && call->start <= window->to)
+                status = add_op(window, &window->calls, &one);
+        }
+    }
+    int walked = host_calls_walk_end(&walk);
+    return status ? status : walked;
 }
 
 void profile_release(struct profile *profile)

@@ -74,16 +74,6 @@ static void write_text(struct buffer *out, const char *text)
         buffer_char(out, '"');
 }
 
-static void write_head(struct render *render, const struct table *table)
-{
-    for (size_t i = 0; i < table_view_count(table); i++) {
-        const struct column *column = &table->columns[table_view(table, i)];
-        struct unit unit = unit_for_machines(column->type, render->options->unit);
-        buffer_format(render->out, "%s%s%s%s", i ? "," : "", column->word, *unit.word ? "_" : "", unit.word);
-    }
-    buffer_text(render->out, "\r\n");
-}
-
 static void write_csv_row(struct render *render, const struct table *table, size_t row)
 {
     for (size_t i = 0; i < table_view_count(table); i++) {
@@ -131,7 +121,12 @@ static void csv_table(struct render *render, const struct table *table)
 {
     if (render->several_tables || render->several_traces)
         heading(render, table->word);
-    write_head(render, table);
+    for (size_t i = 0; i < table_view_count(table); i++) {
+        const struct column *column = &table->columns[table_view(table, i)];
+        struct unit unit = unit_for_machines(column->type, render->options->unit);
+        buffer_format(render->out, "%s%s%s%s", i ? "," : "", column->word, *unit.word ? "_" : "", unit.word);
+    }
+    buffer_text(render->out, "\r\n");
     for (size_t row = 0; row < table->shown; row++)
         write_csv_row(render, table, row);
     if (*table->missing)
@@ -162,25 +157,21 @@ static void write_json_begin(struct render *render)
         json_begin_array(&render->json);
 }
 
-/* ["kernel", "memset"] of "kernel, memset". */
-static void write_json_missing(struct json_out *json, const char *missing)
-{
-    json_key(json, "not_recorded");
-    json_begin_array_flat(json);
-    for (size_t length; *missing; missing += length + strspn(missing + length, ", ")) {
-        length = strcspn(missing, ",");
-        json_string_n(json, missing, length);
-    }
-    json_end(json);
-}
-
 static void write_json_trace_begin(struct render *render, const char *path, const char *missing)
 {
     json_begin_object(&render->json);
     json_key(&render->json, "trace");
     json_string(&render->json, path);
-    if (*missing)
-        write_json_missing(&render->json, missing);
+    if (*missing) {
+        /* ["kernel", "memset"] of "kernel, memset". */
+        json_key(&render->json, "not_recorded");
+        json_begin_array_flat(&render->json);
+        for (size_t length; *missing; missing += length + strspn(missing + length, ", ")) {
+            length = strcspn(missing, ",");
+            json_string_n(&render->json, missing, length);
+        }
+        json_end(&render->json);
+    }
 }
 
 static void write_json_cell(struct json_out *json, const struct table *table, const struct column *column,

@@ -120,54 +120,12 @@ static void write_cell(struct page *page, const struct table *table, size_t colu
     }
 }
 
-static void write_columns(struct page *page, const struct table *table)
-{
-    struct json_out *json = &page->json;
-    json_key_array(json, "columns");
-    for (size_t i = 0; i < table->column_count; i++) {
-        if (!is_shown(table, i))
-            continue;
-        json_begin_array(json);
-        json_string(json, table->columns[i].word);
-        json_string(json, table->columns[i].title);
-        json_string(json, type_word(table->columns[i].type));
-        json_end(json);
-    }
-    json_end(json);
-}
-
 static bool has_sums(const struct table *table)
 {
     for (size_t i = 0; i < table->column_count; i++)
         if (table->columns[i].flags & COLUMN_SUM && is_shown(table, i))
             return !table->listing && table->rows > 0;
     return false;
-}
-
-static void write_sums(struct page *page, const struct table *table)
-{
-    json_key_array(&page->json, "sums");
-    for (size_t i = 0; i < table->column_count; i++) {
-        struct cell sum = table->columns[i].flags & COLUMN_SUM ? table_sum(table, i) : (struct cell){0};
-        if (is_shown(table, i))
-            write_cell(page, table, i, &sum);
-    }
-    json_end(&page->json);
-}
-
-static void write_rows(struct page *page, const struct table *table)
-{
-    size_t bytes = page->data.length + page->string_bytes;
-    json_key_array(&page->json, "cells");
-    for (size_t row = 0; row < table->shown && (bytes < PAGE_TABLE_BYTES || row < PAGE_ROWS_LEAST); row++) {
-        json_begin_array(&page->json);
-        for (size_t i = 0; i < table->column_count; i++)
-            if (is_shown(table, i))
-                write_cell(page, table, i, table_cell(table, row, i));
-        json_end(&page->json);
-        bytes = page->data.length + page->string_bytes;
-    }
-    json_end(&page->json);
 }
 
 static void write_table(struct render *render, const struct table *table)
@@ -184,10 +142,37 @@ static void write_table(struct render *render, const struct table *table)
     json_bool(json, table->listing);
     json_key(json, "recorded");
     json_bool(json, !table->unrecorded);
-    write_columns(page, table);
-    write_rows(page, table);
-    if (has_sums(table))
-        write_sums(page, table);
+    json_key_array(json, "columns");
+    for (size_t i = 0; i < table->column_count; i++) {
+        if (!is_shown(table, i))
+            continue;
+        json_begin_array(json);
+        json_string(json, table->columns[i].word);
+        json_string(json, table->columns[i].title);
+        json_string(json, type_word(table->columns[i].type));
+        json_end(json);
+    }
+    json_end(json);
+    size_t bytes = page->data.length + page->string_bytes;
+    json_key_array(&page->json, "cells");
+    for (size_t row = 0; row < table->shown && (bytes < PAGE_TABLE_BYTES || row < PAGE_ROWS_LEAST); row++) {
+        json_begin_array(&page->json);
+        for (size_t i = 0; i < table->column_count; i++)
+            if (is_shown(table, i))
+                write_cell(page, table, i, table_cell(table, row, i));
+        json_end(&page->json);
+        bytes = page->data.length + page->string_bytes;
+    }
+    json_end(&page->json);
+    if (has_sums(table)) {
+        json_key_array(&page->json, "sums");
+        for (size_t i = 0; i < table->column_count; i++) {
+            struct cell sum = table->columns[i].flags & COLUMN_SUM ? table_sum(table, i) : (struct cell){0};
+            if (is_shown(table, i))
+                write_cell(page, table, i, &sum);
+        }
+        json_end(&page->json);
+    }
     json_end(json);
 }
 

@@ -33,23 +33,8 @@ static void write_wrapped(struct buffer *out, const char *text, size_t indent, s
     buffer_char(out, '\n');
 }
 
-static void write_line(struct buffer *out, const char *title, const char *text, size_t indent, size_t width)
-{
-    buffer_format(out, "%*s%s: ", (int)indent, "", title);
-    write_wrapped(out, text, indent + 2, indent + strlen(title) + 2, width);
-}
-
 /* What Markdown or HTML would take for its own. */
 #define SPECIAL "\\`*_[]<>|~&#$"
-
-static void visible(struct buffer *text, const char *raw, const char *special, bool ascii)
-{
-    text->length = 0;
-    render_visible(text, raw, special);
-    if (ascii && !text->failure)
-        render_ascii(text, 0);
-    buffer_char(text, '\0');
-}
 
 static void write_row(struct buffer *out, const struct table *table, size_t row, struct buffer *text, size_t width,
                       bool markdown, bool ascii)
@@ -60,7 +45,11 @@ static void write_row(struct buffer *out, const struct table *table, size_t row,
         const struct cell *cell = table_cell(table, row, i);
         if (table->columns[i].flags & COLUMN_MACHINE || cell->kind != CELL_TEXT || !*table_cell_text(table, cell))
             continue;
-        visible(text, table_cell_text(table, cell), markdown ? SPECIAL : "", ascii);
+        text->length = 0;
+        render_visible(text, table_cell_text(table, cell), markdown ? SPECIAL : "");
+        if (ascii && !text->failure)
+            render_ascii(text, 0);
+        buffer_char(text, '\0');
         if (text->failure)
             return;
         if (heading && !markdown)
@@ -72,8 +61,10 @@ static void write_row(struct buffer *out, const struct table *table, size_t row,
                           heading ? "" : ": ", text->data);
         else if (heading)
             write_wrapped(out, text->data, indent, indent, width);
-        else
-            write_line(out, table->columns[i].title, text->data, indent, width);
+        else {
+            buffer_format(out, "%*s%s: ", (int)indent, "", table->columns[i].title);
+            write_wrapped(out, text->data, indent + 2, indent + strlen(table->columns[i].title) + 2, width);
+        }
         heading = false;
     }
 }

@@ -29,23 +29,17 @@ static void coloured(struct buffer *out, const struct render *render, const char
         buffer_text(out, colour);
 }
 
-/* The greatest share of a column, which has the whole bar. */
-static double greatest(const struct grid *grid, size_t column)
-{
-    double most = 0;
-    for (size_t row = 0; row < grid->rows; row++) {
-        const struct cell *cell = table_cell(grid->table, row, grid->column[column].index);
-        most = cell->kind == CELL_REAL && cell->real > most ? cell->real : most;
-    }
-    return most;
-}
-
 static void write_bar(struct buffer *out, const struct grid *grid, size_t row, size_t column)
 {
     static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
     bool data = row >= GRID_FIRST_ROW && row <= grid->rows, ascii = grid->render->options->ascii;
     const struct cell *cell = data ? table_cell(grid->table, row - GRID_FIRST_ROW, grid->column[column].index) : NULL;
-    double most = greatest(grid, column);
+    /* The greatest share of a column, which has the whole bar. */
+    double most = 0;
+    for (size_t i = 0; i < grid->rows; i++) {
+        const struct cell *one = table_cell(grid->table, i, grid->column[column].index);
+        most = one->kind == CELL_REAL && one->real > most ? one->real : most;
+    }
     double share = cell && cell->kind == CELL_REAL && cell->real > 0 && most > 0 ? cell->real / most : 0;
     size_t steps = (size_t)(share * GRID_BAR * 8 + 0.5), whole = steps / 8, rest = ascii ? 0 : steps % 8;
     buffer_char(out, ' ');
@@ -145,17 +139,6 @@ static void write_markdown_row(struct buffer *out, const struct grid *grid, size
     buffer_text(out, " |\n");
 }
 
-static void write_markdown_grid(struct buffer *out, const struct grid *grid)
-{
-    write_markdown_row(out, grid, GRID_HEAD);
-    for (size_t column = 0; column < grid->columns; column++)
-        buffer_text(out, grid->column[column].left ? "| :-- " : "| --: ");
-    buffer_text(out, "|\n");
-    for (size_t row = GRID_FIRST_ROW; row < grid_row_count(grid); row++)
-        write_markdown_row(out, grid, row);
-    write_rest(out, grid->render, grid->table, "\n");
-}
-
 /* --- both --- */
 
 /* Appends WORD to the LIST of SIZE bytes. */
@@ -183,18 +166,28 @@ static void write_grid(struct render *render, const struct table *table, bool ma
 {
     struct grid grid;
     int status = grid_make(&grid, render, table, markdown ? SPECIAL : "", !markdown);
-    if (status == 0 && grid.columns > 0 && markdown)
-        write_markdown_grid(render->out, &grid);
-    else if (status == 0 && grid.columns > 0)
+    if (status == 0 && grid.columns > 0 && markdown) {
+        write_markdown_row(render->out, &grid, GRID_HEAD);
+        for (size_t column = 0; column < grid.columns; column++)
+            buffer_text(render->out, grid.column[column].left ? "| :-- " : "| --: ");
+        buffer_text(render->out, "|\n");
+        for (size_t row = GRID_FIRST_ROW; row < grid_row_count(&grid); row++)
+            write_markdown_row(render->out, &grid, row);
+        write_rest(render->out, grid.render, grid.table, "\n");
+    } else if (status == 0 && grid.columns > 0)
         status = write_text_grid(render, &grid);
     if (status < 0)
         render->out->failure = render->out->failure ? render->out->failure : ENOMEM;
     grid_release(&grid);
 }
 
-/* "Kernels (kernels)" */
-static void write_title(struct render *render, const struct table *table, bool markdown)
+static void write_table(struct render *render, const struct table *table)
 {
+    bool markdown = render->format == &renderer_markdown;
+    const char *indent = markdown ? "" : "  ";
+    if (leave_out(render, table))
+        return;
+    /* "Kernels (kernels)" */
     buffer_text(render->out, render->any ? "\n" : "");
     if (markdown)
         buffer_text(render->out, render->several_traces ? "## " : "# ");
@@ -209,15 +202,6 @@ static void write_title(struct render *render, const struct table *table, bool m
         coloured(render->out, render, COLOUR_END);
     buffer_format(render->out, " (%s)\n%s", table->word, markdown ? "\n" : "");
     render->any = true;
-}
-
-static void write_table(struct render *render, const struct table *table)
-{
-    bool markdown = render->format == &renderer_markdown;
-    const char *indent = markdown ? "" : "  ";
-    if (leave_out(render, table))
-        return;
-    write_title(render, table, markdown);
     if (table->rows > 0 && table->paragraphs)
         render_paragraphs(render, table, markdown);
     else if (table->rows > 0)

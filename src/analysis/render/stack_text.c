@@ -45,20 +45,6 @@ struct part {
     size_t count;
 };
 
-/* The part of a stack that is the program's; all of it when there would be none. */
-static struct part of_program(const struct stack_frame *frames, size_t count)
-{
-    size_t inside = count_inside_cuda(frames, count);
-    struct part part = {frames + inside, count - inside};
-    for (size_t i = 0; i < part.count; i++)
-        if (!frame_is_python(&part.frames[i]) && part.frames[i].function &&
-            strcmp(part.frames[i].function, "main") == 0)
-            part.count = i + 1;
-    while (part.count > 0 && is_beginning(&part.frames[part.count - 1]))
-        part.count--;
-    return part.count > 0 ? part : (struct part){frames, count};
-}
-
 static const char *below_working_directory(const char *path)
 {
     char here[PATH_MAX];
@@ -66,22 +52,6 @@ static const char *below_working_directory(const char *path)
         return path;
     size_t length = strlen(here);
     return strncmp(path, here, length) == 0 && path[length] == '/' ? path + length + 1 : path;
-}
-
-static void put_place(struct buffer *out, const struct stack_frame *frame)
-{
-    if (frame->file) {
-        render_visible(out, below_working_directory(frame->file), "");
-        if (frame->line > 0)
-            buffer_format(out, ":%u", frame->line);
-    } else if (frame_is_python(frame)) {
-        buffer_text(out, FRAME_PYTHON);
-    } else if (frame->module) {
-        render_visible(out, frame_base_name(frame->module), "");
-        buffer_format(out, "+0x%llx", (unsigned long long)frame->offset);
-    } else {
-        buffer_format(out, "0x%llx", (unsigned long long)frame->address);
-    }
 }
 
 static size_t function_width(const struct stack_frame *frame)
@@ -98,33 +68,47 @@ static void put_frame(struct buffer *out, const struct stack_frame *frame, const
         size_t used = render_width(frame->function, strlen(frame->function));
         buffer_format(out, "%*s  ", used < width ? (int)(width - used) : 0, "");
     }
-    put_place(out, frame);
-    buffer_char(out, '\n');
-}
-
-/* The widest function of what is shown, so that places stand below each other. */
-static size_t widest(const struct part *part)
-{
-    size_t width = 0;
-    for (size_t i = 0; i < part->count; i++) {
-        for (size_t k = 0; k < part->frames[i].inlined_count; k++) {
-            size_t inlined = function_width(&part->frames[i].inlined[k]);
-            width = inlined > width ? inlined : width;
-        }
-        size_t own = function_width(&part->frames[i]);
-        width = own > width ? own : width;
+    if (frame->file) {
+        render_visible(out, below_working_directory(frame->file), "");
+        if (frame->line > 0)
+            buffer_format(out, ":%u", frame->line);
+    } else if (frame_is_python(frame)) {
+        buffer_text(out, FRAME_PYTHON);
+    } else if (frame->module) {
+        render_visible(out, frame_base_name(frame->module), "");
+        buffer_format(out, "+0x%llx", (unsigned long long)frame->offset);
+    } else {
+        buffer_format(out, "0x%llx", (unsigned long long)frame->address);
     }
-    return width;
+    buffer_char(out, '\n');
 }
 
 void frames_write(struct buffer *out, const struct stack_frame *frames, size_t count, const char *indent)
 {
     if (count == 0)
         return;
-    struct part part = of_program(frames, count);
+    /* The part of the stack that is the program's; all of it when there would be none. */
+    size_t inside = count_inside_cuda(frames, count);
+    struct part part = {frames + inside, count - inside};
+    for (size_t i = 0; i < part.count; i++)
+        if (!frame_is_python(&part.frames[i]) && part.frames[i].function &&
+            strcmp(part.frames[i].function, "main") == 0)
+            part.count = i + 1;
+    while (part.count > 0 && is_beginning(&part.frames[part.count - 1]))
+        part.count--;
+    part = part.count > 0 ? part : (struct part){frames, count};
     size_t more = part.count > FRAMES_SHOWN ? part.count - FRAMES_SHOWN : 0;
     part.count -= more;
-    size_t width = widest(&part);
+    /* The widest function of what is shown, so that places stand below each other. */
+    size_t width = 0;
+    for (size_t i = 0; i < part.count; i++) {
+        for (size_t k = 0; k < part.frames[i].inlined_count; k++) {
+            size_t inlined = function_width(&part.frames[i].inlined[k]);
+            width = inlined > width ? inlined : width;
+        }
+        size_t own = function_width(&part.frames[i]);
+        width = own > width ? own : width;
+    }
     for (size_t i = 0; i < part.count; i++) {
         for (size_t k = 0; k < part.frames[i].inlined_count; k++)
             put_frame(out, &part.frames[i].inlined[k], indent, width);

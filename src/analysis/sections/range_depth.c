@@ -35,26 +35,6 @@ int range_depth_span(struct range_depth *depth, uint32_t row, const struct range
 
 /* --- operations, by thread and call --- */
 
-static int load(struct range_depth *depth, const struct range_rows *rows)
-{
-    struct sorter_walk walk;
-    const struct launched_op *op;
-    int status = 0;
-    sorter_walk_begin(&walk, &rows->trace->launched_ops);
-    while (status == 0 && (op = sorter_next(&walk)) && op->thread != LAUNCHED_NO_THREAD) {
-        struct cover_operation *operation = file_vector_push(&depth->operations);
-        status = operation ? 0 : -1;
-        if (operation)
-            *operation = (struct cover_operation){.called = op->called,
-                                                  .start = op->start,
-                                                  .end = op->start + op->duration,
-                                                  .thread = op->thread,
-                                                  .gpu = range_rows_gpu(rows, op)};
-    }
-    int walked = sorter_walk_end(&walk);
-    return status ? status : walked;
-}
-
 /* The index of the first that is not called before TIME on THREAD. */
 static size_t find(const struct range_depth *depth, uint32_t thread, int64_t time)
 {
@@ -87,17 +67,6 @@ static int by_row(const void *a, const void *b)
 {
     const struct range_depth_span *left = a, *right = b;
     return ORDER(left->row, right->row) ?: ORDER(left->thread, right->thread) ?: ORDER(left->first, right->first);
-}
-
-/* In empty spans nothing was launched. */
-static int sort_spans(struct range_depth *depth)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < depth->spans.count; i++)
-        if (count_operations(depth, &depth->spans.items[i]) > 0)
-            depth->spans.items[kept++] = depth->spans.items[i];
-    depth->spans.count = kept;
-    return file_vector_sort(&depth->spans, by_row);
 }
 
 static int ask(struct range_depth *depth, const struct range_depth_span *span, uint32_t other)
@@ -280,13 +249,6 @@ static int begin_changes(struct change *change)
     return status;
 }
 
-static void end_changes(struct change *change)
-{
-    for (size_t i = 0; i < change->coverages.count; i++)
-        coverage_release(&change->coverages.items[i]);
-    array_release(&change->coverages);
-}
-
 /* The indices of operations at which the spans of a row begin and end, by turns; after them SIZE_MAX. */
 static size_t border(const struct range_depth *depth, const struct range_depth_row *row, size_t number)
 {
@@ -319,16 +281,6 @@ static uint64_t go_to(struct change *change, const struct range_depth_row *to, b
     return count;
 }
 
-static int write_lengths(const struct change *change, struct range_busy *busy, uint32_t row)
-{
-    for (size_t i = 0; i < change->coverages.count; i++) {
-        int64_t length = coverage_length(&change->coverages.items[i]);
-        if (length > 0 && range_busy_put(busy, row, (uint32_t)i, length) < 0)
-            return -1;
-    }
-    return 0;
-}
-
 static int measure_other(struct change *change, struct range_busy *busy, const struct range_depth_row *other,
                          uint64_t *left_out)
 {
@@ -338,7 +290,12 @@ static int measure_other(struct change *change, struct range_busy *busy, const s
     change->depth->steps -= steps;
     go_to(change, other, true);
     change->from = other;
-    return write_lengths(change, busy, other->row);
+    for (size_t i = 0; i < change->coverages.count; i++) {
+        int64_t length = coverage_length(&change->coverages.items[i]);
+        if (length > 0 && range_busy_put(busy, other->row, (uint32_t)i, length) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 static int measure_others(struct range_depth *depth, struct range_busy *busy, uint64_t *left_out)
@@ -351,7 +308,9 @@ static int measure_others(struct range_depth *depth, struct range_busy *busy, ui
         status = begin_changes(&change);
     for (size_t i = 0; i < depth->others.count && status == 0; i++)
         status = measure_other(&change, busy, &depth->others.items[i], left_out);
-    end_changes(&change);
+    for (size_t i = 0; i < change.coverages.count; i++)
+        coverage_release(&change.coverages.items[i]);
+    array_release(&change.coverages);
     return status;
 }
 
@@ -360,9 +319,31 @@ static int measure_others(struct range_depth *depth, struct range_busy *busy, ui
 int range_depth_measure(struct range_depth *depth, const struct range_rows *rows, struct range_busy *busy)
 {
     uint64_t left_out = 0;
-    int status = load(depth, rows);
-    if (status == 0)
-        status = sort_spans(depth);
+    struct sorter_walk walk;
+    const struct launched_op *op;
+    int status = 0;
+    sorter_walk_begin(&walk, &rows->trace->launched_ops);
+    while (status == 0 && (op = sorter_next(&walk)) && op->thread != LAUNCHED_NO_THREAD) {
+        struct cover_operation *operation = file_vector_push(&depth->operations);
+        status = operation ? 0 : -1;
+        if (operation)
+            *operation = (struct cover_operation){.called = op->called,
+                                                  .start = op->start,
+                                                  .end = op->start + op->duration,
+                                                  .thread = op->thread,
+                                                  .gpu = range_rows_gpu(rows, op)};
+    }
+    int walked = sorter_walk_end(&walk);
+    status = status ? status : walked;
+    if (status == 0) {
+        /* In empty spans nothing was launched. */
+        size_t kept = 0;
+        for (size_t i = 0; i < depth->spans.count; i++)
+            if (count_operations(depth, &depth->spans.items[i]) > 0)
+                depth->spans.items[kept++] = depth->spans.items[i];
+        depth->spans.count = kept;
+        status = file_vector_sort(&depth->spans, by_row);
+    }
     depth->steps =
         STEPS * (rows->limit.all + rows->limit.each * (uint64_t)(depth->operations.count + depth->spans.count));
     if (status == 0)

@@ -21,20 +21,16 @@ struct gathering {
     bool too_deep;
 };
 
-static void begin_thread(struct gathering *gathering, uint32_t thread)
-{
-    for (size_t i = 0; i < gathering->open.count; i++)
-        gathering->places.items[gathering->open.items[i].row] = 0;
-    gathering->open.count = 0;
-    gathering->thread = thread;
-    gathering->latest = INT64_MIN;
-}
-
 /* Ranges of one row that overlap are one. */
 static int open_row(struct gathering *gathering, uint32_t row, const struct range *range)
 {
-    if (range->thread != gathering->thread)
-        begin_thread(gathering, range->thread);
+    if (range->thread != gathering->thread) {
+        for (size_t i = 0; i < gathering->open.count; i++)
+            gathering->places.items[gathering->open.items[i].row] = 0;
+        gathering->open.count = 0;
+        gathering->thread = range->thread;
+        gathering->latest = INT64_MIN;
+    }
     gathering->latest = range->end > gathering->latest ? range->end : gathering->latest;
     while (gathering->places.count <= row)
         if (!array_push(&gathering->places))
@@ -67,15 +63,6 @@ static int open_ranges(struct gathering *gathering, struct range_walk *walk, uin
     return 0;
 }
 
-static void close_row(struct gathering *gathering, size_t index)
-{
-    struct open_row *open = gathering->open.items;
-    gathering->places.items[open[index].row] = 0;
-    open[index] = open[--gathering->open.count];
-    if (index < gathering->open.count)
-        gathering->places.items[open[index].row] = (uint32_t)index + 1;
-}
-
 /* Adds an operation to all rows that are open. */
 static int add_inside(struct gathering *gathering, const struct launched_op *op, uint32_t gpu)
 {
@@ -86,10 +73,13 @@ static int add_inside(struct gathering *gathering, const struct launched_op *op,
     }
     gathering->steps -= gathering->open.count;
     for (size_t i = 0; i < gathering->open.count;) {
-        const struct open_row *open = &gathering->open.items[i];
-        if (gathering->depth.spans.items[open->span].last < op->called)
-            close_row(gathering, i);
-        else if (range_busy_add(&gathering->inside, open->row, gpu, op->start, op->duration) < 0)
+        struct open_row *open = &gathering->open.items[i];
+        if (gathering->depth.spans.items[open->span].last < op->called) {
+            gathering->places.items[open->row] = 0;
+            *open = gathering->open.items[--gathering->open.count];
+            if (i < gathering->open.count)
+                gathering->places.items[open->row] = (uint32_t)i + 1;
+        } else if (range_busy_add(&gathering->inside, open->row, gpu, op->start, op->duration) < 0)
             return -1;
         else
             i++;

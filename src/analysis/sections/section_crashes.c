@@ -107,20 +107,6 @@ static int index_gpu_op(struct crash_index *seen, const struct event_fields *eve
     return 0;
 }
 
-static int index_counter(struct crash_index *seen, const struct trace *trace, const struct event_fields *event)
-{
-    const char *name = trace_text(trace, event->name);
-    if (strncmp(name, MEMORY_PREFIX, strlen(MEMORY_PREFIX)) != 0 || event->bytes == EVENT_NONE)
-        return 0;
-    struct held_key key = {event->process, event->name};
-    struct held *held = tally_item(&seen->helds, &key, struct held);
-    if (!held)
-        return -1;
-    if (!held->known || event->start >= held->time)
-        *held = (struct held){event->bytes, event->start, true};
-    return 0;
-}
-
 static int index_result(struct crash_index *seen, const struct trace *trace, const struct event_fields *event)
 {
     const struct trace_thread_id thread = {event->process, trace_thread_of(event)};
@@ -167,20 +153,26 @@ static const struct call_result *crash_index_result(struct crash_index *seen, co
     return NULL;
 }
 
-static int index_call(struct crash_index *seen, const struct trace *trace, const struct event_fields *event)
-{
-    if (event->return_value == EVENT_NONE || event->return_value == 0)
-        return 0;
-    return index_lasting_error(seen, event) < 0 ? -1 : index_result(seen, trace, event);
-}
-
 static int event(void *state, const struct trace *trace, const struct event_fields *event)
 {
     struct crash_index *seen = state;
-    if (event->phase == 'C')
-        return index_counter(seen, trace, event);
-    if (category_in(event->category, CATEGORIES_API))
-        return index_call(seen, trace, event);
+    if (event->phase == 'C') {
+        const char *name = trace_text(trace, event->name);
+        if (strncmp(name, MEMORY_PREFIX, strlen(MEMORY_PREFIX)) != 0 || event->bytes == EVENT_NONE)
+            return 0;
+        struct held_key key = {event->process, event->name};
+        struct held *held = tally_item(&seen->helds, &key, struct held);
+        if (!held)
+            return -1;
+        if (!held->known || event->start >= held->time)
+            *held = (struct held){event->bytes, event->start, true};
+        return 0;
+    }
+    if (category_in(event->category, CATEGORIES_API)) {
+        if (event->return_value == EVENT_NONE || event->return_value == 0)
+            return 0;
+        return index_lasting_error(seen, event) < 0 ? -1 : index_result(seen, trace, event);
+    }
     bool op = event->category == CATEGORY_GPU_IN_FLIGHT || category_in(event->category, CATEGORIES_GPU_OPS);
     return op ? index_gpu_op(seen, event) : 0;
 }
@@ -272,21 +264,6 @@ static struct cell thread_cell(const struct writer *writer, int64_t thread)
 
 #define FRAMES_SHOWN 16
 
-/* The stack of the thread that got the signal, from the frame that caused it outwards. */
-static int write_stack(const struct writer *writer)
-{
-    const struct trace_frame *frames[FRAMES_SHOWN];
-    size_t count = trace_stack(writer->trace, writer->crash->stack, frames, FRAMES_SHOWN);
-    bool is_start = false; /* what calls main() says nothing */
-    for (size_t i = 0; i < count && !is_start; i++) {
-        if (put(writer, i == 0 ? "In" : "Called by", none, text_cell(writer, frames[i]->place), EVENT_NONE, EVENT_NONE,
-                none) < 0)
-            return -1;
-        is_start = strcmp(trace_text(writer->trace, frames[i]->name), "main") == 0;
-    }
-    return 0;
-}
-
 /* How the first process ended is known from its exit status too. */
 static int write_ending(const struct writer *writer)
 {
@@ -304,7 +281,17 @@ static int write_ending(const struct writer *writer)
     if (put(writer, "Signal", thread_cell(writer, crash->thread), name, crash->time, EVENT_NONE, signal_cell(writer)) <
         0)
         return -1;
-    return write_stack(writer);
+    /* The stack of the thread that got the signal, from the frame that caused it outwards. */
+    const struct trace_frame *frames[FRAMES_SHOWN];
+    size_t count = trace_stack(writer->trace, writer->crash->stack, frames, FRAMES_SHOWN);
+    bool is_start = false; /* what calls main() says nothing */
+    for (size_t i = 0; i < count && !is_start; i++) {
+        if (put(writer, i == 0 ? "In" : "Called by", none, text_cell(writer, frames[i]->place), EVENT_NONE, EVENT_NONE,
+                none) < 0)
+            return -1;
+        is_start = strcmp(trace_text(writer->trace, frames[i]->name), "main") == 0;
+    }
+    return 0;
 }
 
 /* The last calls of THREAD, the latest first, COUNT of them. */

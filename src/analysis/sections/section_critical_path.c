@@ -102,23 +102,6 @@ struct steps_windows {
     int64_t count; /* of steps; 0: there are none */
 };
 
-/* Of the process that has the most steps. */
-static struct steps_windows find_steps_windows(const struct trace *trace)
-{
-    const struct steps *steps = section_state(trace, REPORT_STEPS);
-    struct steps_windows windows = {0};
-    for (size_t i = 0; steps && i < steps->processes.count; i++) {
-        const struct steps_process *process = &steps->processes.items[i];
-        size_t count = process->items.count;
-        if (count == 0 || (int64_t)count <= windows.count)
-            continue;
-        const struct step *slowest = &process->items.items[process->slowest];
-        windows = (struct steps_windows){process->items.items[0].start, process->items.items[count - 1].end,
-                                         slowest->start, slowest->end, (int64_t)count};
-    }
-    return windows;
-}
-
 static int64_t overlap(const struct critical_part *part, int64_t start, int64_t end)
 {
     int64_t from = part->start > start ? part->start : start, to = part->end < end ? part->end : end;
@@ -153,7 +136,19 @@ static int add_in_steps(void *context, const struct critical_part *part)
 static int find_steps(struct steps_times *times, const struct critical_path *path, const struct trace *trace)
 {
     times->path = path;
-    times->windows = find_steps_windows(trace);
+    /* Of the process that has the most steps. */
+    const struct steps *steps = section_state(trace, REPORT_STEPS);
+    struct steps_windows windows = {0};
+    for (size_t i = 0; steps && i < steps->processes.count; i++) {
+        const struct steps_process *process = &steps->processes.items[i];
+        size_t count = process->items.count;
+        if (count == 0 || (int64_t)count <= windows.count)
+            continue;
+        const struct step *slowest = &process->items.items[process->slowest];
+        windows = (struct steps_windows){process->items.items[0].start, process->items.items[count - 1].end,
+                                         slowest->start, slowest->end, (int64_t)count};
+    }
+    times->windows = windows;
     for (size_t i = 0; i < path->rows.count; i++)
         if (!array_push(&times->rows))
             return -1;

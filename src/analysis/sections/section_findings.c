@@ -83,20 +83,6 @@ static int count_stack(struct state *state, const struct event_fields *event)
     return count ? 0 : -1;
 }
 
-/* The stack that most calls or operations of this name have; EVENT_NONE: none has one. */
-static int64_t common_stack(const struct state *state, uint32_t name)
-{
-    int64_t most = 0, stack = EVENT_NONE;
-    for (size_t i = 0; i < state->stack_counts.count; i++) {
-        const struct named_stack *key = dense_map_row(&state->stacks, i);
-        if (key->name == name && state->stack_counts.items[i] > most) {
-            most = state->stack_counts.items[i];
-            stack = key->stack;
-        }
-    }
-    return stack;
-}
-
 static int event(void *context, const struct trace *trace, const struct event_fields *event)
 {
     struct state *state = context;
@@ -140,15 +126,6 @@ static int show_ops(struct state *state, const struct trace *trace)
  */
 #define LONG_CALL_NS 50000
 
-static void add_waits(struct state *state, const struct host_call *call)
-{
-    bool waits = call_kind_waits((enum call_kind)call->kind) ||
-                 (call_kind_launches((enum call_kind)call->kind) && call->end - call->start > LONG_CALL_NS);
-    if (waits && __builtin_add_overflow(state->waits, call->end - call->start, &state->waits))
-        state->waits = INT64_MAX;
-    state->last_call = call->end > state->last_call ? call->end : state->last_call;
-}
-
 static int show_calls(struct state *state, const struct trace *trace)
 {
     struct host_calls_walk walk;
@@ -156,7 +133,11 @@ static int show_calls(struct state *state, const struct trace *trace)
     int status = 0;
     host_calls_walk_begin(&walk, &trace->host_calls);
     while (status == 0 && (call = host_calls_next(&walk))) {
-        add_waits(state, call);
+        bool waits = call_kind_waits((enum call_kind)call->kind) ||
+                     (call_kind_launches((enum call_kind)call->kind) && call->end - call->start > LONG_CALL_NS);
+        if (waits && __builtin_add_overflow(state->waits, call->end - call->start, &state->waits))
+            state->waits = INT64_MAX;
+        state->last_call = call->end > state->last_call ? call->end : state->last_call;
         const struct wanting *wanting = &state->of_call[call->kind];
         for (unsigned i = 0; i < wanting->count && status == 0; i++) {
             unsigned rule = wanting->rules[i];
@@ -260,8 +241,17 @@ static int find_places(struct state *state)
         struct finding *finding = &findings->items.items[i];
         struct finding_place *place = &finding->place;
         finding->walked = place->thread;
-        if (place->stack == EVENT_NONE && place->name != EVENT_NO_TEXT)
-            place->stack = common_stack(state, place->name);
+        if (place->stack == EVENT_NONE && place->name != EVENT_NO_TEXT) {
+            /* The stack that most calls or operations of this name have, if any. */
+            int64_t most = 0;
+            for (size_t k = 0; k < state->stack_counts.count; k++) {
+                const struct named_stack *key = dense_map_row(&state->stacks, k);
+                if (key->name == place->name && state->stack_counts.items[k] > most) {
+                    most = state->stack_counts.items[k];
+                    place->stack = key->stack;
+                }
+            }
+        }
         place->called = place->called == EVENT_NONE ? place->time : place->called;
         if (place->device == EVENT_NONE && place->stream != EVENT_NONE)
             place->device = findings->trace->streams.items[place->stream].device;
@@ -326,11 +316,6 @@ static struct cell title_of(struct table *table, const struct trace *trace, cons
                         cost.text, share.text, amount_time(finding->gain).text);
 }
 
-static const char *advice_of(const struct finding *finding)
-{
-    return *finding->advice ? finding->advice : finding->rule->advice ? finding->rule->advice : "";
-}
-
 static void write_where(struct buffer *out, const struct trace *trace, const struct finding *finding,
                         const char *thread)
 {
@@ -384,7 +369,8 @@ static int show(struct report_row *row, const struct findings *findings, const s
         cells[GAIN_SHARE] = cell_share(finding->gain, trace_span(findings->trace));
     }
     cells[COUNT] = cell_integer(finding->count);
-    cells[ADVICE] = table_text(table, trace_said(trace, advice_of(finding)).text);
+    const char *advice = finding->rule->advice ? finding->rule->advice : "";
+    cells[ADVICE] = table_text(table, trace_said(trace, *finding->advice ? finding->advice : advice).text);
     cells[MORE] = finding->rule->section ? table_text(table, finding->rule->section) : (struct cell){0};
     cells[AT] = cell_integer(place->time == EVENT_NONE ? EVENT_NONE : place->time - trace->start);
     if (place->device != EVENT_NONE)
@@ -501,8 +487,9 @@ static int find_idle(struct state *state)
     return status;
 }
 
-static int run_rules(struct state *state)
+static int finish(struct report_row *row)
 {
+    struct state *state = row->state;
     struct findings *findings = &state->findings;
     find_warm_up(findings);
     int status = find_idle(state);
@@ -511,14 +498,7 @@ static int run_rules(struct state *state)
         if (!is_blind(finding_rules[i], findings->trace) && finding_rules[i]->find)
             status = finding_rules[i]->find(state_of(state, finding_rules[i]), findings);
     }
-    return findings->no_memory ? -1 : status;
-}
-
-static int finish(struct report_row *row)
-{
-    struct state *state = row->state;
-    struct findings *findings = &state->findings;
-    int status = run_rules(state);
+    status = findings->no_memory ? -1 : status;
     if (status == 0)
         status = find_places(state);
     if (status == 0)

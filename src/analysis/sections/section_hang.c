@@ -17,26 +17,21 @@ static void release(void *context)
     hang_facts_release(context);
 }
 
-static int read_operations(const struct trace *trace, struct hang_fronts *fronts)
-{
-    struct collectives_walk walk;
-    const struct collective *ranks;
-    int status = 0;
-    collectives_walk_begin(&walk, section_state(trace, REPORT_COMM));
-    for (size_t count; status == 0 && (count = collectives_next(&walk, &ranks));)
-        status = hang_fronts_operation(fronts, ranks, count);
-    int walked = collectives_walk_end(&walk);
-    return status ? status : walked;
-}
-
 static int finish(struct report_row *row)
 {
     struct hangs hangs;
     hangs_init(&hangs, &row->trace->strings);
     hangs.origin = row->trace->start;
     int status = hang_facts_add_ranks(row->trace, &hangs.fronts);
-    if (status == 0)
-        status = read_operations(row->trace, &hangs.fronts);
+    if (status == 0) {
+        struct collectives_walk walk;
+        const struct collective *ranks;
+        collectives_walk_begin(&walk, section_state(row->trace, REPORT_COMM));
+        for (size_t count; status == 0 && (count = collectives_next(&walk, &ranks));)
+            status = hang_fronts_operation(&hangs.fronts, ranks, count);
+        int walked = collectives_walk_end(&walk);
+        status = status ? status : walked;
+    }
     if (status == 0)
         status = hang_facts_tell(row->state, row->trace, &hangs.fronts);
     if (status == 0)

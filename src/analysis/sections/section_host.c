@@ -81,7 +81,9 @@ static int count_thread(struct state *state, const struct trace *trace, struct g
 
 /* --- functions --- */
 
-static struct function_row *put_function(struct state *state, const struct function_key *key, uint32_t file)
+/* A function that called itself counts once. */
+static struct function_row *count_function(struct state *state, const struct function_key *key, uint32_t file,
+                                           size_t stack, const struct count *count)
 {
     size_t before = state->rows.count;
     struct function_row *row = dense_map_item(&state->functions, key, &state->rows);
@@ -89,14 +91,6 @@ static struct function_row *put_function(struct state *state, const struct funct
         row->file = file;
         row->seen = SIZE_MAX;
     }
-    return row;
-}
-
-/* A function that called itself counts once. */
-static struct function_row *count_function(struct state *state, const struct function_key *key, uint32_t file,
-                                           size_t stack, const struct count *count)
-{
-    struct function_row *row = put_function(state, key, file);
     if (row && row->seen != stack) {
         row->seen = stack;
         add(&row->with, count);

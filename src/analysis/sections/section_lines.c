@@ -200,18 +200,6 @@ static int64_t scaled(int64_t part, int64_t sampled, int64_t all)
     return sampled > 0 ? whole_of((double)part * ((double)all / (double)sampled) + 0.5) : 0;
 }
 
-static void sum_kinds(struct report_row *row)
-{
-    struct lines *lines = row->state;
-    for (size_t i = 0; i < lines->sampled_sums.count; i++) {
-        const struct lines_sampled *key = dense_map_row(&lines->sampled, i);
-        struct lines_all *all = &lines->launched_sums.items[key->launched];
-        uint64_t kind = key_of(row->trace, key->stack).kind;
-        if (kind == LINE_FORWARD || kind == LINE_OPERATOR)
-            add_sum(kind == LINE_FORWARD ? &all->forward : &all->in_operator, &lines->sampled_sums.items[i]);
-    }
-}
-
 /* The part of what was sampled. Where some launches of a kernel have a line of the forward pass, those with an operator
  * alone count as these: in their forward operators no launch has a stack. */
 static struct lines_sum part_of(const struct lines_all *all, const struct lines_sum *sum, uint64_t kind)
@@ -227,7 +215,13 @@ static struct lines_sum part_of(const struct lines_all *all, const struct lines_
 static int gather_launches(struct report_row *row)
 {
     struct lines *lines = row->state;
-    sum_kinds(row);
+    for (size_t i = 0; i < lines->sampled_sums.count; i++) {
+        const struct lines_sampled *key = dense_map_row(&lines->sampled, i);
+        struct lines_all *all = &lines->launched_sums.items[key->launched];
+        uint64_t kind = key_of(row->trace, key->stack).kind;
+        if (kind == LINE_FORWARD || kind == LINE_OPERATOR)
+            add_sum(kind == LINE_FORWARD ? &all->forward : &all->in_operator, &lines->sampled_sums.items[i]);
+    }
     for (size_t i = 0; i < lines->sampled_sums.count; i++) {
         const struct lines_sampled *key = dense_map_row(&lines->sampled, i);
         const struct lines_all *all = &lines->launched_sums.items[key->launched];

@@ -93,16 +93,6 @@ static void count_step(struct memory_use *use, bool allocation, bool failed)
     use->failures += failed;
 }
 
-/* CUDA may have refused the release, or done it. */
-static void count_fault(struct memory_use *use, const char *what)
-{
-    use->stepped = true;
-    if (strcmp(what, "double free") == 0)
-        use->doubles++;
-    else
-        use->unknown++;
-}
-
 static int add_instant(struct tally *uses, const struct trace *trace, const struct event_fields *event)
 {
     struct memory_key key = {MEMORY_INSTANT, event->memory_kind, event->device, event->process};
@@ -112,26 +102,17 @@ static int add_instant(struct tally *uses, const struct trace *trace, const stru
         return -1;
     bool failed = event->return_value != EVENT_NONE && event->return_value != 0;
     bool allocation = strncmp(name, "Allocat", strlen("Allocat")) == 0;
-    if (event->fault != EVENT_NO_TEXT)
-        count_fault(use, interned(&trace->strings, event->fault));
-    else
+    if (event->fault != EVENT_NO_TEXT) {
+        /* CUDA may have refused the release, or done it. */
+        use->stepped = true;
+        if (strcmp(interned(&trace->strings, event->fault), "double free") == 0)
+            use->doubles++;
+        else
+            use->unknown++;
+    } else
         count_step(use, allocation, failed);
     /* Traces from before faults were recorded show a release of unknown memory by its missing size. */
     use->unknown += event->fault == EVENT_NO_TEXT && !allocation && !failed && event->bytes == EVENT_NONE;
-    return 0;
-}
-
-/* What the allocator holds of CUDA's memory. It does not report this of the host's. */
-static int add_pytorch_reserved(struct tally *uses, const struct trace *trace, const struct event_fields *event)
-{
-    if (event->total_reserved == EVENT_NONE || event->device_type == HEAP_PYTORCH_CPU)
-        return 0;
-    struct memory_key key = {MEMORY_PYTORCH_RESERVED, (uint64_t)event->device_type, event->device, event->process};
-    struct memory_use *use = tally_item(uses, &key, struct memory_use);
-    if (!use)
-        return -1;
-    make_levels(use, trace, uses->count);
-    set_level(use, event->total_reserved, event->start);
     return 0;
 }
 
@@ -149,7 +130,16 @@ static int add_pytorch(struct tally *uses, const struct trace *trace, const stru
         make_levels(use, trace, uses->count);
         set_level(use, event->total_allocated, event->start);
     }
-    return add_pytorch_reserved(uses, trace, event);
+    /* What the allocator holds of CUDA's memory. It does not report this of the host's. */
+    if (event->total_reserved == EVENT_NONE || event->device_type == HEAP_PYTORCH_CPU)
+        return 0;
+    key.source = MEMORY_PYTORCH_RESERVED;
+    use = tally_item(uses, &key, struct memory_use);
+    if (!use)
+        return -1;
+    make_levels(use, trace, uses->count);
+    set_level(use, event->total_reserved, event->start);
+    return 0;
 }
 
 static void set_earlier(struct memory_use *use, int64_t bytes, int64_t time)

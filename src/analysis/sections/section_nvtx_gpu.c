@@ -195,36 +195,16 @@ static int begin_span(struct gpu *gpu, const struct trace *trace, const struct p
     return 0;
 }
 
-static void widen(struct gpu *gpu, struct span *span, const struct part *part)
-{
-    struct gpu_group *group = group_of(gpu, span->row);
-    span->end = part->end > span->end ? part->end : span->end;
-    group->operations += part->operations;
-    group->kernels += part->kernels;
-}
-
 static int join_part(struct gpu *gpu, const struct trace *trace, const struct part *part, struct span *span)
 {
     bool another = !span->any || part->range != span->range || part->stream != span->stream;
     if (another && (end_span(gpu, span) < 0 || begin_span(gpu, trace, part, span) < 0))
         return -1;
-    widen(gpu, span, part);
+    struct gpu_group *group = group_of(gpu, span->row);
+    span->end = part->end > span->end ? part->end : span->end;
+    group->operations += part->operations;
+    group->kernels += part->kernels;
     return 0;
-}
-
-static int join_parts(struct gpu *gpu, const struct trace *trace)
-{
-    struct span span = {0};
-    struct sorter_walk walk;
-    const struct part *part;
-    int status = 0;
-    sorter_walk_begin(&walk, &gpu->parts);
-    while (status == 0 && (part = sorter_next(&walk)))
-        status = join_part(gpu, trace, part, &span);
-    if (status == 0)
-        status = end_span(gpu, &span);
-    int walked = sorter_walk_end(&walk);
-    return status ? status : walked;
 }
 
 static int gather_parts(struct gpu *gpu, const struct trace *trace)
@@ -258,8 +238,18 @@ static int gather(void *state, const struct trace *trace)
     file_vector_release(&gpu->kinds_of_ranges);
     if (status == 0)
         status = sorter_ready(&gpu->parts);
-    if (status == 0)
-        status = join_parts(gpu, trace);
+    if (status == 0) {
+        struct span span = {0};
+        struct sorter_walk walk;
+        const struct part *part;
+        sorter_walk_begin(&walk, &gpu->parts);
+        while (status == 0 && (part = sorter_next(&walk)))
+            status = join_part(gpu, trace, part, &span);
+        if (status == 0)
+            status = end_span(gpu, &span);
+        int walked = sorter_walk_end(&walk);
+        status = status ? status : walked;
+    }
     sorter_release(&gpu->parts);
     return status;
 }

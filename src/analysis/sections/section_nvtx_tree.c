@@ -255,27 +255,23 @@ static struct cell fill_kernel_busy(struct report_row *row, const struct column 
     return cell_integer(range_busy_total(&kernels->busy, row->number));
 }
 
-/* "captured: outer/inner" */
-static struct cell captured_cell(struct report_row *row, uint32_t number)
-{
-    const struct captured *captured = &row->trace->captured;
-    const struct captured_path *path = captured_path(captured, number);
-    struct buffer text;
-    buffer_init_memory(&text);
-    buffer_text(&text, "captured: ");
-    for (uint32_t i = 0; i < path->count; i++) {
-        buffer_text(&text, i > 0 ? "/" : "");
-        buffer_text(&text, trace_text(row->trace, captured->names.items[path->first + i]));
-    }
-    return table_sink(row->table, &text);
-}
-
 static struct cell fill_kernel_path(struct report_row *row, const struct column *column)
 {
     const struct kernels *kernels = row->state;
     uint64_t node = (uint64_t)row_integer(row, column);
-    if (node >= CAPTURED_NODE)
-        return captured_cell(row, (uint32_t)(node - CAPTURED_NODE));
+    if (node >= CAPTURED_NODE) {
+        /* "captured: outer/inner" */
+        const struct captured *captured = &row->trace->captured;
+        const struct captured_path *path = captured_path(captured, (uint32_t)(node - CAPTURED_NODE));
+        struct buffer text;
+        buffer_init_memory(&text);
+        buffer_text(&text, "captured: ");
+        for (uint32_t i = 0; i < path->count; i++) {
+            buffer_text(&text, i > 0 ? "/" : "");
+            buffer_text(&text, trace_text(row->trace, captured->names.items[path->first + i]));
+        }
+        return table_sink(row->table, &text);
+    }
     return node ? range_forest_path_cell(&kernels->forest, row->trace, row->table, (uint32_t)node)
                 : table_text(row->table, RANGE_OUTSIDE);
 }

@@ -50,39 +50,19 @@ static void init(void *state, const struct trace *trace)
     launched_ops_init(&operators->launched, trace->space);
 }
 
-static void add_row(struct operator_row *row, const struct operator_row *more)
-{
-    row->calls += more->calls;
-    sum_add(&row->host, more->host);
-    sum_add(&row->own_host, more->own_host);
-    sum_add(&row->gpu, more->gpu);
-    sum_add(&row->own_gpu, more->own_gpu);
-    row->launches += more->launches;
-}
-
-/* The figures of an operator that ended. An operator whose only child has its own name is one call with it. */
-static struct operator_row figures_of(const struct open_operator *closed)
-{
-    int64_t host = closed->range.end - closed->range.start;
-    struct operator_row all = {.calls = 1, .host = host, .gpu = closed->gpu};
-    all.own_host = host > closed->within ? host - closed->within : 0;
-    all.own_gpu = closed->own_gpu;
-    all.launches = closed->launches;
-    if (closed->children == 1) {
-        sum_add(&all.own_host, closed->same.own_host);
-        sum_add(&all.own_gpu, closed->same.own_gpu);
-        all.launches += closed->same.launches;
-    }
-    return all;
-}
-
 static int add_figures(struct operators *operators, uint32_t name, uint32_t shapes, const struct operator_row *figures)
 {
     struct operator_key key = {name, shapes};
     struct operator_row *row = operators->by_shape ? tally_item(&operators->rows, &key, struct operator_row)
                                                    : tally_item(&operators->rows, &key.name, struct operator_row);
-    if (row)
-        add_row(row, figures);
+    if (row) {
+        row->calls += figures->calls;
+        sum_add(&row->host, figures->host);
+        sum_add(&row->own_host, figures->own_host);
+        sum_add(&row->gpu, figures->gpu);
+        sum_add(&row->own_gpu, figures->own_gpu);
+        row->launches += figures->launches;
+    }
     return row ? 0 : -1;
 }
 
@@ -90,7 +70,17 @@ static int close_one(struct operators *operators)
 {
     const struct open_operator *closed = &operators->open.items[--operators->open.count];
     struct open_operator *outer = operators->open.count > 0 ? &operators->open.items[operators->open.count - 1] : NULL;
-    struct operator_row figures = figures_of(closed);
+    /* An operator whose only child has its own name is one call with it. */
+    int64_t host = closed->range.end - closed->range.start;
+    struct operator_row figures = {.calls = 1, .host = host, .gpu = closed->gpu};
+    figures.own_host = host > closed->within ? host - closed->within : 0;
+    figures.own_gpu = closed->own_gpu;
+    figures.launches = closed->launches;
+    if (closed->children == 1) {
+        sum_add(&figures.own_host, closed->same.own_host);
+        sum_add(&figures.own_gpu, closed->same.own_gpu);
+        figures.launches += closed->same.launches;
+    }
     if (outer) {
         outer->children++;
         sum_add(&outer->within, closed->range.end - closed->range.start);
@@ -263,23 +253,6 @@ static struct cell fill_average_host(struct report_row *row, const struct column
     return cell_real((double)item->host / (double)item->calls);
 }
 
-/* The dimensions of each input: "8×128, 50257×768"; of one without any "-"; of a list of tensors "[8, 4×2]". TEXT is
- * the inside of the array, of which the first and the last byte stand outside. */
-static void write_shapes(struct buffer *buffer, const char *text, size_t length, const char *times)
-{
-    for (const char *at = text; at < text + length; at++) {
-        char c = *at, before = at[-1], next = at[1];
-        if (c == '[' && next == ']')
-            buffer_char(buffer, '-');
-        else if (c == '[' ? next == '[' : c == ']' && before == ']')
-            buffer_char(buffer, c);
-        else if (c == ',')
-            buffer_text(buffer, before == ']' || next == '[' ? ", " : times);
-        else if (c != '[' && c != ']')
-            buffer_char(buffer, c);
-    }
-}
-
 static struct cell fill_shapes(struct report_row *row, const struct column *column)
 {
     const struct report_options *options = row->trace->options;
@@ -292,7 +265,19 @@ static struct cell fill_shapes(struct report_row *row, const struct column *colu
     struct buffer buffer;
     buffer_init_memory(&buffer);
     bool whole = text->text[text->length - 1] == ']'; /* it was not cut */
-    write_shapes(&buffer, text->text + 1, text->length - 1 - whole, options->ascii ? "x" : "×");
+    /* "8×128, 50257×768"; of an input without dimensions "-"; of a list of tensors "[8, 4×2]". The first and the last
+     * byte of the text stand outside. */
+    for (const char *at = text->text + 1; at < text->text + text->length - whole; at++) {
+        char c = *at, before = at[-1], next = at[1];
+        if (c == '[' && next == ']')
+            buffer_char(&buffer, '-');
+        else if (c == '[' ? next == '[' : c == ']' && before == ']')
+            buffer_char(&buffer, c);
+        else if (c == ',')
+            buffer_text(&buffer, before == ']' || next == '[' ? ", " : options->ascii ? "x" : "×");
+        else if (c != '[' && c != ']')
+            buffer_char(&buffer, c);
+    }
     return table_sink(row->table, &buffer);
 }
 

@@ -25,35 +25,6 @@ struct state {
     ARRAY(struct stream_row) rows; /* by index in trace.streams */
 };
 
-/* --- the heap of ends --- */
-
-static int push_end(struct stream_row *row, int64_t end)
-{
-    if (!array_push(&row->ends))
-        return -1;
-    size_t at = row->ends.count - 1;
-    for (; at > 0 && row->ends.items[(at - 1) / 2] > end; at = (at - 1) / 2)
-        row->ends.items[at] = row->ends.items[(at - 1) / 2];
-    row->ends.items[at] = end;
-    return 0;
-}
-
-static void pop_end(struct stream_row *row)
-{
-    size_t count = --row->ends.count, at = 0;
-    int64_t last = row->ends.items[count];
-    for (size_t child; (child = 2 * at + 1) < count; at = child) {
-        if (child + 1 < count && row->ends.items[child + 1] < row->ends.items[child])
-            child++;
-        if (row->ends.items[child] >= last)
-            break;
-        row->ends.items[at] = row->ends.items[child];
-    }
-    row->ends.items[at] = last;
-}
-
-/* --- */
-
 static void change(struct stream_row *row, int64_t time, int by)
 {
     if (row->depth >= QUEUE_LIMIT)
@@ -67,7 +38,16 @@ static void finish_until(struct stream_row *row, int64_t time)
 {
     while (row->ends.count > 0 && row->ends.items[0] <= time) {
         change(row, row->ends.items[0] > row->time ? row->ends.items[0] : row->time, -1);
-        pop_end(row);
+        size_t count = --row->ends.count, at = 0;
+        int64_t last = row->ends.items[count];
+        for (size_t child; (child = 2 * at + 1) < count; at = child) {
+            if (child + 1 < count && row->ends.items[child + 1] < row->ends.items[child])
+                child++;
+            if (row->ends.items[child] >= last)
+                break;
+            row->ends.items[at] = row->ends.items[child];
+        }
+        row->ends.items[at] = last;
     }
 }
 
@@ -87,19 +67,13 @@ static int queue_op(struct stream_row *row, const struct timeline_op *op)
         row->most = row->depth;
         row->most_at = called;
     }
-    return push_end(row, op->end);
-}
-
-static void wait_op(struct stream_row *row, const struct timeline_op *op)
-{
-    int64_t idle = op->start - row->end;
-    if (row->operations++ > 0 && idle > 0) {
-        if (op->called != EVENT_NONE && op->called > row->end)
-            sum_add(&row->host_wait, idle);
-        else
-            *(idle < KERNEL_WAIT_NS ? &row->kernel_wait : &row->other) += idle;
-    }
-    row->end = row->operations == 1 || op->end > row->end ? op->end : row->end;
+    if (!array_push(&row->ends))
+        return -1;
+    size_t at = row->ends.count - 1;
+    for (; at > 0 && row->ends.items[(at - 1) / 2] > op->end; at = (at - 1) / 2)
+        row->ends.items[at] = row->ends.items[(at - 1) / 2];
+    row->ends.items[at] = op->end;
+    return 0;
 }
 
 static int gather(void *context, const struct trace *trace)
@@ -114,7 +88,14 @@ static int gather(void *context, const struct trace *trace)
             return sorter_walk_end(&walk), -1;
     while (status == 0 && (op = sorter_next(&walk))) {
         struct stream_row *row = &state->rows.items[op->stream];
-        wait_op(row, op);
+        int64_t idle = op->start - row->end;
+        if (row->operations++ > 0 && idle > 0) {
+            if (op->called != EVENT_NONE && op->called > row->end)
+                sum_add(&row->host_wait, idle);
+            else
+                *(idle < KERNEL_WAIT_NS ? &row->kernel_wait : &row->other) += idle;
+        }
+        row->end = row->operations == 1 || op->end > row->end ? op->end : row->end;
         status = op->called == EVENT_NONE ? 0 : queue_op(row, op);
     }
     for (size_t i = 0; i < state->rows.count; i++)
