@@ -117,21 +117,11 @@ static void look_at_thread(struct sink *sink, const struct row_name *thread)
     (void)sink, (void)thread;
 }
 
-static void look_at_begin(struct sink *sink, uint64_t base)
-{
-    (void)sink, (void)base;
-}
-
-static void look_at_end(struct sink *sink)
-{
-    (void)sink;
-}
-
 static const struct sink_format looking = {
     .name = "the part",
     .piece_scale = 1,
     .metadata = cut_look_at_metadata,
-    .begin = look_at_begin,
+    .begin = sink_set_base,
     .process = look_at_process,
     .thread = look_at_thread,
     .slice = look_at_slice,
@@ -140,7 +130,7 @@ static const struct sink_format looking = {
     .counter = look_at_counter,
     .flow_start = look_at_flow_start,
     .flow_end = look_at_flow_end,
-    .finish = look_at_end,
+    .finish = sink_pass_end,
 };
 
 /* --- what is known then --- */

@@ -58,11 +58,6 @@ void cut_look_at_metadata(struct sink *sink, const char *key, const char *value,
 
 /* --- the second reading --- */
 
-static bool is_word(struct json_text text, const char *word)
-{
-    return text.length == strlen(word) && memcmp(text.at, word, text.length) == 0;
-}
-
 static bool is_selected(const struct cut *cut, struct json_text process)
 {
     uint64_t pid;
@@ -74,7 +69,7 @@ static struct json_text member_of(struct json_text object, const char *word)
 {
     struct json_text key, value;
     for (const char *at = object.at + 1, *end = object.at + object.length; json_member(&at, end, &key, &value);)
-        if (is_word(key, word))
+        if (json_is(key, word))
             return value;
     return (struct json_text){NULL, 0};
 }
@@ -129,7 +124,7 @@ static void put_own(const struct cut *cut, struct json_text own, struct only_ran
         buffer_text(out, any ? ",\"" : "\"");
         buffer_bytes(out, key.at, key.length);
         buffer_text(out, "\":");
-        if (is_word(key, "processes") && *value.at == '[')
+        if (json_is(key, "processes") && *value.at == '[')
             put_processes(cut, value, only, out);
         else
             buffer_bytes(out, value.at, value.length);
@@ -152,7 +147,7 @@ static void put_told(struct json_text told, struct buffer *out)
 {
     struct json_text key, value;
     for (const char *at = told.at + 1, *end = told.at + told.length; json_member(&at, end, &key, &value);) {
-        if (is_word(key, "rank") || is_word(key, "world_size"))
+        if (json_is(key, "rank") || json_is(key, "world_size"))
             continue;
         buffer_text(out, ", \"");
         buffer_bytes(out, key.at, key.length);

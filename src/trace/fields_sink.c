@@ -13,7 +13,6 @@
 #include "common/buffer.h"
 #include "common/map.h"
 #include "trace/event_fields.h"
-#include "trace/fields_args.h"
 #include "trace/fields_records.h"
 #include "trace/json/parse.h"
 #include "trace/json/text.h"
@@ -153,7 +152,30 @@ static inline uint32_t put_name(struct sink *sink, const struct name *name)
     return known->number;
 }
 
-/* --- arguments. False: the event must be read as JSON. --- */
+/* --- arguments. False: JSON alone says what the argument means, so that the event must be read as JSON. What is not a
+ * number leaves the field as it is. --- */
+
+static inline bool take_number(const struct arg *arg, int64_t *number)
+{
+    switch (arg->type) {
+    case ARG_TYPE_U64:
+    case ARG_TYPE_HEX: *number = event_unsigned(arg->u64, *number); return true;
+    case ARG_TYPE_I64: *number = event_signed(arg->i64, *number); return true;
+    case ARG_TYPE_FIXED: *number = event_real(arg->real, *number); return true;
+    case ARG_TYPE_TEXT: *number = event_number_of_text(arg->text, arg->length, *number); return true;
+    case ARG_TYPE_TRUE: *number = 1; return true;
+    case ARG_TYPE_FALSE: *number = 0; return true;
+    case ARG_TYPE_SIZE3: return true;
+    default: return false;
+    }
+}
+
+static inline bool take_triple(const struct arg *arg, int64_t triple[3])
+{
+    for (int i = 0; i < 3 && arg->type == ARG_TYPE_SIZE3; i++)
+        triple[i] = arg->size3[i];
+    return arg->type != ARG_TYPE_RAW && arg->type != ARG_TYPE_JSON;
+}
 
 static bool take_text(struct sink *sink, const struct arg *arg, uint32_t *text)
 {
@@ -221,9 +243,9 @@ static bool take_args(struct sink *sink, const struct arg *args, size_t count, s
         void *place = (char *)event + field->offset;
         raise_extent(event, field->extent);
         switch (field->type) {
-        case FIELD_NUMBER: taken = fields_take_number(arg, place); break;
+        case FIELD_NUMBER: taken = take_number(arg, place); break;
         case FIELD_TEXT: taken = take_text(sink, arg, place); break;
-        case FIELD_TRIPLE: taken = fields_take_triple(arg, place); break;
+        case FIELD_TRIPLE: taken = take_triple(arg, place); break;
         case FIELD_SHAPES: taken = take_shapes(sink, arg, place); break;
         case FIELD_NONE: taken = take_other(sink, arg, event); break;
         }
@@ -439,27 +461,12 @@ static void write_thread(struct sink *sink, const struct row_name *thread)
     put_naming(sink, thread->row, "thread_name", thread->name);
 }
 
-static void write_begin(struct sink *sink, uint64_t base)
-{
-    sink->base = base;
-}
-
 /* A flow says nothing that the events at its ends do not. */
-static void write_flow(struct sink *sink, const struct flow *flow)
-{
-    (void)sink, (void)flow;
-}
-
-static void finish(struct sink *sink)
-{
-    (void)sink;
-}
-
 const struct sink_format fields_format = {
     .name = "report",
     .piece_scale = 1,
     .metadata = fields_put_metadata,
-    .begin = write_begin,
+    .begin = sink_set_base,
     .process = write_process,
     .thread = write_thread,
     .piece = begin_piece,
@@ -467,8 +474,8 @@ const struct sink_format fields_format = {
     .instant = write_instant,
     .async = write_async,
     .counter = write_counter,
-    .flow_start = write_flow,
-    .flow_end = write_flow,
-    .finish = finish,
+    .flow_start = sink_pass_flow,
+    .flow_end = sink_pass_flow,
+    .finish = sink_pass_end,
     .release = release,
 };

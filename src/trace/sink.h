@@ -59,7 +59,7 @@ struct sink {
 extern const struct sink_format chrome_json;
 /* Perfetto's own format: trace/pftrace/fields.h. */
 extern const struct sink_format pftrace;
-/* Rows for an SQLite database: trace/sqlite/rows.h. */
+/* Rows for an SQLite database: trace/sqlite/row.h. */
 extern const struct sink_format sqlite_rows;
 
 struct arg;
@@ -75,6 +75,20 @@ static inline void sink_release(struct sink *sink)
 {
     if (sink->format && sink->format->release)
         sink->format->release(sink);
+}
+
+/* For formats that have nothing to write of these. */
+static inline void sink_set_base(struct sink *sink, uint64_t base)
+{
+    sink->base = base;
+}
+static inline void sink_pass_flow(struct sink *sink, const struct flow *flow)
+{
+    (void)sink, (void)flow;
+}
+static inline void sink_pass_end(struct sink *sink)
+{
+    (void)sink;
 }
 
 /* Begins a piece of what WHOLE writes, after its begin() and rows, into BUFFER. */

@@ -167,33 +167,12 @@ static inline bool take_integer(struct cursor *c, int64_t *number)
     return true;
 }
 
-/* Microseconds, as nanoseconds rounded to the nearest: as scan_ns(). */
-static inline bool take_ns(struct cursor *c, int64_t *ns)
+/* Microseconds, as nanoseconds. */
+static bool take_ns(struct cursor *c, int64_t *ns)
 {
-    bool negative = *c->at == '-';
-    uint64_t value = 0;
-    c->at += negative;
-    const char *start = c->at;
-    size_t digits = take_digits(c, &value);
-    if (digits == 0 || digits > DIGITS_MAX + 1 || has_leading_zero(start, digits))
-        return false;
-    value *= 1000;
-    if (*c->at == '.') {
-        uint64_t fraction = 0;
-        c->at++;
-        size_t decimals = take_digits(c, &fraction);
-        if (decimals == 0)
-            return false;
-        for (; decimals > 4; decimals--)
-            fraction /= 10;
-        for (; decimals < 4; decimals++)
-            fraction *= 10;
-        value += (fraction + 5) / 10;
-    }
-    if (!ends_number(*c->at) || value > EVENT_TIME_LIMIT)
-        return false;
-    *ns = negative ? -(int64_t)value : (int64_t)value;
-    return true;
+    const char *digits = c->at + (*c->at == '-');
+    return !has_leading_zero(digits, is_digit(digits[1]) ? 2 : 1) && scan_ns(c->at, &c->at, ns) &&
+           ends_number(*c->at) && *ns <= EVENT_TIME_LIMIT && *ns >= -EVENT_TIME_LIMIT;
 }
 
 /* Passes a value of any kind. Most are texts and plain decimals. */
@@ -303,11 +282,6 @@ static inline bool take_field(struct cursor *c, const struct arg_field *field)
     return !isfinite(real) || put_text(c, &text, place);
 }
 
-static bool is_word(const struct json_text *text, const char *word)
-{
-    return text->length == strlen(word) && memcmp(text->at, word, text->length) == 0;
-}
-
 /* Of two arguments "from" the first counts. */
 static bool take_from(struct cursor *c)
 {
@@ -319,7 +293,7 @@ static bool take_from(struct cursor *c)
     c->from_seen = true;
     if (!take_text(c, &text))
         return false;
-    c->is_device_range = is_word(&text, DEVICE_RANGE_WORD);
+    c->is_device_range = json_is(text, DEVICE_RANGE_WORD);
     return true;
 }
 
@@ -335,7 +309,7 @@ static inline bool take_args(struct cursor *c)
         if (!take_key(c, &key))
             return false;
         const struct arg_field *field = arg_field_find(key.at, key.length, c->event->category);
-        bool taken = field ? take_field(c, field) : is_word(&key, "from") ? take_from(c) : pass_value(c);
+        bool taken = field ? take_field(c, field) : json_is(key, "from") ? take_from(c) : pass_value(c);
         if (!taken)
             return false;
     } while (pass(c, ','));
@@ -545,7 +519,7 @@ static bool read_time(struct json_text value, int64_t *ns)
     double us = strtod(at, &end);
     if (end == at || end + strspn(end, " \t") < at + length)
         return false;
-    if (!scan_ns(at, length, ns) && !to_integer(us * 1e3, ns))
+    if (!json_exact_ns((struct json_text){at, length}, ns) && !to_integer(us * 1e3, ns))
         return false;
     return *ns >= -EVENT_TIME_LIMIT && *ns <= EVENT_TIME_LIMIT;
 }

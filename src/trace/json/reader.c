@@ -137,15 +137,9 @@ static int scan_event(void *context, struct json_text text)
     return event.phase == 'M' ? json_rows_take(context, &event) : 0;
 }
 
-static int scan_metadata(void *context, const char *key, struct json_text value)
-{
-    (void)context, (void)key, (void)value;
-    return 0;
-}
-
 static void scan_rows(struct reader *reader)
 {
-    const struct json_texts texts = {&reader->rows, scan_event, scan_metadata, .quiet = true};
+    const struct json_texts texts = {&reader->rows, scan_event, .quiet = true};
     struct stat file;
     reader->rows_known = true;
     if (stat(reader->input.path, &file) == 0 && S_ISREG(file.st_mode))
@@ -426,7 +420,7 @@ static int read_metadata(struct reader *reader)
         reader_value_error(reader, result, size, what);
     else if (reader->receiver)
         reader->status = reader->receiver->metadata(reader->receiver->context, key, root);
-    else
+    else if (reader->texts->metadata)
         reader->status =
             reader->texts->metadata(reader->texts->context, key, (struct json_text){input_text(input), size});
     cJSON_Delete(root);

@@ -34,7 +34,7 @@ int json_read_fields(const char *path, struct interner *strings, const struct fi
 struct json_texts {
     void *context;
     int (*event)(void *context, struct json_text event);
-    int (*metadata)(void *context, const char *key, struct json_text value);
+    int (*metadata)(void *context, const char *key, struct json_text value); /* NULL: they are not wanted */
     bool quiet; /* warnings were printed when the file was read before */
 };
 

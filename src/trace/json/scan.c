@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#define WHOLE_DIGITS 16 /* of microseconds; more are more nanoseconds than 64 bits hold */
+
 enum byte_class { PLAIN, QUOTE, OPEN, CLOSE };
 
 static const unsigned char classes[256] = {
@@ -85,47 +87,27 @@ bool scan_value(const char *text, size_t length, struct scan *scan)
     return at < length;
 }
 
-/* Appends the digits at TEXT to VALUE; returns how many, or -1 when the value becomes too large. */
-static int add_digits(const char *text, size_t length, int most, uint64_t *value)
+bool scan_ns(const char *text, const char **after, int64_t *ns)
 {
-    int count = 0;
-    while ((size_t)count < length && count < most && text[count] >= '0' && text[count] <= '9') {
-        if (*value > (UINT64_MAX - 9) / 10)
-            return -1;
-        *value = *value * 10 + (uint64_t)(text[count++] - '0');
-    }
-    return count;
-}
-
-bool scan_ns(const char *text, size_t length, int64_t *ns)
-{
-    bool negative = length > 0 && *text == '-';
-    size_t at = negative;
-    uint64_t value = 0;
-    int whole = add_digits(text + at, length - at, INT8_MAX, &value);
-    if (whole <= 0)
+    const char *at = text + (*text == '-'), *whole = at;
+    uint64_t value = 0, fraction = 0;
+    for (unsigned digit; (digit = (unsigned)(*at - '0')) < 10; at++)
+        value = value * 10 + digit;
+    if (at == whole || at - whole > WHOLE_DIGITS)
         return false;
-    at += (size_t)whole;
-    int decimals = 0;
-    bool up = false;
-    if (at < length && text[at] == '.') {
-        at++;
-        decimals = add_digits(text + at, length - at, 3, &value);
-        if (decimals <= 0)
-            return false;
-        at += (size_t)decimals;
-        up = at < length && text[at] >= '5' && text[at] <= '9';
-        while (at < length && text[at] >= '0' && text[at] <= '9')
+    if (*at == '.') {
+        const char *decimals = ++at;
+        for (int i = 0; i < 4; i++)
+            fraction = fraction * 10 + (*at >= '0' && *at <= '9' ? (uint64_t)(*at++ - '0') : 0);
+        while (*at >= '0' && *at <= '9')
             at++;
-    }
-    if (at < length && !json_is_blank(text[at]) && text[at] != ',' && text[at] != '}')
-        return false; /* an exponent, or no number at all */
-    for (; decimals < 3; decimals++)
-        if (__builtin_mul_overflow(value, UINT64_C(10), &value))
+        if (at == decimals)
             return false;
-    value += up;
+    }
+    value = value * 1000 + (fraction + 5) / 10;
     if (value > INT64_MAX)
         return false;
-    *ns = negative ? -(int64_t)value : (int64_t)value;
+    *after = at;
+    *ns = *text == '-' ? -(int64_t)value : (int64_t)value;
     return true;
 }

@@ -118,17 +118,12 @@ static struct slice slice_of(struct json_replay *replay, const struct json_event
 
 /* --- flows --- */
 
-static bool is_word(struct json_text text, const char *word)
-{
-    return text.length == strlen(word) && memcmp(text.at, word, text.length) == 0;
-}
-
 /* Whether it can be written: one from a call, or between operators. */
 static bool is_flow(struct json_replay *replay, const struct json_event *event, enum category *category)
 {
     *category = CATEGORY_OTHER;
-    if (is_word(event->category, "ac2g") || is_word(event->category, "async_cpu_to_gpu") ||
-        (is_word(event->category, "async") && is_word(event->name, "launch")))
+    if (json_is(event->category, "ac2g") || json_is(event->category, "async_cpu_to_gpu") ||
+        (json_is(event->category, "async") && json_is(event->name, "launch")))
         return true;
     find_category(replay, event->category, category);
     return *category == CATEGORY_FWDBWD;
@@ -308,8 +303,9 @@ static int replay_slice(struct json_replay *replay, const struct json_event *eve
     return 0;
 }
 
-static int json_replay_event(struct json_replay *replay, struct json_text as_it_is)
+static int write_event(void *context, struct json_text as_it_is)
 {
+    struct json_replay *replay = context;
     const struct sink_format *format = replay->sink->format;
     struct json_text text = json_clean(as_it_is, &replay->clean);
     if (replay->clean.failure)
@@ -348,18 +344,9 @@ static int json_replay_event(struct json_replay *replay, struct json_text as_it_
     return replay->category.failure ? no_memory() : result;
 }
 
-static void json_replay_init(struct json_replay *replay, struct sink *sink)
+static int note_event(void *context, struct json_text as_it_is)
 {
-    *replay = (struct json_replay){.sink = sink};
-    buffer_init_memory(&replay->clean);
-    buffer_init_memory(&replay->category);
-    buffer_init_memory(&replay->texts);
-    pairs_init(&replay->halves, pass_slice, replay);
-    pairs_init(&replay->ranges, pass_range, replay);
-}
-
-static int json_replay_note(struct json_replay *replay, struct json_text as_it_is)
-{
+    struct json_replay *replay = context;
     struct json_text text = as_it_is;
     if (memchr(text.at, '\\', text.length))
         text = json_clean(as_it_is, &replay->clean);
@@ -374,37 +361,7 @@ static int json_replay_note(struct json_replay *replay, struct json_text as_it_i
     return event.phase == 'M' ? json_rows_take(&replay->rows, &event) : 0;
 }
 
-static void json_replay_begin(struct json_replay *replay)
-{
-    flow_ids_number(&replay->flows);
-    json_rows_write(&replay->rows, replay->sink);
-}
-
-static void json_replay_release(struct json_replay *replay)
-{
-    json_overlaps_release(&replay->overlaps);
-    pairs_release(&replay->halves);
-    pairs_release(&replay->ranges);
-    buffer_release(&replay->clean);
-    buffer_release(&replay->category);
-    buffer_release(&replay->texts);
-    json_rows_release(&replay->rows);
-    flow_ids_release(&replay->flows);
-    array_release(&replay->values);
-    free(replay->unescaped);
-}
-
 /* --- a file --- */
-
-static int note_event(void *context, struct json_text event)
-{
-    return json_replay_note(context, event);
-}
-
-static int write_event(void *context, struct json_text event)
-{
-    return json_replay_event(context, event);
-}
 
 static int write_metadata(void *context, const char *key, struct json_text value)
 {
@@ -418,29 +375,17 @@ static int write_metadata(void *context, const char *key, struct json_text value
     return 0;
 }
 
-static int pass_metadata(void *context, const char *key, struct json_text value)
-{
-    (void)context, (void)key, (void)value;
-    return 0;
-}
-
-static int read_once(struct json_replay *replay, const char *path, unsigned workers, bool first)
-{
-    const struct json_texts texts = {.context = replay,
-                                     .event = first ? note_event : write_event,
-                                     .metadata = first ? write_metadata : pass_metadata,
-                                     .quiet = !first};
-    return json_read_texts(path, &texts, workers);
-}
-
 static int both_passes(struct json_replay *replay, const char *path, unsigned workers)
 {
     struct sink *sink = replay->sink;
-    if (read_once(replay, path, workers, true) != 0)
+    const struct json_texts first = {replay, note_event, write_metadata, .quiet = false};
+    const struct json_texts second = {replay, write_event, .quiet = true};
+    if (json_read_texts(path, &first, workers) != 0)
         return -1;
     sink->format->begin(sink, replay->base);
-    json_replay_begin(replay);
-    if (read_once(replay, path, workers, false) != 0)
+    flow_ids_number(&replay->flows);
+    json_rows_write(&replay->rows, sink);
+    if (json_read_texts(path, &second, workers) != 0)
         return -1;
     if (pairs_finish(&replay->halves, path) != 0 || pairs_finish(&replay->ranges, path) != 0)
         return -1;
@@ -454,13 +399,26 @@ static int both_passes(struct json_replay *replay, const char *path, unsigned wo
 
 int json_read(const char *path, struct sink *sink, unsigned workers)
 {
-    struct json_replay replay;
+    struct json_replay replay = {.sink = sink};
     struct interner *strings;
     const struct fields_receiver *receiver = fields_sink_receiver(sink, &strings);
     if (receiver)
         return json_read_fields(path, strings, receiver, workers);
-    json_replay_init(&replay, sink);
+    buffer_init_memory(&replay.clean);
+    buffer_init_memory(&replay.category);
+    buffer_init_memory(&replay.texts);
+    pairs_init(&replay.halves, pass_slice, &replay);
+    pairs_init(&replay.ranges, pass_range, &replay);
     int result = both_passes(&replay, path, workers);
-    json_replay_release(&replay);
+    json_overlaps_release(&replay.overlaps);
+    pairs_release(&replay.halves);
+    pairs_release(&replay.ranges);
+    buffer_release(&replay.clean);
+    buffer_release(&replay.category);
+    buffer_release(&replay.texts);
+    json_rows_release(&replay.rows);
+    flow_ids_release(&replay.flows);
+    array_release(&replay.values);
+    free(replay.unescaped);
     return result;
 }

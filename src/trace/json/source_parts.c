@@ -15,11 +15,6 @@
 #include "trace/json/text.h"
 #include "trace/sink.h"
 
-static bool is_word(struct json_text text, const char *word)
-{
-    return text.length == strlen(word) && memcmp(text.at, word, text.length) == 0;
-}
-
 static struct json_text inside(struct json_text text)
 {
     return json_is_string(text) ? (struct json_text){text.at + 1, text.length - 2} : (struct json_text){0};
@@ -43,7 +38,7 @@ uint64_t json_ns(struct json_text text)
     int64_t ns;
     char digits[64];
     text = json_is_string(text) ? inside(text) : text;
-    if (scan_ns(text.at, text.length, &ns))
+    if (json_exact_ns(text, &ns))
         return ns > 0 ? (uint64_t)ns : 0;
     size_t length = text.length < sizeof(digits) - 1 ? text.length : sizeof(digits) - 1;
     memcpy(digits, text.at, length);
@@ -61,29 +56,29 @@ struct json_event json_event_read(struct json_text text)
     if (text.length < 2 || text.at[0] != '{')
         return event;
     while (json_member(&at, end, &key, &value)) {
-        if (is_word(key, "ph"))
+        if (json_is(key, "ph"))
             phase = inside(value);
-        else if (is_word(key, "cat"))
+        else if (json_is(key, "cat"))
             event.category = inside(value);
-        else if (is_word(key, "name"))
+        else if (json_is(key, "name"))
             event.name = inside(value);
-        else if (is_word(key, "pid"))
+        else if (json_is(key, "pid"))
             event.pid = value;
-        else if (is_word(key, "tid"))
+        else if (json_is(key, "tid"))
             event.tid = value;
-        else if (is_word(key, "id"))
+        else if (json_is(key, "id"))
             event.id = value;
-        else if (is_word(key, "bind_id"))
+        else if (json_is(key, "bind_id"))
             event.bind_id = value;
-        else if (is_word(key, "flow_out"))
+        else if (json_is(key, "flow_out"))
             event.flow_out = value.at[0] == 't';
-        else if (is_word(key, "flow_in"))
+        else if (json_is(key, "flow_in"))
             event.flow_in = value.at[0] == 't';
-        else if (is_word(key, "args") && value.at[0] == '{')
+        else if (json_is(key, "args") && value.at[0] == '{')
             event.args = value;
-        else if (is_word(key, "ts"))
+        else if (json_is(key, "ts"))
             event.time = json_ns(value);
-        else if (is_word(key, "dur") && (has_duration = true))
+        else if (json_is(key, "dur") && (has_duration = true))
             event.duration = json_ns(value);
     }
     event.phase = phase.length == 1 ? phase.at[0] : '\0';
@@ -98,7 +93,7 @@ bool json_event_arg(const struct json_event *event, const char *word, struct jso
         return false;
     const char *at = event->args.at + 1, *end = event->args.at + event->args.length;
     while (json_member(&at, end, &key, value))
-        if (is_word(key, word))
+        if (json_is(key, word))
             return true;
     return false;
 }
@@ -201,10 +196,10 @@ int json_counter_read(struct counter *counter, const struct json_event *event, s
     if (values->count != 1)
         return 0;
     const struct counter_value *only = &values->items[0];
-    if (is_word((struct json_text){only->name, only->length}, "bytes") && only->kind == COUNTER_UNSIGNED) {
+    if (json_is((struct json_text){only->name, only->length}, "bytes") && only->kind == COUNTER_UNSIGNED) {
         counter->bytes = only->u64;
         counter->value_count = 0;
-    } else if (is_word((struct json_text){only->name, only->length}, "value") && is_exact(only)) {
+    } else if (json_is((struct json_text){only->name, only->length}, "value") && is_exact(only)) {
         counter->real = true;
         counter->value = as_real(only);
         counter->value_count = 0;
@@ -303,7 +298,7 @@ int json_rows_take(struct json_rows *rows, const struct json_event *event)
                  {"thread_sort_index", "sort_index", false}};
     struct json_text value;
     for (size_t i = 0; i < sizeof(sorts) / sizeof(*sorts); i++) {
-        if (!is_word(event->name, sorts[i].event) || !json_event_arg(event, sorts[i].key, &value))
+        if (!json_is(event->name, sorts[i].event) || !json_event_arg(event, sorts[i].key, &value))
             continue;
         struct json_row *row = find(rows, json_row_of(rows, event), sorts[i].is_process);
         if (!row)

@@ -10,7 +10,6 @@
 #include "common/array.h"
 #include "common/map.h"
 #include "trace/event.h"
-#include "trace/gpu_rows.h"
 #include "trace/json/text.h"
 
 struct json_event {
@@ -41,6 +40,19 @@ char *json_unescaped(struct json_text text);
  * TEXTS, a buffer in memory. Returns 0, or -1 after error(). */
 int json_counter_read(struct counter *counter, const struct json_event *event, struct counter_values *values,
                       struct buffer *texts);
+
+/*
+ * Rows of profilers whose events have no category that says what they are: JAX, TensorFlow, rocprof, Ascend's, and
+ * PyTorch before 1.8. The names of a process and a thread say it.
+ */
+struct gpu_row {
+    enum category category;
+    int64_t device, stream; /* -1: not known */
+};
+
+/* What a slice NAME is, in thread TID of this name, which may be empty, of a process. A category of CATEGORY_OTHER:
+ * the names do not say it. */
+struct gpu_row gpu_row_find(const char *process, const char *thread, int64_t tid, const char *name);
 
 struct sink;
 

@@ -316,11 +316,6 @@ bool json_element(const char **at, const char *end, struct json_text *value)
     return true;
 }
 
-bool json_is_string(struct json_text text)
-{
-    return text.length >= 2 && text.at[0] == '"';
-}
-
 /* --- strings --- */
 
 /* The escape at AT, as UTF-8 of *SIZE bytes in BYTES. Returns what follows it. */

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct buffer;
 
@@ -59,7 +60,15 @@ bool json_element(const char **at, const char *end, struct json_text *value);
 /* The value of KEY among the members in LENGTH bytes at TEXT, if it is an integer from 0 on. False: it is not. */
 bool json_find_integer(const char *text, size_t length, const char *key, uint64_t *value);
 
-bool json_is_string(struct json_text text);
+static inline bool json_is(struct json_text text, const char *word)
+{
+    return text.length == strlen(word) && memcmp(text.at, word, text.length) == 0;
+}
+
+static inline bool json_is_string(struct json_text text)
+{
+    return text.length >= 2 && text.at[0] == '"';
+}
 
 /* Appends INSIDE, the inside of a string, to OUT without its escapes, as UTF-8. */
 void json_unescape(struct buffer *out, struct json_text inside);
@@ -99,8 +108,20 @@ static inline size_t scan_blank(const char *text, size_t length)
     return at;
 }
 
-/* The number at TEXT, in microseconds, as nanoseconds, rounded to the nearest. Exact where a double is not: absolute
- * times of today need more than its 53 bits. False: no plain decimal, or too large for 64 bits. */
-bool scan_ns(const char *text, size_t length, int64_t *ns);
+/* The plain decimal at TEXT, in microseconds, as nanoseconds, rounded to the nearest; *AFTER is what follows it, if
+ * only an exponent. Exact where a double is not: absolute times of today need more than its 53 bits. False: there is
+ * none, or it is too large for 64 bits. */
+bool scan_ns(const char *text, const char **after, int64_t *ns);
+
+/* The same of the whole TEXT, which may have white space behind it, and stands in a larger one. */
+static inline bool json_exact_ns(struct json_text text, int64_t *ns)
+{
+    const char *after;
+    int64_t read;
+    if (!scan_ns(text.at, &after, &read) || (after != text.at + text.length && !json_is_blank(*after)))
+        return false;
+    *ns = read;
+    return true;
+}
 
 #endif

@@ -70,7 +70,7 @@ static void put_stack(const struct telling *telling, struct json_text value)
 static void put_moment(const struct telling *telling, struct json_text value)
 {
     int64_t ns;
-    if (scan_ns(value.at, value.length, &ns) && ns >= 0)
+    if (json_exact_ns(value, &ns) && ns >= 0)
         json_us(telling->json,
                 (int64_t)(merge_time(telling->merge, telling->process, telling->trace->base + (uint64_t)ns) -
                           telling->merge->base));

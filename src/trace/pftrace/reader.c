@@ -166,7 +166,7 @@ void pftrace_set_name(struct pftrace_reader *reader, uint32_t name)
     reader->event.name_length = name == PFTRACE_UNKNOWN ? 0 : interner_at(reader->interning.strings, name)->length;
 }
 
-void pftrace_set_category(struct pftrace_reader *reader, const struct pftrace_category *category)
+void pftrace_set_category(struct pftrace_reader *reader, const struct pftrace_entry *category)
 {
     reader->event.category = category->category;
     reader->event.other_category = category->category == CATEGORY_OTHER ? pftrace_text(reader, category->text) : NULL;

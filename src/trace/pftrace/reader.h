@@ -107,25 +107,17 @@ static inline bool pftrace_begins(const char *bytes, size_t size)
 
 #define PFTRACE_UNKNOWN UINT32_MAX /* a text that was not interned */
 
-struct pftrace_name {
+/* A text, and what it means: a category, or the name of an argument. */
+struct pftrace_entry {
     uint32_t text; /* in the interner */
-    uint64_t cbid; /* + 1; 0: none */
-};
-
-/* A name of arguments; without one, "" of ARG_OTHER. */
-struct pftrace_arg_name {
-    enum arg_key key;
-    uint32_t text;
-};
-
-struct pftrace_category {
     enum category category;
-    uint32_t text;
+    enum arg_key key;
+    uint64_t cbid; /* of a name of events, + 1; 0: none */
 };
 
 struct pftrace_specification {
     uint32_t name;
-    struct pftrace_category category;
+    struct pftrace_entry category;
 };
 
 /* What launches of a kernel, or copies of a stream, have in common. */
@@ -147,11 +139,10 @@ struct pftrace_tables {
     uint64_t last; /* time of the last packet, ns since the base */
     uint64_t uuid; /* of the default track */
     size_t gaps;
-    ARRAY(struct pftrace_category) categories;
-    ARRAY(struct pftrace_name) names;
-    ARRAY(struct pftrace_arg_name) arg_names; /* of annotations */
-    ARRAY(struct pftrace_arg_name) compute_arg_names;
-    ARRAY(uint32_t) texts;
+    struct pftrace_entries {
+        struct pftrace_entry *items;
+        size_t count, capacity;
+    } categories, names, arg_names /* of annotations */, compute_arg_names, texts;
     ARRAY(struct pftrace_specification) specifications;
     ARRAY(struct pftrace_kernel) kernels;
 };
@@ -169,7 +160,7 @@ struct pftrace_sizes {
 };
 
 /* Sets the name of ARG. */
-void pftrace_name_arg(const struct interner *strings, const struct pftrace_arg_name *name, struct arg *arg);
+void pftrace_name_arg(const struct interner *strings, const struct pftrace_entry *name, struct arg *arg);
 
 /* Of an argument of ARG_TYPE_RAW: makes its text valid JSON, which may be put into SCRATCH, or a text. */
 void pftrace_check_raw(struct arg *arg, struct buffer *scratch);
@@ -232,7 +223,10 @@ struct pftrace_reader {
     uint64_t open_track;
 };
 
-#define PFTRACE_LOOK_UP(array, iid, nothing) ((iid) < (array)->count ? (array)->items[iid] : (nothing))
+static inline struct pftrace_entry pftrace_look_up(const struct pftrace_entries *entries, uint64_t iid)
+{
+    return iid < entries->count ? entries->items[iid] : (struct pftrace_entry){.text = PFTRACE_UNKNOWN};
+}
 
 /* All that return int below: 1, reader->event is whole; 0, more is to be read; -1 after error(). */
 
@@ -248,7 +242,7 @@ int pftrace_attribute_event(struct pftrace_reader *reader, const struct pftrace_
 const char *pftrace_text(const struct pftrace_reader *reader, uint32_t text);
 void pftrace_set_row(struct pftrace_event *event, uint64_t uuid);
 void pftrace_set_name(struct pftrace_reader *reader, uint32_t name);
-void pftrace_set_category(struct pftrace_reader *reader, const struct pftrace_category *category);
+void pftrace_set_category(struct pftrace_reader *reader, const struct pftrace_entry *category);
 int pftrace_no_memory(void);
 
 /* Of an argument that is text of JSON: makes it valid. Returns 0, or -1 after error(). */

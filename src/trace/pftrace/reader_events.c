@@ -41,7 +41,7 @@ static void take_annotation_value(struct pftrace_reader *reader, const struct pf
                  field->bytes ? (const char *)field->bytes : "", field->size);
         break;
     case PB_ANNOTATION_STRING_IID:
-        text = PFTRACE_LOOK_UP(&tables->texts, field->value, PFTRACE_UNKNOWN);
+        text = pftrace_look_up(&tables->texts, field->value).text;
         set_text(arg, ARG_TYPE_TEXT, pftrace_text(reader, text),
                  text == PFTRACE_UNKNOWN ? 0 : interner_at(reader->interning.strings, text)->length);
         break;
@@ -53,11 +53,10 @@ static int take_annotation(struct pftrace_reader *reader, const struct pftrace_t
                            struct protobuf_reader annotation)
 {
     struct arg arg = {.type = ARG_TYPE_FALSE, .other = ""};
-    const struct pftrace_arg_name none = {ARG_OTHER, PFTRACE_UNKNOWN};
     struct protobuf_field field;
     while (protobuf_next(&annotation, &field)) {
         if (field.number == PB_ANNOTATION_NAME_IID) {
-            struct pftrace_arg_name name = PFTRACE_LOOK_UP(&tables->arg_names, field.value, none);
+            struct pftrace_entry name = pftrace_look_up(&tables->arg_names, field.value);
             pftrace_name_arg(reader->interning.strings, &name, &arg);
         } else {
             take_annotation_value(reader, tables, &arg, &field);
@@ -131,13 +130,11 @@ static int begin_event(struct pftrace_reader *reader, const struct pftrace_table
                        const struct track_event *event, uint64_t time)
 {
     struct pftrace_event *to = &reader->event;
-    struct pftrace_name none = {.text = PFTRACE_UNKNOWN};
-    struct pftrace_name name = PFTRACE_LOOK_UP(&tables->names, event->name, none);
+    struct pftrace_entry name = pftrace_look_up(&tables->names, event->name);
+    struct pftrace_entry category = pftrace_look_up(&tables->categories, event->category);
     to->what = event->type == PB_TYPE_INSTANT ? PFTRACE_INSTANT : PFTRACE_SLICE;
     pftrace_set_row(to, tables->uuid);
     pftrace_set_name(reader, name.text);
-    const struct pftrace_category other = {CATEGORY_OTHER, PFTRACE_UNKNOWN};
-    struct pftrace_category category = PFTRACE_LOOK_UP(&tables->categories, event->category, other);
     pftrace_set_category(reader, &category);
     to->start = to->flow_time = time;
     to->cbid = name.cbid;
@@ -180,7 +177,7 @@ static int counter_event(struct pftrace_reader *reader, const struct track_event
         arg.type = ARG_TYPE_U64;
         arg.u64 = large;
     }
-    pftrace_name_arg(reader->interning.strings, &(struct pftrace_arg_name){ARG_OTHER, track->series}, &arg);
+    pftrace_name_arg(reader->interning.strings, &(struct pftrace_entry){.text = track->series}, &arg);
     to->what = PFTRACE_COUNTER;
     to->pid = track->pid;
     to->tid = 0;
@@ -288,10 +285,11 @@ int pftrace_stage_event(struct pftrace_reader *reader, const struct pftrace_tabl
 {
     struct pftrace_event *to = &reader->event;
     struct stage_event event;
-    struct pftrace_specification none = {.name = PFTRACE_UNKNOWN, .category.text = PFTRACE_UNKNOWN};
+    struct pftrace_specification stage = {.name = PFTRACE_UNKNOWN, .category.text = PFTRACE_UNKNOWN};
     if (read_stage_event(reader, tables, protobuf_inside(&packet->body), &event) != 0)
         return -1;
-    struct pftrace_specification stage = PFTRACE_LOOK_UP(&tables->specifications, event.stage, none);
+    if (event.stage < tables->specifications.count)
+        stage = tables->specifications.items[event.stage];
     uint64_t *flow = event.id != 0 ? array_push(&reader->flows) : NULL;
     if (event.id != 0 && !flow)
         return pftrace_no_memory();

@@ -8,13 +8,6 @@
 #define IID_MOST (1u << 20)  /* a larger one is damage */
 #define GAPS_MOST (1u << 19) /* of all tables: who writes traces numbers what is interned from 1 on */
 
-static void release_kernels(struct pftrace_tables *tables)
-{
-    for (size_t i = 0; i < tables->kernels.count; i++)
-        array_release(&tables->kernels.items[i].args);
-    array_release(&tables->kernels);
-}
-
 void pftrace_tables_clear(struct pftrace_tables *tables, struct pftrace_interning *interning)
 {
     interning->gaps -= tables->gaps;
@@ -24,7 +17,9 @@ void pftrace_tables_clear(struct pftrace_tables *tables, struct pftrace_internin
     array_release(&tables->compute_arg_names);
     array_release(&tables->texts);
     array_release(&tables->specifications);
-    release_kernels(tables);
+    for (size_t i = 0; i < tables->kernels.count; i++)
+        array_release(&tables->kernels.items[i].args);
+    array_release(&tables->kernels);
     *tables = (struct pftrace_tables){0};
 }
 
@@ -57,40 +52,10 @@ static uint32_t intern_field(struct interner *strings, const struct protobuf_fie
     return field->type == PROTOBUF_BYTES ? intern(strings, (const char *)field->bytes, field->size) : PFTRACE_UNKNOWN;
 }
 
-struct entry {
-    uint64_t iid, cbid;
-    uint32_t name;
-};
-
-static struct entry read_entry(struct interner *strings, struct protobuf_reader message)
+static enum category category_of(const struct interner *strings, uint32_t text)
 {
-    struct entry entry = {.name = PFTRACE_UNKNOWN};
-    struct protobuf_field field;
-    while (protobuf_next(&message, &field)) {
-        if (field.number == PB_INTERNED_IID)
-            entry.iid = field.value;
-        else if (field.number == PB_INTERNED_NAME)
-            entry.name = intern_field(strings, &field);
-        else if (field.number == PFTRACE_OWN_CBID)
-            entry.cbid = field.value;
-    }
-    return entry;
-}
-
-static struct pftrace_category category_of(const struct interner *strings, uint32_t text)
-{
-    struct pftrace_category category = {CATEGORY_OTHER, text};
-    if (text != PFTRACE_UNKNOWN)
-        category.category = category_find(interned(strings, text), interner_at(strings, text)->length);
-    return category;
-}
-
-static struct pftrace_arg_name arg_name_of(const struct interner *strings, uint32_t text)
-{
-    struct pftrace_arg_name name = {ARG_OTHER, text};
-    if (text != PFTRACE_UNKNOWN)
-        name.key = arg_key_find(interned(strings, text), interner_at(strings, text)->length);
-    return name;
+    return text == PFTRACE_UNKNOWN ? CATEGORY_OTHER
+                                   : category_find(interned(strings, text), interner_at(strings, text)->length);
 }
 
 static int take_specification(struct pftrace_tables *tables, struct pftrace_interning *interning,
@@ -106,8 +71,9 @@ static int take_specification(struct pftrace_tables *tables, struct pftrace_inte
         else if (field.number == PB_SPECIFICATION_NAME)
             read.name = intern_field(interning->strings, &field);
         else if (field.number == PB_SPECIFICATION_DESCRIPTION)
-            read.category = category_of(interning->strings, intern_field(interning->strings, &field));
+            read.category.text = intern_field(interning->strings, &field);
     }
+    read.category.category = category_of(interning->strings, read.category.text);
     struct pftrace_specification *item = ITEM_OF(tables, interning, &tables->specifications, iid, nothing);
     if (item)
         *item = read;
@@ -131,7 +97,7 @@ static bool take_size(struct pftrace_sizes *sizes, const struct arg *arg)
     return false;
 }
 
-void pftrace_name_arg(const struct interner *strings, const struct pftrace_arg_name *name, struct arg *arg)
+void pftrace_name_arg(const struct interner *strings, const struct pftrace_entry *name, struct arg *arg)
 {
     arg->key = name->key;
     arg->other = name->text == PFTRACE_UNKNOWN ? "" : interned(strings, name->text);
@@ -261,69 +227,62 @@ static int take_kernel(struct pftrace_tables *tables, struct pftrace_interning *
     return 0;
 }
 
-static int take_category(struct pftrace_tables *tables, struct pftrace_interning *interning, const struct entry *entry)
+/* NULL: nothing of the table is asked for. */
+static struct pftrace_entries *entries_of(struct pftrace_tables *tables, uint32_t table)
 {
-    struct pftrace_category nothing = {CATEGORY_OTHER, PFTRACE_UNKNOWN};
-    struct pftrace_category *item = ITEM_OF(tables, interning, &tables->categories, entry->iid, nothing);
-    if (item)
-        *item = category_of(interning->strings, entry->name);
-    return item ? 0 : -1;
+    switch (table) {
+    case PB_INTERNED_EVENT_CATEGORIES: return &tables->categories;
+    case PB_INTERNED_EVENT_NAMES: return &tables->names;
+    case PB_INTERNED_COMPUTE_ARG_NAMES: return &tables->compute_arg_names;
+    case PB_INTERNED_ANNOTATION_NAMES: return &tables->arg_names;
+    case PB_INTERNED_STRING_VALUES: return &tables->texts;
+    default: return NULL;
+    }
 }
 
-static int take_arg_name(struct pftrace_tables *tables, struct pftrace_interning *interning, uint32_t table,
-                         const struct entry *entry)
-{
-    struct pftrace_arg_name nothing = {ARG_OTHER, PFTRACE_UNKNOWN};
-    struct pftrace_arg_name *item = table == PB_INTERNED_ANNOTATION_NAMES
-                                        ? ITEM_OF(tables, interning, &tables->arg_names, entry->iid, nothing)
-                                        : ITEM_OF(tables, interning, &tables->compute_arg_names, entry->iid, nothing);
-    if (item)
-        *item = arg_name_of(interning->strings, entry->name);
-    return item ? 0 : -1;
-}
-
-static int take_text(struct pftrace_tables *tables, struct pftrace_interning *interning, const struct entry *entry)
-{
-    uint32_t *item = ITEM_OF(tables, interning, &tables->texts, entry->iid, PFTRACE_UNKNOWN);
-    if (item)
-        *item = entry->name;
-    return item ? 0 : -1;
-}
-
-static int take_name(struct pftrace_tables *tables, struct pftrace_interning *interning, const struct entry *entry)
-{
-    struct pftrace_name nothing = {.text = PFTRACE_UNKNOWN};
-    struct pftrace_name *item = ITEM_OF(tables, interning, &tables->names, entry->iid, nothing);
-    if (item)
-        *item = (struct pftrace_name){.text = entry->name, .cbid = entry->cbid};
-    return item ? 0 : -1;
-}
-
-/* Some arguments have names of their own where Perfetto's view of kernels knows them. */
-static void name_as_ours(struct interner *strings, struct entry *entry)
+/* Returns the iid. */
+static uint64_t read_entry(struct interner *strings, uint32_t table, struct protobuf_reader message,
+                           struct pftrace_entry *entry)
 {
     static const char ours[] = "registers per thread";
-    if (entry->name != PFTRACE_UNKNOWN && strcmp(interned(strings, entry->name), PFTRACE_REGISTERS) == 0)
-        entry->name = intern(strings, ours, sizeof(ours) - 1);
+    uint64_t iid = 0;
+    struct protobuf_field field;
+    while (protobuf_next(&message, &field)) {
+        if (field.number == PB_INTERNED_IID)
+            iid = field.value;
+        else if (field.number == PB_INTERNED_NAME)
+            entry->text = intern_field(strings, &field);
+        else if (field.number == PFTRACE_OWN_CBID)
+            entry->cbid = field.value;
+    }
+    /* Some arguments have names of their own where Perfetto's view of kernels knows them. */
+    if (table == PB_INTERNED_COMPUTE_ARG_NAMES && entry->text != PFTRACE_UNKNOWN &&
+        strcmp(interned(strings, entry->text), PFTRACE_REGISTERS) == 0)
+        entry->text = intern(strings, ours, sizeof(ours) - 1);
+    if (table == PB_INTERNED_EVENT_CATEGORIES)
+        entry->category = category_of(strings, entry->text);
+    else if (entry->text != PFTRACE_UNKNOWN && table != PB_INTERNED_EVENT_NAMES && table != PB_INTERNED_STRING_VALUES)
+        entry->key = arg_key_find(interned(strings, entry->text), interner_at(strings, entry->text)->length);
+    return iid;
 }
 
 static int take_entry(struct pftrace_tables *tables, struct pftrace_interning *interning, uint32_t table,
                       struct protobuf_reader message)
 {
-    struct entry entry;
+    struct pftrace_entries *entries = entries_of(tables, table);
+    const struct pftrace_entry nothing = {.text = PFTRACE_UNKNOWN};
+    struct pftrace_entry read = nothing;
     if (table == PB_INTERNED_GPU_SPECIFICATIONS)
         return take_specification(tables, interning, message);
     if (table == PB_INTERNED_COMPUTE_KERNELS)
         return take_kernel(tables, interning, message);
-    entry = read_entry(interning->strings, message);
-    switch (table) {
-    case PB_INTERNED_EVENT_CATEGORIES: return take_category(tables, interning, &entry);
-    case PB_INTERNED_EVENT_NAMES: return take_name(tables, interning, &entry);
-    case PB_INTERNED_COMPUTE_ARG_NAMES: name_as_ours(interning->strings, &entry); /* fallthrough */
-    case PB_INTERNED_ANNOTATION_NAMES: return take_arg_name(tables, interning, table, &entry);
-    case PB_INTERNED_STRING_VALUES: return take_text(tables, interning, &entry);
-    default: return 0;
-    }
+    if (!entries)
+        return 0;
+    uint64_t iid = read_entry(interning->strings, table, message, &read);
+    struct pftrace_entry *item = ITEM_OF(tables, interning, entries, iid, nothing);
+    if (item)
+        *item = read;
+    return item ? 0 : -1;
 }
 
 int pftrace_tables_take(struct pftrace_tables *tables, struct pftrace_interning *interning, struct protobuf_reader data)

@@ -12,7 +12,7 @@ struct database;
 /* PATH is an empty file, and stays the caller's to remove. NULL after error(). */
 struct database *database_open(const char *path);
 
-/* Adds the records of trace/sqlite/rows.h, the drain of a buffer: CONTEXT is the database. Returns 0, or -1 after
+/* Adds the records of trace/sqlite/row.h, the drain of a buffer: CONTEXT is the database. Returns 0, or -1 after
  * error(), with errno ECANCELED. */
 int database_drain(void *context, const char *data, size_t size);
 

@@ -1,6 +1,9 @@
 /*
- * A row in the making: values by column, from fields and arguments of an event. It is the state of the sink that writes
- * a piece.
+ * Rows on their way from the threads that write pieces of a sink to the thread that has the database: records of
+ * trace/fields_records.h, one after another. A record is never split by the buffer: it is put there at once.
+ *
+ * RECORD_PIECE, RECORD_TEXT and RECORD_METADATA are as there. RECORD_RUN is one row: struct row_head, then its values,
+ * then their texts.
  */
 #ifndef GPUTRACE_TRACE_SQLITE_ROW_H
 #define GPUTRACE_TRACE_SQLITE_ROW_H
@@ -10,11 +13,47 @@
 
 #include "common/buffer.h"
 #include "common/map.h"
+#include "trace/fields_records.h"
 #include "trace/names.h"
-#include "trace/sqlite/rows.h"
+#include "trace/sqlite/schema.h"
+#include "trace/tracks.h"
 
 struct arg;
 struct sink;
+
+/* A row's table may be one of these instead of an event's. */
+enum {
+    ROW_PROCESS = SQLITE_TABLE_COUNT, /* values: name, label; pid as in the head */
+    ROW_GPU,                          /* the same of a GPU's rows */
+    ROW_THREAD,                       /* value: name */
+};
+
+struct row_head {
+    uint32_t table, count;
+    struct row row; /* of the trace */
+};
+
+enum row_type {
+    ROW_INTEGER,
+    ROW_REAL,
+    ROW_NAME, /* integer: the number of a text of the piece */
+    ROW_TEXT, /* LENGTH bytes of the texts */
+};
+
+struct row_value {
+    uint8_t column, type;
+    uint32_t length;
+    union {
+        int64_t integer;
+        double real;
+        const char *text; /* until it is put into the record */
+    };
+};
+
+/*
+ * A row in the making: values by column, from fields and arguments of an event. It is the state of the sink that writes
+ * a piece.
+ */
 
 #define SQLITE_ROW_NAMES 1024 /* that are known by their address */
 
@@ -57,7 +96,7 @@ void sqlite_row_take_args(struct sink *sink, const struct arg *args, size_t coun
 
 /* The number of a text in the records of SINK. */
 uint32_t sqlite_row_put_text(struct sink *sink, const char *text, size_t length);
-/* Puts a record of those VALUES whose bits are SET. TABLE: rows.h. */
+/* Puts a record of those VALUES whose bits are SET. */
 void sqlite_row_put(struct sink *sink, uint32_t table, struct row row, uint64_t set, struct row_value *values);
 
 #endif

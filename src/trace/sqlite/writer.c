@@ -199,27 +199,12 @@ static void write_thread(struct sink *sink, const struct row_name *thread)
     write_naming(sink, ROW_THREAD, thread->row, thread->name, NULL);
 }
 
-static void write_begin(struct sink *sink, uint64_t base)
-{
-    sink->base = base;
-}
-
-/* A GPU operation has the correlation id of its call. */
-static void write_flow(struct sink *sink, const struct flow *flow)
-{
-    (void)sink, (void)flow;
-}
-
-static void finish(struct sink *sink)
-{
-    (void)sink;
-}
-
+/* A GPU operation has the correlation id of its call, so that flows say nothing more. */
 const struct sink_format sqlite_rows = {
     .name = "sqlite",
     .piece_scale = 1,
     .metadata = fields_put_metadata,
-    .begin = write_begin,
+    .begin = sink_set_base,
     .process = write_process,
     .thread = write_thread,
     .piece = begin_piece,
@@ -227,8 +212,8 @@ const struct sink_format sqlite_rows = {
     .instant = write_instant,
     .async = write_async,
     .counter = write_counter,
-    .flow_start = write_flow,
-    .flow_end = write_flow,
-    .finish = finish,
+    .flow_start = sink_pass_flow,
+    .flow_end = sink_pass_flow,
+    .finish = sink_pass_end,
     .release = sqlite_row_release,
 };

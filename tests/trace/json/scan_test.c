@@ -54,7 +54,9 @@ UNIT_TEST(of_two_phases_the_last_counts)
 static int64_t ns_of(const char *text)
 {
     int64_t ns = -1;
-    assert_true(scan_ns(text, strlen(text), &ns));
+    const char *after;
+    assert_true(scan_ns(text, &after, &ns));
+    assert_int_equal(after - text, strspn(text, "-.0123456789"));
     return ns;
 }
 
@@ -94,7 +96,7 @@ UNIT_TEST(what_is_no_plain_decimal_is_refused)
                                  "99999999999999999999999999"};
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
         int64_t ns = 7;
-        assert_false(scan_ns(wrong[i], strlen(wrong[i]), &ns));
+        assert_false(json_exact_ns((struct json_text){wrong[i], strlen(wrong[i])}, &ns));
         assert_int_equal(ns, 7);
     }
 }

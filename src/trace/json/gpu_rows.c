@@ -1,9 +1,9 @@
 /* Recognises rows of GPU work by the names that other profilers give to processes and threads. */
-#include "trace/gpu_rows.h"
-
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "trace/json/source_parts.h"
 
 /* Behind the number of a GPU: JAX has nothing there. Of TensorFlow 1 "stream:all" has all that other rows repeat. */
 static bool is_gpu(const char *rest, const char *thread)
