@@ -145,11 +145,6 @@ static int by_row_and_start(const void *left, const void *right)
     return (a->start > b->start) - (a->start < b->start);
 }
 
-static bool is_on_row(const struct cut_range *range, const struct cut_range *other)
-{
-    return range->row.pid == other->row.pid && range->row.tid == other->row.tid;
-}
-
 /* Why nothing is wanted. */
 enum nothing { NO_EVENTS = 1, NO_RANK, NO_RANGE, NOT_SO_OFTEN, NOT_BETWEEN };
 
@@ -159,7 +154,8 @@ static int add_windows(struct cut *cut, bool exact)
     const struct cut_range *items = cut->ranges.items;
     uint64_t number = 0;
     for (size_t i = 0; i < cut->ranges.count; i++) {
-        number = i > 0 && is_on_row(&items[i - 1], &items[i]) ? number + 1 : 1;
+        bool same_row = i > 0 && items[i - 1].row.pid == items[i].row.pid && items[i - 1].row.tid == items[i].row.tid;
+        number = same_row ? number + 1 : 1;
         cut->most = number > cut->most ? number : cut->most;
         if (exact ? !items[i].exact : number != cut->occurrence)
             continue;

@@ -58,13 +58,6 @@ void cut_look_at_metadata(struct sink *sink, const char *key, const char *value,
 
 /* --- the second reading --- */
 
-static bool is_selected(const struct cut *cut, struct json_text process)
-{
-    uint64_t pid;
-    bool known = *process.at == '{' && json_find_integer(process.at + 1, process.length - 1, "pid", &pid);
-    return known && cut_selects_process(cut, (uint32_t)pid);
-}
-
 static struct json_text member_of(struct json_text object, const char *word)
 {
     struct json_text key, value;
@@ -101,10 +94,12 @@ static void look_at_rank(struct only_rank *only, struct json_text process)
 static void put_processes(const struct cut *cut, struct json_text list, struct only_rank *only, struct buffer *out)
 {
     struct json_text item;
+    uint64_t pid;
     bool any = false;
     buffer_char(out, '[');
     for (const char *at = list.at + 1, *end = list.at + list.length; json_element(&at, end, &item);) {
-        if (!is_selected(cut, item))
+        bool known = *item.at == '{' && json_find_integer(item.at + 1, item.length - 1, "pid", &pid);
+        if (!known || !cut_selects_process(cut, (uint32_t)pid))
             continue;
         look_at_rank(only, item);
         buffer_text(out, any ? "," : "");

@@ -77,16 +77,11 @@ const struct event_fields event_nothing = {
 
 _Static_assert(sizeof(struct event_fields) % sizeof(uint64_t) == 0, "it is of whole words");
 
-static bool is_unset(const char *word, const char *nothing)
-{
-    return memcmp(word, nothing, sizeof(uint64_t)) == 0;
-}
-
 void event_find_extent(struct event_fields *event)
 {
     const char *bytes = (const char *)event, *nothing = (const char *)&event_nothing;
     size_t extent = sizeof(*event), word = sizeof(uint64_t);
-    while (extent > word && is_unset(bytes + extent - word, nothing + extent - word))
+    while (extent > word && memcmp(bytes + extent - word, nothing + extent - word, word) == 0)
         extent -= word;
     event->extent = (uint16_t)extent;
 }

@@ -65,14 +65,6 @@ struct fields_sink {
     struct buffer rest;      /* a record that is not whole yet */
 };
 
-static int receive_text(struct fields_sink *sink, const char *text, size_t size)
-{
-    uint32_t *number = array_push(&sink->numbers);
-    if (!number || (*number = intern(sink->parser.strings, text, size)) == INTERN_NO_MEMORY)
-        return error_no_memory("the trace's names");
-    return 0;
-}
-
 static int receive_one_by_one(const struct fields_receiver *receiver, const struct event_run *run)
 {
     const char *at = run->bytes;
@@ -116,9 +108,14 @@ static int receive_metadata(struct fields_sink *sink, const char *data, size_t s
 
 static int receive_record(struct fields_sink *sink, const struct record *record, const char *data)
 {
+    uint32_t *number;
     switch ((enum record_kind)record->kind) {
     case RECORD_PIECE: sink->numbers.count = 0; return 0;
-    case RECORD_TEXT: return receive_text(sink, data, record->size);
+    case RECORD_TEXT:
+        number = array_push(&sink->numbers);
+        if (!number || (*number = intern(sink->parser.strings, data, record->size)) == INTERN_NO_MEMORY)
+            return error_no_memory("the trace's names");
+        return 0;
     case RECORD_RUN: return receive_run(sink, record, data);
     case RECORD_METADATA: return receive_metadata(sink, data, record->size);
     }

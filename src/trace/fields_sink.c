@@ -207,14 +207,6 @@ static bool take_shapes(struct sink *sink, const struct arg *arg, uint32_t *text
     return true;
 }
 
-static void take_from(const struct arg *arg, struct event_fields *event)
-{
-    static const char word[] = DEVICE_RANGE_WORD;
-    if (event->category == CATEGORY_GPU_USER_ANNOTATION && arg->type == ARG_TYPE_TEXT &&
-        arg->length == sizeof(word) - 1 && memcmp(arg->text, word, arg->length) == 0)
-        event->category = CATEGORY_DEVICE_RANGE;
-}
-
 static inline void raise_extent(struct event_fields *event, size_t extent)
 {
     if (event->extent < extent)
@@ -228,8 +220,9 @@ static bool take_other(struct sink *sink, const struct arg *arg, struct event_fi
 {
     if (arg->type == ARG_TYPE_LIST)
         return arg->list->number != 0 || take_args(sink, arg->list->items, arg->list->count, event);
-    if (arg->key == ARG_FROM)
-        take_from(arg, event);
+    if (arg->key == ARG_FROM && event->category == CATEGORY_GPU_USER_ANNOTATION && arg->type == ARG_TYPE_TEXT &&
+        json_is((struct json_text){arg->text, arg->length}, DEVICE_RANGE_WORD))
+        event->category = CATEGORY_DEVICE_RANGE;
     return arg->type != ARG_TYPE_MEMBERS;
 }
 
@@ -290,11 +283,6 @@ static bool begin_event(struct sink *sink, const struct args *args, enum categor
 
 /* --- events --- */
 
-static int64_t time_of(const struct sink *sink, uint64_t time)
-{
-    return time > sink->base ? (int64_t)(time - sink->base) : 0;
-}
-
 /* As readers of JSON have it: what is later is not a time. */
 static bool is_time(const struct sink *sink, uint64_t time)
 {
@@ -309,7 +297,7 @@ static inline void set_event(struct sink *sink, struct event_fields *event, char
     event->name = put_name(sink, name);
     event->process = event_id_number(row.pid);
     event->thread = event_id_number(row.tid);
-    event->start = time_of(sink, time);
+    event->start = time > sink->base ? (int64_t)(time - sink->base) : 0;
 }
 
 /* TEXT: events of JSON with ',' between them, as chrome_json writes them. */

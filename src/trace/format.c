@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/text.h"
 #include "trace/sink.h"
 
 /* Of two endings of a name the longer one comes first. */
@@ -24,18 +25,12 @@ static const struct file_format formats[] = {
 static const struct file_format other = {"", FILE_EVENTS, PACKING_NONE, &chrome_json};
 static const struct file_format other_gzip = {".gz", FILE_EVENTS, PACKING_MEMBERS, &chrome_json};
 
-static bool name_ends(const char *name, const char *ending)
-{
-    size_t length = strlen(name), size = strlen(ending);
-    return length >= size && strcmp(name + length - size, ending) == 0;
-}
-
 const struct file_format *file_format_of(const char *path)
 {
     for (size_t i = 0; i < FORMATS; i++)
-        if (name_ends(path, formats[i].ending))
+        if (text_ends_with(path, formats[i].ending))
             return &formats[i];
-    return name_ends(path, other_gzip.ending) ? &other_gzip : &other;
+    return text_ends_with(path, other_gzip.ending) ? &other_gzip : &other;
 }
 
 bool file_format_is_known(const char *name)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/buffer.h"
+#include "common/text.h"
 
 const char *frame_base_name(const char *path)
 {
@@ -46,20 +47,14 @@ bool frame_is_start(const struct stack_frame *frame)
     return !is_of_python(frame) && STARTS_WITH_ONE_OF(frame->function, starts);
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t length = text ? strlen(text) : 0, its = strlen(end);
-    return length >= its && strcmp(text + length - its, end) == 0;
-}
-
 bool frame_is_backward(const struct stack_frame *frame)
 {
     const char *function = frame->function;
-    if (!is_of_python(frame) || !function)
+    if (!is_of_python(frame) || !function || !frame->file)
         return false;
-    if (ends_with(frame->file, "/torch/autograd/graph.py"))
+    if (text_ends_with(frame->file, "/torch/autograd/graph.py"))
         return strcmp(function, "_engine_run_backward") == 0;
-    return ends_with(frame->file, "/torch/autograd/__init__.py") &&
+    return text_ends_with(frame->file, "/torch/autograd/__init__.py") &&
            (strcmp(function, "backward") == 0 || strcmp(function, "grad") == 0);
 }
 

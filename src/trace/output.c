@@ -297,19 +297,15 @@ static int put_in_place(struct output *output)
     return 0;
 }
 
-static int end_stream(struct output *output, uint64_t *bytes)
-{
-    int result = write_rest(output);
-    *bytes = output->buffer.total;
-    release(output);
-    return result;
-}
-
 int output_commit(struct output *output, uint64_t *bytes)
 {
     struct stat status = {0};
-    if (output->is_stream)
-        return end_stream(output, bytes);
+    if (output->is_stream) {
+        int result = write_rest(output);
+        *bytes = output->buffer.total;
+        release(output);
+        return result;
+    }
     if (write_rest(output) != 0 || (output->database && database_finish(output->database) != 0) ||
         fstat(output->fd, &status) != 0 || put_in_place(output) != 0) {
         output_discard(output);
@@ -350,19 +346,17 @@ void output_block_clear(struct output_block *block)
     block->text.length = block->packed.length = 0;
 }
 
-static int pack(struct output_block *block, struct gzip *gzip)
+void output_block_pack(struct output_block *block, struct gzip *gzip)
 {
     const struct buffer *text = &block->text;
     size_t done;
-    return gzip_form(gzip) == GZIP_MEMBERS
-               ? gzip_members(gzip, &block->packed, text->data, text->length)
-               : pftrace_compress(gzip, &block->packed, text->data, text->length, true, &done);
-}
-
-void output_block_pack(struct output_block *block, struct gzip *gzip)
-{
-    if (gzip && block->text.length > 0 && !block->text.failure && pack(block, gzip) != 0)
+    int result = 0;
+    if (gzip && text->length > 0 && !text->failure)
+        result = gzip_form(gzip) == GZIP_MEMBERS
+                     ? gzip_members(gzip, &block->packed, text->data, text->length)
+                     : pftrace_compress(gzip, &block->packed, text->data, text->length, true, &done);
+    if (result != 0)
         block->packed.failure = errno;
-    if (block->text.failure)
-        block->packed.failure = block->text.failure;
+    if (text->failure)
+        block->packed.failure = text->failure;
 }

@@ -133,14 +133,6 @@ struct open_lanes {
     size_t leaves;
 };
 
-static void open_lanes_release(struct open_lanes *open)
-{
-    for (size_t i = 0; i < open->lanes.count; i++)
-        array_release(&open->lanes.items[i].ends);
-    array_release(&open->lanes);
-    free(open->tree);
-}
-
 static void join_ends(struct lane_ends *tree, size_t node)
 {
     const struct lane_ends *left = &tree[2 * node], *right = left + 1;
@@ -261,7 +253,10 @@ int lanes_assign(struct lanes *lanes)
     }
     if (open.lanes.count > 0)
         lanes->count = (uint32_t)open.lanes.count;
-    open_lanes_release(&open);
+    for (size_t i = 0; i < open.lanes.count; i++)
+        array_release(&open.lanes.items[i].ends);
+    array_release(&open.lanes);
+    free(open.tree);
     keep_displaced(lanes);
     return result == 0 ? 0 : error_no_memory("the order of rows");
 }
@@ -412,17 +407,11 @@ int rows_gpu_pid(struct rows *rows, uint32_t process, uint32_t device, uint32_t 
     return rows_take_pid(rows, *pid);
 }
 
-/* The number that users know the row by, or 0 when it has none. */
-static uint32_t wanted_tid(const struct track *track, uint32_t lane)
-{
-    if (lane != 0 || (track->kind != TRACK_THREAD && track->kind != TRACK_STREAM))
-        return 0;
-    return track->number < TRACKS_EXTRA_TID ? track->number : 0;
-}
-
 static int number_lane(struct rows *rows, const struct track *track, uint32_t lane, uint32_t *tid)
 {
-    uint32_t wanted = wanted_tid(track, lane);
+    /* The number that users know the row by, or 0 when it has none. */
+    bool numbered = lane == 0 && (track->kind == TRACK_THREAD || track->kind == TRACK_STREAM);
+    uint32_t wanted = numbered && track->number < TRACKS_EXTRA_TID ? track->number : 0;
     bool is_new = false;
     if (wanted != 0 && !map_put(&rows->taken_tids, (uint64_t)track->pid << 32 | wanted, &is_new))
         return error_no_memory("rows");
@@ -445,23 +434,20 @@ static int number_track(struct track *track, struct rows *rows)
     return 0;
 }
 
-/* Ranges on a stream's own row: they enclose its operations, as long as these follow one another. */
-static void join_stream(struct tracks *tracks, struct track *annotation)
-{
-    struct track *stream =
-        tracks_get(tracks, TRACK_STREAM, annotation->device, annotation->context, annotation->number);
-    annotation->joined = stream && stream->lanes.count == 1 && !annotation->apart;
-    if (annotation->joined)
-        annotation->tids[0] = stream->tids[0];
-}
-
 int tracks_number(struct tracks *tracks, struct rows *rows)
 {
     for (size_t i = 0; i < tracks->items.count; i++)
         if (!tracks->items.items[i]->stands_in && number_track(tracks->items.items[i], rows) != 0)
             return -1;
-    for (size_t i = 0; i < tracks->items.count; i++)
-        if (tracks->items.items[i]->kind == TRACK_ANNOTATION)
-            join_stream(tracks, tracks->items.items[i]);
+    for (size_t i = 0; i < tracks->items.count; i++) {
+        struct track *ranges = tracks->items.items[i];
+        if (ranges->kind != TRACK_ANNOTATION)
+            continue;
+        /* On a stream's own row they enclose its operations, as long as these follow one another. */
+        struct track *stream = tracks_get(tracks, TRACK_STREAM, ranges->device, ranges->context, ranges->number);
+        ranges->joined = stream && stream->lanes.count == 1 && !ranges->apart;
+        if (ranges->joined)
+            ranges->tids[0] = stream->tids[0];
+    }
     return 0;
 }

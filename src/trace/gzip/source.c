@@ -82,26 +82,12 @@ static size_t peek_file(int fd, char *bytes, size_t size)
     return length;
 }
 
-static bool may_be_opened(const char *path)
-{
-    struct stat facts;
-    return stat(path, &facts) == 0 && (S_ISREG(facts.st_mode) || S_ISFIFO(facts.st_mode));
-}
-
 /* The FIFO that peek() opened last. If it were opened again it would wait for another writer and have lost its bytes.
  */
 static struct {
     char path[PATH_MAX];
     int fd; /* -1: none */
 } kept = {.fd = -1};
-
-static void keep(const char *path, int fd)
-{
-    if (kept.fd >= 0)
-        close(kept.fd);
-    kept.fd = fd;
-    snprintf(kept.path, sizeof(kept.path), "%s", path);
-}
 
 /* The descriptor of that FIFO, the caller's from now on; -1 when PATH is not that FIFO. */
 static int take_fifo(const char *path)
@@ -117,22 +103,27 @@ size_t peek(const char *path, char *bytes, size_t size)
 {
     struct stat facts = {0};
     bool is_stdin = strcmp(path, "-") == 0;
-    if (!is_stdin && !may_be_opened(path))
+    if (!is_stdin && (stat(path, &facts) != 0 || !(S_ISREG(facts.st_mode) || S_ISFIFO(facts.st_mode))))
         return 0;
     int fd = is_stdin ? STDIN_FILENO : take_fifo(path); /* which nobody may write to any more */
     if (fd < 0)
         fd = open(path, O_RDONLY | O_CLOEXEC);
     size_t length = 0;
-    if (fd >= 0)
-        fstat(fd, &facts);
+    if (fd < 0)
+        return 0;
+    fstat(fd, &facts);
     if (S_ISREG(facts.st_mode))
         length = peek_file(fd, bytes, size);
     else if (S_ISFIFO(facts.st_mode) || S_ISSOCK(facts.st_mode))
         length = peek_stream(fd, bytes, size);
-    if (!is_stdin && S_ISFIFO(facts.st_mode))
-        keep(path, fd);
-    else if (fd >= 0 && !is_stdin)
+    if (!is_stdin && S_ISFIFO(facts.st_mode)) {
+        if (kept.fd >= 0)
+            close(kept.fd);
+        kept.fd = fd;
+        snprintf(kept.path, sizeof(kept.path), "%s", path);
+    } else if (!is_stdin) {
         close(fd);
+    }
     return length;
 }
 
@@ -358,19 +349,14 @@ static void note_failure(struct source *source, struct source_failure *failure)
     snprintf(failure->message, sizeof(failure->message), "%s", message);
 }
 
-/* gzip ignores what stands at OFFSET, behind members, unless a member begins there. */
-static bool is_trailing(int fd, uint64_t offset)
-{
-    unsigned char begin[2];
-    ssize_t got = pread(fd, begin, sizeof(begin), (off_t)offset);
-    return got >= 0 && (got < 2 || begin[0] != 0x1f || begin[1] != 0x8b);
-}
-
 static void go_on_plainly(struct source *source, struct source_failure *failure)
 {
     uint64_t offset = unpacking_end(source->unpacking);
+    unsigned char begin[2];
+    ssize_t got = pread(source->fd, begin, sizeof(begin), (off_t)offset);
     source->unpacking = NULL;
-    if (is_trailing(source->fd, offset))
+    /* gzip ignores what stands behind members, unless a member begins there. */
+    if (got >= 0 && (got < 2 || begin[0] != 0x1f || begin[1] != 0x8b))
         close(source->fd);
     else if (!read_plainly(source, (off_t)offset))
         *failure = (struct source_failure){.failed = true, .number = ENOMEM};

@@ -216,12 +216,6 @@ static bool make_slots(struct blocks *blocks, size_t count)
     return true;
 }
 
-static void start_workers(struct blocks *blocks)
-{
-    if (make_slots(blocks, blocks->slot_count))
-        blocks->started = threads_start(blocks->workers, blocks->worker_count, work, blocks);
-}
-
 /* --- */
 
 struct blocks *blocks_open(const char *path, unsigned workers)
@@ -303,8 +297,8 @@ static void wait_for(struct blocks *blocks, struct slot *slot)
 
 const struct block *blocks_next(struct blocks *blocks)
 {
-    if (blocks->taken == 1 && blocks->started == 0)
-        start_workers(blocks);
+    if (blocks->taken == 1 && blocks->started == 0 && make_slots(blocks, blocks->slot_count))
+        blocks->started = threads_start(blocks->workers, blocks->worker_count, work, blocks);
     struct slot *slot = &blocks->slots[blocks->started > 0 ? blocks->taken % blocks->slot_count : 0];
     if (blocks->started > 0) {
         wait_for(blocks, slot);

@@ -117,16 +117,6 @@ static int reader_value_error(struct reader *reader, enum parse_result result, s
     return reader->status = input_error(input, at, "%s, within %s", reader->parser.message, what);
 }
 
-/* Hands on the text of the event that starts the window. Names are of no use then, and are not kept. */
-static void pass_text(struct reader *reader, size_t length)
-{
-    const struct json_texts *texts = reader->texts;
-    if (texts->event(texts->context, (struct json_text){input_text(&reader->input), length}) < 0)
-        reader->status = -1;
-    if (reader->parser.strings->count >= NAMES_KEPT || length >= LARGE_BYTES)
-        interner_release(reader->parser.strings);
-}
-
 /* --- rows whose names say what their slices are, which may stand anywhere in the file. When the first slice comes
  * whose category does not say it, they are read, unless the file cannot be read twice. Who reads the rest of the file
  * says what is wrong with it. --- */
@@ -135,15 +125,6 @@ static int scan_event(void *context, struct json_text text)
 {
     struct json_event event = json_event_read(text);
     return event.phase == 'M' ? json_rows_take(context, &event) : 0;
-}
-
-static void scan_rows(struct reader *reader)
-{
-    const struct json_texts texts = {&reader->rows, scan_event, .quiet = true};
-    struct stat file;
-    reader->rows_known = true;
-    if (stat(reader->input.path, &file) == 0 && S_ISREG(file.st_mode))
-        json_read_texts(reader->input.path, &texts, 1);
 }
 
 static uint32_t row_number(struct reader *reader, event_id id)
@@ -159,8 +140,11 @@ static uint32_t row_number(struct reader *reader, event_id id)
 static int pass_whole(struct reader *reader, struct event_fields *event)
 {
     if (event->category == CATEGORY_OTHER && event->phase == 'X') {
-        if (!reader->rows_known)
-            scan_rows(reader);
+        const struct json_texts texts = {&reader->rows, scan_event, .quiet = true};
+        struct stat file;
+        if (!reader->rows_known && stat(reader->input.path, &file) == 0 && S_ISREG(file.st_mode))
+            json_read_texts(reader->input.path, &texts, 1);
+        reader->rows_known = true;
         struct row row = {row_number(reader, event->process), row_number(reader, event->thread)};
         struct gpu_row found = json_rows_gpu(&reader->rows, row, interned(reader->parser.strings, event->name));
         event->category = (uint8_t)found.category;
@@ -365,10 +349,13 @@ static int read_element(struct reader *reader)
         return pass_broken(reader, reader->parser.string_at);
     if (result == PARSE_DONE)
         note_event(reader, &event);
-    if (reader->texts && (result == PARSE_DONE || result == PARSE_FLOW))
-        pass_text(reader, size);
-    else if (result == PARSE_DONE && pass_event(reader, &event) < 0)
+    if (reader->texts && (result == PARSE_DONE || result == PARSE_FLOW)) {
+        reader->status = reader->texts->event(reader->texts->context, (struct json_text){input_text(input), size});
+        if (reader->parser.strings->count >= NAMES_KEPT || size >= LARGE_BYTES) /* which are of no use then */
+            interner_release(reader->parser.strings);
+    } else if (result == PARSE_DONE && pass_event(reader, &event) < 0) {
         reader->status = -1;
+    }
     if (reader->status == 0)
         input_advance(input, size);
     return reader->status;

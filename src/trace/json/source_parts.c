@@ -133,24 +133,7 @@ static void read_number(struct counter_value *value, const char *at)
         value->real = copysign(__DBL_MAX__, value->real);
 }
 
-static void read_value(struct counter_value *value, struct json_text text)
-{
-    value->kind = COUNTER_UNSIGNED; /* 0, for what is not a number */
-    text.at += json_is_string(text);
-    if (*text.at == '-' || (*text.at >= '0' && *text.at <= '9'))
-        read_number(value, text.at);
-}
-
 /* Names without escapes are put into TEXTS, which has space for all. */
-static struct json_text read_name(struct json_text key, struct buffer *texts)
-{
-    size_t start = texts->length;
-    if (!memchr(key.at, '\\', key.length))
-        return key;
-    json_unescape(texts, key);
-    return (struct json_text){texts->data + start, texts->length - start};
-}
-
 static int read_values(const struct json_event *event, struct counter_values *values, struct buffer *texts)
 {
     values->count = texts->length = 0;
@@ -164,9 +147,15 @@ static int read_values(const struct json_event *event, struct counter_values *va
         struct counter_value *read = array_push(values);
         if (!read)
             return error_no_memory("a counter's values");
-        struct json_text name = read_name(key, texts);
-        *read = (struct counter_value){.name = name.at, .length = name.length};
-        read_value(read, value);
+        size_t start = texts->length;
+        if (memchr(key.at, '\\', key.length)) {
+            json_unescape(texts, key);
+            key = (struct json_text){texts->data + start, texts->length - start};
+        }
+        *read = (struct counter_value){.name = key.at, .length = key.length, .kind = COUNTER_UNSIGNED};
+        value.at += json_is_string(value);
+        if (*value.at == '-' || (*value.at >= '0' && *value.at <= '9')) /* else it is 0 */
+            read_number(read, value.at);
     }
     return 0;
 }
@@ -279,13 +268,6 @@ static struct json_row *find(struct json_rows *rows, struct row row, bool is_pro
     return &rows->items.items[*index - 1];
 }
 
-static int set_text(char **place, struct json_text value)
-{
-    free(*place);
-    *place = json_unescaped(value);
-    return *place ? 0 : error_no_memory("names of rows");
-}
-
 int json_rows_take(struct json_rows *rows, const struct json_event *event)
 {
     static const struct {
@@ -303,10 +285,14 @@ int json_rows_take(struct json_rows *rows, const struct json_event *event)
         struct json_row *row = find(rows, json_row_of(rows, event), sorts[i].is_process);
         if (!row)
             return error_no_memory("names of rows");
-        if (strcmp(sorts[i].key, "sort_index") == 0)
+        if (strcmp(sorts[i].key, "sort_index") == 0) {
             row->sort_index = strtoll(value.at + json_is_string(value), NULL, 10);
-        else
-            return set_text(strcmp(sorts[i].key, "name") == 0 ? &row->name : &row->label, value);
+            continue;
+        }
+        char **text = strcmp(sorts[i].key, "name") == 0 ? &row->name : &row->label;
+        free(*text);
+        *text = json_unescaped(value);
+        return *text ? 0 : error_no_memory("names of rows");
     }
     return 0;
 }
@@ -319,11 +305,6 @@ static void name_nameless(const struct json_rows *rows, struct json_row *row)
         return;
     const char *word = word_of(rows, number);
     row->name = word ? json_unescaped((struct json_text){word, strlen(word)}) : strdup("");
-}
-
-static bool is_gpu(const struct json_row *row)
-{
-    return row->is_process && row->label && strncmp(row->label, "GPU ", 4) == 0;
 }
 
 /* The file does not say whose work a GPU did; as a rule there is one process. */
@@ -345,10 +326,11 @@ void json_rows_write(struct json_rows *rows, struct sink *sink)
     for (int threads = 0; threads < 2; threads++) {
         for (size_t i = 0; i < rows->items.count; i++) {
             const struct json_row *row = &rows->items.items[i];
+            bool is_gpu = row->is_process && row->label && strncmp(row->label, "GPU ", 4) == 0;
             struct row_name name = {.row = row->row,
                                     .name = row->name ? row->name : "",
                                     .label = row->label,
-                                    .owner = is_gpu(row) ? owner : 0,
+                                    .owner = is_gpu ? owner : 0,
                                     .sort_index = row->sort_index};
             if (row->is_process && !threads)
                 sink->format->process(sink, &name);

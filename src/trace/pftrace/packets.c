@@ -60,15 +60,6 @@ static bool reserve(uint8_t **bytes, size_t *capacity, size_t size)
     return true;
 }
 
-static enum packets_end end_of_file(const struct packets *packets, struct packets_run *run)
-{
-    const struct source_failure *failure = &packets->failure;
-    if (!failure->failed)
-        return PACKETS_ENDED;
-    snprintf(run->message, sizeof(run->message), "%s", failure->number ? strerror(failure->number) : failure->message);
-    return failure->cut_off ? PACKETS_CUT_OFF : PACKETS_FAILED;
-}
-
 /* 1: there is more in RUN; 0: there will be no more, for the reason in run->end; -1 without memory. */
 static int read_more(struct packets *packets, struct packets_run *run)
 {
@@ -78,9 +69,12 @@ static int read_more(struct packets *packets, struct packets_run *run)
     if (!packets->failure.failed)
         got = source_read(&packets->source, (char *)run->bytes + run->size, READ_BYTES, &packets->failure);
     run->size += got;
-    if (got == 0)
-        run->end = end_of_file(packets, run);
-    return got > 0;
+    if (got > 0)
+        return 1;
+    const struct source_failure *failure = &packets->failure;
+    run->end = !failure->failed ? PACKETS_ENDED : failure->cut_off ? PACKETS_CUT_OFF : PACKETS_FAILED;
+    snprintf(run->message, sizeof(run->message), "%s", failure->number ? strerror(failure->number) : failure->message);
+    return 0;
 }
 
 static int take_rest(struct packets *packets, struct packets_run *run)
@@ -135,12 +129,6 @@ struct passed {
     size_t unpacked; /* about how many bytes they are once they are unpacked */
 };
 
-static size_t unpacked_size(const uint8_t *body, size_t size, bool section)
-{
-    bool compressed = section ? size > PACKETS_SECTION_SIZE : packets_are_compressed(body, size);
-    return compressed ? size * UNPACKED_USUAL : size;
-}
-
 /* Passes whole packets. True: the run ends after them. */
 static bool find_end(struct packets *packets, struct packets_run *run, struct passed *passed)
 {
@@ -162,7 +150,8 @@ static bool find_end(struct packets *packets, struct packets_run *run, struct pa
             return true;
         }
         passed->bytes += head + size;
-        passed->unpacked += head + unpacked_size(at + head, size, section);
+        bool packed = section ? size > PACKETS_SECTION_SIZE : packets_are_compressed(at + head, size);
+        passed->unpacked += head + (packed ? size * UNPACKED_USUAL : size);
         passed->count++;
     }
 }
@@ -190,17 +179,12 @@ int packets_next_run(struct packets *packets, struct packets_run *run)
     return 1;
 }
 
-static void note_marks(struct packets *packets, const struct packets_run *run)
-{
-    packets->announced |= run->announced;
-    if (run->size > 0)
-        packets->whole = run->whole;
-}
-
 int packets_report_end(struct packets *packets, const struct packets_run *run)
 {
     const char *path = packets->source.path;
-    note_marks(packets, run);
+    packets->announced |= run->announced;
+    if (run->size > 0)
+        packets->whole = run->whole;
     switch (run->end) {
     case PACKETS_GO_ON: return 0;
     case PACKETS_ENDED:

@@ -263,13 +263,6 @@ static int take_body(struct pftrace_reader *reader, struct pftrace_tables *table
     }
 }
 
-/* What a BEGIN was read of must be ended by the next packet that is one of an event. */
-static bool is_astray(const struct pftrace_reader *reader, const struct pftrace_packet *packet)
-{
-    return reader->open && packet->body.number != PB_PACKET_TRACK_EVENT &&
-           packet->body.number != PB_PACKET_CLOCK_SNAPSHOT;
-}
-
 /* Nothing more is read of the run. */
 static int end_damaged(struct pftrace_reader *reader)
 {
@@ -311,7 +304,8 @@ static int take_packet(struct pftrace_reader *reader, struct protobuf_reader mes
     reader->given->whole = packet.mark == PFTRACE_FILE_ENDS;
     if (packet.body.number == PB_PACKET_COMPRESSED_PACKETS)
         return open_compressed(reader, &packet.body);
-    if (is_astray(reader, &packet))
+    /* What a BEGIN was read of must be ended by the next packet that is one of an event. */
+    if (reader->open && packet.body.number != PB_PACKET_TRACK_EVENT && packet.body.number != PB_PACKET_CLOCK_SNAPSHOT)
         give_up_open(reader);
     struct pftrace_tables *tables = pftrace_sequence(reader, packet.sequence);
     if (!tables)
@@ -358,29 +352,17 @@ static int keep_texts(struct pftrace_reader *reader)
     return 0;
 }
 
-static int end_run(struct pftrace_reader *reader)
-{
-    if (keep_texts(reader) != 0)
-        return -1;
-    if (!reader->open && reader->text.capacity > TEXT_KEPT)
-        buffer_release(&reader->text);
-    return 0;
-}
-
-/* 1: what follows the compressed packet is read next; -1 after error(). */
-static int close_compressed(struct pftrace_reader *reader)
+/* What follows the compressed packet is read next. */
+static void close_compressed(struct pftrace_reader *reader)
 {
     struct compressed_packet *compressed = &reader->compressed;
     bool broken = reader->run.broken;
-    if (keep_texts(reader) != 0)
-        return -1;
     compressed->open = false;
     reader->run = compressed->after;
     if (compressed->packets.capacity > PACKETS_KEPT)
         buffer_release(&compressed->packets);
     if (broken)
         end_damaged(reader);
-    return 1;
 }
 
 /* 1: the field at hand is a packet; 0, or -1 after error(): there is no other. */
@@ -394,9 +376,14 @@ static int next_packet(struct pftrace_reader *reader, struct protobuf_field *pac
             end_damaged(reader);
         else if (any)
             return 1;
-        int more = reader->compressed.open ? close_compressed(reader) : end_run(reader);
-        if (more <= 0)
-            return more;
+        if (keep_texts(reader) != 0)
+            return -1;
+        if (!reader->compressed.open) {
+            if (!reader->open && reader->text.capacity > TEXT_KEPT)
+                buffer_release(&reader->text);
+            return 0;
+        }
+        close_compressed(reader);
     }
 }
 

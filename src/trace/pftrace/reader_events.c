@@ -187,12 +187,6 @@ static int counter_event(struct pftrace_reader *reader, const struct track_event
     return pftrace_push_arg(reader, &arg) != 0 ? -1 : event->follow == 0;
 }
 
-/* Whether a packet of this type continues what was begun. */
-static bool goes_on(const struct pftrace_reader *reader, uint64_t type)
-{
-    return reader->open ? type == PB_TYPE_SLICE_END : type == PB_TYPE_COUNTER && reader->event.what == PFTRACE_COUNTER;
-}
-
 /* What was begun is not ended: its first arguments and flows go. */
 static void leave_begun(struct pftrace_reader *reader, size_t args, size_t flows)
 {
@@ -216,7 +210,9 @@ int pftrace_track_event(struct pftrace_reader *reader, const struct pftrace_tabl
     size_t args = reader->args.count, flows = reader->flows.count;
     if (read_track_event(reader, tables, packet, &event) != 0)
         return -1;
-    if ((reader->open || args > 0) && !goes_on(reader, event.type))
+    bool goes_on = reader->open ? event.type == PB_TYPE_SLICE_END
+                                : event.type == PB_TYPE_COUNTER && reader->event.what == PFTRACE_COUNTER;
+    if ((reader->open || args > 0) && !goes_on)
         leave_begun(reader, args, flows);
     switch (event.type) {
     case PB_TYPE_SLICE_BEGIN:
@@ -269,17 +265,6 @@ static int read_stage_event(struct pftrace_reader *reader, const struct pftrace_
     return result;
 }
 
-/* NULL: there is none. */
-static const struct pftrace_kernel *find_shared(struct pftrace_reader *reader, const struct pftrace_tables *tables,
-                                                uint64_t kernel)
-{
-    if (kernel >= tables->kernels.count || tables->kernels.items[kernel].number == 0)
-        return NULL;
-    const struct pftrace_kernel *shared = &tables->kernels.items[kernel];
-    reader->own_correlation |= shared->tells_correlation;
-    return shared;
-}
-
 int pftrace_stage_event(struct pftrace_reader *reader, const struct pftrace_tables *tables,
                         const struct pftrace_packet *packet, uint64_t time)
 {
@@ -303,7 +288,10 @@ int pftrace_stage_event(struct pftrace_reader *reader, const struct pftrace_tabl
     to->start = time;
     to->end = event.duration < PFTRACE_TIME_MOST ? time + event.duration : time;
     to->flow_time = event.delay < PFTRACE_TIME_MOST ? time + event.delay : time;
-    to->shared = find_shared(reader, tables, event.kernel);
+    if (event.kernel < tables->kernels.count && tables->kernels.items[event.kernel].number != 0) {
+        to->shared = &tables->kernels.items[event.kernel];
+        reader->own_correlation |= to->shared->tells_correlation;
+    }
     pftrace_set_correlation(reader, event.no_correlation);
     return 1;
 }

@@ -397,16 +397,6 @@ static int make(void *context, size_t piece, unsigned slot_number, unsigned work
     return result < 0 ? stop(reading) : 0;
 }
 
-/* Its space is not kept, and the next run may be read. */
-static void end_large(struct reading *reading, struct slot *slot)
-{
-    packets_run_release(&slot->run);
-    buffer_release(&slot->made);
-    pthread_mutex_lock(&reading->lock);
-    pass_turn(reading);
-    pthread_mutex_unlock(&reading->lock);
-}
-
 static int take(void *context, size_t piece, unsigned slot_number)
 {
     struct reading *reading = context;
@@ -417,8 +407,13 @@ static int take(void *context, size_t piece, unsigned slot_number)
         packets_report_end(&reading->packets, &slot->run) < 0)
         return stop(reading);
     reading->left_out += slot->left_out;
-    if (is_large(&slot->run))
-        end_large(reading, slot);
+    if (!is_large(&slot->run))
+        return 0;
+    packets_run_release(&slot->run); /* its space is not kept, and the next run may be read */
+    buffer_release(&slot->made);
+    pthread_mutex_lock(&reading->lock);
+    pass_turn(reading);
+    pthread_mutex_unlock(&reading->lock);
     return 0;
 }
 

@@ -305,14 +305,6 @@ static bool is_integer(struct json_text text, struct arg *arg)
     return true;
 }
 
-static bool has_fraction_or_exponent(struct json_text text)
-{
-    for (size_t i = 0; i < text.length; i++)
-        if (strchr(".eE", text.at[i]))
-            return true;
-    return false;
-}
-
 static void set_number(struct arg *arg, struct json_text text)
 {
     char digits[NUMBER_BYTES];
@@ -324,7 +316,7 @@ static void set_number(struct arg *arg, struct json_text text)
     memcpy(digits, text.at, text.length);
     digits[text.length] = '\0';
     double value = strtod(digits, NULL);
-    if (!isfinite(value) || (value != 0 && !has_fraction_or_exponent(text)))
+    if (!isfinite(value) || (value != 0 && !strpbrk(digits, ".eE")))
         return;
     arg->type = ARG_TYPE_REAL;
     arg->real = value;
@@ -418,53 +410,31 @@ static void set_real(struct arg *arg, double value, bool fixed)
         set_text(arg, ARG_TYPE_TEXT, value > 0 ? "Infinity" : "-Infinity", value > 0 ? 8 : 9);
 }
 
-static void put_color(struct pftrace_put *put, struct arg arg)
-{
-    uint32_t color = (uint32_t)arg.u64;
-    put->text->length = 0;
-    if (color >> 24 == 0xff)
-        buffer_format(put->text, "#%06x", color & 0xffffff);
-    else
-        buffer_format(put->text, "#%08x", color);
-    set_text(&arg, ARG_TYPE_TEXT, put->text->data, put->text->length);
-    put_arg(put, &arg);
-}
-
-static void put_text(struct pftrace_put *put, struct arg arg)
-{
-    arg.text = pftrace_valid_text(put->text, arg.text, &arg.length);
-    put_arg(put, &arg);
-}
-
-static void put_real(struct pftrace_put *put, struct arg arg)
-{
-    set_real(&arg, arg.real, arg.type == ARG_TYPE_FIXED);
-    put_arg(put, &arg);
-}
-
-static void put_json(struct pftrace_put *put, const struct arg *arg)
-{
-    put->text->length = 0;
-    arg->json.put(put->text, &arg->json);
-    struct arg raw = {.key = arg->key};
-    set_text(&raw, ARG_TYPE_RAW, put->text->data, put->text->length);
-    put_arg(put, &raw);
-}
-
 static void put_list(struct pftrace_put *put, const struct arg *args, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        const struct arg *arg = &args[i];
-        switch (arg->type) {
-        case ARG_TYPE_MEMBERS: put_members(put, arg); break;
-        case ARG_TYPE_LIST: put_list(put, arg->list->items, arg->list->count); break;
+        struct arg arg = args[i];
+        uint32_t color = (uint32_t)arg.u64;
+        switch (arg.type) {
+        case ARG_TYPE_MEMBERS: put_members(put, &arg); continue;
+        case ARG_TYPE_LIST: put_list(put, arg.list->items, arg.list->count); continue;
         case ARG_TYPE_FIXED:
-        case ARG_TYPE_REAL: put_real(put, *arg); break;
-        case ARG_TYPE_COLOR: put_color(put, *arg); break;
-        case ARG_TYPE_TEXT: put_text(put, *arg); break;
-        case ARG_TYPE_JSON: put_json(put, arg); break;
-        default: put_arg(put, arg); break;
+        case ARG_TYPE_REAL: set_real(&arg, arg.real, arg.type == ARG_TYPE_FIXED); break;
+        case ARG_TYPE_COLOR:
+            put->text->length = 0;
+            buffer_format(put->text, color >> 24 == 0xff ? "#%06x" : "#%08x",
+                          color >> 24 == 0xff ? color & 0xffffff : color);
+            set_text(&arg, ARG_TYPE_TEXT, put->text->data, put->text->length);
+            break;
+        case ARG_TYPE_TEXT: arg.text = pftrace_valid_text(put->text, arg.text, &arg.length); break;
+        case ARG_TYPE_JSON:
+            put->text->length = 0;
+            args[i].json.put(put->text, &args[i].json);
+            set_text(&arg, ARG_TYPE_RAW, put->text->data, put->text->length);
+            break;
+        default: break;
         }
+        put_arg(put, &arg);
     }
 }
 

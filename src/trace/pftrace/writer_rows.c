@@ -79,13 +79,6 @@ void pftrace_write_process(struct sink *sink, const struct row_name *process)
     pftrace_plain_packet(sink->buffer, packet);
 }
 
-/* A thread of the system, and no further lane of one. */
-static bool is_thread(const struct pftrace_state *state, struct row row)
-{
-    const struct pftrace_row *process = pftrace_row(&state->own_rows, (struct row){row.pid, 0});
-    return process && process->owner == 0 && row.tid < TRACKS_EXTRA_TID;
-}
-
 void pftrace_write_thread(struct sink *sink, const struct row_name *thread)
 {
     struct pftrace_state *state = sink->state;
@@ -93,8 +86,10 @@ void pftrace_write_thread(struct sink *sink, const struct row_name *thread)
     uint64_t uuid = pftrace_uuid(thread->row.pid, thread->row.tid);
     size_t descriptor = begin_descriptor(packet, uuid, thread);
     remember(sink, uuid, thread);
+    const struct pftrace_row *process = pftrace_row(&state->own_rows, (struct row){thread->row.pid, 0});
     protobuf_put_u64(packet, PB_TRACK_PARENT_UUID, pftrace_uuid(thread->row.pid, 0));
-    if (is_thread(state, thread->row)) {
+    /* A thread of the system, and no further lane of one. */
+    if (process && process->owner == 0 && thread->row.tid < TRACKS_EXTRA_TID) {
         size_t message = protobuf_begin(packet, PB_TRACK_THREAD);
         protobuf_put_u64(packet, PB_THREAD_PID, thread->row.pid);
         protobuf_put_u64(packet, PB_THREAD_TID, thread->row.tid);

@@ -12,18 +12,15 @@ void pftrace_sequences_init(struct pftrace_sequences *sequences)
     buffer_init_memory(&sequences->packet);
 }
 
-static void free_sequence(struct pftrace_sequence *sequence)
-{
-    for (size_t i = 0; i < PFTRACE_INTERNED_COUNT; i++)
-        map_release(&sequence->iids[i]);
-    buffer_release(&sequence->interned);
-    free(sequence);
-}
-
 void pftrace_sequences_release(struct pftrace_sequences *sequences)
 {
-    for (size_t i = 0; i < sequences->items.count; i++)
-        free_sequence(sequences->items.items[i]);
+    for (size_t i = 0; i < sequences->items.count; i++) {
+        struct pftrace_sequence *sequence = sequences->items.items[i];
+        for (size_t k = 0; k < PFTRACE_INTERNED_COUNT; k++)
+            map_release(&sequence->iids[k]);
+        buffer_release(&sequence->interned);
+        free(sequence);
+    }
     array_release(&sequences->items);
     map_release(&sequences->by_row);
     buffer_release(&sequences->packet);
@@ -47,16 +44,12 @@ static struct pftrace_sequence *new_sequence(struct pftrace_sequences *sequences
     return *item = sequence;
 }
 
-static inline bool is_of(const struct pftrace_sequence *sequence, struct row row)
-{
-    return sequence && sequence->row.pid == row.pid && sequence->row.tid == row.tid;
-}
-
 struct pftrace_sequence *pftrace_sequence_find(struct pftrace_sequences *sequences, struct row row,
                                                enum pftrace_lane lane)
 {
-    if (is_of(sequences->recent[lane], row))
-        return sequences->recent[lane];
+    struct pftrace_sequence *recent = sequences->recent[lane];
+    if (recent && recent->row.pid == row.pid && recent->row.tid == row.tid)
+        return recent;
     struct {
         struct row row;
         uint32_t lane;
@@ -73,14 +66,6 @@ struct pftrace_sequence *pftrace_sequence_find(struct pftrace_sequences *sequenc
         *index = sequences->items.count;
     }
     return sequences->recent[lane] = sequences->items.items[*index - 1];
-}
-
-static void take_along(struct pftrace_sequence *sequence, struct buffer *packet)
-{
-    if (sequence->interned.length == 0)
-        return;
-    protobuf_put_bytes(packet, PB_PACKET_INTERNED_DATA, sequence->interned.data, sequence->interned.length);
-    sequence->interned.length = 0;
 }
 
 #define PACKET_SPACE 80 /* for all but body and interned data */
@@ -104,7 +89,9 @@ void pftrace_packet(struct pftrace_sequences *sequences, struct pftrace_sequence
 {
     struct buffer *packet = &sequences->packet;
     packet->length = 0;
-    take_along(sequence, packet);
+    if (sequence->interned.length > 0)
+        protobuf_put_bytes(packet, PB_PACKET_INTERNED_DATA, sequence->interned.data, sequence->interned.length);
+    sequence->interned.length = 0;
     char *at = buffer_reserve(packet, PACKET_SPACE), *from = at;
     if (!at) {
         out->failure = out->failure ? out->failure : packet->failure;

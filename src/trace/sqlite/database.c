@@ -220,14 +220,6 @@ static int take_text(struct database *database, const char *text, size_t length)
     return step(database, database->name);
 }
 
-static int take_metadata(struct database *database, const char *data, size_t size)
-{
-    size_t key = strlen(data);
-    sqlite3_bind_text(database->metadata, 1, data, (int)key, SQLITE_STATIC);
-    sqlite3_bind_text(database->metadata, 2, data + key + 1, (int)(size - key - 1), SQLITE_STATIC);
-    return step(database, database->metadata);
-}
-
 static uint32_t name_at(const struct database *database, int64_t number)
 {
     return (uint64_t)number < database->numbers.count ? database->numbers.items[number] : NO_NAME;
@@ -325,11 +317,16 @@ static int take_row(struct database *database, const char *data)
 
 static int take_record(struct database *database, const struct record *record, const char *data)
 {
+    size_t key;
     switch ((enum record_kind)record->kind) {
     case RECORD_PIECE: database->numbers.count = 0; return 0;
     case RECORD_TEXT: return take_text(database, data, record->size);
     case RECORD_RUN: return take_row(database, data);
-    case RECORD_METADATA: return take_metadata(database, data, record->size);
+    case RECORD_METADATA:
+        key = strlen(data);
+        sqlite3_bind_text(database->metadata, 1, data, (int)key, SQLITE_STATIC);
+        sqlite3_bind_text(database->metadata, 2, data + key + 1, (int)(record->size - key - 1), SQLITE_STATIC);
+        return step(database, database->metadata);
     }
     return 0;
 }

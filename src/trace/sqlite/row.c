@@ -106,30 +106,10 @@ void sqlite_row_set_name(struct sink *sink, uint8_t column, const struct name *n
 
 /* --- arguments, typed --- */
 
-static bool is_name(const struct sqlite_row *state, uint8_t column)
-{
-    return sqlite_tables[state->table].columns[column].type == SQLITE_NAME_COLUMN;
-}
-
-/* The number that a text is, "0x7f00" or "12"; false: it is none. */
-static bool number_of(const char *text, size_t length, int64_t *number)
-{
-    if (length == 0 || text[0] < '0' || text[0] > '9')
-        return false;
-    *number = event_number_of_text(text, length, 0);
-    return true;
-}
-
 /* As it is printed: with six decimals. */
 static double as_fixed(double value)
 {
     return value > 0 ? floor((value < 1e12 ? value : 1e12) * 1e6 + 0.5) / 1e6 : 0;
-}
-
-static void set_triple(struct sqlite_row *state, uint8_t column, const int32_t triple[3])
-{
-    for (uint8_t i = 0; i < 3; i++)
-        sqlite_row_set_integer(state, (uint8_t)(column + i), triple[i]);
 }
 
 static bool is_triple(const struct sqlite_row *state, uint8_t column)
@@ -142,8 +122,7 @@ static bool is_triple(const struct sqlite_row *state, uint8_t column)
 static bool set_argument(struct sink *sink, uint8_t column, const struct arg *arg)
 {
     struct sqlite_row *state = sink->state;
-    int64_t number;
-    bool name = is_name(state, column);
+    bool name = sqlite_tables[state->table].columns[column].type == SQLITE_NAME_COLUMN;
     switch (arg->type) {
     case ARG_TYPE_U64:
     case ARG_TYPE_I64:
@@ -157,14 +136,16 @@ static bool set_argument(struct sink *sink, uint8_t column, const struct arg *ar
     case ARG_TYPE_TRUE:
     case ARG_TYPE_FALSE: sqlite_row_set_integer(state, column, arg->type == ARG_TYPE_TRUE); return !name;
     case ARG_TYPE_SIZE3:
-        if (is_triple(state, column))
-            set_triple(state, column, arg->size3);
-        return is_triple(state, column);
+        if (!is_triple(state, column))
+            return false;
+        for (uint8_t i = 0; i < 3; i++)
+            sqlite_row_set_integer(state, (uint8_t)(column + i), arg->size3[i]);
+        return true;
     case ARG_TYPE_TEXT:
         if (name)
             sqlite_row_set_text(sink, column, arg->text, arg->length);
-        else if (number_of(arg->text, arg->length, &number))
-            sqlite_row_set_integer(state, column, number);
+        else if (arg->length > 0 && arg->text[0] >= '0' && arg->text[0] <= '9') /* "0x7f00" or "12" */
+            sqlite_row_set_integer(state, column, event_number_of_text(arg->text, arg->length, 0));
         else
             return false;
         return true;
@@ -179,13 +160,6 @@ static uint8_t column_of(const struct sqlite_row *state, enum arg_key key)
     if (key == ARG_THREAD && column == SQLITE_NO_COLUMN && state->row.tid >= TRACKS_EXTRA_TID)
         column = sqlite_role_columns[state->table][SQLITE_ROLE_TID];
     return column;
-}
-
-/* The table has no column for it, or the column cannot have the value. */
-static void put_rest(struct sqlite_row *state, const struct arg *arg)
-{
-    buffer_char(&state->args, state->args.length ? ',' : '{');
-    chrome_json_put_arg(&state->args, arg);
 }
 
 /* --- arguments as they stand in a file of JSON --- */
@@ -280,7 +254,9 @@ void sqlite_row_take_args(struct sink *sink, const struct arg *args, size_t coun
                 continue;
             if (column != SQLITE_NO_COLUMN)
                 state->set &= ~(UINT64_C(1) << column);
-            put_rest(state, arg);
+            /* The table has no column for it, or the column cannot have the value. */
+            buffer_char(&state->args, state->args.length ? ',' : '{');
+            chrome_json_put_arg(&state->args, arg);
         }
     }
 }
