@@ -49,13 +49,19 @@ def start():
     torch.manual_seed(0)
     torch.set_num_threads(1)
     assert ctypes.CDLL("libcuda.so.1").cuInit(0) == 0
+    # The first step of PyTorch 2 loads modules, which call operators.
+    optimizer = torch.optim.Adam([torch.zeros(1, requires_grad=True)])
+    optimizer.zero_grad()
+    optimizer.step()
 
 
 def train_with_graph(path):
-    from torch.profiler import ExecutionGraphObserver
+    import torch.profiler
 
     start()
-    observer = ExecutionGraphObserver()
+    # PyTorch 2 has another name for it.
+    observer = getattr(torch.profiler, "ExecutionTraceObserver", None) or torch.profiler.ExecutionGraphObserver
+    observer = observer()
     observer.register_callback(path)
     observer.start()
     train()
@@ -72,8 +78,15 @@ def profiled(path):
     # Before the window the profiler has operators of its own.
     events = sorted(profiler.events(), key=lambda event: event.id)
     first = next(i for i, event in enumerate(events) if event.name == WINDOW)
+    # PyTorch 2 has the dimensions of lists in its trace alone.
+    profiler.export_chrome_trace(path)
+    with open(path, encoding="utf-8") as file:
+        trace = json.load(file)  # before PyTorch 2 a list
+        dims = {e["args"]["External id"]: e["args"]["Input Dims"]
+                for e in (trace if isinstance(trace, list) else trace["traceEvents"]) if e.get("cat") == "cpu_op" and "Input Dims" in e["args"]}
     # In an order of their own: the profiler's is that of its clock, which is not the same on two processors.
-    rows = sorted(json.dumps([e.name, e.sequence_nr, e.fwd_thread or 0, e.input_shapes]) for e in events[first:])
+    rows = sorted(json.dumps([e.name, e.sequence_nr, e.fwd_thread or 0, dims.get(e.id, e.input_shapes)])
+                  for e in events[first:])
     with open(path, "w", encoding="utf-8") as file:
         file.write("[" + ",\n".join(rows) + "]\n")
 
@@ -115,7 +128,11 @@ def show_inputs(path):
     names = {f"aten::{name}" for name in (
         "_foreach_neg", "_foreach_exp", "_foreach_log", "_foreach_sub", "_foreach_addcmul", "sum", "view", "flip", "index")}
     slices = [e for e in events if e["ph"] == "X" and e["cat"] == "cpu_op" and e["name"] in names]
+    end = 0
     for e in sorted(slices, key=lambda e: (e["ts"], -e["dur"])):
+        if e["ts"] < end:  # another operator called this one
+            continue
+        end = e["ts"] + e["dur"]
         print(e["name"].removeprefix("aten::"), *(
             json.dumps(e["args"].get(key, []), separators=(",", ":")) for key in ("Input Dims", "Input type")))
 
@@ -131,6 +148,9 @@ def numbers(sequence, forward_thread):
 def of_graph(path):
     with open(path, encoding="utf-8") as file:
         nodes = {node["id"]: node for node in json.load(file)["nodes"]}
+    for node in nodes.values():
+        if "ctrl_deps" in node:  # the form of PyTorch 2
+            node.update({attribute["name"]: attribute["value"] for attribute in node["attrs"]}, parent=node["ctrl_deps"])
     counts = collections.Counter()
     first = next(node["id"] for node in nodes.values() if node["name"] == WINDOW)
     for node in nodes.values():
