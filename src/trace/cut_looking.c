@@ -7,22 +7,15 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "common/lookup.h"
 
 /* --- rows --- */
 
 struct cut_row *cut_row_put(struct cut *cut, uint32_t pid)
 {
-    uint64_t *index = map_put(&cut->row_of_pid, pid, NULL);
-    struct cut_row *row = index && *index == 0 ? array_push(&cut->rows) : NULL;
-    if (!index || (*index == 0 && !row)) {
-        cut->no_memory = true;
-        return NULL;
-    }
-    if (row) {
-        row->pid = pid;
-        *index = cut->rows.count;
-    }
-    return &cut->rows.items[*index - 1];
+    struct cut_row *row = PUT_ITEM(&cut->rows, &cut->row_of_pid, pid);
+    cut->no_memory |= !row;
+    return row;
 }
 
 static void look_at_process(struct sink *sink, const struct row_name *process)
@@ -55,10 +48,8 @@ static void look_at_range(struct cut *cut, const struct name *name, struct row r
     bool exact = is_named(name, wanted, strlen(wanted));
     if (!exact && (cut->name_length == 0 || !is_named(name, wanted, cut->name_length)))
         return;
-    struct cut_range *range = file_vector_push(&cut->ranges);
-    cut->no_memory |= !range;
-    if (range)
-        *range = (struct cut_range){row, (int64_t)start, (int64_t)end, exact};
+    const struct cut_range range = {row, (int64_t)start, (int64_t)end, exact};
+    cut->no_memory |= !ADD(file_vector_push, &cut->ranges, range);
 }
 
 static void look_at_slice(struct sink *sink, const struct slice *slice)
@@ -95,26 +86,12 @@ static void look_at_counter(struct sink *sink, const struct counter *counter)
     look_at_time(cut, counter->time, counter->time);
 }
 
-static void look_at_flow(struct cut *cut, const struct flow *flow, bool is_end)
+static void look_at_flow(struct sink *sink, const struct flow *flow)
 {
-    const struct cut_flow end = {flow->id, is_end, cut->start, cut->end};
+    struct cut *cut = cut_of(sink);
+    const struct cut_flow end = {flow->id, flow->ends, cut->start, cut->end};
     if (cut->slice_selected && flow->category != CATEGORY_FWDBWD && sorter_add(&cut->flows, &end) < 0)
         cut->no_memory = true;
-}
-
-static void look_at_flow_start(struct sink *sink, const struct flow *flow)
-{
-    look_at_flow(cut_of(sink), flow, false);
-}
-
-static void look_at_flow_end(struct sink *sink, const struct flow *flow)
-{
-    look_at_flow(cut_of(sink), flow, true);
-}
-
-static void look_at_thread(struct sink *sink, const struct row_name *thread)
-{
-    (void)sink, (void)thread;
 }
 
 static const struct sink_format looking = {
@@ -123,13 +100,12 @@ static const struct sink_format looking = {
     .metadata = cut_look_at_metadata,
     .begin = sink_set_base,
     .process = look_at_process,
-    .thread = look_at_thread,
+    .thread = sink_pass_row,
     .slice = look_at_slice,
     .instant = look_at_instant,
     .async = look_at_async,
     .counter = look_at_counter,
-    .flow_start = look_at_flow_start,
-    .flow_end = look_at_flow_end,
+    .flow = look_at_flow,
     .finish = sink_pass_end,
 };
 
@@ -138,11 +114,7 @@ static const struct sink_format looking = {
 static int by_row_and_start(const void *left, const void *right)
 {
     const struct cut_range *a = left, *b = right;
-    if (a->row.pid != b->row.pid)
-        return a->row.pid < b->row.pid ? -1 : 1;
-    if (a->row.tid != b->row.tid)
-        return a->row.tid < b->row.tid ? -1 : 1;
-    return (a->start > b->start) - (a->start < b->start);
+    return ORDER(a->row.pid, b->row.pid) ?: ORDER(a->row.tid, b->row.tid) ?: ORDER(a->start, b->start);
 }
 
 /* Why nothing is wanted. */
@@ -202,7 +174,7 @@ static int clip(struct cut *cut)
 static int by_id(const void *left, const void *right)
 {
     const struct cut_flow *a = left, *b = right;
-    return (a->id > b->id) - (a->id < b->id);
+    return ORDER(a->id, b->id);
 }
 
 static int find_flows(struct cut *cut)

@@ -58,15 +58,6 @@ void cut_look_at_metadata(struct sink *sink, const char *key, const char *value,
 
 /* --- the second reading --- */
 
-static struct json_text member_of(struct json_text object, const char *word)
-{
-    struct json_text key, value;
-    for (const char *at = object.at + 1, *end = object.at + object.length; json_member(&at, end, &key, &value);)
-        if (json_is(key, word))
-            return value;
-    return (struct json_text){NULL, 0};
-}
-
 /* The rank that the processes in the part have, if it is one. */
 struct only_rank {
     bool several;
@@ -78,7 +69,7 @@ struct only_rank {
 static void look_at_rank(struct only_rank *only, struct json_text process)
 {
     uint64_t rank;
-    const struct json_text told = member_of(process, RANKS_KEY);
+    const struct json_text told = json_find(process, RANKS_KEY);
     if (!json_find_integer(process.at + 1, process.length - 1, "rank", &rank))
         return;
     only->several |= only->process.at && rank != only->rank;

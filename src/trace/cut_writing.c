@@ -6,6 +6,7 @@
 
 #include "common/json_out.h"
 #include "common/log.h"
+#include "common/lookup.h"
 #include "trace/cut_parts.h"
 
 void cut_describe(const struct cut_options *options, int64_t from, int64_t to, uint64_t length, struct buffer *out)
@@ -80,23 +81,11 @@ static void write_async(struct sink *sink, const struct async_slice *slice)
         cut->whole->format->async(cut->whole, slice);
 }
 
-static bool is_kept_flow(const struct cut *cut, const struct flow *flow)
+static void write_flow(struct sink *sink, const struct flow *flow)
 {
-    return cut->slice_kept && flow->category != CATEGORY_FWDBWD && id_set_has(&cut->kept, flow->id);
-}
-
-static void write_flow_start(struct sink *sink, const struct flow *flow)
-{
-    struct sink *whole = cut_of(sink)->whole;
-    if (is_kept_flow(cut_of(sink), flow))
-        whole->format->flow_start(whole, flow);
-}
-
-static void write_flow_end(struct sink *sink, const struct flow *flow)
-{
-    struct sink *whole = cut_of(sink)->whole;
-    if (is_kept_flow(cut_of(sink), flow))
-        whole->format->flow_end(whole, flow);
+    struct cut *cut = cut_of(sink);
+    if (cut->slice_kept && flow->category != CATEGORY_FWDBWD && id_set_has(&cut->kept, flow->id))
+        cut->whole->format->flow(cut->whole, flow);
 }
 
 /* --- counters --- */
@@ -104,11 +93,9 @@ static void write_flow_end(struct sink *sink, const struct flow *flow)
 static struct cut_counter *counter_put(struct cut *cut, const struct counter *counter)
 {
     uint64_t key[] = {counter->pid, hash_bytes(counter->name.text, counter->name.length)};
-    uint64_t *index = map_put(&cut->counter_of_name, hash_bytes(key, sizeof(key)), NULL);
-    if (index && *index == 0 && array_push(&cut->counters))
-        *index = cut->counters.count;
-    cut->no_memory |= !index || *index == 0;
-    return index && *index ? &cut->counters.items[*index - 1] : NULL;
+    struct cut_counter *put = PUT_ITEM(&cut->counters, &cut->counter_of_name, hash_bytes(key, sizeof(key)));
+    cut->no_memory |= !put;
+    return put;
 }
 
 /* Keeps a copy of COUNTER, with its name and values. */
@@ -195,8 +182,7 @@ static const struct sink_format writing = {
     .instant = write_instant,
     .async = write_async,
     .counter = write_counter,
-    .flow_start = write_flow_start,
-    .flow_end = write_flow_end,
+    .flow = write_flow,
     .finish = write_finish,
 };
 

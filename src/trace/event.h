@@ -418,6 +418,7 @@ struct counter {
 struct flow {
     enum category category; /* of a flow from a call CATEGORY_OTHER */
     uint32_t id;            /* of no other flow of its category */
+    bool ends;              /* else it starts */
     struct row row;
     uint64_t time;
 };

@@ -449,7 +449,6 @@ static void write_thread(struct sink *sink, const struct row_name *thread)
     put_naming(sink, thread->row, "thread_name", thread->name);
 }
 
-/* A flow says nothing that the events at its ends do not. */
 const struct sink_format fields_format = {
     .name = "report",
     .piece_scale = 1,
@@ -462,8 +461,7 @@ const struct sink_format fields_format = {
     .instant = write_instant,
     .async = write_async,
     .counter = write_counter,
-    .flow_start = sink_pass_flow,
-    .flow_end = sink_pass_flow,
+    .flow = sink_pass_flow, /* it says nothing that the events at its ends do not */
     .finish = sink_pass_end,
     .release = release,
 };

@@ -2,7 +2,7 @@
  * A trace file format as a struct of functions. Errors are sticky: they stay in the sink's buffer.
  *
  *     metadata* begin (process | thread)*
- *     (piece (slice | instant | async | counter | flow_start | flow_end)*)*
+ *     (piece (slice | instant | async | counter | flow)*)*
  *     finish
  *
  * The order of events is free but for two things: of slices that begin at the same time on the same row, the enclosing
@@ -39,8 +39,7 @@ struct sink_format {
     void (*instant)(struct sink *sink, const struct slice *instant);
     void (*async)(struct sink *sink, const struct async_slice *slice);
     void (*counter)(struct sink *sink, const struct counter *counter);
-    void (*flow_start)(struct sink *sink, const struct flow *flow);
-    void (*flow_end)(struct sink *sink, const struct flow *flow);
+    void (*flow)(struct sink *sink, const struct flow *flow);
     void (*finish)(struct sink *sink);
     /* Writes what was held back, and frees the sink's state. NULL: it has none. */
     void (*release)(struct sink *sink);
@@ -81,6 +80,14 @@ static inline void sink_release(struct sink *sink)
 static inline void sink_set_base(struct sink *sink, uint64_t base)
 {
     sink->base = base;
+}
+static inline void sink_pass_metadata(struct sink *sink, const char *key, const char *value, size_t size)
+{
+    (void)sink, (void)key, (void)value, (void)size;
+}
+static inline void sink_pass_row(struct sink *sink, const struct row_name *row)
+{
+    (void)sink, (void)row;
 }
 static inline void sink_pass_flow(struct sink *sink, const struct flow *flow)
 {

@@ -222,11 +222,12 @@ static void write_flow_end(struct piece_writer *out, struct process *process, co
     uint32_t earlier = launch->gpu_ops > 1 ? count_earlier(out, process, event->correlation) : 0;
     struct flow flow = {
         .id = launch_flow(process->launches, launch, event->correlation, earlier),
+        .ends = true,
         .row = row,
         .time = event->start < launch->start ? launch->start : event->start, /* a head before its tail is lost */
     };
     if (flow.id != 0)
-        out->sink.format->flow_end(&out->sink, &flow);
+        out->sink.format->flow(&out->sink, &flow);
 }
 
 int index_gpu_op(struct process *process, const struct event *event)

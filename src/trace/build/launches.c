@@ -297,7 +297,7 @@ static void write_flow_starts(struct piece_writer *out, struct process *process,
     for (uint32_t i = 0; i < launch->gpu_ops; i++) {
         flow.id = launch_flow(process->launches, launch, event->correlation, i);
         if (flow.id != 0)
-            out->sink.format->flow_start(&out->sink, &flow);
+            out->sink.format->flow(&out->sink, &flow);
     }
 }
 

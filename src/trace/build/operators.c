@@ -415,12 +415,10 @@ void write_operator_flow(struct piece_writer *out, const struct process *process
     for (size_t i = first; i < operators->links.count && links[i].range == number; i++) {
         struct flow flow = {.category = CATEGORY_FWDBWD,
                             .id = operators->flows_before + links[i].flow + 1,
+                            .ends = links[i].ends,
                             .row = row,
                             .time = process->nvtx->ranges.items[number].start};
-        if (links[i].ends)
-            out->sink.format->flow_end(&out->sink, &flow);
-        else
-            out->sink.format->flow_start(&out->sink, &flow);
+        out->sink.format->flow(&out->sink, &flow);
     }
 }
 

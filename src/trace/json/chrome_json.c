@@ -466,12 +466,12 @@ static void write_counter(struct sink *sink, const struct counter *counter)
     buffer_bytes(sink->buffer, "}}", 2);
 }
 
-static void write_flow(struct sink *sink, const struct flow *flow, const char *phase)
+static void write_flow(struct sink *sink, const struct flow *flow)
 {
     char *at = next_event(sink, HEAD_SPACE + TAIL_SPACE);
     if (!at)
         return;
-    at = put_bytes(at, phase, 10);
+    at = put_bytes(at, flow->ends ? "{\"ph\":\"f\"," : "{\"ph\":\"s\",", 10);
     at = PUT(at, "\"id\":");
     at = number_u64(at, flow->id);
     at = put_row(at, flow->row);
@@ -480,20 +480,10 @@ static void write_flow(struct sink *sink, const struct flow *flow, const char *p
         at = PUT(at, ",\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\"");
     else
         at = PUT(at, ",\"cat\":\"ac2g\",\"name\":\"ac2g\"");
-    if (phase[7] == 'f')
+    if (flow->ends)
         at = PUT(at, ",\"bp\":\"e\"");
     *at++ = '}';
     claim(sink, at);
-}
-
-static void write_flow_start(struct sink *sink, const struct flow *flow)
-{
-    write_flow(sink, flow, "{\"ph\":\"s\",");
-}
-
-static void write_flow_end(struct sink *sink, const struct flow *flow)
-{
-    write_flow(sink, flow, "{\"ph\":\"f\",");
 }
 
 static void write_finish(struct sink *sink)
@@ -513,7 +503,6 @@ const struct sink_format chrome_json = {
     .instant = write_instant,
     .async = write_async,
     .counter = write_counter,
-    .flow_start = write_flow_start,
-    .flow_end = write_flow_end,
+    .flow = write_flow,
     .finish = write_finish,
 };

@@ -132,15 +132,14 @@ static bool is_flow(struct json_replay *replay, const struct json_event *event, 
 /* Formats other than JSON bind a flow to the slice that was written right before it. */
 static int replay_flow_event(struct json_replay *replay, const struct json_event *event)
 {
-    struct flow flow = {.id = (uint32_t)json_id(event->id), .time = replay->base + event->time};
+    struct flow flow = {
+        .id = (uint32_t)json_id(event->id), .ends = event->phase != 's', .time = replay->base + event->time};
     flow.row = json_overlaps_row(&replay->overlaps, json_row_of(&replay->rows, event), flow.time);
     bool placed = replay->after_slice && flow.row.pid == replay->last.pid && flow.row.tid == replay->last.tid;
     if (!is_flow(replay, event, &flow.category) || (!replay->sink->format->all_flows && !placed))
         replay->left_out++;
-    else if (event->phase == 's')
-        replay->sink->format->flow_start(replay->sink, &flow);
     else
-        replay->sink->format->flow_end(replay->sink, &flow);
+        replay->sink->format->flow(replay->sink, &flow);
     return 0;
 }
 
@@ -179,13 +178,14 @@ static void replay_flow(struct json_replay *replay, const struct json_event *eve
     }
     for (uint32_t i = 0; event->flow_out && i < flow_ids_count(&replay->flows, bind_id); i++) {
         flow.id = flow_ids_tail(&replay->flows, bind_id, i);
-        format->flow_start(replay->sink, &flow);
+        format->flow(replay->sink, &flow);
     }
     if (event->flow_out)
         return;
+    flow.ends = true;
     flow.id = flow_ids_head(&replay->flows, bind_id);
     if (flow.id != 0)
-        format->flow_end(replay->sink, &flow);
+        format->flow(replay->sink, &flow);
     replay->left_out += flow.id == 0;
 }
 

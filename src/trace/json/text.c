@@ -372,6 +372,16 @@ static void escape_again(struct buffer *out, const char *at, const char *end)
     }
 }
 
+struct json_text json_find(struct json_text object, const char *wanted)
+{
+    struct json_text key, value;
+    const char *at = object.at + 1, *end = object.at + object.length;
+    while (object.length > 0 && *object.at == '{' && json_member(&at, end, &key, &value))
+        if (json_is(key, wanted))
+            return value;
+    return (struct json_text){NULL, 0};
+}
+
 bool json_find_integer(const char *text, size_t length, const char *wanted, uint64_t *value)
 {
     struct json_text key, found;

@@ -28,7 +28,7 @@ static enum role role_of_name(struct json_text key)
     return key.length < 2 ? ROLE_NONE : (enum role)roles[arg_key_find(key.at, key.length)];
 }
 
-/* Numbers that stand for something; 0 and negative ones say that there is nothing, but for devices. */
+/* Numbers that stand for something; 0 and negative ones say that there is nothing, except for devices. */
 static bool is_id(const struct arg *arg, uint64_t *number)
 {
     if (arg->type == ARG_TYPE_I64 ? arg->i64 < 0 : arg->type != ARG_TYPE_U64)
@@ -37,7 +37,7 @@ static bool is_id(const struct arg *arg, uint64_t *number)
     return true;
 }
 
-static bool read_id(struct json_text value, uint64_t *number)
+bool merge_read_number(struct json_text value, uint64_t *number)
 {
     *number = 0;
     if (value.length == 0 || value.length > 18)
@@ -79,7 +79,7 @@ static void see_members(struct merge_trace *trace, const struct arg *arg)
     uint64_t number;
     for (const char *at = arg->text, *end = at + arg->length; json_member(&at, end, &key, &value);) {
         enum role role = role_of_name(key);
-        if (role != ROLE_NONE && read_id(value, &number))
+        if (role != ROLE_NONE && merge_read_number(value, &number))
             see(trace, role, number);
     }
 }
@@ -146,7 +146,7 @@ static void copy_members(struct merge_rename *rename, const struct arg *arg, str
     for (const char *at = arg->text, *end = at + arg->length; json_member(&at, end, &key, &value);) {
         uint64_t number;
         enum role role = role_of_name(key);
-        bool is_number = role != ROLE_NONE && read_id(value, &number);
+        bool is_number = role != ROLE_NONE && merge_read_number(value, &number);
         if (is_number && !renumber(rename, role, &number))
             continue;
         if (text->length > begin)

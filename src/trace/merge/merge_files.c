@@ -122,16 +122,10 @@ static int look(void *context, size_t number, unsigned slot, unsigned worker)
 {
     struct merge *merge = context;
     struct merge_trace *trace = &merge->traces[number];
-    struct merge_looking looking;
     unsigned inner;
     (void)slot, (void)worker;
     workers_of(merge, &inner);
-    struct sink *sink = merge_looking_init(&looking, merge, trace);
-    int result = sources_read(trace->input->path, sink, &(struct sources_options){.workers = inner});
-    if (result == 0 && (looking.no_memory || trace->metadata.failure))
-        result = error_no_memory("the traces");
-    trace->failed = result != 0;
-    merge_looking_release(&looking);
+    trace->failed = merge_look_at_trace(merge, trace, inner) != 0;
     return 0; /* others are looked at, too, so that all errors are known */
 }
 

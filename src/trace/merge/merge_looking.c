@@ -6,8 +6,21 @@
 
 #include <cjson/cJSON.h>
 
+#include "common/log.h"
+#include "common/lookup.h"
+#include "trace/build/sources.h"
 #include "trace/merge/merge_parts.h"
 #include "trace/tracks.h"
+
+/* A sink that writes nothing. */
+struct merge_looking {
+    struct sink sink;
+    struct sink_format format;
+    struct merge_trace *trace;
+    struct buffer nothing;
+    struct merge_process *recent;
+    bool no_memory;
+};
 
 static struct merge_looking *looking_of(struct sink *sink)
 {
@@ -16,42 +29,30 @@ static struct merge_looking *looking_of(struct sink *sink)
 
 struct merge_process *merge_process_get(const struct merge_trace *trace, uint32_t pid)
 {
-    const uint64_t *index = map_get(&trace->process_of_pid, pid);
-    return index ? &trace->processes.items[*index - 1] : NULL;
+    return FIND_ITEM(&trace->processes, &trace->process_of_pid, pid);
 }
 
 struct merge_process *merge_process_put(struct merge_trace *trace, uint32_t pid)
 {
-    struct merge_process *process = merge_process_get(trace, pid);
-    if (process)
-        return process;
-    process = array_push(&trace->processes);
-    uint64_t *index = process ? map_put(&trace->process_of_pid, pid, NULL) : NULL;
-    if (!index)
-        return NULL;
-    *index = trace->processes.count;
-    *process = (struct merge_process){
-        .pid = pid, .device = -1, .rank = MERGE_NO_RANK, .local_rank = -1, .world_size = -1, .host = MERGE_NO_HOST};
+    size_t known = trace->processes.count;
+    struct merge_process *process = PUT_ITEM(&trace->processes, &trace->process_of_pid, pid);
+    if (process && trace->processes.count > known)
+        *process = (struct merge_process){
+            .pid = pid, .device = -1, .rank = MERGE_NO_RANK, .local_rank = -1, .world_size = -1, .host = MERGE_NO_HOST};
     return process;
 }
 
 const struct merge_device *merge_device_get(const struct merge_trace *trace, int64_t id)
 {
-    const uint64_t *index = map_get(&trace->device_of_id, (uint64_t)id);
-    return index ? &trace->devices.items[*index - 1] : NULL;
+    return FIND_ITEM(&trace->devices, &trace->device_of_id, (uint64_t)id);
 }
 
 struct merge_device *merge_device_put(struct merge_trace *trace, int64_t id)
 {
-    uint64_t *index = map_get(&trace->device_of_id, (uint64_t)id);
-    if (index)
-        return &trace->devices.items[*index - 1];
-    struct merge_device *device = array_push(&trace->devices);
-    index = device ? map_put(&trace->device_of_id, (uint64_t)id, NULL) : NULL;
-    if (!index)
-        return NULL;
-    *device = (struct merge_device){.id = id, .new_id = UINT32_MAX};
-    *index = trace->devices.count;
+    size_t known = trace->devices.count;
+    struct merge_device *device = PUT_ITEM(&trace->devices, &trace->device_of_id, (uint64_t)id);
+    if (device && trace->devices.count > known)
+        *device = (struct merge_device){.id = id, .new_id = UINT32_MAX};
     return device;
 }
 
@@ -134,19 +135,14 @@ static void look_at_devices(struct merge_looking *looking, const cJSON *devices)
     }
 }
 
-static void keep_value(struct buffer *kept, const char *key, const char *value, size_t size)
-{
-    buffer_bytes(kept, key, strlen(key) + 1);
-    buffer_bytes(kept, &size, sizeof(size));
-    buffer_bytes(kept, value, size);
-}
-
 static void look_at_metadata(struct sink *sink, const char *key, const char *value, size_t size)
 {
     struct merge_looking *looking = looking_of(sink);
     struct merge_trace *trace = looking->trace;
     looking->recent = NULL; /* processes that are told of may move it */
-    keep_value(&trace->metadata, key, value, size);
+    buffer_bytes(&trace->metadata, key, strlen(key) + 1);
+    buffer_bytes(&trace->metadata, &size, sizeof(size));
+    buffer_bytes(&trace->metadata, value, size);
     if (strcmp(key, "baseTimeNanoseconds") == 0)
         trace->base = strtoull(value, NULL, 10);
     bool own = strcmp(key, "gputrace") == 0, devices = strcmp(key, "deviceProperties") == 0;
@@ -261,41 +257,29 @@ static void look_at_flow(struct sink *sink, const struct flow *flow)
     merge_ids_see(flow->category == CATEGORY_FWDBWD ? &trace->forward_flows : &trace->flows, flow->id);
 }
 
-static void look_at_begin(struct sink *sink, uint64_t base)
+int merge_look_at_trace(const struct merge *merge, struct merge_trace *trace, unsigned workers)
 {
-    (void)sink, (void)base;
-}
-
-static void look_at_end(struct sink *sink)
-{
-    (void)sink;
-}
-
-struct sink *merge_looking_init(struct merge_looking *looking, const struct merge *merge, struct merge_trace *trace)
-{
-    *looking = (struct merge_looking){.trace = trace};
-    looking->format = (struct sink_format){
+    struct merge_looking looking = {.trace = trace};
+    looking.format = (struct sink_format){
         .name = merge->format->name,
         .piece_scale = 1,
         .all_flows = merge->format->all_flows,
         .metadata = look_at_metadata,
-        .begin = look_at_begin,
+        .begin = sink_set_base,
         .process = look_at_process_row,
         .thread = look_at_thread_row,
         .slice = look_at_slice,
         .instant = look_at_instant,
         .async = look_at_async,
         .counter = look_at_counter,
-        .flow_start = look_at_flow,
-        .flow_end = look_at_flow,
-        .finish = look_at_end,
+        .flow = look_at_flow,
+        .finish = sink_pass_end,
     };
-    buffer_init_memory(&looking->nothing);
-    sink_init(&looking->sink, &looking->format, &looking->nothing);
-    return &looking->sink;
-}
-
-void merge_looking_release(struct merge_looking *looking)
-{
-    buffer_release(&looking->nothing);
+    buffer_init_memory(&looking.nothing);
+    sink_init(&looking.sink, &looking.format, &looking.nothing);
+    int result = sources_read(trace->input->path, &looking.sink, &(struct sources_options){.workers = workers});
+    if (result == 0 && (looking.no_memory || trace->metadata.failure))
+        result = error_no_memory("the traces");
+    buffer_release(&looking.nothing);
+    return result;
 }

@@ -124,23 +124,18 @@ static int add_trace(struct joining *joining, struct merge_trace *trace)
     return merge_own_add(joining->own, trace, find_value(&joining->metadata, "gputrace"), &joining->stacks);
 }
 
-static void write_number(struct sink *sink, const char *key, uint64_t number)
-{
-    struct buffer text;
-    buffer_init_memory(&text);
-    buffer_u64(&text, number);
-    if (!text.failure)
-        sink->format->metadata(sink, key, text.data, text.length);
-    buffer_release(&text);
-}
-
-static void write_name(struct sink *sink, const char *name)
+static void write_name_and_base(const struct merge *merge, struct sink *sink)
 {
     struct buffer text;
     struct json_out json;
     buffer_init_memory(&text);
     json_out_init(&json, &text, false);
-    json_string(&json, name);
+    json_u64(&json, merge->base);
+    if (!text.failure)
+        sink->format->metadata(sink, "baseTimeNanoseconds", text.data, text.length);
+    text.length = 0;
+    json_out_init(&json, &text, false);
+    json_string(&json, merge->options->output);
     if (!text.failure)
         sink->format->metadata(sink, "traceName", text.data, text.length);
     buffer_release(&text);
@@ -175,8 +170,7 @@ static int write_joined(struct joining *joining)
     if (joining->devices.failure || frames->failure)
         return error_no_memory("the trace's metadata");
     sink->format->metadata(sink, "deviceProperties", joining->devices.data, joining->devices.length);
-    write_number(sink, "baseTimeNanoseconds", merge->base);
-    write_name(sink, merge->options->output);
+    write_name_and_base(merge, sink);
     if (frames->length > 0) {
         buffer_char(frames, '}');
         frames->data[0] = '{';

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "common/lookup.h"
 #include "trace/merge/merge_parts.h"
 #include "trace/tracks.h"
 
@@ -14,12 +15,6 @@
 #define GPU_ROWS_MOST ((MERGE_WORD_PIDS - TRACKS_GPU_PID) >> 10)
 
 /* --- ranks and hosts --- */
-
-static const struct merge_process *owner_of(const struct merge_trace *trace, const struct merge_process *process)
-{
-    const struct merge_process *owner = process->owner != 0 ? merge_process_get(trace, process->owner) : NULL;
-    return owner ? owner : process;
-}
 
 static int64_t least_rank(const struct merge_trace *trace)
 {
@@ -32,10 +27,7 @@ static int64_t least_rank(const struct merge_trace *trace)
 static int by_rank(const void *left, const void *right)
 {
     const struct merge_trace *a = left, *b = right;
-    int64_t first = least_rank(a), second = least_rank(b);
-    if (first != second)
-        return first < second ? -1 : 1;
-    return (a->index > b->index) - (a->index < b->index);
+    return ORDER(least_rank(a), least_rank(b)) ?: ORDER(a->index, b->index);
 }
 
 static uint32_t host_put(struct merge *merge, const char *name, bool named)
@@ -87,8 +79,8 @@ static int find_ranks(struct merge *merge, struct merge_trace *trace)
             struct merge_process *process = &trace->processes.items[i];
             if (process->gpu != (gpus == 1))
                 continue;
-            const struct merge_process *owner = owner_of(trace, process);
-            if (owner != process) {
+            const struct merge_process *owner = process->owner != 0 ? merge_process_get(trace, process->owner) : NULL;
+            if (owner && owner != process) {
                 process->rank = owner->rank;
                 process->host = owner->host;
             } else if (process->rank == MERGE_NO_RANK) {
@@ -276,28 +268,17 @@ static int sort_of(const struct merge_process *process)
 static int by_order(const void *left, const void *right)
 {
     const struct merge_process *a = *(struct merge_process *const *)left, *b = *(struct merge_process *const *)right;
-    if (a->rank != b->rank)
-        return a->rank < b->rank ? -1 : 1;
-    if (a->trace != b->trace)
-        return a->trace < b->trace ? -1 : 1;
-    if (sort_of(a) != sort_of(b))
-        return sort_of(a) - sort_of(b);
-    if (a->sort_index != b->sort_index)
-        return a->sort_index < b->sort_index ? -1 : 1;
-    return (a->pid > b->pid) - (a->pid < b->pid);
+    return ORDER(a->rank, b->rank) ?: ORDER(a->trace, b->trace) ?: sort_of(a) - sort_of(b) ?: ORDER(a->sort_index, b->sort_index) ?: ORDER(a->pid, b->pid);
 }
 
 static int order_processes(struct merge *merge)
 {
     for (size_t i = 0; i < merge->options->count; i++)
         for (size_t k = 0; k < merge->traces[i].processes.count; k++) {
-            struct merge_process *process = &merge->traces[i].processes.items[k], **item;
+            struct merge_process *process = &merge->traces[i].processes.items[k];
             process->trace = i;
-            if (!process->has_row)
-                continue;
-            if (!(item = array_push(&merge->order)))
+            if (process->has_row && !ADD(array_push, &merge->order, process))
                 return error_no_memory("processes");
-            *item = process;
         }
     if (merge->order.count > 0)
         qsort(merge->order.items, merge->order.count, sizeof(*merge->order.items), by_order);

@@ -59,18 +59,13 @@ void merge_own_free(struct merge_own *own)
     free(own);
 }
 
-static bool is_word(struct json_text text, const char *word)
-{
-    return text.length == strlen(word) && memcmp(text.at, word, text.length) == 0;
-}
-
 /* What is not of the output: its own is written, and numbers of traces that others had merged before. */
 static bool is_left_out(struct json_text key)
 {
     static const char *const words[] = {"version",           "ranks", "merged", "clock", "frames", "stacks",
                                         "processes_left_out"};
     for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-        if (is_word(key, words[i]))
+        if (json_is(key, words[i]))
             return true;
     return false;
 }
@@ -79,9 +74,9 @@ static int kind_of(struct json_text key, struct json_text value)
 {
     struct json_text first;
     const char *at = value.at + 1, *end = value.at + value.length;
-    if (is_word(key, "losses") && *value.at == '{')
+    if (json_is(key, "losses") && *value.at == '{')
         return LOSSES;
-    if (is_word(key, "processes"))
+    if (json_is(key, "processes"))
         return PROCESSES;
     if (*value.at == '{')
         return OBJECT;
@@ -93,7 +88,7 @@ static int kind_of(struct json_text key, struct json_text value)
 static struct member *put_member(struct merge_own *own, struct json_text key, int kind)
 {
     for (size_t i = 0; i < own->members.count; i++)
-        if (is_word(key, own->members.items[i].key))
+        if (json_is(key, own->members.items[i].key))
             return &own->members.items[i];
     struct member *member = array_push(&own->members);
     if (!member || !(member->key = strndup(key.at, key.length))) {
@@ -138,16 +133,9 @@ static int add_losses(struct merge_own *own, struct member *member, struct json_
     return 0;
 }
 
-struct adding {
-    const struct merge *merge;
-    const struct merge_trace *trace;
-    const struct merge_stacks *stacks;
-};
-
-static int add_object(const struct adding *adding, struct member *member, struct json_text object)
+static int add_object(const struct merge_remap *remap, struct member *member, struct json_text object)
 {
     struct json_text key, value;
-    struct json_out json;
     for (const char *at = object.at + 1, *end = object.at + object.length; json_member(&at, end, &key, &value);) {
         bool is_new = false;
         if (member->text.length > LIST_BYTES_MOST)
@@ -156,36 +144,34 @@ static int add_object(const struct adding *adding, struct member *member, struct
             return error_no_memory("the trace's metadata");
         if (!is_new)
             continue;
-        begin_item(member, &json);
+        begin_item(member, remap->json);
         buffer_char(&member->text, '"');
         buffer_bytes(&member->text, key.at, key.length);
         buffer_text(&member->text, "\":");
-        merge_put_value(adding->merge, adding->trace, value, adding->stacks, &json);
+        merge_put_value(remap, value);
     }
     return 0;
 }
 
-static void add_list(const struct adding *adding, struct member *member, struct json_text list)
+static void add_list(const struct merge_remap *remap, struct member *member, struct json_text list)
 {
     struct json_text item;
-    struct json_out json;
     for (const char *at = list.at + 1, *end = list.at + list.length; json_element(&at, end, &item);) {
         if (member->text.length > LIST_BYTES_MOST)
             break;
-        begin_item(member, &json);
-        merge_put_value(adding->merge, adding->trace, item, adding->stacks, &json);
+        begin_item(member, remap->json);
+        merge_put_value(remap, item);
     }
 }
 
-static void add_processes(const struct adding *adding, struct member *member, struct json_text list)
+static void add_processes(const struct merge_remap *remap, struct member *member, struct json_text list)
 {
-    struct json_out json;
     struct buffer text;
     buffer_init_memory(&text);
-    json_out_init(&json, &text, false);
-    json_begin_array(&json);
-    merge_put_processes(adding->merge, adding->trace, list, adding->stacks, &json);
-    json_end(&json);
+    json_out_init(remap->json, &text, false);
+    json_begin_array(remap->json);
+    merge_put_processes(remap, list);
+    json_end(remap->json);
     if (text.length > 2 && member->text.length + text.length < PROCESSES_BYTES_MOST) {
         if (member->text.length > 0)
             buffer_char(&member->text, ',');
@@ -204,7 +190,8 @@ static void add_value(struct member *member, struct json_text value)
         member->differs = true;
 }
 
-static int add_member(struct merge_own *own, const struct adding *adding, struct json_text key, struct json_text value)
+static int add_member(struct merge_own *own, const struct merge_remap *remap, struct json_text key,
+                      struct json_text value)
 {
     int kind = kind_of(key, value);
     struct member *member = put_member(own, key, kind);
@@ -214,9 +201,9 @@ static int add_member(struct merge_own *own, const struct adding *adding, struct
         return 0;
     switch (kind) {
     case LOSSES: return add_losses(own, member, value);
-    case OBJECT: return add_object(adding, member, value);
-    case LIST: add_list(adding, member, value); break;
-    case PROCESSES: add_processes(adding, member, value); break;
+    case OBJECT: return add_object(remap, member, value);
+    case LIST: add_list(remap, member, value); break;
+    case PROCESSES: add_processes(remap, member, value); break;
     default: add_value(member, value); break;
     }
     return 0;
@@ -225,7 +212,8 @@ static int add_member(struct merge_own *own, const struct adding *adding, struct
 int merge_own_add(struct merge_own *own, const struct merge_trace *trace, struct json_text text,
                   const struct merge_stacks *stacks)
 {
-    const struct adding adding = {own->merge, trace, stacks};
+    struct json_out json;
+    const struct merge_remap remap = {.merge = own->merge, .trace = trace, .stacks = stacks, .json = &json};
     const struct json_text processes = {"processes", strlen("processes")};
     struct json_text key, value;
     bool told = false;
@@ -233,18 +221,18 @@ int merge_own_add(struct merge_own *own, const struct merge_trace *trace, struct
     while (text.length > 0 && *text.at == '{' && json_member(&at, end, &key, &value)) {
         if (is_left_out(key))
             continue;
-        told |= is_word(key, "processes") && *value.at == '[';
-        if (add_member(own, &adding, key, value) != 0)
+        told |= json_is(key, "processes") && *value.at == '[';
+        if (add_member(own, &remap, key, value) != 0)
             return -1;
     }
-    return told ? 0 : add_member(own, &adding, processes, (struct json_text){"[]", 2});
+    return told ? 0 : add_member(own, &remap, processes, (struct json_text){"[]", 2});
 }
 
 /* --- the object --- */
 
 static void put_losses(const struct merge_own *own, struct json_out *json)
 {
-    json_begin_object(json);
+    json_key_object(json, "losses");
     for (size_t i = 0; i < own->losses.count; i++) {
         json_key_raw(json, own->losses.items[i].key, strlen(own->losses.items[i].key));
         json_u64(json, own->losses.items[i].count);
@@ -274,10 +262,10 @@ static void put_rank(const struct merge *merge, const struct merge_trace *trace,
 }
 
 /* Which file each rank came from, and how its clock was corrected. */
-static int put_ranks(const struct merge_own *own, struct json_out *json)
+static void put_ranks(const struct merge_own *own, struct json_out *json)
 {
     const struct merge *merge = own->merge;
-    json_begin_array(json);
+    json_key_array(json, "ranks");
     for (size_t i = 0; i < merge->options->count; i++) {
         const struct merge_trace *trace = &merge->traces[i];
         struct map put = {0};
@@ -292,7 +280,6 @@ static int put_ranks(const struct merge_own *own, struct json_out *json)
         map_release(&put);
     }
     json_end(json);
-    return 0;
 }
 
 static void put_text(const struct member *member, struct json_out *json)
@@ -313,11 +300,6 @@ static void put_text(const struct member *member, struct json_out *json)
     json_end(json);
 }
 
-static bool is_of_all(const struct member *member)
-{
-    return strcmp(member->key, "host") == 0 || strcmp(member->key, "exit") == 0;
-}
-
 int merge_own_put(struct merge_own *own, struct buffer *out)
 {
     struct json_out json;
@@ -327,16 +309,15 @@ int merge_own_put(struct merge_own *own, struct buffer *out)
     json_put_u64(&json, "merged", own->merge->options->count);
     for (size_t i = 0; i < own->members.count; i++) {
         const struct member *member = &own->members.items[i];
+        bool of_all = strcmp(member->key, "host") == 0 || strcmp(member->key, "exit") == 0;
         if (member->text.failure)
             return error_no_memory("the trace's metadata");
         if (member->kind == LOSSES) {
-            json_key(&json, "losses");
             put_losses(own, &json);
-        } else if (!member->differs || !is_of_all(member)) {
+        } else if (!member->differs || !of_all) {
             put_text(member, &json);
         }
     }
-    json_key(&json, "ranks");
     put_ranks(own, &json);
     json_end(&json);
     return out->failure ? error_no_memory("the trace's metadata") : 0;

@@ -131,22 +131,13 @@ const struct merge_device *merge_device_get(const struct merge_trace *trace, int
 /* The new number of a device; itself where it is none of the trace. */
 int64_t merge_device_new(const struct merge_trace *trace, int64_t id);
 
-/* merge_looking.c: a sink that gathers what TRACE has. Nothing is written. */
-struct merge_looking {
-    struct sink sink;
-    struct sink_format format;
-    struct merge_trace *trace;
-    struct buffer nothing;
-    struct merge_process *recent;
-    bool no_memory;
-};
-struct sink *merge_looking_init(struct merge_looking *looking, const struct merge *merge, struct merge_trace *trace);
-void merge_looking_release(struct merge_looking *looking);
+/* merge_looking.c: gathers what TRACE has, which WORKERS threads read. Returns 0, or -1 after error(). */
+int merge_look_at_trace(const struct merge *merge, struct merge_trace *trace, unsigned workers);
 
 /* merge_numbers.c: once all traces were read. Return 0, or -1 after error(). */
 int merge_number(struct merge *merge);
 
-/* merge_rows.c: the time of the output that a time of the process is. */
+/* merge_rows.c: the time of the output that a time of the process is; itself where PROCESS is NULL. */
 uint64_t merge_time(const struct merge *merge, const struct merge_process *process, uint64_t time);
 /* Sets times of the output, once clocks are known. */
 void merge_find_times(struct merge *merge);
@@ -158,26 +149,33 @@ int merge_write_metadata(struct merge *merge, struct sink *sink);
 /* Keeps BYTES in the file of the merge, from *AT on. Returns 0, or -1 after error(). */
 int merge_store(struct merge *merge, const void *bytes, size_t size, uint64_t *at);
 
+/* Values of the metadata of TRACE are written to JSON with the numbers and times of the output. */
+struct json_out;
+struct json_text;
+struct merge_stacks;
+struct merge_remap {
+    const struct merge *merge;
+    const struct merge_trace *trace;
+    const struct merge_process *process; /* by whose clock times are; NULL: they stay */
+    const struct merge_stacks *stacks;
+    struct json_out *json;
+};
+
 /* merge_own.c: what traces of gputrace say below their own key. */
 struct merge_own;
 struct merge_own *merge_own_new(const struct merge *merge);
 void merge_own_free(struct merge_own *own);
 /* Adds what TEXT, an object, says; EMPTY, of a trace without the key. Returns 0, or -1 after error(). */
-struct json_text;
-struct merge_stacks;
 int merge_own_add(struct merge_own *own, const struct merge_trace *trace, struct json_text text,
                   const struct merge_stacks *stacks);
 /* Appends the object of all traces. Returns 0, or -1 after error(). */
 int merge_own_put(struct merge_own *own, struct buffer *out);
 
-/* merge_processes.c: appends what the output says of the processes of TRACE: TEXT is the list that the trace has, or
+/* merge_processes.c: appends what the output says of the processes of a trace: TEXT is the list that the trace has, or
  * empty. */
-struct json_out;
-void merge_put_processes(const struct merge *merge, const struct merge_trace *trace, struct json_text text,
-                         const struct merge_stacks *stacks, struct json_out *json);
-/* Appends another value of TRACE. */
-void merge_put_value(const struct merge *merge, const struct merge_trace *trace, struct json_text value,
-                     const struct merge_stacks *stacks, struct json_out *json);
+void merge_put_processes(const struct merge_remap *remap, struct json_text text);
+/* Appends another value. */
+void merge_put_value(const struct merge_remap *remap, struct json_text value);
 /* Appends the properties of those devices of TRACE that are not in PUT, and adds them. Returns 0, or -1: no memory. */
 int merge_put_devices(const struct merge *merge, const struct merge_trace *trace, struct json_text text,
                       struct map *put, struct json_out *json);
@@ -218,7 +216,8 @@ void merge_rename_release(struct merge_rename *rename);
 /* From now on TO is given all that comes. */
 struct sink *merge_rename_to(struct merge_rename *rename, struct sink *to);
 
-/* merge_args.c */
+/* merge_args.c: an integer from 0 on, of at most 18 digits. False: VALUE is not one. */
+bool merge_read_number(struct json_text value, uint64_t *number);
 void merge_args_see(struct merge_trace *trace, const struct args *args);
 /* ARGS, which may be NULL, with new numbers; valid until the next call. */
 const struct args *merge_args_new(struct merge_rename *rename, const struct args *args);

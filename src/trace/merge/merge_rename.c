@@ -26,18 +26,13 @@ static uint32_t new_pid(const struct merge_process *process, uint32_t pid)
     return process ? process->new_pid : pid;
 }
 
-static uint64_t new_time(const struct merge_rename *rename, const struct merge_process *process, uint64_t time)
-{
-    return process ? merge_time(rename->merge, process, time) : time;
-}
-
 static struct slice new_slice(struct merge_rename *rename, const struct slice *slice)
 {
     const struct merge_process *process = find_process(rename, slice->row.pid);
     struct slice renamed = *slice;
     renamed.row.pid = new_pid(process, slice->row.pid);
-    renamed.start = new_time(rename, process, slice->start);
-    renamed.end = new_time(rename, process, slice->end);
+    renamed.start = merge_time(rename->merge, process, slice->start);
+    renamed.end = merge_time(rename->merge, process, slice->end);
     renamed.args = merge_args_new(rename, slice->args);
     return renamed;
 }
@@ -64,8 +59,8 @@ static void rename_async(struct sink *sink, const struct async_slice *slice)
     struct async_slice renamed = *slice;
     renamed.begin.pid = new_pid(begin, slice->begin.pid);
     renamed.end_row.pid = new_pid(end, slice->end_row.pid);
-    renamed.start = new_time(rename, begin, slice->start);
-    renamed.end = new_time(rename, end, slice->end);
+    renamed.start = merge_time(rename->merge, begin, slice->start);
+    renamed.end = merge_time(rename->merge, end, slice->end);
     renamed.end = renamed.end < renamed.start ? renamed.start : renamed.end; /* of two processes with two clocks */
     renamed.id = rename->next_async++;
     renamed.args = merge_args_new(rename, slice->args);
@@ -78,56 +73,21 @@ static void rename_counter(struct sink *sink, const struct counter *counter)
     const struct merge_process *process = find_process(rename, counter->pid);
     struct counter renamed = *counter;
     renamed.pid = new_pid(process, counter->pid);
-    renamed.time = new_time(rename, process, counter->time);
+    renamed.time = merge_time(rename->merge, process, counter->time);
     rename->to->format->counter(rename->to, &renamed);
 }
 
-static struct flow new_flow(struct merge_rename *rename, const struct flow *flow)
+static void rename_flow(struct sink *sink, const struct flow *flow)
 {
+    struct merge_rename *rename = rename_of(sink);
     const struct merge_trace *trace = rename->trace;
     const struct merge_process *process = find_process(rename, flow->row.pid);
     struct flow renamed = *flow;
     renamed.row.pid = new_pid(process, flow->row.pid);
-    renamed.time = new_time(rename, process, flow->time);
+    renamed.time = merge_time(rename->merge, process, flow->time);
     renamed.id =
         (uint32_t)merge_ids_new(flow->category == CATEGORY_FWDBWD ? &trace->forward_flows : &trace->flows, flow->id);
-    return renamed;
-}
-
-static void rename_flow_start(struct sink *sink, const struct flow *flow)
-{
-    struct merge_rename *rename = rename_of(sink);
-    struct flow renamed = new_flow(rename, flow);
-    rename->to->format->flow_start(rename->to, &renamed);
-}
-
-static void rename_flow_end(struct sink *sink, const struct flow *flow)
-{
-    struct merge_rename *rename = rename_of(sink);
-    struct flow renamed = new_flow(rename, flow);
-    rename->to->format->flow_end(rename->to, &renamed);
-}
-
-/* --- what was written before --- */
-
-static void pass_metadata(struct sink *sink, const char *key, const char *value, size_t size)
-{
-    (void)sink, (void)key, (void)value, (void)size;
-}
-
-static void pass_begin(struct sink *sink, uint64_t base)
-{
-    (void)sink, (void)base;
-}
-
-static void pass_row(struct sink *sink, const struct row_name *row)
-{
-    (void)sink, (void)row;
-}
-
-static void pass_finish(struct sink *sink)
-{
-    (void)sink;
+    rename->to->format->flow(rename->to, &renamed);
 }
 
 /* --- */
@@ -171,17 +131,16 @@ struct sink *merge_rename_to(struct merge_rename *rename, struct sink *to)
         .name = rename->merge->format->name,
         .piece_scale = 1,
         .all_flows = rename->merge->format->all_flows,
-        .metadata = pass_metadata,
-        .begin = pass_begin,
-        .process = pass_row,
-        .thread = pass_row,
+        .metadata = sink_pass_metadata,
+        .begin = sink_set_base,
+        .process = sink_pass_row,
+        .thread = sink_pass_row,
         .slice = rename_slice,
         .instant = rename_instant,
         .async = rename_async,
         .counter = rename_counter,
-        .flow_start = rename_flow_start,
-        .flow_end = rename_flow_end,
-        .finish = pass_finish,
+        .flow = rename_flow,
+        .finish = sink_pass_end,
     };
     sink_init(&rename->sink, &rename->format, &rename->nothing);
     return &rename->sink;

@@ -13,7 +13,7 @@
 
 uint64_t merge_time(const struct merge *merge, const struct merge_process *process, uint64_t time)
 {
-    if (process->host >= merge->hosts.count)
+    if (!process || process->host >= merge->hosts.count)
         return time;
     const struct merge_clock *clock = &merge->hosts.items[process->host].clock;
     if (clock->offset == 0 && clock->drift == 0)

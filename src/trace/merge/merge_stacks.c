@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "common/lookup.h"
 #include "trace/json/text.h"
 #include "trace/merge/merge_parts.h"
 
@@ -28,45 +29,31 @@ struct adding {
 static bool read_number(struct json_text text, uint32_t *number)
 {
     uint64_t value = 0;
-    if (json_is_string(text))
+    if (text.length > 0 && json_is_string(text))
         text = (struct json_text){text.at + 1, text.length - 2};
-    for (size_t i = 0; i < text.length; i++) {
-        if (text.at[i] < '0' || text.at[i] > '9' || value > UINT32_MAX)
-            return false;
-        value = value * 10 + (uint64_t)(text.at[i] - '0');
-    }
-    *number = (uint32_t)value;
-    return text.length > 0 && value > 0 && value < UINT32_MAX;
-}
-
-static bool is_parent(struct json_text key)
-{
-    return key.length == 6 && memcmp(key.at, "parent", 6) == 0;
+    bool fits = merge_read_number(text, &value) && value > 0 && value < UINT32_MAX;
+    *number = fits ? (uint32_t)value : 0;
+    return fits;
 }
 
 static int by_number(const void *left, const void *right)
 {
     const struct frame *a = left, *b = right;
-    return (a->number > b->number) - (a->number < b->number);
+    return ORDER(a->number, b->number);
 }
 
 static int read_frames(struct adding *adding, struct json_text tree)
 {
-    struct json_text key, value, inner_key, inner;
+    struct json_text key, value;
     if (tree.length < 2 || *tree.at != '{')
         return 0;
     for (const char *at = tree.at + 1, *end = tree.at + tree.length; json_member(&at, end, &key, &value);) {
-        uint32_t number;
-        struct frame *frame = *value.at == '{' && read_number(key, &number) ? array_push(&adding->frames) : NULL;
-        if (!frame && *value.at == '{' && read_number(key, &number))
-            return error_no_memory("call stacks");
-        if (!frame)
+        struct frame frame = {.text = value};
+        if (*value.at != '{' || !read_number(key, &frame.number))
             continue;
-        *frame = (struct frame){.number = number, .text = value};
-        for (const char *in = value.at + 1, *stop = value.at + value.length;
-             json_member(&in, stop, &inner_key, &inner);)
-            if (is_parent(inner_key))
-                read_number(inner, &frame->parent);
+        read_number(json_find(value, "parent"), &frame.parent);
+        if (!ADD(array_push, &adding->frames, frame))
+            return error_no_memory("call stacks");
     }
     if (adding->frames.count > 0)
         qsort(adding->frames.items, adding->frames.count, sizeof(*adding->frames.items), by_number);
@@ -88,7 +75,7 @@ static void put_members(struct buffer *out, const struct frame *frame)
     const char *end = frame->text.at + frame->text.length;
     out->length = 0;
     for (const char *at = frame->text.at + 1; json_member(&at, end, &key, &value);) {
-        if (is_parent(key))
+        if (json_is(key, "parent"))
             continue;
         buffer_text(out, out->length > 0 ? ",\"" : "\"");
         buffer_bytes(out, key.at, key.length);
@@ -145,10 +132,8 @@ int merge_stacks_add(struct merge_stacks *stacks, struct json_text text)
     for (size_t i = 0; i < adding.frames.count && result == 0; i++) {
         struct frame *frame = &adding.frames.items[i];
         result = add_frame(&adding, frame, 0);
-        struct merge_stack *number = result == 0 && frame->new_number != 0 ? array_push(&stacks->numbers) : NULL;
-        if (number)
-            *number = (struct merge_stack){frame->number, frame->new_number};
-        else if (result == 0 && frame->new_number != 0)
+        const struct merge_stack number = {frame->number, frame->new_number};
+        if (result == 0 && number.new_number != 0 && !ADD(array_push, &stacks->numbers, number))
             result = error_no_memory("call stacks");
     }
     array_release(&adding.frames);
@@ -165,13 +150,6 @@ void merge_stacks_release(struct merge_stacks *stacks)
 
 uint32_t merge_stacks_find(const struct merge_stack *numbers, size_t count, uint64_t number)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (numbers[middle].number < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < count && numbers[low].number == number ? numbers[low].new_number : 0;
+    size_t place = COUNT_BEFORE(count, i, numbers[i].number < number);
+    return place < count && numbers[place].number == number ? numbers[place].new_number : 0;
 }

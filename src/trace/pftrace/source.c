@@ -127,18 +127,15 @@ static void give_slice(struct maker *maker, const struct pftrace_event *event)
     struct event_args args;
     struct slice slice;
     set_slice(maker, event, &slice, &args);
-    const struct sink_format *format = maker->sink->format;
-    format->slice(maker->sink, &slice);
+    maker->sink->format->slice(maker->sink, &slice);
     for (size_t i = 0; i < event->flow_count; i++) {
         uint64_t id = event->flows[i];
         struct flow flow = {.category = id & PFTRACE_FLOW_OF_OPERATOR ? CATEGORY_FWDBWD : CATEGORY_OTHER,
                             .id = (uint32_t)id,
+                            .ends = event->is_head || id & PFTRACE_FLOW_ENDS,
                             .row = slice.row,
                             .time = maker->base + event->flow_time};
-        if (event->is_head || id & PFTRACE_FLOW_ENDS)
-            format->flow_end(maker->sink, &flow);
-        else
-            format->flow_start(maker->sink, &flow);
+        maker->sink->format->flow(maker->sink, &flow);
     }
 }
 

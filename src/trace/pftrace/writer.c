@@ -231,23 +231,21 @@ static struct pftrace_pending *slice_of_flow(struct sink *sink, const struct flo
     return follows ? pending : NULL;
 }
 
-static void write_flow_start(struct sink *sink, const struct flow *flow)
+static void write_flow(struct sink *sink, const struct flow *flow)
 {
     struct pftrace_pending *pending = slice_of_flow(sink, flow);
-    if (!pending || pending->what != PFTRACE_CALL)
+    bool between_operators = flow->category == CATEGORY_FWDBWD;
+    if (!pending)
         return;
-    if (pending->waits || flow->category == CATEGORY_FWDBWD)
+    if (pending->what != PFTRACE_CALL && flow->ends && !between_operators)
+        add_flow(sink, pending, flow);
+    if (pending->what != PFTRACE_CALL)
+        return;
+    if (flow->ends)
+        add_link(sink, pending, flow, PB_EVENT_TERMINATING_FLOW_IDS);
+    else if (pending->waits || between_operators)
         add_link(sink, pending, flow, PB_EVENT_FLOW_IDS);
     else
-        add_flow(sink, pending, flow);
-}
-
-static void write_flow_end(struct sink *sink, const struct flow *flow)
-{
-    struct pftrace_pending *pending = slice_of_flow(sink, flow);
-    if (pending && pending->what == PFTRACE_CALL)
-        add_link(sink, pending, flow, PB_EVENT_TERMINATING_FLOW_IDS);
-    else if (pending && flow->category != CATEGORY_FWDBWD)
         add_flow(sink, pending, flow);
 }
 
@@ -341,8 +339,7 @@ const struct sink_format pftrace = {
     .instant = write_instant,
     .async = write_async,
     .counter = write_counter,
-    .flow_start = write_flow_start,
-    .flow_end = write_flow_end,
+    .flow = write_flow,
     .finish = write_finish,
     .release = pftrace_state_release,
 };

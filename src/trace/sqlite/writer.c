@@ -199,7 +199,6 @@ static void write_thread(struct sink *sink, const struct row_name *thread)
     write_naming(sink, ROW_THREAD, thread->row, thread->name, NULL);
 }
 
-/* A GPU operation has the correlation id of its call, so that flows say nothing more. */
 const struct sink_format sqlite_rows = {
     .name = "sqlite",
     .piece_scale = 1,
@@ -212,8 +211,7 @@ const struct sink_format sqlite_rows = {
     .instant = write_instant,
     .async = write_async,
     .counter = write_counter,
-    .flow_start = sink_pass_flow,
-    .flow_end = sink_pass_flow,
+    .flow = sink_pass_flow, /* a GPU operation has the correlation id of its call */
     .finish = sink_pass_end,
     .release = sqlite_row_release,
 };

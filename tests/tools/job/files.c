@@ -94,8 +94,9 @@ static void write_slice(struct job_writer *writer, enum category category, struc
 static void write_flow(struct job_writer *writer, struct row row, uint32_t id, int64_t time, bool end)
 {
     struct sink *sink = piece_of(writer);
-    struct flow flow = {.id = id, .row = row, .time = (uint64_t)job_shown(writer->job, writer->host, time)};
-    (end ? sink->format->flow_end : sink->format->flow_start)(sink, &flow);
+    struct flow flow = {
+        .id = id, .ends = end, .row = row, .time = (uint64_t)job_shown(writer->job, writer->host, time)};
+    sink->format->flow(sink, &flow);
 }
 
 static struct row thread_row(const struct job_writer *writer)

@@ -88,8 +88,9 @@ UNIT_TEST_WITH(test_flows_have_both_forms, set_up, tear_down)
 {
     struct flow flow = {.id = UINT32_MAX, .row = {1, 2}, .time = 5000};
     sink.format->begin(&sink, 0);
-    sink.format->flow_start(&sink, &flow);
-    sink.format->flow_end(&sink, &flow);
+    sink.format->flow(&sink, &flow);
+    flow.ends = true;
+    sink.format->flow(&sink, &flow);
     assert_string_equal(
         finished(),
         "{\n\"traceEvents\":[\n"

@@ -91,7 +91,7 @@ static void write_call(struct sink *sink, uint32_t i)
                           .end = BASE + 100 * (uint64_t)i + 10,
                           .args = &args};
     sink->format->slice(sink, &slice);
-    sink->format->flow_start(sink, &(struct flow){.id = i, .row = slice.row, .time = slice.start});
+    sink->format->flow(sink, &(struct flow){.id = i, .row = slice.row, .time = slice.start});
 }
 
 static void write_kernel(struct sink *sink, uint32_t i)
@@ -109,7 +109,7 @@ static void write_kernel(struct sink *sink, uint32_t i)
                           .end = BASE + 100 * (uint64_t)i + 90,
                           .args = &args};
     sink->format->slice(sink, &slice);
-    sink->format->flow_end(sink, &(struct flow){.id = i, .row = slice.row, .time = slice.start});
+    sink->format->flow(sink, &(struct flow){.id = i, .ends = true, .row = slice.row, .time = slice.start});
 }
 
 static void compress(void)

@@ -214,11 +214,8 @@ UNIT_TEST_WITH(test_a_time_before_the_base_is_the_base, set_up, tear_down)
 
 static void put_flow(uint32_t id, struct row row, uint64_t time, bool head)
 {
-    struct flow flow = {.id = id, .row = row, .time = BASE + time};
-    if (head)
-        sink.format->flow_end(&sink, &flow);
-    else
-        sink.format->flow_start(&sink, &flow);
+    struct flow flow = {.id = id, .ends = head, .row = row, .time = BASE + time};
+    sink.format->flow(&sink, &flow);
 }
 
 UNIT_TEST_WITH(test_flows_are_the_slices, set_up, tear_down)
