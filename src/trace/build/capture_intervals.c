@@ -80,12 +80,8 @@ int write_capture(struct piece_writer *out, struct process *process, const struc
         return 0;
     struct args args = {0};
     args_text(&args, ARG_REASON, event->text, event->text_length);
-    struct slice slice = {.category = CATEGORY_CAPTURE,
-                          .name = name_plain(event->capture.on ? "Recording on" : "Recording off"),
-                          .row = {thread->pid, thread->tids[0]},
-                          .start = event->start,
-                          .args = &args};
-    out->sink.format->instant(&out->sink, &slice);
+    struct name name = name_plain(event->capture.on ? "Recording on" : "Recording off");
+    piece_writer_instant(out, CATEGORY_CAPTURE, name, thread, event->start, &args);
     return 0;
 }
 

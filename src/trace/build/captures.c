@@ -16,22 +16,6 @@
 #define EVICT_ITEMS ((size_t)1 << 16) /* are walked over before they are given back */
 #define CAPTURE_NO_MEMORY UINT32_MAX
 
-void captures_release(struct captures *captures)
-{
-    file_vector_release(&captures->of_changes);
-    file_vector_release(&captures->stacks);
-    array_release(&captures->contexts);
-    map_release(&captures->by_path);
-    inner_nodes_release(&captures->inner);
-}
-
-void captures_evict(const struct captures *captures)
-{
-    file_vector_evict(&captures->of_changes);
-    file_vector_evict(&captures->stacks);
-    inner_nodes_evict(&captures->inner);
-}
-
 static int no_memory(void)
 {
     return error_no_memory("what was open when graphs were captured");

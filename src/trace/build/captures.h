@@ -51,9 +51,6 @@ struct captures {
     } recent[CAPTURE_RECENT];
 };
 
-void captures_release(struct captures *captures);
-void captures_evict(const struct captures *captures);
-
 struct process;
 struct event;
 

@@ -10,11 +10,6 @@
 /* Offsets are measured by one look at both clocks; less between two processes is no step. */
 #define SAME_NS 1000000
 
-void clock_axis_release(struct clock_axis *axis)
-{
-    array_release(&axis->stretches);
-}
-
 static int add(struct clock_axis *axis, struct clock_stretch stretch)
 {
     return ADD(array_push, &axis->stretches, stretch) ? 0 : error_no_memory("the steps of the clock");

@@ -31,8 +31,6 @@ struct clock_hint {
     int64_t from, to;
 };
 
-void clock_axis_release(struct clock_axis *axis);
-
 /* The clocks as they were when the process began; then, step by step, as they are from MONOTONIC on, and were not yet
  * at BEFORE; then when they were last looked at; then the first process's. Return 0, or -1 after error(). */
 int clock_axis_start(struct clock_axis *axis, int64_t monotonic, int64_t offset);

@@ -8,37 +8,6 @@
 
 #define EVICT_ITEMS ((size_t)1 << 16) /* are walked over before they are given back */
 
-void communication_init(struct communication *collectives, const char *directory)
-{
-    collectives->calls.memory.directory = collectives->by_range.memory.directory =
-        collectives->kernels.memory.directory = collectives->strays.memory.directory =
-            collectives->tasks.memory.directory = collectives->steps.memory.directory = directory;
-}
-
-void communication_release(struct communication *collectives)
-{
-    array_release(&collectives->communicators);
-    array_release(&collectives->reductions);
-    map_release(&collectives->by_id);
-    map_release(&collectives->ranks_here);
-    file_vector_release(&collectives->calls);
-    file_vector_release(&collectives->by_range);
-    file_vector_release(&collectives->kernels);
-    file_vector_release(&collectives->strays);
-    file_vector_release(&collectives->tasks);
-    file_vector_release(&collectives->steps);
-}
-
-void collectives_evict(const struct communication *collectives)
-{
-    file_vector_evict(&collectives->calls);
-    file_vector_evict(&collectives->by_range);
-    file_vector_evict(&collectives->kernels);
-    file_vector_evict(&collectives->strays);
-    file_vector_evict(&collectives->tasks);
-    file_vector_evict(&collectives->steps);
-}
-
 static int no_memory(void)
 {
     return error_no_memory("collective operations");

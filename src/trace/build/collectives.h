@@ -186,10 +186,6 @@ struct communication {
     struct nvtx_text other_plugin; /* that NCCL was to load; NULL text: none */
 };
 
-void communication_init(struct communication *collectives, const char *directory);
-void communication_release(struct communication *collectives);
-void collectives_evict(const struct communication *collectives);
-
 /* Once all ranges are known: finds and numbers the calls. Returns 0, or -1 after error(). */
 int collectives_resolve(struct process *process);
 

@@ -31,11 +31,6 @@ enum compilation_ending {
 
 #define EVICT_STEPS ((size_t)1 << 16) /* are walked over before pages are given back */
 
-void compilation_release(struct compilation *compilation)
-{
-    file_vector_release(&compilation->steps);
-}
-
 static struct compilation_step *add_step(struct compilation *compilation, const char *what)
 {
     struct compilation_step *step = file_vector_push(&compilation->steps);
@@ -297,13 +292,8 @@ int write_compilation(struct piece_writer *out, struct process *process)
         struct args args = {0};
         const char *name = phase ? describe_phase(&args, process, step) : describe_jit(&args, process, step);
         args_u64(&args, ARG_THREAD, step->thread);
-        struct slice slice = {.category = CATEGORY_COMPILATION,
-                              .name = name_plain(name),
-                              .row = track_row_own(track, step->start, step->end, step->thread),
-                              .start = step->start,
-                              .end = step->end,
-                              .args = &args};
-        out->sink.format->slice(&out->sink, &slice);
+        struct row row = track_row_own(track, step->start, step->end, step->thread);
+        piece_writer_slice(out, CATEGORY_COMPILATION, name_plain(name), row, step->start, step->end, &args);
         piece_writer_passed(out, process);
     }
     return 0;

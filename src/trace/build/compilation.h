@@ -34,8 +34,6 @@ struct compilation {
     FILE_VECTOR(struct compilation_step) steps; /* once closed: those that the trace shows, what encloses first */
 };
 
-void compilation_release(struct compilation *compilation);
-
 struct piece_writer;
 struct process;
 

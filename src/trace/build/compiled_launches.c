@@ -139,12 +139,7 @@ void write_compiled_operator(struct piece_writer *out, const struct process *pro
     add_operator_around(out, &args, process, event->correlation, event->thread, event->start);
     if (row.tid != event->thread) /* a further row of the thread */
         args_u64(&args, ARG_THREAD, event->thread);
-    struct slice slice = {
-        .category = CATEGORY_CPU_OP,
-        .name = *names_get(&process->conversion->names, process->operators->compiled.items[number - 1].name),
-        .row = row,
-        .start = event->start,
-        .end = event->end,
-        .args = &args};
-    out->sink.format->slice(&out->sink, &slice);
+    const struct name *name =
+        names_get(&process->conversion->names, process->operators->compiled.items[number - 1].name);
+    piece_writer_slice(out, CATEGORY_CPU_OP, *name, row, event->start, event->end, &args);
 }

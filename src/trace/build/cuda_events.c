@@ -14,11 +14,6 @@
 #include "trace/build/piece_writer.h"
 #include "trace/spool/cuda_names.h"
 
-void cuda_events_release(struct cuda_events *events)
-{
-    file_vector_release(&events->items);
-}
-
 int cuda_events_index(struct cuda_events *events, const struct event *event)
 {
     const struct cuda_event_record record = {.event_context = event->cuda_event.event_context,
@@ -81,12 +76,7 @@ int write_cuda_event(struct piece_writer *out, struct process *process, const st
     add_gpu_place(&args, process, &placed);
     args_u64(&args, ARG_EVENT, event->cuda_event.event);
     add_event_name(&args, process, ARG_EVENT_NAME, event->correlation);
-    struct slice slice = {.category = CATEGORY_CUDA_EVENT,
-                          .name = name_plain("CUDA Event Record"),
-                          .row = {stream->pid, stream->tids[0]},
-                          .start = event->start,
-                          .args = &args};
-    out->sink.format->instant(&out->sink, &slice);
+    piece_writer_instant(out, CATEGORY_CUDA_EVENT, name_plain("CUDA Event Record"), stream, event->start, &args);
     return 0;
 }
 
@@ -134,13 +124,8 @@ int write_sync(struct piece_writer *out, struct process *process, const struct e
         describe_wait(&args, process, event);
     if (event->sync.result != 0)
         args_error(&args, ARG_RETURN_VALUE, event->sync.result, driver_error_name(event->sync.result));
-    struct slice slice = {.category = CATEGORY_CUDA_SYNC,
-                          .name = name_plain(name),
-                          .row = track_row(track, event->start, event->end),
-                          .start = event->start,
-                          .end = event->end,
-                          .args = &args};
-    out->sink.format->slice(&out->sink, &slice);
+    struct row row = track_row(track, event->start, event->end);
+    piece_writer_slice(out, CATEGORY_CUDA_SYNC, name_plain(name), row, event->start, event->end, &args);
     return 0;
 }
 

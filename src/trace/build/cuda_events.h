@@ -23,8 +23,6 @@ struct cuda_events {
     FILE_VECTOR(struct cuda_event_record) items; /* after cuda_events_sort(): by event and correlation */
 };
 
-void cuda_events_release(struct cuda_events *events);
-
 /* An EVENT_CUDA_EVENT; and after the last. Return 0, or -1 after error(). */
 int cuda_events_index(struct cuda_events *events, const struct event *event);
 int cuda_events_sort(struct cuda_events *events);

@@ -11,27 +11,6 @@
 
 #define EVICT_RANGES ((size_t)1 << 17) /* are closed before pages are given back */
 
-void device_ranges_init(struct device_ranges *ranges, const char *directory)
-{
-    *ranges = (struct device_ranges){0};
-    ranges->markers.items.memory.directory = ranges->items.memory.directory = ranges->edges.memory.directory =
-        directory;
-}
-
-void device_ranges_release(struct device_ranges *ranges)
-{
-    stream_markers_release(&ranges->markers);
-    file_vector_release(&ranges->items);
-    file_vector_release(&ranges->edges);
-}
-
-void device_ranges_evict(const struct device_ranges *ranges)
-{
-    stream_markers_evict(&ranges->markers);
-    file_vector_evict(&ranges->items);
-    file_vector_evict(&ranges->edges);
-}
-
 static int no_memory(void)
 {
     return error_no_memory("device ranges");
@@ -132,7 +111,9 @@ int device_ranges_close(struct device_ranges *ranges, const struct capture_inter
         if (close_range(ranges, first, end, capture_intervals, time) != 0)
             return -1;
         if (end - passed >= EVICT_RANGES) {
-            device_ranges_evict(ranges);
+            stream_markers_evict(&ranges->markers);
+            file_vector_evict(&ranges->items);
+            file_vector_evict(&ranges->edges);
             passed = end;
         }
     }
@@ -231,13 +212,9 @@ static void write_device_range(struct piece_writer *out, struct process *process
     if (range->open_at_end)
         args_add(&args, ARG_OPEN_AT_END, ARG_TYPE_TRUE);
     args_words(&args, ARG_FROM, "gputrace_device_range");
-    struct slice slice = {.category = CATEGORY_GPU_USER_ANNOTATION,
-                          .name = nvtx_message_name(nvtx_text_of(event.text, event.text_length)),
-                          .row = track_row(track, range->start, range->end),
-                          .start = range->start,
-                          .end = range->end,
-                          .args = &args};
-    out->sink.format->slice(&out->sink, &slice);
+    struct name name = nvtx_message_name(nvtx_text_of(event.text, event.text_length));
+    struct row row = track_row(track, range->start, range->end);
+    piece_writer_slice(out, CATEGORY_GPU_USER_ANNOTATION, name, row, range->start, range->end, &args);
 }
 
 /* --- ranges of both sorts on the GPU: by their start, then longer ones first, then those of the device --- */

@@ -42,13 +42,6 @@ struct device_ranges {
     uint64_t untimed;                       /* not to be shown */
 };
 
-/* DIRECTORY is for what memory cannot hold; NULL: there is none. One that is all zero, too, can be used. */
-void device_ranges_init(struct device_ranges *ranges, const char *directory);
-void device_ranges_release(struct device_ranges *ranges);
-
-/* What is known need not stay in memory for now. */
-void device_ranges_evict(const struct device_ranges *ranges);
-
 /* An EVENT_DEVICE_RANGE: its marker is added to `markers`, which has its own steps (stream_markers.h). Returns 0, or -1
  * after error(). */
 int device_ranges_index(struct device_ranges *ranges, const struct event *event);

@@ -7,11 +7,6 @@
 /* Copies of copies that are followed: a spool may hold rings of them. */
 #define DEPTH 64u
 
-void graph_nodes_release(struct graph_nodes *nodes)
-{
-    file_vector_release(&nodes->changes);
-}
-
 int graph_nodes_index(struct graph_nodes *nodes, const struct event *event)
 {
     const struct graph_node_change change = {
@@ -79,16 +74,9 @@ uint64_t graph_nodes_find(const struct graph_nodes *nodes, uint64_t node, uint32
     return 0;
 }
 
-void conditional_launches_init(struct conditional_launches *launches, const char *directory)
+void conditional_launches_init(struct conditional_launches *launches)
 {
     *launches = (struct conditional_launches){.lock = PTHREAD_MUTEX_INITIALIZER};
-    launches->items.memory.directory = directory;
-}
-
-void conditional_launches_release(struct conditional_launches *launches)
-{
-    file_vector_release(&launches->items);
-    map_release(&launches->bodies);
 }
 
 static int no_memory(void)

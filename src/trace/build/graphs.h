@@ -36,8 +36,6 @@ uint32_t gpu_op_graph(const struct event *event);
 /* The number of the graph's node that it is of; 0: of none, or it is not known. */
 uint64_t gpu_op_node(const struct event *event);
 
-void graph_nodes_release(struct graph_nodes *nodes);
-
 /* EVENT_GRAPH_NODE. Returns 0, or -1 after error(). */
 int graph_nodes_index(struct graph_nodes *nodes, const struct event *event);
 
@@ -88,8 +86,7 @@ struct conditional_launches {
     bool finished;
 };
 
-void conditional_launches_init(struct conditional_launches *launches, const char *directory);
-void conditional_launches_release(struct conditional_launches *launches);
+void conditional_launches_init(struct conditional_launches *launches);
 
 /* EVENT_GRAPH_LAUNCH. Returns 0, or -1 after error(). */
 int conditional_launches_index(struct conditional_launches *launches, const struct event *event);

@@ -4,7 +4,6 @@
 #include "common/log.h"
 #include "common/spool_records.h"
 #include "trace/build/device_ranges.h"
-#include "trace/build/event_filter.h"
 #include "trace/build/event_passes.h"
 #include "trace/build/kernel_names.h"
 #include "trace/build/graphs.h"

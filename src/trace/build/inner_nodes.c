@@ -12,17 +12,6 @@ struct copies {
     FILE_VECTOR(struct copy) items;
 };
 
-void inner_nodes_release(struct inner_nodes *inner)
-{
-    file_vector_release(&inner->items);
-    array_release(&inner->graphs);
-}
-
-void inner_nodes_evict(const struct inner_nodes *inner)
-{
-    file_vector_evict(&inner->items);
-}
-
 static int no_memory(void)
 {
     return error_no_memory("nodes of graphs within graphs");

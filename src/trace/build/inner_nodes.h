@@ -35,10 +35,6 @@ struct inner_nodes {
     graphs;
 };
 
-/* All zero is empty. */
-void inner_nodes_release(struct inner_nodes *inner);
-void inner_nodes_evict(const struct inner_nodes *inner);
-
 /* Once NODES are ordered. Returns 0, or -1 after error(). */
 int inner_nodes_make(struct inner_nodes *inner, const struct graph_nodes *nodes);
 

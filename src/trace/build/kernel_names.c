@@ -129,15 +129,6 @@ static int count_unnamed(void *context, uint64_t pointer, uint64_t *count)
     return 0;
 }
 
-void kernel_names_release(struct kernel_names *names)
-{
-    map_release(&names->of_launch);
-    map_release(&names->unknown);
-    pointer_names_release(&names->derived);
-    pointer_names_release(&names->functions);
-    graph_nodes_release(&names->nodes);
-}
-
 void close_kernel_names(struct process *process)
 {
     map_each(&process->kernel_names->unknown, count_unnamed, process);

@@ -25,7 +25,6 @@ int index_kernel_name(struct process *process, const struct event *event);
 bool kernel_name_is_settled(const struct process *process, const struct event *event);
 /* Once all records were seen: counts those without a name. */
 void close_kernel_names(struct process *process);
-void kernel_names_release(struct kernel_names *names);
 uint32_t kernel_name_number(const struct process *process, const struct event *event);
 
 #endif

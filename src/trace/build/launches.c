@@ -329,14 +329,9 @@ int write_api(struct piece_writer *out, struct process *process, const struct ev
     write_compiled_operator(out, process, event, row);
     if (row.tid != event->thread) /* a further row of the thread */
         args_u64(&args, ARG_THREAD, event->thread);
-    struct slice slice = {.category = runtime ? CATEGORY_CUDA_RUNTIME : CATEGORY_CUDA_DRIVER,
-                          .name = api_call_name(event, space),
-                          .row = row,
-                          .start = event->start,
-                          .end = event->end,
-                          .args = &args};
-    out->sink.format->slice(&out->sink, &slice);
-    write_flow_starts(out, process, event, slice.row);
+    piece_writer_slice(out, runtime ? CATEGORY_CUDA_RUNTIME : CATEGORY_CUDA_DRIVER, api_call_name(event, space), row,
+                       event->start, event->end, &args);
+    write_flow_starts(out, process, event, row);
     return 0;
 }
 
@@ -356,13 +351,8 @@ int write_overhead(struct piece_writer *out, struct process *process, const stru
     struct args args = {0};
     if (event->correlation != 0)
         args_u64(&args, ARG_CORRELATION, process_correlation(process, event->correlation));
-    struct slice slice = {.category = CATEGORY_OVERHEAD,
-                          .name = name_plain(event->overhead.name),
-                          .row = track_row(track, event->start, event->end),
-                          .start = event->start,
-                          .end = event->end,
-                          .args = &args};
-    out->sink.format->slice(&out->sink, &slice);
+    struct row row = track_row(track, event->start, event->end);
+    piece_writer_slice(out, CATEGORY_OVERHEAD, name_plain(event->overhead.name), row, event->start, event->end, &args);
     return 0;
 }
 

@@ -204,14 +204,8 @@ static void write_instant(struct piece_writer *out, struct process *process, con
                           const char *name, const struct args *args)
 {
     const struct track *thread = tracks_get(&process->tracks, TRACK_THREAD, 0, 0, event->thread);
-    if (!thread)
-        return;
-    struct slice slice = {.category = CATEGORY_MEMORY,
-                          .name = name_plain(name),
-                          .row = {thread->pid, thread->tids[0]},
-                          .start = event->start,
-                          .args = args};
-    out->sink.format->instant(&out->sink, &slice);
+    if (thread)
+        piece_writer_instant(out, CATEGORY_MEMORY, name_plain(name), thread, event->start, args);
 }
 
 static void write_operation(struct piece_writer *out, struct process *process, const struct event *event,

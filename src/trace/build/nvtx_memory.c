@@ -337,12 +337,7 @@ static void write_call(struct piece_writer *out, struct process *process, const 
     describe_place(&args, record, heap, region);
     describe_stream(&args, process, record->stream);
     describe_permissions(&args, record);
-    struct slice instant = {.category = CATEGORY_NVTX_MEMORY,
-                            .name = name_plain(names[record->head.flags]),
-                            .row = {thread->pid, thread->tids[0]},
-                            .start = step->time,
-                            .args = &args};
-    out->sink.format->instant(&out->sink, &instant);
+    piece_writer_instant(out, CATEGORY_NVTX_MEMORY, name_plain(names[record->head.flags]), thread, step->time, &args);
 }
 
 int write_nvtx_memory(struct piece_writer *out, struct process *process)

@@ -186,12 +186,8 @@ static int write_wait(struct piece_writer *out, struct process *process, const s
     struct args args;
     char *name = describe(&args, process, wait, "acquiring");
     if (name && thread)
-        out->sink.format->slice(&out->sink, &(struct slice){.category = CATEGORY_USER_ANNOTATION,
-                                                            .name = name_passing(name, strlen(name)),
-                                                            .row = track_row(thread, wait->start, wait->end),
-                                                            .start = wait->start,
-                                                            .end = wait->end,
-                                                            .args = &args});
+        piece_writer_slice(out, CATEGORY_USER_ANNOTATION, name_passing(name, strlen(name)),
+                           track_row(thread, wait->start, wait->end), wait->start, wait->end, &args);
     free(name);
     return name ? 0 : -1;
 }

@@ -187,20 +187,17 @@ int write_nvtx_ranges(struct piece_writer *out, struct process *process, size_t 
         if (!thread)
             continue;
         bool is_nvtx = range->kind == NVTX_RANGE;
-        struct slice slice = {.category = range->kind == NVTX_OPERATOR ? CATEGORY_CPU_OP : CATEGORY_USER_ANNOTATION,
-                              .name = is_nvtx ? describe_range(&args, process->nvtx, range, true)
-                                              : describe_operator(&args, process, (uint32_t)i, true),
-                              .row = track_row(thread, range->start, range->end),
-                              .start = range->start,
-                              .end = range->end,
-                              .args = &args};
-        if (slice.row.tid != range->thread) /* a further row of the thread */
+        struct name name = is_nvtx ? describe_range(&args, process->nvtx, range, true)
+                                   : describe_operator(&args, process, (uint32_t)i, true);
+        struct row row = track_row(thread, range->start, range->end);
+        if (row.tid != range->thread) /* a further row of the thread */
             args_u64(&args, ARG_THREAD, range->thread);
         if (is_nvtx && process->collectives->calls.count > 0)
             collectives_describe_range(&args, process, (uint32_t)i, &collective);
-        out->sink.format->slice(&out->sink, &slice);
+        piece_writer_slice(out, range->kind == NVTX_OPERATOR ? CATEGORY_CPU_OP : CATEGORY_USER_ANNOTATION, name, row,
+                           range->start, range->end, &args);
         if (range->kind == NVTX_OPERATOR)
-            write_operator_flow(out, process, (uint32_t)i, slice.row);
+            write_operator_flow(out, process, (uint32_t)i, row);
     }
     return 0;
 }
@@ -232,16 +229,11 @@ void write_projection(struct piece_writer *out, struct process *process, const s
     struct args args;
     if (!track)
         return;
-    struct slice slice = {.category = CATEGORY_GPU_USER_ANNOTATION,
-                          .name = range->kind == NVTX_RANGE
-                                      ? describe_range(&args, process->nvtx, range, false)
-                                      : describe_operator(&args, process, projection->range, false),
-                          .row = track_row(track, projection->start, projection->end),
-                          .start = projection->start,
-                          .end = projection->end,
-                          .args = &args};
+    struct name name = range->kind == NVTX_RANGE ? describe_range(&args, process->nvtx, range, false)
+                                                 : describe_operator(&args, process, projection->range, false);
+    struct row row = track_row(track, projection->start, projection->end);
     args_u64(&args, ARG_THREAD, range->thread);
-    out->sink.format->slice(&out->sink, &slice);
+    piece_writer_slice(out, CATEGORY_GPU_USER_ANNOTATION, name, row, projection->start, projection->end, &args);
 }
 
 int write_nvtx_mark(struct piece_writer *out, struct process *process, const struct event *event)

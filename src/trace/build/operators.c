@@ -21,34 +21,6 @@ static int no_memory(void)
     return error_no_memory("operators");
 }
 
-void operators_init(struct operators *operators, const char *directory)
-{
-    *operators = (struct operators){.directory = directory};
-    operators->ends.memory.directory = operators->links.memory.directory = operators->compiled.memory.directory =
-        operators->forward.memory.directory = operators->forward_stacks.memory.directory = directory;
-}
-
-void operators_release(struct operators *operators)
-{
-    map_release(&operators->text_of);
-    array_release(&operators->texts);
-    map_release(&operators->thread_numbers);
-    file_vector_release(&operators->ends);
-    file_vector_release(&operators->links);
-    file_vector_release(&operators->compiled);
-    file_vector_release(&operators->forward);
-    file_vector_release(&operators->forward_stacks);
-}
-
-void operators_evict(const struct operators *operators)
-{
-    file_vector_evict(&operators->ends);
-    file_vector_evict(&operators->links);
-    file_vector_evict(&operators->compiled);
-    file_vector_evict(&operators->forward);
-    file_vector_evict(&operators->forward_stacks);
-}
-
 /* --- names --- */
 
 int index_operator_name(struct process *process, const struct event *event)
@@ -320,7 +292,8 @@ static int link_all(struct linking *linking)
 
 int operators_link(struct process *process)
 {
-    struct linking linking = {.process = process, .numbered.memory.directory = process->operators->directory};
+    struct linking linking = {.process = process,
+                              .numbered.memory.directory = process->operators->links.memory.directory};
     int result = process->operators->any ? link_all(&linking) : 0;
     file_vector_release(&linking.numbered);
     map_release(&linking.forward);

@@ -29,8 +29,7 @@ struct piece_writer;
 struct process;
 
 struct operators {
-    const char *directory; /* for what memory cannot hold; NULL: none */
-    struct map text_of;    /* number -> index + 1 in texts */
+    struct map text_of; /* number -> index + 1 in texts */
     ARRAY(struct operator_text {
         const char *text; /* in the spool */
         uint32_t length;
@@ -65,10 +64,6 @@ struct operators {
     uint64_t ids_before; /* of operators of other processes */
     uint32_t flows, flows_before;
 };
-
-void operators_init(struct operators *operators, const char *directory);
-void operators_release(struct operators *operators);
-void operators_evict(const struct operators *operators);
 
 /* Once all records are indexed: ends operators that ended on other threads. Returns 0, or -1 after error(). */
 int operators_match_ends(struct process *process);

@@ -64,6 +64,15 @@ struct scan {
     event_function visit;
 };
 
+/* Whether the call was made by a plugin. */
+bool call_is_plugins(const struct process *process, const struct event *api);
+/* Whether there are calls that are not the program's: of plugins, and of the library where device ranges start and end.
+ */
+bool has_suppressed_calls(const struct process *process);
+/* Whether the trace shows what CUPTI recorded here: it started, or was launched, while recording was on, and is not of
+ * a plugin. The calls of the process must be known. */
+bool event_is_shown(const struct process *process, const struct event *event);
+
 /* UNDECODED (or NULL) counts what cannot be read. Returns 0, or -1 after error(). */
 int parallel_scan(struct process *process, const struct scan *scan, uint64_t *undecoded);
 

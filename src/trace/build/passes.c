@@ -18,7 +18,6 @@
 #include "trace/output.h"
 #include "trace/build/compilation.h"
 #include "trace/build/cpu.h"
-#include "trace/build/cpu_scope.h"
 #include "trace/build/cuda_events.h"
 #include "trace/build/device_ranges.h"
 #include "trace/build/kernel_names.h"
@@ -42,27 +41,89 @@ struct process_state {
 #define PROCESS_BLOCK ((size_t)16384)
 _Static_assert(sizeof(struct process_state) <= PROCESS_BLOCK, "a process has space in its block");
 
+/* What topics keep of a process in lists that files may hold, in arrays, and in maps. launches, nvtx and
+ * plugin_intervals have functions of their own. */
+#define PROCESS_VECTORS(X)          \
+    X(capture_intervals->marks)     \
+    X(captures->of_changes)         \
+    X(captures->stacks)             \
+    X(captures->inner.items)        \
+    X(collectives->calls)           \
+    X(collectives->by_range)        \
+    X(collectives->kernels)         \
+    X(collectives->strays)          \
+    X(collectives->tasks)           \
+    X(collectives->steps)           \
+    X(compilation->steps)           \
+    X(conditional->items)           \
+    X(cuda_events->items)           \
+    X(device_ranges->markers.items) \
+    X(device_ranges->items)         \
+    X(device_ranges->edges)         \
+    X(kernel_names->nodes.changes)  \
+    X(memory->steps)                \
+    X(operators->ends)              \
+    X(operators->links)             \
+    X(operators->compiled)          \
+    X(operators->forward)           \
+    X(operators->forward_stacks)    \
+    X(plugins->slices)              \
+    X(pools->steps)                 \
+    X(stacks->calls)
+#define PROCESS_ARRAYS(X)         \
+    X(captures->contexts)         \
+    X(captures->inner.graphs)     \
+    X(clocks->stretches)          \
+    X(collectives->communicators) \
+    X(collectives->reductions)    \
+    X(cpu_stacks->items)          \
+    X(cpu_stacks->uses)           \
+    X(operators->texts)           \
+    X(plugins->items)             \
+    X(plugins->lines)             \
+    X(pools->peaks)               \
+    X(pools->levels)              \
+    X(stacks->items)              \
+    X(stacks->mappings)           \
+    X(stacks->python_items)       \
+    X(devices)                    \
+    X(names)                      \
+    X(gpus)                       \
+    X(crash_records)
+#define PROCESS_MAPS(X)          \
+    X(captures->by_path)         \
+    X(collectives->by_id)        \
+    X(collectives->ranks_here)   \
+    X(conditional->bodies)       \
+    X(graph_streams->pairs)      \
+    X(graph_streams->made)       \
+    X(kernel_names->of_launch)   \
+    X(kernel_names->unknown)     \
+    X(operators->text_of)        \
+    X(operators->thread_numbers) \
+    X(plugins->by_number)        \
+    X(pools->peak_of)            \
+    X(pools->latest)             \
+    X(stacks->by_number)         \
+    X(stacks->python_frames)     \
+    X(device_of_context)         \
+    X(stream_of_handle)          \
+    X(context_of_handle)         \
+    X(name_of_thread)            \
+    X(name_of_stream)            \
+    X(name_of_device)            \
+    X(name_of_context)
+
 /* What indexes and spool hold need not stay in memory for now. */
 static void evict_process(const struct process *process)
 {
+#define EVICT(vector) file_vector_evict(&process->vector);
+    PROCESS_VECTORS(EVICT)
     spool_file_evict(&process->file);
     launches_evict(process->launches);
-    file_vector_evict(&process->conditional->items);
     nvtx_evict(process->nvtx);
-    operators_evict(process->operators);
-    collectives_evict(process->collectives);
     tracks_evict(&process->tracks);
-    file_vector_evict(&process->memory->steps);
-    file_vector_evict(&process->cuda_events->items);
-    file_vector_evict(&process->plugins->slices);
-    file_vector_evict(&process->capture_intervals->marks);
-    file_vector_evict(&process->kernel_names->nodes.changes);
-    captures_evict(process->captures);
-    file_vector_evict(&process->pools->steps);
-    file_vector_evict(&process->compilation->steps);
-    file_vector_evict(&process->stacks->calls);
     plugin_intervals_evict(process->plugin_intervals);
-    device_ranges_evict(process->device_ranges);
 }
 
 /* Number NUMBER of SPOOLS; DIRECTORY is for indexes that memory cannot hold. Returns 0, 1 when the file is left out, or
@@ -92,40 +153,31 @@ static int process_open(struct process_state *state, const struct spool_director
     process->losses.cpu_lost = header->cpu_lost;
     cupti_record_sizes(process->record_bytes, header);
     launches_init(process->launches, directory);
-    conditional_launches_init(process->conditional, directory);
+    conditional_launches_init(process->conditional);
     nvtx_init(process->nvtx, directory);
-    operators_init(process->operators, directory);
-    communication_init(process->collectives, directory);
-    device_ranges_init(process->device_ranges, directory);
-    process->capture_intervals->marks.memory.directory = process->kernel_names->nodes.changes.memory.directory =
-        process->pools->steps.memory.directory = process->compilation->steps.memory.directory =
-            process->captures->of_changes.memory.directory = process->stacks->calls.memory.directory =
-                process->captures->stacks.memory.directory = directory;
-    process->plugin_intervals->directory = process->plugins->slices.memory.directory = directory;
-    process->tracks.directory = process->memory->steps.memory.directory = process->cuda_events->items.memory.directory =
-        directory;
+#define SET_DIRECTORY(vector) process->vector.memory.directory = directory;
+    PROCESS_VECTORS(SET_DIRECTORY)
+    process->plugin_intervals->directory = process->tracks.directory = directory;
     return 0;
 }
 
 static void process_close(struct process *process)
 {
-#define TOPIC(type, field) type##_release(process->field);
-    PROCESS_TOPICS(TOPIC)
-#undef TOPIC
+#define RELEASE_VECTOR(vector) file_vector_release(&process->vector);
+#define RELEASE_ARRAY(array) array_release(&process->array);
+#define RELEASE_MAP(map) map_release(&process->map);
+    PROCESS_VECTORS(RELEASE_VECTOR)
+    PROCESS_ARRAYS(RELEASE_ARRAY)
+    PROCESS_MAPS(RELEASE_MAP)
+    memory_release(process->memory);
+    launches_release(process->launches);
+    nvtx_release(process->nvtx);
+    plugin_intervals_release(process->plugin_intervals);
+    pointer_names_release(&process->kernel_names->derived);
+    pointer_names_release(&process->kernel_names->functions);
     pointer_names_release(&process->symbols);
     tracks_release(&process->tracks);
     buffer_release(&process->mapping_lines);
-    array_release(&process->devices);
-    array_release(&process->names);
-    array_release(&process->gpus);
-    array_release(&process->crash_records);
-    map_release(&process->device_of_context);
-    map_release(&process->stream_of_handle);
-    map_release(&process->context_of_handle);
-    map_release(&process->name_of_thread);
-    map_release(&process->name_of_stream);
-    map_release(&process->name_of_device);
-    map_release(&process->name_of_context);
     tracks_release(&process->waits);
     spool_file_close(&process->file);
 }

@@ -42,6 +42,24 @@ static inline void piece_writer_passed(struct piece_writer *out, const struct pr
     out->rested = written;
 }
 
+/* Writes a slice from START to END. */
+static inline void piece_writer_slice(struct piece_writer *out, enum category category, struct name name,
+                                      struct row row, uint64_t start, uint64_t end, const struct args *args)
+{
+    const struct slice slice = {
+        .category = category, .name = name, .row = row, .start = start, .end = end, .args = args};
+    out->sink.format->slice(&out->sink, &slice);
+}
+
+/* Writes an instant, on the first row of TRACK. */
+static inline void piece_writer_instant(struct piece_writer *out, enum category category, struct name name,
+                                        const struct track *track, uint64_t time, const struct args *args)
+{
+    const struct slice instant = {
+        .category = category, .name = name, .row = {track->pid, track->tids[0]}, .start = time, .args = args};
+    out->sink.format->instant(&out->sink, &instant);
+}
+
 static inline struct track *piece_writer_track(struct piece_writer *out, struct process *process, enum track_kind kind,
                                                uint32_t device, uint32_t context, uint32_t number)
 {

@@ -16,14 +16,6 @@
 #include "trace/build/stacks.h"
 #include "trace/spool/agent_records.h"
 
-void plugins_release(struct plugins *plugins)
-{
-    array_release(&plugins->items);
-    file_vector_release(&plugins->slices);
-    array_release(&plugins->lines);
-    map_release(&plugins->by_number);
-}
-
 static struct plugin *put(struct plugins *plugins, uint32_t number)
 {
     struct plugin *plugin = PUT_ITEM(&plugins->items, &plugins->by_number, number);
@@ -227,13 +219,8 @@ static void write_slice(struct piece_writer *out, struct process *process, const
     if (!track)
         return;
     describe(&args, &event);
-    struct slice slice = {.category = CATEGORY_PLUGIN,
-                          .name = event_name(&event),
-                          .row = track_row_own(track, made->start, made->end, made->thread),
-                          .start = made->start,
-                          .end = made->end,
-                          .args = &args};
-    out->sink.format->slice(&out->sink, &slice);
+    struct row row = track_row_own(track, made->start, made->end, made->thread);
+    piece_writer_slice(out, CATEGORY_PLUGIN, event_name(&event), row, made->start, made->end, &args);
 }
 
 int write_plugin_slices(struct piece_writer *out, struct process *process)
@@ -280,12 +267,7 @@ int write_plugin_event(struct piece_writer *out, struct process *process, const 
     if (!track)
         return 0;
     describe(&args, event);
-    struct slice instant = {.category = CATEGORY_PLUGIN,
-                            .name = event_name(event),
-                            .row = {track->pid, track->tids[0]},
-                            .start = event->start,
-                            .args = &args};
-    out->sink.format->instant(&out->sink, &instant);
+    piece_writer_instant(out, CATEGORY_PLUGIN, event_name(event), track, event->start, &args);
     return 0;
 }
 

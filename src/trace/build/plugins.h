@@ -44,8 +44,6 @@ struct plugins {
     ARRAY(struct plugin_line) lines;         /* once closed: by time */
 };
 
-void plugins_release(struct plugins *plugins);
-
 /* After the last: puts all in order. Returns 0, or -1 after error(). */
 int plugins_close(struct plugins *plugins);
 

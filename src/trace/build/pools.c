@@ -11,15 +11,6 @@
 #include "trace/build/capture_intervals.h"
 #include "trace/build/piece_writer.h"
 
-void pools_release(struct pools *pools)
-{
-    file_vector_release(&pools->steps);
-    array_release(&pools->peaks);
-    map_release(&pools->peak_of);
-    map_release(&pools->latest);
-    array_release(&pools->levels);
-}
-
 static struct pool_peak *peak_of(struct pools *pools, uint64_t pool, uint32_t device)
 {
     uint64_t *index = map_put(&pools->peak_of, pool, NULL);

@@ -44,8 +44,6 @@ struct pools {
     ARRAY(struct pool_level) levels; /* few */
 };
 
-void pools_release(struct pools *pools);
-
 /* Remembers an EVENT_POOL; and after the last. Return 0, or -1 after error(). */
 int pools_collect(struct pools *pools, const struct event *event);
 int pools_sort(struct pools *pools);

@@ -10,16 +10,6 @@
 #include "trace/build/capture_intervals.h"
 #include "trace/build/event_passes.h"
 
-void stacks_release(struct stacks *stacks)
-{
-    map_release(&stacks->by_number);
-    array_release(&stacks->items);
-    array_release(&stacks->mappings);
-    file_vector_release(&stacks->calls);
-    map_release(&stacks->python_frames);
-    array_release(&stacks->python_items);
-}
-
 static struct recorded_stack *put(struct stacks *stacks, uint32_t number)
 {
     struct recorded_stack *stack = PUT_ITEM(&stacks->items, &stacks->by_number, number);

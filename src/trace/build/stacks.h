@@ -61,11 +61,6 @@ struct stacks {
     python_items;
 };
 
-/* All zero is empty. */
-void stacks_release(struct stacks *stacks);
-
-/* Index pass. Return 0, or -1 after error(). */
-
 /* So many events refer to stack NUMBER; 0 is none. Returns 0, or -1 after error(). */
 int stacks_use(struct stacks *stacks, uint32_t number, uint32_t events);
 

@@ -91,17 +91,11 @@ int write_unified_memory(struct piece_writer *out, struct process *process, cons
     args_u64(&args, ARG_PROCESS, event->unified_memory.process);
     if (words)
         args_text(&args, kinds[what].words_key, words, strlen(words));
-    struct slice slice = {.category = CATEGORY_UNIFIED_MEMORY,
-                          .name = name_plain(kinds[what].name),
-                          .row = {track->pid, track->tids[0]},
-                          .start = event->start,
-                          .end = event->end,
-                          .args = &args};
-    if (is_slice(event)) {
-        slice.row = track_row(track, event->start, event->end);
-        out->sink.format->slice(&out->sink, &slice);
-    } else {
-        out->sink.format->instant(&out->sink, &slice);
-    }
+    struct name name = name_plain(kinds[what].name);
+    if (is_slice(event))
+        piece_writer_slice(out, CATEGORY_UNIFIED_MEMORY, name, track_row(track, event->start, event->end), event->start,
+                           event->end, &args);
+    else
+        piece_writer_instant(out, CATEGORY_UNIFIED_MEMORY, name, track, event->start, &args);
     return 0;
 }

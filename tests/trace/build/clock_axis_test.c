@@ -37,7 +37,7 @@ UNIT_TEST(steps_of_any_size_and_sign_leave_times_where_they_were)
             int64_t time = OFFSET + at + (at >= 130 * S ? steps[i] : 0);
             assert_int_equal(place(&axis, time, ANY), at);
         }
-        clock_axis_release(&axis);
+        array_release(&axis.stretches);
     }
 }
 
@@ -47,7 +47,7 @@ UNIT_TEST(a_time_that_came_twice_is_placed_by_when_it_was_written)
     int64_t twice = OFFSET + 125 * S; /* at 125 s, and at 135 s */
     assert_int_equal(place(&axis, twice, ((struct clock_hint){100 * S, 126 * S})), 125 * S);
     assert_int_equal(place(&axis, twice, ((struct clock_hint){130 * S, INT64_MAX})), 135 * S);
-    clock_axis_release(&axis);
+    array_release(&axis.stretches);
 }
 
 UNIT_TEST(a_process_that_began_after_the_step_is_on_the_axis_of_the_first)
@@ -58,7 +58,7 @@ UNIT_TEST(a_process_that_began_after_the_step_is_on_the_axis_of_the_first)
     clock_axis_refer(&axis, OFFSET);
     assert_true(axis.stepped);
     assert_int_equal(place(&axis, OFFSET + 3600 * S + 150 * S, ANY), 150 * S);
-    clock_axis_release(&axis);
+    array_release(&axis.stretches);
 }
 
 UNIT_TEST(clocks_that_nobody_set_leave_every_time_as_it_is)
@@ -67,7 +67,7 @@ UNIT_TEST(clocks_that_nobody_set_leave_every_time_as_it_is)
     assert_int_equal(clock_axis_start(&axis, 140 * S, OFFSET + 500), 0);
     clock_axis_refer(&axis, OFFSET);
     assert_false(axis.stepped);
-    clock_axis_release(&axis);
+    array_release(&axis.stretches);
 }
 
 UNIT_MAIN(NULL, NULL)

@@ -6,13 +6,14 @@ static struct conditional_launches launches;
 
 UNIT_FIXTURE(begin)
 {
-    conditional_launches_init(&launches, NULL);
+    conditional_launches_init(&launches);
     return 0;
 }
 
 UNIT_FIXTURE(end)
 {
-    conditional_launches_release(&launches);
+    file_vector_release(&launches.items);
+    map_release(&launches.bodies);
     return 0;
 }
 

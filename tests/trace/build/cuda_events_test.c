@@ -42,7 +42,7 @@ UNIT_TEST(a_wait_is_for_the_last_record_before_it)
     assert_int_equal(found(&events, 3, 1, 40, 0), 30);
     assert_int_equal(found(&events, 3, 1, 10, 0), 0);
     assert_int_equal(found(&events, 5, 1, 40, 0), 0);
-    cuda_events_release(&events);
+    file_vector_release(&events.items);
 }
 
 UNIT_TEST(a_record_with_the_waits_own_number_counts_more)
@@ -53,7 +53,7 @@ UNIT_TEST(a_record_with_the_waits_own_number_counts_more)
     assert_int_equal(cuda_events_sort(&events), 0);
     assert_int_equal(found(&events, 3, 1, 40, 71), 10);
     assert_int_equal(found(&events, 3, 1, 40, 99), 20);
-    cuda_events_release(&events);
+    file_vector_release(&events.items);
 }
 
 /* Numbers are a context's; handles, which are longer, are the process's, whatever context is current. */
@@ -72,7 +72,7 @@ UNIT_TEST(handles_and_numbers_of_contexts_do_not_mix)
     assert_int_equal(found(&events, 3, 1, 40, 0), 12);
     assert_int_equal(found(&events, 3, 2, 40, 0), 13);
     assert_int_equal(found(&events, 3, 0, 40, 0), 14);
-    cuda_events_release(&events);
+    file_vector_release(&events.items);
 }
 
 UNIT_MAIN(NULL, NULL)

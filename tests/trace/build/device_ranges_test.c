@@ -4,6 +4,13 @@
 
 static const struct capture_intervals always = {.limited = false};
 
+static void release(struct device_ranges *ranges)
+{
+    stream_markers_release(&ranges->markers);
+    file_vector_release(&ranges->items);
+    file_vector_release(&ranges->edges);
+}
+
 static void see(struct device_ranges *ranges, uint64_t number, bool ended, uint64_t called, uint32_t correlation)
 {
     struct event event = {.type = EVENT_DEVICE_RANGE,
@@ -68,7 +75,7 @@ static void test_ranges_come_in_the_order_in_which_they_are_written(void **state
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(ranges.items.items[i].number, order[i]);
     assert_int_equal(ranges.items.items[0].thread, 9);
-    device_ranges_release(&ranges);
+    release(&ranges);
 }
 
 static void work(struct device_ranges *ranges, uint32_t stream, uint64_t start, uint64_t end)
@@ -103,7 +110,7 @@ static void test_ranges_that_come_to_start_and_end_at_one_time_stay_in_their_ord
     }
     assert_false(cut(&ranges, 7, 24000, 33400));
     assert_false(cut(&ranges, 7, 10000, 20000));
-    device_ranges_release(&ranges);
+    release(&ranges);
 }
 
 static void test_work_is_cut_by_what_starts_or_ends_within_it_in_its_stream(void **state)
@@ -124,7 +131,7 @@ static void test_work_is_cut_by_what_starts_or_ends_within_it_in_its_stream(void
     assert_false(cut(&ranges, 8, 50, 1000));
     assert_true(cut(&ranges, 9, 350, 450));
     assert_false(cut(&ranges, 9, 400, 450));
-    device_ranges_release(&ranges);
+    release(&ranges);
 }
 
 static void test_what_lacks_a_time_is_counted_and_cuts_nothing(void **state)
@@ -139,7 +146,7 @@ static void test_what_lacks_a_time_is_counted_and_cuts_nothing(void **state)
     assert_int_equal(ranges.items.count, 0);
     assert_int_equal(ranges.untimed, 1);
     assert_false(cut(&ranges, 7, 50, 1000));
-    device_ranges_release(&ranges);
+    release(&ranges);
 }
 
 static void test_a_range_without_an_end_lasts_to_the_end_of_all(void **state)
@@ -153,7 +160,7 @@ static void test_a_range_without_an_end_lasts_to_the_end_of_all(void **state)
     assert_true(ranges.items.items[0].open_at_end);
     assert_int_equal(ranges.items.items[0].end, 1000);
     assert_int_equal(ranges.items.items[0].end_stream, 7);
-    device_ranges_release(&ranges);
+    release(&ranges);
 }
 
 static void test_of_what_ended_twice_the_first_counts(void **state)
@@ -173,7 +180,7 @@ static void test_of_what_ended_twice_the_first_counts(void **state)
     assert_int_equal(ranges.items.items[0].end, 200);
     assert_int_equal(ranges.untimed, 1);
     assert_true(ranges.any);
-    device_ranges_release(&ranges);
+    release(&ranges);
 }
 
 int main(void)

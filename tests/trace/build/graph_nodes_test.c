@@ -23,7 +23,7 @@ static uint64_t find(uint64_t node, uint32_t correlation)
 
 UNIT_FIXTURE(clear)
 {
-    graph_nodes_release(&nodes);
+    file_vector_release(&nodes.changes);
     nodes = (struct graph_nodes){0};
     when = 0;
     return 0;

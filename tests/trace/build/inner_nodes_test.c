@@ -32,8 +32,9 @@ static uint64_t find(uint32_t graph, uint32_t node)
 
 UNIT_FIXTURE(clear)
 {
-    graph_nodes_release(&nodes);
-    inner_nodes_release(&inner);
+    file_vector_release(&nodes.changes);
+    file_vector_release(&inner.items);
+    array_release(&inner.graphs);
     nodes = (struct graph_nodes){0};
     inner = (struct inner_nodes){0};
     when = 0;
