@@ -102,6 +102,10 @@ teardown() {
     [ -z "${launcher-}" ] || kill -KILL "$launcher" 2>/dev/null || true
 }
 
+# A filter of jq: numbers without the digits that they had in the file, which jq 1.7 prints (5.000).
+# shellcheck disable=SC2034 # tests use it
+plain_numbers='walk(if type == "number" then . + 0 else . end)'
+
 # Events of category CAT in a trace.
 count() { # CAT [TRACE]
     jq --arg cat "$1" '[.traceEvents[] | select(.cat == $cat)] | length' "${2:-trace.json}"

@@ -204,7 +204,7 @@ END
     refute_output --partial 'left out'
     "$check_pftrace" trace.pftrace
     "$gputrace" convert -q trace.pftrace back.json
-    local flows='[.traceEvents[] | select(.ph == "s" or .ph == "f") | del(.bp)] | map(tojson | fromjson) | sort_by(.cat, .ph)'
+    local flows='[.traceEvents[] | select(.ph == "s" or .ph == "f") | del(.bp)] | sort_by(.cat, .ph) | '"$plain_numbers"
     diff <(jq -S "$flows" trace.json) <(jq -S "$flows" back.json)
 }
 
@@ -227,7 +227,7 @@ END
     # 8 warps a block: 64 of a multiprocessor / 8; 32 warps fit the registers; 35,840 of 233,472 bytes each
     run -0 jq -c '[.occupancy_limit_warps, .occupancy_limit_blocks, .occupancy_limit_registers, .occupancy_limit_shared_mem,
         .waves_per_multiprocessor, .sm__maximum_warps_per_active_cycle_pct, .shared_mem_static, .shared_mem_dynamic,
-        .shared_mem_config_size, .registers_per_thread]' kernels
+        .shared_mem_config_size, .registers_per_thread] | '"$plain_numbers" kernels
     assert_line --index 0 '[8,32,4,6,0.5,50,2048,32768,102400,64]'
     assert_line --index 1 --partial '[32,32,64,228,' # 2 warps a block: 128 warps fit the registers
     assert_line --index 2 '[null,null,null,null,null,null,null,null,null,null]'
@@ -407,5 +407,5 @@ END
     echo '{"traceEvents":[{"ph":"B","cat":"user_annotation","name":"a","pid":1,"tid":1,"ts":1,"args":{ }},
         {"ph":"X","cat":"user_annotation","name":"b","pid":1,"tid":1,"ts":2,"dur":3,"args":{}}]}' >empty.json
     run -0 "$gputrace" convert empty.json made.json
-    assert_equal "$(jq -c '.traceEvents[] | select(.name == "a") | [.dur, .args]' made.json)" '[4,{"open at end":true}]'
+    assert_equal "$(jq -c '.traceEvents[] | select(.name == "a") | [.dur + 0, .args]' made.json)" '[4,{"open at end":true}]'
 }

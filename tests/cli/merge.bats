@@ -124,7 +124,7 @@ values() { # FILTER TRACE
     job
     merge r*.json -o job.json
     assert_success
-    assert_equal "$(values '.traceEvents[] | select(.cat == "kernel") | .ts, .dur' job.json)" "1020 10 1030 11 1040 12 1050 13"
+    assert_equal "$(values '.traceEvents[] | select(.cat == "kernel") | .ts + 0, .dur + 0' job.json)" "1020 10 1030 11 1040 12 1050 13"
     assert_equal "$stderr" "gputrace: clock of node7: the times of all hosts are given by it
 gputrace: clock of node8: not corrected, because no operation joins it to node7; its system says that it is synchronised, wrong by at most 2.100 ms
 gputrace: 36 events of 4 traces, 4 ranks, 2 hosts in 'job.json' ($(summary_size job.json))"
