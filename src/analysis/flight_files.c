@@ -88,20 +88,6 @@ static void put_groups(struct buffer *out, const struct flight_job *job, int64_t
     buffer_release(&list);
 }
 
-/* "nccl:all_reduce", "nccl:send 0->1": from the first rank of the group to the second. */
-static void put_name(struct buffer *out, const struct flight_group *group, const struct collective *own)
-{
-    char name[64];
-    int place = (int)flight_place(group, own->rank); /* of two ranks */
-    if (own->kind == COLLECTIVE_SEND)
-        snprintf(name, sizeof(name), "nccl:send %d->%d", place, 1 - place);
-    else if (own->kind == COLLECTIVE_RECV)
-        snprintf(name, sizeof(name), "nccl:recv %d<-%d", place, 1 - place);
-    else
-        snprintf(name, sizeof(name), "nccl:%s", flight_word(own->kind));
-    put_key(out, "profiling_name", name);
-}
-
 /* [[ELEMENTS]], and ["Float"]. */
 static void put_tensor(struct buffer *out, const char *sizes, const char *types, int64_t elements, const char *type)
 {
@@ -115,18 +101,6 @@ static void put_tensor(struct buffer *out, const char *sizes, const char *types,
     pickle_begin_list(out);
     pickle_text(out, type);
     pickle_end_list(out);
-}
-
-static void put_tensors(struct buffer *out, const struct flight_job *job, const struct flight_group *group,
-                        const struct collective *own)
-{
-    const char *type = own->dtype == EVENT_NO_TEXT ? "Byte" : trace_text(&job->trace, own->dtype);
-    int64_t each = collective_type_bytes(type), ranks = (int64_t)group->ranks.count;
-    int64_t whole = own->bytes == EVENT_NONE ? 0 : own->bytes / (each > 0 ? each : 1), part = whole / ranks;
-    bool spreads = own->kind == COLLECTIVE_REDUCESCATTER || own->kind == COLLECTIVE_SCATTER;
-    bool collects = own->kind == COLLECTIVE_ALLGATHER || own->kind == COLLECTIVE_GATHER;
-    put_tensor(out, "input_sizes", "input_dtypes", collects ? part : spreads ? part * ranks : whole, type);
-    put_tensor(out, "output_sizes", "output_dtypes", spreads ? part : collects ? part * ranks : whole, type);
 }
 
 static void put_entry(struct buffer *out, const struct flight_job *job, const struct flight_entry *entry,
@@ -146,13 +120,27 @@ static void put_entry(struct buffer *out, const struct flight_job *job, const st
     put_number(out, "collective_seq_id", own->sequence);
     put_number(out, "p2p_seq_id", pair ? own->sequence : 0);
     put_number(out, "op_id", number);
-    put_name(out, group, own);
+    /* "nccl:all_reduce", "nccl:send 0->1": from the first rank of the group to the second. */
+    int place = (int)flight_place(group, own->rank); /* of two ranks */
+    if (own->kind == COLLECTIVE_SEND)
+        snprintf(name, sizeof(name), "nccl:send %d->%d", place, 1 - place);
+    else if (own->kind == COLLECTIVE_RECV)
+        snprintf(name, sizeof(name), "nccl:recv %d<-%d", place, 1 - place);
+    else
+        snprintf(name, sizeof(name), "nccl:%s", flight_word(own->kind));
+    put_key(out, "profiling_name", name);
     put_time(out, job, "time_created_ns", entry->time);
     if (done) {
         pickle_text(out, "duration_ms");
         pickle_real(out, (double)own->duration / 1e6);
     }
-    put_tensors(out, job, group, own);
+    const char *type = own->dtype == EVENT_NO_TEXT ? "Byte" : trace_text(&job->trace, own->dtype);
+    int64_t each = collective_type_bytes(type), ranks = (int64_t)group->ranks.count;
+    int64_t whole = own->bytes == EVENT_NONE ? 0 : own->bytes / (each > 0 ? each : 1), part = whole / ranks;
+    bool spreads = own->kind == COLLECTIVE_REDUCESCATTER || own->kind == COLLECTIVE_SCATTER;
+    bool collects = own->kind == COLLECTIVE_ALLGATHER || own->kind == COLLECTIVE_GATHER;
+    put_tensor(out, "input_sizes", "input_dtypes", collects ? part : spreads ? part * ranks : whole, type);
+    put_tensor(out, "output_sizes", "output_dtypes", spreads ? part : collects ? part * ranks : whole, type);
     put_key(out, "state", state);
     put_time(out, job, "time_discovered_started_ns", own->start);
     put_time(out, job, "time_discovered_completed_ns", done ? own->start + own->duration : EVENT_NONE);

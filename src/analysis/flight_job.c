@@ -108,17 +108,11 @@ static int add_rank_to(int64_t **items, size_t *count, size_t *capacity, int64_t
     return 1;
 }
 
-static bool same_group(const struct collective *a, const struct collective *b)
-{
-    return a->communicator == b->communicator && a->group_ranks == b->group_ranks && a->source == b->source &&
-           a->target == b->target;
-}
-
 /* The group of an operation, the last one or a new one. NULL: no memory. */
 static struct flight_group *group_of(struct flight_job *job, const struct collective *own)
 {
     size_t count = job->groups.count;
-    if (count > 0 && same_group(&job->groups.items[count - 1].one, own))
+    if (count > 0 && collective_same_group(&job->groups.items[count - 1].one, own))
         return &job->groups.items[count - 1];
     struct flight_group *group = array_push(&job->groups);
     if (group)
@@ -182,8 +176,7 @@ static int add_entries(struct flight_job *job)
         for (size_t i = 0; i < count && status == 0; i++)
             status = add_entry(job, &ranks[i], finished);
     }
-    int walked = collectives_walk_end(&walk);
-    status = status ? status : walked;
+    status = collectives_walk_end(&walk) ?: status;
     hang_fronts_end(&job->fronts);
     if (status == 0)
         status = hang_facts_tell(&job->facts, &job->trace, &job->fronts);
@@ -298,8 +291,7 @@ static bool is_queued(const struct collective *own, const struct hang_member *me
 static bool is_completed(const struct flight_job *job, const struct collective *own)
 {
     const uint64_t rank = (uint64_t)own->rank;
-    uint32_t known =
-        dense_map_find(&job->rank_ids, &rank, (struct dense_layout){1, 1, false}, dense_map_hash(&rank, 1));
+    uint32_t known = dense_map_lookup(&job->rank_ids, &rank, sizeof(rank));
     bool ended = known == DENSE_MAP_NONE || own->called <= job->done.items[known];
     return own->start != EVENT_NONE || (own->returned != EVENT_NONE && ended);
 }

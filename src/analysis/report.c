@@ -204,22 +204,6 @@ static size_t rows_shown(const struct report_options *options, const struct sect
     return options->usual && section->usual ? section->usual : REPORT_TOP_FOR_PEOPLE;
 }
 
-static int fill_table(struct sections *sections, unsigned number, struct table *table)
-{
-    const struct section *section = sections->all[number].section;
-    const struct trace *trace = &sections->trace;
-    int status = report_fill(sections, number, table);
-    uint64_t looked_at = table->rows > 0 ? section->parts : 0;
-    for (size_t i = 0; i < SECTION_SOURCES; i++)
-        looked_at |= section->sources[i];
-    trace_bit_words(looked_at & trace->unrecorded, table->missing, sizeof(table->missing));
-    if (status == 0 && !table->no_memory)
-        status = table_sort(table, sort_column(trace->options, section), rows_shown(trace->options, section));
-    if (status == 0 && !table->no_memory)
-        status = table_choose(table, trace->options->columns);
-    return status;
-}
-
 int report_write_table(struct render *render, struct table *table, const char *sort, size_t usual)
 {
     const struct report_options *options = render->options;
@@ -262,7 +246,16 @@ static int write_section(struct sections *sections, unsigned number, struct rend
         .paragraphs = section->paragraphs,
         .none = section->none ? none.text : NULL,
     };
-    int status = fill_table(sections, number, &table);
+    const struct trace *trace = &sections->trace;
+    int status = report_fill(sections, number, &table);
+    uint64_t looked_at = table.rows > 0 ? section->parts : 0;
+    for (size_t i = 0; i < SECTION_SOURCES; i++)
+        looked_at |= section->sources[i];
+    trace_bit_words(looked_at & trace->unrecorded, table.missing, sizeof(table.missing));
+    if (status == 0 && !table.no_memory)
+        status = table_sort(&table, sort_column(trace->options, section), rows_shown(trace->options, section));
+    if (status == 0 && !table.no_memory)
+        status = table_choose(&table, trace->options->columns);
     if (status < 0 || table.no_memory)
         status = error_no_memory(table.word);
     else

@@ -20,6 +20,10 @@
 #define array_push(array)                                                                                        \
     ((__typeof__((array)->items))array_push_bytes((void **)&(array)->items, &(array)->count, &(array)->capacity, \
                                                   sizeof(*(array)->items)))
+/* The item INDEX; if there are not as many yet, it and all before it are made, zeroed. NULL: no memory. */
+#define array_at(array, index)                                                                                 \
+    ((__typeof__((array)->items))array_at_bytes((void **)&(array)->items, &(array)->count, &(array)->capacity, \
+                                                sizeof(*(array)->items), index))
 /* No more memory than the items there are need, as a run may have many arrays. */
 #define array_fit(array) \
     array_fit_bytes((void **)&(array)->items, (array)->count, &(array)->capacity, sizeof(*(array)->items))
@@ -37,6 +41,14 @@ static inline void *array_push_bytes(void **items, size_t *count, size_t *capaci
         *capacity = wanted;
     }
     return memset((char *)*items + size * (*count)++, 0, size);
+}
+
+static inline void *array_at_bytes(void **items, size_t *count, size_t *capacity, size_t size, size_t index)
+{
+    while (*count <= index)
+        if (!array_push_bytes(items, count, capacity, size))
+            return NULL;
+    return (char *)*items + size * index;
 }
 
 static inline void array_fit_bytes(void **items, size_t count, size_t *capacity, size_t size)

@@ -23,10 +23,9 @@ void busy_release(struct busy *busy)
 
 int busy_add(struct busy *busy, uint32_t number, int64_t start, int64_t end)
 {
-    while (busy->last.count <= number)
-        if (!array_push(&busy->last))
-            return -1;
-    struct busy_piece *last = &busy->last.items[number];
+    struct busy_piece *last = array_at(&busy->last, number);
+    if (!last)
+        return -1;
     if (last->any && start >= last->start && start <= last->end) {
         last->end = end > last->end ? end : last->end;
         return 0;

@@ -118,20 +118,6 @@ static int make(struct cover *cover, const struct cover_operation *operations, s
     return cover->times && cover->last && cover->sums ? 0 : -1;
 }
 
-static void answer_all(struct cover *cover, const struct cover_operation *operations, struct cover_question *questions,
-                       size_t count)
-{
-    const struct part all = {.node = 1, .first = 0, .end = cover->count - 1};
-    size_t done = 0;
-    for (size_t i = 0; i < count; i++) {
-        for (; done < cover->operations && operations[done].called <= questions[i].last; done++)
-            if (operations[done].end > operations[done].start)
-                put(cover, all, find_time(cover->times, cover->count, operations[done].start),
-                    find_time(cover->times, cover->count, operations[done].end), (uint32_t)done + 1);
-        questions[i].length = cover->total - sum(cover, called_before(operations, done, questions[i].first));
-    }
-}
-
 int cover_answer(const struct cover_operation *operations, size_t count, struct cover_question *questions,
                  size_t question_count)
 {
@@ -141,8 +127,17 @@ int cover_answer(const struct cover_operation *operations, size_t count, struct 
         return 0;
     struct cover cover = {0};
     int status = count < MIXED ? make(&cover, operations, count) : -1;
-    if (status == 0)
-        answer_all(&cover, operations, questions, question_count);
+    if (status == 0) {
+        const struct part all = {.node = 1, .first = 0, .end = cover.count - 1};
+        size_t done = 0;
+        for (size_t i = 0; i < question_count; i++) {
+            for (; done < cover.operations && operations[done].called <= questions[i].last; done++)
+                if (operations[done].end > operations[done].start)
+                    put(&cover, all, find_time(cover.times, cover.count, operations[done].start),
+                        find_time(cover.times, cover.count, operations[done].end), (uint32_t)done + 1);
+            questions[i].length = cover.total - sum(&cover, called_before(operations, done, questions[i].first));
+        }
+    }
     free(cover.times);
     free(cover.last);
     free(cover.sums);

@@ -66,20 +66,6 @@ static void begin_batch(struct dispatcher *dispatcher)
     dispatcher->filling->run_count = dispatcher->filling->bytes.length = dispatcher->filling->numbers.length = 0;
 }
 
-/* Without memory for batches events are given at once. */
-static void make_batches(struct dispatcher *dispatcher)
-{
-    dispatcher->batches = huge_page_alloc(DISPATCHER_BATCHES * sizeof(*dispatcher->batches));
-    for (size_t i = 0; dispatcher->batches && i < DISPATCHER_BATCHES; i++) {
-        struct dispatcher_batch *batch = &dispatcher->batches[i];
-        buffer_init_memory(&batch->bytes);
-        buffer_init_memory(&batch->numbers);
-        for (size_t k = 0; k < DISPATCHER_EVENTS; k++)
-            batch->events[k] = event_nothing;
-    }
-    begin_batch(dispatcher);
-}
-
 void dispatcher_add(struct dispatcher *dispatcher, const struct dispatcher_consumer *consumer)
 {
     for (unsigned category = 0; category < CATEGORY_COUNT; category++) {
@@ -88,8 +74,18 @@ void dispatcher_add(struct dispatcher *dispatcher, const struct dispatcher_consu
             list->consumers[list->count++] = (unsigned char)dispatcher->consumer_count;
     }
     dispatcher->consumers[dispatcher->consumer_count++] = *consumer;
-    if (dispatcher->thread_count > 0 && dispatcher->consumer_count == DISPATCHER_FEW)
-        make_batches(dispatcher);
+    if (dispatcher->thread_count > 0 && dispatcher->consumer_count == DISPATCHER_FEW) {
+        /* Without memory for batches events are given at once. */
+        dispatcher->batches = huge_page_alloc(DISPATCHER_BATCHES * sizeof(*dispatcher->batches));
+        for (size_t i = 0; dispatcher->batches && i < DISPATCHER_BATCHES; i++) {
+            struct dispatcher_batch *batch = &dispatcher->batches[i];
+            buffer_init_memory(&batch->bytes);
+            buffer_init_memory(&batch->numbers);
+            for (size_t k = 0; k < DISPATCHER_EVENTS; k++)
+                batch->events[k] = event_nothing;
+        }
+        begin_batch(dispatcher);
+    }
 }
 
 /* --- batches; with the lock held --- */

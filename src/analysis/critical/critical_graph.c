@@ -68,35 +68,6 @@ struct critical_heap_item critical_heap_pop(struct critical_heap *heap)
 
 /* --- calls --- */
 
-static int load_calls(struct critical_graph *graph)
-{
-    struct host_calls_walk walk;
-    const struct host_call *call;
-    int status = 0;
-    host_calls_walk_begin(&walk, &graph->trace->host_calls);
-    while (status == 0 && (call = host_calls_next(&walk))) {
-        while (graph->threads.count <= call->thread && status == 0)
-            status = array_push(&graph->threads) ? 0 : -1;
-        struct critical_call *added = status == 0 ? file_vector_push(&graph->calls) : NULL;
-        critical_graph_evict(graph, graph->calls.count);
-        if (!added) {
-            status = -1;
-            break;
-        }
-        struct critical_thread *thread = &graph->threads.items[call->thread];
-        if (thread->count++ == 0)
-            thread->first = thread->recent = graph->calls.count - 1;
-        *added = (struct critical_call){.start = call->start,
-                                        .end = call->end,
-                                        .name = call->name,
-                                        .op = CRITICAL_NONE,
-                                        .waited = CRITICAL_NONE,
-                                        .kind = call->kind};
-    }
-    int walked = host_calls_walk_end(&walk);
-    return status ? status : walked;
-}
-
 static size_t search_calls(const struct critical_graph *graph, size_t low, size_t high, int64_t time)
 {
     while (low < high) {
@@ -324,7 +295,30 @@ int critical_graph_load(struct critical_graph *graph, const struct trace *trace)
     graph->trace = trace;
     graph->ops.memory.directory = graph->calls.memory.directory = temporary_directory();
     graph->edges.memory.directory = graph->within.memory.directory = temporary_directory();
-    int status = load_calls(graph);
+    struct host_calls_walk walk;
+    const struct host_call *call;
+    int status = 0;
+    host_calls_walk_begin(&walk, &graph->trace->host_calls);
+    while (status == 0 && (call = host_calls_next(&walk))) {
+        while (graph->threads.count <= call->thread && status == 0)
+            status = array_push(&graph->threads) ? 0 : -1;
+        struct critical_call *added = status == 0 ? file_vector_push(&graph->calls) : NULL;
+        critical_graph_evict(graph, graph->calls.count);
+        if (!added) {
+            status = -1;
+            break;
+        }
+        struct critical_thread *thread = &graph->threads.items[call->thread];
+        if (thread->count++ == 0)
+            thread->first = thread->recent = graph->calls.count - 1;
+        *added = (struct critical_call){.start = call->start,
+                                        .end = call->end,
+                                        .name = call->name,
+                                        .op = CRITICAL_NONE,
+                                        .waited = CRITICAL_NONE,
+                                        .kind = call->kind};
+    }
+    status = host_calls_walk_end(&walk) ?: status;
     status = status ? status : load_ops(graph);
     graph->latency =
         graph->latencies.total ? histogram_rank(&graph->latencies, graph->latencies.total / 2) : CRITICAL_HELD_AFTER;

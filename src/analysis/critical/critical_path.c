@@ -1,5 +1,9 @@
 #include "analysis/critical/critical_path.h"
 
+#include "analysis/base/order.h"
+#include "analysis/model/ranges.h"
+#include "analysis/model/trace.h"
+
 const struct critical_kind_words critical_kind_words[CRITICAL_KIND_COUNT] = {
 #define KIND(constant, word, text) {word, text},
     CRITICAL_KINDS(KIND)
@@ -51,4 +55,98 @@ int critical_path_each(const struct critical_path *path, int (*each)(void *conte
         status = each(context, &path->outside.items[i]);
     }
     return status;
+}
+
+/* --- what the host did outside of CUDA: the innermost operator or range --- */
+
+/* A walk over the parts of one thread, by time. */
+struct pieces {
+    struct critical_path *path;
+    struct range_walk ranges, operators;
+    uint32_t thread;
+    int64_t time, until; /* of the piece */
+};
+
+static void limit(struct pieces *pieces, int64_t time)
+{
+    if (time > pieces->time && time < pieces->until)
+        pieces->until = time;
+}
+
+/* The name of the innermost range of WALK; EVENT_NO_TEXT: there is none. The piece ends where it changes. */
+static uint32_t find_name(struct pieces *pieces, struct range_walk *walk)
+{
+    while (range_walk_open(walk, pieces->thread, pieces->time))
+        ;
+    if (walk->next && walk->next->thread == pieces->thread)
+        limit(pieces, walk->next->start);
+    const struct range_open *found = range_walk_innermost(walk, pieces->thread, pieces->time + 1);
+    if (!found)
+        return EVENT_NO_TEXT;
+    limit(pieces, found->range.end);
+    return found->range.name;
+}
+
+static int add_whole(struct critical_path *path, const struct critical_part *part)
+{
+    struct critical_part *added = file_vector_push(&path->outside);
+    if (added)
+        *added = *part;
+    return added ? 0 : -1;
+}
+
+static int split(struct pieces *pieces, const struct critical_part *part)
+{
+    for (pieces->time = part->start; pieces->time < part->end; pieces->time = pieces->until) {
+        pieces->until = part->end;
+        uint32_t range = find_name(pieces, &pieces->ranges), operation = find_name(pieces, &pieces->operators);
+        struct critical_part *piece = file_vector_push(&pieces->path->outside);
+        if (!piece)
+            return -1;
+        *piece = *part;
+        piece->start = pieces->time;
+        piece->end = pieces->until;
+        piece->name = operation != EVENT_NO_TEXT ? operation : range;
+        if (pieces->path->outside.count % CRITICAL_EVICTED_AFTER == 0) {
+            file_vector_evict(&pieces->path->outside);
+            file_vector_evict(&pieces->path->parts);
+        }
+    }
+    return 0;
+}
+
+static int by_thread(const void *left, const void *right)
+{
+    const struct critical_part *a = left, *b = right;
+    return ORDER(a->thread, b->thread) ?: ORDER(a->start, b->start) ?: ORDER(a->end, b->end);
+}
+
+int critical_path_divide(struct critical_path *path, const struct trace *trace)
+{
+    struct pieces pieces = {.path = path};
+    struct sorter of_threads;
+    struct sorter_walk walk;
+    const struct critical_part *part;
+    sorter_init(&of_threads, trace->space, sizeof(*part), by_thread);
+    /* Parts of threads go to their own sorter. */
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < path->parts.count; i++) {
+        const struct critical_part one = path->parts.items[i];
+        if (i % CRITICAL_EVICTED_AFTER == 0)
+            file_vector_evict(&path->parts);
+        if (one.kind == CRITICAL_OUTSIDE)
+            status = one.thread == EVENT_NO_TEXT ? add_whole(path, &one) : sorter_add(&of_threads, &one);
+    }
+    status = status ? status : sorter_ready(&of_threads);
+    range_walk_begin(&pieces.ranges, &trace->ranges, false);
+    range_walk_begin(&pieces.operators, &trace->operators, false);
+    sorter_walk_begin(&walk, &of_threads);
+    while (status == 0 && (part = sorter_next(&walk))) {
+        pieces.thread = part->thread;
+        status = split(&pieces, part);
+    }
+    int walked = sorter_walk_end(&walk);
+    int ranges = range_walk_end(&pieces.ranges), operators = range_walk_end(&pieces.operators);
+    sorter_release(&of_threads);
+    return status ? status : walked ? walked : ranges ? ranges : operators;
 }

@@ -19,7 +19,6 @@
  *     critical_graph.h   operations and calls, and what decided each
  *     critical_walk.c    the path
  *     critical_slack.c   the slack
- *     critical_ranges.h  what the host did on it
  */
 #ifndef GPUTRACE_ANALYSIS_CRITICAL_CRITICAL_PATH_H
 #define GPUTRACE_ANALYSIS_CRITICAL_CRITICAL_PATH_H
@@ -31,6 +30,8 @@
 #include "common/dense_map.h"
 #include "common/file_vector.h"
 #include "analysis/base/series.h"
+
+struct trace;
 
 /* Things that are looked at before pages of file vectors are given back. */
 #define CRITICAL_EVICTED_AFTER ((size_t)1 << 18)
@@ -92,6 +93,9 @@ void critical_path_release(struct critical_path *path);
  */
 int critical_path_each(const struct critical_path *path, int (*each)(void *context, const struct critical_part *part),
                        void *context);
+/* Fills `outside` from `parts`, with trace.ranges and trace.operators. Returns 0, or -1: no memory, or after error().
+ */
+int critical_path_divide(struct critical_path *path, const struct trace *trace);
 /* Returns 0, or -1: no memory. */
 int critical_path_add(struct critical_path *path, const struct critical_part *part);
 /* The row of KIND and NAME, made if it is new. NULL: no memory. */

@@ -51,30 +51,26 @@ enum critical_kind critical_kind_of_op(const struct critical_op *op)
                                                  : CRITICAL_KERNEL;
 }
 
-/* From the start of OP to its call, or beyond the call if it began later than the operation. */
-static int go_to_launch(struct walk *walk, const struct critical_op *op)
-{
-    struct critical_graph *graph = walk->graph;
-    walk->op = CRITICAL_NONE;
-    walk->thread = op->thread == LAUNCHED_NO_THREAD ? EVENT_NO_TEXT : op->thread;
-    if (walk->thread == EVENT_NO_TEXT)
-        return 0;
-    struct critical_call *call = &graph->calls.items[op->call];
-    if (add(walk, op->held ? CRITICAL_HELD : CRITICAL_LAUNCH, call->end, call->name) < 0)
-        return -1;
-    if (call->start < walk->time)
-        call->on_path = true;
-    return add(walk, CRITICAL_CALL, call->start, call->name);
-}
-
 static int step_from_op(struct walk *walk)
 {
     struct critical_op *op = &walk->graph->ops.items[walk->op];
     op->on_path = true;
     if (add(walk, critical_kind_of_op(op), op->start, op->name) < 0)
         return -1;
-    if (op->decider == CRITICAL_NONE)
-        return go_to_launch(walk, op);
+    if (op->decider == CRITICAL_NONE) {
+        /* From the start of OP to its call, or beyond the call if it began later than the operation. */
+        struct critical_graph *graph = walk->graph;
+        walk->op = CRITICAL_NONE;
+        walk->thread = op->thread == LAUNCHED_NO_THREAD ? EVENT_NO_TEXT : op->thread;
+        if (walk->thread == EVENT_NO_TEXT)
+            return 0;
+        struct critical_call *call = &graph->calls.items[op->call];
+        if (add(walk, op->held ? CRITICAL_HELD : CRITICAL_LAUNCH, call->end, call->name) < 0)
+            return -1;
+        if (call->start < walk->time)
+            call->on_path = true;
+        return add(walk, CRITICAL_CALL, call->start, call->name);
+    }
     walk->op = op->decider;
     return add(walk, op->held ? CRITICAL_HELD : CRITICAL_BETWEEN, walk->graph->ops.items[op->decider].end, op->name);
 }

@@ -25,7 +25,8 @@ static struct diff_test test_figure(const struct diff *diff, const struct diff_r
 
 /* --- rows --- */
 
-static void add_means(const struct diff *diff, struct diff_row *row)
+/* The means of a row, and whether it is tiny. */
+static void begin_row(const struct diff *diff, struct diff_row *row, double span)
 {
     for (size_t i = 0; i < diff->traces; i++) {
         enum diff_side side = diff_side_of(diff, i);
@@ -37,12 +38,6 @@ static void add_means(const struct diff *diff, struct diff_row *row)
         row->totals[side] /= (double)diff->options->counts[side];
         row->counts[side] /= (double)diff->options->counts[side];
     }
-}
-
-/* Their means, and whether they are tiny. */
-static void begin_row(const struct diff *diff, struct diff_row *row, double span)
-{
-    add_means(diff, row);
     row->tiny =
         diff_type(row->section) == TYPE_NS && fmax(row->totals[BEFORE], row->totals[AFTER]) < DIFF_TINY / 100 * span;
 }
@@ -232,22 +227,6 @@ static void adjust_family(struct diff *diff, struct family *family, bool host)
     }
 }
 
-/* What the host does varies by far more than what GPUs do, and is another question: each has its own family. */
-static int adjust_all(struct diff *diff)
-{
-    size_t most = diff->rows.count * 3 + 1;
-    struct family family = {.tests = calloc(most, sizeof(*family.tests)),
-                            .p = calloc(most, sizeof(*family.p)),
-                            .order = calloc(most, sizeof(*family.order))};
-    int status = family.tests && family.p && family.order ? 0 : -1;
-    for (int host = 0; host < 2 && status == 0; host++)
-        adjust_family(diff, &family, host);
-    free(family.tests);
-    free(family.p);
-    free(family.order);
-    return status;
-}
-
 /* --- the whole --- */
 
 static struct diff_test test_whole(const struct diff *diff, size_t at, struct floor floor)
@@ -271,8 +250,19 @@ int diff_judge(struct diff *diff)
     for (unsigned i = 0; i < REPORT_SECTION_COUNT && status == 0; i++)
         if (diff->compared[i])
             status = test_section(diff, i);
-    if (status == 0)
-        status = adjust_all(diff);
+    if (status == 0) {
+        /* What the host does varies by far more than what GPUs do, and is another question: each has its own family. */
+        size_t most = diff->rows.count * 3 + 1;
+        struct family family = {.tests = calloc(most, sizeof(*family.tests)),
+                                .p = calloc(most, sizeof(*family.p)),
+                                .order = calloc(most, sizeof(*family.order))};
+        status = family.tests && family.p && family.order ? 0 : -1;
+        for (int host = 0; host < 2 && status == 0; host++)
+            adjust_family(diff, &family, host);
+        free(family.tests);
+        free(family.p);
+        free(family.order);
+    }
     for (size_t i = 0; i < diff->rows.count && status == 0; i++)
         if (diff->compared[diff->rows.items[i].section])
             conclude(diff, &diff->rows.items[i], span);

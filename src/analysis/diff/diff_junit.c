@@ -56,18 +56,6 @@ static void write_failure(struct buffer *out, struct buffer *message)
     buffer_text(out, "\"/>\n");
 }
 
-static void write_condition(struct buffer *out, const struct diff *diff, const struct diff_outcome *outcome)
-{
-    struct buffer message;
-    buffer_init_memory(&message);
-    diff_outcome_write(&message, diff, outcome);
-    begin_case(out, outcome->condition->text);
-    if (outcome->met)
-        write_failure(out, &message);
-    buffer_release(&message);
-    buffer_text(out, "  </testcase>\n");
-}
-
 static bool is_worse(const struct diff_row *row)
 {
     static const bool worse[] = {[SLOWER] = true, [FASTER] = false,  [MORE] = true,     [FEWER] = false,
@@ -81,21 +69,6 @@ static size_t count_worse(const struct diff *diff, unsigned section)
     for (size_t i = 0; i < diff->rows.count; i++)
         count += diff->rows.items[i].section == section && is_worse(&diff->rows.items[i]);
     return count;
-}
-
-static void write_section(struct buffer *out, const struct diff *diff, unsigned section)
-{
-    begin_case(out, section_list[section].word);
-    for (size_t i = 0; i < diff->rows.count; i++) {
-        const struct diff_row *row = &diff->rows.items[i];
-        struct buffer message;
-        if (row->section != section || !is_worse(row))
-            continue;
-        buffer_init_memory(&message);
-        diff_write_row_change(&message, diff, row);
-        write_failure(out, &message);
-    }
-    buffer_text(out, "  </testcase>\n");
 }
 
 static void count_cases(const struct diff *diff, const struct diff_outcome *outcomes, size_t *cases, size_t *failures)
@@ -117,11 +90,31 @@ int diff_write_junit(const struct diff *diff, const struct diff_outcome *outcome
     count_cases(diff, outcomes, &cases, &failures);
     buffer_text(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     buffer_format(out, "<testsuite name=\"gputrace diff\" tests=\"%zu\" failures=\"%zu\">\n", cases, failures);
-    for (size_t i = 0; i < conditions; i++)
-        write_condition(out, diff, &outcomes[i]);
-    for (unsigned i = 0; i < REPORT_SECTION_COUNT && conditions == 0; i++)
-        if (diff->compared[i])
-            write_section(out, diff, i);
+    for (size_t i = 0; i < conditions; i++) {
+        struct buffer message;
+        buffer_init_memory(&message);
+        diff_outcome_write(&message, diff, &outcomes[i]);
+        begin_case(out, outcomes[i].condition->text);
+        if (outcomes[i].met)
+            write_failure(out, &message);
+        buffer_release(&message);
+        buffer_text(out, "  </testcase>\n");
+    }
+    for (unsigned section = 0; section < REPORT_SECTION_COUNT && conditions == 0; section++) {
+        if (!diff->compared[section])
+            continue;
+        begin_case(out, section_list[section].word);
+        for (size_t i = 0; i < diff->rows.count; i++) {
+            const struct diff_row *row = &diff->rows.items[i];
+            struct buffer message;
+            if (row->section != section || !is_worse(row))
+                continue;
+            buffer_init_memory(&message);
+            diff_write_row_change(&message, diff, row);
+            write_failure(out, &message);
+        }
+        buffer_text(out, "  </testcase>\n");
+    }
     buffer_init_memory(&summary);
     diff_write_summary(&summary, diff);
     buffer_text(out, "  <system-out>");

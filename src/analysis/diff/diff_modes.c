@@ -58,22 +58,6 @@ static bool all_cells_filled(const struct diff_modes *modes)
     return low[BEFORE].count && low[AFTER].count && high[BEFORE].count && high[AFTER].count;
 }
 
-/* The cut at the largest gap. */
-static struct diff_modes cut_by_gap(const struct diff_run *runs, size_t count)
-{
-    size_t low = 1;
-    for (size_t i = 2; i < count; i++)
-        if (runs[i].value - runs[i - 1].value > runs[low].value - runs[low - 1].value)
-            low = i;
-    struct diff_modes modes = cut_at(runs, count, low);
-    struct diff_cell lower = join(&modes.cells[LOW_MODE][BEFORE], &modes.cells[LOW_MODE][AFTER]),
-                     upper = join(&modes.cells[HIGH_MODE][BEFORE], &modes.cells[HIGH_MODE][AFTER]);
-    double deviation = sqrt((lower.squares + upper.squares) / (double)(count - DIFF_MODES));
-    modes.distance = upper.mean - lower.mean;
-    modes.known = runs[low].value - runs[low - 1].value >= MODES_GAP * deviation;
-    return modes;
-}
-
 /* The cut that leaves the least deviation. */
 static struct diff_modes cut_by_deviation(const struct diff_run *runs, size_t count)
 {
@@ -100,7 +84,17 @@ struct diff_modes diff_modes_find(struct diff_run *runs, size_t count, double le
     if (count <= (size_t)DIFF_MODES * DIFF_SIDES)
         return (struct diff_modes){0};
     qsort(runs, count, sizeof(*runs), by_value);
-    struct diff_modes modes = cut_by_gap(runs, count);
+    /* The cut at the largest gap. */
+    size_t low = 1;
+    for (size_t i = 2; i < count; i++)
+        if (runs[i].value - runs[i - 1].value > runs[low].value - runs[low - 1].value)
+            low = i;
+    struct diff_modes modes = cut_at(runs, count, low);
+    struct diff_cell lower = join(&modes.cells[LOW_MODE][BEFORE], &modes.cells[LOW_MODE][AFTER]),
+                     upper = join(&modes.cells[HIGH_MODE][BEFORE], &modes.cells[HIGH_MODE][AFTER]);
+    double deviation = sqrt((lower.squares + upper.squares) / (double)(count - DIFF_MODES));
+    modes.distance = upper.mean - lower.mean;
+    modes.known = runs[low].value - runs[low - 1].value >= MODES_GAP * deviation;
     if (!modes.known)
         modes = cut_by_deviation(runs, count);
     modes.known = modes.known && modes.distance >= least;

@@ -101,17 +101,6 @@ static void note_modes(struct notes *notes)
     buffer_release(&name);
 }
 
-static void note_gpus(struct notes *notes)
-{
-    const struct diff *diff = notes->diff;
-    const struct diff_whole *first = &diff->wholes[0], *last = &diff->wholes[diff->traces - 1];
-    if (first->gpu != EVENT_NO_TEXT && last->gpu != EVENT_NO_TEXT && first->gpu != last->gpu)
-        note(notes, "The GPUs differ: %s before, %s after.", interned(&diff->names, first->gpu),
-             interned(&diff->names, last->gpu));
-    if (first->gpus != last->gpus)
-        note(notes, "The number of GPUs differs: %zu before, %zu after.", first->gpus, last->gpus);
-}
-
 /* --- ranks of jobs --- */
 
 #define RANKS_LISTED 16 /* of a side in a note */
@@ -223,7 +212,12 @@ void diff_notes(const struct diff *diff, void (*say)(void *context, const char *
     note_traces(&notes);
     note_ranks(&notes);
     note_modes(&notes);
-    note_gpus(&notes);
+    const struct diff_whole *first = &diff->wholes[0], *last = &diff->wholes[diff->traces - 1];
+    if (first->gpu != EVENT_NO_TEXT && last->gpu != EVENT_NO_TEXT && first->gpu != last->gpu)
+        note(&notes, "The GPUs differ: %s before, %s after.", interned(&diff->names, first->gpu),
+             interned(&diff->names, last->gpu));
+    if (first->gpus != last->gpus)
+        note(&notes, "The number of GPUs differs: %zu before, %zu after.", first->gpus, last->gpus);
     note_shared(&notes);
     for (unsigned i = 0; i < REPORT_SECTION_COUNT; i++)
         if (notes.diff->unrecorded[i])

@@ -12,17 +12,9 @@ void gpu_idle_release(struct gpu_idle *idle)
     free(idle->launches);
 }
 
-static struct gpu_busy_part *put_device(struct gpu_idle *idle, uint32_t device)
-{
-    while (idle->devices.count <= device)
-        if (!array_push(&idle->devices))
-            return NULL;
-    return &idle->devices.items[device];
-}
-
 static int add_op(struct gpu_idle *idle, const struct trace *trace, const struct timeline_op *op)
 {
-    struct gpu_busy_part *device = put_device(idle, op->device);
+    struct gpu_busy_part *device = array_at(&idle->devices, op->device);
     if (!device)
         return -1;
     if (op->thread != LAUNCHED_NO_THREAD) {
@@ -57,8 +49,7 @@ int gpu_idle_gather(struct gpu_idle *idle, const struct trace *trace)
     sorter_walk_begin(&walk, &trace->timeline);
     while (status == 0 && (op = sorter_next(&walk)))
         status = add_op(idle, trace, op);
-    int walked = sorter_walk_end(&walk);
-    return status ? status : walked;
+    return sorter_walk_end(&walk) ?: status;
 }
 
 /* --- walks --- */

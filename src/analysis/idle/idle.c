@@ -4,6 +4,8 @@
 
 #include "analysis/base/cost_sum.h"
 #include "analysis/base/order.h"
+#include "analysis/model/names.h"
+#include "analysis/model/trace.h"
 
 const struct idle_cause_words idle_cause_words[IDLE_CAUSE_COUNT] = {
 #define CAUSE(constant, word, text) {word, text},
@@ -105,10 +107,9 @@ static bool is_row(const struct idle_row *row, const struct idle_what *what)
 
 static int list_row(struct idle_rows *rows, const struct idle_what *what)
 {
-    while (rows->of_device.count <= what->device)
-        if (!array_push(&rows->of_device))
-            return -1;
-    struct idle_row_list *list = &rows->of_device.items[what->device];
+    struct idle_row_list *list = array_at(&rows->of_device, what->device);
+    if (!list)
+        return -1;
     *(list->last ? &rows->items[list->last - 1].next : &list->first) = (uint32_t)rows->count;
     list->last = (uint32_t)rows->count;
     return 0;
@@ -145,17 +146,9 @@ static int add_active(struct idle *idle, const struct idle_what *what, int64_t s
     return row ? 0 : -1;
 }
 
-static struct idle_device *find_device(struct idle *idle, uint32_t device)
-{
-    while (idle->devices.count <= device)
-        if (!array_push(&idle->devices))
-            return NULL;
-    return &idle->devices.items[device];
-}
-
 int idle_add_launched(struct idle *idle, uint32_t device, int64_t length)
 {
-    struct idle_device *of_device = find_device(idle, device);
+    struct idle_device *of_device = array_at(&idle->devices, device);
     if (!of_device)
         return -1;
     of_device->launched++;
@@ -169,7 +162,7 @@ int idle_add(struct idle *idle, const struct idle_what *what, int64_t start, int
     const struct idle_piece piece = {.start = at, .length = length, .device = what->device, .cause = what->cause};
     if (length <= 0)
         return 0;
-    struct idle_device *device = find_device(idle, what->device);
+    struct idle_device *device = array_at(&idle->devices, what->device);
     struct idle_what alone = *what;
     alone.activity = EVENT_NO_TEXT;
     struct idle_row *row = device ? find_row(&idle->rows, &alone) : NULL;
@@ -189,6 +182,12 @@ int idle_add(struct idle *idle, const struct idle_what *what, int64_t start, int
         }
     }
     return 0;
+}
+
+bool idle_is_loading(const struct trace *trace, const struct idle_what *what)
+{
+    return name_is_data_loader(trace_text(trace, what->range)) ||
+           name_is_data_loader(trace_text(trace, what->operation));
 }
 
 const struct idle_part *idle_main_part(const struct idle_gap *gap)

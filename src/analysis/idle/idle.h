@@ -182,6 +182,9 @@ static inline const struct idle_row *idle_next_row(const struct idle_rows *rows,
     return row->next ? &rows->items[row->next - 1] : NULL;
 }
 
+/* Whether PyTorch's DataLoader was open. */
+bool idle_is_loading(const struct trace *trace, const struct idle_what *what);
+
 /* The cause that took most of a gap. */
 const struct idle_part *idle_main_part(const struct idle_gap *gap);
 

@@ -147,14 +147,6 @@ static int settle(struct finding *finding, const struct gap *gap, const struct i
 
 /* --- the walk over the operations --- */
 
-static struct stream_last *find_stream(struct finding *finding, uint32_t stream)
-{
-    while (finding->streams.count <= stream)
-        if (!array_push(&finding->streams))
-            return NULL;
-    return &finding->streams.items[stream];
-}
-
 static void offer(struct finding *finding, const struct gap *gap, struct idle_neighbour after)
 {
     const struct idle_gap one = {.start = gap->start,
@@ -235,7 +227,7 @@ static int add_op(struct finding *finding, const struct timeline_op *op)
     if (op->thread != LAUNCHED_NO_THREAD && op->start >= finding->from &&
         idle_add_launched(finding->idle, op->device, op->end - op->start) < 0)
         return -1;
-    struct stream_last *stream = find_stream(finding, op->stream);
+    struct stream_last *stream = array_at(&finding->streams, op->stream);
     if (!stream || (op->start > finding->until && add_gap(finding, op, stream) < 0))
         return -1;
     if (op->end >= finding->until) {
@@ -251,19 +243,6 @@ static int add_op(struct finding *finding, const struct timeline_op *op)
     return 0;
 }
 
-static int add_ops(struct finding *finding)
-{
-    struct sorter_walk walk;
-    const struct timeline_op *op;
-    int status = 0;
-    sorter_walk_begin(&walk, &finding->trace->timeline);
-    while (status == 0 && (op = sorter_next(&walk)))
-        status = add_op(finding, op);
-    int walked = sorter_walk_end(&walk);
-    status = status ? status : walked;
-    return status ? status : end_device(finding);
-}
-
 static int settle_asked(struct finding *finding)
 {
     struct idle_gaps *gaps = finding->gaps;
@@ -275,8 +254,7 @@ static int settle_asked(struct finding *finding)
     sorter_walk_begin(&walk, &gaps->asked);
     while (status == 0 && (gap = sorter_next(&walk)))
         status = settle(finding, gap, idle_waits_find(&gaps->waits, &gap->launch));
-    int walked = sorter_walk_end(&walk);
-    return status ? status : walked;
+    return sorter_walk_end(&walk) ?: status;
 }
 
 /* --- phases --- */
@@ -306,8 +284,7 @@ static int pass_phases(struct finding *finding)
         if (thread != EVENT_NONE)
             status = sorter_add(&finding->gaps->host.phases, &one);
     }
-    int walked = sorter_walk_end(&walk);
-    return status ? status : walked;
+    return sorter_walk_end(&walk) ?: status;
 }
 
 static int find_gaps(struct idle_gaps *gaps, struct idle *idle, const struct trace *trace, int64_t from)
@@ -318,7 +295,14 @@ static int find_gaps(struct idle_gaps *gaps, struct idle *idle, const struct tra
     int status = idle_waits_begin(&gaps->waits, trace);
     if (status < 0)
         return status;
-    status = add_ops(&finding);
+    struct sorter_walk walk;
+    const struct timeline_op *op;
+    status = 0;
+    sorter_walk_begin(&walk, &finding.trace->timeline);
+    while (status == 0 && (op = sorter_next(&walk)))
+        status = add_op(&finding, op);
+    status = sorter_walk_end(&walk) ?: status;
+    status = status ? status : end_device(&finding);
     if (status == 0)
         status = settle_asked(&finding);
     int ended = idle_waits_end(&gaps->waits);

@@ -255,8 +255,7 @@ static bool is_of_another_job(const struct job_whole *job, const struct job_part
         return true;
     for (size_t i = 0; i < part->ranks.items.count; i++) {
         const uint64_t number = (uint64_t)part->ranks.items.items[i].rank;
-        if (dense_map_find(&job->numbers, &number, (struct dense_layout){1, 1, false}, dense_map_hash(&number, 1)) !=
-            DENSE_MAP_NONE)
+        if (dense_map_lookup(&job->numbers, &number, sizeof(number)) != DENSE_MAP_NONE)
             return true;
     }
     return false;

@@ -76,20 +76,6 @@ int job_clocks_member(struct job_clocks *clocks, const struct job_clock_member *
     return 0;
 }
 
-/* Makes the times of a part relative to its host's first. */
-static void make_relative(struct job_clocks *clocks, struct clock_part *part)
-{
-    struct clock_host *host = &clocks->hosts[part->host];
-    int64_t last = part->takes ? part->leave : part->last_enter;
-    if (!host->seen)
-        host->origin = part->last_enter;
-    host->seen = true;
-    part->enter -= part->gives ? host->origin : 0;
-    part->leave -= part->takes ? host->origin : 0;
-    part->last_enter -= host->origin;
-    host->last = last - host->origin > host->last ? last - host->origin : host->last;
-}
-
 static uint32_t standing_for(struct job_clocks *clocks, uint32_t host)
 {
     while (clocks->hosts[host].joined != host)
@@ -113,10 +99,9 @@ static void share_memory(struct job_clocks *clocks)
 /* A pair that is new where there are too many already is of use only if it joins hosts that no pairs join. */
 static bool pair_is_left_out(struct job_clocks *clocks, uint64_t key, uint32_t a, uint32_t b)
 {
-    struct dense_layout layout = {1, 1, false};
     size_t most = JOB_CLOCK_BYTES / sizeof(struct clock_bucket) / JOB_CLOCK_BUCKETS_LEAST;
     return clocks->pairs.count >= most && standing_for(clocks, a) == standing_for(clocks, b) &&
-           dense_map_find(&clocks->pair_ids, &key, layout, dense_map_hash(&key, 1)) == DENSE_MAP_NONE;
+           dense_map_lookup(&clocks->pair_ids, &key, sizeof(key)) == DENSE_MAP_NONE;
 }
 
 static int add_pair(struct job_clocks *clocks, const struct clock_part *a, const struct clock_part *b)
@@ -149,7 +134,17 @@ int job_clocks_end(struct job_clocks *clocks)
         return 0;
     clocks->operations++;
     for (size_t i = 0; i < count; i++) {
-        make_relative(clocks, &clocks->parts.items[i]);
+        /* The times of a part become relative to its host's first. */
+        struct clock_part *part = &clocks->parts.items[i];
+        struct clock_host *host = &clocks->hosts[part->host];
+        int64_t last = part->takes ? part->leave : part->last_enter;
+        if (!host->seen)
+            host->origin = part->last_enter;
+        host->seen = true;
+        part->enter -= part->gives ? host->origin : 0;
+        part->leave -= part->takes ? host->origin : 0;
+        part->last_enter -= host->origin;
+        host->last = last - host->origin > host->last ? last - host->origin : host->last;
         first = clocks->parts.items[i].host < clocks->parts.items[first].host ? i : first;
     }
     for (size_t i = 0; i < count && status == 0; i++)

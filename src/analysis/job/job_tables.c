@@ -202,20 +202,6 @@ static struct table table_of(unsigned number, struct column *columns)
     return table;
 }
 
-static int write_one(const struct job_whole *job, unsigned number, struct render *render)
-{
-    const struct section *section = section_list[number].section;
-    struct column columns[ROW_COLUMNS];
-    struct table table = table_of(number, columns);
-    const char *sort = OWN >> number & 1 ? section->sort : section->comparable.total ? "total" : "count";
-    table.unrecorded = job->unrecorded >> number & 1;
-    int status = fill(&table, job, number) < 0 ? error_no_memory(table.word) : 0;
-    if (status == 0)
-        status = report_write_table(render, &table, sort, section->usual);
-    table_release(&table);
-    return status;
-}
-
 struct report_columns job_tables_columns(void)
 {
     return (struct report_columns){row_columns, ROW_COLUMNS};
@@ -239,8 +225,17 @@ int job_tables_write(const struct job_whole *job, uint64_t sections, struct rend
 {
     int status = 0;
     for (unsigned i = 0; i < REPORT_SECTION_COUNT && status == 0; i++)
-        if (sections >> i & 1 && (OWN | job->sections) >> i & 1)
-            status = write_one(job, i, render);
+        if (sections >> i & 1 && (OWN | job->sections) >> i & 1) {
+            const struct section *section = section_list[i].section;
+            struct column columns[ROW_COLUMNS];
+            struct table table = table_of(i, columns);
+            const char *sort = OWN >> i & 1 ? section->sort : section->comparable.total ? "total" : "count";
+            table.unrecorded = job->unrecorded >> i & 1;
+            status = fill(&table, job, i) < 0 ? error_no_memory(table.word) : 0;
+            if (status == 0)
+                status = report_write_table(render, &table, sort, section->usual);
+            table_release(&table);
+        }
     return status;
 }
 

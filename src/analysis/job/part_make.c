@@ -209,22 +209,6 @@ static int write_part(struct making *making)
 
 /* --- all of it --- */
 
-static void set_info(struct making *making, uint64_t sections, const char *path)
-{
-    const struct trace *trace = making->trace;
-    struct part_info *info = &making->part.info;
-    *info = (struct part_info){.path = keep(making, path, strlen(path)),
-                               .with_span = trace->any,
-                               .start = trace->start,
-                               .end = trace->end,
-                               .base = trace->base,
-                               .world_size = EVENT_NONE,
-                               .sections = sections};
-    for (size_t i = 0; i < trace->ranks.count; i++)
-        info->world_size =
-            trace->ranks.items[i].world_size > info->world_size ? trace->ranks.items[i].world_size : info->world_size;
-}
-
 static int make(struct making *making, uint64_t sections, const char *path)
 {
     int status = ranks_of_trace(&making->part.ranks, making->trace);
@@ -241,7 +225,18 @@ static int make(struct making *making, uint64_t sections, const char *path)
     }
     for (size_t i = 0; i < making->part.ranks.steps.count; i++)
         making->part.ranks.steps.items[i].communication = making->part.ranks.steps.items[i].waited = 0;
-    set_info(making, sections, path);
+    const struct trace *trace = making->trace;
+    struct part_info *info = &making->part.info;
+    *info = (struct part_info){.path = keep(making, path, strlen(path)),
+                               .with_span = trace->any,
+                               .start = trace->start,
+                               .end = trace->end,
+                               .base = trace->base,
+                               .world_size = EVENT_NONE,
+                               .sections = sections};
+    for (size_t i = 0; i < trace->ranks.count; i++)
+        info->world_size =
+            trace->ranks.items[i].world_size > info->world_size ? trace->ranks.items[i].world_size : info->world_size;
     status = add_findings(making) ?: add_members(making);
     for (unsigned i = 0; i < REPORT_SECTION_COUNT && status == 0; i++)
         if (sections >> i & 1)

@@ -165,8 +165,7 @@ static int move_all(struct autograd *autograd, struct attribution *to, const str
     sorter_walk_begin(&to->links, &autograd->links);
     to->next = sorter_next(&to->links);
     int status = range_walk_ops(ranges, false, gpu_ops, move, NULL, to);
-    int walked = sorter_walk_end(&to->links);
-    return status ? status : walked;
+    return sorter_walk_end(&to->links) ?: status;
 }
 
 int autograd_attribute(struct autograd *autograd, const struct ranges *ranges, struct sorter *gpu_ops)

@@ -114,10 +114,9 @@ enum call_kind call_kind_of(const char *name)
 
 enum call_kind call_kinds_find(struct call_kinds *kinds, const struct interner *strings, uint32_t name)
 {
-    while (kinds->items.count <= name)
-        if (!array_push(&kinds->items))
-            return CALL_OTHER;
-    char *known = &kinds->items.items[name];
+    char *known = array_at(&kinds->items, name);
+    if (!known)
+        return CALL_OTHER;
     if (!*known)
         *known = (char)(call_kind_of(interned(strings, name)) + 1);
     return (enum call_kind)(*known - 1);

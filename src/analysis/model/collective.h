@@ -4,6 +4,7 @@
 #ifndef GPUTRACE_ANALYSIS_MODEL_COLLECTIVE_H
 #define GPUTRACE_ANALYSIS_MODEL_COLLECTIVE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "trace/event_fields.h"
@@ -45,5 +46,12 @@ struct collective {
     uint32_t thread;          /* index in trace.threads: the call's */
     uint32_t device, stream;  /* indices in trace.devices and trace.streams: the kernel's */
 };
+
+/* Whether the same ranks do both: those of a communicator, or a sender and a receiver. */
+static inline bool collective_same_group(const struct collective *a, const struct collective *b)
+{
+    return a->communicator == b->communicator && a->group_ranks == b->group_ranks && a->source == b->source &&
+           a->target == b->target;
+}
 
 #endif

@@ -47,6 +47,13 @@ static inline bool collective_is_pairwise(enum collective_kind kind)
     return kind == COLLECTIVE_SEND || kind == COLLECTIVE_RECV;
 }
 
+/* Whether each rank needs data, or a signal, of all others: none finishes it before all have entered it. */
+static inline bool collective_waits_for_all(enum collective_kind kind)
+{
+    return kind == COLLECTIVE_ALLREDUCE || kind == COLLECTIVE_ALLGATHER || kind == COLLECTIVE_REDUCESCATTER ||
+           kind == COLLECTIVE_ALLTOALL || kind == COLLECTIVE_BARRIER;
+}
+
 /* Bytes of an element of this type: "Float", "c10::BFloat16", "ncclFloat16". 0: the type is not known. */
 int64_t collective_type_bytes(const char *type);
 

@@ -195,12 +195,6 @@ struct owners {
     ARRAY(struct owner) items;
 };
 
-static uint32_t index_of(const struct dense_map *map, const void *key, size_t words)
-{
-    const struct dense_layout layout = {(uint16_t)words, (uint16_t)words, false};
-    return dense_map_find(map, key, layout, dense_map_hash(key, words));
-}
-
 /* The process that has slices on threads; EVENT_NO_ID: it is not the only one. */
 static event_id only_process(const struct trace *trace)
 {
@@ -221,7 +215,7 @@ static struct owner *find_owner(struct owners *owners, const struct found *found
     const struct trace_gpu_row *row = found->side == SIDE_KERNEL ? trace_gpu_row(owners->trace, found->row) : NULL;
     event_id only = found->side == SIDE_KERNEL && !row ? only_process(owners->trace) : EVENT_NO_ID;
     owner->pid = row ? row->process : only != EVENT_NO_ID ? only : found->row;
-    owner->process = index_of(&owners->trace->process_ids, &owner->pid, 1);
+    owner->process = dense_map_lookup(&owners->trace->process_ids, &owner->pid, sizeof(owner->pid));
     const struct trace_rank *rank = trace_rank_of(owners->trace, owner->pid);
     owner->rank = rank ? rank->rank : EVENT_NONE;
     return owner;
@@ -299,11 +293,11 @@ static int resolve(struct owners *owners, struct found *found)
     set_pair(one);
     if (found->side == SIDE_KERNEL) {
         const struct trace_stream_id stream = {found->row, found->device, found->context, found->stream};
-        one->device = index_of(&trace->device_ids, &found->device, 1);
-        one->stream = index_of(&trace->stream_ids, &stream, sizeof(stream) / sizeof(uint64_t));
+        one->device = dense_map_lookup(&trace->device_ids, &found->device, sizeof(found->device));
+        one->stream = dense_map_lookup(&trace->stream_ids, &stream, sizeof(stream));
     } else {
         const struct trace_thread_id thread = {found->row, found->thread};
-        one->thread = index_of(&trace->thread_ids, &thread, sizeof(thread) / sizeof(uint64_t));
+        one->thread = dense_map_lookup(&trace->thread_ids, &thread, sizeof(thread));
     }
     return 0;
 }
@@ -321,8 +315,7 @@ static int walk_found(const struct collectives *collectives, struct owners *owne
         if (found.named == (collectives->named_count > 0))
             status = !to ? add_kind(owners, &found) : resolve(owners, &found) ?: sorter_add(to, &found);
     }
-    int walked = sorter_walk_end(&walk);
-    return status ? status : walked;
+    return sorter_walk_end(&walk) ?: status;
 }
 
 static int resolve_all(const struct collectives *collectives, const struct trace *trace, struct sorter *to)

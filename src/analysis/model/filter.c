@@ -155,24 +155,6 @@ static bool is_on_stream(const struct filter *filter, const struct event_fields 
     return !filter->options->stream.given || trace_event_stream(event) == filter->options->stream.number;
 }
 
-/* 1: the kernel's name matches; 0: not; -1: no memory. */
-static int is_kernel(struct filter *filter, const struct event_fields *event, uint32_t full_name)
-{
-    const struct interner *strings = &filter->trace->strings;
-    if (full_name == EVENT_NO_TEXT)
-        return 0;
-    while (filter->kernels.count <= full_name)
-        if (!array_push(&filter->kernels))
-            return -1;
-    char *known = &filter->kernels.items[full_name];
-    if (*known == 0)
-        *known = regexec(&filter->kernel, interned(strings, full_name), 0, NULL, 0) == 0 ||
-                         regexec(&filter->kernel, interned(strings, event->name), 0, NULL, 0) == 0
-                     ? 1
-                     : 2;
-    return *known == 1;
-}
-
 /* Whether --gpu, --stream and --kernel hold for an event of a GPU. -1: no memory. */
 static int is_selected_op(struct filter *filter, const struct event_fields *event, uint32_t full_name)
 {
@@ -182,7 +164,19 @@ static int is_selected_op(struct filter *filter, const struct event_fields *even
         return 1;
     if (event->category != CATEGORY_KERNEL && event->category != CATEGORY_GPU_IN_FLIGHT)
         return 0;
-    return is_kernel(filter, event, full_name);
+    /* Whether the name of the kernel matches. */
+    const struct interner *strings = &filter->trace->strings;
+    if (full_name == EVENT_NO_TEXT)
+        return 0;
+    char *known = array_at(&filter->kernels, full_name);
+    if (!known)
+        return -1;
+    if (*known == 0)
+        *known = regexec(&filter->kernel, interned(strings, full_name), 0, NULL, 0) == 0 ||
+                         regexec(&filter->kernel, interned(strings, event->name), 0, NULL, 0) == 0
+                     ? 1
+                     : 2;
+    return *known == 1;
 }
 
 static bool is_in_windows(const struct filter *filter, int64_t time)

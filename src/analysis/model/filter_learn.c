@@ -8,7 +8,6 @@
 #include "common/text.h"
 #include "analysis/model/filter.h"
 #include "analysis/base/heap.h"
-#include "analysis/model/named_ranges.h"
 #include "analysis/model/steps.h"
 
 void filter_want(const struct filter_options *options, struct trace *first)
@@ -28,17 +27,37 @@ struct gathering {
     bool any, all;
 };
 
-static int add_window(void *context, const struct named_range *step)
+static int add_window(struct gathering *gathering, int64_t number, int64_t start, int64_t end)
 {
-    struct gathering *gathering = context;
-    if (!gathering->any || step->number < gathering->least)
-        gathering->least = step->number;
-    if (!gathering->any || step->number > gathering->most)
-        gathering->most = step->number;
+    if (!gathering->any || number < gathering->least)
+        gathering->least = number;
+    if (!gathering->any || number > gathering->most)
+        gathering->most = number;
     gathering->any = true;
-    if (!gathering->all && step->number != gathering->wanted)
+    if (!gathering->all && number != gathering->wanted)
         return 0;
-    return windows_add(&gathering->filter->windows, step->range.start, step->range.end);
+    return windows_add(&gathering->filter->windows, start, end);
+}
+
+/* Adds the ranges called NAME (LENGTH bytes) of any domain, inner ones included. They are counted from 1 on each
+ * thread.
+ */
+static int add_named(struct gathering *gathering, const struct trace *first, const char *name, size_t length)
+{
+    struct sorter_walk walk;
+    const struct range *range;
+    int64_t count = 0;
+    uint32_t thread = 0;
+    int status = 0;
+    sorter_walk_begin(&walk, &first->ranges.sorter);
+    while (status == 0 && (range = sorter_next(&walk))) {
+        const char *text = trace_text(first, range->name);
+        count = range->thread == thread ? count : 0;
+        thread = range->thread;
+        if (strncmp(text, name, length) == 0 && text[length] == '\0')
+            status = add_window(gathering, ++count, range->start, range->end);
+    }
+    return sorter_walk_end(&walk) ?: status;
 }
 
 static int error_no_range(const struct trace *first, const char *wanted, const char *path)
@@ -62,14 +81,14 @@ static int find_range(struct filter *filter, const struct trace *first, const ch
     const char *wanted = filter->options->range;
     struct gathering gathering = {.filter = filter, .all = true};
     uint64_t occurrence;
-    if (ranges_each_named(first, wanted, strlen(wanted), add_window, &gathering) < 0)
+    if (add_named(&gathering, first, wanted, strlen(wanted)) < 0)
         return error_no_memory("ranges");
     size_t length = gathering.any ? 0 : range_name_split(wanted, &occurrence);
     if (length == 0)
         return gathering.any ? 0 : error_no_range(first, wanted, path);
     gathering.all = false;
     gathering.wanted = occurrence <= INT64_MAX ? (int64_t)occurrence : INT64_MAX;
-    if (ranges_each_named(first, wanted, length, add_window, &gathering) < 0)
+    if (add_named(&gathering, first, wanted, length) < 0)
         return error_no_memory("ranges");
     if (!gathering.any)
         return error_no_range(first, wanted, path);
@@ -86,28 +105,19 @@ static int error_no_step(const struct steps *steps, const struct gathering *gath
                  name, gathering->least, gathering->most);
 }
 
-/* The step of that number in each process. */
-static int add_steps(struct gathering *gathering, const struct steps *steps)
-{
-    int status = 0;
-    for (size_t i = 0; i < steps->processes.count; i++) {
-        const struct steps_process *process = &steps->processes.items[i];
-        for (size_t k = 0; k < process->items.count && status == 0; k++) {
-            const struct step *step = &process->items.items[k];
-            const struct named_range window = {.range = {.start = step->from, .end = step->to}, .number = step->number};
-            status = add_window(gathering, &window);
-        }
-    }
-    return status;
-}
-
 static int find_step(struct filter *filter, const struct trace *first, const char *path)
 {
     struct gathering gathering = {.filter = filter, .wanted = filter->options->step.number};
     struct steps steps = {0};
     int status = steps_gather(&steps, first);
-    if (status == 0)
-        status = add_steps(&gathering, &steps);
+    /* The step of that number in each process. */
+    for (size_t i = 0; i < steps.processes.count && status == 0; i++) {
+        const struct steps_process *process = &steps.processes.items[i];
+        for (size_t k = 0; k < process->items.count && status == 0; k++) {
+            const struct step *step = &process->items.items[k];
+            status = add_window(&gathering, step->number, step->from, step->to);
+        }
+    }
     if (status < 0)
         status = error_no_memory("ranges");
     else if (!gathering.any)

@@ -61,20 +61,6 @@ static void end_same(struct calls_join *join)
     join->same.count = join->by_time.count = 0;
 }
 
-static void collect_same(struct calls_join *join, int64_t correlation)
-{
-    end_same(join);
-    join->correlation = correlation;
-    for (; join->next && join->next->correlation < correlation; join->next = calls_next(&join->walk))
-        miss(join, join->next);
-    for (; join->next && join->next->correlation == correlation; join->next = calls_next(&join->walk)) {
-        struct calls_join_call *added = array_push(&join->same);
-        join->no_memory |= !added;
-        if (added)
-            added->call = *join->next;
-    }
-}
-
 const struct call *calls_join_find(struct calls_join *join, int64_t correlation, int64_t time)
 {
     return calls_join_find_of(join, correlation, time, CALLS_ANY_PROCESS);
@@ -136,8 +122,18 @@ const struct call *calls_join_find_of(struct calls_join *join, int64_t correlati
 {
     if (correlation < 0)
         return NULL;
-    if (correlation != join->correlation)
-        collect_same(join, correlation);
+    if (correlation != join->correlation) {
+        end_same(join);
+        join->correlation = correlation;
+        for (; join->next && join->next->correlation < correlation; join->next = calls_next(&join->walk))
+            miss(join, join->next);
+        for (; join->next && join->next->correlation == correlation; join->next = calls_next(&join->walk)) {
+            struct calls_join_call *added = array_push(&join->same);
+            join->no_memory |= !added;
+            if (added)
+                added->call = *join->next;
+        }
+    }
     if (join->same.count == 0)
         return NULL;
     struct calls_join_call *found = join->same.items; /* mostly the only one */

@@ -30,13 +30,6 @@ static const struct hang_member *member_at(const struct finishing *finishing, ui
     return &finishing->hangs->fronts.members.items[member];
 }
 
-/* No rank finishes it before all ranks have entered it. */
-static bool needs_all(const struct collective *own)
-{
-    return own->kind == COLLECTIVE_ALLREDUCE || own->kind == COLLECTIVE_ALLGATHER ||
-           own->kind == COLLECTIVE_REDUCESCATTER || own->kind == COLLECTIVE_ALLTOALL || own->kind == COLLECTIVE_BARRIER;
-}
-
 /* CUPTI has not delivered the last GPU work of a process that was killed. It does not wait in what another rank
  * finished, which lived on. */
 static void settle(const struct finishing *finishing, struct hang_front *front)
@@ -54,20 +47,10 @@ static void settle(const struct finishing *finishing, struct hang_front *front)
         return;
     front->pends = hang_fronts_order(&front->last, latest) > 0;
     front->pending = front->last;
-    if (!needs_all(latest))
+    if (!collective_waits_for_all((enum collective_kind)latest->kind))
         return;
     front->done = front->pends ? *latest : front->last;
     front->finished = true;
-}
-
-static void settle_killed(const struct finishing *finishing)
-{
-    for (size_t i = 0; i < finishing->group->front_count; i++) {
-        struct hang_front *front = &finishing->fronts[i];
-        const struct hang_member *member = member_at(finishing, front->member);
-        if (front->pends && member->ending == HANG_KILLED && member->last != EVENT_NONE)
-            settle(finishing, front);
-    }
 }
 
 /* The last operation that all ranks finished; NULL: there is none. */
@@ -83,18 +66,6 @@ static const struct collective *find_finished(const struct finishing *finishing)
     }
     bool all = least && (group->size == EVENT_NONE || least->source >= 0 || (int64_t)group->front_count >= group->size);
     return all && (!finished || hang_fronts_order(least, finished) > 0) ? least : finished;
-}
-
-/* The operation that stands still: the first that somebody has not finished. */
-static const struct hang_front *find_first(const struct finishing *finishing)
-{
-    const struct hang_front *first = NULL;
-    for (size_t i = 0; i < finishing->group->front_count; i++) {
-        const struct hang_front *front = &finishing->fronts[i];
-        if (front->pends && (!first || hang_fronts_order(&front->pending, &first->pending) < 0))
-            first = front;
-    }
-    return first;
 }
 
 static bool pends_in(const struct hang_front *front, const struct collective *what)
@@ -275,8 +246,19 @@ static int finish_group(struct finishing *finishing)
 {
     struct hangs *hangs = finishing->hangs;
     const struct hang_group *group = finishing->group;
-    settle_killed(finishing);
-    const struct hang_front *first = find_first(finishing);
+    for (size_t i = 0; i < finishing->group->front_count; i++) {
+        struct hang_front *front = &finishing->fronts[i];
+        const struct hang_member *member = member_at(finishing, front->member);
+        if (front->pends && member->ending == HANG_KILLED && member->last != EVENT_NONE)
+            settle(finishing, front);
+    }
+    /* The operation that stands still: the first that somebody has not finished. */
+    const struct hang_front *first = NULL;
+    for (size_t i = 0; i < finishing->group->front_count; i++) {
+        const struct hang_front *front = &finishing->fronts[i];
+        if (front->pends && (!first || hang_fronts_order(&front->pending, &first->pending) < 0))
+            first = front;
+    }
     if (!first)
         return 0;
     const struct collective *finished = find_finished(finishing);
@@ -368,38 +350,17 @@ static int finish_init(struct hangs *hangs)
     return 0;
 }
 
-static void find_elsewhere(struct hangs *hangs)
+static int finish_groups(struct hangs *hangs)
 {
-    for (size_t i = 0; i < hangs->items.count; i++) {
-        struct hang *hang = &hangs->items.items[i];
-        struct hang_part *parts = hangs->parts.items + hang->first_part;
-        hang->follows = hang->counts[HANG_MISSING] > 0 && hang->counts[HANG_OTHER] == 0;
-        for (size_t k = 0; k < hang->part_count; k++) {
-            if (parts[k].role != HANG_MISSING)
-                continue;
-            parts[k].waits_elsewhere = parts[k].is_gone ? 0 : waits_in(hangs, parts[k].member, i);
-            hang->follows &= parts[k].waits_elsewhere != 0;
-        }
-    }
-}
-
-/* By member. NULL: no memory. */
-static int64_t *find_first_calls(const struct hang_fronts *fronts)
-{
-    int64_t *first = malloc((fronts->members.count + 1) * sizeof(*first));
-    for (size_t i = 0; first && i < fronts->members.count; i++)
+    /* When each member called the first operation that it waits in. */
+    int64_t *first = malloc((hangs->fronts.members.count + 1) * sizeof(*first));
+    for (size_t i = 0; first && i < hangs->fronts.members.count; i++)
         first[i] = INT64_MAX;
-    for (size_t i = 0; first && i < fronts->fronts.count; i++) {
-        const struct hang_front *front = &fronts->fronts.items[i];
+    for (size_t i = 0; first && i < hangs->fronts.fronts.count; i++) {
+        const struct hang_front *front = &hangs->fronts.fronts.items[i];
         if (front->pends && front->pending.called < first[front->member])
             first[front->member] = front->pending.called;
     }
-    return first;
-}
-
-static int finish_groups(struct hangs *hangs)
-{
-    int64_t *first = find_first_calls(&hangs->fronts);
     int status = first ? 0 : -1;
     for (size_t i = 0; i < hangs->fronts.groups.count && status == 0; i++) {
         const struct hang_group *group = &hangs->fronts.groups.items[i];
@@ -417,6 +378,17 @@ int hangs_finish(struct hangs *hangs)
     hangs->origin = hangs->origin == EVENT_NONE ? 0 : hangs->origin;
     if (finish_groups(hangs) < 0 || finish_init(hangs) < 0)
         return -1;
-    find_elsewhere(hangs);
+    /* Whether those that are missing wait in another operation. */
+    for (size_t i = 0; i < hangs->items.count; i++) {
+        struct hang *hang = &hangs->items.items[i];
+        struct hang_part *parts = hangs->parts.items + hang->first_part;
+        hang->follows = hang->counts[HANG_MISSING] > 0 && hang->counts[HANG_OTHER] == 0;
+        for (size_t k = 0; k < hang->part_count; k++) {
+            if (parts[k].role != HANG_MISSING)
+                continue;
+            parts[k].waits_elsewhere = parts[k].is_gone ? 0 : waits_in(hangs, parts[k].member, i);
+            hang->follows &= parts[k].waits_elsewhere != 0;
+        }
+    }
     return 0;
 }

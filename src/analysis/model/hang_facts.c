@@ -146,9 +146,13 @@ static bool is_fault(int64_t signal)
            signal == SIGTRAP || signal == SIGSYS;
 }
 
-/* The end of the last thing that a thread of the process is known to have done. */
-static int64_t last_event(const struct telling *telling)
+static int tell_ending(const struct telling *telling)
 {
+    struct hang_member *member = telling->member;
+    const struct trace *trace = telling->trace;
+    const struct trace_crash *crash = telling->crash;
+    const struct trace_rank *rank = trace_rank_of(trace, member->process);
+    /* The end of the last thing that a thread of the process is known to have done. */
     int64_t last = EVENT_NONE;
     for (size_t i = 0; i < telling->facts->threads.count; i++) {
         const struct trace_thread_id *id = dense_map_row(&telling->facts->thread_ids, i);
@@ -159,16 +163,7 @@ static int64_t last_event(const struct telling *telling)
         last = thread->communicated > last ? thread->communicated : last;
         last = thread->stack_time > last ? thread->stack_time : last;
     }
-    return last;
-}
-
-static int tell_ending(const struct telling *telling)
-{
-    struct hang_member *member = telling->member;
-    const struct trace *trace = telling->trace;
-    const struct trace_crash *crash = telling->crash;
-    const struct trace_rank *rank = trace_rank_of(trace, member->process);
-    member->last = last_event(telling);
+    member->last = last;
     if (!crash) { /* the trace lists its processes, or the end of the trace is all that is known */
         member->ending = rank && rank->process != EVENT_NO_ID ? HANG_FINISHED : HANG_LIVES;
         member->last = member->ending == HANG_LIVES ? trace->end : member->last;
@@ -188,15 +183,6 @@ static int tell_ending(const struct telling *telling)
 
 /* --- its GPU --- */
 
-/* The end of the last operation of a stream; EVENT_NONE: it had none. */
-static int64_t stream_end(const struct trace *trace, const struct trace_stream_id *id)
-{
-    for (size_t i = 0; i < trace->streams.count; i++)
-        if (memcmp(trace_stream_id(trace, i), id, sizeof(*id)) == 0)
-            return trace->streams.items[i].last;
-    return EVENT_NONE;
-}
-
 static int tell_gpu(const struct telling *telling)
 {
     struct hang_member *member = telling->member;
@@ -214,7 +200,9 @@ static int tell_gpu(const struct telling *telling)
     }
     if (!first || first->name == EVENT_NO_TEXT)
         return 0;
-    int64_t before = stream_end(telling->trace, where);
+    /* The end of the last operation of the stream. */
+    uint32_t stream = dense_map_lookup(&telling->trace->stream_ids, where, sizeof(*where));
+    int64_t before = stream == DENSE_MAP_NONE ? EVENT_NONE : telling->trace->streams.items[stream].last;
     int64_t since = before > first->launched ? before : first->launched;
     if (event_time_between(since, member->last) < HANG_LEAST_NS)
         return 0;

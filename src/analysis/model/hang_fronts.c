@@ -52,12 +52,6 @@ struct hang_member *hang_fronts_member(struct hang_fronts *fronts, int64_t rank,
 
 /* --- operations as they come --- */
 
-static bool same_group(const struct collective *a, const struct collective *b)
-{
-    return a->communicator == b->communicator && a->group_ranks == b->group_ranks && a->source == b->source &&
-           a->target == b->target;
-}
-
 int hang_fronts_order(const struct collective *a, const struct collective *b)
 {
     return ORDER(a->sequence, b->sequence) ?: ORDER(a->part, b->part);
@@ -125,7 +119,7 @@ static void close_group(struct hang_fronts *fronts)
 
 static int open_group(struct hang_fronts *fronts, const struct collective *own)
 {
-    if (fronts->reading && same_group(&current(fronts)->one, own))
+    if (fronts->reading && collective_same_group(&current(fronts)->one, own))
         return 0;
     close_group(fronts);
     struct hang_group *group = array_push(&fronts->groups);
@@ -158,10 +152,9 @@ static struct hang_front *front_of(struct hang_fronts *fronts, const struct coll
     uint32_t member = known ? (uint32_t)(known - fronts->members.items) : 0;
     if (!known || keep_place(fronts, own, member) < 0)
         return NULL;
-    while (fronts->front_of_member.count <= member)
-        if (!array_push(&fronts->front_of_member))
-            return NULL;
-    uint32_t *index = &fronts->front_of_member.items[member];
+    uint32_t *index = array_at(&fronts->front_of_member, member);
+    if (!index)
+        return NULL;
     if (*index == 0) {
         struct hang_front *front = array_push(&fronts->fronts);
         if (!front)
@@ -231,7 +224,6 @@ void hang_fronts_end(struct hang_fronts *fronts)
 int64_t hang_fronts_place(const struct hang_fronts *fronts, const struct collective *own, int32_t rank)
 {
     const uint64_t key[2] = {own->communicator, (uint64_t)rank};
-    uint32_t found =
-        dense_map_find(&fronts->member_of_place, key, (struct dense_layout){2, 2, false}, dense_map_hash(key, 2));
+    uint32_t found = dense_map_lookup(&fronts->member_of_place, key, sizeof(key));
     return found == DENSE_MAP_NONE ? -1 : (int64_t)fronts->places.items[found];
 }

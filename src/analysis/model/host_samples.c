@@ -62,14 +62,6 @@ int host_samples_add_state(struct host_samples *samples, uint32_t thread, const 
 
 /* --- the end --- */
 
-static struct host_thread *put_thread(struct host_samples *samples, uint32_t thread)
-{
-    while (samples->threads.count <= thread)
-        if (!array_push(&samples->threads))
-            return NULL;
-    return &samples->threads.items[thread];
-}
-
 /* Where that cannot be seen; ns. */
 #define USUAL_PERIOD 1000000
 #define PERIOD_MOST (INT64_C(1) << 40) /* 18 minutes */
@@ -112,7 +104,7 @@ static int keep_samples(struct host_samples *samples)
         return status;
     sorter_walk_begin(&walk, &samples->unsorted_samples);
     while (status == 0 && (one = sorter_next(&walk))) {
-        struct host_thread *thread = put_thread(samples, one->thread);
+        struct host_thread *thread = array_at(&samples->threads, one->thread);
         struct host_sample *kept = thread ? file_vector_push(&samples->samples) : NULL;
         status = kept ? 0 : -1;
         if (!kept)
@@ -127,8 +119,7 @@ static int keep_samples(struct host_samples *samples)
         last = *one;
     }
     samples->period = quartile(&spacing);
-    int walked = sorter_walk_end(&walk);
-    return status ? status : walked;
+    return sorter_walk_end(&walk) ?: status;
 }
 
 /* A state that begins within the one before it begins where that ends. */
@@ -141,7 +132,7 @@ static int keep_states(struct host_samples *samples)
         return status;
     sorter_walk_begin(&walk, &samples->unsorted_states);
     while (status == 0 && (one = sorter_next(&walk))) {
-        struct host_thread *thread = put_thread(samples, one->thread);
+        struct host_thread *thread = array_at(&samples->threads, one->thread);
         bool first = thread && thread->states == 0;
         int64_t until = !thread || first ? INT64_MIN : samples->states.items[samples->states.count - 1].end;
         if (thread && one->state.end <= until)
@@ -157,8 +148,7 @@ static int keep_states(struct host_samples *samples)
         thread->first_state = first ? samples->states.count - 1 : thread->first_state;
         thread->states++;
     }
-    int walked = sorter_walk_end(&walk);
-    return status ? status : walked;
+    return sorter_walk_end(&walk) ?: status;
 }
 
 int host_samples_finish(struct host_samples *samples)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/model/trace.h"
+#include "analysis/names/name_scan.h"
 
 /* Brackets may nest so deep; a name with deeper ones is left as it is. */
 #define DEPTH_MAX 128
@@ -16,11 +17,6 @@ struct shortener {
     size_t out_length;
     bool converting; /* within "operator TYPE": blanks do not end a return type */
 };
-
-static bool is_word(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' || c == '$' || c < 0;
-}
 
 static bool starts_with(const struct shortener *s, size_t at, const char *text)
 {
@@ -34,25 +30,14 @@ static size_t operator_size(const struct shortener *s, size_t at)
     static const char *const symbols[] = {"()", "[]", "<=>", "<<=", ">>=", "->*", "<<",
                                           ">>", "<=", ">=",  "->",  "<",   ">"};
     size_t size = strlen("operator");
-    if (!starts_with(s, at, "operator") || (at > 0 && is_word(s->name[at - 1])))
+    if (!starts_with(s, at, "operator") || (at > 0 && scan_is_word(s->name[at - 1])))
         return 0;
-    if (at + size < s->length && is_word(s->name[at + size]))
+    if (at + size < s->length && scan_is_word(s->name[at + size]))
         return 0;
     for (size_t i = 0; i < sizeof(symbols) / sizeof(*symbols); i++)
         if (starts_with(s, at + size, symbols[i]))
             return size + strlen(symbols[i]);
     return size;
-}
-
-static char closer(char open)
-{
-    switch (open) {
-    case '(': return ')';
-    case '[': return ']';
-    case '{': return '}';
-    case '<': return '>';
-    default: return '\0';
-    }
 }
 
 /* The place behind the bracket that closes the one at AT; 0: there is none. Within round brackets a '<' or '>' without
@@ -66,7 +51,7 @@ static size_t skip_brackets(const struct shortener *s, size_t at)
         size_t operator= c == 'o' ? operator_size(s, at) : 0;
         if (operator) {
             at += operator- 1;
-        } else if (closer(c)) {
+        } else if (scan_closer(c)) {
             if (depth == DEPTH_MAX)
                 return 0;
             open[depth++] = c;
@@ -76,7 +61,7 @@ static size_t skip_brackets(const struct shortener *s, size_t at)
         } else if (c == ')' || c == ']' || c == '}') {
             while (depth > 0 && open[depth - 1] == '<')
                 depth--;
-            if (depth == 0 || closer(open[depth - 1]) != c)
+            if (depth == 0 || scan_closer(open[depth - 1]) != c)
                 return 0;
             depth--;
         }
@@ -209,10 +194,9 @@ int name_change(struct trace *trace, struct event_fields *event)
         event->name = trace->shown_names.items[event->name] - 1;
     if (names != REPORT_NAMES_SHORT)
         return 0;
-    while (trace->shown_names.count <= event->name)
-        if (!array_push(&trace->shown_names))
-            return -1;
-    uint32_t *shown = &trace->shown_names.items[event->name];
+    uint32_t *shown = array_at(&trace->shown_names, event->name);
+    if (!shown)
+        return -1;
     if (*shown == 0) {
         uint32_t number = shorten(trace, event->name);
         if (number == INTERN_NO_MEMORY)

@@ -80,8 +80,7 @@ static int add_ops(struct steps *steps, const struct trace *trace, const struct 
     sorter_walk_begin(&walk, launched);
     while (status == 0 && (op = sorter_next(&walk)))
         status = add_op(steps, trace, op);
-    int walked = sorter_walk_end(&walk);
-    return status ? status : walked;
+    return sorter_walk_end(&walk) ?: status;
 }
 
 static int add_call(struct steps *steps, const struct trace *trace, const struct host_call *call)
@@ -102,8 +101,7 @@ static int add_calls(struct steps *steps, const struct trace *trace)
     host_calls_walk_begin(&walk, &trace->host_calls);
     while (status == 0 && (call = host_calls_next(&walk)))
         status = add_call(steps, trace, call);
-    int walked = host_calls_walk_end(&walk);
-    return status ? status : walked;
+    return host_calls_walk_end(&walk) ?: status;
 }
 
 /* Adds to the part "outside of calls" of each process what its steps took, without the parts that are calls. */

@@ -157,6 +157,5 @@ int steps_find_periods(struct steps *steps, const struct trace *trace, const str
         status = add_periods(steps, trace, &sequence, thread);
     array_release(&sequence.counts);
     array_release(&sequence.items);
-    int walked = sorter_walk_end(&walk);
-    return status ? status : walked;
+    return sorter_walk_end(&walk) ?: status;
 }

@@ -106,10 +106,9 @@ static enum fitness fitness_by_name(const char *name)
 /* A number of steps.names; NEVER_A_STEP; INTERN_NO_MEMORY. */
 static uint32_t stem_of(struct finder *finder, uint32_t name)
 {
-    while (finder->name_of.count <= name)
-        if (!array_push(&finder->name_of))
-            return INTERN_NO_MEMORY;
-    uint32_t *known = &finder->name_of.items[name];
+    uint32_t *known = array_at(&finder->name_of, name);
+    if (!known)
+        return INTERN_NO_MEMORY;
     if (!*known) {
         const char *text = interned(&finder->trace->strings, name);
         uint32_t stem =

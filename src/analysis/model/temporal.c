@@ -8,10 +8,9 @@ int temporal_communicates(struct temporal_names *names, const struct trace *trac
 {
     if (name == EVENT_NO_TEXT)
         return 0;
-    while (names->communication.count <= name)
-        if (!array_push(&names->communication))
-            return -1;
-    char *known = &names->communication.items[name];
+    char *known = array_at(&names->communication, name);
+    if (!known)
+        return -1;
     if (!*known)
         *known = communication_is_kernel(interned(&trace->strings, name)) ? 2 : 1;
     return *known == 2;
@@ -115,8 +114,7 @@ int temporal_gather(struct temporal *temporal, const struct trace *trace)
         status = add_op(&state, op);
     temporal_lane_end(&state.lane);
     array_release(&state.names.communication);
-    int walked = sorter_walk_end(&walk);
-    return status ? status : walked;
+    return sorter_walk_end(&walk) ?: status;
 }
 
 int64_t temporal_any(const struct temporal_device *device, unsigned kinds)

@@ -49,7 +49,7 @@ static size_t operator_size(const struct name_scan *scan, size_t at)
     return 0;
 }
 
-static char closer(char open)
+char scan_closer(char open)
 {
     switch (open) {
     case '(': return ')';
@@ -69,7 +69,7 @@ bool scan_pair_brackets(struct name_scan *scan)
         size_t operator= c == 'o' ? operator_size(scan, at) : 0;
         if (operator) {
             at += operator- 1;
-        } else if (closer(c)) {
+        } else if (scan_closer(c)) {
             if (depth == BRACKETS_MAX)
                 return false;
             open[depth++] = (uint32_t)at;
@@ -79,7 +79,7 @@ bool scan_pair_brackets(struct name_scan *scan)
         } else if (c == ')' || c == ']' || c == '}') {
             while (depth > 0 && scan->name[open[depth - 1]] == '<')
                 depth--;
-            if (depth == 0 || closer(scan->name[open[depth - 1]]) != c)
+            if (depth == 0 || scan_closer(scan->name[open[depth - 1]]) != c)
                 return false;
             scan->partner[open[--depth]] = (uint32_t)at;
         }

@@ -30,6 +30,8 @@ struct component {
 
 /* A character of an identifier. */
 bool scan_is_word(char c);
+/* The bracket that closes OPEN; '\0': it is none that opens. */
+char scan_closer(char open);
 /* Bytes. */
 size_t scan_span_length(struct span span);
 /* Whether TEXT stands at AT, before END. */

@@ -21,13 +21,6 @@ bool comm_times(const struct collective *one, int64_t *start, int64_t *duration)
     return one->start != EVENT_NONE || call;
 }
 
-/* Whether each rank needs data, or a signal, of all others. */
-static bool waits_for_all(enum collective_kind kind)
-{
-    return kind == COLLECTIVE_ALLREDUCE || kind == COLLECTIVE_ALLGATHER || kind == COLLECTIVE_REDUCESCATTER ||
-           kind == COLLECTIVE_ALLTOALL || kind == COLLECTIVE_BARRIER;
-}
-
 int64_t comm_last_start(const struct collective *ranks, size_t count)
 {
     int64_t last = EVENT_NONE, first_end = INT64_MAX, start, duration;
@@ -36,7 +29,8 @@ int64_t comm_last_start(const struct collective *ranks, size_t count)
         if (!comm_times(&ranks[i], &start, &duration))
             continue;
         last = timed++ == 0 || start > last ? start : last;
-        bool all = waits_for_all((enum collective_kind)ranks[i].kind) || ranks[i].communicator == EVENT_NO_TEXT;
+        bool all =
+            collective_waits_for_all((enum collective_kind)ranks[i].kind) || ranks[i].communicator == EVENT_NO_TEXT;
         if (all && start + duration < first_end)
             first_end = start + duration;
     }
@@ -122,8 +116,7 @@ int comm_gather(struct comm *comm, const struct collectives *collectives)
     collectives_walk_begin(&walk, collectives);
     for (size_t count; status == 0 && (count = collectives_next(&walk, &ranks)) > 0;)
         status = comm_add(comm, ranks, count);
-    int walked = collectives_walk_end(&walk);
-    return status ? status : walked;
+    return collectives_walk_end(&walk) ?: status;
 }
 
 /* --- the table --- */

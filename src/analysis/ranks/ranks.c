@@ -5,6 +5,7 @@
 
 #include "analysis/base/cost_sum.h"
 #include "analysis/base/order.h"
+#include "analysis/model/collective_words.h"
 #include "analysis/ranks/comm.h"
 
 void ranks_release(struct ranks *ranks)
@@ -15,7 +16,8 @@ void ranks_release(struct ranks *ranks)
     array_release(&ranks->names);
     rank_steps_release(&ranks->steps);
     transfers_release(&ranks->transfers);
-    neighbours_release(&ranks->neighbours);
+    dense_map_release(&ranks->neighbours.keys);
+    array_release(&ranks->neighbours.rows);
     array_release(&ranks->starts);
 }
 
@@ -66,24 +68,6 @@ static int64_t neighbour_wait(const struct collective *one, int64_t duration, in
     return one->exposed != EVENT_NONE && one->exposed < waited ? one->exposed : waited;
 }
 
-/* LAST: when the last of them began; EVENT_NONE: nobody waited. */
-static void add_to_steps(struct ranks *ranks, const struct collective *operation, const uint32_t *index, size_t count,
-                         int64_t last)
-{
-    for (size_t i = 0; i < count; i++) {
-        const struct collective *one = &operation[i];
-        int64_t start, duration;
-        if (index[i] >= ranks->items.count || one->joint || !comm_times(one, &start, &duration))
-            continue;
-        struct rank *rank = &ranks->items.items[index[i]];
-        int64_t time = one->called != EVENT_NONE ? one->called : start,
-                wait = last == EVENT_NONE ? 0 : comm_wait(one, last);
-        bool counts = rank_steps_add_operation(&ranks->steps, index[i], time, duration, wait);
-        if (one->source >= 0 && (counts || rank->steps == 0))
-            sum_add(&rank->neighbours, neighbour_wait(one, duration, wait));
-    }
-}
-
 /* START: of the operation; TYPICAL: of a typical rank's, which took DURATION. */
 static void add_late(struct rank *rank, int64_t start, int64_t typical, int64_t duration)
 {
@@ -124,17 +108,56 @@ static void add_waits(struct ranks *ranks, const struct collective *operation, c
         sum_add(&ranks->items.items[latest].delayed, waited);
 }
 
+/* Adds a send and its receive to NEIGHBOURS. Other operations are left out. */
+static int add_neighbours(struct neighbours *neighbours, const struct collective *operation, const uint32_t *index,
+                          size_t count, size_t ranks)
+{
+    int64_t start, duration;
+    if (count != 2 || operation[0].source < 0 || index[0] >= ranks || index[1] >= ranks || index[0] == index[1] ||
+        operation[0].kind == operation[1].kind)
+        return 0;
+    unsigned sender = operation[0].kind == COLLECTIVE_SEND ? 0 : 1;
+    const struct neighbour_key key = {index[sender], index[!sender]};
+    if (operation[sender].kind != COLLECTIVE_SEND || !comm_times(&operation[sender], &start, &duration))
+        return 0;
+    struct neighbour_row *row = dense_map_item(&neighbours->keys, &key, &neighbours->rows);
+    if (!row)
+        return -1;
+    row->first = row->count == 0 || start < row->first ? start : row->first;
+    row->count++;
+    row->alone += operation[0].group_call == EVENT_NONE && operation[1].group_call == EVENT_NONE;
+    return 0;
+}
+
+const struct neighbour_row *neighbours_find(const struct neighbours *neighbours, uint32_t from, uint32_t to)
+{
+    const struct neighbour_key key = {from, to};
+    uint32_t number = dense_map_lookup(&neighbours->keys, &key, sizeof(key));
+    return number == DENSE_MAP_NONE ? NULL : &neighbours->rows.items[number];
+}
+
 int ranks_add_operation(struct ranks *ranks, const struct collective *operation, const uint32_t *index, size_t count)
 {
     int64_t last = comm_last_start(operation, count);
-    add_to_steps(ranks, operation, index, count, last);
+    for (size_t i = 0; i < count; i++) {
+        const struct collective *one = &operation[i];
+        int64_t start, duration;
+        if (index[i] >= ranks->items.count || one->joint || !comm_times(one, &start, &duration))
+            continue;
+        struct rank *rank = &ranks->items.items[index[i]];
+        int64_t time = one->called != EVENT_NONE ? one->called : start,
+                wait = last == EVENT_NONE ? 0 : comm_wait(one, last);
+        bool counts = rank_steps_add_operation(&ranks->steps, index[i], time, duration, wait);
+        if (one->source >= 0 && (counts || rank->steps == 0))
+            sum_add(&rank->neighbours, neighbour_wait(one, duration, wait));
+    }
     if (last == EVENT_NONE) {
         is_first(ranks, &operation[0]);
         return 0;
     }
     add_waits(ranks, operation, index, count, last);
     return transfers_add(&ranks->transfers, operation, index, count, ranks->items.count)
-               ?: neighbours_add(&ranks->neighbours, operation, index, count, ranks->items.count);
+               ?: add_neighbours(&ranks->neighbours, operation, index, count, ranks->items.count);
 }
 
 /* --- sums --- */

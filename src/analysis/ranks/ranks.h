@@ -9,11 +9,11 @@
 #include <stdint.h>
 
 #include "common/array.h"
+#include "common/dense_map.h"
 #include "common/map.h"
 #include "analysis/idle/idle.h"
 #include "analysis/model/collectives.h"
 #include "analysis/model/section.h"
-#include "analysis/ranks/neighbours.h"
 #include "analysis/ranks/rank_steps.h"
 #include "analysis/ranks/transfers.h"
 
@@ -47,6 +47,22 @@ struct rank_name {       /* a kernel or a copy of one rank */
     int64_t copy; /* 1: it is a copy */
 };
 
+/* Which ranks send to which: a row for each two ranks and direction. */
+struct neighbour_key {
+    uint64_t from, to; /* indices of ranks */
+};
+
+struct neighbour_row {
+    int64_t count; /* operations */
+    int64_t alone; /* of them: with a kernel of their own, so that no other direction is in it */
+    int64_t first; /* when the first began on the sender, ns */
+};
+
+struct neighbours {
+    struct dense_map keys; /* struct neighbour_key */
+    ARRAY(struct neighbour_row) rows;
+};
+
 /* All zero is empty. */
 struct ranks {
     struct interner texts;
@@ -70,6 +86,9 @@ int ranks_of_trace(struct ranks *ranks, const struct trace *trace);
 /* An operation of COUNT ranks, in one clock: who waited for whom. INDEX: the index of each in ranks.items. Operations
  * come in their order. Returns 0, or -1: no memory. */
 int ranks_add_operation(struct ranks *ranks, const struct collective *operation, const uint32_t *index, size_t count);
+
+/* What rank FROM sends to rank TO, indices both. NULL: nothing. */
+const struct neighbour_row *neighbours_find(const struct neighbours *neighbours, uint32_t from, uint32_t to);
 
 /* The cause of most of its idle time, but for what comes before its first and after its last operation.
  * IDLE_CAUSE_COUNT: none. */

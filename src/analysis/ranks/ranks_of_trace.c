@@ -5,7 +5,6 @@
 #include "common/buffer.h"
 #include "common/sorter.h"
 #include "analysis/base/cost_sum.h"
-#include "analysis/model/names.h"
 #include "analysis/model/steps.h"
 #include "analysis/ranks/rank_times.h"
 #include "analysis/ranks/ranks.h"
@@ -105,12 +104,6 @@ static int set_words(struct interner *texts, const struct trace *trace, const st
     return *words == INTERN_NO_MEMORY ? -1 : 0;
 }
 
-static bool is_loading(const struct trace *trace, const struct idle_what *what)
-{
-    return name_is_data_loader(trace_text(trace, what->range)) ||
-           name_is_data_loader(trace_text(trace, what->operation));
-}
-
 /* What the host did while a rank's GPUs were idle. Rows with the same words count together. */
 struct doings {
     struct interner words;
@@ -172,7 +165,7 @@ static int add_idle_rows(struct ranks *ranks, const struct trace *trace, const s
             const struct idle_rows *rows = idle->host.trace ? &idle->active : &idle->rows;
             for (const struct idle_row *row = idle_first_row(rows, device - 1); row && status == 0;
                  row = idle_next_row(rows, row)) {
-                if (!is_loading(trace, &row->what))
+                if (!idle_is_loading(trace, &row->what))
                     status = add_doing(&doings, trace, idle, row);
                 else if (rank_is_host_cause(row->what.cause))
                     sum_add(&rank->loading, row->sum.total);

@@ -87,26 +87,6 @@ static int64_t mark_slow(const struct judging *judging, size_t from, size_t end)
     return excess;
 }
 
-/* Leaves the kinds of operations that lose much. */
-static void judge(struct judging *judging)
-{
-    int64_t most = 0;
-    size_t kept = 0;
-    for (size_t i = 0, end; i < judging->count; i = end) {
-        end = kind_end(judging, i);
-        int64_t excess = mark_slow(judging, i, end);
-        most = excess > most ? excess : most;
-    }
-    for (size_t i = 0, end; i < judging->count; i = end) {
-        end = kind_end(judging, i);
-        if (most > 0 && mark_slow(judging, i, end) >= most / SLOW_LINK_PART) {
-            memmove(&judging->rows[kept], &judging->rows[i], (end - i) * sizeof(*judging->rows));
-            kept += end - i;
-        }
-    }
-    judging->count = kept;
-}
-
 /* --- who is in all of them --- */
 
 static int suspects_init(struct suspects *suspects, const struct ranks *ranks, bool hosts)
@@ -324,7 +304,22 @@ int slow_links_find(struct slow_links *links, const struct ranks *ranks, double 
         }
         if (judging.count > 1)
             qsort(judging.rows, judging.count, sizeof(*judging.rows), by_kind);
-        judge(&judging);
+        /* Leaves the kinds of operations that lose much. */
+        int64_t most = 0;
+        size_t kept = 0;
+        for (size_t i = 0, end; i < judging.count; i = end) {
+            end = kind_end(&judging, i);
+            int64_t excess = mark_slow(&judging, i, end);
+            most = excess > most ? excess : most;
+        }
+        for (size_t i = 0, end; i < judging.count; i = end) {
+            end = kind_end(&judging, i);
+            if (most > 0 && mark_slow(&judging, i, end) >= most / SLOW_LINK_PART) {
+                memmove(&judging.rows[kept], &judging.rows[i], (end - i) * sizeof(*judging.rows));
+                kept += end - i;
+            }
+        }
+        judging.count = kept;
         status = find(&judging, true) ?: find(&judging, false);
     }
     suspects_release(&hosts);

@@ -54,23 +54,6 @@ static void write_line(struct page *page, const struct profile *profile, const s
     json_end(json);
 }
 
-static void write_use(struct page *page, const struct profile *profile)
-{
-    struct json_out *json = &page->json;
-    json_key_object(json, "use");
-    json_put_i64(json, "bucket", profile->width);
-    json_put_u64(json, "count", profile->buckets);
-    json_key_array(json, "lines");
-    for (size_t i = 0; i < profile->gpus.count; i++) {
-        write_line(page, profile, &profile->gpus.items[i], false);
-        for (size_t k = 0; k < profile->streams.count; k++)
-            if (profile->trace->streams.items[profile->streams.items[k].index].device == profile->gpus.items[i].index)
-                write_line(page, profile, &profile->streams.items[k], true);
-    }
-    json_end(json);
-    json_end(json);
-}
-
 /* --- findings --- */
 
 /* THREAD: its name; NULL: the row is a stream's. */
@@ -309,7 +292,20 @@ int page_charts(struct page *page, const struct trace *trace, unsigned workers)
     gathering->trace = trace;
     int status = tasks_run(tasks, sizeof(tasks) / sizeof(*tasks), workers);
     if (status == 0) {
-        write_use(page, &gathering->profile);
+        struct json_out *json = &page->json;
+        json_key_object(json, "use");
+        json_put_i64(json, "bucket", gathering->profile.width);
+        json_put_u64(json, "count", gathering->profile.buckets);
+        json_key_array(json, "lines");
+        for (size_t i = 0; i < gathering->profile.gpus.count; i++) {
+            write_line(page, &gathering->profile, &gathering->profile.gpus.items[i], false);
+            for (size_t k = 0; k < gathering->profile.streams.count; k++)
+                if (gathering->profile.trace->streams.items[gathering->profile.streams.items[k].index].device ==
+                    gathering->profile.gpus.items[i].index)
+                    write_line(page, &gathering->profile, &gathering->profile.streams.items[k], true);
+        }
+        json_end(json);
+        json_end(json);
         json_key_array(&page->json, "windows");
         for (size_t i = 0; i < gathering->profile.window_count; i++)
             write_window(page, &gathering->profile, &gathering->profile.windows[i]);

@@ -199,8 +199,7 @@ static int walk_ops(struct profile *profile)
             add_to_line(profile, stream, op, use);
         status = add_to_windows(profile, op, use);
     }
-    int walked = sorter_walk_end(&walk);
-    return status ? status : walked;
+    return sorter_walk_end(&walk) ?: status;
 }
 
 const struct findings *profile_findings(const struct trace *trace)
@@ -230,8 +229,7 @@ int profile_gather(struct profile *profile, const struct trace *trace)
                 status = add_op(window, &window->calls, &one);
         }
     }
-    int walked = host_calls_walk_end(&walk);
-    return status ? status : walked;
+    return host_calls_walk_end(&walk) ?: status;
 }
 
 void profile_release(struct profile *profile)

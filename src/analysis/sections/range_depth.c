@@ -333,8 +333,7 @@ int range_depth_measure(struct range_depth *depth, const struct range_rows *rows
                                                   .thread = op->thread,
                                                   .gpu = range_rows_gpu(rows, op)};
     }
-    int walked = sorter_walk_end(&walk);
-    status = status ? status : walked;
+    status = sorter_walk_end(&walk) ?: status;
     if (status == 0) {
         /* In empty spans nothing was launched. */
         size_t kept = 0;

@@ -32,10 +32,9 @@ static int open_row(struct gathering *gathering, uint32_t row, const struct rang
         gathering->latest = INT64_MIN;
     }
     gathering->latest = range->end > gathering->latest ? range->end : gathering->latest;
-    while (gathering->places.count <= row)
-        if (!array_push(&gathering->places))
-            return -1;
-    uint32_t *place = &gathering->places.items[row];
+    uint32_t *place = array_at(&gathering->places, row);
+    if (!place)
+        return -1;
     struct range_depth_span *span =
         *place ? &gathering->depth.spans.items[gathering->open.items[*place - 1].span] : NULL;
     if (span && span->last >= range->start) {

@@ -5,7 +5,6 @@
 #include "analysis/base/cost_sum.h"
 #include "analysis/critical/critical_graph.h"
 #include "analysis/critical/critical_path.h"
-#include "analysis/critical/critical_ranges.h"
 #include "analysis/critical/critical_sync.h"
 #include "analysis/critical/critical_walk.h"
 #include "analysis/model/section.h"
@@ -88,7 +87,7 @@ static int gather(void *context, const struct trace *trace)
         status = critical_walk(&graph, end, path);
         status = status ? status : critical_slack(&graph, end);
     }
-    status = status ? status : critical_ranges_find(path, trace);
+    status = status ? status : critical_path_divide(path, trace);
     status = status ? status : add_rows(path, &graph);
     critical_graph_release(&graph);
     return status;
@@ -124,9 +123,7 @@ static int add_in_steps(void *context, const struct critical_part *part)
     struct steps_times *times = context;
     const struct steps_windows *windows = &times->windows;
     const struct critical_key key = {part->kind, part->name};
-    const struct dense_layout layout = {2, 2, false};
-    const uint64_t *words = (const uint64_t *)&key;
-    uint32_t row = dense_map_find(&times->path->keys, words, layout, dense_map_hash(words, 2));
+    uint32_t row = dense_map_lookup(&times->path->keys, &key, sizeof(key));
     times->rows.items[row].all += overlap(part, windows->start, windows->end);
     times->rows.items[row].slowest += overlap(part, windows->slowest_start, windows->slowest_end);
     return 0;

@@ -106,22 +106,6 @@ static void widen_run(struct findings *findings, int64_t from, int64_t to)
     findings->to = !any || to > findings->to ? to : findings->to;
 }
 
-static int show_ops(struct state *state, const struct trace *trace)
-{
-    struct sorter_walk walk;
-    const struct timeline_op *op;
-    int status = 0;
-    sorter_walk_begin(&walk, &trace->timeline);
-    while (status == 0 && (op = sorter_next(&walk))) {
-        widen_run(&state->findings, op->called != EVENT_NONE && op->called < op->start ? op->called : op->start,
-                  op->end);
-        for (unsigned i = 0; i < state->of_op_count && status == 0; i++)
-            status = state->of_op[i].op(state->of_op[i].state, trace, op);
-    }
-    int walked = sorter_walk_end(&walk);
-    return status ? status : walked;
-}
-
 /* Asynchronous copies of pageable memory wait, too, and launches where too many are queued: a call that takes so long.
  */
 #define LONG_CALL_NS 50000
@@ -144,8 +128,7 @@ static int show_calls(struct state *state, const struct trace *trace)
             status = finding_rules[rule]->call(state->states[rule], trace, call);
         }
     }
-    int walked = host_calls_walk_end(&walk);
-    return status ? status : walked;
+    return host_calls_walk_end(&walk) ?: status;
 }
 
 static int gather(void *context, const struct trace *trace)
@@ -160,8 +143,18 @@ static int gather(void *context, const struct trace *trace)
         *count += trace->python_sums.items[i].count;
     }
     int status = state->findings.no_memory ? -1 : show_calls(state, trace);
-    if (status == 0)
-        status = show_ops(state, trace);
+    if (status == 0) {
+        struct sorter_walk walk;
+        const struct timeline_op *op;
+        sorter_walk_begin(&walk, &trace->timeline);
+        while (status == 0 && (op = sorter_next(&walk))) {
+            widen_run(&state->findings, op->called != EVENT_NONE && op->called < op->start ? op->called : op->start,
+                      op->end);
+            for (unsigned i = 0; i < state->of_op_count && status == 0; i++)
+                status = state->of_op[i].op(state->of_op[i].state, trace, op);
+        }
+        status = sorter_walk_end(&walk) ?: status;
+    }
     struct findings *findings = &state->findings;
     findings->run = findings->from == EVENT_NONE ? 0 : findings->to - findings->from;
     bool any_call = state->last_call != EVENT_NONE;
@@ -422,28 +415,6 @@ static int show_blind(struct report_row *row)
     return count > 0 && !cells ? -1 : 0;
 }
 
-/* "python_function (12), other (3)": what slices there are. */
-static void write_kinds(struct buffer *out, const struct trace *trace)
-{
-    const char *gap = "";
-    for (unsigned i = CATEGORY_OTHER + 1; i < CATEGORY_COUNT; i++) {
-        if (trace->counts[i] == 0)
-            continue;
-        buffer_format(out, "%s%s (%s)", gap, category_words[i].text, amount_count((int64_t)trace->counts[i]).text);
-        gap = ", ";
-    }
-    for (size_t i = 0; i < trace->kinds.count && i < KINDS_SHOWN; i++) {
-        uint32_t kind = (uint32_t) * (const uint64_t *)dense_map_row(&trace->kind_ids, i);
-        const char *word = kind == EVENT_NO_TEXT ? "without a category" : finding_name(trace, kind).text;
-        buffer_format(out, "%s%s (%s)", gap, word, amount_count((int64_t)trace->kinds.items[i]).text);
-        gap = ", ";
-    }
-    if (trace->kinds.count > KINDS_SHOWN)
-        buffer_format(out, ", and %zu more", trace->kinds.count - KINDS_SHOWN);
-    else if (!*gap)
-        buffer_text(out, "none that takes time");
-}
-
 /* A trace of another profiler of which nothing is known to be a GPU's: who looks at it should not think that GPUs were
  * idle. */
 static int show_unknown(struct report_row *row)
@@ -458,7 +429,24 @@ static int show_unknown(struct report_row *row)
         return -1;
     buffer_init_memory(&text);
     buffer_format(&text, "%s events, none known as GPU work; kinds found: ", amount_count((int64_t)trace->events).text);
-    write_kinds(&text, trace);
+    /* What slices there are: "python_function (12), other (3)". */
+    const char *gap = "";
+    for (unsigned i = CATEGORY_OTHER + 1; i < CATEGORY_COUNT; i++) {
+        if (trace->counts[i] == 0)
+            continue;
+        buffer_format(&text, "%s%s (%s)", gap, category_words[i].text, amount_count((int64_t)trace->counts[i]).text);
+        gap = ", ";
+    }
+    for (size_t i = 0; i < trace->kinds.count && i < KINDS_SHOWN; i++) {
+        uint32_t kind = (uint32_t) * (const uint64_t *)dense_map_row(&trace->kind_ids, i);
+        const char *word = kind == EVENT_NO_TEXT ? "without a category" : finding_name(trace, kind).text;
+        buffer_format(&text, "%s%s (%s)", gap, word, amount_count((int64_t)trace->kinds.items[i]).text);
+        gap = ", ";
+    }
+    if (trace->kinds.count > KINDS_SHOWN)
+        buffer_format(&text, ", and %zu more", trace->kinds.count - KINDS_SHOWN);
+    else if (!*gap)
+        buffer_text(&text, "none that takes time");
     cells[ID] = table_text(row->table, "no-gpu-work");
     cells[TEXT] = table_sink(row->table, &text);
     cells[ADVICE] = table_text(row->table, "Kernels, copies and sets are known by their categories, kernel, gpu_memcpy "

@@ -29,8 +29,7 @@ static int finish(struct report_row *row)
         collectives_walk_begin(&walk, section_state(row->trace, REPORT_COMM));
         for (size_t count; status == 0 && (count = collectives_next(&walk, &ranks));)
             status = hang_fronts_operation(&hangs.fronts, ranks, count);
-        int walked = collectives_walk_end(&walk);
-        status = status ? status : walked;
+        status = collectives_walk_end(&walk) ?: status;
     }
     if (status == 0)
         status = hang_facts_tell(row->state, row->trace, &hangs.fronts);

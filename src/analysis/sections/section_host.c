@@ -105,17 +105,6 @@ static bool is_unnamed_in_interpreter(const struct trace *trace, const struct tr
            (strncmp(module, "python3", 7) == 0 || strncmp(module, "libpython3", 10) == 0);
 }
 
-/* The index of the function that was running. What the interpreter does in functions without a name counts for the
- * function of Python that it does it for. */
-static size_t find_running(const struct trace *trace, const struct trace_frame *const *frames, size_t depth)
-{
-    size_t first = 0;
-    while (first < depth && is_unnamed_in_interpreter(trace, frames[first]))
-        first++;
-    bool for_python = first < depth && strcmp(trace_text(trace, frames[first]->module), FRAME_PYTHON) == 0;
-    return for_python ? first : 0;
-}
-
 static int count_stack(struct state *state, const struct trace *trace, size_t number)
 {
     const struct counted *counted = dense_map_row(&state->counted, number);
@@ -125,7 +114,12 @@ static int count_stack(struct state *state, const struct trace *trace, size_t nu
     const struct count *count = &state->counts.items[number];
     struct function_key key = {counted->group, (uint32_t)site->name, EVENT_NO_TEXT};
     struct function_row *row = depth > 0 ? NULL : count_function(state, &key, EVENT_NO_TEXT, number, count);
-    size_t running = find_running(trace, frames, depth);
+    /* What the interpreter does in functions without a name counts for the function of Python that it does it for. */
+    size_t first = 0;
+    while (first < depth && is_unnamed_in_interpreter(trace, frames[first]))
+        first++;
+    bool for_python = first < depth && strcmp(trace_text(trace, frames[first]->module), FRAME_PYTHON) == 0;
+    size_t running = for_python ? first : 0;
     for (size_t i = running; i < depth; i++) {
         key.module = frames[i]->module;
         key.function = frames[i]->function;

@@ -96,16 +96,6 @@ static int add_state(struct state *state, const struct trace *trace, struct gpu_
     return 0;
 }
 
-static int add_thread(struct state *state, const struct trace *trace, struct gpu_idle_walk *walk, uint32_t thread)
-{
-    const struct host_thread own = host_samples_thread(&trace->samples, thread);
-    struct wait_key key = {.group = group_of(state, trace, thread)};
-    int status = gpu_idle_walk_begin(walk, &state->idle, trace->threads.items[thread].process);
-    for (size_t i = 0; status == 0 && i < own.states; i++)
-        status = add_state(state, trace, walk, &key, thread, &trace->samples.states.items[own.first_state + i]);
-    return status;
-}
-
 /* A thread of gputrace in the program. */
 static bool is_ours(const struct trace *trace, uint32_t thread)
 {
@@ -122,8 +112,13 @@ static int gather(void *context, const struct trace *trace)
     if (status == 0 && any)
         status = host_sites_make(&state->sites, trace);
     for (uint32_t i = 0; status == 0 && i < trace->samples.threads.count; i++)
-        if (trace->samples.threads.items[i].states > 0 && !is_ours(trace, i))
-            status = add_thread(state, trace, &walk, i);
+        if (trace->samples.threads.items[i].states > 0 && !is_ours(trace, i)) {
+            const struct host_thread own = host_samples_thread(&trace->samples, i);
+            struct wait_key key = {.group = group_of(state, trace, i)};
+            status = gpu_idle_walk_begin(&walk, &state->idle, trace->threads.items[i].process);
+            for (size_t k = 0; status == 0 && k < own.states; k++)
+                status = add_state(state, trace, &walk, &key, i, &trace->samples.states.items[own.first_state + k]);
+        }
     gpu_idle_walk_release(&walk);
     gpu_idle_release(&state->idle);
     state->idle = (struct gpu_idle){0};

@@ -141,8 +141,7 @@ static int gather(void *state, const struct trace *trace)
     sorter_walk_begin(&walk, &trace->gpu_ops);
     while (status == 0 && (op = sorter_next(&walk)))
         status = add_gpu_op(state, op);
-    int walked = sorter_walk_end(&walk);
-    return status ? status : walked;
+    return sorter_walk_end(&walk) ?: status;
 }
 
 static int add(struct dense_map *stacks, struct lines_sums *sums, const struct event_fields *event, int64_t amount)

@@ -70,21 +70,6 @@ static const char *counted_kind(const char *name)
     return strcmp(name, "Pool reserved") == 0 || strcmp(name, "Pool used") == 0 ? name : NULL;
 }
 
-static int add_counter(struct tally *uses, const struct trace *trace, const struct event_fields *event)
-{
-    if (event->name == EVENT_NO_TEXT || event->bytes == EVENT_NONE)
-        return 0;
-    if (!counted_kind(interned(&trace->strings, event->name)))
-        return 0;
-    struct memory_key key = {MEMORY_COUNTER, event->name, EVENT_NONE, event->process};
-    struct memory_use *use = tally_item(uses, &key, struct memory_use);
-    if (!use)
-        return -1;
-    make_levels(use, trace, uses->count);
-    set_level(use, event->bytes, event->start);
-    return 0;
-}
-
 static void count_step(struct memory_use *use, bool allocation, bool failed)
 {
     use->stepped = true;
@@ -178,8 +163,19 @@ static int event(void *state, const struct trace *trace, const struct event_fiel
     struct tally *uses = state;
     if (event->phase == HEAP_OUTSIDE)
         return add_earlier(uses, trace, event);
-    if (event->phase == 'C')
-        return add_counter(uses, trace, event);
+    if (event->phase == 'C') {
+        if (event->name == EVENT_NO_TEXT || event->bytes == EVENT_NONE)
+            return 0;
+        if (!counted_kind(interned(&trace->strings, event->name)))
+            return 0;
+        struct memory_key key = {MEMORY_COUNTER, event->name, EVENT_NONE, event->process};
+        struct memory_use *use = tally_item(uses, &key, struct memory_use);
+        if (!use)
+            return -1;
+        make_levels(use, trace, uses->count);
+        set_level(use, event->bytes, event->start);
+        return 0;
+    }
     if (event->phase != 'i' && event->phase != 'I')
         return 0;
     if (event->category == CATEGORY_MEMORY)

@@ -247,8 +247,7 @@ static int gather(void *state, const struct trace *trace)
             status = join_part(gpu, trace, part, &span);
         if (status == 0)
             status = end_span(gpu, &span);
-        int walked = sorter_walk_end(&walk);
-        status = status ? status : walked;
+        status = sorter_walk_end(&walk) ?: status;
     }
     sorter_release(&gpu->parts);
     return status;

@@ -196,10 +196,9 @@ static int add_all(struct operators *operators, const struct trace *trace)
 static struct operator_row *row_of_path(struct operators *operators, const struct trace *trace, uint32_t number)
 {
     const struct captured_path *path = captured_path(&trace->captured, number);
-    const struct dense_layout layout = {1, 1, false};
     for (uint32_t i = path->count; i-- > 0;) {
         const uint64_t name = trace->captured.names.items[path->first + i];
-        uint32_t row = dense_map_find(&operators->rows.keys, &name, layout, dense_map_hash(&name, 1));
+        uint32_t row = dense_map_lookup(&operators->rows.keys, &name, sizeof(name));
         if (row != DENSE_MAP_NONE)
             return (struct operator_row *)operators->rows.items + row;
     }

@@ -98,8 +98,7 @@ static int gather(void *state, const struct trace *trace)
         status = add_op(&walk, op);
     if (status == 0)
         status = pass(&walk, INT64_MAX);
-    int walked = sorter_walk_end(&ops);
-    return status ? status : walked;
+    return sorter_walk_end(&ops) ?: status;
 }
 
 /* --- the table --- */

@@ -135,17 +135,6 @@ static struct cell process_names(const struct trace *trace, struct table *table)
     return length ? table_text(table, names) : (struct cell){0};
 }
 
-static void write_program(struct table *table, const struct trace *trace)
-{
-    uint64_t processes = 0, threads = 0;
-    for (size_t i = 0; i < trace->processes.count; i++)
-        processes += trace->processes.items[i].host;
-    for (size_t i = 0; i < trace->threads.count; i++)
-        threads += trace->threads.items[i].host;
-    write_count(table, trace, 0, "Processes", processes, process_names(trace, table));
-    write_count(table, trace, 0, "Threads", threads, none);
-}
-
 /* The words for a loss are its key's. */
 static void write_losses(struct table *table, const struct trace *trace)
 {
@@ -174,9 +163,13 @@ static void write_filters(struct table *table, const struct trace *trace)
     put(table, table_text(table, "Part"), table_sink(table, &words), TYPE_TEXT, none);
 }
 
-/* With the line of the program that a thread was in when it got its signal. */
-static void write_ending(struct table *table, const struct trace *trace)
+static int finish(struct report_row *row)
 {
+    const struct trace *trace = row->trace;
+    struct table *table = row->table;
+    write_text(table, trace, "Program", trace->program);
+    write_text(table, trace, "Host", trace->host);
+    /* With the line of the program that a thread was in when it got its signal. */
     const struct trace_crash *crash = NULL;
     for (size_t i = trace->crashes.count; i-- > 0;)
         if (trace->crashes.items[i].place != EVENT_NO_TEXT)
@@ -185,15 +178,6 @@ static void write_ending(struct table *table, const struct trace *trace)
         put(table, table_text(table, "Ended with"),
             table_text(table, trace_text(trace, trace->ending != EVENT_NO_TEXT ? trace->ending : crash->words)),
             TYPE_TEXT, crash ? table_format(table, "in %s", trace_text(trace, crash->place)) : none);
-}
-
-static int finish(struct report_row *row)
-{
-    const struct trace *trace = row->trace;
-    struct table *table = row->table;
-    write_text(table, trace, "Program", trace->program);
-    write_text(table, trace, "Host", trace->host);
-    write_ending(table, trace);
     write_text(table, trace, "Warning", trace->missed);
     if (trace->missed != EVENT_NO_TEXT)
         mark_bad(table);
@@ -202,7 +186,13 @@ static int finish(struct report_row *row)
     write_devices(table, trace);
     write_compilation(table, trace);
     write_counts(table, trace);
-    write_program(table, trace);
+    uint64_t processes = 0, threads = 0;
+    for (size_t i = 0; i < trace->processes.count; i++)
+        processes += trace->processes.items[i].host;
+    for (size_t i = 0; i < trace->threads.count; i++)
+        threads += trace->threads.items[i].host;
+    write_count(table, trace, 0, "Processes", processes, process_names(trace, table));
+    write_count(table, trace, 0, "Threads", threads, none);
     write_losses(table, trace);
     return table->no_memory ? -1 : 0;
 }

@@ -100,8 +100,7 @@ static int gather(void *context, const struct trace *trace)
     }
     for (size_t i = 0; i < state->rows.count; i++)
         finish_until(&state->rows.items[i], INT64_MAX);
-    int walked = sorter_walk_end(&walk);
-    return status ? status : walked;
+    return sorter_walk_end(&walk) ?: status;
 }
 
 static void release(void *context)
