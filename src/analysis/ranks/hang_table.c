@@ -11,27 +11,9 @@ struct hang_row {
     const struct hang *hang;
 };
 
-/* A cell of what WRITE writes; empty if that is nothing. */
-static struct cell written(struct report_row *row, void (*write)(struct buffer *out, const struct hang_row *item))
-{
-    struct buffer text;
-    buffer_init_memory(&text);
-    write(&text, row->item);
-    if (text.length > 0 || text.failure)
-        return table_sink(row->table, &text);
-    buffer_release(&text);
-    return (struct cell){0};
-}
-
 static void write_verdict(struct buffer *out, const struct hang_row *item)
 {
     hang_write_verdict(out, item->hangs, item->hang);
-}
-
-static struct cell fill_verdict(struct report_row *row, const struct column *column)
-{
-    (void)column;
-    return written(row, write_verdict);
 }
 
 static void write_wait(struct buffer *out, const struct hang_row *item)
@@ -41,12 +23,6 @@ static void write_wait(struct buffer *out, const struct hang_row *item)
     hang_write_ns(out, item->hang->since - item->hangs->origin);
     buffer_text(out, ", for ");
     hang_write_ns(out, item->hang->waited);
-}
-
-static struct cell fill_wait(struct report_row *row, const struct column *column)
-{
-    (void)column;
-    return written(row, write_wait);
 }
 
 static void write_finished(struct buffer *out, const struct hang_row *item)
@@ -59,64 +35,42 @@ static void write_finished(struct buffer *out, const struct hang_row *item)
         hang_write_operation(out, item->hangs, &item->hang->finished);
 }
 
-static struct cell fill_finished(struct report_row *row, const struct column *column)
-{
-    (void)column;
-    return written(row, write_finished);
-}
-
 #define RANKS_DESCRIBED 4u
 
-/* "rank 2, which entered AllReduce #411 (4 MiB) last: its process exited at 12.3 s; rank 3 …". */
-static void write_missing(struct buffer *out, const struct hang_row *item)
+static void write_ranks(struct buffer *out, const struct hang_row *item, enum hang_role role)
 {
     const struct hangs *hangs = item->hangs;
     const struct hang_part *parts = hang_parts(hangs, item->hang);
     size_t shown = 0;
     for (size_t i = 0; i < item->hang->part_count && shown < RANKS_DESCRIBED; i++) {
-        if (parts[i].role != HANG_MISSING)
+        if (parts[i].role != role)
             continue;
         buffer_text(out, shown++ ? "; " : "");
         hang_write_member(out, &hangs->fronts.members.items[parts[i].member]);
-        if (parts[i].entered) {
+        if (role == HANG_MISSING && parts[i].entered) {
             buffer_text(out, ", which entered ");
             hang_write_operation(out, hangs, &parts[i].own);
             buffer_text(out, " last");
         }
         buffer_text(out, ": ");
-        hang_write_doing(out, hangs, item->hang, &parts[i]);
+        if (role == HANG_MISSING)
+            hang_write_doing(out, hangs, item->hang, &parts[i]);
+        else
+            hang_write_operation(out, hangs, &parts[i].own);
     }
-    if (item->hang->counts[HANG_MISSING] > shown)
-        buffer_format(out, "; and %zu more", item->hang->counts[HANG_MISSING] - shown);
+    if (item->hang->counts[role] > shown)
+        buffer_format(out, "; and %zu more", item->hang->counts[role] - shown);
 }
 
-static struct cell fill_missing(struct report_row *row, const struct column *column)
+/* "rank 2, which entered AllReduce #411 (4 MiB) last: its process exited at 12.3 s; rank 3 …". */
+static void write_missing(struct buffer *out, const struct hang_row *item)
 {
-    (void)column;
-    return written(row, write_missing);
+    write_ranks(out, item, HANG_MISSING);
 }
 
 static void write_others(struct buffer *out, const struct hang_row *item)
 {
-    const struct hangs *hangs = item->hangs;
-    const struct hang_part *parts = hang_parts(hangs, item->hang);
-    size_t shown = 0;
-    for (size_t i = 0; i < item->hang->part_count && shown < RANKS_DESCRIBED; i++) {
-        if (parts[i].role != HANG_OTHER)
-            continue;
-        buffer_text(out, shown++ ? "; " : "");
-        hang_write_member(out, &hangs->fronts.members.items[parts[i].member]);
-        buffer_text(out, ": ");
-        hang_write_operation(out, hangs, &parts[i].own);
-    }
-    if (item->hang->counts[HANG_OTHER] > shown)
-        buffer_format(out, "; and %zu more", item->hang->counts[HANG_OTHER] - shown);
-}
-
-static struct cell fill_others(struct report_row *row, const struct column *column)
-{
-    (void)column;
-    return written(row, write_others);
+    write_ranks(out, item, HANG_OTHER);
 }
 
 static void write_one_of_two(struct buffer *out, const struct hang_row *item, const struct collective *own)
@@ -136,10 +90,18 @@ static void write_difference(struct buffer *out, const struct hang_row *item)
     write_one_of_two(out, item, &item->hang->other);
 }
 
-static struct cell fill_difference(struct report_row *row, const struct column *column)
+/* A text of the paragraph: the column's `at` is its writer. The cell is empty if that writes nothing. */
+static struct cell fill_written(struct report_row *row, const struct column *column)
 {
-    (void)column;
-    return written(row, write_difference);
+    static void (*const writers[])(struct buffer * out, const struct hang_row *item) = {
+        write_verdict, write_wait, write_finished, write_missing, write_others, write_difference};
+    struct buffer text;
+    buffer_init_memory(&text);
+    writers[column->at](&text, row->item);
+    if (text.length > 0 || text.failure)
+        return table_sink(row->table, &text);
+    buffer_release(&text);
+    return (struct cell){0};
 }
 
 static struct cell fill_cause(struct report_row *row, const struct column *column)
@@ -179,11 +141,17 @@ static struct cell fill_gone(struct report_row *row, const struct column *column
     return cell_integer(gone);
 }
 
-/* A text, or a number, of the operation. */
+/* A text, or a number, of the hang. */
 static struct cell fill_text(struct report_row *row, const struct column *column)
 {
-    const char *what = (const char *)&((const struct hang_row *)row->item)->hang->what;
-    return trace_text_cell(row->trace, row->table, *(const uint32_t *)(const void *)(what + column->at));
+    const char *hang = (const char *)((const struct hang_row *)row->item)->hang;
+    return trace_text_cell(row->trace, row->table, *(const uint32_t *)(const void *)(hang + column->at));
+}
+
+static struct cell fill_value(struct report_row *row, const struct column *column)
+{
+    const char *hang = (const char *)((const struct hang_row *)row->item)->hang;
+    return cell_integer(*(const int64_t *)(const void *)(hang + column->at));
 }
 
 static struct cell fill_operation(struct report_row *row, const struct column *column)
@@ -194,12 +162,6 @@ static struct cell fill_operation(struct report_row *row, const struct column *c
     return table_text(row->table, interned(&item->hangs->fronts.texts, item->hang->init));
 }
 
-static struct cell fill_value(struct report_row *row, const struct column *column)
-{
-    const char *what = (const char *)&((const struct hang_row *)row->item)->hang->what;
-    return cell_integer(*(const int64_t *)(const void *)(what + column->at));
-}
-
 static struct cell fill_since(struct report_row *row, const struct column *column)
 {
     const struct hang_row *item = row->item;
@@ -207,27 +169,15 @@ static struct cell fill_since(struct report_row *row, const struct column *colum
     return item->hang->since == EVENT_NONE ? (struct cell){0} : cell_integer(item->hang->since - item->hangs->origin);
 }
 
-static struct cell fill_waited(struct report_row *row, const struct column *column)
-{
-    (void)column;
-    return cell_integer(((const struct hang_row *)row->item)->hang->waited);
-}
-
-static struct cell fill_unknown(struct report_row *row, const struct column *column)
-{
-    (void)column;
-    return cell_integer(((const struct hang_row *)row->item)->hang->unknown);
-}
-
-#define WHAT(field) .at = offsetof(struct collective, field)
+#define WHAT(field) .at = offsetof(struct hang, what.field)
 
 const struct column hang_columns[HANG_COLUMNS] = {
-    {"verdict", "Verdict", TYPE_TEXT, 0, .fill = fill_verdict},
-    {"waiting", "Waiting since", TYPE_TEXT, 0, .fill = fill_wait},
-    {"finished", "Last finished by all", TYPE_TEXT, 0, .fill = fill_finished},
-    {"missing", "Missing", TYPE_TEXT, 0, .fill = fill_missing},
-    {"others", "Entered another", TYPE_TEXT, 0, .fill = fill_others},
-    {"difference", "First difference", TYPE_TEXT, 0, .fill = fill_difference},
+    {"verdict", "Verdict", TYPE_TEXT, 0, .fill = fill_written, .at = 0},
+    {"waiting", "Waiting since", TYPE_TEXT, 0, .fill = fill_written, .at = 1},
+    {"finished", "Last finished by all", TYPE_TEXT, 0, .fill = fill_written, .at = 2},
+    {"missing", "Missing", TYPE_TEXT, 0, .fill = fill_written, .at = 3},
+    {"others", "Entered another", TYPE_TEXT, 0, .fill = fill_written, .at = 4},
+    {"difference", "First difference", TYPE_TEXT, 0, .fill = fill_written, .at = 5},
     {"cause", "Cause", TYPE_TEXT, 0, .fill = fill_cause},
     {"communicator", "Communicator", TYPE_TEXT, COLUMN_MACHINE, .fill = fill_text, WHAT(communicator)},
     {"operation", "Operation", TYPE_TEXT, COLUMN_MACHINE, .fill = fill_operation, WHAT(name)},
@@ -240,9 +190,10 @@ const struct column hang_columns[HANG_COLUMNS] = {
     {"other_ranks", "Ranks elsewhere", TYPE_TEXT, COLUMN_MACHINE, .fill = fill_ranks, .at = HANG_OTHER},
     {"missing_ranks", "Missing ranks", TYPE_TEXT, COLUMN_MACHINE, .fill = fill_ranks, .at = HANG_MISSING},
     {"gone", "Ended before", TYPE_COUNT, COLUMN_MACHINE, .fill = fill_gone},
-    {"unrecorded", "Not recorded", TYPE_COUNT, COLUMN_MACHINE, .fill = fill_unknown},
+    {"unrecorded", "Not recorded", TYPE_COUNT, COLUMN_MACHINE, .fill = fill_value,
+     .at = offsetof(struct hang, unknown)},
     {"since", "Since", TYPE_NS, COLUMN_MACHINE, .fill = fill_since},
-    {"waited", "Waited", TYPE_NS, COLUMN_MACHINE, .fill = fill_waited},
+    {"waited", "Waited", TYPE_NS, COLUMN_MACHINE, .fill = fill_value, .at = offsetof(struct hang, waited)},
 };
 
 int hang_fill(struct report_row *row, const struct hangs *hangs)
