@@ -1,7 +1,6 @@
 /*
  * Sums that stay at the largest (or smallest) number instead of overflowing, as times and sizes of a trace may be
- * anything; and costs that come device after device, as operations do. Devices work at the same time, so a rule's cost
- * is that of the device with the largest sum.
+ * anything.
  */
 #ifndef GPUTRACE_ANALYSIS_BASE_COST_SUM_H
 #define GPUTRACE_ANALYSIS_BASE_COST_SUM_H
@@ -23,27 +22,6 @@ static inline void sum_add(int64_t *sum, int64_t more)
 static inline int64_t whole_of(double value)
 {
     return value >= 9.2e18 ? INT64_MAX : value <= -9.2e18 ? -INT64_MAX : value == value ? (int64_t)value : 0;
-}
-
-/* All zero is none. */
-struct device_cost {
-    int64_t sum, most; /* ns: of this device so far; the largest of those before */
-    uint32_t device;
-};
-
-static inline void device_cost_add(struct device_cost *cost, uint32_t device, int64_t ns)
-{
-    if (device != cost->device) {
-        cost->most = cost->sum > cost->most ? cost->sum : cost->most;
-        cost->sum = 0;
-        cost->device = device;
-    }
-    cost->sum = sum_of(cost->sum, ns);
-}
-
-static inline int64_t device_cost_largest(const struct device_cost *cost)
-{
-    return cost->sum > cost->most ? cost->sum : cost->most;
 }
 
 #endif

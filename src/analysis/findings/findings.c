@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "common/text.h"
+#include "analysis/base/cost_sum.h"
 #include "analysis/base/value_text.h"
+#include "analysis/names/name_facts.h"
 
 const struct rule *const finding_rules[] = {
 #define RULE(name) &rule_##name,
@@ -40,27 +42,48 @@ struct finding_place finding_at_op(const struct timeline_op *op)
     return place;
 }
 
-struct finding_place finding_at_call(const struct host_call *call)
+struct finding_place finding_at_time(uint32_t thread, int64_t from, int64_t until)
 {
     struct finding_place place = finding_nowhere();
-    place.time = place.called = call->start;
-    place.until = call->end;
-    place.thread = call->thread;
-    place.name = call->name;
+    place.time = place.called = from;
+    place.until = until;
+    place.thread = thread;
     return place;
 }
 
-/* What is seen in the warm-up is a part of the run, and the rest one of the steps. */
-static bool is_worth_it(const struct findings *findings, int64_t cost, const struct finding_place *place)
+bool offences_add(struct offences *offences, uint32_t device, int64_t ns)
 {
-    int64_t whole = place && in_warm_up(findings, place->time) ? findings->run : findings->steady;
-    return findings->rule->without_cost || (cost >= FINDING_COST_NS && cost >= whole / 100 * FINDING_COST_PERCENT);
+    offences->count++;
+    if (device != offences->device) {
+        offences->most = offences_cost(offences);
+        offences->sum = 0;
+        offences->device = device;
+    }
+    sum_add(&offences->sum, ns);
+    if (ns <= offences->worst_ns)
+        return false;
+    offences->worst_ns = ns;
+    return true;
 }
 
-struct finding *finding_add(struct findings *findings, int64_t cost, int64_t gain, const struct finding_place *place)
+void offences_add_op(struct offences *offences, const struct timeline_op *op, int64_t ns)
+{
+    if (offences_add(offences, op->device, ns))
+        offences->worst = finding_at_op(op);
+}
+
+int64_t offences_cost(const struct offences *offences)
+{
+    return offences->sum > offences->most ? offences->sum : offences->most;
+}
+
+struct finding *finding_add(struct findings *findings, int64_t cost, int64_t gain, int64_t count,
+                            const struct finding_place *place)
 {
     cost = cost > findings->run ? findings->run : cost;
-    if (!is_worth_it(findings, cost, place))
+    /* What is seen in the warm-up is a part of the run, and the rest one of the steps. */
+    int64_t whole = place && in_warm_up(findings, place->time) ? findings->run : findings->steady;
+    if (!findings->rule->without_cost && (cost < FINDING_COST_NS || cost < whole / 100 * FINDING_COST_PERCENT))
         return NULL;
     struct finding *finding = array_push(&findings->items);
     findings->no_memory |= !finding;
@@ -71,18 +94,19 @@ struct finding *finding_add(struct findings *findings, int64_t cost, int64_t gai
     finding->gain = gain > cost ? cost : gain;
     if (findings->rule->of_gpu && finding->gain > findings->waits)
         finding->gain = findings->waits;
-    finding->count = EVENT_NONE;
+    finding->count = count;
     finding->place = place ? *place : finding_nowhere();
     finding->range = finding->operation = EVENT_NO_TEXT;
     finding->number = (unsigned)findings->items.count;
     return finding;
 }
 
-#define SAY(field)                                                   \
-    va_list args;                                                    \
-    va_start(args, format);                                          \
-    vsnprintf(finding->field, sizeof(finding->field), format, args); \
-    va_end(args);                                                    \
+#define SAY(field)                                                       \
+    va_list args;                                                        \
+    va_start(args, format);                                              \
+    if (finding)                                                         \
+        vsnprintf(finding->field, sizeof(finding->field), format, args); \
+    va_end(args);                                                        \
     return 0
 
 int finding_say(struct finding *finding, const char *format, ...)
@@ -117,6 +141,11 @@ static struct amount amount_of(int64_t value, enum column_type type)
 struct amount amount_time(int64_t ns)
 {
     return amount_of(ns, TYPE_NS);
+}
+
+struct amount amount_mean(int64_t ns, int64_t count)
+{
+    return amount_time(count > 0 ? ns / count : 0);
 }
 
 struct amount amount_bytes(int64_t bytes)
@@ -163,6 +192,11 @@ struct finding_name finding_name_of(const char *text)
         tail--;
     snprintf(shown.text, sizeof(shown.text), "%.*s%s%s", (int)head, text, mark, text + length - tail);
     return shown;
+}
+
+void finding_names_release(void *state)
+{
+    array_release(&((struct name_facts *)state)->items);
 }
 
 /* --- the list of rules --- */

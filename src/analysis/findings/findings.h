@@ -3,22 +3,24 @@
  * rule is one row in FINDING_RULES, one definition `const struct rule rule_NAME` in a file rules_….c, which may have
  * several rules about one topic, and one paragraph in gputrace-findings(7).
  *
- *     struct state { int64_t count, time; struct finding_place first; };
- *
  *     static int op(void *state, const struct trace *trace, const struct timeline_op *op)
  *     {
- *         …adds up what the rule is about…
+ *         if (…it is what the rule is about…)
+ *             offences_add_op(state, op, …what it costs…);
+ *         return 0;
  *     }
  *
  *     static int find(void *state, struct findings *findings)
  *     {
- *         struct finding *finding = finding_add(findings, cost, gain, &place);
- *         return finding ? finding_say(finding, "%s copies take %s", amount_count(n).text, amount_time(ns).text) : 0;
+ *         const struct offences *copies = state;
+ *         int64_t cost = offences_cost(copies);
+ *         struct finding *finding = finding_add(findings, cost, cost, copies->count, &copies->worst);
+ *         return finding_say(finding, "%s copies take %s", amount_count(copies->count).text, amount_time(cost).text);
  *     }
  *
  *     const struct rule rule_pageable_copies = {
  *         .id = "pageable-copies", .advice = "…", .section = "memtime", .sources = {TRACE_MEMCPY},
- *         .state_size = sizeof(struct state), .op = op, .find = find,
+ *         .state_size = sizeof(struct offences), .op = op, .find = find,
  *     };
  *
  * All thresholds are in FINDING_THRESHOLDS, and nowhere else.
@@ -153,10 +155,25 @@ struct finding_place {
     int64_t stack;   /* number of a call stack of the trace; EVENT_NONE: that which most of this name have */
 };
 
-/* Nowhere, to be filled; and where OP ran and was launched; and a call. */
+/* Nowhere, to be filled; and where OP ran and was launched; and what THREAD did from FROM until UNTIL. */
 struct finding_place finding_nowhere(void);
 struct finding_place finding_at_op(const struct timeline_op *op);
-struct finding_place finding_at_call(const struct host_call *call);
+struct finding_place finding_at_time(uint32_t thread, int64_t from, int64_t until);
+
+/* What a rule sums up of each time that it saw what it is about. Operations come device after device, and devices work
+ * at the same time: the cost is that of the device with the largest sum. All zero is none. */
+struct offences {
+    int64_t count;
+    int64_t sum, most; /* ns: of this device so far; the largest of those before */
+    uint32_t device;
+    int64_t worst_ns;
+    struct finding_place worst;
+};
+/* Adds one that cost NS on DEVICE. Returns whether it is the worst so far: the caller sets its place. */
+bool offences_add(struct offences *offences, uint32_t device, int64_t ns);
+/* The same; the place is that of OP. */
+void offences_add_op(struct offences *offences, const struct timeline_op *op, int64_t ns);
+int64_t offences_cost(const struct offences *offences);
 
 #define FINDING_TEXT 480
 #define FINDING_NAME 96
@@ -219,7 +236,8 @@ struct rule {
     int (*op)(void *state, const struct trace *trace, const struct timeline_op *op);
     /* After that: adds the findings. It may look at section_state() of the sections that section_findings needs. */
     int (*find)(void *state, struct findings *findings);
-    void (*release)(void *state); /* NULL: nothing */
+    /* NULL: nothing. finding_names_release(): a struct name_facts, which the state begins with. */
+    void (*release)(void *state);
 };
 
 #define RULE(name) extern const struct rule rule_##name;
@@ -240,9 +258,11 @@ void find_warm_up(struct findings *findings);
 bool in_warm_up(const struct findings *findings, int64_t time);
 
 /* A new finding of the running rule. NULL: it costs too little to be shown, or no memory, which findings.no_memory
- * remembers. COST and GAIN: see struct finding; COST is cut to the run, and GAIN to COST. PLACE: NULL: nowhere. */
-struct finding *finding_add(struct findings *findings, int64_t cost, int64_t gain, const struct finding_place *place);
-/* Sets its sentence; or its advice. Returns 0. */
+ * remembers. COST, GAIN and COUNT: see struct finding; COST is cut to the run, and GAIN to COST. PLACE: NULL: nowhere.
+ */
+struct finding *finding_add(struct findings *findings, int64_t cost, int64_t gain, int64_t count,
+                            const struct finding_place *place);
+/* Sets its sentence; or its advice. FINDING: NULL: there is none. Returns 0. */
 int finding_say(struct finding *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int finding_advise(struct finding *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -251,10 +271,13 @@ struct amount {
     char text[32];
 };
 struct amount amount_time(int64_t ns);
+struct amount amount_mean(int64_t ns, int64_t count); /* the average; 0 of none */
 struct amount amount_bytes(int64_t bytes);
 struct amount amount_size(int64_t bytes);                /* of operations: "unknown size" if it is 0 */
 struct amount amount_count(int64_t count);               /* "12,345" */
 struct amount amount_share(int64_t part, int64_t whole); /* "62 %" */
+void finding_names_release(void *state);
+
 /* A name of trace.strings, shortened for a sentence. */
 struct finding_name {
     char text[FINDING_NAME];

@@ -1,25 +1,17 @@
 #include "analysis/findings/host_findings.h"
 #include "analysis/base/cost_sum.h"
-#include "analysis/model/names.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/buffer.h"
-#include "analysis/findings/findings.h"
-
-bool host_is_loading(const struct trace *trace, const struct idle_what *what)
-{
-    return name_is_data_loader(trace_text(trace, what->range)) ||
-           name_is_data_loader(trace_text(trace, what->operation));
-}
 
 static bool is_wanted(const struct trace *trace, const struct idle *idle, const struct idle_row *row,
                       const struct host_question *question)
 {
     const struct idle_what *what = &row->what;
     if (what->cause != IDLE_OUTSIDE || what->activity == EVENT_NO_TEXT ||
-        host_is_loading(trace, what) != question->loading)
+        idle_is_loading(trace, what) != question->loading)
         return false;
     bool off = host_kind_is_off(host_activity_kind(&idle->host, what->activity));
     return question->wanted == HOST_ANY || off == (question->wanted == HOST_OFF_PROCESSOR);
@@ -113,4 +105,11 @@ const struct idle_gap *host_gap(const struct idle *idle, size_t device, uint32_t
             found = gap;
     }
     return found;
+}
+
+struct finding_place host_gap_place(size_t device, const struct idle_gap *gap)
+{
+    struct finding_place place = gap ? finding_at_time(gap->thread, gap->start, gap->end) : finding_nowhere();
+    place.device = (int64_t)device;
+    return place;
 }

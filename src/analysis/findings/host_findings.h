@@ -8,9 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/findings/findings.h"
 #include "analysis/idle/idle.h"
-
-struct trace;
 
 enum host_wanted { HOST_ANY, HOST_ON_PROCESSOR, HOST_OFF_PROCESSOR };
 
@@ -31,9 +30,6 @@ struct host_answer {
 /* Without memory there is no answer. */
 struct host_answer host_ask(const struct trace *trace, const struct idle *idle, const struct host_question *question);
 
-/* Whether the DataLoader was open. */
-bool host_is_loading(const struct trace *trace, const struct idle_what *what);
-
 /* An activity in a sentence, shortened; "" for EVENT_NO_TEXT, then HOST may be NULL. */
 struct host_phrase {
     char text[208];
@@ -45,5 +41,7 @@ const char *host_advice(const struct host_activities *host, uint32_t activity);
 
 /* The largest gap of DEVICE that ACTIVITY took most of. NULL: none is known. */
 const struct idle_gap *host_gap(const struct idle *idle, size_t device, uint32_t activity);
+/* GAP of DEVICE; NULL: nowhere but on DEVICE. */
+struct finding_place host_gap_place(size_t device, const struct idle_gap *gap);
 
 #endif

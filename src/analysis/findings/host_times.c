@@ -27,10 +27,9 @@ static int add_moment(struct host_times *times, const struct host_moment *moment
 {
     if (moment->activity == EVENT_NO_TEXT)
         return 0;
-    while (times->sums.count <= moment->activity)
-        if (!array_push(&times->sums))
-            return -1;
-    struct host_time *time = &times->sums.items[moment->activity];
+    struct host_time *time = array_at(&times->sums, moment->activity);
+    if (!time)
+        return -1;
     sum_add(stretch == HOST_HERE ? &time->here : &time->others, ns);
     return stretch == HOST_HERE ? host_activities_weigh(&times->host, moment, ns) : 0;
 }

@@ -8,22 +8,15 @@
 
 /* What is added up of copies or sets that the host waits for. */
 struct blocked {
-    int64_t count, bytes, pageable; /* pageable: how many of them */
-    int64_t gpu;                    /* ns that they ran */
-    int64_t host, pageable_host;    /* ns that their calls blocked the host */
-    struct device_cost cost;
-    struct finding_place worst;
-    int64_t worst_ns;
     struct name_facts names;
-    uint32_t device; /* of the last operation */
-    int64_t until;   /* all operations before ended by then */
+    struct offences calls;
+    int64_t bytes, pageable;     /* pageable: how many of them */
+    int64_t gpu;                 /* ns that they ran */
+    int64_t host, pageable_host; /* ns that their calls blocked the host */
+    uint32_t device;             /* of the last operation */
+    int64_t until;               /* all operations before ended by then */
     bool any;
 };
-
-static void blocked_release(void *state)
-{
-    array_release(&((struct blocked *)state)->names.items);
-}
 
 /* Returns when OP could begin as far as other operations are concerned: what the host waits before is not OP's. */
 static int64_t ready_time(struct blocked *blocked, const struct timeline_op *op)
@@ -39,29 +32,21 @@ static int64_t ready_time(struct blocked *blocked, const struct timeline_op *op)
 static void add_blocked(struct blocked *blocked, const struct timeline_op *op, int64_t ready, bool pageable)
 {
     int64_t from = ready > op->called ? ready : op->called, ns = op->returned > from ? op->returned - from : 0;
-    blocked->count++;
     blocked->bytes = sum_of(blocked->bytes, op->size);
     blocked->gpu = sum_of(blocked->gpu, op->end - op->start);
     blocked->host = sum_of(blocked->host, ns);
     blocked->pageable += pageable;
     blocked->pageable_host = sum_of(blocked->pageable_host, pageable ? ns : 0);
-    device_cost_add(&blocked->cost, op->device, ns);
-    if (ns <= blocked->worst_ns)
-        return;
-    blocked->worst_ns = ns;
-    blocked->worst = finding_at_op(op);
+    offences_add_op(&blocked->calls, op, ns);
 }
 
 /* NULL: they are too few, or too short. */
 static struct finding *add_finding(struct findings *findings, const struct blocked *blocked, int64_t gain)
 {
-    int64_t cost = device_cost_largest(&blocked->cost);
-    if (blocked->count < FINDING_COPY_CALLS && blocked->gpu < FINDING_COPY_NS)
+    const struct offences *calls = &blocked->calls;
+    if (calls->count < FINDING_COPY_CALLS && blocked->gpu < FINDING_COPY_NS)
         return NULL;
-    struct finding *finding = finding_add(findings, cost, gain, &blocked->worst);
-    if (finding)
-        finding->count = blocked->count;
-    return finding;
+    return finding_add(findings, offences_cost(calls), gain, calls->count, &calls->worst);
 }
 
 static bool is_copy(const struct timeline_op *op)
@@ -89,12 +74,10 @@ static int pageable_op(void *state, const struct trace *trace, const struct time
 static int pageable_find(void *state, struct findings *findings)
 {
     const struct blocked *blocked = state;
-    struct finding *finding = add_finding(findings, blocked, blocked->host);
-    return finding ? finding_say(finding,
-                                 "%s asynchronous copies of pageable memory (%s) block the host, %s each on average",
-                                 amount_count(blocked->count).text, amount_size(blocked->bytes).text,
-                                 amount_time(blocked->host / blocked->count).text)
-                   : 0;
+    return finding_say(add_finding(findings, blocked, blocked->host),
+                       "%s asynchronous copies of pageable memory (%s) block the host, %s each on average",
+                       amount_count(blocked->calls.count).text, amount_size(blocked->bytes).text,
+                       amount_mean(blocked->host, blocked->calls.count).text);
 }
 
 const struct rule rule_pageable_copies = {
@@ -106,7 +89,7 @@ const struct rule rule_pageable_copies = {
     .state_size = sizeof(struct blocked),
     .op = pageable_op,
     .find = pageable_find,
-    .release = blocked_release,
+    .release = finding_names_release,
 };
 
 /* --- copies that block the host --- */
@@ -123,19 +106,17 @@ static int blocking_op(void *state, const struct trace *trace, const struct time
 static int blocking_find(void *state, struct findings *findings)
 {
     const struct blocked *blocked = state;
-    int64_t cost = device_cost_largest(&blocked->cost), other = findings->run - cost;
+    int64_t cost = offences_cost(&blocked->calls), other = findings->run - cost;
     long double share = blocked->host > 0 ? (long double)blocked->pageable_host / (long double)blocked->host : 0;
     int64_t pageable = (int64_t)((long double)cost * share);
     struct finding *finding = add_finding(findings, blocked, sum_of(pageable, other > 0 ? other : 0));
-    if (!finding)
-        return 0;
     if (blocked->pageable > 0)
         finding_advise(finding, "Pin the host memory (cudaMallocHost() or cudaHostRegister(), once), use "
                                 "cudaMemcpyAsync() with a stream, and wait only where the data is needed. In PyTorch: "
                                 "pin_memory=True and non_blocking=True.");
     return finding_say(finding, "The host waits for %s synchronous copies of %s, %s each on average%s%s",
-                       amount_count(blocked->count).text, amount_size(blocked->bytes).text,
-                       amount_time(blocked->host / blocked->count).text,
+                       amount_count(blocked->calls.count).text, amount_size(blocked->bytes).text,
+                       amount_mean(blocked->host, blocked->calls.count).text,
                        blocked->pageable > 0 ? "; of pageable memory: " : "",
                        blocked->pageable > 0 ? amount_count(blocked->pageable).text : "");
 }
@@ -149,7 +130,7 @@ const struct rule rule_blocking_copies = {
     .state_size = sizeof(struct blocked),
     .op = blocking_op,
     .find = blocking_find,
-    .release = blocked_release,
+    .release = finding_names_release,
 };
 
 /* --- sets that block the host --- */
@@ -167,13 +148,10 @@ static int set_op(void *state, const struct trace *trace, const struct timeline_
 static int set_find(void *state, struct findings *findings)
 {
     const struct blocked *blocked = state;
-    struct finding *finding = add_finding(findings, blocked, blocked->host);
-    return finding ? finding_say(
-                         finding,
-                         "The host waits for %s synchronous sets of pinned or managed memory (%s), %s each on average",
-                         amount_count(blocked->count).text, amount_size(blocked->bytes).text,
-                         amount_time(blocked->host / blocked->count).text)
-                   : 0;
+    return finding_say(add_finding(findings, blocked, blocked->host),
+                       "The host waits for %s synchronous sets of pinned or managed memory (%s), %s each on average",
+                       amount_count(blocked->calls.count).text, amount_size(blocked->bytes).text,
+                       amount_mean(blocked->host, blocked->calls.count).text);
 }
 
 const struct rule rule_blocking_sets = {
@@ -185,17 +163,15 @@ const struct rule rule_blocking_sets = {
     .state_size = sizeof(struct blocked),
     .op = set_op,
     .find = set_find,
-    .release = blocked_release,
+    .release = finding_names_release,
 };
 
 /* --- small copies one after another --- */
 
 struct small {
-    int64_t runs, count, bytes;
+    struct offences runs;
+    int64_t count, bytes; /* of the copies in these */
     int64_t gain;
-    struct device_cost cost;
-    struct finding_place worst;
-    int64_t worst_ns;
     struct small_run {
         int64_t count, bytes;
         int64_t from, to; /* from the first call, or copy if no call is known, to the end of the last copy */
@@ -208,15 +184,12 @@ static void end_run(struct small *small)
     struct small_run *run = &small->run;
     int64_t ns = run->to - run->from;
     if (run->count >= FINDING_SMALL_COPY_RUN) {
-        small->runs++;
         small->count += run->count;
         sum_add(&small->bytes, run->bytes);
         small->gain = sum_of(small->gain, ns - ns / run->count);
-        device_cost_add(&small->cost, run->last.device, ns);
-        if (ns > small->worst_ns) {
-            small->worst_ns = ns;
-            small->worst = finding_at_op(&run->first);
-            small->worst.until = run->to;
+        if (offences_add(&small->runs, run->last.device, ns)) {
+            small->runs.worst = finding_at_op(&run->first);
+            small->runs.worst.until = run->to;
         }
     }
     run->count = 0;
@@ -256,13 +229,13 @@ static int small_find(void *state, struct findings *findings)
 {
     struct small *small = state;
     end_run(small);
-    struct finding *finding = finding_add(findings, device_cost_largest(&small->cost), small->gain, &small->worst);
+    const struct offences *runs = &small->runs;
+    struct finding *finding = finding_add(findings, offences_cost(runs), small->gain, small->count, &runs->worst);
     if (!finding)
         return 0;
-    finding->count = small->count;
     return finding_say(finding, "%s copies of %s on average follow one another, in %s sequences of %s on average",
                        amount_count(small->count).text, amount_bytes(small->bytes / small->count).text,
-                       amount_count(small->runs).text, amount_count(small->count / small->runs).text);
+                       amount_count(runs->count).text, amount_count(small->count / runs->count).text);
 }
 
 const struct rule rule_small_copies = {

@@ -22,10 +22,9 @@ static int crashed_find(void *state, struct findings *findings)
     struct finding_place place = finding_nowhere();
     place.time = crash->time;
     place.stack = crash->stack;
-    struct finding *finding = finding_add(findings, 0, 0, &place);
+    struct finding *finding = finding_add(findings, 0, 0, (int64_t)trace->crashes.count, &place);
     if (!finding)
         return 0;
-    finding->count = (int64_t)trace->crashes.count;
     const char *signal = trace_text(trace, crash->words != EVENT_NO_TEXT ? crash->words : trace->ending);
     finding_say(finding, "Process %" PRId64 " %s%s%s%s", crash->pid, trace_text(trace, crash->state),
                 *signal ? ": " : "", signal, trace->crashes.count > 1 ? ", and others too" : "");
@@ -68,14 +67,12 @@ static int lost_find(void *state, struct findings *findings)
         if (!largest || loss->count > largest->count)
             largest = loss;
     }
-    struct finding *finding = largest ? finding_add(findings, 0, 0, NULL) : NULL;
-    if (!finding)
+    if (!largest)
         return 0;
     struct finding_name name = finding_name(trace, largest->name);
     for (char *at = name.text; *at; at++)
         *at = *at == '_' ? ' ' : *at;
-    finding->count = count;
-    return finding_say(finding,
+    return finding_say(finding_add(findings, 0, 0, count, NULL),
                        "%s records are lost or doubtful, most of them \"%s\": sums may be too small, and findings "
                        "may be missing",
                        amount_count(count).text, name.text);
@@ -93,19 +90,6 @@ const struct rule rule_lost_records = {
 /* --- calls that failed --- */
 
 #define FAILURES_SHOWN 3
-
-static void write_failure(char *text, size_t size, const struct trace *trace, size_t number)
-{
-    const struct failure_key *key = dense_map_row(&trace->failures.keys, number);
-    const char *error = key->of_runtime ? runtime_error_name(key->code) : driver_error_name(key->code);
-    char code[32];
-    snprintf(code, sizeof(code), "error %" PRId64, key->code);
-    int64_t count = trace->failures.items.items[number].count;
-    size_t at = strlen(text);
-    snprintf(text + at, size - at, "%s%s() %s%s with %s", at > 0 ? ", " : "",
-             finding_name(trace, (uint32_t)key->name).text, count == 1 ? "once" : amount_count(count).text,
-             count == 1 ? "" : " times", error ? error : code);
-}
 
 /* The failures of the most calls that are after LAST in order; NULL: there is none. */
 static const struct failure *next_failure(const struct failures *failures, const struct failure *last)
@@ -134,13 +118,18 @@ static int failed_find(void *state, struct findings *findings)
         count += one->count;
     }
     for (int i = 0; i < FAILURES_SHOWN && (failure = next_failure(failures, failure)); i++) {
-        write_failure(text, sizeof(text), findings->trace, (size_t)(failure - failures->items.items));
+        const struct failure_key *key = dense_map_row(&failures->keys, (size_t)(failure - failures->items.items));
+        const char *error = key->of_runtime ? runtime_error_name(key->code) : driver_error_name(key->code);
+        char code[32];
+        snprintf(code, sizeof(code), "error %" PRId64, key->code);
+        bool once = failure->count == 1;
+        size_t at = strlen(text);
+        snprintf(text + at, sizeof(text) - at, "%s%s() %s%s with %s", at > 0 ? ", " : "",
+                 finding_name(findings->trace, (uint32_t)key->name).text,
+                 once ? "once" : amount_count(failure->count).text, once ? "" : " times", error ? error : code);
         shown += failure->count;
     }
-    struct finding *finding = count > 0 ? finding_add(findings, 0, 0, &place) : NULL;
-    if (!finding)
-        return 0;
-    finding->count = count;
+    struct finding *finding = count > 0 ? finding_add(findings, 0, 0, count, &place) : NULL;
     return finding_say(finding, "%s CUDA call%s failed: %s%s", amount_count(count).text, count == 1 ? "" : "s", text,
                        shown < count ? " and others" : "");
 }
@@ -175,8 +164,8 @@ static uint32_t find_line(const struct trace *trace, const char *name, const cha
 
 static int add_line(struct findings *findings, uint32_t line, const char *what)
 {
-    struct finding *finding = line == EVENT_NO_TEXT ? NULL : finding_add(findings, 0, 0, NULL);
-    return finding ? finding_say(finding, "%s: %.300s", what, trace_text(findings->trace, line)) : 0;
+    struct finding *finding = line == EVENT_NO_TEXT ? NULL : finding_add(findings, 0, 0, EVENT_NONE, NULL);
+    return finding_say(finding, "%s: %.300s", what, trace_text(findings->trace, line));
 }
 
 static int hazards_find(void *state, struct findings *findings)

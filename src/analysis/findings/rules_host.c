@@ -8,21 +8,6 @@
 #include "analysis/idle/idle.h"
 #include "analysis/model/section.h"
 
-static struct finding *add_blocked(struct findings *findings, const struct idle *idle, size_t device,
-                                   const struct host_answer *blocked)
-{
-    const struct idle_gap *gap = host_gap(idle, device, blocked->activity);
-    struct finding_place place = finding_nowhere();
-    place.device = (int64_t)device;
-    place.stack = host_activity_stack(&idle->host, blocked->activity);
-    if (gap) {
-        place.time = place.called = gap->start;
-        place.until = gap->end;
-        place.thread = gap->thread;
-    }
-    return finding_add(findings, blocked->total, blocked->total, &place);
-}
-
 static int blocked_find(void *state, struct findings *findings)
 {
     const struct idle *idle = findings->idle;
@@ -39,11 +24,12 @@ static int blocked_find(void *state, struct findings *findings)
         worst = blocked;
         device = i;
     }
-    struct finding *finding = worst.total > 0 ? add_blocked(findings, idle, device, &worst) : NULL;
-    if (!finding)
+    if (worst.total <= 0)
         return 0;
+    struct finding_place place = host_gap_place(device, host_gap(idle, device, worst.activity));
+    place.stack = host_activity_stack(&idle->host, worst.activity);
+    struct finding *finding = finding_add(findings, worst.total, worst.total, worst.gaps, &place);
     bool one = worst.most == worst.total;
-    finding->count = worst.gaps;
     finding_advise(finding, "%s", host_advice(&idle->host, worst.activity));
     return finding_say(finding, "The GPU waits for a blocked thread, %s time%s: %s%s%s%s",
                        amount_count(worst.gaps).text, worst.gaps == 1 ? "" : "s",

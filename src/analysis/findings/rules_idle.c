@@ -8,25 +8,13 @@
 #include "analysis/idle/idle.h"
 #include "analysis/model/section.h"
 
-/* Nowhere but on a GPU. */
-static struct finding_place on_device(size_t device)
-{
-    struct finding_place place = finding_nowhere();
-    place.device = (int64_t)device;
-    return place;
-}
-
 /* Adds a finding that is seen in GAP (NULL: nowhere but on DEVICE), and names what went on longest there. */
-static struct finding *add_in_gap(struct findings *findings, int64_t cost, const struct idle_gap *gap, size_t device)
+static struct finding *add_in_gap(struct findings *findings, int64_t cost, int64_t count, const struct idle_gap *gap,
+                                  size_t device)
 {
-    struct finding_place place = on_device(device);
-    if (gap) {
-        place.time = place.called = gap->start;
-        place.until = gap->end;
-        place.thread = gap->thread;
-        place.name = gap->after.name;
-    }
-    struct finding *finding = finding_add(findings, cost, cost, &place);
+    struct finding_place place = host_gap_place(device, gap);
+    place.name = gap ? gap->after.name : EVENT_NO_TEXT;
+    struct finding *finding = finding_add(findings, cost, cost, count, &place);
     if (finding && gap) {
         finding->range = idle_main_part(gap)->what.range;
         finding->operation = idle_main_part(gap)->what.operation;
@@ -94,7 +82,7 @@ static struct outside outside_of(const struct findings *findings, const struct i
     for (const struct idle_row *row = idle_first_row(&idle->rows, device); row; row = idle_next_row(&idle->rows, row)) {
         if (row->what.cause != IDLE_OUTSIDE)
             continue;
-        if (host_is_loading(findings->trace, &row->what)) {
+        if (idle_is_loading(findings->trace, &row->what)) {
             outside.time -= long_time(&row->sum);
         } else if (long_time(&row->sum) > most) {
             most = long_time(&row->sum);
@@ -104,20 +92,14 @@ static struct outside outside_of(const struct findings *findings, const struct i
     return outside;
 }
 
-/* The gap to show. */
-static const struct idle_gap *gap_of(const struct idle *idle, const struct outside *outside)
-{
-    const struct idle_gap *gap = host_gap(idle, outside->device, outside->activity);
-    return gap ? gap : gap_outside(idle, outside->device, outside->range);
-}
-
 static int say_host(struct findings *findings, const struct idle *idle, const struct outside *outside)
 {
-    struct finding *finding = add_in_gap(findings, outside->time, gap_of(idle, outside), outside->device);
+    const struct idle_gap *gap =
+        host_gap(idle, outside->device, outside->activity) ?: gap_outside(idle, outside->device, outside->range);
+    struct finding *finding = add_in_gap(findings, outside->time, outside->gaps, gap, outside->device);
     bool named = outside->range != EVENT_NO_TEXT, sampled = outside->activity != EVENT_NO_TEXT;
     if (!finding)
         return 0;
-    finding->count = outside->gaps;
     if (sampled) {
         finding->place.stack = host_activity_stack(&idle->host, outside->activity);
         finding_advise(finding, "%s", host_advice(&idle->host, outside->activity));
@@ -191,10 +173,7 @@ static int gaps_find(void *state, struct findings *findings)
     }
     if (!most.largest)
         return 0;
-    struct finding *finding = add_in_gap(findings, most.total, most.largest, most.largest->device);
-    if (!finding)
-        return 0;
-    finding->count = most.count;
+    struct finding *finding = add_in_gap(findings, most.total, most.count, most.largest, most.largest->device);
     return finding_say(finding, "The GPU does nothing for longer than %s, %s time%s; the longest takes %s: %s%s%s",
                        amount_time(FINDING_GAP_NS).text, amount_count(most.count).text, most.count == 1 ? "" : "s",
                        amount_time(most.largest->end - most.largest->start).text,
@@ -285,19 +264,6 @@ static bool is_explained(const struct findings *findings, int64_t idle)
     return false;
 }
 
-/* What makes the GPU idle between its first and last work for longest. */
-static unsigned main_cause(const struct findings *findings, size_t device)
-{
-    const struct idle *idle = findings->idle;
-    unsigned most = IDLE_UNKNOWN;
-    for (unsigned i = 0; idle && device < idle->devices.count && i < IDLE_CAUSE_COUNT; i++) {
-        const struct idle_sum *causes = idle->devices.items[device].causes;
-        if (i != IDLE_BEFORE && i != IDLE_AFTER && causes[i].total > causes[most].total)
-            most = i;
-    }
-    return most;
-}
-
 static int use_find(void *state, struct findings *findings)
 {
     const struct use *use = state;
@@ -312,16 +278,20 @@ static int use_find(void *state, struct findings *findings)
     }
     if (low.count == 0 || is_explained(findings, low.idle))
         return 0;
-    struct finding_place place = on_device(low.device);
+    struct finding_place place = host_gap_place(low.device, NULL);
     place.time = trace->start + low.first * chunk;
     place.until = trace->start + (low.last + 1) * chunk;
-    struct finding *finding = finding_add(findings, low.idle, low.idle, &place);
-    if (!finding)
-        return 0;
-    finding->count = low.count;
-    unsigned cause = main_cause(findings, low.device);
+    struct finding *finding = finding_add(findings, low.idle, low.idle, low.count, &place);
+    /* What makes the GPU idle between its first and last work for longest. */
+    const struct idle *idle = findings->idle;
+    unsigned cause = IDLE_UNKNOWN;
+    for (unsigned i = 0; idle && low.device < idle->devices.count && i < IDLE_CAUSE_COUNT; i++) {
+        const struct idle_sum *causes = idle->devices.items[low.device].causes;
+        if (i != IDLE_BEFORE && i != IDLE_AFTER && causes[i].total > causes[cause].total)
+            cause = i;
+    }
     const struct host_question question = {.device = low.device};
-    const struct idle *idle = cause == IDLE_OUTSIDE ? findings->idle : NULL;
+    idle = cause == IDLE_OUTSIDE ? idle : NULL;
     uint32_t activity = idle ? host_ask(trace, idle, &question).activity : EVENT_NO_TEXT;
     return finding_say(finding,
                        "The GPU works less than %d %% of the time in %s of %s equal parts of the run, %s to %s; most "

@@ -4,7 +4,6 @@
  * may use what it leaves empty.
  */
 #include <stdlib.h>
-
 #include <string.h>
 
 #include "common/settings.h"
@@ -12,6 +11,7 @@
 #include "analysis/findings/findings.h"
 #include "analysis/model/occupancy.h"
 #include "analysis/names/communication.h"
+#include "analysis/names/name_facts.h"
 
 static bool has_any(const char *name, const char *const *words)
 {
@@ -23,24 +23,14 @@ static bool has_any(const char *name, const char *const *words)
 
 /* --- matrix products in float32 --- */
 
-/* cuBLAS and cutlass name what their kernels multiply: sgemm, simt and ffma are float32 outside of the tensor cores. */
-static bool is_float32_gpu_op_size(const char *name)
-{
-    static const char *const words[] = {"simt_sgemm", "_sgemm_", "f32f32_f32f32_f32", NULL};
-    static const char *const tensor_words[] = {"tf32", "tensorop", "hmma", "s1688", "s16816", NULL};
-    return has_any(name, words) && !has_any(name, tensor_words);
-}
-
 static bool is_before_tf32(const struct trace_device *device)
 {
     return device->major > 0 && device->major < 8;
 }
 
 struct float32 {
-    ARRAY(char) is_product; /* by name: 1 it is not, 2 it is, 0 not asked yet */
-    struct device_cost time;
-    int64_t count, longest;
-    struct finding_place place;
+    struct name_facts names;
+    struct offences products;
 };
 
 static int float32_op(void *state, const struct trace *trace, const struct timeline_op *op)
@@ -48,38 +38,18 @@ static int float32_op(void *state, const struct trace *trace, const struct timel
     struct float32 *float32 = state;
     if (op->category != CATEGORY_KERNEL || is_before_tf32(&trace->devices.items[op->device]))
         return 0;
-    while (float32->is_product.count <= op->name)
-        if (!array_push(&float32->is_product))
-            return -1;
-    char *known = &float32->is_product.items[op->name];
-    if (!*known)
-        *known = is_float32_gpu_op_size(interned(&trace->strings, op->name)) ? 2 : 1;
-    if (*known == 1)
-        return 0;
-    float32->count++;
-    device_cost_add(&float32->time, op->device, op->end - op->start);
-    if (op->end - op->start > float32->longest) {
-        float32->longest = op->end - op->start;
-        float32->place = finding_at_op(op);
-    }
+    if (name_facts_find(&float32->names, &trace->strings, op->name) & NAME_FLOAT32)
+        offences_add_op(&float32->products, op, op->end - op->start);
     return 0;
 }
 
 static int float32_find(void *state, struct findings *findings)
 {
-    const struct float32 *float32 = state;
-    int64_t time = device_cost_largest(&float32->time);
-    struct finding *finding = finding_add(findings, time, time / 8 * 7, &float32->place);
-    if (!finding)
-        return 0;
-    finding->count = float32->count;
-    return finding_say(finding, "%s matrix products are computed in float32 without tensor cores",
-                       amount_count(float32->count).text);
-}
-
-static void float32_release(void *state)
-{
-    array_release(&((struct float32 *)state)->is_product);
+    const struct offences *products = &((const struct float32 *)state)->products;
+    int64_t time = offences_cost(products);
+    return finding_say(finding_add(findings, time, time / 8 * 7, products->count, &products->worst),
+                       "%s matrix products are computed in float32 without tensor cores",
+                       amount_count(products->count).text);
 }
 
 const struct rule rule_float32_matmul = {
@@ -93,7 +63,7 @@ const struct rule rule_float32_matmul = {
     .state_size = sizeof(struct float32),
     .op = float32_op,
     .find = float32_find,
-    .release = float32_release,
+    .release = finding_names_release,
 };
 
 /* --- kernels by name and number of blocks --- */
@@ -158,23 +128,6 @@ static void count_alone(struct shapes *shapes, int64_t time)
     shape->alone = sum_of(shape->alone, to - from);
 }
 
-static void start_kernel(struct shapes *shapes, const struct timeline_op *op, uint32_t shape)
-{
-    if (op->device != shapes->device) {
-        count_alone(shapes, INT64_MAX);
-        shapes->last = shapes->second = (struct running){.end = op->start};
-        shapes->device = op->device;
-    } else
-        count_alone(shapes, op->start);
-    struct running started = {op->end, shape};
-    if (started.end > shapes->last.end) {
-        shapes->second = shapes->last;
-        shapes->last = started;
-    } else if (started.end > shapes->second.end)
-        shapes->second = started;
-    shapes->at = op->start;
-}
-
 static int shapes_op(void *state, const struct trace *trace, const struct timeline_op *op)
 {
     struct shapes *shapes = state;
@@ -196,7 +149,19 @@ static int shapes_op(void *state, const struct trace *trace, const struct timeli
             shape->place = finding_at_op(op);
         }
     }
-    start_kernel(shapes, op, shape ? (uint32_t)(shape - shapes->items.items) + 1 : 0);
+    if (op->device != shapes->device) {
+        count_alone(shapes, INT64_MAX);
+        shapes->last = shapes->second = (struct running){.end = op->start};
+        shapes->device = op->device;
+    } else
+        count_alone(shapes, op->start);
+    struct running started = {op->end, (shape ? (uint32_t)(shape - shapes->items.items) + 1 : 0)};
+    if (started.end > shapes->last.end) {
+        shapes->second = shapes->last;
+        shapes->last = started;
+    } else if (started.end > shapes->second.end)
+        shapes->second = started;
+    shapes->at = op->start;
     return 0;
 }
 
@@ -269,10 +234,7 @@ static struct judged judge(const struct shapes *shapes, const struct trace *trac
 static struct finding *add_worst(struct findings *findings, const struct judged *judged, int64_t cost)
 {
     bool enough = judged->worst && cost >= FINDING_SHAPE_NS;
-    struct finding *finding = enough ? finding_add(findings, cost, judged->gain, &judged->worst->place) : NULL;
-    if (finding)
-        finding->count = judged->count;
-    return finding;
+    return enough ? finding_add(findings, cost, judged->gain, judged->count, &judged->worst->place) : NULL;
 }
 
 static int64_t share_of(int64_t time, int64_t part, int64_t whole)

@@ -66,10 +66,9 @@ static int launches_op(void *state, const struct trace *trace, const struct time
 {
     struct launches *launches = state;
     (void)trace;
-    while (launches->devices.count <= op->device)
-        if (!array_push(&launches->devices))
-            return -1;
-    struct launches_of_device *device = &launches->devices.items[op->device];
+    struct launches_of_device *device = array_at(&launches->devices, op->device);
+    if (!device)
+        return -1;
     if (op->thread != LAUNCHED_NO_THREAD) {
         if (device->count > 0 && note_late(device, op) < 0)
             return -1;
@@ -98,18 +97,6 @@ struct late {
     int64_t time, gaps;
 };
 
-static struct late late_of(const struct idle_device *device)
-{
-    static const enum idle_cause causes[] = {IDLE_OUTSIDE, IDLE_CALL, IDLE_LAUNCH};
-    struct late late = {0};
-    for (size_t i = 0; i < sizeof(causes) / sizeof(*causes); i++) {
-        const struct idle_sum *sum = &device->causes[causes[i]];
-        late.time = sum_of(late.time, sum->brief);
-        late.gaps = sum->brief_count > late.gaps ? sum->brief_count : late.gaps;
-    }
-    return late;
-}
-
 /* What the host does between launches, if that takes most of the time. */
 static struct host_phrase between_launches(const struct findings *findings, const struct late *late, size_t device)
 {
@@ -127,10 +114,7 @@ static int say_bound(struct findings *findings, const struct launches *launches,
     struct host_phrase between = between_launches(findings, late, number);
     int64_t gain = late->time - late->gaps * GRAPH_GAP_NS;
     struct finding *finding =
-        finding_add(findings, late->time, gain > 0 ? gain : 0, &waited_for_most(findings, device)->place);
-    if (!finding)
-        return 0;
-    finding->count = late->gaps;
+        finding_add(findings, late->time, gain > 0 ? gain : 0, late->gaps, &waited_for_most(findings, device)->place);
     if (device->of_graphs * 2 > device->count)
         finding_advise(finding, "Put more into each graph: several iterations in one, or the host's decision into a "
                                 "conditional node.");
@@ -138,8 +122,7 @@ static int say_bound(struct findings *findings, const struct launches *launches,
                        "The GPU waits for the host to launch: it is idle before %s of %s operations, %s on average, "
                        "and an operation takes %s on average%s%s",
                        amount_count(late->gaps).text, amount_count(idle->launched).text,
-                       amount_time(late->time / late->gaps).text,
-                       amount_time(idle->launched_time / idle->launched).text,
+                       amount_mean(late->time, late->gaps).text, amount_mean(idle->launched_time, idle->launched).text,
                        *between.text ? "; between launches it is in " : "", between.text);
 }
 
@@ -161,7 +144,13 @@ static int bound_find(void *state, struct findings *findings)
     const struct launches_of_device *worst = NULL;
     struct late most = {0};
     for (size_t i = 0; idle && i < idle->devices.count && i < launches->devices.count; i++) {
-        struct late late = late_of(&idle->devices.items[i]);
+        static const enum idle_cause causes[] = {IDLE_OUTSIDE, IDLE_CALL, IDLE_LAUNCH};
+        struct late late = {0};
+        for (size_t k = 0; k < sizeof(causes) / sizeof(*causes); k++) {
+            const struct idle_sum *sum = &idle->devices.items[i].causes[causes[k]];
+            late.time = sum_of(late.time, sum->brief);
+            late.gaps = sum->brief_count > late.gaps ? sum->brief_count : late.gaps;
+        }
         if (late.time <= most.time || !matters(&late, findings->steady) ||
             !waited_for_most(findings, &launches->devices.items[i]))
             continue;
@@ -189,11 +178,10 @@ struct repeated {
     uint32_t device, stream, name;
     int64_t count, busy, gaps, end; /* of the kernels in a row so far; gaps: ns between them that a graph would save */
     struct finding_place first;
-    int64_t all, rows; /* of all rows that are long enough */
-    struct device_cost cost;
+    struct offences rows; /* that are long enough */
+    int64_t all;          /* kernels in these */
     uint32_t worst_name;
-    int64_t worst_count, worst_gaps;
-    struct finding_place worst;
+    int64_t worst_count;
 };
 
 static void end_row(struct repeated *repeated)
@@ -201,26 +189,13 @@ static void end_row(struct repeated *repeated)
     bool is_short = repeated->count > 0 && repeated->busy / repeated->count <= FINDING_REPEATED_KERNEL_NS;
     if (repeated->count >= FINDING_REPEATED_KERNELS && is_short) {
         repeated->all += repeated->count;
-        repeated->rows++;
-        device_cost_add(&repeated->cost, repeated->device, repeated->gaps);
-        if (repeated->gaps > repeated->worst_gaps) {
-            repeated->worst_gaps = repeated->gaps;
+        if (offences_add(&repeated->rows, repeated->device, repeated->gaps)) {
             repeated->worst_count = repeated->count;
             repeated->worst_name = repeated->name;
-            repeated->worst = repeated->first;
+            repeated->rows.worst = repeated->first;
         }
     }
     repeated->count = 0;
-}
-
-static void begin_row(struct repeated *repeated, const struct timeline_op *op)
-{
-    repeated->first = finding_at_op(op);
-    repeated->device = op->device;
-    repeated->stream = op->stream;
-    repeated->name = op->name;
-    repeated->busy = repeated->gaps = 0;
-    repeated->end = op->start;
 }
 
 static int repeated_op(void *state, const struct trace *trace, const struct timeline_op *op)
@@ -232,8 +207,14 @@ static int repeated_op(void *state, const struct trace *trace, const struct time
         end_row(repeated);
     if (!fits)
         return 0;
-    if (repeated->count == 0)
-        begin_row(repeated, op);
+    if (repeated->count == 0) {
+        repeated->first = finding_at_op(op);
+        repeated->device = op->device;
+        repeated->stream = op->stream;
+        repeated->name = op->name;
+        repeated->busy = repeated->gaps = 0;
+        repeated->end = op->start;
+    }
     int64_t gap = op->start - repeated->end;
     repeated->gaps += gap > GRAPH_GAP_NS && gap <= FINDING_REPEATED_GAP_NS ? gap - GRAPH_GAP_NS : 0;
     repeated->count++;
@@ -246,14 +227,14 @@ static int repeated_find(void *state, struct findings *findings)
 {
     struct repeated *repeated = state;
     end_row(repeated);
-    int64_t cost = device_cost_largest(&repeated->cost);
-    struct finding *finding = finding_add(findings, cost, cost, &repeated->worst);
+    const struct offences *rows = &repeated->rows;
+    int64_t cost = offences_cost(rows);
+    struct finding *finding = finding_add(findings, cost, cost, repeated->all, &rows->worst);
     if (!finding)
         return 0;
-    finding->count = repeated->all;
     return finding_say(
         finding, "Short kernels of one name follow one another, %s in %s row%s; the row that costs most has %s of %s",
-        amount_count(repeated->all).text, amount_count(repeated->rows).text, repeated->rows == 1 ? "" : "s",
+        amount_count(repeated->all).text, amount_count(rows->count).text, rows->count == 1 ? "" : "s",
         amount_count(repeated->worst_count).text, finding_name(findings->trace, repeated->worst_name).text);
 }
 

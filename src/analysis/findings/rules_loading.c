@@ -107,12 +107,8 @@ static int sum_times(struct host_times *times, int64_t from, int64_t to, struct 
 
 static struct finding_place place_of(const struct trace *trace, const struct host_time *time)
 {
-    struct finding_place place = finding_nowhere();
     int64_t index = time->id == EVENT_NONE ? EVENT_NONE : trace_find_thread(trace, time->process, time->id);
-    place.time = place.called = time->start;
-    place.until = time->end;
-    place.thread = index == EVENT_NONE ? time->thread : (uint32_t)index;
-    return place;
+    return finding_at_time(index == EVENT_NONE ? time->thread : (uint32_t)index, time->start, time->end);
 }
 
 /* --- modules that are loaded after the first kernel was launched, without what the compiler takes --- */
@@ -148,11 +144,7 @@ static int loading_find(void *state, struct findings *findings)
     if (!much || cost < FINDING_LOADING_LEAST_NS || cost < findings->steady / 100 * FINDING_LOADING_PERCENT)
         return 0;
     struct finding_place place = place_of(findings->trace, &sum.longest);
-    struct finding *finding = finding_add(findings, cost, cost, &place);
-    if (!finding)
-        return 0;
-    finding->count = sum.count;
-    return finding_say(finding,
+    return finding_say(finding_add(findings, cost, cost, sum.count, &place),
                        "Loading code takes %s calls after the first kernel was launched; the longest, %s, takes %s",
                        amount_count(sum.count).text, finding_name(findings->trace, sum.longest.name).text,
                        amount_time(sum.longest.end - sum.longest.start).text);
@@ -191,10 +183,7 @@ static int jit_find(void *state, struct findings *findings)
     if (sum_times(state, findings->from, findings->to, &sum) < 0)
         return -1;
     struct finding_place place = place_of(findings->trace, &sum.longest);
-    struct finding *finding = finding_add(findings, sum.time.total, sum.time.total, &place);
-    if (!finding)
-        return 0;
-    finding->count = sum.count;
+    struct finding *finding = finding_add(findings, sum.time.total, sum.time.total, sum.count, &place);
     return finding_say(finding, "The driver compiles code %s time%s while the program runs, %s the longest",
                        amount_count(sum.count).text, sum.count == 1 ? "" : "s",
                        amount_time(sum.longest.end - sum.longest.start).text);
@@ -264,16 +253,12 @@ static int graphs_find(void *state, struct findings *findings)
     if (graphs->instantiated < FINDING_GRAPHS)
         return 0;
     struct finding_place place = stall_place(&graphs->longest);
-    struct finding *finding = finding_add(findings, graphs->time.total, graphs->time.total, &place);
-    if (!finding)
-        return 0;
-    finding->count = graphs->instantiated;
-    return finding_say(finding,
+    int64_t cost = graphs->time.total;
+    return finding_say(finding_add(findings, cost, cost, graphs->instantiated, &place),
                        "%s graphs are instantiated between kernels, %s at most, and capturing and building "
                        "graphs takes %s in all",
                        amount_count(graphs->instantiated).text,
-                       amount_time(graphs->longest.end - graphs->longest.start).text,
-                       amount_time(graphs->time.total).text);
+                       amount_time(graphs->longest.end - graphs->longest.start).text, amount_time(cost).text);
 }
 
 const struct rule rule_graph_instantiation = {

@@ -14,7 +14,7 @@
 
 struct churn {
     struct stalls stalls;
-    struct device_cost idle;
+    struct offences idle;
     int64_t allocations, releases;
     struct busy_sum time; /* in these calls */
     struct stall_call longest;
@@ -52,18 +52,6 @@ static int pinning_event(void *state, const struct trace *trace, const struct ev
     return count_stack(state, trace, event, "Pinned");
 }
 
-/* The call stack of most allocations; EVENT_NONE: none is known. */
-static int64_t common_stack(const struct churn *churn)
-{
-    int64_t most = 0, stack = EVENT_NONE;
-    for (size_t i = 0; i < churn->stack_counts.count; i++)
-        if (churn->stack_counts.items[i] > most) {
-            most = churn->stack_counts.items[i];
-            stack = *(const int64_t *)dense_map_row(&churn->stacks, i);
-        }
-    return stack;
-}
-
 static int churn_call(void *state, const struct trace *trace, const struct host_call *call)
 {
     return stalls_add(&((struct churn *)state)->stalls, trace, call);
@@ -76,7 +64,7 @@ static int churn_op(void *state, const struct trace *trace, const struct timelin
     (void)trace;
     int found = churn->stalls.count > 0 ? stalls_op(&churn->stalls, op, STALL_WITHIN, &stall) : 0;
     if (found > 0)
-        device_cost_add(&churn->idle, op->device, stall.to - stall.from);
+        offences_add(&churn->idle, op->device, stall.to - stall.from);
     return found < 0 ? -1 : 0;
 }
 
@@ -100,13 +88,16 @@ static int churn_find(struct churn *churn, struct findings *findings, const char
     if (churn->allocations < FINDING_CHURN_CALLS || churn->releases < FINDING_CHURN_CALLS)
         return 0;
     struct finding_place place = stall_place(&churn->longest);
-    place.stack = common_stack(churn);
-    int64_t idle = device_cost_largest(&churn->idle);
-    struct finding *finding = finding_add(findings, churn->time.total, idle, &place);
-    if (!finding)
-        return 0;
-    finding->count = churn->allocations + churn->releases;
-    return finding_say(finding,
+    /* The call stack of most allocations; EVENT_NONE: none is known. */
+    int64_t most = 0, stack = EVENT_NONE;
+    for (size_t i = 0; i < churn->stack_counts.count; i++)
+        if (churn->stack_counts.items[i] > most) {
+            most = churn->stack_counts.items[i];
+            stack = *(const int64_t *)dense_map_row(&churn->stacks, i);
+        }
+    place.stack = stack;
+    int64_t idle = offences_cost(&churn->idle), count = churn->allocations + churn->releases;
+    return finding_say(finding_add(findings, churn->time.total, idle, count, &place),
                        "%s memory is allocated %s times and released %s times between kernels; the longest call is "
                        "%s(), %s, and a GPU idles %s around these calls",
                        what, amount_count(churn->allocations).text, amount_count(churn->releases).text,
@@ -223,12 +214,9 @@ static int managed_find(void *state, struct findings *findings)
     managed->begun = false;
     if (managed->to_device < FINDING_MIGRATIONS || managed->to_host < FINDING_MIGRATIONS)
         return 0;
-    struct finding *finding = finding_add(findings, managed->time.total, managed->time.total, &managed->longest);
-    if (!finding)
-        return 0;
-    finding->count = managed->faults + managed->to_device + managed->to_host;
+    int64_t cost = managed->time.total, count = managed->faults + managed->to_device + managed->to_host;
     return finding_say(
-        finding,
+        finding_add(findings, cost, cost, count, &managed->longest),
         "Managed memory moves when it is touched: %s migrations to the GPU, %s to the host (%s), %s page "
         "faults",
         amount_count(managed->to_device).text, amount_count(managed->to_host).text, amount_bytes(managed->bytes).text,

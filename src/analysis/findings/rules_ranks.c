@@ -22,10 +22,7 @@ static int add_straggler(void *context, const struct straggler *straggler)
 {
     struct findings *findings = context;
     const struct finding_place place = place_of(findings->trace, straggler->rank);
-    struct finding *finding = finding_add(findings, straggler->cost, straggler->cost, &place);
-    if (!finding)
-        return 0;
-    finding->count = straggler->count;
+    struct finding *finding = finding_add(findings, straggler->cost, straggler->cost, straggler->count, &place);
     finding_say(finding, "%s", straggler->text);
     return finding_advise(finding, "%s", straggler->advice);
 }
@@ -57,11 +54,8 @@ static int imbalance_of_trace(void *state, struct findings *findings)
     if (status == 0 && imbalance.cost > 0) {
         struct finding_place place = place_of(findings->trace, &ranks.items.items[imbalance.index]);
         place.time = EVENT_NONE;
-        struct finding *finding = finding_add(findings, imbalance.cost, imbalance.cost, &place);
-        if (finding) {
-            finding->count = imbalance.steps;
-            finding_say(finding, "%s", imbalance.text);
-        }
+        finding_say(finding_add(findings, imbalance.cost, imbalance.cost, imbalance.steps, &place), "%s",
+                    imbalance.text);
     }
     ranks_release(&ranks);
     return status;

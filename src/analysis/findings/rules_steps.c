@@ -77,8 +77,7 @@ static int add_host(struct host_times *times, const struct trace *trace, const s
     }
     if (status == 0)
         status = add_outside(&outside, until, INT64_MAX);
-    int walked = host_calls_walk_end(&walk);
-    return status ? status : walked;
+    return host_calls_walk_end(&walk) ?: status;
 }
 
 /* --- the finding --- */
@@ -119,26 +118,13 @@ static struct slow_steps slow_of(const struct findings *findings, const struct s
     return slow;
 }
 
-static struct finding *add_slow(struct findings *findings, const struct steps_process *process,
-                                const struct slow_steps *slow)
-{
-    const struct step *slowest = &process->items.items[slow->worst];
-    struct finding_place place = finding_nowhere();
-    place.time = place.called = slowest->from;
-    place.until = slowest->to;
-    place.thread = process->thread;
-    struct finding *finding = finding_add(findings, slow->excess, slow->excess, &place);
-    if (finding)
-        finding->count = slow->count;
-    return finding;
-}
-
 static int say_slow(struct findings *findings, const struct steps *steps, size_t number, const struct slow_steps *slow,
                     struct host_times *host)
 {
     const struct steps_process *process = &steps->processes.items[number];
     const struct step *slowest = &process->items.items[slow->worst];
-    struct finding *finding = add_slow(findings, process, slow);
+    struct finding_place place = finding_at_time(process->thread, slowest->from, slowest->to);
+    struct finding *finding = finding_add(findings, slow->excess, slow->excess, slow->count, &place);
     char grown[FINDING_NAME + 80];
     int64_t difference = 0;
     if (!finding)
@@ -207,8 +193,7 @@ struct exposed {
 /* What communicates, what computes, and both together: what overlaps is the difference. */
 struct exposed_device {
     struct busy_sum communication, computation, both;
-    int64_t count, longest;
-    struct finding_place place;
+    struct offences kernels; /* that communicate */
 };
 
 static int exposed_op(void *state, const struct trace *trace, const struct timeline_op *op)
@@ -216,21 +201,17 @@ static int exposed_op(void *state, const struct trace *trace, const struct timel
     struct exposed *exposed = state;
     if (op->category != CATEGORY_KERNEL && op->category != CATEGORY_GPU_GRAPH)
         return 0;
-    while (exposed->devices.count <= op->device)
-        if (!array_push(&exposed->devices))
-            return -1;
-    struct exposed_device *device = &exposed->devices.items[op->device];
+    struct exposed_device *device = array_at(&exposed->devices, op->device);
+    if (!device)
+        return -1;
     unsigned kind = temporal_kind(&exposed->names, trace, op);
     bool communicates = kind == TEMPORAL_COMMUNICATION;
     if (kind == 0)
         return -1;
     busy_sum_add(communicates ? &device->communication : &device->computation, op->start, op->end);
     busy_sum_add(&device->both, op->start, op->end);
-    device->count += communicates;
-    if (communicates && op->end - op->start > device->longest) {
-        device->longest = op->end - op->start;
-        device->place = finding_at_op(op);
-    }
+    if (communicates)
+        offences_add_op(&device->kernels, op, op->end - op->start);
     return 0;
 }
 
@@ -247,14 +228,12 @@ static int exposed_find(void *state, struct findings *findings)
         if (!worst || exposed_time(&exposed->devices.items[i]) > exposed_time(worst))
             worst = &exposed->devices.items[i];
     int64_t alone = worst ? exposed_time(worst) : 0;
-    if (!worst || worst->count == 0 || alone < findings->steady / 100 * FINDING_EXPOSED_PERCENT)
+    int64_t count = worst ? worst->kernels.count : 0;
+    if (count == 0 || alone < findings->steady / 100 * FINDING_EXPOSED_PERCENT)
         return 0;
-    struct finding *finding = finding_add(findings, alone, alone, &worst->place);
-    if (!finding)
-        return 0;
-    finding->count = worst->count;
-    return finding_say(finding, "%s of the time of %s communication kernels (%s) nothing is computed",
-                       amount_share(alone, worst->communication.total).text, amount_count(worst->count).text,
+    return finding_say(finding_add(findings, alone, alone, count, &worst->kernels.worst),
+                       "%s of the time of %s communication kernels (%s) nothing is computed",
+                       amount_share(alone, worst->communication.total).text, amount_count(count).text,
                        amount_time(worst->communication.total).text);
 }
 
@@ -292,10 +271,9 @@ static int loading_event(void *state, const struct trace *trace, const struct ev
     struct loading *loading = state;
     if (event->phase != 'X' || event->name == EVENT_NO_TEXT)
         return 0;
-    while (loading->is_loader.count <= event->name)
-        if (!array_push(&loading->is_loader))
-            return -1;
-    char *known = &loading->is_loader.items[event->name];
+    char *known = array_at(&loading->is_loader, event->name);
+    if (!known)
+        return -1;
     if (!*known) {
         const char *name = interned(&trace->strings, event->name);
         *known = name_is_data_loader(name) ? 2 : 1;
@@ -328,19 +306,6 @@ static int64_t loading_idle(const struct loading *loading, const struct idle *id
     return total;
 }
 
-static struct finding *add_loading(struct findings *findings, int64_t cost, const struct idle_row *row)
-{
-    struct finding_place place = finding_nowhere();
-    place.device = row->what.device;
-    place.time = row->sum.gap;
-    struct finding *finding = finding_add(findings, cost, cost, &place);
-    if (finding) {
-        finding->range = row->what.range;
-        finding->operation = row->what.operation;
-    }
-    return finding;
-}
-
 static int loading_find(void *state, struct findings *findings)
 {
     const struct loading *loading = state;
@@ -355,13 +320,17 @@ static int loading_find(void *state, struct findings *findings)
             worst = row;
         }
     }
-    const struct host_question question = {.device = worst ? worst->what.device : 0, .loading = true};
-    uint32_t activity = worst ? host_ask(findings->trace, idle, &question).activity : EVENT_NO_TEXT;
-    bool enough = worst && cost >= findings->steady / 100 * FINDING_LOADING_STEPS_PERCENT;
-    struct finding *finding = enough ? add_loading(findings, cost, worst) : NULL;
+    if (!worst || cost < findings->steady / 100 * FINDING_LOADING_STEPS_PERCENT)
+        return 0;
+    const struct host_question question = {.device = worst->what.device, .loading = true};
+    uint32_t activity = host_ask(findings->trace, idle, &question).activity;
+    struct finding_place place = host_gap_place(worst->what.device, NULL);
+    place.time = worst->sum.gap;
+    struct finding *finding = finding_add(findings, cost, cost, loading->count, &place);
     if (!finding)
         return 0;
-    finding->count = loading->count;
+    finding->range = worst->what.range;
+    finding->operation = worst->what.operation;
     finding->place.stack = activity != EVENT_NO_TEXT ? host_activity_stack(&idle->host, activity) : EVENT_NONE;
     finding_advise(finding, "%s",
                    loading->single ? "Load data in processes of their own: DataLoader(num_workers=4, pin_memory=True)."

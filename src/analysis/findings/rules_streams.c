@@ -38,11 +38,6 @@ struct serial {
     } sum, worst; /* of this device, and of that with the largest cost */
 };
 
-static void serial_release(void *state)
-{
-    array_release(&((struct serial *)state)->names.items);
-}
-
 static void end_device(struct serial *serial)
 {
     struct serial_sum *sum = &serial->sum;
@@ -54,18 +49,6 @@ static void end_device(struct serial *serial)
         sum->turns >= FINDING_SERIAL_TURNS && serial->overlap <= shorter / 100 * FINDING_SERIAL_OVERLAP_PERCENT;
     if (serially && sum->cost > serial->worst.cost)
         serial->worst = *sum;
-}
-
-static void begin_device(struct serial *serial, uint32_t device)
-{
-    if (serial->any)
-        end_device(serial);
-    serial->any = true;
-    serial->device = device;
-    serial->kernels_until = serial->copies_until = EVENT_NONE;
-    serial->kernels = serial->copies = serial->overlap = 0;
-    memset(&serial->sum, 0, sizeof(serial->sum));
-    memset(&serial->pending, 0, sizeof(serial->pending));
 }
 
 /* Copies before the first kernel and after the last cannot be overlapped: they are not added. */
@@ -105,8 +88,16 @@ static void add_copy(struct serial *serial, const struct timeline_op *op)
 static int serial_op(void *state, const struct trace *trace, const struct timeline_op *op)
 {
     struct serial *serial = state;
-    if (!serial->any || serial->device != op->device)
-        begin_device(serial, op->device);
+    if (!serial->any || serial->device != op->device) {
+        if (serial->any)
+            end_device(serial);
+        serial->any = true;
+        serial->device = op->device;
+        serial->kernels_until = serial->copies_until = EVENT_NONE;
+        serial->kernels = serial->copies = serial->overlap = 0;
+        memset(&serial->sum, 0, sizeof(serial->sum));
+        memset(&serial->pending, 0, sizeof(serial->pending));
+    }
     if (op->category == CATEGORY_KERNEL || op->category == CATEGORY_GPU_GRAPH)
         add_kernel(serial, op);
     if (op->category != CATEGORY_GPU_MEMCPY || op->kind != CALL_COPY_ASYNC)
@@ -123,10 +114,8 @@ static int serial_find(void *state, struct findings *findings)
     if (serial->any)
         end_device(serial);
     const struct serial_sum *sum = &serial->worst;
-    struct finding *finding = sum->turns > 0 ? finding_add(findings, sum->cost, sum->cost, &sum->worst) : NULL;
-    if (!finding)
-        return 0;
-    finding->count = sum->turns;
+    bool any = sum->turns > 0;
+    struct finding *finding = any ? finding_add(findings, sum->cost, sum->cost, sum->turns, &sum->worst) : NULL;
     return finding_say(finding,
                        "%s times kernels and copies of pinned memory (%s in all, %s) take turns, and %s of the copies' "
                        "time is overlapped",
@@ -143,7 +132,7 @@ const struct rule rule_serial_copies = {
     .state_size = sizeof(struct serial),
     .op = serial_op,
     .find = serial_find,
-    .release = serial_release,
+    .release = finding_names_release,
 };
 
 /* --- the legacy default stream, which waits for all blocking streams of its context, and they for it --- */
@@ -151,9 +140,9 @@ const struct rule rule_serial_copies = {
 #define LEGACY_STREAM 7 /* as CUPTI numbers it */
 
 struct side {
-    int64_t start, end; /* of the operation that ended last; EVENT_NONE: none */
-    uint32_t stream;    /* it was in */
-    struct device_cost time;
+    int64_t start, end;  /* of the operation that ended last; EVENT_NONE: none */
+    uint32_t stream;     /* it was in */
+    struct offences ops; /* all of them */
 };
 
 struct defaults {
@@ -162,10 +151,8 @@ struct defaults {
     uint32_t device;
     bool any, legacy; /* legacy: the last operation was in the default stream */
     struct side sides[2];
-    int64_t turns, overlapped, held;
-    struct device_cost cost;
-    struct finding_place worst;
-    int64_t worst_ns;
+    int64_t turns, overlapped;
+    struct offences held;
 };
 
 static void defaults_release(void *state)
@@ -181,14 +168,6 @@ static int defaults_call(void *state, const struct trace *trace, const struct ho
     return 0;
 }
 
-static int64_t *end_of(struct defaults *defaults, uint32_t stream)
-{
-    while (defaults->ends.count <= stream)
-        if (!array_push(&defaults->ends))
-            return NULL;
-    return &defaults->ends.items[stream];
-}
-
 /* The work changes from the side OTHER to the stream of OP, which did nothing after OWN_END - 1. */
 static void add_turn(struct defaults *defaults, const struct timeline_op *op, const struct side *other, int64_t own_end)
 {
@@ -200,14 +179,8 @@ static void add_turn(struct defaults *defaults, const struct timeline_op *op, co
     int64_t ready = op->returned == EVENT_NONE ? op->start : op->returned;
     ready = most(ready, own_end ? own_end - 1 : ready);
     int64_t ns = other->end - most(ready, other->start);
-    if (ns <= 0)
-        return;
-    defaults->held++;
-    device_cost_add(&defaults->cost, op->device, ns);
-    if (ns > defaults->worst_ns) {
-        defaults->worst_ns = ns;
-        defaults->worst = finding_at_op(op);
-    }
+    if (ns > 0)
+        offences_add_op(&defaults->held, op, ns);
 }
 
 static bool same_context(const struct trace *trace, uint32_t left, uint32_t right)
@@ -220,7 +193,7 @@ static int defaults_op(void *state, const struct trace *trace, const struct time
 {
     struct defaults *defaults = state;
     bool legacy = trace_stream_id(trace, op->stream)->stream == LEGACY_STREAM;
-    int64_t *own_end = end_of(defaults, op->stream);
+    int64_t *own_end = array_at(&defaults->ends, op->stream);
     if (!own_end)
         return -1;
     if (!defaults->any || defaults->device != op->device) {
@@ -234,7 +207,7 @@ static int defaults_op(void *state, const struct trace *trace, const struct time
         add_turn(defaults, op, other, *own_end);
     defaults->legacy = legacy;
     *own_end = most(*own_end, op->end + 1);
-    device_cost_add(&own->time, op->device, op->end - op->start);
+    offences_add(&own->ops, op->device, op->end - op->start);
     if (own->end != EVENT_NONE && op->end <= own->end)
         return 0;
     own->start = op->start;
@@ -247,19 +220,16 @@ static int defaults_op(void *state, const struct trace *trace, const struct time
 static int defaults_find(void *state, struct findings *findings)
 {
     const struct defaults *defaults = state;
-    bool apart = defaults->held >= FINDING_DEFAULT_TURNS && defaults->waits < defaults->held / 2 &&
+    const struct offences *held = &defaults->held;
+    bool apart = held->count >= FINDING_DEFAULT_TURNS && defaults->waits < held->count / 2 &&
                  defaults->overlapped * 100 <= defaults->turns * FINDING_DEFAULT_OVERLAP_PERCENT;
-    int64_t cost = device_cost_largest(&defaults->cost);
-    int64_t gain = least(device_cost_largest(&defaults->sides[0].time), device_cost_largest(&defaults->sides[1].time));
-    struct finding *finding = apart ? finding_add(findings, cost, gain, &defaults->worst) : NULL;
-    if (!finding)
-        return 0;
-    finding->count = defaults->held;
+    int64_t gain = least(offences_cost(&defaults->sides[0].ops), offences_cost(&defaults->sides[1].ops));
+    struct finding *finding =
+        apart ? finding_add(findings, offences_cost(held), gain, held->count, &held->worst) : NULL;
     return finding_say(finding,
                        "%s times work that was launched waits because the default stream and other streams "
                        "wait for each other, %s on average",
-                       amount_count(defaults->held).text,
-                       amount_time(sum_of(defaults->cost.sum, defaults->cost.most) / defaults->held).text);
+                       amount_count(held->count).text, amount_mean(sum_of(held->sum, held->most), held->count).text);
 }
 
 const struct rule rule_default_stream = {

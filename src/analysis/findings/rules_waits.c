@@ -12,10 +12,8 @@
 struct waits {
     struct stalls stalls;
     struct name_facts names;
-    int64_t count, idle; /* ns */
-    struct device_cost cost;
-    struct stall worst;
-    struct finding_place place;
+    struct offences waits;
+    int64_t idle;           /* ns */
     struct host_times host; /* what the host did from the ends of waits to the next launches … */
     int64_t host_time;      /* … which took so long */
 };
@@ -28,30 +26,23 @@ static void waits_release(void *state)
     host_times_release(&waits->host);
 }
 
-/* Without the wait the host is at most its length earlier, and the GPU idles at most the gap less. */
-static int64_t cost_of(const struct stall *stall)
-{
-    int64_t idle = stall->to - stall->from, wait = stall->call.end - stall->call.start;
-    return wait < idle ? wait : idle;
-}
-
 static int add_op(struct waits *waits, const struct trace *trace, const struct timeline_op *op)
 {
     struct stall stall;
     int found = stalls_op(&waits->stalls, op, STALL_WAITED, &stall);
     if (found <= 0)
         return found;
-    int64_t cost = cost_of(&stall);
-    if (waits->count++ == 0 || cost > cost_of(&waits->worst)) {
-        waits->worst = stall;
-        waits->place = finding_at_op(op);
-        waits->place.time = stall.from;
-        waits->place.until = stall.to;
-        waits->place.called = stall.call.start;
-        waits->place.name = stall.call.name;
+    /* Without the wait the host is at most its length earlier, and the GPU idles at most the gap less. */
+    int64_t idle = stall.to - stall.from, wait = stall.call.end - stall.call.start;
+    if (offences_add(&waits->waits, op->device, wait < idle ? wait : idle)) {
+        struct finding_place *worst = &waits->waits.worst;
+        *worst = finding_at_op(op);
+        worst->time = stall.from;
+        worst->until = stall.to;
+        worst->called = stall.call.start;
+        worst->name = stall.call.name;
     }
-    waits->idle = sum_of(waits->idle, stall.to - stall.from);
-    device_cost_add(&waits->cost, op->device, cost);
+    waits->idle = sum_of(waits->idle, idle);
     if (op->called <= stall.call.end)
         return 0;
     waits->host_time = sum_of(waits->host_time, op->called - stall.call.end);
@@ -60,19 +51,20 @@ static int add_op(struct waits *waits, const struct trace *trace, const struct t
 
 static int find(const struct waits *waits, struct findings *findings, const char *what)
 {
-    int64_t cost = device_cost_largest(&waits->cost);
-    struct finding *finding = waits->count >= FINDING_WAITS ? finding_add(findings, cost, cost, &waits->place) : NULL;
+    const struct offences *all = &waits->waits;
+    int64_t cost = offences_cost(all);
+    struct finding *finding =
+        all->count >= FINDING_WAITS ? finding_add(findings, cost, cost, all->count, &all->worst) : NULL;
     if (!finding)
         return 0;
-    finding->count = waits->count;
     uint32_t activity = host_times_most(&waits->host, 0, waits->host_time / 100 * FINDING_HOST_NAMED_PERCENT);
-    return finding_say(
-        finding,
-        "%s times the host waits %s (the longest in %s()), and then the GPU idles %s on average, as "
-        "no work is queued%s%s",
-        amount_count(waits->count).text, what, finding_name(findings->trace, waits->worst.call.name).text,
-        amount_time(waits->idle / waits->count).text, activity != EVENT_NO_TEXT ? "; what the host does then: " : "",
-        host_phrase(&waits->host.host, activity).text);
+    return finding_say(finding,
+                       "%s times the host waits %s (the longest in %s()), and then the GPU idles %s on average, as "
+                       "no work is queued%s%s",
+                       amount_count(all->count).text, what, finding_name(findings->trace, all->worst.name).text,
+                       amount_mean(waits->idle, all->count).text,
+                       activity != EVENT_NO_TEXT ? "; what the host does then: " : "",
+                       host_phrase(&waits->host.host, activity).text);
 }
 
 /* --- waits for all work of a device --- */

@@ -60,19 +60,13 @@ bool in_warm_up(const struct findings *findings, int64_t time)
 static int warm_up_find(void *state, struct findings *findings)
 {
     const struct warm_up *warm_up = &findings->warm_up;
-    struct finding_place place = finding_nowhere();
     (void)state;
     if (!warm_up->process)
         return 0;
-    place.time = place.called = findings->from;
-    place.until = warm_up->until;
-    place.thread = warm_up->process->thread;
-    struct finding *finding = finding_add(findings, warm_up->time, 0, &place);
-    if (!finding)
-        return 0;
+    const struct finding_place place = finding_at_time(warm_up->process->thread, findings->from, warm_up->until);
+    struct finding *finding = finding_add(findings, warm_up->time, 0, (int64_t)warm_up->steps, &place);
     size_t count = warm_up->process->items.count;
     const struct step *later = &warm_up->process->items.items[warm_up->steps + (count - warm_up->steps) / 2];
-    finding->count = (int64_t)warm_up->steps;
     finding_advise(finding,
                    "To see what its steps consist of, look at a later one: gputrace report --step=%" PRId64 ". To "
                    "record later steps only, use --delay or --capture-range=cudaProfilerApi.",

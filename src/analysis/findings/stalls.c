@@ -59,10 +59,9 @@ static int begin_device(struct stalls *stalls, uint32_t device)
 
 static int remember(struct stalls *stalls, const struct stall_call *call)
 {
-    while (stalls->threads.count <= call->thread)
-        if (!array_push(&stalls->threads))
-            return -1;
-    struct stall_thread *thread = &stalls->threads.items[call->thread];
+    struct stall_thread *thread = array_at(&stalls->threads, call->thread);
+    if (!thread)
+        return -1;
     thread->calls[thread->next++ % STALL_CALLS] = *call;
     thread->count += thread->count < STALL_CALLS;
     return 0;
@@ -129,8 +128,9 @@ int stalls_note(struct stalls *stalls, const struct timeline_op *op)
 
 struct finding_place stall_place(const struct stall_call *call)
 {
-    const struct host_call at = {.start = call->start, .end = call->end, .thread = call->thread, .name = call->name};
-    return finding_at_call(&at);
+    struct finding_place place = finding_at_time(call->thread, call->start, call->end);
+    place.name = call->name;
+    return place;
 }
 
 int stalls_between_kernels(struct stalls *stalls, int (*each)(void *context, const struct stall_call *call),
@@ -147,6 +147,5 @@ int stalls_between_kernels(struct stalls *stalls, int (*each)(void *context, con
     while (status == 0 && (call = sorter_next(&walk)))
         if (call->start >= stalls->kernels.from && call->start < stalls->kernels.to)
             status = each(context, call);
-    int walked = sorter_walk_end(&walk);
-    return status ? status : walked;
+    return sorter_walk_end(&walk) ?: status;
 }

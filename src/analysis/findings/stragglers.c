@@ -153,7 +153,6 @@ struct named_all {
 
 static int add_names(struct named_all *names, const struct ranks *ranks, uint32_t rank, bool copies)
 {
-    const struct dense_layout layout = {1, 1, false};
     for (size_t i = 0; i < ranks->names.count; i++) {
         const struct rank_name *one = &ranks->names.items[i];
         const uint64_t key = one->name;
@@ -168,7 +167,7 @@ static int add_names(struct named_all *names, const struct ranks *ranks, uint32_
     for (size_t i = 0; i < ranks->names.count; i++) {
         const struct rank_name *one = &ranks->names.items[i];
         const uint64_t key = one->name;
-        uint32_t number = dense_map_find(&names->ids, &key, layout, dense_map_hash(&key, 1));
+        uint32_t number = dense_map_lookup(&names->ids, &key, sizeof(key));
         if (one->rank == rank || number == DENSE_MAP_NONE)
             continue;
         sum_add(&names->items.items[number].others, one->total);
@@ -207,17 +206,6 @@ static void write_name(char *text, size_t size, const struct ranks *ranks, const
         snprintf(text, size, ", mostly %s, which other ranks do not run", shown.text);
 }
 
-static int write_longest(char *text, size_t size, const struct ranks *ranks, const struct straggler *straggler)
-{
-    struct named_all names = {0};
-    int status = add_names(&names, ranks, straggler->index, straggler->reason == STRAGGLER_COPIES);
-    if (status == 0)
-        write_name(text, size, ranks, &names);
-    dense_map_release(&names.ids);
-    array_release(&names.items);
-    return status;
-}
-
 /* --- sentences --- */
 
 /* ": host outside CUDA, mostly sleep() in load (a.py:9)" */
@@ -239,9 +227,14 @@ static int write_reason(char *text, size_t size, const struct ranks *ranks, cons
 {
     char more[FINDING_TEXT / 2] = "";
     int status = 0;
-    if (straggler->reason == STRAGGLER_KERNELS || straggler->reason == STRAGGLER_COPIES)
-        status = write_longest(more, sizeof(more), ranks, straggler);
-    else if (straggler->reason == STRAGGLER_HOST)
+    if (straggler->reason == STRAGGLER_KERNELS || straggler->reason == STRAGGLER_COPIES) {
+        struct named_all names = {0};
+        status = add_names(&names, ranks, straggler->index, straggler->reason == STRAGGLER_COPIES);
+        if (status == 0)
+            write_name(more, sizeof(more), ranks, &names);
+        dense_map_release(&names.ids);
+        array_release(&names.items);
+    } else if (straggler->reason == STRAGGLER_HOST)
         write_host(more, sizeof(more), ranks, straggler->rank);
     struct amount own = amount_time(straggler->own), other = amount_time(straggler->typical);
     switch (straggler->reason) {

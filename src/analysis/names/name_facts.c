@@ -5,6 +5,7 @@
 #include "trace/event_fields.h"
 
 #define NAME_KNOWN 0x8000u
+#define NAME_TENSOR 0x4000u /* tensor cores compute it */
 
 static const struct {
     const char *part;
@@ -22,6 +23,15 @@ static const struct {
     {"Unified Memory memcpy", NAME_MIGRATION},
     {"Memset (Pinned", NAME_OF_HOST},
     {"Memset (Managed", NAME_OF_HOST},
+    /* cuBLAS and cutlass name what their kernels multiply. */
+    {"simt_sgemm", NAME_FLOAT32},
+    {"_sgemm_", NAME_FLOAT32},
+    {"f32f32_f32f32_f32", NAME_FLOAT32},
+    {"tf32", NAME_TENSOR},
+    {"tensorop", NAME_TENSOR},
+    {"hmma", NAME_TENSOR},
+    {"s1688", NAME_TENSOR},
+    {"s16816", NAME_TENSOR},
 };
 
 static unsigned facts_of(const char *text)
@@ -30,17 +40,16 @@ static unsigned facts_of(const char *text)
     for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
         if (strstr(text, parts[i].part))
             facts |= parts[i].facts;
-    return facts;
+    return facts & NAME_TENSOR ? facts & ~(NAME_TENSOR | NAME_FLOAT32) : facts;
 }
 
 unsigned name_facts_find(struct name_facts *facts, const struct interner *strings, uint32_t name)
 {
     if (name == EVENT_NO_TEXT)
         return 0;
-    while (facts->items.count <= name)
-        if (!array_push(&facts->items))
-            return 0;
-    uint16_t *known = &facts->items.items[name];
+    uint16_t *known = array_at(&facts->items, name);
+    if (!known)
+        return 0;
     if (!*known)
         *known = (uint16_t)(facts_of(interned(strings, name)) | NAME_KNOWN);
     return *known & ~NAME_KNOWN;

@@ -19,6 +19,7 @@ enum name_fact {
     NAME_FAULT = 64,       /* of page faults */
     NAME_MIGRATION = 128,  /* of a migration of managed memory */
     NAME_OF_HOST = 256,    /* of a set of pinned or managed memory */
+    NAME_FLOAT32 = 512,    /* of a kernel that multiplies matrices in float32 outside of the tensor cores */
 };
 
 /* By the names' numbers: their facts + NAME_KNOWN, or 0. All zero is empty. */
