@@ -47,19 +47,14 @@ static bool has_name(uint32_t kind, const uint8_t *record, const char **name)
     }
 }
 
-/* 0: it is no call's. */
-static uint32_t correlation_of(uint32_t kind, const uint8_t *record)
-{
-    return kind == CUPTI_ACTIVITY_KIND_DEVICE ? 0 : ((const CUpti_ActivityKernel10 *)record)->correlationId;
-}
-
 /* Publishes the text that a record of KIND points to. False when the kind has a name and it is not there yet. */
 static bool publish_name_of(uint32_t kind, const uint8_t *record)
 {
     const char *name;
     if (!has_name(kind, record, &name))
         return true;
-    kernel_names_publish(name, correlation_of(kind, record));
+    bool is_kernel = kind != CUPTI_ACTIVITY_KIND_DEVICE; /* else it is of no call */
+    kernel_names_publish(name, is_kernel ? ((const CUpti_ActivityKernel10 *)record)->correlationId : 0);
     return name != NULL;
 }
 
@@ -87,17 +82,12 @@ static void publish_jit(const uint8_t *record, size_t bytes)
     });
 }
 
-static void learn_size(struct spool_header *header, uint32_t kind, size_t bytes)
-{
-    if (kind < SPOOL_CUPTI_KINDS && bytes > 0 && bytes <= UINT16_MAX)
-        __atomic_store_n(&header->record_bytes[kind], (uint16_t)bytes, __ATOMIC_RELAXED);
-}
-
 /* A record of BYTES (0: not known) in a complete buffer. */
 static void look_at(struct spool_header *header, const uint8_t *record, size_t bytes)
 {
     uint32_t kind = *(const uint32_t *)(const void *)record & ~SPOOL_IN_FLIGHT;
-    learn_size(header, kind, bytes);
+    if (kind < SPOOL_CUPTI_KINDS && bytes > 0 && bytes <= UINT16_MAX)
+        __atomic_store_n(&header->record_bytes[kind], (uint16_t)bytes, __ATOMIC_RELAXED);
     publish_name_of(kind, record);
     if (kind == CUPTI_ACTIVITY_KIND_JIT)
         publish_jit(record, bytes);
@@ -140,22 +130,8 @@ static size_t size_at(const struct spool_header *header, const uint8_t *data, si
     return size <= bytes - at ? size : 0;
 }
 
-/*
- * For a crashing thread: gives PUBLISH the names that records from WALKED on point to, published or not, and reads
- * none of them. Takes no lock, so BYTES at DATA may change or go away meanwhile; the caller is prepared for a fault.
- */
-static void walk_at_crash(const struct spool_header *header, const uint8_t *data, size_t bytes, size_t walked,
-                          void (*publish)(const char *name))
-{
-    uint32_t word;
-    const char *name;
-    for (size_t at = walked, size; (size = size_at(header, data, bytes, at, &word)) > 0; at += size)
-        if (has_name(word & ~SPOOL_IN_FLIGHT, data + at, &name) && name)
-            publish(name);
-}
-
-static unsigned walk_in_use(const struct spool_header *header, const uint8_t *data, size_t bytes, size_t from,
-                            size_t *walked)
+unsigned activity_walk_in_use(const struct spool_header *header, const uint8_t *data, size_t bytes, size_t from,
+                              size_t *walked)
 {
     unsigned untimed = 0;
     uint32_t word;
@@ -170,17 +146,6 @@ static unsigned walk_in_use(const struct spool_header *header, const uint8_t *da
             *walked = at;
     }
     return untimed;
-}
-
-unsigned activity_walk_in_use(const struct spool_header *header, const uint8_t *data, size_t bytes, size_t *walked)
-{
-    return walk_in_use(header, data, bytes, 0, walked);
-}
-
-/* The same for names alone, from *WALKED on. */
-static void walk_names(const struct spool_header *header, const uint8_t *data, size_t bytes, size_t *walked)
-{
-    walk_in_use(header, data, bytes, *walked, walked);
 }
 
 /* --- buffers --- */
@@ -310,15 +275,6 @@ void activity_buffers_flush(void)
     count_dropped(NULL, 0); /* without a buffer, none is completed that would report them */
 }
 
-static unsigned gather(struct buffer *buffer, bool names_alone)
-{
-    const struct spool_header *header = activity.store->header();
-    if (!names_alone)
-        return activity_walk_in_use(header, buffer->data, buffer->bytes, &buffer->walked);
-    walk_names(header, buffer->data, buffer->bytes, &buffer->walked);
-    return 0;
-}
-
 static unsigned gather_all(bool names_alone)
 {
     unsigned untimed = 0, slots = __atomic_load_n(&activity.slots, __ATOMIC_RELAXED);
@@ -330,7 +286,8 @@ static unsigned gather_all(bool names_alone)
             continue;
         pthread_mutex_lock(&activity.lock); /* so that it cannot be given back and unmapped while it is read */
         if (buffer->data)
-            untimed += gather(buffer, names_alone);
+            untimed += activity_walk_in_use(activity.store->header(), buffer->data, buffer->bytes,
+                                            names_alone ? buffer->walked : 0, &buffer->walked);
         pthread_mutex_unlock(&activity.lock);
     }
     return untimed;
@@ -362,8 +319,14 @@ bool activity_buffers_crash_names(unsigned i, void (*publish)(const char *name))
         return false;
     const struct buffer *buffer = &activity.in_use[i];
     const uint8_t *data = __atomic_load_n(&buffer->data, __ATOMIC_ACQUIRE);
-    if (data)
-        walk_at_crash(activity.store->header(), data, buffer->bytes, buffer->walked, publish);
+    const struct spool_header *header = activity.store->header();
+    uint32_t word;
+    const char *name;
+    /* Without a lock, so the bytes may change or go away meanwhile: the caller is prepared for a fault. */
+    for (size_t at = buffer->walked, size; data && (size = size_at(header, data, buffer->bytes, at, &word)) > 0;
+         at += size)
+        if (has_name(word & ~SPOOL_IN_FLIGHT, data + at, &name) && name)
+            publish(name);
     return true;
 }
 

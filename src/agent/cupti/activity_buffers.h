@@ -23,10 +23,11 @@ void activity_walk_init(struct spool_header *header, const struct cupti *cupti);
 bool activity_walk_complete(const struct cupti *cupti, struct spool_header *header, uint8_t *data, size_t valid);
 
 /*
- * Walks a buffer that CUPTI is writing, by known sizes, for names; *WALKED is how far names have been read.
- * Returns the number of GPU records without times.
+ * Walks a buffer that CUPTI is writing from FROM on, by known sizes, for names; *WALKED is how far names have been
+ * read. Returns the number of GPU records without times.
  */
-unsigned activity_walk_in_use(const struct spool_header *header, const uint8_t *data, size_t bytes, size_t *walked);
+unsigned activity_walk_in_use(const struct spool_header *header, const uint8_t *data, size_t bytes, size_t from,
+                              size_t *walked);
 
 /*
  * CUPTI writes its records straight into chunks of the spool; nothing here copies a record. What is read is only what

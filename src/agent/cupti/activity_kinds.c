@@ -247,16 +247,6 @@ enum activity_times activity_kinds_want_event_times(void)
     return ACTIVITY_TIMES_ON;
 }
 
-/* After the kinds that the trace wants, of which that of events may be one. */
-static void switch_wanted_event_times(const struct cupti *cupti, bool on)
-{
-    pthread_mutex_lock(&event_times.lock);
-    event_times.recording = on;
-    if (event_times.wanted)
-        switch_event_times(cupti, on);
-    pthread_mutex_unlock(&event_times.lock);
-}
-
 /* Whether KIND follows its row of the table. */
 static bool is_switched(const struct cupti *cupti, uint32_t kind, bool graph_nodes)
 {
@@ -289,7 +279,12 @@ void activity_kinds_switch(uint64_t trace_bits, bool graph_nodes, bool on)
         switch_unified_memory(cupti);
         pthread_mutex_unlock(&unified_memory.lock);
     }
-    switch_wanted_event_times(cupti, on);
+    /* After the kinds that the trace wants, of which that of events may be one. */
+    pthread_mutex_lock(&event_times.lock);
+    event_times.recording = on;
+    if (event_times.wanted)
+        switch_event_times(cupti, on);
+    pthread_mutex_unlock(&event_times.lock);
 }
 
 void activity_kinds_detached(void)

@@ -122,17 +122,6 @@ static struct side in_box(struct side side, uint64_t z, uint64_t rows)
     return side;
 }
 
-static struct gputrace_place array_place(const struct side *side)
-{
-    return (struct gputrace_place){
-        .address = side->array,
-        .array = 1,
-        .x = (uint32_t)side->x,
-        .y = (uint32_t)side->y,
-        .z = (uint32_t)side->z,
-    };
-}
-
 /* HEIGHT and DEPTH of the copy say whether there is a next row or slice at all. */
 static struct gputrace_place linear_place(const struct side *side, uint64_t base, uint64_t height, uint64_t depth)
 {
@@ -147,7 +136,10 @@ static struct gputrace_place linear_place(const struct side *side, uint64_t base
 static char read_side(const struct side *side, uint64_t height, uint64_t depth, struct gputrace_place *place)
 {
     switch (side->type) {
-    case CU_MEMORYTYPE_ARRAY: *place = array_place(side); return 'A';
+    case CU_MEMORYTYPE_ARRAY:
+        *place = (struct gputrace_place){
+            .address = side->array, .array = 1, .x = (uint32_t)side->x, .y = (uint32_t)side->y, .z = (uint32_t)side->z};
+        return 'A';
     case CU_MEMORYTYPE_HOST: *place = linear_place(side, side->host, height, depth); return 'H';
     case CU_MEMORYTYPE_DEVICE: *place = linear_place(side, side->device, height, depth); return 'D';
     default: *place = linear_place(side, side->device, height, depth); return '?'; /* unified */

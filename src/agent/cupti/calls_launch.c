@@ -103,36 +103,28 @@ void lazy_loading_loaded(CUkernel kernel)
     pthread_mutex_unlock(&lazy.lock);
 }
 
-/* Threads that ended, or launched nothing, would keep the callbacks on for ever. A launch that is loading needs its
- * callback when it returns. */
-static void look_at_deadline(void)
-{
-    pthread_mutex_lock(&lazy.lock);
-    if (lazy.armed > 0 && lazy.loading == 0 && clock_monotonic() > lazy.deadline)
-        give_all_up();
-    pthread_mutex_unlock(&lazy.lock);
-}
-
-static bool begin_loading(void)
-{
-    pthread_mutex_lock(&lazy.lock);
-    mine.loading = is_armed();
-    mine.kernel = NULL;
-    lazy.loading += mine.loading;
-    pthread_mutex_unlock(&lazy.lock);
-    return mine.loading;
-}
-
 /* A launch begins on this thread: whether it loads the kernel, because it is the kernel's handle that is launched, or
  * because the runtime got it in the same call. Then lazy_loading_ends() when it returns. */
 static bool lazy_loading_begins(CUfunction launched, uint32_t correlation)
 {
     if (current(&lazy.armed) == 0)
         return false;
-    if (is_armed() && ((const void *)launched == (const void *)mine.kernel || correlation == mine.correlation))
-        return begin_loading();
-    if (clock_monotonic() > __atomic_load_n(&lazy.deadline, __ATOMIC_RELAXED))
-        look_at_deadline();
+    if (is_armed() && ((const void *)launched == (const void *)mine.kernel || correlation == mine.correlation)) {
+        pthread_mutex_lock(&lazy.lock);
+        mine.loading = is_armed();
+        mine.kernel = NULL;
+        lazy.loading += mine.loading;
+        pthread_mutex_unlock(&lazy.lock);
+        return mine.loading;
+    }
+    if (clock_monotonic() <= __atomic_load_n(&lazy.deadline, __ATOMIC_RELAXED))
+        return false;
+    /* Threads that ended, or launched nothing, would keep the callbacks on for ever. A launch that is loading needs its
+     * callback when it returns. */
+    pthread_mutex_lock(&lazy.lock);
+    if (lazy.armed > 0 && lazy.loading == 0 && clock_monotonic() > lazy.deadline)
+        give_all_up();
+    pthread_mutex_unlock(&lazy.lock);
     return false;
 }
 

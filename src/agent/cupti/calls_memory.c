@@ -114,14 +114,6 @@ static void publish_failure(const struct request *request, enum gputrace_memory_
     registry_memory_allocation_failure_publish_by(request->returned->reader, &failure);
 }
 
-/* Pools are the program's where a client does not use them. */
-static void note_pool(const struct request *request)
-{
-    const struct epoch_reader *reader = request->returned->reader;
-    if (request->device != GPUTRACE_NO_DEVICE && reader && !reader->in_client && registry_pool_level_wanted())
-        memory_pools_note(request->pool, request->device);
-}
-
 static void publish_allocation(const struct request *request, enum gputrace_memory_kind kind)
 {
     if (!request->done) {
@@ -139,8 +131,12 @@ static void publish_allocation(const struct request *request, enum gputrace_memo
     };
     allocation.call.device = request->device;
     registry_memory_allocation_publish_by(request->returned->reader, &allocation);
-    if (kind == GPUTRACE_MEMORY_POOL)
-        note_pool(request);
+    /* Pools are the program's where a client does not use them. */
+    const struct epoch_reader *reader = request->returned->reader;
+    bool programs =
+        kind == GPUTRACE_MEMORY_POOL && request->device != GPUTRACE_NO_DEVICE && reader && !reader->in_client;
+    if (programs && registry_pool_level_wanted())
+        memory_pools_note(request->pool, request->device);
 }
 
 static void publish_deallocation(const struct request *request, enum gputrace_memory_kind kind)

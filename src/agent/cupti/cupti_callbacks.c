@@ -83,11 +83,6 @@ static struct gputrace_call call_within(const struct open_call *open, CUcontext 
     return call;
 }
 
-static void context_created(const CUpti_ResourceData *data)
-{
-    registry_context_creation_publish(&(struct gputrace_context_creation){call_within(NULL, data->context)});
-}
-
 static void context_goes(const CUpti_ResourceData *data)
 {
     struct gputrace_call call = call_within(NULL, data->context);
@@ -97,17 +92,11 @@ static void context_goes(const CUpti_ResourceData *data)
     phases_of_context_end(data->context, &call);
 }
 
-/* Whether the stream does not go with its context, but by the call. */
-static bool destroys(const struct open_call *open, CUstream stream)
-{
-    bool destroys_one = open && (open->row->kinds & REGISTRY_BIT(stream_deletion)) != 0;
-    return destroys_one && ((const cuStreamDestroy_v2_params *)open->params)->hStream == stream;
-}
-
 static void stream_goes(const CUpti_ResourceData *data, struct open_call *open)
 {
     CUstream stream = data->resourceHandle.stream;
-    bool destroyed = destroys(open, stream);
+    bool by_call = open && (open->row->kinds & REGISTRY_BIT(stream_deletion)) != 0; /* and not with its context */
+    bool destroyed = by_call && ((const cuStreamDestroy_v2_params *)open->params)->hStream == stream;
     struct gputrace_call call = call_within(destroyed ? open : NULL, data->context);
     bool programs_own = own_streams_remove(stream) || destroyed;
     if (destroyed)
@@ -135,13 +124,6 @@ static void code_came(const CUpti_ResourceData *data, const struct open_call *op
     });
 }
 
-static void graph_node_starts_here(const CUpti_ResourceData *data, const struct open_call *open)
-{
-    const CUpti_GraphData *graph = data->resourceDescriptor;
-    if (graph)
-        graph_node_starts(graph->nodeType, open);
-}
-
 static void graph_node_came(const CUpti_ResourceData *data, const struct open_call *open, bool copied)
 {
     const CUpti_GraphData *graph = data->resourceDescriptor;
@@ -156,11 +138,16 @@ static void graph_node_came(const CUpti_ResourceData *data, const struct open_ca
 static void cupti_resource_changed(CUpti_CallbackId cbid, const CUpti_ResourceData *data, struct open_call *open)
 {
     switch (cbid) {
-    case CUPTI_CBID_RESOURCE_CONTEXT_CREATED: context_created(data); break;
+    case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
+        registry_context_creation_publish(&(struct gputrace_context_creation){call_within(NULL, data->context)});
+        break;
     case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING: context_goes(data); break;
     case CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING: stream_goes(data, open); break;
     case CUPTI_CBID_RESOURCE_MODULE_LOADED: code_came(data, open); break;
-    case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATE_STARTING: graph_node_starts_here(data, open); break;
+    case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATE_STARTING:
+        if (data->resourceDescriptor)
+            graph_node_starts(((const CUpti_GraphData *)data->resourceDescriptor)->nodeType, open);
+        break;
     case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED: graph_node_came(data, open, false); break;
     case CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED:
     case CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS: graph_node_came(data, open, true); break;
@@ -247,20 +234,6 @@ static inline void publish_begin(const struct callback_thread *mine, const struc
     registry_open_call_publish_by(reader_of(mine), &call);
 }
 
-static inline void publish_return(const struct callback_thread *mine, const struct driver_call *row,
-                                  const CUpti_CallbackData *data)
-{
-    struct gputrace_open_call call = {
-        .returned = true, .cbid = row->cbid, .correlation = data->correlationId, .thread = mine->id};
-    registry_open_call_publish_by(reader_of(mine), &call);
-}
-
-static void launch_begins(CUfunction function, const CUpti_CallbackData *data)
-{
-    graph_nodes_launch_begins(function, data->symbolName);
-    first_launches_begins(data->symbolName, data->correlationId);
-}
-
 static void call_begins(struct callback_thread *mine, const struct driver_call *row, const CUpti_CallbackData *data)
 {
     struct open_call *open = open_call_push(&mine->open, row, data->functionParams, data->correlationId, clock_now());
@@ -268,8 +241,10 @@ static void call_begins(struct callback_thread *mine, const struct driver_call *
         publish_begin(mine, row, data, open->start);
     if (row->begins)
         row->begins(data->functionParams);
-    if (row->launched)
-        launch_begins(row->launched(data->functionParams), data);
+    if (row->launched) {
+        graph_nodes_launch_begins(row->launched(data->functionParams), data->symbolName);
+        first_launches_begins(data->symbolName, data->correlationId);
+    }
     if (!(row->trigger || row->phase) || !(callback_switches_wanted() & PHASE_KINDS))
         return;
     uint32_t trigger =
@@ -294,15 +269,6 @@ static inline bool is_new_graph(const struct driver_call *row, const CUpti_Callb
                                    result_of(data) == CUDA_SUCCESS ? data->correlationId : 0, start);
 }
 
-static void end_phase(const struct driver_call *row, const struct gputrace_call *call)
-{
-    phase_call_returns(call);
-    lazy_loading_ends();
-    if (row->kinds & REGISTRY_BIT(kernel_launch))
-        activity_buffers_gather_names();
-    name_capture_request();
-}
-
 /* Clients get the end time of every call, the recorder only of phases and of calls that are not brief: reading a clock
  * takes as long as to write a record. */
 static inline uint64_t end_of(const struct driver_call *row, const struct open_call *open)
@@ -316,8 +282,11 @@ static void call_returns(struct callback_thread *mine, const struct driver_call 
     uint64_t now = end_of(row, open), start = open ? open->start : now;
     bool in_phase = open && open->in_phase,
          published = open && open->published; /* read before another call may begin */
-    if (is_reported_open(row))
-        publish_return(mine, row, data);
+    if (is_reported_open(row)) {
+        struct gputrace_open_call call = {
+            .returned = true, .cbid = row->cbid, .correlation = data->correlationId, .thread = mine->id};
+        registry_open_call_publish_by(reader_of(mine), &call);
+    }
     if (row->launched ? first_launches_returned() : is_new_graph(row, data, start))
         activity_buffers_gather_names(); /* that of a first launch is in its record, or soon will be */
     bool wanted = row->publish && (row->kinds & callback_switches_wanted()) != 0;
@@ -333,8 +302,13 @@ static void call_returns(struct callback_thread *mine, const struct driver_call 
         .ids = &mine->ids,
     };
     returned.call.result = result_of(data);
-    if (in_phase)
-        end_phase(row, &returned.call);
+    if (in_phase) {
+        phase_call_returns(&returned.call);
+        lazy_loading_ends();
+        if (row->kinds & REGISTRY_BIT(kernel_launch))
+            activity_buffers_gather_names();
+        name_capture_request();
+    }
     if (wanted)
         row->publish(&returned);
 }

@@ -57,20 +57,9 @@ uint32_t cupti_stream_id(uint64_t context, uint64_t stream)
 
 /* --- what was asked before --- */
 
-static uint32_t round_now(void)
-{
-    return __atomic_load_n(&streams_round, __ATOMIC_ACQUIRE);
-}
-
 void cupti_ids_forget_streams(void)
 {
     __atomic_add_fetch(&streams_round, 1, __ATOMIC_RELEASE);
-}
-
-/* Handles are addresses of things that are larger than 64 bytes, or small numbers. */
-static unsigned place_of(uint64_t stream)
-{
-    return (unsigned)(stream ^ stream >> 6 ^ stream >> 9) % CUPTI_IDS_STREAMS;
 }
 
 /* The round is read before CUPTI is asked: if the stream goes meanwhile, what CUPTI said is not believed again. A call
@@ -80,8 +69,10 @@ uint32_t cupti_ids_of_stream(struct cupti_ids *mine, const struct gputrace_call 
     uint64_t handle = (uint64_t)(uintptr_t)stream, context = (uint64_t)(uintptr_t)call->context;
     if (mine->context != call->context || mine->uid == 0)
         return cupti_stream_id(context, handle);
-    __typeof__(mine->streams[0]) *known = &mine->streams[place_of(handle)];
-    uint32_t round = round_now();
+    /* Handles are addresses of things that are larger than 64 bytes, or small numbers. */
+    unsigned place = (unsigned)(handle ^ handle >> 6 ^ handle >> 9) % CUPTI_IDS_STREAMS;
+    __typeof__(mine->streams[0]) *known = &mine->streams[place];
+    uint32_t round = __atomic_load_n(&streams_round, __ATOMIC_ACQUIRE);
     if (known->stream == handle && known->uid == mine->uid && known->round == round)
         return known->id;
     known->stream = handle;

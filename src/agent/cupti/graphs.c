@@ -98,15 +98,11 @@ void graph_node_made(CUgraphNode node, CUgraphNodeType type, const struct open_c
         first_launches_captured();
 }
 
-static bool is_update(const struct driver_call *row)
-{
-    return row && (row->cbid == CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate ||
-                   row->cbid == CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate_v2);
-}
-
 void graph_node_copied(CUgraphNode node, CUgraphNode original, const struct open_call *open)
 {
-    if (open && is_update(open->row))
+    const struct driver_call *row = open ? open->row : NULL;
+    if (row && (row->cbid == CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate ||
+                row->cbid == CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate_v2))
         return; /* graph_exec_updated() */
     uint64_t of = node_number(original);
     if (of == 0)
@@ -114,12 +110,6 @@ void graph_node_copied(CUgraphNode node, CUgraphNode original, const struct open
     copied.node = node_number(node);
     copied.correlation = open ? open->correlation : 0;
     publish(&(struct gputrace_graph_node){.node = copied.node, .original = of, .correlation = copied.correlation});
-}
-
-/* Whether CUPTI reported a conditional node that was made in the call CORRELATION of this thread. */
-static bool made_conditional(uint32_t correlation)
-{
-    return correlation != 0 && conditional_in == correlation;
 }
 
 void graph_node_launches(CUgraphNode node, bool made, const void *function, uint32_t correlation)
@@ -142,7 +132,9 @@ static CUgraphNode *nodes_of(CUgraph graph, size_t *count)
     return NULL;
 }
 
-void graph_exec_updated(CUgraphExec exec, CUgraph graph, uint32_t correlation)
+/* The call CORRELATION made the nodes of EXEC copies of those of GRAPH: each of that which has the same place in its
+ * graph. Of nodes of graphs within GRAPH nothing is published. */
+static void graph_exec_updated(CUgraphExec exec, CUgraph graph, uint32_t correlation)
 {
     size_t count;
     uint64_t number = registry_graph_node_wanted() ? graph_number(exec) : 0;
@@ -224,21 +216,14 @@ static void give_up(void)
     callback_switches_need(CALLBACKS_GRAPH_LAUNCHES, conditional_are_heard());
 }
 
-/* Whether EXEC was expected. Under the lock. */
-static bool take(CUgraphExec exec)
+bool graph_launches_returned(CUgraphExec exec, uint32_t correlation, uint64_t start)
 {
+    pthread_mutex_lock(&graphs.lock);
     bool expected = map_remove(&graphs.expected, key_of(exec)), any = map_count(&graphs.expected) > 0;
     if (expected)
         graphs.budget = GRAPH_LAUNCHES_BUDGET;
     if (any ? !expected && --graphs.budget == 0 : expected || !conditional_are_heard())
         give_up();
-    return expected;
-}
-
-bool graph_launches_returned(CUgraphExec exec, uint32_t correlation, uint64_t start)
-{
-    pthread_mutex_lock(&graphs.lock);
-    bool expected = take(exec);
     const uint64_t *number = correlation != 0 && !graphs.suspended ? map_get(&graphs.conditional, key_of(exec)) : NULL;
     uint32_t graph = number ? (uint32_t)*number : 0;
     pthread_mutex_unlock(&graphs.lock);
@@ -392,7 +377,7 @@ static void publish_end(const struct driver_return *returned)
 static void publish_instantiation(const struct driver_return *returned, CUgraph graph, CUgraphExec *out, uint64_t flags)
 {
     if (driver_call_done(returned))
-        note_instantiated(*out, made_conditional(returned->call.correlation));
+        note_instantiated(*out, returned->call.correlation != 0 && conditional_in == returned->call.correlation);
     registry_graph_instantiation_publish(&(struct gputrace_graph_instantiation){
         .call = returned->call,
         .graph = graph,

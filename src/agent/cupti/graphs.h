@@ -79,10 +79,6 @@ void graph_node_starts(CUgraphNodeType type, const struct open_call *open);
 void graph_node_made(CUgraphNode node, CUgraphNodeType type, const struct open_call *open);
 void graph_node_copied(CUgraphNode node, CUgraphNode original, const struct open_call *open);
 
-/* The call CORRELATION made the nodes of EXEC copies of those of GRAPH: each of that which has the same place in its
- * graph. Of nodes of graphs within GRAPH nothing is published. */
-void graph_exec_updated(CUgraphExec exec, CUgraph graph, uint32_t correlation);
-
 /* The call CORRELATION (0: not known) had NODE, which it MADE or not, launch FUNCTION (a CUfunction or CUkernel; NULL:
  * none is known). */
 void graph_node_launches(CUgraphNode node, bool made, const void *function, uint32_t correlation);

@@ -69,18 +69,13 @@ static uint64_t look_of(struct gputrace_text text)
     return (uint64_t)names.unloading << 32 | (uint32_t)hash_bytes(text.bytes, text.length);
 }
 
-/* Under the lock. An earlier record's name may be gone by now, and was published. */
-static bool is_due(uint64_t look, uint32_t correlation)
-{
-    return look >> 32 != names.unloading && is_later(correlation, names.before);
-}
-
 /* Whether this is news of NAME; *TEXT is what it stands for, *SINCE the time from which it does. */
 static bool look_at(const char *name, uint32_t correlation, struct gputrace_text *text, uint64_t *since)
 {
     bool is_new = false;
     uint64_t *look = map_put(&names.known, (uint64_t)(uintptr_t)name, &is_new);
-    if (!look || (!is_new && !is_due(*look, correlation)))
+    /* An earlier record's name may be gone by now, and was published. */
+    if (!look || (!is_new && (*look >> 32 == names.unloading || !is_later(correlation, names.before))))
         return false;
     uint64_t before = *look;
     *text = text_of(name);
@@ -260,21 +255,16 @@ bool first_launches_returned(void)
     return true;
 }
 
-/* Under the lock: budget grows with time, and launch callbacks are switched on again when it is whole. */
-static void renew(uint64_t now)
+void first_launches_renew(uint64_t now)
 {
+    pthread_mutex_lock(&first.lock);
+    /* The budget grows with time, and launch callbacks are switched on again when it is whole. */
     uint64_t grown = now > first.renewed ? (now - first.renewed) / NS_EACH : 0;
     unsigned lacks = FIRST_LAUNCHES_BUDGET - first.budget;
     first.renewed = grown < lacks ? first.renewed + grown * NS_EACH : now;
     first.budget += grown < lacks ? (unsigned)grown : lacks;
     if (first.budget == FIRST_LAUNCHES_BUDGET && map_count(&first.waiting) > 0)
         turn(true);
-}
-
-void first_launches_renew(uint64_t now)
-{
-    pthread_mutex_lock(&first.lock);
-    renew(now);
     pthread_mutex_unlock(&first.lock);
 }
 

@@ -141,12 +141,6 @@ static bool is_stopped(void)
     return __atomic_load_n(&pools.stopped, __ATOMIC_ACQUIRE);
 }
 
-static bool ask_handle(const struct driver *driver, const struct pool *pool, CUmemoryPool *handle)
-{
-    *handle = (CUmemoryPool)(uintptr_t)pool->handle;
-    return *handle || driver->cuDeviceGetDefaultMemPool(handle, (CUdevice)pool->device) == CUDA_SUCCESS;
-}
-
 /* What is used comes before what is reserved, and the most after both, so that none is more than the next. */
 static bool ask_level(const struct driver *driver, CUmemoryPool pool, struct gputrace_pool_level *level)
 {
@@ -167,44 +161,20 @@ static bool ask_level(const struct driver *driver, CUmemoryPool pool, struct gpu
     return true;
 }
 
-static bool same(const struct gputrace_pool_level *a, const struct gputrace_pool_level *b)
-{
-    return a->pool == b->pool && a->reserved == b->reserved && a->used == b->used &&
-           a->reserved_high == b->reserved_high && a->used_high == b->used_high;
-}
-
 static void ask_pool(const struct driver *driver, struct pool *pool)
 {
-    CUmemoryPool handle;
+    CUmemoryPool handle = (CUmemoryPool)(uintptr_t)pool->handle;
+    const struct gputrace_pool_level *before = &pool->published;
     struct gputrace_pool_level level = {.device = pool->device};
-    if (!ask_handle(driver, pool, &handle) || !ask_level(driver, handle, &level))
+    if (!handle && driver->cuDeviceGetDefaultMemPool(&handle, (CUdevice)pool->device) != CUDA_SUCCESS)
+        return;
+    if (!ask_level(driver, handle, &level))
         return;
     level.pool = (uint64_t)(uintptr_t)handle;
-    pool->changed = !same(&level, &pool->published);
+    pool->changed = level.pool != before->pool || level.reserved != before->reserved || level.used != before->used ||
+                    level.reserved_high != before->reserved_high || level.used_high != before->used_high;
     if (pool->changed)
         pool->published = level;
-}
-
-/* A question of ours is nothing that a stream's capture has to fear. */
-static void ask_all(const struct driver *driver)
-{
-    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    driver->cuThreadExchangeStreamCaptureMode(&mode);
-    for (struct pool *pool = first(); pool && !is_stopped(); pool = pool->next)
-        if (is_known(pool))
-            ask_pool(driver, pool);
-    driver->cuThreadExchangeStreamCaptureMode(&mode);
-}
-
-static void publish_changed(void)
-{
-    for (struct pool *pool = first(); pool; pool = pool->next) {
-        if (!is_known(pool) || !pool->changed)
-            continue;
-        pool->changed = false;
-        pools.settling = MEMORY_POOLS_SETTLING;
-        registry_pool_level_publish(&pool->published);
-    }
 }
 
 void memory_pools_ask(bool all_the_same)
@@ -220,9 +190,20 @@ void memory_pools_ask(bool all_the_same)
     pools.settling -= pools.settling > 0;
     pthread_mutex_lock(&pools.asking);
     if (tracing_suppress(&suppressed)) {
-        ask_all(driver);
+        CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED; /* a question of ours is no danger to a capture */
+        driver->cuThreadExchangeStreamCaptureMode(&mode);
+        for (struct pool *pool = first(); pool && !is_stopped(); pool = pool->next)
+            if (is_known(pool))
+                ask_pool(driver, pool);
+        driver->cuThreadExchangeStreamCaptureMode(&mode);
         tracing_resume(&suppressed);
-        publish_changed();
+        for (struct pool *pool = first(); pool; pool = pool->next) {
+            if (!is_known(pool) || !pool->changed)
+                continue;
+            pool->changed = false;
+            pools.settling = MEMORY_POOLS_SETTLING;
+            registry_pool_level_publish(&pool->published);
+        }
     }
     pthread_mutex_unlock(&pools.asking);
 }

@@ -61,21 +61,17 @@ static void publish_end(const struct phase *phase, const struct gputrace_call *l
 
 /* --- what goes on; under the lock --- */
 
-static void forget(void)
-{
-    while (phases.going_on) {
-        struct phase *phase = phases.going_on;
-        phases.going_on = phase->next;
-        free(phase);
-    }
-    phases.pending = 0;
-}
-
 static void lock(void)
 {
     pthread_mutex_lock(&phases.lock);
-    if (__atomic_exchange_n(&phases.forgotten, false, __ATOMIC_RELAXED))
-        forget();
+    if (__atomic_exchange_n(&phases.forgotten, false, __ATOMIC_RELAXED)) {
+        while (phases.going_on) {
+            struct phase *phase = phases.going_on;
+            phases.going_on = phase->next;
+            free(phase);
+        }
+        phases.pending = 0;
+    }
 }
 
 static void end_phase(struct phase **at, const struct gputrace_call *last, enum gputrace_ending ending)

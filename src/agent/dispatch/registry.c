@@ -58,16 +58,6 @@ static struct epoch_reader *first(void)
     return __atomic_load_n(&readers, __ATOMIC_ACQUIRE);
 }
 
-static struct epoch_reader *take_left_over(void)
-{
-    for (struct epoch_reader *reader = first(); reader; reader = reader->next) {
-        uint32_t nobody = 0;
-        if (__atomic_compare_exchange_n(&reader->taken, &nobody, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-            return reader;
-    }
-    return NULL;
-}
-
 static struct epoch_reader *make(void)
 {
     struct epoch_reader *reader = calloc(1, sizeof(*reader));
@@ -85,7 +75,10 @@ struct epoch_reader *epoch_reader_make(void)
     if (fork_turned_away())
         return NULL;
     pthread_once(&once, prepare);
-    struct epoch_reader *mine = take_left_over();
+    struct epoch_reader *mine = first();
+    for (uint32_t nobody = 0; mine; mine = mine->next, nobody = 0) /* one that a thread has left over */
+        if (__atomic_compare_exchange_n(&mine->taken, &nobody, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+            break;
     if (!mine)
         mine = make();
     if (mine)
@@ -136,17 +129,6 @@ void epoch_client_time(unsigned client, uint64_t *calls, uint64_t *ns)
     }
 }
 
-static void epoch_atfork_child(void)
-{
-    for (struct epoch_reader *reader = first(); reader; reader = reader->next) {
-        if (reader == epoch_reader_known)
-            continue;
-        reader->taken = reader->depth = 0;
-        reader->in_client = false;
-        reader->rounds += reader->rounds % 2;
-    }
-}
-
 /* A callback that calls CUDA takes longer than this; of one that is quicker, nothing needs to be left out. */
 #define WINDOW_LEAST_NS 64u
 
@@ -188,16 +170,12 @@ static void free_retired(void)
     }
 }
 
-static gputrace_any_fn *only_of(const struct subscribers *list)
-{
-    const struct subscriber *first = list && list->count == 1 ? list->each[0] : NULL;
-    return first && !first->data && !first->removed && !registry_had_clients() ? first->call : NULL;
-}
-
 static void replace(unsigned kind, struct subscribers *list)
 {
     struct subscribers *old = registry_lists[kind];
-    __atomic_store_n(&registry_only[kind], only_of(list), __ATOMIC_RELEASE);
+    const struct subscriber *first = list && list->count == 1 ? list->each[0] : NULL;
+    bool alone = first && !first->data && !first->removed && !registry_had_clients();
+    __atomic_store_n(&registry_only[kind], alone ? first->call : NULL, __ATOMIC_RELEASE);
     __atomic_store_n(&registry_lists[kind], list, __ATOMIC_RELEASE);
     if (old) {
         old->retired = registry.retired_lists;
@@ -224,17 +202,6 @@ static struct subscribers *list_of(unsigned kind, unsigned count, unsigned kept)
     if (list)
         list->count = count;
     return list;
-}
-
-static bool append(unsigned kind, struct subscriber *subscriber)
-{
-    unsigned count = registry_lists[kind] ? registry_lists[kind]->count : 0;
-    struct subscribers *list = list_of(kind, count + 1, count);
-    if (!list)
-        return false;
-    list->each[count] = subscriber;
-    replace(kind, list);
-    return true;
 }
 
 /* Before the client can be called. */
@@ -266,16 +233,20 @@ uint64_t registry_add(unsigned client, unsigned kind, gputrace_any_fn *call, voi
         client_comes();
     uint64_t registration = registry.last + 1;
     *subscriber = (struct subscriber){.call = call, .data = data, .registration = registration, .client = client};
-    bool added = append(kind, subscriber);
-    registry.last += added;
-    if (added)
+    unsigned count = registry_lists[kind] ? registry_lists[kind]->count : 0;
+    struct subscribers *list = list_of(kind, count + 1, count);
+    if (list) {
+        list->each[count] = subscriber;
+        replace(kind, list);
+        registry.last++;
         publish_wanted();
+    }
     if (registry.retired_count > RETIRED_MOST)
         free_retired();
     pthread_mutex_unlock(&registry.lock);
-    if (!added)
+    if (!list)
         free(subscriber);
-    return added ? registration : 0;
+    return list ? registration : 0;
 }
 
 /* Without the one at INDEX. When memory for a shorter list is exhausted it stays in the list, removed. */
@@ -350,7 +321,13 @@ void registry_atfork_child(void)
     pthread_mutex_init(&registry.lock, NULL);
     registry.changed = NULL;
     registry_shortcut_open = NULL;
-    epoch_atfork_child();
+    for (struct epoch_reader *reader = first(); reader; reader = reader->next) {
+        if (reader == epoch_reader_known)
+            continue;
+        reader->taken = reader->depth = 0;
+        reader->in_client = false;
+        reader->rounds += reader->rounds % 2;
+    }
 }
 
 /* --- dispatching --- */

@@ -52,14 +52,6 @@ static bool has_more_rights(void)
     return getauxval(AT_SECURE) != 0;
 }
 
-/* Why this process is not to be recorded, NULL: it may be. */
-static const char *process_filter(void)
-{
-    if (has_more_rights())
-        return "it runs with more rights than its user has (set-user-ID)";
-    return is_static() ? "it is statically linked" : NULL;
-}
-
 /* --- library --- */
 
 static struct library {
@@ -145,27 +137,11 @@ static void wake_by_extension(void *data, const struct gputrace_nvtx_extension *
     wake();
 }
 
-static int wake_by_nvtx(void)
-{
-    return registry_nvtx_push_register(wake_by_event, NULL) | registry_nvtx_pop_register(wake_by_event, NULL) |
-           registry_nvtx_start_register(wake_by_event, NULL) | registry_nvtx_end_register(wake_by_event, NULL) |
-           registry_nvtx_mark_register(wake_by_event, NULL) | registry_nvtx_name_register(wake_by_name, NULL) |
-           registry_nvtx_extension_register(wake_by_extension, NULL);
-}
-
 /* Called by an operator of PyTorch's, or by NCCL. */
 static bool wake_by_operator(void)
 {
     wake();
     return library.recording;
-}
-
-/* Not with plugins: what a plugin does while it starts is not published. The program closes it when it registers. */
-static void open_shortcut(void)
-{
-    bool plugins = library.settings.plugins && *library.settings.plugins;
-    if ((library.settings.trace & TRACE_NVTX) && !plugins && !capture_hears_nvtx())
-        registry_open_shortcut(record_nvtx_briefly);
 }
 
 static bool prepare(void)
@@ -176,7 +152,10 @@ static bool prepare(void)
     }
     bool nodes = (library.settings.trace & TRACE_KERNEL) && library.settings.graph_nodes;
     (void)thread_keys_work(); /* asked here: later, a thread may hold the dynamic linker's lock and wait for this one */
-    int failed = wake_by_nvtx();
+    int failed = registry_nvtx_push_register(wake_by_event, NULL) | registry_nvtx_pop_register(wake_by_event, NULL) |
+                 registry_nvtx_start_register(wake_by_event, NULL) | registry_nvtx_end_register(wake_by_event, NULL) |
+                 registry_nvtx_mark_register(wake_by_event, NULL) | registry_nvtx_name_register(wake_by_name, NULL) |
+                 registry_nvtx_extension_register(wake_by_extension, NULL);
     failed |= capture_init(&library.settings);
     call_stacks_init((uint64_t)library.settings.stacks, (uint64_t)library.settings.stacks_every, nodes);
     failed |= record_cuda_subscribe((uint64_t)library.settings.trace);
@@ -195,35 +174,30 @@ static bool prepare(void)
     return library.prepared;
 }
 
-static bool is_filtered_out(void)
-{
-    const char *reason = process_filter();
-    if (reason)
-        warning("process %d is not recorded: %s", (int)getpid(), reason);
-    return reason != NULL;
-}
-
-/* Each process by its own variables: a torchrun starts several ranks. */
-static bool has_chosen_rank(const char *ranks)
-{
-    struct job_rank rank;
-    if (!ranks || !*ranks)
-        return true;
-    rank_read(&rank);
-    return rank_list_has(ranks, rank.rank);
-}
-
 static bool is_asked_for(const struct settings *settings)
 {
+    struct job_rank rank;
     bool is_chosen = settings->only_process == 0 || settings->only_process == getpid();
-    return settings->spool_directory && *settings->spool_directory && is_chosen && has_chosen_rank(settings->ranks);
+    if (!settings->spool_directory || !*settings->spool_directory || !is_chosen)
+        return false;
+    if (!settings->ranks || !*settings->ranks)
+        return true;
+    rank_read(&rank); /* each process by its own variables: a torchrun starts several ranks */
+    return rank_list_has(settings->ranks, rank.rank);
 }
 
 static bool open_spool(void)
 {
     const char *directory = library.settings.spool_directory;
-    if (!is_asked_for(&library.settings) || is_filtered_out())
+    if (!is_asked_for(&library.settings))
         return false;
+    const char *reason = has_more_rights() ? "it runs with more rights than its user has (set-user-ID)"
+                         : is_static()     ? "it is statically linked"
+                                           : NULL;
+    if (reason) {
+        warning("process %d is not recorded: %s", (int)getpid(), reason);
+        return false;
+    }
     epoch_prepare();
     spool_place_set_server(library.settings.spool_server);
     if (chunks_open(directory, (uint64_t)library.settings.trace) != 0) {
@@ -240,7 +214,11 @@ static bool open_spool(void)
         warning("cannot record this process: %m");
         return false;
     }
-    open_shortcut();
+    /* Not with plugins: what a plugin does while it starts is not published. The program closes it when it registers.
+     */
+    bool plugins = library.settings.plugins && *library.settings.plugins;
+    if ((library.settings.trace & TRACE_NVTX) && !plugins && !capture_hears_nvtx())
+        registry_open_shortcut(record_nvtx_briefly);
     crash_handler_install_for_spool();
     if (service_start((uint64_t)library.settings.flush_interval_ms * NS_PER_MS) != 0)
         recorder_note(SPOOL_NOTE_WARNING, "times of GPU work are collected at the end alone: no thread for it (%m)");
@@ -347,22 +325,17 @@ static __thread struct {
     uint64_t bytes, asked; /* of the last one; CLOCK_MONOTONIC */
 } thread_buffer;
 
-static uint64_t buffer_bytes(void)
-{
-    uint64_t now = clock_monotonic(), larger = 4 * thread_buffer.bytes;
-    bool soon = thread_buffer.bytes > 0 && now - thread_buffer.asked < BUFFER_SOON_NS;
-    thread_buffer.asked = now;
-    thread_buffer.bytes = !soon ? BUFFER_BYTES_FIRST : larger < SPOOL_SEGMENT_BYTES ? larger : SPOOL_SEGMENT_BYTES;
-    return thread_buffer.bytes;
-}
-
 /* CUDA takes itself down in an exit handler, which it has set by the time that CUPTI wants a first buffer: what is set
  * after it comes before it. */
 static void *take_buffer(size_t *bytes)
 {
     if (!__atomic_exchange_n(&library.awaits_end, true, __ATOMIC_RELAXED))
         atexit(driver_ends);
-    uint64_t most = buffer_bytes();
+    uint64_t now = clock_monotonic(), larger = 4 * thread_buffer.bytes;
+    bool soon = thread_buffer.bytes > 0 && now - thread_buffer.asked < BUFFER_SOON_NS;
+    uint64_t most = !soon ? BUFFER_BYTES_FIRST : larger < SPOOL_SEGMENT_BYTES ? larger : SPOOL_SEGMENT_BYTES;
+    thread_buffer.asked = now;
+    thread_buffer.bytes = most;
     struct spool_chunk *chunk = chunk_take_sized(SPOOL_CUPTI, most / 4, most);
     if (!chunk)
         return NULL;

@@ -224,27 +224,6 @@ static void record_host_times(void)
     pthread_mutex_unlock(&hosts.lock);
 }
 
-/* In a forked child: locks are free; the time that callbacks took, and the spool, were the parent's. */
-static void hosts_atfork_child(void)
-{
-    pthread_mutex_init(&hosts.lock, NULL);
-    for (unsigned i = 0; i < EPOCH_CLIENTS; i++) {
-        struct client *client = &hosts.client[i];
-        epoch_client_time(i, &client->before.calls, &client->before.ns);
-        client->recorded = (struct client_time){0};
-    }
-}
-
-/* Records the clients in a new spool. */
-static void record_hosts_again(void)
-{
-    pthread_mutex_lock(&hosts.lock);
-    for (unsigned i = 0; i < EPOCH_CLIENTS; i++)
-        if (hosts.client[i].number)
-            plugin_record_client(i, hosts.client[i].name);
-    pthread_mutex_unlock(&hosts.lock);
-}
-
 /* --- plugins --- */
 
 #define PLUGINS_MAX (EPOCH_CLIENTS - REGISTRY_FIRST_PLUGIN)
@@ -314,12 +293,6 @@ static const struct gputrace_plugin *open_plugin(const char *path)
     return NULL;
 }
 
-static const char *name_of(const struct gputrace_plugin *plugin, const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return plugin->name ? plugin->name : slash ? slash + 1 : path;
-}
-
 static bool start(const char *path, const char *settings)
 {
     if (plugins.count == PLUGINS_MAX)
@@ -328,7 +301,8 @@ static bool start(const char *path, const char *settings)
     if (!plugin)
         return false;
     unsigned client = REGISTRY_FIRST_PLUGIN + plugins.count;
-    const struct gputrace_host *host = host_make(client, name_of(plugin, path), settings);
+    const char *slash = strrchr(path, '/'), *name = plugin->name ? plugin->name : slash ? slash + 1 : path;
+    const struct gputrace_host *host = host_make(client, name, settings);
     if (!host)
         return refuse(path, "out of memory");
     plugins.started[plugins.count++] = plugin;
@@ -350,12 +324,6 @@ static void load(char *line)
         verbose("plugin '%s' started in %" PRIu64 " us", line, (clock_monotonic() - began) / NS_PER_US);
 }
 
-static void load_all(char *lines)
-{
-    for (char *line; (line = strsep(&lines, "\n"));)
-        load(line);
-}
-
 void plugins_load(const char *lines)
 {
     plugins.begun = true;
@@ -364,7 +332,9 @@ void plugins_load(const char *lines)
     if (reader) {
         uint64_t began = clock_now();
         reader->in_client = true; /* what this thread does now is not the program's doing */
-        load_all(copy);
+        char *rest = copy;
+        for (char *line; (line = strsep(&rest, "\n"));)
+            load(line);
         reader->in_client = false;
         registry_plugin_window_publish(&(struct gputrace_plugin_window){began, clock_now()});
         atexit(plugins_process_end); /* after the plugins' constructors, so it is called before their destructors */
@@ -409,12 +379,22 @@ void plugins_process_end(void)
 void plugins_atfork_child(void)
 {
     plugins.begun = false;
-    hosts_atfork_child();
+    /* Locks are free; the time that callbacks took, and the spool, were the parent's. */
+    pthread_mutex_init(&hosts.lock, NULL);
+    for (unsigned i = 0; i < EPOCH_CLIENTS; i++) {
+        struct client *client = &hosts.client[i];
+        epoch_client_time(i, &client->before.calls, &client->before.ns);
+        client->recorded = (struct client_time){0};
+    }
 }
 
 void plugins_after_fork(uint32_t parent)
 {
     plugins.begun = true;
-    record_hosts_again();
+    pthread_mutex_lock(&hosts.lock);
+    for (unsigned i = 0; i < EPOCH_CLIENTS; i++) /* they are recorded in the new spool */
+        if (hosts.client[i].number)
+            plugin_record_client(i, hosts.client[i].name);
+    pthread_mutex_unlock(&hosts.lock);
     registry_process_fork_publish(&(struct gputrace_process_fork){call_of_now(), parent});
 }

@@ -45,16 +45,6 @@ static void sleep_ns(uint64_t ns)
     nanosleep(&time, NULL);
 }
 
-/* cuptiFinalize(), which any part of the process can call, says nothing to those it takes CUPTI from. */
-static void look_for_cupti(void)
-{
-    if (!callback_switches_lost())
-        return;
-    activity_buffers_detached();
-    spool_file_header()->cuda_unrecorded = 1;
-    recorder_warn("CUPTI was detached from the process: what it does with CUDA from then on is not recorded");
-}
-
 /* A program that closes all descriptors, the driver's too, ends what it does with CUDA. The driver and CUPTI do not
  * know that, and when they are asked for something they write to numbers which may be the program's files by then. */
 static void look_for_driver(void)
@@ -74,19 +64,14 @@ void service_driver_started(void)
     __atomic_store_n(&service.driver_seen, descriptor_any_device(DRIVER_DEVICES), __ATOMIC_RELAXED);
 }
 
-/* The launcher made the trace and ended, or the spool was removed. Further records would fill the
- * disk with data that is never read. */
-static void look_for_spool(void)
-{
-    if (!chunks_end_if_removed())
-        return;
-    capture_end();
-    verbose("the spool of process %d was removed: it is recorded no longer", (int)getpid());
-}
-
 static unsigned collect(void)
 {
-    look_for_cupti();
+    /* cuptiFinalize(), which any part of the process can call, says nothing to those it takes CUPTI from. */
+    if (callback_switches_lost()) {
+        activity_buffers_detached();
+        spool_file_header()->cuda_unrecorded = 1;
+        recorder_warn("CUPTI was detached from the process: what it does with CUDA from then on is not recorded");
+    }
     look_for_driver();
     activity_buffers_flush();
     return activity_buffers_gather();
@@ -108,15 +93,7 @@ static bool may_switch(void)
     return !__atomic_load_n(&service.driver_ends, __ATOMIC_ACQUIRE);
 }
 
-/* … and refills the budget for callbacks of first launches. */
-static void gather_names(void)
-{
-    activity_buffers_gather_names();
-    if (may_switch())
-        first_launches_renew(clock_monotonic());
-}
-
-/* Sleeps NS, but for looking for names meanwhile. */
+/* Sleeps NS, but for looking for names meanwhile, and refilling the budget for callbacks of first launches. */
 static void look_for_names(uint64_t ns)
 {
     uint64_t begun = clock_monotonic();
@@ -124,7 +101,9 @@ static void look_for_names(uint64_t ns)
         bool due = name_capture_wait(least(service.names_every, ns - passed));
         pthread_mutex_lock(&service.working);
         if (!service.stopped)
-            gather_names();
+            activity_buffers_gather_names();
+        if (!service.stopped && may_switch())
+            first_launches_renew(clock_monotonic());
         pthread_mutex_unlock(&service.working);
         service.names_every = due ? NAMES_SOON_NS : least(2 * service.names_every, NAMES_LATEST_NS);
     }
@@ -150,7 +129,12 @@ static void *serve(void *unused)
         pthread_mutex_lock(&service.working);
         bool stopped = service.stopped;
         if (!stopped) {
-            look_for_spool();
+            /* The launcher made the trace and ended, or the spool was removed: further records would fill the disk with
+             * data that is never read. */
+            if (chunks_end_if_removed()) {
+                capture_end();
+                verbose("the spool of process %d was removed: it is recorded no longer", (int)getpid());
+            }
             process_facts_watch_clock(spool_file_header());
             unsigned untimed = collect();
             if (may_switch())
@@ -181,17 +165,12 @@ int service_start(uint64_t flush_interval_ns)
     return failed;
 }
 
-static struct timespec from_now(uint64_t ns)
-{
-    uint64_t at = clock_monotonic() + ns;
-    return (struct timespec){.tv_sec = (time_t)(at / NS_PER_S), .tv_nsec = (long)(at % NS_PER_S)};
-}
-
 static void ask_pools_last(void)
 {
     if (!service.runs || !memory_pools_any())
         return;
-    struct timespec limit = from_now(FINISH_WAIT_NS);
+    uint64_t end = clock_monotonic() + FINISH_WAIT_NS;
+    struct timespec limit = {.tv_sec = (time_t)(end / NS_PER_S), .tv_nsec = (long)(end % NS_PER_S)};
     __atomic_store_n(&service.ending, true, __ATOMIC_RELEASE);
     name_capture_request(); /* wakes the thread */
     while (sem_clockwait(&service.asked_pools, CLOCK_MONOTONIC, &limit) != 0 && errno == EINTR)

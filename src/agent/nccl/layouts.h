@@ -68,6 +68,17 @@ struct nccl_event_v1 {
     };
 };
 
+/* Of versions 2 and 3. */
+struct nccl_named_pair {
+    const char *name;
+    uint64_t communicator;
+    const char *function;
+    void *buffer;
+    const char *type;
+    size_t count;
+    int peer;
+};
+
 struct nccl_event_v2 {
     uint8_t type;
     void *parent;
@@ -86,15 +97,7 @@ struct nccl_event_v2 {
             uint8_t channels, warps;
             const char *algorithm, *protocol;
         } collective;
-        struct {
-            const char *name;
-            uint64_t communicator;
-            const char *function;
-            void *buffer;
-            const char *type;
-            size_t count;
-            int peer;
-        } pair;
+        struct nccl_named_pair pair;
         struct nccl_proxy proxy;
     };
 };
@@ -117,15 +120,7 @@ struct nccl_event_v3 {
             uint8_t channels, warps;
             const char *algorithm, *protocol;
         } collective;
-        struct {
-            const char *name;
-            uint64_t communicator;
-            const char *function;
-            void *buffer;
-            const char *type;
-            size_t count;
-            int peer;
-        } pair;
+        struct nccl_named_pair pair;
         struct nccl_proxy proxy;
     };
 };

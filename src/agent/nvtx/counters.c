@@ -14,15 +14,6 @@ struct known_counter {
 };
 static struct nvtx_known_table counters;
 
-static void keep_schema(uint32_t domain, uint64_t counter, uint64_t schema)
-{
-    struct known_counter *known = fork_unannounced() ? NULL : malloc(sizeof(*known));
-    if (!known)
-        return;
-    *known = (struct known_counter){.known = {.id = counter, .domain = domain}, .schema = schema};
-    nvtx_known_add(&counters, &known->known);
-}
-
 /* Bytes of one sample; 0: they differ, or the counter or its schema is unknown. */
 static uint64_t sample_bytes(const struct nvtx_domain *domain, uint64_t counter)
 {
@@ -52,7 +43,12 @@ static uint64_t NVTX_API counter_register(nvtxDomainHandle_t handle, const nvtxC
     };
     nvtx_define(NVTX_RECORD(COUNTER, &record, .text = name, .more = text_of(attributes->description)));
     nvtx_semantics_define(attributes->semantics, NVTX_SEMANTICS_OF_COUNTER, record.number, 0);
-    keep_schema(domain->number, record.id, attributes->schemaId);
+    struct known_counter *known = fork_unannounced() ? NULL : malloc(sizeof(*known));
+    if (!known)
+        return record.id;
+    *known =
+        (struct known_counter){.known = {.id = record.id, .domain = domain->number}, .schema = attributes->schemaId};
+    nvtx_known_add(&counters, &known->known);
     return record.id;
 }
 
@@ -103,12 +99,6 @@ struct batch {
     bool pair;            /* two times, of which the second is an interval */
 };
 
-static bool is_pair(const nvtxCounterBatch_t *given, size_t times, size_t samples)
-{
-    bool says_so = (given->flags & (BEGIN_AND_INTERVAL | END_AND_INTERVAL)) != 0;
-    return times == 2 && (says_so || samples > 2);
-}
-
 static bool read_batch(struct batch *batch, const struct nvtx_domain *domain, const nvtxCounterBatch_t *given)
 {
     uint64_t stride = sample_bytes(domain, given->counterId);
@@ -118,7 +108,8 @@ static bool read_batch(struct batch *batch, const struct nvtx_domain *domain, co
     batch->count = program_readable((uintptr_t)given->counters, given->countersSize) / batch->stride;
     if (given->timestamps)
         batch->times = program_readable((uintptr_t)given->timestamps, given->timestampsSize) / sizeof(int64_t);
-    batch->pair = is_pair(given, batch->times, batch->count);
+    bool says_so = (given->flags & (BEGIN_AND_INTERVAL | END_AND_INTERVAL)) != 0;
+    batch->pair = batch->times == 2 && (says_so || batch->count > 2);
     if (batch->times > 0 && !batch->pair && batch->times < batch->count)
         batch->count = batch->times;
     return batch->count > 0;

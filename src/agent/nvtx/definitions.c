@@ -200,18 +200,13 @@ static const struct {
     {NVTX_TIMESTAMP_TYPE_CPP_STEADY_CLOCK, read_system, CLOCK_MONOTONIC},
 };
 
-static bool is_known(uint64_t id)
-{
-    struct clock *clock = __atomic_load_n(&clocks, __ATOMIC_ACQUIRE);
-    while (clock && clock->id != id)
-        clock = clock->next;
-    return clock != NULL;
-}
-
 void nvtx_clock_used(uint64_t id)
 {
+    const struct clock *known = __atomic_load_n(&clocks, __ATOMIC_ACQUIRE);
+    while (known && known->id != id)
+        known = known->next;
     for (size_t i = 0; i < sizeof(systems) / sizeof(*systems); i++)
-        if (systems[i].id == id && !is_known(id))
+        if (systems[i].id == id && !known)
             add((struct clock){
                 .id = id, .read = systems[i].read, .data = (void *)(intptr_t)systems[i].clock, .until_end = true});
 }

@@ -207,24 +207,20 @@ uint64_t nvtx_payload_stride(const struct nvtx_domain *domain, uint64_t id)
     return payload_value_of(id) == PAYLOAD_STRING ? 0 : payload_bytes_of(id);
 }
 
-static uint64_t dynamic_size(struct payload_copy *copy, const struct payload_schema *schema, const uint8_t *bytes)
-{
-    struct payload_cursor cursor;
-    struct payload_field field;
-    uint64_t end = 0;
-    payload_begin(&cursor, &copy->reader, schema, bytes, program_readable((uintptr_t)bytes, SPOOL_NVTX_TEXT_MAX), 0);
-    while (payload_next(&cursor, &field))
-        end = cursor.end > end ? cursor.end : end;
-    return end;
-}
-
 /* The size of a payload that does not say it (SIZE_MAX); 0: not known. */
 static uint64_t size_by_schema(struct payload_copy *copy, const struct payload_schema *schema,
                                const nvtxPayloadData_t *payload)
 {
     uint64_t width = payload_bytes_of(payload->schemaId);
-    if (schema && schema->kind == PAYLOAD_DYNAMIC)
-        return dynamic_size(copy, schema, payload->payload);
+    if (schema && schema->kind == PAYLOAD_DYNAMIC) {
+        uint64_t end = 0, readable_bytes = program_readable((uintptr_t)payload->payload, SPOOL_NVTX_TEXT_MAX);
+        struct payload_cursor cursor;
+        struct payload_field field;
+        payload_begin(&cursor, &copy->reader, schema, payload->payload, readable_bytes, 0);
+        while (payload_next(&cursor, &field))
+            end = cursor.end > end ? cursor.end : end;
+        return end;
+    }
     if (schema)
         return schema->size;
     if (payload_value_of(payload->schemaId) == PAYLOAD_STRING)

@@ -85,16 +85,6 @@ static void define_entry(const struct known *known, uint32_t index, const char *
 
 #define SCHEMA_HAS(attributes, field) (((attributes)->fieldMask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_##field) != 0)
 
-static void read_schema(struct payload_schema *schema, const nvtxPayloadSchemaAttr_t *attributes)
-{
-    schema->kind = (enum payload_schema_kind)attributes->type;
-    schema->flags = SCHEMA_HAS(attributes, FLAGS) ? attributes->flags : 0;
-    if (SCHEMA_HAS(attributes, STATIC_SIZE) && schema->kind != PAYLOAD_DYNAMIC)
-        schema->size = attributes->payloadStaticSize;
-    schema->pack = SCHEMA_HAS(attributes, ALIGNMENT) ? attributes->packAlign : 0;
-    schema->id = nvtx_definition_id(SCHEMA_HAS(attributes, SCHEMA_ID) ? attributes->schemaId : 0);
-}
-
 static bool schema_is_sound(const nvtxPayloadSchemaAttr_t *attributes)
 {
     return attributes && SCHEMA_HAS(attributes, TYPE) && SCHEMA_HAS(attributes, ENTRIES) &&
@@ -111,7 +101,13 @@ static uint64_t NVTX_API schema_register(nvtxDomainHandle_t handle, const nvtxPa
     struct known *known = make(nvtx_domain_ours(handle), entries, &count, sizeof(*entries));
     if (!known)
         return 0;
-    read_schema(&known->schema, attributes);
+    struct payload_schema *schema = &known->schema;
+    schema->kind = (enum payload_schema_kind)attributes->type;
+    schema->flags = SCHEMA_HAS(attributes, FLAGS) ? attributes->flags : 0;
+    if (SCHEMA_HAS(attributes, STATIC_SIZE) && schema->kind != PAYLOAD_DYNAMIC)
+        schema->size = attributes->payloadStaticSize;
+    schema->pack = SCHEMA_HAS(attributes, ALIGNMENT) ? attributes->packAlign : 0;
+    schema->id = nvtx_definition_id(SCHEMA_HAS(attributes, SCHEMA_ID) ? attributes->schemaId : 0);
     define_schema(known, SCHEMA_HAS(attributes, NAME) ? attributes->name : NULL, attributes->numEntries);
     for (uint32_t i = 0; i < count; i++) {
         known->entries[i] = (struct payload_entry){.flags = entries[i].flags,

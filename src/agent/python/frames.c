@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "agent/dispatch/fork_watch.h"
-#include "agent/python/code.h"
 #include "agent/python/interpreter.h"
 #include "common/map.h"
 #include "common/threads.h"
@@ -116,18 +115,6 @@ static void let_escape(struct reader *reader, bool may)
 {
     reader->may_escape = may;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-}
-
-static void lock_for(struct reader *reader)
-{
-    pthread_mutex_lock(&python.lock);
-    reader->locked = true;
-}
-
-static void unlock_for(struct reader *reader)
-{
-    reader->locked = false;
-    pthread_mutex_unlock(&python.lock);
 }
 
 bool python_may_escape(uint32_t thread)
@@ -258,7 +245,8 @@ static uint64_t learn(struct reader *reader, const struct place *place)
 {
     uint64_t hash = hash_bytes(place, offsetof(struct place, word));
     let_escape(reader, false);
-    lock_for(reader);
+    pthread_mutex_lock(&python.lock);
+    reader->locked = true;
     const uint64_t *known = map_get(&python.places, hash);
     uint64_t number = known ? *known : number_of(reader, place);
     if (!known && number != 0) {
@@ -268,7 +256,8 @@ static uint64_t learn(struct reader *reader, const struct place *place)
         if (kept)
             *kept = number;
     }
-    unlock_for(reader);
+    reader->locked = false;
+    pthread_mutex_unlock(&python.lock);
     let_escape(reader, true);
     return number;
 }
@@ -287,12 +276,6 @@ static struct memory *memory_of_thread(void)
     if (mine && mine->thread == 0)
         mine->thread = (uint32_t)gettid();
     return mine;
-}
-
-static uint32_t this_thread(void)
-{
-    const struct memory *memory = memory_of_thread();
-    return memory ? memory->thread : (uint32_t)gettid();
 }
 
 static struct place *set_of(struct memory *memory, uint64_t code, uint64_t instruction)
@@ -362,16 +345,6 @@ static void walk_objects(struct walk *walk, uint64_t frame)
     }
 }
 
-/* Whether a frame is a function's, and the function has begun. */
-static bool is_complete(const struct python_layout *layout, uint64_t code, uint64_t instruction, unsigned owner)
-{
-    if (!is_code(code))
-        return true;
-    uint64_t bytecode = code + layout->code.bytecode;
-    int32_t before = (int32_t)python_half(bytecode, -(uint64_t)PYTHON_TRACEABLE);
-    return owner == PYTHON_OWNED_BY_GENERATOR || (int64_t)(instruction - bytecode) >= 2 * (int64_t)before;
-}
-
 /* From 3.11 on. */
 static void walk_frames(struct walk *walk, uint64_t frame)
 {
@@ -386,7 +359,11 @@ static void walk_frames(struct walk *walk, uint64_t frame)
             break;
         uint64_t code = python_word(frame, layout->frame.code) & ~UINT64_C(3); /* 3.14 has marks there */
         uint64_t instruction = python_word(frame, layout->frame.instruction);
-        if (is_complete(layout, code, instruction, owner))
+        uint64_t bytecode = code + layout->code.bytecode;
+        bool begun = !is_code(code) || owner == PYTHON_OWNED_BY_GENERATOR ||
+                     (int64_t)(instruction - bytecode) >=
+                         2 * (int64_t)(int32_t)python_half(bytecode, -(uint64_t)PYTHON_TRACEABLE);
+        if (begun)
             put_frame(walk, code, instruction);
         if (layout->frame.is_entry && python_byte(frame, layout->frame.is_entry)) {
             put_place(walk, walk->c_frame);
@@ -428,7 +405,8 @@ unsigned python_frames(struct python_stack *stack)
     stack->count = 0;
     if (!python_is_found())
         return 0;
-    struct reader *const reader = reader_begin(this_thread());
+    const struct memory *memory = memory_of_thread();
+    struct reader *const reader = reader_begin(memory ? memory->thread : (uint32_t)gettid());
     if (!reader)
         return 0;
     stack->count = sigsetjmp(reader->escape, 0) == 0 ? try_read(reader, stack) : 0;

@@ -81,17 +81,6 @@ static enum activity_times switch_on(void)
     return times;
 }
 
-/* Records EVENT in STREAM; sets the correlation id that CUPTI's record of it has. */
-static enum refusal record_event(const struct driver *driver, CUevent event, CUstream stream, uint32_t *correlation)
-{
-    event_watch_begin();
-    CUresult result = driver->cuEventRecord(event, stream);
-    *correlation = event_watch_end();
-    if (result != CUDA_SUCCESS)
-        return REFUSED_NOT_RECORDED;
-    return *correlation ? ACCEPTED : REFUSED_UNSEEN;
-}
-
 /* Puts a marker into STREAM. */
 static enum refusal put_marker(const struct driver *driver, CUstream stream, uint32_t *correlation)
 {
@@ -105,9 +94,13 @@ static enum refusal put_marker(const struct driver *driver, CUstream stream, uin
     const struct gputrace_cached_event *event = event_cache_take(context, false);
     if (!event)
         return REFUSED_NO_EVENT;
-    enum refusal refusal = record_event(driver, event->event, stream, correlation);
-    event_cache_give_back(event); /* the records stay in the stream */
-    return refusal;
+    event_watch_begin();
+    result = driver->cuEventRecord(event->event, stream);
+    *correlation = event_watch_end(); /* that CUPTI's record of it has */
+    event_cache_give_back(event);     /* the records stay in the stream */
+    if (result != CUDA_SUCCESS)
+        return REFUSED_NOT_RECORDED;
+    return *correlation ? ACCEPTED : REFUSED_UNSEEN;
 }
 
 /* One end of RANGE (0: of a new one). Returns its number, or 0. What is recorded without the GPU's time is counted by

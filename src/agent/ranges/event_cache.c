@@ -109,15 +109,6 @@ static void prepare(void)
     registry_context_deletion_register(context_goes, NULL);
 }
 
-/* One that no thread has; under the lock of all. */
-static struct event_cache *find_left_over(const struct CUctx_st *context)
-{
-    for (struct event_cache *cache = caches.first; cache; cache = cache->next)
-        if (cache->context == context && !cache->owned)
-            return cache;
-    return NULL;
-}
-
 /* Likewise. NULL: no memory. */
 static struct event_cache *make(struct CUctx_st *context)
 {
@@ -136,7 +127,9 @@ static struct event_cache *own(struct CUctx_st *context)
 {
     pthread_once(&once, prepare);
     pthread_mutex_lock(&caches.lock);
-    struct event_cache *cache = find_left_over(context);
+    struct event_cache *cache = caches.first;
+    while (cache && (cache->context != context || cache->owned)) /* one that no thread has */
+        cache = cache->next;
     if (!cache)
         cache = make(context);
     if (cache) {

@@ -54,16 +54,6 @@ static void forget(void *unused)
     mine = NULL;
 }
 
-static struct sampler *sampler_of_thread(void)
-{
-    if (!mine && stacks.at_thread_end.made) {
-        mine = calloc(1, sizeof(*mine));
-        if (mine)
-            thread_key_set(&stacks.at_thread_end);
-    }
-    return mine;
-}
-
 /* 1 to 2 * every - 1 with the same chance: `every` on average. */
 static uint64_t draw_distance(struct sampler *sampler)
 {
@@ -74,7 +64,9 @@ static uint64_t draw_distance(struct sampler *sampler)
 /* Whether this launch of what has the hash KEY shall have its stack. */
 static bool is_due(uint64_t key)
 {
-    struct sampler *sampler = stacks.every > 1 ? sampler_of_thread() : NULL;
+    if (stacks.every > 1 && !mine && stacks.at_thread_end.made && (mine = calloc(1, sizeof(*mine))))
+        thread_key_set(&stacks.at_thread_end);
+    struct sampler *sampler = stacks.every > 1 ? mine : NULL;
     if (!sampler)
         return true;
     struct launched *ways = sampler->sets[key % SETS];

@@ -64,14 +64,10 @@ static void unlock_pool(void)
     pthread_mutex_unlock(&pool.lock);
 }
 
-static uint64_t least_bytes(const struct spool_chunk *chunk)
-{
-    return segment_purpose(chunk) == SPOOL_CUPTI ? CUPTI_BYTES_MIN : RECORDS_BYTES_MIN;
-}
-
 struct spool_chunk *chunk_pool_cut(struct spool_chunk *chunk, uint64_t bytes)
 {
-    bool enough = chunk->bytes > bytes && chunk->bytes - bytes >= least_bytes(chunk);
+    uint64_t least = segment_purpose(chunk) == SPOOL_CUPTI ? CUPTI_BYTES_MIN : RECORDS_BYTES_MIN;
+    bool enough = chunk->bytes > bytes && chunk->bytes - bytes >= least;
     return enough ? segment_cut(chunk, bytes) : NULL;
 }
 
@@ -83,12 +79,6 @@ static unsigned shelf_of(uint64_t bytes)
     unsigned bits = 63u - (unsigned)__builtin_clzll(bytes | 1);
     unsigned shelf = bits > SHELF_FIRST_BITS ? bits - SHELF_FIRST_BITS : 0;
     return shelf < SHELVES ? shelf : SHELVES - 1;
-}
-
-/* The first on which every chunk has BYTES. */
-static unsigned first_shelf(uint64_t bytes)
-{
-    return bytes <= (uint64_t)1 << SHELF_FIRST_BITS ? 0 : shelf_of(bytes - 1) + 1;
 }
 
 static bool is_whole(const struct spool_chunk *chunk)
@@ -114,7 +104,9 @@ static struct spool_chunk *take_off(unsigned *place)
 
 static unsigned *shelf_with(enum spool_chunk_type purpose, uint64_t least)
 {
-    for (unsigned shelf = first_shelf(least); shelf < SHELVES; shelf++)
+    /* On the first and later ones every chunk has so many bytes. */
+    unsigned shelf = least <= (uint64_t)1 << SHELF_FIRST_BITS ? 0 : shelf_of(least - 1) + 1;
+    for (; shelf < SHELVES; shelf++)
         if (pool.shelves[purpose][shelf])
             return &pool.shelves[purpose][shelf];
     return NULL;
@@ -153,23 +145,15 @@ static void put(struct spool_chunk *chunk)
         segment_drop(chunk);
 }
 
-static unsigned *shelf_for(enum spool_chunk_type type, uint64_t least, bool any)
-{
-    unsigned *shelf = shelf_with(type, least);
-    if (!shelf)
-        shelf = shelf_with(SPOOL_FREE, least);
-    if (!shelf && any)
-        shelf = shelf_with(type == SPOOL_CUPTI ? SPOOL_RECORDS : SPOOL_CUPTI, least);
-    return shelf;
-}
-
 /* The smallest ready chunk that is large enough, cut after MOST bytes: rests go before fresh ones. ANY: also of a
  * segment that is for others. */
 static struct spool_chunk *pick(enum spool_chunk_type type, uint64_t least, uint64_t most, bool any)
 {
     struct spool_chunk *chunk = NULL;
-    for (unsigned *shelf; !chunk && (shelf = shelf_for(type, least, any));)
-        chunk = take_off(shelf);
+    const enum spool_chunk_type purposes[] = {type, SPOOL_FREE, type == SPOOL_CUPTI ? SPOOL_RECORDS : SPOOL_CUPTI};
+    for (size_t i = 0; !chunk && i < (any ? 3 : 2); i++)
+        for (unsigned *shelf; !chunk && (shelf = shelf_with(purposes[i], least));)
+            chunk = take_off(shelf);
     if (chunk && segment_purpose(chunk) == SPOOL_FREE)
         segment_set_purpose(chunk, type);
     if (chunk)
@@ -327,14 +311,6 @@ static struct spool_chunk *wait_for_pool_thread(enum spool_chunk_type type, uint
     return chunk;
 }
 
-static struct spool_chunk *take_last_resort(enum spool_chunk_type type, uint64_t least, uint64_t most)
-{
-    lock_pool();
-    struct spool_chunk *chunk = pick(type, least, most, true);
-    unlock_pool();
-    return chunk;
-}
-
 struct spool_chunk *chunk_pool_take(enum spool_chunk_type type, uint64_t least, uint64_t most)
 {
     uint64_t good = least > most / 4 ? least : most / 4;
@@ -343,7 +319,12 @@ struct spool_chunk *chunk_pool_take(enum spool_chunk_type type, uint64_t least, 
         chunk = take_grown(type, good, most);
     if (!chunk && chunk_pool_failure() == EBADF)
         chunk = wait_for_pool_thread(type, good, most);
-    return chunk ? chunk : take_last_resort(type, least, most);
+    if (chunk)
+        return chunk;
+    lock_pool();
+    chunk = pick(type, least, most, true);
+    unlock_pool();
+    return chunk;
 }
 
 /* --- our thread --- */

@@ -87,17 +87,6 @@ static uint64_t read_stat(int wanted)
     return at ? strtoull(at + 1, NULL, 10) : 0;
 }
 
-/* Threads of this process, and how its first thread has ended, in the form of wait(), by /proc; 0: not known. */
-static unsigned process_facts_threads(void)
-{
-    return (unsigned)read_stat(STAT_THREADS);
-}
-
-static int process_facts_first_status(void)
-{
-    return (int)read_stat(STAT_EXIT_CODE);
-}
-
 static uint64_t pid_namespace(void)
 {
     struct stat status;
@@ -210,32 +199,16 @@ void thread_become_ours(const char *name, struct spool_header *header)
                            is none */
 }
 
-/* The kernel does not try for a lock that a dead thread holds. No sandbox keeps threads from this call. */
-static bool first_has_ended(void)
-{
-    uint32_t lock = (uint32_t)getpid();
-    return syscall(SYS_futex, &lock, FUTEX_TRYLOCK_PI_PRIVATE, 0, NULL, NULL, 0) != 0 && errno == ESRCH;
-}
-
 /* The kernel counts the first thread until the process ends. */
 bool thread_alone(void)
 {
-    if (!first_has_ended())
+    /* The kernel does not try for a lock that a dead thread holds. No sandbox keeps threads from this call. */
+    uint32_t lock = (uint32_t)getpid();
+    if (syscall(SYS_futex, &lock, FUTEX_TRYLOCK_PI_PRIVATE, 0, NULL, NULL, 0) == 0 || errno != ESRCH)
         return false;
-    bool alone = process_facts_threads() == __atomic_load_n(&ours, __ATOMIC_RELAXED) + 1;
+    bool alone = (unsigned)read_stat(STAT_THREADS) == __atomic_load_n(&ours, __ATOMIC_RELAXED) + 1;
     outlived = outlived || !alone;
     return alone;
-}
-
-/* The signal is blocked in a thread of ours, and may have a handler. */
-static void die_of(int number)
-{
-    sigset_t only;
-    sigemptyset(&only);
-    sigaddset(&only, number);
-    signal(number, SIG_DFL);
-    pthread_sigmask(SIG_UNBLOCK, &only, NULL);
-    syscall(SYS_tgkill, getpid(), gettid(), number);
 }
 
 /* pthread_exit() ends the first thread with 0, and the last thread that returns calls exit(0). The bare system call may
@@ -243,10 +216,16 @@ static void die_of(int number)
  * seccomp kills one thread by SIGKILL, and a filter may kill one by SIGSYS. */
 void thread_end(void)
 {
-    int status = outlived ? 0 : process_facts_first_status();
-    if (WIFSIGNALED(status))
-        die_of(WTERMSIG(status));
-    else if (status != 0)
+    int status = outlived ? 0 : (int)read_stat(STAT_EXIT_CODE);
+    if (WIFSIGNALED(status)) { /* the signal is blocked in a thread of ours, and may have a handler */
+        int number = WTERMSIG(status);
+        sigset_t only;
+        sigemptyset(&only);
+        sigaddset(&only, number);
+        signal(number, SIG_DFL);
+        pthread_sigmask(SIG_UNBLOCK, &only, NULL);
+        syscall(SYS_tgkill, getpid(), gettid(), number);
+    } else if (status != 0)
         syscall(SYS_exit, WEXITSTATUS(status));
 }
 

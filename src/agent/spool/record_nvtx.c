@@ -125,22 +125,6 @@ void record_nvtx_atfork_child(void)
 
 /* --- names --- */
 
-static void record_resource(const struct gputrace_nvtx_name *name)
-{
-    record_write_text(SPOOL_RECORD_NVTX_RESOURCE, nvtx_resource, clock_now(), name->text,
-                      .head.flags = name->resource.destroyed ? SPOOL_DESTROYED : SPOOL_CREATED,
-                      .resource = name->resource.number, .identifier = name->object, .type = name->resource.type,
-                      .domain = name->domain);
-}
-
-static void record_object(const struct gputrace_nvtx_name *name)
-{
-    if (name->what == SPOOL_NVTX_CUDA_EVENT)
-        follow_event(name->object);
-    record_write_text(SPOOL_RECORD_NVTX_NAME, nvtx_name, clock_now(), name->text, .object = name->object,
-                      .what = name->what, .stream = name->stream);
-}
-
 /* When the first CUDA event gets a name, the recorder subscribes to event records: the trace then shows which of
  * CUPTI's records belong to that event. */
 static void record_name(void *data, const struct gputrace_nvtx_name *name)
@@ -163,8 +147,18 @@ static void record_name(void *data, const struct gputrace_nvtx_name *name)
         record_write_text(SPOOL_RECORD_THREAD_NAME, thread_name, now, name->text, .head.flags = SPOOL_THREAD_NAME_NVTX,
                           .thread = name->number);
         break;
-    case NVTX_NAMED_OBJECT: record_object(name); break;
-    case NVTX_NAMED_RESOURCE: record_resource(name); break;
+    case NVTX_NAMED_OBJECT:
+        if (name->what == SPOOL_NVTX_CUDA_EVENT)
+            follow_event(name->object);
+        record_write_text(SPOOL_RECORD_NVTX_NAME, nvtx_name, clock_now(), name->text, .object = name->object,
+                          .what = name->what, .stream = name->stream);
+        break;
+    case NVTX_NAMED_RESOURCE:
+        record_write_text(SPOOL_RECORD_NVTX_RESOURCE, nvtx_resource, now, name->text,
+                          .head.flags = name->resource.destroyed ? SPOOL_DESTROYED : SPOOL_CREATED,
+                          .resource = name->resource.number, .identifier = name->object, .type = name->resource.type,
+                          .domain = name->domain);
+        break;
     case NVTX_NAMED_LEFT_OUT: recorder_seen(SPOOL_SEEN_DOMAIN, name->text); break;
     }
 }

@@ -17,19 +17,14 @@ void record_put_cut(char *at, struct gputrace_text text, uint32_t kept)
     text_cut(at, text.bytes, kept, hash_bytes(text.bytes, text.length));
 }
 
-/* What is kept of a symbol; the reader, which makes it readable, counts what is cut. */
-static uint32_t symbol_kept(uint32_t length)
-{
-    return length < SPOOL_SYMBOL_MAX ? length : SPOOL_SYMBOL_MAX;
-}
-
 bool record_write_texts(enum spool_record_type type, uint16_t flags, uint64_t time, const struct spool_record *record,
                         uint32_t size, uint32_t text_at, struct gputrace_text text, struct gputrace_text more)
 {
     bool is_symbol =
         type == SPOOL_RECORD_POINTER_NAME || type == SPOOL_RECORD_LAUNCH_NAME || type == SPOOL_RECORD_FUNCTION_NAME;
     bool is_binary = type == SPOOL_RECORD_NVTX_PIECE;
-    uint32_t first = is_symbol ? symbol_kept(text.length) : record_text_cut(text.length);
+    uint32_t first =
+        is_symbol ? (text.length < SPOOL_SYMBOL_MAX ? text.length : SPOOL_SYMBOL_MAX) : record_text_cut(text.length);
     uint32_t second = record_text_cut(more.length), length = first + second;
     struct writer *mine = writer_mine();
     struct spool_record *written =

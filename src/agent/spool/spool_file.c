@@ -176,16 +176,6 @@ static int lock_file(void)
     return fd;
 }
 
-/* The header, mapped by the open file FD too, so that the lock stays as long as it does. */
-static struct spool_header *map_by(int fd, struct spool_header *header)
-{
-    void *again = mmap(NULL, SPOOL_HEADER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (again == MAP_FAILED)
-        return header;
-    munmap(header, SPOOL_HEADER_BYTES);
-    return again;
-}
-
 static struct spool_header *map_header(const char *directory)
 {
     if (spool_place_make(directory, &file.descriptor) != 0)
@@ -193,8 +183,14 @@ static struct spool_header *map_header(const char *directory)
     int lock = lock_file();
     struct spool_header *header = map_more(0, SPOOL_HEADER_BYTES, whole_pages(sizeof(*header)));
     int failure = errno;
+    /* By the open file that is locked, so that the lock stays as long as the header does. */
+    void *again = MAP_FAILED;
     if (header && lock >= 0)
-        header = map_by(lock, header);
+        again = mmap(NULL, SPOOL_HEADER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, lock, 0);
+    if (again != MAP_FAILED) {
+        munmap(header, SPOOL_HEADER_BYTES);
+        header = again;
+    }
     if (lock >= 0)
         close(lock);
     errno = failure;
@@ -372,13 +368,6 @@ void spool_file_save(void)
         segments_save();
 }
 
-/* What the launcher writes there stays. */
-static void write_header(int fd)
-{
-    ssize_t written = pwrite(fd, file.header, offsetof(struct spool_header, drained), 0);
-    (void)written; /* without space there it is as it was */
-}
-
 void spool_file_save_header(void)
 {
     if (!file.open || !file.header_orphaned || memcmp(file.header->magic, SPOOL_MAGIC, sizeof(file.header->magic)) != 0)
@@ -390,7 +379,9 @@ void spool_file_save_header(void)
         return;
     /* It may have grown while the header was copied. */
     __atomic_store_n(&file.header->formatted, file.size, __ATOMIC_RELEASE);
-    write_header(fd);
+    /* What the launcher writes there stays. */
+    ssize_t written = pwrite(fd, file.header, offsetof(struct spool_header, drained), 0);
+    (void)written; /* without space there it is as it was */
     pthread_mutex_unlock(&file.growing);
 }
 

@@ -233,13 +233,6 @@ static int ask(struct spool_request *request, struct spool_reply *reply, int *fd
     return -1;
 }
 
-/* Of a directory that cannot be reached, or not be written to. */
-static bool may_launcher_help(int failure)
-{
-    return failure == EACCES || failure == EPERM || failure == EROFS || failure == ENOENT || failure == ENOTDIR ||
-           failure == ELOOP;
-}
-
 static int make_by_launcher(const char *directory, struct descriptor *descriptor)
 {
     struct spool_request request = {.pid = (uint32_t)getpid(), .image = SPOOL_NO_IMAGE};
@@ -280,7 +273,12 @@ int spool_place_make(const char *directory, struct descriptor *descriptor)
     place.image = SPOOL_NO_IMAGE;
     if (make_in(directory, descriptor) == 0)
         return 0;
-    return may_launcher_help(errno) ? make_by_launcher(directory, descriptor) : -1;
+    /* A directory that cannot be reached, or not be written to, is one where the launcher may help. */
+    static const int helpful[] = {EACCES, EPERM, EROFS, ENOENT, ENOTDIR, ELOOP};
+    for (size_t i = 0; i < sizeof(helpful) / sizeof(*helpful); i++)
+        if (errno == helpful[i])
+            return make_by_launcher(directory, descriptor);
+    return -1;
 }
 
 void spool_place_remove(struct descriptor *descriptor)

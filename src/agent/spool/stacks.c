@@ -46,12 +46,6 @@ static struct {
 
 /* --- records; false: there was no space --- */
 
-static bool record_stack(uint32_t number, const uint64_t *addresses, uint32_t count)
-{
-    struct gputrace_text words = {(const char *)addresses, count * (uint32_t)sizeof(*addresses)};
-    return record_write_text(SPOOL_RECORD_STACK, stack, clock_now(), words, .stack = number);
-}
-
 static bool record_python_frame(const struct python_frame *frame)
 {
     /* The NUL that ends the name of the function comes between it and the file. */
@@ -63,11 +57,6 @@ static bool record_python_frame(const struct python_frame *frame)
     return record_write_texts(SPOOL_RECORD_PYTHON_FRAME, 0, clock_now(), &record.head, sizeof(record),
                               offsetof(struct spool_python_frame, text), text_of_bytes(function, length + 1),
                               frame->file);
-}
-
-static bool record_mapping(const char *line, size_t length)
-{
-    return record_write_text(SPOOL_RECORD_MAPPING, mapping, clock_now(), text_of_bytes(line, length), .head.flags = 0);
 }
 
 /* --- what lies where; under the lock --- */
@@ -98,14 +87,6 @@ static enum owner owner_of(uint64_t start, uint64_t end, const char *path)
                                                                                                 : OWNER_PROGRAM;
 }
 
-static void publish_mapping(const char *line, size_t length)
-{
-    bool is_new = false;
-    uint64_t hash = hash_bytes(line, length);
-    if (map_put(&stacks.written, hash, &is_new) && is_new && !record_mapping(line, length))
-        map_remove(&stacks.written, hash);
-}
-
 static void note_line(const char *line, size_t length)
 {
     uint64_t start, end;
@@ -116,7 +97,11 @@ static void note_line(const char *line, size_t length)
     if (!code)
         return;
     *code = (struct code){start, end, owner_of(start, end, line + path)};
-    publish_mapping(line, length);
+    bool is_new = false;
+    uint64_t hash = hash_bytes(line, length);
+    if (map_put(&stacks.written, hash, &is_new) && is_new &&
+        !record_write_text(SPOOL_RECORD_MAPPING, mapping, clock_now(), text_of_bytes(line, length), .head.flags = 0))
+        map_remove(&stacks.written, hash);
 }
 
 static void read_code(void)
@@ -151,17 +136,6 @@ static const struct code *code_of(uint64_t address)
     return code && code->start < address ? code : NULL;
 }
 
-static bool is_owned_by(uint64_t address, enum owner owner)
-{
-    const struct code *code = code_of(address);
-    return code && code->owner == owner;
-}
-
-static bool is_known(uint64_t address)
-{
-    return code_of(address) || map_get(&stacks.nowhere, address);
-}
-
 /* Reads what is where when libraries came or went, and for an address that is in none: code that was made since. */
 static void know_code(const struct unwound *frames, uint64_t changes)
 {
@@ -171,7 +145,7 @@ static void know_code(const struct unwound *frames, uint64_t changes)
         map_release(&stacks.seen);
     }
     for (unsigned i = 0; i < frames->count && known; i++)
-        known = is_known(frames->at[i]);
+        known = code_of(frames->at[i]) || map_get(&stacks.nowhere, frames->at[i]);
     if (known)
         return;
     stacks.changes = changes;
@@ -186,8 +160,11 @@ static void know_code(const struct unwound *frames, uint64_t changes)
 /* The first frame from FROM on that is, or is not, OWNER's. */
 static unsigned find(const struct unwound *frames, unsigned from, enum owner owner, bool is)
 {
-    while (from < frames->count && is_owned_by(frames->at[from], owner) != is)
-        from++;
+    for (; from < frames->count; from++) {
+        const struct code *code = code_of(frames->at[from]);
+        if ((code && code->owner == owner) == is)
+            break;
+    }
     return from;
 }
 
@@ -217,7 +194,8 @@ static uint32_t number_of(const uint64_t *addresses, uint32_t count)
     if (!is_new)
         return (uint32_t)*number;
     *number = stacks.last + 1;
-    if (record_stack(stacks.last + 1, addresses, count))
+    struct gputrace_text words = {(const char *)addresses, count * (uint32_t)sizeof(*addresses)};
+    if (record_write_text(SPOOL_RECORD_STACK, stack, clock_now(), words, .stack = stacks.last + 1))
         return ++stacks.last;
     map_remove(&stacks.known, hash);
     return 0;
@@ -245,15 +223,6 @@ static void put_python_frame(struct merging *merging)
     put_word(merging, merging->python->words[merging->next++]);
 }
 
-/* Whether places say nothing, but each native frame of the evaluation loop is that of one function. */
-static bool is_one_to_one(const struct merging *merging, unsigned first)
-{
-    unsigned loops = 0;
-    for (unsigned i = first; i < merging->frames->count; i++)
-        loops += python_is_loop(merging->frames->at[i]);
-    return loops == merging->python->count || merging->frames->count == UNWIND_FRAMES_MAX;
-}
-
 /* Puts the frames of Python that the native frame I runs. */
 static void put_functions(struct merging *merging, unsigned i, bool one_to_one)
 {
@@ -276,7 +245,11 @@ static unsigned merge(const struct unwound *frames, unsigned first, const struct
                       unsigned most)
 {
     struct merging merging = {.frames = frames, .python = python, .words = words, .most = most};
-    bool one_to_one = is_one_to_one(&merging, first);
+    unsigned loops = 0;
+    for (unsigned i = first; i < frames->count; i++)
+        loops += python_is_loop(frames->at[i]);
+    /* Of use where places say nothing: each native frame of the evaluation loop is that of one function. */
+    bool one_to_one = loops == python->count || frames->count == UNWIND_FRAMES_MAX;
     for (unsigned i = first; i < frames->count; i++) {
         unsigned before = merging.next;
         const struct code *code = code_of(frames->at[i]);
@@ -352,14 +325,6 @@ static uint64_t count_loaded(void)
     return changes;
 }
 
-/* What the number of a stack depends on, besides its addresses. */
-static uint64_t key_of(uint64_t changes, const struct python_stack *python, uint32_t skip, bool in_client)
-{
-    uint32_t generation = __atomic_load_n(&stacks.generation, __ATOMIC_RELAXED);
-    const uint64_t parts[] = {changes, generation, skip, in_client, hash_of_python(python)};
-    return hash_bytes(parts, sizeof(parts));
-}
-
 static void note_refused(const char *version)
 {
     static const char words[] = "stacks have no functions of Python: the frames of version %s cannot be read";
@@ -413,7 +378,10 @@ static void take(void *context)
     uint64_t changes = count_loaded();
     if (python_look(changes))
         python_frames(&python);
-    uint64_t key = key_of(changes, &python, skip, in_client);
+    uint32_t generation = __atomic_load_n(&stacks.generation, __ATOMIC_RELAXED);
+    /* What the number of a stack depends on, besides its addresses. */
+    const uint64_t parts[] = {changes, generation, skip, in_client, hash_of_python(&python)};
+    uint64_t key = hash_bytes(parts, sizeof(parts));
     uint32_t number = unwind_recall(here, key);
     if (number == 0) {
         unwind(&frames);

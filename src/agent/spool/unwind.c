@@ -214,25 +214,6 @@ uint32_t unwind_recall(const void *frame, uint64_t key)
 
 #ifdef __x86_64__
 
-static struct memory *memory_of_thread(void)
-{
-    if (!mine && unwinder.at_thread_end.made) {
-        mine = calloc(1, sizeof(*mine));
-        if (mine)
-            thread_key_set(&unwinder.at_thread_end);
-    }
-    return mine;
-}
-
-/* The first frame whose return address lies where that of the function with FRAME does. */
-static unsigned first_from(const struct unwound *unwound, const void *frame)
-{
-    unsigned first = 0;
-    while (first < unwound->count && unwound->place[first] != (uint64_t)(uintptr_t)frame + sizeof(uint64_t))
-        first++;
-    return first;
-}
-
 /* Whether from FIRST on all lie further and further out on one stack, where they are said to be. */
 static bool is_plain(const struct unwound *unwound, unsigned first)
 {
@@ -244,10 +225,15 @@ static bool is_plain(const struct unwound *unwound, unsigned first)
 
 void unwind_remember(const void *frame, uint64_t key, const struct unwound *unwound, uint32_t number)
 {
-    unsigned first = first_from(unwound, frame);
-    struct memory *memory = is_plain(unwound, first) ? memory_of_thread() : NULL;
+    unsigned first = 0; /* whose return address lies where that of the function with FRAME does */
+    while (first < unwound->count && unwound->place[first] != (uint64_t)(uintptr_t)frame + sizeof(uint64_t))
+        first++;
+    if (!is_plain(unwound, first))
+        return;
+    if (!mine && unwinder.at_thread_end.made && (mine = calloc(1, sizeof(*mine))))
+        thread_key_set(&unwinder.at_thread_end);
     struct remembered *stack =
-        memory ? malloc(sizeof(*stack) + (unwound->count - first) * sizeof(*stack->returns)) : NULL;
+        mine ? malloc(sizeof(*stack) + (unwound->count - first) * sizeof(*stack->returns)) : NULL;
     if (!stack)
         return;
     *stack = (struct remembered){.frame = frame, .key = key, .number = number, .count = unwound->count - first};
@@ -255,9 +241,9 @@ void unwind_remember(const void *frame, uint64_t key, const struct unwound *unwo
         stack->returns[i].offset = unwound->place[first + i] - (uint64_t)(uintptr_t)frame;
         stack->returns[i].at = unwound->at[first + i];
     }
-    unsigned set = set_of(frame, key), way = memory->sets[set].next++ % WAYS;
-    free(memory->sets[set].ways[way]);
-    memory->sets[set].ways[way] = stack;
+    unsigned set = set_of(frame, key), way = mine->sets[set].next++ % WAYS;
+    free(mine->sets[set].ways[way]);
+    mine->sets[set].ways[way] = stack;
 }
 
 #else

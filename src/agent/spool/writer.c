@@ -28,17 +28,6 @@ static struct {
     uint64_t sequence;
 } chunks;
 
-static void publish_no_space(int failure)
-{
-    if (__atomic_exchange_n(&chunks.warned, true, __ATOMIC_RELAXED))
-        return;
-    errno = failure;
-    if (failure == EBADF)
-        warning("the program closed the spool file, and a sandbox prevents opening it again: recording stops");
-    else
-        warning("the spool cannot grow (%m): recording stops until there is space; --spool-dir chooses another disk");
-}
-
 static void hand_out(struct spool_chunk *chunk, enum spool_chunk_type type)
 {
     chunk->opened = clock_now();
@@ -57,8 +46,14 @@ static struct spool_chunk *take(enum spool_chunk_type type, uint64_t least, uint
         return NULL;
     struct spool_chunk *chunk = chunk_pool_take(type, least, most);
     if (!chunk) {
-        if (!spool_file_is_removed())
-            publish_no_space(chunk_pool_failure());
+        if (spool_file_is_removed() || __atomic_exchange_n(&chunks.warned, true, __ATOMIC_RELAXED))
+            return NULL;
+        errno = chunk_pool_failure();
+        if (errno == EBADF)
+            warning("the program closed the spool file, and a sandbox prevents opening it again: recording stops");
+        else
+            warning("the spool cannot grow (%m): recording stops until there is space; --spool-dir chooses another "
+                    "disk");
         return NULL;
     }
     hand_out(chunk, type);
@@ -204,17 +199,6 @@ static void count_loss(uint64_t *counter)
     __atomic_add_fetch(counter, 1, __ATOMIC_RELAXED);
 }
 
-/* A thread with few records takes little space: its chunks are small at first. */
-static struct spool_chunk *take_larger(struct writer *mine, uint32_t bytes)
-{
-    uint64_t least = sizeof(struct spool_chunk) + sizeof(struct spool_thread_name) + COMM_BYTES + bytes;
-    uint64_t most = mine->next_bytes ? mine->next_bytes : FIRST_CHUNK_BYTES;
-    while (most < least)
-        most *= 4;
-    mine->next_bytes = (uint32_t)(4 * most < RECORDS_CHUNK_BYTES ? 4 * most : RECORDS_CHUNK_BYTES);
-    return chunk_take_sized(SPOOL_RECORDS, least, most);
-}
-
 /* Also leaves the parent's chunk, in a forked child. */
 static bool take_chunk(struct writer *mine, uint32_t bytes)
 {
@@ -229,7 +213,13 @@ static bool take_chunk(struct writer *mine, uint32_t bytes)
     if (mine->chunk)
         chunk_done(mine->chunk, writer_used(mine));
     forget_chunk(mine);
-    struct spool_chunk *chunk = take_larger(mine, bytes);
+    /* A thread with few records takes little space: its chunks are small at first. */
+    uint64_t least = sizeof(struct spool_chunk) + sizeof(struct spool_thread_name) + COMM_BYTES + bytes;
+    uint64_t most = mine->next_bytes ? mine->next_bytes : FIRST_CHUNK_BYTES;
+    while (most < least)
+        most *= 4;
+    mine->next_bytes = (uint32_t)(4 * most < RECORDS_CHUNK_BYTES ? 4 * most : RECORDS_CHUNK_BYTES);
+    struct spool_chunk *chunk = chunk_take_sized(SPOOL_RECORDS, least, most);
     if (!chunk)
         return false;
     mine->chunk = chunk;

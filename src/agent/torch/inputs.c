@@ -45,13 +45,6 @@ static void put(struct text *text, const char *bytes, size_t length)
     text->length += length;
 }
 
-static void put_number(struct text *text, int64_t number)
-{
-    char digits[24];
-    int length = snprintf(digits, sizeof(digits), "%lld", (long long)number);
-    put(text, digits, (size_t)length);
-}
-
 /* --- vectors --- */
 
 static bool is_vector(const struct torch_vector *vector, size_t item_bytes, size_t most)
@@ -72,10 +65,11 @@ static bool put_dimensions(struct text *text, const struct torch_vector *dimensi
         return false;
     put(text, "[", 1);
     for (size_t i = 0; i < count_of(dimensions, sizeof(int64_t)); i++) {
+        char digits[24];
         int64_t dimension;
         memcpy(&dimension, dimensions->begin + i * sizeof(dimension), sizeof(dimension));
         put(text, ",", i > 0);
-        put_number(text, dimension);
+        put(text, digits, (size_t)snprintf(digits, sizeof(digits), "%lld", (long long)dimension));
     }
     put(text, "]", 1);
     return true;
@@ -143,17 +137,6 @@ static const char *string_at(const char *at)
     return text;
 }
 
-/* Each with its NUL. */
-static void put_types(struct text *text, const struct torch_vector *types, const struct input_lists *lists,
-                      size_t string_bytes)
-{
-    for (size_t i = 0; i < count_of(types, string_bytes); i++) {
-        enum input_kind kind = lists->known ? (enum input_kind)lists->items[i].kind : INPUT_ALONE;
-        const char *type = shown_type(string_at(types->begin + i * string_bytes), kind);
-        put(text, type, strlen(type) + 1);
-    }
-}
-
 /* --- freeing --- */
 
 static void free_vector(const struct torch_library *library, const struct torch_vector *vector)
@@ -187,12 +170,6 @@ static size_t string_bytes_of(const struct torch_library *library)
     return library->short_strings ? LONG_STRING_BYTES : sizeof(char *);
 }
 
-static void write_text(const struct text *text, uint32_t self)
-{
-    record_write(SPOOL_RECORD_TORCH_INPUTS, torch_inputs, clock_now(), .self = self,
-                 .inputs = operator_text(SPOOL_OPERATOR_INPUTS, text->bytes, text->length));
-}
-
 /* A text that is too long is left out. False: the vectors are not as expected. */
 static bool record(const struct torch_library *library, uint32_t self, const struct torch_vector *sizes,
                    const struct torch_vector *types, const struct input_lists *lists)
@@ -206,9 +183,14 @@ static bool record(const struct torch_library *library, uint32_t self, const str
         !put_sizes(&text, sizes, lists, count))
         return false;
     put(&text, "", 1);
-    put_types(&text, types, lists, string_bytes);
+    for (size_t i = 0; i < count; i++) { /* each with its NUL */
+        enum input_kind kind = lists->known ? (enum input_kind)lists->items[i].kind : INPUT_ALONE;
+        const char *type = shown_type(string_at(types->begin + i * string_bytes), kind);
+        put(&text, type, strlen(type) + 1);
+    }
     if (!text.cut && count > 0)
-        write_text(&text, self);
+        record_write(SPOOL_RECORD_TORCH_INPUTS, torch_inputs, clock_now(), .self = self,
+                     .inputs = operator_text(SPOOL_OPERATOR_INPUTS, text.bytes, text.length));
     return true;
 }
 

@@ -35,17 +35,6 @@ static int find_loaded(struct dl_phdr_info *info, size_t size, void *path)
     return 1;
 }
 
-static void resolve_lists(struct torch_library *library, void *handle)
-{
-    library->is_tensor_list = (__typeof__(library->is_tensor_list))dlsym(handle, TENSOR_LIST);
-    library->is_bool_list = (__typeof__(library->is_bool_list))dlsym(handle, BOOL_LIST);
-    library->concrete_inputs = (__typeof__(library->concrete_inputs))dlsym(handle, CONCRETE_INPUTS);
-    library->shows_list_sizes =
-        dlsym(handle, LIST_SIZES "B5cxx11" LIST_SIZES_OF) || dlsym(handle, LIST_SIZES LIST_SIZES_OF);
-    if (!library->is_bool_list)
-        library->is_tensor_list = NULL;
-}
-
 static void resolve_inputs(struct torch_library *library, void *handle)
 {
     void *types = dlsym(handle, TYPES_SHORT_STRINGS), *delete = dlsym(RTLD_DEFAULT, DELETE);
@@ -55,7 +44,13 @@ static void resolve_inputs(struct torch_library *library, void *handle)
     library->delete = (__typeof__(library->delete))(delete ? delete : dlsym(handle, DELETE));
     if (!library->input_types || !library->delete)
         library->input_sizes = NULL;
-    resolve_lists(library, handle);
+    library->is_tensor_list = (__typeof__(library->is_tensor_list))dlsym(handle, TENSOR_LIST);
+    library->is_bool_list = (__typeof__(library->is_bool_list))dlsym(handle, BOOL_LIST);
+    library->concrete_inputs = (__typeof__(library->concrete_inputs))dlsym(handle, CONCRETE_INPUTS);
+    library->shows_list_sizes =
+        dlsym(handle, LIST_SIZES "B5cxx11" LIST_SIZES_OF) || dlsym(handle, LIST_SIZES LIST_SIZES_OF);
+    if (!library->is_bool_list)
+        library->is_tensor_list = NULL;
 }
 
 static const char *missing_of(struct torch_library *library, void *handle)
@@ -177,24 +172,6 @@ static bool keywords_fit(const struct torch_function *function, unsigned at)
     return buckets != 0 && count > 0 && count < UINT32_MAX && !(load_factor < 1 || load_factor > 1);
 }
 
-/* No operator has outputs at its start. */
-static bool outputs_fit(const struct torch_function *function, unsigned at)
-{
-    return (torch_word_at(function, at) | torch_word_at(function, at + 8) | torch_word_at(function, at + 16)) == 0;
-}
-
-static bool sequence_fits(const struct torch_function *function, unsigned at)
-{
-    int64_t sequence = (int64_t)torch_word_at(function, at);
-    return sequence >= -1 && sequence < SEQUENCE_MOST;
-}
-
-static bool name_fits(const struct torch_function *function, const struct layout *layout, const char *name)
-{
-    uint8_t variant = byte_at(function, layout->variant);
-    return variant == 1 || (variant == 0 && torch_word_at(function, WHAT) == (uint64_t)(uintptr_t)name);
-}
-
 static bool scope_fits(uint8_t scope, enum torch_scope wanted)
 {
     if (wanted == TORCH_SCOPE_FUNCTION)
@@ -206,19 +183,17 @@ static bool scope_fits(uint8_t scope, enum torch_scope wanted)
 static bool fits(const struct layout *layout, const struct torch_function *function, enum torch_scope scope,
                  const char *name)
 {
-    if (!name_fits(function, layout, name) || !sequence_fits(function, layout->sequence) ||
-        (layout->keywords && !keywords_fit(function, layout->keywords)) || !outputs_fit(function, layout->outputs))
+    uint8_t variant = byte_at(function, layout->variant);
+    if (variant != 1 && (variant != 0 || torch_word_at(function, WHAT) != (uint64_t)(uintptr_t)name))
         return false;
+    int64_t sequence = (int64_t)torch_word_at(function, layout->sequence);
+    if (sequence < -1 || sequence >= SEQUENCE_MOST || (layout->keywords && !keywords_fit(function, layout->keywords)))
+        return false;
+    for (unsigned i = 0; i < 3; i++) /* no operator has outputs at its start */
+        if (torch_word_at(function, layout->outputs + i * 8) != 0)
+            return false;
     uint64_t forward = torch_word_at(function, layout->forward);
     return forward == 0 || (scope == TORCH_SCOPE_BACKWARD && forward < THREADS_MOST);
-}
-
-static const struct layout *choose(const struct torch_function *function, enum torch_scope scope, const char *name)
-{
-    for (size_t i = 0; i < LAYOUTS; i++)
-        if (fits(&layouts[i], function, scope, name))
-            return &layouts[i];
-    return NULL;
 }
 
 static bool refuse(struct torch_library *library)
@@ -228,14 +203,6 @@ static bool refuse(struct torch_library *library)
     return false;
 }
 
-static void trust(struct torch_library *library, const struct layout *layout)
-{
-    library->forward_at = layout->forward;
-    __atomic_store_n(&library->sequence_at, layout->sequence, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&chosen.refused, __ATOMIC_SEQ_CST)) /* by another thread, meanwhile */
-        refuse(library);
-}
-
 static bool is_passed(struct torch_library *library, const struct torch_function *function, enum torch_scope scope,
                       const char *name)
 {
@@ -243,7 +210,8 @@ static bool is_passed(struct torch_library *library, const struct torch_function
     if (torch_word_at(function, THREAD) != library->current_thread() || !scope_fits(byte_at(function, SCOPE), scope))
         return refuse(library);
     if (!layout) {
-        layout = choose(function, scope, name);
+        for (size_t i = 0; i < LAYOUTS && !layout; i++)
+            layout = fits(&layouts[i], function, scope, name) ? &layouts[i] : NULL;
         if (!layout)
             return refuse(library);
         __atomic_compare_exchange_n(&chosen.layout, &none, layout, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
@@ -260,8 +228,12 @@ bool torch_layout_try(struct torch_library *library, const struct torch_function
     const struct layout *layout = __atomic_load_n(&chosen.layout, __ATOMIC_RELAXED);
     details->sequence = (int64_t)torch_word_at(function, layout->sequence);
     details->forward_in = torch_word_at(function, layout->forward);
-    if (__atomic_add_fetch(&chosen.trials, 1, __ATOMIC_RELAXED) == TRIALS)
-        trust(library, layout);
+    if (__atomic_add_fetch(&chosen.trials, 1, __ATOMIC_RELAXED) != TRIALS)
+        return true;
+    library->forward_at = layout->forward;
+    __atomic_store_n(&library->sequence_at, layout->sequence, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&chosen.refused, __ATOMIC_SEQ_CST)) /* by another thread, meanwhile */
+        refuse(library);
     return true;
 }
 

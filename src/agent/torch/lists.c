@@ -42,13 +42,6 @@ static uint32_t tag_of(const char *value)
     return tag;
 }
 
-static void refuse(void)
-{
-    if (!__atomic_exchange_n(&refused, true, __ATOMIC_RELAXED))
-        recorder_note(SPOOL_NOTE_WARNING, "PyTorch's operators are recorded without what lists among their inputs "
-                                          "hold: this version's values are not known");
-}
-
 static bool is_list(const char *type)
 {
     return strcmp(type, "GenericList") == 0;
@@ -104,14 +97,6 @@ static bool open_list(const char *value, const char **items, uint64_t *count)
     return false;
 }
 
-static uint32_t count_tensors(const char *items, uint64_t count)
-{
-    uint32_t tensors = 0;
-    for (uint64_t i = 0; i < count; i++)
-        tensors += tag_of(items + i * VALUE_BYTES) == TAG_TENSOR;
-    return tensors;
-}
-
 static bool are_numbers(const struct torch_library *library, const char *value, const char *items, uint64_t count)
 {
     if (!library->concrete_inputs || !library->concrete_inputs() || count > SHOWN_MOST)
@@ -125,7 +110,9 @@ static bool read_list(struct input_list *list, const struct torch_library *libra
     uint64_t count;
     if (!open_list(value, &items, &count))
         return false;
-    uint32_t tensors = count_tensors(items, count);
+    uint32_t tensors = 0;
+    for (uint64_t i = 0; i < count; i++)
+        tensors += tag_of(items + i * VALUE_BYTES) == TAG_TENSOR;
     bool of_tensors = library->is_tensor_list(value);
     if (of_tensors && tensors != count)
         return false;
@@ -163,7 +150,8 @@ void input_lists_read(struct input_lists *lists, const struct torch_library *lib
     const char *values = torch_layout_inputs(function, &held);
     bool fits = values && held == count && (uintptr_t)values % sizeof(uint64_t) == 0;
     lists->known = count == 0 || (fits && read_all(lists, library, values, types, string_bytes, count));
-    if (!lists->known)
-        refuse();
+    if (!lists->known && !__atomic_exchange_n(&refused, true, __ATOMIC_RELAXED))
+        recorder_note(SPOOL_NOTE_WARNING, "PyTorch's operators are recorded without what lists among their inputs "
+                                          "hold: this version's values are not known");
     lists->flatten &= lists->known;
 }

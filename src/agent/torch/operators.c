@@ -162,17 +162,13 @@ static bool renew(void)
     return recorded;
 }
 
-static bool is_recorded(void)
-{
-    uint32_t generation = __atomic_load_n(&torch.generation, __ATOMIC_ACQUIRE);
-    bool is_known = generation != 0 && generation == fork_generation();
-    return is_known ? __atomic_load_n(&torch.recorded, __ATOMIC_RELAXED) : renew();
-}
-
 /* Before a thread's first operator in a process. False: nothing is recorded there. */
 SELDOM static bool make_ready(struct operators_thread *mine)
 {
-    if (!is_recorded() || !recorder_is_on())
+    uint32_t generation = __atomic_load_n(&torch.generation, __ATOMIC_ACQUIRE);
+    bool is_known = generation != 0 && generation == fork_generation();
+    bool recorded = is_known ? __atomic_load_n(&torch.recorded, __ATOMIC_RELAXED) : renew();
+    if (!recorded || !recorder_is_on())
         return false;
     mine->writer = writer_mine();
     mine->ready = fork_generation() + 1;
@@ -271,16 +267,6 @@ static void add(torch_start_fn *start, const bool scopes[TORCH_SCOPE_COUNT])
     torch.library.add_callback(callback);
 }
 
-static void add_all(void)
-{
-    bool rest[TORCH_SCOPE_COUNT];
-    memset(rest, true, sizeof(rest));
-    rest[TORCH_SCOPE_BACKWARD] = rest[TORCH_SCOPE_USER] = false;
-    add(backward_started, (const bool[TORCH_SCOPE_COUNT]){[TORCH_SCOPE_BACKWARD] = true});
-    add(user_started, (const bool[TORCH_SCOPE_COUNT]){[TORCH_SCOPE_USER] = true});
-    add(function_started, rest);
-}
-
 static void look(void)
 {
     char why[1024];
@@ -300,7 +286,12 @@ static void look(void)
                                           "functions that give these");
     }
     torch_profiler_look();
-    add_all();
+    bool rest[TORCH_SCOPE_COUNT];
+    memset(rest, true, sizeof(rest));
+    rest[TORCH_SCOPE_BACKWARD] = rest[TORCH_SCOPE_USER] = false;
+    add(backward_started, (const bool[TORCH_SCOPE_COUNT]){[TORCH_SCOPE_BACKWARD] = true});
+    add(user_started, (const bool[TORCH_SCOPE_COUNT]){[TORCH_SCOPE_USER] = true});
+    add(function_started, rest);
 }
 
 void operators_look(void)

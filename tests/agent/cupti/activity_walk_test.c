@@ -111,15 +111,15 @@ UNIT_TEST(names_come_once_and_from_records_in_flight_too)
     put_kernel(data + 2 * kernel, two, true);
     size_t walked = 0;
     published[0] = '\0';
-    assert_int_equal(activity_walk_in_use(&header, data, sizeof(data), &walked), 2);
+    assert_int_equal(activity_walk_in_use(&header, data, sizeof(data), 0, &walked), 2);
     assert_string_equal(published, "one two ");
     assert_int_equal(walked, 3 * kernel);
 
     CUpti_ActivityKernel10 *late = put_kernel(data + 3 * kernel, NULL, true); /* CUPTI is still writing it */
-    assert_int_equal(activity_walk_in_use(&header, data, sizeof(data), &walked), 3);
+    assert_int_equal(activity_walk_in_use(&header, data, sizeof(data), 0, &walked), 3);
     assert_int_equal(walked, 3 * kernel);
     late->name = three;
-    assert_int_equal(activity_walk_in_use(&header, data, sizeof(data), &walked), 3);
+    assert_int_equal(activity_walk_in_use(&header, data, sizeof(data), 0, &walked), 3);
     assert_string_equal(published, "one two three ");
     assert_int_equal(walked, 4 * kernel);
 }
@@ -131,10 +131,10 @@ UNIT_TEST(an_unknown_kind_ends_the_walk)
     init(&header, CUPTI_API_VERSION);
     *(uint32_t *)data = 62;
     size_t walked = 0;
-    assert_int_equal(activity_walk_in_use(&header, data, sizeof(data), &walked), 0);
+    assert_int_equal(activity_walk_in_use(&header, data, sizeof(data), 0, &walked), 0);
     assert_int_equal(walked, 0);
     *(uint32_t *)data = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL; /* cut by the buffer's end */
-    assert_int_equal(activity_walk_in_use(&header, data, 100, &walked), 0);
+    assert_int_equal(activity_walk_in_use(&header, data, 100, 0, &walked), 0);
     assert_int_equal(walked, 0);
 }
 
@@ -227,7 +227,7 @@ UNIT_TEST(compilation_is_reported_when_its_buffer_is_complete)
     put_jit(data, CUPTI_ACTIVITY_JIT_OPERATION_COMPILE, NULL);
     put_jit(data + jit_bytes, CUPTI_ACTIVITY_JIT_OPERATION_CACHE_STORE, "/home/cache/1");
     size_t walked = 0;
-    activity_walk_in_use(&header, data, sizeof(data), &walked);
+    activity_walk_in_use(&header, data, sizeof(data), 0, &walked);
     assert_int_equal(jit_count, 0);
     activity_walk_complete(&cupti, &header, data, 2 * jit_bytes);
     assert_int_equal(jit_count, 2);
