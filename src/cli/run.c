@@ -28,7 +28,6 @@
 #include "common/rank_list.h"
 #include "common/shell_word.h"
 #include "launch/drain.h"
-#include "launch/job.h"
 #include "launch/launch.h"
 #include "launch/preload.h"
 #include "launch/program.h"

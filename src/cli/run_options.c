@@ -86,18 +86,21 @@ static int parse_every(const char *text, int64_t *every)
                : error("--stacks: '%s' is not a number of launches from 1 to %d", text, STACKS_EVERY_MAX);
 }
 
-int stacks_list_parse(const char *text, int64_t *bits, int64_t *every)
+/* Reads the words of --stacks, and behind a colon how many launches there are for a stack: "launch,sync", "all:100",
+ * "none". */
+static int take_stacks(void *context, const char *text)
 {
-    *bits = 0;
+    struct settings *settings = &((struct run_options *)context)->settings;
+    settings->stacks = 0;
     for (const char *item = text;; item++) {
         size_t length = strcspn(item, ",:");
         const struct option_choice *choice = options_choose(stacks_words, "stacks", item, length);
         if (!choice)
             return -1;
-        *bits |= choice->value;
+        settings->stacks |= choice->value;
         item += length;
         if (*item != ',')
-            return *item ? parse_every(item + 1, every) : 0;
+            return *item ? parse_every(item + 1, &settings->stacks_every) : 0;
     }
 }
 
@@ -114,12 +117,6 @@ static int take_trace(void *settings, const char *value)
 {
     struct run_options *options = settings;
     return trace_list_parse(value, &options->settings.trace);
-}
-
-static int take_stacks(void *settings, const char *value)
-{
-    struct run_options *options = settings;
-    return stacks_list_parse(value, &options->settings.stacks, &options->settings.stacks_every);
 }
 
 static int take_duration(void *settings, const char *value)

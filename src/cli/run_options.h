@@ -46,10 +46,4 @@ void run_options_init(struct run_options *options);
  */
 int trace_list_parse(const char *text, int64_t *bits);
 
-/*
- * Reads the list of --stacks: BITS (enum stacks_bits) become its words, and a number behind a colon is put in EVERY:
- * "launch,sync", "all:100", "none". Returns 0, or -1 after error().
- */
-int stacks_list_parse(const char *text, int64_t *bits, int64_t *every);
-
 #endif

@@ -232,13 +232,6 @@ static void look_at_closing(struct serving *serving, struct connection *connecti
 
 /* --- the loop --- */
 
-static void end_late(struct connection *connection, uint64_t now)
-{
-    uint64_t most = connection->state == READING ? HEAD_NS : connection->state == CLOSING ? CLOSING_NS : STALL_NS;
-    if (connection->state != FREE && now - connection->since > most)
-        end_connection(connection);
-}
-
 static void serve(struct serving *serving, struct connection *connection)
 {
     switch (connection->state) {
@@ -250,31 +243,25 @@ static void serve(struct serving *serving, struct connection *connection)
     }
 }
 
-/* Milliseconds until something may have to be done although nothing comes. */
-static int wait_ms(const struct serving *serving)
-{
-    for (unsigned i = 0; i < CONNECTIONS; i++)
-        if (serving->connections[i].state == CLOSING)
-            return CLOSING_POLL_MS;
-    return 200;
-}
-
 /* Waits for what may come, and answers it. */
 static int turn(struct serving *serving)
 {
     struct pollfd polled[CONNECTIONS + 1];
     struct connection *of[CONNECTIONS];
     nfds_t count = 0;
+    int wait_ms = 200; /* until something may have to be done although nothing comes */
     for (unsigned i = 0; i < CONNECTIONS; i++) {
         struct connection *connection = &serving->connections[i];
         if (connection->state == FREE)
             continue;
+        if (connection->state == CLOSING)
+            wait_ms = CLOSING_POLL_MS;
         of[count] = connection;
         bool reads = connection->state == READING || connection->state == CLOSING;
         polled[count++] = (struct pollfd){.fd = connection->fd, .events = reads ? POLLIN : POLLOUT};
     }
     polled[count] = (struct pollfd){.fd = serving->server->listener, .events = POLLIN};
-    if (poll(polled, count + 1, wait_ms(serving)) < 0 && errno != EINTR)
+    if (poll(polled, count + 1, wait_ms) < 0 && errno != EINTR)
         return error("cannot wait for connections: %s", strerror(errno));
     for (nfds_t i = 0; i < count; i++)
         if (polled[i].revents || of[i]->state == CLOSING)
@@ -306,8 +293,12 @@ enum trace_server_end trace_server_run(struct trace_server *server, uint64_t tim
             break;
         }
         uint64_t now = clock_monotonic();
-        for (unsigned i = 0; i < CONNECTIONS; i++)
-            end_late(&serving.connections[i], now);
+        for (unsigned i = 0; i < CONNECTIONS; i++) {
+            struct connection *each = &serving.connections[i];
+            uint64_t most = each->state == READING ? HEAD_NS : each->state == CLOSING ? CLOSING_NS : STALL_NS;
+            if (each->state != FREE && now - each->since > most)
+                end_connection(each);
+        }
         if (!serving.fetched && timeout_ns > 0 && now - serving.progress > timeout_ns) {
             end = TRACE_SERVER_TIMED_OUT;
             break;

@@ -20,6 +20,9 @@ const char *program_name(const char *path);
 /* Whether the program runs with more rights than this process. */
 bool program_gains_rights(const char *path);
 
+/* Whether the program of ARGV starts the ranks of a job itself, as torchrun and mpirun do. */
+bool job_program_starts_ranks(char *const *argv);
+
 /* Whether the file is an executable without a dynamic loader. */
 bool program_is_static(const char *path);
 

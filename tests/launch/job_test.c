@@ -1,6 +1,6 @@
 #include "tests/unit.h"
 
-#include "launch/job.h"
+#include "launch/program.h"
 
 #define STARTS_RANKS(...) job_program_starts_ranks((char *const[]){__VA_ARGS__, NULL})
 
