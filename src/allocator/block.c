@@ -18,12 +18,6 @@ static struct block *block_new(struct block **spare)
     return block_pop(spare);
 }
 
-static void block_recycle(struct block **spare, struct block *block)
-{
-    *block = (struct block){.others = block->others, .other_capacity = block->other_capacity};
-    block_push(spare, block);
-}
-
 int block_add_stream(struct block *block, CUstream stream)
 {
     if (stream == block->stream)
@@ -68,32 +62,12 @@ static int grow(struct block_table *table)
     return 0;
 }
 
-/* Returns 0, or -1: no memory, and the table is as before. */
-static int block_table_add(struct block_table *table, struct block *block)
-{
-    if (table->count == table->capacity && grow(table) != 0)
-        return -1;
-    block_push(chain_of(table, block->address), block);
-    table->count++;
-    return 0;
-}
-
 struct block *block_table_get(const struct block_table *table, uint64_t address)
 {
     struct block *block = table->count ? *chain_of(table, address) : NULL;
     while (block && block->address != address)
         block = block->next;
     return block;
-}
-
-/* Removes a block that is in the table. */
-static void block_table_remove(struct block_table *table, struct block *block)
-{
-    struct block **at = chain_of(table, block->address);
-    while (*at != block)
-        at = &(*at)->next;
-    *at = block->next;
-    table->count--;
 }
 
 int block_table_each(const struct block_table *table, int (*each)(void *data, const struct block *block), void *data)
@@ -188,7 +162,8 @@ static CUmemoryPool recycle(struct heap *heap, struct block *block)
 {
     heap->requested -= block->capacity;
     CUmemoryPool gone = heap_leave_pool(heap, block->pool);
-    block_recycle(&heap->spare, block);
+    *block = (struct block){.others = block->others, .other_capacity = block->other_capacity};
+    block_push(&heap->spare, block);
     return gone;
 }
 
@@ -208,8 +183,11 @@ void account_held(struct heap *heap, size_t bytes)
 
 bool account_allocated(struct heap *heap, struct block *block, uint64_t time)
 {
-    if (block_table_add(&heap->blocks, block) != 0)
+    struct block_table *table = &heap->blocks;
+    if (table->count == table->capacity && grow(table) != 0)
         return false;
+    block_push(chain_of(table, block->address), block);
+    table->count++;
     block->time = time;
     block->thread = heap_thread();
     block->sequence = heap->sequence + 1;
@@ -227,7 +205,11 @@ bool account_allocated(struct heap *heap, struct block *block, uint64_t time)
 
 void account_freed(struct heap *heap, struct block *block, CUstream stream)
 {
-    block_table_remove(&heap->blocks, block);
+    struct block **at = chain_of(&heap->blocks, block->address);
+    while (*at != block)
+        at = &(*at)->next;
+    *at = block->next;
+    heap->blocks.count--;
     subtract(&heap->stats.allocations, 1);
     subtract(&heap->stats.allocated_bytes, block->bytes);
     subtract(&block->of_stream->allocations, 1);

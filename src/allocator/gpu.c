@@ -174,30 +174,6 @@ static CUevent create_event(const struct gpu *gpu, CUcontext context)
     return event;
 }
 
-/* Events of the primary context, which stays, are kept. */
-static CUevent take_event(struct gpu *gpu, CUcontext context)
-{
-    CUevent event = NULL;
-    for (unsigned i = 0; i < GPU_EVENTS && context == gpu->context && !event; i++)
-        event = __atomic_exchange_n(&gpu->events[i], NULL, __ATOMIC_ACQUIRE);
-    return event ? event : create_event(gpu, context);
-}
-
-static void keep_event(struct gpu *gpu, CUcontext context, CUevent event)
-{
-    for (unsigned i = 0; i < GPU_EVENTS && context == gpu->context; i++) {
-        CUevent none = NULL;
-        if (__atomic_compare_exchange_n(&gpu->events[i], &none, event, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-            return;
-    }
-    gpu->cuda->cuEventDestroy_v2(event); /* CUDA frees it when the streams that wait for it have passed it */
-}
-
-static bool order_by(const struct cuda_calls *cuda, CUevent event, CUstream first, CUstream then)
-{
-    return cuda->cuEventRecord(event, first) == CUDA_SUCCESS && cuda->cuStreamWaitEvent(then, event, 0) == CUDA_SUCCESS;
-}
-
 static bool order_by_event(struct gpu *gpu, CUstream first, CUstream then)
 {
     CUcontext context = NULL;
@@ -206,14 +182,25 @@ static bool order_by_event(struct gpu *gpu, CUstream first, CUstream then)
     /* The agent's events: creating one there is not in the trace. */
     const struct gputrace_host *host = gpu_host();
     const struct gputrace_cached_event *cached = gputrace_event_take(host, context, 0);
-    CUevent event = cached ? cached->event : take_event(gpu, context);
-    bool done = event && order_by(gpu->cuda, event, first, then);
-    if (cached)
+    CUevent event = cached ? cached->event : NULL;
+    bool kept = !cached && context == gpu->context; /* events of the primary context, which stays, are kept */
+    for (unsigned i = 0; i < GPU_EVENTS && kept && !event; i++)
+        event = __atomic_exchange_n(&gpu->events[i], NULL, __ATOMIC_ACQUIRE);
+    if (!event && !cached)
+        event = create_event(gpu, context);
+    bool done = event && gpu->cuda->cuEventRecord(event, first) == CUDA_SUCCESS &&
+                gpu->cuda->cuStreamWaitEvent(then, event, 0) == CUDA_SUCCESS;
+    if (cached) {
         gputrace_event_give_back(host, cached);
-    else if (done)
-        keep_event(gpu, context, event);
-    else if (event)
-        gpu->cuda->cuEventDestroy_v2(event);
+        return done;
+    }
+    for (unsigned i = 0; i < GPU_EVENTS && kept && done; i++) {
+        CUevent none = NULL;
+        if (__atomic_compare_exchange_n(&gpu->events[i], &none, event, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+            return true;
+    }
+    if (event)
+        gpu->cuda->cuEventDestroy_v2(event); /* CUDA frees it when the streams that wait for it have passed it */
     return done;
 }
 

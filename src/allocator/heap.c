@@ -68,15 +68,6 @@ static void heap_free(struct heap *heap)
     free(heap);
 }
 
-static void make_lock(struct heap *heap)
-{
-    pthread_mutexattr_t attributes;
-    pthread_mutexattr_init(&attributes);
-    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
-    pthread_mutex_init(&heap->lock, &attributes);
-    pthread_mutexattr_destroy(&attributes);
-}
-
 /* NULL: the driver fails, or out of memory. */
 static struct heap *heap_new(const struct cuda_calls *cuda, int device)
 {
@@ -84,7 +75,11 @@ static struct heap *heap_new(const struct cuda_calls *cuda, int device)
     if (!heap)
         return NULL;
     *heap = (struct heap){.gpu = {.device = device, .cuda = cuda}, .threshold = UINT64_MAX};
-    make_lock(heap);
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
+    pthread_mutex_init(&heap->lock, &attributes);
+    pthread_mutexattr_destroy(&attributes);
     heap->stats.limit = UINT64_MAX;
     size_t bytes = 0;
     struct gpu_relaxed relaxed = gpu_relax(cuda);
@@ -151,7 +146,7 @@ struct heap *heap_lock_owner(const void *pointer, int device, struct block **blo
     return owner;
 }
 
-/* --- private pools; find_pool() to begin_new_pool() with the lock held --- */
+/* --- private pools; find_pool() to begin_known_pool() with the lock held --- */
 
 static struct private_pool *find_pool(const struct heap *heap, struct gputrace_pool_id id)
 {
@@ -191,18 +186,6 @@ static bool begin_known_pool(const struct heap *heap, struct gputrace_pool_id id
     return pool != NULL;
 }
 
-/* False: no memory. */
-static bool begin_new_pool(struct heap *heap, struct gputrace_pool_id id, CUmemoryPool memory)
-{
-    struct private_pool *pool = memory ? calloc(1, sizeof(*pool)) : NULL;
-    if (!pool)
-        return false;
-    *pool = (struct private_pool){.id = id, .memory = memory, .next = heap->pools};
-    heap->pools = pool;
-    count_begin(pool);
-    return true;
-}
-
 void gputrace_allocator_begin_pool(int device, struct gputrace_pool_id id, void *filter)
 {
     (void)filter;
@@ -219,7 +202,11 @@ void gputrace_allocator_begin_pool(int device, struct gputrace_pool_id id, void 
     gpu_unrelax(&relaxed);
     heap_lock(heap);
     done = begin_known_pool(heap, id); /* another thread may have begun it meanwhile */
-    if (!done && begin_new_pool(heap, id, memory)) {
+    struct private_pool *pool = !done && memory ? calloc(1, sizeof(*pool)) : NULL;
+    if (pool) {
+        *pool = (struct private_pool){.id = id, .memory = memory, .next = heap->pools};
+        heap->pools = pool;
+        count_begin(pool);
         done = true;
         unused = NULL;
     }

@@ -57,26 +57,13 @@ static bool is_being_captured(const struct heap *heap, const struct block *block
     return is;
 }
 
-static void defer(struct heap *heap, struct block *block)
-{
-    heap_lock(heap);
-    block_push(&heap->deferred, block);
-    __atomic_add_fetch(&heap->pending, 1, __ATOMIC_RELAXED);
-    heap_unlock(heap);
-}
-
-/* Only graphs hold it: they, or a later capture from the same private pool, can use it. */
-static void leave_to_graphs(struct heap *heap, struct block *block)
-{
-    block->settled = true;
-    if (block->pool && block->freed_in == block->stream && block->other_count == 0)
-        make_reusable(heap, block);
-}
-
 void memory_release(struct heap *heap, struct block *block)
 {
     if (is_being_captured(heap, block)) {
-        defer(heap, block);
+        heap_lock(heap);
+        block_push(&heap->deferred, block);
+        __atomic_add_fetch(&heap->pending, 1, __ATOMIC_RELAXED);
+        heap_unlock(heap);
         return;
     }
     CUstream stream = block->captured ? gpu_stream(&heap->gpu, &heap->gpu.free_stream) : NULL;
@@ -88,10 +75,13 @@ void memory_release(struct heap *heap, struct block *block)
     heap_lock(heap);
     bool held = block->graphs > 0;
     struct release release = {0};
-    if (held)
-        leave_to_graphs(heap, block);
-    else
+    if (!held)
         release = begin_release(heap, block);
+    else { /* only graphs hold it: they, or a later capture from the same private pool, can use it */
+        block->settled = true;
+        if (block->pool && block->freed_in == block->stream && block->other_count == 0)
+            make_reusable(heap, block);
+    }
     heap_unlock(heap);
     if (!held)
         end_release(heap, &release, stream);
@@ -117,33 +107,23 @@ static struct block *collect_returned(struct heap *heap)
     return free_blocks;
 }
 
-static struct block *collect_deferred(struct heap *heap)
-{
-    struct block *deferred = heap->deferred;
-    heap->deferred = NULL;
-    for (const struct block *block = deferred; block; block = block->next)
-        __atomic_sub_fetch(&heap->pending, 1, __ATOMIC_RELAXED);
-    return deferred;
-}
-
-static void release_returned(struct heap *heap, struct block *block)
-{
-    CUstream stream = gpu_stream(&heap->gpu, &heap->gpu.free_stream);
-    heap_lock(heap);
-    struct release release = begin_release(heap, block);
-    heap_unlock(heap);
-    end_release(heap, &release, stream);
-}
-
 void memory_release_pending(struct heap *heap)
 {
     if (__atomic_load_n(&heap->pending, __ATOMIC_ACQUIRE) == 0)
         return;
     heap_lock(heap);
-    struct block *returned = collect_returned(heap), *deferred = collect_deferred(heap), *block;
+    struct block *returned = collect_returned(heap), *deferred = heap->deferred, *block;
+    heap->deferred = NULL;
+    for (block = deferred; block; block = block->next)
+        __atomic_sub_fetch(&heap->pending, 1, __ATOMIC_RELAXED);
     heap_unlock(heap);
-    while ((block = block_pop(&returned)))
-        release_returned(heap, block);
+    while ((block = block_pop(&returned))) {
+        CUstream stream = gpu_stream(&heap->gpu, &heap->gpu.free_stream);
+        heap_lock(heap);
+        struct release release = begin_release(heap, block);
+        heap_unlock(heap);
+        end_release(heap, &release, stream);
+    }
     while ((block = block_pop(&deferred)))
         memory_release(heap, block);
 }

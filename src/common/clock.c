@@ -7,14 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* /proc shows the offsets of children. They are ours too, unless we made a namespace only for children. */
-static bool are_our_own(void)
-{
-    struct stat ours, children;
-    return stat("/proc/self/ns/time", &ours) == 0 && stat("/proc/self/ns/time_for_children", &children) == 0 &&
-           ours.st_dev == children.st_dev && ours.st_ino == children.st_ino;
-}
-
 int64_t time_namespace_offset(void)
 {
     char text[256];
@@ -24,7 +16,10 @@ int64_t time_namespace_offset(void)
         close(fd);
     text[got > 0 ? got : 0] = '\0';
     char *at = strstr(text, "monotonic"); /* the seconds, which may be negative, and the nanoseconds */
-    if (!at || !are_our_own())
+    /* /proc shows the offsets of children. They are ours too, unless we made a namespace only for children. */
+    struct stat ours, children;
+    if (!at || stat("/proc/self/ns/time", &ours) != 0 || stat("/proc/self/ns/time_for_children", &children) != 0 ||
+        ours.st_dev != children.st_dev || ours.st_ino != children.st_ino)
         return 0;
     long long seconds = strtoll(at + strlen("monotonic"), &at, 10);
     return (int64_t)(seconds * (long long)NS_PER_S + strtoll(at, NULL, 10));

@@ -93,44 +93,7 @@ int extents_span(struct extents *extents, uint32_t line, int64_t first, int64_t 
     return 0;
 }
 
-/* --- the list of tracks --- */
-
-static void take_out(struct extents *extents, const struct extents_track *track)
-{
-    struct extents_track *tracks = extents->tracks.items;
-    if (track->before)
-        tracks[track->before - 1].after = track->after;
-    else
-        extents->nearest = track->after;
-    if (track->after)
-        tracks[track->after - 1].before = track->before;
-}
-
-static void put_first(struct extents *extents, uint32_t number)
-{
-    struct extents_track *tracks = extents->tracks.items;
-    tracks[number].before = 0;
-    tracks[number].after = extents->nearest;
-    if (extents->nearest)
-        tracks[extents->nearest - 1].before = number + 1;
-    extents->nearest = number + 1;
-}
-
-static void empty_list(struct extents *extents)
-{
-    for (uint32_t next = extents->nearest, number; (number = next);) {
-        next = extents->tracks.items[number - 1].after;
-        extents->tracks.items[number - 1] = (struct extents_track){0};
-    }
-    extents->nearest = 0;
-}
-
 /* --- the walk --- */
-
-static uint32_t later_than(const struct extents_link *links, uint32_t number)
-{
-    return links[number - 1].later;
-}
 
 /* Where two jumps of one length follow one another a third leads over both; else it leads to the next point. So a
  * search takes a number of steps that grows with the logarithm of how many points there are. */
@@ -143,7 +106,7 @@ static void link_point(struct extents *extents, size_t index, uint32_t next)
     const struct extents_link *first = &links[next - 1];
     const struct extents_link *second = first->jump ? &links[first->jump - 1] : NULL;
     link->later = first->later + 1;
-    if (second && second->jump && first->later - second->later == second->later - later_than(links, second->jump)) {
+    if (second && second->jump && first->later - second->later == second->later - links[second->jump - 1].later) {
         extent_join(&link->passed, &first->passed);
         extent_join(&link->passed, &second->passed);
         link->jump = second->jump;
@@ -154,16 +117,29 @@ static int come_to(struct extents *extents, size_t index)
 {
     const struct extents_point *point = &extents->points.items[index];
     if (index + 1 < extents->points.count && point[1].line != point->line)
-        empty_list(extents);
+        while (extents->nearest) { /* another line: the list is emptied */
+            struct extents_track *nearest = &extents->tracks.items[extents->nearest - 1];
+            extents->nearest = nearest->after;
+            *nearest = (struct extents_track){0};
+        }
     while (extents->tracks.count <= point->track)
         if (!array_push(&extents->tracks))
             return -1;
     struct extents_track *track = &extents->tracks.items[point->track];
     link_point(extents, index, track->point);
-    if (track->point)
-        take_out(extents, track);
+    struct extents_track *tracks = extents->tracks.items;
+    if (track->point && track->before) /* it is taken out of the list, and becomes its first */
+        tracks[track->before - 1].after = track->after;
+    else if (track->point)
+        extents->nearest = track->after;
+    if (track->point && track->after)
+        tracks[track->after - 1].before = track->before;
     track->point = (uint32_t)index + 1;
-    put_first(extents, point->track);
+    track->before = 0;
+    track->after = extents->nearest;
+    if (extents->nearest)
+        tracks[extents->nearest - 1].before = point->track + 1;
+    extents->nearest = point->track + 1;
     return 0;
 }
 

@@ -12,32 +12,19 @@
 /* Of all file vectors of this process: bytes of ordinary memory, and files. */
 static size_t plain_bytes, files; /* atomically */
 
-/* Half of the descriptors, or a quarter, stay free for others: large vectors need files more than small ones do. */
-static bool may_open(size_t wanted)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-        return false;
-    return __atomic_load_n(&files, __ATOMIC_RELAXED) <
-           (wanted > FILE_VECTOR_PLAIN ? limit.rlim_cur / 4 * 3 : limit.rlim_cur / 2);
-}
-
 static size_t whole_pages(size_t bytes)
 {
     size_t page = page_bytes();
     return (bytes + page - 1) / page * page;
 }
 
-static void *map(int fd, size_t bytes)
-{
-    return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-}
-
 /* NULL: no file can be made, or its disk is full. */
 static void *move_to_file(void *items, size_t bytes, size_t wanted, struct file_memory *memory)
 {
     int fd = memory->directory ? temporary_file_open(memory->directory) : -1;
-    void *at = fd >= 0 && temporary_file_grow(fd, 0, wanted) == 0 ? map(fd, wanted) : MAP_FAILED;
+    void *at = fd >= 0 && temporary_file_grow(fd, 0, wanted) == 0
+                   ? mmap(NULL, wanted, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
+                   : MAP_FAILED;
     if (at == MAP_FAILED) {
         if (fd >= 0)
             close(fd);
@@ -65,22 +52,22 @@ static void *move_to_memory(void *items, size_t bytes, size_t wanted, struct fil
     return at;
 }
 
-static void *grow_file(void *items, size_t bytes, size_t wanted, struct file_memory *memory)
-{
-    size_t had = whole_pages(bytes), space = whole_pages(wanted);
-    void *at = MAP_FAILED;
-    if (temporary_file_grow(memory->file - 1, had, space - had) == 0)
-        at = mremap(items, had, space, MREMAP_MAYMOVE);
-    return at != MAP_FAILED ? at : move_to_memory(items, bytes, wanted, memory);
-}
-
 void *file_memory_grow(void *items, size_t bytes, size_t wanted, struct file_memory *memory)
 {
-    if (memory->file)
-        return grow_file(items, bytes, wanted, memory);
     void *at = NULL;
+    if (memory->file) {
+        size_t had = whole_pages(bytes), space = whole_pages(wanted);
+        at = temporary_file_grow(memory->file - 1, had, space - had) == 0 ? mremap(items, had, space, MREMAP_MAYMOVE)
+                                                                          : MAP_FAILED;
+        return at != MAP_FAILED ? at : move_to_memory(items, bytes, wanted, memory);
+    }
     bool many = __atomic_load_n(&plain_bytes, __ATOMIC_RELAXED) - bytes + wanted > FILE_VECTORS_PLAIN;
-    if (wanted > (many ? FILE_VECTOR_LEAST : FILE_VECTOR_PLAIN) && !memory->refused && may_open(wanted))
+    /* Half of the descriptors, or a quarter, stay free for others: large vectors need files more than small ones do. */
+    struct rlimit limit = {0};
+    if (wanted > (many ? FILE_VECTOR_LEAST : FILE_VECTOR_PLAIN) && !memory->refused &&
+        getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+        __atomic_load_n(&files, __ATOMIC_RELAXED) <
+            (wanted > FILE_VECTOR_PLAIN ? limit.rlim_cur / 4 * 3 : limit.rlim_cur / 2))
         at = move_to_file(items, bytes, whole_pages(wanted), memory);
     if (at)
         return at;
@@ -148,24 +135,6 @@ static bool is_sorted(struct pass pass, int (*compare)(const void *, const void 
     return true;
 }
 
-static int fill(struct sorter *sorter, struct pass pass)
-{
-    int status = 0;
-    for (size_t i = 0; i < pass.count && status == 0; i++, pass_on(&pass))
-        status = sorter_add_bytes(sorter, pass.items + i * pass.size, pass.size);
-    return status < 0 ? -1 : sorter_ready(sorter);
-}
-
-static int read_back(const struct sorter *sorter, struct pass pass)
-{
-    struct sorter_walk walk;
-    const void *item;
-    sorter_walk_begin(&walk, sorter);
-    for (char *at = pass.items; (item = sorter_next(&walk)); at += pass.size, pass_on(&pass))
-        memcpy(at, item, pass.size);
-    return sorter_walk_end(&walk);
-}
-
 int file_memory_sort(void *items, size_t count, size_t size, int (*compare)(const void *, const void *),
                      const struct file_memory *memory)
 {
@@ -179,9 +148,19 @@ int file_memory_sort(void *items, size_t count, size_t size, int (*compare)(cons
         return 0;
     }
     sorter_init(&sorter, &space, size, compare);
-    int status = fill(&sorter, pass);
-    if (status == 0)
-        status = read_back(&sorter, pass);
+    int status = 0;
+    struct pass filling = pass;
+    for (size_t i = 0; i < count && status == 0; i++, pass_on(&filling))
+        status = sorter_add_bytes(&sorter, filling.items + i * size, size);
+    status = status < 0 ? -1 : sorter_ready(&sorter);
+    if (status == 0) {
+        struct sorter_walk walk;
+        const void *item;
+        sorter_walk_begin(&walk, &sorter);
+        for (char *at = pass.items; (item = sorter_next(&walk)); at += size, pass_on(&pass))
+            memcpy(at, item, size);
+        status = sorter_walk_end(&walk);
+    }
     sorter_release(&sorter);
     return status;
 }
@@ -220,11 +199,6 @@ static void *map_in_file(struct spill *spill)
     return at;
 }
 
-static void *map_plain(void)
-{
-    return mmap(NULL, PLAIN_EXTENT, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-}
-
 static struct spill_extent *add_extent(struct spill *spill)
 {
     struct spill_extent *extent = array_push(&spill->extents);
@@ -234,7 +208,7 @@ static struct spill_extent *add_extent(struct spill *spill)
     void *at = large ? map_in_file(spill) : MAP_FAILED;
     extent->in_file = at != MAP_FAILED;
     if (!extent->in_file)
-        at = map_plain();
+        at = mmap(NULL, PLAIN_EXTENT, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED) {
         spill->extents.count--;
         return NULL;

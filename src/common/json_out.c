@@ -14,11 +14,6 @@ void json_out_init(struct json_out *json, struct buffer *buffer, bool pretty)
     *json = (struct json_out){.buffer = buffer, .pretty = pretty};
 }
 
-static bool inline_now(const struct json_out *json)
-{
-    return !json->pretty || (json->depth > 0 && json->levels[json->depth - 1].flat);
-}
-
 static void new_line(struct json_out *json, int depth)
 {
     buffer_char(json->buffer, '\n');
@@ -34,7 +29,7 @@ static void separate(struct json_out *json)
     struct json_level *level = &json->levels[json->depth - 1];
     if (level->any)
         buffer_char(json->buffer, ',');
-    if (!inline_now(json))
+    if (json->pretty && !level->flat)
         new_line(json, json->depth);
     else if (level->any && json->pretty)
         buffer_char(json->buffer, ' ');

@@ -40,17 +40,36 @@ uint64_t payload_text_length(const uint8_t *bytes, uint64_t size, uint64_t width
     return length;
 }
 
-/* A string without a length and without flags is a pointer, too: `const char *`. */
-static bool is_elsewhere(const struct payload_entry *entry, enum payload_value value)
+/* An entry, as far as it is known without bytes. */
+struct payload_shape {
+    const struct payload_schema *nested;
+    enum payload_value value;
+    uint64_t unit; /* of one element or character; 0: not known */
+    uint32_t align;
+    uint32_t array; /* PAYLOAD_FLAG_ARRAY_…, 0: none */
+    bool pointer;   /* 8 bytes stand for it: a pointer or an offset */
+};
+
+/* Whether the schema says where entry INDEX lies, so that it does not follow from what is before it. */
+static bool payload_is_explicit(const struct payload_schema *schema, uint32_t index)
 {
-    uint64_t elsewhere = PAYLOAD_FLAG_POINTER | PAYLOAD_FLAG_OFFSET_FROM_BASE | PAYLOAD_FLAG_OFFSET_FROM_HERE;
-    return (entry->flags & elsewhere) != 0 || (value == PAYLOAD_STRING && entry->detail == 0 &&
-                                               ((entry->flags & PAYLOAD_FLAG_ARRAY) == 0 ||
-                                                (entry->flags & PAYLOAD_FLAG_ARRAY) == PAYLOAD_FLAG_ARRAY_FIXED));
+    bool overlaid = schema->kind == PAYLOAD_UNION || schema->kind == PAYLOAD_UNION_SELECTED;
+    return index == 0 || overlaid || schema->entries[index].offset != 0;
 }
 
-bool payload_shape_of(struct payload_shape *shape, const struct payload_entry *entry,
-                      const struct payload_reader *reader)
+static uint64_t payload_align_up(uint64_t at, uint64_t align)
+{
+    return align > 1 ? (at + align - 1) / align * align : at;
+}
+
+static uint64_t payload_product(uint64_t a, uint64_t b)
+{
+    return b && a > UINT64_MAX / 2 / b ? UINT64_MAX / 2 : a * b;
+}
+
+/* False: the type is not known, and so nothing of what follows. */
+static bool payload_shape_of(struct payload_shape *shape, const struct payload_entry *entry,
+                             const struct payload_reader *reader)
 {
     *shape = (struct payload_shape){.value = payload_value_of(entry->type),
                                     .unit = payload_bytes_of(entry->type),
@@ -65,11 +84,15 @@ bool payload_shape_of(struct payload_shape *shape, const struct payload_entry *e
     } else if (shape->value == PAYLOAD_NONE) {
         return false;
     }
-    shape->pointer = is_elsewhere(entry, shape->value);
+    uint64_t elsewhere = PAYLOAD_FLAG_POINTER | PAYLOAD_FLAG_OFFSET_FROM_BASE | PAYLOAD_FLAG_OFFSET_FROM_HERE;
+    /* A string without a length and without flags is a pointer, too: `const char *`. */
+    bool plain = shape->value == PAYLOAD_STRING && entry->detail == 0 &&
+                 (shape->array == 0 || shape->array == PAYLOAD_FLAG_ARRAY_FIXED);
+    shape->pointer = (entry->flags & elsewhere) != 0 || plain;
     return true;
 }
 
-uint32_t payload_alignment(const struct payload_shape *shape, const struct payload_schema *schema)
+static uint32_t payload_alignment(const struct payload_shape *shape, const struct payload_schema *schema)
 {
     uint64_t align = shape->pointer ? sizeof(void *) : shape->align ? shape->align : 1;
     return (uint32_t)(schema->pack && schema->pack < align ? schema->pack : align);
@@ -83,13 +106,6 @@ static uint64_t fixed_bytes(const struct payload_shape *shape, const struct payl
     if (shape->array == PAYLOAD_FLAG_ARRAY_FIXED || (shape->value == PAYLOAD_STRING && shape->array == 0))
         return payload_product(shape->unit, entry->detail);
     return shape->array == 0 ? shape->unit : 0;
-}
-
-static bool matters(const struct payload_shape *shape, const struct payload_entry *entry)
-{
-    bool attribute = shape->value == PAYLOAD_CATEGORY || shape->value == PAYLOAD_COLOR;
-    return shape->pointer || attribute || shape->value == PAYLOAD_HANDLE || (shape->nested && shape->nested->walks) ||
-           (entry->flags & PAYLOAD_FLAG_EVENT_MESSAGE) != 0;
 }
 
 void payload_measure(struct payload_schema *schema, const struct payload_reader *reader)
@@ -106,7 +122,9 @@ void payload_measure(struct payload_schema *schema, const struct payload_reader 
         }
         uint32_t align = payload_alignment(&shape, schema);
         uint64_t bytes = fixed_bytes(&shape, &schema->entries[i]);
-        schema->walks |= matters(&shape, &schema->entries[i]);
+        schema->walks |= shape.pointer || shape.value == PAYLOAD_CATEGORY || shape.value == PAYLOAD_COLOR ||
+                         shape.value == PAYLOAD_HANDLE || (shape.nested && shape.nested->walks) ||
+                         (schema->entries[i].flags & PAYLOAD_FLAG_EVENT_MESSAGE) != 0;
         schema->align = align > schema->align ? align : schema->align;
         known &= bytes != 0;
         end = (payload_is_explicit(schema, i) ? schema->entries[i].offset : payload_align_up(end, align)) + bytes;
@@ -143,14 +161,6 @@ bool payload_enter(struct payload_cursor *inner, const struct payload_cursor *ou
     return true;
 }
 
-/* A length may not be below 0. */
-static uint64_t length_at(const uint8_t *bytes, uint64_t size, enum payload_value value)
-{
-    uint64_t bits = payload_load(bytes, size);
-    bool negative = value == PAYLOAD_SIGNED && size > 0 && size <= 8 && (bits >> (size * 8 - 1) & 1) != 0;
-    return negative ? 0 : bits;
-}
-
 /* The lengths that COUNT numbers of UNIT bytes tell: one is a length, more are dimensions. */
 static void set_lengths(struct payload_field *field, const uint8_t *bytes, uint64_t unit, uint64_t count,
                         enum payload_value value)
@@ -158,7 +168,9 @@ static void set_lengths(struct payload_field *field, const uint8_t *bytes, uint6
     field->count = count > 0 ? 1 : 0;
     field->dimensions = count > 1 ? (uint32_t)(count < PAYLOAD_DIMENSIONS ? count : PAYLOAD_DIMENSIONS) : 0;
     for (uint64_t i = 0; i < count && i < PAYLOAD_DIMENSIONS; i++) {
-        field->dimension[i] = length_at(bytes + i * unit, unit, value);
+        uint64_t bits = payload_load(bytes + i * unit, unit);
+        bool negative = value == PAYLOAD_SIGNED && unit > 0 && unit <= 8 && (bits >> (unit * 8 - 1) & 1) != 0;
+        field->dimension[i] = negative ? 0 : bits; /* a length may not be below 0 */
         field->count = payload_product(field->count, field->dimension[i]);
     }
 }
@@ -188,20 +200,13 @@ static void length_by_payload(const struct payload_reader *reader, struct payloa
         set_lengths(field, blob->bytes, unit, blob->size / unit, value);
 }
 
-static bool all_zero(const uint8_t *bytes, uint64_t size)
+static bool has_bits(const uint8_t *bytes, uint64_t size)
 {
-    for (uint64_t i = 0; i < size; i++)
-        if (bytes[i] != 0)
-            return false;
-    return true;
-}
-
-static uint64_t elements_before_zero(const uint8_t *bytes, uint64_t size, uint64_t unit)
-{
-    uint64_t count = 0;
-    while (unit > 0 && (count + 1) * unit <= size && !all_zero(bytes + count * unit, unit))
-        count++;
-    return count;
+    while (size > 0 && *bytes == 0) {
+        bytes++;
+        size--;
+    }
+    return size > 0;
 }
 
 uint64_t payload_found(struct payload_field *field, const uint8_t *bytes, uint64_t size)
@@ -209,10 +214,14 @@ uint64_t payload_found(struct payload_field *field, const uint8_t *bytes, uint64
     bool terminated = field->count == PAYLOAD_TERMINATED;
     if (field->unit == 0)
         return field->count ? size : 0; /* of a dynamic schema: it tells itself */
+    uint64_t fits = size / field->unit, elements = 0;
+    if (terminated && field->form == PAYLOAD_TEXT)
+        elements = payload_text_length(bytes, size, field->unit);
+    else if (terminated) /* up to the first that is all zero */
+        while (elements < fits && has_bits(bytes + elements * field->unit, field->unit))
+            elements++;
     if (terminated)
-        field->count = field->form == PAYLOAD_TEXT ? payload_text_length(bytes, size, field->unit)
-                                                   : elements_before_zero(bytes, size, field->unit);
-    uint64_t fits = size / field->unit;
+        field->count = elements;
     if (field->count > fits) {
         field->count = fits;
         field->dimensions = 0;
@@ -286,29 +295,6 @@ static uint64_t extent(const struct payload_cursor *outer, const struct payload_
     return end - field->at;
 }
 
-/* An offset: the place is in the payload after all. False: beyond it. */
-static bool go_to_offset(const struct payload_cursor *cursor, struct payload_field *field, uint64_t offset,
-                         uint64_t after)
-{
-    uint64_t from = field->entry->flags & PAYLOAD_FLAG_OFFSET_FROM_BASE ? 0 : after;
-    if (offset > cursor->size || from > cursor->size - offset)
-        return false;
-    field->at = from + offset;
-    payload_found(field, cursor->bytes + field->at, cursor->size - field->at);
-    return true;
-}
-
-/* What 8 bytes at AT stand for. */
-static bool resolve(const struct payload_cursor *cursor, struct payload_field *field)
-{
-    uint64_t word = payload_load(cursor->bytes + field->at, sizeof(word));
-    if (field->entry->flags & (PAYLOAD_FLAG_OFFSET_FROM_BASE | PAYLOAD_FLAG_OFFSET_FROM_HERE))
-        return go_to_offset(cursor, field, word, field->at + sizeof(word));
-    field->pointer = true;
-    field->address = word;
-    return true;
-}
-
 static void remember(struct payload_cursor *cursor, const struct payload_field *field)
 {
     if (field->index >= PAYLOAD_LENGTHS)
@@ -318,6 +304,23 @@ static void remember(struct payload_cursor *cursor, const struct payload_field *
     cursor->seen[field->index].at = field->at;
     cursor->seen[field->index].unit = number ? (uint32_t)field->unit : 0;
     cursor->seen[field->index].count = number && field->count < UINT32_MAX ? (uint32_t)field->count : 0;
+}
+
+/* What 8 bytes at AT stand for. False: an offset, and so a place in the payload after all, that is beyond it. */
+static bool resolve(const struct payload_cursor *cursor, struct payload_field *field)
+{
+    uint64_t word = payload_load(cursor->bytes + field->at, sizeof(word));
+    if (!(field->entry->flags & (PAYLOAD_FLAG_OFFSET_FROM_BASE | PAYLOAD_FLAG_OFFSET_FROM_HERE))) {
+        field->pointer = true;
+        field->address = word;
+        return true;
+    }
+    uint64_t from = field->entry->flags & PAYLOAD_FLAG_OFFSET_FROM_BASE ? 0 : field->at + sizeof(word);
+    if (word > cursor->size || from > cursor->size - word)
+        return false;
+    field->at = from + word;
+    payload_found(field, cursor->bytes + field->at, cursor->size - field->at);
+    return true;
 }
 
 /* Puts FIELD on the entry at hand. False: it is not known, or lies beyond the payload. */

@@ -46,11 +46,6 @@ void settings_read(struct settings *settings)
 #undef READ
 }
 
-static int export_text(const char *variable, const char *text)
-{
-    return text ? setenv(variable, text, 1) : unsetenv(variable);
-}
-
 static int export_number(const char *variable, int64_t value)
 {
     char text[24];
@@ -61,7 +56,7 @@ static int export_number(const char *variable, int64_t value)
 int settings_export(const struct settings *settings)
 {
     int failed = 0;
-#define WRITE(field, variable) failed |= export_text(variable, settings->field);
+#define WRITE(field, variable) failed |= settings->field ? setenv(variable, settings->field, 1) : unsetenv(variable);
     SETTINGS_TEXTS(WRITE)
 #undef WRITE
 #define WRITE(field, variable) failed |= export_number(variable, settings->field);

@@ -51,16 +51,6 @@ static bool write_run(struct sorter *sorter, struct sorter_run *run)
     return true;
 }
 
-static void sort(struct sorter *sorter)
-{
-    size_t in_order = sorter->record_bytes, size = sorter->record_bytes;
-    while (in_order < sorter->filled &&
-           sorter->compare(sorter->filling + in_order - size, sorter->filling + in_order) <= 0)
-        in_order += size;
-    if (in_order < sorter->filled)
-        qsort(sorter->filling, sorter->filled / size, size, sorter->compare);
-}
-
 /* Notes whether the run, which is sorted, begins after the end of the one before it. */
 static int note_order(struct sorter *sorter)
 {
@@ -92,7 +82,11 @@ static int end_run(struct sorter *sorter)
     if (!run)
         return size ? -1 : 0;
     run->count = size / sorter->record_bytes;
-    sort(sorter);
+    size_t in_order = sorter->record_bytes, record = sorter->record_bytes;
+    while (in_order < size && sorter->compare(sorter->filling + in_order - record, sorter->filling + in_order) <= 0)
+        in_order += record;
+    if (in_order < size)
+        qsort(sorter->filling, run->count, record, sorter->compare);
     if (note_order(sorter) < 0)
         return -1;
     run->space = reserve(sorter->space, size, size);

@@ -114,17 +114,6 @@ static uint32_t code_point(const char *text, size_t size)
     return code;
 }
 
-static bool is_control(uint32_t code)
-{
-    return code < 0x20 || (code >= 0x7f && code < 0xa0);
-}
-
-static bool turns_direction(uint32_t code)
-{
-    return (code >= 0x200e && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
-           (code >= 0x2066 && code <= 0x2069);
-}
-
 static int escape(char out[UTF8_VISIBLE_BYTES], uint32_t code)
 {
     switch (code) {
@@ -144,7 +133,10 @@ size_t utf8_visible(char out[UTF8_VISIBLE_BYTES], const char *text, size_t lengt
         memcpy(out, UTF8_REPLACEMENT, strlen(UTF8_REPLACEMENT));
         return strlen(UTF8_REPLACEMENT);
     }
-    if (is_control(code) || turns_direction(code))
+    bool is_control = code < 0x20 || (code >= 0x7f && code < 0xa0);
+    bool turns_direction =
+        (code >= 0x200e && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+    if (is_control || turns_direction)
         return (size_t)escape(out, code);
     memcpy(out, text, *size);
     return *size;
@@ -170,12 +162,6 @@ void text_cut(char *out, const char *text, size_t most, uint64_t hash)
     memcpy(out + kept, mark, length);
 }
 
-static size_t least(size_t a, size_t b, size_t c)
-{
-    size_t ab = a < b ? a : b;
-    return ab < c ? ab : c;
-}
-
 static bool same(char a, char b)
 {
     return tolower((unsigned char)a) == tolower((unsigned char)b);
@@ -192,7 +178,9 @@ static size_t edit_distance(const char *a, size_t a_length, const char *b, size_
         const size_t *above = rows[(i + 2) % 3], *second = rows[(i + 1) % 3];
         row[0] = i;
         for (size_t j = 1; j <= b_length; j++) {
-            row[j] = least(above[j] + 1, row[j - 1] + 1, above[j - 1] + !same(a[i - 1], b[j - 1]));
+            size_t other = (above[j] < row[j - 1] ? above[j] : row[j - 1]) + 1;
+            row[j] = above[j - 1] + !same(a[i - 1], b[j - 1]);
+            row[j] = other < row[j] ? other : row[j];
             bool swapped = i > 1 && j > 1 && same(a[i - 1], b[j - 2]) && same(a[i - 2], b[j - 1]);
             if (swapped && second[j - 2] + 1 < row[j])
                 row[j] = second[j - 2] + 1;

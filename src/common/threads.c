@@ -66,17 +66,12 @@ struct ordered_run {
     pthread_t threads[];
 };
 
-static unsigned processors(void)
-{
-    cpu_set_t allowed; /* of 1,024; where there are more the call fails */
-    long count =
-        sched_getaffinity(0, sizeof(allowed), &allowed) == 0 ? CPU_COUNT(&allowed) : sysconf(_SC_NPROCESSORS_ONLN);
-    return count > 0 ? (unsigned)count : 1;
-}
-
 unsigned ordered_loop_workers(unsigned wanted, unsigned most)
 {
-    unsigned count = wanted ? wanted : processors();
+    cpu_set_t allowed; /* of 1,024; where there are more the call fails */
+    long there =
+        sched_getaffinity(0, sizeof(allowed), &allowed) == 0 ? CPU_COUNT(&allowed) : sysconf(_SC_NPROCESSORS_ONLN);
+    unsigned count = wanted ? wanted : there > 0 ? (unsigned)there : 1;
     return count < most ? count : most;
 }
 
