@@ -90,14 +90,6 @@ static void write_flow(struct sink *sink, const struct flow *flow)
 
 /* --- counters --- */
 
-static struct cut_counter *counter_put(struct cut *cut, const struct counter *counter)
-{
-    uint64_t key[] = {counter->pid, hash_bytes(counter->name.text, counter->name.length)};
-    struct cut_counter *put = PUT_ITEM(&cut->counters, &cut->counter_of_name, hash_bytes(key, sizeof(key)));
-    cut->no_memory |= !put;
-    return put;
-}
-
 /* Keeps a copy of COUNTER, with its name and values. */
 static void keep(struct cut *cut, struct cut_counter *kept, const struct counter *counter)
 {
@@ -144,9 +136,14 @@ static void write_counter(struct sink *sink, const struct counter *counter)
     struct cut *cut = cut_of(sink);
     cut->slice_kept = false;
     const struct window *next = windows_next(&cut->windows, (int64_t)counter->time);
-    struct cut_counter *kept = next && cut_selects(cut, counter->pid) ? counter_put(cut, counter) : NULL;
-    if (!kept)
+    if (!next || !cut_selects(cut, counter->pid))
         return;
+    uint64_t key[] = {counter->pid, hash_bytes(counter->name.text, counter->name.length)};
+    struct cut_counter *kept = PUT_ITEM(&cut->counters, &cut->counter_of_name, hash_bytes(key, sizeof(key)));
+    if (!kept) {
+        cut->no_memory = true;
+        return;
+    }
     bool inside = (int64_t)counter->time >= next->start, same = kept->held && window_behind(cut, kept) == next;
     if (inside) {
         kept->given = (int64_t)counter->time == next->start ? counter->time : kept->given;

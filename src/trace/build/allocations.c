@@ -100,24 +100,17 @@ static int remove_oldest(struct allocations *allocations, uint64_t address, uint
     return result;
 }
 
-static void find_fault(const struct allocations *allocations, const struct event *event, struct allocation *about)
-{
-    const uint64_t *gone = map_get(&allocations->gone, event->memory.address);
-    if (!gone)
-        gone = map_get(&allocations->before, event->memory.address);
-    about->fault = gone ? MEMORY_FREED_TWICE : MEMORY_NEVER_ALLOCATED;
-    if (!gone)
-        return;
-    about->kind = (uint16_t)(*gone >> GONE_KIND_SHIFT);
-    about->device = (uint32_t)*gone;
-}
-
 static int give_back(struct allocations *allocations, const struct event *event, struct allocation *about)
 {
     uint64_t *oldest = map_get(&allocations->live, event->memory.address);
     about->live = oldest != NULL;
     if (!oldest) {
-        find_fault(allocations, event, about);
+        const uint64_t *gone = map_get(&allocations->gone, event->memory.address);
+        if (!gone)
+            gone = map_get(&allocations->before, event->memory.address);
+        about->fault = gone ? MEMORY_FREED_TWICE : MEMORY_NEVER_ALLOCATED;
+        about->kind = gone ? (uint16_t)(*gone >> GONE_KIND_SHIFT) : about->kind;
+        about->device = gone ? (uint32_t)*gone : about->device;
         return 0;
     }
     const struct allocation *entry = &allocations->entries.items[*oldest - 1];

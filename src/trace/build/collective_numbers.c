@@ -27,18 +27,6 @@ struct numbering {
 
 #define FOUND (UINT64_C(1) << 63) /* in a count: NCCL's counter of this function was seen */
 
-static int put_turns(struct numbering *numbering)
-{
-    const struct communication *collectives = numbering->collectives;
-    for (size_t i = 0; i < collectives->calls.count; i++) {
-        const struct collective_call *call = &collectives->calls.items[i];
-        struct turn turn = {.start = call->start, .range = call->range, .call = (uint32_t)i};
-        if (call->communicator != 0 && !ADD(file_vector_push, &numbering->turns, turn))
-            return -1;
-    }
-    return file_vector_sort(&numbering->turns, by_start);
-}
-
 /* --- what came before recording began --- */
 
 static int look_before(struct numbering *numbering, const struct collective_call *call)
@@ -97,8 +85,14 @@ static int number_all(struct numbering *numbering)
 int collectives_number(struct communication *collectives)
 {
     struct numbering numbering = {.collectives = collectives};
+    bool kept = true;
     numbering.turns.memory.directory = collectives->calls.memory.directory;
-    int result = put_turns(&numbering) == 0 ? number_all(&numbering) : -1;
+    for (size_t i = 0; i < collectives->calls.count && kept; i++) {
+        const struct collective_call *call = &collectives->calls.items[i];
+        struct turn turn = {.start = call->start, .range = call->range, .call = (uint32_t)i};
+        kept = call->communicator == 0 || ADD(file_vector_push, &numbering.turns, turn);
+    }
+    int result = kept && file_vector_sort(&numbering.turns, by_start) == 0 ? number_all(&numbering) : -1;
     file_vector_release(&numbering.turns);
     map_release(&numbering.counts);
     return result;

@@ -70,18 +70,13 @@ static const struct collective_type *type_of_task(const struct collective_call *
     return NULL;
 }
 
-/* Without the plugin's word that of the kernel. */
-static const struct collective_type *type_of(const struct collective_call *call, const struct collective_task *task)
-{
-    const struct collective_type *told = type_of_task(call, task);
-    return told || call->type == 0 ? told : &collective_types[call->type - 1];
-}
-
 static void add_data(struct args *args, const struct communication *collectives, const struct collective_call *call,
                      int64_t ranks)
 {
     const struct collective_task *task = call->task ? &collectives->tasks.items[call->task - 1] : NULL;
-    const struct collective_type *type = type_of(call, task);
+    const struct collective_type *type = type_of_task(call, task);
+    if (!type && call->type != 0) /* without the plugin's word that of the kernel */
+        type = &collective_types[call->type - 1];
     add_elements(args, ARG_IN_ELEMENTS, buffer_bytes_of(call, false, ranks), type);
     add_elements(args, ARG_OUT_ELEMENTS, buffer_bytes_of(call, true, ranks), type);
     if (call->bytes != COLLECTIVE_NOT_SAID)

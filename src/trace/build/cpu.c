@@ -202,25 +202,21 @@ static bool cpu_scope_next(const struct process *process, const struct event *ev
 
 /* --- index --- */
 
-static int use_stack(struct process *process, uint32_t number)
-{
-    const struct recorded_stack *stack = stacks_get(process->stacks, number);
-    if (!stack)
-        return 0;
-    size_t index = (size_t)(stack - process->stacks->items.items);
-    while (process->cpu_stacks->uses.count <= index)
-        if (!array_push(&process->cpu_stacks->uses))
-            return error_no_memory("call stacks");
-    process->cpu_stacks->uses.items[index]++;
-    return 0;
-}
-
 /* Of what is shown, its part PART. */
 static int index_part(struct process *process, const struct event *part, enum track_kind kind)
 {
     if (!process_index_span(process, part))
         return 0;
-    return process_thread(process, kind, part->thread) ? use_stack(process, part->cpu.stack) : -1;
+    if (!process_thread(process, kind, part->thread))
+        return -1;
+    const struct recorded_stack *stack = stacks_get(process->stacks, part->cpu.stack);
+    size_t index = stack ? (size_t)(stack - process->stacks->items.items) : 0;
+    while (stack && process->cpu_stacks->uses.count <= index)
+        if (!array_push(&process->cpu_stacks->uses))
+            return error_no_memory("call stacks");
+    if (stack)
+        process->cpu_stacks->uses.items[index]++;
+    return 0;
 }
 
 static int index_shown(struct process *process, const struct event *event, enum track_kind kind)

@@ -2,8 +2,6 @@
  * How a process ended that did not run its exit handlers: the signal that its last thread recorded, and the calls that
  * threads were in.
  */
-#include "trace/build/crashes.h"
-
 #include <signal.h>
 #include <string.h>
 
@@ -44,32 +42,12 @@ static void put_time(const struct conversion *conversion, struct json_out *json,
     json_us(json, (int64_t)(time - conversion->base));
 }
 
-/* The service thread of the agent looks at the clocks in every round: the process lived then. */
-static void put_alive(const struct conversion *conversion, const struct spool_header *header, struct json_out *json)
-{
-    if (header->clock_looked <= header->started_monotonic)
-        return;
-    json_key_object(json, "alive");
-    put_time(conversion, json, header->started + (header->clock_looked - header->started_monotonic));
-    json_end(json);
-}
-
 /* Faults that the kernel raises have an address. */
 static bool has_address(const struct event *event)
 {
     const struct spool_crash *crash = event->record;
     int32_t signal = crash->signal;
     return crash->code > 0 && (signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE);
-}
-
-/* The stack of the thread, and what the innermost of its frames was doing. */
-static void put_stack(const struct process *process, struct json_out *json)
-{
-    const struct recorded_stack *stack = stacks_get(process->stacks, CRASH_STACK);
-    if (!stack || stack->leaf == 0)
-        return;
-    json_put_u64(json, "stack", stack->leaf);
-    json_put_text(json, "called at", interned(&process->conversion->stacks.places, stack->place));
 }
 
 static void put_signal(const struct conversion *conversion, const struct process *process, struct json_out *json,
@@ -86,7 +64,12 @@ static void put_signal(const struct conversion *conversion, const struct process
     if (crash->sender != 0)
         json_put_i64(json, "sender", crash->sender);
     put_time(conversion, json, event->start);
-    put_stack(process, json);
+    /* The stack of the thread, and what the innermost of its frames was doing. */
+    const struct recorded_stack *stack = stacks_get(process->stacks, CRASH_STACK);
+    if (stack && stack->leaf != 0) {
+        json_put_u64(json, "stack", stack->leaf);
+        json_put_text(json, "called at", interned(&process->conversion->stacks.places, stack->place));
+    }
     json_end(json);
 }
 
@@ -122,10 +105,16 @@ static void put_open_call(const struct conversion *conversion, const struct proc
 
 void write_crash_records(const struct conversion *conversion, const struct process *process, struct json_out *json)
 {
+    const struct spool_header *header = &process->file.header;
     const struct event *crash = NULL;
-    if (process->file.header.state == SPOOL_FINISHED)
+    if (header->state == SPOOL_FINISHED)
         return;
-    put_alive(conversion, &process->file.header, json);
+    /* The service thread of the agent looks at the clocks in every round: the process lived then. */
+    if (header->clock_looked > header->started_monotonic) {
+        json_key_object(json, "alive");
+        put_time(conversion, json, header->started + (header->clock_looked - header->started_monotonic));
+        json_end(json);
+    }
     json_key_array(json, "open_calls");
     for (size_t i = 0; i < process->crash_records.count; i++) {
         const struct event *event = &process->crash_records.items[i];

@@ -204,14 +204,6 @@ static size_t put_groups(struct buffer *out, const struct communication *collect
     return count;
 }
 
-static void put_version(struct buffer *out, struct nvtx_text version)
-{
-    struct json_out json;
-    buffer_text(out, ", \"nccl_version\": ");
-    json_out_init(&json, out, false);
-    json_string_n(&json, version.text, version.length);
-}
-
 static void put_config(struct buffer *out, const struct process *process)
 {
     struct buffer groups;
@@ -223,8 +215,13 @@ static void put_config(struct buffer *out, const struct process *process)
         buffer_bytes(out, groups.data, groups.length);
     }
     buffer_release(&groups);
-    if (process->collectives->version.text)
-        put_version(out, process->collectives->version);
+    struct nvtx_text version = process->collectives->version;
+    if (!version.text)
+        return;
+    struct json_out json;
+    buffer_text(out, ", \"nccl_version\": ");
+    json_out_init(&json, out, false);
+    json_string_n(&json, version.text, version.length);
 }
 
 static bool has_groups(const struct process *process)

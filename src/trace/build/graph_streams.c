@@ -90,13 +90,6 @@ static bool is_of_branch(const struct folding *folding, const struct track *trac
     return track->graph != 0 && !track->has_others && !map_get(&folding->process->graph_streams->made, track->number);
 }
 
-/* Rather a stream that is not of a branch; else the default stream, whose number is the lowest. */
-static bool is_better(const struct folding *folding, const struct track *track, const struct track *than)
-{
-    bool is_branch = is_of_branch(folding, track), was_branch = is_of_branch(folding, than);
-    return is_branch != was_branch ? was_branch : track->number < than->number;
-}
-
 static uint64_t base_key(uint32_t graph, const struct track *track)
 {
     return (uint64_t)graph << 32 | (track->device & 0xffff) << 16 | (track->context & 0xffff);
@@ -111,7 +104,10 @@ static int find_base(void *context, uint64_t key, uint64_t *unused)
     (void)unused;
     if (!base)
         return no_memory();
-    if (*base == 0 || is_better(folding, track, tracks[*base - 1]))
+    /* Rather a stream that is not of a branch; else the default stream, whose number is the lowest. */
+    const struct track *known = *base != 0 ? tracks[*base - 1] : NULL;
+    bool is_branch = is_of_branch(folding, track), was_branch = known && is_of_branch(folding, known);
+    if (!known || (is_branch != was_branch ? was_branch : track->number < known->number))
         *base = (uint64_t)track->index + 1;
     return 0;
 }

@@ -248,15 +248,6 @@ static int index_conditional_launches(struct process *process)
     return 0;
 }
 
-static int index_cupti(struct process *process, uint64_t *undecoded)
-{
-    static const struct scan indexing = {
-        .found_size = sizeof(struct found), .look = look, .take = take, .release = release, .visit = index_deferred};
-    if (index_conditional_launches(process) != 0)
-        return -1;
-    return parallel_scan(process, &indexing, undecoded);
-}
-
 /* --- before all: when recording was on, and which calls count --- */
 
 static int index_window(struct process *process, const struct event *event)
@@ -356,12 +347,15 @@ static void spread_ranges(void *context, uint32_t thread)
 
 int index_process(struct process *process)
 {
+    static const struct scan indexing = {
+        .found_size = sizeof(struct found), .look = look, .take = take, .release = release, .visit = index_deferred};
     uint64_t *undecoded = &process->losses.undecoded;
     if (find_capture_intervals(process) != 0 || stream_markers_order(&process->device_ranges->markers) != 0 ||
         process_walk_agent_records(process, index_agent_record, undecoded) != 0 ||
         process_walk_agent_records(process, index_given_name, NULL) != 0 ||
         graph_nodes_order(&process->kernel_names->nodes) != 0 || operators_match_ends(process) != 0 ||
-        order_call_stacks(process) != 0 || index_cupti(process, undecoded) != 0 || place_waits(process) != 0 ||
+        order_call_stacks(process) != 0 || index_conditional_launches(process) != 0 ||
+        parallel_scan(process, &indexing, undecoded) != 0 || place_waits(process) != 0 ||
         graph_streams_fold(process) != 0)
         return -1;
     close_kernel_names(process);

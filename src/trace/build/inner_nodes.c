@@ -84,25 +84,17 @@ static int by_node(const void *left, const void *right)
     return ORDER(a->node, b->node);
 }
 
-static int add_calls(struct inner_nodes *inner, const struct graph_nodes *nodes, const struct copies *copies)
-{
-    int result = 0;
-    for (size_t i = 0, end; i < copies->items.count && result == 0; i = end) {
-        const struct copy *first = &copies->items.items[i];
-        for (end = i + 1; end < copies->items.count && copies->items.items[end].correlation == first->correlation;)
-            end++;
-        result = add_call(inner, nodes, first, end - i);
-    }
-    return result;
-}
-
 int inner_nodes_make(struct inner_nodes *inner, const struct graph_nodes *nodes)
 {
     struct copies copies = {.items.memory.directory = nodes->changes.memory.directory};
     inner->items.memory.directory = nodes->changes.memory.directory;
     int result = list_copies(&copies, nodes);
-    if (result == 0)
-        result = add_calls(inner, nodes, &copies);
+    for (size_t i = 0, end; i < copies.items.count && result == 0; i = end) {
+        const struct copy *first = &copies.items.items[i];
+        for (end = i + 1; end < copies.items.count && copies.items.items[end].correlation == first->correlation;)
+            end++;
+        result = add_call(inner, nodes, first, end - i);
+    }
     if (result == 0 && file_vector_sort(&inner->items, by_node) != 0)
         result = no_memory();
     file_vector_release(&copies.items);

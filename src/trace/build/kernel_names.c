@@ -97,23 +97,20 @@ bool kernel_name_is_settled(const struct process *process, const struct event *e
            name_of_launch(process, event) == NAMES_NO_MEMORY;
 }
 
-static int count_unknown(struct process *process, const struct event *event)
-{
-    uint64_t *count = map_put(&process->kernel_names->unknown, event->kernel.name, NULL);
-    if (!count)
-        return error_no_memory("names of kernels");
-    ++*count;
-    return 0;
-}
-
 /* Only the first launch of a kernel records its name. Later records have the same pointer. */
 int index_kernel_name(struct process *process, const struct event *event)
 {
     uint32_t known = name_of_pointer(process, event);
     bool is_known = known != NAMES_NO_MEMORY;
     uint32_t derived = is_known ? name_of_launch(process, event) : derived_name(process, event);
+    if (derived == NAMES_NO_MEMORY && !is_known) {
+        uint64_t *count = map_put(&process->kernel_names->unknown, event->kernel.name, NULL);
+        if (!count)
+            return error_no_memory("names of kernels");
+        ++*count;
+    }
     if (derived == NAMES_NO_MEMORY)
-        return is_known ? 0 : count_unknown(process, event);
+        return 0;
     bool has_no_time = is_known && event->in_flight;
     if (derived == known || has_no_time || !event->kernel.name)
         return 0;

@@ -46,19 +46,6 @@ bool memory_was_tried_again(const struct memory *memory, const struct event *eve
     return attempt && *attempt == ATTEMPT_MADE_UP_FOR;
 }
 
-static void collect_call(struct memory_step *step, const struct event *event)
-{
-    step->stream = event->stream;
-    step->correlation = event->correlation;
-    step->address = event->memory.address;
-    step->size = event->memory.size;
-    step->pool = event->memory.pool;
-    step->result = event->memory.result;
-    step->operation = event->memory.operation;
-    step->kind = (uint8_t)event->memory.kind;
-    step->stack = event->memory.stack;
-}
-
 int memory_collect(struct memory *memory, const struct event *event)
 {
     bool noted = !is_allocation(event) || note_attempt(memory, event) == 0;
@@ -71,8 +58,17 @@ int memory_collect(struct memory *memory, const struct event *event)
                                  .context = event->context,
                                  .thread = event->thread,
                                  .ends_context = event->type == EVENT_CONTEXT};
-    if (!step->ends_context)
-        collect_call(step, event);
+    if (step->ends_context)
+        return 0;
+    step->stream = event->stream;
+    step->correlation = event->correlation;
+    step->address = event->memory.address;
+    step->size = event->memory.size;
+    step->pool = event->memory.pool;
+    step->result = event->memory.result;
+    step->operation = event->memory.operation;
+    step->kind = (uint8_t)event->memory.kind;
+    step->stack = event->memory.stack;
     return 0;
 }
 

@@ -13,7 +13,6 @@
 #include "common/spool_records.h"
 #include "trace/build/collectives.h"
 #include "trace/build/cpu.h"
-#include "trace/build/crashes.h"
 #include "trace/build/distributed.h"
 #include "trace/build/launches.h"
 #include "trace/build/nvtx.h"
@@ -150,22 +149,19 @@ static void put_process(const struct conversion *conversion, const struct proces
 #define PLAIN_BYTES_MAX ((size_t)3 << 20)
 #define PROCESSES_BYTES_MAX ((size_t)6 << 20)
 
-static bool is_plain(const struct process *process)
-{
-    static const struct convert_losses nothing;
-    return process->file.header.state == SPOOL_FINISHED && process->gpus.count == 0 &&
-           process->crash_records.count == 0 && memcmp(&process->losses, &nothing, sizeof(nothing)) == 0;
-}
-
 static void write_processes(const struct conversion *conversion, struct json_out *json)
 {
+    static const struct convert_losses no_losses;
     size_t before = json->buffer->length, left_out = 0;
     json_key_array(json, "processes");
     for (size_t i = 0; i < conversion->processes.count; i++) {
         const struct process *process = conversion_process(conversion, i);
         if (cpu_row_is_named(conversion, process, NULL))
             continue;
-        if (json->buffer->length - before < (is_plain(process) ? PLAIN_BYTES_MAX : PROCESSES_BYTES_MAX))
+        bool is_plain = process->file.header.state == SPOOL_FINISHED && process->gpus.count == 0 &&
+                        process->crash_records.count == 0 &&
+                        memcmp(&process->losses, &no_losses, sizeof(no_losses)) == 0;
+        if (json->buffer->length - before < (is_plain ? PLAIN_BYTES_MAX : PROCESSES_BYTES_MAX))
             put_process(conversion, process, json);
         else
             left_out++;

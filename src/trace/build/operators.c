@@ -53,16 +53,6 @@ static uint32_t self_of(const struct nvtx_range *range)
     return ((const struct spool_torch_start *)range->record)->self;
 }
 
-/* The operator that is about to begin on the track is of the backward pass: the last one before it learns that. */
-static void note_backward(struct nvtx *nvtx, const struct nvtx_track *track)
-{
-    if (track->ranges.count == 0)
-        return;
-    uint32_t last = track->ranges.items[track->ranges.count - 1];
-    size_t distance = nvtx->ranges.count - last;
-    nvtx->ranges.items[last].to_backward = distance <= UINT16_MAX ? (uint16_t)distance : 0;
-}
-
 static int begin(struct process *process, const struct event *event)
 {
     enum nvtx_range_kind kind = event->operator.scope == SPOOL_OPERATOR_USER ? NVTX_ANNOTATION : NVTX_OPERATOR;
@@ -74,8 +64,12 @@ static int begin(struct process *process, const struct event *event)
     process->operators->any = true;
     if (process->capture_intervals->limited)
         lanes_must_collect(&thread->lanes); /* it may end with an interval, which cuts a call */
-    if (event->operator.scope == SPOOL_OPERATOR_BACKWARD)
-        note_backward(process->nvtx, track);
+    if (event->operator.scope == SPOOL_OPERATOR_BACKWARD && track->ranges.count> 0) {
+        /* The last operator before it on the track learns that it is of the backward pass. */
+        uint32_t last = track->ranges.items[track->ranges.count - 1];
+        size_t distance = process->nvtx->ranges.count - last;
+        process->nvtx->ranges.items[last].to_backward = distance <= UINT16_MAX ? (uint16_t)distance : 0;
+    }
     return nvtx_push(process->nvtx, track, event, kind);
 }
 

@@ -156,18 +156,6 @@ static int look(void *context, size_t number, unsigned slot, unsigned worker)
     return result;
 }
 
-static int visit_deferred(struct scanning *scanning, const struct deferred_event *deferred)
-{
-    const struct cupti_walk walk = {
-        .record = deferred->record, .kind = deferred->kind, .bytes = deferred->bytes, .in_flight = deferred->in_flight};
-    struct event event;
-    cupti_decode(&event, &walk);
-    event.start = deferred->start;
-    event.end = deferred->end;
-    event.correlation = deferred->correlation;
-    return scanning->scan->visit(scanning->process, &event);
-}
-
 static int take(void *context, size_t number, unsigned slot)
 {
     struct scanning *scanning = context;
@@ -179,8 +167,19 @@ static int take(void *context, size_t number, unsigned slot)
     scanning->process->part = (uint32_t)number;
     if (scanning->scan->take)
         result = scanning->scan->take(scanning->process, found->noted);
-    for (size_t i = 0; i < found->deferred.count && result == 0; i++)
-        result = visit_deferred(scanning, &found->deferred.items[i]);
+    for (size_t i = 0; i < found->deferred.count && result == 0; i++) {
+        const struct deferred_event *deferred = &found->deferred.items[i];
+        const struct cupti_walk walk = {.record = deferred->record,
+                                        .kind = deferred->kind,
+                                        .bytes = deferred->bytes,
+                                        .in_flight = deferred->in_flight};
+        struct event event;
+        cupti_decode(&event, &walk);
+        event.start = deferred->start;
+        event.end = deferred->end;
+        event.correlation = deferred->correlation;
+        result = scanning->scan->visit(scanning->process, &event);
+    }
     found->deferred.count = 0;
     scanning->undecoded += found->undecoded;
     process_walked(scanning->process, part, &scanning->walked);
@@ -270,18 +269,15 @@ static bool next_cupti(struct part_walk *walk, struct event *event)
     return false;
 }
 
-static bool next_own(struct part_walk *walk, struct event *event)
+bool part_walk_next(struct part_walk *walk, struct event *event)
 {
+    if (walk->part->type == SPOOL_CUPTI)
+        return next_cupti(walk, event);
     if (!agent_walk_next(&walk->own))
         return false;
     agent_decode(event, &walk->own, walk->part->thread);
     clock_walk_set(&walk->clocks, event);
     return true;
-}
-
-bool part_walk_next(struct part_walk *walk, struct event *event)
-{
-    return walk->part->type == SPOOL_CUPTI ? next_cupti(walk, event) : next_own(walk, event);
 }
 
 uint64_t part_walk_end(const struct part_walk *walk)

@@ -182,18 +182,6 @@ static void process_close(struct process *process)
     spool_file_close(&process->file);
 }
 
-static int note_image(struct conversion *conversion, const struct process *process)
-{
-    const struct process *image = conversion_latest_image(conversion, process);
-    if (image && (image->file.header.started >= process->file.header.started || process->file.header.by_launcher))
-        return 0;
-    uint64_t *index = map_put(&conversion->images, process_image_key(process), NULL);
-    if (!index)
-        return error_no_memory("a process");
-    *index = process->index;
-    return 0;
-}
-
 /* Images of one process share its rows; another process of the same number, later or in another namespace, does not. */
 static uint32_t row_pid(const struct conversion *conversion, const struct process *process)
 {
@@ -243,7 +231,15 @@ static int open_process(struct conversion *conversion, const struct spool_direct
     conversion->by_launcher += process->file.header.by_launcher != 0;
     *item = process;
     process->pid = row_pid(conversion, process);
-    return note_image(conversion, process) != 0 ? -1 : rows_take_pid(&conversion->rows, process->pid);
+    const struct spool_header *header = &process->file.header;
+    const struct process *image = conversion_latest_image(conversion, process);
+    if (!image || (image->file.header.started < header->started && !header->by_launcher)) {
+        uint64_t *index = map_put(&conversion->images, process_image_key(process), NULL);
+        if (!index)
+            return error_no_memory("a process");
+        *index = process->index;
+    }
+    return rows_take_pid(&conversion->rows, process->pid);
 }
 
 static int open_processes(struct conversion *conversion)

@@ -211,22 +211,18 @@ static void describe(struct args *args, const struct event *event)
     args_u64(args, ARG_THREAD, event->thread);
 }
 
-static void write_slice(struct piece_writer *out, struct process *process, const struct plugin_slice *made)
-{
-    struct track *track = tracks_get(&process->tracks, TRACK_PLUGIN, 0, 0, made->plugin);
-    const struct event event = agent_read(made->record, made->thread);
-    struct args args = {0};
-    if (!track)
-        return;
-    describe(&args, &event);
-    struct row row = track_row_own(track, made->start, made->end, made->thread);
-    piece_writer_slice(out, CATEGORY_PLUGIN, event_name(&event), row, made->start, made->end, &args);
-}
-
 int write_plugin_slices(struct piece_writer *out, struct process *process)
 {
     for (size_t i = 0; i < process->plugins->slices.count; i++) {
-        write_slice(out, process, &process->plugins->slices.items[i]);
+        const struct plugin_slice *made = &process->plugins->slices.items[i];
+        struct track *track = tracks_get(&process->tracks, TRACK_PLUGIN, 0, 0, made->plugin);
+        const struct event event = agent_read(made->record, made->thread);
+        struct args args = {0};
+        if (!track)
+            continue;
+        describe(&args, &event);
+        struct row row = track_row_own(track, made->start, made->end, made->thread);
+        piece_writer_slice(out, CATEGORY_PLUGIN, event_name(&event), row, made->start, made->end, &args);
         piece_writer_passed(out, process);
     }
     return 0;

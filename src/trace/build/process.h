@@ -176,6 +176,11 @@ void widen_process_time(struct process *process, uint64_t start, uint64_t end);
 /* The index pass meets an event: widens the time, or counts an event whose times cannot be and returns false. */
 bool process_index_span(struct process *process, const struct event *event);
 
+/* crashes.c: how the process ended, if it did; and, within an object, what is known of it if it did not end by exit. */
+const char *process_state(const struct conversion *conversion, const struct process *process);
+struct json_out;
+void write_crash_records(const struct conversion *conversion, const struct process *process, struct json_out *json);
+
 /* The event gives OBJECT a name. Returns 0, or -1 after error(). */
 int put_given_name(struct process *process, struct map *map, uint64_t object, const struct event *event,
                    bool by_program);

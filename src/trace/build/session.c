@@ -123,15 +123,6 @@ uint64_t session_note_number(const struct session_note *session, const char *opt
 
 static void put_value(struct json_out *json, const cJSON *value, int depth);
 
-static void put_number(struct json_out *json, double number)
-{
-    bool whole = number > -9e18 && number < 9e18 && (double)(int64_t)number == number;
-    if (whole)
-        json_i64(json, (int64_t)number);
-    else
-        json_double(json, number, -1);
-}
-
 static void put_members(struct json_out *json, const cJSON *value, int depth)
 {
     bool object = cJSON_IsObject(value);
@@ -149,12 +140,15 @@ static void put_members(struct json_out *json, const cJSON *value, int depth)
 
 static void put_value(struct json_out *json, const cJSON *value, int depth)
 {
+    double number = cJSON_IsNumber(value) ? value->valuedouble : 0;
     if (cJSON_IsObject(value) || cJSON_IsArray(value))
         put_members(json, value, depth);
     else if (cJSON_IsString(value))
         json_string(json, value->valuestring);
+    else if (cJSON_IsNumber(value) && number > -9e18 && number < 9e18 && (double)(int64_t)number == number)
+        json_i64(json, (int64_t)number);
     else if (cJSON_IsNumber(value))
-        put_number(json, value->valuedouble);
+        json_double(json, number, -1);
     else if (cJSON_IsBool(value))
         json_bool(json, cJSON_IsTrue(value));
     else
@@ -291,15 +285,6 @@ static void put_window(struct buffer *text, uint64_t delay, uint64_t duration, b
     buffer_text(text, " had passed");
 }
 
-static void write_too_short(struct buffer *text, uint64_t ran, uint64_t delay)
-{
-    buffer_text(text, "the program ended after ");
-    put_time(text, ran);
-    buffer_text(text, ", before ");
-    put_option(text, "delay", delay);
-    buffer_text(text, " had passed");
-}
-
 static void put_range(const struct conversion *conversion, struct buffer *text, const char *range)
 {
     bool outside = conversion->missed->started_outside;
@@ -334,7 +319,11 @@ static void put_capture(const struct conversion *conversion, struct buffer *text
     uint64_t ran = conversion->options->ran;
     buffer_text(text, "nothing was recorded: ");
     if (ran > 0 && ran < asked->delay) {
-        write_too_short(text, ran, asked->delay);
+        buffer_text(text, "the program ended after ");
+        put_time(text, ran);
+        buffer_text(text, ", before ");
+        put_option(text, "delay", asked->delay);
+        buffer_text(text, " had passed");
     } else if (asked->range) {
         put_range(conversion, text, asked->range);
         if (conversion->missed->started_outside)

@@ -22,7 +22,6 @@ struct missed {
     struct buffer text;              /* once found; NUL-terminated, "": all that was waited for came */
 };
 
-/* session_note.c */
 void session_note_read(struct session_note *session, const char *directory);
 void session_note_release(struct session_note *session);
 /* The option of this name; NULL, or 0, when it is not known. */
@@ -30,7 +29,7 @@ const char *session_note_text(const struct session_note *session, const char *op
 uint64_t session_note_number(const struct session_note *session, const char *option);
 /* Its keys, within an object. */
 void session_note_put(const struct session_note *session, struct json_out *json);
-/* missed.c: an EVENT_SEEN; then, once all is known, what the user waited for in vain. Return 0, or -1 after error(). */
+/* Once all is known: finds what the user waited for in vain. Returns 0, or -1 after error(). */
 int find_missed(struct conversion *conversion);
 /* Its key and text, within an object, if there is any. */
 void write_missed(const struct conversion *conversion, struct json_out *json);

@@ -215,20 +215,15 @@ int convert_file(const char *input, const char *path, struct convert_summary *su
     return check_readable_twice(input) != 0 ? -1 : write_trace(input, path, NULL, summary);
 }
 
-/* Warnings come with the second reading. */
-static int look_at(const char *input, struct cut *cut)
-{
-    enum log_level level = log_level();
-    log_set_level(LOG_QUIET);
-    int result = sources_read(input, cut_looking(cut), &(struct sources_options){0});
-    log_set_level(level);
-    return result == 0 ? cut_looked(cut) : result;
-}
-
 int convert_part(const char *input, const char *path, const struct cut_options *part, struct convert_summary *summary)
 {
     struct cut *cut = check_readable_twice(input) == 0 ? cut_new(part, input) : NULL;
-    int result = cut ? look_at(input, cut) : -1;
+    enum log_level level = log_level();
+    log_set_level(LOG_QUIET); /* warnings come with the second reading */
+    int result = cut ? sources_read(input, cut_looking(cut), &(struct sources_options){0}) : -1;
+    log_set_level(level);
+    if (result == 0)
+        result = cut_looked(cut);
     if (result == 0)
         result = write_trace(input, path, cut, summary);
     cut_free(cut);

@@ -280,18 +280,6 @@ static void put_function(const struct stack_frame *frame, struct json_out *json)
         json_put_u64(json, "line", frame->line);
 }
 
-/* The calls that the compiler put into a frame's function, innermost first. */
-static void put_inlined(const struct stack_frame *frame, struct json_out *json)
-{
-    json_key_array(json, "inlined");
-    for (size_t i = 0; i < frame->inlined_count; i++) {
-        json_begin_object(json);
-        put_function(&frame->inlined[i], json);
-        json_end(json);
-    }
-    json_end(json);
-}
-
 void put_frame(const struct stack_frame *frame, struct json_out *json)
 {
     json_begin_object(json);
@@ -302,7 +290,14 @@ void put_frame(const struct stack_frame *frame, struct json_out *json)
         json_put_text(json, "module", frame->module);
     if (frame->module && !frame_is_python(frame))
         json_put_hex(json, "offset", frame->offset);
-    if (frame->inlined_count > 0)
-        put_inlined(frame, json);
+    if (frame->inlined_count > 0) { /* the calls that the compiler put into the frame's function, innermost first */
+        json_key_array(json, "inlined");
+        for (size_t i = 0; i < frame->inlined_count; i++) {
+            json_begin_object(json);
+            put_function(&frame->inlined[i], json);
+            json_end(json);
+        }
+        json_end(json);
+    }
     json_end(json);
 }

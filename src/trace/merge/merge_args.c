@@ -73,26 +73,18 @@ static void see(struct merge_trace *trace, enum role role, uint64_t number)
     }
 }
 
-static void see_members(struct merge_trace *trace, const struct arg *arg)
+static void see_list(struct merge_trace *trace, const struct arg *args, size_t count)
 {
     struct json_text key, value;
     uint64_t number;
-    for (const char *at = arg->text, *end = at + arg->length; json_member(&at, end, &key, &value);) {
-        enum role role = role_of_name(key);
-        if (role != ROLE_NONE && merge_read_number(value, &number))
-            see(trace, role, number);
-    }
-}
-
-static void see_list(struct merge_trace *trace, const struct arg *args, size_t count)
-{
-    uint64_t number;
     for (const struct arg *arg = args; arg < args + count; arg++) {
+        const char *at = arg->type == ARG_TYPE_MEMBERS ? arg->text : NULL, *end = at ? at + arg->length : NULL;
+        while (at && json_member(&at, end, &key, &value))
+            if (role_of_name(key) != ROLE_NONE && merge_read_number(value, &number))
+                see(trace, role_of_name(key), number);
         if (arg->type == ARG_TYPE_LIST)
             see_list(trace, arg->list->items, arg->list->count);
-        else if (arg->type == ARG_TYPE_MEMBERS)
-            see_members(trace, arg);
-        else if (roles[arg->key] != ROLE_NONE && is_id(arg, &number))
+        else if (arg->type != ARG_TYPE_MEMBERS && roles[arg->key] != ROLE_NONE && is_id(arg, &number))
             see(trace, (enum role)roles[arg->key], number);
     }
 }

@@ -43,20 +43,12 @@ static uint32_t host_put(struct merge *merge, const char *name, bool named)
     return (uint32_t)(merge->hosts.count - 1);
 }
 
-/* The host of the processes that name none; one of its own if the trace does not name it either. */
-static int find_host(struct merge *merge, struct merge_trace *trace, uint32_t *common)
-{
-    if (*common == MERGE_NO_HOST)
-        *common = host_put(merge, trace->host ? trace->host : trace->input->name, trace->host != NULL);
-    return *common == MERGE_NO_HOST ? error_no_memory("hosts") : 0;
-}
-
+/* COMMON is the host of the processes that name none; one of its own if the trace does not name it either. */
 static int set_host(struct merge *merge, struct merge_trace *trace, struct merge_process *process, uint32_t *common)
 {
-    if (process->told_host)
-        process->host = host_put(merge, process->told_host, true);
-    else if (find_host(merge, trace, common) == 0)
-        process->host = *common;
+    if (!process->told_host && *common == MERGE_NO_HOST)
+        *common = host_put(merge, trace->host ? trace->host : trace->input->name, trace->host != NULL);
+    process->host = process->told_host ? host_put(merge, process->told_host, true) : *common;
     if (process->host == MERGE_NO_HOST)
         return error_no_memory("hosts");
     struct merge_host *host = &merge->hosts.items[process->host];

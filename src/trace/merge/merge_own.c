@@ -8,6 +8,7 @@
 
 #include "common/json_out.h"
 #include "common/log.h"
+#include "common/lookup.h"
 #include "trace/json/text.h"
 #include "trace/merge/merge_parts.h"
 
@@ -109,27 +110,17 @@ static void begin_item(struct member *member, struct json_out *json)
     json_out_init(json, &member->text, false);
 }
 
-static int add_loss(struct merge_own *own, struct member *member, struct json_text key, struct json_text value)
-{
-    uint64_t *index = map_put(&member->known, hash_bytes(key.at, key.length), NULL);
-    if (index && *index == 0) {
-        struct loss *loss = array_push(&own->losses);
-        if (!loss || !(loss->key = strndup(key.at, key.length)))
-            return -1;
-        *index = own->losses.count;
-    }
-    if (!index)
-        return -1;
-    own->losses.items[*index - 1].count += strtoull(value.at, NULL, 10);
-    return 0;
-}
-
 static int add_losses(struct merge_own *own, struct member *member, struct json_text object)
 {
     struct json_text key, value;
-    for (const char *at = object.at + 1, *end = object.at + object.length; json_member(&at, end, &key, &value);)
-        if (add_loss(own, member, key, value) != 0)
+    for (const char *at = object.at + 1, *end = object.at + object.length; json_member(&at, end, &key, &value);) {
+        struct loss *loss = PUT_ITEM(&own->losses, &member->known, hash_bytes(key.at, key.length));
+        if (loss && !loss->key)
+            loss->key = strndup(key.at, key.length);
+        if (!loss || !loss->key)
             return error_no_memory("the trace's metadata");
+        loss->count += strtoull(value.at, NULL, 10);
+    }
     return 0;
 }
 

@@ -167,10 +167,12 @@ static void put_told(struct merge_remap *remap, struct json_text object)
     json_end(remap->json);
 }
 
-/* The rows of GPUs that show what the process did. */
-static void put_gpus(const struct merge_remap *remap)
+/* A process of a trace that says nothing of processes, as those of torch.profiler. */
+static void put_untold(const struct merge_remap *remap)
 {
-    json_key_object(remap->json, "gpu_pids");
+    json_begin_object(remap->json);
+    json_put_u64(remap->json, "pid", remap->process->new_pid);
+    json_key_object(remap->json, "gpu_pids"); /* the rows of GPUs that show what it did */
     for (size_t i = 0; i < remap->trace->processes.count; i++) {
         const struct merge_process *gpu = &remap->trace->processes.items[i];
         if (!gpu->gpu || !gpu->has_row || gpu->owner != remap->process->pid || gpu->device < 0)
@@ -179,14 +181,6 @@ static void put_gpus(const struct merge_remap *remap)
         json_u64(remap->json, gpu->new_pid);
     }
     json_end(remap->json);
-}
-
-/* A process of a trace that says nothing of processes, as those of torch.profiler. */
-static void put_untold(const struct merge_remap *remap)
-{
-    json_begin_object(remap->json);
-    json_put_u64(remap->json, "pid", remap->process->new_pid);
-    put_gpus(remap);
     put_rank(remap);
     json_end(remap->json);
 }

@@ -116,18 +116,6 @@ static void write_process(const struct merge *merge, const struct merge_process 
     sink->format->process(sink, &row);
 }
 
-static void write_threads(const struct merge_trace *trace, struct sink *sink)
-{
-    for (size_t i = 0; i < trace->threads.count; i++) {
-        const struct merge_thread *thread = &trace->threads.items[i];
-        const struct merge_process *process = merge_process_get(trace, thread->row.pid);
-        struct row_name row = {.row = {process ? process->new_pid : thread->row.pid, thread->row.tid},
-                               .name = thread->name ? thread->name : "",
-                               .sort_index = thread->sort_index};
-        sink->format->thread(sink, &row);
-    }
-}
-
 int merge_write_rows(const struct merge *merge, struct sink *sink)
 {
     struct buffer name;
@@ -137,6 +125,13 @@ int merge_write_rows(const struct merge *merge, struct sink *sink)
     int failure = name.failure;
     buffer_release(&name);
     for (size_t i = 0; i < merge->options->count; i++)
-        write_threads(&merge->traces[i], sink);
+        for (size_t k = 0; k < merge->traces[i].threads.count; k++) {
+            const struct merge_thread *thread = &merge->traces[i].threads.items[k];
+            const struct merge_process *process = merge_process_get(&merge->traces[i], thread->row.pid);
+            struct row_name row = {.row = {process ? process->new_pid : thread->row.pid, thread->row.tid},
+                                   .name = thread->name ? thread->name : "",
+                                   .sort_index = thread->sort_index};
+            sink->format->thread(sink, &row);
+        }
     return failure ? error_no_memory("names of rows") : 0;
 }

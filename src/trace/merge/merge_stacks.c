@@ -60,14 +60,6 @@ static int read_frames(struct adding *adding, struct json_text tree)
     return 0;
 }
 
-static struct frame *find_frame(struct adding *adding, uint32_t number)
-{
-    const struct frame wanted = {.number = number};
-    return adding->frames.count == 0
-               ? NULL
-               : bsearch(&wanted, adding->frames.items, adding->frames.count, sizeof(*adding->frames.items), by_number);
-}
-
 /* The members of FRAME but for its parent, each behind a comma. */
 static void put_members(struct buffer *out, const struct frame *frame)
 {
@@ -115,7 +107,10 @@ static int put_frame(struct adding *adding, struct frame *frame, uint32_t parent
 /* A frame after those that called it. */
 static int add_frame(struct adding *adding, struct frame *frame, unsigned depth)
 {
-    struct frame *parent = frame->parent != 0 ? find_frame(adding, frame->parent) : NULL;
+    struct frame *frames = adding->frames.items; /* with FRAME among them */
+    size_t count = adding->frames.count, place = COUNT_BEFORE(count, i, frames[i].number < frame->parent);
+    bool has_parent = frame->parent != 0 && place < count && frames[place].number == frame->parent;
+    struct frame *parent = has_parent ? &frames[place] : NULL;
     if (frame->new_number != 0 || depth > DEPTH_MOST)
         return 0;
     if (parent && add_frame(adding, parent, depth + 1) != 0)

@@ -211,17 +211,6 @@ static bool take_kinds(struct join *join)
     return true;
 }
 
-static bool take_columns(struct join *join)
-{
-    for (uint32_t k = 0; k < join->kinds; k++) {
-        struct joining *of = &join->kind[k];
-        of->columns = (const void *)take(join, (size_t)(of->records - 1) * of->varying * sizeof(uint32_t));
-        if (!of->columns)
-            return false;
-    }
-    return true;
-}
-
 static bool join_record(struct joining *of, uint32_t *record)
 {
     if (of->at == of->records)
@@ -241,8 +230,14 @@ bool columns_join(const uint8_t *in, size_t in_size, uint8_t *data, size_t size)
     join.at = in;
     join.end = in + in_size;
     const uint8_t *order = take_kinds(&join) ? take(&join, join.records) : NULL;
-    if (!order || !take_columns(&join))
+    if (!order)
         return false;
+    for (uint32_t k = 0; k < join.kinds; k++) {
+        struct joining *of = &join.kind[k];
+        of->columns = (const void *)take(&join, (size_t)(of->records - 1) * of->varying * sizeof(uint32_t));
+        if (!of->columns)
+            return false;
+    }
     size_t at = 0;
     for (uint32_t i = 0; i < join.records; i++) {
         if (order[i] >= join.kinds || join.kind[order[i]].words * sizeof(uint32_t) > size - at)

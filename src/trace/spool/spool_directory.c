@@ -15,20 +15,17 @@
 #include "trace/spool/ended_file.h"
 #include "common/spool.h"
 
-static bool is_of_a_run(const char *name)
-{
-    return text_ends_with(name, SPOOL_SUFFIX) || text_ends_with(name, SPOOL_CPU_SUFFIX) ||
-           text_ends_with(name, SPOOL_UNRECORDED_SUFFIX) || strcmp(name, SPOOL_ENDED_FILE) == 0 ||
-           strcmp(name, SPOOL_SESSION_FILE) == 0;
-}
-
 bool spool_directory_is(const char *path)
 {
     DIR *stream = opendir(path);
     const struct dirent *entry;
     bool found = false;
-    while (stream && !found && (entry = readdir(stream)))
-        found = is_of_a_run(entry->d_name);
+    while (stream && !found && (entry = readdir(stream))) {
+        const char *name = entry->d_name;
+        found = text_ends_with(name, SPOOL_SUFFIX) || text_ends_with(name, SPOOL_CPU_SUFFIX) ||
+                text_ends_with(name, SPOOL_UNRECORDED_SUFFIX) || strcmp(name, SPOOL_ENDED_FILE) == 0 ||
+                strcmp(name, SPOOL_SESSION_FILE) == 0;
+    }
     if (stream)
         closedir(stream);
     return found;

@@ -88,15 +88,6 @@ struct copying {
     uint64_t rest; /* bytes since pages were given back */
 };
 
-/* A power of two, as blocks are, and enough for DATA to be aligned. */
-static size_t block_of(size_t size)
-{
-    size_t block = SPOOL_ALIGN;
-    while (block < size)
-        block *= 2;
-    return block;
-}
-
 /* The bytes of whole records, and the head of one that is none, where the walk over them ends. */
 static size_t sound_bytes(const uint8_t *data, size_t size)
 {
@@ -112,8 +103,11 @@ static size_t sound_bytes(const uint8_t *data, size_t size)
 
 static uint8_t *take_block(struct copying *copying, size_t size)
 {
+    size_t whole = SPOOL_ALIGN; /* a power of two, as blocks are, and enough for the data to be aligned */
+    while (whole < size)
+        whole *= 2;
     if (!copying->few)
-        return spill_block(&copying->file->unpacked, block_of(size));
+        return spill_block(&copying->file->unpacked, whole);
     uint8_t *block = copying->file->copied + copying->used;
     copying->used += spool_aligned(size);
     return block;
@@ -142,17 +136,11 @@ static int copy(struct copying *copying, struct spool_part *part)
     return 0;
 }
 
-static size_t own_bytes(const struct spool_file *file)
+int agent_parts_copy(struct spool_file *file, const char *directory)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < file->parts.count; i++)
         bytes += file->parts.items[i].type == SPOOL_RECORDS ? spool_aligned(file->parts.items[i].size) : 0;
-    return bytes;
-}
-
-int agent_parts_copy(struct spool_file *file, const char *directory)
-{
-    size_t bytes = own_bytes(file);
     struct copying copying = {.file = file, .few = bytes <= FEW_BYTES};
     int result = 0;
     spill_init(&file->unpacked, directory);
