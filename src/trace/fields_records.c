@@ -31,7 +31,8 @@ void fields_put_record(struct buffer *buffer, enum record_kind kind, const void 
     buffer_advance(buffer, sizeof(record) + size);
 }
 
-void fields_put_text(struct buffer *buffer, const char *text, size_t length)
+/* As JSON would give it: valid UTF-8, up to its first NUL. */
+static void put_text(struct buffer *buffer, const char *text, size_t length)
 {
     struct buffer clean;
     buffer_init_memory(&clean);
@@ -43,6 +44,30 @@ void fields_put_text(struct buffer *buffer, const char *text, size_t length)
     fields_put_record(buffer, RECORD_TEXT, clean.data, clean.length);
     buffer->failure = buffer->failure ? buffer->failure : clean.failure;
     buffer_release(&clean);
+}
+
+void record_fail(struct sink *sink)
+{
+    sink->buffer->failure = sink->buffer->failure ? sink->buffer->failure : ENOMEM;
+}
+
+void record_texts_write(struct record_texts *texts, struct sink *sink)
+{
+    for (; texts->written < texts->texts.count; texts->written++) {
+        const struct interned *text = interner_at(&texts->texts, texts->written);
+        put_text(sink->buffer, text->text, text->length);
+    }
+}
+
+uint32_t record_texts_put(struct record_texts *texts, struct sink *sink, const char *text, size_t length)
+{
+    uint32_t number = intern(&texts->texts, length ? text : "", length);
+    if (number == INTERN_NO_MEMORY) {
+        record_fail(sink);
+        return EVENT_NO_TEXT;
+    }
+    record_texts_write(texts, sink);
+    return number;
 }
 
 void fields_put_metadata(struct sink *sink, const char *key, const char *value, size_t size)

@@ -19,7 +19,6 @@
 #include "trace/shapes.h"
 #include "trace/sink.h"
 
-#define NAMES 1024   /* that are known by their address */
 #define PATTERNS 512 /* list N is in N % PATTERNS */
 
 /* An event with the arguments of a list. */
@@ -32,14 +31,8 @@ struct pattern {
 
 /* Of a piece, or of the whole. */
 struct state {
-    struct interner texts; /* as the events have them, or as they are parsed of JSON */
-    uint32_t written;      /* texts of these that are in the records */
-    struct known_name {
-        const char *text;
-        size_t length;
-        uint32_t number;
-    } names[NAMES];
-    struct pattern *patterns; /* NULL: none yet */
+    struct record_texts texts; /* as the events have them, or as they are parsed of JSON */
+    struct pattern *patterns;  /* NULL: none yet */
     struct parser parser;
     /* Where the records in the buffer end, if the last one is a run */
     uint64_t drained; /* the buffer's total then */
@@ -78,11 +71,6 @@ static void put_event(struct sink *sink, const struct event_fields *event)
     state->end = buffer->length;
 }
 
-static void no_memory(struct sink *sink)
-{
-    sink->buffer->failure = sink->buffer->failure ? sink->buffer->failure : ENOMEM;
-}
-
 /* The sink's own state, made when it is first needed. NULL after a failure. */
 static struct state *state_of(struct sink *sink)
 {
@@ -91,10 +79,10 @@ static struct state *state_of(struct sink *sink)
         return state;
     state = sink->state = calloc(1, sizeof(struct state));
     if (!state) {
-        no_memory(sink);
+        record_fail(sink);
         return NULL;
     }
-    parser_init(&state->parser, &state->texts);
+    parser_init(&state->parser, &state->texts.texts);
     state->event = event_nothing;
     return state;
 }
@@ -111,45 +99,11 @@ static void release(struct sink *sink)
     struct state *state = sink->state;
     if (state) {
         parser_release(&state->parser);
-        interner_release(&state->texts);
+        interner_release(&state->texts.texts);
         free(state->patterns);
     }
     free(state);
     sink->state = NULL;
-}
-
-static void put_new_texts(struct sink *sink)
-{
-    struct state *state = sink->state;
-    for (; state->written < state->texts.count; state->written++) {
-        const struct interned *text = interner_at(&state->texts, state->written);
-        fields_put_text(sink->buffer, text->text, text->length);
-    }
-}
-
-/* Returns the number of a text in the records of SINK. */
-static uint32_t put_text(struct sink *sink, const char *text, size_t length)
-{
-    struct state *state = sink->state;
-    uint32_t number = intern(&state->texts, length ? text : "", length);
-    if (number == INTERN_NO_MEMORY) {
-        no_memory(sink);
-        return EVENT_NO_TEXT;
-    }
-    put_new_texts(sink);
-    return number;
-}
-
-static inline uint32_t put_name(struct sink *sink, const struct name *name)
-{
-    if (!name->kept)
-        return put_text(sink, name->text, name->length);
-    struct state *state = sink->state;
-    uintptr_t address = (uintptr_t)name->text;
-    struct known_name *known = &state->names[(address >> 4 ^ address >> 14) % NAMES];
-    if (known->text != name->text || known->length != name->length)
-        *known = (struct known_name){name->text, name->length, put_text(sink, name->text, name->length)};
-    return known->number;
 }
 
 /* --- arguments. False: JSON alone says what the argument means, so that the event must be read as JSON. What is not a
@@ -182,12 +136,14 @@ static bool take_text(struct sink *sink, const struct arg *arg, uint32_t *text)
     char digits[32];
     int length;
     switch (arg->type) {
-    case ARG_TYPE_TEXT: *text = put_text(sink, arg->text, arg->length); return true;
+    case ARG_TYPE_TEXT:
+        *text = record_texts_put(&((struct state *)sink->state)->texts, sink, arg->text, arg->length);
+        return true;
     case ARG_TYPE_U64:
     case ARG_TYPE_I64:
         length =
             snprintf(digits, sizeof(digits), "%.15g", arg->type == ARG_TYPE_U64 ? (double)arg->u64 : (double)arg->i64);
-        *text = put_text(sink, digits, (size_t)length);
+        *text = record_texts_put(&((struct state *)sink->state)->texts, sink, digits, (size_t)length);
         return true;
     case ARG_TYPE_TRUE:
     case ARG_TYPE_FALSE:
@@ -203,7 +159,7 @@ static bool take_shapes(struct sink *sink, const struct arg *arg, uint32_t *text
         return arg->type != ARG_TYPE_JSON;
     if (shapes_read(arg->text, arg->length, &shapes) != arg->length)
         return false;
-    *text = put_text(sink, shapes.text, shapes.length);
+    *text = record_texts_put(&((struct state *)sink->state)->texts, sink, shapes.text, shapes.length);
     return true;
 }
 
@@ -251,7 +207,7 @@ static const struct pattern *pattern_of(struct sink *sink, const struct arg_list
 {
     struct state *state = sink->state;
     if (!state->patterns && !(state->patterns = calloc(PATTERNS, sizeof(*state->patterns)))) {
-        no_memory(sink);
+        record_fail(sink);
         return NULL;
     }
     struct pattern *pattern = &state->patterns[list->number % PATTERNS];
@@ -294,7 +250,7 @@ static inline void set_event(struct sink *sink, struct event_fields *event, char
 {
     event->phase = phase;
     event->category = (uint8_t)category;
-    event->name = put_name(sink, name);
+    event->name = record_texts_put_name(&((struct state *)sink->state)->texts, sink, name);
     event->process = event_id_number(row.pid);
     event->thread = event_id_number(row.tid);
     event->start = time > sink->base ? (int64_t)(time - sink->base) : 0;
@@ -315,14 +271,14 @@ static void put_parsed(struct sink *sink, struct buffer *text)
             continue;
         passed = length - at;
         result = parser_event(&state->parser, text->data + at, &passed, &event);
-        put_new_texts(sink);
+        record_texts_write(&state->texts, sink);
         if (result != PARSE_DONE)
             continue;
         event_find_extent(&event);
         put_event(sink, &event);
     }
     if (result == PARSE_NO_MEMORY)
-        no_memory(sink);
+        record_fail(sink);
 }
 
 #define PUT_BY_JSON(sink_, what, thing)                                                      \
@@ -362,7 +318,8 @@ static inline void write_event(struct sink *sink, char phase, const struct slice
     if (phase == 'X')
         state->event.duration = (int64_t)(slice->end - slice->start);
     if (phase == 'X' && slice->other_category && *slice->other_category) {
-        state->event.label = put_text(sink, slice->other_category, strlen(slice->other_category));
+        state->event.label = record_texts_put(&((struct state *)sink->state)->texts, sink, slice->other_category,
+                                              strlen(slice->other_category));
         raise_extent(&state->event, FIELD_EXTENT(label));
     }
     put_event(sink, &state->event);
@@ -432,7 +389,7 @@ static void put_naming(struct sink *sink, struct row row, const char *what, cons
         return;
     begin_event(sink, NULL, CATEGORY_OTHER);
     set_event(sink, &state->event, 'M', CATEGORY_OTHER, &name, row, 0);
-    state->event.label = put_text(sink, label, strlen(label));
+    state->event.label = record_texts_put(&((struct state *)sink->state)->texts, sink, label, strlen(label));
     raise_extent(&state->event, FIELD_EXTENT(label));
     put_event(sink, &state->event);
 }

@@ -60,19 +60,6 @@ void lanes_see(struct lanes *lanes, uint64_t start, uint64_t end)
     remember(lanes, start, end);
 }
 
-static void append_all(struct lanes *lanes, const struct lanes *more)
-{
-    for (unsigned i = 1; i < more->recent_count; i++)
-        remember(lanes, more->recent[i].start, more->recent[i].end);
-}
-
-static void append_last(struct lanes *lanes, const struct lanes *more)
-{
-    memcpy(lanes->recent, more->recent, sizeof(lanes->recent));
-    lanes->recent_count = more->recent_count;
-    lanes->forgotten_end = more->forgotten_end;
-}
-
 /* Only the first of those that nothing encloses can have to do with what was before, where no other begins earlier. */
 void lanes_append(struct lanes *lanes, const struct lanes *more)
 {
@@ -82,10 +69,13 @@ void lanes_append(struct lanes *lanes, const struct lanes *more)
         return;
     const struct lanes_recent *first = more->forgotten_end ? &more->first : &more->recent[0];
     lanes_see(lanes, first->start, first->end);
-    if (more->forgotten_end)
-        append_last(lanes, more);
-    else
-        append_all(lanes, more);
+    for (unsigned i = 1; i < more->recent_count && !more->forgotten_end; i++)
+        remember(lanes, more->recent[i].start, more->recent[i].end);
+    if (!more->forgotten_end)
+        return;
+    memcpy(lanes->recent, more->recent, sizeof(lanes->recent));
+    lanes->recent_count = more->recent_count;
+    lanes->forgotten_end = more->forgotten_end;
 }
 
 int lanes_collect(struct lanes *lanes, uint64_t start, uint64_t end)
@@ -320,13 +310,6 @@ static uint64_t key_of(enum track_kind kind, uint32_t device, uint32_t context, 
     return (uint64_t)kind << 61 | (uint64_t)(device & 0x1fff) << 48 | (uint64_t)(context & 0xffff) << 32 | number;
 }
 
-static bool is_track(const struct track *track, enum track_kind kind, uint32_t device, uint32_t context,
-                     uint32_t number)
-{
-    return track && track->kind == kind && track->number == number && track->device == device &&
-           track->context == context;
-}
-
 struct track *tracks_get(const struct tracks *tracks, enum track_kind kind, uint32_t device, uint32_t context,
                          uint32_t number)
 {
@@ -338,9 +321,10 @@ struct track *tracks_get(const struct tracks *tracks, enum track_kind kind, uint
 struct track *tracks_look(struct tracks *tracks, struct tracks_recent *recent, enum track_kind kind, uint32_t device,
                           uint32_t context, uint32_t number)
 {
-    struct track **kept = &recent->of_kind[kind];
-    if (recent->tracks == tracks && is_track(*kept, kind, device, context, number))
-        return *kept;
+    struct track **kept = &recent->of_kind[kind], *track = *kept;
+    if (recent->tracks == tracks && track && track->kind == kind && track->number == number &&
+        track->device == device && track->context == context)
+        return track;
     if (recent->tracks != tracks)
         *recent = (struct tracks_recent){.tracks = tracks};
     return *kept = tracks_get(tracks, kind, device, context, number);

@@ -332,21 +332,15 @@ void source_close(struct source *source)
     *source = (struct source){0};
 }
 
-/* zlib puts its name of the file before the message: "<fd:4>: ". */
-static const char *text_of(const char *message)
-{
-    const char *after = strncmp(message, "<fd:", 4) == 0 ? strstr(message, ">: ") : NULL;
-    return after ? after + 3 : message;
-}
-
 static void note_failure(struct source *source, struct source_failure *failure)
 {
     int number = errno, code = Z_OK;
-    const char *message = text_of(gzerror(source->file, &code));
+    const char *message = gzerror(source->file, &code);
+    const char *after = strncmp(message, "<fd:", 4) == 0 ? strstr(message, ">: ") : NULL; /* zlib's name of the file */
     failure->failed = true;
     failure->cut_off = code == Z_BUF_ERROR;
     failure->number = code == Z_ERRNO ? number : 0;
-    snprintf(failure->message, sizeof(failure->message), "%s", message);
+    snprintf(failure->message, sizeof(failure->message), "%s", after ? after + 3 : message);
 }
 
 static void go_on_plainly(struct source *source, struct source_failure *failure)

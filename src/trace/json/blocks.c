@@ -49,14 +49,6 @@ static bool keep_text(struct batch *batch, size_t at, size_t size)
     return true;
 }
 
-static void note_event(struct batch *batch, struct event_fields *event)
-{
-    int64_t end = event->start + event->duration;
-    event_find_extent(event);
-    batch->any |= event->phase != 'M';
-    batch->end = end > batch->end ? end : batch->end;
-}
-
 /* The element at AT, of which *SIZE bytes are there at most: sets *SIZE to its own. False: it is not whole, or not
  * JSON, or out of memory. */
 static bool read_element(struct batch *batch, struct parser *parser, const char *text, size_t at, size_t *size)
@@ -65,10 +57,14 @@ static bool read_element(struct batch *batch, struct parser *parser, const char 
     if (!event)
         return false;
     enum parse_result result = parser_event(parser, text + at, size, event);
-    if (result == PARSE_DONE)
-        note_event(batch, event);
-    else
+    if (result == PARSE_DONE) {
+        int64_t end = event->start + event->duration;
+        event_find_extent(event);
+        batch->any |= event->phase != 'M';
+        batch->end = end > batch->end ? end : batch->end;
+    } else {
         batch->events.count--;
+    }
     if (result == PARSE_NOT_AN_EVENT || parser->surrogates > 0)
         parser_note_problems(parser, result, &batch->problems,
                              at + (result == PARSE_NOT_AN_EVENT ? parser->error_at : 0), 0);
@@ -247,7 +243,7 @@ void blocks_keep_texts(struct blocks *blocks)
         blocks->slots[i].block.batch.keeps_texts = true;
 }
 
-static void stop_workers(struct blocks *blocks)
+void blocks_close(struct blocks *blocks)
 {
     pthread_mutex_lock(&blocks->lock);
     blocks->stopping = true;
@@ -255,11 +251,6 @@ static void stop_workers(struct blocks *blocks)
     pthread_mutex_unlock(&blocks->lock);
     for (unsigned i = 0; i < blocks->started; i++)
         pthread_join(blocks->workers[i], NULL);
-}
-
-void blocks_close(struct blocks *blocks)
-{
-    stop_workers(blocks);
     for (size_t i = 0; blocks->slots && i < blocks->slot_count; i++) {
         batch_release(&blocks->slots[i].block.batch);
         free(blocks->slots[i].block.text);
@@ -283,25 +274,19 @@ int blocks_error(const struct blocks *blocks, const struct block *block)
     return source_error(&blocks->source, &block->failure);
 }
 
-/* Waits until the workers have it. */
-static void wait_for(struct blocks *blocks, struct slot *slot)
-{
-    pthread_mutex_lock(&blocks->lock);
-    blocks->taken++; /* the one before is free again */
-    pthread_cond_broadcast(&blocks->changed);
-    while (!slot->ready)
-        pthread_cond_wait(&blocks->changed, &blocks->lock);
-    slot->ready = false;
-    pthread_mutex_unlock(&blocks->lock);
-}
-
 const struct block *blocks_next(struct blocks *blocks)
 {
     if (blocks->taken == 1 && blocks->started == 0 && make_slots(blocks, blocks->slot_count))
         blocks->started = threads_start(blocks->workers, blocks->worker_count, work, blocks);
     struct slot *slot = &blocks->slots[blocks->started > 0 ? blocks->taken % blocks->slot_count : 0];
     if (blocks->started > 0) {
-        wait_for(blocks, slot);
+        pthread_mutex_lock(&blocks->lock);
+        blocks->taken++; /* the one before is free again */
+        pthread_cond_broadcast(&blocks->changed);
+        while (!slot->ready)
+            pthread_cond_wait(&blocks->changed, &blocks->lock);
+        slot->ready = false;
+        pthread_mutex_unlock(&blocks->lock);
     } else {
         blocks->next++;
         blocks->taken++;

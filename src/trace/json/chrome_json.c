@@ -397,24 +397,20 @@ static void write_async(struct sink *sink, const struct async_slice *slice)
         end_event(sink, at, NULL);
 }
 
-static void put_counter_value(struct buffer *buffer, const struct counter_value *value)
-{
-    put_text(buffer, value->name, value->length);
-    buffer_char(buffer, ':');
-    switch (value->kind) {
-    case COUNTER_UNSIGNED: buffer_u64(buffer, value->u64); break;
-    case COUNTER_SIGNED: buffer_i64(buffer, value->i64); break;
-    case COUNTER_REAL: put_real(buffer, value->real); break;
-    }
-}
-
 static void put_counter_values(struct buffer *buffer, const struct counter *counter)
 {
     buffer_text(buffer, ",\"args\":{");
     for (size_t i = 0; i < counter->value_count; i++) {
+        const struct counter_value *value = &counter->values[i];
         if (i > 0)
             buffer_char(buffer, ',');
-        put_counter_value(buffer, &counter->values[i]);
+        put_text(buffer, value->name, value->length);
+        buffer_char(buffer, ':');
+        switch (value->kind) {
+        case COUNTER_UNSIGNED: buffer_u64(buffer, value->u64); break;
+        case COUNTER_SIGNED: buffer_i64(buffer, value->i64); break;
+        case COUNTER_REAL: put_real(buffer, value->real); break;
+        }
     }
     buffer_bytes(buffer, "}}", 2);
 }

@@ -201,7 +201,7 @@ static inline bool pass_value(struct cursor *c)
 /* A number of any form; NAN: the value is another. */
 static bool take_real(struct cursor *c, double *real)
 {
-    *real = is_digit(*c->at) || *c->at == '-' ? strtod(c->at, NULL) : NAN;
+    *real = is_digit(*c->at) || (*c->at == '-' && c->at[1] != 'I') ? strtod(c->at, NULL) : NAN;
     return pass_value(c);
 }
 
@@ -279,7 +279,7 @@ static inline bool take_field(struct cursor *c, const struct arg_field *field)
     if (!take_real(c, &real))
         return false;
     text = (struct json_text){digits, (size_t)snprintf(digits, sizeof(digits), "%.15g", real)};
-    return !isfinite(real) || put_text(c, &text, place);
+    return isnan(real) || put_text(c, &text, place);
 }
 
 /* Of two arguments "from" the first counts. */
@@ -368,15 +368,6 @@ static bool take_category(struct cursor *c)
     return true;
 }
 
-static bool take_phase(struct cursor *c)
-{
-    struct json_text text;
-    if (!take_text(c, &text) || text.length != 1)
-        return false;
-    c->event->phase = *text.at;
-    return true;
-}
-
 /* --- an event's own keys --- */
 
 enum member { OTHER, PHASE, CATEGORY, NAME, PROCESS, THREAD, START, DURATION, ID, ARGS };
@@ -406,7 +397,11 @@ static bool take_member(struct cursor *c)
         return false;
     c->seen |= 1u << member;
     switch (member) {
-    case PHASE: return take_phase(c);
+    case PHASE:
+        if (!take_text(c, &key) || key.length != 1)
+            return false;
+        c->event->phase = *key.at;
+        return true;
     case CATEGORY: return take_category(c);
     case NAME: return take_text(c, &c->name);
     case PROCESS: return take_id(c, true, &c->event->process);
@@ -598,28 +593,21 @@ static bool read_rest(struct cursor *c, const struct json_text *members)
     return take_members(c) && put_texts(c);
 }
 
-/* The values of the event's own keys, of which the last of a name counts. */
-static void find_members(struct cursor *c, const char *text, struct json_text *members)
-{
-    struct json_text key, value;
-    for (const char *at = text + 1; json_member(&at, c->end, &key, &value);) {
-        c->at = key.at;
-        take_text_rest(c, &key);
-        members[member_of(&key)] = value;
-    }
-}
-
 enum parse_result event_read_members(const char *text, const char *end, struct interner *strings, struct buffer *plain,
                                      struct event_fields *event, struct event_fault *fault)
 {
     struct cursor c = {.end = end, .strings = strings, .event = event, .plain = plain};
-    struct json_text members[ARGS + 1] = {{0}};
+    struct json_text members[ARGS + 1] = {{0}}, key, value; /* of two of a name the last counts */
     *event = event_nothing;
     plain->length = 0;
     /* Texts there may not move: those read without escapes, and the event that read_rest() makes. */
     if (!buffer_reserve(plain, 3 * (size_t)(end - text) + REST_BYTES))
         return PARSE_NO_MEMORY;
-    find_members(&c, text, members);
+    for (const char *at = text + 1; json_member(&at, end, &key, &value);) {
+        c.at = key.at;
+        take_text_rest(&c, &key);
+        members[member_of(&key)] = value;
+    }
     enum parse_result result = read_kind(&c, members, fault);
     if (result == PARSE_DONE)
         result = read_times(event, members, fault);

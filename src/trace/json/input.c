@@ -72,17 +72,6 @@ static int keep_rest(struct input *input)
     return 0;
 }
 
-static int append_block(struct input *input)
-{
-    size_t length = input->block->length;
-    if (!make_space(input, input->length + length + FAST_PATH_PADDING))
-        return error_no_memory("a window of the trace");
-    memcpy(input->joined + input->length, input->block->text, length + FAST_PATH_PADDING);
-    input->data = input->joined;
-    input->length += length;
-    return 0;
-}
-
 /* Twice the rest at least, as the caller begins again with what it has. */
 static bool join(struct input *input, int *status)
 {
@@ -95,9 +84,16 @@ static bool join(struct input *input, int *status)
     if ((*status = keep_rest(input)) < 0)
         return false;
     size_t wanted = 2 * left < INPUT_WINDOW_LIMIT ? 2 * left : INPUT_WINDOW_LIMIT;
-    while (input->length < wanted && take_block(input, status))
-        if ((*status = append_block(input)) < 0)
+    while (input->length < wanted && take_block(input, status)) {
+        size_t length = input->block->length;
+        if (!make_space(input, input->length + length + FAST_PATH_PADDING)) {
+            *status = error_no_memory("a window of the trace");
             return false;
+        }
+        memcpy(input->joined + input->length, input->block->text, length + FAST_PATH_PADDING);
+        input->data = input->joined;
+        input->length += length;
+    }
     return *status == 0 && input->length > left;
 }
 

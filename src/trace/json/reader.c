@@ -160,12 +160,6 @@ static void note_end(struct reader *reader, int64_t end)
     reader->end = end > reader->end ? end : reader->end;
 }
 
-static void note_event(struct reader *reader, const struct event_fields *event)
-{
-    reader->any |= event->phase != 'M';
-    note_end(reader, event->start + event->duration);
-}
-
 /* Hands on the slice that BEGIN and END make. What its end has and its begin has not is the slice's too. */
 static int pass_slice(void *context, const char *begin, size_t size, const char *end, size_t end_size)
 {
@@ -269,17 +263,6 @@ static int number_texts(struct reader *reader, const struct interner *strings)
     return 0;
 }
 
-static int take_texts(struct reader *reader, const struct batch *batch)
-{
-    const struct json_texts *texts = reader->texts;
-    for (size_t i = 0; i < batch->texts.count; i++) {
-        const struct batch_text *text = &batch->texts.items[i];
-        if (texts->event(texts->context, (struct json_text){input_text(&reader->input) + text->at, text->length}) < 0)
-            return reader->status = -1;
-    }
-    return 0;
-}
-
 static int take_events(struct reader *reader, const struct batch *batch)
 {
     struct event_fields own = event_nothing;
@@ -298,7 +281,13 @@ static int take_events(struct reader *reader, const struct batch *batch)
 /* Takes the events that were read ahead, where the window starts with an element. */
 static int take_batch(struct reader *reader, const struct batch *batch)
 {
-    if ((reader->texts ? take_texts(reader, batch) : take_events(reader, batch)) < 0)
+    const struct json_texts *texts = reader->texts;
+    for (size_t i = 0; i < batch->texts.count && reader->status == 0; i++) {
+        const struct batch_text *text = &batch->texts.items[i];
+        reader->status =
+            texts->event(texts->context, (struct json_text){input_text(&reader->input) + text->at, text->length});
+    }
+    if (reader->status < 0 || (!texts && take_events(reader, batch) < 0))
         return -1;
     for (int i = 0; batch->problems.any && i < JSON_PROBLEMS; i++) {
         const struct json_problem_count *found = &batch->problems.of[i];
@@ -347,8 +336,10 @@ static int read_element(struct reader *reader)
     parser_note_problems(&reader->parser, result, &reader->problems, input->offset + at, input_line(input, at));
     if (result == PARSE_NOT_JSON)
         return pass_broken(reader, reader->parser.string_at);
-    if (result == PARSE_DONE)
-        note_event(reader, &event);
+    if (result == PARSE_DONE) {
+        reader->any |= event.phase != 'M';
+        note_end(reader, event.start + event.duration);
+    }
     if (reader->texts && (result == PARSE_DONE || result == PARSE_FLOW)) {
         reader->status = reader->texts->event(reader->texts->context, (struct json_text){input_text(input), size});
         if (reader->parser.strings->count >= NAMES_KEPT || size >= LARGE_BYTES) /* which are of no use then */

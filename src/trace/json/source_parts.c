@@ -160,21 +160,6 @@ static int read_values(const struct json_event *event, struct counter_values *va
     return 0;
 }
 
-/* Whether a double holds it. */
-static bool is_exact(const struct counter_value *value)
-{
-    int64_t most = INT64_C(1) << 53;
-    return value->kind == COUNTER_REAL || (value->kind == COUNTER_UNSIGNED && value->u64 <= (uint64_t)most) ||
-           (value->kind == COUNTER_SIGNED && value->i64 >= -most);
-}
-
-static double as_real(const struct counter_value *value)
-{
-    return value->kind == COUNTER_REAL     ? value->real
-           : value->kind == COUNTER_SIGNED ? (double)value->i64
-                                           : (double)value->u64;
-}
-
 int json_counter_read(struct counter *counter, const struct json_event *event, struct counter_values *values,
                       struct buffer *texts)
 {
@@ -185,12 +170,16 @@ int json_counter_read(struct counter *counter, const struct json_event *event, s
     if (values->count != 1)
         return 0;
     const struct counter_value *only = &values->items[0];
-    if (json_is((struct json_text){only->name, only->length}, "bytes") && only->kind == COUNTER_UNSIGNED) {
+    const struct json_text name = {only->name, only->length};
+    const int64_t most = INT64_C(1) << 53; /* of the integers that a double holds */
+    bool is_exact = only->kind == COUNTER_REAL || (only->kind == COUNTER_UNSIGNED && only->u64 <= (uint64_t)most) ||
+                    (only->kind == COUNTER_SIGNED && only->i64 >= -most);
+    if (json_is(name, "bytes") && only->kind == COUNTER_UNSIGNED) {
         counter->bytes = only->u64;
         counter->value_count = 0;
-    } else if (json_is((struct json_text){only->name, only->length}, "value") && is_exact(only)) {
+    } else if (json_is(name, "value") && is_exact) {
         counter->real = true;
-        counter->value = as_real(only);
+        counter->value = only->kind == COUNTER_REAL ? only->real : (double)only->i64;
         counter->value_count = 0;
     }
     return 0;
@@ -297,32 +286,19 @@ int json_rows_take(struct json_rows *rows, const struct json_event *event)
     return 0;
 }
 
-/* A row of which only the order is known: by its word, if it has one. */
-static void name_nameless(const struct json_rows *rows, struct json_row *row)
-{
-    uint32_t number = row->is_process ? row->row.pid : row->row.tid;
-    if (row->name)
-        return;
-    const char *word = word_of(rows, number);
-    row->name = word ? json_unescaped((struct json_text){word, strlen(word)}) : strdup("");
-}
-
-/* The file does not say whose work a GPU did; as a rule there is one process. */
-static uint32_t find_owner(const struct json_rows *rows)
-{
-    for (size_t i = 0; i < rows->items.count; i++) {
-        const struct json_row *row = &rows->items.items[i];
-        if (row->is_process && row->label && strcmp(row->label, "CPU") == 0)
-            return row->row.pid;
-    }
-    return ROW_OWNER_UNKNOWN;
-}
-
 void json_rows_write(struct json_rows *rows, struct sink *sink)
 {
-    uint32_t owner = find_owner(rows);
-    for (size_t i = 0; i < rows->items.count; i++)
-        name_nameless(rows, &rows->items.items[i]);
+    uint32_t owner = ROW_OWNER_UNKNOWN;
+    for (size_t i = rows->items.count; i-- > 0;) {
+        struct json_row *row = &rows->items.items[i];
+        const char *word = word_of(rows, row->is_process ? row->row.pid : row->row.tid);
+        /* The file does not say whose work a GPU did; as a rule there is one process. */
+        if (row->is_process && row->label && strcmp(row->label, "CPU") == 0)
+            owner = row->row.pid;
+        /* A row of which only the order is known has the name of its word. */
+        if (!row->name)
+            row->name = word ? json_unescaped((struct json_text){word, strlen(word)}) : strdup("");
+    }
     for (int threads = 0; threads < 2; threads++) {
         for (size_t i = 0; i < rows->items.count; i++) {
             const struct json_row *row = &rows->items.items[i];

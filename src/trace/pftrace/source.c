@@ -127,8 +127,11 @@ static void give_slice(struct maker *maker, const struct pftrace_event *event)
     struct event_args args;
     struct slice slice;
     set_slice(maker, event, &slice, &args);
-    maker->sink->format->slice(maker->sink, &slice);
-    for (size_t i = 0; i < event->flow_count; i++) {
+    if (event->what == PFTRACE_INSTANT)
+        maker->sink->format->instant(maker->sink, &slice);
+    else
+        maker->sink->format->slice(maker->sink, &slice);
+    for (size_t i = 0; i < event->flow_count && event->what == PFTRACE_SLICE; i++) {
         uint64_t id = event->flows[i];
         struct flow flow = {.category = id & PFTRACE_FLOW_OF_OPERATOR ? CATEGORY_FWDBWD : CATEGORY_OTHER,
                             .id = (uint32_t)id,
@@ -137,14 +140,6 @@ static void give_slice(struct maker *maker, const struct pftrace_event *event)
                             .time = maker->base + event->flow_time};
         maker->sink->format->flow(maker->sink, &flow);
     }
-}
-
-static void give_instant(struct maker *maker, const struct pftrace_event *event)
-{
-    struct event_args args;
-    struct slice slice;
-    set_slice(maker, event, &slice, &args);
-    maker->sink->format->instant(maker->sink, &slice);
 }
 
 static void give_async(struct maker *maker, const struct pftrace_event *event)
@@ -233,8 +228,8 @@ static void give(struct maker *maker, const struct pftrace_event *event)
     case PFTRACE_METADATA: give_metadata(maker, event); break;
     case PFTRACE_PROCESS:
     case PFTRACE_THREAD: give_row(maker, event); break;
-    case PFTRACE_SLICE: give_slice(maker, event); break;
-    case PFTRACE_INSTANT: give_instant(maker, event); break;
+    case PFTRACE_SLICE:
+    case PFTRACE_INSTANT: give_slice(maker, event); break;
     case PFTRACE_ASYNC: give_async(maker, event); break;
     case PFTRACE_COUNTER: give_counter(maker, event); break;
     }

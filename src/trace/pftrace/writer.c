@@ -119,8 +119,7 @@ static void begin_section(struct sink *sink, uint64_t written)
     state->section_start = written;
 }
 
-/* Before each event; returns the state, or NULL after a failure. */
-static struct pftrace_state *begin_event(struct sink *sink)
+struct pftrace_state *pftrace_begin_event(struct sink *sink)
 {
     struct pftrace_state *state = sink->state;
     uint64_t written = sink->buffer->total + sink->buffer->length;
@@ -156,7 +155,7 @@ static bool waits(const struct slice *slice)
 
 static void write_slice(struct sink *sink, const struct slice *slice)
 {
-    struct pftrace_state *state = begin_event(sink);
+    struct pftrace_state *state = pftrace_begin_event(sink);
     enum pftrace_lane lane = lane_of(slice);
     if (!state)
         return;
@@ -177,24 +176,6 @@ static void write_slice(struct sink *sink, const struct slice *slice)
         pftrace_put_gpu_op(state, pending, slice);
     else
         pftrace_put_call(state, pending, slice);
-}
-
-static void write_instant(struct sink *sink, const struct slice *instant)
-{
-    if (begin_event(sink))
-        pftrace_write_instant(sink, instant);
-}
-
-static void write_async(struct sink *sink, const struct async_slice *slice)
-{
-    if (begin_event(sink))
-        pftrace_write_async(sink, slice);
-}
-
-static void write_counter(struct sink *sink, const struct counter *counter)
-{
-    if (begin_event(sink))
-        pftrace_write_counter(sink, counter);
 }
 
 /* A flow between two TrackEvents. */
@@ -336,9 +317,9 @@ const struct sink_format pftrace = {
     .thread = write_thread,
     .piece = begin_piece,
     .slice = write_slice,
-    .instant = write_instant,
-    .async = write_async,
-    .counter = write_counter,
+    .instant = pftrace_write_instant,
+    .async = pftrace_write_async,
+    .counter = pftrace_write_counter,
     .flow = write_flow,
     .finish = write_finish,
     .release = pftrace_state_release,

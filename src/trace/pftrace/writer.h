@@ -90,6 +90,11 @@ static inline uint64_t pftrace_iid(struct pftrace_sequence *sequence, enum pftra
     return *iid;
 }
 
+/* The number of a text that TABLE of InternedData has, which is put there if it is new. 0 without memory, and of NULL.
+ */
+uint64_t pftrace_intern(struct pftrace_sequence *sequence, enum pftrace_interned what, uint32_t table, const char *text,
+                        size_t length, bool *is_new);
+
 /* A packet of TIME, ns since the base, whose FIELD is BODY, after what is interned, to OUT. */
 void pftrace_packet(struct pftrace_sequences *sequences, struct pftrace_sequence *sequence, struct buffer *out,
                     uint64_t time, uint32_t field, const char *body, size_t size);
@@ -136,9 +141,6 @@ struct pftrace_put {
 
 /* ARGS may be NULL. */
 void pftrace_put_args(struct pftrace_put *put, const struct args *args);
-
-/* The number of a name of arguments of GPU operations, which is interned if it is new. */
-uint64_t pftrace_compute_name(struct pftrace_sequence *sequence, const char *name, size_t length);
 
 /* The argument that was held, after all. */
 void pftrace_put_correlation(struct pftrace_put *put, uint64_t correlation);
@@ -218,7 +220,10 @@ void pftrace_frames_release(struct pftrace_rows *rows);
 /* The call stack of this number as one that SEQUENCE has interned; 0: it is not known. */
 uint64_t pftrace_callstack(const struct pftrace_rows *rows, struct pftrace_sequence *sequence, uint64_t number);
 
-/* An event of its own, where one may begin: writer_events.c */
+/* writer.c: before each event. Returns the state, or NULL after a failure. */
+struct pftrace_state *pftrace_begin_event(struct sink *sink);
+
+/* writer_events.c: events that have no flows. */
 void pftrace_write_instant(struct sink *sink, const struct slice *instant);
 void pftrace_write_async(struct sink *sink, const struct async_slice *slice);
 void pftrace_write_counter(struct sink *sink, const struct counter *counter);

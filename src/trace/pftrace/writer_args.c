@@ -43,36 +43,16 @@ static const bool shared_keys[ARG_KEY_COUNT] = {
 #define TEXT_INTERNED_MAX 64    /* bytes; longer ones hardly come twice */
 #define TEXTS_INTERNED_MAX 4096 /* of a sequence */
 
-static void intern_entry(struct pftrace_sequence *sequence, uint32_t table, uint64_t iid, const char *text,
-                         size_t length)
-{
-    size_t entry = protobuf_begin(&sequence->interned, table);
-    protobuf_put_u64(&sequence->interned, PB_INTERNED_IID, iid);
-    protobuf_put_bytes(&sequence->interned, PB_INTERNED_NAME, text, length);
-    protobuf_end(&sequence->interned, entry);
-}
-
 static uint64_t name_iid(struct pftrace_put *put, enum arg_key key, const char *name, size_t length)
 {
     struct pftrace_sequence *sequence = put->sequence;
     if (key != ARG_OTHER && sequence->arg_name_iids[key] != 0)
         return sequence->arg_name_iids[key];
     bool is_new;
-    uint64_t iid = pftrace_iid(sequence, PFTRACE_ARG_NAMES, hash_bytes(name, length), &is_new);
-    if (iid != 0 && is_new)
-        intern_entry(sequence, put->shared ? PB_INTERNED_COMPUTE_ARG_NAMES : PB_INTERNED_ANNOTATION_NAMES, iid, name,
-                     length);
+    uint32_t table = put->shared ? PB_INTERNED_COMPUTE_ARG_NAMES : PB_INTERNED_ANNOTATION_NAMES;
+    uint64_t iid = pftrace_intern(sequence, PFTRACE_ARG_NAMES, table, name, length, &is_new);
     if (key != ARG_OTHER && iid < 256)
         sequence->arg_name_iids[key] = (uint8_t)iid;
-    return iid;
-}
-
-uint64_t pftrace_compute_name(struct pftrace_sequence *sequence, const char *name, size_t length)
-{
-    bool is_new;
-    uint64_t iid = pftrace_iid(sequence, PFTRACE_ARG_NAMES, hash_bytes(name, length), &is_new);
-    if (iid != 0 && is_new)
-        intern_entry(sequence, PB_INTERNED_COMPUTE_ARG_NAMES, iid, name, length);
     return iid;
 }
 
@@ -85,18 +65,6 @@ static uint64_t arg_name_iid(struct pftrace_put *put, const struct arg *arg)
     return name_iid(put, arg->key, arg_words[arg->key].text, arg_words[arg->key].length);
 }
 
-/* 0: the text is too long, or there are too many. */
-static uint64_t text_iid(struct pftrace_put *put, const char *text, size_t length)
-{
-    bool is_new;
-    if (length > TEXT_INTERNED_MAX || put->sequence->next_iid[PFTRACE_TEXTS] >= TEXTS_INTERNED_MAX)
-        return 0;
-    uint64_t iid = pftrace_iid(put->sequence, PFTRACE_TEXTS, hash_bytes(text, length), &is_new);
-    if (iid != 0 && is_new)
-        intern_entry(put->sequence, PB_INTERNED_STRING_VALUES, iid, text, length);
-    return iid;
-}
-
 /* --- DebugAnnotation --- */
 
 static void put_annotation_value(struct pftrace_put *put, const struct arg *arg)
@@ -105,6 +73,7 @@ static void put_annotation_value(struct pftrace_put *put, const struct arg *arg)
     char text[64];
     size_t length;
     uint64_t iid;
+    bool is_new;
     switch (arg->type) {
     case ARG_TYPE_U64: protobuf_put_u64(body, PB_ANNOTATION_UINT, arg->u64); break;
     case ARG_TYPE_I64: protobuf_put_u64(body, PB_ANNOTATION_INT, (uint64_t)arg->i64); break;
@@ -118,7 +87,10 @@ static void put_annotation_value(struct pftrace_put *put, const struct arg *arg)
         protobuf_put_bytes(body, PB_ANNOTATION_JSON, text, length);
         break;
     default: /* ARG_TYPE_TEXT */
-        iid = text_iid(put, arg->text, arg->length);
+        iid = 0;
+        if (arg->length <= TEXT_INTERNED_MAX && put->sequence->next_iid[PFTRACE_TEXTS] < TEXTS_INTERNED_MAX)
+            iid = pftrace_intern(put->sequence, PFTRACE_TEXTS, PB_INTERNED_STRING_VALUES, arg->text, arg->length,
+                                 &is_new);
         if (iid != 0)
             protobuf_put_u64(body, PB_ANNOTATION_STRING_IID, iid);
         else

@@ -75,19 +75,14 @@ static void put_event(struct pftrace_state *state, struct pftrace_put *put, unsi
     protobuf_put_u64(body, PB_EVENT_NAME_IID, name_iid(state, put->sequence, name, put->cbid));
 }
 
-static void put_flows(struct buffer *body, const struct pftrace_pending *pending)
-{
-    size_t message = protobuf_begin(body, PB_EVENT_GPU_CORRELATION);
-    for (size_t i = 0; i < pending->flows.count; i++)
-        protobuf_put_u64(body, PB_CORRELATION_SUBMISSION_IDS, pending->flows.items[i]);
-    protobuf_end(body, message);
-}
-
-static void send_end(struct sink *sink, struct pftrace_sequence *sequence, uint64_t time)
+/* UUID: of the slice's own track; 0: it is on that of the sequence. */
+static void send_end(struct sink *sink, struct pftrace_sequence *sequence, uint64_t time, uint64_t uuid)
 {
     struct pftrace_state *state = sink->state;
     state->body.length = 0;
     protobuf_put_u64(&state->body, PB_EVENT_TYPE, PB_TYPE_SLICE_END);
+    if (uuid != 0)
+        protobuf_put_u64(&state->body, PB_EVENT_TRACK_UUID, uuid);
     pftrace_send(sink, sequence, time, PB_PACKET_TRACK_EVENT);
 }
 
@@ -97,12 +92,16 @@ void pftrace_flush_call(struct sink *sink, struct pftrace_state *state, struct p
         pftrace_put_correlation(&pending->put, pending->put.correlation);
     if (!pending->put.has_correlation && pending->flows.count > 0)
         pftrace_add_own(&state->sequences, PFTRACE_OWN_NO_CORRELATION, 1);
-    if (pending->flows.count > 0)
-        put_flows(&state->body, pending);
+    if (pending->flows.count > 0) {
+        size_t message = protobuf_begin(&state->body, PB_EVENT_GPU_CORRELATION);
+        for (size_t i = 0; i < pending->flows.count; i++)
+            protobuf_put_u64(&state->body, PB_CORRELATION_SUBMISSION_IDS, pending->flows.items[i]);
+        protobuf_end(&state->body, message);
+    }
     for (size_t i = 0; i < pending->links.count; i++)
         protobuf_put_fixed64(&state->body, pending->links.items[i].field, pending->links.items[i].id);
     pftrace_send(sink, pending->put.sequence, pending->start, PB_PACKET_TRACK_EVENT);
-    send_end(sink, pending->put.sequence, pending->end);
+    send_end(sink, pending->put.sequence, pending->end, 0);
 }
 
 void pftrace_put_call(struct pftrace_state *state, struct pftrace_pending *pending, const struct slice *slice)
@@ -126,8 +125,8 @@ void pftrace_describe_ranges(struct sink *sink, struct row row)
 
 void pftrace_write_instant(struct sink *sink, const struct slice *instant)
 {
-    struct pftrace_state *state = sink->state;
-    struct pftrace_put put = {.sequence = pftrace_sequence_of(sink, instant->row, PFTRACE_LANE_CALLS)};
+    struct pftrace_state *state = pftrace_begin_event(sink);
+    struct pftrace_put put = {.sequence = state ? pftrace_sequence_of(sink, instant->row, PFTRACE_LANE_CALLS) : NULL};
     if (!put.sequence)
         return;
     put_event(state, &put, PB_TYPE_INSTANT, instant->category, instant->other_category, &instant->name, instant->args);
@@ -149,8 +148,10 @@ static void describe_async(struct sink *sink, const struct async_slice *slice, u
 
 void pftrace_write_async(struct sink *sink, const struct async_slice *slice)
 {
-    struct pftrace_state *state = sink->state;
+    struct pftrace_state *state = pftrace_begin_event(sink);
     uint64_t uuid = slice->id | PFTRACE_UUID_ASYNC;
+    if (!state)
+        return;
     describe_async(sink, slice, uuid);
     struct pftrace_put put = {.sequence = pftrace_sequence_of(sink, slice->begin, PFTRACE_LANE_CALLS)};
     struct pftrace_sequence *end = pftrace_sequence_of(sink, slice->end_row, PFTRACE_LANE_CALLS);
@@ -159,10 +160,7 @@ void pftrace_write_async(struct sink *sink, const struct async_slice *slice)
     put_event(state, &put, PB_TYPE_SLICE_BEGIN, slice->category, slice->other_category, &slice->name, slice->args);
     protobuf_put_u64(&state->body, PB_EVENT_TRACK_UUID, uuid);
     pftrace_send(sink, put.sequence, pftrace_time(sink, slice->start), PB_PACKET_TRACK_EVENT);
-    state->body.length = 0;
-    protobuf_put_u64(&state->body, PB_EVENT_TYPE, PB_TYPE_SLICE_END);
-    protobuf_put_u64(&state->body, PB_EVENT_TRACK_UUID, uuid);
-    pftrace_send(sink, end, pftrace_time(sink, slice->end), PB_PACKET_TRACK_EVENT);
+    send_end(sink, end, pftrace_time(sink, slice->end), uuid);
 }
 
 /* The queue's name distinguishes rows, also those of two processes. */
@@ -277,13 +275,6 @@ struct series {
     bool bytes;
 };
 
-static uint64_t series_uuid(uint32_t pid, const struct series *series)
-{
-    uint64_t parts[] = {pid, hash_bytes(series->counter, series->counter_length),
-                        series->name ? hash_bytes(series->name, series->name_length) : 0};
-    return hash_bytes(parts, sizeof(parts)) >> 2 | PFTRACE_UUID_COUNTER;
-}
-
 /* "counter: value", as one name. */
 static void put_name(struct pftrace_state *state, const struct series *series)
 {
@@ -322,22 +313,14 @@ static bool is_large(const struct counter_value *value)
     return value->kind == COUNTER_UNSIGNED && value->u64 > INT64_MAX;
 }
 
-static void put_value(struct buffer *body, const struct counter_value *value)
-{
-    if (value->kind == COUNTER_REAL)
-        protobuf_put_double(body, PB_EVENT_DOUBLE_COUNTER_VALUE, value->real);
-    else if (is_large(value))
-        protobuf_put_double(body, PB_EVENT_DOUBLE_COUNTER_VALUE, (double)value->u64);
-    else
-        protobuf_put_u64(body, PB_EVENT_COUNTER_VALUE, value->u64);
-}
-
 static void write_value(struct sink *sink, const struct counter *counter, const struct series *series,
                         const struct counter_value *value, size_t follow)
 {
     struct pftrace_state *state = sink->state;
     struct pftrace_sequence *sequence = pftrace_sequence_of(sink, (struct row){counter->pid, 0}, PFTRACE_LANE_CALLS);
-    uint64_t uuid = series_uuid(counter->pid, series);
+    uint64_t parts[] = {counter->pid, hash_bytes(series->counter, series->counter_length),
+                        series->name ? hash_bytes(series->name, series->name_length) : 0};
+    uint64_t uuid = hash_bytes(parts, sizeof(parts)) >> 2 | PFTRACE_UUID_COUNTER;
     bool is_new;
     if (!sequence)
         return;
@@ -346,7 +329,11 @@ static void write_value(struct sink *sink, const struct counter *counter, const 
     state->body.length = 0;
     protobuf_put_u64(&state->body, PB_EVENT_TYPE, PB_TYPE_COUNTER);
     protobuf_put_u64(&state->body, PB_EVENT_TRACK_UUID, uuid);
-    put_value(&state->body, value);
+    if (value->kind == COUNTER_REAL || is_large(value))
+        protobuf_put_double(&state->body, PB_EVENT_DOUBLE_COUNTER_VALUE,
+                            value->kind == COUNTER_REAL ? value->real : (double)value->u64);
+    else
+        protobuf_put_u64(&state->body, PB_EVENT_COUNTER_VALUE, value->u64);
     if (follow > 0)
         pftrace_add_own(&state->sequences, PFTRACE_OWN_SERIES_FOLLOW, follow);
     if (is_large(value))
@@ -356,6 +343,8 @@ static void write_value(struct sink *sink, const struct counter *counter, const 
 
 void pftrace_write_counter(struct sink *sink, const struct counter *counter)
 {
+    if (!pftrace_begin_event(sink))
+        return;
     struct series series = {.counter = counter->name.text, .counter_length = counter->name.length};
     struct counter_value value = {.kind = COUNTER_UNSIGNED, .u64 = counter->bytes};
     for (size_t i = 0; i < counter->value_count; i++) {

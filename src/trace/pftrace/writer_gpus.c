@@ -56,14 +56,6 @@ static void put_uuid(struct buffer *packet, const char *text)
         protobuf_put_bytes(packet, PB_GPU_UUID, bytes, count);
 }
 
-static void put_fact(struct pftrace_state *state, const char *key, const char *value)
-{
-    size_t fact = protobuf_begin(&state->body, PB_GPU_EXTRA_INFO);
-    put_text(state, PB_GPU_EXTRA_KEY, key);
-    put_text(state, PB_GPU_EXTRA_VALUE, value);
-    protobuf_end(&state->body, fact);
-}
-
 /* All else that is known of a device. */
 static void put_facts(struct pftrace_state *state, const cJSON *device)
 {
@@ -72,7 +64,10 @@ static void put_facts(struct pftrace_state *state, const cJSON *device)
         if (!cJSON_IsNumber(value) || strcmp(value->string, "id") == 0)
             continue;
         snprintf(text, sizeof(text), "%.15g", value->valuedouble);
-        put_fact(state, value->string, text);
+        size_t fact = protobuf_begin(&state->body, PB_GPU_EXTRA_INFO);
+        put_text(state, PB_GPU_EXTRA_KEY, value->string);
+        put_text(state, PB_GPU_EXTRA_VALUE, text);
+        protobuf_end(&state->body, fact);
     }
 }
 
@@ -172,8 +167,11 @@ struct figures {
 
 static size_t begin_figure(const struct figures *out, const char *name)
 {
+    bool is_new;
     size_t begun = protobuf_begin(out->kernel, PB_KERNEL_ARGS);
-    protobuf_put_u64(out->kernel, PB_COMPUTE_ARG_NAME_IID, pftrace_compute_name(out->sequence, name, strlen(name)));
+    protobuf_put_u64(
+        out->kernel, PB_COMPUTE_ARG_NAME_IID,
+        pftrace_intern(out->sequence, PFTRACE_ARG_NAMES, PB_INTERNED_COMPUTE_ARG_NAMES, name, strlen(name), &is_new));
     protobuf_put_u64(out->kernel, PFTRACE_OWN_DERIVED, 1);
     return begun;
 }

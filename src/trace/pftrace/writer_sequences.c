@@ -68,6 +68,20 @@ struct pftrace_sequence *pftrace_sequence_find(struct pftrace_sequences *sequenc
     return sequences->recent[lane] = sequences->items.items[*index - 1];
 }
 
+uint64_t pftrace_intern(struct pftrace_sequence *sequence, enum pftrace_interned what, uint32_t table, const char *text,
+                        size_t length, bool *is_new)
+{
+    *is_new = false;
+    uint64_t iid = text ? pftrace_iid(sequence, what, hash_bytes(text, length), is_new) : 0;
+    if (iid == 0 || !*is_new)
+        return iid;
+    size_t entry = protobuf_begin(&sequence->interned, table);
+    protobuf_put_u64(&sequence->interned, PB_INTERNED_IID, iid);
+    protobuf_put_bytes(&sequence->interned, PB_INTERNED_NAME, text, length);
+    protobuf_end(&sequence->interned, entry);
+    return iid;
+}
+
 #define PACKET_SPACE 80 /* for all but body and interned data */
 
 /* Trace.packet, with the length before what is put together from two parts. */

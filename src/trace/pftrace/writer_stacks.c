@@ -68,26 +68,17 @@ void pftrace_frames_release(struct pftrace_rows *rows)
 
 /* --- what a sequence interns --- */
 
-/* 0: the text is NULL, or memory ran out. */
-static uint64_t text_iid(struct pftrace_sequence *sequence, enum pftrace_interned what, uint32_t table,
-                         const char *text, bool *is_new)
+static size_t length_of(const char *text)
 {
-    *is_new = false;
-    uint64_t iid = text ? pftrace_iid(sequence, what, hash_bytes(text, strlen(text)), is_new) : 0;
-    if (iid == 0 || !*is_new)
-        return iid;
-    size_t entry = protobuf_begin(&sequence->interned, table);
-    protobuf_put_u64(&sequence->interned, PB_INTERNED_IID, iid);
-    protobuf_put_text(&sequence->interned, PB_INTERNED_NAME, text);
-    protobuf_end(&sequence->interned, entry);
-    return iid;
+    return text ? strlen(text) : 0;
 }
 
 /* A mapping of which only the file is known. */
 static uint64_t mapping_iid(struct pftrace_sequence *sequence, const char *module)
 {
     bool is_new;
-    uint64_t iid = text_iid(sequence, PFTRACE_MAPPINGS, PB_INTERNED_MAPPING_PATHS, module, &is_new);
+    uint64_t iid =
+        pftrace_intern(sequence, PFTRACE_MAPPINGS, PB_INTERNED_MAPPING_PATHS, module, length_of(module), &is_new);
     if (iid == 0 || !is_new)
         return iid;
     size_t entry = protobuf_begin(&sequence->interned, PB_INTERNED_MAPPINGS);
@@ -104,8 +95,10 @@ static uint64_t frame_iid(struct pftrace_sequence *sequence, uint64_t number, co
     if (iid == 0 || !is_new)
         return iid;
     struct buffer *interned = &sequence->interned;
-    uint64_t function = text_iid(sequence, PFTRACE_FUNCTIONS, PB_INTERNED_FUNCTION_NAMES, frame->function, &ignored);
-    uint64_t source = text_iid(sequence, PFTRACE_SOURCES, PB_INTERNED_SOURCE_PATHS, frame->file, &ignored);
+    uint64_t function = pftrace_intern(sequence, PFTRACE_FUNCTIONS, PB_INTERNED_FUNCTION_NAMES, frame->function,
+                                       length_of(frame->function), &ignored);
+    uint64_t source = pftrace_intern(sequence, PFTRACE_SOURCES, PB_INTERNED_SOURCE_PATHS, frame->file,
+                                     length_of(frame->file), &ignored);
     uint64_t mapping = frame->line == 0 ? mapping_iid(sequence, frame->module) : 0;
     size_t entry = protobuf_begin(interned, PB_INTERNED_FRAMES);
     protobuf_put_u64(interned, PB_INTERNED_IID, iid);

@@ -9,11 +9,6 @@
 #include "trace/json/text.h"
 #include "trace/sink.h"
 
-static void no_memory(struct sink *sink)
-{
-    sink->buffer->failure = sink->buffer->failure ? sink->buffer->failure : ENOMEM;
-}
-
 struct sqlite_row *sqlite_row_of(struct sink *sink)
 {
     struct sqlite_row *state = sink->state;
@@ -21,7 +16,7 @@ struct sqlite_row *sqlite_row_of(struct sink *sink)
         return state;
     state = sink->state = calloc(1, sizeof(*state));
     if (!state) {
-        no_memory(sink);
+        record_fail(sink);
         return NULL;
     }
     buffer_init_memory(&state->args);
@@ -34,7 +29,7 @@ void sqlite_row_release(struct sink *sink)
 {
     struct sqlite_row *state = sink->state;
     if (state) {
-        interner_release(&state->texts);
+        interner_release(&state->texts.texts);
         buffer_release(&state->args);
         buffer_release(&state->scratch);
     }
@@ -43,33 +38,6 @@ void sqlite_row_release(struct sink *sink)
 }
 
 /* --- values --- */
-
-uint32_t sqlite_row_put_text(struct sink *sink, const char *text, size_t length)
-{
-    struct sqlite_row *state = sink->state;
-    uint32_t number = intern(&state->texts, length ? text : "", length);
-    if (number == INTERN_NO_MEMORY) {
-        no_memory(sink);
-        return 0;
-    }
-    for (; state->written < state->texts.count; state->written++) {
-        const struct interned *new_text = interner_at(&state->texts, state->written);
-        fields_put_text(sink->buffer, new_text->text, new_text->length);
-    }
-    return number;
-}
-
-static uint32_t number_of_name(struct sink *sink, const struct name *name)
-{
-    if (!name->kept)
-        return sqlite_row_put_text(sink, name->text, name->length);
-    struct sqlite_row *state = sink->state;
-    uintptr_t address = (uintptr_t)name->text;
-    struct known_name *known = &state->names[(address >> 4 ^ address >> 14) % SQLITE_ROW_NAMES];
-    if (known->text != name->text || known->length != name->length)
-        *known = (struct known_name){name->text, name->length, sqlite_row_put_text(sink, name->text, name->length)};
-    return known->number;
-}
 
 /* The value of a column that the table has; else one that is not in the row. */
 static struct row_value *value_of(struct sqlite_row *state, uint8_t column, enum row_type type)
@@ -91,7 +59,7 @@ void sqlite_row_set_integer(struct sqlite_row *state, uint8_t column, int64_t in
 void sqlite_row_set_text(struct sink *sink, uint8_t column, const char *text, size_t length)
 {
     struct sqlite_row *state = sink->state;
-    value_of(state, column, ROW_NAME)->integer = sqlite_row_put_text(sink, text, length);
+    value_of(state, column, ROW_NAME)->integer = record_texts_put(&state->texts, sink, text, length);
 }
 
 void sqlite_row_set_real(struct sqlite_row *state, uint8_t column, double real)
@@ -101,28 +69,18 @@ void sqlite_row_set_real(struct sqlite_row *state, uint8_t column, double real)
 
 void sqlite_row_set_name(struct sink *sink, uint8_t column, const struct name *name)
 {
-    value_of(sink->state, column, ROW_NAME)->integer = number_of_name(sink, name);
+    struct sqlite_row *state = sink->state;
+    value_of(state, column, ROW_NAME)->integer = record_texts_put_name(&state->texts, sink, name);
 }
 
 /* --- arguments, typed --- */
-
-/* As it is printed: with six decimals. */
-static double as_fixed(double value)
-{
-    return value > 0 ? floor((value < 1e12 ? value : 1e12) * 1e6 + 0.5) / 1e6 : 0;
-}
-
-static bool is_triple(const struct sqlite_row *state, uint8_t column)
-{
-    const struct sqlite_column *columns = sqlite_tables[state->table].columns;
-    return columns[column].key == ARG_GRID || columns[column].key == ARG_BLOCK;
-}
 
 /* False: the column cannot have this value. */
 static bool set_argument(struct sink *sink, uint8_t column, const struct arg *arg)
 {
     struct sqlite_row *state = sink->state;
-    bool name = sqlite_tables[state->table].columns[column].type == SQLITE_NAME_COLUMN;
+    const struct sqlite_column *table_column = &sqlite_tables[state->table].columns[column];
+    bool name = table_column->type == SQLITE_NAME_COLUMN;
     switch (arg->type) {
     case ARG_TYPE_U64:
     case ARG_TYPE_I64:
@@ -130,13 +88,15 @@ static bool set_argument(struct sink *sink, uint8_t column, const struct arg *ar
             return false;
         sqlite_row_set_integer(state, column, arg->i64);
         return true;
-    case ARG_TYPE_FIXED: sqlite_row_set_real(state, column, as_fixed(arg->real)); return !name;
+    case ARG_TYPE_FIXED: /* as it is printed: with six decimals */
+        sqlite_row_set_real(state, column, arg->real > 0 ? floor(fmin(arg->real, 1e12) * 1e6 + 0.5) / 1e6 : 0);
+        return !name;
     case ARG_TYPE_REAL: sqlite_row_set_real(state, column, arg->real); return !name && isfinite(arg->real);
     case ARG_TYPE_HEX: sqlite_row_set_integer(state, column, (int64_t)arg->u64); return !name && arg->u64 <= INT64_MAX;
     case ARG_TYPE_TRUE:
     case ARG_TYPE_FALSE: sqlite_row_set_integer(state, column, arg->type == ARG_TYPE_TRUE); return !name;
     case ARG_TYPE_SIZE3:
-        if (!is_triple(state, column))
+        if (table_column->key != ARG_GRID && table_column->key != ARG_BLOCK)
             return false;
         for (uint8_t i = 0; i < 3; i++)
             sqlite_row_set_integer(state, (uint8_t)(column + i), arg->size3[i]);
@@ -315,6 +275,6 @@ void sqlite_row_end(struct sink *sink)
         value->length = (uint32_t)state->args.length;
     }
     if (state->args.failure || state->scratch.failure)
-        no_memory(sink);
+        record_fail(sink);
     sqlite_row_put(sink, state->table, state->row, state->set, state->values);
 }

@@ -55,17 +55,9 @@ struct row_value {
  * a piece.
  */
 
-#define SQLITE_ROW_NAMES 1024 /* that are known by their address */
-
 /* Of a piece, or of the whole. */
 struct sqlite_row {
-    struct interner texts;
-    uint32_t written; /* texts of these that are in the records */
-    struct known_name {
-        const char *text;
-        size_t length;
-        uint32_t number;
-    } names[SQLITE_ROW_NAMES];
+    struct record_texts texts;
     struct buffer args;    /* in memory: members of the row's object of JSON */
     struct buffer scratch; /* in memory: a text without its escapes */
     /* The row at hand */
@@ -94,8 +86,6 @@ void sqlite_row_set_name(struct sink *sink, uint8_t column, const struct name *n
 /* Arguments go to their columns; those without go to the column "args". */
 void sqlite_row_take_args(struct sink *sink, const struct arg *args, size_t count);
 
-/* The number of a text in the records of SINK. */
-uint32_t sqlite_row_put_text(struct sink *sink, const char *text, size_t length);
 /* Puts a record of those VALUES whose bits are SET. */
 void sqlite_row_put(struct sink *sink, uint32_t table, struct row row, uint64_t set, struct row_value *values);
 

@@ -89,13 +89,6 @@ static enum sqlite_table_number table_of_instant(const struct slice *instant)
     }
 }
 
-static const char *kind_of_slice(const struct slice *slice, enum sqlite_table_number table)
-{
-    if (table == SQLITE_API_CALLS)
-        return slice->category == CATEGORY_CUDA_RUNTIME ? "runtime" : "driver";
-    return table == SQLITE_RANGES ? "nested" : "slice";
-}
-
 /* --- events --- */
 
 static void write_one(struct sink *sink, const struct slice *slice, enum sqlite_table_number table, const char *kind,
@@ -118,7 +111,10 @@ static void write_one(struct sink *sink, const struct slice *slice, enum sqlite_
 static void write_slice(struct sink *sink, const struct slice *slice)
 {
     enum sqlite_table_number table = table_of_slice(slice->category);
-    write_one(sink, slice, table, kind_of_slice(slice, table), slice->end);
+    const char *kind = table == SQLITE_RANGES ? "nested" : "slice";
+    if (table == SQLITE_API_CALLS)
+        kind = slice->category == CATEGORY_CUDA_RUNTIME ? "runtime" : "driver";
+    write_one(sink, slice, table, kind, slice->end);
 }
 
 static void write_instant(struct sink *sink, const struct slice *instant)
@@ -181,11 +177,12 @@ static void write_counter(struct sink *sink, const struct counter *counter)
 static void write_naming(struct sink *sink, uint32_t table, struct row row, const char *name, const char *label)
 {
     struct row_value values[2] = {{.column = 0, .type = ROW_NAME}, {.column = 1, .type = ROW_NAME}};
-    if (!sqlite_row_of(sink))
+    struct sqlite_row *state = sqlite_row_of(sink);
+    if (!state)
         return;
-    values[0].integer = sqlite_row_put_text(sink, name, strlen(name));
+    values[0].integer = record_texts_put(&state->texts, sink, name, strlen(name));
     if (label)
-        values[1].integer = sqlite_row_put_text(sink, label, strlen(label));
+        values[1].integer = record_texts_put(&state->texts, sink, label, strlen(label));
     sqlite_row_put(sink, table, row, label ? 3 : 1, values);
 }
 
