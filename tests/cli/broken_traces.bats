@@ -92,6 +92,43 @@ k 0 7 1742490378358200.500 10.000'
 END
 }
 
+@test "what is not JSON between events and in the metadata is passed over and counted" {
+    local how cause
+    kineto >whole.json
+    while IFS='|' read -r how cause; do
+        perl -0pe "$how" whole.json >stray.json
+        said stray.json
+        assert_equal "$(grep -c . <<<"$output")" 1
+        assert_output --regexp "warning: 'stray.json': places that are not JSON are passed over: [12], the first at line "
+        assert_output --partial "$cause"
+        assert_equal "$(kernels stray.json)" "$(kernels whole.json)"
+        assert_equal "$(kernels said.json)" "$(kernels whole.json)"
+    done <<'END'
+s/"schemaVersion": 1/"user": "C:\\Users\\me", "schemaVersion": 1/|found \Users\me": expected an escape such as \\ or \n, within a value of the trace's metadata
+s/"schemaVersion": 1/"user": "C:\\me\\", "schemaVersion": 1/|found \me\", ": expected an escape such as \\ or \n, within a value of the trace's metadata
+s/"schemaVersion": 1/"say": "a "b" c"/|found 'b': expected ',' or '}'
+s/"schemaVersion": 1/"x": inf/|found inf: expected a value, within a value of the trace's metadata
+s/"schemaVersion": 1/"x": /|found ',': expected a value of the trace's metadata
+s/"schemaVersion": 1,/"schemaVersion": 1/|found '"': expected ',' or '}'
+s/"schemaVersion": 1,/"schemaVersion"; 1,/|found ';': expected ':' after a key
+s/\}\s*\Z/, "user": "C:\\Users\\me"}/|found \Users\me": expected an escape
+s/\}\s*\Z/, "say": "a "b" c"}/|found 'b': expected ',' or '}'
+s/\}\s*\Z/}} rest/|found '}': expected nothing after the trace
+s/"dur": 60,([^}]*\}\s*\}),/"dur": 60,$1,,/|found ',': expected an event or ']'
+s/"dur": 60,([^}]*\}\s*\}),/"dur": 60,$1}, /|found '}': expected ',' or ']' after an event
+s/"dur": 60,([^}]*\}\s*\}),/"dur": 60,$1 /|found '{': expected ',' or ']' after an event
+s/"dur": 60,([^}]*\}\s*\}),/"dur": 60,$1], /|found '{': expected no event behind the ']' after the events
+s/"dur": 60,([^}]*\}\s*\}),/"dur": 60,$1, \x00\x02{"\xff,/|found byte 0x00: expected an event or ']'
+END
+    jq -c .traceEvents whole.json | sed '0,/}},/s//}},,/' >bare.json
+    said bare.json
+    assert_output --partial "passed over: 1, the first at line 1 (byte "
+    assert_equal "$(kernels bare.json)" "$(kernels whole.json)"
+    echo '{"x": inf, "y": [1, 2]}' >none.json
+    said none.json && fail 'it is a trace'
+    assert_output "gputrace: 'none.json', line 1 (byte 6): this is not JSON: found inf: expected a value, within a value of the trace's metadata"
+}
+
 @test "a kernel without times is left out, and makes the trace no longer" {
     kineto '.[2].ts = 0 | .[2].dur = 0' >zero.json
     said zero.json

@@ -61,13 +61,13 @@ whole() { # STATUS TEXT, in which printf's escapes count
 @test "report and convert accept the same files" {
     local event='{"ph":"X","name":"k","ts":1,"dur":1,"pid":0,"tid":7}' text
     for text in '{}' null true 1 '"text"' '' ' ' '{"traceEvents":null}' '{"traceEvents":{}}' '{"other":[]}' '{"traceEvents":[]' \
-        '{"traceEvents":[]}x' '{"traceEvents":[]},' '{"traceEvents":[]}{"traceEvents":[]}' '[][]' "[$event][$event]" "[$event]]" \
-        "{\"traceEvents\":[$event}" "{\"traceEvents\":[$event $event]}" \
+        '{"traceEvents":[]}x' '{"traceEvents":[]},' '{"traceEvents":[]}{"traceEvents":[]}' '[][]' \
         "{\"traceEvents\":[${event%\}}" '{,"traceEvents":[]}' '{"a\\x":1,"traceEvents":[]}' '\0' \
         '[1,null,"a",{}]' '\xef\xbb[]' '\xef\xbb\xbf' '\xfe\xff[]'; do
         whole 1 "$text"
     done
     for text in '[]' '{"traceEvents":[]}' '\xef\xbb\xbf[]' "\xef\xbb\xbf{\"traceEvents\":[$event]}" ' [ ] ' "[$event]" "[$event," "[$event,{" \
+        "[$event][$event]" "[$event]]" "{\"traceEvents\":[$event}" "{\"traceEvents\":[$event $event]}" "[$event}x,$event,,]" \
         "[$event,$event]\n" '{"traceEvents":[],}' "[$event,]" "[$event,1,null,\"a\",{}]" "{\"traceEvents\":[$event" "{\"traceEvents\":[$event]" \
         "{\"traceEvents\":[$event,{\"ph\":\"X\",\"name\":\"a \"b\" c\"},$event]}" '{"traceEvents":[],"traceEvents":[]}' "{\"tr\\\\u0061ceEvents\":[$event]}" '{"a":1,"a":2,"traceEvents":[]}' \
         '[{"ph":"X","name":"tab\there","ts":1,"dur":1}]' '[{"ph":"X","name":"\xff\xc0\x80","ts":1,"dur":1,"args":{"\xff":"\xed\xa0\x80"}}]' \

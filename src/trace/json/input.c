@@ -66,6 +66,7 @@ static int keep_rest(struct input *input)
         return error_no_memory("a window of the trace");
     if (!is_joined)
         memcpy(input->joined, input_text(input), left);
+    memset(input->joined + left, 0, FAST_PATH_PADDING);
     input->data = input->joined;
     input->start = 0;
     input->length = left;

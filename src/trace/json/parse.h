@@ -30,6 +30,7 @@ enum json_problem {
     JSON_NO_TIMES,
     JSON_LEFT_OUT, /* how many there are of those for which an event is left out; then those for which it is not */
     JSON_SURROGATE = JSON_LEFT_OUT,
+    JSON_STRAY, /* between events, or in the metadata: it is not JSON */
     JSON_PROBLEMS
 };
 

@@ -60,12 +60,41 @@ static char reader_next_byte(struct reader *reader)
     }
 }
 
+/* Counts a place, AT bytes ahead, that is not JSON, and that is passed over. */
+static void note_stray(struct reader *reader, size_t at, const char *found, const char *format, const char *what)
+{
+    char message[JSON_MESSAGE_BYTES];
+    struct input *input = &reader->input;
+    snprintf(message, sizeof(message), format, found, what);
+    json_problems_add(&reader->problems, JSON_STRAY, 1, input->offset + at, input_line(input, at), message);
+}
+
+static void note_found(struct reader *reader, size_t at, const char *what)
+{
+    char shown[] = {input_text(&reader->input)[at], '\0'}, byte[16];
+    snprintf(byte, sizeof(byte), "0x%02x", (unsigned char)*shown);
+    if (*shown < ' ' || *shown > '~')
+        note_stray(reader, at, byte, "found byte %s: expected %s", what);
+    else
+        note_stray(reader, at, shown, "found '%s': expected %s", what);
+}
+
+/* That there are no events is due to what is not JSON before them. */
+static int stray_error(struct reader *reader)
+{
+    const struct json_problem_count *stray = &reader->problems.of[JSON_STRAY];
+    return reader->status = error("'%s', line %" PRIu64 " (byte %" PRIu64 "): %s", reader->input.path, stray->line,
+                                  stray->at, stray->message);
+}
+
 /* What may be used of a file that ends too early is used. */
 static int reader_expected(struct reader *reader, const char *what)
 {
     struct input *input = &reader->input;
     if (reader->status < 0)
         return -1;
+    if (reader->problems.of[JSON_STRAY].count > 0 && !reader->any)
+        return stray_error(reader);
     reader->cut_off = input_left(input) == 0 && (reader->any || (reader->is_bare && !input->cut_off));
     if (reader->cut_off)
         return -1;
@@ -73,10 +102,8 @@ static int reader_expected(struct reader *reader, const char *what)
         return reader->status = blocks_error(input->blocks, input->block);
     if (input_left(input) == 0)
         return reader->status = input_error(input, 0, "the file ends here: expected %s", what);
-    unsigned char found = (unsigned char)*input_text(input);
-    if (found < ' ' || found > '~')
-        return reader->status = input_error(input, 0, "found byte 0x%02x: expected %s", found, what);
-    return reader->status = input_error(input, 0, "found '%c': expected %s", found, what);
+    note_found(reader, 0, what);
+    return stray_error(reader);
 }
 
 static int reader_take(struct reader *reader, char c, const char *what)
@@ -106,7 +133,8 @@ static int reader_cut_value(struct reader *reader, const char *what)
     return reader_expected(reader, what);
 }
 
-static int reader_value_error(struct reader *reader, enum parse_result result, size_t length, const char *what)
+/* Returns -1 after error(), where it is not a value that may be passed over. */
+static int note_value(struct reader *reader, enum parse_result result, size_t length, const char *what)
 {
     struct input *input = &reader->input;
     if (result == PARSE_NO_MEMORY)
@@ -114,7 +142,8 @@ static int reader_value_error(struct reader *reader, enum parse_result result, s
     if (result == PARSE_TOO_LARGE)
         return reader->status = input_error(input, 0, "a value too large to be held: expected %s", what);
     size_t at = reader->parser.error_at < length ? reader->parser.error_at : length;
-    return reader->status = input_error(input, at, "%s, within %s", reader->parser.message, what);
+    note_stray(reader, at, reader->parser.message, "%s, within %s", what);
+    return 0;
 }
 
 /* --- rows whose names say what their slices are, which may stand anywhere in the file. When the first slice comes
@@ -331,7 +360,7 @@ static int read_element(struct reader *reader)
     if (result == PARSE_CUT || reader->status < 0)
         return reader->status < 0 ? -1 : 2;
     if (result == PARSE_NO_MEMORY)
-        return reader_value_error(reader, result, size, "an event, {\"ph\": …}");
+        return note_value(reader, result, size, "an event, {\"ph\": …}");
     size_t at = result == PARSE_NOT_JSON || result == PARSE_NOT_AN_EVENT ? reader->parser.error_at : 0;
     parser_note_problems(&reader->parser, result, &reader->problems, input->offset + at, input_line(input, at));
     if (result == PARSE_NOT_JSON)
@@ -356,29 +385,64 @@ static int read_element(struct reader *reader)
 static int read_events(struct reader *reader)
 {
     static const char rest[] = "the rest of the events, then ]}; the file is incomplete";
+    bool after = false; /* an event, so that what comes next is its ',' or ']' */
     for (;;) {
         char c = reader_next_byte(reader);
         if (c == '\0' && (reader->status < 0 || input_left(&reader->input) == 0))
             return reader_cut_value(reader, rest);
-        if (c == ']') {
+        if (c == ']' || (c == ',' && after)) {
             input_advance(&reader->input, 1);
-            return 0;
+            after = false;
+            if (c == ']')
+                return 0;
+            continue;
         }
-        if (strchr(",:}", c)) /* strchr finds '\0' too */
-            return reader_expected(reader, "an event or ']'");
-        int next = read_element(reader);
+        bool stray = after || strchr(",:}", c); /* strchr finds '\0' too */
+        if (stray)
+            note_found(reader, 0, after ? "',' or ']' after an event" : "an event or ']'");
+        int next = !stray ? read_element(reader) : c == '{' ? 1 : pass_broken(reader, 0);
         if (next < 0)
             return -1;
         if (next == 2)
             return reader_cut_value(reader, rest);
-        if (next == 1)
-            continue;
-        c = reader_next_byte(reader);
-        if (c == ',')
-            input_advance(&reader->input, 1);
-        else if (c != ']' && input_left(&reader->input) > 0)
-            return reader_expected(reader, "',' or ']' after an event");
+        after = next == 0;
     }
+}
+
+/* The same, and events behind a ']' that is one too many. */
+static int read_array(struct reader *reader)
+{
+    struct input *input = &reader->input;
+    while (read_events(reader) == 0) {
+        size_t at;
+        reader_next_byte(reader);
+        while ((at = strspn(input_text(input), ", \t\r\n")) == input_left(input) && input_more(input, &reader->status))
+            ;
+        if (input_text(input)[at] != '{') /* zeros are behind the window */
+            return reader->status;
+        note_found(reader, at, "no event behind the ']' after the events");
+        input_advance(input, at);
+    }
+    return -1;
+}
+
+/* Passes what is not JSON up to the '[' before the events. False: there is none. */
+static bool find_array(struct reader *reader)
+{
+    static const char key[] = "traceEvents\"";
+    struct input *input = &reader->input;
+    do {
+        const char *text = input_text(input), *end = text + input_left(input), *at = text;
+        for (; (at = memmem(at, (size_t)(end - at), key, strlen(key))); at++) {
+            const char *after = at + strlen(key);
+            after += strspn(after, ": \t\r\n"); /* zeros are behind the window */
+            if (*after != '[')
+                continue;
+            input_advance(input, (size_t)(after - text));
+            return true;
+        }
+    } while (input_more(input, &reader->status));
+    return false;
 }
 
 static int read_metadata(struct reader *reader)
@@ -388,14 +452,16 @@ static int read_metadata(struct reader *reader)
     const char *key = reader->key.data;
     char c = reader_next_byte(reader);
     cJSON *root;
-    if (c && strchr(",:]}", c))
-        return reader_expected(reader, what);
+    if (c && strchr(",:]}", c)) {
+        note_found(reader, 0, what);
+        return 0;
+    }
     size_t size = reader_whole_value(reader);
     if (size == 0)
         return reader_cut_value(reader, "the rest of a value; the file is incomplete");
     enum parse_result result = parser_json(&reader->parser, input_text(input), size, &root);
     if (result != PARSE_DONE)
-        reader_value_error(reader, result, size, what);
+        note_value(reader, result, size, what);
     else if (reader->receiver)
         reader->status = reader->receiver->metadata(reader->receiver->context, key, root);
     else if (reader->texts->metadata)
@@ -407,46 +473,81 @@ static int read_metadata(struct reader *reader)
     return reader->status;
 }
 
+/* 1: what stands here is counted as stray; -1: the file ends here. */
+static int not_found(struct reader *reader, const char *what)
+{
+    if (reader->status < 0 || input_left(&reader->input) == 0)
+        return reader_expected(reader, what);
+    note_found(reader, 0, what);
+    return 1;
+}
+
+static int pass_rest(struct reader *reader)
+{
+    do
+        input_advance(&reader->input, input_left(&reader->input));
+    while (input_more(&reader->input, &reader->status));
+    return reader->status;
+}
+
+/* Returns as not_found(), or 0. */
 static int read_key(struct reader *reader)
 {
     struct buffer *key = &reader->key;
     if (reader_next_byte(reader) != '"')
-        return reader_expected(reader, "a key in quotes, such as \"traceEvents\"");
+        return not_found(reader, "a key in quotes, such as \"traceEvents\"");
     size_t size = reader_whole_value(reader);
     if (size == 0)
         return reader_cut_value(reader, "the rest of a key; the file is incomplete");
     if (parser_check(&reader->parser, input_text(&reader->input), size) != PARSE_DONE)
-        return reader_value_error(reader, PARSE_NOT_JSON, size, "a key");
+        note_value(reader, PARSE_NOT_JSON, size, "a key");
     key->length = 0;
     json_unescape(key, (struct json_text){input_text(&reader->input) + 1, size - 2});
     buffer_char(key, '\0');
     if (key->failure)
         return reader->status = error_no_memory("a key of the trace");
     input_advance(&reader->input, size);
-    return reader_take(reader, ':', "':' after a key");
+    if (reader_next_byte(reader) != ':')
+        return not_found(reader, "':' after a key");
+    input_advance(&reader->input, 1);
+    return 0;
+}
+
+/* The ',' or '}' after a member. Returns as read_key(). */
+static int read_separator(struct reader *reader)
+{
+    char c = reader_next_byte(reader);
+    if (c == ',')
+        input_advance(&reader->input, 1);
+    if (c == ',' || c == '}')
+        return 0;
+    int result = not_found(reader, "',' or '}'");
+    return c == '"' ? 0 : result; /* of the next key */
 }
 
 static int read_object(struct reader *reader)
 {
-    bool found = false;
-    for (;;) {
-        if (reader_next_byte(reader) == '}')
-            break;
-        if (read_key(reader) < 0)
-            return -1;
-        if (strcmp(reader->key.data, "traceEvents") == 0) {
+    bool found = false, at_array = false;
+    while (at_array || reader_next_byte(reader) != '}') {
+        int result = at_array ? 0 : read_key(reader);
+        if (result == 0 && (at_array || strcmp(reader->key.data, "traceEvents") == 0)) {
             found = true;
-            if (reader_take(reader, '[', "'[' after \"traceEvents\"") < 0 || read_events(reader) < 0)
-                return -1;
-        } else if (read_metadata(reader) < 0) {
-            return -1;
+            result = reader_take(reader, '[', "'[' after \"traceEvents\"") < 0 ? -1 : read_array(reader);
+        } else if (result == 0) {
+            result = read_metadata(reader);
         }
-        char c = reader_next_byte(reader);
-        if (c == ',')
-            input_advance(&reader->input, 1);
-        else if (c != '}')
-            return reader_expected(reader, "',' or '}'; the file is incomplete");
+        if (result == 0)
+            result = read_separator(reader);
+        if (result < 0)
+            return -1;
+        at_array = result > 0 && !found;
+        if (at_array && !find_array(reader))
+            return reader->status < 0 ? -1 : stray_error(reader);
+        if (result > 0 && found)
+            return pass_rest(reader);
     }
+    if (!found && reader->problems.of[JSON_STRAY].count > 0)
+        return stray_error(reader);
     if (!found)
         return reader->status =
                    error("'%s' is JSON but not a trace: expected the key \"traceEvents\"", reader->input.path);
@@ -466,18 +567,20 @@ static int read_file(struct reader *reader)
         return reader_expected(reader, "a trace in the trace-event format, {\"traceEvents\": [...]} or [...]");
     input_advance(input, 1);
     reader->is_bare = c == '[';
-    if ((c == '{' ? read_object(reader) : read_events(reader)) < 0)
+    if ((c == '{' ? read_object(reader) : read_array(reader)) < 0)
         return reader->status;
     reader_next_byte(reader);
-    if (reader->status == 0 && input_left(input) > 0)
-        return reader_expected(reader, "nothing after the trace");
-    return reader->status;
+    if (reader->status < 0 || input_left(input) == 0)
+        return reader->status;
+    note_found(reader, 0, "nothing after the trace");
+    return pass_rest(reader);
 }
 
 /* Says what was left out, and why most of it was. Returns -1 after error(): that was everything. */
-static int tell_problems(const struct reader *reader)
+static int tell_problems(struct reader *reader)
 {
-    const struct json_problem_count *most = reader->problems.of, *halves = &reader->problems.of[JSON_SURROGATE];
+    const struct json_problem_count *most = reader->problems.of, *halves = &reader->problems.of[JSON_SURROGATE],
+                                    *stray = &reader->problems.of[JSON_STRAY];
     const char *path = reader->input.path;
     uint64_t sum = 0;
     char all[64] = "", part[48] = "";
@@ -490,6 +593,12 @@ static int tell_problems(const struct reader *reader)
         warning("'%s': lone surrogates in texts are read as U+FFFD: %" PRIu64 ", the first at line %" PRIu64
                 " (byte %" PRIu64 ")",
                 path, halves->count, halves->line, halves->at);
+    if (stray->count > 0 && sum == 0 && !reader->any)
+        return stray_error(reader);
+    if (stray->count > 0)
+        warning("'%s': places that are not JSON are passed over: %" PRIu64 ", the first at line %" PRIu64
+                " (byte %" PRIu64 "): %s",
+                path, stray->count, stray->line, stray->at, stray->message);
     if (sum == 0)
         return 0;
     snprintf(all, sizeof(all), sum == 1 ? "1 event is left out" : "%" PRIu64 " events are left out", sum);
