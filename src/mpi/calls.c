@@ -52,8 +52,8 @@ static _Thread_local uintptr_t outermost;
  * and PMPI_* from the program itself ---
  *
  * Imports are the undefined symbols of the program and of the libraries that are loaded with it. The symbols that are
- * in no hash table are those, and come first. PMPI_* counts in the program alone: MPI's own libraries call it, and
- * those that wrap MPI.
+ * in no hash table are those, and come first. PMPI_* counts in the program alone, because libraries that wrap MPI call
+ * it. Libraries of MPI itself (libmpichfort.so, libmpi_usempif08.so) are passed over: they import all they have.
  */
 
 static bool is_recorded(const char *name)
@@ -129,9 +129,10 @@ static int scan_object(struct dl_phdr_info *object, size_t size, void *context)
 {
     struct search *search = context;
     struct imported symbols = symbols_of(object);
-    bool program = !*object->dlpi_name;
+    const char *slash = strrchr(object->dlpi_name, '/');
+    bool program = !*object->dlpi_name, is_mpi = strncmp(slash ? slash + 1 : object->dlpi_name, "libmpi", 6) == 0;
     (void)size;
-    if (!symbols.items || !symbols.names || !symbols.hash)
+    if (is_mpi || !symbols.items || !symbols.names || !symbols.hash)
         return 0;
     for (uint32_t i = 1; i < symbols.hash[1]; i++) {
         const char *name = symbols.names + symbols.items[i].st_name;
