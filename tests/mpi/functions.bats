@@ -135,8 +135,10 @@ abort() {
     run "$gputrace" run -q --mpi mpirun -n 3 ./abort
     [ "$status" -ne 0 ]
     "$check_trace" trace.json >/dev/null
-    jq -e '[.traceEvents[] | select(.name == "MPI_Abort") | .args | [.payload.name, .payload.rank, .payload.code, ."open at end"]]
-        == [["world", 1, 37, true]]' trace.json
+    jq -e '[.traceEvents[] | select(.name == "MPI_Abort") | .args.payload | [.name, .rank, .code]] == [["world", 1, 37]]' trace.json
+    # In most libraries it does not return; in MPICH 4.2 it does.
+    jq -e '(.traceEvents[] | select(.name == "MPI_Abort") | .pid) as $pid
+        | [.traceEvents[] | select(.pid == $pid and .args["open at end"])] | length == 1' trace.json
 }
 
 @test "Open MPI: MPI_Abort is recorded, with rank and code, before it ends the job" { abort openmpi; }
@@ -163,7 +165,8 @@ what_is_not_recorded_is_said() {
 @test "Open MPI: spawned processes have a world of their own, with the same number on all of its ranks" {
     use_mpi openmpi
     compiled spawn
-    run -0 "$gputrace" run -q --mpi mpirun -n 1 ./spawn
+    # Spawned processes talk through TCP, where version 5 leaves out the interface that is always there.
+    run -0 env OMPI_MCA_btl_tcp_if_include=lo "$gputrace" run -q --mpi mpirun -n 1 ./spawn
     "$check_trace" trace.json >/dev/null
     mpi_calls trace.json | jq -c '[.[] | select(.payload.name) | .payload
         | [(.name | sub(" of .*"; " of …")), .ranks, .rank]] | unique | .[]' >names

@@ -41,7 +41,7 @@ on_both() { # COMMAND...
     script agent 'host=$1' 'shift' "[ \$host = 10.87.0.1 ] && namespace=$one || namespace=$two" \
         'exec ip netns exec $namespace unshare --uts sh -c "hostname $namespace; $*"'
     ip netns exec $one unshare --uts sh -c "hostname $one; exec \"\$@\"" sh \
-        mpirun --mca plm_rsh_agent "$PWD/agent" -H 10.87.0.1,10.87.0.2 -n 2 --mca btl tcp,self \
+        mpirun --mca plm_rsh_agent "$PWD/agent" -H 10.87.0.1,10.87.0.2 -n 2 --map-by node --mca btl tcp,self \
         --mca btl_tcp_if_include delay0 --mca oob_tcp_if_include delay0 "$@"
 }
 
