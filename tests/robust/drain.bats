@@ -199,9 +199,10 @@ launcher_is_killed() { # PROGRAM "PAUSE..." CHECK...
 @test "a packed file that was removed is named, and what it held is counted" {
     need_simulated
     mkdir kept
-    "$gputrace" run -q --keep-spool --spool-dir=kept -o all.json "$samples/launch_loop" $launches >statement
+    # The launcher packs while the script waits for it.
+    script app "'$samples/launch_loop' $launches >statement" 'until [ -s "$(echo "$GPUTRACE_SPOOL"/*-0.packed)" ]; do sleep 0.01; done'
+    "$gputrace" run -q --keep-spool --spool-dir=kept -o all.json ./app
     packed=$(echo kept/*/*-0.packed)
-    [ -s "$packed" ]
     rm "$packed"
     run -0 "$gputrace" convert "$(dirname "$packed")" rest.json
     assert_output --partial "'$packed' was removed or cut: the trace lacks the records that were there"
