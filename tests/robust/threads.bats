@@ -1,4 +1,4 @@
-# Threads and processes with few records take little time and little disk space.
+# Threads and processes with few records take little disk space, and, which `make bench` looks at, little time.
 
 load robust
 
@@ -23,13 +23,19 @@ traced_least() { # COMMAND...
     sort -n times | head -1
 }
 
+# A busy machine has times of its own.
+in_time() { # MILLISECONDS AT_MOST
+    echo "$1 ms"
+    [ -z "${GPUTRACE_BENCH-}" ] || [ "$1" -le "$2" ]
+}
+
 @test "1,000 threads that begin to record at once" {
     before=$(least "$programs/many_threads" at-once 1000)
     after=$(traced_least "$programs/many_threads" at-once 1000)
     echo "$before ms, traced $after ms, $(cat most) KiB"
     sound
     assert_equal "$(jq '[.traceEvents[] | select(.name == "short")] | length' trace.json)" 1001
-    [ "$after" -le $((3 * before + 150)) ]
+    in_time "$after" $((3 * before + 150))
     [ "$(cat most)" -le 100000 ]
 }
 
@@ -38,7 +44,7 @@ traced_least() { # COMMAND...
     after=$(traced_least "$programs/many_threads" waiting 1000)
     echo "$before ms, traced $after ms, $(cat most) KiB"
     sound
-    [ "$after" -le $((3 * before + 200)) ]
+    in_time "$after" $((3 * before + 200))
     [ "$(cat most)" -le 100000 ]
 }
 
@@ -52,8 +58,7 @@ traced_least() { # COMMAND...
 
 @test "the first NVTX call of a process that has threads" {
     after=$(tries=6 traced_least "$programs/many_threads" first 1)
-    echo "$after ms"
-    [ "$after" -le 5 ]
+    in_time "$after" 5
 }
 
 @test "processes that live shortly" {
@@ -62,6 +67,6 @@ traced_least() { # COMMAND...
     echo "$before ms, traced $after ms, $(cat most) KiB"
     sound
     assert_equal "$(jq '.gputrace.processes | length' trace.json)" 300
-    [ "$after" -le $((12 * before + 500)) ]
+    in_time "$after" $((12 * before + 500))
     [ "$(cat most)" -le 75000 ]
 }
