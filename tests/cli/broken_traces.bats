@@ -233,6 +233,58 @@ END
     assert_equal "$("$gputrace" report -r nvtx -f json said.json | jq -c '[.nvtx[] | [.name, .total_ns]] | sort')" '[["prefill",10000],["request",30000]]'
 }
 
+# Ranges that report and convert make of lines "PHASE NAME TS" with other members: names, durations in us.
+ranges() { # FILE
+    "$gputrace" report -r nvtx -f json "$1" | jq -c '[.nvtx[] | [.name, .total_ns / 1000]] | sort'
+    "$gputrace" convert --force -q "$1" ranges.json
+    jq -c '[.traceEvents[] | select(.ph == "b" or .ph == "e")] | [group_by(.id, .cat, .name)[] | [.[0].name, .[1].ts - .[0].ts]] | sort' ranges.json
+    "$gputrace" report -r nvtx -f json ranges.json | jq -c '[.nvtx[] | [.name, .total_ns / 1000]] | sort'
+}
+
+@test "ids of ranges are told apart by category, scope, process and form, and ends by their names" {
+    local first second
+    while IFS='|' read -r first second; do
+        jq -n "[{ph: \"b\", name: \"r\", ts: 0} + $first, {ph: \"b\", name: \"s\", ts: 1} + $second,
+                {ph: \"e\", name: \"r\", ts: 4} + $first, {ph: \"e\", name: \"s\", ts: 15} + $second] |
+               map({cat: \"c\", pid: 1, tid: 1} + .)" >named.json
+        assert_equal "$(ranges named.json | uniq)" '[["r",4],["s",14]]'
+        jq 'map(if .ph == "e" then del(.name) else . end)' named.json >nameless.json
+        [[ $first == '{id: 7}' && $second == "$first" ]] || assert_equal "$("$gputrace" report -r nvtx -f json nameless.json |
+            jq -c '[.nvtx[] | [.name, .total_ns / 1000]] | sort')" '[["r",4],["s",14]]'
+    done <<'END'
+{id: 7}|{id: 7}
+{id: 7}|{id: 7, cat: "d"}
+{id: 7, scope: "x"}|{id: 7, scope: "y"}
+{id: 7}|{id: 7, scope: "y"}
+{id2: {local: "0x5"}}|{id2: {local: "0x6"}}
+{id2: {local: "0x5"}}|{id2: {local: "0x5"}, pid: 2}
+{id2: {global: "0x5"}}|{id2: {global: "0x6"}}
+{id2: {global: "0x5"}, scope: "x"}|{id2: {global: "0x5"}, scope: "y"}
+END
+    echo '[{"ph":"C","name":"q","id2":{"local":"0x1"},"pid":1,"ts":0,"args":{"v":1}},{"ph":"C","name":"q","id2":{"global":"2"},"pid":1,"ts":1,"args":{"v":2}}]' >counter.json
+    "$gputrace" convert -q counter.json made.json
+    assert_equal "$(jq -c '[.traceEvents[] | .id]' made.json)" '["0x1",2]'
+}
+
+@test "a trace that begins before 0 is moved, by all who write it" {
+    kineto 'map(.ts -= 1669329643133048)' >early.json
+    kineto >usual.json
+    said early.json
+    assert_output ''
+    run -0 "$gputrace" convert --force early.json said.json
+    assert_output --partial "warning: 'early.json' begins before 0: times are written 500.000 µs later"
+    diff <(slices said.json) <(jq '.traceEvents |= map(.ts -= 1669329643132548)' usual.json >at0.json &&
+        "$gputrace" convert --force -q at0.json at0.out.json && slices at0.out.json)
+    "$gputrace" convert -q early.json early.pftrace
+    local file
+    for file in early.json early.pftrace said.json; do
+        diff <("$gputrace" report -r overview,kernels,streams usual.json) <("$gputrace" report -r overview,kernels,streams $file)
+    done
+    "$gputrace" cut -q early.json -o part.json --to=150us
+    "$gputrace" cut -q usual.json -o usual_part.json --to=150us
+    assert_equal "$(slices part.json | wc -l)" "$(slices usual_part.json | wc -l)"
+}
+
 @test "counters of one name and several ids are several counters" {
     cat >counters.json <<'END'
 [

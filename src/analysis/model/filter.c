@@ -7,6 +7,7 @@
 #include "common/buffer.h"
 #include "common/log.h"
 #include "analysis/base/heap.h"
+#include "analysis/model/ranges.h"
 
 /* Events of a GPU, whatever row they are in. */
 #define GPU_CATEGORIES                                                                                                \
@@ -315,11 +316,6 @@ static int pass_counter(struct filter *filter, const struct event_fields *event)
 }
 
 /* --- ranges that are begun and ended apart --- */
-
-static uint64_t range_key(const struct event_fields *event)
-{
-    return event->id ^ (uint64_t)event->category << 56;
-}
 
 static int hold_early(struct filter *filter, const struct event_fields *event)
 {

@@ -63,14 +63,23 @@ struct range *range_starts_push(struct range_starts *starts, uint64_t id)
     return &start->range;
 }
 
-bool range_starts_pop(struct range_starts *starts, uint64_t id, struct range *range)
+#define DEPTH_MOST 64 /* of ranges of one id among which that of an end's name is looked for */
+
+bool range_starts_pop(struct range_starts *starts, uint64_t id, uint32_t name, struct range *range)
 {
     uint64_t *last = map_get(&starts->last_by_id, id);
-    if (!last || *last == 0)
+    struct range_start *items = starts->items.items;
+    uint32_t place = last ? (uint32_t)*last : 0, inner = 0;
+    for (int i = 0; place && name != EVENT_NO_TEXT && items[place - 1].range.name != name; i++) {
+        inner = place;
+        place = i < DEPTH_MOST ? items[place - 1].next : 0;
+    }
+    if (!place)
         return false;
-    uint32_t place = (uint32_t)*last;
-    struct range_start *start = &starts->items.items[place - 1];
-    if (start->next)
+    struct range_start *start = &items[place - 1];
+    if (inner)
+        items[inner - 1].next = start->next;
+    else if (start->next)
         *last = start->next;
     else
         map_remove(&starts->last_by_id, id);
@@ -82,7 +91,7 @@ bool range_starts_pop(struct range_starts *starts, uint64_t id, struct range *ra
 
 static int start(struct ranges *ranges, const struct event_fields *event, uint32_t thread)
 {
-    struct range *range = range_starts_push(&ranges->starts, event->id);
+    struct range *range = range_starts_push(&ranges->starts, range_key(event));
     if (!range)
         return -1;
     *range = range_of(ranges, event, thread);
@@ -94,7 +103,7 @@ static int start(struct ranges *ranges, const struct event_fields *event, uint32
 static int end(struct ranges *ranges, const struct event_fields *event, uint32_t thread)
 {
     struct range range;
-    if (!range_starts_pop(&ranges->starts, event->id, &range))
+    if (!range_starts_pop(&ranges->starts, range_key(event), event->name, &range))
         return 0;
     range.end = event->start > range.start ? event->start : range.start;
     if (sorter_add(&ranges->sorter, &range) < 0)

@@ -26,6 +26,12 @@ struct range {
     uint32_t shapes;       /* of a CPU_OP: those of its inputs; else EVENT_NO_TEXT */
 };
 
+/* Chrome's asynchronous events are of one range when category and id are equal. */
+static inline uint64_t range_key(const struct event_fields *event)
+{
+    return event->id ^ (uint64_t)event->category << 56 ^ (uint64_t)(event->label + 1) << 24;
+}
+
 /* Ranges that were started and not ended so far, by ids: of those of one id the last ends first. All zero is empty. */
 struct range_starts {
     ARRAY(struct range_start) items;
@@ -41,8 +47,8 @@ struct range_start {
 void range_starts_release(struct range_starts *starts);
 /* The place of a new one, whose end is EVENT_NONE. NULL: no memory. */
 struct range *range_starts_push(struct range_starts *starts, uint64_t id);
-/* Removes the last of ID, and copies it to RANGE. False: there is none. */
-bool range_starts_pop(struct range_starts *starts, uint64_t id, struct range *range);
+/* Removes the last of ID and NAME, EVENT_NO_TEXT: of any, and copies it to RANGE. False: there is none. */
+bool range_starts_pop(struct range_starts *starts, uint64_t id, uint32_t name, struct range *range);
 
 struct ranges {
     uint32_t count;

@@ -30,19 +30,14 @@ static struct range_group *range_of(const struct nvtx *nvtx, uint32_t number)
     return (struct range_group *)nvtx->ranges.items + number;
 }
 
-/* Chrome's asynchronous events are of one range when category and id are equal. */
-static uint64_t async_key(const struct event_fields *event)
-{
-    return event->id ^ (uint64_t)event->category << 56;
-}
-
 static int start_range(struct nvtx *nvtx, const struct event_fields *event, uint32_t group)
 {
-    struct range *open = range_starts_push(&nvtx->open, async_key(event));
+    struct range *open = range_starts_push(&nvtx->open, range_key(event));
     if (!open)
         return -1;
     open->start = event->start;
     open->number = group;
+    open->name = event->name;
     range_of(nvtx, group)->open++;
     return 0;
 }
@@ -50,7 +45,7 @@ static int start_range(struct nvtx *nvtx, const struct event_fields *event, uint
 static int end_range(struct nvtx *nvtx, const struct event_fields *event)
 {
     struct range open;
-    if (!range_starts_pop(&nvtx->open, async_key(event), &open))
+    if (!range_starts_pop(&nvtx->open, range_key(event), event->name, &open))
         return 0;
     struct range_group *range = range_of(nvtx, open.number);
     range->open--;

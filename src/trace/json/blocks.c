@@ -31,6 +31,7 @@ static void clear(struct batch *batch)
     batch->length = 0;
     batch->after_event = false;
     batch->any = false;
+    batch->start = 0;
     batch->end = INT64_MIN;
     if (batch->problems.any)
         batch->problems = (struct json_problems){0};
@@ -62,6 +63,8 @@ static bool read_element(struct batch *batch, struct parser *parser, const char 
         event_find_extent(event);
         batch->any |= event->phase != 'M';
         batch->end = end > batch->end ? end : batch->end;
+        if (event->start < batch->start && event->start != EVENT_NONE)
+            batch->start = event->start;
     } else {
         batch->events.count--;
     }

@@ -28,7 +28,7 @@ struct batch {
     bool after_event;              /* what comes next is the ',' or ']' after an event, else an event or ']' */
     struct json_problems problems; /* with elements that are JSON but no events */
     bool any;                      /* there are events other than flows and metadata */
-    int64_t end;                   /* when the last of them ends */
+    int64_t start, end;            /* when the first of them begins, 0 at most, and the last of them ends */
 };
 
 static inline bool batch_is_half(const struct event_fields *event)

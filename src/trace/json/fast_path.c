@@ -370,7 +370,7 @@ static bool take_category(struct cursor *c)
 
 /* --- an event's own keys --- */
 
-enum member { OTHER, PHASE, CATEGORY, NAME, PROCESS, THREAD, START, DURATION, ID, ARGS };
+enum member { OTHER, PHASE, CATEGORY, NAME, PROCESS, THREAD, START, DURATION, ID, ID2, SCOPE, ARGS };
 
 static inline enum member member_of(const struct json_text *key)
 {
@@ -378,8 +378,15 @@ static inline enum member member_of(const struct json_text *key)
 #define IS(literal) (memcmp(word, literal, sizeof(literal) - 1) == 0)
     switch (key->length) {
     case 2: return IS("ph") ? PHASE : IS("ts") ? START : IS("id") ? ID : OTHER;
-    case 3: return IS("cat") ? CATEGORY : IS("pid") ? PROCESS : IS("tid") ? THREAD : IS("dur") ? DURATION : OTHER;
+    case 3:
+        return IS("cat")   ? CATEGORY
+               : IS("pid") ? PROCESS
+               : IS("tid") ? THREAD
+               : IS("dur") ? DURATION
+               : IS("id2") ? ID2
+                           : OTHER;
     case 4: return IS("name") ? NAME : IS("args") ? ARGS : OTHER;
+    case 5: return IS("scope") ? SCOPE : OTHER;
     default: return OTHER;
     }
 #undef IS
@@ -410,6 +417,8 @@ static bool take_member(struct cursor *c)
     case DURATION: return take_ns(c, &c->duration);
     case ID: return take_id(c, false, &c->event->id);
     case ARGS: return take_args(c);
+    case ID2:
+    case SCOPE: return false;
     case OTHER: break;
     }
     return pass_value(c);
@@ -440,7 +449,8 @@ static inline bool put_texts(struct cursor *c)
 {
     struct event_fields *event = c->event;
     bool slice = event->phase == 'X' || event->phase == 'B' || event->phase == PHASE_OPEN;
-    if (slice && event->category == CATEGORY_OTHER && c->category.length > 0 &&
+    bool range = event->phase == 'b' || event->phase == 'e';
+    if ((slice || range) && event->category == CATEGORY_OTHER && c->category.length > 0 &&
         !put_text(c, &c->category, &event->label))
         return false;
     /* Ranges that the program put into its streams look to others like those of NVTX. */
@@ -574,6 +584,22 @@ static enum parse_result read_kind(struct cursor *c, const struct json_text *mem
     return PARSE_DONE;
 }
 
+/* Of a range whose id has a scope or is local to its process: all of that is its id. */
+static bool put_whole_id(struct cursor *c, const struct json_text *members)
+{
+    bool local = memmem(members[ID2].at ?: "", members[ID2].length, "\"local\"", strlen("\"local\""));
+    struct json_text parts[] = {members[ID], members[ID2], members[SCOPE],
+                                local ? members[PROCESS] : (struct json_text){0}};
+    size_t start = c->plain->length;
+    uint32_t word;
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+        buffer_bytes(c->plain, parts[i].at ?: "", parts[i].length);
+    if (!put_text(c, &(struct json_text){c->plain->data + start, c->plain->length - start}, &word))
+        return false;
+    c->event->id = event_id_text(word);
+    return true;
+}
+
 /* Reads the members that are left as those of an event of its own, which is made in `plain`. */
 static bool read_rest(struct cursor *c, const struct json_text *members)
 {
@@ -590,7 +616,8 @@ static bool read_rest(struct cursor *c, const struct json_text *members)
     buffer_char(c->plain, '}');
     c->at = c->plain->data + start;
     c->end = c->plain->data + c->plain->length;
-    return take_members(c) && put_texts(c);
+    bool whole_id = members[ID2].length + members[SCOPE].length > 0;
+    return take_members(c) && put_texts(c) && (!whole_id || put_whole_id(c, members));
 }
 
 enum parse_result event_read_members(const char *text, const char *end, struct interner *strings, struct buffer *plain,
@@ -601,7 +628,7 @@ enum parse_result event_read_members(const char *text, const char *end, struct i
     *event = event_nothing;
     plain->length = 0;
     /* Texts there may not move: those read without escapes, and the event that read_rest() makes. */
-    if (!buffer_reserve(plain, 3 * (size_t)(end - text) + REST_BYTES))
+    if (!buffer_reserve(plain, 4 * (size_t)(end - text) + REST_BYTES))
         return PARSE_NO_MEMORY;
     for (const char *at = text + 1; json_member(&at, end, &key, &value);) {
         c.at = key.at;

@@ -38,7 +38,7 @@ struct reader {
     int status;                             /* -1 once an error was printed */
     struct json_problems problems;
     struct pairs pairs;    /* slices in two events, where fields are wanted */
-    int64_t end;           /* when the last event ends */
+    int64_t start, end;    /* when the first event begins, 0 at most, and the last one ends */
     bool any;              /* there are events other than flows and metadata */
     bool is_bare;          /* the file is an array, which may lack its end */
     bool cut_off;          /* the file ends too early, and was read up to there */
@@ -184,8 +184,9 @@ static int pass_whole(struct reader *reader, struct event_fields *event)
     return reader->receiver->event(reader->receiver->context, event);
 }
 
-static void note_end(struct reader *reader, int64_t end)
+static void note_times(struct reader *reader, int64_t start, int64_t end)
 {
+    reader->start = start < reader->start && start != EVENT_NONE ? start : reader->start;
     reader->end = end > reader->end ? end : reader->end;
 }
 
@@ -326,7 +327,7 @@ static int take_batch(struct reader *reader, const struct batch *batch)
                               line, found->message);
     }
     reader->any |= batch->any;
-    note_end(reader, batch->end);
+    note_times(reader, batch->start, batch->end);
     input_advance_batch(&reader->input);
     return 0;
 }
@@ -367,7 +368,7 @@ static int read_element(struct reader *reader)
         return pass_broken(reader, reader->parser.string_at);
     if (result == PARSE_DONE) {
         reader->any |= event.phase != 'M';
-        note_end(reader, event.start + event.duration);
+        note_times(reader, event.start, event.start + event.duration);
     }
     if (reader->texts && (result == PARSE_DONE || result == PARSE_FLOW)) {
         reader->status = reader->texts->event(reader->texts->context, (struct json_text){input_text(input), size});
@@ -630,6 +631,8 @@ static int read_all(struct reader *reader, const char *path, struct interner *st
                 reader->input.path, reader->input.offset);
     if (status == 0 && !quiet)
         status = tell_problems(reader);
+    if (reader->texts && reader->texts->start)
+        *reader->texts->start = reader->start;
     array_release(&reader->numbers);
     buffer_release(&reader->key);
     pairs_release(&reader->pairs);

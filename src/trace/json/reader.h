@@ -35,7 +35,8 @@ struct json_texts {
     void *context;
     int (*event)(void *context, struct json_text event);
     int (*metadata)(void *context, const char *key, struct json_text value); /* NULL: they are not wanted */
-    bool quiet; /* warnings were printed when the file was read before */
+    bool quiet;     /* warnings were printed when the file was read before */
+    int64_t *start; /* set at the end to when the first event begins that is no flow, or 0; NULL: it is not wanted */
 };
 
 int json_read_texts(const char *path, const struct json_texts *texts, unsigned workers);

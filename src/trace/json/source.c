@@ -31,10 +31,11 @@ struct json_replay {
     struct json_overlaps overlaps;
     struct pairs halves;          /* slices in two events, … */
     struct pairs ranges;          /* … and ranges, by id and category */
-    uint64_t end;                 /* when the last event ends */
+    int64_t end;                  /* when the last event ends */
     struct buffer clean;          /* in memory: the text at hand, where it is not as it stands in the file */
     struct buffer category;       /* in memory: of the event at hand */
     uint64_t base;                /* ns of CLOCK_REALTIME: what the events' times count from; the caller's to set */
+    int64_t start;                /* of the first event, where that is below 0, which sinks have no form for; else 0 */
     uint64_t left_out;            /* events */
     bool after_slice;             /* the event before was a slice, or a flow behind one */
     struct row last;              /* of that slice */
@@ -42,6 +43,12 @@ struct json_replay {
     struct counter_values values; /* … and of a counter's, … */
     struct buffer texts;          /* … in memory, the names of these */
 };
+
+/* No event is earlier than the base. */
+static uint64_t time_of(const struct json_replay *replay, int64_t time)
+{
+    return replay->base + (uint64_t)(time > replay->start ? time - replay->start : 0);
+}
 
 static int no_memory(void)
 {
@@ -102,8 +109,8 @@ static struct slice slice_of(struct json_replay *replay, const struct json_event
 {
     struct slice slice = {.name = name_of(replay, event),
                           .row = json_rows_tell(&replay->rows, event, replay->sink),
-                          .start = replay->base + event->time,
-                          .end = replay->base + event->time + event->duration,
+                          .start = time_of(replay, event->time),
+                          .end = time_of(replay, event->time) + event->duration,
                           .args = args_of(event, args)};
     slice.other_category = find_category(replay, event->category, &slice.category);
     enum category named = category_by_name(slice.category, event->phase, slice.name.text, slice.name.length);
@@ -133,7 +140,7 @@ static bool is_flow(struct json_replay *replay, const struct json_event *event, 
 static int replay_flow_event(struct json_replay *replay, const struct json_event *event)
 {
     struct flow flow = {
-        .id = (uint32_t)json_id(event->id), .ends = event->phase != 's', .time = replay->base + event->time};
+        .id = (uint32_t)json_id(event->id), .ends = event->phase != 's', .time = time_of(replay, event->time)};
     flow.row = json_overlaps_row(&replay->overlaps, json_row_of(&replay->rows, event), flow.time);
     bool placed = replay->after_slice && flow.row.pid == replay->last.pid && flow.row.tid == replay->last.tid;
     if (!is_flow(replay, event, &flow.category) || (!replay->sink->format->all_flows && !placed))
@@ -193,13 +200,13 @@ static void replay_flow(struct json_replay *replay, const struct json_event *eve
 
 static int add_half(struct json_replay *replay, const struct json_event *event, struct json_text text)
 {
-    uint64_t id[] = {json_id(event->id), hash_bytes(event->category.at, event->category.length)};
+    uint64_t id[] = {json_range_id(event), hash_bytes(event->category.at, event->category.length)};
     struct row row = json_row_of(&replay->rows, event);
     bool is_range = event->phase == 'b' || event->phase == 'e';
     struct pairs_event half = {
         .row = is_range ? hash_bytes(id, sizeof(id)) : hash_bytes(&row, sizeof(row)),
         .name = event->name.length > 0 ? hash_bytes(event->name.at, event->name.length) | 1 : 0,
-        .time = (int64_t)event->time,
+        .time = event->time,
         .kind = event->phase == 'X'                          ? PAIRS_OPEN
                 : event->phase == 'E' || event->phase == 'e' ? PAIRS_END
                                                              : PAIRS_BEGIN,
@@ -217,8 +224,8 @@ static void replay_range(struct json_replay *replay, const struct json_event *be
                                 .begin = slice.row,
                                 .end_row = json_row_of(&replay->rows, end),
                                 .start = slice.start,
-                                .end = replay->base + end->time,
-                                .id = json_id(end->id),
+                                .end = time_of(replay, end->time),
+                                .id = json_range_id(end),
                                 .instant = begin->phase == 'n',
                                 .args = slice.args};
     replay->sink->format->async(replay->sink, &async);
@@ -243,7 +250,7 @@ static int pass_slice(void *context, const char *begin, size_t size, const char 
     if (end)
         last = json_event_read((struct json_text){end, end_size});
     struct slice slice = slice_of(replay, &first, &args);
-    slice.end = replay->base + last.time;
+    slice.end = time_of(replay, last.time);
     if (args_of(&last, &ends))
         args.items[args.count++] = ends.items[0];
     if (!end)
@@ -281,7 +288,7 @@ static int replay_counter(struct json_replay *replay, const struct json_event *e
     struct counter counter = {.name = name,
                               .id_length = id_length,
                               .pid = json_row_number(&replay->rows, event->pid),
-                              .time = replay->base + event->time};
+                              .time = time_of(replay, event->time)};
     if (json_counter_read(&counter, event, &replay->values, &replay->texts) < 0)
         return -1;
     replay->sink->format->counter(replay->sink, &counter);
@@ -338,8 +345,8 @@ static int write_event(void *context, struct json_text as_it_is)
     case 'M': break;
     default: replay->left_out++; break;
     }
-    if (event.time + event.duration > replay->end)
-        replay->end = event.time + event.duration;
+    if (event.time + (int64_t)event.duration > replay->end)
+        replay->end = event.time + (int64_t)event.duration;
     replay->after_slice = (event.phase == 'X' && !event.is_open) || follows;
     return replay->category.failure ? no_memory() : result;
 }
@@ -378,10 +385,12 @@ static int write_metadata(void *context, const char *key, struct json_text value
 static int both_passes(struct json_replay *replay, const char *path, unsigned workers)
 {
     struct sink *sink = replay->sink;
-    const struct json_texts first = {replay, note_event, write_metadata, .quiet = false};
+    const struct json_texts first = {replay, note_event, write_metadata, .start = &replay->start};
     const struct json_texts second = {replay, write_event, .quiet = true};
     if (json_read_texts(path, &first, workers) != 0)
         return -1;
+    if (replay->start < 0)
+        warning("'%s' begins before 0: times are written %.3f µs later", path, -(double)replay->start / 1e3);
     sink->format->begin(sink, replay->base);
     flow_ids_number(&replay->flows);
     json_rows_write(&replay->rows, sink);

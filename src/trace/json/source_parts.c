@@ -33,18 +33,26 @@ uint64_t json_id(struct json_text text)
     return strtoull(digits, NULL, 10);
 }
 
-uint64_t json_ns(struct json_text text)
+uint64_t json_range_id(const struct json_event *event)
+{
+    struct json_text id = event->id, scope = event->scope,
+                     pid = event->id_is_local ? event->pid : (struct json_text){0};
+    const uint64_t parts[] = {json_id(id), hash_bytes(scope.at, scope.length), hash_bytes(pid.at, pid.length)};
+    return scope.length + pid.length > 0 ? hash_bytes(parts, sizeof(parts)) >> 2 : parts[0];
+}
+
+int64_t json_ns(struct json_text text)
 {
     int64_t ns;
     char digits[64];
     text = json_is_string(text) ? inside(text) : text;
     if (json_exact_ns(text, &ns))
-        return ns > 0 ? (uint64_t)ns : 0;
+        return ns;
     size_t length = text.length < sizeof(digits) - 1 ? text.length : sizeof(digits) - 1;
     memcpy(digits, text.at, length);
     digits[length] = '\0';
     double value = strtod(digits, NULL) * 1e3;
-    return value > 0 && value < 9e18 ? (uint64_t)(value + 0.5) : 0;
+    return value > -9e18 && value < 9e18 ? llround(value) : 0;
 }
 
 struct json_event json_event_read(struct json_text text)
@@ -68,6 +76,11 @@ struct json_event json_event_read(struct json_text text)
             event.tid = value;
         else if (json_is(key, "id"))
             event.id = value;
+        else if (json_is(key, "id2") && value.at[0] == '{' &&
+                 json_member(&(const char *){value.at + 1}, end, &key, &event.id))
+            event.id_is_local = json_is(key, "local");
+        else if (json_is(key, "scope"))
+            event.scope = value;
         else if (json_is(key, "bind_id"))
             event.bind_id = value;
         else if (json_is(key, "flow_out"))
@@ -79,7 +92,7 @@ struct json_event json_event_read(struct json_text text)
         else if (json_is(key, "ts"))
             event.time = json_ns(value);
         else if (json_is(key, "dur") && (has_duration = true))
-            event.duration = json_ns(value);
+            event.duration = json_ns(value) > 0 ? (uint64_t)json_ns(value) : 0;
     }
     event.phase = phase.length == 1 ? phase.at[0] : '\0';
     event.is_open = event.phase == 'X' && !has_duration;

@@ -16,10 +16,13 @@ struct json_event {
     char phase;                          /* 0: it is not an event */
     struct json_text category, name;     /* without quotes, in JSON's escapes */
     struct json_text pid, tid, id, args; /* values; length 0: not there */
+    struct json_text scope;              /* of the id, with its quotes: likewise */
     struct json_text bind_id;            /* of the flow that a slice is an end of: likewise */
     bool flow_out, flow_in;              /* it begins there, ends there */
+    bool id_is_local;                    /* to the process */
     bool is_open;                        /* it is a slice without a duration */
-    uint64_t time, duration;             /* ns; what is negative is 0 */
+    int64_t time;                        /* ns */
+    uint64_t duration;                   /* likewise; what is negative is 0 */
 };
 
 struct json_event json_event_read(struct json_text text);
@@ -30,8 +33,11 @@ bool json_event_arg(const struct json_event *event, const char *key, struct json
 /* A number that stands for an id, be it a number or a text; 0: there is none. */
 uint64_t json_id(struct json_text text);
 
+/* The same of a range: its scope, and the process where the id is local, distinguish ids. */
+uint64_t json_range_id(const struct json_event *event);
+
 /* Microseconds as ns, rounded. */
-uint64_t json_ns(struct json_text text);
+int64_t json_ns(struct json_text text);
 
 /* The text of a value, without its quotes and escapes, which is to be freed; NULL without memory. */
 char *json_unescaped(struct json_text text);

@@ -73,7 +73,7 @@ UNIT_TEST(test_microseconds_become_ns)
     assert_true(json_ns(text("0.0004999")) == 0);
     assert_true(json_ns(text("0.0005")) == 1);
     assert_true(json_ns(text("1e3")) == 1000000);
-    assert_true(json_ns(text("-5")) == 0);
+    assert_true(json_ns(text("-5")) == -5000);
     assert_true(json_ns(text("1790000000000000.123")) == UINT64_C(1790000000000000123));
     assert_true(json_ns(text("\"1\"")) == 1000);
     assert_true(json_ns(text("\"1742490378358140.950\"")) == UINT64_C(1742490378358140950));
