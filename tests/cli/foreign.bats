@@ -235,3 +235,45 @@ named() { # WHAT PID TID NAME
     run -0 "$gputrace" report -r findings own.json
     assert_output --partial -- '--cpu=samples'
 }
+
+@test "names of the program stay as they are where calls are not CUDA's, and an event that is not ready is no failure" {
+    # shellcheck disable=SC2016 # the dollars are jq's
+    jq -n '{deviceProperties: [{id: "0", name: "GPU", numSms: "304", maxThreadsPerMultiprocessor: "2048"}], traceEvents: [range(60) as $i |
+        {ph: "X", cat: "user_annotation", name: "NVTX decode CUDA call", pid: 1, tid: 1, ts: ($i * 20000), dur: 19000},
+        {ph: "X", cat: "cuda_runtime", name: "hipLaunchKernel", pid: 1, tid: 1, ts: ($i * 20000), dur: 5, args: {correlation: $i}},
+        {ph: "X", cat: "kernel", name: "cudaSoftmaxForward", pid: 0, tid: 7, ts: ($i * 20000 + 10), dur: 1000,
+         args: {device: 0, stream: 7, correlation: $i, grid: [1, 1, 1], block: [64, 1, 1], "registers per thread": 16, "shared memory": 0}},
+        {ph: "X", cat: "cuda_runtime", name: "hipEventQuery", pid: 1, tid: 1, ts: ($i * 20000 + 500), dur: 5, args: {"return value": 600}},
+        {ph: "X", cat: "cuda_runtime", name: "hipMalloc", pid: 1, tid: 1, ts: ($i * 20000 + 600), dur: 5, args: {"return value": 2}}]}' >it.json
+    run -0 "$gputrace" report -r findings it.json
+    output=$(tr -s ' \n' ' ' <<<"$output")
+    assert_output --partial 'host works outside GPU calls'
+    assert_output --partial 'range NVTX decode CUDA call ('
+    assert_output --partial 'most of all cudaSoftmaxForward, whose grid has 1 block for 304 multiprocessors'
+    assert_output --partial '60 GPU calls failed: hipMalloc() 60 times with hipErrorMemoryAllocation'
+    refute_output --partial hipEventQuery
+}
+
+@test "a rank that is written as a text is a rank" {
+    jq -n '{distributedInfo: {rank: "1", world_size: "2"}, traceEvents: [
+        {ph: "X", cat: "cuda_runtime", name: "cudaLaunchKernel", pid: 100, tid: 7, ts: 1, dur: 5, args: {correlation: 1}},
+        {ph: "X", cat: "kernel", name: "ncclDevKernel_AllReduce_Sum_f32_RING_LL", pid: 0, tid: 7, ts: 10, dur: 50,
+         args: {device: 0, stream: 7, correlation: 1}}]}' >it.json
+    run -0 "$gputrace" report -r ranks -f json it.json
+    assert_equal "$(jq -c '[.ranks[].rank]' <<<"$output")" '[1]'
+    sed 's/"1"/"1st"/' it.json >other.json
+    run -0 "$gputrace" report -r ranks -f json other.json
+    assert_equal "$(jq -c '.ranks' <<<"$output")" '[]'
+}
+
+@test "a GPU that one set was for is not hardly used beside one that works" {
+    local op='{ph: "X", pid: 0, tid: 7, ts: ($i * 16000), dur: 15500, args: {stream: 7}}'
+    jq -n "[range(60) as \$i | $op | .cat = \"kernel\" | .name = \"k\" | .args.device = 1]
+        + [0 as \$i | $op | .cat = \"gpu_memset\" | .name = \"Memset (Device)\" | .dur = 2 | .args.device = 0]" >it.json
+    run -0 "$gputrace" report -r findings -f json it.json
+    refute_output --partial low-use
+    # With a kernel of 10 ms it has a part of the work.
+    jq '.[-1] |= (.cat = "kernel" | .dur = 10000)' it.json >worked.json
+    run -0 "$gputrace" report -r findings -f json worked.json
+    assert_output --partial low-use
+}

@@ -9,16 +9,17 @@
 #include "trace/spool/cuda_names.h"
 
 #define NO_BINARY 209 /* CUDA_ERROR_NO_BINARY_FOR_GPU */
-#define NOT_READY 600 /* cudaErrorNotReady and CUDA_ERROR_NOT_READY */
+#define NOT_READY 600 /* cudaErrorNotReady, CUDA_ERROR_NOT_READY and hipErrorNotReady */
 
 /* Calls that return an error without having failed. */
 static const struct answer {
     const char *function;
     int64_t code; /* 0: whatever it is */
 } answers[] = {
-    {"cudaGetLastError", 0},           {"cudaPeekAtLastError", 0},  {"cudaEventQuery", NOT_READY},
-    {"cudaStreamQuery", NOT_READY},    {"cuEventQuery", NOT_READY}, {"cuStreamQuery", NOT_READY},
-    {"cuLibraryGetKernel", NO_BINARY},
+    {"cudaGetLastError", 0},           {"cudaPeekAtLastError", 0},   {"cudaEventQuery", NOT_READY},
+    {"cudaStreamQuery", NOT_READY},    {"cuEventQuery", NOT_READY},  {"cuStreamQuery", NOT_READY},
+    {"cuLibraryGetKernel", NO_BINARY}, {"hipGetLastError", 0},       {"hipPeekAtLastError", 0},
+    {"hipExtGetLastError", 0},         {"hipEventQuery", NOT_READY}, {"hipStreamQuery", NOT_READY},
 };
 
 /* Some tracers write the function's version or variant behind it: cudaStreamQuery_ptsz_v7000. */

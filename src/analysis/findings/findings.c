@@ -89,6 +89,7 @@ struct finding *finding_add(struct findings *findings, int64_t cost, int64_t gai
     findings->no_memory |= !finding;
     if (!finding)
         return NULL;
+    finding->trace = findings->trace;
     finding->rule = findings->rule;
     finding->cost = cost;
     finding->gain = gain > cost ? cost : gain;
@@ -101,22 +102,22 @@ struct finding *finding_add(struct findings *findings, int64_t cost, int64_t gai
     return finding;
 }
 
-#define SAY(field)                                                       \
-    va_list args;                                                        \
-    va_start(args, format);                                              \
-    if (finding)                                                         \
-        vsnprintf(finding->field, sizeof(finding->field), format, args); \
-    va_end(args);                                                        \
+#define SAY(field, words)                                               \
+    va_list args;                                                       \
+    va_start(args, format);                                             \
+    if (finding)                                                        \
+        vsnprintf(finding->field, sizeof(finding->field), words, args); \
+    va_end(args);                                                       \
     return 0
 
 int finding_say(struct finding *finding, const char *format, ...)
 {
-    SAY(text);
+    SAY(text, trace_said(finding->trace, format).text);
 }
 
 int finding_advise(struct finding *finding, const char *format, ...)
 {
-    SAY(advice);
+    SAY(advice, format);
 }
 
 /* --- values --- */

@@ -180,6 +180,7 @@ int64_t offences_cost(const struct offences *offences);
 
 struct rule;
 struct finding {
+    const struct trace *trace;
     const struct rule *rule;
     int64_t cost;  /* ns of the run that it takes; 0: it is not about time */
     int64_t gain;  /* ns that the run is shorter without it, at most; 0: not known */

@@ -124,9 +124,10 @@ static int failed_find(void *state, struct findings *findings)
         snprintf(code, sizeof(code), "error %" PRId64, key->code);
         bool once = failure->count == 1;
         size_t at = strlen(text);
-        snprintf(text + at, sizeof(text) - at, "%s%s() %s%s with %s", at > 0 ? ", " : "",
+        snprintf(text + at, sizeof(text) - at, "%s%s() %s%s with %.64s", at > 0 ? ", " : "",
                  finding_name(findings->trace, (uint32_t)key->name).text,
-                 once ? "once" : amount_count(failure->count).text, once ? "" : " times", error ? error : code);
+                 once ? "once" : amount_count(failure->count).text, once ? "" : " times",
+                 error ? trace_said(findings->trace, error).text : code);
         shown += failure->count;
     }
     struct finding *finding = count > 0 ? finding_add(findings, 0, 0, count, &place) : NULL;
@@ -165,7 +166,8 @@ static uint32_t find_line(const struct trace *trace, const char *name, const cha
 static int add_line(struct findings *findings, uint32_t line, const char *what)
 {
     struct finding *finding = line == EVENT_NO_TEXT ? NULL : finding_add(findings, 0, 0, EVENT_NONE, NULL);
-    return finding_say(finding, "%s: %.300s", what, trace_text(findings->trace, line));
+    return finding_say(finding, "%s: %.300s", trace_said(findings->trace, what).text,
+                       trace_text(findings->trace, line));
 }
 
 static int hazards_find(void *state, struct findings *findings)

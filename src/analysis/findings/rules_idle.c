@@ -174,12 +174,12 @@ static int gaps_find(void *state, struct findings *findings)
     if (!most.largest)
         return 0;
     struct finding *finding = add_in_gap(findings, most.total, most.count, most.largest, most.largest->device);
-    return finding_say(finding, "The GPU does nothing for longer than %s, %s time%s; the longest takes %s: %s%s%s",
-                       amount_time(FINDING_GAP_NS).text, amount_count(most.count).text, most.count == 1 ? "" : "s",
-                       amount_time(most.largest->end - most.largest->start).text,
-                       idle_cause_words[idle_main_part(most.largest)->what.cause].text,
-                       most.largest->activity != EVENT_NO_TEXT ? ": " : "",
-                       host_phrase(&idle->host, most.largest->activity).text);
+    return finding_say(
+        finding, "The GPU does nothing for longer than %s, %s time%s; the longest takes %s: %s%s%s",
+        amount_time(FINDING_GAP_NS).text, amount_count(most.count).text, most.count == 1 ? "" : "s",
+        amount_time(most.largest->end - most.largest->start).text,
+        trace_said(findings->trace, idle_cause_words[idle_main_part(most.largest)->what.cause].text).text,
+        most.largest->activity != EVENT_NO_TEXT ? ": " : "", host_phrase(&idle->host, most.largest->activity).text);
 }
 
 const struct rule rule_gpu_gaps = {
@@ -270,8 +270,12 @@ static int use_find(void *state, struct findings *findings)
     const struct trace *trace = findings->trace;
     int64_t chunk = trace_span(trace) / FINDING_CHUNKS + 1;
     struct low_parts low = {0};
+    int64_t most = 0;
+    for (size_t i = 0; i < use->devices.count; i++)
+        most = trace->devices.items[i].busy.total > most ? trace->devices.items[i].busy.total : most;
     for (size_t i = 0; i < use->devices.count; i++) {
-        if (!trace->devices.items[i].used)
+        /* A GPU that only a few sets or copies were for is not a part of the work. */
+        if (!trace->devices.items[i].used || trace->devices.items[i].busy.total <= most / 1000)
             continue;
         struct low_parts one = low_parts_of(use, findings, i);
         low = one.idle > low.idle ? one : low;
@@ -298,7 +302,7 @@ static int use_find(void *state, struct findings *findings)
                        "idle time: %s%s%s",
                        FINDING_CHUNK_PERCENT, amount_count(low.count).text, amount_count(low.of).text,
                        amount_time(place.time - trace->start).text, amount_time(place.until - trace->start).text,
-                       idle_cause_words[cause].text, activity != EVENT_NO_TEXT ? ": " : "",
+                       trace_said(trace, idle_cause_words[cause].text).text, activity != EVENT_NO_TEXT ? ": " : "",
                        host_phrase(idle ? &idle->host : NULL, activity).text);
 }
 

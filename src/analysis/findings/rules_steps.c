@@ -89,7 +89,8 @@ static void write_grown(const struct findings *findings, const struct step_part_
         [STEP_KERNEL] = "kernel ", [STEP_COPY] = "", [STEP_CALL] = "call ", [STEP_OUTSIDE] = "the host outside CUDA"};
     *text = '\0';
     if (key)
-        snprintf(text, size, "; most of the difference: %s%s, %s more", words[key->kind],
+        snprintf(text, size, "; most of the difference: %.64s%s, %s more",
+                 trace_said(findings->trace, words[key->kind]).text,
                  key->kind == STEP_OUTSIDE ? "" : finding_name(findings->trace, (uint32_t)key->name).text,
                  amount_time(difference).text);
 }
@@ -125,7 +126,7 @@ static int say_slow(struct findings *findings, const struct steps *steps, size_t
     const struct step *slowest = &process->items.items[slow->worst];
     struct finding_place place = finding_at_time(process->thread, slowest->from, slowest->to);
     struct finding *finding = finding_add(findings, slow->excess, slow->excess, slow->count, &place);
-    char grown[FINDING_NAME + 80];
+    char grown[FINDING_NAME + 160];
     int64_t difference = 0;
     if (!finding)
         return 0;

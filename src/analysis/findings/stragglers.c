@@ -217,9 +217,9 @@ static void write_host(char *text, size_t size, const struct ranks *ranks, const
         return;
     uint32_t mostly = rank->mostly[cause];
     if (mostly == EVENT_NO_TEXT)
-        snprintf(text, size, ": %s", idle_cause_words[cause].text);
+        snprintf(text, size, ": %.128s", trace_said(ranks->trace, idle_cause_words[cause].text).text);
     else
-        snprintf(text, size, ": %s, mostly %s", idle_cause_words[cause].text,
+        snprintf(text, size, ": %.128s, mostly %s", trace_said(ranks->trace, idle_cause_words[cause].text).text,
                  finding_name_of(interned(&ranks->texts, mostly)).text);
 }
 

@@ -3,6 +3,7 @@
  * it is believed: what is not as expected is passed over.
  */
 #include <cjson/cJSON.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,13 +25,22 @@ static const cJSON *first_of(const cJSON *array)
     return cJSON_IsArray(array) ? array->child : NULL;
 }
 
+/* A number, or a text that is one: some programs write all values as texts. NAN: VALUE is none, or NULL. */
+static double real_of(const cJSON *value)
+{
+    const char *text = cJSON_GetStringValue(value);
+    char *end = NULL;
+    double number = text && strspn(text, "+-.0123456789eE") == strlen(text) ? strtod(text, &end) : NAN;
+    return cJSON_IsNumber(value) ? value->valuedouble : end && end > text && *end == '\0' ? number : NAN;
+}
+
 /* A number between -LIMIT and LIMIT, times BY; EVENT_NONE: there is none of this key. */
 static int64_t number_of(const cJSON *object, const char *key, double limit, double by)
 {
-    const cJSON *value = member_of(object, key);
-    if (!cJSON_IsNumber(value) || !(value->valuedouble > -limit && value->valuedouble < limit))
+    double value = real_of(member_of(object, key));
+    if (!(value > -limit && value < limit))
         return EVENT_NONE;
-    return (int64_t)(by == 1 ? value->valuedouble : value->valuedouble * by + (value->valuedouble < 0 ? -0.5 : 0.5));
+    return (int64_t)(by == 1 ? value : value * by + (value < 0 ? -0.5 : 0.5));
 }
 
 static int read_text(struct trace *trace, const char *text, uint32_t *number)
@@ -135,9 +145,10 @@ static int read_rank(struct trace *trace, event_id process, const cJSON *object)
                                             {"local_rank", COUNT, offsetof(struct trace_rank, local_rank)},
                                             {"world_size", COUNT, offsetof(struct trace_rank, world_size)},
                                             {"host", TEXT, offsetof(struct trace_rank, host)}};
-    struct trace_rank *rank = cJSON_IsNumber(member_of(object, "rank")) ? trace_add_rank(trace, process) : NULL;
+    bool known = !isnan(real_of(member_of(object, "rank")));
+    struct trace_rank *rank = known ? trace_add_rank(trace, process) : NULL;
     if (!rank)
-        return cJSON_IsNumber(member_of(object, "rank")) ? -1 : 0;
+        return known ? -1 : 0;
     return read_members(trace, object, rank, members);
 }
 
@@ -214,9 +225,9 @@ static int read_crash(struct trace *trace, const cJSON *process)
 
 static int read_device(struct trace *trace, const cJSON *properties)
 {
-    const cJSON *id = member_of(properties, "id");
+    int64_t id = number_of(properties, "id", INT32_MAX, 1);
     const char *name = text_of(properties, "name");
-    if (!cJSON_IsNumber(id) || !name)
+    if (id == EVENT_NONE || !name)
         return 0;
     static const struct member members[] = {
         {"numSms", COUNT, offsetof(struct trace_device, multiprocessors)},
@@ -226,7 +237,7 @@ static int read_device(struct trace *trace, const cJSON *properties)
         {"computeMajor", COUNT, offsetof(struct trace_device, major)},
         {"computeMinor", COUNT, offsetof(struct trace_device, minor)},
     };
-    struct trace_device *device = trace_device(trace, id->valueint);
+    struct trace_device *device = trace_device(trace, id);
     if (!device)
         return -1;
     read_members(trace, properties, device, members);
@@ -364,9 +375,8 @@ int trace_metadata(struct trace *trace, const char *key, const cJSON *value)
         return read_rank(trace, EVENT_NO_ID, value);
     if (strcmp(key, "stackFrames") == 0)
         return trace_read_frames(trace, value);
-    if (strcmp(key, "baseTimeNanoseconds") == 0 && cJSON_IsNumber(value) && value->valuedouble > 0 &&
-        value->valuedouble < (double)EVENT_TIME_LIMIT)
-        trace->base = (int64_t)value->valuedouble;
+    if (strcmp(key, "baseTimeNanoseconds") == 0 && real_of(value) > 0 && real_of(value) < (double)EVENT_TIME_LIMIT)
+        trace->base = (int64_t)real_of(value);
     if (strcmp(key, "deviceProperties") != 0)
         return 0;
     for (const cJSON *device = first_of(value); device; device = device->next)

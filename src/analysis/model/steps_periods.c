@@ -69,8 +69,8 @@ static uint32_t anchor_of(const struct sequence *sequence)
     size_t best_regular = 0;
     for (unsigned tried = 0; tried < CANDIDATES; tried++) {
         uint32_t rarest = UINT32_MAX;
-        for (size_t i = 0; i < sequence->counts.count; i++) {
-            uint32_t count = sequence->counts.items[i];
+        for (size_t i = 0; i < sequence->items.count; i++) {
+            uint32_t count = sequence->counts.items[sequence->items.items[i].name];
             rarest = count > below && count >= STEPS_LEAST && count < rarest ? count : rarest;
         }
         if (rarest == UINT32_MAX)
@@ -146,8 +146,8 @@ int steps_find_periods(struct steps *steps, const struct trace *trace, const str
     while (status == 0 && (op = sorter_next(&walk)) && op->thread != LAUNCHED_NO_THREAD) {
         if (op->thread != thread && thread != LAUNCHED_NO_THREAD) {
             status = add_periods(steps, trace, &sequence, thread);
-            array_release(&sequence.counts);
-            sequence.items.count = 0;
+            while (sequence.items.count > 0)
+                sequence.counts.items[sequence.items.items[--sequence.items.count].name] = 0;
         }
         thread = op->thread;
         if (status == 0 && sequence.items.count < SEQUENCE_MOST)

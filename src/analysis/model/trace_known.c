@@ -99,9 +99,9 @@ static const struct {
 
 static unsigned kind_of(const struct trace *trace)
 {
-    const char *call = trace_text(trace, trace->first_call);
-    if (trace->version != EVENT_NO_TEXT)
+    if (!trace || trace->version != EVENT_NO_TEXT)
         return 0;
+    const char *call = trace_text(trace, trace->first_call);
     return FOREIGN | (trace->kineto ? PYTORCH : 0) | (*call && strncmp(call, "cu", 2) != 0 ? NOT_CUDA : 0) |
            (strncmp(call, "hip", 3) == 0 ? HIP : 0);
 }

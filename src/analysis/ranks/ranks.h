@@ -65,6 +65,7 @@ struct neighbours {
 
 /* All zero is empty. */
 struct ranks {
+    const struct trace *trace; /* whose they are; NULL: of a job */
     struct interner texts;
     struct pretty_names pretty; /* of names of kernels, where names are shown so */
     ARRAY(struct rank) items;

@@ -239,6 +239,7 @@ int ranks_of_trace(struct ranks *ranks, const struct trace *trace)
     const struct collectives *collectives = section_state(trace, REPORT_COMM);
     const struct steps *steps = section_state(trace, REPORT_STEPS);
     int status = 0;
+    ranks->trace = trace;
     for (size_t i = 0; i < times->items.count && status == 0; i++)
         status = add_rank(ranks, trace, &times->items.items[i]);
     if (status == 0 && times->items.count > 0)

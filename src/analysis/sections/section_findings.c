@@ -300,13 +300,12 @@ static struct cell title_of(struct table *table, const struct trace *trace, cons
 {
     int64_t run = trace_span(trace);
     if (finding->cost <= 0)
-        return table_text(table, trace_said(trace, finding->text).text);
+        return table_text(table, finding->text);
     struct amount cost = amount_time(finding->cost), share = amount_share(finding->cost, run);
     if (finding->gain <= 0)
-        return table_format(table, "%s (%s, %s of the run)", trace_said(trace, finding->text).text, cost.text,
-                            share.text);
-    return table_format(table, "%s (%s, %s of the run; up to %s can be gained)", trace_said(trace, finding->text).text,
-                        cost.text, share.text, amount_time(finding->gain).text);
+        return table_format(table, "%s (%s, %s of the run)", finding->text, cost.text, share.text);
+    return table_format(table, "%s (%s, %s of the run; up to %s can be gained)", finding->text, cost.text, share.text,
+                        amount_time(finding->gain).text);
 }
 
 static void write_where(struct buffer *out, const struct trace *trace, const struct finding *finding,
