@@ -1,5 +1,6 @@
 #include "trace/event_fields.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,9 +168,13 @@ int64_t event_number_of_text(const char *text, size_t length, int64_t otherwise)
     length = length < sizeof(digits) - 1 ? length : sizeof(digits) - 1;
     memcpy(digits, text, length);
     digits[length] = '\0';
-    char *end = digits;
-    int64_t number = strtoll(digits, &end, strncasecmp(digits, "0x", 2) == 0 ? 16 : 10);
-    if (end > digits && *end == '.') /* "17.0" */
-        return event_real(strtod(digits, &end), otherwise);
-    return end > digits && *end == '\0' ? event_signed(number, otherwise) : otherwise;
+    char *from = digits, *end;
+    while (isalpha((unsigned char)*from)) /* "GPU 1", "cuda:1" */
+        from++;
+    from = from > digits && (*from == ' ' || *from == ':') && isdigit((unsigned char)from[1]) ? from + 1 : digits;
+    end = from;
+    int64_t number = strtoll(from, &end, strncasecmp(from, "0x", 2) == 0 ? 16 : 10);
+    if (end > from && *end == '.') /* "17.0" */
+        return event_real(strtod(from, &end), otherwise);
+    return end > from && *end == '\0' ? event_signed(number, otherwise) : otherwise;
 }

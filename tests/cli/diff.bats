@@ -440,6 +440,10 @@ END
     echo '{"traceEvents":[{"ph":"X","cat":"cuda_runtime","name":"cudaFree","pid":1,"tid":1,"ts":0,"dur":5}]}' >call.json
     run -0 "$gputrace" diff empty.json empty.json
     run -0 "$gputrace" diff call.json empty.json
+    sed 's/cuda_runtime/kernel/' call.json >kernel.json
+    run -0 "$gputrace" diff empty.json kernel.json
+    assert_line --index 0 'After takes 5 µs; before takes no time: nothing is in it'
+    assert_line --index 1 --partial '0 → 5 µs (all of it is new, '
     run -0 "$gputrace" diff -f json empty.json call.json
     jq -e '.api[0].what == "appeared"' <<<"$output"
 }

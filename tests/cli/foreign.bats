@@ -277,3 +277,19 @@ named() { # WHAT PID TID NAME
     run -0 "$gputrace" report -r findings -f json worked.json
     assert_output --partial low-use
 }
+
+@test "a GPU that is named by a text has the number in it, or none" {
+    local name kernel='{ph: "X", cat: "kernel", name: "k", pid: 0, tid: 7, ts: 10, dur: 50, args: {stream: 7}}'
+    for name in "GPU 1" cuda:1 1 1.0; do
+        jq -n --arg name "$name" "[$kernel | .pid = \$name]" >process.json
+        jq -n --arg name "$name" "[$kernel | .args.device = \$name]" >device.json
+        for name in process device; do
+            run -0 "$gputrace" report -r overview $name.json
+            assert_line --regexp '^ *GPU 1 busy  '
+        done
+    done
+    jq -n "[$kernel | .pid = \"device\"]" >it.json
+    run -0 "$gputrace" report -r overview it.json
+    assert_line --regexp '^ *GPU busy  '
+    refute_output --partial -9223372036854775808
+}

@@ -98,7 +98,10 @@ static void write_how_sure(struct buffer *out, const struct diff_test *test, enu
 {
     double percent = diff_percent(test->log.value);
     buffer_char(out, '(');
-    write_percent(out, percent);
+    if (test->before >= 1 || test->after < 1)
+        write_percent(out, percent);
+    else
+        buffer_text(out, "all of it is new");
     if (fabs(percent) >= 0.05)
         buffer_format(out, ", %s", diff_sure_word(sure));
     buffer_char(out, ')');
@@ -228,6 +231,10 @@ void diff_write_summary(struct buffer *out, const struct diff *diff)
     double growth = before > 0 ? after / before - 1 : 0;
     buffer_text(out, "After takes ");
     diff_write_amount(out, after, TYPE_NS);
+    if (before <= 0 && after > 0) {
+        buffer_text(out, "; before takes no time: nothing is in it");
+        return;
+    }
     if (fabs(growth) < AS_LONG) {
         buffer_text(out, ", as long as before (");
         diff_write_amount(out, before, TYPE_NS);

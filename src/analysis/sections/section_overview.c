@@ -67,13 +67,14 @@ static void write_devices(struct table *table, const struct trace *trace)
     struct cell without = without_cell(table, trace, TRACE_GPU_WORK);
     for (size_t i = 0; i < trace->devices.count; i++) {
         const struct trace_device *device = &trace->devices.items[i];
-        int64_t id = trace_device_id(trace, i);
+        char words[TRACE_STREAM_WORDS];
+        trace_stream_words(words, trace_device_id(trace, i), EVENT_NONE);
+        const char *gpu = *words ? words : "GPU";
         if (!device->used)
             continue;
-        put(table, table_format(table, "GPU %" PRId64 " busy", id), cell_share(device->busy.total, trace_span(trace)),
-            TYPE_PERCENT, table_text(table, trace_text(trace, device->name)));
-        put(table, table_format(table, "GPU %" PRId64 " busy time", id), cell_integer(device->busy.total), TYPE_NS,
-            without);
+        put(table, table_format(table, "%s busy", gpu), cell_share(device->busy.total, trace_span(trace)), TYPE_PERCENT,
+            table_text(table, trace_text(trace, device->name)));
+        put(table, table_format(table, "%s busy time", gpu), cell_integer(device->busy.total), TYPE_NS, without);
     }
     if (!(TRACE_GPU_WORK & ~trace->unrecorded))
         write_count(table, trace, TRACE_GPU_WORK, "GPU busy", 0, none);

@@ -456,6 +456,12 @@ static inline bool put_texts(struct cursor *c)
     /* Ranges that the program put into its streams look to others like those of NVTX. */
     if (event->category == CATEGORY_GPU_USER_ANNOTATION && c->is_device_range)
         event->category = CATEGORY_DEVICE_RANGE;
+    /* Some programs call the process of a GPU by its name alone: "GPU 1". */
+    if (event->device == EVENT_NONE && event_id_is_text(event->process) &&
+        category_in(event->category, CATEGORIES_GPU_OPS)) {
+        const char *row = interned(c->strings, (uint32_t)(event->process >> 1));
+        event->device = event_number_of_text(row, strlen(row), EVENT_NONE);
+    }
     return !c->name.at || put_text(c, &c->name, &event->name);
 }
 
